@@ -1,0 +1,39 @@
+package metering
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Period is a UTC calendar month. It is comparable; its text form is "2026-01".
+type Period struct {
+	Year  int
+	Month time.Month
+}
+
+// PeriodOf returns the month of an instant, in UTC.
+func PeriodOf(t time.Time) Period {
+	y, m, _ := t.UTC().Date()
+	return Period{y, m}
+}
+
+// Start is the first instant of the month.
+func (p Period) Start() time.Time { return time.Date(p.Year, p.Month, 1, 0, 0, 0, 0, time.UTC) }
+
+// End is the first instant after the month.
+func (p Period) End() time.Time { return time.Date(p.Year, p.Month+1, 1, 0, 0, 0, 0, time.UTC) }
+
+func (p Period) String() string { return fmt.Sprintf("%04d-%02d", p.Year, int(p.Month)) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (p Period) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (p *Period) UnmarshalText(text []byte) error {
+	t, err := time.Parse("2006-01", string(text))
+	if err != nil {
+		return fmt.Errorf("a period is a year and a month, such as 2026-01, not %q", text)
+	}
+	*p = PeriodOf(t)
+	return nil
+}

@@ -1,0 +1,64 @@
+package metering
+
+// PlanID names a plan, such as "free".
+type PlanID string
+
+// MicrosPerCent is the unit of prices per credit: a millionth of a cent, so that overage is exact
+// for every plan without fractions.
+const MicrosPerCent = 1_000_000
+
+// A Plan is what an account may use, and what more would cost. Plans are data: an operator may
+// replace them.
+type Plan struct {
+	ID          PlanID `json:"id"`
+	Name        string `json:"name"`
+	Currency    string `json:"currency"`     // ISO 4217
+	PriceCents  *int64 `json:"price_cents"`  // per month; nil: on request, or not for sale
+	ForSale     bool   `json:"for_sale"`     // false for an operator's own plan and retired ones
+	Credits     int64  `json:"credits"`      // allowance of a month
+	PerMinute   int    `json:"per_minute"`   // capacity and refill of a key's token bucket
+	OverageRate int64  `json:"overage_rate"` // millionths of a cent per credit; 0: a hard cap
+}
+
+// HardCap reports whether the plan sells nothing beyond its allowance.
+func (p Plan) HardCap() bool { return p.OverageRate == 0 }
+
+// Plans is the price list by id.
+type Plans map[PlanID]Plan
+
+// DefaultPlans returns the plans of CONTRACT 4.2. The caller owns the map.
+func DefaultPlans() Plans {
+	price := func(cents int64) *int64 { return &cents }
+	list := []Plan{
+		{ID: "free", Name: "Free", PriceCents: price(0), ForSale: true, Credits: 30, PerMinute: 10},
+		{ID: "pack", Name: "Pack", PriceCents: price(2900), ForSale: true, Credits: 50_000, PerMinute: 60,
+			OverageRate: 100 * MicrosPerCent / 1000},
+		{ID: "agency", Name: "Agency", PriceCents: price(14900), ForSale: true, Credits: 1_000_000, PerMinute: 600,
+			OverageRate: 50 * MicrosPerCent / 1000},
+		{ID: "enterprise", Name: "Enterprise", ForSale: true, Credits: 5_000_000, PerMinute: 1200,
+			OverageRate: 30 * MicrosPerCent / 1000},
+		{ID: "self", Name: "Own use", Credits: 1_000_000_000, PerMinute: 600_000},
+	}
+	plans := make(Plans, len(list))
+	for _, p := range list {
+		p.Currency = "EUR"
+		plans[p.ID] = p
+	}
+	return plans
+}
+
+// Ceiling returns how many credits an account may use in a month, all told: the allowance, and with
+// overage opted in what the budget pays for. It is the largest used+held that never oversells.
+func (p Plan) Ceiling(a Account) int64 {
+	if p.HardCap() || !a.OverageEnabled {
+		return p.Credits
+	}
+	if a.OverageBudgetCents == nil {
+		return maxCredits
+	}
+	budget := max(0, min(*a.OverageBudgetCents, maxCredits/MicrosPerCent))
+	return min(maxCredits, p.Credits+budget*MicrosPerCent/p.OverageRate)
+}
+
+// maxCredits bounds every sum of credits, so that no addition of two overflows.
+const maxCredits = 1 << 60

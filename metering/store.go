@@ -1,0 +1,247 @@
+package metering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// Sentinels that a caller branches on.
+var (
+	// ErrNotFound means that the store has no such account, key or entry.
+	ErrNotFound = errors.New("not found")
+
+	// ErrInFlight means that the first request with this idempotency key is still running.
+	ErrInFlight = errors.New("a request with this idempotency key is still running")
+
+	// ErrMismatch means that the idempotency key was used for another request.
+	ErrMismatch = errors.New("the idempotency key was used for another request")
+
+	// ErrVersion means that a key or account was changed by another writer since it was read.
+	ErrVersion = errors.New("changed by another writer since it was read")
+
+	// ErrLapsed means that a ticket's lease ended, or that it was settled or cancelled
+	// before: its hold is gone and it can charge nothing.
+	ErrLapsed = errors.New("the ticket has lapsed")
+
+	// ErrClosed means that the store has been closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// A QuotaError refuses a request that the account cannot pay for. Nothing was held.
+type QuotaError struct {
+	Plan      PlanID
+	Limit     int64 // allowance of the period, in credits
+	Current   int64 // used and held, in credits
+	Requested int64 // the price of the request, in credits
+}
+
+func (e *QuotaError) Error() string {
+	return fmt.Sprintf("plan %s: %d of %d credits are taken, %d more were asked for",
+		e.Plan, e.Current, e.Limit, e.Requested)
+}
+
+// Store is all that one metered server keeps: accounts, keys and the ledger. The parts are small
+// interfaces of their own, so that a wrapper (a cache, a fault injector) can replace one of them.
+// Every store must pass meteringtest.TestStore.
+type Store interface {
+	Accounts
+	Keys
+	Ledger
+
+	// Close finishes the work under way, makes it durable and releases the store.
+	Close() error
+}
+
+// Accounts holds the accounts.
+type Accounts interface {
+	// Account returns an account, or ErrNotFound.
+	Account(ctx context.Context, id AccountID) (Account, error)
+
+	// Accounts lists all accounts by creation time and id.
+	Accounts(ctx context.Context) ([]Account, error)
+
+	// PutAccount creates an account (Version 0) or replaces the one with the same Version. The
+	// stored Version is one more; it returns ErrVersion where another writer was first. A new plan
+	// or budget holds for the very next Begin on this node.
+	PutAccount(ctx context.Context, a Account) error
+}
+
+// Keys holds the API keys. It is read mostly; Watch makes a revocation known at once.
+type Keys interface {
+	// KeyByHash returns the key with the SHA-256 of a secret, or ErrNotFound.
+	KeyByHash(ctx context.Context, hash [32]byte) (Key, error)
+
+	// Key returns a key by its id, or ErrNotFound.
+	Key(ctx context.Context, id KeyID) (Key, error)
+
+	// Keys lists the keys of an account by creation time and id.
+	Keys(ctx context.Context, account AccountID) ([]Key, error)
+
+	// PutKeys creates (Version 0) or replaces (same Version) keys, all or none, so that a rotation
+	// writes the old and the new key in one step. It returns ErrVersion where another writer was
+	// first, and ErrNotFound where the account does not exist.
+	PutKeys(ctx context.Context, keys ...Key) error
+
+	// Watch yields every change of a key or an account after the sequence number since, in order,
+	// and waits for more until the context ends. The first change yielded after since 0 may be any
+	// state that is not older than the call. A change made through this store value is yielded at
+	// once, one made by another process within a second. The iterator ends with the context's
+	// error, or with the store's when it is closed.
+	Watch(ctx context.Context, since int64) iter.Seq2[Change, error]
+}
+
+// A Change says that a key or an account is not what it was. Exactly one of the ids is set; what
+// it now is must be read.
+type Change struct {
+	Seq     int64
+	Key     KeyID
+	Account AccountID
+}
+
+// Ledger is the whole of money. Begin is a promise; Settle is the only write that counts.
+type Ledger interface {
+	// Begin claims the idempotency key of the operation, if it has one, and holds the price. It has
+	// exactly one outcome: a Ticket, a Replay, ErrInFlight, ErrMismatch, a *QuotaError, or another
+	// error. A replay is looked for before the quota, so that it survives an exhausted one. The
+	// hold and the claim are a lease until op.Lease; a crash of a single-node store releases them.
+	Begin(ctx context.Context, op Op) (Begun, error)
+
+	// Settle commits charge, ledger row and kept reply in one durable transaction, and releases hold
+	// and claim. When it returns nil the charge survives a crash of the machine. It is fenced by the
+	// ticket: the second Settle of one ticket, and one after Cancel or after the lease ended,
+	// returns ErrLapsed and changes nothing.
+	Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error)
+
+	// Cancel releases the hold and the claim and leaves no trace. Cancelling a settled, cancelled or
+	// lapsed ticket does nothing.
+	Cancel(ctx context.Context, t Ticket) error
+
+	// Balance tells what an account has used in a period. It is ErrNotFound for an unknown account.
+	Balance(ctx context.Context, id AccountID, p Period) (Balance, error)
+
+	// Entries yields the charges that the filter selects, oldest first.
+	Entries(ctx context.Context, f EntryFilter) iter.Seq2[Entry, error]
+
+	// Audit recomputes every balance from the ledger and reports each that does not agree, keys that
+	// charged without existing, and periods above what the plan could have allowed.
+	Audit(ctx context.Context) (Audit, error)
+}
+
+// Op is an operation for which a price is to be held.
+type Op struct {
+	RequestID string
+	Account   AccountID
+	Key       KeyID
+	Endpoint  string // the row's method and path, such as "POST /public/v1/resolve"
+	Credits   int64  // price, at least 1
+	Now       time.Time
+	Lease     time.Time // when hold and claim lapse; at most ClaimLease after Now
+
+	// Idempotency is the SHA-256 of the client's idempotency key, and Fingerprint that of the
+	// request (CONTRACT part 5). Both are nil for a request without one.
+	Idempotency *[32]byte
+	Fingerprint *[32]byte
+}
+
+// Begun is what Begin granted: exactly one of the fields is set.
+type Begun struct {
+	Ticket *Ticket
+	Replay *Replay
+}
+
+// A Ticket is a hold and, with an idempotency key, a claim. It is a value; only the store that
+// issued it can honour it.
+type Ticket struct {
+	Op
+	Token  uint64 // fences the lease; issued by the store
+	Period Period // fixed at admission: midnight does not move a request to the next month
+}
+
+// A Replay is the kept reply of an earlier request, and the balance of today.
+type Replay struct {
+	RequestID string // of the request that was charged
+	Reply     Reply
+	Balance   Balance
+}
+
+// Outcome is what Settle keeps of a successful request.
+type Outcome struct {
+	At    time.Time // completion; an idempotency record lives ReplayWindow from here
+	Reply *Reply    // kept for replays; nil when the operation has no idempotency key
+}
+
+// A Reply is a stored reply: what a replay sends again byte for byte.
+type Reply struct {
+	Status int
+	Header map[string]string // media type and the end-point's own headers
+	Body   []byte
+
+	// Form says how Body is to be read: PlainReply, RerunReply (no body is kept, the deterministic
+	// operation runs again) or SealedReply (encrypted under the caller's secret).
+	Form ReplyForm
+}
+
+// ReplyForm says how a kept reply is stored.
+type ReplyForm uint8
+
+// The forms of a kept reply.
+const (
+	PlainReply  ReplyForm = 0
+	RerunReply  ReplyForm = 1
+	SealedReply ReplyForm = 2
+)
+
+// Balance is what an account has used in one period, in credits.
+type Balance struct {
+	Period  Period
+	Plan    PlanID
+	Limit   int64 // the plan's allowance
+	Used    int64 // settled
+	Held    int64 // promised to requests under way
+	Charges int64 // settled requests
+}
+
+// Remaining is the rest of the allowance after what is settled, never negative.
+func (b Balance) Remaining() int64 { return max(0, b.Limit-b.Used) }
+
+// Overage is what was settled above the allowance, never negative.
+func (b Balance) Overage() int64 { return max(0, b.Used-b.Limit) }
+
+// An Entry is one charge.
+type Entry struct {
+	Seq       int64 // strictly increasing in the order of commit
+	RequestID string
+	Account   AccountID
+	Key       KeyID
+	Endpoint  string
+	Credits   int64
+	Period    Period
+	At        time.Time // of completion, to the microsecond
+}
+
+// EntryFilter selects entries; zero fields select all.
+type EntryFilter struct {
+	Account AccountID
+	Key     KeyID
+	Period  *Period
+	After   int64 // only entries with a greater Seq
+	Limit   int   // at most so many; 0 means all
+}
+
+// Audit is the result of recomputing the balances from the ledger.
+type Audit struct {
+	Accounts int
+	Entries  int64
+	Credits  int64
+	Faults   []AuditFault
+}
+
+// AuditFault is a place where the ledger and what was derived from it disagree.
+type AuditFault struct {
+	Account AccountID
+	Period  Period
+	Detail  string
+}
