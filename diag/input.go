@@ -1,0 +1,44 @@
+package diag
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrUnavailable means that nothing of what was asked could be measured, because a service that the
+// diagnostic itself depends on, such as the resolver, did not answer. The domain asked about is not
+// to blame.
+var ErrUnavailable = errors.New("nothing could be measured")
+
+// An InputError reports a request that makes no sense; the fault is the caller's.
+type InputError struct {
+	Field  string // name of the field in the request, as in its JSON: "domain", "ports[2]"
+	Reason string // a sentence for the caller, without the field's name
+}
+
+func (e *InputError) Error() string { return e.Field + ": " + e.Reason }
+
+// InputField returns the field and the reason. Packages that do not import diag report a caller's
+// fault by an error with this method.
+func (e *InputError) InputField() (field, reason string) { return e.Field, e.Reason }
+
+// Invalid returns an InputError with a formatted reason.
+func Invalid(field, format string, args ...any) error {
+	return &InputError{Field: field, Reason: fmt.Sprintf(format, args...)}
+}
+
+// ExactlyOne checks that of some optional fields exactly one is given. The names and the reports
+// whether each is present alternate with each other in order: names[i] belongs to given[i].
+func ExactlyOne(names []string, given ...bool) error {
+	count := 0
+	for _, g := range given {
+		if g {
+			count++
+		}
+	}
+	if count == 1 {
+		return nil
+	}
+	return Invalid(names[0], "exactly one of %s must be given", strings.Join(names, ", "))
+}

@@ -1,0 +1,316 @@
+package resolver
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// A Transport is a way to carry DNS messages.
+type Transport string
+
+// The transports.
+const (
+	UDP Transport = "udp" // RFC 1035 section 4.2.1, with TCP for what does not fit
+	TCP Transport = "tcp" // RFC 7766
+	DoT Transport = "dot" // DNS over TLS, RFC 7858
+	DoH Transport = "doh" // DNS over HTTPS, RFC 8484
+)
+
+// Standard ports: RFC 1035 section 4.2, RFC 7858 section 3.1, RFC 9110 section 4.2.2.
+const (
+	portDNS   = 53
+	portTLS   = 853
+	portHTTPS = 443
+)
+
+// defaultPath is where nearly every DoH server answers; RFC 8484 uses it in its examples.
+const defaultPath = "/dns-query"
+
+// maxAddrs bounds the addresses of one server, written or looked up: more than a happy-eyeballs
+// dialler gets round to within one try.
+const maxAddrs = 16
+
+// A Server is a name server and the way to speak to it.
+type Server struct {
+	// Transport is the way to speak to it. Empty means UDP.
+	Transport Transport
+
+	// Addrs are its addresses. Exactly one for UDP and TCP. For DoT and DoH there may be several,
+	// in order of preference, or none if Name is to be looked up.
+	Addrs []netip.Addr
+
+	// Port is the port; 0 is the standard one of the transport.
+	Port uint16
+
+	// Name is the name that the certificate of a DoT or DoH server must hold. If empty, it must hold
+	// the address.
+	Name string
+
+	// Path is the path of the DoH resource, beginning with a slash. Empty means /dns-query.
+	Path string
+}
+
+// ParseServer reads a server in one of these forms. A port may follow each host.
+//
+//	192.0.2.1                                   UDP, with TCP for what does not fit
+//	udp://192.0.2.1:53
+//	tcp://[2001:db8::1]
+//	tls://dns.example                           looked up through the system
+//	tls://dns.example#192.0.2.1,2001:db8::1     not looked up
+//	tls://192.0.2.1#dns.example                 the same, the other way round
+//	https://dns.example/dns-query#192.0.2.1
+func ParseServer(s string) (Server, error) {
+	server, err := parseServer(s)
+	if err != nil {
+		return Server{}, fmt.Errorf("name server %.200q: %w", s, err)
+	}
+	return server, nil
+}
+
+// maxServerText bounds the text of a server: two names, a path and maxAddrs addresses fit well.
+const maxServerText = 2048
+
+func parseServer(s string) (Server, error) {
+	if len(s) > maxServerText {
+		return Server{}, fmt.Errorf("longer than %d bytes", maxServerText)
+	}
+	scheme, rest, found := strings.Cut(s, "://")
+	if !found {
+		scheme, rest = "udp", s
+		if ip, err := netip.ParseAddr(s); err == nil && ip.Is6() {
+			rest = "[" + s + "]"
+		}
+	}
+	rest, fragment, _ := strings.Cut(rest, "#")
+	server := Server{}
+	switch strings.ToLower(scheme) {
+	case "udp":
+		server.Transport = UDP
+	case "tcp":
+		server.Transport = TCP
+	case "tls":
+		server.Transport = DoT
+	case "https":
+		server.Transport = DoH
+		if i := strings.IndexByte(rest, '/'); i >= 0 {
+			rest, server.Path = rest[:i], rest[i:]
+		}
+	default:
+		return Server{}, errors.New("the scheme must be udp, tcp, tls or https")
+	}
+	if err := server.parseHost(rest); err != nil {
+		return Server{}, err
+	}
+	if err := server.parseFragment(fragment); err != nil {
+		return Server{}, err
+	}
+	if server.Port == server.Transport.port() {
+		server.Port = 0
+	}
+	if server.Path == "/" || server.Path == defaultPath {
+		server.Path = ""
+	}
+	return server, server.check()
+}
+
+func (s *Server) parseHost(authority string) error {
+	host := authority
+	if i := strings.LastIndexByte(authority, ':'); i > strings.LastIndexByte(authority, ']') {
+		port, err := strconv.ParseUint(authority[i+1:], 10, 16)
+		if err != nil || port == 0 {
+			return fmt.Errorf("%.20q is not a port", authority[i+1:])
+		}
+		host, s.Port = authority[:i], uint16(port)
+	}
+	if inner, bracketed := strings.CutPrefix(host, "["); bracketed {
+		ip, err := parseAddr(strings.TrimSuffix(inner, "]"))
+		if err != nil || !strings.HasSuffix(inner, "]") || ip.Is4() {
+			return errors.New("the brackets do not hold an IPv6 address")
+		}
+		s.Addrs = []netip.Addr{ip}
+		return nil
+	}
+	if ip, err := parseAddr(host); err == nil && ip.Is4() {
+		s.Addrs = []netip.Addr{ip}
+		return nil
+	}
+	if s.Transport == UDP || s.Transport == TCP {
+		return errors.New("the host must be an IP address")
+	}
+	var err error
+	s.Name, err = parseName(host)
+	return err
+}
+
+// parseFragment reads what follows the number sign: addresses if the host was a name, or a name if
+// it was an address.
+func (s *Server) parseFragment(fragment string) error {
+	if fragment == "" {
+		return nil
+	}
+	if s.Transport == UDP || s.Transport == TCP {
+		return errors.New("nothing may follow the address")
+	}
+	var err error
+	if s.Name == "" {
+		s.Name, err = parseName(fragment)
+		return err
+	}
+	for part := range strings.SplitSeq(fragment, ",") {
+		ip, err := parseAddr(part)
+		if err != nil {
+			return fmt.Errorf("%.60q is not an IP address", part)
+		}
+		s.Addrs = append(s.Addrs, ip)
+	}
+	return nil
+}
+
+// parseAddr is netip.ParseAddr, with mapped IPv4 addresses unmapped and zones that are safe to print.
+func parseAddr(s string) (netip.Addr, error) {
+	ip, err := netip.ParseAddr(s)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	for _, c := range ip.Zone() {
+		if !isNameByte(byte(c)) || c > 127 {
+			return netip.Addr{}, errors.New("odd zone")
+		}
+	}
+	return ip.Unmap(), nil
+}
+
+func parseName(s string) (string, error) {
+	name := strings.ToLower(strings.TrimSuffix(s, "."))
+	if len(name) == 0 || len(name) > 253 {
+		return "", errors.New("the host is missing or too long")
+	}
+	last := ""
+	for label := range strings.SplitSeq(name, ".") {
+		if len(label) == 0 || len(label) > 63 {
+			return "", errors.New("the host has an empty or overlong label")
+		}
+		for i := range len(label) {
+			if !isNameByte(label[i]) {
+				return "", fmt.Errorf("the host must not contain %q", label[i])
+			}
+		}
+		last = label
+	}
+	if strings.Trim(last, "0123456789") == "" {
+		return "", errors.New("the host is neither a name nor an IP address")
+	}
+	return name, nil
+}
+
+func isNameByte(c byte) bool {
+	return c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// check says what is wrong with a server, however it was made.
+func (s Server) check() error {
+	switch s.transport() {
+	case UDP, TCP:
+		if len(s.Addrs) != 1 {
+			return fmt.Errorf("a server over %s must have one address", s.transport())
+		}
+		return nil
+	case DoT, DoH:
+	default:
+		return fmt.Errorf("unknown transport %q", s.Transport)
+	}
+	if len(s.Addrs) == 0 && s.Name == "" {
+		return errors.New("neither a name nor an address")
+	}
+	if len(s.Addrs) > maxAddrs {
+		return fmt.Errorf("more than %d addresses", maxAddrs)
+	}
+	return s.checkPath()
+}
+
+func (s Server) checkPath() error {
+	if s.Path == "" {
+		return nil
+	}
+	u, err := url.Parse("https://dns.example" + s.Path)
+	if err != nil || s.Path[0] != '/' || strings.ContainsAny(s.Path, " ?{}") || u.RequestURI() != s.Path {
+		return errors.New("the path must be a plain absolute one, without a query or a template")
+	}
+	return nil
+}
+
+func (s Server) transport() Transport {
+	if s.Transport == "" {
+		return UDP
+	}
+	return s.Transport
+}
+
+func (t Transport) port() uint16 {
+	switch t {
+	case DoT:
+		return portTLS
+	case DoH:
+		return portHTTPS
+	}
+	return portDNS
+}
+
+func (s Server) port() uint16 {
+	if s.Port == 0 {
+		return s.transport().port()
+	}
+	return s.Port
+}
+
+// String returns the server in the form that [ParseServer] reads.
+func (s Server) String() string {
+	scheme := map[Transport]string{UDP: "udp", TCP: "tcp", DoT: "tls", DoH: "https"}[s.transport()]
+	host, addrs := s.Name, s.Addrs
+	if host == "" && len(addrs) > 0 {
+		host, addrs = hostText(addrs[0]), addrs[1:]
+	}
+	if s.port() != s.transport().port() {
+		host += ":" + strconv.Itoa(int(s.Port))
+	}
+	text := scheme + "://" + host
+	if s.Transport == DoH {
+		text += s.path()
+	}
+	for i, ip := range addrs {
+		text += string("#,"[min(i, 1)]) + ip.String()
+	}
+	return text
+}
+
+func (s Server) path() string {
+	if s.Path == "" {
+		return defaultPath
+	}
+	return s.Path
+}
+
+// url is where a DoH server is asked.
+func (s Server) url() string {
+	return "https://" + net.JoinHostPort(s.certificateName(), strconv.Itoa(int(s.port()))) + s.path()
+}
+
+func hostText(ip netip.Addr) string {
+	if ip.Is6() {
+		return "[" + ip.String() + "]"
+	}
+	return ip.String()
+}
+
+// certificateName is what the certificate must hold: the name, or else the address.
+func (s Server) certificateName() string {
+	if s.Name == "" && len(s.Addrs) > 0 {
+		return s.Addrs[0].WithZone("").String()
+	}
+	return s.Name
+}

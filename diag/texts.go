@@ -1,0 +1,84 @@
+package diag
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Text is what a verdict says in words.
+type Text struct {
+	Headline string // the record and its outcome: one plain sentence of at most 70 characters, no full stop
+	Sub      string // the consequence and the next step, in one or two sentences
+}
+
+// MaxHeadline bounds a headline, in characters (CONTRACT 1.8).
+const MaxHeadline = 70
+
+// Texts holds the texts of one diagnostic by outcome. A key is the code of a rule, a state or a band.
+// The text of a verdict is that of the gravest failed rule that has one; else that of the state, if
+// it is not valid; else that of the band; else that of the state. Only failed rules that share the
+// verdict's state may speak for it.
+type Texts map[string]Text
+
+func (t Texts) pick(worst []ranked, state State, band Band) Text {
+	for _, r := range worst {
+		if text, ok := t[string(r.code)]; ok && r.state == state {
+			return text
+		}
+	}
+	keys := []string{string(state), string(band)}
+	if state == Valid {
+		keys = []string{string(band), string(state)}
+	}
+	for _, k := range keys {
+		if text, ok := t[k]; ok {
+			return text
+		}
+	}
+	return Text{}
+}
+
+// Check reports what is wrong with the texts themselves: a state without one, a headline that is too
+// long or ends with a full stop, a sub that does not, or a key that is neither outcome nor code.
+func (t Texts) Check(rules []RuleInfo) error {
+	known := map[string]bool{}
+	for _, r := range rules {
+		known[string(r.Code)] = true
+	}
+	for _, s := range (State("")).Values() {
+		known[s] = true
+	}
+	for _, b := range (Band("")).Values() {
+		known[b] = true
+	}
+	var faults []string
+	for _, key := range slices.Sorted(maps.Keys(t)) {
+		text := t[key]
+		switch n := len([]rune(text.Headline)); {
+		case !known[key]:
+			faults = append(faults, fmt.Sprintf("%s is no rule, state or band", key))
+		case n == 0 || n > MaxHeadline:
+			faults = append(faults, fmt.Sprintf("%s: the headline has %d characters", key, n))
+		case strings.HasSuffix(text.Headline, "."):
+			faults = append(faults, fmt.Sprintf("%s: the headline ends with a full stop", key))
+		case !strings.HasSuffix(text.Sub, "."):
+			faults = append(faults, fmt.Sprintf("%s: the sub ends without a full stop", key))
+		}
+	}
+	reachable := map[State]bool{Valid: true}
+	for _, r := range rules {
+		reachable[r.State] = true
+	}
+	for s := range reachable {
+		if _, ok := t[string(s)]; !ok {
+			faults = append(faults, fmt.Sprintf("the state %s has no text", s))
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	slices.Sort(faults)
+	return fmt.Errorf("verdict texts: %s", strings.Join(faults, "; "))
+}

@@ -1,0 +1,201 @@
+package diag
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Severity says how much a finding matters.
+type Severity int
+
+// The severities, from the mildest.
+const (
+	Info     Severity = 0 // worth knowing; nothing to do
+	Warning  Severity = 1 // works today, and should be better
+	Error    Severity = 2 // broken in part
+	Critical Severity = 3 // does not work at all
+)
+
+var severities = []string{"info", "warning", "error", "critical"}
+
+func (s Severity) String() string {
+	if s < Info || s > Critical {
+		return fmt.Sprintf("severity(%d)", int(s))
+	}
+	return severities[s]
+}
+
+// Values lists the text forms.
+func (Severity) Values() []string { return slices.Clone(severities) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (s *Severity) UnmarshalText(text []byte) error {
+	i := slices.Index(severities, string(text))
+	if i < 0 {
+		return fmt.Errorf("unknown severity %q", text)
+	}
+	*s = Severity(i)
+	return nil
+}
+
+// State is the outcome of a diagnostic in a word.
+type State string
+
+// The states. Unknown means that the servers did not say; it is never scored as Missing.
+const (
+	Valid   State = "valid"
+	Warned  State = "warning"
+	Bad     State = "invalid"
+	Missing State = "missing"
+	Unknown State = "unknown"
+)
+
+// Values lists the states.
+func (State) Values() []string {
+	return []string{string(Valid), string(Warned), string(Bad), string(Missing), string(Unknown)}
+}
+
+// Band is a score in a word.
+type Band string
+
+// The bands and where they begin.
+const (
+	Excellent    Band = "excellent" // 90 and more
+	Good         Band = "good"      // 70 to 89
+	Fair         Band = "warning"   // 40 to 69
+	Poor         Band = "critical"  // below 40
+	Undetermined Band = "unknown"   // no weight applied
+)
+
+// Values lists the bands.
+func (Band) Values() []string {
+	return []string{string(Excellent), string(Good), string(Fair), string(Poor), string(Undetermined)}
+}
+
+// BandOf returns the band of a score from 0 to 100.
+func BandOf(score int) Band {
+	switch {
+	case score >= 90:
+		return Excellent
+	case score >= 70:
+		return Good
+	case score >= 40:
+		return Fair
+	default:
+		return Poor
+	}
+}
+
+// The highest scores that a failed rule leaves: an average must not hide a fault.
+const (
+	criticalCap = 39
+	errorCap    = 69
+)
+
+// A Code names a rule for machines, from the general to the particular:
+// "mtasts.policy.max_age.short". A code is never renamed, never reused and never built at run time.
+type Code string
+
+// A Location is where in the record's text a finding points, in bytes.
+type Location struct {
+	Offset int `json:"offset" min:"0" doc:"first byte, from 0"`
+	Length int `json:"length" min:"0" doc:"number of bytes"`
+}
+
+// A Finding is a requirement that was not fulfilled.
+type Finding struct {
+	Code      Code      `json:"code" doc:"permanent name of the rule, from the general to the particular" example:"mtasts.policy.mode.testing"`
+	Severity  Severity  `json:"severity" doc:"how much it matters"`
+	Title     string    `json:"title" doc:"the requirement, stated as fulfilled"`
+	Detail    string    `json:"detail" doc:"what was seen instead"`
+	Advice    string    `json:"advice,omitempty" doc:"what to do"`
+	Reference string    `json:"reference,omitempty" doc:"where the requirement is written: RFC and section"`
+	Target    string    `json:"target,omitempty" doc:"the tag, host or hop concerned"`
+	Location  *Location `json:"location,omitempty" doc:"where in the text of the record"`
+}
+
+// A Check is a requirement that was fulfilled.
+type Check struct {
+	Code  Code   `json:"code" doc:"permanent name of the rule"`
+	Label string `json:"label" doc:"the requirement"`
+}
+
+// FactorStatus says what a rule contributed to the score.
+type FactorStatus string
+
+// The statuses of a score factor.
+const (
+	FactorPass          FactorStatus = "pass"
+	FactorPartial       FactorStatus = "partial"
+	FactorFail          FactorStatus = "fail"
+	FactorNotApplicable FactorStatus = "not_applicable"
+)
+
+// Values lists the statuses.
+func (FactorStatus) Values() []string {
+	return []string{string(FactorPass), string(FactorPartial), string(FactorFail), string(FactorNotApplicable)}
+}
+
+// A Factor is the share of one weighted rule in the score.
+type Factor struct {
+	Code      Code         `json:"code" doc:"permanent name of the rule"`
+	Label     string       `json:"label" doc:"the requirement"`
+	Points    int          `json:"points" min:"0" doc:"points earned"`
+	MaxPoints int          `json:"max_points" min:"0" doc:"points that could be earned; 0 if the rule did not apply"`
+	Status    FactorStatus `json:"status" doc:"what the rule contributed"`
+	Detail    string       `json:"detail" doc:"what was seen, empty if fulfilled"`
+}
+
+// CategoryScore is the score of one category of rules.
+type CategoryScore struct {
+	Earned int `json:"earned" min:"0" doc:"points earned"`
+	Max    int `json:"max" min:"0" doc:"points that could be earned"`
+}
+
+// Breakdown shows how a score came about: earned of max in percent, less the penalty by which a
+// failed rule of severity error or critical capped it.
+type Breakdown struct {
+	Earned     int                      `json:"earned" min:"0" doc:"points earned"`
+	Max        int                      `json:"max" min:"0" doc:"points of all rules that applied"`
+	Penalty    int                      `json:"penalty" min:"0" max:"100" doc:"by how much a fault capped the score"`
+	Categories map[string]CategoryScore `json:"categories" doc:"points by category of rules"`
+}
+
+// Priority ranks recommendations.
+type Priority string
+
+// The priorities: high mends an error or worse, medium a warning, low the rest.
+const (
+	High   Priority = "high"
+	Medium Priority = "medium"
+	Low    Priority = "low"
+)
+
+// Values lists the priorities.
+func (Priority) Values() []string { return []string{string(High), string(Medium), string(Low)} }
+
+// A Recommendation is something to do, the most urgent first.
+type Recommendation struct {
+	Code           Code     `json:"code" doc:"rule that it mends"`
+	Priority       Priority `json:"priority" doc:"how urgent it is"`
+	Title          string   `json:"title" doc:"the requirement to fulfil"`
+	Detail         string   `json:"detail" doc:"what to do"`
+	SuggestedValue string   `json:"suggested_value,omitempty" doc:"a value to publish as it is"`
+}
+
+// A Verdict is what the rules say of the evidence. Reports embed it.
+type Verdict struct {
+	State           State            `json:"state" doc:"the outcome in a word; unknown: the servers did not say"`
+	Score           int              `json:"score" min:"0" max:"100" doc:"points earned of points applicable, in percent, capped by faults"`
+	Band            Band             `json:"score_band" doc:"the score in a word; unknown: nothing could be scored"`
+	Headline        string           `json:"verdict_headline" maxlen:"70" doc:"the outcome in a plain sentence"`
+	Sub             string           `json:"verdict_sub" doc:"the consequence and the next step"`
+	Factors         []Factor         `json:"score_factors" doc:"what each weighted rule contributed"`
+	Breakdown       Breakdown        `json:"score_breakdown" doc:"how the score came about"`
+	Recommendations []Recommendation `json:"recommendations" doc:"what to do, the most urgent first"`
+	Passed          []Check          `json:"passed_checks" doc:"requirements that were fulfilled"`
+	Findings        []Finding        `json:"findings" doc:"requirements that were not fulfilled, the worst first"`
+}
