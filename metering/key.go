@@ -61,7 +61,7 @@ type Key struct {
 	CreatedAt     time.Time
 	ExpiresAt     *time.Time
 	RevokedAt     *time.Time
-	RevokedReason RevokedReason
+	RevokedReason RevokedReason // of RevokedAt, or "rotation" from GraceUntil on
 	RotatedFrom   KeyID
 	RotatedTo     KeyID
 	GraceUntil    *time.Time

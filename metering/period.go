@@ -37,3 +37,14 @@ func (p *Period) UnmarshalText(text []byte) error {
 	*p = PeriodOf(t)
 	return nil
 }
+
+// Anniversary returns the n-th monthly anniversary of an instant, in its location and at its time of
+// day. It is counted from the anchor and never from the anniversary before: so the 31st becomes the
+// 30th in a month of 30 days and the 31st again in the next. n may be negative.
+func Anniversary(anchor time.Time, n int) time.Time {
+	year, month, day := anchor.Date()
+	first := month + time.Month(n) // time.Date normalises a month beyond December
+	last := time.Date(year, first+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	hour, minute, second := anchor.Clock()
+	return time.Date(year, first, min(day, last), hour, minute, second, anchor.Nanosecond(), anchor.Location())
+}

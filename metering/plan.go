@@ -1,5 +1,10 @@
 package metering
 
+import (
+	"fmt"
+	"time"
+)
+
 // PlanID names a plan, such as "free".
 type PlanID string
 
@@ -23,8 +28,32 @@ type Plan struct {
 // HardCap reports whether the plan sells nothing beyond its allowance.
 func (p Plan) HardCap() bool { return p.OverageRate == 0 }
 
+// Policy returns the token bucket that each key of the plan has: capacity and refill of a minute are
+// both PerMinute (CONTRACT 5.5).
+func (p Plan) Policy() Policy { return Policy{Limit: p.PerMinute, Window: time.Minute} }
+
 // Plans is the price list by id.
 type Plans map[PlanID]Plan
+
+// Validate reports the first plan, in no certain order, that cannot be worked with: an id that is
+// empty or not that of its place in the map, no requests a minute, or a negative number.
+func (p Plans) Validate() error {
+	for id, plan := range p {
+		switch {
+		case id == "" || plan.ID != id:
+			return fmt.Errorf("plan %q: its id is %q", id, plan.ID)
+		case plan.PerMinute < 1:
+			return fmt.Errorf("plan %q: per_minute must be at least 1", id)
+		case plan.Credits < 0 || plan.Credits > maxCredits:
+			return fmt.Errorf("plan %q: credits must be 0 to %d", id, int64(maxCredits))
+		case plan.OverageRate < 0:
+			return fmt.Errorf("plan %q: overage_rate must not be negative", id)
+		case plan.PriceCents != nil && *plan.PriceCents < 0:
+			return fmt.Errorf("plan %q: price_cents must not be negative", id)
+		}
+	}
+	return nil
+}
 
 // DefaultPlans returns the plans of CONTRACT 4.2. The caller owns the map.
 func DefaultPlans() Plans {

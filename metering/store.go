@@ -93,6 +93,21 @@ type Keys interface {
 	Watch(ctx context.Context, since int64) iter.Seq2[Change, error]
 }
 
+// Generational is an optional ability of a [Store]: a counter by which a cache knows at once, and
+// without asking the store anything, that a key or an account was changed through this store value.
+// [Gate] asks for it by type assertion, and compares it on every request.
+//
+// Generation rises with every PutKeys and PutAccount that changed something: after the change can be
+// read by KeyByHash, Key and Account, and before the call returns, also where it returns an error but
+// may have been carried out. It need not rise for changes by other processes, which Watch reports. It
+// must be cheap (an atomic load) and safe for concurrent use.
+//
+// A wrapper of a store that embeds the interface loses the ability unless it forwards the method.
+// That is safe: the gate then reads key and account from the store for each request.
+type Generational interface {
+	Generation() uint64
+}
+
 // A Change says that a key or an account is not what it was. Exactly one of the ids is set; what
 // it now is must be read.
 type Change struct {

@@ -1,0 +1,301 @@
+package metering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// DefaultGrace is how long a rotated key goes on working where nothing else is said.
+	DefaultGrace = 24 * time.Hour
+
+	// MaxGrace is the longest that a rotated key may go on working.
+	MaxGrace = 30 * 24 * time.Hour
+
+	// MaxNameLength bounds the name of an account or a key, in characters.
+	MaxNameLength = 64
+
+	// MaxAllowlist bounds the address list of a key, because each request walks it.
+	MaxAllowlist = 100
+
+	// versionTries is how often a change is made anew when another writer was first.
+	versionTries = 8
+)
+
+// Scopes returns all scopes, in the order in which a key keeps them.
+func Scopes() []Scope { return []Scope{DNSRead, MailRead, MailWrite, WebRead} }
+
+// A FieldError refuses bad administrative input. Nothing was changed.
+type FieldError struct {
+	Field  string // in the spelling of the wire, such as "ip_allowlist"
+	Reason string
+}
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Reason }
+
+// A KeyRequest asks for a new key.
+type KeyRequest struct {
+	Account     AccountID
+	Name        string      // 1 to MaxNameLength characters
+	Environment Environment // "" means Live
+	Scopes      []Scope     // at least one
+	ExpiresAt   *time.Time  // nil: never; else after now
+	IPAllowlist []netip.Prefix
+}
+
+// Admin creates and changes accounts and keys in a store. It keeps nothing itself: a gate on the same
+// store sees each change with its next request, gates of other processes within two seconds. Only
+// Store is required. Errors are *FieldError for bad input, [ErrNotFound] for an account or key that
+// does not exist, or the store's.
+type Admin struct {
+	Store  Store
+	Plans  Plans            // nil means DefaultPlans
+	Clock  func() time.Time // nil means time.Now
+	Random io.Reader        // nil means crypto/rand
+}
+
+// now is in UTC and cut to the microsecond, which every store can keep: what is stored is then never
+// later than the instant at which it was done.
+func (a Admin) now() time.Time {
+	if a.Clock == nil {
+		return time.Now().UTC().Truncate(time.Microsecond)
+	}
+	return a.Clock().UTC().Truncate(time.Microsecond)
+}
+
+// CreateAccount creates an account on a plan, without overage; SetAccount changes that.
+func (a Admin) CreateAccount(ctx context.Context, name string, plan PlanID) (Account, error) {
+	account := Account{ID: NewAccountID(a.Random), Name: name, Plan: plan, CreatedAt: a.now()}
+	if err := a.checkAccount(account); err != nil {
+		return Account{}, err
+	}
+	if err := a.Store.PutAccount(ctx, account); err != nil {
+		return Account{}, fmt.Errorf("creating account %s: %w", account.ID, err)
+	}
+	account.Version++
+	return account, nil
+}
+
+// SetAccount lets change edit name, plan, overage and budget of an account, and stores the result.
+// Where another writer was first, change is called again on what that one wrote. The other fields
+// stay what they are.
+func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Account)) (Account, error) {
+	var account Account
+	err := a.retry(func() error {
+		old, err := a.Store.Account(ctx, id)
+		if err != nil {
+			return err
+		}
+		account = old
+		change(&account)
+		account.ID, account.Version, account.CreatedAt = old.ID, old.Version, old.CreatedAt
+		if err := a.checkAccount(account); err != nil {
+			return err
+		}
+		return a.Store.PutAccount(ctx, account)
+	})
+	if err != nil {
+		return Account{}, wrap(err, "changing account %s", id)
+	}
+	account.Version++
+	return account, nil
+}
+
+// CreateKey creates a key and returns it with its secret, which can never be shown again.
+func (a Admin) CreateKey(ctx context.Context, r KeyRequest) (Key, Secret, error) {
+	if r.Environment == "" {
+		r.Environment = Live
+	}
+	key := Key{
+		Account: r.Account, Name: r.Name, Environment: r.Environment, Scopes: normalScopes(r.Scopes),
+		ExpiresAt: r.ExpiresAt, IPAllowlist: slices.Clone(r.IPAllowlist),
+	}
+	if err := a.checkKey(r.Scopes, key); err != nil {
+		return Key{}, Secret{}, err
+	}
+	key, secret, err := a.mint(key)
+	if err != nil {
+		return Key{}, Secret{}, err
+	}
+	if err := a.Store.PutKeys(ctx, key); err != nil {
+		return Key{}, Secret{}, fmt.Errorf("creating a key for account %s: %w", r.Account, err)
+	}
+	key.Version++
+	return key, secret, nil
+}
+
+// RotateKey replaces a key by a new one with the same account, name, environment, scopes, expiry and
+// address list, in one step of the store. The old key works for the grace, 0 to MaxGrace, and answers
+// as revoked from then on. A key that is revoked, expired or was rotated before cannot be rotated.
+func (a Admin) RotateKey(ctx context.Context, id KeyID, grace time.Duration) (
+	oldKey, newKey Key, secret Secret, err error) {
+	if grace < 0 || grace > MaxGrace {
+		return Key{}, Key{}, Secret{}, &FieldError{Field: "grace", Reason: "must be 0 to 30 days"}
+	}
+	err = a.retry(func() (err error) {
+		if oldKey, err = a.Store.Key(ctx, id); err != nil {
+			return err
+		}
+		now := a.now()
+		if oldKey.RotatedTo != "" {
+			return &FieldError{Field: "id", Reason: "the key was rotated to " + string(oldKey.RotatedTo)}
+		}
+		if state := oldKey.State(now); state != KeyActive {
+			return &FieldError{Field: "id", Reason: "the key is " + string(state)}
+		}
+		newKey = Key{
+			Account: oldKey.Account, Name: oldKey.Name, Environment: oldKey.Environment,
+			Scopes: slices.Clone(oldKey.Scopes), ExpiresAt: oldKey.ExpiresAt,
+			IPAllowlist: slices.Clone(oldKey.IPAllowlist), RotatedFrom: oldKey.ID,
+		}
+		if newKey, secret, err = a.mint(newKey); err != nil {
+			return err
+		}
+		until := now.Add(grace)
+		oldKey.RotatedTo, oldKey.GraceUntil, oldKey.RevokedReason = newKey.ID, &until, RevokedRotation
+		return a.Store.PutKeys(ctx, oldKey, newKey)
+	})
+	if err != nil {
+		return Key{}, Key{}, Secret{}, wrap(err, "rotating key %s", id)
+	}
+	oldKey.Version++
+	newKey.Version++
+	return oldKey, newKey, secret, nil
+}
+
+// RevokeKey ends a key at once. Without a reason it is RevokedManual. A key that is revoked already
+// stays as it is and is returned without error.
+func (a Admin) RevokeKey(ctx context.Context, id KeyID, reason RevokedReason) (Key, error) {
+	switch reason {
+	case "":
+		reason = RevokedManual
+	case RevokedManual, RevokedRotation, RevokedLeak:
+	default:
+		return Key{}, &FieldError{Field: "reason", Reason: "must be manual, rotation or leak"}
+	}
+	var key Key
+	err := a.retry(func() (err error) {
+		if key, err = a.Store.Key(ctx, id); err != nil {
+			return err
+		}
+		now := a.now()
+		if key.State(now) == KeyRevoked {
+			return nil
+		}
+		key.RevokedAt, key.RevokedReason = &now, reason
+		if err = a.Store.PutKeys(ctx, key); err == nil {
+			key.Version++
+		}
+		return err
+	})
+	if err != nil {
+		return Key{}, wrap(err, "revoking key %s", id)
+	}
+	return key, nil
+}
+
+// mint gives a key an id, a secret and a time of creation.
+func (a Admin) mint(key Key) (Key, Secret, error) {
+	secret, err := NewSecret(key.Environment, a.Random)
+	if err != nil {
+		return Key{}, Secret{}, err
+	}
+	key.ID, key.CreatedAt = NewKeyID(a.Random), a.now()
+	key.Hash, key.DisplayPrefix = secret.Hash(), secret.DisplayPrefix()
+	return key, secret, nil
+}
+
+// retry repeats a change for as long as another writer was first, within reason.
+func (a Admin) retry(change func() error) (err error) {
+	for range versionTries {
+		if err = change(); !errors.Is(err, ErrVersion) {
+			return err
+		}
+	}
+	return err
+}
+
+// wrap says what was being done, except to an error that speaks for itself.
+func wrap(err error, format string, args ...any) error {
+	if _, ok := errors.AsType[*FieldError](err); ok {
+		return err
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}
+
+func (a Admin) checkAccount(account Account) error {
+	plans := a.Plans
+	if plans == nil {
+		plans = DefaultPlans()
+	}
+	if err := checkName(account.Name); err != nil {
+		return err
+	}
+	if _, ok := plans[account.Plan]; !ok {
+		return &FieldError{Field: "plan", Reason: fmt.Sprintf("there is no plan %q", account.Plan)}
+	}
+	if account.OverageBudgetCents != nil && *account.OverageBudgetCents < 0 {
+		return &FieldError{Field: "overage_budget_cents", Reason: "must not be negative"}
+	}
+	return nil
+}
+
+func (a Admin) checkKey(asked []Scope, key Key) error {
+	if err := checkName(key.Name); err != nil {
+		return err
+	}
+	if len(asked) == 0 {
+		return &FieldError{Field: "scopes", Reason: "must name at least one scope"}
+	}
+	for _, s := range asked {
+		if !slices.Contains(Scopes(), s) {
+			return &FieldError{Field: "scopes", Reason: fmt.Sprintf("there is no scope %q", s)}
+		}
+	}
+	if key.ExpiresAt != nil && !key.ExpiresAt.After(a.now()) {
+		return &FieldError{Field: "expires_at", Reason: "must lie in the future"}
+	}
+	if len(key.IPAllowlist) > MaxAllowlist {
+		return &FieldError{Field: "ip_allowlist", Reason: fmt.Sprintf("must have at most %d entries", MaxAllowlist)}
+	}
+	for _, p := range key.IPAllowlist {
+		if !p.IsValid() {
+			return &FieldError{Field: "ip_allowlist", Reason: "must hold addresses and networks"}
+		}
+	}
+	return nil
+}
+
+// normalScopes puts each scope once, in the order of Scopes.
+func normalScopes(asked []Scope) []Scope {
+	var list []Scope
+	for _, s := range Scopes() {
+		if slices.Contains(asked, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func checkName(name string) error {
+	n := utf8.RuneCountInString(name)
+	if n < 1 || n > MaxNameLength {
+		return &FieldError{Field: "name", Reason: fmt.Sprintf("must have 1 to %d characters", MaxNameLength)}
+	}
+	if !utf8.ValidString(name) {
+		return &FieldError{Field: "name", Reason: "must be valid UTF-8"}
+	}
+	for _, r := range name {
+		if !unicode.IsPrint(r) {
+			return &FieldError{Field: "name", Reason: "must not hold control characters"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,326 @@
+package metering
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// blindTrust is how long a record is trusted while nothing tells of changes by other processes.
+	// Revocation must hold on every node within 2 s (CONTRACT 4.3); a read may take the other second.
+	blindTrust = time.Second
+
+	// watchSettle is how long a Watch must have run before its silence means that nothing changed.
+	watchSettle = time.Second
+
+	// watchRetry is the pause before a Watch that ended is taken up again.
+	watchRetry = 500 * time.Millisecond
+
+	cacheShards = 64 // locks, so that many cores do not meet on one
+)
+
+// directory is what the gate remembers of keys that exist: the token bucket for good, and the
+// record until it changes.
+type directory struct {
+	shards   [cacheShards]cacheShard
+	watching atomic.Bool   // whether Watch would tell of a change
+	heard    atomic.Uint64 // changes that Watch told of, and restarts of it
+	private  atomic.Uint64 // stands in for Generation where the store has none
+
+	mu        sync.Mutex // guards the publication of records and what follows
+	byKey     map[KeyID]*entry
+	byAccount map[AccountID][]*entry
+}
+
+type cacheShard struct {
+	mu      sync.RWMutex
+	entries map[[32]byte]*entry
+	flights map[[32]byte]*flight
+	_       [40]byte // keeps two locks out of one cache line
+}
+
+// entry is the place of a key. It stays the same when the record is read anew, and so does the
+// bucket: a reload gives no tokens away.
+type entry struct {
+	bucket Bucket
+	record atomic.Pointer[record]
+}
+
+// record is what was read of a key and its account at one moment. It is not changed, but replaced.
+type record struct {
+	key     Key
+	account Account
+	plan    Plan
+	policy  Policy
+	allowed []netip.Prefix // IPv4 also where the list says ::ffff:0:0/96; empty: any address
+
+	generation uint64 // of the store, before reading began
+	heard      uint64 // of the directory, before reading began
+	read       time.Time
+	stale      atomic.Bool // Watch told of a change
+}
+
+// flight is a read under way, on which requests for the same key wait together.
+type flight struct {
+	generation uint64
+	done       chan struct{}
+	entry      *entry
+	record     *record
+	err        error
+}
+
+func (d *directory) init() {
+	for i := range d.shards {
+		d.shards[i].entries = make(map[[32]byte]*entry)
+		d.shards[i].flights = make(map[[32]byte]*flight)
+	}
+	d.byKey = make(map[KeyID]*entry)
+	d.byAccount = make(map[AccountID][]*entry)
+}
+
+func (d *directory) shard(hash *[32]byte) *cacheShard { return &d.shards[hash[0]%cacheShards] }
+
+// unheard is the generation of a store that counts none: each request has its own, so that no
+// record and no read under way is ever good enough for the next.
+func (d *directory) unheard() uint64 { return d.private.Add(1) }
+
+// find returns what is known of the key with a hash. The map is looked up by SHA-256, which nobody
+// can steer towards a stored one; the comparison is in constant time nevertheless.
+func (d *directory) find(hash *[32]byte) (*entry, *record) {
+	s := d.shard(hash)
+	s.mu.RLock()
+	e := s.entries[*hash]
+	s.mu.RUnlock()
+	var stored [32]byte
+	var r *record
+	if e != nil {
+		r = e.record.Load()
+		stored = r.key.Hash
+	}
+	if subtle.ConstantTimeCompare(stored[:], hash[:]) != 1 {
+		return nil, nil
+	}
+	return e, r
+}
+
+// fresh reports whether a record is as good as reading it again.
+func (g *Gate) fresh(r *record) bool {
+	if r.generation != g.generation() || r.stale.Load() {
+		return false
+	}
+	return g.cache.watching.Load() || g.clock().Sub(r.read) < blindTrust
+}
+
+// load reads a key, once for all requests that ask for it at the same time. It returns no record
+// where there is no such key.
+func (g *Gate) load(ctx context.Context, hash [32]byte) (*entry, *record, error) {
+	s := g.cache.shard(&hash)
+	for {
+		generation := g.generation()
+		s.mu.Lock()
+		f := s.flights[hash]
+		// A read that began before a change may have seen what was before it.
+		if f == nil || f.generation != generation {
+			f = &flight{generation: generation, done: make(chan struct{})}
+			s.flights[hash] = f
+			s.mu.Unlock()
+			g.fly(ctx, s, hash, f)
+			return f.entry, f.record, f.err
+		}
+		s.mu.Unlock()
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+		if !errors.Is(f.err, context.Canceled) && !errors.Is(f.err, context.DeadlineExceeded) {
+			return f.entry, f.record, f.err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		// The context that ended was that of the request which read; this one reads itself.
+	}
+}
+
+// fly carries a read out and tells those who wait, even where the store panics.
+func (g *Gate) fly(ctx context.Context, s *cacheShard, hash [32]byte, f *flight) {
+	f.err = errors.New("reading the key was broken off")
+	defer func() {
+		s.mu.Lock()
+		if s.flights[hash] == f {
+			delete(s.flights, hash)
+		}
+		s.mu.Unlock()
+		close(f.done)
+	}()
+	r := &record{generation: f.generation, heard: g.cache.heard.Load(), read: g.clock()}
+	err := g.read(ctx, hash, r)
+	if errors.Is(err, errNoKey) {
+		g.cache.forget(s, hash)
+		f.err = nil
+		return
+	}
+	if f.err = err; err == nil {
+		f.record = r
+		f.entry = g.cache.publish(s, hash, r)
+	}
+}
+
+// errNoKey means that no key has the hash. An account that is missing is another matter: a fault.
+var errNoKey = errors.New("there is no such key")
+
+func (g *Gate) read(ctx context.Context, hash [32]byte, r *record) (err error) {
+	r.key, err = g.store.KeyByHash(ctx, hash)
+	if errors.Is(err, ErrNotFound) || err == nil && subtle.ConstantTimeCompare(r.key.Hash[:], hash[:]) != 1 {
+		return errNoKey
+	}
+	if err != nil {
+		return fmt.Errorf("reading a key: %w", err)
+	}
+	if r.account, err = g.store.Account(ctx, r.key.Account); err != nil {
+		return fmt.Errorf("reading account %s of key %s: %w", r.key.Account, r.key.ID, err)
+	}
+	plan, ok := g.plans[r.account.Plan]
+	if !ok {
+		return fmt.Errorf("account %s has the plan %q, which does not exist", r.account.ID, r.account.Plan)
+	}
+	r.plan, r.policy, r.allowed = plan, plan.Policy(), unmapPrefixes(r.key.IPAllowlist)
+	return nil
+}
+
+// publish makes a record known, unless a newer one is, and returns its entry. If Watch told of any
+// change while the record was being read, it is not trusted beyond the request that asked for it.
+func (d *directory) publish(s *cacheShard, hash [32]byte, r *record) *entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.heard.Load() != r.heard {
+		r.stale.Store(true)
+	}
+	e := d.byKey[r.key.ID]
+	if e == nil {
+		e = &entry{bucket: Bucket{ID: string(r.key.ID)}}
+		d.byKey[r.key.ID] = e
+		d.byAccount[r.key.Account] = append(d.byAccount[r.key.Account], e)
+	}
+	if old := e.record.Load(); old == nil || old.generation <= r.generation && old.heard <= r.heard {
+		e.record.Store(r)
+	}
+	s.mu.Lock()
+	s.entries[hash] = e
+	s.mu.Unlock()
+	return e
+}
+
+// forget drops the way to a key that is no longer there. Its bucket stays, in case it returns.
+func (d *directory) forget(s *cacheShard, hash [32]byte) {
+	s.mu.Lock()
+	delete(s.entries, hash)
+	s.mu.Unlock()
+}
+
+// invalidate makes records stale for a change, and all of them for the zero Change. Counting comes
+// first: a read that is published after the loop sees that the count has risen since it began.
+func (d *directory) invalidate(c Change) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.heard.Add(1)
+	if c.Key == "" && c.Account == "" {
+		for _, e := range d.byKey {
+			e.record.Load().stale.Store(true)
+		}
+		return
+	}
+	if e := d.byKey[c.Key]; e != nil {
+		e.record.Load().stale.Store(true)
+	}
+	for _, e := range d.byAccount[c.Account] {
+		e.record.Load().stale.Store(true)
+	}
+}
+
+// follow keeps the directory in step with changes by other processes until the context ends.
+func (g *Gate) follow(ctx context.Context) {
+	for {
+		err := g.watch(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		g.log.Warn("watching keys and accounts ended; every record is now read again within a second",
+			"error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(watchRetry):
+		}
+	}
+}
+
+// watch follows one Watch to its end. It begins at 0, because once it has settled everything that
+// was read before is dropped: so nothing is missed whatever happened in between.
+func (g *Gate) watch(ctx context.Context) (err error) {
+	var mu sync.Mutex
+	ended := false
+	timer := time.AfterFunc(watchSettle, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !ended {
+			g.cache.invalidate(Change{})
+			g.cache.watching.Store(true)
+		}
+	})
+	defer func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		g.cache.watching.Store(false)
+	}()
+	for change, err := range g.store.Watch(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		g.cache.invalidate(change)
+	}
+	return errors.New("the store stopped telling")
+}
+
+// refuse says why a key may not be used from an address at an instant, in the order of CONTRACT 1.1.
+func (r *record) refuse(from netip.Addr, now time.Time) Refusal {
+	switch r.key.State(now) {
+	case KeyRevoked:
+		return RevokedKey
+	case KeyExpired:
+		return ExpiredKey
+	case KeyActive, KeyRotating:
+	}
+	if len(r.allowed) == 0 {
+		return ""
+	}
+	from = from.Unmap().WithZone("")
+	for _, p := range r.allowed {
+		if p.Contains(from) {
+			return ""
+		}
+	}
+	return AddressNotAllowed
+}
+
+// unmapPrefixes turns IPv4-mapped prefixes into the IPv4 ones they mean, since clients are compared
+// by their unmapped address.
+func unmapPrefixes(list []netip.Prefix) []netip.Prefix {
+	out := make([]netip.Prefix, 0, len(list))
+	for _, p := range list {
+		if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 {
+			p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
+		}
+		out = append(out, p)
+	}
+	return out
+}

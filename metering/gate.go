@@ -1,0 +1,190 @@
+package metering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+// GateConfig says what a [Gate] works with. Only Store is required.
+type GateConfig struct {
+	Store   Store
+	Plans   Plans            // nil means DefaultPlans; not changed after NewGate
+	Limiter Limiter          // nil means LocalLimiter
+	Clock   func() time.Time // nil means time.Now; measures how old a cached record is
+	Log     *slog.Logger     // hears when the store's Watch ends and is taken up again; nil means silence
+}
+
+// A Gate decides who may enter, in the order of CONTRACT 1.1: syntax and checksum of the secret,
+// look-up by hash, revoked, expired, address, token bucket. It keeps what it has read of keys and
+// accounts, and every decision is as fresh as the store:
+//
+//   - A change through the same store value holds for the very next request, because [Generational]
+//     is compared each time (and where a store lacks it, each request reads the store).
+//   - A change by another process holds as soon as Watch yields it.
+//   - While Watch has not yet settled, or has ended with an error, nothing read is trusted for longer
+//     than a second.
+//
+// Only keys that exist are kept. A secret that is well formed but unknown is looked up each time and
+// leaves no trace, so that guessing cannot fill the memory; [IPLimiter] stands before it.
+//
+// A Gate is safe for concurrent use.
+type Gate struct {
+	store      Store
+	generation func() uint64
+	plans      Plans
+	limiter    Limiter
+	clock      func() time.Time
+	log        *slog.Logger
+	cache      directory
+	stop       context.CancelFunc
+	done       sync.WaitGroup
+}
+
+// NewGate starts a gate on a store. It reads nothing yet, and follows Watch in one goroutine until
+// the context ends or Close is called; after that it goes on, but trusts nothing for long.
+func NewGate(ctx context.Context, c GateConfig) (*Gate, error) {
+	if c.Store == nil {
+		return nil, errors.New("starting the gate: there is no store")
+	}
+	if c.Plans == nil {
+		c.Plans = DefaultPlans()
+	}
+	if err := c.Plans.Validate(); err != nil {
+		return nil, fmt.Errorf("starting the gate: %w", err)
+	}
+	if c.Limiter == nil {
+		c.Limiter = LocalLimiter{}
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	g := &Gate{store: c.Store, plans: c.Plans, limiter: c.Limiter, clock: c.Clock, log: c.Log}
+	g.cache.init()
+	if s, ok := c.Store.(Generational); ok {
+		g.generation = s.Generation
+	} else {
+		g.generation = g.cache.unheard
+	}
+	ctx, g.stop = context.WithCancel(ctx)
+	g.done.Go(func() { g.follow(ctx) })
+	return g, nil
+}
+
+// Close ends the goroutine of the gate and waits for it. The store stays open.
+func (g *Gate) Close() {
+	g.stop()
+	g.done.Wait()
+}
+
+// A Caller is who was admitted, and what is known of him at that moment. The lists and pointers in
+// it are shared with other requests and must not be changed.
+type Caller struct {
+	Key     Key
+	Account Account
+	Plan    Plan
+	Rate    Decision // of the key's token bucket
+}
+
+// A Refusal says why a request was not admitted.
+type Refusal string
+
+// The refusals, in the order in which they are looked for.
+const (
+	InvalidKey        Refusal = "invalid_key" // malformed, mistyped or unknown: nobody can tell which
+	RevokedKey        Refusal = "revoked_key"
+	ExpiredKey        Refusal = "expired_key"
+	AddressNotAllowed Refusal = "address_not_allowed"
+	RateLimited       Refusal = "rate_limited"
+	ScopeMissing      Refusal = "scope_missing"
+)
+
+// A RefusedError is the error of a request that may not enter.
+type RefusedError struct {
+	Reason   Refusal
+	Caller   *Caller // from the token bucket on (RateLimited, ScopeMissing); nil for earlier reasons
+	Required Scope   // of ScopeMissing
+}
+
+func (e *RefusedError) Error() string {
+	if e.Reason == ScopeMissing {
+		return fmt.Sprintf("refused: %s: %s", e.Reason, e.Required)
+	}
+	return "refused: " + string(e.Reason)
+}
+
+// Admit decides about one request: bearer is what stood behind "Bearer ", from is the client's
+// address and now the instant of the request. The error is a *RefusedError, the store's, the
+// limiter's or the context's. A request that is admitted has taken one token of its key.
+func (g *Gate) Admit(ctx context.Context, bearer string, from netip.Addr, now time.Time) (*Caller, error) {
+	hash, ok := hashSecret(bearer)
+	e, r := g.cache.find(&hash)
+	switch {
+	case !ok:
+		return nil, &RefusedError{Reason: InvalidKey}
+	case r == nil || !g.fresh(r):
+		var err error
+		if e, r, err = g.load(ctx, hash); err != nil {
+			return nil, err
+		}
+	}
+	if r == nil {
+		return nil, &RefusedError{Reason: InvalidKey}
+	}
+	if refusal := r.refuse(from, now); refusal != "" {
+		return nil, &RefusedError{Reason: refusal}
+	}
+	rate, err := g.limiter.Take(ctx, &e.bucket, r.policy, now)
+	if err != nil {
+		return nil, fmt.Errorf("taking a token of key %s: %w", r.key.ID, err)
+	}
+	c := &Caller{Key: r.key, Account: r.account, Plan: r.plan, Rate: rate}
+	if !rate.Allowed {
+		return nil, &RefusedError{Reason: RateLimited, Caller: c}
+	}
+	return c, nil
+}
+
+// Require returns the first of the scopes that the caller's key carries: any one of them suffices.
+// Without one, and where none is asked for, it returns a *RefusedError that names the first.
+func (c *Caller) Require(scopes ...Scope) (Scope, error) {
+	for _, s := range scopes {
+		if slices.Contains(c.Key.Scopes, s) {
+			return s, nil
+		}
+	}
+	refused := &RefusedError{Reason: ScopeMissing, Caller: c}
+	if len(scopes) > 0 {
+		refused.Required = scopes[0]
+	}
+	return "", refused
+}
+
+// Begin is the store's [Ledger].Begin for the caller: it fills in account and key, and, where they
+// are zero, the instant and the lease.
+func (g *Gate) Begin(ctx context.Context, c *Caller, op Op) (Begun, error) {
+	op.Account, op.Key = c.Account.ID, c.Key.ID
+	if op.Now.IsZero() {
+		op.Now = g.clock()
+	}
+	if op.Lease.IsZero() {
+		op.Lease = op.Now.Add(ClaimLease)
+	}
+	return g.store.Begin(ctx, op)
+}
+
+// Settle is the store's [Ledger].Settle.
+func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error) {
+	return g.store.Settle(ctx, t, out)
+}
+
+// Cancel is the store's [Ledger].Cancel.
+func (g *Gate) Cancel(ctx context.Context, t Ticket) error { return g.store.Cancel(ctx, t) }

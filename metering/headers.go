@@ -1,0 +1,59 @@
+package metering
+
+import (
+	"strconv"
+	"time"
+)
+
+// PolicyField writes one item of the RateLimit-Policy field, such as `"default";q=60;w=60`
+// (draft-ietf-httpapi-ratelimit-headers-10 section 3). Both of its parameters are integers; the
+// window is written in whole seconds, at least 1. Characters that a string of RFC 9651 section 3.3.3
+// cannot hold are left out of the name.
+func PolicyField(p Policy, name string) string {
+	window := p.Window
+	if window <= 0 {
+		window = time.Minute
+	}
+	b := appendString(make([]byte, 0, 64), name)
+	b = append(b, ";q="...)
+	b = strconv.AppendInt(b, int64(max(0, p.Limit)), 10)
+	b = append(b, ";w="...)
+	b = strconv.AppendInt(b, wholeSeconds(max(window, time.Second)), 10)
+	return string(b)
+}
+
+// LimitField writes one item of the RateLimit field, such as `"default";r=9;t=6`
+// (draft-ietf-httpapi-ratelimit-headers-10 section 4): the tokens left and, in seconds rounded up,
+// the time until the bucket is full. For a refused request it is the time to the next token instead,
+// so that Retry-After, which names the same instant, is not earlier than t, as the draft asks.
+func LimitField(d Decision, name string) string {
+	until := d.Reset
+	if !d.Allowed && d.RetryAfter >= 0 {
+		until = max(d.RetryAfter, time.Second)
+	}
+	b := appendString(make([]byte, 0, 64), name)
+	b = append(b, ";r="...)
+	b = strconv.AppendInt(b, int64(max(0, d.Remaining)), 10)
+	b = append(b, ";t="...)
+	b = strconv.AppendInt(b, wholeSeconds(until), 10)
+	return string(b)
+}
+
+// appendString writes a structured-field string (RFC 9651 section 4.1.6).
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c >= 0x20 && c <= 0x7e:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}
+
+// wholeSeconds rounds up, so that nobody comes back too early.
+func wholeSeconds(d time.Duration) int64 {
+	return int64((max(0, d) + time.Second - 1) / time.Second)
+}

@@ -1,0 +1,145 @@
+package hold
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// account is the state of one account. Everything below mu is guarded by it.
+type account struct {
+	id metering.AccountID
+
+	mu      sync.Mutex
+	version int64
+	plan    metering.PlanID
+	limit   int64
+	ceiling int64
+	priced  bool // the plan is in the price list
+	months  []*month
+	holds   map[uint64]promise
+	claims  map[ClaimID]claim
+
+	// earliest is not after the end of any lease, so that most calls need not look at the holds.
+	earliest time.Time
+}
+
+// month is one period of an account: what is settled, and what is promised on top.
+type month struct {
+	Month
+	period metering.Period
+	held   int64
+	open   int // promises
+}
+
+// promise is a hold, and with an idempotency key a claim.
+type promise struct {
+	month    *month
+	credits  int64
+	ceiling  int64 // under which it was granted
+	lease    time.Time
+	settling bool // on its way to the disk: it can neither lapse nor be cancelled
+	claimed  bool
+	claim    ClaimID
+}
+
+type claim struct {
+	token       uint64
+	fingerprint [32]byte
+}
+
+func newAccount(record metering.Account, plans metering.Plans) *account {
+	a := &account{
+		id:     record.ID,
+		holds:  make(map[uint64]promise),
+		claims: make(map[ClaimID]claim),
+	}
+	a.set(record, plans)
+	return a
+}
+
+func (a *account) set(record metering.Account, plans metering.Plans) {
+	plan, ok := plans[record.Plan]
+	a.version = record.Version
+	a.plan = record.Plan
+	a.priced = ok
+	a.limit = plan.Credits
+	a.ceiling = plan.Ceiling(record)
+}
+
+func (a *account) known(p metering.Period) *month {
+	for _, m := range a.months {
+		if m.period == p {
+			return m
+		}
+	}
+	return nil
+}
+
+// keepMonths is how many periods an account keeps in memory: this one, the one before it, whose last
+// requests settle after midnight, and one for clocks that disagree.
+const keepMonths = 3
+
+// month returns a period, loading it where needed. The lock stays held while it is loaded, so that
+// nothing is settled between the reading and the keeping.
+func (a *account) month(ctx context.Context, source Source, p metering.Period) (*month, error) {
+	if m := a.known(p); m != nil {
+		return m, nil
+	}
+	settled, err := source.Month(ctx, a.id, p)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.months) >= keepMonths {
+		a.months = slices.DeleteFunc(a.months, func(m *month) bool { return m.open == 0 })
+	}
+	m := &month{Month: settled, period: p}
+	a.months = append(a.months, m)
+	return m, nil
+}
+
+func (a *account) balance(m *month) metering.Balance {
+	return metering.Balance{
+		Period: m.period, Plan: a.plan, Limit: a.limit,
+		Used: m.Used, Held: m.held, Charges: m.Charges,
+	}
+}
+
+func (a *account) add(token uint64, p promise) {
+	if len(a.holds) == 0 || p.lease.Before(a.earliest) {
+		a.earliest = p.lease
+	}
+	a.holds[token] = p
+	p.month.held += p.credits
+	p.month.open++
+}
+
+func (a *account) remove(token uint64, p promise) {
+	delete(a.holds, token)
+	if p.claimed {
+		delete(a.claims, p.claim)
+	}
+	p.month.held -= p.credits
+	p.month.open--
+}
+
+// lapse releases the promises whose lease has ended.
+func (a *account) lapse(now time.Time) {
+	if len(a.holds) == 0 || now.Before(a.earliest) {
+		return
+	}
+	var earliest time.Time
+	for token, p := range a.holds {
+		switch {
+		case p.settling:
+		case !now.Before(p.lease):
+			a.remove(token, p)
+		case earliest.IsZero() || p.lease.Before(earliest):
+			earliest = p.lease
+		}
+	}
+	a.earliest = earliest
+}

@@ -1,0 +1,165 @@
+package hold
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// A ClaimID is what a client's idempotency key is known by: per API key, and only as a hash.
+type ClaimID struct {
+	Key  metering.KeyID
+	Hash [32]byte
+}
+
+// A Record is a kept reply and what its claim was made with.
+type Record struct {
+	RequestID   string
+	Fingerprint [32]byte
+	Expires     time.Time // at this very instant the record is gone
+	Reply       metering.Reply
+}
+
+// A Month is what was settled by an account in one period.
+type Month struct {
+	Used    int64 // credits
+	Charges int64
+
+	// Peak is the highest ceiling under which one of the charges was granted. A plan may be lowered
+	// within a month, so that the plan of today cannot tell whether the month was oversold.
+	Peak int64
+}
+
+// A Source is where a [Book] reads what is settled. All methods may be called by many goroutines.
+type Source interface {
+	// Account returns an account, or [metering.ErrNotFound].
+	Account(ctx context.Context, id metering.AccountID) (metering.Account, error)
+
+	// Month returns the settled balance of a known account; zero where there is none. It is called
+	// under the lock of the account.
+	Month(ctx context.Context, id metering.AccountID, p metering.Period) (Month, error)
+
+	// Absent reports that no reply is kept for the claim. It must not wait; false means "perhaps".
+	Absent(id ClaimID) bool
+
+	// Reply returns the newest record of a claim, expired or not, or [metering.ErrNotFound].
+	Reply(ctx context.Context, id ClaimID) (Record, error)
+}
+
+// Config is what a [Book] needs.
+type Config struct {
+	Source Source
+	Plans  metering.Plans
+	Clock  func() time.Time // says when leases end; nil means time.Now
+}
+
+// A Book holds all promises of a store. Make one with [New].
+type Book struct {
+	source Source
+	plans  metering.Plans
+	clock  func() time.Time
+	token  atomic.Uint64
+
+	mu       sync.RWMutex
+	accounts map[metering.AccountID]*account
+
+	// settled counts the settled claims, spread by hash. A Begin that had to look for a record
+	// outside the lock sees by it whether one may have been written meanwhile.
+	settled [1024]atomic.Uint64
+}
+
+// New returns an empty book.
+func New(c Config) *Book {
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	b := &Book{source: c.Source, plans: c.Plans, clock: c.Clock, accounts: make(map[metering.AccountID]*account)}
+	// A ticket from before a restart must not be taken for one of today.
+	var seed [8]byte
+	rand.Read(seed[:])
+	b.token.Store(binary.LittleEndian.Uint64(seed[:]))
+	return b
+}
+
+// SetAccount makes the plan and budget of an account hold for the very next Begin. An older version
+// than the one known is ignored.
+func (b *Book) SetAccount(record metering.Account) {
+	b.mu.Lock()
+	a := b.accounts[record.ID]
+	if a == nil {
+		b.accounts[record.ID] = newAccount(record, b.plans)
+		b.mu.Unlock()
+		return
+	}
+	b.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if record.Version > a.version {
+		a.set(record, b.plans)
+	}
+}
+
+// account returns the state of an account, loading it where it is not known yet. That an account
+// does not exist is not remembered: hostile names must not fill the memory.
+func (b *Book) account(ctx context.Context, id metering.AccountID) (*account, error) {
+	b.mu.RLock()
+	a := b.accounts[id]
+	b.mu.RUnlock()
+	if a != nil {
+		return a, nil
+	}
+	record, err := b.source.Account(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if a := b.accounts[id]; a != nil {
+		return a, nil // SetAccount was faster, and is never older
+	}
+	a = newAccount(record, b.plans)
+	b.accounts[id] = a
+	return a, nil
+}
+
+// Balance tells what is used and held in a period.
+func (b *Book) Balance(ctx context.Context, id metering.AccountID, p metering.Period) (metering.Balance, error) {
+	a, err := b.account(ctx, id)
+	if err != nil {
+		return metering.Balance{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lapse(b.clock())
+	if m := a.known(p); m != nil {
+		return a.balance(m), nil
+	}
+	// Read without keeping it: whoever lists the past must not fill the memory.
+	settled, err := b.source.Month(ctx, id, p)
+	if err != nil {
+		return metering.Balance{}, err
+	}
+	return a.balance(&month{period: p, Month: settled}), nil
+}
+
+// Sweep releases every promise whose lease has ended. Begin does so by itself where it matters;
+// calling Sweep now and then frees the memory of accounts at rest.
+func (b *Book) Sweep() {
+	b.mu.RLock()
+	all := make([]*account, 0, len(b.accounts))
+	for _, a := range b.accounts {
+		all = append(all, a)
+	}
+	b.mu.RUnlock()
+	now := b.clock()
+	for _, a := range all {
+		a.mu.Lock()
+		a.lapse(now)
+		a.mu.Unlock()
+	}
+}

@@ -1,0 +1,50 @@
+package metering
+
+import (
+	"crypto/rand"
+	"io"
+	mathrand "math/rand/v2"
+)
+
+// idLength is the number of base32 characters of an id: 130 bits, so that no two ever meet.
+const idLength = 26
+
+// NewAccountID returns a new account id. A nil random is crypto/rand. Ids are names and no secrets:
+// where another reader ends or fails, crypto/rand takes its place.
+func NewAccountID(random io.Reader) AccountID { return AccountID(newID("acc_", random)) }
+
+// NewKeyID returns a new key id, under the rules of [NewAccountID].
+func NewKeyID(random io.Reader) KeyID { return KeyID(newID("key_", random)) }
+
+func newID(prefix string, random io.Reader) string {
+	var bits [idLength]byte
+	if random == nil {
+		random = rand.Reader
+	}
+	if _, err := io.ReadFull(random, bits[:]); err != nil {
+		_, _ = rand.Read(bits[:]) // never fails
+	}
+	text := make([]byte, 0, len(prefix)+idLength)
+	text = append(text, prefix...)
+	for _, b := range bits {
+		text = append(text, alphabet[b&31])
+	}
+	return string(text)
+}
+
+// NewRequestID returns "req_" and 26 characters of lower-case base32. The runtime's ChaCha8
+// generator, which each thread seeds from the system's entropy, makes it cheap enough for every
+// request: a request id must be unique, and need not be secret.
+func NewRequestID() string {
+	const perWord = 12 // 60 of 64 bits
+	text := [len("req_") + idLength]byte{'r', 'e', 'q', '_'}
+	var word uint64
+	for i := range idLength {
+		if i%perWord == 0 {
+			word = mathrand.Uint64()
+		}
+		text[len("req_")+i] = alphabet[word&31]
+		word >>= 5
+	}
+	return string(text[:])
+}

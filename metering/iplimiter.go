@@ -1,0 +1,142 @@
+package metering
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	// DefaultIPLimit is how many requests a minute one address may make before it has shown a good
+	// key (CONTRACT 5.5).
+	DefaultIPLimit = 120
+
+	// DefaultIPSize is enough for any load one machine can serve: a request occupies a slot for
+	// Window/Limit, which is half a second by default, so that a table of n slots holds every
+	// address of 2n requests a second.
+	DefaultIPSize = 1 << 17
+
+	ipWays   = 8 // slots in which one address may lie: two cache lines
+	ipShards = 64
+)
+
+// An IPLimiter bounds what an address may do before it is authenticated. IPv4 counts by address,
+// IPv6 by /64, which is what a single customer is given. It has a fixed number of slots of 16 bytes
+// and never allocates after the first call.
+//
+// It never forgets in favour of the sender: a full bucket needs no slot, and when all slots that an
+// address may use hold debts, it takes over the smallest of them together with its debt. So a flood
+// from ever new addresses cannot win a single extra token, not even for an address that was evicted.
+//
+// The zero value is ready for use. Its fields must not be changed after the first call, and it must
+// not be copied.
+type IPLimiter struct {
+	Limit  int           // requests per window; 0 means DefaultIPLimit
+	Window time.Duration // 0 means a minute
+	Size   int           // slots, rounded up; 0 means DefaultIPSize
+
+	once   sync.Once
+	seed   maphash.Seed
+	rate   rate
+	shards []ipShard
+}
+
+type ipShard struct {
+	mu   sync.Mutex
+	sets []ipSet
+	_    [32]byte // keeps the locks of two shards out of one cache line
+}
+
+type ipSet [ipWays]ipSlot
+
+type ipSlot struct {
+	address uint64
+	tat     int64 // Unix nanoseconds at which the bucket is full; the slot is free from then on
+}
+
+// Take takes one token of the address. An invalid address has a bucket like any other.
+func (l *IPLimiter) Take(ip netip.Addr, now time.Time) Decision {
+	l.once.Do(l.init)
+	key, t := ipKey(ip), now.UnixNano()
+	shard, set := l.find(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	slot := set.claim(key, t)
+	if slot.tat-t > l.rate.span+int64(maxSkew) {
+		slot.tat = t + l.rate.span // the clock was set back
+	}
+	next, d := l.rate.take(slot.tat, t, 1)
+	slot.tat = next
+	return d
+}
+
+// GiveBack returns the token of the last Take, once the request has shown a good key.
+func (l *IPLimiter) GiveBack(ip netip.Addr, now time.Time) {
+	l.once.Do(l.init)
+	key, t := ipKey(ip), now.UnixNano()
+	shard, set := l.find(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	for i := range set {
+		if slot := &set[i]; slot.address == key && slot.tat > t {
+			slot.tat = max(t, slot.tat-l.rate.emission)
+			return
+		}
+	}
+}
+
+func (l *IPLimiter) init() {
+	limit, size := l.Limit, l.Size
+	if limit <= 0 {
+		limit = DefaultIPLimit
+	}
+	if size <= 0 {
+		size = DefaultIPSize
+	}
+	l.seed = maphash.MakeSeed() // nobody outside can aim at the slots of another address
+	l.rate = Policy{Limit: limit, Window: l.Window}.rate()
+	shards := min(ipShards, (size+ipWays-1)/ipWays)
+	sets := (size + shards*ipWays - 1) / (shards * ipWays)
+	l.shards = make([]ipShard, shards)
+	all := make([]ipSet, shards*sets)
+	for i := range l.shards {
+		l.shards[i].sets = all[i*sets : (i+1)*sets : (i+1)*sets]
+	}
+}
+
+func (l *IPLimiter) find(key uint64) (*ipShard, *ipSet) {
+	h := maphash.Comparable(l.seed, key)
+	shard := &l.shards[uint32(h)%uint32(len(l.shards))]
+	return shard, &shard.sets[(h>>32)%uint64(len(shard.sets))]
+}
+
+// claim returns the slot of an address: its own, else a free one, else the one with the smallest
+// debt, which stays as it is.
+func (s *ipSet) claim(key uint64, now int64) *ipSlot {
+	best := &s[0]
+	for i := range s {
+		slot := &s[i]
+		if slot.address == key && slot.tat > now {
+			return slot
+		}
+		if slot.tat < best.tat {
+			best = slot
+		}
+	}
+	best.address = key
+	return best
+}
+
+// ipKey returns the /64 of an IPv6 address as a number, and an IPv4 address, also a mapped one, as
+// a /64 within ff00::/8, which is multicast and so never the source of anything.
+func ipKey(ip netip.Addr) uint64 {
+	ip = ip.Unmap()
+	if ip.Is4() {
+		a := ip.As4()
+		return 0xffffffff<<32 | uint64(binary.BigEndian.Uint32(a[:]))
+	}
+	a := ip.As16()
+	return binary.BigEndian.Uint64(a[:8])
+}

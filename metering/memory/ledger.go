@@ -1,0 +1,203 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
+)
+
+// chunkSize is how many entries lie in one piece, so that a growing ledger is never copied.
+const chunkSize = 1024
+
+// ledger is everything that was settled.
+type ledger struct {
+	mu       sync.Mutex
+	chunks   [][]metering.Entry
+	seq      int64
+	months   map[accountMonth]*hold.Month
+	lastUsed map[metering.KeyID]time.Time
+	replies  map[hold.ClaimID]hold.Record
+	expiries []expiry // in the order of writing
+}
+
+type accountMonth struct {
+	account metering.AccountID
+	period  metering.Period
+}
+
+type expiry struct {
+	id hold.ClaimID
+	at time.Time
+}
+
+func (l *ledger) init() {
+	l.months = make(map[accountMonth]*hold.Month)
+	l.lastUsed = make(map[metering.KeyID]time.Time)
+	l.replies = make(map[hold.ClaimID]hold.Record)
+}
+
+// charge writes charge, entry and kept reply in one step.
+func (l *ledger) charge(t metering.Ticket, s hold.Settling, out metering.Outcome) {
+	at := out.At.UTC().Truncate(time.Microsecond)
+	var reply *metering.Reply
+	if t.Idempotency != nil && out.Reply != nil && len(out.Reply.Body) <= metering.MaxReplyBytes {
+		r := cloneReply(*out.Reply)
+		reply = &r
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seq++
+	if l.seq%chunkSize == 1 {
+		l.chunks = append(l.chunks, make([]metering.Entry, 0, chunkSize))
+	}
+	last := &l.chunks[len(l.chunks)-1]
+	*last = append(*last, metering.Entry{
+		Seq: l.seq, RequestID: t.RequestID, Account: t.Account, Key: t.Key, Endpoint: t.Endpoint,
+		Credits: s.Credits, Period: s.Period, At: at,
+	})
+	key := accountMonth{t.Account, s.Period}
+	m := l.months[key]
+	if m == nil {
+		m = new(hold.Month)
+		l.months[key] = m
+	}
+	m.Used += s.Credits
+	m.Charges++
+	m.Peak = max(m.Peak, s.Ceiling)
+	if at.After(l.lastUsed[t.Key]) {
+		l.lastUsed[t.Key] = at
+	}
+	if reply != nil {
+		l.keep(t, *reply, at)
+	}
+}
+
+// keep stores a reply, and drops two that have expired, so that the store shrinks again.
+func (l *ledger) keep(t metering.Ticket, reply metering.Reply, at time.Time) {
+	id := hold.ClaimID{Key: t.Key, Hash: *t.Idempotency}
+	expires := at.Add(metering.ReplayWindow)
+	l.replies[id] = hold.Record{
+		RequestID: t.RequestID, Fingerprint: *t.Fingerprint, Expires: expires, Reply: reply,
+	}
+	l.expiries = append(l.expiries, expiry{id, expires})
+	for range 2 {
+		oldest := l.expiries[0]
+		if at.Before(oldest.at) {
+			return
+		}
+		l.expiries = l.expiries[1:]
+		if l.replies[oldest.id].Expires.Equal(oldest.at) {
+			delete(l.replies, oldest.id)
+		}
+	}
+}
+
+func cloneReply(r metering.Reply) metering.Reply {
+	r.Header = maps.Clone(r.Header)
+	r.Body = bytes.Clone(r.Body)
+	return r
+}
+
+// Entries implements [metering.Ledger].
+func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[metering.Entry, error] {
+	return func(yield func(metering.Entry, error) bool) {
+		yielded := 0
+		for next := max(0, f.After); ; {
+			if err := s.ready(ctx); err != nil {
+				yield(metering.Entry{}, err)
+				return
+			}
+			chunk := s.ledger.after(next)
+			if len(chunk) == 0 {
+				return
+			}
+			for _, e := range chunk {
+				if f.Limit > 0 && yielded == f.Limit {
+					return
+				}
+				if !selects(f, e) {
+					continue
+				}
+				if yielded++; !yield(e, nil) {
+					return
+				}
+			}
+			next = chunk[len(chunk)-1].Seq
+		}
+	}
+}
+
+// after returns the entries behind a sequence number, up to the end of their chunk. Entries never
+// change, so that the slice may be read without the lock.
+func (l *ledger) after(seq int64) []metering.Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if seq >= l.seq {
+		return nil
+	}
+	return l.chunks[seq/chunkSize][seq%chunkSize:]
+}
+
+func selects(f metering.EntryFilter, e metering.Entry) bool {
+	return (f.Account == "" || f.Account == e.Account) &&
+		(f.Key == "" || f.Key == e.Key) &&
+		(f.Period == nil || *f.Period == e.Period)
+}
+
+// Audit implements [metering.Ledger].
+func (s *Store) Audit(ctx context.Context) (metering.Audit, error) {
+	if err := s.ready(ctx); err != nil {
+		return metering.Audit{}, err
+	}
+	keys, accounts := s.admin.known()
+	l := &s.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	audit := metering.Audit{Accounts: accounts, Entries: l.seq}
+	sums := make(map[accountMonth]hold.Month)
+	fault := func(at accountMonth, format string, args ...any) {
+		audit.Faults = append(audit.Faults, metering.AuditFault{
+			Account: at.account, Period: at.period, Detail: fmt.Sprintf(format, args...),
+		})
+	}
+	strangers := make(map[metering.KeyID]bool)
+	for _, chunk := range l.chunks {
+		for _, e := range chunk {
+			at := accountMonth{e.Account, e.Period}
+			sum := sums[at]
+			sum.Used += e.Credits
+			sum.Charges++
+			sums[at] = sum
+			audit.Credits += e.Credits
+			if !keys[e.Key] && !strangers[e.Key] {
+				strangers[e.Key] = true
+				fault(at, "key %q charged, but does not exist", e.Key)
+			}
+		}
+	}
+	for at, m := range l.months {
+		sum := sums[at]
+		if sum.Used != m.Used || sum.Charges != m.Charges {
+			fault(at, "the balance says %d credits in %d charges, the ledger %d in %d",
+				m.Used, m.Charges, sum.Used, sum.Charges)
+		}
+		if m.Used > m.Peak {
+			fault(at, "%d credits were used, the plan allowed %d", m.Used, m.Peak)
+		}
+	}
+	slices.SortFunc(audit.Faults, func(a, b metering.AuditFault) int {
+		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Period.String(), b.Period.String()),
+			cmp.Compare(a.Detail, b.Detail))
+	})
+	return audit, nil
+}

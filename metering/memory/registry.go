@@ -1,0 +1,272 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// registry is the accounts and keys, and the list of their changes.
+type registry struct {
+	mu         sync.RWMutex
+	accounts   map[metering.AccountID]metering.Account
+	keys       map[metering.KeyID]metering.Key
+	hashes     map[[32]byte]metering.KeyID
+	changes    []metering.Change // Seq is the index plus one
+	changed    chan struct{}     // closed and replaced by each change
+	ended      chan struct{}
+	generation atomic.Uint64
+}
+
+func (r *registry) init() {
+	r.accounts = make(map[metering.AccountID]metering.Account)
+	r.keys = make(map[metering.KeyID]metering.Key)
+	r.hashes = make(map[[32]byte]metering.KeyID)
+	r.changed = make(chan struct{})
+	r.ended = make(chan struct{})
+}
+
+func (r *registry) close() { close(r.ended) }
+
+// note records changes under the lock and wakes the watchers.
+func (r *registry) note(changes ...metering.Change) {
+	for _, c := range changes {
+		c.Seq = int64(len(r.changes)) + 1
+		r.changes = append(r.changes, c)
+	}
+	r.generation.Add(1)
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+func (r *registry) known() (keys map[metering.KeyID]bool, accounts int) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	keys = make(map[metering.KeyID]bool, len(r.keys))
+	for id := range r.keys {
+		keys[id] = true
+	}
+	return keys, len(r.accounts)
+}
+
+// Generation rises with every change of a key or an account, before the call that made it returns.
+// A cache that has seen no new generation is not stale.
+func (s *Store) Generation() uint64 { return s.admin.generation.Load() }
+
+// Account implements [metering.Accounts].
+func (s *Store) Account(ctx context.Context, id metering.AccountID) (metering.Account, error) {
+	if err := s.ready(ctx); err != nil {
+		return metering.Account{}, err
+	}
+	s.admin.mu.RLock()
+	defer s.admin.mu.RUnlock()
+	a, ok := s.admin.accounts[id]
+	if !ok {
+		return metering.Account{}, fmt.Errorf("account %s: %w", id, metering.ErrNotFound)
+	}
+	return cloneAccount(a), nil
+}
+
+// Accounts implements [metering.Accounts].
+func (s *Store) Accounts(ctx context.Context) ([]metering.Account, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	s.admin.mu.RLock()
+	defer s.admin.mu.RUnlock()
+	list := make([]metering.Account, 0, len(s.admin.accounts))
+	for _, a := range s.admin.accounts {
+		list = append(list, cloneAccount(a))
+	}
+	slices.SortFunc(list, func(a, b metering.Account) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}
+
+// PutAccount implements [metering.Accounts].
+func (s *Store) PutAccount(ctx context.Context, a metering.Account) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	r := &s.admin
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.accounts[a.ID].Version != a.Version {
+		return fmt.Errorf("account %s: %w", a.ID, metering.ErrVersion)
+	}
+	a = cloneAccount(a)
+	a.Version++
+	r.accounts[a.ID] = a
+	s.book.SetAccount(a)
+	r.note(metering.Change{Account: a.ID})
+	return nil
+}
+
+// KeyByHash implements [metering.Keys].
+func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (metering.Key, error) {
+	if err := s.ready(ctx); err != nil {
+		return metering.Key{}, err
+	}
+	s.admin.mu.RLock()
+	id, ok := s.admin.hashes[hash]
+	s.admin.mu.RUnlock()
+	if !ok {
+		return metering.Key{}, fmt.Errorf("key by hash: %w", metering.ErrNotFound)
+	}
+	return s.Key(ctx, id)
+}
+
+// Key implements [metering.Keys].
+func (s *Store) Key(ctx context.Context, id metering.KeyID) (metering.Key, error) {
+	if err := s.ready(ctx); err != nil {
+		return metering.Key{}, err
+	}
+	s.admin.mu.RLock()
+	k, ok := s.admin.keys[id]
+	s.admin.mu.RUnlock()
+	if !ok {
+		return metering.Key{}, fmt.Errorf("key %s: %w", id, metering.ErrNotFound)
+	}
+	return s.withLastUse(cloneKey(k)), nil
+}
+
+// Keys implements [metering.Keys].
+func (s *Store) Keys(ctx context.Context, account metering.AccountID) ([]metering.Key, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	list := []metering.Key{}
+	s.admin.mu.RLock()
+	for _, k := range s.admin.keys {
+		if k.Account == account {
+			list = append(list, cloneKey(k))
+		}
+	}
+	s.admin.mu.RUnlock()
+	for i := range list {
+		list[i] = s.withLastUse(list[i])
+	}
+	slices.SortFunc(list, func(a, b metering.Key) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}
+
+func (s *Store) withLastUse(k metering.Key) metering.Key {
+	s.ledger.mu.Lock()
+	defer s.ledger.mu.Unlock()
+	k.LastUsedAt = nil
+	if at, ok := s.ledger.lastUsed[k.ID]; ok {
+		k.LastUsedAt = &at
+	}
+	return k
+}
+
+// PutKeys implements [metering.Keys].
+func (s *Store) PutKeys(ctx context.Context, keys ...metering.Key) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	r := &s.admin
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.check(keys); err != nil {
+		return err
+	}
+	changes := make([]metering.Change, 0, len(keys))
+	for _, k := range keys {
+		delete(r.hashes, r.keys[k.ID].Hash)
+		k = cloneKey(k)
+		k.Version++
+		r.keys[k.ID] = k
+		r.hashes[k.Hash] = k.ID
+		changes = append(changes, metering.Change{Key: k.ID})
+	}
+	if len(changes) > 0 {
+		r.note(changes...)
+	}
+	return nil
+}
+
+// check refuses the whole list where one of it cannot be written.
+func (r *registry) check(keys []metering.Key) error {
+	seen := make(map[metering.KeyID]bool, len(keys))
+	hashes := make(map[[32]byte]bool, len(keys))
+	for _, k := range keys {
+		if _, ok := r.accounts[k.Account]; !ok {
+			return fmt.Errorf("key %s: account %s: %w", k.ID, k.Account, metering.ErrNotFound)
+		}
+		if seen[k.ID] || r.keys[k.ID].Version != k.Version {
+			return fmt.Errorf("key %s: %w", k.ID, metering.ErrVersion)
+		}
+		if owner, ok := r.hashes[k.Hash]; hashes[k.Hash] || ok && owner != k.ID {
+			return fmt.Errorf("key %s: another key has the same secret", k.ID)
+		}
+		seen[k.ID] = true
+		hashes[k.Hash] = true
+	}
+	return nil
+}
+
+// Watch implements [metering.Keys].
+func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
+	r := &s.admin
+	if since <= 0 {
+		r.mu.RLock()
+		since = int64(len(r.changes))
+		r.mu.RUnlock()
+	}
+	return func(yield func(metering.Change, error) bool) {
+		next := since
+		for {
+			r.mu.RLock()
+			changed := r.changed
+			news := r.changes[min(next, int64(len(r.changes))):]
+			r.mu.RUnlock()
+			for _, c := range news {
+				if next = c.Seq; !yield(c, nil) {
+					return
+				}
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				yield(metering.Change{}, ctx.Err())
+				return
+			case <-r.ended:
+				yield(metering.Change{}, metering.ErrClosed)
+				return
+			}
+		}
+	}
+}
+
+func cloneAccount(a metering.Account) metering.Account {
+	a.OverageBudgetCents = clonePointer(a.OverageBudgetCents)
+	return a
+}
+
+func cloneKey(k metering.Key) metering.Key {
+	k.Scopes = slices.Clone(k.Scopes)
+	k.IPAllowlist = slices.Clone(k.IPAllowlist)
+	for _, t := range []**time.Time{&k.ExpiresAt, &k.RevokedAt, &k.GraceUntil, &k.LastUsedAt} {
+		*t = clonePointer(*t)
+	}
+	return k
+}
+
+func clonePointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
