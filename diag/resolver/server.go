@@ -3,7 +3,6 @@ package resolver
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -297,7 +296,14 @@ func (s Server) path() string {
 
 // url is where a DoH server is asked.
 func (s Server) url() string {
-	return "https://" + net.JoinHostPort(s.certificateName(), strconv.Itoa(int(s.port()))) + s.path()
+	host := s.Name
+	if host == "" {
+		host = hostText(s.Addrs[0].WithZone(""))
+	}
+	if s.port() != portHTTPS {
+		host += ":" + strconv.Itoa(int(s.Port))
+	}
+	return "https://" + host + s.path()
 }
 
 func hostText(ip netip.Addr) string {

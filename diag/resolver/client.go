@@ -1,0 +1,237 @@
+package resolver
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// Defaults of a [Client]. Most replies take less than a second even from afar; one lost datagram of
+// two, both of two seconds, leaves time for the rest of a diagnostic.
+const (
+	defaultTimeout  = 2 * time.Second
+	defaultAttempts = 2
+	maxAttempts     = 10 // more would be an attack
+)
+
+// A Client asks name servers. Its zero value asks those of the system. It may be used by several
+// goroutines at once, must not be copied, and must not change once in use.
+type Client struct {
+	// Servers are asked in this order. A server that did not answer is asked after the others for
+	// ten seconds. If empty, the servers are those of ConfigFile.
+	Servers []Server
+
+	// ConfigFile holds the servers in the format of resolv.conf(5). It is read again when it
+	// changes. Empty means /etc/resolv.conf. Without the file, 127.0.0.1 and ::1 are asked.
+	ConfigFile string
+
+	// Dial connects to an IP address and port, network being tcp or udp. Connections over udp carry
+	// one message in each Read and Write. If nil, the real network is used, with shared sockets.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// Lookup finds the addresses of DoT and DoH servers given by name alone. If nil, the system does.
+	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+
+	// Roots are the certificate authorities to trust. If nil, the system's.
+	Roots *x509.CertPool
+
+	// Clock tells the time at which certificates must be valid. If nil, it is the wall clock.
+	Clock func() time.Time
+
+	// Timeout bounds one try with one server. 0 means what the ConfigFile says, or 2 seconds.
+	Timeout time.Duration
+
+	// Attempts is how often the servers are gone through, at most 10. 0 means what the ConfigFile
+	// says, or twice.
+	Attempts int
+
+	// Case0x20 sends names over UDP in random letter case, and believes only replies that repeat it.
+	// A server that does not repeat it is asked over TCP, at the cost of Timeout.
+	Case0x20 bool
+
+	// AsIs sends queries just as they are and returns the replies to them: EDNS is not added, a reply
+	// that is cut off is not asked for over TCP, and a refusal is final.
+	AsIs bool
+
+	mu     sync.Mutex // guards what follows, but for reading set
+	set    atomic.Pointer[upstreams]
+	file   configFile
+	closed bool
+
+	turn atomic.Uint32 // counts questions, for option rotate
+}
+
+// upstreams are the servers in force.
+type upstreams struct {
+	list     []*upstream
+	timeout  time.Duration
+	attempts int
+	rotate   bool
+	stale    time.Time // when the file is to be looked at again; zero: never
+}
+
+// System returns a client that asks the servers of the system.
+func System() *Client { return new(Client) }
+
+// Exchange puts a question to the servers until one has answered. The question is a message with one
+// question; it is not written to. An OPT record is added if there is none, so that larger
+// replies fit; the one in the reply is removed again. The bits DO, CD and AD are those of the caller.
+//
+// The reply is what a server said, whatever that is; after REFUSED, NOTIMP and FORMERR the
+// other servers are asked too. SERVFAIL is final: it is how a validating server reports a forged
+// answer, and another server must not be asked for it. The error is that of the context if that has
+// ended, else it tells why no server answered; errors.Is with [ErrTimeout] finds silence.
+func (c *Client) Exchange(ctx context.Context, msg *dns.Msg) (*dns.Msg, error) {
+	set, err := c.upstreams()
+	if err != nil {
+		return nil, err
+	}
+	return c.ask(ctx, msg, set)
+}
+
+// Ask is Exchange with one server of the caller's choice. It opens a socket for the question and
+// closes it again, which is right for servers that are asked rarely.
+func (c *Client) Ask(ctx context.Context, server Server, msg *dns.Msg) (*dns.Msg, error) {
+	set := &upstreams{list: []*upstream{c.newUpstream(server, true)}}
+	set.complete(c, Config{})
+	return c.ask(ctx, msg, set)
+}
+
+func (c *Client) ask(ctx context.Context, msg *dns.Msg, set *upstreams) (*dns.Msg, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	q, err := newQuery(msg, !c.AsIs)
+	if err != nil {
+		return nil, err
+	}
+	defer q.free()
+	how := manner{timeout: set.timeout, fold: c.Case0x20 && !c.AsIs, asIs: c.AsIs}
+	var declined *dns.Msg
+	for round := range set.attempts {
+		err = nil
+		for i, u := range set.order(&c.turn) {
+			if round+i > 0 {
+				q.pack(msg, !c.AsIs) // it packed before; now the form may have been changed
+			}
+			m, failure := u.exchange(ctx, q, how)
+			switch {
+			case failure == nil && (c.AsIs || !declinesRequest(m.Rcode)):
+				return m, nil
+			case failure == nil:
+				declined = m
+			case ctx.Err() != nil:
+				return nil, ctx.Err()
+			case err == nil:
+				err = failure
+			default:
+				err = fmt.Errorf("%w; %w", err, failure)
+			}
+		}
+		if declined != nil {
+			return declined, nil
+		}
+	}
+	return nil, err
+}
+
+// order lists the servers, those that lately did not answer last.
+func (s *upstreams) order(turn *atomic.Uint32) []*upstream {
+	list := s.list
+	if len(list) == 1 {
+		return list
+	}
+	if s.rotate {
+		n := int(turn.Add(1)) % len(list)
+		list = slices.Concat(list[n:], list[:n])
+	}
+	now := time.Now().UnixNano()
+	answering, silent := make([]*upstream, 0, len(list)), []*upstream(nil)
+	for _, u := range list {
+		if u.silentUntil.Load() > now {
+			silent = append(silent, u)
+		} else {
+			answering = append(answering, u)
+		}
+	}
+	return append(answering, silent...)
+}
+
+// upstreams returns the servers in force.
+func (c *Client) upstreams() (*upstreams, error) {
+	set := c.set.Load()
+	if set != nil && (set.stale.IsZero() || time.Now().Before(set.stale)) {
+		return set, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, ErrClosed
+	}
+	if len(c.Servers) > 0 {
+		if set = c.set.Load(); set == nil {
+			set = c.build(Config{Servers: c.Servers}, time.Time{})
+		}
+		return set, nil
+	}
+	now := time.Now()
+	conf, changed := c.file.read(c.ConfigFile)
+	if set = c.set.Load(); set == nil || changed {
+		// Connections to servers no longer in the file are closed when they have been idle.
+		return c.build(conf, now.Add(configCheck)), nil
+	}
+	again := *set
+	again.stale = now.Add(configCheck)
+	c.set.Store(&again)
+	return &again, nil
+}
+
+func (c *Client) build(conf Config, stale time.Time) *upstreams {
+	set := &upstreams{stale: stale}
+	for _, s := range conf.Servers {
+		set.list = append(set.list, c.newUpstream(s, false))
+	}
+	set.complete(c, conf)
+	c.set.Store(set)
+	return set
+}
+
+// complete fills in the figures: the caller's, or else those of the file, or else the defaults.
+func (s *upstreams) complete(c *Client, conf Config) {
+	s.rotate = conf.Rotate
+	if s.timeout = c.Timeout; s.timeout <= 0 {
+		s.timeout = conf.Timeout
+	}
+	if s.timeout <= 0 {
+		s.timeout = defaultTimeout
+	}
+	if s.attempts = c.Attempts; s.attempts <= 0 {
+		s.attempts = conf.Attempts
+	}
+	if s.attempts <= 0 {
+		s.attempts = defaultAttempts
+	}
+	s.attempts = min(s.attempts, maxAttempts)
+}
+
+// Close ends all connections, and the exchanges on them. The client is of no use afterwards.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	// What is left refuses at once: it is due for renewal, and renewal finds the client closed.
+	if set := c.set.Swap(&upstreams{stale: time.Unix(0, 1)}); set != nil {
+		for _, u := range set.list {
+			u.close()
+		}
+	}
+	return nil
+}

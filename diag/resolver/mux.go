@@ -1,0 +1,402 @@
+package resolver
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+)
+
+// maxStrays is how many messages that answer nothing a socket may receive before it is given up.
+// Late replies are few; more means that somebody found the port and is guessing (RFC 5452 section 7).
+const maxStrays = 64
+
+// ErrTimeout says that no reply came in time.
+var ErrTimeout = errors.New("no reply in time")
+
+// errRetired says that a mux takes no more queries; it is not for callers.
+var errRetired = errors.New("connection retired")
+
+// A mux shares one connection among queries, and hands each reply to the query it belongs to. It has
+// no goroutine of its own: one of those who wait reads, for all of them, and appoints another when
+// its own reply has come. With one query in flight, as is usual, a reply wakes no second goroutine.
+type mux struct {
+	conn   net.Conn
+	remote netip.AddrPort
+	stream *streamReader // nil for datagrams
+	born   time.Time
+	quota  int // queries after which it takes no more
+
+	writing chan struct{} // held while writing to a stream
+
+	mu      sync.Mutex
+	waiting []*waiter
+	led     bool // somebody reads
+	uses    int
+	strays  int
+	retired bool
+	err     error // why the connection is of no use any more
+	idle    time.Time
+}
+
+// A waiter is a query in flight. The fields below state are guarded by the mutex of the mux until
+// the state is done.
+type waiter struct {
+	id    uint16
+	query *query
+	wake  chan struct{} // one token for each change from parked to another state
+	timer *time.Timer
+
+	state  waiterState
+	reply  *buffer
+	err    error
+	forged bool // something with its identifier came that was no reply to it
+}
+
+type waiterState uint8
+
+const (
+	sending waiterState = iota // not waiting yet
+	parked                     // waiting for wake
+	leading                    // reading for all
+	done
+)
+
+func newWaiter() *waiter {
+	w := &waiter{wake: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	w.timer.Stop()
+	return w
+}
+
+func newMux(conn net.Conn, transport Transport, quota int) *mux {
+	m := &mux{conn: conn, born: time.Now(), quota: quota, remote: addrOf(conn)}
+	m.idle = m.born
+	if transport != UDP {
+		m.stream = &streamReader{in: bufio.NewReaderSize(conn, maxDatagram)}
+		m.writing = make(chan struct{}, 1)
+	}
+	return m
+}
+
+func addrOf(conn net.Conn) netip.AddrPort {
+	addr := conn.RemoteAddr()
+	if addr == nil {
+		return netip.AddrPort{}
+	}
+	ap, _ := netip.ParseAddrPort(addr.String())
+	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+}
+
+// join enters a query under a random identifier that no other query in flight has.
+func (m *mux) join(w *waiter, q *query, now time.Time, maxAge time.Duration, r *entropy) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return m.err
+	}
+	if m.retired || m.uses >= m.quota || now.Sub(m.born) > maxAge {
+		return errRetired
+	}
+	m.uses++
+	*w = waiter{wake: w.wake, timer: w.timer, query: q, id: uint16(r.uint64())}
+	for m.find(w.id) >= 0 {
+		w.id = uint16(r.uint64())
+	}
+	binary.BigEndian.PutUint16(q.wire, w.id)
+	m.waiting = append(m.waiting, w)
+	return nil
+}
+
+// find returns the index of the waiter with an identifier, or -1. There are few at a time.
+func (m *mux) find(id uint16) int {
+	for i, w := range m.waiting {
+		if w.id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// exchange sends the query of a waiter that has joined, and waits for the reply.
+func (m *mux) exchange(ctx context.Context, w *waiter, deadline time.Time) (*buffer, error) {
+	if err := m.send(ctx, w.query, deadline); err != nil {
+		if m.stream == nil || !errors.Is(err, errNotSent) {
+			err = m.fail(err)
+		}
+		m.leave(w)
+		return nil, readable(ctx, err)
+	}
+	m.mu.Lock()
+	switch {
+	case w.state == done:
+		m.mu.Unlock()
+		return w.reply, w.err
+	case m.led:
+		w.state = parked
+		m.mu.Unlock()
+		return m.follow(ctx, w, deadline)
+	}
+	m.led, w.state = true, leading
+	m.mu.Unlock()
+	return m.lead(ctx, w, deadline)
+}
+
+// errNotSent says that a write did not begin, so that the stream is still whole.
+var errNotSent = errors.New("not sent")
+
+func (m *mux) send(ctx context.Context, q *query, deadline time.Time) error {
+	if m.stream == nil {
+		_, err := m.conn.Write(q.wire)
+		return err
+	}
+	select {
+	case m.writing <- struct{}{}:
+		defer func() { <-m.writing }()
+	case <-ctx.Done():
+		return errNotSent
+	}
+	m.conn.SetWriteDeadline(deadline)
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		m.conn.SetWriteDeadline(longAgo)
+	})
+	_, err := m.conn.Write(q.frame)
+	if !stop() {
+		<-interrupted // or it would cut off the next to write
+	}
+	return err
+}
+
+// longAgo is a deadline that ends a read or write at once.
+var longAgo = time.Unix(1, 0)
+
+// lead reads replies until that of w has come.
+func (m *mux) lead(ctx context.Context, w *waiter, deadline time.Time) (*buffer, error) {
+	m.conn.SetReadDeadline(deadline)
+	if ctx.Done() != nil {
+		// An interrupt that comes too late hits the next to read, who finds that nobody
+		// interrupted it and reads on.
+		defer context.AfterFunc(ctx, func() { m.conn.SetReadDeadline(longAgo) })()
+	}
+	for {
+		b, err := m.read()
+		switch {
+		case err == nil && m.deliver(b, w):
+			return b, nil
+		case err == nil:
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			err = m.fail(err)
+			m.leave(w)
+			return nil, readable(ctx, err)
+		case ctx.Err() != nil || !time.Now().Before(deadline):
+			m.leave(w)
+			return nil, readable(ctx, err)
+		default:
+			m.conn.SetReadDeadline(deadline)
+			if ctx.Err() != nil { // the interrupt may have come before the line above
+				m.leave(w)
+				return nil, ctx.Err()
+			}
+		}
+	}
+}
+
+// follow waits for the reply while another reads.
+func (m *mux) follow(ctx context.Context, w *waiter, deadline time.Time) (*buffer, error) {
+	w.timer.Reset(time.Until(deadline))
+	defer w.timer.Stop()
+	var failure error
+	select {
+	case <-w.wake:
+	case <-w.timer.C:
+		failure = ErrTimeout
+	case <-ctx.Done():
+		failure = ctx.Err()
+	}
+	if failure != nil {
+		if m.leave(w) {
+			return nil, failure
+		}
+		<-w.wake // the reply, or an error, came at the same moment
+	}
+	if w.state == done {
+		return w.reply, w.err
+	}
+	return m.lead(ctx, w, deadline)
+}
+
+// readable turns the ways in which a wait ends into those that callers know.
+func readable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return ErrTimeout
+	}
+	return err
+}
+
+// read returns the next message. An error that is a time-out loses nothing.
+func (m *mux) read() (*buffer, error) {
+	if m.stream != nil {
+		return m.stream.next()
+	}
+	b := newBuffer(maxDatagram + 1)
+	n, err := m.conn.Read(b.data)
+	if err != nil {
+		b.free()
+		return nil, err
+	}
+	b.data = b.data[:n]
+	if n > maxDatagram {
+		b.data[2] |= bitTC // the rest is lost
+	}
+	return b, nil
+}
+
+// deliver hands a message to the query that it answers. It reports whether that is the reader's; if
+// not, the message is not the reader's to use any more.
+func (m *mux) deliver(b *buffer, reader *waiter) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := -1
+	if len(b.data) >= headerLen {
+		i = m.find(binary.BigEndian.Uint16(b.data))
+	}
+	if i < 0 || !m.waiting[i].query.matches(b.data) {
+		if i >= 0 {
+			m.waiting[i].forged = true
+		}
+		if m.strays++; m.strays > maxStrays {
+			m.retired = true
+		}
+		b.free()
+		return false
+	}
+	w := m.waiting[i]
+	if w == reader {
+		m.remove(i)
+		m.appoint()
+		return true
+	}
+	w.reply = b
+	m.settle(w)
+	m.remove(i)
+	return false
+}
+
+// settle ends the wait of a waiter that is not reading.
+func (m *mux) settle(w *waiter) {
+	if w.state == parked {
+		w.wake <- struct{}{}
+	}
+	w.state = done
+}
+
+func (m *mux) remove(i int) {
+	last := len(m.waiting) - 1
+	m.waiting[i] = m.waiting[last]
+	m.waiting[last] = nil
+	m.waiting = m.waiting[:last]
+	if last > 0 {
+		return
+	}
+	m.idle = time.Now()
+	if m.retired || m.uses >= m.quota {
+		m.conn.Close()
+	}
+}
+
+// appoint makes one of those who wait the reader. One that is still sending sees to it itself.
+func (m *mux) appoint() {
+	m.led = false
+	if m.err != nil {
+		return
+	}
+	for _, w := range m.waiting {
+		if w.state == parked {
+			m.led, w.state = true, leading
+			w.wake <- struct{}{}
+			return
+		}
+	}
+}
+
+// leave takes a waiter out. It reports false if there is a token in wake for it, unless it has been
+// told to read, in which case the duty goes on to another and the token is taken.
+func (m *mux) leave(w *waiter) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w.state == done {
+		return false
+	}
+	was := w.state
+	w.state = done
+	for i := range m.waiting {
+		if m.waiting[i] == w {
+			m.remove(i)
+			break
+		}
+	}
+	if was == leading {
+		select {
+		case <-w.wake: // appointed just now
+		default:
+		}
+		m.appoint()
+	}
+	return true
+}
+
+// fail ends the connection and the wait of everybody on it. The one who reads finds out by itself.
+// It returns the error that ended the connection, which may be an earlier one.
+func (m *mux) fail(err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err == nil {
+		m.err = err
+		m.conn.Close()
+	}
+	kept := m.waiting[:0]
+	for _, w := range m.waiting {
+		if w.state == leading {
+			kept = append(kept, w)
+			continue
+		}
+		w.err = err
+		m.settle(w)
+	}
+	clear(m.waiting[len(kept):])
+	m.waiting = kept
+	return m.err
+}
+
+// retire closes the connection as soon as nobody waits on it.
+func (m *mux) retire() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.retired = true
+	if len(m.waiting) == 0 {
+		m.conn.Close()
+	}
+}
+
+// idleSince reports whether nobody has used the connection since a time.
+func (m *mux) idleSince(t time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.waiting) == 0 && m.idle.Before(t)
+}
+
+// used reports whether queries have been sent on the connection before the latest.
+func (m *mux) used() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.uses > 1
+}

@@ -1,0 +1,251 @@
+package resolver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A kind holds the figures by which connections of one sort are shared and given up.
+type kind struct {
+	transport Transport
+	slots     int           // connections at most; a power of two
+	room      int           // queries in flight on each at most
+	quota     int           // queries on each before it is replaced
+	maxAge    time.Duration // after which it is replaced
+	idle      time.Duration // after which it is closed
+}
+
+// Sockets are many, so that a forger has to guess the port beside the identifier, and short-lived,
+// so that a port that leaked is soon of no use (RFC 5452 section 9.2). With 64 sockets of 16 queries
+// a server can have 1024 queries in flight, which is more than a caller should send to one server.
+var datagrams = kind{transport: UDP, slots: 64, room: 16, quota: 512, maxAge: 30 * time.Second, idle: 10 * time.Second}
+
+// Streams need no guessing, so one does until it is full (RFC 7766 section 6.2.2). Servers close idle
+// ones after some seconds (section 6.2.3); being first avoids sending into a closed one.
+var streams = kind{transport: TCP, slots: 4, room: 64, quota: 1 << 20, maxAge: time.Hour, idle: 5 * time.Second}
+
+// A pool is the connections to one server over one transport. They are opened when needed.
+type pool struct {
+	kind
+	dial  func(ctx context.Context) (net.Conn, error)
+	slots []slot
+
+	// waiters are kept by pool and not for all, because their channels must not leave the
+	// testing/synctest bubble that they were made in.
+	waiters sync.Pool
+
+	mu      sync.Mutex
+	closed  bool
+	sweeper *time.Timer
+}
+
+// A slot is a place for one connection. The connection changes, the place and its bound stay.
+type slot struct {
+	current atomic.Pointer[mux]
+	room    chan struct{} // a token for each query in flight
+	dialing chan struct{} // held by the one who replaces the connection
+}
+
+func newPool(k kind, dial func(ctx context.Context) (net.Conn, error)) *pool {
+	p := &pool{kind: k, dial: dial, slots: make([]slot, k.slots)}
+	for i := range p.slots {
+		p.slots[i].room = make(chan struct{}, k.room)
+		p.slots[i].dialing = make(chan struct{}, 1)
+	}
+	return p
+}
+
+// An arrival is a reply as it came.
+type arrival struct {
+	data   *buffer
+	remote netip.AddrPort // where the query went, if it went
+	forged bool           // something that only looked like a reply came before the end
+	age    uint32         // seconds that it lay in HTTP caches
+}
+
+// exchange sends a query on one of the connections and waits for the reply.
+func (p *pool) exchange(ctx context.Context, q *query, deadline time.Time) (arrival, error) {
+	r := takeEntropy()
+	defer r.giveBack()
+	s, err := p.enter(ctx, deadline, r)
+	if err != nil {
+		return arrival{}, err
+	}
+	defer func() { <-s.room }()
+
+	w, ok := p.waiters.Get().(*waiter)
+	if !ok {
+		w = newWaiter()
+	}
+	defer p.waiters.Put(w)
+
+	for again := false; ; again = true {
+		m, err := p.join(ctx, s, w, q, deadline, r)
+		if err != nil {
+			return arrival{}, err
+		}
+		b, err := m.exchange(ctx, w, deadline)
+		if err != nil && !again && m.stream != nil && brokenByPeer(ctx, err) && m.used() {
+			continue // the server closed an idle connection, as it may (RFC 7766 section 6.2.4)
+		}
+		return arrival{data: b, remote: m.remote, forged: w.forged}, err
+	}
+}
+
+func brokenByPeer(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && !errors.Is(err, ErrTimeout) && !errors.Is(err, net.ErrClosed)
+}
+
+// enter reserves room for a query in a slot: a random one for datagrams, the first for streams.
+func (p *pool) enter(ctx context.Context, deadline time.Time, r *entropy) (*slot, error) {
+	var s *slot
+	for i := range 4 {
+		if p.transport == UDP {
+			i = r.intn(len(p.slots))
+		}
+		s = &p.slots[i]
+		select {
+		case s.room <- struct{}{}:
+			return s, nil
+		default:
+		}
+	}
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	select {
+	case s.room <- struct{}{}:
+		return s, nil
+	case <-timer.C:
+		return nil, ErrTimeout
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// join enters a query into the connection of a slot, and opens another where that takes no more.
+func (p *pool) join(ctx context.Context, s *slot, w *waiter, q *query, deadline time.Time, r *entropy) (*mux, error) {
+	now := time.Now()
+	m := s.current.Load()
+	if m != nil && m.join(w, q, now, p.maxAge, r) == nil {
+		return m, nil
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	select {
+	case s.dialing <- struct{}{}:
+		defer func() { <-s.dialing }()
+	case <-ctx.Done():
+		return nil, connectError(ctx, ctx.Err())
+	}
+	if other := s.current.Load(); other != nil && other != m && other.join(w, q, now, p.maxAge, r) == nil {
+		return other, nil
+	}
+	conn, err := p.dial(ctx)
+	if err != nil {
+		return nil, connectError(ctx, err)
+	}
+	// A quota that varies keeps sockets opened together from being replaced together.
+	m = newMux(conn, p.transport, p.quota/2+r.intn(p.quota/2))
+	if err := m.join(w, q, now, p.maxAge, r); err != nil {
+		return nil, err
+	}
+	return m, p.replace(s, m)
+}
+
+// connectError is the reason why a connection could not be opened in the time of one try.
+func connectError(ctx context.Context, err error) error {
+	var netErr net.Error
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &netErr) && netErr.Timeout() {
+		return ErrTimeout
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// replace puts a connection into a slot. The one that was there goes when it is no longer needed.
+func (p *pool) replace(s *slot, m *mux) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		m.fail(net.ErrClosed)
+		return net.ErrClosed
+	}
+	if old := s.current.Swap(m); old != nil {
+		old.retire()
+	}
+	if p.sweeper == nil {
+		p.sweeper = time.AfterFunc(p.idle, p.sweep)
+	}
+	return nil
+}
+
+// sweep closes what has been idle, and comes back as long as there is something to close.
+func (p *pool) sweep() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	limit := time.Now().Add(-p.idle)
+	open := 0
+	for i := range p.slots {
+		m := p.slots[i].current.Load()
+		switch {
+		case m == nil:
+		case m.idleSince(limit) && p.slots[i].current.CompareAndSwap(m, nil):
+			m.retire()
+		default:
+			open++
+		}
+	}
+	p.sweeper = nil
+	if open > 0 {
+		p.sweeper = time.AfterFunc(p.idle, p.sweep)
+	}
+}
+
+// close ends all connections, and the exchanges on them.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.sweeper != nil {
+		p.sweeper.Stop()
+	}
+	for i := range p.slots {
+		if m := p.slots[i].current.Swap(nil); m != nil {
+			m.fail(net.ErrClosed)
+		}
+	}
+}
+
+// once sends a query on a connection of its own, for servers that are asked rarely, and for networks
+// that are not the real one.
+func once(ctx context.Context, dial func(context.Context) (net.Conn, error), t Transport, q *query, deadline time.Time) (arrival, error) {
+	dialCtx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	conn, err := dial(dialCtx)
+	if err != nil {
+		return arrival{}, connectError(dialCtx, err)
+	}
+	defer conn.Close()
+	r := takeEntropy()
+	defer r.giveBack()
+	m, w := newMux(conn, t, 1), newWaiter()
+	if err := m.join(w, q, m.born, time.Hour, r); err != nil {
+		return arrival{}, err
+	}
+	if t == UDP {
+		// Nobody shares the socket, so the deadline may bound the write as well.
+		conn.SetWriteDeadline(deadline)
+	}
+	b, err := m.exchange(ctx, w, deadline)
+	return arrival{data: b, remote: m.remote, forged: w.forged}, err
+}

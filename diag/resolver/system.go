@@ -1,0 +1,135 @@
+package resolver
+
+import (
+	"bufio"
+	"io"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	systemFile = "/etc/resolv.conf"
+
+	// configCheck is how long a look at the time of change of the file is good for.
+	configCheck = 5 * time.Second
+
+	// maxConfig bounds what is read of the file; real ones have some hundred bytes.
+	maxConfig = 64 << 10
+
+	// Bounds of resolv.conf(5): MAXNS, RES_MAXRETRANS and RES_MAXRETRY.
+	maxServers        = 3
+	maxConfigTimeout  = 30 * time.Second
+	maxConfigAttempts = 5
+)
+
+// A Config is what a resolv.conf(5) file says about asking servers. The search list is left out on
+// purpose: names are absolute here, and a diagnostic must not be told about another name.
+type Config struct {
+	Servers  []Server
+	Timeout  time.Duration // of one try; 0 if the file does not say
+	Attempts int           // 0 if the file does not say
+	Rotate   bool          // begin with another server each time
+	UseTCP   bool          // the servers are asked over TCP alone; Servers reflect that
+}
+
+// ParseConfig reads the format of resolv.conf(5). Lines that make no sense are skipped, as the
+// system's resolver does. Without a name server in it, the result has those of [FallbackServers].
+func ParseConfig(r io.Reader) (Config, error) {
+	var conf Config
+	var ips []netip.Addr
+	lines := bufio.NewScanner(io.LimitReader(r, maxConfig))
+	lines.Buffer(nil, maxConfig+1)
+	for lines.Scan() {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		text, _, _ = strings.Cut(text, ";")
+		fields := strings.Fields(text)
+		if len(fields) < 2 {
+			continue
+		}
+		switch fields[0] {
+		case "nameserver":
+			if ip, err := parseAddr(fields[1]); err == nil && len(ips) < maxServers {
+				ips = append(ips, ip)
+			}
+		case "options":
+			for _, option := range fields[1:] {
+				conf.option(option)
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return Config{}, err
+	}
+	transport := UDP
+	if conf.UseTCP {
+		transport = TCP
+	}
+	for _, ip := range ips {
+		conf.Servers = append(conf.Servers, Server{Transport: transport, Addrs: []netip.Addr{ip}})
+	}
+	if len(conf.Servers) == 0 {
+		conf.Servers = FallbackServers()
+	}
+	return conf, nil
+}
+
+func (c *Config) option(option string) {
+	name, value, _ := strings.Cut(option, ":")
+	n, err := strconv.Atoi(value)
+	switch {
+	case name == "timeout" && err == nil && n > 0:
+		c.Timeout = min(time.Duration(min(n, 1000))*time.Second, maxConfigTimeout)
+	case name == "attempts" && err == nil && n > 0:
+		c.Attempts = min(n, maxConfigAttempts)
+	case option == "rotate":
+		c.Rotate = true
+	case option == "use-vc":
+		c.UseTCP = true
+	}
+}
+
+// FallbackServers are asked where the system names no server: those on this machine.
+func FallbackServers() []Server {
+	return []Server{
+		{Transport: UDP, Addrs: []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}},
+		{Transport: UDP, Addrs: []netip.Addr{netip.IPv6Loopback()}},
+	}
+}
+
+// A configFile remembers a file, and when it was changed.
+type configFile struct {
+	known bool
+	mtime time.Time
+	size  int64
+}
+
+// read returns what the file says, if that may have changed since the last time.
+func (f *configFile) read(path string) (conf Config, changed bool) {
+	if path == "" {
+		path = systemFile
+	}
+	fallback := Config{Servers: FallbackServers()}
+	info, err := os.Stat(path)
+	if err != nil {
+		changed = !f.known || !f.mtime.IsZero()
+		*f = configFile{known: true}
+		return fallback, changed
+	}
+	if f.known && info.ModTime().Equal(f.mtime) && info.Size() == f.size {
+		return Config{}, false
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fallback, true
+	}
+	defer file.Close()
+	conf, err = ParseConfig(file)
+	if err != nil {
+		return fallback, true
+	}
+	*f = configFile{known: true, mtime: info.ModTime(), size: info.Size()}
+	return conf, true
+}

@@ -1,0 +1,212 @@
+package resolver
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// An upstream is a server with the connections to it.
+type upstream struct {
+	server Server
+	fault  error // why the server cannot be asked at all
+
+	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
+	lookup   func(ctx context.Context, host string) ([]netip.Addr, error)
+	roots    *x509.CertPool
+	clock    func() time.Time
+	sessions tls.ClientSessionCache
+
+	single bool  // each query has a connection of its own
+	udp    *pool // nil: a socket for each query
+	tcp    *pool // over TLS for a DoT server; nil: a connection for each query
+	http   *http.Client
+
+	silentUntil atomic.Int64 // nanoseconds since 1970; others are asked first until then
+}
+
+// silence is how long a server that did not answer stands behind the others.
+const silence = 10 * time.Second
+
+// sessionsKept is enough for one server to give out tickets as it likes.
+const sessionsKept = 8
+
+// newUpstream prepares to ask a server. If single, connections are not kept.
+func (c *Client) newUpstream(s Server, single bool) *upstream {
+	u := &upstream{server: s, fault: s.check(), dial: c.Dial, lookup: c.Lookup, roots: c.Roots, clock: c.Clock, single: single}
+	if u.fault != nil {
+		u.fault = fmt.Errorf("name server %.200q: %w", s, u.fault)
+		return u
+	}
+	if u.lookup == nil {
+		u.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	if u.dial == nil {
+		u.dial = new(net.Dialer).DialContext
+	}
+	if s.transport() == DoH {
+		u.http = u.newHTTPClient()
+	}
+	if single {
+		return u
+	}
+	u.sessions = tls.NewLRUClientSessionCache(sessionsKept)
+	switch s.transport() {
+	case UDP:
+		if c.Dial == nil { // sharing sockets pays on the real network alone
+			u.udp = newPool(datagrams, u.dialUDP)
+		}
+		u.tcp = newPool(streams, u.dialTCP)
+	case TCP:
+		u.tcp = newPool(streams, u.dialTCP)
+	case DoT:
+		u.tcp = newPool(streams, u.dialTLS)
+	}
+	return u
+}
+
+// dialUDP opens a socket on a port that the system chooses at random (RFC 6056). It is connected, so
+// that the system drops what comes from any other address (RFC 5452 section 9.1).
+func (u *upstream) dialUDP(ctx context.Context) (net.Conn, error) {
+	return u.dial(ctx, "udp", netip.AddrPortFrom(u.server.Addrs[0], u.server.port()).String())
+}
+
+func (u *upstream) dialStream(ctx context.Context) (net.Conn, error) {
+	if u.server.Transport == DoT {
+		return u.dialTLS(ctx)
+	}
+	return u.dialTCP(ctx)
+}
+
+func (u *upstream) close() {
+	if u.udp != nil {
+		u.udp.close()
+	}
+	if u.tcp != nil {
+		u.tcp.close()
+	}
+	if u.http != nil {
+		u.http.CloseIdleConnections()
+	}
+}
+
+// A manner is how questions are asked, whichever the server.
+type manner struct {
+	timeout time.Duration
+	fold    bool // random letter case over UDP
+	asIs    bool // nothing added, nothing repeated in another form
+}
+
+// exchange puts a question to the server once, in as many forms as it takes to be understood.
+func (u *upstream) exchange(ctx context.Context, q *query, how manner) (*dns.Msg, error) {
+	if u.fault != nil {
+		return nil, u.fault
+	}
+	came, err := u.attempt(ctx, q, how)
+	if err == nil && !how.asIs && q.refusesEDNS(came.data.data) {
+		came.data.free()
+		if err = q.withoutEDNS(); err == nil {
+			came, err = u.attempt(ctx, q, how)
+		}
+	}
+	if err == nil {
+		m, err := q.decode(came.data.data)
+		came.data.free()
+		if err == nil {
+			lowerTTLs(m, came.age)
+			u.silentUntil.Store(0)
+			return m, nil
+		}
+		return nil, fmt.Errorf("asking %s: %w", u.server, err)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	u.silentUntil.Store(time.Now().Add(silence).UnixNano())
+	return nil, fmt.Errorf("asking %s: %w", u.server, err)
+}
+
+// attempt sends a query in its present form, and again over TCP if the reply does not fit into a
+// datagram, or if none came but something that only looked like one: over TCP, forging is harder.
+func (u *upstream) attempt(ctx context.Context, q *query, how manner) (arrival, error) {
+	t := u.server.transport()
+	if t != UDP {
+		return u.send(ctx, q, t, how.timeout)
+	}
+	if how.fold {
+		r := takeEntropy()
+		q.fold(r)
+		r.giveBack()
+	}
+	came, err := u.send(ctx, q, UDP, how.timeout)
+	if how.asIs || err == nil && !truncated(came.data.data) || err != nil && !came.forged || ctx.Err() != nil {
+		return came, err
+	}
+	if err == nil {
+		came.data.free()
+	}
+	q.unfold()
+	came, err = u.send(ctx, q, TCP, how.timeout)
+	if err != nil {
+		return came, fmt.Errorf("the reply over UDP was cut off or forged, and over TCP: %w", err)
+	}
+	return came, nil
+}
+
+// send sends a query over one transport, and records it.
+func (u *upstream) send(ctx context.Context, q *query, t Transport, timeout time.Duration) (came arrival, err error) {
+	began := time.Now()
+	deadline := began.Add(timeout)
+	switch {
+	case t == DoH:
+		came, err = u.overHTTPS(ctx, q, deadline)
+	case t == UDP && u.udp != nil:
+		came, err = u.udp.exchange(ctx, q, deadline)
+	case t == UDP:
+		came, err = once(ctx, u.dialUDP, t, q, deadline)
+	case u.tcp != nil:
+		came, err = u.tcp.exchange(ctx, q, deadline)
+	default:
+		came, err = once(ctx, u.dialStream, t, q, deadline)
+	}
+	if trace := traceOf(ctx); trace != nil {
+		trace.add(u.step(q, t, came, err, time.Since(began)))
+	}
+	return came, err
+}
+
+func (u *upstream) step(q *query, t Transport, came arrival, err error, latency time.Duration) Step {
+	step := Step{
+		Server: u.server, Transport: t, Addr: came.remote, Question: q.msg.Question[0],
+		Latency: latency, Err: err,
+	}
+	if err == nil {
+		step.Rcode = rcodeOf(came.data.data)
+		step.Truncated = truncated(came.data.data)
+	}
+	return step
+}
+
+// rcodeOf reads the rcode of a message, with the upper bits from the OPT record if there is one
+// (RFC 6891 section 6.1.3).
+func rcodeOf(reply []byte) int {
+	var m dns.Msg
+	if err := m.Unpack(reply); err != nil {
+		return int(reply[3] & maskRcode)
+	}
+	return m.Rcode
+}
+
+// ErrClosed says that the client was closed.
+var ErrClosed = errors.New("resolver client closed")
