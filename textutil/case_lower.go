@@ -1,0 +1,140 @@
+package textutil
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	dotAbove   = '\u0307'
+	above      = 230 // canonical combining class of what stands above a letter
+	finalSigma = 'ς'
+)
+
+// lower returns valid UTF-8 in lower case (Unicode Standard section 3.13 rule R2, SpecialCasing.txt).
+//
+// The mapping of x/text looks no further than 30 characters to find the end of a word. This one looks
+// at most once at each character that stands between two letters, however many there are.
+func lower(text string, locale Locale) string {
+	var b strings.Builder
+	b.Grow(len(text) + len(text)/8)
+	inWord := false // a cased letter stands before, with nothing between but what is ignored
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		rest := text[i+size:]
+		switch special, skip := localLower(r, rest, locale); {
+		case special != "":
+			b.WriteString(special)
+			b.WriteString(rest[:max(0, skip-len("\u0307"))]) // the marks before the dot that is left out
+			size += skip
+		case r == 'Σ' && inWord && !casedNext(rest):
+			b.WriteRune(finalSigma)
+		case r == 'İ':
+			b.WriteString("i\u0307") // the only character whose lower case has two in every language
+		default:
+			b.WriteRune(unicode.ToLower(r))
+		}
+		if !caseIgnorable(r) {
+			inWord = cased(r)
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// localLower returns the lower case of a character that a language maps in its own way, or nothing,
+// and how many bytes of what follows are done with.
+func localLower(r rune, rest string, locale Locale) (special string, skip int) {
+	switch locale {
+	case Turkish, Azerbaijani:
+		switch r {
+		case 'İ':
+			return "i", 0
+		case 'I':
+			if n := dotNext(rest); n > 0 {
+				return "i", n
+			}
+			return "ı", 0
+		}
+	case Lithuanian:
+		switch {
+		case r == 'Ì':
+			return "i\u0307\u0300", 0
+		case r == 'Í':
+			return "i\u0307\u0301", 0
+		case r == 'Ĩ':
+			return "i\u0307\u0303", 0
+		case (r == 'I' || r == 'J' || r == 'Į') && markedAbove(rest):
+			return string(unicode.ToLower(r)) + "\u0307", 0
+		}
+	}
+	return "", 0
+}
+
+// dotNext returns how many bytes there are up to and with a dot above that belongs to the letter
+// before (SpecialCasing.txt, Before_Dot), or 0.
+func dotNext(rest string) int {
+	for i, r := range rest {
+		if r == dotAbove {
+			return i + utf8.RuneLen(r)
+		}
+		if c := combiningClass(r); c == 0 || c == above {
+			return 0
+		}
+	}
+	return 0
+}
+
+// markedAbove reports whether something stands above the letter before (SpecialCasing.txt, More_Above).
+func markedAbove(rest string) bool {
+	for _, r := range rest {
+		if c := combiningClass(r); c == 0 || c == above {
+			return c == above
+		}
+	}
+	return false
+}
+
+func combiningClass(r rune) uint8 {
+	if r < 0x300 {
+		return 0
+	}
+	var buf [utf8.UTFMax]byte
+	return norm.NFD.Properties(buf[:utf8.EncodeRune(buf[:], r)]).CCC()
+}
+
+// casedNext reports whether the word goes on: a cased letter follows, with nothing between but what
+// is ignored (Unicode Standard table 3-17, Final_Sigma).
+func casedNext(rest string) bool {
+	for _, r := range rest {
+		if !caseIgnorable(r) {
+			return cased(r)
+		}
+	}
+	return false
+}
+
+// cased reports whether the character has a case (Unicode Standard definition D135).
+func cased(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r|0x20 && r|0x20 <= 'z'
+	}
+	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Uppercase, unicode.Other_Lowercase)
+}
+
+// caseIgnorable reports whether the character stands inside a word without being a part of it
+// (Unicode Standard definition D136). Where a character is both cased and ignorable, as modifier
+// letters are, it is ignored: the standard leaves it open, and this is what browsers do.
+func caseIgnorable(r rune) bool {
+	switch r {
+	case '\'', '.', ':', '·', '\u0387', '\u055F', '\u05F4', '\u2018', '\u2019', '\u2024', '\u2027',
+		'\uFE13', '\uFE52', '\uFE55', '\uFF07', '\uFF0E', '\uFF1A': // Word_Break MidLetter, MidNumLet, Single_Quote
+		return true
+	case '^', '`':
+		return true
+	}
+	return r >= utf8.RuneSelf && unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
+}
