@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/miekg/dns"
@@ -185,7 +184,7 @@ type Addresses struct {
 // LookupAddresses asks for the IPv4 and IPv6 addresses of a host at once.
 func LookupAddresses(ctx context.Context, e *Env, name string) Addresses {
 	var a Addresses
-	var wg sync.WaitGroup
+	var wg Group
 	wg.Go(func() { a.V4 = Lookup[*dns.A](ctx, e, name) })
 	wg.Go(func() { a.V6 = Lookup[*dns.AAAA](ctx, e, name) })
 	wg.Wait()

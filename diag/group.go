@@ -1,0 +1,51 @@
+package diag
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// A Group runs functions at once and waits for all of them, like [sync.WaitGroup]. Unlike there, a
+// panic in one of them does not end the program: Wait raises it again in the goroutine that waits,
+// where a server can turn it into an error. Diagnostics start goroutines through a Group only, since
+// what they read comes from strangers. The zero Group is ready; it must not be copied after use.
+type Group struct {
+	wg    sync.WaitGroup
+	mu    sync.Mutex
+	panic *GoPanic
+}
+
+// A GoPanic is a panic that was carried from one goroutine to another.
+type GoPanic struct {
+	Value any
+	Stack []byte // of the goroutine that panicked
+}
+
+func (p *GoPanic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
+
+// Go runs f in a goroutine of its own.
+func (g *Group) Go(f func()) {
+	g.wg.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				if g.panic == nil {
+					g.panic = &GoPanic{v, debug.Stack()}
+				}
+			}
+		}()
+		f()
+	})
+}
+
+// Wait returns when every function has. It panics with a *[GoPanic] if one of them did.
+func (g *Group) Wait() {
+	g.wg.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.panic != nil {
+		panic(g.panic)
+	}
+}
