@@ -129,4 +129,3 @@ func (s source) Reply(_ context.Context, id hold.ClaimID) (hold.Record, error) {
 	record.Reply = cloneReply(record.Reply)
 	return record, nil
 }
-

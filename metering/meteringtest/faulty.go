@@ -1,0 +1,194 @@
+package meteringtest
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// A Call is a method of a store that can be made to fail.
+type Call string
+
+// The calls.
+const (
+	Begin      Call = "Begin"
+	Settle     Call = "Settle"
+	Cancel     Call = "Cancel"
+	Balance    Call = "Balance"
+	Account    Call = "Account"
+	PutAccount Call = "PutAccount"
+	Key        Call = "Key"
+	KeyByHash  Call = "KeyByHash"
+	PutKeys    Call = "PutKeys"
+	Watch      Call = "Watch"
+)
+
+// A Fault makes one call fail.
+type Fault struct {
+	Call  Call
+	Times int   // how many calls fail; 0 means all from now on
+	After bool  // the store does its work, and only the answer is lost
+	Err   error // what the caller is told
+}
+
+// FaultyStore is a store whose calls fail on demand. Make one with [Faulty].
+type FaultyStore struct {
+	metering.Store
+
+	mu     sync.Mutex
+	faults []Fault
+	calls  map[Call]int
+	writes atomic.Uint64
+}
+
+// Faulty wraps a store and gives it faults. Several for one call apply one after the other. What
+// is not a [Call] goes to the store as it is.
+func Faulty(store metering.Store, faults ...Fault) *FaultyStore {
+	return &FaultyStore{Store: store, faults: faults, calls: make(map[Call]int)}
+}
+
+// Inject adds a fault.
+func (s *FaultyStore) Inject(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, f)
+}
+
+// Heal removes all faults.
+func (s *FaultyStore) Heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+}
+
+// Calls tells how often a method was called, with or without success.
+func (s *FaultyStore) Calls(c Call) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[c]
+}
+
+// Generation is that of the wrapped store where it has one, so that a cache above stays exact.
+func (s *FaultyStore) Generation() uint64 {
+	own := s.writes.Load()
+	if g, ok := s.Store.(interface{ Generation() uint64 }); ok {
+		return own + g.Generation()
+	}
+	return own
+}
+
+// next counts a call and takes the fault that is due for it.
+func (s *FaultyStore) next(c Call) (fault Fault, failing bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[c]++
+	for i := range s.faults {
+		f := s.faults[i]
+		if f.Call != c {
+			continue
+		}
+		if f.Times == 1 {
+			s.faults = append(s.faults[:i:i], s.faults[i+1:]...)
+		} else if f.Times > 1 {
+			s.faults[i].Times--
+		}
+		return f, true
+	}
+	return Fault{}, false
+}
+
+// fails runs a call, or the part of it that its fault allows.
+func fails[T any](s *FaultyStore, c Call, call func() (T, error)) (T, error) {
+	var none T
+	fault, failing := s.next(c)
+	if !failing {
+		return call()
+	}
+	if !fault.After {
+		return none, fault.Err
+	}
+	if _, err := call(); err != nil {
+		return none, err
+	}
+	return none, fault.Err
+}
+
+func failsAlone(s *FaultyStore, c Call, call func() error) error {
+	_, err := fails(s, c, func() (struct{}, error) { return struct{}{}, call() })
+	return err
+}
+
+// Begin implements [metering.Ledger].
+func (s *FaultyStore) Begin(ctx context.Context, op metering.Op) (metering.Begun, error) {
+	return fails(s, Begin, func() (metering.Begun, error) { return s.Store.Begin(ctx, op) })
+}
+
+// Settle implements [metering.Ledger].
+func (s *FaultyStore) Settle(
+	ctx context.Context, t metering.Ticket, out metering.Outcome,
+) (metering.Balance, error) {
+	return fails(s, Settle, func() (metering.Balance, error) { return s.Store.Settle(ctx, t, out) })
+}
+
+// Cancel implements [metering.Ledger].
+func (s *FaultyStore) Cancel(ctx context.Context, t metering.Ticket) error {
+	return failsAlone(s, Cancel, func() error { return s.Store.Cancel(ctx, t) })
+}
+
+// Balance implements [metering.Ledger].
+func (s *FaultyStore) Balance(
+	ctx context.Context, id metering.AccountID, p metering.Period,
+) (metering.Balance, error) {
+	return fails(s, Balance, func() (metering.Balance, error) { return s.Store.Balance(ctx, id, p) })
+}
+
+// Account implements [metering.Accounts].
+func (s *FaultyStore) Account(ctx context.Context, id metering.AccountID) (metering.Account, error) {
+	return fails(s, Account, func() (metering.Account, error) { return s.Store.Account(ctx, id) })
+}
+
+// PutAccount implements [metering.Accounts].
+func (s *FaultyStore) PutAccount(ctx context.Context, a metering.Account) error {
+	defer s.writes.Add(1)
+	return failsAlone(s, PutAccount, func() error { return s.Store.PutAccount(ctx, a) })
+}
+
+// Key implements [metering.Keys].
+func (s *FaultyStore) Key(ctx context.Context, id metering.KeyID) (metering.Key, error) {
+	return fails(s, Key, func() (metering.Key, error) { return s.Store.Key(ctx, id) })
+}
+
+// KeyByHash implements [metering.Keys].
+func (s *FaultyStore) KeyByHash(ctx context.Context, hash [32]byte) (metering.Key, error) {
+	return fails(s, KeyByHash, func() (metering.Key, error) { return s.Store.KeyByHash(ctx, hash) })
+}
+
+// PutKeys implements [metering.Keys].
+func (s *FaultyStore) PutKeys(ctx context.Context, keys ...metering.Key) error {
+	defer s.writes.Add(1)
+	return failsAlone(s, PutKeys, func() error { return s.Store.PutKeys(ctx, keys...) })
+}
+
+// Watch implements [metering.Keys]. A faulty one ends with the error, at once or, with After, behind
+// the first change.
+func (s *FaultyStore) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
+	fault, failing := s.next(Watch)
+	if !failing {
+		return s.Store.Watch(ctx, since)
+	}
+	changes := s.Store.Watch(ctx, since)
+	return func(yield func(metering.Change, error) bool) {
+		if fault.After {
+			for c, err := range changes {
+				if !yield(c, err) || err != nil {
+					return
+				}
+				break
+			}
+		}
+		yield(metering.Change{}, fault.Err)
+	}
+}

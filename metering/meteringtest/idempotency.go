@@ -1,0 +1,198 @@
+package meteringtest
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+func testReplay(t *testing.T, f *fixture) {
+	customer := f.customer(Tiny)
+	first := f.begin(keyed(f.op(customer, 2), "k1", "body"))
+	want := metering.Reply{
+		Status: 201,
+		Header: map[string]string{"Content-Type": "image/png", "X-Empty": "", "X-Odd": "a\"b\\c\n\x00ü"},
+		Body:   []byte{0, 255, 128, 'a', 0},
+	}
+	balance, err := f.store.Settle(t.Context(), first, metering.Outcome{At: f.clock.Now(), Reply: &want})
+	require.NoError(t, err)
+	require.Equal(t, int64(2), balance.Used)
+
+	f.spend(customer, 1)
+	for range 2 {
+		got := f.replay(keyed(f.op(customer, 2), "k1", "body"))
+		require.Equal(t, first.RequestID, got.RequestID)
+		require.Equal(t, want, got.Reply)
+		require.Equal(t, int64(3), got.Balance.Used, "the balance of today")
+		got.Reply.Body[0] = 'x' // the store must have its own copy
+		got.Reply.Header["X-Empty"] = "x"
+	}
+	f.spend(keyed(customer, "k2", "body"), 1)
+	f.uses(customer.Account, 4, 0)
+	require.Len(t, f.entries(metering.EntryFilter{}), 3)
+}
+
+func testReplayForms(t *testing.T, f *fixture) {
+	customer := f.customer(Large)
+	replies := map[string]metering.Reply{
+		"rerun":     {Status: 200, Header: map[string]string{}, Form: metering.RerunReply},
+		"sealed":    {Status: 200, Header: map[string]string{"A": "b"}, Body: []byte("sealed"), Form: metering.SealedReply},
+		"no header": {Status: 204},
+		"large": {Status: 200, Header: map[string]string{"A": "b"},
+			Body: bytes.Repeat([]byte("0123456789abcdef"), metering.MaxReplyBytes/16)},
+	}
+	for key, want := range replies {
+		ticket := f.begin(keyed(f.op(customer, 1), key, ""))
+		_, err := f.store.Settle(t.Context(), ticket, metering.Outcome{At: f.clock.Now(), Reply: &want})
+		require.NoError(t, err)
+	}
+	for range 2 {
+		for key, want := range replies {
+			got := f.replay(keyed(f.op(customer, 1), key, "")).Reply
+			require.Equal(t, want.Status, got.Status, key)
+			require.Equal(t, want.Form, got.Form, key)
+			require.Equal(t, len(want.Header), len(got.Header), key)
+			require.True(t, bytes.Equal(want.Body, got.Body), key)
+		}
+		f.reopen()
+	}
+}
+
+func testReplayWindow(t *testing.T, f *fixture) {
+	customer := f.customer(Large)
+	first := f.begin(keyed(f.op(customer, 1), "k", "one"))
+	f.clock.Advance(30 * time.Second) // the window begins with the completion
+	f.settle(first)
+
+	f.clock.Advance(metering.ReplayWindow - time.Microsecond)
+	f.replay(keyed(f.op(customer, 1), "k", "one"))
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "k", "two")), metering.ErrMismatch)
+
+	f.clock.Advance(time.Microsecond)
+	second := f.begin(keyed(f.op(customer, 1), "k", "two")) // gone at that very instant, so any body will do
+	f.settle(second)
+	require.Equal(t, second.RequestID, f.replay(keyed(f.op(customer, 1), "k", "two")).RequestID)
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "k", "one")), metering.ErrMismatch)
+	f.uses(customer.Account, 2, 0)
+}
+
+func testReplayExhausted(t *testing.T, f *fixture) {
+	customer := f.customer(Tiny)
+	f.settle(f.begin(keyed(f.op(customer, 3), "k", "body")))
+	f.spend(customer, 7)
+	f.quotaError(f.op(customer, 1))
+	f.quotaError(keyed(f.op(customer, 1), "another", "body"))
+	require.Equal(t, int64(10), f.replay(keyed(f.op(customer, 3), "k", "body")).Balance.Used)
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 3), "k", "other")), metering.ErrMismatch)
+
+	// A refused claim leaves nothing behind: with more credits the same key runs.
+	a, err := f.store.Account(t.Context(), customer.Account)
+	require.NoError(t, err)
+	a.Plan = Large
+	require.NoError(t, f.store.PutAccount(t.Context(), a))
+	f.begin(keyed(f.op(customer, 1), "another", "other body"))
+}
+
+func testInFlight(t *testing.T, f *fixture) {
+	customer := f.customer(Tiny)
+	first := f.begin(keyed(f.op(customer, 2), "k", "body"))
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 2), "k", "body")), metering.ErrInFlight)
+	f.uses(customer.Account, 0, 2)
+	f.settle(first)
+	f.replay(keyed(f.op(customer, 2), "k", "body"))
+	f.uses(customer.Account, 2, 0)
+}
+
+func testMismatch(t *testing.T, f *fixture) {
+	customer := f.customer(Tiny)
+	first := f.begin(keyed(f.op(customer, 1), "k", "body"))
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "k", "other")), metering.ErrMismatch, "while it runs")
+	f.settle(first)
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "k", "other")), metering.ErrMismatch)
+	f.uses(customer.Account, 1, 0)
+}
+
+func testClaimReleased(t *testing.T, f *fixture) {
+	customer := f.customer(Tiny)
+	failed := f.begin(keyed(f.op(customer, 1), "k", "body"))
+	require.NoError(t, f.store.Cancel(t.Context(), failed))
+	second := f.begin(keyed(f.op(customer, 1), "k", "other body"))
+	require.NoError(t, f.store.Cancel(t.Context(), failed), "the old ticket must not cancel the new claim")
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "k", "other body")), metering.ErrInFlight)
+	f.settle(second)
+	f.uses(customer.Account, 1, 0)
+}
+
+func testClaimLapsed(t *testing.T, f *fixture) {
+	customer := f.customer(Tiny)
+	silent := f.begin(keyed(f.op(customer, 1), "k", "body"))
+	f.clock.Advance(time.Minute - 1)
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "k", "body")), metering.ErrInFlight)
+	f.clock.Advance(1)
+	second := f.begin(keyed(f.op(customer, 1), "k", "body"))
+	_, err := f.store.Settle(t.Context(), silent, f.outcome("too late"))
+	require.ErrorIs(t, err, metering.ErrLapsed)
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "k", "body")), metering.ErrInFlight)
+	f.settle(second)
+	require.Equal(t, second.RequestID, f.replay(keyed(f.op(customer, 1), "k", "body")).RequestID)
+	f.uses(customer.Account, 1, 0)
+}
+
+func testClaimPerKey(t *testing.T, f *fixture) {
+	first := f.customer(Tiny)
+	second := first
+	second.Key = f.key(first.Account)
+	f.settle(f.begin(keyed(f.op(first, 1), "k", "body")))
+	f.settle(f.begin(keyed(f.op(second, 1), "k", "other body")))
+	f.settle(f.begin(keyed(f.op(first, 1), "k2", "body")))
+	f.uses(first.Account, 3, 0)
+}
+
+func testReplyNotKept(t *testing.T, f *fixture) {
+	customer := f.customer(Tiny)
+	settle := func(op metering.Op, reply *metering.Reply) {
+		_, err := f.store.Settle(t.Context(), f.begin(op), metering.Outcome{At: f.clock.Now(), Reply: reply})
+		require.NoError(t, err)
+	}
+	settle(keyed(f.op(customer, 1), "none", "body"), nil)
+	settle(keyed(f.op(customer, 1), "none", "body"), nil)
+	settle(keyed(f.op(customer, 1), "big", ""), &metering.Reply{Body: make([]byte, metering.MaxReplyBytes+1)})
+	settle(keyed(f.op(customer, 1), "big", ""), &metering.Reply{Body: []byte("small")})
+	require.Equal(t, "small", string(f.replay(keyed(f.op(customer, 1), "big", "")).Reply.Body))
+	settle(f.op(customer, 1), &metering.Reply{Body: []byte("without a key")})
+	f.uses(customer.Account, 5, 0)
+}
+
+func testLostAcknowledgement(t *testing.T, f *fixture) {
+	customer := f.customer(Tiny)
+	faulty := Faulty(f.store)
+	lost := errors.New("the connection broke")
+
+	// The charge was made, and nobody heard of it: the retry gets the same reply for nothing.
+	ticket := f.begin(keyed(f.op(customer, 2), "after", "body"))
+	faulty.Inject(Fault{Call: Settle, Times: 1, After: true, Err: lost})
+	_, err := faulty.Settle(t.Context(), ticket, f.outcome("kept"))
+	require.ErrorIs(t, err, lost)
+	got := f.replay(keyed(f.op(customer, 2), "after", "body"))
+	require.Equal(t, "kept", string(got.Reply.Body))
+	require.Equal(t, ticket.RequestID, got.RequestID)
+	_, err = faulty.Settle(t.Context(), ticket, f.outcome("kept"))
+	require.ErrorIs(t, err, metering.ErrLapsed)
+	f.uses(customer.Account, 2, 0)
+
+	// The charge was not made: the caller cancels, and the retry runs.
+	ticket = f.begin(keyed(f.op(customer, 2), "before", "body"))
+	faulty.Inject(Fault{Call: Settle, Times: 1, Err: lost})
+	_, err = faulty.Settle(t.Context(), ticket, f.outcome(""))
+	require.ErrorIs(t, err, lost)
+	require.NoError(t, faulty.Cancel(t.Context(), ticket))
+	f.settle(f.begin(keyed(f.op(customer, 2), "before", "body")))
+	f.uses(customer.Account, 4, 0)
+	require.Equal(t, int64(4), f.sound().Credits)
+	require.Equal(t, 3, faulty.Calls(Settle))
+}

@@ -1,0 +1,211 @@
+package meteringtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+func testMonth(t *testing.T, f *fixture) {
+	customer := f.customer(Tiny)
+	january := metering.Period{Year: 2026, Month: time.January}
+	february := metering.Period{Year: 2026, Month: time.February}
+	f.clock.Set(february.Start().Add(-time.Microsecond))
+	f.spend(customer, 4)
+	over := f.begin(f.op(customer, 6))
+	f.quotaError(f.op(customer, 1))
+
+	f.clock.Set(february.Start())
+	require.Equal(t, january, over.Period)
+	f.spend(customer, 10)
+	f.quotaError(f.op(customer, 1))
+	balance := f.settle(over)
+	require.Equal(t, january, balance.Period, "midnight does not move a request to the next month")
+	require.Equal(t, int64(10), balance.Used)
+
+	for _, p := range []metering.Period{january, february} {
+		b, err := f.store.Balance(t.Context(), customer.Account, p)
+		require.NoError(t, err)
+		require.Equal(t, metering.Balance{Period: p, Plan: Tiny, Limit: 10, Used: 10, Charges: b.Charges}, b)
+	}
+	b, err := f.store.Balance(t.Context(), customer.Account, metering.Period{Year: 2025, Month: time.December})
+	require.NoError(t, err)
+	require.Zero(t, b.Used)
+
+	// An instant counts by its UTC month, wherever the clock hangs.
+	kiritimati := time.FixedZone("+14", 14*3600)
+	f.clock.Set(time.Date(2026, 3, 1, 0, 30, 0, 0, kiritimati))
+	f.quotaError(f.op(customer, 1))
+
+	// A year passes, and the first month is still what it was.
+	for range 12 {
+		f.clock.Set(metering.PeriodOf(f.clock.Now()).End())
+		f.spend(customer, 1)
+	}
+	f.reopen()
+	b, err = f.store.Balance(t.Context(), customer.Account, january)
+	require.NoError(t, err)
+	require.Equal(t, int64(10), b.Used)
+	f.clock.Set(january.End().Add(-time.Second))
+	f.quotaError(f.op(customer, 1))
+	f.sound()
+}
+
+func testEntries(t *testing.T, f *fixture) {
+	customer := f.customer(Large)
+	require.Empty(t, f.entries(metering.EntryFilter{}))
+	const count = 2500 // more than any store reads at once
+	tickets := make([]metering.Ticket, 0, count)
+	for i := range int64(count) {
+		if i%500 == 0 {
+			f.clock.Advance(1234567 * time.Nanosecond)
+		}
+		tickets = append(tickets, f.begin(f.op(customer, i%7+1)))
+	}
+	at := f.clock.Now().Truncate(time.Microsecond)
+	f.settleAll(tickets)
+	list := f.entries(metering.EntryFilter{})
+	require.Len(t, list, count)
+	byRequest := make(map[string]metering.Ticket, count)
+	for _, ticket := range tickets {
+		byRequest[ticket.RequestID] = ticket
+	}
+	last := int64(0)
+	for _, e := range list {
+		ticket, ok := byRequest[e.RequestID]
+		require.True(t, ok, "twice, or never asked for: %s", e.RequestID)
+		delete(byRequest, e.RequestID)
+		require.Greater(t, e.Seq, last)
+		last = e.Seq
+		require.Equal(t, metering.Entry{
+			Seq: e.Seq, RequestID: ticket.RequestID, Account: customer.Account, Key: customer.Key,
+			Endpoint: "POST /public/v1/resolve", Credits: ticket.Credits, Period: ticket.Period, At: at,
+		}, e)
+	}
+
+	var paged []metering.Entry
+	filter := metering.EntryFilter{Account: customer.Account, Limit: 700}
+	for {
+		page := f.entries(filter)
+		if len(page) == 0 {
+			break
+		}
+		require.LessOrEqual(t, len(page), 700)
+		paged = append(paged, page...)
+		filter.After = page[len(page)-1].Seq
+	}
+	require.Equal(t, list, paged)
+
+	seen := 0
+	for range f.store.Entries(t.Context(), metering.EntryFilter{}) {
+		if seen++; seen == 1500 {
+			break
+		}
+	}
+	require.Equal(t, 1500, seen, "one may stop early")
+	f.spend(customer, 1)
+}
+
+func testEntryFilters(t *testing.T, f *fixture) {
+	a, b := f.customer(Large), f.customer(Large)
+	c := a
+	c.Key = f.key(a.Account)
+	c.Endpoint = "GET /public/v1/spf/hosted/{id}"
+	january := metering.PeriodOf(f.clock.Now())
+	f.spend(a, 1)
+	f.spend(b, 2)
+	f.spend(c, 3)
+	f.clock.Set(january.End())
+	f.spend(a, 4)
+	f.spend(b, 5)
+	february := metering.PeriodOf(f.clock.Now())
+	cases := []struct {
+		name   string
+		filter metering.EntryFilter
+		want   []int64
+	}{
+		{"all", metering.EntryFilter{}, []int64{1, 2, 3, 4, 5}},
+		{"limit", metering.EntryFilter{Limit: 2}, []int64{1, 2}},
+		{"account", metering.EntryFilter{Account: a.Account}, []int64{1, 3, 4}},
+		{"key", metering.EntryFilter{Key: c.Key}, []int64{3}},
+		{"key of another account", metering.EntryFilter{Key: c.Key, Account: b.Account}, nil},
+		{"period", metering.EntryFilter{Period: &february}, []int64{4, 5}},
+		{"account and period", metering.EntryFilter{Account: b.Account, Period: &january}, []int64{2}},
+		{"account and limit", metering.EntryFilter{Account: a.Account, Limit: 1}, []int64{1}},
+		{"unknown account", metering.EntryFilter{Account: "acc_none"}, nil},
+		{"unknown key", metering.EntryFilter{Key: "key_none"}, nil},
+		{"empty period", metering.EntryFilter{Period: &metering.Period{Year: 1999, Month: 1}}, nil},
+	}
+	for _, c := range cases {
+		var got []int64
+		for _, e := range f.entries(c.filter) {
+			got = append(got, e.Credits)
+		}
+		require.Equal(t, c.want, got, c.name)
+	}
+	all := f.entries(metering.EntryFilter{})
+	require.Equal(t, "GET /public/v1/spf/hosted/{id}", all[2].Endpoint)
+	require.Equal(t, all[2:], f.entries(metering.EntryFilter{After: all[1].Seq}))
+	require.Empty(t, f.entries(metering.EntryFilter{After: all[4].Seq}))
+}
+
+func testAudit(t *testing.T, f *fixture) {
+	require.Equal(t, metering.Audit{}, f.sound())
+	a, b := f.customer(Tiny), f.customer(Large)
+	f.spend(a, 4)
+	f.spend(b, 1000)
+	f.begin(f.op(a, 2)) // a hold is no charge
+	require.Equal(t, metering.Audit{Accounts: 2, Entries: 2, Credits: 1004}, f.sound())
+
+	stranger := a
+	stranger.Key = "key_unknown"
+	f.spend(stranger, 1)
+	audit, err := f.store.Audit(t.Context())
+	require.NoError(t, err)
+	require.Len(t, audit.Faults, 1)
+	require.Equal(t, a.Account, audit.Faults[0].Account)
+	require.Equal(t, metering.PeriodOf(f.clock.Now()), audit.Faults[0].Period)
+	require.Contains(t, audit.Faults[0].Detail, "key_unknown")
+}
+
+func testSurvival(t *testing.T, f *fixture) {
+	customer := f.customer(Tiny)
+	f.settle(f.begin(keyed(f.op(customer, 3), "k", "body")))
+	f.spend(customer, 2)
+	entries := f.entries(metering.EntryFilter{})
+	account, err := f.store.Account(t.Context(), customer.Account)
+	require.NoError(t, err)
+	key, err := f.store.Key(t.Context(), customer.Key)
+	require.NoError(t, err)
+	ticket := f.begin(f.op(customer, 1))
+	if !f.reopen() {
+		t.Skip("the store does not outlive its process")
+	}
+
+	require.Equal(t, entries, f.entries(metering.EntryFilter{}))
+	got, err := f.store.Account(t.Context(), customer.Account)
+	require.NoError(t, err)
+	require.Equal(t, account, got)
+	gotKey, err := f.store.KeyByHash(t.Context(), key.Hash)
+	require.NoError(t, err)
+	require.Equal(t, key, gotKey)
+	require.Equal(t, int64(5), f.balance(customer.Account).Used)
+	require.Equal(t, "reply to "+entries[0].RequestID, string(f.replay(keyed(f.op(customer, 3), "k", "body")).Reply.Body))
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 3), "k", "other")), metering.ErrMismatch)
+
+	// Whether a hold survives is the store's affair, but a ticket is honoured at most once.
+	if _, err := f.store.Settle(t.Context(), ticket, f.outcome("")); err != nil {
+		require.ErrorIs(t, err, metering.ErrLapsed)
+		f.spend(customer, 1)
+	}
+	f.clock.Advance(metering.ClaimLease)
+	f.spend(customer, 4)
+	f.quotaError(f.op(customer, 1))
+	f.clock.Advance(metering.ReplayWindow)
+	f.reopen()
+	f.quotaError(f.op(customer, 1))
+	require.Equal(t, int64(10), f.sound().Credits)
+}

@@ -1,0 +1,227 @@
+package meteringtest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// racers is how many goroutines the races have: far more than cores, and more than most batches.
+const racers = 256
+
+// settleAll settles tickets by many goroutines, as a server does.
+func (f *fixture) settleAll(tickets []metering.Ticket) {
+	f.t.Helper()
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range racers {
+		wg.Go(func() {
+			for {
+				i := next.Add(1) - 1
+				if i >= int64(len(tickets)) {
+					return
+				}
+				_, err := f.store.Settle(f.ctx(), tickets[i], f.outcome(""))
+				assert.NoError(f.t, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// buy tries one operation to its end, and returns the credits that were acknowledged.
+func (f *fixture) buy(op metering.Op, dice *rand.Rand) (sold int64, err error) {
+	begun, err := f.store.Begin(f.ctx(), op)
+	if err != nil {
+		return 0, err
+	}
+	if dice.IntN(8) == 0 {
+		return 0, f.store.Cancel(f.ctx(), *begun.Ticket)
+	}
+	balance, err := f.store.Settle(f.ctx(), *begun.Ticket, f.outcome(""))
+	if err != nil {
+		return 0, err
+	}
+	if limit := int64(10007); balance.Used > limit || balance.Used+balance.Held > limit {
+		return 0, fmt.Errorf("oversold: %+v", balance)
+	}
+	return op.Credits, nil
+}
+
+// testRaceQuota lets many goroutines with random prices fight for a prime number of credits: what
+// was acknowledged, what the ledger holds and what the balance says must be one number, and in the
+// end exactly the cap, because selling too little is a fault too.
+func testRaceQuota(t *testing.T, f *fixture) {
+	customer := f.customer(Prime)
+	other := f.customer(Large) // on the same store, and not disturbed by a neighbour without credits
+	var sold, neighbour atomic.Int64
+	var wg sync.WaitGroup
+	for i := range racers {
+		wg.Go(func() {
+			dice := rand.New(rand.NewPCG(1, uint64(i)))
+			for refusals := 0; refusals < 3; {
+				n, err := f.buy(f.op(customer, 1+dice.Int64N(10)), dice)
+				sold.Add(n)
+				if quota := (*metering.QuotaError)(nil); errors.As(err, &quota) {
+					refusals++
+				} else if !assert.NoError(t, err) {
+					return
+				}
+			}
+			balance, err := f.store.Begin(f.ctx(), f.op(other, 1))
+			if assert.NoError(t, err) {
+				_, err = f.store.Settle(f.ctx(), *balance.Ticket, f.outcome(""))
+				assert.NoError(t, err)
+				neighbour.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	for {
+		begun, err := f.store.Begin(t.Context(), f.op(customer, 1))
+		if err != nil {
+			break
+		}
+		f.settle(*begun.Ticket)
+		sold.Add(1)
+	}
+	var ledger int64
+	for _, e := range f.entries(metering.EntryFilter{Account: customer.Account}) {
+		ledger += e.Credits
+	}
+	f.uses(customer.Account, 10007, 0)
+	require.Equal(t, int64(10007), sold.Load(), "acknowledged")
+	require.Equal(t, int64(10007), ledger, "ledger")
+	require.Equal(t, 10007+neighbour.Load(), f.sound().Credits)
+}
+
+// testRaceDuplicates sends every request a hundred times at once: it runs once.
+func testRaceDuplicates(t *testing.T, f *fixture) {
+	customer := f.customer(Large)
+	for round := range 10 {
+		var ran, replayed atomic.Int64
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				for {
+					op := keyed(f.op(customer, 3), fmt.Sprint("key ", round), "body")
+					begun, err := f.store.Begin(f.ctx(), op)
+					switch {
+					case errors.Is(err, metering.ErrInFlight):
+						continue
+					case !assert.NoError(t, err):
+					case begun.Replay != nil:
+						replayed.Add(1)
+						assert.Equal(t, fmt.Sprint("reply ", round), string(begun.Replay.Reply.Body))
+					default:
+						ran.Add(1)
+						_, err := f.store.Settle(f.ctx(), *begun.Ticket, f.outcome(fmt.Sprint("reply ", round)))
+						assert.NoError(t, err)
+					}
+					return
+				}
+			})
+		}
+		wg.Wait()
+		require.Equal(t, int64(1), ran.Load())
+		require.Equal(t, int64(99), replayed.Load())
+	}
+	f.uses(customer.Account, 30, 0)
+	require.Equal(t, int64(30), f.sound().Credits)
+}
+
+// testRacePlans changes the plan while charges are in flight: no charge is lost or counted twice.
+func testRacePlans(t *testing.T, f *fixture) {
+	customer := f.customer(Large)
+	var charged atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 32 {
+		wg.Go(func() {
+			for range 40 {
+				begun, err := f.store.Begin(f.ctx(), f.op(customer, int64(i%5)+1))
+				if errors.As(err, new(*metering.QuotaError)) {
+					continue
+				}
+				if assert.NoError(t, err) {
+					_, err := f.store.Settle(f.ctx(), *begun.Ticket, f.outcome(""))
+					assert.NoError(t, err)
+					charged.Add(int64(i%5) + 1)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for i := range 30 {
+			a, err := f.store.Account(f.ctx(), customer.Account)
+			if !assert.NoError(t, err) {
+				return
+			}
+			a.Plan = []metering.PlanID{Tiny, Large}[i%2]
+			assert.NoError(t, f.store.PutAccount(f.ctx(), a))
+		}
+	})
+	wg.Wait()
+	f.uses(customer.Account, charged.Load(), 0)
+	require.Equal(t, charged.Load(), f.sound().Credits)
+}
+
+// testRaceVersions lets many writers increment one account: each version is won once.
+func testRaceVersions(t *testing.T, f *fixture) {
+	id := f.account(Tiny)
+	var won atomic.Int64
+	var wg sync.WaitGroup
+	for range 32 {
+		wg.Go(func() {
+			for range 5 {
+				a, err := f.store.Account(f.ctx(), id)
+				if !assert.NoError(t, err) {
+					return
+				}
+				switch err := f.store.PutAccount(f.ctx(), a); {
+				case err == nil:
+					won.Add(1)
+				case !errors.Is(err, metering.ErrVersion):
+					assert.NoError(t, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	a, err := f.store.Account(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, won.Load()+1, a.Version)
+	require.Positive(t, won.Load())
+}
+
+// testRaceCancel lets Settle and Cancel of the same ticket race: one of them wins, and the balance
+// knows which.
+func testRaceCancel(t *testing.T, f *fixture) {
+	customer := f.customer(Large)
+	var charged atomic.Int64
+	var wg sync.WaitGroup
+	for range 200 {
+		ticket := f.begin(f.op(customer, 5))
+		for range 2 {
+			wg.Go(func() {
+				switch _, err := f.store.Settle(f.ctx(), ticket, f.outcome("")); {
+				case err == nil:
+					charged.Add(5)
+				case !errors.Is(err, metering.ErrLapsed):
+					assert.NoError(t, err)
+				}
+			})
+		}
+		wg.Go(func() { assert.NoError(t, f.store.Cancel(f.ctx(), ticket)) })
+	}
+	wg.Wait()
+	f.uses(customer.Account, charged.Load(), 0)
+	require.Equal(t, charged.Load(), f.sound().Credits)
+}
