@@ -1,0 +1,89 @@
+package pki
+
+import (
+	"crypto/dsa" //lint:ignore SA1019 keys of this kind must be called weak
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/hex"
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// modulus returns an odd number of a size without small factors: two large primes' worth of bits.
+func modulus(t *testing.T, bits int) *big.Int {
+	t.Helper()
+	p, err := rand.Prime(rand.Reader, bits/2)
+	require.NoError(t, err)
+	q, err := rand.Prime(rand.Reader, bits-bits/2)
+	require.NoError(t, err)
+	return p.Mul(p, q)
+}
+
+func TestDescribeKey(t *testing.T) {
+	curve := func(c elliptic.Curve) *ecdsa.PublicKey {
+		key, err := ecdsa.GenerateKey(c, rand.Reader)
+		require.NoError(t, err)
+		return &key.PublicKey
+	}
+	edwards, _, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	n := modulus(t, 2048)
+	tests := []struct {
+		name      string
+		key       any
+		algorithm KeyAlgorithm
+		bits      int
+		curve     string
+		reason    string
+	}{
+		{"RSA 2048", &rsa.PublicKey{N: n, E: 65537}, RSA, 2048, "", ""},
+		{"RSA 1024", &rsa.PublicKey{N: modulus(t, 1024), E: 65537}, RSA, 1024, "", "the modulus has fewer than 2048 bits"},
+		{"exponent 1", &rsa.PublicKey{N: n, E: 1}, RSA, 2048, "", "the public exponent is not an odd number above 2"},
+		{"even exponent", &rsa.PublicKey{N: n, E: 65536}, RSA, 2048, "", "the public exponent is not an odd number above 2"},
+		{"exponent 3", &rsa.PublicKey{N: n, E: 3}, RSA, 2048, "", "the public exponent is below 65537"},
+		{"factor 751", &rsa.PublicKey{N: new(big.Int).Mul(modulus(t, 2048), big.NewInt(751)), E: 65537}, RSA,
+			2058, "", "the modulus has a small prime factor"},
+		{"P-224", curve(elliptic.P224()), ECDSA, 224, "P-224", "the curve P-224 has fewer than 256 bits"},
+		{"P-256", curve(elliptic.P256()), ECDSA, 256, "P-256", ""},
+		{"P-521", curve(elliptic.P521()), ECDSA, 521, "P-521", ""},
+		{"Ed25519", edwards, Ed25519, 256, "Ed25519", ""},
+		{"DSA", &dsa.PublicKey{Parameters: dsa.Parameters{P: n}}, DSA, 2048, "",
+			"DSA keys are no longer accepted for certificates"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			k := DescribeKey(tt.key, nil)
+			require.Equal(t, tt.algorithm, k.Algorithm)
+			require.InDelta(t, tt.bits, k.SizeBits, 1)
+			require.Equal(t, tt.curve, k.Curve)
+			require.Equal(t, tt.reason, k.WeakReason)
+			require.Equal(t, tt.reason != "", k.Weak)
+		})
+	}
+}
+
+func TestParseKey(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	spki, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	require.NoError(t, err)
+	got, err := ParseKey(spki)
+	require.NoError(t, err)
+	require.Equal(t, DescribeKey(&key.PublicKey, nil), got)
+
+	unknown, err := hex.DecodeString("300a300506032b657103010000"[:24]) // Ed448, cut to an empty key
+	require.NoError(t, err)
+	got, err = ParseKey(unknown)
+	require.NoError(t, err)
+	require.Equal(t, OtherKey, got.Algorithm)
+	require.Equal(t, "1.3.101.113", got.Curve)
+
+	_, err = ParseKey([]byte("no key"))
+	require.Error(t, err)
+}

@@ -1,0 +1,214 @@
+package pki
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Reason is why a chain of certificates is not trusted.
+type Reason string
+
+// The reasons.
+const (
+	NoCertificate    Reason = "no_certificate"    // there is none at all
+	SelfSignedLeaf   Reason = "self_signed"       // signed with its own key
+	UnknownAuthority Reason = "unknown_authority" // the chain ends at an authority that is not trusted
+	Incomplete       Reason = "incomplete"        // an intermediate certificate is not sent
+	Expired          Reason = "expired"           // the validity of one has ended
+	NotYetValid      Reason = "not_yet_valid"     // the validity of one has not begun
+	WrongUsage       Reason = "wrong_usage"       // not issued for this purpose
+	WrongName        Reason = "wrong_name"        // not issued for this host
+	BadChain         Reason = "bad_chain"         // breaks a rule that one of its issuers set
+)
+
+// Values lists the reasons.
+func (Reason) Values() []string {
+	return []string{
+		string(NoCertificate), string(SelfSignedLeaf), string(UnknownAuthority), string(Incomplete),
+		string(Expired), string(NotYetValid), string(WrongUsage), string(WrongName), string(BadChain),
+	}
+}
+
+// A TrustError says why a chain is not trusted, in plain words.
+type TrustError struct {
+	Reason Reason
+	Text   string
+	Cause  error // what crypto/x509 said; may be nil
+}
+
+func (e *TrustError) Error() string { return e.Text }
+
+// Unwrap returns the cause.
+func (e *TrustError) Unwrap() error { return e.Cause }
+
+// A Verifier judges chains of certificates, with no look at the network.
+type Verifier struct {
+	Roots      *x509.CertPool     // authorities to trust; nil means those of the system
+	ServerName string             // host name or IP address that the leaf must cover, without a final dot
+	Now        time.Time          // as of when; must be given
+	Usages     []x509.ExtKeyUsage // purposes, one of which must be allowed; nil means a TLS server
+}
+
+// MaxChain is how many certificates of a served chain are looked at. Real ones have up to 5.
+const MaxChain = 10
+
+// Trust returns why the chain, leaf first, does not lead to a trusted authority, as a *[TrustError],
+// or nil if it does. The name is not looked at.
+func (v Verifier) Trust(chain []*x509.Certificate) error {
+	if len(chain) == 0 {
+		return &TrustError{NoCertificate, "the server showed no certificate", nil}
+	}
+	chain = chain[:min(len(chain), MaxChain)]
+	for _, c := range chain {
+		if !checkable(c) {
+			return &TrustError{BadChain, fmt.Sprintf("the key of %s is too large to be checked", label(c)), nil}
+		}
+	}
+	_, err := chain[0].Verify(v.options(chain, v.Now))
+	if err == nil {
+		return nil
+	}
+	reason, text := v.explain(chain, err)
+	return &TrustError{reason, text, err}
+}
+
+// Name returns why the leaf does not cover the server's name, as a *[TrustError], or nil if it does.
+// Only subject alternative names count, and a "*" stands for one whole label (RFC 6125 section 6.4).
+func (v Verifier) Name(leaf *x509.Certificate) error {
+	err := leaf.VerifyHostname(v.ServerName)
+	switch {
+	case err == nil:
+		return nil
+	case len(leaf.DNSNames) == 0 && len(leaf.IPAddresses) == 0:
+		return &TrustError{WrongName, "the certificate lists no host names at all", err}
+	case len(leaf.DNSNames) > 3:
+		return &TrustError{WrongName, fmt.Sprintf("none of the %d names in the certificate is %s",
+			len(leaf.DNSNames), v.ServerName), err}
+	default:
+		return &TrustError{WrongName, fmt.Sprintf("the certificate is for %q, not for %s",
+			printable(leaf.DNSNames, 3), v.ServerName), err}
+	}
+}
+
+// Complete reports whether the certificates that were sent lead to a trusted authority without any
+// other, at whatever time they were valid.
+func (v Verifier) Complete(chain []*x509.Certificate) bool {
+	chain = chain[:min(len(chain), MaxChain)]
+	if len(chain) == 0 {
+		return false
+	}
+	for _, c := range chain {
+		if !checkable(c) {
+			return false
+		}
+	}
+	any := v
+	any.Usages = []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
+	for _, at := range []time.Time{v.Now, chain[0].NotAfter, chain[0].NotBefore} {
+		if _, err := chain[0].Verify(any.options(chain, at)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (v Verifier) options(chain []*x509.Certificate, at time.Time) x509.VerifyOptions {
+	sent := x509.NewCertPool()
+	for _, c := range chain[1:] {
+		sent.AddCert(c)
+	}
+	return x509.VerifyOptions{Roots: v.Roots, Intermediates: sent, CurrentTime: at, KeyUsages: v.Usages}
+}
+
+// explain puts an error of crypto/x509 into plain words.
+func (v Verifier) explain(chain []*x509.Certificate, err error) (Reason, string) {
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return unknownAuthority(chain)
+	}
+	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		return v.invalid(chain[0], e)
+	}
+	if _, ok := errors.AsType[x509.SystemRootsError](err); ok {
+		return UnknownAuthority, "the list of trusted certificate authorities could not be read"
+	}
+	if _, ok := errors.AsType[x509.UnhandledCriticalExtension](err); ok {
+		return BadChain, "a certificate has a critical extension that is not understood"
+	}
+	return BadChain, "the certificates do not form a valid chain"
+}
+
+func unknownAuthority(chain []*x509.Certificate) (Reason, string) {
+	leaf := chain[0]
+	if SelfSigned(leaf) {
+		return SelfSignedLeaf, "the certificate is signed with its own key, not by a certificate authority"
+	}
+	top := leaf
+	for range chain {
+		issuer := issuerOf(top, chain)
+		if issuer == nil {
+			break
+		}
+		if !issuer.BasicConstraintsValid || !issuer.IsCA {
+			return BadChain, fmt.Sprintf("the certificate of %s may not sign others", label(issuer))
+		}
+		top = issuer
+	}
+	issuer := text(ParseName(top.RawIssuer))
+	if !SelfSigned(top) && len(top.IssuingCertificateURL) > 0 {
+		return Incomplete, fmt.Sprintf("the server does not send the intermediate certificate of %s", issuer)
+	}
+	return UnknownAuthority, fmt.Sprintf("the chain leads to %s, which is no trusted certificate authority", issuer)
+}
+
+// issuerOf returns the certificate of the chain that has the name of another one's issuer, or nil.
+func issuerOf(c *x509.Certificate, chain []*x509.Certificate) *x509.Certificate {
+	for _, other := range chain {
+		if other != c && string(other.RawSubject) == string(c.RawIssuer) {
+			return other
+		}
+	}
+	return nil
+}
+
+func (v Verifier) invalid(leaf *x509.Certificate, e x509.CertificateInvalidError) (Reason, string) {
+	which := "the certificate"
+	if e.Cert != nil && !e.Cert.Equal(leaf) {
+		which = "the certificate of the authority " + label(e.Cert)
+	}
+	switch e.Reason {
+	case x509.Expired:
+		if e.Cert != nil && v.Now.Before(e.Cert.NotBefore) {
+			return NotYetValid, fmt.Sprintf("%s is valid only from %s", which, e.Cert.NotBefore.UTC().Format(time.DateOnly))
+		}
+		if e.Cert != nil {
+			return Expired, fmt.Sprintf("%s expired on %s", which, e.Cert.NotAfter.UTC().Format(time.DateOnly))
+		}
+		return Expired, which + " has expired"
+	case x509.IncompatibleUsage:
+		return WrongUsage, which + " was not issued for this purpose"
+	case x509.NotAuthorizedToSign:
+		return BadChain, which + " is signed by one that may not sign others"
+	case x509.CANotAuthorizedForThisName:
+		return BadChain, which + " has a name that its authority may not vouch for"
+	case x509.TooManyIntermediates:
+		return BadChain, "there are more intermediate certificates than their authority allows"
+	default:
+		return BadChain, "the certificates do not form a valid chain"
+	}
+}
+
+func label(c *x509.Certificate) string { return text(ParseName(c.RawSubject)) }
+
+// text shows a name in a sentence.
+func text(n Name) string {
+	switch {
+	case n.CommonName != "":
+		return fmt.Sprintf("%.200q", n.CommonName)
+	case len(n.Organization) > 0:
+		return fmt.Sprintf("%.200q", n.Organization[0])
+	default:
+		return fmt.Sprintf("%.200q", n.Raw)
+	}
+}
