@@ -1,0 +1,265 @@
+package diagtest
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+
+	"github.com/miekg/dns"
+	"golang.org/x/net/publicsuffix"
+)
+
+// names is the DNS of a world as its resolvers see it.
+type names struct {
+	faults faultTable
+
+	mu      sync.Mutex
+	records []dns.RR
+	zones   map[string]*zone // made of the records when needed
+	signing map[string]*Signing
+}
+
+func newNames() *names { return &names{signing: map[string]*Signing{}} }
+
+// Zone adds records in master file format (RFC 1035 section 5), of any zones:
+//
+//	world.Zone(`
+//		example.com.     MX 10 mx.example.com.
+//		mx.example.com.  A  192.0.2.25
+//	`)
+//
+// The time to live is 300 seconds unless $TTL or the record says otherwise; $ORIGIN begins as the
+// root. An SOA record makes its owner the apex of a zone; without any, negative answers hold one
+// that is made up.
+func (w *World) Zone(text string) {
+	if w.t != nil {
+		w.t.Helper()
+	}
+	records, err := parseZone(text, ".")
+	if err != nil {
+		w.check(err)
+		return
+	}
+	w.dns.add(records...)
+	for _, rr := range records {
+		if ip := addressOf(rr); ip.IsValid() {
+			w.net.reserve(ip)
+		}
+	}
+}
+
+// addressOf returns the address in an A or AAAA record.
+func addressOf(rr dns.RR) netip.Addr {
+	var ip netip.Addr
+	switch rr := rr.(type) {
+	case *dns.A:
+		ip, _ = netip.AddrFromSlice(rr.A.To4())
+	case *dns.AAAA:
+		ip, _ = netip.AddrFromSlice(rr.AAAA)
+	}
+	return ip
+}
+
+func (n *names) add(records ...dns.RR) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.records = append(n.records, records...)
+	n.zones = nil
+}
+
+// current returns the zones of the world.
+func (n *names) current() map[string]*zone {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.zones == nil {
+		n.zones = n.build()
+	}
+	return n.zones
+}
+
+// maxAliases bounds the chain that a resolver follows, as common resolvers do.
+const maxAliases = 16
+
+// A recursion is the work on one question: a walk along its aliases.
+type recursion struct {
+	zones   map[string]*zone
+	overlay map[string]*zone // of one resolver, instead of zones; may be nil
+	faults  []*faultTable
+
+	fault   Fault
+	rcode   int
+	results []result
+	secure  bool // all zones on the way are signed, up to the root
+	bogus   *Signing
+}
+
+func (r *recursion) walk(name string, qtype uint16) {
+	seen := map[string]bool{}
+	r.secure = true
+	for range maxAliases + 1 {
+		seen[dns.CanonicalName(name)] = true
+		found := r.step(name, qtype)
+		r.results = append(r.results, found)
+		r.rcode = found.rcode
+		if found.next == "" || r.fault.Rcode != 0 {
+			return
+		}
+		if name = found.next; seen[dns.CanonicalName(name)] {
+			break
+		}
+	}
+	r.rcode = dns.RcodeServerFailure // a loop, or no end in sight
+}
+
+func (r *recursion) step(name string, qtype uint16) result {
+	for _, table := range r.faults {
+		fault, instead := table.hit(name, qtype)
+		r.fault.add(fault)
+		if instead != nil {
+			r.secure = false
+			return instead.lookup(name, qtype, false)
+		}
+	}
+	if z := r.overlaid(name); z != nil {
+		r.secure = false
+		return z.lookup(name, qtype, false)
+	}
+	z := enclosing(r.zones, name, qtype)
+	secure, bogus := status(r.zones, z)
+	r.secure = r.secure && secure
+	if r.bogus == nil {
+		r.bogus = bogus
+	}
+	return z.lookup(name, qtype, false)
+}
+
+// overlaid returns what a resolver of its own mind says of a name instead of the truth.
+func (r *recursion) overlaid(name string) *zone {
+	name = dns.CanonicalName(name)
+	for _, z := range r.overlay {
+		if z.exists[name] && name != "." {
+			return z
+		}
+	}
+	return nil
+}
+
+// reply makes the answer to a question.
+func (r *recursion) reply(q *dns.Msg) *dns.Msg {
+	m := new(dns.Msg).SetReply(q)
+	m.RecursionAvailable = true
+	m.CheckingDisabled = q.CheckingDisabled
+	do := dnssecOK(q)
+	if m.Rcode = r.rcode; r.fault.Rcode != 0 {
+		m.Rcode = r.fault.Rcode
+	} else if r.bogus != nil && !q.CheckingDisabled {
+		m.Rcode = dns.RcodeServerFailure
+	} else {
+		for i, found := range r.results {
+			found.write(m, q.Question[0].Qtype, do, i == len(r.results)-1)
+		}
+	}
+	// RFC 6840 section 5.8: only those who ask for it are told.
+	m.AuthenticatedData = (q.AuthenticatedData || do) && m.Rcode != dns.RcodeServerFailure &&
+		(r.fault.Secure || r.secure)
+	r.explain(q, m)
+	return m
+}
+
+// explain adds EDNS to a reply if the question has it, and the extended errors.
+func (r *recursion) explain(q, m *dns.Msg) {
+	if q.IsEdns0() == nil {
+		m.Rcode &= 0xf // there is no place for more, RFC 6891 section 6.1.3
+		return
+	}
+	m.SetEdns0(1232, dnssecOK(q))
+	opt := m.IsEdns0()
+	if r.fault.Rcode != 0 && r.fault.Explain != 0 || r.fault.Text != "" {
+		opt.Option = append(opt.Option, &dns.EDNS0_EDE{InfoCode: r.fault.Explain, ExtraText: r.fault.Text})
+	} else if r.bogus != nil {
+		code, text := r.bogus.explanation()
+		opt.Option = append(opt.Option, &dns.EDNS0_EDE{InfoCode: code, ExtraText: text})
+	}
+}
+
+func dnssecOK(q *dns.Msg) bool {
+	opt := q.IsEdns0()
+	return opt != nil && opt.Do()
+}
+
+// write puts what a zone said into a message. Only the last of a chain has a negative side.
+func (r result) write(m *dns.Msg, qtype uint16, do, last bool) {
+	m.Answer = append(m.Answer, copied(r.dname)...)
+	m.Answer = append(m.Answer, r.answer...)
+	if do && r.zone.signer != nil {
+		r.zone.signer.prove(m, r, qtype)
+	}
+	if last && len(r.answer) == 0 && (r.rcode == dns.RcodeSuccess || r.rcode == dns.RcodeNameError) {
+		m.Ns = append(m.Ns, r.zone.negative(r.name, do)...)
+	}
+}
+
+// negative returns the SOA record of a negative answer (RFC 2308 section 3).
+func (z *zone) negative(name string, do bool) []dns.RR {
+	soas := z.apex()[dns.TypeSOA]
+	if len(soas) == 0 {
+		return []dns.RR{madeUpSOA(name)}
+	}
+	soa := dns.Copy(soas[0]).(*dns.SOA)
+	list := []dns.RR{soa}
+	if do && z.signer != nil {
+		list = append(list, z.signer.signatures(z.origin, z.origin, dns.TypeSOA)...)
+	}
+	for _, rr := range list {
+		rr.Header().Ttl = min(soa.Hdr.Ttl, soa.Minttl)
+	}
+	return list
+}
+
+// madeUpSOA returns the SOA record of the zone in which a name would most likely be.
+func madeUpSOA(name string) dns.RR {
+	apex := dns.Fqdn(name)
+	if d, err := publicsuffix.EffectiveTLDPlusOne(strings.TrimSuffix(apex, ".")); err == nil {
+		apex = dns.Fqdn(d)
+	} else if apex != "." {
+		labels := dns.SplitDomainName(apex)
+		apex = labels[len(labels)-1] + "."
+	}
+	rr, err := dns.NewRR(fmt.Sprintf("%s 300 SOA ns.%s hostmaster.%[1]s 1 7200 3600 1209600 300", apex, strings.TrimPrefix(apex, ".")))
+	if err != nil {
+		rr, _ = dns.NewRR(". 300 SOA ns. hostmaster. 1 7200 3600 1209600 300")
+	}
+	return rr
+}
+
+// Exchange implements [diag.Resolver]: the world is a resolver that validates what is signed.
+func (w *World) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(q.Question) != 1 {
+		return new(dns.Msg).SetRcode(q, dns.RcodeFormatError), nil
+	}
+	question := q.Question[0]
+	w.log.query(Query{Name: dns.CanonicalName(question.Name), Type: question.Qtype, Time: w.Now()})
+	r := w.recurse(question, nil, nil)
+	if err := w.wait(ctx, w.Latencies().DNS+r.fault.Delay); err != nil {
+		return nil, err
+	}
+	if r.fault.Silent {
+		return nil, fmt.Errorf("asking for %s: %w", question.Name, w.silence(ctx))
+	}
+	return r.reply(q), nil
+}
+
+// recurse works on a question as a resolver with its own faults and contents does.
+func (w *World) recurse(q dns.Question, faults *faultTable, overlay map[string]*zone) *recursion {
+	r := &recursion{zones: w.dns.current(), overlay: overlay, faults: []*faultTable{&w.dns.faults}}
+	if faults != nil {
+		r.faults = []*faultTable{faults, &w.dns.faults}
+	}
+	r.walk(q.Name, q.Qtype)
+	return r
+}

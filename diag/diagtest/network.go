@@ -1,0 +1,206 @@
+package diagtest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+)
+
+// testNets are the networks in which a world lives: TEST-NET-1 to 3 (RFC 5737) and 2001:db8::/32
+// (RFC 3849).
+func testNets() []netip.Prefix {
+	return []netip.Prefix{
+		netip.MustParsePrefix("192.0.2.0/24"),
+		netip.MustParsePrefix("198.51.100.0/24"),
+		netip.MustParsePrefix("203.0.113.0/24"),
+		netip.MustParsePrefix("2001:db8::/32"),
+	}
+}
+
+// The addresses from which diagnostics connect, as servers see them. They are never given out.
+var (
+	clientIPv4 = netip.MustParseAddr("203.0.113.254")
+	clientIPv6 = netip.MustParseAddr("2001:db8:ffff::254")
+)
+
+// An endpoint is where somebody may answer.
+type endpoint struct {
+	network string // tcp or udp
+	addr    netip.AddrPort
+}
+
+// network connects diagnostics with servers.
+type network struct {
+	mu      sync.Mutex
+	servers map[endpoint]func(*conn) // each runs in a goroutine of its own, and closes the conn
+	behave  map[netip.AddrPort]Behaviour
+	conns   map[*conn]bool
+	used    map[netip.Addr]bool
+	port    uint16 // the last local port
+	closed  bool
+	stops   []func() // what else ends with the world
+
+	running sync.WaitGroup
+}
+
+func newNetwork() *network {
+	return &network{
+		servers: map[endpoint]func(*conn){},
+		behave:  map[netip.AddrPort]Behaviour{},
+		conns:   map[*conn]bool{},
+		used:    map[netip.Addr]bool{clientIPv4: true, clientIPv6: true},
+		port:    49151, // below the dynamic ports, RFC 6335 section 6
+	}
+}
+
+func (n *network) listen(network string, addr netip.AddrPort, serve func(*conn)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.used[addr.Addr()] = true
+	n.servers[endpoint{network, addr}] = serve
+}
+
+// listening reports whether somebody answers there already.
+func (n *network) listening(network string, addr netip.AddrPort) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.servers[endpoint{network, addr}] != nil
+}
+
+func (n *network) reserve(ips ...netip.Addr) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, ip := range ips {
+		n.used[ip] = true
+	}
+}
+
+// allocate returns an address that nobody has.
+func (n *network) allocate(ipv6 bool) (netip.Addr, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range testNets() {
+		if p.Addr().Is6() != ipv6 {
+			continue
+		}
+		for ip := p.Addr().Next(); p.Contains(ip.Next()); ip = ip.Next() { // without first and last
+			if !n.used[ip] {
+				n.used[ip] = true
+				return ip, nil
+			}
+		}
+	}
+	return netip.Addr{}, fmt.Errorf("all addresses are given out")
+}
+
+// stopLater calls f when the world ends.
+func (n *network) stopLater(f func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stops = append(n.stops, f)
+}
+
+func (n *network) close() {
+	n.mu.Lock()
+	n.closed = true
+	stops := n.stops
+	var open []*conn
+	for c := range n.conns {
+		open = append(open, c)
+	}
+	n.mu.Unlock()
+	for _, stop := range stops {
+		stop()
+	}
+	for _, c := range open {
+		c.Close()
+	}
+	n.running.Wait()
+}
+
+// A dialError is a connection that did not come about.
+func dialError(network string, addr netip.AddrPort, err error) error {
+	return &net.OpError{Op: "dial", Net: network, Addr: netAddr(network, addr), Err: err}
+}
+
+// Dial connects to an address in the world, network being tcp or udp. It is the Dial of [World.Env].
+// Where nobody listens a connection is refused.
+func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if len(network) > 3 { // tcp4, udp6
+		network = network[:3]
+	}
+	addr, err := netip.ParseAddrPort(address)
+	if err != nil || network != "tcp" && network != "udp" {
+		return nil, fmt.Errorf("diagtest: dialling %s %s: only tcp and udp addresses can be reached", network, address)
+	}
+	addr = netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
+	w.log.connection(Connection{network, addr, w.Now()})
+	if network == "udp" {
+		return w.net.connect(network, addr)
+	}
+	if err := w.wait(ctx, w.Latencies().Connect); err != nil {
+		return nil, dialError(network, addr, err)
+	}
+	if w.net.behaviour(addr) == Unreachable {
+		return nil, dialError(network, addr, w.silence(ctx))
+	}
+	return w.net.connect(network, addr)
+}
+
+// connect makes a connection and starts its server.
+func (n *network) connect(network string, addr netip.AddrPort) (net.Conn, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return nil, dialError(network, addr, net.ErrClosed)
+	}
+	serve := n.serverOf(network, addr)
+	if serve == nil {
+		return nil, dialError(network, addr, syscall.ECONNREFUSED)
+	}
+	n.port = max(n.port+1, 49152)
+	client := netip.AddrPortFrom(clientIPv4, n.port)
+	if addr.Addr().Is6() {
+		client = netip.AddrPortFrom(clientIPv6, n.port)
+	}
+	here, there := newConns(network, client, addr)
+	for _, c := range []*conn{here, there} {
+		n.conns[c] = true
+		c.onClose = func() { n.forget(c) }
+	}
+	n.running.Go(func() {
+		serve(there)
+	})
+	return here, nil
+}
+
+func (n *network) forget(c *conn) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.conns, c)
+}
+
+// serverOf returns who answers at an address, or nil if the connection is refused.
+func (n *network) serverOf(network string, addr netip.AddrPort) func(*conn) {
+	if b, ok := n.behave[addr]; ok && network == "tcp" {
+		return b.serve()
+	}
+	if serve := n.servers[endpoint{network, addr}]; serve != nil || network == "tcp" {
+		return serve
+	}
+	// Nobody notices a datagram to a closed port until the answer of ICMP arrives.
+	return func(c *conn) {
+		c.Read(make([]byte, 1))
+		c.out.closeRead(syscall.ECONNREFUSED, syscall.ECONNREFUSED)
+		c.Close()
+	}
+}
+
+func (n *network) behaviour(addr netip.AddrPort) Behaviour {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.behave[addr]
+}

@@ -1,0 +1,72 @@
+package diagtest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// Codes returns the codes of the findings of a verdict, for comparing with those wanted.
+func Codes(v diag.Verdict) []diag.Code { return CodesOf(v.Findings) }
+
+// CodesOf returns the codes of findings, in order. It is never nil.
+func CodesOf(findings []diag.Finding) []diag.Code {
+	codes := []diag.Code{}
+	for _, f := range findings {
+		codes = append(codes, f.Code)
+	}
+	return codes
+}
+
+// CoverRules fails the test if a rule is missing from the verdicts either as passed or as failed: a
+// rule that no test has seen both ways is not tested.
+func CoverRules[E any](t testing.TB, rules diag.Rules[E], verdicts []diag.Verdict) {
+	t.Helper()
+	passed, failed := map[diag.Code]bool{}, map[diag.Code]bool{}
+	for _, v := range verdicts {
+		for _, c := range v.Passed {
+			passed[c.Code] = true
+		}
+		for _, code := range Codes(v) {
+			failed[code] = true
+		}
+	}
+	for _, r := range rules {
+		if !passed[r.Code] {
+			t.Errorf("no test fulfils %s", r.Code)
+		}
+		if !failed[r.Code] {
+			t.Errorf("no test violates %s", r.Code)
+		}
+	}
+}
+
+// CheckTexts fails the test if the texts of a diagnostic are not well formed, or if a verdict has a
+// headline that is missing or too long, or no sub.
+func CheckTexts(t testing.TB, texts diag.Texts, rules []diag.RuleInfo, verdicts []diag.Verdict) {
+	t.Helper()
+	if err := texts.Check(rules); err != nil {
+		t.Error(err)
+	}
+	for _, v := range verdicts {
+		switch n := len([]rune(v.Headline)); {
+		case n == 0:
+			t.Errorf("state %s with findings %v has no headline", v.State, Codes(v))
+		case n > diag.MaxHeadline:
+			t.Errorf("headline of %d characters: %s", n, v.Headline)
+		case strings.TrimSpace(v.Sub) == "":
+			t.Errorf("no sub for the headline %q", v.Headline)
+		}
+	}
+}
+
+// Seen collects the verdicts of several tests, for [CoverRules] and [CheckTexts] at the end.
+type Seen []diag.Verdict
+
+// Add keeps a verdict and returns the codes of its findings.
+func (s *Seen) Add(v diag.Verdict) []diag.Code {
+	*s = append(slices.Clip(*s), v)
+	return Codes(v)
+}

@@ -1,0 +1,246 @@
+package diagtest
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/miekg/dns"
+)
+
+// A Site is a web site of the world.
+type Site struct {
+	Host    string       // a name or an IP address
+	Handler http.Handler // nil answers everything with 404
+	Port    uint16       // 0 means 443, or 80 without TLS
+	Plain   bool         // without TLS
+	Cert    Cert         // what is wrong with its certificate
+	TLS     *tls.Config  // if set, used instead of a configuration with a certificate of that kind
+	HTTP1   bool         // does not offer HTTP/2
+	IPv6    bool         // if Host has no address yet, it gets one of IPv6
+}
+
+// HTTPS opens a web site with a valid certificate. The host may end in a port, such as
+// "www.example.com:8443". If it has no address in the DNS, perhaps through aliases, it gets one.
+func (w *World) HTTPS(host string, h http.Handler) {
+	host, port := w.splitPort(host)
+	w.Site(Site{Host: host, Port: port, Handler: h})
+}
+
+// HTTP opens a web site without TLS, otherwise like [World.HTTPS].
+func (w *World) HTTP(host string, h http.Handler) {
+	host, port := w.splitPort(host)
+	w.Site(Site{Host: host, Port: port, Handler: h, Plain: true})
+}
+
+func (w *World) splitPort(host string) (string, uint16) {
+	h, p, err := net.SplitHostPort(host)
+	if err != nil {
+		return strings.Trim(host, "[]"), 0
+	}
+	port, err := strconv.ParseUint(p, 10, 16)
+	w.check(err)
+	return h, uint16(port)
+}
+
+// Site opens a web site, on all addresses of its host. Several sites may share an address.
+func (w *World) Site(s Site) {
+	if w.t != nil {
+		w.t.Helper()
+	}
+	if s.Port == 0 {
+		s.Port = map[bool]uint16{false: 443, true: 80}[s.Plain]
+	}
+	if s.Handler == nil {
+		s.Handler = http.NotFoundHandler()
+	}
+	if s.TLS == nil && !s.Plain {
+		cert := w.Certificate(CertSpec{Names: []string{s.Host}, Cert: s.Cert})
+		s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}
+	}
+	for _, ip := range w.addresses(s.Host, s.IPv6) {
+		w.webServer(netip.AddrPortFrom(ip, s.Port), s.Plain).add(s)
+	}
+}
+
+// addresses returns the addresses of a host, and gives it one if it has none.
+func (w *World) addresses(host string, ipv6 bool) []netip.Addr {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{ip.Unmap()}
+	}
+	name := dns.Fqdn(host)
+	var list []netip.Addr
+	for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA} {
+		r := &recursion{zones: w.dns.current()}
+		r.walk(dns.Fqdn(host), qtype)
+		for _, found := range r.results {
+			name = cmp.Or(found.next, name)
+			for _, rr := range found.answer {
+				if ip := addressOf(rr); ip.IsValid() {
+					list = append(list, ip)
+				}
+			}
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	ip, err := w.net.allocate(ipv6)
+	w.check(err)
+	w.host(name, ip)
+	return []netip.Addr{ip}
+}
+
+// Host gives a host addresses in the DNS, an allocated one if none are named, and returns them.
+func (w *World) Host(name string, addrs ...string) []netip.Addr {
+	if len(addrs) == 0 {
+		return w.addresses(name, false)
+	}
+	var list []netip.Addr
+	for _, s := range addrs {
+		ip, err := netip.ParseAddr(s)
+		w.check(err)
+		list = append(list, ip)
+	}
+	w.host(name, list...)
+	return list
+}
+
+func (w *World) host(name string, ips ...netip.Addr) {
+	w.net.reserve(ips...)
+	for _, ip := range ips {
+		h := dns.RR_Header{Name: dns.Fqdn(name), Class: dns.ClassINET, Ttl: 300}
+		if ip.Is4() {
+			h.Rrtype = dns.TypeA
+			w.dns.add(&dns.A{Hdr: h, A: ip.AsSlice()})
+			continue
+		}
+		h.Rrtype = dns.TypeAAAA
+		w.dns.add(&dns.AAAA{Hdr: h, AAAA: ip.AsSlice()})
+	}
+}
+
+// A webServer serves the sites of one address and port.
+type webServer struct {
+	plain bool
+
+	mu    sync.Mutex
+	sites []Site // the first answers for hosts that are not among them
+}
+
+// webServer returns the server at an address, which it starts if there is none.
+func (w *World) webServer(addr netip.AddrPort, plain bool) *webServer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.webServers[addr]; s != nil {
+		return s
+	}
+	s := &webServer{plain: plain}
+	w.webServers[addr] = s
+	l := newListener(addr)
+	server := &http.Server{
+		Handler:     s,
+		ErrorLog:    log.New(io.Discard, "", 0), // what clients think of certificates is their report
+		BaseContext: func(net.Listener) context.Context { return w.ctx },
+		TLSConfig:   &tls.Config{GetConfigForClient: s.config, NextProtos: []string{"h2", "http/1.1"}, Time: w.Now},
+	}
+	w.net.stopLater(func() { server.Close() })
+	w.net.running.Go(func() {
+		if plain {
+			server.Serve(l)
+			return
+		}
+		server.ServeTLS(l, "", "")
+	})
+	w.net.listen("tcp", addr, l.hand)
+	return s
+}
+
+func (s *webServer) add(site Site) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sites = append(s.sites, site)
+}
+
+// site returns the last site that was opened for a host, or else the first of all.
+func (s *webServer) site(host string) Site {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.Trim(strings.TrimSuffix(host, "."), "[]")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.sites) - 1; i >= 0; i-- {
+		if strings.EqualFold(strings.TrimSuffix(s.sites[i].Host, "."), host) {
+			return s.sites[i]
+		}
+	}
+	return s.sites[0]
+}
+
+// config picks the certificate by the name that the client sends (RFC 6066 section 3).
+func (s *webServer) config(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	site := s.site(cmp.Or(hello.ServerName, addressText(hello.Conn.LocalAddr())))
+	if site.TLS == nil {
+		return nil, fmt.Errorf("no certificate for %q", hello.ServerName)
+	}
+	c := site.TLS.Clone()
+	if c.NextProtos == nil && !site.HTTP1 {
+		c.NextProtos = []string{"h2", "http/1.1"} // RFC 9113 section 3.2
+	}
+	return c, nil
+}
+
+func addressText(a net.Addr) string {
+	host, _, _ := net.SplitHostPort(a.String())
+	return host
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *webServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.site(r.Host).Handler.ServeHTTP(w, r)
+}
+
+// A listener is a net.Listener whose connections never leave the process.
+type listener struct {
+	addr  netip.AddrPort
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newListener(addr netip.AddrPort) *listener {
+	return &listener{addr: addr, conns: make(chan net.Conn), done: make(chan struct{})}
+}
+
+// hand gives a connection to the server.
+func (l *listener) hand(c *conn) {
+	select {
+	case l.conns <- c:
+	case <-l.done:
+		c.Close()
+	}
+}
+
+// Accept implements [net.Listener].
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements [net.Listener].
+func (l *listener) Close() error   { l.once.Do(func() { close(l.done) }); return nil }
+func (l *listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(l.addr) }

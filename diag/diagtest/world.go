@@ -1,0 +1,124 @@
+package diagtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// A World is one Internet. Its methods may be called by several goroutines at once.
+type World struct {
+	t      testing.TB // nil outside tests
+	clock  *clock
+	bubble bool
+	ctx    context.Context // ends with the world
+	end    context.CancelFunc
+	net    *network
+	pki    *authorities
+	dns    *names
+	log    *ledger
+	env    *diag.Env
+
+	mu         sync.Mutex
+	err        error // the first mistake in what the world was told to be
+	latency    Latency
+	webServers map[netip.AddrPort]*webServer
+	resolvers  map[netip.Addr]*Server
+}
+
+// Config describes a world that is not part of a test.
+type Config struct {
+	Zone    string    // records in master file format
+	Time    time.Time // when the world begins; zero means the first of January 2026
+	Running bool      // the clock runs; in a bubble of testing/synctest it always does
+}
+
+// NewWorld returns an empty world for a test or benchmark. It ends with t, and a mistake in what the
+// world is told to be, such as in the text of a zone, fails t.
+func NewWorld(t testing.TB) *World {
+	w := newWorld(t, Config{})
+	t.Cleanup(w.Close)
+	return w
+}
+
+// New returns a world for a program, which must close it. Its methods do not report mistakes one by
+// one; [World.Err] has the first.
+func New(c Config) (*World, error) {
+	w := newWorld(nil, c)
+	w.Zone(c.Zone)
+	if err := w.Err(); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func newWorld(t testing.TB, c Config) *World {
+	w := &World{
+		t:          t,
+		bubble:     inBubble(),
+		net:        newNetwork(),
+		dns:        newNames(),
+		log:        &ledger{},
+		webServers: map[netip.AddrPort]*webServer{},
+		resolvers:  map[netip.Addr]*Server{},
+	}
+	w.clock = newClock(cmp.Or(c.Time, epoch), c.Running || w.bubble)
+	w.ctx, w.end = context.WithCancel(context.Background())
+	w.pki = newAuthorities(w.Now)
+	w.env = w.NewEnv()
+	w.servePublicResolvers()
+	return w
+}
+
+// Close ends the world: servers stop, connections break. It waits for their goroutines.
+func (w *World) Close() {
+	w.end()
+	w.net.close()
+}
+
+// Err returns the first mistake in what the world was told to be.
+func (w *World) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// check fails the test, or keeps the error for [World.Err].
+func (w *World) check(err error) {
+	if err == nil {
+		return
+	}
+	err = fmt.Errorf("diagtest: %w", err)
+	if w.t != nil {
+		w.t.Helper()
+		w.t.Fatal(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// Env returns the world as a diagnostic sees it, the same every time. Its guard allows the addresses
+// for documentation that the world gives out, and still refuses all other special-purpose ones.
+func (w *World) Env() *diag.Env { return w.env }
+
+// NewEnv returns another Env of the same world, for tests that change a field of it, or that want
+// the connections of its resolvers to be new.
+func (w *World) NewEnv() *diag.Env {
+	return &diag.Env{
+		Resolver: w,
+		Dial:     w.Dial,
+		Roots:    w.pki.roots(),
+		Clock:    w.Now,
+		Guard:    diag.Guard{AllowNetworks: testNets()},
+	}
+}

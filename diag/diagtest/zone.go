@@ -1,0 +1,228 @@
+package diagtest
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// A node holds the record sets of one name by type.
+type node map[uint16][]dns.RR
+
+// A zone is the content of one zone. It does not change once it is asked.
+type zone struct {
+	origin string          // canonical
+	nodes  map[string]node // by canonical owner
+	exists map[string]bool // the owners and, up to the origin, their ancestors
+	signer *signer         // nil if the zone is not signed
+}
+
+func newZone(origin string) *zone {
+	return &zone{origin: origin, nodes: map[string]node{}, exists: map[string]bool{origin: true}}
+}
+
+func (z *zone) add(rr dns.RR) {
+	owner := dns.CanonicalName(rr.Header().Name)
+	if z.nodes[owner] == nil {
+		z.nodes[owner] = node{}
+	}
+	rrtype := rr.Header().Rrtype
+	z.nodes[owner][rrtype] = append(z.nodes[owner][rrtype], rr)
+	for name := owner; name != z.origin && name != "."; name = parent(name) {
+		z.exists[name] = true
+	}
+}
+
+func (z *zone) apex() node { return z.nodes[z.origin] }
+
+// parent returns the name without its first label; that of the root is the root.
+func parent(name string) string {
+	i, end := dns.NextLabel(name, 0)
+	if end {
+		return "."
+	}
+	return name[i:]
+}
+
+// parseZone reads records in master file format (RFC 1035 section 5). The time to live is 300 seconds
+// unless the text says otherwise. Indentation that all lines share is ignored, for an indented line
+// means that the owner is the same as before.
+func parseZone(text, origin string) ([]dns.RR, error) {
+	parser := dns.NewZoneParser(strings.NewReader("$TTL 300\n"+dedent(text)+"\n"), origin, "")
+	var records []dns.RR
+	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
+		records = append(records, rr)
+	}
+	if err := parser.Err(); err != nil {
+		return nil, fmt.Errorf("zone: %w", err)
+	}
+	return records, nil
+}
+
+func dedent(text string) string {
+	lines := strings.Split(text, "\n")
+	common, first := "", true
+	for _, l := range lines {
+		if strings.TrimSpace(l) == "" {
+			continue
+		}
+		indent := l[:len(l)-len(strings.TrimLeft(l, " \t"))]
+		if first {
+			common, first = indent, false
+		}
+		for !strings.HasPrefix(indent, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	for i, l := range lines {
+		lines[i] = strings.TrimPrefix(l, common)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A result is what a zone has to say about a name and type.
+type result struct {
+	zone     *zone
+	name     string   // canonical
+	rcode    int      // NXDOMAIN or NOERROR
+	answer   []dns.RR // empty with NOERROR: the name exists without the type
+	next     string   // where an alias among the answer leads
+	cut      string   // the delegation found instead, with the NS records in answer
+	wildcard string   // the wildcard that stood in for the name
+	encloser string   // the closest ancestor that exists, if the name does not
+	dname    []dns.RR // the records above the name from which an alias was made
+}
+
+// lookup answers from the data of one zone (RFC 1034 section 4.3.2). If cuts is set, data below a
+// delegation is the business of the zone below.
+func (z *zone) lookup(name string, qtype uint16, cuts bool) result {
+	r := result{zone: z, name: dns.CanonicalName(name)}
+	above := z.ancestors(r.name)
+	for _, owner := range above {
+		n := z.nodes[owner]
+		if ns := n[dns.TypeNS]; cuts && owner != z.origin && len(ns) > 0 && (owner != r.name || qtype != dns.TypeDS) {
+			r.cut, r.answer = owner, ns
+			return r
+		}
+		if d := n[dns.TypeDNAME]; owner != r.name && len(d) > 0 {
+			return r.redirect(d, name)
+		}
+	}
+	if z.exists[r.name] {
+		return r.fill(z.nodes[r.name], name, qtype)
+	}
+	r.encloser = r.name
+	for !z.exists[r.encloser] {
+		r.encloser = parent(r.encloser)
+	}
+	source := "*." + strings.TrimPrefix(r.encloser, ".")
+	if !z.exists[source] {
+		r.rcode = dns.RcodeNameError
+		return r
+	}
+	r.wildcard = source // RFC 4592 section 3.3
+	return r.fill(z.nodes[source], name, qtype)
+}
+
+// ancestors lists the names from the origin down to the name itself.
+func (z *zone) ancestors(name string) []string {
+	var list []string
+	for n := name; ; n = parent(n) {
+		list = append([]string{n}, list...)
+		if n == z.origin || n == "." {
+			return list
+		}
+	}
+}
+
+// fill picks the records of a type, or the alias, out of a node. The owner is as it was asked for.
+func (r result) fill(n node, owner string, qtype uint16) result {
+	switch alias := n[dns.TypeCNAME]; {
+	case qtype == dns.TypeANY:
+		for _, rrs := range n {
+			r.answer = append(r.answer, rrs...)
+		}
+	case len(n[qtype]) > 0:
+		r.answer = n[qtype]
+	case len(alias) > 0 && qtype != dns.TypeNSEC && qtype != dns.TypeRRSIG:
+		r.answer = alias
+		r.next = alias[0].(*dns.CNAME).Target
+	}
+	r.answer = renamed(r.answer, owner)
+	return r
+}
+
+// redirect makes an alias from a DNAME above the name (RFC 6672 section 3.1).
+func (r result) redirect(dname []dns.RR, name string) result {
+	d := dname[0].(*dns.DNAME)
+	r.dname = dname
+	prefix := name[:len(name)-len(dns.CanonicalName(d.Hdr.Name))]
+	if dns.CanonicalName(d.Hdr.Name) == "." {
+		prefix = name
+	}
+	target := prefix + strings.TrimPrefix(d.Target, ".")
+	if _, ok := dns.IsDomainName(target); !ok || len(target) > 254 {
+		r.rcode = dns.RcodeYXDomain // section 2.2: the new name is too long
+		return r
+	}
+	header := dns.RR_Header{Name: name, Rrtype: dns.TypeCNAME, Class: dns.ClassINET, Ttl: d.Hdr.Ttl}
+	r.answer = []dns.RR{&dns.CNAME{Hdr: header, Target: target}}
+	r.next = target
+	return r
+}
+
+// renamed copies records and gives them an owner.
+func renamed(rrs []dns.RR, owner string) []dns.RR {
+	list := make([]dns.RR, len(rrs))
+	for i, rr := range rrs {
+		list[i] = dns.Copy(rr)
+		list[i].Header().Name = owner
+	}
+	return list
+}
+
+func copied(rrs []dns.RR) []dns.RR {
+	list := make([]dns.RR, len(rrs))
+	for i, rr := range rrs {
+		list[i] = dns.Copy(rr)
+	}
+	return list
+}
+
+// split sorts records into zones: one for the root, and one for each name in origins or with an SOA.
+func split(records []dns.RR, origins map[string]bool) map[string]*zone {
+	origins = maps.Clone(origins)
+	for _, rr := range records {
+		if rr.Header().Rrtype == dns.TypeSOA {
+			origins[dns.CanonicalName(rr.Header().Name)] = true
+		}
+	}
+	zones := map[string]*zone{".": newZone(".")}
+	for origin := range origins {
+		zones[origin] = newZone(origin)
+	}
+	for _, rr := range records {
+		owner, rrtype := dns.CanonicalName(rr.Header().Name), rr.Header().Rrtype
+		z := enclosing(zones, owner, rrtype)
+		z.add(rr)
+		if rrtype == dns.TypeNS && z.origin == owner && owner != "." { // the delegation above
+			enclosing(zones, parent(owner), dns.TypeNS).add(rr)
+		}
+	}
+	return zones
+}
+
+// enclosing returns the zone that answers for a name and type: the deepest, but for DS that above.
+func enclosing(zones map[string]*zone, name string, qtype uint16) *zone {
+	name = dns.CanonicalName(name)
+	if qtype == dns.TypeDS && name != "." {
+		name = parent(name)
+	}
+	for ; ; name = parent(name) {
+		if z := zones[name]; z != nil {
+			return z
+		}
+	}
+}
