@@ -1,0 +1,139 @@
+package qr
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// vectors reads a file of web/qr/encode among the conformance vectors.
+func vectors[T any](t *testing.T, name string) []T {
+	t.Helper()
+	folder := os.Getenv("CONFORMANCE_DIR")
+	if folder == "" {
+		root, err := os.Getwd()
+		require.NoError(t, err)
+		for {
+			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+				break
+			}
+			require.NotEqual(t, root, filepath.Dir(root), "no go.mod above the package")
+			root = filepath.Dir(root)
+		}
+		folder = filepath.Join(root, "..", "shared", "conformance")
+	}
+	path := filepath.Join(folder, "web", "qr", "encode", name)
+	data, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		t.Skipf("no conformance vectors at %s", path)
+	}
+	require.NoError(t, err)
+	var out []T
+	require.NoError(t, json.Unmarshal(data, &out))
+	require.NotEmpty(t, out)
+	return out
+}
+
+// tally counts the cases that pass and logs the sum.
+func tally[T any](t *testing.T, family string, cases []T, pass func(T) bool) {
+	t.Helper()
+	passed := 0
+	for _, c := range cases {
+		if pass(c) {
+			passed++
+		}
+	}
+	t.Logf("%s: %d/%d", family, passed, len(cases))
+}
+
+func TestConformanceQREncodeCapacity(t *testing.T) {
+	type row struct {
+		Version                     int
+		Level                       Level
+		Numeric, Alphanumeric, Byte int
+	}
+	fits := func(r row, m mode, length int) bool {
+		version, ok := versionFor(m, length, r.Level)
+		next, more := versionFor(m, length+1, r.Level)
+		return assert.Equal(t, length, m.capacity(r.Version, r.Level), "%v-%s %v", r.Version, r.Level, m) &&
+			assert.True(t, ok) && assert.Equal(t, r.Version, version) &&
+			assert.Equal(t, r.Version < maxVersion, more) &&
+			(!more || assert.Equal(t, r.Version+1, next))
+	}
+	tally(t, "capacity", vectors[row](t, "capacity.json"), func(r row) bool {
+		img, err := Encode(Request{Data: strings.Repeat("a", r.Byte), ErrorCorrection: r.Level, Format: SVG})
+		return assert.NoError(t, err) && assert.Equal(t, r.Version, img.Version) &&
+			fits(r, numeric, r.Numeric) && fits(r, alphanumeric, r.Alphanumeric) && fits(r, plainBytes, r.Byte)
+	})
+}
+
+func TestConformanceQREncodeMatrices(t *testing.T) {
+	type row struct {
+		Text    string   `json:"text"`
+		Level   Level    `json:"level"`
+		Mode    string   `json:"mode"`
+		Version int      `json:"version"`
+		Hashes  []string `json:"matrix_sha256_by_mask"`
+	}
+	modes := map[string]mode{"numeric": numeric, "alphanumeric": alphanumeric, "byte": plainBytes}
+	same := func(r row, bare *matrix) bool {
+		for mask, want := range r.Hashes {
+			if !assert.Equal(t, want, hash(bare.withMask(mask, r.Level)), "%.20q mask %d", r.Text, mask) {
+				return false
+			}
+		}
+		return assert.Len(t, r.Hashes, maskCount)
+	}
+	tally(t, "matrices", vectors[row](t, "matrices.json"), func(r row) bool {
+		m := modeOf(r.Text)
+		version, ok := versionFor(m, len(r.Text), r.Level)
+		if !assert.Equal(t, modes[r.Mode], m) || !assert.True(t, ok) || !assert.Equal(t, r.Version, version) {
+			return false
+		}
+		bare, err := unmasked(r.Text, m, version, r.Level)
+		if !assert.NoError(t, err) || !same(r, bare) {
+			return false
+		}
+		if m == plainBytes && !same(r, ownMatrix(r.Text, m, version, r.Level)) {
+			return false
+		}
+		drawn, err := newSymbol(r.Text, m, version, r.Level)
+		return assert.NoError(t, err) && assert.Equal(t, r.Hashes[drawn.mask], hash(drawn.matrix))
+	})
+}
+
+// hash is the SHA-256 of the rows of a matrix, each a line of zeros and ones.
+func hash(m *matrix) string {
+	var b strings.Builder
+	for y := range m.side {
+		for x := range m.side {
+			b.WriteByte('0' + byte(m.at(x, y)&dark))
+		}
+		b.WriteByte('\n')
+	}
+	sum := sha256.Sum256([]byte(b.String()))
+	return hex.EncodeToString(sum[:])
+}
+
+func TestConformanceQREncodeUnicode(t *testing.T) {
+	type row struct {
+		ID   string `json:"i"`
+		Text string `json:"t"`
+	}
+	tally(t, "unicode", vectors[row](t, "unicode_payloads.json"), func(r row) bool {
+		for _, format := range Formats() {
+			img, err := Encode(Request{Data: r.Text, Format: format})
+			if !assert.NoError(t, err, r.ID) || !assert.Equal(t, r.Text, read(t, pixels(t, img)), r.ID) {
+				return false
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,189 @@
+package qr
+
+import (
+	"cmp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// A Format is a kind of image file.
+type Format string
+
+// The formats.
+const (
+	PNG  Format = "png"  // two colours, one bit a pixel
+	SVG  Format = "svg"  // drawn from lines, sharp at any size
+	JPEG Format = "jpeg" // for what reads nothing else
+)
+
+// Values lists the formats.
+func (Format) Values() []string { return []string{string(PNG), string(SVG), string(JPEG)} }
+
+// mediaType returns the format's media type.
+func (f Format) mediaType() string {
+	switch f {
+	case SVG:
+		return "image/svg+xml" // W3C SVG 2 appendix P
+	case JPEG:
+		return "image/jpeg"
+	default:
+		return "image/png"
+	}
+}
+
+// Bounds and defaults of a request.
+const (
+	maxData       = 2953 // bytes; version 40 at level L holds no more in byte mode
+	minSize       = 64   // pixels
+	maxSize       = 4096 // pixels; an image of 16 megapixels bounds the work of one request
+	defaultSize   = 512
+	maxMargin     = 16 // modules
+	defaultMargin = 4  // the quiet zone of ISO/IEC 18004 section 6.3.8
+	transparent   = "transparent"
+)
+
+// A Request says what to write and how to draw it. Only Data is required.
+type Request struct {
+	Data string `json:"data" minlen:"1" maxlen:"2953" doc:"text to write, at most 2953 bytes; less at higher error correction levels" example:"https://example.com/"`
+
+	Format          Format `json:"format,omitempty" default:"png" doc:"kind of image"`
+	Size            int    `json:"size,omitempty" default:"512" min:"64" max:"4096" doc:"width and height in pixels"`
+	ErrorCorrection Level  `json:"error_correction,omitempty" default:"M" doc:"how much of the code may be unreadable: L 7 %, M 15 %, Q 25 %, H 30 %"`
+	Margin          *int   `json:"margin,omitempty" default:"4" min:"0" max:"16" doc:"width of the quiet zone in modules; readers expect 4"`
+	Foreground      string `json:"foreground,omitempty" default:"#000000" pattern:"^#[0-9A-Fa-f]{6}$" doc:"colour of the dark modules"`
+	Background      string `json:"background,omitempty" default:"#ffffff" pattern:"^(#[0-9A-Fa-f]{6}|transparent)$" doc:"colour of the light modules and the margin; transparent for png and svg only"`
+}
+
+// An Image is a QR code, drawn.
+type Image struct {
+	ContentType     string // media type: image/png, image/svg+xml or image/jpeg
+	Data            []byte // the file
+	Version         int    // size of the symbol, 1 to 40: 17+4×Version modules a side
+	ErrorCorrection Level  // error correction level
+	Mask            int    // mask of the symbol, 0 to 7
+}
+
+// MediaType returns the media type of the image.
+func (i *Image) MediaType() string { return i.ContentType }
+
+// Bytes returns the file.
+func (i *Image) Bytes() []byte { return i.Data }
+
+// Encode draws a QR code. The image is exactly as large as asked for. In PNG and JPEG each module is a
+// square of as many whole pixels as fit, and the pixels left over widen the margin evenly.
+//
+// Digits alone, and digits with capital letters and the punctuation " $%*+-./:", take less room than
+// other ASCII text. Text beyond ASCII is written as UTF-8 and says so, which takes one byte more.
+//
+// Encode refuses colours that a reader, which sees brightness only, cannot tell apart. Light modules
+// on a dark ground are drawn as asked, though not every reader knows them.
+//
+// All errors that are the caller's fault are of type *[diag.InputError].
+func Encode(r Request) (*Image, error) {
+	p, err := r.picture()
+	if err != nil {
+		return nil, err
+	}
+	m := modeOf(r.Data)
+	level := cmp.Or(r.ErrorCorrection, Medium)
+	version, ok := versionFor(m, len(r.Data), level)
+	if !ok {
+		return nil, diag.Invalid("data", "is %d bytes long; at error correction level %s a code holds at most %d bytes of %s",
+			len(r.Data), level, m.capacity(maxVersion, level), m)
+	}
+	format := cmp.Or(r.Format, PNG)
+	if least := sideOf(version) + 2*p.margin; format != SVG && p.size < least {
+		return nil, diag.Invalid("size", "must be at least %d for this data, error correction and margin", least)
+	}
+	if p.symbol, err = newSymbol(r.Data, m, version, level); err != nil {
+		return nil, err
+	}
+	data, err := p.draw(format)
+	if err != nil {
+		return nil, err
+	}
+	return &Image{
+		ContentType: format.mediaType(), Data: data,
+		Version: version, ErrorCorrection: level, Mask: p.symbol.mask,
+	}, nil
+}
+
+// picture checks the request, apart from whether the data fit, and returns the picture without its
+// symbol.
+func (r *Request) picture() (*picture, error) {
+	if err := r.checkData(); err != nil {
+		return nil, err
+	}
+	if err := oneOf("format", r.Format); err != nil {
+		return nil, err
+	}
+	if err := oneOf("error_correction", r.ErrorCorrection); err != nil {
+		return nil, err
+	}
+	p := &picture{size: cmp.Or(r.Size, defaultSize), margin: defaultMargin}
+	if p.size < minSize || p.size > maxSize {
+		return nil, diag.Invalid("size", "must be from %d to %d", minSize, maxSize)
+	}
+	if r.Margin != nil {
+		p.margin = *r.Margin
+	}
+	if p.margin < 0 || p.margin > maxMargin {
+		return nil, diag.Invalid("margin", "must be from 0 to %d", maxMargin)
+	}
+	return p, r.colours(p)
+}
+
+func (r *Request) checkData() error {
+	switch {
+	case r.Data == "":
+		return diag.Invalid("data", "must not be empty")
+	case len(r.Data) > maxData:
+		return diag.Invalid("data", "is %d bytes long; a code holds at most %d", len(r.Data), maxData)
+	case !utf8.ValidString(r.Data):
+		return diag.Invalid("data", "must be valid UTF-8")
+	}
+	return nil
+}
+
+// oneOf checks an enumeration, of which the empty string is the default.
+func oneOf[T interface {
+	~string
+	Values() []string
+}](field string, value T) error {
+	if values := value.Values(); value != "" && !slices.Contains(values, string(value)) {
+		return diag.Invalid(field, "must be one of %v", values)
+	}
+	return nil
+}
+
+// minLumaDifference is by how much the brightness of the two colours must differ, of 255. Readers
+// turn the image grey before anything else; a common one takes a part of the image in which the
+// brightness varies by 24 or less for empty, and the rounding of a JPEG needs some room.
+const minLumaDifference = 32
+
+// colours checks the colours and gives them to the picture.
+func (r *Request) colours(p *picture) error {
+	var ok bool
+	if p.foreground, ok = parseColour(cmp.Or(r.Foreground, "#000000")); !ok {
+		return diag.Invalid("foreground", "must be a colour like #1a2b3c")
+	}
+	if r.Background == transparent {
+		p.transparent = true
+		p.background = colour{0xff, 0xff, 0xff} // for programs that do not know transparency
+		if r.Format == JPEG {
+			return diag.Invalid("background", "cannot be transparent in a JPEG image")
+		}
+		return nil
+	}
+	if p.background, ok = parseColour(cmp.Or(r.Background, "#ffffff")); !ok {
+		return diag.Invalid("background", "must be a colour like #1a2b3c, or %s", transparent)
+	}
+	difference := p.foreground.luma() - p.background.luma()
+	if max(difference, -difference) < minLumaDifference {
+		return diag.Invalid("foreground", "is too close in brightness to the background for a reader: "+
+			"they differ by %d of 255, and must by %d", max(difference, -difference), minLumaDifference)
+	}
+	return nil
+}

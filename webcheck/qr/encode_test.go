@@ -1,0 +1,403 @@
+package qr
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/qrcode/decoder"
+	"github.com/makiuchi-d/gozxing/qrcode/encoder"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// Formats and Levels list the enumerations as themselves.
+func Formats() []Format { return []Format{PNG, SVG, JPEG} }
+func Levels() []Level   { return []Level{Low, Medium, Quartile, High} }
+
+var texts = []string{
+	"0", "31415926535", "DIAGKIT 42/7: $%*+-.", "https://example.com/?q=a&r=b", "a\x00b\x7f\n",
+	"Zürich", "日本語 and ASCII", "😀", strings.Repeat("https://example.com/é ", 20),
+}
+
+func TestDefaults(t *testing.T) {
+	img, err := Encode(Request{Data: "https://example.com/"})
+	require.NoError(t, err)
+	assert.Equal(t, "image/png", img.MediaType())
+	assert.Equal(t, 2, img.Version)
+	assert.Equal(t, Medium, img.ErrorCorrection)
+	page := pixels(t, img)
+	assert.Equal(t, image.Rect(0, 0, 512, 512), page.Bounds())
+	assert.Equal(t, "https://example.com/", read(t, page))
+	// 25 modules and a margin of 4 around them are 33: 15 pixels each, and 17 left over.
+	assert.Equal(t, color.NRGBA{255, 255, 255, 255}, page.At(67, 67))
+	assert.Equal(t, color.NRGBA{0, 0, 0, 255}, page.At(68, 68))
+	assert.Equal(t, color.NRGBA{0, 0, 0, 255}, page.At(68+7*15-1, 68))
+	assert.Equal(t, color.NRGBA{255, 255, 255, 255}, page.At(68+7*15, 68))
+
+	same, err := Encode(Request{
+		Data: "https://example.com/", Format: PNG, Size: 512, ErrorCorrection: Medium, Margin: new(4),
+		Foreground: "#000000", Background: "#FFFFFF",
+	})
+	require.NoError(t, err)
+	assert.Equal(t, img, same, "the defaults, spelt out")
+}
+
+func TestEverythingReadsBack(t *testing.T) {
+	for _, format := range Formats() {
+		for _, level := range Levels() {
+			for i, text := range texts {
+				for margin := range 3 {
+					r := Request{Data: text, Format: format, ErrorCorrection: level, Margin: &margin, Size: 257 + 64*i}
+					img, err := Encode(r)
+					require.NoError(t, err, "%+v", r)
+					require.Equal(t, text, read(t, pixels(t, img)), "%s %s %d", format, level, margin)
+				}
+			}
+		}
+	}
+}
+
+func TestSmallestImage(t *testing.T) {
+	for _, text := range []string{strings.Repeat("a", 300), strings.Repeat("é", 150)} {
+		for _, format := range []Format{PNG, JPEG} {
+			r := Request{Data: text, Format: format, Size: 72}
+			_, err := Encode(r)
+			fault, ok := errors.AsType[*diag.InputError](err)
+			require.True(t, ok, err)
+			require.Equal(t, "size", fault.Field)
+			_, err = fmt.Sscanf(fault.Reason, "must be at least %d", &r.Size)
+			require.NoError(t, err, fault.Reason)
+
+			img, err := Encode(r)
+			require.NoError(t, err, "the size that the error named")
+			require.Equal(t, text, read(t, pixels(t, img)))
+			r.Size--
+			_, err = Encode(r)
+			require.Error(t, err)
+		}
+	}
+	img, err := Encode(Request{Data: strings.Repeat("a", 300), Format: SVG, Size: 72})
+	require.NoError(t, err, "a viewer may enlarge an SVG file")
+	assert.Equal(t, strings.Repeat("a", 300), read(t, pixels(t, img)))
+}
+
+func TestLargestImage(t *testing.T) {
+	for _, format := range Formats() {
+		img, err := Encode(Request{Data: "https://example.com/", Format: format, Size: maxSize, Margin: new(maxMargin)})
+		require.NoError(t, err)
+		require.Equal(t, "https://example.com/", read(t, pixels(t, img)))
+	}
+}
+
+func TestTransparent(t *testing.T) {
+	png, err := Encode(Request{Data: "x", Background: "transparent", Foreground: "#102030"})
+	require.NoError(t, err)
+	assert.Contains(t, string(png.Data), "tRNS")
+	page := pixels(t, png)
+	assert.Equal(t, color.NRGBA{255, 255, 255, 255}, page.At(0, 0), "the page shows through")
+	assert.Equal(t, "x", read(t, page))
+
+	svg, err := Encode(Request{Data: "x", Format: SVG, Background: "transparent"})
+	require.NoError(t, err)
+	assert.Equal(t, 1, strings.Count(string(svg.Data), "<path"))
+	assert.Equal(t, "x", read(t, pixels(t, svg)))
+}
+
+// Whatever colours are not refused can be read, whether dark on light or light on dark.
+func TestColours(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	accepted := 0
+	for i := range 600 {
+		fg, bg := random.IntN(1<<24), random.IntN(1<<24)
+		r := Request{
+			Data: "https://example.com/colours", Format: Formats()[i%3], Size: 64 + random.IntN(200),
+			Foreground: fmt.Sprintf("#%06x", fg), Background: fmt.Sprintf("#%06X", bg),
+		}
+		img, err := Encode(r)
+		if err != nil {
+			fault, ok := errors.AsType[*diag.InputError](err)
+			require.True(t, ok, err)
+			require.Equal(t, "foreground", fault.Field)
+			continue
+		}
+		accepted++
+		page := image.Image(pixels(t, img))
+		f, _ := parseColour(r.Foreground)
+		b, _ := parseColour(r.Background)
+		if f.luma() > b.luma() {
+			page = inverted(pixels(t, img))
+		}
+		require.Equal(t, r.Data, read(t, page), "%+v", r)
+	}
+	assert.Greater(t, accepted, 300)
+}
+
+func TestRefused(t *testing.T) {
+	long := strings.Repeat("a", 2000)
+	tests := []struct {
+		name    string
+		request Request
+		field   string
+		reason  string
+	}{
+		{"no data", Request{}, "data", "must not be empty"},
+		{"not UTF-8", Request{Data: "\xff"}, "data", "must be valid UTF-8"},
+		{"more than any code holds", Request{Data: long + long}, "data", "is 4000 bytes long; a code holds at most 2953"},
+		{"more digits than wanted", Request{Data: strings.Repeat("1", 2954)}, "data", "is 2954 bytes long; a code holds at most 2953"},
+		{"too long for H", Request{Data: long, ErrorCorrection: High}, "data",
+			"is 2000 bytes long; at error correction level H a code holds at most 1273 bytes of ASCII text"},
+		{"too long for the default", Request{Data: long + long[:332]}, "data",
+			"is 2332 bytes long; at error correction level M a code holds at most 2331 bytes of ASCII text"},
+		{"capital letters", Request{Data: strings.Repeat("A", 1853), ErrorCorrection: High}, "data",
+			"is 1853 bytes long; at error correction level H a code holds at most 1852 bytes of digits, capital letters and punctuation"},
+		{"the ECI takes a byte", Request{Data: strings.Repeat("é", 1476) + "e", ErrorCorrection: Low}, "data",
+			"is 2953 bytes long; at error correction level L a code holds at most 2952 bytes of UTF-8 text"},
+		{"format", Request{Data: "x", Format: "PNG"}, "format", "must be one of [png svg jpeg]"},
+		{"level", Request{Data: "x", ErrorCorrection: "m"}, "error_correction", "must be one of [L M Q H]"},
+		{"size below", Request{Data: "x", Size: 63}, "size", "must be from 64 to 4096"},
+		{"size above", Request{Data: "x", Size: 4097}, "size", "must be from 64 to 4096"},
+		{"size negative", Request{Data: "x", Size: -1 << 62}, "size", "must be from 64 to 4096"},
+		{"size too small for the text", Request{Data: long, Size: 100}, "size",
+			"must be at least 173 for this data, error correction and margin"},
+		{"margin below", Request{Data: "x", Margin: new(-1)}, "margin", "must be from 0 to 16"},
+		{"margin above", Request{Data: "x", Margin: new(17)}, "margin", "must be from 0 to 16"},
+		{"colour by name", Request{Data: "x", Foreground: "black"}, "foreground", "must be a colour like #1a2b3c"},
+		{"colour in short", Request{Data: "x", Foreground: "#000"}, "foreground", "must be a colour like #1a2b3c"},
+		{"not hexadecimal", Request{Data: "x", Foreground: `#"/><x>`}, "foreground", "must be a colour like #1a2b3c"},
+		{"transparent modules", Request{Data: "x", Foreground: "transparent"}, "foreground", "must be a colour like #1a2b3c"},
+		{"background", Request{Data: "x", Background: "#ffffff00"}, "background", "must be a colour like #1a2b3c, or transparent"},
+		{"transparent JPEG", Request{Data: "x", Format: JPEG, Background: "transparent"}, "background",
+			"cannot be transparent in a JPEG image"},
+		{"one colour", Request{Data: "x", Foreground: "#ffffff"}, "foreground",
+			"is too close in brightness to the background for a reader: they differ by 0 of 255, and must by 32"},
+		{"red on green", Request{Data: "x", Foreground: "#ff0000", Background: "#008000"}, "foreground",
+			"is too close in brightness to the background for a reader: they differ by 1 of 255, and must by 32"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			img, err := Encode(tt.request)
+			assert.Nil(t, img)
+			assert.Equal(t, &diag.InputError{Field: tt.field, Reason: tt.reason}, err)
+		})
+	}
+}
+
+func TestFromJSON(t *testing.T) {
+	var r Request
+	require.NoError(t, json.Unmarshal([]byte(`{"data":"x","format":"svg","margin":0,"error_correction":"H"}`), &r))
+	img, err := Encode(r)
+	require.NoError(t, err)
+	assert.Equal(t, "image/svg+xml", img.MediaType())
+	assert.Contains(t, string(img.Bytes()), `viewBox="0 0 21 21"`, "a margin of 0 is no default")
+}
+
+// The same request gives the same bytes, whatever else the machine does.
+func TestDeterministic(t *testing.T) {
+	requests := make([]Request, 0, 60)
+	for i := range 60 {
+		requests = append(requests, Request{
+			Data: fmt.Sprintf("https://example.com/%d/%s", i, texts[i%len(texts)]), Format: Formats()[i%3],
+		})
+	}
+	encodeAll := func() []string {
+		out := make([]string, len(requests))
+		for i, r := range requests {
+			img, err := Encode(r)
+			if assert.NoError(t, err) {
+				out[i] = string(img.Data)
+			}
+		}
+		return out
+	}
+	before := runtime.GOMAXPROCS(1)
+	want := encodeAll()
+	runtime.GOMAXPROCS(max(before, 4))
+	defer runtime.GOMAXPROCS(before)
+	const goroutines = 64
+	var all sync.WaitGroup
+	got := make([][]string, goroutines)
+	for i := range got {
+		all.Go(func() { got[i] = encodeAll() })
+	}
+	all.Wait()
+	for i := range got {
+		require.True(t, assert.ObjectsAreEqual(want, got[i]), "goroutine %d drew other images", i)
+	}
+}
+
+// An independent encoder draws the same symbols, bit for bit and with the same masks.
+func TestSameAsAnotherEncoder(t *testing.T) {
+	const sentence = "Ünïcode ✓ https://example.com/ "
+	levels := []decoder.ErrorCorrectionLevel{
+		decoder.ErrorCorrectionLevel_L, decoder.ErrorCorrectionLevel_M,
+		decoder.ErrorCorrectionLevel_Q, decoder.ErrorCorrectionLevel_H,
+	}
+	alphabets := map[mode]string{
+		numeric: "0123456789", alphanumeric: alphanumericSet, plainBytes: sentence[13:], utf8Bytes: sentence,
+	}
+	for m, alphabet := range alphabets {
+		for version := 1; version <= maxVersion; version++ {
+			level := Levels()[version%4]
+			text := truncated(strings.Repeat(alphabet, 2000), m.capacity(version, level)-version%3)
+			if modeOf(text) != m {
+				continue // version 1 has no room for the character that tells the mode
+			}
+			drawn, err := newSymbol(text, m, version, level)
+			require.NoError(t, err)
+			hints := map[gozxing.EncodeHintType]any{gozxing.EncodeHintType_QR_VERSION: version}
+			if m == utf8Bytes {
+				hints[gozxing.EncodeHintType_CHARACTER_SET] = "UTF-8"
+			}
+			other, err := encoder.Encoder_encode(text, levels[level.index()], hints)
+			require.NoError(t, err)
+			require.Equal(t, other.GetMaskPattern(), drawn.mask, "%v %d-%s", m, version, level)
+			require.Equal(t, rows(other.GetMatrix().GetArray()), drawn.rows(), "%v %d-%s", m, version, level)
+		}
+	}
+}
+
+// truncated cuts a text between characters.
+func truncated(text string, length int) string {
+	for !utf8.RuneStart(text[length]) {
+		length--
+	}
+	return text[:length]
+}
+
+func rows(array [][]int8) string {
+	var b strings.Builder
+	for _, row := range array {
+		for _, module := range row {
+			b.WriteByte('0' + byte(module))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (m *matrix) rows() string {
+	array := make([][]int8, m.side)
+	for y := range array {
+		array[y] = make([]int8, m.side)
+		for x := range array[y] {
+			array[y][x] = int8(m.at(x, y) & dark)
+		}
+	}
+	return rows(array)
+}
+
+// The library and our own encoder write the same bytes of ASCII alike.
+func TestOwnEncoderAgreesWithLibrary(t *testing.T) {
+	for version := 1; version <= maxVersion; version++ {
+		for _, level := range Levels() {
+			text := strings.Repeat("the quick brown fox ", 150)[:plainBytes.capacity(version, level)-version%2]
+			theirs, err := libraryMatrix(text, version, level)
+			require.NoError(t, err)
+			require.Equal(t, theirs, ownMatrix(text, plainBytes, version, level), "%d-%s", version, level)
+		}
+	}
+}
+
+func TestLibraryFaultsAreErrors(t *testing.T) {
+	_, err := libraryMatrix(strings.Repeat("a", 2954), maxVersion, Low)
+	assert.ErrorContains(t, err, "encoding a QR code")
+	_, err = libraryMatrix("a", 2, Low)
+	assert.EqualError(t, err, "encoding a QR code: 21 modules a side instead of 25")
+}
+
+func TestPenalty(t *testing.T) {
+	tests := []struct {
+		name string
+		line string
+		want int
+	}{
+		{"four alike", "1111010", 0},
+		{"five alike", "11111010", 3},
+		{"seven alike", "00000001", 5},
+		{"finder at the start: light outside", "1011101", 40},
+		{"finder with four light before", "1100001011101101", 40},
+		{"finder with four light after", "110111010000101101", 40},
+		{"finder with four light on both sides", "1000010111010000101", 40},
+		{"finder with three light on both sides", "110001011101000101", 0},
+		{"two finders", "10111010000010111011", 40 + 40 + 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			line := make([]cell, len(tt.line))
+			for i := range line {
+				line[i] = cell(tt.line[i] - '0')
+			}
+			assert.Equal(t, tt.want, linePenalty(line))
+		})
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	for _, format := range Formats() {
+		for _, length := range []int{20, 100, 500, 1300} {
+			b.Run(fmt.Sprintf("%s/%d", format, length), func(b *testing.B) {
+				r := Request{Data: strings.Repeat("https://example.com/", 65)[:length], Format: format}
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := Encode(r); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Text beyond ASCII does not pass through the library.
+func BenchmarkEncodeUTF8(b *testing.B) {
+	r := Request{Data: strings.Repeat("é", 50)}
+	for b.Loop() {
+		if _, err := Encode(r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func FuzzEncode(f *testing.F) {
+	for i, text := range texts {
+		f.Add(text, "png", 64+i*100, "L", i, "#000000", "#ffffff")
+		f.Add(text, "jpeg", 500, "H", 4, "#0000ff", "#ffff00")
+	}
+	f.Add("x", "svg", 0, "", -1, "", "transparent")
+	f.Fuzz(func(t *testing.T, data, format string, size int, level string, margin int, fg, bg string) {
+		r := Request{
+			Data: data, Format: Format(format), Size: size, ErrorCorrection: Level(level), Margin: &margin,
+			Foreground: fg, Background: bg,
+		}
+		img, err := Encode(r)
+		if err != nil {
+			_, ok := errors.AsType[*diag.InputError](err)
+			require.True(t, ok, "not the caller's fault: %v", err)
+			require.Nil(t, img)
+			return
+		}
+		page := pixels(t, img)
+		if foreground, _ := parseColour(fg); bg != transparent {
+			background, _ := parseColour(bg)
+			if fg != "" && foreground.luma() > max(background.luma(), 0) && bg != "" {
+				require.Equal(t, data, read(t, inverted(page)))
+				return
+			}
+		} else if foreground.luma() > 255-minLumaDifference {
+			return // nothing to be seen on a white page
+		}
+		require.Equal(t, data, read(t, page))
+	})
+}
