@@ -1,14 +1,48 @@
 package diag
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"net"
 	"net/netip"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
 )
 
-// DialAddr connects to an address. The guard is asked first, and again by the operating system's
-// dialler.
+// The timing of connecting to a host with several addresses.
+const (
+	attemptDelay    = 250 * time.Millisecond // until the next address is tried (RFC 8305 section 5)
+	resolutionDelay = 50 * time.Millisecond  // for IPv6 addresses that come after IPv4 (RFC 8305 section 3)
+
+	// dialTimeout bounds one try. A SYN is sent again after 1, 3 and 7 seconds (RFC 6298 section 2):
+	// who has answered none of the four is not there.
+	dialTimeout = 10 * time.Second
+
+	// maxTries bounds the addresses of a host that are tried. Large sites publish up to eight; a
+	// longer list only serves to make us knock at the doors of others.
+	maxTries = 8
+)
+
+// A NoAddressError says that a host could not be connected to because no address of it is known.
+type NoAddressError struct {
+	Host string
+	Err  error // why the name servers could not say; nil if there is none as a matter of fact
+}
+
+func (e *NoAddressError) Error() string {
+	if e.Err == nil {
+		return e.Host + " has no address"
+	}
+	return e.Err.Error()
+}
+
+func (e *NoAddressError) Unwrap() error { return e.Err }
+
+// DialAddr connects to an address, network being tcp or udp. The guard is asked before, and on the
+// real network again by the dialler, about the address that it passes to the operating system.
 func (e *Env) DialAddr(ctx context.Context, network string, addr netip.AddrPort, ports Ports) (net.Conn, error) {
 	e = e.orReal()
 	if err := e.Guard.Check(addr, ports); err != nil {
@@ -17,31 +51,231 @@ func (e *Env) DialAddr(ctx context.Context, network string, addr netip.AddrPort,
 	if e.Dial != nil {
 		return e.Dial(ctx, network, addr.String())
 	}
-	var d net.Dialer
-	return d.DialContext(ctx, network, addr.String())
+	return e.dialer(ports).DialContext(ctx, network, addr.String())
 }
 
-// DialHost connects over TCP to a host by its name or IP address.
-func (e *Env) DialHost(ctx context.Context, host string, port uint16, ports Ports) (net.Conn, error) {
-	addrs := []netip.Addr{}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		addrs = append(addrs, ip)
-	} else {
-		answers := LookupAddresses(ctx, e, host)
-		if addrs = answers.All(); len(addrs) == 0 {
-			if err := answers.Err(); err != nil {
-				return nil, err
-			}
-			return nil, fmt.Errorf("%s has no address", host)
-		}
-	}
-	var failure error
-	for _, ip := range addrs {
-		conn, err := e.DialAddr(ctx, "tcp", netip.AddrPortFrom(ip, port), ports)
-		if err == nil {
-			return conn, nil
-		}
-		failure = err
-	}
-	return nil, failure
+func (e *Env) dialer(ports Ports) *net.Dialer {
+	return &net.Dialer{Control: e.Guard.control(ports)}
 }
+
+// DialHost connects over TCP to a host, given by its name or its IP address in the usual text form.
+//
+// Both kinds of addresses are looked up at once and tried in turn, IPv6 first, each 250 ms after the
+// one before or as soon as that has failed; the first connection wins (RFC 8305). The guard is asked
+// about each address that was found, and those that it refuses are not dialled.
+//
+// The error is that of the context if it has ended. It is a *[NoAddressError] if no address is known,
+// a *[BlockedError] if all were refused; else it tells of each address tried, and holds a
+// *BlockedError too if others were refused.
+func (e *Env) DialHost(ctx context.Context, host string, port uint16, ports Ports) (net.Conn, error) {
+	e = e.orReal()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	unknown := netip.AddrPortFrom(netip.Addr{}, port)
+	if !e.Guard.allowsPort(port, ports) {
+		return nil, &BlockedError{unknown, portRefused}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := race{env: e, host: host, port: port, ports: ports, events: make(chan any)}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		r.add(ip)
+	} else if isLocalhost(host) {
+		return nil, &BlockedError{unknown, nameRefused}
+	} else {
+		r.lookUp(ctx)
+	}
+	return r.run(ctx)
+}
+
+// isLocalhost reports whether a name stands for the machine itself. Such names must not be looked up
+// in the DNS (RFC 6761 section 6.3).
+func isLocalhost(name string) bool {
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// A race is a connection in the making: one goroutine decides, fed with events by those that look up
+// and dial.
+type race struct {
+	env   *Env
+	host  string
+	port  uint16
+	ports Ports
+
+	events    chan any         // of type resolved, dialled or *GoPanic
+	lookups   int              // under way
+	tries     int              // under way
+	tried     int              // begun so far
+	v4, v6    []netip.AddrPort // not yet tried
+	last4     bool             // whether the last try was over IPv4
+	silence   error            // why addresses could not be learned
+	blocked   error            // the first refusal of the guard
+	failures  dialErrors
+	mayBegin  bool // whether the wait for IPv6 addresses is over
+	mayTry    bool // whether the last try has had its time
+	begin     <-chan time.Time
+	nextTry   <-chan time.Time
+	connected net.Conn
+}
+
+// resolved is the event that the addresses of one family have been looked up.
+type resolved struct {
+	v6    bool
+	addrs []netip.Addr
+	err   error
+}
+
+// dialled is the event that a try has ended.
+type dialled struct {
+	conn net.Conn
+	err  error
+}
+
+// start runs a step in a goroutine and reports what it returns, unless the race is over by then.
+func (r *race) start(ctx context.Context, step func() any) {
+	go func() {
+		var event any
+		defer func() {
+			if v := recover(); v != nil {
+				event = &GoPanic{v, debug.Stack()}
+			}
+			select {
+			case r.events <- event:
+			case <-ctx.Done():
+				if late, ok := event.(dialled); ok && late.conn != nil {
+					late.conn.Close()
+				}
+			}
+		}()
+		event = step()
+	}()
+}
+
+func (r *race) lookUp(ctx context.Context) {
+	r.lookups = 2
+	r.start(ctx, func() any {
+		a := Lookup[*dns.AAAA](ctx, r.env, r.host)
+		return resolved{true, Addresses{V6: a}.All(), a.Err()}
+	})
+	r.start(ctx, func() any {
+		a := Lookup[*dns.A](ctx, r.env, r.host)
+		return resolved{false, Addresses{V4: a}.All(), a.Err()}
+	})
+}
+
+// add queues the addresses that the guard allows.
+func (r *race) add(ips ...netip.Addr) {
+	for _, ip := range ips {
+		addr := netip.AddrPortFrom(ip, r.port)
+		if err := r.env.Guard.Check(addr, r.ports); err != nil {
+			if r.blocked == nil {
+				r.blocked = err
+			}
+		} else if ip.Unmap().Is4() {
+			r.v4 = append(r.v4, addr)
+		} else {
+			r.v6 = append(r.v6, addr)
+		}
+	}
+}
+
+func (r *race) run(ctx context.Context) (net.Conn, error) {
+	r.mayTry, r.mayBegin = true, r.lookups == 0
+	for {
+		r.tryNext(ctx)
+		if r.lookups == 0 && r.tries == 0 {
+			return nil, cmp.Or(ctx.Err(), r.failure())
+		}
+		select {
+		case <-r.begin:
+			r.mayBegin = true
+		case <-r.nextTry:
+			r.mayTry = true
+		case event := <-r.events:
+			r.handle(event)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if r.connected != nil {
+			return r.connected, nil
+		}
+	}
+}
+
+func (r *race) handle(event any) {
+	switch event := event.(type) {
+	case resolved:
+		r.lookups--
+		r.add(event.addrs...)
+		if event.err != nil && r.silence == nil {
+			r.silence = event.err
+		}
+		switch {
+		case r.lookups == 0 || event.v6 && len(r.v6) > 0:
+			r.mayBegin = true
+		case len(r.v4) > 0:
+			r.begin = time.After(resolutionDelay)
+		}
+	case dialled:
+		r.tries--
+		if event.err != nil {
+			r.failures = append(r.failures, event.err)
+			r.mayTry = true
+		}
+		r.connected = event.conn
+	case *GoPanic:
+		panic(event)
+	}
+}
+
+// tryNext begins a try if it is time and there is an address, changing the family each time.
+func (r *race) tryNext(ctx context.Context) {
+	if !r.mayBegin || !r.mayTry || r.tried == maxTries || len(r.v4)+len(r.v6) == 0 {
+		return
+	}
+	queue := &r.v6
+	if len(r.v6) == 0 || r.tried > 0 && !r.last4 && len(r.v4) > 0 {
+		queue = &r.v4
+	}
+	addr := (*queue)[0]
+	*queue = (*queue)[1:]
+	r.last4 = queue == &r.v4
+	r.tries, r.tried = r.tries+1, r.tried+1
+	r.mayTry, r.nextTry = false, time.After(attemptDelay)
+	r.start(ctx, func() any {
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		conn, err := r.env.DialAddr(ctx, "tcp", addr, r.ports)
+		return dialled{conn, err}
+	})
+}
+
+func (r *race) failure() error {
+	switch {
+	case len(r.failures) == 0 && r.blocked != nil:
+		return r.blocked
+	case len(r.failures) == 0:
+		return &NoAddressError{r.host, r.silence}
+	case r.blocked != nil:
+		return append(r.failures, r.blocked)
+	case len(r.failures) == 1:
+		return r.failures[0]
+	default:
+		return r.failures
+	}
+}
+
+// dialErrors tells on one line why none of several addresses could be connected to.
+type dialErrors []error
+
+func (list dialErrors) Error() string {
+	texts := make([]string, len(list))
+	for i, err := range list {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (list dialErrors) Unwrap() []error { return list }

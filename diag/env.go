@@ -2,8 +2,10 @@ package diag
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,8 +20,10 @@ type Env struct {
 	// Resolver answers DNS questions. If nil, the system's name servers are asked.
 	Resolver Resolver
 
-	// Dial connects to an IP address and port, network being tcp or udp. If nil, the real network is
-	// used. Either way the Guard is asked first.
+	// Dial connects to an IP address and port, network being tcp or udp; connections over udp carry
+	// one message in each Read and Write. It must return when the context ends, which must not
+	// matter to the connection afterwards. If nil, the real network is used. Either way the Guard is
+	// asked first, except about name servers that the operator chose.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// Roots are the certificate authorities to trust. If nil, the system's.
@@ -41,7 +45,9 @@ type Env struct {
 type Clock func() time.Time
 
 // A Resolver puts one question to the DNS. It reports what it heard: NXDOMAIN and SERVFAIL are
-// answers, and only the lack of an answer is an error.
+// answers, and only the lack of an answer is an error. Exchange must return when the context ends,
+// and may be called by several goroutines at once. It does not write to the query, nor is the reply
+// written to.
 type Resolver interface {
 	Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error)
 }
@@ -70,21 +76,31 @@ func (e *Env) DNS() Resolver {
 	if e.Resolver != nil {
 		return e.Resolver
 	}
-	e.system.Do(func() { e.systemDNS = resolver.System() })
+	e.system.Do(func() { e.systemDNS = &resolver.Client{Dial: e.Dial, Roots: e.Roots, Clock: e.Now} })
 	return e.systemDNS
 }
 
 // Upstream returns a resolver that asks the given servers through the environment's network. It is
-// made once for each id, so that its connections are used again.
+// made once for each id, so that its connections are used again: an id always stands for the same
+// servers. The guard is not asked, for the servers are the operator's choice; servers to which a
+// caller's input leads are dialled through [Env.DialAddr].
 func (e *Env) Upstream(id string, servers ...resolver.Server) Resolver {
 	e = e.orReal()
 	if r, ok := e.clients.Load(id); ok {
 		return r.(Resolver)
 	}
-	client := &resolver.Client{Servers: servers, Roots: e.Roots, Clock: e.Now}
-	if e.Dial != nil {
-		client.Dial = e.Dial
-	}
-	r, _ := e.clients.LoadOrStore(id, client)
+	r, _ := e.clients.LoadOrStore(id, &resolver.Client{Servers: servers, Dial: e.Dial, Roots: e.Roots, Clock: e.Now})
 	return r.(Resolver)
+}
+
+// TLSConfig returns a new configuration for a TLS client that trusts the environment's authorities at
+// the environment's time. The server is to prove that it is serverName, a host name or IP address.
+func (e *Env) TLSConfig(serverName string) *tls.Config {
+	e = e.orReal()
+	return &tls.Config{
+		ServerName: strings.TrimSuffix(serverName, "."),
+		RootCAs:    e.Roots,
+		Time:       e.Now,
+		MinVersion: tls.VersionTLS12, // RFC 8996 section 2
+	}
 }

@@ -4,13 +4,27 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"syscall"
+
+	"code.dny.dev/ssrf"
 )
 
 // A Guard says which addresses and ports a diagnostic may reach. Its zero value allows public
-// addresses only: everything in the special-purpose registries of IANA is refused.
+// addresses only: all of IANA's special-purpose registries is refused, globally reachable or not,
+// as is multicast, IPv6 outside 2000::/3 (RFC 4291 section 2.4), which has IPv4 addresses in IPv6
+// clothes, NAT64, site-local and unique local addresses, and 6to4 and Teredo within it.
 type Guard struct {
-	AllowNetworks []netip.Prefix // may be reached although they are not public
-	AllowPorts    []uint16       // may be reached beside those of the protocol
+	// AllowNetworks may be reached although they are not public. A network of IPv4 also allows the
+	// IPv4-mapped spelling of its addresses, but not their NAT64 or 6to4 forms: allow those networks
+	// by name where they are in use. An IPv6 network never allows an IPv4 address.
+	AllowNetworks []netip.Prefix
+
+	// DenyNetworks are not reached although they are public, such as the operator's own. They go
+	// before AllowNetworks.
+	DenyNetworks []netip.Prefix
+
+	// AllowPorts may be reached beside those of the protocol.
+	AllowPorts []uint16
 }
 
 // Ports are the ports that a protocol may use.
@@ -24,27 +38,94 @@ var (
 	WhoisPorts = Ports{43}
 )
 
-// A BlockedError says that the guard refused an address.
+// cloudAddr is where Azure's platform answers every virtual machine: a public address by its number,
+// and an internal service by its use (learn.microsoft.com, "What is IP address 168.63.129.16?").
+// The metadata services of other clouds have special-purpose addresses.
+var cloudAddr = netip.MustParseAddr("168.63.129.16")
+
+// The reasons of a BlockedError. They tell nothing but what follows from the caller's own input: in
+// particular not which network refused, or whether anything listens there.
+const (
+	portRefused    = "the port is not allowed"
+	addressRefused = "the address is not public"
+	nameRefused    = "the name stands for the machine itself" // RFC 6761 section 6.3
+)
+
+// A BlockedError says that the guard refused an address. It is always given without anything having
+// been sent.
 type BlockedError struct {
-	Addr   netip.AddrPort
+	Addr   netip.AddrPort // its address is invalid if it was not even looked up
 	Reason string
 }
 
-func (e *BlockedError) Error() string { return fmt.Sprintf("connecting to %s: %s", e.Addr, e.Reason) }
+func (e *BlockedError) Error() string {
+	if !e.Addr.Addr().IsValid() {
+		return fmt.Sprintf("connecting to port %d: %s", e.Addr.Port(), e.Reason)
+	}
+	return fmt.Sprintf("connecting to %s: %s", e.Addr, e.Reason)
+}
 
 // Check returns a *BlockedError if the address must not be reached.
 func (g *Guard) Check(addr netip.AddrPort, ports Ports) error {
-	if !slices.Contains(ports, addr.Port()) && !slices.Contains(g.AllowPorts, addr.Port()) {
-		return &BlockedError{addr, "the port is not allowed"}
+	if !g.allowsPort(addr.Port(), ports) {
+		return &BlockedError{addr, portRefused}
 	}
-	ip := addr.Addr()
-	for _, p := range g.AllowNetworks {
-		if p.Contains(ip) || p.Contains(ip.Unmap()) {
-			return nil
-		}
-	}
-	if ip := ip.Unmap(); ip.Zone() != "" || !ip.IsGlobalUnicast() || ip.IsPrivate() {
-		return &BlockedError{addr, "the address is not public"}
+	if !g.allowsAddr(addr.Addr()) {
+		return &BlockedError{addr, addressRefused}
 	}
 	return nil
+}
+
+func (g *Guard) allowsPort(port uint16, ports Ports) bool {
+	return port != 0 && (slices.Contains(ports, port) || slices.Contains(g.AllowPorts, port))
+}
+
+func (g *Guard) allowsAddr(ip netip.Addr) bool {
+	if !ip.IsValid() || ip.Zone() != "" { // a zone means a link of this machine (RFC 4007 section 6)
+		return false
+	}
+	ip = ip.Unmap()
+	switch {
+	case contains(g.DenyNetworks, ip):
+		return false
+	case contains(g.AllowNetworks, ip):
+		return true
+	default:
+		return public(ip)
+	}
+}
+
+// contains reports whether one of the networks has the address, which is not an IPv4-mapped one.
+// Networks may be written in the IPv4-mapped form.
+func contains(networks []netip.Prefix, ip netip.Addr) bool {
+	for _, p := range networks {
+		if p.Addr().Is4In6() && p.Bits() >= 96 {
+			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+		}
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// public reports whether an unmapped address is one of the public Internet. The lists are generated
+// from IANA's registries; a test holds them against the registries themselves.
+func public(ip netip.Addr) bool {
+	if ip.Is4() {
+		return ip != cloudAddr && !contains(ssrf.IPv4DeniedPrefixes, ip)
+	}
+	return ssrf.IPv6GlobalUnicast.Contains(ip) && !contains(ssrf.IPv6DeniedPrefixes, ip)
+}
+
+// control is the guard as the hook that [net.Dialer] calls with the very address it is about to
+// connect to.
+func (g *Guard) control(ports Ports) func(network, address string, _ syscall.RawConn) error {
+	return func(_, address string, _ syscall.RawConn) error {
+		addr, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fmt.Errorf("connecting: %w", err)
+		}
+		return g.Check(addr, ports)
+	}
 }

@@ -113,8 +113,8 @@ func benchmarkClient(b *testing.B, workers int, fold bool) {
 	})
 }
 
-func BenchmarkClient1(b *testing.B)          { benchmarkClient(b, 1, false) }
-func BenchmarkClient64(b *testing.B)         { benchmarkClient(b, 64, false) }
+func BenchmarkClient1(b *testing.B)           { benchmarkClient(b, 1, false) }
+func BenchmarkClient64(b *testing.B)          { benchmarkClient(b, 64, false) }
 func BenchmarkClientCase0x20_64(b *testing.B) { benchmarkClient(b, 64, true) }
 
 // The DNS library's client, with a socket for each query.

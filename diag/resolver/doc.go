@@ -43,6 +43,7 @@
 //
 // The walk from the root servers down to an answer belongs in iterate.go, on top of [Client.Ask].
 //
-// No goroutine of this package outlives the call that started it: among the callers that wait for
-// replies on a socket one reads, for itself and for the others, and passes the duty on when it leaves.
+// Sockets have no goroutines of their own: among the callers that wait for replies on one, one reads,
+// for itself and for the others, and passes the duty on when it leaves. Only the connections of HTTPS
+// have some, which [Client.Close] ends.
 package resolver

@@ -228,7 +228,8 @@ func (p *pool) close() {
 
 // once sends a query on a connection of its own, for servers that are asked rarely, and for networks
 // that are not the real one.
-func once(ctx context.Context, dial func(context.Context) (net.Conn, error), t Transport, q *query, deadline time.Time) (arrival, error) {
+func once(ctx context.Context, dial func(context.Context) (net.Conn, error), t Transport, q *query,
+	deadline time.Time) (arrival, error) {
 	dialCtx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	conn, err := dial(dialCtx)

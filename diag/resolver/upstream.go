@@ -42,9 +42,12 @@ const sessionsKept = 8
 
 // newUpstream prepares to ask a server. If single, connections are not kept.
 func (c *Client) newUpstream(s Server, single bool) *upstream {
-	u := &upstream{server: s, fault: s.check(), dial: c.Dial, lookup: c.Lookup, roots: c.Roots, clock: c.Clock, single: single}
-	if u.fault != nil {
-		u.fault = fmt.Errorf("name server %.200q: %w", s, u.fault)
+	u := &upstream{
+		server: s, single: single,
+		dial: c.Dial, lookup: c.Lookup, roots: c.Roots, clock: c.Clock,
+	}
+	if err := s.check(); err != nil {
+		u.fault = fmt.Errorf("name server %.200q: %w", s, err)
 		return u
 	}
 	if u.lookup == nil {

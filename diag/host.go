@@ -1,0 +1,163 @@
+package diag
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// A Host is what stands in a URL for the machine: a Domain or an IP address. Its zero value is no
+// host. Hosts are comparable, and decode from JSON.
+type Host struct {
+	domain Domain
+	ip     IP
+}
+
+// The faults of a host, in words that follow on the host.
+var (
+	errHostEmpty   = errors.New("it is empty")
+	errHostEscape  = errors.New("it has a percent sign without two hexadecimal digits")
+	errHostBracket = errors.New("the brackets must hold an IPv6 address")
+	errHostNumber  = errors.New("it ends in a number, but is not an IPv4 address")
+	errLocalhost   = errors.New("it stands for the machine itself") // RFC 6761 section 6.3
+)
+
+// ParseHost reads a host as browsers do (url.spec.whatwg.org, "host parsing"): an IPv6 address stands
+// in brackets, escapes are decoded, Unicode is mapped by IDNA, and what ends in a number is an IPv4
+// address, in whatever spelling: 127.1, 0x7f.0.0.1 and 2130706433 are all 127.0.0.1. So what the
+// guard judges is what a browser, or the system's resolver, would make of it. It is stricter in that
+// a name must be a [Domain] and not localhost, and that an IPv6 address has no zone.
+func ParseHost(s string) (Host, error) {
+	h, err := parseHost(s)
+	if err != nil {
+		return Host{}, Invalid("host", "%.300q is not a host: %v", s, err)
+	}
+	return h, nil
+}
+
+func parseHost(s string) (Host, error) {
+	if len(s) > maxNameInput {
+		return Host{}, errNameLong
+	}
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		inner, closed := strings.CutSuffix(inner, "]")
+		ip, err := netip.ParseAddr(inner)
+		if !closed || err != nil || !ip.Is6() || ip.Zone() != "" {
+			return Host{}, errHostBracket
+		}
+		return Host{ip: IP{ip.Unmap()}}, nil
+	}
+	if s == "" {
+		return Host{}, errHostEmpty
+	}
+	if strings.Contains(s, "%") {
+		decoded, err := url.PathUnescape(s)
+		if err != nil {
+			return Host{}, errHostEscape
+		}
+		s = decoded
+	}
+	name, err := canonicalName(s, false)
+	switch {
+	case err != nil:
+		return Host{}, err
+	case endsInNumber(name):
+		ip, err := parseIPv4(name)
+		return Host{ip: ip}, err
+	case isLocalhost(name):
+		return Host{}, errLocalhost
+	}
+	return Host{domain: Domain{name}}, nil
+}
+
+// parseIPv4 reads one to four numbers, each decimal, octal or hexadecimal; the last fills all bytes
+// that are left (url.spec.whatwg.org, "IPv4 parser").
+func parseIPv4(s string) (IP, error) {
+	parts := strings.Split(s, ".")
+	if len(parts) > 4 {
+		return IP{}, errHostNumber
+	}
+	var address uint64
+	for i, part := range parts {
+		n, err := parseIPv4Number(part)
+		room := 8 // bits
+		if i == len(parts)-1 {
+			room = 8 * (5 - len(parts))
+		}
+		if err != nil || n >= 1<<room {
+			return IP{}, errHostNumber
+		}
+		address = address<<room | n
+	}
+	return IP{netip.AddrFrom4([4]byte{
+		byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address),
+	})}, nil
+}
+
+func parseIPv4Number(s string) (uint64, error) {
+	if hex, ok := strings.CutPrefix(s, "0x"); ok {
+		if hex == "" {
+			return 0, nil // as the specification has it
+		}
+		return parseDigits(hex, 16)
+	}
+	if octal, ok := strings.CutPrefix(s, "0"); ok && octal != "" {
+		return parseDigits(octal, 8)
+	}
+	return parseDigits(s, 10)
+}
+
+// parseDigits reads an unsigned number without sign or underscore.
+func parseDigits(s string, base int) (uint64, error) {
+	if s == "" || !ldh(s) || s[0] == '-' {
+		return 0, fmt.Errorf("%.20q is not a number", s)
+	}
+	return strconv.ParseUint(s, base, 33)
+}
+
+// MustHost is ParseHost for constants; it panics on a bad host.
+func MustHost(s string) Host {
+	h, err := ParseHost(s)
+	if err != nil {
+		panic(err)
+	}
+	return h
+}
+
+// Domain returns the host as a domain, and whether it is one.
+func (h Host) Domain() (Domain, bool) { return h.domain, !h.domain.IsZero() }
+
+// IP returns the host as an address, and whether it is one.
+func (h Host) IP() (IP, bool) { return h.ip, !h.ip.IsZero() }
+
+// IsZero reports whether h is no host.
+func (h Host) IsZero() bool { return h == Host{} }
+
+// Name returns the domain in ASCII form or the address without brackets, as [Env.DialHost] and
+// [Env.TLSConfig] take it.
+func (h Host) Name() string {
+	if ip, ok := h.IP(); ok {
+		return ip.String()
+	}
+	return h.domain.String()
+}
+
+// String returns the host as it stands in a URL: an IPv6 address in brackets.
+func (h Host) String() string {
+	if h.ip.Is6() {
+		return "[" + h.ip.String() + "]"
+	}
+	return h.Name()
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (h Host) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (h *Host) UnmarshalText(text []byte) (err error) {
+	*h, err = ParseHost(string(text))
+	return err
+}

@@ -1,0 +1,59 @@
+package diag
+
+import (
+	"net/netip"
+
+	"github.com/miekg/dns"
+)
+
+// An IP is an IPv4 or IPv6 address without a zone. An IPv4 address in IPv6 clothes (RFC 4291 section
+// 2.5.5.2) is the IPv4 address.
+type IP struct{ netip.Addr }
+
+// ParseIP accepts an address in the usual text form.
+func ParseIP(s string) (IP, error) {
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return IP{}, Invalid("ip", "%.100q is not an IP address", s)
+	}
+	if a.Zone() != "" {
+		return IP{}, Invalid("ip", "%.100q has a zone", s)
+	}
+	return IP{a.Unmap()}, nil
+}
+
+// MustIP is ParseIP for constants; it panics on a bad address.
+func MustIP(s string) IP {
+	ip, err := ParseIP(s)
+	if err != nil {
+		panic(err)
+	}
+	return ip
+}
+
+// IsZero reports whether ip is no address.
+func (ip IP) IsZero() bool { return !ip.IsValid() }
+
+// Version is 4 or 6.
+func (ip IP) Version() int {
+	if ip.Is4() {
+		return 4
+	}
+	return 6
+}
+
+// Reverse returns the absolute name under which the DNS keeps the address's host names (RFC 1035
+// section 3.5, RFC 3596 section 2.5).
+func (ip IP) Reverse() string {
+	name, err := dns.ReverseAddr(ip.String())
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (ip *IP) UnmarshalText(text []byte) (err error) {
+	*ip, err = ParseIP(string(text))
+	return err
+}

@@ -1,0 +1,268 @@
+package resolver
+
+import (
+	"context"
+	"hash/maphash"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// An Exchanger puts one question to the DNS, as [Client] and [Cache] do. Its reply is the caller's to
+// change.
+type Exchanger interface {
+	Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error)
+}
+
+// Defaults of a [Cache]. The name servers behind it keep answers for as long as these allow; a
+// diagnostic shall not hide for long that somebody has just mended the zone.
+const (
+	defaultMaxTTL         = 5 * time.Minute
+	defaultMaxNegativeTTL = time.Minute
+	defaultMaxEntries     = 32768
+	defaultMaxBytes       = 32 << 20
+)
+
+const (
+	maxShards = 64 // far more than processors, so that two seldom meet
+	minShard  = 16 // entries of the smallest shard that still serves
+
+	// Memory of an entry and of a record beside the bytes of the message, about.
+	entryOverhead  = 400
+	recordOverhead = 100
+)
+
+// A Cache keeps replies for as long as their times to live allow, and lets all who ask for the same
+// thing at the same time wait for one exchange. Its zero value is a cache of the default size before
+// the servers of the system. It may be used by several goroutines at once, must not be copied, and
+// must not change once in use.
+//
+// Replies are kept by name, type and class, and by the bits RD, DO, CD and AD and the presence of EDNS
+// in the question. Questions with EDNS options pass through, and so does anything but a plain
+// question. Replies that are cut off are not kept, SERVFAIL is for two seconds.
+type Cache struct {
+	// Upstream is asked for what is not known. If nil, it is the servers of the system.
+	Upstream Exchanger
+
+	// MaxEntries and MaxBytes bound the replies that are kept; the bytes are an estimate. 0 means
+	// 32,768 replies and 32 MiB.
+	MaxEntries int
+	MaxBytes   int
+
+	// MaxTTL and MaxNegativeTTL bound how long answers, and the knowledge that there is none, are
+	// kept. 0 means five minutes and one minute.
+	MaxTTL         time.Duration
+	MaxNegativeTTL time.Duration
+
+	// Clock tells the time. If nil, it is the wall clock.
+	Clock func() time.Time
+
+	once     sync.Once
+	upstream Exchanger
+	seed     maphash.Seed
+	shards   []shard
+}
+
+// A key is what replies are kept by.
+type key struct {
+	name   string // lower case
+	qtype  uint16
+	qclass uint16
+	bits   keyBits
+}
+
+type keyBits uint8
+
+const (
+	bitRD keyBits = 1 << iota
+	bitCD
+	bitAD
+	bitEDNS
+	bitDO
+)
+
+// keyOf returns what the reply to a message is kept by; it is false for those that are not kept.
+func keyOf(q *dns.Msg) (key, bool) {
+	if len(q.Question) != 1 || q.Opcode != dns.OpcodeQuery || q.Response || q.IsTsig() != nil ||
+		len(q.Answer)+len(q.Ns) > 0 {
+		return key{}, false
+	}
+	question := q.Question[0]
+	k := key{name: dns.CanonicalName(question.Name), qtype: question.Qtype, qclass: question.Qclass}
+	k.set(bitRD, q.RecursionDesired)
+	k.set(bitCD, q.CheckingDisabled)
+	k.set(bitAD, q.AuthenticatedData)
+	if opt := q.IsEdns0(); opt != nil {
+		if len(opt.Option) > 0 || opt.Version() != 0 {
+			return key{}, false
+		}
+		k.set(bitEDNS, true)
+		k.set(bitDO, opt.Do())
+	}
+	return k, true
+}
+
+func (k *key) set(bit keyBits, on bool) {
+	if on {
+		k.bits |= bit
+	}
+}
+
+// A shard is a part of the cache with a lock of its own.
+type shard struct {
+	mu         sync.Mutex
+	entries    map[key]*entry
+	flights    map[key]*flight
+	recent     entry // head of the ring of entries, the most recently used first
+	bytes      int
+	maxEntries int
+	maxBytes   int
+}
+
+// An entry is a reply that is kept. It is not changed; callers get copies.
+type entry struct {
+	key        key
+	msg        *dns.Msg
+	origin     Step // the exchange that it came from
+	stored     time.Time
+	expires    time.Time
+	size       int
+	prev, next *entry
+}
+
+func (c *Cache) setUp() {
+	if c.upstream = c.Upstream; c.upstream == nil {
+		c.upstream = System()
+	}
+	entries, bytes := c.MaxEntries, c.MaxBytes
+	if entries <= 0 {
+		entries = defaultMaxEntries
+	}
+	if bytes <= 0 {
+		bytes = defaultMaxBytes
+	}
+	c.seed = maphash.MakeSeed()
+	c.shards = make([]shard, min(maxShards, max(1, entries/minShard)))
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.entries, s.flights = make(map[key]*entry), make(map[key]*flight)
+		s.maxEntries, s.maxBytes = entries/len(c.shards), bytes/len(c.shards)
+		s.recent.prev, s.recent.next = &s.recent, &s.recent
+	}
+}
+
+func (c *Cache) now() time.Time {
+	if c.Clock == nil {
+		return time.Now()
+	}
+	return c.Clock()
+}
+
+// Exchange returns the reply to a question: one that is kept, with its times to live lowered by its
+// age, or a new one. The reply is the caller's to change.
+func (c *Cache) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	c.once.Do(c.setUp)
+	k, ok := keyOf(q)
+	if !ok {
+		return c.upstream.Exchange(ctx, q)
+	}
+	s := &c.shards[maphash.Comparable(c.seed, k)%uint64(len(c.shards))]
+	now := c.now()
+
+	s.mu.Lock()
+	if e := s.entries[k]; e != nil {
+		if now.Before(e.expires) {
+			e.unlink()
+			s.push(e)
+			s.mu.Unlock()
+			return e.reply(ctx, q, now), nil
+		}
+		s.drop(e)
+	}
+	f := s.flights[k]
+	if f == nil {
+		f = c.launch(ctx, s, k, q)
+	}
+	f.waiters++
+	s.mu.Unlock()
+	return f.wait(ctx, s, q)
+}
+
+// reply returns the reply for one who asks now.
+func (e *entry) reply(ctx context.Context, q *dns.Msg, now time.Time) *dns.Msg {
+	if trace := traceOf(ctx); trace != nil {
+		step := e.origin
+		step.FromCache, step.Latency, step.Question, step.Rcode = true, 0, q.Question[0], e.msg.Rcode
+		trace.add(step)
+	}
+	m := copyFor(q, e.msg)
+	lowerTTLs(m, uint32(max(0, now.Sub(e.stored)/time.Second)))
+	return m
+}
+
+// copyFor makes a copy of a reply with the identifier of a question and its spelling of the name.
+func copyFor(q, reply *dns.Msg) *dns.Msg {
+	m := reply.Copy()
+	m.Id = q.Id
+	asked := q.Question[0]
+	if len(m.Question) == 1 && m.Question[0].Name != asked.Name {
+		for _, rr := range m.Answer {
+			if h := rr.Header(); strings.EqualFold(h.Name, asked.Name) {
+				h.Name = asked.Name
+			}
+		}
+	}
+	m.Question = []dns.Question{asked}
+	return m
+}
+
+// store keeps a reply if it may be kept. The shard is locked.
+func (c *Cache) store(s *shard, k key, msg *dns.Msg, origin Step) {
+	ttl := c.lifetime(msg, k.qtype)
+	size := msg.Len() + entryOverhead + recordOverhead*(len(msg.Answer)+len(msg.Ns)+len(msg.Extra))
+	if ttl <= 0 || size > s.maxBytes {
+		return
+	}
+	if old := s.entries[k]; old != nil {
+		s.drop(old)
+	}
+	now := c.now()
+	e := &entry{key: k, msg: msg, origin: origin, stored: now, expires: now.Add(ttl), size: size}
+	s.entries[k] = e
+	s.bytes += size
+	s.push(e)
+	for len(s.entries) > s.maxEntries || s.bytes > s.maxBytes {
+		s.drop(s.recent.prev)
+	}
+}
+
+func (s *shard) push(e *entry) {
+	e.prev, e.next = &s.recent, s.recent.next
+	e.prev.next, e.next.prev = e, e
+}
+
+func (e *entry) unlink() { e.prev.next, e.next.prev = e.next, e.prev }
+
+func (s *shard) drop(e *entry) {
+	e.unlink()
+	delete(s.entries, e.key)
+	s.bytes -= e.size
+}
+
+// Len returns how many replies are kept, whether still valid or not.
+func (c *Cache) Len() int {
+	c.once.Do(c.setUp)
+	n := 0
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		n += len(s.entries)
+		s.mu.Unlock()
+	}
+	return n
+}
