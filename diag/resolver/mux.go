@@ -293,10 +293,11 @@ func (m *mux) deliver(b *buffer, reader *waiter) bool {
 
 // settle ends the wait of a waiter that is not reading.
 func (m *mux) settle(w *waiter) {
-	if w.state == parked {
+	was := w.state
+	w.state = done
+	if was == parked {
 		w.wake <- struct{}{}
 	}
-	w.state = done
 }
 
 func (m *mux) remove(i int) {
