@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/miekg/dns"
 )
@@ -33,7 +32,8 @@ type Answer[R dns.RR] struct {
 // Exists reports whether there is at least one record.
 func (a Answer[R]) Exists() bool { return len(a.Records) > 0 }
 
-// NXDomain reports whether the name does not exist at all.
+// NXDomain reports whether the name does not exist at all; behind aliases it is the last name that
+// does not (RFC 6604 section 3).
 func (a Answer[R]) NXDomain() bool { return a.silence == nil && a.Rcode == dns.RcodeNameError }
 
 // Err returns why the servers could not say, such as SERVFAIL or silence, or nil. With no Records and
@@ -51,10 +51,17 @@ func (a Answer[R]) Err() error {
 // Silent reports whether no reply came at all.
 func (a Answer[R]) Silent() bool { return a.silence != nil }
 
+// maxReasons bounds the extended errors that are put into words; servers give one or two.
+const maxReasons = 4
+
 func extendedText(list []dns.EDNS0_EDE) string {
 	var b strings.Builder
-	for _, e := range list {
-		fmt.Fprintf(&b, " (%s", dns.ExtendedErrorCodeToString[e.InfoCode])
+	for _, e := range list[:min(len(list), maxReasons)] {
+		name, ok := dns.ExtendedErrorCodeToString[e.InfoCode]
+		if !ok {
+			name = fmt.Sprintf("EDE%d", e.InfoCode)
+		}
+		b.WriteString(" (" + name)
 		if e.ExtraText != "" {
 			fmt.Fprintf(&b, ": %.200q", e.ExtraText)
 		}
@@ -91,17 +98,25 @@ func Question(name string, qtype uint16, dnssec bool) *dns.Msg {
 	return q
 }
 
+// Why an exchange without an error still is no answer.
+var (
+	errNoMessage = errors.New("the resolver returned no message")
+	errCutOff    = errors.New("the answer was cut off") // RFC 2181 section 9
+	errAliases   = fmt.Errorf("more than %d aliases follow on each other", maxAliases)
+)
+
 // Lookup asks for the records of one type, following CNAMEs:
 //
 //	mx := diag.Lookup[*dns.MX](ctx, env, "example.com.")
 //
 // Only records at the end of the chain of aliases count; whatever else a server puts in its answer
-// is left out.
+// is left out, as are records beside an rcode other than NOERROR. An answer that was cut off counts
+// as none, for nobody knows what is missing.
 func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 	name = dns.Fqdn(name)
 	a := Answer[R]{Name: name}
 	qtype := dns.StringToType[reflect.TypeFor[R]().Elem().Name()]
-	m, err := e.DNS().Exchange(ctx, Question(name, qtype, false))
+	m, err := exchange(ctx, e, Question(name, qtype, false))
 	if err != nil {
 		a.silence = fmt.Errorf("looking up %s %s: %w", dns.TypeToString[qtype], name, err)
 		return a
@@ -109,6 +124,10 @@ func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 	a.Rcode, a.Authentic = m.Rcode, m.AuthenticatedData
 	a.Extended = ExtendedErrors(m)
 	chain, rrs := Resolve(m, name, qtype)
+	if len(chain) == maxAliases && len(rrs) == 0 {
+		a.silence = fmt.Errorf("looking up %s %s: %w", dns.TypeToString[qtype], name, errAliases)
+		return a
+	}
 	for i, rr := range slices.Concat(asRR(chain), rrs) {
 		if ttl := rr.Header().Ttl; i == 0 || ttl < a.TTL {
 			a.TTL = ttl
@@ -117,12 +136,33 @@ func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 	for _, c := range chain {
 		a.Aliases = append(a.Aliases, dns.CanonicalName(c.Target))
 	}
+	if a.Rcode != dns.RcodeSuccess {
+		return a
+	}
 	for _, rr := range rrs {
 		if r, ok := rr.(R); ok {
 			a.Records = append(a.Records, r)
 		}
 	}
 	return a
+}
+
+// exchange asks the resolver of the environment, unless the context has ended.
+func exchange(ctx context.Context, e *Env, q *dns.Msg) (*dns.Msg, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m, err := e.DNS().Exchange(ctx, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case m == nil:
+		return nil, errNoMessage
+	case m.Truncated:
+		return nil, errCutOff
+	default:
+		return m, nil
+	}
 }
 
 func asRR(chain []*dns.CNAME) []dns.RR {
@@ -137,13 +177,16 @@ func asRR(chain []*dns.CNAME) []dns.RR {
 const maxAliases = 16
 
 // Resolve picks the records of a type out of an answer section by following the aliases from the
-// name that was asked for (RFC 1034 section 3.6.2). It ends at a loop.
+// name that was asked for (RFC 1034 section 3.6.2). The CNAMEs that a server makes from a DNAME
+// (RFC 6672 section 3.1) are followed like any other. The chain ends before an alias that leads back
+// into it.
 func Resolve(m *dns.Msg, name string, qtype uint16) (chain []*dns.CNAME, rrs []dns.RR) {
 	owner := dns.CanonicalName(name)
+	seen := map[string]bool{owner: true}
 	for {
 		var alias *dns.CNAME
 		for _, rr := range m.Answer {
-			if dns.CanonicalName(rr.Header().Name) != owner {
+			if absent(rr) || rr.Header().Class != dns.ClassINET || dns.CanonicalName(rr.Header().Name) != owner {
 				continue
 			}
 			if rr.Header().Rrtype == qtype {
@@ -155,21 +198,37 @@ func Resolve(m *dns.Msg, name string, qtype uint16) (chain []*dns.CNAME, rrs []d
 		if len(rrs) > 0 || alias == nil || len(chain) == maxAliases {
 			return chain, rrs
 		}
-		chain = append(chain, alias)
 		owner = dns.CanonicalName(alias.Target)
+		if seen[owner] {
+			return chain, nil
+		}
+		seen[owner] = true
+		chain = append(chain, alias)
 	}
+}
+
+// absent reports whether there is no record behind the interface. No server can cause that, but a
+// resolver of the user's own may.
+func absent(rr dns.RR) bool {
+	if rr == nil {
+		return true
+	}
+	v := reflect.ValueOf(rr)
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // ExtendedErrors returns the extended errors of a message (RFC 8914).
 func ExtendedErrors(m *dns.Msg) []dns.EDNS0_EDE {
-	opt := m.IsEdns0()
-	if opt == nil {
-		return nil
-	}
 	var list []dns.EDNS0_EDE
-	for _, o := range opt.Option {
-		if e, ok := o.(*dns.EDNS0_EDE); ok {
-			list = append(list, *e)
+	for _, rr := range m.Extra {
+		opt, ok := rr.(*dns.OPT)
+		if !ok || opt == nil {
+			continue
+		}
+		for _, o := range opt.Option {
+			if e, ok := o.(*dns.EDNS0_EDE); ok && e != nil {
+				list = append(list, *e)
+			}
 		}
 	}
 	return list
@@ -193,19 +252,21 @@ func LookupAddresses(ctx context.Context, e *Env, name string) Addresses {
 
 // All lists the addresses, IPv6 first, without duplicates.
 func (a Addresses) All() []netip.Addr {
-	list := []netip.Addr{}
-	for _, r := range a.V6.Records {
-		if ip, ok := netip.AddrFromSlice(r.AAAA); ok {
+	list := make([]netip.Addr, 0, len(a.V6.Records)+len(a.V4.Records))
+	seen := map[netip.Addr]bool{}
+	add := func(ip netip.Addr, ok bool) {
+		if ok && !seen[ip] {
+			seen[ip] = true
 			list = append(list, ip)
 		}
+	}
+	for _, r := range a.V6.Records {
+		add(netip.AddrFromSlice(r.AAAA.To16()))
 	}
 	for _, r := range a.V4.Records {
-		if ip, ok := netip.AddrFromSlice(r.A.To4()); ok {
-			list = append(list, ip)
-		}
+		add(netip.AddrFromSlice(r.A.To4()))
 	}
-	slices.SortStableFunc(list, func(x, y netip.Addr) int { return y.BitLen() - x.BitLen() })
-	return slices.Compact(list)
+	return list
 }
 
 // Err returns why it is not known whether the host has addresses: it has none of either kind as far
@@ -273,7 +334,7 @@ func MessageDNSSEC(m *dns.Msg) DNSSECStatus {
 }
 
 func dnssecStatus(authentic bool, rcode int, extended []dns.EDNS0_EDE) DNSSECStatus {
-	if authentic {
+	if authentic && (rcode == dns.RcodeSuccess || rcode == dns.RcodeNameError) {
 		return Secure
 	}
 	for _, e := range extended {
@@ -284,50 +345,4 @@ func dnssecStatus(authentic bool, rcode int, extended []dns.EDNS0_EDE) DNSSECSta
 		}
 	}
 	return Indeterminate
-}
-
-// RecordLookup is the part that all reports on one record in the DNS share.
-type RecordLookup struct {
-	Domain        Domain       `json:"domain" doc:"the domain, as A-labels"`
-	DomainUnicode string       `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
-	RecordName    string       `json:"record_name" doc:"where the record was looked for"`
-	Found         bool         `json:"found" doc:"whether there is such a record"`
-	Record        string       `json:"record,omitempty" doc:"the record, if there is exactly one"`
-	Records       []string     `json:"records" doc:"all records of the kind at that name"`
-	Rcode         string       `json:"rcode" doc:"reply code of the DNS, empty if no reply came"`
-	TTL           *uint32      `json:"ttl,omitempty" doc:"time to live in seconds"`
-	CNAMEChain    []string     `json:"cname_chain" doc:"aliases that were followed"`
-	DNSSEC        DNSSECStatus `json:"dnssec_status" doc:"what is known of the authenticity of the answer"`
-	CheckedAt     time.Time    `json:"checked_at" doc:"when the look-up began"`
-	DurationMS    int64        `json:"duration_ms" min:"0" doc:"how long it took"`
-}
-
-// NewRecordLookup fills the shared part of a report from the answer to the question for the record
-// and from those of its texts that are of the kind looked for.
-func NewRecordLookup[R dns.RR](d Domain, a Answer[R], records []string, began, ended time.Time) RecordLookup {
-	l := RecordLookup{
-		Domain:        d,
-		DomainUnicode: d.UnicodeIfDifferent(),
-		RecordName:    strings.TrimSuffix(dns.CanonicalName(a.Name), "."),
-		Found:         len(records) > 0,
-		Records:       []string{},
-		Rcode:         a.RcodeName(),
-		CNAMEChain:    []string{},
-		DNSSEC:        a.DNSSEC(),
-		CheckedAt:     began.UTC(),
-		DurationMS:    max(0, ended.Sub(began).Milliseconds()),
-	}
-	for _, r := range records {
-		l.Records = append(l.Records, strings.ToValidUTF8(r, "\uFFFD"))
-	}
-	if len(records) == 1 {
-		l.Record = l.Records[0]
-	}
-	if a.Exists() {
-		l.TTL = new(a.TTL)
-	}
-	for _, alias := range a.Aliases {
-		l.CNAMEChain = append(l.CNAMEChain, strings.TrimSuffix(alias, "."))
-	}
-	return l
 }

@@ -28,8 +28,8 @@ func Invalid(field, format string, args ...any) error {
 	return &InputError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-// ExactlyOne checks that of some optional fields exactly one is given. The names and the reports
-// whether each is present alternate with each other in order: names[i] belongs to given[i].
+// ExactlyOne checks that of some optional fields exactly one is given: given[i] tells whether the
+// field names[i] is. The error is an InputError on the first of them.
 func ExactlyOne(names []string, given ...bool) error {
 	count := 0
 	for _, g := range given {
@@ -37,7 +37,7 @@ func ExactlyOne(names []string, given ...bool) error {
 			count++
 		}
 	}
-	if count == 1 {
+	if count == 1 || len(names) == 0 {
 		return nil
 	}
 	return Invalid(names[0], "exactly one of %s must be given", strings.Join(names, ", "))

@@ -2,8 +2,9 @@ package diag
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"slices"
+	"strings"
 )
 
 // A Failure is one place where a requirement was not fulfilled.
@@ -100,6 +101,47 @@ func (rules Rules[E]) Describe() []RuleInfo {
 
 func (r Rule[E]) category() string { return cmp.Or(r.Category, "general") }
 
+// Check reports what is wrong with the table itself: a code that is malformed or stands twice, a
+// title that is missing or ends with a full stop, a rule without a test, a weight below 0, an unknown
+// severity or state. Tests of a diagnostic call it.
+func (rules Rules[E]) Check() error {
+	var faults []error
+	seen := map[Code]bool{}
+	for i, r := range rules {
+		for _, f := range []struct {
+			is   bool
+			what string
+		}{
+			{!r.Code.wellFormed(), "the code is not words in lower case joined by dots"},
+			{seen[r.Code], "the code stands twice"},
+			{r.Title == "" || strings.HasSuffix(r.Title, "."), "the title is missing or ends with a full stop"},
+			{r.Fails == nil, "there is no test"},
+			{r.Weight < 0, "the weight is below 0"},
+			{r.Severity < Info || r.Severity > Critical, "the severity is unknown"},
+			{!r.state().known(), "the state is unknown"},
+			{r.Means == Unknown && r.Weight > 0, "what means unknown cannot have a weight"},
+		} {
+			if f.is {
+				faults = append(faults, fmt.Errorf("rule %d (%s): %s", i, r.Code, f.what))
+			}
+		}
+		seen[r.Code] = true
+	}
+	return errors.Join(faults...)
+}
+
+// wellFormed reports whether a code has at least two words of lower-case letters, digits and
+// underscores.
+func (c Code) wellFormed() bool {
+	words := strings.Split(string(c), ".")
+	for _, w := range words {
+		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+			return false
+		}
+	}
+	return len(words) > 1
+}
+
 // Judge applies every rule to the evidence. It is pure: the same evidence gives the same verdict.
 //
 // The score is the points earned of those that apply, in percent, so a rule that does not apply
@@ -126,7 +168,7 @@ func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
 		if len(failures) > 0 {
 			earned = 0
 			if r.Partly != nil {
-				earned = min(1, max(0, r.Partly(evidence)))
+				earned = share(r.Partly(evidence))
 			}
 			j.fail(RuleInfo{r.Code, r.Severity, r.Weight, r.category(), r.Title, r.Ref, r.Advice, r.state()}, failures)
 		} else {
@@ -137,92 +179,4 @@ func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
 		}
 	}
 	return j.close(texts)
-}
-
-// A judgement is a verdict in the making.
-type judgement struct {
-	v     Verdict
-	cap   int
-	state State
-	worst []ranked // failed rules, for the texts
-}
-
-type ranked struct {
-	code     Code
-	severity Severity
-	state    State
-}
-
-func (j *judgement) fail(r RuleInfo, failures Failures) {
-	suggested := ""
-	for _, f := range failures {
-		j.v.Findings = append(j.v.Findings, Finding{
-			r.Code, r.Severity, r.Title, f.Detail, r.Advice, r.Reference, f.Target, f.Location,
-		})
-		suggested = cmp.Or(suggested, f.Suggested)
-	}
-	if r.Advice != "" {
-		priority := Low
-		switch {
-		case r.Severity >= Error:
-			priority = High
-		case r.Severity == Warning:
-			priority = Medium
-		}
-		j.v.Recommendations = append(j.v.Recommendations,
-			Recommendation{r.Code, priority, r.Title, r.Advice, suggested})
-	}
-	if r.State != Unknown && r.Severity == Critical {
-		j.cap = min(j.cap, criticalCap)
-	}
-	if r.State != Unknown && r.Severity == Error {
-		j.cap = min(j.cap, errorCap)
-	}
-	if stateRank[r.State] > stateRank[j.state] {
-		j.state = r.State
-	}
-	j.worst = append(j.worst, ranked{r.Code, r.Severity, r.State})
-}
-
-// stateRank orders the states by what they say of the whole: that a record is missing says more than
-// that it is invalid, since nothing else can be wrong with it, and a known fault more than the
-// unknown.
-var stateRank = map[State]int{Valid: 0, Warned: 1, Unknown: 2, Bad: 3, Missing: 4}
-
-func (j *judgement) score(code Code, title, category string, weight int, earned float64, failures Failures) {
-	points := int(earned*float64(weight) + 0.5)
-	factor := Factor{code, title, points, weight, FactorPass, ""}
-	if len(failures) > 0 {
-		factor.Status, factor.Detail = FactorFail, failures[0].Detail
-		if points > 0 {
-			factor.Status = FactorPartial
-		}
-	}
-	j.v.Factors = append(j.v.Factors, factor)
-	b := &j.v.Breakdown
-	b.Earned, b.Max = b.Earned+points, b.Max+weight
-	c := b.Categories[category]
-	b.Categories[category] = CategoryScore{c.Earned + points, c.Max + weight}
-}
-
-func (j *judgement) close(texts Texts) Verdict {
-	v := &j.v
-	v.State, v.Band = j.state, Undetermined
-	if v.Breakdown.Max > 0 {
-		score := 100 * v.Breakdown.Earned / v.Breakdown.Max
-		v.Score = min(score, j.cap)
-		v.Breakdown.Penalty = score - v.Score
-		v.Band = BandOf(v.Score)
-	}
-	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
-	order := map[Priority]int{High: 0, Medium: 1, Low: 2}
-	slices.SortStableFunc(v.Recommendations, func(a, b Recommendation) int {
-		return cmp.Compare(order[a.Priority], order[b.Priority])
-	})
-	slices.SortStableFunc(j.worst, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(stateRank[b.state], stateRank[a.state]), cmp.Compare(b.severity, a.severity))
-	})
-	text := texts.pick(j.worst, v.State, v.Band)
-	v.Headline, v.Sub = text.Headline, text.Sub
-	return *v
 }

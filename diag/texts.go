@@ -19,7 +19,8 @@ const MaxHeadline = 70
 // Texts holds the texts of one diagnostic by outcome. A key is the code of a rule, a state or a band.
 // The text of a verdict is that of the gravest failed rule that has one; else that of the state, if
 // it is not valid; else that of the band; else that of the state. Only failed rules that share the
-// verdict's state may speak for it.
+// verdict's state may speak for it, and of a valid state never the words "warning" and "unknown",
+// which are a state and a band alike.
 type Texts map[string]Text
 
 func (t Texts) pick(worst []ranked, state State, band Band) Text {
@@ -29,8 +30,10 @@ func (t Texts) pick(worst []ranked, state State, band Band) Text {
 		}
 	}
 	keys := []string{string(state), string(band)}
-	if state == Valid {
+	if state == Valid && !State(band).known() {
 		keys = []string{string(band), string(state)}
+	} else if state == Valid {
+		keys = []string{string(state)}
 	}
 	for _, k := range keys {
 		if text, ok := t[k]; ok {

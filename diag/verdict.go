@@ -29,7 +29,12 @@ func (s Severity) String() string {
 func (Severity) Values() []string { return slices.Clone(severities) }
 
 // MarshalText implements [encoding.TextMarshaler].
-func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+func (s Severity) MarshalText() ([]byte, error) {
+	if s < Info || s > Critical {
+		return nil, fmt.Errorf("unknown %v", s)
+	}
+	return []byte(severities[s]), nil
+}
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (s *Severity) UnmarshalText(text []byte) error {
@@ -57,6 +62,9 @@ const (
 func (State) Values() []string {
 	return []string{string(Valid), string(Warned), string(Bad), string(Missing), string(Unknown)}
 }
+
+// known reports whether s is one of the states.
+func (s State) known() bool { return slices.Contains(s.Values(), string(s)) }
 
 // Band is a score in a word.
 type Band string
