@@ -1,0 +1,160 @@
+package metering
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+func TestIPLimiterDefaults(t *testing.T) {
+	var l IPLimiter
+	ip := netip.MustParseAddr("192.0.2.1")
+	for i := range DefaultIPLimit {
+		d := l.Take(ip, noon)
+		isTrue(t, d.Allowed)
+		equal(t, DefaultIPLimit-1-i, d.Remaining)
+	}
+	d := l.Take(ip, noon)
+	equal(t, Decision{Limit: 120, Reset: time.Minute, RetryAfter: 500 * time.Millisecond}, d)
+	isTrue(t, l.Take(ip, noon.Add(d.RetryAfter)).Allowed)
+	isTrue(t, l.Take(netip.MustParseAddr("192.0.2.2"), noon).Allowed, "another address has its own bucket")
+}
+
+func TestIPLimiterGroups(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, second string
+		shared        bool
+	}{
+		"IPv4 by address":           {"192.0.2.1", "192.0.2.2", false},
+		"IPv4 mapped":               {"192.0.2.1", "::ffff:192.0.2.1", true},
+		"IPv6 within a /64":         {"2001:db8::1", "2001:db8::ffff:1", true},
+		"IPv6 zone":                 {"fe80::1%eth0", "fe80::1%eth1", true},
+		"IPv6 of neighbouring /64s": {"2001:db8:0:1::1", "2001:db8:0:2::1", false},
+		"IPv6 that looks like IPv4": {"192.0.2.1", "0:0:c000:201::", false},
+		"IPv6 unspecified":          {"0.0.0.0", "::", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := IPLimiter{Limit: 1}
+			isTrue(t, l.Take(netip.MustParseAddr(c.first), noon).Allowed)
+			equal(t, !c.shared, l.Take(netip.MustParseAddr(c.second), noon).Allowed)
+		})
+	}
+	t.Run("invalid", func(t *testing.T) {
+		l := IPLimiter{Limit: 1}
+		isTrue(t, l.Take(netip.Addr{}, noon).Allowed)
+		isTrue(t, !l.Take(netip.Addr{}, noon).Allowed)
+	})
+}
+
+func TestIPLimiterGiveBack(t *testing.T) {
+	l := IPLimiter{Limit: 2}
+	ip := netip.MustParseAddr("2001:db8::1")
+	l.GiveBack(ip, noon) // nothing was taken
+	for range 1000 {
+		isTrue(t, l.Take(ip, noon).Allowed)
+		l.GiveBack(ip, noon)
+	}
+	isTrue(t, l.Take(ip, noon).Allowed)
+	isTrue(t, l.Take(ip, noon).Allowed)
+	isTrue(t, !l.Take(ip, noon).Allowed)
+}
+
+func TestIPLimiterClockSetBack(t *testing.T) {
+	l := IPLimiter{Limit: 60}
+	ip := netip.MustParseAddr("192.0.2.1")
+	isTrue(t, l.Take(ip, noon).Allowed)
+	before := noon.Add(-time.Hour)
+	equal(t, time.Second, l.Take(ip, before).RetryAfter)
+	isTrue(t, l.Take(ip, before.Add(time.Second)).Allowed)
+}
+
+// address returns the n-th of as many IPv4 addresses as there are.
+func address(n uint32) netip.Addr {
+	var b [4]byte
+	binary.BigEndian.PutUint32(b[:], n)
+	return netip.AddrFrom4(b)
+}
+
+// A full table must not let anybody in who would not have been let in with an endless one
+// (fail-open at capacity is how such limiters are defeated).
+func TestIPLimiterNeverFailsOpen(t *testing.T) {
+	small, endless := IPLimiter{Limit: 5, Size: 32}, make(map[netip.Addr]*Bucket)
+	rng := rand.New(rand.NewPCG(1, 2))
+	now, allowed, wrong := noon, 0, 0
+	for range 200_000 {
+		now = now.Add(time.Duration(rng.IntN(int(20 * time.Millisecond))))
+		ip := address(uint32(rng.IntN(300)))
+		if endless[ip] == nil {
+			endless[ip] = new(Bucket)
+		}
+		if !small.Take(ip, now).Allowed {
+			continue
+		}
+		allowed++
+		if !endless[ip].Take(Policy{Limit: 5}, 1, now).Allowed {
+			wrong++
+		}
+	}
+	equal(t, 0, wrong, "of %d allowed", allowed)
+	isTrue(t, allowed > 1000, "only %d were allowed: the test shows nothing", allowed)
+}
+
+// Ten million addresses leave the memory where it was.
+func TestIPLimiterMemoryIsBounded(t *testing.T) {
+	addresses := uint32(10_000_000)
+	if testing.Short() {
+		addresses /= 10
+	}
+	equal(t, 16, unsafe.Sizeof(ipSlot{}))
+	var l IPLimiter
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range addresses {
+		l.Take(address(i), noon.Add(time.Duration(i)*10*time.Microsecond))
+	}
+	runtime.ReadMemStats(&after)
+	grown := after.TotalAlloc - before.TotalAlloc // everything ever allocated: nothing hides in garbage
+	t.Logf("%d addresses: %d bytes allocated, %.1f per slot", addresses, grown, float64(grown)/DefaultIPSize)
+	isTrue(t, grown < 40*DefaultIPSize, "%d bytes", grown)
+	runtime.KeepAlive(&l)
+}
+
+func TestIPLimiterIsExactUnderContention(t *testing.T) {
+	l := IPLimiter{Limit: 1009}
+	ip := netip.MustParseAddr("2001:db8::1")
+	var allowed atomic.Int64
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			for range 100 {
+				if l.Take(ip, noon).Allowed {
+					allowed.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	equal(t, 1009, allowed.Load())
+}
+
+func BenchmarkIPLimiter(b *testing.B) {
+	for name, mask := range map[string]uint32{"one address": 0, "ever new addresses": 1<<32 - 1} {
+		b.Run(name, func(b *testing.B) {
+			var l IPLimiter
+			l.Take(address(0), noon)
+			b.ReportAllocs()
+			i := uint32(0)
+			for b.Loop() {
+				i++
+				l.Take(address(i&mask), noon.Add(time.Duration(i)*time.Microsecond))
+			}
+		})
+	}
+}
