@@ -42,6 +42,10 @@ type Query struct {
 	Time      time.Time // in the world
 }
 
+func (q Query) is(name string, qtype uint16) bool {
+	return (name == "" || q.Name == dns.CanonicalName(name)) && (qtype == 0 || q.Type == qtype)
+}
+
 // A Connection is one that was opened, or that was tried.
 type Connection struct {
 	Network string // tcp or udp
@@ -86,7 +90,7 @@ func (w *World) Connections() []Connection {
 func (w *World) Asked(name string, qtype uint16) int {
 	count := 0
 	for _, q := range w.Queries() {
-		if (name == "" || q.Name == dns.CanonicalName(name)) && (qtype == 0 || q.Type == qtype) {
+		if q.is(name, qtype) {
 			count++
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"sync"
 
-	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -100,23 +99,4 @@ func cutOff(q, m *dns.Msg, anyway bool) {
 	if opt := m.IsEdns0(); opt != nil {
 		m.Extra = []dns.RR{opt}
 	}
-}
-
-// servePublicResolvers lets the well-known resolvers answer.
-func (w *World) servePublicResolvers() {
-	for _, p := range resolver.Public() {
-		for _, ip := range append(p.IPv4, p.IPv6...) {
-			w.resolverAt(ip)
-		}
-	}
-}
-
-// resolverAt makes an address a resolver.
-func (w *World) resolverAt(ip netip.Addr) *Server {
-	s := &Server{world: w, addr: ip, recursive: true}
-	w.serveDNS(netip.AddrPortFrom(ip, 53), s.respond)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.resolvers[ip] = s
-	return s
 }

@@ -174,7 +174,7 @@ func (r *recursion) explain(q, m *dns.Msg) {
 		m.Rcode &= 0xf // there is no place for more, RFC 6891 section 6.1.3
 		return
 	}
-	m.SetEdns0(1232, dnssecOK(q))
+	m.SetEdns0(ednsSize, dnssecOK(q))
 	opt := m.IsEdns0()
 	if r.fault.Rcode != 0 && r.fault.Explain != 0 || r.fault.Text != "" {
 		opt.Option = append(opt.Option, &dns.EDNS0_EDE{InfoCode: r.fault.Explain, ExtraText: r.fault.Text})
@@ -223,15 +223,20 @@ func madeUpSOA(name string) dns.RR {
 	apex := dns.Fqdn(name)
 	if d, err := publicsuffix.EffectiveTLDPlusOne(strings.TrimSuffix(apex, ".")); err == nil {
 		apex = dns.Fqdn(d)
-	} else if apex != "." {
-		labels := dns.SplitDomainName(apex)
+	} else if labels := dns.SplitDomainName(apex); len(labels) > 0 {
 		apex = labels[len(labels)-1] + "."
 	}
-	rr, err := dns.NewRR(fmt.Sprintf("%s 300 SOA ns.%s hostmaster.%[1]s 1 7200 3600 1209600 300", apex, strings.TrimPrefix(apex, ".")))
-	if err != nil {
-		rr, _ = dns.NewRR(". 300 SOA ns. hostmaster. 1 7200 3600 1209600 300")
+	return soaOf(apex)
+}
+
+// soaOf returns an SOA record with common values.
+func soaOf(apex string) dns.RR {
+	below := strings.TrimPrefix(apex, ".")
+	return &dns.SOA{
+		Hdr: dns.RR_Header{Name: apex, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: 300},
+		Ns:  "ns." + below, Mbox: "hostmaster." + below,
+		Serial: 1, Refresh: 7200, Retry: 3600, Expire: 1209600, Minttl: 300,
 	}
-	return rr
 }
 
 // Exchange implements [diag.Resolver]: the world is a resolver that validates what is signed.

@@ -99,8 +99,12 @@ func (n *network) allocate(ipv6 bool) (netip.Addr, error) {
 // stopLater calls f when the world ends.
 func (n *network) stopLater(f func()) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
+	closed := n.closed
 	n.stops = append(n.stops, f)
+	n.mu.Unlock()
+	if closed {
+		f()
+	}
 }
 
 func (n *network) close() {

@@ -22,13 +22,13 @@ type Cert string
 
 // The kinds of certificates.
 const (
-	Good                Cert = ""                     // trusted, present, for the right name
-	Expired             Cert = "expired"              // ended the day before
-	NotYetValid         Cert = "not yet valid"        // begins the day after
-	WrongName           Cert = "wrong name"           // for wrong.example
-	SelfSigned          Cert = "self-signed"          // signed by its own key
-	UnknownAuthority    Cert = "unknown authority"    // signed by an authority that nobody trusts
-	MissingIntermediate Cert = "missing intermediate" // served without the certificate that links it to the root
+	CertGood                Cert = ""                     // trusted, present, for the right name
+	CertExpired             Cert = "expired"              // ended the day before
+	CertNotYetValid         Cert = "not yet valid"        // begins the day after
+	CertWrongName           Cert = "wrong name"           // for wrong.example
+	CertSelfSigned          Cert = "self-signed"          // signed by its own key
+	CertUnknownAuthority    Cert = "unknown authority"    // signed by an authority that nobody trusts
+	CertMissingIntermediate Cert = "missing intermediate" // served without the certificate that links it to the root
 )
 
 // authorities are the certificate authorities of a world: a trusted root, an intermediate below it
@@ -133,15 +133,15 @@ func (a *authorities) certificate(spec CertSpec) (*tls.Certificate, error) {
 	}
 	names, issuer := spec.Names, a.intermediate
 	switch spec.Cert {
-	case Expired:
+	case CertExpired:
 		template.NotBefore, template.NotAfter = now.AddDate(0, -3, 0), now.AddDate(0, 0, -1)
-	case NotYetValid:
+	case CertNotYetValid:
 		template.NotBefore, template.NotAfter = now.AddDate(0, 0, 1), now.AddDate(0, 3, 0)
-	case WrongName:
+	case CertWrongName:
 		names = []string{"wrong.example"}
-	case SelfSigned:
+	case CertSelfSigned:
 		issuer = nil
-	case UnknownAuthority:
+	case CertUnknownAuthority:
 		issuer = a.stranger
 	}
 	template.NotBefore = cmp.Or(spec.NotBefore, template.NotBefore)
@@ -163,7 +163,7 @@ func (a *authorities) certificate(spec CertSpec) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if issuer == a.intermediate && spec.Cert != MissingIntermediate {
+	if issuer == a.intermediate && spec.Cert != CertMissingIntermediate {
 		cert.Certificate = append(cert.Certificate, a.intermediate.Certificate[0])
 	}
 	return cert, nil

@@ -1,41 +1,223 @@
 package diagtest
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"github.com/miekg/dns"
 )
 
-// A Server is a name server of the world.
-type Server struct {
-	world     *World
-	addr      netip.Addr
-	recursive bool
-	faults    faultTable
+// EDNS is how a name server takes questions with EDNS (RFC 6891).
+type EDNS string
 
-	mu      sync.Mutex
-	overlay map[string]*zone // what a resolver says instead of the truth
+// The ways to take EDNS.
+const (
+	EDNSKnown   EDNS = ""        // as it should be
+	EDNSIgnored EDNS = "ignored" // the reply is as if the question had none
+	EDNSRefused EDNS = "formerr" // the reply is FORMERR, and has none
+	EDNSDropped EDNS = "dropped" // no reply, as behind a broken firewall
+)
+
+// A Forgery is a false reply that arrives before the true one.
+type Forgery string
+
+// The forgeries.
+const (
+	ForgedID    Forgery = "wrong id"   // belongs to another question, by its number
+	ForgedName  Forgery = "wrong name" // answers for another name
+	ForgedType  Forgery = "wrong type" // answers for another type
+	ForgedQuery Forgery = "not reply"  // is a question itself
+)
+
+// ServerConfig says how a name server behaves. The zero value is a good server.
+type ServerConfig struct {
+	Recursive     bool      // answers for other names than its own too: an open resolver
+	Transfer      bool      // hands out its zones (AXFR, RFC 5936)
+	EDNS          EDNS      // how it takes EDNS
+	AnyVersion    bool      // takes versions of EDNS that do not exist, instead of BADVERS
+	NSID          string    // its name for those who ask with NSID (RFC 5001)
+	Cookies       bool      // knows DNS cookies (RFC 7873)
+	Version       string    // answers version.bind; empty means that it does not tell
+	Upward        bool      // refers to the root servers for what it does not know, instead of REFUSED
+	Unauthorised  bool      // does not claim to be authoritative (AA): a lame delegation
+	Unsigned      bool      // lacks the signatures of zones that are signed
+	Forged        []Forgery // false replies that come first
+	Truncate      bool      // cuts off every reply over UDP
+	NoUDP, NoTCP  bool      // does not listen there
+	Case          bool      // does not keep the letter case of the name in the question
+	RecursionFlag bool      // claims to offer recursion, and does not
 }
 
-// respond answers one message.
-func (s *Server) respond(q *dns.Msg, transport string) []*dns.Msg {
-	w := s.world
-	if len(q.Question) != 1 {
-		return []*dns.Msg{new(dns.Msg).SetRcode(q, dns.RcodeFormatError)}
+// A Server is a name server of the world: a resolver, or one that is authoritative for zones.
+type Server struct {
+	world    *World
+	name     string // canonical, of an authoritative server
+	addr     netip.Addr
+	resolver bool
+	faults   faultTable
+
+	mu      sync.Mutex
+	config  ServerConfig
+	zones   map[string]*zone // what it says; nil means what the world says
+	records []dns.RR         // of zones
+}
+
+// Server puts an authoritative name server at an address, and gives its name that address in the DNS
+// unless it has one. An empty address means those that the name has, or an allocated one.
+//
+// The server answers for the zones in the given texts, which may differ from server to server. An
+// SOA record makes its owner the apex of a zone; a text without any is a zone whose apex is the owner
+// of its first record. Without texts the server answers for those zones of the world whose NS records
+// name it. Either way it refers to the servers of zones below, with glue, refuses what lies outside,
+// and signs what [World.Sign] signed.
+func (w *World) Server(name, addr string, zones ...string) *Server {
+	var ips []netip.Addr
+	switch known := w.known(name); {
+	case addr != "":
+		ip, err := netip.ParseAddr(addr)
+		w.check(err)
+		ips = []netip.Addr{ip}
+		if !slices.Contains(known, ip) {
+			w.host(name, ip)
+		}
+	default:
+		ips = w.addresses(name, false)
 	}
-	question := q.Question[0]
-	w.log.query(Query{s.addr, transport, dns.CanonicalName(question.Name), question.Qtype, w.Now()})
+	s := &Server{world: w, name: dns.CanonicalName(name), addr: ips[0]}
+	for _, text := range zones {
+		w.check(s.add(text))
+	}
+	for _, ip := range ips {
+		w.serveDNS(netip.AddrPortFrom(ip, portDNS), s.respond)
+	}
+	return s
+}
+
+// Resolver puts a resolver at an address: a public one that then answers in its own way, or another.
+// The names in the given texts are as these say, all others as in the world.
+func (w *World) Resolver(addr string, texts ...string) *Server {
+	ip, err := netip.ParseAddr(addr)
+	w.check(err)
+	w.mu.Lock()
+	s := w.resolvers[ip]
+	w.mu.Unlock()
+	if s == nil {
+		s = w.resolverAt(ip)
+	}
+	for _, text := range texts {
+		records, err := parseZone(text, ".")
+		w.check(err)
+		s.mu.Lock()
+		s.records = append(s.records, records...)
+		s.zones = map[string]*zone{".": newZone(".")}
+		for _, rr := range s.records {
+			s.zones["."].add(rr)
+		}
+		s.mu.Unlock()
+	}
+	return s
+}
+
+// add gives a server a zone of its own.
+func (s *Server) add(text string) error {
+	records, err := parseZone(text, ".")
+	if err != nil {
+		return err
+	}
+	if len(records) == 0 {
+		return fmt.Errorf("zone of %s: no records", s.name)
+	}
 	s.mu.Lock()
-	overlay := s.overlay
+	defer s.mu.Unlock()
+	if s.zones == nil {
+		s.zones = map[string]*zone{}
+	}
+	origins := map[string]bool{}
+	if !slices.ContainsFunc(records, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA }) {
+		origins[dns.CanonicalName(records[0].Header().Name)] = true
+	}
+	for origin, z := range split(records, origins) {
+		if origin != "." || len(z.nodes) > 0 {
+			s.zones[origin] = z
+		}
+	}
+	return nil
+}
+
+// Configure says how the server behaves, and returns it.
+func (s *Server) Configure(c ServerConfig) *Server {
+	s.mu.Lock()
+	s.config = c
 	s.mu.Unlock()
-	r := w.recurse(question, &s.faults, overlay)
-	if w.wait(w.ctx, w.Latencies().DNS+r.fault.Delay) != nil || r.fault.Silent {
-		return nil
+	n := s.world.net
+	addr := netip.AddrPortFrom(s.addr, portDNS)
+	n.listen("udp", addr, func(c *conn) { serveDatagrams(c, s.respond) })
+	n.listen("tcp", addr, func(c *conn) { serveStream(c, "tcp", s.respond) })
+	if c.NoUDP {
+		n.listen("udp", addr, nil)
 	}
-	m := r.reply(q)
-	if transport == "udp" {
-		cutOff(q, m, r.fault.Truncate)
+	if c.NoTCP {
+		n.listen("tcp", addr, nil)
 	}
-	return []*dns.Msg{m}
+	return s
+}
+
+// Addr returns the address of the server.
+func (s *Server) Addr() netip.Addr { return s.addr }
+
+// Fault makes something go wrong at this server when a name and type is asked for, as [World.Fault]
+// does for all resolvers.
+func (s *Server) Fault(name string, qtype uint16, f Fault) *Server {
+	s.world.check(s.faults.set(name, qtype, f))
+	return s
+}
+
+// Break makes the server answer every question about a name with an rcode.
+func (s *Server) Break(name string, rcode int) *Server { return s.Fault(name, 0, Fault{Rcode: rcode}) }
+
+// Asked counts the questions that the server was asked for a name and type; the empty name and type
+// 0 stand for all.
+func (s *Server) Asked(name string, qtype uint16) int {
+	count := 0
+	for _, q := range s.world.Queries() {
+		if q.Server == s.addr && q.is(name, qtype) {
+			count++
+		}
+	}
+	return count
+}
+
+// content returns the zones that the server answers for.
+func (s *Server) content() map[string]*zone {
+	s.mu.Lock()
+	own, unsigned := s.zones, s.config.Unsigned
+	s.mu.Unlock()
+	zones := map[string]*zone{}
+	if own == nil {
+		for origin, z := range s.world.dns.current() {
+			if s.named(z) {
+				zones[origin] = z
+			}
+		}
+	}
+	for origin, z := range own {
+		zones[origin] = s.world.dns.signedLike(z)
+	}
+	if unsigned {
+		for origin, z := range zones {
+			bare := *z
+			bare.signer = nil
+			zones[origin] = &bare
+		}
+	}
+	return zones
+}
+
+// named reports whether an NS record at the apex of a zone names the server.
+func (s *Server) named(z *zone) bool {
+	return slices.ContainsFunc(z.apex()[dns.TypeNS], func(rr dns.RR) bool {
+		return dns.CanonicalName(rr.(*dns.NS).Ns) == s.name
+	})
 }

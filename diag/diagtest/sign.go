@@ -13,3 +13,6 @@ func (s *signer) prove(m *dns.Msg, r result, qtype uint16)              {}
 func (s *signer) signatures(owner, node string, rrtype uint16) []dns.RR { return nil }
 func status(zones map[string]*zone, z *zone) (bool, *Signing)           { return false, nil }
 func (n *names) build() map[string]*zone                                { return split(n.records, map[string]bool{}) }
+
+func (s *signer) proveCut(m *dns.Msg, r result) {}
+func (n *names) signedLike(z *zone) *zone       { return z }

@@ -74,16 +74,31 @@ func (w *World) Site(s Site) {
 
 // addresses returns the addresses of a host, and gives it one if it has none.
 func (w *World) addresses(host string, ipv6 bool) []netip.Addr {
+	if list := w.known(host); len(list) > 0 {
+		return list
+	}
+	name := dns.Fqdn(host)
+	r := &recursion{zones: w.dns.current()}
+	r.walk(name, dns.TypeA)
+	for _, found := range r.results {
+		name = cmp.Or(found.next, name)
+	}
+	ip, err := w.net.allocate(ipv6)
+	w.check(err)
+	w.host(name, ip)
+	return []netip.Addr{ip}
+}
+
+// known returns the addresses that a host has, perhaps through aliases, or that it is.
+func (w *World) known(host string) []netip.Addr {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip.Unmap()}
 	}
-	name := dns.Fqdn(host)
 	var list []netip.Addr
 	for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA} {
 		r := &recursion{zones: w.dns.current()}
 		r.walk(dns.Fqdn(host), qtype)
 		for _, found := range r.results {
-			name = cmp.Or(found.next, name)
 			for _, rr := range found.answer {
 				if ip := addressOf(rr); ip.IsValid() {
 					list = append(list, ip)
@@ -91,13 +106,7 @@ func (w *World) addresses(host string, ipv6 bool) []netip.Addr {
 			}
 		}
 	}
-	if len(list) > 0 {
-		return list
-	}
-	ip, err := w.net.allocate(ipv6)
-	w.check(err)
-	w.host(name, ip)
-	return []netip.Addr{ip}
+	return list
 }
 
 // Host gives a host addresses in the DNS, an allocated one if none are named, and returns them.
@@ -131,7 +140,7 @@ func (w *World) host(name string, ips ...netip.Addr) {
 
 // A webServer serves the sites of one address and port.
 type webServer struct {
-	plain bool
+	listener *listener
 
 	mu    sync.Mutex
 	sites []Site // the first answers for hosts that are not among them
@@ -144,9 +153,8 @@ func (w *World) webServer(addr netip.AddrPort, plain bool) *webServer {
 	if s := w.webServers[addr]; s != nil {
 		return s
 	}
-	s := &webServer{plain: plain}
+	s := &webServer{listener: newListener(addr)}
 	w.webServers[addr] = s
-	l := newListener(addr)
 	server := &http.Server{
 		Handler:     s,
 		ErrorLog:    log.New(io.Discard, "", 0), // what clients think of certificates is their report
@@ -156,12 +164,12 @@ func (w *World) webServer(addr netip.AddrPort, plain bool) *webServer {
 	w.net.stopLater(func() { server.Close() })
 	w.net.running.Go(func() {
 		if plain {
-			server.Serve(l)
+			server.Serve(s.listener)
 			return
 		}
-		server.ServeTLS(l, "", "")
+		server.ServeTLS(s.listener, "", "")
 	})
-	w.net.listen("tcp", addr, l.hand)
+	w.net.listen("tcp", addr, s.listener.hand)
 	return s
 }
 
@@ -169,6 +177,15 @@ func (s *webServer) add(site Site) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sites = append(s.sites, site)
+}
+
+// addOnce adds the site of a server that is set up when it is first asked.
+func (s *webServer) addOnce(site Site) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.sites) == 0 {
+		s.sites = append(s.sites, site)
+	}
 }
 
 // site returns the last site that was opened for a host, or else the first of all.

@@ -1,0 +1,227 @@
+package diagtest
+
+import (
+	"cmp"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"github.com/miekg/dns"
+)
+
+func hexText(s string) string { return hex.EncodeToString([]byte(s)) }
+
+// authorityFor returns the zone of a server that holds the answer, or nil. The records DS of a zone are
+// with the zone above, if the server has that.
+func authorityFor(zones map[string]*zone, q dns.Question) *zone {
+	name := dns.CanonicalName(q.Name)
+	find := func(name string) *zone {
+		for ; ; name = parent(name) {
+			if z := zones[name]; z != nil || name == "." {
+				return z
+			}
+		}
+	}
+	if q.Qtype == dns.TypeDS && name != "." {
+		if z := find(parent(name)); z != nil {
+			return z
+		}
+	}
+	return find(name)
+}
+
+// authoritative answers from zones as a server does that is authoritative for them (RFC 1034 section
+// 4.3.2).
+func (s *Server) authoritative(q *dns.Msg, zones map[string]*zone, config ServerConfig) *dns.Msg {
+	question, do := q.Question[0], dnssecOK(q)
+	m := new(dns.Msg).SetReply(q)
+	m.RecursionAvailable = config.Recursive || config.RecursionFlag
+	z := authorityFor(zones, question)
+	if z == nil {
+		if config.Upward {
+			m.Ns = rootServers()
+			return m
+		}
+		m.Rcode = dns.RcodeRefused
+		return m
+	}
+	m.Authoritative = !config.Unauthorised
+	seen := map[string]bool{}
+	for z != nil && !seen[dns.CanonicalName(question.Name)] && len(seen) <= maxAliases {
+		seen[dns.CanonicalName(question.Name)] = true
+		r := z.lookup(question.Name, question.Qtype, true)
+		if r.cut != "" {
+			if len(m.Answer) == 0 {
+				m.Authoritative = false // RFC 1034 section 6.2.6
+			}
+			s.refer(m, r, zones, do)
+			return m
+		}
+		next := dns.Question{Name: r.next, Qtype: question.Qtype}
+		if z = nil; r.next != "" {
+			z = authorityFor(zones, next)
+		}
+		r.write(m, question.Qtype, do, z == nil)
+		m.Rcode = r.rcode
+		question = next
+	}
+	m.Extra = append(m.Extra, s.glue(m.Answer, zones)...)
+	return m
+}
+
+// refer points to the servers of a zone below.
+func (s *Server) refer(m *dns.Msg, r result, zones map[string]*zone, do bool) {
+	m.Ns = append(m.Ns, copied(r.answer)...)
+	if do && r.zone.signer != nil {
+		r.zone.signer.proveCut(m, r)
+	}
+	m.Extra = append(m.Extra, s.glue(r.answer, zones)...)
+}
+
+// glue returns the addresses that a server knows of the hosts in NS records. One that answers for the
+// zones of the world knows them all.
+func (s *Server) glue(rrs []dns.RR, zones map[string]*zone) []dns.RR {
+	s.mu.Lock()
+	if s.zones == nil {
+		zones = s.world.dns.current()
+	}
+	s.mu.Unlock()
+	var list []dns.RR
+	for _, rr := range rrs {
+		ns, ok := rr.(*dns.NS)
+		if !ok {
+			continue
+		}
+		host := dns.CanonicalName(ns.Ns)
+		for _, origin := range slices.Sorted(maps.Keys(zones)) {
+			n := zones[origin].nodes[host]
+			list = append(list, copied(n[dns.TypeA])...)
+			list = append(list, copied(n[dns.TypeAAAA])...)
+		}
+	}
+	return list
+}
+
+// transferSize is how many records go into one message of a transfer.
+const transferSize = 100
+
+// transfer hands out a zone: all its records between two copies of the SOA (RFC 5936 section 2.2).
+func transfer(q *dns.Msg, zones map[string]*zone, allowed bool) []*dns.Msg {
+	z := zones[dns.CanonicalName(q.Question[0].Name)]
+	if z == nil || !allowed || len(z.apex()[dns.TypeSOA]) == 0 {
+		return []*dns.Msg{new(dns.Msg).SetRcode(q, dns.RcodeRefused)}
+	}
+	soa := z.apex()[dns.TypeSOA][0]
+	records := []dns.RR{soa}
+	for _, owner := range slices.Sorted(maps.Keys(z.nodes)) {
+		for _, rrtype := range slices.Sorted(maps.Keys(z.nodes[owner])) {
+			if rrtype != dns.TypeSOA {
+				records = append(records, z.nodes[owner][rrtype]...)
+			}
+		}
+	}
+	var messages []*dns.Msg
+	for part := range slices.Chunk(append(records, soa), transferSize) {
+		m := new(dns.Msg).SetReply(q)
+		m.Authoritative = true
+		m.Answer = copied(part)
+		messages = append(messages, m)
+	}
+	return messages
+}
+
+// A rootServer is one of those that every resolver knows (www.iana.org/domains/root/servers).
+type rootServer struct{ name, ipv4, ipv6 string }
+
+func rootHints() []rootServer {
+	return []rootServer{
+		{"a.root-servers.net.", "198.41.0.4", "2001:503:ba3e::2:30"},
+		{"b.root-servers.net.", "170.247.170.2", "2801:1b8:10::b"},
+		{"c.root-servers.net.", "192.33.4.12", "2001:500:2::c"},
+		{"d.root-servers.net.", "199.7.91.13", "2001:500:2d::d"},
+		{"e.root-servers.net.", "192.203.230.10", "2001:500:a8::e"},
+		{"f.root-servers.net.", "192.5.5.241", "2001:500:2f::f"},
+		{"g.root-servers.net.", "192.112.36.4", "2001:500:12::d0d"},
+		{"h.root-servers.net.", "198.97.190.53", "2001:500:1::53"},
+		{"i.root-servers.net.", "192.36.148.17", "2001:7fe::53"},
+		{"j.root-servers.net.", "192.58.128.30", "2001:503:c27::2:30"},
+		{"k.root-servers.net.", "193.0.14.129", "2001:7fd::1"},
+		{"l.root-servers.net.", "199.7.83.42", "2001:500:9f::42"},
+		{"m.root-servers.net.", "202.12.27.33", "2001:dc3::35"},
+	}
+}
+
+// rootServers returns the NS records of the root.
+func rootServers() []dns.RR {
+	var list []dns.RR
+	for _, h := range rootHints() {
+		header := dns.RR_Header{Name: ".", Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: 518400}
+		list = append(list, &dns.NS{Hdr: header, Ns: h.name})
+	}
+	return list
+}
+
+// ServeZones opens the name servers of all zones in the world, so that a walk from the root servers
+// finds its way: each zone with an SOA record, or signed, and each zone above it. What is missing is
+// made up: an SOA record, an NS record for "ns." with the zone, the address of its host. The root
+// servers answer at the addresses that all resolvers know.
+//
+// Servers that exist are left as they are; servers opened later replace those opened here.
+func (w *World) ServeZones() {
+	origins := map[string]bool{}
+	for origin, z := range w.dns.current() {
+		if origin == "." || len(z.apex()[dns.TypeSOA]) == 0 && z.signer == nil {
+			continue
+		}
+		for ; origin != "."; origin = parent(origin) {
+			origins[origin] = true
+		}
+	}
+	w.serveRoot()
+	byDepth := func(a, b string) int { return cmp.Or(dns.CountLabel(a)-dns.CountLabel(b), cmp.Compare(a, b)) }
+	for _, origin := range slices.SortedFunc(maps.Keys(origins), byDepth) {
+		w.completeZone(origin, "ns."+origin)
+		for _, rr := range w.dns.current()[origin].apex()[dns.TypeNS] {
+			w.serverAt(rr.(*dns.NS).Ns)
+		}
+	}
+}
+
+func (w *World) serveRoot() {
+	root := w.dns.current()["."]
+	if len(root.apex()[dns.TypeNS]) == 0 {
+		w.dns.add(rootServers()...)
+	}
+	w.completeZone(".", "")
+	for _, h := range rootHints() {
+		if len(w.known(h.name)) == 0 {
+			w.Zone(h.name + " A " + h.ipv4 + "\n" + h.name + " AAAA " + h.ipv6)
+		}
+	}
+	for _, rr := range w.dns.current()["."].apex()[dns.TypeNS] {
+		w.serverAt(rr.(*dns.NS).Ns)
+	}
+}
+
+// completeZone adds what a zone must have.
+func (w *World) completeZone(origin, server string) {
+	apex := node{}
+	if z := w.dns.current()[origin]; z != nil {
+		apex = z.apex()
+	}
+	if len(apex[dns.TypeSOA]) == 0 {
+		w.dns.add(soaOf(origin))
+	}
+	if z := w.dns.current()[origin]; len(z.apex()[dns.TypeNS]) == 0 {
+		w.Zone(origin + " NS " + server)
+	}
+}
+
+// serverAt opens a server for the zones of the world at those addresses of a host where none is.
+func (w *World) serverAt(host string) {
+	for _, ip := range w.addresses(host, false) {
+		if !w.net.listening("udp", netipPort(ip)) && !w.net.listening("tcp", netipPort(ip)) {
+			w.Server(host, ip.String())
+		}
+	}
+}
