@@ -1,0 +1,139 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"reflect"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+)
+
+// The limits of an operation that sets none of its own (CONTRACT 1.9).
+const (
+	defaultBody = 64 << 10
+	defaultTime = 15 * time.Second
+
+	// textBody leaves room for a text of 1 MiB and the JSON around it.
+	textBody = 1<<20 + defaultBody
+)
+
+// An operation is what an endpoint does: a Go function and what the API must know about it.
+type operation struct {
+	request reflect.Type // struct
+	report  reflect.Type // struct; nil for an image
+	media   []string     // media types of the reply
+	body    int64        // largest body of a request, in bytes
+	time    time.Duration
+	form    metering.ReplyForm // how a reply is kept for replays
+	run     func(ctx context.Context, env *diag.Env, req any) (any, error)
+}
+
+// call adapts a diagnostic. Its request is the JSON body, its report the reply.
+func call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) operation {
+	return operation{
+		request: reflect.TypeFor[Req](), report: reflect.TypeFor[Rep](),
+		media: []string{jsonMedia}, body: defaultBody, time: defaultTime,
+		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
+			report, err := f(ctx, env, *req.(*Req))
+			if err != nil {
+				return nil, err
+			}
+			return report, nil
+		},
+	}
+}
+
+// pure adapts a function that needs nothing but its request. It waits for nothing, so it has no
+// deadline.
+func pure[Req, Rep any](f func(Req) (*Rep, error)) operation {
+	op := call(func(_ context.Context, _ *diag.Env, req Req) (*Rep, error) { return f(req) })
+	op.time = 0
+	return op
+}
+
+// A picture is a reply that is no JSON.
+type picture interface {
+	MediaType() string
+	Bytes() []byte
+}
+
+// image adapts a function that draws. It must be deterministic: what is kept for a replay is only
+// that it ran, and it runs again (CONTRACT 5.4).
+func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) operation {
+	return operation{
+		request: reflect.TypeFor[Req](), media: media, body: defaultBody, form: metering.RerunReply,
+		run: func(_ context.Context, _ *diag.Env, req any) (any, error) {
+			pic, err := f(*req.(*Req))
+			if err != nil {
+				return nil, err
+			}
+			return picture(pic), nil
+		},
+	}
+}
+
+// upTo sets the largest body.
+func (op operation) upTo(bytes int64) operation { op.body = bytes; return op }
+
+// within sets the deadline.
+func (op operation) within(d time.Duration) operation { op.time = d; return op }
+
+// A Result is what an operation answered.
+type Result struct {
+	MediaType string
+	Body      []byte // JSON or an image
+	Report    any    // pointer to the report; nil for an image
+}
+
+// Run decodes a JSON body, checks it as the server does, and runs the operation within its deadline.
+// Faults of the body are a *[ViolationsError].
+func (ep Endpoint) Run(ctx context.Context, env *diag.Env, body []byte) (*Result, error) {
+	req, err := ep.op.decode(body)
+	if err != nil {
+		return nil, err
+	}
+	return ep.op.execute(ctx, env, req)
+}
+
+func (op *operation) decode(body []byte) (any, error) {
+	req := reflect.New(op.request).Interface()
+	if err := decode(body, req); err != nil {
+		return nil, err
+	}
+	return req, nil
+}
+
+func (op *operation) execute(ctx context.Context, env *diag.Env, req any) (*Result, error) {
+	if op.time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, op.time)
+		defer cancel()
+	}
+	report, err := op.run(ctx, env, req)
+	if err != nil {
+		return nil, err
+	}
+	if pic, ok := report.(picture); ok {
+		return &Result{MediaType: pic.MediaType(), Body: pic.Bytes()}, nil
+	}
+	body, err := encode(report)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{MediaType: jsonMedia, Body: body, Report: report}, nil
+}
+
+// encode writes a report as JSON. Unlike json.Marshal it leaves <, > and & as they are: no reply is
+// ever part of a web page.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/textutil"
+)
+
+// Prefix stands before the path of every endpoint.
+const Prefix = "/public/v1"
+
+// The scopes, by the names that the table uses.
+const (
+	dnsRead  = metering.DNSRead
+	mailRead = metering.MailRead
+	webRead  = metering.WebRead
+)
+
+// endpoints is the whole public surface: one line each. Server, command line, OpenAPI document and
+// price list are made from it, and from nothing else.
+var endpoints = []Endpoint{
+	// method, path under Prefix, scope, credits, purpose, function
+	{"POST", "/text/lower", dnsRead, 1, "text utility", pure(textutil.Lower).upTo(textBody)},
+	{"POST", "/text/upper", dnsRead, 1, "text utility", pure(textutil.Upper).upTo(textBody)},
+}
+
+// An Endpoint is one operation of the public API.
+type Endpoint struct {
+	Method  string
+	Path    string // under Prefix
+	Scope   metering.Scope
+	Credits int64
+	Purpose string
+	op      operation
+}
+
+// Endpoints lists the table. The caller owns the list.
+func Endpoints() []Endpoint { return append([]Endpoint(nil), endpoints...) }
+
+// Name is the path without its first slash, such as "mta-sts/lookup".
+func (ep Endpoint) Name() string { return strings.TrimPrefix(ep.Path, "/") }
+
+// ID is the method and the whole path, as the ledger and the metrics name the endpoint.
+func (ep Endpoint) ID() string { return ep.Method + " " + Prefix + ep.Path }
+
+// HasBody reports whether a request carries its fields in a JSON body.
+func (ep Endpoint) HasBody() bool { return ep.Method == http.MethodPost }
+
+// Rules describes the rules by which the endpoint's reports are judged, if there are any.
+func (ep Endpoint) Rules() []diag.RuleInfo {
+	if ep.op.report == nil {
+		return nil
+	}
+	if judged, ok := reflect.New(ep.op.report).Interface().(interface{ Rules() []diag.RuleInfo }); ok {
+		return judged.Rules()
+	}
+	return nil
+}

@@ -1,0 +1,362 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+const jsonMedia = "application/json"
+
+// exchange is one request on its way through the steps.
+type exchange struct {
+	*server
+	w     http.ResponseWriter
+	r     *http.Request
+	id    string
+	began time.Time
+	ip    netip.Addr
+
+	ep     *Endpoint
+	caller *metering.Caller
+	idem   *[32]byte // of the idempotency key, if there is one
+	seen   Observation
+	fault  error // for the log
+}
+
+// serve takes the steps of CONTRACT 1.1 in their order. A refusal at any of them leaves everything
+// after it untouched.
+func (x *exchange) serve() *failure {
+	if f := x.admitAddress(); f != nil {
+		return f
+	}
+	if f := x.route(); f != nil || x.ep == nil {
+		return f
+	}
+	if f := x.admitKey(); f != nil {
+		return f
+	}
+	body, f := x.readBody()
+	if f != nil {
+		return f
+	}
+	req, err := x.ep.op.decode(body)
+	if err != nil {
+		return problemFor(err)
+	}
+	return x.charge(req, body)
+}
+
+func (x *exchange) admitAddress() *failure {
+	x.ip = x.clientIP(x.r)
+	if x.limiter == nil {
+		return nil
+	}
+	if d := x.limiter.Take(x.ip, x.began); !d.Allowed {
+		return rateProblem("ip", wholeSeconds(d.RetryAfter.Seconds()))
+	}
+	return nil
+}
+
+// route finds the row of the table. It answers for the OpenAPI document by itself.
+func (x *exchange) route() *failure {
+	x.seen.Endpoint = "unknown"
+	path := x.r.URL.Path
+	methods := x.routes[path]
+	switch {
+	case path == openapiPath:
+		x.seen.Endpoint = "openapi"
+		if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
+			return methodProblem([]string{http.MethodGet, http.MethodHead})
+		}
+		x.write(http.StatusOK, jsonMedia, x.openapi)
+		return nil
+	case methods == nil:
+		return invalidRequest(http.StatusNotFound, reasonNotFound, "There is nothing at this path.")
+	}
+	if x.ep = methods[x.r.Method]; x.ep == nil {
+		allow := []string{}
+		for m := range methods {
+			allow = append(allow, m)
+		}
+		slices.Sort(allow)
+		return methodProblem(allow)
+	}
+	x.seen.Endpoint = x.ep.ID()
+	return nil
+}
+
+func methodProblem(allow []string) *failure {
+	list := strings.Join(allow, ", ")
+	f := invalidRequest(http.StatusMethodNotAllowed, reasonMethod, "The method must be "+list+".")
+	f.allow = list
+	return f
+}
+
+// admitKey checks key, address, rate and scope. An address that shows a good key gets its token back:
+// the customer's plan bounds it from there on.
+func (x *exchange) admitKey() *failure {
+	caller, err := x.Gate.Admit(x.r.Context(), bearer(x.r.Header["Authorization"]), x.ip, x.began)
+	refused, isRefusal := errors.AsType[*metering.RefusedError](err)
+	if isRefusal {
+		caller = refused.Caller
+	}
+	if caller != nil {
+		x.caller = caller
+		x.seen.Plan = string(caller.Plan.ID)
+		x.rateHeaders(caller)
+		if x.limiter != nil {
+			x.limiter.GiveBack(x.ip, x.began)
+		}
+	}
+	if err != nil {
+		return x.problem(err)
+	}
+	if _, err := caller.Require(x.ep.Scope); err != nil {
+		return x.problem(err)
+	}
+	return nil
+}
+
+// bearer returns what stands behind the scheme (RFC 6750 section 2.1), or nothing.
+func bearer(header []string) string {
+	const scheme = "bearer "
+	if len(header) != 1 || len(header[0]) < len(scheme) || !strings.EqualFold(header[0][:len(scheme)], scheme) {
+		return ""
+	}
+	return strings.TrimLeft(header[0][len(scheme):], " ")
+}
+
+// readBody reads the body within the bounds of the row.
+func (x *exchange) readBody() ([]byte, *failure) {
+	limit := x.ep.op.body
+	tooLarge := invalidRequest(http.StatusRequestEntityTooLarge, reasonTooLarge,
+		fmt.Sprintf("The body must have at most %d bytes.", limit))
+	if x.r.ContentLength > limit {
+		return nil, tooLarge
+	}
+	if x.r.ContentLength == 0 && x.r.Header["Content-Type"] == nil {
+		return []byte("{}"), nil // no body says the same as an empty object
+	}
+	if !jsonContent(x.r.Header) {
+		return nil, invalidRequest(http.StatusUnsupportedMediaType, reasonMediaType,
+			"The body must be application/json in UTF-8, without a content encoding.")
+	}
+	var b bytes.Buffer
+	if x.r.ContentLength > 0 {
+		b.Grow(int(x.r.ContentLength) + bytes.MinRead)
+	}
+	if _, err := b.ReadFrom(io.LimitReader(x.r.Body, limit+1)); err != nil {
+		f := invalidRequest(http.StatusBadRequest, reasonMalformed, "The body could not be read to its end.")
+		f.cause = err
+		return nil, f
+	}
+	if int64(b.Len()) > limit {
+		return nil, tooLarge
+	}
+	return b.Bytes(), nil
+}
+
+func jsonContent(h http.Header) bool {
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return false
+	}
+	types := h["Content-Type"]
+	if len(types) == 1 && types[0] == jsonMedia {
+		return true
+	}
+	if len(types) != 1 {
+		return false
+	}
+	media, params, err := mime.ParseMediaType(types[0])
+	charset, given := params["charset"]
+	return err == nil && media == jsonMedia && (!given || strings.EqualFold(charset, "utf-8"))
+}
+
+// charge claims, holds, runs, settles and replies.
+func (x *exchange) charge(req any, body []byte) *failure {
+	op := metering.Op{RequestID: x.id, Endpoint: x.ep.ID(), Credits: x.ep.Credits, Now: x.began}
+	var err error
+	if keys := x.r.Header["Idempotency-Key"]; keys != nil {
+		if x.idem, err = metering.ParseIdempotencyKey(keys); err != nil {
+			return problemFor(err)
+		}
+		op.Idempotency = x.idem
+		op.Fingerprint = new(metering.Fingerprint(x.ep.Method, x.r.URL.Path, jsonMedia, body))
+	}
+	begun, err := x.Gate.Begin(x.r.Context(), x.caller, op)
+	if err != nil {
+		return x.problem(err)
+	}
+	if begun.Replay != nil {
+		return x.replay(begun.Replay, req)
+	}
+	settled := false
+	defer func() {
+		if !settled { // also when a panic passes through
+			x.release(*begun.Ticket)
+		}
+	}()
+	result, f := x.work(req)
+	if f != nil {
+		return f
+	}
+	balance, err := x.Gate.Settle(context.WithoutCancel(x.r.Context()), *begun.Ticket, x.outcome(result))
+	if err != nil {
+		return x.problem(fmt.Errorf("settling %s: %w", x.id, err))
+	}
+	settled = true
+	x.seen.Credits = x.ep.Credits
+	x.creditHeaders(balance, x.ep.Credits)
+	x.reply(result)
+	return nil
+}
+
+// release gives hold and claim back. The request may have ended, so its context does not count.
+func (x *exchange) release(t metering.Ticket) {
+	if err := x.Gate.Cancel(context.WithoutCancel(x.r.Context()), t); err != nil {
+		x.log.Error("releasing a hold", "request_id", x.id, "error", err)
+	}
+}
+
+// work runs the diagnostic. With an idempotency key it goes on when the client is lost: the reply is
+// kept, and waits for the client to ask again.
+func (x *exchange) work(req any) (*Result, *failure) {
+	ctx := x.r.Context()
+	if x.idem != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, problemFor(err)
+	}
+	if x.running.Add(1) > int64(x.MaxRunning) {
+		x.running.Add(-1)
+		return nil, problemFor(errOverloaded)
+	}
+	defer x.running.Add(-1)
+	result, err := x.ep.op.execute(ctx, x.Env, req)
+	if err != nil {
+		return nil, x.problem(err)
+	}
+	return result, nil
+}
+
+// outcome is what the store keeps of a success: nothing without an idempotency key.
+func (x *exchange) outcome(result *Result) metering.Outcome {
+	out := metering.Outcome{At: x.clock()}
+	if x.idem == nil || len(result.Body) > metering.MaxReplyBytes {
+		return out
+	}
+	out.Reply = &metering.Reply{
+		Status: http.StatusOK,
+		Header: map[string]string{"Content-Type": result.MediaType},
+		Form:   x.ep.op.form,
+	}
+	if out.Reply.Form == metering.PlainReply {
+		out.Reply.Body = result.Body
+	}
+	return out
+}
+
+// replay answers with what was kept. A reply of which only the fact was kept is made again, free of
+// charge: the request is the same, and the function deterministic.
+func (x *exchange) replay(kept *metering.Replay, req any) *failure {
+	result := &Result{MediaType: kept.Reply.Header["Content-Type"], Body: kept.Reply.Body}
+	if kept.Reply.Form == metering.RerunReply {
+		var f *failure
+		if result, f = x.work(req); f != nil {
+			return f
+		}
+	}
+	x.seen.Replay = true
+	x.w.Header()["X-Idempotent-Replay"] = []string{"true"}
+	x.creditHeaders(kept.Balance, 0)
+	x.reply(result)
+	return nil
+}
+
+// problem is problemFor, with the headers that the error calls for.
+func (x *exchange) problem(err error) *failure {
+	f := problemFor(err)
+	if quota, ok := errors.AsType[*metering.QuotaError](err); ok {
+		h := x.w.Header()
+		h["X-Credits-Limit"] = decimal(quota.Limit)
+		h["X-Credits-Remaining"] = decimal(max(0, quota.Limit-quota.Current))
+	}
+	return f
+}
+
+// finish ends the exchange: a panic becomes an internal error, and what happened is observed.
+func (x *exchange) finish() {
+	if p := recover(); p != nil {
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		x.log.Error("panic", "request_id", x.id, "endpoint", x.seen.Endpoint,
+			"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		if x.seen.Status == 0 {
+			x.refuse(internal(http.StatusInternalServerError, reasonInternal, "internal error", nil))
+		}
+	}
+	x.seen.Duration = x.clock().Sub(x.began)
+	if x.Observe != nil {
+		x.Observe(x.seen)
+	}
+	x.logRequest()
+}
+
+// refuse answers with a problem.
+func (x *exchange) refuse(f *failure) {
+	p := f.problem
+	p.RequestID = x.id
+	x.seen.Code, x.fault = string(p.Code), f.cause
+	h := x.w.Header()
+	if f.status == http.StatusUnauthorized {
+		h["Www-Authenticate"] = []string{"Bearer"}
+	}
+	if f.allow != "" {
+		h["Allow"] = []string{f.allow}
+	}
+	if f.retryAfter > 0 {
+		h["Retry-After"] = []string{strconv.FormatInt(f.retryAfter, 10)}
+	}
+	body, err := encode(p)
+	if err != nil { // a Problem holds nothing that cannot be encoded
+		panic(err)
+	}
+	x.write(f.status, jsonMedia, body)
+}
+
+func (x *exchange) reply(result *Result) {
+	if result.MediaType != jsonMedia {
+		x.w.Header()["Content-Disposition"] = []string{"inline"}
+	}
+	x.write(http.StatusOK, result.MediaType, result.Body)
+}
+
+func (x *exchange) write(status int, media string, body []byte) {
+	h := x.w.Header()
+	h["Content-Type"] = []string{media}
+	h["Content-Length"] = decimal(int64(len(body)))
+	h["X-Content-Type-Options"] = []string{"nosniff"}
+	x.seen.Status = status
+	if status < 400 {
+		x.seen.Code = "OK"
+	}
+	x.w.WriteHeader(status)
+	if x.r.Method != http.MethodHead {
+		x.w.Write(body) // an error means that the client has gone; what is charged stays charged
+	}
+}

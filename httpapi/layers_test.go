@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/diagkit/diagkit/"
+
+// layers lists what each top-level folder may import of this module, besides itself. It reads
+// downwards: nothing imports a folder that stands below it.
+var layers = map[string][]string{
+	"textutil": {},
+	"metering": {},
+	"diag":     {},
+	"mailauth": {"diag"},
+	"webcheck": {"diag"},
+	"httpapi":  {"diag", "textutil", "metering", "mailauth", "webcheck"},
+	"cmd":      {"diag", "textutil", "metering", "mailauth", "webcheck", "httpapi"},
+	"examples": {"diag", "textutil", "metering", "mailauth", "webcheck", "httpapi"},
+}
+
+// heavy modules must not burden who imports a check: only these packages may import them.
+var heavy = map[string][]string{
+	"github.com/prometheus/":   {"httpapi/metrics"},
+	"zombiezen.com/":           {"metering/sqlite"},
+	"github.com/spf13/":        {"cmd/diag", "cmd/diagd"},
+	"golang.org/x/crypto/acme": {"cmd/diagd"},
+}
+
+// misplaced returns what is wrong with an import, or nothing. Paths are relative to the module.
+func misplaced(pkg, imported string) string {
+	from, to := top(pkg), top(imported)
+	switch {
+	case layers[from] == nil:
+		return pkg + " is in no layer"
+	case strings.HasSuffix(imported, "test") && from != "examples":
+		return pkg + " imports the test package " + imported
+	case pkg == "diag/resolver":
+		return pkg + " lies below everything and must not import " + imported
+	case pkg == "diag" && imported == "diag/resolver":
+		return ""
+	case pkg == "diag":
+		return "diag must not import " + imported
+	case from != to && !slices.Contains(layers[from], to):
+		return pkg + " must not import " + imported
+	}
+	return ""
+}
+
+func top(p string) string { first, _, _ := strings.Cut(p, "/"); return first }
+
+func TestLayers(t *testing.T) {
+	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	list.Dir = ".."
+	out, err := list.Output()
+	require.NoError(t, err)
+	for line := range strings.Lines(string(out)) {
+		pkg, imports, _ := strings.Cut(strings.TrimSpace(line), " ")
+		pkg = strings.TrimPrefix(pkg, module)
+		for imported := range strings.FieldsSeq(imports) {
+			if ours, ok := strings.CutPrefix(imported, module); ok {
+				if fault := misplaced(pkg, ours); fault != "" {
+					t.Error(fault)
+				}
+				continue
+			}
+			for prefix, allowed := range heavy {
+				if strings.HasPrefix(imported, prefix) && !slices.ContainsFunc(allowed, func(a string) bool {
+					return pkg == a || strings.HasPrefix(pkg, a+"/")
+				}) {
+					t.Errorf("%s must not import %s", pkg, imported)
+				}
+			}
+		}
+	}
+}
+
+// The test of the layers must be able to fail.
+func TestMisplaced(t *testing.T) {
+	tests := []struct{ pkg, imported, want string }{
+		{"diag/resolve", "diag", ""},
+		{"mailauth/mtasts", "diag/fetch", ""},
+		{"diag", "diag/resolver", ""},
+		{"diag", "diag/resolve", "diag must not import diag/resolve"},
+		{"diag/resolver", "diag", "diag/resolver lies below everything and must not import diag"},
+		{"mailauth/spf", "webcheck/qr", "mailauth/spf must not import webcheck/qr"},
+		{"textutil", "diag", "textutil must not import diag"},
+		{"metering/sqlite", "httpapi", "metering/sqlite must not import httpapi"},
+		{"httpapi", "diag/diagtest", "httpapi imports the test package diag/diagtest"},
+		{"examples/demo", "diag/diagtest", ""},
+		{"pkg/util", "diag", "pkg/util is in no layer"},
+	}
+	for _, tt := range tests {
+		require.Equal(t, tt.want, misplaced(tt.pkg, tt.imported), path.Join(tt.pkg, tt.imported))
+	}
+}

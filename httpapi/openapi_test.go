@@ -1,0 +1,234 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "write the generated files of docs/ anew")
+
+// fresh compares a generated file with what the tables say now.
+func fresh(t *testing.T, name string, want []byte) {
+	t.Helper()
+	file := filepath.Join("docs", name)
+	if *update {
+		require.NoError(t, os.WriteFile(file, want, 0o644))
+		return
+	}
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), "%s is stale: run go test ./httpapi -update", file)
+}
+
+func TestGeneratedFiles(t *testing.T) {
+	fresh(t, "openapi.json", OpenAPI())
+	fresh(t, "endpoints.md", endpointsPage())
+	fresh(t, "findings.md", findingsPage())
+}
+
+func endpointsPage() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Operations\n\n%d operations under `%s`. This page is made from the table in `httpapi/endpoints.go`.\n\n",
+		len(endpoints), Prefix)
+	b.WriteString("| operation | scope | credits | purpose |\n|---|---|---|---|\n")
+	for _, ep := range endpoints {
+		fmt.Fprintf(&b, "| `%s %s` | %s | %d | %s |\n", ep.Method, ep.Path, ep.Scope, ep.Credits, ep.Purpose)
+	}
+	return b.Bytes()
+}
+
+func findingsPage() []byte {
+	var b bytes.Buffer
+	b.WriteString("# Findings\n\nEvery code that a report can hold, by operation. Codes are permanent. " +
+		"This page is made from the tables of rules.\n")
+	for _, ep := range endpoints {
+		rules := ep.Rules()
+		if len(rules) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## `%s`\n\n| code | severity | points | requirement | reference | advice |\n|---|---|---|---|---|---|\n", ep.Path)
+		for _, r := range rules {
+			cells := []string{"`" + string(r.Code) + "`", r.Severity.String(), fmt.Sprint(r.Weight), r.Title, r.Reference, r.Advice}
+			for i, c := range cells {
+				cells[i] = strings.ReplaceAll(strings.ReplaceAll(c, "|", `\|`), "\n", " ")
+			}
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+		}
+	}
+	return b.Bytes()
+}
+
+// A code names one rule in the whole product.
+func TestCodesAreUnique(t *testing.T) {
+	owner := map[string]string{}
+	for _, ep := range endpoints {
+		for _, r := range ep.Rules() {
+			code := string(r.Code)
+			require.Regexp(t, `^[a-z0-9_]+(\.[a-z0-9_]+)+$`, code)
+			require.NotContains(t, owner, code, "%s and %s", owner[code], ep.Path)
+			owner[code] = ep.Path
+		}
+	}
+}
+
+// document is the OpenAPI document as an oracle for replies.
+type document struct {
+	compiler *jsonschema.Compiler
+	root     map[string]any
+}
+
+const documentURL = "https://diagkit.example/openapi.json"
+
+func newDocument(t testing.TB) *document {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(OpenAPI()))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	c.AssertContent()
+	require.NoError(t, c.AddResource(documentURL, doc))
+	return &document{c, doc.(map[string]any)}
+}
+
+func (d *document) schema(t testing.TB, pointer ...string) *jsonschema.Schema {
+	t.Helper()
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	parts := make([]string, len(pointer))
+	for i, p := range pointer {
+		parts[i] = escape.Replace(p)
+	}
+	s, err := d.compiler.Compile(documentURL + "#/" + strings.Join(parts, "/"))
+	require.NoError(t, err)
+	return s
+}
+
+func (d *document) request(t testing.TB, ep Endpoint) *jsonschema.Schema {
+	return d.schema(t, "paths", Prefix+ep.Path, strings.ToLower(ep.Method), "requestBody", "content", jsonMedia, "schema")
+}
+
+func (d *document) reply(t testing.TB, ep Endpoint) *jsonschema.Schema {
+	return d.schema(t, "paths", Prefix+ep.Path, strings.ToLower(ep.Method), "responses", "200", "content", jsonMedia, "schema")
+}
+
+func validate(t testing.TB, s *jsonschema.Schema, body []byte) {
+	t.Helper()
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	require.NoError(t, err)
+	require.NoError(t, s.Validate(v), "%s", body)
+}
+
+func TestOpenAPIDescribesEveryRow(t *testing.T) {
+	d := newDocument(t)
+	ids := map[string]bool{}
+	for _, ep := range endpoints {
+		d.request(t, ep)
+		if ep.op.report != nil {
+			d.reply(t, ep)
+		}
+		op := d.root["paths"].(map[string]any)[Prefix+ep.Path].(map[string]any)[strings.ToLower(ep.Method)].(map[string]any)
+		require.Equal(t, string(ep.Scope), op["x-scope"])
+		require.Equal(t, json.Number(fmt.Sprint(ep.Credits)), op["x-credits"])
+		require.False(t, ids[op["operationId"].(string)])
+		ids[op["operationId"].(string)] = true
+		statuses := slices.Sorted(maps.Keys(op["responses"].(map[string]any)))
+		require.Equal(t, []string{"200", "400", "401", "403", "404", "405", "409", "413", "415", "429", "500", "502", "503", "504"}, statuses)
+		described(t, d, ep.Path, op["requestBody"].(map[string]any)["content"].(map[string]any)[jsonMedia].(map[string]any)["schema"])
+	}
+}
+
+// described fails for a field without a description.
+func described(t testing.TB, d *document, where string, s any) {
+	ref, ok := s.(map[string]any)["$ref"].(string)
+	if !ok {
+		return
+	}
+	object := d.root["components"].(map[string]any)["schemas"].(map[string]any)[strings.TrimPrefix(ref, "#/components/schemas/")].(map[string]any)
+	for name, p := range object["properties"].(map[string]any) {
+		require.Contains(t, p, "description", "%s: %s", where, name)
+	}
+}
+
+// The document is valid by the schema that the OpenAPI Initiative publishes. The folder of it is
+// named by DIAG_OPENAPI_SCHEMAS.
+func TestOpenAPIMetaSchema(t *testing.T) {
+	dir := os.Getenv("DIAG_OPENAPI_SCHEMAS")
+	if dir == "" {
+		t.Skip("DIAG_OPENAPI_SCHEMAS names no folder with the OpenAPI 3.1 schemas")
+	}
+	c := jsonschema.NewCompiler()
+	var ids []string
+	for _, name := range []string{"schema.json", "schema-base.json", "dialect/base.schema.json", "meta/base.schema.json"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		s, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		require.NoError(t, err)
+		id := s.(map[string]any)["$id"].(string)
+		require.NoError(t, c.AddResource(id, s))
+		if strings.HasPrefix(name, "schema") {
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range ids {
+		s, err := c.Compile(id)
+		require.NoError(t, err)
+		validate(t, s, OpenAPI())
+	}
+}
+
+// Our reading of requests and the published schema agree.
+func TestDecoderAgreesWithSchema(t *testing.T) {
+	s := &schemas{components: map[string]schema{}, types: map[string]reflect.Type{}, request: true}
+	s.of(reflect.TypeFor[sample]())
+	text, err := json.Marshal(schema{"components": schema{"schemas": s.components}})
+	require.NoError(t, err)
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	require.NoError(t, c.AddResource(documentURL, doc))
+	oracle, err := c.Compile(documentURL + "#/components/schemas/sample")
+	require.NoError(t, err)
+
+	// Values that are good for some field and bad for others.
+	values := rapid.SampledFrom([]string{
+		`"a"`, `"ab"`, `"abcdef"`, `"red"`, `"äöüäö"`, `"äöüäöü"`, `""`, `0`, `1`, `10`, `11`, `-1`, `0.5`, `1.0`, `1e1`, `65535`,
+		`65536`, `true`, `false`, `[]`, `["a"]`, `["a","a"]`, `["a","b","c","d"]`, `["x"]`, `[1]`, `{}`, `{"x":1}`,
+		`{"x":1,"deep":[{"x":2}]}`, `{"x":1,"deep":[{}]}`, `{"x":"1"}`, `{"x":1,"y":1}`, `"error"`,
+	})
+	names := rapid.SampledFrom([]string{"name", "colour", "code", "count", "ratio", "verify", "margin", "level", "list",
+		"inner", "either", "or", "union", "unknown"})
+	accepted := 0
+	rapid.Check(t, func(t *rapid.T) {
+		members := []string{`"or":""`, `"name":"abc"`}[:rapid.IntRange(0, 2).Draw(t, "base")]
+		for _, n := range rapid.SliceOfNDistinct(names, 0, 3, rapid.ID[string]).Draw(t, "names") {
+			if member := fmt.Sprintf("%q:", n); !slices.ContainsFunc(members, func(m string) bool { return strings.HasPrefix(m, member) }) {
+				members = append(members, member+values.Draw(t, "value"))
+			}
+		}
+		body := "{" + strings.Join(members, ",") + "}"
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+		require.NoError(t, err)
+		want := oracle.Validate(v)
+		got := decode([]byte(body), new(sample))
+		if (got == nil) != (want == nil) {
+			t.Fatalf("%s\nours: %v\nschema: %v", body, got, want)
+		}
+		if got == nil {
+			accepted++
+		}
+	})
+	require.NotZero(t, accepted, "the test never saw a good request")
+}

@@ -1,0 +1,219 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+)
+
+// ErrorCode is one of the ten codes that the API answers with when it refuses or fails.
+type ErrorCode string
+
+// The error codes (CONTRACT 1.3).
+const (
+	InvalidAPIKey       ErrorCode = "INVALID_API_KEY"
+	ExpiredAPIKey       ErrorCode = "EXPIRED_API_KEY"
+	RevokedAPIKey       ErrorCode = "REVOKED_API_KEY"
+	InsufficientScope   ErrorCode = "INSUFFICIENT_SCOPE"
+	IPNotAllowed        ErrorCode = "IP_NOT_ALLOWED"
+	QuotaExceeded       ErrorCode = "QUOTA_EXCEEDED"
+	RateLimited         ErrorCode = "RATE_LIMITED"
+	IdempotencyConflict ErrorCode = "IDEMPOTENCY_CONFLICT"
+	InvalidRequest      ErrorCode = "INVALID_REQUEST"
+	InternalError       ErrorCode = "INTERNAL_ERROR"
+)
+
+// Values lists the codes.
+func (ErrorCode) Values() []string {
+	return []string{
+		string(InvalidAPIKey), string(ExpiredAPIKey), string(RevokedAPIKey), string(InsufficientScope),
+		string(IPNotAllowed), string(QuotaExceeded), string(RateLimited), string(IdempotencyConflict),
+		string(InvalidRequest), string(InternalError),
+	}
+}
+
+// Problem is the body of every reply that is not a success (schema PublicAPIError).
+type Problem struct {
+	Code      ErrorCode      `json:"code" doc:"what went wrong, for programs"`
+	Message   string         `json:"message" doc:"what went wrong, for people"`
+	Details   ProblemDetails `json:"details" doc:"what depends on the code"`
+	RequestID string         `json:"request_id" doc:"names the request in logs and to support" pattern:"^req_[a-z2-7]{26}$"`
+}
+
+// ProblemDetails says more about a problem. Which fields are there depends on the code.
+type ProblemDetails struct {
+	Reason     string          `json:"reason,omitempty" doc:"what exactly is at fault"`
+	Fields     []Violation     `json:"fields,omitempty" doc:"every fault found in the request"`
+	Required   string          `json:"required,omitempty" doc:"scope that the operation needs"`
+	Granted    []string        `json:"granted,omitempty" doc:"scopes that the key has"`
+	Tier       metering.PlanID `json:"tier,omitempty" doc:"plan of the account"`
+	Limit      *int64          `json:"limit,omitempty" doc:"allowance of the month, in credits"`
+	Current    *int64          `json:"current,omitempty" doc:"credits taken this month"`
+	Requested  *int64          `json:"requested,omitempty" doc:"price of the request, if that alone overshoots"`
+	Scope      string          `json:"scope,omitempty" doc:"whose bucket is empty" enum:"key ip"`
+	RetryAfter *int64          `json:"retry_after_seconds,omitempty" doc:"seconds to the next token"`
+}
+
+// The reasons of INVALID_REQUEST and INTERNAL_ERROR, and of IDEMPOTENCY_CONFLICT.
+const (
+	reasonMalformed    = "malformed_json"
+	reasonInvalid      = "invalid_field"
+	reasonUnknown      = "unknown_field"
+	reasonMissing      = "missing_field"
+	reasonNotFound     = "not_found"
+	reasonMethod       = "method_not_allowed"
+	reasonTooLarge     = "body_too_large"
+	reasonMediaType    = "unsupported_media_type"
+	reasonIdempotency  = "invalid_idempotency_key"
+	reasonInternal     = "internal"
+	reasonUnavailable  = "upstream_unavailable"
+	reasonTimeout      = "timeout"
+	reasonOverloaded   = "overloaded"
+	reasonBodyMismatch = "body_mismatch"
+	reasonInFlight     = "in_flight"
+)
+
+// failure is a problem with its HTTP status. It is an error, so that every step can return it.
+type failure struct {
+	status     int
+	problem    Problem
+	allow      string // for 405
+	retryAfter int64  // seconds; 0: no header
+	cause      error  // for the log only
+}
+
+func (f *failure) Error() string { return string(f.problem.Code) + ": " + f.problem.Message }
+func (f *failure) Unwrap() error { return f.cause }
+
+func invalidRequest(status int, reason, message string) *failure {
+	return &failure{status: status, problem: Problem{
+		Code: InvalidRequest, Message: message, Details: ProblemDetails{Reason: reason},
+	}}
+}
+
+var errOverloaded = errors.New("too many diagnostics are running")
+
+// problemFor is the one place where errors become codes and statuses. What is not known here is
+// internal, and its text is not for the caller.
+func problemFor(err error) *failure {
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f
+	}
+	if v, ok := errors.AsType[*ViolationsError](err); ok {
+		return violationsProblem(v.Violations)
+	}
+	if v := inputViolations(err, ""); len(v) > 0 {
+		return violationsProblem(v)
+	}
+	if refused, ok := errors.AsType[*metering.RefusedError](err); ok {
+		return refusalProblem(refused)
+	}
+	if quota, ok := errors.AsType[*metering.QuotaError](err); ok {
+		return quotaProblem(quota)
+	}
+	switch {
+	case errors.Is(err, metering.ErrIdempotencyKey):
+		f := invalidRequest(http.StatusBadRequest, reasonIdempotency, err.Error())
+		f.problem.Details.Fields = []Violation{{"Idempotency-Key", reasonInvalid, err.Error()}}
+		return f
+	case errors.Is(err, metering.ErrMismatch):
+		return conflict(reasonBodyMismatch, "The idempotency key was used for another request.", 0)
+	case errors.Is(err, metering.ErrInFlight):
+		return conflict(reasonInFlight, "The first request with this idempotency key is still running.", 1)
+	case errors.Is(err, context.DeadlineExceeded):
+		return internal(http.StatusGatewayTimeout, reasonTimeout, "Nothing could be measured in time.", err)
+	case errors.Is(err, context.Canceled):
+		return internal(http.StatusServiceUnavailable, reasonTimeout, "The client left before there was a result.", err)
+	case errors.Is(err, diag.ErrUnavailable):
+		return internal(http.StatusBadGateway, reasonUnavailable, "A service that the check depends on did not answer.", err)
+	case errors.Is(err, errOverloaded):
+		f := internal(http.StatusServiceUnavailable, reasonOverloaded, "The server is busy. Try again in a moment.", err)
+		f.retryAfter = 1
+		return f
+	}
+	return internal(http.StatusInternalServerError, reasonInternal, "internal error", err)
+}
+
+func internal(status int, reason, message string, cause error) *failure {
+	return &failure{status: status, cause: cause, problem: Problem{
+		Code: InternalError, Message: message, Details: ProblemDetails{Reason: reason},
+	}}
+}
+
+func conflict(reason, message string, retryAfter int64) *failure {
+	return &failure{status: http.StatusConflict, retryAfter: retryAfter, problem: Problem{
+		Code: IdempotencyConflict, Message: message, Details: ProblemDetails{Reason: reason},
+	}}
+}
+
+func violationsProblem(list []Violation) *failure {
+	reason := list[0].Reason
+	for _, v := range list {
+		if v.Reason == reasonMalformed {
+			reason = reasonMalformed
+		}
+	}
+	message := list[0].Field + ": " + list[0].Message
+	if list[0].Field == "" {
+		message = list[0].Message
+	}
+	if n := len(list) - 1; n > 0 {
+		message += " (and " + strconv.Itoa(n) + " more)"
+	}
+	f := invalidRequest(http.StatusBadRequest, reason, message)
+	f.problem.Details.Fields = list
+	return f
+}
+
+func refusalProblem(r *metering.RefusedError) *failure {
+	f := &failure{status: http.StatusUnauthorized}
+	p := &f.problem
+	switch r.Reason {
+	case metering.RevokedKey:
+		p.Code, p.Message = RevokedAPIKey, "The API key has been revoked."
+	case metering.ExpiredKey:
+		p.Code, p.Message = ExpiredAPIKey, "The API key has expired."
+	case metering.AddressNotAllowed:
+		f.status = http.StatusForbidden
+		p.Code, p.Message = IPNotAllowed, "The API key may not be used from this address."
+	case metering.ScopeMissing:
+		f.status = http.StatusForbidden
+		p.Code, p.Message = InsufficientScope, "The API key lacks the scope "+string(r.Required)+"."
+		p.Details.Required = string(r.Required)
+		for _, s := range r.Caller.Key.Scopes {
+			p.Details.Granted = append(p.Details.Granted, string(s))
+		}
+	case metering.RateLimited:
+		return rateProblem("key", wholeSeconds(r.Caller.Rate.RetryAfter.Seconds()))
+	default:
+		p.Code, p.Message = InvalidAPIKey, "The API key is missing or not valid."
+	}
+	return f
+}
+
+// wholeSeconds rounds up to at least 1.
+func wholeSeconds(s float64) int64 { return max(1, int64(math.Ceil(s))) }
+
+func rateProblem(scope string, retryAfter int64) *failure {
+	return &failure{status: http.StatusTooManyRequests, retryAfter: retryAfter, problem: Problem{
+		Code: RateLimited, Message: "Too many requests. Try again in " + strconv.FormatInt(retryAfter, 10) + " s.",
+		Details: ProblemDetails{Scope: scope, RetryAfter: &retryAfter},
+	}}
+}
+
+func quotaProblem(q *metering.QuotaError) *failure {
+	f := &failure{status: http.StatusForbidden, problem: Problem{
+		Code: QuotaExceeded, Message: "The credits of this month are used up.",
+		Details: ProblemDetails{Tier: q.Plan, Limit: &q.Limit, Current: &q.Current},
+	}}
+	if q.Current < q.Limit { // some are left, and the price alone overshoots
+		f.problem.Message = "The credits left this month do not cover this request."
+		f.problem.Details.Requested = &q.Requested
+	}
+	return f
+}

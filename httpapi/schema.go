@@ -1,0 +1,241 @@
+package httpapi
+
+import (
+	"encoding"
+	"encoding/json"
+	"net/netip"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// A schema is a JSON Schema (2020-12), as OpenAPI 3.1 uses it.
+type schema = map[string]any
+
+// schemas makes the schemas of Go types; named structs become components.
+type schemas struct {
+	components map[string]schema
+	types      map[string]reflect.Type
+	request    bool // of requests: required and closed; of replies: open, for fields may be added
+}
+
+// leaves are the schemas of types that are one JSON string.
+var leaves = map[reflect.Type]schema{
+	reflect.TypeFor[diag.Domain](): {"type": "string", "minLength": 1, "maxLength": 254, "format": "idn-hostname",
+		"description": "A domain name as A-labels or Unicode, with or without the final dot."},
+	reflect.TypeFor[diag.Name](): {"type": "string", "minLength": 1, "maxLength": 254,
+		"description": "Any name of the DNS: a domain, also with underscores or a leading *, or the root."},
+	reflect.TypeFor[diag.Selector](): {"type": "string", "minLength": 1, "maxLength": 253},
+	reflect.TypeFor[diag.IP]():       ipSchema,
+	reflect.TypeFor[netip.Addr]():    ipSchema,
+	reflect.TypeFor[netip.Prefix]():  {"type": "string", "description": "An address and a prefix length, such as 192.0.2.0/24."},
+	reflect.TypeFor[time.Time]():     {"type": "string", "format": "date-time"},
+}
+
+var ipSchema = schema{"type": "string", "minLength": 2, "maxLength": 45,
+	"description": "An IPv4 or IPv6 address without a zone."}
+
+var (
+	schemerType  = reflect.TypeFor[interface{ Schema() map[string]any }]()
+	marshalText  = reflect.TypeFor[encoding.TextMarshaler]()
+	rawJSONType  = reflect.TypeFor[json.RawMessage]()
+	byteListType = reflect.TypeFor[[]byte]()
+)
+
+// of returns the schema of a type, or a reference to its component.
+func (s *schemas) of(t reflect.Type) schema {
+	if leaf, ok := leaves[t]; ok {
+		return clone(leaf)
+	}
+	for _, candidate := range []reflect.Type{t, reflect.PointerTo(t)} {
+		if candidate.Implements(schemerType) && t.Kind() != reflect.Pointer {
+			return clone(reflect.New(t).Interface().(interface{ Schema() map[string]any }).Schema())
+		}
+	}
+	switch {
+	case t == rawJSONType:
+		return schema{}
+	case t == byteListType:
+		return schema{"type": "string", "contentEncoding": "base64"}
+	case t.Kind() != reflect.Pointer && (t.Implements(marshalText) || reflect.PointerTo(t).Implements(textType)):
+		return withEnum(schema{"type": "string"}, enumOf(t, ""))
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return withEnum(schema{"type": "string"}, enumOf(t, ""))
+	case reflect.Bool:
+		return schema{"type": "boolean"}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return schema{"type": "integer"}
+	case reflect.Float32, reflect.Float64:
+		return schema{"type": "number"}
+	case reflect.Pointer:
+		return s.of(t.Elem())
+	case reflect.Slice, reflect.Array:
+		return schema{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Map:
+		return schema{"type": "object", "additionalProperties": s.of(t.Elem())}
+	case reflect.Struct:
+		return s.reference(t)
+	}
+	return schema{} // any value
+}
+
+// reference makes a struct a component, once, and refers to it.
+func (s *schemas) reference(t reflect.Type) schema {
+	name := s.name(t)
+	if _, ok := s.components[name]; !ok {
+		s.components[name] = nil // a type that holds itself ends here
+		s.components[name] = s.object(t)
+	}
+	return schema{"$ref": "#/components/schemas/" + name}
+}
+
+// name is the type's own name; where two packages use one, that of the package stands before it.
+func (s *schemas) name(t reflect.Type) string {
+	name := t.Name()
+	if pkg := path.Base(t.PkgPath()); pkg != "diag" && pkg != "pki" && pkg != "httpapi" {
+		name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
+	}
+	if other, ok := s.types[name]; ok && other != t {
+		panic("httpapi: two types are called " + name)
+	}
+	s.types[name] = t
+	return name
+}
+
+func (s *schemas) object(t reflect.Type) schema {
+	properties, required := schema{}, []string{}
+	for _, sf := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if sf.Anonymous && name == "" || !sf.IsExported() || name == "-" {
+			continue
+		}
+		properties[name] = s.property(sf)
+		optional := slices.Contains(strings.Split(options, ","), "omitempty") ||
+			slices.Contains(strings.Split(options, ","), "omitzero")
+		if !optional && sf.Tag.Get("oneof") == "" {
+			required = append(required, name)
+		}
+	}
+	o := schema{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		slices.Sort(required)
+		o["required"] = required
+	}
+	if s.request {
+		o["additionalProperties"] = false
+		s.groups(t, o)
+	}
+	return o
+}
+
+// groups says that exactly one member of each oneof group must be there.
+func (s *schemas) groups(t reflect.Type, o schema) {
+	all := []any{}
+	for _, members := range sortedGroups(objectOf(t)) {
+		choices := []any{}
+		for _, m := range members {
+			choices = append(choices, schema{"required": []string{m}})
+		}
+		all = append(all, schema{"oneOf": choices})
+	}
+	if len(all) > 0 {
+		o["allOf"] = all
+	}
+}
+
+func sortedGroups(o *object) [][]string {
+	list := [][]string{}
+	for _, members := range o.groups {
+		list = append(list, members)
+	}
+	slices.SortFunc(list, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
+	return list
+}
+
+// property is the schema of a field with what its tags add.
+func (s *schemas) property(sf reflect.StructField) schema {
+	p := s.of(sf.Type)
+	base := p // what string tags speak of: for a list, its items
+	if items, ok := p["items"].(schema); ok {
+		base = items
+	}
+	set := func(target schema, key, tag string) {
+		if text, ok := sf.Tag.Lookup(tag); ok {
+			target[key] = json.Number(text)
+		}
+	}
+	set(base, "minimum", "min")
+	set(base, "maximum", "max")
+	set(base, "minLength", "minlen")
+	set(base, "maxLength", "maxlen")
+	set(base, "maxLength", "maxbytes")
+	set(p, "minItems", "minitems")
+	set(p, "maxItems", "maxitems")
+	if sf.Tag.Get("unique") == "true" {
+		p["uniqueItems"] = true
+	}
+	if pattern := sf.Tag.Get("pattern"); pattern != "" {
+		base["pattern"] = pattern
+	}
+	withEnum(base, enumOf(sf.Type, sf.Tag))
+	if text, ok := sf.Tag.Lookup("default"); ok {
+		p["default"] = literal(text, p)
+	}
+	if text, ok := sf.Tag.Lookup("example"); ok {
+		p["examples"] = []any{literal(text, p)}
+	}
+	if doc := sf.Tag.Get("doc"); doc != "" {
+		p["description"] = sentence(doc)
+	}
+	if strings.HasSuffix(sf.Tag.Get("json"), ",nullable") {
+		p["type"] = []any{p["type"], "null"}
+	}
+	return p
+}
+
+func withEnum(s schema, values []string) schema {
+	if len(values) > 0 {
+		s["enum"] = values
+	}
+	return s
+}
+
+// literal reads a tag's text as a value of the schema's type.
+func literal(text string, s schema) any {
+	if s["type"] == "string" {
+		return text
+	}
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		return text
+	}
+	if f, ok := v.(float64); ok && f == float64(int64(f)) {
+		return json.Number(strconv.FormatInt(int64(f), 10))
+	}
+	return v
+}
+
+// sentence makes a tag's phrase a sentence.
+func sentence(doc string) string {
+	s := strings.ToUpper(doc[:1]) + doc[1:]
+	if strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}
+
+func clone(s schema) schema {
+	c := make(schema, len(s))
+	for k, v := range s {
+		c[k] = v
+	}
+	return c
+}

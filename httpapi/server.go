@@ -1,0 +1,158 @@
+package httpapi
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+)
+
+const (
+	// DefaultIPRate is how many requests a minute an address may send before it has shown a good key.
+	DefaultIPRate = 120
+
+	// DefaultMaxRunning bounds the diagnostics that run at once; each may hold some sockets.
+	DefaultMaxRunning = 2048
+)
+
+// Config says what the API works with. Only Gate is required.
+type Config struct {
+	// Gate admits, holds and charges.
+	Gate *metering.Gate
+
+	// Env is the world that diagnostics see. Nil is the real one.
+	Env *diag.Env
+
+	// Clock tells the time of requests. Nil is the wall clock.
+	Clock func() time.Time
+
+	// IPRate is how many requests a minute one address (a /32 or a /64) may send before it has shown
+	// a good key. 0 means DefaultIPRate, a negative number no limit.
+	IPRate int
+
+	// TrustedProxies are the peers whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+
+	// MaxRunning bounds the diagnostics that run at once. 0 means DefaultMaxRunning.
+	MaxRunning int
+
+	// Log hears of every request at level debug and of internal errors at level error. Nil means
+	// silence. No secret and no content of a request is ever logged.
+	Log *slog.Logger
+
+	// Observe is called after each reply, for metrics. It must not block. Nil means no metrics.
+	Observe func(Observation)
+}
+
+// An Observation is what metrics may know of one request. All its values come from bounded sets.
+type Observation struct {
+	Endpoint string        // the row's ID, "openapi", or "unknown" where no row matched
+	Code     string        // "OK", or the error code
+	Status   int           // of HTTP
+	Plan     string        // of the caller, empty before it is known
+	Credits  int64         // charged
+	Replay   bool          // a kept reply was sent again
+	Duration time.Duration // from the first byte read to the last one written
+}
+
+// server is the handler behind Config.
+type server struct {
+	Config
+	clock   func() time.Time
+	log     *slog.Logger
+	limiter *metering.IPLimiter
+	running atomic.Int64
+	routes  map[string]map[string]*Endpoint // path to method to row
+	openapi []byte
+}
+
+// Handler serves every endpoint and the OpenAPI document. It panics without a Gate: that is a fault
+// of the program, seen at start.
+func Handler(c Config) http.Handler { return newServer(c, endpoints) }
+
+func newServer(c Config, table []Endpoint) *server {
+	if c.Gate == nil {
+		panic("httpapi: Config.Gate is nil")
+	}
+	s := &server{Config: c, clock: c.Clock, log: c.Log, routes: map[string]map[string]*Endpoint{}}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.MaxRunning == 0 {
+		s.MaxRunning = DefaultMaxRunning
+	}
+	if s.IPRate == 0 {
+		s.IPRate = DefaultIPRate
+	}
+	if s.IPRate > 0 {
+		s.limiter = &metering.IPLimiter{Limit: s.IPRate, Window: time.Minute}
+	}
+	for _, ep := range table {
+		path := Prefix + ep.Path
+		if s.routes[path] == nil {
+			s.routes[path] = map[string]*Endpoint{}
+		}
+		objectOf(ep.op.request) // a type that the API cannot carry panics here, not under a request
+		s.routes[path][ep.Method] = &ep
+	}
+	s.openapi = OpenAPI()
+	return s
+}
+
+const openapiPath = Prefix + "/openapi.json"
+
+// ServeHTTP implements [http.Handler].
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := exchange{server: s, w: w, r: r, began: s.clock(), id: metering.NewRequestID()}
+	h := w.Header()
+	h["X-Request-Id"] = []string{x.id}
+	h["Cache-Control"] = noStore
+	defer x.finish()
+	if f := x.serve(); f != nil {
+		x.refuse(f)
+	}
+}
+
+// noStore keeps replies out of caches; they hold what one customer paid for.
+var noStore = []string{"no-store"}
+
+// clientIP returns the address that a request counts for: that of the peer, or behind trusted proxies
+// the right-most address of X-Forwarded-For that is not such a proxy itself.
+func (s *server) clientIP(r *http.Request) netip.Addr {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{} // a listener without addresses, such as a Unix socket
+	}
+	ip := peer.Addr().Unmap()
+	if len(s.TrustedProxies) == 0 || !s.trusted(ip) {
+		return ip
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break // what a proxy did not write can be anything: the last good hop counts
+		}
+		if ip = hop.Unmap().WithZone(""); !s.trusted(ip) {
+			break
+		}
+	}
+	return ip
+}
+
+func (s *server) trusted(ip netip.Addr) bool {
+	for _, p := range s.TrustedProxies {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,404 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/meteringtest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSuccessHeaders(t *testing.T) {
+	a := newAPI(t, "pack", nil)
+	r := a.post("/text/lower", `{"text":"STRASSE"}`)
+
+	require.Equal(t, 200, r.Code, "%s", r.Body)
+	require.JSONEq(t, `{"result":"strasse","input_bytes":7,"output_bytes":7,"changed":true}`, r.Body.String())
+	require.Regexp(t, `^req_[a-z2-7]{26}$`, r.header("X-Request-Id"))
+	want := map[string]string{
+		"Content-Type": "application/json", "Cache-Control": "no-store",
+		"RateLimit-Policy": `"default";q=60;w=60`, "RateLimit": `"default";r=59;t=1`,
+		"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "59",
+		"X-RateLimit-Reset": fmt.Sprint(a.clock.Now().Unix() + 1),
+		"X-Credits-Limit":   "50000", "X-Credits-Remaining": "49999", "X-Credits-Consumed": "1",
+		"X-Credits-Overage": "", "X-Idempotent-Replay": "", "Retry-After": "", "Access-Control-Allow-Origin": "",
+	}
+	for name, value := range want {
+		require.Equal(t, value, r.header(name), name)
+	}
+	require.Equal(t, int64(1), a.used())
+}
+
+func TestRefusals(t *testing.T) {
+	a := newAPI(t, "agency", nil)
+	_, mailOnly := a.newKey(metering.MailRead)
+	revoked, revokedSecret := a.newKey(metering.DNSRead)
+	_, err := a.admin.RevokeKey(t.Context(), revoked.ID, "")
+	require.NoError(t, err)
+	expired, expiredSecret, err := a.admin.CreateKey(t.Context(), metering.KeyRequest{
+		Account: a.account.ID, Name: "soon", Scopes: []metering.Scope{metering.DNSRead},
+		ExpiresAt: new(a.clock.Now().Add(time.Hour)),
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, expired.ID)
+	_, listed, err := a.admin.CreateKey(t.Context(), metering.KeyRequest{
+		Account: a.account.ID, Name: "listed", Scopes: []metering.Scope{metering.DNSRead},
+		IPAllowlist: []netip.Prefix{testPrefix},
+	})
+	require.NoError(t, err)
+	a.clock.Advance(time.Hour) // now == expires_at
+	mistyped := a.secret[:len(a.secret)-1] + map[bool]string{true: "b", false: "a"}[strings.HasSuffix(a.secret, "a")]
+
+	tests := []struct {
+		name, path, body string
+		headers          []string
+		status           int
+		code             ErrorCode
+		reason           string
+	}{
+		{"no header", "/text/lower", `{}`, []string{"Authorization", ""}, 401, InvalidAPIKey, ""},
+		{"basic", "/text/lower", `{}`, []string{"Authorization", "Basic eDp5"}, 401, InvalidAPIKey, ""},
+		{"malformed", "/text/lower", `{}`, []string{"Authorization", "Bearer nonsense"}, 401, InvalidAPIKey, ""},
+		{"mistyped", "/text/lower", `{}`, []string{"Authorization", "Bearer " + mistyped}, 401, InvalidAPIKey, ""},
+		{"revoked", "/text/lower", `{}`, []string{"Authorization", "Bearer " + revokedSecret}, 401, RevokedAPIKey, ""},
+		{"expired", "/text/lower", `{}`, []string{"Authorization", "Bearer " + expiredSecret.Reveal()}, 401, ExpiredAPIKey, ""},
+		{"address", "/text/lower", `{}`, []string{"Authorization", "Bearer " + listed.Reveal()}, 403, IPNotAllowed, ""},
+		{"scope", "/text/lower", `{}`, []string{"Authorization", "Bearer " + mailOnly}, 403, InsufficientScope, ""},
+		{"path", "/text/nothing", `{}`, nil, 404, InvalidRequest, reasonNotFound},
+		{"unclean path", "//text/lower", `{}`, nil, 404, InvalidRequest, reasonNotFound},
+		{"path without a key", "/text/nothing", `{}`, []string{"Authorization", ""}, 404, InvalidRequest, reasonNotFound},
+		{"media type", "/text/lower", `{"text":""}`, []string{"Content-Type", "text/plain"}, 415, InvalidRequest, reasonMediaType},
+		{"no media type", "/text/lower", `{"text":""}`, []string{"Content-Type", ""}, 415, InvalidRequest, reasonMediaType},
+		{"charset", "/text/lower", `{"text":""}`, []string{"Content-Type", "application/json; charset=latin1"}, 415, InvalidRequest, reasonMediaType},
+		{"compressed", "/text/lower", `{"text":""}`, []string{"Content-Encoding", "gzip"}, 415, InvalidRequest, reasonMediaType},
+		{"too large", "/text/lower", `{"text":"` + strings.Repeat("a", textBody) + `"}`, nil, 413, InvalidRequest, reasonTooLarge},
+		{"malformed JSON", "/text/lower", `{"text":`, nil, 400, InvalidRequest, reasonMalformed},
+		{"unknown field", "/text/lower", `{"text":"a","txet":"b"}`, nil, 400, InvalidRequest, reasonUnknown},
+		{"missing field", "/text/lower", `{}`, nil, 400, InvalidRequest, reasonMissing},
+		{"invalid field", "/text/lower", `{"text":"a","locale":"xx"}`, nil, 400, InvalidRequest, reasonInvalid},
+		{"idempotency key", "/text/lower", `{"text":"a"}`, []string{"Idempotency-Key", "short"}, 400, InvalidRequest, reasonIdempotency},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := a.post(tt.path, tt.body, tt.headers...)
+			p := r.problem()
+			require.Equal(t, tt.status, r.Code, "%s", r.Body)
+			require.Equal(t, tt.code, p.Code)
+			require.Equal(t, tt.reason, p.Details.Reason)
+			require.Empty(t, r.header("X-Credits-Consumed"))
+			if tt.status == 401 {
+				require.Equal(t, "Bearer", r.header("WWW-Authenticate"))
+			}
+		})
+	}
+	require.Zero(t, a.used(), "a refusal costs nothing")
+}
+
+// Malformed, mistyped, unknown and missing keys must be indistinguishable.
+func TestInvalidKeysLookAlike(t *testing.T) {
+	a := newAPI(t, "agency", nil)
+	unknown, err := metering.NewSecret(metering.Live, nil)
+	require.NoError(t, err)
+	var bodies []string
+	for _, header := range []string{"", "Bearer", "Bearer x", "Bearer " + unknown.Reveal(), "Basic " + a.secret} {
+		r := a.post("/text/lower", `{}`, "Authorization", header)
+		text := fmt.Sprint(r.Body, r.Result().Header)
+		bodies = append(bodies, strings.ReplaceAll(text, r.header("X-Request-Id"), "req"))
+	}
+	for _, b := range bodies {
+		require.Equal(t, bodies[0], b)
+	}
+}
+
+func TestScopeProblemNamesScopes(t *testing.T) {
+	a := newAPI(t, "agency", nil)
+	_, secret := a.newKey(metering.WebRead, metering.MailRead)
+	r := a.post("/text/lower", `{}`, "Authorization", "bearer "+secret)
+	p := r.problem()
+	require.Equal(t, "dns:read", p.Details.Required)
+	require.Equal(t, []string{"mail:read", "web:read"}, p.Details.Granted)
+	require.Equal(t, "600", r.header("X-RateLimit-Limit"), "rate headers stand on refusals from the bucket on")
+}
+
+func TestMethods(t *testing.T) {
+	a := newAPI(t, "agency", nil)
+	for _, method := range []string{"GET", "PUT", "OPTIONS", "DELETE", "HEAD"} {
+		r := a.do(attempt{method, Prefix + "/text/lower", "", http.Header{}, ""})
+		require.Equal(t, 405, r.Code, method)
+		require.Equal(t, "POST", r.header("Allow"))
+		if method != "HEAD" {
+			require.Equal(t, reasonMethod, r.problem().Details.Reason)
+		}
+	}
+	r := a.do(attempt{"GET", openapiPath, "", http.Header{}, ""})
+	require.Equal(t, 200, r.Code)
+	require.Contains(t, r.Body.String(), `"openapi": "3.1.0"`)
+	require.Equal(t, 405, a.do(attempt{"POST", openapiPath, "", http.Header{}, ""}).Code)
+}
+
+func TestQuota(t *testing.T) {
+	a := newAPI(t, "free", nil, row("/one", 1, echo), row("/seven", 7, echo))
+	for range 4 {
+		require.Equal(t, 200, a.post("/seven", `{}`).Code)
+	}
+	r := a.post("/seven", `{}`)
+	p := r.problem()
+	require.Equal(t, 403, r.Code)
+	require.Equal(t, QuotaExceeded, p.Code)
+	require.Equal(t, ProblemDetails{Tier: "free", Limit: new(int64(30)), Current: new(int64(28)), Requested: new(int64(7))}, p.Details)
+	require.Equal(t, "30", r.header("X-Credits-Limit"))
+	require.Equal(t, "2", r.header("X-Credits-Remaining"))
+
+	require.Equal(t, 200, a.post("/one", `{}`).Code)
+	r = a.post("/one", `{}`)
+	require.Equal(t, "0", r.header("X-Credits-Remaining"))
+	p = a.post("/one", `{}`).problem()
+	require.Nil(t, p.Details.Requested, "nothing is left: the price is not to blame")
+	require.Equal(t, int64(30), a.used())
+}
+
+func TestOverage(t *testing.T) {
+	a := newAPI(t, "pack", nil, row("/big", 40_000, echo))
+	_, err := a.admin.SetAccount(t.Context(), a.account.ID, func(acc *metering.Account) { acc.OverageEnabled = true })
+	require.NoError(t, err)
+	require.Empty(t, a.post("/big", `{}`).header("X-Credits-Overage"))
+	r := a.post("/big", `{}`)
+	require.Equal(t, 200, r.Code)
+	require.Equal(t, "30000", r.header("X-Credits-Overage"))
+	require.Equal(t, "0", r.header("X-Credits-Remaining"))
+}
+
+func TestKeyRateLimit(t *testing.T) {
+	a := newAPI(t, "free", nil, row("/one", 1, echo))
+	for range 10 {
+		require.Equal(t, 200, a.post("/one", `{}`).Code)
+	}
+	r := a.post("/one", `{}`)
+	p := r.problem()
+	require.Equal(t, 429, r.Code)
+	require.Equal(t, "key", p.Details.Scope)
+	require.Equal(t, int64(6), *p.Details.RetryAfter)
+	require.Equal(t, "6", r.header("Retry-After"))
+	require.Equal(t, "0", r.header("X-RateLimit-Remaining"))
+	a.clock.Advance(6 * second)
+	require.Equal(t, 200, a.post("/one", `{}`).Code)
+}
+
+// An address may guess 120 times a minute, and a customer behind it is bounded by the plan alone.
+func TestAddressRateLimit(t *testing.T) {
+	a := newAPI(t, "self", func(c *Config) { c.IPRate = 5 }, row("/one", 1, echo))
+	for range 50 {
+		require.Equal(t, 200, a.post("/one", `{}`).Code, "good keys give the token back")
+	}
+	for range 5 {
+		require.Equal(t, 401, a.post("/one", `{}`, "Authorization", "Bearer x").Code)
+	}
+	r := a.post("/one", `{}`, "Authorization", "Bearer x")
+	require.Equal(t, 429, r.Code)
+	require.Equal(t, "ip", r.problem().Details.Scope)
+	require.NotEmpty(t, r.header("Retry-After"))
+	require.Empty(t, r.header("RateLimit"), "the key's bucket was not looked at")
+}
+
+func TestClientIP(t *testing.T) {
+	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	tests := []struct {
+		name, peer string
+		forwarded  []string
+		want       string
+	}{
+		{"direct", "192.0.2.1:1", nil, "192.0.2.1"},
+		{"direct with a forged header", "192.0.2.1:1", []string{"198.51.100.9"}, "192.0.2.1"},
+		{"one proxy", "10.0.0.1:1", []string{"198.51.100.9"}, "198.51.100.9"},
+		{"right-most untrusted", "10.0.0.1:1", []string{"203.0.113.1, 198.51.100.9, 10.2.3.4"}, "198.51.100.9"},
+		{"several fields", "10.0.0.1:1", []string{"203.0.113.1", "198.51.100.9"}, "198.51.100.9"},
+		{"garbage", "10.0.0.1:1", []string{"198.51.100.9, unknown"}, "10.0.0.1"},
+		{"no header", "10.0.0.1:1", nil, "10.0.0.1"},
+		{"mapped peer", "[::ffff:10.0.0.1]:1", []string{"2001:db8::1"}, "2001:db8::1"},
+		{"proxies only", "10.0.0.1:1", []string{"10.0.0.2, 10.0.0.3"}, "10.0.0.2"},
+		{"Unix socket", "@", nil, "invalid IP"},
+	}
+	s := &server{Config: Config{TrustedProxies: proxies}}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := &http.Request{RemoteAddr: tt.peer, Header: http.Header{"X-Forwarded-For": tt.forwarded}}
+			require.Equal(t, tt.want, s.clientIP(r).String())
+		})
+	}
+}
+
+func TestFailuresAreFree(t *testing.T) {
+	tests := []struct {
+		name   string
+		run    func(context.Context, *diag.Env, testRequest) (*testReport, error)
+		status int
+		reason string
+	}{
+		{"bug", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			return nil, errors.New("dial tcp 10.1.2.3:5432: secret detail")
+		}, 500, reasonInternal},
+		{"panic", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			panic("secret detail")
+		}, 500, reasonInternal},
+		{"panic in a concurrent look-up", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			var g diag.Group
+			g.Go(func() { panic("secret detail") })
+			g.Wait()
+			return nil, nil
+		}, 500, reasonInternal},
+		{"upstream", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			return nil, fmt.Errorf("secret detail: %w", diag.ErrUnavailable)
+		}, 502, reasonUnavailable},
+		{"deadline", func(ctx context.Context, _ *diag.Env, _ testRequest) (*testReport, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, 504, reasonTimeout},
+		{"input", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			return nil, diag.Invalid("text", "is not to our taste")
+		}, 400, reasonInvalid},
+		{"several inputs", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			return nil, errors.Join(diag.Invalid("text", "one"), diag.Invalid("text", "two"))
+		}, 400, reasonInvalid},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAPI(t, "free", nil, row("/x", 3, tt.run))
+				for _, headers := range [][]string{nil, {"Idempotency-Key", "0123456789"}, {"Idempotency-Key", "0123456789"}} {
+					r := a.post("/x", `{}`, headers...)
+					p := r.problem()
+					require.Equal(t, tt.status, r.Code, "%s", r.Body)
+					require.Equal(t, tt.reason, p.Details.Reason)
+					require.NotContains(t, r.Body.String(), "secret")
+				}
+				require.Zero(t, a.used())
+			})
+		})
+	}
+}
+
+func TestOverload(t *testing.T) {
+	started, release := make(chan bool), make(chan bool)
+	a := newAPI(t, "self", func(c *Config) { c.MaxRunning = 1 },
+		row("/slow", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			started <- true
+			<-release
+			return &testReport{}, nil
+		}), row("/fast", 1, echo))
+	done := make(chan int)
+	go func() { done <- a.post("/slow", `{}`).Code }()
+	<-started
+	r := a.post("/fast", `{}`)
+	require.Equal(t, 503, r.Code)
+	require.Equal(t, reasonOverloaded, r.problem().Details.Reason)
+	require.Equal(t, "1", r.header("Retry-After"))
+	close(release)
+	require.Equal(t, 200, <-done)
+	require.Equal(t, 200, a.post("/fast", `{}`).Code)
+	require.Equal(t, int64(2), a.used())
+}
+
+// A client that is lost before the work began pays nothing; with an idempotency key the work goes on,
+// is kept and paid, and waits for the client to ask again.
+func TestLostClient(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	runs := 0
+	a := newAPI(t, "self", nil, row("/x", 1, func(ctx context.Context, _ *diag.Env, _ testRequest) (*testReport, error) {
+		runs++
+		leave()
+		return &testReport{}, ctx.Err()
+	}))
+	send := func(headers ...string) *reply {
+		h := http.Header{"Authorization": {"Bearer " + a.secret}, "Content-Type": {"application/json"}}
+		if len(headers) > 0 {
+			h.Set(headers[0], headers[1])
+		}
+		return a.doContext(ctx, attempt{"POST", Prefix + "/x", "{}", h, ""})
+	}
+	require.NotEqual(t, 200, send().Code)
+	require.Zero(t, a.used())
+
+	ctx, leave = context.WithCancel(t.Context())
+	defer leave()
+	require.Equal(t, 200, send("Idempotency-Key", "0123456789").Code)
+	require.Equal(t, int64(1), a.used())
+	ctx = t.Context()
+	require.Equal(t, "true", send("Idempotency-Key", "0123456789").header("X-Idempotent-Replay"))
+	require.Equal(t, 2, runs)
+}
+
+func TestStoreFaults(t *testing.T) {
+	boom := errors.New("disk I/O error at /var/lib/secret")
+	for _, call := range []meteringtest.Call{meteringtest.Begin, meteringtest.Settle} {
+		t.Run(string(call), func(t *testing.T) {
+			a := newAPI(t, "free", nil, row("/x", 3, echo))
+			a.store.Inject(meteringtest.Fault{Call: call, Times: 1, Err: boom})
+			r := a.post("/x", `{"text":"paid content"}`)
+			require.Equal(t, 500, r.Code)
+			require.NotContains(t, r.Body.String(), "secret")
+			require.NotContains(t, r.Body.String(), "paid content")
+			require.Zero(t, a.used())
+			require.Contains(t, a.log.String(), "disk I/O", "the operator must learn of it")
+			require.Equal(t, 200, a.post("/x", `{}`).Code)
+		})
+	}
+}
+
+// The charge was written and only its acknowledgement lost: the retry is a replay.
+func TestLostAcknowledgement(t *testing.T) {
+	a := newAPI(t, "free", nil, row("/x", 3, echo))
+	a.store.Inject(meteringtest.Fault{Call: meteringtest.Settle, Times: 1, After: true, Err: errors.New("lost")})
+	require.Equal(t, 500, a.post("/x", `{"text":"a"}`, "Idempotency-Key", "0123456789").Code)
+	r := a.post("/x", `{"text":"a"}`, "Idempotency-Key", "0123456789")
+	require.Equal(t, 200, r.Code)
+	require.Equal(t, "true", r.header("X-Idempotent-Replay"))
+	require.Equal(t, int64(3), a.used())
+}
+
+func TestRevocationHoldsAtOnce(t *testing.T) {
+	a := newAPI(t, "self", nil, row("/x", 1, echo))
+	for range 20 {
+		key, secret := a.newKey(metering.DNSRead)
+		require.Equal(t, 200, a.post("/x", `{}`, "Authorization", "Bearer "+secret).Code)
+		_, err := a.admin.RevokeKey(t.Context(), key.ID, metering.RevokedLeak)
+		require.NoError(t, err)
+		require.Equal(t, RevokedAPIKey, a.post("/x", `{}`, "Authorization", "Bearer "+secret).problem().Code)
+	}
+}
+
+func TestObservations(t *testing.T) {
+	a := newAPI(t, "pack", nil)
+	a.post("/text/lower", `{"text":"A"}`)
+	a.post("/text/lower", `{"text":"A"}`, "Authorization", "Bearer x")
+	a.post("/nothing/example.com", `{}`)
+	require.Equal(t, []Observation{
+		{Endpoint: "POST /public/v1/text/lower", Code: "OK", Status: 200, Plan: "pack", Credits: 1},
+		{Endpoint: "POST /public/v1/text/lower", Code: "INVALID_API_KEY", Status: 401},
+		{Endpoint: "unknown", Code: "INVALID_REQUEST", Status: 404},
+	}, a.seen)
+}
+
+// No secret, no body and no idempotency key may be found in what the server writes about a request.
+func TestLogHoldsNoSecret(t *testing.T) {
+	a := newAPI(t, "free", nil, row("/x", 1, func(_ context.Context, _ *diag.Env, req testRequest) (*testReport, error) {
+		panic("while working")
+	}), row("/y", 1, echo))
+	a.post("/x", `{"text":"private words"}`, "Idempotency-Key", "idempotency-secret", "X-Request-Id", "theirs\n\"1\"")
+	a.post("/y", `{"text":"private words"}`, "Idempotency-Key", "idempotency-secret")
+	a.post("/y", `{"private":"words"}`)
+	for _, needle := range []string{a.secret, a.secret[len(a.secret)-20:], "private", "idempotency-secret"} {
+		require.NotContains(t, a.log.String(), needle)
+	}
+	require.Contains(t, a.log.String(), "while working")
+	require.Contains(t, a.log.String(), `"client_request_id":"theirs\n\"1\""`)
+	require.Contains(t, a.log.String(), string(a.key.ID))
+}

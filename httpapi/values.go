@@ -1,0 +1,206 @@
+package httpapi
+
+import (
+	"encoding"
+	"encoding/json"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+func (p *parser) readBool(v reflect.Value, _ *limits) {
+	switch p.peek() {
+	case 't':
+		v.SetBool(p.literal("true"))
+	case 'f':
+		p.literal("false")
+		v.SetBool(false)
+	default:
+		p.mismatch("true or false")
+	}
+}
+
+func (p *parser) readList(v reflect.Value, l *limits, inner func(*parser, reflect.Value, *limits)) {
+	if p.peek() != '[' {
+		p.mismatch("a list")
+		return
+	}
+	if !p.enter() {
+		return
+	}
+	defer p.leave()
+	base, count := len(p.path), 0
+	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	more := p.peek() != ']'
+	if !more {
+		p.pos++
+	}
+	for more && !p.broken {
+		p.path = strconv.AppendInt(append(p.path[:base], '['), int64(count), 10)
+		p.path = append(p.path, ']')
+		if count++; l.maxItems > 0 && count > l.maxItems {
+			p.skip()
+		} else {
+			item := reflect.New(v.Type().Elem()).Elem()
+			if p.peek() == 'n' {
+				p.mismatch("present, not null")
+			} else {
+				inner(p, item, l)
+			}
+			p.checkUnique(v, item, l)
+			v.Set(reflect.Append(v, item))
+		}
+		p.path = p.path[:min(base, len(p.path))]
+		more = !p.broken && p.next(']')
+	}
+	switch {
+	case p.broken:
+	case count < l.minItems:
+		p.invalid("must have at least %d entries", l.minItems)
+	case l.maxItems > 0 && count > l.maxItems:
+		p.invalid("must have at most %d entries, not %d", l.maxItems, count)
+	}
+}
+
+func (p *parser) checkUnique(list, item reflect.Value, l *limits) {
+	if !l.unique || !item.Comparable() {
+		return
+	}
+	for i := range list.Len() {
+		if list.Index(i).Equal(item) {
+			p.invalid("is in the list twice")
+			return
+		}
+	}
+}
+
+// readRaw hands the JSON text to a type with a form of its own.
+func (p *parser) readRaw(v reflect.Value, _ *limits) {
+	start := p.pos
+	if p.skip(); p.broken {
+		return
+	}
+	if err := v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(p.data[start:p.pos]); err != nil {
+		p.input(err)
+	}
+}
+
+// readText hands a string to a type that parses itself, such as a domain.
+func (p *parser) readText(v reflect.Value, l *limits) {
+	if p.peek() != '"' {
+		p.mismatch("a string")
+		return
+	}
+	text, ok := p.str()
+	if !ok || !p.checkString(text, l) {
+		return
+	}
+	if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
+		p.input(err)
+	}
+}
+
+func (p *parser) input(err error) {
+	list := inputViolations(err, string(p.path))
+	if len(list) == 0 {
+		p.invalid("%s", err)
+		return
+	}
+	for _, v := range list {
+		p.report(reasonInvalid, "%s", v.Message)
+	}
+}
+
+func (p *parser) readString(v reflect.Value, l *limits) {
+	if p.peek() != '"' {
+		p.mismatch("a string")
+		return
+	}
+	if text, ok := p.str(); ok && p.checkString(text, l) {
+		v.SetString(text)
+	}
+}
+
+func (p *parser) checkString(s string, l *limits) bool {
+	switch {
+	case l.maxBytes > 0 && len(s) > l.maxBytes:
+		p.invalid("must have at most %d bytes, not %d", l.maxBytes, len(s))
+	case l.maxLen > 0 && len(s) > l.maxLen && utf8.RuneCountInString(s) > l.maxLen:
+		p.invalid("must have at most %d characters", l.maxLen)
+	case l.minLen > 0 && (len(s) < l.minLen || utf8.RuneCountInString(s) < l.minLen):
+		p.invalid("must have at least %d characters", l.minLen)
+	case len(l.enum) > 0 && !slices.Contains(l.enum, s):
+		p.invalid("must be one of %s", strings.Join(l.enum, ", "))
+	case l.pattern != nil && !l.pattern.MatchString(s):
+		p.invalid("must match %s", l.pattern)
+	default:
+		return true
+	}
+	return false
+}
+
+func (p *parser) readInt(v reflect.Value, l *limits) {
+	text, ok := p.numberText("a whole number")
+	if !ok {
+		return
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		// 5.0 and 5e0 are whole numbers too (JSON Schema, "integer").
+		f, ferr := strconv.ParseFloat(text, 64)
+		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+			p.invalid("must be a whole number")
+			return
+		}
+		n = int64(f)
+	}
+	if !p.checkNumber(float64(n), l) {
+		return
+	}
+	switch {
+	case v.CanInt() && !v.OverflowInt(n):
+		v.SetInt(n)
+	case v.CanUint() && n >= 0 && !v.OverflowUint(uint64(n)):
+		v.SetUint(uint64(n))
+	default:
+		p.invalid("is out of range")
+	}
+}
+
+func (p *parser) readFloat(v reflect.Value, l *limits) {
+	text, ok := p.numberText("a number")
+	if !ok {
+		return
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		p.invalid("is out of range")
+		return
+	}
+	if p.checkNumber(f, l) {
+		v.SetFloat(f)
+	}
+}
+
+func (p *parser) numberText(want string) (string, bool) {
+	if c := p.peek(); c != '-' && (c < '0' || '9' < c) {
+		p.mismatch(want)
+		return "", false
+	}
+	return p.number()
+}
+
+func (p *parser) checkNumber(f float64, l *limits) bool {
+	switch {
+	case l.min != nil && f < *l.min:
+		p.invalid("must be at least %v", *l.min)
+	case l.max != nil && f > *l.max:
+		p.invalid("must be at most %v", *l.max)
+	default:
+		return true
+	}
+	return false
+}
