@@ -244,8 +244,9 @@ func once(ctx context.Context, dial func(context.Context) (net.Conn, error), t T
 		return arrival{}, err
 	}
 	if t == UDP {
-		// Nobody shares the socket, so the deadline may bound the write as well.
+		// Nobody shares the socket, so its writes may be interrupted at any time.
 		conn.SetWriteDeadline(deadline)
+		defer context.AfterFunc(ctx, func() { conn.SetWriteDeadline(longAgo) })()
 	}
 	b, err := m.exchange(ctx, w, deadline)
 	return arrival{data: b, remote: m.remote, forged: w.forged}, err
