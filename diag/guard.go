@@ -84,11 +84,10 @@ func (g *Guard) allowsAddr(ip netip.Addr) bool {
 	if !ip.IsValid() || ip.Zone() != "" { // a zone means a link of this machine (RFC 4007 section 6)
 		return false
 	}
-	ip = ip.Unmap()
-	switch {
-	case contains(g.DenyNetworks, ip):
+	switch plain := ip.Unmap(); {
+	case contains(g.DenyNetworks, plain):
 		return false
-	case contains(g.AllowNetworks, ip):
+	case contains(g.AllowNetworks, plain):
 		return true
 	default:
 		return public(ip)
@@ -109,8 +108,9 @@ func contains(networks []netip.Prefix, ip netip.Addr) bool {
 	return false
 }
 
-// public reports whether an unmapped address is one of the public Internet. The lists are generated
-// from IANA's registries; a test holds them against the registries themselves.
+// public reports whether an address is one of the public Internet. That is never so in the mapped
+// spelling of IPv4, which has no business on the wire (RFC 4291 section 2.5.5.2, CONTRACT 1.9). The
+// lists are generated from IANA's registries; a test holds them against the registries themselves.
 func public(ip netip.Addr) bool {
 	if ip.Is4() {
 		return ip != cloudAddr && !contains(ssrf.IPv4DeniedPrefixes, ip)
