@@ -129,7 +129,7 @@ func TestConformanceQREncodeUnicode(t *testing.T) {
 	}
 	tally(t, "unicode", vectors[row](t, "unicode_payloads.json"), func(r row) bool {
 		for _, format := range Formats() {
-			img, err := Encode(Request{Data: r.Text, Format: format})
+			img, err := Encode(Request{Data: r.Text, Format: format, Size: 200})
 			if !assert.NoError(t, err, r.ID) || !assert.Equal(t, r.Text, read(t, pixels(t, img)), r.ID) {
 				return false
 			}

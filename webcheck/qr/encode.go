@@ -72,7 +72,8 @@ func (i *Image) MediaType() string { return i.ContentType }
 func (i *Image) Bytes() []byte { return i.Data }
 
 // Encode draws a QR code. The image is exactly as large as asked for. In PNG and JPEG each module is a
-// square of as many whole pixels as fit, and the pixels left over widen the margin evenly.
+// square of as many whole pixels as fit, an even number in a JPEG that is not grey, and the pixels left
+// over widen the margin evenly. An SVG image fills its size, because it can be scaled.
 //
 // Digits alone, and digits with capital letters and the punctuation " $%*+-./:", take less room than
 // other ASCII text. Text beyond ASCII is written as UTF-8 and says so, which takes one byte more.
@@ -93,19 +94,18 @@ func Encode(r Request) (*Image, error) {
 		return nil, diag.Invalid("data", "is %d bytes long; at error correction level %s a code holds at most %d bytes of %s",
 			len(r.Data), level, m.capacity(maxVersion, level), m)
 	}
-	format := cmp.Or(r.Format, PNG)
-	if least := sideOf(version) + 2*p.margin; format != SVG && p.size < least {
-		return nil, diag.Invalid("size", "must be at least %d for this data, error correction and margin", least)
+	if least := p.unit() * (sideOf(version) + 2*p.margin); p.size < least {
+		return nil, diag.Invalid("size", "must be at least %d for this data, error correction, margin and format", least)
 	}
 	if p.symbol, err = newSymbol(r.Data, m, version, level); err != nil {
 		return nil, err
 	}
-	data, err := p.draw(format)
+	data, err := p.draw()
 	if err != nil {
 		return nil, err
 	}
 	return &Image{
-		ContentType: format.mediaType(), Data: data,
+		ContentType: p.format.mediaType(), Data: data,
 		Version: version, ErrorCorrection: level, Mask: p.symbol.mask,
 	}, nil
 }
@@ -122,7 +122,7 @@ func (r *Request) picture() (*picture, error) {
 	if err := oneOf("error_correction", r.ErrorCorrection); err != nil {
 		return nil, err
 	}
-	p := &picture{size: cmp.Or(r.Size, defaultSize), margin: defaultMargin}
+	p := &picture{format: cmp.Or(r.Format, PNG), size: cmp.Or(r.Size, defaultSize), margin: defaultMargin}
 	if p.size < minSize || p.size > maxSize {
 		return nil, diag.Invalid("size", "must be from %d to %d", minSize, maxSize)
 	}
@@ -158,10 +158,10 @@ func oneOf[T interface {
 	return nil
 }
 
-// minLumaDifference is by how much the brightness of the two colours must differ, of 255. Readers
-// turn the image grey before anything else; a common one takes a part of the image in which the
-// brightness varies by 24 or less for empty, and the rounding of a JPEG needs some room.
-const minLumaDifference = 32
+// minContrast is by how much the brightness of the two colours must differ, of 255. Readers turn the
+// image grey before anything else; a common one takes a part of the image in which the brightness
+// varies by 24 or less for empty, and the rounding of a JPEG needs some room.
+const minContrast = 32
 
 // colours checks the colours and gives them to the picture.
 func (r *Request) colours(p *picture) error {
@@ -180,10 +180,9 @@ func (r *Request) colours(p *picture) error {
 	if p.background, ok = parseColour(cmp.Or(r.Background, "#ffffff")); !ok {
 		return diag.Invalid("background", "must be a colour like #1a2b3c, or %s", transparent)
 	}
-	difference := p.foreground.luma() - p.background.luma()
-	if max(difference, -difference) < minLumaDifference {
+	if c := contrast(p.foreground, p.background); c < minContrast {
 		return diag.Invalid("foreground", "is too close in brightness to the background for a reader: "+
-			"they differ by %d of 255, and must by %d", max(difference, -difference), minLumaDifference)
+			"they differ by %d of 255, and must by %d", c, minContrast)
 	}
 	return nil
 }

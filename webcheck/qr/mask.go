@@ -1,6 +1,9 @@
 package qr
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // maskCount is the number of masks (ISO/IEC 18004 table 10).
 const maskCount = 8
@@ -69,20 +72,31 @@ const (
 	balanceWeight = 10 // N4: each 5 % by which dark modules are more or less than half
 )
 
+// A bundle holds up to 64 lines of a symbol side by side, rows or columns: bit i of a word belongs to
+// line i. Around the words of the modules lie four of the light modules outside of the symbol.
+type bundle [outside + 17 + 4*maxVersion + outside]uint64
+
+const outside = 4
+
 // penalty scores a finished symbol (ISO/IEC 18004 section 7.8.3.1): the higher, the harder to read.
 func (m *matrix) penalty() int {
-	line := make([]cell, m.side)
 	total, darkCount := 0, 0
-	for i := range m.side {
-		for j := range m.side {
-			line[j] = m.cells[i*m.side+j] & dark
-			darkCount += int(line[j])
+	for first := 0; first < m.side; first += 64 {
+		var rows, columns bundle
+		count := min(64, m.side-first)
+		for i := range count {
+			row := m.cells[(first+i)*m.side:][:m.side]
+			for j, c := range row {
+				rows[outside+j] |= uint64(c&dark) << i
+			}
 		}
-		total += linePenalty(line)
 		for j := range m.side {
-			line[j] = m.cells[j*m.side+i] & dark
+			for i, c := range m.cells[j*m.side+first:][:count] {
+				columns[outside+j] |= uint64(c&dark) << i
+			}
+			darkCount += bits.OnesCount64(columns[outside+j])
 		}
-		total += linePenalty(line)
+		total += rows.penalty(count, m.side) + columns.penalty(count, m.side)
 	}
 	modules := m.side * m.side
 	away := 2*darkCount - modules
@@ -90,36 +104,23 @@ func (m *matrix) penalty() int {
 	return total + m.blockPenalty()
 }
 
-// linePenalty scores a row or column by its runs and by the ratios of a finder pattern, dark and
-// light 1:1:3:1:1, with four light modules before or after it. What lies outside of the symbol is light.
-func linePenalty(line []cell) int {
-	const (
-		window = 1<<15 - 1 // 4 modules before, the 7 of the pattern, 4 after
-		finder = 0b1011101
-		beyond = 4
-	)
-	total, run := 0, 0
-	last := ^cell(0)
-	seen := uint(0)
-	for i := range len(line) + beyond {
-		c := cell(0)
-		if i < len(line) {
-			c = line[i]
-			if c != last {
-				run, last = 0, c
-			}
-			run++
-			switch {
-			case run == 5:
-				total += runWeight
-			case run > 5:
-				total++
-			}
-		}
-		seen = (seen<<1 | uint(c)) & window
-		if seen>>4&0b1111111 == finder && (seen>>11 == 0 || seen&0b1111 == 0) {
-			total += finderWeight
-		}
+// penalty scores so many lines of so many modules by their runs, and by the ratios of a finder pattern,
+// dark and light 1:1:3:1:1, with four light modules before or after it.
+func (b *bundle) penalty(lines, length int) int {
+	total := 0
+	existing := ^uint64(0) >> (64 - lines)
+	before := uint64(0)
+	for i := range length - 4 {
+		w := b[outside+i:][:5]
+		run := (w[0]&w[1]&w[2]&w[3]&w[4] | ^(w[0] | w[1] | w[2] | w[3] | w[4])) & existing
+		total += bits.OnesCount64(run) + (runWeight-1)*bits.OnesCount64(run&^before)
+		before = run
+	}
+	for i := range length - 6 {
+		w := b[i:][:outside+7+outside]
+		finder := w[4] &^ w[5] & w[6] & w[7] & w[8] &^ w[9] & w[10]
+		crowded := (w[0] | w[1] | w[2] | w[3]) & (w[11] | w[12] | w[13] | w[14])
+		total += finderWeight * bits.OnesCount64(finder&^crowded)
 	}
 	return total
 }

@@ -26,7 +26,11 @@ type compressor struct {
 	out  bytes.Buffer
 }
 
-var compressors = sync.Pool{New: func() any { return &compressor{zlib: zlib.NewWriter(nil)} }}
+var compressors = sync.Pool{New: func() any {
+	// Four times as fast as the default, and the files are a few hundred bytes larger.
+	w, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the error is of levels that do not exist
+	return &compressor{zlib: w}
+}}
 
 // png draws the symbol with a palette of two colours, one bit a pixel. A transparent background is
 // the first entry of the palette, without opacity.
@@ -69,44 +73,38 @@ func appendChunk(out []byte, name string, data []byte) []byte {
 // writeRows writes the rows of the image, each behind the byte that names its filter. A row that
 // equals the one above is all zeros under the filter Up, which compresses to next to nothing.
 func (p *picture) writeRows(w *zlib.Writer) error {
-	width := (p.size + 7) / 8
-	row := make([]byte, 1+width)
-	same := make([]byte, 1+width)
-	same[0] = filterUp
-	write := func(row []byte, repeated int) error {
-		if _, err := w.Write(row); err != nil {
-			return err
-		}
-		for range repeated {
-			if _, err := w.Write(same); err != nil {
+	scale, before := p.grid()
+	after := p.size - before - scale*p.symbol.side
+	row := make([]byte, 1+(p.size+7)/8)
+	same := slices.Clone(row)
+	row[0], same[0] = filterNone, filterUp
+	write := func(height int) error {
+		for i := range height {
+			line := same
+			if i == 0 {
+				line = row
+			}
+			if _, err := w.Write(line); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 
-	scale, before := p.grid()
-	after := p.size - before - scale*p.symbol.side
-	if before > 0 {
-		if err := write(row, before-1); err != nil {
-			return err
-		}
+	if err := write(before); err != nil {
+		return err
 	}
 	for y := range p.symbol.side {
-		clear(row)
-		row[0] = filterNone
+		clear(row[1:])
 		for start, length := range p.symbol.runs(y) {
 			setBits(row[1:], before+start*scale, length*scale)
 		}
-		if err := write(row, scale-1); err != nil {
+		if err := write(scale); err != nil {
 			return err
 		}
 	}
-	clear(row)
-	if after > 0 {
-		return write(row, after-1)
-	}
-	return nil
+	clear(row[1:])
+	return write(after)
 }
 
 // setBits sets a run of bits, the most significant of a byte first.

@@ -25,15 +25,28 @@ func parseColour(text string) (colour, bool) {
 
 func (c colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c[0], c[1], c[2]) }
 
-// luma returns the brightness, 0 to 255, as ITU-R BT.601 weighs it and JPEG files store it.
-func (c colour) luma() int {
+func (c colour) grey() bool { return c[0] == c[1] && c[1] == c[2] }
+
+// brightness returns the colour as readers see it, 0 to 255: by the weights of ITU-R BT.601, as JPEG
+// files and most readers have it, and by quarters of red, blue and twice green, as some have it.
+func (c colour) brightness() (weighted, quarters int) {
 	y, _, _ := color.RGBToYCbCr(c[0], c[1], c[2])
-	return int(y)
+	return int(y), (int(c[0]) + 2*int(c[1]) + int(c[2])) / 4
+}
+
+// contrast returns by how much two colours differ for the reader that sees the least of it: 0 if
+// readers disagree about which is the lighter.
+func contrast(a, b colour) int {
+	aWeighted, aQuarters := a.brightness()
+	bWeighted, bQuarters := b.brightness()
+	weighted, quarters := aWeighted-bWeighted, aQuarters-bQuarters
+	return max(0, min(weighted, quarters), min(-weighted, -quarters))
 }
 
 // A picture is a symbol and how to draw it.
 type picture struct {
 	symbol      *symbol
+	format      Format
 	size        int // pixels
 	margin      int // modules
 	foreground  colour
@@ -41,8 +54,30 @@ type picture struct {
 	transparent bool // the background is not painted
 }
 
-func (p *picture) draw(f Format) ([]byte, error) {
-	switch f {
+// unit returns the number of pixels of which the side of a module is a multiple, 0 if there is no such
+// number. A JPEG image has one sample of colour for two by two pixels; were they of different
+// modules, the mixture would mislead readers.
+func (p *picture) unit() int {
+	switch {
+	case p.format == SVG:
+		return 0
+	case p.format == JPEG && !(p.foreground.grey() && p.background.grey()):
+		return 2
+	default:
+		return 1
+	}
+}
+
+// grid returns the side of a module and the width of the margin before the symbol, in pixels, both
+// multiples of the unit.
+func (p *picture) grid() (scale, before int) {
+	unit := p.unit()
+	scale = p.size / (p.symbol.side + 2*p.margin) / unit * unit
+	return scale, (p.size - scale*p.symbol.side) / 2 / unit * unit
+}
+
+func (p *picture) draw() ([]byte, error) {
+	switch p.format {
 	case SVG:
 		return p.svg(), nil
 	case JPEG:
@@ -50,13 +85,6 @@ func (p *picture) draw(f Format) ([]byte, error) {
 	default:
 		return p.png()
 	}
-}
-
-// grid returns the side of a module and the width of the margin before the symbol, in pixels. What
-// the margin after the symbol has more is one pixel at most.
-func (p *picture) grid() (scale, before int) {
-	scale = p.size / (p.symbol.side + 2*p.margin)
-	return scale, (p.size - scale*p.symbol.side) / 2
 }
 
 // svg draws the symbol as one path in units of modules. A viewer scales it to the size.
@@ -103,27 +131,27 @@ func (m *matrix) runs(y int) func(yield func(start, length int) bool) {
 	}
 }
 
-// jpegQuality keeps the ripples that JPEG leaves at edges far below minLumaDifference.
+// jpegQuality keeps the ripples that JPEG leaves at edges far below minContrast.
 const jpegQuality = 95
 
-// jpeg draws the symbol in brightness at full resolution. Two greys need no more; colour is stored at
-// half the resolution, as the encoder of the standard library always does, which blurs the hue of
-// small modules but not the brightness by which readers tell them apart.
+// jpeg draws the symbol in brightness and, unless both colours are grey, in colour at half of the
+// resolution, which is how the encoder of the standard library stores it in any case.
 func (p *picture) jpeg() ([]byte, error) {
 	frame := image.Rect(0, 0, p.size, p.size)
 	fg, bg := p.foreground, p.background
 	fgY, fgCb, fgCr := color.RGBToYCbCr(fg[0], fg[1], fg[2])
 	bgY, bgCb, bgCr := color.RGBToYCbCr(bg[0], bg[1], bg[2])
+	scale, before := p.grid()
 	var img image.Image
-	if fgCb == bgCb && fgCr == bgCr && fgCb == 128 && fgCr == 128 {
+	if fg.grey() && bg.grey() {
 		grey := image.NewGray(frame)
-		p.paint(grey.Pix, fgY, bgY)
+		p.symbol.paint(plane{grey.Pix, grey.Stride, scale, before}, fgY, bgY)
 		img = grey
 	} else {
-		full := image.NewYCbCr(frame, image.YCbCrSubsampleRatio444)
-		p.paint(full.Y, fgY, bgY)
-		p.paint(full.Cb, fgCb, bgCb)
-		p.paint(full.Cr, fgCr, bgCr)
+		full := image.NewYCbCr(frame, image.YCbCrSubsampleRatio420)
+		p.symbol.paint(plane{full.Y, full.YStride, scale, before}, fgY, bgY)
+		p.symbol.paint(plane{full.Cb, full.CStride, scale / 2, before / 2}, fgCb, bgCb)
+		p.symbol.paint(plane{full.Cr, full.CStride, scale / 2, before / 2}, fgCr, bgCr)
 		img = full
 	}
 	var b bytes.Buffer
@@ -133,27 +161,33 @@ func (p *picture) jpeg() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// paint fills a plane of size by size samples.
-func (p *picture) paint(plane []byte, fg, bg byte) {
-	fill(plane[:p.size], bg)
-	for filled := p.size; filled < len(plane); filled *= 2 {
-		copy(plane[filled:], plane[:filled])
-	}
-	scale, before := p.grid()
-	for y := range p.symbol.side {
-		top := (before + y*scale) * p.size
-		row := plane[top:][:p.size]
-		for start, length := range p.symbol.runs(y) {
-			fill(row[before+start*scale:][:length*scale], fg)
+// A plane is a square of samples of one kind.
+type plane struct {
+	samples []byte
+	side    int
+	scale   int // samples along the side of a module
+	before  int // samples of the margin before the symbol
+}
+
+// paint fills a plane.
+func (m *matrix) paint(p plane, fg, bg byte) {
+	fill(p.samples, bg)
+	for y := range m.side {
+		top := (p.before + y*p.scale) * p.side
+		row := p.samples[top:][:p.side]
+		for start, length := range m.runs(y) {
+			fill(row[p.before+start*p.scale:][:length*p.scale], fg)
 		}
-		for i := 1; i < scale; i++ {
-			copy(plane[top+i*p.size:], row)
+		for i := 1; i < p.scale; i++ {
+			copy(p.samples[top+i*p.side:], row)
 		}
 	}
 }
 
+// fill sets all samples, doubling what is set already.
 func fill(samples []byte, value byte) {
-	for i := range samples {
-		samples[i] = value
+	samples[0] = value
+	for done := 1; done < len(samples); done *= 2 {
+		copy(samples[done:], samples[:done])
 	}
 }
