@@ -1,0 +1,297 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// administer runs an act on the writer, together with whatever else is waiting for it.
+func (s *Store) administer(act func(*writer) error) error {
+	j := newJob()
+	j.act = act
+	err := s.queue.do(j)
+	j.recycle()
+	return err
+}
+
+const accountColumns = `SELECT id, version, name, plan, overage, budget, created FROM accounts `
+
+func scanAccount(stmt *sqlite.Stmt) metering.Account {
+	a := metering.Account{
+		ID:             metering.AccountID(stmt.ColumnText(0)),
+		Version:        stmt.ColumnInt64(1),
+		Name:           stmt.ColumnText(2),
+		Plan:           metering.PlanID(stmt.ColumnText(3)),
+		OverageEnabled: stmt.ColumnBool(4),
+		CreatedAt:      instant(stmt.ColumnInt64(6)),
+	}
+	if !stmt.ColumnIsNull(5) {
+		cents := stmt.ColumnInt64(5)
+		a.OverageBudgetCents = &cents
+	}
+	return a
+}
+
+// Account implements [metering.Accounts].
+func (s *Store) Account(ctx context.Context, id metering.AccountID) (a metering.Account, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return rows(conn, accountColumns+"WHERE id = ?1",
+			func(stmt *sqlite.Stmt) { stmt.BindText(1, string(id)) },
+			func(stmt *sqlite.Stmt) error { a = scanAccount(stmt); return nil })
+	})
+	if err == nil && a.Version == 0 {
+		err = metering.ErrNotFound
+	}
+	if err != nil {
+		return metering.Account{}, fmt.Errorf("account %s: %w", id, err)
+	}
+	return a, nil
+}
+
+// Accounts implements [metering.Accounts].
+func (s *Store) Accounts(ctx context.Context) ([]metering.Account, error) {
+	list := []metering.Account{}
+	err := s.scan(ctx, func(conn *sqlite.Conn) error {
+		return rows(conn, accountColumns+"ORDER BY created, id", nil,
+			func(stmt *sqlite.Stmt) error { list = append(list, scanAccount(stmt)); return nil })
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing accounts: %w", err)
+	}
+	return list, nil
+}
+
+// PutAccount implements [metering.Accounts].
+func (s *Store) PutAccount(ctx context.Context, a metering.Account) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	if a.OverageBudgetCents != nil {
+		cents := *a.OverageBudgetCents
+		a.OverageBudgetCents = &cents
+	}
+	err := s.administer(func(w *writer) error {
+		if err := w.checkVersion("SELECT version FROM accounts WHERE id = ?1", string(a.ID), a.Version); err != nil {
+			return err
+		}
+		return w.putAccount(a)
+	})
+	if err != nil {
+		return fmt.Errorf("account %s: %w", a.ID, err)
+	}
+	a.Version++
+	s.book.SetAccount(a)
+	s.news.rise()
+	return nil
+}
+
+func (w *writer) putAccount(a metering.Account) error {
+	err := exec(w.conn, `INSERT INTO accounts (id, version, name, plan, overage, budget, created)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+		ON CONFLICT (id) DO UPDATE SET version = ?2, name = ?3, plan = ?4, overage = ?5, budget = ?6, created = ?7`,
+		func(stmt *sqlite.Stmt) {
+			stmt.BindText(1, string(a.ID))
+			stmt.BindInt64(2, a.Version+1)
+			stmt.BindText(3, a.Name)
+			stmt.BindText(4, string(a.Plan))
+			stmt.BindBool(5, a.OverageEnabled)
+			if a.OverageBudgetCents == nil {
+				stmt.BindNull(6)
+			} else {
+				stmt.BindInt64(6, *a.OverageBudgetCents)
+			}
+			stmt.BindInt64(7, micros(a.CreatedAt))
+		})
+	if err != nil {
+		return err
+	}
+	return w.change("", string(a.ID))
+}
+
+// checkVersion refuses a write that another writer has overtaken.
+func (w *writer) checkVersion(sql, id string, version int64) error {
+	var stored int64
+	err := rows(w.conn, sql,
+		func(stmt *sqlite.Stmt) { stmt.BindText(1, id) },
+		func(stmt *sqlite.Stmt) error { stored = stmt.ColumnInt64(0); return nil })
+	if err == nil && stored != version {
+		err = metering.ErrVersion
+	}
+	return err
+}
+
+// change notes that a key or an account is not what it was.
+func (w *writer) change(key, account string) error {
+	err := exec(w.conn, "INSERT INTO changes (key, account) VALUES (?1, ?2)", func(stmt *sqlite.Stmt) {
+		stmt.BindText(1, key)
+		stmt.BindText(2, account)
+	})
+	if err == nil {
+		w.changes = append(w.changes, w.conn.LastInsertRowID())
+	}
+	return err
+}
+
+const keyColumns = `SELECT k.id, k.version, k.account, k.name, k.environment, k.scopes, k.hash, k.display_prefix,
+	k.ip_allowlist, k.created, k.expires, k.revoked, k.revoked_reason, k.rotated_from, k.rotated_to, k.grace_until, u.at
+	FROM keys k LEFT JOIN names n ON n.name = k.id LEFT JOIN key_uses u ON u.key = n.id `
+
+func scanKey(stmt *sqlite.Stmt) (metering.Key, error) {
+	k := metering.Key{
+		ID:            metering.KeyID(stmt.ColumnText(0)),
+		Version:       stmt.ColumnInt64(1),
+		Account:       metering.AccountID(stmt.ColumnText(2)),
+		Name:          stmt.ColumnText(3),
+		Environment:   metering.Environment(stmt.ColumnText(4)),
+		DisplayPrefix: stmt.ColumnText(7),
+		CreatedAt:     instant(stmt.ColumnInt64(9)),
+		ExpiresAt:     columnInstant(stmt, 10),
+		RevokedAt:     columnInstant(stmt, 11),
+		RevokedReason: metering.RevokedReason(stmt.ColumnText(12)),
+		RotatedFrom:   metering.KeyID(stmt.ColumnText(13)),
+		RotatedTo:     metering.KeyID(stmt.ColumnText(14)),
+		GraceUntil:    columnInstant(stmt, 15),
+		LastUsedAt:    columnInstant(stmt, 16),
+	}
+	stmt.ColumnBytes(6, k.Hash[:])
+	if err := json.Unmarshal([]byte(stmt.ColumnText(5)), &k.Scopes); err != nil {
+		return metering.Key{}, fmt.Errorf("scopes of key %s: %w", k.ID, err)
+	}
+	if err := json.Unmarshal([]byte(stmt.ColumnText(8)), &k.IPAllowlist); err != nil {
+		return metering.Key{}, fmt.Errorf("allowlist of key %s: %w", k.ID, err)
+	}
+	return k, nil
+}
+
+// keys reads the keys that a condition selects.
+func (s *Store) keys(ctx context.Context, where string, bind func(*sqlite.Stmt)) ([]metering.Key, error) {
+	list := []metering.Key{}
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return rows(conn, keyColumns+where, bind, func(stmt *sqlite.Stmt) error {
+			k, err := scanKey(stmt)
+			list = append(list, k)
+			return err
+		})
+	})
+	return list, err
+}
+
+// KeyByHash implements [metering.Keys].
+func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (metering.Key, error) {
+	list, err := s.keys(ctx, "WHERE k.hash = ?1", func(stmt *sqlite.Stmt) { stmt.BindBytes(1, hash[:]) })
+	return only(list, err, "key by hash")
+}
+
+// Key implements [metering.Keys].
+func (s *Store) Key(ctx context.Context, id metering.KeyID) (metering.Key, error) {
+	list, err := s.keys(ctx, "WHERE k.id = ?1", func(stmt *sqlite.Stmt) { stmt.BindText(1, string(id)) })
+	return only(list, err, "key "+string(id))
+}
+
+func only(list []metering.Key, err error, what string) (metering.Key, error) {
+	if err == nil && len(list) == 0 {
+		err = metering.ErrNotFound
+	}
+	if err != nil {
+		return metering.Key{}, fmt.Errorf("%s: %w", what, err)
+	}
+	return list[0], nil
+}
+
+// Keys implements [metering.Keys].
+func (s *Store) Keys(ctx context.Context, account metering.AccountID) ([]metering.Key, error) {
+	list, err := s.keys(ctx, "WHERE k.account = ?1 ORDER BY k.created, k.id",
+		func(stmt *sqlite.Stmt) { stmt.BindText(1, string(account)) })
+	if err != nil {
+		return nil, fmt.Errorf("listing the keys of %s: %w", account, err)
+	}
+	return list, nil
+}
+
+// PutKeys implements [metering.Keys].
+func (s *Store) PutKeys(ctx context.Context, keys ...metering.Key) error {
+	if err := s.ready(ctx); err != nil || len(keys) == 0 {
+		return err
+	}
+	err := s.administer(func(w *writer) error {
+		for _, k := range keys {
+			if err := w.putKey(k); err != nil {
+				return fmt.Errorf("key %s: %w", k.ID, err)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		s.news.rise()
+	}
+	return err
+}
+
+func (w *writer) putKey(k metering.Key) error {
+	if err := w.checkVersion("SELECT version FROM keys WHERE id = ?1", string(k.ID), k.Version); err != nil {
+		return err
+	}
+	known := false
+	err := rows(w.conn, "SELECT 1 FROM accounts WHERE id = ?1",
+		func(stmt *sqlite.Stmt) { stmt.BindText(1, string(k.Account)) },
+		func(*sqlite.Stmt) error { known = true; return nil })
+	if err != nil {
+		return err
+	}
+	if !known {
+		return fmt.Errorf("account %s: %w", k.Account, metering.ErrNotFound)
+	}
+	scopes, err := marshal(k.Scopes)
+	if err != nil {
+		return err
+	}
+	allowlist, err := marshal[netip.Prefix](k.IPAllowlist)
+	if err != nil {
+		return err
+	}
+	err = exec(w.conn, `INSERT INTO keys (id, version, account, name, environment, scopes, hash, display_prefix,
+			ip_allowlist, created, expires, revoked, revoked_reason, rotated_from, rotated_to, grace_until)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+		ON CONFLICT (id) DO UPDATE SET version = ?2, account = ?3, name = ?4, environment = ?5, scopes = ?6,
+			hash = ?7, display_prefix = ?8, ip_allowlist = ?9, created = ?10, expires = ?11, revoked = ?12,
+			revoked_reason = ?13, rotated_from = ?14, rotated_to = ?15, grace_until = ?16`,
+		func(stmt *sqlite.Stmt) { bindKey(stmt, k, scopes, allowlist) })
+	if err != nil {
+		return err
+	}
+	return w.change(string(k.ID), "")
+}
+
+func bindKey(stmt *sqlite.Stmt, k metering.Key, scopes, allowlist string) {
+	stmt.BindText(1, string(k.ID))
+	stmt.BindInt64(2, k.Version+1)
+	stmt.BindText(3, string(k.Account))
+	stmt.BindText(4, k.Name)
+	stmt.BindText(5, string(k.Environment))
+	stmt.BindText(6, scopes)
+	stmt.BindBytes(7, k.Hash[:])
+	stmt.BindText(8, k.DisplayPrefix)
+	stmt.BindText(9, allowlist)
+	stmt.BindInt64(10, micros(k.CreatedAt))
+	bindInstant(stmt, 11, k.ExpiresAt)
+	bindInstant(stmt, 12, k.RevokedAt)
+	stmt.BindText(13, string(k.RevokedReason))
+	stmt.BindText(14, string(k.RotatedFrom))
+	stmt.BindText(15, string(k.RotatedTo))
+	bindInstant(stmt, 16, k.GraceUntil)
+}
+
+// marshal writes a list as JSON; none is null, and comes back as none.
+func marshal[T any](list []T) (string, error) {
+	if len(list) == 0 {
+		list = nil
+	}
+	data, err := json.Marshal(list)
+	return string(data), err
+}

@@ -1,0 +1,198 @@
+package sqlite
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+const (
+	// followPause is how often the changes of other processes are looked for. They must be known
+	// within a second.
+	followPause = 250 * time.Millisecond
+
+	// pageChanges is how many changes are read at once.
+	pageChanges = 256
+)
+
+// news tells who watches that keys or accounts have changed.
+type news struct {
+	generation atomic.Uint64
+
+	mu      sync.Mutex
+	changed chan struct{}      // closed and replaced by each change
+	own     map[int64]struct{} // changes of this store value that follow has not met yet
+	cursor  int64              // the last change that follow has met
+}
+
+func (n *news) init(ctx context.Context, s *Store) error {
+	n.changed = make(chan struct{})
+	n.own = make(map[int64]struct{})
+	var err error
+	n.cursor, err = s.lastChange(ctx)
+	return err
+}
+
+// publish is called by the writer when changes of its own are durable, before it answers.
+func (n *news) publish(seqs []int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, seq := range seqs {
+		n.own[seq] = struct{}{}
+	}
+	n.wake()
+}
+
+// wake lets the watchers look, under the lock.
+func (n *news) wake() {
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// waiting returns a channel that the next change closes.
+func (n *news) waiting() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.changed
+}
+
+// rise is called when a change has taken effect, before its author is answered.
+func (n *news) rise() { n.generation.Add(1) }
+
+// Generation rises with every change of a key or an account: with one made through this value before
+// the call returns, with one made by another process within a second. A cache that has seen no new
+// generation is not stale.
+func (s *Store) Generation() uint64 { return s.news.generation.Load() }
+
+func (s *Store) lastChange(ctx context.Context) (seq int64, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return rows(conn, "SELECT coalesce(max(seq), 0) FROM changes", nil,
+			func(stmt *sqlite.Stmt) error { seq = stmt.ColumnInt64(0); return nil })
+	})
+	return seq, err
+}
+
+func (s *Store) changesAfter(ctx context.Context, seq int64) (list []metering.Change, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return rows(conn, "SELECT seq, key, account FROM changes WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+			func(stmt *sqlite.Stmt) {
+				stmt.BindInt64(1, seq)
+				stmt.BindInt64(2, pageChanges)
+			},
+			func(stmt *sqlite.Stmt) error {
+				list = append(list, metering.Change{
+					Seq:     stmt.ColumnInt64(0),
+					Key:     metering.KeyID(stmt.ColumnText(1)),
+					Account: metering.AccountID(stmt.ColumnText(2)),
+				})
+				return nil
+			})
+	})
+	return list, err
+}
+
+// follow looks for changes of other processes until the store closes. An error, which can only be a
+// passing one, is met again by the next look.
+func (s *Store) follow() {
+	ctx, cancel := s.untilClose()
+	defer cancel()
+	tick := time.NewTicker(followPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.closing:
+			return
+		case <-tick.C:
+			for more := true; more; {
+				more = s.look(ctx)
+			}
+		}
+	}
+}
+
+// look takes in one page of changes, and reports whether there may be more.
+func (s *Store) look(ctx context.Context) bool {
+	list, err := s.changesAfter(ctx, s.news.cursor)
+	if err != nil || len(list) == 0 {
+		return false
+	}
+	foreign := slices.DeleteFunc(slices.Clone(list), s.news.isOwn)
+	for _, c := range foreign {
+		if c.Account == "" {
+			continue
+		}
+		account, err := s.Account(ctx, c.Account)
+		if err != nil {
+			return false // the cursor stands: the next look tries again
+		}
+		s.book.SetAccount(account)
+	}
+	s.news.met(list, len(foreign) > 0)
+	return len(list) == pageChanges
+}
+
+func (n *news) isOwn(c metering.Change) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, own := n.own[c.Seq]
+	return own
+}
+
+func (n *news) met(list []metering.Change, foreign bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range list {
+		delete(n.own, c.Seq)
+		n.cursor = c.Seq
+	}
+	if foreign {
+		n.rise()
+		n.wake()
+	}
+}
+
+// Watch implements [metering.Keys].
+func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
+	var err error
+	if since <= 0 {
+		since, err = s.lastChange(ctx)
+	}
+	return func(yield func(metering.Change, error) bool) {
+		if err != nil {
+			yield(metering.Change{}, err)
+			return
+		}
+		for next := since; ; {
+			changed := s.news.waiting() // before looking, so that nothing is missed
+			list, err := s.changesAfter(ctx, next)
+			if err != nil {
+				yield(metering.Change{}, err)
+				return
+			}
+			for _, c := range list {
+				if next = c.Seq; !yield(c, nil) {
+					return
+				}
+			}
+			if len(list) == pageChanges {
+				continue
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				yield(metering.Change{}, ctx.Err())
+				return
+			case <-s.closing:
+				yield(metering.Change{}, metering.ErrClosed)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package sqlite
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
+)
+
+// maxKnown bounds the tags in memory, about 25 bytes each. Above it absence is no longer proven, and
+// every idempotency key costs one read of the database.
+const maxKnown = 1 << 22
+
+// known counts the kept replies of each tag: what is not in it is absent, without a look at the disk,
+// and most idempotency keys are new. It is usable once complete.
+type known struct {
+	complete atomic.Bool
+	full     atomic.Bool
+	count    atomic.Int64
+	shards   [64]knownShard
+}
+
+type knownShard struct {
+	mu   sync.Mutex
+	tags map[uint64]uint32
+}
+
+func (k *known) shard(tag uint64) *knownShard { return &k.shards[tag%uint64(len(k.shards))] }
+
+// add is called for each kept reply, before its claim is released.
+func (k *known) add(tag uint64) {
+	if k.full.Load() {
+		return
+	}
+	if k.count.Add(1) > maxKnown {
+		k.giveUp()
+		return
+	}
+	s := k.shard(tag)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tags == nil {
+		s.tags = make(map[uint64]uint32)
+	}
+	s.tags[tag]++
+}
+
+// giveUp proves nothing any more, and frees the memory.
+func (k *known) giveUp() {
+	k.full.Store(true)
+	k.complete.Store(false)
+	for i := range k.shards {
+		s := &k.shards[i]
+		s.mu.Lock()
+		s.tags = nil
+		s.mu.Unlock()
+	}
+}
+
+// remove is called for each reply that was deleted.
+func (k *known) remove(tag uint64) {
+	s := k.shard(tag)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch n := s.tags[tag]; n {
+	case 0:
+		return
+	case 1:
+		delete(s.tags, tag)
+	default:
+		s.tags[tag] = n - 1
+	}
+	k.count.Add(-1)
+}
+
+// absent reports that no reply has the tag; false means "perhaps".
+func (k *known) absent(tag uint64) bool {
+	if !k.complete.Load() {
+		return false
+	}
+	s := k.shard(tag)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.tags[tag]
+	return !ok && k.complete.Load() // giveUp may have emptied the shard
+}
+
+// learn reads the tags of the replies of earlier runs.
+func (s *Store) learn() {
+	ctx, cancel := s.untilClose()
+	defer cancel()
+	err := s.scan(ctx, func(conn *sqlite.Conn) error {
+		return rows(conn, "SELECT tag FROM replies", nil, func(stmt *sqlite.Stmt) error {
+			s.known.add(uint64(stmt.ColumnInt64(0)))
+			return nil
+		})
+	})
+	if err == nil && !s.known.full.Load() {
+		s.known.complete.Store(true)
+	}
+}
+
+// untilClose is a context that ends with the store.
+func (s *Store) untilClose() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		select {
+		case <-s.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// source is what the book reads of the store.
+type source struct{ *Store }
+
+func (s source) Account(ctx context.Context, id metering.AccountID) (metering.Account, error) {
+	return s.Store.Account(ctx, id)
+}
+
+func (s source) Month(ctx context.Context, id metering.AccountID, p metering.Period) (m hold.Month, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return rows(conn, `SELECT used, charges, peak FROM balances
+			WHERE account = (SELECT id FROM names WHERE name = ?1) AND period = ?2`,
+			func(stmt *sqlite.Stmt) {
+				stmt.BindText(1, string(id))
+				stmt.BindInt64(2, monthNumber(p))
+			},
+			func(stmt *sqlite.Stmt) error {
+				m = hold.Month{Used: stmt.ColumnInt64(0), Charges: stmt.ColumnInt64(1), Peak: stmt.ColumnInt64(2)}
+				return nil
+			})
+	})
+	return m, err
+}
+
+func (s source) Absent(id hold.ClaimID) bool { return s.known.absent(tagOf(id.Key, id.Hash)) }
+
+func (s source) Reply(ctx context.Context, id hold.ClaimID) (record hold.Record, err error) {
+	found := false
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return rows(conn, `SELECT request, fingerprint, expires, status, form, header, body FROM replies
+			WHERE tag = ?1 AND hash = ?2 AND key = (SELECT id FROM names WHERE name = ?3)
+			ORDER BY id DESC LIMIT 1`,
+			func(stmt *sqlite.Stmt) {
+				stmt.BindInt64(1, int64(tagOf(id.Key, id.Hash)))
+				stmt.BindBytes(2, id.Hash[:])
+				stmt.BindText(3, string(id.Key))
+			},
+			func(stmt *sqlite.Stmt) error {
+				found = true
+				record, err = scanRecord(stmt)
+				return err
+			})
+	})
+	if err == nil && !found {
+		err = metering.ErrNotFound
+	}
+	return record, err
+}
+
+func scanRecord(stmt *sqlite.Stmt) (hold.Record, error) {
+	record := hold.Record{
+		RequestID: stmt.ColumnText(0),
+		Expires:   instant(stmt.ColumnInt64(2)),
+		Reply: metering.Reply{
+			Status: stmt.ColumnInt(3),
+			Form:   metering.ReplyForm(stmt.ColumnInt64(4)),
+			Body:   columnBytes(stmt, 6),
+		},
+	}
+	stmt.ColumnBytes(1, record.Fingerprint[:])
+	header, err := parseHeader(columnBytes(stmt, 5))
+	record.Reply.Header = header
+	return record, err
+}
+
+func columnBytes(stmt *sqlite.Stmt, column int) []byte {
+	data := make([]byte, stmt.ColumnLen(column))
+	stmt.ColumnBytes(column, data)
+	return data
+}
+
+const (
+	// sweepPause is the time between two sweeps, and sweepRows how many replies one transaction
+	// deletes, so that charges need not wait for it long. A sweep goes on while it finds that many.
+	sweepPause = 10 * time.Second
+	sweepRows  = 250
+)
+
+// sweep learns what is kept, and then frees what has expired until the store closes.
+func (s *Store) sweep() {
+	s.learn()
+	tick := time.NewTicker(sweepPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.closing:
+			return
+		case <-tick.C:
+		}
+		s.book.Sweep()
+		for {
+			n, err := s.sweepReplies()
+			if err != nil || n < sweepRows || s.ready(context.Background()) != nil {
+				break // an error will show itself to those who charge; the next tick tries again
+			}
+		}
+	}
+}
+
+// sweepReplies deletes the oldest replies that have expired, and tells how many.
+func (s *Store) sweepReplies() (int, error) {
+	now := micros(s.config.Clock())
+	var tags []uint64
+	err := s.administer(func(w *writer) error {
+		var last int64
+		err := rows(w.conn, `SELECT id, tag FROM (SELECT id, tag, expires FROM replies ORDER BY id LIMIT ?1)
+			WHERE expires <= ?2 ORDER BY id`,
+			func(stmt *sqlite.Stmt) {
+				stmt.BindInt64(1, sweepRows)
+				stmt.BindInt64(2, now)
+			},
+			func(stmt *sqlite.Stmt) error {
+				last = stmt.ColumnInt64(0)
+				tags = append(tags, uint64(stmt.ColumnInt64(1)))
+				return nil
+			})
+		if err != nil || len(tags) == 0 {
+			return err
+		}
+		return exec(w.conn, "DELETE FROM replies WHERE id <= ?1 AND expires <= ?2",
+			func(stmt *sqlite.Stmt) {
+				stmt.BindInt64(1, last)
+				stmt.BindInt64(2, now)
+			})
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, tag := range tags {
+		s.known.remove(tag)
+	}
+	return len(tags), nil
+}

@@ -1,0 +1,161 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// SchemaVersion is the layout that this package reads and writes.
+const SchemaVersion = 1
+
+// migrations are the steps from each version to the next. A released step never changes.
+var migrations = [SchemaVersion]string{
+	// Instants are microseconds since 1970, periods are months since the year 0. Names of accounts,
+	// keys and endpoints are interned where a row is written for each charge. Rows of the ledger and
+	// of the replies are appended, so that a busy server writes few pages.
+	`CREATE TABLE names (
+		id   INTEGER PRIMARY KEY,
+		name TEXT NOT NULL UNIQUE
+	) STRICT;
+
+	CREATE TABLE accounts (
+		id      TEXT PRIMARY KEY,
+		version INTEGER NOT NULL,
+		name    TEXT NOT NULL,
+		plan    TEXT NOT NULL,
+		overage INTEGER NOT NULL,
+		budget  INTEGER, -- cents; NULL is no cap
+		created INTEGER NOT NULL
+	) STRICT;
+
+	CREATE TABLE keys (
+		id             TEXT PRIMARY KEY,
+		version        INTEGER NOT NULL,
+		account        TEXT NOT NULL REFERENCES accounts (id),
+		name           TEXT NOT NULL,
+		environment    TEXT NOT NULL,
+		scopes         TEXT NOT NULL, -- JSON
+		hash           BLOB NOT NULL UNIQUE,
+		display_prefix TEXT NOT NULL,
+		ip_allowlist   TEXT NOT NULL, -- JSON
+		created        INTEGER NOT NULL,
+		expires        INTEGER,
+		revoked        INTEGER,
+		revoked_reason TEXT NOT NULL,
+		rotated_from   TEXT NOT NULL,
+		rotated_to     TEXT NOT NULL,
+		grace_until    INTEGER
+	) STRICT;
+	CREATE INDEX keys_account ON keys (account);
+
+	CREATE TABLE key_uses (
+		key INTEGER PRIMARY KEY, -- names.id
+		at  INTEGER NOT NULL
+	) STRICT;
+
+	CREATE TABLE changes (
+		seq     INTEGER PRIMARY KEY,
+		key     TEXT NOT NULL,
+		account TEXT NOT NULL
+	) STRICT;
+
+	CREATE TABLE ledger (
+		seq      INTEGER PRIMARY KEY,
+		account  INTEGER NOT NULL, -- names.id
+		key      INTEGER NOT NULL, -- names.id
+		endpoint INTEGER NOT NULL, -- names.id
+		credits  INTEGER NOT NULL,
+		period   INTEGER NOT NULL,
+		at       INTEGER NOT NULL,
+		request  TEXT NOT NULL
+	) STRICT;
+	CREATE INDEX ledger_account ON ledger (account);
+
+	CREATE TABLE balances (
+		account INTEGER NOT NULL, -- names.id
+		period  INTEGER NOT NULL,
+		used    INTEGER NOT NULL,
+		charges INTEGER NOT NULL,
+		peak    INTEGER NOT NULL, -- the highest ceiling under which a charge was granted
+		PRIMARY KEY (account, period)
+	) STRICT, WITHOUT ROWID;
+
+	-- The tag is 64 bits of key and hash, so that the only index with random access is small. A later
+	-- reply to the same claim has a higher id. Expiry follows the id, so that it needs no index.
+	CREATE TABLE replies (
+		id          INTEGER PRIMARY KEY,
+		tag         INTEGER NOT NULL,
+		expires     INTEGER NOT NULL,
+		key         INTEGER NOT NULL, -- names.id
+		status      INTEGER NOT NULL,
+		form        INTEGER NOT NULL,
+		hash        BLOB NOT NULL,
+		fingerprint BLOB NOT NULL,
+		request     TEXT NOT NULL,
+		header      BLOB NOT NULL,
+		body        BLOB NOT NULL
+	) STRICT;
+	CREATE INDEX replies_tag ON replies (tag);`,
+}
+
+// Migrate brings the file up to [SchemaVersion], creating it where there is none, and tells from
+// which version to which; from is 0 for a new file. [Open] does it by itself.
+func Migrate(ctx context.Context, path string) (from, to int, err error) {
+	conn, err := open(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	conn.SetInterrupt(ctx.Done())
+	defer func() {
+		conn.SetInterrupt(nil)
+		if closeErr := conn.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	from, err = migrate(conn)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("migrating %s: %w", path, err)
+	}
+	return from, SchemaVersion, nil
+}
+
+// migrate works in one transaction, so that two processes that start at once do it once.
+func migrate(conn *sqlite.Conn) (from int, err error) {
+	if from, err = version(conn); err != nil || from == SchemaVersion {
+		return from, err
+	}
+	end, err := sqlitex.ImmediateTransaction(conn)
+	if err != nil {
+		return 0, err
+	}
+	defer end(&err)
+	if from, err = version(conn); err != nil {
+		return 0, err
+	}
+	if from > SchemaVersion {
+		return 0, fmt.Errorf("the file has layout %d, this program knows up to %d", from, SchemaVersion)
+	}
+	for step := from; step < SchemaVersion; step++ {
+		if err := sqlitex.ExecuteScript(conn, migrations[step], nil); err != nil {
+			return 0, fmt.Errorf("step %d: %w", step+1, err)
+		}
+	}
+	return from, sqlitex.ExecuteTransient(conn, fmt.Sprintf("PRAGMA user_version = %d", SchemaVersion), nil)
+}
+
+func version(conn *sqlite.Conn) (int, error) {
+	var v int
+	err := sqlitex.ExecuteTransient(conn, "PRAGMA user_version", &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			v = stmt.ColumnInt(0)
+			return nil
+		},
+	})
+	return v, err
+}

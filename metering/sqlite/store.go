@@ -1,0 +1,194 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
+)
+
+// Config says how a store behaves. The zero value is a server's.
+type Config struct {
+	Plans metering.Plans   // nil means metering.DefaultPlans()
+	Clock func() time.Time // says when leases end and what is swept; nil means time.Now
+
+	// Admin opens the file beside a running server, or without one: accounts, keys, balances,
+	// entries and audits, but no charges; Begin, Settle and Cancel return [ErrAdmin]. What a server
+	// holds is not seen.
+	Admin bool
+}
+
+// ErrAdmin refuses to charge on a store that was opened for administration.
+var ErrAdmin = errors.New("the store was opened for administration only")
+
+// A Store is a [metering.Store] in a SQLite file. Make one with [Open].
+type Store struct {
+	config  Config
+	book    *hold.Book
+	pool    *pool
+	writer  *writer
+	queue   queue
+	known   known
+	news    news
+	lock    *sqlite.Conn // nil for administration
+	closing chan struct{}
+	close   sync.Once
+	closed  error
+	tasks   sync.WaitGroup // the writer and what runs beside it
+	upkeep  sync.WaitGroup // what uses the writer
+}
+
+var _ metering.Store = (*Store)(nil)
+
+// Open opens a database, creating or migrating it where needed. A second server on the same file is
+// refused with [ErrServing].
+func Open(ctx context.Context, path string, c Config) (*Store, error) {
+	if path == "" {
+		return nil, errors.New("opening the database: no path was given")
+	}
+	if c.Plans == nil {
+		c.Plans = metering.DefaultPlans()
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	s := &Store{config: c, closing: make(chan struct{})}
+	s.book = hold.New(hold.Config{Source: source{s}, Plans: c.Plans, Clock: c.Clock})
+	if !c.Admin {
+		lock, err := lockServer(path)
+		if err != nil {
+			return nil, fmt.Errorf("opening %s: %w", path, err)
+		}
+		s.lock = lock
+	}
+	if err := s.connect(ctx, path); err != nil {
+		if s.lock != nil {
+			s.lock.Close()
+		}
+		return nil, err
+	}
+	s.start()
+	return s, nil
+}
+
+// connect opens the connections; on an error none stays open.
+func (s *Store) connect(ctx context.Context, path string) error {
+	if _, _, err := Migrate(ctx, path); err != nil {
+		return err
+	}
+	conn, err := open(path)
+	if err != nil {
+		return err
+	}
+	if s.writer, err = newWriter(conn); err != nil {
+		conn.Close()
+		return err
+	}
+	if s.pool, err = openPool(path); err != nil {
+		conn.Close()
+		return err
+	}
+	s.queue.init()
+	if err := s.news.init(ctx, s); err != nil {
+		return errors.Join(err, s.pool.close(readers), conn.Close())
+	}
+	return nil
+}
+
+// start starts what runs until Close.
+func (s *Store) start() {
+	s.tasks.Go(s.write)
+	s.upkeep.Go(s.follow)
+	if !s.config.Admin {
+		s.upkeep.Go(s.sweep)
+	}
+}
+
+// Close implements [metering.Store]: it refuses new calls, makes what is under way durable, empties
+// the log into the database and releases the lock. Further calls do nothing.
+func (s *Store) Close() error {
+	s.close.Do(func() {
+		close(s.closing)
+		s.upkeep.Wait()
+		s.queue.close()
+		s.tasks.Wait()
+		errs := []error{s.pool.close(readers), s.writer.close()}
+		if s.lock != nil {
+			errs = append(errs, s.lock.Close())
+		}
+		s.closed = errors.Join(errs...)
+	})
+	return s.closed
+}
+
+// ready refuses a call whose context has ended or whose store is closed.
+func (s *Store) ready(ctx context.Context) error {
+	select {
+	case <-s.closing:
+		return metering.ErrClosed
+	default:
+		return ctx.Err()
+	}
+}
+
+// charging is ready for a call that only a server may make.
+func (s *Store) charging(ctx context.Context) error {
+	if s.config.Admin {
+		return ErrAdmin
+	}
+	return s.ready(ctx)
+}
+
+// Begin implements [metering.Ledger]. It writes nothing.
+func (s *Store) Begin(ctx context.Context, op metering.Op) (metering.Begun, error) {
+	if err := s.charging(ctx); err != nil {
+		return metering.Begun{}, err
+	}
+	return s.book.Begin(ctx, op)
+}
+
+// Settle implements [metering.Ledger]. The context is obeyed until the charge is handed to the
+// writer; from then on its outcome is waited for, because a charge that may or may not have been
+// made helps nobody. After an error other than [metering.ErrLapsed] nothing was charged, and the
+// ticket may be settled again until its lease ends.
+func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outcome) (metering.Balance, error) {
+	if err := s.charging(ctx); err != nil {
+		return metering.Balance{}, err
+	}
+	settling, err := s.book.Settle(t)
+	if err != nil {
+		return metering.Balance{}, err
+	}
+	j := newJob()
+	j.ticket, j.settling, j.at = t, settling, micros(out.At)
+	if t.Idempotency != nil && out.Reply != nil && len(out.Reply.Body) <= metering.MaxReplyBytes {
+		j.reply = out.Reply
+		j.tag = tagOf(t.Key, *t.Idempotency)
+	}
+	err = s.queue.do(j)
+	if err == nil && j.reply != nil {
+		s.known.add(j.tag) // before the claim is released
+	}
+	j.recycle()
+	if err != nil {
+		settling.Undo()
+		return metering.Balance{}, fmt.Errorf("settling %s: %w", t.RequestID, err)
+	}
+	return settling.Done(), nil
+}
+
+// Cancel implements [metering.Ledger].
+func (s *Store) Cancel(_ context.Context, t metering.Ticket) error {
+	// The context is not asked: that it has ended is why most requests are cancelled.
+	if err := s.charging(context.Background()); err != nil {
+		return err
+	}
+	s.book.Cancel(t)
+	return nil
+}

@@ -1,0 +1,283 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+const (
+	// checkpointPages is how long the log may grow before its pages are moved to the database: about
+	// 16 MB, some seconds of a busy server.
+	checkpointPages = 4000
+
+	// maxNames bounds the cache of interned names. Keys and endpoints are some thousands.
+	maxNames = 1 << 18
+)
+
+// writer is the one connection that writes. All of it belongs to one goroutine.
+type writer struct {
+	conn *sqlite.Conn
+
+	begin, commit        *sqlite.Stmt
+	entry, balance, used *sqlite.Stmt
+	reply                *sqlite.Stmt
+
+	names map[string]int64
+	fresh []string // names of the transaction under way
+
+	// The sums of the transaction under way.
+	sums    map[sumKey]*sum
+	uses    map[int64]int64
+	changes []int64 // sequence numbers
+	header  []byte
+}
+
+type sumKey struct{ account, period int64 }
+
+type sum struct{ used, charges, peak int64 }
+
+func newWriter(conn *sqlite.Conn) (*writer, error) {
+	w := &writer{
+		conn:  conn,
+		names: make(map[string]int64),
+		sums:  make(map[sumKey]*sum),
+		uses:  make(map[int64]int64),
+	}
+	if err := pragmas(conn,
+		fmt.Sprintf("wal_autocheckpoint = %d", checkpointPages),
+		"journal_size_limit = 67108864", // a log that had to grow is cut again
+	); err != nil {
+		return nil, err
+	}
+	for stmt, sql := range map[**sqlite.Stmt]string{
+		&w.begin:  "BEGIN IMMEDIATE",
+		&w.commit: "COMMIT",
+		&w.entry: `INSERT INTO ledger (account, key, endpoint, credits, period, at, request)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+		&w.balance: `INSERT INTO balances (account, period, used, charges, peak) VALUES (?1, ?2, ?3, ?4, ?5)
+			ON CONFLICT DO UPDATE SET used = used + ?3, charges = charges + ?4, peak = max(peak, ?5)`,
+		&w.used: `INSERT INTO key_uses (key, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = max(at, ?2)`,
+		&w.reply: `INSERT INTO replies
+			(tag, expires, key, status, form, hash, fingerprint, request, header, body)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+	} {
+		s, err := conn.Prepare(sql)
+		if err != nil {
+			return nil, err
+		}
+		*stmt = s
+	}
+	return w, nil
+}
+
+// close empties the log and closes the connection.
+func (w *writer) close() error {
+	err := sqlitex.ExecuteTransient(w.conn, "PRAGMA wal_checkpoint(PASSIVE)", nil)
+	return errors.Join(err, w.conn.Close())
+}
+
+// write is the writer's goroutine.
+func (s *Store) write() {
+	w := s.writer
+	batch := make([]*job, 0, maxBatch)
+	for {
+		batch = s.queue.take(batch[:0])
+		if batch == nil {
+			return
+		}
+		err := w.transact(batch)
+		if err == nil && len(w.changes) > 0 {
+			s.news.publish(w.changes)
+		}
+		for _, j := range batch {
+			if err != nil {
+				j.err = err
+			}
+			j.done <- struct{}{}
+		}
+		clear(batch)
+	}
+}
+
+// transact writes a batch in one transaction: all of it or nothing. An act of administration that is
+// refused tells only its own caller.
+func (w *writer) transact(batch []*job) error {
+	w.changes = w.changes[:0]
+	if err := run(w.begin); err != nil {
+		return err
+	}
+	err := w.fill(batch)
+	if err == nil {
+		err = run(w.commit)
+	}
+	clear(w.sums)
+	clear(w.uses)
+	if err != nil {
+		err = errors.Join(err, w.rollback())
+	}
+	w.fresh = w.fresh[:0]
+	return err
+}
+
+func (w *writer) fill(batch []*job) error {
+	for _, j := range batch {
+		if j.act != nil {
+			if err := w.administer(j); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.charge(j); err != nil {
+			return err
+		}
+	}
+	for k, s := range w.sums {
+		w.balance.BindInt64(1, k.account)
+		w.balance.BindInt64(2, k.period)
+		w.balance.BindInt64(3, s.used)
+		w.balance.BindInt64(4, s.charges)
+		w.balance.BindInt64(5, s.peak)
+		if err := run(w.balance); err != nil {
+			return err
+		}
+	}
+	for key, at := range w.uses {
+		w.used.BindInt64(1, key)
+		w.used.BindInt64(2, at)
+		if err := run(w.used); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rollback undoes the transaction, unless SQLite has done so itself, and forgets what it had learnt.
+func (w *writer) rollback() error {
+	for _, name := range w.fresh {
+		delete(w.names, name)
+	}
+	if w.conn.AutocommitEnabled() {
+		return nil
+	}
+	return sqlitex.ExecuteTransient(w.conn, "ROLLBACK", nil)
+}
+
+// administer runs an act inside a savepoint, so that a refusal leaves no half of it behind. It
+// returns only errors after which the transaction cannot go on.
+func (w *writer) administer(j *job) error {
+	changes := len(w.changes)
+	if err := exec(w.conn, "SAVEPOINT act", nil); err != nil {
+		return err
+	}
+	if j.err = j.act(w); j.err != nil {
+		w.changes = w.changes[:changes]
+		if w.conn.AutocommitEnabled() {
+			return j.err // SQLite gave up the whole transaction
+		}
+		if err := exec(w.conn, "ROLLBACK TO act", nil); err != nil {
+			return err
+		}
+	}
+	return exec(w.conn, "RELEASE act", nil)
+}
+
+// charge writes the ledger row and the reply of one charge, and adds it to the sums.
+func (w *writer) charge(j *job) error {
+	t := &j.ticket
+	account, err := w.intern(string(t.Account))
+	if err != nil {
+		return err
+	}
+	key, err := w.intern(string(t.Key))
+	if err != nil {
+		return err
+	}
+	endpoint, err := w.intern(t.Endpoint)
+	if err != nil {
+		return err
+	}
+	period := monthNumber(j.settling.Period)
+	w.entry.BindInt64(1, account)
+	w.entry.BindInt64(2, key)
+	w.entry.BindInt64(3, endpoint)
+	w.entry.BindInt64(4, j.settling.Credits)
+	w.entry.BindInt64(5, period)
+	w.entry.BindInt64(6, j.at)
+	w.entry.BindText(7, t.RequestID)
+	if err := run(w.entry); err != nil {
+		return err
+	}
+	k := sumKey{account, period}
+	s := w.sums[k]
+	if s == nil {
+		s = new(sum)
+		w.sums[k] = s
+	}
+	s.used += j.settling.Credits
+	s.charges++
+	s.peak = max(s.peak, j.settling.Ceiling)
+	if at, ok := w.uses[key]; !ok || at < j.at {
+		w.uses[key] = j.at
+	}
+	if j.reply == nil {
+		return nil
+	}
+	return w.keep(j, key)
+}
+
+// keep writes the reply of a charge.
+func (w *writer) keep(j *job, key int64) error {
+	w.header = appendHeader(w.header[:0], j.reply.Header)
+	w.reply.BindInt64(1, int64(j.tag))
+	w.reply.BindInt64(2, j.at+metering.ReplayWindow.Microseconds())
+	w.reply.BindInt64(3, key)
+	w.reply.BindInt64(4, int64(j.reply.Status))
+	w.reply.BindInt64(5, int64(j.reply.Form))
+	w.reply.BindBytes(6, j.ticket.Idempotency[:])
+	w.reply.BindBytes(7, j.ticket.Fingerprint[:])
+	w.reply.BindText(8, j.ticket.RequestID)
+	w.reply.BindBytes(9, w.header)
+	w.reply.BindBytes(10, j.reply.Body)
+	return run(w.reply)
+}
+
+// intern returns the number of a name, giving it one where it has none.
+func (w *writer) intern(name string) (int64, error) {
+	if id, ok := w.names[name]; ok {
+		return id, nil
+	}
+	var id int64
+	err := rows(w.conn, "SELECT id FROM names WHERE name = ?1",
+		func(stmt *sqlite.Stmt) { stmt.BindText(1, name) },
+		func(stmt *sqlite.Stmt) error { id = stmt.ColumnInt64(0); return nil })
+	if err != nil {
+		return 0, err
+	}
+	if id == 0 {
+		err := exec(w.conn, "INSERT INTO names (name) VALUES (?1)",
+			func(stmt *sqlite.Stmt) { stmt.BindText(1, name) })
+		if err != nil {
+			return 0, err
+		}
+		id = w.conn.LastInsertRowID()
+		w.fresh = append(w.fresh, name)
+	}
+	if len(w.names) >= maxNames {
+		clear(w.names)
+	}
+	w.names[name] = id
+	return id, nil
+}
+
+// run steps a statement that returns no rows, and makes it ready for the next time.
+func run(stmt *sqlite.Stmt) error {
+	if _, err := stmt.Step(); err != nil {
+		return err
+	}
+	return stmt.Reset()
+}
