@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -27,4 +28,24 @@ func webClient(env *diag.Env) *http.Client {
 			return env.DialHost(ctx, host, uint16(n), diag.WebPorts)
 		},
 	}}
+}
+
+// A datagrams is a connection over UDP in the form by which the DNS library tells it from TCP.
+type datagrams struct {
+	net.PacketConn // nil: the library only asks whether it is there
+	net.Conn
+}
+
+func (d datagrams) Close() error                       { return d.Conn.Close() }
+func (d datagrams) LocalAddr() net.Addr                { return d.Conn.LocalAddr() }
+func (d datagrams) SetDeadline(t time.Time) error      { return d.Conn.SetDeadline(t) }
+func (d datagrams) SetReadDeadline(t time.Time) error  { return d.Conn.SetReadDeadline(t) }
+func (d datagrams) SetWriteDeadline(t time.Time) error { return d.Conn.SetWriteDeadline(t) }
+
+// wireConn returns a connection such that the DNS library frames messages as the network demands.
+func wireConn(c net.Conn) net.Conn {
+	if c.RemoteAddr().Network() == "udp" {
+		return datagrams{Conn: c}
+	}
+	return c
 }

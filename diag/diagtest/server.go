@@ -129,19 +129,23 @@ func (s *Server) add(text string) error {
 	if len(records) == 0 {
 		return fmt.Errorf("zone of %s: no records", s.name)
 	}
+	origins := apexes(records)
+	if len(origins) == 0 {
+		origins[dns.CanonicalName(records[0].Header().Name)] = true
+	}
+	zones := split(records, origins)
+	for _, rr := range records {
+		if z := enclosing(zones, rr.Header().Name, dns.TypeNone); !origins[z.origin] {
+			return fmt.Errorf("zone of %s: %s lies outside", s.name, rr.Header().Name)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.zones == nil {
 		s.zones = map[string]*zone{}
 	}
-	origins := map[string]bool{}
-	if !slices.ContainsFunc(records, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA }) {
-		origins[dns.CanonicalName(records[0].Header().Name)] = true
-	}
-	for origin, z := range split(records, origins) {
-		if origin != "." || len(z.nodes) > 0 {
-			s.zones[origin] = z
-		}
+	for origin := range origins {
+		s.zones[origin] = zones[origin]
 	}
 	return nil
 }

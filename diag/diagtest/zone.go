@@ -2,7 +2,6 @@ package diagtest
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -191,14 +190,19 @@ func copied(rrs []dns.RR) []dns.RR {
 	return list
 }
 
-// split sorts records into zones: one for the root, and one for each name in origins or with an SOA.
-func split(records []dns.RR, origins map[string]bool) map[string]*zone {
-	origins = maps.Clone(origins)
+// apexes returns the names with an SOA record.
+func apexes(records []dns.RR) map[string]bool {
+	origins := map[string]bool{}
 	for _, rr := range records {
 		if rr.Header().Rrtype == dns.TypeSOA {
 			origins[dns.CanonicalName(rr.Header().Name)] = true
 		}
 	}
+	return origins
+}
+
+// split sorts records into zones: one for each origin, and one for the root.
+func split(records []dns.RR, origins map[string]bool) map[string]*zone {
 	zones := map[string]*zone{".": newZone(".")}
 	for origin := range origins {
 		zones[origin] = newZone(origin)
