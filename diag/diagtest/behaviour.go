@@ -2,28 +2,33 @@ package diagtest
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"net"
 	"net/netip"
 	"os"
+	"strconv"
 	"time"
 )
 
 // A Behaviour is what a TCP port does instead of serving.
-type Behaviour int
+type Behaviour string
 
 // The behaviours.
 const (
-	Serves      Behaviour = 0 // what listens there answers; nobody means refused
-	Refuses     Behaviour = 1 // connections are refused
-	Resets      Behaviour = 2 // connections are accepted, and broken when something was read
-	Hangs       Behaviour = 3 // connections are accepted, and nothing is ever answered
-	Unreachable Behaviour = 4 // connections never come about
-	Closes      Behaviour = 5 // connections are accepted, and closed at once
+	Serves      Behaviour = ""            // what listens there answers; if nobody does, connections are refused
+	Refuses     Behaviour = "refuses"     // connections are refused
+	Closes      Behaviour = "closes"      // connections are accepted, and closed at once
+	Resets      Behaviour = "resets"      // connections are accepted, and broken as soon as something is sent
+	Hangs       Behaviour = "hangs"       // connections are accepted, and nothing is ever answered
+	Unreachable Behaviour = "unreachable" // connections never come about: packets are lost
 )
 
 // serve returns the server for a behaviour, nil if the connection is refused.
 func (b Behaviour) serve() func(*conn) {
 	switch b {
+	case Closes:
+		return func(c *conn) { c.Close() }
 	case Resets:
 		return func(c *conn) {
 			c.Read(make([]byte, 1))
@@ -34,28 +39,82 @@ func (b Behaviour) serve() func(*conn) {
 			io.Copy(io.Discard, c) // until either side or the world closes it
 			c.Close()
 		}
-	case Closes:
-		return func(c *conn) { c.Close() }
 	}
 	return nil
 }
 
-// Behave makes a TCP port at an address such as "192.0.2.1:443" or "[2001:db8::1]:25" do something
-// else than serve. Serves undoes it.
-func (w *World) Behave(addr string, b Behaviour) {
-	a, err := netip.ParseAddrPort(addr)
-	w.check(err)
-	w.net.mu.Lock()
-	defer w.net.mu.Unlock()
-	if b == Serves {
-		delete(w.net.behave, a)
-		return
+// Behave makes a TCP port do something else than serve, on all addresses of its host, such as
+// "www.example.com:443", "192.0.2.1:443" or "[2001:db8::1]:25". Serves undoes it.
+func (w *World) Behave(hostport string, b Behaviour) {
+	for _, addr := range w.endpoints(hostport) {
+		w.net.mu.Lock()
+		w.net.behave[addr] = b
+		w.net.mu.Unlock()
 	}
-	w.net.behave[a] = b
 }
 
-// patience is how long a client of the world waits for a server that is silent if its context does
-// not end before.
+// Drip makes a TCP port send one byte at a time, each after a pause. Zero undoes it.
+func (w *World) Drip(hostport string, pause time.Duration) {
+	for _, addr := range w.endpoints(hostport) {
+		w.net.mu.Lock()
+		w.net.pauses[addr] = pause
+		w.net.mu.Unlock()
+	}
+}
+
+// endpoints returns the addresses of a host with a port. A host without any gets one.
+func (w *World) endpoints(hostport string) []netip.AddrPort {
+	host, text, err := net.SplitHostPort(hostport)
+	if err != nil {
+		w.check(err)
+		return nil
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		w.check(fmt.Errorf("the port of %s: %w", hostport, err))
+		return nil
+	}
+	var list []netip.AddrPort
+	for _, ip := range w.addresses(host, false) {
+		list = append(list, netip.AddrPortFrom(ip, uint16(port)))
+	}
+	return list
+}
+
+// Serve lets f speak with each client that connects to a TCP port of a host, such as
+// "mx.example.com:25" or "192.0.2.25:25". The connection is closed when f returns; when the world ends
+// it breaks, and f must return.
+func (w *World) Serve(hostport string, f func(net.Conn)) {
+	for _, addr := range w.endpoints(hostport) {
+		w.net.listen("tcp", addr, func(c *conn) {
+			defer c.Close()
+			f(c)
+		})
+	}
+}
+
+// ServePackets lets f answer each datagram that is sent to a UDP port of a host, with any number of
+// datagrams.
+func (w *World) ServePackets(hostport string, f func(packet []byte) [][]byte) {
+	for _, addr := range w.endpoints(hostport) {
+		w.net.listen("udp", addr, func(c *conn) {
+			defer c.Close()
+			buffer := make([]byte, maxMessage)
+			for {
+				n, err := c.Read(buffer)
+				if err != nil {
+					return
+				}
+				for _, reply := range f(append([]byte{}, buffer[:n]...)) {
+					c.Write(reply)
+				}
+			}
+		})
+	}
+}
+
+// patience is how long the resolver that is the world waits for a server that is silent, if the
+// context does not end before.
 const patience = 30 * time.Second
 
 // silence waits for what never comes, and returns the error for it. Outside a bubble no time passes.

@@ -98,6 +98,19 @@ func (h *half) read(b []byte) (n int, err error) {
 	return n, err
 }
 
+// idle waits, unless nobody reads any more.
+func (h *half) idle(d time.Duration) error {
+	end, gone := time.Now().Add(d), error(nil)
+	err := h.await(&end, func() bool {
+		gone = h.gone
+		return gone != nil
+	})
+	if err == os.ErrDeadlineExceeded {
+		return nil
+	}
+	return gone
+}
+
 // take moves bytes to the reader. Of a message that is too long the rest is lost.
 func (h *half) take(b []byte) int {
 	n := copy(b, h.chunks[0])
@@ -178,6 +191,7 @@ func (h *half) closeRead(own, peer error) {
 type conn struct {
 	in, out       *half
 	local, remote net.Addr
+	pause         time.Duration // before each byte is written
 	onClose       func()
 	once          sync.Once
 }
@@ -212,8 +226,24 @@ func (c *conn) Read(b []byte) (int, error) {
 
 // Write implements [net.Conn].
 func (c *conn) Write(b []byte) (int, error) {
+	if c.pause > 0 {
+		return c.drip(b)
+	}
 	n, err := c.out.write(b)
 	return n, c.opError("write", err)
+}
+
+// drip writes byte by byte.
+func (c *conn) drip(b []byte) (int, error) {
+	for i := range b {
+		if err := c.out.idle(c.pause); err != nil {
+			return i, c.opError("write", err)
+		}
+		if _, err := c.out.write(b[i : i+1]); err != nil {
+			return i, c.opError("write", err)
+		}
+	}
+	return len(b), nil
 }
 
 // Close lets what was written reach the peer.

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // testNets are the networks in which a world lives: TEST-NET-1 to 3 (RFC 5737) and 2001:db8::/32
@@ -37,6 +38,7 @@ type network struct {
 	mu      sync.Mutex
 	servers map[endpoint]func(*conn) // each runs in a goroutine of its own, and closes the conn
 	behave  map[netip.AddrPort]Behaviour
+	pauses  map[netip.AddrPort]time.Duration // before each byte of a server
 	conns   map[*conn]bool
 	used    map[netip.Addr]bool
 	port    uint16 // the last local port
@@ -50,6 +52,7 @@ func newNetwork() *network {
 	return &network{
 		servers: map[endpoint]func(*conn){},
 		behave:  map[netip.AddrPort]Behaviour{},
+		pauses:  map[netip.AddrPort]time.Duration{},
 		conns:   map[*conn]bool{},
 		used:    map[netip.Addr]bool{clientIPv4: true, clientIPv6: true},
 		port:    49151, // below the dynamic ports, RFC 6335 section 6
@@ -175,9 +178,10 @@ func (n *network) connect(network string, addr netip.AddrPort) (net.Conn, error)
 		n.conns[c] = true
 		c.onClose = func() { n.forget(c) }
 	}
-	n.running.Go(func() {
-		serve(there)
-	})
+	if network == "tcp" {
+		there.pause = n.pauses[addr]
+	}
+	n.running.Go(func() { serve(there) })
 	return here, nil
 }
 
@@ -189,7 +193,7 @@ func (n *network) forget(c *conn) {
 
 // serverOf returns who answers at an address, or nil if the connection is refused.
 func (n *network) serverOf(network string, addr netip.AddrPort) func(*conn) {
-	if b, ok := n.behave[addr]; ok && network == "tcp" {
+	if b := n.behave[addr]; b != Serves && network == "tcp" {
 		return b.serve()
 	}
 	if serve := n.servers[endpoint{network, addr}]; serve != nil || network == "tcp" {
