@@ -150,7 +150,6 @@ func TestBehaviours(t *testing.T) {
 	}{
 		{diagtest.Serves, nil, 0},
 		{diagtest.Refuses, syscall.ECONNREFUSED, 0},
-		{diagtest.Closes, io.EOF, 0},
 		{diagtest.Resets, syscall.ECONNRESET, 0},
 		{diagtest.Hangs, context.DeadlineExceeded, 10 * time.Second},
 		{diagtest.Unreachable, context.DeadlineExceeded, 10 * time.Second},
@@ -170,6 +169,16 @@ func TestBehaviours(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestPortThatClosesAtOnce(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Behave("mx.example.com:25", diagtest.Closes)
+	c, err := world.Env().DialHost(t.Context(), "mx.example.com", 25, diag.SMTPPorts)
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Read(make([]byte, 1))
+	assert.Equal(t, io.EOF, err)
 }
 
 func TestDrip(t *testing.T) {
