@@ -151,7 +151,7 @@ func TestRotateKeyRefuses(t *testing.T) {
 	}{
 		"negative grace": {"grace", -1, func(*Key) {}},
 		"endless grace":  {"grace", MaxGrace + 1, func(*Key) {}},
-		"revoked":        {"id", MaxGrace, revokeNow},
+		"revoked":        {"id", MaxGrace, func(k *Key) { k.RevokedAt = new(time.Now().Add(-time.Hour)) }},
 		"expired":        {"id", 0, func(k *Key) { k.ExpiresAt = new(time.Now().Add(-time.Hour)) }},
 	} {
 		t.Run(name, func(t *testing.T) {

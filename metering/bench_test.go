@@ -31,6 +31,14 @@ func BenchmarkAdmit(b *testing.B) {
 			}
 		})
 	})
+	unknown, err := NewSecret(Live, nil)
+	noError(b, err)
+	b.Run("refused: unknown", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = g.Admit(b.Context(), unknown.Reveal(), client, noon)
+		}
+	})
 	b.Run("refused: malformed", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

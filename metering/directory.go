@@ -160,14 +160,15 @@ func (g *Gate) fly(ctx context.Context, s *cacheShard, hash [32]byte, f *flight)
 		s.mu.Unlock()
 		close(f.done)
 	}()
-	r := &record{generation: f.generation, heard: g.cache.heard.Load(), read: g.clock()}
-	err := g.read(ctx, hash, r)
+	heard, begun := g.cache.heard.Load(), g.clock()
+	r, err := g.read(ctx, hash)
 	if errors.Is(err, errNoKey) {
 		g.cache.forget(s, hash)
 		f.err = nil
 		return
 	}
 	if f.err = err; err == nil {
+		r.generation, r.heard, r.read = f.generation, heard, begun
 		f.record = r
 		f.entry = g.cache.publish(s, hash, r)
 	}
@@ -176,23 +177,27 @@ func (g *Gate) fly(ctx context.Context, s *cacheShard, hash [32]byte, f *flight)
 // errNoKey means that no key has the hash. An account that is missing is another matter: a fault.
 var errNoKey = errors.New("there is no such key")
 
-func (g *Gate) read(ctx context.Context, hash [32]byte, r *record) (err error) {
-	r.key, err = g.store.KeyByHash(ctx, hash)
-	if errors.Is(err, ErrNotFound) || err == nil && subtle.ConstantTimeCompare(r.key.Hash[:], hash[:]) != 1 {
-		return errNoKey
+// read asks the store for a key and its account.
+func (g *Gate) read(ctx context.Context, hash [32]byte) (*record, error) {
+	key, err := g.store.KeyByHash(ctx, hash)
+	if errors.Is(err, ErrNotFound) || err == nil && subtle.ConstantTimeCompare(key.Hash[:], hash[:]) != 1 {
+		return nil, errNoKey
 	}
 	if err != nil {
-		return fmt.Errorf("reading a key: %w", err)
+		return nil, fmt.Errorf("reading a key: %w", err)
 	}
-	if r.account, err = g.store.Account(ctx, r.key.Account); err != nil {
-		return fmt.Errorf("reading account %s of key %s: %w", r.key.Account, r.key.ID, err)
+	account, err := g.store.Account(ctx, key.Account)
+	if err != nil {
+		return nil, fmt.Errorf("reading account %s of key %s: %w", key.Account, key.ID, err)
 	}
-	plan, ok := g.plans[r.account.Plan]
+	plan, ok := g.plans[account.Plan]
 	if !ok {
-		return fmt.Errorf("account %s has the plan %q, which does not exist", r.account.ID, r.account.Plan)
+		return nil, fmt.Errorf("account %s has the plan %q, which does not exist", account.ID, account.Plan)
 	}
-	r.plan, r.policy, r.allowed = plan, plan.Policy(), unmapPrefixes(r.key.IPAllowlist)
-	return nil
+	return &record{
+		key: key, account: account, plan: plan,
+		policy: plan.Policy(), allowed: unmapPrefixes(key.IPAllowlist),
+	}, nil
 }
 
 // publish makes a record known, unless a newer one is, and returns its entry. If Watch told of any

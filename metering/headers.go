@@ -6,8 +6,8 @@ import (
 )
 
 // PolicyField writes one item of the RateLimit-Policy field, such as `"default";q=60;w=60`
-// (draft-ietf-httpapi-ratelimit-headers-10 section 3). Both of its parameters are integers; the
-// window is written in whole seconds, at least 1. Characters that a string of RFC 9651 section 3.3.3
+// (draft-ietf-httpapi-ratelimit-headers-10, "RateLimit-Policy Field"). Both of its parameters are
+// integers; the window is written in whole seconds, at least 1. Characters that a string of RFC 9651 section 3.3.3
 // cannot hold are left out of the name.
 func PolicyField(p Policy, name string) string {
 	window := p.Window
@@ -23,9 +23,10 @@ func PolicyField(p Policy, name string) string {
 }
 
 // LimitField writes one item of the RateLimit field, such as `"default";r=9;t=6`
-// (draft-ietf-httpapi-ratelimit-headers-10 section 4): the tokens left and, in seconds rounded up,
-// the time until the bucket is full. For a refused request it is the time to the next token instead,
-// so that Retry-After, which names the same instant, is not earlier than t, as the draft asks.
+// (draft-ietf-httpapi-ratelimit-headers-10, "RateLimit Field"): the tokens left and, in seconds
+// rounded up, the time until the bucket is full. For a refused request it is the time to the next
+// token instead, and at least 1, so that Retry-After names the same instant: the draft asks that it is
+// not earlier than t.
 func LimitField(d Decision, name string) string {
 	until := d.Reset
 	if !d.Allowed && d.RetryAfter >= 0 {

@@ -99,8 +99,9 @@ type Keys interface {
 //
 // Generation rises with every PutKeys and PutAccount that changed something: after the change can be
 // read by KeyByHash, Key and Account, and before the call returns, also where it returns an error but
-// may have been carried out. It need not rise for changes by other processes, which Watch reports. It
-// must be cheap (an atomic load) and safe for concurrent use.
+// may have been carried out. It need not rise for changes by other processes, which Watch reports, and
+// should not rise for anything else, such as a last use: everything cached is read again after it
+// rose. It must be cheap (an atomic load) and safe for concurrent use.
 //
 // A wrapper of a store that embeds the interface loses the ability unless it forwards the method.
 // That is safe: the gate then reads key and account from the store for each request.
