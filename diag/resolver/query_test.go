@@ -1,0 +1,192 @@
+package resolver
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A replay is a connection on which given messages arrive, and then nothing.
+type replay struct {
+	net.Conn
+	messages [][]byte
+}
+
+func (r *replay) Read(b []byte) (int, error) {
+	if len(r.messages) == 0 {
+		return 0, os.ErrDeadlineExceeded
+	}
+	n := copy(b, r.messages[0])
+	r.messages = r.messages[1:]
+	return n, nil
+}
+
+func (r *replay) Write(b []byte) (int, error)      { return len(b), nil }
+func (r *replay) SetReadDeadline(time.Time) error  { return nil }
+func (r *replay) SetWriteDeadline(time.Time) error { return nil }
+func (r *replay) RemoteAddr() net.Addr             { return nil }
+func (r *replay) Close() error                     { return nil }
+
+// Whatever arrives, nothing is accepted but a reply to the query, and nothing panics.
+func FuzzReply(f *testing.F) {
+	name := "www.example.com."
+	question := new(dns.Msg).SetQuestion(name, dns.TypeA)
+	good := new(dns.Msg).SetReply(question)
+	good.Answer = []dns.RR{&dns.A{
+		Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60}, A: net.IPv4(192, 0, 2, 1),
+	}}
+	good.Compress = true
+	wire, err := good.Pack()
+	require.NoError(f, err)
+	f.Add(wire, true)
+	f.Add(wire, false)
+	f.Add(wire[:12], true)
+	f.Add([]byte{}, false)
+	declined := bytes.Clone(wire[:12])
+	declined[3], declined[5] = 5, 0
+	f.Add(declined, true)
+	f.Fuzz(func(t *testing.T, datagram []byte, fold bool) {
+		q, err := newQuery(question, true)
+		require.NoError(t, err)
+		r := takeEntropy()
+		defer r.giveBack()
+		if fold {
+			q.fold(r)
+		}
+		m, w := newMux(&replay{}, UDP, 1), newWaiter()
+		require.NoError(t, m.join(w, q, m.born, time.Hour, r))
+		// The forger has guessed the identifier and, half of the time, the case.
+		if len(datagram) >= 2 {
+			binary.BigEndian.PutUint16(datagram, w.id)
+		}
+		sent := bytes.Clone(q.wire)
+		m.conn.(*replay).messages = [][]byte{datagram}
+		b, err := m.exchange(context.Background(), w, time.Now())
+		require.True(t, (b == nil) != (err == nil), "a reply or an error")
+		if err != nil {
+			require.Equal(t, ErrTimeout, err)
+			return
+		}
+		requireRepeats(t, sent, b.data, fold)
+		reply, err := q.decode(b.data)
+		require.True(t, (reply == nil) != (err == nil))
+		if err == nil {
+			require.Equal(t, question.Id, reply.Id)
+			require.Equal(t, question.Question, reply.Question)
+			require.Nil(t, reply.IsEdns0())
+		}
+	})
+}
+
+// requireRepeats checks with the DNS library that a message repeats the question of another.
+func requireRepeats(t *testing.T, sent, got []byte, exactCase bool) {
+	t.Helper()
+	var query, reply dns.Msg
+	require.NoError(t, query.Unpack(sent))
+	reply.Unpack(got) // records may be broken; the header and the question are not
+	require.True(t, reply.Response)
+	require.Equal(t, query.Id, reply.Id)
+	require.Equal(t, query.Opcode, reply.Opcode)
+	if len(got) == headerLen {
+		require.Contains(t, []int{dns.RcodeFormatError, dns.RcodeNotImplemented, dns.RcodeRefused}, reply.Rcode)
+		return
+	}
+	require.Len(t, reply.Question, 1)
+	if !exactCase {
+		query.Question[0].Name = strings.ToLower(query.Question[0].Name)
+		reply.Question[0].Name = strings.ToLower(reply.Question[0].Name)
+	}
+	require.Equal(t, query.Question, reply.Question)
+}
+
+// A stream that is interrupted at every byte loses nothing.
+func TestStreamReaderResumes(t *testing.T) {
+	var input []byte
+	messages := [][]byte{bytes.Repeat([]byte{1}, 3), {}, bytes.Repeat([]byte{2}, 5000), {9}}
+	for _, m := range messages {
+		input = append(binary.BigEndian.AppendUint16(input, uint16(len(m))), m...)
+	}
+	conn := &replay{}
+	m := newMux(conn, TCP, 1)
+	var got [][]byte
+	for _, c := range input {
+		conn.messages = [][]byte{{c}}
+		for {
+			b, err := m.read()
+			if err != nil {
+				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+				break
+			}
+			got = append(got, bytes.Clone(b.data))
+		}
+	}
+	require.Len(t, got, len(messages))
+	for i := range messages {
+		assert.Equal(t, len(messages[i]), len(got[i]))
+		assert.True(t, bytes.Equal(messages[i], got[i]))
+	}
+}
+
+func TestSocketIsGivenUpAfterManyStrays(t *testing.T) {
+	r := takeEntropy()
+	defer r.giveBack()
+	conn := &replay{}
+	m, w := newMux(conn, UDP, 1<<20), newWaiter()
+	for range maxStrays + 1 {
+		conn.messages = append(conn.messages, make([]byte, 20))
+	}
+	q, err := newQuery(new(dns.Msg).SetQuestion("example.com.", dns.TypeA), true)
+	require.NoError(t, err)
+	require.NoError(t, m.join(w, q, m.born, time.Hour, r))
+	_, err = m.exchange(t.Context(), w, time.Now())
+	require.Equal(t, ErrTimeout, err)
+	assert.Equal(t, errRetired, m.join(w, q, m.born, time.Hour, r))
+}
+
+func TestSocketIsReplaced(t *testing.T) {
+	r := takeEntropy()
+	defer r.giveBack()
+	q, err := newQuery(new(dns.Msg).SetQuestion("example.com.", dns.TypeA), true)
+	require.NoError(t, err)
+	m, w := newMux(&replay{}, UDP, 2), newWaiter()
+	assert.Equal(t, errRetired, m.join(w, q, m.born.Add(time.Hour), time.Minute, r), "old")
+	for range 2 {
+		require.NoError(t, m.join(newWaiter(), q, m.born, time.Hour, r))
+	}
+	assert.Equal(t, errRetired, m.join(w, q, m.born, time.Hour, r), "used up")
+}
+
+func TestFoldIsUndoneInTheReply(t *testing.T) {
+	msg := new(dns.Msg).SetQuestion("wWw.Example.com.", dns.TypeCNAME)
+	q, err := newQuery(msg, false)
+	require.NoError(t, err)
+	r := takeEntropy()
+	defer r.giveBack()
+	q.fold(r)
+	var query dns.Msg
+	require.NoError(t, query.Unpack(q.wire))
+	folded := query.Question[0].Name
+	for _, compress := range []bool{true, false} {
+		m := new(dns.Msg).SetReply(&query)
+		m.Compress = compress
+		m.Answer = []dns.RR{&dns.CNAME{
+			Hdr:    dns.RR_Header{Name: folded, Rrtype: dns.TypeCNAME, Class: dns.ClassINET, Ttl: 60},
+			Target: "elsewhere.example.net.",
+		}}
+		wire, err := m.Pack()
+		require.NoError(t, err)
+		reply, err := q.decode(wire)
+		require.NoError(t, err)
+		assert.Equal(t, msg.Question, reply.Question)
+		assert.Equal(t, "wWw.Example.com.", reply.Answer[0].Header().Name)
+	}
+}
