@@ -213,7 +213,7 @@ func (r *race) handle(event any) {
 			r.silence = event.err
 		}
 		switch {
-		case r.lookups == 0 || event.v6 && len(r.v6) > 0:
+		case event.v6 || r.lookups == 0:
 			r.mayBegin = true
 		case len(r.v4) > 0:
 			r.begin = time.After(resolutionDelay)

@@ -110,6 +110,11 @@ func TestDialHost(t *testing.T) {
 			[]fakeDial{{v6a, 0}, {v4a, 250 * ms}}, v6a, 300 * ms,
 		},
 		{
+			"the loser connects all the same", has(v6a), has(v4a),
+			map[string]fakeHost{v6a: {delay: time.Hour, late: true}, v4a: up},
+			[]fakeDial{{v6a, 0}, {v4a, 250 * ms}}, v4a, 260 * ms,
+		},
+		{
 			"all refuse", has(v6a), has(v4a), map[string]fakeHost{v6a: down, v4a: down},
 			[]fakeDial{{v6a, 0}, {v4a, 10 * ms}}, "", 20 * ms,
 		},
@@ -141,10 +146,7 @@ func TestDialHost(t *testing.T) {
 					assert.Equal(t, net.JoinHostPort(tt.winner, "443"), conn.RemoteAddr().String())
 					require.NoError(t, conn.Close())
 				}
-				// Late winners come within the delay of the slowest host, and are closed at once. A
-				// goroutine left behind would make the bubble panic.
-				<-time.After(time.Second)
-				synctest.Wait()
+				synctest.Wait() // for the losers; a goroutine left behind would end the test
 				assert.Zero(t, network.open, "connections left open")
 			})
 		})
@@ -246,6 +248,21 @@ func TestDialHostRebinding(t *testing.T) {
 	var blocked *BlockedError
 	require.ErrorAs(t, err, &blocked)
 	require.Equal(t, []string{v4a}, network.dialedAddrs(), "nothing more was dialled")
+}
+
+func TestDialAddr(t *testing.T) {
+	network := &fakeNet{hosts: map[string]fakeHost{v4a: {}, "127.0.0.1": {}}}
+	env := &Env{Dial: network.dial, Guard: Guard{AllowNetworks: testNets}}
+	conn, err := env.DialAddr(t.Context(), "udp", netip.MustParseAddrPort(v4a+":53"), DNSPorts)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+
+	var blocked *BlockedError
+	_, err = env.DialAddr(t.Context(), "udp", netip.MustParseAddrPort("127.0.0.1:53"), DNSPorts)
+	require.ErrorAs(t, err, &blocked)
+	_, err = env.DialAddr(t.Context(), "udp", netip.MustParseAddrPort(v4a+":123"), DNSPorts)
+	require.ErrorAs(t, err, &blocked)
+	require.Equal(t, []string{v4a}, network.dialedAddrs(), "what is refused is not dialled")
 }
 
 func TestDialHostLiterals(t *testing.T) {

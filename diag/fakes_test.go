@@ -84,6 +84,7 @@ type fakeHost struct {
 	delay time.Duration
 	dead  bool // never answers
 	down  bool // refuses after the delay
+	late  bool // answers after the delay even if nobody waits any more
 }
 
 type fakeDial struct {
@@ -104,7 +105,9 @@ func (n *fakeNet) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	select {
 	case <-time.After(h.delay):
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		if !h.late {
+			return nil, ctx.Err()
+		}
 	}
 	if !ok || h.down {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: fakeAddr(addr), Err: os.ErrPermission}

@@ -132,7 +132,7 @@ func defaultPort(scheme string) uint16 {
 // segments; the query; the fragment; all with what must not stand there as itself percent-encoded
 // (RFC 3986 sections 3.3 to 3.5 and 6.2.2).
 func normaliseTail(s string) (string, error) {
-	s, fragment, hasFragment := strings.Cut(s, "#")
+	s, fragment, _ := strings.Cut(s, "#")
 	path, query, hasQuery := strings.Cut(s, "?")
 	if strings.Contains(path, "\\") || strings.Contains(fragment, "\\") {
 		return "", errURLBackslash
@@ -146,7 +146,7 @@ func normaliseTail(s string) (string, error) {
 		// Servers see a query as it was written, so a lone percent sign is left alone (WHATWG).
 		text += "?" + escapeQuery(query)
 	}
-	if hasFragment {
+	if fragment != "" {
 		if fragment, err = escape(fragment, "/:@!$&'()*+,;=?"); err != nil {
 			return "", err
 		}

@@ -1,0 +1,191 @@
+package diag
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseURL(t *testing.T) {
+	tests := map[string]string{
+		"example.com":                     "https://example.com/",
+		"example.com:8443/a":              "https://example.com:8443/a",
+		"example.com?q=http://a/":         "https://example.com/?q=http://a/",
+		"http://example.com":              "http://example.com/",
+		"HTTP://Example.COM:80/Path":      "http://example.com/Path",
+		"https://example.com:443":         "https://example.com/",
+		"https://example.com:80":          "https://example.com:80/",
+		"http://example.com:/":            "http://example.com/",
+		"http://example.com:00080/":       "http://example.com/",
+		"http://bücher.example/ü?ü#ü":     "http://xn--bcher-kva.example/%C3%BC?%C3%BC#%C3%BC",
+		"https://127.1/":                  "https://127.0.0.1/",
+		"https://[2001:DB8::1]:8080":      "https://[2001:db8::1]:8080/",
+		"[2001:db8::1]":                   "https://[2001:db8::1]/",
+		"https://example.com/a b\"<>":     "https://example.com/a%20b%22%3C%3E",
+		"https://example.com/a%2fb/ü":     "https://example.com/a%2fb/%C3%BC",
+		"https://example.com/a/./b/../c":  "https://example.com/a/c",
+		"https://example.com/..":          "https://example.com/",
+		"https://example.com/a/..":        "https://example.com/",
+		"https://example.com/a/%2E%2e/b":  "https://example.com/b",
+		"https://example.com/a/.":         "https://example.com/a/",
+		"https://example.com/.../b":       "https://example.com/.../b",
+		"https://example.com//a":          "https://example.com//a",
+		"https://example.com/?":           "https://example.com/?",
+		"https://example.com/#":           "https://example.com/",
+		"https://example.com#a#b":         "https://example.com/#a%23b",
+		"https://example.com/?100%":       "https://example.com/?100%",
+		"https://example.com/?a\\b'c":     "https://example.com/?a%5Cb%27c",
+		"https://example.com/?a b":        "https://example.com/?a%20b",
+		"https://example.com/@user":       "https://example.com/@user",
+		"https://example.com/?m=a@b.test": "https://example.com/?m=a@b.test",
+	}
+	for in, want := range tests {
+		u, err := ParseURL(in)
+		if !assert.NoError(t, err, in) {
+			continue
+		}
+		assert.Equal(t, want, u.String(), in)
+		assert.Equal(t, want, u.HTTP().String(), "what net/http makes of it")
+	}
+}
+
+func TestParseURLRefuses(t *testing.T) {
+	tests := map[string]string{
+		"":                                                 "the host is no good: it is empty",
+		"ftp://example.com/":                               "scheme",
+		"file:///etc/passwd":                               "scheme",
+		"gopher://example.com/":                            "scheme",
+		"://example.com":                                   "scheme",
+		"javascript:alert(1)":                              "port",
+		"data:text/html,x":                                 "port",
+		"mailto:postmaster@example.com":                    "user name",
+		"http:/example.com":                                "two slashes",
+		"file:/etc/passwd":                                 "two slashes",
+		"//example.com":                                    "empty",
+		"https:///example.com":                             "empty",
+		"https://?q":                                       "empty",
+		"http://user@example.com/":                         "user name",
+		"http://@example.com/":                             "user name",
+		"http://example.com@127.0.0.1/":                    "user name",
+		"http://a:b@example.com/":                          "user name",
+		"http://example.com\\@127.0.0.1":                   "backslash",
+		"http:\\\\example.com":                             "two slashes",
+		"https://example.com/a\\b":                         "backslash",
+		"https://example.com/#a\\b":                        "backslash",
+		"http://example.com:0/":                            "port",
+		"http://example.com:65536/":                        "port",
+		"http://example.com:+80/":                          "port",
+		"http://example.com:8_0/":                          "port",
+		"http://example.com:-1/":                           "port",
+		"http://example.com:0x50/":                         "port",
+		"http://example.com:80:80/":                        "':'",
+		"http://::1/":                                      "':'",
+		"https://example.com/\r\nX: y":                     "control",
+		"https://example.com/\x7f":                         "control",
+		"https://example.com/\u0085":                       "control",
+		"https://exa\tmple.com/":                           "control",
+		" https://example.com/":                            "scheme",
+		"https://example.com /":                            "' '",
+		"https://example.com/%zz":                          "percent",
+		"https://example.com/#%":                           "percent",
+		"https://example.com/\xff":                         "UTF-8",
+		"https://localhost/":                               "the machine itself",
+		"https://example.com/" + strings.Repeat("a", 2048): "2048",
+		"https://example.com/" + strings.Repeat("ü", 800):  "2048",
+	}
+	for in, want := range tests {
+		u, err := ParseURL(in)
+		if assert.Error(t, err, "%q gave %s", in, u) {
+			assert.Contains(t, err.Error(), want, in)
+			assert.True(t, u.IsZero())
+		}
+	}
+}
+
+func TestURLParts(t *testing.T) {
+	u := MustURL("http://Example.com:8080/a?b#c")
+	require.Equal(t, "http", u.Scheme())
+	require.Equal(t, MustHost("example.com"), u.Host())
+	require.EqualValues(t, 8080, u.Port())
+	require.Equal(t, "http://example.com:8080", u.Origin())
+	require.Equal(t, "https://example.com", MustURL("example.com/a").Origin())
+	require.EqualValues(t, 443, MustURL("example.com").Port())
+	require.EqualValues(t, 80, MustURL("http://example.com").Port())
+	require.Panics(t, func() { MustURL("ftp://example.com") })
+
+	u.HTTP().Host = "changed.example"
+	require.Equal(t, "example.com:8080", u.HTTP().Host, "each call gives a URL of its own")
+	require.Equal(t, new(url.URL), URL{}.HTTP())
+}
+
+func TestURLJSON(t *testing.T) {
+	var request struct {
+		URL URL `json:"url"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(`{"url":"Example.com"}`), &request))
+	text, err := json.Marshal(request)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"url":"https://example.com/"}`, string(text))
+	var fault *InputError
+	require.ErrorAs(t, json.Unmarshal([]byte(`{"url":"ftp://example.com"}`), &request), &fault)
+	require.Equal(t, "url", fault.Field)
+}
+
+func TestURLResolve(t *testing.T) {
+	base := MustURL("https://example.com/a/b?c#d")
+	tests := map[string]string{
+		"e":                             "https://example.com/a/e",
+		"../e?f":                        "https://example.com/e?f",
+		"/e":                            "https://example.com/e",
+		"?e":                            "https://example.com/a/b?e",
+		"//other.example/e":             "https://other.example/e",
+		"http://other.example":          "http://other.example/",
+		"":                              "https://example.com/a/b?c#d", // as RFC 9110 section 10.2.2 wants of redirects
+		"other.example":                 "https://example.com/a/other.example",
+		"http://[::1]/":                 "http://[::1]/", // the guard's business
+		"/\u00FC":                       "https://example.com/%C3%BC",
+		"mailto:a@example.com":          "",
+		"tel:443":                       "",
+		"https:e":                       "",
+		"ftp://example.com/":            "",
+		"http://u:p@example.com/":       "",
+		"http://localhost/":             "",
+		"http://a b/":                   "",
+		"/" + strings.Repeat("a", 2048): "",
+	}
+	for ref, want := range tests {
+		got, err := base.Resolve(ref)
+		assert.Equal(t, want, got.String(), ref)
+		assert.Equal(t, want == "", err != nil, ref)
+	}
+}
+
+// The text of every URL is a URL again, the same one, and net/url agrees on its host.
+func FuzzParseURL(f *testing.F) {
+	for _, s := range []string{
+		"example.com", "http://127.1:80/%2e?%#", "https://[::1]/a b", "http://a@b/", "https://ü.example/\\",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := ParseURL(s)
+		if err != nil {
+			return
+		}
+		again, err := ParseURL(u.String())
+		if err != nil || again != u {
+			t.Fatalf("%q gave %s, which gave %s, %v", s, u, again, err)
+		}
+		std, err := url.Parse(u.String())
+		if err != nil || std.Hostname() != u.Host().Name() || std.User != nil || std.Scheme != u.Scheme() {
+			t.Fatalf("net/url reads %s as %v, %v", u, std, err)
+		}
+		if len(u.String()) > maxURL {
+			t.Fatalf("%d bytes", len(u.String()))
+		}
+	})
+}
