@@ -1,0 +1,173 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/miekg/dns"
+)
+
+// A link is a connection to a host, ready for a request.
+type link struct {
+	raw    net.Conn // to be closed
+	conn   net.Conn // to be spoken over: raw, or TLS on top of it
+	ip     netip.Addr
+	tls    *pki.TLS // nil for http
+	timing Timing
+}
+
+// dial connects to the host of a URL, and does the handshake for https. A link comes back also
+// with an error, as far as it got.
+func dial(ctx context.Context, env *diag.Env, u diag.URL, ports diag.Ports) (*link, *Error) {
+	begin := env.Now()
+	l := &link{}
+	host := u.Host().Name()
+	w := &witness{inner: env.DNS(), now: env.Now, last: begin}
+	raw, err := w.env(env).DialHost(ctx, host, u.Port(), ports)
+	asked := w.answered()
+	l.timing.DNS = asked.Sub(begin)
+	if err != nil {
+		return l, dialError(ctx, host, err)
+	}
+	l.raw, l.conn = raw, raw
+	l.ip = remoteIP(raw)
+	l.timing.Connect = env.Now().Sub(asked)
+	if u.Scheme() == "http" {
+		return l, nil
+	}
+	return l, l.handshake(ctx, env, host)
+}
+
+func remoteIP(c net.Conn) netip.Addr {
+	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		return a.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
+}
+
+// handshake speaks TLS. Verification is done afterwards, so that a certificate that fails it can be
+// described.
+func (l *link) handshake(ctx context.Context, env *diag.Env, host string) *Error {
+	begin := env.Now()
+	conn := tls.Client(l.raw, &tls.Config{
+		ServerName:         host,
+		InsecureSkipVerify: true, // see above
+		NextProtos:         []string{"h2", "http/1.1"},
+		MinVersion:         tls.VersionTLS10, // to be able to say that it is old
+		Time:               env.Now,
+	})
+	err := conn.HandshakeContext(ctx)
+	l.timing.TLS = env.Now().Sub(begin)
+	if err != nil {
+		return handshakeError(ctx, err)
+	}
+	verifier := pki.Verifier{ServerName: host, Now: env.Now()}
+	if env != nil {
+		verifier.Roots = env.Roots
+	}
+	l.conn, l.tls = conn, verifier.Describe(conn.ConnectionState())
+	return nil
+}
+
+// A witness is a resolver that remembers when the last answer came.
+type witness struct {
+	inner diag.Resolver
+	now   func() time.Time
+
+	mu   sync.Mutex
+	last time.Time
+}
+
+// env returns an Env that differs from the one given in its resolver only.
+func (w *witness) env(e *diag.Env) *diag.Env {
+	if e == nil {
+		return &diag.Env{Resolver: w}
+	}
+	return &diag.Env{Resolver: w, Dial: e.Dial, Roots: e.Roots, Clock: e.Clock, Guard: e.Guard}
+}
+
+// Exchange implements [diag.Resolver].
+func (w *witness) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	m, err := w.inner.Exchange(ctx, q)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = w.now()
+	return m, err
+}
+
+func (w *witness) answered() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last
+}
+
+// dialError says why no connection came about. Of a blocked address it tells nothing, so that nobody
+// can use the client to explore the network that it runs in.
+func dialError(ctx context.Context, host string, err error) *Error {
+	_, blocked := err.(*diag.BlockedError)
+	if blocked {
+		return &Error{Code: Blocked, Cause: err,
+			Message: "the host leads to an address or port that must not be reached"}
+	}
+	if none, ok := errors.AsType[*diag.NoAddressError](err); ok && ctx.Err() == nil {
+		if none.Err != nil {
+			return &Error{Code: DNS, Message: "the address of " + host + " could not be learned: " +
+				none.Err.Error(), Unanswered: true, Cause: err}
+		}
+		return &Error{Code: DNS, Message: host + " has no address", Cause: err}
+	}
+	switch {
+	case timedOut(ctx, err):
+		return &Error{Code: Timeout, Message: "no connection to " + host + " came about in time",
+			Unanswered: true, Cause: err}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &Error{Code: Connect, Message: host + " refuses connections", Cause: err}
+	default:
+		// No route, or a reset: it may be the network in between.
+		return &Error{Code: Connect, Message: "no connection to " + host + " came about",
+			Unanswered: true, Cause: err}
+	}
+}
+
+func handshakeError(ctx context.Context, err error) *Error {
+	failure := &Error{Code: TLS, Cause: err}
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	switch {
+	case timedOut(ctx, err):
+		return &Error{Code: Timeout, Message: "the TLS handshake did not end in time", Unanswered: true, Cause: err}
+	case notTLS:
+		failure.Message = "the server does not speak TLS on this port"
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, net.ErrClosed):
+		failure.Message = "the server broke off the TLS handshake"
+	default:
+		failure.Message = fmt.Sprintf("the TLS handshake failed: %.200s", plain(err))
+	}
+	return failure
+}
+
+// plain strips the layers from an error of crypto/tls: "remote error: tls: handshake failure".
+func plain(err error) string {
+	s := err.Error()
+	if remote, ok := strings.CutPrefix(s, "remote error: tls: "); ok {
+		return "the server answered " + strings.ToValidUTF8(remote, "\uFFFD")
+	}
+	return strings.ToValidUTF8(strings.TrimPrefix(s, "tls: "), "\uFFFD")
+}
+
+// timedOut reports whether it was time that ran out.
+func timedOut(ctx context.Context, err error) bool {
+	netErr, ok := errors.AsType[net.Error](err)
+	return ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || ok && netErr.Timeout()
+}

@@ -1,0 +1,118 @@
+package fetch
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// Do fetches a URL. The error is a *[diag.InputError] if the request makes no sense, or that of the
+// context if it ended; whatever else happens is a result.
+func Do(ctx context.Context, env *diag.Env, req Request) (*Result, error) {
+	req, err := req.normalised()
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, req.Timeout)
+	defer cancel()
+	r := &Result{Hops: []Hop{}, URL: req.URL}
+	r.Err = r.follow(limited, env, req)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// follow goes from hop to hop.
+func (r *Result) follow(ctx context.Context, env *diag.Env, req Request) *Error {
+	visited := map[string]bool{}
+	for {
+		visited[resource(r.URL)] = true
+		location, err := r.hop(ctx, env, req)
+		if err != nil || location == "" {
+			return err
+		}
+		next, err := Resolve(r.URL, location)
+		if err != nil {
+			return err
+		}
+		if visited[resource(next)] {
+			r.Loop = true
+			return &Error{Code: TooManyRedirects, Message: "the redirects go round in a circle"}
+		}
+		if len(r.Hops) > req.MaxRedirects {
+			return &Error{Code: TooManyRedirects, Message: "there are more redirects than are followed"}
+		}
+		r.URL = next
+	}
+}
+
+// hop makes one request and keeps what came of it. It returns where to go next, or nothing if this is
+// the end, where the body is read.
+func (r *Result) hop(ctx context.Context, env *diag.Env, req Request) (string, *Error) {
+	begin := env.Now()
+	r.TLS, r.Timing = nil, Timing{}
+	dialling, cancel := context.WithTimeout(ctx, ConnectTimeout)
+	defer cancel()
+	l, failure := dial(dialling, env, r.URL, req.Ports)
+	if l.raw != nil {
+		defer l.raw.Close()
+	}
+	r.TLS, r.Timing = l.tls, l.timing
+	defer func() { r.Timing.Total = env.Now().Sub(begin) }()
+	if failure != nil {
+		return "", failure
+	}
+	if l.tls != nil && l.tls.Err() != nil && !req.AllowUntrusted {
+		return "", &Error{Code: TLS, Message: l.tls.Err().Error(), Cause: l.tls.Err()}
+	}
+
+	sent := env.Now()
+	resp, fields, failure := l.exchange(ctx, req.hop(ctx, r.URL))
+	r.Timing.FirstByte = env.Now().Sub(sent)
+	if failure != nil {
+		return "", failure
+	}
+	r.Timing.Total = env.Now().Sub(begin)
+	h := r.describe(req.Method, l, resp, fields)
+	r.Hops = append(r.Hops, h)
+	if h.RedirectType != "" && req.MaxRedirects > 0 {
+		return h.Location, nil
+	}
+	stop := context.AfterFunc(ctx, func() { l.raw.Close() })
+	defer stop()
+	return "", r.readBody(ctx, resp, req)
+}
+
+func (r *Result) describe(method string, l *link, resp *http.Response, fields []Field) Hop {
+	h := Hop{
+		Index: len(r.Hops) + 1, URL: r.URL.String(), Method: method,
+		StatusCode: resp.StatusCode, StatusText: statusText(resp),
+		IP: l.ip, HTTPVersion: strings.TrimSuffix(resp.Proto, ".0"),
+		LatencyMS: max(0, r.Timing.Total.Milliseconds()),
+		Header:    resp.Header, Fields: fields, TLS: l.tls, Timing: r.Timing,
+	}
+	if resp.ProtoMajor == 1 {
+		h.HTTPVersion = resp.Proto
+	}
+	if l.tls != nil {
+		h.TLSVersion = l.tls.Version
+	}
+	// Of several Locations the first counts; the others are there in the header.
+	h.Location = strings.ToValidUTF8(resp.Header.Get("Location"), "\uFFFD")
+	if h.Location != "" && redirects(resp.StatusCode) {
+		h.RedirectType = HTTPRedirect
+	}
+	return h
+}
+
+// statusText returns the words after the status, or the usual ones if the server sent none.
+func statusText(resp *http.Response) string {
+	_, text, _ := strings.Cut(resp.Status, " ")
+	if text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD"); text == "" {
+		return http.StatusText(resp.StatusCode)
+	}
+	return text
+}

@@ -1,0 +1,87 @@
+package fetch
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// redirects reports whether an answer leads elsewhere (RFC 9110 section 15.4). 300 lets the user
+// choose, and 304 and 305 are no redirects.
+func redirects(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// Resolve returns the URL to which a reference in an answer leads, such as a Location (RFC 9110 section
+// 10.2.2). It reads what servers write as browsers do: bytes beyond ASCII, spaces and lone percent
+// signs become escapes. Control characters and backslashes are refused, because clients differ on
+// where those lead.
+func Resolve(base diag.URL, location string) (diag.URL, *Error) {
+	location = strings.Trim(location, " \t")
+	if strings.ContainsFunc(location, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+		return diag.URL{}, &Error{Code: Protocol,
+			Message: "the redirect has a control character or a backslash, which clients read differently"}
+	}
+	next, err := base.Resolve(escape(location))
+	if err != nil {
+		return diag.URL{}, &Error{Code: Blocked, Cause: err,
+			Message: "the redirect leads where nothing may be fetched: " + reasonOf(err)}
+	}
+	// RFC 9110 section 10.2.2: a redirect without a fragment inherits that of the URL.
+	if _, fragment, ok := strings.Cut(base.String(), "#"); ok && !strings.Contains(location, "#") {
+		if with, err := diag.ParseURL(next.String() + "#" + fragment); err == nil {
+			return with, nil
+		}
+	}
+	return next, nil
+}
+
+// resource is a URL without its fragment, which never reaches the server: the same resource twice is a
+// loop.
+func resource(u diag.URL) string {
+	s, _, _ := strings.Cut(u.String(), "#")
+	return s
+}
+
+// escape percent-encodes bytes beyond ASCII, spaces, and percent signs that encode nothing. The host
+// of a reference is left alone: there the bytes are a name.
+func escape(s string) string {
+	begin := 0
+	if i := strings.Index(s, "//"); i >= 0 && !strings.ContainsAny(s[:i], "/?#") {
+		begin = len(s)
+		if end := strings.IndexAny(s[i+2:], "/?#"); end >= 0 {
+			begin = i + 2 + end
+		}
+	}
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	b.WriteString(s[:begin])
+	for i := begin; i < len(s); i++ {
+		c := s[i]
+		if c >= 0x80 || c == ' ' || c == '%' && (i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2])) {
+			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// reasonOf returns what is wrong with a URL, without the name of the field.
+func reasonOf(err error) string {
+	if input, ok := errors.AsType[*diag.InputError](err); ok {
+		return input.Reason
+	}
+	return err.Error()
+}

@@ -1,0 +1,126 @@
+package fetch
+
+import (
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// RedirectType is by what means a hop leads to the next.
+type RedirectType string
+
+// The types of redirects. A fetch follows those of HTTP only; the others are in documents, and stand
+// here for who reads those.
+const (
+	HTTPRedirect  RedirectType = "http"           // a status and a Location (RFC 9110 section 15.4)
+	MetaRefresh   RedirectType = "meta_refresh"   // an element of the page
+	HeaderRefresh RedirectType = "header_refresh" // a Refresh header field
+)
+
+// Values lists the types.
+func (RedirectType) Values() []string {
+	return []string{string(HTTPRedirect), string(MetaRefresh), string(HeaderRefresh)}
+}
+
+// A Hop is one request and the head of its answer.
+type Hop struct {
+	Index        int          `json:"index" min:"1" doc:"position in the chain, from 1"`
+	URL          string       `json:"url" doc:"URL that was asked for"`
+	Method       string       `json:"method" doc:"method of the request"`
+	StatusCode   int          `json:"status_code" doc:"status of the answer"`
+	StatusText   string       `json:"status_text" doc:"the status in words, as the server put it"`
+	Location     string       `json:"location,omitempty" doc:"where it leads, as the server put it"`
+	RedirectType RedirectType `json:"redirect_type,omitempty" doc:"by what means it leads there"`
+	IP           netip.Addr   `json:"ip" doc:"address that answered"`
+	HTTPVersion  string       `json:"http_version" doc:"version of HTTP" example:"HTTP/2"`
+	TLSVersion   string       `json:"tls_version,omitempty" doc:"version of TLS, for https" example:"TLS 1.3"`
+	LatencyMS    int64        `json:"latency_ms" min:"0" doc:"from the look-up of the host to the head of the answer"`
+
+	Header http.Header `json:"-"` // of the answer
+	Fields []Field     `json:"-"` // the same as it came: in the order and spelling of the server
+	TLS    *pki.TLS    `json:"-"` // nil for http
+	Timing Timing      `json:"-"`
+}
+
+// A Field is one line of a header.
+type Field struct {
+	Name  string `json:"name" doc:"name, as spelled by the server"`
+	Value string `json:"value" doc:"value"`
+}
+
+// Timing says how long the parts of a hop took.
+type Timing struct {
+	DNS       time.Duration // until the host's addresses were known
+	Connect   time.Duration // until the connection came about
+	TLS       time.Duration // for the handshake
+	FirstByte time.Duration // from the request to the head of the answer
+	Total     time.Duration // of all that, and of the body
+}
+
+// A Result is what happened.
+type Result struct {
+	Hops []Hop    // those that answered, in order
+	URL  diag.URL // the last that was tried
+	Loop bool     // the redirects go round in a circle
+
+	Body          []byte // of the last hop, decompressed
+	Truncated     bool   // there is more of the body
+	TransferBytes int64  // bytes of the body as they came
+	Encoding      string // content coding in which it came, empty if none
+
+	// TLS is that of the last hop that was tried, even if it ended there; nil if none came about.
+	TLS    *pki.TLS
+	Timing Timing // of the last hop
+
+	Err *Error // what ended the chain before its end; nil if nothing did
+}
+
+// Final returns the hop at which the chain ended, or nil if it did not reach one.
+func (r *Result) Final() *Hop {
+	if len(r.Hops) == 0 || r.Err != nil && r.Hops[len(r.Hops)-1].URL != r.URL.String() {
+		return nil
+	}
+	return &r.Hops[len(r.Hops)-1]
+}
+
+// Reason is the kind of an [Error].
+type Reason string
+
+// The reasons why a chain ends early.
+const (
+	DNS              Reason = "dns"                // the host has no address, or it could not be learned
+	Connect          Reason = "connect"            // no connection came about
+	TLS              Reason = "tls"                // the handshake failed, or the certificate is not to be trusted
+	Timeout          Reason = "timeout"            // it took too long
+	Blocked          Reason = "blocked"            // the URL leads where nothing may be reached
+	TooManyRedirects Reason = "too_many_redirects" // or they go round in a circle
+	Protocol         Reason = "protocol"           // what came is not HTTP, or breaks its rules
+)
+
+// Values lists the reasons.
+func (Reason) Values() []string {
+	return []string{
+		string(DNS), string(Connect), string(TLS), string(Timeout), string(Blocked),
+		string(TooManyRedirects), string(Protocol),
+	}
+}
+
+// An Error is what ended a chain of hops early.
+type Error struct {
+	Code    Reason `json:"code" doc:"kind of the error"`
+	Message string `json:"message" doc:"what happened, in plain words"`
+
+	// Unanswered says that nothing was learned about the site: name servers or hosts were silent, and
+	// might not be the next time. Otherwise the error is a fact about the site.
+	Unanswered bool `json:"-"`
+
+	Cause error `json:"-"` // may be nil
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
