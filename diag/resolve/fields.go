@@ -1,0 +1,211 @@
+package resolve
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// fieldsOf takes the data of a record apart.
+func fieldsOf(rr dns.RR, now time.Time) Fields {
+	switch r := rr.(type) {
+	case *dns.A:
+		return Fields{"address": addressText(r.A.To4())}
+	case *dns.AAAA:
+		return Fields{"address": addressText(r.AAAA.To16())}
+	case *dns.CNAME:
+		return Fields{"target": nameText(r.Target)}
+	case *dns.DNAME:
+		return Fields{"target": nameText(r.Target)}
+	case *dns.NS:
+		return Fields{"target": nameText(r.Ns)}
+	case *dns.PTR:
+		return Fields{"target": nameText(r.Ptr)}
+	case *dns.MX:
+		return Fields{"preference": int64(r.Preference), "exchange": nameText(r.Mx)}
+	case *dns.TXT:
+		return textFields(r)
+	case *dns.SRV:
+		return Fields{
+			"priority": int64(r.Priority), "weight": int64(r.Weight), "port": int64(r.Port), "target": nameText(r.Target),
+		}
+	case *dns.SOA:
+		return Fields{
+			"mname": nameText(r.Ns), "rname": nameText(r.Mbox), "serial": int64(r.Serial),
+			"refresh_seconds": int64(r.Refresh), "retry_seconds": int64(r.Retry), "expire_seconds": int64(r.Expire),
+			"minimum_seconds": int64(r.Minttl),
+		}
+	case *dns.SVCB:
+		return serviceFields(r)
+	case *dns.HTTPS:
+		return serviceFields(&r.SVCB)
+	case *dns.CAA:
+		// RFC 8659 section 4.1: bit 0, the highest, marks the property as critical.
+		f := Fields{"flags": int64(r.Flag), "critical": r.Flag&0x80 != 0, "tag": strings.ToLower(r.Tag)}
+		f.setText("value", r.Value)
+		return f
+	case *dns.NAPTR:
+		return pointerFields(r)
+	}
+	if f := securityFields(rr, now); f != nil {
+		return f
+	}
+	return unknownFields(rr)
+}
+
+// securityFields takes the records of DNSSEC, DANE and SSH apart; it is nil for all others.
+func securityFields(rr dns.RR, now time.Time) Fields {
+	switch r := rr.(type) {
+	case *dns.TLSA:
+		return Fields{
+			"usage": int64(r.Usage), "selector": int64(r.Selector), "matching_type": int64(r.MatchingType),
+			"association_data": strings.ToLower(r.Certificate),
+		}
+	case *dns.SSHFP:
+		return Fields{
+			"algorithm": int64(r.Algorithm), "fingerprint_type": int64(r.Type),
+			"fingerprint": strings.ToLower(r.FingerPrint),
+		}
+	case *dns.DS:
+		return Fields{
+			"key_tag": int64(r.KeyTag), "algorithm": int64(r.Algorithm), "algorithm_name": algorithmName(r.Algorithm),
+			"digest_type": int64(r.DigestType), "digest": strings.ToLower(r.Digest),
+		}
+	case *dns.DNSKEY:
+		return Fields{
+			"flags": int64(r.Flags), "zone_key": r.Flags&dns.ZONE != 0, "secure_entry_point": r.Flags&dns.SEP != 0,
+			"revoked": r.Flags&dns.REVOKE != 0, "protocol": int64(r.Protocol), "algorithm": int64(r.Algorithm),
+			"algorithm_name": algorithmName(r.Algorithm), "public_key": r.PublicKey, "key_tag": int64(r.KeyTag()),
+		}
+	case *dns.RRSIG:
+		return Fields{
+			"type_covered": dns.Type(r.TypeCovered).String(), "algorithm": int64(r.Algorithm),
+			"algorithm_name": algorithmName(r.Algorithm), "labels": int64(r.Labels), "original_ttl": int64(r.OrigTtl),
+			"expiration": serialTime(r.Expiration, now), "inception": serialTime(r.Inception, now),
+			"key_tag": int64(r.KeyTag), "signer_name": nameText(r.SignerName), "signature": r.Signature,
+		}
+	case *dns.NSEC:
+		return Fields{"next_name": nameText(r.NextDomain), "types": typeNames(r.TypeBitMap)}
+	case *dns.NSEC3:
+		return Fields{
+			"hash_algorithm": int64(r.Hash), "flags": int64(r.Flags), "opt_out": r.Flags&1 != 0, // RFC 5155 section 3.1.2.1
+			"iterations": int64(r.Iterations), "salt": saltText(r.Salt), "next_hashed_name": strings.ToLower(r.NextDomain),
+			"types": typeNames(r.TypeBitMap),
+		}
+	case *dns.NSEC3PARAM:
+		return Fields{
+			"hash_algorithm": int64(r.Hash), "flags": int64(r.Flags), "iterations": int64(r.Iterations),
+			"salt": saltText(r.Salt),
+		}
+	}
+	return nil
+}
+
+func textFields(r *dns.TXT) Fields {
+	f := Fields{}
+	parts := make([]string, len(r.Txt))
+	for i := range r.Txt {
+		parts[i] = diag.TXT(&dns.TXT{Txt: r.Txt[i : i+1]})
+	}
+	f.setText("text", strings.Join(parts, ""))
+	f.setTexts("strings", parts)
+	return f
+}
+
+func pointerFields(r *dns.NAPTR) Fields {
+	f := Fields{"order": int64(r.Order), "preference": int64(r.Preference), "replacement": nameText(r.Replacement)}
+	for name, escaped := range map[string]string{"flags": r.Flags, "service": r.Service, "regexp": r.Regexp} {
+		f.setText(name, diag.TXT(&dns.TXT{Txt: []string{escaped}}))
+	}
+	return f
+}
+
+// serviceFields takes a record of type SVCB or HTTPS apart (RFC 9460 section 2). Parameters have the
+// names of the registry with "_" for "-", or keyNNN.
+func serviceFields(r *dns.SVCB) Fields {
+	params := Fields{}
+	for _, kv := range r.Value {
+		name := strings.ReplaceAll(kv.Key().String(), "-", "_")
+		switch p := kv.(type) {
+		case *dns.SVCBAlpn:
+			params.setTexts(name, p.Alpn)
+		case *dns.SVCBMandatory:
+			keys := make([]string, len(p.Code))
+			for i, key := range p.Code {
+				keys[i] = strings.ReplaceAll(key.String(), "-", "_")
+			}
+			params[name] = keys
+		case *dns.SVCBNoDefaultAlpn, *dns.SVCBOhttp:
+			params[name] = true
+		case *dns.SVCBPort:
+			params[name] = int64(p.Port)
+		case *dns.SVCBIPv4Hint:
+			params[name] = addressTexts(p.Hint, net.IP.To4)
+		case *dns.SVCBIPv6Hint:
+			params[name] = addressTexts(p.Hint, net.IP.To16)
+		case *dns.SVCBDoHPath:
+			params.setText(name, p.Template)
+		default:
+			params.setText(name, kv.String())
+		}
+	}
+	return Fields{
+		"priority": int64(r.Priority), "alias_mode": r.Priority == 0, "target": nameText(r.Target), "params": params,
+	}
+}
+
+// unknownFields holds the data as they are on the wire (RFC 3597 section 5).
+func unknownFields(rr dns.RR) Fields {
+	var raw dns.RFC3597
+	if r, ok := rr.(*dns.RFC3597); ok {
+		raw = *r
+	} else if err := raw.ToRFC3597(rr); err != nil {
+		return Fields{}
+	}
+	return Fields{"rdata_hex": strings.ToLower(raw.Rdata)}
+}
+
+// addressText is empty if the record holds no address, as those of dynamic updates may.
+func addressText(ip net.IP) string {
+	a, ok := netip.AddrFromSlice(ip)
+	if !ok {
+		return ""
+	}
+	return a.String()
+}
+
+func addressTexts(ips []net.IP, form func(net.IP) net.IP) []string {
+	list := make([]string, len(ips))
+	for i, ip := range ips {
+		list[i] = addressText(form(ip))
+	}
+	return list
+}
+
+func algorithmName(algorithm uint8) string {
+	if name, ok := dns.AlgorithmToString[algorithm]; ok {
+		return name
+	}
+	return "ALG" + strconv.Itoa(int(algorithm))
+}
+
+// saltText returns a salt in hexadecimal digits; zone files write a dash for none.
+func saltText(salt string) string {
+	if salt == "-" {
+		return ""
+	}
+	return strings.ToLower(salt)
+}
+
+func typeNames(bitmap []uint16) []string {
+	names := make([]string, len(bitmap))
+	for i, t := range bitmap {
+		names[i] = dns.Type(t).String()
+	}
+	return names
+}

@@ -1,0 +1,111 @@
+package resolve
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/miekg/dns"
+)
+
+// A DNSRecord is one record.
+type DNSRecord struct {
+	Name  string `json:"name" doc:"whose record it is, in lower case, without a final dot"`
+	Type  string `json:"type" doc:"its type"`
+	Class string `json:"class" doc:"its class, IN for the Internet"`
+	TTL   uint32 `json:"ttl" doc:"how long it may be kept, in seconds"`
+	Data  string `json:"data" doc:"its data as written in a zone file"`
+
+	// Fields hold the data taken apart, by names that depend on the type. Names of hosts are in lower
+	// case without a final dot; bytes are in hexadecimal digits or base64 as in zone files; text that
+	// is not UTF-8 is under the name with "_hex" appended, in hexadecimal digits. A type that is not
+	// described here has the one field "rdata_hex".
+	Fields Fields `json:"fields" doc:"its data taken apart, by names that depend on the type"`
+}
+
+// Fields are the data of a record, by name. The values are strings, booleans, integers (int64), lists
+// of strings, times, and for the parameters of SVCB and HTTPS again Fields.
+type Fields map[string]any
+
+// NewDNSRecord describes a record. Now decides what the 32-bit times of signatures mean (RFC 4034
+// section 3.1.5).
+func NewDNSRecord(rr dns.RR, now time.Time) DNSRecord {
+	h := rr.Header()
+	return DNSRecord{
+		Name:   nameText(h.Name),
+		Type:   dns.Type(h.Rrtype).String(),
+		Class:  dns.Class(h.Class).String(),
+		TTL:    h.Ttl,
+		Data:   dataText(rr),
+		Fields: fieldsOf(rr, now),
+	}
+}
+
+// dataText returns the data as written in a zone file.
+func dataText(rr dns.RR) string {
+	if r, ok := rr.(*dns.RFC3597); ok { // the library writes its header in another way
+		return strings.TrimSpace(fmt.Sprintf(`\# %d %s`, len(r.Rdata)/2, strings.ToLower(r.Rdata)))
+	}
+	return strings.ToValidUTF8(strings.TrimPrefix(rr.String(), rr.Header().String()), "\uFFFD")
+}
+
+// NewDNSRecords describes records, at most limit of them; the list is never nil. Pseudo-records of
+// the protocol are left out.
+func NewDNSRecords(rrs []dns.RR, limit int, now time.Time) []DNSRecord {
+	list := []DNSRecord{}
+	for _, rr := range rrs {
+		if len(list) == limit {
+			break
+		}
+		if rr.Header().Rrtype != dns.TypeOPT {
+			list = append(list, NewDNSRecord(rr, now))
+		}
+	}
+	return list
+}
+
+// nameText returns a name in lower case without a final dot except for the root.
+func nameText(name string) string {
+	if name == "." {
+		return name
+	}
+	return strings.TrimSuffix(dns.CanonicalName(name), ".")
+}
+
+// setText sets a field to a text, or the field with "_hex" appended to its bytes if it is no UTF-8.
+func (f Fields) setText(name, text string) {
+	if !utf8.ValidString(text) {
+		name, text = name+"_hex", hex.EncodeToString([]byte(text))
+	}
+	f[name] = text
+}
+
+// setTexts is setText for a list, which is in hexadecimal digits if one of its texts is no UTF-8.
+func (f Fields) setTexts(name string, texts []string) {
+	list := make([]string, 0, len(texts))
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			f[name+"_hex"] = hexList(texts)
+			return
+		}
+		list = append(list, text)
+	}
+	f[name] = list
+}
+
+func hexList(texts []string) []string {
+	list := make([]string, len(texts))
+	for i, text := range texts {
+		list[i] = hex.EncodeToString([]byte(text))
+	}
+	return list
+}
+
+// serialTime returns the time that is meant by a 32-bit number of seconds: the one of all that are
+// equal modulo 2^32 that lies next to now (RFC 4034 section 3.1.5, RFC 1982).
+func serialTime(seconds uint32, now time.Time) time.Time {
+	base := now.Unix()
+	return time.Unix(base+int64(int32(seconds-uint32(base))), 0).UTC()
+}

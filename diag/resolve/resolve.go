@@ -1,0 +1,199 @@
+package resolve
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/miekg/dns"
+)
+
+// maxRecords bounds the records that a report lists of each section: a message has room for some
+// thousands, which nobody reads, and the largest sets in real use have about a hundred.
+const maxRecords = 500
+
+// A Request asks for the records of one name and type.
+type Request struct {
+	Name diag.Name `json:"qname" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
+	Type Type      `json:"qtype" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn" example:"MX"`
+
+	// Resolver is who is asked. Empty means Default.
+	Resolver ResolverID `json:"resolver,omitempty" enum:"default google cloudflare quad9 opendns" default:"default" doc:"who is asked"`
+
+	// DNSSEC asks for signatures too, and reports whether the answer is authentic.
+	DNSSEC bool `json:"dnssec,omitempty" default:"false" doc:"whether to ask for signatures too, and to report whether the answer is authentic"`
+}
+
+// A ResolverID names a resolver that can be asked.
+type ResolverID string
+
+// The resolvers.
+const (
+	Default    ResolverID = "default" // the resolver of the environment
+	Google     ResolverID = "google"
+	Cloudflare ResolverID = "cloudflare"
+	Quad9      ResolverID = "quad9"
+	OpenDNS    ResolverID = "opendns"
+)
+
+// Values lists the resolvers.
+func (ResolverID) Values() []string {
+	return []string{string(Default), string(Google), string(Cloudflare), string(Quad9), string(OpenDNS)}
+}
+
+// A Report is the answer to one question.
+type Report struct {
+	Name             diag.Name         `json:"qname" doc:"the name, as A-labels"`
+	NameUnicode      string            `json:"qname_unicode,omitempty" doc:"the name in Unicode, if that differs"`
+	Type             Type              `json:"qtype" doc:"type of the records"`
+	Resolver         Resolver          `json:"resolver" doc:"who answered"`
+	Rcode            string            `json:"rcode" doc:"reply code"`
+	Flags            Flags             `json:"flags" doc:"flags of the reply"`
+	Answers          []DNSRecord       `json:"answers" doc:"the records, after the aliases that led to them; at most 500"`
+	Authority        []DNSRecord       `json:"authority" doc:"records about the zone; at most 500"`
+	Additional       []DNSRecord       `json:"additional" doc:"records that may be of use; at most 500"`
+	CNAMEChain       []string          `json:"cname_chain" doc:"aliases that were followed"`
+	DNSSEC           diag.DNSSECStatus `json:"dnssec_status,omitempty" doc:"what is known of the authenticity of the answer, if dnssec was asked for"`
+	TruncatedOverUDP bool              `json:"truncated_over_udp" doc:"whether the answer did not fit into a datagram and was asked for again over TCP"`
+	LatencyMS        int64             `json:"latency_ms" min:"0" doc:"time from question to answer"`
+	CheckedAt        time.Time         `json:"checked_at" doc:"when the question was put"`
+	Findings         []diag.Finding    `json:"findings" doc:"what is remarkable about the answer, the worst first"`
+}
+
+// Rules describes the rules behind the findings.
+func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// Resolver tells who answered.
+type Resolver struct {
+	ID        ResolverID         `json:"id" doc:"its name in requests"`
+	Name      string             `json:"name" doc:"its name for people"`
+	Address   string             `json:"address" doc:"the address that answered; empty if the resolver is not reached over the network"`
+	Transport resolver.Transport `json:"transport" enum:"udp tcp dot doh" doc:"how the answer came; empty if not over the network"`
+}
+
+// Flags are the flags of a reply (RFC 1035 section 4.1.1, RFC 4035 section 3).
+type Flags struct {
+	AA bool `json:"aa" doc:"the server is authoritative for the name"`
+	TC bool `json:"tc" doc:"the reply is cut off"`
+	RD bool `json:"rd" doc:"recursion was desired"`
+	RA bool `json:"ra" doc:"recursion is available"`
+	AD bool `json:"ad" doc:"the resolver vouches for the answer with DNSSEC"`
+	CD bool `json:"cd" doc:"checking with DNSSEC was disabled"`
+}
+
+// evidence is what was seen.
+type evidence struct {
+	request      Request
+	who          Resolver
+	reply        *dns.Msg
+	chain        []*dns.CNAME
+	records      []dns.RR // those asked for, at the end of the chain
+	truncated    bool     // over UDP
+	began, ended time.Time
+}
+
+// Lookup puts one question to a resolver. NXDOMAIN, SERVFAIL and the like are answers; the error is a
+// *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no answer came.
+func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	e, err := fetch(ctx, env, req)
+	if err != nil {
+		return nil, err
+	}
+	return report(e), nil
+}
+
+func fetch(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
+	if req.Name.IsZero() {
+		return nil, diag.Invalid("qname", "is required")
+	}
+	if err := req.Type.check(); err != nil {
+		return nil, err
+	}
+	who, upstream, err := choose(env, req.Resolver)
+	if err != nil {
+		return nil, err
+	}
+	e := &evidence{request: req, who: who, began: env.Now()}
+	var trace resolver.Trace
+	e.reply, err = upstream.Exchange(resolver.WithTrace(ctx, &trace),
+		diag.Question(req.Name.FQDN(), uint16(req.Type), req.DNSSEC))
+	if err != nil {
+		return nil, unanswered(ctx, fmt.Errorf("asking %s for %s %s: %w", who.Name, req.Type, req.Name, err))
+	}
+	e.ended = env.Now()
+	e.chain, e.records = diag.Resolve(e.reply, req.Name.FQDN(), uint16(req.Type))
+	e.readTrace(&trace)
+	return e, nil
+}
+
+// unanswered returns the error for a question without an answer.
+func unanswered(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: %w", diag.ErrUnavailable, err)
+}
+
+// choose returns the resolver to ask.
+func choose(env *diag.Env, id ResolverID) (Resolver, diag.Resolver, error) {
+	if id == "" || id == Default {
+		return Resolver{ID: Default, Name: "Default resolver"}, env.DNS(), nil
+	}
+	for _, p := range resolver.Public() {
+		if p.ID == string(id) {
+			return Resolver{ID: id, Name: p.Name}, env.Upstream(p.ID, p.Servers(resolver.UDP)...), nil
+		}
+	}
+	return Resolver{}, nil, diag.Invalid("resolver", "%.40q is none of default, google, cloudflare, quad9, opendns",
+		string(id))
+}
+
+// readTrace notes which server gave the answer, and how.
+func (e *evidence) readTrace(trace *resolver.Trace) {
+	for _, step := range trace.Steps() {
+		if step.Err != nil {
+			continue
+		}
+		e.truncated = e.truncated || step.Truncated && step.Transport == resolver.UDP
+		e.who.Transport = step.Transport
+		e.who.Address = ""
+		if ip := step.Addr.Addr(); ip != (netip.Addr{}) {
+			e.who.Address = ip.Unmap().String()
+		}
+	}
+}
+
+// report describes the evidence.
+func report(e *evidence) *Report {
+	m := e.reply
+	r := &Report{
+		Name:     e.request.Name,
+		Type:     e.request.Type,
+		Resolver: e.who,
+		Rcode:    diag.RcodeName(m.Rcode),
+		Flags: Flags{
+			m.Authoritative, m.Truncated, m.RecursionDesired, m.RecursionAvailable, m.AuthenticatedData, m.CheckingDisabled,
+		},
+		Answers:          NewDNSRecords(m.Answer, maxRecords, e.ended),
+		Authority:        NewDNSRecords(m.Ns, maxRecords, e.ended),
+		Additional:       NewDNSRecords(m.Extra, maxRecords, e.ended),
+		CNAMEChain:       []string{},
+		TruncatedOverUDP: e.truncated,
+		LatencyMS:        max(0, e.ended.Sub(e.began).Milliseconds()),
+		CheckedAt:        e.began.UTC(),
+		Findings:         rules.Judge(e, nil).Findings,
+	}
+	if u := e.request.Name.Unicode(); u != e.request.Name.String() {
+		r.NameUnicode = u
+	}
+	for _, alias := range e.chain {
+		r.CNAMEChain = append(r.CNAMEChain, nameText(alias.Target))
+	}
+	if e.request.DNSSEC {
+		r.DNSSEC = diag.MessageDNSSEC(m)
+	}
+	return r
+}

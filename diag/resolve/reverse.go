@@ -1,0 +1,179 @@
+package resolve
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// maxForward bounds the host names whose addresses are looked up, so that an address with thousands
+// of PTR records costs no more than others. Receivers of mail stop at 10 (RFC 7208 section 4.6.4).
+const maxForward = 20
+
+// A ReverseRequest asks for the host names of an address.
+type ReverseRequest struct {
+	IP diag.IP `json:"ip" doc:"the address, IPv4 or IPv6" example:"192.0.2.1"`
+
+	// Verify says whether the addresses of the host names are looked up too. Nil means true.
+	Verify *bool `json:"verify,omitempty" default:"true" doc:"whether to look up the addresses of the host names too"`
+}
+
+// A ReverseReport tells which host names an address has.
+type ReverseReport struct {
+	IP               diag.IP        `json:"ip" doc:"the address"`
+	Version          int            `json:"version" enum:"4 6" doc:"version of the Internet Protocol: 4 or 6"`
+	PTRName          string         `json:"ptr_name" doc:"name in the DNS under which the host names are kept"`
+	Rcode            string         `json:"rcode" doc:"reply code for that name"`
+	Hostnames        []string       `json:"hostnames" doc:"the host names, in lower case and without duplicates; at most 500"`
+	TTL              *uint32        `json:"ttl,omitempty" doc:"how long they may be kept, in seconds"`
+	ForwardConfirmed bool           `json:"forward_confirmed" doc:"whether at least one host name has the address; false if not verified"`
+	Forward          []Forward      `json:"forward" doc:"addresses of the host names, of the same version; at most 20, none if not verified"`
+	LatencyMS        int64          `json:"latency_ms" min:"0" doc:"time for all questions"`
+	CheckedAt        time.Time      `json:"checked_at" doc:"when the first question was put"`
+	Findings         []diag.Finding `json:"findings" doc:"what is remarkable, the worst first"`
+}
+
+// Rules describes the rules behind the findings.
+func (*ReverseReport) Rules() []diag.RuleInfo { return reverseRules.Describe() }
+
+// Forward tells whether a host name leads back to the address.
+type Forward struct {
+	Hostname  string   `json:"hostname" doc:"the host name"`
+	Addresses []string `json:"addresses" doc:"its addresses, of the same version as the address asked about; at most 500"`
+	Matches   bool     `json:"matches" doc:"whether the address asked about is among them"`
+	Rcode     string   `json:"rcode" doc:"reply code; empty if no reply came, or the name is none of a host"`
+}
+
+// reverseEvidence is what was seen.
+type reverseEvidence struct {
+	ip           diag.IP
+	verify       bool
+	began, ended time.Time
+	ptr          diag.Answer[*dns.PTR]
+	hosts        []string // absolute, in lower case, without duplicates
+	forwards     []forwardAnswer
+}
+
+// forwardAnswer is what was learned about one host name.
+type forwardAnswer struct {
+	host      string // absolute
+	invalid   bool   // no name of a host, so it was not asked about
+	rcode     string
+	err       error
+	addresses []string
+	matches   bool
+}
+
+// Reverse looks up the host names of an address and, unless told not to, their addresses: two round
+// trips in all. The error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if
+// nothing was learned about the address.
+//
+// Only addresses of the same version are looked up, for the others cannot lead back. Addresses that
+// are not public are asked about too: the resolver may know their names (RFC 6303).
+func Reverse(ctx context.Context, env *diag.Env, req ReverseRequest) (*ReverseReport, error) {
+	e, err := fetchReverse(ctx, env, req)
+	if err != nil {
+		return nil, err
+	}
+	return reverseReport(e), nil
+}
+
+func fetchReverse(ctx context.Context, env *diag.Env, req ReverseRequest) (*reverseEvidence, error) {
+	if req.IP.IsZero() {
+		return nil, diag.Invalid("ip", "is required")
+	}
+	e := &reverseEvidence{ip: req.IP, verify: req.Verify == nil || *req.Verify, began: env.Now()}
+	e.ptr = diag.Lookup[*dns.PTR](ctx, env, req.IP.Reverse())
+	if e.ptr.Silent() {
+		return nil, unanswered(ctx, e.ptr.Err())
+	}
+	for _, r := range e.ptr.Records {
+		if host := dns.CanonicalName(r.Ptr); !slices.Contains(e.hosts, host) && len(e.hosts) < maxRecords {
+			e.hosts = append(e.hosts, host)
+		}
+	}
+	if e.verify {
+		e.forwards = lookupForward(ctx, env, e.ip, e.hosts[:min(len(e.hosts), maxForward)])
+	}
+	e.ended = env.Now()
+	return e, ctx.Err()
+}
+
+// lookupForward looks up the addresses of all hosts at once.
+func lookupForward(ctx context.Context, env *diag.Env, ip diag.IP, hosts []string) []forwardAnswer {
+	list := make([]forwardAnswer, len(hosts))
+	var wg sync.WaitGroup
+	for i, host := range hosts {
+		wg.Go(func() { list[i] = lookupHost(ctx, env, ip, host) })
+	}
+	wg.Wait()
+	return list
+}
+
+func lookupHost(ctx context.Context, env *diag.Env, ip diag.IP, host string) forwardAnswer {
+	f := forwardAnswer{host: host, addresses: []string{}}
+	if _, err := diag.ParseDomain(host); err != nil {
+		f.invalid = true
+		return f
+	}
+	if ip.Is4() {
+		a := diag.Lookup[*dns.A](ctx, env, host)
+		f.rcode, f.err = a.RcodeName(), a.Err()
+		for _, r := range a.Records {
+			f.add(addressText(r.A.To4()), ip)
+		}
+		return f
+	}
+	a := diag.Lookup[*dns.AAAA](ctx, env, host)
+	f.rcode, f.err = a.RcodeName(), a.Err()
+	for _, r := range a.Records {
+		f.add(addressText(r.AAAA.To16()), ip)
+	}
+	return f
+}
+
+func (f *forwardAnswer) add(address string, ip diag.IP) {
+	f.matches = f.matches || address == ip.String()
+	if len(f.addresses) < maxRecords {
+		f.addresses = append(f.addresses, address)
+	}
+}
+
+func reverseReport(e *reverseEvidence) *ReverseReport {
+	r := &ReverseReport{
+		IP:               e.ip,
+		Version:          e.ip.Version(),
+		PTRName:          nameText(e.ip.Reverse()),
+		Rcode:            e.ptr.RcodeName(),
+		Hostnames:        []string{},
+		ForwardConfirmed: e.confirmed(),
+		Forward:          []Forward{},
+		LatencyMS:        max(0, e.ended.Sub(e.began).Milliseconds()),
+		CheckedAt:        e.began.UTC(),
+		Findings:         reverseRules.Judge(e, nil).Findings,
+	}
+	if e.ptr.Exists() {
+		r.TTL = new(e.ptr.TTL)
+	}
+	for _, host := range e.hosts {
+		r.Hostnames = append(r.Hostnames, nameText(host))
+	}
+	for _, f := range e.forwards {
+		r.Forward = append(r.Forward, Forward{nameText(f.host), f.addresses, f.matches, f.rcode})
+	}
+	return r
+}
+
+// confirmed reports whether a host name has the address.
+func (e *reverseEvidence) confirmed() bool {
+	return slices.ContainsFunc(e.forwards, func(f forwardAnswer) bool { return f.matches })
+}
+
+// unsure reports whether a host name may have the address although none of those that are known has.
+func (e *reverseEvidence) unsure() bool {
+	return !e.confirmed() && slices.ContainsFunc(e.forwards, func(f forwardAnswer) bool { return f.err != nil })
+}
