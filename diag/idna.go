@@ -52,6 +52,9 @@ func canonicalName(s string, extended bool) (string, error) {
 	if len(s) > maxNameInput {
 		return "", errNameLong
 	}
+	if plain := strings.TrimSuffix(s, "."); !hasALabel(plain) && checkName(plain, extended) == nil {
+		return plain, nil // which nearly all names are
+	}
 	if !isASCII(s) {
 		if !utf8.ValidString(s) {
 			return "", errNameUTF8
