@@ -1,6 +1,8 @@
 package sqlite_test
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -12,7 +14,13 @@ import (
 	"github.com/diagkit/diagkit/metering/sqlite"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(crashPath); path != "" {
+		fmt.Fprintln(os.Stderr, crashChild(path))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // reopening is a store that can be closed and opened again.
 type reopening struct {

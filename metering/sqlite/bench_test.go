@@ -1,0 +1,111 @@
+package sqlite_test
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/meteringtest"
+	"github.com/diagkit/diagkit/metering/sqlite"
+)
+
+// load charges b.N times by many goroutines and reports the rate.
+func load(b *testing.B, store metering.Store, goroutines, accounts int, reply *metering.Reply) {
+	customers := make([]metering.Op, accounts)
+	for i := range customers {
+		id := fmt.Sprintf("%026d", i)
+		customers[i] = metering.Op{
+			Account: metering.AccountID("acc_" + id), Key: metering.KeyID("key_" + id), Endpoint: "POST /public/v1/resolve",
+		}
+		require.NoError(b, store.PutAccount(b.Context(), metering.Account{ID: customers[i].Account, Plan: meteringtest.Large}))
+		require.NoError(b, store.PutKeys(b.Context(), metering.Key{
+			ID: customers[i].Key, Account: customers[i].Account, Hash: sha256.Sum256([]byte(id)),
+		}))
+	}
+	ids := make([]string, 1<<16) // made beforehand: they are the caller's affair
+	for i := range ids {
+		ids[i] = fmt.Sprintf("req_%026d", i)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	before := cpuTime(b)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for {
+				i := next.Add(1) - 1
+				if i >= int64(b.N) {
+					return
+				}
+				charge(b, store, customers[int(i*7919)%len(customers)], ids[i%int64(len(ids))], i, reply)
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "charges/s")
+	b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/1e3/float64(b.N), "cpu-µs/op")
+}
+
+// cpuTime is what the process has used, which tells more than the clock on a busy machine.
+func cpuTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func charge(b *testing.B, store metering.Store, op metering.Op, id string, i int64, reply *metering.Reply) {
+	op.RequestID = id
+	op.Credits = 1
+	op.Now = time.Now()
+	op.Lease = op.Now.Add(time.Minute)
+	if reply != nil {
+		hash := sha256.Sum256(binary.LittleEndian.AppendUint64(nil, uint64(i)))
+		op.Idempotency, op.Fingerprint = &hash, &hash
+	}
+	begun, err := store.Begin(b.Context(), op)
+	if err == nil {
+		_, err = store.Settle(b.Context(), *begun.Ticket, metering.Outcome{At: op.Now, Reply: reply})
+	}
+	if err != nil {
+		b.Error(err)
+	}
+}
+
+func BenchmarkSettle(b *testing.B) {
+	reply := &metering.Reply{
+		Status: 200, Header: map[string]string{"Content-Type": "application/json"}, Body: []byte(strings.Repeat("x", 700)),
+	}
+	cases := []struct {
+		name                 string
+		goroutines, accounts int
+		reply                *metering.Reply
+	}{
+		{"goroutines=1", 1, 1, nil},
+		{"goroutines=16", 16, 1, nil},
+		{"goroutines=64", 64, 1, nil},
+		{"goroutines=256", 256, 1, nil},
+		{"goroutines=64/accounts=1000", 64, 1000, nil},
+		{"goroutines=64/idempotency", 64, 1, reply},
+		{"goroutines=256/idempotency", 256, 1, reply},
+	}
+	for _, c := range cases {
+		b.Run(c.name, func(b *testing.B) {
+			store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "diag.db"),
+				sqlite.Config{Plans: meteringtest.Plans()})
+			require.NoError(b, err)
+			load(b, store, c.goroutines, c.accounts, c.reply)
+			require.NoError(b, store.Close())
+		})
+	}
+}
