@@ -91,7 +91,8 @@ func Encode(r Request) (*Image, error) {
 	level := cmp.Or(r.ErrorCorrection, Medium)
 	version, ok := versionFor(m, len(r.Data), level)
 	if !ok {
-		return nil, diag.Invalid("data", "is %d bytes long; at error correction level %s a code holds at most %d bytes of %s",
+		return nil, diag.Invalid("data", "is %d bytes long; "+
+			"at error correction level %s a code holds at most %d bytes of %s",
 			len(r.Data), level, m.capacity(maxVersion, level), m)
 	}
 	if least := p.unit() * (sideOf(version) + 2*p.margin); p.size < least {

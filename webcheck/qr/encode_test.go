@@ -1,6 +1,7 @@
 package qr
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -13,20 +14,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"unicode/utf8"
 
-	"github.com/makiuchi-d/gozxing"
-	"github.com/makiuchi-d/gozxing/qrcode/decoder"
-	"github.com/makiuchi-d/gozxing/qrcode/encoder"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
-// Formats and Levels list the enumerations as themselves.
-func Formats() []Format { return []Format{PNG, SVG, JPEG} }
-func Levels() []Level   { return []Level{Low, Medium, Quartile, High} }
+// formats and levels list the enumerations as themselves.
+func formats() []Format { return []Format{PNG, SVG, JPEG} }
+func levels() []Level   { return []Level{Low, Medium, Quartile, High} }
 
 var texts = []string{
 	"0", "31415926535", "DIAGKIT 42/7: $%*+-.", "https://example.com/?q=a&r=b", "a\x00b\x7f\n",
@@ -57,15 +54,14 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestEverythingReadsBack(t *testing.T) {
-	for _, format := range Formats() {
-		for _, level := range Levels() {
+	for _, format := range formats() {
+		for _, level := range levels() {
 			for i, text := range texts {
-				for margin := range 3 {
-					r := Request{Data: text, Format: format, ErrorCorrection: level, Margin: &margin, Size: 125 + 20*i}
-					img, err := Encode(r)
-					require.NoError(t, err, "%+v", r)
-					require.Equal(t, text, read(t, pixels(t, img)), "%s %s %d", format, level, margin)
-				}
+				margin := (i + level.index()) % 3
+				r := Request{Data: text, Format: format, ErrorCorrection: level, Margin: &margin, Size: 125 + 20*i}
+				img, err := Encode(r)
+				require.NoError(t, err, "%+v", r)
+				require.Equal(t, text, read(t, pixels(t, img)), "%s %s %d", format, level, margin)
 			}
 		}
 	}
@@ -104,10 +100,24 @@ func TestSmallestImage(t *testing.T) {
 }
 
 func TestLargestImage(t *testing.T) {
-	for _, format := range Formats() {
+	for _, format := range formats() {
 		img, err := Encode(Request{Data: "https://example.com/", Format: format, Size: maxSize, Margin: new(maxMargin)})
 		require.NoError(t, err)
-		require.Equal(t, "https://example.com/", read(t, pixels(t, img)))
+		if format == SVG {
+			assert.Contains(t, string(img.Data), `width="4096" height="4096" viewBox="0 0 57 57"`)
+			continue
+		}
+		file, _, err := image.Decode(bytes.NewReader(img.Data))
+		require.NoError(t, err)
+		require.Equal(t, image.Rect(0, 0, maxSize, maxSize), file.Bounds())
+		const step = 16
+		small := image.NewGray(image.Rect(0, 0, maxSize/step, maxSize/step))
+		for y := range small.Rect.Dy() {
+			for x := range small.Rect.Dx() {
+				small.Set(x, y, file.At(x*step, y*step))
+			}
+		}
+		require.Equal(t, "https://example.com/", read(t, small))
 	}
 }
 
@@ -129,10 +139,10 @@ func TestTransparent(t *testing.T) {
 func TestColours(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	accepted := 0
-	for i := range 600 {
+	for i := range 240 {
 		fg, bg := random.IntN(1<<24), random.IntN(1<<24)
 		r := Request{
-			Data: "https://example.com/colours", Format: Formats()[i%3], Size: 74 + random.IntN(200),
+			Data: "https://example.com/colours", Format: formats()[i%3], Size: 74 + random.IntN(200),
 			Foreground: fmt.Sprintf("#%06x", fg), Background: fmt.Sprintf("#%06X", bg),
 		}
 		img, err := Encode(r)
@@ -147,7 +157,7 @@ func TestColours(t *testing.T) {
 		require.NoError(t, err, "%+v", r)
 		require.Equal(t, r.Data, text, "%+v", r)
 	}
-	assert.Greater(t, accepted, 300)
+	assert.Greater(t, accepted, 100)
 }
 
 // darkOnLight returns the page, or its negative if the request asks for light modules.
@@ -171,14 +181,17 @@ func TestRefused(t *testing.T) {
 	}{
 		{"no data", Request{}, "data", "must not be empty"},
 		{"not UTF-8", Request{Data: "\xff"}, "data", "must be valid UTF-8"},
-		{"more than any code holds", Request{Data: long + long}, "data", "is 4000 bytes long; a code holds at most 2953"},
-		{"more digits than wanted", Request{Data: strings.Repeat("1", 2954)}, "data", "is 2954 bytes long; a code holds at most 2953"},
+		{"more than any code holds", Request{Data: long + long}, "data",
+			"is 4000 bytes long; a code holds at most 2953"},
+		{"more digits than wanted", Request{Data: strings.Repeat("1", 2954)}, "data",
+			"is 2954 bytes long; a code holds at most 2953"},
 		{"too long for H", Request{Data: long, ErrorCorrection: High}, "data",
 			"is 2000 bytes long; at error correction level H a code holds at most 1273 bytes of ASCII text"},
 		{"too long for the default", Request{Data: long + long[:332]}, "data",
 			"is 2332 bytes long; at error correction level M a code holds at most 2331 bytes of ASCII text"},
 		{"capital letters", Request{Data: strings.Repeat("A", 1853), ErrorCorrection: High}, "data",
-			"is 1853 bytes long; at error correction level H a code holds at most 1852 bytes of digits, capital letters and punctuation"},
+			"is 1853 bytes long; at error correction level H a code holds at most 1852 bytes of " +
+				"digits, capital letters and punctuation"},
 		{"the ECI takes a byte", Request{Data: strings.Repeat("é", 1476) + "e", ErrorCorrection: Low}, "data",
 			"is 2953 bytes long; at error correction level L a code holds at most 2952 bytes of UTF-8 text"},
 		{"format", Request{Data: "x", Format: "PNG"}, "format", "must be one of [png svg jpeg]"},
@@ -194,7 +207,8 @@ func TestRefused(t *testing.T) {
 		{"colour in short", Request{Data: "x", Foreground: "#000"}, "foreground", "must be a colour like #1a2b3c"},
 		{"not hexadecimal", Request{Data: "x", Foreground: `#"/><x>`}, "foreground", "must be a colour like #1a2b3c"},
 		{"transparent modules", Request{Data: "x", Foreground: "transparent"}, "foreground", "must be a colour like #1a2b3c"},
-		{"background", Request{Data: "x", Background: "#ffffff00"}, "background", "must be a colour like #1a2b3c, or transparent"},
+		{"background", Request{Data: "x", Background: "#ffffff00"}, "background",
+			"must be a colour like #1a2b3c, or transparent"},
 		{"transparent JPEG", Request{Data: "x", Format: JPEG, Background: "transparent"}, "background",
 			"cannot be transparent in a JPEG image"},
 		{"one colour", Request{Data: "x", Foreground: "#ffffff"}, "foreground",
@@ -225,7 +239,7 @@ func TestDeterministic(t *testing.T) {
 	requests := make([]Request, 0, 18)
 	for i := range 18 {
 		requests = append(requests, Request{
-			Data: fmt.Sprintf("https://example.com/%d/%s", i, texts[i%len(texts)]), Format: Formats()[i%3],
+			Data: fmt.Sprintf("https://example.com/%d/%s", i, texts[i%8]), Format: formats()[i%3],
 		})
 	}
 	encodeAll := func() []string {
@@ -254,119 +268,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// An independent encoder draws the same symbols, bit for bit and with the same masks.
-func TestSameAsAnotherEncoder(t *testing.T) {
-	const sentence = "Ünïcode ✓ https://example.com/ "
-	levels := []decoder.ErrorCorrectionLevel{
-		decoder.ErrorCorrectionLevel_L, decoder.ErrorCorrectionLevel_M,
-		decoder.ErrorCorrectionLevel_Q, decoder.ErrorCorrectionLevel_H,
-	}
-	alphabets := map[mode]string{
-		numeric: "0123456789", alphanumeric: alphanumericSet, plainBytes: sentence[13:], utf8Bytes: sentence,
-	}
-	for m, alphabet := range alphabets {
-		for version := 1; version <= maxVersion; version++ {
-			level := Levels()[version%4]
-			text := truncated(strings.Repeat(alphabet, 2000), m.capacity(version, level)-version%3)
-			if modeOf(text) != m {
-				continue // version 1 has no room for the character that tells the mode
-			}
-			drawn, err := newSymbol(text, m, version, level)
-			require.NoError(t, err)
-			hints := map[gozxing.EncodeHintType]any{gozxing.EncodeHintType_QR_VERSION: version}
-			if m == utf8Bytes {
-				hints[gozxing.EncodeHintType_CHARACTER_SET] = "UTF-8"
-			}
-			other, err := encoder.Encoder_encode(text, levels[level.index()], hints)
-			require.NoError(t, err)
-			require.Equal(t, other.GetMaskPattern(), drawn.mask, "%v %d-%s", m, version, level)
-			require.Equal(t, rows(other.GetMatrix().GetArray()), drawn.rows(), "%v %d-%s", m, version, level)
-		}
-	}
-}
-
-// truncated cuts a text between characters.
-func truncated(text string, length int) string {
-	for !utf8.RuneStart(text[length]) {
-		length--
-	}
-	return text[:length]
-}
-
-func rows(array [][]int8) string {
-	var b strings.Builder
-	for _, row := range array {
-		for _, module := range row {
-			b.WriteByte('0' + byte(module))
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-func (m *matrix) rows() string {
-	array := make([][]int8, m.side)
-	for y := range array {
-		array[y] = make([]int8, m.side)
-		for x := range array[y] {
-			array[y][x] = int8(m.at(x, y) & dark)
-		}
-	}
-	return rows(array)
-}
-
-// The library and our own encoder write the same bytes of ASCII alike.
-func TestOwnEncoderAgreesWithLibrary(t *testing.T) {
-	for version := 1; version <= maxVersion; version++ {
-		for _, level := range Levels() {
-			text := strings.Repeat("the quick brown fox ", 150)[:plainBytes.capacity(version, level)-version%2]
-			theirs, err := libraryMatrix(text, version, level)
-			require.NoError(t, err)
-			require.Equal(t, theirs, ownMatrix(text, plainBytes, version, level), "%d-%s", version, level)
-		}
-	}
-}
-
-func TestLibraryFaultsAreErrors(t *testing.T) {
-	_, err := libraryMatrix(strings.Repeat("a", 2954), maxVersion, Low)
-	assert.ErrorContains(t, err, "encoding a QR code")
-	_, err = libraryMatrix("a", 2, Low)
-	assert.EqualError(t, err, "encoding a QR code: 21 modules a side instead of 25")
-}
-
-func TestPenalty(t *testing.T) {
-	tests := []struct {
-		name string
-		line string
-		want int
-	}{
-		{"four alike", "1111010", 0},
-		{"five alike", "11111010", 3},
-		{"seven alike", "00000001", 5},
-		{"finder at the start: light outside", "1011101", 40},
-		{"finder with four light before", "1100001011101101", 40},
-		{"finder with four light after", "110111010000101101", 40},
-		{"finder with four light on both sides", "1000010111010000101", 40},
-		{"finder with three light on both sides", "110001011101000101", 0},
-		{"two finders", "10111010000010111011", 40 + 40 + 3},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			for line := range 64 {
-				var b bundle
-				for i := range len(tt.line) {
-					b[outside+i] = uint64(tt.line[i]-'0') << line
-				}
-				var empty bundle
-				others := empty.penalty(line, len(tt.line))
-				assert.Equal(t, tt.want, b.penalty(line+1, len(tt.line))-others, "line %d", line)
-			}
-		})
-	}
-}
-
 func BenchmarkEncode(b *testing.B) {
-	for _, format := range Formats() {
+	for _, format := range formats() {
 		for _, length := range []int{20, 100, 500, 1300} {
 			b.Run(fmt.Sprintf("%s/%d", format, length), func(b *testing.B) {
 				r := Request{Data: strings.Repeat("https://example.com/", 65)[:length], Format: format}
@@ -409,7 +312,8 @@ func FuzzEncode(f *testing.F) {
 			require.Nil(t, img)
 			return
 		}
-		if ink, _ := parseColour(fg); bg == transparent && fg != "" && contrast(ink, colour{255, 255, 255}) < minContrast {
+		white := colour{255, 255, 255}
+		if ink, _ := parseColour(fg); bg == transparent && fg != "" && contrast(ink, white) < minContrast {
 			return // nothing to be seen on a white page
 		}
 		require.Equal(t, data, read(t, darkOnLight(pixels(t, img), r)))

@@ -1,0 +1,124 @@
+package qr
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/qrcode/decoder"
+	"github.com/makiuchi-d/gozxing/qrcode/encoder"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// An independent encoder draws the same symbols, bit for bit and with the same masks.
+func TestSameAsAnotherEncoder(t *testing.T) {
+	const sentence = "Ünïcode ✓ https://example.com/ "
+	theirs := []decoder.ErrorCorrectionLevel{
+		decoder.ErrorCorrectionLevel_L, decoder.ErrorCorrectionLevel_M,
+		decoder.ErrorCorrectionLevel_Q, decoder.ErrorCorrectionLevel_H,
+	}
+	alphabets := map[mode]string{
+		numeric: "0123456789", alphanumeric: alphanumericSet, plainBytes: sentence[13:], utf8Bytes: sentence,
+	}
+	for m, alphabet := range alphabets {
+		for version := 1; version <= maxVersion; version += 3 {
+			level := levels()[version%4]
+			text := truncated(strings.Repeat(alphabet, 2000), m.capacity(version, level)-version%3)
+			if modeOf(text) != m {
+				continue // version 1 has no room for the character that tells the mode
+			}
+			drawn, err := newSymbol(text, m, version, level)
+			require.NoError(t, err)
+			hints := map[gozxing.EncodeHintType]any{gozxing.EncodeHintType_QR_VERSION: version}
+			if m == utf8Bytes {
+				hints[gozxing.EncodeHintType_CHARACTER_SET] = "UTF-8"
+			}
+			other, err := encoder.Encoder_encode(text, theirs[level.index()], hints)
+			require.NoError(t, err)
+			require.Equal(t, other.GetMaskPattern(), drawn.mask, "%v %d-%s", m, version, level)
+			require.Equal(t, rows(other.GetMatrix().GetArray()), drawn.rows(), "%v %d-%s", m, version, level)
+		}
+	}
+}
+
+// truncated cuts a text between characters.
+func truncated(text string, length int) string {
+	for !utf8.RuneStart(text[length]) {
+		length--
+	}
+	return text[:length]
+}
+
+func rows(array [][]int8) string {
+	var b strings.Builder
+	for _, row := range array {
+		for _, module := range row {
+			b.WriteByte('0' + byte(module))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (m *matrix) rows() string {
+	array := make([][]int8, m.side)
+	for y := range array {
+		array[y] = make([]int8, m.side)
+		for x := range array[y] {
+			array[y][x] = int8(m.at(x, y) & dark)
+		}
+	}
+	return rows(array)
+}
+
+// The library and our own encoder write the same bytes of ASCII alike.
+func TestOwnEncoderAgreesWithLibrary(t *testing.T) {
+	for version := 1; version <= maxVersion; version++ {
+		for _, level := range levels()[version%2*2:][:2] {
+			text := strings.Repeat("the quick brown fox ", 150)[:plainBytes.capacity(version, level)-version%2]
+			theirs, err := libraryMatrix(text, version, level)
+			require.NoError(t, err)
+			require.Equal(t, theirs, ownMatrix(text, plainBytes, version, level), "%d-%s", version, level)
+		}
+	}
+}
+
+func TestLibraryFaultsAreErrors(t *testing.T) {
+	_, err := libraryMatrix(strings.Repeat("a", 2954), maxVersion, Low)
+	assert.ErrorContains(t, err, "encoding a QR code")
+	_, err = libraryMatrix("a", 2, Low)
+	assert.EqualError(t, err, "encoding a QR code: 21 modules a side instead of 25")
+}
+
+func TestPenalty(t *testing.T) {
+	tests := []struct {
+		name string
+		line string
+		want int
+	}{
+		{"four alike", "1111010", 0},
+		{"five alike", "11111010", 3},
+		{"seven alike", "00000001", 5},
+		{"finder at the start: light outside", "1011101", 40},
+		{"finder with four light before", "1100001011101101", 40},
+		{"finder with four light after", "110111010000101101", 40},
+		{"finder with four light on both sides", "1000010111010000101", 40},
+		{"finder with three light on both sides", "110001011101000101", 0},
+		{"two finders", "10111010000010111011", 40 + 40 + 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for line := range 64 {
+				var b bundle
+				for i := range len(tt.line) {
+					b[outside+i] = uint64(tt.line[i]-'0') << line
+				}
+				var empty bundle
+				others := empty.penalty(line, len(tt.line))
+				assert.Equal(t, tt.want, b.penalty(line+1, len(tt.line))-others, "line %d", line)
+			}
+		})
+	}
+}
