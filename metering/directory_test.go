@@ -212,9 +212,9 @@ func TestWatchNeverSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, "pack", nil)
 		g := h.gate(t, true)
-		for range 20 {
+		for i := range 20 {
 			time.Sleep(watchSettle - 1)
-			h.broken <- ErrClosed
+			h.broken <- []error{ErrClosed, nil}[i%2] // with an error, and without a word
 			synctest.Wait()
 			isTrue(t, !g.cache.watching.Load())
 			time.Sleep(watchRetry)
