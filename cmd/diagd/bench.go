@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/diagkit/diagkit/metering/sqlite"
+	"github.com/diagkit/diagkit/textutil"
+	"github.com/spf13/cobra"
+)
+
+// benchFlags say how the API is measured.
+type benchFlags struct {
+	conns    int
+	duration time.Duration
+	rounds   int
+	dir      string
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use: "bench", Short: "Measure what metering costs, beside a bare net/http handler", Args: noArgs,
+		Long: "Serves text/lower on loopback in several ways, one after the other, and loads each from a second process.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.bench(cmd.Context(), f) },
+	}
+	cmd.Flags().IntVar(&f.conns, "connections", 64, "connections kept busy")
+	cmd.Flags().DurationVar(&f.duration, "duration", 3*time.Second, "time for each way and round")
+	cmd.Flags().IntVar(&f.rounds, "rounds", 3, "rounds; the best of each way counts")
+	cmd.Flags().StringVar(&f.dir, "dir", "", "folder for the database files (default: a temporary one)")
+	client := &cobra.Command{
+		Use: "client ADDRESS SECRET MODE", Hidden: true, Args: exactly(3, "an address, a secret and a mode"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return json.NewEncoder(a.stdout).Encode(load(args[0], args[1], args[2] == "idempotent", f.conns, f.duration))
+		},
+	}
+	client.Flags().IntVar(&f.conns, "connections", 64, "")
+	client.Flags().DurationVar(&f.duration, "duration", 3*time.Second, "")
+	cmd.AddCommand(client)
+	return cmd
+}
+
+// A way is one manner of serving the same work.
+type way struct {
+	name       string
+	idempotent bool
+	open       func(dir string) (metering.Store, error) // nil: no metering at all
+}
+
+var ways = []way{
+	{name: "bare net/http handler"},
+	{name: "metered, in memory", open: func(string) (metering.Store, error) { return memory.New(memory.Config{}), nil }},
+	{name: "metered, SQLite synchronous=FULL", open: openBenchStore},
+	{name: "the same, unique idempotency keys", open: openBenchStore, idempotent: true},
+}
+
+func openBenchStore(dir string) (metering.Store, error) {
+	return sqlite.Open(context.Background(), filepath.Join(dir, "bench.db"), sqlite.Config{})
+}
+
+// measured is what one client saw and what it cost the server.
+type measured struct {
+	Requests int           `json:"requests"`
+	Failures int           `json:"failures"`
+	Elapsed  time.Duration `json:"elapsed"`
+	P50, P99 time.Duration
+
+	cpu time.Duration // of the server, for each request
+}
+
+func (m measured) rate() float64 { return float64(m.Requests) / m.Elapsed.Seconds() }
+
+func (a *app) bench(ctx context.Context, f benchFlags) error {
+	fmt.Fprintf(a.stdout, "%s, %d CPUs, %d connections, %d rounds of %s\n\n",
+		runtime.Version(), runtime.NumCPU(), f.conns, f.rounds, f.duration)
+	best := make([]measured, len(ways))
+	for range f.rounds {
+		for i, w := range ways {
+			m, err := f.measure(ctx, w)
+			if err != nil {
+				return fmt.Errorf("%s: %w", w.name, err)
+			}
+			if m.Failures > 0 {
+				return fmt.Errorf("%s: %d of %d requests failed", w.name, m.Failures, m.Requests)
+			}
+			if m.rate() > best[i].rate() || best[i].Requests == 0 {
+				best[i] = m
+			}
+		}
+	}
+	return a.print(best, func(t *table) {
+		t.row("WAY", "REQUESTS/S", "P50", "P99", "SERVER CPU/REQUEST", "FACTOR")
+		for i, m := range best {
+			t.row(ways[i].name, fmt.Sprintf("%.0f", m.rate()), m.P50, m.P99, m.cpu.Round(100*time.Nanosecond),
+				fmt.Sprintf("%.2f", float64(m.cpu)/float64(best[0].cpu)))
+		}
+	})
+}
+
+// measure serves in one way and loads it from a second process.
+func (f benchFlags) measure(ctx context.Context, w way) (m measured, err error) {
+	dir, err := os.MkdirTemp(f.dir, "diagd-bench-")
+	if err != nil {
+		return m, err
+	}
+	defer os.RemoveAll(dir)
+	handler, secret := http.Handler(http.HandlerFunc(bareLower)), "none"
+	if w.open != nil {
+		store, err := w.open(dir)
+		if err != nil {
+			return m, err
+		}
+		defer store.Close()
+		gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store, Plans: benchPlans()})
+		if err != nil {
+			return m, err
+		}
+		defer gate.Close()
+		if secret, err = benchKey(ctx, store); err != nil {
+			return m, err
+		}
+		handler = httpapi.Handler(httpapi.Config{Gate: gate})
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return m, err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout}
+	go server.Serve(l)
+	defer server.Close()
+
+	self, err := os.Executable()
+	if err != nil {
+		return m, err
+	}
+	mode := "plain"
+	if w.idempotent {
+		mode = "idempotent"
+	}
+	before := cpuTime()
+	client := exec.CommandContext(ctx, self, "bench", "client", l.Addr().String(), secret, mode,
+		"--connections", strconv.Itoa(f.conns), "--duration", f.duration.String())
+	client.Env = append(os.Environ(), "GOMAXPROCS=1")
+	client.Stderr = os.Stderr
+	out, err := client.Output()
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(out, &m); err != nil {
+		return m, err
+	}
+	m.cpu = (cpuTime() - before) / time.Duration(max(1, m.Requests))
+	return m, nil
+}
+
+// benchPlans lets one key do as much as the machine can.
+func benchPlans() metering.Plans {
+	plans := metering.DefaultPlans()
+	plan := plans["self"]
+	plan.PerMinute = 1 << 30
+	plans["self"] = plan
+	return plans
+}
+
+func benchKey(ctx context.Context, store metering.Store) (string, error) {
+	admin := metering.Admin{Store: store}
+	account, err := admin.CreateAccount(ctx, "bench", "self")
+	if err != nil {
+		return "", err
+	}
+	_, secret, err := admin.CreateKey(ctx, metering.KeyRequest{Account: account.ID, Name: "bench", Scopes: metering.Scopes()})
+	return secret.Reveal(), err
+}
+
+// bareLower does the work of text/lower with nothing around it.
+func bareLower(w http.ResponseWriter, r *http.Request) {
+	var req textutil.CaseRequest
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &req)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	report, err := textutil.Lower(req)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	out, err := json.Marshal(report)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(out)
+}
+
+const benchBody = `{"text":"The Quick Brown Fox Jumps Over The Lazy Dog"}`
+
+// load keeps connections busy for a time. It speaks just as much HTTP as it takes, so that the
+// machine works for the server.
+func load(addr, secret string, idempotent bool, conns int, d time.Duration) measured {
+	var mu sync.Mutex
+	var all []time.Duration
+	m := measured{}
+	begin := time.Now()
+	var wg sync.WaitGroup
+	for i := range conns {
+		wg.Go(func() {
+			times, failures := loadOne(addr, secret, idempotent, i, begin.Add(d))
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, times...)
+			m.Failures += failures
+		})
+	}
+	wg.Wait()
+	m.Elapsed = time.Since(begin)
+	m.Requests = len(all)
+	slices.Sort(all)
+	if len(all) > 0 {
+		m.P50, m.P99 = all[len(all)/2], all[len(all)*99/100]
+	}
+	return m
+}
+
+func loadOne(addr, secret string, idempotent bool, id int, until time.Time) (times []time.Duration, failures int) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, 1
+	}
+	defer conn.Close()
+	head := "POST /public/v1/text/lower HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer " + secret +
+		"\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(benchBody)) + "\r\n"
+	r := bufio.NewReader(conn)
+	var b bytes.Buffer
+	for n := 0; ; n++ {
+		sent := time.Now()
+		if sent.After(until) {
+			return times, failures
+		}
+		b.Reset()
+		b.WriteString(head)
+		if idempotent {
+			fmt.Fprintf(&b, "Idempotency-Key: bench-%06d-%012d\r\n", id, n)
+		}
+		b.WriteString("\r\n" + benchBody)
+		if _, err := conn.Write(b.Bytes()); err != nil {
+			return times, failures + 1
+		}
+		ok, err := readReply(r)
+		if err != nil {
+			return times, failures + 1
+		}
+		if !ok {
+			failures++
+		}
+		times = append(times, time.Since(sent))
+	}
+}
+
+// readReply reads one reply with a Content-Length, and reports whether its status is 200.
+func readReply(r *bufio.Reader) (ok bool, err error) {
+	length := 0
+	for first := true; ; first = false {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return false, err
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if first {
+			ok = bytes.HasPrefix(line, []byte("HTTP/1.1 200"))
+		}
+		if len(line) == 0 {
+			_, err := r.Discard(length)
+			return ok, err
+		}
+		const name = "content-length: "
+		if len(line) > len(name) && bytes.EqualFold(line[:len(name)], []byte(name)) {
+			if length, err = strconv.Atoi(string(line[len(name):])); err != nil {
+				return false, err
+			}
+		}
+	}
+}

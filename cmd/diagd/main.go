@@ -1,0 +1,119 @@
+// Command diagd serves the diagnostics as a metered HTTP API, and administers its accounts and keys.
+//
+//	diagd                      serve on 127.0.0.1:8080 with the store diag.db
+//	diagd key create --name ci --scopes dns:read,mail:read
+//	diagd usage
+//
+// Every flag is also an environment variable (DIAG_LISTEN for --listen) and a line of the file named
+// by --config (listen = 127.0.0.1:8080).
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/diagkit/diagkit/cmd/worldflags"
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// The exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError is a fault of the command line.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run is main without the process around it.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := &app{stdout: stdout, stderr: stderr}
+	root := a.command()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(stderr, "diagd:", err)
+	if _, usage := errors.AsType[usageError](err); usage || strings.HasPrefix(err.Error(), "unknown command") {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// app holds the flags and where output goes.
+type app struct {
+	stdout, stderr io.Writer
+
+	config  string
+	store   string
+	data    string
+	json    bool
+	world   worldflags.Flags
+	serving serveFlags
+}
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:               "diagd",
+		Short:             "Serve DNS, mail and web diagnostics as a metered HTTP API",
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Args:              noArgs,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.readSettings(cmd.Flags()) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context()) },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.config, "config", "", "file with a line 'key = value' for each setting")
+	flags.StringVar(&a.store, "store", "sqlite:diag.db", "where accounts, keys and charges are kept: sqlite:FILE or memory:")
+	flags.StringVar(&a.data, "data", "", "folder with files that replace the built-in lists of the same name")
+	a.serving.add(root.Flags())
+	a.world.Add(root.Flags())
+
+	serve := &cobra.Command{
+		Use: "serve", Short: "Serve the API (the default)", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context()) },
+	}
+	a.serving.add(serve.Flags())
+	a.world.Add(serve.Flags())
+	root.AddCommand(serve, a.accountCommand(), a.keyCommand(), a.usageCommand(), a.auditCommand(),
+		a.migrateCommand(), a.dataCommand(), a.openapiCommand(), a.versionCommand(), a.benchCommand(), a.healthCommand())
+	return root
+}
+
+// noArgs refuses arguments of a command that takes none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no argument, such as %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// exactly refuses any other number of arguments.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("%s takes %s", cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/diagkit/diagkit/cmd/worldflags"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/httpapi/metrics"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/spf13/pflag"
+)
+
+// The bounds of a connection. No operation takes longer than a minute.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 15 * time.Second
+	writeTimeout      = 75 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 16 << 10
+
+	// drainTime is how long running calls may go on after a signal. Together with closing the store
+	// it stays below the 20 seconds that a supervisor is promised (CONTRACT 8.1).
+	drainTime = 17 * time.Second
+)
+
+// serveFlags are the flags of "diagd serve".
+type serveFlags struct {
+	listen, metricsListen         string
+	ipRate                        int
+	trustedProxies                []string
+	tlsCert, tlsKey, acmeDomain   string
+	logFormat, logLevel, acmeData string
+}
+
+func (f *serveFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on")
+	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address for Prometheus, health and pprof (default: off)")
+	fs.IntVar(&f.ipRate, "ip-rate", httpapi.DefaultIPRate, "requests a minute and address before a good key is shown; 0 is off")
+	fs.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks whose X-Forwarded-For is believed")
+	fs.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the server's certificate chain")
+	fs.StringVar(&f.tlsKey, "tls-key", "", "PEM file of its private key")
+	fs.StringVar(&f.acmeDomain, "acme-domain", "", "get a certificate for this domain by ACME (Let's Encrypt)")
+	fs.StringVar(&f.acmeData, "acme-cache", "acme", "folder for certificates got by ACME")
+	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
+	fs.StringVar(&f.logLevel, "log-level", "info", "debug (every request), info, warn or error")
+}
+
+// serve runs the server until the context ends, and then drains it.
+func (a *app) serve(ctx context.Context) error {
+	log, err := a.logger()
+	if err != nil {
+		return err
+	}
+	proxies := []netip.Prefix{}
+	for _, text := range a.serving.trustedProxies {
+		network, err := worldflags.ParseNetwork(text)
+		if err != nil {
+			return usagef("--trusted-proxies: %w", err)
+		}
+		proxies = append(proxies, network)
+	}
+	security, err := a.serving.tlsConfig()
+	if err != nil {
+		return err
+	}
+	env, release, err := a.world.Env()
+	if err != nil {
+		return usageError{err}
+	}
+	defer release()
+	store, plans, err := a.openStore(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	gate, err := metering.NewGate(context.WithoutCancel(ctx), metering.GateConfig{Store: store, Plans: plans, Log: log})
+	if err != nil {
+		return err
+	}
+	defer gate.Close()
+
+	counters := metrics.New()
+	ipRate := a.serving.ipRate
+	if ipRate <= 0 {
+		ipRate = -1
+	}
+	server := &http.Server{
+		Handler: httpapi.Handler(httpapi.Config{
+			Gate: gate, Env: env, IPRate: ipRate, TrustedProxies: proxies, Log: log, Observe: counters.Observe,
+		}),
+		TLSConfig:         security,
+		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", a.serving.listen)
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	health, err := a.serveHealth(ctx, counters.Handler(), log)
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	defer health.close()
+	scheme := "http"
+	if security != nil {
+		scheme = "https"
+	}
+	url := scheme + "://" + listener.Addr().String()
+	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans}, url); err != nil {
+		listener.Close()
+		return err
+	}
+	log.Info("serving", "url", url, "store", a.store, "operations", len(httpapi.Endpoints()))
+	health.ready.Store(true)
+	return a.run(ctx, server, listener, health, log)
+}
+
+// run serves until the context ends. Then no new work is taken, and running calls may finish.
+func (a *app) run(ctx context.Context, server *http.Server, l net.Listener, health *healthServer, log *slog.Logger) error {
+	failed := make(chan error, 1)
+	go func() {
+		if server.TLSConfig != nil {
+			failed <- server.ServeTLS(l, "", "")
+			return
+		}
+		failed <- server.Serve(l)
+	}()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	health.ready.Store(false)
+	log.Info("draining")
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	if err := server.Shutdown(drain); errors.Is(err, context.DeadlineExceeded) {
+		log.Warn("some calls did not finish and are cut off; they are not charged")
+		server.Close()
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// firstStart makes an empty store usable: an account, a key with all scopes, and a line to try it.
+func (a *app) firstStart(ctx context.Context, admin metering.Admin, url string) error {
+	accounts, err := admin.Store.Accounts(ctx)
+	if err != nil || len(accounts) > 0 {
+		return err
+	}
+	account, err := admin.CreateAccount(ctx, "default", "self")
+	if err != nil {
+		return fmt.Errorf("creating the first account: %w", err)
+	}
+	_, secret, err := admin.CreateKey(ctx, metering.KeyRequest{
+		Account: account.ID, Name: "first", Environment: metering.Live, Scopes: metering.Scopes(),
+	})
+	if err != nil {
+		return fmt.Errorf("creating the first key: %w", err)
+	}
+	_, err = fmt.Fprintf(a.stderr, `
+First start: here is an API key with all scopes. It is shown only now.
+
+  %s
+
+Try it:
+
+  curl -i %s%s/text/upper -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"text":"Straße"}'
+
+`, secret.Reveal(), url, httpapi.Prefix, secret.Reveal())
+	return err
+}
+
+func (a *app) logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.serving.logLevel)); err != nil {
+		return nil, usagef("--log-level: %q is none of debug, info, warn, error", a.serving.logLevel)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch a.serving.logFormat {
+	case "json":
+		return slog.New(slog.NewJSONHandler(a.stderr, options)), nil
+	case "text":
+		return slog.New(slog.NewTextHandler(a.stderr, options)), nil
+	}
+	return nil, usagef("--log-format: %q is neither text nor json", a.serving.logFormat)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// readSettings fills the flags that the command line does not give: from the environment first, then
+// from the file named by --config.
+func (a *app) readSettings(flags *pflag.FlagSet) error {
+	if path := os.Getenv(envName("config")); path != "" && !flags.Changed("config") {
+		a.config = path
+	}
+	file := map[string]string{}
+	if a.config != "" {
+		var err error
+		if file, err = readConfig(a.config, flags); err != nil {
+			return err
+		}
+	}
+	var failure error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || f.Name == "help" || f.Name == "config" || failure != nil {
+			return
+		}
+		value, from := file[f.Name], a.config
+		if v, ok := os.LookupEnv(envName(f.Name)); ok {
+			value, from = v, envName(f.Name)
+		}
+		if value == "" {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			failure = usagef("%s: %s: %w", from, f.Name, err)
+		}
+	})
+	return failure
+}
+
+// envName is the environment variable of a flag: DIAG_STORE for --store.
+func envName(flag string) string {
+	return "DIAG_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// serverKeys are the settings that a file may hold although the command at hand has no such flag, so
+// that one file serves all commands.
+func serverKeys() *pflag.FlagSet {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	(&app{}).command().Flags().VisitAll(func(f *pflag.Flag) { all.AddFlag(f) })
+	return all
+}
+
+// readConfig reads lines of the form "key = value". Blank lines and those that begin with # say
+// nothing. An unknown key is an error: a misspelt one must not be ignored.
+func readConfig(path string, flags *pflag.FlagSet) (map[string]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	defer f.Close()
+	known := serverKeys()
+	values := map[string]string{}
+	scanner := bufio.NewScanner(f)
+	for n := 1; scanner.Scan(); n++ {
+		line := strings.TrimSpace(scanner.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		switch _, twice := values[key]; {
+		case !ok:
+			return nil, usagef("%s:%d: a line is 'key = value'", path, n)
+		case known.Lookup(key) == nil && flags.Lookup(key) == nil:
+			return nil, usagef("%s:%d: there is no setting %q", path, n, key)
+		case twice:
+			return nil, usagef("%s:%d: %s is set twice", path, n, key)
+		}
+		values[key] = strings.Trim(value, `"`)
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("--config: reading %s: %w", path, err)
+	}
+	return values, nil
+}

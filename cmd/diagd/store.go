@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/diagkit/diagkit/metering/sqlite"
+)
+
+// openStore opens the store that --store names, to serve or to administer.
+func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, metering.Plans, error) {
+	plans, err := a.plans()
+	if err != nil {
+		return nil, nil, err
+	}
+	kind, place, ok := strings.Cut(a.store, ":")
+	switch {
+	case ok && kind == "sqlite" && place != "":
+		if admin {
+			if _, err := os.Stat(place); err != nil {
+				return nil, nil, fmt.Errorf("opening the store: %w (diagd serve makes it at its first start)", err)
+			}
+		}
+		store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin})
+		if err != nil {
+			return nil, nil, fmt.Errorf("opening the store %s: %w", a.store, err)
+		}
+		return store, plans, nil
+	case ok && kind == "memory" && place == "" && admin:
+		return nil, nil, usagef("the memory of a server cannot be administered from another process")
+	case ok && kind == "memory" && place == "":
+		return memory.New(memory.Config{Plans: plans}), plans, nil
+	}
+	return nil, nil, usagef("--store: %q is neither sqlite:FILE nor memory:", a.store)
+}
+
+// administer runs a function on the store and closes it.
+func (a *app) administer(ctx context.Context, f func(metering.Admin) error) (err error) {
+	store, plans, err := a.openStore(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := store.Close(); err == nil {
+			err = e
+		}
+	}()
+	return f(metering.Admin{Store: store, Plans: plans})
+}
+
+const plansFile = "plans.json"
+
+// plans is the price list in force.
+func (a *app) plans() (metering.Plans, error) {
+	data, err := a.override(plansFile)
+	if err != nil || data == nil {
+		return metering.DefaultPlans(), err
+	}
+	plans, err := parsePlans(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(a.data, plansFile), err)
+	}
+	return plans, nil
+}
+
+// override returns a file of --data, or nil if there is none of that name.
+func (a *app) override(name string) ([]byte, error) {
+	if a.data == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(filepath.Join(a.data, name))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	return data, err
+}

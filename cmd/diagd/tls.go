@@ -1,0 +1,73 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/acme/autocert"
+)
+
+// tlsConfig returns how the server proves who it is, or nil for plain HTTP.
+func (f *serveFlags) tlsConfig() (*tls.Config, error) {
+	files := f.tlsCert != "" || f.tlsKey != ""
+	switch {
+	case files && f.acmeDomain != "":
+		return nil, usagef("--tls-cert and --acme-domain exclude each other")
+	case f.acmeDomain != "":
+		manager := autocert.Manager{
+			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(f.acmeDomain), Cache: autocert.DirCache(f.acmeData),
+		}
+		return manager.TLSConfig(), nil
+	case !files:
+		return nil, nil
+	case f.tlsCert == "" || f.tlsKey == "":
+		return nil, usagef("--tls-cert and --tls-key belong together")
+	}
+	pair := &keyPair{cert: f.tlsCert, key: f.tlsKey}
+	if _, err := pair.certificate(nil); err != nil {
+		return nil, err
+	}
+	return &tls.Config{GetCertificate: pair.certificate, MinVersion: tls.VersionTLS12}, nil
+}
+
+// keyPair is a certificate in files. It is read again when the files change, so that a renewed one is
+// served without a restart.
+type keyPair struct {
+	cert, key string
+
+	mu      sync.Mutex
+	loaded  *tls.Certificate
+	changed time.Time // of the certificate's file when it was loaded
+	checked time.Time
+}
+
+// checkEvery bounds how often the file's time is looked at.
+const checkEvery = 10 * time.Second
+
+func (p *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.loaded != nil && now.Sub(p.checked) < checkEvery {
+		return p.loaded, nil
+	}
+	p.checked = now
+	info, err := os.Stat(p.cert)
+	if err == nil && p.loaded != nil && info.ModTime().Equal(p.changed) {
+		return p.loaded, nil
+	}
+	var pair tls.Certificate
+	if err == nil {
+		pair, err = tls.LoadX509KeyPair(p.cert, p.key)
+	}
+	switch {
+	case err == nil:
+		p.loaded, p.changed = &pair, info.ModTime()
+	case p.loaded == nil:
+		return nil, fmt.Errorf("loading the certificate: %w", err)
+	}
+	return p.loaded, nil // the old one while a new one is being written
+}

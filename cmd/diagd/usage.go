@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/spf13/cobra"
+)
+
+// usageView is what an account used in a month.
+type usageView struct {
+	Account    metering.AccountID `json:"account"`
+	Period     metering.Period    `json:"period"`
+	Plan       metering.PlanID    `json:"plan"`
+	Limit      int64              `json:"limit"`
+	Used       int64              `json:"used"`
+	Remaining  int64              `json:"remaining"`
+	Overage    int64              `json:"overage"`
+	Charges    int64              `json:"charges_count"`
+	ByEndpoint []usageRow         `json:"by_endpoint"`
+	ByKey      []usageRow         `json:"by_key"`
+}
+
+type usageRow struct {
+	Name    string `json:"name"`
+	Credits int64  `json:"credits"`
+	Charges int64  `json:"charges_count"`
+}
+
+func (a *app) usageCommand() *cobra.Command {
+	var account, month string
+	cmd := &cobra.Command{
+		Use: "usage", Short: "Show what an account used in a month", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			period := metering.PeriodOf(time.Now())
+			if month != "" {
+				if err := period.UnmarshalText([]byte(month)); err != nil {
+					return usagef("--month: %w", err)
+				}
+			}
+			return a.administer(cmd.Context(), func(admin metering.Admin) error {
+				owner, err := onlyAccount(cmd.Context(), admin, account)
+				if err != nil {
+					return err
+				}
+				return a.showUsage(cmd.Context(), admin.Store, owner.ID, period)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	cmd.Flags().StringVar(&account, "account", "", "id of the account (default: the only one)")
+	cmd.Flags().StringVar(&month, "month", "", "such as 2026-01 (default: this month, UTC)")
+	return cmd
+}
+
+func (a *app) showUsage(ctx context.Context, store metering.Store, id metering.AccountID, period metering.Period) error {
+	b, err := store.Balance(ctx, id, period)
+	if err != nil {
+		return err
+	}
+	endpoints, keys := map[string]usageRow{}, map[string]usageRow{}
+	for entry, err := range store.Entries(ctx, metering.EntryFilter{Account: id, Period: &period}) {
+		if err != nil {
+			return err
+		}
+		count(endpoints, entry.Endpoint, entry.Credits)
+		count(keys, string(entry.Key), entry.Credits)
+	}
+	v := usageView{id, period, b.Plan, b.Limit, b.Used, b.Remaining(), b.Overage(), b.Charges, ranked(endpoints), ranked(keys)}
+	return a.print(v, func(t *table) {
+		t.row("account", v.Account)
+		t.row("month", v.Period)
+		t.row("plan", v.Plan)
+		t.row("used", fmt.Sprintf("%d of %d credits in %d charges", v.Used, v.Limit, v.Charges))
+		for _, rows := range [][]usageRow{v.ByEndpoint, v.ByKey} {
+			t.row()
+			t.row("CREDITS", "CHARGES", "BY")
+			for _, r := range rows {
+				t.row(r.Credits, r.Charges, r.Name)
+			}
+		}
+	})
+}
+
+func count(rows map[string]usageRow, name string, credits int64) {
+	r := rows[name]
+	rows[name] = usageRow{name, r.Credits + credits, r.Charges + 1}
+}
+
+func ranked(rows map[string]usageRow) []usageRow {
+	list := slices.AppendSeq([]usageRow{}, maps.Values(rows))
+	slices.SortFunc(list, func(a, b usageRow) int {
+		return cmp.Or(cmp.Compare(b.Credits, a.Credits), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// auditView is the result of an audit.
+type auditView struct {
+	Accounts int                   `json:"accounts_count"`
+	Entries  int64                 `json:"entries_count"`
+	Credits  int64                 `json:"credits"`
+	Faults   []metering.AuditFault `json:"faults"`
+}
+
+func (a *app) auditCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "audit", Short: "Prove that balances and ledger agree", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.administer(cmd.Context(), func(admin metering.Admin) error {
+				audit, err := admin.Store.Audit(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.showAudit(audit)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) showAudit(audit metering.Audit) error {
+	v := auditView{audit.Accounts, audit.Entries, audit.Credits, append([]metering.AuditFault{}, audit.Faults...)}
+	err := a.print(v, func(t *table) {
+		t.row(fmt.Sprintf("%d credits in %d charges of %d accounts", v.Credits, v.Entries, v.Accounts))
+		for _, f := range v.Faults {
+			t.row("FAULT", f.Account, f.Period, f.Detail)
+		}
+	})
+	if err == nil && len(v.Faults) > 0 {
+		return fmt.Errorf("the audit found %d faults", len(v.Faults))
+	}
+	return err
+}
+
+func (a *app) migrateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "migrate", Short: "Bring the store to this version's form (serve does so too)", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.administer(cmd.Context(), func(metering.Admin) error {
+				_, err := fmt.Fprintln(a.stdout, "The store is up to date.")
+				return err
+			})
+		},
+	}
+}
+
+func (a *app) openapiCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "openapi", Short: "Print the OpenAPI document", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := a.stdout.Write(httpapi.OpenAPI())
+			return err
+		},
+	}
+}

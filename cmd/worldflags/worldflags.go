@@ -1,0 +1,87 @@
+// Package worldflags reads from the command line which outside world the checks see. The flags are
+// the same for the server and for the command line.
+package worldflags
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/spf13/pflag"
+)
+
+// Flags are the values of the flags.
+type Flags struct {
+	Resolvers     []string
+	AllowNetworks []string
+	AllowPorts    []uint
+	CAFile        string
+}
+
+// Add defines the flags.
+func (f *Flags) Add(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&f.Resolvers, "resolver", nil,
+		"name servers to ask: udp://, tcp://, tls:// or https:// addresses (default: the system's)")
+	fs.StringSliceVar(&f.AllowNetworks, "allow-networks", nil,
+		"networks that checks may reach beside public addresses, such as 10.1.0.0/16")
+	fs.UintSliceVar(&f.AllowPorts, "allow-ports", nil, "ports that checks may reach beside those of their protocol")
+	fs.StringVar(&f.CAFile, "ca-file", "", "PEM file of certificate authorities to trust instead of the system's")
+}
+
+// maxAge bounds how old an answer may be that a check is given: who has just mended a record and
+// checks again must see it.
+const maxAge = 30 * time.Second
+
+// Env makes the world that the flags describe, and a function that releases it.
+func (f *Flags) Env() (*diag.Env, func(), error) {
+	client := &resolver.Client{}
+	for _, text := range f.Resolvers {
+		server, err := resolver.ParseServer(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--resolver: %w", err)
+		}
+		client.Servers = append(client.Servers, server)
+	}
+	env := &diag.Env{Resolver: &resolver.Cache{Upstream: client, MaxTTL: maxAge, MaxNegativeTTL: maxAge}}
+	for _, text := range f.AllowNetworks {
+		network, err := ParseNetwork(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--allow-networks: %w", err)
+		}
+		env.Guard.AllowNetworks = append(env.Guard.AllowNetworks, network)
+	}
+	for _, port := range f.AllowPorts {
+		if port < 1 || port > 65535 {
+			return nil, nil, fmt.Errorf("--allow-ports: %d is no port", port)
+		}
+		env.Guard.AllowPorts = append(env.Guard.AllowPorts, uint16(port))
+	}
+	if f.CAFile != "" {
+		pem, err := os.ReadFile(f.CAFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--ca-file: %w", err)
+		}
+		env.Roots = x509.NewCertPool()
+		if !env.Roots.AppendCertsFromPEM(pem) {
+			return nil, nil, fmt.Errorf("--ca-file: there is no certificate in %s", f.CAFile)
+		}
+		client.Roots = env.Roots
+	}
+	return env, func() { client.Close() }, nil
+}
+
+// ParseNetwork reads a network, or an address as the network of itself alone.
+func ParseNetwork(text string) (netip.Prefix, error) {
+	if network, err := netip.ParsePrefix(text); err == nil {
+		return network.Masked(), nil
+	}
+	addr, err := netip.ParseAddr(text)
+	if err != nil || addr.Zone() != "" {
+		return netip.Prefix{}, fmt.Errorf("%q is no network, such as 10.1.0.0/16", text)
+	}
+	return netip.PrefixFrom(addr, addr.BitLen()), nil
+}

@@ -1,0 +1,67 @@
+// Package metrics counts what the API does, for Prometheus. It stands apart so that who embeds the
+// API without it does not carry the client library.
+//
+//	m := metrics.New()
+//	handler := httpapi.Handler(httpapi.Config{Gate: gate, Observe: m.Observe})
+//	admin.Handle("/metrics", m.Handler())
+//
+// Labels are bounded: endpoint, code and plan; never a key, an address or a domain.
+package metrics
+
+import (
+	"net/http"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics are the counters of one server.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	credits  *prometheus.CounterVec
+	replays  *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+}
+
+// New returns counters in a registry of their own, with those of the Go runtime and the process.
+func New() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "diagkit_requests_total", Help: "Requests by endpoint, code (OK or the error code) and plan.",
+		}, []string{"endpoint", "code", "plan"}),
+		credits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "diagkit_credits_total", Help: "Credits charged by endpoint and plan.",
+		}, []string{"endpoint", "plan"}),
+		replays: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "diagkit_replays_total", Help: "Kept replies that were sent again, by endpoint.",
+		}, []string{"endpoint"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "diagkit_request_duration_seconds", Help: "Time from the first byte read to the last written, by endpoint.",
+			Buckets: []float64{.0005, .001, .005, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60},
+		}, []string{"endpoint"}),
+	}
+	m.registry.MustRegister(m.requests, m.credits, m.replays, m.duration,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Observe counts one request. It is meant for [httpapi.Config].
+func (m *Metrics) Observe(o httpapi.Observation) {
+	m.requests.WithLabelValues(o.Endpoint, o.Code, o.Plan).Inc()
+	m.duration.WithLabelValues(o.Endpoint).Observe(o.Duration.Seconds())
+	if o.Credits > 0 {
+		m.credits.WithLabelValues(o.Endpoint, o.Plan).Add(float64(o.Credits))
+	}
+	if o.Replay {
+		m.replays.WithLabelValues(o.Endpoint).Inc()
+	}
+}
+
+// Handler serves the counters in the text format of Prometheus.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}

@@ -1,0 +1,29 @@
+package metrics
+
+import (
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/stretchr/testify/require"
+)
+
+func TestObserve(t *testing.T) {
+	m := New()
+	m.Observe(httpapi.Observation{Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "free", Credits: 3, Duration: time.Millisecond})
+	m.Observe(httpapi.Observation{Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "free", Replay: true})
+	m.Observe(httpapi.Observation{Endpoint: "unknown", Code: "INVALID_REQUEST", Status: 404})
+
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, line := range []string{
+		`diagkit_requests_total{code="OK",endpoint="POST /x",plan="free"} 2`,
+		`diagkit_requests_total{code="INVALID_REQUEST",endpoint="unknown",plan=""} 1`,
+		`diagkit_credits_total{endpoint="POST /x",plan="free"} 3`,
+		`diagkit_replays_total{endpoint="POST /x"} 1`,
+		`diagkit_request_duration_seconds_count{endpoint="POST /x"} 2`,
+	} {
+		require.Contains(t, w.Body.String(), line)
+	}
+}
