@@ -11,10 +11,11 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// administer runs an act on the writer, together with whatever else is waiting for it.
-func (s *Store) administer(act func(*writer) error) error {
+// administer runs an act on the writer, together with whatever else is waiting for it. What comes
+// after it, if anything, happens once the act is durable and before anybody hears of it.
+func (s *Store) administer(act func(*writer) error, after func()) error {
 	j := newJob()
-	j.act = act
+	j.act, j.after = act, after
 	err := s.queue.do(j)
 	j.recycle()
 	return err
@@ -81,13 +82,15 @@ func (s *Store) PutAccount(ctx context.Context, a metering.Account) error {
 			return err
 		}
 		return w.putAccount(a)
+	}, func() {
+		stored := a
+		stored.Version++
+		s.book.SetAccount(stored)
+		s.news.rise()
 	})
 	if err != nil {
 		return fmt.Errorf("account %s: %w", a.ID, err)
 	}
-	a.Version++
-	s.book.SetAccount(a)
-	s.news.rise()
 	return nil
 }
 
@@ -219,18 +222,14 @@ func (s *Store) PutKeys(ctx context.Context, keys ...metering.Key) error {
 	if err := s.ready(ctx); err != nil || len(keys) == 0 {
 		return err
 	}
-	err := s.administer(func(w *writer) error {
+	return s.administer(func(w *writer) error {
 		for _, k := range keys {
 			if err := w.putKey(k); err != nil {
 				return fmt.Errorf("key %s: %w", k.ID, err)
 			}
 		}
 		return nil
-	})
-	if err == nil {
-		s.news.rise()
-	}
-	return err
+	}, s.news.rise)
 }
 
 func (w *writer) putKey(k metering.Key) error {

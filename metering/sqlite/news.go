@@ -26,10 +26,12 @@ const (
 type news struct {
 	generation atomic.Uint64
 
+	looking sync.Mutex // one looks at a time
+
 	mu      sync.Mutex
 	changed chan struct{}      // closed and replaced by each change
-	own     map[int64]struct{} // changes of this store value that follow has not met yet
-	cursor  int64              // the last change that follow has met
+	own     map[int64]struct{} // changes of this store value that were not met yet
+	cursor  int64              // the last change that was met: it has taken effect here
 }
 
 func (n *news) init(ctx context.Context, s *Store) error {
@@ -45,7 +47,9 @@ func (n *news) publish(seqs []int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, seq := range seqs {
-		n.own[seq] = struct{}{}
+		if seq > n.cursor { // else it was met before we came, and taken for foreign, which does no harm
+			n.own[seq] = struct{}{}
+		}
 	}
 	n.wake()
 }
@@ -63,7 +67,7 @@ func (n *news) waiting() <-chan struct{} {
 	return n.changed
 }
 
-// rise is called when a change has taken effect, before its author is answered.
+// rise is called when a change has taken effect, before its author and the watchers are told.
 func (n *news) rise() { n.generation.Add(1) }
 
 // Generation rises with every change of a key or an account: with one made through this value before
@@ -111,17 +115,19 @@ func (s *Store) follow() {
 			return
 		case <-tick.C:
 			for more := true; more; {
-				more = s.look(ctx)
+				more, _ = s.look(ctx)
 			}
 		}
 	}
 }
 
-// look takes in one page of changes, and reports whether there may be more.
-func (s *Store) look(ctx context.Context) bool {
-	list, err := s.changesAfter(ctx, s.news.cursor)
+// look lets one page of changes take effect here, and reports whether there may be more.
+func (s *Store) look(ctx context.Context) (more bool, err error) {
+	s.news.looking.Lock()
+	defer s.news.looking.Unlock()
+	list, err := s.changesAfter(ctx, s.news.met())
 	if err != nil || len(list) == 0 {
-		return false
+		return false, err
 	}
 	foreign := slices.DeleteFunc(slices.Clone(list), s.news.isOwn)
 	for _, c := range foreign {
@@ -130,12 +136,28 @@ func (s *Store) look(ctx context.Context) bool {
 		}
 		account, err := s.Account(ctx, c.Account)
 		if err != nil {
-			return false // the cursor stands: the next look tries again
+			return false, err // nothing of the page is met: the next look tries again
 		}
 		s.book.SetAccount(account)
 	}
-	s.news.met(list, len(foreign) > 0)
-	return len(list) == pageChanges
+	s.news.meet(list, len(foreign) > 0)
+	return len(list) == pageChanges, nil
+}
+
+// lookUntil lets all changes up to a sequence number take effect.
+func (s *Store) lookUntil(ctx context.Context, seq int64) error {
+	for s.news.met() < seq {
+		if _, err := s.look(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *news) met() int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cursor
 }
 
 func (n *news) isOwn(c metering.Change) bool {
@@ -145,7 +167,7 @@ func (n *news) isOwn(c metering.Change) bool {
 	return own
 }
 
-func (n *news) met(list []metering.Change, foreign bool) {
+func (n *news) meet(list []metering.Change, foreign bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, c := range list {
@@ -172,6 +194,9 @@ func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Chang
 		for next := since; ; {
 			changed := s.news.waiting() // before looking, so that nothing is missed
 			list, err := s.changesAfter(ctx, next)
+			if err == nil && len(list) > 0 {
+				err = s.lookUntil(ctx, list[len(list)-1].Seq)
+			}
 			if err != nil {
 				yield(metering.Change{}, err)
 				return

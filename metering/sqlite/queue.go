@@ -33,7 +33,8 @@ type job struct {
 	reply    *metering.Reply
 	tag      uint64
 
-	act func(*writer) error // administration; nil for a charge
+	act   func(*writer) error // administration; nil for a charge
+	after func()              // once the act is durable
 
 	err  error
 	done chan struct{}

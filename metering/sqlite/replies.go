@@ -241,12 +241,10 @@ func (s *Store) sweepReplies() (int, error) {
 				stmt.BindInt64(1, last)
 				stmt.BindInt64(2, now)
 			})
+	}, func() {
+		for _, tag := range tags {
+			s.known.remove(tag)
+		}
 	})
-	if err != nil {
-		return 0, err
-	}
-	for _, tag := range tags {
-		s.known.remove(tag)
-	}
-	return len(tags), nil
+	return len(tags), err
 }

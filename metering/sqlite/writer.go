@@ -91,6 +91,11 @@ func (s *Store) write() {
 			return
 		}
 		err := w.transact(batch)
+		for _, j := range batch {
+			if err == nil && j.err == nil && j.after != nil {
+				j.after()
+			}
+		}
 		if err == nil && len(w.changes) > 0 {
 			s.news.publish(w.changes)
 		}
