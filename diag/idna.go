@@ -46,6 +46,11 @@ var (
 	errAddress     = errors.New("it is an IP address")
 )
 
+// A badByte is a byte that must not stand where it does.
+type badByte byte
+
+func (c badByte) Error() string { return fmt.Sprintf("it must not contain %q there", byte(c)) }
+
 // canonicalName brings a name into its one form: A-labels in lower case without the final dot. If it
 // is extended, labels may have underscores and the first may be an asterisk.
 func canonicalName(s string, extended bool) (string, error) {
@@ -91,7 +96,7 @@ func checkName(s string, extended bool) error {
 				underscore = true
 			case extended && c == '*' && i == 0 && len(s) > 1 && s[1] == '.': // RFC 4592 section 2.1.1
 			default:
-				return fmt.Errorf("it must not contain %q there", c)
+				return badByte(c)
 			}
 			continue
 		}
@@ -164,7 +169,7 @@ func checkALabel(a string) error {
 		return nil
 	}
 	u, err := profile.ToUnicode(a)
-	if err != nil || isASCII(u) {
+	if err != nil {
 		return fmt.Errorf("%.80q is not valid Punycode", a)
 	}
 	if again, err := profile.ToASCII(u); err != nil || again != a {
