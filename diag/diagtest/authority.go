@@ -1,7 +1,6 @@
 package diagtest
 
 import (
-	"cmp"
 	"encoding/hex"
 	"maps"
 	"slices"
@@ -120,6 +119,9 @@ func transfer(q *dns.Msg, zones map[string]*zone, allowed bool) []*dns.Msg {
 			}
 		}
 	}
+	if z.signer != nil {
+		records = append(records, z.signer.all()...)
+	}
 	var messages []*dns.Msg
 	for part := range slices.Chunk(append(records, soa), transferSize) {
 		m := new(dns.Msg).SetReply(q)
@@ -163,58 +165,35 @@ func rootServers() []dns.RR {
 
 // ServeZones opens the name servers of all zones in the world, so that a walk from the root servers
 // finds its way: each zone with an SOA record, or signed, and each zone above it. What is missing is
-// made up: an SOA record, an NS record for "ns." with the zone, the address of its host. The root
-// servers answer at the addresses that all resolvers know.
+// made up: SOA records, NS records for the host "ns" in the zone, its address, and zones for names
+// below those above. The root servers answer at the addresses that all resolvers know.
 //
 // Servers that exist are left as they are; servers opened later replace those opened here.
 func (w *World) ServeZones() {
-	origins := map[string]bool{}
-	for origin, z := range w.dns.current() {
-		if origin == "." || len(z.apex()[dns.TypeSOA]) == 0 && z.signer == nil {
-			continue
-		}
-		for ; origin != "."; origin = parent(origin) {
-			origins[origin] = true
-		}
-	}
-	w.serveRoot()
-	byDepth := func(a, b string) int { return cmp.Or(dns.CountLabel(a)-dns.CountLabel(b), cmp.Compare(a, b)) }
-	for _, origin := range slices.SortedFunc(maps.Keys(origins), byDepth) {
-		w.completeZone(origin, "ns."+origin)
-		for _, rr := range w.dns.current()[origin].apex()[dns.TypeNS] {
-			w.serverAt(rr.(*dns.NS).Ns)
-		}
-	}
-}
-
-func (w *World) serveRoot() {
-	root := w.dns.current()["."]
-	if len(root.apex()[dns.TypeNS]) == 0 {
-		w.dns.add(rootServers()...)
-	}
-	w.completeZone(".", "")
+	w.dns.completeAll()
 	for _, h := range rootHints() {
 		if len(w.known(h.name)) == 0 {
 			w.Zone(h.name + " A " + h.ipv4 + "\n" + h.name + " AAAA " + h.ipv6)
 		}
 	}
-	for _, rr := range w.dns.current()["."].apex()[dns.TypeNS] {
-		w.serverAt(rr.(*dns.NS).Ns)
+	zones := w.dns.current()
+	for _, origin := range slices.Sorted(maps.Keys(zones)) {
+		for _, rr := range zones[origin].apex()[dns.TypeNS] {
+			w.serverAt(rr.(*dns.NS).Ns)
+		}
 	}
 }
 
-// completeZone adds what a zone must have.
-func (w *World) completeZone(origin, server string) {
-	apex := node{}
-	if z := w.dns.current()[origin]; z != nil {
-		apex = z.apex()
+// completeAll makes all zones real, up to the root.
+func (n *names) completeAll() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.implied["."] = true
+	for origin := range apexes(n.records) {
+		n.asked[origin] = true
+		n.implyAbove(origin)
 	}
-	if len(apex[dns.TypeSOA]) == 0 {
-		w.dns.add(soaOf(origin))
-	}
-	if z := w.dns.current()[origin]; len(z.apex()[dns.TypeNS]) == 0 {
-		w.Zone(origin + " NS " + server)
-	}
+	n.zones = nil
 }
 
 // serverAt opens a server for the zones of the world at those addresses of a host where none is.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/miekg/dns"
 	"golang.org/x/net/publicsuffix"
@@ -17,11 +18,16 @@ type names struct {
 
 	mu      sync.Mutex
 	records []dns.RR
-	zones   map[string]*zone // made of the records when needed
-	signing map[string]*Signing
+	zones   map[string]*zone    // made of the records when needed
+	sealed  map[*zone]*zone     // of zones that servers have of their own
+	signing map[string]*Signing // by zone
+	asked   map[string]bool     // zones that exist although the records may not have their SOA
+	implied map[string]bool     // zones that exist because they are above others
 }
 
-func newNames() *names { return &names{signing: map[string]*Signing{}} }
+func newNames() *names {
+	return &names{signing: map[string]*Signing{}, asked: map[string]bool{}, implied: map[string]bool{}}
+}
 
 // Zone adds records in master file format (RFC 1035 section 5), of any zones:
 //
@@ -85,6 +91,7 @@ const maxAliases = 16
 // A recursion is the work on one question: a walk along its aliases.
 type recursion struct {
 	zones   map[string]*zone
+	now     time.Time
 	overlay map[string]*zone // of one resolver, instead of zones; may be nil
 	faults  []*faultTable
 
@@ -92,7 +99,7 @@ type recursion struct {
 	rcode   int
 	results []result
 	secure  bool // all zones on the way are signed, up to the root
-	bogus   *Signing
+	bogus   *trouble
 }
 
 func (r *recursion) walk(name string, qtype uint16) {
@@ -127,12 +134,18 @@ func (r *recursion) step(name string, qtype uint16) result {
 		return z.lookup(name, qtype, false)
 	}
 	z := enclosing(r.zones, name, qtype)
-	secure, bogus := status(r.zones, z)
-	r.secure = r.secure && secure
+	found := z.lookup(name, qtype, false)
+	secure, bogus := status(r.zones, z, r.now)
+	if secure && z.cutAbove(found.name) != "" && qtype != dns.TypeDS {
+		secure = false // data of a zone below that the world does not have as such
+	} else if secure {
+		bogus = z.troubleWith(found)
+	}
+	r.secure = r.secure && secure && bogus == nil
 	if r.bogus == nil {
 		r.bogus = bogus
 	}
-	return z.lookup(name, qtype, false)
+	return found
 }
 
 // overlaid returns what a resolver of its own mind says of a name instead of the truth.
@@ -179,8 +192,7 @@ func (r *recursion) explain(q, m *dns.Msg) {
 	if r.fault.Rcode != 0 && r.fault.Explain != 0 || r.fault.Text != "" {
 		opt.Option = append(opt.Option, &dns.EDNS0_EDE{InfoCode: r.fault.Explain, ExtraText: r.fault.Text})
 	} else if r.bogus != nil {
-		code, text := r.bogus.explanation()
-		opt.Option = append(opt.Option, &dns.EDNS0_EDE{InfoCode: code, ExtraText: text})
+		opt.Option = append(opt.Option, &dns.EDNS0_EDE{InfoCode: r.bogus.code, ExtraText: r.bogus.text})
 	}
 }
 
@@ -261,7 +273,7 @@ func (w *World) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 
 // recurse works on a question as a resolver with its own faults and contents does.
 func (w *World) recurse(q dns.Question, faults *faultTable, overlay map[string]*zone) *recursion {
-	r := &recursion{zones: w.dns.current(), overlay: overlay, faults: []*faultTable{&w.dns.faults}}
+	r := &recursion{zones: w.dns.current(), now: w.Now(), overlay: overlay, faults: []*faultTable{&w.dns.faults}}
 	if faults != nil {
 		r.faults = []*faultTable{faults, &w.dns.faults}
 	}

@@ -1,18 +1,256 @@
 package diagtest
 
-import "github.com/miekg/dns"
+import (
+	"fmt"
+	"strings"
+	"time"
 
-// Signing says how a zone is signed.
-type Signing struct{}
+	"github.com/miekg/dns"
+)
 
-func (s *Signing) explanation() (uint16, string) { return 6, "" }
+// Signing says how a zone is signed (RFC 4033 to 4035). The zero value is how most zones are: ECDSA,
+// one key that signs the keys and one that signs the rest, absence proved by NSEC.
+type Signing struct {
+	Algorithm uint8    // 8 (RSA/SHA-256), 13 (ECDSA P-256) or 15 (Ed25519); 0 means 13
+	OneKey    bool     // one key signs everything
+	NSEC3     *NSEC3   // proves absence by hashed names (RFC 5155); nil means NSEC
+	Seed      string   // keys are made of it and the name of the zone, so they are the same every time
+	Island    bool     // the zone above has no DS record: the delegation is insecure
+	Digest    uint8    // digest type of the DS record: 1, 2 or 4; 0 means 2 (SHA-256)
+	Broken    []Broken // what is wrong
 
-type signer struct{}
+	// Inception and Expiration of the signatures replace the usual: a day before Sign was called,
+	// and 30 days after.
+	Inception, Expiration time.Time
+}
 
-func (s *signer) prove(m *dns.Msg, r result, qtype uint16)              {}
-func (s *signer) signatures(owner, node string, rrtype uint16) []dns.RR { return nil }
-func status(zones map[string]*zone, z *zone) (bool, *Signing)           { return false, nil }
-func (n *names) build() map[string]*zone                                { return split(n.records, apexes(n.records)) }
+// NSEC3 are the parameters of hashed names (RFC 5155 section 3.1).
+type NSEC3 struct {
+	Salt       string // in hexadecimal
+	Iterations uint16
+	OptOut     bool // insecure delegations are left out of the chain
+}
 
-func (s *signer) proveCut(m *dns.Msg, r result) {}
-func (n *names) signedLike(z *zone) *zone       { return z }
+// A SigningFault is a way in which a signed zone fails to validate.
+type SigningFault string
+
+// The faults of signed zones.
+const (
+	SigExpired     SigningFault = "expired"            // signatures ended the day before
+	SigNotYetValid SigningFault = "not yet valid"      // signatures begin the day after
+	SigCorrupt     SigningFault = "corrupt"            // signatures do not fit the records
+	SigUnknownKey  SigningFault = "unknown key"        // signatures are by a key that is not in the zone
+	SigWrongSigner SigningFault = "wrong signer"       // signatures name another zone as the signer
+	SigMissing     SigningFault = "missing signatures" // there are none
+	DenialMissing  SigningFault = "missing denial"     // NSEC and NSEC3 records are left out of replies
+	DSMismatch     SigningFault = "wrong ds"           // the DS record is that of another key
+	DSUnknown      SigningFault = "unknown ds"         // the DS record has an algorithm that nobody knows
+)
+
+// Broken is something wrong in a signed zone. For the faults of signatures it may be limited to one
+// name, one type, or both; empty and 0 stand for all.
+type Broken struct {
+	Fault SigningFault
+	Name  string
+	Type  uint16
+}
+
+func (b Broken) holds(owner string, rrtype uint16) bool {
+	return (b.Name == "" || dns.CanonicalName(b.Name) == owner) && (b.Type == 0 || b.Type == rrtype)
+}
+
+// explanation is what a validating resolver says of a fault (RFC 8914 section 4).
+func (f SigningFault) explanation() uint16 {
+	switch f {
+	case SigExpired:
+		return dns.ExtendedErrorCodeSignatureExpired
+	case SigNotYetValid:
+		return dns.ExtendedErrorCodeSignatureNotYetValid
+	case SigMissing:
+		return dns.ExtendedErrorCodeRRSIGsMissing
+	case DenialMissing:
+		return dns.ExtendedErrorCodeNSECMissing
+	case SigUnknownKey, DSMismatch:
+		return dns.ExtendedErrorCodeDNSKEYMissing
+	}
+	return dns.ExtendedErrorCodeDNSBogus
+}
+
+// Sign signs a zone, and every zone above it, up to the root, that was not yet signed. Zones that the
+// world does not have are made up around the records that it has: signing example.com. makes com.
+// and example.com. zones with SOA and NS records, and all other names below com. unsigned zones.
+//
+// The resolver that is the world and the public resolvers vouch for what they can validate (AD), and
+// answer SERVFAIL with an extended error where validation fails, unless checking is disabled (CD).
+func (w *World) Sign(origin string, s Signing) {
+	now := w.Now()
+	if s.Inception.IsZero() {
+		s.Inception = now.AddDate(0, 0, -1)
+	}
+	if s.Expiration.IsZero() {
+		s.Expiration = now.AddDate(0, 0, 30)
+	}
+	if !strings.Contains(" 0 8 13 15 ", fmt.Sprintf(" %d ", s.Algorithm)) {
+		w.check(fmt.Errorf("signing %s: unknown algorithm %d", origin, s.Algorithm))
+		return
+	}
+	above := Signing{Inception: s.Inception, Expiration: s.Expiration}
+	n := w.dns
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	name := dns.CanonicalName(origin)
+	n.signing[name], n.asked[name] = &s, true
+	n.implyAbove(name)
+	for name != "." {
+		if name = parent(name); n.signing[name] == nil {
+			n.signing[name] = &above
+		}
+	}
+	n.zones = nil
+}
+
+// implyAbove makes sure that the zones above one exist. The caller holds the lock.
+func (n *names) implyAbove(name string) {
+	for name != "." {
+		name = parent(name)
+		n.implied[name] = true
+	}
+}
+
+// signedLike signs what a server of its own has of a zone, as that zone is signed in the world.
+func (n *names) signedLike(z *zone) *zone {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.sealed[z] == nil {
+		if n.sealed == nil {
+			n.sealed = map[*zone]*zone{}
+		}
+		n.sealed[z] = n.seal(z)
+	}
+	return n.sealed[z]
+}
+
+// Anchors returns the DS records of the root, from which validation begins.
+func (w *World) Anchors() []*dns.DS { return w.DS(".") }
+
+// DS returns the DS records that fit the keys of a signed zone, whether or not the zone above has them.
+func (w *World) DS(zone string) []*dns.DS {
+	z := w.dns.current()[dns.CanonicalName(zone)]
+	if z == nil || z.signer == nil {
+		return []*dns.DS{}
+	}
+	return []*dns.DS{z.signer.keySigner.ds(z.signer.how.Digest)}
+}
+
+// DNSKEY returns the keys of a signed zone.
+func (w *World) DNSKEY(zone string) []*dns.DNSKEY {
+	keys := []*dns.DNSKEY{}
+	if z := w.dns.current()[dns.CanonicalName(zone)]; z != nil {
+		for _, rr := range z.apex()[dns.TypeDNSKEY] {
+			keys = append(keys, dns.Copy(rr).(*dns.DNSKEY))
+		}
+	}
+	return keys
+}
+
+// build makes the zones of the records. The caller holds the lock.
+func (n *names) build() map[string]*zone {
+	origins := apexes(n.records)
+	made := map[string]bool{} // zones that are not in the records
+	for _, set := range []map[string]bool{n.asked, n.implied} {
+		for origin := range set {
+			made[origin] = !origins[origin] || made[origin]
+			origins[origin] = true
+		}
+	}
+	n.carve(origins, made)
+	zones := split(n.records, origins)
+	for origin, isMade := range made {
+		if isMade && len(zones[origin].apex()[dns.TypeSOA]) == 0 {
+			zones[origin].add(soaOf(origin))
+		}
+	}
+	for origin := range origins {
+		if _, known := made[origin]; known && len(zones[origin].apex()[dns.TypeNS]) == 0 {
+			addServers(zones, origin)
+		}
+	}
+	sealed := map[string]*zone{}
+	for origin, z := range zones {
+		sealed[origin] = n.seal(z)
+	}
+	n.sealed = nil
+	return sealed
+}
+
+// carve makes zones of the records below a zone that is made up because it must lie above another:
+// such a zone holds delegations alone, and the address of its own server.
+func (n *names) carve(origins, made map[string]bool) {
+	for _, rr := range n.records {
+		child, origin := "", dns.CanonicalName(rr.Header().Name)
+		for !origins[origin] && origin != "." {
+			child, origin = origin, parent(origin)
+		}
+		above := made[origin] && n.implied[origin] && !n.asked[origin]
+		if above && child != "" && child != hostOf(origin) {
+			origins[child], made[child] = true, true
+		}
+	}
+}
+
+// hostOf names the server of a zone that has none.
+func hostOf(origin string) string { return "ns." + strings.TrimPrefix(origin, ".") }
+
+// addServers gives a zone NS records, and the zone above it the delegation.
+func addServers(zones map[string]*zone, origin string) {
+	if origin == "." {
+		for _, rr := range rootServers() {
+			zones["."].add(rr)
+		}
+		return
+	}
+	header := dns.RR_Header{Name: origin, Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: 300}
+	ns := &dns.NS{Hdr: header, Ns: hostOf(origin)}
+	zones[origin].add(ns)
+	enclosing(zones, parent(origin), dns.TypeNS).add(ns)
+}
+
+// seal returns a zone with its keys, the DS records of the zones below, and its signer, or the zone
+// itself if it is not signed. The caller holds the lock.
+func (n *names) seal(z *zone) *zone {
+	how := n.signing[z.origin]
+	if how == nil {
+		return z
+	}
+	z = z.clone()
+	for child, s := range n.signing {
+		if child != z.origin && !s.Island && dns.IsSubDomain(z.origin, child) &&
+			len(z.nodes[child][dns.TypeNS]) > 0 && len(z.nodes[child][dns.TypeDS]) == 0 {
+			z.add(newSigner(newZone(child), s).published())
+		}
+	}
+	z.signer = newSigner(z, how)
+	for _, key := range z.signer.keys() {
+		z.add(key.dnskey)
+	}
+	if p := how.NSEC3; p != nil {
+		z.add(&dns.NSEC3PARAM{
+			Hdr:  dns.RR_Header{Name: z.origin, Rrtype: dns.TypeNSEC3PARAM, Class: dns.ClassINET},
+			Hash: dns.SHA1, Iterations: p.Iterations, SaltLength: uint8(len(p.Salt) / 2), Salt: p.Salt,
+		})
+	}
+	return z
+}
+
+// clone copies a zone so that records can be added.
+func (z *zone) clone() *zone {
+	c := newZone(z.origin)
+	for _, n := range z.nodes {
+		for _, rrs := range n {
+			for _, rr := range rrs {
+				c.add(rr)
+			}
+		}
+	}
+	return c
+}

@@ -110,7 +110,10 @@ func (z *zone) lookup(name string, qtype uint16, cuts bool) result {
 		}
 	}
 	if z.exists[r.name] {
-		return r.fill(z.nodes[r.name], name, qtype)
+		if r = r.fill(z.nodes[r.name], name, qtype); len(r.answer) == 0 && z.signer != nil {
+			r.answer = z.signer.asked(r.name, qtype)
+		}
+		return r
 	}
 	r.encloser = r.name
 	for !z.exists[r.encloser] {

@@ -1,0 +1,129 @@
+package diagtest
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"math/big"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/miekg/dns"
+)
+
+// A signingKey is a key of a signed zone.
+type signingKey struct {
+	dnskey *dns.DNSKEY
+	signer crypto.Signer
+}
+
+// Flags of DNSKEY records (RFC 4034 section 2.1.1).
+const (
+	flagZone = 256
+	flagKSK  = 257 // with the bit of a secure entry point
+)
+
+// newKey makes the key of a zone for one purpose. It is the same every time.
+func newKey(zone, purpose string, flags uint16, how *Signing) *signingKey {
+	algorithm := how.Algorithm
+	if algorithm == 0 {
+		algorithm = dns.ECDSAP256SHA256
+	}
+	seed := sha256.Sum256([]byte("diagtest\x00" + zone + "\x00" + purpose + "\x00" + how.Seed))
+	k := &signingKey{dnskey: &dns.DNSKEY{
+		Hdr:   dns.RR_Header{Name: zone, Rrtype: dns.TypeDNSKEY, Class: dns.ClassINET, Ttl: 3600},
+		Flags: flags, Protocol: 3, Algorithm: algorithm,
+	}}
+	var public []byte
+	switch algorithm {
+	case dns.RSASHA256:
+		key := rsaKey(seed)
+		k.signer = key
+		exponent := big.NewInt(int64(key.E)).Bytes() // RFC 3110 section 2
+		public = append(append([]byte{byte(len(exponent))}, exponent...), key.N.Bytes()...)
+	case dns.ED25519:
+		key := ed25519.NewKeyFromSeed(seed[:])
+		k.signer = key
+		public = key.Public().(ed25519.PublicKey) // RFC 8080 section 3
+	default:
+		key := ecdsaKey(seed)
+		k.signer = steady{key}
+		if point, err := key.PublicKey.Bytes(); err == nil {
+			public = point[1:] // RFC 6605 section 4: without the octet that says uncompressed
+		}
+	}
+	k.dnskey.PublicKey = base64.StdEncoding.EncodeToString(public)
+	return k
+}
+
+// ecdsaKey takes the first digest of a chain that is a valid scalar.
+func ecdsaKey(seed [32]byte) *ecdsa.PrivateKey {
+	for {
+		if key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), seed[:]); err == nil {
+			return key
+		}
+		seed = sha256.Sum256(seed[:])
+	}
+}
+
+// steady signs without random numbers (RFC 6979): the same records have the same signature.
+type steady struct{ *ecdsa.PrivateKey }
+
+func (s steady) Sign(_ io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
+	return s.PrivateKey.Sign(nil, digest, opts)
+}
+
+// rsaBits is the size of RSA keys: what is usual for signing zones.
+const rsaBits = 2048
+
+// rsaKeys holds the keys that were made, for they take long.
+var rsaKeys sync.Map // seed to *rsa.PrivateKey
+
+// rsaKey finds the key by random numbers that follow from the seed.
+func rsaKey(seed [32]byte) *rsa.PrivateKey {
+	if k, ok := rsaKeys.Load(seed); ok {
+		return k.(*rsa.PrivateKey)
+	}
+	random := rand.NewChaCha8(seed)
+	for {
+		p, q := prime(random, rsaBits/2), prime(random, rsaBits/2)
+		e := big.NewInt(65537)
+		one := big.NewInt(1)
+		phi := new(big.Int).Mul(new(big.Int).Sub(p, one), new(big.Int).Sub(q, one))
+		d := new(big.Int).ModInverse(e, phi)
+		n := new(big.Int).Mul(p, q)
+		if d == nil || p.Cmp(q) == 0 || n.BitLen() != rsaBits {
+			continue
+		}
+		k := &rsa.PrivateKey{PublicKey: rsa.PublicKey{N: n, E: 65537}, D: d, Primes: []*big.Int{p, q}}
+		k.Precompute()
+		rsaKeys.Store(seed, k)
+		return k
+	}
+}
+
+// prime finds a prime number whose two highest bits are set, so that a product has all its bits.
+func prime(random *rand.ChaCha8, bits int) *big.Int {
+	b := make([]byte, bits/8)
+	random.Read(b)
+	b[0] |= 0xc0
+	b[len(b)-1] |= 1
+	p := new(big.Int).SetBytes(b)
+	for two := big.NewInt(2); !p.ProbablyPrime(0); {
+		p.Add(p, two)
+	}
+	return p
+}
+
+// ds returns the DS record of a key, with the digest type 2 for 0.
+func (k *signingKey) ds(digest uint8) *dns.DS {
+	if digest == 0 {
+		digest = dns.SHA256
+	}
+	return k.dnskey.ToDS(digest)
+}
