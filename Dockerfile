@@ -1,0 +1,19 @@
+# The server in an image that holds nothing else. The store is a volume.
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /out/ ./cmd/diagd ./cmd/diag && mkdir /out/data
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /out/diagd /out/diag /
+COPY --from=build --chown=65534:65534 /out/data /data
+USER 65534:65534
+WORKDIR /data
+VOLUME /data
+ENV DIAG_LISTEN=0.0.0.0:8080 DIAG_STORE=sqlite:/data/diag.db
+EXPOSE 8080
+HEALTHCHECK --interval=30s --timeout=5s CMD ["/diagd", "health"]
+ENTRYPOINT ["/diagd"]
