@@ -1,6 +1,6 @@
 // Package diag is the vocabulary that every diagnostic speaks: the outside world ([Env]), names and
-// addresses that are valid by construction ([Domain], [Name], [Selector], [IP]), an answer of the DNS
-// ([Answer]), and a judgement ([Rule], [Finding], [Verdict]).
+// addresses that are valid by construction ([Domain], [Name], [Selector], [IP], [Host], [URL]), an
+// answer of the DNS ([Answer]), and a judgement ([Rule], [Finding], [Verdict]).
 //
 // # The shape of a diagnostic
 //
@@ -23,4 +23,7 @@
 //
 // Every address to which a caller's input leads is dialled through [Env.DialHost] or [Env.DialAddr],
 // below name resolution, where the [Guard] refuses all special-purpose addresses and unusual ports.
+// It is asked about the very address that is dialled, so that neither a name whose addresses change
+// nor a redirect leads past it. The zones of the domains that are looked at belong to strangers:
+// whatever a list or a wait comes from, it has a limit, and goroutines are started in a [Group].
 package diag

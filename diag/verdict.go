@@ -115,7 +115,7 @@ type Location struct {
 
 // A Finding is a requirement that was not fulfilled.
 type Finding struct {
-	Code      Code      `json:"code" doc:"permanent name of the rule, from the general to the particular" example:"mtasts.policy.mode.testing"`
+	Code      Code      `json:"code" doc:"permanent name of the rule" example:"mtasts.policy.mode.testing"`
 	Severity  Severity  `json:"severity" doc:"how much it matters"`
 	Title     string    `json:"title" doc:"the requirement, stated as fulfilled"`
 	Detail    string    `json:"detail" doc:"what was seen instead"`
@@ -197,7 +197,7 @@ type Recommendation struct {
 // A Verdict is what the rules say of the evidence. Reports embed it.
 type Verdict struct {
 	State           State            `json:"state" doc:"the outcome in a word; unknown: the servers did not say"`
-	Score           int              `json:"score" min:"0" max:"100" doc:"points earned of points applicable, in percent, capped by faults"`
+	Score           int              `json:"score" min:"0" max:"100" doc:"percent of applicable points earned, capped by faults"`
 	Band            Band             `json:"score_band" doc:"the score in a word; unknown: nothing could be scored"`
 	Headline        string           `json:"verdict_headline" maxlen:"70" doc:"the outcome in a plain sentence"`
 	Sub             string           `json:"verdict_sub" doc:"the consequence and the next step"`

@@ -1,0 +1,99 @@
+package diag
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEnvClock(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	require.Equal(t, noon, (&Env{Clock: func() time.Time { return noon }}).Now())
+	for _, e := range []*Env{nil, {}} {
+		require.WithinDuration(t, time.Now(), e.Now(), time.Minute)
+	}
+}
+
+func TestEnvTLSConfig(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	roots := x509.NewCertPool()
+	e := &Env{Roots: roots, Clock: func() time.Time { return noon }}
+	c := e.TLSConfig("mail.example.com.")
+	require.Equal(t, "mail.example.com", c.ServerName)
+	require.Same(t, roots, c.RootCAs)
+	require.Equal(t, noon, c.Time())
+	require.EqualValues(t, tls.VersionTLS12, c.MinVersion)
+	require.False(t, c.InsecureSkipVerify)
+	require.NotSame(t, c, e.TLSConfig("mail.example.com"), "each caller may change its own")
+
+	c = (*Env)(nil).TLSConfig("192.0.2.1")
+	require.Nil(t, c.RootCAs, "the system's")
+	require.WithinDuration(t, time.Now(), c.Time(), time.Minute)
+}
+
+func TestEnvDNS(t *testing.T) {
+	own := new(fakeDNS)
+	require.Equal(t, Resolver(own), (&Env{Resolver: own}).DNS())
+	var e Env
+	require.NotNil(t, e.DNS())
+	require.Equal(t, e.DNS(), e.DNS(), "made once")
+	require.Equal(t, (*Env)(nil).DNS(), (*Env)(nil).DNS())
+}
+
+// Name servers are asked through the network of the environment, at most once made for each id, and
+// past the guard: they are the operator's choice.
+func TestEnvUpstream(t *testing.T) {
+	var mu sync.Mutex
+	var dialed []string
+	e := &Env{Dial: func(_ context.Context, network, addr string) (net.Conn, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		dialed = append(dialed, network+" "+addr)
+		near, far := net.Pipe()
+		go answer(far)
+		return near, nil
+	}}
+	servers := []resolver.Server{{Addrs: []netip.Addr{netip.MustParseAddr("10.0.0.53")}}}
+	upstream := e.Upstream("office", servers...)
+	require.Equal(t, upstream, e.Upstream("office", servers...))
+	require.NotEqual(t, upstream, e.Upstream("home", servers...))
+	defer upstream.(*resolver.Client).Close()
+
+	m, err := upstream.Exchange(t.Context(), Question("example.com.", dns.TypeA, false))
+	require.NoError(t, err)
+	assert.Equal(t, dns.RcodeNameError, m.Rcode)
+	assert.Equal(t, []string{"udp 10.0.0.53:53"}, dialed)
+}
+
+// answer plays a name server that knows no names, for one message after the other.
+func answer(conn net.Conn) {
+	defer conn.Close()
+	buf := make([]byte, 4096)
+	for {
+		n, err := conn.Read(buf)
+		if err != nil {
+			return
+		}
+		q := new(dns.Msg)
+		if q.Unpack(buf[:n]) != nil {
+			return
+		}
+		wire, err := new(dns.Msg).SetRcode(q, dns.RcodeNameError).Pack()
+		if err != nil {
+			return
+		}
+		if _, err := conn.Write(wire); err != nil {
+			return
+		}
+	}
+}

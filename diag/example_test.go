@@ -1,0 +1,120 @@
+package diag_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// zone is a resolver that knows a few records by heart.
+type zone map[string]string
+
+func (z zone) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
+	m := new(dns.Msg).SetReply(q)
+	if line, ok := z[q.Question[0].Name+" "+dns.TypeToString[q.Question[0].Qtype]]; ok {
+		rr, err := dns.NewRR(line)
+		if err != nil {
+			return nil, err
+		}
+		m.Answer = []dns.RR{rr}
+	}
+	return m, nil
+}
+
+// The world comes in through an Env. Here the DNS is replaced, and the rest is the real world.
+func ExampleEnv() {
+	env := &diag.Env{
+		Resolver: zone{"inside.example.com. A": "inside.example.com. 60 IN A 10.0.0.1"},
+	}
+	_, err := env.DialHost(context.Background(), "inside.example.com", 443, diag.WebPorts)
+	blocked, ok := errors.AsType[*diag.BlockedError](err)
+	fmt.Println(ok, blocked)
+	// Output: true connecting to 10.0.0.1:443: the address is not public
+}
+
+func ExampleLookup() {
+	env := &diag.Env{Resolver: zone{"example.com. MX": "example.com. 300 IN MX 10 mail.example.com."}}
+	ctx := context.Background()
+	domain := diag.MustDomain("example.com")
+
+	mx := diag.Lookup[*dns.MX](ctx, env, domain.FQDN())
+	for _, r := range mx.Records {
+		fmt.Println(r.Preference, r.Mx)
+	}
+	txt := diag.Lookup[*dns.TXT](ctx, env, domain.Sub("_dmarc"))
+	fmt.Println(txt.Exists(), txt.Err()) // there is none, and that is a fact
+	// Output:
+	// 10 mail.example.com.
+	// false <nil>
+}
+
+func ExampleRules() {
+	type evidence struct{ maxAge int }
+	rules := diag.Rules[evidence]{
+		{
+			Code: "demo.max_age.present", Severity: diag.Error, Weight: 60,
+			Title: "There is a max_age", Advice: "Add max_age.",
+			Fails: func(e evidence) diag.Failures { return diag.FailIf(e.maxAge == 0, "there is none") },
+		},
+		{
+			Code: "demo.max_age.long", Severity: diag.Warning, Weight: 40,
+			Title: "The max_age is at least a day", Advice: "Raise max_age to 86400.",
+			When:  func(e evidence) bool { return e.maxAge > 0 },
+			Fails: func(e evidence) diag.Failures { return diag.FailIf(e.maxAge < 86400, "it is %d seconds", e.maxAge) },
+		},
+	}
+	texts := diag.Texts{
+		"valid":   {Headline: "The policy is fine", Sub: "Nothing needs to be done."},
+		"warning": {Headline: "The policy is forgotten too soon", Sub: "Raise max_age."},
+		"invalid": {Headline: "The policy is broken", Sub: "Add max_age."},
+	}
+	v := rules.Judge(evidence{maxAge: 600}, texts)
+	fmt.Println(v.Headline, v.Score, v.Band, v.State)
+	for _, f := range v.Findings {
+		fmt.Println(f.Severity, f.Code, "-", f.Detail)
+	}
+	// Output:
+	// The policy is forgotten too soon 60 warning warning
+	// warning demo.max_age.long - it is 600 seconds
+}
+
+// A request with these types in it is validated by being decoded.
+func ExampleParseDomain() {
+	var request struct {
+		Domain diag.Domain `json:"domain"`
+	}
+	_ = json.Unmarshal([]byte(`{"domain": "Bücher.example."}`), &request)
+	fmt.Println(request.Domain, request.Domain.Unicode())
+
+	err := json.Unmarshal([]byte(`{"domain": "exa mple.com"}`), &request)
+	fmt.Println(err)
+	// Output:
+	// xn--bcher-kva.example bücher.example
+	// domain: "exa mple.com" is not a domain name: it must not contain ' ' there
+}
+
+func ExampleParseURL() {
+	u, _ := diag.ParseURL("Example.com/a/../b?q=1")
+	fmt.Println(u, u.Host(), u.Port())
+
+	u, _ = diag.ParseURL("http://0x7f.1/") // what a browser makes of it
+	ip, _ := u.Host().IP()
+	fmt.Println(u, ip)
+	// Output:
+	// https://example.com/b?q=1 example.com 443
+	// http://127.0.0.1/ 127.0.0.1
+}
+
+func ExampleGuard() {
+	guard := diag.Guard{AllowNetworks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	fmt.Println(guard.Check(netip.MustParseAddrPort("10.0.0.1:443"), diag.WebPorts))
+	fmt.Println(guard.Check(netip.MustParseAddrPort("169.254.169.254:80"), diag.WebPorts))
+	// Output:
+	// <nil>
+	// connecting to 169.254.169.254:80: the address is not public
+}

@@ -1,0 +1,83 @@
+package diag
+
+import (
+	"testing"
+
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTXT(t *testing.T) {
+	tests := map[string]string{
+		`a.test. TXT "v=spf1 " "-all"`:       "v=spf1 -all",
+		`a.test. TXT ""`:                     "",
+		`a.test. TXT "a\"b\\c\;d"`:           `a"b\c;d`,
+		`a.test. TXT "\000\255\195\188"`:     "\x00\xff\u00FC",
+		`a.test. TXT "bücher"`:               "bücher",
+		`a.test. TXT "a" "" "b" "c\032" "d"`: "abc d",
+	}
+	for line, want := range tests {
+		rr, err := dns.NewRR(line)
+		require.NoError(t, err)
+		// Through the wire, as answers come.
+		m := &dns.Msg{Answer: []dns.RR{rr}}
+		wire, err := m.Pack()
+		require.NoError(t, err)
+		heard := new(dns.Msg)
+		require.NoError(t, heard.Unpack(wire))
+		require.Equal(t, want, TXT(heard.Answer[0].(*dns.TXT)), line)
+	}
+	require.Equal(t, `a\`, TXT(&dns.TXT{Txt: []string{`a\`}}), "a backslash at the end stands for itself")
+}
+
+// Whatever bytes a server sends as text are what TXT returns.
+func FuzzTXT(f *testing.F) {
+	f.Add([]byte(`a"b\c`), []byte{0, 255})
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		if len(a) > 255 || len(b) > 255 {
+			return
+		}
+		rdata := append([]byte{byte(len(a))}, a...)
+		rdata = append(append(rdata, byte(len(b))), b...)
+		head := header(dns.TypeTXT)
+		head.Rdlength = uint16(len(rdata))
+		rr, _, err := dns.UnpackRRWithHeader(head, rdata, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := TXT(rr.(*dns.TXT)); got != string(a)+string(b) {
+			t.Fatalf("got %q", got)
+		}
+	})
+}
+
+func TestDNSSECStatus(t *testing.T) {
+	expired := []dns.EDNS0{&dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeSignatureExpired}}
+	stale := []dns.EDNS0{&dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeStaleAnswer}}
+	tests := []struct {
+		name  string
+		ad    bool
+		rcode int
+		ede   []dns.EDNS0
+		want  DNSSECStatus
+	}{
+		{"vouched for", true, dns.RcodeSuccess, nil, Secure},
+		{"absence vouched for", true, dns.RcodeNameError, nil, Secure},
+		{"failure vouched for", true, dns.RcodeServerFailure, nil, Indeterminate},
+		{"nothing said", false, dns.RcodeSuccess, nil, Indeterminate},
+		{"forged", false, dns.RcodeServerFailure, expired, Bogus},
+		{"forged for another resolver", false, dns.RcodeSuccess, expired, Indeterminate},
+		{"failure for another reason", false, dns.RcodeServerFailure, stale, Indeterminate},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := reply(t)
+			m.AuthenticatedData, m.Rcode = tt.ad, tt.rcode
+			m.SetEdns0(ednsSize, false)
+			m.IsEdns0().Option = tt.ede
+			require.Equal(t, tt.want, MessageDNSSEC(m))
+			require.Equal(t, tt.want, Lookup[*dns.A](t.Context(), &Env{Resolver: scripted{msg: m}}, "a.test.").DNSSEC())
+		})
+	}
+	require.Contains(t, DNSSECStatus("").Values(), string(Insecure))
+}
