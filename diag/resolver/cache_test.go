@@ -74,8 +74,12 @@ func TestHowLongRepliesAreKept(t *testing.T) {
 			m.Answer = records(anAddress)
 			m.Answer[0].Header().Ttl = 1 << 31
 		}, 0},
-		{"TTL of a day is capped", func(m *dns.Msg) { m.Answer = records("www.example.com. 86400 IN A 192.0.2.1") }, 5 * time.Minute},
-		{"NXDOMAIN: minimum of the SOA", func(m *dns.Msg) { m.Rcode, m.Ns = dns.RcodeNameError, records(soa) }, 30 * time.Second},
+		{"TTL of a day is capped", func(m *dns.Msg) {
+			m.Answer = records("www.example.com. 86400 IN A 192.0.2.1")
+		}, 5 * time.Minute},
+		{"NXDOMAIN: minimum of the SOA", func(m *dns.Msg) {
+			m.Rcode, m.Ns = dns.RcodeNameError, records(soa)
+		}, 30 * time.Second},
 		{"no data: TTL of the SOA", func(m *dns.Msg) {
 			m.Ns = records("example.com. 10 IN SOA ns.example.com. admin.example.com. 1 7200 900 86400 3600")
 		}, 10 * time.Second},
@@ -85,7 +89,9 @@ func TestHowLongRepliesAreKept(t *testing.T) {
 		{"alias of nothing", func(m *dns.Msg) {
 			m.Answer, m.Ns = records("www.example.com. 20 IN CNAME a.example.com."), records(soa)
 		}, 20 * time.Second},
-		{"alias alone, without SOA", func(m *dns.Msg) { m.Answer = records("www.example.com. 20 IN CNAME a.example.com.") }, 0},
+		{"alias alone, without SOA", func(m *dns.Msg) {
+			m.Answer = records("www.example.com. 20 IN CNAME a.example.com.")
+		}, 0},
 		{"NXDOMAIN without SOA", func(m *dns.Msg) { m.Rcode = dns.RcodeNameError }, 0},
 		{"referral", func(m *dns.Msg) { m.Ns = records("example.com. 600 IN NS ns.example.com.") }, 0},
 		{"empty", func(*dns.Msg) {}, 0},

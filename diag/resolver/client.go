@@ -46,7 +46,8 @@ type Client struct {
 	// Clock tells the time at which certificates must be valid. If nil, it is the wall clock.
 	Clock func() time.Time
 
-	// Timeout bounds one try with one server. 0 means what the ConfigFile says, or 2 seconds.
+	// Timeout bounds the wait for the reply to one message, connecting included. A question that goes
+	// over UDP and then over TCP has it twice. 0 means what the ConfigFile says, or 2 seconds.
 	Timeout time.Duration
 
 	// Attempts is how often the servers are gone through, at most 10. 0 means what the ConfigFile
@@ -61,10 +62,10 @@ type Client struct {
 	// that is cut off is not asked for over TCP, and a refusal is final.
 	AsIs bool
 
-	mu     sync.Mutex // guards what follows, but for reading set
-	set    atomic.Pointer[upstreams]
+	mu     sync.Mutex // guards file, and changing what follows
 	file   configFile
-	closed bool
+	set    atomic.Pointer[upstreams]
+	closed atomic.Bool
 
 	turn atomic.Uint32 // counts questions, for option rotate
 }
@@ -130,6 +131,8 @@ func (c *Client) ask(ctx context.Context, msg *dns.Msg, set *upstreams) (*dns.Ms
 				declined = m
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
+			case c.closed.Load():
+				return nil, ErrClosed
 			case err == nil:
 				err = failure
 			default:
@@ -173,7 +176,7 @@ func (c *Client) upstreams() (*upstreams, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.closed.Load() {
 		return nil, ErrClosed
 	}
 	if len(c.Servers) > 0 {
@@ -222,11 +225,12 @@ func (s *upstreams) complete(c *Client, conf Config) {
 	s.attempts = min(s.attempts, maxAttempts)
 }
 
-// Close ends all connections, and the exchanges on them. The client is of no use afterwards.
+// Close ends all connections, and the exchanges on them, with [ErrClosed]. The client is of no use
+// afterwards.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.closed = true
+	c.closed.Store(true)
 	// What is left refuses at once: it is due for renewal, and renewal finds the client closed.
 	if set := c.set.Swap(&upstreams{stale: time.Unix(0, 1)}); set != nil {
 		for _, u := range set.list {

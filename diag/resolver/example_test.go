@@ -42,7 +42,9 @@ func Example() {
 
 // A server can be written in several ways.
 func ExampleParseServer() {
-	for _, text := range []string{"192.0.2.1", "tls://192.0.2.1#dns.example", "https://dns.example/dns-query", "dns.example"} {
+	for _, text := range []string{
+		"192.0.2.1", "tls://192.0.2.1#dns.example", "https://dns.example/dns-query", "dns.example",
+	} {
 		fmt.Println(resolver.ParseServer(text))
 	}
 	// Output:

@@ -168,6 +168,13 @@ func reply(q *dns.Msg, change ...func(*dns.Msg)) []byte {
 	return wire
 }
 
+// patch returns a healthy reply with some bytes changed.
+func patch(q *dns.Msg, change func(wire []byte)) []byte {
+	wire := reply(q)
+	change(wire)
+	return wire
+}
+
 func address(name string) dns.RR {
 	return &dns.A{
 		Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60},

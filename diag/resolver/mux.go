@@ -83,17 +83,9 @@ func newMux(conn net.Conn, transport Transport, quota int) *mux {
 	return m
 }
 
-func addrOf(conn net.Conn) netip.AddrPort {
-	addr := conn.RemoteAddr()
-	if addr == nil {
-		return netip.AddrPort{}
-	}
-	ap, _ := netip.ParseAddrPort(addr.String())
-	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
-}
-
 // join enters a query under a random identifier that no other query in flight has.
-func (m *mux) join(w *waiter, q *query, now time.Time, maxAge time.Duration, r *entropy) error {
+func (m *mux) join(w *waiter, q *query, now time.Time, maxAge time.Duration) error {
+	random := randomUint64()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil {
@@ -103,9 +95,9 @@ func (m *mux) join(w *waiter, q *query, now time.Time, maxAge time.Duration, r *
 		return errRetired
 	}
 	m.uses++
-	*w = waiter{wake: w.wake, timer: w.timer, query: q, id: uint16(r.uint64())}
+	*w = waiter{wake: w.wake, timer: w.timer, query: q, id: uint16(random)}
 	for m.find(w.id) >= 0 {
-		w.id = uint16(r.uint64())
+		w.id = uint16(randomUint64())
 	}
 	binary.BigEndian.PutUint16(q.wire, w.id)
 	m.waiting = append(m.waiting, w)
@@ -124,9 +116,9 @@ func (m *mux) find(id uint16) int {
 
 // exchange sends the query of a waiter that has joined, and waits for the reply.
 func (m *mux) exchange(ctx context.Context, w *waiter, deadline time.Time) (*buffer, error) {
-	if err := m.send(ctx, w.query, deadline); err != nil {
-		if m.stream == nil || !errors.Is(err, errNotSent) {
-			err = m.fail(err)
+	if whole, err := m.send(ctx, w.query, deadline); err != nil {
+		if !whole {
+			err = m.tear(err)
 		}
 		m.leave(w)
 		return nil, readable(ctx, err)
@@ -145,36 +137,6 @@ func (m *mux) exchange(ctx context.Context, w *waiter, deadline time.Time) (*buf
 	m.mu.Unlock()
 	return m.lead(ctx, w, deadline)
 }
-
-// errNotSent says that a write did not begin, so that the stream is still whole.
-var errNotSent = errors.New("not sent")
-
-func (m *mux) send(ctx context.Context, q *query, deadline time.Time) error {
-	if m.stream == nil {
-		_, err := m.conn.Write(q.wire)
-		return err
-	}
-	select {
-	case m.writing <- struct{}{}:
-		defer func() { <-m.writing }()
-	case <-ctx.Done():
-		return errNotSent
-	}
-	m.conn.SetWriteDeadline(deadline)
-	interrupted := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(interrupted)
-		m.conn.SetWriteDeadline(longAgo)
-	})
-	_, err := m.conn.Write(q.frame)
-	if !stop() {
-		<-interrupted // or it would cut off the next to write
-	}
-	return err
-}
-
-// longAgo is a deadline that ends a read or write at once.
-var longAgo = time.Unix(1, 0)
 
 // lead reads replies until that of w has come.
 func (m *mux) lead(ctx context.Context, w *waiter, deadline time.Time) (*buffer, error) {
@@ -229,35 +191,6 @@ func (m *mux) follow(ctx context.Context, w *waiter, deadline time.Time) (*buffe
 		return w.reply, w.err
 	}
 	return m.lead(ctx, w, deadline)
-}
-
-// readable turns the ways in which a wait ends into those that callers know.
-func readable(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return ErrTimeout
-	}
-	return err
-}
-
-// read returns the next message. An error that is a time-out loses nothing.
-func (m *mux) read() (*buffer, error) {
-	if m.stream != nil {
-		return m.stream.next()
-	}
-	b := newBuffer(maxDatagram + 1)
-	n, err := m.conn.Read(b.data)
-	if err != nil {
-		b.free()
-		return nil, err
-	}
-	b.data = b.data[:n]
-	if n > maxDatagram {
-		b.data[2] |= bitTC // the rest is lost
-	}
-	return b, nil
 }
 
 // deliver hands a message to the query that it answers. It reports whether that is the reader's; if
@@ -362,7 +295,7 @@ func (m *mux) fail(err error) error {
 	defer m.mu.Unlock()
 	if m.err == nil {
 		m.err = err
-		m.conn.Close()
+		m.abort()
 	}
 	kept := m.waiting[:0]
 	for _, w := range m.waiting {

@@ -70,9 +70,7 @@ type arrival struct {
 
 // exchange sends a query on one of the connections and waits for the reply.
 func (p *pool) exchange(ctx context.Context, q *query, deadline time.Time) (arrival, error) {
-	r := takeEntropy()
-	defer r.giveBack()
-	s, err := p.enter(ctx, deadline, r)
+	s, err := p.enter(ctx, deadline)
 	if err != nil {
 		return arrival{}, err
 	}
@@ -85,13 +83,15 @@ func (p *pool) exchange(ctx context.Context, q *query, deadline time.Time) (arri
 	defer p.waiters.Put(w)
 
 	for again := false; ; again = true {
-		m, err := p.join(ctx, s, w, q, deadline, r)
+		m, err := p.join(ctx, s, w, q, deadline)
 		if err != nil {
 			return arrival{}, err
 		}
 		b, err := m.exchange(ctx, w, deadline)
-		if err != nil && !again && m.stream != nil && brokenByPeer(ctx, err) && m.used() {
-			continue // the server closed an idle connection, as it may (RFC 7766 section 6.2.4)
+		if err != nil && !again && brokenByPeer(ctx, err) && m.used() {
+			// The server closed an idle connection, as it may (RFC 7766 section 6.2.4), or the
+			// error is that of an earlier query, which the system reports late.
+			continue
 		}
 		return arrival{data: b, remote: m.remote, forged: w.forged}, err
 	}
@@ -102,11 +102,13 @@ func brokenByPeer(ctx context.Context, err error) bool {
 }
 
 // enter reserves room for a query in a slot: a random one for datagrams, the first for streams.
-func (p *pool) enter(ctx context.Context, deadline time.Time, r *entropy) (*slot, error) {
+func (p *pool) enter(ctx context.Context, deadline time.Time) (*slot, error) {
 	var s *slot
+	random := randomUint64()
 	for i := range 4 {
 		if p.transport == UDP {
-			i = r.intn(len(p.slots))
+			i = int(random) & (len(p.slots) - 1)
+			random >>= 8
 		}
 		s = &p.slots[i]
 		select {
@@ -128,10 +130,10 @@ func (p *pool) enter(ctx context.Context, deadline time.Time, r *entropy) (*slot
 }
 
 // join enters a query into the connection of a slot, and opens another where that takes no more.
-func (p *pool) join(ctx context.Context, s *slot, w *waiter, q *query, deadline time.Time, r *entropy) (*mux, error) {
+func (p *pool) join(ctx context.Context, s *slot, w *waiter, q *query, deadline time.Time) (*mux, error) {
 	now := time.Now()
 	m := s.current.Load()
-	if m != nil && m.join(w, q, now, p.maxAge, r) == nil {
+	if m != nil && m.join(w, q, now, p.maxAge) == nil {
 		return m, nil
 	}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
@@ -142,7 +144,7 @@ func (p *pool) join(ctx context.Context, s *slot, w *waiter, q *query, deadline 
 	case <-ctx.Done():
 		return nil, connectError(ctx, ctx.Err())
 	}
-	if other := s.current.Load(); other != nil && other != m && other.join(w, q, now, p.maxAge, r) == nil {
+	if other := s.current.Load(); other != nil && other != m && other.join(w, q, now, p.maxAge) == nil {
 		return other, nil
 	}
 	conn, err := p.dial(ctx)
@@ -150,8 +152,8 @@ func (p *pool) join(ctx context.Context, s *slot, w *waiter, q *query, deadline 
 		return nil, connectError(ctx, err)
 	}
 	// A quota that varies keeps sockets opened together from being replaced together.
-	m = newMux(conn, p.transport, p.quota/2+r.intn(p.quota/2))
-	if err := m.join(w, q, now, p.maxAge, r); err != nil {
+	m = newMux(conn, p.transport, p.quota/2+int(randomUint64()%uint64(p.quota/2)))
+	if err := m.join(w, q, now, p.maxAge); err != nil {
 		return nil, err
 	}
 	return m, p.replace(s, m)
@@ -236,11 +238,9 @@ func once(ctx context.Context, dial func(context.Context) (net.Conn, error), t T
 	if err != nil {
 		return arrival{}, connectError(dialCtx, err)
 	}
-	defer conn.Close()
-	r := takeEntropy()
-	defer r.giveBack()
 	m, w := newMux(conn, t, 1), newWaiter()
-	if err := m.join(w, q, m.born, time.Hour, r); err != nil {
+	defer m.abort()
+	if err := m.join(w, q, m.born, time.Hour); err != nil {
 		return arrival{}, err
 	}
 	if t == UDP {

@@ -134,12 +134,12 @@ func questionEnd(wire []byte) int {
 
 // fold makes the case of each letter of the name random: what a forger must guess grows by a bit a
 // letter (draft-vixie-dnsext-dns0x20). Lengths of labels are below 64 and never look like letters.
-func (q *query) fold(r *entropy) {
+func (q *query) fold() {
 	var bits uint64
 	name := q.wire[headerLen : q.end-4]
 	for i, c := range name {
 		if i%64 == 0 {
-			bits = r.uint64()
+			bits = randomUint64()
 		}
 		if 'a' <= c|0x20 && c|0x20 <= 'z' {
 			name[i] = c&^0x20 | byte(bits&1)<<5

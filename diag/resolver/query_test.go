@@ -57,13 +57,11 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, datagram []byte, fold bool) {
 		q, err := newQuery(question, true)
 		require.NoError(t, err)
-		r := takeEntropy()
-		defer r.giveBack()
 		if fold {
-			q.fold(r)
+			q.fold()
 		}
 		m, w := newMux(&replay{}, UDP, 1), newWaiter()
-		require.NoError(t, m.join(w, q, m.born, time.Hour, r))
+		require.NoError(t, m.join(w, q, m.born, time.Hour))
 		// The forger has guessed the identifier and, half of the time, the case.
 		if len(datagram) >= 2 {
 			binary.BigEndian.PutUint16(datagram, w.id)
@@ -137,8 +135,6 @@ func TestStreamReaderResumes(t *testing.T) {
 }
 
 func TestSocketIsGivenUpAfterManyStrays(t *testing.T) {
-	r := takeEntropy()
-	defer r.giveBack()
 	conn := &replay{}
 	m, w := newMux(conn, UDP, 1<<20), newWaiter()
 	for range maxStrays + 1 {
@@ -146,32 +142,28 @@ func TestSocketIsGivenUpAfterManyStrays(t *testing.T) {
 	}
 	q, err := newQuery(new(dns.Msg).SetQuestion("example.com.", dns.TypeA), true)
 	require.NoError(t, err)
-	require.NoError(t, m.join(w, q, m.born, time.Hour, r))
+	require.NoError(t, m.join(w, q, m.born, time.Hour))
 	_, err = m.exchange(t.Context(), w, time.Now())
 	require.Equal(t, ErrTimeout, err)
-	assert.Equal(t, errRetired, m.join(w, q, m.born, time.Hour, r))
+	assert.Equal(t, errRetired, m.join(w, q, m.born, time.Hour))
 }
 
 func TestSocketIsReplaced(t *testing.T) {
-	r := takeEntropy()
-	defer r.giveBack()
 	q, err := newQuery(new(dns.Msg).SetQuestion("example.com.", dns.TypeA), true)
 	require.NoError(t, err)
 	m, w := newMux(&replay{}, UDP, 2), newWaiter()
-	assert.Equal(t, errRetired, m.join(w, q, m.born.Add(time.Hour), time.Minute, r), "old")
+	assert.Equal(t, errRetired, m.join(w, q, m.born.Add(time.Hour), time.Minute), "old")
 	for range 2 {
-		require.NoError(t, m.join(newWaiter(), q, m.born, time.Hour, r))
+		require.NoError(t, m.join(newWaiter(), q, m.born, time.Hour))
 	}
-	assert.Equal(t, errRetired, m.join(w, q, m.born, time.Hour, r), "used up")
+	assert.Equal(t, errRetired, m.join(w, q, m.born, time.Hour), "used up")
 }
 
 func TestFoldIsUndoneInTheReply(t *testing.T) {
 	msg := new(dns.Msg).SetQuestion("wWw.Example.com.", dns.TypeCNAME)
 	q, err := newQuery(msg, false)
 	require.NoError(t, err)
-	r := takeEntropy()
-	defer r.giveBack()
-	q.fold(r)
+	q.fold()
 	var query dns.Msg
 	require.NoError(t, query.Unpack(q.wire))
 	folded := query.Question[0].Name

@@ -246,3 +246,18 @@ func TestDNSOverHTTPSWrongCertificate(t *testing.T) {
 	_, err := client.Exchange(t.Context(), question())
 	assert.ErrorContains(t, err, "not dns.example")
 }
+
+func TestAskOverTLSAndHTTPS(t *testing.T) {
+	cert, roots := certificate(t, "dns.example")
+	c := &resolver.Client{Roots: roots, Clock: func() time.Time { return certified }}
+	for _, server := range []resolver.Server{
+		serveTLS(t, cert).server(resolver.DoT),
+		serveHTTPS(t, cert, func(w http.ResponseWriter, r *http.Request) { answerHTTP(w, r) }),
+	} {
+		for range 3 {
+			m, err := c.Ask(t.Context(), server, question())
+			require.NoError(t, err)
+			assert.Len(t, m.Answer, 1)
+		}
+	}
+}

@@ -32,7 +32,7 @@ func TestParseConfig(t *testing.T) {
 			resolver.Config{Servers: servers("192.0.2.1")}},
 		{"options", "nameserver 192.0.2.1\noptions timeout:3 attempts:4 rotate\n",
 			resolver.Config{Servers: servers("192.0.2.1"), Timeout: 3 * time.Second, Attempts: 4, Rotate: true}},
-		{"options bounded", "nameserver 192.0.2.1\noptions timeout:999999999999 attempts:1000\noptions timeout:9999 timeout:-1 attempts:0\n",
+		{"options bounded", "nameserver 192.0.2.1\noptions timeout:9999999999 attempts:1000 timeout:-1 attempts:0\n",
 			resolver.Config{Servers: servers("192.0.2.1"), Timeout: 30 * time.Second, Attempts: 5}},
 		{"use-vc", "options use-vc\nnameserver 192.0.2.1\n",
 			resolver.Config{Servers: servers("tcp://192.0.2.1"), UseTCP: true}},
@@ -115,7 +115,8 @@ func TestConfigFileIsFollowed(t *testing.T) {
 
 func TestConfigFileOptions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resolv.conf")
-	require.NoError(t, os.WriteFile(path, []byte("nameserver 192.0.2.1\nnameserver 192.0.2.2\noptions attempts:1 rotate timeout:1\n"), 0o600))
+	text := "nameserver 192.0.2.1\nnameserver 192.0.2.2\noptions attempts:1 rotate timeout:1\n"
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		c := &resolver.Client{ConfigFile: path, Dial: network{
 			"udp 192.0.2.1:53": packets(deaf),

@@ -24,7 +24,7 @@ func (c *Cache) lifetime(m *dns.Msg, qtype uint16) time.Duration {
 	default:
 		return 0 // the server did not look at the question
 	}
-	ttl, any := smallestTTL(m)
+	ttl, found := smallestTTL(m)
 	limit := c.MaxTTL
 	if limit <= 0 {
 		limit = defaultMaxTTL
@@ -34,12 +34,12 @@ func (c *Cache) lifetime(m *dns.Msg, qtype uint16) time.Duration {
 		if !ok {
 			return 0 // RFC 2308 section 5: without a SOA record, not to be kept
 		}
-		ttl, any = min(ttl, negative), true
+		ttl, found = min(ttl, negative), true
 		if limit = c.MaxNegativeTTL; limit <= 0 {
 			limit = defaultMaxNegativeTTL
 		}
 	}
-	if !any {
+	if !found {
 		return 0
 	}
 	return min(time.Duration(ttl)*time.Second, limit)
@@ -68,12 +68,12 @@ func negativeTTL(m *dns.Msg) (uint32, bool) {
 // maxUint31 is the largest time to live there is (RFC 2181 section 8).
 const maxUint31 = 1<<31 - 1
 
-func smallestTTL(m *dns.Msg) (ttl uint32, any bool) {
+func smallestTTL(m *dns.Msg) (ttl uint32, found bool) {
 	ttl = maxUint31
 	for rr := range timed(m) {
-		ttl, any = min(ttl, validTTL(rr.Header().Ttl)), true
+		ttl, found = min(ttl, validTTL(rr.Header().Ttl)), true
 	}
-	return ttl, any
+	return ttl, found
 }
 
 // validTTL takes a time to live with the uppermost bit set for zero (RFC 2181 section 8).

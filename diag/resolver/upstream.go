@@ -148,9 +148,7 @@ func (u *upstream) attempt(ctx context.Context, q *query, how manner) (arrival, 
 		return u.send(ctx, q, t, how.timeout)
 	}
 	if how.fold {
-		r := takeEntropy()
-		q.fold(r)
-		r.giveBack()
+		q.fold()
 	}
 	came, err := u.send(ctx, q, UDP, how.timeout)
 	if how.asIs || err == nil && !truncated(came.data.data) || err != nil && !came.forged || ctx.Err() != nil {
