@@ -25,6 +25,7 @@ type half struct {
 	size     int
 	end      error // what the reader gets after the last chunk
 	gone     error // what the writer gets because nobody reads any more
+	grace    bool  // the writer does not notice yet: the next bytes are lost in silence
 	readEnd  time.Time
 	writeEnd time.Time
 }
@@ -133,6 +134,8 @@ func (h *half) write(b []byte) (n int, err error) {
 		count := 0
 		waited := h.await(&h.writeEnd, func() bool {
 			switch {
+			case h.gone != nil && h.grace:
+				h.grace, count = false, len(b)
 			case h.gone != nil:
 				err = h.gone
 			case h.framed:
@@ -162,7 +165,7 @@ func (h *half) push(b []byte) {
 		return
 	}
 	h.change(func() {
-		if h.end == nil && (!h.framed || h.size+len(b) <= window) {
+		if h.end == nil && h.gone == nil && (!h.framed || h.size+len(b) <= window) {
 			h.chunks = append(h.chunks, append([]byte{}, b...))
 			h.size += len(b)
 		}
@@ -178,11 +181,15 @@ func (h *half) closeWrite(err error) {
 	})
 }
 
-// closeRead says that nobody reads any more. The reader gets own, the writer peer.
-func (h *half) closeRead(own, peer error) {
+// closeRead says that nobody reads any more. The reader gets own; the writer gets peer, unless it has
+// closed its side already, and with grace only after its next bytes were refused.
+func (h *half) closeRead(own, peer error, grace bool) {
 	h.change(func() {
 		h.chunks, h.size = nil, 0
-		h.end, h.gone = own, peer
+		h.end = own
+		if h.gone == nil {
+			h.gone, h.grace = peer, grace
+		}
 	})
 }
 
@@ -252,7 +259,7 @@ func (c *conn) Close() error {
 	c.once.Do(func() {
 		c.out.closeWrite(io.EOF)
 		c.out.change(func() { c.out.gone = net.ErrClosed })
-		c.in.closeRead(net.ErrClosed, c.brokenPipe())
+		c.in.closeRead(net.ErrClosed, c.brokenPipe(), true)
 		if c.onClose != nil {
 			c.onClose()
 		}
@@ -261,7 +268,7 @@ func (c *conn) Close() error {
 	return err
 }
 
-// brokenPipe is what the peer gets who writes to a closed end: over UDP nobody notices at once.
+// brokenPipe is what the peer gets who writes to a closed end, if anything.
 func (c *conn) brokenPipe() error {
 	if c.in.framed {
 		return nil
@@ -278,8 +285,8 @@ func (c *conn) CloseWrite() error {
 
 // Reset breaks the connection: the peer loses what it has not read, and is told.
 func (c *conn) Reset() {
-	c.out.closeRead(syscall.ECONNRESET, net.ErrClosed)
-	c.in.closeRead(net.ErrClosed, syscall.ECONNRESET)
+	c.out.closeRead(syscall.ECONNRESET, net.ErrClosed, false)
+	c.in.closeRead(net.ErrClosed, syscall.ECONNRESET, false)
 	c.once.Do(func() {
 		if c.onClose != nil {
 			c.onClose()

@@ -202,7 +202,7 @@ func (n *network) serverOf(network string, addr netip.AddrPort) func(*conn) {
 	// Nobody notices a datagram to a closed port until the answer of ICMP arrives.
 	return func(c *conn) {
 		c.Read(make([]byte, 1))
-		c.out.closeRead(syscall.ECONNREFUSED, syscall.ECONNREFUSED)
+		c.out.closeRead(syscall.ECONNREFUSED, syscall.ECONNREFUSED, false)
 		c.Close()
 	}
 }

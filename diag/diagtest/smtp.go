@@ -1,0 +1,255 @@
+package diagtest
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Replies that are none, for the scripts of [SMTP] and [World.Whois].
+const (
+	NoReply = "\x00nothing" // the server stays silent, until the client gives up
+	HangUp  = "\x00close"   // the server closes the connection
+)
+
+// SMTP is a mail server (RFC 5321). With nothing but a host it is a good one: it offers STARTTLS with
+// a valid certificate and accepts every message.
+type SMTP struct {
+	Host       string      // gets an address unless it has one
+	Port       uint16      // 0 means 25, or 465 with TLS from the start
+	Extensions []string    // what EHLO lists besides STARTTLS, such as "SIZE 1000000"
+	Cert       Cert        // what is wrong with the certificate
+	TLS        *tls.Config // if set, used instead of a configuration with a certificate of that kind
+	NoStartTLS bool        // does not know STARTTLS (RFC 3207)
+	Implicit   bool        // TLS from the start (RFC 8314)
+
+	// Replies replace the usual ones, by the beginning of the command in any letter case: "RCPT" for
+	// all recipients, "RCPT TO:<root@" for some, the longest match counts. "CONNECT" is the greeting,
+	// "DATA." the reply after a message. Several lines are separated by "\n".
+	Replies map[string]string
+
+	// Delays are pauses before replies, with the same keys.
+	Delays map[string]time.Duration
+}
+
+// Mail is a message that a mail server accepted.
+type Mail struct {
+	From string   // as in the command, without the brackets
+	To   []string // likewise
+	Data string   // with lines that end in CRLF, and the dots unstuffed
+	TLS  bool     // came over an encrypted connection
+}
+
+// An SMTPServer is a running mail server of the world.
+type SMTPServer struct {
+	SMTP
+	world *World
+
+	mu       sync.Mutex
+	commands []string
+	mails    []Mail
+}
+
+// SMTP opens a mail server on all addresses of its host.
+func (w *World) SMTP(s SMTP) *SMTPServer {
+	server := &SMTPServer{SMTP: s, world: w}
+	if s.Port == 0 {
+		server.Port = map[bool]uint16{false: 25, true: 465}[s.Implicit]
+	}
+	if s.TLS == nil {
+		cert := w.Certificate(CertSpec{Names: []string{s.Host}, Cert: s.Cert})
+		server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}
+	}
+	w.Serve(net.JoinHostPort(s.Host, strconv.Itoa(int(server.Port))), func(c net.Conn) {
+		session := &smtpSession{server: server, conn: c}
+		if s.Implicit {
+			session.conn, session.encrypted = tls.Server(c, server.TLS), true
+		}
+		defer func() { session.conn.Close() }()
+		session.run()
+	})
+	return server
+}
+
+// Commands lists the commands of all clients so far, as they came.
+func (s *SMTPServer) Commands() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.commands)
+}
+
+// Mails lists the messages that were accepted.
+func (s *SMTPServer) Mails() []Mail {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.mails)
+}
+
+// match returns the value whose key is the longest beginning of the command.
+func match[T any](table map[string]T, command string) (value T, ok bool) {
+	best := -1
+	for key, v := range table {
+		if len(key) > best && len(key) <= len(command) && strings.EqualFold(key, command[:len(key)]) {
+			value, ok, best = v, true, len(key)
+		}
+	}
+	return value, ok
+}
+
+// An smtpSession is the conversation with one client.
+type smtpSession struct {
+	server    *SMTPServer
+	conn      net.Conn
+	reader    *bufio.Reader
+	encrypted bool
+	mail      Mail
+}
+
+func (s *smtpSession) run() {
+	s.reader = bufio.NewReader(s.conn)
+	if _, ok := s.reply("CONNECT", "220 "+s.server.Host+" ESMTP"); !ok {
+		return
+	}
+	for {
+		line, err := s.reader.ReadString('\n')
+		if err != nil {
+			return
+		}
+		line = strings.TrimRight(line, "\r\n")
+		s.server.mu.Lock()
+		s.server.commands = append(s.server.commands, line)
+		s.server.mu.Unlock()
+		if !s.command(line) {
+			return
+		}
+	}
+}
+
+// reply sends the scripted reply to a command, or else the usual one, and returns the code.
+func (s *smtpSession) reply(command, usual string) (code string, ok bool) {
+	pause, _ := match(s.server.Delays, command)
+	if s.server.world.wait(s.server.world.ctx, pause) != nil {
+		return "", false
+	}
+	text, scripted := match(s.server.Replies, command)
+	if !scripted {
+		text = usual
+	}
+	switch text {
+	case NoReply:
+		io.Copy(io.Discard, s.conn)
+		return "", false
+	case HangUp:
+		return "", false
+	}
+	text = strings.ReplaceAll(text, "\n", "\r\n") + "\r\n"
+	if _, err := io.WriteString(s.conn, text); err != nil {
+		return "", false
+	}
+	return text[:min(3, len(text))], true
+}
+
+// command answers one command, and reports whether the conversation goes on.
+func (s *smtpSession) command(line string) bool {
+	verb, _, _ := strings.Cut(line, " ")
+	switch strings.ToUpper(verb) {
+	case "EHLO":
+		return s.say(line, s.greeting())
+	case "HELO":
+		return s.say(line, "250 "+s.server.Host)
+	case "STARTTLS":
+		return s.startTLS(line)
+	case "MAIL", "RCPT":
+		return s.envelope(line)
+	case "DATA":
+		code, ok := s.reply(line, "354 go ahead")
+		return ok && (code != "354" || s.data())
+	case "RSET":
+		s.mail = Mail{}
+		return s.say(line, "250 ok")
+	case "NOOP":
+		return s.say(line, "250 ok")
+	case "QUIT":
+		s.reply(line, "221 bye")
+		return false
+	}
+	return s.say(line, "500 unknown command")
+}
+
+func (s *smtpSession) say(line, usual string) bool {
+	_, ok := s.reply(line, usual)
+	return ok
+}
+
+func (s *smtpSession) greeting() string {
+	lines := append([]string{s.server.Host}, s.server.Extensions...)
+	if !s.server.NoStartTLS && !s.encrypted {
+		lines = append(lines, "STARTTLS")
+	}
+	for i := range lines {
+		lines[i] = string("- "[min(1, (i+1)/len(lines))]) + lines[i]
+	}
+	return "250" + strings.Join(lines, "\n250")
+}
+
+// startTLS begins anew over an encrypted connection (RFC 3207 section 4.2).
+func (s *smtpSession) startTLS(line string) bool {
+	usual := "220 go ahead"
+	if s.server.NoStartTLS || s.encrypted {
+		usual = "502 not here"
+	}
+	code, ok := s.reply(line, usual)
+	if !ok || code != "220" {
+		return ok
+	}
+	s.conn, s.encrypted, s.mail = tls.Server(s.conn, s.server.TLS), true, Mail{}
+	s.reader = bufio.NewReader(s.conn)
+	return true
+}
+
+// envelope notes sender and recipients.
+func (s *smtpSession) envelope(line string) bool {
+	code, ok := s.reply(line, "250 ok")
+	if !ok || !strings.HasPrefix(code, "2") {
+		return ok
+	}
+	_, rest, _ := strings.Cut(line, "<")
+	address, _, _ := strings.Cut(rest, ">")
+	if strings.EqualFold(line[:4], "MAIL") {
+		s.mail = Mail{From: address}
+	} else {
+		s.mail.To = append(s.mail.To, address)
+	}
+	return true
+}
+
+// data reads a message up to the line with a single dot (RFC 5321 section 4.5.2).
+func (s *smtpSession) data() bool {
+	var b strings.Builder
+	for {
+		line, err := s.reader.ReadString('\n')
+		if err != nil {
+			return false
+		}
+		if strings.TrimRight(line, "\r\n") == "." {
+			break
+		}
+		b.WriteString(strings.TrimPrefix(line, "."))
+	}
+	code, ok := s.reply("DATA.", "250 queued")
+	if strings.HasPrefix(code, "2") {
+		mail := s.mail
+		mail.Data, mail.TLS = b.String(), s.encrypted
+		s.server.mu.Lock()
+		s.server.mails = append(s.server.mails, mail)
+		s.server.mu.Unlock()
+	}
+	s.mail = Mail{}
+	return ok
+}
