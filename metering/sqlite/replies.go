@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,15 +91,15 @@ func (k *known) absent(tag uint64) bool {
 	return !ok && k.complete.Load() // giveUp may have emptied the shard
 }
 
-// learn reads the tags of the replies of earlier runs.
+// learn reads the tags of the replies of earlier runs, as far as they are in the index.
 func (s *Store) learn() {
 	ctx, cancel := s.untilClose()
 	defer cancel()
 	err := s.scan(ctx, func(conn *sqlite.Conn) error {
-		return rows(conn, "SELECT tag FROM replies", nil, func(stmt *sqlite.Stmt) error {
-			s.known.add(uint64(stmt.ColumnInt64(0)))
-			return nil
-		})
+		// What was deleted may still be in the index, and what this run writes is known.
+		return rows(conn, "SELECT tag FROM reply_index WHERE id >= (SELECT min(id) FROM replies) AND id <= ?1",
+			func(stmt *sqlite.Stmt) { stmt.BindInt64(1, s.index.loaded) },
+			func(stmt *sqlite.Stmt) error { s.known.add(uint64(stmt.ColumnInt64(0))); return nil })
 	})
 	if err == nil && !s.known.full.Load() {
 		s.known.complete.Store(true)
@@ -143,27 +144,52 @@ func (s source) Month(ctx context.Context, id metering.AccountID, p metering.Per
 
 func (s source) Absent(id hold.ClaimID) bool { return s.known.absent(tagOf(id.Key, id.Hash)) }
 
-func (s source) Reply(ctx context.Context, id hold.ClaimID) (record hold.Record, err error) {
-	found := false
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return rows(conn, `SELECT request, fingerprint, expires, status, form, header, body FROM replies
-			WHERE tag = ?1 AND hash = ?2 AND key = (SELECT id FROM names WHERE name = ?3)
-			ORDER BY id DESC LIMIT 1`,
-			func(stmt *sqlite.Stmt) {
-				stmt.BindInt64(1, int64(tagOf(id.Key, id.Hash)))
-				stmt.BindBytes(2, id.Hash[:])
-				stmt.BindText(3, string(id.Key))
-			},
-			func(stmt *sqlite.Stmt) error {
-				found = true
-				record, err = scanRecord(stmt)
+func (s source) Reply(ctx context.Context, id hold.ClaimID) (hold.Record, error) {
+	tag := int64(tagOf(id.Key, id.Hash))
+	ids, buckets := s.index.find(tag)
+	record, found := hold.Record{}, false
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		for _, bucket := range buckets {
+			err := rows(conn, "SELECT id FROM reply_index WHERE bucket = ?1 AND tag = ?2",
+				func(stmt *sqlite.Stmt) {
+					stmt.BindInt64(1, bucket)
+					stmt.BindInt64(2, tag)
+				},
+				func(stmt *sqlite.Stmt) error { ids = append(ids, stmt.ColumnInt64(0)); return nil })
+			if err != nil {
 				return err
-			})
+			}
+		}
+		slices.Sort(ids)
+		for _, row := range slices.Backward(ids) {
+			var err error
+			if record, found, err = readReply(conn, row, id); found || err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err == nil && !found {
 		err = metering.ErrNotFound
 	}
 	return record, err
+}
+
+// readReply reads a row, if it is of the claim and not only of its tag, and has not been swept.
+func readReply(conn *sqlite.Conn, row int64, id hold.ClaimID) (record hold.Record, found bool, err error) {
+	err = rows(conn, `SELECT request, fingerprint, expires, status, form, header, body FROM replies
+		WHERE id = ?1 AND hash = ?2 AND key = (SELECT id FROM names WHERE name = ?3)`,
+		func(stmt *sqlite.Stmt) {
+			stmt.BindInt64(1, row)
+			stmt.BindBytes(2, id.Hash[:])
+			stmt.BindText(3, string(id.Key))
+		},
+		func(stmt *sqlite.Stmt) error {
+			found = true
+			record, err = scanRecord(stmt)
+			return err
+		})
+	return record, found, err
 }
 
 func scanRecord(stmt *sqlite.Stmt) (hold.Record, error) {
@@ -213,6 +239,12 @@ func (s *Store) sweep() {
 				break // an error will show itself to those who charge; the next tick tries again
 			}
 		}
+		for {
+			more, err := s.sweepIndex()
+			if err != nil || !more || s.ready(context.Background()) != nil {
+				break
+			}
+		}
 	}
 }
 
@@ -247,4 +279,28 @@ func (s *Store) sweepReplies() (int, error) {
 		}
 	})
 	return len(tags), err
+}
+
+// sweepIndex deletes a part of a bucket in which nothing is live, and reports whether there was one.
+func (s *Store) sweepIndex() (more bool, err error) {
+	bucket, ok := s.index.expired(micros(s.config.Clock()))
+	if !ok {
+		return false, nil
+	}
+	deleted := 0
+	err = s.administer(func(w *writer) error {
+		err := exec(w.conn, `DELETE FROM reply_index WHERE bucket = ?1 AND tag <=
+			(SELECT max(tag) FROM (SELECT tag FROM reply_index WHERE bucket = ?1 ORDER BY tag LIMIT ?2))`,
+			func(stmt *sqlite.Stmt) {
+				stmt.BindInt64(1, bucket)
+				stmt.BindInt64(2, sweepRows)
+			})
+		deleted = w.conn.Changes()
+		return err
+	}, func() {
+		if deleted == 0 {
+			s.index.drop(bucket)
+		}
+	})
+	return err == nil, err
 }

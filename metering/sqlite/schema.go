@@ -14,8 +14,8 @@ const SchemaVersion = 1
 // migrations are the steps from each version to the next. A released step never changes.
 var migrations = [SchemaVersion]string{
 	// Instants are microseconds since 1970, periods are months since the year 0. Names of accounts,
-	// keys and endpoints are interned where a row is written for each charge. Rows of the ledger and
-	// of the replies are appended, so that a busy server writes few pages.
+	// keys and endpoints are interned where a row is written for each charge, and such rows are appended,
+	// so that a busy server writes few pages.
 	`CREATE TABLE names (
 		id   INTEGER PRIMARY KEY,
 		name TEXT NOT NULL UNIQUE
@@ -83,11 +83,10 @@ var migrations = [SchemaVersion]string{
 		PRIMARY KEY (account, period)
 	) STRICT, WITHOUT ROWID;
 
-	-- The tag is 64 bits of key and hash, so that the only index with random access is small. A later
-	-- reply to the same claim has a higher id. Expiry follows the id, so that it needs no index.
+	-- Replies are appended. A later reply to the same claim has a higher id.
 	CREATE TABLE replies (
 		id          INTEGER PRIMARY KEY,
-		tag         INTEGER NOT NULL,
+		tag         INTEGER NOT NULL, -- 64 bits of key and hash
 		expires     INTEGER NOT NULL,
 		key         INTEGER NOT NULL, -- names.id
 		status      INTEGER NOT NULL,
@@ -98,7 +97,22 @@ var migrations = [SchemaVersion]string{
 		header      BLOB NOT NULL,
 		body        BLOB NOT NULL
 	) STRICT;
-	CREATE INDEX replies_tag ON replies (tag);`,
+
+	-- Where each tag is, by the hours in which it expires. Tags are random: written one by one, each
+	-- would cost a page. Therefore they come in sorted heaps, some time after their reply; those whose
+	-- id is above reply_indexed are not here yet.
+	CREATE TABLE reply_index (
+		bucket INTEGER NOT NULL,
+		tag    INTEGER NOT NULL,
+		id     INTEGER NOT NULL,
+		PRIMARY KEY (bucket, tag, id)
+	) STRICT, WITHOUT ROWID;
+
+	CREATE TABLE reply_indexed (
+		one INTEGER PRIMARY KEY CHECK (one = 1),
+		id  INTEGER NOT NULL
+	) STRICT;
+	INSERT INTO reply_indexed VALUES (1, 0);`,
 }
 
 // Migrate brings the file up to [SchemaVersion], creating it where there is none, and tells from

@@ -35,6 +35,7 @@ type Store struct {
 	writer  *writer
 	queue   queue
 	known   known
+	index   index
 	news    news
 	lock    *sqlite.Conn // nil for administration
 	closing chan struct{}
@@ -86,7 +87,7 @@ func (s *Store) connect(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if s.writer, err = newWriter(conn); err != nil {
+	if s.writer, err = newWriter(conn, &s.index); err != nil {
 		conn.Close()
 		return err
 	}
@@ -95,7 +96,11 @@ func (s *Store) connect(ctx context.Context, path string) error {
 		return err
 	}
 	s.queue.init()
-	if err := s.news.init(ctx, s); err != nil {
+	err = s.news.init(ctx, s)
+	if err == nil && !s.config.Admin {
+		err = s.index.load(ctx, s)
+	}
+	if err != nil {
 		return errors.Join(err, s.pool.close(readers), conn.Close())
 	}
 	return nil

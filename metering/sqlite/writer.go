@@ -25,7 +25,9 @@ type writer struct {
 
 	begin, commit        *sqlite.Stmt
 	entry, balance, used *sqlite.Stmt
-	reply                *sqlite.Stmt
+	reply, tag           *sqlite.Stmt
+
+	index *index
 
 	names map[string]int64
 	fresh []string // names of the transaction under way
@@ -33,6 +35,7 @@ type writer struct {
 	// The sums of the transaction under way.
 	sums    map[sumKey]*sum
 	uses    map[int64]int64
+	kept    []tagged
 	changes []int64 // sequence numbers
 	header  []byte
 }
@@ -41,9 +44,10 @@ type sumKey struct{ account, period int64 }
 
 type sum struct{ used, charges, peak int64 }
 
-func newWriter(conn *sqlite.Conn) (*writer, error) {
+func newWriter(conn *sqlite.Conn, index *index) (*writer, error) {
 	w := &writer{
 		conn:  conn,
+		index: index,
 		names: make(map[string]int64),
 		sums:  make(map[sumKey]*sum),
 		uses:  make(map[int64]int64),
@@ -63,8 +67,9 @@ func newWriter(conn *sqlite.Conn) (*writer, error) {
 			ON CONFLICT DO UPDATE SET used = used + ?3, charges = charges + ?4, peak = max(peak, ?5)`,
 		&w.used: `INSERT INTO key_uses (key, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = max(at, ?2)`,
 		&w.reply: `INSERT INTO replies
-			(tag, expires, key, status, form, hash, fingerprint, request, header, body)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+			(tag, expires, key, status, form, hash, fingerprint, request, header, body, id)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+		&w.tag: "INSERT OR IGNORE INTO reply_index (bucket, tag, id) VALUES (?1, ?2, ?3)",
 	} {
 		s, err := conn.Prepare(sql)
 		if err != nil {
@@ -113,6 +118,7 @@ func (s *Store) write() {
 // refused tells only its own caller.
 func (w *writer) transact(batch []*job) error {
 	w.changes = w.changes[:0]
+	w.kept = w.kept[:0]
 	if err := run(w.begin); err != nil {
 		return err
 	}
@@ -124,6 +130,9 @@ func (w *writer) transact(batch []*job) error {
 	clear(w.uses)
 	if err != nil {
 		err = errors.Join(err, w.rollback())
+	} else {
+		w.index.committed()
+		w.index.add(w.kept)
 	}
 	w.fresh = w.fresh[:0]
 	return err
@@ -140,6 +149,9 @@ func (w *writer) fill(batch []*job) error {
 		if err := w.charge(j); err != nil {
 			return err
 		}
+	}
+	if err := w.index.write(w, len(batch)); err != nil {
+		return err
 	}
 	for k, s := range w.sums {
 		w.balance.BindInt64(1, k.account)
@@ -166,6 +178,7 @@ func (w *writer) rollback() error {
 	for _, name := range w.fresh {
 		delete(w.names, name)
 	}
+	w.index.rolledBack()
 	if w.conn.AutocommitEnabled() {
 		return nil
 	}
@@ -238,8 +251,12 @@ func (w *writer) charge(j *job) error {
 // keep writes the reply of a charge.
 func (w *writer) keep(j *job, key int64) error {
 	w.header = appendHeader(w.header[:0], j.reply.Header)
-	w.reply.BindInt64(1, int64(j.tag))
-	w.reply.BindInt64(2, j.at+metering.ReplayWindow.Microseconds())
+	expires := j.at + metering.ReplayWindow.Microseconds()
+	r := tagged{tag: int64(j.tag), id: w.index.nextID, bucket: bucketOf(expires)}
+	w.index.nextID++ // never used twice, even when this transaction fails
+	w.kept = append(w.kept, r)
+	w.reply.BindInt64(1, r.tag)
+	w.reply.BindInt64(2, expires)
 	w.reply.BindInt64(3, key)
 	w.reply.BindInt64(4, int64(j.reply.Status))
 	w.reply.BindInt64(5, int64(j.reply.Form))
@@ -248,6 +265,7 @@ func (w *writer) keep(j *job, key int64) error {
 	w.reply.BindText(8, j.ticket.RequestID)
 	w.reply.BindBytes(9, w.header)
 	w.reply.BindBytes(10, j.reply.Body)
+	w.reply.BindInt64(11, r.id)
 	return run(w.reply)
 }
 
