@@ -112,7 +112,7 @@ func (s *scenario) play(t *testing.T, st step) {
 		require.Equal(t, st.Expect, r.Code, "%s", r.Body)
 		require.Equal(t, int64(*st.Consumed), s.used()-before, "charged")
 		if r.Code == 200 {
-			require.Equal(t, decimal(int64(*st.Consumed))[0], r.header("X-Credits-Consumed"))
+			require.Equal(t, decimal(int64(*st.Consumed)), r.header("X-Credits-Consumed"))
 			require.Equal(t, map[bool]string{true: "true", false: ""}[st.Replay], r.header("X-Idempotent-Replay"))
 		}
 		if st.Code != "" {

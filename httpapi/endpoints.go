@@ -6,8 +6,11 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/netmask"
+	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/textutil"
+	"github.com/diagkit/diagkit/webcheck/qr"
 )
 
 // Prefix stands before the path of every endpoint.
@@ -24,8 +27,12 @@ const (
 // price list are made from it, and from nothing else.
 var endpoints = []Endpoint{
 	// method, path under Prefix, scope, credits, purpose, function
+	{"POST", "/resolve", dnsRead, 1, "standard DNS resolution", call(resolve.Lookup)},
+	{"POST", "/ip/nslookup", dnsRead, 1, "reverse DNS (PTR) lookup", call(resolve.Reverse)},
+	{"POST", "/ip/netmask", dnsRead, 1, "IPv4 netmask calculator", pure(netmask.Compute)},
 	{"POST", "/text/lower", dnsRead, 1, "text utility", pure(textutil.Lower).upTo(textBody)},
 	{"POST", "/text/upper", dnsRead, 1, "text utility", pure(textutil.Upper).upTo(textBody)},
+	{"POST", "/http/qr", webRead, 2, "generate a QR code; success body is image bytes; image never stored", image(qr.Encode, "image/png", "image/svg+xml", "image/jpeg")},
 }
 
 // An Endpoint is one operation of the public API.

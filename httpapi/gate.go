@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +33,20 @@ type exchange struct {
 	idem   *[32]byte // of the idempotency key, if there is one
 	seen   Observation
 	fault  error // for the log
+
+	values [maxHeaders]string // of the headers set so far, so that each needs no list of its own
+	count  int
+}
+
+// maxHeaders is more than any reply has.
+const maxHeaders = 20
+
+// header sets a header of the reply. The name must be in the canonical form of net/http.
+func (x *exchange) header(name, value string) {
+	i := x.count
+	x.count++
+	x.values[i] = value
+	x.w.Header()[name] = x.values[i : i+1 : i+1]
 }
 
 // serve takes the steps of CONTRACT 1.1 in their order. A refusal at any of them leaves everything
@@ -281,7 +294,7 @@ func (x *exchange) replay(kept *metering.Replay, req any) *failure {
 		}
 	}
 	x.seen.Replay = true
-	x.w.Header()["X-Idempotent-Replay"] = []string{"true"}
+	x.header("X-Idempotent-Replay", "true")
 	x.creditHeaders(kept.Balance, 0)
 	x.reply(result)
 	return nil
@@ -291,9 +304,8 @@ func (x *exchange) replay(kept *metering.Replay, req any) *failure {
 func (x *exchange) problem(err error) *failure {
 	f := problemFor(err)
 	if quota, ok := errors.AsType[*metering.QuotaError](err); ok {
-		h := x.w.Header()
-		h["X-Credits-Limit"] = decimal(quota.Limit)
-		h["X-Credits-Remaining"] = decimal(max(0, quota.Limit-quota.Current))
+		x.header("X-Credits-Limit", decimal(quota.Limit))
+		x.header("X-Credits-Remaining", decimal(max(0, quota.Limit-quota.Current)))
 	}
 	return f
 }
@@ -322,15 +334,14 @@ func (x *exchange) refuse(f *failure) {
 	p := f.problem
 	p.RequestID = x.id
 	x.seen.Code, x.fault = string(p.Code), f.cause
-	h := x.w.Header()
 	if f.status == http.StatusUnauthorized {
-		h["Www-Authenticate"] = []string{"Bearer"}
+		x.header("Www-Authenticate", "Bearer")
 	}
 	if f.allow != "" {
-		h["Allow"] = []string{f.allow}
+		x.header("Allow", f.allow)
 	}
 	if f.retryAfter > 0 {
-		h["Retry-After"] = []string{strconv.FormatInt(f.retryAfter, 10)}
+		x.header("Retry-After", decimal(f.retryAfter))
 	}
 	body, err := encode(p)
 	if err != nil { // a Problem holds nothing that cannot be encoded
@@ -341,16 +352,15 @@ func (x *exchange) refuse(f *failure) {
 
 func (x *exchange) reply(result *Result) {
 	if result.MediaType != jsonMedia {
-		x.w.Header()["Content-Disposition"] = []string{"inline"}
+		x.header("Content-Disposition", "inline")
 	}
 	x.write(http.StatusOK, result.MediaType, result.Body)
 }
 
 func (x *exchange) write(status int, media string, body []byte) {
-	h := x.w.Header()
-	h["Content-Type"] = []string{media}
-	h["Content-Length"] = decimal(int64(len(body)))
-	h["X-Content-Type-Options"] = []string{"nosniff"}
+	x.header("Content-Type", media)
+	x.header("Content-Length", decimal(int64(len(body))))
+	x.header("X-Content-Type-Options", "nosniff")
 	x.seen.Status = status
 	if status < 400 {
 		x.seen.Code = "OK"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"strconv"
 	"time"
 
@@ -14,28 +13,38 @@ import (
 // rateHeaders tells the state of the key's token bucket, on refusals too (CONTRACT 1.2). The names
 // stand in the canonical form of net/http, which is how its clients look them up.
 func (x *exchange) rateHeaders(c *metering.Caller) {
-	h, d := x.w.Header(), c.Rate
-	policy := metering.Policy{Limit: c.Plan.PerMinute, Window: time.Minute}
-	reset := x.began.Add(d.Reset)
-	h["Ratelimit-Policy"] = []string{metering.PolicyField(policy, "default")}
-	h["Ratelimit"] = []string{metering.LimitField(d, "default")}
-	h["X-Ratelimit-Limit"] = decimal(int64(c.Plan.PerMinute))
-	h["X-Ratelimit-Remaining"] = decimal(int64(d.Remaining))
-	h["X-Ratelimit-Reset"] = decimal(int64(math.Ceil(float64(reset.UnixMilli()) / 1000)))
+	d, limit := c.Rate, c.Plan.PerMinute
+	x.header("Ratelimit-Policy", x.policyField(c.Plan))
+	x.header("Ratelimit", metering.LimitField(d, policyName))
+	x.header("X-Ratelimit-Limit", decimal(int64(limit)))
+	x.header("X-Ratelimit-Remaining", decimal(int64(d.Remaining)))
+	full := x.began.Add(d.Reset).UnixNano()
+	x.header("X-Ratelimit-Reset", decimal((full+int64(time.Second)-1)/int64(time.Second)))
+}
+
+const policyName = "default"
+
+// policyField returns the RateLimit-Policy of a plan. There are few plans, so each is written once.
+func (s *server) policyField(p metering.Plan) string {
+	if text, ok := s.policies.Load(p.PerMinute); ok {
+		return text.(string)
+	}
+	text := metering.PolicyField(p.Policy(), policyName)
+	s.policies.Store(p.PerMinute, text)
+	return text
 }
 
 // creditHeaders tells what a success cost and what is left.
 func (x *exchange) creditHeaders(b metering.Balance, consumed int64) {
-	h := x.w.Header()
-	h["X-Credits-Limit"] = decimal(b.Limit)
-	h["X-Credits-Remaining"] = decimal(b.Remaining())
-	h["X-Credits-Consumed"] = decimal(consumed)
+	x.header("X-Credits-Limit", decimal(b.Limit))
+	x.header("X-Credits-Remaining", decimal(b.Remaining()))
+	x.header("X-Credits-Consumed", decimal(consumed))
 	if over := b.Overage(); over > 0 {
-		h["X-Credits-Overage"] = decimal(over)
+		x.header("X-Credits-Overage", decimal(over))
 	}
 }
 
-func decimal(n int64) []string { return []string{strconv.FormatInt(n, 10)} }
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // maxLoggedID bounds what a client's own request id may add to the log.
 const maxLoggedID = 100

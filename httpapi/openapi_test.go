@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -13,30 +12,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
-var update = flag.Bool("update", false, "write the generated files of docs/ anew")
-
-// fresh compares a generated file with what the tables say now.
-func fresh(t *testing.T, name string, want []byte) {
-	t.Helper()
-	file := filepath.Join("docs", name)
-	if *update {
-		require.NoError(t, os.WriteFile(file, want, 0o644))
-		return
-	}
-	got, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got), "%s is stale: run go test ./httpapi -update", file)
-}
-
+// The files of docs/ say what the tables say.
 func TestGeneratedFiles(t *testing.T) {
-	fresh(t, "openapi.json", OpenAPI())
-	fresh(t, "endpoints.md", endpointsPage())
-	fresh(t, "findings.md", findingsPage())
+	diagtest.Golden(t, filepath.Join("docs", "openapi.json"), OpenAPI())
+	diagtest.Golden(t, filepath.Join("docs", "endpoints.md"), endpointsPage())
+	diagtest.Golden(t, filepath.Join("docs", "findings.md"), findingsPage())
 }
 
 func endpointsPage() []byte {

@@ -202,9 +202,14 @@ func (s *schemas) property(sf reflect.StructField) schema {
 }
 
 func withEnum(s schema, values []string) schema {
-	if len(values) > 0 {
-		s["enum"] = values
+	if len(values) == 0 {
+		return s
 	}
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = literal(v, s)
+	}
+	s["enum"] = list
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,6 +70,8 @@ type server struct {
 	running atomic.Int64
 	routes  map[string]map[string]*Endpoint // path to method to row
 	openapi []byte
+
+	policies sync.Map // requests a minute to RateLimit-Policy
 }
 
 // Handler serves every endpoint and the OpenAPI document. It panics without a Gate: that is a fault
@@ -111,18 +114,14 @@ const openapiPath = Prefix + "/openapi.json"
 
 // ServeHTTP implements [http.Handler].
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := exchange{server: s, w: w, r: r, began: s.clock(), id: metering.NewRequestID()}
-	h := w.Header()
-	h["X-Request-Id"] = []string{x.id}
-	h["Cache-Control"] = noStore
+	x := &exchange{server: s, w: w, r: r, began: s.clock(), id: metering.NewRequestID()}
+	x.header("X-Request-Id", x.id)
+	x.header("Cache-Control", "no-store") // replies are what one customer paid for
 	defer x.finish()
 	if f := x.serve(); f != nil {
 		x.refuse(f)
 	}
 }
-
-// noStore keeps replies out of caches; they hold what one customer paid for.
-var noStore = []string{"no-store"}
 
 // clientIP returns the address that a request counts for: that of the peer, or behind trusted proxies
 // the right-most address of X-Forwarded-For that is not such a proxy itself.

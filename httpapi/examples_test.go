@@ -1,0 +1,140 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/stretchr/testify/require"
+)
+
+// exampleZone is what the examples of the documentation find.
+const exampleZone = `
+example.com.            SOA  ns1.example.com. hostmaster.example.com. 2026010101 7200 3600 1209600 3600
+example.com.            NS   ns1.example.com.
+example.com.            NS   ns2.example.net.
+example.com.            A    192.0.2.80
+example.com.            AAAA 2001:db8::80
+example.com.            MX   10 mx1.example.com.
+example.com.            MX   20 mx2.example.com.
+example.com.            TXT  "v=spf1 mx -all"
+mx1.example.com.        A    192.0.2.25
+mx1.example.com.        AAAA 2001:db8::25
+mx2.example.com.        A    192.0.2.26
+25.2.0.192.in-addr.arpa. PTR mx1.example.com.
+1.2.0.192.in-addr.arpa. PTR  host.example.com.
+host.example.com.       A    192.0.2.1
+_mta-sts.example.com.   TXT  "v=STSv1; id=20260101T000000"
+_smtp._tls.example.com. TXT  "v=TLSRPTv1; rua=mailto:tls@example.com"
+`
+
+const examplePolicy = "version: STSv1\r\nmode: testing\r\nmx: *.example.com\r\nmax_age: 604800\r\n"
+
+// exampleWorld holds example.com, whose set-up is sound but for a policy that is only tested.
+func exampleWorld(t testing.TB) *diagtest.World {
+	w := diagtest.NewWorld(t)
+	w.Zone(exampleZone)
+	w.HTTPS("mta-sts.example.com", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/plain")
+		io.WriteString(rw, examplePolicy)
+	}))
+	return w
+}
+
+// exampleRequest makes a request of the examples in the tags of its required fields.
+func exampleRequest(t testing.TB, ep Endpoint) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	groups := map[string]bool{}
+	for _, p := range ep.Params() {
+		if !p.Required && (p.OneOf == "" || groups[p.OneOf]) && p.Example == "" {
+			continue
+		}
+		require.NotEmpty(t, p.Example, "%s: the field %s needs an example", ep.Path, p.Name)
+		groups[p.OneOf] = true
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:%s", p.Name, p.JSON(p.Example))
+	}
+	return []byte("{" + b.String() + "}")
+}
+
+// The document shows a request and a reply of every operation, made by the operation itself. Keys and
+// fingerprints are new in each run, so freshness means: the same request, and a reply of the same shape.
+func TestExamples(t *testing.T) {
+	world := exampleWorld(t)
+	d := newDocument(t)
+	made := map[string]example{}
+	for _, ep := range endpoints {
+		t.Run(ep.Name(), func(t *testing.T) {
+			request := exampleRequest(t, ep)
+			validate(t, d.request(t, ep), request)
+			result, err := ep.Run(t.Context(), world.Env(), request)
+			require.NoError(t, err)
+			ex := example{Request: request}
+			if ep.op.report != nil {
+				validate(t, d.reply(t, ep), result.Body)
+				ex.Reply = bytes.TrimSpace(result.Body)
+			} else {
+				require.Contains(t, ep.op.media, result.MediaType)
+				require.NotEmpty(t, result.Body)
+			}
+			made[ep.Path] = ex
+		})
+	}
+	file := filepath.Join("docs", "examples.json")
+	if flag.Lookup("update").Value.String() == "true" { // of diagtest.Golden
+		text, err := json.MarshalIndent(made, "", "  ")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, append(text, '\n'), 0o644))
+		return
+	}
+	kept := map[string]example{}
+	require.NoError(t, json.Unmarshal(examplesJSON, &kept))
+	for path, ex := range made {
+		require.JSONEq(t, string(ex.Request), string(kept[path].Request), "%s is stale: run go test ./httpapi -update twice", file)
+		require.Equal(t, shape(t, ex.Reply), shape(t, kept[path].Reply), "%s: %s is stale: run go test ./httpapi -update twice", path, file)
+	}
+	require.Len(t, kept, len(made))
+}
+
+// shape lists the paths of all members of a JSON text.
+func shape(t *testing.T, text []byte) []string {
+	if len(text) == 0 {
+		return nil
+	}
+	var v any
+	require.NoError(t, json.Unmarshal(text, &v))
+	set := map[string]bool{}
+	walkShape(v, "", set)
+	paths := []string{}
+	for p := range set {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+func walkShape(v any, path string, set map[string]bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			walkShape(member, path+"."+name, set)
+		}
+	case []any:
+		for _, item := range v {
+			walkShape(item, path+"[]", set)
+		}
+	default:
+		set[path] = true
+	}
+}
