@@ -98,7 +98,8 @@ func TestPoolReplacesSockets(t *testing.T) {
 	t.Run("old", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			network := &pipes{delay: 20 * time.Second}
-			p := newPool(kind{transport: UDP, slots: 1, room: 2, quota: 99, maxAge: 30 * time.Second, idle: time.Hour}, network.dial)
+			k := kind{transport: UDP, slots: 1, room: 2, quota: 99, maxAge: 30 * time.Second, idle: time.Hour}
+			p := newPool(k, network.dial)
 			for range 4 {
 				require.NoError(t, p.ask(t.Context(), time.Minute))
 			}
@@ -111,7 +112,8 @@ func TestPoolReplacesSockets(t *testing.T) {
 	t.Run("idle", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			network := &pipes{}
-			p := newPool(kind{transport: UDP, slots: 1, room: 2, quota: 99, maxAge: time.Hour, idle: 10 * time.Second}, network.dial)
+			k := kind{transport: UDP, slots: 1, room: 2, quota: 99, maxAge: time.Hour, idle: 10 * time.Second}
+			p := newPool(k, network.dial)
 			require.NoError(t, p.ask(t.Context(), time.Minute))
 			<-time.After(21 * time.Second)
 			synctest.Wait()

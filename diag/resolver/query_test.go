@@ -134,6 +134,34 @@ func TestStreamReaderResumes(t *testing.T) {
 	}
 }
 
+// Whatever a stream brings, the messages taken off it are those that stand there.
+func FuzzStreamReader(f *testing.F) {
+	f.Add([]byte{0, 1, 9, 0, 0, 0, 2, 8, 8, 0xff}, uint8(3))
+	f.Fuzz(func(t *testing.T, input []byte, step uint8) {
+		conn := &replay{}
+		for rest := input; len(rest) > 0; {
+			n := min(len(rest), int(step)+1)
+			conn.messages = append(conn.messages, rest[:n])
+			rest = rest[n:]
+		}
+		m := newMux(conn, TCP, 1)
+		var seen []byte
+		for {
+			b, err := m.read()
+			if err != nil {
+				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+				break
+			}
+			seen = append(binary.BigEndian.AppendUint16(seen, uint16(len(b.data))), b.data...)
+			b.free()
+		}
+		require.True(t, bytes.HasPrefix(input, seen))
+		if rest := input[len(seen):]; len(rest) >= prefixLen {
+			require.Less(t, len(rest)-prefixLen, int(binary.BigEndian.Uint16(rest)), "a whole message was left")
+		}
+	})
+}
+
 func TestSocketIsGivenUpAfterManyStrays(t *testing.T) {
 	conn := &replay{}
 	m, w := newMux(conn, UDP, 1<<20), newWaiter()
