@@ -29,7 +29,7 @@ var layers = map[string][]string{
 var heavy = map[string][]string{
 	"github.com/prometheus/":   {"httpapi/metrics"},
 	"zombiezen.com/":           {"metering/sqlite"},
-	"github.com/spf13/":        {"cmd/diag", "cmd/diagd"},
+	"github.com/spf13/":        {"cmd"},
 	"golang.org/x/crypto/acme": {"cmd/diagd"},
 }
 
