@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,6 +140,7 @@ func TestAnswerErr(t *testing.T) {
 	}
 	withRecords := reply(t, "a.test. A 192.0.2.1")
 	withRecords.Rcode = dns.RcodeServerFailure
+	many := slices.Repeat([]dns.EDNS0{&dns.EDNS0_EDE{InfoCode: 1000}}, 9)
 	cutOff := reply(t, "a.test. A 192.0.2.1")
 	cutOff.Truncated = true
 	tests := []struct {
@@ -165,6 +167,10 @@ func TestAnswerErr(t *testing.T) {
 				&dns.EDNS0_EDE{InfoCode: 4711}, (*dns.EDNS0_EDE)(nil), &dns.EDNS0_NSID{})},
 			`the name servers answered SERVFAIL (Signature Expired: "since\nyesterday") (EDE4711)`,
 			"SERVFAIL", false, false,
+		},
+		{
+			"many reasons", scripted{msg: msg(dns.RcodeRefused, many...)},
+			"the name servers answered REFUSED (EDE1000) (EDE1000) (EDE1000) (EDE1000)", "REFUSED", false, false,
 		},
 		{"beyond 15", scripted{msg: msg(23)}, "the name servers answered BADCOOKIE", "BADCOOKIE", false, false},
 		{"unknown", scripted{msg: msg(3000)}, "the name servers answered RCODE3000", "RCODE3000", false, false},

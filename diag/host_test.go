@@ -104,6 +104,7 @@ func TestParseHostRefuses(t *testing.T) {
 
 		"256.0.0.1":                  "not an IPv4",
 		"1.2.3.256":                  "not an IPv4",
+		"1.2.3.4.0":                  "not an IPv4",
 		"1.2.3.4.5":                  "not an IPv4",
 		"1.2.65536":                  "not an IPv4",
 		"4294967296":                 "not an IPv4",

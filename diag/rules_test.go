@@ -82,19 +82,20 @@ func TestBandOf(t *testing.T) {
 }
 
 func TestUnknownNeverLowers(t *testing.T) {
-	unknown := rule("t.unknown", Critical, 0)
-	unknown.Means = Unknown
+	unknown, milder := rule("t.unknown", Critical, 0), rule("t.milder", Error, 0)
+	unknown.Means, milder.Means = Unknown, Unknown
 	weighted := rule("t.weighted", Critical, 50) // a table's mistake that must do no harm
 	weighted.Means = Unknown
-	rules := Rules[failing]{unknown, weighted, rule("t.known", Warning, 10)}
+	rules := Rules[failing]{unknown, milder, weighted, rule("t.known", Warning, 10)}
 
-	v := judge(rules, "t.unknown", "t.weighted")
+	require.Equal(t, 100, judge(rules, "t.milder").Score)
+	v := judge(rules, "t.unknown", "t.milder", "t.weighted")
 	require.Equal(t, 100, v.Score)
 	require.Equal(t, Excellent, v.Band)
 	require.Equal(t, Unknown, v.State)
 	require.Zero(t, v.Breakdown.Penalty)
 
-	v = judge(rules[:2], "t.unknown", "t.weighted")
+	v = judge(rules[:3], "t.unknown", "t.milder", "t.weighted")
 	require.Equal(t, Undetermined, v.Band, "nothing could be scored")
 	require.Zero(t, v.Score)
 }

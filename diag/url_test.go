@@ -150,6 +150,7 @@ func TestURLResolve(t *testing.T) {
 		"/\u00FC":                       "https://example.com/%C3%BC",
 		"mailto:a@example.com":          "",
 		"tel:443":                       "",
+		"https:443":                     "",
 		"https:e":                       "",
 		"ftp://example.com/":            "",
 		"http://u:p@example.com/":       "",

@@ -197,7 +197,7 @@ type Recommendation struct {
 // A Verdict is what the rules say of the evidence. Reports embed it.
 type Verdict struct {
 	State           State            `json:"state" doc:"the outcome in a word; unknown: the servers did not say"`
-	Score           int              `json:"score" min:"0" max:"100" doc:"percent of applicable points earned, capped by faults"`
+	Score           int              `json:"score" min:"0" max:"100" doc:"percent of applicable points, capped by faults"`
 	Band            Band             `json:"score_band" doc:"the score in a word; unknown: nothing could be scored"`
 	Headline        string           `json:"verdict_headline" maxlen:"70" doc:"the outcome in a plain sentence"`
 	Sub             string           `json:"verdict_sub" doc:"the consequence and the next step"`
