@@ -226,7 +226,11 @@ func (x *exchange) charge(req any, body []byte) *failure {
 	if f != nil {
 		return f
 	}
-	balance, err := x.Gate.Settle(context.WithoutCancel(x.r.Context()), *begun.Ticket, x.outcome(result))
+	outcome, err := x.outcome(result)
+	if err != nil {
+		return x.problem(err)
+	}
+	balance, err := x.Gate.Settle(context.WithoutCancel(x.r.Context()), *begun.Ticket, outcome)
 	if err != nil {
 		return x.problem(fmt.Errorf("settling %s: %w", x.id, err))
 	}
@@ -267,30 +271,40 @@ func (x *exchange) work(req any) (*Result, *failure) {
 }
 
 // outcome is what the store keeps of a success: nothing without an idempotency key.
-func (x *exchange) outcome(result *Result) metering.Outcome {
+func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
 	out := metering.Outcome{At: x.clock()}
 	if x.idem == nil || len(result.Body) > metering.MaxReplyBytes {
-		return out
+		return out, nil
 	}
 	out.Reply = &metering.Reply{
 		Status: http.StatusOK,
 		Header: map[string]string{"Content-Type": result.MediaType},
 		Form:   x.ep.op.form,
 	}
-	if out.Reply.Form == metering.PlainReply {
+	var err error
+	switch out.Reply.Form {
+	case metering.PlainReply:
 		out.Reply.Body = result.Body
+	case metering.SealedReply:
+		out.Reply.Body, err = seal(bearer(x.r.Header["Authorization"]), x.idem, result.Body)
 	}
-	return out
+	return out, err
 }
 
 // replay answers with what was kept. A reply of which only the fact was kept is made again, free of
 // charge: the request is the same, and the function deterministic.
 func (x *exchange) replay(kept *metering.Replay, req any) *failure {
 	result := &Result{MediaType: kept.Reply.Header["Content-Type"], Body: kept.Reply.Body}
-	if kept.Reply.Form == metering.RerunReply {
+	switch kept.Reply.Form {
+	case metering.RerunReply:
 		var f *failure
 		if result, f = x.work(req); f != nil {
 			return f
+		}
+	case metering.SealedReply:
+		var err error
+		if result.Body, err = unseal(bearer(x.r.Header["Authorization"]), x.idem, kept.Reply.Body); err != nil {
+			return x.problem(err)
 		}
 	}
 	x.seen.Replay = true

@@ -402,3 +402,34 @@ func TestLogHoldsNoSecret(t *testing.T) {
 	require.Contains(t, a.log.String(), `"client_request_id":"theirs\n\"1\""`)
 	require.Contains(t, a.log.String(), string(a.key.ID))
 }
+
+// A sealed reply is replayed to its owner, and the store alone cannot tell what it says.
+func TestSealedReply(t *testing.T) {
+	runs := 0
+	sealed := row("/secret", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+		runs++
+		return &testReport{fmt.Sprint("correct horse ", runs)}, nil
+	})
+	sealed.op = sealed.op.sealed()
+	a := newAPI(t, "self", nil, sealed)
+	first := a.post("/secret", `{}`, "Idempotency-Key", "0123456789")
+	require.Contains(t, first.Body.String(), "correct horse 1")
+
+	hash, err := metering.ParseIdempotencyKey([]string{"0123456789"})
+	require.NoError(t, err)
+	begun, err := a.store.Begin(t.Context(), metering.Op{
+		RequestID: "x", Account: a.account.ID, Key: a.key.ID, Endpoint: "x", Credits: 1, Now: a.clock.Now(),
+		Lease: a.clock.Now().Add(second), Idempotency: hash,
+		Fingerprint: new(metering.Fingerprint("POST", Prefix+"/secret", jsonMedia, []byte(`{}`))),
+	})
+	require.NoError(t, err)
+	require.Equal(t, metering.SealedReply, begun.Replay.Reply.Form)
+	require.NotContains(t, string(begun.Replay.Reply.Body), "horse")
+	_, err = unseal("svc_live_of_somebody_else", hash, begun.Replay.Reply.Body)
+	require.ErrorIs(t, err, errSealed)
+
+	again := a.post("/secret", `{}`, "Idempotency-Key", "0123456789")
+	require.Equal(t, first.Body.String(), again.Body.String())
+	require.Equal(t, "true", again.header("X-Idempotent-Replay"))
+	require.Equal(t, 1, runs)
+}
