@@ -193,7 +193,8 @@ func testSurvival(t *testing.T, f *fixture) {
 	require.NoError(t, err)
 	require.Equal(t, key, gotKey)
 	require.Equal(t, int64(5), f.balance(customer.Account).Used)
-	require.Equal(t, "reply to "+entries[0].RequestID, string(f.replay(keyed(f.op(customer, 3), "k", "body")).Reply.Body))
+	replay := f.replay(keyed(f.op(customer, 3), "k", "body"))
+	require.Equal(t, "reply to "+entries[0].RequestID, string(replay.Reply.Body))
 	require.ErrorIs(t, f.refused(keyed(f.op(customer, 3), "k", "other")), metering.ErrMismatch)
 
 	// Whether a hold survives is the store's affair, but a ticket is honoured at most once.

@@ -24,10 +24,10 @@ func load(b *testing.B, store metering.Store, goroutines, accounts int, reply *m
 	customers := make([]metering.Op, accounts)
 	for i := range customers {
 		id := fmt.Sprintf("%026d", i)
-		customers[i] = metering.Op{
-			Account: metering.AccountID("acc_" + id), Key: metering.KeyID("key_" + id), Endpoint: "POST /public/v1/resolve",
-		}
-		require.NoError(b, store.PutAccount(b.Context(), metering.Account{ID: customers[i].Account, Plan: meteringtest.Large}))
+		op := metering.Op{Account: metering.AccountID("acc_" + id), Key: metering.KeyID("key_" + id)}
+		op.Endpoint = "POST /public/v1/resolve"
+		customers[i] = op
+		require.NoError(b, store.PutAccount(b.Context(), metering.Account{ID: op.Account, Plan: meteringtest.Large}))
 		require.NoError(b, store.PutKeys(b.Context(), metering.Key{
 			ID: customers[i].Key, Account: customers[i].Account, Hash: sha256.Sum256([]byte(id)),
 		}))

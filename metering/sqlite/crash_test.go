@@ -95,7 +95,8 @@ func newCrashWorld(t *testing.T) *crashWorld {
 	for i, plan := range []metering.PlanID{meteringtest.Prime, meteringtest.Large, meteringtest.Large} {
 		op := crashOp(i)
 		require.NoError(t, store.PutAccount(t.Context(), metering.Account{ID: op.Account, Plan: plan}))
-		require.NoError(t, store.PutKeys(t.Context(), metering.Key{ID: op.Key, Account: op.Account, Hash: [32]byte{byte(i)}}))
+		key := metering.Key{ID: op.Key, Account: op.Account, Hash: [32]byte{byte(i)}}
+		require.NoError(t, store.PutKeys(t.Context(), key))
 	}
 	require.NoError(t, store.Close())
 	return w
@@ -269,6 +270,7 @@ func crashChild(path string) error {
 	if err != nil {
 		return err
 	}
+	store.SetHeapSize(200) // so that crashes also meet replies on their way into the index
 	var ledger metering.Ledger = store
 	if os.Getenv(crashEarly) != "" {
 		ledger = early{store}

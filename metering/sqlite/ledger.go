@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
 
 	"zombiezen.com/go/sqlite"
 
@@ -67,54 +66,56 @@ func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[m
 }
 
 func (s *Store) page(ctx context.Context, f metering.EntryFilter, size int) ([]metering.Entry, error) {
+	sql, bind := entryQuery(f, size)
 	list := make([]metering.Entry, 0, size)
 	err := s.scan(ctx, func(conn *sqlite.Conn) error {
-		return rows(conn, entryQuery(f),
-			func(stmt *sqlite.Stmt) {
-				stmt.BindInt64(1, f.After)
-				stmt.BindInt64(2, int64(size))
-				stmt.BindText(3, string(f.Account))
-				stmt.BindText(4, string(f.Key))
-				if f.Period != nil {
-					stmt.BindInt64(5, monthNumber(*f.Period))
-				}
-			},
-			func(stmt *sqlite.Stmt) error {
-				list = append(list, metering.Entry{
-					Seq:       stmt.ColumnInt64(0),
-					RequestID: stmt.ColumnText(1),
-					Account:   metering.AccountID(stmt.ColumnText(2)),
-					Key:       metering.KeyID(stmt.ColumnText(3)),
-					Endpoint:  stmt.ColumnText(4),
-					Credits:   stmt.ColumnInt64(5),
-					Period:    periodOf(stmt.ColumnInt64(6)),
-					At:        instant(stmt.ColumnInt64(7)),
-				})
-				return nil
+		return rows(conn, sql, bind, func(stmt *sqlite.Stmt) error {
+			list = append(list, metering.Entry{
+				Seq:       stmt.ColumnInt64(0),
+				RequestID: stmt.ColumnText(1),
+				Account:   metering.AccountID(stmt.ColumnText(2)),
+				Key:       metering.KeyID(stmt.ColumnText(3)),
+				Endpoint:  stmt.ColumnText(4),
+				Credits:   stmt.ColumnInt64(5),
+				Period:    periodOf(stmt.ColumnInt64(6)),
+				At:        instant(stmt.ColumnInt64(7)),
 			})
+			return nil
+		})
 	})
 	return list, err
 }
 
 // entryQuery names only the conditions that a filter has, so that the index of accounts is used
-// where it helps. The parameters keep their numbers.
-func entryQuery(f metering.EntryFilter) string {
-	var q strings.Builder
-	q.WriteString(`SELECT l.seq, l.request, a.name, k.name, e.name, l.credits, l.period, l.at
-		FROM (SELECT *, ?3, ?4, ?5 FROM ledger WHERE seq > ?1`)
+// where it helps.
+func entryQuery(f metering.EntryFilter, size int) (sql string, bind func(*sqlite.Stmt)) {
+	where := "WHERE seq > :after"
 	if f.Account != "" {
-		q.WriteString(" AND account = (SELECT id FROM names WHERE name = ?3)")
+		where += " AND account = (SELECT id FROM names WHERE name = :account)"
 	}
 	if f.Key != "" {
-		q.WriteString(" AND key = (SELECT id FROM names WHERE name = ?4)")
+		where += " AND key = (SELECT id FROM names WHERE name = :key)"
 	}
 	if f.Period != nil {
-		q.WriteString(" AND period = ?5")
+		where += " AND period = :period"
 	}
-	q.WriteString(` ORDER BY seq LIMIT ?2) l
+	sql = `SELECT l.seq, l.request, a.name, k.name, e.name, l.credits, l.period, l.at
+		FROM (SELECT * FROM ledger ` + where + ` ORDER BY seq LIMIT :size) l
 		JOIN names a ON a.id = l.account JOIN names k ON k.id = l.key JOIN names e ON e.id = l.endpoint
-		ORDER BY l.seq`)
-	return q.String()
+		ORDER BY l.seq`
+	return sql, func(stmt *sqlite.Stmt) {
+		stmt.SetInt64(":after", f.After)
+		stmt.SetInt64(":size", int64(size))
+		if f.Account != "" {
+			stmt.SetText(":account", string(f.Account))
+		}
+		if f.Key != "" {
+			stmt.SetText(":key", string(f.Key))
+		}
+		if f.Period != nil {
+			stmt.SetInt64(":period", monthNumber(*f.Period))
+		}
+	}
 }
 
 // Audit implements [metering.Ledger]. It sees one state of the database, however long it takes.
