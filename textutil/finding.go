@@ -1,0 +1,35 @@
+package textutil
+
+// A Severity says how much a finding matters.
+type Severity string
+
+// The severities, from the mildest.
+const (
+	Info     Severity = "info"     // worth knowing; nothing to do
+	Warning  Severity = "warning"  // works, and should be better
+	Error    Severity = "error"    // broken in part
+	Critical Severity = "critical" // does not work at all
+)
+
+// Values lists the severities.
+func (Severity) Values() []string {
+	return []string{string(Info), string(Warning), string(Error), string(Critical)}
+}
+
+// A Location is where in the text of the request a finding points, in bytes.
+type Location struct {
+	Offset int `json:"offset" min:"0" doc:"first byte, from 0"`
+	Length int `json:"length" min:"0" doc:"number of bytes"`
+}
+
+// A Finding is a requirement on the text that was not fulfilled. Its JSON is that of every other
+// diagnostic (CONTRACT 2).
+type Finding struct {
+	Code      string    `json:"code" doc:"permanent name of the rule" example:"text.json.duplicate_key"`
+	Severity  Severity  `json:"severity" doc:"how much it matters"`
+	Title     string    `json:"title" doc:"the requirement, stated as fulfilled"`
+	Detail    string    `json:"detail" doc:"what was seen instead"`
+	Advice    string    `json:"advice,omitempty" doc:"what to do"`
+	Reference string    `json:"reference,omitempty" doc:"document and section" example:"RFC 8259 section 4"`
+	Location  *Location `json:"location,omitempty" doc:"where in the text"`
+}
