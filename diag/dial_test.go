@@ -223,6 +223,7 @@ func TestDialHostErrorTypes(t *testing.T) {
 	require.NoError(t, none.Err, "absence is a fact")
 	require.ErrorAs(t, dialler(fakeAnswer{rcode: dns.RcodeRefused}), &none)
 	require.Error(t, none.Err, "the name servers did not say")
+	require.ErrorIs(t, none, none.Err)
 
 	var blocked *BlockedError
 	require.ErrorAs(t, dialler(has("10.0.0.1")), &blocked)
