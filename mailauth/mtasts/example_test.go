@@ -1,0 +1,52 @@
+package mtasts_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/mtasts"
+)
+
+func ExampleLookup() {
+	world, err := diagtest.New(diagtest.Config{Zone: `
+		_mta-sts.example.com. TXT "v=STSv1; id=20260101T000000;"
+		example.com.          MX  10 mx.example.com.
+		mx.example.com.       A   192.0.2.25`})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+	world.HTTPS("mta-sts.example.com", nil) // a web server that knows no policy
+
+	// With nil instead of world.Env() the real Internet is asked.
+	report, err := mtasts.Lookup(context.Background(), world.Env(), mtasts.Request{
+		Domain: diag.MustDomain("example.com"),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(report.Headline)
+	for _, f := range report.Findings {
+		fmt.Printf("%s: %s: %s (%s)\n", f.Severity, f.Code, f.Detail, f.Reference)
+	}
+	fmt.Print(report.Recommendations[0].SuggestedValue)
+	// Output:
+	// The web server of the MTA-STS policy does not serve one
+	// critical: mtasts.policy.status: The server answered 404 Not Found. (RFC 8461 section 3.3)
+	// warning: mtasts.tls_rpt.missing: There is no TLSRPT record at _smtp._tls.example.com. (RFC 8460 section 3)
+	// version: STSv1
+	// mode: testing
+	// mx: mx.example.com
+	// max_age: 604800
+}
+
+func ExampleParsePolicy() {
+	_, err := mtasts.ParsePolicy("version: STSv1\nmode: Enforce\nmx: *.*.example.com\nmax_age: 604800\n")
+	fmt.Println(err)
+	// Output:
+	// parsing the MTA-STS policy: the mode is "Enforce", not enforce, testing or none; mx is "*.*.example.com": a wildcard may only be the whole first label
+}

@@ -1,0 +1,172 @@
+package mtasts
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/miekg/dns"
+)
+
+// The bounds of what is fetched.
+const (
+	// MaxMXHosts is how many mail exchangers are looked at, the most preferred first. Large providers
+	// have up to ten.
+	MaxMXHosts = 50
+
+	// PolicyTimeout ends the fetch of the policy. Senders wait for up to a minute (RFC 8461 section
+	// 3.3); a report must not.
+	PolicyTimeout = 10 * time.Second
+)
+
+// evidence is all that the rules look at; only gather and digest fill it.
+type evidence struct {
+	domain diag.Domain
+	now    time.Time
+
+	txt       diag.Answer[*dns.TXT]
+	records   []string // those of MTA-STS
+	strays    []string // those that senders discard, although they were probably meant
+	record    Record   // read as far as it can be, if there is exactly one
+	faults    []fault  // of that
+	tlsrpt    diag.Answer[*dns.TXT]
+	hasTLSRPT bool
+
+	page   *fetch.Result // the policy as it was served
+	policy *document     // what was served with status 200, else nil
+
+	mx      diag.Answer[*dns.MX]
+	nullMX  bool
+	hosts   []host
+	surplus int // mail exchangers beyond [MaxMXHosts]
+}
+
+// A host is a mail exchanger.
+type host struct {
+	preference uint16
+	name       string // without a final dot
+	implicit   bool   // the domain itself, as there is no MX
+	addresses  []netip.Addr
+	err        error // why it is not known whether it has addresses
+	pattern    string
+	covered    bool
+}
+
+// gather asks all there is to ask at once. The policy does not wait for the record, for most domains
+// that are asked about have both; only the addresses of the mail exchangers wait for their names.
+func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
+	e := &evidence{domain: d, now: env.Now()}
+	var failure error
+	var g diag.Group
+	g.Go(func() { e.txt = diag.Lookup[*dns.TXT](ctx, env, d.Sub("_mta-sts")) })
+	g.Go(func() { e.tlsrpt = diag.Lookup[*dns.TXT](ctx, env, d.Sub("_smtp._tls")) })
+	g.Go(func() { e.page, failure = fetchPolicy(ctx, env, d) })
+	g.Go(func() { e.lookupMX(ctx, env) })
+	g.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if failure != nil {
+		return nil, failure
+	}
+	if e.txt.Silent() && e.tlsrpt.Silent() && e.mx.Silent() && e.page.Err != nil && e.page.Err.Unanswered {
+		return nil, fmt.Errorf("examining MTA-STS of %s: %w: %w", d, diag.ErrUnavailable, e.txt.Err())
+	}
+	return e, nil
+}
+
+// policyURL is where the policy is (RFC 8461 section 3.3).
+func policyURL(d diag.Domain) string {
+	return "https://mta-sts." + d.String() + "/.well-known/mta-sts.txt"
+}
+
+// fetchPolicy fetches the policy as senders do, except that it goes on when the certificate is not to
+// be trusted, so that all faults are found in one go. Redirects are not followed (RFC 8461 section
+// 3.3), and no compression is asked for, as few senders know any.
+func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain) (*fetch.Result, error) {
+	u, err := diag.ParseURL(policyURL(d))
+	if err != nil {
+		// The domain is valid, but too long with the label in front of it.
+		return nil, diag.Invalid("domain", "is too long to have a policy host")
+	}
+	return fetch.Do(ctx, env, fetch.Request{
+		URL: u, Header: http.Header{"Accept-Encoding": {"identity"}, "Accept": {"text/plain"}},
+		MaxBytes: MaxPolicyBytes, Timeout: PolicyTimeout, Ports: diag.Ports{443}, AllowUntrusted: true,
+	})
+}
+
+// lookupMX finds the mail exchangers and, at once for all, their addresses.
+func (e *evidence) lookupMX(ctx context.Context, env *diag.Env) {
+	e.mx = diag.Lookup[*dns.MX](ctx, env, e.domain.FQDN())
+	if e.mx.Err() != nil {
+		return
+	}
+	for _, r := range e.mx.Records {
+		name := strings.TrimSuffix(dns.CanonicalName(r.Mx), ".")
+		if name == "" { // RFC 7505 section 3
+			e.nullMX = true
+			continue
+		}
+		e.hosts = append(e.hosts, host{preference: r.Preference, name: name})
+	}
+	if len(e.mx.Records) == 0 {
+		e.hosts = []host{{name: e.domain.String(), implicit: true}} // RFC 5321 section 5.1
+	}
+	slices.SortFunc(e.hosts, byPreference)
+	e.hosts = slices.CompactFunc(e.hosts, func(a, b host) bool { return a.name == b.name })
+	e.surplus = max(0, len(e.hosts)-MaxMXHosts)
+	e.hosts = e.hosts[:len(e.hosts)-e.surplus]
+	var g diag.Group
+	for i := range e.hosts {
+		g.Go(func() {
+			h := &e.hosts[i]
+			a := diag.LookupAddresses(ctx, env, h.name)
+			h.addresses, h.err = a.All(), a.Err()
+		})
+	}
+	g.Wait()
+	if len(e.mx.Records) == 0 && len(e.hosts[0].addresses) == 0 && e.hosts[0].err == nil {
+		e.hosts = nil // it receives no mail at all
+	}
+}
+
+func byPreference(a, b host) int {
+	if a.preference != b.preference {
+		return int(a.preference) - int(b.preference)
+	}
+	return strings.Compare(a.name, b.name)
+}
+
+// digest reads the texts that were fetched. It touches nothing.
+func (e *evidence) digest() {
+	for _, r := range e.txt.Records {
+		switch text := diag.TXT(r); {
+		case isRecord(text):
+			e.records = append(e.records, text)
+		case resembles(text):
+			e.strays = append(e.strays, text)
+		}
+	}
+	if len(e.records) == 1 {
+		e.record, e.faults = scanRecord(e.records[0])
+	}
+	for _, r := range e.tlsrpt.Records {
+		if strings.HasPrefix(diag.TXT(r), "v=TLSRPTv1;") { // RFC 8460 section 3
+			e.hasTLSRPT = true
+		}
+	}
+	// A text of which a part is missing would be blamed for what was lost.
+	if head := e.page.Final(); e.page.Err == nil && head.StatusCode == http.StatusOK {
+		e.policy = scanPolicy(string(e.page.Body))
+		for i := range e.hosts {
+			h := &e.hosts[i]
+			h.pattern, h.covered = e.policy.policy.Match(h.name)
+		}
+	}
+}

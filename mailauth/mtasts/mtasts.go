@@ -1,0 +1,169 @@
+package mtasts
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// Request asks for the examination of one domain.
+type Request struct {
+	Domain diag.Domain `json:"domain" doc:"domain that receives mail" example:"example.com"`
+}
+
+// Report says what a domain publishes, and what to think of it.
+type Report struct {
+	diag.RecordLookup
+	diag.Verdict
+	Valid       bool       `json:"valid" doc:"whether senders find a record and a policy that they can use"`
+	Version     string     `json:"version,omitempty" doc:"version of the record" example:"STSv1"`
+	ID          string     `json:"id,omitempty" doc:"id of the record, which changes with the policy"`
+	Policy      PolicyFile `json:"policy" doc:"the policy as it was served"`
+	TLS         *pki.TLS   `json:"tls,omitempty" doc:"TLS of the policy host"`
+	MXHosts     []MXHost   `json:"mx_hosts" maxitems:"50" doc:"mail exchangers, the most preferred first"`
+	MXCoverage  Coverage   `json:"mx_coverage" doc:"how many mail exchangers the policy lists"`
+	TLSRPTFound bool       `json:"tls_rpt_found" doc:"whether a TLSRPT record asks for reports"`
+	Partial     bool       `json:"partial" doc:"whether something could not be learned"`
+}
+
+// A PolicyFile is the policy of a domain as its web server served it.
+type PolicyFile struct {
+	URL           string      `json:"url" doc:"where senders look for it"`
+	Found         bool        `json:"found" doc:"whether the server answered with status 200"`
+	StatusCode    int         `json:"status_code,omitempty" doc:"status of the answer"`
+	ContentType   string      `json:"content_type,omitempty" doc:"media type of the answer"`
+	SizeBytes     *int64      `json:"size_bytes,omitempty" min:"0" doc:"size of the text; more than 65536 is not read"`
+	Redirected    bool        `json:"redirected" doc:"whether the server redirects, which senders do not follow"`
+	Version       string      `json:"version,omitempty" doc:"version of the policy" example:"STSv1"`
+	Mode          Mode        `json:"mode" doc:"what senders apply; none also if there is no valid mode"`
+	MX            []string    `json:"mx" doc:"patterns of the mail exchangers that are allowed"`
+	MaxAgeSeconds *int64      `json:"max_age_seconds,omitempty" min:"0" max:"31557600" doc:"how long senders keep the policy"`
+	Raw           string      `json:"raw,omitempty" doc:"the text itself"`
+	LineErrors    []LineError `json:"line_errors" doc:"departures from the syntax"`
+}
+
+// A LineError is a departure of the policy from its syntax.
+type LineError struct {
+	Line    int    `json:"line" min:"0" doc:"number of the line, from 1; 0 for a line that is missing"`
+	Message string `json:"message" doc:"what is wrong"`
+}
+
+// An MXHost is a mail exchanger of the domain.
+type MXHost struct {
+	Preference uint16       `json:"preference" doc:"preference of the MX record; the lowest is tried first"`
+	Host       string       `json:"host" doc:"name of the host"`
+	Addresses  []netip.Addr `json:"addresses" doc:"addresses of the host"`
+	Resolves   bool         `json:"resolves" doc:"whether it has an address"`
+	MatchedBy  string       `json:"matched_by,omitempty" doc:"pattern of the policy that lists it"`
+	Covered    bool         `json:"covered" doc:"whether the policy lists it"`
+}
+
+// Coverage counts mail exchangers.
+type Coverage struct {
+	CoveredCount int  `json:"covered_count" min:"0" doc:"mail exchangers that the policy lists"`
+	TotalCount   int  `json:"total_count" min:"0" doc:"mail exchangers of the domain"`
+	Complete     bool `json:"complete" doc:"whether there are any, and the policy lists them all"`
+}
+
+// Lookup fetches the record, the policy and the mail exchangers of a domain, and examines them. The
+// error is that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing of it could be
+// learned.
+func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	if req.Domain.IsZero() {
+		return nil, diag.Invalid("domain", "is missing")
+	}
+	e, err := gather(ctx, env, req.Domain)
+	if err != nil {
+		return nil, err
+	}
+	e.digest()
+	return e.report(env.Now()), nil
+}
+
+// Rules describes what is examined.
+func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// report judges the evidence and writes it down.
+func (e *evidence) report(ended time.Time) *Report {
+	r := &Report{
+		RecordLookup: diag.NewRecordLookup(e.domain, e.txt, e.records, e.now, ended),
+		Verdict:      rules.Judge(e, texts),
+		Valid:        e.validRecord() && e.validPolicy(),
+		ID:           e.record.ID,
+		Policy:       e.policyFile(),
+		TLS:          e.page.TLS,
+		MXHosts:      []MXHost{},
+		TLSRPTFound:  e.hasTLSRPT,
+		Partial:      e.partial(),
+	}
+	if len(e.records) == 1 {
+		r.Version = version
+	}
+	for _, h := range e.hosts {
+		r.MXHosts = append(r.MXHosts, MXHost{h.preference, h.name, h.addresses, len(h.addresses) > 0, h.pattern, h.covered})
+		if h.addresses == nil {
+			r.MXHosts[len(r.MXHosts)-1].Addresses = []netip.Addr{}
+		}
+		if h.covered {
+			r.MXCoverage.CoveredCount++
+		}
+	}
+	r.MXCoverage.TotalCount = len(e.hosts)
+	r.MXCoverage.Complete = len(e.hosts) > 0 && e.surplus == 0 && r.MXCoverage.CoveredCount == len(e.hosts)
+	return r
+}
+
+// validRecord reports whether senders find a record: exactly one, without a fault (RFC 8461 section
+// 3.1).
+func (e *evidence) validRecord() bool {
+	return len(e.records) == 1 && syntaxError("record", e.faults) == nil
+}
+
+// validPolicy reports whether senders can use the policy (RFC 8461 section 3.3).
+func (e *evidence) validPolicy() bool {
+	return e.policy != nil && e.policy.valid() && e.page.Err == nil && !e.page.Truncated &&
+		e.page.TLS != nil && e.page.TLS.Err() == nil && mediaType(e) == "text/plain"
+}
+
+// partial reports whether the servers left something open.
+func (e *evidence) partial() bool {
+	unanswered := e.page.Err != nil && e.page.Err.Unanswered
+	for _, h := range e.hosts {
+		unanswered = unanswered || h.err != nil
+	}
+	return unanswered || e.txt.Err() != nil || e.mx.Err() != nil || e.tlsrpt.Err() != nil
+}
+
+func (e *evidence) policyFile() PolicyFile {
+	f := PolicyFile{URL: policyURL(e.domain), Mode: None, MX: []string{}, LineErrors: []LineError{}}
+	head := e.page.Final()
+	if head == nil {
+		return f
+	}
+	f.StatusCode = head.StatusCode
+	f.ContentType = strings.ToValidUTF8(head.Header.Get("Content-Type"), "\uFFFD")
+	f.Redirected = isRedirect(head.StatusCode)
+	f.Found = head.StatusCode == http.StatusOK
+	if e.policy == nil {
+		return f
+	}
+	f.SizeBytes = new(int64(len(e.page.Body)))
+	f.Raw = strings.ToValidUTF8(string(e.page.Body), "\uFFFD")
+	f.Version = e.policy.version
+	if e.policy.policy.Mode != "" {
+		f.Mode = e.policy.policy.Mode
+	}
+	f.MX = append(f.MX, e.policy.policy.MX...)
+	if e.policy.has("max_age", badMaxAge) {
+		f.MaxAgeSeconds = new(int64(e.policy.policy.MaxAge / time.Second))
+	}
+	for _, fault := range e.policy.faults {
+		f.LineErrors = append(f.LineErrors, LineError{fault.line, fault.text})
+	}
+	return f
+}

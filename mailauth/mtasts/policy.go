@@ -1,0 +1,299 @@
+package mtasts
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// Mode is what a policy asks of senders (RFC 8461 section 5).
+type Mode string
+
+// The modes.
+const (
+	Enforce Mode = "enforce" // deliver over authenticated TLS to the listed hosts, or not at all
+	Testing Mode = "testing" // deliver anyway, and report what would have failed
+	None    Mode = "none"    // there is no policy any more
+)
+
+// Values lists the modes.
+func (Mode) Values() []string { return []string{string(Enforce), string(Testing), string(None)} }
+
+// The bounds of a policy.
+const (
+	MaxPolicyBytes = 64 << 10               // what senders read (RFC 8461 section 3.3)
+	MaxMaxAge      = 31557600 * time.Second // a year (RFC 8461 section 3.2)
+	maxFaults      = 100                    // listed; who has more has sent something else than a policy
+	week           = 7 * 24 * time.Hour     // "weeks or greater" (RFC 8461 section 3.2)
+	byteOrderMark  = "\ufeff"
+)
+
+// A Policy says how mail for a domain is to be delivered (RFC 8461 section 3.2).
+type Policy struct {
+	Mode       Mode
+	MX         []string      // patterns of host names in lower case, in order; "*." stands for one label
+	MaxAge     time.Duration // how long senders keep it, in whole seconds, at most [MaxMaxAge]
+	Extensions []Extension   // further fields, in order
+}
+
+// String returns the text of the policy, as it is served.
+func (p Policy) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "version: %s\nmode: %s\n", version, p.Mode)
+	for _, mx := range p.MX {
+		fmt.Fprintf(&b, "mx: %s\n", mx)
+	}
+	fmt.Fprintf(&b, "max_age: %d\n", int64(p.MaxAge/time.Second))
+	for _, x := range p.Extensions {
+		fmt.Fprintf(&b, "%s: %s\n", x.Name, x.Value)
+	}
+	return b.String()
+}
+
+// Match returns the pattern of the policy that covers a mail exchanger, and whether there is one. A
+// wildcard stands for exactly one label (RFC 8461 section 4.1).
+func (p Policy) Match(host string) (pattern string, ok bool) {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	for _, mx := range p.MX {
+		if matches(mx, host) {
+			return mx, true
+		}
+	}
+	return "", false
+}
+
+func matches(pattern, host string) bool {
+	parent, wildcard := strings.CutPrefix(pattern, "*.")
+	if !wildcard {
+		return pattern == host
+	}
+	label, rest, ok := strings.Cut(host, ".")
+	return ok && label != "" && rest == parent
+}
+
+// ParsePolicy reads the text of a policy. The error is a *[SyntaxError].
+func ParsePolicy(text string) (Policy, error) {
+	d := scanPolicy(text)
+	if err := syntaxError("policy", d.faults); err != nil {
+		return Policy{}, err
+	}
+	return d.policy, nil
+}
+
+// A document is the text of a policy, read as far as it can be.
+type document struct {
+	policy  Policy
+	version string // as it stands there
+	alien   bool   // not a policy at all, such as a page
+	faults  []fault
+	seen    map[string]bool
+	line    int
+}
+
+// valid reports whether senders can use the policy.
+func (d *document) valid() bool { return syntaxError("policy", d.faults) == nil }
+
+// of lists the faults of a kind.
+func (d *document) of(k kind) diag.Failures {
+	var list diag.Failures
+	for _, f := range d.faults {
+		if f.kind == k {
+			list = append(list, f.failure())
+		}
+	}
+	return list
+}
+
+func (f fault) failure() diag.Failure {
+	target := ""
+	if f.line > 0 {
+		target = fmt.Sprintf("line %d", f.line)
+	}
+	return diag.Failure{Detail: f.text, Target: target, Suggested: f.suggested}
+}
+
+// scanPolicy reads a policy and collects all faults.
+//
+//	policy = field *WSP *(term field *WSP) [term]
+//	field  = name ":" *WSP value
+//	term   = LF / CRLF
+func scanPolicy(text string) *document {
+	d := &document{seen: map[string]bool{}, line: 1}
+	if s := strings.TrimSpace(text); strings.HasPrefix(s, "<") {
+		d.alien = true
+		d.fault(badSyntax, "this is a page, not a policy")
+		return d
+	}
+	if rest, ok := strings.CutPrefix(text, byteOrderMark); ok {
+		text = rest
+		d.fault(badSyntax, "the text begins with a byte order mark")
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		d.scanLine(line)
+		d.line++
+	}
+	d.line = 0
+	d.require("version", noVersion)
+	d.require("mode", noMode)
+	d.require("max_age", noMaxAge)
+	if !d.seen["mx"] && d.policy.Mode != None {
+		d.fault(noMX, "no line begins with mx:")
+	}
+	return d
+}
+
+func (d *document) require(key string, k kind) {
+	if !d.seen[key] {
+		d.fault(k, "no line begins with %s:", key)
+	}
+}
+
+// fault keeps a fault. Beyond the bound only the first of its kind is kept, so that none hides another.
+func (d *document) fault(k kind, format string, args ...any) {
+	same := func(f fault) bool { return f.kind == k }
+	if len(d.faults) < maxFaults || !slices.ContainsFunc(d.faults, same) {
+		d.faults = append(d.faults, fault{kind: k, line: d.line, text: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (d *document) scanLine(line string) {
+	if !utf8.ValidString(line) {
+		d.fault(badText, "the line has bytes that are not UTF-8")
+		line = strings.ToValidUTF8(line, "\uFFFD")
+	}
+	field := strings.TrimRight(line, " \t")
+	if field == "" {
+		d.fault(blankLine, "the line is blank")
+		return
+	}
+	name, value, ok := strings.Cut(field, ":")
+	if !ok {
+		d.fault(badSyntax, "%.100q has no colon", field)
+		return
+	}
+	if trimmed := strings.Trim(name, " \t"); trimmed != name {
+		d.fault(badSyntax, "there is white space around the name %.100q", trimmed)
+		name = trimmed
+	}
+	if !validName(name) {
+		d.fault(badSyntax, "%.100q cannot be the name of a field", name)
+		return
+	}
+	if name != "mx" && d.seen[name] { // RFC 8461 section 3.2: all entries except for the first
+		d.fault(repeated, "%s is there again; senders use the first", name)
+		return
+	}
+	d.seen[name] = true
+	d.assign(name, strings.TrimLeft(value, " \t"))
+}
+
+func (d *document) assign(name, value string) {
+	switch name {
+	case "version":
+		if d.version = value; value != version {
+			d.fault(badVersion, "the version is %.100q, not %s", value, version)
+		}
+	case "mode":
+		if d.policy.Mode = Mode(value); !slices.Contains(Mode("").Values(), value) {
+			d.policy.Mode = ""
+			d.fault(badMode, "the mode is %.100q, not enforce, testing or none", value)
+		}
+	case "max_age":
+		d.maxAge(value)
+	case "mx":
+		d.mx(value)
+	default:
+		if !validText(value) {
+			d.fault(badSyntax, "%.100q cannot be the value of %s", value, name)
+			return
+		}
+		d.policy.Extensions = append(d.policy.Extensions, Extension{name, value})
+		d.fault(unknownKey, "%s is no field of MTA-STS%s", name, hint(name))
+	}
+}
+
+// maxAge reads 1*10(DIGIT), up to a year.
+func (d *document) maxAge(value string) {
+	seconds, err := strconv.ParseUint(value, 10, 64)
+	digits := !strings.ContainsFunc(value, func(r rune) bool { return r < '0' || r > '9' })
+	switch {
+	case err != nil || !digits || len(value) > 10:
+		d.fault(badMaxAge, "max_age is %.100q, not a number of seconds", value)
+	case seconds > uint64(MaxMaxAge/time.Second):
+		d.fault(badMaxAge, "max_age is %d seconds, more than %d", seconds, MaxMaxAge/time.Second)
+	default:
+		d.policy.MaxAge = time.Duration(seconds) * time.Second
+	}
+}
+
+// mx reads ["*."] Domain (RFC 5321 section 4.1.2). Letter case does not matter in names.
+func (d *document) mx(value string) {
+	reason := badHost(value)
+	if reason == "" {
+		d.policy.MX = append(d.policy.MX, strings.ToLower(value))
+		return
+	}
+	d.fault(badMX, "mx is %.100q: %s", value, reason)
+	if d.faults[len(d.faults)-1].kind != badMX {
+		return
+	}
+	host, _ := strings.CutPrefix(value, "*.")
+	prefix := value[:len(value)-len(host)]
+	if domain, err := diag.ParseDomain(host); err == nil && badHost(prefix+domain.String()) == "" {
+		d.faults[len(d.faults)-1].suggested = "mx: " + prefix + domain.String()
+	}
+}
+
+// badHost says why s is no pattern of a host name; empty if it is one.
+func badHost(s string) string {
+	host, _ := strings.CutPrefix(s, "*.")
+	switch {
+	case s == "":
+		return "it is empty"
+	case strings.HasSuffix(host, "."):
+		return "it ends with a dot"
+	case len(host) > 253:
+		return "it is longer than 253 characters"
+	case strings.Contains(host, "*"):
+		return "a wildcard may only be the whole first label"
+	case strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }):
+		return "international names must be written as A-labels"
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		switch {
+		case label == "" || len(label) > 63:
+			return "a label has not 1 to 63 characters"
+		case label[0] == '-' || label[len(label)-1] == '-':
+			return "a label begins or ends with a hyphen"
+		case strings.ContainsFunc(label, func(r rune) bool { return notAlphanumeric(r) && r != '-' }):
+			return "it is not a host name"
+		}
+	}
+	return ""
+}
+
+// validText reports whether s is a value of an extension: visible characters of UTF-8, with single
+// spaces or more between them.
+func validText(s string) bool {
+	if s == "" || strings.Trim(s, " ") != s {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// hint points out a field that was probably meant.
+func hint(name string) string {
+	squeezed := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
+	for _, known := range []string{"version", "mode", "mx", "max_age"} {
+		if squeezed == strings.ReplaceAll(known, "_", "") {
+			return fmt.Sprintf("; %q is meant", known)
+		}
+	}
+	return ""
+}

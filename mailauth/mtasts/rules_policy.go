@@ -1,0 +1,277 @@
+package mtasts
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"golang.org/x/net/publicsuffix"
+)
+
+// readable reports whether something was served that can be taken for a policy.
+func readable(e *evidence) bool { return announced(e) && e.policy != nil && !e.policy.alien }
+
+// maxListed bounds the findings of one rule. The report has all departures from the syntax besides.
+const maxListed = 10
+
+// inPolicy returns the faults of a kind in the policy.
+func inPolicy(k kind) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		list := e.policy.of(k)
+		list = list[:min(len(list), maxListed)]
+		for i := range list {
+			list[i].Detail = sentence(list[i].Detail)
+			if list[i].Suggested == "" && !k.harmless() {
+				list[i].Suggested = e.newPolicy()
+			}
+		}
+		return list
+	}
+}
+
+// has reports whether a field is there, and without the fault.
+func (d *document) has(key string, bad kind) bool { return d.seen[key] && d.of(bad) == nil }
+
+// present is the condition that a field is there.
+func present(key string) func(*evidence) bool {
+	return func(e *evidence) bool { return readable(e) && e.policy.seen[key] }
+}
+
+// inMode reports whether the policy has one of the modes.
+func inMode(e *evidence, modes ...Mode) bool {
+	return readable(e) && slices.Contains(modes, e.policy.policy.Mode)
+}
+
+func active(e *evidence) bool { return inMode(e, Enforce, Testing) }
+
+// newPolicy is a policy that lists the present mail exchangers and keeps what is good of the present
+// policy; empty if the mail exchangers are not known.
+func (e *evidence) newPolicy() string {
+	if len(e.hosts) == 0 || e.surplus > 0 {
+		return ""
+	}
+	p := Policy{Mode: Testing, MaxAge: week}
+	if e.policy != nil {
+		if old := e.policy.policy; old.Mode == Enforce {
+			p.Mode = Enforce
+		}
+		p.MaxAge = max(week, e.policy.policy.MaxAge)
+		for _, pattern := range e.policy.policy.MX {
+			used := func(h host) bool { return matches(pattern, h.name) }
+			if !slices.Contains(p.MX, pattern) && slices.ContainsFunc(e.hosts, used) {
+				p.MX = append(p.MX, pattern)
+			}
+		}
+	}
+	for _, h := range e.hosts {
+		if _, ok := p.Match(h.name); !ok {
+			p.MX = append(p.MX, h.name)
+		}
+	}
+	if _, err := ParsePolicy(p.String()); err != nil { // a mail exchanger has a name that no host may have
+		return ""
+	}
+	return p.String()
+}
+
+// textRules are about the text of the policy.
+var textRules = diag.Rules[*evidence]{
+	{
+		Code: "mtasts.policy.unannounced", Severity: diag.Error,
+		Title:  "The policy is announced by a record",
+		Ref:    "RFC 8461 section 3.1",
+		Advice: "Publish the TXT record: without it no sender looks for the policy.",
+		When:   readable,
+		Fails: func(e *evidence) diag.Failures {
+			if !unannounced(e) || len(e.strays) > 0 {
+				return nil
+			}
+			return missing(e, "A policy is served, but there is no record at _mta-sts."+e.domain.String()+".")
+		},
+	},
+	{
+		Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, Category: "policy",
+		Title:  "What is served is a policy",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Serve the text of the policy, not a page: the web server seems to answer for any path.",
+		When:   func(e *evidence) bool { return served(e) && e.policy != nil },
+		Fails: func(e *evidence) diag.Failures {
+			if !e.policy.alien {
+				return nil
+			}
+			return diag.Failures{{Detail: "A page in HTML or XML is served.", Suggested: e.newPolicy()}}
+		},
+	},
+	{
+		Code: "mtasts.policy.encoding", Severity: diag.Error, Weight: 1, Category: "policy",
+		Title:  "The policy is valid UTF-8",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Save the policy as UTF-8; a policy needs no characters beyond ASCII.",
+		When:   readable, Fails: inPolicy(badText),
+	},
+	{
+		Code: "mtasts.policy.syntax", Severity: diag.Critical, Weight: 1, Category: "policy",
+		Title:  "Every line of the policy is a name, a colon and a value",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Write each line as name: value, without anything in front of the name.",
+		When:   readable, Fails: inPolicy(badSyntax),
+	},
+	{
+		Code: "mtasts.policy.blank_line", Severity: diag.Warning,
+		Title:  "The policy has no blank lines",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Remove blank lines: the syntax knows none, and strict senders refuse the policy.",
+		When:   readable, Fails: inPolicy(blankLine),
+	},
+	{
+		Code: "mtasts.policy.repeated", Severity: diag.Warning,
+		Title:  "No field but mx is repeated",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Remove the second line: senders use the first.",
+		When:   readable, Fails: inPolicy(repeated),
+	},
+	{
+		Code: "mtasts.policy.unknown_field", Severity: diag.Info,
+		Title:  "Every field of the policy has a meaning",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Check the spelling, and the case of letters: senders ignore fields that they do not know.",
+		When:   readable, Fails: inPolicy(unknownKey),
+	},
+	{
+		Code: "mtasts.policy.version.missing", Severity: diag.Critical, Weight: 1, Category: "policy",
+		Title:  "The policy names its version",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Begin the policy with the line version: STSv1.",
+		When:   readable, Fails: inPolicy(noVersion),
+	},
+	{
+		Code: "mtasts.policy.version.invalid", Severity: diag.Critical, Weight: 1, Category: "policy",
+		Title:  "The version is STSv1",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Write version: STSv1, in this case of letters.",
+		When:   present("version"), Fails: inPolicy(badVersion),
+	},
+	{
+		Code: "mtasts.policy.mode.missing", Severity: diag.Critical, Weight: 1, Category: "policy",
+		Title:  "The policy has a mode",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Add the line mode: testing, and later mode: enforce.",
+		When:   readable, Fails: inPolicy(noMode),
+	},
+	{
+		Code: "mtasts.policy.mode.invalid", Severity: diag.Critical, Weight: 1, Category: "policy",
+		Title:  "The mode is enforce, testing or none",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Write one of the three modes, in small letters.",
+		When:   present("mode"), Fails: inPolicy(badMode),
+	},
+	{
+		Code: "mtasts.policy.max_age.missing", Severity: diag.Critical, Weight: 1, Category: "policy",
+		Title:  "The policy says how long it holds",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Add the line max_age: 604800, or more, in seconds.",
+		When:   readable, Fails: inPolicy(noMaxAge),
+	},
+	{
+		Code: "mtasts.policy.max_age.invalid", Severity: diag.Critical, Weight: 1, Category: "policy",
+		Title:  "max_age is a number from 0 to 31557600",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Write the number of seconds in digits only; a year is the most.",
+		When:   present("max_age"), Fails: inPolicy(badMaxAge),
+	},
+	{
+		Code: "mtasts.policy.mx.missing", Severity: diag.Critical, Weight: 1, Category: "policy",
+		Title:  "The policy lists mail exchangers",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Add a line mx: for each mail exchanger.",
+		When:   readable, Fails: inPolicy(noMX),
+	},
+	{
+		Code: "mtasts.policy.mx.invalid", Severity: diag.Critical, Weight: 1, Category: "policy",
+		Title:  "Every mx is the name of a host",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Write host names as in the MX records, without a final dot; only the first label may be a wildcard.",
+		When:   present("mx"), Fails: inPolicy(badMX),
+	},
+}
+
+// policyRules are about what the policy asks for.
+var policyRules = diag.Rules[*evidence]{
+	{
+		Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30, Category: "policy",
+		Title:  "The policy is in force",
+		Ref:    "RFC 8461 section 5",
+		Advice: "Set the mode to testing and later to enforce, or take record and policy down once max_age is over.",
+		When:   func(e *evidence) bool { return inMode(e, Enforce, Testing, None) },
+		Fails: func(e *evidence) diag.Failures {
+			if active(e) {
+				return nil
+			}
+			return diag.Failures{{Detail: "The mode is none: senders deliver as if there were no policy.", Target: "mode"}}
+		},
+	},
+	{
+		Code: "mtasts.policy.mode.testing", Severity: diag.Warning, Weight: 20, Category: "policy",
+		Title:  "The policy is enforced",
+		Ref:    "RFC 8461 section 5",
+		Advice: "Once the TLS reports show no failures, set the mode to enforce, and change the id of the record.",
+		When:   active,
+		Fails: func(e *evidence) diag.Failures {
+			if inMode(e, Enforce) {
+				return nil
+			}
+			return diag.Failures{{Suggested: "mode: enforce", Target: "mode",
+				Detail: "The mode is testing: senders deliver also when TLS fails, and only report it."}}
+		},
+		Partly: func(*evidence) float64 { return 0.25 },
+	},
+	{
+		Code: "mtasts.policy.max_age.zero", Severity: diag.Error, Weight: 2, Category: "policy",
+		Title:  "Senders keep the policy at all",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Set max_age to a week or more: a policy that nobody keeps protects nobody.",
+		When:   func(e *evidence) bool { return active(e) && e.policy.has("max_age", badMaxAge) },
+		Fails: func(e *evidence) diag.Failures {
+			if e.policy.policy.MaxAge > 0 {
+				return nil
+			}
+			return diag.Failures{{Detail: "max_age is 0.", Target: "max_age", Suggested: "max_age: 604800"}}
+		},
+	},
+	{
+		Code: "mtasts.policy.max_age.short", Severity: diag.Warning, Weight: 5, Category: "policy",
+		Title:  "Senders keep the policy for a week or more",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Raise max_age to 604800 or more: a short one lets an attacker wait until it is over.",
+		When: func(e *evidence) bool {
+			return active(e) && e.policy.has("max_age", badMaxAge) && e.policy.policy.MaxAge > 0
+		},
+		Fails: func(e *evidence) diag.Failures {
+			if e.policy.policy.MaxAge >= week {
+				return nil
+			}
+			f := diag.Fail("max_age is %d seconds.", e.policy.policy.MaxAge/time.Second)
+			f[0].Target, f[0].Suggested = "max_age", "max_age: 604800"
+			return f
+		},
+		Partly: func(e *evidence) float64 { return float64(e.policy.policy.MaxAge) / float64(week) },
+	},
+	{
+		Code: "mtasts.policy.mx.broad", Severity: diag.Warning,
+		Title:  "No pattern covers hosts of strangers",
+		Ref:    "RFC 8461 section 4.1",
+		Advice: "List the hosts themselves: anybody can get a name, and a certificate, below a public suffix.",
+		When:   present("mx"),
+		Fails: func(e *evidence) diag.Failures {
+			var list diag.Failures
+			for _, pattern := range e.policy.policy.MX {
+				parent, wildcard := strings.CutPrefix(pattern, "*.")
+				if suffix, _ := publicsuffix.PublicSuffix(parent); wildcard && suffix == parent {
+					list = append(list, diag.Failure{Detail: pattern + " stands for every name in a public suffix.", Target: pattern})
+				}
+			}
+			return list[:min(len(list), maxListed)]
+		},
+	},
+}

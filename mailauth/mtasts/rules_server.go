@@ -1,0 +1,270 @@
+package mtasts
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// expiringDays is when a certificate should have been renewed: those of Let's Encrypt have 30 days
+// left then.
+const expiringDays = 14
+
+// failed reports whether the fetch failed for a reason, as a matter of fact.
+func failed(e *evidence, code fetch.Reason) bool {
+	return e.page.Err != nil && e.page.Err.Code == code && !e.page.Err.Unanswered
+}
+
+func unanswered(e *evidence) bool { return e.page.Err != nil && e.page.Err.Unanswered }
+
+// The steps towards a policy, each of which supposes the one before.
+func hostKnown(e *evidence) bool { return announced(e) && (!unanswered(e) || e.page.TLS != nil) }
+func addressed(e *evidence) bool { return hostKnown(e) && !failed(e, fetch.DNS) }
+func connected(e *evidence) bool {
+	return addressed(e) && (e.page.TLS != nil || failed(e, fetch.TLS))
+}
+func secured(e *evidence) bool { return announced(e) && e.page.TLS != nil }
+func headed(e *evidence) bool  { return announced(e) && e.page.Final() != nil }
+func served(e *evidence) bool  { return headed(e) && e.page.Final().StatusCode == http.StatusOK }
+
+// isRedirect reports whether a status leads elsewhere.
+func isRedirect(status int) bool {
+	return status >= 300 && status < 400 && status != http.StatusNotModified
+}
+
+// mediaType returns the media type of the answer in lower case, without parameters.
+func mediaType(e *evidence) string {
+	kind, _, _ := strings.Cut(e.page.Final().Header.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+func charset(e *evidence) string {
+	_, parameters, err := mime.ParseMediaType(e.page.Final().Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(parameters["charset"])
+}
+
+// explained fails with what the fetch said.
+func explained(e *evidence) diag.Failures {
+	message := e.page.Err.Message
+	return diag.Failures{{
+		Detail: sentence(strings.TrimSuffix(message, ".")), Target: "mta-sts." + e.domain.String(),
+	}}
+}
+
+// serverRules are about reaching the web server of the policy.
+var serverRules = diag.Rules[*evidence]{
+	{
+		Code: "mtasts.policy.unknown", Severity: diag.Error, Means: diag.Unknown,
+		Title:  "The policy host says whether there is a policy",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "See that the policy host answers in time, from everywhere: senders give up after a minute.",
+		When:   announced,
+		Fails: func(e *evidence) diag.Failures {
+			if !unanswered(e) {
+				return nil
+			}
+			return explained(e)
+		},
+	},
+	{
+		Code: "mtasts.policy.host.missing", Severity: diag.Critical, Weight: 2, Category: "server",
+		Title:  "The policy host has an address",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "Give mta-sts an address in the zone, or an alias to whom serves the policy for you.",
+		When:   hostKnown,
+		Fails: func(e *evidence) diag.Failures {
+			if !failed(e, fetch.DNS) {
+				return nil
+			}
+			return explained(e)
+		},
+	},
+	{
+		Code: "mtasts.policy.connection", Severity: diag.Critical, Weight: 1, Category: "server",
+		Title:  "The policy host can be connected to",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "Let the web server listen on port 443 of a public address.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			if !failed(e, fetch.Connect) && !failed(e, fetch.Blocked) {
+				return nil
+			}
+			return explained(e)
+		},
+	},
+	{
+		Code: "mtasts.policy.tls.handshake", Severity: diag.Critical, Weight: 1, Category: "server",
+		Title:  "The policy host speaks TLS",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "Set the web server up for mta-sts with a certificate, and for TLS 1.2 and 1.3.",
+		When:   connected,
+		Fails: func(e *evidence) diag.Failures {
+			if !failed(e, fetch.TLS) {
+				return nil
+			}
+			return explained(e)
+		},
+	},
+}
+
+// untrusted fails with why the certificate is not trusted, for the reasons that are picked.
+func untrusted(pick func(pki.Reason) bool) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		trust, ok := errors.AsType[*pki.TrustError](e.page.TLS.Trust)
+		if !ok || !pick(trust.Reason) {
+			return nil
+		}
+		return diag.Failures{{Detail: sentence(trust.Text), Target: "mta-sts." + e.domain.String()}}
+	}
+}
+
+// certificateRules are about the certificate, which is what vouches for the policy.
+var certificateRules = diag.Rules[*evidence]{
+	{
+		Code: "mtasts.policy.certificate.expired", Severity: diag.Critical, Weight: 2, Category: "certificate",
+		Title:  "The certificate of the policy host has not expired",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "Renew the certificate, and let that be done by a machine from now on.",
+		When:   secured,
+		Fails:  untrusted(func(r pki.Reason) bool { return r == pki.Expired }),
+	},
+	{
+		Code: "mtasts.policy.certificate.untrusted", Severity: diag.Critical, Weight: 2, Category: "certificate",
+		Title:  "The certificate of the policy host leads to a trusted authority",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "Use a certificate of a public authority, and send its intermediate certificates along.",
+		When:   secured,
+		Fails:  untrusted(func(r pki.Reason) bool { return r != pki.Expired }),
+	},
+	{
+		Code: "mtasts.policy.certificate.name", Severity: diag.Critical, Weight: 2, Category: "certificate",
+		Title:  "The certificate covers the name of the policy host",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "Get a certificate with the name mta-sts in front of the domain as a subject alternative name.",
+		When:   func(e *evidence) bool { return secured(e) && len(e.page.TLS.Chain) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			if e.page.TLS.Name == nil {
+				return nil
+			}
+			return diag.Failures{{Detail: sentence(e.page.TLS.Name.Error()), Target: "mta-sts." + e.domain.String()}}
+		},
+	},
+	{
+		Code: "mtasts.policy.certificate.expiring", Severity: diag.Warning,
+		Title:  "The certificate of the policy host is valid for two weeks and more",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "Renew the certificate: once it has expired, no sender can learn of a change.",
+		When:   func(e *evidence) bool { return secured(e) && e.page.TLS.Trusted },
+		Fails: func(e *evidence) diag.Failures {
+			leaf := e.page.TLS.Leaf()
+			return diag.FailIf(leaf.DaysRemaining < expiringDays, "It expires on %s, in %d days.",
+				leaf.NotAfter.Format("2006-01-02"), leaf.DaysRemaining)
+		},
+	},
+	{
+		Code: "mtasts.policy.tls.version", Severity: diag.Warning,
+		Title:  "The policy host speaks TLS 1.2 or above",
+		Ref:    "RFC 8996 section 1",
+		Advice: "Enable TLS 1.2 and 1.3: senders that keep to the standard refuse the older versions.",
+		When:   secured,
+		Fails: func(e *evidence) diag.Failures {
+			v := e.page.TLS.Version
+			old := v == tls.VersionName(tls.VersionTLS10) || v == tls.VersionName(tls.VersionTLS11)
+			return diag.FailIf(old, "It agreed on %s.", v)
+		},
+	},
+}
+
+// answerRules are about what the web server answers.
+var answerRules = diag.Rules[*evidence]{
+	{
+		Code: "mtasts.policy.http", Severity: diag.Critical, Weight: 1, Category: "server",
+		Title:  "The policy host answers by the rules of HTTP",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "Check the web server: what it sends cannot be read as an answer.",
+		When:   func(e *evidence) bool { return secured(e) && !unanswered(e) },
+		Fails: func(e *evidence) diag.Failures {
+			if !failed(e, fetch.Protocol) {
+				return nil
+			}
+			return explained(e)
+		},
+	},
+	{
+		Code: "mtasts.policy.redirect", Severity: diag.Critical, Weight: 1, Category: "server",
+		Title:  "The policy is served without a redirect",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "Serve the policy at the address itself: senders must not follow redirects.",
+		When:   headed,
+		Fails: func(e *evidence) diag.Failures {
+			head := e.page.Final()
+			return diag.FailIf(isRedirect(head.StatusCode), "The server answered %d and leads to %.200q.",
+				head.StatusCode, head.Location)
+		},
+	},
+	{
+		Code: "mtasts.policy.status", Severity: diag.Critical, Weight: 5, Category: "server",
+		Title:  "The server answers with status 200",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "Serve the policy at /.well-known/mta-sts.txt on the policy host.",
+		When:   func(e *evidence) bool { return headed(e) && !isRedirect(e.page.Final().StatusCode) },
+		Fails: func(e *evidence) diag.Failures {
+			if served(e) {
+				return nil
+			}
+			head := e.page.Final()
+			return diag.Failures{{
+				Detail:    fmt.Sprintf("The server answered %d %.100s.", head.StatusCode, head.StatusText),
+				Suggested: e.newPolicy(),
+			}}
+		},
+	},
+	{
+		Code: "mtasts.policy.media_type", Severity: diag.Error, Weight: 3, Category: "server",
+		Title:  "The policy is served as text/plain",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Let the web server send Content-Type: text/plain.",
+		When:   served,
+		Fails: func(e *evidence) diag.Failures {
+			switch t := mediaType(e); t {
+			case "text/plain":
+				return nil
+			case "":
+				return diag.Fail("The answer names no media type.")
+			default:
+				return diag.Fail("The media type is %.100q.", t)
+			}
+		},
+	},
+	{
+		Code: "mtasts.policy.charset", Severity: diag.Warning,
+		Title:  "The character set is UTF-8 or US-ASCII",
+		Ref:    "RFC 8461 section 3.2",
+		Advice: "Name utf-8 as the character set, or none.",
+		When:   served,
+		Fails: func(e *evidence) diag.Failures {
+			c := charset(e)
+			return diag.FailIf(c != "" && c != "utf-8" && c != "us-ascii", "The character set is %.100q.", c)
+		},
+	},
+	{
+		Code: "mtasts.policy.size", Severity: diag.Error, Weight: 1, Category: "policy",
+		Title:  "The policy is not longer than 64 KiB",
+		Ref:    "RFC 8461 section 3.3",
+		Advice: "Shorten the policy, for instance by patterns: senders stop reading at 64 KiB.",
+		When:   func(e *evidence) bool { return served(e) && e.page.Err == nil },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.page.Truncated, "It is longer than %d bytes.", MaxPolicyBytes)
+		},
+	},
+}
