@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -89,8 +90,20 @@ func (e *Env) Upstream(id string, servers ...resolver.Server) Resolver {
 	if r, ok := e.clients.Load(id); ok {
 		return r.(Resolver)
 	}
-	r, _ := e.clients.LoadOrStore(id, &resolver.Client{Servers: servers, Dial: e.Dial, Roots: e.Roots, Clock: e.Now})
+	r, _ := e.clients.LoadOrStore(id, &resolver.Client{
+		Servers: servers, Dial: e.Dial, Lookup: e.lookUpServer, Roots: e.Roots, Clock: e.Now,
+	})
 	return r.(Resolver)
+}
+
+// lookUpServer finds the addresses of a name server that is given by name.
+func (e *Env) lookUpServer(ctx context.Context, host string) ([]netip.Addr, error) {
+	answers := LookupAddresses(ctx, e, host)
+	addrs := answers.All()
+	if len(addrs) == 0 {
+		return nil, &NoAddressError{host, answers.Err()}
+	}
+	return addrs, nil
 }
 
 // TLSConfig returns a new configuration for a TLS client that trusts the environment's authorities at

@@ -75,6 +75,21 @@ func TestEnvUpstream(t *testing.T) {
 	assert.Equal(t, []string{"udp 10.0.0.53:53"}, dialed)
 }
 
+// A name server given by name is looked up in the environment, not through the system.
+func TestEnvUpstreamByName(t *testing.T) {
+	network := new(fakeNet)
+	e := &Env{Resolver: new(fakeDNS).set(host, dns.TypeA, has(v4a)), Dial: network.dial}
+	server := resolver.Server{Transport: resolver.DoT, Name: "www.example.com"}
+	_, err := e.Upstream("tls", server).Exchange(t.Context(), Question("example.com.", dns.TypeA, false))
+	require.Error(t, err)
+	require.Subset(t, []string{v4a}, network.dialedAddrs())
+	require.NotEmpty(t, network.dialedAddrs())
+
+	_, err = e.lookUpServer(t.Context(), "nowhere.example.com")
+	var none *NoAddressError
+	require.ErrorAs(t, err, &none)
+}
+
 // answer plays a name server that knows no names, for one message after the other.
 func answer(conn net.Conn) {
 	defer conn.Close()
