@@ -1,0 +1,173 @@
+package idn
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// acePrefix begins an A-label (RFC 5890 section 2.3.2.1).
+const acePrefix = "xn--"
+
+// Bounds of the DNS, in octets (RFC 1035 section 2.3.4); that of the name is without the final dot.
+const (
+	maxLabel = 63
+	maxName  = 253
+)
+
+// A kind is a kind of fault in a label.
+type kind int
+
+const (
+	emptyLabel   kind = 1
+	longLabel    kind = 2  // in ASCII
+	badPunycode  kind = 3  // an A-label that stands for nothing
+	notCanonical kind = 4  // an A-label that stands for text of which it is not the A-label
+	notPlain     kind = 5  // ASCII that is no letter, digit or hyphen
+	notAllowed   kind = 6  // a code point that names may not have
+	doubleHyphen kind = 7  // in the third and fourth place
+	edgeHyphen   kind = 8  // at the beginning or end
+	leadingMark  kind = 9  // a combining mark at the beginning
+	badDirection kind = 10 // RFC 5893
+	badJoiner    kind = 11 // RFC 5892 appendix A.1 and A.2
+)
+
+// A fault is a rule that a label does not keep.
+type fault struct {
+	kind   kind
+	detail string // what was seen, a sentence
+	at     diag.Location
+}
+
+// A label is one label of a name.
+type label struct {
+	source  string // what was typed
+	at      diag.Location
+	unicode string // U-label, or the text as mapped if it cannot be decoded
+	ascii   string // A-label, or the text itself if it is ASCII
+	encoded bool   // was typed as an A-label
+	faults  []fault
+}
+
+func (l *label) fail(k kind, format string, args ...any) {
+	l.faults = append(l.faults, fault{k, fmt.Sprintf(format, args...), l.at})
+}
+
+// failAt is fail for a code point, which is looked for in what was typed.
+func (l *label) failAt(k kind, r rune, format string, args ...any) {
+	l.fail(k, format, args...)
+	if i := strings.IndexRune(l.source, r); i >= 0 && !l.encoded {
+		l.faults[len(l.faults)-1].at = diag.Location{Offset: l.at.Offset + i, Length: utf8.RuneLen(r)}
+	}
+}
+
+// A name is a domain name taken apart.
+type name struct {
+	labels []*label
+	root   bool // ends in a dot
+}
+
+// ascii returns the name with A-labels, without the final dot.
+func (n *name) ascii() string {
+	return n.join(func(l *label) string { return l.ascii })
+}
+
+// unicode returns the name with U-labels, without the final dot.
+func (n *name) unicode() string {
+	return n.join(func(l *label) string { return l.unicode })
+}
+
+func (n *name) join(form func(*label) string) string {
+	texts := make([]string, len(n.labels))
+	for i, l := range n.labels {
+		texts[i] = form(l)
+	}
+	return strings.Join(texts, ".")
+}
+
+// process takes a name apart by the algorithm of UTS #46 section 4, non-transitional, with all its
+// checks. The text is valid UTF-8.
+func process(text string) *name {
+	n := &name{labels: split(text)}
+	if last := len(n.labels) - 1; last > 0 && n.labels[last].unicode == "" {
+		n.labels, n.root = n.labels[:last], true
+	}
+	for _, l := range n.labels {
+		l.convert()
+	}
+	if n.isBidi() {
+		for _, l := range n.labels {
+			l.checkDirection()
+		}
+	}
+	return n
+}
+
+// split maps and normalizes the text, and divides it at the dots. Neither moves a dot.
+func split(text string) []*label {
+	p := table()
+	var b strings.Builder
+	labels := []*label{}
+	begin := 0
+	end := func(i int) {
+		labels = append(labels, &label{
+			source: text[begin:i], at: diag.Location{Offset: begin, Length: i - begin}, unicode: nfc(b.String()),
+		})
+		b.Reset()
+	}
+	for i, r := range text {
+		out := string(r)
+		switch s, to := p.statusOf(r); s {
+		case ignored:
+			continue
+		case mapped:
+			out = to
+		}
+		if out == "." {
+			end(i)
+			begin = i + utf8.RuneLen(r)
+			continue
+		}
+		b.WriteString(out)
+	}
+	end(len(text))
+	return labels
+}
+
+// convert finds both forms of a label and checks it.
+func (l *label) convert() {
+	if l.unicode == "" {
+		l.fail(emptyLabel, "Between two dots there is nothing.")
+		return
+	}
+	if puny, ok := strings.CutPrefix(l.unicode, acePrefix); ok {
+		l.encoded = true
+		if text, err := decodePunycode(puny); err != nil {
+			l.fail(badPunycode, "%q does not decode.", l.unicode)
+		} else {
+			if isASCII(text) {
+				l.fail(badPunycode, "%q decodes to plain ASCII, %q, which needs no encoding.", l.unicode, text)
+			}
+			l.unicode = text
+			l.checkText()
+		}
+	} else {
+		l.checkText()
+	}
+	l.ascii = l.unicode
+	if !isASCII(l.unicode) {
+		// Text of this length always has an encoding, see maxPunycode.
+		if puny, err := encodePunycode(l.unicode); err == nil {
+			l.ascii = acePrefix + puny
+		}
+	}
+	l.checkLength()
+}
+
+func (l *label) checkLength() {
+	if len(l.ascii) > maxLabel {
+		l.fail(longLabel, "The label has %d octets in ASCII; the most is %d.", len(l.ascii), maxLabel)
+	}
+}

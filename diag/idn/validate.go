@@ -1,0 +1,146 @@
+package idn
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/bidi"
+)
+
+const (
+	zwnj = '\u200C' // zero width non-joiner
+	zwj  = '\u200D' // zero width joiner
+)
+
+// checkText checks the characters of a label (UTS #46 section 4.1).
+func (l *label) checkText() {
+	p := table()
+	rs := []rune(l.unicode)
+	if len(rs) == 0 {
+		return
+	}
+	if l.encoded && nfc(l.unicode) != l.unicode {
+		l.fail(notCanonical, "%q decodes to text that is not in normalization form C.", l.source)
+	}
+	if len(rs) >= 4 && rs[2] == '-' && rs[3] == '-' {
+		l.fail(doubleHyphen, "The third and fourth characters are hyphens.")
+	}
+	if rs[0] == '-' || rs[len(rs)-1] == '-' {
+		l.fail(edgeHyphen, "The label begins or ends with a hyphen.")
+	}
+	if p.mark.contain(rs[0]) {
+		l.failAt(leadingMark, rs[0], "The label begins with the combining mark %U.", rs[0])
+	}
+	for i, r := range rs {
+		l.checkRune(p, r)
+		if r == zwnj || r == zwj {
+			l.checkJoiner(p, rs, i)
+		}
+	}
+}
+
+// checkRune checks that a code point may stand in a label.
+func (l *label) checkRune(p *properties, r rune) {
+	if r < utf8.RuneSelf {
+		// STD3, RFC 1123 section 2.1.
+		if r != '-' && (r < '0' || '9' < r) && (r < 'a' || 'z' < r) {
+			l.failAt(notPlain, r, "The label has the character %q.", r)
+		}
+		return
+	}
+	switch s, _ := p.statusOf(r); s {
+	case valid:
+	case disallowed:
+		l.failAt(notAllowed, r, "Names may not have %s.", describe(r))
+	default:
+		l.fail(notCanonical, "%q decodes to text with %s, which stands for other text.", l.source, describe(r))
+	}
+}
+
+// checkJoiner checks that a joiner stands where it changes how the text looks: behind a virama, or a
+// non-joiner between letters that would join (RFC 5892 appendix A.1, A.2).
+func (l *label) checkJoiner(p *properties, rs []rune, i int) {
+	if i > 0 && (p.virama.contain(rs[i-1]) || p.combining[rs[i-1]] == 9) {
+		return
+	}
+	if rs[i] == zwnj && p.joinsBefore(rs[:i]) && p.joinsAfter(rs[i+1:]) {
+		return
+	}
+	l.failAt(badJoiner, rs[i], "%U stands where it changes nothing.", rs[i])
+}
+
+// joinsBefore reports whether the text ends with a letter that joins to the next one.
+func (p *properties) joinsBefore(rs []rune) bool {
+	for _, r := range slices.Backward(rs) {
+		if !p.joinT.contain(r) {
+			return p.joinL.contain(r) || p.joinD.contain(r)
+		}
+	}
+	return false
+}
+
+// joinsAfter reports whether the text begins with a letter that joins to the one before.
+func (p *properties) joinsAfter(rs []rune) bool {
+	for _, r := range rs {
+		if !p.joinT.contain(r) {
+			return p.joinR.contain(r) || p.joinD.contain(r)
+		}
+	}
+	return false
+}
+
+// isBidi reports whether a label has a character that is written from right to left: then all labels
+// must keep the rules for such names (RFC 5893 section 1.4).
+func (n *name) isBidi() bool {
+	p := table()
+	for _, l := range n.labels {
+		for _, r := range l.unicode {
+			if c := p.classOf(r); c == bidi.R || c == bidi.AL || c == bidi.AN {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// checkDirection checks the six rules of RFC 5893 section 2.
+func (l *label) checkDirection() {
+	if l.unicode == "" {
+		return
+	}
+	p := table()
+	classes := []bidi.Class{}
+	for _, r := range l.unicode {
+		classes = append(classes, p.classOf(r))
+	}
+	inside := []bidi.Class{bidi.EN, bidi.ES, bidi.CS, bidi.ET, bidi.ON, bidi.BN, bidi.NSM}
+	var ends []bidi.Class
+	switch classes[0] {
+	case bidi.R, bidi.AL:
+		inside = append(inside, bidi.R, bidi.AL, bidi.AN)
+		ends = []bidi.Class{bidi.R, bidi.AL, bidi.EN, bidi.AN}
+	case bidi.L:
+		inside = append(inside, bidi.L)
+		ends = []bidi.Class{bidi.L, bidi.EN}
+	default: // rule 1
+		l.fail(badDirection, "In a name with text from right to left, the label does not begin with a letter.")
+		return
+	}
+	for i, r := range []rune(l.unicode) { // rules 2 and 5
+		if !slices.Contains(inside, classes[i]) {
+			l.failAt(badDirection, r, "In this label text from right to left and from left to right is mixed, by %s.",
+				describe(r))
+			return
+		}
+	}
+	last := len(classes) - 1
+	for last > 0 && classes[last] == bidi.NSM {
+		last--
+	}
+	if !slices.Contains(ends, classes[last]) { // rules 3 and 6
+		l.fail(badDirection, "In a name with text from right to left, the label does not end with a letter or digit.")
+	}
+	if classes[0] != bidi.L && slices.Contains(classes, bidi.EN) && slices.Contains(classes, bidi.AN) { // rule 4
+		l.fail(badDirection, "The label has both European and Arabic digits.")
+	}
+}
