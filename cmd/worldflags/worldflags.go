@@ -60,18 +60,28 @@ func (f *Flags) Env() (*diag.Env, func(), error) {
 		}
 		env.Guard.AllowPorts = append(env.Guard.AllowPorts, uint16(port))
 	}
-	if f.CAFile != "" {
-		pem, err := os.ReadFile(f.CAFile)
-		if err != nil {
-			return nil, nil, fmt.Errorf("--ca-file: %w", err)
-		}
-		env.Roots = x509.NewCertPool()
-		if !env.Roots.AppendCertsFromPEM(pem) {
-			return nil, nil, fmt.Errorf("--ca-file: there is no certificate in %s", f.CAFile)
-		}
-		client.Roots = env.Roots
+	var err error
+	if env.Roots, err = f.Roots(); err != nil {
+		return nil, nil, err
 	}
+	client.Roots = env.Roots
 	return env, func() { client.Close() }, nil
+}
+
+// Roots reads the authorities of --ca-file. It returns nil, which means those of the system, without.
+func (f *Flags) Roots() (*x509.CertPool, error) {
+	if f.CAFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(f.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("--ca-file: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--ca-file: there is no certificate in %s", f.CAFile)
+	}
+	return roots, nil
 }
 
 // ParseNetwork reads a network, or an address as the network of itself alone.

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// maxInput bounds what is read from standard input: the largest body of the API.
+const maxInput = 10 << 20
+
+// checkCommand makes the command of one endpoint. Arguments fill its required fields in their order;
+// every field is a flag too.
+func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Command {
+	params := ep.Params()
+	values := map[string]*[]string{}
+	cmd := &cobra.Command{Short: ep.Purpose, GroupID: family(ep)}
+	for _, p := range params {
+		values[p.Name] = new([]string)
+		name := flagName(p.Name)
+		if global.Lookup(name) != nil {
+			continue
+		}
+		cmd.Flags().Var(&valueFlag{values[p.Name], p}, name, describe(p))
+		if p.Kinds[0] == "boolean" {
+			cmd.Flags().Lookup(name).NoOptDefVal = "true"
+		}
+		complete(cmd, name, choices(p)...)
+	}
+	usage, example := []string{ep.Name()}, []string{"  diag", ep.Name()}
+	for _, p := range positional(params) {
+		if p.Required || p.OneOf != "" {
+			usage = append(usage, strings.ToUpper(p.Name))
+			example = append(example, quoteExample(p.Example))
+		}
+	}
+	cmd.Use = strings.Join(usage, " ")
+	cmd.Example = strings.TrimRight(strings.Join(example, " "), " ")
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if list := positional(params); len(args) < len(list) {
+			return choices(list[len(args)]), cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		body, err := a.requestBody(params, values, args)
+		if err != nil {
+			return err
+		}
+		return a.check(cmd.Context(), ep, body)
+	}
+	return cmd
+}
+
+// choices lists the values of a field that has but a few.
+func choices(p httpapi.Param) []string {
+	if p.Kinds[0] == "boolean" {
+		return []string{"true", "false"}
+	}
+	return p.Enum
+}
+
+// complete lets the shell complete the values of a flag.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	f := cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil { // the flag is there, and has no other function
+		panic(err)
+	}
+}
+
+// quoteExample makes a value one word of a command line.
+func quoteExample(text string) string {
+	if strings.ContainsAny(text, " \t\n\"'$&|<>();*?#~=`\\{}[]!") {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
+}
+
+func flagName(field string) string { return strings.ReplaceAll(field, "_", "-") }
+
+func describe(p httpapi.Param) string {
+	text := p.Doc
+	if len(p.Enum) > 0 {
+		text += ": " + strings.Join(p.Enum, ", ")
+	}
+	if p.Default != "" && p.Default != "false" {
+		text += " (default " + p.Default + ")"
+	}
+	return text
+}
+
+// valueFlag collects the values of one field.
+type valueFlag struct {
+	values *[]string
+	param  httpapi.Param
+}
+
+func (f *valueFlag) String() string { return "" }
+
+func (f *valueFlag) Type() string {
+	if f.param.List {
+		return "list"
+	}
+	switch f.param.Kinds[0] { // the words that the help of other flags uses
+	case "boolean":
+		return "bool"
+	case "integer":
+		return "int"
+	}
+	return f.param.Kinds[0]
+}
+
+func (f *valueFlag) Set(text string) error {
+	if f.param.List {
+		*f.values = append(*f.values, strings.Split(text, ",")...)
+		return nil
+	}
+	*f.values = []string{text}
+	return nil
+}
+
+// requestBody makes the JSON of a request from arguments and flags.
+func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, args []string) ([]byte, error) {
+	a.shared(params, values)
+	for _, p := range positional(params) {
+		if len(args) > 0 && len(*values[p.Name]) == 0 {
+			*values[p.Name] = args[:1]
+			args = args[1:]
+		}
+	}
+	if len(args) > 0 {
+		return nil, usagef("there is no field left for the argument %q", args[0])
+	}
+	body := map[string]any{}
+	for _, p := range params {
+		given := *values[p.Name]
+		if len(given) == 0 {
+			continue
+		}
+		list := []json.RawMessage{}
+		for _, text := range given {
+			text, err := a.value(p, text)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, p.JSON(text))
+		}
+		if body[p.Name] = any(list[0]); p.List {
+			body[p.Name] = list
+		}
+	}
+	return json.Marshal(body)
+}
+
+// value is the text of a field, read from standard input where it is "-". What a field takes in base64
+// is encoded here, so that a file can be given as it is.
+func (a *app) value(p httpapi.Param, text string) (string, error) {
+	if text == "-" {
+		data, err := io.ReadAll(io.LimitReader(a.stdin, maxInput+1))
+		if err != nil {
+			return "", fmt.Errorf("reading standard input: %w", err)
+		}
+		if len(data) > maxInput {
+			return "", usagef("%s: standard input has more than %d bytes", p.Name, maxInput)
+		}
+		if strings.HasSuffix(p.Name, "_base64") {
+			return base64.StdEncoding.EncodeToString(data), nil
+		}
+		text = string(data)
+	}
+	if !utf8.ValidString(text) {
+		return "", usagef("%s: is not UTF-8", p.Name)
+	}
+	return text, nil
+}
+
+// positional lists the fields that arguments fill: the required ones, then the first of each group of
+// which one is required, then the other optional ones that are no lists.
+func positional(params []httpapi.Param) []httpapi.Param {
+	var list []httpapi.Param
+	for _, want := range []func(httpapi.Param) bool{
+		func(p httpapi.Param) bool { return p.Required },
+		func(p httpapi.Param) bool { return p.OneOf != "" },
+		func(p httpapi.Param) bool {
+			return !p.Required && p.OneOf == "" && !p.List && p.Kinds[0] != "boolean"
+		},
+	} {
+		groups := map[string]bool{}
+		for _, p := range params {
+			if want(p) && !groups[p.OneOf] {
+				list = append(list, p)
+				groups[p.OneOf] = p.OneOf != ""
+			}
+		}
+	}
+	return list
+}
+
+// shared settles flags that name a field of the check and something all checks know: --resolver
+// google is the field of "resolve", and --resolver udp://192.0.2.1 the world's.
+func (a *app) shared(params []httpapi.Param, values map[string]*[]string) {
+	i := slices.IndexFunc(params, func(p httpapi.Param) bool { return p.Name == "resolver" })
+	if i < 0 || len(a.world.Resolvers) != 1 || !slices.Contains(params[i].Enum, a.world.Resolvers[0]) {
+		return
+	}
+	*values["resolver"] = a.world.Resolvers
+	a.world.Resolvers = nil
+}
+
+// check runs the operation here or at a server, and prints what it answered.
+func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error {
+	threshold, err := parseSeverity(a.failOn)
+	switch {
+	case err != nil:
+		return usagef("--fail-on: %w", err)
+	case a.timeout <= 0:
+		return usagef("--timeout: must be more than 0")
+	case a.color != "auto" && a.color != "always" && a.color != "never":
+		return usagef("--color: %q is none of auto, always, never", a.color)
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	done := a.showProgress(ep.Name())
+	result, err := a.ask(ctx, ep, body)
+	done()
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(result.MediaType, "application/json") {
+		return a.writeOut(result.Body, true)
+	}
+	report, err := parseTree(result.Body)
+	if err != nil {
+		return fmt.Errorf("reading the reply: %w", err)
+	}
+	switch {
+	case report.worst() >= threshold:
+		a.code = exitFinding
+	case report.get("partial").text() == "true":
+		a.code = exitPartial
+	}
+	if a.json {
+		if a.terminal && a.output == "" {
+			return a.writeOut(printableJSON(result.Body), false)
+		}
+		return a.writeOut(result.Body, false)
+	}
+	var b bytes.Buffer
+	a.render(&b, ep, report)
+	return a.writeOut(b.Bytes(), false)
+}
+
+// ask runs the operation.
+func (a *app) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
+	if a.server != "" {
+		return a.askServer(ctx, ep, body)
+	}
+	env, release := a.env, func() {}
+	if env == nil {
+		var err error
+		if env, release, err = a.world.Env(); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	defer release()
+	return ep.Run(ctx, env, body)
+}
+
+// writeOut writes to --output or standard output. An image is kept off a terminal.
+func (a *app) writeOut(data []byte, image bool) error {
+	if a.output != "" {
+		return os.WriteFile(a.output, data, 0o644)
+	}
+	if image && a.terminal {
+		return usagef("the result is an image: name a file with --output")
+	}
+	_, err := a.stdout.Write(data)
+	return err
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// testZone holds a domain that is well and what goes wrong with others.
+const testZone = `
+example.com.           A    192.0.2.80
+example.com.           MX   10 mx1.example.com.
+mx1.example.com.       A    192.0.2.25
+_mta-sts.example.com.  TXT  "v=STSv1; id=20260101T000000"
+_smtp._tls.example.com. TXT "v=TLSRPTv1; rua=mailto:tls@example.com"
+
+broken.example.        MX   10 mx1.broken.example.
+broken.example.        MX   20 mx2.elsewhere.example.
+mx1.broken.example.    A    192.0.2.26
+mx2.elsewhere.example. A    192.0.2.27
+_mta-sts.broken.example. TXT "v=STSv1; id=1"
+`
+
+func testWorld(t testing.TB) *diagtest.World {
+	w := diagtest.NewWorld(t)
+	w.Zone(testZone)
+	w.HTTPS("mta-sts.example.com", policy("mode: enforce\r\nmx: *.example.com\r\nmax_age: 1209600"))
+	w.HTTPS("mta-sts.broken.example", policy("mode: enforce\r\nmx: mx1.broken.example\r\nmax_age: 60"))
+	w.Break("servfail.example", dns.RcodeServerFailure)
+	w.Silence("silent.example")
+	return w
+}
+
+func policy(lines string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		io.WriteString(w, "version: STSv1\r\n"+lines+"\r\n")
+	})
+}
+
+// A session is one call of the program in a world.
+type session struct {
+	app
+	out, err bytes.Buffer
+}
+
+func newSession(w *diagtest.World) *session {
+	s := &session{}
+	s.stdin, s.stdout, s.stderr = strings.NewReader(""), &s.out, &s.err
+	if w != nil {
+		s.env = w.Env()
+	}
+	return s
+}
+
+func TestExitCodes(t *testing.T) {
+	w := testWorld(t)
+	for _, test := range []struct {
+		name string
+		args string
+		want int
+	}{
+		{"nothing found", "resolve example.com A", exitOK},
+		{"a warning is not enough", "resolve nothing.example.com A", exitOK},
+		{"a warning is enough when asked for", "resolve nothing.example.com A --fail-on warning", exitFinding},
+		{"an error", "resolve servfail.example A", exitFinding},
+		{"an error is not critical", "resolve servfail.example A --fail-on critical", exitOK},
+		{"no check", "", exitUsage},
+		{"unknown check", "resolv example.com", exitUsage},
+		{"unknown flag", "resolve example.com A --nonsense", exitUsage},
+		{"unknown severity", "resolve example.com A --fail-on panic", exitUsage},
+		{"unknown colour", "resolve example.com A --color beige", exitUsage},
+		{"no time", "resolve example.com A --timeout 0s", exitUsage},
+		{"no duration", "resolve example.com A --timeout soon", exitUsage},
+		{"missing field", "resolve example.com", exitUsage},
+		{"bad field", "resolve exa..mple A", exitUsage},
+		{"bad boolean", "resolve example.com A --dnssec=perhaps", exitUsage},
+		{"one argument too many", "ip/netmask 192.0.2.1 24 30 40", exitUsage},
+		{"server without key", "resolve example.com A --server https://diag.example", exitUsage},
+		{"the resolver is silent", "resolve silent.example A", exitIncomplete},
+		{"version", "version", exitOK},
+		{"version of what", "version 2", exitUsage},
+		{"help", "--help", exitOK},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newSession(w)
+			assert.Equal(t, test.want, s.run(t.Context(), strings.Fields(test.args)), "%s%s", &s.out, &s.err)
+			failed := test.want == exitUsage || test.want == exitIncomplete
+			assert.Equal(t, failed, strings.HasPrefix(s.err.String(), "diag: "), "%s", &s.err)
+			assert.Equal(t, failed, s.out.Len() == 0, "%s", &s.out)
+		})
+	}
+}
+
+func TestSuggestion(t *testing.T) {
+	s := newSession(nil)
+	s.run(t.Context(), []string{"resolv"})
+	assert.Equal(t, "diag: there is no check \"resolv\"; did you mean resolve?\n", s.err.String())
+}
+
+// The reports of a healthy and of broken domains, as people see them.
+func TestGolden(t *testing.T) {
+	w := testWorld(t)
+	for _, test := range []struct{ file, args string }{
+		{"resolve-healthy", "resolve example.com MX"},
+		{"resolve-nxdomain", "resolve nothing.example.com A"},
+		{"resolve-servfail", "resolve servfail.example A --color always"},
+		{"text", "text/upper Straße"},
+	} {
+		t.Run(test.file, func(t *testing.T) {
+			s := newSession(w)
+			s.run(t.Context(), strings.Fields(test.args))
+			diagtest.Golden(t, "testdata/"+test.file+".golden", s.out.Bytes())
+		})
+	}
+}
+
+// The order of a report is that of reading: verdict, what to do first, findings, facts.
+func TestOrder(t *testing.T) {
+	s := newSession(testWorld(t))
+	s.run(t.Context(), []string{"resolve", "servfail.example", "A"})
+	last := -1
+	for _, part := range []string{"✖ invalid", "\nDo first\n", "\nFindings\n", "\nFacts\n"} {
+		at := strings.Index(s.out.String(), part)
+		assert.Greater(t, at, last, "%q in\n%s", part, &s.out)
+		last = at
+	}
+}
+
+func TestColor(t *testing.T) {
+	w := testWorld(t)
+	for _, test := range []struct {
+		name     string
+		terminal bool
+		noColor  string
+		term     string
+		args     []string
+		want     bool
+	}{
+		{"on a terminal", true, "", "xterm", nil, true},
+		{"in a pipe", false, "", "xterm", nil, false},
+		{"NO_COLOR", true, "1", "xterm", nil, false},
+		{"a dumb terminal", true, "", "dumb", nil, false},
+		{"never", true, "", "xterm", []string{"--color", "never"}, false},
+		{"always, in a pipe", false, "", "xterm", []string{"--color", "always"}, true},
+		{"always beats NO_COLOR", false, "1", "xterm", []string{"--color=always"}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Setenv("NO_COLOR", test.noColor)
+			t.Setenv("TERM", test.term)
+			s := newSession(w)
+			s.terminal = test.terminal
+			s.run(t.Context(), append([]string{"resolve", "nothing.example.com", "A"}, test.args...))
+			assert.Equal(t, test.want, strings.Contains(s.out.String(), "\x1b["))
+			assert.Contains(t, s.out.String(), "▲ warning", "what colour says, a word must say too")
+		})
+	}
+}
+
+func TestProgress(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		terminal bool
+		want     string
+	}{
+		{"on a terminal", true, "\rresolve: 1 s\rresolve: 2 s\r\x1b[K"},
+		{"not on a terminal", false, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := testWorld(t)
+				w.Delay("example.com", 2500*time.Millisecond)
+				s := newSession(w)
+				s.progress = test.terminal
+				require.Equal(t, exitOK, s.run(t.Context(), []string{"resolve", "example.com", "A"}))
+				assert.Equal(t, test.want, s.err.String())
+			})
+		})
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := testWorld(t)
+		w.Delay("example.com", 10*time.Second)
+		s, began := newSession(w), time.Now()
+		assert.Equal(t, exitIncomplete, s.run(t.Context(), []string{"resolve", "example.com", "A", "--timeout", "1s"}))
+		assert.Equal(t, time.Second, time.Since(began))
+		assert.Equal(t, "diag: nothing could be measured in time\n", s.err.String())
+	})
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func endpoint(t testing.TB, name string) httpapi.Endpoint {
+	for _, ep := range httpapi.Endpoints() {
+		if ep.Name() == name {
+			return ep
+		}
+	}
+	t.Fatalf("there is no endpoint %s", name)
+	return httpapi.Endpoint{}
+}
+
+// Arguments and flags make the request that the API would get.
+func TestRequest(t *testing.T) {
+	stdin := strings.Repeat("x", 10)
+	for _, test := range []struct {
+		name, check string
+		args        []string
+		want        string
+	}{
+		{"arguments", "resolve", []string{"example.com", "MX"}, `{"qname":"example.com","qtype":"MX"}`},
+		{"flags", "resolve", []string{"--qtype", "MX", "--qname", "example.com"}, `{"qname":"example.com","qtype":"MX"}`},
+		{"both", "resolve", []string{"MX", "--qname=example.com"}, `{"qname":"example.com","qtype":"MX"}`},
+		{"boolean", "resolve", []string{"a", "A", "--dnssec"}, `{"qname":"a","qtype":"A","dnssec":true}`},
+		{"boolean, told", "resolve", []string{"a", "A", "--dnssec=false"}, `{"qname":"a","qtype":"A","dnssec":false}`},
+		{"a resolver by name", "resolve", []string{"a", "A", "--resolver", "google"},
+			`{"qname":"a","qtype":"A","resolver":"google"}`},
+		{"integer", "http/qr", []string{"x", "--size", "100"}, `{"data":"x","size":100}`},
+		{"text that looks like a number", "text/upper", []string{"100"}, `{"text":"100"}`},
+		{"standard input", "text/upper", []string{"-"}, `{"text":"` + stdin + `"}`},
+		{"after the flags", "text/upper", []string{"--", "--json"}, `{"text":"--json"}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server, seen := recordingServer(t, `{}`)
+			s := newSession(nil)
+			s.stdin = strings.NewReader(stdin)
+			args := append([]string{test.check, "--server", server, "--key", "svc_test_x"}, test.args...)
+			require.Equal(t, exitOK, s.run(t.Context(), args), "%s", &s.err)
+			assert.JSONEq(t, test.want, seen.body)
+			assert.Equal(t, "/public/v1/"+test.check, seen.path)
+		})
+	}
+}
+
+// What a field takes in base64 can be given as it is.
+func TestBinaryInput(t *testing.T) {
+	a := &app{stdin: strings.NewReader("\x89PNG\xff")}
+	text, err := a.value(httpapi.Param{Name: "image_base64"}, "-")
+	require.NoError(t, err)
+	assert.Equal(t, base64.StdEncoding.EncodeToString([]byte("\x89PNG\xff")), text)
+}
+
+func TestInputRefused(t *testing.T) {
+	for _, test := range []struct{ name, stdin, arg, want string }{
+		{"no UTF-8 on standard input", "\xff", "-", "diag: text: is not UTF-8\n"},
+		{"no UTF-8 as an argument", "", "\xff", "diag: text: is not UTF-8\n"},
+		{"too much", strings.Repeat("x", maxInput+1), "-", "diag: text: standard input has more than 10485760 bytes\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newSession(nil)
+			s.stdin = strings.NewReader(test.stdin)
+			assert.Equal(t, exitUsage, s.run(t.Context(), []string{"text/upper", test.arg}))
+			assert.Equal(t, test.want, s.err.String())
+		})
+	}
+}
+
+// A name stands for the field of the check, an address for the world that it sees.
+func TestResolverFlag(t *testing.T) {
+	world := testWorld(t)
+	s := newSession(world)
+	require.Equal(t, exitOK, s.run(t.Context(), []string{"resolve", "example.com", "A", "--resolver", "google", "--json"}), "%s", &s.err)
+	assert.Contains(t, s.out.String(), `"id":"google"`)
+
+	address := nameServer(t)
+	s = newSession(nil)
+	args := []string{"resolve", "example.com", "A", "--resolver", "udp://" + address, "--json"}
+	require.Equal(t, exitOK, s.run(t.Context(), args), "%s", &s.err)
+	assert.Contains(t, s.out.String(), `"id":"default"`)
+	assert.Contains(t, s.out.String(), "192.0.2.99", "the name server of the flag was asked")
+
+	s = newSession(nil)
+	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"text/upper", "a", "--resolver", "nowhere"}))
+}
+
+// nameServer answers all questions for A with 192.0.2.99.
+func nameServer(t testing.TB) (address string) {
+	started := make(chan struct{})
+	server := &dns.Server{
+		Addr: "127.0.0.1:0", Net: "udp", NotifyStartedFunc: func() { close(started) },
+		Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+			m := new(dns.Msg).SetReply(q)
+			rr, err := dns.NewRR(q.Question[0].Name + " 60 A 192.0.2.99")
+			if err == nil {
+				m.Answer = []dns.RR{rr}
+			}
+			w.WriteMsg(m)
+		}),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.ListenAndServe() }()
+	select {
+	case <-started:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Shutdown(); <-ended })
+	return server.PacketConn.LocalAddr().String()
+}
+
+func TestImage(t *testing.T) {
+	s := newSession(nil)
+	s.terminal = true
+	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"http/qr", "hello"}))
+	assert.Zero(t, s.out.Len(), "a terminal is spared")
+
+	file := filepath.Join(t.TempDir(), "code.png")
+	require.Equal(t, exitOK, s.run(t.Context(), []string{"http/qr", "hello", "--output", file}), "%s", &s.err)
+	image, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(string(image), "\x89PNG"))
+
+	s = newSession(nil)
+	require.Equal(t, exitOK, s.run(t.Context(), []string{"http/qr", "hello"}))
+	assert.Equal(t, image, s.out.Bytes(), "a pipe gets the image")
+}
+
+func TestOutput(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.json")
+	s := newSession(nil)
+	require.Equal(t, exitOK, s.run(t.Context(), []string{"text/upper", "a", "--json", "-o", file}))
+	assert.Zero(t, s.out.Len())
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.True(t, json.Valid(text))
+
+	s = newSession(nil)
+	assert.Equal(t, exitIncomplete, s.run(t.Context(), []string{"text/upper", "a", "-o", filepath.Join(file, "no")}))
+}
+
+// What strangers publish cannot command the terminal of who looks at it: escape sequences, the
+// controls above 127, and characters that turn the direction of writing.
+func TestHostileText(t *testing.T) {
+	const hostile = "red \x1b[31m clear \x1bc bell \x07 csi \u009b2J back \b tag \U000e0041 turn \u202e line \u2028 end"
+	world := testWorld(t)
+	world.Fault("hostile.example", 0, hostileFault(t, hostile))
+	for _, args := range [][]string{
+		{"resolve", "hostile.example", "TXT"},
+		{"resolve", "hostile.example", "TXT", "-v", "--color", "never"},
+		{"resolve", "hostile.example", "TXT", "--json"},
+		{"text/upper", hostile},
+		{"text/upper", hostile, "--json"},
+		{"resolve", hostile, "TXT"},
+		{hostile},
+	} {
+		s := newSession(world)
+		s.terminal, s.color = true, "never"
+		t.Setenv("NO_COLOR", "1")
+		s.run(t.Context(), args)
+		for _, r := range s.out.String() + s.err.String() {
+			if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+				t.Errorf("%q puts %U on the terminal", args, r)
+			}
+		}
+	}
+}
+
+// On a terminal JSON is escaped, and still says the same.
+func TestPrintableJSON(t *testing.T) {
+	text := []byte("{\"a\u009b\":\"\u202e\U000e0041\x7f\",\n\"b\":\"é\"}")
+	safe := printableJSON(text)
+	assert.JSONEq(t, string(text), string(safe))
+	assert.Equal(t, "{\"a\\u009b\":\"\\u202e\\udb40\\udc41\\u007f\",\n\"b\":\"é\"}", string(safe))
+}
+
+// hostileFault puts a text into a TXT record, byte by byte.
+func hostileFault(t testing.TB, text string) diagtest.Fault {
+	var escaped strings.Builder
+	for _, b := range []byte(text) {
+		fmt.Fprintf(&escaped, "\\%03d", b)
+	}
+	rr, err := dns.NewRR(`hostile.example. 60 TXT "` + escaped.String() + `"`)
+	require.NoError(t, err)
+	return diagtest.Fault{Answers: []string{rr.String()}}
+}
+
+func FuzzPrintable(f *testing.F) {
+	f.Add("\x1b[31m")
+	f.Add("plain")
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.ContainsFunc(printable(text), unsafeRune) {
+			t.Fatalf("%q", printable(text))
+		}
+	})
+}
+
+func FuzzTree(f *testing.F) {
+	f.Add([]byte(`{"state":"valid","findings":[{"severity":"error"}],"a":{"b":[1,null,{}]}}`))
+	f.Add([]byte(`{"recommendations":"none","findings":{"x":1},"passed_checks":[1]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := parseTree(data)
+		if (err == nil) == (r == nil) {
+			t.Fatal("a tree or an error")
+		}
+		if err != nil {
+			return
+		}
+		s := newSession(nil)
+		s.render(&s.out, endpoint(t, "resolve"), r)
+		if strings.ContainsFunc(strings.ReplaceAll(s.out.String(), "\n", ""), unsafeRune) {
+			t.Fatalf("%q", s.out.String())
+		}
+	})
+}
+
+func TestDeepReply(t *testing.T) {
+	_, err := parseTree([]byte(strings.Repeat("[", 1_000_000)))
+	assert.EqualError(t, err, "it nests more than 200 deep")
+}
+
+func TestCompletion(t *testing.T) {
+	for _, test := range []struct{ args, want string }{
+		{"http/qr x --format ", "png\nsvg\njpeg\n:4\n"},
+		{"resolve --dnssec=", "true\nfalse\n:4\n"},
+		{"resolve --fail-on ", "info\nwarning\nerror\ncritical\n:4\n"},
+	} {
+		s := newSession(nil)
+		args := append([]string{"__complete"}, strings.Split(test.args, " ")...)
+		require.Equal(t, exitOK, s.run(t.Context(), args))
+		assert.Equal(t, test.want, s.out.String(), test.args)
+	}
+}
+
+func TestHelpListsChecks(t *testing.T) {
+	s := newSession(nil)
+	require.Equal(t, exitOK, s.run(t.Context(), []string{"--help"}))
+	for _, ep := range httpapi.Endpoints() {
+		assert.Regexp(t, `(?m)^  `+ep.Name()+` +\S`, s.out.String())
+	}
+	for _, f := range families {
+		assert.Contains(t, s.out.String(), "\n"+f.title+":\n")
+	}
+}

@@ -1,0 +1,175 @@
+// Command diag runs every check of the API from a terminal: locally through the library, or against
+// a server.
+//
+//	diag mta-sts/lookup example.com
+//	diag resolve example.com MX --dnssec
+//	diag http/qr "https://example.com" --output code.png
+//	diag text/upper - < notes.txt
+//	diag resolve example.com A --server https://diag.example --key svc_live_…
+//
+// The exit code says what was found: 0 nothing at or above --fail-on, 1 a finding at or above it,
+// 2 a fault of the command line, 3 the check could not be completed, 4 a part could not be measured.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/diagkit/diagkit/cmd/worldflags"
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	a.terminal = term.IsTerminal(int(os.Stdout.Fd()))
+	a.progress = term.IsTerminal(int(os.Stderr.Fd()))
+	code := a.run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// The exit codes (CONTRACT 8.3).
+const (
+	exitOK         = 0
+	exitFinding    = 1
+	exitUsage      = 2
+	exitIncomplete = 3
+	exitPartial    = 4
+)
+
+// app holds the flags that all checks share, and the streams.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	terminal       bool      // stdout is one: colour makes sense
+	progress       bool      // stderr is one: so does progress
+	env            *diag.Env // replaces the world of the flags, for tests
+
+	world   worldflags.Flags
+	json    bool
+	verbose bool
+	color   string
+	output  string
+	failOn  string
+	server  string
+	key     string
+	timeout time.Duration
+
+	code int // exit code of the check
+}
+
+// usageError is a fault of the command line.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run is main without the process around it.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.command()
+	root.SetArgs(args)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return a.code
+	}
+	fmt.Fprintln(a.stderr, "diag:", printable(explain(err)))
+	_, usage := errors.AsType[usageError](err)
+	_, violations := errors.AsType[*httpapi.ViolationsError](err)
+	_, input := errors.AsType[*diag.InputError](err)
+	if usage || violations || input {
+		return exitUsage
+	}
+	return exitIncomplete
+}
+
+// explain puts an error into words. That a time ended says nothing to people but that.
+func explain(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "nothing could be measured in time"
+	case errors.Is(err, context.Canceled):
+		return "interrupted"
+	}
+	return err.Error()
+}
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use: "diag CHECK [ARGUMENTS]", Short: "Find out what is wrong with a domain's DNS, mail and web set-up",
+		SilenceUsage: true, SilenceErrors: true,
+		Args: whichCheck,
+		RunE: func(*cobra.Command, []string) error { return nil },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "print the report as JSON, as the API answers it")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "list the requirements that are fulfilled too")
+	flags.StringVar(&a.color, "color", "auto", "auto, always or never")
+	flags.StringVarP(&a.output, "output", "o", "", "file to write the report or image to")
+	flags.StringVar(&a.failOn, "fail-on", "error", "severity of findings that make the exit code 1: info, warning, error, critical")
+	flags.StringVar(&a.server, "server", "", "ask the API of this server instead of running the check here")
+	flags.StringVar(&a.key, "key", os.Getenv("DIAG_KEY"), "API key for --server (default: $DIAG_KEY)")
+	flags.DurationVar(&a.timeout, "timeout", time.Minute, "when to give up")
+	flags.Lookup("key").DefValue = ""
+	a.world.Add(flags)
+	complete(root, "color", "auto", "always", "never")
+	complete(root, "fail-on", diag.Info.Values()...)
+	for _, f := range families {
+		root.AddGroup(&cobra.Group{ID: f.id, Title: f.title + ":"})
+	}
+	for _, ep := range httpapi.Endpoints() {
+		root.AddCommand(a.checkCommand(ep, flags))
+	}
+	root.AddCommand(&cobra.Command{
+		Use: "version", Short: "Print the version of the wire contract",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("version takes no argument, such as %q", args[0])
+			}
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(a.stdout, "contract", httpapi.Version)
+			return err
+		},
+	})
+	return root
+}
+
+// whichCheck refuses what names no check, and tells which may have been meant.
+func whichCheck(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef("which check? diag --help lists them")
+	}
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		return usagef("there is no check %q; did you mean %s?", args[0], strings.Join(near, " or "))
+	}
+	return usagef("there is no check %q; diag --help lists them", args[0])
+}
+
+// families are the headings under which the help lists the checks.
+var families = []struct{ id, title string }{
+	{"dns", "DNS and addresses"}, {"mail", "Mail"}, {"web", "Web"}, {"text", "Text"},
+}
+
+// family returns the id of the heading for a check: what its scope is about, but text is no DNS.
+func family(ep httpapi.Endpoint) string {
+	if strings.HasPrefix(ep.Name(), "text/") {
+		return "text"
+	}
+	about, _, _ := strings.Cut(string(ep.Scope), ":")
+	return about
+}

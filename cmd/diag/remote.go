@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+)
+
+// maxReply bounds a server's reply.
+const maxReply = 64 << 20
+
+// askServer sends the request to the API of --server.
+func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpapi.Result, error) {
+	if a.key == "" {
+		return nil, usagef("--server needs an API key: --key or $DIAG_KEY")
+	}
+	client, err := a.client()
+	if err != nil {
+		return nil, err
+	}
+	address := strings.TrimSuffix(a.server, "/") + httpapi.Prefix + ep.Path
+	req, err := http.NewRequestWithContext(ctx, ep.Method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, usagef("--server: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+a.key)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the reply of %s: %w", a.server, err)
+	}
+	if len(data) > maxReply {
+		return nil, fmt.Errorf("the reply of %s has more than %d bytes", a.server, maxReply)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return &httpapi.Result{MediaType: resp.Header.Get("Content-Type"), Body: data}, nil
+	}
+	var p httpapi.Problem
+	if json.Unmarshal(data, &p) != nil || p.Code == "" {
+		return nil, fmt.Errorf("%s answered %s", a.server, resp.Status)
+	}
+	err = fmt.Errorf("%s: %s (%s)", p.Code, p.Message, p.RequestID)
+	if p.Code == httpapi.InvalidRequest {
+		return nil, usageError{err}
+	}
+	return nil, err
+}
+
+// client speaks to the server that --server names. It trusts the authorities of --ca-file; the other
+// flags about the world would have no effect, for the check runs in the server's.
+func (a *app) client() (*http.Client, error) {
+	u, err := url.Parse(a.server)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, usagef("--server: %q is no address, such as https://diag.example", a.server)
+	}
+	if w := &a.world; len(w.Resolvers)+len(w.AllowNetworks)+len(w.AllowPorts) > 0 {
+		return nil, usagef("--resolver, --allow-networks and --allow-ports are the server's to set")
+	}
+	roots, err := a.world.Roots()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true,
+			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // the key is for this server alone
+		},
+	}, nil
+}
+
+// progressAfter is how long a check may run before progress is shown.
+const progressAfter = time.Second
+
+// showProgress tells a person that a check is still running, on standard error. The function that it
+// returns ends that.
+func (a *app) showProgress(name string) func() {
+	if !a.progress {
+		return func() {}
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		ticker := time.NewTicker(progressAfter)
+		defer ticker.Stop()
+		for n := 1; ; n++ {
+			select {
+			case <-stop:
+				if n > 1 {
+					fmt.Fprint(a.stderr, "\r\x1b[K")
+				}
+				return
+			case <-ticker.C:
+				fmt.Fprintf(a.stderr, "\r%s: %d s", name, n)
+			}
+		}
+	}()
+	return func() { close(stop); <-stopped }
+}

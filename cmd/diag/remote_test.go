@@ -1,0 +1,192 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// apiServer serves the API on a world, and returns its address and a key.
+func apiServer(t testing.TB, world *diagtest.World) (address, secret string) {
+	store := memory.New(memory.Config{})
+	admin := metering.Admin{Store: store}
+	account, err := admin.CreateAccount(t.Context(), "test", "self")
+	require.NoError(t, err)
+	_, key, err := admin.CreateKey(t.Context(), metering.KeyRequest{Account: account.ID, Name: "test", Scopes: metering.Scopes()})
+	require.NoError(t, err)
+	gate, err := metering.NewGate(t.Context(), metering.GateConfig{Store: store})
+	require.NoError(t, err)
+	server := httptest.NewServer(httpapi.Handler(httpapi.Config{Gate: gate, Env: world.Env()}))
+	t.Cleanup(func() { server.Close(); gate.Close(); store.Close() })
+	return server.URL, key.Reveal()
+}
+
+// exampleArgs is the command line of an endpoint's own examples.
+func exampleArgs(ep httpapi.Endpoint) []string {
+	args := []string{ep.Name()}
+	for _, p := range positional(ep.Params()) {
+		if p.Required || p.OneOf != "" {
+			args = append(args, p.Example)
+		}
+	}
+	return args
+}
+
+// Every check gives the same JSON here as from a server, and the same exit code.
+func TestSameAsServer(t *testing.T) {
+	world := testWorld(t)
+	address, secret := apiServer(t, world)
+	for _, ep := range httpapi.Endpoints() {
+		t.Run(ep.Name(), func(t *testing.T) {
+			args := append(exampleArgs(ep), "--json")
+			here, again, there := newSession(world), newSession(world), newSession(nil)
+			code := here.run(t.Context(), args)
+			require.Less(t, code, exitUsage, "%s", &here.err)
+			require.Equal(t, code, again.run(t.Context(), args))
+			require.Equal(t, code, there.run(t.Context(), append(args, "--server", address, "--key", secret)), "%s", &there.err)
+			if here.out.String() == again.out.String() {
+				assert.Equal(t, here.out.String(), there.out.String())
+				return
+			}
+			assert.Equal(t, members(t, here.out.Bytes()), members(t, there.out.Bytes())) // such as a new password each time
+		})
+	}
+}
+
+func members(t testing.TB, text []byte) []string {
+	r, err := parseTree(text)
+	require.NoError(t, err)
+	return r.names
+}
+
+type recorded struct {
+	path, body string
+	header     http.Header
+}
+
+// recordingServer answers everything with 200 and a reply.
+func recordingServer(t testing.TB, reply string) (address string, seen *recorded) {
+	seen = &recorded{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		*seen = recorded{r.URL.Path, string(body), r.Header}
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, reply)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, seen
+}
+
+// A reply from a server is judged as one from here.
+func TestReplies(t *testing.T) {
+	for _, test := range []struct {
+		name, reply string
+		want        int
+	}{
+		{"nothing", `{"findings":[]}`, exitOK},
+		{"a finding of a part", `{"parts":[{"findings":[{"severity":"critical"}]}]}`, exitFinding},
+		{"in part", `{"partial":true,"findings":[{"severity":"warning"}]}`, exitPartial},
+		{"a finding outweighs", `{"partial":true,"findings":[{"severity":"error"}]}`, exitFinding},
+		{"an unknown severity", `{"findings":[{"severity":"dreadful"}]}`, exitOK},
+		{"no JSON", `<html>`, exitIncomplete},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			address, seen := recordingServer(t, test.reply)
+			s := newSession(nil)
+			s.key = "svc_test_x"
+			args := []string{"resolve", "a", "A", "--server", address + "/", "--key", "svc_test_x"}
+			assert.Equal(t, test.want, s.run(t.Context(), args), "%s", &s.err)
+			assert.Equal(t, "Bearer svc_test_x", seen.header.Get("Authorization"))
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		status int
+		reply  string
+		want   int
+		err    string
+	}{
+		{"bad key", 401, `{"code":"INVALID_API_KEY","message":"No.","request_id":"req_1"}`, exitIncomplete,
+			"diag: INVALID_API_KEY: No. (req_1)\n"},
+		{"bad request", 400, `{"code":"INVALID_REQUEST","message":"qname: bad","request_id":"req_1"}`, exitUsage,
+			"diag: INVALID_REQUEST: qname: bad (req_1)\n"},
+		{"hostile words", 500, `{"code":"INTERNAL_ERROR","message":"\u001b[2J","request_id":"req_1"}`, exitIncomplete,
+			"diag: INTERNAL_ERROR: \\u001b[2J (req_1)\n"},
+		{"a proxy", 502, `<html>`, exitIncomplete, "diag: SERVER answered 502 Bad Gateway\n"},
+		{"elsewhere", 307, ``, exitIncomplete, "diag: SERVER answered 307 Temporary Redirect\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Location", "http://"+r.Host+"/stolen")
+				assert.NotEqual(t, "/stolen", r.URL.Path, "the key went elsewhere")
+				w.WriteHeader(test.status)
+				io.WriteString(w, test.reply)
+			}))
+			defer server.Close()
+			s := newSession(nil)
+			args := []string{"resolve", "a", "A", "--server", server.URL, "--key", "svc_test_x"}
+			assert.Equal(t, test.want, s.run(t.Context(), args))
+			assert.Equal(t, test.err, strings.ReplaceAll(s.err.String(), server.URL, "SERVER"))
+		})
+	}
+}
+
+func TestServerFlags(t *testing.T) {
+	for _, args := range []string{
+		"--server diag.example", "--server ftp://diag.example", "--server https://", "--server :",
+		"--server https://diag.example --resolver udp://192.0.2.1",
+		"--server https://diag.example --allow-ports 25",
+		"--server https://diag.example --ca-file no/such/file",
+	} {
+		s := newSession(nil)
+		got := s.run(t.Context(), append([]string{"text/upper", "a", "--key", "svc_test_x"}, strings.Fields(args)...))
+		assert.Equal(t, exitUsage, got, "%s: %s", args, &s.err)
+	}
+}
+
+// A server with a certificate of one's own authority is trusted by --ca-file, and else not.
+func TestServerAuthority(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(map[string]string{"proto": strconv.Itoa(1)})
+	}))
+	defer server.Close()
+	server.Config.ErrorLog = nil
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	args := []string{"text/upper", "a", "--server", server.URL, "--key", "svc_test_x"}
+	s := newSession(nil)
+	assert.Equal(t, exitIncomplete, s.run(t.Context(), args))
+	s = newSession(nil)
+	assert.Equal(t, exitOK, s.run(t.Context(), append(args, "--ca-file", file)), "%s", &s.err)
+}
+
+// The key may come from the environment, where other users of the machine cannot see it.
+func TestKeyFromEnvironment(t *testing.T) {
+	t.Setenv("DIAG_KEY", "svc_test_secret")
+	address, seen := recordingServer(t, `{}`)
+	s := newSession(nil)
+	require.Equal(t, exitOK, s.run(t.Context(), []string{"text/upper", "a", "--server", address}))
+	assert.Equal(t, "Bearer svc_test_secret", seen.header.Get("Authorization"))
+	require.Equal(t, exitOK, s.run(t.Context(), []string{"text/upper", "--help"}))
+	assert.NotContains(t, s.out.String()+s.err.String(), "svc_test_secret")
+}
