@@ -29,10 +29,6 @@ type Record struct {
 type Month struct {
 	Used    int64 // credits
 	Charges int64
-
-	// Peak is the highest ceiling under which one of the charges was granted. A plan may be lowered
-	// within a month, so that the plan of today cannot tell whether the month was oversold.
-	Peak int64
 }
 
 // A Source is where a [Book] reads what is settled. All methods may be called by many goroutines.

@@ -132,17 +132,41 @@ func TestSettlingDoesNotLapse(t *testing.T) {
 	other, err := b.Settle(undone)
 	require.NoError(t, err)
 
+	claimed, err := b.Settle(begin(t, b, keyed()))
+	require.NoError(t, err)
+
 	now = noon.Add(time.Hour)
 	b.Sweep()
+	_, err = b.Begin(t.Context(), keyed())
+	require.ErrorIs(t, err, metering.ErrInFlight, "nor does its claim")
+	claimed.Done()
 	balance, err := b.Balance(t.Context(), "acc_a", metering.PeriodOf(now))
 	require.NoError(t, err)
 	require.Equal(t, int64(15), balance.Held)
-	require.Equal(t, int64(10), settling.Done().Used)
+	require.Equal(t, int64(11), settling.Done().Used)
 	other.Undo()
 	b.Sweep()
 	balance, err = b.Balance(t.Context(), "acc_a", metering.PeriodOf(now))
 	require.NoError(t, err)
 	require.Equal(t, int64(0), balance.Held, "once undone, the lease counts again")
+}
+
+// TestMonthsInUseAreKept visits more months than are kept, while one has a promise.
+func TestMonthsInUseAreKept(t *testing.T) {
+	b := newBook(&source{})
+	held := begin(t, b, op(7))
+	for i := range 12 {
+		later := op(1)
+		later.Now = held.Period.Start().AddDate(0, i+1, 0)
+		later.Lease = later.Now.Add(time.Minute)
+		b.Cancel(begin(t, b, later))
+	}
+	balance, err := b.Balance(t.Context(), "acc_a", held.Period)
+	require.NoError(t, err)
+	require.Equal(t, int64(7), balance.Held)
+	settling, err := b.Settle(held)
+	require.NoError(t, err)
+	require.Equal(t, int64(7), settling.Done().Used)
 }
 
 func TestOlderVersionIsIgnored(t *testing.T) {

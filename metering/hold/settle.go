@@ -14,7 +14,11 @@ type Settling struct {
 	// trusted with money.
 	Credits int64
 	Period  metering.Period
-	Ceiling int64 // of the account when the promise was made
+
+	// Ceiling is what the account could use when the promise was made. A store keeps the highest of
+	// a month for its audit: a plan may be lowered meanwhile, so that the plan of today cannot tell
+	// whether the month was oversold.
+	Ceiling int64
 
 	book    *Book
 	account *account
@@ -63,7 +67,6 @@ func (s Settling) Done() metering.Balance {
 	a.remove(s.token, p)
 	p.month.Used += p.credits
 	p.month.Charges++
-	p.month.Peak = max(p.month.Peak, p.ceiling)
 	return a.balance(p.month)
 }
 

@@ -23,10 +23,16 @@ type ledger struct {
 	mu       sync.Mutex
 	chunks   [][]metering.Entry
 	seq      int64
-	months   map[accountMonth]*hold.Month
+	months   map[accountMonth]*month
 	lastUsed map[metering.KeyID]time.Time
 	replies  map[hold.ClaimID]hold.Record
 	expiries []expiry // in the order of writing
+}
+
+// month is a balance, and the highest ceiling under which one of its charges was granted.
+type month struct {
+	hold.Month
+	peak int64
 }
 
 type accountMonth struct {
@@ -40,7 +46,7 @@ type expiry struct {
 }
 
 func (l *ledger) init() {
-	l.months = make(map[accountMonth]*hold.Month)
+	l.months = make(map[accountMonth]*month)
 	l.lastUsed = make(map[metering.KeyID]time.Time)
 	l.replies = make(map[hold.ClaimID]hold.Record)
 }
@@ -67,12 +73,12 @@ func (l *ledger) charge(t metering.Ticket, s hold.Settling, out metering.Outcome
 	key := accountMonth{t.Account, s.Period}
 	m := l.months[key]
 	if m == nil {
-		m = new(hold.Month)
+		m = new(month)
 		l.months[key] = m
 	}
 	m.Used += s.Credits
 	m.Charges++
-	m.Peak = max(m.Peak, s.Ceiling)
+	m.peak = max(m.peak, s.Ceiling)
 	if at.After(l.lastUsed[t.Key]) {
 		l.lastUsed[t.Key] = at
 	}
@@ -191,8 +197,8 @@ func (s *Store) Audit(ctx context.Context) (metering.Audit, error) {
 			fault(at, "the balance says %d credits in %d charges, the ledger %d in %d",
 				m.Used, m.Charges, sum.Used, sum.Charges)
 		}
-		if m.Used > m.Peak {
-			fault(at, "%d credits were used, the plan allowed %d", m.Used, m.Peak)
+		if m.Used > m.peak {
+			fault(at, "%d credits were used, the plan allowed %d", m.Used, m.peak)
 		}
 	}
 	slices.SortFunc(audit.Faults, func(a, b metering.AuditFault) int {

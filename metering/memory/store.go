@@ -105,7 +105,7 @@ func (s source) Month(_ context.Context, id metering.AccountID, p metering.Perio
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m := l.months[accountMonth{id, p}]; m != nil {
-		return *m, nil
+		return m.Month, nil
 	}
 	return hold.Month{}, nil
 }

@@ -18,8 +18,10 @@ func testMonth(t *testing.T, f *fixture) {
 	over := f.begin(f.op(customer, 6))
 	f.quotaError(f.op(customer, 1))
 
+	late := f.op(customer, 1) // admitted before midnight, begun after it
 	f.clock.Set(february.Start())
 	require.Equal(t, january, over.Period)
+	require.Equal(t, int64(10), f.quotaError(late).Current)
 	f.spend(customer, 10)
 	f.quotaError(f.op(customer, 1))
 	balance := f.settle(over)

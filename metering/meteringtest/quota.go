@@ -128,6 +128,13 @@ func testPlanChange(t *testing.T, f *fixture) {
 	change(Tiny)
 	require.Equal(t, int64(58), f.quotaError(f.op(customer, 1)).Current)
 	require.Equal(t, int64(58), f.settle(held).Used, "what was promised is honoured")
+
+	// Charges may be settled in another order than they were promised in.
+	customer = f.customer(Tiny)
+	small := f.begin(f.op(customer, 5))
+	change(Large)
+	f.spend(customer, 500)
+	f.settle(small)
 	f.sound()
 }
 
@@ -189,7 +196,13 @@ func testLease(t *testing.T, f *fixture) {
 	// A Begin that needs the credits releases them itself.
 	f.begin(f.op(customer, 4))
 	f.clock.Advance(time.Minute)
-	f.begin(f.op(customer, 4))
+	last := f.begin(f.op(customer, 4))
+
+	// A Settle that comes at the very end finds it over, though nobody else has looked.
+	f.clock.Advance(time.Minute)
+	_, err = f.store.Settle(t.Context(), last, f.outcome(""))
+	require.ErrorIs(t, err, metering.ErrLapsed)
+	f.uses(customer.Account, 6, 0)
 }
 
 func testForgedTicket(t *testing.T, f *fixture) {
