@@ -161,6 +161,14 @@ var rules = diag.Rules[*evidence]{
 		}),
 	},
 	{
+		Code: "idn.label.context", Severity: diag.Warning,
+		Title:  "Characters of one language stand where that language has them",
+		Ref:    "RFC 5892 appendix A.3 to A.9",
+		Advice: "Leave the character out: registries refuse the name.",
+		When:   international,
+		Fails:  each(func(e *evidence, i int) string { return outOfContext(e.name.labels[i].unicode) }),
+	},
+	{
 		Code: "idn.script.mixed", Severity: diag.Warning,
 		Title:  "The scripts of each label are used together by a language",
 		Ref:    "UTS #39 section 5.2",
