@@ -44,7 +44,7 @@ func (s *Server) authoritative(q *dns.Msg, zones map[string]*zone, config Server
 		m.Rcode = dns.RcodeRefused
 		return m
 	}
-	m.Authoritative = !config.Unauthorised
+	m.Authoritative = !config.NoAA
 	seen := map[string]bool{}
 	for z != nil && !seen[dns.CanonicalName(question.Name)] && len(seen) <= maxAliases {
 		seen[dns.CanonicalName(question.Name)] = true

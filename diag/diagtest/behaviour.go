@@ -64,21 +64,28 @@ func (w *World) Drip(hostport string, pause time.Duration) {
 
 // endpoints returns the addresses of a host with a port. A host without any gets one.
 func (w *World) endpoints(hostport string) []netip.AddrPort {
-	host, text, err := net.SplitHostPort(hostport)
+	host, port, err := hostPort(hostport)
 	if err != nil {
 		w.check(err)
 		return nil
 	}
-	port, err := strconv.ParseUint(text, 10, 16)
-	if err != nil {
-		w.check(fmt.Errorf("the port of %s: %w", hostport, err))
-		return nil
-	}
 	var list []netip.AddrPort
 	for _, ip := range w.addresses(host, false) {
-		list = append(list, netip.AddrPortFrom(ip, uint16(port)))
+		list = append(list, netip.AddrPortFrom(ip, port))
 	}
 	return list
+}
+
+func hostPort(s string) (host string, port uint16, err error) {
+	host, text, err := net.SplitHostPort(s)
+	if err != nil {
+		return "", 0, err
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("the port of %s: %w", s, err)
+	}
+	return host, uint16(n), nil
 }
 
 // Serve lets f speak with each client that connects to a TCP port of a host, such as

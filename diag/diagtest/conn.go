@@ -172,12 +172,13 @@ func (h *half) push(b []byte) {
 	})
 }
 
-// closeWrite is the end of what will be written.
+// closeWrite is the end of what will be written: the reader gets EOF, a writer the error.
 func (h *half) closeWrite(err error) {
 	h.change(func() {
 		if h.end == nil {
-			h.end = err
+			h.end = io.EOF
 		}
+		h.gone, h.grace = err, false
 	})
 }
 
@@ -257,8 +258,7 @@ func (c *conn) drip(b []byte) (int, error) {
 func (c *conn) Close() error {
 	err := c.opError("close", net.ErrClosed)
 	c.once.Do(func() {
-		c.out.closeWrite(io.EOF)
-		c.out.change(func() { c.out.gone = net.ErrClosed })
+		c.out.closeWrite(net.ErrClosed)
 		c.in.closeRead(net.ErrClosed, c.brokenPipe(), true)
 		if c.onClose != nil {
 			c.onClose()
@@ -278,8 +278,7 @@ func (c *conn) brokenPipe() error {
 
 // CloseWrite shuts down the writing side; reading goes on, as in [net.TCPConn.CloseWrite].
 func (c *conn) CloseWrite() error {
-	c.out.closeWrite(io.EOF)
-	c.out.change(func() { c.out.gone = syscall.EPIPE })
+	c.out.closeWrite(syscall.EPIPE)
 	return nil
 }
 

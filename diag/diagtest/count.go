@@ -60,26 +60,38 @@ type ledger struct {
 	connections []Connection
 }
 
+// maxEvents bounds each list, for worlds that serve for days. No test comes near it.
+const maxEvents = 100_000
+
+// push appends an event, dropping the older half of a full list.
+func push[E any](list []E, event E) []E {
+	if len(list) >= maxEvents {
+		list = append([]E{}, list[maxEvents/2:]...)
+	}
+	return append(list, event)
+}
+
 func (l *ledger) query(q Query) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.queries = append(l.queries, q)
+	l.queries = push(l.queries, q)
 }
 
 func (l *ledger) connection(c Connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.connections = append(l.connections, c)
+	l.connections = push(l.connections, c)
 }
 
-// Queries lists all questions so far, in order.
+// Queries lists the questions so far, in order: at least the last 50,000.
 func (w *World) Queries() []Query {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
 	return slices.Clone(w.log.queries)
 }
 
-// Connections lists all connections so far, in order, with those that did not come about.
+// Connections lists the connections so far, in order, with those that did not come about: at least the
+// last 50,000.
 func (w *World) Connections() []Connection {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()

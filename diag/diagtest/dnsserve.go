@@ -3,7 +3,6 @@ package diagtest
 import (
 	"encoding/binary"
 	"io"
-	"net/netip"
 	"sync"
 
 	"github.com/miekg/dns"
@@ -12,12 +11,6 @@ import (
 // A responder answers a message, or not: without messages nothing is sent. It waits as long as the
 // answer takes.
 type responder func(q *dns.Msg, transport string) []*dns.Msg
-
-// serveDNS answers at an address, over UDP and TCP.
-func (w *World) serveDNS(addr netip.AddrPort, respond responder) {
-	w.net.listen("udp", addr, func(c *conn) { serveDatagrams(c, respond) })
-	w.net.listen("tcp", addr, func(c *conn) { serveStream(c, "tcp", respond) })
-}
 
 // maxMessage is the largest message of the DNS (RFC 1035 section 4.2.2).
 const maxMessage = 65535

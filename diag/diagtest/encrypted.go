@@ -26,13 +26,13 @@ func (w *World) servePublicResolvers() {
 			})
 			w.net.listen("tcp", netip.AddrPortFrom(ip, portTLS), func(c *conn) {
 				config := &tls.Config{Certificates: []tls.Certificate{cert()}, Time: w.Now}
-				serveStream(tls.Server(c, config), "dot", s.respond)
+				serveStream(tls.Server(c, config), "dot", s.at(ip))
 			})
 			https := netip.AddrPortFrom(ip, portHTTPS)
 			w.net.listen("tcp", https, func(c *conn) {
 				config := &tls.Config{Certificates: []tls.Certificate{cert()}, Time: w.Now}
 				web := w.webServer(https, false)
-				web.addOnce(Site{Host: p.DoT, TLS: config, Handler: dohHandler(s.respond)})
+				web.addOnce(Site{Host: p.DoT, TLS: config, Handler: dohHandler(s.at(ip))})
 				web.listener.hand(c)
 			})
 		}
@@ -50,8 +50,7 @@ func netipPort(ip netip.Addr) netip.AddrPort { return netip.AddrPortFrom(ip, por
 
 // resolverAt makes an address a resolver.
 func (w *World) resolverAt(ip netip.Addr) *Server {
-	s := &Server{world: w, addr: ip, resolver: true}
-	w.serveDNS(netipPort(ip), s.respond)
+	s := (&Server{world: w, addrs: []netip.Addr{ip}, resolver: true}).Configure(ServerConfig{})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.resolvers[ip] = s

@@ -45,6 +45,7 @@ func Golden(t testing.TB, path string, got []byte) {
 	for i := range max(len(gotLines), len(wantLines)) {
 		if g, w := line(gotLines, i), line(wantLines, i); g != w {
 			t.Fatalf("%s:%d: differs (go test -update writes it)\n got: %s\nwant: %s", path, i+1, g, w)
+			return
 		}
 	}
 }

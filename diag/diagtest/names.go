@@ -136,7 +136,7 @@ func (r *recursion) step(name string, qtype uint16) result {
 	z := enclosing(r.zones, name, qtype)
 	found := z.lookup(name, qtype, false)
 	secure, bogus := status(r.zones, z, r.now)
-	if secure && z.cutAbove(found.name) != "" && qtype != dns.TypeDS {
+	if secure && z.delegated(found.name, qtype) {
 		secure = false // data of a zone below that the world does not have as such
 	} else if secure {
 		bogus = z.troubleWith(found)

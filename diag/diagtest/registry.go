@@ -31,7 +31,7 @@ func (w *World) Whois(host string, answers map[string]string) *WhoisServer {
 		}
 		query := strings.TrimSpace(line)
 		s.mu.Lock()
-		s.queries = append(s.queries, query)
+		s.queries = push(s.queries, query)
 		s.mu.Unlock()
 		switch text := whoisAnswer(answers, query); text {
 		case NoReply:

@@ -1,20 +1,29 @@
 package diagtest
 
 import (
+	"net/netip"
 	"strings"
 
 	"github.com/miekg/dns"
 )
 
+// at returns how the server answers at one of its addresses.
+func (s *Server) at(ip netip.Addr) responder {
+	return func(q *dns.Msg, transport string) []*dns.Msg { return s.respond(q, ip, transport) }
+}
+
 // respond answers one message, and waits as long as that takes.
-func (s *Server) respond(q *dns.Msg, transport string) []*dns.Msg {
+func (s *Server) respond(q *dns.Msg, ip netip.Addr, transport string) []*dns.Msg {
 	w := s.world
 	s.mu.Lock()
 	config := s.config
 	s.mu.Unlock()
 	if len(q.Question) == 1 {
 		question := q.Question[0]
-		w.log.query(Query{s.addr, transport, dns.CanonicalName(question.Name), question.Qtype, w.Now()})
+		w.log.query(Query{ip, transport, dns.CanonicalName(question.Name), question.Qtype, w.Now()})
+	}
+	if config.LowerCase {
+		q = lowered(q)
 	}
 	replies, fault := s.answers(q, transport, config)
 	if w.wait(w.ctx, w.Latencies().DNS+fault.Delay) != nil || fault.Silent {
@@ -24,11 +33,16 @@ func (s *Server) respond(q *dns.Msg, transport string) []*dns.Msg {
 		if transport == "udp" {
 			cutOff(q, m, fault.Truncate || config.Truncate)
 		}
-		if config.Case && len(m.Question) > 0 {
-			m.Question[0].Name = strings.ToLower(m.Question[0].Name)
-		}
 	}
 	return append(forged(q, config.Forged), replies...)
+}
+
+func lowered(q *dns.Msg) *dns.Msg {
+	q = q.Copy()
+	for i := range q.Question {
+		q.Question[i].Name = strings.ToLower(q.Question[i].Name)
+	}
+	return q
 }
 
 // answers returns the true replies: one, or several for a zone transfer.
@@ -86,7 +100,7 @@ func (s *Server) recurse(q *dns.Msg, config ServerConfig) ([]*dns.Msg, Fault) {
 func (c ServerConfig) refuse(q *dns.Msg) (m *dns.Msg, done bool) {
 	opt := q.IsEdns0()
 	switch {
-	case opt != nil && c.EDNS == EDNSDropped:
+	case c.Silent, opt != nil && c.EDNS == EDNSDropped:
 		return nil, true
 	case opt != nil && c.EDNS == EDNSRefused:
 		m = new(dns.Msg).SetRcode(q, dns.RcodeFormatError)

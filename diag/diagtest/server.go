@@ -41,20 +41,21 @@ type ServerConfig struct {
 	Cookies       bool      // knows DNS cookies (RFC 7873)
 	Version       string    // answers version.bind; empty means that it does not tell
 	Upward        bool      // refers to the root servers for what it does not know, instead of REFUSED
-	Unauthorised  bool      // does not claim to be authoritative (AA): a lame delegation
+	NoAA          bool      // does not claim to be authoritative: a lame delegation
 	Unsigned      bool      // lacks the signatures of zones that are signed
 	Forged        []Forgery // false replies that come first
 	Truncate      bool      // cuts off every reply over UDP
 	NoUDP, NoTCP  bool      // does not listen there
-	Case          bool      // does not keep the letter case of the name in the question
+	LowerCase     bool      // does not keep the letter case of the name in the question
+	Silent        bool      // never answers
 	RecursionFlag bool      // claims to offer recursion, and does not
 }
 
 // A Server is a name server of the world: a resolver, or one that is authoritative for zones.
 type Server struct {
 	world    *World
-	name     string // canonical, of an authoritative server
-	addr     netip.Addr
+	name     string       // canonical, of an authoritative server
+	addrs    []netip.Addr // at least one
 	resolver bool
 	faults   faultTable
 
@@ -85,14 +86,11 @@ func (w *World) Server(name, addr string, zones ...string) *Server {
 	default:
 		ips = w.addresses(name, false)
 	}
-	s := &Server{world: w, name: dns.CanonicalName(name), addr: ips[0]}
+	s := &Server{world: w, name: dns.CanonicalName(name), addrs: ips}
 	for _, text := range zones {
 		w.check(s.add(text))
 	}
-	for _, ip := range ips {
-		w.serveDNS(netip.AddrPortFrom(ip, portDNS), s.respond)
-	}
-	return s
+	return s.Configure(ServerConfig{})
 }
 
 // Resolver puts a resolver at an address: a public one that then answers in its own way, or another.
@@ -156,20 +154,22 @@ func (s *Server) Configure(c ServerConfig) *Server {
 	s.config = c
 	s.mu.Unlock()
 	n := s.world.net
-	addr := netip.AddrPortFrom(s.addr, portDNS)
-	n.listen("udp", addr, func(c *conn) { serveDatagrams(c, s.respond) })
-	n.listen("tcp", addr, func(c *conn) { serveStream(c, "tcp", s.respond) })
-	if c.NoUDP {
-		n.listen("udp", addr, nil)
-	}
-	if c.NoTCP {
-		n.listen("tcp", addr, nil)
+	for _, ip := range s.addrs {
+		addr := netip.AddrPortFrom(ip, portDNS)
+		n.listen("udp", addr, func(c *conn) { serveDatagrams(c, s.at(ip)) })
+		n.listen("tcp", addr, func(c *conn) { serveStream(c, "tcp", s.at(ip)) })
+		if c.NoUDP {
+			n.listen("udp", addr, nil)
+		}
+		if c.NoTCP {
+			n.listen("tcp", addr, nil)
+		}
 	}
 	return s
 }
 
-// Addr returns the address of the server.
-func (s *Server) Addr() netip.Addr { return s.addr }
+// Addrs returns the addresses of the server.
+func (s *Server) Addrs() []netip.Addr { return slices.Clone(s.addrs) }
 
 // Fault makes something go wrong at this server when a name and type is asked for, as [World.Fault]
 // does for all resolvers.
@@ -186,7 +186,7 @@ func (s *Server) Break(name string, rcode int) *Server { return s.Fault(name, 0,
 func (s *Server) Asked(name string, qtype uint16) int {
 	count := 0
 	for _, q := range s.world.Queries() {
-		if q.Server == s.addr && q.is(name, qtype) {
+		if slices.Contains(s.addrs, q.Server) && q.is(name, qtype) {
 			count++
 		}
 	}

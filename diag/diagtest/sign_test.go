@@ -163,7 +163,8 @@ func TestSecureDelegation(t *testing.T) {
 	world.Zone(signedZone)
 	world.Sign("example.com", diagtest.Signing{Algorithm: dns.ED25519})
 	world.ServeZones()
-	m, err := ask(t.Context(), world, "udp", world.Host("ns.com")[0].String(), diag.Question("www.example.com", dns.TypeA, true))
+	q := diag.Question("www.example.com", dns.TypeA, true)
+	m, err := ask(t.Context(), world, "udp", world.Host("ns.com")[0].String(), q)
 	require.NoError(t, err)
 	types := []uint16{}
 	for _, rr := range m.Ns {
@@ -261,4 +262,52 @@ func TestSignaturesExpireWithTheClock(t *testing.T) {
 	assert.True(t, diag.Lookup[*dns.MX](t.Context(), world.Env(), "example.com").Authentic)
 	world.Advance(31 * 24 * time.Hour)
 	assert.Equal(t, diag.Bogus, diag.Lookup[*dns.MX](t.Context(), world.Env(), "example.com").DNSSEC())
+}
+
+func TestSignedServersValidate(t *testing.T) {
+	for name, nsec3 := range map[string]*diagtest.NSEC3{"NSEC": nil, "NSEC3": {Salt: "ab"}, "opt-out": {OptOut: true}} {
+		t.Run(name, func(t *testing.T) {
+			world := diagtest.NewWorld(t)
+			world.Zone(signedZone)
+			world.Sign("com", diagtest.Signing{NSEC3: nsec3, Algorithm: dns.ED25519})
+			world.Sign("example.com", diagtest.Signing{NSEC3: nsec3})
+			world.ServeZones()
+			checkQuestions(t, world, walker{world})
+		})
+	}
+}
+
+func TestServersWithContentsOfTheirOwnAreSigned(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Zone(signedZone)
+	world.Sign("example.com", diagtest.Signing{})
+	world.ServeZones()
+	world.Server("ns1.example.com", "192.0.2.53", signedZone+"mx TXT other")
+	v := &validator{resolver: walker{world}, anchors: world.Anchors(), now: world.Now()}
+	assert.NoError(t, v.validate(t.Context(), "mx.example.com.", dns.TypeTXT))
+	m, err := v.ask(t.Context(), "mx.example.com.", dns.TypeTXT)
+	require.NoError(t, err)
+	assert.Len(t, m.Answer, 2)
+
+	world.Server("ns1.example.com", "192.0.2.53").Configure(diagtest.ServerConfig{Unsigned: true})
+	assert.ErrorContains(t, v.validate(t.Context(), "mx.example.com.", dns.TypeA), "has no signature")
+}
+
+func TestTransferOfASignedZoneHasItAll(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Zone(`
+		example.com.     SOA  ns hostmaster 1 7200 3600 1209600 300
+		example.com.     NS   ns.example.com.
+		ns.example.com.  A    192.0.2.53
+	`)
+	world.Sign("example.com", diagtest.Signing{})
+	world.Server("ns.example.com", "").Configure(diagtest.ServerConfig{Transfer: true})
+	m, err := ask(t.Context(), world, "tcp", "192.0.2.53", new(dns.Msg).SetAxfr("example.com."))
+	require.NoError(t, err)
+	count := map[string]int{}
+	for _, rr := range m.Answer {
+		count[dns.TypeToString[rr.Header().Rrtype]]++
+	}
+	want := map[string]int{"SOA": 2, "NS": 1, "A": 1, "DNSKEY": 2, "NSEC": 2, "RRSIG": 6}
+	assert.Equal(t, want, count)
 }

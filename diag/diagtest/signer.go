@@ -111,6 +111,12 @@ func (z *zone) cutAbove(name string) string {
 	return cut
 }
 
+// delegated reports whether a name and type is the business of a zone below.
+func (z *zone) delegated(name string, qtype uint16) bool {
+	cut := z.cutAbove(name)
+	return cut != "" && (cut != name || qtype != dns.TypeDS)
+}
+
 // sign makes the signatures of a record set (RFC 4034 section 3.1).
 func (s *signer) sign(name string, rrtype uint16, rrset []dns.RR) []dns.RR {
 	s.mu.Lock()
@@ -220,7 +226,7 @@ func (s *signer) prove(m *dns.Msg, r result, qtype uint16) {
 			m.Answer = append(m.Answer, s.signatures(r.answer[0].Header().Name, name, rrtype)...)
 		}
 	}
-	if s.has(DenialMissing) || r.zone.cutAbove(r.name) != "" && qtype != dns.TypeDS {
+	if s.has(DenialMissing) || r.zone.delegated(r.name, qtype) {
 		return
 	}
 	s.chain().prove(m, r)

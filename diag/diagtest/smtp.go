@@ -123,7 +123,7 @@ func (s *smtpSession) run() {
 		}
 		line = strings.TrimRight(line, "\r\n")
 		s.server.mu.Lock()
-		s.server.commands = append(s.server.commands, line)
+		s.server.commands = push(s.server.commands, line)
 		s.server.mu.Unlock()
 		if !s.command(line) {
 			return
@@ -247,7 +247,7 @@ func (s *smtpSession) data() bool {
 		mail := s.mail
 		mail.Data, mail.TLS = b.String(), s.encrypted
 		s.server.mu.Lock()
-		s.server.mails = append(s.server.mails, mail)
+		s.server.mails = push(s.server.mails, mail)
 		s.server.mu.Unlock()
 	}
 	s.mail = Mail{}

@@ -2,8 +2,11 @@ package diagtest_test
 
 import (
 	"context"
+	"fmt"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"io"
 	"net/http"
+	"net/netip"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -80,4 +83,52 @@ func TestClock(t *testing.T) {
 		time.Sleep(time.Minute) // of the bubble
 		assert.Equal(t, begin.Add(time.Minute), world.Now())
 	})
+}
+
+func TestRoundTripsOverTheWire(t *testing.T) {
+	address := netip.MustParseAddr("192.0.2.53")
+	tests := []struct {
+		server resolver.Server
+		all    int // trips with connections
+		dns    int // trips of the DNS alone
+	}{
+		{resolver.Server{Transport: resolver.UDP, Addrs: []netip.Addr{address}}, 1, 1},
+		{resolver.Server{Transport: resolver.TCP, Addrs: []netip.Addr{address}}, 2, 1},
+		{resolver.Public()[0].Servers(resolver.DoT)[0], 2, 1},
+		{resolver.Public()[0].Servers(resolver.DoH)[0], 2, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.server.String(), func(t *testing.T) {
+			setup := func(w *diagtest.World) { w.Server("ns.example.com", "192.0.2.53", "example.com. A 192.0.2.1") }
+			run := func(ctx context.Context, env *diag.Env) {
+				m, err := env.Upstream("this", tt.server).Exchange(ctx, diag.Question("example.com", dns.TypeA, false))
+				require.NoError(t, err)
+				require.True(t, m.Response)
+			}
+			assert.Equal(t, tt.all, diagtest.RoundTrips(t, setup, run))
+			assert.Equal(t, tt.dns, diagtest.DNSRoundTrips(t, setup, run))
+		})
+	}
+}
+
+func TestWorldIsSharedByGoroutines(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Sign("example.com", diagtest.Signing{})
+	env := world.Env()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			host := fmt.Sprintf("www%d.example.com", i)
+			world.HTTPS(host, http.NotFoundHandler())
+			world.Fault("broken."+host, 0, diagtest.Fault{Rcode: dns.RcodeRefused})
+			world.Server("ns."+host, "", "zone"+host+". SOA a b 1 1 1 1 1")
+			code, _, err := get(t.Context(), t, env, "https://"+host+"/")
+			assert.NoError(t, err)
+			assert.Equal(t, 404, code)
+			assert.True(t, diag.Lookup[*dns.A](t.Context(), env, host).Authentic)
+			assert.Error(t, diag.Lookup[*dns.A](t.Context(), env, "broken."+host).Err())
+		})
+	}
+	wg.Wait()
+	assert.Equal(t, 24, world.Asked("", dns.TypeA))
 }

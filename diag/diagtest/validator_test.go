@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/miekg/dns"
 )
 
@@ -299,4 +300,26 @@ func absentNSEC3(list []*dns.NSEC3, rcode int, name string, qtype uint16) error 
 		return fmt.Errorf("nothing is proved about %s", wildcard)
 	}
 	return fmt.Errorf("no ancestor of %s is proved", name)
+}
+
+// A walker asks from a root server downwards, and takes what an authoritative server says.
+type walker struct{ world *diagtest.World }
+
+func (w walker) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	server := "198.41.0.4"
+	for range 8 {
+		m, err := ask(ctx, w.world, "tcp", server, q)
+		if err != nil {
+			return nil, err
+		}
+		if m.Authoritative || m.Rcode != dns.RcodeSuccess {
+			return m, nil
+		}
+		i := slices.IndexFunc(m.Extra, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeA })
+		if i < 0 {
+			return nil, fmt.Errorf("%s refers without glue: %v", server, m)
+		}
+		server = m.Extra[i].(*dns.A).A.String()
+	}
+	return nil, errors.New("too many referrals")
 }

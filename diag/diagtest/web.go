@@ -1,16 +1,15 @@
 package diagtest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -32,24 +31,24 @@ type Site struct {
 // HTTPS opens a web site with a valid certificate. The host may end in a port, such as
 // "www.example.com:8443". If it has no address in the DNS, perhaps through aliases, it gets one.
 func (w *World) HTTPS(host string, h http.Handler) {
-	host, port := w.splitPort(host)
-	w.Site(Site{Host: host, Port: port, Handler: h})
+	w.siteAt(host, Site{Handler: h})
 }
 
 // HTTP opens a web site without TLS, otherwise like [World.HTTPS].
 func (w *World) HTTP(host string, h http.Handler) {
-	host, port := w.splitPort(host)
-	w.Site(Site{Host: host, Port: port, Handler: h, Plain: true})
+	w.siteAt(host, Site{Handler: h, Plain: true})
 }
 
-func (w *World) splitPort(host string) (string, uint16) {
-	h, p, err := net.SplitHostPort(host)
-	if err != nil {
-		return strings.Trim(host, "[]"), 0
+// siteAt opens a site at a host that may end in a port.
+func (w *World) siteAt(host string, s Site) {
+	s.Host = strings.Trim(host, "[]")
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		if s.Host, s.Port, err = hostPort(host); err != nil {
+			w.check(err)
+			return
+		}
 	}
-	port, err := strconv.ParseUint(p, 10, 16)
-	w.check(err)
-	return h, uint16(port)
+	w.Site(s)
 }
 
 // Site opens a web site, on all addresses of its host. Several sites may share an address.
@@ -157,7 +156,7 @@ func (w *World) webServer(addr netip.AddrPort, plain bool) *webServer {
 	w.webServers[addr] = s
 	server := &http.Server{
 		Handler:     s,
-		ErrorLog:    log.New(io.Discard, "", 0), // what clients think of certificates is their report
+		ErrorLog:    log.New(complaints{w}, "", 0),
 		BaseContext: func(net.Listener) context.Context { return w.ctx },
 		TLSConfig:   &tls.Config{GetConfigForClient: s.config, NextProtos: []string{"h2", "http/1.1"}, Time: w.Now},
 	}
@@ -171,6 +170,17 @@ func (w *World) webServer(addr netip.AddrPort, plain bool) *webServer {
 	})
 	w.net.listen("tcp", addr, s.listener.hand)
 	return s
+}
+
+// complaints fails the test if a handler panics. What else a server complains about, such as clients
+// that do not like its certificate, is for the diagnostic to report.
+type complaints struct{ world *World }
+
+func (c complaints) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("panic serving")) && c.world.t != nil && c.world.ctx.Err() == nil {
+		c.world.t.Errorf("diagtest: %s", line)
+	}
+	return len(line), nil
 }
 
 func (s *webServer) add(site Site) {

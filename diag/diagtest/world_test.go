@@ -73,3 +73,22 @@ func TestTimeOutCostsNothingInABubble(t *testing.T) {
 		assert.True(t, diag.Lookup[*dns.MX](ctx, world.Env(), "example.com").Silent())
 	})
 }
+
+func BenchmarkNewWorld(b *testing.B) {
+	for b.Loop() {
+		world, err := diagtest.New(diagtest.Config{})
+		require.NoError(b, err)
+		world.Close()
+	}
+}
+
+func BenchmarkExchange(b *testing.B) {
+	world := diagtest.NewWorld(b)
+	world.Zone(semantics)
+	q := diag.Question("www.example.com", dns.TypeA, false)
+	for b.Loop() {
+		if _, err := world.Exchange(b.Context(), q); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -49,7 +49,8 @@ func parent(name string) string {
 // unless the text says otherwise. Indentation that all lines share is ignored, for an indented line
 // means that the owner is the same as before.
 func parseZone(text, origin string) ([]dns.RR, error) {
-	parser := dns.NewZoneParser(strings.NewReader("$TTL 300\n"+dedent(text)+"\n"), origin, "")
+	parser := dns.NewZoneParser(strings.NewReader(dedent(text)+"\n"), origin, "")
+	parser.SetDefaultTTL(300)
 	var records []dns.RR
 	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
 		records = append(records, rr)
