@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/idn"
 	"github.com/diagkit/diagkit/diag/netmask"
 	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/textutil"
 	"github.com/diagkit/diagkit/webcheck/qr"
@@ -30,8 +32,10 @@ var endpoints = []Endpoint{
 	{"POST", "/resolve", dnsRead, 1, "standard DNS resolution", call(resolve.Lookup)},
 	{"POST", "/ip/nslookup", dnsRead, 1, "reverse DNS (PTR) lookup", call(resolve.Reverse)},
 	{"POST", "/ip/netmask", dnsRead, 1, "IPv4 netmask calculator", pure(netmask.Compute)},
+	{"POST", "/dns/idn", dnsRead, 1, "convert a domain name between Unicode and ASCII (Punycode)", pure(idn.Convert)},
 	{"POST", "/text/lower", dnsRead, 1, "text utility", pure(textutil.Lower).upTo(textBody)},
 	{"POST", "/text/upper", dnsRead, 1, "text utility", pure(textutil.Upper).upTo(textBody)},
+	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
 	{"POST", "/http/qr", webRead, 2, "generate a QR code; success body is image bytes; image never stored", image(qr.Encode, "image/png", "image/svg+xml", "image/jpeg")},
 }
 

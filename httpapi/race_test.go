@@ -21,10 +21,10 @@ func TestCapIsSoldExactly(t *testing.T) {
 	a := newAPI(t, "self", func(c *Config) { c.Observe = nil; c.IPRate = -1 }, table...)
 	plans := metering.DefaultPlans()
 	_, err := a.admin.SetAccount(t.Context(), a.account.ID, func(acc *metering.Account) {
-		acc.Plan, acc.OverageEnabled, acc.OverageBudgetCents = "pack", true, new(int64(0))
+		acc.Plan, acc.OverageEnabled, acc.OverageBudgetCents = "enterprise", true, new(int64(0))
 	})
 	require.NoError(t, err)
-	left := plans["pack"].Credits - cap // used up beforehand, so that the race is short
+	left := plans["enterprise"].Credits - cap // used up beforehand, so that the race is short
 	begun, err := a.store.Begin(t.Context(), metering.Op{
 		RequestID: "before", Account: a.account.ID, Key: a.key.ID, Endpoint: "x", Credits: left,
 		Now: a.clock.Now(), Lease: a.clock.Now().Add(metering.ClaimLease),

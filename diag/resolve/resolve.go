@@ -71,7 +71,7 @@ type Resolver struct {
 	ID        ResolverID         `json:"id" doc:"its name in requests"`
 	Name      string             `json:"name" doc:"its name for people"`
 	Address   string             `json:"address" doc:"the address that answered; empty if the resolver is not reached over the network"`
-	Transport resolver.Transport `json:"transport" enum:"udp tcp dot doh" doc:"how the answer came; empty if not over the network"`
+	Transport resolver.Transport `json:"transport,omitempty" enum:"udp tcp dot doh" doc:"how the answer came; empty if not over the network"`
 }
 
 // Flags are the flags of a reply (RFC 1035 section 4.1.1, RFC 4035 section 3).
