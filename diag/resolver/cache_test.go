@@ -229,7 +229,7 @@ func TestCacheIsBounded(t *testing.T) {
 	})
 }
 
-// blocking is an upstream that answers when told to.
+// blocking is an upstream that answers when told to, and takes a second to notice that nobody waits.
 type blocking struct {
 	asked, ended atomic.Int32
 	release      chan struct{}
@@ -241,9 +241,10 @@ func (b *blocking) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	select {
 	case <-b.release:
 		m := new(dns.Msg).SetReply(q)
-		m.Answer = records(anAddress)
+		m.Answer = []dns.RR{address(q.Question[0].Name)}
 		return m, nil
 	case <-ctx.Done():
+		<-time.After(time.Second)
 		return nil, ctx.Err()
 	}
 }
@@ -254,9 +255,11 @@ func TestSingleFlight(t *testing.T) {
 		cache := &resolver.Cache{Upstream: up}
 		ctx, cancel := context.WithCancel(t.Context())
 		var group sync.WaitGroup
-		group.Go(func() { // the one who asks first leaves
-			_, err := cache.Exchange(ctx, question())
+		group.Go(func() { // the one who asks first leaves, and takes the message away
+			q := question()
+			_, err := cache.Exchange(ctx, q)
 			assert.Equal(t, context.Canceled, err)
+			q.Question[0].Name = "spoilt.example."
 		})
 		synctest.Wait()
 		replies := make([]*dns.Msg, 10)
@@ -275,6 +278,7 @@ func TestSingleFlight(t *testing.T) {
 		group.Wait()
 		assert.EqualValues(t, 1, up.asked.Load())
 		for i := range replies[1:] {
+			assert.Equal(t, "www.example.com.", replies[i].Answer[0].Header().Name)
 			assert.NotSame(t, replies[i], replies[i+1])
 			assert.NotSame(t, replies[i].Answer[0], replies[i+1].Answer[0])
 		}
@@ -297,11 +301,13 @@ func TestFlightEndsWhenAllHaveLeft(t *testing.T) {
 		cancel()
 		group.Wait()
 		synctest.Wait()
-		assert.EqualValues(t, 1, up.ended.Load())
-
-		close(up.release) // and who comes later begins anew
+		assert.Zero(t, up.ended.Load(), "it has not noticed yet")
+		close(up.release) // and who comes now begins anew
 		requireAnswer(t, t.Context(), cache)
 		assert.EqualValues(t, 2, up.asked.Load())
+		<-time.After(time.Second)
+		synctest.Wait()
+		assert.EqualValues(t, 2, up.ended.Load())
 	})
 }
 

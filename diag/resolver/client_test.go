@@ -112,6 +112,12 @@ func TestEDNSRefusedIsAskedAgainWithoutOnce(t *testing.T) {
 			assert.Len(t, f.all(), 2)
 		})
 	}
+	t.Run("the next server gets EDNS again", func(t *testing.T) {
+		first, second := serve(t, rcode(dns.RcodeFormatError), nil), serve(t, healthy, nil)
+		requireAnswer(t, t.Context(), newClient(t, first.server(resolver.UDP), second.server(resolver.UDP)))
+		require.Len(t, second.all(), 1)
+		assert.NotNil(t, second.all()[0].IsEdns0())
+	})
 	t.Run("refused again", func(t *testing.T) {
 		f := serve(t, rcode(dns.RcodeFormatError), nil)
 		m, err := newClient(t, f.server(resolver.UDP)).Exchange(t.Context(), question())

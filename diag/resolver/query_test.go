@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"io"
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/miekg/dns"
@@ -209,4 +212,61 @@ func TestFoldIsUndoneInTheReply(t *testing.T) {
 		assert.Equal(t, msg.Question, reply.Question)
 		assert.Equal(t, "wWw.Example.com.", reply.Answer[0].Header().Name)
 	}
+}
+
+func TestCallersMessageIsNotWrittenTo(t *testing.T) {
+	msg := new(dns.Msg).SetQuestion("example.com.", dns.TypeA)
+	msg.SetEdns0(1232, true)
+	msg.Rcode = dns.RcodeBadVers // makes packing write into the OPT record
+	before := msg.IsEdns0().Hdr.Ttl
+	_, err := newQuery(msg, true)
+	require.NoError(t, err)
+	assert.Equal(t, before, msg.IsEdns0().Hdr.Ttl)
+}
+
+func TestIdentifiersInFlightDiffer(t *testing.T) {
+	q, err := newQuery(new(dns.Msg).SetQuestion("example.com.", dns.TypeA), true)
+	require.NoError(t, err)
+	m := newMux(&replay{}, UDP, 1000)
+	for id := 1; id < 1<<16; id += 2 {
+		m.waiting = append(m.waiting, &waiter{id: uint16(id)})
+	}
+	for range 20 {
+		w := newWaiter()
+		require.NoError(t, m.join(w, q, m.born, time.Hour))
+		require.Zero(t, w.id%2, "the odd ones are taken")
+	}
+}
+
+// A caller who leaves in the middle of a write ruins the stream. The others must hear of that, and
+// not that their own time is up.
+func TestTornStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		defer server.Close()
+		m := newMux(client, TCP, 1000)
+		exchange := func(ctx context.Context) error {
+			q, err := newQuery(new(dns.Msg).SetQuestion("example.com.", dns.TypeA), false)
+			require.NoError(t, err)
+			w := newWaiter()
+			if err := m.join(w, q, m.born, time.Hour); err != nil {
+				return err
+			}
+			_, err = m.exchange(ctx, w, time.Now().Add(time.Hour))
+			return err
+		}
+		var group sync.WaitGroup
+		for range 2 { // one reads, one follows
+			group.Go(func() { assert.Equal(t, errTorn, exchange(t.Context())) })
+			_, err := io.ReadFull(server, make([]byte, prefixLen+headerLen+17))
+			require.NoError(t, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		group.Go(func() { assert.Equal(t, context.Canceled, exchange(ctx)) })
+		_, err := server.Read(make([]byte, 1))
+		require.NoError(t, err)
+		cancel()
+		group.Wait()
+		assert.Equal(t, errTorn, exchange(t.Context()))
+	})
 }
