@@ -133,6 +133,7 @@ func (r *reply) problem() Problem {
 	require.NoError(r.t, d.Decode(&p), "%s", r.Body)
 	require.Equal(r.t, r.header("X-Request-Id"), p.RequestID)
 	require.NotEmpty(r.t, p.Message)
+	validate(r.t, problemSchema(), r.Body.Bytes())
 	return p
 }
 

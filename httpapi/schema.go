@@ -113,14 +113,12 @@ func (s *schemas) name(t reflect.Type) string {
 func (s *schemas) object(t reflect.Type) schema {
 	properties, required := schema{}, []string{}
 	for _, sf := range reflect.VisibleFields(t) {
-		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		if sf.Anonymous && name == "" || !sf.IsExported() || name == "-" {
 			continue
 		}
 		properties[name] = s.property(sf)
-		optional := slices.Contains(strings.Split(options, ","), "omitempty") ||
-			slices.Contains(strings.Split(options, ","), "omitzero")
-		if !optional && sf.Tag.Get("oneof") == "" {
+		if !optional(sf) && sf.Tag.Get("oneof") == "" {
 			required = append(required, name)
 		}
 	}
@@ -195,8 +193,30 @@ func (s *schemas) property(sf reflect.StructField) schema {
 	if doc := sf.Tag.Get("doc"); doc != "" {
 		p["description"] = sentence(doc)
 	}
-	if strings.HasSuffix(sf.Tag.Get("json"), ",nullable") {
-		p["type"] = []any{p["type"], "null"}
+	if !s.request && sf.Type.Kind() == reflect.Pointer && !optional(sf) {
+		return nullable(p)
+	}
+	return p
+}
+
+// optional reports whether a field may be absent.
+func optional(sf reflect.StructField) bool {
+	_, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
+	list := strings.Split(options, ",")
+	return slices.Contains(list, "omitempty") || slices.Contains(list, "omitzero")
+}
+
+// nullable is the schema of a field that is always there and null where it makes no sense, as the
+// broadcast address of a /31 network.
+func nullable(p schema) schema {
+	if ref, ok := p["$ref"]; ok {
+		delete(p, "$ref")
+		p["anyOf"] = []any{schema{"$ref": ref}, schema{"type": "null"}}
+		return p
+	}
+	p["type"] = []any{p["type"], "null"}
+	if values, ok := p["enum"].([]any); ok {
+		p["enum"] = append(values, nil)
 	}
 	return p
 }
