@@ -85,7 +85,8 @@ func (n *names) current() map[string]*zone {
 	return n.zones
 }
 
-// maxAliases bounds the chain that a resolver follows, as common resolvers do.
+// maxAliases bounds the chain that a resolver follows, as common resolvers do. Beyond it, and in a
+// circle, the reply is SERVFAIL with the chain as far as it was followed.
 const maxAliases = 16
 
 // A recursion is the work on one question: a walk along its aliases.
@@ -136,9 +137,10 @@ func (r *recursion) step(name string, qtype uint16) result {
 	z := enclosing(r.zones, name, qtype)
 	found := z.lookup(name, qtype, false)
 	secure, bogus := status(r.zones, z, r.now)
-	if secure && z.delegated(found.name, qtype) {
+	switch {
+	case secure && z.delegated(found.name, qtype):
 		secure = false // data of a zone below that the world does not have as such
-	} else if secure {
+	case secure:
 		bogus = z.troubleWith(found)
 	}
 	r.secure = r.secure && secure && bogus == nil
@@ -165,11 +167,13 @@ func (r *recursion) reply(q *dns.Msg) *dns.Msg {
 	m.RecursionAvailable = true
 	m.CheckingDisabled = q.CheckingDisabled
 	do := dnssecOK(q)
-	if m.Rcode = r.rcode; r.fault.Rcode != 0 {
+	m.Rcode = r.rcode
+	switch {
+	case r.fault.Rcode != 0:
 		m.Rcode = r.fault.Rcode
-	} else if r.bogus != nil && !q.CheckingDisabled {
+	case r.bogus != nil && !q.CheckingDisabled:
 		m.Rcode = dns.RcodeServerFailure
-	} else {
+	default:
 		for i, found := range r.results {
 			found.write(m, q.Question[0].Qtype, do, i == len(r.results)-1)
 		}

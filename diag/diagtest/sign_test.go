@@ -311,3 +311,38 @@ func TestTransferOfASignedZoneHasItAll(t *testing.T) {
 	want := map[string]int{"SOA": 2, "NS": 1, "A": 1, "DNSKEY": 2, "NSEC": 2, "RRSIG": 6}
 	assert.Equal(t, want, count)
 }
+
+func TestFaultsAboveAZone(t *testing.T) {
+	tests := []struct {
+		name   string
+		broken diagtest.Broken
+		island bool
+		want   diag.DNSSECStatus
+	}{
+		{"none", diagtest.Broken{}, false, diag.Secure},
+		{"signature of the DS record", diagtest.Broken{Fault: diagtest.SigExpired, Type: dns.TypeDS}, false, diag.Bogus},
+		{"signature of another DS record", diagtest.Broken{Fault: diagtest.SigExpired, Name: "example.net"}, false,
+			diag.Secure},
+		{"everything", diagtest.Broken{Fault: diagtest.SigMissing}, false, diag.Bogus},
+		{"insecure delegation", diagtest.Broken{}, true, diag.Indeterminate},
+		{"insecure delegation that is not proved", diagtest.Broken{Fault: diagtest.DenialMissing}, true, diag.Bogus},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			world := diagtest.NewWorld(t)
+			world.Zone(signedZone)
+			signing := diagtest.Signing{}
+			if tt.broken.Fault != "" {
+				signing.Broken = []diagtest.Broken{tt.broken}
+			}
+			world.Sign("com", signing)
+			world.Sign("example.com", diagtest.Signing{Island: tt.island})
+			a := diag.Lookup[*dns.MX](t.Context(), world.Env(), "example.com")
+			assert.Equal(t, tt.want, a.DNSSEC())
+
+			v := &validator{resolver: world, anchors: world.Anchors(), now: world.Now()}
+			err := v.validate(t.Context(), "example.com.", dns.TypeMX)
+			assert.Equal(t, tt.want == diag.Secure, err == nil, "%v", err)
+		})
+	}
+}

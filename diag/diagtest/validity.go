@@ -36,7 +36,12 @@ func status(zones map[string]*zone, z *zone, now time.Time) (secure bool, t *tro
 	for _, rr := range records {
 		known = known || rr.(*dns.DS).Algorithm <= dns.ED448
 	}
+	fault := above.signer.broken(z.origin, dns.TypeDS)
 	switch {
+	case len(records) > 0 && fault != "":
+		return false, troubleOf(above, fault)
+	case len(records) == 0 && above.signer.has(DenialMissing):
+		return false, troubleOf(above, DenialMissing)
 	case !known: // RFC 4035 section 5.2: neither absent nor unknown DS records make it secure
 		return false, nil
 	case z.signer == nil:

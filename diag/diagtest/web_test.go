@@ -286,3 +286,14 @@ func TestDeadlines(t *testing.T) {
 		assert.Equal(t, time.Hour+time.Minute, time.Since(begin))
 	})
 }
+
+func TestPanicOfAHandlerFailsTheTest(t *testing.T) {
+	r := &recorder{TB: t}
+	world := diagtest.NewWorld(r)
+	world.HTTP("www.example.com", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("oops") }))
+	_, _, err := get(t.Context(), t, world.Env(), "http://www.example.com/")
+	assert.Error(t, err)
+	world.Close()
+	require.Len(t, r.failures, 1)
+	assert.Contains(t, r.failures[0], "oops")
+}
