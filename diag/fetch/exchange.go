@@ -107,7 +107,8 @@ func headError(ctx context.Context, err error) *Error {
 	message := "the answer breaks the rules of HTTP"
 	switch {
 	case timedOut(ctx, err):
-		return &Error{Code: Timeout, Message: "the head of the answer did not come in time", Unanswered: true, Cause: err}
+		return &Error{Code: Timeout, Message: "the head of the answer did not come in time",
+			Unanswered: true, Cause: err}
 	case errors.Is(err, errHeadTooLong):
 		message = errHeadTooLong.Error()
 	case strings.Contains(err.Error(), "malformed HTTP"):

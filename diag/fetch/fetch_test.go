@@ -1,10 +1,6 @@
 package fetch_test
 
 import (
-	"bytes"
-	"compress/gzip"
-	"compress/zlib"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -79,7 +73,8 @@ func TestDo(t *testing.T) {
 func TestDoWireOrder(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.HTTP("one.example.com", rawText("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"+
-		"HTTP/1.1 200 Fine\r\nX-zulu: 1\r\nset-cookie: a\r\nAlpha:  2 \r\nSet-Cookie: b\r\nX-Long: c\r\n  d\r\n\r\nbody"))
+		"HTTP/1.1 200 Fine\r\nX-zulu: 1\r\nset-cookie: a\r\nAlpha:  2 \r\nSet-Cookie: b\r\n"+
+		"X-Long: c\r\n  d\r\n\r\nbody"))
 	w.HTTPS("two.example.com", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Set-Cookie"] = []string{"a", "b"}
 		w.WriteHeader(http.StatusEarlyHints)
@@ -340,204 +335,6 @@ func TestDoFailures(t *testing.T) {
 	}
 }
 
-func compressed(t *testing.T, body string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, err := io.WriteString(z, body)
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
-	return b.String()
-}
-
-func TestDoBody(t *testing.T) {
-	var zlibbed bytes.Buffer
-	z := zlib.NewWriter(&zlibbed)
-	io.WriteString(z, "hello")
-	z.Close()
-	deflated := zlibbed.String()[2 : zlibbed.Len()-4]
-	zipped := compressed(t, "hello")
-
-	tests := []struct {
-		name, coding, sent string
-		body               string
-		truncated          bool
-		message            string
-	}{
-		{"plain", "", "hello", "hello", false, ""},
-		{"identity", "identity", "hello", "hello", false, ""},
-		{"gzip", "gzip", zipped, "hello", false, ""},
-		{"gzip in capitals", "GZIP", zipped, "hello", false, ""},
-		{"gzip without a body", "gzip", "", "", false, ""},
-		{"deflate", "deflate", zlibbed.String(), "hello", false, ""},
-		{"deflate without its wrapping", "deflate", deflated, "hello", false, ""},
-		{"deflate without a body", "deflate", "", "", false, ""},
-		{"exactly the limit", "", strings.Repeat("a", 100), strings.Repeat("a", 100), false, ""},
-		{"above the limit", "", strings.Repeat("a", 101), strings.Repeat("a", 100), true, ""},
-		{"above the limit expanded", "gzip", compressed(t, strings.Repeat("a", 101)), strings.Repeat("a", 100), true, ""},
-		{"no gzip at all", "gzip", "hello hello hello", "", true, "not compressed in the way that it claims"},
-		{"gzip cut off", "gzip", zipped[:len(zipped)-6], "hello", true, "broke off"},
-		{"gzip with a wrong sum", "gzip", zipped[:len(zipped)-5] + "xxxxx", "hello", true, "not compressed in the way"},
-		{"brotli", "br", "hello", "", true, "was not asked for"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			w := diagtest.NewWorld(t)
-			w.HTTPS("example.com", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Encoding", tt.coding)
-				io.WriteString(w, tt.sent)
-			}))
-			req := get("https://example.com/")
-			req.MaxBytes = 100
-			r := do(t, w, req)
-			message := ""
-			if r.Err != nil {
-				message = r.Err.Message
-				require.Equal(t, fetch.Protocol, r.Err.Code)
-			}
-			require.Contains(t, message, tt.message)
-			require.Equal(t, tt.message == "", r.Err == nil)
-			require.Equal(t, tt.body, string(r.Body))
-			require.Equal(t, tt.truncated, r.Truncated)
-			require.NotNil(t, r.Final(), "the head was fine")
-
-			req.Raw, req.MaxBytes = true, 1000
-			r = do(t, w, req)
-			require.Nil(t, r.Err)
-			require.Equal(t, tt.sent, string(r.Body))
-			require.EqualValues(t, len(tt.sent), r.TransferBytes)
-		})
-	}
-}
-
-func TestDoBodyBreaksOff(t *testing.T) {
-	w := diagtest.NewWorld(t)
-	w.HTTP("example.com", rawText("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"))
-	r := do(t, w, get("http://example.com/"))
-	require.Equal(t, fetch.Protocol, r.Err.Code)
-	require.Equal(t, "hello", string(r.Body))
-	require.True(t, r.Truncated)
-}
-
-func TestDoHead(t *testing.T) {
-	w := diagtest.NewWorld(t)
-	w.HTTPS("example.com", text("hello"))
-	req := get("https://example.com/")
-	req.Method = http.MethodHead
-	r := do(t, w, req)
-	require.Nil(t, r.Err)
-	require.Equal(t, "5", r.Final().Header.Get("Content-Length"))
-	require.Empty(t, r.Body)
-}
-
-func TestDoIPv6Literal(t *testing.T) {
-	w := diagtest.NewWorld(t)
-	w.Site(diagtest.Site{Host: "2001:db8::80", Plain: true, Handler: text("six")})
-	r := do(t, w, get("http://[2001:db8::80]/"))
-	require.Nil(t, r.Err)
-	require.Equal(t, "2001:db8::80", r.Final().IP.String())
-}
-
-// Waiting is tested in a bubble, whose clock jumps.
-func TestDoTimeouts(t *testing.T) {
-	tests := []struct {
-		name    string
-		site    http.HandlerFunc
-		took    time.Duration
-		message string
-	}{
-		{"silent server", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-			fetch.HeadTimeout, "the head of the answer did not come in time"},
-		{"head drop by drop", raw(func(c net.Conn) {
-			for _, b := range []byte("HTTP/1.1 200 OK\r\nX-Slow: very slow indeed\r\n\r\n") {
-				time.Sleep(time.Second) // of the bubble
-				if _, err := c.Write([]byte{b}); err != nil {
-					return
-				}
-			}
-		}), fetch.HeadTimeout, "the head of the answer did not come in time"},
-		{"body drop by drop", func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil {
-				io.WriteString(w, ".")
-				http.NewResponseController(w).Flush()
-				time.Sleep(time.Second) // of the bubble
-			}
-		}, fetch.DefaultTimeout, "the body did not come in time"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := diagtest.NewWorld(t)
-				w.HTTP("example.com", tt.site)
-				begin := time.Now()
-				r := do(t, w, get("http://example.com/"))
-				require.Equal(t, fetch.Timeout, r.Err.Code)
-				require.True(t, r.Err.Unanswered)
-				require.Equal(t, tt.message, r.Err.Message)
-				require.Equal(t, tt.took, time.Since(begin))
-				time.Sleep(time.Minute) // of the bubble, for the server to notice
-			})
-		})
-	}
-}
-
-func TestDoTimeoutsOfTheLowerLayers(t *testing.T) {
-	tests := []struct {
-		name    string
-		spoil   func(*diagtest.World)
-		message string
-	}{
-		{"name servers", func(w *diagtest.World) { w.Silence("example.com") }, "no connection to example.com came about"},
-		{"connection", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Unreachable) },
-			"no connection to example.com came about"},
-		{"handshake", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Hangs) },
-			"the TLS handshake did not end in time"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := diagtest.NewWorld(t)
-				w.HTTPS("example.com", nil)
-				tt.spoil(w)
-				begin := time.Now()
-				r := do(t, w, get("https://example.com/"))
-				require.Equal(t, fetch.Timeout, r.Err.Code)
-				require.True(t, r.Err.Unanswered)
-				require.Contains(t, r.Err.Message, tt.message)
-				require.Equal(t, fetch.ConnectTimeout, time.Since(begin))
-			})
-		})
-	}
-}
-
-func TestDoContextEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := diagtest.NewWorld(t)
-		w.HTTPS("example.com", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		r, err := fetch.Do(ctx, w.Env(), get("https://example.com/"))
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Nil(t, r)
-	})
-}
-
-func TestDoTiming(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := diagtest.NewWorld(t)
-		w.HTTPS("example.com", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			time.Sleep(3 * time.Second) // of the bubble
-			io.WriteString(w, "hello")
-		}))
-		w.SetLatencies(diagtest.Latency{DNS: time.Second, Connect: 2 * time.Second})
-		r := do(t, w, get("https://example.com/"))
-		require.Nil(t, r.Err)
-		require.Equal(t, fetch.Timing{DNS: time.Second, Connect: 2 * time.Second, FirstByte: 3 * time.Second,
-			Total: 6 * time.Second}, r.Timing)
-		require.EqualValues(t, 6000, r.Final().LatencyMS)
-	})
-}
-
 func TestDoBadRequests(t *testing.T) {
 	u := diag.MustURL("https://example.com/")
 	tests := []struct {
@@ -561,4 +358,12 @@ func TestDoBadRequests(t *testing.T) {
 			require.Equal(t, tt.field, input.Field)
 		})
 	}
+}
+
+// The real world is asked nothing about an address that must not be reached.
+func TestDoInTheRealWorld(t *testing.T) {
+	r, err := fetch.Do(t.Context(), nil, get("http://127.0.0.1/"))
+	require.NoError(t, err)
+	require.Equal(t, fetch.Blocked, r.Err.Code)
+	require.NotContains(t, r.Err.Message, "127.0.0.1")
 }

@@ -9,7 +9,8 @@ import (
 )
 
 func FuzzResolve(f *testing.F) {
-	for _, s := range []string{"/a", "../b?c#d", "//example.org/", "https://example.org", "?q", "/\u00e9 %zz", "mailto:a@b"} {
+	for _, s := range []string{"/a", "../b?c#d", "//example.org/", "https://example.org", "?q", "/\u00e9 %zz",
+		"mailto:a@b"} {
 		f.Add(s)
 	}
 	base := diag.MustURL("https://example.com/dir/page?x#y")

@@ -31,7 +31,7 @@ type Certificate struct {
 	IsCA               bool      `json:"is_ca" doc:"whether it may issue certificates"`
 	SelfSigned         bool      `json:"self_signed" doc:"whether it is signed with its own key"`
 	KeyUsage           []string  `json:"key_usage" doc:"what the key may be used for" example:"[\"digitalSignature\"]"`
-	ExtKeyUsage        []string  `json:"ext_key_usage" doc:"purposes of the certificate; unknown ones as OID" example:"[\"serverAuth\"]"`
+	ExtKeyUsage        []string  `json:"ext_key_usage" doc:"purposes; unknown ones as OID" example:"[\"serverAuth\"]"`
 	OCSPURLs           []string  `json:"ocsp_urls" doc:"where its revocation can be asked for"`
 	CAIssuerURLs       []string  `json:"ca_issuer_urls" doc:"where the issuer's certificate can be fetched"`
 	SCTsCount          int       `json:"scts_count" min:"0" doc:"signed certificate timestamps embedded (RFC 6962)"`

@@ -43,9 +43,11 @@ func TestDescribeKey(t *testing.T) {
 		reason    string
 	}{
 		{"RSA 2048", &rsa.PublicKey{N: n, E: 65537}, RSA, 2048, "", ""},
-		{"RSA 1024", &rsa.PublicKey{N: modulus(t, 1024), E: 65537}, RSA, 1024, "", "the modulus has fewer than 2048 bits"},
+		{"RSA 1024", &rsa.PublicKey{N: modulus(t, 1024), E: 65537}, RSA, 1024, "",
+			"the modulus has fewer than 2048 bits"},
 		{"exponent 1", &rsa.PublicKey{N: n, E: 1}, RSA, 2048, "", "the public exponent is not an odd number above 2"},
-		{"even exponent", &rsa.PublicKey{N: n, E: 65536}, RSA, 2048, "", "the public exponent is not an odd number above 2"},
+		{"even exponent", &rsa.PublicKey{N: n, E: 65536}, RSA, 2048, "",
+			"the public exponent is not an odd number above 2"},
 		{"exponent 3", &rsa.PublicKey{N: n, E: 3}, RSA, 2048, "", "the public exponent is below 65537"},
 		{"factor 751", &rsa.PublicKey{N: new(big.Int).Mul(modulus(t, 2048), big.NewInt(751)), E: 65537}, RSA,
 			2058, "", "the modulus has a small prime factor"},

@@ -16,7 +16,7 @@ type Name struct {
 	Country            []string `json:"country" doc:"countries (C), as two letters"`
 	Locality           []string `json:"locality" doc:"localities (L)"`
 	Province           []string `json:"province" doc:"states or provinces (ST)"`
-	SerialNumber       string   `json:"serial_number,omitempty" doc:"serial number of the subject, such as a number in a register"`
+	SerialNumber       string   `json:"serial_number,omitempty" doc:"number of the subject in a register"`
 	Raw                string   `json:"raw" doc:"the whole name as a string (RFC 4514)"`
 }
 

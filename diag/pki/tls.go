@@ -15,7 +15,7 @@ type TLS struct {
 	Trusted       bool          `json:"trusted" doc:"whether the chain leads to a trusted authority, the name apart"`
 	TrustError    string        `json:"trust_error,omitempty" doc:"why the chain is not trusted"`
 	Chain         []Certificate `json:"chain" doc:"certificates in the order served, leaf first"`
-	ChainComplete bool          `json:"chain_complete" doc:"whether those served lead to a trusted authority without any other"`
+	ChainComplete bool          `json:"chain_complete" doc:"whether it leads to a trusted authority as it was served"`
 
 	// Peers are the certificates as served, at most [MaxChain].
 	Peers []*x509.Certificate `json:"-"`

@@ -180,7 +180,8 @@ func (v Verifier) invalid(leaf *x509.Certificate, e x509.CertificateInvalidError
 	switch e.Reason {
 	case x509.Expired:
 		if e.Cert != nil && v.Now.Before(e.Cert.NotBefore) {
-			return NotYetValid, fmt.Sprintf("%s is valid only from %s", which, e.Cert.NotBefore.UTC().Format(time.DateOnly))
+			from := e.Cert.NotBefore.UTC().Format(time.DateOnly)
+			return NotYetValid, fmt.Sprintf("%s is valid only from %s", which, from)
 		}
 		if e.Cert != nil {
 			return Expired, fmt.Sprintf("%s expired on %s", which, e.Cert.NotAfter.UTC().Format(time.DateOnly))

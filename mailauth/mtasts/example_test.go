@@ -2,6 +2,7 @@ package mtasts_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/diagkit/diagkit/diag"
@@ -45,8 +46,13 @@ func ExampleLookup() {
 }
 
 func ExampleParsePolicy() {
-	_, err := mtasts.ParsePolicy("version: STSv1\nmode: Enforce\nmx: *.*.example.com\nmax_age: 604800\n")
-	fmt.Println(err)
+	_, err := mtasts.ParsePolicy("version: STSv1\nmode: Enforce\nmx: mx.example.com.\nmax_age: 604800\n")
+	if syntax, ok := errors.AsType[*mtasts.SyntaxError](err); ok {
+		for _, fault := range syntax.Faults {
+			fmt.Println(fault)
+		}
+	}
 	// Output:
-	// parsing the MTA-STS policy: the mode is "Enforce", not enforce, testing or none; mx is "*.*.example.com": a wildcard may only be the whole first label
+	// the mode is "Enforce", not enforce, testing or none
+	// mx is "mx.example.com.": it ends with a dot
 }

@@ -20,10 +20,19 @@ const (
 	// have up to ten.
 	MaxMXHosts = 50
 
-	// PolicyTimeout ends the fetch of the policy. Senders wait for up to a minute (RFC 8461 section
-	// 3.3); a report must not.
-	PolicyTimeout = 10 * time.Second
+	// Patience is how long anything is waited for. What has not answered then is reported as unknown,
+	// before the caller's time is up, which usually is 15 seconds (CONTRACT 1.9). Senders wait for the
+	// policy for up to a minute (RFC 8461 section 3.3).
+	Patience = 10 * time.Second
 )
+
+// patience returns how long to wait under a context: [Patience], or less if its end is near.
+func patience(ctx context.Context) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		return min(Patience, time.Until(end)*9/10)
+	}
+	return Patience
+}
 
 // evidence is all that the rules look at; only gather and digest fill it.
 type evidence struct {
@@ -62,12 +71,15 @@ type host struct {
 // that are asked about have both; only the addresses of the mail exchangers wait for their names.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	e := &evidence{domain: d, now: env.Now()}
+	wait := patience(ctx)
+	lookups, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	var failure error
 	var g diag.Group
-	g.Go(func() { e.txt = diag.Lookup[*dns.TXT](ctx, env, d.Sub("_mta-sts")) })
-	g.Go(func() { e.tlsrpt = diag.Lookup[*dns.TXT](ctx, env, d.Sub("_smtp._tls")) })
-	g.Go(func() { e.page, failure = fetchPolicy(ctx, env, d) })
-	g.Go(func() { e.lookupMX(ctx, env) })
+	g.Go(func() { e.txt = diag.Lookup[*dns.TXT](lookups, env, d.Sub("_mta-sts")) })
+	g.Go(func() { e.tlsrpt = diag.Lookup[*dns.TXT](lookups, env, d.Sub("_smtp._tls")) })
+	g.Go(func() { e.page, failure = fetchPolicy(ctx, env, d, wait) })
+	g.Go(func() { e.lookupMX(lookups, env) })
 	g.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -89,7 +101,7 @@ func policyURL(d diag.Domain) string {
 // fetchPolicy fetches the policy as senders do, except that it goes on when the certificate is not to
 // be trusted, so that all faults are found in one go. Redirects are not followed (RFC 8461 section
 // 3.3), and no compression is asked for, as few senders know any.
-func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain) (*fetch.Result, error) {
+func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain, wait time.Duration) (*fetch.Result, error) {
 	u, err := diag.ParseURL(policyURL(d))
 	if err != nil {
 		// The domain is valid, but too long with the label in front of it.
@@ -97,7 +109,7 @@ func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain) (*fetch.Resu
 	}
 	return fetch.Do(ctx, env, fetch.Request{
 		URL: u, Header: http.Header{"Accept-Encoding": {"identity"}, "Accept": {"text/plain"}},
-		MaxBytes: MaxPolicyBytes, Timeout: PolicyTimeout, Ports: diag.Ports{443}, AllowUntrusted: true,
+		MaxBytes: MaxPolicyBytes, Timeout: wait, Ports: diag.Ports{443}, AllowUntrusted: true,
 	})
 }
 

@@ -42,7 +42,7 @@ type PolicyFile struct {
 	Version       string      `json:"version,omitempty" doc:"version of the policy" example:"STSv1"`
 	Mode          Mode        `json:"mode" doc:"what senders apply; none also if there is no valid mode"`
 	MX            []string    `json:"mx" doc:"patterns of the mail exchangers that are allowed"`
-	MaxAgeSeconds *int64      `json:"max_age_seconds,omitempty" min:"0" max:"31557600" doc:"how long senders keep the policy"`
+	MaxAgeSeconds *int64      `json:"max_age_seconds,omitempty" min:"0" max:"31557600" doc:"how long senders keep it"`
 	Raw           string      `json:"raw,omitempty" doc:"the text itself"`
 	LineErrors    []LineError `json:"line_errors" doc:"departures from the syntax"`
 }
@@ -105,10 +105,10 @@ func (e *evidence) report(ended time.Time) *Report {
 		r.Version = version
 	}
 	for _, h := range e.hosts {
-		r.MXHosts = append(r.MXHosts, MXHost{h.preference, h.name, h.addresses, len(h.addresses) > 0, h.pattern, h.covered})
-		if h.addresses == nil {
-			r.MXHosts[len(r.MXHosts)-1].Addresses = []netip.Addr{}
-		}
+		r.MXHosts = append(r.MXHosts, MXHost{
+			Preference: h.preference, Host: h.name, Addresses: append([]netip.Addr{}, h.addresses...),
+			Resolves: len(h.addresses) > 0, MatchedBy: h.pattern, Covered: h.covered,
+		})
 		if h.covered {
 			r.MXCoverage.CoveredCount++
 		}

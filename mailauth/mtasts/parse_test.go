@@ -22,10 +22,12 @@ func TestParseRecord(t *testing.T) {
 		{"example of the RFC", "v=STSv1; id=20160831085700Z;", Record{ID: "20160831085700Z"}, "", ""},
 		{"without the last semicolon", "v=STSv1;id=1", Record{ID: "1"}, "", ""},
 		{"white space around semicolons", "v=STSv1; \t id=1 \t ; ", Record{ID: "1"}, "", ""},
-		{"extensions", "v=STSv1; a.b-c_d=x:y; id=1; z=!", Record{ID: "1", Extensions: []Extension{{"a.b-c_d", "x:y"}, {"z", "!"}}}, "", ""},
+		{"extensions", "v=STSv1; a.b-c_d=x:y; id=1; z=!",
+			Record{ID: "1", Extensions: []Extension{{"a.b-c_d", "x:y"}, {"z", "!"}}}, "", ""},
 		{"id of 32", "v=STSv1; id=" + strings.Repeat("9", 32), Record{ID: strings.Repeat("9", 32)}, "", ""},
 		{"second id is ignored, however bad", "v=STSv1; id=1; id=a-b;", Record{ID: "1"}, "", ""},
-		{"id of 33", "v=STSv1; id=" + strings.Repeat("9", 33), Record{}, "is not 1 to 32 letters and digits", strings.Repeat("9", 33)},
+		{"id of 33", "v=STSv1; id=" + strings.Repeat("9", 33), Record{},
+			"is not 1 to 32 letters and digits", strings.Repeat("9", 33)},
 		{"empty", "", Record{}, "does not begin with v=STSv1;", ""},
 		{"other version", "v=STSv2; id=1;", Record{}, "does not begin with v=STSv1;", "v=STSv2; id=1;"},
 		{"lower case", "v=stsv1; id=1;", Record{}, "does not begin with v=STSv1;", "v=stsv1; id=1;"},
@@ -40,7 +42,8 @@ func TestParseRecord(t *testing.T) {
 		{"two semicolons", "v=STSv1; id=1;;", Record{}, "nothing between two semicolons", ";"},
 		{"trailing space", "v=STSv1; id=1 ", Record{}, "white space follows", " "},
 		{"bad name", "v=STSv1; id=1; 1%=a", Record{}, `"1%" cannot be the name`, "1%"},
-		{"long name", "v=STSv1; id=1; " + strings.Repeat("n", 33) + "=a", Record{}, "cannot be the name", strings.Repeat("n", 33)},
+		{"long name", "v=STSv1; id=1; " + strings.Repeat("n", 33) + "=a", Record{},
+			"cannot be the name", strings.Repeat("n", 33)},
 		{"empty value", "v=STSv1; id=1; more=", Record{}, "cannot be the value of more", ""},
 		{"equals sign in a value", "v=STSv1; id=1; more=a=b", Record{}, "cannot be the value of more", "a=b"},
 		{"beyond ASCII", "v=STSv1; id=1; more=\u00e4", Record{}, "cannot be the value of more", "\u00e4"},
@@ -71,12 +74,14 @@ func TestResembles(t *testing.T) {
 		`"v=STSv1; id=1"`, "v=STSv2; id=1", "\ufeffv=STSv1; id=1"} {
 		require.True(t, resembles(text), "%q", text)
 	}
-	for _, text := range []string{"", "v=STSv1; id=1", "v=STSv1;", "v=spf1 -all", "v=TLSRPTv1; rua=mailto:a@b", "STSv1"} {
+	for _, text := range []string{"", "v=STSv1; id=1", "v=STSv1;", "v=spf1 -all",
+		"v=TLSRPTv1; rua=mailto:a@b", "STSv1"} {
 		require.False(t, resembles(text), "%q", text)
 	}
 }
 
 func TestParsePolicy(t *testing.T) {
+	swap := func(s, old, replacement string) string { return strings.Replace(s, old, replacement, 1) }
 	const year = 31557600 * time.Second
 	enforced := Policy{Mode: Enforce, MX: []string{"a.example"}, MaxAge: 60 * time.Second}
 	none := Policy{Mode: None, MaxAge: 60 * time.Second}
@@ -93,13 +98,16 @@ func TestParsePolicy(t *testing.T) {
 		{"without the last line end", strings.TrimSuffix(body, "\n"), enforced, "", 0},
 		{"any order", "max_age: 60\nmx: a.example\nmode: enforce\nversion: STSv1", enforced, "", 0},
 		{"no white space", "version:STSv1\nmode:enforce\nmx:a.example\nmax_age:60", enforced, "", 0},
-		{"much white space", "version: \t STSv1 \t\nmode:\tenforce\t\nmx:   a.example \nmax_age: 60 \n", enforced, "", 0},
+		{"much white space", "version: \t STSv1 \t\nmode:\tenforce\t\nmx:   a.example \nmax_age: 60 \n",
+			enforced, "", 0},
 		{"none needs no mx", off, none, "", 0},
-		{"names in capitals", strings.Replace(body, "a.example", "A.Example", 1), enforced, "", 0},
-		{"several mx", body + "mx: *.b.example\n", Policy{Enforce, []string{"a.example", "*.b.example"}, time.Minute, nil}, "", 0},
-		{"longest max_age", strings.Replace(off, "60", "31557600", 1), Policy{Mode: None, MaxAge: year}, "", 0},
-		{"leading zeros", strings.Replace(off, "60", "0000000060", 1), none, "", 0},
-		{"extension", off + "x.y-z_1: J\u00fcrgen \u00fc\n", Policy{None, nil, time.Minute, []Extension{{"x.y-z_1", "J\u00fcrgen \u00fc"}}}, "", 0},
+		{"names in capitals", swap(body, "a.example", "A.Example"), enforced, "", 0},
+		{"several mx", body + "mx: *.b.example\n",
+			Policy{Enforce, []string{"a.example", "*.b.example"}, time.Minute, nil}, "", 0},
+		{"longest max_age", swap(off, "60", "31557600"), Policy{Mode: None, MaxAge: year}, "", 0},
+		{"leading zeros", swap(off, "60", "0000000060"), none, "", 0},
+		{"extension", off + "x.y-z_1: J\u00fcrgen \u00fc\n",
+			Policy{None, nil, time.Minute, []Extension{{"x.y-z_1", "J\u00fcrgen \u00fc"}}}, "", 0},
 		{"second mode is ignored, however bad", off + "mode: bad\n", none, "", 0},
 
 		{"empty", "", Policy{}, "no line begins with version:", 0},
@@ -108,24 +116,25 @@ func TestParsePolicy(t *testing.T) {
 		{"no version", "mode: none\nmax_age: 60\n", Policy{}, "no line begins with version:", 0},
 		{"no mode", "version: STSv1\nmx: a.example\nmax_age: 60\n", Policy{}, "no line begins with mode:", 0},
 		{"no max_age", "version: STSv1\nmode: none\n", Policy{}, "no line begins with max_age:", 0},
-		{"no mx", strings.Replace(off, "none", "testing", 1), Policy{}, "no line begins with mx:", 0},
-		{"version in small letters", strings.Replace(off, "STS", "sts", 1), Policy{}, `the version is "stsv1"`, 1},
-		{"mode in capitals", strings.Replace(off, "none", "None", 1), Policy{}, `the mode is "None"`, 2},
-		{"field in capitals", strings.Replace(off, "mode", "Mode", 1), Policy{}, "no line begins with mode:", 0},
-		{"max_age too long", strings.Replace(off, "60", "31557601", 1), Policy{}, "more than 31557600", 3},
-		{"max_age of 11 digits", strings.Replace(off, "60", "00000000060", 1), Policy{}, "not a number of seconds", 3},
-		{"negative max_age", strings.Replace(off, "60", "-1", 1), Policy{}, "not a number of seconds", 3},
-		{"signed max_age", strings.Replace(off, "60", "+1", 1), Policy{}, "not a number of seconds", 3},
-		{"empty max_age", strings.Replace(off, "60", "", 1), Policy{}, "not a number of seconds", 3},
+		{"no mx", swap(off, "none", "testing"), Policy{}, "no line begins with mx:", 0},
+		{"version in small letters", swap(off, "STS", "sts"), Policy{}, `the version is "stsv1"`, 1},
+		{"mode in capitals", swap(off, "none", "None"), Policy{}, `the mode is "None"`, 2},
+		{"field in capitals", swap(off, "mode", "Mode"), Policy{}, "no line begins with mode:", 0},
+		{"max_age too long", swap(off, "60", "31557601"), Policy{}, "more than 31557600", 3},
+		{"max_age of 11 digits", swap(off, "60", "00000000060"), Policy{}, "not a number of seconds", 3},
+		{"negative max_age", swap(off, "60", "-1"), Policy{}, "not a number of seconds", 3},
+		{"signed max_age", swap(off, "60", "+1"), Policy{}, "not a number of seconds", 3},
+		{"empty max_age", swap(off, "60", ""), Policy{}, "not a number of seconds", 3},
 		{"blank line", "version: STSv1\n \nmode: none\nmax_age: 60\n", Policy{}, "the line is blank", 2},
 		{"no colon", off + "hello\n", Policy{}, `"hello" has no colon`, 4},
-		{"indented", strings.Replace(off, "mode", " mode", 1), Policy{}, "white space around the name", 2},
-		{"space before the colon", strings.Replace(off, "mode:", "mode :", 1), Policy{}, "white space around the name", 2},
+		{"indented", swap(off, "mode", " mode"), Policy{}, "white space around the name", 2},
+		{"space before the colon", swap(off, "mode:", "mode :"), Policy{}, "white space around the name", 2},
 		{"name with a space", off + "a b: c\n", Policy{}, `"a b" cannot be the name`, 4},
 		{"name of 33", off + strings.Repeat("n", 33) + ": x\n", Policy{}, "cannot be the name", 4},
 		{"empty extension", off + "x:\n", Policy{}, "cannot be the value of x", 4},
 		{"control character", off + "x: a\tb\n", Policy{}, "cannot be the value of x", 4},
-		{"lone CR", strings.ReplaceAll(off, "\n", "\r"), Policy{}, `the version is "STSv1\rmode: none\rmax_age: 60"`, 1},
+		{"lone CR", strings.ReplaceAll(off, "\n", "\r"), Policy{},
+			`the version is "STSv1\rmode: none\rmax_age: 60"`, 1},
 		{"no UTF-8", off + "x: \xff\n", Policy{}, "not UTF-8", 4},
 		{"empty mx", body + "mx:\n", Policy{}, "it is empty", 5},
 		{"mx with a dot", body + "mx: a.example.\n", Policy{}, "it ends with a dot", 5},

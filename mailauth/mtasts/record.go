@@ -165,8 +165,10 @@ func (s *recordScanner) field(r *Record, raw string, offset int, last bool) {
 	case field == "":
 		s.fault(badSyntax, offset, 1, "there is nothing between two semicolons")
 		return
-	case last && strings.TrimRight(raw, " \t") != raw:
-		s.fault(badSyntax, offset+len(field), len(raw)-len(strings.TrimRight(raw, " \t")), "white space follows the last field")
+	case last:
+		if blank := len(raw) - len(strings.TrimRight(raw, " \t")); blank > 0 {
+			s.fault(badSyntax, offset+len(field), blank, "white space follows the last field")
+		}
 	}
 	name, value, ok := strings.Cut(field, "=")
 	switch {

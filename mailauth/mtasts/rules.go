@@ -36,7 +36,9 @@ func inRecord(k kind) func(*evidence) diag.Failures {
 		var list diag.Failures
 		for _, f := range e.faults {
 			if f.kind == k {
-				list = append(list, diag.Failure{Detail: sentence(f.text), Location: f.location(), Suggested: e.newRecord()})
+				list = append(list, diag.Failure{
+					Detail: sentence(f.text), Location: f.location(), Suggested: e.newRecord(),
+				})
 			}
 		}
 		return list[:min(len(list), maxListed)]
@@ -201,5 +203,6 @@ func dated(id string) bool {
 			return true
 		}
 	}
-	return len(id) >= 10 && strings.HasPrefix(id, "1") && !strings.ContainsFunc(id, func(r rune) bool { return r > '9' })
+	letter := func(r rune) bool { return r > '9' }
+	return len(id) >= 10 && strings.HasPrefix(id, "1") && !strings.ContainsFunc(id, letter)
 }

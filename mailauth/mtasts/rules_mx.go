@@ -13,6 +13,11 @@ func exchangers(e *evidence) bool { return announced(e) && e.mx.Err() == nil && 
 // compared reports whether they can be held against the policy.
 func compared(e *evidence) bool { return exchangers(e) && active(e) }
 
+// enforced reports whether senders hold the mail exchangers against the policy.
+func (e *evidence) enforced() bool {
+	return e.validRecord() && e.validPolicy() && e.policy.policy.Mode == Enforce
+}
+
 func uncovered(e *evidence) []host {
 	var list []host
 	for _, h := range e.hosts {
@@ -52,7 +57,7 @@ var mxRules = diag.Rules[*evidence]{
 		When:   compared,
 		Fails: func(e *evidence) diag.Failures {
 			consequence := "in the mode enforce senders would not deliver to it"
-			if inMode(e, Enforce) {
+			if e.enforced() {
 				consequence = "senders do not deliver to it"
 			}
 			var list diag.Failures
@@ -73,7 +78,7 @@ var mxRules = diag.Rules[*evidence]{
 		Title:  "Senders that heed the policy can deliver",
 		Ref:    "RFC 8461 section 5",
 		Advice: "List the mail exchangers in the policy now, and change the id of the record: mail is being refused.",
-		When:   func(e *evidence) bool { return compared(e) && inMode(e, Enforce) },
+		When:   func(e *evidence) bool { return compared(e) && e.enforced() },
 		Fails: func(e *evidence) diag.Failures {
 			if len(uncovered(e)) < len(e.hosts) {
 				return nil
@@ -150,7 +155,8 @@ var mxRules = diag.Rules[*evidence]{
 		Advice: "Remove mail exchangers: senders try only a few.",
 		When:   exchangers,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.surplus > 0, "There are %d more than the %d that were looked at.", e.surplus, MaxMXHosts)
+			return diag.FailIf(e.surplus > 0, "There are %d more than the %d that were looked at.",
+				e.surplus, MaxMXHosts)
 		},
 	},
 }

@@ -118,7 +118,7 @@ var textRules = diag.Rules[*evidence]{
 		When:   readable, Fails: inPolicy(badSyntax),
 	},
 	{
-		Code: "mtasts.policy.blank_line", Severity: diag.Warning,
+		Code: "mtasts.policy.blank_line", Severity: diag.Error, Weight: 1, Category: "policy",
 		Title:  "The policy has no blank lines",
 		Ref:    "RFC 8461 section 3.2",
 		Advice: "Remove blank lines: the syntax knows none, and strict senders refuse the policy.",
@@ -208,7 +208,9 @@ var policyRules = diag.Rules[*evidence]{
 			if active(e) {
 				return nil
 			}
-			return diag.Failures{{Detail: "The mode is none: senders deliver as if there were no policy.", Target: "mode"}}
+			return diag.Failures{{
+				Detail: "The mode is none: senders deliver as if there were no policy.", Target: "mode",
+			}}
 		},
 	},
 	{
@@ -268,7 +270,9 @@ var policyRules = diag.Rules[*evidence]{
 			for _, pattern := range e.policy.policy.MX {
 				parent, wildcard := strings.CutPrefix(pattern, "*.")
 				if suffix, _ := publicsuffix.PublicSuffix(parent); wildcard && suffix == parent {
-					list = append(list, diag.Failure{Detail: pattern + " stands for every name in a public suffix.", Target: pattern})
+					list = append(list, diag.Failure{
+						Detail: pattern + " stands for every name in a public suffix.", Target: pattern,
+					})
 				}
 			}
 			return list[:min(len(list), maxListed)]

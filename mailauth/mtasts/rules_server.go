@@ -247,10 +247,10 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.policy.charset", Severity: diag.Warning,
+		Code: "mtasts.policy.charset", Severity: diag.Info,
 		Title:  "The character set is UTF-8 or US-ASCII",
 		Ref:    "RFC 8461 section 3.2",
-		Advice: "Name utf-8 as the character set, or none.",
+		Advice: "Name utf-8 as the character set, or none: senders ignore all others.",
 		When:   served,
 		Fails: func(e *evidence) diag.Failures {
 			c := charset(e)

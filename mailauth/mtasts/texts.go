@@ -18,12 +18,11 @@ var texts = diag.Texts{
 	},
 	"invalid": {
 		Headline: "MTA-STS is broken: senders find no policy that they can use",
-		Sub:      "New senders deliver as if there were no MTA-STS, open to attackers in between. Mend the first finding first.",
+		Sub:      "New senders deliver as if there were no MTA-STS, open to attackers. Mend the first finding first.",
 	},
 	"missing": {
 		Headline: "MTA-STS is not set up",
-		Sub: "An attacker in between can make senders deliver without encryption. Serve a policy in the mode testing, " +
-			"then publish the record.",
+		Sub:      "Attackers can make senders deliver without encryption. Serve a policy, then publish the record.",
 	},
 	"unknown": {
 		Headline: "MTA-STS could not be examined in full",
@@ -77,13 +76,21 @@ var texts = diag.Texts{
 		Headline: "The web server of the MTA-STS policy does not serve one",
 		Sub:      "Senders find no policy and deliver unprotected. Serve it at /.well-known/mta-sts.txt.",
 	},
+	"mtasts.policy.blank_line": {
+		Headline: "The MTA-STS policy has blank lines, which strict senders refuse",
+		Sub:      "Others accept it, so protection depends on the sender. Remove the blank lines.",
+	},
+	"mtasts.policy.media_type": {
+		Headline: "The MTA-STS policy is not served as text/plain",
+		Sub:      "Careful senders do not use it. Let the web server send the right Content-Type.",
+	},
 	"mtasts.policy.unannounced": {
 		Headline: "There is an MTA-STS policy, but no record that announces it",
 		Sub:      "No sender looks for the policy. Publish the record that the recommendation suggests.",
 	},
 	"mtasts.mx.undeliverable": {
 		Headline: "The enforced MTA-STS policy lists none of the mail exchangers",
-		Sub:      "Senders that heed the policy refuse to deliver. Correct the policy now, and change the id of the record.",
+		Sub:      "Senders that heed the policy refuse to deliver. Correct it now, and change the id of the record.",
 	},
 	"mtasts.mx.uncovered": {
 		Headline: "The MTA-STS policy leaves out a mail exchanger",
@@ -91,7 +98,7 @@ var texts = diag.Texts{
 	},
 	"mtasts.policy.mode.none": {
 		Headline: "MTA-STS is switched off by the mode none",
-		Sub:      "Senders deliver as if there were no policy. Set the mode to testing, or remove record and policy in the end.",
+		Sub:      "Senders deliver as if there were no policy. Set the mode to testing, or remove all of it.",
 	},
 	"mtasts.policy.mode.testing": {
 		Headline: "MTA-STS is set up, and only tests so far",
