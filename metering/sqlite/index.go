@@ -73,8 +73,8 @@ type index struct {
 	// Of the writer alone.
 	order  []tagged // what is being written, sorted as the table is
 	done   int      // how many of it are durable
-	step   int      // how many more the transaction under way has written
-	ending bool     // the transaction under way writes the last of it
+	step   int      // how many more the last transaction wrote; if it failed, the next writes them again
+	ending bool     // the last transaction wrote the last of it
 	nextID int64
 }
 
@@ -175,7 +175,7 @@ func (x *index) seal() bool {
 	return true
 }
 
-// committed says that the step is durable, rolledBack that it was in vain.
+// committed says that the step is durable.
 func (x *index) committed() {
 	x.done += x.step
 	x.step = 0
@@ -187,8 +187,6 @@ func (x *index) committed() {
 	defer x.mu.Unlock()
 	x.writing = heap{}
 }
-
-func (x *index) rolledBack() { x.step, x.ending = 0, false }
 
 // expired returns the oldest bucket of which nothing is live any more.
 func (x *index) expired(now int64) (bucket int64, ok bool) {

@@ -116,6 +116,12 @@ func TestDiskFull(t *testing.T) {
 	audit, err := s.Audit(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, metering.Audit{Accounts: 1, Entries: 2, Credits: 2}, audit)
+	var endpoints []string
+	for e, err := range s.Entries(t.Context(), metering.EntryFilter{}) {
+		require.NoError(t, err)
+		endpoints = append(endpoints, e.Endpoint)
+	}
+	require.Equal(t, []string{"POST /x", fullOp.Endpoint}, endpoints)
 }
 
 func TestRefusedActHarmsNobody(t *testing.T) {

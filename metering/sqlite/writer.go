@@ -178,7 +178,6 @@ func (w *writer) rollback() error {
 	for _, name := range w.fresh {
 		delete(w.names, name)
 	}
-	w.index.rolledBack()
 	if w.conn.AutocommitEnabled() {
 		return nil
 	}
