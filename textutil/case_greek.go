@@ -36,14 +36,9 @@ func greekUpper(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	other := 0              // where the text begins that is not Greek
-	inWord := false         // a cased letter stands before
 	var unaccented spelling // a vowel stands before that has lost its accent
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		wasInWord := inWord
-		if !caseIgnorable(r) {
-			inWord = cased(r)
-		}
 		letter, ok := takeApart(r)
 		if !ok {
 			unaccented = absent
@@ -54,12 +49,14 @@ func greekUpper(text string) string {
 		if (letter.upper == 'Ι' || letter.upper == 'Υ') && letter.dialytika == absent {
 			letter.dialytika = unaccented
 		}
+		before := text[:i]
 		i += size + letter.addMarks(text[i+size:])
 		unaccented = absent
 		if letter.vowel && letter.dialytika == absent {
 			unaccented = letter.accent
 		}
-		letter.write(&b, !wasInWord && !casedNext(text[i:]))
+		alone := letter.upper == 'Η' && letter.accent != absent && !casedBefore(before) && !casedNext(text[i:])
+		letter.write(&b, alone)
 		other = i
 	}
 	b.WriteString(fullUpper(text[other:]))
@@ -128,13 +125,14 @@ func (l *greekLetter) addDialytika(how spelling) {
 	}
 }
 
-// write writes the letter as a capital. Alone means that it is a word by itself.
+// write writes the letter as a capital. Alone means that it is an eta with an accent that is a word by
+// itself.
 func (l *greekLetter) write(b *strings.Builder, alone bool) {
 	upper, dialytika, tonos := l.upper, l.dialytika != absent, false
 	switch {
-	case alone && upper == 'Η' && l.accent == composed && l.iotas == 0:
+	case alone && l.accent == composed && l.iotas == 0:
 		upper = 'Ή'
-	case alone && upper == 'Η' && l.accent == following && l.iotas == 0:
+	case alone && l.accent == following && l.iotas == 0:
 		tonos = true
 	case upper == 'Ι' && l.dialytika == composed:
 		upper, dialytika = 'Ϊ', false

@@ -17,11 +17,10 @@ const (
 // lower returns valid UTF-8 in lower case (Unicode Standard section 3.13 rule R2, SpecialCasing.txt).
 //
 // The mapping of x/text looks no further than 30 characters to find the end of a word. This one looks
-// at most once at each character that stands between two letters, however many there are.
+// as far as there are characters to ignore, at most twice at each of them.
 func lower(text string, locale Locale) string {
 	var b strings.Builder
 	b.Grow(len(text) + len(text)/8)
-	inWord := false // a cased letter stands before, with nothing between but what is ignored
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		rest := text[i+size:]
@@ -30,15 +29,12 @@ func lower(text string, locale Locale) string {
 			b.WriteString(special)
 			b.WriteString(rest[:max(0, skip-len("\u0307"))]) // the marks before the dot that is left out
 			size += skip
-		case r == 'Σ' && inWord && !casedNext(rest):
+		case r == 'Σ' && casedBefore(text[:i]) && !casedNext(rest):
 			b.WriteRune(finalSigma)
 		case r == 'İ':
 			b.WriteString("i\u0307") // the only character whose lower case has two in every language
 		default:
 			b.WriteRune(unicode.ToLower(r))
-		}
-		if !caseIgnorable(r) {
-			inWord = cased(r)
 		}
 		i += size
 	}
@@ -104,6 +100,19 @@ func combiningClass(r rune) uint8 {
 	}
 	var buf [utf8.UTFMax]byte
 	return norm.NFD.Properties(buf[:utf8.EncodeRune(buf[:], r)]).CCC()
+}
+
+// casedBefore reports whether a word has begun: the text ends with a cased letter, with nothing behind
+// it but what is ignored (Unicode Standard table 3-17, Final_Sigma).
+func casedBefore(text string) bool {
+	for text != "" {
+		r, size := utf8.DecodeLastRuneInString(text)
+		if !caseIgnorable(r) {
+			return cased(r)
+		}
+		text = text[:len(text)-size]
+	}
+	return false
 }
 
 // casedNext reports whether the word goes on: a cased letter follows, with nothing between but what
