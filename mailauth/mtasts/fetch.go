@@ -2,6 +2,7 @@ package mtasts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -24,6 +25,10 @@ const (
 	// before the caller's time is up, which usually is 15 seconds (CONTRACT 1.9). Senders wait for the
 	// policy for up to a minute (RFC 8461 section 3.3).
 	Patience = 10 * time.Second
+
+	// Grace is how long the policy is waited for once it is known that there is no record, in the
+	// hope of saying that there is a policy all the same.
+	Grace = time.Second
 )
 
 // patience returns how long to wait under a context: [Patience], or less if its end is near.
@@ -74,23 +79,45 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	wait := patience(ctx)
 	lookups, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	fetching, giveUp := context.WithCancel(ctx)
+	defer giveUp()
 	var failure error
 	var g diag.Group
-	g.Go(func() { e.txt = diag.Lookup[*dns.TXT](lookups, env, d.Sub("_mta-sts")) })
+	g.Go(func() {
+		e.lookupRecord(lookups, env)
+		if answered(e) && len(e.records)+len(e.strays) == 0 {
+			time.AfterFunc(Grace, giveUp)
+		}
+	})
 	g.Go(func() { e.tlsrpt = diag.Lookup[*dns.TXT](lookups, env, d.Sub("_smtp._tls")) })
-	g.Go(func() { e.page, failure = fetchPolicy(ctx, env, d, wait) })
+	g.Go(func() { e.page, failure = fetchPolicy(fetching, env, d, wait) })
 	g.Go(func() { e.lookupMX(lookups, env) })
 	g.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if failure != nil {
+	if errors.Is(failure, context.Canceled) { // given up
+		e.page = &fetch.Result{Hops: []fetch.Hop{}, Err: &fetch.Error{Code: fetch.Timeout, Unanswered: true}}
+	} else if failure != nil {
 		return nil, failure
 	}
 	if e.txt.Silent() && e.tlsrpt.Silent() && e.mx.Silent() && e.page.Err != nil && e.page.Err.Unanswered {
 		return nil, fmt.Errorf("examining MTA-STS of %s: %w: %w", d, diag.ErrUnavailable, e.txt.Err())
 	}
 	return e, nil
+}
+
+// lookupRecord asks for the TXT records and picks out those that matter.
+func (e *evidence) lookupRecord(ctx context.Context, env *diag.Env) {
+	e.txt = diag.Lookup[*dns.TXT](ctx, env, e.domain.Sub("_mta-sts"))
+	for _, r := range e.txt.Records {
+		switch text := diag.TXT(r); {
+		case isRecord(text):
+			e.records = append(e.records, text)
+		case resembles(text):
+			e.strays = append(e.strays, text)
+		}
+	}
 }
 
 // policyURL is where the policy is (RFC 8461 section 3.3).
@@ -157,14 +184,6 @@ func byPreference(a, b host) int {
 
 // digest reads the texts that were fetched. It touches nothing.
 func (e *evidence) digest() {
-	for _, r := range e.txt.Records {
-		switch text := diag.TXT(r); {
-		case isRecord(text):
-			e.records = append(e.records, text)
-		case resembles(text):
-			e.strays = append(e.strays, text)
-		}
-	}
 	if len(e.records) == 1 {
 		e.record, e.faults = scanRecord(e.records[0])
 	}

@@ -132,7 +132,8 @@ func (e *evidence) validPolicy() bool {
 
 // partial reports whether the servers left something open.
 func (e *evidence) partial() bool {
-	unanswered := e.page.Err != nil && e.page.Err.Unanswered
+	// Without a record nobody asks for a policy, so its host need not answer.
+	unanswered := unanswered(e) && announced(e)
 	for _, h := range e.hosts {
 		unanswered = unanswered || h.err != nil
 	}

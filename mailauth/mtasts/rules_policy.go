@@ -78,7 +78,7 @@ func (e *evidence) newPolicy() string {
 // textRules are about the text of the policy.
 var textRules = diag.Rules[*evidence]{
 	{
-		Code: "mtasts.policy.unannounced", Severity: diag.Error,
+		Code: "mtasts.policy.unannounced", Severity: diag.Error, Means: diag.Missing,
 		Title:  "The policy is announced by a record",
 		Ref:    "RFC 8461 section 3.1",
 		Advice: "Publish the TXT record: without it no sender looks for the policy.",
