@@ -65,7 +65,6 @@ type evidence struct {
 type host struct {
 	preference uint16
 	name       string // without a final dot
-	implicit   bool   // the domain itself, as there is no MX
 	addresses  []netip.Addr
 	err        error // why it is not known whether it has addresses
 	pattern    string
@@ -155,7 +154,7 @@ func (e *evidence) lookupMX(ctx context.Context, env *diag.Env) {
 		e.hosts = append(e.hosts, host{preference: r.Preference, name: name})
 	}
 	if len(e.mx.Records) == 0 {
-		e.hosts = []host{{name: e.domain.String(), implicit: true}} // RFC 5321 section 5.1
+		e.hosts = []host{{name: e.domain.String()}} // RFC 5321 section 5.1
 	}
 	slices.SortFunc(e.hosts, byPreference)
 	e.hosts = slices.CompactFunc(e.hosts, func(a, b host) bool { return a.name == b.name })
