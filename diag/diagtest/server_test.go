@@ -91,6 +91,19 @@ func TestAuthoritativeServer(t *testing.T) {
 	}
 }
 
+func TestServerOfZonesAboveAndBelow(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Server("ns.com", "192.0.2.2", parentZone, childZone)
+	for question, want := range map[uint16]string{
+		dns.TypeDS: "aa NOERROR; auth com. SOA",
+		dns.TypeMX: "aa NOERROR; auth example.com. SOA",
+	} {
+		m, err := ask(t.Context(), world, "udp", "192.0.2.2", new(dns.Msg).SetQuestion("example.com.", question))
+		require.NoError(t, err)
+		assert.Equal(t, want, summary(m))
+	}
+}
+
 func TestServersDisagree(t *testing.T) {
 	world := diagtest.NewWorld(t)
 	world.Zone(childZone + "@ NS ns2\nns2 A 192.0.2.54")
@@ -224,7 +237,11 @@ func TestLongRepliesAreCutOffOverUDP(t *testing.T) {
 	m, err = ask(t.Context(), world, "tcp", "192.0.2.53", q)
 	require.NoError(t, err)
 	assert.Len(t, m.Answer, 3)
-	q.SetEdns0(4096, false)
+	q.SetEdns0(600, false)
+	m, err = ask(t.Context(), world, "udp", "192.0.2.53", q)
+	require.NoError(t, err)
+	assert.Equal(t, "aa tc NOERROR", summary(m))
+	q.IsEdns0().SetUDPSize(4096)
 	m, err = ask(t.Context(), world, "udp", "192.0.2.53", q)
 	require.NoError(t, err)
 	assert.Len(t, m.Answer, 3)

@@ -29,6 +29,9 @@ a.b.deep      TXT   "here"
 x.y.wild      A     192.0.2.7
 *.alias       CNAME mx
 \001octet     TXT   "odd"
+z.ab          TXT   "before"
+ab\000c       TXT   "after"
+hidden.old    TXT   "below a DNAME"
 Z             TXT   "letter case"
 child         NS    ns.child
 ns.child      A     192.0.2.54
@@ -63,6 +66,8 @@ var questions = []struct{ question, want string }{
 	{"child.example.com. DS", "NOERROR"},
 	{"far.off.example.com. DS", "NOERROR"},
 	{"off.example.com. A", "NOERROR"},
+	{"x.off.example.com. A", "NXDOMAIN"},
+	{"hidden.old.example.com. TXT", "NXDOMAIN"},
 	{`\001octet.example.com. TXT`, "NOERROR"},
 	{"nowhere.com. A", "NXDOMAIN"},
 	{"com. DS", "NOERROR"},
@@ -291,6 +296,78 @@ func TestServersWithContentsOfTheirOwnAreSigned(t *testing.T) {
 
 	world.Server("ns1.example.com", "192.0.2.53").Configure(diagtest.ServerConfig{Unsigned: true})
 	assert.ErrorContains(t, v.validate(t.Context(), "mx.example.com.", dns.TypeA), "has no signature")
+}
+
+func TestOnlyThoseWhoAskAreTold(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Zone(signedZone)
+	world.Sign("example.com", diagtest.Signing{})
+	m, err := world.Exchange(t.Context(), new(dns.Msg).SetQuestion("example.com.", dns.TypeMX))
+	require.NoError(t, err)
+	assert.False(t, m.AuthenticatedData)
+	assert.Nil(t, m.IsEdns0())
+}
+
+func TestZoneWithDSAndWithoutSignatures(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Zone(signedZone)
+	world.Zone("example.com. DS 12345 13 2 " + strings.Repeat("ab", 32))
+	world.Sign("com", diagtest.Signing{})
+	assert.Equal(t, diag.Bogus, diag.Lookup[*dns.MX](t.Context(), world.Env(), "example.com").DNSSEC())
+}
+
+func TestServersThatAreMadeUpBelongToTheirZone(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Sign("example.com", diagtest.Signing{})
+	world.ServeZones()
+	for _, host := range []string{"ns.com", "ns.example.com"} {
+		a := diag.Lookup[*dns.A](t.Context(), world.Env(), host)
+		assert.True(t, a.Exists() && a.Authentic, host)
+	}
+}
+
+// transferred returns the records of a zone that a server hands out.
+func transferred(t *testing.T, world *diagtest.World) []dns.RR {
+	t.Helper()
+	world.Server("ns1.example.com", "192.0.2.53").Configure(diagtest.ServerConfig{Transfer: true})
+	m, err := ask(t.Context(), world, "tcp", "192.0.2.53", new(dns.Msg).SetAxfr("example.com."))
+	require.NoError(t, err)
+	return m.Answer
+}
+
+func TestChainIsInOrder(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Zone(signedZone)
+	world.Sign("example.com", diagtest.Signing{})
+	links, wraps := 0, 0
+	for _, rr := range transferred(t, world) {
+		if n, ok := rr.(*dns.NSEC); ok {
+			links++
+			assert.NotEqual(t, "hidden.old.example.com.", n.Hdr.Name)
+			assert.NotEqual(t, "ns.child.example.com.", n.Hdr.Name)
+			if compare(n.Hdr.Name, n.NextDomain) >= 0 {
+				wraps++
+				assert.Equal(t, "example.com.", n.NextDomain)
+			}
+		}
+	}
+	assert.Equal(t, 16, links)
+	assert.Equal(t, 1, wraps)
+}
+
+func TestOptOutLeavesInsecureDelegationsOut(t *testing.T) {
+	count := func(optOut bool) (links int) {
+		world := diagtest.NewWorld(t)
+		world.Zone(signedZone)
+		world.Sign("example.com", diagtest.Signing{NSEC3: &diagtest.NSEC3{OptOut: optOut}})
+		for _, rr := range transferred(t, world) {
+			if rr.Header().Rrtype == dns.TypeNSEC3 {
+				links++
+			}
+		}
+		return links
+	}
+	assert.Equal(t, 3, count(false)-count(true)) // child, far.off, and off, which is nothing without it
 }
 
 func TestTransferOfASignedZoneHasItAll(t *testing.T) {

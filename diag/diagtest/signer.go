@@ -171,22 +171,13 @@ func (s *signer) signature(rrset []dns.RR, k *signingKey, fault SigningFault) *d
 			sig.SignerName = "other."
 		}
 	}
-	if sig.Sign(k.signer, sameTTL(rrset)) != nil {
+	if sig.Sign(k.signer, rrset) != nil {
 		return nil // a record set that cannot be packed has no signature
 	}
 	if fault == SigCorrupt {
 		sig.Signature = corrupt(sig.Signature)
 	}
 	return sig
-}
-
-// sameTTL copies records with the time to live of the first (RFC 2181 section 5.2).
-func sameTTL(rrset []dns.RR) []dns.RR {
-	list := copied(rrset)
-	for _, rr := range list {
-		rr.Header().Ttl = list[0].Header().Ttl
-	}
-	return list
 }
 
 func corrupt(signature string) string {

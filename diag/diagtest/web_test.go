@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -296,4 +297,44 @@ func TestPanicOfAHandlerFailsTheTest(t *testing.T) {
 	world.Close()
 	require.Len(t, r.failures, 1)
 	assert.Contains(t, r.failures[0], "oops")
+}
+
+func TestDeadlineHoldsAlthoughThereIsData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		world := diagtest.NewWorld(t)
+		world.Serve("mx.example.com:25", func(c net.Conn) {
+			io.WriteString(c, "220 hello")
+			io.Copy(io.Discard, c)
+		})
+		c, err := world.Env().DialHost(t.Context(), "mx.example.com", 25, diag.SMTPPorts)
+		require.NoError(t, err)
+		defer c.Close()
+		synctest.Wait()
+		c.SetDeadline(time.Now().Add(-time.Second))
+		_, err = c.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		_, err = c.Write([]byte("EHLO"))
+		assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		c.SetDeadline(time.Time{})
+		_, err = c.Read(make([]byte, 1))
+		assert.NoError(t, err)
+	})
+}
+
+func TestWriterWaitsForTheReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		world := diagtest.NewWorld(t)
+		done := make(chan bool)
+		world.Serve("mx.example.com:25", func(net.Conn) { <-done })
+		c, err := world.Env().DialHost(t.Context(), "mx.example.com", 25, diag.SMTPPorts)
+		require.NoError(t, err)
+		c.SetWriteDeadline(time.Now().Add(time.Minute))
+		begin := time.Now()
+		n, err := c.Write(make([]byte, 1<<20))
+		assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		assert.Equal(t, time.Minute, time.Since(begin))
+		assert.Equal(t, 256<<10, n)
+		c.Close()
+		close(done)
+	})
 }
