@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,19 +42,21 @@ func load(b *testing.B, store metering.Store, goroutines, accounts int, reply *m
 	before := cpuTime(b)
 	var next atomic.Int64
 	var wg sync.WaitGroup
+	waits := make([]time.Duration, b.N)
 	for range goroutines {
 		wg.Go(func() {
-			for {
-				i := next.Add(1) - 1
-				if i >= int64(b.N) {
-					return
-				}
+			for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
+				start := time.Now()
 				charge(b, store, customers[int(i*7919)%len(customers)], ids[i%int64(len(ids))], i, reply)
+				waits[i] = time.Since(start)
 			}
 		})
 	}
 	wg.Wait()
+	slices.Sort(waits)
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "charges/s")
+	b.ReportMetric(float64(waits[len(waits)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(waits[len(waits)*99/100].Microseconds()), "p99-µs")
 	b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/1e3/float64(b.N), "cpu-µs/op")
 }
 

@@ -91,7 +91,13 @@ func TestIndex(t *testing.T) {
 	limitPages(t, s, 1<<20)
 	require.NotEmpty(t, unkept)
 	clock.Advance(5 * time.Hour) // another bucket
-	require.Empty(t, settleNumbered(t, s, at(op, clock), 1400, 2500))
+	require.Empty(t, settleNumbered(t, s, at(op, clock), 1400, 2000))
+	last := 2000
+	for ; len(s.index.order) == 0; last++ { // the writer is at rest between two calls
+		require.Empty(t, settleNumbered(t, s, at(op, clock), last, last+1))
+	}
+	verify(last) // with a heap half written
+	require.Empty(t, settleNumbered(t, s, at(op, clock), last, 2500))
 	verify(2500)
 	require.NoError(t, s.Close())
 
@@ -116,11 +122,42 @@ func TestIndex(t *testing.T) {
 
 	// Ids go on where they were, although nothing is left of them.
 	s = start()
-	require.Empty(t, settleNumbered(t, s, at(op, clock), 3000, 3700))
+	require.Empty(t, settleNumbered(t, s, at(op, clock), 3000, 3010))
+	require.NoError(t, s.Close())
+	s = start()
 	begun, err := s.Begin(t.Context(), numbered(at(op, clock), 3000))
 	require.NoError(t, err)
 	require.NotNil(t, begun.Replay)
 	require.NoError(t, s.Close())
+}
+
+// TestTagCollision keeps replies whose claims share a tag: a chance of one in 2^64, or a client with
+// much time. The row tells them apart, in the heap and in the table.
+func TestTagCollision(t *testing.T) {
+	s, clock := opened(t)
+	s.index.size = 3
+	op := customer(t, s, clock)
+	claim := func(number byte) metering.Op {
+		op := op
+		op.RequestID = fmt.Sprint("req_", number)
+		op.Idempotency, op.Fingerprint = &[32]byte{8: number}, &[32]byte{}
+		return op
+	}
+	require.Equal(t, tagOf(op.Key, [32]byte{8: 1}), tagOf(op.Key, [32]byte{8: 2}))
+	for number := range byte(8) {
+		begun, err := s.Begin(t.Context(), claim(number))
+		require.NoError(t, err)
+		require.NotNil(t, begun.Ticket, number)
+		_, err = s.Settle(t.Context(), *begun.Ticket, metering.Outcome{At: op.Now, Reply: &metering.Reply{}})
+		require.NoError(t, err)
+		for earlier := range number + 1 {
+			begun, err := s.Begin(t.Context(), claim(earlier))
+			require.NoError(t, err)
+			require.NotNil(t, begun.Replay, earlier)
+			require.Equal(t, fmt.Sprint("req_", earlier), begun.Replay.RequestID)
+		}
+	}
+	require.Positive(t, count(t, s, "SELECT count(*) FROM reply_index"))
 }
 
 func sweepAll(t *testing.T, s *Store) {

@@ -98,6 +98,9 @@ func (q *queue) close() {
 
 // take waits for work and moves it into batch, which is empty. It returns none after close.
 func (q *queue) take(batch []*job) []*job {
+	// Who was answered by the last batch is about to ask again: let them, and share the flush. Those
+	// who are ready to run run once, so this waits for nobody who is not.
+	runtime.Gosched()
 	for {
 		q.mu.Lock()
 		switch {
@@ -111,8 +114,7 @@ func (q *queue) take(batch []*job) []*job {
 		}
 		q.mu.Unlock()
 		<-q.wake
-		// Who was woken by the last batch is about to ask again: let them, and share the flush.
-		runtime.Gosched()
+		runtime.Gosched() // whoever came with the first
 	}
 }
 
