@@ -156,15 +156,19 @@ func (x *index) write(w *writer, jobs int) error {
 // seal takes the growing heap to be written, once it is large enough.
 func (x *index) seal() bool {
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	if len(x.growing.list) < cmp.Or(x.size, heapSize) {
+		x.mu.Unlock()
 		return false
 	}
 	x.writing, x.growing = x.growing, heap{}
 	x.order = slices.Clone(x.writing.list)
+	x.mu.Unlock()
+
 	slices.SortFunc(x.order, func(a, b tagged) int {
 		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.tag, b.tag), cmp.Compare(a.id, b.id))
 	})
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	for _, r := range x.order {
 		if n := len(x.buckets); n == 0 || x.buckets[n-1] != r.bucket {
 			x.buckets = append(x.buckets, r.bucket)

@@ -54,7 +54,7 @@ func operation() metering.Op {
 // within reads changes until one is of the account with the version that is wanted.
 func within(t *testing.T, changes iter.Seq2[metering.Change, error], want func(metering.Change) bool) {
 	for c, err := range changes {
-		require.NoError(t, err, "not known within a second")
+		require.NoError(t, err, "not known in time")
 		if want(c) {
 			return
 		}
@@ -68,7 +68,7 @@ func TestChangesOfAnotherProcess(t *testing.T) {
 	_, err := server.Begin(t.Context(), operation())
 	require.ErrorAs(t, err, new(*metering.QuotaError), "an account that is new here is read at once")
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // a second, on a machine that has other work too
 	defer cancel()
 	generation := server.Generation()
 	changes := server.Watch(ctx, 1)

@@ -54,7 +54,6 @@ func (k *known) add(tag uint64) {
 // giveUp proves nothing any more, and frees the memory.
 func (k *known) giveUp() {
 	k.full.Store(true)
-	k.complete.Store(false)
 	for i := range k.shards {
 		s := &k.shards[i]
 		s.mu.Lock()
@@ -88,7 +87,7 @@ func (k *known) absent(tag uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, ok := s.tags[tag]
-	return !ok && k.complete.Load() // giveUp may have emptied the shard
+	return !ok && !k.full.Load() // asked last: giveUp says so before it empties the shard
 }
 
 // learn reads the tags of the replies of earlier runs, as far as they are in the index.
@@ -101,7 +100,7 @@ func (s *Store) learn() {
 			func(stmt *sqlite.Stmt) { stmt.BindInt64(1, s.index.loaded) },
 			func(stmt *sqlite.Stmt) error { s.known.add(uint64(stmt.ColumnInt64(0))); return nil })
 	})
-	if err == nil && !s.known.full.Load() {
+	if err == nil {
 		s.known.complete.Store(true)
 	}
 }
