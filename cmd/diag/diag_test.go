@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,6 +29,9 @@ broken.example.        MX   20 mx2.elsewhere.example.
 mx1.broken.example.    A    192.0.2.26
 mx2.elsewhere.example. A    192.0.2.27
 _mta-sts.broken.example. TXT "v=STSv1; id=1"
+
+_mta-sts.partial.example. TXT "v=STSv1; id=20260101T000000"
+_smtp._tls.partial.example. TXT "v=TLSRPTv1; rua=mailto:tls@partial.example"
 `
 
 func testWorld(t testing.TB) *diagtest.World {
@@ -35,6 +39,8 @@ func testWorld(t testing.TB) *diagtest.World {
 	w.Zone(testZone)
 	w.HTTPS("mta-sts.example.com", policy("mode: enforce\r\nmx: *.example.com\r\nmax_age: 1209600"))
 	w.HTTPS("mta-sts.broken.example", policy("mode: enforce\r\nmx: mx1.broken.example\r\nmax_age: 60"))
+	w.HTTPS("mta-sts.partial.example", policy("mode: enforce\r\nmx: mx.partial.example\r\nmax_age: 1209600"))
+	w.Break("partial.example", dns.RcodeServerFailure) // the mail exchangers are not known
 	w.Break("servfail.example", dns.RcodeServerFailure)
 	w.Silence("silent.example")
 	return w
@@ -74,6 +80,7 @@ func TestExitCodes(t *testing.T) {
 		{"a warning is enough when asked for", "resolve nothing.example.com A --fail-on warning", exitFinding},
 		{"an error", "resolve servfail.example A", exitFinding},
 		{"an error is not critical", "resolve servfail.example A --fail-on critical", exitOK},
+		{"a part could not be measured", "mta-sts/lookup partial.example --fail-on critical", exitPartial},
 		{"no check", "", exitUsage},
 		{"unknown check", "resolv example.com", exitUsage},
 		{"unknown flag", "resolve example.com A --nonsense", exitUsage},
@@ -107,19 +114,20 @@ func TestSuggestion(t *testing.T) {
 	assert.Equal(t, "diag: there is no check \"resolv\"; did you mean resolve?\n", s.err.String())
 }
 
-// The reports of a healthy and of broken domains, as people see them.
+// Kept reports of a healthy and of a broken domain, as people see them.
 func TestGolden(t *testing.T) {
-	w := testWorld(t)
 	for _, test := range []struct{ file, args string }{
-		{"resolve-healthy", "resolve example.com MX"},
-		{"resolve-nxdomain", "resolve nothing.example.com A"},
-		{"resolve-servfail", "resolve servfail.example A --color always"},
-		{"text", "text/upper Straße"},
+		{"healthy", ""}, {"healthy", "-v"}, {"broken", ""}, {"broken", "--color always"}, {"plain", ""},
 	} {
-		t.Run(test.file, func(t *testing.T) {
-			s := newSession(w)
-			s.run(t.Context(), strings.Fields(test.args))
-			diagtest.Golden(t, "testdata/"+test.file+".golden", s.out.Bytes())
+		t.Run(test.file+test.args, func(t *testing.T) {
+			kept, err := os.ReadFile("testdata/" + test.file + ".json")
+			require.NoError(t, err)
+			address, _ := recordingServer(t, string(kept))
+			s := newSession(nil)
+			args := "mta-sts/lookup example.com --key k --server " + address + " " + test.args
+			s.run(t.Context(), strings.Fields(args))
+			name := strings.ReplaceAll(strings.ReplaceAll(test.file+test.args, " ", ""), "--", "-")
+			diagtest.Golden(t, "testdata/"+name+".golden", s.out.Bytes())
 		})
 	}
 }
@@ -127,9 +135,11 @@ func TestGolden(t *testing.T) {
 // The order of a report is that of reading: verdict, what to do first, findings, facts.
 func TestOrder(t *testing.T) {
 	s := newSession(testWorld(t))
-	s.run(t.Context(), []string{"resolve", "servfail.example", "A"})
+	assert.Equal(t, exitFinding, s.run(t.Context(), []string{"mta-sts/lookup", "broken.example"}))
 	last := -1
-	for _, part := range []string{"✖ invalid", "\nDo first\n", "\nFindings\n", "\nFacts\n"} {
+	for _, part := range []string{
+		"✖ invalid  mta-sts/lookup  broken.example", "\nDo first\n  1. ", "\nFindings\n  ✖ ", "\nFacts\n",
+	} {
 		at := strings.Index(s.out.String(), part)
 		assert.Greater(t, at, last, "%q in\n%s", part, &s.out)
 		last = at

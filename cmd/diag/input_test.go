@@ -86,12 +86,13 @@ func TestInputRefused(t *testing.T) {
 func TestResolverFlag(t *testing.T) {
 	world := testWorld(t)
 	s := newSession(world)
-	require.Equal(t, exitOK, s.run(t.Context(), []string{"resolve", "example.com", "A", "--resolver", "google", "--json"}), "%s", &s.err)
+	args := []string{"resolve", "example.com", "A", "--resolver", "google", "--json"}
+	require.Equal(t, exitOK, s.run(t.Context(), args), "%s", &s.err)
 	assert.Contains(t, s.out.String(), `"id":"google"`)
 
 	address := nameServer(t)
 	s = newSession(nil)
-	args := []string{"resolve", "example.com", "A", "--resolver", "udp://" + address, "--json"}
+	args = []string{"resolve", "example.com", "A", "--resolver", "udp://" + address, "--json"}
 	require.Equal(t, exitOK, s.run(t.Context(), args), "%s", &s.err)
 	assert.Contains(t, s.out.String(), `"id":"default"`)
 	assert.Contains(t, s.out.String(), "192.0.2.99", "the name server of the flag was asked")

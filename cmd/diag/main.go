@@ -119,7 +119,8 @@ func (a *app) command() *cobra.Command {
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "list the requirements that are fulfilled too")
 	flags.StringVar(&a.color, "color", "auto", "auto, always or never")
 	flags.StringVarP(&a.output, "output", "o", "", "file to write the report or image to")
-	flags.StringVar(&a.failOn, "fail-on", "error", "severity of findings that make the exit code 1: info, warning, error, critical")
+	flags.StringVar(&a.failOn, "fail-on", "error",
+		"severity of findings that make the exit code 1: info, warning, error, critical")
 	flags.StringVar(&a.server, "server", "", "ask the API of this server instead of running the check here")
 	flags.StringVar(&a.key, "key", os.Getenv("DIAG_KEY"), "API key for --server (default: $DIAG_KEY)")
 	flags.DurationVar(&a.timeout, "timeout", time.Minute, "when to give up")

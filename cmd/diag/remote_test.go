@@ -26,7 +26,8 @@ func apiServer(t testing.TB, world *diagtest.World) (address, secret string) {
 	admin := metering.Admin{Store: store}
 	account, err := admin.CreateAccount(t.Context(), "test", "self")
 	require.NoError(t, err)
-	_, key, err := admin.CreateKey(t.Context(), metering.KeyRequest{Account: account.ID, Name: "test", Scopes: metering.Scopes()})
+	request := metering.KeyRequest{Account: account.ID, Name: "test", Scopes: metering.Scopes()}
+	_, key, err := admin.CreateKey(t.Context(), request)
 	require.NoError(t, err)
 	gate, err := metering.NewGate(t.Context(), metering.GateConfig{Store: store})
 	require.NoError(t, err)

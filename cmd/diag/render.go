@@ -220,11 +220,11 @@ func (p *printer) findings(list []*tree) {
 	}
 	p.heading("Findings")
 	for _, f := range list {
-		target := f.get("target").text()
-		if target != "" {
-			target += ": "
+		detail := f.get("detail").text()
+		if target := f.get("target").text(); !strings.Contains(detail, target) {
+			detail = target + ": " + detail
 		}
-		p.line("  %s  %s%s", p.mark(f.get("severity").text()), printable(target), printable(f.get("detail").text()))
+		p.line("  %s  %s", p.mark(f.get("severity").text()), printable(detail))
 		p.line("      %s", p.paint(dim, strings.TrimRight(f.get("code").text()+"  "+f.get("reference").text(), " ")))
 	}
 }

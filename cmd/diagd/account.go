@@ -23,15 +23,13 @@ func viewAccount(a metering.Account) accountView {
 }
 
 func (a *app) accountCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "account", Short: "Administer accounts"}
-	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 	var name, plan string
 	create := &cobra.Command{
 		Use: "create", Short: "Create an account", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.administer(cmd.Context(), func(admin metering.Admin) error {
 				account, err := admin.CreateAccount(cmd.Context(), name, metering.PlanID(plan))
-				return a.showAccounts(err, account)
+				return a.showAccount(err, account)
 			})
 		},
 	}
@@ -42,7 +40,10 @@ func (a *app) accountCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.administer(cmd.Context(), func(admin metering.Admin) error {
 				accounts, err := admin.Store.Accounts(cmd.Context())
-				return a.showAccounts(err, accounts...)
+				if err != nil {
+					return err
+				}
+				return a.showAccounts(accounts)
 			})
 		},
 	}
@@ -50,12 +51,13 @@ func (a *app) accountCommand() *cobra.Command {
 		Use: "show ID", Short: "Show one account", Args: exactly(1, "the id of an account"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.administer(cmd.Context(), func(admin metering.Admin) error {
-				account, err := admin.Store.Account(cmd.Context(), metering.AccountID(args[0]))
-				return a.showAccounts(err, account)
+				account, err := onlyAccount(cmd.Context(), admin, args[0])
+				return a.showAccount(err, account)
 			})
 		},
 	}
-	cmd.AddCommand(create, list, show, a.accountSetCommand())
+	cmd := group("account", "Administer accounts", create, list, show, a.accountSetCommand())
+	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 	return cmd
 }
 
@@ -70,7 +72,7 @@ func (a *app) accountSetCommand() *cobra.Command {
 			}
 			return a.administer(cmd.Context(), func(admin metering.Admin) error {
 				account, err := admin.SetAccount(cmd.Context(), metering.AccountID(args[0]), change)
-				return a.showAccounts(err, account)
+				return a.showAccount(err, account)
 			})
 		},
 	}
@@ -110,25 +112,36 @@ func accountChange(name, plan, overage, budget string) (func(*metering.Account),
 	}, nil
 }
 
-// showAccounts prints accounts unless there was an error; one account is an object, not a list.
-func (a *app) showAccounts(err error, accounts ...metering.Account) error {
+// showAccount prints one account, as an object.
+func (a *app) showAccount(err error, account metering.Account) error {
 	if err != nil {
 		return err
 	}
+	v := viewAccount(account)
+	return a.print(v, func(t *table) { t.accounts(v) })
+}
+
+// showAccounts prints a list of accounts.
+func (a *app) showAccounts(accounts []metering.Account) error {
 	views := []accountView{}
 	for _, acc := range accounts {
 		views = append(views, viewAccount(acc))
 	}
-	return a.print(views, func(t *table) {
-		t.row("ID", "NAME", "PLAN", "OVERAGE", "BUDGET", "CREATED")
-		for _, v := range views {
-			budget := "-"
-			if v.OverageBudgetCents != nil {
-				budget = strconv.FormatInt(*v.OverageBudgetCents, 10)
-			}
-			t.row(v.ID, v.Name, v.Plan, map[bool]string{true: "on", false: "off"}[v.OverageEnabled], budget, when(&v.CreatedAt))
+	return a.print(views, func(t *table) { t.accounts(views...) })
+}
+
+func (t *table) accounts(views ...accountView) {
+	t.row("ID", "NAME", "PLAN", "OVERAGE", "BUDGET", "CREATED")
+	for _, v := range views {
+		overage, budget := "off", "-"
+		if v.OverageEnabled {
+			overage = "on"
 		}
-	})
+		if v.OverageBudgetCents != nil {
+			budget = strconv.FormatInt(*v.OverageBudgetCents, 10)
+		}
+		t.row(v.ID, v.Name, v.Plan, overage, budget, when(&v.CreatedAt))
+	}
 }
 
 // onlyAccount returns the account with an id, or without one the only account that there is.

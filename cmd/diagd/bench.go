@@ -80,7 +80,8 @@ type measured struct {
 	Requests int           `json:"requests"`
 	Failures int           `json:"failures"`
 	Elapsed  time.Duration `json:"elapsed"`
-	P50, P99 time.Duration
+	P50      time.Duration `json:"p50"`
+	P99      time.Duration `json:"p99"`
 
 	cpu time.Duration // of the server, for each request
 }
@@ -185,7 +186,8 @@ func benchKey(ctx context.Context, store metering.Store) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, secret, err := admin.CreateKey(ctx, metering.KeyRequest{Account: account.ID, Name: "bench", Scopes: metering.Scopes()})
+	request := metering.KeyRequest{Account: account.ID, Name: "bench", Scopes: metering.Scopes()}
+	_, secret, err := admin.CreateKey(ctx, request)
 	return secret.Reveal(), err
 }
 

@@ -17,7 +17,10 @@ var lists = map[string]struct {
 	purpose string
 	builtIn func() ([]byte, error)
 }{
-	plansFile: {"plans, their allowances and prices", func() ([]byte, error) { return formatPlans(metering.DefaultPlans()) }},
+	plansFile: {
+		purpose: "plans, their allowances and prices",
+		builtIn: func() ([]byte, error) { return formatPlans(metering.DefaultPlans()) },
+	},
 }
 
 func parsePlans(data []byte) (metering.Plans, error) {
@@ -46,17 +49,15 @@ func formatPlans(plans metering.Plans) ([]byte, error) {
 }
 
 func (a *app) dataCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "data", Short: "Show the lists in force"}
 	list := &cobra.Command{
 		Use: "list", Short: "Name the lists and where each comes from", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return a.listData() },
 	}
 	list.Flags().BoolVar(&a.json, "json", false, "print JSON")
-	cmd.AddCommand(list, &cobra.Command{
+	return group("data", "Show the lists in force", list, &cobra.Command{
 		Use: "show NAME", Short: "Print a list", Args: exactly(1, "the name of a list"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.showData(args[0]) },
 	})
-	return cmd
 }
 
 type dataView struct {

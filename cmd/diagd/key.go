@@ -41,9 +41,9 @@ func viewKey(k metering.Key, secret string) keyView {
 }
 
 func (a *app) keyCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: "Administer API keys"}
+	cmd := group("key", "Administer API keys",
+		a.keyCreateCommand(), a.keyListCommand(), a.keyRotateCommand(), a.keyRevokeCommand())
 	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
-	cmd.AddCommand(a.keyCreateCommand(), a.keyListCommand(), a.keyRotateCommand(), a.keyRevokeCommand())
 	return cmd
 }
 
@@ -118,7 +118,10 @@ func (a *app) keyListCommand() *cobra.Command {
 					return err
 				}
 				keys, err := admin.Store.Keys(cmd.Context(), owner.ID)
-				return a.showKeys(err, keys...)
+				if err != nil {
+					return err
+				}
+				return a.showKeys(keys)
 			})
 		},
 	}
@@ -126,20 +129,19 @@ func (a *app) keyListCommand() *cobra.Command {
 	return list
 }
 
-func (a *app) showKeys(err error, keys ...metering.Key) error {
-	if err != nil {
-		return err
-	}
+func (a *app) showKeys(keys []metering.Key) error {
 	views := []keyView{}
 	for _, k := range keys {
 		views = append(views, viewKey(k, ""))
 	}
-	return a.print(views, func(t *table) {
-		t.row("ID", "NAME", "PREFIX", "STATE", "SCOPES", "LAST USED", "EXPIRES")
-		for _, v := range views {
-			t.row(v.ID, v.Name, v.DisplayPrefix, v.State, fmt.Sprint(v.Scopes), when(v.LastUsedAt), when(v.ExpiresAt))
-		}
-	})
+	return a.print(views, func(t *table) { t.keys(views...) })
+}
+
+func (t *table) keys(views ...keyView) {
+	t.row("ID", "NAME", "PREFIX", "STATE", "SCOPES", "LAST USED", "EXPIRES")
+	for _, v := range views {
+		t.row(v.ID, v.Name, v.DisplayPrefix, v.State, fmt.Sprint(v.Scopes), when(v.LastUsedAt), when(v.ExpiresAt))
+	}
 }
 
 func (a *app) keyRotateCommand() *cobra.Command {
@@ -167,7 +169,11 @@ func (a *app) keyRevokeCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.administer(cmd.Context(), func(admin metering.Admin) error {
 				key, err := admin.RevokeKey(cmd.Context(), metering.KeyID(args[0]), metering.RevokedReason(reason))
-				return a.showKeys(err, key)
+				if err != nil {
+					return err
+				}
+				v := viewKey(key, "")
+				return a.print(v, func(t *table) { t.keys(v) })
 			})
 		},
 	}

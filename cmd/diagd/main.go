@@ -15,15 +15,17 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
+	"time"
 
 	"github.com/diagkit/diagkit/cmd/worldflags"
+	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -43,25 +45,14 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // run is main without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{stdout: stdout, stderr: stderr}
-	root := a.command()
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
-	}
-	fmt.Fprintln(stderr, "diagd:", err)
-	if _, usage := errors.AsType[usageError](err); usage || strings.HasPrefix(err.Error(), "unknown command") {
-		return exitUsage
-	}
-	return exitFailed
+	a := &app{stdout: stdout, stderr: stderr, drain: drainTime}
+	return a.main(ctx, args)
 }
 
 // app holds the flags and where output goes.
 type app struct {
 	stdout, stderr io.Writer
+	drain          time.Duration // how long running calls may go on after a signal
 
 	config  string
 	store   string
@@ -71,20 +62,39 @@ type app struct {
 	serving serveFlags
 }
 
+func (a *app) main(ctx context.Context, args []string) int {
+	root := a.command()
+	root.SetArgs(args)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(a.stderr, "diagd:", err)
+	_, usage := errors.AsType[usageError](err)
+	_, field := errors.AsType[*metering.FieldError](err)
+	if usage || field {
+		return exitUsage
+	}
+	return exitFailed
+}
+
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:               "diagd",
 		Short:             "Serve DNS, mail and web diagnostics as a metered HTTP API",
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		Args:              noArgs,
+		Args:              known,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.readSettings(cmd.Flags()) },
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context()) },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.config, "config", "", "file with a line 'key = value' for each setting")
-	flags.StringVar(&a.store, "store", "sqlite:diag.db", "where accounts, keys and charges are kept: sqlite:FILE or memory:")
+	flags.StringVar(&a.store, "store", "sqlite:diag.db",
+		"where accounts, keys and charges are kept: sqlite:FILE or memory:")
 	flags.StringVar(&a.data, "data", "", "folder with files that replace the built-in lists of the same name")
 	a.serving.add(root.Flags())
 	a.world.Add(root.Flags())
@@ -98,6 +108,30 @@ func (a *app) command() *cobra.Command {
 	root.AddCommand(serve, a.accountCommand(), a.keyCommand(), a.usageCommand(), a.auditCommand(),
 		a.migrateCommand(), a.dataCommand(), a.openapiCommand(), a.versionCommand(), a.benchCommand(), a.healthCommand())
 	return root
+}
+
+// group makes a command that does nothing but hold others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s what? %[1]s --help lists the commands", cmd.CommandPath())
+			}
+			return known(cmd, args)
+		},
+		RunE: func(*cobra.Command, []string) error { return nil },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// known refuses words that are no command.
+func known(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("there is no command %q; %s --help lists them", cmd.CommandPath()+" "+args[0], cmd.CommandPath())
+	}
+	return nil
 }
 
 // noArgs refuses arguments of a command that takes none.

@@ -42,7 +42,8 @@ type serveFlags struct {
 func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on")
 	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address for Prometheus, health and pprof (default: off)")
-	fs.IntVar(&f.ipRate, "ip-rate", httpapi.DefaultIPRate, "requests a minute and address before a good key is shown; 0 is off")
+	fs.IntVar(&f.ipRate, "ip-rate", httpapi.DefaultIPRate,
+		"requests a minute and address before a good key is shown; 0 is off")
 	fs.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks whose X-Forwarded-For is believed")
 	fs.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the server's certificate chain")
 	fs.StringVar(&f.tlsKey, "tls-key", "", "PEM file of its private key")
@@ -66,7 +67,10 @@ func (a *app) serve(ctx context.Context) error {
 		}
 		proxies = append(proxies, network)
 	}
-	security, err := a.serving.tlsConfig()
+	if a.serving.ipRate < 0 {
+		return usagef("--ip-rate: must be 0 or more")
+	}
+	security, err := a.serving.tlsConfig(log)
 	if err != nil {
 		return err
 	}
@@ -88,8 +92,8 @@ func (a *app) serve(ctx context.Context) error {
 
 	counters := metrics.New()
 	ipRate := a.serving.ipRate
-	if ipRate <= 0 {
-		ipRate = -1
+	if ipRate == 0 {
+		ipRate = -1 // of httpapi: no limit
 	}
 	server := &http.Server{
 		Handler: httpapi.Handler(httpapi.Config{
@@ -116,6 +120,9 @@ func (a *app) serve(ctx context.Context) error {
 		scheme = "https"
 	}
 	url := scheme + "://" + listener.Addr().String()
+	if a.serving.acmeDomain != "" {
+		url = scheme + "://" + a.serving.acmeDomain
+	}
 	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans}, url); err != nil {
 		listener.Close()
 		return err
@@ -126,7 +133,9 @@ func (a *app) serve(ctx context.Context) error {
 }
 
 // run serves until the context ends. Then no new work is taken, and running calls may finish.
-func (a *app) run(ctx context.Context, server *http.Server, l net.Listener, health *healthServer, log *slog.Logger) error {
+func (a *app) run(
+	ctx context.Context, server *http.Server, l net.Listener, health *healthServer, log *slog.Logger,
+) error {
 	failed := make(chan error, 1)
 	go func() {
 		if server.TLSConfig != nil {
@@ -142,7 +151,7 @@ func (a *app) run(ctx context.Context, server *http.Server, l net.Listener, heal
 	}
 	health.ready.Store(false)
 	log.Info("draining")
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.drain)
 	defer cancel()
 	if err := server.Shutdown(drain); errors.Is(err, context.DeadlineExceeded) {
 		log.Warn("some calls did not finish and are cut off; they are not charged")

@@ -9,22 +9,24 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// readSettings fills the flags that the command line does not give: from the environment first, then
-// from the file named by --config.
+// readSettings fills the settings that the command line does not give: from the environment first, then
+// from the file named by --config. Only what the server takes is a setting; other flags, such as the
+// name of a new key, belong to one call alone.
 func (a *app) readSettings(flags *pflag.FlagSet) error {
+	settings := settingFlags()
 	if path := os.Getenv(envName("config")); path != "" && !flags.Changed("config") {
 		a.config = path
 	}
 	file := map[string]string{}
 	if a.config != "" {
 		var err error
-		if file, err = readConfig(a.config, flags); err != nil {
+		if file, err = readConfig(a.config, settings); err != nil {
 			return err
 		}
 	}
 	var failure error
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || f.Name == "help" || f.Name == "config" || failure != nil {
+		if f.Changed || settings.Lookup(f.Name) == nil || failure != nil {
 			return
 		}
 		value, from := file[f.Name], a.config
@@ -46,23 +48,29 @@ func envName(flag string) string {
 	return "DIAG_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// serverKeys are the settings that a file may hold although the command at hand has no such flag, so
-// that one file serves all commands.
-func serverKeys() *pflag.FlagSet {
+// settingFlags are the flags that are settings too. All commands accept the same file, whichever of
+// its settings concern them.
+func settingFlags() *pflag.FlagSet {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	(&app{}).command().Flags().VisitAll(func(f *pflag.Flag) { all.AddFlag(f) })
+	root := (&app{}).command()
+	for _, flags := range []*pflag.FlagSet{root.Flags(), root.PersistentFlags()} {
+		flags.VisitAll(func(f *pflag.Flag) {
+			if f.Name != "config" {
+				all.AddFlag(f)
+			}
+		})
+	}
 	return all
 }
 
 // readConfig reads lines of the form "key = value". Blank lines and those that begin with # say
 // nothing. An unknown key is an error: a misspelt one must not be ignored.
-func readConfig(path string, flags *pflag.FlagSet) (map[string]string, error) {
+func readConfig(path string, settings *pflag.FlagSet) (map[string]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
 	defer f.Close()
-	known := serverKeys()
 	values := map[string]string{}
 	scanner := bufio.NewScanner(f)
 	for n := 1; scanner.Scan(); n++ {
@@ -75,12 +83,15 @@ func readConfig(path string, flags *pflag.FlagSet) (map[string]string, error) {
 		switch _, twice := values[key]; {
 		case !ok:
 			return nil, usagef("%s:%d: a line is 'key = value'", path, n)
-		case known.Lookup(key) == nil && flags.Lookup(key) == nil:
+		case settings.Lookup(key) == nil:
 			return nil, usagef("%s:%d: there is no setting %q", path, n, key)
 		case twice:
 			return nil, usagef("%s:%d: %s is set twice", path, n, key)
 		}
-		values[key] = strings.Trim(value, `"`)
+		if q := len(value); q >= 2 && value[0] == '"' && value[q-1] == '"' {
+			value = value[1 : q-1]
+		}
+		values[key] = value
 	}
 	if err := scanner.Err(); err != nil {
 		return nil, fmt.Errorf("--config: reading %s: %w", path, err)

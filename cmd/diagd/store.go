@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/diagkit/diagkit/metering/sqlite"
+	"github.com/spf13/cobra"
 )
 
 // openStore opens the store that --store names, to serve or to administer.
@@ -22,11 +24,15 @@ func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, meteri
 	switch {
 	case ok && kind == "sqlite" && place != "":
 		if admin {
-			if _, err := os.Stat(place); err != nil {
-				return nil, nil, fmt.Errorf("opening the store: %w (diagd serve makes it at its first start)", err)
+			if err := mustExist(place); err != nil {
+				return nil, nil, err
 			}
 		}
 		store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin})
+		if errors.Is(err, sqlite.ErrServing) {
+			return nil, nil, fmt.Errorf(
+				"the store %s is in use by another server; stop that one or name another --store", a.store)
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("opening the store %s: %w", a.store, err)
 		}
@@ -37,6 +43,49 @@ func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, meteri
 		return memory.New(memory.Config{Plans: plans}), plans, nil
 	}
 	return nil, nil, usagef("--store: %q is neither sqlite:FILE nor memory:", a.store)
+}
+
+func mustExist(place string) error {
+	if _, err := os.Stat(place); err != nil {
+		return fmt.Errorf("opening the store: %w (diagd serve makes it at its first start)", err)
+	}
+	return nil
+}
+
+// migrateView says from which version of its layout to which a store was brought.
+type migrateView struct {
+	From int `json:"from_version"`
+	To   int `json:"to_version"`
+}
+
+func (a *app) migrateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "migrate", Short: "Bring the store to this version's form (serve does so too)", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.migrate(cmd.Context()) },
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) migrate(ctx context.Context) error {
+	place, ok := strings.CutPrefix(a.store, "sqlite:")
+	if !ok || place == "" {
+		return usagef("--store: %q has nothing to migrate", a.store)
+	}
+	if err := mustExist(place); err != nil {
+		return err
+	}
+	from, to, err := sqlite.Migrate(ctx, place)
+	if err != nil {
+		return err
+	}
+	return a.print(migrateView{from, to}, func(t *table) {
+		if from == to {
+			t.row(fmt.Sprintf("The store has version %d, which is that of this program.", to))
+			return
+		}
+		t.row(fmt.Sprintf("The store was brought from version %d to %d.", from, to))
+	})
 }
 
 // administer runs a function on the store and closes it.

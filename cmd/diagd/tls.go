@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -11,7 +12,7 @@ import (
 )
 
 // tlsConfig returns how the server proves who it is, or nil for plain HTTP.
-func (f *serveFlags) tlsConfig() (*tls.Config, error) {
+func (f *serveFlags) tlsConfig(log *slog.Logger) (*tls.Config, error) {
 	files := f.tlsCert != "" || f.tlsKey != ""
 	switch {
 	case files && f.acmeDomain != "":
@@ -26,7 +27,7 @@ func (f *serveFlags) tlsConfig() (*tls.Config, error) {
 	case f.tlsCert == "" || f.tlsKey == "":
 		return nil, usagef("--tls-cert and --tls-key belong together")
 	}
-	pair := &keyPair{cert: f.tlsCert, key: f.tlsKey}
+	pair := &keyPair{cert: f.tlsCert, key: f.tlsKey, log: log}
 	if _, err := pair.certificate(nil); err != nil {
 		return nil, err
 	}
@@ -37,6 +38,7 @@ func (f *serveFlags) tlsConfig() (*tls.Config, error) {
 // served without a restart.
 type keyPair struct {
 	cert, key string
+	log       *slog.Logger // hears of a certificate that cannot be loaded
 
 	mu      sync.Mutex
 	loaded  *tls.Certificate
@@ -68,6 +70,8 @@ func (p *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		p.loaded, p.changed = &pair, info.ModTime()
 	case p.loaded == nil:
 		return nil, fmt.Errorf("loading the certificate: %w", err)
+	default: // a new one is being written, or is no good
+		p.log.Warn("loading the certificate; the old one is still served", "file", p.cert, "error", err)
 	}
-	return p.loaded, nil // the old one while a new one is being written
+	return p.loaded, nil
 }

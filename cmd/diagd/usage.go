@@ -59,7 +59,9 @@ func (a *app) usageCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) showUsage(ctx context.Context, store metering.Store, id metering.AccountID, period metering.Period) error {
+func (a *app) showUsage(
+	ctx context.Context, store metering.Store, id metering.AccountID, period metering.Period,
+) error {
 	b, err := store.Balance(ctx, id, period)
 	if err != nil {
 		return err
@@ -72,7 +74,9 @@ func (a *app) showUsage(ctx context.Context, store metering.Store, id metering.A
 		count(endpoints, entry.Endpoint, entry.Credits)
 		count(keys, string(entry.Key), entry.Credits)
 	}
-	v := usageView{id, period, b.Plan, b.Limit, b.Used, b.Remaining(), b.Overage(), b.Charges, ranked(endpoints), ranked(keys)}
+	v := usageView{
+		id, period, b.Plan, b.Limit, b.Used, b.Remaining(), b.Overage(), b.Charges, ranked(endpoints), ranked(keys),
+	}
 	return a.print(v, func(t *table) {
 		t.row("account", v.Account)
 		t.row("month", v.Period)
@@ -138,18 +142,6 @@ func (a *app) showAudit(audit metering.Audit) error {
 		return fmt.Errorf("the audit found %d faults", len(v.Faults))
 	}
 	return err
-}
-
-func (a *app) migrateCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "migrate", Short: "Bring the store to this version's form (serve does so too)", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.administer(cmd.Context(), func(metering.Admin) error {
-				_, err := fmt.Fprintln(a.stdout, "The store is up to date.")
-				return err
-			})
-		},
-	}
 }
 
 func (a *app) openapiCommand() *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -40,7 +41,7 @@ const maxAge = 30 * time.Second
 func (f *Flags) Env() (*diag.Env, func(), error) {
 	client := &resolver.Client{}
 	for _, text := range f.Resolvers {
-		server, err := resolver.ParseServer(text)
+		server, err := resolver.ParseServer(strings.TrimSpace(text))
 		if err != nil {
 			return nil, nil, fmt.Errorf("--resolver: %w", err)
 		}
@@ -86,6 +87,7 @@ func (f *Flags) Roots() (*x509.CertPool, error) {
 
 // ParseNetwork reads a network, or an address as the network of itself alone.
 func ParseNetwork(text string) (netip.Prefix, error) {
+	text = strings.TrimSpace(text) // of a list such as "10.0.0.0/8, 10.1.0.0/16"
 	if network, err := netip.ParsePrefix(text); err == nil {
 		return network.Masked(), nil
 	}

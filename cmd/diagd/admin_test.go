@@ -1,0 +1,160 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/sqlite"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAccounts(t *testing.T) {
+	store, _ := newStore(t)
+	made := parsed[accountView](t, "account", "create", "--name", "Ada", "--plan", "agency", store)
+	assert.Equal(t, metering.PlanID("agency"), made.Plan)
+	assert.False(t, made.OverageEnabled)
+	id := string(made.ID)
+
+	set := parsed[accountView](t, "account", "set", id,
+		"--overage", "on", "--budget-cents", "1250", "--name", "Ada L.", store)
+	assert.True(t, set.OverageEnabled)
+	assert.EqualValues(t, 1250, *set.OverageBudgetCents)
+	assert.Equal(t, "Ada L.", set.Name)
+	assert.Equal(t, metering.PlanID("agency"), set.Plan, "what is not named stays")
+	set = parsed[accountView](t, "account", "set", id,
+		"--budget-cents", "none", "--overage", "off", "--plan", "free", store)
+	assert.Nil(t, set.OverageBudgetCents)
+	assert.False(t, set.OverageEnabled)
+	assert.Equal(t, set, parsed[accountView](t, "account", "show", id, store))
+
+	assert.Len(t, parsed[[]accountView](t, "account", "list", store), 2)
+	assert.Regexp(t, `(?m)^ID +NAME +PLAN`, command(t, "account", "list", store))
+	assert.Contains(t, command(t, "account", "show", id, store), "Ada L.")
+}
+
+func TestKeys(t *testing.T) {
+	store, _ := newStore(t)
+	made := parsed[keyView](t, "key", "create", "--name", "ci", "--scopes", "mail:read,dns:read", "--environment", "test",
+		"--ip", "192.0.2.0/24,2001:db8::1", "--expires-in", "24h", store)
+	assert.Regexp(t, `^svc_test_[a-z2-7]{36}$`, made.Secret)
+	assert.Equal(t, made.Secret[:len(made.DisplayPrefix)], made.DisplayPrefix)
+	assert.Equal(t, []metering.Scope{metering.DNSRead, metering.MailRead}, made.Scopes)
+	assert.Len(t, made.IPAllowlist, 2)
+	assert.WithinDuration(t, time.Now().Add(24*time.Hour), *made.ExpiresAt, time.Minute)
+
+	next := parsed[keyView](t, "key", "rotate", string(made.ID), "--grace", "1h", store)
+	assert.Equal(t, made.ID, next.RotatedFrom)
+	assert.NotEqual(t, made.Secret, next.Secret)
+	list := parsed[[]keyView](t, "key", "list", store)
+	require.Len(t, list, 3)
+	assert.Equal(t, metering.KeyRotating, list[1].State)
+	assert.Equal(t, next.ID, list[1].RotatedTo)
+
+	gone := parsed[keyView](t, "key", "revoke", string(made.ID), store)
+	assert.Equal(t, metering.KeyRevoked, gone.State)
+	assert.Regexp(t, `(?m)^key_\S+ +ci +svc_test_\S{8} +revoked `, command(t, "key", "list", store))
+	assert.Contains(t, command(t, "key", "create", "--name", "b", "--scopes", "web:read", store), "cannot be shown again")
+
+	command(t, "account", "create", "--name", "other", store)
+	log := newWatched()
+	assert.Equal(t, exitUsage, run(t.Context(), []string{"key", "list", store}, log, log))
+	assert.Equal(t, "diagd: there are 2 accounts: name one with --account\n", log.String())
+}
+
+func TestUsage(t *testing.T) {
+	store, secret := newStore(t)
+	s := start(t, store)
+	s.secret = secret
+	s.post("/text/upper", upper)
+	s.post("/text/upper", upper)
+	s.post("/http/qr", `{"data":"x"}`)
+	s.post("/text/upper", `{"texts":"refused, and free"}`)
+	s.wait()
+
+	used := parsed[usageView](t, "usage", store)
+	assert.EqualValues(t, 4, used.Used)
+	assert.EqualValues(t, 3, used.Charges)
+	assert.Equal(t, used.Limit-4, used.Remaining)
+	assert.Equal(t, metering.PeriodOf(time.Now()), used.Period)
+	assert.Equal(t, []usageRow{{"POST /public/v1/http/qr", 2, 1}, {"POST /public/v1/text/upper", 2, 2}}, used.ByEndpoint)
+	require.Len(t, used.ByKey, 1)
+	assert.Equal(t, used, parsed[usageView](t, "usage", "--account", string(used.Account), store))
+	assert.Contains(t, command(t, "usage", store), "4 of 1000000000 credits in 3 charges")
+
+	past := parsed[usageView](t, "usage", "--month", "2020-02", store)
+	assert.Equal(t, metering.Period{Year: 2020, Month: time.February}, past.Period)
+	assert.Zero(t, past.Used)
+	assert.NotNil(t, past.ByEndpoint, "lists are never null")
+
+	audit := parsed[auditView](t, "audit", store)
+	assert.Equal(t, auditView{Accounts: 1, Entries: 3, Credits: 4, Faults: []metering.AuditFault{}}, audit)
+}
+
+func TestMigrate(t *testing.T) {
+	store, _ := newStore(t)
+	at := migrateView{sqlite.SchemaVersion, sqlite.SchemaVersion}
+	assert.Equal(t, at, parsed[migrateView](t, "migrate", store))
+	assert.Contains(t, command(t, "migrate", store), "which is that of this program")
+
+	empty := filepath.Join(t.TempDir(), "empty.db")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	assert.Contains(t, command(t, "migrate", "--store=sqlite:"+empty), "was brought from version 0 to ")
+
+	log := newWatched()
+	assert.Equal(t, exitUsage, run(t.Context(), []string{"migrate", "--store=memory:"}, log, log))
+}
+
+func TestOpenAPI(t *testing.T) {
+	assert.JSONEq(t, string(httpapi.OpenAPI()), command(t, "openapi"))
+}
+
+func TestVersion(t *testing.T) {
+	assert.Equal(t, httpapi.Version, parsed[versionView](t, "version").Contract)
+	assert.Regexp(t, `contract +`+regexp.QuoteMeta(httpapi.Version), command(t, "version"))
+}
+
+// The JSON of every command has members in snake_case, and no null where a list is empty.
+func TestJSONNames(t *testing.T) {
+	store, _ := newStore(t)
+	for _, args := range []string{
+		"account list", "key list", "usage", "audit", "migrate", "data list", "version",
+		"key create --name a --scopes dns:read", "account create --name a",
+	} {
+		text := command(t, append(strings.Fields(args), "--json", store)...)
+		var v any
+		require.NoError(t, json.Unmarshal([]byte(text), &v), args)
+		eachName(v, func(name string) { assert.Regexp(t, `^[a-z][a-z0-9_]*$`, name, args) })
+		assert.NotContains(t, text, "null", args)
+	}
+}
+
+func eachName(v any, f func(string)) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			f(name)
+			eachName(member, f)
+		}
+	case []any:
+		for _, item := range v {
+			eachName(item, f)
+		}
+	}
+}
+
+// The measurement runs, with the load in a second process.
+func TestBench(t *testing.T) {
+	t.Setenv(childEnv, "1")
+	text := command(t, "bench", "--duration", "50ms", "--rounds", "1", "--connections", "4")
+	for _, w := range ways {
+		assert.Regexp(t, `(?m)^`+regexp.QuoteMeta(w.name)+` +\d+ `, text)
+	}
+}

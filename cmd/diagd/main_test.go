@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// childEnv makes the test program be diagd itself, so that tests can kill a real process.
+const childEnv = "DIAGD_TEST_IS_DIAGD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// patience bounds every wait for another goroutine or process.
+const patience = 20 * time.Second
+
+// A watched buffer tells when a line has been written.
+type watched struct {
+	mu    sync.Mutex
+	b     bytes.Buffer
+	wrote chan struct{} // closed and replaced by each write
+}
+
+func newWatched() *watched { return &watched{wrote: make(chan struct{})} }
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.wrote)
+	w.wrote = make(chan struct{})
+	return w.b.Write(p)
+}
+
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// wait returns what a pattern found, as soon as it is there.
+func (w *watched) wait(t testing.TB, pattern string) []string {
+	t.Helper()
+	expr, limit := regexp.MustCompile(pattern), time.After(patience)
+	for {
+		w.mu.Lock()
+		found, wrote := expr.FindStringSubmatch(w.b.String()), w.wrote
+		w.mu.Unlock()
+		if found != nil {
+			return found
+		}
+		select {
+		case <-wrote:
+		case <-limit:
+			t.Fatalf("%s did not show up in\n%s", pattern, w)
+		}
+	}
+}
+
+// A server is diagd serving, in this process.
+type server struct {
+	t      testing.TB
+	url    string
+	secret string // of the first start; empty at a later one
+	log    *watched
+	stop   context.CancelFunc
+	code   chan int
+}
+
+var secretPattern = regexp.MustCompile(`svc_live_[a-z2-7]{36}`)
+
+// start runs "diagd serve" on a free port until the test ends.
+func start(t testing.TB, args ...string) *server {
+	t.Helper()
+	return startApp(t, &app{drain: drainTime}, args...)
+}
+
+func startApp(t testing.TB, a *app, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, log: newWatched(), code: make(chan int, 1)}
+	a.stdout, a.stderr = io.Discard, s.log
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	go func() { s.code <- a.main(ctx, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)) }()
+	t.Cleanup(func() { s.wait() })
+	s.url = s.log.wait(t, `msg\W+serving\W+url\W+(https?://[^\s"]+)`)[1]
+	s.secret = secretPattern.FindString(s.log.String())
+	return s
+}
+
+// wait stops the server, and returns its exit code.
+func (s *server) wait() int {
+	s.stop()
+	select {
+	case code := <-s.code:
+		s.code <- code
+		return code
+	case <-time.After(patience):
+		s.t.Fatal("the server did not stop")
+		return -1
+	}
+}
+
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// post asks for an operation; headers are pairs of name and value.
+func post(ctx context.Context, url, secret, path, body string, headers ...string) (reply, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/public/v1"+path, strings.NewReader(body))
+	if err != nil {
+		return reply{}, err
+	}
+	req.Header.Set("Authorization", "Bearer "+secret)
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return do(http.DefaultClient, req)
+}
+
+func do(client *http.Client, req *http.Request) (reply, error) {
+	resp, err := client.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return reply{resp.StatusCode, resp.Header, string(text)}, err
+}
+
+func (s *server) post(path, body string, headers ...string) reply {
+	s.t.Helper()
+	r, err := post(s.t.Context(), s.url, s.secret, path, body, headers...)
+	require.NoError(s.t, err)
+	return r
+}
+
+func get(t testing.TB, url string) reply {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	r, err := do(http.DefaultClient, req)
+	require.NoError(t, err)
+	return r
+}
+
+// command runs an administrative command that succeeds, and returns what it printed.
+func command(t testing.TB, args ...string) string {
+	t.Helper()
+	var out, err bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), args, &out, &err), "%v: %s", args, &err)
+	return out.String()
+}
+
+// parsed runs an administrative command with --json into a value.
+func parsed[V any](t testing.TB, args ...string) (v V) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(command(t, append(args, "--json")...)), &v))
+	return v
+}
+
+// newStore makes the store of a first start and returns it as a flag, with the first secret.
+func newStore(t testing.TB) (flag, secret string) {
+	t.Helper()
+	flag = "--store=sqlite:" + filepath.Join(t.TempDir(), "diag.db")
+	s := start(t, flag)
+	require.Equal(t, exitOK, s.wait())
+	return flag, s.secret
+}
+
+// child is diagd as a process of its own.
+func child(ctx context.Context, args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	return cmd
+}
+
+func TestExitCodes(t *testing.T) {
+	store, _ := newStore(t)
+	absent := "--store=sqlite:" + filepath.Join(t.TempDir(), "none.db")
+	for _, test := range []struct {
+		name string
+		args string
+		want int
+		err  string
+	}{
+		{"help", "--help", exitOK, ""},
+		{"no command", "nonsense", exitUsage, `there is no command "diagd nonsense"; diagd --help lists them`},
+		{"no subcommand", "key", exitUsage, "diagd key what?"},
+		{"no such subcommand", "key nonsense", exitUsage, `there is no command "diagd key nonsense"`},
+		{"unknown flag", "serve --nonsense", exitUsage, "unknown flag: --nonsense"},
+		{"surplus argument", "usage 2026-01", exitUsage, `diagd usage takes no argument, such as "2026-01"`},
+		{"missing argument", "key revoke", exitUsage, "diagd key revoke takes the id of a key"},
+		{"no month", "usage --month yesterday", exitUsage, "--month: a period is a year and a month"},
+		{"key without a name", "key create --scopes dns:read", exitUsage, "name: "},
+		{"key without a scope", "key create --name a", exitUsage, "scopes: must name at least one scope"},
+		{"unknown scope", "key create --name a --scopes dns:write", exitUsage, `there is no scope "dns:write"`},
+		{"no address", "key create --name a --scopes dns:read --ip here", exitUsage, `--ip: "here" is no network`},
+		{"unknown account", "account show acc_none", exitFailed, "account acc_none: not found"},
+		{"unknown key", "key revoke key_none", exitFailed, "key key_none: not found"},
+		{"unknown plan", "account create --name a --plan gold", exitUsage, `there is no plan "gold"`},
+		{"no budget", "account set acc_none --budget-cents lots", exitUsage, "neither a number of cents nor none"},
+		{"neither on nor off", "account set acc_none --overage maybe", exitUsage, `"maybe" is neither on nor off`},
+		{"absent store", "usage " + absent, exitFailed, "diagd serve makes it at its first start"},
+		{"nothing to migrate", "migrate " + absent, exitFailed, "diagd serve makes it at its first start"},
+		{"memory", "usage --store memory:", exitUsage, "cannot be administered from another process"},
+		{"no store", "usage --store floppy:a", exitUsage, `"floppy:a" is neither sqlite:FILE nor memory:`},
+		{"no list", "data show colours.json", exitUsage, `there is no list "colours.json"`},
+		{"negative rate", "serve --ip-rate -1", exitUsage, "--ip-rate: must be 0 or more"},
+		{"no proxy", "serve --trusted-proxies here", exitUsage, "--trusted-proxies: "},
+		{"no log format", "serve --log-format xml", exitUsage, `--log-format: "xml" is neither text nor json`},
+		{"no log level", "serve --log-level loud", exitUsage, `--log-level: "loud" is none of`},
+		{"no resolver", "serve --resolver carrier-pigeon://a", exitUsage, "--resolver: "},
+		{"no address to serve on", "serve --listen nowhere", exitFailed, "listening: "},
+		{"no certificate", "serve --tls-cert no/such --tls-key no/such", exitFailed, "loading the certificate: "},
+		{"half a certificate", "serve --tls-cert a.pem", exitUsage, "--tls-cert and --tls-key belong together"},
+		{"two certificates", "serve --tls-cert a.pem --acme-domain a.example", exitUsage, "exclude each other"},
+		{"nobody answers", "health --url http://127.0.0.1:1", exitFailed, "connection refused"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			args := strings.Fields(test.args)
+			if !strings.Contains(test.args, "--store") {
+				args = append(args, store)
+			}
+			var out, err bytes.Buffer
+			assert.Equal(t, test.want, run(t.Context(), args, &out, &err), "%s", &err)
+			assert.Contains(t, err.String(), test.err)
+			if test.want != exitOK {
+				assert.Equal(t, 1, strings.Count(err.String(), "\n"), "a fault is one line: %s", &err)
+			}
+		})
+	}
+}
+
+func (r reply) String() string { return fmt.Sprintf("%d %s", r.status, r.body) }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// No secret is to be found anywhere but in the one place that shows it: not in the files of the store,
+// while the server runs and after, nor in logs, metrics, replies or the output of any command.
+func TestSecretsStaySecret(t *testing.T) {
+	dir := t.TempDir()
+	store := "--store=sqlite:" + filepath.Join(dir, "diag.db")
+	s := start(t, store, "--metrics-listen=127.0.0.1:0", "--log-level=debug", "--log-format=json", "--ip-rate=0")
+	metrics := s.log.wait(t, `serving metrics","url":"(\S+)/metrics`)[1]
+	first := s.secret
+	second := parsed[keyView](t, "key", "create", "--name=second", "--scopes=dns:read", store)
+	third := parsed[keyView](t, "key", "rotate", string(second.ID), store)
+	const idempotency = "idempotency-key-of-this-test"
+
+	seen := &bytes.Buffer{} // what the outside gets to see
+	for _, secret := range []string{first, second.Secret, third.Secret, first[:44] + "a", "svc_live_x"} {
+		s.secret = secret
+		for _, r := range []reply{
+			s.post("/text/upper", upper),
+			s.post("/text/upper", upper, "Idempotency-Key", idempotency),
+			s.post("/text/upper", upper, "Idempotency-Key", idempotency), // a replay
+			s.post("/text/upper", `{}`, "Idempotency-Key", idempotency),  // a conflict or a fault
+			s.post("/text/upper", `{"text":`),
+			s.post("/http/qr", `{"data":"x"}`), // out of scope for some
+			s.post("/nowhere", upper),
+			s.post("/resolve", `{"qname":"x","qtype":"A"}`, "X-Request-Id", "mine"),
+		} {
+			seen.WriteString(r.body)
+			require.NoError(t, r.header.Write(seen))
+		}
+	}
+	command(t, "key", "revoke", string(second.ID), store)
+	s.secret = second.Secret
+	r := s.post("/text/upper", upper)
+	for began := time.Now(); r.status != http.StatusUnauthorized && time.Since(began) < 2*time.Second; {
+		r = s.post("/text/upper", upper)
+	}
+	require.Contains(t, r.body, "REVOKED_API_KEY")
+	seen.WriteString(r.body)
+	for _, args := range [][]string{
+		{"key", "list"}, {"account", "list"}, {"usage"}, {"audit"}, {"migrate"},
+	} {
+		seen.WriteString(command(t, append(args, store)...))
+		seen.WriteString(command(t, append(args, store, "--json")...))
+	}
+	for _, path := range []string{"/metrics", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2"} {
+		seen.WriteString(get(t, metrics+path).body)
+	}
+	hidden := []string{first, second.Secret, third.Secret, idempotency}
+	assertAbsent(t, "what was seen", seen.Bytes(), hidden)
+	assertFilesHide(t, dir, hidden)
+	require.Equal(t, exitOK, s.wait())
+	assertFilesHide(t, dir, hidden)
+
+	log := s.log.String()
+	require.Contains(t, log, `"level":"DEBUG"`)
+	announcement, rest, ok := strings.Cut(log, "-d '{\"text\":\"Straße\"}'")
+	require.True(t, ok)
+	assert.Equal(t, 2, strings.Count(announcement, first))
+	assertAbsent(t, "the log", []byte(rest), hidden)
+	assertAbsent(t, "the log", []byte(strings.ReplaceAll(announcement, first, "")), hidden)
+}
+
+// assertAbsent looks for secrets and for their ends.
+func assertAbsent(t testing.TB, where string, text []byte, secrets []string) {
+	t.Helper()
+	for _, secret := range secrets {
+		require.Greater(t, len(secret), 20)
+		assert.False(t, bytes.Contains(text, []byte(secret)), "%s holds a secret", where)
+		assert.False(t, bytes.Contains(text, []byte(secret[len(secret)-20:])), "%s holds the end of a secret", where)
+	}
+}
+
+func assertFilesHide(t testing.TB, dir string, secrets []string) {
+	t.Helper()
+	files := 0
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files++
+		assertAbsent(t, path, text, secrets)
+		info, statErr := d.Info()
+		require.NoError(t, statErr)
+		assert.Zero(t, info.Mode().Perm()&0o077, "%s is for its owner only", path)
+		return err
+	}))
+	assert.GreaterOrEqual(t, files, 2)
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const upper = `{"text":"Straße"}`
+
+// A first start makes a store that can be used at once, and says so once.
+func TestFirstStart(t *testing.T) {
+	store := "--store=sqlite:" + filepath.Join(t.TempDir(), "diag.db")
+	s := start(t, store)
+	require.NotEmpty(t, s.secret)
+	text := s.log.String()
+	assert.Equal(t, 2, strings.Count(text, s.secret), "once alone and once in the line to paste: %s", text)
+	assert.Contains(t, text, "curl -i "+s.url+"/public/v1/text/upper -H 'Authorization: Bearer "+s.secret+"'")
+	r := s.post("/text/upper", upper)
+	assert.Equal(t, http.StatusOK, r.status, r)
+	assert.Contains(t, r.body, "STRASSE")
+	require.Equal(t, exitOK, s.wait())
+
+	accounts := parsed[[]accountView](t, "account", "list", store)
+	require.Len(t, accounts, 1)
+	assert.Equal(t, "default", accounts[0].Name)
+	assert.Equal(t, metering.PlanID("self"), accounts[0].Plan)
+	keys := parsed[[]keyView](t, "key", "list", store)
+	require.Len(t, keys, 1)
+	assert.Equal(t, metering.Scopes(), keys[0].Scopes)
+	assert.Equal(t, metering.Live, keys[0].Environment)
+	assert.Empty(t, keys[0].Secret)
+
+	again := start(t, store)
+	assert.NotRegexp(t, `First start|svc_|curl`, again.log.String())
+	again.secret = s.secret
+	assert.Equal(t, http.StatusOK, again.post("/text/upper", upper).status, "the key of the first start still works")
+	require.Equal(t, exitOK, again.wait())
+	assert.Len(t, parsed[[]keyView](t, "key", "list", store), 1)
+	assert.EqualValues(t, 2, parsed[usageView](t, "usage", store).Used)
+}
+
+// Without arguments diagd serves.
+func TestServeIsDefault(t *testing.T) {
+	log := newWatched()
+	ctx, stop := context.WithCancel(t.Context())
+	code := make(chan int)
+	go func() {
+		code <- run(ctx, []string{"--listen=127.0.0.1:0", "--store=memory:", "--log-format=json"}, log, log)
+	}()
+	log.wait(t, `"msg":"serving"`)
+	stop()
+	assert.Equal(t, exitOK, <-code)
+}
+
+func TestSecondServer(t *testing.T) {
+	store := "--store=sqlite:" + filepath.Join(t.TempDir(), "diag.db")
+	start(t, store)
+	log := newWatched()
+	assert.Equal(t, exitFailed, run(t.Context(), []string{"serve", "--listen=127.0.0.1:0", store}, log, log))
+	const want = `^diagd: the store sqlite:\S+ is in use by another server; stop that one or name another --store\n$`
+	assert.Regexp(t, want, log.String())
+	command(t, "usage", store) // administration is welcome
+}
+
+// slowServer answers questions for A when it is told to.
+type slowServer struct {
+	address string
+	asked   chan struct{}
+	release chan struct{}
+}
+
+func newSlowServer(t testing.TB) *slowServer {
+	s := &slowServer{asked: make(chan struct{}, 100), release: make(chan struct{})}
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s.address = conn.LocalAddr().String()
+	server := &dns.Server{PacketConn: conn, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		s.asked <- struct{}{}
+		<-s.release
+		m := new(dns.Msg).SetReply(q)
+		m.Answer = []dns.RR{&dns.A{
+			Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60},
+			A:   net.IPv4(192, 0, 2, 1),
+		}}
+		w.WriteMsg(m)
+	})}
+	ended := make(chan error, 1)
+	go func() { ended <- server.ActivateAndServe() }()
+	t.Cleanup(func() {
+		select {
+		case <-s.release:
+		default:
+			close(s.release)
+		}
+		server.Shutdown()
+		<-ended
+	})
+	return s
+}
+
+const slowly = `{"qname":"slow.example.com","qtype":"A"}`
+
+// After a signal no new work is taken, and what runs is finished, answered and charged.
+func TestDrain(t *testing.T) {
+	store := "--store=sqlite:" + filepath.Join(t.TempDir(), "diag.db")
+	slow := newSlowServer(t)
+	s := start(t, store, "--resolver=udp://"+slow.address, "--metrics-listen=127.0.0.1:0")
+	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
+	require.Equal(t, http.StatusOK, get(t, metrics+"/readyz").status)
+	answered := make(chan reply, 1)
+	go func() { answered <- s.post("/resolve", slowly) }()
+	<-slow.asked
+	s.stop()
+	s.log.wait(t, "msg=draining")
+	refusesWork(t, s)
+	assert.Equal(t, http.StatusServiceUnavailable, get(t, metrics+"/readyz").status)
+	assert.Equal(t, http.StatusOK, get(t, metrics+"/healthz").status)
+	close(slow.release)
+	r := <-answered
+	assert.Equal(t, http.StatusOK, r.status, r)
+	assert.Contains(t, r.body, "192.0.2.1")
+	assert.Equal(t, exitOK, s.wait())
+	assert.EqualValues(t, 1, parsed[usageView](t, "usage", store).Used)
+	command(t, "audit", store)
+}
+
+// refusesWork waits until the server takes no connection any more.
+func refusesWork(t testing.TB, s *server) {
+	address := strings.TrimPrefix(s.url, "http://")
+	for began := time.Now(); time.Since(began) < patience; {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			return
+		}
+		conn.Close()
+	}
+	t.Fatal("the server still takes connections")
+}
+
+// What does not finish in time is cut off and not charged; the server ends all the same.
+func TestDrainCutsOff(t *testing.T) {
+	store := "--store=sqlite:" + filepath.Join(t.TempDir(), "diag.db")
+	slow := newSlowServer(t)
+	s := startApp(t, &app{drain: 100 * time.Millisecond}, store, "--resolver=udp://"+slow.address)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := post(t.Context(), s.url, s.secret, "/resolve", slowly)
+		failed <- err
+	}()
+	<-slow.asked
+	began := time.Now()
+	assert.Equal(t, exitOK, s.wait())
+	assert.Less(t, time.Since(began), 5*time.Second)
+	assert.Error(t, <-failed)
+	assert.Contains(t, s.log.String(), "are cut off; they are not charged")
+	assert.Zero(t, parsed[usageView](t, "usage", store).Used)
+	command(t, "audit", store)
+}
+
+// The second listener is for the operator alone, and off unless asked for.
+func TestMetrics(t *testing.T) {
+	s := start(t, "--store=memory:", "--metrics-listen=127.0.0.1:0")
+	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
+	s.post("/text/upper", upper)
+	s.post("/text/upper", upper, "Authorization", "Bearer nonsense")
+	text := get(t, metrics+"/metrics").body
+	assert.Contains(t, text, `diagkit_requests_total{code="OK",endpoint="POST /public/v1/text/upper",plan="self"} 1`)
+	assert.Contains(t, text,
+		`diagkit_requests_total{code="INVALID_API_KEY",endpoint="POST /public/v1/text/upper",plan=""} 1`)
+	for _, path := range []string{"/healthz", "/readyz", "/debug/pprof/", "/debug/pprof/cmdline"} {
+		assert.Equal(t, http.StatusOK, get(t, metrics+path).status, path)
+	}
+	for _, path := range []string{"/metrics", "/healthz", "/debug/pprof/"} {
+		assert.Equal(t, http.StatusNotFound, get(t, s.url+path).status, "%s is not for the public", path)
+	}
+	command(t, "health", "--url", s.url)
+
+	plain := start(t, "--store=memory:")
+	assert.NotContains(t, plain.log.String(), "metrics")
+
+	busy := newWatched()
+	address := strings.TrimPrefix(metrics, "http://")
+	assert.Equal(t, exitFailed, run(t.Context(),
+		[]string{"serve", "--listen=127.0.0.1:0", "--store=memory:", "--metrics-listen", address}, busy, busy))
+	assert.Contains(t, busy.String(), "diagd: --metrics-listen: ")
+}
+
+// Guessing is bounded by address, unless the operator says otherwise.
+func TestIPRate(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		args []string
+		want int // requests without a key of 200 that are looked at
+	}{
+		{"default", nil, httpapi.DefaultIPRate},
+		{"three", []string{"--ip-rate=3"}, 3},
+		{"off", []string{"--ip-rate=0"}, 200},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := start(t, append(test.args, "--store=memory:")...)
+			count := map[int]int{}
+			for range 200 {
+				count[s.post("/text/upper", upper, "Authorization", "Bearer x").status]++
+			}
+			assert.Equal(t, 200, count[http.StatusUnauthorized]+count[http.StatusTooManyRequests])
+			assert.InDelta(t, test.want, count[http.StatusUnauthorized], 20, "tokens come back while the test runs")
+		})
+	}
+}
+
+// A key that another process revokes is refused within two seconds, and one that it makes works at once.
+func TestOtherProcess(t *testing.T) {
+	store := "--store=sqlite:" + filepath.Join(t.TempDir(), "diag.db")
+	s := start(t, store)
+	out, err := child(t.Context(), "key", "create", "--name=second", "--scopes=dns:read", "--json", store).Output()
+	require.NoError(t, err)
+	second := secretPattern.FindString(string(out))
+	s.secret = second
+	require.Equal(t, http.StatusOK, s.post("/text/upper", upper).status, "a new key works at once")
+
+	keys := parsed[[]keyView](t, "key", "list", store)
+	require.Len(t, keys, 2)
+	require.NoError(t, child(t.Context(), "key", "revoke", string(keys[1].ID), "--reason=leak", store).Run())
+	revoked := time.Now()
+	for {
+		r := s.post("/text/upper", upper)
+		if r.status == http.StatusUnauthorized {
+			assert.Contains(t, r.body, "REVOKED_API_KEY")
+			break
+		}
+		require.Less(t, time.Since(revoked), 2*time.Second, "the revoked key still works")
+	}
+	t.Logf("refused %s after the command ended", time.Since(revoked).Round(time.Millisecond))
+	keys = parsed[[]keyView](t, "key", "list", store)
+	assert.Equal(t, metering.KeyRevoked, keys[1].State)
+	assert.Equal(t, metering.RevokedLeak, keys[1].RevokedReason)
+}

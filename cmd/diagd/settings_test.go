@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// writeConfig writes a settings file.
+func writeConfig(t testing.TB, text string) (path string) {
+	path = filepath.Join(t.TempDir(), "diagd.conf")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// The command line outranks the environment, and that the file.
+func TestSettings(t *testing.T) {
+	dir := func() string {
+		d := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(d, plansFile), []byte("[]"), 0o600))
+		return d
+	}
+	ofFlag, ofEnv, ofFile := dir(), dir(), dir()
+	config := writeConfig(t, "# where lists are\n\n data = \""+ofFile+"\"\nresolver = udp://192.0.2.1, tcp://192.0.2.2\n")
+	for _, test := range []struct {
+		name string
+		env  map[string]string
+		args []string
+		want string
+	}{
+		{"nothing", nil, nil, "built-in"},
+		{"file", nil, []string{"--config", config}, ofFile},
+		{"file named by the environment", map[string]string{"DIAG_CONFIG": config}, nil, ofFile},
+		{"environment", map[string]string{"DIAG_DATA": ofEnv}, nil, ofEnv},
+		{"environment and file", map[string]string{"DIAG_DATA": ofEnv}, []string{"--config", config}, ofEnv},
+		{"all", map[string]string{"DIAG_DATA": ofEnv}, []string{"--config", config, "--data", ofFlag}, ofFlag},
+		{"flag of one call", map[string]string{"DIAG_JSON": "false"}, nil, "built-in"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for name, value := range test.env {
+				t.Setenv(name, value)
+			}
+			views := parsed[[]dataView](t, append([]string{"data", "list"}, test.args...)...)
+			require.NotEmpty(t, views)
+			assert.Equal(t, test.want, views[0].Source)
+		})
+	}
+}
+
+// All settings of the server can come from a file.
+func TestSettingsOfServer(t *testing.T) {
+	config := writeConfig(t, `
+		store = memory:
+		log-format = json
+		log-level = debug
+		ip-rate = 0
+		allow-networks = 10.0.0.0/8, 192.168.1.1
+		allow-ports = 8025
+		trusted-proxies = 127.0.0.1
+		resolver = udp://127.0.0.1:5353
+	`)
+	s := start(t, "--config", config)
+	s.post("/text/upper", upper)
+	assert.Contains(t, s.log.String(), `"level":"DEBUG"`)
+}
+
+func TestBadSettings(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"unknown", "listen = 127.0.0.1:0\nlisen = 127.0.0.1:0", `diagd.conf:2: there is no setting "lisen"`},
+		{"of one call", "json = true", `diagd.conf:1: there is no setting "json"`},
+		{"itself", "config = other", `diagd.conf:1: there is no setting "config"`},
+		{"twice", "data = a\ndata = b", "diagd.conf:2: data is set twice"},
+		{"no value", "data", "diagd.conf:1: a line is 'key = value'"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out, err bytes.Buffer
+			got := run(t.Context(), []string{"data", "list", "--config", writeConfig(t, test.text)}, &out, &err)
+			assert.Equal(t, exitUsage, got)
+			assert.Contains(t, err.String(), test.want)
+		})
+	}
+	t.Run("no number", func(t *testing.T) {
+		t.Setenv("DIAG_IP_RATE", "many")
+		var out, err bytes.Buffer
+		assert.Equal(t, exitUsage, run(t.Context(), []string{"serve"}, &out, &err))
+		assert.Contains(t, err.String(), "DIAG_IP_RATE: ip-rate: ")
+	})
+	t.Run("no file", func(t *testing.T) {
+		var out, err bytes.Buffer
+		assert.Equal(t, exitFailed, run(t.Context(), []string{"data", "list", "--config", "no/such/file"}, &out, &err))
+		assert.Contains(t, err.String(), "--config: ")
+	})
+}
+
+// What "data show" prints is what a file of that name may hold.
+func TestData(t *testing.T) {
+	dir := t.TempDir()
+	builtIn := command(t, "data", "show", plansFile)
+	assert.Contains(t, builtIn, `"id": "agency"`)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, plansFile), []byte(builtIn), 0o600))
+	assert.Equal(t, builtIn, command(t, "data", "show", plansFile, "--data", dir))
+	start(t, "--store=memory:", "--data", dir)
+	assert.Contains(t, command(t, "data", "list", "--data", dir), dir)
+	assert.Contains(t, command(t, "data", "list"), "built-in")
+
+	for _, test := range []struct{ name, text, want string }{
+		{"no JSON", "[", "unexpected EOF"},
+		{"unknown field", `[{"id":"a","colour":"red"}]`, `unknown field "colour"`},
+		{"twice", `[{"id":"a","per_minute":1},{"id":"a","per_minute":1}]`, "a stands twice"},
+		{"senseless", `[{"id":"a"}]`, "per_minute must be at least 1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, plansFile), []byte(test.text), 0o600))
+			var out, err bytes.Buffer
+			assert.Equal(t, exitFailed, run(t.Context(), []string{"serve", "--store=memory:", "--data", dir}, &out, &err))
+			assert.Contains(t, err.String(), filepath.Join(dir, plansFile))
+			assert.Contains(t, err.String(), test.want)
+		})
+	}
+}
+
+// An operator's own plan is sold.
+func TestOwnPlan(t *testing.T) {
+	dir := t.TempDir()
+	plans := `[{"id":"self","name":"Own use","currency":"EUR","price_cents":null,"credits":3,"per_minute":100}]`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, plansFile), []byte(plans), 0o600))
+	s := start(t, "--store=memory:", "--data", dir)
+	for range 3 {
+		assert.Equal(t, 200, s.post("/text/upper", upper).status)
+	}
+	assert.Contains(t, s.post("/text/upper", upper).body, "QUOTA_EXCEEDED")
+}

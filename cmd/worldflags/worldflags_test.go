@@ -1,0 +1,65 @@
+package worldflags
+
+import (
+	"encoding/pem"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func parse(t testing.TB, args ...string) *Flags {
+	var f Flags
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	f.Add(fs)
+	require.NoError(t, fs.Parse(args))
+	return &f
+}
+
+func TestEnv(t *testing.T) {
+	f := parse(t, "--resolver", "udp://192.0.2.1, tls://192.0.2.2",
+		"--allow-networks=10.1.2.3/8,2001:db8::1", "--allow-ports=25,8025")
+	env, release, err := f.Env()
+	require.NoError(t, err)
+	defer release()
+	assert.NotNil(t, env.Resolver)
+	assert.Nil(t, env.Roots, "the system's")
+	assert.Equal(t, []uint16{25, 8025}, env.Guard.AllowPorts)
+	want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")}
+	assert.Equal(t, want, env.Guard.AllowNetworks)
+}
+
+func TestBadFlags(t *testing.T) {
+	noPEM := filepath.Join(t.TempDir(), "no.pem")
+	require.NoError(t, os.WriteFile(noPEM, []byte("hello"), 0o600))
+	for _, test := range []struct{ flag, want string }{
+		{"--resolver=192.0.2.1.5.6", "--resolver: "},
+		{"--resolver=gopher://192.0.2.1", "--resolver: "},
+		{"--allow-networks=10.0.0.0/33", `--allow-networks: "10.0.0.0/33" is no network`},
+		{"--allow-networks=fe80::1%eth0", "is no network"},
+		{"--allow-ports=0", "--allow-ports: 0 is no port"},
+		{"--allow-ports=65536", "--allow-ports: 65536 is no port"},
+		{"--ca-file=no/such/file", "--ca-file: "},
+		{"--ca-file=" + noPEM, "--ca-file: there is no certificate in "},
+	} {
+		_, _, err := parse(t, test.flag).Env()
+		assert.ErrorContains(t, err, test.want, test.flag)
+	}
+}
+
+func TestRoots(t *testing.T) {
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	env, release, err := parse(t, "--ca-file", file).Env()
+	require.NoError(t, err)
+	defer release()
+	assert.NotNil(t, env.Roots)
+}
