@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -206,4 +207,26 @@ func TestQueriesAreCounted(t *testing.T) {
 	assert.Equal(t, 1, world.Asked("example.COM.", dns.TypeA))
 	world.Forget()
 	assert.Empty(t, world.Queries())
+}
+
+func TestShortFormsOfFaults(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Zone(`example.com. TXT "one"`)
+	server := world.Server("ns.example.com", "192.0.2.53", `example.com. TXT "one"`)
+	ask := func(r diag.Resolver) string {
+		m, err := r.Exchange(t.Context(), diag.Question("example.com", dns.TypeTXT, false))
+		require.NoError(t, err)
+		return summary(m)
+	}
+	world.Secure("example.com")
+	assert.Equal(t, `ad NOERROR; example.com. TXT "one"`, ask(world))
+	world.Flap("example.com", `example.com. TXT "two"`, `example.com. TXT "three"`)
+	assert.Equal(t, `NOERROR; example.com. TXT "two"`, ask(world))
+	assert.Equal(t, `NOERROR; example.com. TXT "three"`, ask(world))
+
+	client := &resolver.Client{Dial: world.Dial, Servers: []resolver.Server{{Addrs: server.Addrs()}}}
+	defer client.Close()
+	assert.Equal(t, `aa NOERROR; example.com. TXT "one"`, ask(client), "a server has faults of its own")
+	server.Break("example.com", dns.RcodeRefused)
+	assert.Equal(t, "REFUSED", ask(client))
 }

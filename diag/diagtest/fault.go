@@ -114,7 +114,8 @@ func (f *Fault) add(g Fault) {
 
 // Fault makes something go wrong, in the resolver that is the world and in all public resolvers,
 // when a name and type is asked for or reached through an alias. Type 0 means all types, and a name
-// such as "*.example.com" all below example.com. The zero Fault ends it.
+// such as "*.example.com" all below example.com. Each replaces an earlier one of the same name and type,
+// and the zero Fault ends it.
 func (w *World) Fault(name string, qtype uint16, f Fault) { w.check(w.dns.faults.set(name, qtype, f)) }
 
 // Break makes every question about a name fail with an rcode, such as [dns.RcodeServerFailure].

@@ -2,6 +2,7 @@ package diagtest_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"net/netip"
 	"strings"
@@ -361,4 +362,21 @@ func TestServerWithTwoAddresses(t *testing.T) {
 		assert.Equal(t, ip, world.Queries()[len(world.Queries())-1].Server)
 	}
 	assert.Equal(t, 2, s.Asked("", 0))
+}
+
+func TestDoHByGET(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Zone("www.example.com. A 192.0.2.1\ndns.google. A 8.8.8.8")
+	packed, err := diag.Question("www.example.com", dns.TypeA, false).Pack()
+	require.NoError(t, err)
+	url := "https://dns.google/dns-query?dns="
+	code, body, err := get(t.Context(), t, world.Env(), url+base64.RawURLEncoding.EncodeToString(packed))
+	require.NoError(t, err)
+	m := new(dns.Msg)
+	require.NoError(t, m.Unpack([]byte(body)))
+	assert.Equal(t, 200, code)
+	assert.Equal(t, "NOERROR; www.example.com. A 192.0.2.1", summary(m))
+	code, _, err = get(t.Context(), t, world.Env(), url+"x")
+	require.NoError(t, err)
+	assert.Equal(t, 400, code)
 }

@@ -194,9 +194,12 @@ func TestKeysAndSignaturesAreTheSameEveryTime(t *testing.T) {
 	}
 	world := diagtest.NewWorld(t)
 	world.Sign("example.com", diagtest.Signing{})
-	world.Sign("example.net", diagtest.Signing{Seed: "other"})
-	assert.NotEqual(t, world.DNSKEY("example.com")[0].PublicKey, world.DNSKEY("example.net")[0].PublicKey)
-	assert.Len(t, world.DNSKEY("example.com"), 2)
+	before := world.DNSKEY("example.com")
+	assert.Len(t, before, 2)
+	world.Sign("example.com", diagtest.Signing{Seed: "other", OneKey: true})
+	after := world.DNSKEY("example.com")
+	assert.Len(t, after, 1)
+	assert.NotEqual(t, before[0].PublicKey, after[0].PublicKey)
 	assert.Empty(t, world.DNSKEY("example.org"))
 }
 
@@ -421,5 +424,24 @@ func TestFaultsAboveAZone(t *testing.T) {
 			err := v.validate(t.Context(), "example.com.", dns.TypeMX)
 			assert.Equal(t, tt.want == diag.Secure, err == nil, "%v", err)
 		})
+	}
+}
+
+func TestRecordsOfDNSSECCanBeAskedFor(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.Zone(signedZone)
+	world.Sign("example.com", diagtest.Signing{})
+	for qtype, want := range map[uint16]map[string]int{
+		dns.TypeNSEC:  {"NSEC": 1, "RRSIG": 1},
+		dns.TypeRRSIG: {"RRSIG": 2}, // of A and AAAA
+		dns.TypeANY:   {"A": 1, "AAAA": 1, "RRSIG": 2},
+	} {
+		m, err := world.Exchange(t.Context(), diag.Question("mx.example.com", qtype, true))
+		require.NoError(t, err)
+		got := map[string]int{}
+		for _, rr := range m.Answer {
+			got[dns.TypeToString[rr.Header().Rrtype]]++
+		}
+		assert.Equal(t, want, got, dns.TypeToString[qtype])
 	}
 }
