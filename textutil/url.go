@@ -1,0 +1,180 @@
+package textutil
+
+import (
+	"encoding/hex"
+	"fmt"
+	"unicode/utf8"
+)
+
+// A URLMode names the part of a URL that a text is for.
+type URLMode string
+
+// The modes. Empty means URLComponent.
+const (
+	// URLComponent is for a piece of any part: only the unreserved characters of RFC 3986 section 2.3
+	// stay as they are.
+	URLComponent URLMode = "component"
+
+	// URLQuery is for a name or value of a form in the query: the application/x-www-form-urlencoded
+	// serializer of the WHATWG URL Standard, in which a space is a plus sign.
+	URLQuery URLMode = "query"
+
+	// URLPath is for a whole path: its slashes stay, and so do all characters that RFC 3986 section 3.3
+	// allows in a segment.
+	URLPath URLMode = "path"
+)
+
+// Values lists the modes.
+func (URLMode) Values() []string {
+	return []string{string(URLComponent), string(URLQuery), string(URLPath)}
+}
+
+// What stays as it is in each mode, besides the letters and digits of ASCII.
+const (
+	urlUnreserved = "-._~"                           // RFC 3986 section 2.3
+	urlForm       = "*-._"                           // WHATWG URL Standard section 1.3, the form set
+	urlPath       = urlUnreserved + "!$&'()*+,;=:@/" // RFC 3986 section 3.3: pchar and the slash
+)
+
+func (m URLMode) check() error {
+	switch m {
+	case "", URLComponent, URLQuery, URLPath:
+		return nil
+	}
+	return invalid("mode", "%.40q is none of component, query, path", string(m))
+}
+
+// keeps returns the characters that stay as they are, besides letters and digits.
+func (m URLMode) keeps() string {
+	switch m {
+	case URLQuery:
+		return urlForm
+	case URLPath:
+		return urlPath
+	}
+	return urlUnreserved
+}
+
+// A URLEncodeRequest asks for a text in a form that may stand in a URL.
+type URLEncodeRequest struct {
+	// Text is valid UTF-8 of at most [MaxText] bytes.
+	Text string  `json:"text" maxbytes:"1048576" doc:"the text" example:"a b&c"`
+	Mode URLMode `json:"mode,omitempty" default:"component" doc:"part of the URL that the text is for"` // empty: component
+}
+
+// A URLEncodeReport is a text in a form that may stand in a URL.
+type URLEncodeReport struct {
+	Result      string `json:"result" doc:"the encoded text, ASCII only"`
+	InputBytes  int    `json:"input_bytes" min:"0" doc:"length of the text in bytes"`
+	OutputBytes int    `json:"output_bytes" min:"0" doc:"length of the result in bytes"`
+}
+
+// URLEncode replaces what has a meaning of its own in a URL, or may not stand in one, by percent signs
+// and hexadecimal digits (RFC 3986 section 2.1). The result has at most three times the bytes of the
+// text. The error is an [InputError].
+func URLEncode(req URLEncodeRequest) (*URLEncodeReport, error) {
+	if err := req.Mode.check(); err != nil {
+		return nil, err
+	}
+	if err := checkText("text", req.Text); err != nil {
+		return nil, err
+	}
+	const digits = "0123456789ABCDEF" // RFC 3986 section 2.1: in capitals
+	var keep [256]bool
+	for _, c := range []byte(asciiAlphanumeric + req.Mode.keeps()) {
+		keep[c] = true
+	}
+	result := make([]byte, 0, len(req.Text)+len(req.Text)/4)
+	for i := range len(req.Text) {
+		switch c := req.Text[i]; {
+		case keep[c]:
+			result = append(result, c)
+		case c == ' ' && req.Mode == URLQuery:
+			result = append(result, '+')
+		default:
+			result = append(result, '%', digits[c>>4], digits[c&0xf])
+		}
+	}
+	return &URLEncodeReport{Result: string(result), InputBytes: len(req.Text), OutputBytes: len(result)}, nil
+}
+
+// asciiAlphanumeric are the letters and digits of ASCII.
+const asciiAlphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+// A URLDecodeRequest asks what a piece of a URL says.
+type URLDecodeRequest struct {
+	// Text is valid UTF-8 of at most [MaxText] bytes.
+	Text string  `json:"text" maxbytes:"1048576" doc:"the piece of a URL" example:"a%20b%26c"`
+	Mode URLMode `json:"mode,omitempty" default:"component" doc:"part of the URL; in a query, + is a space"`
+}
+
+// A URLDecodeReport is what a piece of a URL says.
+type URLDecodeReport struct {
+	Valid       bool         `json:"valid" doc:"whether every escape is whole and the result is text in UTF-8"`
+	Result      *string      `json:"result,nullable" doc:"the decoded text; null if the piece is not valid"`
+	IsUTF8      bool         `json:"is_utf8" doc:"whether the decoded bytes are UTF-8; false if an escape is bad"`
+	ResultHex   string       `json:"result_hex,omitempty" doc:"the decoded bytes in hexadecimal, if they are not UTF-8"`
+	Error       *DecodeFault `json:"error,omitempty" doc:"why the piece is not valid"`
+	InputBytes  int          `json:"input_bytes" min:"0" doc:"length of the piece in bytes"`
+	OutputBytes int          `json:"output_bytes" min:"0" doc:"number of decoded bytes; 0 after a bad escape"`
+}
+
+// URLDecode undoes percent-encoding. A percent sign without two hexadecimal digits, and bytes that are
+// not UTF-8, are reported as not valid; nothing is replaced silently. The error is an [InputError].
+func URLDecode(req URLDecodeRequest) (*URLDecodeReport, error) {
+	if err := req.Mode.check(); err != nil {
+		return nil, err
+	}
+	if err := checkText("text", req.Text); err != nil {
+		return nil, err
+	}
+	data, fault := percentDecode(req.Text, req.Mode == URLQuery)
+	report := &URLDecodeReport{InputBytes: len(req.Text), Error: fault}
+	if fault != nil {
+		return report, nil
+	}
+	report.OutputBytes = len(data)
+	if report.IsUTF8 = utf8.Valid(data); !report.IsUTF8 {
+		report.ResultHex = hex.EncodeToString(data)
+		report.Error = notUTF8(req.Text, data)
+		return report, nil
+	}
+	text := string(data)
+	report.Valid, report.Result = true, &text
+	return report, nil
+}
+
+// percentDecode decodes text up to its end or the first escape that is not whole.
+func percentDecode(text string, plus bool) ([]byte, *DecodeFault) {
+	data := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '+' && plus:
+			data = append(data, ' ')
+		case c != '%':
+			data = append(data, c)
+		default:
+			escape := text[i:min(i+3, len(text))]
+			b, err := hex.DecodeString(escape[1:])
+			if err != nil || len(b) != 1 {
+				return data, &DecodeFault{Message: "a percent sign needs two hexadecimal digits", Offset: i}
+			}
+			data = append(data, b[0])
+			i += 2
+		}
+	}
+	return data, nil
+}
+
+// notUTF8 tells which byte of the text stands for the first decoded byte that belongs to no character.
+func notUTF8(text string, data []byte) *DecodeFault {
+	bad := invalidByte(string(data))
+	offset := 0
+	for range bad {
+		if text[offset] == '%' {
+			offset += 2
+		}
+		offset++
+	}
+	return &DecodeFault{Message: fmt.Sprintf("the byte %#02x belongs to no character of UTF-8", data[bad]), Offset: offset}
+}
