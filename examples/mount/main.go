@@ -1,0 +1,143 @@
+// Command mount puts the API into a server of one's own: beside its own routes, behind its own
+// middleware, on a store that it opened itself.
+//
+//	go run ./examples/mount           serves on 127.0.0.1:8088 with the store mount.db
+//	go run ./examples/mount -once     serves on a free port, calls itself, and ends
+//
+// Three things make the API: a store, which keeps accounts, keys and charges; a gate on it, which
+// decides who may enter and what it costs; and a handler. The handler is an ordinary http.Handler for
+// everything below /public/v1/.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/sqlite"
+)
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:8088", "address to serve on")
+	once := flag.Bool("once", false, "call the server once, and end")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	file := "mount.db"
+	if *once {
+		dir, err := os.MkdirTemp("", "mount-")
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		*listen, file = "127.0.0.1:0", filepath.Join(dir, file)
+	}
+	if err := run(ctx, *listen, file, *once); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, listen, file string, once bool) error {
+	store, err := sqlite.Open(ctx, file, sqlite.Config{})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store})
+	if err != nil {
+		return err
+	}
+	defer gate.Close()
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "This server has pages of its own.\n")
+	})
+	mux.Handle(httpapi.Prefix+"/", httpapi.Handler(httpapi.Config{Gate: gate}))
+
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: logged(mux), ReadHeaderTimeout: 5 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	defer server.Close()
+
+	secret, err := newKey(ctx, store)
+	if err != nil {
+		return err
+	}
+	address := "http://" + l.Addr().String()
+	if once {
+		return call(ctx, address, secret)
+	}
+	fmt.Printf("serving on %s with the key %s\n", address, secret.Reveal())
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// logged is middleware: it goes around the API as around any other handler.
+func logged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r)
+		// The id of the request is in the reply, and in what the API itself logs.
+		log.Printf("%s %s %s", r.Method, r.URL.Path, w.Header().Get("X-Request-Id"))
+	})
+}
+
+// newKey makes a customer with a key, at each start another. Only who makes a key ever sees its secret:
+// the store keeps a hash.
+func newKey(ctx context.Context, store metering.Store) (metering.Secret, error) {
+	admin := metering.Admin{Store: store}
+	account, err := admin.CreateAccount(ctx, "customer", "pack")
+	if err != nil {
+		return metering.Secret{}, err
+	}
+	_, secret, err := admin.CreateKey(ctx, metering.KeyRequest{
+		Account: account.ID, Name: "first", Scopes: []metering.Scope{metering.DNSRead},
+	})
+	return secret, err
+}
+
+// call is what a customer does.
+func call(ctx context.Context, address string, secret metering.Secret) error {
+	body := strings.NewReader(`{"text":"hello from one's own mux"}`)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+httpapi.Prefix+"/text/upper", body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+secret.Reveal())
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", "one-call-one-charge") // to ask again costs nothing
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(string(text))
+	}
+	fmt.Printf("%s%s credits are left\n", text, resp.Header.Get("X-Credits-Remaining"))
+	return nil
+}

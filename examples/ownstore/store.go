@@ -1,0 +1,89 @@
+// Package ownstore is a metering store of one's own: [Store] wraps another one and writes a line for
+// each charge, from which an accounting department can work.
+//
+//	file, err := os.OpenFile("spending.jsonl", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+//	…
+//	store := ownstore.New(sqliteStore, file)
+//	gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store})
+//
+// A store is the interface metering.Store. To wrap one, embed it and replace the methods that matter;
+// here that is Settle, the only call that moves money. Whatever a store does inside, it must pass
+// meteringtest.TestStore, which store_test.go runs: quotas that are never oversold, charges that are
+// made once, revocations that hold at once.
+package ownstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// A Spending is one line of the log.
+type Spending struct {
+	At        time.Time          `json:"at"`
+	RequestID string             `json:"request_id"`
+	Account   metering.AccountID `json:"account"`
+	Key       metering.KeyID     `json:"key"`
+	Endpoint  string             `json:"endpoint"`
+	Credits   int64              `json:"credits"`
+	Remaining int64              `json:"remaining"` // of the month's allowance
+}
+
+// Below is what a store must be to be wrapped. Generational is optional for a gate, which then asks the
+// store about every request; here it is required, so that embedding hands it on. The stores in memory
+// and in SQLite have it.
+type Below interface {
+	metering.Store
+	metering.Generational
+}
+
+// A Store is a store that logs what is spent. Make one with [New].
+type Store struct {
+	Below
+
+	mu  sync.Mutex
+	log *json.Encoder
+	err error // the first line that could not be written
+}
+
+// New wraps a store. The log gets one line of JSON for each charge, whole and in one Write.
+func New(store Below, log io.Writer) *Store {
+	return &Store{Below: store, log: json.NewEncoder(log)}
+}
+
+// Settle charges, and logs what was charged. By then the charge is a fact: that a line cannot be
+// written must not look like a charge that failed, or the caller would be served for nothing. Close
+// reports it.
+func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outcome) (metering.Balance, error) {
+	balance, err := s.Below.Settle(ctx, t, out)
+	if err != nil {
+		return balance, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = s.log.Encode(Spending{
+		At: out.At.UTC(), RequestID: t.RequestID, Account: t.Account, Key: t.Key,
+		Endpoint: t.Endpoint, Credits: t.Credits, Remaining: balance.Remaining(),
+	})
+	if s.err == nil {
+		s.err = err
+	}
+	return balance, nil
+}
+
+// Close closes the store below, and reports the first line of the log that could not be written.
+func (s *Store) Close() error {
+	err := s.Below.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		err = errors.Join(err, fmt.Errorf("writing the spending log: %w", s.err))
+	}
+	return err
+}
