@@ -72,6 +72,9 @@ func extendedText(list []dns.EDNS0_EDE) string {
 
 // RcodeName returns the standard name of an rcode, or RCODEnnn (RFC 6895 section 2.3).
 func RcodeName(rcode int) string {
+	if rcode == dns.RcodeBadVers {
+		return "BADVERS" // 16 is BADSIG in TSIG alone (RFC 6891 section 9, RFC 8945 section 3)
+	}
 	if name, ok := dns.RcodeToString[rcode]; ok {
 		return name
 	}
