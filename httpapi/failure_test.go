@@ -1,0 +1,174 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/meteringtest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestFailuresAreFree(t *testing.T) {
+	tests := []struct {
+		name   string
+		run    func(context.Context, *diag.Env, testRequest) (*testReport, error)
+		status int
+		reason string
+	}{
+		{"bug", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			return nil, errors.New("dial tcp 10.1.2.3:5432: secret detail")
+		}, 500, reasonInternal},
+		{"panic", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			panic("secret detail")
+		}, 500, reasonInternal},
+		{"panic in a concurrent look-up", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			var g diag.Group
+			g.Go(func() { panic("secret detail") })
+			g.Wait()
+			return nil, nil
+		}, 500, reasonInternal},
+		{"upstream", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			return nil, fmt.Errorf("secret detail: %w", diag.ErrUnavailable)
+		}, 502, reasonUnavailable},
+		{"deadline", func(ctx context.Context, _ *diag.Env, _ testRequest) (*testReport, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, 504, reasonTimeout},
+		{"input", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			return nil, diag.Invalid("text", "is not to our taste")
+		}, 400, reasonInvalid},
+		{"several inputs", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			return nil, errors.Join(diag.Invalid("text", "one"), diag.Invalid("text", "two"))
+		}, 400, reasonInvalid},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAPI(t, "free", nil, row("/x", 3, tt.run))
+				for _, headers := range [][]string{nil, {"Idempotency-Key", "0123456789"}, {"Idempotency-Key", "0123456789"}} {
+					r := a.post("/x", `{}`, headers...)
+					p := r.problem()
+					require.Equal(t, tt.status, r.Code, "%s", r.Body)
+					require.Equal(t, tt.reason, p.Details.Reason)
+					require.NotContains(t, r.Body.String(), "secret")
+				}
+				require.Zero(t, a.used())
+			})
+		})
+	}
+}
+
+func TestOverload(t *testing.T) {
+	started, release := make(chan bool), make(chan bool)
+	a := newAPI(t, "self", func(c *Config) { c.MaxRunning = 1 },
+		row("/slow", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			started <- true
+			<-release
+			return &testReport{}, nil
+		}), row("/fast", 1, echo))
+	done := make(chan int)
+	go func() { done <- a.post("/slow", `{}`).Code }()
+	<-started
+	r := a.post("/fast", `{}`)
+	require.Equal(t, 503, r.Code)
+	require.Equal(t, reasonOverloaded, r.problem().Details.Reason)
+	require.Equal(t, "1", r.header("Retry-After"))
+	close(release)
+	require.Equal(t, 200, <-done)
+	require.Equal(t, 200, a.post("/fast", `{}`).Code)
+	require.Equal(t, int64(2), a.used())
+}
+
+// A client that is lost before the work began pays nothing; with an idempotency key the work goes on,
+// is kept and paid, and waits for the client to ask again.
+func TestLostClient(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	runs := 0
+	a := newAPI(t, "self", nil, row("/x", 1, func(ctx context.Context, _ *diag.Env, _ testRequest) (*testReport, error) {
+		runs++
+		leave()
+		return &testReport{}, ctx.Err()
+	}))
+	send := func(headers ...string) *reply {
+		h := http.Header{"Authorization": {"Bearer " + a.secret}, "Content-Type": {"application/json"}}
+		if len(headers) > 0 {
+			h.Set(headers[0], headers[1])
+		}
+		return a.doContext(ctx, attempt{"POST", Prefix + "/x", "{}", h, ""})
+	}
+	require.NotEqual(t, 200, send().Code)
+	require.Zero(t, a.used())
+
+	ctx, leave = context.WithCancel(t.Context())
+	defer leave()
+	require.Equal(t, 200, send("Idempotency-Key", "0123456789").Code)
+	require.Equal(t, int64(1), a.used())
+	ctx = t.Context()
+	require.Equal(t, "true", send("Idempotency-Key", "0123456789").header("X-Idempotent-Replay"))
+	require.Equal(t, 2, runs)
+}
+
+func TestStoreFaults(t *testing.T) {
+	boom := errors.New("disk I/O error at /var/lib/secret")
+	for _, call := range []meteringtest.Call{meteringtest.Begin, meteringtest.Settle} {
+		t.Run(string(call), func(t *testing.T) {
+			a := newAPI(t, "free", nil, row("/x", 3, echo))
+			a.store.Inject(meteringtest.Fault{Call: call, Times: 1, Err: boom})
+			r := a.post("/x", `{"text":"paid content"}`)
+			require.Equal(t, 500, r.Code)
+			require.NotContains(t, r.Body.String(), "secret")
+			require.NotContains(t, r.Body.String(), "paid content")
+			require.Zero(t, a.used())
+			require.Contains(t, a.log.String(), "disk I/O", "the operator must learn of it")
+			require.Equal(t, 200, a.post("/x", `{}`).Code)
+		})
+	}
+}
+
+// The charge was written and only its acknowledgement lost: the retry is a replay.
+func TestLostAcknowledgement(t *testing.T) {
+	a := newAPI(t, "free", nil, row("/x", 3, echo))
+	a.store.Inject(meteringtest.Fault{Call: meteringtest.Settle, Times: 1, After: true, Err: errors.New("lost")})
+	require.Equal(t, 500, a.post("/x", `{"text":"a"}`, "Idempotency-Key", "0123456789").Code)
+	r := a.post("/x", `{"text":"a"}`, "Idempotency-Key", "0123456789")
+	require.Equal(t, 200, r.Code)
+	require.Equal(t, "true", r.header("X-Idempotent-Replay"))
+	require.Equal(t, int64(3), a.used())
+}
+
+// A sealed reply is replayed to its owner, and the store alone cannot tell what it says.
+func TestSealedReply(t *testing.T) {
+	runs := 0
+	sealed := row("/secret", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+		runs++
+		return &testReport{fmt.Sprint("correct horse ", runs)}, nil
+	})
+	sealed.op = sealed.op.sealed()
+	a := newAPI(t, "self", nil, sealed)
+	first := a.post("/secret", `{}`, "Idempotency-Key", "0123456789")
+	require.Contains(t, first.Body.String(), "correct horse 1")
+
+	hash, err := metering.ParseIdempotencyKey([]string{"0123456789"})
+	require.NoError(t, err)
+	begun, err := a.store.Begin(t.Context(), metering.Op{
+		RequestID: "x", Account: a.account.ID, Key: a.key.ID, Endpoint: "x", Credits: 1, Now: a.clock.Now(),
+		Lease: a.clock.Now().Add(second), Idempotency: hash,
+		Fingerprint: new(metering.Fingerprint("POST", Prefix+"/secret", jsonMedia, []byte(`{}`))),
+	})
+	require.NoError(t, err)
+	require.Equal(t, metering.SealedReply, begun.Replay.Reply.Form)
+	require.NotContains(t, string(begun.Replay.Reply.Body), "horse")
+	_, err = unseal("svc_live_of_somebody_else", hash, begun.Replay.Reply.Body)
+	require.ErrorIs(t, err, errSealed)
+
+	again := a.post("/secret", `{}`, "Idempotency-Key", "0123456789")
+	require.Equal(t, first.Body.String(), again.Body.String())
+	require.Equal(t, "true", again.header("X-Idempotent-Replay"))
+	require.Equal(t, 1, runs)
+}
