@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func startDemo(t *testing.T) *demo {
+	d, err := start(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(d.close)
+	return d
+}
+
+// What the tour announces is what a visitor sees.
+func TestTour(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, startDemo(t).walk(t.Context(), &b))
+	assert.Equal(t, len(tour), strings.Count(b.String(), "\n"))
+}
+
+// Every operation answers its own example, so that the description can be tried out on the demo.
+func TestEveryOperation(t *testing.T) {
+	d := startDemo(t)
+	for _, ep := range httpapi.Endpoints() {
+		t.Run(ep.Name(), func(t *testing.T) {
+			t.Parallel()
+			status, body, err := d.call(t.Context(), ep.Method, httpapi.Prefix+ep.Path, example(t, ep))
+			require.NoError(t, err)
+			// An operation may depend on servers that this Internet lacks; it then says so, free of charge.
+			fine := []int{http.StatusOK, http.StatusBadGateway, http.StatusGatewayTimeout}
+			assert.True(t, slices.Contains(fine, status), "%d %s", status, body)
+			if status != http.StatusOK {
+				t.Logf("%s: %d: the world lacks what this asks for", ep.Path, status)
+			}
+		})
+	}
+}
+
+// example makes a request of the examples that the table gives for the fields.
+func example(t *testing.T, ep httpapi.Endpoint) string {
+	fields, groups := map[string]json.RawMessage{}, map[string]bool{}
+	for _, p := range ep.Params() {
+		if !p.Required && (p.OneOf == "" || groups[p.OneOf]) {
+			continue
+		}
+		groups[p.OneOf] = true
+		if fields[p.Name] = p.JSON(p.Example); p.List {
+			fields[p.Name] = json.RawMessage("[" + string(p.JSON(p.Example)) + "]")
+		}
+	}
+	text, err := json.Marshal(fields)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// The lines to paste name checks that exist, and quote what the shell would take apart.
+func TestPrintedTour(t *testing.T) {
+	var b bytes.Buffer
+	printTour(&b, "http://127.0.0.1:1", "svc_test_x")
+	names := []string{}
+	for _, ep := range httpapi.Endpoints() {
+		names = append(names, ep.Name())
+	}
+	for _, s := range tour {
+		assert.Contains(t, names, s.check)
+		assert.NotContains(t, s.body, "'")
+		assert.True(t, json.Valid([]byte(s.body)), s.body)
+		assert.Contains(t, b.String(), "diag "+s.check+" "+s.args+" --server http://127.0.0.1:1\n")
+	}
+	assert.Contains(t, b.String(), "export DIAG_KEY=svc_test_x\n")
+	assert.Equal(t, len(tour), strings.Count(b.String(), "curl "))
+}

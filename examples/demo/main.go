@@ -1,0 +1,145 @@
+// Command demo serves the whole API on a small Internet in memory, with domains that are well and
+// domains that are broken in one way each. It needs no network, no configuration and no database: the
+// place to get to know the API, and to write a client against it.
+//
+//	go run ./examples/demo                          serves on 127.0.0.1:8089 and says what to try
+//	go run ./examples/demo -listen 127.0.0.1:9000
+//	go run ./examples/demo -once                    takes the tour by itself, and ends
+//
+// The Internet is in internet.zone and world.go, what there is to see in tour.go.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/memory"
+)
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:8089", "address to serve on")
+	once := flag.Bool("once", false, "take the tour, and end")
+	flag.Parse()
+	ctx, end := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer end()
+	if *once {
+		*listen = "127.0.0.1:0"
+	}
+	d, err := start(ctx, *listen)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer d.close()
+	if *once {
+		if err := d.walk(ctx, os.Stdout); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	printTour(os.Stdout, d.url, d.secret)
+	<-ctx.Done()
+}
+
+// A demo is a running server.
+type demo struct {
+	url, secret string
+	closers     []func()
+}
+
+func (d *demo) close() {
+	for i := len(d.closers) - 1; i >= 0; i-- {
+		d.closers[i]()
+	}
+}
+
+// start makes the world, a store with one key in it, and a server.
+func start(ctx context.Context, listen string) (*demo, error) {
+	d := &demo{}
+	world, err := newWorld()
+	if err != nil {
+		return nil, err
+	}
+	d.closers = append(d.closers, world.Close)
+	handler, err := d.handler(ctx, httpapi.Config{Env: world.Env(), IPRate: -1})
+	if err != nil {
+		d.close()
+		return nil, err
+	}
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		d.close()
+		return nil, err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+	go server.Serve(l)
+	d.closers = append(d.closers, func() { server.Close() })
+	d.url = "http://" + l.Addr().String()
+	return d, nil
+}
+
+// handler puts a gate on a store in memory, makes a key with all scopes, and serves.
+func (d *demo) handler(ctx context.Context, c httpapi.Config) (http.Handler, error) {
+	store := memory.New(memory.Config{})
+	d.closers = append(d.closers, func() { store.Close() })
+	admin := metering.Admin{Store: store}
+	account, err := admin.CreateAccount(ctx, "visitor", "self")
+	if err != nil {
+		return nil, err
+	}
+	_, secret, err := admin.CreateKey(ctx, metering.KeyRequest{
+		Account: account.ID, Name: "visitor", Environment: metering.Test, Scopes: metering.Scopes(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.secret = secret.Reveal()
+	c.Gate, err = metering.NewGate(ctx, metering.GateConfig{Store: store})
+	if err != nil {
+		return nil, err
+	}
+	d.closers = append(d.closers, c.Gate.Close)
+	return httpapi.Handler(c), nil
+}
+
+// walk takes the tour, and fails where something else is seen than was announced.
+func (d *demo) walk(ctx context.Context, w io.Writer) error {
+	for _, s := range tour {
+		status, body, err := d.call(ctx, http.MethodPost, httpapi.Prefix+"/"+s.check, s.body)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.about, err)
+		}
+		fmt.Fprintf(w, "%d  %-15s %s\n", status, s.check, s.about)
+		if status != s.status || !strings.Contains(body, s.sees) {
+			return fmt.Errorf("%s: there is no %s in the reply %d %s", s.about, s.sees, status, body)
+		}
+	}
+	return nil
+}
+
+// call is what a client does.
+func (d *demo) call(ctx context.Context, method, path, body string) (status int, reply string, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, d.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+d.secret)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text), err
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/diagkit/diagkit/httpapi"
+)
+
+// A stop of the tour is a call worth trying.
+type stop struct {
+	about  string
+	check  string // path of the endpoint
+	args   string // for the command line
+	body   string // for curl
+	status int
+	sees   string // part of the reply
+}
+
+var tour = []stop{
+	{"A domain that does everything right", "mta-sts/lookup", "good.example",
+		`{"domain":"good.example"}`, 200, `"score_band":"excellent"`},
+	{"One without MTA-STS", "mta-sts/lookup", "plain.example",
+		`{"domain":"plain.example"}`, 200, `"state":"missing"`},
+	{"One whose policy is only tested", "mta-sts/lookup", "testing.example",
+		`{"domain":"testing.example"}`, 200, `"mtasts.policy.mode.testing"`},
+	{"One whose policy leaves out a mail exchanger", "mta-sts/lookup", "gap.example",
+		`{"domain":"gap.example"}`, 200, `"mtasts.mx.uncovered"`},
+	{"One whose certificate has expired", "mta-sts/lookup", "expired.example",
+		`{"domain":"expired.example"}`, 200, `"mtasts.policy.certificate.expired"`},
+	{"One with a mistake in its record", "mta-sts/lookup", "typo.example",
+		`{"domain":"typo.example"}`, 200, `"state":"invalid"`},
+	{"A signed zone", "resolve", "good.example A --dnssec",
+		`{"qname":"good.example","qtype":"A","dnssec":true}`, 200, `"dnssec_status":"secure"`},
+	{"A zone whose signatures are wrong", "resolve", "bogus.example A --dnssec",
+		`{"qname":"bogus.example","qtype":"A","dnssec":true}`, 200, `"SERVFAIL"`},
+	{"A name that does not exist: a finding, not an error", "resolve", "nowhere.example A",
+		`{"qname":"nowhere.example","qtype":"A"}`, 200, `"NXDOMAIN"`},
+	{"A zone whose servers fail", "resolve", "servfail.example A",
+		`{"qname":"servfail.example","qtype":"A"}`, 200, `"SERVFAIL"`},
+	{"One whose servers take three seconds", "resolve", "slow.example A",
+		`{"qname":"slow.example","qtype":"A"}`, 200, `192.0.2.34`},
+	{"One whose servers never answer: nothing was learned, and nothing is charged", "resolve", "silent.example A",
+		`{"qname":"silent.example","qtype":"A"}`, 502, `"upstream_unavailable"`},
+	{"The name of an address, and back", "ip/nslookup", "192.0.2.12",
+		`{"ip":"192.0.2.12"}`, 200, `mx1.good.example`},
+	{"A name with an umlaut", "dns/idn", "bücher.example",
+		`{"domain":"bücher.example"}`, 200, `xn--bcher-kva.example`},
+	{"Two mistakes in a request, told at once", "resolve", "'' NONSENSE",
+		`{"qname":"","qtype":"NONSENSE"}`, 400, `"fields"`},
+}
+
+// printTour tells a visitor what to try.
+func printTour(w io.Writer, url, secret string) {
+	fmt.Fprintf(w, "The API is at %s%s, its description at %[1]s%[2]s/openapi.json\n", url, httpapi.Prefix)
+	fmt.Fprintf(w, "It speaks of a small Internet in memory: nothing leaves this machine, and nothing is kept.\n\n")
+	fmt.Fprintf(w, "  export DIAG_KEY=%s\n", secret)
+	for _, s := range tour {
+		fmt.Fprintf(w, "\n# %s\n", s.about)
+		fmt.Fprintf(w, "  go run ./cmd/diag %s %s --server %s\n", s.check, s.args, url)
+		fmt.Fprintf(w, "  curl -s %s%s/%s -H \"Authorization: Bearer $DIAG_KEY\" -H 'Content-Type: application/json' -d '%s'\n",
+			url, httpapi.Prefix, s.check, s.body)
+	}
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	_ "embed"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+)
+
+//go:embed internet.zone
+var zone string
+
+// latency is how long a look-up takes, so that the times in reports look like times.
+const latency = 15 * time.Millisecond
+
+// newWorld makes the Internet of internet.zone: its web and mail servers, its signatures and its faults.
+func newWorld() (*diagtest.World, error) {
+	world, err := diagtest.New(diagtest.Config{Zone: zone, Time: time.Now(), Running: true})
+	if err != nil {
+		return nil, err
+	}
+	servePolicies(world)
+	world.HTTPS("good.example", page("A good web site."))
+	world.HTTPS("www.good.example", page("A good web site."))
+	world.HTTPS("example.com", page("An example."))
+	for _, host := range []string{"mx1.good.example", "mx2.good.example", "mx1.example.com"} {
+		world.SMTP(diagtest.SMTP{Host: host})
+	}
+
+	world.Sign("good.example.", diagtest.Signing{})
+	world.Sign("bogus.example.", diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.SigCorrupt}}})
+	world.Delay("slow.example", 3*time.Second)
+	world.Break("servfail.example", dns.RcodeServerFailure)
+	world.Silence("silent.example")
+	world.Latency(latency)
+	return world, world.Err()
+}
+
+func servePolicies(world *diagtest.World) {
+	const enforce, month = "enforce", "max_age: 2592000"
+	for _, p := range []struct {
+		domain, mode, mx string
+		cert             diagtest.Cert
+	}{
+		{"good.example", enforce, "mx: mx1.good.example\r\nmx: mx2.good.example", diagtest.CertGood},
+		{"example.com", enforce, "mx: *.example.com", diagtest.CertGood},
+		{"testing.example", "testing", "mx: mx.testing.example", diagtest.CertGood},
+		{"gap.example", enforce, "mx: mx1.gap.example", diagtest.CertGood},
+		{"expired.example", enforce, "mx: mx.expired.example", diagtest.CertExpired},
+		{"typo.example", enforce, "mx: mx.typo.example", diagtest.CertGood},
+	} {
+		text := "version: STSv1\r\nmode: " + p.mode + "\r\n" + p.mx + "\r\n" + month + "\r\n"
+		world.Site(diagtest.Site{Host: "mta-sts." + p.domain, Handler: page(text), Cert: p.cert})
+	}
+}
+
+func page(text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		io.WriteString(w, text)
+	})
+}
