@@ -90,6 +90,7 @@ func TestExitCodes(t *testing.T) {
 		{"no duration", "resolve example.com A --timeout soon", exitUsage},
 		{"missing field", "resolve example.com", exitUsage},
 		{"bad field", "resolve exa..mple A", exitUsage},
+		{"fields that do not go together", "http/qr " + strings.Repeat("x", 2000) + " --error-correction H", exitUsage},
 		{"bad boolean", "resolve example.com A --dnssec=perhaps", exitUsage},
 		{"one argument too many", "ip/netmask 192.0.2.1 24 30 40", exitUsage},
 		{"server without key", "resolve example.com A --server https://diag.example", exitUsage},

@@ -85,25 +85,41 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return a.code
 	}
-	fmt.Fprintln(a.stderr, "diag:", printable(explain(err)))
+	for _, line := range explain(err) {
+		fmt.Fprintln(a.stderr, "diag:", printable(line))
+	}
 	_, usage := errors.AsType[usageError](err)
 	_, violations := errors.AsType[*httpapi.ViolationsError](err)
-	_, input := errors.AsType[*diag.InputError](err)
+	_, input := errors.AsType[inputError](err)
 	if usage || violations || input {
 		return exitUsage
 	}
 	return exitIncomplete
 }
 
-// explain puts an error into words. That a time ended says nothing to people but that.
-func explain(err error) string {
+// An inputError is a fault of the request that the check itself found: diag's, or textutil's.
+type inputError interface {
+	error
+	InputField() (field, reason string)
+}
+
+// explain puts an error into words: each fault of a request in a line of its own. That a context ended
+// says nothing to people but what it means.
+func explain(err error) []string {
+	if v, ok := errors.AsType[*httpapi.ViolationsError](err); ok {
+		lines := []string{}
+		for _, fault := range v.Violations {
+			lines = append(lines, strings.TrimPrefix(fault.Field+": "+fault.Message, ": "))
+		}
+		return lines
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return "nothing could be measured in time"
+		return []string{"nothing could be measured in time"}
 	case errors.Is(err, context.Canceled):
-		return "interrupted"
+		return []string{"interrupted"}
 	}
-	return err.Error()
+	return []string{err.Error()}
 }
 
 func (a *app) command() *cobra.Command {

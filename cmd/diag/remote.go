@@ -53,6 +53,9 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 	if json.Unmarshal(data, &p) != nil || p.Code == "" {
 		return nil, fmt.Errorf("%s answered %s", a.server, resp.Status)
 	}
+	if len(p.Details.Fields) > 0 {
+		return nil, &httpapi.ViolationsError{Violations: p.Details.Fields}
+	}
 	err = fmt.Errorf("%s: %s (%s)", p.Code, p.Message, p.RequestID)
 	if p.Code == httpapi.InvalidRequest {
 		return nil, usageError{err}

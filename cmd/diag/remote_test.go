@@ -150,6 +150,18 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// All faults of a request are told, each in a line, and the same ones here and at a server.
+func TestFaultsOfRequest(t *testing.T) {
+	world := testWorld(t)
+	address, secret := apiServer(t, world)
+	here, there := newSession(world), newSession(nil)
+	args := []string{"resolve", "exa..mple", "NONSENSE"}
+	assert.Equal(t, exitUsage, here.run(t.Context(), args))
+	assert.Equal(t, exitUsage, there.run(t.Context(), append(args, "--server", address, "--key", secret)))
+	assert.Regexp(t, `^diag: qname: .+\ndiag: qtype: .+\n$`, here.err.String())
+	assert.Equal(t, here.err.String(), there.err.String())
+}
+
 func TestServerFlags(t *testing.T) {
 	for _, args := range []string{
 		"--server diag.example", "--server ftp://diag.example", "--server https://", "--server :",
