@@ -33,3 +33,36 @@ type Finding struct {
 	Reference string    `json:"reference,omitempty" doc:"document and section" example:"RFC 8259 section 4"`
 	Location  *Location `json:"location,omitempty" doc:"where in the text"`
 }
+
+// maxFindings bounds the findings of a report: who has a hundred faults begins with the first.
+const maxFindings = 100
+
+// findings collects findings up to [maxFindings], and counts the others.
+type findings struct {
+	list    []Finding
+	omitted int
+}
+
+func (f *findings) add(finding Finding) {
+	if len(f.list) == maxFindings {
+		f.omitted++
+		return
+	}
+	f.list = append(f.list, finding)
+}
+
+// all returns the findings, never nil.
+func (f *findings) all() []Finding {
+	if f.list == nil {
+		return []Finding{}
+	}
+	return f.list
+}
+
+// join appends findings of another part of the work.
+func (f *findings) join(other findings) {
+	for _, finding := range other.list {
+		f.add(finding)
+	}
+	f.omitted += other.omitted
+}

@@ -1,0 +1,233 @@
+package textutil
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// maxResult bounds a result, in bytes. A mebibyte that is nested deep, or has aliases of aliases, would
+// become a thousand times as much.
+const maxResult = 8 << 20
+
+// maxJSONDepth bounds how deep the JSON of a request or result may be nested.
+const maxJSONDepth = 512
+
+// A yamlWriter writes nodes as JSON, with what aliases stand for.
+type yamlWriter struct {
+	*yamlStream
+	out    []byte
+	indent int // spaces for each level; -1 for no white space at all
+	limit  int // of bytes
+	depth  int
+	findings
+}
+
+// compact returns the JSON of a node without white space.
+func (w *yamlWriter) compact(n *yamlNode) (string, error) {
+	begin, indent := len(w.out), w.indent
+	w.indent = -1
+	err := w.node(n)
+	w.indent = indent
+	text := string(w.out[begin:])
+	if err == nil {
+		w.limit -= len(text)
+		w.out = w.out[:begin]
+	}
+	return text, err
+}
+
+func (w *yamlWriter) node(n *yamlNode) error {
+	if n.kind == yamlAlias {
+		n = n.first
+	}
+	if len(w.out) > w.limit {
+		return invalid("text", "would become more than %d bytes of JSON; that is the most", maxResult)
+	}
+	switch n.kind {
+	case yamlSequence:
+		return w.collection(n, '[', ']')
+	case yamlMapping:
+		return w.collection(n, '{', '}')
+	}
+	return w.scalar(n)
+}
+
+func (w *yamlWriter) collection(n *yamlNode, open, closer byte) error {
+	w.out = append(w.out, open)
+	if n.first == nil {
+		w.out = append(w.out, closer)
+		return nil
+	}
+	if w.depth++; w.depth > maxJSONDepth {
+		return invalid("text", "would become JSON that is nested more than %d deep; that is the most", maxJSONDepth)
+	}
+	for child := n.first; child != nil; child = child.next {
+		if child != n.first {
+			w.out = append(w.out, ',')
+		}
+		w.newline()
+		if n.kind == yamlMapping {
+			if err := w.key(child); err != nil {
+				return err
+			}
+			child = child.next
+		}
+		if err := w.node(child); err != nil {
+			return err
+		}
+	}
+	w.depth--
+	w.newline()
+	w.out = append(w.out, closer)
+	return nil
+}
+
+func (w *yamlWriter) newline() {
+	if w.indent >= 0 {
+		w.out = appendNewline(w.out, w.depth*w.indent)
+	}
+}
+
+const manySpaces = "                                                                "
+
+// appendNewline begins a line with so many spaces.
+func appendNewline(out []byte, spaces int) []byte {
+	out = append(out, '\n')
+	for ; spaces > len(manySpaces); spaces -= len(manySpaces) {
+		out = append(out, manySpaces...)
+	}
+	return append(out, manySpaces[:spaces]...)
+}
+
+// key writes a key, which is a string in JSON: a number, a truth value or null as its text, a collection
+// as its JSON.
+func (w *yamlWriter) key(n *yamlNode) error {
+	if n.kind == yamlAlias {
+		n = n.first
+	}
+	text := ""
+	var err error
+	if n.kind == yamlScalar {
+		_, text, _ = w.resolve(n)
+	} else {
+		text, err = w.compact(n)
+		w.addNode("text.yaml.key.collection", Info, n, "Keys are scalars",
+			"A key is a collection; its JSON is the key in the result.")
+	}
+	w.out = appendJSONString(w.out, text)
+	w.out = append(w.out, ':')
+	if w.indent >= 0 {
+		w.out = append(w.out, ' ')
+	}
+	return err
+}
+
+func (w *yamlWriter) scalar(n *yamlNode) error {
+	t, text, ok := w.resolve(n)
+	switch {
+	case !ok:
+		return &yamlError{int(n.begin()), fmt.Sprintf("the text %.40q does not fit the tag %.40s", text, n.props.tagText)}
+	case t == yamlString:
+		w.out = appendJSONString(w.out, text)
+	case t == yamlNotFinite:
+		w.addNode("text.yaml.number.not_finite", Warning, n, "Numbers are finite",
+			fmt.Sprintf("JSON has no %s; the result has null in its place.", text))
+		w.out = append(w.out, "null"...)
+	default:
+		w.out = append(w.out, text...)
+	}
+	return nil
+}
+
+// addNode adds a finding about a node.
+func (w *yamlWriter) addNode(code string, severity Severity, n *yamlNode, title, detail string) {
+	w.add(Finding{Code: code, Severity: severity, Title: title, Detail: detail,
+		Location: &Location{Offset: int(n.start), Length: int(n.end - n.start)}})
+}
+
+// appendJSONString appends a string in quotes. What JSON need not escape stays as it is.
+func appendJSONString(out []byte, s string) []byte {
+	out = append(out, '"')
+	done := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c != 0xED {
+			continue
+		}
+		out = append(out, s[done:i]...)
+		done = i + 1
+		switch c {
+		case '"', '\\':
+			out = append(out, '\\', c)
+		case '\n':
+			out = append(out, '\\', 'n')
+		case '\t':
+			out = append(out, '\\', 't')
+		case '\r':
+			out = append(out, '\\', 'r')
+		case '\b':
+			out = append(out, '\\', 'b')
+		case '\f':
+			out = append(out, '\\', 'f')
+		case 0xED:
+			if r, ok := loneSurrogate(s[i:]); ok {
+				out = fmt.Appendf(out, `\u%04x`, r)
+				i += 2
+				done = i + 1
+			} else {
+				done = i
+			}
+		default:
+			out = fmt.Appendf(out, `\u%04x`, c)
+		}
+	}
+	return append(append(out, s[done:]...), '"')
+}
+
+// loneSurrogate returns a surrogate that is written as three bytes, which UTF-8 forbids: the values of
+// strings hold surrogates without a partner so, for they are no characters.
+func loneSurrogate(s string) (rune, bool) {
+	if len(s) < 3 || s[0] != 0xED || s[1] < 0xA0 {
+		return utf8.RuneError, false
+	}
+	return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), true
+}
+
+// documents writes the first document, or all in a list. Without any document, the result is that of
+// an empty one.
+func (w *yamlWriter) documents(all bool) error {
+	if all {
+		return w.list()
+	}
+	if len(w.docs) == 0 {
+		w.out = append(w.out, "null"...)
+		return nil
+	}
+	if len(w.docs) > 1 {
+		w.add(Finding{Code: "text.yaml.documents.several", Severity: Warning, Title: "The text has one document",
+			Detail:    fmt.Sprintf("It has %d; the result is the first.", len(w.docs)),
+			Advice:    "Ask for all documents to get a list.",
+			Reference: "YAML 1.2.2 section 9.2"})
+	}
+	return w.node(w.docs[0].root)
+}
+
+func (w *yamlWriter) list() error {
+	w.out = append(w.out, '[')
+	w.depth++
+	for i, doc := range w.docs {
+		if i > 0 {
+			w.out = append(w.out, ',')
+		}
+		w.newline()
+		if err := w.node(doc.root); err != nil {
+			return err
+		}
+	}
+	w.depth--
+	if len(w.docs) > 0 {
+		w.newline()
+	}
+	w.out = append(w.out, ']')
+	return nil
+}

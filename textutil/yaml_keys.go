@@ -1,0 +1,95 @@
+package textutil
+
+import "fmt"
+
+// fewKeys is up to how many keys of a mapping are compared one by one. It is faster than a map.
+const fewKeys = 8
+
+// A yamlKeys finds keys that a mapping has twice (YAML 1.2.2 section 3.2.1.1).
+type yamlKeys struct {
+	*yamlStream
+	writer yamlWriter // of keys that are collections; its limit holds for all together
+}
+
+// checkKeys returns a [yamlError] if a mapping of the stream has a key twice, and what else there is to
+// say about keys. Keys that nobody wrote, and collections, may be equal: that is a finding.
+func (s *yamlStream) checkKeys() (findings, error) {
+	k := &yamlKeys{yamlStream: s, writer: yamlWriter{yamlStream: s, limit: maxResult, indent: -1}}
+	for _, doc := range s.docs {
+		if err := k.check(doc.root); err != nil {
+			return findings{}, err
+		}
+	}
+	return k.writer.findings, nil
+}
+
+func (k *yamlKeys) check(n *yamlNode) error {
+	if n.kind == yamlMapping {
+		if err := k.checkMapping(n); err != nil {
+			return err
+		}
+	}
+	for child := n.children(); child != nil; child = child.next {
+		if child.kind == yamlScalar || child.kind == yamlAlias {
+			continue
+		}
+		if err := k.check(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *yamlKeys) checkMapping(n *yamlNode) error {
+	var few [fewKeys]yamlKey
+	var many map[string]yamlKey
+	count := 0
+	for node := n.first; node != nil; node = node.next.next {
+		key, err := k.key(node)
+		if err != nil {
+			return err
+		}
+		other, known := many[key.text]
+		for i := range min(count, fewKeys) {
+			if few[i].text == key.text {
+				other, known = few[i], true
+			}
+		}
+		switch {
+		case known && other == key && node.kind == yamlScalar && !node.empty():
+			return &yamlError{int(node.start), fmt.Sprintf("the mapping has the key %.40q already", key.text)}
+		case known:
+			k.writer.addNode("text.yaml.key.same_text", Warning, node, "Keys of a mapping differ in their text",
+				fmt.Sprintf("Two keys have the text %.40q in JSON, which cannot tell them apart.", key.text))
+		case count < fewKeys:
+			few[count] = key
+		default:
+			if many == nil {
+				many = map[string]yamlKey{}
+			}
+			many[key.text] = key
+		}
+		count++
+	}
+	return nil
+}
+
+// A yamlKey is a key in a form that can be compared.
+type yamlKey struct {
+	kind yamlKind
+	typ  yamlType
+	text string // as a key in JSON
+}
+
+// key returns the key in a form that can be compared. Collections are compared as JSON.
+func (k *yamlKeys) key(n *yamlNode) (yamlKey, error) {
+	if n.kind == yamlAlias {
+		n = n.first
+	}
+	if n.kind == yamlScalar {
+		t, text, _ := k.resolve(n)
+		return yamlKey{n.kind, t, text}, nil
+	}
+	text, err := k.writer.compact(n)
+	return yamlKey{kind: n.kind, text: text}, err
+}
