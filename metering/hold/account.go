@@ -3,7 +3,6 @@ package hold
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
@@ -13,7 +12,7 @@ import (
 type account struct {
 	id metering.AccountID
 
-	mu      sync.Mutex
+	mu      lock
 	version int64
 	plan    metering.PlanID
 	limit   int64

@@ -98,9 +98,9 @@ func BenchmarkSettle(b *testing.B) {
 		{"goroutines=16", 16, 1, nil},
 		{"goroutines=64", 64, 1, nil},
 		{"goroutines=256", 256, 1, nil},
-		{"goroutines=64/accounts=1000", 64, 1000, nil},
-		{"goroutines=64/idempotency", 64, 1, reply},
-		{"goroutines=256/idempotency", 256, 1, reply},
+		{"goroutines=64,accounts=1000", 64, 1000, nil},
+		{"goroutines=64,idempotency", 64, 1, reply},
+		{"goroutines=256,idempotency", 256, 1, reply},
 	}
 	for _, c := range cases {
 		b.Run(c.name, func(b *testing.B) {

@@ -174,22 +174,21 @@ func TestFileModes(t *testing.T) {
 	require.ElementsMatch(t, []string{"diag.db", "diag.db-wal", "diag.db-shm", "diag.db-lock", "diag.db-lock-journal"}, names)
 }
 
-// TestEveryConnectionIsDurable asks SQLite itself: FULL is 2.
-func TestEveryConnectionIsDurable(t *testing.T) {
+// TestWriterIsDurable asks SQLite itself: FULL is 2.
+func TestWriterIsDurable(t *testing.T) {
 	s, _ := opened(t)
-	settings := func(conn *sqlite.Conn) (mode string, synchronous int64) {
-		require.NoError(t, rows(conn, "SELECT journal_mode FROM pragma_journal_mode", nil,
-			func(stmt *sqlite.Stmt) error { mode = stmt.ColumnText(0); return nil }))
-		require.NoError(t, rows(conn, "SELECT synchronous FROM pragma_synchronous", nil,
-			func(stmt *sqlite.Stmt) error { synchronous = stmt.ColumnInt64(0); return nil }))
-		return mode, synchronous
-	}
+	var mode string
+	var synchronous int64
 	require.NoError(t, s.administer(func(w *writer) error {
-		mode, synchronous := settings(w.conn)
-		require.Equal(t, "wal", mode)
-		require.Equal(t, int64(2), synchronous)
-		return nil
+		err := rows(w.conn, "SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous", nil,
+			func(stmt *sqlite.Stmt) error {
+				mode, synchronous = stmt.ColumnText(0), stmt.ColumnInt64(1)
+				return nil
+			})
+		return err
 	}, nil))
+	require.Equal(t, "wal", mode)
+	require.Equal(t, int64(2), synchronous)
 }
 
 func TestMigrate(t *testing.T) {

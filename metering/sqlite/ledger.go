@@ -86,25 +86,29 @@ func (s *Store) page(ctx context.Context, f metering.EntryFilter, size int) ([]m
 	return list, err
 }
 
-// entryQuery names only the conditions that a filter has, so that the index of accounts is used
-// where it helps.
+// entryQuery names only the conditions that a filter has. Of an account it reads the blocks in which
+// that has charges; both loops run in the order of the ledger, so that nothing is sorted.
 func entryQuery(f metering.EntryFilter, size int) (sql string, bind func(*sqlite.Stmt)) {
-	where := "WHERE seq > :after"
+	from, order := "ledger l WHERE l.seq > :after", "l.seq"
 	if f.Account != "" {
-		where += " AND account = (SELECT id FROM names WHERE name = :account)"
+		from = fmt.Sprintf(`ledger_blocks b CROSS JOIN ledger l
+			WHERE b.account = (SELECT id FROM names WHERE name = :account) AND b.block >= :after / %[1]d
+			AND l.seq >= b.block * %[1]d AND l.seq < (b.block + 1) * %[1]d AND l.seq > :after
+			AND l.account = b.account`, blockSize)
+		order = "b.block, l.seq"
 	}
 	if f.Key != "" {
-		where += " AND key = (SELECT id FROM names WHERE name = :key)"
+		from += " AND l.key = (SELECT id FROM names WHERE name = :key)"
 	}
 	if f.Period != nil {
-		where += " AND period = :period"
+		from += " AND l.period = :period"
 	}
 	sql = `SELECT l.seq, l.request, a.name, k.name, e.name, l.credits, l.period, l.at
-		FROM (SELECT * FROM ledger ` + where + ` ORDER BY seq LIMIT :size) l
+		FROM (SELECT l.* FROM ` + from + " ORDER BY " + order + ` LIMIT :size) l
 		JOIN names a ON a.id = l.account JOIN names k ON k.id = l.key JOIN names e ON e.id = l.endpoint
 		ORDER BY l.seq`
 	return sql, func(stmt *sqlite.Stmt) {
-		stmt.SetInt64(":after", f.After)
+		stmt.SetInt64(":after", max(0, f.After))
 		stmt.SetInt64(":size", int64(size))
 		if f.Account != "" {
 			stmt.SetText(":account", string(f.Account))

@@ -53,7 +53,7 @@ var migrations = [SchemaVersion]string{
 
 	CREATE TABLE key_uses (
 		key INTEGER PRIMARY KEY, -- names.id
-		at  INTEGER NOT NULL
+		at  INTEGER NOT NULL     -- exact when written, and written again when a second has passed
 	) STRICT;
 
 	CREATE TABLE changes (
@@ -72,7 +72,14 @@ var migrations = [SchemaVersion]string{
 		at       INTEGER NOT NULL,
 		request  TEXT NOT NULL
 	) STRICT;
-	CREATE INDEX ledger_account ON ledger (account);
+
+	-- In which blocks of 4096 rows of the ledger an account has charges: an index of the single rows
+	-- would cost each charge a page.
+	CREATE TABLE ledger_blocks (
+		account INTEGER NOT NULL, -- names.id
+		block   INTEGER NOT NULL, -- seq / 4096
+		PRIMARY KEY (account, block)
+	) STRICT, WITHOUT ROWID;
 
 	CREATE TABLE balances (
 		account INTEGER NOT NULL, -- names.id

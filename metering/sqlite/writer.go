@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -12,25 +13,37 @@ import (
 
 const (
 	// checkpointPages is how long the log may grow before its pages are moved to the database: about
-	// 16 MB, some seconds of a busy server.
-	checkpointPages = 4000
+	// 4 MB. A longer log moves a little less, but a short one is soon overwritten instead of extended,
+	// and the disk flushes what is overwritten faster.
+	checkpointPages = 1000
 
-	// maxNames bounds the cache of interned names. Keys and endpoints are some thousands.
+	// maxNames bounds what is remembered of names. Accounts, keys and endpoints are some thousands.
 	maxNames = 1 << 18
+
+	// blockSize is how many rows of the ledger share an entry of ledger_blocks. It is part of the
+	// layout of the file.
+	blockSize = 4096
+
+	// useResolution is how exact the last use of a key is: a busy key is not written for each charge.
+	useResolution = time.Second
 )
 
 // writer is the one connection that writes. All of it belongs to one goroutine.
 type writer struct {
 	conn *sqlite.Conn
 
-	begin, commit        *sqlite.Stmt
-	entry, balance, used *sqlite.Stmt
-	reply, tag           *sqlite.Stmt
+	begin, commit       *sqlite.Stmt
+	entry, balance, use *sqlite.Stmt
+	reply, tag, block   *sqlite.Stmt
 
 	index *index
 
-	names map[string]int64
-	fresh []string // names of the transaction under way
+	// What is known to be in the database, by number of the name. A transaction that fails takes
+	// back what it has added.
+	names  map[string]int64
+	fresh  []string        // names of the transaction under way
+	blocks map[int64]int64 // the last block of an account
+	used   map[int64]int64 // the last use of a key that was written
 
 	// The sums of the transaction under way.
 	sums    map[sumKey]*sum
@@ -46,11 +59,13 @@ type sum struct{ used, charges, peak int64 }
 
 func newWriter(conn *sqlite.Conn, index *index) (*writer, error) {
 	w := &writer{
-		conn:  conn,
-		index: index,
-		names: make(map[string]int64),
-		sums:  make(map[sumKey]*sum),
-		uses:  make(map[int64]int64),
+		conn:   conn,
+		index:  index,
+		names:  make(map[string]int64),
+		blocks: make(map[int64]int64),
+		used:   make(map[int64]int64),
+		sums:   make(map[sumKey]*sum),
+		uses:   make(map[int64]int64),
 	}
 	if err := pragmas(conn,
 		fmt.Sprintf("wal_autocheckpoint = %d", checkpointPages),
@@ -65,11 +80,12 @@ func newWriter(conn *sqlite.Conn, index *index) (*writer, error) {
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
 		&w.balance: `INSERT INTO balances (account, period, used, charges, peak) VALUES (?1, ?2, ?3, ?4, ?5)
 			ON CONFLICT DO UPDATE SET used = used + ?3, charges = charges + ?4, peak = max(peak, ?5)`,
-		&w.used: `INSERT INTO key_uses (key, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = max(at, ?2)`,
+		&w.use: `INSERT INTO key_uses (key, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = max(at, ?2)`,
 		&w.reply: `INSERT INTO replies
 			(tag, expires, key, status, form, hash, fingerprint, request, header, body, id)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
-		&w.tag: "INSERT OR IGNORE INTO reply_index (bucket, tag, id) VALUES (?1, ?2, ?3)",
+		&w.block: "INSERT OR IGNORE INTO ledger_blocks (account, block) VALUES (?1, ?2)",
+		&w.tag:   "INSERT OR IGNORE INTO reply_index (bucket, tag, id) VALUES (?1, ?2, ?3)",
 	} {
 		s, err := conn.Prepare(sql)
 		if err != nil {
@@ -164,13 +180,22 @@ func (w *writer) fill(batch []*job) error {
 		}
 	}
 	for key, at := range w.uses {
-		w.used.BindInt64(1, key)
-		w.used.BindInt64(2, at)
-		if err := run(w.used); err != nil {
+		w.use.BindInt64(1, key)
+		w.use.BindInt64(2, at)
+		if err := run(w.use); err != nil {
 			return err
 		}
+		remember(w.used, key, at)
 	}
 	return nil
+}
+
+// remember adds to a map that must not grow without end.
+func remember[K comparable](known map[K]int64, key K, value int64) {
+	if len(known) >= maxNames {
+		clear(known)
+	}
+	known[key] = value
 }
 
 // rollback undoes the transaction, unless SQLite has done so itself, and forgets what it had learnt.
@@ -178,6 +203,8 @@ func (w *writer) rollback() error {
 	for _, name := range w.fresh {
 		delete(w.names, name)
 	}
+	clear(w.blocks)
+	clear(w.used)
 	if w.conn.AutocommitEnabled() {
 		return nil
 	}
@@ -229,6 +256,9 @@ func (w *writer) charge(j *job) error {
 	if err := run(w.entry); err != nil {
 		return err
 	}
+	if err := w.mark(account, w.conn.LastInsertRowID()/blockSize); err != nil {
+		return err
+	}
 	k := sumKey{account, period}
 	s := w.sums[k]
 	if s == nil {
@@ -238,13 +268,27 @@ func (w *writer) charge(j *job) error {
 	s.used += j.settling.Credits
 	s.charges++
 	s.peak = max(s.peak, j.settling.Ceiling)
-	if at, ok := w.uses[key]; !ok || at < j.at {
-		w.uses[key] = j.at
+	if j.at >= w.used[key]+useResolution.Microseconds() {
+		w.uses[key] = max(w.uses[key], j.at)
 	}
 	if j.reply == nil {
 		return nil
 	}
 	return w.keep(j, key)
+}
+
+// mark notes that an account has charges in a block of the ledger.
+func (w *writer) mark(account, block int64) error {
+	if last, ok := w.blocks[account]; ok && last == block {
+		return nil
+	}
+	w.block.BindInt64(1, account)
+	w.block.BindInt64(2, block)
+	if err := run(w.block); err != nil {
+		return err
+	}
+	remember(w.blocks, account, block)
+	return nil
 }
 
 // keep writes the reply of a charge.
@@ -289,10 +333,7 @@ func (w *writer) intern(name string) (int64, error) {
 		id = w.conn.LastInsertRowID()
 		w.fresh = append(w.fresh, name)
 	}
-	if len(w.names) >= maxNames {
-		clear(w.names)
-	}
-	w.names[name] = id
+	remember(w.names, name, id)
 	return id, nil
 }
 
