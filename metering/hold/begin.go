@@ -18,13 +18,12 @@ func (b *Book) Begin(ctx context.Context, op metering.Op) (metering.Begun, error
 	if err != nil {
 		return metering.Begun{}, err
 	}
-	now := b.clock()
 	if op.Idempotency == nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		return b.promise(ctx, a, op, now)
+		return b.promise(ctx, a, op)
 	}
-	return b.claim(ctx, a, op, now)
+	return b.claim(ctx, a, op)
 }
 
 // check refuses an operation that no caller should have made.
@@ -43,7 +42,8 @@ func check(op metering.Op) error {
 
 // claim begins an operation that has an idempotency key. A kept reply is looked for before the
 // quota, so that it survives an exhausted one, and outside the lock, because that may read a disk.
-func (b *Book) claim(ctx context.Context, a *account, op metering.Op, now time.Time) (metering.Begun, error) {
+func (b *Book) claim(ctx context.Context, a *account, op metering.Op) (metering.Begun, error) {
+	now := b.clock()
 	id := ClaimID{Key: op.Key, Hash: *op.Idempotency}
 	for {
 		a.mu.Lock()
@@ -53,7 +53,7 @@ func (b *Book) claim(ctx context.Context, a *account, op metering.Op, now time.T
 			return metering.Begun{}, err
 		}
 		if b.source.Absent(id) {
-			begun, err := b.promise(ctx, a, op, now)
+			begun, err := b.promise(ctx, a, op)
 			a.mu.Unlock()
 			return begun, err
 		}
@@ -72,7 +72,7 @@ func (b *Book) claim(ctx context.Context, a *account, op metering.Op, now time.T
 			err := a.claimedBy(id, *op.Fingerprint, now)
 			var begun metering.Begun
 			if err == nil {
-				begun, err = b.promise(ctx, a, op, now)
+				begun, err = b.promise(ctx, a, op)
 			}
 			a.mu.Unlock()
 			return begun, err
@@ -111,7 +111,7 @@ func (b *Book) replay(ctx context.Context, op metering.Op, record Record) (meter
 }
 
 // promise holds the price under the lock of the account.
-func (b *Book) promise(ctx context.Context, a *account, op metering.Op, now time.Time) (metering.Begun, error) {
+func (b *Book) promise(ctx context.Context, a *account, op metering.Op) (metering.Begun, error) {
 	if !a.priced {
 		return metering.Begun{}, fmt.Errorf("account %s: plan %q is not in the price list", a.id, a.plan)
 	}
@@ -122,7 +122,7 @@ func (b *Book) promise(ctx context.Context, a *account, op metering.Op, now time
 	}
 	// Subtracting instead of adding, because the price may be any number.
 	if op.Credits > a.ceiling-m.Used-m.held {
-		a.lapse(now)
+		a.lapse(b.clock())
 		if op.Credits > a.ceiling-m.Used-m.held {
 			return metering.Begun{}, &metering.QuotaError{
 				Plan: a.plan, Limit: a.limit, Current: m.Used + m.held, Requested: op.Credits,

@@ -28,22 +28,15 @@ type Settling struct {
 // Settle takes the promise of a ticket out of reach of its lease and of Cancel, or returns
 // [metering.ErrLapsed].
 func (b *Book) Settle(t metering.Ticket) (Settling, error) {
-	b.mu.RLock()
-	a := b.accounts[t.Account]
-	b.mu.RUnlock()
+	a, now := b.loaded(t.Account), b.clock()
 	if a == nil {
 		return Settling{}, metering.ErrLapsed
 	}
-	now := b.clock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	p, ok := a.holds[t.Token]
-	if !ok || p.settling {
-		return Settling{}, metering.ErrLapsed
-	}
-	if !now.Before(p.lease) {
-		a.remove(t.Token, p)
-		return Settling{}, metering.ErrLapsed
+	p, err := a.take(t.Token, now)
+	if err != nil {
+		return Settling{}, err
 	}
 	p.settling = true
 	a.holds[t.Token] = p
@@ -53,18 +46,59 @@ func (b *Book) Settle(t metering.Ticket) (Settling, error) {
 	}, nil
 }
 
+// Charge is Settle and Done in one, for a store whose write does not wait and cannot fail: it is
+// called under the lock of the account.
+func (b *Book) Charge(t metering.Ticket, write func(Settling)) (metering.Balance, error) {
+	a, now := b.loaded(t.Account), b.clock()
+	if a == nil {
+		return metering.Balance{}, metering.ErrLapsed
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p, err := a.take(t.Token, now)
+	if err != nil {
+		return metering.Balance{}, err
+	}
+	write(Settling{Credits: p.credits, Period: p.month.period, Ceiling: p.ceiling})
+	return b.finish(a, t.Token, p), nil
+}
+
 // Done says that the charge and its kept reply are durable and can be read from the [Source], and
 // returns the balance after it.
 func (s Settling) Done() metering.Balance {
 	a := s.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	p := a.holds[s.token]
+	return s.book.finish(a, s.token, a.holds[s.token])
+}
+
+// loaded returns the state of an account that has promises, and nil for any other.
+func (b *Book) loaded(id metering.AccountID) *account {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.accounts[id]
+}
+
+// take returns the promise of a token that may be settled.
+func (a *account) take(token uint64, now time.Time) (promise, error) {
+	p, ok := a.holds[token]
+	if !ok || p.settling {
+		return promise{}, metering.ErrLapsed
+	}
+	if !now.Before(p.lease) {
+		a.remove(token, p)
+		return promise{}, metering.ErrLapsed
+	}
+	return p, nil
+}
+
+// finish turns a promise into a charge.
+func (b *Book) finish(a *account, token uint64, p promise) metering.Balance {
 	if p.claimed {
 		// Before the claim is released, for whoever looked for the record too early.
-		s.book.settlements(p.claim).Add(1)
+		b.settlements(p.claim).Add(1)
 	}
-	a.remove(s.token, p)
+	a.remove(token, p)
 	p.month.Used += p.credits
 	p.month.Charges++
 	return a.balance(p.month)
@@ -83,9 +117,7 @@ func (s Settling) Undo() {
 
 // Cancel is the Cancel of [metering.Ledger].
 func (b *Book) Cancel(t metering.Ticket) {
-	b.mu.RLock()
-	a := b.accounts[t.Account]
-	b.mu.RUnlock()
+	a := b.loaded(t.Account)
 	if a == nil {
 		return
 	}

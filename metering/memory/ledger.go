@@ -52,7 +52,7 @@ func (l *ledger) init() {
 }
 
 // charge writes charge, entry and kept reply in one step.
-func (l *ledger) charge(t metering.Ticket, s hold.Settling, out metering.Outcome) {
+func (l *ledger) charge(t *metering.Ticket, s hold.Settling, out *metering.Outcome) {
 	at := out.At.UTC().Truncate(time.Microsecond)
 	var reply *metering.Reply
 	if t.Idempotency != nil && out.Reply != nil && len(out.Reply.Body) <= metering.MaxReplyBytes {
@@ -88,7 +88,7 @@ func (l *ledger) charge(t metering.Ticket, s hold.Settling, out metering.Outcome
 }
 
 // keep stores a reply, and drops two that have expired, so that the store shrinks again.
-func (l *ledger) keep(t metering.Ticket, reply metering.Reply, at time.Time) {
+func (l *ledger) keep(t *metering.Ticket, reply metering.Reply, at time.Time) {
 	id := hold.ClaimID{Key: t.Key, Hash: *t.Idempotency}
 	expires := at.Add(metering.ReplayWindow)
 	l.replies[id] = hold.Record{
