@@ -215,6 +215,7 @@ func FuzzPrintable(f *testing.F) {
 func FuzzTree(f *testing.F) {
 	f.Add([]byte(`{"state":"valid","findings":[{"severity":"error"}],"a":{"b":[1,null,{}]}}`))
 	f.Add([]byte(`{"recommendations":"none","findings":{"x":1},"passed_checks":[1]}`))
+	f.Add([]byte(`[0`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := parseTree(data)
 		if (err == nil) == (r == nil) {

@@ -58,8 +58,10 @@ func readTree(d *json.Decoder, depth int) (*tree, error) {
 		}
 		t.items = append(t.items, item)
 	}
-	_, err = d.Token()
-	return t, err
+	if _, err := d.Token(); err != nil { // the bracket that closes
+		return nil, err
+	}
+	return t, nil
 }
 
 // get returns a member of an object, or an empty value.

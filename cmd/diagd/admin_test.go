@@ -98,6 +98,17 @@ func TestUsage(t *testing.T) {
 	assert.Equal(t, auditView{Accounts: 1, Entries: 3, Credits: 4, Faults: []metering.AuditFault{}}, audit)
 }
 
+// An audit that finds something is loud.
+func TestAuditFaults(t *testing.T) {
+	log := newWatched()
+	a := &app{stdout: log}
+	err := a.showAudit(metering.Audit{Faults: []metering.AuditFault{
+		{Account: "acc_1", Period: metering.Period{Year: 2026, Month: 1}, Detail: "the balance is 3, the ledger says 4"},
+	}})
+	assert.EqualError(t, err, "the audit found faults (1)")
+	assert.Regexp(t, `(?m)^FAULT +acc_1 +2026-01 +the balance is 3, the ledger says 4$`, log.String())
+}
+
 func TestMigrate(t *testing.T) {
 	store, _ := newStore(t)
 	at := migrateView{sqlite.SchemaVersion, sqlite.SchemaVersion}

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,8 +30,9 @@ type process struct {
 	log *watched
 }
 
-func startProcess(t testing.TB, store string) *process {
-	p := &process{cmd: child(t.Context(), "serve", "--listen=127.0.0.1:0", "--ip-rate=0", store), log: newWatched()}
+func startProcess(t testing.TB, args ...string) *process {
+	args = append([]string{"serve", "--listen=127.0.0.1:0", "--ip-rate=0"}, args...)
+	p := &process{cmd: child(t.Context(), args...), log: newWatched()}
 	p.cmd.Stderr = p.log
 	require.NoError(t, p.cmd.Start())
 	p.url = p.log.wait(t, `msg=serving url=(\S+)`)[1]
@@ -105,7 +106,7 @@ func TestKill(t *testing.T) {
 		most = max(most, b.bought+1) // the one that is open, and for some a few more
 	}
 	load64(t, p.url, secret, buyers, &count, most)()
-	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, p.cmd.Wait(), "%s", p.log)
 
 	assert.EqualValues(t, most*killClients, count.Load())

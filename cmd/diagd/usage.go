@@ -139,7 +139,7 @@ func (a *app) showAudit(audit metering.Audit) error {
 		}
 	})
 	if err == nil && len(v.Faults) > 0 {
-		return fmt.Errorf("the audit found %d faults", len(v.Faults))
+		return fmt.Errorf("the audit found faults (%d)", len(v.Faults))
 	}
 	return err
 }
