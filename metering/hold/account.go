@@ -3,6 +3,7 @@ package hold
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
@@ -12,7 +13,7 @@ import (
 type account struct {
 	id metering.AccountID
 
-	mu      lock
+	mu      sync.Mutex
 	version int64
 	plan    metering.PlanID
 	limit   int64
