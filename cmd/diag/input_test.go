@@ -232,6 +232,28 @@ func FuzzTree(f *testing.F) {
 	})
 }
 
+func TestBadReplies(t *testing.T) {
+	for _, text := range []string{``, `{`, `[0`, `{"a"`, `{"a":`, `{}{}`, `{} x`, `]`, `nul`} {
+		r, err := parseTree([]byte(text))
+		assert.Error(t, err, text)
+		assert.Nil(t, r, text)
+	}
+}
+
+// Lists are given as one flag with commas, as several, or both.
+func TestListFlag(t *testing.T) {
+	param := httpapi.Param{Name: "ports", Kinds: []string{"integer"}, List: true}
+	for _, flags := range [][]string{{"25,465,587"}, {"25", "465", "587"}, {"25,465", "587"}} {
+		values := map[string]*[]string{"ports": new([]string)}
+		for _, text := range flags {
+			require.NoError(t, (&valueFlag{values["ports"], param}).Set(text))
+		}
+		body, err := (&app{}).requestBody([]httpapi.Param{param}, values, nil)
+		require.NoError(t, err)
+		assert.Equal(t, `{"ports":[25,465,587]}`, string(body))
+	}
+}
+
 func TestDeepReply(t *testing.T) {
 	_, err := parseTree([]byte(strings.Repeat("[", 1_000_000)))
 	assert.EqualError(t, err, "it nests more than 200 deep")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -21,7 +22,14 @@ type tree struct {
 func parseTree(data []byte) (*tree, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	return readTree(d, 0)
+	t, err := readTree(d, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("there is more after its end")
+	}
+	return t, nil
 }
 
 // maxDepth bounds how deep a reply nests, since a server is a stranger too. Reports nest some ten deep.
