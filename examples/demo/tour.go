@@ -50,6 +50,8 @@ var tour = []stop{
 		`{"qname":"","qtype":"NONSENSE"}`, 400, `"fields"`},
 }
 
+const headers = `-H "Authorization: Bearer $DIAG_KEY" -H 'Content-Type: application/json'`
+
 // printTour tells a visitor what to try.
 func printTour(w io.Writer, url, secret string) {
 	fmt.Fprintf(w, "The API is at %s%s, its description at %[1]s%[2]s/openapi.json\n", url, httpapi.Prefix)
@@ -58,8 +60,7 @@ func printTour(w io.Writer, url, secret string) {
 	for _, s := range tour {
 		fmt.Fprintf(w, "\n# %s\n", s.about)
 		fmt.Fprintf(w, "  go run ./cmd/diag %s %s --server %s\n", s.check, s.args, url)
-		fmt.Fprintf(w, "  curl -s %s%s/%s -H \"Authorization: Bearer $DIAG_KEY\" -H 'Content-Type: application/json' -d '%s'\n",
-			url, httpapi.Prefix, s.check, s.body)
+		fmt.Fprintf(w, "  curl -s %s%s/%s -d '%s' %s\n", url, httpapi.Prefix, s.check, s.body, headers)
 	}
 	fmt.Fprintln(w)
 }
