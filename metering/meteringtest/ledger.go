@@ -59,10 +59,10 @@ func testMonth(t *testing.T, f *fixture) {
 func testEntries(t *testing.T, f *fixture) {
 	customer := f.customer(Large)
 	require.Empty(t, f.entries(metering.EntryFilter{}))
-	const count = 2500 // more than any store reads at once
+	const count = 9000 // more than any store reads at once
 	tickets := make([]metering.Ticket, 0, count)
 	for i := range int64(count) {
-		if i%500 == 0 {
+		if i%1500 == 0 {
 			f.clock.Advance(1234567 * time.Nanosecond)
 		}
 		tickets = append(tickets, f.begin(f.op(customer, i%7+1)))

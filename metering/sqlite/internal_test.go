@@ -153,6 +153,26 @@ func TestRefusedActHarmsNobody(t *testing.T) {
 	require.Equal(t, int64(2), count(t, s, "SELECT count(*) FROM changes"))
 }
 
+// TestEntriesAreNotSorted asks for the plan of reading the ledger: what runs in its order stops after
+// a page, what must be sorted reads all of an account for each page.
+func TestEntriesAreNotSorted(t *testing.T) {
+	s, clock := opened(t)
+	period := metering.PeriodOf(clock.Now())
+	for _, f := range []metering.EntryFilter{{}, {Account: "acc_a"}, {Account: "acc_a", Key: "key_a", Period: &period}} {
+		sql, bind := entryQuery(f, pageEntries)
+		inner := sql[strings.Index(sql, "(SELECT l.*")+1 : strings.Index(sql, ") l\n")]
+		var plan []string
+		require.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
+			return rows(conn, "EXPLAIN QUERY PLAN "+inner, bind,
+				func(stmt *sqlite.Stmt) error { plan = append(plan, stmt.ColumnText(3)); return nil })
+		}))
+		require.NotContains(t, strings.Join(plan, "\n"), "TEMP B-TREE")
+		if f.Account != "" {
+			require.Contains(t, strings.Join(plan, "\n"), "SEARCH b USING PRIMARY KEY (account=? AND block>?)")
+		}
+	}
+}
+
 func TestFileModes(t *testing.T) {
 	s, clock := opened(t)
 	require.NoError(t, charge(t, s, customer(t, s, clock), 1, nil))
@@ -171,7 +191,8 @@ func TestFileModes(t *testing.T) {
 		}
 		return err
 	}))
-	require.ElementsMatch(t, []string{"diag.db", "diag.db-wal", "diag.db-shm", "diag.db-lock", "diag.db-lock-journal"}, names)
+	want := []string{"diag.db", "diag.db-wal", "diag.db-shm", "diag.db-lock", "diag.db-lock-journal"}
+	require.ElementsMatch(t, want, names)
 }
 
 // TestWriterIsDurable asks SQLite itself: FULL is 2.
