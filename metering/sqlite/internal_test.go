@@ -124,6 +124,27 @@ func TestDiskFull(t *testing.T) {
 	require.Equal(t, []string{"POST /x", fullOp.Endpoint}, endpoints)
 }
 
+// TestFailedFirstCharge lets the very first charge of an account fail: what the writer had noted of
+// the account is noted again by the next.
+func TestFailedFirstCharge(t *testing.T) {
+	s, clock := opened(t)
+	op := customer(t, s, clock)
+	limitPages(t, s, count(t, s, "PRAGMA page_count"))
+	require.Error(t, charge(t, s, op, 1, make([]byte, 1<<20)))
+	limitPages(t, s, 1<<20)
+	require.NoError(t, charge(t, s, op, 2, nil))
+	found := 0
+	for e, err := range s.Entries(t.Context(), metering.EntryFilter{Account: op.Account}) {
+		require.NoError(t, err)
+		require.Equal(t, "req_2", e.RequestID)
+		found++
+	}
+	require.Equal(t, 1, found)
+	k, err := s.Key(t.Context(), op.Key)
+	require.NoError(t, err)
+	require.Equal(t, op.Now, *k.LastUsedAt)
+}
+
 func TestRefusedActHarmsNobody(t *testing.T) {
 	s, clock := opened(t)
 	op := customer(t, s, clock)
