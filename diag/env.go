@@ -30,6 +30,10 @@ type Env struct {
 	// Roots are the certificate authorities to trust. If nil, the system's.
 	Roots *x509.CertPool
 
+	// TrustAnchors are the DS and DNSKEY records from which DNSSEC is validated, such as
+	// dnssec.ParseAnchors reads them. If empty, they are those of the root zone that IANA publishes.
+	TrustAnchors []dns.RR
+
 	// Clock tells the time. If nil, it is the wall clock.
 	Clock Clock
 
