@@ -1,0 +1,155 @@
+package textutil
+
+import (
+	"regexp"
+	"unicode/utf8"
+)
+
+// match describes the match from start to end. A reason is given if its groups cannot be afforded.
+func (s *regexSearch) match(start, end int) (RegexMatch, string, error) {
+	m := RegexMatch{Value: s.req.Text[start:end], Start: start, End: end, Groups: []RegexGroup{}}
+	m.StartRune, m.StartUTF16 = s.offsets.at(start)
+	m.EndRune, m.EndUTF16 = s.offsets.at(end)
+	if len(s.names) == 1 {
+		return m, "", nil
+	}
+	if why := s.payGroups(end - start); why != "" {
+		return m, why, nil
+	}
+	re, from, to, err := s.around(start, end)
+	if err != nil {
+		return m, "", err
+	}
+	loc := re.FindStringSubmatchIndex(s.req.Text[from:to])
+	if loc == nil {
+		return m, "The groups of the last match were not found.", nil
+	}
+	for i := 1; i < len(s.names); i++ {
+		// Group 1 of this expression is the whole match: the groups of the pattern come behind it.
+		m.Groups = append(m.Groups, s.group(i, loc[2*i+2], loc[2*i+3], from))
+	}
+	return m, "", nil
+}
+
+// payGroups takes the work of finding the groups of a match of the given length from the budget, or
+// says why it cannot be done.
+func (s *regexSearch) payGroups(length int) string {
+	length += 3 // the characters around it, and the end
+	cost, around := s.instructions*length, 10*length
+	if s.instructions > regexBacktrackProgram-10 || cost+around > regexBacktrackVector {
+		if s.instructions*len(s.names) > maxRegexCopies {
+			return "The pattern is too large for its number of groups: the last match is without them."
+		}
+		cost += cost * len(s.names) / regexGroupsPerStep
+	}
+	if cost > s.left {
+		return "The time for one request was spent: the last match is without its groups."
+	}
+	s.left -= cost
+	return ""
+}
+
+// around returns the expression that finds the groups of the match from start to end, and the part of
+// the text in which to look: the match with the character before it and the one behind it, which
+// matter to ^, $ and \b. Of the ways to match from start to end it takes the same as the search, which
+// was the first choice among all ways to match from start.
+func (s *regexSearch) around(start, end int) (re *regexp.Regexp, from, to int, err error) {
+	form, before, behind := 0, `\A`, `\z`
+	from, to = start, end
+	if start > 0 {
+		_, size := utf8.DecodeLastRuneInString(s.req.Text[:start])
+		form, before, from = form+1, `\A(?s:.)`, start-size
+	}
+	if end < len(s.req.Text) {
+		_, size := utf8.DecodeRuneInString(s.req.Text[end:])
+		form, behind, to = form+2, `(?s:.)\z`, end+size
+	}
+	if s.inside[form] == nil {
+		pattern := regexWithin(s.req.Pattern, s.req.Flags, true)
+		if s.inside[form], err = s.compile(before, pattern, behind); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	return s.inside[form], from, to, nil
+}
+
+// group describes a group whose ends are given from the offset base; -1 means that it took no part.
+func (s *regexSearch) group(index, start, end, base int) RegexGroup {
+	g := RegexGroup{Index: index, Name: s.names[index]}
+	if start < 0 {
+		return g
+	}
+	at := &struct {
+		value                                                string
+		start, end, startRune, endRune, startUTF16, endUTF16 int
+	}{start: base + start, end: base + end}
+	at.value = s.req.Text[at.start:at.end]
+	at.startRune, at.startUTF16 = s.offsets.at(at.start)
+	at.endRune, at.endUTF16 = s.offsets.at(at.end)
+	g.Matched, g.Value, g.Start, g.End = true, &at.value, &at.start, &at.end
+	g.StartRune, g.EndRune, g.StartUTF16, g.EndUTF16 = &at.startRune, &at.endRune, &at.startUTF16, &at.endUTF16
+	return g
+}
+
+// values returns the bytes of all values in the match.
+func (m *RegexMatch) values() int {
+	n := len(m.Value)
+	for _, g := range m.Groups {
+		if g.Matched {
+			n += len(*g.Value)
+		}
+	}
+	return n
+}
+
+// offsetStep is the distance between the places of a text whose offsets are kept.
+const offsetStep = 64
+
+// textOffsets turns offsets in bytes into offsets in code points and in units of UTF-16.
+type textOffsets struct {
+	text  string
+	marks []offsetMark // of the first character at or behind every offsetStep bytes; none for ASCII
+}
+
+type offsetMark struct{ byte, rune, utf16 int }
+
+func newTextOffsets(text string) *textOffsets {
+	o := &textOffsets{text: text}
+	if isPlain(text, 0x80) {
+		return o
+	}
+	o.marks = make([]offsetMark, 0, len(text)/offsetStep+1)
+	m := offsetMark{}
+	for i, r := range text {
+		if m.byte = i; i >= len(o.marks)*offsetStep {
+			o.marks = append(o.marks, m)
+		}
+		m.pass(r)
+	}
+	return o
+}
+
+func (m *offsetMark) pass(r rune) {
+	m.rune++
+	m.utf16++
+	if r > 0xffff { // a pair of surrogates
+		m.utf16++
+	}
+}
+
+// at returns the offset in code points and in units of UTF-16 of a character's offset in bytes.
+func (o *textOffsets) at(offset int) (runes, utf16 int) {
+	if o.marks == nil {
+		return offset, offset
+	}
+	// A mark may lie up to three bytes behind its step; then the one before it is right.
+	i := min(offset/offsetStep, len(o.marks)-1)
+	if o.marks[i].byte > offset {
+		i--
+	}
+	m := o.marks[i]
+	for _, r := range o.text[m.byte:offset] {
+		m.pass(r)
+	}
+	return m.rune, m.utf16
+}
