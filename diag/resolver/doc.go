@@ -38,10 +38,11 @@
 //	https.go       DNS over HTTPS
 //	system.go      /etc/resolv.conf
 //	cache.go       answers kept, and questions asked once for all who wait (flight.go, ttl.go)
+//	iterate.go     the walk from the root servers (iterate_walk.go, _race.go, _reply.go, _zone.go, _hints.go)
 //	trace.go       the record of what was asked
 //	public.go      well-known public resolvers
 //
-// The walk from the root servers down to an answer belongs in iterate.go, on top of [Client.Ask].
+// An [Iterator] walks from the root servers down to an answer by itself, on top of [Client.Ask].
 //
 // Sockets have no goroutines of their own: among the callers that wait for replies on one, one reads,
 // for itself and for the others, and passes the duty on when it leaves. Only the connections of HTTPS

@@ -1,0 +1,259 @@
+package resolver
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// An Iterator finds answers by itself: it begins at the servers of the root zone and follows the
+// referrals down to the servers that are responsible for the name (RFC 1034 section 5.3.3). Its zero
+// value walks the Internet. It may be used by several goroutines at once, and keeps nothing between
+// two walks.
+//
+// Whoever owns a domain decides where a walk through it leads. So a server is believed about names at
+// or below the zone that it was asked for, and about no other; each referral must lead further down;
+// the questions of one walk are counted, and so are the aliases, the name servers looked up for the
+// sake of others, and the servers tried for each zone.
+type Iterator struct {
+	// Ask puts a question to one server, just as it is, as [Client.Ask] does for a client with AsIs.
+	// It must return when the context ends. If nil, the real network is used.
+	Ask func(ctx context.Context, server Server, q *dns.Msg) (*dns.Msg, error)
+
+	// Roots are the servers where walks begin. If empty, [RootServers].
+	Roots []NameServer
+
+	// Check, if set, says why a server must not be asked.
+	Check func(addr netip.AddrPort) error
+
+	// NoIPv4 and NoIPv6 leave out the servers of a family.
+	NoIPv4, NoIPv6 bool
+
+	// Minimise lets servers see no more of the name than they need to refer further (RFC 9156). It
+	// takes more questions, and servers that do not do empty non-terminals well get in the way.
+	Minimise bool
+
+	// MaxQueries bounds the messages sent in one walk. 0 means 100.
+	MaxQueries int
+}
+
+const (
+	// defaultMaxQueries is what other resolvers allow (max-recursion-queries of BIND is 50 a name).
+	// Four are usual; the rest is for servers that do not answer and those without glue.
+	defaultMaxQueries = 100
+
+	// queryTimeout is how long a server is waited for. Nearly all answer within a quarter of it.
+	queryTimeout = 1500 * time.Millisecond
+
+	// raceDelay is how long a server is waited for before another is asked beside it: more than the
+	// usual round trip to the other side of the world.
+	raceDelay = 300 * time.Millisecond
+
+	// maxTries bounds the questions to the servers of one zone for one purpose. Zones have up to 13
+	// servers of two addresses; if the first 16 tries are in vain, so are the others.
+	maxTries = 16
+
+	// maxRepeats bounds how many silent servers are asked once more, without EDNS.
+	maxRepeats = 4
+
+	// maxNameServers bounds the NS records of a zone that are looked at; the root and large domains
+	// have 13.
+	maxNameServers = 32
+
+	// maxGlueless bounds the name servers without an address that are looked up at once. A referral to
+	// many such hosts is an attack on whose servers they are (CVE-2020-8616, "NXNSAttack").
+	maxGlueless = 4
+
+	// maxDepth bounds name servers that are looked up for the sake of name servers.
+	maxDepth = 4
+
+	// familyGrace is how long the addresses of the other family are waited for once one is there.
+	familyGrace = 100 * time.Millisecond
+
+	// maxMinimised bounds the questions with a shortened name (MAX_MINIMISE_COUNT of RFC 9156 section 2.3).
+	maxMinimised = 10
+
+	// maxAliases bounds a chain of CNAMEs; resolvers follow between 8 and 16.
+	maxAliases = 16
+)
+
+// What can keep a walk from an answer.
+var (
+	// ErrLame says that a server does not answer for a zone although it is said to.
+	ErrLame = errors.New("lame server")
+
+	// ErrBudget says that a walk was given up because it took too many questions.
+	ErrBudget = errors.New("the walk took too many questions")
+
+	// ErrNoAddress says that there is no server of a zone whose address is known.
+	ErrNoAddress = errors.New("no server with a known address")
+)
+
+// A Hop is one question to one server on a walk, and what came of it.
+type Hop struct {
+	Zone      string // the zone for which the server was asked, absolute
+	Server    string // name of the server, absolute
+	Addr      netip.AddrPort
+	Transport Transport // UDP, or TCP if the reply did not fit into a datagram
+	Question  dns.Question
+	For       string   // the name server that is being looked up; empty for the question of the caller
+	Reply     *dns.Msg // what the server said, or nil; not to be written to
+	Child     string   // the zone to which the server refers, or empty
+	NS        []string // the servers of the child, absolute
+	Glue      []dns.RR // their addresses that the server may know
+	Latency   time.Duration
+	Truncated bool  // the reply over UDP was cut off
+	Err       error // why the reply is of no use, or why there is none; nil if it is of use
+}
+
+// A Walk is the way to an answer.
+type Walk struct {
+	// Reply is what was found: the records with the aliases that led to them, from all zones on the
+	// way, and for the rest the last reply. If no server of the last zone replied, it is SERVFAIL with
+	// the reason, as resolvers have it (RFC 8914 section 4.23). It is never nil.
+	Reply *dns.Msg
+
+	// Err tells why there is no answer of a server that is responsible. The Reply beside it may be the
+	// best of those that are of no use, such as one with REFUSED.
+	Err error
+
+	Last Hop   // the one that brought the Reply; its own is nil if nobody replied
+	Hops []Hop // all, in the order in which they ended
+}
+
+// Find walks from the root to the records of one name and type, following aliases. With dnssec it asks
+// for signatures too. The walk is not nil; its Err is that of the context if that has ended.
+func (it *Iterator) Find(ctx context.Context, name string, qtype uint16, dnssec bool) *Walk {
+	w := it.begin(dnssec)
+	q := dns.Question{Name: dns.CanonicalName(name), Qtype: qtype, Qclass: dns.ClassINET}
+	reply, last, err := w.find(ctx, q, nil)
+	if ctx.Err() != nil && err != nil {
+		err = ctx.Err()
+	}
+	return &Walk{Reply: reply, Err: err, Last: last, Hops: w.taken()}
+}
+
+// Exchange implements [Exchanger]: the iterator is a resolver that does not validate. Where no server
+// that is responsible can be reached, the reply is SERVFAIL with the reason (RFC 8914 section 4.23), as
+// other resolvers have it. The error is that of the context.
+func (it *Iterator) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	if len(q.Question) != 1 {
+		return nil, errQuestion
+	}
+	opt := q.IsEdns0()
+	walk := it.Find(ctx, q.Question[0].Name, q.Question[0].Qtype, opt != nil && opt.Do())
+	if err := ctx.Err(); err != nil && walk.Err != nil {
+		return nil, err
+	}
+	found := walk.Reply
+	if walk.Err != nil {
+		found = unreached(q.Question[0], nil, walk.Err)
+	}
+	m := new(dns.Msg).SetReply(q)
+	m.RecursionAvailable = true
+	m.Rcode, m.Answer, m.Ns = found.Rcode, found.Answer, found.Ns
+	for _, rr := range found.Extra {
+		if rr.Header().Rrtype != dns.TypeOPT || opt != nil {
+			m.Extra = append(m.Extra, rr)
+		}
+	}
+	return m, nil
+}
+
+// A cut is where a zone begins, with its servers as the zone above has them.
+type cut struct {
+	zone   string
+	parent *cut // nil for the root
+	hosts  []NameServer
+}
+
+// A walk is the work on one call.
+type walk struct {
+	it     *Iterator
+	dnssec bool
+	left   atomic.Int64 // messages that may still be sent
+	noIPv6 atomic.Bool  // this machine has no way out over IPv6
+
+	mu    sync.Mutex
+	hops  []Hop
+	cuts  map[string]*cut
+	hosts map[string][]netip.Addr // name servers that were looked up
+}
+
+func (it *Iterator) begin(dnssec bool) *walk {
+	roots := it.Roots
+	if len(roots) == 0 {
+		roots = RootServers()
+	}
+	w := &walk{it: it, dnssec: dnssec, cuts: map[string]*cut{}, hosts: map[string][]netip.Addr{}}
+	w.cuts["."] = &cut{zone: ".", hosts: roots}
+	w.left.Store(defaultMaxQueries)
+	if it.MaxQueries > 0 {
+		w.left.Store(int64(it.MaxQueries))
+	}
+	return w
+}
+
+// taken returns the hops so far.
+func (w *walk) taken() []Hop {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.hops)
+}
+
+func (w *walk) record(h Hop) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hops = append(w.hops, h)
+}
+
+// nearest returns the deepest zone known that holds the answer to a question. The records DS of a zone
+// are with the zone above (RFC 4035 section 3.1.4.1).
+func (w *walk) nearest(q dns.Question) *cut {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name := q.Name
+	if q.Qtype == dns.TypeDS {
+		name = parentName(name)
+	}
+	for ; ; name = parentName(name) {
+		if c := w.cuts[name]; c != nil {
+			return c
+		}
+	}
+}
+
+// learn keeps a referral for the rest of the walk.
+func (w *walk) learn(above *cut, h Hop) *cut {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known := w.cuts[h.Child]; known != nil {
+		return known
+	}
+	c := &cut{zone: h.Child, parent: above}
+	for _, name := range h.NS {
+		c.hosts = appendHost(c.hosts, name, maxNameServers)
+	}
+	for _, rr := range h.Glue {
+		if i := hostIn(c.hosts, dns.CanonicalName(rr.Header().Name)); i >= 0 {
+			c.hosts[i].Addrs = appendAddr(c.hosts[i].Addrs, addressIn(rr))
+		}
+	}
+	w.cuts[h.Child] = c
+	return c
+}
+
+// parentName returns a name without its first label; that of the root is the root.
+func parentName(name string) string {
+	i, end := dns.NextLabel(name, 0)
+	if end {
+		return "."
+	}
+	return name[i:]
+}
