@@ -34,6 +34,10 @@ type Env struct {
 	// dnssec.ParseAnchors reads them. If empty, they are those of the root zone that IANA publishes.
 	TrustAnchors []dns.RR
 
+	// RootServers are where walks down the DNS begin, such as resolver.ParseHints reads them. If
+	// empty, they are those of the root of the Internet. The guard is not asked about them.
+	RootServers []resolver.NameServer
+
 	// Clock tells the time. If nil, it is the wall clock.
 	Clock Clock
 
