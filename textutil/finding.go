@@ -66,3 +66,12 @@ func (f *findings) join(other findings) {
 	}
 	f.omitted += other.omitted
 }
+
+// room reports whether one more finding would be listed. If not, it counts as omitted.
+func (f *findings) room() bool {
+	if len(f.list) < maxFindings {
+		return true
+	}
+	f.omitted++
+	return false
+}

@@ -2,7 +2,6 @@ package textutil
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -103,20 +102,26 @@ func readYAML(original string) *yamlReading {
 		return r
 	}
 	r.findings.join(keys)
-	r.warnOfClosers()
+	r.warn()
 	return r
 }
 
-// warnOfClosers adds a finding about closing brackets that the grammar does not allow where they are.
-func (r *yamlReading) warnOfClosers() {
-	if r.stream.closers == 0 {
-		return
+// warn adds findings about what the grammar does not allow, but most readers do.
+func (r *yamlReading) warn() {
+	for _, offset := range r.stream.closers {
+		r.add(Finding{Code: "text.yaml.flow.indentation", Severity: Warning,
+			Title:     "Lines of a flow collection are indented more than the collection around",
+			Detail:    "The closing bracket is not. Most readers accept that; strict ones do not.",
+			Advice:    "Indent the closing bracket by a space more.",
+			Reference: "YAML 1.2.2 section 7.4", Location: &Location{Offset: offset, Length: 1}})
 	}
-	r.add(Finding{Code: "text.yaml.flow.indentation", Severity: Warning,
-		Title:     "Lines of a flow collection are indented more than the collection around",
-		Detail:    fmt.Sprintf("A closing bracket is not, %d times. Most readers accept that; strict ones do not.", r.stream.closers),
-		Advice:    "Indent the closing bracket by a space more.",
-		Reference: "YAML 1.2.2 section 7.4", Location: &Location{Offset: r.stream.lowest, Length: 1}})
+	for _, offset := range r.stream.dashes {
+		r.add(Finding{Code: "text.yaml.plain.dash", Severity: Warning,
+			Title:     "Something follows the dash that begins a plain scalar",
+			Detail:    "A dash stands alone behind a key. It is taken as a string here; most readers refuse it.",
+			Advice:    "Put the dash in quotes, or write null.",
+			Reference: "YAML 1.2.2 section 7.3.3", Location: &Location{Offset: offset, Length: 1}})
+	}
 }
 
 // toJSON returns the JSON of the text, of at most limit bytes.

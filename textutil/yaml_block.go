@@ -33,7 +33,10 @@ func (p *yamlParser) blockNode(n int, compact, value bool) (*yamlNode, error) {
 			return nil, err
 		}
 		if c := p.at(0); !inner.given() || !yamlBreak(c) && c != '#' {
-			return p.blockContent(n, column, value, outer, inner)
+			if value && !compact && !fresh && !inner.given() && p.loneDash() {
+				return p.define(p.plain(n, false, true).with(outer)), nil
+			}
+			return p.blockContent(n, column, outer, inner)
 		}
 		if outer, err = p.merge(outer, inner); err != nil {
 			return nil, err
@@ -42,6 +45,21 @@ func (p *yamlParser) blockNode(n int, compact, value bool) (*yamlNode, error) {
 		p.separate()
 		fresh = true
 	}
+}
+
+// loneDash reports whether a dash is alone behind a key and its colon. The grammar does not allow it, for a
+// plain scalar needs something behind its dash; but no sequence can begin there, and people write it for
+// "nothing".
+func (p *yamlParser) loneDash() bool {
+	if p.at(0) != '-' {
+		return false
+	}
+	line, _, _ := strings.Cut(p.text[p.pos+1:], "\n")
+	if strings.Trim(line, " \t") != "" {
+		return false
+	}
+	p.dashes = append(p.dashes, p.pos)
+	return true
 }
 
 // inside reports whether a line with so many spaces belongs to a collection that is indented by n.
@@ -79,16 +97,16 @@ func (p *yamlParser) merge(outer, inner yamlProps) (yamlProps, error) {
 
 // blockContent reads what follows the properties of a node. A collection may begin here if column is
 // not negative.
-func (p *yamlParser) blockContent(n, column int, value bool, outer, inner yamlProps) (*yamlNode, error) {
+func (p *yamlParser) blockContent(n, column int, outer, inner yamlProps) (*yamlNode, error) {
 	switch c := p.at(0); {
 	case c == '-' && yamlSpace(p.at(1)):
 		if column < 0 || inner.given() {
-			return nil, p.fail(p.pos, "a sequence cannot begin here; begin it on a line of its own")
+			return nil, p.misplaced("a sequence")
 		}
 		return p.blockSequence(column, outer)
 	case c == '?' && yamlSpace(p.at(1)):
 		if column < 0 || inner.given() {
-			return nil, p.fail(p.pos, "a mapping cannot begin here; begin it on a line of its own")
+			return nil, p.misplaced("a mapping")
 		}
 		return p.blockMapping(column, outer, nil)
 	case c == '|' || c == '>':
@@ -120,7 +138,7 @@ func (p *yamlParser) inlineOrMapping(n, column int, outer, inner yamlProps) (*ya
 		case p.line != line:
 			return nil, p.fail(begin, "a key cannot have several lines, unless ? stands before it")
 		case column < 0:
-			return nil, p.fail(p.pos, "a key with its colon cannot stand here; begin it on a line of its own")
+			return nil, p.misplaced("a key with its colon")
 		}
 		if err := p.checkKey(begin); err != nil {
 			return nil, err
@@ -131,8 +149,8 @@ func (p *yamlParser) inlineOrMapping(n, column int, outer, inner yamlProps) (*ya
 		if err := p.lineEnd("the value"); err != nil {
 			return nil, err
 		}
-	} else if c := p.at(0); c == ':' {
-		return nil, p.fail(p.pos, "a key with its colon cannot stand here; begin it on a line of its own")
+	} else if p.at(0) == ':' {
+		return nil, p.misplaced("a key with its colon")
 	}
 	if !outer.given() {
 		return node, nil
@@ -145,6 +163,15 @@ func (p *yamlParser) inlineOrMapping(n, column int, outer, inner yamlProps) (*ya
 		return nil, err
 	}
 	return p.define(node.with(props)), nil
+}
+
+// misplaced refuses the beginning of a block collection where none can begin.
+func (p *yamlParser) misplaced(what string) error {
+	blanks := len(p.text[p.line:]) - len(strings.TrimLeft(p.text[p.line:], " \t"))
+	if tab := strings.IndexByte(p.text[p.line:p.line+blanks], '\t'); tab >= 0 {
+		return p.fail(p.line+tab, "a tab cannot indent; use spaces")
+	}
+	return p.fail(p.pos, "%s cannot stand here; begin it on a line of its own", what)
 }
 
 // keyOrNode reads a node that is no block collection; nothing at all if a colon is next.

@@ -78,10 +78,7 @@ func (p *yamlParser) flowSeparate(n int) error {
 		return nil
 	}
 	if c := p.at(0); (c == ']' || c == '}') && spaces == n && !tab {
-		if p.closers == 0 {
-			p.lowest = p.pos
-		}
-		p.closers++
+		p.closers = append(p.closers, p.pos)
 		return nil
 	}
 	if tab {
@@ -170,11 +167,15 @@ func (p *yamlParser) flowEntry(n int, kind yamlKind) (*yamlNode, error) {
 			return nil, p.fail(begin, "a key in a sequence has one line of at most %d characters", maxYAMLKey)
 		}
 		p.pos++
+		behind := int32(p.pos)
 		if err := p.flowSeparate(n); err != nil {
 			return nil, err
 		}
 		if key.next, err = p.flowNode(n); err != nil {
 			return nil, err
+		}
+		if key.next.empty() && key.next.props == nil {
+			key.next.start, key.next.end = behind, behind
 		}
 	} else if pair {
 		end := int(max(key.end, key.begin()))

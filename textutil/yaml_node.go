@@ -92,12 +92,18 @@ func (n *yamlNode) empty() bool {
 	return n.kind == yamlScalar && n.style == yamlPlain && n.start == n.end
 }
 
+// absent reports whether the value of a pair is not there, nor its colon.
+func (n *yamlNode) absent(key *yamlNode) bool {
+	return n.empty() && n.props == nil && n.start == max(key.end, key.begin())
+}
+
 // A yamlDocument is a document of a stream.
 type yamlDocument struct {
 	root       *yamlNode
 	directives []string // as written
 	start, end int      // where the document's first directive or content is, and where it ends
-	explicit   bool     // it begins with "---"
+	explicit   bool     // it begins with "---", behind the directives
+	marker     int      // where that is, or the content
 	aliases    bool     // it has any
 	major      int      // version of YAML that a directive names, or 0
 	minor      int
@@ -116,8 +122,8 @@ type yamlStream struct {
 	docs     []*yamlDocument
 	comments []yamlComment
 	depth    int
-	closers  int // closing brackets that stand as far left as the collection around
-	lowest   int // offset of the first of them
+	closers  []int // offsets of closing brackets that stand as far left as the collection around
+	dashes   []int // offsets of values that are a dash
 }
 
 // raw returns the content of a node as it is written.

@@ -229,6 +229,7 @@ func (p *yamlParser) document() error {
 		}
 		p.separate()
 	}
+	p.doc.marker = p.pos
 	if p.marker() && p.at(0) == '-' {
 		p.pos += 3
 		p.doc.explicit = true

@@ -1,0 +1,195 @@
+package textutil
+
+import "strings"
+
+// yamlNotes are the comments of an entry of a collection, or of a node.
+type yamlNotes struct {
+	head []yamlComment // on lines before the entry
+	line yamlComment   // behind the node, or behind the key of a block collection; none if its end is 0
+	foot []yamlComment // behind the last entry of a collection
+}
+
+// A yamlNoter finds for each comment of a document the node that it belongs to. It walks through
+// the tree and the comments in the order of the text, so no comment is lost.
+type yamlNoter struct {
+	*yamlStream
+	notes map[*yamlNode]*yamlNotes
+	next  int // index of the first comment that has no node yet
+}
+
+// of returns the notes of a node.
+func (w *yamlNoter) of(n *yamlNode) *yamlNotes {
+	notes := w.notes[n]
+	if notes == nil {
+		notes = &yamlNotes{}
+		w.notes[n] = notes
+	}
+	return notes
+}
+
+// noted reports whether a node has comments behind or in it.
+func (w *yamlNoter) noted(n *yamlNode) bool {
+	notes := w.notes[n]
+	return notes != nil && (notes.line.end > 0 || len(notes.foot) > 0)
+}
+
+// more reports whether there is a comment before the offset.
+func (w *yamlNoter) more(limit int32) bool {
+	return w.next < len(w.comments) && w.comments[w.next].start < limit
+}
+
+// take appends the comments before the offset to the list.
+func (w *yamlNoter) take(list []yamlComment, limit int32) []yamlComment {
+	for w.more(limit) {
+		list = append(list, w.comments[w.next])
+		w.next++
+	}
+	return list
+}
+
+// behind reports whether the next comment is before the limit, on the line on which something ends.
+func (w *yamlNoter) behind(end, limit int32) bool {
+	if !w.more(limit) {
+		return false
+	}
+	c := w.comments[w.next]
+	return !c.own && c.start >= end && !strings.Contains(w.text[end:c.start], "\n")
+}
+
+// takeLine makes the next comment the one behind the node.
+func (w *yamlNoter) takeLine(n *yamlNode) {
+	w.of(n).line = w.comments[w.next]
+	w.next++
+}
+
+// node gives a node its comments, which are before the limit. Comments that have no place in it go to
+// the head of its entry. Outer is the column of the collection around.
+func (w *yamlNoter) node(entry, n *yamlNode, outer int, limit int32) {
+	if !w.more(limit) {
+		return
+	}
+	switch {
+	case n.children() != nil && n.style == yamlBlock:
+		if n.props != nil && w.of(entry).line.end == 0 && w.behind(max(n.props.anchorEnd, n.props.tagEnd), limit) {
+			w.takeLine(n)
+		}
+		w.entries(n, limit)
+		for w.more(limit) && w.comments[w.next].own && w.column(w.comments[w.next]) >= max(int(n.indent), outer+1) {
+			w.of(n).foot = append(w.of(n).foot, w.comments[w.next])
+			w.next++
+		}
+		return
+	case n.style == yamlPair:
+		w.pair(entry, n)
+	case n.kind == yamlSequence || n.kind == yamlMapping:
+		if w.more(n.start) {
+			w.of(entry).head = w.take(w.of(entry).head, n.start)
+		}
+		w.entries(n, n.end)
+		if w.more(n.end) {
+			w.of(n).foot = w.take(nil, n.end)
+		}
+	case n.style == yamlLiteral || n.style == yamlFolded:
+		if w.more(n.start) {
+			w.of(entry).head = w.take(w.of(entry).head, n.start)
+		}
+		if w.more(n.end) {
+			w.takeLine(n)
+		}
+		return
+	case w.more(n.start):
+		w.of(entry).head = w.take(w.of(entry).head, n.start)
+	}
+	if w.behind(n.end, limit) {
+		w.takeLine(n)
+	}
+}
+
+// pair gives a pair that is an item of a sequence its comments: all but those of collections inside go to
+// the head of the item.
+func (w *yamlNoter) pair(entry, n *yamlNode) {
+	key, value := n.first, n.first.next
+	for i, part := range []*yamlNode{key, value} {
+		if w.more(part.begin()) {
+			w.of(entry).head = w.take(w.of(entry).head, part.begin())
+		}
+		end := n.end
+		if i == 0 {
+			end = value.begin()
+		}
+		w.node(entry, part, 0, end)
+		if notes := w.notes[part]; notes != nil && notes.line.end > 0 {
+			w.of(entry).head = append(w.of(entry).head, notes.line)
+			notes.line = yamlComment{}
+		}
+	}
+	if w.more(n.end) {
+		w.of(entry).head = w.take(w.of(entry).head, n.end)
+	}
+}
+
+// column returns how many bytes there are before a comment on its line.
+func (w *yamlNoter) column(c yamlComment) int {
+	return int(c.start) - strings.LastIndexByte(w.text[:c.start], '\n') - 1
+}
+
+// entries gives the entries of a collection their comments, which are before the limit.
+func (w *yamlNoter) entries(n *yamlNode, limit int32) {
+	for entry := n.first; entry != nil && w.more(limit); {
+		if w.more(entry.begin()) {
+			w.of(entry).head = w.take(w.of(entry).head, entry.begin())
+		}
+		last := entry
+		if n.kind == yamlMapping {
+			last = entry.next
+		}
+		end := limit
+		if last.next != nil {
+			end = last.next.begin()
+		}
+		switch {
+		case n.kind == yamlSequence || last.absent(entry):
+			w.node(entry, entry, int(n.indent), end)
+		default:
+			w.node(entry, entry, int(n.indent), w.colon(entry.end, last.begin()))
+			w.between(entry, last)
+			w.node(entry, last, int(n.indent), end)
+		}
+		entry = last.next
+	}
+}
+
+// colon returns where the colon behind a key is, or the limit if there is none.
+func (w *yamlNoter) colon(end, limit int32) int32 {
+	for i := end; i < limit; i++ {
+		switch c := w.text[i]; {
+		case c == ':':
+			return i
+		case c == '#':
+			i += int32(strings.IndexByte(w.text[i:], '\n'))
+		case !yamlSpace(c):
+			return limit
+		}
+	}
+	return limit
+}
+
+// between places the comments between a key and its value: behind the key, if a block collection
+// follows; otherwise at the head of the entry.
+func (w *yamlNoter) between(key, value *yamlNode) {
+	block := value.style == yamlBlock
+	if notes := w.notes[key]; !block && notes != nil && notes.line.end > 0 &&
+		(key.style < yamlLiteral || key.style > yamlBlock) {
+		notes.head = append(notes.head, notes.line)
+		notes.line = yamlComment{}
+	}
+	if !w.more(value.begin()) {
+		return
+	}
+	if block && w.of(key).line.end == 0 && w.behind(key.end, value.begin()) {
+		w.takeLine(key)
+	}
+	if !block {
+		w.of(key).head = w.take(w.of(key).head, value.begin())
+	}
+}

@@ -1,0 +1,180 @@
+package textutil
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A YAMLFormatRequest asks for a YAML text in another layout.
+type YAMLFormatRequest struct {
+	// Text is valid UTF-8 of at most [MaxText] bytes.
+	Text string `json:"text" maxlen:"1048576" doc:"the YAML text, valid UTF-8" example:"b:   1 # one\na: [x,y]"`
+
+	// Indent is how many spaces each level has, 1 to 8. Nil means 2.
+	Indent *int `json:"indent,omitempty" min:"1" max:"8" default:"2" doc:"spaces for each level"`
+
+	// SortKeys asks for the pairs of mappings in the order of their keys by code points.
+	SortKeys bool `json:"sort_keys,omitempty" default:"false" doc:"whether to sort the pairs of mappings by key"`
+}
+
+// FormatYAML returns a YAML text in another layout. Indentation and spacing change, and the order of
+// pairs if asked for: comments, the style and the text of scalars, anchors, tags, directives and single
+// empty lines survive. Nothing that aliases stand for is written out. A text that is no YAML is a report
+// that says so. The error is an [InputError].
+func FormatYAML(req YAMLFormatRequest) (*YAMLReport, error) {
+	indent, err := indentOr2(req.Indent, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkText("text", req.Text); err != nil {
+		return nil, err
+	}
+	reading := readYAML(req.Text)
+	return reading.report(reading.format(indent, req.SortKeys, maxResult))
+}
+
+// format returns the text in another layout, of at most limit bytes.
+func (r *yamlReading) format(indent int, sorted bool, limit int) (string, error) {
+	if r.err != nil {
+		return "", r.err
+	}
+	w := &yamlPrinter{yamlNoter: yamlNoter{yamlStream: r.stream, notes: map[*yamlNode]*yamlNotes{}},
+		step: indent, limit: limit}
+	w.out = make([]byte, 0, len(r.text)+len(r.text)/4+64)
+	for i, doc := range r.stream.docs {
+		w.sorted = sorted && w.sortable(doc)
+		if sorted && !w.sorted && r.room() {
+			r.add(Finding{Code: "text.yaml.keys.anchored", Severity: Info,
+				Title:    "Sorting keys leaves anchors before their aliases",
+				Detail:   "In a document it would not; the order of its keys has not been changed.",
+				Location: &Location{Offset: doc.start, Length: 0}})
+		}
+		end := len(r.text)
+		if i+1 < len(r.stream.docs) {
+			end = r.stream.docs[i+1].start
+		}
+		w.document(doc, i, int32(end))
+	}
+	for _, c := range w.take(nil, int32(len(r.text)+1)) {
+		w.comment(c, 0)
+	}
+	if len(w.out) > 0 {
+		w.out = append(w.out, '\n')
+	}
+	if len(w.out) > limit {
+		return "", invalid("text", "would become more than %d bytes with this layout; that is the most", limit)
+	}
+	return string(w.out), nil
+}
+
+// sortable reports whether anchors of a document still stand before their aliases when keys are sorted.
+func (w *yamlPrinter) sortable(doc *yamlDocument) bool {
+	if !doc.aliases {
+		return true
+	}
+	defer func(sorted bool) { w.sorted = sorted }(w.sorted)
+	w.sorted = true
+	anchors := map[string]*yamlNode{}
+	var walk func(n *yamlNode) bool
+	walk = func(n *yamlNode) bool {
+		if n.kind == yamlAlias {
+			return anchors[w.raw(n)[1:]] == n.first
+		}
+		if name := n.anchor(); name != "" {
+			anchors[name] = n
+		}
+		for _, e := range w.pairs(n) {
+			if !walk(e.key) || e.value != nil && !walk(e.value) {
+				return false
+			}
+		}
+		return true
+	}
+	return walk(doc.root)
+}
+
+// A yamlEntry is a pair of a mapping, or an item of a sequence, which has no value.
+type yamlEntry struct {
+	key, value *yamlNode
+	text       string // of the key
+}
+
+// pairs returns the entries of a collection in the order in which they are written.
+func (w *yamlPrinter) pairs(n *yamlNode) []yamlEntry {
+	var list []yamlEntry
+	scalars := true
+	for child := n.children(); child != nil; child = child.next {
+		if n.kind == yamlSequence {
+			list = append(list, yamlEntry{key: child})
+			continue
+		}
+		e := yamlEntry{key: child, value: child.next}
+		if key := target(child); w.sorted && key.kind == yamlScalar {
+			_, e.text, _ = w.resolve(key)
+		} else {
+			scalars = false
+		}
+		list = append(list, e)
+		child = child.next
+	}
+	if w.sorted && n.kind == yamlMapping && scalars {
+		slices.SortStableFunc(list, func(a, b yamlEntry) int { return cmp.Compare(a.text, b.text) })
+	}
+	return list
+}
+
+// target returns what an alias stands for, or the node itself.
+func target(n *yamlNode) *yamlNode {
+	if n.kind == yamlAlias {
+		return n.first
+	}
+	return n
+}
+
+// document writes a document, whose comments end before the limit.
+func (w *yamlPrinter) document(doc *yamlDocument, index int, limit int32) {
+	for _, c := range w.take(nil, int32(doc.start)) {
+		w.comment(c, 0)
+	}
+	if len(doc.directives) > 0 && index > 0 {
+		w.newline(0)
+		w.out = append(w.out, "..."...)
+	}
+	for i, directive := range doc.directives {
+		w.line(0, int32(doc.start), i > 0 || index > 0)
+		w.out = append(w.out, directive...)
+	}
+	for _, c := range w.take(nil, int32(doc.marker)) {
+		w.comment(c, 0)
+	}
+	root := doc.root
+	w.root = root
+	marked := doc.explicit || index > 0 || root.style == yamlPlain && yamlMarker(w.raw(root))
+	if marked {
+		w.line(0, int32(doc.start), len(doc.directives) > 0)
+		w.out = append(w.out, "---"...)
+	}
+	if doc.explicit && w.behind(int32(doc.marker), root.begin()) {
+		w.behindText(w.comments[w.next])
+		w.next++
+	}
+	head := w.take(nil, root.begin())
+	w.node(root, root, -1, limit)
+	if notes := w.notes[root]; notes != nil {
+		head, notes.head = append(head, notes.head...), nil
+	}
+	for _, c := range head {
+		w.comment(c, 0)
+	}
+	if w.commented == len(w.out) && (root.style != yamlBlock && !root.empty() || root.props != nil) {
+		column := 0
+		if yamlMarker(w.raw(root)) {
+			column = w.step // a plain scalar must not be taken for a marker
+		}
+		w.newline(column)
+	}
+	w.value(root, -1, yamlComment{}, false)
+	for _, c := range w.take(nil, limit) {
+		w.comment(c, 0)
+	}
+}

@@ -1,0 +1,386 @@
+package textutil
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// A yamlPrinter writes documents in a new layout. Scalars are written as they are in the text, but for
+// the indentation of their lines, so that each means the same.
+type yamlPrinter struct {
+	yamlNoter
+	out       []byte
+	step      int // spaces for each level
+	limit     int // of bytes; beyond it, no entry is written
+	sorted    bool
+	root      *yamlNode // of the document
+	kept      int       // length of the output behind a scalar to which empty lines would belong
+	commented int       // length of the output behind the last comment
+}
+
+// newline begins a line at the column.
+func (w *yamlPrinter) newline(column int) {
+	if len(w.out) > 0 {
+		w.out = appendNewline(w.out, column)
+	}
+}
+
+// line begins a line at the column for what is at the offset of the text. An empty line before that
+// stays, unless it is the first of a collection.
+func (w *yamlPrinter) line(column int, offset int32, first bool) {
+	if !first && len(w.out) > 0 && len(w.out) != w.kept && w.emptyAbove(offset) {
+		w.out = append(w.out, '\n')
+	}
+	w.newline(column)
+}
+
+// emptyAbove reports whether the line before that with the offset is empty.
+func (w *yamlPrinter) emptyAbove(offset int32) bool {
+	above, ok := cutLast(w.text[:offset])
+	if !ok {
+		return false
+	}
+	return strings.Trim(above[strings.LastIndexByte(above, '\n')+1:], " \t") == ""
+}
+
+// cutLast returns what is before the last line break.
+func cutLast(text string) (string, bool) {
+	i := strings.LastIndexByte(text, '\n')
+	return text[:max(i, 0)], i >= 0
+}
+
+// comment writes a comment on a line of its own.
+func (w *yamlPrinter) comment(c yamlComment, column int) {
+	w.line(column, c.start, false)
+	w.commentText(c)
+}
+
+func (w *yamlPrinter) commentText(c yamlComment) {
+	w.out = append(w.out, strings.TrimRight(w.text[c.start:c.end], " \t")...)
+	w.commented = len(w.out)
+}
+
+// behindText writes a comment behind what is on the line.
+func (w *yamlPrinter) behindText(c yamlComment) {
+	if c.end > 0 {
+		w.space()
+		w.commentText(c)
+	}
+}
+
+// space separates what is on the line from what follows.
+func (w *yamlPrinter) space() {
+	if n := len(w.out); n > 0 && w.out[n-1] != ' ' && w.out[n-1] != '\n' {
+		w.out = append(w.out, ' ')
+	}
+}
+
+// properties writes the anchor and the tag of a node in the order of the text.
+func (w *yamlPrinter) properties(n *yamlNode) {
+	p := n.props
+	if p == nil {
+		return
+	}
+	if p.tag != "" && p.tagEnd < p.anchorEnd {
+		w.space()
+		w.out = append(w.out, p.tagText...)
+	}
+	if p.anchor != "" {
+		w.space()
+		w.out = append(append(w.out, '&'), p.anchor...)
+	}
+	if p.tag != "" && p.tagEnd > p.anchorEnd {
+		w.space()
+		w.out = append(w.out, p.tagText...)
+	}
+}
+
+// value writes a node behind an indicator of a collection at the column, or as a document if that is -1.
+// A comment stands behind the indicator. A collection may begin on the line if compact is set.
+func (w *yamlPrinter) value(n *yamlNode, column int, behind yamlComment, compact bool) {
+	deeper := w.step
+	if column >= 0 {
+		deeper += column
+	}
+	notes := yamlNotes{}
+	if w.notes[n] != nil {
+		notes = *w.notes[n]
+	}
+	w.properties(n)
+	switch {
+	case n.style == yamlBlock:
+		w.behindText(behind)
+		if behind.end == 0 {
+			w.behindText(notes.line)
+		}
+		entries := w.pairs(n)
+		switch first := w.notes[entries[0].key]; {
+		case column < 0:
+			deeper = 0
+		case compact && n.props == nil && notes.line.end == 0 && (first == nil || len(first.head) == 0):
+			deeper = column + 2
+			w.space()
+		default:
+			compact = false
+		}
+		w.block(entries, deeper, compact)
+		for _, c := range notes.foot {
+			w.comment(c, deeper)
+		}
+		return
+	case n.style == yamlLiteral || n.style == yamlFolded:
+		w.space()
+		w.blockScalar(n, deeper, notes.line)
+		return
+	case n.kind == yamlSequence || n.kind == yamlMapping:
+		w.space()
+		if column < 0 {
+			deeper = 0
+		}
+		w.flow(n, deeper)
+	case !n.empty():
+		w.space()
+		w.inlineScalar(n, deeper)
+	}
+	w.behindText(notes.line)
+}
+
+// block writes the entries of a block collection at the column. The first begins on the line if compact
+// is set.
+func (w *yamlPrinter) block(entries []yamlEntry, column int, compact bool) {
+	for i, e := range entries {
+		if len(w.out) > w.limit {
+			return
+		}
+		first := i == 0 && w.commented != len(w.out)
+		for _, c := range w.heads(e.key) {
+			w.line(column, c.start, first)
+			w.commentText(c)
+			first, compact = false, false
+		}
+		if i > 0 || !compact {
+			w.line(column, e.key.begin(), first)
+		}
+		if e.value == nil {
+			w.out = append(w.out, '-')
+			w.value(e.key, column, yamlComment{}, true)
+		} else {
+			w.pair(e.key, e.value, column)
+		}
+	}
+}
+
+// heads returns the comments on lines before an entry, with those before the first entries of collections
+// that begin on its line.
+func (w *yamlPrinter) heads(entry *yamlNode) []yamlComment {
+	var list []yamlComment
+	if notes := w.notes[entry]; notes != nil {
+		list, notes.head = notes.head, nil
+	}
+	if notes := w.notes[entry]; entry.style == yamlBlock && entry.props == nil && (notes == nil || notes.line.end == 0) {
+		list = append(list, w.heads(w.pairs(entry)[0].key)...)
+	}
+	return list
+}
+
+// pair writes a pair of a block mapping. A key that has several lines or is long needs an indicator.
+func (w *yamlPrinter) pair(key, value *yamlNode, column int) {
+	var behind yamlComment
+	if notes := w.notes[key]; notes != nil {
+		behind = notes.line
+	}
+	begin := len(w.out)
+	if !w.needsIndicator(key, value, behind) {
+		w.flowKey(key, column)
+		if text := w.out[begin:]; len(text) <= maxYAMLKey && !bytes.Contains(text, []byte{'\n'}) {
+			w.value(value, column, behind, false)
+			return
+		}
+		w.out = w.out[:begin]
+	}
+	w.out = append(w.out, '?')
+	w.value(key, column, yamlComment{}, true)
+	if value.empty() && value.props == nil && !w.noted(value) {
+		return
+	}
+	w.newline(column)
+	w.out = append(w.out, ':')
+	w.value(value, column, yamlComment{}, true)
+}
+
+// needsIndicator reports whether a key cannot be written without "?": it is no flow node, or would be
+// taken for something else, or there is a comment between it and its value.
+func (w *yamlPrinter) needsIndicator(key, value *yamlNode, behind yamlComment) bool {
+	return key.style == yamlBlock || key.style == yamlLiteral || key.style == yamlFolded ||
+		key.empty() && key.props == nil || yamlMarker(w.raw(key)) || behind.end > 0 && value.style != yamlBlock
+}
+
+// flowKey writes a key of one line with its colon.
+func (w *yamlPrinter) flowKey(key *yamlNode, column int) {
+	w.flowValue(key, column)
+	if key.kind == yamlAlias || key.empty() && key.props != nil {
+		w.out = append(w.out, ' ')
+	}
+	w.out = append(w.out, ':')
+}
+
+// flowValue writes a node inside a flow collection, whose brackets may stand at the column.
+func (w *yamlPrinter) flowValue(n *yamlNode, column int) {
+	w.properties(n)
+	if n.props != nil && !n.empty() {
+		w.space()
+	}
+	switch {
+	case n.style == yamlPair:
+		w.flowPair(n.first, n.first.next, column, true)
+	case n.kind == yamlSequence || n.kind == yamlMapping:
+		w.flow(n, column)
+	default:
+		w.inlineScalar(n, column+w.step)
+	}
+}
+
+// flowPair writes a pair of a flow mapping, or one that is an item of a sequence.
+func (w *yamlPrinter) flowPair(key, value *yamlNode, column int, item bool) {
+	none := value.absent(key)
+	if none && (item || key.empty() && key.props == nil) || strings.Contains(w.raw(key), "\n") {
+		w.out = append(w.out, '?', ' ')
+	}
+	if none {
+		w.flowValue(key, column)
+		return
+	}
+	w.flowKey(key, column)
+	w.out = append(w.out, ' ')
+	w.flowValue(value, column)
+}
+
+// flow writes a flow collection, on one line if the text has it so.
+func (w *yamlPrinter) flow(n *yamlNode, column int) {
+	open := w.text[n.start]
+	w.out = append(w.out, open)
+	lines := strings.Contains(w.raw(n), "\n") && (n.first != nil || w.noted(n))
+	entries := w.pairs(n)
+	for i, e := range entries {
+		if len(w.out) > w.limit {
+			return
+		}
+		last := e.key
+		if e.value != nil && !e.value.absent(e.key) {
+			last = e.value
+		}
+		if lines {
+			w.flowHead(e.key, column+w.step)
+		} else if i > 0 {
+			w.out = append(w.out, ' ')
+		}
+		if e.value == nil {
+			w.flowValue(e.key, column+w.step)
+		} else {
+			w.flowPair(e.key, e.value, column+w.step, false)
+		}
+		if i+1 < len(entries) {
+			w.out = append(w.out, ',')
+		}
+		if notes := w.notes[last]; notes != nil {
+			w.behindText(notes.line)
+		}
+	}
+	if lines {
+		if notes := w.notes[n]; notes != nil {
+			for _, c := range notes.foot {
+				w.comment(c, column+w.step)
+			}
+		}
+		w.newline(column)
+	}
+	w.out = append(w.out, open+2) // "]" behind "[", "}" behind "{"
+}
+
+// flowHead begins the line of an entry of a flow collection.
+func (w *yamlPrinter) flowHead(entry *yamlNode, column int) {
+	if notes := w.notes[entry]; notes != nil {
+		for _, c := range notes.head {
+			w.newline(column)
+			w.commentText(c)
+		}
+	}
+	w.newline(column)
+}
+
+// inlineScalar writes an alias, or a plain or quoted scalar, with its further lines at the column.
+func (w *yamlPrinter) inlineScalar(n *yamlNode, column int) {
+	raw := w.raw(n)
+	if raw == "-" && n.style == yamlPlain {
+		raw = `"-"` // the grammar does not allow a dash alone
+	}
+	for first := true; ; first = false {
+		line, rest, more := strings.Cut(raw, "\n")
+		if !first {
+			line = strings.TrimLeft(line, " \t")
+			if line != "" || !more {
+				w.out = appendNewline(w.out, column)
+			} else {
+				w.out = append(w.out, '\n')
+			}
+		}
+		if !more {
+			w.out = append(w.out, line...)
+			return
+		}
+		w.out = append(w.out, trimEnd(line, n.style)...)
+		raw = rest
+	}
+}
+
+// trimEnd removes white space from the end of a line of a scalar, unless it is escaped.
+func trimEnd(line string, style yamlStyle) string {
+	trimmed := strings.TrimRight(line, " \t")
+	backslashes := len(trimmed) - len(strings.TrimRight(trimmed, `\`))
+	if style == yamlDouble && backslashes%2 == 1 && len(trimmed) < len(line) {
+		return line[:len(trimmed)+1]
+	}
+	return trimmed
+}
+
+// blockScalar writes a literal or folded scalar with its lines at the column.
+func (w *yamlPrinter) blockScalar(n *yamlNode, column int, behind yamlComment) {
+	header, body, _ := strings.Cut(w.raw(n), "\n")
+	header, _, _ = strings.Cut(header, "#")
+	value := w.yamlStream.value(n)
+	lines := strings.Split(strings.TrimSuffix(body, "\n"), "\n")
+	for i := range lines {
+		lines[i] = cutIndent(lines[i], int(n.indent))
+	}
+	w.out = append(w.out, header[0])
+	keep := strings.Contains(header, "+")
+	first := slices.IndexFunc(lines, func(line string) bool { return line != "" })
+	if first < 0 && n == w.root || first >= 0 && lines[first][0] == ' ' {
+		w.out = append(w.out, byte('0'+w.step)) // the indentation cannot be detected
+	}
+	switch {
+	case strings.Contains(header, "-") || !strings.HasSuffix(value, "\n") && value != "":
+		w.out = append(w.out, '-')
+	case keep:
+		w.out = append(w.out, '+')
+	}
+	w.behindText(behind)
+	if !keep {
+		for len(lines) > 0 && lines[len(lines)-1] == "" {
+			lines = lines[:len(lines)-1]
+		}
+	} else if body == "" {
+		lines = nil
+	}
+	for _, line := range lines {
+		if line == "" {
+			w.out = append(w.out, '\n')
+		} else {
+			w.out = append(appendNewline(w.out, column), line...)
+		}
+	}
+	if keep || len(lines) > 0 && strings.Trim(lines[len(lines)-1], " \t") == "" {
+		w.kept = len(w.out)
+	}
+}
