@@ -1,0 +1,189 @@
+package textutil
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds and defaults of CONTRACT 3.2.
+const (
+	minWordsPerMinute     = 50
+	maxWordsPerMinute     = 1000
+	defaultWordsPerMinute = 200
+	maxTopWords           = 100
+	defaultTopWords       = 10
+)
+
+// A StatsRequest asks for the counts of a text.
+type StatsRequest struct {
+	// Text is valid UTF-8 of at most [MaxText] bytes.
+	Text string `json:"text" maxbytes:"1048576" doc:"the text" example:"To be, or not to be. That is the question."`
+
+	// WordsPerMinute is how fast the reader reads, from 50 to 1000. Zero means 200.
+	WordsPerMinute int `json:"words_per_minute,omitempty" default:"200" min:"50" max:"1000" doc:"speed of the reader"`
+
+	// Top is how many of the most frequent words are asked for, from 0 to 100. Nil means 10.
+	Top *int `json:"top,omitempty" default:"10" min:"0" max:"100" doc:"number of the most frequent words in the report"`
+}
+
+// A StatsReport has the counts of a text. A family emoji may be one grapheme, seven code points, eleven
+// units of UTF-16 and 25 bytes: each count says which it is.
+type StatsReport struct {
+	Characters              int `json:"characters" min:"0" doc:"Unicode code points, white space and line ends included"`
+	CharactersWithoutSpaces int `json:"characters_without_spaces" min:"0" doc:"code points that are not white space"`
+	Graphemes               int `json:"graphemes" min:"0" doc:"characters as people see them: grapheme clusters (UAX 29)"`
+	UTF16Units              int `json:"utf16_units" min:"0" doc:"length in UTF-16, as JavaScript, Java and Windows count"`
+	Bytes                   int `json:"bytes" min:"0" doc:"length in UTF-8"`
+
+	Words         int `json:"words" min:"0" doc:"words by the rules of Unicode (UAX 29) that have a letter or digit"`
+	WordsBySpaces int `json:"words_by_spaces" min:"0" doc:"pieces between white space, as wc and word processors count"`
+	UniqueWords   int `json:"unique_words" min:"0" doc:"different words; case does not matter"`
+	Sentences     int `json:"sentences" min:"0" doc:"sentences by the rules of Unicode (UAX 29)"`
+	Paragraphs    int `json:"paragraphs" min:"0" doc:"blocks of lines between lines without text"`
+	Lines         int `json:"lines" min:"0" doc:"line ends and one: behind a last line feed is an empty line"`
+	EmptyLines    int `json:"empty_lines" min:"0" doc:"lines with nothing but white space"`
+
+	LongestWord        string      `json:"longest_word" doc:"the first word of the most graphemes; empty without words"`
+	AverageWordLength  float64     `json:"average_word_length" min:"0" doc:"graphemes in a word, to two decimals"`
+	ReadingTimeSeconds int         `json:"reading_time_seconds" min:"0" doc:"words at the speed of the reader, rounded up"`
+	TopWords           []WordCount `json:"top_words" doc:"the most frequent words; ties in the order of code points"`
+
+	Findings    []Finding `json:"findings" doc:"what to know of the counts"`
+	InputBytes  int       `json:"input_bytes" min:"0" doc:"length of the text in bytes"`
+	OutputBytes int       `json:"output_bytes" min:"0" doc:"0: there is no result"`
+}
+
+// A WordCount is how often a word occurs.
+type WordCount struct {
+	Word  string `json:"word" doc:"the word with its case folded (ß as ss)"`
+	Count int    `json:"count" min:"1" doc:"how often it occurs"`
+}
+
+// Stats counts what a text is made of, in time that grows with its length. The error is an [InputError].
+func Stats(req StatsRequest) (*StatsReport, error) {
+	top := defaultTopWords
+	if req.Top != nil {
+		top = *req.Top
+	}
+	speed := cmp.Or(req.WordsPerMinute, defaultWordsPerMinute)
+	switch {
+	case speed < minWordsPerMinute || speed > maxWordsPerMinute:
+		return nil, invalid("words_per_minute", "is %d; it may be from %d to %d", speed, minWordsPerMinute, maxWordsPerMinute)
+	case top < 0 || top > maxTopWords:
+		return nil, invalid("top", "is %d; it may be from 0 to %d", top, maxTopWords)
+	}
+	if err := checkText("text", req.Text); err != nil {
+		return nil, err
+	}
+	report := &StatsReport{
+		Bytes: len(req.Text), InputBytes: len(req.Text), WordsBySpaces: countFields(req.Text),
+		Graphemes: countGraphemes(req.Text), Sentences: countSentences(req.Text), Findings: []Finding{},
+	}
+	report.countCharacters(req.Text)
+	report.countLines(req.Text)
+	report.countWords(req.Text, top)
+	report.ReadingTimeSeconds = (report.Words*60 + speed - 1) / speed
+	return report, nil
+}
+
+func (r *StatsReport) countCharacters(text string) {
+	for _, c := range text {
+		r.Characters++
+		if !unicode.IsSpace(c) {
+			r.CharactersWithoutSpaces++
+		}
+		r.UTF16Units++
+		if c > 0xffff { // a pair of surrogates
+			r.UTF16Units++
+		}
+	}
+}
+
+// countLines counts lines and what they make up.
+func (r *StatsReport) countLines(text string) {
+	within := false // a paragraph
+	for more := true; more; {
+		var line, end string
+		line, end, text = cutLine(text)
+		more = end != ""
+		r.Lines++
+		blank := strings.TrimSpace(line) == ""
+		if blank {
+			r.EmptyLines++
+		} else if !within {
+			r.Paragraphs++
+		}
+		within = !blank && end != "\u2029" // a paragraph separator needs no blank line
+	}
+}
+
+// cutLine returns the first line of a text, its end, and what follows. The ends are those after which
+// the Unicode Standard section 5.8 (recommendation R4) stops reading a line. The last line has none.
+func cutLine(text string) (line, end, rest string) {
+	i := strings.IndexFunc(text, func(c rune) bool {
+		return c == '\n' || c == '\r' || c == '\f' || c == 0x85 || c == 0x2028 || c == 0x2029
+	})
+	if i < 0 {
+		return text, "", ""
+	}
+	_, size := utf8.DecodeRuneInString(text[i:])
+	if strings.HasPrefix(text[i:], "\r\n") {
+		size = 2
+	}
+	return text[:i], text[i : i+size], text[i+size:]
+}
+
+// countFields is len(strings.Fields(text)) without the list.
+func countFields(text string) int {
+	n := 0
+	for range strings.FieldsSeq(text) {
+		n++
+	}
+	return n
+}
+
+// countWords counts words and keeps the longest and the most frequent ones.
+func (r *StatsReport) countWords(text string, top int) {
+	folder := newWordFolder()
+	counts := map[string]int{}
+	length, longest, unspaced := 0, 0, false
+	for word := range words(text) {
+		r.Words++
+		unspaced = unspaced || isUnspaced(word)
+		n := countGraphemes(word)
+		if length += n; n > longest {
+			longest, r.LongestWord = n, word
+		}
+		counts[folder.fold(word)]++
+	}
+	r.UniqueWords = len(counts)
+	if r.Words > 0 {
+		r.AverageWordLength = math.Round(100*float64(length)/float64(r.Words)) / 100
+	}
+	r.TopWords = topWords(counts, top)
+	if unspaced {
+		r.Findings = append(r.Findings, Finding{
+			Code: "text.stats.words_without_spaces", Severity: Info, Title: "Words are told apart by spaces or punctuation",
+			Detail: "The text is partly in a script that does not separate words, such as Chinese, Japanese or Thai. " +
+				"Without a dictionary, each ideograph and each Hiragana letter is counted as a word, and so is " +
+				"each run of letters of Thai, Lao, Khmer or Myanmar.",
+			Reference: "UAX 29 section 4",
+		})
+	}
+}
+
+// topWords returns the most frequent words, the most frequent first.
+func topWords(counts map[string]int, n int) []WordCount {
+	list := make([]WordCount, 0, len(counts))
+	for word, count := range counts {
+		list = append(list, WordCount{Word: word, Count: count})
+	}
+	slices.SortFunc(list, func(a, b WordCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Word, b.Word))
+	})
+	return slices.Clone(list[:min(n, len(list))])
+}
