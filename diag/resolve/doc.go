@@ -21,5 +21,9 @@
 //	report, err := resolve.Lookup(ctx, env, resolve.Request{Name: name, Type: resolve.Type(dns.TypeMX)})
 //	report, err := resolve.Reverse(ctx, env, resolve.ReverseRequest{IP: diag.MustIP("192.0.2.1")})
 //
+// The resolver [Authoritative] stands for the servers that are responsible for the name, without any
+// resolver between. A trace shows the walk that finds them: from the root servers, each of which knows
+// who is responsible for the next label, down to those that have the answer.
+//
 // [NewDNSRecord] describes one record with its data taken apart, for other diagnostics too.
 package resolve

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -21,10 +22,14 @@ type Request struct {
 	Type Type      `json:"qtype" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn" example:"MX"`
 
 	// Resolver is who is asked. Empty means Default.
-	Resolver ResolverID `json:"resolver,omitempty" enum:"default google cloudflare quad9 opendns" default:"default" doc:"who is asked"`
+	Resolver ResolverID `json:"resolver,omitempty" enum:"default google cloudflare quad9 opendns authoritative" default:"default" doc:"who is asked; authoritative: the servers that are responsible for the name, found by a walk from the root servers"`
 
 	// DNSSEC asks for signatures too, and reports whether the answer is authentic.
 	DNSSEC bool `json:"dnssec,omitempty" default:"false" doc:"whether to ask for signatures too, and to report whether the answer is authentic"`
+
+	// Trace shows the way from the root servers to the answer. It is walked beside the question to the
+	// resolver, unless the authoritative servers are asked anyway.
+	Trace bool `json:"trace,omitempty" default:"false" doc:"whether to show the way from the root servers to the answer"`
 }
 
 // A ResolverID names a resolver that can be asked.
@@ -37,11 +42,16 @@ const (
 	Cloudflare ResolverID = "cloudflare"
 	Quad9      ResolverID = "quad9"
 	OpenDNS    ResolverID = "opendns"
+
+	// Authoritative are the servers that are responsible for the name, found by a walk from the root.
+	Authoritative ResolverID = "authoritative"
 )
 
 // Values lists the resolvers.
 func (ResolverID) Values() []string {
-	return []string{string(Default), string(Google), string(Cloudflare), string(Quad9), string(OpenDNS)}
+	return []string{
+		string(Default), string(Google), string(Cloudflare), string(Quad9), string(OpenDNS), string(Authoritative),
+	}
 }
 
 // A Report is the answer to one question.
@@ -59,6 +69,7 @@ type Report struct {
 	DNSSEC           diag.DNSSECStatus `json:"dnssec_status,omitempty" doc:"what is known of the authenticity of the answer, if dnssec was asked for"`
 	TruncatedOverUDP bool              `json:"truncated_over_udp" doc:"whether the answer did not fit into a datagram and was asked for again over TCP"`
 	LatencyMS        int64             `json:"latency_ms" min:"0" doc:"time from question to answer"`
+	Trace            []Step            `json:"trace" doc:"the way from the root servers to the answer, if trace was asked for; at most 200 steps"`
 	CheckedAt        time.Time         `json:"checked_at" doc:"when the question was put"`
 	Findings         []diag.Finding    `json:"findings" doc:"what is remarkable about the answer, the worst first"`
 }
@@ -90,12 +101,13 @@ type evidence struct {
 	who          Resolver
 	reply        *dns.Msg
 	chain        []*dns.CNAME
-	records      []dns.RR // those asked for, at the end of the chain
-	truncated    bool     // over UDP
+	records      []dns.RR       // those asked for, at the end of the chain
+	truncated    bool           // over UDP
+	walk         *resolver.Walk // nil without a trace
 	began, ended time.Time
 }
 
-// Lookup puts one question to a resolver. NXDOMAIN, SERVFAIL and the like are answers; the error is a
+// Lookup puts one question to a resolver, or to the servers that are responsible. NXDOMAIN, SERVFAIL and the like are answers; the error is a
 // *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no answer came.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	e, err := fetch(ctx, env, req)
@@ -112,21 +124,48 @@ func fetch(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 	if err := req.Type.check(); err != nil {
 		return nil, err
 	}
-	who, upstream, err := choose(env, req.Resolver)
-	if err != nil {
+	e := &evidence{request: req, began: env.Now()}
+	if req.Resolver == Authoritative {
+		if err := e.askAuthority(ctx, env); err != nil {
+			return nil, err
+		}
+		e.ended = env.Now()
+	} else if err := e.askResolver(ctx, env); err != nil {
 		return nil, err
 	}
-	e := &evidence{request: req, who: who, began: env.Now()}
-	var trace resolver.Trace
-	e.reply, err = upstream.Exchange(resolver.WithTrace(ctx, &trace),
-		diag.Question(req.Name.FQDN(), uint16(req.Type), req.DNSSEC))
-	if err != nil {
-		return nil, unanswered(ctx, fmt.Errorf("asking %s for %s %s: %w", who.Name, req.Type, req.Name, err))
-	}
-	e.ended = env.Now()
 	e.chain, e.records = diag.Resolve(e.reply, req.Name.FQDN(), uint16(req.Type))
-	e.readTrace(&trace)
 	return e, nil
+}
+
+// askResolver asks a resolver, and at the same time walks down from the root if that is asked for.
+func (e *evidence) askResolver(ctx context.Context, env *diag.Env) error {
+	who, upstream, err := choose(env, e.request.Resolver)
+	if err != nil {
+		return err
+	}
+	e.who = who
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var group diag.Group
+	if e.request.Trace {
+		group.Go(func() { e.walkDown(ctx, env) })
+	}
+	var trace resolver.Trace
+	group.Go(func() {
+		e.reply, err = upstream.Exchange(resolver.WithTrace(ctx, &trace),
+			diag.Question(e.request.Name.FQDN(), uint16(e.request.Type), e.request.DNSSEC))
+		e.ended = env.Now()
+		if err != nil {
+			err = unanswered(ctx, fmt.Errorf("asking %s for %s %s: %w", who.Name, e.request.Type, e.request.Name, err))
+			cancel()
+		}
+	})
+	group.Wait()
+	if err != nil {
+		return err
+	}
+	e.readTrace(&trace)
+	return nil
 }
 
 // unanswered returns the error for a question without an answer.
@@ -147,8 +186,8 @@ func choose(env *diag.Env, id ResolverID) (Resolver, diag.Resolver, error) {
 			return Resolver{ID: id, Name: p.Name}, env.Upstream(p.ID, p.Servers(resolver.UDP)...), nil
 		}
 	}
-	return Resolver{}, nil, diag.Invalid("resolver", "%.40q is none of default, google, cloudflare, quad9, opendns",
-		string(id))
+	return Resolver{}, nil, diag.Invalid("resolver", "%.40q is none of %s", string(id),
+		strings.Join(id.Values(), ", "))
 }
 
 // readTrace notes which server gave the answer, and how.
@@ -183,6 +222,7 @@ func report(e *evidence) *Report {
 		CNAMEChain:       []string{},
 		TruncatedOverUDP: e.truncated,
 		LatencyMS:        max(0, e.ended.Sub(e.began).Milliseconds()),
+		Trace:            []Step{},
 		CheckedAt:        e.began.UTC(),
 		Findings:         rules.Judge(e, nil).Findings,
 	}
@@ -191,6 +231,9 @@ func report(e *evidence) *Report {
 	}
 	for _, alias := range e.chain {
 		r.CNAMEChain = append(r.CNAMEChain, nameText(alias.Target))
+	}
+	if e.request.Trace {
+		r.Trace = steps(e.walk, e.ended)
 	}
 	if e.request.DNSSEC {
 		r.DNSSEC = diag.MessageDNSSEC(m)

@@ -146,7 +146,7 @@ func TestRules(t *testing.T) {
 			}
 		})
 	}
-	diagtest.CoverRules(t, rules, verdicts)
+	diagtest.CoverRules(t, answerRules, verdicts)
 	if !reflect.DeepEqual((*Report)(nil).Rules(), rules.Describe()) {
 		t.Error("Rules does not describe the rules")
 	}

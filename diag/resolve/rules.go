@@ -30,13 +30,15 @@ func rcodeText(m *dns.Msg) string {
 	return ""
 }
 
-var rules = diag.Rules[*evidence]{
+var rules = slices.Concat(answerRules, walkRules)
+
+var answerRules = diag.Rules[*evidence]{
 	{
 		Code: "resolve.rcode.servfail", Severity: diag.Error, Means: diag.Unknown,
 		Title:  "The resolver could find out the answer",
 		Ref:    "RFC 1035 section 4.1.1",
 		Advice: "Check that the name servers of the zone answer, and that its DNSSEC signatures are valid.",
-		When:   func(e *evidence) bool { return diag.MessageDNSSEC(e.reply) != diag.Bogus },
+		When:   func(e *evidence) bool { return diag.MessageDNSSEC(e.reply) != diag.Bogus && !unreached(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.reply.Rcode == dns.RcodeServerFailure, "%s", rcodeText(e.reply))
 		},
@@ -74,7 +76,7 @@ var rules = diag.Rules[*evidence]{
 		Title:  "The resolver vouches for the answer with DNSSEC",
 		Ref:    "RFC 4035 section 3.2.3",
 		Advice: "Sign the zone; if it is signed, ask a resolver that validates.",
-		When:   func(e *evidence) bool { return e.request.DNSSEC && known(e) },
+		When:   func(e *evidence) bool { return e.request.DNSSEC && known(e) && e.request.Resolver != Authoritative },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.reply.AuthenticatedData, "The reply does not have the flag AD.")
 		},

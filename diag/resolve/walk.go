@@ -1,0 +1,240 @@
+package resolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/miekg/dns"
+)
+
+// The bounds of a walk from the root servers.
+const (
+	// walkTimeout leaves the caller, whose time usually is 15 seconds (CONTRACT 1.9), with a report on
+	// how far the walk had got.
+	walkTimeout = 10 * time.Second
+
+	maxSteps       = 200 // that a trace lists; a walk has four as a rule, and may take a hundred questions
+	maxStepRecords = 50  // that a step lists of each kind
+)
+
+// A Step is one question to one server on the way from the root servers to the answer.
+type Step struct {
+	Zone       string      `json:"zone" doc:"the zone for which the server was asked"`
+	Name       string      `json:"qname" doc:"the name in the question: that of the request, an alias that it has, or a name server whose address is needed"`
+	Type       Type        `json:"qtype" doc:"the type in the question"`
+	Server     StepServer  `json:"server" doc:"who was asked"`
+	Rcode      string      `json:"rcode" doc:"reply code, empty if no reply came"`
+	Answers    []DNSRecord `json:"answers" doc:"records of the answer; at most 50"`
+	ReferralNS []string    `json:"referral_ns" doc:"the servers of the zone below, to which the server refers"`
+	Glue       []DNSRecord `json:"glue" doc:"addresses of those servers that came along and that the server may know; at most 50"`
+	LatencyMS  int64       `json:"latency_ms" min:"0" doc:"time from question to reply"`
+	Error      string      `json:"error,omitempty" doc:"why the reply was of no use, or why none came"`
+}
+
+// A StepServer is a name server that was asked.
+type StepServer struct {
+	Name    string `json:"name" doc:"its name"`
+	Address string `json:"address" doc:"the address that was asked"`
+}
+
+// walkDown goes from the root servers to the answer.
+func (e *evidence) walkDown(ctx context.Context, env *diag.Env) {
+	ctx, cancel := context.WithTimeout(ctx, walkTimeout)
+	defer cancel()
+	e.walk = env.Iterator().Find(ctx, e.request.Name.FQDN(), uint16(e.request.Type), e.request.DNSSEC)
+}
+
+// askAuthority takes the answer from the servers that are responsible. It is an error only if nobody
+// on the way said anything, as without a connection to the Internet.
+func (e *evidence) askAuthority(ctx context.Context, env *diag.Env) error {
+	e.walkDown(ctx, env)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(e.walk.Hops, func(h resolver.Hop) bool { return h.Reply != nil }) {
+		err := fmt.Errorf("walking to %s %s: %w", e.request.Type, e.request.Name, e.walk.Err)
+		return unanswered(ctx, err)
+	}
+	e.reply = e.walk.Reply
+	last := e.walk.Last
+	e.who = Resolver{ID: Authoritative, Name: "Authoritative servers"}
+	if last.Reply != nil {
+		e.who.Name += " of " + zoneText(last.Zone)
+		e.who.Address, e.who.Transport = last.Addr.Addr().String(), last.Transport
+		e.truncated = last.Truncated
+	}
+	return nil
+}
+
+// zoneText names a zone for people.
+func zoneText(zone string) string {
+	if zone == "." {
+		return "the root"
+	}
+	return nameText(zone)
+}
+
+// steps describes a walk.
+func steps(walk *resolver.Walk, now time.Time) []Step {
+	list := []Step{}
+	if walk == nil {
+		return list
+	}
+	for _, h := range walk.Hops[:min(len(walk.Hops), maxSteps)] {
+		s := Step{
+			Zone:       nameText(h.Zone),
+			Name:       nameText(h.Question.Name),
+			Type:       Type(h.Question.Qtype),
+			Server:     StepServer{nameText(h.Server), h.Addr.Addr().String()},
+			Answers:    []DNSRecord{},
+			ReferralNS: []string{},
+			Glue:       NewDNSRecords(h.Glue, maxStepRecords, now),
+			LatencyMS:  max(0, h.Latency.Milliseconds()),
+		}
+		if h.Reply != nil {
+			s.Rcode = diag.RcodeName(h.Reply.Rcode)
+			s.Answers = NewDNSRecords(h.Reply.Answer, maxStepRecords, now)
+		}
+		for _, name := range h.NS {
+			s.ReferralNS = append(s.ReferralNS, nameText(name))
+		}
+		if h.Err != nil {
+			s.Error = fmt.Sprintf("%.300s", h.Err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func walked(e *evidence) bool { return e.walk != nil }
+
+// unreached reports whether the reply was made up because nobody who is responsible replied.
+func unreached(e *evidence) bool {
+	return e.request.Resolver == Authoritative && walked(e) && e.walk.Last.Reply == nil
+}
+
+// compared reports whether there are two answers to compare: that of a resolver, and that of the
+// servers that are responsible.
+func compared(e *evidence) bool {
+	return walked(e) && e.request.Resolver != Authoritative && e.walk.Err == nil && known(e)
+}
+
+var walkRules = diag.Rules[*evidence]{
+	{
+		Code: "resolve.walk.unreachable", Severity: diag.Error, Means: diag.Unknown,
+		Title:  "A server that is responsible for the name answers",
+		Ref:    "RFC 1034 section 5.3.3, RFC 8914 section 4.23",
+		Advice: "Mend the name servers of the zone, or the NS records and addresses in the zone above.",
+		When:   walked,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.walk.Err != nil, "No server answers: %.300v.", e.walk.Err)
+		},
+	},
+	{
+		Code: "resolve.walk.lame", Severity: diag.Warning,
+		Title:  "The servers that were asked answer for their zones",
+		Ref:    "RFC 1912 section 2.8, RFC 9499 section 7",
+		Advice: "Let the server load the zone, or take its NS record out of the zone and of the zone above.",
+		When:   walked,
+		Fails: func(e *evidence) diag.Failures {
+			return e.faulty(func(err error) bool { return errors.Is(err, resolver.ErrLame) }, "does not answer for")
+		},
+	},
+	{
+		Code: "resolve.walk.silent", Severity: diag.Warning, Means: diag.Unknown,
+		Title:  "The servers that were asked reply",
+		Ref:    "RFC 2182 section 3.1",
+		Advice: "Check that the server runs, and that firewalls let DNS over UDP and TCP pass.",
+		When:   walked,
+		Fails: func(e *evidence) diag.Failures {
+			return e.faulty(func(err error) bool { return !errors.Is(err, resolver.ErrLame) && !blocked(err) },
+				"gave no reply about")
+		},
+	},
+	{
+		Code: "resolve.walk.private", Severity: diag.Warning,
+		Title:  "The name servers have public addresses",
+		Ref:    "RFC 1918 section 5, RFC 6890 section 2.2.2",
+		Advice: "Give the name server an address that can be reached from the Internet.",
+		When:   walked,
+		Fails: func(e *evidence) diag.Failures {
+			return e.faulty(blocked, "was not asked about")
+		},
+	},
+	{
+		Code: "resolve.walk.glue", Severity: diag.Warning,
+		Title:  "Name servers within their own zone come with their addresses",
+		Ref:    "RFC 9471 section 3.1",
+		Advice: "Have the address of the name server entered in the zone above, as its glue.",
+		When:   walked,
+		Fails:  withoutGlue,
+	},
+	{
+		Code: "resolve.walk.differs", Severity: diag.Info,
+		Title:  "The resolver says what the authoritative servers say",
+		Ref:    "RFC 1034 section 3.6",
+		Advice: "After a change, wait until the TTL has passed; some zones answer differently to each place on purpose.",
+		When:   compared,
+		Fails: func(e *evidence) diag.Failures {
+			if e.reply.Rcode != e.walk.Reply.Rcode {
+				return diag.Fail("The resolver answers %s, the authoritative servers %s.",
+					diag.RcodeName(e.reply.Rcode), diag.RcodeName(e.walk.Reply.Rcode))
+			}
+			_, theirs := diag.Resolve(e.walk.Reply, e.request.Name.FQDN(), uint16(e.request.Type))
+			return diag.FailIf(!slices.Equal(dataSet(e.records), dataSet(theirs)), "The records are not the same ones.")
+		},
+	},
+}
+
+func blocked(err error) bool {
+	_, is := errors.AsType[*diag.BlockedError](err)
+	return is
+}
+
+// faulty lists the servers that were of no use for a reason, each once for each zone.
+func (e *evidence) faulty(is func(error) bool, what string) diag.Failures {
+	var failures diag.Failures
+	for _, h := range e.walk.Hops {
+		if h.Err == nil || !is(h.Err) || len(failures) == maxFailures {
+			continue
+		}
+		f := diag.Failure{Target: nameText(h.Server), Detail: fmt.Sprintf("%s (%s) %s %s: %.300v.",
+			nameText(h.Server), h.Addr.Addr(), what, zoneText(h.Zone), h.Err)}
+		if !slices.Contains(failures, f) {
+			failures = append(failures, f)
+		}
+	}
+	return failures
+}
+
+func withoutGlue(e *evidence) diag.Failures {
+	var failures diag.Failures
+	for _, h := range e.walk.Hops {
+		for _, name := range h.NS {
+			missing := dns.IsSubDomain(h.Child, name) && !slices.ContainsFunc(h.Glue, func(rr dns.RR) bool {
+				return dns.CanonicalName(rr.Header().Name) == name
+			})
+			f := target(nameText(name), missing, "The servers of %s refer to %s without an address of it.",
+				zoneText(h.Zone), nameText(name))
+			if missing && len(failures) < maxFailures && !slices.Contains(failures, f[0]) {
+				failures = append(failures, f...)
+			}
+		}
+	}
+	return failures
+}
+
+// dataSet is the data of records, in an order that does not depend on theirs.
+func dataSet(rrs []dns.RR) []string {
+	set := make([]string, len(rrs))
+	for i, rr := range rrs {
+		set[i] = dataText(rr)
+	}
+	slices.Sort(set)
+	return slices.Compact(set)
+}
