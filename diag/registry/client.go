@@ -1,0 +1,43 @@
+package registry
+
+import (
+	"context"
+	"time"
+)
+
+// A Client asks registries. Its zero value uses the built-in tables. It may be used by several
+// goroutines at once.
+type Client struct {
+	Bootstrap    *Bootstrap // RDAP services; nil means the built-in table
+	WhoisServers *Servers   // WHOIS servers; nil means the built-in table
+}
+
+func (c *Client) bootstrap() *Bootstrap {
+	if c.Bootstrap != nil {
+		return c.Bootstrap
+	}
+	return DefaultBootstrap()
+}
+
+func (c *Client) servers() *Servers {
+	if c.WhoisServers != nil {
+		return c.WhoisServers
+	}
+	return DefaultServers()
+}
+
+// The most that each step waits, so that what a slow server leaves is enough for the next: a look-up
+// has 15 seconds in all (CONTRACT 1.9).
+const (
+	rdapPatience      = 6 * time.Second
+	registrarPatience = 4 * time.Second
+	whoisPatience     = 5 * time.Second
+)
+
+// step returns a context for one step: as long as it may take, but at most nine tenths of what is left.
+func step(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		patience = min(patience, time.Until(end)*9/10)
+	}
+	return context.WithTimeout(ctx, patience)
+}

@@ -1,0 +1,120 @@
+package registry
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// The forms of dates, after [tidyDate]. Where a day stands before a month in figures it is the only
+// order that the registries with this separator use.
+var dateLayouts = []string{
+	"2006-01-02T15:04:05Z07:00", // RFC 3339; fractions of a second are read as well
+	"2006-01-02T15:04:05-0700",
+	"2006-01-02T15:04:05-07",
+	"2006-01-02T15:04:05",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02 15:04:05Z07:00",
+	"2006-01-02 15:04:05 Z07:00",
+	"2006-01-02 15:04:05-0700",
+	"2006-01-02 15:04:05 -0700",
+	"2006-01-02 15:04:05-07",
+	"2006-01-02 15:04:05",
+	"2006-01-02 15:04",
+	"2006-01-02",
+	"2006/01/02 15:04:05",
+	"2006/01/02",
+	"2006.01.02 15:04:05",
+	"2006.01.02",
+	"2006. 01. 02",
+	"2006. 1. 2",
+	"20060102150405",
+	"20060102",
+	"2.1.2006 15:04:05",
+	"2.1.2006 15:04",
+	"2.1.2006",
+	"2. 1. 2006",
+	"2-1-2006 15:04:05",
+	"2-1-2006",
+	"2/1/2006 15:04:05",
+	"2/1/2006",
+	"2-Jan-2006 15:04:05",
+	"2-Jan-2006",
+	"2006-Jan-02",
+	"2006-Jan-2",
+	"2 Jan 2006 15:04:05",
+	"2 Jan 2006",
+	"2 January 2006 15:04:05",
+	"2 January 2006",
+	"January 2 2006",
+	"Jan 2 2006",
+	"Jan-2006",
+	"Mon Jan 2 15:04:05 2006",
+	"Mon Jan 2 2006",
+	"Mon 2 Jan 2006 15:04:05",
+}
+
+// zones are the abbreviations of time zones that registries write, in seconds east of Greenwich. Those
+// with several meanings are left out.
+var zones = map[string]int{
+	"UTC": 0, "GMT": 0, "JST": 9 * 3600, "KST": 9 * 3600, "HKT": 8 * 3600, "SGT": 8 * 3600, "ICT": 7 * 3600,
+	"CET": 3600, "CEST": 7200, "EET": 7200, "EEST": 3 * 3600, "MSK": 3 * 3600, "NZST": 12 * 3600, "NZDT": 13 * 3600,
+}
+
+var (
+	dateNoise   = regexp.MustCompile(`(?i)^(before|since|on)\s+|\s*#\d+$|\s+at(\s)|\b(\d{1,2})(?:st|nd|rd|th)\b`)
+	dateZone    = regexp.MustCompile(`\s*\(?\b([A-Z]{3,4})\)?$`)
+	dateOffset  = regexp.MustCompile(`\s*\((?:GMT|UTC)\s*([+-])(\d{1,2})(?::(\d{2}))?\)$`)
+	dateDoubleT = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})-T`)
+)
+
+// parseDate reads a date in any of the forms in which registries write them. A time without a zone is
+// taken as UTC, which is right to within a day.
+func parseDate(s string) (time.Time, bool) {
+	s = clip(strings.Join(strings.Fields(s), " "), 60)
+	s, zone := tidyDate(s)
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1 && t.Year() <= 9999 {
+			t = t.Add(-time.Duration(zone) * time.Second).UTC()
+			return t, 1900 <= t.Year()
+		}
+	}
+	return time.Time{}, false
+}
+
+// tidyDate takes away what is no part of a date, and a zone that has no place in a layout; that is
+// returned in seconds east of Greenwich.
+func tidyDate(s string) (string, int) {
+	zone := 0
+	if m := dateOffset.FindStringSubmatch(s); m != nil {
+		zone = offset(m[1], m[2], m[3])
+		s = strings.TrimSuffix(s, m[0])
+	} else if m := dateZone.FindStringSubmatch(s); m != nil {
+		if seconds, ok := zones[m[1]]; ok {
+			zone = seconds
+			s = strings.TrimSuffix(s, m[0])
+		}
+	}
+	s = dateDoubleT.ReplaceAllString(s, "${1}T")
+	s = dateNoise.ReplaceAllString(s, "$2$3")
+	s = strings.ReplaceAll(s, ",", "")
+	return strings.Trim(s, " ."), zone
+}
+
+// offset returns an offset from UTC in seconds; hours and minutes are at most two digits.
+func offset(sign, hours, minutes string) int {
+	seconds := 3600*atoi(hours) + 60*atoi(minutes)
+	if sign == "-" {
+		return -seconds
+	}
+	return seconds
+}
+
+// atoi reads a number of a few digits.
+func atoi(digits string) int {
+	n := 0
+	for _, d := range digits {
+		n = 10*n + int(d-'0')
+	}
+	return n
+}

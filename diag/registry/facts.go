@@ -1,0 +1,154 @@
+package registry
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// facts are what the answers of a registry say of a domain, whatever their protocol.
+type facts struct {
+	handle              string
+	registrar           Registrar
+	dates               Dates
+	statuses            []string
+	nameservers         []Nameserver
+	nameserversKnown    bool
+	signed, signedKnown bool
+	ds                  []DS
+	contacts            []Contact
+	faults              int
+}
+
+// domainRoles are the roles in the words of RDAP (RFC 9083 section 10.2.4).
+var domainRoles = []struct {
+	word string
+	role Role
+}{
+	{"registrant", Registrant}, {"administrative", Admin}, {"technical", Tech}, {"abuse", Abuse}, {"billing", Billing},
+}
+
+func factsOfObject(o *object) facts {
+	f := facts{
+		handle: o.handle, statuses: o.statuses, nameservers: o.nameservers, signed: o.signed || len(o.ds) > 0,
+		nameserversKnown: o.emptyDelegation || len(o.nameservers) > 0,
+		signedKnown:      o.signedKnown, ds: o.ds, faults: o.faults,
+		dates: Dates{
+			CreatedAt: o.event("registration"), ExpiresAt: o.event("expiration"), UpdatedAt: o.event("last changed"),
+			RegistrarExpiresAt: o.event("registrar expiration"),
+		},
+	}
+	for _, r := range domainRoles {
+		for _, e := range o.entities {
+			if e.depth == 0 && e.hasRole(r.word) {
+				f.contacts = append(f.contacts, e.contact(r.role))
+			}
+		}
+		if slices.Contains(o.redacted, r.word) && !f.has(r.role) {
+			f.contacts = append(f.contacts, Contact{Role: r.role, Redacted: true})
+		}
+	}
+	f.registrar = registrarOf(o)
+	return f
+}
+
+func (f *facts) has(role Role) bool {
+	return slices.ContainsFunc(f.contacts, func(c Contact) bool { return c.Role == role })
+}
+
+func (e entity) contact(role Role) Contact {
+	c := Contact{
+		Role: role, Name: e.card.name, Organization: e.card.organization, Country: e.card.country, Redacted: e.redacted,
+	}
+	if len(e.card.emails) > 0 {
+		c.Email = e.card.emails[0]
+	}
+	return c
+}
+
+// registrarOf finds the registrar among the entities, and whom it names for abuse.
+func registrarOf(o *object) Registrar {
+	var r Registrar
+	i := slices.IndexFunc(o.entities, func(e entity) bool { return e.depth == 0 && e.hasRole("registrar") })
+	if i < 0 {
+		return r
+	}
+	e := o.entities[i]
+	r.Name = cmp.Or(e.card.name, e.card.organization, e.handle)
+	r.IANAID, r.URL = e.ianaID, e.card.url
+	// Where there is no such number the handle is it (ICANN RDAP Response Profile, section 2.4).
+	if r.IANAID == "" && e.handle != "" && strings.Trim(e.handle, "0123456789") == "" && len(e.handle) <= 5 {
+		r.IANAID = e.handle
+	}
+	for _, inner := range o.entities[i+1:] {
+		if inner.depth == 0 {
+			break
+		}
+		if inner.hasRole("abuse") {
+			r.AbuseEmail = cmp.Or(r.AbuseEmail, first(inner.card.emails))
+			r.AbusePhone = cmp.Or(r.AbusePhone, first(inner.card.phones))
+		}
+	}
+	return r
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+func factsOfRecord(r *record) facts {
+	return facts{
+		handle: r.handle, registrar: r.registrar, statuses: r.statuses,
+		nameservers: r.nameservers, nameserversKnown: len(r.nameservers) > 0,
+		signed: r.signed, signedKnown: r.signedKnown, ds: r.ds, contacts: r.contacts,
+		dates: Dates{
+			CreatedAt: r.created.pointer(), ExpiresAt: r.expires.pointer(), UpdatedAt: r.updated.pointer(),
+			RegistrarExpiresAt: r.registrarExpires.pointer(),
+		},
+	}
+}
+
+// merge adds what the registrar says to what the registry says. The registry is right about all that it
+// decides; the registrar knows who the holder is.
+func (f *facts) merge(registrar facts) {
+	d, other := &f.dates, registrar.dates
+	d.RegistrarExpiresAt = or(d.RegistrarExpiresAt, or(other.RegistrarExpiresAt, other.ExpiresAt))
+	d.CreatedAt, d.UpdatedAt = or(d.CreatedAt, other.CreatedAt), or(d.UpdatedAt, other.UpdatedAt)
+	d.ExpiresAt = or(d.ExpiresAt, other.ExpiresAt)
+	r := &f.registrar
+	r.Name = cmp.Or(r.Name, registrar.registrar.Name)
+	r.IANAID = cmp.Or(r.IANAID, registrar.registrar.IANAID)
+	r.URL = cmp.Or(r.URL, registrar.registrar.URL)
+	r.AbuseEmail = cmp.Or(r.AbuseEmail, registrar.registrar.AbuseEmail)
+	r.AbusePhone = cmp.Or(r.AbusePhone, registrar.registrar.AbusePhone)
+	if len(f.statuses) == 0 {
+		f.statuses = registrar.statuses
+	}
+	if !f.nameserversKnown {
+		f.nameservers, f.nameserversKnown = registrar.nameservers, registrar.nameserversKnown
+	}
+	f.faults += registrar.faults
+	for _, c := range registrar.contacts {
+		i := slices.IndexFunc(f.contacts, func(have Contact) bool { return have.Role == c.Role })
+		if i < 0 {
+			f.contacts = append(f.contacts, c)
+			continue
+		}
+		have := &f.contacts[i]
+		have.Name, have.Organization = cmp.Or(have.Name, c.Name), cmp.Or(have.Organization, c.Organization)
+		have.Country, have.Email = cmp.Or(have.Country, c.Country), cmp.Or(have.Email, c.Email)
+		have.Redacted = have.Redacted && c.Redacted
+	}
+}
+
+// or returns the first date that is known.
+func or(a, b *time.Time) *time.Time {
+	if a != nil {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,141 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// domainEvidence is all that the rules and the report look at.
+type domainEvidence struct {
+	domain   diag.Domain
+	name     string // the registered domain
+	isSuffix bool   // which is a public suffix
+	now      time.Time
+
+	services  []string
+	rdap      rdapAnswer // of the registry
+	registrar rdapAnswer // of the registrar, if it was asked
+	whois     []whoisAnswer
+
+	outcome  outcome
+	protocol Protocol
+	facts    facts
+}
+
+// gatherDomain asks the registry over RDAP and then the registrar, or, if that leaves the question open,
+// over WHOIS. Each question depends on the answer before.
+func (c *Client) gatherDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*domainEvidence, error) {
+	e := &domainEvidence{domain: req.Domain, now: env.Now(), outcome: unanswered, protocol: RDAP}
+	e.name, e.isSuffix = c.registered(req.Domain.String())
+	e.services = c.bootstrap().forDomain(e.name)
+	follow := req.FollowRegistrar == nil || *req.FollowRegistrar
+	var err error
+	if e.rdap, err = askRDAP(ctx, env, e.services, "domain/"+e.name, classDomain); err != nil {
+		return nil, err
+	}
+	if o := e.rdap.object; o != nil && o.name != "" && o.name != e.name {
+		e.rdap.outcome, e.rdap.object, e.rdap.reason = unreadable, nil, "its answer is about another domain"
+	}
+	switch {
+	case e.rdap.outcome == found:
+		if follow {
+			err = e.askRegistrar(ctx, env)
+		}
+	case e.rdap.outcome == absent && c.elsewhere(e.name):
+		e.rdap.outcome, e.rdap.reason = unreadable, "it does not know the names below this suffix"
+		fallthrough
+	case e.rdap.outcome != absent || e.rdap.doubt:
+		e.askWhois(ctx, env, c.servers().forDomain(e.name), follow)
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, e.conclude()
+}
+
+// elsewhere reports whether a domain is below a suffix that has a registry of its own, which is known for
+// WHOIS, but not for RDAP: then the service of the top-level domain is not the one to know.
+func (c *Client) elsewhere(name string) bool {
+	hosts, b := c.servers().hosts, c.bootstrap()
+	_, parent, _ := strings.Cut(name, ".")
+	suffix, _ := longest(hosts, parent)
+	top := suffix[strings.LastIndexByte(suffix, '.')+1:]
+	return suffix != top && hosts[suffix] != hosts[top] && b.names[suffix] == nil && b.seeds[suffix] == nil
+}
+
+// askRegistrar follows the link of the registry to the registrar.
+func (e *domainEvidence) askRegistrar(ctx context.Context, env *diag.Env) error {
+	url := e.rdap.object.related()
+	if url == "" || strings.EqualFold(url, e.rdap.url) {
+		return nil
+	}
+	limited, cancel := step(ctx, registrarPatience)
+	defer cancel()
+	a, err := askURL(limited, env, url, classDomain)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		a = rdapAnswer{outcome: unanswered, url: url, reason: "it did not answer in time"}
+	}
+	if o := a.object; o != nil && o.name != "" && o.name != e.name {
+		a.outcome, a.object, a.reason = unreadable, nil, "its answer is about another domain"
+	}
+	e.registrar = a
+	return nil
+}
+
+// askWhois asks the WHOIS servers one after the other.
+func (e *domainEvidence) askWhois(ctx context.Context, env *diag.Env, host string, toRegistrar bool) {
+	query := func(host string) string { return domainQuery(host, e.name) }
+	e.whois = follow(ctx, env, host, query, func(text string) string {
+		r := readRecord(text, e.name)
+		if r.toRegistrar && !toRegistrar {
+			return ""
+		}
+		return r.referral
+	})
+}
+
+// conclude weighs the answers. It returns an error that wraps [diag.ErrUnavailable] if there is none.
+func (e *domainEvidence) conclude() error {
+	e.outcome = e.rdap.outcome
+	if e.rdap.outcome == found {
+		e.facts = factsOfObject(e.rdap.object)
+		if e.registrar.object != nil {
+			e.facts.merge(factsOfObject(e.registrar.object))
+		}
+		return nil
+	}
+	var silence error
+	for _, a := range e.whois {
+		if a.err != nil && a.text == "" {
+			silence = a.err
+			continue
+		}
+		r := readRecord(a.text, e.name)
+		o := r.judge(a.text)
+		switch {
+		case e.protocol == WHOIS && e.outcome == found:
+			if o == found {
+				e.facts.merge(factsOfRecord(r))
+			}
+		case o.conclusive():
+			e.outcome, e.protocol, e.facts = o, WHOIS, factsOfRecord(r)
+		case o == limited && (!e.outcome.conclusive() || e.rdap.doubt) || e.outcome == unanswered:
+			e.outcome, e.protocol = o, WHOIS
+		}
+	}
+	if e.outcome != unanswered {
+		return nil
+	}
+	if silence == nil {
+		silence = fmt.Errorf("asking %s: %s", e.rdap.url, e.rdap.reason)
+	}
+	return fmt.Errorf("looking up the registration of %s: %w: %w", e.name, diag.ErrUnavailable, silence)
+}

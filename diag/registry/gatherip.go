@@ -1,0 +1,172 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// regionals are the regional registries: the domains of their servers, and of the national registries
+// below them, and their WHOIS servers.
+var regionals = []struct {
+	registry Registry
+	domains  []string
+	whois    string
+}{
+	{ARIN, []string{"arin.net"}, "whois.arin.net"},
+	{RIPE, []string{"ripe.net"}, "whois.ripe.net"},
+	{APNIC, []string{"apnic.net", "nic.ad.jp", "kisa.or.kr", "krnic.net", "twnic.net.tw", "twnic.tw", "cnnic.cn",
+		"idnic.net", "irinn.in", "vnnic.vn"}, "whois.apnic.net"},
+	{LACNIC, []string{"lacnic.net", "registro.br", "nic.mx"}, "whois.lacnic.net"},
+	{AFRINIC, []string{"afrinic.net"}, "whois.afrinic.net"},
+}
+
+// registryOf returns the registry that runs a server, given by URL or host.
+func registryOf(server string) (Registry, string) {
+	host := server
+	if u, err := diag.ParseURL(server); err == nil {
+		host = u.Host().Name()
+	}
+	for _, r := range regionals {
+		for _, d := range r.domains {
+			if host == d || strings.HasSuffix(host, "."+d) {
+				return r.registry, r.whois
+			}
+		}
+	}
+	return NoRegistry, ianaWhois
+}
+
+// ipEvidence is all that the rules and the report look at.
+type ipEvidence struct {
+	ip      diag.IP
+	now     time.Time
+	block   netip.Prefix // with the purpose
+	purpose *Purpose
+
+	services []string
+	rdap     rdapAnswer
+	autnum   rdapAnswer // of the autonomous system, if the network names one
+	whois    []whoisAnswer
+
+	outcome  outcome
+	source   Source
+	registry Registry
+	facts    ipFacts
+}
+
+// gatherIP asks the regional registry over RDAP and then for the autonomous system, or, if that leaves
+// the question open, over WHOIS.
+func (c *Client) gatherIP(ctx context.Context, env *diag.Env, ip diag.IP) (*ipEvidence, error) {
+	e := &ipEvidence{ip: ip, now: env.Now(), source: FromNone, registry: NoRegistry, outcome: absent}
+	if block, purpose, ok := purposeOf(ip.Addr); ok {
+		e.block, e.purpose = block, &purpose
+		e.facts = factsOfPurpose(block, purpose)
+		return e, nil
+	}
+	e.services = c.bootstrap().forAddress(ip.Addr)
+	whois := ianaWhois
+	if len(e.services) > 0 {
+		e.registry, whois = registryOf(e.services[0])
+	}
+	var err error
+	if e.rdap, err = askRDAP(ctx, env, e.services, "ip/"+ip.String(), classNetwork); err != nil {
+		return nil, err
+	}
+	if o := e.rdap.object; o != nil && !o.covers(ip.Addr) {
+		e.rdap.outcome, e.rdap.object, e.rdap.reason = unreadable, nil, "its answer is about other addresses"
+	}
+	switch {
+	case e.rdap.outcome == found:
+		err = e.askSystem(ctx, env, c.bootstrap())
+	case e.rdap.outcome == absent && !e.rdap.doubt:
+	default:
+		query := func(host string) string { return addressQuery(host, ip.Addr) }
+		e.whois = follow(ctx, env, whois, query, func(text string) string { return readNetwork(text, ip.Addr).referral })
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, e.conclude()
+}
+
+// covers reports whether the range of a network has the address, or is not given.
+func (o *object) covers(ip netip.Addr) bool {
+	return !o.start.IsValid() || !o.end.IsValid() ||
+		o.start.BitLen() == ip.BitLen() && o.start.Compare(ip) <= 0 && ip.Compare(o.end) <= 0
+}
+
+// askSystem asks for the name of the autonomous system that the network names.
+func (e *ipEvidence) askSystem(ctx context.Context, env *diag.Env, b *Bootstrap) error {
+	if len(e.rdap.object.origins) == 0 {
+		return nil
+	}
+	number := e.rdap.object.origins[0]
+	limited, cancel := step(ctx, registrarPatience)
+	defer cancel()
+	services := b.forSystem(uint32(number))
+	a, err := askRDAP(limited, env, services[:min(1, len(services))], fmt.Sprintf("autnum/%d", number), "autnum")
+	if err == nil {
+		e.autnum = a
+	}
+	return ctx.Err()
+}
+
+// conclude weighs the answers. It returns an error that wraps [diag.ErrUnavailable] if there is none.
+func (e *ipEvidence) conclude() error {
+	e.outcome = e.rdap.outcome
+	if e.outcome.conclusive() {
+		e.source = FromRDAP
+		if r, _ := registryOf(e.rdap.url); r != NoRegistry {
+			e.registry = r
+		}
+	}
+	if e.outcome == found {
+		e.facts = factsOfNetwork(e.rdap.object, e.autnum.object)
+		return nil
+	}
+	for _, a := range e.whois {
+		e.weigh(a)
+	}
+	if e.outcome != unanswered {
+		return nil
+	}
+	silence := e.whois[len(e.whois)-1].err
+	return fmt.Errorf("looking up the holder of %s: %w: %w", e.ip, diag.ErrUnavailable, silence)
+}
+
+// weigh takes an answer of WHOIS into account. Where one server refers to another, the later one knows
+// better, if it is a regional registry or has an answer. IANA has no more than the blocks of the
+// registries.
+func (e *ipEvidence) weigh(a whoisAnswer) {
+	regional, _ := registryOf(a.host)
+	n := &networkRecord{}
+	o := unanswered
+	if a.text != "" {
+		n = readNetwork(a.text, e.ip.Addr)
+		o = n.judge(a.text)
+	}
+	if o == found && a.host == ianaWhois {
+		o = unreadable
+	}
+	if o == unanswered {
+		if e.outcome == found && regional != NoRegistry {
+			e.outcome, e.facts, e.source = unreadable, ipFacts{}, FromNone
+		}
+		return
+	}
+	if o == found || regional != NoRegistry || !e.outcome.conclusive() {
+		e.outcome, e.facts, e.source = o, n.facts, FromNone
+	}
+	if o.conclusive() {
+		e.source = FromWHOIS
+		if regional != NoRegistry {
+			e.registry = regional
+		}
+	}
+}

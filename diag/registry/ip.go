@@ -1,0 +1,138 @@
+package registry
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// An IPRequest asks who holds an address.
+type IPRequest struct {
+	IP  diag.IP `json:"ip" doc:"the address, IPv4 or IPv6" example:"192.0.2.1"`
+	Raw bool    `json:"raw,omitempty" doc:"whether to report the answers as they came"`
+}
+
+// Source is where the data are from.
+type Source string
+
+// The sources.
+const (
+	FromRDAP  Source = "rdap"
+	FromWHOIS Source = "whois"
+	FromNone  Source = "none" // no registry was asked, or none had an answer
+)
+
+// Values lists the sources.
+func (Source) Values() []string {
+	return []string{string(FromRDAP), string(FromWHOIS), string(FromNone)}
+}
+
+// A Registry is one of the regional Internet registries, which give out addresses (RFC 7020 section 3).
+type Registry string
+
+// The regional registries.
+const (
+	ARIN       Registry = "arin"
+	RIPE       Registry = "ripe"
+	APNIC      Registry = "apnic"
+	LACNIC     Registry = "lacnic"
+	AFRINIC    Registry = "afrinic"
+	NoRegistry Registry = "none"
+)
+
+// Values lists the registries.
+func (Registry) Values() []string {
+	return []string{
+		string(ARIN), string(RIPE), string(APNIC), string(LACNIC), string(AFRINIC), string(NoRegistry),
+	}
+}
+
+// An IPReport is what the registry in charge says of an address.
+type IPReport struct {
+	IP           diag.IP       `json:"ip" doc:"the address"`
+	Version      int           `json:"version" enum:"4 6" doc:"version of the Internet Protocol: 4 or 6"`
+	Source       Source        `json:"source" doc:"where the data are from"`
+	Registry     Registry      `json:"registry" doc:"regional registry in charge"`
+	Purpose      *Purpose      `json:"special_purpose,omitempty" doc:"meaning of an address that nobody registers"`
+	Network      Network       `json:"network" doc:"smallest registered network that has the address"`
+	Organization *Organization `json:"organization,omitempty" doc:"who holds the network"`
+	ASN          *ASN          `json:"asn,omitempty" doc:"autonomous system of the network, as registered"`
+	Abuse        AbuseDesk     `json:"abuse" doc:"where to report abuse"`
+	Contacts     []IPContact   `json:"contacts" maxitems:"100" doc:"who is responsible for what"`
+	Referrals    []string      `json:"referrals" doc:"who led to the one with the answer: URLs for RDAP, hosts for WHOIS"`
+	Raw          string        `json:"raw,omitempty" doc:"answer as it came; with WHOIS the answers of all servers"`
+	CheckedAt    time.Time     `json:"checked_at" doc:"when the first question was put"`
+	DurationMS   int64         `json:"duration_ms" min:"0" doc:"how long it took"`
+
+	Findings []diag.Finding `json:"findings" doc:"what is remarkable, the worst first"`
+}
+
+// Rules describes the rules behind the findings.
+func (*IPReport) Rules() []diag.RuleInfo { return ipRules.Describe() }
+
+// A Network is a block of addresses that was given to somebody. Its text fields are empty if nothing is
+// known.
+type Network struct {
+	CIDRs        []netip.Prefix `json:"cidrs" doc:"the block as prefixes"`
+	StartAddress string         `json:"start_address" doc:"first address"`
+	EndAddress   string         `json:"end_address" doc:"last address"`
+	Name         string         `json:"name" doc:"name, as the registry has it"`
+	Handle       string         `json:"handle" doc:"the registry's identifier"`
+	Type         string         `json:"type" doc:"how it was given out, as the registry puts it" example:"ALLOCATED PA"`
+	ParentHandle string         `json:"parent_handle,omitempty" doc:"identifier of the block of which it is a part"`
+	Country      string         `json:"country,omitempty" doc:"country, by code; where the holder is, not the hosts"`
+	Status       []string       `json:"status" doc:"states of the registration, in the words of the registry"`
+	RegisteredAt *time.Time     `json:"registered_at,omitempty" doc:"when it was given out"`
+	UpdatedAt    *time.Time     `json:"updated_at,omitempty" doc:"when the registration was last changed"`
+}
+
+// An Organization holds a network.
+type Organization struct {
+	Name    string `json:"name" doc:"name"`
+	Handle  string `json:"handle" doc:"the registry's identifier"`
+	Country string `json:"country,omitempty" doc:"country, by code or name"`
+}
+
+// An ASN is an autonomous system (RFC 1930).
+type ASN struct {
+	Number int64  `json:"number" min:"0" max:"4294967295" doc:"number"`
+	Name   string `json:"name" doc:"name, as the registry has it; empty if not known"`
+	Route  string `json:"route,omitempty" doc:"prefix that is announced"`
+}
+
+// An AbuseDesk is where abuse of a network is reported.
+type AbuseDesk struct {
+	Emails []string `json:"emails" doc:"addresses for mail"`
+	Phones []string `json:"phones" doc:"telephone numbers"`
+}
+
+// An IPContact is somebody with a part in a network.
+type IPContact struct {
+	Roles        []string `json:"roles" doc:"the parts, in the words of RDAP" example:"technical"`
+	Name         string   `json:"name,omitempty" doc:"name"`
+	Organization string   `json:"organization,omitempty" doc:"organization"`
+	Emails       []string `json:"emails" doc:"addresses for mail"`
+	Phones       []string `json:"phones" doc:"telephone numbers"`
+	Redacted     bool     `json:"redacted" doc:"whether something was left out on purpose"`
+}
+
+// LookupIP asks the registry in charge of an address, with the built-in tables. See [Client.LookupIP].
+func LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
+	return new(Client).LookupIP(ctx, env, req)
+}
+
+// LookupIP asks the regional registry in charge of an address over RDAP, and over WHOIS if there is no
+// RDAP or it has no answer. Addresses that nobody registers are answered from a table. The error is a
+// *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no server said anything.
+func (c *Client) LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
+	if req.IP.IsZero() {
+		return nil, diag.Invalid("ip", "is required")
+	}
+	e, err := c.gatherIP(ctx, env, req.IP)
+	if err != nil {
+		return nil, err
+	}
+	return e.report(req.Raw, env.Now()), nil
+}

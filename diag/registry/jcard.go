@@ -1,0 +1,168 @@
+package registry
+
+import (
+	"cmp"
+	"strings"
+)
+
+// A card is what a jCard says of a contact (RFC 7095).
+type card struct {
+	name, organization, kind string
+	emails, phones           []string // no fax numbers
+	country, url             string
+	redacted                 bool // a value says that it is left out
+	faults                   int  // properties that break the rules
+}
+
+// parseCard reads a jCard: ["vcard", [[name, parameters, type, value…], …]] (RFC 7095 section 3).
+// A property that breaks the rules is skipped and counted; it never spoils the others.
+func parseCard(n node) card {
+	var c card
+	if n.v == nil {
+		return c
+	}
+	array, ok := n.v.([]any)
+	if !ok || len(array) < 2 || n.at(0).text() != "vcard" {
+		c.faults++
+		return c
+	}
+	properties, ok := array[1].([]any)
+	if !ok {
+		c.faults++
+		return c
+	}
+	for _, p := range properties[:min(len(properties), maxList)] {
+		if !c.property(node{p}) {
+			c.faults++
+		}
+	}
+	return c
+}
+
+// property reads one property, and reports whether it is well formed.
+func (c *card) property(p node) bool {
+	array, _ := p.v.([]any)
+	name, ok := p.at(0).v.(string)
+	if len(array) < 4 || !ok {
+		return false
+	}
+	if _, ok := p.at(1).v.(map[string]any); !ok {
+		return false
+	}
+	value := p.at(3)
+	switch strings.ToLower(name) {
+	case "fn":
+		c.fill(&c.name, value)
+	case "org":
+		c.fill(&c.organization, value)
+	case "kind":
+		c.kind = strings.ToLower(value.text())
+	case "email":
+		c.email(value.text())
+	case "tel":
+		c.tel(p.at(1), value.text())
+	case "url", "contact-uri":
+		c.link(name, value.text())
+	case "adr":
+		c.address(p.at(1), value)
+	}
+	return true
+}
+
+// fill sets a text unless it is set; a structured value is joined (RFC 7095 section 3.3.1.3).
+func (c *card) fill(field *string, value node) {
+	text := strings.Join(value.texts(), ", ")
+	switch {
+	case isRedaction(text):
+		c.redacted = true
+	case *field == "":
+		*field = text
+	}
+}
+
+func (c *card) email(text string) {
+	text = strings.TrimPrefix(text, "mailto:")
+	switch {
+	case isRedaction(text):
+		c.redacted = true
+	case strings.Contains(text, "@") && !strings.Contains(text, " "):
+		c.emails = addOnce(c.emails, text)
+	}
+}
+
+// tel adds a telephone number, in the text form or the URI of RFC 3966.
+func (c *card) tel(parameters node, text string) {
+	if isRedaction(text) {
+		c.redacted = true
+		return
+	}
+	for _, kind := range parameters.get("type").list() {
+		if strings.EqualFold(kind.text(), "fax") {
+			return
+		}
+	}
+	number, rest, _ := strings.Cut(strings.TrimPrefix(text, "tel:"), ";")
+	if digits(number) < 5 {
+		return
+	}
+	if extension, ok := strings.CutPrefix(rest, "ext="); ok && extension != "" {
+		number += " ext. " + extension
+	}
+	c.phones = addOnce(c.phones, number)
+}
+
+func digits(s string) int {
+	count := 0
+	for _, r := range s {
+		if '0' <= r && r <= '9' {
+			count++
+		}
+	}
+	return count
+}
+
+// link sets the address of a web page. A contact-uri is what a redacted address for mail is replaced
+// by (RFC 8605 section 2.1).
+func (c *card) link(property, text string) {
+	if address, ok := strings.CutPrefix(text, "mailto:"); ok {
+		c.email(address)
+		return
+	}
+	if strings.EqualFold(property, "url") && c.url == "" && !isRedaction(text) {
+		c.url = text
+	}
+}
+
+// address sets the country: the code of the parameter cc (RFC 8605 section 3.1), or the last part of
+// the address (RFC 6350 section 6.3.1), or the last line of its label.
+func (c *card) address(parameters, value node) {
+	country := cmp.Or(parameters.get("cc").text(), value.at(6).text())
+	if label, ok := parameters.get("label").v.(string); ok && country == "" {
+		parts := lines(strings.TrimSpace(label))
+		country = oneLine(parts[len(parts)-1])
+	}
+	switch {
+	case isRedaction(country):
+		c.redacted = true
+	case c.country == "":
+		c.country = country
+	}
+}
+
+// redactions are the words that stand where something was left out, in lower case.
+var redactions = []string{
+	"redacted", "not disclosed", "withheld for privacy", "data protected", "statutory masking", "gdpr masked",
+	"gdpr redacted", "non-public data", "not shown, please visit", "personal data, can not be publicly disclosed",
+	"please query the rdds service", "select request email form", "hidden upon user request", "private person",
+}
+
+// isRedaction reports whether a value says that it is left out.
+func isRedaction(text string) bool {
+	text = strings.ToLower(text)
+	for _, r := range redactions {
+		if strings.Contains(text, r) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,236 @@
+package registry
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The classes of objects that are asked for (RFC 9083 section 5).
+const (
+	classDomain  = "domain"
+	classNetwork = "ip network"
+)
+
+// An object is what an RDAP server says of a domain, a network or an autonomous system (RFC 9083).
+type object struct {
+	class, handle, name string // name: of a domain in ASCII, of the others as given
+	statuses            []string
+	events              map[string]time.Time // the first of each kind, by its name in lower case
+	entities            []entity
+	redacted            []string // roles of which something was left out, "" for none in particular
+	links               []link
+	nameservers         []Nameserver
+	signed, signedKnown bool
+	ds                  []DS
+
+	start, end           netip.Addr
+	cidrs                []netip.Prefix
+	kind, country        string
+	parent               string
+	origins              []int64 // autonomous systems
+	emptyDelegation      bool    // name servers are stated to be none
+	faults               int     // parts that break the rules
+	errorCode            int64
+	errorTitle, language string
+}
+
+// An entity is a person or organization with a part in the registration (RFC 9083 section 5.1).
+type entity struct {
+	handle   string
+	roles    []string // in lower case
+	card     card
+	ianaID   string
+	statuses []string
+	redacted bool
+	depth    int    // 0 for entities of the object itself
+	within   string // roles of the entity that it belongs to, joined by spaces
+}
+
+// A link leads to another document (RFC 9083 section 4.2).
+type link struct{ rel, kind, href string }
+
+// parseObject reads an answer. Only what is no JSON object at all is an error: of the rest, what can be
+// read is read, and what cannot is counted.
+func parseObject(data []byte) (*object, error) {
+	n, err := parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	o := &object{
+		class: strings.ToLower(n.get("objectClassName").text()), handle: n.get("handle").text(),
+		name: n.get("name").text(), statuses: n.get("status").texts(), events: map[string]time.Time{},
+		kind: n.get("type").text(), country: n.get("country").text(), parent: n.get("parentHandle").text(),
+		errorTitle: n.get("title").text(), language: n.get("lang").text(),
+	}
+	if ldh := n.get("ldhName").text(); ldh != "" {
+		o.name = hostName(ldh)
+	}
+	o.errorCode, _ = n.get("errorCode").number()
+	o.readEvents(n)
+	for _, l := range n.get("links").list() {
+		o.links = append(o.links, link{strings.ToLower(l.get("rel").text()), l.get("type").text(), l.get("href").text()})
+	}
+	o.readEntities(n, entity{depth: -1})
+	o.readRedactions(n)
+	o.readNameservers(n)
+	o.readSecureDNS(n.get("secureDNS"))
+	o.readNetwork(n)
+	return o, nil
+}
+
+func (o *object) readEvents(n node) {
+	for _, e := range n.get("events").list() {
+		action := strings.ToLower(e.get("eventAction").text())
+		when, ok := parseDate(e.get("eventDate").text())
+		if action == "" || !ok {
+			o.faults++
+			continue
+		}
+		if _, twice := o.events[action]; !twice && len(o.events) < maxList {
+			o.events[action] = when
+		}
+	}
+}
+
+// event returns when something happened, or nil.
+func (o *object) event(action string) *time.Time {
+	if t, ok := o.events[action]; ok {
+		return &t
+	}
+	return nil
+}
+
+// readEntities reads the entities of a node, and theirs.
+func (o *object) readEntities(n node, parent entity) {
+	if parent.depth+1 >= maxDepth {
+		return
+	}
+	for _, e := range n.get("entities").list() {
+		if len(o.entities) >= maxEntities {
+			return
+		}
+		if _, ok := e.v.(map[string]any); !ok {
+			o.faults++
+			continue
+		}
+		read := o.readEntity(e)
+		read.depth, read.within = parent.depth+1, strings.Join(parent.roles, " ")
+		o.entities = append(o.entities, read)
+		o.readEntities(e, read)
+	}
+}
+
+func (o *object) readEntity(n node) entity {
+	e := entity{
+		handle: n.get("handle").text(), statuses: n.get("status").texts(), card: parseCard(n.get("vcardArray")),
+	}
+	for _, r := range n.get("roles").texts() {
+		e.roles = append(e.roles, strings.ToLower(r))
+	}
+	for _, id := range n.get("publicIds").list() {
+		if strings.Contains(strings.ToLower(id.get("type").text()), "iana") {
+			e.ianaID = id.get("identifier").text()
+		}
+	}
+	o.faults += e.card.faults
+	e.redacted = e.card.redacted || hides(n) || slices.ContainsFunc(e.statuses, func(s string) bool {
+		return s == "private" || s == "removed" || s == "obscured" // RFC 9083 section 10.2.2
+	})
+	return e
+}
+
+// hides reports whether a remark says that data were left out (RFC 9083 section 10.2.1, and the title
+// that registries of generic domains used before RFC 9537).
+func hides(n node) bool {
+	for _, r := range n.get("remarks").list() {
+		kind := strings.ToLower(r.get("type").text())
+		if strings.Contains(strings.ToLower(r.get("title").text()), "redacted") ||
+			strings.Contains(kind, "redacted") || kind == "object truncated due to authorization" {
+			return true
+		}
+	}
+	return false
+}
+
+// hasRole reports whether an entity has one of some roles.
+func (e entity) hasRole(roles ...string) bool {
+	return slices.ContainsFunc(roles, func(r string) bool { return slices.Contains(e.roles, r) })
+}
+
+func (o *object) readNameservers(n node) {
+	list := n.get("nameservers").list()
+	o.emptyDelegation = n.has("nameservers") && len(list) == 0
+	for _, s := range list {
+		name := hostName(s.get("ldhName").text())
+		if name == "" {
+			name = hostName(s.get("unicodeName").text())
+		}
+		if name == "" {
+			o.faults++
+			continue
+		}
+		var addresses []netip.Addr
+		ips := s.get("ipAddresses")
+		for _, ip := range append(ips.get("v4").list(), ips.get("v6").list()...) {
+			if a, err := netip.ParseAddr(ip.text()); err == nil && a.Zone() == "" {
+				addresses = append(addresses, a.Unmap())
+			}
+		}
+		o.nameservers = addNameserver(o.nameservers, name, addresses)
+	}
+}
+
+func (o *object) readSecureDNS(n node) {
+	if n.v == nil {
+		return
+	}
+	o.signedKnown = n.has("delegationSigned")
+	o.signed = n.get("delegationSigned").isTrue()
+	for _, d := range n.get("dsData").list() {
+		tag, ok1 := d.get("keyTag").number()
+		algorithm, ok2 := d.get("algorithm").number()
+		kind, ok3 := d.get("digestType").number()
+		digest := strings.ToLower(d.get("digest").text())
+		if !ok1 || !ok2 || !ok3 || digest == "" {
+			o.faults++
+			continue
+		}
+		o.ds = append(o.ds, DS{int(tag), int(algorithm), int(kind), clip(digest, 200)})
+	}
+}
+
+// readNetwork reads what only networks have (RFC 9083 section 5.4).
+func (o *object) readNetwork(n node) {
+	o.start, _ = parseAddress(n.get("startAddress").text())
+	o.end, _ = parseAddress(n.get("endAddress").text())
+	for _, c := range n.get("cidr0_cidrs").list() { // the extension cidr0 of the RIRs
+		prefix := c.get("v4prefix").text() + c.get("v6prefix").text()
+		ip, err := netip.ParseAddr(prefix)
+		length, ok := c.get("length").number()
+		if p, err2 := ip.Prefix(int(min(max(length, -1), 129))); err == nil && err2 == nil && ok {
+			o.cidrs = append(o.cidrs, p)
+			continue
+		}
+		o.faults++
+	}
+	if len(o.cidrs) == 0 {
+		o.cidrs = prefixes(o.start, o.end)
+	}
+	for _, as := range n.get("arin_originas0_originautnums").list() { // the extension of ARIN
+		if number, ok := as.number(); ok && number >= 0 && number <= 1<<32-1 {
+			o.origins = append(o.origins, number)
+		}
+	}
+}
+
+// related returns the link to the answer of the registrar, which is RDAP like this one.
+func (o *object) related() string {
+	for _, l := range o.links {
+		if l.rel == "related" && (strings.Contains(l.kind, "rdap") || strings.Contains(l.href, "/domain/")) {
+			return l.href
+		}
+	}
+	return ""
+}

@@ -1,0 +1,55 @@
+package registry
+
+import (
+	"math"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// report judges the evidence and writes it down.
+func (e *domainEvidence) report(raw bool, ended time.Time) *DomainReport {
+	f := e.facts
+	r := &DomainReport{
+		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), RegisteredDomain: e.name,
+		Registered: e.outcome == found, Protocol: e.protocol, Servers: e.servers(),
+		Handle: f.handle, Registrar: f.registrar, Dates: f.dates,
+		Statuses:    explainAll(f.statuses),
+		Nameservers: append([]Nameserver{}, f.nameservers...),
+		DNSSEC:      DNSSEC{Signed: f.signed, DS: append([]DS{}, f.ds...)},
+		Contacts:    append([]Contact{}, f.contacts...),
+		CheckedAt:   e.now.UTC(), DurationMS: max(0, ended.Sub(e.now).Milliseconds()),
+		Findings: domainRules.Judge(e, nil).Findings,
+	}
+	if f.dates.CreatedAt != nil {
+		r.AgeDays = new(max(0, days(e.now.Sub(*f.dates.CreatedAt))))
+	}
+	if f.dates.ExpiresAt != nil {
+		r.DaysUntilExpiry = new(days(f.dates.ExpiresAt.Sub(e.now)))
+	}
+	if raw && e.protocol == RDAP {
+		r.Raw = clip(e.rdap.raw, maxReportText)
+	} else if raw {
+		r.Raw = rawWhois(e.whois)
+	}
+	return r
+}
+
+// days returns the whole days of a duration, rounded down.
+func days(d time.Duration) int { return int(math.Floor(float64(d) / float64(day))) }
+
+// servers lists who answered.
+func (e *domainEvidence) servers() []string {
+	list := []string{}
+	for _, a := range []rdapAnswer{e.rdap, e.registrar} {
+		if a.url != "" && a.outcome != unanswered {
+			list = append(list, a.url)
+		}
+	}
+	for _, a := range e.whois {
+		if a.err == nil {
+			list = append(list, a.host)
+		}
+	}
+	return list
+}

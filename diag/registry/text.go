@@ -1,0 +1,153 @@
+package registry
+
+import (
+	"regexp"
+	"strings"
+)
+
+// maxFields bounds what is read of a WHOIS answer, in lines. The longest seen have 500.
+const maxFields = 5000
+
+// A field is one statement of a WHOIS answer. Every server has a format of its own, but nearly all are
+// made of keys with values, under headings or in paragraphs about one thing each.
+type field struct {
+	section string // heading of the lines around it, or first key of the paragraph, like a key
+	key     string // in lower case, words separated by one space; of lines under a heading, the heading
+	value   string // never empty
+	bare    bool   // the line had no key
+}
+
+// headings are the keys without a value, with or without a colon, under which lines follow. Others may
+// just be empty.
+var headings = map[string]bool{
+	"domain": true, "domain name": true, "domain information": true, "domain status": true, "relevant dates": true,
+	"registration status": true, "status information": true, "data validation": true, "dnssec": true,
+	"first registration date": true, "name servers": true, "nameservers": true, "name server": true,
+	"domain name servers": true, "domain nameservers": true, "name servers information": true,
+	"domain servers in listed order": true, "nameserver in listed order": true, "primary name server": true,
+	"secondary name server": true, "dns servers": true, "registrar": true, "registrant": true,
+	"registrant contact": true, "registrant contact information": true, "holder": true, "domain holder": true,
+	"organisation": true, "organization": true, "organization using domain name": true, "owner": true,
+	"administrative": true, "administrative contact": true, "administrative contact information": true,
+	"administrative contact/agent": true, "admin": true, "admin contact": true, "technical": true,
+	"technical contact": true, "technical contact information": true, "tech": true, "tech contact": true,
+	"billing contact": true, "contact information": true, "contact": true, "abuse contact": true,
+}
+
+var (
+	// "key: value", "key....: value". A colon before two slashes is part of a URL.
+	keyValue = regexp.MustCompile(`^([A-Za-z][\w .\-/()*&']{0,60}?)[. ]*:+(?:[ \t]+(.*)|([^/ \t:].*)|(/[^/].*))?$`)
+	// "[Key]  value", "a. [Key]  value"
+	bracketed = regexp.MustCompile(`^(?:[a-z]\. *)?\[([A-Z][^\]]{0,40})\](?:\s+(.*))?$`)
+	// "Record created on 2026-01-01"
+	onDate = regexp.MustCompile(`(?i)^((?:record |domain )(?:created|registered|expires|last updated) on|` +
+		`registered on|created on):?\s+(\S.*)$`)
+	// Numbers at the end of a key, and hints of plural.
+	keyTail = regexp.MustCompile(`(?:\(s\)|\(ac\)|[ _]?\d+)$`)
+)
+
+// A scanner reads the fields of an answer line by line.
+type scanner struct {
+	fields  []field
+	section string
+	start   bool   // the next line begins a paragraph
+	key     string // to which lines without a key belong, or empty
+	indent  int    // of the line with that key
+	heading bool   // that key is a heading, of which no line has come yet
+}
+
+// scan reads a WHOIS answer for domains. It never fails; of a text in an unknown format little comes.
+func scan(text string) []field {
+	s := scanner{start: true}
+	for _, line := range lines(text) {
+		if len(s.fields) >= maxFields {
+			break
+		}
+		s.line(line)
+	}
+	return s.fields
+}
+
+func (s *scanner) line(line string) {
+	text := strings.TrimSpace(line)
+	switch {
+	case text == "":
+		if !s.heading {
+			s.start, s.key = true, ""
+		}
+		return
+	case strings.ContainsRune("%#;>", rune(text[0])) || strings.Trim(text, "-=*_ ") == "":
+		return // comments, notices, rules
+	}
+	indent := len(line) - len(strings.TrimLeft(line, " \t"))
+	if key, value, ok := split(text, s.key); ok {
+		s.pair(normalKey(key), oneLine(value), indent)
+		return
+	}
+	if key := normalKey(text); headings[key] {
+		s.head(key, indent)
+		return
+	}
+	if s.key != "" {
+		s.heading = false
+		s.add(s.key, oneLine(text), true)
+		return
+	}
+	s.start = false
+}
+
+// split takes a line apart into key and value.
+func split(text, current string) (key, value string, ok bool) {
+	if m := onDate.FindStringSubmatch(text); m != nil {
+		return m[1], m[2], true
+	}
+	if m := bracketed.FindStringSubmatch(text); m != nil {
+		return m[1], m[2], true
+	}
+	// A tab separates a key that is known from its value; other lines with tabs are host and address.
+	if before, after, found := strings.Cut(text, "\t"); found && !strings.Contains(before, ":") && current == "" {
+		if headings[normalKey(before)] {
+			return before, after, true
+		}
+	}
+	if m := keyValue.FindStringSubmatch(text); m != nil {
+		return m[1], m[2] + m[3] + m[4], true
+	}
+	return "", "", false
+}
+
+// normalKey brings a key into one form: "Name Server 01", "ns_name_01" and "[Name Server]" become words
+// in lower case without number.
+func normalKey(key string) string {
+	key = strings.Trim(strings.ToLower(strings.TrimSpace(key)), ":. ")
+	key = keyTail.ReplaceAllString(key, "")
+	return strings.Join(strings.FieldsFunc(key, func(r rune) bool { return r == ' ' || r == '_' || r == '\t' }), " ")
+}
+
+func (s *scanner) pair(key, value string, indent int) {
+	if value == "" && headings[key] {
+		s.head(key, indent)
+		return
+	}
+	if s.start && value != "" && !s.heading {
+		s.section = key
+	}
+	s.start, s.heading = false, false
+	s.key, s.indent = key, indent
+	if value != "" {
+		s.add(key, value, false)
+	} else {
+		s.key = ""
+	}
+}
+
+func (s *scanner) head(key string, indent int) {
+	s.section, s.key, s.indent = key, key, indent
+	s.start, s.heading = false, true
+}
+
+func (s *scanner) add(key, value string, bare bool) {
+	if value != "" {
+		s.fields = append(s.fields, field{s.section, key, value, bare})
+	}
+}

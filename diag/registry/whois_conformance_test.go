@@ -1,0 +1,162 @@
+package registry
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// conformance returns a path in the folder of test vectors of others, and skips the test if there is
+// none.
+func conformance(t *testing.T, path ...string) string {
+	t.Helper()
+	dir := os.Getenv("CONFORMANCE_DIR")
+	if dir == "" {
+		root, err := os.Getwd()
+		require.NoError(t, err)
+		for {
+			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+				break
+			}
+			require.NotEqual(t, root, filepath.Dir(root), "no go.mod above the test")
+			root = filepath.Dir(root)
+		}
+		dir = filepath.Join(root, "..", "shared", "conformance")
+	}
+	full := filepath.Join(append([]string{dir}, path...)...)
+	if _, err := os.Stat(full); err != nil {
+		t.Skipf("no vectors: %v (CONFORMANCE_DIR names their folder)", err)
+	}
+	return full
+}
+
+// wanted is what others read from a sample.
+type wanted struct {
+	Domain struct {
+		Punycode    string   `json:"punycode"`
+		Status      []string `json:"status"`
+		NameServers []string `json:"name_servers"`
+		DNSSEC      bool     `json:"dnssec"`
+		Created     string   `json:"created_date"`
+		CreatedAt   string   `json:"created_date_in_time"`
+		Updated     string   `json:"updated_date"`
+		UpdatedAt   string   `json:"updated_date_in_time"`
+		Expires     string   `json:"expiration_date"`
+		ExpiresAt   string   `json:"expiration_date_in_time"`
+	} `json:"domain"`
+	Registrar struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"registrar"`
+}
+
+// TestConformanceWHOIS reads samples of WHOIS answers, and compares what was found with what others
+// found. What says that there is no registration must never be taken for one, nor for an excuse.
+func TestConformanceWHOIS(t *testing.T) {
+	right, total := 0, 0
+	check := func(what string, ok bool, got, want any) {
+		total++
+		if ok {
+			right++
+			return
+		}
+		t.Errorf("%s: got %v; want %v", what, got, want)
+	}
+	samples, err := filepath.Glob(filepath.Join(conformance(t, "dns", "whois"), "noterror", "*.json"))
+	require.NoError(t, err)
+	for _, path := range samples {
+		text, err := os.ReadFile(strings.TrimSuffix(path, ".json"))
+		require.NoError(t, err)
+		var want wanted
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(data, &want))
+		name := strings.TrimSuffix(filepath.Base(path), ".json")
+		r := readRecord(decode(text), want.Domain.Punycode)
+		d := want.Domain
+		outcome := r.judge(decode(text))
+		check(name+": outcome", outcome == found, outcome, found)
+		check(name+": registrar", r.registrar.Name == want.Registrar.Name, r.registrar.Name, want.Registrar.Name)
+		check(name+": IANA ID", r.registrar.IANAID == want.Registrar.ID, r.registrar.IANAID, want.Registrar.ID)
+		check(name+": created", sameDate(string(text), r.created, d.Created, d.CreatedAt), r.created, d.Created)
+		check(name+": updated", sameDate(string(text), r.updated, d.Updated, d.UpdatedAt), r.updated, d.Updated)
+		check(name+": expires", sameDate(string(text), r.expires, d.Expires, d.ExpiresAt), r.expires, d.Expires)
+		check(name+": name servers", sameServers(r.nameservers, d.NameServers), r.nameservers, d.NameServers)
+		check(name+": status", sameStatuses(r.statuses, d.Status), r.statuses, d.Status)
+		check(name+": DNSSEC", r.signed || !d.DNSSEC, r.signed, d.DNSSEC)
+	}
+	notFound, err := filepath.Glob(filepath.Join(conformance(t, "dns", "whois"), "notfound", "*"))
+	require.NoError(t, err)
+	for _, path := range notFound {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		_, name, _ := strings.Cut(filepath.Base(path), "_")
+		got := readRecord(decode(text), name).judge(decode(text))
+		check(filepath.Base(path), got == absent || got == reserved, got, absent)
+	}
+	require.NotZero(t, total)
+	t.Logf("dns/whois: %d samples, %d/%d fields", len(samples)+len(notFound), right, total)
+}
+
+// foreignZone is a time zone that those who made the vectors do not read.
+var foreignZone = regexp.MustCompile(`\((?:UTC|GMT)[+-]`)
+
+// sameDate compares where a date was read, and what it was read as if others did read it. The vectors
+// take the last of several lines with the same key, even if that is one about the name servers; here it
+// is the first, which is about the domain.
+func sameDate(text string, got whoisDate, want, wantTime string) bool {
+	if want == "" {
+		return got.time.IsZero()
+	}
+	when, err := time.Parse(time.RFC3339, wantTime)
+	if err == nil && !foreignZone.MatchString(want) {
+		return when.Equal(got.time)
+	}
+	return !got.time.IsZero() && (got.text == want || sameKey(text, got.text, want))
+}
+
+// sameKey reports whether two values stand after the same key, the first value first.
+func sameKey(text, first, second string) bool {
+	i, j := strings.Index(text, first), strings.LastIndex(text, second)
+	if first == "" || i < 0 || j < i {
+		return false
+	}
+	return keyBefore(text, i) == keyBefore(text, j)
+}
+
+func keyBefore(text string, i int) string {
+	line := text[strings.LastIndexByte(text[:i], '\n')+1 : i]
+	return strings.TrimRight(strings.TrimSpace(line), ":")
+}
+
+func sameServers(got []Nameserver, want []string) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i, n := range got {
+		if n.Name != strings.ToLower(want[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameStatuses compares statuses up to letter case. Of one with several words the vectors keep the
+// first.
+func sameStatuses(got, want []string) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i, s := range got {
+		if first, _, _ := strings.Cut(s, " "); !strings.EqualFold(s, want[i]) && !strings.EqualFold(first, want[i]) {
+			return false
+		}
+	}
+	return true
+}
