@@ -130,7 +130,7 @@ func (r *race) try(ctx context.Context, a attempt) attempted {
 		h.For = r.via[len(r.via)-1]
 	}
 	if a.addr.Addr().Is6() && w.noIPv6.Load() {
-		return attempted{a, Hop{Err: errNoIPv6}}
+		return attempted{a, Hop{Err: ErrNoIPv6}}
 	}
 	if w.it.Check != nil {
 		if h.Err = w.it.Check(a.addr); h.Err != nil {
@@ -145,15 +145,32 @@ func (r *race) try(ctx context.Context, a attempt) attempted {
 		h.read()
 	case a.addr.Addr().Is6() && (errors.Is(h.Err, syscall.ENETUNREACH) || errors.Is(h.Err, syscall.EADDRNOTAVAIL)):
 		w.noIPv6.Store(true)
-		return attempted{a, Hop{Err: errNoIPv6}}
+		return attempted{a, Hop{Err: ErrNoIPv6}}
 	case errors.Is(h.Err, ErrBudget):
 		return attempted{a, Hop{Err: h.Err}}
 	}
 	return attempted{a, h}
 }
 
-// errNoIPv6 is no fault of the server.
-var errNoIPv6 = errors.New("there is no IPv6 here")
+// ErrNoIPv6 says that a server could not be asked because this machine has no way out over IPv6, which
+// is no fault of the server.
+var ErrNoIPv6 = errors.New("there is no IPv6 here")
+
+// AskServer puts a question to one server of a zone with the care of a walk: without EDNS if that is not
+// understood or swallowed, and over TCP if the reply does not fit. The hop tells what came of it, and
+// its Err why the server cannot be relied on for the zone.
+func (it *Iterator) AskServer(ctx context.Context, zone string, server string, ip netip.Addr, q dns.Question) Hop {
+	q.Name = dns.CanonicalName(q.Name)
+	r := &race{walk: it.begin(false), zone: dns.CanonicalName(zone), question: q}
+	a := attempt{server: dns.CanonicalName(server), addr: netip.AddrPortFrom(ip.Unmap(), portDNS)}
+	for {
+		h := r.try(ctx, a).hop
+		h.Zone, h.Server, h.Addr, h.Question = r.zone, a.server, a.addr, q
+		if a.round++; a.round > 1 || ctx.Err() != nil || !errors.Is(h.Err, ErrTimeout) {
+			return h
+		}
+	}
+}
 
 // edns reports whether a question goes out with EDNS. One that got no reply is repeated without, since
 // there are firewalls that swallow EDNS; where signatures are wanted, with EDNS once more before.

@@ -172,3 +172,34 @@ func TestPanicReachesTheCaller(t *testing.T) {
 		it.Find(t.Context(), "example.com.", dns.TypeA, false)
 	})
 }
+
+func TestAskServer(t *testing.T) {
+	tests := []struct {
+		name   string
+		config diagtest.ServerConfig
+		err    string
+	}{
+		{"good", diagtest.ServerConfig{}, ""},
+		{"EDNS swallowed", diagtest.ServerConfig{EDNS: diagtest.EDNSDropped}, ""},
+		{"cut off", diagtest.ServerConfig{Truncate: true}, ""},
+		{"lame", diagtest.ServerConfig{NoAA: true}, "does not claim authority"},
+		{"silent", diagtest.ServerConfig{Silent: true}, "no reply in time"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				world := diagtest.NewWorld(t)
+				world.Zone(zones())
+				world.Server("ns1.example.com", "").Configure(tt.config)
+				hop := walker(world).AskServer(t.Context(), "Example.com", "ns1.example.com", netip.MustParseAddr("192.0.2.11"),
+					dns.Question{Name: "www.example.com.", Qtype: dns.TypeA, Qclass: dns.ClassINET})
+				if tt.err != "" {
+					assert.ErrorContains(t, hop.Err, tt.err)
+					return
+				}
+				require.NoError(t, hop.Err)
+				assert.Equal(t, "NOERROR; www.example.com. A 192.0.2.80", brief(hop.Reply))
+			})
+		})
+	}
+}
