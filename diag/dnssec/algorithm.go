@@ -1,0 +1,136 @@
+package dnssec
+
+import (
+	"crypto"
+	_ "crypto/sha1" // algorithms 5 and 7, digest 1
+	_ "crypto/sha256"
+	_ "crypto/sha512"
+	"slices"
+	"strconv"
+
+	"github.com/miekg/dns"
+)
+
+// Recommendation says whether zones should be signed with an algorithm: the column "Use for DNSSEC
+// Signing" of the registry of IANA (RFC 9904 section 2).
+type Recommendation string
+
+// The recommendations.
+const (
+	Recommended    Recommendation = "recommended"
+	May            Recommendation = "may"
+	NotRecommended Recommendation = "not_recommended"
+	MustNot        Recommendation = "must_not"
+	Unregistered   Recommendation = "unknown"
+)
+
+// Values lists the recommendations.
+func (Recommendation) Values() []string {
+	return []string{string(Recommended), string(May), string(NotRecommended), string(MustNot), string(Unregistered)}
+}
+
+// recommendations is the registry "DNS Security Algorithm Numbers" as of November 2025, that is with
+// RFC 9904 (the process), RFC 9905 (SHA-1) and RFC 9906 (GOST R 34.10-2001).
+var recommendations = map[uint8]Recommendation{
+	dns.RSAMD5:           MustNot,
+	dns.DSA:              MustNot,
+	dns.RSASHA1:          MustNot, // RFC 9905 section 2
+	dns.DSANSEC3SHA1:     MustNot,
+	dns.RSASHA1NSEC3SHA1: MustNot, // RFC 9905 section 2
+	dns.RSASHA256:        Recommended,
+	dns.RSASHA512:        NotRecommended,
+	dns.ECCGOST:          MustNot, // RFC 9906 section 2
+	dns.ECDSAP256SHA256:  Recommended,
+	dns.ECDSAP384SHA384:  May,
+	dns.ED25519:          Recommended,
+	dns.ED448:            May,
+	17:                   May, // SM2SM3, RFC 9563
+	23:                   May, // ECC-GOST12, RFC 9558
+}
+
+// recommendation returns the standing of an algorithm.
+func recommendation(algorithm uint8) Recommendation {
+	if r, ok := recommendations[algorithm]; ok {
+		return r
+	}
+	return Unregistered
+}
+
+// algorithmName returns the mnemonic of the registry, or ALGnnn.
+func algorithmName(algorithm uint8) string {
+	switch algorithm {
+	case 17:
+		return "SM2SM3"
+	case 23:
+		return "ECC-GOST12"
+	}
+	if text, ok := dns.AlgorithmToString[algorithm]; ok {
+		return text
+	}
+	return "ALG" + strconv.Itoa(int(algorithm))
+}
+
+// hashes are the algorithms that can be validated, with the hash over the signed data. Ed25519 and
+// Ed448 take the data as they are.
+var hashes = map[uint8]crypto.Hash{
+	dns.RSASHA1:          crypto.SHA1,
+	dns.RSASHA1NSEC3SHA1: crypto.SHA1,
+	dns.RSASHA256:        crypto.SHA256,
+	dns.RSASHA512:        crypto.SHA512,
+	dns.ECDSAP256SHA256:  crypto.SHA256,
+	dns.ECDSAP384SHA384:  crypto.SHA384,
+	dns.ED25519:          0,
+	dns.ED448:            0,
+}
+
+// digests are the digest types of DS records that can be validated.
+var digests = map[uint8]crypto.Hash{
+	dns.SHA1:   crypto.SHA1,
+	dns.SHA256: crypto.SHA256,
+	dns.SHA384: crypto.SHA384,
+}
+
+// SHA1Policy says what signatures and digests with SHA-1 are worth.
+type SHA1Policy string
+
+// The policies. RFC 9905 section 2 obliges software to go on supporting RSASHA1, and operators of
+// resolvers to treat it as unsupported. A diagnostic is to say whether the owner's signatures are
+// right, so the default is to validate them; a zone that uses them is warned in either case.
+const (
+	SHA1Validate SHA1Policy = ""         // as any other
+	SHA1Insecure SHA1Policy = "insecure" // as if they were unknown
+)
+
+// A Policy is what validators may decide for themselves.
+type Policy struct {
+	SHA1 SHA1Policy
+}
+
+// supports reports whether signatures of an algorithm can be validated.
+func (p Policy) supports(algorithm uint8) bool {
+	hash, ok := hashes[algorithm]
+	return ok && (p.SHA1 != SHA1Insecure || hash != crypto.SHA1)
+}
+
+// usable reports whether a DS record can secure a delegation.
+func (p Policy) usable(ds *dns.DS) bool {
+	hash, ok := digests[ds.DigestType]
+	return ok && p.supports(ds.Algorithm) && (p.SHA1 != SHA1Insecure || hash != crypto.SHA1)
+}
+
+// usableOf picks the DS records that count. Those with SHA-1 do not beside stronger ones, lest an
+// attacker who can make collisions chooses the weakest (RFC 4509 section 3).
+func (p Policy) usableOf(all []*dns.DS) []*dns.DS {
+	var list []*dns.DS
+	stronger := false
+	for _, ds := range all {
+		if p.usable(ds) {
+			list = append(list, ds)
+			stronger = stronger || ds.DigestType != dns.SHA1
+		}
+	}
+	if stronger {
+		list = slices.DeleteFunc(list, func(ds *dns.DS) bool { return ds.DigestType == dns.SHA1 })
+	}
+	return list
+}

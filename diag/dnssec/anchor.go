@@ -1,0 +1,172 @@
+package dnssec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// rootAnchors are the keys of the root zone that IANA publishes in
+// https://data.iana.org/root-anchors/root-anchors.xml, as of 18 July 2024: the key of 2017, in use
+// since October 2018, and that of 2024, published in the zone since January 2025 and to be in use from
+// October 2026.
+const rootAnchors = `
+. IN DS 20326 8 2 E06D44B80B8F1D39A95C0B0D7C65D08458E880409BBC683457104237C7F8EC8D
+. IN DS 38696 8 2 683D2D0ACB8C9B712A1948B27F741219298D0A450D612C483AF444A4C0FB2B16
+`
+
+// maxAnchorText bounds a text of trust anchors; that of the root zone takes two kilobytes.
+const maxAnchorText = 1 << 20
+
+// IANA returns the trust anchors of the root zone.
+func IANA() []dns.RR {
+	anchors, err := ParseAnchors(rootAnchors)
+	if err != nil {
+		panic("dnssec: " + err.Error()) // the text is a constant, which a test reads
+	}
+	return anchors
+}
+
+// ParseAnchors reads trust anchors: DS and DNSKEY records in master file format (RFC 1035 section 5),
+// such as the file root.key of most distributions. Other records, revoked keys and a text without
+// any anchor are errors.
+func ParseAnchors(text string) ([]dns.RR, error) {
+	if len(text) > maxAnchorText {
+		return nil, fmt.Errorf("trust anchors: the text is longer than %d bytes", maxAnchorText)
+	}
+	parser := dns.NewZoneParser(strings.NewReader(text+"\n"), ".", "")
+	parser.SetDefaultTTL(0)
+	var anchors []dns.RR
+	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
+		if !genuine(rr) || rr.Header().Class != dns.ClassINET || !isAnchor(rr) {
+			return nil, fmt.Errorf("trust anchors: %.100q is neither a DS nor a DNSKEY record of a zone key", rr.String())
+		}
+		anchors = append(anchors, rr)
+	}
+	if err := parser.Err(); err != nil {
+		return nil, fmt.Errorf("trust anchors: %w", err)
+	}
+	if len(anchors) == 0 {
+		return nil, fmt.Errorf("trust anchors: there is no DS or DNSKEY record")
+	}
+	return anchors, nil
+}
+
+// isAnchor reports whether validation can begin with a record.
+func isAnchor(rr dns.RR) bool {
+	switch r := rr.(type) {
+	case *dns.DS:
+		return true
+	case *dns.DNSKEY:
+		return newKey(r).forZone()
+	}
+	return false
+}
+
+// anchorSet holds the trust anchors by their zones.
+type anchorSet map[name][]dns.RR
+
+func newAnchorSet(anchors []dns.RR) anchorSet {
+	set := anchorSet{}
+	for _, rr := range anchors {
+		if !genuine(rr) || !isAnchor(rr) {
+			continue
+		}
+		if zone, ok := parseName(rr.Header().Name); ok && len(set[zone]) < maxListed {
+			set[zone] = append(set[zone], rr)
+		}
+	}
+	return set
+}
+
+// closest returns the deepest zone with a trust anchor that a name is within.
+func (s anchorSet) closest(n name) (name, bool) {
+	for {
+		if len(s[n]) > 0 {
+			return n, true
+		}
+		if n == root {
+			return "", false
+		}
+		n = n.parent()
+	}
+}
+
+// tag returns the tag of the key that an anchor stands for.
+func tag(anchor dns.RR) uint16 {
+	switch r := anchor.(type) {
+	case *dns.DS:
+		return r.KeyTag
+	case *dns.DNSKEY:
+		return r.KeyTag()
+	}
+	return 0
+}
+
+// AnchorState is the state of a key of a trust anchor's zone (RFC 5011 section 4), as far as it can be
+// told at one moment, without the waiting times of that protocol.
+type AnchorState string
+
+// The states.
+const (
+	AnchorValid   AnchorState = "valid"    // a trust anchor that is in the zone
+	AnchorMissing AnchorState = "missing"  // a trust anchor that is not in the zone
+	AnchorRevoked AnchorState = "revoked"  // a trust anchor that says of itself that it must not be used
+	AnchorPending AnchorState = "add_pend" // a key of the zone that may become a trust anchor
+	AnchorUnknown AnchorState = "unknown"  // a trust anchor of which is not known whether it is in the zone
+)
+
+// An AnchorKey is a key of a trust anchor's zone.
+type AnchorKey struct {
+	KeyTag uint16
+	State  AnchorState
+}
+
+// states tells the states of the anchors of a zone, and of those of its keys that sign keys and are
+// no anchors. The keys were validated.
+func states(anchors []dns.RR, keys []*key, z name) []AnchorKey {
+	var list []AnchorKey
+	anchored := map[*key]bool{}
+	for _, a := range anchors {
+		state := AnchorMissing
+		for _, k := range keys {
+			switch {
+			case stands(a, k, z):
+				state = AnchorValid
+				anchored[k] = true
+			case k.rr.Flags&dns.REVOKE != 0 && stands(a, k.unrevoked(), z):
+				state = AnchorRevoked
+			}
+		}
+		if entry := (AnchorKey{tag(a), state}); !slices.Contains(list, entry) {
+			list = append(list, entry)
+		}
+	}
+	for _, k := range keys {
+		if k.forZone() && k.rr.Flags&dns.SEP != 0 && !anchored[k] {
+			list = append(list, AnchorKey{k.tag, AnchorPending})
+		}
+	}
+	return list
+}
+
+// unrevoked returns the key as it was before it was revoked: that changes its tag and digest.
+func (k *key) unrevoked() *key {
+	before := *k.rr
+	before.Flags &^= dns.REVOKE
+	return newKey(&before)
+}
+
+// stands reports whether an anchor stands for a key of its zone.
+func stands(anchor dns.RR, k *key, z name) bool {
+	switch a := anchor.(type) {
+	case *dns.DS:
+		return a.KeyTag == k.tag && a.Algorithm == k.rr.Algorithm && digestFits(a, k.rr, z)
+	case *dns.DNSKEY:
+		return a.Algorithm == k.rr.Algorithm && a.Protocol == k.rr.Protocol && a.Flags == k.rr.Flags &&
+			a.PublicKey == k.rr.PublicKey
+	}
+	return false
+}

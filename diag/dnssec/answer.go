@@ -1,0 +1,351 @@
+package dnssec
+
+import (
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// maxAliases bounds the aliases that are followed, as BIND and unbound do.
+const maxAliases = 11
+
+// A conclusion is what became of a question.
+type conclusion struct {
+	finding
+	rcode   int
+	heard   bool // there was an answer, whatever it is worth
+	aliases []name
+	sets    []*rrset // what answers the question, aliases included
+	signed  bool     // there are signatures in the answer
+}
+
+// add joins what an answer says about one name to what was learned before.
+func (c *conclusion) add(s step) {
+	c.finding = worse(c.finding, s.finding)
+	c.sets = append(c.sets, s.sets...)
+}
+
+// stop ends a chain of aliases that leads nowhere. If it is not signed anyway, that is no fault of
+// DNSSEC.
+func (c *conclusion) stop(why *Failure) {
+	if c.status == diag.Secure {
+		c.finding = bogus(why)
+	}
+}
+
+// run follows the chain of aliases from a name to the records of a type, or to the proof that there
+// are none. Each part of the chain is validated in the zone that it belongs to.
+func (v *validation) run(n name, rrtype uint16) *conclusion {
+	c := &conclusion{finding: secure}
+	v.prefetch(n, rrtype)
+	msg, s := v.question(c, n, rrtype)
+	if msg != nil {
+		s = v.step(msg, n, rrtype)
+	}
+	for seen := (map[name]bool{n: true}); ; seen[n] = true {
+		c.add(s)
+		if s.next == "" {
+			return c
+		}
+		c.aliases = append(c.aliases, s.next)
+		switch {
+		case seen[s.next]:
+			c.stop(fault(v.zoneOf(n), codeAliasLoop, "Following the aliases leads to %s again", s.next))
+			return c
+		case len(c.aliases) > maxAliases:
+			c.stop(fault(v.zoneOf(n), codeAliasLong, "More than %d aliases follow on each other", maxAliases))
+			return c
+		}
+		n = s.next
+		msg, s = v.onward(c, msg, n, rrtype)
+	}
+}
+
+// onward validates what an answer says about the target of an alias in it. Servers answer aliases into
+// foreign zones with the alias alone, and resolvers may leave out proofs on the way: if the answer
+// does not suffice, the question for the target itself decides, provided that it makes things better.
+func (v *validation) onward(c *conclusion, msg *message, n name, rrtype uint16) (*message, step) {
+	before := step{finding: bogus(nil)}
+	if msg.speaksOf(n, rrtype) {
+		before = v.step(msg, n, rrtype)
+		if before.status == diag.Secure || before.status == diag.Insecure && len(before.sets) > 0 {
+			return msg, before
+		}
+	}
+	own, s := v.question(c, n, rrtype)
+	if own != nil {
+		s = v.step(own, n, rrtype)
+	}
+	if before.why != nil && gravity[s.status] > gravity[before.status] {
+		return msg, before
+	}
+	return own, s
+}
+
+// zoneOf names the zone that a name is in, as far as is known.
+func (v *validation) zoneOf(n name) name {
+	if d := v.at(n); d.zone != nil {
+		return d.zone.name
+	}
+	return root
+}
+
+// question puts a question for data and starts fetching what validating the answer will take. If there
+// is no answer that could be validated, the message is nil and the step says why.
+func (v *validation) question(c *conclusion, n name, rrtype uint16) (*message, step) {
+	msg, err := v.fetch.get(n, rrtype)
+	what := setKey{n, rrtype}
+	var f *Failure
+	switch {
+	case err != nil:
+		f = fault(root, codeAnswerUnavailable, "There was no answer to the question for %s: %s", what, errText(err))
+	case msg.rcode != dns.RcodeSuccess && msg.rcode != dns.RcodeNameError && msg.rcode != dns.RcodeYXDomain:
+		c.heard, c.rcode = true, msg.rcode
+		f = fault(root, codeAnswerUnavailable, "The question for %s was answered with %s", what, msg.rcodeText())
+	default:
+		c.heard, c.rcode = true, msg.rcode
+		c.signed = c.signed || msg.signed()
+		v.follow(msg, n, rrtype)
+		return msg, step{}
+	}
+	if d := v.at(n); d.status == diag.Bogus {
+		return nil, step{finding: d.finding} // resolvers that validate say no more than SERVFAIL
+	}
+	f.Zone = v.zoneOf(n).String()
+	return nil, step{finding: indeterminate(f)}
+}
+
+// A step is what an answer says about one name of a chain of aliases.
+type step struct {
+	finding
+	next name // where an alias leads; empty at the end
+	sets []*rrset
+}
+
+// step validates what an answer says about a name.
+func (v *validation) step(msg *message, n name, rrtype uint16) step {
+	switch rrtype {
+	case dns.TypeRRSIG:
+		if d := v.at(n); d.status != diag.Secure {
+			return step{finding: d.finding}
+		}
+		return step{finding: indeterminate(fault(v.zoneOf(n), codeAnswerUnsignable,
+			"Signatures are not signed themselves, so those of %s cannot be validated", n))}
+	case dns.TypeANY:
+		return v.everything(msg, n)
+	}
+	set, dname := msg.answer[setKey{n, rrtype}], msg.dname(n)
+	cname := msg.answer[setKey{n, dns.TypeCNAME}]
+	switch {
+	case dname != nil && (cname == nil || len(cname.sigs) == 0) && (set == nil || set == cname):
+		return v.redirected(msg, n, rrtype, dname, cname)
+	case set != nil && msg.rcode == dns.RcodeNameError:
+		return step{finding: v.known(n, fault(v.zoneOf(n), codeAnswerContradict,
+			"The answer has records of %s and says that the name does not exist", n))}
+	case set != nil:
+		return step{finding: v.positive(msg, set), sets: []*rrset{set}}
+	case cname != nil:
+		s := step{finding: v.positive(msg, cname), sets: []*rrset{cname}}
+		if record, ok := first[*dns.CNAME](cname); ok {
+			s.next, _ = parseName(record.Target)
+		}
+		return s
+	default:
+		return v.negative(msg, n, rrtype)
+	}
+}
+
+// known is what a fault of an answer means at the name where it occurred: none of what an unsigned zone
+// says can be held against it, even if somebody signed it.
+func (v *validation) known(n name, f *Failure) finding {
+	if d := v.at(n); d.status == diag.Insecure {
+		return d.finding
+	}
+	return bogus(f)
+}
+
+// everything validates an answer to the question for all types.
+func (v *validation) everything(msg *message, n name) step {
+	s := step{finding: secure}
+	for _, set := range sorted(msg.answer) {
+		if set.owner == n && set.rrtype != dns.TypeRRSIG {
+			s.finding = worse(s.finding, v.positive(msg, set))
+			s.sets = append(s.sets, set)
+		}
+	}
+	if len(s.sets) == 0 {
+		return v.negative(msg, n, dns.TypeANY)
+	}
+	return s
+}
+
+// redirected validates a DNAME record above the name, and that the alias is what it makes of the name.
+// That alias itself is not signed (RFC 6672 section 5.3.1).
+func (v *validation) redirected(msg *message, n name, rrtype uint16, dname, cname *rrset) step {
+	s := step{finding: v.positive(msg, dname), sets: []*rrset{dname}}
+	record, _ := first[*dns.DNAME](dname)
+	target, ok := parseName(record.Target)
+	next, fits := n.replace(dname.owner, target)
+	switch {
+	case !ok || !fits && msg.rcode != dns.RcodeYXDomain:
+		f := fault(v.zoneOf(dname.owner), codeDNAME, "The DNAME record of %s makes no name of %s", dname.owner, n)
+		return step{finding: worse(s.finding, v.known(dname.owner, f)), sets: s.sets}
+	case !fits:
+		return s // RFC 6672 section 2.2: YXDOMAIN says that the new name would be too long
+	}
+	if record, ok := first[*dns.CNAME](cname); ok {
+		s.sets = append(s.sets, cname)
+		if said, _ := parseName(record.Target); said != next {
+			f := fault(v.zoneOf(dname.owner), codeDNAME, "The answer says that %s is an alias of %s, but the DNAME record of %s makes it %s",
+				n, quoteName(record.Target), dname.owner, next)
+			return step{finding: worse(s.finding, v.known(dname.owner, f)), sets: s.sets}
+		}
+	}
+	if rrtype != dns.TypeCNAME {
+		s.next = next
+	}
+	return s
+}
+
+// dname returns the deepest DNAME record above a name.
+func (m *message) dname(n name) *rrset {
+	for n != root {
+		n = n.parent()
+		if set := m.answer[setKey{n, dns.TypeDNAME}]; set != nil {
+			return set
+		}
+	}
+	return nil
+}
+
+// positive validates a set of records.
+func (v *validation) positive(msg *message, set *rrset) finding {
+	f := v.prove(msg, set)
+	if f.status == diag.Bogus {
+		return v.known(v.place(set.owner, set.rrtype, ""), f.why)
+	}
+	return f
+}
+
+// prove looks for a signature over a set in the zone that it names (RFC 4035 section 5.3).
+func (v *validation) prove(msg *message, set *rrset) finding {
+	signer := set.signer()
+	d := v.at(v.place(set.owner, set.rrtype, signer))
+	if d.status != diag.Secure {
+		return d.finding
+	}
+	v.begin()
+	if signer != "" && d.zone.name != signer {
+		return bogus(fault(d.zone.name, codeSigSigner, "The signature over %s names %s as its signer, which is no zone", set, signer))
+	}
+	sig, f := v.verify(set, d.zone.name, d.zone.keys, &d.zone.info.Signatures)
+	if f != nil {
+		return bogus(f)
+	}
+	labels := int(sig.Labels)
+	if labels == set.owner.signedLabels() {
+		return secure
+	}
+	if set.rrtype == dns.TypeDS || set.rrtype == dns.TypeDNAME {
+		// RFC 4592 sections 4.4 and 4.6: neither means anything at a wildcard, so no server that is in
+		// order makes such an answer.
+		return bogus(fault(d.zone.name, codeWildcard, "A wildcard stood in for %s", set))
+	}
+	n := v.denials(msg, d.zone)
+	result := n.wildcard(set.owner, labels)
+	d.zone.info.deny(n, result)
+	return result
+}
+
+// place returns the name at which the zone of records is to be looked for: that of the zone that
+// signed them, if there is one.
+func (v *validation) place(owner name, rrtype uint16, signer name) name {
+	switch {
+	case signer != "":
+		return signer
+	case rrtype == dns.TypeDS: // lies above the delegation (RFC 4035 section 2.4)
+		return owner.parent()
+	default:
+		return owner
+	}
+}
+
+// signer returns the deepest zone that could have signed a set, by what its signatures say, or nothing.
+func (s *rrset) signer() name { return deepest("", s.sigs, s.owner, s.rrtype) }
+
+// deepest returns the deepest of the zones that signed something and enclose a name.
+func deepest(best name, sigs []*dns.RRSIG, n name, rrtype uint16) name {
+	for _, sig := range sigs {
+		signer, ok := parseName(sig.SignerName)
+		if !ok || !n.within(signer) || rrtype == dns.TypeDS && signer == n && n != root {
+			continue
+		}
+		if best == "" || signer.below(best) {
+			best = signer
+		}
+	}
+	return best
+}
+
+// negative validates that there are no records of a type at a name, or no such name.
+func (v *validation) negative(msg *message, n name, rrtype uint16) step {
+	signer, _ := msg.denier(n, rrtype)
+	f := v.disprove(msg, n, rrtype, signer)
+	if f.status == diag.Bogus {
+		f = v.known(v.place(n, rrtype, ""), f.why)
+	}
+	return step{finding: f}
+}
+
+// disprove looks for the proof in the zone that signed it (RFC 4035 section 5.4).
+func (v *validation) disprove(msg *message, n name, rrtype uint16, signer name) finding {
+	d := v.at(v.place(n, rrtype, signer))
+	if d.status != diag.Secure {
+		return d.finding
+	}
+	v.begin()
+	what := setKey{n, rrtype}
+	switch {
+	case signer == "":
+		return bogus(fault(d.zone.name, codeDenialMissing, "There is no signed proof that there is no %s", what))
+	case d.zone.name != signer:
+		return bogus(fault(d.zone.name, codeSigSigner,
+			"The proof that there is no %s names %s as its signer, which is no zone", what, signer))
+	}
+	if soa := msg.authority[setKey{signer, dns.TypeSOA}]; soa != nil {
+		if _, f := v.verify(soa, signer, d.zone.keys, &d.zone.info.Signatures); f != nil {
+			return bogus(f)
+		}
+	}
+	proofs := v.denials(msg, d.zone)
+	var f finding
+	if msg.rcode == dns.RcodeNameError {
+		f = proofs.nxdomain(n)
+	} else {
+		f = proofs.nodata(n, rrtype)
+	}
+	d.zone.info.deny(proofs, f)
+	return f
+}
+
+// denier returns the zone that denies something about a name, by what the signatures say, and whether
+// the message speaks of the name at all.
+func (m *message) denier(n name, rrtype uint16) (signer name, about bool) {
+	for key, set := range m.authority {
+		if key.rrtype != dns.TypeNSEC && key.rrtype != dns.TypeNSEC3 && key.rrtype != dns.TypeSOA {
+			continue
+		}
+		about = about || key.rrtype != dns.TypeSOA || n.within(key.owner)
+		for _, sig := range set.sigs {
+			if zone, ok := parseName(sig.SignerName); ok && key.owner.within(zone) {
+				signer = deepest(signer, []*dns.RRSIG{sig}, n, rrtype)
+			}
+		}
+	}
+	return signer, about
+}
+
+// speaksOf reports whether a message has anything to say about a name that is not the one asked for.
+func (m *message) speaksOf(n name, rrtype uint16) bool {
+	_, about := m.denier(n, rrtype)
+	return about || m.answer[setKey{n, rrtype}] != nil || m.answer[setKey{n, dns.TypeCNAME}] != nil || m.dname(n) != nil
+}

@@ -1,0 +1,301 @@
+package dnssec
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// A validation is the work on one question. It belongs to one goroutine.
+type validation struct {
+	policy   Policy
+	exempt   map[name]bool // negative trust anchors
+	anchors  anchorSet
+	now      time.Time
+	fetch    *fetcher
+	memo     *memo
+	thorough bool // look at more than a proof needs, for a report
+
+	nodes map[name]node
+	chain []*zone // in the order in which they were reached
+
+	work             Work
+	checks, failures int // signatures checked for the present answer, and in vain for all
+	rounds           int // of hashing for the present answer
+}
+
+// begin resets what is counted for each answer.
+func (v *validation) begin() { v.checks, v.rounds = 0, 0 }
+
+// A node is a name as a place in the tree: the zone that it belongs to, as seen from above, and
+// whether that zone is to be trusted.
+type node struct {
+	zone *zone // the deepest known that encloses the name; nil above the trust anchors
+	finding
+	gone bool // the zone proves that there is no such name, and so no zone below it either
+}
+
+// A zone is one whose delegation was reached.
+type zone struct {
+	name name
+	keys []*key // trusted keys that may sign records
+	info *Zone
+
+	all []*key // all keys of the zone, once they were validated
+}
+
+// newZone adds a zone to the chain.
+func (v *validation) newZone(n name, above *zone) *zone {
+	z := &zone{name: n, info: newZoneInfo(n)}
+	if above != nil {
+		z.info.Parent = above.name.String()
+	}
+	v.chain = append(v.chain, z)
+	return z
+}
+
+// settle notes the outcome for a zone and returns it as a node.
+func (z *zone) settle(f finding) node {
+	z.info.Status = f.status
+	return node{zone: z, finding: f}
+}
+
+// at returns the node of a name: the way down from the closest trust anchor (RFC 4035 section 5).
+func (v *validation) at(n name) node {
+	if d, ok := v.nodes[n]; ok {
+		return d
+	}
+	d := v.reach(n)
+	v.nodes[n] = d
+	return d
+}
+
+// reach descends to a name from the one above it. Names have at most 127 labels, so the depth of the
+// recursion is bounded.
+func (v *validation) reach(n name) node {
+	switch {
+	case v.exempt[n]:
+		return v.newZone(n, nil).settle(insecure(fault(n, codeExempted, "Validation of the zone is switched off")))
+	case len(v.anchors[n]) > 0:
+		return v.prime(n)
+	case n == root:
+		return node{finding: indeterminate(fault(root, codeAnchorNone, "There is no trust anchor for the name"))}
+	}
+	above := v.at(n.parent())
+	if above.status != diag.Secure || above.gone {
+		return above
+	}
+	v.begin()
+	return v.descend(above.zone, n)
+}
+
+// prime begins a chain at a trust anchor.
+func (v *validation) prime(n name) node {
+	v.begin()
+	z := v.newZone(n, nil)
+	fits := func(k *key) bool {
+		return slices.ContainsFunc(v.anchors[n], func(a dns.RR) bool { return stands(a, k, n) && v.accepts(a) })
+	}
+	f := v.establish(z, fits, func(keys []*key) *Failure {
+		return fault(n, codeAnchorMismatch, "None of the %d keys of the zone is a trust anchor", len(keys))
+	})
+	return z.settle(f)
+}
+
+// accepts reports whether the policy lets an anchor be used.
+func (v *validation) accepts(anchor dns.RR) bool {
+	switch a := anchor.(type) {
+	case *dns.DS:
+		return v.policy.usable(a)
+	case *dns.DNSKEY:
+		return v.policy.supports(a.Algorithm)
+	}
+	return false
+}
+
+// descend goes from a zone that is trusted to a name below it, all names between the two having been
+// found to belong to the zone: is there a delegation at the name, and what does it say?
+func (v *validation) descend(z *zone, n name) node {
+	msg, f := v.ask(z, n, dns.TypeDS, codeDSUnavailable)
+	if f != nil {
+		return node{zone: z, finding: *f}
+	}
+	if set := msg.answer[setKey{n, dns.TypeDS}]; set != nil {
+		return v.delegation(z, n, set)
+	}
+	if redirected := v.alias(z, n, msg); redirected != nil {
+		return *redirected
+	}
+	return v.withoutDS(z, n, msg)
+}
+
+// ask puts a question that the chain depends on. Silence and refusals are no facts about the zone, so
+// what follows from them is unknown. Of the two only a refusal comes with a message.
+func (v *validation) ask(z *zone, n name, rrtype uint16, code diag.Code) (*message, *finding) {
+	msg, err := v.fetch.get(n, rrtype)
+	what := setKey{n, rrtype}
+	switch {
+	case errors.Is(err, errTooMany):
+		return nil, new(indeterminate(fault(z.name, codeWork, "Asking for %s would be the question after the %d allowed",
+			what, maxQueries)))
+	case err != nil:
+		return nil, new(indeterminate(fault(z.name, code, "There was no answer to the question for %s: %s", what, errText(err))))
+	case msg.rcode != dns.RcodeSuccess && msg.rcode != dns.RcodeNameError:
+		return msg, new(indeterminate(fault(z.name, code, "The question for %s was answered with %s", what, msg.rcodeText())))
+	}
+	return msg, nil
+}
+
+// errText words an error of an exchange.
+func errText(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "time ran out"
+	}
+	return err.Error()
+}
+
+// alias handles an alias in place of a DS record: the name is no delegation then, for an alias stands
+// alone (RFC 1034 section 3.6.2), and below a DNAME record there is nothing (RFC 6672 section 2.4).
+func (v *validation) alias(z *zone, n name, msg *message) *node {
+	for _, key := range []setKey{{n, dns.TypeCNAME}, {n.parent(), dns.TypeDNAME}} {
+		set := msg.answer[key]
+		if set == nil || !key.owner.within(z.name) {
+			continue
+		}
+		if key.rrtype == dns.TypeCNAME && len(set.sigs) == 0 {
+			continue // it may be made from a DNAME
+		}
+		sig, f := v.verify(set, z.name, z.keys, nil)
+		if f == nil && int(sig.Labels) < key.owner.signedLabels() && key.rrtype == dns.TypeDNAME {
+			f = fault(z.name, codeWildcard, "A wildcard stood in for the DNAME record of %s", key.owner)
+		}
+		if f != nil {
+			return &node{zone: z, finding: bogus(f)}
+		}
+		return &node{zone: z, finding: secure, gone: key.rrtype == dns.TypeDNAME}
+	}
+	return nil
+}
+
+// withoutDS handles a name that has no DS record, which must be proven.
+func (v *validation) withoutDS(z *zone, n name, msg *message) node {
+	d := v.denials(msg, z)
+	kind, why := d.delegation(n)
+	switch kind {
+	case noDelegation:
+		return node{zone: z, finding: secure}
+	case noName:
+		return node{zone: z, finding: secure, gone: true}
+	case insecureDelegation:
+		child := v.newZone(n, z)
+		child.info.deny(d, insecure(why))
+		return v.unsigned(child, insecure(why))
+	}
+	child := v.newZone(n, z)
+	child.info.deny(d, bogus(why))
+	return child.settle(bogus(why))
+}
+
+// unsigned looks at the keys that an insecure zone may have all the same, for a report.
+func (v *validation) unsigned(z *zone, f finding) node {
+	if q := v.fetch.asked[setKey{z.name, dns.TypeDNSKEY}]; v.thorough && q != nil {
+		if msg, err := v.fetch.get(z.name, dns.TypeDNSKEY); err == nil {
+			z.info.listKeys(keysOf(msg, z.name), nil, nil)
+		}
+	}
+	return z.settle(f)
+}
+
+// delegation handles the DS records of a zone.
+func (v *validation) delegation(z *zone, n name, set *rrset) node {
+	child := v.newZone(n, z)
+	sig, f := v.verify(set, z.name, z.keys, &child.info.Signatures)
+	if f == nil && int(sig.Labels) < n.signedLabels() {
+		f = fault(z.name, codeDSWildcard, "The DS record of %s stems from a wildcard, which cannot delegate", n)
+	}
+	records := recordsOf[*dns.DS](set)
+	child.info.listDS(records, f == nil)
+	if f != nil {
+		return child.settle(bogus(f))
+	}
+	usable := v.policy.usableOf(records)
+	if len(usable) == 0 { // RFC 4035 section 5.2, RFC 6840 section 5.2
+		return v.unsigned(child, insecure(fault(n, codeDSUnsupported,
+			"The DS records have algorithms or digests only that cannot be checked, such as %s with digest type %d",
+			algorithmName(records[0].Algorithm), records[0].DigestType)))
+	}
+	m := matcher{usable: usable, zone: n}
+	return child.settle(v.establish(child, m.fits, m.explain))
+}
+
+// establish fetches the keys of a zone and validates them: one that fits what the zone above says
+// must have signed all of them (RFC 4035 section 5.2).
+func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*key) *Failure) finding {
+	msg, f := v.ask(z, z.name, dns.TypeDNSKEY, codeKeysUnavailable)
+	if f != nil {
+		if msg != nil {
+			f.status = diag.Bogus // an answer that lacks what must be there (RFC 4035 section 4.3)
+		}
+		return *f
+	}
+	all := keysOf(msg, z.name)
+	if len(all) == 0 {
+		return bogus(fault(z.name, codeKeysMissing, "The zone has no DNSKEY record, although it is to be signed"))
+	}
+	var keys, anchored []*key
+	for _, k := range all {
+		if !k.forZone() {
+			continue
+		}
+		keys = append(keys, k)
+		if fits(k) {
+			anchored = append(anchored, k)
+		}
+	}
+	failure := (*Failure)(nil)
+	if len(anchored) == 0 {
+		failure = explain(all)
+	} else {
+		_, failure = v.verify(msg.answer[setKey{z.name, dns.TypeDNSKEY}], z.name, anchored, &z.info.Signatures)
+	}
+	if failure != nil {
+		z.info.listKeys(all, nil, nil)
+		return bogus(failure)
+	}
+	z.keys, z.all = keys, all
+	z.info.listKeys(all, keys, anchored)
+	return secure
+}
+
+// maxKeys bounds the keys of a zone that are looked at. The most of a large zone in the midst of
+// changing algorithms is about ten.
+const maxKeys = 64
+
+// keysOf returns the keys of a zone.
+func keysOf(msg *message, n name) []*key {
+	var keys []*key
+	for _, r := range recordsOf[*dns.DNSKEY](msg.answer[setKey{n, dns.TypeDNSKEY}]) {
+		if len(keys) < maxKeys {
+			keys = append(keys, newKey(r))
+		}
+	}
+	return keys
+}
+
+// recordsOf returns the records of a set as what they are.
+func recordsOf[R dns.RR](set *rrset) []R {
+	if set == nil {
+		return nil
+	}
+	var list []R
+	for _, rr := range set.rrs {
+		if r, ok := rr.(R); ok {
+			list = append(list, r)
+		}
+	}
+	return list
+}

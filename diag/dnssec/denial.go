@@ -1,0 +1,236 @@
+package dnssec
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+const (
+	// maxDenials bounds the sets of NSEC or NSEC3 records of an answer whose signatures are checked.
+	// The most that a proof needs is three (RFC 5155 section 7.2.1).
+	maxDenials = 6
+
+	// maxIterations bounds the additional iterations of NSEC3 with which a proof is worth anything.
+	// RFC 9276 section 3.2 lets validators choose; resolvers in use stop between 50 and 150.
+	maxIterations = 150
+)
+
+// denials are the records of one answer with which a zone proves that something is not there, as far
+// as their signatures are right.
+type denials struct {
+	v    *validation
+	zone *zone
+	nsec []nsec
+	hashed
+
+	failed *Failure    // why the signature of one of them is not right
+	log    []Signature // those that were looked at
+}
+
+// denials collects and validates the NSEC and NSEC3 records of a zone in the authority section.
+func (v *validation) denials(msg *message, z *zone) *denials {
+	d := &denials{v: v, zone: z}
+	d.hashed = hashed{v: v, zone: z.name, hashes: map[name]string{}}
+	count := 0
+	for _, set := range sorted(msg.authority) {
+		if set.rrtype != dns.TypeNSEC && set.rrtype != dns.TypeNSEC3 || !set.owner.within(z.name) {
+			continue
+		}
+		if count++; count > maxDenials {
+			break
+		}
+		sig, f := v.verify(set, z.name, z.keys, &d.log)
+		// One that a wildcard stood in for says nothing about its owner (RFC 4035 section 5.4).
+		if f == nil && int(sig.Labels) != set.owner.signedLabels() {
+			f = fault(z.name, codeSigLabels, "The %s record stems from a wildcard, and so proves nothing", set)
+		}
+		if f != nil {
+			if d.failed == nil {
+				d.failed = f
+			}
+			continue
+		}
+		d.add(set)
+	}
+	return d
+}
+
+// sorted lists the sets of a section in canonical order, so that the same answer is always judged
+// the same way.
+func sorted(sets map[setKey]*rrset) []*rrset {
+	list := make([]*rrset, 0, len(sets))
+	for _, set := range sets {
+		list = append(list, set)
+	}
+	slices.SortFunc(list, func(a, b *rrset) int {
+		if c := compare(a.owner, b.owner); c != 0 {
+			return c
+		}
+		return int(a.rrtype) - int(b.rrtype)
+	})
+	return list
+}
+
+func (d *denials) add(set *rrset) {
+	if record, ok := first[*dns.NSEC](set); ok {
+		if next, ok := parseName(record.NextDomain); ok && next.within(d.zone.name) {
+			d.nsec = append(d.nsec, nsec{set.owner, next, record.TypeBitMap})
+		}
+		return
+	}
+	for _, record := range recordsOf[*dns.NSEC3](set) {
+		d.hashed.add(set.owner, record)
+	}
+}
+
+// any reports whether there are records that prove something.
+func (d *denials) any() bool { return len(d.nsec) > 0 || len(d.records) > 0 || d.excessive > 0 }
+
+// facts describes the records for a report.
+func (d *denials) facts(proven bool) *Denial {
+	if len(d.nsec) > 0 {
+		return &Denial{Type: NSEC, Proven: proven}
+	}
+	facts := &Denial{Type: NSEC3, Iterations: d.iterations, SaltLength: len(d.salt), Proven: proven}
+	if d.excessive > 0 && len(d.records) == 0 {
+		facts.Iterations = d.excessive
+	}
+	for _, r := range d.records {
+		facts.OptOut = facts.OptOut || r.optOut
+	}
+	return facts
+}
+
+// A types is the list of types that a name has, as NSEC and NSEC3 records give it.
+type types []uint16
+
+func (t types) has(rrtype uint16) bool { return slices.Contains(t, rrtype) }
+
+// delegates reports whether the types are those that the zone above knows of a delegation.
+func (t types) delegates() bool { return t.has(dns.TypeNS) && !t.has(dns.TypeSOA) }
+
+// nothingBelow reports whether the zone of the record has no business below its owner, be that a
+// delegation or a redirection: then it denies nothing there (RFC 6840 section 4.1).
+func (t types) nothingBelow() bool { return t.delegates() || t.has(dns.TypeDNAME) }
+
+// lacks says whether a record about the very name in question, or about the wildcard in its place,
+// proves that there are no records of a type. A record of the wrong side of a delegation proves
+// nothing; one that has the type contradicts the answer.
+func (t types) lacks(n name, rrtype uint16) (proven, contradicted bool) {
+	if rrtype == dns.TypeDS {
+		if t.has(dns.TypeSOA) && n != root {
+			return false, false // from the zone below (RFC 4035 section 5.2)
+		}
+	} else if t.delegates() {
+		return false, false // from the zone above (RFC 6840 section 4.1)
+	}
+	if t.has(rrtype) || t.has(dns.TypeCNAME) {
+		return false, true
+	}
+	return true, false
+}
+
+// typeNXNAME is a pseudo type that says that the owner does not exist (RFC 9824 section 2).
+const typeNXNAME = 128
+
+// A delegationKind is what a zone proves of the place of a possible delegation.
+type delegationKind int
+
+const (
+	notProven          delegationKind = iota
+	noDelegation                      // the name is there, and no delegation
+	noName                            // there is neither the name nor anything below it
+	insecureDelegation                // there is a delegation without DS record, or may be one
+)
+
+// delegation says what the zone proves of a name that has no DS record. The reason belongs to
+// insecureDelegation and notProven.
+func (d *denials) delegation(n name) (delegationKind, *Failure) {
+	kind, why := d.delegationNSEC(n)
+	if kind == notProven && why == nil {
+		kind, why = d.delegationHashed(n)
+	}
+	if kind != notProven || why != nil {
+		return kind, why
+	}
+	return notProven, d.unproven(codeDelegation, "that there is no DS record for "+n.String())
+}
+
+// nodata says whether the zone proves that a name has no records of a type.
+func (d *denials) nodata(n name, rrtype uint16) finding {
+	what := setKey{n, rrtype}.String()
+	return d.judge(d.nodataNSEC(n, rrtype), func() outcome { return d.nodataHashed(n, rrtype) },
+		"that there is no "+what, what)
+}
+
+// nxdomain says whether the zone proves that there is no name, nor a wildcard in its place.
+func (d *denials) nxdomain(n name) finding {
+	return d.judge(d.nxdomainNSEC(n), func() outcome { return d.nxdomainHashed(n) },
+		"that there is no name "+n.String(), "the name "+n.String())
+}
+
+// wildcard says whether the zone proves that there is nothing closer to a name than the wildcard below
+// its ancestor with so many labels (RFC 4035 section 5.3.4, RFC 5155 section 8.8).
+func (d *denials) wildcard(n name, labels int) finding {
+	f := d.judge(d.wildcardNSEC(n, labels), func() outcome { return d.wildcardHashed(n, labels) },
+		"that the wildcard may stand in for "+n.String(), n.String())
+	if f.why != nil && (f.why.Code == codeDenialMissing || f.why.Code == codeDenialIncomplete) {
+		f.why.Code = codeWildcard
+	}
+	return f
+}
+
+// An outcome is what the records of one kind prove.
+type outcome int
+
+const (
+	nothing  outcome = iota
+	proof            // that what is asked for is not there
+	optedOut         // the same, but there may be a delegation to an unsigned zone (RFC 5155 section 9.2)
+	contrary         // that what is asked for is there
+	tooMuch          // the work for the proof exceeds all bounds
+)
+
+func (d *denials) judge(o outcome, hashed func() outcome, aim, thing string) finding {
+	if o == nothing {
+		o = hashed()
+	}
+	switch {
+	case o == proof:
+		return secure
+	case o == optedOut:
+		return insecure(fault(d.zone.name, codeOptOut,
+			"The proof %s leaves delegations to unsigned zones out (opt-out), so one may be hidden there", aim))
+	case o == contrary:
+		return bogus(fault(d.zone.name, codeDenialContradict, "The zone proves that there is %s, against the answer", thing))
+	case o == tooMuch:
+		return bogus(fault(d.zone.name, codeWork, "The proof %s asks for more hashes than any real zone does", aim))
+	case d.excessive > 0:
+		return insecure(d.iterationFault())
+	}
+	return bogus(d.unproven(codeDenialIncomplete, aim))
+}
+
+func (d *denials) iterationFault() *Failure {
+	return fault(d.zone.name, codeDenialIterations,
+		"The NSEC3 records have %d additional iterations; proofs with more than %d count for nothing", d.excessive, maxIterations)
+}
+
+// unproven says why there is no proof: no records at all, none with a right signature, or the wrong
+// ones.
+func (d *denials) unproven(code diag.Code, aim string) *Failure {
+	switch {
+	case d.failed != nil && !d.any():
+		return d.failed
+	case !d.any() && code == codeDenialIncomplete:
+		return fault(d.zone.name, codeDenialMissing, "There is no NSEC or NSEC3 record to prove %s", aim)
+	case !d.any():
+		return fault(d.zone.name, code, "There is no NSEC or NSEC3 record to prove %s", aim)
+	case d.failed != nil:
+		return d.failed
+	default:
+		return fault(d.zone.name, code, "The NSEC or NSEC3 records do not prove %s", aim)
+	}
+}

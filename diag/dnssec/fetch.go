@@ -1,0 +1,198 @@
+package dnssec
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// The bounds of what is asked.
+const (
+	// maxQueries bounds the questions of one validation. A name of three zones takes six to eight; a
+	// name under ip6.arpa in a zone without signatures about forty.
+	maxQueries = 64
+
+	// patience is how long anything is waited for, unless the caller has less time: what has not come
+	// by then is reported as unknown, before the time for the whole diagnostic is up (CONTRACT 1.9).
+	patience = 10 * time.Second
+)
+
+// A fetcher asks questions, each once, as many at the same time as are wanted.
+type fetcher struct {
+	env   *diag.Env
+	ctx   context.Context
+	group diag.Group
+	asked map[setKey]*question
+}
+
+// A question is one that was asked. The reply may be read when done is closed.
+type question struct {
+	done chan struct{}
+	msg  *message
+	err  error
+}
+
+var (
+	errTooMany   = errors.New("too many questions would be needed")
+	errNoMessage = errors.New("the resolver returned no message")
+	errCutOff    = errors.New("the answer was cut off") // RFC 2181 section 9
+)
+
+// newFetcher returns a fetcher, and a function that ends all that is under way and waits for it.
+func newFetcher(ctx context.Context, env *diag.Env) (*fetcher, func()) {
+	limit := patience
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)*9/10)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	f := &fetcher{env: env, ctx: ctx, asked: map[setKey]*question{}}
+	return f, func() {
+		cancel()
+		f.group.Wait()
+	}
+}
+
+// want asks a question if it has not been asked, and does not wait for the reply. Only one goroutine
+// may call it.
+func (f *fetcher) want(n name, rrtype uint16) *question {
+	key := setKey{n, rrtype}
+	if q := f.asked[key]; q != nil {
+		return q
+	}
+	q := &question{done: make(chan struct{})}
+	f.asked[key] = q
+	if len(f.asked) > maxQueries {
+		q.err = errTooMany
+		close(q.done)
+		return q
+	}
+	f.group.Go(func() {
+		defer close(q.done)
+		q.msg, q.err = exchange(f.ctx, f.env, n, rrtype)
+	})
+	return q
+}
+
+// get asks a question and waits for the reply. A question that could not be asked, or a reply that
+// cannot be used, is an error; every rcode is a reply.
+func (f *fetcher) get(n name, rrtype uint16) (*message, error) {
+	q := f.want(n, rrtype)
+	select {
+	case <-q.done:
+		return q.msg, q.err
+	case <-f.ctx.Done():
+		return nil, f.ctx.Err()
+	}
+}
+
+// exchange asks for a name and type with all that belongs to DNSSEC (DO, RFC 4035 section 3.2.1), and
+// for the answer even if the resolver itself would refuse it (CD, section 3.2.2).
+func exchange(ctx context.Context, env *diag.Env, n name, rrtype uint16) (*message, error) {
+	q := diag.Question(n.fqdn(), rrtype, true)
+	q.CheckingDisabled, q.AuthenticatedData = true, false
+	m, err := env.DNS().Exchange(ctx, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case m == nil:
+		return nil, errNoMessage
+	case m.Truncated:
+		return nil, errCutOff
+	default:
+		return newMessage(m, diag.ExtendedErrors(m)), nil
+	}
+}
+
+// maxGuesses bounds the questions that are put before it is known that they are needed, so that enough
+// of [maxQueries] is left for those that are.
+const maxGuesses = maxQueries / 2
+
+// guess asks a question that will probably be needed.
+func (f *fetcher) guess(n name, rrtype uint16) {
+	if len(f.asked) < maxGuesses {
+		f.want(n, rrtype)
+	}
+}
+
+// The depths to which zones are guessed, in labels below the trust anchor: most zones have a name of
+// one to three labels. Keys are asked for deeper once an answer names the zone that signed it.
+const (
+	guessedDepth = 3
+	knownDepth   = 5
+)
+
+// prefetch asks for what will most likely be needed to validate a name: the keys of the trust anchor,
+// and the DS and DNSKEY records of the zones above the name that can be guessed. All of it is on its
+// way together with the question itself, so that a chain that has nothing unusual takes the time of
+// one answer.
+func (v *validation) prefetch(n name, rrtype uint16) {
+	v.fetch.guess(n, rrtype)
+	anchor, ok := v.anchors.closest(n)
+	if !ok {
+		return
+	}
+	v.fetch.guess(anchor, dns.TypeDNSKEY)
+	base, depth := anchor.labels(), n.labels()
+	for labels := base + 1; labels <= min(depth, max(base+2, min(depth-1, base+guessedDepth))); labels++ {
+		zone := n.ancestor(labels)
+		v.fetch.guess(zone, dns.TypeDS)
+		if zone != n || rrtype != dns.TypeDS { // a DS record lies in the zone above
+			v.fetch.guess(zone, dns.TypeDNSKEY)
+		}
+	}
+}
+
+// follow asks for what an answer shows to be needed for each name in its chain of aliases: the zones
+// down to the one that signed, or if none did, all places where the delegation to a zone without
+// signatures may be; and the end of the chain if the answer does not reach it.
+func (v *validation) follow(msg *message, n name, rrtype uint16) {
+	for range maxAliases {
+		set, cname := msg.answer[setKey{n, rrtype}], msg.answer[setKey{n, dns.TypeCNAME}]
+		switch dname := msg.dname(n); {
+		case set != nil:
+			v.followTo(set.signer(), n)
+			return
+		case dname != nil:
+			v.followTo(dname.signer(), dname.owner)
+		case cname != nil:
+			v.followTo(cname.signer(), n)
+		default:
+			signer, about := msg.denier(n, rrtype)
+			v.followTo(signer, n)
+			if !about {
+				v.fetch.guess(n, rrtype)
+			}
+			return
+		}
+		record, ok := first[*dns.CNAME](cname)
+		if !ok {
+			return
+		}
+		if n, ok = parseName(record.Target); !ok {
+			return
+		}
+	}
+}
+
+// followTo asks for the zones above a name that somebody signed, or nobody.
+func (v *validation) followTo(signer, n name) {
+	target := n
+	if signer != "" {
+		target = signer
+	}
+	anchor, ok := v.anchors.closest(target)
+	if !ok {
+		return
+	}
+	base, depth := anchor.labels(), target.labels()
+	for labels := base + 1; labels <= min(depth, base+maxQueries/4); labels++ {
+		zone := target.ancestor(labels)
+		v.fetch.guess(zone, dns.TypeDS)
+		if signer != "" && (labels <= base+knownDepth || zone == signer) {
+			v.fetch.guess(zone, dns.TypeDNSKEY)
+		}
+	}
+}

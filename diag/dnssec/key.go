@@ -1,0 +1,184 @@
+package dnssec
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"encoding/base64"
+	"errors"
+	"math/big"
+
+	"github.com/cloudflare/circl/sign/ed448"
+	"github.com/miekg/dns"
+)
+
+// The bounds of RSA keys.
+const (
+	minRSABits = 512  // RFC 5702 section 2.1
+	maxRSABits = 4096 // RFC 3110 section 2
+	maxRSAExp  = 5    // octets of the exponent: more only costs time (CVE-2017-3139 was such a key)
+
+	// smallRSABits is below what crypto/rsa accepts. Such keys can be broken, yet a zone that is
+	// signed with one is signed, so they are validated here and warned of.
+	smallRSABits = 1024
+)
+
+// A publicKey verifies signatures.
+type publicKey interface {
+	verify(data, signature []byte) bool
+	bits() int
+}
+
+// Why a key cannot be used.
+var (
+	errKeyForm      = errors.New("its key material is malformed")
+	errKeySize      = errors.New("its size is out of bounds")
+	errKeyAlgorithm = errors.New("its algorithm is not supported")
+)
+
+// parsePublicKey reads the key material of a DNSKEY record.
+func parsePublicKey(k *dns.DNSKEY) (publicKey, error) {
+	material, err := base64.StdEncoding.DecodeString(k.PublicKey)
+	if err != nil {
+		return nil, errKeyForm
+	}
+	hash, ok := hashes[k.Algorithm]
+	if !ok {
+		return nil, errKeyAlgorithm
+	}
+	switch k.Algorithm {
+	case dns.ECDSAP256SHA256:
+		return parseECDSA(material, elliptic.P256(), hash)
+	case dns.ECDSAP384SHA384:
+		return parseECDSA(material, elliptic.P384(), hash)
+	case dns.ED25519:
+		if len(material) != ed25519.PublicKeySize { // RFC 8080 section 3
+			return nil, errKeyForm
+		}
+		return edKey25519(material), nil
+	case dns.ED448:
+		if len(material) != ed448.PublicKeySize {
+			return nil, errKeyForm
+		}
+		return edKey448(material), nil
+	default:
+		return parseRSA(material, hash)
+	}
+}
+
+type rsaKey struct {
+	hash crypto.Hash
+	n, e *big.Int
+}
+
+// parseRSA reads the length of the exponent in one octet or three, the exponent, and the modulus
+// (RFC 3110 section 2).
+func parseRSA(b []byte, hash crypto.Hash) (publicKey, error) {
+	if len(b) < 3 {
+		return nil, errKeyForm
+	}
+	length, b := int(b[0]), b[1:]
+	if length == 0 {
+		length, b = int(b[0])<<8|int(b[1]), b[2:]
+	}
+	if length == 0 || length >= len(b) {
+		return nil, errKeyForm
+	}
+	exponent := bytes.TrimLeft(b[:length], "\x00")
+	if len(exponent) > maxRSAExp || len(b)-length > maxRSABits/8+1 {
+		return nil, errKeySize
+	}
+	k := &rsaKey{hash, new(big.Int).SetBytes(b[length:]), new(big.Int).SetBytes(exponent)}
+	if k.bits() < minRSABits || k.bits() > maxRSABits {
+		return nil, errKeySize
+	}
+	if k.n.Bit(0) == 0 || k.e.Bit(0) == 0 || k.e.Cmp(big.NewInt(1)) == 0 {
+		return nil, errKeyForm // such a key verifies what anybody makes up
+	}
+	return k, nil
+}
+
+func (k *rsaKey) bits() int { return k.n.BitLen() }
+
+func (k *rsaKey) verify(data, signature []byte) bool {
+	h := k.hash.New()
+	h.Write(data)
+	digest := h.Sum(nil)
+	size := (k.bits() + 7) / 8
+	if len(signature) < size { // signers may leave out leading zeros
+		signature = append(make([]byte, size-len(signature)), signature...)
+	}
+	if k.bits() >= smallRSABits && k.e.BitLen() < 32 {
+		public := &rsa.PublicKey{N: k.n, E: int(k.e.Int64())}
+		return rsa.VerifyPKCS1v15(public, k.hash, digest, signature) == nil
+	}
+	return k.verifyPlain(digest, signature, size)
+}
+
+// prefixes are the DER encodings of the hash algorithms that precede a digest (RFC 8017 section 9.2).
+var prefixes = map[crypto.Hash]string{
+	crypto.SHA1:   "\x30\x21\x30\x09\x06\x05\x2b\x0e\x03\x02\x1a\x05\x00\x04\x14",
+	crypto.SHA256: "\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01\x05\x00\x04\x20",
+	crypto.SHA512: "\x30\x51\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x03\x05\x00\x04\x40",
+}
+
+// verifyPlain compares the whole padded message with what the signature holds (RFC 8017 section
+// 8.2.2), for keys that crypto/rsa refuses.
+func (k *rsaKey) verifyPlain(digest, signature []byte, size int) bool {
+	s := new(big.Int).SetBytes(signature)
+	tail := prefixes[k.hash] + string(digest)
+	padding := size - 3 - len(tail)
+	if len(signature) != size || s.Cmp(k.n) >= 0 || padding < 8 {
+		return false
+	}
+	want := append([]byte{0, 1}, bytes.Repeat([]byte{0xff}, padding)...)
+	want = append(append(want, 0), tail...)
+	return bytes.Equal(s.Exp(s, k.e, k.n).FillBytes(make([]byte, size)), want)
+}
+
+type ecdsaKey struct {
+	hash   crypto.Hash
+	public *ecdsa.PublicKey
+}
+
+// parseECDSA reads the two coordinates of a point (RFC 6605 section 4).
+func parseECDSA(b []byte, curve elliptic.Curve, hash crypto.Hash) (publicKey, error) {
+	public, err := ecdsa.ParseUncompressedPublicKey(curve, append([]byte{4}, b...))
+	if err != nil {
+		return nil, errKeyForm
+	}
+	return &ecdsaKey{hash, public}, nil
+}
+
+func (k *ecdsaKey) bits() int { return k.public.Curve.Params().BitSize }
+
+func (k *ecdsaKey) verify(data, signature []byte) bool {
+	half := k.bits() / 8
+	if len(signature) != 2*half {
+		return false
+	}
+	h := k.hash.New()
+	h.Write(data)
+	r, s := new(big.Int).SetBytes(signature[:half]), new(big.Int).SetBytes(signature[half:])
+	return ecdsa.Verify(k.public, h.Sum(nil), r, s)
+}
+
+type edKey25519 ed25519.PublicKey
+
+func (k edKey25519) bits() int { return 8 * len(k) }
+
+func (k edKey25519) verify(data, signature []byte) bool {
+	return len(signature) == ed25519.SignatureSize && ed25519.Verify(ed25519.PublicKey(k), data, signature)
+}
+
+type edKey448 ed448.PublicKey
+
+func (k edKey448) bits() int { return 8 * len(k) }
+
+// verify uses the module of Cloudflare, for the standard library has no Ed448.
+func (k edKey448) verify(data, signature []byte) bool {
+	return len(signature) == ed448.SignatureSize && ed448.Verify(ed448.PublicKey(k), data, signature, "")
+}

@@ -1,0 +1,187 @@
+package dnssec
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// A Zone is one link of a chain of trust: what the zone above says of the zone, its keys, and the
+// signatures by which they were validated.
+type Zone struct {
+	Zone       string            `json:"zone" doc:"the zone, \".\" for the root" example:"example.com"`
+	Parent     string            `json:"parent,omitempty" doc:"the zone above; absent where the chain begins"`
+	Status     diag.DNSSECStatus `json:"status" doc:"whether the keys of the zone are to be trusted"`
+	DS         []DS              `json:"ds" doc:"DS records in the zone above; at most 32"`
+	Keys       []DNSKEY          `json:"dnskeys" doc:"keys of the zone; at most 32"`
+	Signatures []Signature       `json:"rrsigs" doc:"signatures over the DS and DNSKEY records, and over what the zone answered; at most 32"`
+	Denial     *Denial           `json:"denial,omitempty" doc:"proof of the zone, or of the zone above, that something is not there"`
+}
+
+// A DS is a DS record: the digest of a key, in the zone above (RFC 4034 section 5).
+type DS struct {
+	KeyTag        uint16 `json:"key_tag" doc:"tag of the key"`
+	Algorithm     uint8  `json:"algorithm" doc:"number of the key's algorithm"`
+	AlgorithmName string `json:"algorithm_name" doc:"its name" example:"ECDSAP256SHA256"`
+	DigestType    uint8  `json:"digest_type" doc:"number of the digest: 1 SHA-1, 2 SHA-256, 4 SHA-384"`
+	Digest        string `json:"digest" doc:"the digest in hexadecimal digits"`
+	MatchesDNSKEY bool   `json:"matches_dnskey" doc:"whether the zone has the key"`
+	Valid         bool   `json:"valid" doc:"whether the signature over the DS records is right"`
+}
+
+// Role is what a key is for.
+type Role string
+
+// The roles.
+const (
+	KSK Role = "ksk" // signs the keys
+	ZSK Role = "zsk" // signs the rest
+	CSK Role = "csk" // signs everything
+)
+
+// Values lists the roles.
+func (Role) Values() []string { return []string{string(KSK), string(ZSK), string(CSK)} }
+
+// A DNSKEY is a public key of a zone (RFC 4034 section 2).
+type DNSKEY struct {
+	KeyTag        uint16 `json:"key_tag" doc:"tag of the key"`
+	Flags         uint16 `json:"flags" doc:"256 is a zone key, 1 a secure entry point, 128 revoked"`
+	Role          Role   `json:"role" doc:"what the key is for"`
+	Algorithm     uint8  `json:"algorithm" doc:"number of its algorithm"`
+	AlgorithmName string `json:"algorithm_name" doc:"name of its algorithm" example:"ECDSAP256SHA256"`
+	KeySizeBits   int    `json:"key_size_bits" doc:"its size; 0 if the key cannot be read"`
+	Revoked       bool   `json:"revoked" doc:"whether the key says of itself that it must not be used (RFC 5011)"`
+	Trusted       bool   `json:"trusted" doc:"whether the chain of trust reaches the key"`
+
+	anchored bool // a DS record or trust anchor stands for it
+}
+
+// A Signature is an RRSIG record (RFC 4034 section 3).
+type Signature struct {
+	TypeCovered      string    `json:"type_covered" doc:"type of the records that it is over"`
+	KeyTag           uint16    `json:"key_tag" doc:"tag of the key that made it"`
+	Algorithm        uint8     `json:"algorithm" doc:"number of its algorithm"`
+	SignerName       string    `json:"signer_name" doc:"zone that it says to be from"`
+	Inception        time.Time `json:"inception" doc:"from when on it is valid"`
+	Expiration       time.Time `json:"expiration" doc:"until when it is valid"`
+	ExpiresInSeconds int64     `json:"expires_in_seconds" doc:"time left, negative if it has expired"`
+	Valid            bool      `json:"valid" doc:"whether it is right"`
+	Error            string    `json:"error,omitempty" doc:"why it is not, or was not checked"`
+
+	code diag.Code // of the error
+}
+
+// DenialType is how a zone proves that something is not there.
+type DenialType string
+
+// The types of denial.
+const (
+	NSEC  DenialType = "nsec"  // RFC 4034 section 4
+	NSEC3 DenialType = "nsec3" // RFC 5155
+)
+
+// Values lists the types.
+func (DenialType) Values() []string { return []string{string(NSEC), string(NSEC3)} }
+
+// A Denial is the proof that something is not there.
+type Denial struct {
+	Type       DenialType `json:"type" doc:"kind of the records"`
+	OptOut     bool       `json:"opt_out" doc:"whether delegations to unsigned zones are left out (NSEC3)"`
+	Iterations int        `json:"iterations" doc:"additional iterations of the hash (NSEC3)"`
+	SaltLength int        `json:"salt_length" doc:"octets of salt (NSEC3)"`
+	Proven     bool       `json:"proven" doc:"whether the records prove it"`
+}
+
+func newZoneInfo(n name) *Zone {
+	return &Zone{Zone: n.String(), Status: diag.Indeterminate, DS: []DS{}, Keys: []DNSKEY{}, Signatures: []Signature{}}
+}
+
+// note adds a signature to a list, with what is wrong with it.
+func (v *validation) note(log *[]Signature, sig *dns.RRSIG, f *Failure) {
+	if log == nil || len(*log) == maxListed {
+		return
+	}
+	s := Signature{
+		TypeCovered: dns.Type(sig.TypeCovered).String(),
+		KeyTag:      sig.KeyTag,
+		Algorithm:   sig.Algorithm,
+		SignerName:  quoteName(sig.SignerName),
+		Inception:   serialTime(sig.Inception, v.now),
+		Expiration:  serialTime(sig.Expiration, v.now),
+		Valid:       f == nil,
+	}
+	s.ExpiresInSeconds = int64(s.Expiration.Sub(v.now) / time.Second)
+	if f != nil {
+		s.Error, s.code = f.Message, f.Code
+	}
+	*log = append(*log, s)
+}
+
+// listDS describes DS records.
+func (z *Zone) listDS(records []*dns.DS, valid bool) {
+	for _, ds := range records[:min(len(records), maxListed)] {
+		z.DS = append(z.DS, DS{
+			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, AlgorithmName: algorithmName(ds.Algorithm),
+			DigestType: ds.DigestType, Digest: strings.ToLower(ds.Digest), Valid: valid,
+		})
+	}
+}
+
+// listKeys describes the keys of a zone: all of them, those that are trusted, and those that a DS
+// record or trust anchor stands for.
+func (z *Zone) listKeys(all, trusted, anchored []*key) {
+	for _, k := range all[:min(len(all), maxListed)] {
+		entry := DNSKEY{
+			KeyTag: k.tag, Flags: k.rr.Flags, Algorithm: k.rr.Algorithm, AlgorithmName: algorithmName(k.rr.Algorithm),
+			Revoked: k.rr.Flags&dns.REVOKE != 0,
+			Trusted: slices.Contains(trusted, k), anchored: slices.Contains(anchored, k),
+		}
+		if k.public != nil {
+			entry.KeySizeBits = k.public.bits()
+		}
+		z.Keys = append(z.Keys, entry)
+	}
+	n, _ := parseName(z.Zone)
+	for i := range z.DS {
+		ds := &z.DS[i]
+		m := matcher{zone: n, usable: []*dns.DS{{
+			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: ds.Digest,
+		}}}
+		ds.MatchesDNSKEY = slices.ContainsFunc(all, m.fits)
+	}
+}
+
+// describeRoles tells what the keys are for. Those with the flag of a secure entry point sign the
+// keys; in a zone that has no others they sign everything, and so does a key without it to which the
+// zone above points (RFC 4034 section 2.1.1: the flag is but a hint).
+func (z *Zone) describeRoles() {
+	plain := slices.ContainsFunc(z.Keys, func(k DNSKEY) bool { return k.Flags&dns.SEP == 0 && !k.anchored })
+	for i := range z.Keys {
+		k := &z.Keys[i]
+		switch {
+		case !plain:
+			k.Role = CSK
+		case k.Flags&dns.SEP != 0:
+			k.Role = KSK
+		case k.anchored:
+			k.Role = CSK
+		default:
+			k.Role = ZSK
+		}
+	}
+}
+
+// deny adds what the records of a denial proved.
+func (z *Zone) deny(d *denials, f finding) {
+	for _, s := range d.log {
+		if len(z.Signatures) < maxListed {
+			z.Signatures = append(z.Signatures, s)
+		}
+	}
+	if d.any() || d.failed != nil {
+		z.Denial = d.facts(f.status == diag.Secure || f.status == diag.Insecure)
+	}
+}

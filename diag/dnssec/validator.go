@@ -1,0 +1,154 @@
+package dnssec
+
+import (
+	"context"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// A Validator validates answers of the DNS. Its zero value asks the resolver of the real world and
+// trusts the root zone. It may be used by several goroutines at once, and must not change once in use.
+type Validator struct {
+	// Env is the world: its Resolver answers the questions, its Clock judges the times of signatures,
+	// its TrustAnchors are where validation begins. Nil means the real one.
+	//
+	// The resolver need not validate, nor be trusted. It must understand DNSSEC, that is pass on
+	// signatures and proofs (DO), and not withhold what it thinks to be forged (CD).
+	Env *diag.Env
+
+	// Anchors are DS and DNSKEY records from which validation begins, instead of those of Env.
+	Anchors []dns.RR
+
+	// Policy is what validators may decide for themselves.
+	Policy Policy
+
+	// Exempt lists zones that are taken for unsigned, with all that lies below them: negative trust
+	// anchors (RFC 7646).
+	Exempt []string
+
+	thorough bool  // for a report
+	memo     *memo // nil means the shared one
+}
+
+// A Result is what validating the answer to one question brought.
+type Result struct {
+	Name string // asked for, absolute, in lower case
+	Type uint16
+
+	// Status is that of the answer. Secure: proven from a trust anchor. Insecure: proven that a zone on
+	// the way is not signed. Bogus: to be signed, and not as it should be. Indeterminate: the servers
+	// did not say, or there is no trust anchor.
+	Status diag.DNSSECStatus
+
+	// Failure is why the status is not secure; nil if it is.
+	Failure *Failure
+
+	Rcode   int      // of the answer; -1 if there was none
+	Records []dns.RR // those of the answer that speak of the name, aliases first, the records asked for last
+	Aliases []string // that were followed, absolute
+	Signed  bool     // there are signatures in the answer, or the zone has keys
+
+	Anchor     string      // zone of the trust anchor in which the chain begins, absolute; empty if there is none
+	AnchorKeys []AnchorKey // its keys
+	Chain      []Zone      // from the trust anchor down, then those that aliases led to
+	Now        time.Time   // when it was validated, by the clock of the environment
+	Work       Work
+}
+
+// Work counts what a validation took.
+type Work struct {
+	Queries    int // questions to the resolver
+	Signatures int // signatures checked
+	Hashes     int // names hashed for NSEC3
+}
+
+// Validate asks for the records of a type and validates the answer, whatever it is: records, aliases,
+// or the proof that there is nothing. A fault of the zone or its servers is part of the result; the
+// error is that of the context, or a *[diag.InputError] for a name that is none.
+//
+// What is asked for, checked and hashed is bounded, and so is the time.
+func (v *Validator) Validate(ctx context.Context, fqdn string, rrtype uint16) (*Result, error) {
+	n, ok := parseName(fqdn)
+	if !ok {
+		return nil, diag.Invalid("name", "%.300q is not a name in the DNS", fqdn)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	fetch, release := newFetcher(ctx, v.Env)
+	defer release()
+	w := v.begin(fetch)
+	c := w.run(n, rrtype)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return w.result(c, n, rrtype), nil
+}
+
+// begin prepares a validation.
+func (v *Validator) begin(fetch *fetcher) *validation {
+	anchors := v.Anchors
+	if len(anchors) == 0 && v.Env != nil {
+		anchors = v.Env.TrustAnchors
+	}
+	if len(anchors) == 0 {
+		anchors = IANA()
+	}
+	w := &validation{
+		policy: v.Policy, exempt: map[name]bool{}, anchors: newAnchorSet(anchors), now: v.Env.Now(),
+		fetch: fetch, memo: v.memo, thorough: v.thorough, nodes: map[name]node{},
+	}
+	if w.memo == nil {
+		w.memo = &shared
+	}
+	for _, zone := range v.Exempt {
+		if n, ok := parseName(zone); ok {
+			w.exempt[n] = true
+		}
+	}
+	return w
+}
+
+// result describes what a validation has found.
+func (v *validation) result(c *conclusion, n name, rrtype uint16) *Result {
+	v.work.Queries = len(v.fetch.asked)
+	r := &Result{
+		Name: n.fqdn(), Type: rrtype, Status: c.status, Failure: c.why, Rcode: -1, Signed: c.signed,
+		Now: v.now, Work: v.work,
+	}
+	if c.heard {
+		r.Rcode = c.rcode
+	}
+	for _, set := range c.sets {
+		r.Records = append(r.Records, set.rrs...)
+	}
+	for _, alias := range c.aliases {
+		r.Aliases = append(r.Aliases, alias.fqdn())
+	}
+	for _, z := range v.chain {
+		z.info.describeRoles()
+		r.Chain = append(r.Chain, *z.info)
+	}
+	if last := len(v.chain) - 1; last >= 0 && len(v.chain[last].info.Keys) > 0 {
+		r.Signed = true
+	}
+	if anchor, ok := v.anchors.closest(n); ok {
+		r.Anchor = anchor.fqdn()
+		r.AnchorKeys = v.anchorKeys(anchor)
+	}
+	return r
+}
+
+// anchorKeys tells the states of the keys of a trust anchor's zone.
+func (v *validation) anchorKeys(anchor name) []AnchorKey {
+	if d, ok := v.nodes[anchor]; ok && d.status == diag.Secure {
+		return states(v.anchors[anchor], d.zone.all, anchor)
+	}
+	list := states(v.anchors[anchor], nil, anchor)
+	for i := range list {
+		list[i].State = AnchorUnknown
+	}
+	return list
+}
