@@ -1,0 +1,237 @@
+package spf
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The bounds of what is read.
+const (
+	// MaxRecordLength is how much of a record is read, in bytes. Records that reach receivers reliably
+	// are shorter than 512 (RFC 7208 section 3.4), and CONTRACT 3.3.1 takes no more than this.
+	MaxRecordLength = 8192
+
+	// maxFaults bounds the errors that are collected: nobody mends a record by the thousandth.
+	maxFaults = 500
+)
+
+// A SyntaxKind says which part of the syntax was not kept to.
+type SyntaxKind string
+
+// The kinds of errors.
+const (
+	BadVersion      SyntaxKind = "version"       // it does not begin with v=spf1
+	BadLength       SyntaxKind = "length"        // it is too long to be read
+	BadCharacter    SyntaxKind = "character"     // a character that no record may hold
+	BadQualifier    SyntaxKind = "qualifier"     // signs that stand alone, twice, or before a modifier
+	BadMechanism    SyntaxKind = "mechanism"     // there is no such mechanism
+	BadModifier     SyntaxKind = "modifier"      // that cannot be the name of a modifier
+	ColonModifier   SyntaxKind = "colon"         // a modifier is written with a colon
+	GluedTerms      SyntaxKind = "glued"         // no blank before all
+	ValueMissing    SyntaxKind = "value missing" // the mechanism or modifier needs a value
+	ValueUnexpected SyntaxKind = "value"         // the mechanism has no value, or no length of prefix
+	BadIP4          SyntaxKind = "ip4"           // not an IPv4 address
+	BadIP6          SyntaxKind = "ip6"           // not an IPv6 address
+	WrongFamily     SyntaxKind = "family"        // IPv6 in ip4, or IPv4 in ip6
+	MacroInNetwork  SyntaxKind = "network macro" // ip4 and ip6 have no macros
+	BadPrefix       SyntaxKind = "prefix"        // the length of a prefix
+	BadDomain       SyntaxKind = "domain"        // not the name of a domain
+	BadMacro        SyntaxKind = "macro"         // a macro
+	RepeatedTerm    SyntaxKind = "repeated"      // redirect or exp stands twice
+)
+
+// A SyntaxError is a departure from the syntax of RFC 7208 section 12. One of them, anywhere, makes
+// receivers end in permerror (section 4.6).
+type SyntaxError struct {
+	Kind   SyntaxKind
+	Offset int    // in the text, in bytes
+	Length int    // in bytes
+	Text   string // what is wrong
+
+	// Suggested is what could stand in the place of the whole term; empty if there is no telling.
+	Suggested string
+
+	term, end int // where the term begins and ends
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("parsing the SPF record at byte %d: %s", e.Offset, e.Text)
+}
+
+// Parse reads the text of a record, and reports all errors in it, in order: there are none if and only
+// if the record is valid. The record has all terms, also those that are not valid.
+func Parse(text string) (*Record, []SyntaxError) {
+	p := parser{record: &Record{}}
+	rest := text
+	if len(text) > MaxRecordLength {
+		p.fault(BadLength, MaxRecordLength, len(text)-MaxRecordLength, "",
+			"the record has %d bytes; no more than %d are read", len(text), MaxRecordLength)
+		rest = text[:MaxRecordLength]
+	}
+	begin := len(version)
+	if !isRecord(text) {
+		begin = p.badVersion(rest)
+	}
+	p.record.Terms = make([]Term, 0, 1+strings.Count(rest[begin:], " "))
+	for i := begin; i < len(rest); {
+		if rest[i] == ' ' {
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(rest) && rest[end] != ' ' {
+			end++
+		}
+		p.term(rest[i:end], i)
+		i = end
+	}
+	return p.record, p.faults
+}
+
+// isRecord reports whether a text is a record: it begins with v=spf1 in any letter case, and a blank
+// or nothing follows (RFC 7208 section 4.5).
+func isRecord(text string) bool {
+	n := len(version)
+	return len(text) >= n && strings.EqualFold(text[:n], version) && (len(text) == n || text[n] == ' ')
+}
+
+// resembles reports whether a text was probably meant as a record, although receivers discard it.
+func resembles(text string) bool {
+	squeezed := strings.ToLower(strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" \t\r\n\"'\\\ufeff\u200b\u00a0\u201c\u201d", r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text[:min(len(text), 64)], "")))
+	for _, start := range []string{"v=spf", "v:spf", "spf1", "v=fsp1", "vspf1", "v=sfp1"} {
+		if strings.HasPrefix(squeezed, start) {
+			return !isRecord(text)
+		}
+	}
+	return false
+}
+
+type parser struct {
+	record *Record
+	faults []SyntaxError
+	seen   map[Name]bool // modifiers that may stand once
+	raw    string        // the term at hand
+	offset int           // of that
+}
+
+// fault notes an error at an offset of the record.
+func (p *parser) fault(k SyntaxKind, offset, length int, suggested, format string, args ...any) {
+	if len(p.faults) < maxFaults {
+		p.faults = append(p.faults, SyntaxError{
+			Kind: k, Offset: offset, Length: length, Text: fmt.Sprintf(format, args...), Suggested: suggested,
+			term: p.offset, end: p.offset + len(p.raw),
+		})
+	}
+}
+
+// here notes an error in the term at hand, at an offset of the term.
+func (p *parser) here(k SyntaxKind, offset, length int, suggested, format string, args ...any) bool {
+	p.fault(k, p.offset+offset, length, suggested, format, args...)
+	return false
+}
+
+// badVersion notes that the text is no record, and returns where its terms begin all the same.
+func (p *parser) badVersion(text string) int {
+	end := strings.IndexByte(strings.TrimLeft(text, " "), ' ')
+	if end >= 0 {
+		end += len(text) - len(strings.TrimLeft(text, " "))
+	}
+	if end < 0 || !resembles(text) {
+		end = len(text)
+	}
+	suggested := version
+	if squeezed := strings.ToLower(text[:end]); strings.HasPrefix(squeezed, version) && squeezed != version {
+		suggested = version + " " + text[len(version):end] // the blank is missing
+	}
+	p.raw = text[:end]
+	p.fault(BadVersion, 0, end, suggested, "the text does not begin with v=spf1 and a blank")
+	return end
+}
+
+// term reads one term.
+func (p *parser) term(raw string, offset int) {
+	p.raw, p.offset = raw, offset
+	p.record.Terms = append(p.record.Terms, Term{Raw: raw, Offset: offset})
+	t := &p.record.Terms[len(p.record.Terms)-1]
+	for i := range len(raw) {
+		if raw[i] < 0x21 || raw[i] > 0x7e {
+			p.here(BadCharacter, i, 1, cleaned(raw), "the character %s must not stand in a record",
+				strconv.QuoteToASCII(raw[i:i+1]))
+			return
+		}
+	}
+	rest := raw
+	if strings.IndexByte("+-~?", raw[0]) >= 0 {
+		t.Qualifier, rest = Qualifier(raw[:1]), raw[1:]
+	}
+	end := strings.IndexAny(rest, ":/=")
+	if end < 0 {
+		end = len(rest)
+	}
+	name, value := rest[:end], rest[end:]
+	if strings.HasPrefix(value, "=") {
+		t.Valid = p.modifier(t, name, value[1:])
+		return
+	}
+	t.Valid = p.mechanism(t, name, value)
+}
+
+// cleaned replaces white space by a blank and drops what cannot be seen or read.
+func cleaned(raw string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\r' || r == '\n' || r == '\u00a0':
+			return ' '
+		case r == '\u2013' || r == '\u2212': // what word processors make of a hyphen
+			return '-'
+		case r < 0x21 || r > 0x7e:
+			return -1
+		default:
+			return r
+		}
+	}, raw)), " ")
+}
+
+// modifier reads name=value.
+func (p *parser) modifier(t *Term, name, value string) bool {
+	at := len(t.Raw) - len(value)
+	if t.Qualifier != "" {
+		return p.here(BadQualifier, 0, 1, t.Raw[1:], "the modifier %.60q has a sign before it", name)
+	}
+	if !validModifier(name) {
+		return p.here(BadModifier, 0, len(name), "", "%.60q cannot be the name of a modifier", name)
+	}
+	t.Kind, t.Name, t.Value = Modifier, Name(strings.ToLower(name)), value
+	if t.Name != Redirect && t.Name != Exp {
+		_, offset, length, fault := parseMacros(value, false)
+		if fault != "" {
+			return p.here(BadMacro, at+offset, length, "", "%s", fault)
+		}
+		return true
+	}
+	valid := !p.glued(t) && p.domainSpec(t, at)
+	if p.seen[t.Name] { // RFC 7208 section 6: at most once
+		return p.here(RepeatedTerm, 0, len(t.Raw), "", "%s= stands there again", t.Name)
+	}
+	if p.seen == nil {
+		p.seen = map[Name]bool{}
+	}
+	p.seen[t.Name] = true
+	return valid
+}
+
+// validModifier reports whether s is ALPHA *( ALPHA / DIGIT / "-" / "_" / "." ).
+func validModifier(s string) bool {
+	for i := range len(s) {
+		if !isAlpha(s[i]) && (i == 0 || !isDigit(s[i]) && strings.IndexByte("-_.", s[i]) < 0) {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,235 @@
+package spf
+
+import (
+	"net/netip"
+	"slices"
+
+)
+
+// Via says how the record of a domain is reached.
+type Via string
+
+// The ways.
+const (
+	ViaRoot     Via = "root"     // it is the one that is examined
+	ViaInclude  Via = "include"  // from a record that includes it
+	ViaRedirect Via = "redirect" // from a record that hands over to it
+)
+
+// Values lists the ways.
+func (Via) Values() []string { return []string{string(ViaRoot), string(ViaInclude), string(ViaRedirect)} }
+
+// A NodeState says what was found at a node of the tree.
+type NodeState string
+
+// The states of a node.
+const (
+	NodeFound     NodeState = "found"     // a record, though it may have errors
+	NodeNone      NodeState = "none"      // no record
+	NodeMultiple  NodeState = "multiple"  // several records
+	NodeUnknown   NodeState = "unknown"   // the name servers did not say
+	NodeLoop      NodeState = "loop"      // the domain is being evaluated already
+	NodeMalformed NodeState = "malformed" // that is no name of a domain
+	NodeDynamic   NodeState = "dynamic"   // the name depends on the mail
+	NodeCut       NodeState = "cut"       // not looked at: the tree is too large
+)
+
+// A Node is the record of one domain in the tree of all records that one record leads to.
+type Node struct {
+	Domain            string  `json:"domain" doc:"the domain, or what stands for it where that depends on the mail"`
+	Via               Via     `json:"via" doc:"how it is reached"`
+	Depth             int     `json:"depth" min:"0" doc:"levels below the record that is examined"`
+	Record            string  `json:"record,omitempty" doc:"its record, if there is exactly one"`
+	DNSLookups        int     `json:"dns_lookups" min:"0" doc:"terms of this record that need the DNS"`
+	CumulativeLookups int     `json:"cumulative_lookups" min:"0" doc:"those of this record and all below"`
+	Loop              bool    `json:"loop" doc:"whether it leads back to a record above"`
+	Error             string  `json:"error,omitempty" doc:"why it cannot be evaluated"`
+	Children          []*Node `json:"children" doc:"records that it includes or hands over to, in order"`
+
+	State  NodeState      `json:"-"`
+	Parsed *Record        `json:"-"` // nil unless State is NodeFound
+	Faults []SyntaxError  `json:"-"` // of Parsed
+	Terms  []ResolvedTerm `json:"-"` // those of Parsed
+
+	parent *Node
+	raw    string // the record as it is published
+	void   bool   // the name has no TXT records at all
+}
+
+// A ResolvedTerm is a term with what the DNS says of it, whatever the mail.
+type ResolvedTerm struct {
+	*Term
+
+	// Reached says that receivers come to the term, if none before it matches: it is valid, does not
+	// stand behind all, and is no redirect beside all.
+	Reached bool
+
+	Target   string         // the domain that it is about; empty for ip4, ip6, all and unknown modifiers
+	Dynamic  bool           // what it stands for depends on the mail: macros, ptr
+	Networks []netip.Prefix // that it matches: of ip4 and ip6, or around the addresses that were found
+	Everyone bool           // it matches every address: all, or exists with a name that does exist
+	Hosts    []Host         // of a and mx
+	MXCount  int            // records that mx found
+	Void     bool           // the DNS has nothing for it
+	Void4    bool           // likewise for clients with IPv4; implied by Void
+	Void6    bool           // likewise for clients with IPv6; implied by Void
+	Err      error          // the name servers did not say
+	Cut      bool           // not looked at: the tree is too large
+	Child    *Node          // of include and redirect
+}
+
+// A Host is one whose addresses a term stands for.
+type Host struct {
+	Name      string
+	Addresses []netip.Addr
+	Err       error // why it is not known whether it has more
+}
+
+// Lookups is what the term costs: itself, if it needs the DNS, and all that it leads to.
+func (t *ResolvedTerm) Lookups() int {
+	if !t.Reached || !t.Name.Counted() {
+		return 0
+	}
+	if t.Child != nil {
+		return 1 + t.Child.CumulativeLookups
+	}
+	return 1
+}
+
+// A Tree is all the records that one record leads to, whatever the mail.
+type Tree struct {
+	Root      *Node
+	Questions int // that were asked of the DNS
+}
+
+// Nodes lists the nodes, each before those below it, in order.
+func (t *Tree) Nodes() []*Node {
+	var list []*Node
+	var add func(*Node)
+	add = func(n *Node) {
+		list = append(list, n)
+		for _, c := range n.Children {
+			add(c)
+		}
+	}
+	add(t.Root)
+	return list
+}
+
+// Voids counts the terms of the tree for which the DNS has nothing, for clients of either family.
+func (t *Tree) Voids() int { return t.count(func(r *ResolvedTerm) bool { return r.Void }) }
+
+// Voids4 and Voids6 count those for which it has nothing for clients of one family, as receivers do.
+func (t *Tree) Voids4() int { return t.count(func(r *ResolvedTerm) bool { return r.Void4 }) }
+
+// Voids6 counts the terms for which the DNS has nothing for clients with IPv6.
+func (t *Tree) Voids6() int { return t.count(func(r *ResolvedTerm) bool { return r.Void6 }) }
+
+func (t *Tree) count(is func(*ResolvedTerm) bool) int {
+	count := 0
+	for _, n := range t.Nodes() {
+		for i := range n.Terms {
+			if is(&n.Terms[i]) {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// Complete reports whether the tree holds all that the DNS has, independent of the mail: no server was
+// silent, nothing was cut. What depends on the mail is not part of a tree.
+func (t *Tree) Complete() bool {
+	for _, n := range t.Nodes() {
+		if n.State == NodeUnknown || n.State == NodeCut {
+			return false
+		}
+		for i := range n.Terms {
+			if r := &n.Terms[i]; r.Err != nil || r.Cut {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Authorized returns the addresses that pass, as far as that does not depend on the mail: terms that do
+// are taken not to match. Terms before others that fail take addresses away, as they do in an
+// evaluation; limits and errors are not regarded.
+func (t *Tree) Authorized() Set { return t.Root.passing() }
+
+// passing returns the addresses for which the record of the node passes.
+func (n *Node) passing() Set {
+	var passed Set
+	left := everything
+	final := false
+	for i := 0; i < len(n.Terms); {
+		// Terms of one sign in a row are as one.
+		sign := n.Terms[i].Qualifier
+		var hit Set
+		for ; i < len(n.Terms) && n.Terms[i].Qualifier == sign; i++ {
+			if t := &n.Terms[i]; t.Reached && t.Kind == Mechanism {
+				hit = hit.Union(t.matching())
+				final = final || t.Name == All
+			}
+		}
+		if sign == QualifierPass {
+			passed = passed.Union(left.Intersect(hit))
+		}
+		left = left.Minus(hit)
+	}
+	for i := range n.Terms {
+		if t := &n.Terms[i]; t.Reached && t.Name == Redirect && t.Child != nil && !final {
+			passed = passed.Union(left.Intersect(t.Child.passing()))
+		}
+	}
+	return passed
+}
+
+// matching returns the addresses that the term is known to match.
+func (t *ResolvedTerm) matching() Set {
+	switch {
+	case t.Everyone:
+		return everything
+	case t.Name == Include && t.Child != nil:
+		return t.Child.passing()
+	default:
+		return SetOf(t.Networks...)
+	}
+}
+
+// sum adds up the costs, from the leaves to the root.
+func (n *Node) sum() {
+	n.DNSLookups, n.CumulativeLookups = 0, 0
+	for _, c := range n.Children {
+		c.sum()
+	}
+	for i := range n.Terms {
+		if cost := n.Terms[i].Lookups(); cost > 0 {
+			n.DNSLookups++
+			n.CumulativeLookups += cost
+		}
+	}
+}
+
+// path lists the domains from the root to the node.
+func (n *Node) path() []string {
+	var list []string
+	for at := n; at != nil; at = at.parent {
+		list = append(list, at.Domain)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// broken reports whether the record of the node makes an evaluation that comes to it end in permerror,
+// as far as that is certain.
+func (n *Node) broken() bool {
+	switch n.State {
+	case NodeNone, NodeMultiple, NodeLoop, NodeMalformed:
+		return true
+	default:
+		return len(n.Faults) > 0
+	}
+}
+

@@ -1,0 +1,295 @@
+package spf
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// The bounds of a tree. Trees in use have up to 30 terms on 5 levels, far beyond what receivers follow.
+const (
+	MaxTerms     = 100 // terms that need the DNS, in all records together
+	MaxDepth     = 20  // levels below the root
+	MaxQuestions = 100 // questions to the DNS
+)
+
+// Walk fetches the tree of a domain. If record is not empty, it stands for the one that the domain
+// publishes.
+//
+// The tree does not depend on a mail: of the macros only d and o are known, and it is meant for the
+// identity MAIL FROM, for which o is the domain itself. Servers that do not answer leave a mark in the
+// tree; the error is that of the context if it ended.
+func Walk(ctx context.Context, env *diag.Env, domain diag.Domain, record string) (*Tree, error) {
+	lookups, cancel := context.WithTimeout(ctx, patience(ctx))
+	defer cancel()
+	tree := walk(newDesk(lookups, env, MaxQuestions), domain.String(), record)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("walking over the SPF records of %s: %w", domain, err)
+	}
+	return tree, nil
+}
+
+// walk fetches a tree with all that the desk may ask.
+func walk(d *desk, domain, record string) *Tree {
+	var g diag.Group
+	w := &walker{desk: d, group: &g, v4: true, v6: true, terms: MaxTerms, known: "do"}
+	w.value = func(letter byte, current string) string {
+		if letter == 'o' {
+			return domain
+		}
+		return current
+	}
+	root := &Node{Domain: domain, Via: ViaRoot, State: NodeCut}
+	switch {
+	case record != "":
+		w.read(root, record)
+	case d.afford(domain, dns.TypeTXT):
+		w.fetch(root)
+	}
+	g.Wait()
+	root.sum()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return &Tree{Root: root, Questions: len(d.flights)}
+}
+
+// lookAhead asks at once for what the rest of an evaluation will probably need. What depends on the
+// host names of the client is left out.
+func (e *evaluation) lookAhead(record *Record, domain string) {
+	if e.ahead == nil {
+		return
+	}
+	w := &walker{
+		desk: e.desk, group: e.ahead, v4: e.ip.Is4(), v6: e.ip.Is6(), terms: MaxLookups,
+		known: strings.ReplaceAll(explanationLetters, "p", ""), value: e.value,
+	}
+	e.ahead = nil // the walk goes on into other records by itself
+	root := &Node{Domain: domain, State: NodeFound, Parsed: record}
+	w.follow(root)
+}
+
+// A walker fetches the records of a tree. Each record is followed as soon as it is there.
+type walker struct {
+	desk   *desk
+	group  *diag.Group
+	known  string // letters of the macros that can be expanded
+	value  func(letter byte, domain string) string
+	v4, v6 bool // families of addresses that are asked for
+
+	mu    sync.Mutex
+	terms int // that may still be followed
+}
+
+// fetch asks for the record of a node and follows it.
+func (w *walker) fetch(n *Node) {
+	p := w.desk.published(n.Domain)
+	switch {
+	case p.answer.Err() != nil:
+		n.State, n.Error = NodeUnknown, p.answer.Err().Error()
+	case len(p.records) == 0:
+		n.State, n.Error, n.void = NodeNone, "there is no SPF record", len(p.answer.Records) == 0
+		if p.answer.NXDomain() {
+			n.Error = "the name does not exist"
+		}
+	case len(p.records) > 1:
+		n.State, n.Error = NodeMultiple, fmt.Sprintf("there are %d SPF records", len(p.records))
+	default:
+		w.read(n, p.records[0])
+	}
+}
+
+// read parses the record of a node and follows it.
+func (w *walker) read(n *Node, text string) {
+	n.State, n.raw, n.Record = NodeFound, text, strings.ToValidUTF8(text, "\uFFFD")
+	n.Parsed, n.Faults = Parse(text)
+	if len(n.Faults) > 0 {
+		n.Error = n.Faults[0].Text
+	}
+	w.follow(n)
+}
+
+// follow asks for what the terms of a record need, all at once.
+func (w *walker) follow(n *Node) {
+	n.Terms = make([]ResolvedTerm, len(n.Parsed.Terms))
+	final := n.Parsed.find(All) != nil
+	behind := false
+	for i := range n.Terms {
+		t := &n.Terms[i]
+		t.Term = &n.Parsed.Terms[i]
+		t.Reached = t.Valid && !(t.Kind == Mechanism && behind) && !(t.Name == Redirect && final)
+		behind = behind || t.Name == All && t.Valid
+		if t.Reached {
+			w.resolve(n, t)
+		}
+	}
+}
+
+// resolve finds out what a term stands for.
+func (w *walker) resolve(n *Node, t *ResolvedTerm) {
+	switch t.Name {
+	case All:
+		t.Everyone = true
+		return
+	case IP4, IP6:
+		t.Networks = append(t.Networks, t.Network.Masked())
+		return
+	case PTR:
+		t.Dynamic = true
+	}
+	if !t.Name.Counted() {
+		return
+	}
+	fixed := w.target(n, t)
+	t.Dynamic = t.Dynamic || !fixed
+	w.mu.Lock()
+	if w.terms--; w.terms < 0 {
+		t.Cut = true
+	}
+	w.mu.Unlock()
+	if t.Name == Include || t.Name == Redirect {
+		w.descend(n, t, fixed)
+		return
+	}
+	if t.Dynamic || t.Cut || malformed(t.Target) != "" {
+		return
+	}
+	qtypes := []uint16{dns.TypeMX}
+	switch t.Name {
+	case A:
+		qtypes = w.families()
+	case Exists:
+		qtypes = []uint16{dns.TypeA}
+	}
+	if t.Cut = !w.desk.afford(t.Target, qtypes...); t.Cut {
+		return
+	}
+	w.group.Go(func() {
+		switch t.Name {
+		case A:
+			w.resolveA(t)
+		case MX:
+			w.resolveMX(t)
+		default:
+			w.resolveExists(t)
+		}
+	})
+}
+
+func (w *walker) families() []uint16 {
+	var qtypes []uint16
+	if w.v4 {
+		qtypes = append(qtypes, dns.TypeA)
+	}
+	if w.v6 {
+		qtypes = append(qtypes, dns.TypeAAAA)
+	}
+	return qtypes
+}
+
+// target finds the name that a term is about, and reports whether it is known.
+func (w *walker) target(n *Node, t *ResolvedTerm) bool {
+	if t.Value == "" {
+		t.Target = n.Domain
+		return true
+	}
+	for _, m := range t.spec {
+		if m.letter != 0 && strings.IndexByte(w.known, m.letter) < 0 {
+			t.Target = t.Value
+			return false
+		}
+	}
+	t.Target = fit(t.spec.expand(func(letter byte) string { return w.value(letter, n.Domain) }))
+	return true
+}
+
+// descend goes to the record that a term leads to.
+func (w *walker) descend(n *Node, t *ResolvedTerm, fixed bool) {
+	c := &Node{Domain: t.Target, Via: Via(t.Name), Depth: n.Depth + 1, State: NodeFound, parent: n}
+	t.Child = c
+	n.Children = append(n.Children, c)
+	switch {
+	case !fixed:
+		c.State = NodeDynamic
+	case undomain(t.Target) != "":
+		c.State, c.Error = NodeMalformed, "that is no domain: "+undomain(t.Target)
+	case c.leadsBack():
+		c.State, c.Loop, c.Error = NodeLoop, true, "it leads back to itself: "+strings.Join(c.path(), " > ")
+	case t.Cut || c.Depth > MaxDepth || !w.desk.afford(c.Domain, dns.TypeTXT):
+		c.State, c.Error, t.Cut = NodeCut, "it was not looked at: the tree is too large", true
+	default:
+		c.State = NodeUnknown
+		w.group.Go(func() {
+			w.fetch(c)
+			t.Void, t.Void4, t.Void6 = c.void, c.void, c.void
+		})
+	}
+}
+
+// leadsBack reports whether the domain of the node is that of one above.
+func (n *Node) leadsBack() bool {
+	for at := n.parent; at != nil; at = at.parent {
+		if strings.EqualFold(at.Domain, n.Domain) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walker) resolveA(t *ResolvedTerm) {
+	a := w.desk.addressesOf(t.Target, w.v4, w.v6)
+	t.host(t.Target, a)
+	t.Err = a.err
+	if a.err == nil {
+		t.Void4, t.Void6 = len(a.v4) == 0, len(a.v6) == 0
+		t.Void = t.Void4 && t.Void6
+	}
+}
+
+// host adds the addresses of a host.
+func (t *ResolvedTerm) host(name string, a addresses) {
+	h := Host{Name: name, Addresses: append(a.v4, a.v6...), Err: a.err}
+	for _, ip := range h.Addresses {
+		t.Networks = append(t.Networks, t.around(ip))
+	}
+	t.Hosts = append(t.Hosts, h)
+}
+
+// resolveMX finds the addresses of as many mail exchangers as receivers look at.
+func (w *walker) resolveMX(t *ResolvedTerm) {
+	answer := ask[*dns.MX](w.desk, t.Target, dns.TypeMX)
+	t.Err, t.MXCount = answer.Err(), len(answer.Records)
+	if t.Err != nil {
+		return
+	}
+	t.Void = t.MXCount == 0
+	t.Void4, t.Void6 = t.Void, t.Void
+	names := exchangers(answer)
+	names = names[:min(len(names), MaxMX)]
+	found := make([]addresses, len(names))
+	var g diag.Group
+	for i, name := range names {
+		if t.Cut = t.Cut || !w.desk.afford(name, w.families()...); !t.Cut {
+			g.Go(func() { found[i] = w.desk.addressesOf(name, w.v4, w.v6) })
+		}
+	}
+	g.Wait()
+	for i, name := range names {
+		t.host(name, found[i])
+		if t.Err == nil {
+			t.Err = found[i].err
+		}
+	}
+}
+
+// resolveExists finds out whether a name that does not depend on the mail exists: then it matches all.
+func (w *walker) resolveExists(t *ResolvedTerm) {
+	a := w.desk.addressesOf(t.Target, true, false)
+	t.Err = a.err
+	t.Everyone = len(a.v4) > 0
+	t.Void = a.err == nil && !t.Everyone
+	t.Void4, t.Void6 = t.Void, t.Void
+}
