@@ -1,0 +1,79 @@
+package zonecheck
+
+import "time"
+
+// The bounds of an audit.
+const (
+	// Patience is how long an audit takes at most. What has not answered then is unknown. It leaves
+	// half a second of six for the judgement.
+	Patience = 5500 * time.Millisecond
+
+	// MaxQueries is how many queries an audit sends, to servers and to the resolver together. Thirteen
+	// servers with two addresses each, which is the most that is usual, stay below.
+	MaxQueries = 400
+
+	// MaxInFlight is how many queries one address is asked at the same time, so that no server takes
+	// an audit for an attack.
+	MaxInFlight = 2
+
+	// MaxServers is how many names of servers are looked at. More than 13 do not fit into a referral
+	// of 512 octets.
+	MaxServers = 20
+
+	// MaxAddresses is how many addresses are asked whether they serve the zone, and MaxProbed how many
+	// of these are examined in full.
+	MaxAddresses = 26
+	MaxProbed    = 12
+)
+
+const (
+	// silentAfter is how long the reply to a query is waited for before it is sent again, and once
+	// more after that. Round trips around the earth last for up to 400 ms.
+	silentAfter = 1500 * time.Millisecond
+
+	// quickest is the least time that a server is given for a reply once it is known to answer, and
+	// slack how many times longer than usual a reply may take.
+	quickest = 400 * time.Millisecond
+	slack    = 5
+
+	// tcpPatience bounds a connection with what is asked over it.
+	tcpPatience = 2500 * time.Millisecond
+
+	// maxStrays is how many datagrams that are no reply are read while waiting for one.
+	maxStrays = 32
+
+	// maxDatagram is the largest datagram read. RFC 6891 section 6.2.5 suggests no more than 4096.
+	maxDatagram = 4096
+
+	// slowAfter is the time of an answer from which a server counts as slow: even from the other end
+	// of the earth they take less.
+	slowAfter = 500 * time.Millisecond
+
+	// maxParents is how many addresses of the zone above are asked.
+	maxParents = 8
+
+	// maxAncestors is how many zones above are considered as the parent; the root comes last.
+	maxAncestors = 8
+
+	// maxExchangers is how many mail exchangers are looked at.
+	maxExchangers = 20
+
+	// maxHops is how many aliases are followed, as resolvers do, and longChain how many some resolvers
+	// find too many already.
+	maxHops   = 16
+	longChain = 7
+
+	// maxWithin is how many names between a name and its zone are asked for.
+	maxWithin = 6
+
+	// maxListed is how many places one rule reports.
+	maxListed = 12
+
+	// maxDepth is how far a chain of delegations that depend on each other is followed.
+	maxDepth = 3
+
+	// maxSignatures is how many signatures are verified, and maxCandidates how many for one record set:
+	// a zone may be made to keep validators busy (CVE-2023-50387).
+	maxSignatures = 96
+	maxCandidates = 8
+)

@@ -1,0 +1,246 @@
+package zonecheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// A parentSide is the zone above, and what its servers say of the domain.
+type parentSide struct {
+	zone  string // absolute; empty if it is not known
+	err   error  // why not
+	hosts []string
+	views []parentView
+}
+
+// A parentView is what one server of the zone above says.
+type parentView struct {
+	host   string
+	ip     netip.Addr
+	ns, ds reply
+}
+
+var errNoParent = errors.New("no zone above was found")
+
+// locate finds the nearest zone above a name, and its servers. It asks the resolver, which knows the
+// zones above already.
+func (a *audit) locate(ctx context.Context, name string) (zone string, hosts []string, err error) {
+	ancestors := []string{}
+	for n := name; n != "."; {
+		n = above(n)
+		ancestors = append(ancestors, n)
+	}
+	for part := range slices.Chunk(ancestors, maxAncestors) {
+		answers := make([]diag.Answer[*dns.NS], len(part))
+		var g diag.Group
+		for i, n := range part {
+			g.Go(func() { answers[i] = lookup[*dns.NS](ctx, a, n) })
+		}
+		g.Wait()
+		for i, answer := range answers {
+			switch {
+			case answer.Exists() && len(answer.Aliases) == 0:
+				return part[i], hostsOf(answer.Records), nil
+			case answer.Err() != nil && err == nil:
+				err = answer.Err() // a zone that does not answer may be nearer than the one that does
+			}
+		}
+	}
+	if err == nil {
+		err = errNoParent
+	}
+	return "", nil, err
+}
+
+// hostsOf lists the names in NS records, in lower case, sorted, without duplicates.
+func hostsOf(records []*dns.NS) []string {
+	hosts := []string{}
+	for _, r := range records {
+		hosts = append(hosts, dns.CanonicalName(r.Ns))
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// askParent finds the zone above and asks its servers for the delegation.
+func (a *audit) askParent(ctx context.Context) {
+	zone, hosts, err := a.locate(ctx, a.zone)
+	p := parentSide{zone: zone, hosts: hosts}
+	a.parentName = zone
+	close(a.parentKnown)
+	if err != nil {
+		p.err = fmt.Errorf("finding the zone above %s: %w", bareName(a.zone), err)
+		a.setParent(p)
+		return
+	}
+	p.views = a.parentServers(ctx, hosts)
+	var g diag.Group
+	for i := range p.views {
+		v := &p.views[i]
+		g.Go(func() {
+			v.ns = a.askUDP(ctx, v.ip, extended(a.zone, dns.TypeNS))
+			for _, host := range hostsOf(delegation(v.ns, a.zone)) {
+				a.meet(ctx, host)
+				for _, glue := range glueFor(v.ns, host) {
+					a.visit(ctx, glue.ip, host)
+				}
+			}
+		})
+		g.Go(func() { v.ds = a.askUDP(ctx, v.ip, extended(a.zone, dns.TypeDS)) })
+	}
+	g.Wait()
+	a.setParent(p)
+}
+
+func (a *audit) setParent(p parentSide) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.parent = p
+}
+
+// parentServers lists addresses of the servers of the zone above: of each host one, IPv4 first, for
+// what matters is what the hosts say; then those that are left.
+func (a *audit) parentServers(ctx context.Context, hosts []string) []parentView {
+	hosts = hosts[:min(len(hosts), MaxServers)]
+	found := make([][]netip.Addr, len(hosts))
+	var g diag.Group
+	for i, host := range hosts {
+		g.Go(func() {
+			found[i] = a.lookupHost(ctx, host).All()
+			slices.SortFunc(found[i], netip.Addr.Compare) // IPv4 comes first
+		})
+	}
+	g.Wait()
+	var views []parentView
+	for round := 0; len(views) < maxParents; round++ {
+		more := false
+		for i, host := range hosts {
+			if round < len(found[i]) && len(views) < maxParents {
+				views = append(views, parentView{host: host, ip: found[i][round]})
+				more = true
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	return views
+}
+
+// delegation returns the NS records of a zone in a reply of the zone above: in the authority section
+// of a referral, or as the answer of a server that has both zones.
+func delegation(r reply, zone string) []*dns.NS {
+	if !r.ok() || r.msg.Rcode != dns.RcodeSuccess {
+		return nil
+	}
+	if records := set[*dns.NS](r.msg.Answer, zone); len(records) > 0 {
+		return records
+	}
+	return set[*dns.NS](r.msg.Ns, zone)
+}
+
+// A glueAddr is an address beside a delegation.
+type glueAddr struct {
+	ip  netip.Addr
+	ttl uint32
+}
+
+// glueFor returns the addresses of a host in the additional section of a reply.
+func glueFor(r reply, host string) []glueAddr {
+	if !r.ok() {
+		return nil
+	}
+	var list []glueAddr
+	for _, rr := range r.msg.Extra {
+		if !strings.EqualFold(rr.Header().Name, host) {
+			continue
+		}
+		if ip := addressIn(rr); ip.IsValid() {
+			list = append(list, glueAddr{ip, rr.Header().Ttl})
+		}
+	}
+	return list
+}
+
+// addressIn returns the address in an A or AAAA record.
+func addressIn(rr dns.RR) netip.Addr {
+	var ip netip.Addr
+	switch rr := rr.(type) {
+	case *dns.A:
+		ip, _ = netip.AddrFromSlice(rr.A.To4())
+	case *dns.AAAA:
+		ip, _ = netip.AddrFromSlice(rr.AAAA.To16())
+	}
+	return ip
+}
+
+// cycle follows delegations whose servers have no known address and returns the zones that wait for
+// each other, the first of them again at the end, or nil. Path are the zones so far, hosts the servers
+// of the last.
+func (a *audit) cycle(ctx context.Context, path, hosts []string) []string {
+	if len(path) > maxDepth {
+		return nil
+	}
+	for _, host := range hosts[:min(len(hosts), maxDepth)] {
+		for i, zone := range path {
+			if inside(zone, host) && i < len(path)-1 {
+				return append(slices.Clone(path[i:]), zone)
+			}
+		}
+		if inside(path[len(path)-1], host) {
+			continue
+		}
+		zone, next := a.referral(ctx, host)
+		if zone == "" {
+			continue
+		}
+		if found := a.cycle(ctx, append(slices.Clone(path), zone), next); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// referral asks the nearest zone above a host that answers for the zone of the host, and returns its
+// servers, unless there is glue for one of them.
+func (a *audit) referral(ctx context.Context, host string) (zone string, hosts []string) {
+	_, servers, err := a.locateAnswering(ctx, host)
+	if err != nil {
+		return "", nil
+	}
+	for _, v := range a.parentServers(ctx, servers) {
+		r := a.askUDP(ctx, v.ip, plain(host, dns.TypeA))
+		if !r.ok() {
+			continue
+		}
+		for _, rr := range r.msg.Ns {
+			if ns, ok := rr.(*dns.NS); ok && inside(ns.Hdr.Name, host) {
+				zone = dns.CanonicalName(ns.Hdr.Name)
+				hosts = append(hosts, dns.CanonicalName(ns.Ns))
+				if len(glueFor(r, ns.Ns)) > 0 {
+					return "", nil
+				}
+			}
+		}
+		return zone, hosts
+	}
+	return "", nil
+}
+
+// locateAnswering is locate, except that zones which do not answer are passed over.
+func (a *audit) locateAnswering(ctx context.Context, name string) (string, []string, error) {
+	for n := name; n != "."; {
+		n = above(n)
+		if answer := lookup[*dns.NS](ctx, a, n); answer.Exists() && len(answer.Aliases) == 0 {
+			return n, hostsOf(answer.Records), nil
+		}
+	}
+	return "", nil, errNoParent
+}

@@ -1,0 +1,442 @@
+package zonecheck
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// secured reports whether the zone above has DS records.
+func secured(e *evidence) bool { return e.cut.dsKnown && len(e.cut.ds) > 0 }
+
+// keysKnown reports whether a server said which keys there are.
+func keysKnown(e *evidence) bool {
+	return slices.ContainsFunc(e.serving, func(ad *address) bool {
+		return e.records(ad, probeKeys, dns.TypeDNSKEY) != nil
+	})
+}
+
+// keyRules are about keys, and the DS records that stand for them.
+var keyRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.dnssec.unsigned", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
+		Title:  "A zone with DS records above it is signed",
+		Ref:    "Zonemaster DNSSEC11, RFC 4035 section 5.2",
+		Advice: "Let the registrar remove the DS records now, or sign the zone: resolvers that validate refuse it.",
+		When:   func(e *evidence) bool { return secured(e) && keysKnown(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!signed(e), "There are %d DS records, and the zone has no keys.", len(e.cut.ds))
+		},
+	},
+	{
+		Code: "zone.dnssec.ds.mismatch", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
+		Title:  "A DS record stands for a key that signs the keys",
+		Ref:    "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+		Advice: "Let the registrar replace the DS records by those of the present keys.",
+		When:   func(e *evidence) bool { return secured(e) && signed(e) && e.sec.ds.usable > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			if len(e.sec.ds.matched) > 0 {
+				return nil
+			}
+			return e.dsFailures(e.sec.ds.standby, "It stands for no key that validly signs the keys of the zone.")
+		},
+	},
+	{
+		Code: "zone.dnssec.ds.standby", Severity: diag.Info, Category: categorySecurity,
+		Title:  "Every DS record stands for a key in use",
+		Ref:    "Zonemaster DNSSEC02, RFC 6781 section 4.1.2",
+		Advice: "Let the registrar remove the DS record unless a change of keys is under way.",
+		When:   func(e *evidence) bool { return secured(e) && signed(e) && len(e.sec.ds.matched) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return e.dsFailures(e.sec.ds.standby, "It stands for no key that signs the keys of the zone.")
+		},
+	},
+	{
+		Code: "zone.dnssec.ds.digest", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:  "The DS records have digests that are recommended",
+		Ref:    "Zonemaster DNSSEC01, RFC 9904 section 3, RFC 9905 section 2",
+		Advice: "Let the registrar enter DS records with SHA-256 (digest type 2), and remove the others.",
+		When:   secured,
+		Fails: func(e *evidence) diag.Failures {
+			weak := slices.DeleteFunc(slices.Clone(e.cut.ds), func(ds *dns.DS) bool {
+				return ds.DigestType == dns.SHA256 || ds.DigestType == dns.SHA384
+			})
+			var list diag.Failures
+			for _, ds := range weak {
+				list = append(list, e.dsFailures([]*dns.DS{ds}, fmt.Sprintf("Its digest has type %d.", ds.DigestType))...)
+			}
+			return list
+		},
+	},
+	{
+		Code: "zone.dnssec.ds.algorithm", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:  "Validators know the algorithm of a DS record",
+		Ref:    "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+		Advice: "Enter DS records of keys with a current algorithm: for now the zone counts as unsigned.",
+		When:   secured,
+		Fails: func(e *evidence) diag.Failures {
+			known := func(ds *dns.DS) bool { return knownAlgorithm(ds.Algorithm) && knownDigest(ds.DigestType) }
+			return diag.FailIf(!slices.ContainsFunc(e.cut.ds, known), "None of the %d DS records can be used.", len(e.cut.ds))
+		},
+	},
+	{
+		Code: "zone.dnssec.island", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:  "The zone above has DS records for a signed zone",
+		Ref:    "Zonemaster DNSSEC07, RFC 4035 section 5.2",
+		Advice: "Give the registrar the DS records: without them nobody checks the signatures.",
+		When:   func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.cut.ds) == 0, "The zone is signed, and there is no DS record.")
+		},
+	},
+	{
+		Code: "zone.dnssec.algorithm.weak", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:  "The keys have algorithms that are recommended",
+		Ref:    "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
+		Advice: "Change to ECDSA P-256 (13), Ed25519 (15) or RSA/SHA-256 (8).",
+		When:   signed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachKey(func(k *dns.DNSKEY) string {
+				switch k.Algorithm {
+				case dns.RSASHA256, dns.RSASHA512, dns.ECDSAP256SHA256, dns.ECDSAP384SHA384, dns.ED25519, dns.ED448:
+					return ""
+				}
+				return keyText(k) + "."
+			})
+		},
+	},
+	{
+		Code: "zone.dnssec.key.size", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:  "RSA keys have 2048 to 4096 bits",
+		Ref:    "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
+		Advice: "Make a new key with 2048 bits, or change to ECDSA P-256 (13).",
+		When:   signed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachKey(func(k *dns.DNSKEY) string {
+				if bits := rsaBits(k); bits > 0 && (bits < 2048 || bits > 4096) {
+					return fmt.Sprintf("The key with tag %d has %d bits.", k.KeyTag(), bits)
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.dnssec.algorithm.unused", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:  "Every algorithm of the keys and DS records signs the zone",
+		Ref:    "Zonemaster DNSSEC12, DNSSEC13, RFC 4035 section 2.2",
+		Advice: "Sign the zone with each algorithm, or remove the keys and DS records of the others.",
+		When:   func(e *evidence) bool { return signed(e) && len(e.sec.algs) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			wanted := maps.Clone(e.sec.keyAlgs)
+			for _, ds := range e.sec.ds.matched {
+				wanted[ds.Algorithm] = true
+			}
+			var list []string
+			for _, alg := range slices.Sorted(maps.Keys(wanted)) {
+				if !e.sec.algs[alg] {
+					list = append(list, fmt.Sprintf("Algorithm %d (%s) does not sign the SOA record.", alg, algorithmName(alg)))
+				}
+			}
+			return failing(list)
+		},
+	},
+	{
+		Code: "zone.dnssec.servers.unsigned", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Title:  "All servers have the signed zone",
+		Ref:    "Zonemaster DNSSEC06, RFC 4035 section 3.1",
+		Advice: "Let the server take over the signed zone: what it answers is refused by resolvers that validate.",
+		When:   signed,
+		Fails: func(e *evidence) diag.Failures {
+			var list diag.Failures
+			for _, target := range e.sec.missing {
+				list = append(list, diag.Failure{Detail: "It has no keys.", Target: target})
+			}
+			return list[:min(len(list), maxListed)]
+		},
+	},
+	{
+		Code: "zone.dnssec.servers.differ", Severity: diag.Error, Weight: 3, Category: categorySecurity,
+		Title:  "All servers have the same keys",
+		Ref:    "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",
+		Advice: "Bring all servers to the same version of the zone; providers that sign apart must share all keys.",
+		When:   signed,
+		Fails:  func(e *evidence) diag.Failures { return diag.FailIf(e.sec.differ, "Servers have different keys.") },
+	},
+}
+
+// dsFailures makes a failure for each DS record.
+func (e *evidence) dsFailures(list []*dns.DS, detail string) diag.Failures {
+	var failures diag.Failures
+	for _, ds := range list {
+		failures = append(failures, diag.Failure{
+			Detail: detail,
+			Target: fmt.Sprintf("DS %d %d %d", ds.KeyTag, ds.Algorithm, ds.DigestType),
+		})
+	}
+	return failures
+}
+
+func (e *evidence) eachKey(detail func(*dns.DNSKEY) string) diag.Failures {
+	var list []string
+	for _, k := range e.sec.keys {
+		list = appendText(list, detail(k))
+	}
+	return failing(list)
+}
+
+// rsaBits returns the size of an RSA key (RFC 3110 section 2), or 0 for others.
+func rsaBits(k *dns.DNSKEY) int {
+	switch k.Algorithm {
+	case dns.RSAMD5, dns.RSASHA1, dns.RSASHA1NSEC3SHA1, dns.RSASHA256, dns.RSASHA512:
+	default:
+		return 0
+	}
+	return modulusBits(k.PublicKey)
+}
+
+// inSecurity lists what the examination of the signatures noted.
+func inSecurity(fault sigFault) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures { return e.sec.failures(fault) }
+}
+
+// signatureRules are about signatures and proofs of absence.
+var signatureRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.dnssec.signature.missing", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Title:  "All records are signed",
+		Ref:    "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 2.2",
+		Advice: "Sign the zone again, and check that all servers have taken it over.",
+		When:   signed, Fails: inSecurity(sigMissing),
+	},
+	{
+		Code: "zone.dnssec.signature.expired", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
+		Title:  "No signature has expired",
+		Ref:    "Zonemaster DNSSEC04, DNSSEC08, DNSSEC09, RFC 4035 section 5.3.1",
+		Advice: "Sign the zone again now, and find out why the signer stopped.",
+		When:   signed, Fails: inSecurity(sigExpired),
+	},
+	{
+		Code: "zone.dnssec.signature.future", Severity: diag.Critical, Weight: 5, Category: categorySecurity,
+		Title:  "All signatures are valid already",
+		Ref:    "Zonemaster DNSSEC04, RFC 4035 section 5.3.1",
+		Advice: "Correct the clock of the signer, and sign the zone again.",
+		When:   signed, Fails: inSecurity(sigFuture),
+	},
+	{
+		Code: "zone.dnssec.signature.signer", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Title:  "All signatures name the zone as the signer",
+		Ref:    "RFC 4035 section 5.3.1",
+		Advice: "Sign the zone again with its own keys.",
+		When:   signed, Fails: inSecurity(sigSigner),
+	},
+	{
+		Code: "zone.dnssec.signature.labels", Severity: diag.Error, Weight: 3, Category: categorySecurity,
+		Title:  "All signatures are for names with as many labels",
+		Ref:    "RFC 4035 section 5.3.1, RFC 4034 section 3.1.3",
+		Advice: "Sign the zone again with other software.",
+		When:   signed, Fails: inSecurity(sigLabels),
+	},
+	{
+		Code: "zone.dnssec.signature.key", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Title:  "The keys of all signatures are in the zone",
+		Ref:    "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 5.3.1",
+		Advice: "Publish the key, or sign the zone again with those that are published.",
+		When:   signed, Fails: inSecurity(sigKey),
+	},
+	{
+		Code: "zone.dnssec.signature.invalid", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
+		Title:  "All signatures fit the records",
+		Ref:    "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 5.3.3",
+		Advice: "Sign the zone again: something changed the records or the signatures afterwards.",
+		When:   signed, Fails: inSecurity(sigInvalid),
+	},
+	{
+		Code: "zone.dnssec.signature.expiring", Severity: diag.Warning, Weight: 3, Category: categorySecurity,
+		Title:  "Signatures are renewed well before they expire",
+		Ref:    "Zonemaster DNSSEC04, RFC 6781 section 4.4.2",
+		Advice: "Check that the signer runs: it should have renewed these signatures by now.",
+		When:   signed, Fails: inSecurity(sigSoon),
+	},
+	{
+		Code: "zone.dnssec.signature.long", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
+		Title:  "Signatures are valid for half a year at most",
+		Ref:    "Zonemaster DNSSEC04, RFC 6781 section 4.4.2",
+		Advice: "Shorten the life of signatures: records that were changed can be replayed as long as they last.",
+		When:   signed, Fails: inSecurity(sigLong),
+	},
+	{
+		Code: "zone.dnssec.denial", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Title:  "What does not exist is proved not to",
+		Ref:    "Zonemaster DNSSEC10, RFC 4035 section 5.4, RFC 5155 section 8",
+		Advice: "Sign the zone again, and check that its servers know NSEC and NSEC3.",
+		When:   func(e *evidence) bool { return signed(e) && e.sec.proofs > 0 },
+		Fails:  inSecurity(noProof),
+	},
+	{
+		Code: "zone.dnssec.nsec3.iterations", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
+		Title:  "Names are hashed once",
+		Ref:    "Zonemaster DNSSEC03, RFC 9276 section 3.1",
+		Advice: "Set the iterations to 0: more only keep servers and resolvers busy.",
+		When:   hashed,
+		Fails: func(e *evidence) diag.Failures {
+			n := e.sec.param.Iterations
+			return diag.FailIf(n > 0, "There are %d iterations.", n)
+		},
+	},
+	{
+		Code: "zone.dnssec.nsec3.excessive", Severity: diag.Error, Weight: 3, Category: categorySecurity,
+		Title:  "Names are hashed no more often than validators do",
+		Ref:    "Zonemaster DNSSEC03, RFC 9276 section 3.2",
+		Advice: "Set the iterations to 0: resolvers take the zone for unsigned, or refuse its answers.",
+		When:   hashed,
+		Fails: func(e *evidence) diag.Failures {
+			n := e.sec.param.Iterations
+			return diag.FailIf(n > maxIterations, "There are %d iterations.", n)
+		},
+	},
+	{
+		Code: "zone.dnssec.nsec3.salt", Severity: diag.Info, Category: categorySecurity,
+		Title:  "Names are hashed without a salt",
+		Ref:    "Zonemaster DNSSEC03, RFC 9276 section 3.1",
+		Advice: "Remove the salt with the next change: it has no use.",
+		When:   hashed,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.sec.param.SaltLength > 0, "The salt has %d octets.", e.sec.param.SaltLength)
+		},
+	},
+	{
+		Code: "zone.dnssec.nsec3.optout", Severity: diag.Info, Category: categorySecurity,
+		Title:  "All delegations are covered by the proofs of absence",
+		Ref:    "Zonemaster DNSSEC03, RFC 9276 section 3.1",
+		Advice: "Switch opt-out off unless the zone has very many delegations.",
+		When:   hashed,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.sec.optOut, "NSEC3 records have the flag opt-out.")
+		},
+	},
+}
+
+// hashed reports whether the parameters of NSEC3 are known.
+func hashed(e *evidence) bool { return signed(e) && e.sec.param != nil }
+
+// wishful reports whether the zone publishes what the zone above is to have.
+func wishful(e *evidence) bool { return len(e.sec.cds)+len(e.sec.cdnskey) > 0 }
+
+// wishKnown reports whether it is known if the zone publishes that.
+func wishKnown(e *evidence) bool {
+	return e.at(e.zone, dns.TypeCDS).ok() || e.at(e.zone, dns.TypeCDNSKEY).ok()
+}
+
+// deletes reports whether the zone asks for the DS records to be removed (RFC 8078 section 4).
+func (e *evidence) deletes() bool {
+	return slices.ContainsFunc(e.sec.cds, func(ds *dns.DS) bool { return ds.Algorithm == 0 }) ||
+		slices.ContainsFunc(e.sec.cdnskey, func(k *dns.DNSKEY) bool { return k.Algorithm == 0 })
+}
+
+// childRules are about CDS and CDNSKEY, with which the zone asks for other DS records.
+var childRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.dnssec.cds.present", Severity: diag.Info, Category: categorySecurity,
+		Title:  "The DS records are left to the registrar",
+		Ref:    "Zonemaster DNSSEC15, RFC 7344 section 4",
+		Advice: "Nothing needs to be done: a zone above that looks for CDS records keeps its DS records up to date.",
+		When:   wishKnown,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(wishful(e), "There are %d CDS and %d CDNSKEY records.", len(e.sec.cds), len(e.sec.cdnskey))
+		},
+	},
+	{
+		Code: "zone.dnssec.cds.unsigned", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
+		Title:  "CDS and CDNSKEY records are in a signed zone",
+		Ref:    "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
+		Advice: "Remove them, or sign the zone.",
+		When:   func(e *evidence) bool { return wishful(e) && keysKnown(e) },
+		Fails:  func(e *evidence) diag.Failures { return diag.FailIf(!signed(e), "The zone is not signed.") },
+	},
+	{
+		Code: "zone.dnssec.cds.delete", Severity: diag.Info, Category: categorySecurity,
+		Title:  "The zone does not ask for its DS records to be removed",
+		Ref:    "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
+		Advice: "Nothing needs to be done if DNSSEC is to be switched off.",
+		When:   wishful,
+		Fails:  func(e *evidence) diag.Failures { return diag.FailIf(e.deletes(), "It does (algorithm 0).") },
+	},
+	{
+		Code: "zone.dnssec.cds.differ", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
+		Title:  "CDS and CDNSKEY records say the same",
+		Ref:    "Zonemaster DNSSEC15, RFC 7344 section 4",
+		Advice: "Publish both for the same keys.",
+		When: func(e *evidence) bool {
+			return len(e.sec.cds) > 0 && len(e.sec.cdnskey) > 0 && !e.deletes()
+		},
+		Fails: func(e *evidence) diag.Failures {
+			for _, ds := range e.sec.cds {
+				stands := func(k *dns.DNSKEY) bool { return standsFor(ds, k) }
+				if !slices.ContainsFunc(e.sec.cdnskey, stands) {
+					return diag.Fail("For the CDS record of key %d there is no CDNSKEY record.", ds.KeyTag)
+				}
+			}
+			for _, k := range e.sec.cdnskey {
+				stands := func(ds *dns.DS) bool { return standsFor(ds, k) }
+				if !slices.ContainsFunc(e.sec.cds, stands) {
+					return diag.Fail("For the CDNSKEY record of key %d there is no CDS record.", k.KeyTag())
+				}
+			}
+			return nil
+		},
+	},
+	{
+		Code: "zone.dnssec.cds.mismatch", Severity: diag.Error, Weight: 3, Category: categorySecurity,
+		Title:  "CDS and CDNSKEY records stand for a key of the zone",
+		Ref:    "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
+		Advice: "Publish them for the keys that sign the keys: else a zone above that follows breaks the domain.",
+		When:   func(e *evidence) bool { return wishful(e) && signed(e) && !e.deletes() },
+		Fails: func(e *evidence) diag.Failures {
+			for _, k := range e.sec.keys {
+				same := func(c *dns.DNSKEY) bool { return contentOf(c) == contentOf(k) }
+				if slices.ContainsFunc(e.sec.cds, func(ds *dns.DS) bool { return standsFor(ds, k) }) ||
+					slices.ContainsFunc(e.sec.cdnskey, same) {
+					return nil
+				}
+			}
+			return diag.Fail("None of them stands for a key of the zone.")
+		},
+	},
+	{
+		Code: "zone.dnssec.cds.signature", Severity: diag.Error, Weight: 2, Category: categorySecurity,
+		Title:  "CDS and CDNSKEY records are signed by a key that the zone above knows",
+		Ref:    "Zonemaster DNSSEC18, RFC 7344 section 4.1",
+		Advice: "Sign them with the key that the DS records stand for: else the zone above must ignore them.",
+		When:   func(e *evidence) bool { return wishful(e) && signed(e) && secured(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.sec.cdsOK, "There is no such signature over them.")
+		},
+	},
+	{
+		Code: "zone.dnssec.cds.pending", Severity: diag.Info, Category: categorySecurity,
+		Title:  "The zone above has done what CDS records ask for",
+		Ref:    "Zonemaster DNSSEC16, RFC 7344 section 6",
+		Advice: "Nothing needs to be done if the zone above looks for CDS records; else tell the registrar.",
+		When:   func(e *evidence) bool { return len(e.sec.cds) > 0 && e.cut.dsKnown },
+		Fails: func(e *evidence) diag.Failures {
+			wanted, present := dsTexts(e.sec.cds), dsTexts(e.cut.ds)
+			if e.deletes() {
+				wanted = nil
+			}
+			return diag.FailIf(!slices.Equal(wanted, present), "It has other DS records.")
+		},
+	},
+}
+
+func dsTexts(list []*dns.DS) []string {
+	var texts []string
+	for _, ds := range list {
+		texts = append(texts, fmt.Sprint(ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToLower(ds.Digest)))
+	}
+	slices.Sort(texts)
+	return texts
+}

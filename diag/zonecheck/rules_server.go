@@ -1,0 +1,419 @@
+package zonecheck
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+const categoryNameserver = string(CategoryNameserver)
+
+// nameRules are about the names and addresses of the servers.
+var nameRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.ns.literal", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:  "NS records hold names and not addresses",
+		Ref:    "Zonemaster SYNTAX04, RFC 1035 section 3.3.11",
+		Advice: "Give the server a name with an address record, and use the name.",
+		When:   met,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachHost(func(s *server) string {
+				if ip := literal(s.name); ip.IsValid() {
+					return fmt.Sprintf("The name of the server is the address %s.", ip)
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.name", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
+		Title:  "The names of the servers are host names",
+		Ref:    "Zonemaster SYNTAX04, RFC 1123 section 2.1",
+		Advice: "Rename the server: letters, digits and hyphens are safe.",
+		When:   met,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachHost(func(s *server) string {
+				if literal(s.name).IsValid() || hostName(s.name) {
+					return ""
+				}
+				return "It is no host name."
+			})
+		},
+	},
+	{
+		Code: "zone.ns.alias", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:  "The name of no server is an alias",
+		Ref:    "Zonemaster DELEGATION05, RFC 2181 section 10.3",
+		Advice: "Give the server address records instead of a CNAME record, or use the name that the alias leads to.",
+		When:   met,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachHost(func(s *server) string { return aliasText(e.hosts[s.name]) })
+		},
+	},
+	{
+		Code: "zone.ns.address.missing", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:  "Every server has an address",
+		Ref:    "Zonemaster NAMESERVER06, RFC 1912 section 2.8",
+		Advice: "Give the server an address record, or remove its NS records here and in the zone above.",
+		When:   met,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachHost(func(s *server) string {
+				a, ok := e.hosts[s.name]
+				if !ok || len(a.All()) > 0 || a.Err() != nil {
+					return ""
+				}
+				if a.V4.NXDomain() || a.V6.NXDomain() {
+					return "There is no such name."
+				}
+				return "It has neither an A nor an AAAA record."
+			})
+		},
+	},
+	{
+		Code: "zone.ns.address.unknown", Severity: diag.Error, Means: diag.Unknown, Category: categoryNameserver,
+		Title:  "The addresses of all servers can be looked up",
+		Ref:    "Zonemaster NAMESERVER06",
+		Advice: "Mend the domain in which the server has its name: resolvers without its address pass it over.",
+		When:   met,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachHost(func(s *server) string {
+				if a, ok := e.hosts[s.name]; ok && a.Err() != nil {
+					return clip(fmt.Sprintf("%v.", a.Err()))
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.address.special", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:  "The addresses of the servers are public",
+		Ref:    "Zonemaster ADDRESS01, RFC 6890",
+		Advice: "Replace the address: it is for private networks, documentation or other special uses.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.addresses, func(ad *address) string {
+				if e.public(ad.ip) {
+					return ""
+				}
+				return "It cannot be reached over the Internet, and was not asked."
+			})
+		},
+	},
+	{
+		Code: "zone.ns.address.shared", Severity: diag.Warning, Weight: 3, Category: categoryNameserver,
+		Title:  "No two servers have the same address",
+		Ref:    "Zonemaster DELEGATION02, RFC 2182 section 5",
+		Advice: "Use servers on different machines: two names for one fail together.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.addresses, func(ad *address) string {
+				if hosts := e.hostsOn(ad.ip); len(hosts) > 1 {
+					return "It is the address of " + strings.Join(hosts, " and ") + "."
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.reverse.missing", Severity: diag.Info, Category: categoryNameserver,
+		Title:  "The addresses of the servers have host names",
+		Ref:    "Zonemaster ADDRESS02, RFC 1912 section 2.1",
+		Advice: "Ask the provider to set PTR records; nothing depends on them.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.addresses, func(ad *address) string {
+				if !ad.deep || ad.origin.name.Name == "" || ad.origin.name.Err() != nil || ad.origin.name.Exists() {
+					return ""
+				}
+				return "There is no PTR record."
+			})
+		},
+	},
+	{
+		Code: "zone.ns.reverse.mismatch", Severity: diag.Info, Category: categoryNameserver,
+		Title:  "The host names of the addresses are those of the servers",
+		Ref:    "Zonemaster ADDRESS03, RFC 1912 section 2.1",
+		Advice: "Let the PTR record name the server; nothing depends on it.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.addresses, func(ad *address) string {
+				var names []string
+				for _, ptr := range ad.origin.name.Records {
+					names = append(names, bareName(ptr.Ptr))
+				}
+				if len(names) == 0 || slices.ContainsFunc(e.hostsOn(ad.ip), func(h string) bool { return slices.Contains(names, h) }) {
+					return ""
+				}
+				return clip("Its host name is " + strings.Join(names, ", ") + ".")
+			})
+		},
+	},
+}
+
+// hostName reports whether a name may be that of a host.
+func hostName(name string) bool {
+	_, err := diag.ParseDomain(bareName(name))
+	return err == nil
+}
+
+// aliasText says where an alias leads.
+func aliasText(a diag.Addresses) string {
+	for _, aliases := range [][]string{a.V4.Aliases, a.V6.Aliases} {
+		if len(aliases) > 0 {
+			return "It is an alias of " + bareName(aliases[0]) + "."
+		}
+	}
+	return ""
+}
+
+// serverRules are about what the servers are to the zone.
+var serverRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.ns.unreachable", Severity: diag.Error, Means: diag.Unknown, Category: categoryNameserver,
+		Title:  "Every server answers",
+		Ref:    "Zonemaster CONNECTIVITY01, RFC 2182 section 5",
+		Advice: "Check that the server runs, and that no firewall drops queries; resolvers lose time with each try.",
+		When:   func(e *evidence) bool { return len(e.heard) > 0 && addressed(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.addresses, func(ad *address) string {
+				switch ad.soa().outcome {
+				case silent, broken:
+					if e.heard[ad.ip.Is6()] && !ad.replies[probeTCP].ok() {
+						return "It does not answer."
+					}
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.closed", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:  "A name server runs at every address",
+		Ref:    "Zonemaster CONNECTIVITY01, RFC 1912 section 2.8",
+		Advice: "Start the server, let it listen at this address, or remove the address.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.addresses, func(ad *address) string {
+				if ad.replies[probeSOA].outcome == closed && !ad.replies[probeTCP].ok() {
+					return "The host is there and refuses connections to port 53."
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.malformed", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:  "The replies of every server can be read",
+		Ref:    "RFC 1035 section 4.1",
+		Advice: "Replace the software of the server, or what rewrites its replies on the way.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.addresses, func(ad *address) string {
+				for _, r := range ad.replies {
+					if r.outcome == malformed {
+						return "A reply is no message of the DNS."
+					}
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.lame", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:  "Every server that answers serves the zone",
+		Ref:    "Zonemaster DELEGATION04, RFC 1912 section 2.8",
+		Advice: "Set the zone up on the server, or remove its NS records here and in the zone above.",
+		When:   reached, Fails: those(lame),
+	},
+	{
+		Code: "zone.ns.unauthoritative", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:  "Every server that knows the zone is authoritative for it",
+		Ref:    "Zonemaster DELEGATION04, RFC 1034 section 4.2.2",
+		Advice: "Let the server hold the zone itself: it repeats what it has heard, or its copy has expired.",
+		When:   reached, Fails: those(modest),
+	},
+	{
+		Code: "zone.ns.upward", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:  "No server refers back to the zones above",
+		Ref:    "Zonemaster NAMESERVER07, RFC 1912 section 2.8",
+		Advice: "Set the zone up on the server, and let it answer REFUSED for zones that it does not have.",
+		When:   reached, Fails: those(upward),
+	},
+	{
+		Code: "zone.ns.slow", Severity: diag.Info, Category: categoryNameserver,
+		Title:  "Every server answers within half a second",
+		Ref:    "RFC 2182 section 3.1",
+		Advice: "Look for the reason on the server: no distance on earth explains it.",
+		When:   reached,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.addresses, func(ad *address) string {
+				if fastest, known := latency(ad); known && fastest >= slowAfter {
+					return fmt.Sprintf("Its fastest answer took %d ms.", fastest.Milliseconds())
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.source", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:  "Replies come from the address that was asked",
+		Ref:    "Zonemaster NAMESERVER04, RFC 2181 section 4.1",
+		Advice: "Let the server answer from the address at which it was asked: resolvers discard other replies.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.addresses, func(ad *address) string {
+				for _, r := range ad.replies {
+					if r.from.IsValid() {
+						return fmt.Sprintf("A reply came from %s.", r.from.Addr().Unmap())
+					}
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.forged", Severity: diag.Info, Category: categoryNameserver,
+		Title:  "No reply is preceded by one that is forged",
+		Ref:    "RFC 5452 section 4",
+		Advice: "Find out who sends the other replies; resolvers that compare less carefully would believe them.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.addresses, func(ad *address) string {
+				count := 0
+				for _, r := range ad.replies {
+					count += r.forged
+				}
+				if count == 0 {
+					return ""
+				}
+				return fmt.Sprintf("%d datagrams belonged to other questions, and were passed over.", count)
+			})
+		},
+	},
+	{
+		Code: "zone.ns.surplus", Severity: diag.Info, Category: categoryNameserver,
+		Title:  "All servers and addresses were examined",
+		Ref:    "RFC 1912 section 2.8",
+		Advice: "Use fewer servers: resolvers try only a few.",
+		When:   met,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.surplus > 0, "%d were left out.", e.surplus)
+		},
+	},
+}
+
+// those reports the addresses that are of one standing.
+func those(s standing) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return e.each(e.addresses, func(ad *address) string {
+			if r := ad.soa(); standingOf(r, e.zone) == s {
+				text := e.trouble(ad)
+				return strings.ToUpper(text[:1]) + text[1:] + "."
+			}
+			return ""
+		})
+	}
+}
+
+// diversityRules are about how the servers are spread.
+var diversityRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.diversity.ipv4", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
+		Title:  "The zone can be reached over IPv4",
+		Ref:    "Zonemaster DELEGATION01, RFC 3901 section 3",
+		Advice: "Give one server an IPv4 address: resolvers without IPv6 cannot reach the zone.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.family(false)) == 0, "No server has an IPv4 address.")
+		},
+	},
+	{
+		Code: "zone.diversity.ipv6", Severity: diag.Warning, Weight: 2, Category: categoryNameserver,
+		Title:  "The zone can be reached over IPv6",
+		Ref:    "Zonemaster DELEGATION01, RFC 3901 section 3",
+		Advice: "Give the servers IPv6 addresses, and add these to the glue.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.family(true)) == 0, "No server has an IPv6 address.")
+		},
+	},
+	{
+		Code: "zone.diversity.ipv6_only", Severity: diag.Info, Category: categoryNameserver,
+		Title:  "No server has IPv6 addresses alone",
+		Ref:    "RFC 3901 section 3",
+		Advice: "Nothing needs to be done as long as other servers have IPv4 addresses.",
+		When:   addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachHost(func(s *server) string {
+				if len(s.ips) > 0 && !slices.ContainsFunc(s.ips, netip.Addr.Is4) {
+					return "It has no IPv4 address."
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.diversity.prefix", Severity: diag.Warning, Weight: 2, Category: categoryNameserver,
+		Title:  "The IPv4 addresses of the servers are in different networks",
+		Ref:    "Zonemaster CONNECTIVITY04, RFC 2182 section 3.1",
+		Advice: "Move a server to another network: one fault of routing makes them all unreachable.",
+		When:   func(e *evidence) bool { return len(e.family(false)) > 1 },
+		Fails:  func(e *evidence) diag.Failures { return onePrefix(e.family(false)) },
+	},
+	{
+		Code: "zone.diversity.prefix_ipv6", Severity: diag.Info, Category: categoryNameserver,
+		Title:  "The IPv6 addresses of the servers are in different networks",
+		Ref:    "Zonemaster CONNECTIVITY04, RFC 2182 section 3.1",
+		Advice: "Move a server to another network if IPv4 has the same fault.",
+		When:   func(e *evidence) bool { return len(e.family(true)) > 1 },
+		Fails:  func(e *evidence) diag.Failures { return onePrefix(e.family(true)) },
+	},
+	{
+		Code: "zone.diversity.asn", Severity: diag.Warning, Weight: 2, Category: categoryNameserver,
+		Title:  "The servers are announced by different operators",
+		Ref:    "Zonemaster CONNECTIVITY03, RFC 2182 section 3.1",
+		Advice: "Use a second provider for one of the servers: an autonomous system fails as a whole.",
+		When:   func(e *evidence) bool { return len(e.asns()) > 1 },
+		Fails: func(e *evidence) diag.Failures {
+			list := e.asns()
+			return diag.FailIf(len(slices.Compact(slices.Clone(list))) == 1, "All are in AS%s.", list[0])
+		},
+	},
+}
+
+// family lists the addresses of one kind.
+func (e *evidence) family(ipv6 bool) []netip.Addr {
+	var list []netip.Addr
+	for _, ad := range e.addresses {
+		if ad.ip.Is6() == ipv6 {
+			list = append(list, ad.ip)
+		}
+	}
+	return list
+}
+
+func onePrefix(list []netip.Addr) diag.Failures {
+	first := prefixOf(list[0])
+	for _, ip := range list {
+		if prefixOf(ip) != first {
+			return nil
+		}
+	}
+	return diag.Fail("All are in %s.", first)
+}
+
+// asns lists who announces each address, sorted; it is empty unless that is known of all.
+func (e *evidence) asns() []string {
+	var list []string
+	for _, ad := range e.addresses {
+		if ad.origin.asn == "" {
+			return nil
+		}
+		list = append(list, ad.origin.asn)
+	}
+	slices.Sort(list)
+	return list
+}

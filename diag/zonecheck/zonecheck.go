@@ -1,0 +1,172 @@
+package zonecheck
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// Request asks for the audit of one domain.
+type Request struct {
+	Domain diag.Domain `json:"domain" doc:"domain whose name servers are examined" example:"example.com"`
+}
+
+// Report says how a domain is delegated and served, and what to think of it.
+type Report struct {
+	Domain        diag.Domain `json:"domain" doc:"the domain, as A-labels"`
+	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
+	diag.Verdict
+	Parent      Parent       `json:"parent" doc:"the zone above, and what it says"`
+	Zone        Zone         `json:"zone" doc:"what the zone says of itself"`
+	Delegation  Delegation   `json:"delegation" doc:"how the two agree"`
+	Nameservers []Nameserver `json:"nameservers" maxitems:"20" doc:"name servers, by name"`
+	SOA         SOA          `json:"soa" doc:"the SOA record, the newest if servers differ; empty if it is not known"`
+	Diversity   Diversity    `json:"diversity" doc:"how the name servers are spread"`
+	Checks      []Outcome    `json:"checks" doc:"every rule that applied, with its outcome"`
+	Summary     Summary      `json:"summary" doc:"the outcomes, counted"`
+	Partial     bool         `json:"partial" doc:"whether something could not be learned"`
+	CheckedAt   time.Time    `json:"checked_at" doc:"when the audit began"`
+	DurationMS  int64        `json:"duration_ms" min:"0" doc:"how long it took"`
+}
+
+// Parent is the zone above.
+type Parent struct {
+	Zone        string             `json:"zone" doc:"its name, a dot for the root, empty if it is not known"`
+	Servers     []string           `json:"servers" doc:"its name servers"`
+	Nameservers []ParentNameserver `json:"nameservers" doc:"the name servers that it names for the domain"`
+}
+
+// A ParentNameserver is a name server of the domain as the zone above names it.
+type ParentNameserver struct {
+	Name string       `json:"name" doc:"name of the server"`
+	Glue []netip.Addr `json:"glue" doc:"addresses beside the delegation"`
+}
+
+// Zone is what the zone says of itself.
+type Zone struct {
+	Nameservers []string `json:"nameservers" doc:"the name servers in its NS records"`
+	TTL         uint32   `json:"ttl" doc:"time to live of these, in seconds"`
+}
+
+// Delegation compares the name servers that the zone above names with those that the zone names.
+type Delegation struct {
+	Consistent      bool     `json:"consistent" doc:"whether both are known and the same"`
+	MissingAtParent []string `json:"missing_at_parent" doc:"name servers that only the zone names"`
+	MissingInZone   []string `json:"missing_in_zone" doc:"name servers that only the zone above names"`
+	Lame            []string `json:"lame" doc:"name servers that answer without serving the zone"`
+}
+
+// A Nameserver is a name server of the domain, named by either side.
+type Nameserver struct {
+	Name      string    `json:"name" doc:"name of the server"`
+	Addresses []Address `json:"addresses" maxitems:"26" doc:"its addresses, IPv4 first"`
+}
+
+// An Address is one address of a name server, and how the server behaves there.
+type Address struct {
+	Address            netip.Addr `json:"address" doc:"the address"`
+	IPVersion          int        `json:"ip_version" min:"4" max:"6" doc:"4 or 6"`
+	Reachable          bool       `json:"reachable" doc:"whether it answers at all"`
+	UDP                bool       `json:"udp" doc:"whether it answers over UDP"`
+	TCP                bool       `json:"tcp" doc:"whether it answers over TCP"`
+	Authoritative      bool       `json:"authoritative" doc:"whether it serves the zone"`
+	RecursionAvailable bool       `json:"recursion_available" doc:"whether it resolves names of others for anyone"`
+	AXFROpen           bool       `json:"axfr_open" doc:"whether it hands out the whole zone to anyone"`
+	EDNS               bool       `json:"edns" doc:"whether it understands EDNS"`
+	SOASerial          *uint32    `json:"soa_serial,omitempty" doc:"serial number of its copy of the zone"`
+	NSID               string     `json:"nsid,omitempty" doc:"its identifier (RFC 5001), as text or in hexadecimal"`
+	LatencyMS          *int64     `json:"latency_ms,omitempty" min:"0" doc:"time of its fastest answer"`
+	Error              string     `json:"error,omitempty" doc:"why it does not serve the zone"`
+}
+
+// SOA is the SOA record of the zone. All times are in seconds.
+type SOA struct {
+	MName      string   `json:"mname" doc:"name of the primary server"`
+	RName      string   `json:"rname" doc:"mailbox of who is responsible, as a domain name"`
+	Serial     uint32   `json:"serial" doc:"version of the zone"`
+	Refresh    uint32   `json:"refresh" doc:"seconds after which secondaries ask for a new version"`
+	Retry      uint32   `json:"retry" doc:"seconds after which they ask again if that fails"`
+	Expire     uint32   `json:"expire" doc:"seconds after which they give up the zone"`
+	Minimum    uint32   `json:"minimum" doc:"seconds for which resolvers remember what does not exist"`
+	TTL        uint32   `json:"ttl" doc:"time to live of the record, in seconds"`
+	Consistent bool     `json:"consistent" doc:"whether all servers have the same record"`
+	Serials    []uint32 `json:"serials" doc:"all serial numbers that servers have, the newest first"`
+}
+
+// Diversity says how the name servers are spread.
+type Diversity struct {
+	ASNsCount     *int  `json:"asns_count,omitempty" min:"0" doc:"networks that announce them; absent if not known"`
+	PrefixesCount int   `json:"prefixes_count" min:"0" doc:"different /24 of IPv4 and /48 of IPv6"`
+	IPVersions    []int `json:"ip_versions" doc:"versions of IP that they have addresses of"`
+}
+
+// Category is what a rule is about.
+type Category string
+
+// The categories. What the apex of the zone holds beside the SOA record counts as soa.
+const (
+	CategoryParent     Category = "parent"
+	CategoryDelegation Category = "delegation"
+	CategoryGlue       Category = "glue"
+	CategoryNameserver Category = "nameserver"
+	CategorySOA        Category = "soa"
+	CategoryTransport  Category = "transport"
+	CategorySecurity   Category = "security"
+)
+
+// Values lists the categories.
+func (Category) Values() []string {
+	return []string{string(CategoryParent), string(CategoryDelegation), string(CategoryGlue),
+		string(CategoryNameserver), string(CategorySOA), string(CategoryTransport), string(CategorySecurity)}
+}
+
+// Status is the outcome of a rule.
+type Status string
+
+// The outcomes. What the servers did not say is a warning.
+const (
+	Passed   Status = "pass"
+	Warned   Status = "warning"
+	Failed   Status = "fail"
+	Informed Status = "info"
+)
+
+// Values lists the outcomes.
+func (Status) Values() []string {
+	return []string{string(Passed), string(Warned), string(Failed), string(Informed)}
+}
+
+// An Outcome is a rule that applied, and what came of it.
+type Outcome struct {
+	Code     diag.Code `json:"code" doc:"permanent name of the rule"`
+	Category Category  `json:"category" doc:"what it is about"`
+	Status   Status    `json:"status" doc:"the outcome"`
+	Message  string    `json:"message" doc:"the requirement if it is fulfilled, else what was seen instead"`
+	Action   string    `json:"action,omitempty" doc:"what to do"`
+}
+
+// Summary counts the outcomes.
+type Summary struct {
+	PassCount    int `json:"pass_count" min:"0" doc:"rules that are fulfilled"`
+	WarningCount int `json:"warning_count" min:"0" doc:"rules whose outcome is a warning"`
+	FailCount    int `json:"fail_count" min:"0" doc:"rules that are violated"`
+	InfoCount    int `json:"info_count" min:"0" doc:"rules that tell something worth knowing"`
+}
+
+// Check audits a domain. It takes [Patience] at most. The error is that of the context if it ended, or
+// wraps [diag.ErrUnavailable] if the resolver of the environment did not answer at all.
+func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	if req.Domain.IsZero() {
+		return nil, diag.Invalid("domain", "is missing")
+	}
+	e, err := gather(ctx, env, req.Domain)
+	if err != nil {
+		return nil, err
+	}
+	return e.report(env.Now()), nil
+}
+
+// Rules describes what is examined.
+func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
