@@ -1,0 +1,231 @@
+package textutil
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds and defaults of CONTRACT 3.2, and those of the passphrases beside it.
+const (
+	minPasswordLength      = 8
+	maxPasswordLength      = 256
+	defaultPasswordLength  = 20
+	maxPasswordCount       = 100
+	maxPasswordExclude     = 128 // characters
+	minPassphraseWords     = 4
+	maxPassphraseWords     = 24
+	defaultPassphraseWords = 6
+	maxPassphraseSeparator = 4 // characters
+)
+
+// The characters of a password by class. Symbols are all of ASCII but the space.
+const (
+	passwordLowercase = "abcdefghijklmnopqrstuvwxyz"
+	passwordUppercase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	passwordDigits    = "0123456789"
+	passwordSymbols   = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+
+	// passwordAmbiguous are characters that look like another one in some typeface.
+	passwordAmbiguous = "0Oo1Il|"
+)
+
+// A PasswordMode says what passwords are made of.
+type PasswordMode string
+
+// The modes. Empty means PasswordCharacters.
+const (
+	PasswordCharacters PasswordMode = "characters" // letters, digits and symbols
+	PasswordPassphrase PasswordMode = "passphrase" // words of a list of 2048
+)
+
+// Values lists the modes.
+func (PasswordMode) Values() []string {
+	return []string{string(PasswordCharacters), string(PasswordPassphrase)}
+}
+
+// A PasswordStrength is a band of entropy: how long somebody who knows how the password was made has to
+// guess, at a million million guesses a second, which is a fast hash in many machines.
+type PasswordStrength string
+
+// The bands. Each holds what is not in the band above it.
+const (
+	PasswordWeak       PasswordStrength = "weak"        // below 50 bits: guessed within 20 minutes
+	PasswordFair       PasswordStrength = "fair"        // from 50 bits on: within fourteen months
+	PasswordStrong     PasswordStrength = "strong"      // from 65 bits on: that takes longer than a year
+	PasswordVeryStrong PasswordStrength = "very_strong" // from 100 bits on: longer than the universe is old
+)
+
+// Values lists the bands.
+func (PasswordStrength) Values() []string {
+	return []string{string(PasswordWeak), string(PasswordFair), string(PasswordStrong), string(PasswordVeryStrong)}
+}
+
+// A PasswordRequest asks for passwords. The zero value asks for one of twenty characters of all classes.
+type PasswordRequest struct {
+	Mode PasswordMode `json:"mode,omitempty" default:"characters" doc:"what passwords are made of"` // empty: characters
+
+	// Length is from 8 to 256 characters. Zero means 20. It does not matter to passphrases, and neither
+	// do the fields from Lowercase to RequireEach.
+	Length int `json:"length,omitempty" default:"20" min:"8" max:"256" doc:"characters in a password"`
+
+	// Count is from 1 to 100. Zero means 1.
+	Count int `json:"count,omitempty" default:"1" min:"1" max:"100" doc:"number of passwords"`
+
+	// The classes of characters. Nil means true.
+	Lowercase *bool `json:"lowercase,omitempty" default:"true" doc:"take small letters"`
+	Uppercase *bool `json:"uppercase,omitempty" default:"true" doc:"take capitals"`
+	Digits    *bool `json:"digits,omitempty" default:"true" doc:"take digits"`
+	Symbols   *bool `json:"symbols,omitempty" default:"true" doc:"take the punctuation of ASCII"`
+
+	ExcludeAmbiguous bool   `json:"exclude_ambiguous,omitempty" default:"false" doc:"leave out 0 O o 1 I l |"`
+	Exclude          string `json:"exclude,omitempty" default:"" maxlen:"128" doc:"characters to leave out"`
+
+	// RequireEach makes every password have a character of each class. Nil means true.
+	RequireEach *bool `json:"require_each,omitempty" default:"true" doc:"have a character of each class in every password"`
+
+	// Words is how many words a passphrase has, from 4 to 24. Zero means 6.
+	Words int `json:"words,omitempty" default:"6" min:"4" max:"24" doc:"words in a passphrase"`
+
+	// WordSeparator stands between the words of a passphrase. Empty means a hyphen.
+	WordSeparator string `json:"word_separator,omitempty" default:"-" maxlen:"4" doc:"what stands between words"`
+}
+
+// A PasswordReport has passwords.
+type PasswordReport struct {
+	Passwords    []string         `json:"passwords" doc:"the passwords, each drawn on its own"`
+	Length       int              `json:"length" min:"0" doc:"characters in each password; words in each passphrase"`
+	Count        int              `json:"count" min:"1" doc:"number of passwords"`
+	AlphabetSize int              `json:"alphabet_size" min:"2" doc:"characters to choose from; for passphrases, words"`
+	EntropyBits  float64          `json:"entropy_bits" min:"0" doc:"log2 of how many passwords could have been drawn"`
+	Strength     PasswordStrength `json:"strength" doc:"band of the entropy: weak below 50 bits, fair 65, strong 100"`
+}
+
+// GeneratePassword draws passwords from the random source of the operating system. Every password that
+// fulfils the request is equally likely; the entropy counts exactly these. The error is an [InputError].
+func GeneratePassword(req PasswordRequest) (*PasswordReport, error) {
+	return generatePassword(req, rand.Reader)
+}
+
+func generatePassword(req PasswordRequest, random io.Reader) (*PasswordReport, error) {
+	count := cmp.Or(req.Count, 1)
+	if count < 1 || count > maxPasswordCount {
+		return nil, invalid("count", "is %d; it may be from 1 to %d", count, maxPasswordCount)
+	}
+	space, err := req.space()
+	if err != nil {
+		return nil, err
+	}
+	report := &PasswordReport{
+		Passwords: make([]string, count), Count: count, Length: space.length, AlphabetSize: space.size(),
+		EntropyBits: space.entropy(),
+	}
+	report.Strength = strengthOf(report.EntropyBits)
+	for i := range report.Passwords {
+		// rand.Int draws again rather than folding what is too large, so that it has no bias.
+		number, err := rand.Int(random, space.total())
+		if err != nil {
+			return nil, fmt.Errorf("reading the random source: %w", err)
+		}
+		report.Passwords[i] = strings.Join(space.word(number), space.separator)
+	}
+	return report, nil
+}
+
+// strengthOf returns the band of an entropy.
+func strengthOf(bits float64) PasswordStrength {
+	switch {
+	case bits < 50:
+		return PasswordWeak
+	case bits < 65:
+		return PasswordFair
+	case bits < 100:
+		return PasswordStrong
+	}
+	return PasswordVeryStrong
+}
+
+// space checks the request and returns the passwords that fulfil it.
+func (req *PasswordRequest) space() (*passwordSpace, error) {
+	switch req.Mode {
+	case "", PasswordCharacters:
+		return req.characters()
+	case PasswordPassphrase:
+		return req.passphrases()
+	}
+	return nil, invalid("mode", "%.40q is neither characters nor passphrase", string(req.Mode))
+}
+
+func (req *PasswordRequest) passphrases() (*passwordSpace, error) {
+	words := cmp.Or(req.Words, defaultPassphraseWords)
+	if words < minPassphraseWords || words > maxPassphraseWords {
+		return nil, invalid("words", "is %d; it may be from %d to %d", words, minPassphraseWords, maxPassphraseWords)
+	}
+	separator := cmp.Or(req.WordSeparator, "-")
+	if utf8.RuneCountInString(separator) > maxPassphraseSeparator {
+		return nil, invalid("word_separator", "has more than %d characters", maxPassphraseSeparator)
+	}
+	if err := checkText("word_separator", separator); err != nil {
+		return nil, err
+	}
+	return newPasswordSpace([][]string{passphraseWords}, words, false, separator), nil
+}
+
+func (req *PasswordRequest) characters() (*passwordSpace, error) {
+	length := cmp.Or(req.Length, defaultPasswordLength)
+	if length < minPasswordLength || length > maxPasswordLength {
+		return nil, invalid("length", "is %d; it may be from %d to %d", length, minPasswordLength, maxPasswordLength)
+	}
+	if n := utf8.RuneCountInString(req.Exclude); n > maxPasswordExclude {
+		return nil, invalid("exclude", "has %d characters; the most is %d", n, maxPasswordExclude)
+	}
+	if err := checkText("exclude", req.Exclude); err != nil {
+		return nil, err
+	}
+	excluded := req.Exclude
+	if req.ExcludeAmbiguous {
+		excluded += passwordAmbiguous
+	}
+	each := isTrue(req.RequireEach)
+	classes, size := [][]string{}, 0
+	for _, class := range []struct {
+		wanted           *bool
+		name, characters string
+	}{
+		{req.Lowercase, "small letters", passwordLowercase}, {req.Uppercase, "capitals", passwordUppercase},
+		{req.Digits, "digits", passwordDigits}, {req.Symbols, "symbols", passwordSymbols},
+	} {
+		if !isTrue(class.wanted) {
+			continue
+		}
+		left := withoutAny(class.characters, excluded)
+		if len(left) == 0 && each {
+			return nil, invalid("exclude", "leaves no %s, of which every password must have one", class.name)
+		}
+		classes, size = append(classes, left), size+len(left)
+	}
+	switch {
+	case len(classes) == 0:
+		return nil, invalid("lowercase", "is false, and so are uppercase, digits and symbols; one must be true")
+	case size < 2:
+		return nil, invalid("exclude", "leaves %d characters; passwords need at least 2 to choose from", size)
+	}
+	return newPasswordSpace(classes, length, each, ""), nil
+}
+
+// isTrue returns what a request says whose default is true.
+func isTrue(b *bool) bool { return b == nil || *b }
+
+// withoutAny returns the characters that are not among the excluded ones, one by one.
+func withoutAny(characters, excluded string) []string {
+	left := []string{}
+	for c := range strings.SplitSeq(characters, "") {
+		if !strings.Contains(excluded, c) {
+			left = append(left, c)
+		}
+	}
+	return left
+}
