@@ -24,7 +24,7 @@ func (r *jsonReading) toYAML(indent, limit int) (string, error) {
 	w := &jsonYAML{text: r.text, nodes: jsonNodes(r.text), unique: r.duplicate < 0, step: indent, limit: limit}
 	w.out = make([]byte, 0, min(limit, len(r.text)+len(r.text)/2)+64)
 	if w.inline(0) {
-		w.scalar(0, 0)
+		w.scalar(0, w.step)
 	} else {
 		w.block(0, 0)
 	}
@@ -132,7 +132,7 @@ func (w *jsonYAML) scalar(node int32, column int) {
 	case '"':
 		value := unquoteJSON(raw)
 		if literalYAML(value) {
-			w.literal(value, max(column, 1))
+			w.literal(value, column)
 		} else {
 			w.out = appendYAMLString(w.out, value)
 		}

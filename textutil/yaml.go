@@ -8,7 +8,7 @@ import (
 // A YAMLToJSONRequest asks for a YAML text as JSON.
 type YAMLToJSONRequest struct {
 	// Text is valid UTF-8 of at most [MaxText] bytes.
-	Text string `json:"text" maxlen:"1048576" doc:"the YAML text, valid UTF-8" example:"name: app\nports: [80, 443]"`
+	Text string `json:"text" maxlen:"1048576" doc:"the YAML text, valid UTF-8" example:"a: 1\nb: [80, 443]"`
 
 	// Indent is how many spaces each level has, 0 to 8. Nil means 2; with 0 there are line breaks only.
 	Indent *int `json:"indent,omitempty" min:"0" max:"8" default:"2" doc:"spaces for each level; 0 breaks lines only"`
@@ -133,7 +133,10 @@ func (r *yamlReading) toJSON(indent int, all bool, limit int) (string, error) {
 	w.out = make([]byte, 0, min(len(r.text)+len(r.text)/2, limit)+64)
 	err := w.documents(all)
 	r.findings.join(w.findings)
-	return string(w.out), err
+	if err != nil {
+		return "", err
+	}
+	return string(w.out), nil
 }
 
 // report returns the report of a result or of an error.

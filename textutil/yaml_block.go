@@ -167,9 +167,10 @@ func (p *yamlParser) inlineOrMapping(n, column int, outer, inner yamlProps) (*ya
 
 // misplaced refuses the beginning of a block collection where none can begin.
 func (p *yamlParser) misplaced(what string) error {
-	blanks := len(p.text[p.line:]) - len(strings.TrimLeft(p.text[p.line:], " \t"))
-	if tab := strings.IndexByte(p.text[p.line:p.line+blanks], '\t'); tab >= 0 {
-		return p.fail(p.line+tab, "a tab cannot indent; use spaces")
+	before := strings.TrimRight(p.text[p.line:p.pos], " \t")
+	tab := strings.IndexByte(p.text[p.line+len(before):p.pos], '\t')
+	if indented := before == "" || strings.HasSuffix(before, "-") || strings.HasSuffix(before, "?"); indented && tab >= 0 {
+		return p.fail(p.line+len(before)+tab, "a tab cannot indent; use spaces")
 	}
 	return p.fail(p.pos, "%s cannot stand here; begin it on a line of its own", what)
 }

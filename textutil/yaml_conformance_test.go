@@ -11,14 +11,19 @@ import (
 	"testing"
 )
 
-// vectors returns the folder of test vectors for a family, or skips the test.
-func vectors(t testing.TB, family ...string) string {
-	t.Helper()
+// vectorsAt returns where the test vectors of a family are, if they are there.
+func vectorsAt(family ...string) string {
 	dir := os.Getenv("CONFORMANCE_DIR")
 	if dir == "" {
 		dir = filepath.Join("..", "..", "shared", "conformance")
 	}
-	name := filepath.Join(append([]string{dir, "text"}, family...)...)
+	return filepath.Join(append([]string{dir, "text"}, family...)...)
+}
+
+// vectors returns the folder of test vectors for a family, or skips the test.
+func vectors(t testing.TB, family ...string) string {
+	t.Helper()
+	name := vectorsAt(family...)
 	if _, err := os.Stat(name); err != nil {
 		t.Skipf("no vectors at %s; set CONFORMANCE_DIR", name)
 	}

@@ -156,6 +156,9 @@ func (p *yamlParser) flowEntry(n int, kind yamlKind) (*yamlNode, error) {
 	if key, err = p.flowNode(n); err != nil {
 		return nil, err
 	}
+	if explicit && key.empty() && key.props == nil {
+		key.start, key.end = int32(begin+1), int32(begin+1)
+	}
 	pair := explicit || kind == yamlMapping
 	if pair {
 		if err := p.flowSeparate(n); err != nil {

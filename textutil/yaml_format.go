@@ -2,6 +2,7 @@ package textutil
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -83,7 +84,7 @@ func (w *yamlPrinter) sortable(doc *yamlDocument) bool {
 		if name := n.anchor(); name != "" {
 			anchors[name] = n
 		}
-		for _, e := range w.pairs(n) {
+		for e := range w.entries(n) {
 			if !walk(e.key) || e.value != nil && !walk(e.value) {
 				return false
 			}
@@ -96,31 +97,73 @@ func (w *yamlPrinter) sortable(doc *yamlDocument) bool {
 // A yamlEntry is a pair of a mapping, or an item of a sequence, which has no value.
 type yamlEntry struct {
 	key, value *yamlNode
-	text       string // of the key
 }
 
-// pairs returns the entries of a collection in the order in which they are written.
-func (w *yamlPrinter) pairs(n *yamlNode) []yamlEntry {
-	var list []yamlEntry
-	scalars := true
-	for child := n.children(); child != nil; child = child.next {
-		if n.kind == yamlSequence {
-			list = append(list, yamlEntry{key: child})
-			continue
+// entries yields the entries of a collection in the order in which they are written.
+func (w *yamlPrinter) entries(n *yamlNode) iter.Seq[yamlEntry] {
+	if w.sorted && n.kind == yamlMapping {
+		return slices.Values(w.sortedPairs(n))
+	}
+	return func(yield func(yamlEntry) bool) {
+		for e := n.firstEntry(); e.key != nil && yield(e); {
+			e = n.entryAt(e.last().next)
 		}
-		e := yamlEntry{key: child, value: child.next}
-		if key := target(child); w.sorted && key.kind == yamlScalar {
-			_, e.text, _ = w.resolve(key)
+	}
+}
+
+// entryAt returns the entry that begins with a child of the collection, which may be nil.
+func (n *yamlNode) entryAt(child *yamlNode) yamlEntry {
+	if n.kind == yamlMapping && child != nil {
+		return yamlEntry{key: child, value: child.next}
+	}
+	return yamlEntry{key: child}
+}
+
+// firstEntry returns the first entry in the order of the text.
+func (n *yamlNode) firstEntry() yamlEntry { return n.entryAt(n.children()) }
+
+// last returns the last node of an entry.
+func (e yamlEntry) last() *yamlNode {
+	if e.value != nil {
+		return e.value
+	}
+	return e.key
+}
+
+// sortedPairs returns the pairs of a mapping in the order of their keys. If one is a collection, the
+// order is that of the text.
+func (w *yamlPrinter) sortedPairs(n *yamlNode) []yamlEntry {
+	type named struct {
+		yamlEntry
+		name string
+	}
+	var list []named
+	scalars := true
+	for e := n.firstEntry(); e.key != nil; e = n.entryAt(e.value.next) {
+		pair := named{yamlEntry: e}
+		if key := target(e.key); key.kind == yamlScalar {
+			_, pair.name, _ = w.resolve(key)
 		} else {
 			scalars = false
 		}
-		list = append(list, e)
-		child = child.next
+		list = append(list, pair)
 	}
-	if w.sorted && n.kind == yamlMapping && scalars {
-		slices.SortStableFunc(list, func(a, b yamlEntry) int { return cmp.Compare(a.text, b.text) })
+	if scalars {
+		slices.SortStableFunc(list, func(a, b named) int { return cmp.Compare(a.name, b.name) })
 	}
-	return list
+	pairs := make([]yamlEntry, len(list))
+	for i, pair := range list {
+		pairs[i] = pair.yamlEntry
+	}
+	return pairs
+}
+
+// first returns the entry of a collection that is written first.
+func (w *yamlPrinter) first(n *yamlNode) yamlEntry {
+	for e := range w.entries(n) {
+		return e
+	}
+	return yamlEntry{}
 }
 
 // target returns what an alias stands for, or the node itself.
@@ -133,7 +176,11 @@ func target(n *yamlNode) *yamlNode {
 
 // document writes a document, whose comments end before the limit.
 func (w *yamlPrinter) document(doc *yamlDocument, index int, limit int32) {
-	for _, c := range w.take(nil, int32(doc.start)) {
+	head := w.take(nil, int32(doc.start))
+	if doc.start == int(doc.root.begin()) {
+		head = w.leaveToFirst(doc.root, head)
+	}
+	for _, c := range head {
 		w.comment(c, 0)
 	}
 	if len(doc.directives) > 0 && index > 0 {
@@ -158,7 +205,7 @@ func (w *yamlPrinter) document(doc *yamlDocument, index int, limit int32) {
 		w.behindText(w.comments[w.next])
 		w.next++
 	}
-	head := w.take(nil, root.begin())
+	head = w.leaveToFirst(root, w.take(nil, root.begin()))
 	w.node(root, root, -1, limit)
 	if notes := w.notes[root]; notes != nil {
 		head, notes.head = append(head, notes.head...), nil
@@ -166,15 +213,46 @@ func (w *yamlPrinter) document(doc *yamlDocument, index int, limit int32) {
 	for _, c := range head {
 		w.comment(c, 0)
 	}
-	if w.commented == len(w.out) && (root.style != yamlBlock && !root.empty() || root.props != nil) {
-		column := 0
-		if yamlMarker(w.raw(root)) {
-			column = w.step // a plain scalar must not be taken for a marker
-		}
-		w.newline(column)
-	}
+	w.beginContent(root)
 	w.value(root, -1, yamlComment{}, false)
 	for _, c := range w.take(nil, limit) {
 		w.comment(c, 0)
 	}
+}
+
+// beginContent begins a line for the content of a document behind a comment.
+func (w *yamlPrinter) beginContent(root *yamlNode) {
+	w.top = root.begin()
+	if len(w.out) == 0 || w.commented != len(w.out) || root.empty() && root.props == nil {
+		return
+	}
+	switch {
+	case root.style == yamlBlock && root.props == nil:
+		if notes := w.notes[root.first]; notes != nil && len(notes.head) > 0 {
+			w.top = notes.head[0].start
+		}
+		if w.emptyAbove(min(w.top, root.begin())) {
+			w.out = append(w.out, '\n')
+		}
+	case yamlMarker(w.raw(root)):
+		w.newline(w.step) // a plain scalar must not be taken for a marker
+	default:
+		w.newline(0)
+	}
+}
+
+// leaveToFirst takes those comments from the head of a document that stand right above the first entry
+// of its collection: they move with it when keys are sorted.
+func (w *yamlPrinter) leaveToFirst(root *yamlNode, head []yamlComment) []yamlComment {
+	if root.style != yamlBlock || root.props != nil {
+		return head
+	}
+	first := len(head)
+	for below := root.begin(); first > 0 && !w.emptyAbove(below); below = head[first].start {
+		first--
+	}
+	if first < len(head) {
+		w.of(root.first).head = head[first:]
+	}
+	return head[:first]
 }

@@ -24,14 +24,13 @@ func sameAfterFormat(text string, indent int, sorted bool) string {
 	}
 	after := readYAML(result)
 	if after.err != nil {
-		line, column := position(after.text, after.err.(*yamlError).offset)
-		return "not valid: " + after.err.Error() + " " + strings.Repeat("-", line) + ":" + strings.Repeat("-", column) + "\n" + result
+		return "not valid: " + after.err.Error() + "\n" + result
 	}
 	was := quotedDashes(eventsOf(before.stream))
 	if is := eventsOf(after.stream); was != is && !sorted {
 		return "events\n" + was + "became\n" + is + "\n" + result
 	}
-	if was, is := commentsOf(before.stream, sorted), commentsOf(after.stream, sorted); !slices.Equal(was, is) {
+	if was, is := commentsOf(before.stream), commentsOf(after.stream); !slices.Equal(was, is) {
 		return "comments " + strings.Join(was, "|") + " became " + strings.Join(is, "|") + "\n" + result
 	}
 	again, err := after.format(indent, sorted, maxResult)
@@ -53,7 +52,8 @@ func quotedDashes(events string) string {
 	return b.String()
 }
 
-func commentsOf(s *yamlStream, sorted bool) []string {
+// commentsOf returns the comments of a stream, sorted.
+func commentsOf(s *yamlStream) []string {
 	var list []string
 	for _, c := range s.comments {
 		list = append(list, strings.TrimRight(s.text[c.start:c.end], " \t"))

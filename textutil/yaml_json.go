@@ -2,6 +2,7 @@ package textutil
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -42,6 +43,9 @@ func (w *yamlWriter) node(n *yamlNode) error {
 	}
 	if len(w.out) > w.limit {
 		return invalid("text", "would become more than %d bytes of JSON; that is the most", maxResult)
+	}
+	if cap(w.out)-len(w.out) < 512 {
+		w.out = slices.Grow(w.out, cap(w.out)+512) // twice as much, rather than a quarter more
 	}
 	switch n.kind {
 	case yamlSequence:

@@ -87,6 +87,18 @@ func (n *yamlNode) children() *yamlNode {
 	return n.first
 }
 
+// entryCount returns how many items or pairs a collection has.
+func (n *yamlNode) entryCount() int {
+	count := 0
+	for child := n.children(); child != nil; child = child.next {
+		count++
+	}
+	if n.kind == yamlMapping {
+		count /= 2
+	}
+	return count
+}
+
 // empty reports whether nothing is written for the content of the node.
 func (n *yamlNode) empty() bool {
 	return n.kind == yamlScalar && n.style == yamlPlain && n.start == n.end

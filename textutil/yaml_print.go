@@ -15,6 +15,7 @@ type yamlPrinter struct {
 	limit     int // of bytes; beyond it, no entry is written
 	sorted    bool
 	root      *yamlNode // of the document
+	top       int32     // offset of its first comment or entry, whose empty line is written
 	kept      int       // length of the output behind a scalar to which empty lines would belong
 	commented int       // length of the output behind the last comment
 }
@@ -29,7 +30,7 @@ func (w *yamlPrinter) newline(column int) {
 // line begins a line at the column for what is at the offset of the text. An empty line before that
 // stays, unless it is the first of a collection.
 func (w *yamlPrinter) line(column int, offset int32, first bool) {
-	if !first && len(w.out) > 0 && len(w.out) != w.kept && w.emptyAbove(offset) {
+	if !first && offset != w.top && len(w.out) > 0 && len(w.out) != w.kept && w.emptyAbove(offset) {
 		w.out = append(w.out, '\n')
 	}
 	w.newline(column)
@@ -114,8 +115,7 @@ func (w *yamlPrinter) value(n *yamlNode, column int, behind yamlComment, compact
 		if behind.end == 0 {
 			w.behindText(notes.line)
 		}
-		entries := w.pairs(n)
-		switch first := w.notes[entries[0].key]; {
+		switch first := w.notes[w.first(n).key]; {
 		case column < 0:
 			deeper = 0
 		case compact && n.props == nil && notes.line.end == 0 && (first == nil || len(first.head) == 0):
@@ -124,7 +124,7 @@ func (w *yamlPrinter) value(n *yamlNode, column int, behind yamlComment, compact
 		default:
 			compact = false
 		}
-		w.block(entries, deeper, compact)
+		w.block(n, deeper, compact)
 		for _, c := range notes.foot {
 			w.comment(c, deeper)
 		}
@@ -148,20 +148,22 @@ func (w *yamlPrinter) value(n *yamlNode, column int, behind yamlComment, compact
 
 // block writes the entries of a block collection at the column. The first begins on the line if compact
 // is set.
-func (w *yamlPrinter) block(entries []yamlEntry, column int, compact bool) {
-	for i, e := range entries {
+func (w *yamlPrinter) block(n *yamlNode, column int, compact bool) {
+	begun := false
+	for e := range w.entries(n) {
 		if len(w.out) > w.limit {
 			return
 		}
-		first := i == 0 && w.commented != len(w.out)
+		first := !begun && w.commented != len(w.out)
 		for _, c := range w.heads(e.key) {
 			w.line(column, c.start, first)
 			w.commentText(c)
 			first, compact = false, false
 		}
-		if i > 0 || !compact {
+		if begun || !compact {
 			w.line(column, e.key.begin(), first)
 		}
+		begun = true
 		if e.value == nil {
 			w.out = append(w.out, '-')
 			w.value(e.key, column, yamlComment{}, true)
@@ -179,7 +181,7 @@ func (w *yamlPrinter) heads(entry *yamlNode) []yamlComment {
 		list, notes.head = notes.head, nil
 	}
 	if notes := w.notes[entry]; entry.style == yamlBlock && entry.props == nil && (notes == nil || notes.line.end == 0) {
-		list = append(list, w.heads(w.pairs(entry)[0].key)...)
+		list = append(list, w.heads(w.first(entry).key)...)
 	}
 	return list
 }
@@ -244,7 +246,8 @@ func (w *yamlPrinter) flowValue(n *yamlNode, column int) {
 // flowPair writes a pair of a flow mapping, or one that is an item of a sequence.
 func (w *yamlPrinter) flowPair(key, value *yamlNode, column int, item bool) {
 	none := value.absent(key)
-	if none && (item || key.empty() && key.props == nil) || strings.Contains(w.raw(key), "\n") {
+	begin := len(w.out)
+	if none && (item || key.empty() && key.props == nil) {
 		w.out = append(w.out, '?', ' ')
 	}
 	if none {
@@ -252,6 +255,10 @@ func (w *yamlPrinter) flowPair(key, value *yamlNode, column int, item bool) {
 		return
 	}
 	w.flowKey(key, column)
+	if item && bytes.IndexByte(w.out[begin:], '\n') >= 0 {
+		// A key of several lines needs an indicator here (YAML 1.2.2 section 7.4.2).
+		w.out = slices.Insert(w.out, begin, '?', ' ')
+	}
 	w.out = append(w.out, ' ')
 	w.flowValue(value, column)
 }
@@ -261,18 +268,18 @@ func (w *yamlPrinter) flow(n *yamlNode, column int) {
 	open := w.text[n.start]
 	w.out = append(w.out, open)
 	lines := strings.Contains(w.raw(n), "\n") && (n.first != nil || w.noted(n))
-	entries := w.pairs(n)
-	for i, e := range entries {
+	left := n.entryCount()
+	for e := range w.entries(n) {
 		if len(w.out) > w.limit {
 			return
 		}
-		last := e.key
-		if e.value != nil && !e.value.absent(e.key) {
-			last = e.value
+		last := e.last()
+		if e.value != nil && e.value.absent(e.key) {
+			last = e.key
 		}
 		if lines {
 			w.flowHead(e.key, column+w.step)
-		} else if i > 0 {
+		} else if w.out[len(w.out)-1] == ',' {
 			w.out = append(w.out, ' ')
 		}
 		if e.value == nil {
@@ -280,7 +287,7 @@ func (w *yamlPrinter) flow(n *yamlNode, column int) {
 		} else {
 			w.flowPair(e.key, e.value, column+w.step, false)
 		}
-		if i+1 < len(entries) {
+		if left--; left > 0 {
 			w.out = append(w.out, ',')
 		}
 		if notes := w.notes[last]; notes != nil {
