@@ -1,6 +1,8 @@
 package dnssec
 
 import (
+	"fmt"
+
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
 )
@@ -230,6 +232,10 @@ func (v *validation) positive(msg *message, set *rrset) finding {
 func (v *validation) prove(msg *message, set *rrset) finding {
 	signer := set.signer()
 	d := v.at(v.place(set.owner, set.rrtype, signer))
+	if d.status == diag.Bogus && d.why.Code == codeDelegation && signer == "" {
+		return bogus(&Failure{d.why.Zone, codeSigMissing,
+			fmt.Sprintf("There is no signature over %s, nor a proof that there need be none", set)})
+	}
 	if d.status != diag.Secure {
 		return d.finding
 	}
@@ -237,7 +243,7 @@ func (v *validation) prove(msg *message, set *rrset) finding {
 	if signer != "" && d.zone.name != signer {
 		return bogus(fault(d.zone.name, codeSigSigner, "The signature over %s names %s as its signer, which is no zone", set, signer))
 	}
-	sig, f := v.verify(set, d.zone.name, d.zone.keys, &d.zone.info.Signatures)
+	sig, f := v.verify(set, d.zone.name, d.zone.keys, nil, &d.zone.info.Signatures)
 	if f != nil {
 		return bogus(f)
 	}
@@ -312,7 +318,7 @@ func (v *validation) disprove(msg *message, n name, rrtype uint16, signer name) 
 			"The proof that there is no %s names %s as its signer, which is no zone", what, signer))
 	}
 	if soa := msg.authority[setKey{signer, dns.TypeSOA}]; soa != nil {
-		if _, f := v.verify(soa, signer, d.zone.keys, &d.zone.info.Signatures); f != nil {
+		if _, f := v.verify(soa, signer, d.zone.keys, nil, &d.zone.info.Signatures); f != nil {
 			return bogus(f)
 		}
 	}

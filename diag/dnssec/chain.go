@@ -169,7 +169,7 @@ func (v *validation) alias(z *zone, n name, msg *message) *node {
 		if key.rrtype == dns.TypeCNAME && len(set.sigs) == 0 {
 			continue // it may be made from a DNAME
 		}
-		sig, f := v.verify(set, z.name, z.keys, nil)
+		sig, f := v.verify(set, z.name, z.keys, nil, nil)
 		if f == nil && int(sig.Labels) < key.owner.signedLabels() && key.rrtype == dns.TypeDNAME {
 			f = fault(z.name, codeWildcard, "A wildcard stood in for the DNAME record of %s", key.owner)
 		}
@@ -195,9 +195,8 @@ func (v *validation) withoutDS(z *zone, n name, msg *message) node {
 		child.info.deny(d, insecure(why))
 		return v.unsigned(child, insecure(why))
 	}
-	child := v.newZone(n, z)
-	child.info.deny(d, bogus(why))
-	return child.settle(bogus(why))
+	z.info.deny(d, bogus(why))
+	return node{zone: z, finding: bogus(why)}
 }
 
 // unsigned looks at the keys that an insecure zone may have all the same, for a report.
@@ -213,7 +212,7 @@ func (v *validation) unsigned(z *zone, f finding) node {
 // delegation handles the DS records of a zone.
 func (v *validation) delegation(z *zone, n name, set *rrset) node {
 	child := v.newZone(n, z)
-	sig, f := v.verify(set, z.name, z.keys, &child.info.Signatures)
+	sig, f := v.verify(set, z.name, z.keys, nil, &child.info.Signatures)
 	if f == nil && int(sig.Labels) < n.signedLabels() {
 		f = fault(z.name, codeDSWildcard, "The DS record of %s stems from a wildcard, which cannot delegate", n)
 	}
@@ -260,7 +259,7 @@ func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*ke
 	if len(anchored) == 0 {
 		failure = explain(all)
 	} else {
-		_, failure = v.verify(msg.answer[setKey{z.name, dns.TypeDNSKEY}], z.name, anchored, &z.info.Signatures)
+		_, failure = v.verify(msg.answer[setKey{z.name, dns.TypeDNSKEY}], z.name, anchored, keys, &z.info.Signatures)
 	}
 	if failure != nil {
 		z.info.listKeys(all, nil, nil)

@@ -117,6 +117,7 @@ func (s *scenario) play(t *testing.T) bool {
 			}
 			result, err := v.Validate(t.Context(), asked.Qname, dns.StringToType[asked.Qtype])
 			require.NoError(t, err)
+
 			require.NotEmpty(t, verdicts)
 			if got := verdictOf(result, asked); got != verdicts[0] {
 				t.Errorf("%s %s is %s (%v); want %s", asked.Qname, asked.Qtype, got, result.Failure, verdicts[0])
@@ -388,7 +389,7 @@ func TestConformanceSignatures(t *testing.T) {
 		owner, _ := parseName(records[0].Header().Name)
 		zone, _ := parseName(k.rr.Hdr.Name)
 		v := &validation{now: c.Now, memo: new(memo)}
-		_, f := v.verify(msg.answer[setKey{owner, records[0].Header().Rrtype}], zone, []*key{k}, nil)
+		_, f := v.verify(msg.answer[setKey{owner, records[0].Header().Rrtype}], zone, []*key{k}, nil, nil)
 		verdict := "valid"
 		if f != nil {
 			verdict = "invalid"

@@ -41,7 +41,7 @@ func (v *validation) denials(msg *message, z *zone) *denials {
 		if count++; count > maxDenials {
 			break
 		}
-		sig, f := v.verify(set, z.name, z.keys, &d.log)
+		sig, f := v.verify(set, z.name, z.keys, nil, &d.log)
 		// One that a wildcard stood in for says nothing about its owner (RFC 4035 section 5.4).
 		if f == nil && int(sig.Labels) != set.owner.signedLabels() {
 			f = fault(z.name, codeSigLabels, "The %s record stems from a wildcard, and so proves nothing", set)

@@ -88,6 +88,21 @@ func (f *fetcher) get(n name, rrtype uint16) (*message, error) {
 	}
 }
 
+// replies counts the questions that were answered so far.
+func (f *fetcher) replies() int {
+	n := 0
+	for _, q := range f.asked {
+		select {
+		case <-q.done:
+			if q.err == nil {
+				n++
+			}
+		default:
+		}
+	}
+	return n
+}
+
 // exchange asks for a name and type with all that belongs to DNSSEC (DO, RFC 4035 section 3.2.1), and
 // for the answer even if the resolver itself would refuse it (CD, section 3.2.2).
 func exchange(ctx context.Context, env *diag.Env, n name, rrtype uint16) (*message, error) {

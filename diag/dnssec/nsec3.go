@@ -90,7 +90,7 @@ func hashName(n name, salt string, iterations int) string {
 
 // match returns the record about a name, which may be empty.
 func (h *hashed) match(n name) (nsec3, bool) {
-	if n == "" {
+	if n == "" || len(h.records) == 0 {
 		return nsec3{}, false
 	}
 	hash := h.of(n)
@@ -104,6 +104,9 @@ func (h *hashed) match(n name) (nsec3, bool) {
 
 // cover returns the record that denies a name. The last record of a zone points to the first.
 func (h *hashed) cover(n name) (nsec3, bool) {
+	if len(h.records) == 0 {
+		return nsec3{}, false
+	}
 	hash := h.of(n)
 	for _, r := range h.records {
 		after, before := hash > r.hash, hash < r.next

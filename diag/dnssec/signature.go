@@ -42,43 +42,58 @@ func (k *key) forZone() bool {
 }
 
 // verify looks for a signature over a set that one of the keys of a zone made. Those that were looked
-// at are added to log, if it is not nil.
-func (v *validation) verify(set *rrset, z name, keys []*key, log *[]Signature) (*dns.RRSIG, *Failure) {
-	var fit []*dns.RRSIG
+// at are added to log, if it is not nil, where further signatures may be by other keys of the zone.
+func (v *validation) verify(set *rrset, z name, keys, others []*key, log *[]Signature) (*dns.RRSIG, *Failure) {
+	all := slices.Concat(keys, others)
+	var fit, unfit []*dns.RRSIG
 	var reason *Failure
 	for _, sig := range set.sigs {
-		if f := v.examine(sig, set, z, keys); f != nil {
+		f := v.examine(sig, set, z, all)
+		switch {
+		case f != nil:
 			reason = telling(reason, f)
 			v.note(log, sig, f)
-			continue
+		case slices.ContainsFunc(keys, func(k *key) bool { return k.made(sig) }):
+			fit = append(fit, sig)
+		default:
+			unfit = append(unfit, sig)
 		}
-		fit = append(fit, sig)
 	}
 	var proof *dns.RRSIG
-	extra := 0
-	for _, sig := range fit {
-		if proof != nil && (!v.thorough || extra == maxExtra || v.failures > 0) {
-			v.note(log, sig, fault(z, codeWork, "It was not checked, because another one is right"))
-			continue
-		}
-		if proof != nil {
-			extra++
-		}
+	for len(fit) > 0 && proof == nil {
+		sig := fit[0]
 		f := v.checkAll(sig, set, z, keys)
 		v.note(log, sig, f)
-		if f == nil && proof == nil {
+		if fit = fit[1:]; f == nil {
 			proof = sig
-		} else if f != nil {
+		} else {
 			reason = telling(reason, f)
 		}
 	}
 	if proof != nil {
+		v.verifyMore(set, z, all, append(fit, unfit...), log)
 		return proof, nil
+	}
+	for _, sig := range unfit {
+		f := fault(z, codeSigKey, "The signature over %s was made with the key %d, for which nobody vouches", set, sig.KeyTag)
+		reason = telling(reason, f)
+		v.note(log, sig, f)
 	}
 	if reason == nil {
 		reason = fault(z, codeSigMissing, "There is no signature over %s", set)
 	}
 	return nil, reason
+}
+
+// verifyMore looks at signatures beyond the one that proves a set, for a report to tell of them.
+func (v *validation) verifyMore(set *rrset, z name, keys []*key, sigs []*dns.RRSIG, log *[]Signature) {
+	for i, sig := range sigs {
+		f := fault(z, codeWork, "It was not checked, because another one is right")
+		if v.thorough && i < maxExtra && v.failures == 0 {
+			f = v.checkAll(sig, set, z, keys)
+		}
+		v.note(log, sig, f)
+	}
 }
 
 // explanation orders the reasons why no signature of a set is right by how much they explain.

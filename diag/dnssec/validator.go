@@ -60,6 +60,7 @@ type Result struct {
 // Work counts what a validation took.
 type Work struct {
 	Queries    int // questions to the resolver
+	Replies    int // those of them that were answered, in whatever way
 	Signatures int // signatures checked
 	Hashes     int // names hashed for NSEC3
 }
@@ -113,7 +114,7 @@ func (v *Validator) begin(fetch *fetcher) *validation {
 
 // result describes what a validation has found.
 func (v *validation) result(c *conclusion, n name, rrtype uint16) *Result {
-	v.work.Queries = len(v.fetch.asked)
+	v.work.Queries, v.work.Replies = len(v.fetch.asked), v.fetch.replies()
 	r := &Result{
 		Name: n.fqdn(), Type: rrtype, Status: c.status, Failure: c.why, Rcode: -1, Signed: c.signed,
 		Now: v.now, Work: v.work,

@@ -1,0 +1,157 @@
+package dnssec
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/miekg/dns"
+)
+
+// maxRecords bounds the records of the answer that a report lists, as in package resolve.
+const maxRecords = 500
+
+// A Request asks whether the answer for a name and type is secure.
+type Request struct {
+	Domain diag.Name `json:"domain" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
+
+	// Type is what is asked for. 0 means SOA, which every zone has.
+	Type resolve.Type `json:"qtype,omitempty" default:"SOA" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn" example:"SOA"`
+}
+
+// A Report shows the chain of trust from the trust anchor to the answer.
+type Report struct {
+	Domain          diag.Name             `json:"domain" doc:"the name, as A-labels"`
+	Type            resolve.Type          `json:"qtype" doc:"type of the records"`
+	Status          diag.DNSSECStatus     `json:"status" doc:"secure: proven; insecure: proven not to be signed; bogus: signed, and not as it should be; indeterminate: the servers did not say, or there is no trust anchor"`
+	Signed          bool                  `json:"signed" doc:"whether there are signatures or keys at all, proven or not"`
+	TrustAnchor     TrustAnchor           `json:"trust_anchor" doc:"where the chain begins"`
+	Chain           []Zone                `json:"chain" doc:"the zones from the trust anchor down, then those to which aliases led"`
+	Answer          Answer                `json:"answer" doc:"the answer itself"`
+	Algorithms      []Algorithm           `json:"algorithms" doc:"algorithms of the keys, DS records and signatures of the chain"`
+	FirstFailure    *Failure              `json:"first_failure,omitempty" doc:"the first link that does not hold; absent if the answer is secure or insecure"`
+	CheckedAt       time.Time             `json:"checked_at" doc:"when the check began"`
+	DurationMS      int64                 `json:"duration_ms" min:"0" doc:"how long it took"`
+	Findings        []diag.Finding        `json:"findings" doc:"what is wrong or remarkable, the worst first"`
+	Recommendations []diag.Recommendation `json:"recommendations" doc:"what to do, the most urgent first"`
+}
+
+// Rules describes the rules behind the findings.
+func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// A TrustAnchor is where a chain of trust begins.
+type TrustAnchor struct {
+	Zone    string   `json:"zone" doc:"the zone, \".\" for the root; empty if there is no trust anchor for the name"`
+	KeyTags []uint16 `json:"key_tags" doc:"tags of the keys that are trusted without proof"`
+}
+
+// An Answer is the answer for the name and type.
+type Answer struct {
+	Rcode      string   `json:"rcode" doc:"reply code, empty if no reply came"`
+	Records    []string `json:"records" doc:"the records as in a zone file, aliases first; at most 500"`
+	RRSIGValid bool     `json:"rrsig_valid" doc:"whether the signatures over the records, or over the proof that there are none, are right"`
+}
+
+// An Algorithm is one that the chain makes use of.
+type Algorithm struct {
+	Number         uint8          `json:"number" doc:"number in the registry of IANA"`
+	Name           string         `json:"name" doc:"its name there" example:"ECDSAP256SHA256"`
+	Recommendation Recommendation `json:"recommendation" doc:"whether zones should be signed with it (RFC 9904)"`
+}
+
+// Check validates the answer for a name and type, and describes every link of the chain. The error is
+// a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no question was answered.
+func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	if req.Domain.IsZero() {
+		return nil, diag.Invalid("domain", "is required")
+	}
+	qtype, err := resolve.ParseType(cmp.Or(req.Type, resolve.Type(dns.TypeSOA)).String())
+	if err != nil {
+		return nil, err
+	}
+	began := env.Now()
+	v := Validator{Env: env, thorough: true}
+	result, err := v.Validate(ctx, req.Domain.FQDN(), uint16(qtype))
+	if err != nil {
+		return nil, err
+	}
+	if result.Work.Replies == 0 {
+		return nil, fmt.Errorf("%w: %w", diag.ErrUnavailable, result.Failure)
+	}
+	r := report(result)
+	r.Domain, r.Type = req.Domain, qtype
+	r.CheckedAt, r.DurationMS = began.UTC(), max(0, env.Now().Sub(began).Milliseconds())
+	return r, nil
+}
+
+// report describes a result.
+func report(result *Result) *Report {
+	verdict := rules.Judge(result, nil)
+	r := &Report{
+		Status:      result.Status,
+		Signed:      result.Signed,
+		TrustAnchor: TrustAnchor{KeyTags: []uint16{}},
+		Chain:       slices.Concat([]Zone{}, result.Chain),
+		Answer: Answer{
+			Records:    recordTexts(result),
+			RRSIGValid: result.Status == diag.Secure,
+		},
+		Algorithms:      algorithmsOf(result.Chain),
+		Findings:        verdict.Findings,
+		Recommendations: verdict.Recommendations,
+	}
+	if result.Rcode >= 0 {
+		r.Answer.Rcode = diag.RcodeName(result.Rcode)
+	}
+	if anchor, ok := parseName(result.Anchor); ok && result.Anchor != "" {
+		r.TrustAnchor.Zone = anchor.String()
+	}
+	for _, k := range result.AnchorKeys {
+		if k.State != AnchorPending {
+			r.TrustAnchor.KeyTags = append(r.TrustAnchor.KeyTags, k.KeyTag)
+		}
+	}
+	if result.Status == diag.Bogus || result.Status == diag.Indeterminate {
+		r.FirstFailure = result.Failure
+	}
+	return r
+}
+
+// recordTexts returns the records of the answer as in a zone file.
+func recordTexts(result *Result) []string {
+	texts := []string{}
+	for _, record := range resolve.NewDNSRecords(result.Records, maxRecords, result.Now) {
+		owner := record.Name
+		if owner != "." {
+			owner += "."
+		}
+		texts = append(texts, fmt.Sprintf("%s %d %s %s %s", owner, record.TTL, record.Class, record.Type, record.Data))
+	}
+	return texts
+}
+
+// algorithmsOf lists the algorithms of a chain, in the order of their numbers.
+func algorithmsOf(chain []Zone) []Algorithm {
+	used := map[uint8]bool{}
+	for _, z := range chain {
+		for _, ds := range z.DS {
+			used[ds.Algorithm] = true
+		}
+		for _, k := range z.Keys {
+			used[k.Algorithm] = true
+		}
+		for _, s := range z.Signatures {
+			used[s.Algorithm] = true
+		}
+	}
+	list := []Algorithm{}
+	for _, number := range slices.Sorted(maps.Keys(used)) {
+		list = append(list, Algorithm{number, algorithmName(number), recommendation(number)})
+	}
+	return list
+}
