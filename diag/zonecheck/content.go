@@ -92,7 +92,7 @@ func (a *audit) askWithin(ctx context.Context) {
 	if len(servers) == 0 {
 		return
 	}
-	names := a.between()
+	names := a.betweenNames()
 	replies := make([]reply, len(names))
 	var g diag.Group
 	for i, name := range names {
@@ -104,8 +104,8 @@ func (a *audit) askWithin(ctx context.Context) {
 	}
 }
 
-// between lists the names between those that exist and the zone, which nobody has seen.
-func (a *audit) between() []string {
+// betweenNames lists the names between those that exist and the zone, which nobody has seen.
+func (a *audit) betweenNames() []string {
 	names := map[string]bool{}
 	for name := range a.names {
 		for n := name; n != a.zone && n != "."; n = above(n) {

@@ -29,8 +29,8 @@ type parentView struct {
 
 var errNoParent = errors.New("no zone above was found")
 
-// locate finds the nearest zone above a name, and its servers. It asks the resolver, which knows the
-// zones above already.
+// locate finds the nearest zone above a name that the resolver knows of, and its servers. If a nearer
+// one does not answer, the servers that are found refer to it.
 func (a *audit) locate(ctx context.Context, name string) (zone string, hosts []string, err error) {
 	ancestors := []string{}
 	for n := name; n != "."; {
@@ -49,7 +49,7 @@ func (a *audit) locate(ctx context.Context, name string) (zone string, hosts []s
 			case answer.Exists() && len(answer.Aliases) == 0:
 				return part[i], hostsOf(answer.Records), nil
 			case answer.Err() != nil && err == nil:
-				err = answer.Err() // a zone that does not answer may be nearer than the one that does
+				err = answer.Err()
 			}
 		}
 	}
@@ -73,17 +73,33 @@ func hostsOf(records []*dns.NS) []string {
 func (a *audit) askParent(ctx context.Context) {
 	zone, hosts, err := a.locate(ctx, a.zone)
 	p := parentSide{zone: zone, hosts: hosts}
-	a.parentName = zone
-	close(a.parentKnown)
+	var glue map[string][]glueAddr
+	for range maxDepth {
+		if err != nil {
+			break
+		}
+		p.views = a.askViews(ctx, a.parentServers(ctx, p.hosts, glue))
+		nearer, hosts, addresses := between(p, a.zone)
+		if nearer == "" {
+			break
+		}
+		p, glue = parentSide{zone: nearer, hosts: hosts}, addresses
+	}
 	if err != nil {
 		p.err = fmt.Errorf("finding the zone above %s: %w", bareName(a.zone), err)
-		a.setParent(p)
-		return
 	}
-	p.views = a.parentServers(ctx, hosts)
+	a.mu.Lock()
+	a.parent = p
+	a.mu.Unlock()
+	a.parentName = p.zone
+	close(a.parentKnown)
+}
+
+// askViews asks the servers of the zone above, and examines the servers that they name.
+func (a *audit) askViews(ctx context.Context, views []parentView) []parentView {
 	var g diag.Group
-	for i := range p.views {
-		v := &p.views[i]
+	for i := range views {
+		v := &views[i]
 		g.Go(func() {
 			v.ns = a.askUDP(ctx, v.ip, extended(a.zone, dns.TypeNS))
 			for _, host := range hostsOf(delegation(v.ns, a.zone)) {
@@ -96,24 +112,51 @@ func (a *audit) askParent(ctx context.Context) {
 		g.Go(func() { v.ds = a.askUDP(ctx, v.ip, extended(a.zone, dns.TypeDS)) })
 	}
 	g.Wait()
-	a.setParent(p)
+	return views
 }
 
-func (a *audit) setParent(p parentSide) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.parent = p
+// between returns a zone between the one that was taken for the parent and the domain, if its servers
+// refer there: the resolver could not tell of it.
+func between(p parentSide, domain string) (zone string, hosts []string, glue map[string][]glueAddr) {
+	glue = map[string][]glueAddr{}
+	for _, v := range p.views {
+		if v.ns.rcode() != dns.RcodeSuccess || v.ns.msg.Authoritative {
+			continue
+		}
+		for _, rr := range v.ns.msg.Ns {
+			ns, ok := rr.(*dns.NS)
+			owner := dns.CanonicalName(rr.Header().Name)
+			if !ok || owner == domain || owner == p.zone || !inside(owner, domain) || !inside(p.zone, owner) {
+				continue
+			}
+			zone = owner
+			host := dns.CanonicalName(ns.Ns)
+			if glue[host] = append(glue[host], glueFor(v.ns, host)...); !slices.Contains(hosts, host) {
+				hosts = append(hosts, host)
+			}
+		}
+		if zone != "" {
+			break
+		}
+	}
+	slices.Sort(hosts)
+	return zone, hosts, glue
 }
 
 // parentServers lists addresses of the servers of the zone above: of each host one, IPv4 first, for
 // what matters is what the hosts say; then those that are left.
-func (a *audit) parentServers(ctx context.Context, hosts []string) []parentView {
+func (a *audit) parentServers(ctx context.Context, hosts []string, glue map[string][]glueAddr) []parentView {
 	hosts = hosts[:min(len(hosts), MaxServers)]
 	found := make([][]netip.Addr, len(hosts))
 	var g diag.Group
 	for i, host := range hosts {
 		g.Go(func() {
 			found[i] = a.lookupHost(ctx, host).All()
+			for _, g := range glue[host] {
+				if !slices.Contains(found[i], g.ip) {
+					found[i] = append(found[i], g.ip)
+				}
+			}
 			slices.SortFunc(found[i], netip.Addr.Compare) // IPv4 comes first
 		})
 	}
@@ -215,7 +258,7 @@ func (a *audit) referral(ctx context.Context, host string) (zone string, hosts [
 	if err != nil {
 		return "", nil
 	}
-	for _, v := range a.parentServers(ctx, servers) {
+	for _, v := range a.parentServers(ctx, servers, nil) {
 		r := a.askUDP(ctx, v.ip, plain(host, dns.TypeA))
 		if !r.ok() {
 			continue

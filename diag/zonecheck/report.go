@@ -106,9 +106,9 @@ func (e *evidence) addressReport(ad *address) Address {
 	return r
 }
 
-// latency returns the time of the fastest answer over UDP.
+// latency returns the time of the fastest answer about the zone over UDP.
 func latency(ad *address) (fastest time.Duration, known bool) {
-	for _, r := range ad.replies {
+	for _, r := range ad.replies[:probeRecursion] {
 		if r.ok() && !r.tcp && (!known || r.latency < fastest) {
 			fastest, known = r.latency, true
 		}

@@ -360,7 +360,7 @@ var diversityRules = diag.Rules[*evidence]{
 		Title:  "The IPv4 addresses of the servers are in different networks",
 		Ref:    "Zonemaster CONNECTIVITY04, RFC 2182 section 3.1",
 		Advice: "Move a server to another network: one fault of routing makes them all unreachable.",
-		When:   func(e *evidence) bool { return len(e.family(false)) > 1 },
+		When:   func(e *evidence) bool { return len(e.servers) > 1 && len(e.family(false)) > 1 },
 		Fails:  func(e *evidence) diag.Failures { return onePrefix(e.family(false)) },
 	},
 	{
@@ -368,7 +368,7 @@ var diversityRules = diag.Rules[*evidence]{
 		Title:  "The IPv6 addresses of the servers are in different networks",
 		Ref:    "Zonemaster CONNECTIVITY04, RFC 2182 section 3.1",
 		Advice: "Move a server to another network if IPv4 has the same fault.",
-		When:   func(e *evidence) bool { return len(e.family(true)) > 1 },
+		When:   func(e *evidence) bool { return len(e.servers) > 1 && len(e.family(true)) > 1 },
 		Fails:  func(e *evidence) diag.Failures { return onePrefix(e.family(true)) },
 	},
 	{
@@ -376,7 +376,7 @@ var diversityRules = diag.Rules[*evidence]{
 		Title:  "The servers are announced by different operators",
 		Ref:    "Zonemaster CONNECTIVITY03, RFC 2182 section 3.1",
 		Advice: "Use a second provider for one of the servers: an autonomous system fails as a whole.",
-		When:   func(e *evidence) bool { return len(e.asns()) > 1 },
+		When:   func(e *evidence) bool { return len(e.servers) > 1 && len(e.asns()) > 1 },
 		Fails: func(e *evidence) diag.Failures {
 			list := e.asns()
 			return diag.FailIf(len(slices.Compact(slices.Clone(list))) == 1, "All are in AS%s.", list[0])
