@@ -93,7 +93,7 @@ func judgeText(text string) outcome {
 	if strings.TrimSpace(text) == "" {
 		return unanswered
 	}
-	for _, line := range lines(strings.ToLower(text)) {
+	for line := range someLines(strings.ToLower(text)) {
 		line = strings.TrimLeft(strings.TrimSpace(line), "%#*>;- ")
 		switch {
 		case len(line) > maxPhrase:

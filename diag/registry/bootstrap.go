@@ -45,22 +45,15 @@ func DefaultBootstrap() *Bootstrap { return builtinBootstrap() }
 
 // ParseBootstrap reads tables that replace the built-in ones: a JSON object in which "dns", "ipv4",
 // "ipv6" and "asn" are the files of that name that IANA publishes (RFC 9224 section 3), each optional,
-// and "seeds" is a list like "dns" of services that are tried for domains which that does not have. A
-// list that is missing is the built-in one. Services that cannot be used are left out.
+// and "seeds" is a list like "dns" of services that are tried for domains which that does not have. One
+// such file alone will do, also one with entries of several kinds. A list that is missing is the built-in
+// one. Services that cannot be used are left out.
 func ParseBootstrap(data []byte) (*Bootstrap, error) {
-	var lists map[string]list
-	if err := json.Unmarshal(data, &lists); err != nil {
+	lists, err := parseLists(data)
+	if err != nil {
 		return nil, fmt.Errorf("reading the RDAP bootstrap: %w", err)
 	}
-	for kind := range lists {
-		if !slices.Contains(kinds, kind) {
-			return nil, fmt.Errorf("reading the RDAP bootstrap: %.40q is none of %s", kind, strings.Join(kinds, ", "))
-		}
-	}
 	b := &Bootstrap{lists: lists}
-	if b.lists == nil {
-		b.lists = map[string]list{}
-	}
 	for _, kind := range kinds {
 		if _, ok := b.lists[kind]; !ok {
 			b.lists[kind] = builtinBootstrap().lists[kind]
@@ -70,6 +63,61 @@ func ParseBootstrap(data []byte) (*Bootstrap, error) {
 		return nil, fmt.Errorf("reading the RDAP bootstrap: %w", err)
 	}
 	return b, nil
+}
+
+func parseLists(data []byte) (map[string]list, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return nil, err
+	}
+	lists := map[string]list{}
+	if members["services"] != nil {
+		var l list
+		if err := json.Unmarshal(data, &l); err != nil {
+			return nil, err
+		}
+		return l.sorted(), nil
+	}
+	for kind, text := range members {
+		if !slices.Contains(kinds, kind) {
+			return nil, fmt.Errorf("%.40q is none of %s", kind, strings.Join(kinds, ", "))
+		}
+		var l list
+		if err := json.Unmarshal(text, &l); err != nil {
+			return nil, fmt.Errorf("list %s: %w", kind, err)
+		}
+		lists[kind] = l
+	}
+	return lists, nil
+}
+
+// sorted makes a list for each kind of entries in a list.
+func (l list) sorted() map[string]list {
+	lists := map[string]list{}
+	for _, s := range l.Services {
+		for _, entry := range s.entries {
+			kind := kindOfEntry(entry)
+			one, ok := lists[kind]
+			if !ok {
+				one = list{Description: l.Description, Publication: l.Publication, Version: l.Version}
+			}
+			one.Services = append(one.Services, service{[]string{entry}, s.urls})
+			lists[kind] = one
+		}
+	}
+	return lists
+}
+
+func kindOfEntry(entry string) string {
+	if p, err := netip.ParsePrefix(entry); err == nil && p.Addr().Is4() {
+		return kindIPv4
+	} else if err == nil {
+		return kindIPv6
+	}
+	if _, _, err := parseRange(entry); err == nil {
+		return kindASN
+	}
+	return kindDNS
 }
 
 // MarshalJSON implements [json.Marshaler]: it writes what [ParseBootstrap] reads.

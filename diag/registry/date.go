@@ -74,9 +74,9 @@ func parseDate(s string) (time.Time, bool) {
 	s = clip(strings.Join(strings.Fields(s), " "), 60)
 	s, zone := tidyDate(s)
 	for _, layout := range dateLayouts {
-		if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1 && t.Year() <= 9999 {
+		if t, err := time.Parse(layout, s); err == nil {
 			t = t.Add(-time.Duration(zone) * time.Second).UTC()
-			return t, 1900 <= t.Year()
+			return t, 1900 <= t.Year() && t.Year() <= 9999 // before and after, it stands for no date at all
 		}
 	}
 	return time.Time{}, false

@@ -134,8 +134,5 @@ func (e *domainEvidence) conclude() error {
 	if e.outcome != unanswered {
 		return nil
 	}
-	if silence == nil {
-		silence = fmt.Errorf("asking %s: %s", e.rdap.url, e.rdap.reason)
-	}
 	return fmt.Errorf("looking up the registration of %s: %w: %w", e.name, diag.ErrUnavailable, silence)
 }

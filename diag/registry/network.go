@@ -162,7 +162,8 @@ func parseASN(text string) (int64, bool) {
 	return int64(number), err == nil
 }
 
-// route takes a route or route6, whose key is the same without its number: the autonomous system of the most specific route to the address (RFC 2622 section 4).
+// route takes the autonomous system of the most specific route to the address (RFC 2622 section 4). The
+// key of a route6 is the same once its number is cut off.
 func (n *networkRecord) route(o whoisObject, ip netip.Addr) {
 	p, err := netip.ParsePrefix(o.get("route"))
 	number, ok := parseASN(o.get("origin"))
@@ -198,15 +199,13 @@ func (n *networkRecord) people(list []whoisObject) {
 		if role := arinRole(o.class); role != "" {
 			prefix := o.class[:len(o.class)-len("handle")]
 			c = IPContact{Roles: []string{role}, Name: o.get(prefix + "name"),
-				Emails: addOnce(nil, o.get(prefix+"email")), Phones: addOnce(nil, o.get(prefix+"phone"))}
+				Emails: []string{o.get(prefix + "email")}, Phones: []string{o.get(prefix + "phone")}}
 		} else if slices.Contains([]string{"person", "role", "irt", "nic-hdl-br", "nic-hdl"}, o.class) {
 			c = n.person(o, list)
 		} else {
 			continue
 		}
-		for _, e := range append([]string{c.Name}, c.Emails...) {
-			c.Redacted = c.Redacted || isRedaction(e)
-		}
+		c.hideRedactions()
 		if slices.Contains(c.Roles, "abuse") {
 			n.facts.abuse.add(c.Emails, c.Phones)
 		}
@@ -214,6 +213,24 @@ func (n *networkRecord) people(list []whoisObject) {
 			n.facts.contacts = append(n.facts.contacts, c)
 		}
 	}
+}
+
+// hideRedactions takes away what only says that something was left out, what is empty, and what is there
+// twice.
+func (c *IPContact) hideRedactions() {
+	keep := func(values []string) []string {
+		var kept []string
+		for _, v := range values {
+			if isRedaction(v) {
+				c.Redacted = true
+				continue
+			}
+			kept = addOnce(kept, v)
+		}
+		return kept
+	}
+	c.Name = first(keep([]string{c.Name}))
+	c.Emails, c.Phones = keep(c.Emails), keep(c.Phones)
 }
 
 // arinRole returns the role that a paragraph of ARIN is about.
@@ -232,7 +249,7 @@ func (n *networkRecord) person(o whoisObject, list []whoisObject) IPContact {
 	handle := o.get("nic-hdl", "irt", "nic-hdl-br")
 	c := IPContact{
 		Name:   o.get("person", "role", "irt"),
-		Emails: addOnce(addOnce(nil, o.get("abuse-mailbox")), o.get("e-mail")), Phones: addOnce(nil, o.get("phone")),
+		Emails: []string{o.get("abuse-mailbox"), o.get("e-mail")}, Phones: []string{o.get("phone")},
 	}
 	if o.get("abuse-mailbox") != "" {
 		c.Roles = append(c.Roles, "abuse")

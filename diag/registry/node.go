@@ -9,7 +9,7 @@ import (
 
 // The limits of an answer.
 const (
-	maxAnswer   = 2 << 20 // bytes of JSON; the largest objects seen have 400 KiB
+	maxAnswer   = 1 << 20 // bytes of JSON; the largest objects seen have 400 KiB
 	maxList     = 200     // elements of a list, as of name servers
 	maxText     = 1000    // characters of a text that is reported
 	maxEntities = 100     // contacts that are looked at

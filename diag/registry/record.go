@@ -103,7 +103,7 @@ func (f field) foreign() bool {
 
 func (r *record) read(f field, name string) {
 	switch {
-	case domainKeys[f.key]:
+	case domainKeys[f.key], f.key == "name" && f.section == "domain":
 		if host := hostName(strings.Fields(f.value)[0]); host != "" {
 			r.domain = cmp.Or(r.domain, host)
 			r.mine = r.mine || host == name

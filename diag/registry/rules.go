@@ -282,7 +282,7 @@ func excuses(answers []whoisAnswer) []string {
 // telling returns the line of a text that says why there is no record, or else its first words.
 func telling(text string) string {
 	begin := ""
-	for _, line := range lines(text) {
+	for line := range someLines(text) {
 		line = oneLine(strings.TrimLeft(line, "%#*>;- \t"))
 		if limitedPhrase.MatchString(strings.ToLower(line)) {
 			return clip(line, maxPhrase)

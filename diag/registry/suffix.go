@@ -22,13 +22,14 @@ func (c *Client) registered(name string) (domain string, isSuffix bool) {
 
 // suffix returns the suffix under which names are registered, the name itself at most.
 func (c *Client) suffix(name string) string {
-	suffix, official := publicsuffix.PublicSuffix(name)
-	for !official && strings.Contains(suffix, ".") {
-		if c.known(suffix) {
+	suffix, _ := publicsuffix.PublicSuffix(name)
+	for strings.Contains(suffix, ".") {
+		// Whether a suffix is official is told reliably of itself only, not of names below it.
+		if _, official := publicsuffix.PublicSuffix(suffix); official || c.known(suffix) {
 			return suffix
 		}
 		_, parent, _ := strings.Cut(suffix, ".")
-		suffix, official = publicsuffix.PublicSuffix(parent)
+		suffix, _ = publicsuffix.PublicSuffix(parent)
 	}
 	return suffix
 }

@@ -1,12 +1,17 @@
 package registry
 
 import (
+	"iter"
 	"regexp"
 	"strings"
 )
 
-// maxFields bounds what is read of a WHOIS answer, in lines. The longest seen have 500.
-const maxFields = 5000
+// The limits of what is read of a WHOIS answer. The longest seen has 500 lines of 300 bytes at most,
+// terms of use aside.
+const (
+	maxLines = 5000
+	maxLine  = 2000 // bytes
+)
 
 // A field is one statement of a WHOIS answer. Every server has a format of its own, but nearly all are
 // made of keys with values, under headings or in paragraphs about one thing each.
@@ -59,13 +64,22 @@ type scanner struct {
 // scan reads a WHOIS answer for domains. It never fails; of a text in an unknown format little comes.
 func scan(text string) []field {
 	s := scanner{start: true}
-	for _, line := range lines(text) {
-		if len(s.fields) >= maxFields {
-			break
-		}
+	for line := range someLines(text) {
 		s.line(line)
 	}
 	return s.fields
+}
+
+// someLines yields the lines of an answer within the limits.
+func someLines(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		count := 0
+		for line := range strings.SplitSeq(text, "\n") {
+			if count++; count > maxLines || !yield(clip(strings.TrimSuffix(line, "\r"), maxLine)) {
+				return
+			}
+		}
+	}
 }
 
 func (s *scanner) line(line string) {
@@ -109,6 +123,10 @@ func split(text, current string) (key, value string, ok bool) {
 		if headings[normalKey(before)] {
 			return before, after, true
 		}
+	}
+	// A host with an IPv6 address has colons as well.
+	if host, _, more := strings.Cut(text, " "); more && strings.Contains(hostName(host), ".") {
+		return "", "", false
 	}
 	if m := keyValue.FindStringSubmatch(text); m != nil {
 		return m[1], m[2] + m[3] + m[4], true

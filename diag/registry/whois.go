@@ -39,8 +39,9 @@ func askWhois(ctx context.Context, env *diag.Env, host, query string) whoisAnswe
 	return whoisAnswer{host, text, err}
 }
 
-func exchange(ctx context.Context, env *diag.Env, host, query string) (string, error) {
-	conn, err := env.DialHost(ctx, host, whoisPort, diag.WhoisPorts)
+func exchange(ctx context.Context, env *diag.Env, server, query string) (string, error) {
+	host, port := endpoint(server)
+	conn, err := env.DialHost(ctx, host, port, diag.WhoisPorts)
 	if err != nil {
 		return "", fmt.Errorf("asking %s: %w", host, err)
 	}
