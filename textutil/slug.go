@@ -1,0 +1,170 @@
+package textutil
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	maxSlugLength = 1000 // characters (CONTRACT 3.2)
+
+	// maxSlugDropped is how many different characters a finding shows.
+	maxSlugDropped = 12
+)
+
+// A SlugReason says why a slug is empty.
+type SlugReason string
+
+// The reasons.
+const (
+	SlugEmptyText   SlugReason = "empty_text"    // there was nothing but white space
+	SlugNoLetters   SlugReason = "no_letters"    // there was no letter or digit, only punctuation and symbols
+	SlugNoLatinForm SlugReason = "no_latin_form" // the letters are of scripts that are not transliterated
+)
+
+// Values lists the reasons.
+func (SlugReason) Values() []string {
+	return []string{string(SlugEmptyText), string(SlugNoLetters), string(SlugNoLatinForm)}
+}
+
+// A SlugRequest asks for a text in a form that may name a page in a URL, or a file.
+type SlugRequest struct {
+	// Text is valid UTF-8 of at most [MaxText] bytes.
+	Text string `json:"text" maxbytes:"1048576" doc:"the text, such as a title" example:"Crème brûlée & more"`
+
+	// Separator stands between words: a hyphen, an underscore or a full stop. Empty means a hyphen.
+	Separator string `json:"separator,omitempty" default:"-" enum:"- _ ." doc:"what stands between words"`
+
+	// MaxLength is from 1 to 1000 characters; the slug ends at the end of a word if its first word is
+	// not longer. Zero means no limit.
+	MaxLength int `json:"max_length,omitempty" default:"0" min:"0" max:"1000" doc:"most characters; 0: no limit"`
+
+	Lowercase *bool `json:"lowercase,omitempty" default:"true" doc:"write small letters"` // nil: true
+
+	// AllowUnicode keeps letters and digits of all scripts; otherwise they are written in ASCII.
+	AllowUnicode bool `json:"allow_unicode,omitempty" default:"false" doc:"keep the letters of all scripts"`
+
+	// Locale is the language of the text: in German ä is ae, in Danish å is aa, and & is a word. Empty
+	// means none in particular.
+	Locale SlugLocale `json:"locale,omitempty" default:"und" doc:"language whose rules of spelling apply"`
+
+	// Decamelize cuts words at their capitals: fooBar is foo-bar.
+	Decamelize bool `json:"decamelize,omitempty" default:"false" doc:"cut words at their capitals"`
+}
+
+// A SlugReport is a text as a slug.
+type SlugReport struct {
+	Result      string     `json:"result" doc:"the slug"`
+	Truncated   bool       `json:"truncated" doc:"whether max_length cut off a part"`
+	Reason      SlugReason `json:"reason,omitempty" doc:"why the slug is empty, if it is"`
+	Findings    []Finding  `json:"findings" doc:"what of the text is not in the slug"`
+	InputBytes  int        `json:"input_bytes" min:"0" doc:"length of the text in bytes"`
+	OutputBytes int        `json:"output_bytes" min:"0" doc:"length of the slug in bytes"`
+}
+
+// Slug writes a text as words of letters and digits with separators between them. Accents are taken off
+// by the decomposition of Unicode (NFKD); Latin letters without one, Cyrillic, Greek, Armenian and
+// Georgian are transliterated by tables; an apostrophe within a contraction joins its parts. What has no
+// Latin form is left out and named in a finding; if that leaves nothing, the report says why. The error
+// is an [InputError].
+func Slug(req SlugRequest) (*SlugReport, error) {
+	separator := cmp.Or(req.Separator, "-")
+	switch {
+	case separator != "-" && separator != "_" && separator != ".":
+		return nil, invalid("separator", "%.10q is none of - _ .", separator)
+	case req.MaxLength < 0 || req.MaxLength > maxSlugLength:
+		return nil, invalid("max_length", "is %d; it may be from 0 to %d", req.MaxLength, maxSlugLength)
+	}
+	language, ok := slugLanguages[cmp.Or(req.Locale, "und")]
+	if !ok {
+		return nil, invalid("locale", "%.40q is not a language that is known here", string(req.Locale))
+	}
+	if err := checkText("text", req.Text); err != nil {
+		return nil, err
+	}
+	w := slugWriter{language: language, unicode: req.AllowUnicode, decamelize: req.Decamelize}
+	w.write([]rune(norm.NFC.String(req.Text)))
+	words := strings.Fields(w.out.String())
+	if isTrue(req.Lowercase) {
+		words = req.lower(words, language.casing)
+	}
+	report := &SlugReport{InputBytes: len(req.Text), Findings: []Finding{}}
+	report.Result, report.Truncated = joinWords(words, separator, req.MaxLength)
+	report.OutputBytes = len(report.Result)
+	report.explain(req.Text, &w)
+	return report, nil
+}
+
+// lower returns the words in small letters. In ASCII, i is the small letter of I in every language.
+func (req *SlugRequest) lower(words []string, casing Locale) []string {
+	text := strings.Join(words, " ")
+	if !req.AllowUnicode {
+		return strings.Fields(strings.ToLower(text))
+	}
+	return strings.Fields(norm.NFC.String(lower(text, casing)))
+}
+
+// joinWords joins as many words as the limit allows, or a part of the first; 0 is no limit.
+func joinWords(words []string, separator string, limit int) (slug string, truncated bool) {
+	if limit == 0 || len(words) == 0 {
+		return strings.Join(words, separator), false
+	}
+	length, n := -1, 0
+	for _, word := range words {
+		if length += 1 + utf8.RuneCountInString(word); length > limit {
+			break
+		}
+		n++
+	}
+	if n > 0 {
+		return strings.Join(words[:n], separator), n < len(words)
+	}
+	// The first word alone is too long. It is cut between graphemes, so that no accent is left alone.
+	var b strings.Builder
+	for rest, state := words[0], -1; rest != ""; {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if limit -= utf8.RuneCountInString(cluster); limit < 0 {
+			break
+		}
+		b.WriteString(cluster)
+	}
+	return b.String(), true
+}
+
+// explain says what the slug lacks, and why it is empty if it is.
+func (r *SlugReport) explain(text string, w *slugWriter) {
+	if w.droppedCount > 0 {
+		more := ""
+		if w.droppedCount > len(w.dropped) {
+			more = " and others"
+		}
+		r.Findings = append(r.Findings, Finding{
+			Code: "text.slug.dropped", Severity: Warning, Title: "Every letter has a form in the slug",
+			Detail: fmt.Sprintf("%d letters have no Latin form here and were left out: %s%s.",
+				w.droppedCount, string(w.dropped), more),
+			Advice: "Set allow_unicode to keep them, or write them in Latin letters",
+		})
+	}
+	if r.Result != "" {
+		return
+	}
+	detail := "The text has nothing but white space."
+	switch {
+	case w.droppedCount > 0:
+		r.Reason, detail = SlugNoLatinForm, "None of the letters in the text has a Latin form here."
+	case strings.TrimSpace(text) != "":
+		r.Reason, detail = SlugNoLetters, "The text has no letter or digit."
+	default:
+		r.Reason = SlugEmptyText
+	}
+	r.Findings = append(r.Findings, Finding{
+		Code: "text.slug.empty", Severity: Error, Title: "The slug is not empty", Detail: detail,
+		Advice: "Choose a name by hand, or use a number",
+	})
+}
