@@ -14,7 +14,7 @@ import (
 type security struct {
 	*checker
 	signed  bool     // a server has keys
-	missing []string // servers that have no keys, or other signatures than the rest
+	missing []string // servers that have no keys, or no signatures
 	differ  bool     // servers have different keys
 	ds      dsView
 	cds     []*dns.DS
@@ -61,6 +61,9 @@ func (e *evidence) secure() security {
 	s.compareKeys(e)
 	var signers []uint16
 	for _, ad := range e.serving {
+		if slices.Contains(s.missing, e.target(ad)) {
+			continue // that it has nothing of it is said once
+		}
 		signers = append(signers, s.checkApex(e, ad)...)
 		s.checkAbsent(e, ad)
 	}
@@ -84,12 +87,13 @@ func (e *evidence) keys() []*dns.DNSKEY {
 	return keys
 }
 
-// compareKeys finds servers that have other keys than the first one that has any, or none.
+// compareKeys finds servers that have other keys than the first one that has any, and servers that
+// have no keys or answer without signatures although others have them.
 func (s *security) compareKeys(e *evidence) {
 	first := ""
+	var bare []string
 	for _, ad := range e.serving {
-		r := ad.replies[probeKeys]
-		if !r.ok() {
+		if !ad.replies[probeKeys].ok() {
 			continue
 		}
 		var lines []string
@@ -97,18 +101,30 @@ func (s *security) compareKeys(e *evidence) {
 			lines = append(lines, contentOf(rr))
 		}
 		slices.Sort(lines)
-		switch text := strings.Join(lines, "\n"); {
+		text := strings.Join(lines, "\n")
+		switch {
 		case text == "":
 			s.missing = append(s.missing, e.target(ad))
+		case unsignedReply(ad.replies[probeKeys]) && unsignedReply(ad.replies[probeIdentity]):
+			bare = append(bare, e.target(ad))
 		case first == "":
 			first = text
 		case text != first:
 			s.differ = true
 		}
 	}
+	if first != "" {
+		s.missing = append(s.missing, bare...)
+	}
 }
 
-// checkApex verifies the signatures at the apex, and returns the tags of the keys that sign the keys.
+// unsignedReply reports whether a reply has no signature at all.
+func unsignedReply(r reply) bool {
+	return !r.ok() || !slices.ContainsFunc(r.msg.Answer, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG })
+}
+
+// checkApex verifies the signatures at the apex, and returns the tags of the keys that sign the keys,
+// whether or not these signatures are valid.
 func (s *security) checkApex(e *evidence, ad *address) (signers []uint16) {
 	probes := signedProbes()
 	for p := range probe(probeCount) {
@@ -124,7 +140,9 @@ func (s *security) checkApex(e *evidence, ad *address) (signers []uint16) {
 				s.algs[alg] = true
 			}
 		case probeKeys:
-			signers = append(signers, v.signers...)
+			for _, sig := range signaturesOf(r.msg.Answer, e.zone, qtype) {
+				signers = append(signers, sig.KeyTag)
+			}
 		}
 		if len(r.msg.Answer) == 0 {
 			s.checkProof(e, ad, r, e.zone, qtype)

@@ -42,7 +42,7 @@ var keyRules = diag.Rules[*evidence]{
 			if len(e.sec.ds.matched) > 0 {
 				return nil
 			}
-			return e.dsFailures(e.sec.ds.standby, "It stands for no key that validly signs the keys of the zone.")
+			return e.dsFailures(e.sec.ds.standby, "It stands for no key that signs the keys of the zone.")
 		},
 	},
 	{
@@ -153,7 +153,7 @@ var keyRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			for _, target := range e.sec.missing {
-				list = append(list, diag.Failure{Detail: "It has no keys.", Target: target})
+				list = append(list, diag.Failure{Detail: "It answers without keys or signatures.", Target: target})
 			}
 			return list[:min(len(list), maxListed)]
 		},

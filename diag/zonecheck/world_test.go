@@ -256,3 +256,27 @@ func (s *stage) unroute() {
 	}
 	s.env = env
 }
+
+// displace lets the datagrams of an address come from another.
+func (s *stage) displace(addr, from string) {
+	env := s.NewEnv()
+	env.Dial = func(ctx context.Context, network, to string) (net.Conn, error) {
+		c, err := s.Dial(ctx, network, to)
+		if err == nil && network == "udp" && to == addr+":53" {
+			return displaced{c, netip.MustParseAddrPort(from + ":53")}, nil
+		}
+		return c, err
+	}
+	s.env = env
+}
+
+type displaced struct {
+	net.Conn
+	from netip.AddrPort
+}
+
+// ReadFromUDPAddrPort is like that of [net.UDPConn].
+func (d displaced) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
+	n, err := d.Read(b)
+	return n, d.from, err
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
@@ -225,6 +226,8 @@ func serverScenes() []scene {
 		{"forged replies", configured(func(c *diagtest.ServerConfig) {
 			c.Forged = []diagtest.Forgery{diagtest.ForgedID, diagtest.ForgedName, diagtest.ForgedType, diagtest.ForgedQuery}
 		}), "ns.forged"},
+		{"replies from elsewhere", func(s *stage) { s.serve(goodZone); s.displace("192.0.2.53", "192.0.2.99") },
+			"ns.source transport.udp"},
 		{"too many servers", plus(many(MaxServers)), "delegation.truncated ns.address.shared ns.reverse.mismatch ns.surplus diversity.ipv6"},
 		{"IPv6 only", zoned(drop(".53\n") + "ns1.example.com. 3600 AAAA 2001:db8:1::53\n" +
 			"ns2.example.com. 3600 AAAA 2001:db8:2::53\n"), "diversity.ipv4 diversity.ipv6_only"},
@@ -311,6 +314,11 @@ func answerScenes() []scene {
 		{"TCP hangs", func(s *stage) { s.serve(goodZone); s.Behave("192.0.2.53:53", diagtest.Hangs) }, "transport.tcp"},
 		{"cuts off", configured(func(c *diagtest.ServerConfig) { c.Truncate = true }), "transport.truncation"},
 		{"no IPv6 here", func(s *stage) { s.serve(goodZone); s.unroute() }, "transport.unexamined"},
+		{"no time", func(s *stage) {
+			s.serve(goodZone)
+			s.ns1.Fault("*.", 0, diagtest.Fault{Delay: 1200 * time.Millisecond})
+			s.ns1.Fault("example.com", 0, diagtest.Fault{Delay: 1200 * time.Millisecond})
+		}, "ns.slow transport.unfinished"},
 		{"no TLS", func(s *stage) {
 			s.serve(goodZone)
 			s.Behave("ns1.example.com:853", diagtest.Refuses)
@@ -457,6 +465,7 @@ func TestCheck(t *testing.T) {
 	var seen diagtest.Seen
 	for family, scenes := range map[string][]scene{
 		"delegation": delegationScenes(), "server": serverScenes(), "answer": answerScenes(), "soa": soaScenes(),
+		"keys": keyScenes(), "signatures": signatureScenes(),
 	} {
 		for _, tt := range scenes {
 			t.Run(family+"/"+tt.name, func(t *testing.T) {
@@ -466,6 +475,7 @@ func TestCheck(t *testing.T) {
 			})
 		}
 	}
+	seen.Add(rules.Judge(&evidence{domain: diag.MustDomain("ab--c.example.com")}, texts))
 	diagtest.CoverRules(t, rules, seen)
 	diagtest.CheckTexts(t, texts, (*Report)(nil).Rules(), seen)
 }

@@ -1,0 +1,178 @@
+package zonecheck
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+)
+
+// sealed is the good zone, signed in a way.
+func sealed(how diagtest.Signing, records ...string) func(*stage) {
+	return func(s *stage) {
+		s.serve(goodZone + strings.Join(records, "\n") + "\n")
+		s.Sign("example.com", how)
+	}
+}
+
+// spoilt is the good zone, signed with a fault in the signatures of one type.
+func spoilt(fault diagtest.SigningFault, qtype uint16) func(*stage) {
+	return sealed(diagtest.Signing{Broken: []diagtest.Broken{{Fault: fault, Name: "example.com", Type: qtype}}})
+}
+
+// extraKey is a DNSKEY record that signs nothing.
+func extraKey(algorithm uint8, size int) string {
+	modulus := strings.Repeat("\xff", size)
+	key := base64.StdEncoding.EncodeToString([]byte("\x03\x01\x00\x01" + modulus))
+	return fmt.Sprintf("example.com. 3600 DNSKEY 256 3 %d %s", algorithm, key)
+}
+
+// wishing is the good zone, signed with one key, with CDS and CDNSKEY records made from its own.
+func wishing(make func(ds *dns.DS, key *dns.DNSKEY) []string) func(*stage) {
+	return func(s *stage) {
+		s.serve(goodZone)
+		s.Sign("example.com", diagtest.Signing{OneKey: true})
+		ds := s.DS("example.com")[0]
+		for _, key := range s.DNSKEY("example.com") {
+			if key.KeyTag() == ds.KeyTag {
+				s.Zone(strings.Join(make(ds, key), "\n"))
+			}
+		}
+	}
+}
+
+func cds(ds *dns.DS) string {
+	return fmt.Sprintf("example.com. 3600 CDS %d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, ds.Digest)
+}
+
+func cdnskey(k *dns.DNSKEY) string {
+	return fmt.Sprintf("example.com. 3600 CDNSKEY %d 3 %d %s", k.Flags, k.Algorithm, k.PublicKey)
+}
+
+const someDigest = "aabbccddeeff00112233445566778899aabbccddeeff00112233445566778899"
+
+// keyScenes are about keys and DS records.
+func keyScenes() []scene {
+	return []scene{
+		{"signed", sealed(diagtest.Signing{}), ""},
+		{"signed with RSA", sealed(diagtest.Signing{Algorithm: dns.RSASHA256}), ""},
+		{"signed with Ed25519 and one key", sealed(diagtest.Signing{Algorithm: dns.ED25519, OneKey: true}), ""},
+		{"signed with NSEC3", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{}}), ""},
+		{"signed with a wildcard", sealed(diagtest.Signing{}, "*.example.com. 3600 A 203.0.113.81"), "wildcard"},
+		{"signed with NSEC3 and a wildcard", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{}},
+			"*.example.com. 3600 A 203.0.113.81"), "wildcard"},
+		{"signed with an empty name", sealed(diagtest.Signing{},
+			`_smtp._tls.example.com. TXT "v=TLSRPTv1; rua=mailto:tls@example.com"`), ""},
+
+		{"DS but no keys", plus("example.com. 3600 DS 1 13 2 " + someDigest), "dnssec.unsigned"},
+		{"wrong DS", sealed(diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DSMismatch}}}),
+			"dnssec.ds.mismatch"},
+		{"DS with an unknown algorithm", sealed(diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DSUnknown}}}),
+			"dnssec.ds.algorithm"},
+		{"DS with SHA-1", sealed(diagtest.Signing{Digest: dns.SHA1}), "dnssec.ds.digest"},
+		{"standby DS", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("example.com", diagtest.Signing{})
+			s.Zone(s.DS("example.com")[0].String() + "\nexample.com. 3600 DS 1 13 2 " + someDigest)
+		}, "dnssec.ds.standby"},
+		{"island", sealed(diagtest.Signing{Island: true}), "dnssec.island"},
+		{"SHA-1 key", sealed(diagtest.Signing{}, extraKey(dns.RSASHA1, 256)),
+			"dnssec.algorithm.weak dnssec.algorithm.unused"},
+		{"small key", sealed(diagtest.Signing{}, extraKey(dns.RSASHA256, 128)),
+			"dnssec.key.size dnssec.algorithm.unused"},
+		{"one server unsigned", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("example.com", diagtest.Signing{})
+			s.ns1.Configure(diagtest.ServerConfig{Cookies: true, Unsigned: true})
+		}, "dnssec.servers.unsigned"},
+		{"other keys", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("example.com", diagtest.Signing{Algorithm: dns.RSASHA256})
+			s.Server("ns2.example.com", "", goodZone+extraKey(dns.RSASHA256, 256)).Configure(good)
+		}, "dnssec.servers.differ"},
+	}
+}
+
+// signatureScenes are about signatures and proofs.
+func signatureScenes() []scene {
+	day := 24 * time.Hour
+	now := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	return []scene{
+		{"no signatures", spoilt(diagtest.SigMissing, dns.TypeMX), "dnssec.signature.missing"},
+		{"expired", spoilt(diagtest.SigExpired, dns.TypeSOA), "dnssec.signature.expired"},
+		{"expired everywhere", sealed(diagtest.Signing{Inception: now.Add(-30 * day), Expiration: now.Add(-day)}),
+			"dnssec.signature.expired"},
+		{"not yet valid", spoilt(diagtest.SigNotYetValid, dns.TypeMX), "dnssec.signature.future"},
+		{"wrong signer", spoilt(diagtest.SigWrongSigner, dns.TypeMX), "dnssec.signature.signer"},
+		{"unknown key", spoilt(diagtest.SigUnknownKey, dns.TypeMX), "dnssec.signature.key"},
+		{"corrupt", spoilt(diagtest.SigCorrupt, dns.TypeMX), "dnssec.signature.invalid"},
+		{"corrupt over the keys", spoilt(diagtest.SigCorrupt, dns.TypeDNSKEY), "dnssec.signature.invalid"},
+		{"corrupt at www", sealed(diagtest.Signing{Broken: []diagtest.Broken{
+			{Fault: diagtest.SigCorrupt, Name: "www.example.com"}}}), "dnssec.signature.invalid"},
+		{"wrong labels", func(s *stage) {
+			sealed(diagtest.Signing{})(s)
+			s.meddle(at1(dns.TypeMX, func(_, m *dns.Msg) {
+				for _, rr := range m.Answer {
+					if sig, ok := rr.(*dns.RRSIG); ok {
+						sig.Labels = 3
+					}
+				}
+			}))
+		}, "dnssec.signature.labels"},
+		{"expiring", sealed(diagtest.Signing{Inception: now.Add(-29 * day), Expiration: now.Add(day)}),
+			"dnssec.signature.expiring"},
+		{"short-lived", sealed(diagtest.Signing{Inception: now.Add(-day), Expiration: now.Add(day)}), ""},
+		{"long-lived", sealed(diagtest.Signing{Inception: now.Add(-day), Expiration: now.Add(400 * day)}),
+			"dnssec.signature.long"},
+		{"no proofs", sealed(diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DenialMissing}}}), "dnssec.denial"},
+		{"no proofs for a wildcard", sealed(diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DenialMissing}}},
+			"*.example.com. 3600 A 203.0.113.81"), "wildcard dnssec.denial"},
+		{"proofs for other names", func(s *stage) {
+			sealed(diagtest.Signing{})(s)
+			s.meddle(at1(dns.TypeA, func(q, m *dns.Msg) {
+				if strings.HasPrefix(q.Question[0].Name, absentLabel) {
+					m.Ns = m.Ns[:len(m.Ns)-4] // the two NSEC records, each with its signature
+				}
+			}))
+		}, "dnssec.denial"},
+		{"iterations", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{Iterations: 5}}), "dnssec.nsec3.iterations"},
+		{"too many iterations", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{Iterations: 150}}),
+			"dnssec.nsec3.iterations dnssec.nsec3.excessive"},
+		{"salt", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{Salt: "abcd"}}), "dnssec.nsec3.salt"},
+		{"opt-out", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{OptOut: true}}), "dnssec.nsec3.optout"},
+
+		{"CDS", wishing(func(ds *dns.DS, k *dns.DNSKEY) []string { return []string{cds(ds), cdnskey(k)} }),
+			"dnssec.cds.present"},
+		{"CDS alone", wishing(func(ds *dns.DS, _ *dns.DNSKEY) []string { return []string{cds(ds)} }),
+			"dnssec.cds.present"},
+		{"CDS in an unsigned zone", plus("example.com. 3600 CDS 1 13 2 " + someDigest),
+			"dnssec.cds.present dnssec.cds.unsigned dnssec.cds.pending"},
+		{"CDS to delete", wishing(func(*dns.DS, *dns.DNSKEY) []string { return []string{"example.com. 3600 CDS 0 0 0 00"} }),
+			"dnssec.cds.present dnssec.cds.delete dnssec.cds.pending"},
+		{"CDS and CDNSKEY of different keys", wishing(func(ds *dns.DS, k *dns.DNSKEY) []string {
+			other := *k
+			other.Flags = 256
+			return []string{cds(ds), cdnskey(&other)}
+		}), "dnssec.cds.present dnssec.cds.differ"},
+		{"CDS of no key", wishing(func(*dns.DS, *dns.DNSKEY) []string {
+			return []string{"example.com. 3600 CDS 1 13 2 " + someDigest}
+		}), "dnssec.cds.present dnssec.cds.mismatch dnssec.cds.pending"},
+		{"CDS signed by another key", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("example.com", diagtest.Signing{})
+			s.Zone(cds(s.DS("example.com")[0]))
+		}, "dnssec.cds.present dnssec.cds.signature"},
+		{"CDS without signature", func(s *stage) {
+			broken := diagtest.Broken{Fault: diagtest.SigMissing, Type: dns.TypeCDS}
+			s.serve(goodZone)
+			s.Sign("example.com", diagtest.Signing{Broken: []diagtest.Broken{broken}})
+			s.Zone(cds(s.DS("example.com")[0]))
+		}, "dnssec.signature.missing dnssec.cds.present dnssec.cds.signature"},
+		{"CDS of a second key", wishing(func(ds *dns.DS, _ *dns.DNSKEY) []string {
+			return []string{cds(ds), "example.com. 3600 CDS 1 13 2 " + someDigest}
+		}), "dnssec.cds.present dnssec.cds.pending"},
+	}
+}
