@@ -56,7 +56,7 @@ func (k *yamlKeys) checkMapping(n *yamlNode) error {
 			}
 		}
 		switch {
-		case known && other == key && node.kind == yamlScalar && !node.empty():
+		case known && other == key && key.kind == yamlScalar && !node.empty():
 			return &yamlError{int(node.start), fmt.Sprintf("the mapping has the key %.40q already", key.text)}
 		case known:
 			k.writer.addNode("text.yaml.key.same_text", Warning, node, "Keys of a mapping differ in their text",
