@@ -1,0 +1,197 @@
+package propagation
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/miekg/dns"
+)
+
+// compare finds out what is right, and holds the resolvers against it.
+func (e *evidence) compare() {
+	e.weighAuthority()
+	for _, s := range e.sights {
+		if s.reply != nil {
+			s.said = heard(s.reply, e.name.FQDN(), e.qtype)
+		} else {
+			s.said.values = []string{}
+		}
+	}
+	switch {
+	case len(e.expected) > 0:
+		e.reference, e.known = said{told: true, values: e.expected}, true
+	case e.truth.told:
+		e.reference, e.known = e.truth, true
+	default:
+		e.reference = e.majority()
+	}
+	for _, s := range e.sights {
+		s.status = s.compare(e.reference)
+		if s.status != Match && s.reply != nil {
+			s.filtered = filteredBy(s.reply, s.said, e.reference)
+		}
+	}
+}
+
+// weighAuthority finds out what the authoritative servers say: where they disagree, the newest version
+// of the zone counts, then what more of them say.
+func (e *evidence) weighAuthority() {
+	type version struct {
+		said   said
+		serial *uint32
+		count  int
+	}
+	var versions []*version
+	serials := map[uint32]bool{}
+	for _, s := range e.authority.servers {
+		if s.err != nil {
+			e.sortOut(s)
+			continue
+		}
+		if s.serial != nil {
+			serials[*s.serial] = true
+		}
+		i := slices.IndexFunc(versions, func(v *version) bool { return v.said.same(s.said) })
+		if i < 0 {
+			versions = append(versions, &version{s.said, s.serial, 1})
+			continue
+		}
+		v := versions[i]
+		v.count++
+		if newer(s.serial, v.serial) > 0 {
+			v.serial = s.serial
+		}
+		v.said.ttl = max(v.said.ttl, s.said.ttl) // who asks another server gets the longer time
+	}
+	e.versions, e.serials = len(versions), len(serials)
+	if len(versions) > 0 {
+		e.truth = slices.MaxFunc(versions, func(a, b *version) int {
+			return cmp.Or(newer(a.serial, b.serial), cmp.Compare(a.count, b.count), strings.Compare(a.said.key(), b.said.key()))
+		}).said
+	}
+}
+
+// sortOut notes why a server does not count.
+func (e *evidence) sortOut(s *authServer) {
+	switch {
+	case errors.Is(s.err, resolver.ErrNoIPv6):
+	case s.hop.Reply != nil:
+		e.notServing = append(e.notServing, s)
+	default:
+		e.silent = append(e.silent, s)
+	}
+}
+
+// newer compares serial numbers (RFC 1982 section 3.2); one that is not known is older than any.
+func newer(a, b *uint32) int {
+	switch {
+	case a == nil || b == nil:
+		return cmp.Compare(boolInt(a != nil), boolInt(b != nil))
+	default:
+		return cmp.Compare(int32(*a-*b), 0)
+	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// majority is what most resolvers say.
+func (e *evidence) majority() said {
+	counts, best := map[string]int{}, said{}
+	for _, s := range e.sights {
+		if s.reply == nil || !s.said.told {
+			continue
+		}
+		k := s.said.key()
+		if counts[k]++; !best.told || counts[k] > counts[best.key()] {
+			best = s.said
+		}
+	}
+	return best
+}
+
+// compare returns how an answer compares with what is right.
+func (s *sight) compare(right said) Status {
+	switch {
+	case errors.Is(s.err, resolver.ErrTimeout):
+		return TimedOut
+	case s.err != nil:
+		return Failed
+	case s.reply.Rcode == dns.RcodeServerFailure:
+		return ServFail
+	case s.reply.Rcode == dns.RcodeRefused:
+		return Refused
+	case !s.said.told:
+		return Failed
+	case s.said.same(right):
+		return Match
+	case s.reply.Rcode == dns.RcodeNameError:
+		return NXDomain
+	case len(s.said.values) == 0:
+		return NoData
+	default:
+		return Mismatch
+	}
+}
+
+// answered reports whether a resolver said what it holds.
+func (s *sight) answered() bool {
+	return s.filtered == "" && slices.Contains([]Status{Match, Mismatch, NXDomain, NoData}, s.status)
+}
+
+// filteredBy says in which way a resolver withholds the true answer on purpose: by an extended error
+// (RFC 8914 sections 4.16 to 4.18), or by the address that stands for none.
+func filteredBy(m *dns.Msg, got, right said) string {
+	for _, x := range diag.ExtendedErrors(m) {
+		switch x.InfoCode {
+		case dns.ExtendedErrorCodeBlocked, dns.ExtendedErrorCodeCensored, dns.ExtendedErrorCodeFiltered:
+			return extendedText(x)
+		}
+	}
+	for _, null := range []string{"0.0.0.0", "::"} {
+		if slices.Equal(got.values, []string{null}) && !slices.Contains(right.values, null) {
+			return "Answers with " + null
+		}
+	}
+	return ""
+}
+
+func extendedText(x dns.EDNS0_EDE) string {
+	name, ok := dns.ExtendedErrorCodeToString[x.InfoCode]
+	if !ok {
+		name = fmt.Sprintf("Extended error %d", x.InfoCode)
+	}
+	if x.ExtraText != "" {
+		name += fmt.Sprintf(": %.200q", strings.ToValidUTF8(x.ExtraText, "\uFFFD"))
+	}
+	return name
+}
+
+// remark is what a resolver adds to its answer, or why there is none.
+func (s *sight) remark() string {
+	if s.err != nil {
+		return fmt.Sprintf("%.300s", s.err)
+	}
+	if s.filtered != "" {
+		return s.filtered
+	}
+	var texts []string
+	if s.status == Failed {
+		texts = append(texts, "the reply is "+diag.RcodeName(s.reply.Rcode))
+	}
+	for _, x := range diag.ExtendedErrors(s.reply) {
+		if len(texts) < 4 {
+			texts = append(texts, extendedText(x))
+		}
+	}
+	return strings.Join(texts, "; ")
+}

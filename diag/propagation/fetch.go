@@ -1,0 +1,124 @@
+package propagation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/miekg/dns"
+)
+
+// evidence is what was seen; only fetch and compare fill it.
+type evidence struct {
+	name     diag.Name
+	qtype    resolve.Type
+	expected []string
+
+	sights       []*sight
+	authority    authority
+	began, ended time.Time
+
+	reference  said // what is right
+	known      bool // by the request or the authoritative servers, not by the majority
+	truth      said // what the authoritative servers say
+	versions   int  // how many different things they say
+	serials    int  // how many versions of the zone they have
+	notServing []*authServer
+	silent     []*authServer
+}
+
+// A sight is what one resolver shows.
+type sight struct {
+	vantage   Vantage
+	reply     *dns.Msg
+	err       error
+	addr      netip.Addr
+	transport resolver.Transport
+	latency   time.Duration
+
+	said     said
+	status   Status
+	filtered string // what it says about filtering the name, if it does
+}
+
+// patience returns how long to wait under a context: [Timeout], or less if its end is near, so that
+// what has been learned by then can still be reported.
+func patience(ctx context.Context) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		return min(Timeout, time.Until(end)*9/10)
+	}
+	return Timeout
+}
+
+// fetch asks everybody at once.
+func (e *evidence) fetch(ctx context.Context, env *diag.Env) error {
+	e.began = env.Now()
+	limited, cancel := context.WithTimeout(ctx, patience(ctx))
+	defer cancel()
+	var group diag.Group
+	group.Go(func() { e.authority.ask(limited, env, e) })
+	for _, s := range e.sights {
+		group.Go(func() { s.look(limited, env, e) })
+	}
+	group.Wait()
+	e.ended = env.Now()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, s := range e.authority.servers {
+		if s.err == nil {
+			return nil
+		}
+	}
+	for _, s := range e.sights {
+		if s.reply != nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: none of %d resolvers and no authoritative server replied", diag.ErrUnavailable, len(e.sights))
+}
+
+// look asks one resolver.
+func (s *sight) look(ctx context.Context, env *diag.Env, e *evidence) {
+	servers, err := s.vantage.servers()
+	if err != nil {
+		s.err = err
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, ResolverTimeout)
+	defer cancel()
+	var trace resolver.Trace
+	began := env.Now()
+	s.reply, s.err = env.Upstream(upstreamID(servers), servers...).Exchange(resolver.WithTrace(ctx, &trace),
+		diag.Question(e.name.FQDN(), uint16(e.qtype), false))
+	s.latency = env.Now().Sub(began)
+	if errors.Is(s.err, context.DeadlineExceeded) {
+		s.err = resolver.ErrTimeout
+	}
+	if len(servers) > 0 && len(servers[0].Addrs) > 0 {
+		s.addr = servers[0].Addrs[0]
+	}
+	for _, step := range trace.Steps() {
+		if ip := step.Addr.Addr(); ip.IsValid() {
+			s.addr, s.transport = ip, step.Transport
+		}
+	}
+	if s.reply != nil && s.reply.Truncated {
+		s.reply, s.err = nil, errors.New("the reply was cut off, over TCP too")
+	}
+}
+
+// upstreamID names a set of servers by what it is made of, since lists of vantages may be replaced.
+func upstreamID(servers []resolver.Server) string {
+	texts := make([]string, len(servers))
+	for i, server := range servers {
+		texts[i] = server.String()
+	}
+	return "propagation " + strings.Join(texts, " ")
+}

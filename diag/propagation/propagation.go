@@ -1,0 +1,234 @@
+package propagation
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/miekg/dns"
+)
+
+// The time of a check (CONTRACT 1.9). Everything is asked at once, so that it takes as long as the
+// slowest, never the sum.
+const (
+	Timeout         = 10 * time.Second
+	ResolverTimeout = 4 * time.Second
+)
+
+// A Request asks what the world knows of the records of one name and type.
+type Request struct {
+	Name diag.Name `json:"qname" maxlen:"1000" doc:"the name, which may have underscores, begin with \"*\" or be the root \".\"" example:"example.com"`
+
+	// Type is the type of the records. 0 means A.
+	Type resolve.Type `json:"qtype,omitempty" default:"A" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn"`
+
+	// Resolvers are the ids of those to ask. Empty means all.
+	Resolvers []string `json:"resolvers,omitempty" minitems:"1" maxitems:"50" unique:"true" maxlen:"40" doc:"ids of the resolvers to ask; all if missing" example:"[\"google\",\"quad9\"]"`
+
+	// Expected are the data that there should be, as in a zone file; TXT also without quotation marks.
+	Expected []string `json:"expected,omitempty" maxitems:"20" maxlen:"4096" doc:"data of the records that there should be, as in a zone file; of TXT records also without quotation marks; if missing, what the authoritative servers say counts" example:"[\"192.0.2.1\"]"`
+}
+
+// A Report tells what the world knows.
+type Report struct {
+	Name          diag.Name      `json:"qname" doc:"the name, as A-labels"`
+	Type          resolve.Type   `json:"qtype" doc:"type of the records"`
+	Authoritative Authoritative  `json:"authoritative" doc:"what the servers of the zone say"`
+	Expected      []string       `json:"expected" doc:"the data that were expected, in their normal form"`
+	Resolvers     []Resolver     `json:"resolvers" doc:"what each resolver says"`
+	ValueGroups   []ValueGroup   `json:"value_groups" doc:"resolvers that say the same, the largest group first; those without records have no values"`
+	Summary       Summary        `json:"summary" doc:"how far the records have got"`
+	Partial       bool           `json:"partial" doc:"whether something could not be learned: a resolver or an authoritative server did not reply"`
+	CheckedAt     time.Time      `json:"checked_at" doc:"when the check began"`
+	DurationMS    int64          `json:"duration_ms" min:"0" doc:"how long it took"`
+	Findings      []diag.Finding `json:"findings" doc:"what stands in the way, the worst first"`
+}
+
+// Rules describes the rules behind the findings.
+func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// Authoritative is what the servers of the zone say.
+type Authoritative struct {
+	Found      bool     `json:"found" doc:"whether servers that are responsible answered"`
+	Values     []string `json:"values" doc:"data of the records, sorted; where servers disagree, of the newest version of the zone"`
+	TTL        *uint32  `json:"ttl,omitempty" doc:"for how many seconds resolvers may keep the answer"`
+	Servers    []Server `json:"servers" doc:"what each says, one for each address"`
+	Consistent bool     `json:"consistent" doc:"whether all that answered say the same"`
+}
+
+// A Server is an authoritative server at one address.
+type Server struct {
+	Name    string   `json:"name" doc:"its name"`
+	Address string   `json:"address" doc:"its address; empty if none is known"`
+	Rcode   string   `json:"rcode" doc:"reply code, empty if no reply came"`
+	Serial  *uint32  `json:"serial,omitempty" doc:"serial number of its version of the zone"`
+	Values  []string `json:"values" doc:"data of the records, sorted"`
+	Error   string   `json:"error,omitempty" doc:"why it does not count"`
+}
+
+// Status says how the answer of a resolver compares.
+type Status string
+
+// The statuses. What is right is what the request expects, or else what the authoritative servers say,
+// or else, if they did not answer either, what most resolvers say.
+const (
+	Match    Status = "match"    // as it should be; also that there is no such name or record
+	Mismatch Status = "mismatch" // other records
+	NXDomain Status = "nxdomain" // there is no such name, although there should be
+	NoData   Status = "nodata"   // there are no such records, although there should be
+	ServFail Status = "servfail" // the resolver could not find out
+	Refused  Status = "refused"  // the resolver does not want to answer
+	TimedOut Status = "timeout"  // no reply came in time
+	Failed   Status = "error"    // no reply came, or none that makes sense
+)
+
+// Values lists the statuses.
+func (Status) Values() []string {
+	return []string{
+		string(Match), string(Mismatch), string(NXDomain), string(NoData),
+		string(ServFail), string(Refused), string(TimedOut), string(Failed),
+	}
+}
+
+// A Resolver is what one resolver says.
+type Resolver struct {
+	ID        string             `json:"id" doc:"its id in requests"`
+	Name      string             `json:"name" doc:"its name for people"`
+	Operator  string             `json:"operator" doc:"who runs it"`
+	Address   string             `json:"address" doc:"the address that was asked last"`
+	Country   string             `json:"country" doc:"where the operator is seated (ISO 3166-1); resolvers themselves are in many places"`
+	Transport resolver.Transport `json:"transport" enum:"udp tcp dot doh" doc:"how it was asked"`
+	Rcode     string             `json:"rcode,omitempty" doc:"reply code, if a reply came"`
+	Values    []string           `json:"values" doc:"data of the records, sorted"`
+	TTL       *uint32            `json:"ttl,omitempty" doc:"seconds until its copy runs out, if it says what it holds"`
+	AD        bool               `json:"ad" doc:"whether it vouches for the answer with DNSSEC"`
+	LatencyMS int64              `json:"latency_ms" min:"0" doc:"time from question to answer, or how long it was waited for"`
+	Status    Status             `json:"status" doc:"how the answer compares with what it should be"`
+	Error     string             `json:"error,omitempty" doc:"why there is no answer, or what the resolver adds to it, such as that it filters"`
+}
+
+// A ValueGroup is resolvers that say the same.
+type ValueGroup struct {
+	Values      []string `json:"values" doc:"data of the records, sorted; empty: there are none"`
+	ResolverIDs []string `json:"resolver_ids" doc:"who says so"`
+	Count       int      `json:"count" min:"1" doc:"how many"`
+}
+
+// Progress says how far the records have got.
+type Progress string
+
+// How far the records have got.
+const (
+	Complete     Progress = "complete"     // all resolvers that answer are right
+	Partly       Progress = "partial"      // some are
+	Nowhere      Progress = "none"         // none is
+	Inconclusive Progress = "inconclusive" // too few answer, or nobody knows what is right
+)
+
+// Values lists them.
+func (Progress) Values() []string {
+	return []string{string(Complete), string(Partly), string(Nowhere), string(Inconclusive)}
+}
+
+// A Summary counts resolvers.
+type Summary struct {
+	ResolverCount      int      `json:"resolver_count" min:"0" doc:"how many were asked"`
+	AnsweredCount      int      `json:"answered_count" min:"0" doc:"how many said what they hold: neither failed, refused or silent ones, nor those that filter the name"`
+	MatchCount         int      `json:"match_count" min:"0" doc:"how many say what they should"`
+	PropagationPercent int      `json:"propagation_percent" min:"0" max:"100" doc:"how many of those that answered say what they should, in percent, rounded down"`
+	Status             Progress `json:"status" doc:"how far the records have got; inconclusive: fewer than half of the resolvers answered, or nobody knows what is right"`
+}
+
+// A Checker asks resolvers of the operator's choice. Its zero value asks those of [Vantages].
+type Checker struct {
+	// Vantages are the resolvers. If empty, those of the package function of this name.
+	Vantages []Vantage
+}
+
+// Check asks the resolvers of [Vantages]; see [Checker.Check].
+func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	return Checker{}.Check(ctx, env, req)
+}
+
+// Check asks the resolvers and all authoritative servers at once what they say, and compares. The
+// error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if nobody answered.
+func (c Checker) Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	e, err := c.prepare(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.fetch(ctx, env); err != nil {
+		return nil, err
+	}
+	e.compare()
+	return e.report(), nil
+}
+
+// prepare reads the request.
+func (c Checker) prepare(req Request) (*evidence, error) {
+	if req.Name.IsZero() {
+		return nil, diag.Invalid("qname", "is required")
+	}
+	if req.Type == 0 {
+		req.Type = resolve.Type(dns.TypeA)
+	}
+	if _, err := resolve.ParseType(req.Type.String()); err != nil {
+		return nil, err
+	}
+	e := &evidence{name: req.Name, qtype: req.Type}
+	var err error
+	if e.expected, err = expectedValues(req.Type, req.Expected); err != nil {
+		return nil, err
+	}
+	vantages := c.Vantages
+	if len(vantages) == 0 {
+		vantages = Vantages()
+	}
+	e.sights, err = choose(vantages, req.Resolvers)
+	return e, err
+}
+
+// maxChosen bounds the resolvers that a request may name (CONTRACT 3.1).
+const maxChosen = 50
+
+// choose picks the vantages with the given ids, or all.
+func choose(vantages []Vantage, ids []string) ([]*sight, error) {
+	known := map[string]Vantage{}
+	names := make([]string, 0, len(vantages))
+	for _, v := range vantages {
+		known[v.ID] = v
+		names = append(names, v.ID)
+	}
+	if len(ids) == 0 {
+		ids = names
+	} else if len(ids) > maxChosen {
+		return nil, diag.Invalid("resolvers", "there may be at most %d", maxChosen)
+	}
+	var sights []*sight
+	for i, id := range ids {
+		v, ok := known[id]
+		if !ok {
+			return nil, diag.Invalid(fmt.Sprintf("resolvers[%d]", i), "%.40q is none of %s", id, strings.Join(names, ", "))
+		}
+		for _, earlier := range sights {
+			if earlier.vantage.ID == id {
+				return nil, diag.Invalid(fmt.Sprintf("resolvers[%d]", i), "%q stands twice", id)
+			}
+		}
+		sights = append(sights, &sight{vantage: v, transport: v.Transport})
+	}
+	return sights, nil
+}
+
+// text is an address for a report: empty if it is none.
+func text(ip netip.Addr) string {
+	if !ip.IsValid() {
+		return ""
+	}
+	return ip.Unmap().String()
+}

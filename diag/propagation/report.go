@@ -1,0 +1,115 @@
+package propagation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// report describes the evidence.
+func (e *evidence) report() *Report {
+	r := &Report{
+		Name:          e.name,
+		Type:          e.qtype,
+		Authoritative: e.authorityReport(),
+		Expected:      e.expected,
+		Resolvers:     []Resolver{},
+		ValueGroups:   e.groups(),
+		Summary:       e.summary(),
+		Partial:       !e.truth.told || len(e.silent) > 0,
+		CheckedAt:     e.began.UTC(),
+		DurationMS:    max(0, e.ended.Sub(e.began).Milliseconds()),
+		Findings:      rules.Judge(e, nil).Findings,
+	}
+	for _, s := range e.sights {
+		r.Resolvers = append(r.Resolvers, s.report())
+		r.Partial = r.Partial || s.reply == nil
+	}
+	return r
+}
+
+func (e *evidence) authorityReport() Authoritative {
+	a := Authoritative{
+		Found: e.truth.told, Values: []string{}, Servers: []Server{}, Consistent: e.truth.told && e.versions == 1,
+	}
+	if e.truth.told {
+		a.Values, a.TTL = e.truth.values, new(e.truth.ttl)
+	}
+	for _, s := range e.authority.servers {
+		server := Server{
+			Name: strings.TrimSuffix(s.name, "."), Address: text(s.addr), Serial: s.serial, Values: s.said.values,
+		}
+		if s.hop.Reply != nil {
+			server.Rcode = diag.RcodeName(s.hop.Reply.Rcode)
+		}
+		if s.err != nil {
+			server.Error = fmt.Sprintf("%.300s", s.err)
+		}
+		a.Servers = append(a.Servers, server)
+	}
+	return a
+}
+
+func (s *sight) report() Resolver {
+	r := Resolver{
+		ID: s.vantage.ID, Name: s.vantage.Name, Operator: s.vantage.Operator, Country: s.vantage.Country,
+		Address: text(s.addr), Transport: s.transport,
+		Values: s.said.values, LatencyMS: max(0, s.latency.Milliseconds()), Status: s.status, Error: s.remark(),
+	}
+	if s.reply == nil {
+		return r
+	}
+	r.Rcode, r.AD = diag.RcodeName(s.reply.Rcode), s.reply.AuthenticatedData
+	if s.said.told {
+		r.TTL = new(s.said.ttl)
+	}
+	return r
+}
+
+// groups lists who says the same, the largest group first.
+func (e *evidence) groups() []ValueGroup {
+	groups := []ValueGroup{}
+	for _, s := range e.sights {
+		if s.reply == nil || !s.said.told {
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g ValueGroup) bool { return slices.Equal(g.Values, s.said.values) })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, ValueGroup{Values: s.said.values})
+		}
+		groups[i].ResolverIDs = append(groups[i].ResolverIDs, s.vantage.ID)
+		groups[i].Count++
+	}
+	slices.SortStableFunc(groups, func(a, b ValueGroup) int { return cmp.Compare(b.Count, a.Count) })
+	return groups
+}
+
+func (e *evidence) summary() Summary {
+	s := Summary{ResolverCount: len(e.sights)}
+	for _, sight := range e.sights {
+		if sight.answered() {
+			s.AnsweredCount++
+		}
+		if sight.status == Match {
+			s.MatchCount++
+		}
+	}
+	if s.AnsweredCount > 0 {
+		s.PropagationPercent = 100 * s.MatchCount / s.AnsweredCount
+	}
+	switch {
+	case !e.known || s.AnsweredCount*2 < s.ResolverCount || s.AnsweredCount == 0:
+		s.Status = Inconclusive
+	case s.MatchCount == s.AnsweredCount:
+		s.Status = Complete
+	case s.MatchCount == 0:
+		s.Status = Nowhere
+	default:
+		s.Status = Partly
+	}
+	return s
+}
