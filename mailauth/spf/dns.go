@@ -153,9 +153,11 @@ func exchangers(a diag.Answer[*dns.MX]) []string {
 	return names
 }
 
-// unescaped undoes what the DNS library does to a name, and cuts the final dot.
-func unescaped(name string) string {
-	name = strings.TrimSuffix(name, ".")
+// unescaped returns the name that the DNS library wrote, without the final dot.
+func unescaped(name string) string { return unescape(strings.TrimSuffix(name, ".")) }
+
+// unescape undoes the escapes of master files (RFC 1035 section 5.1).
+func unescape(name string) string {
 	if !strings.Contains(name, "\\") {
 		return name
 	}

@@ -68,6 +68,7 @@ func Parse(text string) (*Record, []SyntaxError) {
 		p.fault(BadLength, MaxRecordLength, len(text)-MaxRecordLength, "",
 			"the record has %d bytes; no more than %d are read", len(text), MaxRecordLength)
 		rest = text[:MaxRecordLength]
+		rest = rest[:max(strings.LastIndexByte(rest, ' '), len(version))] // up to the last whole term
 	}
 	begin := len(version)
 	if !isRecord(text) {

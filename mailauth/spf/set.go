@@ -52,9 +52,9 @@ func (n number) previous() number {
 // or sets the lowest bits.
 func (n number) or(count int) number {
 	if count >= 64 {
-		return number{n.high | 1<<(count-64) - 1, ^uint64(0)}
+		return number{n.high | (1<<(count-64) - 1), ^uint64(0)}
 	}
-	return number{n.high, n.low | 1<<count - 1}
+	return number{n.high, n.low | (1<<count - 1)}
 }
 
 func numberOf(a netip.Addr) number {

@@ -3,7 +3,6 @@ package spf
 import (
 	"net/netip"
 	"slices"
-
 )
 
 // Via says how the record of a domain is reached.
@@ -17,7 +16,9 @@ const (
 )
 
 // Values lists the ways.
-func (Via) Values() []string { return []string{string(ViaRoot), string(ViaInclude), string(ViaRedirect)} }
+func (Via) Values() []string {
+	return []string{string(ViaRoot), string(ViaInclude), string(ViaRedirect)}
+}
 
 // A NodeState says what was found at a node of the tree.
 type NodeState string
@@ -76,6 +77,8 @@ type ResolvedTerm struct {
 	Err      error          // the name servers did not say
 	Cut      bool           // not looked at: the tree is too large
 	Child    *Node          // of include and redirect
+	Asked    bool           // of exp: its text was asked for, which is not done in records that are included
+	Texts    []string       // of exp: the TXT records at the target
 }
 
 // A Host is one whose addresses a term stands for.
@@ -232,4 +235,3 @@ func (n *Node) broken() bool {
 		return len(n.Faults) > 0
 	}
 }
-

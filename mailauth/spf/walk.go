@@ -36,7 +36,10 @@ func Walk(ctx context.Context, env *diag.Env, domain diag.Domain, record string)
 // walk fetches a tree with all that the desk may ask.
 func walk(d *desk, domain, record string) *Tree {
 	var g diag.Group
-	w := &walker{desk: d, group: &g, v4: true, v6: true, terms: MaxTerms, known: "do"}
+	w := &walker{desk: d, group: &g, v4: true, v6: true, terms: MaxTerms, known: "do", explanations: true}
+	if domain == "" {
+		w.known = ""
+	}
 	w.value = func(letter byte, current string) string {
 		if letter == 'o' {
 			return domain
@@ -79,6 +82,8 @@ type walker struct {
 	known  string // letters of the macros that can be expanded
 	value  func(letter byte, domain string) string
 	v4, v6 bool // families of addresses that are asked for
+
+	explanations bool // are asked for
 
 	mu    sync.Mutex
 	terms int // that may still be followed
@@ -139,6 +144,8 @@ func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 		return
 	case PTR:
 		t.Dynamic = true
+	case Exp:
+		w.explanation(n, t)
 	}
 	if !t.Name.Counted() {
 		return
@@ -176,6 +183,25 @@ func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 		default:
 			w.resolveExists(t)
 		}
+	})
+}
+
+// explanation asks for the text of exp. That of a record that is included is never used (RFC 7208 section
+// 6.2).
+func (w *walker) explanation(n *Node, t *ResolvedTerm) {
+	fixed := w.target(n, t)
+	t.Dynamic = !fixed
+	for at := n; at != nil; at = at.parent {
+		if at.Via == ViaInclude {
+			return
+		}
+	}
+	if !w.explanations || !fixed || malformed(t.Target) != "" || !w.desk.afford(t.Target, dns.TypeTXT) {
+		return
+	}
+	w.group.Go(func() {
+		p := w.desk.published(t.Target)
+		t.Err, t.Texts, t.Asked = p.answer.Err(), p.texts, true
 	})
 }
 

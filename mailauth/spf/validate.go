@@ -1,0 +1,122 @@
+package spf
+
+import (
+	"context"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// ValidateRequest asks what can be said of a record that need not be published.
+type ValidateRequest struct {
+	Record string      `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or its character-strings in quotes as in a zone file" example:"v=spf1 ip4:192.0.2.0/24 include:_spf.example.net -all"`
+	Domain diag.Domain `json:"domain,omitempty" doc:"domain that is to have the record"`
+	IP     diag.IP     `json:"ip,omitempty" doc:"address of a host; if given, what the record says of it"`
+}
+
+// ValidateReport says what a record means, as far as its text tells.
+type ValidateReport struct {
+	Record string `json:"record" doc:"the record, without quotes"`
+	diag.Verdict
+	Valid        bool         `json:"valid" doc:"whether the record keeps to the syntax, and to the limits as far as it tells"`
+	Terms        []TermReport `json:"terms" doc:"terms of the record, in order"`
+	AllQualifier Qualifier    `json:"all_qualifier,omitempty" doc:"sign of all: what is said of all other hosts"`
+	Redirect     string       `json:"redirect,omitempty" doc:"domain to whose record the record hands over"`
+	Exp          string       `json:"exp,omitempty" doc:"name of the explanation of a fail"`
+	DNSLookups   Count        `json:"dns_lookups" doc:"terms of this record that need the DNS"`
+	LengthBytes  int          `json:"length_bytes" min:"0" doc:"length of the record"`
+	StringsCount int          `json:"strings_count" min:"0" doc:"character-strings that it has in quotes, or needs"`
+	IPTest       *IPTest      `json:"ip_test,omitempty" doc:"what the record says of the address"`
+}
+
+// maxString is the length of a character-string of the DNS (RFC 1035 section 3.3).
+const maxString = 255
+
+// Validate examines the text of a record without the DNS: what other records and hosts would add is not
+// known, and said so. The error is a *[diag.InputError].
+func Validate(req ValidateRequest) (*ValidateReport, error) {
+	if req.Record == "" {
+		return nil, diag.Invalid("record", "is missing")
+	}
+	if len(req.Record) > MaxRecordLength {
+		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)
+	}
+	e := outline(req)
+	text := e.tree.Root.raw
+	r := &ValidateReport{
+		Record:       strings.ToValidUTF8(text, "\uFFFD"),
+		Verdict:      rules.Judge(e, texts),
+		Valid:        e.valid(),
+		Terms:        e.terms(),
+		DNSLookups:   e.lookupCount(),
+		LengthBytes:  len(text),
+		StringsCount: len(e.strings),
+		IPTest:       e.ipTest(),
+	}
+	r.AllQualifier, r.Redirect, r.Exp = e.summary()
+	return r, nil
+}
+
+// Rules describes what is examined.
+func (*ValidateReport) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// outline makes evidence of a text alone.
+func outline(req ValidateRequest) *evidence {
+	e := &evidence{domain: req.Domain, offline: true, ip: req.IP.Addr}
+	text, quoted := unquoted(req.Record)
+	e.strings = quoted
+	if quoted == nil {
+		for rest := text; rest != "" || len(e.strings) == 0; {
+			n := min(len(rest), maxString)
+			e.strings, rest = append(e.strings, rest[:n]), rest[n:]
+		}
+	}
+	if isRecord(text) {
+		e.records = []string{text}
+	} else {
+		e.strays = []string{text}
+	}
+	e.tree = walk(newDesk(context.Background(), nil, 0), req.Domain.String(), text)
+	if !req.IP.IsZero() && len(e.records) == 1 {
+		e.result = e.decide(req)
+	}
+	e.compute()
+	return e
+}
+
+// decide finds out what the record alone says of the address.
+func (e *evidence) decide(req ValidateRequest) *Result {
+	if f := e.tree.Root.Faults; len(f) > 0 {
+		return &Result{Outcome: Permerror, Reason: f[0].Text}
+	}
+	run := newEvaluation(nil, CheckRequest{IP: req.IP.Addr, Domain: req.Domain.String()}, e.now)
+	v := run.terms(e.tree.Root.Parsed, req.Domain.String(), false)
+	return &Result{Outcome: v.outcome, MatchedTerm: v.term, MatchedDomain: v.domain, Reason: v.reason}
+}
+
+// unquoted joins the character-strings of a text in the form of a zone file (RFC 1035 section 5.1), if it
+// is one: each in quotes, with blanks between them. Else the text is returned as it is.
+func unquoted(text string) (joined string, parts []string) {
+	rest := strings.TrimSpace(text)
+	if len(rest) < 2 || rest[0] != '"' {
+		return text, nil
+	}
+	for rest != "" {
+		if rest[0] != '"' {
+			return text, nil
+		}
+		end := 1
+		for end < len(rest) && rest[end] != '"' {
+			if rest[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end >= len(rest) {
+			return text, nil
+		}
+		parts = append(parts, unescape(rest[1:end]))
+		rest = strings.TrimSpace(rest[end+1:])
+	}
+	return strings.Join(parts, ""), parts
+}
