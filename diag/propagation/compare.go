@@ -178,6 +178,9 @@ func extendedText(x dns.EDNS0_EDE) string {
 
 // remark is what a resolver adds to its answer, or why there is none.
 func (s *sight) remark() string {
+	if s.status == TimedOut {
+		return resolver.ErrTimeout.Error()
+	}
 	if s.err != nil {
 		return fmt.Sprintf("%.300s", s.err)
 	}

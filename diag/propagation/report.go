@@ -36,7 +36,10 @@ func (e *evidence) authorityReport() Authoritative {
 		Found: e.truth.told, Values: []string{}, Servers: []Server{}, Consistent: e.truth.told && e.versions == 1,
 	}
 	if e.truth.told {
-		a.Values, a.TTL = e.truth.values, new(e.truth.ttl)
+		a.Values = e.truth.values
+	}
+	if e.truth.timed {
+		a.TTL = new(e.truth.ttl)
 	}
 	for _, s := range e.authority.servers {
 		server := Server{
@@ -63,7 +66,7 @@ func (s *sight) report() Resolver {
 		return r
 	}
 	r.Rcode, r.AD = diag.RcodeName(s.reply.Rcode), s.reply.AuthenticatedData
-	if s.said.told {
+	if s.said.told && s.said.timed {
 		r.TTL = new(s.said.ttl)
 	}
 	return r

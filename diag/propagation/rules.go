@@ -214,8 +214,11 @@ func (e *evidence) resolversThat(tell func(*sight) string) diag.Failures {
 
 // holds tells what a resolver holds, and for how long.
 func (e *evidence) holds(s *sight) string {
-	return fmt.Sprintf("says %s%s; its copy runs out in %s",
-		s.said.words(), e.alsoAuthoritative(s), duration(s.said.ttl))
+	says := "says " + s.said.words() + e.alsoAuthoritative(s)
+	if !s.said.timed {
+		return says
+	}
+	return says + "; its copy runs out in " + duration(s.said.ttl)
 }
 
 // alsoAuthoritative tells if an answer that is not right is still that of an authoritative server.

@@ -121,7 +121,8 @@ type said struct {
 	told   bool // that is, the code is NOERROR or NXDOMAIN
 	rcode  int
 	values []string // never nil
-	ttl    uint32   // how long it may be kept
+	ttl    uint32   // how long it may be kept, in seconds
+	timed  bool     // whether ttl is known
 }
 
 // key identifies what is said, whatever the TTL.
@@ -153,6 +154,7 @@ func heard(m *dns.Msg, name string, qtype resolve.Type) said {
 		if ttl := rr.Header().Ttl; i == 0 || ttl < s.ttl {
 			s.ttl = ttl
 		}
+		s.timed = true
 	}
 	return s
 }

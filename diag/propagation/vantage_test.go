@@ -1,0 +1,221 @@
+package propagation
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestVantages(t *testing.T) {
+	list := Vantages()
+	assert.GreaterOrEqual(t, len(list), 24)
+	text, err := json.Marshal(list)
+	require.NoError(t, err)
+	parsed, err := ParseVantages(text)
+	require.NoError(t, err)
+	assert.Equal(t, list, parsed)
+
+	seen, countries, transports := map[string]string{}, map[string]bool{}, map[resolver.Transport]bool{}
+	for _, v := range list {
+		servers, err := v.servers()
+		require.NoError(t, err, v.ID)
+		assert.NotEmpty(t, v.Operator, v.ID)
+		assert.NotEmpty(t, v.Country, v.ID)
+		countries[v.Country], transports[v.Transport] = true, true
+		for _, server := range servers {
+			for _, ip := range server.Addrs {
+				assert.Empty(t, seen[ip.String()], "%s has the address of another", v.ID)
+				seen[ip.String()] = v.ID
+				assert.True(t, ip.IsGlobalUnicast() && !ip.IsPrivate(), "%s: %s", v.ID, ip)
+			}
+		}
+	}
+	assert.GreaterOrEqual(t, len(countries), 12)
+	for _, transport := range []resolver.Transport{resolver.UDP, resolver.DoT, resolver.DoH} {
+		assert.True(t, transports[transport], transport)
+	}
+}
+
+func TestParseVantages(t *testing.T) {
+	good := func(more string) string {
+		return `[{"id":"a","name":"A","operator":"","country":"","transport":"udp","addresses":["192.0.2.1"]` + more + `}]`
+	}
+	tests := []struct{ name, text, err string }{
+		{"good", good(""), ""},
+		{"port", strings.ReplaceAll(good(""), "192.0.2.1", "[2001:db8::1]:5353"), ""},
+		{"two", strings.ReplaceAll(good(""), `"192.0.2.1"`, `"192.0.2.1","2001:db8::1"`), ""},
+		{"dot by name", `[{"id":"a","name":"A","transport":"dot","tls_name":"dns.example"}]`, ""},
+		{"doh", `[{"id":"a","name":"A","transport":"doh","addresses":["192.0.2.1:8443"],
+			"tls_name":"dns.example","path":"/p"}]`, ""},
+		{"nothing", `[]`, "1 to 200, not 0"},
+		{"no list", `{}`, "cannot unmarshal"},
+		{"no JSON", `[`, "unexpected EOF"},
+		{"two lists", good("") + "[]", "something follows"},
+		{"unknown field", good(`,"colour":"red"`), "unknown field"},
+		{"too long", strings.Repeat(" ", 1<<20+1), "more than 1048576 bytes"},
+		{"too many", "[" + strings.Repeat("{},", 200) + "{}]", "not 201"},
+		{"no id", strings.ReplaceAll(good(""), `"a"`, `""`), "the id must be"},
+		{"bad id", strings.ReplaceAll(good(""), `"a"`, `"A B"`), "the id must be"},
+		{"no name", strings.ReplaceAll(good(""), `"A"`, `""`), "the name must be there"},
+		{"bad country", strings.ReplaceAll(good(""), `"country":""`, `"country":"de"`), "two capital letters"},
+		{"no address", strings.ReplaceAll(good(""), `"192.0.2.1"`, ``), "there must be addresses"},
+		{"no IP", strings.ReplaceAll(good(""), `192.0.2.1`, `dns.example`), "neither an IP address"},
+		{"a zone", strings.ReplaceAll(good(""), `192.0.2.1`, `fe80::1%eth0`), "neither an IP address"},
+		{"port 0", strings.ReplaceAll(good(""), `192.0.2.1`, `192.0.2.1:0`), "neither an IP address"},
+		{"too many addresses", strings.ReplaceAll(good(""), `"192.0.2.1"`,
+			strings.Repeat(`"192.0.2.1",`, 8)+`"192.0.2.2"`), "at most 8"},
+		{"name over UDP", good(`,"tls_name":"dns.example"`), "no tls_name"},
+		{"no transport", strings.ReplaceAll(good(""), `udp`, ``), "is none"},
+		{"unknown transport", strings.ReplaceAll(good(""), `udp`, `quic`), "is none"},
+		{"dot without anything", `[{"id":"a","name":"A","transport":"dot"}]`, "is none"},
+		{"dot with two ports", strings.ReplaceAll(strings.ReplaceAll(good(""), "udp", "dot"), `"192.0.2.1"`,
+			`"192.0.2.1:853","192.0.2.2:8853"`), "the same port"},
+		{"bad path", `[{"id":"a","name":"A","transport":"doh","tls_name":"dns.example","path":"p?x"}]`, "is none"},
+		{"twice", strings.TrimSuffix(good(""), "]") + "," + strings.TrimPrefix(good(""), "["),
+			`number 2 ("a"): the id stands twice`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			list, err := ParseVantages([]byte(tt.text))
+			if tt.err == "" {
+				require.NoError(t, err)
+				assert.NotEmpty(t, list)
+				return
+			}
+			assert.ErrorContains(t, err, tt.err)
+			assert.Nil(t, list)
+		})
+	}
+}
+
+func FuzzParseVantages(f *testing.F) {
+	f.Add([]byte(`[{"id":"a","name":"A","transport":"udp","addresses":["192.0.2.1"]}]`))
+	f.Add([]byte(`[{"id":"a","name":"A","transport":"doh","addresses":["[2001:db8::1]:1"],"tls_name":"x.y","path":"/z"}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, err := ParseVantages(data)
+		if (err == nil) != (len(list) > 0) {
+			t.Fatalf("%d vantages, %v", len(list), err)
+		}
+		for _, v := range list {
+			if servers, err := v.servers(); err != nil || len(servers) == 0 {
+				t.Fatalf("%+v: %v", v, err)
+			}
+		}
+		if err != nil {
+			return
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ParseVantages(text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	})
+}
+
+func TestParseValue(t *testing.T) {
+	tests := []struct {
+		qtype uint16
+		text  string
+		want  string // empty: not the data of such a record
+	}{
+		{dns.TypeA, "192.0.2.1", "192.0.2.1"},
+		{dns.TypeA, " 192.0.2.1 ", "192.0.2.1"},
+		{dns.TypeA, "2001:db8::1", ""},
+		{dns.TypeA, "", ""},
+		{dns.TypeA, "192.0.2.1\n$INCLUDE /etc/passwd", ""},
+		{dns.TypeA, ";\n$INCLUDE /etc/passwd", ""},
+		{dns.TypeAAAA, "2001:DB8:0:0::1", "2001:db8::1"},
+		{dns.TypeMX, "10 MX.Example.com", "10 mx.example.com."},
+		{dns.TypeMX, "10 mx.example.com.", "10 mx.example.com."},
+		{dns.TypeCNAME, "WWW.example.com", "www.example.com."},
+		{dns.TypeTXT, "v=spf1 -all", "v=spf1 -all"},
+		{dns.TypeTXT, `"v=spf1 " "-all"`, "v=spf1 -all"},
+		{dns.TypeTXT, `"unfinished`, ""},
+		{dns.TypeTXT, "\xff", ""},
+		{dns.TypeSRV, "0 5 5060 SIP.example.com.", "0 5 5060 sip.example.com."},
+		{dns.TypeCAA, `0 issue "ca.example"`, `0 issue "ca.example"`},
+		{65280, `\# 2 ABCD`, `\# 2 abcd`},
+		{dns.TypeA, strings.Repeat(" ", 5000), ""},
+	}
+	for _, tt := range tests {
+		got, err := parseValue(resolve.Type(tt.qtype), tt.text)
+		if tt.want == "" {
+			assert.Error(t, err, "%q", tt.text)
+			continue
+		}
+		require.NoError(t, err, "%q", tt.text)
+		assert.Equal(t, tt.want, got)
+	}
+}
+
+// A value that was read reads again as itself, and never as something else.
+func FuzzParseValue(f *testing.F) {
+	f.Add(dns.TypeA, "192.0.2.1")
+	f.Add(dns.TypeMX, "10 mx.example.com")
+	f.Add(dns.TypeTXT, `"a" "b\"c"`)
+	f.Add(dns.TypeHTTPS, `1 . alpn="h2,h3"`)
+	f.Add(dns.TypeNAPTR, `1 1 "u" "" "!^.*$!x!" .`)
+	f.Fuzz(func(t *testing.T, qtype uint16, text string) {
+		kind := resolve.Type(qtype)
+		if _, err := resolve.ParseType(kind.String()); err != nil {
+			return
+		}
+		value, err := parseValue(kind, text)
+		if err != nil || kind == resolve.Type(dns.TypeTXT) {
+			return
+		}
+		if again, err := parseValue(kind, value); err != nil || again != value {
+			t.Fatalf("%s %q is %q is %q, %v", kind, text, value, again, err)
+		}
+	})
+}
+
+func TestValuesAreSets(t *testing.T) {
+	var rrs []dns.RR
+	for _, text := range []string{
+		"a.example. 60 MX 20 B.example.", "a.example. 300 MX 10 a.example.", "a.example. 1 MX 20 b.EXAMPLE.",
+	} {
+		rr, err := dns.NewRR(text)
+		require.NoError(t, err)
+		rrs = append(rrs, rr)
+	}
+	assert.Equal(t, []string{"10 a.example.", "20 b.example."}, valuesOf(rrs))
+	assert.Equal(t, "B.example.", rrs[0].(*dns.MX).Mx, "records are not changed")
+}
+
+func TestNewer(t *testing.T) {
+	for _, tt := range []struct {
+		a, b uint32
+		want int
+	}{{1, 1, 0}, {2, 1, 1}, {1, 2, -1}, {0, 1<<32 - 1, 1}, {1<<32 - 1, 0, -1}} {
+		assert.Equal(t, tt.want, newer(&tt.a, &tt.b))
+	}
+	assert.Equal(t, 1, newer(new(uint32), nil))
+	assert.Equal(t, 0, newer(nil, nil))
+}
+
+func TestDuration(t *testing.T) {
+	for seconds, want := range map[uint32]string{
+		0: "0 seconds", 119: "119 seconds", 120: "2 minutes", 121: "3 minutes", 7200: "2 hours", 172800: "2 days",
+		1<<32 - 1: "49711 days",
+	} {
+		assert.Equal(t, want, duration(seconds))
+	}
+}
+
+// The schema of the reply is made from the enumerations.
+func TestEnumerations(t *testing.T) {
+	assert.Equal(t, []string{"match", "mismatch", "nxdomain", "nodata", "servfail", "refused", "timeout", "error"},
+		Status("").Values())
+	assert.Equal(t, []string{"complete", "partial", "none", "inconclusive"}, Progress("").Values())
+	var _ interface{ Rules() []diag.RuleInfo } = (*Report)(nil)
+}
