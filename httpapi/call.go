@@ -54,6 +54,9 @@ func pure[Req, Rep any](f func(Req) (*Rep, error)) operation {
 	return op
 }
 
+// text adapts a text utility: its request may be as large as the largest text.
+func text[Req, Rep any](f func(Req) (*Rep, error)) operation { return pure(f).upTo(textBody) }
+
 // A picture is a reply that is no JSON.
 type picture interface {
 	MediaType() string

@@ -4,12 +4,18 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/idn"
 	"github.com/diagkit/diagkit/diag/netmask"
+	"github.com/diagkit/diagkit/diag/propagation"
+	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/diag/resolve"
+	"github.com/diagkit/diagkit/diag/zonecheck"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
+	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/textutil"
 	"github.com/diagkit/diagkit/webcheck/qr"
@@ -30,11 +36,31 @@ const (
 var endpoints = []Endpoint{
 	// method, path under Prefix, scope, credits, purpose, function
 	{"POST", "/resolve", dnsRead, 1, "standard DNS resolution", call(resolve.Lookup)},
+	{"POST", "/resolve/propagation", dnsRead, 3, "multi-resolver propagation test", call(propagation.Check).within(10 * time.Second)},
+	{"POST", "/dnssec/check", dnsRead, 3, "DNSSEC chain validation", call(dnssec.Check)},
+	{"POST", "/ip/whois", dnsRead, 2, "WHOIS lookup for an IP", call(registry.LookupIP)},
 	{"POST", "/ip/nslookup", dnsRead, 1, "reverse DNS (PTR) lookup", call(resolve.Reverse)},
 	{"POST", "/ip/netmask", dnsRead, 1, "IPv4 netmask calculator", pure(netmask.Compute)},
+	{"POST", "/rdap/lookup", dnsRead, 2, "RDAP/WHOIS domain lookup", call(registry.LookupDomain)},
+	{"POST", "/domain/dns-check", dnsRead, 5, "DNS server audit", call(zonecheck.Check)},
 	{"POST", "/dns/idn", dnsRead, 1, "convert a domain name between Unicode and ASCII (Punycode)", pure(idn.Convert)},
-	{"POST", "/text/lower", dnsRead, 1, "text utility", pure(textutil.Lower).upTo(textBody)},
-	{"POST", "/text/upper", dnsRead, 1, "text utility", pure(textutil.Upper).upTo(textBody)},
+	{"POST", "/text/lower", dnsRead, 1, "text utility", text(textutil.Lower)},
+	{"POST", "/text/upper", dnsRead, 1, "text utility", text(textutil.Upper)},
+	{"POST", "/text/stats", dnsRead, 1, "text utility", text(textutil.Stats)},
+	{"POST", "/text/slug", dnsRead, 1, "text utility", text(textutil.Slug)},
+	{"POST", "/text/base64/encode", dnsRead, 1, "text utility", text(textutil.Base64Encode)},
+	{"POST", "/text/base64/decode", dnsRead, 1, "text utility", text(textutil.Base64Decode)},
+	{"POST", "/text/password/generate", dnsRead, 1, "text utility", pure(textutil.GeneratePassword).sealed()},
+	{"POST", "/text/urlencode", dnsRead, 1, "text utility", text(textutil.URLEncode)},
+	{"POST", "/text/urldecode", dnsRead, 1, "text utility", text(textutil.URLDecode)},
+	{"POST", "/text/json/format", dnsRead, 1, "text utility", text(textutil.FormatJSON)},
+	{"POST", "/text/json/to-yaml", dnsRead, 1, "text utility", text(textutil.JSONToYAML)},
+	{"POST", "/text/yaml/format", dnsRead, 1, "text utility", text(textutil.FormatYAML)},
+	{"POST", "/text/yaml/to-json", dnsRead, 1, "text utility", text(textutil.YAMLToJSON)},
+	{"POST", "/text/hash", dnsRead, 1, "text utility", text(textutil.Hash)},
+	{"POST", "/text/regex/test", dnsRead, 1, "text utility", text(textutil.Regex)},
+	{"POST", "/spf/lookup", mailRead, 1, "SPF lookup and parsing", call(spf.Lookup)},
+	{"POST", "/spf/validate", mailRead, 1, "SPF validation, no DNS lookup", pure(spf.Validate)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
 	{"POST", "/http/qr", webRead, 2, "generate a QR code; success body is image bytes; image never stored", image(qr.Encode, "image/png", "image/svg+xml", "image/jpeg")},
 }

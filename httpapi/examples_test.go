@@ -38,6 +38,17 @@ _smtp._tls.example.com. TXT  "v=TLSRPTv1; rua=mailto:tls@example.com"
 
 const examplePolicy = "version: STSv1\r\nmode: testing\r\nmx: *.example.com\r\nmax_age: 604800\r\n"
 
+const exampleRegistration = `{
+	"objectClassName": "domain", "handle": "1_DOMAIN_COM-VRSN", "ldhName": "EXAMPLE.COM",
+	"status": ["client transfer prohibited"], "secureDNS": {"delegationSigned": false},
+	"events": [{"eventAction": "registration", "eventDate": "2001-02-03T04:05:06Z"},
+		{"eventAction": "expiration", "eventDate": "2027-02-03T04:05:06Z"}],
+	"nameservers": [{"objectClassName": "nameserver", "ldhName": "NS1.EXAMPLE.COM"}],
+	"entities": [{"objectClassName": "entity", "roles": ["registrar"], "handle": "9999",
+		"publicIds": [{"type": "IANA Registrar ID", "identifier": "9999"}],
+		"vcardArray": ["vcard", [["version", {}, "text", "4.0"], ["fn", {}, "text", "Example Registrar"]]]}]
+}`
+
 // exampleWorld holds example.com, whose set-up is sound but for a policy that is only tested.
 func exampleWorld(t testing.TB) *diagtest.World {
 	w := diagtest.NewWorld(t)
@@ -46,6 +57,7 @@ func exampleWorld(t testing.TB) *diagtest.World {
 		rw.Header().Set("Content-Type", "text/plain")
 		io.WriteString(rw, examplePolicy)
 	}))
+	w.RDAP("rdap.verisign.com", map[string]string{"/com/v1/domain/example.com": exampleRegistration})
 	return w
 }
 
@@ -63,7 +75,13 @@ func exampleRequest(t testing.TB, ep Endpoint) []byte {
 		if b.Len() > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, "%q:%s", p.Name, p.JSON(p.Example))
+		value := p.JSON(p.Example)
+		if p.List { // the example is the list as JSON, or its only entry
+			if value = json.RawMessage(p.Example); p.Example[0] != '[' {
+				value = append(append([]byte{'['}, p.JSON(p.Example)...), ']')
+			}
+		}
+		fmt.Fprintf(&b, "%q:%s", p.Name, value)
 	}
 	return []byte("{" + b.String() + "}")
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
@@ -57,15 +58,19 @@ func findingsPage() []byte {
 	return b.Bytes()
 }
 
-// A code names one rule in the whole product.
+// A code names one rule in the whole product; operations of one package may share it.
 func TestCodesAreUnique(t *testing.T) {
-	owner := map[string]string{}
+	known := map[diag.Code]diag.RuleInfo{}
 	for _, ep := range endpoints {
+		own := map[diag.Code]bool{}
 		for _, r := range ep.Rules() {
-			code := string(r.Code)
-			require.Regexp(t, `^[a-z0-9_]+(\.[a-z0-9_]+)+$`, code)
-			require.NotContains(t, owner, code, "%s and %s", owner[code], ep.Path)
-			owner[code] = ep.Path
+			require.Regexp(t, `^[a-z0-9_]+(\.[a-z0-9_]+)+$`, string(r.Code))
+			require.False(t, own[r.Code], "%s: %s stands twice", ep.Path, r.Code)
+			own[r.Code] = true
+			if before, ok := known[r.Code]; ok {
+				require.Equal(t, before, r)
+			}
+			known[r.Code] = r
 		}
 	}
 }

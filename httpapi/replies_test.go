@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -58,28 +60,32 @@ xn--bcher-kva.example.    MX    10 example.com.
 
 // Whatever an operation says of a troubled world, and whatever it refuses, the document describes.
 func TestRepliesMatchDocument(t *testing.T) {
-	world := troubledWorld(t)
 	d := newDocument(t)
 	for _, ep := range endpoints {
 		t.Run(ep.Name(), func(t *testing.T) {
-			base := map[string]json.RawMessage{}
-			require.NoError(t, json.Unmarshal(exampleRequest(t, ep), &base))
-			answered := 0
-			for name, values := range subjects {
-				if _, ok := base[name]; !ok {
-					continue
-				}
-				for _, v := range values {
-					quoted, err := json.Marshal(v)
-					require.NoError(t, err)
-					body := maps.Clone(base)
-					body[name] = quoted
-					answered += tryReply(t, d, world, ep, body)
-				}
-			}
-			require.NotZero(t, answered, "no request was answered: give the operation subjects of its own")
+			synctest.Test(t, func(t *testing.T) { testReplies(t, d, ep) }) // who is silent costs no time
 		})
 	}
+}
+
+func testReplies(t *testing.T, d *document, ep Endpoint) {
+	world := troubledWorld(t)
+	base := map[string]json.RawMessage{}
+	require.NoError(t, json.Unmarshal(exampleRequest(t, ep), &base))
+	answered := tryReply(t, d, world, ep, base)
+	for name, values := range subjects {
+		if _, ok := base[name]; !ok {
+			continue
+		}
+		for _, v := range values {
+			quoted, err := json.Marshal(v)
+			require.NoError(t, err)
+			body := maps.Clone(base)
+			body[name] = quoted
+			answered += tryReply(t, d, world, ep, body)
+		}
+	}
+	require.NotZero(t, answered, "no request was answered: give the operation subjects of its own")
 }
 
 // tryReply runs one request and returns 1 if it was answered.
@@ -90,7 +96,8 @@ func tryReply(t *testing.T, d *document, world *diagtest.World, ep Endpoint, bod
 	result, err := ep.Run(t.Context(), world.Env(), text)
 	if err != nil {
 		f := problemFor(err)
-		known := f.problem.Code == InvalidRequest || errors.Is(err, diag.ErrUnavailable)
+		known := f.problem.Code == InvalidRequest || errors.Is(err, diag.ErrUnavailable) ||
+			errors.Is(err, context.DeadlineExceeded)
 		require.True(t, known, "%s: %v", text, err)
 		f.problem.RequestID = "req_aaaaaaaaaaaaaaaaaaaaaaaaaa"
 		problem, err := encode(f.problem)

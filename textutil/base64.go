@@ -135,7 +135,7 @@ type DecodeFault struct {
 // A Base64DecodeReport is what a text in Base64 says.
 type Base64DecodeReport struct {
 	Valid       bool          `json:"valid" doc:"whether the text is Base64"`
-	Result      *string       `json:"result,nullable" doc:"the decoded text; null if it is not text in UTF-8"`
+	Result      *string       `json:"result" doc:"the decoded text; null if it is not text in UTF-8"`
 	IsUTF8      bool          `json:"is_utf8" doc:"whether the decoded data is text in UTF-8"`
 	ResultHex   string        `json:"result_hex,omitempty" doc:"the decoded data in hexadecimal, if it is not UTF-8"`
 	Variant     Base64Variant `json:"variant" doc:"alphabet of the text; standard if it has no letter that tells"`

@@ -111,7 +111,7 @@ type URLDecodeRequest struct {
 // A URLDecodeReport is what a piece of a URL says.
 type URLDecodeReport struct {
 	Valid       bool         `json:"valid" doc:"whether every escape is whole and the result is text in UTF-8"`
-	Result      *string      `json:"result,nullable" doc:"the decoded text; null if the piece is not valid"`
+	Result      *string      `json:"result" doc:"the decoded text; null if the piece is not valid"`
 	IsUTF8      bool         `json:"is_utf8" doc:"whether the decoded bytes are UTF-8; false if an escape is bad"`
 	ResultHex   string       `json:"result_hex,omitempty" doc:"the decoded bytes in hexadecimal, if they are not UTF-8"`
 	Error       *DecodeFault `json:"error,omitempty" doc:"why the piece is not valid"`
