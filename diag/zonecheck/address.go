@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,6 +47,7 @@ type address struct {
 	ip      netip.Addr
 	deep    bool // examined in full
 	edns    bool // answers queries with EDNS
+	hurried bool // the time was up before all was asked
 	replies [probeCount]reply
 	origin  origin
 }
@@ -188,6 +190,7 @@ func (a *audit) pool(ctx context.Context, ad *address, list []probe, tasks bool)
 		})
 	}
 	g.Wait()
+	ad.hurried = ctx.Err() != nil
 }
 
 // run asks one question and follows up what the reply leads to.
@@ -222,7 +225,8 @@ func (a *audit) run(ctx context.Context, ad *address, p probe) {
 		}
 	case probeAbsent:
 		for _, rr := range r.msg.Ns {
-			if nsec, ok := rr.(*dns.NSEC); ok {
+			// Names with octets that are not letters are made up by those who sign each answer (RFC 4470).
+			if nsec, ok := rr.(*dns.NSEC); ok && !strings.Contains(nsec.NextDomain, `\`) {
 				a.exists(nsec.NextDomain)
 			}
 		}

@@ -162,10 +162,12 @@ func (s *security) checkAbsent(e *evidence, ad *address) {
 		s.checkProof(e, ad, r, name, dns.TypeA)
 		return
 	}
-	s.check(r.msg.Answer, name, dns.TypeA, e.target(ad))
-	if wildcardUnproven(r.msg, name, dns.TypeA, proofOf(r.msg, e.zone)) {
-		s.note(noProof, e.target(ad), "For an answer made from a wildcard there is no proof that %s does not exist.",
-			bareName(name))
+	for _, qtype := range []uint16{dns.TypeA, dns.TypeCNAME} {
+		s.check(r.msg.Answer, name, qtype, e.target(ad))
+		if wildcardUnproven(r.msg, name, qtype, proofOf(r.msg, e.zone)) {
+			s.note(noProof, e.target(ad), "For an answer made from a wildcard there is no proof that %s does not exist.",
+				bareName(name))
+		}
 	}
 }
 

@@ -130,7 +130,7 @@ func (w *wire) converse(ctx context.Context, conn net.Conn, ip netip.Addr, q *dn
 		if _, err := conn.Write(packed); err != nil {
 			return l.note(reply{outcome: outcomeOf(ctx, err)})
 		}
-		if r = l.listen(ctx); r.outcome != silent || !w.spend() {
+		if r = l.listen(ctx); r.outcome != silent || l.from.IsValid() || !w.spend() {
 			break
 		}
 	}

@@ -23,7 +23,7 @@ const (
 	// MaxAddresses is how many addresses are asked whether they serve the zone, and MaxProbed how many
 	// of these are examined in full.
 	MaxAddresses = 26
-	MaxProbed    = 12
+	MaxProbed    = 10
 )
 
 const (

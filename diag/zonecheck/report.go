@@ -233,10 +233,10 @@ func (e *evidence) partial() bool {
 	open := e.exhausted || e.surplus > 0 || !e.cut.known
 	for _, ad := range e.addresses {
 		open = open || !ad.soa().ok() && ad.soa().outcome != closed && ad.soa().outcome != blocked ||
-			ad.deep && ad.replies[probeNS].outcome == notAsked && standingOf(ad.soa(), e.zone) == authoritative
+			ad.hurried
 	}
 	for _, s := range e.servers {
-		open = open || e.hosts[s.name].Err() != nil
+		open = open || e.hosts[s.name].Err() != nil && len(e.cut.glue[s.name]) == 0
 	}
 	return open
 }

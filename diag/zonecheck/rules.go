@@ -1,7 +1,9 @@
 package zonecheck
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
@@ -93,7 +95,8 @@ func (e *evidence) differing(p probe, qtype uint16) diag.Failures {
 		if text == "" {
 			text = "none"
 		}
-		return "Its " + dns.Type(qtype).String() + " records differ from those of the first server: " + clip(text) + "."
+		return fmt.Sprintf("Its %s records differ from those of the first server: %s.", dns.Type(qtype),
+			strings.TrimSuffix(clip(text), "."))
 	})
 }
 

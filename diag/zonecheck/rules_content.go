@@ -67,7 +67,7 @@ var apexRules = diag.Rules[*evidence]{
 			var list diag.Failures
 			for _, name := range []string{e.zone, "www." + e.zone} {
 				for _, ip := range e.addressesOf(name) {
-					if !e.public(ip) {
+					if internal(ip) && !e.public(ip) {
 						list = append(list, diag.Failure{Detail: fmt.Sprintf("It has the address %s.", ip), Target: bareName(name)})
 					}
 				}
@@ -75,6 +75,14 @@ var apexRules = diag.Rules[*evidence]{
 			return list[:min(len(list), maxListed)]
 		},
 	},
+}
+
+// shared is the network between providers and their customers (RFC 6598).
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+// internal reports whether an address leads somewhere else in each network.
+func internal(ip netip.Addr) bool {
+	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || shared.Contains(ip)
 }
 
 // addressesOf lists the addresses that servers of the zone gave for a name in it.

@@ -80,7 +80,7 @@ var nameRules = diag.Rules[*evidence]{
 		When:   met,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachHost(func(s *server) string {
-				if a, ok := e.hosts[s.name]; ok && a.Err() != nil {
+				if a, ok := e.hosts[s.name]; ok && a.Err() != nil && len(e.cut.glue[s.name]) == 0 {
 					return clip(fmt.Sprintf("%v.", a.Err()))
 				}
 				return ""

@@ -93,7 +93,7 @@ var transportRules = diag.Rules[*evidence]{
 				return diag.Fail("The %d queries of an audit were not enough.", MaxQueries)
 			}
 			return e.each(e.serving, func(ad *address) string {
-				if ad.deep && ad.replies[probeSOA].ok() && ad.replies[probeTXT].outcome == notAsked {
+				if ad.hurried {
 					return "It could not be asked everything in time."
 				}
 				return ""

@@ -1,0 +1,117 @@
+package zonecheck
+
+import (
+	"bytes"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// hostile are messages with the records that the audit looks at, and some that make no sense.
+func hostile(tb testing.TB) [][]byte {
+	texts := [][]string{
+		{"example.com. SOA . . 0 0 0 0 0", "example.com. NS .", "example.com. NS 192.0.2.53.", "example.com. MX 0 ."},
+		{"example.com. CNAME example.com.", `example.com. TXT "v=spf1 " "+"`, `example.com. CAA 128 x ""`},
+		{"example.com. DNSKEY 257 3 8 AAAA", "example.com. DNSKEY 384 3 5 AQ==", "example.com. DS 1 8 1 00",
+			"example.com. RRSIG SOA 8 0 0 20260101000000 20250101000000 1 . AAAA",
+			"example.com. RRSIG DNSKEY 13 3 0 20260101000000 20250101000000 1 com. AAAA"},
+		{"example.com. NSEC example.com. A", "com. NSEC . NS", "x.example.com. NSEC3 1 1 65535 ABCD AAAA A",
+			"example.com. NSEC3PARAM 1 1 65535 ABCD"},
+		{"example.com. CDS 0 0 0 00", "example.com. CDNSKEY 0 3 0 AA==", "example.com. ZONEMD 1 1 1 " + someDigest + someDigest,
+			"example.com. HTTPS 0 . alpn=h2", "example.com. HTTPS 1 . mandatory=port"},
+		{". NS a.root-servers.net.", "com. NS ns1.example.com.", "ns1.example.com. A 0.0.0.0", "ns1.example.com. AAAA ::"},
+	}
+	var list [][]byte
+	for i, records := range texts {
+		m := new(dns.Msg)
+		m.Authoritative, m.RecursionAvailable = i%2 == 0, true
+		for _, text := range records {
+			m.Answer = append(m.Answer, rr(text))
+		}
+		m.Ns, m.Extra = m.Answer, m.Answer
+		m.SetEdns0(1, true)
+		packed, err := m.Pack()
+		require.NoError(tb, err)
+		list = append(list, packed)
+	}
+	return append(list, nil, []byte{0}, bytes.Repeat([]byte{0xff}, 40))
+}
+
+// Whatever servers answer, the audit ends in time, keeps to its budget and does not panic.
+func FuzzHostileReplies(f *testing.F) {
+	for _, packed := range hostile(f) {
+		f.Add(packed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			w := diagtest.NewWorld(t)
+			w.Zone(parentZone + around + goodZone)
+			w.ServeZones()
+			asked := 0
+			answer := func(packet []byte) [][]byte {
+				asked++
+				q := new(dns.Msg)
+				if q.Unpack(packet) != nil {
+					return nil
+				}
+				m := new(dns.Msg)
+				if m.Unpack(data) != nil { // as it is, but for the identifier
+					raw := append(append([]byte{}, packet[:2]...), 0x84)
+					return [][]byte{append(raw, data...)}
+				}
+				m.Id, m.Response, m.Question = q.Id, true, q.Question
+				b, err := m.Pack()
+				if err != nil {
+					return nil
+				}
+				return [][]byte{b}
+			}
+			for _, host := range []string{"ns1.nic.com:53", "ns1.example.com:53", "ns2.example.com:53"} {
+				w.ServePackets(host, answer)
+			}
+			began := time.Now()
+			r, err := Check(t.Context(), w.Env(), request)
+			require.NoError(t, err)
+			require.LessOrEqual(t, time.Since(began), Patience)
+			require.LessOrEqual(t, asked+len(w.Queries()), MaxQueries)
+			require.Len(t, r.Checks, r.Summary.PassCount+r.Summary.WarningCount+r.Summary.FailCount+r.Summary.InfoCount)
+		})
+	})
+}
+
+// The rules take any message for any reply.
+func FuzzRules(f *testing.F) {
+	for _, packed := range hostile(f) {
+		f.Add(packed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := new(dns.Msg)
+		if m.Unpack(data) != nil {
+			return
+		}
+		any := reply{outcome: answered, msg: m}
+		ad := &address{ip: netip.MustParseAddr("192.0.2.53"), deep: true, edns: true}
+		for p := range ad.replies {
+			ad.replies[p] = any
+		}
+		a := newAudit(nil, request.Domain)
+		a.servers["ns1.example.com."] = &server{"ns1.example.com.", []netip.Addr{ad.ip}}
+		a.addresses[ad.ip] = ad
+		a.parent = parentSide{zone: "com.", hosts: []string{"ns1.nic.com."},
+			views: []parentView{{"ns1.nic.com.", ad.ip, any, any}}}
+		for _, task := range a.tasks {
+			task.reply = any
+		}
+		began := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+		first := a.evidence(diag.MustDomain("example.com"), began).report(began)
+		again := a.evidence(diag.MustDomain("example.com"), began).report(began)
+		require.Equal(t, first, again, "the same evidence gives the same report")
+		require.NotEmpty(t, first.Headline)
+	})
+}

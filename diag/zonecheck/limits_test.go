@@ -1,0 +1,296 @@
+package zonecheck
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/netip"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// The audit of a healthy zone waits for few exchanges: two questions at a time to each address, all
+// addresses at once.
+func TestRoundTrips(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		setup func(*stage)
+		want  int
+	}{
+		{"healthy", zoned(goodZone), 15},
+		{"signed", sealed(diagtest.Signing{}), 15},
+		{"not registered", func(s *stage) { s.Zone(parentZone + around); s.ServeZones() }, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
+				tt.setup(&stage{World: w, env: w.Env()})
+			}, func(ctx context.Context, env *diag.Env) {
+				_, err := Check(ctx, env, request)
+				require.NoError(t, err)
+			})
+			require.Equal(t, tt.want, trips)
+		})
+	}
+}
+
+// However the servers behave, the audit ends in time and is honest about what it does not know.
+func TestTimeLimit(t *testing.T) {
+	delayed := func(d time.Duration) func(*stage) {
+		return func(s *stage) {
+			s.serve(goodZone)
+			for _, ns := range []*diagtest.Server{s.ns1, s.ns2} {
+				ns.Fault("*.", 0, diagtest.Fault{Delay: d})
+				ns.Fault("example.com", 0, diagtest.Fault{Delay: d})
+			}
+		}
+	}
+	tests := []struct {
+		name   string
+		setup  func(*stage)
+		atMost time.Duration
+	}{
+		{"all servers silent", func(s *stage) {
+			s.serve(goodZone)
+			s.ns1.Configure(diagtest.ServerConfig{Silent: true})
+			s.ns2.Configure(diagtest.ServerConfig{Silent: true})
+		}, 4 * time.Second},
+		{"everything but the first question is dropped", func(s *stage) {
+			s.serve(goodZone)
+			for _, ns := range []*diagtest.Server{s.ns1, s.ns2} {
+				ns.Fault("*.", 0, diagtest.Fault{Silent: true})
+				for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeMX, dns.TypeTXT, dns.TypeNS, dns.TypeDNSKEY} {
+					ns.Fault("example.com", qtype, diagtest.Fault{Silent: true})
+				}
+			}
+		}, Patience},
+		{"slow servers", delayed(time.Second), Patience},
+		{"very slow servers", delayed(2900 * time.Millisecond), Patience},
+		{"resolver silent about a server", func(s *stage) {
+			s.serve(goodZone)
+			s.Zone("example.com. NS ns4.example.net.")
+			s.Silence("ns4.example.net")
+		}, Patience},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &stage{World: diagtest.NewWorld(t)}
+				s.env = s.World.Env()
+				tt.setup(s)
+				began := time.Now()
+				r, err := Check(t.Context(), s.env, request)
+				require.NoError(t, err)
+				require.LessOrEqual(t, time.Since(began), tt.atMost)
+				require.True(t, r.Partial)
+			})
+		})
+	}
+}
+
+// A caller who has less time gets a report before it is up.
+func TestDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{World: diagtest.NewWorld(t)}
+		s.serve(goodZone)
+		s.ns1.Configure(diagtest.ServerConfig{Silent: true})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		r, err := Check(ctx, s.World.Env(), request)
+		require.NoError(t, err)
+		require.True(t, r.Partial)
+		require.NotContains(t, codes(r), "transport.tcp", "what was not waited for is not held against anybody")
+	})
+}
+
+// No server is asked more than two questions at a time, and nobody is asked more than the budget has.
+func TestQueryLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		s := &stage{World: w}
+		var zone strings.Builder
+		for i := range 13 {
+			fmt.Fprintf(&zone, "example.com. 3600 NS n%d.example.com.\nn%d.example.com. A 198.51.100.%d\n"+
+				"n%d.example.com. AAAA 2001:db8:%d::1\n", i, i, i+100, i, i+100)
+		}
+		s.Zone(parentZone + zone.String() + "example.com. SOA n0.example.com. h.example.com. 1 14400 3600 1209600 3600\n")
+		s.ServeZones()
+		w.Latency(10 * time.Millisecond)
+		load := &load{open: map[string]int{}}
+		env := w.NewEnv()
+		env.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := w.Dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return load.watch(c, netip.MustParseAddrPort(addr).Addr().String()), nil
+		}
+		r, err := Check(t.Context(), env, request)
+		require.NoError(t, err)
+		require.Equal(t, MaxInFlight, load.most)
+		require.LessOrEqual(t, len(w.Queries()), MaxQueries)
+		require.Len(t, r.Nameservers, 13)
+		for _, n := range r.Nameservers {
+			for _, a := range n.Addresses {
+				require.True(t, a.UDP && a.TCP && a.Authoritative, "%s %s", n.Name, a.Address)
+			}
+		}
+		require.NotContains(t, codes(r), "transport.unfinished")
+		t.Logf("13 servers with two addresses: %d queries", len(w.Queries()))
+	})
+}
+
+// A load counts the connections that are open to each address.
+type load struct {
+	mu   sync.Mutex
+	open map[string]int
+	most int
+}
+
+func (l *load) watch(c net.Conn, addr string) net.Conn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open[addr]++
+	l.most = max(l.most, l.open[addr])
+	return &watched{Conn: c, done: func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.open[addr]--
+	}}
+}
+
+type watched struct {
+	net.Conn
+	once sync.Once
+	done func()
+}
+
+func (w *watched) Close() error {
+	w.once.Do(w.done)
+	return w.Conn.Close()
+}
+
+func TestErrors(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	var input *diag.InputError
+	_, err := Check(t.Context(), w.Env(), Request{})
+	require.ErrorAs(t, err, &input)
+
+	w.Silence("*.")
+	w.Silence(".")
+	_, err = Check(t.Context(), w.Env(), request)
+	require.ErrorIs(t, err, diag.ErrUnavailable)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Check(ctx, w.Env(), request)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// A domain as long as domains can be has no room for more labels.
+func TestLongDomain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{World: diagtest.NewWorld(t)}
+		long := strings.Repeat("a.", 124) + "com"
+		s.Zone(parentZone + long + ". SOA ns1.nic.com. h.nic.com. 1 14400 3600 1209600 3600\n" + long + ". NS ns1.nic.com.\n")
+		s.ServeZones()
+		r, err := Check(t.Context(), s.World.Env(), Request{Domain: diag.MustDomain(long)})
+		require.NoError(t, err)
+		require.Equal(t, strings.TrimPrefix(long, "a."), r.Parent.Zone)
+		require.True(t, r.Nameservers[0].Addresses[0].Authoritative)
+	})
+}
+
+func TestReport(t *testing.T) {
+	r := play(t, func(s *stage) {
+		s.serve(swap("MX 10 mx.example.com.", "MX 10 www2.example.com.") + "www2.example.com. CNAME www.example.com.\n" +
+			"example.com. 3600 NS ns3.example.net.\n")
+		s.Sign("example.com", diagtest.Signing{})
+		s.ns1.Configure(diagtest.ServerConfig{Recursive: true, NSID: "ams1", Transfer: true})
+		s.ns2.Configure(diagtest.ServerConfig{Silent: true})
+		s.Server("ns3.example.net", "", strings.ReplaceAll(goodZone, "2026010101", "2025123100"))
+	})
+	r.DurationMS = 0
+	text, err := json.MarshalIndent(r, "", "  ")
+	require.NoError(t, err)
+	diagtest.Golden(t, "testdata/report.json", append(text, '\n'))
+}
+
+func TestTexts(t *testing.T) {
+	text, err := json.MarshalIndent(texts, "", "  ")
+	require.NoError(t, err)
+	diagtest.Golden(t, "testdata/texts.json", append(text, '\n'))
+	require.NoError(t, rules.Check())
+	for _, rule := range rules {
+		require.NotEmpty(t, rule.Ref, rule.Code)
+		require.NotEmpty(t, rule.Advice, rule.Code)
+		require.Contains(t, Category("").Values(), rule.Category, rule.Code)
+	}
+}
+
+// Each test case of Zonemaster is named by a rule, but for those that a name which is a domain fulfils.
+func TestZonemasterCases(t *testing.T) {
+	families := map[string]int{"ADDRESS": 3, "BASIC": 2, "CONNECTIVITY": 4, "CONSISTENCY": 6, "DELEGATION": 7,
+		"DNSSEC": 18, "NAMESERVER": 15, "SYNTAX": 8, "ZONE": 11}
+	var refs strings.Builder
+	for _, rule := range rules {
+		refs.WriteString(rule.Ref + " ")
+	}
+	elsewhere := map[string]bool{
+		"SYNTAX01": true, "SYNTAX02": true, // guaranteed by diag.Domain
+		"NAMESERVER14": true, // never published
+	}
+	for family, n := range families {
+		for i := range n {
+			name := fmt.Sprintf("%s%02d", family, i+1)
+			require.True(t, elsewhere[name] || strings.Contains(refs.String(), name), "no rule names %s", name)
+		}
+	}
+}
+
+// Over a real socket replies from elsewhere are seen, and those that are asked come through.
+func TestOpenSocket(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems have 127.0.0.1 alone")
+	}
+	server, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	defer server.Close()
+	other, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 2)})
+	require.NoError(t, err)
+	defer other.Close()
+	go func() {
+		b := make([]byte, 512)
+		for {
+			n, from, err := server.ReadFromUDPAddrPort(b)
+			if err != nil {
+				return
+			}
+			b[2] |= 0x80
+			other.WriteToUDPAddrPort(b[:n], from)
+			server.WriteToUDPAddrPort(b[:n], from)
+		}
+	}()
+	client, err := net.ListenUDP("udp", nil)
+	require.NoError(t, err)
+	defer client.Close()
+	q := plain("example.com.", dns.TypeSOA)
+	packed, err := q.Pack()
+	require.NoError(t, err)
+	w := newWire(nil)
+	socket := openSocket{client, server.LocalAddr().(*net.UDPAddr).AddrPort()}
+	r := w.converse(t.Context(), socket, netip.MustParseAddr("127.0.0.1"), q, packed, 2*time.Second)
+	require.True(t, r.ok())
+	require.Equal(t, netip.MustParseAddr("127.0.0.2"), r.from.Addr().Unmap())
+	require.Equal(t, blocked, newWire(nil).udp(t.Context(), netip.MustParseAddr("127.0.0.1"), q, time.Second).outcome)
+	require.Equal(t, notAsked, newWire(nil).stray(t.Context(), netip.MustParseAddr("127.0.0.1"), q).outcome)
+}
