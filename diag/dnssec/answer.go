@@ -156,9 +156,16 @@ func (v *validation) step(msg *message, n name, rrtype uint16) step {
 	}
 }
 
+// lastLook bounds how far below the zone that signed a wrong answer another is looked for which may be
+// unsigned, for each label takes a question.
+const lastLook = 3
+
 // known is what a fault of an answer means at the name where it occurred: none of what an unsigned zone
 // says can be held against it, even if somebody signed it.
 func (v *validation) known(n name, f *Failure) finding {
+	if zone, ok := parseName(f.Zone); ok && n.within(zone) && n.labels() > zone.labels()+lastLook {
+		return bogus(f)
+	}
 	if d := v.at(n); d.status == diag.Insecure {
 		return d.finding
 	}

@@ -63,12 +63,12 @@ func (f *fetcher) want(n name, rrtype uint16) *question {
 		return q
 	}
 	q := &question{done: make(chan struct{})}
-	f.asked[key] = q
-	if len(f.asked) > maxQueries {
+	if len(f.asked) == maxQueries {
 		q.err = errTooMany
 		close(q.done)
 		return q
 	}
+	f.asked[key] = q
 	f.group.Go(func() {
 		defer close(q.done)
 		q.msg, q.err = exchange(f.ctx, f.env, n, rrtype)

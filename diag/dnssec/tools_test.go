@@ -1,0 +1,339 @@
+//go:build dnstools
+
+// The differential test: zones that real tools have signed, in order and broken, are served by BIND's
+// named on loopback, and validated by delv, by unbound-host and by this package. Run it with
+//
+//	go test -tags dnstools -run TestAgainstTools ./diag/dnssec
+//
+// where the Debian packages bind9, bind9-utils, bind9-dnsutils, ldnsutils and unbound-host are
+// installed.
+
+package dnssec
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// A made is a zone to be made, below the root.
+type made struct {
+	name    string
+	keygen  []string // arguments of dnssec-keygen for each key; empty: not signed
+	sign    []string // further arguments of dnssec-signzone
+	records string   // beside those that all have
+	ds      func(t *testing.T, ds []string) []string
+	edit    func(t *testing.T, signed string) string
+	ldns    []string // arguments of ldns-signzone, which then signs instead
+}
+
+// inEveryZone are the records of all zones.
+const inEveryZone = `
+@ 300 SOA ns hostmaster 1 7200 900 1209600 300
+@ 300 NS ns
+ns 300 A 127.0.0.1
+www 300 A 192.0.2.1
+a.ent 300 A 192.0.2.2
+*.wild 300 A 192.0.2.3
+alias 300 CNAME www.good.
+away.d 300 DNAME d.good.
+`
+
+// The questions put about each zone.
+var questions = []struct {
+	name  string
+	qtype string
+}{
+	{"", "SOA"}, {"", "DNSKEY"}, {"", "DS"}, {"www", "A"}, {"www", "TXT"}, {"nope", "A"}, {"ent", "A"}, {"x.wild", "A"},
+	{"x.y.wild", "A"}, {"x.wild", "TXT"}, {"alias", "A"}, {"b.away.d", "A"}, {"nope.nope.nope", "AAAA"}, {"www", "CAA"},
+}
+
+func keyed(algorithm string, more ...string) []string {
+	return []string{strings.Join(append([]string{"-a", algorithm, "-f", "KSK"}, more...), " "),
+		strings.Join(append([]string{"-a", algorithm}, more...), " ")}
+}
+
+func cut(pattern string) func(*testing.T, string) string { return swap(pattern, "") }
+
+// swap replaces lines of a signed zone.
+func swap(pattern, by string) func(*testing.T, string) string {
+	return func(t *testing.T, signed string) string {
+		changed := regexp.MustCompile("(?m)"+pattern).ReplaceAllString(signed, by)
+		require.NotEqual(t, signed, changed, "nothing matches %s", pattern)
+		return changed
+	}
+}
+
+func otherDS(lines ...string) func(*testing.T, []string) []string {
+	return func(*testing.T, []string) []string { return lines }
+}
+
+func addDS(lines ...string) func(*testing.T, []string) []string {
+	return func(_ *testing.T, ds []string) []string { return append(ds, lines...) }
+}
+
+const wrongDigest = "2BB183AF5F22588179A53B0A98631FAD1A292118AB9CA9DF10C2F9A5E5D34A19"
+
+var p256 = keyed("ECDSAP256SHA256")
+
+// zonesMade lists the zones, "good" first because others lead there.
+var zonesMade = []made{
+	{name: "good", keygen: p256, records: "x.d 300 A 192.0.2.9\nb.d 300 A 192.0.2.8\n"},
+	{name: "nsec3", keygen: p256, sign: []string{"-3", "-", "-H", "0"}},
+	{name: "nsec3salt", keygen: p256, sign: []string{"-3", "aabbccdd", "-H", "10"}},
+	{name: "optout", keygen: p256, sign: []string{"-3", "-", "-H", "0", "-A"}, records: "sub 300 NS ns.sub\nns.sub 300 A 127.0.0.1\n"},
+	{name: "nsec3many", keygen: p256, ldns: []string{"-n", "-t", "200"}},
+	{name: "csk", keygen: []string{"-a ED25519 -f KSK"}, sign: []string{"-z"}},
+	{name: "rsa1", keygen: keyed("RSASHA1", "-b", "1024")},
+	{name: "nsec3rsa1", keygen: keyed("NSEC3RSASHA1", "-b", "1024"), sign: []string{"-3", "-", "-H", "0"}},
+	{name: "rsa256", keygen: keyed("RSASHA256", "-b", "2048")},
+	{name: "rsa256short", keygen: keyed("RSASHA256", "-b", "1024")},
+	{name: "rsa512", keygen: keyed("RSASHA512", "-b", "1024")},
+	{name: "p384", keygen: keyed("ECDSAP384SHA384")},
+	{name: "ed25519", keygen: keyed("ED25519")},
+	{name: "ed448", keygen: keyed("ED448")},
+	{name: "two", keygen: append(keyed("RSASHA256", "-b", "1024"), p256...)},
+	{name: "standby", keygen: append([]string{"-a ECDSAP256SHA256 -f KSK"}, p256...)},
+	{name: "expired", keygen: p256, sign: []string{"-s", "20200101000000", "-e", "20200201000000"}},
+	{name: "early", keygen: p256, sign: []string{"-s", "20400101000000", "-e", "20400201000000"}},
+	{name: "tampered", keygen: p256, edit: swap(`192\.0\.2\.1$`, "192.0.2.77")},
+	{name: "unsignedwww", keygen: p256, edit: cut(`^www\.unsignedwww\.\s+\d+ IN RRSIG\s+A .*\n`)},
+	{name: "nonsec", keygen: p256, edit: cut(`^\S+\s+\d+ IN (RRSIG\s+)?NSEC\s.*\n`)},
+	{name: "nokeys", keygen: p256, edit: cut(`^\S+\s+\d+ IN DNSKEY\s.*\n`)},
+	{name: "nokeysig", keygen: p256, edit: cut(`^\S+\s+\d+ IN RRSIG\s+DNSKEY .*\n`)},
+	{name: "island", keygen: p256, ds: otherDS()},
+	{name: "plain"},
+	{name: "plainds", ds: otherDS("12345 13 2 " + wrongDigest)},
+	{name: "wrongds", keygen: p256, ds: otherDS("12345 13 2 " + wrongDigest)},
+	{name: "wrongdigest", keygen: p256, ds: func(t *testing.T, ds []string) []string {
+		f := strings.Fields(ds[0])
+		return []string{strings.Join(f[:3], " ") + " " + wrongDigest}
+	}},
+	{name: "unknownalg", keygen: p256, ds: otherDS("12345 200 2 " + wrongDigest)},
+	{name: "unknowndigest", keygen: p256, ds: otherDS("12345 13 77 AABBCC")},
+	{name: "mixed", keygen: p256, ds: addDS("12345 200 2 " + wrongDigest)},
+	{name: "mixedbad", keygen: p256, ds: otherDS("12345 200 2 "+wrongDigest, "12345 13 2 "+wrongDigest)},
+	{name: "extrads", keygen: p256, ds: addDS("12345 13 2 " + wrongDigest)},
+	{name: "sha1ds", keygen: p256, ds: digestDS("1")},
+	{name: "sha384ds", keygen: p256, ds: digestDS("4")},
+	{name: "sha1beside", keygen: p256, ds: func(t *testing.T, ds []string) []string {
+		f := strings.Fields(ds[0])
+		return append(digestDS("1")(t, ds), strings.Join(f[:2], " ")+" 2 "+wrongDigest)
+	}},
+	{name: "algdown", keygen: append(keyed("RSASHA256", "-b", "1024"), p256...), edit: cut(`^\S+\s+\d+ IN RRSIG\s+(A|SOA|NSEC|CNAME|TXT) 13 .*\n`)},
+	{name: "badspan", keygen: p256, edit: swap(`^(a\.ent\.badspan\.\s+\d+ IN NSEC\s+)\S+`, "${1}zzz.badspan.")},
+}
+
+// digestDS makes the DS record anew with another type of digest.
+func digestDS(digest string) func(*testing.T, []string) []string {
+	return func(t *testing.T, ds []string) []string {
+		f := strings.Fields(ds[0])
+		return []string{f[0] + " " + f[1] + " " + digest + " " + f[4+map[string]int{"1": 0, "4": 1}[digest]]}
+	}
+}
+
+// A toolbox runs tools in a directory.
+type toolbox struct {
+	t   *testing.T
+	dir string
+}
+
+func (b toolbox) run(name string, args ...string) string {
+	b.t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		path = "/usr/sbin/" + name
+	}
+	cmd := exec.CommandContext(b.t.Context(), path, args...)
+	cmd.Dir = b.dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(b.t, err, "%s %v: %s%s", name, args, out, stderr.String())
+	return string(out)
+}
+
+func (b toolbox) write(name, text string) {
+	require.NoError(b.t, os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o644))
+}
+
+func (b toolbox) read(name string) string {
+	text, err := os.ReadFile(filepath.Join(b.dir, name))
+	require.NoError(b.t, err)
+	return string(text)
+}
+
+// sign makes the keys of a zone and signs it. It returns the data of its DS record, followed by the
+// digests of types 1 and 4, and the records of its keys.
+func (b toolbox) sign(z made, text string) (ds []string, keys string) {
+	file := z.name + ".zone"
+	if z.name == "" {
+		file = "root.zone"
+	}
+	if len(z.keygen) == 0 {
+		b.write(file, text)
+		return nil, ""
+	}
+	var names []string
+	for _, args := range z.keygen {
+		key := strings.TrimSpace(b.run("dnssec-keygen", append(strings.Fields(args), z.name+".")...))
+		names = append(names, key)
+		text += b.read(key + ".key")
+		if strings.Contains(args, "KSK") {
+			record := strings.Fields(b.run("dnssec-dsfromkey", "-2", key))
+			sha1 := strings.Fields(b.run("dnssec-dsfromkey", "-1", key))
+			sha384 := strings.Fields(b.run("dnssec-dsfromkey", "-a", "SHA-384", key))
+			ds = []string{strings.Join(append(record[3:7], sha1[6], sha384[6]), " ")}
+			keys = b.read(key + ".key")
+		}
+	}
+	b.write("unsigned", text)
+	if len(z.ldns) > 0 {
+		b.run("ldns-signzone", append(append(z.ldns, "-o", z.name+".", "-f", file, "unsigned"), names...)...)
+	} else {
+		b.run("dnssec-signzone", append(append([]string{"-x", "-P", "-O", "full", "-o", z.name + ".", "-f", file}, z.sign...), "unsigned")...)
+	}
+	if z.edit != nil {
+		b.write(file, z.edit(b.t, b.read(file)))
+	}
+	return ds, keys
+}
+
+// lab makes all zones and serves them. It returns the port and the keys of the root.
+func lab(t *testing.T) (b toolbox, port int, anchors string) {
+	b = toolbox{t, t.TempDir()}
+	rootText := "$TTL 300\n. 300 SOA ns.good. hostmaster.good. 1 7200 900 1209600 300\n. 300 NS ns.good.\n"
+	conf := ""
+	for _, z := range zonesMade {
+		text := "$ORIGIN " + z.name + ".\n$TTL 300" + inEveryZone + z.records
+		ds, _ := b.sign(z, text)
+		if z.ds != nil {
+			ds = z.ds(t, ds)
+		}
+		rootText += fmt.Sprintf("%s. 300 NS ns.%s.\nns.%s. 300 A 127.0.0.1\n", z.name, z.name, z.name)
+		for _, d := range ds {
+			f := strings.Fields(d)
+			rootText += fmt.Sprintf("%s. 300 DS %s\n", z.name, strings.Join(f[:4], " "))
+		}
+		conf += fmt.Sprintf("zone %q { type primary; file %q; check-names ignore; };\n", z.name, z.name+".zone")
+	}
+	_, anchors = b.sign(made{name: "", keygen: p256}, rootText)
+	conf += `zone "." { type primary; file "root.zone"; };` + "\n"
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	port = l.LocalAddr().(*net.UDPAddr).Port
+	require.NoError(t, l.Close())
+	b.write("named.conf", fmt.Sprintf(`options { directory %q; listen-on port %d { 127.0.0.1; }; listen-on-v6 { none; };
+		recursion no; allow-query { any; }; dnssec-validation no; pid-file none; session-keyfile none; notify no;
+		check-integrity no; minimal-responses yes; };
+		controls { };
+		%s`, b.dir, port, conf))
+	server := exec.Command("/usr/sbin/named", "-g", "-c", filepath.Join(b.dir, "named.conf"), "-n", "1")
+	var log bytes.Buffer
+	server.Stderr = &log
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+		if t.Failed() {
+			t.Logf("%.20000s", log.String())
+		}
+	})
+	client := &resolver.Client{Servers: []resolver.Server{address(port)}}
+	defer client.Close()
+	for range 100 {
+		m, err := client.Exchange(t.Context(), new(dns.Msg).SetQuestion("badspan.", dns.TypeSOA))
+		if err == nil && m.Rcode == dns.RcodeSuccess {
+			break
+		}
+		time.Sleep(50 * time.Millisecond) // there is nothing else that tells when named has read its zones
+	}
+	return b, port, anchors
+}
+
+func address(port int) resolver.Server {
+	return resolver.Server{Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Port: uint16(port)}
+}
+
+// TestAgainstTools compares verdicts. Where the tools agree, theirs is right; where they do not, one of
+// theirs is; and nothing is secure that none of them says is.
+func TestAgainstTools(t *testing.T) {
+	b, port, anchors := lab(t)
+	b.write("unbound.conf", fmt.Sprintf("server:\n trust-anchor-file: %q\n do-not-query-localhost: no\n val-sig-skew-min: 0\n val-sig-skew-max: 0\n"+
+		"forward-zone:\n name: \".\"\n forward-addr: 127.0.0.1@%d\n", filepath.Join(b.dir, "anchor"), port))
+	b.write("anchor", anchors)
+	fields := strings.Fields(lastLine(anchors))
+	b.write("delv.anchor", fmt.Sprintf("trust-anchors { . static-key %s %s %s %q; };\n", fields[3], fields[4], fields[5], strings.Join(fields[6:], "")))
+	list, err := ParseAnchors(anchors)
+	require.NoError(t, err)
+	client := &resolver.Client{Servers: []resolver.Server{address(port)}}
+	defer client.Close()
+	v := Validator{Env: &diag.Env{Resolver: client}, Anchors: list}
+	agreed, total := 0, 0
+	for _, z := range zonesMade {
+		for _, q := range questions {
+			name := strings.TrimPrefix(q.name+"."+z.name+".", ".")
+			result, err := v.Validate(t.Context(), name, dns.StringToType[q.qtype])
+			require.NoError(t, err)
+			delv, unbound := b.delv(port, name, q.qtype), b.unbound(name, q.qtype)
+			total++
+			switch got := string(result.Status); {
+			case got == delv && got == unbound:
+				agreed++
+			case got == delv || got == unbound:
+				agreed++
+				t.Logf("%s %s: %s (%v); delv %s, unbound %s", name, q.qtype, got, result.Failure, delv, unbound)
+			default:
+				t.Errorf("%s %s: %s (%v); delv %s, unbound %s", name, q.qtype, got, result.Failure, delv, unbound)
+			}
+		}
+	}
+	t.Logf("dns/dnssec against delv and unbound-host: %d/%d", agreed, total)
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+func (b toolbox) delv(port int, name, qtype string) string {
+	out, _ := exec.CommandContext(b.t.Context(), "delv", "@127.0.0.1", "-p", fmt.Sprint(port), "-a", filepath.Join(b.dir, "delv.anchor"),
+		"+root=.", name, qtype).CombinedOutput()
+	text := string(out)
+	switch {
+	case strings.Contains(text, "resolution failed") && !strings.Contains(text, "ncache"):
+		return string(diag.Bogus)
+	case strings.Contains(text, "unsigned answer"):
+		return string(diag.Insecure)
+	case strings.Contains(text, "fully validated"):
+		return string(diag.Secure)
+	}
+	return text
+}
+
+func (b toolbox) unbound(name, qtype string) string {
+	out, _ := exec.CommandContext(b.t.Context(), "unbound-host", "-C", filepath.Join(b.dir, "unbound.conf"), "-v", "-t", qtype, name).CombinedOutput()
+	text := string(out)
+	switch {
+	case strings.Contains(text, "BOGUS"), strings.Contains(text, "SERVFAIL"), strings.Contains(text, "error"):
+		return string(diag.Bogus)
+	case strings.Contains(text, "(insecure)"):
+		return string(diag.Insecure)
+	case strings.Contains(text, "(secure)"):
+		return string(diag.Secure)
+	}
+	return text
+}
