@@ -2,7 +2,6 @@ package textutil
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 )
 
@@ -73,8 +72,6 @@ func (w *yamlPrinter) sortable(doc *yamlDocument) bool {
 	if !doc.aliases {
 		return true
 	}
-	defer func(sorted bool) { w.sorted = sorted }(w.sorted)
-	w.sorted = true
 	anchors := map[string]*yamlNode{}
 	var walk func(n *yamlNode) bool
 	walk = func(n *yamlNode) bool {
@@ -84,8 +81,16 @@ func (w *yamlPrinter) sortable(doc *yamlDocument) bool {
 		if name := n.anchor(); name != "" {
 			anchors[name] = n
 		}
-		for e := range w.entries(n) {
-			if !walk(e.key) || e.value != nil && !walk(e.value) {
+		if n.kind == yamlMapping {
+			for _, pair := range w.sortedPairs(n) {
+				if !walk(pair.key) || !walk(pair.key.next) {
+					return false
+				}
+			}
+			return true
+		}
+		for child := n.first; child != nil; child = child.next {
+			if !walk(child) {
 				return false
 			}
 		}
@@ -94,54 +99,20 @@ func (w *yamlPrinter) sortable(doc *yamlDocument) bool {
 	return walk(doc.root)
 }
 
-// A yamlEntry is a pair of a mapping, or an item of a sequence, which has no value.
-type yamlEntry struct {
-	key, value *yamlNode
-}
-
-// entries yields the entries of a collection in the order in which they are written.
-func (w *yamlPrinter) entries(n *yamlNode) iter.Seq[yamlEntry] {
-	if w.sorted && n.kind == yamlMapping {
-		return slices.Values(w.sortedPairs(n))
-	}
-	return func(yield func(yamlEntry) bool) {
-		for e := n.firstEntry(); e.key != nil && yield(e); {
-			e = n.entryAt(e.last().next)
-		}
-	}
-}
-
-// entryAt returns the entry that begins with a child of the collection, which may be nil.
-func (n *yamlNode) entryAt(child *yamlNode) yamlEntry {
-	if n.kind == yamlMapping && child != nil {
-		return yamlEntry{key: child, value: child.next}
-	}
-	return yamlEntry{key: child}
-}
-
-// firstEntry returns the first entry in the order of the text.
-func (n *yamlNode) firstEntry() yamlEntry { return n.entryAt(n.children()) }
-
-// last returns the last node of an entry.
-func (e yamlEntry) last() *yamlNode {
-	if e.value != nil {
-		return e.value
-	}
-	return e.key
+// A yamlSortKey is a pair of a mapping with its key as text; the value follows the key.
+type yamlSortKey struct {
+	name string
+	key  *yamlNode
 }
 
 // sortedPairs returns the pairs of a mapping in the order of their keys. If one is a collection, the
 // order is that of the text.
-func (w *yamlPrinter) sortedPairs(n *yamlNode) []yamlEntry {
-	type named struct {
-		yamlEntry
-		name string
-	}
-	var list []named
+func (w *yamlPrinter) sortedPairs(n *yamlNode) []yamlSortKey {
+	list := make([]yamlSortKey, 0, n.entryCount())
 	scalars := true
-	for e := n.firstEntry(); e.key != nil; e = n.entryAt(e.value.next) {
-		pair := named{yamlEntry: e}
-		if key := target(e.key); key.kind == yamlScalar {
+	for key := n.first; key != nil; key = key.next.next {
+		pair := yamlSortKey{key: key}
+		if key := target(key); key.kind == yamlScalar {
 			_, pair.name, _ = w.resolve(key)
 		} else {
 			scalars = false
@@ -149,21 +120,23 @@ func (w *yamlPrinter) sortedPairs(n *yamlNode) []yamlEntry {
 		list = append(list, pair)
 	}
 	if scalars {
-		slices.SortStableFunc(list, func(a, b named) int { return cmp.Compare(a.name, b.name) })
+		slices.SortStableFunc(list, func(a, b yamlSortKey) int { return cmp.Compare(a.name, b.name) })
 	}
-	pairs := make([]yamlEntry, len(list))
-	for i, pair := range list {
-		pairs[i] = pair.yamlEntry
-	}
-	return pairs
+	return list
 }
 
-// first returns the entry of a collection that is written first.
-func (w *yamlPrinter) first(n *yamlNode) yamlEntry {
-	for e := range w.entries(n) {
-		return e
+// sort puts the pairs of all mappings inside a node into the order of their keys.
+func (w *yamlPrinter) sort(n *yamlNode) {
+	if n.kind == yamlMapping && n.first != nil {
+		next := &n.first
+		for _, pair := range w.sortedPairs(n) {
+			*next, next = pair.key, &pair.key.next.next
+		}
+		*next = nil
 	}
-	return yamlEntry{}
+	for child := n.children(); child != nil; child = child.next {
+		w.sort(child)
+	}
 }
 
 // target returns what an alias stands for, or the node itself.
@@ -214,6 +187,9 @@ func (w *yamlPrinter) document(doc *yamlDocument, index int, limit int32) {
 		w.comment(c, 0)
 	}
 	w.beginContent(root)
+	if w.sorted {
+		w.sort(root)
+	}
 	w.value(root, -1, yamlComment{}, false)
 	for _, c := range w.take(nil, limit) {
 		w.comment(c, 0)

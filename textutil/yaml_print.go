@@ -115,7 +115,7 @@ func (w *yamlPrinter) value(n *yamlNode, column int, behind yamlComment, compact
 		if behind.end == 0 {
 			w.behindText(notes.line)
 		}
-		switch first := w.notes[w.first(n).key]; {
+		switch first := w.notes[n.first]; {
 		case column < 0:
 			deeper = 0
 		case compact && n.props == nil && notes.line.end == 0 && (first == nil || len(first.head) == 0):
@@ -149,26 +149,23 @@ func (w *yamlPrinter) value(n *yamlNode, column int, behind yamlComment, compact
 // block writes the entries of a block collection at the column. The first begins on the line if compact
 // is set.
 func (w *yamlPrinter) block(n *yamlNode, column int, compact bool) {
-	begun := false
-	for e := range w.entries(n) {
-		if len(w.out) > w.limit {
-			return
-		}
+	for entry := n.first; entry != nil && len(w.out) <= w.limit; entry = entry.next {
+		begun := entry != n.first
 		first := !begun && w.commented != len(w.out)
-		for _, c := range w.heads(e.key) {
+		for _, c := range w.heads(entry) {
 			w.line(column, c.start, first)
 			w.commentText(c)
 			first, compact = false, false
 		}
 		if begun || !compact {
-			w.line(column, e.key.begin(), first)
+			w.line(column, entry.begin(), first)
 		}
-		begun = true
-		if e.value == nil {
+		if n.kind == yamlSequence {
 			w.out = append(w.out, '-')
-			w.value(e.key, column, yamlComment{}, true)
+			w.value(entry, column, yamlComment{}, true)
 		} else {
-			w.pair(e.key, e.value, column)
+			w.pair(entry, entry.next, column)
+			entry = entry.next
 		}
 	}
 }
@@ -181,7 +178,7 @@ func (w *yamlPrinter) heads(entry *yamlNode) []yamlComment {
 		list, notes.head = notes.head, nil
 	}
 	if notes := w.notes[entry]; entry.style == yamlBlock && entry.props == nil && (notes == nil || notes.line.end == 0) {
-		list = append(list, w.heads(w.first(entry).key)...)
+		list = append(list, w.heads(entry.first)...)
 	}
 	return list
 }
@@ -268,29 +265,25 @@ func (w *yamlPrinter) flow(n *yamlNode, column int) {
 	open := w.text[n.start]
 	w.out = append(w.out, open)
 	lines := strings.Contains(w.raw(n), "\n") && (n.first != nil || w.noted(n))
-	left := n.entryCount()
-	for e := range w.entries(n) {
-		if len(w.out) > w.limit {
-			return
-		}
-		last := e.last()
-		if e.value != nil && e.value.absent(e.key) {
-			last = e.key
-		}
+	for entry := n.first; entry != nil && len(w.out) <= w.limit; entry = entry.next {
 		if lines {
-			w.flowHead(e.key, column+w.step)
-		} else if w.out[len(w.out)-1] == ',' {
+			w.flowHead(entry, column+w.step)
+		} else if entry != n.first {
 			w.out = append(w.out, ' ')
 		}
-		if e.value == nil {
-			w.flowValue(e.key, column+w.step)
+		noted := entry
+		if n.kind == yamlSequence {
+			w.flowValue(entry, column+w.step)
 		} else {
-			w.flowPair(e.key, e.value, column+w.step, false)
+			w.flowPair(entry, entry.next, column+w.step, false)
+			if entry = entry.next; !entry.absent(noted) {
+				noted = entry
+			}
 		}
-		if left--; left > 0 {
+		if entry.next != nil {
 			w.out = append(w.out, ',')
 		}
-		if notes := w.notes[last]; notes != nil {
+		if notes := w.notes[noted]; notes != nil {
 			w.behindText(notes.line)
 		}
 	}
