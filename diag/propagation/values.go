@@ -43,14 +43,16 @@ func parseValue(qtype resolve.Type, text string) (string, error) {
 	if len(text) > maxExpectedBytes {
 		return "", fmt.Errorf("it is longer than %d bytes", maxExpectedBytes)
 	}
-	if qtype == resolve.Type(dns.TypeTXT) && !strings.HasPrefix(text, `"`) {
-		if !utf8.ValidString(text) {
-			return "", errors.New("it is not valid UTF-8")
-		}
+	isText := qtype == resolve.Type(dns.TypeTXT)
+	switch {
+	case !utf8.ValidString(text):
+		return "", errors.New("it is not valid UTF-8")
+	case isText && !strings.HasPrefix(text, `"`):
 		return text, nil
-	}
-	if strings.ContainsFunc(text, unicode.IsControl) { // zone files have directives on lines of their own
+	case strings.ContainsFunc(text, unicode.IsControl): // zone files have directives on lines of their own
 		return "", errors.New("it holds control characters")
+	case !isText && strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }):
+		return "", errors.New("it is not ASCII; write names as A-labels")
 	}
 	parser := dns.NewZoneParser(strings.NewReader(fmt.Sprintf(". 0 IN %s %s\n", qtype, text)), ".", "")
 	rr, ok := parser.Next()
