@@ -43,6 +43,9 @@ func testWorld(t testing.TB) *diagtest.World {
 	w.Break("partial.example", dns.RcodeServerFailure) // the mail exchangers are not known
 	w.Break("servfail.example", dns.RcodeServerFailure)
 	w.Silence("silent.example")
+	w.RDAP("rdap.verisign.com", map[string]string{
+		"/com/v1/domain/example.com": `{"objectClassName": "domain", "ldhName": "example.com"}`,
+	})
 	return w
 }
 
@@ -112,7 +115,7 @@ func TestExitCodes(t *testing.T) {
 func TestSuggestion(t *testing.T) {
 	s := newSession(nil)
 	s.run(t.Context(), []string{"resolv"})
-	assert.Equal(t, "diag: there is no check \"resolv\"; did you mean resolve?\n", s.err.String())
+	assert.Equal(t, "diag: there is no check \"resolv\"; did you mean resolve or resolve/propagation?\n", s.err.String())
 }
 
 // Kept reports of a healthy and of a broken domain, as people see them.
