@@ -183,15 +183,13 @@ func common(a, b string) string {
 // wildcardUnproven reports whether a positive reply was made from a wildcard without a proof that the
 // name itself does not exist (RFC 4035 section 5.3.4).
 func wildcardUnproven(m *dns.Msg, name string, qtype uint16, p proof) bool {
-	for _, sig := range signaturesOf(m.Answer, name, qtype) {
-		if int(sig.Labels) >= dns.CountLabel(name) {
-			return false
-		}
-		next := name
-		for dns.CountLabel(next) > int(sig.Labels)+1 {
-			next = above(next)
-		}
-		return !p.excessive() && !p.covers(dns.CanonicalName(next)) && !p.covers(dns.CanonicalName(name))
+	sigs := signaturesOf(m.Answer, name, qtype)
+	if len(sigs) == 0 || int(sigs[0].Labels) >= dns.CountLabel(name) || p.excessive() {
+		return false
 	}
-	return false
+	next := dns.CanonicalName(name)
+	for dns.CountLabel(next) > int(sigs[0].Labels)+1 {
+		next = above(next)
+	}
+	return !p.covers(next) && !p.covers(dns.CanonicalName(name))
 }

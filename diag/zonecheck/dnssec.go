@@ -120,7 +120,8 @@ func (s *security) compareKeys(e *evidence) {
 
 // unsignedReply reports whether a reply has no signature at all.
 func unsignedReply(r reply) bool {
-	return !r.ok() || !slices.ContainsFunc(r.msg.Answer, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG })
+	signature := func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG }
+	return !r.ok() || !slices.ContainsFunc(r.msg.Answer, signature)
 }
 
 // checkApex verifies the signatures at the apex, and returns the tags of the keys that sign the keys,

@@ -113,7 +113,8 @@ func delegationScenes() []scene {
 			s.Server("ns1.nic.com", "", parentZone+"example.com. NS ns1.example.com.\nns1.example.com. 3600 A 192.0.2.53")
 		}, "parent.inconsistent"},
 		{"one server", zoned(drop("NS  ns2", "ns2.example.com.")), "delegation.few"},
-		{"parent lacks a server", parentSays(goodZone+"example.com. 3600 NS ns3.example.net.\n", referral), "delegation.missing_at_parent"},
+		{"parent lacks a server", parentSays(goodZone+"example.com. 3600 NS ns3.example.net.\n", referral),
+			"delegation.missing_at_parent"},
 		{"zone lacks a server", func(s *stage) {
 			s.serve(goodZone)
 			s.Server("ns1.nic.com", "", parentZone+referral+"example.com. 3600 NS ns3.example.net.")
@@ -228,7 +229,8 @@ func serverScenes() []scene {
 		}), "ns.forged"},
 		{"replies from elsewhere", func(s *stage) { s.serve(goodZone); s.displace("192.0.2.53", "192.0.2.99") },
 			"ns.source transport.udp"},
-		{"too many servers", plus(many(MaxServers)), "delegation.truncated ns.address.shared ns.reverse.mismatch ns.surplus diversity.ipv6"},
+		{"too many servers", plus(many(MaxServers)),
+			"delegation.truncated ns.address.shared ns.reverse.mismatch ns.surplus diversity.ipv6"},
 		{"IPv6 only", zoned(drop(".53\n") + "ns1.example.com. 3600 AAAA 2001:db8:1::53\n" +
 			"ns2.example.com. 3600 AAAA 2001:db8:2::53\n"), "diversity.ipv4 diversity.ipv6_only"},
 		{"IPv4 only", zoned(drop("2001:")), "diversity.ipv6"},
@@ -242,223 +244,6 @@ func serverScenes() []scene {
 			}
 		}, "diversity.asn"},
 	}
-}
-
-// answerScenes are about how servers answer, and over what.
-func answerScenes() []scene {
-	refuse := func(rcode int) func(q, m *dns.Msg) {
-		return func(_, m *dns.Msg) { m.Rcode, m.Answer, m.Ns = rcode, nil, nil }
-	}
-	return []scene{
-		{"AAAA denied", meddled1(dns.TypeAAAA, refuse(dns.RcodeNameError)), "ns.aaaa.nxdomain"},
-		{"AAAA fails", meddled1(dns.TypeAAAA, refuse(dns.RcodeServerFailure)), "ns.aaaa.failing"},
-		{"AAAA dropped", func(s *stage) {
-			s.serve(goodZone)
-			s.ns1.Fault("example.com", dns.TypeAAAA, diagtest.Fault{Silent: true})
-		}, "ns.aaaa.dropped"},
-		{"case changed", configured(func(c *diagtest.ServerConfig) { c.LowerCase = true }), "ns.case.changed"},
-		{"case matters", meddled1(dns.TypeSOA, func(q, m *dns.Msg) {
-			if q.Question[0].Name != strings.ToLower(q.Question[0].Name) {
-				refuse(dns.RcodeNameError)(q, m)
-			}
-		}), "ns.case.sensitive"},
-		{"open resolver", configured(func(c *diagtest.ServerConfig) { c.Recursive = true }), "ns.recursion"},
-		{"claims recursion", configured(func(c *diagtest.ServerConfig) { c.RecursionFlag = true }), "ns.recursion.claimed"},
-		{"open transfer", configured(func(c *diagtest.ServerConfig) { c.Transfer = true }), "axfr.open"},
-		{"version", configured(func(c *diagtest.ServerConfig) { c.Version = "named 9.18" }), "ns.version"},
-		{"NSID", configured(func(c *diagtest.ServerConfig) { c.NSID = "ams1" }), "ns.nsid"},
-		{"no cookies", configured(func(c *diagtest.ServerConfig) { c.Cookies = false }), "ns.cookies"},
-		{"foreign cookie", meddled1(dns.TypeSOA, func(_, m *dns.Msg) {
-			for _, o := range options(m) {
-				if c, ok := o.(*dns.EDNS0_COOKIE); ok {
-					c.Cookie = strings.Repeat("0", 32)
-				}
-			}
-		}), "ns.cookies.wrong"},
-		{"client subnet", meddled1(dns.TypeA, func(q, m *dns.Msg) {
-			for _, o := range options(q) {
-				if subnet, ok := o.(*dns.EDNS0_SUBNET); ok {
-					subnet.SourceScope = 24
-					m.IsEdns0().Option = append(m.IsEdns0().Option, subnet)
-				}
-			}
-		}), "ns.subnet"},
-		{"client subnet refused", meddled1(dns.TypeA, func(q, m *dns.Msg) {
-			if len(options(q)) > 0 {
-				refuse(dns.RcodeFormatError)(q, m)
-			}
-		}), ""},
-		{"records of others", meddled1(dns.TypeNS, func(_, m *dns.Msg) {
-			m.Extra = append(m.Extra, rr("www.bank.example. 3600 A 192.0.2.66"))
-		}), "ns.unrelated"},
-		{"address of a server elsewhere", func(s *stage) {
-			s.serve(goodZone + "example.com. 3600 NS ns3.example.net.\n")
-			s.meddle(at1(dns.TypeNS, func(_, m *dns.Msg) {
-				m.Extra = append(m.Extra, rr("ns3.example.net. 3600 A 203.0.113.53"))
-			}))
-		}, ""},
-		{"empty name denied", func(s *stage) {
-			s.serve(goodZone + "_smtp._tls.example.com. TXT \"v=TLSRPTv1; rua=mailto:tls@example.com\"\n")
-			s.meddle(func(_ netip.Addr, q, m *dns.Msg) []*dns.Msg {
-				if q.Question[0].Name == "_tls.example.com." {
-					m.Rcode = dns.RcodeNameError
-				}
-				return []*dns.Msg{m}
-			})
-		}, "names.within"},
-		{"empty name", plus(`_smtp._tls.example.com. TXT "v=TLSRPTv1; rua=mailto:tls@example.com"`), ""},
-		{"wildcard", plus("*.example.com. 3600 A 203.0.113.81"), "wildcard"},
-
-		{"TCP alone", configured(func(c *diagtest.ServerConfig) { c.NoUDP = true }), "transport.udp"},
-		{"UDP alone", configured(func(c *diagtest.ServerConfig) { c.NoTCP = true }), "transport.tcp"},
-		{"TCP hangs", func(s *stage) { s.serve(goodZone); s.Behave("192.0.2.53:53", diagtest.Hangs) }, "transport.tcp"},
-		{"cuts off", configured(func(c *diagtest.ServerConfig) { c.Truncate = true }), "transport.truncation"},
-		{"no IPv6 here", func(s *stage) { s.serve(goodZone); s.unroute() }, "transport.unexamined"},
-		{"no time", func(s *stage) {
-			s.serve(goodZone)
-			s.ns1.Fault("*.", 0, diagtest.Fault{Delay: 1200 * time.Millisecond})
-			s.ns1.Fault("example.com", 0, diagtest.Fault{Delay: 1200 * time.Millisecond})
-		}, "ns.slow transport.unfinished"},
-		{"no TLS", func(s *stage) {
-			s.serve(goodZone)
-			s.Behave("ns1.example.com:853", diagtest.Refuses)
-			s.Behave("ns2.example.com:853", diagtest.Hangs)
-		}, "transport.tls"},
-
-		{"EDNS ignored", configured(func(c *diagtest.ServerConfig) { c.EDNS = diagtest.EDNSIgnored }), "edns.unsupported"},
-		{"EDNS refused", configured(func(c *diagtest.ServerConfig) { c.EDNS = diagtest.EDNSRefused }), "edns.unsupported"},
-		{"EDNS dropped", configured(func(c *diagtest.ServerConfig) { c.EDNS = diagtest.EDNSDropped }), "edns.dropped"},
-		{"options refused", meddled1(dns.TypeSOA, func(q, m *dns.Msg) {
-			if len(options(q)) > 1 {
-				refuse(dns.RcodeFormatError)(q, m)
-			}
-		}), "edns.known_options"},
-		{"any version", configured(func(c *diagtest.ServerConfig) { c.AnyVersion = true }), "edns.version"},
-		{"option refused", meddled1(dns.TypeSOA, func(q, m *dns.Msg) {
-			if o := options(q); len(o) == 1 && o[0].Option() == unassignedOption {
-				refuse(dns.RcodeFormatError)(q, m)
-			}
-		}), "edns.option"},
-		{"option echoed", meddled1(dns.TypeSOA, func(q, m *dns.Msg) {
-			if o := options(q); len(o) == 1 {
-				m.IsEdns0().Option = o
-			}
-		}), "edns.option"},
-		{"flags echoed", meddled1(dns.TypeSOA, func(q, m *dns.Msg) {
-			if opt := q.IsEdns0(); opt != nil {
-				m.IsEdns0().SetZ(opt.Z())
-			}
-		}), "edns.flags"},
-		{"flags refused", meddled1(dns.TypeSOA, func(q, m *dns.Msg) {
-			if opt := q.IsEdns0(); opt != nil && opt.Z() != 0 {
-				refuse(dns.RcodeFormatError)(q, m)
-			}
-		}), "edns.flags"},
-		{"cut off without EDNS", meddled1(dns.TypeDNSKEY, func(q, m *dns.Msg) {
-			if opt := q.IsEdns0(); opt != nil && opt.UDPSize() == dns.MinMsgSize {
-				m.Truncated, m.Extra = true, nil
-			}
-		}), "edns.truncated"},
-	}
-}
-
-// options returns the options of EDNS in a message.
-func options(m *dns.Msg) []dns.EDNS0 {
-	if opt := m.IsEdns0(); opt != nil {
-		return opt.Option
-	}
-	return nil
-}
-
-// soaScenes are about the SOA record and the contents of the zone.
-func soaScenes() []scene {
-	soa := "ns1.example.com. hostmaster.example.com. 2026010101 14400 3600 1209600 3600"
-	with := func(text string) func(*stage) { return zoned(swap(soa, text)) }
-	other := func(old, replacement string) func(*stage) {
-		if !strings.Contains(goodZone, old) {
-			panic("the zone does not have " + old)
-		}
-		return second(strings.Replace(goodZone, old, replacement, 1))
-	}
-	return []scene{
-		{"no SOA", meddled1(dns.TypeSOA, func(_, m *dns.Msg) { m.Answer = nil }), "soa.missing"},
-		{"two SOA", meddled1(dns.TypeSOA, func(_, m *dns.Msg) {
-			m.Answer = append(m.Answer, rr("example.com. 3600 SOA "+strings.Replace(soa, "0101 ", "0100 ", 1)))
-		}), "soa.multiple"},
-		{"old serial", other("2026010101", "2026010100"), "soa.serial.differs"},
-		{"other mname", other("SOA ns1", "SOA ns2"), "soa.mname.differs"},
-		{"other rname", other("hostmaster", "admin"), "soa.rname.differs"},
-		{"other times", other("14400", "28800"), "soa.timers.differ"},
-		{"bare mname", with("ns1. hostmaster.example.com. 2026010101 14400 3600 1209600 3600"),
-			"soa.mname.invalid soa.mname.unresolved soa.mname.unlisted"},
-		{"mname is an alias", zoned(swap("SOA ns1", "SOA primary") + "primary.example.com. CNAME ns1.example.com.\n"),
-			"soa.mname.alias soa.mname.unlisted"},
-		{"hidden primary", with("hidden.example.com. hostmaster.example.com. 2026010101 14400 3600 1209600 3600"),
-			"soa.mname.unresolved soa.mname.unlisted"},
-		{"rname with @", with(`ns1.example.com. hostmaster\@example.com. 2026010101 14400 3600 1209600 3600`), "soa.rname.at"},
-		{"rname without a domain", with("ns1.example.com. hostmaster. 2026010101 14400 3600 1209600 3600"),
-			"soa.rname.invalid"},
-		{"serial 0", with("ns1.example.com. hostmaster.example.com. 0 14400 3600 1209600 3600"), "soa.serial.zero"},
-		{"refresh 10 minutes", with("ns1.example.com. hostmaster.example.com. 1 600 300 1209600 3600"),
-			"soa.refresh.short soa.retry.low"},
-		{"refresh an hour", with("ns1.example.com. hostmaster.example.com. 1 3600 3600 1209600 3600"), "soa.refresh.low"},
-		{"retry after refresh", with("ns1.example.com. hostmaster.example.com. 1 14400 28800 1209600 3600"),
-			"soa.retry.long"},
-		{"expires in a day", with("ns1.example.com. hostmaster.example.com. 1 14400 3600 86400 3600"), "soa.expire.short"},
-		{"expires at once", with("ns1.example.com. hostmaster.example.com. 1 1209600 3600 1209600 3600"),
-			"soa.expire.refresh"},
-		{"minimum a week", with("ns1.example.com. hostmaster.example.com. 1 14400 3600 1209600 604800"),
-			"soa.minimum.high"},
-		{"minimum 10 seconds", with("ns1.example.com. hostmaster.example.com. 1 14400 3600 1209600 10"),
-			"soa.minimum.low"},
-
-		{"alias at the apex", zoned(drop("example.com.      3600 A", "MX", "TXT") + "example.com. 3600 CNAME www.example.com.\n"),
-			"apex.alias mx.missing spf.missing"},
-		{"NS differ", other("example.com.      3600 NS  ns2.example.com.\n", "example.com. 3600 NS ns2.example.com.\n"+
-			"example.com. 3600 NS ns3.example.net.\n"), "delegation.missing_at_parent ns.lame ns.differ"},
-		{"TXT differ", other("v=spf1 mx", "v=spf1 a mx"), "records.txt.differ"},
-		{"addresses differ", other("A    203.0.113.80", "A    203.0.113.81"), "records.address.differ"},
-		{"private address", zoned(swap("203.0.113.80", "10.0.0.80")), "records.private"},
-		{"no MX", zoned(drop("MX")), "mx.missing"},
-		{"null MX", zoned(swap("MX 10 mx.example.com.", "MX 0 .")), "mx.null"},
-		{"null MX and another", plus("example.com. 3600 MX 0 ."), "mx.null_mixed"},
-		{"MX is an address", plus("example.com. 3600 MX 20 203.0.113.25."), "mx.literal"},
-		{"MX has an underscore", plus("example.com. 3600 MX 20 mx_2.example.com.\nmx_2.example.com. A 203.0.113.26"),
-			"mx.name"},
-		{"MX is an alias", plus("example.com. 3600 MX 20 mx2.example.com.\nmx2.example.com. CNAME mx.example.com."),
-			"mx.alias"},
-		{"MX without an address", plus("example.com. 3600 MX 20 mx2.example.com."), "mx.address.missing"},
-		{"MX differ", other("MX 10", "MX 20"), "mx.differ"},
-		{"no SPF", zoned(drop("TXT")), "spf.missing"},
-		{"two SPF", plus(`example.com. 3600 TXT "v=spf1 -all"`), "spf.multiple"},
-		{"broken SPF", zoned(swap("v=spf1 mx", "v=spf1 ip4:192.0.2.300")), "spf.syntax"},
-
-		{"alias in a circle", zoned(drop("www.") + "www.example.com. CNAME a.example.com.\n" +
-			"a.example.com. CNAME www.example.com.\n"), "alias.loop"},
-		{"long chain", zoned(drop("www.") + chain(10)), "alias.long"},
-		{"endless chain", zoned(drop("www.") + chain(30)), "alias.long"},
-		{"dangling alias", zoned(drop("www.") + "www.example.com. CNAME gone.example.net.\n"), "alias.dangling"},
-		{"good CAA", plus(`example.com. 3600 CAA 0 issue "ca.example.net"`), ""},
-		{"unknown critical CAA", plus(`example.com. 3600 CAA 128 tbs "x"`), "caa"},
-		{"CAA without a domain", plus(`example.com. 3600 CAA 0 issue "https://ca.example.net/"`), "caa"},
-		{"iodef without a URL", plus(`example.com. 3600 CAA 0 iodef "security@example.com"`), "caa"},
-		{"good HTTPS", plus(`example.com. 3600 HTTPS 1 . alpn=h2,h3 mandatory=alpn`), ""},
-		{"HTTPS to itself", plus("example.com. 3600 HTTPS 0 example.com."), "https"},
-		{"HTTPS in both modes", plus("example.com. 3600 HTTPS 0 www.example.com.\nexample.com. 3600 HTTPS 1 . alpn=h2"), "https"},
-		{"HTTPS without what is mandatory", plus("example.com. 3600 HTTPS 1 . mandatory=port"), "https"},
-		{"old ZONEMD", plus("example.com. 3600 ZONEMD 2025010101 1 1 " + strings.Repeat("ab", 48)), "zonemd"},
-	}
-}
-
-// chain makes a chain of aliases from www.
-func chain(n int) string {
-	var b strings.Builder
-	from := "www"
-	for i := range n {
-		fmt.Fprintf(&b, "%s.example.com. CNAME c%d.example.com.\n", from, i)
-		from = fmt.Sprintf("c%d", i)
-	}
-	return b.String() + from + ".example.com. A 203.0.113.80\n"
 }
 
 func TestCheck(t *testing.T) {
