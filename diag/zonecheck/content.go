@@ -48,6 +48,7 @@ func (a *audit) work(ctx context.Context, ad *address) {
 			return
 		}
 		r := a.ask(ctx, ad, extended(t.name, t.qtype))
+		r.by = ad
 		a.finish(t, r)
 		if r.rcode() == dns.RcodeSuccess && len(r.msg.Answer) > 0 {
 			a.exists(t.name)

@@ -13,9 +13,9 @@ import (
 // A security is what the audit makes of the signatures of the zone.
 type security struct {
 	*checker
-	signed  bool     // a server has keys
-	missing []string // servers that have no keys, or no signatures
-	differ  bool     // servers have different keys
+	signed  bool       // a server has keys
+	bare    []*address // servers that have no keys, or no signatures
+	differ  bool       // servers have different keys
 	ds      dsView
 	cds     []*dns.DS
 	cdnskey []*dns.DNSKEY
@@ -61,7 +61,7 @@ func (e *evidence) secure() security {
 	s.compareKeys(e)
 	var signers []uint16
 	for _, ad := range e.serving {
-		if slices.Contains(s.missing, e.target(ad)) {
+		if slices.Contains(s.bare, ad) {
 			continue // that it has nothing of it is said once
 		}
 		signers = append(signers, s.checkApex(e, ad)...)
@@ -91,7 +91,7 @@ func (e *evidence) keys() []*dns.DNSKEY {
 // have no keys or answer without signatures although others have them.
 func (s *security) compareKeys(e *evidence) {
 	first := ""
-	var bare []string
+	var bare []*address
 	for _, ad := range e.serving {
 		if !ad.replies[probeKeys].ok() {
 			continue
@@ -104,9 +104,9 @@ func (s *security) compareKeys(e *evidence) {
 		text := strings.Join(lines, "\n")
 		switch {
 		case text == "":
-			s.missing = append(s.missing, e.target(ad))
+			s.bare = append(s.bare, ad)
 		case unsignedReply(ad.replies[probeKeys]) && unsignedReply(ad.replies[probeIdentity]):
-			bare = append(bare, e.target(ad))
+			bare = append(bare, ad)
 		case first == "":
 			first = text
 		case text != first:
@@ -114,7 +114,7 @@ func (s *security) compareKeys(e *evidence) {
 		}
 	}
 	if first != "" {
-		s.missing = append(s.missing, bare...)
+		s.bare = append(s.bare, bare...)
 	}
 }
 
@@ -252,7 +252,7 @@ func (s *security) checkContent(e *evidence) {
 	for _, qtype := range []uint16{dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeCAA, dns.TypeHTTPS, dns.TypeZONEMD,
 		dns.TypeNSEC3PARAM} {
 		r := e.at(e.zone, qtype)
-		if r.rcode() != dns.RcodeSuccess || optOf(r) == nil {
+		if !s.verifiable(r) {
 			continue
 		}
 		v := s.check(r.msg.Answer, e.zone, qtype, bareName(e.zone))
@@ -266,11 +266,16 @@ func (s *security) checkContent(e *evidence) {
 	}
 	www := "www." + e.zone
 	for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA} {
-		if r := e.at(www, qtype); r.rcode() == dns.RcodeSuccess && optOf(r) != nil {
+		if r := e.at(www, qtype); s.verifiable(r) {
 			s.check(r.msg.Answer, www, qtype, "www")
 			s.check(r.msg.Answer, www, dns.TypeCNAME, "www")
 		}
 	}
+}
+
+// verifiable reports whether a reply should have signatures: it is a good one, of a server that has any.
+func (s *security) verifiable(r reply) bool {
+	return r.rcode() == dns.RcodeSuccess && optOf(r) != nil && !slices.Contains(s.bare, r.by)
 }
 
 // vouched reports whether one of the keys is one that the DS records stand for. Without any nobody

@@ -41,6 +41,7 @@ type reply struct {
 	retyped bool           // the question came back in other letter case
 	forged  int            // datagrams that were no reply to the query
 	from    netip.AddrPort // another address that a reply came from
+	by      *address       // who was asked, where it may be one of several
 }
 
 // ok reports whether there is a reply at all.

@@ -151,11 +151,7 @@ var keyRules = diag.Rules[*evidence]{
 		Advice: "Let the server take over the signed zone: what it answers is refused by resolvers that validate.",
 		When:   signed,
 		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, target := range e.sec.missing {
-				list = append(list, diag.Failure{Detail: "It answers without keys or signatures.", Target: target})
-			}
-			return list[:min(len(list), maxListed)]
+			return e.each(e.sec.bare, func(*address) string { return "It answers without keys or signatures." })
 		},
 	},
 	{
