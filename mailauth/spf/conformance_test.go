@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -29,6 +30,18 @@ type suite struct {
 
 // records is a resolver with the records of a suite.
 type records map[string][][2]any
+
+// counting is such a resolver that counts questions.
+type counting struct {
+	records
+	asked atomic.Int64
+}
+
+// Exchange answers from the suite.
+func (c *counting) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	c.asked.Add(1)
+	return c.records.Exchange(ctx, q)
+}
 
 var errTimeout = errors.New("timeout")
 

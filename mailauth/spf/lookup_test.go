@@ -15,10 +15,10 @@ var request = LookupRequest{Domain: diag.MustDomain("example.com")}
 // published is a world in which example.com has the record, besides what the zone has.
 func published(t testing.TB, record, zone string) *diagtest.World {
 	w := diagtest.NewWorld(t)
-	if record != "" {
-		zone += "\nexample.com. TXT " + quoted(record)
-	}
 	w.Zone(zone)
+	if record != "" {
+		w.Zone("example.com. TXT " + quoted(record))
+	}
 	return w
 }
 

@@ -2,6 +2,7 @@ package spf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -236,7 +237,7 @@ func stripped(n *Node) string {
 func combined(list []string) string {
 	merged := &Record{}
 	seen := map[string]bool{}
-	for i, text := range list {
+	for i, text := range slices.Sorted(slices.Values(list)) { // servers give them in any order
 		record, faults := Parse(text)
 		if len(faults) > 0 {
 			return ""

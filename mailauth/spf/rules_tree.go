@@ -2,6 +2,7 @@ package spf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -37,10 +38,10 @@ var treeRules = diag.Rules[*evidence]{
 		When:   followed,
 		Fails: func(e *evidence) diag.Failures {
 			for _, n := range e.nodes {
-				for i := range n.Terms {
-					if n.Terms[i].Cut {
-						return diag.Fail("It was followed for %d terms, %d questions and %d levels.", MaxTerms, MaxQuestions, MaxDepth)
-					}
+				cut := func(t ResolvedTerm) bool { return t.Cut }
+				if n.State == NodeCut || slices.ContainsFunc(n.Terms, cut) {
+					return diag.Fail("It was followed for %d terms, %d questions, %d levels and %d bytes at most.",
+						MaxTerms, MaxQuestions, MaxDepth, MaxTreeLength)
 				}
 			}
 			return nil

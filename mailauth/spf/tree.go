@@ -170,12 +170,20 @@ func (n *Node) passing() Set {
 		// Terms of one sign in a row are as one.
 		sign := n.Terms[i].Qualifier
 		var hit Set
+		var networks []netip.Prefix
 		for ; i < len(n.Terms) && n.Terms[i].Qualifier == sign; i++ {
-			if t := &n.Terms[i]; t.Reached && t.Kind == Mechanism {
-				hit = hit.Union(t.matching())
+			switch t := &n.Terms[i]; {
+			case !t.Reached || t.Kind != Mechanism:
+			case t.Everyone:
+				hit = everything
 				final = final || t.Name == All
+			case t.Name == Include:
+				hit = hit.Union(t.Child.passing())
+			default:
+				networks = append(networks, t.Networks...)
 			}
 		}
+		hit = hit.Union(SetOf(networks...))
 		if sign == QualifierPass {
 			passed = passed.Union(left.Intersect(hit))
 		}
@@ -187,18 +195,6 @@ func (n *Node) passing() Set {
 		}
 	}
 	return passed
-}
-
-// matching returns the addresses that the term is known to match.
-func (t *ResolvedTerm) matching() Set {
-	switch {
-	case t.Everyone:
-		return everything
-	case t.Name == Include && t.Child != nil:
-		return t.Child.passing()
-	default:
-		return SetOf(t.Networks...)
-	}
 }
 
 // sum adds up the costs, from the leaves to the root.

@@ -15,6 +15,10 @@ const (
 	MaxTerms     = 100 // terms that need the DNS, in all records together
 	MaxDepth     = 20  // levels below the root
 	MaxQuestions = 100 // questions to the DNS
+
+	// MaxTreeLength is how much of all records together is read, in bytes. The records of a tree in use
+	// have up to 20 KiB.
+	MaxTreeLength = 64 << 10
 )
 
 // Walk fetches the tree of a domain. If record is not empty, it stands for the one that the domain
@@ -36,7 +40,7 @@ func Walk(ctx context.Context, env *diag.Env, domain diag.Domain, record string)
 // walk fetches a tree with all that the desk may ask.
 func walk(d *desk, domain, record string) *Tree {
 	var g diag.Group
-	w := &walker{desk: d, group: &g, v4: true, v6: true, terms: MaxTerms, known: "do", explanations: true}
+	w := &walker{desk: d, group: &g, v4: true, v6: true, terms: MaxTerms, room: MaxTreeLength, known: "do", explanations: true}
 	if domain == "" {
 		w.known = ""
 	}
@@ -67,7 +71,7 @@ func (e *evaluation) lookAhead(record *Record, domain string) {
 		return
 	}
 	w := &walker{
-		desk: e.desk, group: e.ahead, v4: e.ip.Is4(), v6: e.ip.Is6(), terms: MaxLookups,
+		desk: e.desk, group: e.ahead, v4: e.ip.Is4(), v6: e.ip.Is6(), terms: MaxLookups, room: MaxTreeLength,
 		known: strings.ReplaceAll(explanationLetters, "p", ""), value: e.value,
 	}
 	e.ahead = nil // the walk goes on into other records by itself
@@ -87,6 +91,7 @@ type walker struct {
 
 	mu    sync.Mutex
 	terms int // that may still be followed
+	room  int // for records, in bytes
 }
 
 // fetch asks for the record of a node and follows it.
@@ -109,6 +114,14 @@ func (w *walker) fetch(n *Node) {
 
 // read parses the record of a node and follows it.
 func (w *walker) read(n *Node, text string) {
+	w.mu.Lock()
+	w.room -= len(text)
+	full := w.room < 0
+	w.mu.Unlock()
+	if full {
+		n.State, n.Error = NodeCut, tooLarge
+		return
+	}
 	n.State, n.raw, n.Record = NodeFound, text, strings.ToValidUTF8(text, "\uFFFD")
 	n.Parsed, n.Faults = Parse(text)
 	if len(n.Faults) > 0 {
@@ -245,7 +258,7 @@ func (w *walker) descend(n *Node, t *ResolvedTerm, fixed bool) {
 	case c.leadsBack():
 		c.State, c.Loop, c.Error = NodeLoop, true, "it leads back to itself: "+strings.Join(c.path(), " > ")
 	case t.Cut || c.Depth > MaxDepth || !w.desk.afford(c.Domain, dns.TypeTXT):
-		c.State, c.Error, t.Cut = NodeCut, "it was not looked at: the tree is too large", true
+		c.State, c.Error, t.Cut = NodeCut, tooLarge, true
 	default:
 		c.State = NodeUnknown
 		w.group.Go(func() {
@@ -254,6 +267,9 @@ func (w *walker) descend(n *Node, t *ResolvedTerm, fixed bool) {
 		})
 	}
 }
+
+// tooLarge says why a record was not looked at.
+const tooLarge = "it was not looked at: the tree is too large"
 
 // leadsBack reports whether the domain of the node is that of one above.
 func (n *Node) leadsBack() bool {

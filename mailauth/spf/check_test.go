@@ -1,0 +1,182 @@
+package spf
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// testTime is the time of a world that has just begun.
+var testTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func TestCheck(t *testing.T) {
+	w := published(t, "v=spf1 include:%{h}.x.example ip4:192.0.2.1 exists:%{l}.%{o}.x.example ptr:trusted.example -all "+
+		"exp=why.example.com", `
+		why.example.com. TXT "%{c} at %{r}: %{s}"
+		mail.example.org.x.example. TXT "v=spf1 ip4:192.0.2.2 -all"
+		joe.example.com.x.example. A 127.0.0.2
+		example.org. TXT "v=spf1 ip4:192.0.2.9 ?all"
+		mail.example.org. TXT "v=spf1 a -all"
+		mail.example.org. A 192.0.2.7
+		8.2.0.192.in-addr.arpa. PTR h.trusted.example.
+		8.2.0.192.in-addr.arpa. PTR h.elsewhere.example.
+		h.trusted.example. A 192.0.2.8`)
+	w.Break("broken.example", dns.RcodeServerFailure)
+	tests := []struct {
+		name string
+		req  CheckRequest
+		want string // outcome, matched term and domain, explanation
+	}{
+		{"network", CheckRequest{Sender: "a@example.com", HELO: "mail.example.org", IP: ip("192.0.2.1")},
+			"pass ip4:192.0.2.1 example.com "},
+		{"mapped", CheckRequest{Sender: "a@example.com", HELO: "mail.example.org", IP: ip("::ffff:192.0.2.1")},
+			"pass ip4:192.0.2.1 example.com "},
+		{"include with HELO", CheckRequest{Sender: "a@example.com", HELO: "mail.example.org", IP: ip("192.0.2.2")},
+			"pass ip4:192.0.2.2 mail.example.org.x.example "},
+		{"local part", CheckRequest{Sender: "joe@example.com", HELO: "mail.example.org", IP: ip("192.0.2.3")},
+			"pass exists:%{l}.%{o}.x.example example.com "},
+		{"host name", CheckRequest{Sender: "a@example.com", HELO: "mail.example.org", IP: ip("192.0.2.8")},
+			"pass ptr:trusted.example example.com "},
+		{"fail", CheckRequest{Sender: "a@b@example.com", HELO: "mail.example.org", IP: ip("192.0.2.9"), Receiver: "mx.example"},
+			"fail -all example.com 192.0.2.9 at mx.example: a@b@example.com"},
+		{"unknown HELO", CheckRequest{Sender: "a@example.com", HELO: "other.example.org", IP: ip("192.0.2.1")},
+			"permerror   "},
+		{"bounce", CheckRequest{HELO: "mail.example.org", IP: ip("192.0.2.7")}, "pass a mail.example.org "},
+		{"other domain", CheckRequest{Domain: "example.org", Sender: "a@example.com", IP: ip("192.0.2.9")},
+			"pass ip4:192.0.2.9 example.org "},
+		{"no record", CheckRequest{Sender: "a@h.trusted.example", IP: ip("192.0.2.9")}, "none   "},
+		{"no domain", CheckRequest{Sender: "a@[192.0.2.1]", IP: ip("192.0.2.9")}, "none   "},
+		{"nothing", CheckRequest{IP: ip("192.0.2.9")}, "none   "},
+		{"no answer", CheckRequest{Sender: "a@broken.example", IP: ip("192.0.2.9")}, "temperror   "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := Check(t.Context(), w.Env(), tt.req)
+			require.NoError(t, err)
+			got := fmt.Sprintf("%s %s %s %s", r.Outcome, r.MatchedTerm, r.MatchedDomain, r.Explanation)
+			require.Equal(t, tt.want, got, r.Reason)
+			noResult := r.Outcome == None || r.Outcome == Temperror || r.Outcome == Permerror
+			require.Equal(t, noResult, r.Reason != "")
+		})
+	}
+}
+
+func ip(s string) netip.Addr { return netip.MustParseAddr(s) }
+
+// A mail that the first record decides asks for nothing else.
+func TestCheckAsksLittle(t *testing.T) {
+	w := published(t, "v=spf1 ip4:192.0.2.0/24 include:good.example.net -all", hosts)
+	_, err := Check(t.Context(), w.Env(), CheckRequest{IP: ip("192.0.2.1"), Sender: "a@example.com"})
+	require.NoError(t, err)
+	require.Equal(t, 1, w.Asked("", 0))
+}
+
+func TestCheckErrors(t *testing.T) {
+	w := published(t, "v=spf1 -all", "")
+	var input *diag.InputError
+	_, err := Check(t.Context(), w.Env(), CheckRequest{Sender: "a@example.com"})
+	require.ErrorAs(t, err, &input)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Check(ctx, w.Env(), CheckRequest{IP: ip("192.0.2.1"), Sender: "a@example.com"})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Servers that are silent cost patience, not more, and what has been asked ahead does not outlive the
+// answer.
+func TestCheckPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := published(t, "v=spf1 a:slow.example.com a:silent.example.com -all", "slow.example.com. A 192.0.2.1")
+		w.Silence("silent.example.com")
+		w.Delay("slow.example.com", time.Second)
+		begin := time.Now()
+		r, err := Check(t.Context(), w.Env(), CheckRequest{IP: ip("192.0.2.1"), Sender: "a@example.com"})
+		require.NoError(t, err)
+		require.Equal(t, Pass, r.Outcome)
+		require.Equal(t, time.Second, time.Since(begin))
+		begin = time.Now()
+		r, err = Check(t.Context(), w.Env(), CheckRequest{IP: ip("192.0.2.2"), Sender: "a@example.com"})
+		require.NoError(t, err)
+		require.Equal(t, Temperror, r.Outcome)
+		require.LessOrEqual(t, time.Since(begin), Patience)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		r, err = Check(ctx, w.Env(), CheckRequest{IP: ip("192.0.2.2"), Sender: "a@example.com"})
+		require.NoError(t, err)
+		require.Equal(t, Temperror, r.Outcome)
+	})
+}
+
+// The limits of RFC 7208 section 4.6.4.
+func TestCheckLimits(t *testing.T) {
+	tests := []struct {
+		name, record, zone string
+		want               Outcome
+		lookups, voids     int
+	}{
+		{"redirect to itself", "v=spf1 redirect=example.com", "", Permerror, 11, 0},
+		{"include of itself", "v=spf1 include:example.com -all", "", Permerror, 11, 0},
+		{"two records in a circle", "v=spf1 include:loop.example.net -all", "", Permerror, 11, 0},
+		{"ten", "v=spf1 a:a.example.com a:a.example.com a:a.example.com a:a.example.com a:a.example.com a:a.example.com " +
+			"a:a.example.com a:a.example.com a:a.example.com a:a.example.com ?all", "", Neutral, 10, 0},
+		{"two voids", "v=spf1 a:x.example.com mx:x.example.com ?all", "", Neutral, 2, 2},
+		{"three voids", "v=spf1 a:x.example.com mx:x.example.com exists:x.example.com ?all", "", Permerror, 3, 3},
+		{"void of the other family", "v=spf1 a:six.example.com a:six.example.com a:six.example.com ?all",
+			"six.example.com. AAAA 2001:db8::1", Permerror, 3, 3},
+		{"explanation does not count", "v=spf1 a:x.example.com mx:x.example.com -all exp=x.example.com", "", Fail, 2, 2},
+		{"eleven exchangers", "v=spf1 mx:many.example.net ?all", manyMX(6), Permerror, 1, 0},
+		{"ten exchangers", "v=spf1 mx:many.example.net ?all", manyMX(5), Neutral, 1, 0},
+		{"name too long", "v=spf1 a:" + longName + " ?all", "", Neutral, 1, 0},
+		{"include too long", "v=spf1 include:" + longName + " ?all", "", Permerror, 1, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := published(t, tt.record, hosts+tt.zone)
+			r, err := Check(t.Context(), w.Env(), CheckRequest{IP: ip("203.0.113.1"), Sender: "a@example.com"})
+			require.NoError(t, err)
+			require.Equal(t, tt.want, r.Outcome, r.Reason)
+			require.Equal(t, tt.lookups, r.DNSLookups)
+			require.Equal(t, tt.voids, r.VoidLookups)
+		})
+	}
+}
+
+const longName = "a123456789012345678901234567890123456789012345678901234567890123.example.com"
+
+// Two hundred host names of a client cost no more than ten.
+func TestCheckManyNames(t *testing.T) {
+	zone := ""
+	for i := range 200 {
+		zone += fmt.Sprintf("1.113.0.203.in-addr.arpa. PTR h%d.example.net.\n", i)
+	}
+	w := published(t, "v=spf1 ptr exists:%{p}.example.net -all", zone)
+	_, err := Check(t.Context(), w.Env(), CheckRequest{IP: ip("203.0.113.1"), Sender: "a@example.com"})
+	require.NoError(t, err)
+	require.LessOrEqual(t, w.Asked("", dns.TypeA), MaxPTR+1)
+}
+
+// A resolver that panics does not leave anybody waiting.
+func TestCheckPanic(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone(hosts)
+	require.Panics(t, func() {
+		_, _ = Lookup(t.Context(), &diag.Env{Resolver: panics{w}}, request)
+	})
+}
+
+type panics struct{ *diagtest.World }
+
+func (p panics) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	if q.Question[0].Qtype == dns.TypeTXT {
+		panic("hostile answer")
+	}
+	return p.World.Exchange(ctx, q)
+}

@@ -1,0 +1,117 @@
+package spf_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+// exampleZone is what the examples find in the DNS.
+const exampleZone = `
+	example.com.      TXT "v=spf1 mx include:_spf.example.net ptr -all exp=why.example.com"
+	example.com.      MX  10 mx.example.com.
+	mx.example.com.   A   192.0.2.25
+	_spf.example.net. TXT "v=spf1 ip4:198.51.100.0/24 a:old.example.net ~all"
+	why.example.com.  TXT "%{i} does not send for %{d}"`
+
+func ExampleLookup() {
+	world, err := diagtest.New(diagtest.Config{Zone: exampleZone})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+
+	// With nil instead of world.Env() the real Internet is asked.
+	report, err := spf.Lookup(context.Background(), world.Env(), spf.LookupRequest{
+		Domain: diag.MustDomain("example.com"),
+		IP:     diag.MustIP("198.51.100.7"),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(report.Headline)
+	for _, f := range report.Findings {
+		fmt.Printf("%s: %s: %s (%s)\n", f.Severity, f.Code, f.Detail, f.Reference)
+	}
+	fmt.Printf("%d of %d look-ups, %d void\n", report.DNSLookups.Count, report.DNSLookups.Limit, report.VoidLookups.Count)
+	fmt.Println(report.Authorized.IP4)
+	fmt.Println(report.IPTest.Result, report.IPTest.MatchedTerm, report.IPTest.MatchedDomain)
+	// Output:
+	// SPF works, but uses ptr, which should not be used
+	// warning: spf.ptr: ptr is used. (RFC 7208 section 5.5)
+	// warning: spf.a.void: In the record of _spf.example.net: old.example.net has neither an IPv4 nor an IPv6 address. (RFC 7208 section 5.3)
+	// info: spf.tree.dynamic: ptr depends on it. (RFC 7208 section 7)
+	// 4 of 10 look-ups, 1 void
+	// [192.0.2.25/32 198.51.100.0/24]
+	// pass ip4:198.51.100.0/24 _spf.example.net
+}
+
+func ExampleCheck() {
+	world, err := diagtest.New(diagtest.Config{Zone: exampleZone})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+	result, err := spf.Check(context.Background(), world.Env(), spf.CheckRequest{
+		IP: netip.MustParseAddr("203.0.113.9"), Sender: "joe@example.com", HELO: "mail.example.org",
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Outcome, result.MatchedTerm)
+	fmt.Println(result.Explanation)
+	// Output:
+	// fail -all
+	// 203.0.113.9 does not send for example.com
+}
+
+func ExampleParse() {
+	record, faults := spf.Parse("v=spf1 ipv4:192.0.2.1 include:_spf.example.net~all")
+	for _, f := range faults {
+		fmt.Printf("byte %d: %s: %s\n", f.Offset, f.Text, f.Suggested)
+	}
+	fmt.Println(record)
+	// Output:
+	// byte 7: there is no mechanism "ipv4"; "ip4" is: ip4:192.0.2.1
+	// byte 46: a blank is missing before ~all: include:_spf.example.net ~all
+	// v=spf1 ipv4:192.0.2.1 include:_spf.example.net~all
+}
+
+func ExampleWalk() {
+	world, err := diagtest.New(diagtest.Config{Zone: exampleZone})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+	tree, err := spf.Walk(context.Background(), world.Env(), diag.MustDomain("example.com"), "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, n := range tree.Nodes() {
+		fmt.Println(n.Domain, n.CumulativeLookups)
+		for _, t := range n.Terms {
+			fmt.Println(" ", t.Raw, t.Networks)
+		}
+	}
+	// Output:
+	// example.com 4
+	//   mx [192.0.2.25/32]
+	//   include:_spf.example.net []
+	//   ptr []
+	//   -all []
+	//   exp=why.example.com []
+	// _spf.example.net 1
+	//   ip4:198.51.100.0/24 [198.51.100.0/24]
+	//   a:old.example.net []
+	//   ~all []
+}
