@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"context"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -143,6 +144,12 @@ func TestAuthoritativeUnanswered(t *testing.T) {
 		}
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("took %s", took)
+		}
+
+		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if r, err = Lookup(hurried, world.Env(), req); err != nil || r.Rcode != "SERVFAIL" || len(r.Trace) != 2 {
+			t.Errorf("in a hurry: got %+v, %v", r, err)
 		}
 
 		nowhere := diagtest.NewWorld(t)
