@@ -262,9 +262,36 @@ func TestDomainNotFollowed(t *testing.T) {
 
 	w = diagtest.NewWorld(t)
 	whois(whoisGood)(w)
+	server := w.Whois("whois.registrar.example", nil)
 	r, err = LookupDomain(t.Context(), w.Env(), DomainRequest{Domain: request.Domain, FollowRegistrar: new(false)})
 	require.NoError(t, err)
 	require.Equal(t, []string{"whois.verisign-grs.com"}, r.Servers)
+	require.Empty(t, server.Queries())
+}
+
+// A day that has begun does not count, on either side of the end.
+func TestDays(t *testing.T) {
+	for end, want := range map[string]int{
+		"2026-01-01T23:59:59Z": 0, "2026-01-02T00:00:00Z": 1, "2025-12-31T23:59:59Z": -1, "2025-12-31T00:00:00Z": -1,
+	} {
+		w := diagtest.NewWorld(t)
+		edited("2026-08-13T04:00:00Z", end)(w)
+		r, err := LookupDomain(t.Context(), w.Env(), request)
+		require.NoError(t, err)
+		require.Equal(t, want, *r.DaysUntilExpiry, end)
+	}
+}
+
+// The registry is right about what it decides, the registrar adds what only it knows.
+func TestMerge(t *testing.T) {
+	f := facts{registrar: Registrar{Name: "a"}, statuses: []string{"ok"}, contacts: []Contact{
+		{Role: Registrant, Name: "a"}, {Role: Tech, Redacted: true}, {Role: Admin, Redacted: true}}}
+	f.merge(facts{registrar: Registrar{Name: "b", URL: "b"}, statuses: []string{"b"}, contacts: []Contact{
+		{Role: Registrant, Name: "b", Email: "b@example.com", Redacted: true}, {Role: Tech, Name: "b"},
+		{Role: Admin, Redacted: true}, {Role: Billing, Name: "b"}}, faults: 1})
+	require.Equal(t, facts{registrar: Registrar{Name: "a", URL: "b"}, statuses: []string{"ok"}, contacts: []Contact{
+		{Role: Registrant, Name: "a", Email: "b@example.com"}, {Role: Tech, Name: "b"}, {Role: Admin, Redacted: true},
+		{Role: Billing, Name: "b"}}, faults: 1}, f)
 }
 
 // What is asked where, and what for.

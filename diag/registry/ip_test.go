@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -239,6 +240,24 @@ phone:       +55 11 5550100
 			golden(t, tt.file, r)
 		})
 	}
+}
+
+// The smallest network counts, and the most specific route, in whatever order they come.
+func TestSmallestNetwork(t *testing.T) {
+	ip := netip.MustParseAddr("8.8.8.8")
+	blocks := []string{
+		"inetnum: 8.0.0.0 - 8.127.255.255\nnetname: LARGE\n\n", "inetnum: 8.8.8.0 - 8.8.8.255\nnetname: SMALL\n\n",
+		"inetnum: 8.8.9.0 - 8.8.9.255\nnetname: OTHER\n\n", "inetnum: 0.0.0.0 - 255.255.255.255\nnetname: ALL\n\n",
+		"route: 8.0.0.0/9\norigin: AS1\n\n", "route: 8.8.8.0/24\norigin: AS2\n\n", "route: 8.8.9.0/24\norigin: AS3\n\n",
+	}
+	for _, reverse := range []func([]string){func([]string) {}, slices.Reverse[[]string]} {
+		reverse(blocks)
+		n := readNetwork(strings.Join(blocks, ""), ip)
+		require.True(t, n.found)
+		require.Equal(t, "SMALL", n.facts.network.Name)
+		require.Equal(t, &ASN{Number: 2, Route: "8.8.8.0/24"}, n.facts.asn)
+	}
+	require.False(t, readNetwork("inetnum: 0.0.0.0 - 255.255.255.255\nnetname: ALL\n", ip).found)
 }
 
 func TestSpecialAddress(t *testing.T) {

@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,6 +86,38 @@ func TestTolerance(t *testing.T) {
 	f := factsOfObject(o)
 	require.Equal(t, Registrar{Name: "42", IANAID: "42"}, f.registrar)
 	require.Equal(t, []Contact{{Role: Tech, Redacted: true}, {Role: Billing, Redacted: true}}, f.contacts)
+}
+
+// A registrar is a company, of which nothing is left out though it has a role of which there is.
+func TestRedactedRoles(t *testing.T) {
+	o, err := parseObject([]byte(`{"entities": [{"roles": ["registrar", "technical"]}, {"roles": ["technical"]},
+		{"roles": ["administrative"]}], "redacted": [{"name": {"type": "Tech Email"}}]}`))
+	require.NoError(t, err)
+	for i, want := range []bool{false, true, false} {
+		require.Equal(t, want, o.entities[i].redacted)
+	}
+}
+
+// Lists without end, and entities within entities, are read up to a limit.
+func TestLimits(t *testing.T) {
+	deep := strings.Repeat(`{"roles": ["x"], "entities": [`, 20) + strings.Repeat(`]}`, 20)
+	o, err := parseObject([]byte(`{"entities": [` + deep + `]}`))
+	require.NoError(t, err)
+	require.Len(t, o.entities, maxDepth)
+
+	wide := strings.TrimSuffix(strings.Repeat(`{"roles": ["x"], "entities": [{}]},`, 1000), ",")
+	hosts := ""
+	for i := range 1000 {
+		hosts += fmt.Sprintf(`{"ldhName": "ns%d.example.com"},`, i)
+	}
+	o, err = parseObject([]byte(`{"entities": [` + wide + `], "nameservers": [` + strings.TrimSuffix(hosts, ",") + `]}`))
+	require.NoError(t, err)
+	require.Len(t, o.entities, maxEntities)
+	require.Len(t, o.nameservers, maxList)
+
+	o, err = parseObject([]byte(`{"events": [` + strings.TrimSuffix(strings.Repeat("7,", 1000), ",") + `]}`))
+	require.NoError(t, err)
+	require.Equal(t, maxList, o.faults)
 }
 
 func TestNoObject(t *testing.T) {

@@ -202,6 +202,7 @@ func TestJudgeText(t *testing.T) {
 		{"BLACKLISTED: You have exceeded the query limit for your network or IP address.", limited},
 		{"%ERROR:201: access denied for 192.0.2.1", limited},
 		{"Too many requests.\nNo match for example.com", limited},
+		{"Too many requests.\nThis name is reserved.", limited},
 		{"No match for example.com\nYour IP is not authorized to query this server.", limited},
 		{"", unanswered},
 		{"\r\n\r\n", unanswered},

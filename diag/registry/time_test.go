@@ -2,6 +2,8 @@ package registry
 
 import (
 	"context"
+	"io"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -116,6 +118,35 @@ func TestIPEndsWithContext(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled)
 		}
 	})
+}
+
+// The shorter the time of the caller, the less is waited for each server.
+func TestSlowRegistryLittleTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		whois(strings.ReplaceAll(whoisGood, "whois.registrar.example", ""))(w)
+		w.Behave(verisign+":443", diagtest.Hangs)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		r, err := LookupDomain(ctx, w.Env(), request)
+		require.NoError(t, err)
+		require.True(t, r.Registered)
+	})
+}
+
+// An answer without end is cut.
+func TestEndlessAnswer(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Serve("whois.example:43", func(c net.Conn) {
+		for range 4 * maxWhois / len(whoisGood) {
+			if _, err := io.WriteString(c, whoisGood); err != nil {
+				return
+			}
+		}
+	})
+	a := askWhois(t.Context(), w.Env(), "whois.example", "x")
+	require.NoError(t, a.err)
+	require.Len(t, a.text, maxWhois)
 }
 
 // A registrar that hangs costs only what is known to it alone.
