@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io/fs"
 	"net"
 	"net/netip"
 	"strings"
@@ -45,6 +46,10 @@ type Env struct {
 	// and the ports of the protocol at hand.
 	Guard Guard
 
+	// Data holds files that replace built-in lists of the same name, see List. If nil, there are none.
+	Data fs.FS
+
+	lists     sync.Map // file name to list, see List
 	system    sync.Once
 	systemDNS Resolver
 	clients   sync.Map // resolver id to Resolver, see Upstream

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/spf13/pflag"
 )
@@ -21,6 +22,8 @@ type Flags struct {
 	AllowNetworks []string
 	AllowPorts    []uint
 	CAFile        string
+	RootHints     string
+	TrustAnchor   string
 }
 
 // Add defines the flags.
@@ -31,6 +34,8 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 		"networks that checks may reach beside public addresses, such as 10.1.0.0/16")
 	fs.UintSliceVar(&f.AllowPorts, "allow-ports", nil, "ports that checks may reach beside those of their protocol")
 	fs.StringVar(&f.CAFile, "ca-file", "", "PEM file of certificate authorities to trust instead of the system's")
+	fs.StringVar(&f.RootHints, "root-hints", "", "file with the name servers of another root, such as named.root")
+	fs.StringVar(&f.TrustAnchor, "trust-anchor", "", "file with the DS or DNSKEY records to validate DNSSEC from")
 }
 
 // maxAge bounds how old an answer may be that a check is given: who has just mended a record and
@@ -65,8 +70,30 @@ func (f *Flags) Env() (*diag.Env, func(), error) {
 	if env.Roots, err = f.Roots(); err != nil {
 		return nil, nil, err
 	}
+	if env.RootServers, err = read("root-hints", f.RootHints, resolver.ParseHints); err != nil {
+		return nil, nil, err
+	}
+	if env.TrustAnchors, err = read("trust-anchor", f.TrustAnchor, dnssec.ParseAnchors); err != nil {
+		return nil, nil, err
+	}
 	client.Roots = env.Roots
 	return env, func() { client.Close() }, nil
+}
+
+// read parses the file that a flag names, or returns nil without one.
+func read[T any](flag, path string, parse func(string) ([]T, error)) ([]T, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	list, err := parse(string(data))
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %s: %w", flag, path, err)
+	}
+	return list, nil
 }
 
 // Roots reads the authorities of --ca-file. It returns nil, which means those of the system, without.

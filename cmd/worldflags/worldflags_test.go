@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -46,6 +47,9 @@ func TestBadFlags(t *testing.T) {
 		{"--allow-ports=65536", "--allow-ports: 65536 is no port"},
 		{"--ca-file=no/such/file", "--ca-file: "},
 		{"--ca-file=" + noPEM, "--ca-file: there is no certificate in "},
+		{"--root-hints=no/such/file", "--root-hints: "},
+		{"--root-hints=" + noPEM, "--root-hints: " + noPEM + ": "},
+		{"--trust-anchor=" + noPEM, "--trust-anchor: " + noPEM + ": "},
 	} {
 		_, _, err := parse(t, test.flag).Env()
 		assert.ErrorContains(t, err, test.want, test.flag)
@@ -62,4 +66,16 @@ func TestRoots(t *testing.T) {
 	require.NoError(t, err)
 	defer release()
 	assert.NotNil(t, env.Roots)
+}
+
+func TestRootOfOnesOwn(t *testing.T) {
+	dir := t.TempDir()
+	hints, anchor := filepath.Join(dir, "named.root"), filepath.Join(dir, "root.key")
+	require.NoError(t, os.WriteFile(hints, []byte(". NS a.root.example.\na.root.example. A 192.0.2.53\n"), 0o600))
+	require.NoError(t, os.WriteFile(anchor, []byte(". DS 12345 13 2 "+strings.Repeat("ab", 32)+"\n"), 0o600))
+	env, release, err := parse(t, "--root-hints", hints, "--trust-anchor", anchor).Env()
+	require.NoError(t, err)
+	defer release()
+	assert.Len(t, env.RootServers, 1)
+	assert.Len(t, env.TrustAnchors, 1)
 }

@@ -1,0 +1,34 @@
+package diag
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// List returns a list that an operator may replace, such as that of public resolvers: what parse
+// makes of the file of that name in [Env.Data], or else what is built in. The file is read once for
+// each Env. The error names the file.
+func List[T any](e *Env, name string, builtIn func() T, parse func([]byte) (T, error)) (T, error) {
+	e = e.orReal()
+	if e.Data == nil {
+		return builtIn(), nil
+	}
+	if kept, ok := e.lists.Load(name); ok {
+		return kept.(T), nil
+	}
+	data, err := fs.ReadFile(e.Data, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		kept, _ := e.lists.LoadOrStore(name, builtIn())
+		return kept.(T), nil
+	}
+	var list T
+	if err == nil {
+		list, err = parse(data)
+	}
+	if err != nil {
+		return list, fmt.Errorf("reading the list %s: %w", name, err)
+	}
+	kept, _ := e.lists.LoadOrStore(name, list)
+	return kept.(T), nil
+}

@@ -1,0 +1,42 @@
+package diag
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestList(t *testing.T) {
+	builtIn := func() []string { return []string{"built in"} }
+	parse := func(data []byte) ([]string, error) {
+		if len(data) == 0 {
+			return nil, errors.New("it is empty")
+		}
+		return strings.Fields(string(data)), nil
+	}
+	env := &Env{Data: fstest.MapFS{"good.txt": {Data: []byte("a b")}, "bad.txt": {}}}
+	tests := []struct {
+		name string
+		env  *Env
+		file string
+		want []string
+	}{
+		{"no world", nil, "good.txt", builtIn()},
+		{"no folder", &Env{}, "good.txt", builtIn()},
+		{"no such file", env, "other.txt", builtIn()},
+		{"replaced", env, "good.txt", []string{"a", "b"}},
+		{"replaced, kept", env, "good.txt", []string{"a", "b"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := List(tt.env, tt.file, builtIn, parse)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, got)
+		})
+	}
+	_, err := List(env, "bad.txt", builtIn, parse)
+	require.EqualError(t, err, "reading the list bad.txt: it is empty")
+}
