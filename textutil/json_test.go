@@ -250,8 +250,8 @@ func TestJSONRefusesLongResults(t *testing.T) {
 	eight := 8
 	text := strings.Repeat("[", 250) + strings.Repeat("1,", 10000) + "1" + strings.Repeat("]", 250)
 	_, format := textutil.FormatJSON(textutil.JSONFormatRequest{Text: text, Indent: &eight})
-	_, toYAML := textutil.JSONToYAML(textutil.JSONToYAMLRequest{
-		Text: strings.Repeat(`{"a":`, 250) + `"` + strings.Repeat(`b\n`, 10000) + `"` + strings.Repeat("}", 250), Indent: &eight})
+	text = strings.Repeat(`{"a":`, 250) + `"` + strings.Repeat(`b\n`, 10000) + `"` + strings.Repeat("}", 250)
+	_, toYAML := textutil.JSONToYAML(textutil.JSONToYAMLRequest{Text: text, Indent: &eight})
 	for _, err := range []error{format, toYAML} {
 		input, ok := errors.AsType[*textutil.InputError](err)
 		require.True(t, ok, err)
@@ -334,7 +334,8 @@ func TestJSONToYAMLLayout(t *testing.T) {
 		{"empty", "{}", nil, "{}\n"},
 		{"lists in lists", "[[[1,2]],[[]]]", nil, "- - - 1\n    - 2\n- - []\n"},
 		{"one space", `{"a":[{"b":1,"c":[2]}]}`, &one, "a:\n - b: 1\n   c:\n    - 2\n"},
-		{"four spaces", `{"a":[{"b":{"c":"d\ne"}}]}`, &four, "a:\n    - b:\n          c: |-\n              d\n              e\n"},
+		{"four spaces", `{"a":[{"b":{"c":"d\ne"}}]}`, &four,
+			"a:\n    - b:\n          c: |-\n              d\n              e\n"},
 		{"literals", `["a\nb","a\nb\n","a\nb\n\n","a\n\n b","a\n"]`, nil,
 			"- |-\n  a\n  b\n- |\n  a\n  b\n- |+\n  a\n  b\n\n- |-\n  a\n\n   b\n- |\n  a\n"},
 		{"literal text", `"a\nb"`, nil, "|-\n  a\n  b\n"},

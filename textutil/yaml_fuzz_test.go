@@ -64,7 +64,8 @@ func FuzzYAML(f *testing.F) {
 // TestFormatYAMLOfMangledTexts formats texts into which pieces of YAML were thrown at random.
 func TestFormatYAMLOfMangledTexts(t *testing.T) {
 	seeds := yamlSeeds()
-	pieces := []string{" ", "  ", "\n", "\t", ":", "- ", "? ", ": ", "\"", "'", "[", "]", "{", "}", ",", "#", " # c1\n", "\n# c2\n",
+	pieces := []string{" ", "  ", "\n", "\t", ":", "- ", "? ", ": ", "\"", "'", "[", "]", "{", "}", ",", "#",
+		" # c1\n", "\n# c2\n",
 		"\n  # c3\n", "&a ", "*a", "!!str ", "|\n", ">\n", "|+\n", "---\n", "...\n", "a", "%", "-", "\n\n", "\\", "\r\n"}
 	random := rand.New(rand.NewPCG(1, 2))
 	formatted := 0

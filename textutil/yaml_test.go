@@ -100,7 +100,8 @@ func TestYAMLToJSONTypes(t *testing.T) {
 
 func TestYAMLToJSONCollections(t *testing.T) {
 	cases := []struct{ name, yaml, json string }{
-		{"keys that are no strings", "1: a\n2.50: b\ntrue: c\n~: d\n0x10: e", `{"1":"a","2.50":"b","true":"c","null":"d","16":"e"}`},
+		{"keys that are no strings", "1: a\n2.50: b\ntrue: c\n~: d\n0x10: e",
+			`{"1":"a","2.50":"b","true":"c","null":"d","16":"e"}`},
 		{"keys that are collections", "[a, b]: 1\n? {c: d}\n: 2", `{"[\"a\",\"b\"]":1,"{\"c\":\"d\"}":2}`},
 		{"key by alias", "&a k: 1\nl: {*a : 2}", `{"k":1,"l":{"k":2}}`},
 		{"order", "z: 1\na: 2\n10: 3\n9: 4", `{"z":1,"a":2,"10":3,"9":4}`},
@@ -178,7 +179,8 @@ func TestYAMLErrors(t *testing.T) {
 		{"handle twice", "%TAG !e! x\n%TAG !e! y\n---", 2, 1, "the tag handle !e! has a meaning already"},
 		{"handle without a prefix", "%TAG !e!\n---", 1, 1, "the %TAG directive needs a handle and a prefix"},
 		{"version that is none", "%YAML 1.x\n---", 1, 1, `"1.x" is no version of YAML`},
-		{"version and more", "%YAML 1.2 x\n---", 1, 1, "the %YAML directive needs a version and nothing else, such as %YAML 1.2"},
+		{"version and more", "%YAML 1.2 x\n---", 1, 1,
+			"the %YAML directive needs a version and nothing else, such as %YAML 1.2"},
 		{"directive without a name", "% a\n---", 1, 1, "the directive has no name"},
 		{"text behind the end", "a\n... b", 2, 5, "unexpected text behind the end of the document"},
 		{"bracket that closes nothing", "[a]\n]", 2, 1, "nothing is open that ']' could close"},
@@ -197,7 +199,8 @@ func TestYAMLErrors(t *testing.T) {
 		{"tab in quotes", "a: 'b\n\tc'", 2, 1, "a tab cannot indent; use spaces"},
 		{"tab in brackets", "- [\n\ta]", 2, 1, "a tab cannot indent; use spaces"},
 		{"tab in a block", "a: |\n\tb", 2, 1, "a tab cannot indent; use spaces"},
-		{"spaces in a block", "a: |\n   \n b", 2, 1, "an empty line before the first of a block scalar has more spaces than it"},
+		{"spaces in a block", "a: |\n   \n b", 2, 1,
+			"an empty line before the first of a block scalar has more spaces than it"},
 		{"unknown handle", "!e!a b", 1, 1, "no %TAG directive of this document tells what !e! means"},
 		{"tag that does not fit", "a: !!int b", 1, 4, `the text "b" does not fit the tag !!int`},
 		{"reserved", "a: @b", 1, 4, "a plain scalar cannot begin with '@'; put it in quotes"},
@@ -212,7 +215,8 @@ func TestYAMLErrors(t *testing.T) {
 		{"control character", "a: \x01", 1, 4, "the control character U+0001 must be written as an escape in double quotes"},
 		{"delete outside of quotes", "a: b\x7f", 1, 5, "the character U+007F must be in quotes"},
 		{"column in characters", "ä: ö: ü", 1, 5, "a key with its colon cannot stand here; begin it on a line of its own"},
-		{"line behind carriage returns", "a: 1\r\nb: 2\rc: @", 3, 4, "a plain scalar cannot begin with '@'; put it in quotes"},
+		{"line behind carriage returns", "a: 1\r\nb: 2\rc: @", 3, 4,
+			"a plain scalar cannot begin with '@'; put it in quotes"},
 		{"second document", "a: b\n---\n[", 3, 1, "'[' is not closed"},
 	}
 	for _, c := range cases {
@@ -293,7 +297,8 @@ func TestFormatYAMLLayout(t *testing.T) {
 		{"comment behind a key", "a: # 1\n   b: # 2\n      - c\n", nil, "a: # 1\n  b: # 2\n    - c\n"},
 		{"scalars as they are", "a: 'b'\nc: \"\\u00e9\"\nd: 0x1F\ne: +1\nf: ~\ng:\n", nil,
 			"a: 'b'\nc: \"\\u00e9\"\nd: 0x1F\ne: +1\nf: ~\ng:\n"},
-		{"lines of scalars", "a: b\n      c\n\n      d\ne: \"f  \n   g\\\n   h\"", nil, "a: b\n  c\n\n  d\ne: \"f\n  g\\\n  h\"\n"},
+		{"lines of scalars", "a: b\n      c\n\n      d\ne: \"f  \n   g\\\n   h\"", nil,
+			"a: b\n  c\n\n  d\ne: \"f\n  g\\\n  h\"\n"},
 		{"blocks", "a: |\n      b\n       c\n\nd: >+\n        e\n\n\nf: |2\n    g\n", nil,
 			"a: |\n  b\n   c\n\nd: >+\n  e\n\n\nf: |2\n    g\n"},
 		{"properties", "a:   &x   !!str   b\nc: !t\n    d: *x", nil, "a: &x !!str b\nc: !t\n  d: *x\n"},
