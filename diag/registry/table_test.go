@@ -25,7 +25,7 @@ func TestBuiltInTables(t *testing.T) {
 		require.NotEmpty(t, hostName(host), name)
 	}
 	require.Greater(t, len(b.names), 1000)
-	require.Greater(t, len(s.hosts), 800)
+	require.Greater(t, len(s.hosts), 150)
 	for name := range b.seeds {
 		require.Nil(t, b.names[name], "%s is in the list of IANA: no seed is needed", name)
 	}
