@@ -3,6 +3,7 @@ package textutil_test
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -61,5 +62,20 @@ func BenchmarkRegex(b *testing.B) {
 		if _, err := textutil.Regex(textutil.RegexRequest{Pattern: `(\w+)@([\w.]+)`, Text: text}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkRegexAtItsBounds measures the requests that cost most: each should take about half a second at
+// most.
+func BenchmarkRegexAtItsBounds(b *testing.B) {
+	for _, c := range costlyRegexes {
+		b.Run(c.name, func(b *testing.B) {
+			req := textutil.RegexRequest{Pattern: c.pattern, Text: strings.Repeat(c.unit, c.n), MaxMatches: 1000}
+			for b.Loop() {
+				if _, err := textutil.Regex(req); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

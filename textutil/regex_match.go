@@ -42,10 +42,10 @@ func (s *regexSearch) payGroups(length int) string {
 		}
 		cost += cost * len(s.names) / regexGroupsPerStep
 	}
-	if cost > s.left {
+	if cost > s.budget-s.spent {
 		return "The time for one request was spent: the last match is without its groups."
 	}
-	s.left -= cost
+	s.spent += cost
 	return ""
 }
 

@@ -41,8 +41,10 @@ type regexSearch struct {
 	req          *RegexRequest
 	instructions int
 	names        []string // of the groups; the first is that of the match
-	left         int      // of the budget
 	offsets      *textOffsets
+
+	budget, spent int  // work that may be done, and that was done
+	over          bool // whether a search was cut short
 
 	middle *regexp.Regexp    // for searches from behind the first character
 	inside [4]*regexp.Regexp // for groups, by what stands around the match
@@ -50,7 +52,7 @@ type regexSearch struct {
 
 func newRegexSearch(req *RegexRequest, instructions int, names []string) *regexSearch {
 	return &regexSearch{
-		req: req, instructions: instructions, names: names, left: regexBudget, offsets: newTextOffsets(req.Text),
+		req: req, instructions: instructions, names: names, budget: regexBudget, offsets: newTextOffsets(req.Text),
 	}
 }
 
@@ -63,7 +65,7 @@ func (s *regexSearch) run(report *RegexReport) error {
 	}
 	reader := &regexReader{text: s.req.Text, cost: s.instructions}
 	loc := first.FindReaderSubmatchIndex(reader)
-	s.left -= reader.spent
+	s.spent += reader.spent
 	groups, values, global := 0, 0, s.req.Global == nil || *s.req.Global
 	for loc != nil {
 		report.Matched = true
@@ -93,7 +95,7 @@ func (s *regexSearch) run(report *RegexReport) error {
 		if loc, err = s.next(start, end); err != nil {
 			return err
 		}
-		if s.left < 0 {
+		if s.over {
 			report.truncate("The time for one request was spent before the end of the text.")
 			return nil
 		}
@@ -110,8 +112,8 @@ func (r *RegexReport) truncate(why string) {
 	})
 }
 
-// next looks for the match that follows the one from start to end. The budget is negative if it was
-// spent before an answer was found.
+// next looks for the match that follows the one from start to end. It sets over if the budget was spent
+// before an answer was found.
 func (s *regexSearch) next(start, end int) ([]int, error) {
 	at := end
 	for {
@@ -144,10 +146,11 @@ func (s *regexSearch) from(at int) ([]int, error) {
 		s.middle = re
 	}
 	_, before := utf8.DecodeLastRuneInString(s.req.Text[:at])
-	reader := &regexReader{text: s.req.Text[at-before:], cost: s.instructions, bounded: true, left: s.left}
+	left := max(0, s.budget-s.spent)
+	reader := &regexReader{text: s.req.Text[at-before:], cost: s.instructions, bounded: true, left: left}
 	loc := s.middle.FindReaderSubmatchIndex(reader)
-	if s.left -= reader.spent; reader.cut {
-		s.left = -1
+	s.spent += reader.spent
+	if s.over = reader.cut; s.over {
 		return nil, nil
 	}
 	if loc != nil {

