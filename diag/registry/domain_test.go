@@ -9,7 +9,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -292,34 +291,6 @@ func TestMerge(t *testing.T) {
 	require.Equal(t, facts{registrar: Registrar{Name: "a", URL: "b"}, statuses: []string{"ok"}, contacts: []Contact{
 		{Role: Registrant, Name: "a", Email: "b@example.com"}, {Role: Tech, Name: "b"}, {Role: Admin, Redacted: true},
 		{Role: Billing, Name: "b"}}, faults: 1}, f)
-}
-
-// What is asked where, and what for.
-func TestRegisteredDomain(t *testing.T) {
-	tests := []struct {
-		domain, want string
-		suffix       bool
-	}{
-		{"example.com", "example.com", false},
-		{"www.example.com", "example.com", false},
-		{"a.b.example.co.uk", "example.co.uk", false},
-		{"co.uk", "co.uk", true},
-		{"com", "com", true},
-		{"user.github.io", "github.io", false},
-		{"github.io", "github.io", false},
-		{"a.b.uk.com", "b.uk.com", false},
-		{"www.example.unlisted", "example.unlisted", false},
-		{"www.xn--bcher-kva.example", "xn--bcher-kva.example", false},
-		{"www.s3.dualstack.us-east-1.amazonaws.com", "amazonaws.com", false},
-		{"www.ck", "www.ck", false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.domain, func(t *testing.T) {
-			got, suffix := new(Client).registered(tt.domain)
-			assert.Equal(t, tt.want, got)
-			assert.Equal(t, tt.suffix, suffix)
-		})
-	}
 }
 
 // A name below a suffix with a registry of its own is not unregistered only because the registry above
