@@ -62,6 +62,9 @@ two.example.net. TXT "v=spf1 include:four.example.net mx:mx.example.net ~all"
 three.example.net. TXT "v=spf1 a:c.example.com include:five.example.net ~all"
 four.example.net.  TXT "v=spf1 ip4:192.0.2.128/25 exists:%{i}.example.com ~all"
 five.example.net.  TXT "v=spf1 ip4:198.51.100.0/24 ~all"
+`
+
+const deepHosts = `
 a.example.com.   A 192.0.2.1
 b.example.com.   A 192.0.2.2
 c.example.com.   A 192.0.2.3
@@ -94,7 +97,7 @@ func TestLatency(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := diagtest.NewWorld(t)
-				w.Zone(deepTree)
+				w.Zone(deepTree + deepHosts)
 				w.Latency(20 * time.Millisecond)
 				begin := time.Now()
 				lookups, err := tt.run(t.Context(), w.Env())

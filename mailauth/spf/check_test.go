@@ -45,8 +45,9 @@ func TestCheck(t *testing.T) {
 			"pass exists:%{l}.%{o}.x.example example.com "},
 		{"host name", CheckRequest{Sender: "a@example.com", HELO: "mail.example.org", IP: ip("192.0.2.8")},
 			"pass ptr:trusted.example example.com "},
-		{"fail", CheckRequest{Sender: "a@b@example.com", HELO: "mail.example.org", IP: ip("192.0.2.9"), Receiver: "mx.example"},
-			"fail -all example.com 192.0.2.9 at mx.example: a@b@example.com"},
+		{"fail", CheckRequest{
+			Sender: "a@b@example.com", HELO: "mail.example.org", IP: ip("192.0.2.9"), Receiver: "mx.example",
+		}, "fail -all example.com 192.0.2.9 at mx.example: a@b@example.com"},
 		{"unknown HELO", CheckRequest{Sender: "a@example.com", HELO: "other.example.org", IP: ip("192.0.2.1")},
 			"permerror   "},
 		{"bounce", CheckRequest{HELO: "mail.example.org", IP: ip("192.0.2.7")}, "pass a mail.example.org "},

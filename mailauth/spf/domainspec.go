@@ -41,6 +41,9 @@ func (p *parser) otherDomain(t *Term) string {
 
 // domainEnd says what is wrong with the end of a name, or nothing.
 func domainEnd(m macros) string {
+	if len(m) == 0 {
+		return "it is empty"
+	}
 	last := m[len(m)-1]
 	if last.letter != 0 || last.quoted {
 		return ""

@@ -15,7 +15,7 @@ const exampleZone = `
 	example.com.      TXT "v=spf1 mx include:_spf.example.net ptr -all exp=why.example.com"
 	example.com.      MX  10 mx.example.com.
 	mx.example.com.   A   192.0.2.25
-	_spf.example.net. TXT "v=spf1 ip4:198.51.100.0/24 a:old.example.net ~all"
+	_spf.example.net. TXT "v=spf1 ip4:198.51.100.0/24 mx:old.example.net ~all"
 	why.example.com.  TXT "%{i} does not send for %{d}"`
 
 func ExampleLookup() {
@@ -45,7 +45,7 @@ func ExampleLookup() {
 	// Output:
 	// SPF works, but uses ptr, which should not be used
 	// warning: spf.ptr: ptr is used. (RFC 7208 section 5.5)
-	// warning: spf.a.void: In the record of _spf.example.net: old.example.net has neither an IPv4 nor an IPv6 address. (RFC 7208 section 5.3)
+	// warning: spf.mx.void: In the record of _spf.example.net: old.example.net has no MX records. (RFC 7208 section 5.4)
 	// info: spf.tree.dynamic: ptr depends on it. (RFC 7208 section 7)
 	// 4 of 10 look-ups, 1 void
 	// [192.0.2.25/32 198.51.100.0/24]
@@ -112,6 +112,6 @@ func ExampleWalk() {
 	//   exp=why.example.com []
 	// _spf.example.net 1
 	//   ip4:198.51.100.0/24 [198.51.100.0/24]
-	//   a:old.example.net []
+	//   mx:old.example.net []
 	//   ~all []
 }

@@ -79,7 +79,9 @@ func FuzzValidate(f *testing.F) {
 
 // Any zone is evaluated without a panic, within bounds, and the same way every time.
 func FuzzCheck(f *testing.F) {
-	f.Add("v=spf1 include:n1.example redirect=n2.example|v=spf1 mx a ptr exists:%{p}.n3.example|v=spf1 a:n1.example -all exp=n0.example")
+	f.Add("v=spf1 include:n1.example redirect=n2.example|v=spf1 mx a ptr exists:%{p}.n3.example|" +
+		"v=spf1 a:n1.example -all exp=n0.example")
+	f.Add("v spf1 include:/0")
 	f.Add("v=spf1 redirect=%{d}|v=spf1 include:n0.example|%{c} %{t}")
 	f.Add("v=spf1 include:n0.example include:n0.example|v=spf1 include:x.%{d} include:y.%{d}|x|v=spf1 mx:n1.example//0")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -79,7 +79,8 @@ whys.example.net.      TXT  "one"
 whys.example.net.      TXT  "two"
 badwhy.example.net.    TXT  "%{x}"
 null.example.net.      MX   0 .
-eleven.example.net.    TXT  "v=spf1 a:a.example.com a:b.example.com a:c.example.com a:mx.example.com a:a.example.com/31 a:b.example.com/31 a:c.example.com/31 a:a.example.com/30 a:b.example.com/30 a:c.example.com/30 -all"
+eleven.example.net.    TXT  "v=spf1 a:a.example.com a:b.example.com a:c.example.com a:mx.example.com" (
+	" a:a.example.com/31 a:b.example.com/31 a:c.example.com/31 a:a.example.com/30 a:b.example.com/30 a:mx.example.com/30 -all" )
 `
 
 func manyMX(n int) string {
@@ -159,7 +160,8 @@ func TestLookup(t *testing.T) {
 		{"unknown modifier", "v=spf1 a:mx.example.com ra=postmaster -all", "", "valid 100 spf.modifier.unknown"},
 		{"mechanism twice", "v=spf1 a:mx.example.com a:MX.example.com -all", "",
 			"warning 99 spf.term.repeated"},
-		{"name with a slash", "v=spf1 a:https://mx.example.com -all", "", "invalid 69 spf.term.target spf.a.void spf.none.form"},
+		{"name with a slash", "v=spf1 a:https://mx.example.com -all", "",
+			"invalid 69 spf.term.target spf.a.void spf.none.form"},
 		{"behind all", "v=spf1 -all a:mx.example.com", "", "warning 98 spf.term.unreached spf.none.form"},
 		{"all and redirect", "v=spf1 a:mx.example.com redirect=good.example.net -all", "",
 			"warning 99 spf.redirect.ignored"},

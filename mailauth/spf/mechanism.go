@@ -137,7 +137,10 @@ func familyOf(s string) int {
 // may be a name, see the rule on such.
 func (p *parser) glued(t *Term) bool {
 	head, ok := cutAll(t.Raw)
-	if !ok || strings.Trim(head, "+-~?") == "" || strings.HasSuffix(head, ":") || t.Raw[len(head)] == '-' && !gluedNetwork(head) {
+	if !ok || strings.Trim(head, "+-~?") == "" || strings.HasSuffix(head, ":") {
+		return false
+	}
+	if t.Raw[len(head)] == '-' && !gluedNetwork(head) {
 		return false
 	}
 	p.here(GluedTerms, len(head), len(t.Raw)-len(head), head+" "+t.Raw[len(head):],

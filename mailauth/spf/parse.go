@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // The bounds of what is read.
@@ -183,20 +184,26 @@ func (p *parser) term(raw string, offset int) {
 	t.Valid = p.mechanism(t, name, value)
 }
 
-// cleaned replaces white space by a blank and drops what cannot be seen or read.
+// cleaned replaces white space by a blank and drops what cannot be seen. It returns nothing if a letter is
+// among what must not stand there, for then it is not known what was meant.
 func cleaned(raw string) string {
-	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+	known := true
+	text := strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t' || r == '\r' || r == '\n' || r == '\u00a0':
 			return ' '
-		case r == '\u2013' || r == '\u2212': // what word processors make of a hyphen
+		case strings.ContainsRune("\u2010\u2011\u2013\u2212", r): // what word processors make of a hyphen
 			return '-'
-		case r < 0x21 || r > 0x7e:
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
 			return -1
-		default:
-			return r
 		}
-	}, raw)), " ")
+		known = known && r > ' ' && r < 0x7f
+		return r
+	}, raw)
+	if !known {
+		return ""
+	}
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // modifier reads name=value.

@@ -29,6 +29,9 @@ func TestParse(t *testing.T) {
 		"exists:%{ir}.x.example redirect=b.example x-y.z=%_1 all", r.String())
 }
 
+// endless is more than is read.
+var endless = strings.Repeat("a ", MaxRecordLength)
+
 func TestParseErrors(t *testing.T) {
 	tests := []struct {
 		text      string
@@ -42,6 +45,7 @@ func TestParseErrors(t *testing.T) {
 		{"hello world", BadVersion, "hello world", "v=spf1"},
 		{"v=spf1 a\tmx", BadCharacter, "\t", "a mx"},
 		{"v=spf1 \u2013all", BadCharacter, "\xe2", "-all"},
+		{"v=spf1 a:b\u00fccher.example", BadCharacter, "\xc3", ""},
 		{"v=spf1 a:\u200bx.example", BadCharacter, "\xe2", "a:x.example"},
 		{"v=spf1 --all", BadQualifier, "--", "-all"},
 		{"v=spf1 -", BadQualifier, "-", ""},
@@ -87,6 +91,7 @@ func TestParseErrors(t *testing.T) {
 		{"v=spf1 a:x.123", BadDomain, "x.123", ""},
 		{"v=spf1 a:x.-com", BadDomain, "x.-com", ""},
 		{"v=spf1 include:x.example/24", BadDomain, "x.example/24", "include:x.example"},
+		{"v=spf1 include:/24", BadDomain, "/24", ""},
 		{"v=spf1 redirect=-all", BadDomain, "-all", ""},
 		{"v=spf1 a:%{d}com", BadDomain, "%{d}com", ""},
 		{"v=spf1 a:x%", BadMacro, "%", ""},
@@ -98,7 +103,7 @@ func TestParseErrors(t *testing.T) {
 		{"v=spf1 a:%{c}.example", BadMacro, "%{c}", ""},
 		{"v=spf1 x=%{t}", BadMacro, "%{t}", ""},
 		{"v=spf1 redirect=x.example redirect=x.example", RepeatedTerm, "redirect=x.example", ""},
-		{"v=spf1 " + strings.Repeat("a ", MaxRecordLength), BadLength, strings.Repeat("a ", MaxRecordLength)[MaxRecordLength-7:], ""},
+		{"v=spf1 " + endless, BadLength, endless[MaxRecordLength-len("v=spf1 "):], ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.text[:min(len(tt.text), 60)], func(t *testing.T) {
@@ -179,7 +184,8 @@ func TestExpand(t *testing.T) {
 		{e, "%{lr-}.lp.%{ir}.%{v}._spf.%{d2}", "bad.strong.lp.3.2.0.192.in-addr._spf.example.com"},
 		{e, "%{ir}.%{v}.%{l1r-}.lp._spf.%{d2}", "3.2.0.192.in-addr.strong.lp._spf.example.com"},
 		{e, "%{d2}.trusted-domains.example.net", "example.com.trusted-domains.example.net"},
-		{six, "%{ir}.%{v}._spf.%{d2}", "1.0.b.c.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6._spf.example.com"},
+		{six, "%{ir}.%{v}._spf.%{d2}",
+			"1.0.b.c.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6._spf.example.com"},
 		{e, "%{h}", "mail.example.com"},
 		{e, "%{S}", "strong-bad%40email.example.com"},
 		{e, "%%%_%-", "% %20"},
@@ -193,6 +199,6 @@ func TestExpand(t *testing.T) {
 		got := m.expand(func(letter byte) string { return tt.run.value(letter, tt.run.domain) })
 		require.Equal(t, tt.want, got, tt.macro)
 	}
-	require.Equal(t, "b.example.com", fit("a" + strings.Repeat(".example", 40) + ".b.example.com")[len(fit("a"+strings.Repeat(".example", 40)+".b.example.com"))-13:])
+	require.True(t, strings.HasSuffix(fit(strings.Repeat("a.", 200)+"b.example.com"), ".b.example.com"))
 	require.Len(t, fit(strings.Repeat("x.", 200)+"com"), 253)
 }

@@ -58,14 +58,17 @@ var limitRules = diag.Rules[*evidence]{
 		When:   followed,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.tree.Voids()
-			return diag.FailIf(n > MaxVoids, "It has nothing for %d: %s.", n, voids(e, func(t *ResolvedTerm) bool { return t.Void }))
+			if n <= MaxVoids {
+				return nil
+			}
+			return diag.Fail("It has nothing for %d: %s.", n, voids(e, func(t *ResolvedTerm) bool { return t.Void }))
 		},
 	},
 	{
 		Code: "spf.voids.family", Severity: diag.Warning, Weight: 2, Category: "limits",
 		Title:  "The limit of 2 holds for clients with IPv4 and IPv6 alike",
 		Ref:    "RFC 7208 section 4.6.4",
-		Advice: "Write the addresses as ip4 or ip6: receivers ask for those of the client's family, and count each name without.",
+		Advice: "Write the addresses as ip4 or ip6: receivers ask for those of the client's family, and count names without.",
 		When:   func(e *evidence) bool { return followed(e) && e.tree.Voids() <= MaxVoids },
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures

@@ -173,7 +173,7 @@ func special(p netip.Prefix) string {
 	}
 }
 
-// A owned is a network with the term that stands for it.
+// An owned is a network with the term that stands for it.
 type owned struct {
 	netip.Prefix
 	node *Node
@@ -208,8 +208,7 @@ func overlaps(e *evidence) diag.Failures {
 		if len(open) > 0 {
 			outer := open[len(open)-1]
 			pair := [2]*ResolvedTerm{outer.term, o.term}
-			if !strings.EqualFold(outer.term.String(), o.term.String()) && (outer.node.Depth == 0 || o.node.Depth == 0) && !said[pair] &&
-				len(failures) < maxListed {
+			if concerns(outer, o) && !said[pair] && len(failures) < maxListed {
 				said[pair] = true
 				failures = append(failures, overlap(outer, o))
 			}
@@ -219,11 +218,19 @@ func overlaps(e *evidence) diag.Failures {
 	return failures
 }
 
+// concerns reports whether who runs the domain can mend an overlap, and is not told of it otherwise: as a
+// term that is repeated.
+func concerns(outer, inner owned) bool {
+	if outer.node.Depth == 0 && inner.node.Depth == 0 {
+		return !strings.EqualFold(outer.term.String(), inner.term.String())
+	}
+	return outer.node.Depth == 0 || inner.node.Depth == 0
+}
+
 func overlap(outer, inner owned) diag.Failure {
 	if inner.node.Depth > 0 { // point to what is in the record
-		f := blame(outer.node, outer.term.Term, "%s covers %s of %s.", shown(outer.term.Raw), inner.Prefix,
+		return blame(outer.node, outer.term.Term, "%s covers %s of %s.", shown(outer.term.Raw), inner.Prefix,
 			shown(inner.node.Domain))
-		return f
 	}
 	where := shown(outer.term.Raw)
 	if outer.node.Depth > 0 {

@@ -261,7 +261,7 @@ func joints(e *evidence) diag.Failures {
 		if i > 0 && s != "" && s[0] != ' ' && offset > 0 && e.records[0][offset-1] != ' ' && beginsTerm(s) {
 			text := e.records[0][:offset] + " " + e.records[0][offset:]
 			list = append(list, diag.Failure{
-				Detail:    fmt.Sprintf("String %d begins with %s, and nothing separates it from the string before.", i+1, shown(firstTerm(s))),
+				Detail:    fmt.Sprintf("String %d begins with %s, and no blank stands before it.", i+1, shown(firstTerm(s))),
 				Location:  &diag.Location{Offset: offset, Length: len(firstTerm(s))},
 				Suggested: valid(text),
 			})

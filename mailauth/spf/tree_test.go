@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,9 +52,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			setup := func(w *diagtest.World) {
-				w.Zone(chain(tt.depth, tt.term) + deepTree[strings.Index(deepTree, "a.example.com."):])
-			}
+			setup := func(w *diagtest.World) { w.Zone(chain(tt.depth, tt.term) + deepHosts) }
 			require.Equal(t, tt.want, diagtest.RoundTrips(t, setup, func(ctx context.Context, env *diag.Env) {
 				r, err := Lookup(ctx, env, request)
 				require.NoError(t, err)
@@ -66,7 +65,7 @@ func TestRoundTrips(t *testing.T) {
 			}))
 		})
 	}
-	require.Equal(t, 4, diagtest.RoundTrips(t, func(w *diagtest.World) { w.Zone(deepTree) },
+	require.Equal(t, 4, diagtest.RoundTrips(t, func(w *diagtest.World) { w.Zone(deepTree + deepHosts) },
 		func(ctx context.Context, env *diag.Env) {
 			tree, err := Walk(ctx, env, request.Domain, "")
 			require.NoError(t, err)
@@ -76,8 +75,9 @@ func TestRoundTrips(t *testing.T) {
 
 func TestWalk(t *testing.T) {
 	w := diagtest.NewWorld(t)
-	w.Zone(deepTree)
-	const record = "v=spf1 -ip4:192.0.2.200 mx:mx.example.net/30 include:two.example.net a:%{l}.example.com redirect=one.example.net"
+	w.Zone(deepTree + deepHosts)
+	const record = "v=spf1 -ip4:192.0.2.200 mx:mx.example.net/30 include:two.example.net a:%{l}.example.com " +
+		"redirect=one.example.net"
 	tree, err := Walk(t.Context(), w.Env(), request.Domain, record)
 	require.NoError(t, err)
 	require.Equal(t, 0, w.Asked("example.com", dns.TypeTXT))
@@ -94,7 +94,8 @@ func TestWalk(t *testing.T) {
 	require.Equal(t, ViaRedirect, terms[4].Child.Via)
 	// 192.0.2.200 is taken out of 192.0.2.128/25, which two.example.net includes.
 	require.Equal(t, prefixes("192.0.2.2/31", "192.0.2.4/30", "192.0.2.128/26", "192.0.2.192/29", "192.0.2.201/32",
-		"192.0.2.202/31", "192.0.2.204/30", "192.0.2.208/28", "192.0.2.224/27", "198.51.100.0/24"), tree.Authorized().Prefixes())
+		"192.0.2.202/31", "192.0.2.204/30", "192.0.2.208/28", "192.0.2.224/27", "198.51.100.0/24"),
+		tree.Authorized().Prefixes())
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -116,7 +117,7 @@ func TestAuthorizedAgrees(t *testing.T) {
 	for _, record := range records {
 		t.Run(record, func(t *testing.T) {
 			w := diagtest.NewWorld(t)
-			w.Zone(strings.Replace(deepTree, "example.com.     TXT", "unused.example. TXT", 1))
+			w.Zone(strings.Replace(deepTree, "example.com.     TXT", "unused.example. TXT", 1) + deepHosts)
 			w.Zone("example.com. TXT " + quoted(record))
 			tree, err := Walk(t.Context(), w.Env(), request.Domain, "")
 			require.NoError(t, err)
@@ -233,4 +234,60 @@ func TestLookupUnavailable(t *testing.T) {
 		_, err = Validate(ValidateRequest{Record: record})
 		require.ErrorAs(t, err, &input)
 	}
+}
+
+// The same for random zones: whatever a record that ends in a result lets pass is in the set, and nothing
+// else.
+func TestAuthorizedAgreesAtRandom(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	name := func() string { return fmt.Sprintf("n%d.example", random.IntN(8)) }
+	term := func() string {
+		sign := []string{"", "", "", "-", "~", "?"}[random.IntN(6)]
+		switch random.IntN(7) {
+		case 0:
+			return sign + "a:" + name() + fmt.Sprintf("/%d", 26+random.IntN(7))
+		case 1:
+			return sign + "mx:" + name()
+		case 2, 3:
+			return sign + "include:" + name()
+		case 4:
+			return sign + "exists:" + name()
+		default:
+			return sign + fmt.Sprintf("ip4:192.0.2.%d/%d", random.IntN(256), 24+random.IntN(9))
+		}
+	}
+	compared := 0
+	for range 400 {
+		zone := records{}
+		for i := range 8 {
+			text := version
+			for range random.IntN(4) {
+				text += " " + term()
+			}
+			text += []string{" -all", " ~all", "", " redirect=" + name()}[random.IntN(4)]
+			list := [][2]any{{"TXT", []any{text}}}
+			if random.IntN(3) > 0 {
+				list = append(list, [2]any{"A", fmt.Sprintf("192.0.2.%d", random.IntN(256))})
+			}
+			if random.IntN(2) > 0 {
+				list = append(list, [2]any{"MX", []any{1.0, name()}})
+			}
+			zone[fmt.Sprintf("n%d.example", i)] = list
+		}
+		env := &diag.Env{Resolver: zone}
+		tree, err := Walk(t.Context(), env, diag.MustDomain("n0.example"), "")
+		require.NoError(t, err)
+		authorized := tree.Authorized()
+		for range 20 {
+			address := ip(fmt.Sprintf("192.0.2.%d", random.IntN(256)))
+			r, err := Check(t.Context(), env, CheckRequest{IP: address, Sender: "a@n0.example"})
+			require.NoError(t, err)
+			if r.Outcome != Permerror {
+				compared++
+				require.Equal(t, r.Outcome == Pass, authorized.Contains(address), "%s in %v: %+v", address, zone, r)
+			}
+		}
+	}
+	t.Logf("compared: %d", compared)
+	require.Greater(t, compared, 1000)
 }

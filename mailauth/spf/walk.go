@@ -1,6 +1,7 @@
 package spf
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -40,15 +41,14 @@ func Walk(ctx context.Context, env *diag.Env, domain diag.Domain, record string)
 // walk fetches a tree with all that the desk may ask.
 func walk(d *desk, domain, record string) *Tree {
 	var g diag.Group
-	w := &walker{desk: d, group: &g, v4: true, v6: true, terms: MaxTerms, room: MaxTreeLength, known: "do", explanations: true}
-	if domain == "" {
-		w.known = ""
+	w := &walker{
+		desk: d, group: &g, v4: true, v6: true, terms: MaxTerms, room: MaxTreeLength, known: "do", explanations: true,
 	}
 	w.value = func(letter byte, current string) string {
 		if letter == 'o' {
-			return domain
+			current = domain
 		}
-		return current
+		return cmp.Or(current, "unknown.invalid") // a record without a domain is looked at, not looked up
 	}
 	root := &Node{Domain: domain, Via: ViaRoot, State: NodeCut}
 	switch {
