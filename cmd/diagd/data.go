@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
+	"github.com/diagkit/diagkit/diag/propagation"
+	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
 )
@@ -16,11 +19,47 @@ import (
 var lists = map[string]struct {
 	purpose string
 	builtIn func() ([]byte, error)
+	check   func([]byte) error // of a file that replaces it
 }{
 	plansFile: {
 		purpose: "plans, their allowances and prices",
 		builtIn: func() ([]byte, error) { return formatPlans(metering.DefaultPlans()) },
+		check:   func(data []byte) error { _, err := parsePlans(data); return err },
 	},
+	propagation.File: {
+		purpose: "resolvers that resolve/propagation asks",
+		builtIn: func() ([]byte, error) { return formatJSON(propagation.Vantages()) },
+		check:   func(data []byte) error { _, err := propagation.ParseVantages(data); return err },
+	},
+	registry.BootstrapFile: {
+		purpose: "RDAP services of domains, addresses and AS numbers",
+		builtIn: func() ([]byte, error) { return formatJSON(registry.DefaultBootstrap()) },
+		check:   func(data []byte) error { _, err := registry.ParseBootstrap(data); return err },
+	},
+	registry.ServersFile: {
+		purpose: "WHOIS servers by suffix",
+		builtIn: func() ([]byte, error) { return formatJSON(registry.DefaultServers()) },
+		check:   func(data []byte) error { _, err := registry.ParseServers(data); return err },
+	},
+}
+
+// checkData reads every list of --data, so that a mistake in one is told at start and not to a customer.
+func (a *app) checkData() error {
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		data, err := a.override(name)
+		if err == nil && data != nil {
+			err = lists[name].check(data)
+		}
+		if err != nil {
+			return fmt.Errorf("--data: %s: %w", filepath.Join(a.data, name), err)
+		}
+	}
+	return nil
+}
+
+func formatJSON(v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", "  ")
+	return append(data, '\n'), err
 }
 
 func parsePlans(data []byte) (metering.Plans, error) {
@@ -44,8 +83,7 @@ func formatPlans(plans metering.Plans) ([]byte, error) {
 	list := slices.SortedFunc(maps.Values(plans), func(a, b metering.Plan) int {
 		return cmp.Or(cmp.Compare(a.Credits, b.Credits), cmp.Compare(a.ID, b.ID))
 	})
-	data, err := json.MarshalIndent(list, "", "  ")
-	return append(data, '\n'), err
+	return formatJSON(list)
 }
 
 func (a *app) dataCommand() *cobra.Command {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/worldflags"
@@ -74,11 +75,17 @@ func (a *app) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.checkData(); err != nil {
+		return err
+	}
 	env, release, err := a.world.Env()
 	if err != nil {
 		return usageError{err}
 	}
 	defer release()
+	if a.data != "" {
+		env.Data = os.DirFS(a.data)
+	}
 	store, plans, err := a.openStore(ctx, false)
 	if err != nil {
 		return err

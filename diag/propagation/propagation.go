@@ -150,9 +150,16 @@ type Checker struct {
 	Vantages []Vantage
 }
 
-// Check asks the resolvers of [Vantages]; see [Checker.Check].
+// File is the name of the list of resolvers among those that an operator may replace, see [diag.List].
+const File = "vantages.json"
+
+// Check asks the resolvers of [Vantages], or those of the environment's own list; see [Checker.Check].
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
-	return Checker{}.Check(ctx, env, req)
+	vantages, err := diag.List(env, File, Vantages, ParseVantages)
+	if err != nil {
+		return nil, err
+	}
+	return Checker{vantages}.Check(ctx, env, req)
 }
 
 // Check asks the resolvers and all authoritative servers at once what they say, and compares. The

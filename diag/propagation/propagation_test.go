@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -218,4 +219,17 @@ func TestRules(t *testing.T) {
 	diagtest.CoverRules(t, rules, verdicts)
 	assert.NoError(t, rules.Check())
 	assert.Equal(t, rules.Describe(), (*Report)(nil).Rules())
+}
+
+func TestListOfTheOperator(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone("example.com. A 192.0.2.1")
+	env := w.NewEnv()
+	env.Data = fstest.MapFS{File: {Data: []byte(
+		`[{"id":"own","name":"Own","operator":"Us","country":"DE","transport":"udp","addresses":["192.0.2.53"]}]`)}}
+	w.Resolver("192.0.2.53")
+	report, err := Check(t.Context(), env, Request{Name: diag.MustName("example.com")})
+	require.NoError(t, err)
+	require.Len(t, report.Resolvers, 1)
+	require.Equal(t, "own", string(report.Resolvers[0].ID))
 }

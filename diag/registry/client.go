@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // A Client asks registries. Its zero value uses the built-in tables. It may be used by several
@@ -10,6 +12,25 @@ import (
 type Client struct {
 	Bootstrap    *Bootstrap // RDAP services; nil means the built-in table
 	WhoisServers *Servers   // WHOIS servers; nil means the built-in table
+}
+
+// The names of the tables among the lists that an operator may replace, see [diag.List].
+const (
+	BootstrapFile = "rdap-bootstrap.json"
+	ServersFile   = "whois-servers.json"
+)
+
+// ClientOf returns a client with the tables of an environment: its own, or the built-in ones.
+func ClientOf(env *diag.Env) (*Client, error) {
+	bootstrap, err := diag.List(env, BootstrapFile, DefaultBootstrap, ParseBootstrap)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := diag.List(env, ServersFile, DefaultServers, ParseServers)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{bootstrap, servers}, nil
 }
 
 func (c *Client) bootstrap() *Bootstrap {

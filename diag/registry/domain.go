@@ -120,10 +120,14 @@ type Contact struct {
 	Redacted     bool   `json:"redacted" doc:"whether something was left out on purpose"`
 }
 
-// LookupDomain asks the registry in charge of a domain, and the registrar, with the built-in tables. See
-// [Client.LookupDomain].
+// LookupDomain asks the registry in charge of a domain, and the registrar, with the tables of the
+// environment, see [ClientOf] and [Client.LookupDomain].
 func LookupDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*DomainReport, error) {
-	return new(Client).LookupDomain(ctx, env, req)
+	client, err := ClientOf(env)
+	if err != nil {
+		return nil, err
+	}
+	return client.LookupDomain(ctx, env, req)
 }
 
 // LookupDomain asks the registry in charge of a domain over RDAP, then the registrar that it names; if

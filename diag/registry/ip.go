@@ -118,9 +118,14 @@ type IPContact struct {
 	Redacted     bool     `json:"redacted" doc:"whether something was left out on purpose"`
 }
 
-// LookupIP asks the registry in charge of an address, with the built-in tables. See [Client.LookupIP].
+// LookupIP asks the registry in charge of an address, with the tables of the environment, see [ClientOf]
+// and [Client.LookupIP].
 func LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*IPReport, error) {
-	return new(Client).LookupIP(ctx, env, req)
+	client, err := ClientOf(env)
+	if err != nil {
+		return nil, err
+	}
+	return client.LookupIP(ctx, env, req)
 }
 
 // LookupIP asks the regional registry in charge of an address over RDAP, and over WHOIS if there is no
