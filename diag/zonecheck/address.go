@@ -39,7 +39,8 @@ const (
 	probeStray     probe = 19
 	probeSubnet    probe = 20
 	probeTLS       probe = 21 // port 853
-	probeCount           = 22
+	probeWWW       probe = 22
+	probeCount           = 23
 )
 
 // An address is one address of the name servers, and what was heard from there.
@@ -114,7 +115,10 @@ func (a *audit) examine(ctx context.Context, ad *address) {
 	}
 	switch {
 	case !r.ok() || !ad.replies[probeSOA].ok():
-	case a.standingOf(r) == lame || !ad.deep:
+	case a.standingOf(r) == lame:
+		a.pool(ctx, ad, []probe{probeRecursion, probeChaos}, false)
+	case !ad.deep:
+		a.identify(ctx, ad)
 		a.pool(ctx, ad, []probe{probeRecursion, probeChaos}, false)
 	default:
 		a.identify(ctx, ad)
@@ -157,7 +161,8 @@ func (a *audit) identify(ctx context.Context, ad *address) {
 
 // rest lists what is left to ask an address.
 func (a *audit) rest(ad *address) []probe {
-	list := []probe{probeKeys, probeNS, probeA, probeAAAA, probeMX, probeTXT, probeAbsent, probeRecursion, probeCase}
+	list := []probe{probeKeys, probeNS, probeA, probeAAAA, probeMX, probeTXT, probeWWW, probeAbsent,
+		probeRecursion, probeCase}
 	if ad.edns {
 		list = append(list, probeVersion, probeOption, probeFlags, probeSmall)
 	}
@@ -223,6 +228,12 @@ func (a *audit) run(ctx context.Context, ad *address, p probe) {
 			a.exists(host)
 			a.prefetch(ctx, host)
 		}
+	case probeWWW:
+		for _, rr := range r.msg.Answer {
+			if alias, ok := rr.(*dns.CNAME); ok {
+				a.exists(alias.Target)
+			}
+		}
 	case probeAbsent:
 		for _, rr := range r.msg.Ns {
 			// Names with octets that are not letters are made up by those who sign each answer (RFC 4470).
@@ -264,6 +275,10 @@ func (a *audit) query(ctx context.Context, p probe) *dns.Msg {
 		return extended(a.zone, dns.TypeTXT)
 	case probeAbsent:
 		if name := absentLabel + "." + a.zone; fits(name) {
+			return extended(name, dns.TypeA)
+		}
+	case probeWWW:
+		if name := "www." + a.zone; fits(name) {
 			return extended(name, dns.TypeA)
 		}
 	case probeCase:

@@ -77,7 +77,7 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	defer cancel()
 	a.g.Go(func() { a.askParent(limited) })
 	a.g.Go(func() { a.askResolver(limited) })
-	for _, label := range []string{"www", "mail"} {
+	for _, label := range []string{"www", "mail", "webmail", "autodiscover", "ftp"} { // often aliases
 		if name := label + "." + a.zone; fits(name) {
 			a.g.Go(func() { a.chase(limited, name) })
 		}

@@ -33,7 +33,7 @@ func (a *audit) contentTasks() []*task {
 		}
 	}
 	add("", dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeNSEC3PARAM, dns.TypeCAA, dns.TypeHTTPS, dns.TypeZONEMD)
-	add("www.", dns.TypeA, dns.TypeAAAA)
+	add("www.", dns.TypeAAAA)
 	add("_smtp._tls.", dns.TypeTXT)
 	add("default._domainkey.", dns.TypeTXT)
 	add("_imaps._tcp.", dns.TypeSRV)

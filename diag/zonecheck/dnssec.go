@@ -65,7 +65,7 @@ func (e *evidence) secure() security {
 			continue // that it has nothing of it is said once
 		}
 		signers = append(signers, s.checkApex(e, ad)...)
-		s.checkAbsent(e, ad)
+		s.checkNames(e, ad)
 	}
 	s.compareDS(e.cut.ds, signers)
 	s.checkContent(e)
@@ -146,39 +146,47 @@ func (s *security) checkApex(e *evidence, ad *address) (signers []uint16) {
 			}
 		}
 		if len(r.msg.Answer) == 0 {
-			s.checkProof(e, ad, r, e.zone, qtype)
+			s.checkProof(e, e.target(ad), r, e.zone, qtype)
 		}
 	}
 	return signers
 }
 
-// checkAbsent examines the reply about a name that does not exist.
-func (s *security) checkAbsent(e *evidence, ad *address) {
-	r := ad.replies[probeAbsent]
-	if !r.ok() || optOf(r) == nil {
+// checkNames examines the replies about names below the apex: one that is usual, and one that does not
+// exist.
+func (s *security) checkNames(e *evidence, ad *address) {
+	if r := ad.replies[probeWWW]; r.ok() && optOf(r) != nil {
+		s.checkName(e, r, "www."+e.zone, dns.TypeA, e.target(ad))
+	}
+	if r := ad.replies[probeAbsent]; r.ok() && optOf(r) != nil {
+		s.checkName(e, r, absentLabel+"."+e.zone, dns.TypeA, e.target(ad))
+	}
+}
+
+// checkName examines the reply about a name, unless it is that of a zone below.
+func (s *security) checkName(e *evidence, r reply, name string, qtype uint16, target string) {
+	switch {
+	case !r.msg.Authoritative:
+		return
+	case len(r.msg.Answer) == 0:
+		s.checkProof(e, target, r, name, qtype)
 		return
 	}
-	name := absentLabel + "." + e.zone
-	if len(r.msg.Answer) == 0 {
-		s.checkProof(e, ad, r, name, dns.TypeA)
-		return
-	}
-	for _, qtype := range []uint16{dns.TypeA, dns.TypeCNAME} {
-		s.check(r.msg.Answer, name, qtype, e.target(ad))
-		if wildcardUnproven(r.msg, name, qtype, proofOf(r.msg, e.zone)) {
-			s.note(noProof, e.target(ad), "For an answer made from a wildcard there is no proof that %s does not exist.",
+	for _, t := range []uint16{qtype, dns.TypeCNAME} {
+		s.check(r.msg.Answer, name, t, target)
+		if wildcardUnproven(r.msg, name, t, proofOf(r.msg, e.zone)) {
+			s.note(noProof, target, "For an answer made from a wildcard there is no proof that %s does not exist.",
 				bareName(name))
 		}
 	}
 }
 
 // checkProof examines the proof of a negative reply, and the signatures over it.
-func (s *security) checkProof(e *evidence, ad *address, r reply, name string, qtype uint16) {
+func (s *security) checkProof(e *evidence, target string, r reply, name string, qtype uint16) {
 	if rcode := r.rcode(); rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError {
 		return
 	}
 	s.proofs++
-	target := e.target(ad)
 	p := proofOf(r.msg, e.zone)
 	if what := p.missing(r.msg, name, qtype); what != "" {
 		s.note(noProof, target, "For %s %s: %s.", bareName(name), dns.Type(qtype), what)
@@ -264,12 +272,8 @@ func (s *security) checkContent(e *evidence) {
 			s.param = params[0]
 		}
 	}
-	www := "www." + e.zone
-	for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA} {
-		if r := e.at(www, qtype); s.verifiable(r) {
-			s.check(r.msg.Answer, www, qtype, "www")
-			s.check(r.msg.Answer, www, dns.TypeCNAME, "www")
-		}
+	if r := e.at("www."+e.zone, dns.TypeAAAA); s.verifiable(r) {
+		s.checkName(e, r, "www."+e.zone, dns.TypeAAAA, "www")
 	}
 }
 

@@ -141,7 +141,7 @@ func TestQueryLimits(t *testing.T) {
 		require.Len(t, r.Nameservers, 13)
 		for _, n := range r.Nameservers {
 			for _, a := range n.Addresses {
-				require.True(t, a.UDP && a.TCP && a.Authoritative, "%s %s", n.Name, a.Address)
+				require.True(t, a.UDP && a.TCP && a.Authoritative && a.EDNS, "%s %s", n.Name, a.Address)
 			}
 		}
 		require.NotContains(t, codes(r), "transport.unfinished")
@@ -239,7 +239,7 @@ func TestTexts(t *testing.T) {
 
 // Each test case of Zonemaster is named by a rule, but for those that a name which is a domain fulfils.
 func TestZonemasterCases(t *testing.T) {
-	families := map[string]int{"ADDRESS": 3, "BASIC": 2, "CONNECTIVITY": 4, "CONSISTENCY": 6, "DELEGATION": 7,
+	families := map[string]int{"ADDRESS": 3, "BASIC": 3, "CONNECTIVITY": 4, "CONSISTENCY": 6, "DELEGATION": 7,
 		"DNSSEC": 18, "NAMESERVER": 15, "SYNTAX": 8, "ZONE": 11}
 	var refs strings.Builder
 	for _, rule := range rules {
@@ -293,4 +293,31 @@ func TestOpenSocket(t *testing.T) {
 	require.Equal(t, netip.MustParseAddr("127.0.0.2"), r.from.Addr().Unmap())
 	require.Equal(t, blocked, newWire(nil).udp(t.Context(), netip.MustParseAddr("127.0.0.1"), q, time.Second).outcome)
 	require.Equal(t, notAsked, newWire(nil).stray(t.Context(), netip.MustParseAddr("127.0.0.1"), q).outcome)
+}
+
+func BenchmarkCheck(b *testing.B) {
+	w := diagtest.NewWorld(b)
+	w.Zone(parentZone + around + goodZone)
+	w.ServeZones()
+	w.Sign("example.com", diagtest.Signing{})
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := Check(b.Context(), w.Env(), request)
+		require.NoError(b, err)
+	}
+}
+
+// However many servers the zone above has, one IPv6 address is among those that are asked.
+func TestParentServers(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	var hosts []string
+	for i := range 13 {
+		host := fmt.Sprintf("n%02d.nic.com.", i)
+		hosts = append(hosts, host)
+		w.Zone(fmt.Sprintf("%s A 192.0.2.%d\n%s AAAA 2001:db8::%d", host, i+1, host, i+1))
+	}
+	views := newAudit(w.Env(), request.Domain).parentServers(t.Context(), hosts, nil)
+	require.Len(t, views, maxParents)
+	require.Equal(t, netip.MustParseAddr("192.0.2.1"), views[0].ip)
+	require.True(t, views[maxParents-1].ip.Is6())
 }

@@ -146,7 +146,7 @@ func between(p parentSide, domain string) (zone string, hosts []string, glue map
 // parentServers lists addresses of the servers of the zone above: of each host one, IPv4 first, for
 // what matters is what the hosts say; then those that are left.
 func (a *audit) parentServers(ctx context.Context, hosts []string, glue map[string][]glueAddr) []parentView {
-	hosts = hosts[:min(len(hosts), MaxServers)]
+	hosts = hosts[:min(len(hosts), maxParents)]
 	found := make([][]netip.Addr, len(hosts))
 	var g diag.Group
 	for i, host := range hosts {
@@ -174,7 +174,22 @@ func (a *audit) parentServers(ctx context.Context, hosts []string, glue map[stri
 			break
 		}
 	}
+	withIPv6(views, hosts, found)
 	return views
+}
+
+// withIPv6 sees that an IPv6 address is among those that are asked, if there is any: whether it answers
+// tells whether IPv6 works from here.
+func withIPv6(views []parentView, hosts []string, found [][]netip.Addr) {
+	if slices.ContainsFunc(views, func(v parentView) bool { return v.ip.Is6() }) {
+		return
+	}
+	for i, list := range found {
+		if j := slices.IndexFunc(list, netip.Addr.Is6); j >= 0 {
+			views[len(views)-1] = parentView{host: hosts[i], ip: list[j]}
+			return
+		}
+	}
 }
 
 // delegation returns the NS records of a zone in a reply of the zone above: in the authority section

@@ -79,10 +79,20 @@ func failing(texts []string) diag.Failures {
 
 // differing reports servers whose answers to a probe differ from that of the first that answered.
 func (e *evidence) differing(p probe, qtype uint16) diag.Failures {
+	return e.comparing(dns.Type(qtype).String(), func(ad *address) []dns.RR {
+		if records := e.records(ad, p, qtype); records != nil && !ad.replies[p].msg.Truncated {
+			return records
+		}
+		return nil
+	})
+}
+
+// comparing reports servers whose records differ from those of the first that has told any.
+func (e *evidence) comparing(kind string, of func(*address) []dns.RR) diag.Failures {
 	first, known := "", false
 	return e.each(e.serving, func(ad *address) string {
-		records := e.records(ad, p, qtype)
-		if records == nil || ad.replies[p].msg.Truncated {
+		records := of(ad)
+		if records == nil {
 			return ""
 		}
 		text := contents(records)
@@ -95,7 +105,7 @@ func (e *evidence) differing(p probe, qtype uint16) diag.Failures {
 		if text == "" {
 			text = "none"
 		}
-		return fmt.Sprintf("Its %s records differ from those of the first server: %s.", dns.Type(qtype),
+		return fmt.Sprintf("Its %s records differ from those of the first server: %s.", kind,
 			strings.TrimSuffix(clip(text), "."))
 	})
 }

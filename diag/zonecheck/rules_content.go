@@ -54,7 +54,8 @@ var apexRules = diag.Rules[*evidence]{
 		Advice: "Check that the servers have the same zone, unless they direct clients to machines nearby.",
 		When:   servedTwice,
 		Fails: func(e *evidence) diag.Failures {
-			return append(e.differing(probeA, dns.TypeA), e.differing(probeAAAA, dns.TypeAAAA)...)
+			return slices.Concat(e.differing(probeA, dns.TypeA), e.differing(probeAAAA, dns.TypeAAAA),
+				e.comparing("A", e.wwwRecords))
 		},
 	},
 	{
@@ -77,6 +78,16 @@ var apexRules = diag.Rules[*evidence]{
 	},
 }
 
+// wwwRecords returns what an address answered for www.
+func (e *evidence) wwwRecords(ad *address) []dns.RR {
+	r := ad.replies[probeWWW]
+	if rcode := r.rcode(); rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError {
+		return nil
+	}
+	name := "www." + e.zone
+	return append(rrset(r.msg.Answer, name, dns.TypeCNAME), rrset(r.msg.Answer, name, dns.TypeA)...)
+}
+
 // shared is the network between providers and their customers (RFC 6598).
 var shared = netip.MustParsePrefix("100.64.0.0/10")
 
@@ -87,10 +98,12 @@ func internal(ip netip.Addr) bool {
 
 // addressesOf lists the addresses that servers of the zone gave for a name in it.
 func (e *evidence) addressesOf(name string) []netip.Addr {
-	replies := []reply{e.at(name, dns.TypeA), e.at(name, dns.TypeAAAA)}
-	if name == e.zone {
-		for _, ad := range e.serving {
+	replies := []reply{e.at(name, dns.TypeAAAA)}
+	for _, ad := range e.serving {
+		if name == e.zone {
 			replies = append(replies, ad.replies[probeA], ad.replies[probeAAAA])
+		} else {
+			replies = append(replies, ad.replies[probeWWW])
 		}
 	}
 	seen := map[netip.Addr]bool{}

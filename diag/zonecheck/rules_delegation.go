@@ -60,6 +60,23 @@ var delegationRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "zone.delegation.functional", Severity: diag.Info, Category: categoryDelegation,
+		Title:  "A zone that nobody serves is not resolved by accident",
+		Ref:    "Zonemaster BASIC03, RFC 1912 section 2.8",
+		Advice: "Do not rely on it: caches forget, and then the domain is gone.",
+		When:   func(e *evidence) bool { return met(e) && !served(e) && chased(e) },
+		Fails: func(e *evidence) diag.Failures {
+			var list diag.Failures
+			for _, c := range e.chases {
+				if len(c.addrs) > 0 {
+					list = append(list, diag.Failure{
+						Detail: "The resolver still has an address for it.", Target: bareName(c.name)})
+				}
+			}
+			return list
+		},
+	},
+	{
 		Code: "zone.delegation.few", Severity: diag.Error, Weight: 5, Category: categoryDelegation,
 		Title:  "There are at least two name servers",
 		Ref:    "Zonemaster DELEGATION01, RFC 1034 section 4.1",

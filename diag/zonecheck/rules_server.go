@@ -2,6 +2,7 @@ package zonecheck
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -179,7 +180,7 @@ var serverRules = diag.Rules[*evidence]{
 			return e.each(e.addresses, func(ad *address) string {
 				switch ad.soa().outcome {
 				case silent, broken:
-					if e.heard[ad.ip.Is6()] && !ad.replies[probeTCP].ok() {
+					if e.heard[ad.ip.Is6()] && !sourceOf(ad).IsValid() {
 						return "It does not answer."
 					}
 				}
@@ -263,10 +264,8 @@ var serverRules = diag.Rules[*evidence]{
 		When:   addressed,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.addresses, func(ad *address) string {
-				for _, r := range ad.replies {
-					if r.from.IsValid() {
-						return fmt.Sprintf("A reply came from %s.", r.from.Addr().Unmap())
-					}
+				if from := sourceOf(ad); from.IsValid() {
+					return fmt.Sprintf("A reply came from %s.", from)
 				}
 				return ""
 			})
@@ -301,6 +300,16 @@ var serverRules = diag.Rules[*evidence]{
 			return diag.FailIf(e.surplus > 0, "%d were left out.", e.surplus)
 		},
 	},
+}
+
+// sourceOf returns the address that replies of another came from, if any did.
+func sourceOf(ad *address) netip.Addr {
+	for _, r := range ad.replies {
+		if r.from.IsValid() {
+			return r.from.Addr().Unmap()
+		}
+	}
+	return netip.Addr{}
 }
 
 // those reports the addresses that are of one standing.

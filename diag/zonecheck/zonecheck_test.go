@@ -200,7 +200,7 @@ func serverScenes() []scene {
 			s.serve(goodZone)
 			s.ns1.Configure(diagtest.ServerConfig{Silent: true})
 			s.ns2.Configure(diagtest.ServerConfig{Silent: true})
-		}, "delegation.silent ns.unreachable"},
+		}, "delegation.silent delegation.functional ns.unreachable"},
 		{"garbage", func(s *stage) {
 			s.serve(goodZone)
 			s.ServePackets("ns1.example.com:53", func(q []byte) [][]byte {
@@ -213,7 +213,7 @@ func serverScenes() []scene {
 			s.serve(goodZone)
 			s.Server("ns1.example.com", "", "example.org. A 192.0.2.1")
 			s.Server("ns2.example.com", "", "example.org. A 192.0.2.1")
-		}, "delegation.lame ns.lame"},
+		}, "delegation.lame delegation.functional ns.lame"},
 		{"not authoritative", configured(func(c *diagtest.ServerConfig) { c.NoAA = true }), "ns.unauthoritative"},
 		{"upward referral", func(s *stage) {
 			s.serve(goodZone)
