@@ -1,6 +1,7 @@
 package dnssec
 
 import (
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,7 +42,8 @@ func ParseAnchors(text string) ([]dns.RR, error) {
 	var anchors []dns.RR
 	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
 		if !genuine(rr) || rr.Header().Class != dns.ClassINET || !isAnchor(rr) {
-			return nil, fmt.Errorf("trust anchors: %.100q is neither a DS nor a DNSKEY record of a zone key", rr.String())
+			return nil, fmt.Errorf("trust anchors: %.100q is neither a good DS record nor the DNSKEY record of a zone key",
+				rr.String())
 		}
 		anchors = append(anchors, rr)
 	}
@@ -58,7 +60,9 @@ func ParseAnchors(text string) ([]dns.RR, error) {
 func isAnchor(rr dns.RR) bool {
 	switch r := rr.(type) {
 	case *dns.DS:
-		return true
+		digest, err := hex.DecodeString(r.Digest)
+		hash, known := digests[r.DigestType]
+		return err == nil && (!known || len(digest) == hash.Size())
 	case *dns.DNSKEY:
 		return newKey(r).forZone()
 	}

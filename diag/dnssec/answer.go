@@ -140,9 +140,9 @@ func (v *validation) step(msg *message, n name, rrtype uint16) step {
 	switch {
 	case dname != nil && (cname == nil || len(cname.sigs) == 0) && (set == nil || set == cname):
 		return v.redirected(msg, n, rrtype, dname, cname)
-	case set != nil && msg.rcode == dns.RcodeNameError:
+	case msg.rcode == dns.RcodeYXDomain && (set != nil || cname == nil), set != nil && msg.rcode == dns.RcodeNameError:
 		return step{finding: v.known(n, fault(v.zoneOf(n), codeAnswerContradict,
-			"The answer has records of %s and says that the name does not exist", n))}
+			"The answer for %s has the code %s, which does not fit its records", n, diag.RcodeName(msg.rcode)))}
 	case set != nil:
 		return step{finding: v.positive(msg, set), sets: []*rrset{set}}
 	case cname != nil:
@@ -195,8 +195,9 @@ func (v *validation) redirected(msg *message, n name, rrtype uint16, dname, cnam
 	target, ok := parseName(record.Target)
 	next, fits := n.replace(dname.owner, target)
 	switch {
-	case !ok || !fits && msg.rcode != dns.RcodeYXDomain:
-		f := fault(v.zoneOf(dname.owner), codeDNAME, "The DNAME record of %s makes no name of %s", dname.owner, n)
+	case !ok || fits == (msg.rcode == dns.RcodeYXDomain):
+		f := fault(v.zoneOf(dname.owner), codeDNAME, "The DNAME record of %s and the answer for %s do not fit each other",
+			dname.owner, n)
 		return step{finding: worse(s.finding, v.known(dname.owner, f)), sets: s.sets}
 	case !fits:
 		return s // RFC 6672 section 2.2: YXDOMAIN says that the new name would be too long
@@ -204,7 +205,8 @@ func (v *validation) redirected(msg *message, n name, rrtype uint16, dname, cnam
 	if record, ok := first[*dns.CNAME](cname); ok {
 		s.sets = append(s.sets, cname)
 		if said, _ := parseName(record.Target); said != next {
-			f := fault(v.zoneOf(dname.owner), codeDNAME, "The answer says that %s is an alias of %s, but the DNAME record of %s makes it %s",
+			f := fault(v.zoneOf(dname.owner), codeDNAME,
+				"The answer says that %s is an alias of %s, but the DNAME record of %s makes it %s",
 				n, quoteName(record.Target), dname.owner, next)
 			return step{finding: worse(s.finding, v.known(dname.owner, f)), sets: s.sets}
 		}
@@ -248,7 +250,8 @@ func (v *validation) prove(msg *message, set *rrset) finding {
 	}
 	v.begin()
 	if signer != "" && d.zone.name != signer {
-		return bogus(fault(d.zone.name, codeSigSigner, "The signature over %s names %s as its signer, which is no zone", set, signer))
+		return bogus(fault(d.zone.name, codeSigSigner, "The signature over %s names %s as its signer, which is no zone",
+			set, signer))
 	}
 	sig, f := v.verify(set, d.zone.name, d.zone.keys, nil, &d.zone.info.Signatures)
 	if f != nil {

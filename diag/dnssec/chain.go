@@ -143,7 +143,8 @@ func (v *validation) ask(z *zone, n name, rrtype uint16, code diag.Code) (*messa
 		return nil, new(indeterminate(fault(z.name, codeWork, "Asking for %s would be the question after the %d allowed",
 			what, maxQueries)))
 	case err != nil:
-		return nil, new(indeterminate(fault(z.name, code, "There was no answer to the question for %s: %s", what, errText(err))))
+		return nil, new(indeterminate(fault(z.name, code, "There was no answer to the question for %s: %s",
+			what, errText(err))))
 	case msg.rcode != dns.RcodeSuccess && msg.rcode != dns.RcodeNameError:
 		return msg, new(indeterminate(fault(z.name, code, "The question for %s was answered with %s", what, msg.rcodeText())))
 	}

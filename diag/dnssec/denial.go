@@ -215,7 +215,8 @@ func (d *denials) judge(o outcome, hashed func() outcome, aim, thing string) fin
 
 func (d *denials) iterationFault() *Failure {
 	return fault(d.zone.name, codeDenialIterations,
-		"The NSEC3 records have %d additional iterations; proofs with more than %d count for nothing", d.excessive, maxIterations)
+		"The NSEC3 records have %d additional iterations; proofs with more than %d count for nothing",
+		d.excessive, maxIterations)
 }
 
 // unproven says why there is no proof: no records at all, none with a right signature, or the wrong

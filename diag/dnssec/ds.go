@@ -37,7 +37,8 @@ func (m *matcher) fits(k *key) bool {
 // explain says why no key fits.
 func (m *matcher) explain(keys []*key) *Failure {
 	if m.digests == maxDigests {
-		return fault(m.zone, codeWork, "The DS records and keys ask for more than %d digests, which real zones never do", maxDigests)
+		return fault(m.zone, codeWork, "The DS records and keys ask for more than %d digests, which real zones never do",
+			maxDigests)
 	}
 	for _, ds := range m.usable {
 		for _, k := range keys {

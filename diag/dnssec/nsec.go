@@ -74,11 +74,14 @@ func (d *denials) delegationNSEC(n name) (delegationKind, *Failure) {
 func (d *denials) delegationTypes(n name, t types) (delegationKind, *Failure) {
 	switch {
 	case t.has(dns.TypeDS):
-		return notProven, fault(d.zone.name, codeDenialContradict, "The zone proves that there is a DS record for %s, against the answer", n)
+		return notProven, fault(d.zone.name, codeDenialContradict,
+			"The zone proves that there is a DS record for %s, against the answer", n)
 	case t.has(dns.TypeSOA):
-		return notProven, fault(d.zone.name, codeDelegation, "The proof that there is no DS record for %s is from below the delegation", n)
+		return notProven, fault(d.zone.name, codeDelegation,
+			"The proof that there is no DS record for %s is from below the delegation", n)
 	case t.has(dns.TypeNS):
-		return insecureDelegation, fault(n, codeDSMissing, "The zone %s proves that it has no DS record for the zone", d.zone.name)
+		return insecureDelegation, fault(n, codeDSMissing,
+			"The zone %s proves that it has no DS record for the zone", d.zone.name)
 	default:
 		return noDelegation, nil
 	}

@@ -32,10 +32,11 @@ var anchorRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeAnchorMismatch, Severity: diag.Critical,
-		Title:  "The trust anchor is one of the keys of its zone",
-		Ref:    "RFC 4035 section 5",
-		Advice: "Check that the trust anchors are those that the zone publishes, and that the resolver does not forge its answers.",
-		Fails:  failed(codeAnchorMismatch),
+		Title: "The trust anchor is one of the keys of its zone",
+		Ref:   "RFC 4035 section 5",
+		Advice: "Check that the trust anchors are those that the zone publishes, and that the resolver " +
+			"does not forge its answers.",
+		Fails: failed(codeAnchorMismatch),
 	},
 }
 
@@ -50,10 +51,11 @@ var delegationRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeDSMismatch, Severity: diag.Critical,
-		Title:  "The DS record is that of a key of the zone",
-		Ref:    "RFC 4035 section 5.2",
-		Advice: "Replace the DS records in the zone above by those of the present key signing key, or remove them if the zone is not to be signed.",
-		Fails:  failed(codeDSMismatch),
+		Title: "The DS record is that of a key of the zone",
+		Ref:   "RFC 4035 section 5.2",
+		Advice: "Replace the DS records in the zone above by those of the present key signing key, or " +
+			"remove them if the zone is not to be signed.",
+		Fails: failed(codeDSMismatch),
 	},
 	{
 		Code: codeDSRevoked, Severity: diag.Critical,
@@ -85,17 +87,19 @@ var delegationRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeKeyUnusable, Severity: diag.Critical,
-		Title:  "The key that signs is one that can be used",
-		Ref:    "RFC 4034 section 2.1",
-		Advice: "Replace the key: it has to be a zone key with the flags 256 or 257 and protocol 3, well formed and of a size that its algorithm allows.",
-		Fails:  failed(codeKeyUnusable),
+		Title: "The key that signs is one that can be used",
+		Ref:   "RFC 4034 section 2.1",
+		Advice: "Replace the key: it has to be a zone key with the flags 256 or 257 and protocol 3, well " +
+			"formed and of a size that its algorithm allows.",
+		Fails: failed(codeKeyUnusable),
 	},
 	{
 		Code: codeDelegation, Severity: diag.Critical,
-		Title:  "It is proven whether there is a DS record",
-		Ref:    "RFC 4035 section 5.2",
-		Advice: "Sign the zone above anew: its servers must prove by NSEC or NSEC3 records that a name has no DS record.",
-		Fails:  failed(codeDelegation),
+		Title: "It is proven whether there is a DS record",
+		Ref:   "RFC 4035 section 5.2",
+		Advice: "Sign the zone above anew: its servers must prove by NSEC or NSEC3 records that a name has " +
+			"no DS record.",
+		Fails: failed(codeDelegation),
 	},
 }
 
@@ -110,10 +114,11 @@ var signatureRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeSigExpired, Severity: diag.Critical,
-		Title:  "The signatures have not expired",
-		Ref:    "RFC 4035 section 5.3.1",
-		Advice: "Sign the zone anew, and find out why that was not done in time; check that all of its servers have the new version.",
-		Fails:  failed(codeSigExpired),
+		Title: "The signatures have not expired",
+		Ref:   "RFC 4035 section 5.3.1",
+		Advice: "Sign the zone anew, and find out why that was not done in time; check that all of its " +
+			"servers have the new version.",
+		Fails: failed(codeSigExpired),
 	},
 	{
 		Code: codeSigEarly, Severity: diag.Critical,
@@ -166,10 +171,11 @@ var signatureRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeWork, Severity: diag.Critical,
-		Title:  "Validation takes no more work than it may",
-		Ref:    "CVE-2023-50387, CVE-2023-50868",
-		Advice: "Remove keys that share a tag, signatures that nobody needs and iterations of NSEC3: resolvers give up on such zones.",
-		Fails:  failed(codeWork),
+		Title: "Validation takes no more work than it may",
+		Ref:   "CVE-2023-50387, CVE-2023-50868",
+		Advice: "Remove keys that share a tag, signatures that nobody needs and iterations of NSEC3: " +
+			"resolvers give up on such zones.",
+		Fails: failed(codeWork),
 	},
 }
 
@@ -177,10 +183,11 @@ var signatureRules = diag.Rules[*Result]{
 var denialRules = diag.Rules[*Result]{
 	{
 		Code: codeDenialMissing, Severity: diag.Critical,
-		Title:  "What is not there is proven not to be there",
-		Ref:    "RFC 4035 section 5.4",
-		Advice: "Check that the zone has NSEC or NSEC3 records and that all of its servers give them out with signatures.",
-		Fails:  failed(codeDenialMissing),
+		Title: "What is not there is proven not to be there",
+		Ref:   "RFC 4035 section 5.4",
+		Advice: "Check that the zone has NSEC or NSEC3 records and that all of its servers give them out " +
+			"with signatures.",
+		Fails: failed(codeDenialMissing),
 	},
 	{
 		Code: codeDenialIncomplete, Severity: diag.Critical,
@@ -191,10 +198,11 @@ var denialRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeDenialContradict, Severity: diag.Critical,
-		Title:  "The NSEC or NSEC3 records do not contradict the answer",
-		Ref:    "RFC 4035 section 5.4",
-		Advice: "Check whether all servers have the same version of the zone, and whether somebody filters its answers.",
-		Fails:  failed(codeDenialContradict),
+		Title: "The NSEC or NSEC3 records do not contradict the answer",
+		Ref:   "RFC 4035 section 5.4",
+		Advice: "Check whether all servers have the same version of the zone, and whether somebody filters " +
+			"its answers.",
+		Fails: failed(codeDenialContradict),
 	},
 	{
 		Code: codeWildcard, Severity: diag.Critical,

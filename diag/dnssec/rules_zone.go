@@ -35,10 +35,11 @@ var insecureRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.ds.island", Severity: diag.Warning,
-		Title:  "The zone above has the DS record of a zone that is signed",
-		Ref:    "RFC 4035 section 2.4",
-		Advice: "Have the DS record of the key signing key published in the zone above: without it nobody validates the signatures.",
-		When:   func(r *Result) bool { return r.Signed },
+		Title: "The zone above has the DS record of a zone that is signed",
+		Ref:   "RFC 4035 section 2.4",
+		Advice: "Have the DS record of the key signing key published in the zone above: without it nobody " +
+			"validates the signatures.",
+		When: func(r *Result) bool { return r.Signed },
 		Fails: func(r *Result) diag.Failures {
 			return perZone(r, false, func(z Zone) string {
 				if z.Status != diag.Insecure || len(z.DS) > 0 || len(z.Keys) == 0 {
@@ -50,10 +51,11 @@ var insecureRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeDSUnsupported, Severity: diag.Error,
-		Title:  "The DS records are of a kind that validators support",
-		Ref:    "RFC 4035 section 5.2, RFC 6840 section 5.2",
-		Advice: "Sign the zone with an algorithm that is recommended, such as ECDSAP256SHA256, and publish its DS record with SHA-256.",
-		Fails:  failed(codeDSUnsupported),
+		Title: "The DS records are of a kind that validators support",
+		Ref:   "RFC 4035 section 5.2, RFC 6840 section 5.2",
+		Advice: "Sign the zone with an algorithm that is recommended, such as ECDSAP256SHA256, and publish " +
+			"its DS record with SHA-256.",
+		Fails: failed(codeDSUnsupported),
 	},
 	{
 		Code: codeDenialIterations, Severity: diag.Error,
@@ -118,10 +120,11 @@ func hasNSEC3(r *Result) bool {
 var signingRules = diag.Rules[*Result]{
 	{
 		Code: "dnssec.algorithm.deprecated", Severity: diag.Warning,
-		Title:  "No algorithm is used that must not be",
-		Ref:    "RFC 9904 section 2, RFC 9905 section 2",
-		Advice: "Roll over to ECDSAP256SHA256 or ED25519: operators of resolvers are to treat zones signed with SHA-1 as unsigned.",
-		When:   hasKeys,
+		Title: "No algorithm is used that must not be",
+		Ref:   "RFC 9904 section 2, RFC 9905 section 2",
+		Advice: "Roll over to ECDSAP256SHA256 or ED25519: operators of resolvers are to treat zones signed " +
+			"with SHA-1 as unsigned.",
+		When: hasKeys,
 		Fails: zones(true, func(z Zone) string {
 			if names := algorithmsWith(z, MustNot); names != "" {
 				return "The zone is signed with " + names + "."
@@ -144,11 +147,12 @@ var signingRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.algorithm.incomplete", Severity: diag.Warning,
-		Title:  "The keys are signed with every algorithm of the DS records",
-		Ref:    "RFC 4035 section 2.2, RFC 6840 section 5.11",
-		Advice: "Sign with the key of each algorithm that has a DS record, or remove the DS record: some validators demand it.",
-		When:   hasDS,
-		Fails:  zones(false, unsignedAlgorithm),
+		Title: "The keys are signed with every algorithm of the DS records",
+		Ref:   "RFC 4035 section 2.2, RFC 6840 section 5.11",
+		Advice: "Sign with the key of each algorithm that has a DS record, or remove the DS record: some " +
+			"validators demand it.",
+		When:  hasDS,
+		Fails: zones(false, unsignedAlgorithm),
 	},
 	{
 		Code: "dnssec.digest.sha1", Severity: diag.Warning,
@@ -180,10 +184,11 @@ var signingRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.nsec3.iterations", Severity: diag.Warning,
-		Title:  "NSEC3 has no additional iterations",
-		Ref:    "RFC 9276 section 3.1",
-		Advice: "Set the additional iterations of NSEC3 to 0: they protect nothing, and resolvers stop to accept them.",
-		When:   hasNSEC3,
+		Title: "NSEC3 has no additional iterations",
+		Ref:   "RFC 9276 section 3.1",
+		Advice: "Set the additional iterations of NSEC3 to 0: they protect nothing, and resolvers stop to " +
+			"accept them.",
+		When: hasNSEC3,
 		Fails: zones(true, func(z Zone) string {
 			if z.Denial == nil || z.Denial.Iterations == 0 {
 				return ""
@@ -245,15 +250,17 @@ func unsignedAlgorithm(z Zone) string {
 var hygieneRules = diag.Rules[*Result]{
 	{
 		Code: "dnssec.signature.expires_soon", Severity: diag.Warning,
-		Title:  "The signatures are renewed in time",
-		Ref:    "RFC 6781 section 4.4.2",
-		Advice: "Check that the software that signs the zone is running: it should have renewed the signatures by now.",
-		When:   hasSignatures,
+		Title: "The signatures are renewed in time",
+		Ref:   "RFC 6781 section 4.4.2",
+		Advice: "Check that the software that signs the zone is running: it should have renewed the " +
+			"signatures by now.",
+		When: hasSignatures,
 		Fails: zones(false, func(z Zone) string {
 			for _, s := range z.Signatures {
 				left := time.Duration(s.ExpiresInSeconds) * time.Second
 				if s.Valid && left < s.Expiration.Sub(s.Inception)/soonPart {
-					return fmt.Sprintf("The signature over %s by the key %d expires at %s.", s.TypeCovered, s.KeyTag, instant(s.Expiration))
+					return fmt.Sprintf("The signature over %s by the key %d expires at %s.",
+						s.TypeCovered, s.KeyTag, instant(s.Expiration))
 				}
 			}
 			return ""
@@ -299,7 +306,8 @@ var hygieneRules = diag.Rules[*Result]{
 		Fails: zones(false, func(z Zone) string {
 			for _, ds := range z.DS {
 				if z.Status == diag.Secure && !ds.MatchesDNSKEY {
-					return fmt.Sprintf("The DS record for the key %d (%s) is not that of a key of the zone.", ds.KeyTag, ds.AlgorithmName)
+					return fmt.Sprintf("The DS record for the key %d (%s) is not that of a key of the zone.",
+						ds.KeyTag, ds.AlgorithmName)
 				}
 			}
 			return ""

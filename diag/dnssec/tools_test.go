@@ -85,8 +85,6 @@ func addDS(lines ...string) func(*testing.T, []string) []string {
 	return func(_ *testing.T, ds []string) []string { return append(ds, lines...) }
 }
 
-const wrongDigest = "2BB183AF5F22588179A53B0A98631FAD1A292118AB9CA9DF10C2F9A5E5D34A19"
-
 var p256 = keyed("ECDSAP256SHA256")
 
 // zonesMade lists the zones, "good" first because others lead there.
