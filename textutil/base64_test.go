@@ -167,6 +167,8 @@ func TestBase64DecodeFinds(t *testing.T) {
 		{"missing padding", "Zg", strict, 2, "2 characters of padding are missing"},
 		{"spare bits of two letters", "Zh==", strict, 1, "belong to no byte"},
 		{"spare bits of three letters", "Zm9=", strict, 2, "belong to no byte"},
+		{"highest spare bit of two letters", "Zo==", strict, 1, "belong to no byte"},
+		{"highest spare bit of three letters", "Zm+=", strict, 2, "belong to no byte"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

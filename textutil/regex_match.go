@@ -142,12 +142,7 @@ func (o *textOffsets) at(offset int) (runes, utf16 int) {
 	if o.marks == nil {
 		return offset, offset
 	}
-	// A mark may lie up to three bytes behind its step; then the one before it is right.
-	i := min(offset/offsetStep, len(o.marks)-1)
-	if o.marks[i].byte > offset {
-		i--
-	}
-	m := o.marks[i]
+	m := o.marks[min(offset/offsetStep, len(o.marks)-1)]
 	for _, r := range o.text[m.byte:offset] {
 		m.pass(r)
 	}
