@@ -201,7 +201,7 @@ func (a *audit) pool(ctx context.Context, ad *address, list []probe, tasks bool)
 // run asks one question and follows up what the reply leads to.
 func (a *audit) run(ctx context.Context, ad *address, p probe) {
 	if p == probeTLS {
-		ad.replies[p] = a.wire.tls(ctx, ad.ip, ad.patience())
+		ad.replies[p] = a.wire.tls(ctx, ad.ip, max(tlsPatience, 3*ad.replies[probeSOA].latency))
 		return
 	}
 	q := a.query(ctx, p)
@@ -295,9 +295,9 @@ func (a *audit) query(ctx context.Context, p probe) *dns.Msg {
 		return chaos()
 	case probeRecursion:
 		select { // for a name outside the zone that exists: that of the zone above
-		case <-a.parentKnown:
-			if a.parentName != "" {
-				return recursive(a.parentName)
+		case <-a.aboveKnown:
+			if a.aboveName != "" {
+				return recursive(a.aboveName)
 			}
 		case <-ctx.Done():
 		}

@@ -22,8 +22,11 @@ type audit struct {
 	zone string // absolute
 	g    diag.Group
 
-	parentName  string // empty if it is not known; valid once parentKnown is closed
-	parentKnown chan struct{}
+	aboveName  string // a zone above, empty if none is known; valid once aboveKnown is closed
+	aboveKnown chan struct{}
+
+	origins   diag.Group // look-ups of networks, which are not waited for like the rest
+	originCtx context.Context
 
 	mu        sync.Mutex
 	parent    parentSide
@@ -49,13 +52,13 @@ func newAudit(env *diag.Env, d diag.Domain) *audit {
 	w := newWire(env)
 	a := &audit{
 		env: env, wire: w, zone: d.FQDN(),
-		raw:         &diag.Env{Resolver: unchecked{env.DNS(), w}},
-		parentKnown: make(chan struct{}),
-		servers:     map[string]*server{},
-		addresses:   map[netip.Addr]*address{},
-		hosts:       map[string]*hostLookup{},
-		names:       map[string]bool{},
-		within:      map[string]reply{},
+		raw:        &diag.Env{Resolver: unchecked{env.DNS(), w}},
+		aboveKnown: make(chan struct{}),
+		servers:    map[string]*server{},
+		addresses:  map[netip.Addr]*address{},
+		hosts:      map[string]*hostLookup{},
+		names:      map[string]bool{},
+		within:     map[string]reply{},
 	}
 	a.tasks = a.contentTasks()
 	return a
@@ -75,6 +78,9 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	began := env.Now()
 	limited, cancel := context.WithTimeout(ctx, patience(ctx))
 	defer cancel()
+	originCtx, giveUp := context.WithCancel(limited)
+	defer giveUp()
+	a.originCtx = originCtx
 	a.g.Go(func() { a.askParent(limited) })
 	a.g.Go(func() { a.askResolver(limited) })
 	for _, label := range []string{"www", "mail", "webmail", "autodiscover", "ftp"} { // often aliases
@@ -84,6 +90,8 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	}
 	a.g.Wait()
 	a.askRest(limited)
+	defer time.AfterFunc(originGrace, giveUp).Stop()
+	a.origins.Wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -189,7 +197,7 @@ func (a *audit) visit(ctx context.Context, ip netip.Addr, host string) {
 	a.addresses[ip] = ad
 	a.g.Go(func() { a.examine(ctx, ad) })
 	if ad.deep {
-		a.g.Go(func() { ad.origin = a.originOf(ctx, ip) })
+		a.origins.Go(func() { ad.origin = a.originOf(a.originCtx, ip) })
 	}
 }
 

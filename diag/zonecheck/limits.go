@@ -39,6 +39,14 @@ const (
 	// tcpPatience bounds a connection with what is asked over it.
 	tcpPatience = 2500 * time.Millisecond
 
+	// tlsPatience is how long a connection over TLS may take at least. Firewalls drop what is for a port
+	// that few use; nothing is lost by not waiting for it.
+	tlsPatience = 100 * time.Millisecond
+
+	// originGrace is how long the look-ups of the networks of servers may go on when all else is done.
+	// They end in zones that have nothing to do with the domain, and matter little.
+	originGrace = 250 * time.Millisecond
+
 	// maxStrays is how many datagrams that are no reply are read while waiting for one.
 	maxStrays = 32
 

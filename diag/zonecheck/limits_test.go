@@ -321,3 +321,21 @@ func TestParentServers(t *testing.T) {
 	require.Equal(t, netip.MustParseAddr("192.0.2.1"), views[0].ip)
 	require.True(t, views[maxParents-1].ip.Is6())
 }
+
+// What has nothing to do with the domain does not keep the report waiting: neither zones for reverse
+// look-ups, nor a firewall before a port that hardly anybody uses.
+func TestNoWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{World: diagtest.NewWorld(t)}
+		s.serve(goodZone)
+		s.Silence("*.in-addr.arpa")
+		s.Silence("*.cymru.com")
+		s.Behave("ns1.example.com:853", diagtest.Unreachable)
+		s.Behave("ns2.example.com:853", diagtest.Unreachable)
+		began := time.Now()
+		r, err := Check(t.Context(), s.World.Env(), request)
+		require.NoError(t, err)
+		require.LessOrEqual(t, time.Since(began), originGrace+tlsPatience)
+		require.Equal(t, "transport.tls", codes(r))
+	})
+}

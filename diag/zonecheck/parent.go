@@ -72,6 +72,8 @@ func hostsOf(records []*dns.NS) []string {
 // askParent finds the zone above and asks its servers for the delegation.
 func (a *audit) askParent(ctx context.Context) {
 	zone, hosts, err := a.locate(ctx, a.zone)
+	a.aboveName = zone
+	close(a.aboveKnown)
 	p := parentSide{zone: zone, hosts: hosts}
 	var glue map[string][]glueAddr
 	for range maxDepth {
@@ -89,10 +91,8 @@ func (a *audit) askParent(ctx context.Context) {
 		p.err = fmt.Errorf("finding the zone above %s: %w", bareName(a.zone), err)
 	}
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.parent = p
-	a.mu.Unlock()
-	a.parentName = p.zone
-	close(a.parentKnown)
 }
 
 // askViews asks the servers of the zone above, and examines the servers that they name.

@@ -101,7 +101,8 @@ var answerRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.addresses, func(ad *address) string {
 				if recurses(ad) {
-					return fmt.Sprintf("It found the SOA record of %s for us.", bareName(e.parent.zone))
+					name := ad.replies[probeRecursion].msg.Question[0].Name
+					return fmt.Sprintf("It found the SOA record of %s for us.", bareName(name))
 				}
 				return ""
 			})
@@ -268,6 +269,7 @@ var answerRules = diag.Rules[*evidence]{
 func recurses(ad *address) bool {
 	r := ad.replies[probeRecursion]
 	return r.rcode() == dns.RcodeSuccess && r.msg.RecursionAvailable && !r.msg.Authoritative &&
+		len(r.msg.Question) == 1 &&
 		slices.ContainsFunc(r.msg.Answer, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA })
 }
 

@@ -93,7 +93,7 @@ var soaRules = diag.Rules[*evidence]{
 		When:   hasSOA,
 		Fails: func(e *evidence) diag.Failures {
 			mname := e.soa().Ns
-			return diag.FailIf(!hostName(mname) || dns.CountLabel(mname) < 2, "The name is %s.", clip(mname))
+			return diag.FailIf(!hostName(mname) || dns.CountLabel(mname) < 2, "The name is %s.", clip(bareName(mname)))
 		},
 	},
 	{
@@ -136,7 +136,7 @@ var soaRules = diag.Rules[*evidence]{
 		Advice: "Write a dot for the @, such as hostmaster.example.com for hostmaster@example.com.",
 		When:   hasSOA,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(strings.Contains(e.soa().Mbox, "@"), "It is %s.", clip(e.soa().Mbox))
+			return diag.FailIf(strings.Contains(e.soa().Mbox, "@"), "It is %s.", clip(bareName(e.soa().Mbox)))
 		},
 	},
 	{
@@ -146,7 +146,7 @@ var soaRules = diag.Rules[*evidence]{
 		Advice: "Name a mailbox that is read, such as hostmaster.example.com for hostmaster@example.com.",
 		When:   func(e *evidence) bool { return hasSOA(e) && !strings.Contains(e.soa().Mbox, "@") },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!mailbox(e.soa().Mbox), "It is %s.", clip(e.soa().Mbox))
+			return diag.FailIf(!mailbox(e.soa().Mbox), "It is %s.", clip(bareName(e.soa().Mbox)))
 		},
 	},
 }
@@ -154,7 +154,7 @@ var soaRules = diag.Rules[*evidence]{
 // mailbox reports whether the domain behind the first label is one.
 func mailbox(rname string) bool {
 	i, end := dns.NextLabel(rname, 0)
-	return !end && hostName(rname[i:]) && dns.CountLabel(rname) > 2
+	return !end && hostName(rname[i:])
 }
 
 // soaDiffers reports the values of a field if servers have different ones.
