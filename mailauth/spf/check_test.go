@@ -165,7 +165,7 @@ func TestCheckManyNames(t *testing.T) {
 }
 
 // A resolver that panics does not leave anybody waiting.
-func TestCheckPanic(t *testing.T) {
+func TestPanic(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(hosts)
 	require.Panics(t, func() {

@@ -80,7 +80,8 @@ whys.example.net.      TXT  "two"
 badwhy.example.net.    TXT  "%{x}"
 null.example.net.      MX   0 .
 eleven.example.net.    TXT  "v=spf1 a:a.example.com a:b.example.com a:c.example.com a:mx.example.com" (
-	" a:a.example.com/31 a:b.example.com/31 a:c.example.com/31 a:a.example.com/30 a:b.example.com/30 a:mx.example.com/30 -all" )
+	" a:a.example.com/31"
+	" a:b.example.com/31 a:c.example.com/31 a:a.example.com/30 a:b.example.com/30 a:mx.example.com/30 -all" )
 `
 
 func manyMX(n int) string {

@@ -23,6 +23,19 @@ func explained(check func(t *ResolvedTerm) string) func(*evidence) diag.Failures
 // explanationRules are about exp. None of them matters to the result.
 var explanationRules = diag.Rules[*evidence]{
 	{
+		Code: "spf.exp.unknown", Severity: diag.Info,
+		Title:  "The name servers say how a fail is explained",
+		Ref:    "RFC 7208 section 6.2",
+		Advice: "See that the name servers answer: without the text the sender is not told why mail failed.",
+		When:   followed,
+		Fails: inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
+			if t.Name != Exp || t.Err == nil {
+				return nil
+			}
+			return diag.Failures{blame(n, t.Term, "The text at %s is not known: %s.", shown(t.Target), shown(t.Err.Error()))}
+		}),
+	},
+	{
 		Code: "spf.exp.missing", Severity: diag.Warning,
 		Title:  "The explanation exists",
 		Ref:    "RFC 7208 section 6.2",

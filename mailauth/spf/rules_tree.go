@@ -182,7 +182,7 @@ func unknownParts(e *evidence) diag.Failures {
 		return fmt.Sprintf("The record of %s is not known: %s.", shown(n.Domain), shown(n.Error))
 	})(e)
 	list = append(list, inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
-		if t.Err == nil {
+		if t.Err == nil || t.Name == Exp {
 			return nil
 		}
 		return diag.Failures{blame(n, t.Term, "What %s stands for is not known: %s.", shown(t.Raw), shown(t.Err.Error()))}
