@@ -114,21 +114,20 @@ func (e *evidence) comparing(kind string, of func(*address) []dns.RR) diag.Failu
 func contents(records []dns.RR) string {
 	lines := []string{}
 	for _, rr := range records {
-		lines = append(lines, dns.CanonicalName(dataOf(rr)))
+		lines = append(lines, dataOf(rr))
 	}
 	slices.Sort(lines)
-	text := ""
-	for i, line := range slices.Compact(lines) {
-		if i > 0 {
-			text += ", "
-		}
-		text += line
-	}
-	return text
+	return strings.Join(slices.Compact(lines), ", ")
 }
 
-// dataOf writes the data of a record.
-func dataOf(rr dns.RR) string { return rr.String()[len(rr.Header().String()):] }
+// dataOf writes the data of a record, names in lower case.
+func dataOf(rr dns.RR) string {
+	data := strings.TrimPrefix(rr.String(), rr.Header().String())
+	if rr.Header().Rrtype == dns.TypeTXT {
+		return data
+	}
+	return strings.ToLower(data)
+}
 
 // maxQuoted bounds what is quoted from a record.
 const maxQuoted = 160
