@@ -54,11 +54,10 @@ type object struct {
 }
 
 var (
-	textType      = reflect.TypeFor[encoding.TextUnmarshaler]()
-	jsonType      = reflect.TypeFor[json.Unmarshaler]()
-	valuesType    = reflect.TypeFor[interface{ Values() []string }]()
-	validatorType = reflect.TypeFor[interface{ Validate() error }]()
-	objects       sync.Map // reflect.Type to *object
+	textType   = reflect.TypeFor[encoding.TextUnmarshaler]()
+	jsonType   = reflect.TypeFor[json.Unmarshaler]()
+	valuesType = reflect.TypeFor[interface{ Values() []string }]()
+	objects    sync.Map // reflect.Type to *object
 )
 
 // objectOf compiles a struct type once. It panics on a type that the API cannot carry: that is a
