@@ -50,7 +50,7 @@ func (u *union) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func (union) Schema() map[string]any { return map[string]any{"type": []string{"string", "integer"}} }
+func (union) Schema() map[string]any { return map[string]any{"type": []string{"string", "number"}} }
 
 func (s *sample) Validate() error {
 	if s.Name == "both" {

@@ -9,6 +9,12 @@
 // rules of their own: in Turkish "i" and "ı" are different letters in upper case too, in Lithuanian
 // the dot of "i" stays under an accent, and Greek capitals carry no accents.
 //
+// Counting is Unicode too: what a reader takes for one character may be several code points (UAX #29),
+// and words and sentences end by rules. JSON and YAML are read by parsers of our own, which keep the
+// order of keys and the text of numbers and know the place of every fault; regular expressions are RE2's,
+// whose time is linear, under a budget of work. Whatever is wrong inside a well-formed request, such as
+// broken JSON, is a result with Valid false and the place of the fault, not an error.
+//
 // # How to use it
 //
 // Each utility is a function from a request to a report. A zero field of a request means its default:
