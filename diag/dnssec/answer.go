@@ -163,6 +163,9 @@ const lastLook = 3
 // known is what a fault of an answer means at the name where it occurred: none of what an unsigned zone
 // says can be held against it, even if somebody signed it.
 func (v *validation) known(n name, f *Failure) finding {
+	if explanation[f.Code] > 0 { // somebody did sign it, if not well
+		return bogus(f)
+	}
 	if zone, ok := parseName(f.Zone); ok && n.within(zone) && n.labels() > zone.labels()+lastLook {
 		return bogus(f)
 	}

@@ -271,9 +271,9 @@ func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*ke
 	return secure
 }
 
-// maxKeys bounds the keys of a zone that are looked at. The most of a large zone in the midst of
-// changing algorithms is about ten.
-const maxKeys = 64
+// maxKeys bounds the keys of a zone that are looked at, which costs little. A message holds some
+// hundreds; a zone in the midst of changing algorithms has about ten.
+const maxKeys = 1024
 
 // keysOf returns the keys of a zone.
 func keysOf(msg *message, n name) []*key {

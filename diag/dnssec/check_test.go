@@ -33,6 +33,7 @@ const zoneText = `
 	*.wild.example.com. TXT "for all"
 	a.ent.example.com.  A   192.0.2.2
 	plain.example.com.  NS  ns.plain.example.com.
+	plain.example.com.  SOA ns.plain.example.com. admin.example.com. 7 7200 900 1209600 300
 	www.plain.example.com. A 192.0.2.4
 	www.example.org.    A   192.0.2.3`
 
@@ -124,6 +125,50 @@ func TestQuestionsAtOnce(t *testing.T) {
 			assert.LessOrEqual(t, queries, c.queries)
 		})
 	}
+}
+
+// The resolver may be one that walks from the root by itself and keeps nothing: it takes at most 16
+// questions to servers for a chain of three zones.
+func TestOverIteration(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone(zoneText)
+	w.Sign("example.com.", diagtest.Signing{})
+	w.Sign("example.org.", diagtest.Signing{NSEC3: &diagtest.NSEC3{}})
+	w.ServeZones()
+	env := anchored(w)
+	env.Resolver = &diagIterator{env}
+	cases := []struct {
+		name   string
+		rrtype uint16
+		want   diag.DNSSECStatus
+	}{
+		{"www.example.com.", dns.TypeA, diag.Secure},
+		{"example.com.", dns.TypeSOA, diag.Secure},
+		{"nope.example.com.", dns.TypeA, diag.Secure},
+		{"www.example.org.", dns.TypeTXT, diag.Secure},
+		{"nope.example.org.", dns.TypeA, diag.Secure},
+		{"x.y.wild.example.com.", dns.TypeTXT, diag.Secure},
+		{"alias.example.com.", dns.TypeA, diag.Secure},
+		{"www.plain.example.com.", dns.TypeA, diag.Insecure},
+	}
+	for _, c := range cases {
+		w.Forget()
+		v := Validator{Env: env}
+		r, err := v.Validate(t.Context(), c.name, c.rrtype)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, r.Status, "%s: %v", c.name, r.Failure)
+		t.Logf("%s: %d questions to servers, %d to the resolver", c.name, len(w.Queries()), r.Work.Queries)
+		if dns.CountLabel(c.name) <= 3 && c.name != "alias.example.com." {
+			assert.LessOrEqual(t, len(w.Queries()), 16, c.name)
+		}
+	}
+}
+
+// A diagIterator is the resolver of an environment that asks the servers of the zones themselves.
+type diagIterator struct{ env *diag.Env }
+
+func (i *diagIterator) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	return i.env.Iterator().Exchange(ctx, q)
 }
 
 func TestReport(t *testing.T) {

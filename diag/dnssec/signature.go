@@ -142,11 +142,13 @@ func (v *validation) examinePeriod(sig *dns.RRSIG, set *rrset, z name) *Failure 
 	begin, end := serialTime(sig.Inception, v.now), serialTime(sig.Expiration, v.now)
 	switch {
 	case int32(sig.Expiration-sig.Inception) < 0:
-		return fault(z, codeSigPeriod, "The signature over %s ends before it begins: %s, %s", set, instant(end), instant(begin))
+		return fault(z, codeSigPeriod, "The signature over %s by the key %d ends before it begins: %s, %s",
+			set, sig.KeyTag, instant(end), instant(begin))
 	case int32(sig.Expiration-now) < 0:
 		return fault(z, codeSigExpired, "The signature over %s by the key %d expired at %s", set, sig.KeyTag, instant(end))
 	case int32(now-sig.Inception) < 0:
-		return fault(z, codeSigEarly, "The signature over %s by the key %d is not valid before %s", set, sig.KeyTag, instant(begin))
+		return fault(z, codeSigEarly, "The signature over %s by the key %d is not valid before %s",
+			set, sig.KeyTag, instant(begin))
 	}
 	return nil
 }
@@ -167,12 +169,14 @@ func (v *validation) checkAll(sig *dns.RRSIG, set *rrset, z name, keys []*key) *
 	candidates := slices.DeleteFunc(slices.Clone(keys), func(k *key) bool { return !k.made(sig) })
 	slices.SortStableFunc(candidates, func(a, b *key) int { return rank(a) - rank(b) })
 	for _, k := range candidates {
-		if k.public == nil {
-			return fault(z, codeKeyUnusable, "The key %d of algorithm %s, which signed %s, cannot be used: %v",
-				k.tag, algorithmName(k.rr.Algorithm), set, k.fault)
-		}
 		if v.checks == maxSignatures || v.failures == maxFailures {
 			return fault(z, codeWork, "The keys and signatures for %s ask for more checks than any real zone does", set)
+		}
+		if k.public == nil {
+			v.failures++
+			invalid = fault(z, codeKeyUnusable, "The key %d of algorithm %s, which signed %s, cannot be used: %v",
+				k.tag, algorithmName(k.rr.Algorithm), set, k.fault)
+			continue
 		}
 		v.checks++
 		v.work.Signatures++

@@ -16,13 +16,13 @@ import (
 
 // workFates are zones that are made to be expensive.
 var workFates = []fate{
-	{"many keys of one tag and many signatures", func(f *farm) { trap(f, 60, 60) }, "", diag.Bogus, codeWork, "zone.test"},
+	{"many keys of one tag and many signatures", func(f *farm) { trap(f, 300, 300) }, "", diag.Bogus, codeWork, "zone.test"},
 	{"two keys of one tag", func(f *farm) { collide(f, 2) }, "", diag.Secure, "", ""},
 	{"many DS records and keys of one tag", func(f *farm) {
 		tag := f.keys["zone.test."][0].KeyTag()
 		f.remove("zone.test.", dns.TypeDNSKEY)
 		f.remove("zone.test.", dns.TypeDS)
-		for i := range 60 {
+		for i := range 300 {
 			f.put(forgedKey("zone.test.", tag, uint64(i)))
 			f.add(fmt.Sprintf("zone.test. 300 DS %d 8 2 %064x", tag, i))
 		}
