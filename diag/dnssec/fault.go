@@ -9,7 +9,7 @@ import (
 // A Failure is why an answer is not secure: the first link of the chain that does not hold.
 type Failure struct {
 	Zone    string    `json:"zone" doc:"zone in which the fault lies" example:"example.com"`
-	Code    diag.Code `json:"code" doc:"the rule that is not fulfilled" example:"dnssec.signature.expired"`
+	Code    diag.Code `json:"code" doc:"permanent name of the rule that is not fulfilled" example:"dnssec.signature.expired"`
 	Message string    `json:"message" doc:"what is wrong, in one sentence"`
 }
 
