@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +50,9 @@ func TestCheck(t *testing.T) {
 		{"fail", CheckRequest{
 			Sender: "a@b@example.com", HELO: "mail.example.org", IP: ip("192.0.2.9"), Receiver: "mx.example",
 		}, "fail -all example.com 192.0.2.9 at mx.example: a@b@example.com"},
+		{"fail with a sender beyond ASCII", CheckRequest{
+			Sender: "\u00fc@example.com", HELO: "mail.example.org", IP: ip("192.0.2.9"), Receiver: "mx.example",
+		}, "fail -all example.com "},
 		{"unknown HELO", CheckRequest{Sender: "a@example.com", HELO: "other.example.org", IP: ip("192.0.2.1")},
 			"permerror   "},
 		{"bounce", CheckRequest{HELO: "mail.example.org", IP: ip("192.0.2.7")}, "pass a mail.example.org "},
@@ -126,14 +131,15 @@ func TestCheckLimits(t *testing.T) {
 		{"redirect to itself", "v=spf1 redirect=example.com", "", Permerror, 11, 0},
 		{"include of itself", "v=spf1 include:example.com -all", "", Permerror, 11, 0},
 		{"two records in a circle", "v=spf1 include:loop.example.net -all", "", Permerror, 11, 0},
-		{"ten", "v=spf1 a:a.example.com a:a.example.com a:a.example.com a:a.example.com a:a.example.com a:a.example.com " +
-			"a:a.example.com a:a.example.com a:a.example.com a:a.example.com ?all", "", Neutral, 10, 0},
+		{"ten", "v=spf1" + strings.Repeat(" a:a.example.com", 10) + " ?all", "", Neutral, 10, 0},
+		{"eleven", "v=spf1" + strings.Repeat(" a:a.example.com", 11) + " ?all", "", Permerror, 11, 0},
 		{"two voids", "v=spf1 a:x.example.com mx:x.example.com ?all", "", Neutral, 2, 2},
 		{"three voids", "v=spf1 a:x.example.com mx:x.example.com exists:x.example.com ?all", "", Permerror, 3, 3},
 		{"void of the other family", "v=spf1 a:six.example.com a:six.example.com a:six.example.com ?all",
 			"six.example.com. AAAA 2001:db8::1", Permerror, 3, 3},
 		{"explanation does not count", "v=spf1 a:x.example.com mx:x.example.com -all exp=x.example.com", "", Fail, 2, 2},
-		{"eleven exchangers", "v=spf1 mx:many.example.net ?all", manyMX(6), Permerror, 1, 0},
+		{"eleven exchangers", "v=spf1 mx:many.example.net ?all", manyMX(5) + "many.example.net. MX 99 b.example.com.",
+			Permerror, 1, 0},
 		{"ten exchangers", "v=spf1 mx:many.example.net ?all", manyMX(5), Neutral, 1, 0},
 		{"name too long", "v=spf1 a:" + longName + " ?all", "", Neutral, 1, 0},
 		{"include too long", "v=spf1 include:" + longName + " ?all", "", Permerror, 1, 0},
@@ -180,4 +186,34 @@ func (p panics) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 		panic("hostile answer")
 	}
 	return p.World.Exchange(ctx, q)
+}
+
+// What was asked ahead is over when the answer is there, also if the resolver takes its time to give up.
+func TestCheckLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := published(t, "v=spf1 a:a.example.com include:silent.example.net -all", hosts)
+		w.Silence("silent.example.net")
+		w.Delay("a.example.com", time.Second)
+		slow := &lingering{World: w}
+		r, err := Check(t.Context(), &diag.Env{Resolver: slow}, CheckRequest{IP: ip("192.0.2.26"), Sender: "a@example.com"})
+		require.NoError(t, err)
+		require.Equal(t, Pass, r.Outcome)
+		require.Zero(t, slow.busy.Load())
+	})
+}
+
+// lingering is a resolver that notices late that nobody waits any more.
+type lingering struct {
+	*diagtest.World
+	busy atomic.Int64
+}
+
+func (l *lingering) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	l.busy.Add(1)
+	defer l.busy.Add(-1)
+	m, err := l.World.Exchange(ctx, q)
+	if ctx.Err() != nil {
+		<-time.After(time.Second)
+	}
+	return m, err
 }

@@ -61,13 +61,11 @@ func undomain(s string) string {
 
 // terms evaluates a record without errors.
 func (e *evaluation) terms(record *Record, domain string, included bool) verdict {
-	final := false
 	for i := range record.Terms {
 		t := &record.Terms[i]
 		if t.Kind != Mechanism {
 			continue
 		}
-		final = final || t.Name == All
 		matched, failed := e.match(record, t, domain)
 		if failed != nil {
 			return *failed
@@ -81,7 +79,7 @@ func (e *evaluation) terms(record *Record, domain string, included bool) verdict
 		}
 		return *matched
 	}
-	if t := record.find(Redirect); t != nil && !final {
+	if t := record.find(Redirect); t != nil { // with all, which always matches, this is never reached
 		return e.redirect(record, t, domain, included)
 	}
 	return verdict{outcome: Neutral} // RFC 7208 section 4.7

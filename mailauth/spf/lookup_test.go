@@ -179,6 +179,9 @@ func TestLookup(t *testing.T) {
 		{"neutral", "v=spf1 a:mx.example.com ?all", "", "warning 94 spf.all.neutral"},
 
 		{"include loop", "v=spf1 include:loop.example.net -all", "", "invalid 39 spf.include.loop"},
+		{"loop below", "v=spf1 include:up.example.net -all",
+			"up.example.net. TXT \"v=spf1 include:down.example.net -all\"\n" +
+				"down.example.net. TXT \"v=spf1 include:up.example.net -all\"", "invalid 39 spf.include.loop"},
 		{"self", "v=spf1 include:example.com -all", "", "invalid 39 spf.include.loop"},
 		{"redirect loop", "v=spf1 redirect=round.example.net", "", "invalid 39 spf.redirect.loop"},
 		{"include of nothing", "v=spf1 include:bare.example.net a:mx.example.com -all", "",
@@ -192,6 +195,8 @@ func TestLookup(t *testing.T) {
 			"invalid 39 spf.include.syntax"},
 		{"included twice", "v=spf1 include:good.example.net include:dup.example.net -all", "",
 			"warning 98 spf.include.repeated"},
+		{"included twice with all below", "v=spf1 include:dup.example.net include:dup.example.net -all", "",
+			"warning 98 spf.term.repeated spf.include.repeated"},
 		{"include of an open one", "v=spf1 include:open.example.net -all", "", "invalid 39 spf.include.pass"},
 		{"exists with a fixed name", "v=spf1 exists:mx.example.com -all", "", "invalid 39 spf.exists.everyone"},
 
@@ -201,6 +206,8 @@ func TestLookup(t *testing.T) {
 			"invalid 69 spf.voids.exceeded spf.a.void spf.a.void spf.mx.void"},
 		{"void for IPv6", "v=spf1 a:a.example.com a:b.example.com a:c.example.com a:mx.example.com -all", "",
 			"warning 98 spf.voids.family"},
+		{"void for IPv6, which nobody uses", "v=spf1 a:a.example.com a:b.example.com a:c.example.com -all", "",
+			"valid 100"},
 		{"void for IPv4", "v=spf1 a:d.example.com a:e.example.com a:f.example.com a:mx.example.com -all",
 			"d.example.com. AAAA 2001:db8::1\ne.example.com. AAAA 2001:db8::2\nf.example.com. AAAA 2001:db8::3",
 			"warning 98 spf.voids.family"},
@@ -221,6 +228,8 @@ func TestLookup(t *testing.T) {
 		{"mapped", "v=spf1 ip6:::ffff:192.0.2.1 a:mx.example.com -all", "", "warning 99 spf.network.mapped"},
 		{"bits of the host", "v=spf1 ip4:192.0.2.1/24 -all", "", "valid 100 spf.network.host_bits"},
 		{"overlap", "v=spf1 ip4:192.0.2.0/24 ip4:192.0.2.1 -all", "", "valid 100 spf.network.overlap"},
+		{"two overlaps", "v=spf1 ip4:192.0.2.0/24 ip4:192.0.2.0/25 ip4:192.0.2.129 ip4:198.51.100.1 -all", "",
+			"valid 100 spf.network.overlap spf.network.overlap"},
 		{"overlap with an include", "v=spf1 ip4:198.51.100.7 include:good.example.net -all", "",
 			"valid 100 spf.network.overlap"},
 

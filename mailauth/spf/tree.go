@@ -165,7 +165,6 @@ func (t *Tree) Authorized() Set { return t.Root.passing() }
 func (n *Node) passing() Set {
 	var passed Set
 	left := everything
-	final := false
 	for i := 0; i < len(n.Terms); {
 		// Terms of one sign in a row are as one.
 		sign := n.Terms[i].Qualifier
@@ -176,7 +175,6 @@ func (n *Node) passing() Set {
 			case !t.Reached || t.Kind != Mechanism:
 			case t.Everyone:
 				hit = everything
-				final = final || t.Name == All
 			case t.Name == Include:
 				hit = hit.Union(t.Child.passing())
 			default:
@@ -190,7 +188,7 @@ func (n *Node) passing() Set {
 		left = left.Minus(hit)
 	}
 	for i := range n.Terms {
-		if t := &n.Terms[i]; t.Reached && t.Name == Redirect && t.Child != nil && !final {
+		if t := &n.Terms[i]; t.Reached && t.Name == Redirect && t.Child != nil {
 			passed = passed.Union(left.Intersect(t.Child.passing()))
 		}
 	}

@@ -180,11 +180,31 @@ func TestHostileTrees(t *testing.T) {
 			}
 			require.False(t, r.Valid && r.DNSLookups.Exceeded)
 			require.LessOrEqual(t, w.Asked("", 0), MaxQuestions+maxQuestionsOfCheck+3)
+			requireShallow(t, r.Tree)
 			text, err := json.Marshal(r)
 			require.NoError(t, err)
 			require.Less(t, len(text), 2<<20)
 		})
 	}
+}
+
+// requireShallow looks for nodes below the deepest level that may be looked at; those have no record.
+func requireShallow(t *testing.T, n *Node) {
+	require.True(t, n.Depth <= MaxDepth || n.Depth == MaxDepth+1 && n.State == NodeCut, "depth %d", n.Depth)
+	for _, c := range n.Children {
+		requireShallow(t, c)
+	}
+}
+
+// No more addresses of a host are looked at than anybody has use for.
+func TestManyAddresses(t *testing.T) {
+	var zone strings.Builder
+	for i := range MaxAddresses + 100 {
+		fmt.Fprintf(&zone, "a.example.com. A 192.0.%d.%d\n", i/100, 2*(i%100))
+	}
+	r := lookup(t, published(t, "v=spf1 a:a.example.com -all", zone.String()))
+	require.Equal(t, int64(MaxAddresses), r.Authorized.IP4AddressCount)
+	require.Len(t, r.Authorized.IP4, maxNetworks)
 }
 
 // maxQuestionsOfCheck is what an evaluation may ask at most: for the first record, for ten terms with ten
@@ -213,6 +233,13 @@ func TestLookupUnavailable(t *testing.T) {
 	w.Silence("*.")
 	_, err := Lookup(t.Context(), w.Env(), request)
 	require.ErrorIs(t, err, diag.ErrUnavailable)
+
+	// One answer, of whatever kind, is something that was learned.
+	w.Zone("_spf.example.com. TXT \"hello\"")
+	w.Fault("_spf.example.com", dns.TypeTXT, diagtest.Fault{Secure: true})
+	r, err := Lookup(t.Context(), w.Env(), request)
+	require.NoError(t, err)
+	require.Equal(t, diag.Unknown, r.State)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
