@@ -17,17 +17,8 @@ import (
 // race detector: what is not linear takes many minutes.
 const (
 	hostileTime   = time.Minute
-	hostileMemory = 40 << 20 // beyond the text itself, if it is half as long as allowed
+	hostileMemory = 56 << 20 // beyond the text itself; the race detector takes a third of it
 )
-
-// memoryFor is the bound for a text. The race detector makes maps and lists larger than they are.
-func memoryFor(text string) uint64 {
-	most := uint64(hostileMemory)
-	if raceDetector {
-		most *= 2
-	}
-	return most + uint64(len(text))
-}
 
 // answered checks that both operations answer a text within the bounds.
 func answered(t *testing.T, text string) {
@@ -44,7 +35,7 @@ func answered(t *testing.T, text string) {
 		took := time.Since(begin)
 		runtime.ReadMemStats(&after)
 		allocated := after.TotalAlloc - before.TotalAlloc
-		if took > hostileTime || allocated > memoryFor(text) {
+		if took > hostileTime || allocated > hostileMemory+uint64(len(text)) {
 			t.Errorf("%s took %v and %d MB for %d bytes", name, took, allocated>>20, len(text))
 		}
 		var wrong *yamlError
