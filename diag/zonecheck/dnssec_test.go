@@ -73,6 +73,11 @@ func keyScenes() []scene {
 		{"DS with an unknown algorithm", sealed(diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DSUnknown}}}),
 			"dnssec.ds.algorithm"},
 		{"DS with SHA-1", sealed(diagtest.Signing{Digest: dns.SHA1}), "dnssec.ds.digest"},
+		{"DS with an unknown digest", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("example.com", diagtest.Signing{})
+			s.Zone(fmt.Sprintf("example.com. 3600 DS %d 13 200 aabb", s.DS("example.com")[0].KeyTag))
+		}, "dnssec.ds.digest dnssec.ds.algorithm"},
 		{"standby DS", func(s *stage) {
 			s.serve(goodZone)
 			s.Sign("example.com", diagtest.Signing{})
@@ -165,6 +170,11 @@ func signatureScenes() []scene {
 			s.Sign("example.com", diagtest.Signing{})
 			s.Zone(cds(s.DS("example.com")[0]))
 		}, "dnssec.cds.present dnssec.cds.signature"},
+		{"CDS to mend a wrong DS", func(s *stage) {
+			s.serve(goodZone)
+			s.Sign("example.com", diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DSMismatch}}})
+			s.Zone(cds(s.DS("example.com")[0]))
+		}, "dnssec.ds.mismatch dnssec.cds.present dnssec.cds.pending"},
 		{"CDS without signature", func(s *stage) {
 			broken := diagtest.Broken{Fault: diagtest.SigMissing, Type: dns.TypeCDS}
 			s.serve(goodZone)
