@@ -40,7 +40,7 @@
 //	exchange.go      one query to one address, and all that may come back
 //	message.go       the queries
 //	parent.go        the zone above, and what it says of the domain
-//	audit.go         who is asked when (address.go, hosts.go, content.go)
+//	audit.go         who is asked when (address.go, hosts.go, content.go); limits.go has the bounds
 //	evidence.go      what was heard, in order
 //	dnssec.go        signatures, keys and proofs of absence (signature.go, denial.go)
 //	rules_*.go       what to think of it
