@@ -252,10 +252,6 @@ func (v *validation) prove(msg *message, set *rrset) finding {
 		return d.finding
 	}
 	v.begin()
-	if signer != "" && d.zone.name != signer {
-		return bogus(fault(d.zone.name, codeSigSigner, "The signature over %s names %s as its signer, which is no zone",
-			set, signer))
-	}
 	sig, f := v.verify(set, d.zone.name, d.zone.keys, nil, &d.zone.info.Signatures)
 	if f != nil {
 		return bogus(f)
@@ -322,16 +318,11 @@ func (v *validation) disprove(msg *message, n name, rrtype uint16, signer name) 
 		return d.finding
 	}
 	v.begin()
-	what := setKey{n, rrtype}
-	switch {
-	case signer == "":
-		return bogus(fault(d.zone.name, codeDenialMissing, "There is no signed proof that there is no %s", what))
-	case d.zone.name != signer:
-		return bogus(fault(d.zone.name, codeSigSigner,
-			"The proof that there is no %s names %s as its signer, which is no zone", what, signer))
+	if signer == "" {
+		return bogus(fault(d.zone.name, codeDenialMissing, "There is no signed proof that there is no %s", setKey{n, rrtype}))
 	}
-	if soa := msg.authority[setKey{signer, dns.TypeSOA}]; soa != nil {
-		if _, f := v.verify(soa, signer, d.zone.keys, nil, &d.zone.info.Signatures); f != nil {
+	if soa := msg.authority[setKey{d.zone.name, dns.TypeSOA}]; soa != nil {
+		if _, f := v.verify(soa, d.zone.name, d.zone.keys, nil, &d.zone.info.Signatures); f != nil {
 			return bogus(f)
 		}
 	}

@@ -175,7 +175,8 @@ func TestReport(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(zoneText)
 	w.Sign("example.com.", diagtest.Signing{Seed: "report", NSEC3: &diagtest.NSEC3{Salt: "aa"}})
-	r, err := Check(t.Context(), anchored(w), Request{Domain: diag.MustName("www.Example.com."), Type: resolve.Type(dns.TypeTXT)})
+	r, err := Check(t.Context(), anchored(w), Request{Domain: diag.MustName("www.Example.com."),
+		Type: resolve.Type(dns.TypeTXT)})
 	require.NoError(t, err)
 	text, err := json.MarshalIndent(r, "", "  ")
 	require.NoError(t, err)
@@ -264,6 +265,27 @@ func TestTimeIsBounded(t *testing.T) {
 	})
 }
 
+// The keys of a zone that is not signed anyway are not waited for as long as those that matter.
+func TestKeysOfNoConsequence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Zone(zoneText)
+		w.Sign("example.com.", diagtest.Signing{Island: true})
+		env := anchored(w)
+		r, err := Check(t.Context(), env, Request{Domain: diag.MustName("example.com")})
+		require.NoError(t, err)
+		assert.Equal(t, []diag.Code{codeDSMissing, "dnssec.ds.island"}, diagtest.CodesOf(r.Findings))
+		env = anchored(w)
+		env.Resolver = hanging{w, func(q dns.Question) bool { return q.Name != "example.com." || q.Qtype != dns.TypeDNSKEY }}
+		began := time.Now()
+		r, err = Check(t.Context(), env, Request{Domain: diag.MustName("example.com")})
+		require.NoError(t, err)
+		assert.Equal(t, diag.Insecure, r.Status)
+		assert.Equal(t, []diag.Code{codeDSMissing}, diagtest.CodesOf(r.Findings))
+		assert.Equal(t, grace, time.Since(began))
+	})
+}
+
 // A panic over an answer reaches the caller, who can handle it.
 func TestPanicReachesTheCaller(t *testing.T) {
 	env := &diag.Env{Resolver: hanging{nil, func(dns.Question) bool { return true }}}
@@ -289,6 +311,22 @@ func TestHostileMessages(t *testing.T) {
 type fixed struct{ m *dns.Msg }
 
 func (f fixed) Exchange(context.Context, *dns.Msg) (*dns.Msg, error) { return f.m, nil }
+
+// A zone says nothing about its own DS record, even if it is a trust anchor itself.
+func TestDSOfAnAnchor(t *testing.T) {
+	f := newFarm(t)
+	f.edit("zone.test.", dns.TypeDS, func(m *dns.Msg) {
+		m.Answer, m.Ns = nil, f.signed("zone.test.", "zone.test. 300 NSEC www.zone.test. NS SOA RRSIG NSEC DNSKEY")
+	})
+	v := Validator{Env: f.env(), Anchors: []dns.RR{f.keys["zone.test."][0].DNSKEY}}
+	r, err := v.Validate(t.Context(), "zone.test.", dns.TypeDS)
+	require.NoError(t, err)
+	assert.Equal(t, diag.Indeterminate, r.Status)
+	r, err = v.Validate(t.Context(), "www.zone.test.", dns.TypeA)
+	require.NoError(t, err)
+	assert.Equal(t, diag.Secure, r.Status)
+	assert.Equal(t, "zone.test.", r.Anchor)
+}
 
 // SHA-1 is worth what the policy says.
 func TestPolicy(t *testing.T) {

@@ -48,7 +48,9 @@ func newFarm(t testing.TB) *farm {
 	for _, zone := range []string{".", "test.", "zone.test."} {
 		f.zone(zone, f.key(zone, dns.ECDSAP256SHA256, 256, 257))
 	}
-	f.add("zone.test. 300 SOA ns.zone.test. hostmaster.zone.test. 1 7200 900 1209600 300", "www.zone.test. 300 A 192.0.2.1")
+	f.add(". 300 SOA ns.example. hostmaster.example. 1 7200 900 1209600 300")
+	f.add("zone.test. 300 SOA ns.zone.test. hostmaster.zone.test. 1 7200 900 1209600 300",
+		"www.zone.test. 300 A 192.0.2.1")
 	return f
 }
 

@@ -3,6 +3,7 @@ package dnssec
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -50,7 +51,9 @@ var answerFates = []fate{
 		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Answer[0].(*dns.A).A[3]++ })
 	}, "", diag.Bogus, codeSigInvalid, "zone.test"},
 	{"a record added", func(f *farm) {
-		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Answer = append(m.Answer, rrs([]string{"www.zone.test. A 192.0.2.66"})...) })
+		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Answer = append(m.Answer, rrs([]string{"www.zone.test. A 192.0.2.66"})...)
+		})
 	}, "", diag.Bogus, codeSigInvalid, "zone.test"},
 	{"signature is no base64", func(f *farm) {
 		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Answer[1].(*dns.RRSIG).Signature = "%" })
@@ -91,6 +94,13 @@ var answerFates = []fate{
 			m.Ns = f.signed("zone.test.", "a.zone.test. 300 NSEC b.zone.test. A RRSIG NSEC")
 		})
 	}, "", diag.Bogus, codeWildcard, "zone.test"},
+	{"wildcard with the proof that there is something closer", func(f *farm) {
+		f.add("a.b.zone.test. 300 A 192.0.2.1")
+		resigned(f, "a.b.zone.test.", dns.TypeA, "zone.test.", func(s *dns.RRSIG) { s.Labels = 2 })
+		f.edit("a.b.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Ns = f.signed("zone.test.", "b.zone.test. 300 NSEC zz.zone.test. A RRSIG NSEC")
+		})
+	}, "a.b.zone.test. A", diag.Bogus, codeWildcard, "zone.test"},
 	{"wildcard with proof", func(f *farm) {
 		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", func(s *dns.RRSIG) { s.Labels = 2 })
 		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) {
@@ -106,12 +116,22 @@ var answerFates = []fate{
 		f.put(&bad)
 		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Answer[1].(*dns.RRSIG).KeyTag = bad.KeyTag() })
 	}, "", diag.Bogus, codeKeyUnusable, "zone.test"},
+	{"another class beside", func(f *farm) {
+		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Answer = append(m.Answer, rrs([]string{"www.zone.test. 300 CH A 192.0.2.66"})...)
+		})
+	}, "", diag.Secure, "", ""},
+	{"YXDOMAIN without DNAME", func(f *farm) {
+		f.edit("www.zone.test.", dns.TypeTXT, func(m *dns.Msg) { m.Rcode = dns.RcodeYXDomain })
+	}, "www.zone.test. TXT", diag.Bogus, codeAnswerContradict, "zone.test"},
 	{"records and NXDOMAIN", func(f *farm) {
 		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Rcode = dns.RcodeNameError })
 	}, "", diag.Bogus, codeAnswerContradict, "zone.test"},
 	{"signatures", func(*farm) {}, "www.zone.test. RRSIG", diag.Indeterminate, codeAnswerUnsignable, "zone.test"},
 	{"all types", func(f *farm) {
-		f.edit("www.zone.test.", dns.TypeANY, func(m *dns.Msg) { *m = *f.honest(dns.Question{Name: "www.zone.test.", Qtype: dns.TypeA}) })
+		f.edit("www.zone.test.", dns.TypeANY, func(m *dns.Msg) {
+			*m = *f.honest(dns.Question{Name: "www.zone.test.", Qtype: dns.TypeA})
+		})
 	}, "www.zone.test. ANY", diag.Secure, "", ""},
 	{"the root", func(*farm) {}, ". NS", diag.Secure, "", ""},
 	{"no DS record of the root", func(*farm) {}, ". DS", diag.Secure, "", ""},
@@ -128,7 +148,8 @@ var denialFates = []fate{
 	}, "www.zone.test. TXT", diag.Bogus, codeDenialMissing, "zone.test"},
 	{"signed, without proof", func(f *farm) {
 		f.edit("www.zone.test.", dns.TypeTXT, func(m *dns.Msg) {
-			m.Ns = append(slices.Clone(f.records[at("zone.test.", dns.TypeSOA)]), f.sign("zone.test.", f.records[at("zone.test.", dns.TypeSOA)]))
+			m.Ns = append(slices.Clone(f.records[at("zone.test.", dns.TypeSOA)]), f.sign("zone.test.",
+				f.records[at("zone.test.", dns.TypeSOA)]))
 		})
 	}, "www.zone.test. TXT", diag.Bogus, codeDenialMissing, "zone.test"},
 	{"SOA with a wrong signature", func(f *farm) {
@@ -138,13 +159,34 @@ var denialFates = []fate{
 			m.Ns = append(m.Ns, soa...)
 		})
 	}, "www.zone.test. TXT", diag.Bogus, codeSigInvalid, "zone.test"},
+	{"with opt-out", func(f *farm) {
+		f.edit("nope.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Rcode, m.Ns = dns.RcodeNameError, slices.Concat(f.hashed("zone.test.", "zone.test.", 0, 1, dns.TypeSOA),
+				f.covering("zone.test.", "nope.zone.test.", 0, 1), f.covering("zone.test.", "*.zone.test.", 0, 0))
+		})
+	}, "nope.zone.test. A", diag.Insecure, codeOptOut, "zone.test"},
+	{"for the DS record, from below the delegation", func(f *farm) {
+		f.remove("zone.test.", dns.TypeDS)
+		f.edit("zone.test.", dns.TypeDS, func(m *dns.Msg) {
+			m.Ns = f.signed("test.", `zone.test. 300 NSEC \000.zone.test. NS SOA RRSIG NSEC DNSKEY`)
+		})
+	}, "zone.test. DS", diag.Bogus, codeDenialIncomplete, "test"},
+	{"with an encloser above a delegation", func(f *farm) {
+		f.edit("x.sub.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Rcode, m.Ns = dns.RcodeNameError, slices.Concat(f.hashed("zone.test.", "sub.zone.test.", 0, 0, dns.TypeNS),
+				f.covering("zone.test.", "x.sub.zone.test.", 0, 0), f.covering("zone.test.", "*.sub.zone.test.", 0, 0))
+		})
+		f.add("sub.zone.test. 300 TXT here")
+	}, "x.sub.zone.test. A", diag.Bogus, codeDenialIncomplete, "zone.test"},
 	{"for another name", func(f *farm) {
 		f.edit("www.zone.test.", dns.TypeTXT, func(m *dns.Msg) {
 			m.Ns = f.signed("zone.test.", "a.zone.test. 300 NSEC b.zone.test. A RRSIG NSEC")
 		})
 	}, "www.zone.test. TXT", diag.Bogus, codeDenialIncomplete, "zone.test"},
 	{"that the type is there", func(f *farm) {
-		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Answer, m.Ns = nil, f.denial("zone.test.", at("www.zone.test.", 0).owner) })
+		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Answer, m.Ns = nil, f.denial("zone.test.", at("www.zone.test.", 0).owner)
+		})
 	}, "", diag.Bogus, codeDenialContradict, "zone.test"},
 	{"that the name is there", func(f *farm) {
 		f.edit("www.zone.test.", dns.TypeTXT, func(m *dns.Msg) { m.Rcode = dns.RcodeNameError })
@@ -183,10 +225,14 @@ var denialFates = []fate{
 		})
 	}, "www.zone.test. TXT", diag.Bogus, codeSigSigner, "zone.test"},
 	{"too many iterations", func(f *farm) {
-		f.edit("www.zone.test.", dns.TypeTXT, func(m *dns.Msg) { m.Ns = f.hashed("zone.test.", "www.zone.test.", 151, 0, dns.TypeA) })
+		f.edit("www.zone.test.", dns.TypeTXT, func(m *dns.Msg) {
+			m.Ns = f.hashed("zone.test.", "www.zone.test.", 151, 0, dns.TypeA)
+		})
 	}, "www.zone.test. TXT", diag.Insecure, codeDenialIterations, "zone.test"},
 	{"as many iterations as may be", func(f *farm) {
-		f.edit("www.zone.test.", dns.TypeTXT, func(m *dns.Msg) { m.Ns = f.hashed("zone.test.", "www.zone.test.", 150, 0, dns.TypeA) })
+		f.edit("www.zone.test.", dns.TypeTXT, func(m *dns.Msg) {
+			m.Ns = f.hashed("zone.test.", "www.zone.test.", 150, 0, dns.TypeA)
+		})
 	}, "www.zone.test. TXT", diag.Secure, "", ""},
 	{"of hashes that nobody knows", func(f *farm) {
 		f.edit("www.zone.test.", dns.TypeTXT, func(m *dns.Msg) {
@@ -215,24 +261,49 @@ var denialFates = []fate{
 // aliasFates are about aliases.
 var aliasFates = []fate{
 	{"alias", func(f *farm) { f.add("a.zone.test. 300 CNAME www.zone.test.") }, "a.zone.test. A", diag.Secure, "", ""},
-	{"alias itself", func(f *farm) { f.add("a.zone.test. 300 CNAME www.zone.test.") }, "a.zone.test. CNAME", diag.Secure, "", ""},
-	{"alias to nothing", func(f *farm) { f.add("a.zone.test. 300 CNAME nope.zone.test.") }, "a.zone.test. A", diag.Secure, "", ""},
+	{"alias itself", func(f *farm) {
+		f.add("a.zone.test. 300 CNAME www.zone.test.")
+	}, "a.zone.test. CNAME", diag.Secure, "", ""},
+	{"alias to nothing", func(f *farm) {
+		f.add("a.zone.test. 300 CNAME nope.zone.test.")
+	}, "a.zone.test. A", diag.Secure, "", ""},
 	{"alias into an unsigned zone", func(f *farm) {
 		f.add("a.zone.test. 300 CNAME x.plain.test.", "plain.test. 300 NS ns.plain.test.")
-		f.edit("x.plain.test.", dns.TypeA, func(m *dns.Msg) { m.Ns, m.Answer = nil, rrs([]string{"x.plain.test. A 192.0.2.5"}) })
+		f.edit("x.plain.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Ns, m.Answer = nil, rrs([]string{"x.plain.test. A 192.0.2.5"})
+		})
 	}, "a.zone.test. A", diag.Insecure, codeDSMissing, "plain.test"},
+	{"alias into a gap of opt-out, proven beside the alias alone", func(f *farm) {
+		f.add("a.zone.test. 300 CNAME x.plain.test.")
+		f.edit("a.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Ns = slices.Concat(f.hashed("test.", "test.", 0, 1, dns.TypeNS, dns.TypeSOA), f.covering("test.", "plain.test.",
+				0, 1))
+		})
+		f.edit("x.plain.test.", dns.TypeA, func(m *dns.Msg) { m.Ns = nil })
+		f.edit("plain.test.", dns.TypeDS, func(m *dns.Msg) { m.Ns = nil })
+	}, "a.zone.test. A", diag.Insecure, codeOptOut, "test"},
+	{"unsigned zone below an alias", func(f *farm) {
+		f.add("b.zone.test. 300 CNAME www.zone.test.", "x.b.zone.test. 300 NS ns.example.")
+		f.edit("www.x.b.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Ns, m.Answer = nil, rrs([]string{"www.x.b.zone.test. A 192.0.2.5"})
+		})
+	}, "www.x.b.zone.test. A", diag.Insecure, codeDSMissing, "x.b.zone.test"},
 	{"unsigned alias", func(f *farm) {
 		f.add("a.zone.test. 300 CNAME www.zone.test.")
 		f.edit("a.zone.test.", dns.TypeA, drop(dns.TypeRRSIG))
 	}, "a.zone.test. A", diag.Bogus, codeSigMissing, "zone.test"},
 	{"alias to a forged answer", func(f *farm) {
 		f.add("a.zone.test. 300 CNAME www.zone.test.")
-		f.edit("a.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Answer = append(m.Answer, rrs([]string{"www.zone.test. A 192.0.2.66"})...) })
+		f.edit("a.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Answer = append(m.Answer, rrs([]string{"www.zone.test. A 192.0.2.66"})...)
+		})
 		f.edit("www.zone.test.", dns.TypeA, drop(dns.TypeRRSIG))
 	}, "a.zone.test. A", diag.Bogus, codeSigMissing, "zone.test"},
 	{"forged answer behind an alias, and a right one for the target", func(f *farm) {
 		f.add("a.zone.test. 300 CNAME www.zone.test.")
-		f.edit("a.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Answer = append(m.Answer, rrs([]string{"www.zone.test. A 192.0.2.66"})...) })
+		f.edit("a.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Answer = append(m.Answer, rrs([]string{"www.zone.test. A 192.0.2.66"})...)
+		})
 	}, "a.zone.test. A", diag.Secure, "", ""},
 	{"target does not answer", func(f *farm) {
 		f.add("a.zone.test. 300 CNAME www.zone.test.")
@@ -254,8 +325,23 @@ var aliasFates = []fate{
 	}, "a.zone.test. A", diag.Secure, "", ""},
 	{"DNAME", func(f *farm) { f.redirect("www.zone.test.") }, "www.old.zone.test. A", diag.Secure, "", ""},
 	{"DNAME without the alias", func(f *farm) { f.redirect("") }, "www.old.zone.test. A", diag.Secure, "", ""},
-	{"DNAME with another alias", func(f *farm) { f.redirect("evil.test.") }, "www.old.zone.test. A", diag.Bogus, codeDNAME, "zone.test"},
-	{"alias of a DNAME itself", func(f *farm) { f.redirect("www.zone.test.") }, "www.old.zone.test. CNAME", diag.Secure, "", ""},
+	{"DNAME that makes too long a name", func(f *farm) {
+		f.redirect("")
+		long := strings.Repeat("abcdefg.", 30) + "abc.zone.test."
+		f.edit("www.old.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Rcode, m.Answer = dns.RcodeYXDomain, f.signed("zone.test.", "old.zone.test. 300 DNAME "+long)
+		})
+	}, "www.old.zone.test. A", diag.Secure, "", ""},
+	{"DNAME, and a wrong claim that the name is too long", func(f *farm) {
+		f.redirect("")
+		f.edit("www.old.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Rcode = dns.RcodeYXDomain })
+	}, "www.old.zone.test. A", diag.Bogus, codeDNAME, "zone.test"},
+	{"DNAME with another alias", func(f *farm) {
+		f.redirect("evil.test.")
+	}, "www.old.zone.test. A", diag.Bogus, codeDNAME, "zone.test"},
+	{"alias of a DNAME itself", func(f *farm) {
+		f.redirect("www.zone.test.")
+	}, "www.old.zone.test. CNAME", diag.Secure, "", ""},
 	{"DNAME of a wildcard", func(f *farm) {
 		f.redirect("www.zone.test.")
 		f.edit("www.old.zone.test.", dns.TypeA, func(m *dns.Msg) {

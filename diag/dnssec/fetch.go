@@ -18,6 +18,9 @@ const (
 	// patience is how long anything is waited for, unless the caller has less time: what has not come
 	// by then is reported as unknown, before the time for the whole diagnostic is up (CONTRACT 1.9).
 	patience = 10 * time.Second
+
+	// grace is how long something is waited for that the verdict does not depend on.
+	grace = time.Second
 )
 
 // A fetcher asks questions, each once, as many at the same time as are wanted.
@@ -86,6 +89,20 @@ func (f *fetcher) get(n name, rrtype uint16) (*message, error) {
 	case <-f.ctx.Done():
 		return nil, f.ctx.Err()
 	}
+}
+
+// glance asks a question and waits for the reply for a short time only. It is nil if none came.
+func (f *fetcher) glance(n name, rrtype uint16) *message {
+	q := f.want(n, rrtype)
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-q.done:
+		return q.msg
+	case <-timer.C:
+	case <-f.ctx.Done():
+	}
+	return nil
 }
 
 // replies counts the questions that were answered so far.

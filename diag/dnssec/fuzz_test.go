@@ -33,9 +33,11 @@ func FuzzTampering(f *testing.F) {
 		f.Add(uint8(i), uint16(60), byte(0xff), uint16(90), byte(2), true)
 	}
 	farm := newFarm(f)
-	farm.add("alias.zone.test. 300 CNAME www.zone.test.", "plain.test. 300 NS ns.example.", `*.wild.zone.test. 300 TXT "x"`)
+	farm.add("alias.zone.test. 300 CNAME www.zone.test.", "plain.test. 300 NS ns.example.",
+		`*.wild.zone.test. 300 TXT "x"`)
 	farm.edit("x.wild.zone.test.", dns.TypeTXT, func(m *dns.Msg) {
-		m.Answer, m.Ns = rrs([]string{`x.wild.zone.test. 300 TXT "x"`}), farm.signed("zone.test.", "*.wild.zone.test. 300 NSEC www.zone.test. TXT RRSIG NSEC")
+		m.Answer, m.Ns = rrs([]string{`x.wild.zone.test. 300 TXT "x"`}), farm.signed("zone.test.",
+			"*.wild.zone.test. 300 NSEC www.zone.test. TXT RRSIG NSEC")
 		m.Answer = append(m.Answer, farm.sign("zone.test.", m.Answer, func(s *dns.RRSIG) { s.Labels = 3 }))
 	})
 	farm.edit("hashed.zone.test.", dns.TypeA, func(m *dns.Msg) {

@@ -192,12 +192,18 @@ func TestSignedDataAgainstTheLibrary(t *testing.T) {
 	f := newFarm(t)
 	k := newKey(f.keys["zone.test."][0].DNSKEY)
 	for _, line := range []string{
-		"Zone.test. 300 NS A.", "zone.test. 300 MD A.", "zone.test. 300 MF A.", "zone.test. 300 CNAME A.", "zone.test. 300 SOA A. B. 1 2 3 4 5",
-		"zone.test. 300 MB A.", "zone.test. 300 MG A.", "zone.test. 300 MR A.", "zone.test. 300 PTR A.", "zone.test. 300 MINFO A. B.",
-		"zone.test. 300 MX 1 A.", "zone.test. 300 RP A. B.", "zone.test. 300 AFSDB 1 A.", "zone.test. 300 RT 1 A.", "zone.test. 300 PX 1 A. B.",
-		"zone.test. 300 NAPTR 1 2 \"a\" \"b\" \"c\" A.", "zone.test. 300 KX 1 A.", "zone.test. 300 SRV 1 2 3 A.", "zone.test. 300 DNAME A.",
-		"zone.test. 300 HINFO A B", `zone.test. 300 TXT "A" "\"\000"`, "zone.test. 300 CAA 0 issue \"A\"", "zone.test. 300 HTTPS 1 . alpn=h2",
-		"zone.test. 300 AAAA 2001:db8::1", "zone.test. 300 TLSA 3 1 1 AABB", "zone.test. 300 LOC 1 N 1 E 1m", "*.zone.test. 300 A 192.0.2.1",
+		"Zone.test. 300 NS A.", "zone.test. 300 MD A.", "zone.test. 300 MF A.", "zone.test. 300 CNAME A.",
+		"zone.test. 300 SOA A. B. 1 2 3 4 5",
+		"zone.test. 300 MB A.", "zone.test. 300 MG A.", "zone.test. 300 MR A.", "zone.test. 300 PTR A.",
+		"zone.test. 300 MINFO A. B.",
+		"zone.test. 300 MX 1 A.", "zone.test. 300 RP A. B.", "zone.test. 300 AFSDB 1 A.", "zone.test. 300 RT 1 A.",
+		"zone.test. 300 PX 1 A. B.",
+		"zone.test. 300 NAPTR 1 2 \"a\" \"b\" \"c\" A.", "zone.test. 300 KX 1 A.", "zone.test. 300 SRV 1 2 3 A.",
+		"zone.test. 300 DNAME A.",
+		"zone.test. 300 HINFO A B", `zone.test. 300 TXT "A" "\"\000"`, "zone.test. 300 CAA 0 issue \"A\"",
+		"zone.test. 300 HTTPS 1 . alpn=h2",
+		"zone.test. 300 AAAA 2001:db8::1", "zone.test. 300 TLSA 3 1 1 AABB", "zone.test. 300 LOC 1 N 1 E 1m",
+		"*.zone.test. 300 A 192.0.2.1",
 	} {
 		set := rrs([]string{line})
 		sig := f.sign("zone.test.", set)

@@ -94,7 +94,8 @@ var zonesMade = []made{
 	{name: "good", keygen: p256, records: "x.d 300 A 192.0.2.9\nb.d 300 A 192.0.2.8\n"},
 	{name: "nsec3", keygen: p256, sign: []string{"-3", "-", "-H", "0"}},
 	{name: "nsec3salt", keygen: p256, sign: []string{"-3", "aabbccdd", "-H", "10"}},
-	{name: "optout", keygen: p256, sign: []string{"-3", "-", "-H", "0", "-A"}, records: "sub 300 NS ns.sub\nns.sub 300 A 127.0.0.1\n"},
+	{name: "optout", keygen: p256, sign: []string{"-3", "-", "-H", "0", "-A"},
+		records: "sub 300 NS ns.sub\nns.sub 300 A 127.0.0.1\n"},
 	{name: "nsec3many", keygen: p256, ldns: []string{"-n", "-t", "200"}},
 	{name: "csk", keygen: []string{"-a ED25519 -f KSK"}, sign: []string{"-z"}},
 	{name: "rsa1", keygen: keyed("RSASHA1", "-b", "1024")},
@@ -133,7 +134,8 @@ var zonesMade = []made{
 		f := strings.Fields(ds[0])
 		return append(digestDS("1")(t, ds), strings.Join(f[:2], " ")+" 2 "+wrongDigest)
 	}},
-	{name: "algdown", keygen: append(keyed("RSASHA256", "-b", "1024"), p256...), edit: cut(`^\S+\s+\d+ IN RRSIG\s+(A|SOA|NSEC|CNAME|TXT) 13 .*\n`)},
+	{name: "algdown", keygen: append(keyed("RSASHA256", "-b", "1024"), p256...),
+		edit: cut(`^\S+\s+\d+ IN RRSIG\s+(A|SOA|NSEC|CNAME|TXT) 13 .*\n`)},
 	{name: "sub.good", keygen: p256},
 	{name: "sub.nsec3", keygen: p256, sign: []string{"-3", "-", "-H", "0"}},
 	{name: "sub.sub.nsec3", keygen: p256},
@@ -212,7 +214,8 @@ func (b toolbox) sign(z made, text string) (ds []string, keys string) {
 	if len(z.ldns) > 0 {
 		b.run("ldns-signzone", append(append(z.ldns, "-o", z.name+".", "-f", file, "unsigned"), names...)...)
 	} else {
-		b.run("dnssec-signzone", append(append([]string{"-x", "-P", "-O", "full", "-o", z.name + ".", "-f", file}, z.sign...), "unsigned")...)
+		b.run("dnssec-signzone", append(append([]string{"-x", "-P", "-O", "full", "-o", z.name + ".", "-f", file},
+			z.sign...), "unsigned")...)
 	}
 	if z.edit != nil {
 		b.write(file, z.edit(b.t, b.read(file)))
@@ -282,11 +285,14 @@ func address(port int) resolver.Server {
 // theirs is; and nothing is secure that none of them says is.
 func TestAgainstTools(t *testing.T) {
 	b, port, anchors := lab(t)
-	b.write("unbound.conf", fmt.Sprintf("server:\n trust-anchor-file: %q\n do-not-query-localhost: no\n val-sig-skew-min: 0\n val-sig-skew-max: 0\n"+
-		"forward-zone:\n name: \".\"\n forward-addr: 127.0.0.1@%d\n", filepath.Join(b.dir, "anchor"), port))
+	b.write("unbound.conf",
+		fmt.Sprintf("server:\n trust-anchor-file: %q\n do-not-query-localhost: no\n"+
+			" val-sig-skew-min: 0\n val-sig-skew-max: 0\n"+
+			"forward-zone:\n name: \".\"\n forward-addr: 127.0.0.1@%d\n", filepath.Join(b.dir, "anchor"), port))
 	b.write("anchor", anchors)
 	fields := strings.Fields(lastLine(anchors))
-	b.write("delv.anchor", fmt.Sprintf("trust-anchors { . static-key %s %s %s %q; };\n", fields[3], fields[4], fields[5], strings.Join(fields[6:], "")))
+	b.write("delv.anchor", fmt.Sprintf("trust-anchors { . static-key %s %s %s %q; };\n", fields[3], fields[4],
+		fields[5], strings.Join(fields[6:], "")))
 	list, err := ParseAnchors(anchors)
 	require.NoError(t, err)
 	client := &resolver.Client{Servers: []resolver.Server{address(port)}}
@@ -331,7 +337,8 @@ func lastLine(text string) string {
 }
 
 func (b toolbox) delv(port int, name, qtype string) string {
-	out, _ := exec.CommandContext(b.t.Context(), "delv", "@127.0.0.1", "-p", fmt.Sprint(port), "-a", filepath.Join(b.dir, "delv.anchor"),
+	out, _ := exec.CommandContext(b.t.Context(), "delv", "@127.0.0.1", "-p", fmt.Sprint(port), "-a",
+		filepath.Join(b.dir, "delv.anchor"),
 		"+root=.", name, qtype).CombinedOutput()
 	text := string(out)
 	switch {
@@ -346,7 +353,8 @@ func (b toolbox) delv(port int, name, qtype string) string {
 }
 
 func (b toolbox) unbound(name, qtype string) string {
-	out, _ := exec.CommandContext(b.t.Context(), "unbound-host", "-C", filepath.Join(b.dir, "unbound.conf"), "-v", "-t", qtype, name).CombinedOutput()
+	out, _ := exec.CommandContext(b.t.Context(), "unbound-host", "-C", filepath.Join(b.dir, "unbound.conf"), "-v", "-t",
+		qtype, name).CombinedOutput()
 	text := string(out)
 	switch {
 	case strings.Contains(text, "BOGUS"), strings.Contains(text, "SERVFAIL"), strings.Contains(text, "error"):

@@ -210,7 +210,8 @@ func beside(hash string, by int) string {
 func (f *farm) nsec3(zone, hash, next string, iterations uint16, flags uint8, types ...uint16) []dns.RR {
 	set := []dns.RR{&dns.NSEC3{
 		Hdr: dns.RR_Header{
-			Name: strings.ToLower(base32hex.EncodeToString([]byte(hash))) + "." + zone, Rrtype: dns.TypeNSEC3, Class: dns.ClassINET, Ttl: 300,
+			Name: strings.ToLower(base32hex.EncodeToString([]byte(hash))) + "." + zone, Rrtype: dns.TypeNSEC3,
+			Class: dns.ClassINET, Ttl: 300,
 		},
 		Hash: dns.SHA1, Flags: flags, Iterations: iterations, HashLength: 20,
 		NextDomain: base32hex.EncodeToString([]byte(next)), TypeBitMap: types,

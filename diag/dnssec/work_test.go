@@ -16,7 +16,18 @@ import (
 
 // workFates are zones that are made to be expensive.
 var workFates = []fate{
-	{"many keys of one tag and many signatures", func(f *farm) { trap(f, 300, 300) }, "", diag.Bogus, codeWork, "zone.test"},
+	{"many keys of one tag and many signatures", func(f *farm) {
+		trap(f, 300, 300)
+	}, "", diag.Bogus, codeWork, "zone.test"},
+	{"many keys of one tag that cannot be used, and one that can", func(f *farm) {
+		k := f.key("zone.test.", dns.RSASHA256, 1024, 256)
+		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) { m.Answer[1] = f.signWith(k, "zone.test.", m.Answer[:1]) })
+		for i := range 100 {
+			useless := forgedKey("zone.test.", k.KeyTag(), uint64(i))
+			f.put(unusable(useless, k.KeyTag()))
+		}
+		f.put(k.DNSKEY)
+	}, "", diag.Secure, "", ""},
 	{"two keys of one tag", func(f *farm) { collide(f, 2) }, "", diag.Secure, "", ""},
 	{"many DS records and keys of one tag", func(f *farm) {
 		tag := f.keys["zone.test."][0].KeyTag()
@@ -30,7 +41,8 @@ var workFates = []fate{
 	{"deep name in a zone with many iterations", func(f *farm) {
 		f.edit(deepName, dns.TypeA, func(m *dns.Msg) {
 			m.Rcode = dns.RcodeNameError
-			m.Ns = append(f.hashed("zone.test.", "zzz.zone.test.", 150, 0, dns.TypeA), f.covering("zone.test.", "y.zone.test.", 150, 0)...)
+			m.Ns = append(f.hashed("zone.test.", "zzz.zone.test.", 150, 0, dns.TypeA), f.covering("zone.test.",
+				"y.zone.test.", 150, 0)...)
 		})
 	}, deepName + " A", diag.Bogus, codeWork, "zone.test"},
 }
@@ -57,6 +69,22 @@ func forgedKey(zone string, tag uint16, seed uint64) *dns.DNSKEY {
 		k.PublicKey = base64.StdEncoding.EncodeToString(b)
 	}
 	return k
+}
+
+// unusable makes the modulus of a key even, and keeps its tag.
+func unusable(k *dns.DNSKEY, tag uint16) *dns.DNSKEY {
+	b, err := base64.StdEncoding.DecodeString(k.PublicKey)
+	if err != nil {
+		panic(err)
+	}
+	for b[131] &^= 1; ; {
+		if k.PublicKey = base64.StdEncoding.EncodeToString(b); k.KeyTag() == tag {
+			return k
+		}
+		word := uint16(b[10])<<8 | uint16(b[11])
+		word += tag - k.KeyTag()
+		b[10], b[11] = byte(word>>8), byte(word)
+	}
 }
 
 // trap adds keys of one tag to a zone, and signatures to its answers, none of which is right.
