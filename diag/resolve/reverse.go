@@ -3,7 +3,6 @@ package resolve
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -106,7 +105,7 @@ func fetchReverse(ctx context.Context, env *diag.Env, req ReverseRequest) (*reve
 // lookupForward looks up the addresses of all hosts at once.
 func lookupForward(ctx context.Context, env *diag.Env, ip diag.IP, hosts []string) []forwardAnswer {
 	list := make([]forwardAnswer, len(hosts))
-	var wg sync.WaitGroup
+	var wg diag.Group
 	for i, host := range hosts {
 		wg.Go(func() { list[i] = lookupHost(ctx, env, ip, host) })
 	}
