@@ -371,10 +371,17 @@ func (x *exchange) reply(result *Result) {
 	x.write(http.StatusOK, result.MediaType, result.Body)
 }
 
+// countedBody is the size of a body up to which net/http counts it by itself, at less cost.
+const countedBody = 2000
+
 func (x *exchange) write(status int, media string, body []byte) {
 	x.header("Content-Type", media)
-	x.header("Content-Length", decimal(int64(len(body))))
-	x.header("X-Content-Type-Options", "nosniff")
+	if len(body) > countedBody || x.r.Method == http.MethodHead {
+		x.header("Content-Length", decimal(int64(len(body))))
+	}
+	if media != jsonMedia {
+		x.header("X-Content-Type-Options", "nosniff")
+	}
 	x.seen.Status = status
 	if status < 400 {
 		x.seen.Code = "OK"

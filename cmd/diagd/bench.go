@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -282,25 +283,34 @@ func loadOne(addr, secret string, idempotent bool, id int, until time.Time) (tim
 
 // readReply reads one reply with a Content-Length, and reports whether its status is 200.
 func readReply(r *bufio.Reader) (ok bool, err error) {
-	length := 0
-	for first := true; ; first = false {
-		line, err := r.ReadSlice('\n')
+	for {
+		if _, err := r.Peek(r.Buffered() + 1); err != nil { // wait for more than there is
+			return false, err
+		}
+		seen, err := r.Peek(r.Buffered())
 		if err != nil {
 			return false, err
 		}
-		line = bytes.TrimRight(line, "\r\n")
-		if first {
-			ok = bytes.HasPrefix(line, []byte("HTTP/1.1 200"))
+		end := bytes.Index(seen, []byte("\r\n\r\n"))
+		if end < 0 {
+			continue
 		}
-		if len(line) == 0 {
-			_, err := r.Discard(length)
-			return ok, err
+		length, err := contentLength(seen[:end])
+		if err != nil {
+			return false, err
 		}
-		const name = "content-length: "
-		if len(line) > len(name) && bytes.EqualFold(line[:len(name)], []byte(name)) {
-			if length, err = strconv.Atoi(string(line[len(name):])); err != nil {
-				return false, err
-			}
-		}
+		ok = bytes.HasPrefix(seen, []byte("HTTP/1.1 200"))
+		_, err = r.Discard(end + 4 + length)
+		return ok, err
 	}
+}
+
+// contentLength finds the length of the body in the head of a reply, as net/http spells it.
+func contentLength(head []byte) (int, error) {
+	_, rest, found := bytes.Cut(head, []byte("\r\nContent-Length: "))
+	if !found {
+		return 0, errors.New("the reply has no Content-Length")
+	}
+	digits, _, _ := bytes.Cut(rest, []byte("\r\n"))
+	return strconv.Atoi(string(digits))
 }
