@@ -32,6 +32,7 @@ type directory struct {
 	watching atomic.Bool   // whether Watch would tell of a change
 	heard    atomic.Uint64 // changes that Watch told of, and restarts of it
 	private  atomic.Uint64 // stands in for Generation where the store has none
+	origins  origins
 
 	mu        sync.Mutex // guards the publication of records and what follows
 	byKey     map[KeyID]*entry
