@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -28,6 +29,7 @@ type operation struct {
 	body    int64        // largest body of a request, in bytes
 	time    time.Duration
 	form    metering.ReplyForm // how a reply is kept for replays
+	id      string             // of the endpoint, once it is served: every request asks for it
 	run     func(ctx context.Context, env *diag.Env, req any) (any, error)
 }
 
@@ -132,11 +134,30 @@ func (op *operation) execute(ctx context.Context, env *diag.Env, req any) (*Resu
 // encode writes a report as JSON. Unlike json.Marshal it leaves <, > and & as they are: no reply is
 // ever part of a web page.
 func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
+	e := encoders.Get().(*encoder)
+	e.text.Reset()
+	if err := e.json.Encode(v); err != nil {
+		return nil, err // this encoder will not write again
 	}
-	return b.Bytes(), nil
+	body := bytes.Clone(e.text.Bytes())
+	if e.text.Cap() <= keptBuffer {
+		encoders.Put(e)
+	}
+	return body, nil
 }
+
+// keptBuffer is the size of a buffer, in bytes, up to which it is worth keeping.
+const keptBuffer = 64 << 10
+
+// encoder is a JSON encoder and what it has written.
+type encoder struct {
+	text bytes.Buffer
+	json *json.Encoder
+}
+
+var encoders = sync.Pool{New: func() any {
+	e := &encoder{}
+	e.json = json.NewEncoder(&e.text)
+	e.json.SetEscapeHTML(false)
+	return e
+}}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,11 +21,12 @@ const jsonMedia = "application/json"
 // exchange is one request on its way through the steps.
 type exchange struct {
 	*server
-	w     http.ResponseWriter
-	r     *http.Request
-	id    string
-	began time.Time
-	ip    netip.Addr
+	w      http.ResponseWriter
+	r      *http.Request
+	fields http.Header // of the reply
+	id     string
+	began  time.Time
+	ip     netip.Addr
 
 	ep     *Endpoint
 	caller *metering.Caller
@@ -46,7 +46,7 @@ func (x *exchange) header(name, value string) {
 	i := x.count
 	x.count++
 	x.values[i] = value
-	x.w.Header()[name] = x.values[i : i+1 : i+1]
+	x.fields[name] = x.values[i : i+1 : i+1]
 }
 
 // serve takes the steps of CONTRACT 1.1 in their order. A refusal at any of them leaves everything
@@ -107,7 +107,7 @@ func (x *exchange) route() *failure {
 		slices.Sort(allow)
 		return methodProblem(allow)
 	}
-	x.seen.Endpoint = x.ep.ID()
+	x.seen.Endpoint = x.ep.op.id
 	return nil
 }
 
@@ -155,10 +155,8 @@ func bearer(header []string) string {
 // readBody reads the body within the bounds of the row.
 func (x *exchange) readBody() ([]byte, *failure) {
 	limit := x.ep.op.body
-	tooLarge := invalidRequest(http.StatusRequestEntityTooLarge, reasonTooLarge,
-		fmt.Sprintf("The body must have at most %d bytes.", limit))
 	if x.r.ContentLength > limit {
-		return nil, tooLarge
+		return nil, tooLarge(limit)
 	}
 	if x.r.ContentLength == 0 && x.r.Header["Content-Type"] == nil {
 		return []byte("{}"), nil // no body says the same as an empty object
@@ -167,23 +165,32 @@ func (x *exchange) readBody() ([]byte, *failure) {
 		return nil, invalidRequest(http.StatusUnsupportedMediaType, reasonMediaType,
 			"The body must be application/json in UTF-8, without a content encoding.")
 	}
-	var b bytes.Buffer
-	if x.r.ContentLength > 0 {
-		b.Grow(int(x.r.ContentLength) + bytes.MinRead)
+	var body []byte
+	var err error
+	if x.r.ContentLength >= 0 {
+		body = make([]byte, x.r.ContentLength)
+		_, err = io.ReadFull(x.r.Body, body)
+	} else {
+		body, err = io.ReadAll(io.LimitReader(x.r.Body, limit+1))
 	}
-	if _, err := b.ReadFrom(io.LimitReader(x.r.Body, limit+1)); err != nil {
+	if err != nil {
 		f := invalidRequest(http.StatusBadRequest, reasonMalformed, "The body could not be read to its end.")
 		f.cause = err
 		return nil, f
 	}
-	if int64(b.Len()) > limit {
-		return nil, tooLarge
+	if int64(len(body)) > limit {
+		return nil, tooLarge(limit)
 	}
-	return b.Bytes(), nil
+	return body, nil
+}
+
+func tooLarge(limit int64) *failure {
+	return invalidRequest(http.StatusRequestEntityTooLarge, reasonTooLarge,
+		fmt.Sprintf("The body must have at most %d bytes.", limit))
 }
 
 func jsonContent(h http.Header) bool {
-	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+	if codings := h["Content-Encoding"]; codings != nil && !strings.EqualFold(codings[0], "identity") {
 		return false
 	}
 	types := h["Content-Type"]
@@ -200,7 +207,7 @@ func jsonContent(h http.Header) bool {
 
 // charge claims, holds, runs, settles and replies.
 func (x *exchange) charge(req any, body []byte) *failure {
-	op := metering.Op{RequestID: x.id, Endpoint: x.ep.ID(), Credits: x.ep.Credits, Now: x.began}
+	op := metering.Op{RequestID: x.id, Endpoint: x.ep.op.id, Credits: x.ep.Credits, Now: x.began}
 	var err error
 	if keys := x.r.Header["Idempotency-Key"]; keys != nil {
 		if x.idem, err = metering.ParseIdempotencyKey(keys); err != nil {

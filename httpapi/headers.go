@@ -13,31 +13,39 @@ import (
 // rateHeaders tells the state of the key's token bucket, on refusals too (CONTRACT 1.2). The names
 // stand in the canonical form of net/http, which is how its clients look them up.
 func (x *exchange) rateHeaders(c *metering.Caller) {
-	d, limit := c.Rate, c.Plan.PerMinute
-	x.header("Ratelimit-Policy", x.policyField(c.Plan))
+	d, texts := c.Rate, x.rateTexts(c.Plan)
+	x.header("Ratelimit-Policy", texts.policy)
 	x.header("Ratelimit", metering.LimitField(d, policyName))
-	x.header("X-Ratelimit-Limit", decimal(int64(limit)))
-	x.header("X-Ratelimit-Remaining", decimal(int64(d.Remaining)))
+	x.header("X-Ratelimit-Limit", texts.limit)
 	full := x.began.Add(d.Reset).UnixNano()
-	x.header("X-Ratelimit-Reset", decimal((full+int64(time.Second)-1)/int64(time.Second)))
+	remaining, reset := decimals(int64(d.Remaining), (full+int64(time.Second)-1)/int64(time.Second))
+	x.header("X-Ratelimit-Remaining", remaining)
+	x.header("X-Ratelimit-Reset", reset)
 }
 
 const policyName = "default"
 
-// policyField returns the RateLimit-Policy of a plan. There are few plans, so each is written once.
-func (s *server) policyField(p metering.Plan) string {
-	if text, ok := s.policies.Load(p.PerMinute); ok {
-		return text.(string)
+// rateTexts are the headers that only depend on a plan's rate.
+type rateTexts struct {
+	perMinute     int
+	policy, limit string
+}
+
+// rateTexts writes them anew only where another plan than the last one asks.
+func (s *server) rateTexts(p *metering.Plan) *rateTexts {
+	t := s.rates.Load()
+	if t == nil || t.perMinute != p.PerMinute {
+		t = &rateTexts{p.PerMinute, metering.PolicyField(p.Policy(), policyName), decimal(int64(p.PerMinute))}
+		s.rates.Store(t)
 	}
-	text := metering.PolicyField(p.Policy(), policyName)
-	s.policies.Store(p.PerMinute, text)
-	return text
+	return t
 }
 
 // creditHeaders tells what a success cost and what is left.
 func (x *exchange) creditHeaders(b metering.Balance, consumed int64) {
-	x.header("X-Credits-Limit", decimal(b.Limit))
-	x.header("X-Credits-Remaining", decimal(b.Remaining()))
+	limit, remaining := decimals(b.Limit, b.Remaining())
+	x.header("X-Credits-Limit", limit)
+	x.header("X-Credits-Remaining", remaining)
 	x.header("X-Credits-Consumed", decimal(consumed))
 	if over := b.Overage(); over > 0 {
 		x.header("X-Credits-Overage", decimal(over))
@@ -45,6 +53,14 @@ func (x *exchange) creditHeaders(b metering.Balance, consumed int64) {
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// decimals writes two numbers at the cost of one.
+func decimals(a, b int64) (string, string) {
+	var buf [40]byte // two numbers of 19 digits and a sign
+	first := strconv.AppendInt(buf[:0], a, 10)
+	both := string(strconv.AppendInt(first, b, 10))
+	return both[:len(first)], both[len(first):]
+}
 
 // maxLoggedID bounds what a client's own request id may add to the log.
 const maxLoggedID = 100

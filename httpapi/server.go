@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -71,7 +70,7 @@ type server struct {
 	routes  map[string]map[string]*Endpoint // path to method to row
 	openapi []byte
 
-	policies sync.Map // requests a minute to RateLimit-Policy
+	rates atomic.Pointer[rateTexts] // of the plan that asked last
 }
 
 // Handler serves every endpoint and the OpenAPI document. It panics without a Gate: that is a fault
@@ -103,6 +102,7 @@ func newServer(c Config, table []Endpoint) *server {
 		if s.routes[path] == nil {
 			s.routes[path] = map[string]*Endpoint{}
 		}
+		ep.op.id = ep.ID()
 		objectOf(ep.op.request) // a type that the API cannot carry panics here, not under a request
 		s.routes[path][ep.Method] = &ep
 	}
@@ -114,7 +114,7 @@ const openapiPath = Prefix + "/openapi.json"
 
 // ServeHTTP implements [http.Handler].
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{server: s, w: w, r: r, began: s.clock(), id: metering.NewRequestID()}
+	x := &exchange{server: s, w: w, r: r, fields: w.Header(), began: s.clock(), id: metering.NewRequestID()}
 	x.header("X-Request-Id", x.id)
 	x.header("Cache-Control", "no-store") // replies are what one customer paid for
 	defer x.finish()

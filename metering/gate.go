@@ -85,12 +85,12 @@ func (g *Gate) Close() {
 	g.done.Wait()
 }
 
-// A Caller is who was admitted, and what is known of him at that moment. The lists and pointers in
-// it are shared with other requests and must not be changed.
+// A Caller is who was admitted, and what is known of him at that moment. What its pointers lead to is
+// shared with other requests and must not be changed.
 type Caller struct {
-	Key     Key
-	Account Account
-	Plan    Plan
+	Key     *Key
+	Account *Account
+	Plan    *Plan
 	Rate    Decision // of the key's token bucket
 }
 
@@ -146,7 +146,7 @@ func (g *Gate) Admit(ctx context.Context, bearer string, from netip.Addr, now ti
 	if err != nil {
 		return nil, fmt.Errorf("taking a token of key %s: %w", r.key.ID, err)
 	}
-	c := &Caller{Key: r.key, Account: r.account, Plan: r.plan, Rate: rate}
+	c := &Caller{Key: &r.key, Account: &r.account, Plan: &r.plan, Rate: rate}
 	if !rate.Allowed {
 		return nil, &RefusedError{Reason: RateLimited, Caller: c}
 	}

@@ -23,9 +23,9 @@ func TestAdmit(t *testing.T) {
 	g := h.gate(t, true)
 	c, err := g.Admit(t.Context(), h.secret.Reveal(), client, h.now)
 	noError(t, err)
-	equal(t, h.key, c.Key)
-	equal(t, h.account, c.Account)
-	equal(t, DefaultPlans()["pack"], c.Plan)
+	equal(t, h.key, *c.Key)
+	equal(t, h.account, *c.Account)
+	equal(t, DefaultPlans()["pack"], *c.Plan)
 	equal(t, Decision{Allowed: true, Limit: 60, Remaining: 59, Reset: time.Second}, c.Rate)
 
 	_, err = g.Admit(t.Context(), h.secret.Reveal(), client, h.now)
@@ -160,7 +160,7 @@ func TestAdmitAllowlist(t *testing.T) {
 }
 
 func TestRequire(t *testing.T) {
-	c := &Caller{Key: Key{Scopes: []Scope{MailRead, DNSRead}}}
+	c := &Caller{Key: &Key{Scopes: []Scope{MailRead, DNSRead}}}
 	for name, s := range map[string]struct {
 		any  []Scope
 		want Scope

@@ -119,7 +119,7 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 		secret, &secret, key, &key, []Secret{secret}, map[string]Secret{"k": secret},
 		exported{secret, key}, &exported{secret, key},
 		hidden{secret, &secret, []Secret{secret}, map[string]Secret{"k": secret}, secret},
-		fmt.Errorf("using %v: %w", secret, &RefusedError{Reason: InvalidKey, Caller: &Caller{Key: key}}),
+		fmt.Errorf("using %v: %w", secret, &RefusedError{Reason: InvalidKey, Caller: &Caller{Key: &key}}),
 	}
 	var out bytes.Buffer
 	text := slog.New(slog.NewTextHandler(&out, nil))
