@@ -1,0 +1,157 @@
+package hostedspf
+
+import (
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// An Owner says whom a profile belongs to. Where keys are rotated it is the id of the first key of the
+// line; here it is any text that is not empty.
+type Owner string
+
+// AnyOwner stands for all owners: administration sees all profiles. No profile belongs to it.
+const AnyOwner Owner = "*"
+
+// A Status says how a profile is.
+type Status string
+
+// The statuses.
+const (
+	Active Status = "active" // resolved on schedule
+	Paused Status = "paused" // resolved on demand only; what was published stays
+	Failed Status = "error"  // the last resolution failed; the last good records stay published
+)
+
+// Values lists the statuses.
+func (Status) Values() []string { return []string{string(Active), string(Paused), string(Failed)} }
+
+// The bounds of a refresh interval, in seconds. Services announce new addresses days ahead, and their
+// records live for 5 minutes at least.
+const (
+	DefaultInterval = 3600
+	MinInterval     = 300
+	MaxInterval     = 86400
+)
+
+// A Profile is a source record and what it was resolved to. Times are in UTC, in whole microseconds; an
+// optional one that is zero has not come yet.
+type Profile struct {
+	ID     string      `json:"id" doc:"name of the profile: spf_ and 26 characters" example:"spf_mn4zq2vtw6k7y3cx5hbd2jfgla"`
+	Domain diag.Domain `json:"domain" doc:"the domain whose senders it lists" example:"example.com"`
+	Name   string      `json:"name" doc:"what its owner calls it"`
+	Status Status      `json:"status" doc:"error: the last resolution failed, and the last good records stay published"`
+
+	// SourceRecord is the record that is resolved. It need not be what the domain publishes.
+	SourceRecord string `json:"source_record" doc:"the record that is resolved" example:"v=spf1 include:_spf.example.net -all"`
+
+	// FlattenedRecord is the whole set as one record, which may be longer than one that can be published.
+	// It is empty until a resolution succeeds.
+	FlattenedRecord string `json:"flattened_record" doc:"what became of it, as one record; empty until a resolution succeeds"`
+
+	// IncludeHost is the name of the first record of the set.
+	IncludeHost diag.Name `json:"include_host" doc:"the name to which the domain's own record leads" example:"k3v2.spf.example.net"`
+
+	// Records are published; the first is that of IncludeHost. They are nil in lists of profiles.
+	Records []Record `json:"records,omitzero" maxitems:"10" doc:"the TXT records that are published; absent in lists of profiles"`
+
+	LookupsBefore int    `json:"dns_lookups_before" min:"0" doc:"terms that need the DNS, behind the source record"`
+	LookupsAfter  int    `json:"dns_lookups_after" min:"0" doc:"those of a record that leads to include_host, with that term itself"`
+	IP4Count      int    `json:"ip4_count" min:"0" doc:"number of IPv4 networks that the flattened record authorises"`
+	IP6Count      int    `json:"ip6_count" min:"0" doc:"number of IPv6 networks that the flattened record authorises"`
+	RecordHash    string `json:"record_hash" doc:"SHA-256 of the published records, in hexadecimal; empty until a resolution succeeds"`
+
+	IntervalSeconds int `json:"refresh_interval_seconds" min:"300" max:"86400" doc:"how often it is resolved; the moment varies by a tenth of that"`
+
+	LastResolvedAt time.Time `json:"last_resolved_at,omitzero" doc:"when a resolution last succeeded"`
+	LastChangedAt  time.Time `json:"last_changed_at,omitzero" doc:"when the published records last changed"`
+	NextResolveAt  time.Time `json:"next_resolve_at,omitzero" doc:"when it is due; absent while it is paused"`
+	LastError      string    `json:"last_error,omitempty" doc:"why the last resolution failed"`
+	CreatedAt      time.Time `json:"created_at" doc:"when it was created"`
+	UpdatedAt      time.Time `json:"updated_at" doc:"when anything about it last changed"`
+
+	Owner    Owner `json:"-"` // whom it belongs to
+	Failures int   `json:"-"` // resolutions that failed since the last that succeeded
+	IsPaused bool  `json:"-"` // whether it was paused, whatever the last resolution did
+}
+
+// A Record is one TXT record of the published set.
+type Record struct {
+	Name        string `json:"name" doc:"name of the record, without a final dot" example:"k3v2.spf.example.net"`
+	Value       string `json:"value" doc:"its text; where it is longer than 255 bytes it is published in several character-strings" example:"v=spf1 ip4:192.0.2.0/24 -all"`
+	LengthBytes int    `json:"length_bytes" min:"0" max:"449" doc:"length of the text"`
+}
+
+// Clone returns a copy that shares no memory with p.
+func (p Profile) Clone() Profile {
+	p.Records = slices.Clone(p.Records)
+	return p
+}
+
+// status returns what the other fields make of the status.
+func (p *Profile) status() Status {
+	switch {
+	case p.IsPaused:
+		return Paused
+	case p.LastError != "":
+		return Failed
+	default:
+		return Active
+	}
+}
+
+// A Trigger says why a resolution was made.
+type Trigger string
+
+// The triggers.
+const (
+	Scheduled Trigger = "scheduled" // it was due
+	Manual    Trigger = "manual"    // it was asked for, or the profile was created
+)
+
+// Values lists the triggers.
+func (Trigger) Values() []string { return []string{string(Scheduled), string(Manual)} }
+
+// A ResolutionStatus says how a resolution ended.
+type ResolutionStatus string
+
+// The ways a resolution ends.
+const (
+	ResolutionChanged   ResolutionStatus = "changed"   // other records are published now
+	ResolutionUnchanged ResolutionStatus = "unchanged" // the records are as before
+	ResolutionFailed    ResolutionStatus = "failed"    // the records are as before, for nothing else is known
+)
+
+// Values lists the ways.
+func (ResolutionStatus) Values() []string {
+	return []string{string(ResolutionChanged), string(ResolutionUnchanged), string(ResolutionFailed)}
+}
+
+// MaxDifferences bounds each of the lists of networks in a [Resolution]. A set of records holds fewer than
+// 400 networks, but the difference of two can fall into more.
+const MaxDifferences = 1000
+
+// A Resolution is one entry of the history of a profile.
+type Resolution struct {
+	ID         string           `json:"id" doc:"name of the entry: res_ and 26 characters"`
+	ProfileID  string           `json:"profile_id" doc:"the profile"`
+	ResolvedAt time.Time        `json:"resolved_at" doc:"when it ended"`
+	Trigger    Trigger          `json:"trigger" doc:"why it was made"`
+	Status     ResolutionStatus `json:"status" doc:"how it ended"`
+	DurationMS int64            `json:"duration_ms" min:"0" doc:"how long it took"`
+	DNSLookups int              `json:"dns_lookups" min:"0" doc:"terms that need the DNS, behind the source record, as far as they were seen"`
+	Added      []string         `json:"added" maxitems:"1000" doc:"networks that are authorised now and were not before, the first 1000"`
+	Removed    []string         `json:"removed" maxitems:"1000" doc:"networks that were authorised before and are not now, the first 1000"`
+	IP4Count   int              `json:"ip4_count" min:"0" doc:"number of IPv4 networks that are authorised now"`
+	IP6Count   int              `json:"ip6_count" min:"0" doc:"number of IPv6 networks that are authorised now"`
+	RecordHash string           `json:"record_hash" doc:"SHA-256 of the records that are published now; empty if there are none"`
+	Error      string           `json:"error,omitempty" doc:"why it failed"`
+}
+
+// Clone returns a copy that shares no memory with r. Its lists are not nil.
+func (r Resolution) Clone() Resolution {
+	r.Added = append([]string{}, r.Added...)
+	r.Removed = append([]string{}, r.Removed...)
+	return r
+}

@@ -1,0 +1,191 @@
+package hostedspf
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// Sentinels that a caller branches on.
+var (
+	// ErrNotFound means that there is no such profile, or that it is another owner's: nobody learns which.
+	ErrNotFound = errors.New("there is no such profile")
+
+	// ErrTaken means that a profile with the id or the include host exists.
+	ErrTaken = errors.New("there is a profile with this include host")
+
+	// ErrClaimed means that another claim of the profile is running.
+	ErrClaimed = errors.New("the profile is being resolved")
+
+	// ErrLapsed means that a claim ended, was finished or released, or that its profile is gone.
+	ErrLapsed = errors.New("the claim has lapsed")
+
+	// ErrClosed means that the store has been closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// A Store keeps profiles and their history. It is safe for concurrent use, also by several processes where
+// it lives outside of them. Times are stored in UTC to the microsecond. Nothing that it returns shares
+// memory with what it keeps. Every call returns the context's error if that has ended, and [ErrClosed] after
+// Close. Every store must pass hostedspftest.TestStore.
+type Store interface {
+	// Create adds a profile. It returns [ErrTaken] if there is one with the same id or include host.
+	Create(ctx context.Context, p Profile) error
+
+	// Profile returns a profile with its records, or [ErrNotFound].
+	Profile(ctx context.Context, id string) (Profile, error)
+
+	// Profiles lists profiles with their records, by creation time and id.
+	Profiles(ctx context.Context, q ProfileQuery) (ProfilePage, error)
+
+	// Update lets change alter a profile in one transaction. Change may be called more than once, and must
+	// do nothing else; it must not touch ID, Owner, IncludeHost and CreatedAt. If it returns an error
+	// nothing changes, and Update returns that error. A claim of the profile goes on. It returns
+	// [ErrNotFound] without the profile.
+	Update(ctx context.Context, id string, change func(p *Profile) error) (Profile, error)
+
+	// Remove removes a profile with its history, and ends a claim of it. It returns [ErrNotFound] without
+	// the profile.
+	Remove(ctx context.Context, id string) error
+
+	// Version returns a number that differs after every Create, Update, Remove and Finish that changed
+	// something, also by another process: who keeps a copy reads again when it differs. It is cheap.
+	Version(ctx context.Context) (int64, error)
+
+	// Due lists profiles that are not paused, whose NextResolveAt has come by the given time, and of which
+	// no claim is running by the clock of the store: those that have been due for longest first, then by
+	// id, at most limit.
+	Due(ctx context.Context, now time.Time, limit int) ([]Due, error)
+
+	// Claim reserves a profile for one resolution. It returns [ErrClaimed] while another claim of it runs
+	// and [ErrNotFound] without the profile. The claim lapses after the lease, by the clock of the
+	// store: at its very end another may be had.
+	Claim(ctx context.Context, id string, lease time.Duration) (Claim, error)
+
+	// Finish ends a claim with an outcome: it applies the outcome to the profile (see [Outcome.Apply]),
+	// appends the resolution to the history, and frees the profile, all in one transaction. It returns
+	// the profile as it then is. If the claim was finished or released, has lapsed, or the profile is
+	// gone, it returns [ErrLapsed] and changes nothing.
+	Finish(ctx context.Context, c Claim, o Outcome) (Profile, error)
+
+	// Release ends a claim without an outcome. Releasing one that has ended does nothing.
+	Release(ctx context.Context, c Claim) error
+
+	// Resolutions lists the history of a profile, newest first: by time, then by id, both descending. It
+	// is empty without the profile.
+	Resolutions(ctx context.Context, q HistoryQuery) ([]Resolution, error)
+
+	// Samples returns figures of the resolutions of a profile since a time, that included, newest first,
+	// at most limit.
+	Samples(ctx context.Context, id string, since time.Time, limit int) ([]Sample, error)
+
+	// Close finishes the work under way, makes it durable and releases the store.
+	Close() error
+}
+
+// A Position is where a list goes on: at an entry with this time and id, that not included. The zero
+// Position is the beginning.
+type Position struct {
+	Time time.Time
+	ID   string
+}
+
+// IsZero reports whether the position is the beginning.
+func (p Position) IsZero() bool { return p.ID == "" && p.Time.IsZero() }
+
+// A ProfileQuery asks for profiles.
+type ProfileQuery struct {
+	Owner  Owner       // [AnyOwner] for all
+	Domain diag.Domain // zero for all
+	After  Position    // by CreatedAt
+	Limit  int         // at most so many; above 0
+}
+
+// A ProfilePage is an answer to a [ProfileQuery].
+type ProfilePage struct {
+	Profiles []Profile
+	Total    int // of owner and domain, wherever the page begins
+}
+
+// A HistoryQuery asks for resolutions of a profile.
+type HistoryQuery struct {
+	ProfileID string
+	Status    ResolutionStatus // empty for all
+	Since     time.Time        // zero for all; the time itself is included
+	Until     time.Time        // zero for all; the time itself is excluded
+	Before    Position         // by ResolvedAt
+	Limit     int              // at most so many; above 0
+}
+
+// A Due is a profile that is to be resolved.
+type Due struct {
+	ID string
+	At time.Time // its NextResolveAt
+}
+
+// A Claim is the right to resolve a profile once.
+type Claim struct {
+	ProfileID string
+	Fence     int64     // rises with each claim of a profile
+	Until     time.Time // by the clock of the store
+}
+
+// A Sample is a resolution in figures.
+type Sample struct {
+	ResolvedAt time.Time
+	Status     ResolutionStatus
+	DurationMS int64
+	DNSLookups int
+	Added      int // length of the list
+	Removed    int // length of the list
+	IP4Count   int
+	IP6Count   int
+}
+
+// Sample returns the figures of a resolution.
+func (r Resolution) Sample() Sample {
+	return Sample{
+		r.ResolvedAt, r.Status, r.DurationMS, r.DNSLookups, len(r.Added), len(r.Removed), r.IP4Count, r.IP6Count,
+	}
+}
+
+// An Outcome is what a resolution makes of a profile.
+type Outcome struct {
+	Resolution    Resolution
+	Published     *Publication // nil if the resolution failed
+	NextResolveAt time.Time
+}
+
+// A Publication is what a source record was resolved to.
+type Publication struct {
+	FlattenedRecord string
+	Records         []Record
+	LookupsBefore   int
+	LookupsAfter    int
+	IP4Count        int
+	IP6Count        int
+	RecordHash      string
+}
+
+// Apply writes the outcome into the profile. Stores call it in the transaction that ends a claim.
+func (o Outcome) Apply(p *Profile) {
+	at := o.Resolution.ResolvedAt
+	p.UpdatedAt, p.LastError = at, o.Resolution.Error
+	if f := o.Published; f != nil {
+		p.Failures, p.LastResolvedAt = 0, at
+		if f.RecordHash != p.RecordHash {
+			p.LastChangedAt = at
+		}
+		p.FlattenedRecord, p.Records, p.RecordHash = f.FlattenedRecord, append([]Record{}, f.Records...), f.RecordHash
+		p.LookupsBefore, p.LookupsAfter, p.IP4Count, p.IP6Count = f.LookupsBefore, f.LookupsAfter, f.IP4Count, f.IP6Count
+	} else {
+		p.Failures++
+	}
+	p.NextResolveAt = o.NextResolveAt
+	if p.IsPaused {
+		p.NextResolveAt = time.Time{}
+	}
+	p.Status = p.status()
+}
