@@ -39,7 +39,7 @@ type exchange struct {
 }
 
 // maxHeaders is more than any reply has.
-const maxHeaders = 20
+const maxHeaders = 16
 
 // header sets a header of the reply. The name must be in the canonical form of net/http.
 func (x *exchange) header(name, value string) {
@@ -343,11 +343,18 @@ func (x *exchange) finish() {
 			x.refuse(internal(http.StatusInternalServerError, reasonInternal, "internal error", nil))
 		}
 	}
+	level := x.level()
+	logged := x.log.Enabled(x.r.Context(), level)
+	if x.Observe == nil && !logged {
+		return
+	}
 	x.seen.Duration = x.clock().Sub(x.began)
 	if x.Observe != nil {
 		x.Observe(x.seen)
 	}
-	x.logRequest()
+	if logged {
+		x.logRequest(level)
+	}
 }
 
 // refuse answers with a problem.

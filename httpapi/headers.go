@@ -65,17 +65,17 @@ func decimals(a, b int64) (string, string) {
 // maxLoggedID bounds what a client's own request id may add to the log.
 const maxLoggedID = 100
 
+// level is that at which what happened is worth a line.
+func (x *exchange) level() slog.Level {
+	if x.seen.Status >= 500 && !errors.Is(x.fault, context.Canceled) { // a client that left is no fault of ours
+		return slog.LevelError
+	}
+	return slog.LevelDebug
+}
+
 // logRequest writes what happened to the log: never a body, a query, a key's secret or any header
 // but the client's own request id.
-func (x *exchange) logRequest() {
-	level := slog.LevelDebug
-	if x.seen.Status >= 500 && !errors.Is(x.fault, context.Canceled) { // a client that left is no fault of ours
-		level = slog.LevelError
-	}
-	ctx := x.r.Context()
-	if !x.log.Enabled(ctx, level) {
-		return
-	}
+func (x *exchange) logRequest(level slog.Level) {
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id), slog.String("endpoint", x.seen.Endpoint),
 		slog.Int("status", x.seen.Status), slog.String("code", x.seen.Code),
@@ -92,5 +92,5 @@ func (x *exchange) logRequest() {
 	if x.fault != nil {
 		attrs = append(attrs, slog.String("error", x.fault.Error()))
 	}
-	x.log.LogAttrs(ctx, level, "request", attrs...)
+	x.log.LogAttrs(x.r.Context(), level, "request", attrs...)
 }
