@@ -39,7 +39,7 @@ type exchange struct {
 }
 
 // maxHeaders is more than any reply has.
-const maxHeaders = 16
+const maxHeaders = 20
 
 // header sets a header of the reply. The name must be in the canonical form of net/http.
 func (x *exchange) header(name, value string) {
