@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,26 +11,11 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/meteringtest"
 	"github.com/stretchr/testify/require"
 )
-
-// conformance opens a file of the conformance vectors, or skips the test.
-func conformance(t *testing.T, parts ...string) []byte {
-	t.Helper()
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "conformance")
-	}
-	file := filepath.Join(append([]string{dir}, parts...)...)
-	data, err := os.ReadFile(file)
-	if os.IsNotExist(err) {
-		t.Skipf("no conformance vectors at %s; set CONFORMANCE_DIR", file)
-	}
-	require.NoError(t, err)
-	return data
-}
 
 // step is one step of a scenario of idempotency; scenarios hold what a client does and must see.
 type step struct {
@@ -185,7 +169,9 @@ func TestConformanceIdempotency(t *testing.T) {
 		Name  string
 		Steps []step
 	}
-	require.NoError(t, json.Unmarshal(conformance(t, "platform", "idempotency", "scenarios.json"), &scenarios))
+	text, err := os.ReadFile(diagtest.Vectors(t, "platform", "idempotency", "scenarios.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &scenarios))
 	passed := 0
 	for _, sc := range scenarios {
 		t.Run(sc.Name, func(t *testing.T) {

@@ -13,30 +13,10 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
-
-// conformance returns where the vectors of DNSSEC lie, or skips the test.
-func conformance(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		base, err := os.Getwd()
-		require.NoError(t, err)
-		for ; base != "/"; base = filepath.Dir(base) {
-			if _, err := os.Stat(filepath.Join(base, "go.mod")); err == nil {
-				break
-			}
-		}
-		dir = filepath.Join(base, "..", "shared", "conformance")
-	}
-	dir = filepath.Join(dir, "dns", "dnssec")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("there are no vectors at %s; set CONFORMANCE_DIR", dir)
-	}
-	return dir
-}
 
 func readJSON(t *testing.T, path string, into any) {
 	t.Helper()
@@ -74,7 +54,7 @@ type entry struct {
 
 // TestConformanceScenarios validates what scripted servers answer, as a resolver would.
 func TestConformanceScenarios(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(conformance(t), "val_*.json"))
+	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "dns", "dnssec"), "val_*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	passed := 0
@@ -173,7 +153,7 @@ func TestConformanceSignatures(t *testing.T) {
 			Verdict           string
 		}
 	}
-	readJSON(t, filepath.Join(conformance(t), "rfc-signatures.json"), &vectors)
+	readJSON(t, filepath.Join(diagtest.Vectors(t, "dns", "dnssec"), "rfc-signatures.json"), &vectors)
 	require.NotEmpty(t, vectors.Cases)
 	passed := 0
 	for _, c := range vectors.Cases {
@@ -208,7 +188,7 @@ func TestConformanceHashes(t *testing.T) {
 		Salt       string
 		Cases      []struct{ Name, Hash string }
 	}
-	readJSON(t, filepath.Join(conformance(t), "rfc5155-hashes.json"), &vectors)
+	readJSON(t, filepath.Join(diagtest.Vectors(t, "dns", "dnssec"), "rfc5155-hashes.json"), &vectors)
 	require.NotEmpty(t, vectors.Cases)
 	salt, err := hex.DecodeString(vectors.Salt)
 	require.NoError(t, err)

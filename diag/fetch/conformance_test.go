@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -22,34 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// conformance returns the path of a file of the conformance suite, or skips the test.
-func conformance(t *testing.T, name string) string {
-	t.Helper()
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		root, err := os.Getwd()
-		require.NoError(t, err)
-		for !exists(filepath.Join(root, "go.mod")) && root != filepath.Dir(root) {
-			root = filepath.Dir(root)
-		}
-		dir = filepath.Join(root, "../shared/conformance")
-	}
-	path := filepath.Join(dir, name)
-	if !exists(path) {
-		t.Skipf("%s is not there; set CONFORMANCE_DIR", path)
-	}
-	return path
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // TestConformanceRedirects plays the scenarios that are written as "302 /where" or as a description
 // of what else a server may do, and holds the outcome against the words of what is expected.
 func TestConformanceRedirects(t *testing.T) {
-	text, err := os.ReadFile(conformance(t, "web/ssrf/redirect_scenarios.json"))
+	text, err := os.ReadFile(diagtest.Vectors(t, "web/ssrf/redirect_scenarios.json"))
 	require.NoError(t, err)
 	var scenarios []struct {
 		ID     string

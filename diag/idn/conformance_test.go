@@ -3,24 +3,17 @@ package idn
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
 )
 
-// readVectors reads a file of test vectors, or skips the test if the vectors are not here.
+// readVectors reads a file of test vectors.
 func readVectors(t *testing.T, file string) string {
 	t.Helper()
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "conformance")
-	}
-	path := filepath.Join(dir, "dns", "idna", file)
-	text, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		t.Skipf("no vectors at %s; set CONFORMANCE_DIR", path)
-	}
+	text, err := os.ReadFile(diagtest.Vectors(t, "dns", "idna", file))
 	if err != nil {
 		t.Fatal(err)
 	}

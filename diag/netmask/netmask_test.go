@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/netmask"
 )
 
@@ -284,15 +284,7 @@ func request(input string) netmask.Request {
 
 func readVectors(t *testing.T, data any) {
 	t.Helper()
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "conformance")
-	}
-	name := filepath.Join(dir, "dns", "netmask", "ipv4.json")
-	text, err := os.ReadFile(name)
-	if os.IsNotExist(err) {
-		t.Skipf("no vectors at %s; set CONFORMANCE_DIR", name)
-	}
+	text, err := os.ReadFile(diagtest.Vectors(t, "dns", "netmask", "ipv4.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

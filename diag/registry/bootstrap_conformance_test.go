@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -35,7 +36,7 @@ const recent = "2023"
 // service that the file names. What the built-in tables say of addresses and autonomous systems must be
 // the same registry.
 func TestConformanceBootstrap(t *testing.T) {
-	dir := conformance(t, "dns", "bootstrap")
+	dir := diagtest.Vectors(t, "dns", "bootstrap")
 	var paths []string
 	for _, pattern := range []string{"*.json", "*/*.json", "../rdap/*bootstrap*.json"} {
 		more, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -105,7 +106,7 @@ func sameHost(a, b string) bool {
 // TestConformanceSpecial holds the table of addresses with a meaning of their own against the
 // registries of IANA.
 func TestConformanceSpecial(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(conformance(t, "dns", "bootstrap"), "*special-registry.xml"))
+	paths, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "dns", "bootstrap"), "*special-registry.xml"))
 	require.NoError(t, err)
 	right, total := 0, 0
 	for _, path := range paths {
@@ -152,7 +153,7 @@ func (r specialRecord) has(rfc string) bool {
 
 // TestConformanceStatuses demands that all statuses of the RDAP registry are explained.
 func TestConformanceStatuses(t *testing.T) {
-	data, err := os.ReadFile(conformance(t, "dns", "bootstrap", "rdap-json-values.xml"))
+	data, err := os.ReadFile(diagtest.Vectors(t, "dns", "bootstrap", "rdap-json-values.xml"))
 	require.NoError(t, err)
 	var registry struct {
 		Records []struct {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,7 +17,7 @@ import (
 // objects are read without an error, and every contact in them is found; of the others none is taken for
 // an answer. Where somebody has written down what an answer says, it is read like that.
 func TestConformanceRDAP(t *testing.T) {
-	dir := conformance(t, "dns", "rdap")
+	dir := diagtest.Vectors(t, "dns", "rdap")
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)

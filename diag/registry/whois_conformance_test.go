@@ -9,32 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/require"
 )
-
-// conformance returns a path in the folder of test vectors of others, and skips the test if there is
-// none.
-func conformance(t *testing.T, path ...string) string {
-	t.Helper()
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		root, err := os.Getwd()
-		require.NoError(t, err)
-		for {
-			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-				break
-			}
-			require.NotEqual(t, root, filepath.Dir(root), "no go.mod above the test")
-			root = filepath.Dir(root)
-		}
-		dir = filepath.Join(root, "..", "shared", "conformance")
-	}
-	full := filepath.Join(append([]string{dir}, path...)...)
-	if _, err := os.Stat(full); err != nil {
-		t.Skipf("no vectors: %v (CONFORMANCE_DIR names their folder)", err)
-	}
-	return full
-}
 
 // wanted is what others read from a sample.
 type wanted struct {
@@ -68,7 +45,7 @@ func TestConformanceWHOIS(t *testing.T) {
 		}
 		t.Errorf("%s: got %v; want %v", what, got, want)
 	}
-	samples, err := filepath.Glob(filepath.Join(conformance(t, "dns", "whois"), "noterror", "*.json"))
+	samples, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "dns", "whois"), "noterror", "*.json"))
 	require.NoError(t, err)
 	for _, path := range samples {
 		text, err := os.ReadFile(strings.TrimSuffix(path, ".json"))
@@ -91,7 +68,7 @@ func TestConformanceWHOIS(t *testing.T) {
 		check(name+": status", sameStatuses(r.statuses, d.Status), r.statuses, d.Status)
 		check(name+": DNSSEC", r.signed || !d.DNSSEC, r.signed, d.DNSSEC)
 	}
-	notFound, err := filepath.Glob(filepath.Join(conformance(t, "dns", "whois"), "notfound", "*"))
+	notFound, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "dns", "whois"), "notfound", "*"))
 	require.NoError(t, err)
 	for _, path := range notFound {
 		text, err := os.ReadFile(path)

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -218,7 +218,7 @@ func TestConformanceMTASTS(t *testing.T) {
 		Valid bool
 		Text  string
 	}
-	text, err := os.ReadFile(conformance(t, "mail/records-mox/mtasts.json"))
+	text, err := os.ReadFile(diagtest.Vectors(t, "mail/records-mox/mtasts.json"))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &cases))
 	passed := 0
@@ -234,26 +234,4 @@ func TestConformanceMTASTS(t *testing.T) {
 		passed++
 	}
 	t.Logf("mtasts: %d/%d", passed, len(cases))
-}
-
-// conformance returns the path of a file of the conformance suite, or skips the test.
-func conformance(t *testing.T, name string) string {
-	t.Helper()
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		root, err := os.Getwd()
-		require.NoError(t, err)
-		for root != filepath.Dir(root) {
-			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-				break
-			}
-			root = filepath.Dir(root)
-		}
-		dir = filepath.Join(root, "../shared/conformance")
-	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is not there; set CONFORMANCE_DIR", path)
-	}
-	return path
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -156,7 +157,7 @@ func textOf(texts []any) string {
 }
 
 func TestConformance(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(conformance(t, "mail/spf"), "*.json"))
+	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "mail/spf"), "*.json"))
 	require.NoError(t, err)
 	for _, path := range files {
 		file := strings.TrimSuffix(filepath.Base(path), ".json")
@@ -213,7 +214,7 @@ func TestConformanceRecords(t *testing.T) {
 		Valid bool
 		Text  string
 	}
-	text, err := os.ReadFile(conformance(t, "mail/records-mox/spf.json"))
+	text, err := os.ReadFile(diagtest.Vectors(t, "mail/records-mox/spf.json"))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &cases))
 	passed := 0
@@ -225,26 +226,4 @@ func TestConformanceRecords(t *testing.T) {
 		passed++
 	}
 	t.Logf("records: %d/%d", passed, len(cases))
-}
-
-// conformance returns the path of a file of the conformance suite, or skips the test.
-func conformance(t *testing.T, name string) string {
-	t.Helper()
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		root, err := os.Getwd()
-		require.NoError(t, err)
-		for root != filepath.Dir(root) {
-			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-				break
-			}
-			root = filepath.Dir(root)
-		}
-		dir = filepath.Join(root, "../shared/conformance")
-	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("%s is not there; set CONFORMANCE_DIR", path)
-	}
-	return path
 }

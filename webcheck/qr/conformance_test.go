@@ -5,10 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -16,24 +16,7 @@ import (
 // vectors reads a file of web/qr/encode among the conformance vectors.
 func vectors[T any](t *testing.T, name string) []T {
 	t.Helper()
-	folder := os.Getenv("CONFORMANCE_DIR")
-	if folder == "" {
-		root, err := os.Getwd()
-		require.NoError(t, err)
-		for {
-			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-				break
-			}
-			require.NotEqual(t, root, filepath.Dir(root), "no go.mod above the package")
-			root = filepath.Dir(root)
-		}
-		folder = filepath.Join(root, "..", "shared", "conformance")
-	}
-	path := filepath.Join(folder, "web", "qr", "encode", name)
-	data, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		t.Skipf("no conformance vectors at %s", path)
-	}
+	data, err := os.ReadFile(diagtest.Vectors(t, "web", "qr", "encode", name))
 	require.NoError(t, err)
 	var out []T
 	require.NoError(t, json.Unmarshal(data, &out))
