@@ -28,7 +28,7 @@ var layers = map[string][]string{
 // heavy modules must not burden who imports a check: only these packages may import them.
 var heavy = map[string][]string{
 	"github.com/prometheus/":   {"httpapi/metrics"},
-	"zombiezen.com/":           {"metering/sqlite"},
+	"zombiezen.com/":           {"metering/sqlite", "mailauth/hostedspf/sqlite"},
 	"github.com/spf13/":        {"cmd"},
 	"golang.org/x/crypto/acme": {"cmd/diagd"},
 }
