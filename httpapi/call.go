@@ -30,6 +30,7 @@ type operation struct {
 	time    time.Duration
 	form    metering.ReplyForm // how a reply is kept for replays
 	id      string             // of the endpoint, once it is served: every request asks for it
+	placed  bool               // some fields are outside the body; known once the row is served
 	run     func(ctx context.Context, env *diag.Env, req any) (any, error)
 }
 
@@ -93,8 +94,9 @@ type Result struct {
 	Report    any    // pointer to the report; nil for an image
 }
 
-// Run decodes a JSON body, checks it as the server does, and runs the operation within its deadline.
-// Faults of the body are a *[ViolationsError].
+// Run decodes a JSON object of all the request's fields, wherever the HTTP API has them, checks it as
+// the server does, and runs the operation within its deadline. Faults of the request are a
+// *[ViolationsError].
 func (ep Endpoint) Run(ctx context.Context, env *diag.Env, body []byte) (*Result, error) {
 	req, err := ep.op.decode(body)
 	if err != nil {

@@ -23,21 +23,12 @@ const (
 func decode(body []byte, target any) error {
 	p := parser{data: body}
 	v := reflect.ValueOf(target).Elem()
-	if !utf8.Valid(body) {
-		p.report(reasonMalformed, "the body is not valid UTF-8")
-		return p.err()
-	}
-	p.space()
-	if p.peek() != '{' {
-		p.fail("a JSON object is expected")
-		return p.err()
-	}
-	p.readObject(v)
-	if !p.broken {
-		if p.space(); p.pos < len(p.data) {
-			p.fail("there is data after the JSON object")
-		}
-	}
+	p.readDocument(v, objectOf(v.Type()))
+	return p.verdict(target)
+}
+
+// verdict returns the faults found in reading a request, or those that it finds in itself.
+func (p *parser) verdict(target any) error {
 	if len(p.violations) > 0 {
 		return p.err()
 	}
@@ -45,6 +36,25 @@ func decode(body []byte, target any) error {
 		return check.Validate()
 	}
 	return nil
+}
+
+// readDocument reads the whole text as one object with the fields that o lists.
+func (p *parser) readDocument(v reflect.Value, o *object) {
+	if !utf8.Valid(p.data) {
+		p.report(reasonMalformed, "the body is not valid UTF-8")
+		return
+	}
+	p.space()
+	if p.peek() != '{' {
+		p.fail("a JSON object is expected")
+		return
+	}
+	p.readMembers(v, o)
+	if !p.broken {
+		if p.space(); p.pos < len(p.data) {
+			p.fail("there is data after the JSON object")
+		}
+	}
 }
 
 // parser reads one JSON text (RFC 8259).
@@ -150,7 +160,11 @@ func (p *parser) readObject(v reflect.Value) {
 		p.mismatch("an object")
 		return
 	}
-	o := objectOf(v.Type())
+	p.readMembers(v, objectOf(v.Type()))
+}
+
+// readMembers reads an object into the fields of v that o lists.
+func (p *parser) readMembers(v reflect.Value, o *object) {
 	seen := make([]string, 0, len(o.fields))
 	if !p.enter() {
 		return

@@ -24,11 +24,13 @@ import (
 //	enum     allowed values, separated by spaces; a type's Values method does the same
 //	pattern  regular expression for a string
 //	oneof    name of a group of which exactly one member must be given
+//	in       path or query, for a field that is not in the body
 type field struct {
 	name     string
 	index    []int
 	typ      reflect.Type
 	required bool
+	place    Place
 	oneof    string
 	limits   limits
 	tag      reflect.StructTag
@@ -74,7 +76,7 @@ func objectOf(t reflect.Type) *object {
 		}
 		f := &field{
 			name: name, index: sf.Index, typ: sf.Type, tag: sf.Tag,
-			oneof:  sf.Tag.Get("oneof"),
+			place: placeOf(sf), oneof: sf.Tag.Get("oneof"),
 			limits: limitsOf(sf),
 		}
 		f.required = !slices.Contains(strings.Split(options, ","), "omitempty") && f.oneof == ""

@@ -61,6 +61,9 @@ func (x *exchange) serve() *failure {
 	if f := x.admitKey(); f != nil {
 		return f
 	}
+	if x.ep.parametrised() {
+		return x.serveParameters()
+	}
 	body, f := x.readBody()
 	if f != nil {
 		return f
@@ -88,6 +91,9 @@ func (x *exchange) route() *failure {
 	x.seen.Endpoint = "unknown"
 	path := x.r.URL.Path
 	methods := x.routes[path]
+	if methods == nil {
+		methods = x.match(x.r.URL)
+	}
 	switch {
 	case path == openapiPath:
 		x.seen.Endpoint = "openapi"
@@ -97,7 +103,7 @@ func (x *exchange) route() *failure {
 		x.write(http.StatusOK, jsonMedia, x.openapi)
 		return nil
 	case methods == nil:
-		return invalidRequest(http.StatusNotFound, reasonNotFound, "There is nothing at this path.")
+		return notFound()
 	}
 	if x.ep = methods[x.r.Method]; x.ep == nil {
 		allow := []string{}
@@ -214,7 +220,7 @@ func (x *exchange) charge(req any, body []byte) *failure {
 			return problemFor(err)
 		}
 		op.Idempotency = x.idem
-		op.Fingerprint = new(metering.Fingerprint(x.ep.Method, x.r.URL.Path, jsonMedia, body))
+		op.Fingerprint = new(x.fingerprint(body))
 	}
 	begun, err := x.Gate.Begin(x.r.Context(), x.caller, op)
 	if err != nil {

@@ -131,15 +131,11 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 		"security":    []any{schema{"apiKey": []string{string(ep.Scope)}}},
 		"x-scope":     ep.Scope,
 		"x-credits":   ep.Credits,
-		"parameters":  []any{schema{"$ref": "#/components/parameters/IdempotencyKey"}},
+		"parameters": append(parameters(ep, requests),
+			schema{"$ref": "#/components/parameters/IdempotencyKey"}),
 	}
 	if ep.HasBody() {
-		content := schema{"schema": requests.of(ep.op.request)}
-		if ex.Request != nil {
-			content["example"] = ex.Request
-		}
-		op["requestBody"] = schema{"required": true, "content": schema{jsonMedia: content},
-			"description": "At most " + strconv.FormatInt(ep.op.body, 10) + " bytes."}
+		op["requestBody"] = requestBody(ep, requests, ex)
 	}
 	content := schema{}
 	for _, media := range ep.op.media {
@@ -159,6 +155,54 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 	}
 	op["responses"] = responses
 	return op
+}
+
+// parameters describes the fields in the path and the query.
+func parameters(ep Endpoint, requests *schemas) []any {
+	list := []any{}
+	for _, sf := range reflect.VisibleFields(ep.op.request) {
+		place := placeOf(sf)
+		if place == InBody {
+			continue
+		}
+		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		described := requests.property(sf)
+		p := schema{"name": name, "in": place, "required": !optional(sf), "schema": described}
+		if text, ok := described["description"]; ok {
+			p["description"] = text
+			delete(described, "description")
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// requestBody describes the fields in the body. Where there are none, the body may be left out.
+func requestBody(ep Endpoint, requests *schemas, ex example) schema {
+	content := schema{"schema": requests.of(ep.op.request)}
+	body := schema{"required": true, "content": schema{jsonMedia: content},
+		"description": "At most " + strconv.FormatInt(ep.op.body, 10) + " bytes."}
+	switch {
+	case len(placesOf(ep.op.request).body.fields) == 0:
+		body["required"] = false
+		content["example"] = schema{}
+	case ex.Request != nil:
+		content["example"] = bodyOf(ep, ex.Request)
+	}
+	return body
+}
+
+// bodyOf is the part of an example that is in the body.
+func bodyOf(ep Endpoint, request json.RawMessage) json.RawMessage {
+	p := placesOf(ep.op.request)
+	if len(p.path.fields)+len(p.query.fields) == 0 {
+		return request // as it is written, with its members in their order
+	}
+	_, body, err := ep.Target(request)
+	if err != nil {
+		panic("httpapi: docs/examples.json: " + ep.ID() + ": " + err.Error())
+	}
+	return body
 }
 
 func plural(n int64, what string) string {
@@ -225,7 +269,7 @@ func idempotencyParameter() schema {
 	return schema{
 		"name": "Idempotency-Key", "in": "header", "required": false,
 		"description": "Names this request, bare or as a quoted string. Sent again within " +
-			metering.ReplayWindow.String() + " with the same body, it is answered with the same reply and costs nothing.",
+			metering.ReplayWindow.String() + " with the same path, query and body, it is answered with the same reply and costs nothing.",
 		"schema":  schema{"type": "string", "minLength": 10, "maxLength": 257, "pattern": "^[!-~]+$"},
 		"example": "6d0c1f62-2f0b-4f5e-9d4b-0c2b6f3a9f10",
 	}

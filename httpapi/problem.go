@@ -96,6 +96,12 @@ func invalidRequest(status int, reason, message string) *failure {
 	}}
 }
 
+// notFound answers for paths and for ids alike, in the same words: whoever guesses ids must not learn
+// which of them are somebody else's.
+func notFound() *failure {
+	return invalidRequest(http.StatusNotFound, reasonNotFound, "There is nothing at this path.")
+}
+
 var errOverloaded = errors.New("too many diagnostics are running")
 
 // problemFor is the one place where errors become codes and statuses. What is not known here is

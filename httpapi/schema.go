@@ -117,6 +117,9 @@ func (s *schemas) object(t reflect.Type) schema {
 		if sf.Anonymous && name == "" || !sf.IsExported() || name == "-" {
 			continue
 		}
+		if s.request && placeOf(sf) != InBody {
+			continue // it is described as a parameter
+		}
 		properties[name] = s.property(sf)
 		if !optional(sf) && sf.Tag.Get("oneof") == "" {
 			required = append(required, name)
@@ -137,7 +140,7 @@ func (s *schemas) object(t reflect.Type) schema {
 // groups says that exactly one member of each oneof group must be there.
 func (s *schemas) groups(t reflect.Type, o schema) {
 	all := []any{}
-	for _, members := range sortedGroups(objectOf(t)) {
+	for _, members := range sortedGroups(objectOf(t).at(InBody)) {
 		choices := []any{}
 		for _, m := range members {
 			choices = append(choices, schema{"required": []string{m}})

@@ -71,6 +71,8 @@ type server struct {
 	openapi []byte
 
 	rates atomic.Pointer[rateTexts] // of the plan that asked last
+
+	patterns []pattern // the rows whose path has parameters
 }
 
 // Handler serves every endpoint and the OpenAPI document. It panics without a Gate: that is a fault
@@ -98,13 +100,9 @@ func newServer(c Config, table []Endpoint) *server {
 		s.limiter = &metering.IPLimiter{Limit: s.IPRate, Window: time.Minute}
 	}
 	for _, ep := range table {
-		path := Prefix + ep.Path
-		if s.routes[path] == nil {
-			s.routes[path] = map[string]*Endpoint{}
-		}
-		ep.op.id = ep.ID()
-		objectOf(ep.op.request) // a type that the API cannot carry panics here, not under a request
-		s.routes[path][ep.Method] = &ep
+		row := ep.check()
+		row.op.id = ep.ID()
+		s.methodsAt(Prefix + ep.Path)[ep.Method] = row
 	}
 	s.openapi = OpenAPI()
 	return s

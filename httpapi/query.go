@@ -1,0 +1,237 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// maxQuery bounds the query of a request, in bytes as sent. No parameter of the table is longer than a
+// domain or a cursor.
+const maxQuery = 4096
+
+// serveParameters goes on with a request that has fields outside its body. They pass the same checks
+// as those of a body, and all faults are told at once. The query of a row that has no field in it is
+// a fault on GET, and of no account on POST.
+func (x *exchange) serveParameters() *failure {
+	body, f := x.content()
+	if f != nil {
+		return f
+	}
+	req, err := x.ep.decodeParameters(x.r.URL, body)
+	if err != nil {
+		return problemFor(err)
+	}
+	return x.charge(req, body)
+}
+
+// content reads the body of a row that may do without one. On GET it must be empty: it would have no
+// meaning, and what a server ignores and a proxy does not, or the other way round, smuggles requests
+// (RFC 9110 section 9.3.1). On POST nothing says the same as an empty object, whatever the media type.
+func (x *exchange) content() ([]byte, *failure) {
+	if more, f := x.hasContent(); f != nil || !more {
+		return nil, f
+	}
+	if x.ep.Method == http.MethodGet {
+		return nil, problemFor(&ViolationsError{[]Violation{
+			{"", reasonInvalid, "a GET request has no body; its fields are in the path and the query"},
+		}})
+	}
+	return x.readBody()
+}
+
+// hasContent reports whether there is a body. That its length is not known in advance does not mean
+// that there is one.
+func (x *exchange) hasContent() (bool, *failure) {
+	if x.r.ContentLength >= 0 {
+		return x.r.ContentLength > 0, nil
+	}
+	first := make([]byte, 1)
+	switch _, err := io.ReadFull(x.r.Body, first); {
+	case err == io.EOF:
+		return false, nil
+	case err != nil:
+		f := invalidRequest(http.StatusBadRequest, reasonMalformed, "The body could not be read to its end.")
+		f.cause = err
+		return false, f
+	}
+	x.r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(first), x.r.Body), x.r.Body}
+	return true, nil
+}
+
+// fingerprint is that of CONTRACT 5.2. The path of a row that reads its query goes on with the query,
+// as it was sent: another order of its parameters makes another request.
+func (x *exchange) fingerprint(body []byte) [32]byte {
+	path := x.r.URL.Path
+	if x.r.URL.RawQuery != "" && x.ep.readsQuery() {
+		path += "?" + x.r.URL.RawQuery
+	}
+	return metering.Fingerprint(x.ep.Method, path, jsonMedia, body)
+}
+
+// readsQuery reports whether the query belongs to a request.
+func (ep *Endpoint) readsQuery() bool {
+	return ep.Method == http.MethodGet || ep.op.placed && len(placesOf(ep.op.request).query.fields) > 0
+}
+
+// decodeParameters reads a request from path, query and body. What the path cannot say names nothing:
+// that is a 404, whether an id is malformed, somebody else's or unknown.
+func (ep *Endpoint) decodeParameters(u *url.URL, body []byte) (any, error) {
+	target := reflect.New(ep.op.request)
+	v, places := target.Elem(), placesOf(ep.op.request)
+	p := &parser{}
+	values, ok := parseTemplate(Prefix + ep.Path).match(u.EscapedPath())
+	names := parseTemplate(ep.Path).names()
+	for i := range names {
+		if !ok || !utf8.ValidString(values[i]) {
+			return nil, notFound()
+		}
+		f := places.path.byName[names[i]]
+		p.readParameter(v, f, values[i], places.kinds[f])
+	}
+	if len(p.violations) > 0 {
+		return nil, notFound()
+	}
+	if ep.readsQuery() {
+		p.readQuery(v, places, u.RawQuery)
+	}
+	if ep.HasBody() && len(body) > 0 {
+		p.data, p.pos, p.path = body, 0, p.path[:0]
+		p.readDocument(v, places.body)
+	} else {
+		p.checkPresence(places.body, nil, 0)
+	}
+	if err := p.verdict(target.Interface()); err != nil {
+		return nil, err
+	}
+	return target.Interface(), nil
+}
+
+// readQuery reads the parameters behind the question mark, in the form of HTML forms (WHATWG URL
+// Standard, application/x-www-form-urlencoded): pairs between ampersands, a plus sign for a space. An
+// empty value is given, and empty: ?cursor= says another thing than no cursor.
+func (p *parser) readQuery(v reflect.Value, places *places, raw string) {
+	p.path = p.path[:0]
+	if len(raw) > maxQuery {
+		p.invalid("the query must have at most %d bytes, not %d", maxQuery, len(raw))
+		return
+	}
+	o := places.query
+	var seen []string
+	for pair := range strings.SplitSeq(raw, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, err := parsePair(pair)
+		p.path = p.path[:0]
+		if p.member(0, name); err != nil {
+			p.invalid("%s", err)
+			continue
+		}
+		f := o.byName[name]
+		switch {
+		case f == nil && len(o.fields) == 0:
+			p.report(reasonUnknown, "is not a parameter of this request; it has none")
+		case f == nil:
+			p.report(reasonUnknown, "is not a parameter of this request; the parameters are %s", strings.Join(o.names(), ", "))
+		case slices.Contains(seen, name):
+			p.invalid("is given twice")
+		default:
+			seen = append(seen, name)
+			p.readParameter(v, f, value, places.kinds[f])
+		}
+	}
+	p.checkPresence(o, seen, 0)
+}
+
+// parsePair decodes a name and its value. The name of a broken pair is empty where it is the broken part.
+func parsePair(pair string) (name, value string, err error) {
+	rawName, rawValue, _ := strings.Cut(pair, "=")
+	if name, err = unescape(rawName); err != nil {
+		return "", "", fmt.Errorf("the name of a parameter %w", err)
+	}
+	value, err = unescape(rawValue)
+	return name, value, err
+}
+
+func unescape(raw string) (string, error) {
+	text, err := url.QueryUnescape(raw)
+	switch {
+	case err != nil:
+		return "", errors.New("has a percent sign without two hexadecimal digits")
+	case !utf8.ValidString(text):
+		return "", errors.New("is not valid UTF-8")
+	}
+	return text, nil
+}
+
+// readParameter reads a text as if it were a member of a body: as the JSON value that it looks like,
+// if the field takes such a one, and else as a string.
+func (p *parser) readParameter(v reflect.Value, f *field, text string, kinds []string) {
+	p.member(0, f.name)
+	p.data, p.pos = textJSON(text, kinds), 0
+	f.decode(p, v.FieldByIndex(f.index), &f.limits)
+	p.path = p.path[:0]
+}
+
+// Target splits a JSON object of all the request's fields into what an HTTP request carries: the path
+// below the server's root with its query, and the body, which is nil on GET. It checks no values: that
+// is the server's part. A field that the request does not have, and one of the path that is missing
+// or empty, is a *[ViolationsError].
+func (ep Endpoint) Target(fields []byte) (target string, body []byte, err error) {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(fields, &given); err != nil {
+		return "", nil, &ViolationsError{[]Violation{{"", reasonMalformed, "a JSON object is expected"}}}
+	}
+	target = Prefix + ep.Path
+	query, rest := []string{}, map[string]json.RawMessage{}
+	for _, p := range ep.Params() {
+		value, ok := given[p.Name]
+		ok = ok && string(value) != "null" // which says the same as absence
+		delete(given, p.Name)
+		switch text := valueText(value); {
+		case p.In == InPath && (!ok || text == ""):
+			return "", nil, &ViolationsError{[]Violation{{p.Name, reasonMissing, "is required"}}}
+		case p.In == InPath:
+			target = strings.Replace(target, "{"+p.Name+"}", url.PathEscape(text), 1)
+		case !ok:
+		case p.In == InQuery:
+			query = append(query, url.QueryEscape(p.Name)+"="+url.QueryEscape(text))
+		default:
+			rest[p.Name] = value
+		}
+	}
+	for name := range given {
+		return "", nil, &ViolationsError{[]Violation{{name, reasonUnknown, "is not a field of this request"}}}
+	}
+	if len(query) > 0 {
+		target += "?" + strings.Join(query, "&")
+	}
+	if !ep.HasBody() {
+		return target, nil, nil
+	}
+	body, err = json.Marshal(rest)
+	return target, body, err
+}
+
+// valueText is a JSON value as a text: a string without its quotes.
+func valueText(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
