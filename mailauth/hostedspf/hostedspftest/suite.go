@@ -1,10 +1,14 @@
 package hostedspftest
 
 import (
+	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 )
 
@@ -17,6 +21,41 @@ type Reopener interface {
 // TestStore tests that a store keeps every promise of [hostedspf.Store]. Each part gets an empty store of
 // its own from open, which must end claims by the clock, and closes it.
 func TestStore(t *testing.T, open func(t *testing.T, clock *Clock) hostedspf.Store) {
+	parts := []struct {
+		name string
+		test func(t *testing.T, f *fixture)
+	}{
+		{"profiles", testProfiles},
+		{"every field", testEveryField},
+		{"taken", testTaken},
+		{"deep copies", testCopies},
+		{"order and owners", testOrder},
+		{"pages under inserts", testPages},
+		{"update", testUpdate},
+		{"update and claim", testUpdateClaimed},
+		{"remove", testRemove},
+		{"version", testVersion},
+		{"due", testDue},
+		{"due and claimed", testDueClaimed},
+		{"claim", testClaim},
+		{"lease", testLease},
+		{"fence", testFence},
+		{"release", testRelease},
+		{"finish", testFinish},
+		{"finish without success", testFinishFailed},
+		{"finish of a paused profile", testFinishPaused},
+		{"history", testHistory},
+		{"history under inserts", testHistoryPages},
+		{"history with times alike", testHistoryTies},
+		{"samples", testSamples},
+		{"ended context", testEndedContext},
+		{"closed", testClosed},
+		{"survival", testSurvival},
+		{"race of claims", testRaceClaims},
+		{"race of resolutions", testRaceResolutions},
+		{"race of creations", testRaceCreate},
+		{"race of updates", testRaceUpdates},
+	}
 	for _, part := range parts {
 		t.Run(part.name, func(t *testing.T) {
 			clock := NewClock()
@@ -27,28 +66,109 @@ func TestStore(t *testing.T, open func(t *testing.T, clock *Clock) hostedspf.Sto
 	}
 }
 
-// A part of the suite tests one promise.
-type part struct {
-	name string
-	test func(t *testing.T, f *fixture)
-}
-
-var parts = []part{
-	{"empty", testEmpty},
-}
-
 // fixture is a store under test and short words for what is done with it.
 type fixture struct {
 	t     *testing.T
 	clock *Clock
 	store hostedspf.Store
+	names int
 }
 
-func testEmpty(t *testing.T, f *fixture) {
-	_, err := f.store.Profile(t.Context(), "spf_unknown")
-	require.ErrorIs(t, err, hostedspf.ErrNotFound)
-	page, err := f.store.Profiles(t.Context(), hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner, Limit: 10})
-	require.NoError(t, err)
-	require.Empty(t, page.Profiles)
-	require.Zero(t, page.Total)
+const lease = time.Minute
+
+func (f *fixture) ctx() context.Context { return f.t.Context() }
+
+// now returns the time as it is stored.
+func (f *fixture) now() time.Time { return f.clock.Now().UTC().Truncate(time.Microsecond) }
+
+// profile makes up a profile that was created now, and is not stored yet.
+func (f *fixture) profile(owner hostedspf.Owner, domain string) hostedspf.Profile {
+	f.names++
+	return hostedspf.Profile{
+		ID: fmt.Sprintf("spf_%026d", f.names), Owner: owner, Domain: diag.MustDomain(domain), Name: domain,
+		Status: hostedspf.Active, SourceRecord: "v=spf1 include:_spf.example.net -all", Records: []hostedspf.Record{},
+		IncludeHost: diag.MustName(fmt.Sprintf("h%d.spf.example.net", f.names)), IntervalSeconds: 3600,
+		CreatedAt: f.now(), UpdatedAt: f.now(), NextResolveAt: f.now(),
+	}
+}
+
+// create stores a profile that was created now.
+func (f *fixture) create(owner hostedspf.Owner, domain string) hostedspf.Profile {
+	f.t.Helper()
+	p := f.profile(owner, domain)
+	require.NoError(f.t, f.store.Create(f.ctx(), p))
+	return p
+}
+
+// read returns a profile as it is stored.
+func (f *fixture) read(id string) hostedspf.Profile {
+	f.t.Helper()
+	p, err := f.store.Profile(f.ctx(), id)
+	require.NoError(f.t, err)
+	return p
+}
+
+func (f *fixture) claim(id string) hostedspf.Claim {
+	f.t.Helper()
+	c, err := f.store.Claim(f.ctx(), id, lease)
+	require.NoError(f.t, err)
+	return c
+}
+
+// outcome makes up an outcome of now that publishes a network, or a failure if there is none.
+func (f *fixture) outcome(id, network string) hostedspf.Outcome {
+	f.names++
+	o := hostedspf.Outcome{
+		Resolution: hostedspf.Resolution{
+			ID: fmt.Sprintf("res_%026d", f.names), ProfileID: id, ResolvedAt: f.now(), Trigger: hostedspf.Scheduled,
+			Status: hostedspf.ResolutionFailed, DurationMS: int64(f.names), DNSLookups: 3,
+			Added: []string{}, Removed: []string{}, Error: "looking up example.com.: SERVFAIL",
+		},
+		NextResolveAt: f.now().Add(time.Hour),
+	}
+	if network == "" {
+		return o
+	}
+	text := "v=spf1 ip4:" + network + " -all"
+	r := &o.Resolution
+	r.Status, r.Error, r.Added = hostedspf.ResolutionChanged, "", []string{network}
+	r.IP4Count, r.RecordHash = 1, "hash of "+network
+	o.Published = &hostedspf.Publication{
+		FlattenedRecord: text, Records: []hostedspf.Record{{Name: "h.example.net", Value: text, LengthBytes: len(text)}},
+		LookupsBefore: 3, LookupsAfter: 1, IP4Count: 1, RecordHash: r.RecordHash,
+	}
+	return o
+}
+
+// resolve claims a profile and finishes the claim.
+func (f *fixture) resolve(id, network string) hostedspf.Resolution {
+	f.t.Helper()
+	o := f.outcome(id, network)
+	_, err := f.store.Finish(f.ctx(), f.claim(id), o)
+	require.NoError(f.t, err)
+	return o.Resolution
+}
+
+// history returns the ids of all resolutions of a profile.
+func (f *fixture) history(id string) []string {
+	f.t.Helper()
+	list, err := f.store.Resolutions(f.ctx(), hostedspf.HistoryQuery{ProfileID: id, Limit: 1000})
+	require.NoError(f.t, err)
+	ids := []string{}
+	for _, r := range list {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// page returns the ids of the profiles that a query finds, and how many there are on all pages.
+func (f *fixture) page(q hostedspf.ProfileQuery) (ids []string, total int) {
+	f.t.Helper()
+	page, err := f.store.Profiles(f.ctx(), q)
+	require.NoError(f.t, err)
+	ids = []string{}
+	for _, p := range page.Profiles {
+		ids = append(ids, p.ID)
+	}
+	return ids, page.Total
 }

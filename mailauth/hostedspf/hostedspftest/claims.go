@@ -1,0 +1,194 @@
+package hostedspftest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+)
+
+func (f *fixture) due(limit int) []string {
+	f.t.Helper()
+	list, err := f.store.Due(f.ctx(), f.now(), limit)
+	require.NoError(f.t, err)
+	ids := []string{}
+	for _, d := range list {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+func testDue(t *testing.T, f *fixture) {
+	require.Empty(t, f.due(10))
+	at := func(d time.Duration) hostedspf.Profile {
+		p := f.profile("key_a", "example.com")
+		p.NextResolveAt = f.now().Add(d)
+		require.NoError(t, f.store.Create(f.ctx(), p))
+		return p
+	}
+	now, now2 := at(0), at(0)
+	late := at(-time.Hour)
+	soon := at(time.Microsecond)
+	never := at(0)
+	_, err := f.store.Update(f.ctx(), never.ID, func(p *hostedspf.Profile) error {
+		p.IsPaused, p.NextResolveAt = true, time.Time{}
+		return nil
+	})
+	require.NoError(t, err)
+
+	require.Equal(t, []string{late.ID, now.ID, now2.ID}, f.due(10))
+	require.Equal(t, []string{late.ID, now.ID}, f.due(2))
+	f.clock.Advance(time.Microsecond)
+	require.Equal(t, []string{late.ID, now.ID, now2.ID, soon.ID}, f.due(10))
+	list, err := f.store.Due(f.ctx(), f.now(), 1)
+	require.NoError(t, err)
+	require.Equal(t, []hostedspf.Due{{ID: late.ID, At: late.NextResolveAt}}, list)
+}
+
+func testDueClaimed(t *testing.T, f *fixture) {
+	p, other := f.create("key_a", "example.com"), f.create("key_a", "example.com")
+	f.claim(p.ID)
+	require.Equal(t, []string{other.ID}, f.due(10))
+	f.clock.Advance(lease - time.Microsecond)
+	require.Equal(t, []string{other.ID}, f.due(10))
+	f.clock.Advance(time.Microsecond)
+	require.Equal(t, []string{p.ID, other.ID}, f.due(10), "a claim that lapsed leaves its profile due")
+}
+
+func testClaim(t *testing.T, f *fixture) {
+	_, err := f.store.Claim(f.ctx(), "spf_unknown", lease)
+	require.ErrorIs(t, err, hostedspf.ErrNotFound)
+	p, other := f.create("key_a", "example.com"), f.create("key_a", "example.com")
+	c := f.claim(p.ID)
+	require.Equal(t, p.ID, c.ProfileID)
+	require.WithinDuration(t, f.now().Add(lease), c.Until, time.Microsecond)
+	_, err = f.store.Claim(f.ctx(), p.ID, lease)
+	require.ErrorIs(t, err, hostedspf.ErrClaimed)
+	f.claim(other.ID) // claims of different profiles have nothing to do with each other
+	require.Equal(t, p, f.read(p.ID), "a claim is no part of the profile")
+}
+
+func testLease(t *testing.T, f *fixture) {
+	p := f.create("key_a", "example.com")
+	first := f.claim(p.ID)
+	f.clock.Advance(lease - time.Microsecond)
+	_, err := f.store.Claim(f.ctx(), p.ID, lease)
+	require.ErrorIs(t, err, hostedspf.ErrClaimed)
+	f.clock.Advance(time.Microsecond)
+	_, err = f.store.Finish(f.ctx(), first, f.outcome(p.ID, "192.0.2.0/24"))
+	require.ErrorIs(t, err, hostedspf.ErrLapsed, "a claim that lapsed changes nothing, also if nobody else has one")
+	second := f.claim(p.ID)
+	require.Greater(t, second.Fence, first.Fence)
+	require.Equal(t, p, f.read(p.ID))
+}
+
+// Whoever is late cannot touch what came after.
+func testFence(t *testing.T, f *fixture) {
+	p := f.create("key_a", "example.com")
+	stale := f.claim(p.ID)
+	f.clock.Advance(lease)
+	current := f.claim(p.ID)
+
+	_, err := f.store.Finish(f.ctx(), stale, f.outcome(p.ID, "198.51.100.0/24"))
+	require.ErrorIs(t, err, hostedspf.ErrLapsed)
+	require.NoError(t, f.store.Release(f.ctx(), stale))
+	_, err = f.store.Claim(f.ctx(), p.ID, lease)
+	require.ErrorIs(t, err, hostedspf.ErrClaimed, "a stale release must not free a claim of another")
+	forged := current
+	forged.Fence++
+	_, err = f.store.Finish(f.ctx(), forged, f.outcome(p.ID, "198.51.100.0/24"))
+	require.ErrorIs(t, err, hostedspf.ErrLapsed)
+	require.Equal(t, p, f.read(p.ID))
+	require.Empty(t, f.history(p.ID))
+
+	got, err := f.store.Finish(f.ctx(), current, f.outcome(p.ID, "192.0.2.0/24"))
+	require.NoError(t, err)
+	require.Equal(t, "v=spf1 ip4:192.0.2.0/24 -all", got.FlattenedRecord)
+	_, err = f.store.Finish(f.ctx(), current, f.outcome(p.ID, "198.51.100.0/24"))
+	require.ErrorIs(t, err, hostedspf.ErrLapsed, "a claim is finished once")
+	require.Equal(t, got, f.read(p.ID))
+	require.Len(t, f.history(p.ID), 1)
+}
+
+func testRelease(t *testing.T, f *fixture) {
+	p := f.create("key_a", "example.com")
+	c := f.claim(p.ID)
+	require.NoError(t, f.store.Release(f.ctx(), c))
+	require.NoError(t, f.store.Release(f.ctx(), c))
+	_, err := f.store.Finish(f.ctx(), c, f.outcome(p.ID, "192.0.2.0/24"))
+	require.ErrorIs(t, err, hostedspf.ErrLapsed)
+	require.Equal(t, []string{p.ID}, f.due(10))
+	next := f.claim(p.ID)
+	require.Greater(t, next.Fence, c.Fence)
+	require.NoError(t, f.store.Release(f.ctx(), c))
+	_, err = f.store.Claim(f.ctx(), p.ID, lease)
+	require.ErrorIs(t, err, hostedspf.ErrClaimed)
+}
+
+func testFinish(t *testing.T, f *fixture) {
+	p := f.create("key_a", "example.com")
+	f.clock.Advance(time.Second)
+	o := f.outcome(p.ID, "192.0.2.0/24")
+	got, err := f.store.Finish(f.ctx(), f.claim(p.ID), o)
+	require.NoError(t, err)
+	want := p.Clone()
+	o.Apply(&want)
+	require.Equal(t, want, got)
+	require.Equal(t, want, f.read(p.ID))
+	require.Equal(t, f.now(), got.LastChangedAt)
+	list, err := f.store.Resolutions(f.ctx(), hostedspf.HistoryQuery{ProfileID: p.ID, Limit: 10})
+	require.NoError(t, err)
+	require.Equal(t, []hostedspf.Resolution{o.Resolution}, list)
+	f.claim(p.ID) // the profile is free again
+
+	// What is published a second time has not changed.
+	f.clock.Advance(lease)
+	f.resolve(p.ID, "192.0.2.0/24")
+	again := f.read(p.ID)
+	require.Equal(t, got.LastChangedAt, again.LastChangedAt)
+	require.Equal(t, f.now(), again.LastResolvedAt)
+	require.Equal(t, f.now().Add(time.Hour), again.NextResolveAt)
+	require.Empty(t, f.due(10))
+}
+
+// A failure leaves what is published as it is, until a resolution succeeds.
+func testFinishFailed(t *testing.T, f *fixture) {
+	p := f.create("key_a", "example.com")
+	f.resolve(p.ID, "192.0.2.0/24")
+	good := f.read(p.ID)
+	f.clock.Advance(time.Minute)
+	f.resolve(p.ID, "")
+	f.resolve(p.ID, "")
+	got := f.read(p.ID)
+	require.Equal(t, hostedspf.Failed, got.Status)
+	require.Equal(t, "looking up example.com.: SERVFAIL", got.LastError)
+	require.Equal(t, 2, got.Failures)
+	require.Equal(t, good.Records, got.Records)
+	require.Equal(t, good.LastResolvedAt, got.LastResolvedAt)
+
+	f.resolve(p.ID, "192.0.2.0/24")
+	got = f.read(p.ID)
+	require.Equal(t, hostedspf.Active, got.Status)
+	require.Empty(t, got.LastError)
+	require.Zero(t, got.Failures)
+	require.Len(t, f.history(p.ID), 4)
+}
+
+func testFinishPaused(t *testing.T, f *fixture) {
+	p := f.create("key_a", "example.com")
+	c := f.claim(p.ID)
+	_, err := f.store.Update(f.ctx(), p.ID, func(p *hostedspf.Profile) error {
+		p.IsPaused, p.Status, p.NextResolveAt = true, hostedspf.Paused, time.Time{}
+		return nil
+	})
+	require.NoError(t, err)
+	got, err := f.store.Finish(f.ctx(), c, f.outcome(p.ID, "192.0.2.0/24"))
+	require.NoError(t, err)
+	require.Equal(t, hostedspf.Paused, got.Status)
+	require.True(t, got.NextResolveAt.IsZero())
+	require.Equal(t, got, f.read(p.ID))
+	f.clock.Advance(24 * time.Hour)
+	require.Empty(t, f.due(10))
+}
