@@ -1,6 +1,7 @@
 package spf
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -71,6 +72,10 @@ type CheckRequest struct {
 
 	// Receiver is the name of the host that checks, for the macro r of explanations; empty is "unknown".
 	Receiver string
+
+	// Lookups and Voids take the place of [MaxLookups] and [MaxVoids], up to [MaxTerms]; 0 means these. No
+	// receiver does that: it shows what a record would mean if its limits did not matter.
+	Lookups, Voids int
 }
 
 // A Result is what a receiver decides.
@@ -124,6 +129,8 @@ type evaluation struct {
 	now      time.Time
 
 	lookups, voids int
+	maxLookups     int
+	maxVoids       int
 	explanation    string
 	names          *[]string // validated host names of the client, once known
 }
@@ -132,6 +139,7 @@ func newEvaluation(d *desk, req CheckRequest, now time.Time) *evaluation {
 	e := &evaluation{
 		desk: d, ip: req.IP.Unmap().WithZone(""), helo: strings.TrimSuffix(req.HELO, "."),
 		receiver: req.Receiver, now: now,
+		maxLookups: min(cmp.Or(req.Lookups, MaxLookups), MaxTerms), maxVoids: min(cmp.Or(req.Voids, MaxVoids), MaxTerms),
 	}
 	if e.receiver == "" {
 		e.receiver = "unknown" // RFC 7208 section 7.3
@@ -162,7 +170,7 @@ func (e *evaluation) run() *Result {
 	v := e.checkHost(e.domain, false)
 	r := &Result{
 		Outcome: v.outcome, Domain: e.domain, MatchedTerm: v.term, MatchedDomain: v.domain, Reason: v.reason,
-		DNSLookups: min(e.lookups, MaxLookups+1), VoidLookups: e.voids,
+		DNSLookups: min(e.lookups, e.maxLookups+1), VoidLookups: e.voids,
 	}
 	if v.outcome == Fail {
 		r.Explanation = e.explanation

@@ -21,7 +21,7 @@ func because(o Outcome, format string, args ...any) verdict {
 }
 
 // checkHost evaluates the record of a domain (RFC 7208 section 4). Each call beyond the first is counted
-// as a look-up by who calls, so it is at most eleven levels deep.
+// as a look-up by who calls, so it is at most eleven levels deep, or one more than a caller lets look-ups be.
 func (e *evaluation) checkHost(domain string, included bool) verdict {
 	domain = strings.TrimSuffix(domain, ".")
 	if fault := undomain(domain); fault != "" {
@@ -105,8 +105,8 @@ func needsDNS(t *Term) verdict { return because(NeedsDNS, "%s depends on the DNS
 
 // count counts a term that needs the DNS.
 func (e *evaluation) count(t *Term, domain string) *verdict {
-	if e.lookups++; e.lookups > MaxLookups {
-		v := because(Permerror, "%s in the record of %s is the eleventh term that needs the DNS", t.Raw, domain)
+	if e.lookups++; e.lookups > e.maxLookups {
+		v := because(Permerror, "%s in the record of %s needs the DNS, as %d terms before it did", t.Raw, domain, e.maxLookups)
 		return &v
 	}
 	return nil
@@ -114,8 +114,9 @@ func (e *evaluation) count(t *Term, domain string) *verdict {
 
 // void counts a term for which the DNS has nothing.
 func (e *evaluation) void(t *Term, domain string) *verdict {
-	if e.voids++; e.voids > MaxVoids {
-		v := because(Permerror, "%s in the record of %s is the third term for which the DNS has nothing", t.Raw, domain)
+	if e.voids++; e.voids > e.maxVoids {
+		v := because(Permerror, "the DNS has nothing for %s in the record of %s, nor for %d terms before it", t.Raw, domain,
+			e.maxVoids)
 		return &v
 	}
 	return nil
