@@ -1,0 +1,167 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"zombiezen.com/go/sqlite"
+)
+
+// purgeRows is how much history is deleted in one transaction, so that others wait for milliseconds only.
+const purgeRows = 500
+
+const resolutionColumns = `id, profile, at, "trigger", status, duration_ms, lookups, added, removed, added_count,
+	removed_count, ip4, ip6, hash, error`
+
+// record appends a resolution to the history of a profile.
+func record(conn *sqlite.Conn, id string, r hostedspf.Resolution) error {
+	const values = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15"
+	return exec(conn, "INSERT INTO spf_resolutions ("+resolutionColumns+") VALUES ("+values+")", func(a *args) {
+		a.text(r.ID)
+		a.text(id)
+		a.int(micros(r.ResolvedAt))
+		a.text(string(r.Trigger))
+		a.text(string(r.Status))
+		a.int(r.DurationMS)
+		a.int(int64(r.DNSLookups))
+		list(a, r.Added)
+		list(a, r.Removed)
+		for _, n := range []int{len(r.Added), len(r.Removed), r.IP4Count, r.IP6Count} {
+			a.int(int64(n))
+		}
+		a.text(r.RecordHash)
+		a.text(r.Error)
+	})
+}
+
+func scanResolution(f *fields) (r hostedspf.Resolution, err error) {
+	r.ID, r.ProfileID, r.ResolvedAt = f.text(), f.text(), instant(f.int())
+	r.Trigger, r.Status = hostedspf.Trigger(f.text()), hostedspf.ResolutionStatus(f.text())
+	r.DurationMS, r.DNSLookups = f.int(), int(f.int())
+	for _, into := range []*[]string{&r.Added, &r.Removed} {
+		if err := f.list(into); err != nil {
+			return r, fmt.Errorf("the networks of %s are damaged: %w", r.ID, err)
+		}
+	}
+	f.int() // their numbers
+	f.int()
+	r.IP4Count, r.IP6Count, r.RecordHash, r.Error = int(f.int()), int(f.int()), f.text(), f.text()
+	return r.Clone(), nil // with lists that are not nil
+}
+
+// Resolutions implements [hostedspf.Store].
+func (s *Store) Resolutions(
+	ctx context.Context, q hostedspf.HistoryQuery,
+) (list []hostedspf.Resolution, err error) {
+	sql := "SELECT " + resolutionColumns + ` FROM spf_resolutions WHERE profile = ?1
+		AND EXISTS (SELECT 1 FROM spf_profiles WHERE spf_profiles.id = ?1) AND (?2 = '' OR status = ?2)`
+	if !q.Since.IsZero() {
+		sql += " AND at >= ?3"
+	}
+	if !q.Until.IsZero() {
+		sql += " AND at < ?4"
+	}
+	if !q.Before.IsZero() {
+		sql += " AND (at, id) < (?5, ?6)"
+	}
+	err = s.read(ctx, "reading the history of "+q.ProfileID, func(conn *sqlite.Conn) error {
+		return rows(conn, sql+" ORDER BY at DESC, id DESC LIMIT ?7",
+			func(a *args) {
+				a.text(q.ProfileID)
+				a.text(string(q.Status))
+				a.int(micros(q.Since))
+				a.int(micros(q.Until))
+				a.position(q.Before)
+				a.int(int64(q.Limit))
+			},
+			func(f *fields) error {
+				r, err := scanResolution(f)
+				list = append(list, r)
+				return err
+			})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// Samples implements [hostedspf.Store].
+func (s *Store) Samples(
+	ctx context.Context, id string, since time.Time, limit int,
+) (list []hostedspf.Sample, err error) {
+	const sql = `SELECT at, status, duration_ms, lookups, added_count, removed_count, ip4, ip6 FROM spf_resolutions
+		WHERE profile = ?1 AND EXISTS (SELECT 1 FROM spf_profiles WHERE id = ?1) AND at >= ?2
+		ORDER BY at DESC, id DESC LIMIT ?3`
+	err = s.read(ctx, "reading the history of "+id, func(conn *sqlite.Conn) error {
+		return rows(conn, sql,
+			func(a *args) { a.text(id); a.int(micros(since)); a.int(int64(limit)) },
+			func(f *fields) error {
+				list = append(list, hostedspf.Sample{
+					ResolvedAt: instant(f.int()), Status: hostedspf.ResolutionStatus(f.text()),
+					DurationMS: f.int(), DNSLookups: int(f.int()), Added: int(f.int()), Removed: int(f.int()),
+					IP4Count: int(f.int()), IP6Count: int(f.int()),
+				})
+				return nil
+			})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// Remove implements [hostedspf.Store]. A long history goes in several transactions, after the profile; what
+// a crash leaves of it, nobody sees, and the next Open removes.
+func (s *Store) Remove(ctx context.Context, id string) error {
+	err := s.write(ctx, "removing "+id, func(conn *sqlite.Conn) error {
+		if _, err := profile(conn, id); err != nil {
+			return err
+		}
+		for _, sql := range []string{
+			"DELETE FROM spf_profiles WHERE id = ?1", "DELETE FROM spf_claims WHERE profile = ?1",
+			"INSERT OR IGNORE INTO spf_removed VALUES (?1)",
+		} {
+			if err := exec(conn, sql, func(a *args) { a.text(id) }); err != nil {
+				return err
+			}
+		}
+		return changed(conn)
+	})
+	if err != nil {
+		return err
+	}
+	_ = s.purge(ctx) // the profile is gone, whether or not this succeeds
+	return nil
+}
+
+// purge deletes the history of profiles that are gone.
+func (s *Store) purge(ctx context.Context) error {
+	for {
+		left, err := s.purgeSome(ctx)
+		if err != nil || !left {
+			return err
+		}
+	}
+}
+
+func (s *Store) purgeSome(ctx context.Context) (left bool, err error) {
+	err = s.write(ctx, "removing the history of profiles that are gone", func(conn *sqlite.Conn) error {
+		id := ""
+		err := rows(conn, "SELECT profile FROM spf_removed LIMIT 1", nil,
+			func(f *fields) error { id = f.text(); return nil })
+		if left = id != ""; err != nil || !left {
+			return err
+		}
+		err = exec(conn, `DELETE FROM spf_resolutions WHERE seq IN
+			(SELECT seq FROM spf_resolutions WHERE profile = ?1 LIMIT ?2)`,
+			func(a *args) { a.text(id); a.int(purgeRows) })
+		if err != nil || conn.Changes() == purgeRows {
+			return err
+		}
+		return exec(conn, "DELETE FROM spf_removed WHERE profile = ?1", func(a *args) { a.text(id) })
+	})
+	return left, err
+}

@@ -1,0 +1,175 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"zombiezen.com/go/sqlite"
+)
+
+const profileColumns = `id, owner, domain, name, status, source, flattened, include_host, records, lookups_before,
+	lookups_after, ip4, ip6, hash, interval_seconds, resolved, changed, next, last_error, created, updated, failures, paused`
+
+// bindProfile binds all columns in the order of profileColumns.
+func bindProfile(a *args, p *hostedspf.Profile) {
+	for _, s := range []string{
+		p.ID, string(p.Owner), p.Domain.String(), p.Name, string(p.Status), p.SourceRecord, p.FlattenedRecord,
+		p.IncludeHost.String(),
+	} {
+		a.text(s)
+	}
+	list(a, p.Records)
+	for _, n := range []int{p.LookupsBefore, p.LookupsAfter, p.IP4Count, p.IP6Count} {
+		a.int(int64(n))
+	}
+	a.text(p.RecordHash)
+	a.int(int64(p.IntervalSeconds))
+	a.time(p.LastResolvedAt)
+	a.time(p.LastChangedAt)
+	a.time(p.NextResolveAt)
+	a.text(p.LastError)
+	a.int(micros(p.CreatedAt))
+	a.int(micros(p.UpdatedAt))
+	a.int(int64(p.Failures))
+	a.bool(p.IsPaused)
+}
+
+func scanProfile(f *fields) (p hostedspf.Profile, err error) {
+	p.ID, p.Owner = f.text(), hostedspf.Owner(f.text())
+	domain := f.text()
+	p.Name, p.Status, p.SourceRecord, p.FlattenedRecord = f.text(), hostedspf.Status(f.text()), f.text(), f.text()
+	host := f.text()
+	if err := f.list(&p.Records); err != nil {
+		return p, fmt.Errorf("the records of %s are damaged: %w", p.ID, err)
+	}
+	p.LookupsBefore, p.LookupsAfter = int(f.int()), int(f.int())
+	p.IP4Count, p.IP6Count, p.RecordHash = int(f.int()), int(f.int()), f.text()
+	p.IntervalSeconds = int(f.int())
+	p.LastResolvedAt, p.LastChangedAt, p.NextResolveAt = f.time(), f.time(), f.time()
+	p.LastError, p.CreatedAt, p.UpdatedAt = f.text(), instant(f.int()), instant(f.int())
+	p.Failures, p.IsPaused = int(f.int()), f.bool()
+	if domain != "" {
+		if p.Domain, err = diag.ParseDomain(domain); err != nil {
+			return p, fmt.Errorf("the domain of %s is damaged: %w", p.ID, err)
+		}
+	}
+	if host != "" {
+		if p.IncludeHost, err = diag.ParseName(host); err != nil {
+			return p, fmt.Errorf("the include host of %s is damaged: %w", p.ID, err)
+		}
+	}
+	return p, nil
+}
+
+// profile reads a profile.
+func profile(conn *sqlite.Conn, id string) (p hostedspf.Profile, err error) {
+	err = rows(conn, "SELECT "+profileColumns+" FROM spf_profiles WHERE id = ?1",
+		func(a *args) { a.text(id) },
+		func(f *fields) error { p, err = scanProfile(f); return err })
+	if err == nil && p.ID == "" {
+		err = hostedspf.ErrNotFound
+	}
+	return p, err
+}
+
+const profileValues = `?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
+	?22, ?23`
+
+// put writes a profile that exists.
+func put(conn *sqlite.Conn, p *hostedspf.Profile) error {
+	err := exec(conn, "UPDATE spf_profiles SET ("+profileColumns+") = ("+profileValues+") WHERE id = ?1",
+		func(a *args) { bindProfile(a, p) })
+	if err == nil {
+		err = changed(conn)
+	}
+	return err
+}
+
+// Create implements [hostedspf.Store].
+func (s *Store) Create(ctx context.Context, p hostedspf.Profile) error {
+	return s.write(ctx, "creating "+p.ID, func(conn *sqlite.Conn) error {
+		taken := false
+		err := rows(conn, "SELECT 1 FROM spf_profiles WHERE id = ?1 OR include_host = ?2",
+			func(a *args) { a.text(p.ID); a.text(p.IncludeHost.String()) },
+			func(*fields) error { taken = true; return nil })
+		if err == nil && taken {
+			err = hostedspf.ErrTaken
+		}
+		if err == nil {
+			err = exec(conn, "INSERT INTO spf_profiles ("+profileColumns+") VALUES ("+profileValues+")",
+				func(a *args) { bindProfile(a, &p) })
+		}
+		if err == nil {
+			err = changed(conn)
+		}
+		return err
+	})
+}
+
+// Profile implements [hostedspf.Store].
+func (s *Store) Profile(ctx context.Context, id string) (p hostedspf.Profile, err error) {
+	err = s.read(ctx, "reading "+id, func(conn *sqlite.Conn) error {
+		p, err = profile(conn, id)
+		return err
+	})
+	if err != nil {
+		return hostedspf.Profile{}, err
+	}
+	return p, nil
+}
+
+// Update implements [hostedspf.Store].
+func (s *Store) Update(
+	ctx context.Context, id string, change func(*hostedspf.Profile) error,
+) (p hostedspf.Profile, err error) {
+	var refusal error
+	err = s.write(ctx, "changing "+id, func(conn *sqlite.Conn) error {
+		if p, err = profile(conn, id); err != nil {
+			return err
+		}
+		if refusal = change(&p); refusal != nil {
+			return refusal
+		}
+		return put(conn, &p)
+	})
+	switch {
+	case refusal != nil:
+		return hostedspf.Profile{}, refusal
+	case err != nil:
+		return hostedspf.Profile{}, err
+	}
+	return p.Clone(), nil
+}
+
+// Profiles implements [hostedspf.Store]. The total may be a moment older than the list.
+func (s *Store) Profiles(ctx context.Context, q hostedspf.ProfileQuery) (page hostedspf.ProfilePage, err error) {
+	owner, domain := "?1 IS NOT NULL", "?2 IS NOT NULL" // all of them
+	if q.Owner != hostedspf.AnyOwner {
+		owner = "owner = ?1"
+	}
+	if !q.Domain.IsZero() {
+		domain = "domain = ?2"
+	}
+	which := " FROM spf_profiles WHERE " + owner + " AND " + domain
+	bind := func(a *args) { a.text(string(q.Owner)); a.text(q.Domain.String()) }
+	err = s.read(ctx, "listing profiles", func(conn *sqlite.Conn) error {
+		err := rows(conn, "SELECT count(*)"+which, bind,
+			func(f *fields) error { page.Total = int(f.int()); return nil })
+		if err != nil {
+			return err
+		}
+		return rows(conn, "SELECT "+profileColumns+which+" AND (created, id) > (?3, ?4) ORDER BY created, id LIMIT ?5",
+			func(a *args) { bind(a); a.position(q.After); a.int(int64(q.Limit)) },
+			func(f *fields) error {
+				p, err := scanProfile(f)
+				page.Profiles = append(page.Profiles, p)
+				return err
+			})
+	})
+	if err != nil {
+		return hostedspf.ProfilePage{}, err
+	}
+	return page, nil
+}

@@ -1,0 +1,136 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// SchemaVersion is the layout that this package reads and writes.
+const SchemaVersion = 1
+
+// migrations are the steps from each version to the next. A released step never changes.
+var migrations = [SchemaVersion]string{
+	// Instants are microseconds since 1970.
+	`CREATE TABLE spf_state (
+		one     INTEGER PRIMARY KEY CHECK (one = 1),
+		layout  INTEGER NOT NULL,
+		version INTEGER NOT NULL -- rises with every change of a profile
+	) STRICT;
+	INSERT INTO spf_state VALUES (1, 1, 0);
+
+	CREATE TABLE spf_profiles (
+		id               TEXT PRIMARY KEY,
+		owner            TEXT NOT NULL,
+		domain           TEXT NOT NULL,
+		name             TEXT NOT NULL,
+		status           TEXT NOT NULL,
+		source           TEXT NOT NULL,
+		flattened        TEXT NOT NULL,
+		include_host     TEXT NOT NULL UNIQUE,
+		records          TEXT, -- JSON; NULL before the first success
+		lookups_before   INTEGER NOT NULL,
+		lookups_after    INTEGER NOT NULL,
+		ip4              INTEGER NOT NULL,
+		ip6              INTEGER NOT NULL,
+		hash             TEXT NOT NULL,
+		interval_seconds INTEGER NOT NULL,
+		resolved         INTEGER,
+		changed          INTEGER,
+		next             INTEGER, -- NULL while it is paused
+		last_error       TEXT NOT NULL,
+		created          INTEGER NOT NULL,
+		updated          INTEGER NOT NULL,
+		failures         INTEGER NOT NULL,
+		paused           INTEGER NOT NULL
+	) STRICT;
+	CREATE INDEX spf_profiles_created ON spf_profiles (created, id);
+	CREATE INDEX spf_profiles_owner ON spf_profiles (owner, created, id);
+	CREATE INDEX spf_profiles_next ON spf_profiles (next, id) WHERE next IS NOT NULL;
+
+	-- The row outlives the claim, for its fence.
+	CREATE TABLE spf_claims (
+		profile TEXT PRIMARY KEY,
+		fence   INTEGER NOT NULL,
+		until   INTEGER -- NULL when it was finished or released
+	) STRICT, WITHOUT ROWID;
+
+	CREATE TABLE spf_resolutions (
+		seq           INTEGER PRIMARY KEY,
+		profile       TEXT NOT NULL,
+		at            INTEGER NOT NULL,
+		id            TEXT NOT NULL,
+		"trigger"     TEXT NOT NULL,
+		status        TEXT NOT NULL,
+		duration_ms   INTEGER NOT NULL,
+		lookups       INTEGER NOT NULL,
+		added         TEXT, -- JSON
+		removed       TEXT, -- JSON
+		added_count   INTEGER NOT NULL,
+		removed_count INTEGER NOT NULL,
+		ip4           INTEGER NOT NULL,
+		ip6           INTEGER NOT NULL,
+		hash          TEXT NOT NULL,
+		error         TEXT NOT NULL
+	) STRICT;
+	CREATE UNIQUE INDEX spf_resolutions_at ON spf_resolutions (profile, at, id);
+
+	-- Profiles that are gone, but not all of their history.
+	CREATE TABLE spf_removed (
+		profile TEXT PRIMARY KEY
+	) STRICT, WITHOUT ROWID;`,
+}
+
+// Migrate brings the tables of hosted SPF in a file up to [SchemaVersion], creating them where there are
+// none, and tells from which version to which; from is 0 where there were none. [Open] does it by itself.
+func Migrate(ctx context.Context, path string) (from, to int, err error) {
+	conn, err := open(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() {
+		if closeErr := conn.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	if from, err = migrate(ctx, conn); err != nil {
+		return 0, 0, fmt.Errorf("migrating %s: %w", path, err)
+	}
+	return from, SchemaVersion, nil
+}
+
+// migrate works in one transaction, so that two processes that start at once do it once.
+func migrate(ctx context.Context, conn *sqlite.Conn) (from int, err error) {
+	if from, err = layout(conn); err != nil || from == SchemaVersion {
+		return from, err
+	}
+	err = transact(ctx, conn, func() error {
+		if from, err = layout(conn); err != nil {
+			return err
+		}
+		if from > SchemaVersion {
+			return fmt.Errorf("the file has layout %d of hosted SPF, this program knows up to %d", from, SchemaVersion)
+		}
+		for step := from; step < SchemaVersion; step++ {
+			if err := sqlitex.ExecuteScript(conn, migrations[step], nil); err != nil {
+				return fmt.Errorf("step %d: %w", step+1, err)
+			}
+		}
+		return exec(conn, "UPDATE spf_state SET layout = ?1", func(a *args) { a.int(SchemaVersion) })
+	})
+	return from, err
+}
+
+// layout is the version of the tables, or 0 where there are none.
+func layout(conn *sqlite.Conn) (version int, err error) {
+	exists := false
+	err = rows(conn, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'spf_state'", nil,
+		func(*fields) error { exists = true; return nil })
+	if err != nil || !exists {
+		return 0, err
+	}
+	err = rows(conn, "SELECT layout FROM spf_state", nil, func(f *fields) error { version = int(f.int()); return nil })
+	return version, err
+}
