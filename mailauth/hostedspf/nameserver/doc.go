@@ -1,0 +1,53 @@
+// Package nameserver is an authoritative name server (RFC 1034, RFC 1035) for the records that hosted
+// SPF publishes.
+//
+// # How it works
+//
+// A domain that uses hosted SPF publishes "v=spf1 include:abc.spf.example.net -all", and receivers of
+// mail ask the DNS for the TXT record of abc.spf.example.net. This package answers them. It serves one
+// zone, spf.example.net, which the operator delegates to it with NS records in the zone above:
+//
+//	spf.example.net.     NS  ns1.spf.example.net.
+//	ns1.spf.example.net. A   192.0.2.53
+//
+// An authoritative server answers for its zone alone and never asks anybody else. Its answers carry
+// the bit AA. A name in the zone that holds other types than the one asked for, or that merely stands
+// above other names, gets an empty answer (NODATA), a name that does not exist NXDOMAIN; both come with
+// the SOA record of the zone, which says how long the absence may be remembered (RFC 2308). Whatever
+// lies outside the zone is REFUSED.
+//
+// # What it answers from
+//
+// All that is published lies in memory, as an immutable snapshot that is replaced when the store has
+// changed. No question ever waits for the store, and while the store fails the last snapshot stays.
+// A profile that is paused, or whose last resolution failed, is published with its last good record.
+// Of a profile that is removed the names go too: from then on they do not exist.
+//
+// # What it sends to strangers
+//
+// Source addresses of datagrams can be forged, so that a server's answers hit somebody else. Answers to
+// clients without EDNS fill at most 512 octets, to those with it at most 1232; what is longer comes
+// truncated, for TCP. Queries of type ANY get one short record (RFC 8482). Each network of clients (a
+// /24, or a /56 of IPv6) gets a hundred answers a second by datagram; beyond that every second one
+// is replaced by an empty truncated answer, which lets a real client come by TCP, and the others are
+// dropped. Zone transfers are refused. Connections are bounded in number, in all and for each address,
+// and end when idle.
+//
+// # How to use it
+//
+//	server, err := nameserver.Listen(ctx, "192.0.2.53:53", nameserver.Config{Zone: zone, Store: store})
+//	if err != nil {
+//		return err
+//	}
+//	defer server.Shutdown(ctx)
+//
+// # How it is built
+//
+//	zone.go      the zone and its snapshot
+//	answer.go    a question and the snapshot become an answer, without any input or output
+//	edns.go      RFC 6891
+//	rate.go      how many datagrams a network of clients gets
+//	conn.go      how many connections, and for how long
+//	server.go    the sockets
+//	source.go    from the store to the snapshot
+package nameserver

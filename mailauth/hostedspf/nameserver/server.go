@@ -1,0 +1,217 @@
+package nameserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/miekg/dns"
+)
+
+// Config says what a server serves. The zero values of all fields but Zone and Store will do.
+type Config struct {
+	// Zone is the zone that is served.
+	Zone Zone
+
+	// Store holds the profiles whose records are served.
+	Store hostedspf.Store
+
+	// Clock tells the time. If nil, it is the wall clock.
+	Clock diag.Clock
+
+	// Log takes warnings, such as that the store fails. If nil, they go nowhere.
+	Log *slog.Logger
+
+	// Rate is how many answers a second each network of clients gets by datagram. 0 means [DefaultRate],
+	// and less than 0 that there is no limit.
+	Rate int
+
+	// Observe is told what became of each question: the name of the code of the answer, or [Dropped]. It
+	// may be nil.
+	Observe func(outcome string)
+}
+
+// Dropped is the outcome of a question that was not answered, because the network that it came from has
+// had more than its share.
+const Dropped = "dropped"
+
+// A Server answers questions about the published records. Make one with [Listen], or with [New] to
+// answer on sockets of your own: it is a [dns.Handler].
+type Server struct {
+	config  Config
+	limiter *limiter
+	current atomic.Pointer[snapshot]
+	source  source
+
+	address string
+	servers []*dns.Server
+	stop    context.CancelFunc
+	tasks   sync.WaitGroup
+	failed  chan error
+}
+
+// New checks the configuration and reads what is published. It does not listen, and what changes
+// afterwards is seen by [Server.Refresh] alone.
+func New(ctx context.Context, c Config) (*Server, error) {
+	if err := c.Zone.check(); err != nil {
+		return nil, err
+	}
+	if c.Store == nil {
+		return nil, errors.New("a name server without a store")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	s := &Server{config: c, limiter: newLimiter(c.Rate, c.Clock()), failed: make(chan error, 2)}
+	s.source.busy = make(chan struct{}, 1)
+	s.source.busy <- struct{}{}
+	if err := s.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Listen answers on an address, by UDP and TCP, until [Server.Shutdown]. Port 0 means any that is free.
+// Changes of the store are served within [Poll].
+func Listen(ctx context.Context, address string, c Config) (*Server, error) {
+	s, err := New(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	packets, stream, err := bind(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	s.address = packets.LocalAddr().String()
+	s.servers = []*dns.Server{
+		{PacketConn: packets, UDPSize: maxDatagram},
+		{
+			Listener: newDoorman(stream), MaxTCPQueries: maxQueries, ReadTimeout: firstTimeout,
+			IdleTimeout: func() time.Duration { return idleTimeout },
+		},
+	}
+	var started sync.WaitGroup
+	for _, server := range s.servers {
+		server.Handler, server.MsgAcceptFunc = s, accept
+		server.NotifyStartedFunc = sync.OnceFunc(started.Done)
+		started.Add(1)
+		s.tasks.Go(func() {
+			if err := server.ActivateAndServe(); err != nil {
+				server.NotifyStartedFunc() // for one that has failed at once
+				s.failed <- fmt.Errorf("serving DNS on %s: %w", s.address, err)
+			}
+		})
+	}
+	started.Wait()
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	s.tasks.Go(func() { s.follow(following) })
+	return s, nil
+}
+
+// bindTries is how often a free port is sought that is free for both UDP and TCP.
+const bindTries = 16
+
+// bind takes an address for UDP and TCP.
+func bind(ctx context.Context, address string) (net.PacketConn, net.Listener, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listening for DNS: %w", err)
+	}
+	var lc net.ListenConfig
+	for try := 1; ; try++ {
+		packets, err := lc.ListenPacket(ctx, "udp", address)
+		if err != nil {
+			return nil, nil, fmt.Errorf("listening for DNS: %w", err)
+		}
+		number := packets.LocalAddr().(*net.UDPAddr).Port
+		stream, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(number)))
+		if err == nil {
+			return packets, stream, nil
+		}
+		packets.Close()
+		if port != "0" || try == bindTries {
+			return nil, nil, fmt.Errorf("listening for DNS: %w", err)
+		}
+	}
+}
+
+// maxForeign bounds the records that are read out of a question, which needs none or an OPT record.
+const maxForeign = 16
+
+// accept decides by the header alone. What is no question gets no answer, so that two servers never
+// talk to each other without end.
+func accept(h dns.Header) dns.MsgAcceptAction {
+	const response = 1 << 15
+	switch {
+	case h.Bits&response != 0:
+		return dns.MsgIgnore
+	case int(h.Qdcount)+int(h.Ancount)+int(h.Nscount)+int(h.Arcount) > maxForeign:
+		return dns.MsgReject
+	}
+	return dns.MsgAccept
+}
+
+// ServeDNS implements [dns.Handler].
+func (s *Server) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
+	datagram := w.RemoteAddr().Network() == "udp"
+	verdict := send
+	if datagram {
+		verdict = s.limiter.rule(addrOf(w.RemoteAddr()), s.config.Clock())
+	}
+	if verdict == drop {
+		s.observe(Dropped)
+		return
+	}
+	m := s.current.Load().answer(q, datagram)
+	if verdict == truncated {
+		truncate(m, m.IsEdns0())
+	}
+	s.observe(dns.RcodeToString[m.Rcode])
+	if err := w.WriteMsg(m); err != nil {
+		s.config.Log.Debug("a DNS answer was not sent", "error", err)
+	}
+}
+
+func (s *Server) observe(outcome string) {
+	if s.config.Observe != nil {
+		s.config.Observe(outcome)
+	}
+}
+
+// Addr is the address that is listened on, such as 127.0.0.1:53.
+func (s *Server) Addr() string { return s.address }
+
+// Records is how many published records are being served.
+func (s *Server) Records() int { return s.current.Load().records }
+
+// Err is told if a socket fails. It is never closed.
+func (s *Server) Err() <-chan error { return s.failed }
+
+// Shutdown stops listening, lets what is being answered be answered until the context ends, and then
+// cuts it off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	if s.stop == nil {
+		return nil
+	}
+	s.stop()
+	var errs []error
+	for _, server := range s.servers {
+		if err := server.ShutdownContext(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	s.tasks.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,247 @@
+package nameserver
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+const (
+	// DefaultTTL is how long a published record may be kept by resolvers. It is short, because an
+	// address that a provider takes into use must soon be authorised everywhere, and a question once in
+	// five minutes from each resolver costs nothing.
+	DefaultTTL = 5 * time.Minute
+
+	// maxTTL is the longest that may be configured: a day, after which the last change is certainly seen.
+	maxTTL = 24 * time.Hour
+
+	// zoneTTL is the lifetime of what seldom changes: SOA, NS, and the addresses of name servers.
+	zoneTTL = time.Hour
+
+	// negativeTTL is how long the absence of a name may be remembered (RFC 2308 section 5 recommends
+	// one to three hours). Here a name is often asked for just before it is made.
+	negativeTTL = 5 * time.Minute
+
+	// What secondary servers would go by, if there were transfers: RFC 1912 section 2.2.
+	refresh = time.Hour
+	retry   = 10 * time.Minute
+	expire  = 14 * 24 * time.Hour
+
+	// maxNameservers bounds the NS records, so that they and their addresses fit in a datagram; the
+	// root has as many.
+	maxNameservers = 13
+
+	// maxAddresses bounds the addresses of one name server.
+	maxAddresses = 4
+)
+
+// A Zone says for which part of the name space the server answers.
+type Zone struct {
+	// Name is the apex, such as spf.example.net. What the profiles publish outside it is not served.
+	Name diag.Name
+
+	// Nameservers are the servers of the zone, as its parent delegates it to them: between 1 and 13, the
+	// first of which is named in the SOA record. Two, in different networks, are wise (RFC 2182).
+	Nameservers []Nameserver
+
+	// Contact is the mail address of who is responsible. Empty means hostmaster at the zone.
+	Contact string
+
+	// TTL is how long published records may be kept, at most a day; 0 means [DefaultTTL]. The
+	// refresh interval of a profile is the upper bound for its own records.
+	TTL time.Duration
+}
+
+// A Nameserver is one server of a zone.
+type Nameserver struct {
+	// Name is its host name.
+	Name diag.Name
+
+	// Addrs are its addresses, at least one and at most four if the name lies in the zone, and none
+	// otherwise, since they are then published elsewhere.
+	Addrs []netip.Addr
+}
+
+// ParseNameserver reads NAME or NAME=ADDR/ADDR, such as ns1.spf.example.net=192.0.2.53/2001:db8::53.
+func ParseNameserver(text string) (Nameserver, error) {
+	name, addrs, given := strings.Cut(text, "=")
+	n, err := diag.ParseName(name)
+	if err != nil {
+		return Nameserver{}, fmt.Errorf("name server %.300q: %w", text, err)
+	}
+	ns := Nameserver{Name: n}
+	if !given {
+		return ns, nil
+	}
+	for part := range strings.SplitSeq(addrs, "/") {
+		ip, err := netip.ParseAddr(part)
+		if err != nil || ip.Zone() != "" {
+			return Nameserver{}, fmt.Errorf("name server %s: %.60q is not an IP address", n, part)
+		}
+		ns.Addrs = append(ns.Addrs, ip.Unmap())
+	}
+	return ns, nil
+}
+
+// check says what is wrong with a zone.
+func (z *Zone) check() error {
+	switch {
+	case z.Name.IsZero() || z.Name.String() == ".":
+		return errors.New("the zone has no name")
+	case strings.HasPrefix(z.Name.String(), "*"):
+		return fmt.Errorf("zone %s: the name is a wildcard", z.Name)
+	case len(z.Nameservers) == 0 || len(z.Nameservers) > maxNameservers:
+		return fmt.Errorf("zone %s: has %d name servers, must have 1 to %d", z.Name, len(z.Nameservers), maxNameservers)
+	case z.TTL < 0 || z.TTL > maxTTL:
+		return fmt.Errorf("zone %s: the lifetime %s is not between 0 and %s", z.Name, z.TTL, maxTTL)
+	}
+	for _, ns := range z.Nameservers {
+		inside := dns.IsSubDomain(z.Name.FQDN(), ns.Name.FQDN())
+		switch {
+		case ns.Name.IsZero() || ns.Name.String() == ".":
+			return fmt.Errorf("zone %s: a name server has no name", z.Name)
+		case inside && (len(ns.Addrs) == 0 || len(ns.Addrs) > maxAddresses):
+			return fmt.Errorf("zone %s: its name server %s needs 1 to %d addresses", z.Name, ns.Name, maxAddresses)
+		case !inside && len(ns.Addrs) > 0:
+			return fmt.Errorf("zone %s: the addresses of %s are published elsewhere and not here", z.Name, ns.Name)
+		}
+	}
+	_, err := z.mailbox()
+	return err
+}
+
+// mailbox is the contact in the form of a name: the part before the at sign becomes the first label
+// (RFC 1035 section 8).
+func (z *Zone) mailbox() (string, error) {
+	if z.Contact == "" {
+		return "hostmaster." + z.Name.FQDN(), nil
+	}
+	at := strings.LastIndexByte(z.Contact, '@')
+	if at < 1 {
+		return "", fmt.Errorf("contact %.300q is not a mail address", z.Contact)
+	}
+	domain, err := diag.ParseName(z.Contact[at+1:])
+	if err != nil {
+		return "", fmt.Errorf("contact %.300q: %w", z.Contact, err)
+	}
+	local := strings.NewReplacer(`\`, `\\`, `.`, `\.`).Replace(z.Contact[:at])
+	name := local + "." + domain.FQDN()
+	if _, ok := dns.IsDomainName(name); !ok || strings.ContainsAny(local, "\" ()<>@,;:\t\r\n") {
+		return "", fmt.Errorf("contact %.300q cannot be written as a name", z.Contact)
+	}
+	return name, nil
+}
+
+// within reports whether a name lies in the zone.
+func (z *Zone) within(name string) bool { return dns.IsSubDomain(z.Name.FQDN(), dns.Fqdn(name)) }
+
+func (z *Zone) ttl(interval time.Duration) uint32 {
+	ttl := z.TTL
+	if ttl == 0 {
+		ttl = DefaultTTL
+	}
+	if interval > 0 {
+		ttl = min(ttl, interval)
+	}
+	return seconds(ttl)
+}
+
+func seconds(d time.Duration) uint32 { return uint32(max(d/time.Second, 1)) }
+
+// A published record is one TXT record.
+type published struct {
+	name  string // absolute, in lower case
+	value string
+	ttl   uint32
+}
+
+// A snapshot is all that the server answers from. It never changes.
+type snapshot struct {
+	apex     string // absolute, in lower case
+	soa      *dns.SOA
+	negative *dns.SOA        // as it stands in answers about what does not exist
+	nodes    map[string]node // by absolute name in lower case
+	records  int
+}
+
+// A node is a name that exists: its records by type, or none if it only stands above other names
+// (RFC 8020).
+type node map[uint16][]dns.RR
+
+// build makes a snapshot of a zone that check has approved.
+func (z *Zone) build(records []published, serial uint32) *snapshot {
+	apex := z.Name.FQDN()
+	s := &snapshot{apex: apex, nodes: make(map[string]node, 2*len(records)), records: len(records)}
+	mailbox, _ := z.mailbox() // approved
+	s.soa = &dns.SOA{
+		Hdr: header(apex, dns.TypeSOA, seconds(zoneTTL)), Ns: z.Nameservers[0].Name.FQDN(), Mbox: mailbox, Serial: serial,
+		Refresh: seconds(refresh), Retry: seconds(retry), Expire: seconds(expire), Minttl: seconds(negativeTTL),
+	}
+	negative := *s.soa
+	negative.Hdr.Ttl = min(s.soa.Hdr.Ttl, s.soa.Minttl) // RFC 2308 section 3
+	s.negative = &negative
+	s.add(s.soa)
+	for _, ns := range z.Nameservers {
+		name := ns.Name.FQDN()
+		s.add(&dns.NS{Hdr: header(apex, dns.TypeNS, seconds(zoneTTL)), Ns: name})
+		for _, ip := range ns.Addrs {
+			s.add(address(name, ip))
+		}
+	}
+	for _, r := range records {
+		s.add(&dns.TXT{Hdr: header(r.name, dns.TypeTXT, r.ttl), Txt: split(r.value)})
+	}
+	return s
+}
+
+func header(name string, rrtype uint16, ttl uint32) dns.RR_Header {
+	return dns.RR_Header{Name: name, Rrtype: rrtype, Class: dns.ClassINET, Ttl: ttl}
+}
+
+func address(name string, ip netip.Addr) dns.RR {
+	if ip.Is4() {
+		return &dns.A{Hdr: header(name, dns.TypeA, seconds(zoneTTL)), A: ip.AsSlice()}
+	}
+	return &dns.AAAA{Hdr: header(name, dns.TypeAAAA, seconds(zoneTTL)), AAAA: ip.AsSlice()}
+}
+
+// add puts a record in its place, and makes the names above it exist.
+func (s *snapshot) add(rr dns.RR) {
+	name := dns.CanonicalName(rr.Header().Name)
+	for above := name; ; {
+		if s.nodes[above] == nil {
+			s.nodes[above] = make(node, 1)
+		}
+		if above == s.apex {
+			break
+		}
+		next, end := dns.NextLabel(above, 0)
+		if end {
+			break
+		}
+		above = above[next:]
+	}
+	rrtype := rr.Header().Rrtype
+	s.nodes[name][rrtype] = append(s.nodes[name][rrtype], rr)
+}
+
+// maxString is the most that one string of a TXT record holds (RFC 1035 section 3.3).
+const maxString = 255
+
+// split cuts a text into the strings of a TXT record, which readers of SPF join without anything
+// between them (RFC 7208 section 3.3), and writes them as the DNS library wants them.
+func split(value string) []string {
+	list := make([]string, 0, len(value)/maxString+1)
+	for {
+		n := min(len(value), maxString)
+		list = append(list, strings.ReplaceAll(value[:n], `\`, `\\`))
+		if value = value[n:]; value == "" {
+			return list
+		}
+	}
+}
