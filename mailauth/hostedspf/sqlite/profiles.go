@@ -10,7 +10,8 @@ import (
 )
 
 const profileColumns = `id, owner, domain, name, status, source, flattened, include_host, records, lookups_before,
-	lookups_after, ip4, ip6, hash, interval_seconds, resolved, changed, next, last_error, created, updated, failures, paused`
+	lookups_after, ip4, ip6, hash, interval_seconds, resolved, changed, next, last_error, created, updated, failures,
+	paused`
 
 // bindProfile binds all columns in the order of profileColumns.
 func bindProfile(a *args, p *hostedspf.Profile) {

@@ -144,7 +144,8 @@ func TestRemoveLongHistory(t *testing.T) {
 	require.NoError(t, store.Create(t.Context(), p))
 	require.NoError(t, store.Create(t.Context(), example(2)))
 	execute(t, path, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1300)
-		INSERT INTO spf_resolutions SELECT i, '`+p.ID+`', i, 'res_' || i, 'manual', 'failed', 1, 1, '[]', '[]', 0, 0, 0, 0, '', 'x' FROM n`)
+		INSERT INTO spf_resolutions SELECT i, '`+p.ID+`', i, 'res_' || i, 'manual', 'failed', 1, 1, '[]', '[]', 0, 0, 0, 0,
+			'', 'x' FROM n`)
 	q := hostedspf.HistoryQuery{ProfileID: p.ID, Limit: 2}
 	list, err := store.Resolutions(t.Context(), q)
 	require.NoError(t, err)
