@@ -31,6 +31,7 @@ type operation struct {
 	form    metering.ReplyForm // how a reply is kept for replays
 	id      string             // of the endpoint, once it is served: every request asks for it
 	placed  bool               // some fields are outside the body; known once the row is served
+	owned   bool               // run needs an ownedRequest
 	run     func(ctx context.Context, env *diag.Env, req any) (any, error)
 }
 
@@ -96,7 +97,7 @@ type Result struct {
 
 // Run decodes a JSON object of all the request's fields, wherever the HTTP API has them, checks it as
 // the server does, and runs the operation within its deadline. Faults of the request are a
-// *[ViolationsError].
+// *[ViolationsError]. For operations on hosted profiles it returns [ErrHosted].
 func (ep Endpoint) Run(ctx context.Context, env *diag.Env, body []byte) (*Result, error) {
 	req, err := ep.op.decode(body)
 	if err != nil {

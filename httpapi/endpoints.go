@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/zonecheck"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/metering"
@@ -62,6 +63,10 @@ var endpoints = []Endpoint{
 	{"POST", "/spf/lookup", mailRead, 1, "SPF lookup and parsing", call(spf.Lookup)},
 	{"POST", "/spf/validate", mailRead, 1, "SPF validation, no DNS lookup", pure(spf.Validate)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
+	{"GET", "/spf/hosted", mailRead, 1, "list the key's Hosted SPF profiles", hosted(hostedspf.List)},
+	{"GET", "/spf/hosted/{id}", mailRead, 1, "single Hosted SPF profile", hosted(hostedspf.Show)},
+	{"GET", "/spf/hosted/{id}/history", mailRead, 2, "paginated resolution history", hosted(hostedspf.History)},
+	{"GET", "/spf/hosted/{id}/stats", mailRead, 2, "statistics over 24 hours, 7 days, 30 days", hosted(hostedspf.Stats)},
 	{"POST", "/http/qr", webRead, 2, "generate a QR code; success body is image bytes; image never stored", image(qr.Encode, "image/png", "image/svg+xml", "image/jpeg")},
 }
 

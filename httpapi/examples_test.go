@@ -95,8 +95,8 @@ func TestExamples(t *testing.T) {
 	for _, ep := range endpoints {
 		t.Run(ep.Name(), func(t *testing.T) {
 			request := exampleRequest(t, ep)
-			validate(t, d.request(t, ep), request)
-			result, err := ep.Run(t.Context(), world.Env(), request)
+			d.validateRequest(t, ep, request)
+			result, err := runExample(t, world, ep, request)
 			require.NoError(t, err)
 			ex := example{Request: request}
 			if ep.op.report != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
 )
 
@@ -123,6 +124,8 @@ func problemFor(err error) *failure {
 		return quotaProblem(quota)
 	}
 	switch {
+	case errors.Is(err, hostedspf.ErrNotFound):
+		return notFound()
 	case errors.Is(err, metering.ErrIdempotencyKey):
 		f := invalidRequest(http.StatusBadRequest, reasonIdempotency, err.Error())
 		f.problem.Details.Fields = []Violation{{"Idempotency-Key", reasonInvalid, err.Error()}}

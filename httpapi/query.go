@@ -32,6 +32,11 @@ func (x *exchange) serveParameters() *failure {
 	if err != nil {
 		return problemFor(err)
 	}
+	if x.ep.op.owned {
+		if req, err = x.own(req); err != nil {
+			return x.problem(err)
+		}
+	}
 	return x.charge(req, body)
 }
 

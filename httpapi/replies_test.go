@@ -93,7 +93,7 @@ func tryReply(t *testing.T, d *document, world *diagtest.World, ep Endpoint, bod
 	t.Helper()
 	text, err := json.Marshal(body)
 	require.NoError(t, err)
-	result, err := ep.Run(t.Context(), world.Env(), text)
+	result, err := runExample(t, world, ep, text)
 	if err != nil {
 		f := problemFor(err)
 		known := f.problem.Code == InvalidRequest || errors.Is(err, diag.ErrUnavailable) ||

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	hostedmemory "github.com/diagkit/diagkit/mailauth/hostedspf/memory"
 	"github.com/diagkit/diagkit/metering"
 )
 
@@ -34,6 +36,14 @@ type Config struct {
 	// IPRate is how many requests a minute one address (a /32 or a /64) may send before it has shown
 	// a good key. 0 means DefaultIPRate, a negative number no limit.
 	IPRate int
+
+	// HostedSPF keeps the hosted SPF profiles. Nil means an empty store in memory: no key has a
+	// profile. The server does not close it, and resolves nothing by itself; that is the part of a
+	// [hostedspf.Scheduler] on the same store.
+	HostedSPF hostedspf.Store
+
+	// NotifySPF, if set, is called with what a request did to a hosted SPF profile, after it was stored.
+	NotifySPF func(hostedspf.Event)
 
 	// TrustedProxies are the peers whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
@@ -98,6 +108,9 @@ func newServer(c Config, table []Endpoint) *server {
 	}
 	if s.IPRate > 0 {
 		s.limiter = &metering.IPLimiter{Limit: s.IPRate, Window: time.Minute}
+	}
+	if s.HostedSPF == nil {
+		s.HostedSPF = hostedmemory.New(hostedmemory.Config{Clock: s.clock})
 	}
 	for _, ep := range table {
 		row := ep.check()

@@ -266,6 +266,9 @@ func (a *app) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpa
 	if a.server != "" {
 		return a.askServer(ctx, ep, body)
 	}
+	if ep.Hosted() {
+		return nil, usagef("%s works on profiles that a server keeps: name it with --server and --key", ep.Name())
+	}
 	env, release := a.env, func() {}
 	if env == nil {
 		var err error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -56,6 +57,56 @@ func TestRequest(t *testing.T) {
 			assert.JSONEq(t, test.want, seen.body)
 			assert.Equal(t, "/public/v1/"+test.check, seen.path)
 		})
+	}
+}
+
+// Fields outside the body go where the API has them, whether they are named in the check, by arguments or
+// by flags.
+func TestRequestWithParameters(t *testing.T) {
+	for _, test := range []struct{ name, args, method, target string }{
+		{"a list", "spf/hosted", "GET", "spf/hosted?"},
+		{"flags", "spf/hosted --limit 5 --domain example.com", "GET", "spf/hosted?limit=5&domain=example.com"},
+		{"a value for the server to refuse", "spf/hosted --limit five", "GET", "spf/hosted?limit=five"},
+		{"an id in its place", "spf/hosted/spf_a", "GET", "spf/hosted/spf_a?"},
+		{"an id as an argument", "spf/hosted/{id} spf_a", "GET", "spf/hosted/spf_a?"},
+		{"an id as a flag", "spf/hosted/{id} --id=spf_a", "GET", "spf/hosted/spf_a?"},
+		{"behind flags", "-v -o FILE --timeout 5s --json spf/hosted/spf_a/stats", "GET", "spf/hosted/spf_a/stats?"},
+		{"behind flags with values", "--color=never -oFILE spf/hosted/spf_a/stats", "GET", "spf/hosted/spf_a/stats?"},
+		{"arguments behind an id", "spf/hosted/spf_a/history 5", "GET", "spf/hosted/spf_a/history?limit=5"},
+		{"flags behind an id", "spf/hosted/spf_a/history --status failed --since 2026-01-01T00:00:00+02:00", "GET",
+			"spf/hosted/spf_a/history?status=failed&since=2026-01-01T00%3A00%3A00%2B02%3A00"},
+		{"a slash in an id", "spf/hosted/{id} a/b?c", "GET", "spf/hosted/a/b?c?"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server, seen := recordingServer(t, `{}`)
+			s := newSession(nil)
+			args := strings.Fields(strings.ReplaceAll(test.args, "FILE", filepath.Join(t.TempDir(), "out")))
+			require.Equal(t, exitOK, s.run(t.Context(), append(args, "--server", server, "--key", "svc_test_x")), "%s", &s.err)
+			assert.Equal(t, test.method+" /public/v1/"+test.target, seen.method+" "+seen.path+"?"+seen.query)
+			assert.Empty(t, seen.body)
+			assert.Empty(t, seen.header.Get("Content-Type"))
+		})
+	}
+}
+
+// Only the name of a check has places; texts that look alike are left alone.
+func TestExpand(t *testing.T) {
+	global := (&app{}).command().PersistentFlags()
+	for _, test := range []struct{ args, want string }{
+		{"spf/hosted/spf_a", "spf/hosted/{id} --id=spf_a"},
+		{"text/upper spf/hosted/spf_a", "text/upper spf/hosted/spf_a"},
+		{"-o spf/hosted/spf_a text/upper x", "-o spf/hosted/spf_a text/upper x"},
+		{"--key spf/hosted/spf_a spf/hosted/spf_b --json", "--key spf/hosted/spf_a spf/hosted/{id} --id=spf_b --json"},
+		{"spf/hosted/", "spf/hosted/"},
+		{"spf/hosted//stats", "spf/hosted//stats"},
+		{"spf/hosted/spf_a/burn", "spf/hosted/spf_a/burn"},
+		{"spf/hosted/{id} spf_a", "spf/hosted/{id} spf_a"},
+		{"-- spf/hosted/spf_a", "-- spf/hosted/spf_a"},
+		{"--json", "--json"},
+		{"--key", "--key"},
+		{"", ""},
+	} {
+		assert.Equal(t, test.want, strings.Join(expand(global, strings.Fields(test.args)), " "), test.args)
 	}
 }
 
@@ -276,7 +327,7 @@ func TestHelpListsChecks(t *testing.T) {
 	s := newSession(nil)
 	require.Equal(t, exitOK, s.run(t.Context(), []string{"--help"}))
 	for _, ep := range httpapi.Endpoints() {
-		assert.Regexp(t, `(?m)^  `+ep.Name()+` +\S`, s.out.String())
+		assert.Regexp(t, `(?m)^  `+regexp.QuoteMeta(ep.Name())+` +\S`, s.out.String())
 	}
 	for _, f := range families {
 		assert.Contains(t, s.out.String(), "\n"+f.title+":\n")

@@ -6,6 +6,10 @@
 //	diag http/qr "https://example.com" --output code.png
 //	diag text/upper - < notes.txt
 //	diag resolve example.com A --server https://diag.example --key svc_live_…
+//	diag spf/hosted/spf_…/history --limit 5 --server https://diag.example --key svc_live_…
+//
+// The names of checks are the paths of the API. Where {id} stands in one, the id goes into its place, or
+// behind the name as an argument. Hosted SPF profiles are kept by a server, and so need --server.
 //
 // The exit code says what was found: 0 nothing at or above --fail-on, 1 a finding at or above it,
 // 2 a fault of the command line, 3 the check could not be completed, 4 a part could not be measured.
@@ -77,7 +81,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // run is main without the process around it.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.command()
-	root.SetArgs(args)
+	root.SetArgs(expand(root.PersistentFlags(), args))
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)

@@ -27,13 +27,10 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 	if err != nil {
 		return nil, err
 	}
-	address := strings.TrimSuffix(a.server, "/") + httpapi.Prefix + ep.Path
-	req, err := http.NewRequestWithContext(ctx, ep.Method, address, bytes.NewReader(body))
+	req, err := a.request(ctx, ep, body)
 	if err != nil {
-		return nil, usagef("--server: %w", err)
+		return nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+a.key)
-	req.Header.Set("Content-Type", "application/json")
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
@@ -61,6 +58,23 @@ func (a *app) askServer(ctx context.Context, ep httpapi.Endpoint, body []byte) (
 		return nil, usageError{err}
 	}
 	return nil, err
+}
+
+// request puts the fields where the API has them: into path, query or body.
+func (a *app) request(ctx context.Context, ep httpapi.Endpoint, fields []byte) (*http.Request, error) {
+	target, body, err := ep.Target(fields)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, ep.Method, strings.TrimSuffix(a.server, "/")+target, bytes.NewReader(body))
+	if err != nil {
+		return nil, usagef("--server: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+a.key)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
 }
 
 // client speaks to the server that --server names. It trusts the authorities of --ca-file; the other

@@ -12,8 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	hostedmemory "github.com/diagkit/diagkit/mailauth/hostedspf/memory"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/stretchr/testify/assert"
@@ -22,19 +25,31 @@ import (
 
 // apiServer serves the API on a world, and returns its address and a key.
 func apiServer(t testing.TB, world *diagtest.World) (address, secret string) {
+	return hostingServer(t, world, hostedmemory.New(hostedmemory.Config{}))
+}
+
+// hostingServer is an apiServer that keeps profiles of hosted SPF, one of which belongs to the key.
+func hostingServer(t testing.TB, world *diagtest.World, profiles hostedspf.Store) (address, secret string) {
 	store := memory.New(memory.Config{})
 	admin := metering.Admin{Store: store}
 	account, err := admin.CreateAccount(t.Context(), "test", "self")
 	require.NoError(t, err)
 	request := metering.KeyRequest{Account: account.ID, Name: "test", Scopes: metering.Scopes()}
-	_, key, err := admin.CreateKey(t.Context(), request)
+	owner, key, err := admin.CreateKey(t.Context(), request)
 	require.NoError(t, err)
+	require.NoError(t, profiles.Create(t.Context(), hostedspf.Profile{
+		ID: profileID, Owner: hostedspf.Owner(owner.ID), Domain: diag.MustDomain("example.com"), Name: "Example",
+		Status: hostedspf.Active, SourceRecord: "v=spf1 mx -all", IncludeHost: diag.MustName("x.spf.example.net"),
+		IntervalSeconds: hostedspf.DefaultInterval, CreatedAt: world.Now(), UpdatedAt: world.Now(),
+	}))
 	gate, err := metering.NewGate(t.Context(), metering.GateConfig{Store: store})
 	require.NoError(t, err)
-	server := httptest.NewServer(httpapi.Handler(httpapi.Config{Gate: gate, Env: world.Env()}))
+	server := httptest.NewServer(httpapi.Handler(httpapi.Config{Gate: gate, Env: world.Env(), HostedSPF: profiles}))
 	t.Cleanup(func() { server.Close(); gate.Close(); store.Close() })
 	return server.URL, key.Reveal()
 }
+
+const profileID = "spf_mn4zq2vtw6k7y3cx5hbd2jfgla"
 
 // exampleArgs is the command line of an endpoint's own examples.
 func exampleArgs(ep httpapi.Endpoint) []string {
@@ -52,6 +67,9 @@ func TestSameAsServer(t *testing.T) {
 	world := testWorld(t)
 	address, secret := apiServer(t, world)
 	for _, ep := range httpapi.Endpoints() {
+		if ep.Hosted() {
+			continue // TestHosted
+		}
 		t.Run(ep.Name(), func(t *testing.T) {
 			args := append(exampleArgs(ep), "--json")
 			here, again, there := newSession(world), newSession(world), newSession(nil)
@@ -68,6 +86,60 @@ func TestSameAsServer(t *testing.T) {
 	}
 }
 
+// Operations on profiles give the JSON of the library on the server's store; here, without a server, they
+// say what they need.
+func TestHosted(t *testing.T) {
+	world := testWorld(t)
+	profiles := hostedmemory.New(hostedmemory.Config{Clock: world.Now})
+	address, secret := hostingServer(t, world, profiles)
+	access := hostedspf.Access{Store: profiles, Owner: hostedspf.AnyOwner}
+	n := 0
+	for _, ep := range httpapi.Endpoints() {
+		if !ep.Hosted() {
+			continue
+		}
+		n++
+		t.Run(ep.Name(), func(t *testing.T) {
+			here, there := newSession(world), newSession(nil)
+			assert.Equal(t, exitUsage, here.run(t.Context(), exampleArgs(ep)))
+			assert.Equal(t, "diag: "+ep.Name()+" works on profiles that a server keeps: name it with --server and --key\n",
+				here.err.String())
+
+			args := append(exampleArgs(ep), "--json", "--server", address, "--key", secret)
+			require.Less(t, there.run(t.Context(), args), exitUsage, "%s", &there.err)
+			want, err := ep.RunHosted(t.Context(), world.Env(), access, exampleFields(t, ep))
+			require.NoError(t, err)
+			assert.Equal(t, members(t, want.Body), members(t, there.out.Bytes()))
+			if ep.Method == http.MethodGet {
+				assert.Equal(t, string(want.Body), there.out.String())
+			}
+		})
+	}
+	assert.NotZero(t, n)
+}
+
+// exampleFields is the JSON of exampleArgs.
+func exampleFields(t testing.TB, ep httpapi.Endpoint) []byte {
+	fields := map[string]json.RawMessage{}
+	for _, p := range ep.Params() {
+		if p.Required {
+			fields[p.Name] = p.JSON(p.Example)
+		}
+	}
+	text, err := json.Marshal(fields)
+	require.NoError(t, err)
+	return text
+}
+
+// A profile that is not there is told in the words of the server.
+func TestHostedNotFound(t *testing.T) {
+	address, secret := apiServer(t, testWorld(t))
+	s := newSession(nil)
+	args := []string{"spf/hosted/spf_aaaaaaaaaaaaaaaaaaaaaaaaaa", "--server", address, "--key", secret}
+	assert.Equal(t, exitUsage, s.run(t.Context(), args))
+	assert.Regexp(t, `^diag: INVALID_REQUEST: There is nothing at this path\. \(req_\w+\)\n$`, s.err.String())
+}
+
 func members(t testing.TB, text []byte) []string {
 	r, err := parseTree(text)
 	require.NoError(t, err)
@@ -75,8 +147,9 @@ func members(t testing.TB, text []byte) []string {
 }
 
 type recorded struct {
-	path, body string
-	header     http.Header
+	path, body    string
+	method, query string
+	header        http.Header
 }
 
 // recordingServer answers everything with 200 and a reply.
@@ -85,7 +158,7 @@ func recordingServer(t testing.TB, reply string) (address string, seen *recorded
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		assert.NoError(t, err)
-		*seen = recorded{r.URL.Path, string(body), r.Header}
+		*seen = recorded{r.URL.Path, string(body), r.Method, r.URL.RawQuery, r.Header}
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, reply)
 	}))

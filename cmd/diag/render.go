@@ -155,7 +155,7 @@ func outcome(r *tree) string {
 		return string(diag.Bad)
 	case worst == diag.Warning:
 		return string(diag.Warned)
-	case is("valid", "false"):
+	case is("valid", "false"), is("status", "error"):
 		return string(diag.Bad)
 	case is("found", "false"):
 		return string(diag.Missing)

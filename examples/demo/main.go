@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
 )
@@ -47,7 +48,9 @@ func main() {
 		}
 		return
 	}
-	printTour(os.Stdout, d.url, d.secret)
+	if err := printTour(os.Stdout, d.url, d.secret); err != nil {
+		log.Fatal(err)
+	}
 	<-ctx.Done()
 }
 
@@ -97,13 +100,16 @@ func (d *demo) handler(ctx context.Context, c httpapi.Config) (http.Handler, err
 	if err != nil {
 		return nil, err
 	}
-	_, secret, err := admin.CreateKey(ctx, metering.KeyRequest{
+	key, secret, err := admin.CreateKey(ctx, metering.KeyRequest{
 		Account: account.ID, Name: "visitor", Environment: metering.Test, Scopes: metering.Scopes(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	d.secret = secret.Reveal()
+	if c.HostedSPF, err = newProfiles(ctx, hostedspf.Owner(key.ID)); err != nil {
+		return nil, err
+	}
 	c.Gate, err = metering.NewGate(ctx, metering.GateConfig{Store: store})
 	if err != nil {
 		return nil, err
@@ -115,7 +121,11 @@ func (d *demo) handler(ctx context.Context, c httpapi.Config) (http.Handler, err
 // walk takes the tour, and fails where something else is seen than was announced.
 func (d *demo) walk(ctx context.Context, w io.Writer) error {
 	for _, s := range tour {
-		status, body, err := d.call(ctx, http.MethodPost, httpapi.Prefix+"/"+s.check, s.body)
+		method, target, body, err := s.request()
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.about, err)
+		}
+		status, body, err := d.call(ctx, method, target, body)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.about, err)
 		}
@@ -134,7 +144,9 @@ func (d *demo) call(ctx context.Context, method, path, body string) (status int,
 		return 0, "", err
 	}
 	req.Header.Set("Authorization", "Bearer "+d.secret)
-	req.Header.Set("Content-Type", "application/json")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, "", err

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/diagkit/diagkit/httpapi"
 )
@@ -12,7 +13,7 @@ type stop struct {
 	about  string
 	check  string // path of the endpoint
 	args   string // for the command line
-	body   string // for curl
+	fields string // of the request, as JSON
 	status int
 	sees   string // part of the reply
 }
@@ -46,21 +47,49 @@ var tour = []stop{
 		`{"ip":"192.0.2.12"}`, 200, `mx1.good.example`},
 	{"A name with an umlaut", "dns/idn", "bücher.example",
 		`{"domain":"bücher.example"}`, 200, `xn--bcher-kva.example`},
+	{"The hosted SPF profiles of the key, newest last", "spf/hosted", "",
+		`{}`, 200, `"total":2`},
+	{"One of them", "spf/hosted/{id}", "",
+		`{"id":"` + profileID + `"}`, 200, `"domain":"example.com"`},
+	{"What became of it lately", "spf/hosted/{id}/history", "--limit 5",
+		`{"id":"` + profileID + `","limit":5}`, 200, `"has_more":false`},
 	{"Two mistakes in a request, told at once", "resolve", "'' NONSENSE",
 		`{"qname":"","qtype":"NONSENSE"}`, 400, `"fields"`},
 }
 
-const headers = `-H "Authorization: Bearer $DIAG_KEY" -H 'Content-Type: application/json'`
+// request says what a client sends: the fields are in the body, or in path and query.
+func (s stop) request() (method, target, body string, err error) {
+	for _, ep := range httpapi.Endpoints() {
+		if ep.Name() == s.check {
+			target, text, err := ep.Target([]byte(s.fields))
+			return ep.Method, target, string(text), err
+		}
+	}
+	return "", "", "", fmt.Errorf("there is no check %s", s.check)
+}
+
+const authorization = `-H "Authorization: Bearer $DIAG_KEY"`
 
 // printTour tells a visitor what to try.
-func printTour(w io.Writer, url, secret string) {
+func printTour(w io.Writer, url, secret string) error {
 	fmt.Fprintf(w, "The API is at %s%s, its description at %[1]s%[2]s/openapi.json\n", url, httpapi.Prefix)
 	fmt.Fprintf(w, "It speaks of a small Internet in memory: nothing leaves this machine, and nothing is kept.\n\n")
 	fmt.Fprintf(w, "  export DIAG_KEY=%s\n", secret)
 	for _, s := range tour {
+		method, target, body, err := s.request()
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.about, err)
+		}
 		fmt.Fprintf(w, "\n# %s\n", s.about)
-		fmt.Fprintf(w, "  go run ./cmd/diag %s %s --server %s\n", s.check, s.args, url)
-		fmt.Fprintf(w, "  curl -s %s%s/%s -d '%s' %s\n", url, httpapi.Prefix, s.check, s.body, headers)
+		path, _, _ := strings.Cut(target, "?")
+		check := strings.TrimPrefix(path, httpapi.Prefix+"/") // its name, with ids in their places
+		fmt.Fprintf(w, "  go run ./cmd/diag %s --server %s\n", strings.TrimSpace(check+" "+s.args), url)
+		fmt.Fprintf(w, "  curl -s -X %s '%s%s' %s", method, url, target, authorization)
+		if body != "" {
+			fmt.Fprintf(w, " -H 'Content-Type: application/json' -d '%s'", body)
+		}
+		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w)
+	return nil
 }
