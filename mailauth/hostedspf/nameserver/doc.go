@@ -50,4 +50,5 @@
 //	conn.go      how many connections, and for how long
 //	server.go    the sockets
 //	source.go    from the store to the snapshot
+//	master.go    the records as lines of a zone file
 package nameserver

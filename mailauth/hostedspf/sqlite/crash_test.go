@@ -26,7 +26,7 @@ const (
 	crashPath = "DIAGKIT_CRASH_HOSTEDSPF"
 
 	crashProfiles = 8
-	crashKills    = 10
+	crashKills    = 6
 	crashLease    = time.Minute
 )
 
@@ -65,7 +65,7 @@ func resolveUntilKilled(t *testing.T, path string, kill int, finished map[string
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(out)
-	for left := 1 + rand.IntN(200); lines.Scan(); left-- {
+	for left := 1 + rand.IntN(60); lines.Scan(); left-- {
 		id, ok := strings.CutPrefix(lines.Text(), "finished ")
 		require.True(t, ok, "kill %d: %s", kill, lines.Text())
 		finished[id] = true

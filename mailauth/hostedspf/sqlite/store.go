@@ -24,6 +24,7 @@ type Config struct {
 type Store struct {
 	clock   diag.Clock
 	writer  chan *sqlite.Conn // holds the connection that writes while it is free
+	rested  time.Time         // from when on the next transaction may begin; belongs to who has the writer
 	readers chan *sqlite.Conn
 	closing chan struct{}
 	close   sync.Once
@@ -108,7 +109,42 @@ func (s *Store) write(ctx context.Context, what string, act func(*sqlite.Conn) e
 		return err
 	}
 	defer func() { s.writer <- conn }()
-	return describe(ctx, what, transact(ctx, conn, func() error { return act(conn) }))
+	if err := s.rest(ctx); err != nil {
+		return err
+	}
+	var began time.Time
+	err = transact(ctx, conn, func() error { began = time.Now(); return act(conn) })
+	if !began.IsZero() {
+		now := time.Now()
+		s.rested = now.Add(min(restFactor*now.Sub(began), maxRest))
+	}
+	return describe(ctx, what, err)
+}
+
+const (
+	// restFactor says how many times as long as it has written a process leaves the file to others. One
+	// transaction after the other would keep a ledger waiting, since SQLite lets who waits look again only
+	// now and then.
+	restFactor = 4
+
+	// maxRest bounds that after a transaction that the disk has held up.
+	maxRest = 100 * time.Millisecond
+)
+
+// rest waits until the file may be written again.
+func (s *Store) rest(ctx context.Context) error {
+	wait := time.Until(s.rested)
+	if wait <= 0 {
+		return nil
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // read runs a query on a free connection. The end of the context interrupts it.
