@@ -5,7 +5,7 @@
 //	handler := httpapi.Handler(httpapi.Config{Gate: gate, Observe: m.Observe})
 //	admin.Handle("/metrics", m.Handler())
 //
-// Labels are bounded: endpoint, code and plan; never a key, an address or a domain.
+// Labels are bounded: endpoint, code, plan, status and outcome; never a key, an address or a domain.
 package metrics
 
 import (
@@ -24,6 +24,9 @@ type Metrics struct {
 	credits  *prometheus.CounterVec
 	replays  *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+
+	resolutions *prometheus.CounterVec
+	questions   *prometheus.CounterVec
 }
 
 // New returns counters in a registry of their own, with those of the Go runtime and the process.
@@ -43,8 +46,15 @@ func New() *Metrics {
 			Name: "diagkit_request_duration_seconds", Help: "Time from the first byte read to the last written, by endpoint.",
 			Buckets: []float64{.0005, .001, .005, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60},
 		}, []string{"endpoint"}),
+		resolutions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "diagkit_spf_resolutions_total", Help: "Scheduled resolutions of hosted SPF by status.",
+		}, []string{"status"}),
+		questions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "diagkit_spf_dns_questions_total",
+			Help: "Questions to the name server of hosted SPF by outcome: the code of the answer, or dropped.",
+		}, []string{"outcome"}),
 	}
-	m.registry.MustRegister(m.requests, m.credits, m.replays, m.duration,
+	m.registry.MustRegister(m.requests, m.credits, m.replays, m.duration, m.resolutions, m.questions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -60,6 +70,12 @@ func (m *Metrics) Observe(o httpapi.Observation) {
 		m.replays.WithLabelValues(o.Endpoint).Inc()
 	}
 }
+
+// ObserveResolution counts a scheduled resolution of a hosted SPF profile that ended with a status.
+func (m *Metrics) ObserveResolution(status string) { m.resolutions.WithLabelValues(status).Inc() }
+
+// ObserveQuestion counts a question to the name server of hosted SPF. It is meant for its configuration.
+func (m *Metrics) ObserveQuestion(outcome string) { m.questions.WithLabelValues(outcome).Inc() }
 
 // Handler serves the counters in the text format of Prometheus.
 func (m *Metrics) Handler() http.Handler {

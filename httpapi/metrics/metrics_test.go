@@ -14,6 +14,9 @@ func TestObserve(t *testing.T) {
 	m.Observe(httpapi.Observation{Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "free", Credits: 3, Duration: time.Millisecond})
 	m.Observe(httpapi.Observation{Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "free", Replay: true})
 	m.Observe(httpapi.Observation{Endpoint: "unknown", Code: "INVALID_REQUEST", Status: 404})
+	m.ObserveResolution("changed")
+	m.ObserveQuestion("NXDOMAIN")
+	m.ObserveQuestion("NXDOMAIN")
 
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
@@ -23,6 +26,8 @@ func TestObserve(t *testing.T) {
 		`diagkit_credits_total{endpoint="POST /x",plan="free"} 3`,
 		`diagkit_replays_total{endpoint="POST /x"} 1`,
 		`diagkit_request_duration_seconds_count{endpoint="POST /x"} 2`,
+		`diagkit_spf_resolutions_total{status="changed"} 1`,
+		`diagkit_spf_dns_questions_total{outcome="NXDOMAIN"} 2`,
 	} {
 		require.Contains(t, w.Body.String(), line)
 	}
