@@ -22,7 +22,10 @@ type healthServer struct {
 }
 
 // serveHealth starts the second listener, if --metrics-listen asks for it.
-func (a *app) serveHealth(ctx context.Context, metrics http.Handler, log *slog.Logger) (*healthServer, error) {
+// More writes what there is to say besides that the server is ready.
+func (a *app) serveHealth(
+	ctx context.Context, metrics http.Handler, more func(io.Writer), log *slog.Logger,
+) (*healthServer, error) {
 	h := &healthServer{}
 	if a.serving.metricsListen == "" {
 		return h, nil
@@ -36,6 +39,7 @@ func (a *app) serveHealth(ctx context.Context, metrics http.Handler, log *slog.L
 			return
 		}
 		io.WriteString(w, "ready\n")
+		more(w)
 	})
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)

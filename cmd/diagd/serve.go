@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,11 +10,13 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/worldflags"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/httpapi/metrics"
+	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/pflag"
 )
@@ -38,6 +41,7 @@ type serveFlags struct {
 	trustedProxies                []string
 	tlsCert, tlsKey, acmeDomain   string
 	logFormat, logLevel, acmeData string
+	hosted                        hostedFlags
 }
 
 func (f *serveFlags) add(fs *pflag.FlagSet) {
@@ -50,34 +54,54 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.tlsKey, "tls-key", "", "PEM file of its private key")
 	fs.StringVar(&f.acmeDomain, "acme-domain", "", "get a certificate for this domain by ACME (Let's Encrypt)")
 	fs.StringVar(&f.acmeData, "acme-cache", "acme", "folder for certificates got by ACME")
+	f.hosted.add(fs)
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug (every request), info, warn or error")
 }
 
-// serve runs the server until the context ends, and then drains it.
-func (a *app) serve(ctx context.Context) error {
-	log, err := a.logger()
-	if err != nil {
-		return err
+// settled is what the flags of a server say, once it is known to make sense.
+type settled struct {
+	log      *slog.Logger
+	proxies  []netip.Prefix
+	ipRate   int // as httpapi has it
+	security *tls.Config
+	zone     *nameserver.Zone // nil without a name server
+}
+
+// settle checks the flags of a server before anything is opened.
+func (a *app) settle() (s settled, err error) {
+	if s.log, err = a.logger(); err != nil {
+		return s, err
 	}
-	proxies := []netip.Prefix{}
 	for _, text := range a.serving.trustedProxies {
 		network, err := worldflags.ParseNetwork(text)
 		if err != nil {
-			return usagef("--trusted-proxies: %w", err)
+			return s, usagef("--trusted-proxies: %w", err)
 		}
-		proxies = append(proxies, network)
+		s.proxies = append(s.proxies, network)
 	}
-	if a.serving.ipRate < 0 {
-		return usagef("--ip-rate: must be 0 or more")
+	switch s.ipRate = a.serving.ipRate; {
+	case s.ipRate < 0:
+		return s, usagef("--ip-rate: must be 0 or more")
+	case s.ipRate == 0:
+		s.ipRate = -1 // of httpapi: no limit
 	}
-	security, err := a.serving.tlsConfig(log)
+	if s.zone, err = a.serving.hosted.serveZone(); err != nil {
+		return s, err
+	}
+	if s.security, err = a.serving.tlsConfig(s.log); err != nil {
+		return s, err
+	}
+	return s, a.checkData()
+}
+
+// serve runs the server until the context ends, and then drains it.
+func (a *app) serve(ctx context.Context) error {
+	settled, err := a.settle()
 	if err != nil {
 		return err
 	}
-	if err := a.checkData(); err != nil {
-		return err
-	}
+	log := settled.log
 	env, release, err := a.world.Env()
 	if err != nil {
 		return usageError{err}
@@ -96,52 +120,61 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer gate.Close()
-
 	counters := metrics.New()
-	ipRate := a.serving.ipRate
-	if ipRate == 0 {
-		ipRate = -1 // of httpapi: no limit
+	hosted, err := a.startHosted(ctx, env, settled.zone, counters, log)
+	if err != nil {
+		return err
 	}
-	server := &http.Server{
-		Handler: httpapi.Handler(httpapi.Config{
-			Gate: gate, Env: env, IPRate: ipRate, TrustedProxies: proxies, Log: log, Observe: counters.Observe,
-		}),
-		TLSConfig:         security,
-		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
+	defer hosted.close()
+	server := newServer(settled, httpapi.Handler(httpapi.Config{
+		Gate: gate, Env: env, HostedSPF: hosted.store, IPRate: settled.ipRate, TrustedProxies: settled.proxies,
+		Log: log, Observe: counters.Observe,
+	}))
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", a.serving.listen)
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	health, err := a.serveHealth(ctx, counters.Handler(), log)
+	health, err := a.serveHealth(ctx, counters.Handler(), hosted.health, log)
 	if err != nil {
 		listener.Close()
 		return err
 	}
 	defer health.close()
-	scheme := "http"
-	if security != nil {
-		scheme = "https"
-	}
-	url := scheme + "://" + listener.Addr().String()
-	if a.serving.acmeDomain != "" {
-		url = scheme + "://" + a.serving.acmeDomain
-	}
+	url := a.url(listener, settled.security != nil)
 	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans}, url); err != nil {
 		listener.Close()
 		return err
 	}
 	log.Info("serving", "url", url, "store", a.store, "operations", len(httpapi.Endpoints()))
 	health.ready.Store(true)
-	return a.run(ctx, server, listener, health, log)
+	return a.run(ctx, server, listener, hosted, health, log)
+}
+
+func newServer(s settled, handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: handler, TLSConfig: s.security,
+		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+}
+
+// url is where the server is to be reached.
+func (a *app) url(l net.Listener, secure bool) string {
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
+	if a.serving.acmeDomain != "" {
+		return scheme + a.serving.acmeDomain
+	}
+	return scheme + l.Addr().String()
 }
 
 // run serves until the context ends. Then no new work is taken, and running calls may finish.
 func (a *app) run(
-	ctx context.Context, server *http.Server, l net.Listener, health *healthServer, log *slog.Logger,
+	ctx context.Context, server *http.Server, l net.Listener, h *hosted, health *healthServer, log *slog.Logger,
 ) error {
 	failed := make(chan error, 1)
 	go func() {
@@ -154,16 +187,22 @@ func (a *app) run(
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving: %w", err)
+	case err := <-h.failed():
+		server.Close()
+		return err
 	case <-ctx.Done():
 	}
 	health.ready.Store(false)
 	log.Info("draining")
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.drain)
 	defer cancel()
+	var beside sync.WaitGroup
+	beside.Go(func() { h.drain(drain) })
 	if err := server.Shutdown(drain); errors.Is(err, context.DeadlineExceeded) {
 		log.Warn("some calls did not finish and are cut off; they are not charged")
 		server.Close()
 	}
+	beside.Wait()
 	log.Info("stopped")
 	return nil
 }

@@ -8,11 +8,21 @@ import (
 	"path/filepath"
 	"strings"
 
+	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/diagkit/diagkit/metering/sqlite"
 	"github.com/spf13/cobra"
 )
+
+// place says what --store names: a kind of store, and where it lies.
+func (a *app) place() (kind, place string, err error) {
+	kind, place, ok := strings.Cut(a.store, ":")
+	if ok && (kind == "sqlite" && place != "" || kind == "memory" && place == "") {
+		return kind, place, nil
+	}
+	return "", "", usagef("--store: %q is neither sqlite:FILE nor memory:", a.store)
+}
 
 // openStore opens the store that --store names, to serve or to administer.
 func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, metering.Plans, error) {
@@ -20,29 +30,29 @@ func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, meteri
 	if err != nil {
 		return nil, nil, err
 	}
-	kind, place, ok := strings.Cut(a.store, ":")
+	kind, place, err := a.place()
 	switch {
-	case ok && kind == "sqlite" && place != "":
-		if admin {
-			if err := mustExist(place); err != nil {
-				return nil, nil, err
-			}
-		}
-		store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin})
-		if errors.Is(err, sqlite.ErrServing) {
-			return nil, nil, fmt.Errorf(
-				"the store %s is in use by another server; stop that one or name another --store", a.store)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("opening the store %s: %w", a.store, err)
-		}
-		return store, plans, nil
-	case ok && kind == "memory" && place == "" && admin:
+	case err != nil:
+		return nil, nil, err
+	case kind == "memory" && admin:
 		return nil, nil, usagef("the memory of a server cannot be administered from another process")
-	case ok && kind == "memory" && place == "":
+	case kind == "memory":
 		return memory.New(memory.Config{Plans: plans}), plans, nil
 	}
-	return nil, nil, usagef("--store: %q is neither sqlite:FILE nor memory:", a.store)
+	if admin {
+		if err := mustExist(place); err != nil {
+			return nil, nil, err
+		}
+	}
+	store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin})
+	if errors.Is(err, sqlite.ErrServing) {
+		return nil, nil, fmt.Errorf(
+			"the store %s is in use by another server; stop that one or name another --store", a.store)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening the store %s: %w", a.store, err)
+	}
+	return store, plans, nil
 }
 
 func mustExist(place string) error {
@@ -52,10 +62,13 @@ func mustExist(place string) error {
 	return nil
 }
 
-// migrateView says from which version of its layout to which a store was brought.
+// migrateView says from which version of its layout to which a store was brought. Hosted SPF has tables and
+// versions of its own in the same file.
 type migrateView struct {
-	From int `json:"from_version"`
-	To   int `json:"to_version"`
+	From       int `json:"from_version"`
+	To         int `json:"to_version"`
+	HostedFrom int `json:"hosted_spf_from_version"`
+	HostedTo   int `json:"hosted_spf_to_version"`
 }
 
 func (a *app) migrateCommand() *cobra.Command {
@@ -75,17 +88,26 @@ func (a *app) migrate(ctx context.Context) error {
 	if err := mustExist(place); err != nil {
 		return err
 	}
-	from, to, err := sqlite.Migrate(ctx, place)
-	if err != nil {
+	var v migrateView
+	var err error
+	if v.From, v.To, err = sqlite.Migrate(ctx, place); err != nil {
 		return err
 	}
-	return a.print(migrateView{from, to}, func(t *table) {
-		if from == to {
-			t.row(fmt.Sprintf("The store has version %d, which is that of this program.", to))
-			return
-		}
-		t.row(fmt.Sprintf("The store was brought from version %d to %d.", from, to))
+	if v.HostedFrom, v.HostedTo, err = hostedsqlite.Migrate(ctx, place); err != nil {
+		return err
+	}
+	return a.print(v, func(t *table) {
+		migrated(t, "store", v.From, v.To)
+		migrated(t, "hosted SPF in it", v.HostedFrom, v.HostedTo)
 	})
+}
+
+func migrated(t *table, what string, from, to int) {
+	if from == to {
+		t.row(fmt.Sprintf("The %s has version %d, which is that of this program.", what, to))
+		return
+	}
+	t.row(fmt.Sprintf("The %s was brought from version %d to %d.", what, from, to))
 }
 
 // administer runs a function on the store and closes it.

@@ -56,6 +56,8 @@ type Server struct {
 	stop    context.CancelFunc
 	tasks   sync.WaitGroup
 	failed  chan error
+	ending  sync.Once
+	ended   error
 }
 
 // New checks the configuration and reads what is published. It does not listen, and what changes
@@ -200,11 +202,15 @@ func (s *Server) Records() int { return s.current.Load().records }
 func (s *Server) Err() <-chan error { return s.failed }
 
 // Shutdown stops listening, lets what is being answered be answered until the context ends, and then
-// cuts it off.
+// cuts it off. Further calls do nothing and return the same.
 func (s *Server) Shutdown(ctx context.Context) error {
-	if s.stop == nil {
-		return nil
+	if s.stop != nil {
+		s.ending.Do(func() { s.ended = s.shutdown(ctx) })
 	}
+	return s.ended
+}
+
+func (s *Server) shutdown(ctx context.Context) error {
 	s.stop()
 	var errs []error
 	for _, server := range s.servers {

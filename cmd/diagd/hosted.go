@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi/metrics"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/diagkit/diagkit/mailauth/hostedspf/memory"
+	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
+	"github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
+	"github.com/spf13/pflag"
+)
+
+// hostedFlags are the flags of hosted SPF.
+type hostedFlags struct {
+	listen, zone, contact string
+	nameservers           []string
+}
+
+func (f *hostedFlags) add(fs *pflag.FlagSet) {
+	f.addZone(fs)
+	fs.StringVar(&f.listen, "spf-dns-listen", "",
+		"address to answer DNS questions about hosted SPF on, by UDP and TCP (default: off)")
+	fs.StringSliceVar(&f.nameservers, "spf-dns-ns", nil,
+		"name servers of the zone, as delegated: NAME, or NAME=ADDR/ADDR for names in the zone")
+	fs.StringVar(&f.contact, "spf-dns-contact", "",
+		"mail address of who is responsible for the zone (default: hostmaster at the zone)")
+}
+
+func (f *hostedFlags) addZone(fs *pflag.FlagSet) {
+	fs.StringVar(&f.zone, "spf-dns-zone", "", "zone in which hosted SPF is published, such as spf.example.net")
+}
+
+// serveZone is the zone that is to be served, or nil if there is none.
+func (f *hostedFlags) serveZone() (*nameserver.Zone, error) {
+	if f.listen == "" {
+		return nil, nil
+	}
+	zone := &nameserver.Zone{Contact: f.contact}
+	var err error
+	if zone.Name, err = f.zoneName(); err != nil {
+		return nil, err
+	}
+	if zone.Name.IsZero() || len(f.nameservers) == 0 {
+		return nil, usagef("--spf-dns-listen needs --spf-dns-zone and --spf-dns-ns")
+	}
+	for _, text := range f.nameservers {
+		ns, err := nameserver.ParseNameserver(text)
+		if err != nil {
+			return nil, usagef("--spf-dns-ns: %w", err)
+		}
+		zone.Nameservers = append(zone.Nameservers, ns)
+	}
+	return zone, nil
+}
+
+func (f *hostedFlags) zoneName() (diag.Name, error) {
+	if f.zone == "" {
+		return diag.Name{}, nil
+	}
+	name, err := diag.ParseName(f.zone)
+	if err != nil {
+		return diag.Name{}, usagef("--spf-dns-zone: %w", err)
+	}
+	return name, nil
+}
+
+// openHosted opens the profiles, which lie beside the accounts.
+func (a *app) openHosted(ctx context.Context) (hostedspf.Store, error) {
+	kind, place, err := a.place()
+	if err != nil {
+		return nil, err
+	}
+	if kind == "memory" {
+		return memory.New(memory.Config{}), nil
+	}
+	store, err := sqlite.Open(ctx, place, sqlite.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("opening the store %s: %w", a.store, err)
+	}
+	return store, nil
+}
+
+// hosted is what a server does about hosted SPF beside the API.
+type hosted struct {
+	store hostedspf.Store
+	dns   *nameserver.Server // nil if there is none
+	log   *slog.Logger
+}
+
+// startHosted opens the profiles, and serves and resolves them until drain.
+func (a *app) startHosted(
+	ctx context.Context, env *diag.Env, zone *nameserver.Zone, counters *metrics.Metrics, log *slog.Logger,
+) (*hosted, error) {
+	store, err := a.openHosted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := &hosted{store: store, log: log}
+	if zone != nil {
+		h.dns, err = nameserver.Listen(ctx, a.serving.hosted.listen, nameserver.Config{
+			Zone: *zone, Store: store, Log: log, Observe: counters.ObserveQuestion,
+		})
+		if err != nil {
+			store.Close()
+			return nil, fmt.Errorf("--spf-dns-listen: %w", err)
+		}
+		log.Info("serving DNS", "address", h.dns.Addr(), "zone", zone.Name.String(), "records", h.dns.Records())
+	}
+	return h, nil
+}
+
+// failed is told if the name server fails. Without one it blocks for ever.
+func (h *hosted) failed() <-chan error {
+	if h.dns == nil {
+		return nil
+	}
+	return h.dns.Err()
+}
+
+// health tells the operator about the name server.
+func (h *hosted) health(w io.Writer) {
+	if h.dns != nil {
+		fmt.Fprintf(w, "dns %s: %d records of hosted SPF\n", h.dns.Addr(), h.dns.Records())
+	}
+}
+
+// drain takes no new work, and lets what runs finish until the context ends.
+func (h *hosted) drain(ctx context.Context) {
+	if h.dns != nil {
+		if err := h.dns.Shutdown(ctx); err != nil {
+			h.log.Warn("the name server was cut off", "error", err)
+		}
+	}
+}
+
+// closeTime is how long the name server of a server that never got so far as to drain may take to end.
+const closeTime = time.Second
+
+// close ends what was not drained, and closes the profiles.
+func (h *hosted) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	h.drain(ctx)
+	if err := h.store.Close(); err != nil {
+		h.log.Warn("closing the store of hosted SPF", "error", err)
+	}
+}
