@@ -182,7 +182,7 @@ func (p *parser) readMembers(v reflect.Value, o *object) {
 		}
 		p.member(base, name)
 		if f := o.byName[name]; f == nil {
-			p.report(reasonUnknown, "is not a field of this request; the fields are %s", strings.Join(o.names(), ", "))
+			p.unknown("field", o)
 			p.skip()
 		} else if slices.Contains(seen, name) {
 			p.report(reasonMalformed, "is given twice")
@@ -222,6 +222,15 @@ func (p *parser) readField(v reflect.Value, f *field) bool {
 	}
 	f.decode(p, v.FieldByIndex(f.index), &f.limits)
 	return true
+}
+
+// unknown reports a name that the request does not have, and those that it has.
+func (p *parser) unknown(what string, o *object) {
+	if len(o.fields) == 0 {
+		p.report(reasonUnknown, "is not a %s of this request; it has none", what)
+		return
+	}
+	p.report(reasonUnknown, "is not a %s of this request; the %ss are %s", what, what, strings.Join(o.names(), ", "))
 }
 
 func (o *object) names() []string {

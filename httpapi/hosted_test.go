@@ -194,6 +194,15 @@ func TestProfilesStayWithRotatedKeys(t *testing.T) {
 	require.Equal(t, 404, sees(stranger))
 }
 
+// An operation may work on profiles and have no parameters.
+func TestHostedWithoutParameters(t *testing.T) {
+	op := hosted(func(_ context.Context, _ *diag.Env, a hostedspf.Access, r testRequest) (*testReport, error) {
+		return &testReport{r.Text + string(a.Owner)}, nil
+	})
+	a := newAPI(t, "self", nil, Endpoint{"POST", "/mine", metering.MailRead, 1, "", op})
+	require.JSONEq(t, `{"text":"x`+string(a.key.ID)+`"}`, a.post("/mine", `{"text":"x"}`).Body.String())
+}
+
 // A line that cannot be followed is a fault of ours, and free.
 func TestBrokenLineOfKeys(t *testing.T) {
 	a, _ := hostedAPI(t)

@@ -170,6 +170,8 @@ func TestOpenAPIDescribesEveryRow(t *testing.T) {
 		statuses := slices.Sorted(maps.Keys(op["responses"].(map[string]any)))
 		require.Equal(t, []string{"200", "400", "401", "403", "404", "405", "409", "413", "415", "429", "500", "502", "503", "504"}, statuses)
 		if ep.HasBody() {
+			fields := len(placesOf(ep.op.request).body.fields)
+			require.Equal(t, fields > 0, op["requestBody"].(map[string]any)["required"], ep.ID())
 			described(t, d, ep.Path, op["requestBody"].(map[string]any)["content"].(map[string]any)[jsonMedia].(map[string]any)["schema"])
 		} else {
 			require.NotContains(t, op, "requestBody")
@@ -189,6 +191,29 @@ func TestOpenAPIDescribesEveryRow(t *testing.T) {
 		}
 		require.Empty(t, parameters)
 	}
+}
+
+// A field is described once: as a parameter, or in the schema of the body.
+func TestOpenAPIParameters(t *testing.T) {
+	var lend Endpoint
+	for _, ep := range library() {
+		if ep.Path == "/books/{id}/lend" {
+			lend = ep
+		}
+	}
+	requests := &schemas{components: map[string]schema{}, types: map[string]reflect.Type{}, request: true}
+	ex := example{Request: json.RawMessage(`{"id":"b1","days":3}`)}
+	text, err := json.Marshal(schema{"parameters": parameters(lend, requests), "body": requestBody(lend, requests, ex),
+		"schemas": requests.components})
+	require.NoError(t, err)
+	require.JSONEq(t, `{
+		"parameters": [{"name": "id", "in": "path", "required": true, "description": "Which one.", "schema": {"type": "string"}}],
+		"body": {"required": true, "description": "At most 65536 bytes.", "content": {"application/json": {
+			"schema": {"$ref": "#/components/schemas/lending"}, "example": {"days": 3}}}},
+		"schemas": {"lending": {"type": "object", "additionalProperties": false, "properties": {
+			"days": {"type": "integer", "minimum": 1, "maximum": 30, "description": "For how long."},
+			"to": {"type": "string", "description": "To whom."}}}}
+	}`, string(text))
 }
 
 // described fails for a field without a description.

@@ -45,6 +45,23 @@ type lending struct {
 	To   string `json:"to,omitempty" doc:"to whom"`
 }
 
+type search struct {
+	Words string `json:"words" in:"query" doc:"what to look for"`
+	Shelf string `json:"shelf,omitempty" in:"query" doc:"where"`
+}
+
+type naming struct {
+	ID   string `json:"id" in:"path" doc:"which one"`
+	Name string `json:"name" doc:"how it is called"`
+}
+
+func (n naming) Validate() error {
+	if n.Name == n.ID {
+		return diag.Invalid("name", "must not be the id")
+	}
+	return nil
+}
+
 // library is a table with all kinds of rows that have parameters.
 func library() []Endpoint {
 	answer := func(text string) *testReport { return &testReport{text} }
@@ -64,6 +81,8 @@ func library() []Endpoint {
 		{"GET", "/books/first", metering.MailRead, 1, "exact", call(func(context.Context, *diag.Env, struct{}) (*testReport, error) {
 			return answer("first"), nil
 		})},
+		{"GET", "/search", metering.MailRead, 1, "search", takes[search]()},
+		{"POST", "/books/{id}/name", metering.MailWrite, 1, "name", takes[naming]()},
 		row("/plain", 1, echo),
 	}
 }
@@ -93,11 +112,14 @@ func TestPaths(t *testing.T) {
 		{"long", "GET", "/books/" + long, "show " + long},
 
 		{"escaped slash separates nothing", "GET", "/books%2Fb1", "404"},
+		{"nor in an exact path", "GET", "/books%2Ffirst", "404"},
 		{"escaped slash before an action", "GET", "/books/b1%2Fpages", "404"},
 		{"malformed", "GET", "/books/x1", "404"},
 		{"malformed for its length", "GET", "/books/" + long + "11", "404"},
 		{"endless", "GET", "/books/b" + strings.Repeat("1", 100_000), "404"},
+		{"endless, and of no pattern", "POST", "/books/" + strings.Repeat("1", maxPath) + "/lend", "404"},
 		{"invalid UTF-8", "GET", "/books/b%ff", "404"},
+		{"invalid UTF-8, and of no pattern", "POST", "/books/b%ff/lend", "404"},
 		{"NUL", "GET", "/books/b%00", "404"},
 		{"the template itself", "GET", "/books/%7Bid%7D", "404"},
 		{"empty", "GET", "/books/", "404"},

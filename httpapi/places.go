@@ -93,6 +93,9 @@ func (ep *Endpoint) parametrised() bool { return ep.op.placed || ep.Method != ht
 // check panics where a row cannot be served: its method is neither GET nor POST, a GET row has a field
 // in the body (RFC 9110 section 9.3.1: content of a GET request means nothing), or the names in the
 // path are not those of the fields in the path. It returns the row as the server keeps it.
+//
+// A GET row does not answer HEAD, against RFC 9110 section 9.1: the reply would cost what it costs with
+// its content, and say nothing.
 func (ep Endpoint) check() *Endpoint {
 	p := placesOf(ep.op.request) // a type that the API cannot carry panics here, not under a request
 	fail := func(format string, args ...any) {

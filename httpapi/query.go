@@ -99,12 +99,14 @@ func (ep *Endpoint) decodeParameters(u *url.URL, body []byte) (any, error) {
 	v, places := target.Elem(), placesOf(ep.op.request)
 	p := &parser{}
 	values, ok := parseTemplate(Prefix + ep.Path).match(u.EscapedPath())
-	names := parseTemplate(ep.Path).names()
-	for i := range names {
-		if !ok || !utf8.ValidString(values[i]) {
+	if !ok { // an exact path with an escaped slash, which is none between two segments
+		return nil, notFound()
+	}
+	for i, name := range parseTemplate(ep.Path).names() {
+		if !utf8.ValidString(values[i]) {
 			return nil, notFound()
 		}
-		f := places.path.byName[names[i]]
+		f := places.path.byName[name]
 		p.readParameter(v, f, values[i], places.kinds[f])
 	}
 	if len(p.violations) > 0 {
@@ -148,10 +150,8 @@ func (p *parser) readQuery(v reflect.Value, places *places, raw string) {
 		}
 		f := o.byName[name]
 		switch {
-		case f == nil && len(o.fields) == 0:
-			p.report(reasonUnknown, "is not a parameter of this request; it has none")
 		case f == nil:
-			p.report(reasonUnknown, "is not a parameter of this request; the parameters are %s", strings.Join(o.names(), ", "))
+			p.unknown("parameter", o)
 		case slices.Contains(seen, name):
 			p.invalid("is given twice")
 		default:

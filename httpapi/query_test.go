@@ -134,6 +134,17 @@ func TestQueryOfOtherRows(t *testing.T) {
 	require.Equal(t, 200, a.post("/books/b1/lend?limit=5", `{}`).Code)
 }
 
+// What is required is required wherever it is, and a request may have rules of its own.
+func TestRequiredParameters(t *testing.T) {
+	a := newAPI(t, "self", nil, library()...)
+	require.Equal(t, "words: is required", a.get("/search?shelf=1").problem().Message)
+	require.Equal(t, 200, a.get("/search?words=").Code)
+	require.Equal(t, "name: is required", a.post("/books/b1/name", ``).problem().Message)
+	require.Equal(t, "name: is required", a.post("/books/b1/name", `{}`).problem().Message)
+	require.Equal(t, "name: must not be the id", a.post("/books/b1/name", `{"name":"b1"}`).problem().Message)
+	require.Equal(t, 200, a.post("/books/b1/name", `{"name":"x"}`).Code)
+}
+
 func TestBodyBesidePath(t *testing.T) {
 	for _, tt := range []struct{ name, body, want string }{
 		{"none", ``, "lend b1 0 "},

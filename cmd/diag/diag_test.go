@@ -150,6 +150,26 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// The first word tells how things are, also in reports without findings.
+func TestOutcome(t *testing.T) {
+	for reply, want := range map[string]string{
+		`{"state":"missing"}`:                   "✖ missing",
+		`{"valid":false}`:                       "✖ invalid",
+		`{"found":false}`:                       "✖ missing",
+		`{"status":"error"}`:                    "✖ invalid",
+		`{"status":"active"}`:                   "✔ done",
+		`{"partial":true}`:                      "? unknown",
+		`{"findings":[]}`:                       "✔ done",
+		`{"findings":[{"severity":"warning"}]}`: "▲ warning",
+	} {
+		s := newSession(nil)
+		r, err := parseTree([]byte(reply))
+		require.NoError(t, err)
+		s.render(&s.out, endpoint(t, "resolve"), r)
+		assert.True(t, strings.HasPrefix(s.out.String(), want+"  resolve"), "%s: %s", reply, &s.out)
+	}
+}
+
 func TestColor(t *testing.T) {
 	w := testWorld(t)
 	for _, test := range []struct {

@@ -101,6 +101,7 @@ func TestExpand(t *testing.T) {
 		{"spf/hosted//stats", "spf/hosted//stats"},
 		{"spf/hosted/spf_a/burn", "spf/hosted/spf_a/burn"},
 		{"spf/hosted/{id} spf_a", "spf/hosted/{id} spf_a"},
+		{"--limit spf/hosted/spf_a spf/hosted/spf_b", "--limit spf/hosted/spf_a spf/hosted/{id} --id=spf_b"},
 		{"-- spf/hosted/spf_a", "-- spf/hosted/spf_a"},
 		{"--json", "--json"},
 		{"--key", "--key"},
