@@ -1,0 +1,104 @@
+package hostedspf
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+// A fault is why a tree cannot be flattened.
+type fault struct {
+	kind   faultKind
+	name   string // of the domain or host concerned
+	detail string // a clause that names it
+}
+
+// A faultKind says what a fault is.
+type faultKind string
+
+const (
+	silent faultKind = "silent" // name servers did not say
+	broken faultKind = "broken" // receivers end in permerror
+	large  faultKind = "large"  // the tree is too large
+	own    faultKind = "own"    // the source record leads to what is made of it
+)
+
+// maxFaults bounds the faults that are collected.
+const maxFaults = 20
+
+// faultsOf lists what is wrong with a tree. What an explanation leads to does not matter: it changes no result.
+func faultsOf(tree *spf.Tree, host string) []fault {
+	var list []fault
+	for _, n := range tree.Nodes() {
+		if f, ok := nodeFault(n, host); ok {
+			list = append(list, f)
+		}
+		for i := range n.Terms {
+			if f, ok := termFault(&n.Terms[i]); ok {
+				list = append(list, f)
+			}
+		}
+		if len(list) >= maxFaults {
+			return list[:maxFaults]
+		}
+	}
+	return list
+}
+
+func nodeFault(n *spf.Node, host string) (fault, bool) {
+	name := shown(n.Domain)
+	switch {
+	case n.Via != spf.ViaRoot && belongs(n.Domain, host):
+		return fault{own, name, "the flat records themselves are published at " + name}, true
+	case n.State == spf.NodeUnknown:
+		return fault{silent, name, "the name servers did not say what SPF record " + name + " has: " + n.Error}, true
+	case n.State == spf.NodeCut:
+		return fault{large, name, "there is too much to look up: " + name + " was not looked at"}, true
+	case n.State == spf.NodeFound && len(n.Faults) > 0:
+		return fault{broken, name, "the SPF record of " + name + " has an error: " + n.Faults[0].Text}, true
+	case n.State == spf.NodeNone:
+		return fault{broken, name, "there is no SPF record at " + name + ": " + n.Error}, true
+	case n.State == spf.NodeMultiple, n.State == spf.NodeLoop, n.State == spf.NodeMalformed:
+		return fault{broken, name, "the record of " + name + " cannot be evaluated: " + n.Error}, true
+	default:
+		return fault{}, false
+	}
+}
+
+// belongs reports whether a name is one of the records that are published under a host.
+func belongs(name, host string) bool {
+	name = strings.ToLower(name)
+	first, rest, _ := strings.Cut(name, ".")
+	return name == host || rest == host && partLabel.MatchString(first)
+}
+
+func termFault(t *spf.ResolvedTerm) (fault, bool) {
+	name := shown(t.Target)
+	switch {
+	case !t.Reached || t.Kind != spf.Mechanism || t.Child != nil: // that of a child is one of its node
+		return fault{}, false
+	case t.Err != nil:
+		for _, h := range t.Hosts {
+			if h.Err != nil {
+				name = shown(h.Name)
+			}
+		}
+		return fault{silent, name, fmt.Sprintf("the name servers did not say what %s has for %s: %v", name, shown(t.Raw), t.Err)}, true
+	case t.Cut:
+		return fault{large, name, "there is too much to look up: " + shown(t.Raw) + " was not looked at"}, true
+	case t.MXCount > spf.MaxMX: // RFC 7208 section 4.6.4
+		return fault{broken, name, fmt.Sprintf("there are %d mail exchangers behind %s, and receivers accept %d", t.MXCount, name, spf.MaxMX)}, true
+	default:
+		return fault{}, false
+	}
+}
+
+// shown makes a text of strangers fit for a sentence.
+func shown(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) > 200 {
+		s = strings.ToValidUTF8(s[:200], "") + "…"
+	}
+	return s
+}

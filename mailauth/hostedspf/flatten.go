@@ -1,0 +1,207 @@
+package hostedspf
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+// FlattenRequest asks what a record is when it is flat.
+type FlattenRequest struct {
+	Domain       diag.Domain `json:"domain" doc:"the domain whose senders the record lists"`
+	SourceRecord string      `json:"source_record" maxlen:"8192" doc:"the record"`
+	IncludeHost  diag.Name   `json:"include_host" doc:"where the flat records are to be published"`
+}
+
+// FlattenReport says what a record is when it is flat.
+type FlattenReport struct {
+	// Published is what to publish; nil if Error says why there is nothing.
+	Published *Publication `json:"published,omitempty" doc:"what to publish, unless it failed"`
+
+	// DNSLookups are those of the source record, as far as they were seen.
+	DNSLookups int    `json:"dns_lookups" min:"0" doc:"terms that need the DNS, behind the source record"`
+	Error      string `json:"error,omitempty" doc:"why it failed"`
+	diag.Verdict
+}
+
+// Flatten resolves a record into a set of records that authorises exactly the same addresses, as far as that
+// does not depend on the mail, and matches the same mail otherwise. Nothing is flattened unless all that
+// the record leads to was seen and is in order: a set with holes would refuse mail.
+//
+// Limits of receivers do not count for the source record: that it exceeds them may be why it is flattened.
+// The error is a *[diag.InputError], or that of the context if it ended.
+func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenReport, error) {
+	if req.Domain.IsZero() {
+		return nil, diag.Invalid("domain", "is missing")
+	}
+	if err := checkSource(req.SourceRecord); err != nil {
+		return nil, err
+	}
+	if err := checkHost("include_host", req.IncludeHost); err != nil {
+		return nil, err
+	}
+	e := evidence{domain: req.Domain, host: req.IncludeHost.String()}
+	var g diag.Group
+	g.Go(func() { e.own = diag.Lookup[*dns.TXT](ctx, env, req.Domain.FQDN()) })
+	var err error
+	g.Go(func() { e.tree, err = spf.Walk(ctx, env, req.Domain, req.SourceRecord) })
+	g.Wait()
+	if err != nil {
+		return nil, err
+	}
+	e.flatten()
+	report := &FlattenReport{
+		Published: e.published, DNSLookups: e.tree.Root.CumulativeLookups, Verdict: rules.Judge(&e, texts),
+	}
+	report.Error = e.failure()
+	return report, nil
+}
+
+func checkSource(record string) error {
+	if record == "" {
+		return diag.Invalid("source_record", "is missing")
+	}
+	if _, faults := spf.Parse(record); len(faults) > 0 {
+		return diag.Invalid("source_record", "is no SPF record: at byte %d, %s", faults[0].Offset, faults[0].Text)
+	}
+	return nil
+}
+
+// maxHost bounds the name of the first record, in bytes, so that a record has room for terms that name two
+// others.
+const maxHost = 180
+
+// partLabel is the first label of the records after the first.
+var partLabel = regexp.MustCompile(`^_[0-9]+$`)
+
+func checkHost(field string, host diag.Name) error {
+	first, _, _ := strings.Cut(host.String(), ".")
+	switch {
+	case host.IsZero():
+		return diag.Invalid(field, "is missing")
+	case host.String() == "." || strings.HasPrefix(first, "*"):
+		return diag.Invalid(field, "is not the name of a record of its own")
+	case len(host.String()) > maxHost:
+		return diag.Invalid(field, "is longer than %d bytes", maxHost)
+	case partLabel.MatchString(first):
+		return diag.Invalid(field, "begins with a label such as _1, which is for the other records of a set")
+	default:
+		return nil
+	}
+}
+
+// evidence is all that the rules look at.
+type evidence struct {
+	domain diag.Domain
+	host   string
+	own    diag.Answer[*dns.TXT] // what the domain publishes
+	tree   *spf.Tree
+
+	faults    []fault // of the tree
+	outline   outline // without faults
+	words     []word
+	published *Publication // nil if there is a fault, or too much to publish
+}
+
+// flatten computes what follows from the tree.
+func (e *evidence) flatten() {
+	if e.faults = faultsOf(e.tree, e.host); len(e.faults) > 0 {
+		return
+	}
+	e.outline = outlineOf(e.tree)
+	if e.outline.relative != nil {
+		return
+	}
+	words, ok := e.outline.words()
+	if !ok {
+		return
+	}
+	e.words = words
+	ending := e.outline.ending()
+	records, ok := pack(e.host, append([]word{}, words...), ending)
+	after := e.staying() + len(records)
+	if !ok || after > spf.MaxLookups || !valid(records) {
+		return
+	}
+	flat := join(words, ending)
+	set := authorised(flat)
+	e.published = &Publication{
+		FlattenedRecord: flat, Records: records, RecordHash: hash(records),
+		LookupsBefore: e.tree.Root.CumulativeLookups, LookupsAfter: after,
+		IP4Count: len(set.Prefixes4()), IP6Count: len(set.Prefixes6()),
+	}
+}
+
+// staying counts the look-ups of terms that stay.
+func (e *evidence) staying() int {
+	n := 0
+	for _, s := range e.outline.stays() {
+		n += s.lookups
+	}
+	return n
+}
+
+// stays lists the terms that stay, in order.
+func (o *outline) stays() []*stay {
+	var list []*stay
+	for _, one := range o.items {
+		if one.stay != nil {
+			list = append(list, one.stay)
+		}
+	}
+	if o.last != nil {
+		list = append(list, o.last)
+	}
+	return list
+}
+
+// valid reports whether each record is one. Terms of strangers were moved into them, so nothing is taken for
+// granted.
+func valid(records []Record) bool {
+	for _, r := range records {
+		if _, faults := spf.Parse(r.Value); len(faults) > 0 || r.LengthBytes > maxLength {
+			return false
+		}
+	}
+	return true
+}
+
+// maxError bounds the text of an error, in bytes.
+const maxError = 500
+
+// failure says why nothing is published, or nothing.
+func (e *evidence) failure() string {
+	var why string
+	switch n := len(e.faults); {
+	case e.published != nil:
+		return ""
+	case n > 1:
+		why = fmt.Sprintf("%s (and %d more)", e.faults[0].detail, n-1)
+	case n == 1:
+		why = e.faults[0].detail
+	case e.outline.relative != nil:
+		why = fmt.Sprintf("%s has the macro p, which means something else in another record", e.outline.relative.Raw)
+	default:
+		why = e.excess()
+	}
+	why = strings.ToValidUTF8(why, "\uFFFD")
+	if len(why) > maxError {
+		why = strings.ToValidUTF8(why[:maxError], "") + "…"
+	}
+	return why
+}
+
+// excess says how much there is to publish.
+func (e *evidence) excess() string {
+	if n := e.staying(); n > 0 {
+		return fmt.Sprintf("the flat records need more than %d look-ups, %d of them for terms that cannot be flattened",
+			spf.MaxLookups, n)
+	}
+	return fmt.Sprintf("the addresses need more than %d records", maxRecords)
+}

@@ -1,0 +1,274 @@
+package hostedspf
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+// everyone is the set of all addresses.
+var everyone = spf.SetOf(netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0"))
+
+// An outline is what a record says, without the DNS as far as that is possible: items that are tried in
+// order, of which the first that matches decides, and what holds if none does.
+type outline struct {
+	items []item
+	all   spf.Qualifier // of what holds if nothing matches; empty if the record does not say
+	last  *stay         // redirect, where it stays; then all is empty
+	exp   string        // the modifier exp, or empty
+
+	// relative is the term of the source record that means something else in any other record, or nil.
+	relative *spf.ResolvedTerm
+}
+
+// An item matches addresses, or whatever a term that stays matches.
+type item struct {
+	qualifier spf.Qualifier
+	set       spf.Set
+	stay      *stay // nil: the item is the set
+}
+
+// A stay is a term that cannot be replaced by addresses.
+type stay struct {
+	name    spf.Name
+	text    string // the term as it is to stand, without a sign
+	written string // as it was written
+	domain  string // whose record has it
+	reason  reason
+	lookups int  // that it costs, with all that it leads to
+	atLeast bool // it leads to a record that depends on the mail, which costs more
+}
+
+// A reason says why a term stays.
+type reason string
+
+const (
+	byMacro   reason = "macro"   // what it stands for depends on the mail
+	byExists  reason = "exists"  // it is there to be asked anew each time
+	byPTR     reason = "ptr"     // it depends on the names of the client
+	byContent reason = "content" // the record that it includes has such terms, and cannot be taken apart
+)
+
+// outlineOf makes the outline of a tree without faults.
+func outlineOf(tree *spf.Tree) outline {
+	var o outline
+	for i := range tree.Root.Terms {
+		if t := &tree.Root.Terms[i]; relative(tree.Root, t) && o.relative == nil {
+			o.relative = t
+		}
+	}
+	o.follow(tree.Root)
+	o.tidy()
+	return o
+}
+
+// relative reports whether a term that stays cannot be moved to another record: it has the macro p, or the name
+// that it is about by default cannot be written down, as one that ends in a number.
+func relative(n *spf.Node, t *spf.ResolvedTerm) bool {
+	if _, stay := stays(t); !stay || !t.Reached || t.Name == spf.Exp {
+		return false
+	}
+	bound := t.Bind(n.Domain)
+	_, faults := spf.Parse(version + " " + bound.String())
+	return len(faults) > 0 || strings.Contains(bound.Macros(), "p")
+}
+
+// stays says why a term by itself cannot be replaced by addresses. Of the macros only d does not depend on
+// the mail: o is the domain of the sender, which is another one where the record is included.
+func stays(t *spf.ResolvedTerm) (reason, bool) {
+	switch {
+	case strings.Trim(t.Macros(), "d") != "":
+		return byMacro, true
+	case t.Name == spf.Exists:
+		return byExists, true
+	case t.Name == spf.PTR:
+		return byPTR, true
+	default:
+		return "", false
+	}
+}
+
+// newStay makes a term of the record of a domain ready to stand in any other.
+func newStay(domain string, t *spf.ResolvedTerm, why reason) *stay {
+	bound := t.Bind(domain)
+	bound.Qualifier = spf.QualifierPass
+	return &stay{
+		name: t.Name, text: bound.String(), written: t.Raw, domain: domain, reason: why, lookups: t.Lookups(),
+		atLeast: t.Child != nil && t.Child.State == spf.NodeDynamic,
+	}
+}
+
+// mayBreak reports whether the term can end an evaluation in permerror, apart from the limits: the record that
+// it includes may be missing, or mx may find too many exchangers.
+func (s *stay) mayBreak() bool { return s.name == spf.Include || s.name == spf.MX }
+
+// follow adds the record of a node that decides as if it were the source record: itself, or where it hands
+// over to.
+func (o *outline) follow(n *spf.Node) {
+	o.items = append(o.items, alternatives(n)...)
+	if t := modifierOf(n, spf.Exp); t != nil && o.exp == "" {
+		o.explain(n.Domain, t)
+	}
+	if t := modifierOf(n, spf.Redirect); t != nil {
+		o.redirect(n, t)
+	}
+}
+
+// modifierOf returns the modifier of a record, if it has one that receivers regard.
+func modifierOf(n *spf.Node, name spf.Name) *spf.ResolvedTerm {
+	for i := range n.Terms {
+		if t := &n.Terms[i]; t.Reached && t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// alternatives returns items with the signs of the mechanisms of a record: the first item that matches
+// decides as the first mechanism does that matches. Addresses in a row with the same sign are one item.
+func alternatives(n *spf.Node) []item {
+	var items []item
+	var run []netip.Prefix
+	var sign spf.Qualifier
+	flush := func() {
+		if len(run) > 0 {
+			items = append(items, item{qualifier: sign, set: spf.SetOf(run...)})
+		}
+		run = nil
+	}
+	for i := range n.Terms {
+		t := &n.Terms[i]
+		why, stay := stays(t)
+		if !t.Reached || t.Kind != spf.Mechanism {
+			continue
+		}
+		if sign != t.Qualifier {
+			flush()
+			sign = t.Qualifier
+		}
+		switch {
+		case stay:
+			flush()
+			items = append(items, item{sign, spf.Set{}, newStay(n.Domain, t, why)})
+		case t.Name == spf.All:
+			flush()
+			items = append(items, item{qualifier: sign, set: everyone})
+		case t.Name == spf.Include:
+			flush()
+			for _, one := range included(n, t) {
+				one.qualifier = sign
+				items = append(items, one)
+			}
+		default:
+			run = append(run, t.Networks...)
+		}
+	}
+	flush()
+	return items
+}
+
+// included returns items of which at least one matches if and only if an include does.
+func included(n *spf.Node, t *spf.ResolvedTerm) []item {
+	if items, ok := passing(t.Child); ok {
+		return items
+	}
+	return []item{{stay: newStay(n.Domain, t, byContent)}}
+}
+
+// maxExp bounds the modifier exp, in bytes, since it stands in each record that can fail. A longer one is left
+// out: it changes no result.
+const maxExp = 100
+
+func (o *outline) explain(domain string, t *spf.ResolvedTerm) {
+	bound := t.Bind(domain)
+	if text := bound.String(); len(text) <= maxExp {
+		o.exp = text
+	}
+}
+
+// redirect goes on with the record that another hands over to, or lets the term stay.
+func (o *outline) redirect(n *spf.Node, t *spf.ResolvedTerm) {
+	why, stay := stays(t)
+	for i := range t.Child.Terms {
+		if relative(t.Child, &t.Child.Terms[i]) {
+			why, stay = byContent, true
+		}
+	}
+	if stay {
+		o.last = newStay(n.Domain, t, why)
+		return
+	}
+	o.follow(t.Child)
+}
+
+// passing returns items of which at least one matches if and only if the record of a node passes (RFC 7208
+// section 5.2), and false if there is no such list.
+//
+// What the record fails before is taken away from the addresses that it passes after that. Terms that stay
+// cannot be cut like this: where one would have to be, or would have to be taken away from what passes
+// after it, there is no list.
+func passing(n *spf.Node) ([]item, bool) {
+	var p passage
+	for i := range n.Terms {
+		if relative(n, &n.Terms[i]) {
+			return nil, false
+		}
+	}
+	for _, one := range alternatives(n) {
+		p.add(one)
+	}
+	if t := modifierOf(n, spf.Redirect); t != nil {
+		for _, one := range handover(n, t) {
+			p.add(one)
+		}
+	}
+	return p.items, !p.impossible
+}
+
+// handover returns items for a redirect in a record that is included: there it is the same as an include at
+// the end, for all that counts is whether it passes.
+func handover(n *spf.Node, t *spf.ResolvedTerm) []item {
+	why, stay := stays(t)
+	if !stay {
+		if items, ok := passing(t.Child); ok {
+			return items
+		}
+		why = byContent
+	}
+	one := newStay(n.Domain, t, why)
+	one.name, one.text = spf.Include, "include:"+strings.TrimPrefix(one.text, "redirect=")
+	return []item{{spf.QualifierPass, spf.Set{}, one}}
+}
+
+// A passage collects what a record passes, term by term.
+type passage struct {
+	items      []item
+	passed     spf.Set
+	blocked    spf.Set // what came to another result before it could pass
+	open       bool    // a term that stays may have come to another result before
+	impossible bool
+}
+
+func (p *passage) add(one item) {
+	pass := one.qualifier == spf.QualifierPass
+	switch {
+	case one.stay != nil && !pass:
+		p.open = true
+		p.impossible = p.impossible || one.stay.mayBreak() // and be missed, if it were left out
+		return
+	case one.stay != nil:
+		p.impossible = p.impossible || p.open || !p.blocked.IsEmpty()
+	case !pass:
+		p.blocked = p.blocked.Union(one.set.Minus(p.passed))
+		return
+	default:
+		one.set = one.set.Minus(p.blocked)
+		if one.set.IsEmpty() {
+			return
+		}
+		p.impossible = p.impossible || p.open
+		p.passed = p.passed.Union(one.set)
+	}
+	p.items = append(p.items, one)
+}
