@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/miekg/dns"
 
@@ -47,8 +48,10 @@ func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenRe
 		return nil, err
 	}
 	e := evidence{domain: req.Domain, host: req.IncludeHost.String()}
+	lookups, cancel := context.WithTimeout(ctx, patience(ctx))
+	defer cancel()
 	var g diag.Group
-	g.Go(func() { e.own = diag.Lookup[*dns.TXT](ctx, env, req.Domain.FQDN()) })
+	g.Go(func() { e.own = diag.Lookup[*dns.TXT](lookups, env, req.Domain.FQDN()) })
 	var err error
 	g.Go(func() { e.tree, err = spf.Walk(ctx, env, req.Domain, req.SourceRecord) })
 	g.Wait()
@@ -61,6 +64,14 @@ func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenRe
 	}
 	report.Error = e.failure()
 	return report, nil
+}
+
+// patience returns how long to wait for the domain's own record under a context: as long as for the tree.
+func patience(ctx context.Context) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		return min(spf.Patience, time.Until(end)*9/10)
+	}
+	return spf.Patience
 }
 
 func checkSource(record string) error {
