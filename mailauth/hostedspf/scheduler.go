@@ -111,16 +111,17 @@ func (s *Scheduler) resolve(ctx context.Context, id string) {
 	}
 }
 
-// claimed resolves a profile that was claimed, if it is due still.
+// claimed resolves a profile that was claimed, if it is due still. Where the store fails at the end, the claim is
+// left to lapse, so that the profile is not resolved over and over meanwhile.
 func (s *Scheduler) claimed(ctx context.Context, claim Claim) error {
 	j := s.work()
-	defer j.release(ctx, claim)
 	p, err := s.Store.Profile(ctx, claim.ProfileID)
 	if err != nil {
 		return err
 	}
-	if p.IsPaused || p.NextResolveAt.After(now(s.Env)) {
-		return nil // another was faster
+	if p.IsPaused || p.NextResolveAt.After(now(s.Env)) { // another was faster
+		j.release(ctx, claim)
+		return nil
 	}
 	began := s.Env.Now()
 	report, err := s.flatten(ctx, j, &p)
