@@ -248,7 +248,7 @@ func TestZoneFaults(t *testing.T) {
 		{"contact nowhere", change(func(z *Zone) { z.Contact = "a@b..c" }), "contact"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := test.zone.check()
+			err := test.zone.Validate()
 			if test.want == "" {
 				require.NoError(t, err)
 				return

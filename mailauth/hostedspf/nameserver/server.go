@@ -63,7 +63,7 @@ type Server struct {
 // New checks the configuration and reads what is published. It does not listen, and what changes
 // afterwards is seen by [Server.Refresh] alone.
 func New(ctx context.Context, c Config) (*Server, error) {
-	if err := c.Zone.check(); err != nil {
+	if err := c.Zone.Validate(); err != nil {
 		return nil, err
 	}
 	if c.Store == nil {

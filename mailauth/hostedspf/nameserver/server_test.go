@@ -340,3 +340,11 @@ func TestShutdown(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, never.Shutdown(t.Context()))
 }
+
+// A socket that fails is reported.
+func TestFailure(t *testing.T) {
+	s := serve(t, newStore(t), nil)
+	require.NoError(t, s.servers[0].PacketConn.Close())
+	require.ErrorContains(t, <-s.Err(), "serving DNS on "+s.Addr())
+	require.NoError(t, answers(dial(t, s, "tcp")), "what is left still works")
+}

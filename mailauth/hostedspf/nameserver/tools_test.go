@@ -35,14 +35,16 @@ func againstDig(t *testing.T, at netip.AddrPort) {
 		want []string // all of which stand in the output, spaces taken for one
 		not  string   // which does not
 	}{
-		{"h1.spf.example.net TXT", []string{flagsAA, "status: NOERROR", `"v=spf1 include:_1.h1.spf.example.net -all"`}, "SOA"},
+		{"h1.spf.example.net TXT",
+			[]string{flagsAA, "status: NOERROR", `"v=spf1 include:_1.h1.spf.example.net -all"`}, "SOA"},
 		{"H1.sPf.example.net TXT", []string{flagsAA, `H1.sPf.example.net. 300 IN TXT "v=spf1`}, "SOA"},
 		{"_1.h1.spf.example.net TXT", []string{flagsAA, "EDNS: version: 0", "udp: 1232"}, "Truncated"},
 		{"_1.h1.spf.example.net TXT +noedns", []string{"Truncated, retrying in TCP mode", "(TCP)", flagsAA}, "OPT PSEUDO"},
 		{"_1.h1.spf.example.net TXT +bufsize=512 +ignore", []string{"flags: qr aa tc;", "ANSWER: 0", "OPT PSEUDO"}, "(TCP)"},
 		{"h1.spf.example.net TXT +dnssec", []string{"flags: do;", flagsAA}, " ad;"},
 		{"h1.spf.example.net TXT +rec", []string{"flags: qr aa rd;", "recursion requested but not available"}, " ra;"},
-		{"h1.spf.example.net A", []string{flagsAA, "status: NOERROR", "ANSWER: 0", "300 IN SOA ns1.spf.example.net."}, "TXT\""},
+		{"h1.spf.example.net A",
+			[]string{flagsAA, "status: NOERROR", "ANSWER: 0", "300 IN SOA ns1.spf.example.net."}, "TXT\""},
 		{"none.spf.example.net TXT", []string{flagsAA, "status: NXDOMAIN", "300 IN SOA"}, "TXT\""},
 		{"spf.example.net SOA", []string{flagsAA, "3600 IN SOA ns1.spf.example.net. hostmaster.spf.example.net."}, ""},
 		{"spf.example.net NS", []string{flagsAA, "IN NS ns1.spf", "IN A 192.0.2.53", "IN AAAA 2001:db8::53"}, ""},
@@ -99,7 +101,8 @@ stub-zone:
 		{"none.spf.example.net", "TXT", "Host none.spf.example.net not found: 3(NXDOMAIN)."},
 		{"spf.example.net", "NS", "spf.example.net has NS record ns1.spf.example.net."},
 	} {
-		out, err := exec.CommandContext(t.Context(), "unbound-host", "-v", "-C", conf, "-t", test.qtype, test.name).CombinedOutput()
+		cmd := exec.CommandContext(t.Context(), "unbound-host", "-v", "-C", conf, "-t", test.qtype, test.name)
+		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		assert.Contains(t, string(out), test.want)
 	}

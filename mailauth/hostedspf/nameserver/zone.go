@@ -88,8 +88,8 @@ func ParseNameserver(text string) (Nameserver, error) {
 	return ns, nil
 }
 
-// check says what is wrong with a zone.
-func (z *Zone) check() error {
+// Validate says what is wrong with a zone.
+func (z *Zone) Validate() error {
 	switch {
 	case z.Name.IsZero() || z.Name.String() == ".":
 		return errors.New("the zone has no name")
@@ -173,7 +173,7 @@ type snapshot struct {
 // (RFC 8020).
 type node map[uint16][]dns.RR
 
-// build makes a snapshot of a zone that check has approved.
+// build makes a snapshot of a zone that is valid.
 func (z *Zone) build(records []published, serial uint32) *snapshot {
 	apex := z.Name.FQDN()
 	s := &snapshot{apex: apex, nodes: make(map[string]node, 2*len(records)), records: len(records)}
