@@ -54,7 +54,8 @@ func (x *exchange) own(req any) (any, error) {
 }
 
 // RunHosted is [Endpoint.Run] with access to hosted SPF profiles. Other operations make no use of it.
-func (ep Endpoint) RunHosted(ctx context.Context, env *diag.Env, access hostedspf.Access, body []byte) (*Result, error) {
+func (ep Endpoint) RunHosted(ctx context.Context, env *diag.Env, access hostedspf.Access, body []byte) (
+	*Result, error) {
 	req, err := ep.op.decode(body)
 	if err != nil {
 		return nil, err

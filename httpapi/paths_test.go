@@ -64,27 +64,25 @@ func (n naming) Validate() error {
 
 // library is a table with all kinds of rows that have parameters.
 func library() []Endpoint {
-	answer := func(text string) *testReport { return &testReport{text} }
 	return []Endpoint{
-		{"GET", "/books", metering.MailRead, 1, "list", call(func(_ context.Context, _ *diag.Env, r shelf) (*testReport, error) {
-			return answer(fmt.Sprintf("list %d %q", r.Limit, r.Cursor)), nil
-		})},
-		{"GET", "/books/{id}", metering.MailRead, 2, "show", call(func(_ context.Context, _ *diag.Env, r book) (*testReport, error) {
-			return answer("show " + r.ID), nil
-		})},
-		{"GET", "/books/{id}/pages", metering.MailRead, 2, "pages", call(func(_ context.Context, _ *diag.Env, r book) (*testReport, error) {
-			return answer("pages " + r.ID), nil
-		})},
-		{"POST", "/books/{id}/lend", metering.MailWrite, 5, "lend", call(func(_ context.Context, _ *diag.Env, r lending) (*testReport, error) {
-			return answer(fmt.Sprint("lend ", r.ID, " ", r.Days, " ", r.To)), nil
-		})},
-		{"GET", "/books/first", metering.MailRead, 1, "exact", call(func(context.Context, *diag.Env, struct{}) (*testReport, error) {
-			return answer("first"), nil
-		})},
+		{"GET", "/books", metering.MailRead, 1, "list",
+			says(func(r shelf) string { return fmt.Sprintf("list %d %q", r.Limit, r.Cursor) })},
+		{"GET", "/books/{id}", metering.MailRead, 2, "show", says(func(r book) string { return "show " + r.ID })},
+		{"GET", "/books/{id}/pages", metering.MailRead, 2, "pages", says(func(r book) string { return "pages " + r.ID })},
+		{"POST", "/books/{id}/lend", metering.MailWrite, 5, "lend",
+			says(func(r lending) string { return fmt.Sprint("lend ", r.ID, " ", r.Days, " ", r.To) })},
+		{"GET", "/books/first", metering.MailRead, 1, "exact", says(func(struct{}) string { return "first" })},
 		{"GET", "/search", metering.MailRead, 1, "search", takes[search]()},
 		{"POST", "/books/{id}/name", metering.MailWrite, 1, "name", takes[naming]()},
 		row("/plain", 1, echo),
 	}
+}
+
+// says is an operation that answers with a text.
+func says[Req any](text func(Req) string) operation {
+	return call(func(_ context.Context, _ *diag.Env, req Req) (*testReport, error) {
+		return &testReport{text(req)}, nil
+	})
 }
 
 // get makes a request without a body.
@@ -161,7 +159,9 @@ func TestPathsAreNotObserved(t *testing.T) {
 	a.get("/books/b1?colour=red")
 	a.get("/books/b123/pages")
 	require.Equal(t, "GET /public/v1/books/{id}", a.seen[0].Endpoint)
-	require.Equal(t, Observation{Endpoint: "GET /public/v1/books/{id}/pages", Code: "OK", Status: 200, Plan: "self", Credits: 2}, a.seen[1])
+	require.Equal(t, Observation{
+		Endpoint: "GET /public/v1/books/{id}/pages", Code: "OK", Status: 200, Plan: "self", Credits: 2,
+	}, a.seen[1])
 	require.NotContains(t, a.log.String(), "b123")
 	require.NotContains(t, a.log.String(), "colour")
 }
@@ -209,7 +209,8 @@ func TestRowsAreChecked(t *testing.T) {
 		{"GET with a body", "GET", "/x", takes[noPlace](), "GET /public/v1/x: the field text needs a place outside the body"},
 		{"another method", "PUT", "/x", takes[struct{}](), "the method must be GET or POST"},
 		{"another place", "POST", "/x", takes[badPlace](), `a request has no place "header"`},
-		{"a parameter without its field", "GET", "/x/{name}", takes[book](), `the path has the parameters ["name"], the request has fields for ["id"]`},
+		{"a parameter without its field", "GET", "/x/{name}", takes[book](),
+			`the path has the parameters ["name"], the request has fields for ["id"]`},
 		{"a field without its parameter", "GET", "/x", takes[book](), `has fields for ["id"]`},
 		{"a list", "GET", "/x", takes[list](), "a parameter is one text"},
 		{"an object", "GET", "/x", takes[object](), "a parameter is one text"},
@@ -232,9 +233,7 @@ func TestRowsAreChecked(t *testing.T) {
 }
 
 // takes is an operation that takes a type of request.
-func takes[Req any]() operation {
-	return call(func(context.Context, *diag.Env, Req) (*testReport, error) { return &testReport{}, nil })
-}
+func takes[Req any]() operation { return says(func(Req) string { return "" }) }
 
 // Whatever a parameter is, its escaped form is matched and gives it back; and no path panics.
 func FuzzTemplate(f *testing.F) {
