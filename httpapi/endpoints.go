@@ -27,9 +27,10 @@ const Prefix = "/public/v1"
 
 // The scopes, by the names that the table uses.
 const (
-	dnsRead  = metering.DNSRead
-	mailRead = metering.MailRead
-	webRead  = metering.WebRead
+	dnsRead   = metering.DNSRead
+	mailRead  = metering.MailRead
+	mailWrite = metering.MailWrite
+	webRead   = metering.WebRead
 )
 
 // endpoints is the whole public surface: one line each. Server, command line, OpenAPI document and
@@ -67,6 +68,7 @@ var endpoints = []Endpoint{
 	{"GET", "/spf/hosted/{id}", mailRead, 1, "single Hosted SPF profile", hosted(hostedspf.Show)},
 	{"GET", "/spf/hosted/{id}/history", mailRead, 2, "paginated resolution history", hosted(hostedspf.History)},
 	{"GET", "/spf/hosted/{id}/stats", mailRead, 2, "statistics over 24 hours, 7 days, 30 days", hosted(hostedspf.Stats)},
+	{"POST", "/spf/hosted/{id}/resolve", mailWrite, 5, "forced re-resolve of a Hosted SPF profile", hosted(hostedspf.Resolve)},
 	{"POST", "/http/qr", webRead, 2, "generate a QR code; success body is image bytes; image never stored", image(qr.Encode, "image/png", "image/svg+xml", "image/jpeg")},
 }
 

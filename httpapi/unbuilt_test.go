@@ -23,7 +23,6 @@ var unbuilt = []string{
 	"POST /public/v1/deliverability/score",
 	"POST /public/v1/dmarc/generate",
 	"POST /public/v1/dmarcbis/migrate",
-	"POST /public/v1/spf/hosted/{id}/resolve",
 	"POST /public/v1/url/check",
 	"POST /public/v1/page/crawl-check",
 	"POST /public/v1/phishing/check",

@@ -69,10 +69,15 @@ func TestPrintedTour(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, printTour(&b, "http://127.0.0.1:1", "svc_test_x"))
 	for _, s := range tour {
+		_, target, _, err := s.request()
+		require.NoError(t, err)
 		assert.NotContains(t, s.fields, "'")
-		check := strings.ReplaceAll(s.check, "{id}", profileID)
+		path, _, _ := strings.Cut(target, "?")
+		check := strings.TrimPrefix(path, httpapi.Prefix+"/")
 		assert.Contains(t, b.String(), "diag "+strings.TrimSpace(check+" "+s.args)+" --server http://127.0.0.1:1\n")
 	}
+	assert.Contains(t, b.String(), "diag spf/hosted/"+profileID+"/history --limit 5 --server ")
+	assert.Contains(t, b.String(), "/spf/hosted/"+profileID+"/history?limit=5' ")
 	assert.Contains(t, b.String(), "export DIAG_KEY=svc_test_x\n")
 	assert.Equal(t, len(tour), strings.Count(b.String(), "curl "))
 }

@@ -110,12 +110,24 @@ func (d *demo) handler(ctx context.Context, c httpapi.Config) (http.Handler, err
 	if c.HostedSPF, err = newProfiles(ctx, hostedspf.Owner(key.ID)); err != nil {
 		return nil, err
 	}
+	d.schedule(&hostedspf.Scheduler{Store: c.HostedSPF, Env: c.Env})
 	c.Gate, err = metering.NewGate(ctx, metering.GateConfig{Store: store})
 	if err != nil {
 		return nil, err
 	}
 	d.closers = append(d.closers, c.Gate.Close)
 	return httpapi.Handler(c), nil
+}
+
+// schedule resolves profiles when they are due, until the demo is closed.
+func (d *demo) schedule(s *hostedspf.Scheduler) {
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.Run(ctx) // it ends with the context, and in no other way
+	}()
+	d.closers = append(d.closers, func() { stop(); <-ended })
 }
 
 // walk takes the tour, and fails where something else is seen than was announced.
@@ -129,7 +141,7 @@ func (d *demo) walk(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.about, err)
 		}
-		fmt.Fprintf(w, "%d  %-15s %s\n", status, s.check, s.about)
+		fmt.Fprintf(w, "%d  %-23s %s\n", status, s.check, s.about)
 		if status != s.status || !strings.Contains(body, s.sees) {
 			return fmt.Errorf("%s: there is no %s in the reply %d %s", s.about, s.sees, status, body)
 		}
