@@ -18,6 +18,10 @@ const (
 	// is taken for dead, and the profile is resolved by another.
 	Lease = time.Minute
 
+	// leastTime is what a resolution on demand must have left when its turn comes. With less, name servers that
+	// are slow would be taken for silent, and the profile for failed.
+	leastTime = 3 * time.Second
+
 	// claimPoll is how often who waits for a claim looks whether it can be had.
 	claimPoll = 200 * time.Millisecond
 )
@@ -30,8 +34,8 @@ const retryAfter = time.Minute
 // resolved, it waits for the end of that first.
 //
 // That name servers do not answer, or that the source record is broken, is no error: the report says so, and
-// what was published stays. The error is [ErrNotFound] as for [Show], that of the context if it ended, or one of
-// the store; then nothing has changed.
+// what was published stays. The error is [ErrNotFound] as for [Show], that of the context if it ended or leaves
+// less than three seconds, or one of the store; then nothing has changed.
 func Resolve(ctx context.Context, env *diag.Env, a Access, req ResolveRequest) (*ResolveReport, error) {
 	if _, err := a.profile(ctx, req.ID); err != nil {
 		return nil, err
@@ -58,6 +62,9 @@ func (j *job) resolveNow(ctx context.Context, id string) (*ResolveReport, error)
 		return nil, err
 	}
 	defer j.release(ctx, claim) // does nothing once it is finished
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < leastTime {
+		return nil, fmt.Errorf("resolving %s: no time is left: %w", id, context.DeadlineExceeded)
+	}
 	p, err := j.store.Profile(ctx, id)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,291 @@
+package hostedspf_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/diagkit/diagkit/mailauth/hostedspf/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	domain = diag.MustDomain("example.com")
+	zone   = diag.MustName("spf.example.net")
+)
+
+const source = "v=spf1 include:_spf.example.org -all"
+
+// service gives the included service its networks.
+func service(w *diagtest.World, networks ...string) {
+	text := "v=spf1"
+	for _, n := range networks {
+		text += " ip4:" + n
+	}
+	w.Flap("_spf.example.org", fmt.Sprintf("_spf.example.org. TXT %q", text+" -all"))
+}
+
+// setUp returns a world with a service of one network, and a store of it.
+func setUp(t *testing.T) (*diagtest.World, hostedspf.Access) {
+	w := diagtest.NewWorld(t)
+	service(w, "192.0.2.0/24")
+	return w, hostedspf.Access{Store: memory.New(memory.Config{Clock: w.Now}), Owner: "key_a"}
+}
+
+func create(t *testing.T, w *diagtest.World, a hostedspf.Access) *hostedspf.Profile {
+	t.Helper()
+	p, err := hostedspf.Create(t.Context(), w.Env(), a,
+		hostedspf.CreateRequest{Domain: domain, SourceRecord: source, Zone: zone})
+	require.NoError(t, err)
+	return p
+}
+
+func resolve(t *testing.T, w *diagtest.World, a hostedspf.Access, id string) *hostedspf.ResolveReport {
+	t.Helper()
+	r, err := hostedspf.Resolve(t.Context(), w.Env(), a, hostedspf.ResolveRequest{ID: id})
+	require.NoError(t, err)
+	return r
+}
+
+func requireInput(t *testing.T, err error, field string) {
+	t.Helper()
+	var input *diag.InputError
+	require.ErrorAs(t, err, &input)
+	require.Equal(t, field, input.Field)
+}
+
+// Pages hold while profiles come and go, and records are in none of them.
+func TestList(t *testing.T) {
+	w, a := setUp(t)
+	ctx, env := t.Context(), w.Env()
+	var want []string
+	for range 5 {
+		want = append(want, create(t, w, a).ID)
+		w.Advance(time.Second)
+	}
+	first, err := hostedspf.List(ctx, env, a, hostedspf.ListRequest{Limit: 2})
+	require.NoError(t, err)
+	require.True(t, first.HasMore)
+	require.Equal(t, 5, first.Total)
+	require.NoError(t, hostedspf.Remove(ctx, a, want[0]))
+	added := create(t, w, a).ID
+
+	got := []string{first.Profiles[0].ID, first.Profiles[1].ID}
+	page := first
+	for page.HasMore {
+		page, err = hostedspf.List(ctx, env, a, hostedspf.ListRequest{Limit: 2, Cursor: *page.NextCursor})
+		require.NoError(t, err)
+		for _, p := range page.Profiles {
+			got = append(got, p.ID)
+			require.Nil(t, p.Records)
+		}
+	}
+	require.Equal(t, append(want, added), got)
+	require.Nil(t, page.NextCursor)
+	body, err := json.Marshal(page)
+	require.NoError(t, err)
+	require.NotContains(t, string(body), `"records"`)
+	require.Contains(t, string(body), `"next_cursor":null`)
+
+	other := a
+	other.Owner = "key_b"
+	create(t, w, other)
+	for _, tt := range []struct {
+		name string
+		a    hostedspf.Access
+		req  hostedspf.ListRequest
+		want int
+	}{
+		{"the owner", a, hostedspf.ListRequest{}, 5},
+		{"another", other, hostedspf.ListRequest{}, 1},
+		{"nobody", hostedspf.Access{Store: a.Store}, hostedspf.ListRequest{}, 0},
+		{"administration", hostedspf.Access{Store: a.Store, Owner: hostedspf.AnyOwner}, hostedspf.ListRequest{}, 6},
+		{"the domain", a, hostedspf.ListRequest{Domain: domain}, 5},
+		{"another domain", a, hostedspf.ListRequest{Domain: diag.MustDomain("example.net")}, 0},
+	} {
+		page, err := hostedspf.List(ctx, env, tt.a, tt.req)
+		require.NoError(t, err, tt.name)
+		require.Len(t, page.Profiles, tt.want, tt.name)
+		require.Equal(t, tt.want, page.Total, tt.name)
+		require.NotNil(t, page.Profiles, tt.name)
+	}
+}
+
+func TestInput(t *testing.T) {
+	w, a := setUp(t)
+	p := create(t, w, a)
+	list := func(r hostedspf.ListRequest) error {
+		_, err := hostedspf.List(t.Context(), w.Env(), a, r)
+		return err
+	}
+	history := func(r hostedspf.HistoryRequest) error {
+		r.ID = p.ID
+		_, err := hostedspf.History(t.Context(), w.Env(), a, r)
+		return err
+	}
+	requireInput(t, list(hostedspf.ListRequest{Limit: -1}), "limit")
+	requireInput(t, list(hostedspf.ListRequest{Limit: 101}), "limit")
+	requireInput(t, list(hostedspf.ListRequest{Cursor: "x"}), "cursor")
+	requireInput(t, history(hostedspf.HistoryRequest{Limit: 101}), "limit")
+	requireInput(t, history(hostedspf.HistoryRequest{Cursor: "MSxzcGZfYQ"}), "cursor")
+	requireInput(t, history(hostedspf.HistoryRequest{Status: "good"}), "status")
+	requireInput(t, history(hostedspf.HistoryRequest{Since: "yesterday"}), "since")
+	requireInput(t, history(hostedspf.HistoryRequest{Until: "2026-01-15"}), "until")
+	require.NoError(t, history(hostedspf.HistoryRequest{Since: "2026-01-15T12:00:00+02:00", Until: "2026-01-15T12:00:00.5Z"}))
+}
+
+// Ids that are malformed, unknown or another owner's cannot be told apart.
+func TestNotFound(t *testing.T) {
+	w, a := setUp(t)
+	ctx, env := t.Context(), w.Env()
+	mine := create(t, w, a)
+	other := a
+	other.Owner = "key_b"
+	foreign := create(t, w, other)
+	unknown := "spf_" + strings.Repeat("a", 26)
+	for _, id := range []string{"", "spf_", "x", unknown, foreign.ID, mine.ID + "a", strings.ToUpper(mine.ID), "res_" + mine.ID[4:]} {
+		_, err := hostedspf.Show(ctx, env, a, hostedspf.ShowRequest{ID: id})
+		require.ErrorIs(t, err, hostedspf.ErrNotFound, id)
+		_, err = hostedspf.History(ctx, env, a, hostedspf.HistoryRequest{ID: id})
+		require.ErrorIs(t, err, hostedspf.ErrNotFound, id)
+		_, err = hostedspf.Stats(ctx, env, a, hostedspf.StatsRequest{ID: id})
+		require.ErrorIs(t, err, hostedspf.ErrNotFound, id)
+		_, err = hostedspf.Resolve(ctx, env, a, hostedspf.ResolveRequest{ID: id})
+		require.ErrorIs(t, err, hostedspf.ErrNotFound, id)
+		_, err = hostedspf.Pause(ctx, env, a, id)
+		require.ErrorIs(t, err, hostedspf.ErrNotFound, id)
+		_, err = hostedspf.Resume(ctx, env, a, id)
+		require.ErrorIs(t, err, hostedspf.ErrNotFound, id)
+		require.ErrorIs(t, hostedspf.Remove(ctx, a, id), hostedspf.ErrNotFound, id)
+	}
+	_, err := hostedspf.Show(ctx, env, hostedspf.Access{Store: a.Store}, hostedspf.ShowRequest{ID: mine.ID})
+	require.ErrorIs(t, err, hostedspf.ErrNotFound, "the empty owner owns nothing")
+	_, err = hostedspf.Show(ctx, env, hostedspf.Access{Store: a.Store, Owner: hostedspf.AnyOwner}, hostedspf.ShowRequest{ID: mine.ID})
+	require.NoError(t, err)
+}
+
+func TestCreate(t *testing.T) {
+	w, a := setUp(t)
+	w.Zone(`
+		example.com. TXT "v=spf1 ip4:198.51.100.7 include:_spf.example.org ~all"
+		two.example. TXT "v=spf1 -all"
+		two.example. TXT "v=spf1 +all"
+	`)
+	var events []hostedspf.Event
+	a.Notify = func(e hostedspf.Event) { events = append(events, e) }
+	p, err := hostedspf.Create(t.Context(), w.Env(), a, hostedspf.CreateRequest{Domain: domain, Zone: zone})
+	require.NoError(t, err)
+	require.Equal(t, "v=spf1 ip4:198.51.100.7 include:_spf.example.org ~all", p.SourceRecord, "what the domain publishes")
+	require.Equal(t, "v=spf1 ip4:192.0.2.0/24 ip4:198.51.100.7 ~all", p.FlattenedRecord)
+	require.Equal(t, p.ID[4:]+".spf.example.net", p.IncludeHost.String())
+	require.Equal(t, p.IncludeHost.String(), p.Records[0].Name)
+	require.Equal(t, "example.com", p.Name)
+	require.Equal(t, 3600, p.IntervalSeconds)
+	require.Equal(t, hostedspf.Active, p.Status)
+	require.WithinRange(t, p.NextResolveAt, w.Now().Add(54*time.Minute), w.Now().Add(66*time.Minute))
+	require.Len(t, events, 1)
+	require.Equal(t, hostedspf.ProfileCreated, events[0].Type)
+	require.Equal(t, []string{"192.0.2.0/24", "198.51.100.7/32"}, events[0].Resolution.Added)
+
+	refuse := func(field string, change func(*hostedspf.CreateRequest)) {
+		t.Helper()
+		req := hostedspf.CreateRequest{Domain: domain, SourceRecord: source, Zone: zone}
+		change(&req)
+		_, err := hostedspf.Create(t.Context(), w.Env(), a, req)
+		requireInput(t, err, field)
+	}
+	refuse("domain", func(r *hostedspf.CreateRequest) { r.Domain = diag.Domain{} })
+	refuse("name", func(r *hostedspf.CreateRequest) { r.Name = strings.Repeat("ä", 101) })
+	refuse("name", func(r *hostedspf.CreateRequest) { r.Name = "a\nb" })
+	refuse("source_record", func(r *hostedspf.CreateRequest) { r.SourceRecord = "v=spf1 ip4:1" })
+	refuse("source_record", func(r *hostedspf.CreateRequest) { r.Domain, r.SourceRecord = diag.MustDomain("none.example"), "" })
+	refuse("source_record", func(r *hostedspf.CreateRequest) { r.Domain, r.SourceRecord = diag.MustDomain("two.example"), "" })
+	refuse("refresh_interval_seconds", func(r *hostedspf.CreateRequest) { r.IntervalSeconds = 299 })
+	refuse("refresh_interval_seconds", func(r *hostedspf.CreateRequest) { r.IntervalSeconds = 86401 })
+	refuse("include_host", func(r *hostedspf.CreateRequest) { r.Zone = diag.Name{} })
+	refuse("include_host", func(r *hostedspf.CreateRequest) { r.IncludeHost = diag.MustName("f.example.net") })
+	refuse("include_host", func(r *hostedspf.CreateRequest) { r.Zone, r.IncludeHost = diag.Name{}, p.IncludeHost })
+	refuse("include_host", func(r *hostedspf.CreateRequest) { r.Zone, r.IncludeHost = diag.Name{}, diag.MustName("_1.example.net") })
+	refuse("zone", func(r *hostedspf.CreateRequest) { r.Zone = diag.MustName(strings.Repeat("label.", 30) + "example") })
+	refuse("zone", func(r *hostedspf.CreateRequest) { r.Zone = diag.MustName(strings.Repeat("label.", 40) + "example") })
+	a.Owner = ""
+	refuse("owner", func(*hostedspf.CreateRequest) {})
+	a.Owner = hostedspf.AnyOwner
+	refuse("owner", func(*hostedspf.CreateRequest) {})
+}
+
+// A profile whose first resolution fails is there, and waits for the schedule. One whose source is not known
+// cannot be made.
+func TestCreateWithoutDNS(t *testing.T) {
+	w, a := setUp(t)
+	w.Fault("_spf.example.org", 0, diagtest.Fault{Rcode: 2})
+	w.Fault("example.com", 0, diagtest.Fault{Rcode: 2})
+	p := create(t, w, a)
+	require.Equal(t, hostedspf.Failed, p.Status)
+	require.Contains(t, p.LastError, "_spf.example.org")
+	require.Empty(t, p.FlattenedRecord)
+	require.Equal(t, []hostedspf.Record{}, p.Records)
+	require.WithinRange(t, p.NextResolveAt, w.Now().Add(54*time.Second), w.Now().Add(66*time.Second))
+
+	_, err := hostedspf.Create(t.Context(), w.Env(), a, hostedspf.CreateRequest{Domain: domain, Zone: zone})
+	require.ErrorIs(t, err, diag.ErrUnavailable)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = hostedspf.Create(ctx, w.Env(), a, hostedspf.CreateRequest{Domain: domain, Zone: zone})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestPauseAndResume(t *testing.T) {
+	w, a := setUp(t)
+	p := create(t, w, a)
+	w.Advance(time.Minute)
+	paused, err := hostedspf.Pause(t.Context(), w.Env(), a, p.ID)
+	require.NoError(t, err)
+	require.Equal(t, hostedspf.Paused, paused.Status)
+	require.True(t, paused.NextResolveAt.IsZero())
+	require.Equal(t, w.Now(), paused.UpdatedAt)
+
+	service(w, "198.51.100.0/24")
+	report := resolve(t, w, a, p.ID)
+	require.Equal(t, hostedspf.Paused, report.Profile.Status, "a resolution on demand leaves it paused")
+	require.Equal(t, hostedspf.ResolutionChanged, report.Resolution.Status)
+
+	resumed, err := hostedspf.Resume(t.Context(), w.Env(), a, p.ID)
+	require.NoError(t, err)
+	require.Equal(t, hostedspf.Active, resumed.Status)
+	require.Equal(t, w.Now(), resumed.NextResolveAt)
+	report = resolve(t, w, a, p.ID)
+	again, err := hostedspf.Resume(t.Context(), w.Env(), a, p.ID)
+	require.NoError(t, err)
+	require.Equal(t, report.Profile.NextResolveAt, again.NextResolveAt, "what is not paused keeps its turn")
+}
+
+// A profile is written for its reader: what is optional is absent, what is a list is one.
+func TestProfileJSON(t *testing.T) {
+	w, a := setUp(t)
+	w.Fault("_spf.example.org", 0, diagtest.Fault{Rcode: 2})
+	p := create(t, w, a)
+	shown, err := hostedspf.Show(t.Context(), w.Env(), a, hostedspf.ShowRequest{ID: p.ID})
+	require.NoError(t, err)
+	require.Equal(t, p, shown)
+	body, err := json.Marshal(shown)
+	require.NoError(t, err)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(body, &fields))
+	require.Equal(t, []any{}, fields["records"])
+	require.Equal(t, "error", fields["status"])
+	require.NotContains(t, fields, "last_resolved_at")
+	require.NotContains(t, fields, "last_changed_at")
+	require.Contains(t, fields, "next_resolve_at")
+	require.NotContains(t, string(body), "key_a", "nobody learns whose it is")
+}
