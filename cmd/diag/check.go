@@ -38,15 +38,20 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 		}
 		complete(cmd, name, choices(p)...)
 	}
-	usage, example := []string{ep.Name()}, []string{"  diag", ep.Name()}
+	usage, name, example := []string{ep.Name()}, ep.Name(), []string{}
 	for _, p := range positional(params) {
-		if p.Required || p.OneOf != "" {
-			usage = append(usage, strings.ToUpper(p.Name))
-			example = append(example, quoteExample(p.Example))
+		if !p.Required && p.OneOf == "" {
+			continue
 		}
+		usage = append(usage, strings.ToUpper(p.Name))
+		if p.In == httpapi.InPath {
+			name = strings.ReplaceAll(name, "{"+p.Name+"}", p.Example)
+			continue
+		}
+		example = append(example, quoteExample(p.Example))
 	}
 	cmd.Use = strings.Join(usage, " ")
-	cmd.Example = strings.TrimRight(strings.Join(example, " "), " ")
+	cmd.Example = strings.TrimRight("  diag "+name+" "+strings.Join(example, " "), " ")
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if list := positional(params); len(args) < len(list) {
 			return choices(list[len(args)]), cobra.ShellCompDirectiveNoFileComp

@@ -324,6 +324,19 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// The help shows how a check is called, with ids in their places.
+func TestHelpExample(t *testing.T) {
+	for check, want := range map[string]string{
+		"mta-sts/lookup":          "  diag mta-sts/lookup example.com\n",
+		"spf/hosted":              "  diag spf/hosted\n",
+		"spf/hosted/{id}/history": "  diag spf/hosted/spf_mn4zq2vtw6k7y3cx5hbd2jfgla/history\n",
+	} {
+		s := newSession(nil)
+		require.Equal(t, exitOK, s.run(t.Context(), []string{check, "--help"}))
+		assert.Contains(t, s.out.String(), "Examples:\n"+want)
+	}
+}
+
 func TestHelpListsChecks(t *testing.T) {
 	s := newSession(nil)
 	require.Equal(t, exitOK, s.run(t.Context(), []string{"--help"}))

@@ -19,7 +19,7 @@ const (
 func newProfiles(ctx context.Context, owner hostedspf.Owner) (hostedspf.Store, error) {
 	store := memory.New(memory.Config{})
 	now := time.Now().UTC().Truncate(time.Microsecond)
-	for _, p := range []struct{ id, domain, record string }{
+	for i, p := range []struct{ id, domain, record string }{
 		{profileID, "example.com", "v=spf1 mx include:_spf.news.example include:_spf.shop.example -all"},
 		{brokenProfileID, "good.example", "v=spf1 include:servfail.example -all"},
 	} {
@@ -34,7 +34,7 @@ func newProfiles(ctx context.Context, owner hostedspf.Owner) (hostedspf.Store, e
 		err = store.Create(ctx, hostedspf.Profile{
 			ID: p.id, Owner: owner, Domain: domain, Name: p.domain, Status: hostedspf.Active,
 			SourceRecord: p.record, IncludeHost: host, IntervalSeconds: hostedspf.DefaultInterval,
-			CreatedAt: now, UpdatedAt: now, NextResolveAt: now,
+			CreatedAt: now.Add(time.Duration(i) * time.Microsecond), UpdatedAt: now, NextResolveAt: now,
 		})
 		if err != nil {
 			return nil, err
