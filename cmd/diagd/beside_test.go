@@ -37,8 +37,9 @@ func TestHostedBesideLedger(t *testing.T) {
 	defer hosted.Close()
 
 	quiet := chargeUntil(t, ledger, key, func() {
-		for range writes {
-			time.Now() // as many rounds, without writing beside
+		for n := range writes {
+			_, err := charge(t, ledger, key, fmt.Sprintf("req_%d", n))
+			require.NoError(t, err)
 		}
 	})
 	waits := []time.Duration{}

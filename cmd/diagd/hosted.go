@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -56,6 +57,9 @@ func (f *hostedFlags) serveZone() (*nameserver.Zone, error) {
 		}
 		zone.Nameservers = append(zone.Nameservers, ns)
 	}
+	if err := zone.Validate(); err != nil {
+		return nil, usageError{err}
+	}
 	return zone, nil
 }
 
@@ -88,20 +92,38 @@ func (a *app) openHosted(ctx context.Context) (hostedspf.Store, error) {
 
 // hosted is what a server does about hosted SPF beside the API.
 type hosted struct {
-	store hostedspf.Store
-	dns   *nameserver.Server // nil if there is none
-	log   *slog.Logger
+	store    hostedspf.Store
+	dns      *nameserver.Server // nil if there is none
+	log      *slog.Logger
+	stop     context.CancelFunc
+	resolved chan struct{} // closed when the scheduler has ended; nil before it begins
+	drained  sync.Once
 }
 
-// startHosted opens the profiles, and serves and resolves them until drain.
+// counted is a store that counts resolutions, whoever made them.
+type counted struct {
+	hostedspf.Store
+	counters *metrics.Metrics
+}
+
+// Finish implements [hostedspf.Store].
+func (c counted) Finish(ctx context.Context, claim hostedspf.Claim, o hostedspf.Outcome) (hostedspf.Profile, error) {
+	p, err := c.Store.Finish(ctx, claim, o)
+	if err == nil {
+		c.counters.ObserveResolution(string(o.Resolution.Status))
+	}
+	return p, err
+}
+
+// startHosted opens the profiles, and serves them until drain if there is a zone.
 func (a *app) startHosted(
-	ctx context.Context, env *diag.Env, zone *nameserver.Zone, counters *metrics.Metrics, log *slog.Logger,
+	ctx context.Context, zone *nameserver.Zone, counters *metrics.Metrics, log *slog.Logger,
 ) (*hosted, error) {
 	store, err := a.openHosted(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h := &hosted{store: store, log: log}
+	h := &hosted{store: counted{store, counters}, log: log}
 	if zone != nil {
 		h.dns, err = nameserver.Listen(ctx, a.serving.hosted.listen, nameserver.Config{
 			Zone: *zone, Store: store, Log: log, Observe: counters.ObserveQuestion,
@@ -113,6 +135,17 @@ func (a *app) startHosted(
 		log.Info("serving DNS", "address", h.dns.Addr(), "zone", zone.Name.String(), "records", h.dns.Records())
 	}
 	return h, nil
+}
+
+// schedule resolves profiles when they are due, until the context ends.
+func (h *hosted) schedule(ctx context.Context, env *diag.Env) {
+	ctx, h.stop = context.WithCancel(ctx)
+	h.resolved = make(chan struct{})
+	scheduler := &hostedspf.Scheduler{Store: h.store, Env: env, Log: h.log}
+	go func() {
+		defer close(h.resolved)
+		_ = scheduler.Run(ctx) // returns what told it to end
+	}()
 }
 
 // failed is told if the name server fails. Without one it blocks for ever.
@@ -130,12 +163,24 @@ func (h *hosted) health(w io.Writer) {
 	}
 }
 
-// drain takes no new work, and lets what runs finish until the context ends.
-func (h *hosted) drain(ctx context.Context) {
+// drain takes no more questions, and lets resolutions finish until the context ends. One that does not
+// leaves the profile as it was; its claim lapses. Further calls do nothing.
+func (h *hosted) drain(ctx context.Context) { h.drained.Do(func() { h.end(ctx) }) }
+
+func (h *hosted) end(ctx context.Context) {
 	if h.dns != nil {
 		if err := h.dns.Shutdown(ctx); err != nil {
 			h.log.Warn("the name server was cut off", "error", err)
 		}
+	}
+	if h.resolved == nil {
+		return
+	}
+	h.stop()
+	select {
+	case <-h.resolved:
+	case <-ctx.Done():
+		h.log.Warn("a resolution of hosted SPF did not finish and is cut off; nothing has changed")
 	}
 }
 

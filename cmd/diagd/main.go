@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/worldflags"
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
 )
@@ -83,7 +84,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 	fmt.Fprintln(a.stderr, "diagd:", err)
 	_, usage := errors.AsType[usageError](err)
 	_, field := errors.AsType[*metering.FieldError](err)
-	if usage || field {
+	_, input := errors.AsType[*diag.InputError](err)
+	if usage || field || input {
 		return exitUsage
 	}
 	return exitFailed
@@ -114,7 +116,7 @@ func (a *app) command() *cobra.Command {
 	}
 	a.serving.add(serve.Flags())
 	a.world.Add(serve.Flags())
-	root.AddCommand(serve, a.accountCommand(), a.keyCommand(), a.usageCommand(), a.auditCommand(),
+	root.AddCommand(serve, a.accountCommand(), a.keyCommand(), a.spfCommand(), a.usageCommand(), a.auditCommand(),
 		a.migrateCommand(), a.dataCommand(), a.openapiCommand(), a.versionCommand(), a.benchCommand(), a.healthCommand())
 	return root
 }

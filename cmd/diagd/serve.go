@@ -121,7 +121,7 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer gate.Close()
 	counters := metrics.New()
-	hosted, err := a.startHosted(ctx, env, settled.zone, counters, log)
+	hosted, err := a.startHosted(ctx, settled.zone, counters, log)
 	if err != nil {
 		return err
 	}
@@ -147,6 +147,7 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	log.Info("serving", "url", url, "store", a.store, "operations", len(httpapi.Endpoints()))
+	hosted.schedule(ctx, env)
 	health.ready.Store(true)
 	return a.run(ctx, server, listener, hosted, health, log)
 }

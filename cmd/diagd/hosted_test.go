@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// dnsFlags make a server answer for spf.example.net on a free port.
+var dnsFlags = []string{
+	"--spf-dns-listen=127.0.0.1:0", "--spf-dns-zone=spf.example.net",
+	"--spf-dns-ns=ns1.spf.example.net=192.0.2.53/2001:db8::53,ns.example.org", "--spf-dns-contact=dns@example.net",
+}
+
+// lookUp asks a name server for TXT records until it answers with a code, and returns them.
+func lookUp(t testing.TB, server, name string, rcode int) (texts []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	pause := time.NewTicker(50 * time.Millisecond) // a server bounds what it sends to one network
+	defer pause.Stop()
+	for ; ; <-pause.C {
+		m, err := dns.ExchangeContext(ctx, new(dns.Msg).SetQuestion(dns.Fqdn(name), dns.TypeTXT), server)
+		require.NoError(t, err)
+		if m.Rcode != rcode {
+			continue
+		}
+		for _, rr := range m.Answer {
+			texts = append(texts, diag.TXT(rr.(*dns.TXT)))
+		}
+		return texts
+	}
+}
+
+// What another process publishes is served a second later, until it is removed.
+func TestServeDNS(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "diag.db")
+	s := start(t, append(dnsFlags, "--store=sqlite:"+path, "--metrics-listen=127.0.0.1:0")...)
+	server := s.log.wait(t, `"serving DNS" address=(\S+) zone=spf.example.net records=0`)[1]
+	health := s.log.wait(t, `"serving metrics" url=(\S+)/metrics`)[1]
+	lookUp(t, server, "abc.spf.example.net", dns.RcodeNameError)
+
+	store, err := hostedsqlite.Open(t.Context(), path, hostedsqlite.Config{})
+	require.NoError(t, err)
+	defer store.Close()
+	p := hostedspf.Profile{
+		ID: "spf_" + strings.Repeat("a", 26), Owner: "key_a", IncludeHost: diag.MustName("abc.spf.example.net"),
+		IntervalSeconds: 3600, CreatedAt: time.Now(), IsPaused: true, Status: hostedspf.Paused,
+		Records: []hostedspf.Record{{Name: "abc.spf.example.net", Value: "v=spf1 -all"}},
+	}
+	require.NoError(t, store.Create(t.Context(), p))
+	assert.Equal(t, []string{"v=spf1 -all"}, lookUp(t, server, "abc.spf.example.net", dns.RcodeSuccess))
+	ready := get(t, health+"/readyz")
+	assert.Equal(t, http.StatusOK, ready.status)
+	assert.Equal(t, fmt.Sprintf("ready\ndns %s: 1 records of hosted SPF\n", server), ready.body)
+	assert.Regexp(t, `diagkit_spf_dns_questions_total\{outcome="NOERROR"\} 1\n`, get(t, health+"/metrics").body)
+
+	require.NoError(t, store.Remove(t.Context(), p.ID))
+	lookUp(t, server, "abc.spf.example.net", dns.RcodeNameError)
+	assert.Equal(t, exitOK, s.wait())
+	_, err = dns.Exchange(new(dns.Msg).SetQuestion("spf.example.net.", dns.TypeSOA), server)
+	assert.Error(t, err)
+}
+
+// The name server is set up by the environment and by a file as by flags.
+func TestDNSSettings(t *testing.T) {
+	t.Setenv("DIAG_SPF_DNS_LISTEN", "127.0.0.1:0")
+	config := writeConfig(t, "store = memory:\nspf-dns-zone = spf.example.net\nspf-dns-ns = ns.example.org\n")
+	s := start(t, "--config", config)
+	server := s.log.wait(t, `"serving DNS" address=(\S+)`)[1]
+	m, err := dns.Exchange(new(dns.Msg).SetQuestion("spf.example.net.", dns.TypeSOA), server)
+	require.NoError(t, err)
+	require.Len(t, m.Answer, 1)
+	assert.Equal(t, "hostmaster.spf.example.net.", m.Answer[0].(*dns.SOA).Mbox)
+}
+
+// dueProfile makes a store with a profile that is due and needs an address that a slow name server knows.
+func dueProfile(t testing.TB) (store hostedspf.Store, path string) {
+	path = filepath.Join(t.TempDir(), "diag.db")
+	store, err := hostedsqlite.Open(t.Context(), path, hostedsqlite.Config{})
+	require.NoError(t, err)
+	t.Cleanup(func() { store.Close() })
+	require.NoError(t, store.Create(t.Context(), hostedspf.Profile{
+		ID: dueID, Owner: "key_a", Domain: diag.MustDomain("example.com"), Status: hostedspf.Active,
+		IncludeHost: diag.MustName("abc.spf.example.net"), SourceRecord: "v=spf1 a:slow.example.com -all",
+		IntervalSeconds: 3600, CreatedAt: time.Now(), NextResolveAt: time.Now().Add(-time.Hour),
+	}))
+	return store, path
+}
+
+var dueID = "spf_" + strings.Repeat("a", 26)
+
+// After a signal a resolution that runs is finished and published.
+func TestDrainResolution(t *testing.T) {
+	store, path := dueProfile(t)
+	slow := newSlowServer(t)
+	s := start(t, "--store=sqlite:"+path, "--resolver=udp://"+slow.address)
+	<-slow.asked
+	s.stop()
+	s.log.wait(t, "msg=draining")
+	close(slow.release)
+	assert.Equal(t, exitOK, s.wait())
+	p, err := store.Profile(t.Context(), dueID)
+	require.NoError(t, err)
+	assert.Equal(t, "v=spf1 ip4:192.0.2.1 -all", p.FlattenedRecord)
+	assert.NotContains(t, s.log.String(), "cut off")
+}
+
+// One that does not finish in time changes nothing, and the server ends all the same.
+func TestDrainCutsResolutionOff(t *testing.T) {
+	store, path := dueProfile(t)
+	slow := newSlowServer(t)
+	s := startApp(t, &app{drain: 100 * time.Millisecond}, "--store=sqlite:"+path, "--resolver=udp://"+slow.address)
+	<-slow.asked
+	began := time.Now()
+	assert.Equal(t, exitOK, s.wait())
+	assert.Less(t, time.Since(began), 5*time.Second)
+	assert.Equal(t, 1, strings.Count(s.log.String(), "a resolution of hosted SPF did not finish and is cut off"))
+	p, err := store.Profile(t.Context(), dueID)
+	require.NoError(t, err)
+	assert.Empty(t, p.FlattenedRecord)
+	_, err = store.Claim(t.Context(), dueID, time.Minute)
+	assert.ErrorIs(t, err, hostedspf.ErrClaimed, "until the lease ends")
+}
