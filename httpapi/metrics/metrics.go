@@ -47,7 +47,7 @@ func New() *Metrics {
 			Buckets: []float64{.0005, .001, .005, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60},
 		}, []string{"endpoint"}),
 		resolutions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "diagkit_spf_resolutions_total", Help: "Scheduled resolutions of hosted SPF by status.",
+			Name: "diagkit_spf_resolutions_total", Help: "Resolutions of hosted SPF profiles by status.",
 		}, []string{"status"}),
 		questions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "diagkit_spf_dns_questions_total",
@@ -71,7 +71,7 @@ func (m *Metrics) Observe(o httpapi.Observation) {
 	}
 }
 
-// ObserveResolution counts a scheduled resolution of a hosted SPF profile that ended with a status.
+// ObserveResolution counts a resolution of a hosted SPF profile that ended with a status.
 func (m *Metrics) ObserveResolution(status string) { m.resolutions.WithLabelValues(status).Inc() }
 
 // ObserveQuestion counts a question to the name server of hosted SPF. It is meant for its configuration.
