@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,9 +115,9 @@ type evidence struct {
 	own    diag.Answer[*dns.TXT] // what the domain publishes
 	tree   *spf.Tree
 
-	faults    []fault // of the tree
-	outline   outline // without faults
-	words     []word
+	faults    []fault      // of the tree
+	outline   outline      // without faults
+	unmovable *string      // the term that cannot stand in another record; nil if all can
 	published *Publication // nil if there is a fault, or too much to publish
 }
 
@@ -126,18 +127,17 @@ func (e *evidence) flatten() {
 		return
 	}
 	e.outline = outlineOf(e.tree)
-	if e.outline.relative != nil {
+	if e.unmovable = e.outline.unmovable(); e.unmovable != nil {
 		return
 	}
 	words, ok := e.outline.words()
 	if !ok {
 		return
 	}
-	e.words = words
 	ending := e.outline.ending()
-	records, ok := pack(e.host, append([]word{}, words...), ending)
+	records, ok := pack(e.host, slices.Clone(words), ending)
 	after := e.staying() + len(records)
-	if !ok || after > spf.MaxLookups || !valid(records) {
+	if !ok || after > spf.MaxLookups {
 		return
 	}
 	flat := join(words, ending)
@@ -172,15 +172,18 @@ func (o *outline) stays() []*stay {
 	return list
 }
 
-// valid reports whether each record is one. Terms of strangers were moved into them, so nothing is taken for
-// granted.
-func valid(records []Record) bool {
-	for _, r := range records {
-		if _, faults := spf.Parse(r.Value); len(faults) > 0 || r.LengthBytes > maxLength {
-			return false
+// unmovable returns the first term, as it was written, that cannot stand in another record, or nil. Terms of
+// strangers are moved into records, so nothing is taken for granted.
+func (o *outline) unmovable() *string {
+	if o.relative != nil {
+		return &o.relative.Raw
+	}
+	for _, s := range o.stays() {
+		if _, faults := spf.Parse(version + " " + s.text); len(faults) > 0 {
+			return &s.written
 		}
 	}
-	return true
+	return nil
 }
 
 // maxError bounds the text of an error, in bytes.
@@ -196,8 +199,8 @@ func (e *evidence) failure() string {
 		why = fmt.Sprintf("%s (and %d more)", e.faults[0].detail, n-1)
 	case n == 1:
 		why = e.faults[0].detail
-	case e.outline.relative != nil:
-		why = fmt.Sprintf("%s has the macro p, which means something else in another record", e.outline.relative.Raw)
+	case e.unmovable != nil:
+		why = fmt.Sprintf("%s would mean something else in another record", *e.unmovable)
 	default:
 		why = e.excess()
 	}

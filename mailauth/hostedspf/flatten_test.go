@@ -2,6 +2,7 @@ package hostedspf
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
 const host = "flat.example.net"
@@ -30,6 +32,11 @@ func world(t testing.TB, zone string) *diagtest.World {
 		carved.example.  TXT "v=spf1 -ip4:192.0.2.1 ip4:192.0.2.0/24 exists:%{i}.example -all"
 		open.example.    TXT "v=spf1 ?exists:%{i}.example ip4:192.0.2.0/24 -all"
 		last.example.    TXT "v=spf1 ip4:192.0.2.0/24 ?exists:%{i}.example -all"
+		again.example.   TXT "v=spf1 ip4:192.0.2.0/24 -ip4:192.0.2.1 exists:%{i}.example -all"
+		opens.example.   TXT "v=spf1 ?exists:%{i}.example exists:%{l}.example -all"
+		breaks.example.  TXT "v=spf1 ip4:192.0.2.0/24 ?include:%{i}.example -all"
+		over.example.    TXT "v=spf1 redirect=%{i}.example"
+		hidden.example.  TXT "v=spf1 ip4:192.0.2.0/24 ~include:over.example -all"
 		named.example.   TXT "v=spf1 exists:%{p}.example ip4:192.0.2.0/24 -all"
 		ptr.example.     TXT "v=spf1 ptr ip4:192.0.2.0/24 -all"
 		why.example.     TXT "v=spf1 ip4:192.0.2.0/24 exp=why.%{d} -all"
@@ -116,6 +123,16 @@ func TestFlatten(t *testing.T) {
 			"v=spf1 ip4:192.0.2.9 include:carved.example -all"},
 		{"an include that may fail before", "v=spf1 include:open.example -all", "v=spf1 include:open.example -all"},
 		{"an include that may fail at the end", "v=spf1 include:last.example -all", "v=spf1 ip4:192.0.2.0/24 -all"},
+		{"an include that fails only what passed before", "v=spf1 include:again.example -all",
+			"v=spf1 ip4:192.0.2.0/24 exists:%{i}.example -all"},
+		{"an include that may fail before exists", "v=spf1 include:opens.example -all", "v=spf1 include:opens.example -all"},
+		{"an include that may break at the end", "v=spf1 include:breaks.example -all", "v=spf1 include:breaks.example -all"},
+		{"an include that hands over", "v=spf1 include:over.example -all", "v=spf1 include:%{i}.example -all"},
+		{"an include that may break behind a redirect", "v=spf1 include:hidden.example -all", "v=spf1 include:hidden.example -all"},
+		{"all pass before a redirect that stays", "v=spf1 include:everyone.example redirect=%{i}.example", "v=spf1 +all"},
+		{"neutral before a redirect that stays", "v=spf1 ?ip4:192.0.2.1 redirect=%{i}.example",
+			"v=spf1 ?ip4:192.0.2.1 redirect=%{i}.example"},
+		{"two exp", "v=spf1 redirect=why.example exp=why.example.com", "v=spf1 ip4:192.0.2.0/24 -all exp=why.example.com"},
 		{"an include with the macro p", "v=spf1 include:named.example -all", "v=spf1 include:named.example -all"},
 		{"a redirect with the macro p", "v=spf1 redirect=named.example", "v=spf1 redirect=named.example"},
 		{"an include with ptr", "v=spf1 include:ptr.example -all", "v=spf1 ptr:ptr.example ip4:192.0.2.0/24 -all"},
@@ -196,6 +213,32 @@ func TestFlattenWithoutExplanation(t *testing.T) {
 	long := "exp=" + strings.Repeat("a.", 60) + "example.com"
 	report = flatten(t, w, "v=spf1 ip4:192.0.2.1 "+long+" -all")
 	require.Equal(t, "v=spf1 ip4:192.0.2.1 -all", report.Published.FlattenedRecord)
+}
+
+// A term that stays must be named, and a name that ends in a number cannot be written into a record.
+func TestFlattenUnwritable(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone(`com.example.5. TXT "v=spf1 ptr -all"`)
+	for _, term := range []string{"include:%{dr}", "exists:%{i}.%{dr}"} {
+		report, err := Flatten(t.Context(), w.Env(),
+			FlattenRequest{diag.MustDomain("5.example.com"), "v=spf1 " + term + " -all", diag.MustName(host)})
+		require.NoError(t, err)
+		require.Nil(t, report.Published)
+		require.Equal(t, term+" would mean something else in another record", report.Error)
+		require.Contains(t, diagtest.Codes(report.Verdict), diag.Code("spf.hosted.stays.relative"))
+	}
+}
+
+// Far more networks than can be published are not even written down.
+func TestWordsAreBounded(t *testing.T) {
+	var list []netip.Prefix
+	for i := range 4000 {
+		list = append(list, netip.PrefixFrom(netip.AddrFrom4([4]byte{192, byte(i / 100), byte(i % 100), 1}), 32))
+	}
+	o := outline{items: []item{{qualifier: spf.QualifierPass, set: spf.SetOf(list...)}}}
+	words, ok := o.words()
+	require.False(t, ok)
+	require.Empty(t, words)
 }
 
 func TestFlattenInput(t *testing.T) {

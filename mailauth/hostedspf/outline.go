@@ -18,7 +18,7 @@ type outline struct {
 	last  *stay         // redirect, where it stays; then all is empty
 	exp   string        // the modifier exp, or empty
 
-	// relative is the term of the source record that means something else in any other record, or nil.
+	// relative is the term of the source record itself that means something else in any other, or nil.
 	relative *spf.ResolvedTerm
 }
 
@@ -54,7 +54,7 @@ const (
 func outlineOf(tree *spf.Tree) outline {
 	var o outline
 	for i := range tree.Root.Terms {
-		if t := &tree.Root.Terms[i]; relative(tree.Root, t) && o.relative == nil {
+		if t := &tree.Root.Terms[i]; relative(t) && o.relative == nil {
 			o.relative = t
 		}
 	}
@@ -63,15 +63,9 @@ func outlineOf(tree *spf.Tree) outline {
 	return o
 }
 
-// relative reports whether a term that stays cannot be moved to another record: it has the macro p, or the name
-// that it is about by default cannot be written down, as one that ends in a number.
-func relative(n *spf.Node, t *spf.ResolvedTerm) bool {
-	if _, stay := stays(t); !stay || !t.Reached || t.Name == spf.Exp {
-		return false
-	}
-	bound := t.Bind(n.Domain)
-	_, faults := spf.Parse(version + " " + bound.String())
-	return len(faults) > 0 || strings.Contains(bound.Macros(), "p")
+// relative reports whether a term that stays means something else in another record: it has the macro p.
+func relative(t *spf.ResolvedTerm) bool {
+	return t.Reached && t.Name != spf.Exp && strings.Contains(t.Macros(), "p")
 }
 
 // stays says why a term by itself cannot be replaced by addresses. Of the macros only d does not depend on
@@ -191,7 +185,7 @@ func (o *outline) explain(domain string, t *spf.ResolvedTerm) {
 func (o *outline) redirect(n *spf.Node, t *spf.ResolvedTerm) {
 	why, stay := stays(t)
 	for i := range t.Child.Terms {
-		if relative(t.Child, &t.Child.Terms[i]) {
+		if relative(&t.Child.Terms[i]) {
 			why, stay = byContent, true
 		}
 	}
@@ -211,7 +205,7 @@ func (o *outline) redirect(n *spf.Node, t *spf.ResolvedTerm) {
 func passing(n *spf.Node) ([]item, bool) {
 	var p passage
 	for i := range n.Terms {
-		if relative(n, &n.Terms[i]) {
+		if relative(&n.Terms[i]) {
 			return nil, false
 		}
 	}

@@ -49,19 +49,16 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.hosted.stays.relative", Severity: diag.Error, Weight: 5, Category: "source",
-		Title:  "No term of the source record has the macro p",
+		Title:  "Every term can stand in another record",
 		Ref:    "RFC 7208 section 7.3",
 		Advice: "Take the term out of the source record, and leave it in the domain's own record, before the term that leads here.",
 		When:   complete,
 		Fails: func(e *evidence) diag.Failures {
-			t := e.outline.relative
-			if t == nil {
+			if e.unmovable == nil {
 				return nil
 			}
-			return diag.Failures{{
-				Detail: fmt.Sprintf("%s would mean something else in another record.", shown(t.Raw)),
-				Target: shown(t.Raw), Location: &diag.Location{Offset: t.Offset, Length: len(t.Raw)},
-			}}
+			term := shown(*e.unmovable)
+			return diag.Failures{{Detail: term + " would mean something else there.", Target: term}}
 		},
 	},
 	{
@@ -164,7 +161,7 @@ var rules = diag.Rules[*evidence]{
 }
 
 // movable reports whether all terms can stand in other records.
-func movable(e *evidence) bool { return complete(e) && e.outline.relative == nil }
+func movable(e *evidence) bool { return complete(e) && e.unmovable == nil }
 
 func publishable(e *evidence) bool { return e.published != nil }
 
