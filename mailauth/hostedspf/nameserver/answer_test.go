@@ -35,6 +35,7 @@ func testSnapshot() *snapshot {
 		{"abc.spf.example.net.", "v=spf1 ip4:192.0.2.0/24 -all", 300},
 		{"_1.abc.spf.example.net.", long, 300},
 		{"x.ent.spf.example.net.", "v=spf1 -all", 60},
+		{"huge.spf.example.net.", strings.Repeat(long, 3), 60},
 	}, 7)
 }
 
@@ -171,6 +172,8 @@ func TestRefusals(t *testing.T) {
 			assert.Equal(t, dns.RcodeToString[test.rcode], dns.RcodeToString[m.Rcode])
 			assert.False(t, m.Authoritative)
 			assert.Empty(t, brief(slices.Concat(m.Answer, m.Ns, m.Extra)))
+			assert.Equal(t, test.rcode == dns.RcodeFormatError && test.change != nil && m.IsEdns0() == nil,
+				len(m.Question) == 0, "what is asked is repeated, unless that is what is wrong")
 			if opt := m.IsEdns0(); opt != nil {
 				assert.Zero(t, opt.Version(), "the highest that is known")
 			}
@@ -190,18 +193,21 @@ func TestLongRecord(t *testing.T) {
 
 func TestTruncation(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		size uint16 // 0: without EDNS
-		want bool
+		name  string
+		qname string
+		size  uint16 // 0: without EDNS
+		want  bool
 	}{
-		{"without EDNS", 0, true},
-		{"less than the least", 100, true},
-		{"little", 512, true},
-		{"enough", 900, false},
-		{"more than is sent", 65535, false},
+		{"without EDNS", "_1.abc.spf.example.net.", 0, true},
+		{"less than the least", "_1.abc.spf.example.net.", 100, true},
+		{"little", "_1.abc.spf.example.net.", 512, true},
+		{"enough", "_1.abc.spf.example.net.", 900, false},
+		{"more than is needed", "_1.abc.spf.example.net.", 65535, false},
+		{"more than is sent", "huge.spf.example.net.", 65535, true},
+		{"short, and the least is always taken", "abc.spf.example.net.", 1, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := ask(t, "_1.abc.spf.example.net.", dns.TypeTXT, func(q *dns.Msg) {
+			m := ask(t, test.qname, dns.TypeTXT, func(q *dns.Msg) {
 				if test.size > 0 {
 					q.SetEdns0(test.size, false)
 				}
@@ -212,7 +218,7 @@ func TestTruncation(t *testing.T) {
 			assert.Equal(t, test.size > 0, m.IsEdns0() != nil)
 		})
 	}
-	q := onWire(t, new(dns.Msg).SetQuestion("_1.abc.spf.example.net.", dns.TypeTXT))
+	q := onWire(t, new(dns.Msg).SetQuestion("huge.spf.example.net.", dns.TypeTXT))
 	assert.Len(t, testSnapshot().answer(q, false).Answer, 1, "nothing is cut off by TCP")
 }
 

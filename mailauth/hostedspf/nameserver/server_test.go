@@ -290,7 +290,9 @@ func TestPublished(t *testing.T) {
 func TestPages(t *testing.T) {
 	store := newStore(t)
 	for n := range 2*pageProfiles + 1 {
-		require.NoError(t, store.Create(t.Context(), newProfile(n, "v=spf1 -all")))
+		p := newProfile(n, "v=spf1 -all")
+		p.CreatedAt = newProfile(0).CreatedAt // all at once
+		require.NoError(t, store.Create(t.Context(), p))
 	}
 	s, err := New(t.Context(), Config{Zone: testZone(), Store: store})
 	require.NoError(t, err)

@@ -146,6 +146,8 @@ func TestRemoveLongHistory(t *testing.T) {
 	execute(t, path, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1300)
 		INSERT INTO spf_resolutions SELECT i, '`+p.ID+`', i, 'res_' || i, 'manual', 'failed', 1, 1, '[]', '[]', 0, 0, 0, 0,
 			'', 'x' FROM n`)
+	_, err = store.Claim(t.Context(), p.ID, time.Minute)
+	require.NoError(t, err)
 	q := hostedspf.HistoryQuery{ProfileID: p.ID, Limit: 2}
 	list, err := store.Resolutions(t.Context(), q)
 	require.NoError(t, err)
@@ -161,6 +163,9 @@ func TestRemoveLongHistory(t *testing.T) {
 	list, err = store.Resolutions(t.Context(), q)
 	require.NoError(t, err)
 	require.Empty(t, list)
+	samples, err := store.Samples(t.Context(), p.ID, time.Time{}, 2)
+	require.NoError(t, err)
+	require.Empty(t, samples)
 	require.NoError(t, store.Close())
 	store, err = sqlite.Open(t.Context(), path, sqlite.Config{})
 	require.NoError(t, err)
@@ -250,6 +255,31 @@ func TestWaitsForItsTurn(t *testing.T) {
 	page, err := store.Profiles(t.Context(), hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner, Limit: 9})
 	require.NoError(t, err)
 	require.Equal(t, []hostedspf.Profile{example(1)}, page.Profiles)
+}
+
+// Profiles that were created at the same instant are all listed, once, and a paused one is never due.
+func TestSameInstant(t *testing.T) {
+	store, _, clock := two(t)
+	want := []hostedspf.Profile{}
+	for n := range 5 {
+		p := example(n)
+		p.CreatedAt, p.IsPaused = example(0).CreatedAt, n > 0
+		require.NoError(t, store.Create(t.Context(), p))
+		want = append(want, p)
+	}
+	got := []hostedspf.Profile{}
+	q := hostedspf.ProfileQuery{Owner: "key_a", Domain: want[0].Domain, Limit: 2}
+	for range 3 {
+		page, err := store.Profiles(t.Context(), q)
+		require.NoError(t, err)
+		require.Equal(t, 5, page.Total)
+		got = append(got, page.Profiles...)
+		q.After = hostedspf.Position{Time: got[len(got)-1].CreatedAt, ID: got[len(got)-1].ID}
+	}
+	require.Equal(t, want, got)
+	due, err := store.Due(t.Context(), clock.Now().Add(time.Hour), 9)
+	require.NoError(t, err)
+	require.Equal(t, []hostedspf.Due{{ID: want[0].ID, At: want[0].NextResolveAt}}, due)
 }
 
 // Damage of the file is reported, and never taken for an empty list.
