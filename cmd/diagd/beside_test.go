@@ -20,7 +20,7 @@ import (
 // TestHostedBesideLedger writes hosted SPF into the file of a ledger that 64 clients charge without a pause:
 // neither fails, and neither waits for long.
 func TestHostedBesideLedger(t *testing.T) {
-	const writes = 60
+	const writes = 15
 	path := filepath.Join(t.TempDir(), "diag.db")
 	ledger, err := sqlite.Open(t.Context(), path, sqlite.Config{})
 	require.NoError(t, err)
