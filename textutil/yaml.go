@@ -3,6 +3,8 @@ package textutil
 import (
 	"errors"
 	"strings"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // A YAMLToJSONRequest asks for a YAML text as JSON.
@@ -72,12 +74,17 @@ type yamlReading struct {
 	original string
 	text     string // without a byte-order mark, and with line feeds for all line breaks
 	stream   *yamlStream
+	json     bool // the text is JSON
+	root     RootType
 	err      error // why there is no stream
 	findings
 }
 
-// readYAML reads a text that is valid UTF-8.
-func readYAML(original string) *yamlReading {
+// readYAML reads a text that is valid UTF-8, and has at most [maxYAMLValues].
+func readYAML(original string) *yamlReading { return readYAMLWithin(original, maxYAMLValues) }
+
+// readYAMLWithin reads a text that has at most so many values, unless it is JSON.
+func readYAMLWithin(original string, most int) *yamlReading {
 	r := &yamlReading{original: original}
 	text, marked := strings.CutPrefix(original, byteOrderMark)
 	if marked {
@@ -87,12 +94,15 @@ func readYAML(original string) *yamlReading {
 			Advice: "Save the text without a byte-order mark.", Reference: "YAML 1.2.2 section 5.2",
 			Location: &Location{Offset: 0, Length: len(byteOrderMark)}})
 	}
-	if strings.Contains(text, "\r") {
+	if strings.IndexByte(text, '\r') >= 0 {
 		// A carriage return is a line break too (YAML 1.2.2 section 5.4).
 		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	}
 	r.text = text
-	r.stream, r.err = parseYAML(text)
+	if r.readJSON() {
+		return r
+	}
+	r.stream, r.err = parseYAML(text, most)
 	if r.err != nil {
 		return r
 	}
@@ -129,6 +139,9 @@ func (r *yamlReading) toJSON(indent int, all bool, limit int) (string, error) {
 	if r.err != nil {
 		return "", r.err
 	}
+	if r.json {
+		return r.jsonToJSON(indent, all, limit)
+	}
 	w := &yamlWriter{yamlStream: r.stream, indent: indent, limit: limit}
 	w.out = make([]byte, 0, min(len(r.text)+len(r.text)/2, limit)+64)
 	err := w.documents(all)
@@ -154,7 +167,7 @@ func (r *yamlReading) report(result string, err error) (*YAMLReport, error) {
 		report.Error = &YAMLError{Message: wrong.message, Line: line, Column: column}
 	} else {
 		report.Valid, report.Result, report.OutputBytes = true, &result, len(result)
-		report.RootType = r.stream.rootType()
+		report.RootType = r.rootType()
 	}
 	report.Findings, report.OmittedCount = r.all(), r.omitted
 	r.locate(report.Findings)
@@ -192,18 +205,21 @@ func (r *yamlReading) locate(list []Finding) {
 }
 
 // rootType returns the type of the first document.
-func (s *yamlStream) rootType() RootType {
-	if len(s.docs) == 0 {
+func (r *yamlReading) rootType() RootType {
+	if r.json {
+		return r.root
+	}
+	if len(r.stream.docs) == 0 {
 		return NullType
 	}
-	root := s.docs[0].root
-	switch root.kind {
-	case yamlSequence:
+	root := r.stream.docs[0].tree
+	switch root.Kind {
+	case yaml.SequenceNode:
 		return ArrayType
-	case yamlMapping:
+	case yaml.MappingNode:
 		return ObjectType
 	}
-	switch t, _, _ := s.resolve(root); t {
+	switch t, _, _ := r.stream.resolve(root); t {
 	case yamlNull:
 		return NullType
 	case yamlBool:

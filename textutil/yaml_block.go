@@ -1,340 +1,327 @@
 package textutil
 
 import (
+	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
-// blockNode reads a node inside a block collection that is indented by n, or in a document if n is -1
-// (YAML 1.2.2 section 8.2.3). A collection may begin on the line of the indicator before if compact is
-// set (section 8.2.1). The value of a pair may be a sequence at the column of its key.
-//
-// Properties before a key belong to the key, those on a line before it to the whole mapping.
-func (p *yamlParser) blockNode(n int, compact, value bool) (*yamlNode, error) {
-	begin, outer := p.pos, yamlProps{}
-	fresh := p.separate()
-	if spaces, _ := p.indentation(); spaces >= 0 {
-		fresh = true
+// freshLine reads the first token of a line outside flow collections.
+func (s *yamlScanner) freshLine() error {
+	spaces, tab := s.indentation()
+	ended := s.filled
+	for s.top() > spaces {
+		s.columns = s.columns[:len(s.columns)-1]
+		ended = true
 	}
-	for {
-		column := -1 // where a collection may begin
-		spaces, tab := p.indentation()
-		if p.pos == len(p.text) || fresh && (p.marker() || !p.inside(n, spaces, value)) {
-			return p.define(p.node(yamlScalar, yamlPlain, begin, begin).with(outer)), nil
-		}
-		switch {
-		case fresh && !tab:
-			column = spaces
-		case !fresh && compact && !strings.Contains(p.text[begin:p.pos], "\t"):
-			column = p.pos - p.line
-		}
-		inner, err := p.properties(false, n)
-		if err != nil {
-			return nil, err
-		}
-		if c := p.at(0); !inner.given() || !yamlBreak(c) && c != '#' {
-			if value && !compact && !fresh && !inner.given() && p.loneDash() {
-				return p.define(p.plain(n, false, true).with(outer)), nil
-			}
-			return p.blockContent(n, column, outer, inner)
-		}
-		if outer, err = p.merge(outer, inner); err != nil {
-			return nil, err
-		}
-		begin = max(int(outer.anchorEnd), int(outer.tagEnd))
-		p.separate()
-		fresh = true
+	if ended && spaces > s.top() || tab && spaces <= s.top() {
+		return s.strayText(spaces, tab)
 	}
+	s.filled, s.props, s.key = false, 0, spaces
+	if tab {
+		s.key = yamlTabbed
+	}
+	return s.token()
 }
 
-// loneDash reports whether a dash is alone behind a key and its colon. The grammar does not allow it, for a
-// plain scalar needs something behind its dash; but no sequence can begin there, and people write it for
-// "nothing".
-func (p *yamlParser) loneDash() bool {
-	if p.at(0) != '-' {
-		return false
+// sameLine reads a token that is not the first of its line.
+func (s *yamlScanner) sameLine() error {
+	if s.filled {
+		return s.unexpected("the value")
 	}
-	line, _, _ := strings.Cut(p.text[p.pos+1:], "\n")
-	if strings.Trim(line, " \t") != "" {
-		return false
-	}
-	p.dashes = append(p.dashes, p.pos)
-	return true
-}
-
-// inside reports whether a line with so many spaces belongs to a collection that is indented by n.
-func (p *yamlParser) inside(n, spaces int, value bool) bool {
-	return spaces > n || value && spaces == n && p.at(0) == '-' && yamlSpace(p.at(1))
-}
-
-// with gives the node properties, if there are any.
-func (n *yamlNode) with(props yamlProps) *yamlNode {
-	if props.given() {
-		own := props
-		n.props = &own
-	}
-	return n
-}
-
-// merge joins properties of one node that stand on several lines.
-func (p *yamlParser) merge(outer, inner yamlProps) (yamlProps, error) {
-	switch {
-	case !outer.given():
-		return inner, nil
-	case !inner.given():
-		return outer, nil
-	case outer.anchor != "" && inner.anchor != "":
-		return outer, p.fail(int(inner.start), "the node has an anchor already")
-	case outer.tag != "" && inner.tag != "":
-		return outer, p.fail(int(inner.start), "the node has a tag already")
-	case inner.anchor != "":
-		outer.anchor, outer.anchorEnd = inner.anchor, inner.anchorEnd
-	default:
-		outer.tag, outer.tagText, outer.tagEnd = inner.tag, inner.tagText, inner.tagEnd
-	}
-	return outer, nil
-}
-
-// blockContent reads what follows the properties of a node. A collection may begin here if column is
-// not negative.
-func (p *yamlParser) blockContent(n, column int, outer, inner yamlProps) (*yamlNode, error) {
-	switch c := p.at(0); {
-	case c == '-' && yamlSpace(p.at(1)):
-		if column < 0 || inner.given() {
-			return nil, p.misplaced("a sequence")
+	if s.key == yamlNextKey {
+		s.key = s.pos - s.line
+		if strings.Contains(s.text[s.tokens[len(s.tokens)-1].end:s.pos], "\t") {
+			s.key = yamlTabbed
 		}
-		return p.blockSequence(column, outer)
-	case c == '?' && yamlSpace(p.at(1)):
-		if column < 0 || inner.given() {
-			return nil, p.misplaced("a mapping")
-		}
-		return p.blockMapping(column, outer, nil)
-	case c == '|' || c == '>':
-		props, err := p.merge(outer, inner)
-		if err != nil {
-			return nil, err
-		}
-		node, err := p.blockScalar(n)
-		if err != nil {
-			return nil, err
-		}
-		return p.define(node.with(props)), nil
 	}
-	return p.inlineOrMapping(n, column, outer, inner)
+	return s.token()
 }
 
-// inlineOrMapping reads a node that is no block collection, or the mapping of which it is the first key.
-func (p *yamlParser) inlineOrMapping(n, column int, outer, inner yamlProps) (*yamlNode, error) {
-	begin, line := p.pos, p.line
-	if inner.given() {
-		begin = int(inner.start)
+// token reads a token outside flow collections.
+func (s *yamlScanner) token() error {
+	switch c := s.at(0); c {
+	case '-', '?', ':':
+		if yamlSpace(s.at(1)) {
+			return s.indicator(c)
+		}
+	case '&', '!':
+		return s.property(c, false)
+	case '*':
+		return s.content(s.alias, false)
+	case '"':
+		return s.content(s.doubleQuoted, false)
+	case '\'':
+		return s.content(s.singleQuoted, false)
+	case '[', '{':
+		return s.content(s.flow, false)
+	case '|', '>':
+		return s.blockScalar()
+	case '#':
+		return s.fail(s.pos, "a comment must have a space before its #")
+	case ']', '}':
+		return s.fail(s.pos, "nothing is open that %q could close", c)
+	case '%', '@', '`', ',':
+		return s.fail(s.pos, "a plain scalar cannot begin with %q; put it in quotes", c)
 	}
-	node, err := p.keyOrNode(n, inner)
+	return s.content(s.plainInBlock, true)
+}
+
+// indicator reads "-", "?" or ":" before a node of a block collection.
+func (s *yamlScanner) indicator(c byte) error {
+	kind, what := yamlDash, "a sequence"
+	switch c {
+	case '?':
+		kind, what = yamlQuestion, "a mapping"
+	case ':':
+		kind, what = yamlColon, "a key with its colon"
+	}
+	if kind != yamlColon && s.props != 0 {
+		return s.misplaced(what)
+	}
+	if s.key < 0 {
+		if kind == yamlDash && s.loneDash() {
+			return nil
+		}
+		return s.misplaced(what)
+	}
+	values, err := s.push(s.key, s.last())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if p.keyEnds() {
-		switch {
-		case p.line != line:
-			return nil, p.fail(begin, "a key cannot have several lines, unless ? stands before it")
-		case column < 0:
-			return nil, p.misplaced("a key with its colon")
+	if err := s.emit(kind, s.pos, s.pos+1, values); err != nil {
+		return err
+	}
+	s.pos++
+	s.key = yamlNextKey
+	switch innermost := &s.columns[len(s.columns)-1]; {
+	case kind == yamlQuestion:
+		if innermost.asked {
+			s.values++ // the last key has no value
 		}
-		if err := p.checkKey(begin); err != nil {
-			return nil, err
+		innermost.asked = true
+	case kind == yamlColon:
+		if !innermost.asked || s.props != 0 {
+			s.key = yamlNoKey // the key was empty, and no collection can begin on its line
 		}
-		return p.blockMapping(column, outer, node)
+		innermost.asked = false
 	}
-	if node.style != yamlPlain || node.kind == yamlAlias {
-		if err := p.lineEnd("the value"); err != nil {
-			return nil, err
-		}
-	} else if p.at(0) == ':' {
-		return nil, p.misplaced("a key with its colon")
-	}
-	if !outer.given() {
-		return node, nil
-	}
-	if node.kind == yamlAlias {
-		return nil, p.fail(int(outer.start), "an alias cannot have an anchor or a tag")
-	}
-	props, err := p.merge(outer, inner)
-	if err != nil {
-		return nil, err
-	}
-	return p.define(node.with(props)), nil
-}
-
-// misplaced refuses the beginning of a block collection where none can begin.
-func (p *yamlParser) misplaced(what string) error {
-	before := strings.TrimRight(p.text[p.line:p.pos], " \t")
-	tab := strings.IndexByte(p.text[p.line+len(before):p.pos], '\t')
-	if indented := before == "" || strings.HasSuffix(before, "-") || strings.HasSuffix(before, "?"); indented && tab >= 0 {
-		return p.fail(p.line+len(before)+tab, "a tab cannot indent; use spaces")
-	}
-	return p.fail(p.pos, "%s cannot stand here; begin it on a line of its own", what)
-}
-
-// keyOrNode reads a node that is no block collection; nothing at all if a colon is next.
-func (p *yamlParser) keyOrNode(n int, props yamlProps) (*yamlNode, error) {
-	if p.at(0) == ':' && yamlSpace(p.at(1)) {
-		return p.define(p.node(yamlScalar, yamlPlain, p.pos, p.pos).with(props)), nil
-	}
-	return p.inline(n, false, false, props)
-}
-
-// keyEnds reports whether a colon is next that makes a key of what was before, and skips to it.
-func (p *yamlParser) keyEnds() bool {
-	i := p.pos
-	for i < len(p.text) && yamlBlank(p.text[i]) {
-		i++
-	}
-	if i == len(p.text) || p.text[i] != ':' || i+1 < len(p.text) && !yamlSpace(p.text[i+1]) {
-		return false
-	}
-	p.pos = i
-	return true
-}
-
-// checkKey refuses a key without "?" that is too long.
-func (p *yamlParser) checkKey(begin int) error {
-	if p.pos-begin > maxYAMLKey && utf8.RuneCountInString(p.text[begin:p.pos]) > maxYAMLKey {
-		return p.fail(begin, "a key of more than %d characters needs a ? before it", maxYAMLKey)
-	}
+	s.filled, s.props = false, 0
 	return nil
 }
 
-// define lets aliases refer to the node from here on, if it has an anchor.
-func (p *yamlParser) define(node *yamlNode) *yamlNode {
-	if name := node.anchor(); name != "" {
-		if p.anchors == nil {
-			p.anchors = map[string]*yamlNode{}
-		}
-		p.anchors[name] = node
+// loneDash reads a dash that is alone behind a key and its colon. The grammar does not allow it, for a
+// plain scalar needs something behind its dash; but no sequence can begin there, and people write it for
+// "nothing".
+func (s *yamlScanner) loneDash() bool {
+	line, _, _ := strings.Cut(s.text[s.pos+1:], "\n")
+	if s.last() != yamlColon || s.key != yamlNoKey || strings.Trim(line, " \t") != "" {
+		return false
 	}
-	return node
+	s.dashes = append(s.dashes, s.pos)
+	s.tokens = append(s.tokens, yamlToken{start: int32(s.pos), end: int32(s.pos + 1), kind: yamlPlainToken})
+	s.values++
+	s.replace(s.pos, s.pos+1, `"-"`)
+	s.pos++
+	s.filled = true
+	return true
 }
 
-// blockSequence reads a sequence whose dashes stand at the column (YAML 1.2.2 section 8.2.1).
-func (p *yamlParser) blockSequence(column int, props yamlProps) (*yamlNode, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
+// misplaced refuses the beginning of a block collection where none can begin.
+func (s *yamlScanner) misplaced(what string) error {
+	before := strings.TrimRight(s.text[s.line:s.pos], " \t")
+	tab := strings.IndexByte(s.text[s.line+len(before):s.pos], '\t')
+	indented := before == "" || strings.HasSuffix(before, "-") || strings.HasSuffix(before, "?")
+	if indented && tab >= 0 {
+		return s.fail(s.line+len(before)+tab, "a tab cannot indent; use spaces")
 	}
-	defer p.leave()
-	seq := p.define(p.node(yamlSequence, yamlBlock, p.pos, p.pos).with(props))
-	seq.indent, seq.open = int32(column), true
-	defer func() { seq.open = false }()
-	for last := &seq.first; ; {
-		p.pos++
-		item, err := p.blockNode(column, true, false)
-		if err != nil {
-			return nil, err
-		}
-		*last, last = item, &item.next
-		seq.end = max(item.end, item.begin())
-		more, err := p.nextEntry(column)
-		if err != nil {
-			return nil, err
-		}
-		if !more || p.at(0) != '-' || !yamlSpace(p.at(1)) {
-			return seq, nil
-		}
-	}
+	return s.fail(s.pos, "%s cannot stand here; begin it on a line of its own", what)
 }
 
-// nextEntry goes to the next line with content, and reports whether it is at the column.
-func (p *yamlParser) nextEntry(column int) (bool, error) {
-	p.separate()
-	if p.pos == len(p.text) || p.marker() {
-		return false, nil
+// content reads a node that is no block collection, and the colon behind it if it is a key.
+func (s *yamlScanner) content(read func() error, plain bool) error {
+	begin, line, before, first := s.pos, s.line, s.last(), len(s.tokens)
+	if err := read(); err != nil {
+		return err
 	}
-	spaces, tab := p.indentation()
-	if spaces > column || tab && spaces == column {
-		return false, p.strayText()
-	}
-	return spaces == column, nil
-}
-
-// blockMapping reads a mapping whose keys stand at the column (YAML 1.2.2 section 8.2.2). The first key
-// may have been read.
-func (p *yamlParser) blockMapping(column int, props yamlProps, key *yamlNode) (*yamlNode, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer p.leave()
-	begin := p.pos
-	if key != nil {
-		begin = int(key.begin())
-	}
-	mapping := p.define(p.node(yamlMapping, yamlBlock, begin, begin).with(props))
-	mapping.indent, mapping.open = int32(column), true
-	defer func() { mapping.open = false }()
-	for last := &mapping.first; ; {
-		var value *yamlNode
-		var err error
-		if key == nil && p.at(0) == '?' && yamlSpace(p.at(1)) {
-			key, value, err = p.explicitPair(column)
-		} else {
-			key, value, err = p.implicitPair(column, key)
+	s.props = 0
+	end := s.pos
+	if !s.keyEnds() {
+		s.filled = true
+		if s.pos = end; plain && s.at(0) == ':' {
+			return s.misplaced("a key with its colon")
 		}
-		if err != nil {
-			return nil, err
-		}
-		*last, key.next, last = key, value, &value.next
-		mapping.end = max(value.end, value.begin())
-		if more, err := p.nextEntry(column); err != nil || !more {
-			return mapping, err
-		}
-		key = nil
+		return s.checkProperties(first)
 	}
-}
-
-// explicitPair reads a pair whose key follows "?" (YAML 1.2.2 section 8.2.2).
-func (p *yamlParser) explicitPair(column int) (key, value *yamlNode, err error) {
-	p.pos++
-	if key, err = p.blockNode(column, true, true); err != nil {
-		return nil, nil, err
+	switch {
+	case s.key < 0:
+		return s.misplaced("a key with its colon")
+	case s.line != line:
+		return s.fail(begin, "a key cannot have several lines, unless ? stands before it")
+	case !shortKey(s.text[begin:end]):
+		return s.fail(begin, "a key of more than %d characters needs a ? before it", maxYAMLKey)
 	}
-	more, err := p.nextEntry(column)
+	values, err := s.push(s.key, before)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	if !more || p.at(0) != ':' || !yamlSpace(p.at(1)) {
-		end := int(max(key.end, key.begin()))
-		return key, p.node(yamlScalar, yamlPlain, end, end), nil
-	}
-	p.pos++
-	value, err = p.blockNode(column, true, true)
-	return key, value, err
+	s.columns[len(s.columns)-1].asked = false
+	s.key, s.filled = yamlNoKey, false
+	s.pos++
+	return s.emit(yamlColon, s.pos-1, s.pos, values)
 }
 
-// implicitPair reads a pair whose key needs no "?". The key may have been read.
-func (p *yamlParser) implicitPair(column int, key *yamlNode) (*yamlNode, *yamlNode, error) {
-	if key == nil {
-		begin, line := p.pos, p.line
-		props, err := p.properties(false, column)
-		if err != nil {
-			return nil, nil, err
+// keyEnds reports whether a colon is next that makes a key of what was before, and skips to it.
+func (s *yamlScanner) keyEnds() bool {
+	s.skipBlanks()
+	return s.at(0) == ':' && yamlSpace(s.at(1))
+}
+
+// A blockHeader is the first line of a block scalar (YAML 1.2.2 section 8.1.1).
+type blockHeader struct {
+	indent int  // indentation indicator, or 0
+	chomp  byte // '-' or '+', or 0
+}
+
+// blockScalar reads a block scalar (YAML 1.2.2 section 8.1).
+func (s *yamlScanner) blockScalar() error {
+	begin, n := s.pos, s.top()
+	if s.key >= 0 && s.key <= n {
+		return s.fail(begin, "a block scalar must be indented by more than %d", n)
+	}
+	s.filled = true
+	kind := yamlLiteralToken
+	if s.at(0) == '>' {
+		kind = yamlFoldedToken
+	}
+	mark := len(s.out) + begin + 1 - s.copied // where the library sees what follows the mark
+	header, err := s.blockHeader()
+	if err != nil {
+		return err
+	}
+	indent := 0
+	if header.indent > 0 {
+		indent = max(n, 0) + header.indent
+	} else if indent, err = s.detectIndent(n); err != nil {
+		return err
+	}
+	if err := s.blockLines(n, indent); err != nil {
+		return err
+	}
+	if err := s.emit(kind, begin, s.pos, 1); err != nil {
+		return err
+	}
+	s.tokens[len(s.tokens)-1].indent = int32(indent)
+	if indent == 0 {
+		s.indentLines(begin, mark)
+	}
+	s.mask(begin, s.pos)
+	return nil
+}
+
+// indentLines makes the library see a space before each line of a block scalar that has none: without, it
+// would not know a marker that ends the document. Mark is where it sees the indentation indicator.
+func (s *yamlScanner) indentLines(begin, mark int) {
+	body := s.pos
+	if header := strings.IndexByte(s.text[begin:s.pos], '\n'); header >= 0 {
+		body = begin + header + 1
+	}
+	s.hide(body, body)
+	s.out = slices.Insert(s.out, mark, '1')
+	for i := body; i < s.pos; {
+		line, _, _ := strings.Cut(s.text[i:s.pos], "\n")
+		if line != "" {
+			s.out = append(s.out, ' ')
+			s.mask(i, i+len(line))
 		}
-		if c := p.at(0); c == '-' && yamlSpace(p.at(1)) {
-			return nil, nil, p.fail(p.pos, "a sequence cannot stand between the keys of a mapping")
-		}
-		if p.at(0) == ':' && yamlSpace(p.at(1)) {
-			key = p.define(p.node(yamlScalar, yamlPlain, p.pos, p.pos).with(props))
-		} else if key, err = p.inline(column, false, true, props); err != nil {
-			return nil, nil, err
-		}
-		if !p.keyEnds() {
-			return nil, nil, p.fail(begin, "a key was expected, but no colon follows it")
-		}
-		if p.line != line {
-			return nil, nil, p.fail(begin, "a key cannot have several lines, unless ? stands before it")
-		}
-		if err := p.checkKey(begin); err != nil {
-			return nil, nil, err
+		i = min(i+len(line)+1, s.pos)
+		s.hide(i, i)
+	}
+}
+
+// blockHeader reads the first line with its line break.
+func (s *yamlScanner) blockHeader() (blockHeader, error) {
+	var h blockHeader
+	for s.pos++; ; s.pos++ {
+		switch c := s.at(0); {
+		case (c == '-' || c == '+') && h.chomp == 0:
+			h.chomp = c
+		case '1' <= c && c <= '9' && h.indent == 0:
+			h.indent = int(c - '0')
+		default:
+			begin := s.pos
+			if err := s.lineEnd("the mark of a block scalar"); err != nil {
+				return h, err
+			}
+			if s.skipBlanks(); s.at(0) == '#' && s.pos > begin {
+				s.comment()
+			}
+			if s.at(0) == '\n' {
+				s.pos++
+				s.line = s.pos
+			}
+			return h, nil
 		}
 	}
-	p.pos++
-	value, err := p.blockNode(column, false, true)
-	return key, value, err
+}
+
+// detectIndent returns the indentation of the first line that is not empty (YAML 1.2.2 section
+// 8.1.1.1), without moving. Empty lines before it cannot have more spaces.
+func (s *yamlScanner) detectIndent(n int) (int, error) {
+	most, line := 0, 0
+	for i := s.pos; ; {
+		begin := i
+		for i < len(s.text) && s.text[i] == ' ' {
+			i++
+		}
+		spaces := i - begin
+		if i == len(s.text) {
+			return max(most, spaces, n+1), nil
+		}
+		if s.text[i] != '\n' {
+			switch {
+			case s.text[i] == '\t' && spaces <= n:
+				return 0, s.fail(i, "a tab cannot indent; use spaces")
+			case spaces <= n || yamlMarker(s.text[i:]) && spaces == 0:
+				return max(most, n+1), nil
+			case most > spaces:
+				return 0, s.fail(line, "an empty line before the first of a block scalar has more spaces than it")
+			}
+			return spaces, nil
+		}
+		if spaces > most {
+			most, line = spaces, begin
+		}
+		i++
+	}
+}
+
+// blockLines skips the lines of a block scalar.
+func (s *yamlScanner) blockLines(n, indent int) error {
+	for s.pos < len(s.text) {
+		if yamlMarker(s.text[s.pos:]) {
+			return nil
+		}
+		i := s.pos
+		for i < len(s.text) && i < s.pos+indent && s.text[i] == ' ' {
+			i++
+		}
+		spaces := i - s.pos
+		if i < len(s.text) && s.text[i] != '\n' && spaces < indent {
+			if s.text[i] == '\t' {
+				return s.fail(i, "a tab cannot indent; use spaces")
+			}
+			if spaces > n && s.text[i] != '#' {
+				return s.fail(i, "a line of the block scalar has fewer spaces than the first")
+			}
+			return nil
+		}
+		end := strings.IndexByte(s.text[i:], '\n')
+		if end < 0 {
+			s.pos = len(s.text)
+			return nil
+		}
+		s.pos = i + end + 1
+		s.line = s.pos
+	}
+	return nil
 }

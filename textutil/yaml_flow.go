@@ -2,244 +2,227 @@ package textutil
 
 import "unicode/utf8"
 
-// inline reads an alias, a quoted or plain scalar or a flow collection, which gets the properties. Lines
-// that it goes on to must be indented by more than n. A plain key has one line only.
-func (p *yamlParser) inline(n int, flow, key bool, props yamlProps) (*yamlNode, error) {
-	node, err := p.inlineContent(n, flow, key, props)
-	if err != nil {
-		return nil, err
-	}
-	if node.kind == yamlAlias && props.given() {
-		return nil, p.fail(int(props.start), "an alias cannot have an anchor or a tag")
-	}
-	return p.define(node.with(props)), nil
-}
-
-func (p *yamlParser) inlineContent(n int, flow, key bool, props yamlProps) (*yamlNode, error) {
-	switch c := p.at(0); c {
-	case '*':
-		return p.alias()
-	case '"':
-		return p.doubleQuoted(n)
-	case '\'':
-		return p.singleQuoted(n)
-	case '[':
-		return p.flowCollection(n, yamlSequence, props)
-	case '{':
-		return p.flowCollection(n, yamlMapping, props)
-	case '-', '?', ':':
-		if next := p.at(1); yamlSpace(next) || flow && yamlFlowMark(next) {
-			return nil, p.fail(p.pos, "%q cannot stand here", c)
-		}
-	case '%', '@', '`':
-		return nil, p.fail(p.pos, "a plain scalar cannot begin with %q; put it in quotes", c)
-	case '|', '>':
-		return nil, p.fail(p.pos, "a block scalar cannot stand in a flow collection or a key")
-	case ',', ']', '}', '#', '&', '!':
-		return nil, p.fail(p.pos, "%q cannot stand here", c)
-	case 0:
-		return nil, p.fail(p.pos, "the text ends where a value was expected")
-	}
-	return p.plain(n, flow, key), nil
-}
-
-// alias reads an alias (YAML 1.2.2 section 7.1).
-func (p *yamlParser) alias() (*yamlNode, error) {
-	begin := p.pos
-	name, err := p.name("alias")
-	if err != nil {
-		return nil, err
-	}
-	target, ok := p.anchors[name]
-	if !ok {
-		return nil, p.fail(begin, "no anchor before is called %.40q", name)
-	}
-	if target.open {
-		return nil, p.fail(begin, "the alias %.40s stands inside the node that it means", name)
-	}
-	node := p.node(yamlAlias, yamlPlain, begin, p.pos)
-	node.first = target
-	p.doc.aliases = true
-	return node, nil
+// A yamlBracket is a flow collection that has not ended.
+type yamlBracket struct {
+	open    int  // offset of the bracket
+	waiting bool // it is the outermost that may still be a key
+	asked   bool // the entry begins with "?"
+	colon   bool // the entry has a colon
+	entry   int  // first token of the entry
+	line    int  // where the line of that token begins, or -1 before it
 }
 
 // flowSeparate skips white space and comments inside a flow collection. Its lines must be indented by
 // more than n (YAML 1.2.2 section 6.9), except that a closing bracket may stand as far left as the
 // collection around: the grammar does not allow it, but every reader does, and many people write so.
-func (p *yamlParser) flowSeparate(n int) error {
-	if !p.separate() || p.pos == len(p.text) {
+func (s *yamlScanner) flowSeparate(n int) error {
+	if !s.separate() || s.pos == len(s.text) {
 		return nil
 	}
-	if p.marker() {
-		return p.fail(p.pos, "a flow collection is not closed before the document ends")
+	if s.marker() {
+		return s.fail(s.pos, "a flow collection is not closed before the document ends")
 	}
-	spaces, tab := p.indentation()
+	spaces, tab := s.indentation()
 	if spaces > n {
 		return nil
 	}
-	if c := p.at(0); (c == ']' || c == '}') && spaces == n && !tab {
-		p.closers = append(p.closers, p.pos)
+	if c := s.at(0); (c == ']' || c == '}') && spaces == n && !tab {
+		s.closers = append(s.closers, s.pos)
 		return nil
 	}
 	if tab {
-		return p.fail(p.line+spaces, "a tab cannot indent; use spaces")
+		return s.fail(s.line+spaces, "a tab cannot indent; use spaces")
 	}
-	return p.fail(p.pos, "a line of a flow collection must be indented by more than %d", n)
+	return s.fail(s.pos, "a line of a flow collection must be indented by more than %d", n)
 }
 
-// flowCollection reads a sequence or mapping in brackets (YAML 1.2.2 section 7.4).
-func (p *yamlParser) flowCollection(n int, kind yamlKind, props yamlProps) (*yamlNode, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer p.leave()
-	open := p.pos
-	closer := p.at(0) + 2 // "]" behind "[", "}" behind "{"
-	node := p.define(p.node(kind, yamlFlow, open, open).with(props))
-	node.open = true
-	p.pos++
-	for last := &node.first; ; {
-		if err := p.flowSeparate(n); err != nil {
-			return nil, err
+// flow reads a sequence or mapping in brackets (YAML 1.2.2 section 7.4).
+func (s *yamlScanner) flow() error {
+	n := s.top()
+	filled := false
+	err := s.openBracket()
+	for err == nil && len(s.open) > 0 {
+		if err = s.flowSeparate(n); err == nil && filled {
+			err = s.flowBehind()
 		}
-		switch c := p.at(0); c {
-		case closer:
-			p.pos++
-			node.end, node.open = int32(p.pos), false
-			return node, nil
-		case ',':
-			return nil, p.fail(p.pos, "something must stand before a comma")
-		case 0:
-			return nil, p.unclosed(open)
-		}
-		entry, err := p.flowEntry(n, kind)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		*last = entry
-		for *last != nil {
-			last = &(*last).next
+		bracket := &s.open[len(s.open)-1]
+		if bracket.line < 0 {
+			bracket.line, bracket.entry = s.line, len(s.tokens)
 		}
-		if err := p.flowSeparate(n); err != nil {
-			return nil, err
-		}
-		switch c := p.at(0); c {
+		switch c := s.at(0); c {
+		case '[', '{':
+			filled = false
+			err = s.openBracket()
+		case ']', '}':
+			filled = true
+			err = s.closeBracket(bracket)
 		case ',':
-			p.pos++
-		case closer:
+			filled = false
+			err = s.comma(bracket)
 		case 0:
-			return nil, p.unclosed(open)
-		case '#':
-			return nil, p.fail(p.pos, "a comment must have a space before its #")
+			return s.fail(bracket.open, "%q is not closed", s.text[bracket.open])
 		default:
-			return nil, p.fail(p.pos, "a comma or %q was expected", closer)
+			filled, err = s.flowToken(n, c)
 		}
-	}
-}
-
-func (p *yamlParser) unclosed(open int) error {
-	return p.fail(open, "%q is not closed", p.text[open])
-}
-
-// flowEntry reads an item of a sequence, or a key with its value behind it.
-func (p *yamlParser) flowEntry(n int, kind yamlKind) (*yamlNode, error) {
-	begin, line := p.pos, p.line
-	var key *yamlNode
-	var err error
-	explicit := p.at(0) == '?' && yamlSpace(p.at(1))
-	if explicit {
-		p.pos++
-		if err := p.flowSeparate(n); err != nil {
-			return nil, err
-		}
-	}
-	if key, err = p.flowNode(n); err != nil {
-		return nil, err
-	}
-	if explicit && key.empty() && key.props == nil {
-		key.start, key.end = int32(begin+1), int32(begin+1)
-	}
-	pair := explicit || kind == yamlMapping
-	if pair {
-		if err := p.flowSeparate(n); err != nil {
-			return nil, err
-		}
-	}
-	if p.flowKeyEnds(key) {
-		if !pair && (p.line != line || !p.shortKey(begin)) {
-			return nil, p.fail(begin, "a key in a sequence has one line of at most %d characters", maxYAMLKey)
-		}
-		p.pos++
-		behind := int32(p.pos)
-		if err := p.flowSeparate(n); err != nil {
-			return nil, err
-		}
-		if key.next, err = p.flowNode(n); err != nil {
-			return nil, err
-		}
-		if key.next.empty() && key.next.props == nil {
-			key.next.start, key.next.end = behind, behind
-		}
-	} else if pair {
-		end := int(max(key.end, key.begin()))
-		key.next = p.node(yamlScalar, yamlPlain, end, end)
-	}
-	if kind == yamlSequence && key.next != nil {
-		single := p.node(yamlMapping, yamlPair, begin, int(max(key.next.end, key.next.begin())))
-		single.first = key
-		return single, p.pairDepth()
-	}
-	return key, nil
-}
-
-// pairDepth counts the mapping of a single pair.
-func (p *yamlParser) pairDepth() error {
-	err := p.enter()
-	if err == nil {
-		p.leave()
 	}
 	return err
 }
 
-func (p *yamlParser) shortKey(begin int) bool {
-	return p.pos-begin <= maxYAMLKey || utf8.RuneCountInString(p.text[begin:p.pos]) <= maxYAMLKey
+// flowBehind refuses a node right behind another.
+func (s *yamlScanner) flowBehind() error {
+	switch c := s.at(0); c {
+	case ',', ']', '}', ':', 0:
+		return nil
+	case '#':
+		return s.fail(s.pos, "a comment must have a space before its #")
+	}
+	return s.fail(s.pos, "a comma or %q was expected", s.text[s.open[len(s.open)-1].open]+2)
 }
 
-// flowKeyEnds reports whether a colon is next that ends the key. Behind a key in quotes or brackets it
-// needs no space (YAML 1.2.2 section 7.4.2).
-func (p *yamlParser) flowKeyEnds(key *yamlNode) bool {
-	i := p.pos
-	for i < len(p.text) && yamlBlank(p.text[i]) {
-		i++
+func (s *yamlScanner) openBracket() error {
+	if err := s.checkDepth(len(s.columns) + len(s.open) + 1); err != nil {
+		return err
 	}
-	if i == len(p.text) || p.text[i] != ':' {
-		return false
+	// The library takes as a possible key what begins where a key can, and then keeps all its tokens.
+	possible := s.key >= 0
+	if len(s.open) > 0 {
+		last := len(s.tokens) - 1
+		for s.tokens[last].kind.property() {
+			last--
+		}
+		possible = s.tokens[last].kind == yamlOpen || s.tokens[last].kind == yamlComma
 	}
-	next := byte(0)
-	if i+1 < len(p.text) {
-		next = p.text[i+1]
+	bracket := yamlBracket{open: s.pos, waiting: possible && s.waiting < 0, line: -1}
+	if bracket.waiting {
+		s.waiting = len(s.tokens)
 	}
-	jsonLike := key.kind != yamlAlias && key.style != yamlPlain
-	if !yamlSpace(next) && !yamlFlowMark(next) && !jsonLike {
-		return false
-	}
-	p.pos = i
-	return true
+	s.open = append(s.open, bracket)
+	s.pos++
+	s.props = 0
+	return s.emit(yamlOpen, s.pos-1, s.pos, 1)
 }
 
-// flowNode reads a node inside a flow collection, which may be nothing at all.
-func (p *yamlParser) flowNode(n int) (*yamlNode, error) {
-	begin := p.pos
-	props, err := p.properties(true, n)
-	if err != nil {
-		return nil, err
+func (s *yamlScanner) closeBracket(bracket *yamlBracket) error {
+	closer := s.text[bracket.open] + 2 // "]" behind "[", "}" behind "{"
+	if s.at(0) != closer {
+		return s.fail(s.pos, "a comma or %q was expected", closer)
 	}
-	if props.given() {
-		begin = max(int(props.anchorEnd), int(props.tagEnd))
+	err := s.flowMark(yamlClose, s.missing(bracket))
+	if bracket.waiting {
+		s.waiting = -1
 	}
-	switch c := p.at(0); {
-	case c == ',' || c == ']' || c == '}', c == ':' && (yamlSpace(p.at(1)) || yamlFlowMark(p.at(1))):
-		return p.define(p.node(yamlScalar, yamlPlain, begin, begin).with(props)), nil
+	s.open = s.open[:len(s.open)-1]
+	return err
+}
+
+// comma ends an entry.
+func (s *yamlScanner) comma(bracket *yamlBracket) error {
+	if k := s.last(); k == yamlOpen || k == yamlComma {
+		return s.fail(s.pos, "something must stand before a comma")
 	}
-	return p.inline(n, true, false, props)
+	values := s.missing(bracket)
+	bracket.line, bracket.asked, bracket.colon = -1, false, false
+	return s.flowMark(yamlComma, values)
+}
+
+// missing returns how many nodes an entry has for which there is no token.
+func (s *yamlScanner) missing(bracket *yamlBracket) int {
+	values := 0
+	if last := s.last(); last == yamlColon || last == yamlQuestion {
+		values++ // the value, or the key
+	}
+	mapping := s.text[bracket.open] == '{'
+	if mapping && !bracket.colon || !mapping && bracket.asked && !bracket.colon {
+		values++ // the value
+	}
+	if !mapping && (bracket.asked || bracket.colon) {
+		values++ // the mapping of the pair
+	}
+	return values
+}
+
+// flowMark notes a mark of one byte.
+func (s *yamlScanner) flowMark(kind yamlTokenKind, values int) error {
+	s.props = 0
+	s.pos++
+	return s.emit(kind, s.pos-1, s.pos, values)
+}
+
+// flowToken reads any other token inside a flow collection. It reports whether the node that was expected
+// is complete.
+func (s *yamlScanner) flowToken(n int, c byte) (filled bool, err error) {
+	next, first := s.at(1), len(s.tokens)
+	bare := yamlSpace(next) || yamlFlowMark(next)
+	switch {
+	case c == '"':
+		err = s.doubleQuoted()
+	case c == '\'':
+		err = s.singleQuoted()
+	case c == '*':
+		err = s.alias()
+	case c == '&' || c == '!':
+		return false, s.property(c, true)
+	case c == ':' && (bare || s.last().quoted()):
+		return false, s.flowColon()
+	case c == ':' && s.last().content():
+		return false, s.fail(s.pos, "a colon behind a key needs a space after it")
+	case c == '?' && yamlSpace(next):
+		s.open[len(s.open)-1].asked = true
+		return false, s.flowMark(yamlQuestion, 0)
+	case bare && (c == '-' || c == '?'):
+		return false, s.fail(s.pos, "%q cannot stand here", c)
+	case c == '%' || c == '@' || c == '`':
+		return false, s.fail(s.pos, "a plain scalar cannot begin with %q; put it in quotes", c)
+	case c == '|' || c == '>':
+		return false, s.fail(s.pos, "a block scalar cannot stand in a flow collection or a key")
+	case c == '#':
+		return false, s.fail(s.pos, "a comment must have a space before its #")
+	default:
+		err = s.plain(n, true)
+	}
+	s.props = 0
+	if err == nil {
+		err = s.checkProperties(first)
+	}
+	return true, err
+}
+
+// quoted reports whether the token ends a node in quotes or brackets.
+func (k yamlTokenKind) quoted() bool {
+	return k == yamlClose || k == yamlSingleToken || k == yamlDoubleToken
+}
+
+// flowColon reads the colon behind a key. Behind a key in quotes or brackets it needs no space (YAML 1.2.2
+// section 7.4.2).
+func (s *yamlScanner) flowColon() error {
+	bracket := &s.open[len(s.open)-1]
+	if s.text[bracket.open] == '[' && !bracket.asked && !bracket.colon {
+		begin := s.pos
+		if bracket.entry < len(s.tokens) {
+			begin = int(s.tokens[bracket.entry].start)
+		}
+		if bracket.line != s.line || !shortKey(s.text[begin:s.pos]) {
+			return s.fail(begin, "a key in a sequence has one line of at most %d characters", maxYAMLKey)
+		}
+	}
+	bracket.colon = true
+	values := 0
+	if !s.last().content() {
+		values = 1 // the key
+	}
+	if err := s.flowMark(yamlColon, values); err != nil {
+		return err
+	}
+	if !yamlSpace(s.at(0)) {
+		s.replace(s.pos, s.pos, " ") // the library takes some colons for text
+	}
+	return nil
+}
+
+// shortKey reports whether a key without "?" is short enough.
+func shortKey(text string) bool {
+	return len(text) <= maxYAMLKey || utf8.RuneCountInString(text) <= maxYAMLKey
 }

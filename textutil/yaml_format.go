@@ -38,6 +38,11 @@ func (r *yamlReading) format(indent int, sorted bool, limit int) (string, error)
 	if r.err != nil {
 		return "", r.err
 	}
+	if r.json {
+		r.stream.placeJSON()
+	} else if !r.stream.place() {
+		return "", &yamlError{0, "the text cannot be formatted; it is not clear where its parts end"}
+	}
 	w := &yamlPrinter{yamlNoter: yamlNoter{yamlStream: r.stream, notes: map[*yamlNode]*yamlNotes{}},
 		step: indent, limit: limit}
 	w.out = make([]byte, 0, len(r.text)+len(r.text)/4+64)
@@ -113,7 +118,7 @@ func (w *yamlPrinter) sortedPairs(n *yamlNode) []yamlSortKey {
 	for key := n.first; key != nil; key = key.next.next {
 		pair := yamlSortKey{key: key}
 		if key := target(key); key.kind == yamlScalar {
-			_, pair.name, _ = w.resolve(key)
+			pair.name = w.keyText(key)
 		} else {
 			scalars = false
 		}
@@ -123,6 +128,15 @@ func (w *yamlPrinter) sortedPairs(n *yamlNode) []yamlSortKey {
 		slices.SortStableFunc(list, func(a, b yamlSortKey) int { return cmp.Compare(a.name, b.name) })
 	}
 	return list
+}
+
+// keyText returns a key that is a scalar as it is in JSON.
+func (w *yamlPrinter) keyText(key *yamlNode) string {
+	if key.tree == nil {
+		return unquoteJSON(w.raw(key))
+	}
+	_, text, _ := w.resolve(key.tree)
+	return text
 }
 
 // sort puts the pairs of all mappings inside a node into the order of their keys.

@@ -10,7 +10,7 @@ import (
 
 // sameAfterFormat returns why formatting is not faithful, or nothing: the result means the same, has the
 // same comments, and stays as it is when formatted again.
-func sameAfterFormat(text string, indent int, sorted bool) string {
+func sameAfterFormat(t testing.TB, text string, indent int, sorted bool) string {
 	before := readYAML(text)
 	if before.err != nil {
 		return ""
@@ -26,8 +26,8 @@ func sameAfterFormat(text string, indent int, sorted bool) string {
 	if after.err != nil {
 		return "not valid: " + after.err.Error() + "\n" + result
 	}
-	was := quotedDashes(eventsOf(before.stream))
-	if is := eventsOf(after.stream); was != is && !sorted {
+	was := quotedDashes(eventsOf(t, before))
+	if is := eventsOf(t, after); was != is && !sorted {
 		return "events\n" + was + "became\n" + is + "\n" + result
 	}
 	if was, is := commentsOf(before.stream), commentsOf(after.stream); !slices.Equal(was, is) {
@@ -77,7 +77,7 @@ func TestConformanceYAMLFormat(t *testing.T) {
 		for _, indent := range []int{1, 2, 3, 8} {
 			for _, sorted := range []bool{false, true} {
 				if wrong == "" {
-					wrong = sameAfterFormat(string(text), indent, sorted)
+					wrong = sameAfterFormat(t, string(text), indent, sorted)
 				}
 			}
 		}

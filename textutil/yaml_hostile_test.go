@@ -7,17 +7,15 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
-// hostileTime bounds how long every text takes, on a slow and busy machine under the race detector: what
-// is not linear takes many minutes. hostileMemory is what it may take beyond the text itself.
-const hostileTime = time.Minute
-
-// answered checks that both operations answer a text within the bounds.
+// answered checks that both operations answer a text within the bounds: hostileTime, and hostileMemory for the
+// growth of the heap beyond the text itself.
 func answered(t *testing.T, text string) {
 	t.Helper()
 	operations := map[string]func() (string, error){
@@ -25,96 +23,194 @@ func answered(t *testing.T, text string) {
 		"format":  func() (string, error) { return readYAML(text).format(2, true, maxResult) },
 	}
 	for name, operate := range operations {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		begin := time.Now()
-		result, err := operate()
-		took := time.Since(begin)
-		runtime.ReadMemStats(&after)
-		allocated := after.TotalAlloc - before.TotalAlloc
-		if took > hostileTime || allocated > hostileMemory+uint64(len(text)) {
-			t.Errorf("%s took %v and %d MB for %d bytes", name, took, allocated>>20, len(text))
+		var result string
+		var err error
+		grown, took := peak(func() { result, err = operate() })
+		if took > hostileTime || grown > hostileMemory {
+			t.Errorf("%s took %v and %d MB for %d bytes", name, took, grown>>20, len(text))
 		}
 		var wrong *yamlError
 		var input *InputError
 		if err != nil && !errors.As(err, &wrong) && !errors.As(err, &input) {
 			t.Errorf("%s: %v", name, err)
 		}
-		t.Logf("%-8s %8d bytes: %v, %d MB, %d bytes, %v", name, len(text), took.Round(time.Millisecond), allocated>>20,
+		t.Logf("%-8s %8d bytes: %v, %d MB, %d bytes, %v", name, len(text), took.Round(time.Millisecond), grown>>20,
 			len(result), err)
 	}
 }
 
-func TestYAMLHostile(t *testing.T) {
-	const most = MaxText / 2 // the race detector is slow
-	fill := func(unit string) string { return strings.Repeat(unit, most/len(unit)) }
-	lines := func(write func(b *strings.Builder, i int)) string {
-		var b strings.Builder
-		for i := 0; b.Len() < most-64; i++ {
-			write(&b, i)
-		}
-		return b.String()
+// peak returns by how much the heap grows at most while f runs, as far as looking at it every tenth of a
+// millisecond tells, and how long that takes.
+func peak(f func()) (grown uint64, took time.Duration) {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	heap := func() uint64 {
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
 	}
-	cases := []struct{ name, text string }{
-		{"flow items", "[" + fill("a,")[2:] + "]"},
-		{"flow mappings", "[" + fill("{},")[3:] + "]"},
-		{"flow pairs", "[" + fill("a: b,")[5:] + "]"},
-		{"open brackets", fill("[")},
-		{"open mappings", fill("{a: ")},
-		{"open mixture", fill("[a,{b: ")},
-		{"nested dashes", fill("- ")},
-		{"nested keys", fill("? ")},
-		{"dashes", fill("-\n")},
-		{"explicit keys", fill("? a\n")},
-		{"same keys", fill("a:\n")},
-		{"many keys", lines(func(b *strings.Builder, i int) { b.WriteString("k" + strconv.Itoa(i) + ": v\n") })},
-		{"many anchors", lines(func(b *strings.Builder, i int) { b.WriteString("- &k" + strconv.Itoa(i) + "\n") })},
-		{"many aliases", "a: &a [" + strings.Repeat("x,", 20000) + "]\nb: [" + strings.Repeat("*a,", 20000) + "]"},
-		{"chained aliases", lines(func(b *strings.Builder, i int) {
-			if i == 0 {
-				b.WriteString("- &a0 [x]\n")
+	runtime.GC()
+	before := heap()
+	most := before
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		ticker := time.NewTicker(100 * time.Microsecond)
+		defer ticker.Stop()
+		for {
+			most = max(most, heap())
+			select {
+			case <-stop:
 				return
+			case <-ticker.C:
 			}
-			b.WriteString("- &a" + strconv.Itoa(i) + " [*a" + strconv.Itoa(i-1) + "]\n")
-		})},
-		{"merges", "- &m0 {a: b}\n" + lines(func(b *strings.Builder, i int) {
-			n := strconv.Itoa(i)
-			b.WriteString("- &m" + strconv.Itoa(i+1) + " {<<: *m" + n + ", k" + n + ": v}\n")
-		})},
-		{"collections as keys", laughs(9, 9) + lines(func(b *strings.Builder, i int) { b.WriteString("? *a5\n: x\n") })},
-		{"laughs", laughs(9, 9)},
-		{"tall laughs", laughs(2, 200)},
-		{"comments", fill("# c\n")},
-		{"comments between items", fill("- a\n# c\n")},
-		{"comments in brackets", "[" + fill("a, # c\n")[7:] + "\n]"},
-		{"comments above one item", "a:\n" + fill(" # c\n") + " b: c"},
-		{"documents", fill("---\n")},
-		{"document ends", fill("...\n")},
-		{"directives", fill("%A\n")},
-		{"empty lines in a plain scalar", "a: b" + fill("\n") + " c"},
-		{"empty lines in quotes", "a: \"" + fill("\n ") + " \""},
-		{"spaces", "a: b" + fill(" ") + "c"},
-		{"spaces at line ends", "a: \"" + fill("x        \n ") + "\""},
-		{"escaped spaces", "a: \"" + fill(`\ `) + "\n x\""},
-		{"literal lines", "a: |\n" + fill("  x\n")},
-		{"literal empty lines", "a: |+\n" + fill("\n")},
-		{"literal deep", "a: |\n" + strings.Repeat(" ", most/2) + "x\n" + strings.Repeat(" ", most/2) + "y"},
-		{"folded lines", "a: >\n" + fill(" x\n\n")},
-		{"quotes", fill("''\n")},
-		{"long key", fill("k") + ": v"},
-		{"long hexadecimal numbers", fill("- 0x" + strings.Repeat("f", maxRadixDigits) + "\n")},
-		{"long hexadecimal number", "0x" + fill("f")},
-		{"infinities", "[" + fill(".inf,")[5:] + "]"},
-		{"tags", fill("- !!str\n")},
-		{"tag directives", lines(func(b *strings.Builder, i int) { b.WriteString("%TAG !" + strconv.Itoa(i) + "! x\n") })},
-		{"carriage returns", fill("\r")},
-		{"surrogates", "\"" + fill(`\ud800`) + "\""},
-		{"low brackets", "a:\n - [\n" + fill(" ],\n - [\n")},
-		{"control characters", "\"" + fill("\u0085\u007f") + "\""},
-		{"deep indentation", "a:\n" + strings.Repeat(" ", most/3) + "b:\n" + strings.Repeat(" ", most/3+1) + "c: d"},
+		}
+	}()
+	begin := time.Now()
+	f()
+	took = time.Since(begin)
+	close(stop)
+	<-stopped
+	return most - before, took
+}
+
+func TestYAMLHostile(t *testing.T) {
+	for _, c := range hostileTexts(hostileLength) {
+		t.Run(c.name, func(t *testing.T) { answered(t, c.text()) })
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) { answered(t, c.text) })
+}
+
+// TestYAMLTakesOrdinaryTexts holds that the limits are not for texts that people write, be they as long as can be.
+func TestYAMLTakesOrdinaryTexts(t *testing.T) {
+	text := largeYAML()[:MaxText]
+	texts := map[string]string{
+		"records":   text[:strings.LastIndexByte(text, '\n')+1],
+		"addresses": strings.Repeat("- 192.0.2.1\n", MaxText/12),
+		"zones":     "zones:\n" + strings.Repeat("- {name: example.com, ttl: 3600} # zone\n", MaxText/41),
+		"points":    "points: [" + strings.Repeat("[13.404954, 52.520008], ", MaxText/25) + "]",
+		"settings":  strings.Repeat("- retries: 3\n  host: www.example.com\n", MaxText/40),
+	}
+	for name, text := range texts {
+		report, err := YAMLToJSON(YAMLToJSONRequest{Text: text})
+		if err != nil || !report.Valid {
+			t.Errorf("%s: %v", name, err)
+		}
+		if report, err := FormatYAML(YAMLFormatRequest{Text: text}); err != nil || !report.Valid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A hostileText is made when it is needed, lest the collector have more to keep.
+type hostileText struct {
+	name string
+	text func() string
+}
+
+// hostileTexts returns texts of so many bytes that cost as much as can be.
+func hostileTexts(most int) []hostileText {
+	// repeated returns a text with a unit as often as there is room.
+	repeated := func(before, unit, behind string) func() string {
+		return func() string {
+			return before + strings.Repeat(unit, (most-len(before)-len(behind))/len(unit)) + behind
+		}
+	}
+	// times returns a text with a unit so many times, or as often as there is room.
+	times := func(before, unit, behind string, count int) func() string {
+		return func() string {
+			return before + strings.Repeat(unit, min(count, (most-len(before)-len(behind))/len(unit))) + behind
+		}
+	}
+	// numbered returns a text with a unit so many times, in which its number stands for "#" and the number
+	// before for "@".
+	numbered := func(before, unit string, count int) func() string {
+		return func() string {
+			var b strings.Builder
+			b.WriteString(before)
+			for i := 1; i <= count && b.Len() < most-64; i++ {
+				b.WriteString(strings.NewReplacer("#", strconv.Itoa(i), "@", strconv.Itoa(i-1)).Replace(unit))
+			}
+			return b.String()
+		}
+	}
+	const many, allowed = 1 << 20, maxYAMLValues - 100
+	return []hostileText{
+		{"flow items", repeated("[", "a,", "]")},
+		{"flow items as many as allowed", times("[", "a,", "]", allowed/5)},
+		{"flow items behind a key as many as allowed", times("k: [", "a,", "]", allowed)},
+		{"flow mappings", repeated("[", "{},", "]")},
+		{"flow pairs", repeated("[", "a: b,", "]")},
+		{"flow pairs as many as allowed", times("[", "a: b,", "]", allowed/13)},
+		{"open brackets", repeated("", "[", "")},
+		{"open mappings", repeated("", "{a: ", "")},
+		{"open mixture", repeated("", "[a,{b: ", "")},
+		{"nested dashes", repeated("", "- ", "")},
+		{"nested keys", repeated("", "? ", "")},
+		{"dashes", repeated("", "-\n", "")},
+		{"items as many as allowed", times("", "- 1\n", "", allowed)},
+		{"numbers of another kind as many as allowed", times("", "- 1_x\n", "", allowed*4/5)},
+		{"dates that are none as many as allowed", times("", "- 2001-1\n", "", allowed*4/5)},
+		{"dates that are none", repeated("", "- 2001-1\n", "")},
+		{"explicit keys", repeated("", "? a\n", "")},
+		{"explicit keys as many as allowed", numbered("", "? #\n", allowed/2)},
+		{"same keys", repeated("", "a:\n", "")},
+		{"many keys", numbered("", "k#: v\n", many)},
+		{"keys as many as allowed", numbered("", "k#: v\n", allowed/2)},
+		{"many anchors", numbered("", "- &k#\n", many)},
+		{"many anchors with other names", numbered("", "- &é#\n", many)},
+		{"same anchor", times("", "- &a\n", "", allowed/2)},
+		{"many aliases", func() string {
+			return "a: &a [" + strings.Repeat("x,", 20000) + "]\nb: [" + strings.Repeat("*a,", 20000) + "]"
+		}},
+		{"chained aliases", numbered("- &a0 [x]\n", "- &a# [*a@]\n", many)},
+		{"chained aliases as many as allowed", numbered("- &a0 [x]\n", "- &a# [*a@]\n", allowed/3)},
+		{"merges", numbered("- &m0 {a: b}\n", "- &m# {<<: *m@, k@: v}\n", many)},
+		{"merges as many as allowed", numbered("- &m0 {a: b}\n", "- &m# {<<: *m@, k@: v}\n", allowed/6)},
+		{"collections as keys", numbered(laughs(9, 9), "? *a5\n: x\n", many)},
+		{"laughs", func() string { return laughs(9, 9) }},
+		{"tall laughs", func() string { return laughs(2, 200) }},
+		{"comments", repeated("", "# c\n", "")},
+		{"comments between items as many as allowed", times("", "- a\n# c\n", "", allowed*2/3)},
+		{"comments between items", repeated("", "- a\n# c\n", "")},
+		{"comments behind items", repeated("", "- a # c\n", "")},
+		{"comments behind blocks", repeated("", "- |\n #\n", "")},
+		{"comments in brackets", repeated("[", "a, # c\n", "\n]")},
+		{"comments above one item", repeated("a:\n", " # c\n", " b: c")},
+		{"documents", repeated("", "---\n", "")},
+		{"documents as many as allowed", times("", "---\n", "", allowed/3)},
+		{"document ends", repeated("", "...\n", "")},
+		{"directives", repeated("", "%A\n", "")},
+		{"empty lines in a plain scalar", repeated("a: b", "\n", " c")},
+		{"empty lines in quotes", repeated("a: \"", "\n ", " \"")},
+		{"spaces", repeated("a: b", " ", "c")},
+		{"spaces at line ends", repeated("a: \"", "x        \n ", "\"")},
+		{"escaped spaces", repeated("a: \"", `\ `, "\n x\"")},
+		{"literal lines", repeated("a: |\n", "  x\n", "")},
+		{"literal lines without indentation", repeated("|\n", "x\n", "")},
+		{"literal empty lines", repeated("a: |+\n", "\n", "")},
+		{"literal deep", func() string {
+			return "a: |\n" + strings.Repeat(" ", most/2) + "x\n" + strings.Repeat(" ", most/2) + "y"
+		}},
+		{"folded lines", repeated("a: >\n", " x\n\n", "")},
+		{"quotes", repeated("", "''\n", "")},
+		{"lines in quotes", repeated("\"", "a\n", "\"")},
+		{"long key", repeated("", "k", ": v")},
+		{"long hexadecimal numbers", repeated("", "- 0x"+strings.Repeat("f", maxRadixDigits)+"\n", "")},
+		{"long hexadecimal number", repeated("0x", "f", "")},
+		{"infinities", repeated("[", ".inf,", "]")},
+		{"tags", repeated("", "- !!str\n", "")},
+		{"tags of a long prefix", repeated("%TAG !e! "+strings.Repeat("x", 1000)+"\n---\n", "- !e!a\n", "")},
+		{"tag directives", numbered("", "%TAG !#! x\n", many)},
+		{"carriage returns", repeated("", "\r", "")},
+		{"surrogates", repeated("\"", `\ud800`, "\"")},
+		{"line breaks of YAML 1.1", repeated("", "\u0085", "")},
+		{"line breaks of YAML 1.1 in quotes", repeated("\"", "\u2028", "\"")},
+		{"low brackets", repeated("a:\n - [\n", " ],\n - [\n", "")},
+		{"control characters", repeated("\"", "\u0085\u007f", "\"")},
+		{"deep indentation", func() string {
+			return "a:\n" + strings.Repeat(" ", most/3) + "b:\n" + strings.Repeat(" ", most/3+1) + "c: d"
+		}},
+		{"JSON list", repeated("[", "1,", "1]")},
+		{"JSON objects", repeated("[", "{},", "1]")},
+		{"JSON members", func() string { return numbered("{\"0\":0", ",\"#\":1", many)() + "}" }},
 	}
 }
 

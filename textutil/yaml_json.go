@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // maxResult bounds a result, in bytes. A mebibyte that is nested deep, or has aliases of aliases, would
@@ -23,8 +25,16 @@ type yamlWriter struct {
 	findings
 }
 
+// aliased returns what an alias stands for, or the node itself.
+func aliased(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
 // compact returns the JSON of a node without white space.
-func (w *yamlWriter) compact(n *yamlNode) (string, error) {
+func (w *yamlWriter) compact(n *yaml.Node) (string, error) {
 	begin, indent := len(w.out), w.indent
 	w.indent = -1
 	err := w.node(n)
@@ -37,46 +47,45 @@ func (w *yamlWriter) compact(n *yamlNode) (string, error) {
 	return text, err
 }
 
-func (w *yamlWriter) node(n *yamlNode) error {
-	if n.kind == yamlAlias {
-		n = n.first
-	}
+func (w *yamlWriter) node(n *yaml.Node) error {
+	n = aliased(n)
 	if len(w.out) > w.limit {
 		return invalid("text", "would become more than %d bytes of JSON; that is the most", maxResult)
 	}
 	if cap(w.out)-len(w.out) < 512 {
 		w.out = slices.Grow(w.out, cap(w.out)+512) // twice as much, rather than a quarter more
 	}
-	switch n.kind {
-	case yamlSequence:
+	switch n.Kind {
+	case yaml.SequenceNode:
 		return w.collection(n, '[', ']')
-	case yamlMapping:
+	case yaml.MappingNode:
 		return w.collection(n, '{', '}')
 	}
 	return w.scalar(n)
 }
 
-func (w *yamlWriter) collection(n *yamlNode, open, closer byte) error {
+func (w *yamlWriter) collection(n *yaml.Node, open, closer byte) error {
 	w.out = append(w.out, open)
-	if n.first == nil {
+	if len(n.Content) == 0 {
 		w.out = append(w.out, closer)
 		return nil
 	}
 	if w.depth++; w.depth > maxJSONDepth {
 		return invalid("text", "would become JSON that is nested more than %d deep; that is the most", maxJSONDepth)
 	}
-	for child := n.first; child != nil; child = child.next {
-		if child != n.first {
+	keys := n.Kind == yaml.MappingNode
+	for i, child := range n.Content {
+		write := w.node
+		if keys && i%2 == 0 {
+			write = w.key
+		}
+		if i > 0 && !(keys && i%2 == 1) {
 			w.out = append(w.out, ',')
 		}
-		w.newline()
-		if n.kind == yamlMapping {
-			if err := w.key(child); err != nil {
-				return err
-			}
-			child = child.next
+		if !(keys && i%2 == 1) {
+			w.newline()
 		}
-		if err := w.node(child); err != nil {
+		if err := write(child); err != nil {
 			return err
 		}
 	}
@@ -105,13 +114,11 @@ func appendNewline(out []byte, spaces int) []byte {
 
 // key writes a key, which is a string in JSON: a number, a truth value or null as its text, a collection
 // as its JSON.
-func (w *yamlWriter) key(n *yamlNode) error {
-	if n.kind == yamlAlias {
-		n = n.first
-	}
+func (w *yamlWriter) key(n *yaml.Node) error {
+	n = aliased(n)
 	text := ""
 	var err error
-	if n.kind == yamlScalar {
+	if n.Kind == yaml.ScalarNode {
 		_, text, _ = w.resolve(n)
 	} else {
 		text, err = w.compact(n)
@@ -126,11 +133,12 @@ func (w *yamlWriter) key(n *yamlNode) error {
 	return err
 }
 
-func (w *yamlWriter) scalar(n *yamlNode) error {
+func (w *yamlWriter) scalar(n *yaml.Node) error {
 	t, text, ok := w.resolve(n)
 	switch {
 	case !ok:
-		return &yamlError{int(n.begin()), fmt.Sprintf("the text %.40q does not fit the tag %.40s", text, n.props.tagText)}
+		return &yamlError{w.offset(n.Line, n.Column),
+			fmt.Sprintf("the text %.40q does not fit the tag %.40s", text, n.ShortTag())}
 	case t == yamlString:
 		w.out = appendJSONString(w.out, text)
 	case t == yamlNotFinite:
@@ -144,9 +152,12 @@ func (w *yamlWriter) scalar(n *yamlNode) error {
 }
 
 // addNode adds a finding about a node.
-func (w *yamlWriter) addNode(code string, severity Severity, n *yamlNode, title, detail string) {
-	w.add(Finding{Code: code, Severity: severity, Title: title, Detail: detail,
-		Location: &Location{Offset: int(n.start), Length: int(n.end - n.start)}})
+func (w *yamlWriter) addNode(code string, severity Severity, n *yaml.Node, title, detail string) {
+	if w.room() {
+		start, end := w.span(n)
+		w.add(Finding{Code: code, Severity: severity, Title: title, Detail: detail,
+			Location: &Location{Offset: start, Length: end - start}})
+	}
 }
 
 // appendJSONString appends a string in quotes. What JSON need not escape stays as it is.
@@ -213,7 +224,7 @@ func (w *yamlWriter) documents(all bool) error {
 			Advice:    "Ask for all documents to get a list.",
 			Reference: "YAML 1.2.2 section 9.2"})
 	}
-	return w.node(w.docs[0].root)
+	return w.node(w.docs[0].tree)
 }
 
 func (w *yamlWriter) list() error {
@@ -224,7 +235,7 @@ func (w *yamlWriter) list() error {
 			w.out = append(w.out, ',')
 		}
 		w.newline()
-		if err := w.node(doc.root); err != nil {
+		if err := w.node(doc.tree); err != nil {
 			return err
 		}
 	}

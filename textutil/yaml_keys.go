@@ -1,6 +1,10 @@
 package textutil
 
-import "fmt"
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+)
 
 // fewKeys is up to how many keys of a mapping are compared one by one. It is faster than a map.
 const fewKeys = 8
@@ -16,21 +20,21 @@ type yamlKeys struct {
 func (s *yamlStream) checkKeys() (findings, error) {
 	k := &yamlKeys{yamlStream: s, writer: yamlWriter{yamlStream: s, limit: maxResult, indent: -1}}
 	for _, doc := range s.docs {
-		if err := k.check(doc.root); err != nil {
+		if err := k.check(doc.tree); err != nil {
 			return findings{}, err
 		}
 	}
 	return k.writer.findings, nil
 }
 
-func (k *yamlKeys) check(n *yamlNode) error {
-	if n.kind == yamlMapping {
+func (k *yamlKeys) check(n *yaml.Node) error {
+	if n.Kind == yaml.MappingNode {
 		if err := k.checkMapping(n); err != nil {
 			return err
 		}
 	}
-	for child := n.children(); child != nil; child = child.next {
-		if child.kind == yamlScalar || child.kind == yamlAlias {
+	for _, child := range n.Content {
+		if len(child.Content) == 0 {
 			continue
 		}
 		if err := k.check(child); err != nil {
@@ -40,11 +44,12 @@ func (k *yamlKeys) check(n *yamlNode) error {
 	return nil
 }
 
-func (k *yamlKeys) checkMapping(n *yamlNode) error {
+func (k *yamlKeys) checkMapping(n *yaml.Node) error {
 	var few [fewKeys]yamlKey
 	var many map[string]yamlKey
 	count := 0
-	for node := n.first; node != nil; node = node.next.next {
+	for i := 0; i < len(n.Content); i += 2 {
+		node := n.Content[i]
 		key, err := k.key(node)
 		if err != nil {
 			return err
@@ -56,8 +61,9 @@ func (k *yamlKeys) checkMapping(n *yamlNode) error {
 			}
 		}
 		switch {
-		case known && other == key && key.kind == yamlScalar && !node.empty():
-			return &yamlError{int(node.start), fmt.Sprintf("the mapping has the key %.40q already", key.text)}
+		case known && other == key && key.kind == yaml.ScalarNode && !emptyYAML(node):
+			start, _ := k.span(node)
+			return &yamlError{start, fmt.Sprintf("the mapping has the key %.40q already", key.text)}
 		case known:
 			k.writer.addNode("text.yaml.key.same_text", Warning, node, "Keys of a mapping differ in their text",
 				fmt.Sprintf("Two keys have the text %.40q in JSON, which cannot tell them apart.", key.text))
@@ -65,7 +71,7 @@ func (k *yamlKeys) checkMapping(n *yamlNode) error {
 			few[count] = key
 		default:
 			if many == nil {
-				many = map[string]yamlKey{}
+				many = make(map[string]yamlKey, len(n.Content)/2)
 			}
 			many[key.text] = key
 		}
@@ -76,20 +82,18 @@ func (k *yamlKeys) checkMapping(n *yamlNode) error {
 
 // A yamlKey is a key in a form that can be compared.
 type yamlKey struct {
-	kind yamlKind
+	kind yaml.Kind
 	typ  yamlType
 	text string // as a key in JSON
 }
 
 // key returns the key in a form that can be compared. Collections are compared as JSON.
-func (k *yamlKeys) key(n *yamlNode) (yamlKey, error) {
-	if n.kind == yamlAlias {
-		n = n.first
-	}
-	if n.kind == yamlScalar {
+func (k *yamlKeys) key(n *yaml.Node) (yamlKey, error) {
+	n = aliased(n)
+	if n.Kind == yaml.ScalarNode {
 		t, text, _ := k.resolve(n)
-		return yamlKey{n.kind, t, text}, nil
+		return yamlKey{n.Kind, t, text}, nil
 	}
 	text, err := k.writer.compact(n)
-	return yamlKey{kind: n.kind, text: text}, err
+	return yamlKey{kind: n.Kind, text: text}, err
 }

@@ -2,5 +2,12 @@
 
 package textutil
 
-// hostileMemory is larger under the race detector, which makes maps and lists take more room.
-const hostileMemory = 56 << 20
+import "time"
+
+// The race detector makes everything slower and larger by a factor that is not the point here: what is not
+// linear would take many minutes and gigabytes.
+const (
+	hostileLength = MaxText / 2
+	hostileMemory = 128 << 20
+	hostileTime   = time.Minute
+)

@@ -2,5 +2,11 @@
 
 package textutil
 
-// hostileMemory is for texts that are half as long as allowed.
-const hostileMemory = 40 << 20
+import "time"
+
+// What an answer to a text of the greatest length may take.
+const (
+	hostileLength = MaxText
+	hostileMemory = 64 << 20
+	hostileTime   = time.Second
+)

@@ -83,7 +83,7 @@ func (w *yamlPrinter) properties(n *yamlNode) {
 	if p == nil {
 		return
 	}
-	if p.tag != "" && p.tagEnd < p.anchorEnd {
+	if p.tagText != "" && p.tagEnd < p.anchorEnd {
 		w.space()
 		w.out = append(w.out, p.tagText...)
 	}
@@ -91,7 +91,7 @@ func (w *yamlPrinter) properties(n *yamlNode) {
 		w.space()
 		w.out = append(append(w.out, '&'), p.anchor...)
 	}
-	if p.tag != "" && p.tagEnd > p.anchorEnd {
+	if p.tagText != "" && p.tagEnd > p.anchorEnd {
 		w.space()
 		w.out = append(w.out, p.tagText...)
 	}
@@ -348,7 +348,7 @@ func trimEnd(line string, style yamlStyle) string {
 func (w *yamlPrinter) blockScalar(n *yamlNode, column int, behind yamlComment) {
 	header, body, _ := strings.Cut(w.raw(n), "\n")
 	header, _, _ = strings.Cut(header, "#")
-	value := w.yamlStream.value(n)
+	value := n.tree.Value
 	lines := strings.Split(strings.TrimSuffix(body, "\n"), "\n")
 	for i := range lines {
 		lines[i] = cutIndent(lines[i], int(n.indent))
@@ -383,4 +383,12 @@ func (w *yamlPrinter) blockScalar(n *yamlNode, column int, behind yamlComment) {
 	if keep || len(lines) > 0 && strings.Trim(lines[len(lines)-1], " \t") == "" {
 		w.kept = len(w.out)
 	}
+}
+
+// cutIndent removes the indentation from a line, which may be empty and shorter.
+func cutIndent(line string, indent int) string {
+	if len(line) <= indent {
+		return strings.TrimLeft(line, " ")
+	}
+	return line[indent:]
 }

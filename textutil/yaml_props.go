@@ -1,75 +1,136 @@
 package textutil
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
-// properties reads the anchor and the tag that are next, in any order (YAML 1.2.2 section 6.9). Within
-// a flow collection they may stand on several lines; indent is that of the lines around.
-func (p *yamlParser) properties(flow bool, indent int) (yamlProps, error) {
-	props := yamlProps{start: int32(p.pos)}
-	for {
-		begin := p.pos
-		switch p.at(0) {
-		case '&':
-			if props.anchor != "" {
-				return props, p.fail(p.pos, "the node has an anchor already")
-			}
-			name, err := p.name("anchor")
-			if err != nil {
-				return props, err
-			}
-			props.anchor, props.anchorEnd = name, int32(p.pos)
-		case '!':
-			if props.tag != "" {
-				return props, p.fail(p.pos, "the node has a tag already")
-			}
-			if err := p.tag(&props); err != nil {
-				return props, err
-			}
-			props.tagEnd = int32(p.pos)
+// property reads an anchor or a tag (YAML 1.2.2 section 6.9).
+func (s *yamlScanner) property(c byte, flow bool) error {
+	kind, what, values := yamlAnchorToken, "an anchor", 1
+	read := s.anchor
+	if c == '!' {
+		kind, what, values, read = yamlTagToken, "a tag", 0, s.tag
+	}
+	begin := s.pos
+	if s.props&(1<<kind) != 0 {
+		return s.fail(begin, "the node has %s already", what)
+	}
+	if err := read(); err != nil {
+		return err
+	}
+	s.props |= 1 << kind
+	if c := s.at(0); !yamlSpace(c) && !(flow && yamlFlowMark(c) && c != '[' && c != '{') {
+		return s.fail(s.pos, "%q cannot follow %.40s without a space", c, s.text[begin:s.pos])
+	}
+	return s.emit(kind, begin, s.pos, values)
+}
+
+// checkProperties refuses a node with two properties of a kind on several lines, and an alias with any. The
+// node begins with the token, and is no key: before a key, those on a line above belong to the mapping.
+func (s *yamlScanner) checkProperties(token int) error {
+	first := token
+	for first > 0 && s.tokens[first-1].kind.property() {
+		first--
+	}
+	if first == token {
+		return nil
+	}
+	if s.tokens[token].kind == yamlAliasToken {
+		return s.fail(int(s.tokens[first].start), "an alias cannot have an anchor or a tag")
+	}
+	var seen yamlTokenBits
+	for _, t := range s.tokens[first:token] {
+		switch {
+		case seen&(1<<t.kind) == 0:
+			seen |= 1 << t.kind
+		case t.kind == yamlTagToken:
+			return s.fail(int(t.start), "the node has a tag already")
 		default:
-			return props, nil
-		}
-		if c := p.at(0); !yamlSpace(c) && !(flow && yamlFlowMark(c)) {
-			return props, p.fail(p.pos, "%q cannot follow %.40s without a space", c, p.text[begin:p.pos])
-		}
-		if !flow {
-			p.skipBlanks()
-		} else if err := p.flowSeparate(indent); err != nil {
-			return props, err
+			return s.fail(int(t.start), "the node has an anchor already")
 		}
 	}
+	return nil
+}
+
+// anchor reads an anchor (YAML 1.2.2 section 6.9.2). One with characters that the library does not take
+// gets a number in place of its name.
+func (s *yamlScanner) anchor() error {
+	begin := s.pos
+	name, err := s.name("anchor")
+	if err != nil || plainName(name) {
+		return err
+	}
+	if s.anchors == nil {
+		s.anchors = map[string]int{}
+	}
+	if _, ok := s.anchors[name]; !ok {
+		s.anchors[name] = len(s.anchors)
+	}
+	s.replace(begin+1, s.pos, otherName(s.anchors[name]))
+	return nil
+}
+
+// alias reads an alias (YAML 1.2.2 section 7.1).
+func (s *yamlScanner) alias() error {
+	begin := s.pos
+	name, err := s.name("alias")
+	if err != nil {
+		return err
+	}
+	if !plainName(name) {
+		number, ok := s.anchors[name]
+		if !ok {
+			return s.fail(begin, "no anchor before is called %.40q", name)
+		}
+		s.replace(begin+1, s.pos, otherName(number))
+	}
+	s.doc.aliases = true
+	return s.emit(yamlAliasToken, begin, s.pos, 1)
 }
 
 // name reads the name behind "&" or "*" (YAML 1.2.2 section 6.9.2): anything but white space and the
 // marks of flow collections.
-func (p *yamlParser) name(what string) (string, error) {
-	p.pos++
-	begin := p.pos
-	for !yamlSpace(p.at(0)) && !yamlFlowMark(p.at(0)) {
-		p.pos++
+func (s *yamlScanner) name(what string) (string, error) {
+	s.pos++
+	begin := s.pos
+	for !yamlSpace(s.at(0)) && !yamlFlowMark(s.at(0)) {
+		s.pos++
 	}
-	if p.pos == begin {
-		return "", p.fail(begin-1, "the %s has no name", what)
+	if s.pos == begin {
+		return "", s.fail(begin-1, "the %s has no name", what)
 	}
-	return p.text[begin:p.pos], nil
+	return s.text[begin:s.pos], nil
 }
 
-// tag reads a tag and resolves it (YAML 1.2.2 section 6.9.1).
-func (p *yamlParser) tag(props *yamlProps) error {
-	begin := p.pos
-	if p.at(1) == '<' {
-		return p.verbatimTag(props)
+// plainName reports whether the library takes the name of an anchor as it is. Names that begin with a
+// dash are those that others are replaced by.
+func plainName(name string) bool {
+	for _, c := range []byte(name) {
+		if !(c == '-' || c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z') {
+			return false
+		}
 	}
-	for c := p.at(0); !yamlSpace(c) && !yamlFlowMark(c); c = p.at(0) {
-		p.pos++
+	return name[0] != '-'
+}
+
+func otherName(number int) string { return "-" + strconv.Itoa(number) }
+
+// tag reads a tag (YAML 1.2.2 section 6.9.1).
+func (s *yamlScanner) tag() error {
+	begin := s.pos
+	if s.at(1) == '<' {
+		return s.verbatimTag()
 	}
-	text := p.text[begin:p.pos]
-	props.tagText = text
+	for c := s.at(0); !yamlSpace(c) && !yamlFlowMark(c); c = s.at(0) {
+		s.pos++
+	}
+	text := s.text[begin:s.pos]
 	if i := strings.IndexFunc(text, notURI); i >= 0 {
-		return p.fail(begin+i, "a tag cannot have this character; write it as %%XX")
+		return s.fail(begin+i, "a tag cannot have this character; write it as %%XX")
 	}
 	if text == "!" {
-		props.tag = "!"
 		return nil
 	}
 	handle, suffix := "!", text[1:]
@@ -77,48 +138,62 @@ func (p *yamlParser) tag(props *yamlProps) error {
 		handle, suffix = text[:i+2], suffix[i+1:]
 	}
 	if !yamlHandle(handle) || suffix == "" || strings.Contains(suffix, "!") {
-		return p.fail(begin, "%.40q is no tag", text)
+		return s.fail(begin, "%.40q is no tag", text)
 	}
-	suffix, ok := percentDecoded(suffix)
-	if !ok {
-		return p.fail(begin, "the tag %.40s has a %% without two hexadecimal digits", text)
+	switch decoded, ok := percentDecoded(suffix); {
+	case !ok:
+		return s.fail(begin, "the tag %.40s has a %% without two hexadecimal digits", text)
+	case !utf8.ValidString(decoded):
+		return s.fail(begin, "the tag %.40s has an escape that is no character", text)
 	}
-	prefix, ok := p.doc.handles[handle]
+	prefix, ok := s.doc.handles[handle]
 	switch {
 	case ok:
-	case handle == "!":
-		prefix = "!"
 	case handle == "!!":
 		prefix = yamlTagPrefix
-	default:
-		return p.fail(begin, "no %%TAG directive of this document tells what %.40s means", handle)
+	case handle != "!":
+		return s.fail(begin, "no %%TAG directive of this document tells what %.40s means", handle)
 	}
-	props.tag = prefix + suffix
-	return nil
+	return s.countTag(begin, len(prefix)+len(suffix))
 }
 
 // verbatimTag reads a tag between "!<" and ">".
-func (p *yamlParser) verbatimTag(props *yamlProps) error {
-	begin := p.pos
+func (s *yamlScanner) verbatimTag() error {
+	begin := s.pos
 	end := begin
-	for end < len(p.text) && p.text[end] != '>' && !yamlSpace(p.text[end]) {
+	for end < len(s.text) && s.text[end] != '>' && !yamlSpace(s.text[end]) {
 		end++
 	}
-	if end == len(p.text) || p.text[end] != '>' {
-		return p.fail(begin, "the tag is not closed by >")
+	if end == len(s.text) || s.text[end] != '>' {
+		return s.fail(begin, "the tag is not closed by >")
 	}
-	uri := p.text[begin+2 : end]
+	uri := s.text[begin+2 : end]
 	if i := strings.IndexFunc(uri, notURI); i >= 0 {
-		return p.fail(begin+2+i, "a tag cannot have this character; write it as %%XX")
+		return s.fail(begin+2+i, "a tag cannot have this character; write it as %%XX")
 	}
-	uri, ok := percentDecoded(uri)
-	if !ok || uri == "" || uri == "!" {
-		return p.fail(begin, "%.40q is no tag", p.text[begin:end+1])
+	decoded, ok := percentDecoded(uri)
+	if !ok || !utf8.ValidString(decoded) || decoded == "" || decoded == "!" {
+		return s.fail(begin, "%.40q is no tag", s.text[begin:end+1])
 	}
-	p.pos = end + 1
-	props.tag, props.tagText = uri, p.text[begin:p.pos]
+	s.pos = end + 1
+	return s.countTag(begin, len(uri))
+}
+
+// countTag counts the bytes of a tag, and makes the library see it in a form that it takes.
+func (s *yamlScanner) countTag(begin, size int) error {
+	if s.tags += size; s.tags > maxYAMLTags {
+		return invalid("text", "has tags of more than %d bytes when their handles are written out; that is the most",
+			maxYAMLTags)
+	}
+	if text := s.text[begin:s.pos]; strings.Contains(text, "#") {
+		s.replace(begin, s.pos, yamlTagText(text))
+	}
 	return nil
 }
+
+// yamlTagText returns a tag or a prefix of tags with an escape for the one character of tags that the
+// library does not know.
+func yamlTagText(text string) string { return strings.ReplaceAll(text, "#", "%23") }
 
 // yamlHandle reports whether s is a tag handle: "!", "!!" or "!name!" (YAML 1.2.2 section 6.8.2.1).
 func yamlHandle(s string) bool {

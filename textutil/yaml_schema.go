@@ -3,6 +3,8 @@ package textutil
 import (
 	"math/big"
 	"strings"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // yamlTagPrefix is what "!!" stands for (YAML 1.2.2 section 6.8.2.1).
@@ -24,13 +26,41 @@ const (
 	yamlNotFinite yamlType = 5 // an infinity or not a number
 )
 
+// yamlQuoted are the styles of scalars that are not plain.
+const yamlQuoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+
+// emptyYAML reports whether nothing is written for the content of a node.
+func emptyYAML(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&yamlQuoted == 0
+}
+
+// yamlTag returns the tag that is written for a node: "!" is the non-specific tag, and nothing stands for
+// none. The library gives other nodes a tag too, but by the rules of YAML 1.1.
+func yamlTag(n *yaml.Node) string {
+	switch {
+	case n.Style&yaml.TaggedStyle != 0:
+		return n.LongTag()
+	case n.Tag == "!":
+		return "!"
+	}
+	return ""
+}
+
+// value returns what a scalar says.
+func (s *yamlStream) value(n *yaml.Node) string {
+	if s.masked {
+		return unmask(n.Value)
+	}
+	return n.Value
+}
+
 // resolve returns the type of a scalar, and its text in JSON or, of a string, its value. It reports
 // false if the tag does not fit the text; the scalar is a string then.
-func (s *yamlStream) resolve(n *yamlNode) (t yamlType, text string, ok bool) {
+func (s *yamlStream) resolve(n *yaml.Node) (t yamlType, text string, ok bool) {
 	value := s.value(n)
-	tag := n.tag()
+	tag := yamlTag(n)
 	switch core, isCore := strings.CutPrefix(tag, yamlTagPrefix); {
-	case tag == "" && n.style == yamlPlain:
+	case tag == "" && n.Style&yamlQuoted == 0:
 		t, text = resolvePlain(value)
 		return t, text, true
 	case !isCore:

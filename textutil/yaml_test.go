@@ -189,7 +189,7 @@ func TestYAMLErrors(t *testing.T) {
 			"a line with ... must stand before the directives of the next document"},
 		{"marker in brackets", "[a,\n---\n]", 2, 1, "a flow collection is not closed before the document ends"},
 		{"marker in quotes", "'a\n---\nb'", 1, 1, "the quote is not closed before the document ends"},
-		{"comment behind a comma", "[a,#b\n]", 1, 4, "'#' cannot stand here"},
+		{"comment behind a comma", "[a,#b\n]", 1, 4, "a comment must have a space before its #"},
 		{"comment behind a bracket", "[[a]#b\n]", 1, 5, "a comment must have a space before its #"},
 		{"long key in brackets", "[" + strings.Repeat("a", 1025) + ": b]", 1, 2,
 			"a key in a sequence has one line of at most 1024 characters"},
@@ -353,6 +353,14 @@ func TestYAMLRefuses(t *testing.T) {
 		{"text: no UTF-8", "a: \xff", nil, "byte 3"},
 		{"text: too long", strings.Repeat(" ", textutil.MaxText) + "1", nil, "1048577 bytes"},
 		{"text: too deep", deep, nil, "nested more than 256 deep at line 1"},
+		{"text: too deep in pairs", strings.Repeat("[a: ", 200) + strings.Repeat("]", 200), nil,
+			"nested more than 256 deep"},
+		{"text: too many values", strings.Repeat("-\n", 160_001), nil, "more than 160000 values at line 15999"},
+		{"text: too many values in brackets", "-\n- ['',\n " + strings.Repeat("a,", 32_001) + "]", nil,
+			"values at line 3"},
+		{"text: too long tags",
+			"%TAG !e! x" + strings.Repeat("y", 900_000) + "\n--- [" + strings.Repeat("!e!a,", 10) + "]", nil,
+			"tags of more than 8388608 bytes"},
 		{"indent: too wide", "a", &nine, "is 9"},
 	}
 	for _, c := range cases {
