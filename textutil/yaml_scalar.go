@@ -17,7 +17,7 @@ func (s *yamlScanner) plain(n int, flow bool) error {
 	s.pos = end
 	switch c, k := s.text[begin], s.last(); {
 	case flow && c == ':' && k.property():
-		s.quote(begin, end)
+		s.inQuotes(begin, end)
 	case (c == '+' || c == '-' || c == '.' || '0' <= c && c <= '9') && !yamlDigits(s.text[begin:end]):
 		// The library would try to make a number or a date of it, by the rules of YAML 1.1. Where it cannot,
 		// that leaves more behind than the node itself takes.
@@ -30,9 +30,9 @@ func (s *yamlScanner) plain(n int, flow bool) error {
 	return s.emit(yamlPlainToken, begin, end, 1)
 }
 
-// quote makes the library see a plain scalar in quotes. Behind a property it would take a colon at the
+// inQuotes makes the library see a plain scalar in quotes. Behind a property it would take a colon at the
 // beginning for one behind a key; and what begins with a colon is a string in any case.
-func (s *yamlScanner) quote(begin, end int) {
+func (s *yamlScanner) inQuotes(begin, end int) {
 	s.replace(begin, begin, "'")
 	for i := begin; i < end; {
 		next := strings.IndexByte(s.text[i:end], '\'')
@@ -133,6 +133,7 @@ func (s *yamlScanner) quotedLine(n, open int) error {
 // singleQuoted reads a scalar in single quotes (YAML 1.2.2 section 7.3.2).
 func (s *yamlScanner) singleQuoted() error {
 	begin, n := s.pos, s.top()
+	s.quote = begin
 	s.pos++
 	for {
 		i := strings.IndexAny(s.text[s.pos:], "'\n")
@@ -157,6 +158,7 @@ func (s *yamlScanner) singleQuoted() error {
 // quoteEnds notes a scalar in quotes, which may hold characters that cannot stand elsewhere.
 func (s *yamlScanner) quoteEnds(kind yamlTokenKind, begin int) error {
 	s.pos++
+	s.quote = -1
 	switch {
 	case s.odd < 0:
 	case s.odd < begin:
@@ -170,6 +172,7 @@ func (s *yamlScanner) quoteEnds(kind yamlTokenKind, begin int) error {
 // doubleQuoted reads a scalar in double quotes (YAML 1.2.2 section 7.3.1).
 func (s *yamlScanner) doubleQuoted() error {
 	begin, n := s.pos, s.top()
+	s.quote = begin
 	done := begin // what is before it has been masked
 	s.pos++
 	for s.pos < len(s.text) {

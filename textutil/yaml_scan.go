@@ -17,6 +17,7 @@ type yamlScanner struct {
 	pos     int  // next byte
 	line    int  // first byte of the line
 	odd     int  // first character that only quotes may hold and that is behind all quotes so far, or -1
+	quote   int  // where the quote begins that has not ended, or -1
 	special bool // the text has characters to mask
 	doc     *yamlDocument
 	columns []yamlColumn  // of the block collections around
@@ -50,7 +51,7 @@ type yamlColumn struct {
 // scanYAML goes through a text. The error is a [yamlError], or an [InputError] if the text has more than
 // so many values or is too deep.
 func scanYAML(text string, most int) (*yamlScanner, error) {
-	s := &yamlScanner{yamlStream: yamlStream{text: text}, key: yamlNoKey, most: most, waiting: -1}
+	s := &yamlScanner{yamlStream: yamlStream{text: text}, key: yamlNoKey, most: most, waiting: -1, odd: -1, quote: -1}
 	s.special = maskable(text)
 	s.masked = s.special
 	s.out = make([]byte, 0, len(text)+len(text)/8)
@@ -67,7 +68,7 @@ func scanYAML(text string, most int) (*yamlScanner, error) {
 	if err == nil && s.doc != nil && s.doc.tokenless() {
 		err = s.fail(s.pos, "a line with --- must follow the directives")
 	}
-	if err == nil && s.odd >= 0 {
+	if wrong, ok := err.(*yamlError); s.odd >= 0 && (err == nil || ok && s.odd < wrong.offset && s.quote < 0) {
 		err = s.oddCharacter()
 	}
 	return s, err
