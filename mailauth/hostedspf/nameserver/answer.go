@@ -30,10 +30,20 @@ func (s *snapshot) answer(q *dns.Msg, datagram bool) *dns.Msg {
 	if extra != nil {
 		m.Extra = append(m.Extra, extra)
 	}
+	if m.Len() > limit { // the addresses of name servers may be left out without a word: RFC 2181 section 9
+		m.Extra = optional(extra)
+	}
 	if m.Len() > limit {
 		truncate(m, extra)
 	}
 	return m
+}
+
+func optional(opt *dns.OPT) []dns.RR {
+	if opt == nil {
+		return nil
+	}
+	return []dns.RR{opt}
 }
 
 // reply is an empty reply to a question. Recursion is not available, and whether signatures are to be
@@ -54,10 +64,7 @@ func reply(q *dns.Msg) *dns.Msg {
 // (RFC 2181 section 9).
 func truncate(m *dns.Msg, opt *dns.OPT) {
 	m.Truncated = true
-	m.Answer, m.Ns, m.Extra = nil, nil, nil
-	if opt != nil {
-		m.Extra = []dns.RR{opt} // RFC 6891 section 7
-	}
+	m.Answer, m.Ns, m.Extra = nil, nil, optional(opt) // RFC 6891 section 7
 }
 
 // fault is the code for a message that is no question of ours to answer, whatever the name.

@@ -222,6 +222,26 @@ func TestTruncation(t *testing.T) {
 	assert.Len(t, testSnapshot().answer(q, false).Answer, 1, "nothing is cut off by TCP")
 }
 
+// Addresses that do not fit are left out; the servers themselves are what was asked for.
+func TestManyNameservers(t *testing.T) {
+	z := testZone()
+	z.Nameservers = nil
+	for i := range maxNameservers {
+		ns := Nameserver{Name: diag.MustName(fmt.Sprintf("ns%d.spf.example.net", i))}
+		for j := range maxAddresses {
+			ns.Addrs = append(ns.Addrs, netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, byte(i), byte(j), 15: 1}))
+		}
+		z.Nameservers = append(z.Nameservers, ns)
+	}
+	require.NoError(t, z.Validate())
+	q := onWire(t, new(dns.Msg).SetQuestion("spf.example.net.", dns.TypeNS))
+	m := onWire(t, z.build(nil, 1).answer(q, true))
+	assert.False(t, m.Truncated)
+	assert.Len(t, m.Answer, maxNameservers)
+	assert.Empty(t, m.Extra)
+	assert.Len(t, z.build(nil, 1).answer(q, false).Extra, maxNameservers*maxAddresses)
+}
+
 func TestKeepalive(t *testing.T) {
 	q := new(dns.Msg).SetQuestion("abc.spf.example.net.", dns.TypeTXT).SetEdns0(1232, false)
 	q.IsEdns0().Option = []dns.EDNS0{&dns.EDNS0_TCP_KEEPALIVE{Code: dns.EDNS0TCPKEEPALIVE}}
@@ -304,4 +324,16 @@ func FuzzSplit(f *testing.F) {
 		require.Len(t, m.Answer, 1)
 		require.Equal(t, value, diag.TXT(m.Answer[0].(*dns.TXT)))
 	})
+}
+
+func BenchmarkAnswer(b *testing.B) {
+	s := testSnapshot()
+	q := onWire(b, new(dns.Msg).SetQuestion("aBc.spf.example.net.", dns.TypeTXT).SetEdns0(1232, false))
+	buffer := make([]byte, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.answer(q, true).PackBuffer(buffer); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

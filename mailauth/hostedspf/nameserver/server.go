@@ -85,7 +85,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 }
 
 // Listen answers on an address, by UDP and TCP, until [Server.Shutdown]. Port 0 means any that is free.
-// Changes of the store are served within [Poll].
+// Changes of the store are served within [Poll], or within minutes if it is huge.
 func Listen(ctx context.Context, address string, c Config) (*Server, error) {
 	s, err := New(ctx, c)
 	if err != nil {

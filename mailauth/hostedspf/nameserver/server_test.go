@@ -244,10 +244,12 @@ func TestRefresh(t *testing.T) {
 		require.Equal(t, "NOERROR", rcode(2))
 		require.Greater(t, s.current.Load().soa.Serial, serial)
 
+		require.Less(t, time.Since(s.Updated()), 2*Poll)
 		store.fail(errors.New("the disk is gone"))
 		require.NoError(t, store.Remove(t.Context(), newProfile(1).ID))
 		require.Equal(t, "NOERROR", rcode(1), "the last snapshot stays")
 		require.Error(t, s.Refresh(t.Context()))
+		require.GreaterOrEqual(t, time.Since(s.Updated()), Poll)
 		store.fail(nil)
 		require.Equal(t, "NXDOMAIN", rcode(1))
 

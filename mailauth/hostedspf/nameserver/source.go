@@ -3,6 +3,7 @@ package nameserver
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -10,8 +11,16 @@ import (
 )
 
 const (
-	// Poll is how often the store is asked whether anything has changed.
+	// Poll is how often the store is asked whether anything has changed, as long as reading it all takes
+	// less than a tenth of that.
 	Poll = time.Second
+
+	// maxPoll bounds the time between two looks, however long they take.
+	maxPoll = time.Minute
+
+	// pollShare says how many times as long as a look took is the wait for the next one at least: a store
+	// with very many profiles changes all the time, and must not be read all the time.
+	pollShare = 10
 
 	// pollTimeout bounds one look at the store.
 	pollTimeout = 30 * time.Second
@@ -28,7 +37,7 @@ type source struct {
 	busy    chan struct{} // holds a token while nobody refreshes
 	known   bool
 	version int64
-	failing bool
+	read    atomic.Int64 // when it was last known what is published, in microseconds since 1970
 }
 
 // Refresh reads the store and serves what is published now, if anything has changed. On an error the last
@@ -44,7 +53,9 @@ func (s *Server) Refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading what is published: %w", err)
 	}
+	began := s.config.Clock()
 	if s.source.known && version == s.source.version {
+		s.source.read.Store(began.UnixMicro())
 		return nil
 	}
 	records, err := s.read(ctx)
@@ -53,10 +64,15 @@ func (s *Server) Refresh(ctx context.Context) error {
 	}
 	// The version of the store rises with every change on every node, so that all name servers of a zone
 	// show the same number. It was read first: what changed meanwhile is a change yet to be seen.
-	s.current.Store(s.config.Zone.build(records, uint32(version)))
+	s.current.Store(s.config.Zone.build(records, uint32(version)+1))
 	s.source.known, s.source.version = true, version
+	s.source.read.Store(began.UnixMicro())
 	return nil
 }
+
+// Updated is when it was last known that what is served is what is published. If that is more than some
+// seconds ago, the store fails.
+func (s *Server) Updated() time.Time { return time.UnixMicro(s.source.read.Load()) }
 
 // read reads all profiles, oldest first.
 func (s *Server) read(ctx context.Context) ([]published, error) {
@@ -99,25 +115,27 @@ func (s *Server) collect(records []published, seen map[string]string, p hostedsp
 
 // follow refreshes until the context ends. While the store fails, it says so once.
 func (s *Server) follow(ctx context.Context) {
-	tick := time.NewTicker(Poll)
-	defer tick.Stop()
-	for {
+	next := time.NewTimer(Poll)
+	defer next.Stop()
+	for failing := false; ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-next.C:
 		}
+		began := time.Now()
 		looking, cancel := context.WithTimeout(ctx, pollTimeout)
 		err := s.Refresh(looking)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil && !s.source.failing:
+		case err != nil && !failing:
 			s.config.Log.Warn("the name server goes on with what it knows", "error", err)
-		case err == nil && s.source.failing:
+		case err == nil && failing:
 			s.config.Log.Info("the name server reads the store again")
 		}
-		s.source.failing = err != nil
+		failing = err != nil
+		next.Reset(min(max(Poll, pollShare*time.Since(began)), maxPoll))
 	}
 }
