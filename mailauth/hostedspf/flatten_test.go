@@ -170,6 +170,10 @@ func TestFlattenFails(t *testing.T) {
 	for i := range 25 {
 		w.Zone(fmt.Sprintf(`deep%d.example. TXT "v=spf1 include:deep%d.example -all"`, i, i+1))
 	}
+	hosts := "v=spf1"
+	for i := range 60 {
+		hosts += fmt.Sprintf(" a:h%d.example", i)
+	}
 	w.Fault("silent.example", 0, diagtest.Fault{Rcode: 2})
 	w.Fault("mx2.hosts.example", 0, diagtest.Fault{Rcode: 2})
 	tests := []struct {
@@ -188,6 +192,7 @@ func TestFlattenFails(t *testing.T) {
 		{"a loop", "v=spf1 include:loop.example -all", "loop.example", "spf.hosted.source.broken"},
 		{"eleven mail exchangers", "v=spf1 mx:many.example -all", "many.example", "spf.hosted.source.broken"},
 		{"too deep", "v=spf1 include:deep0.example -all", "deep20.example", "spf.hosted.source.large"},
+		{"too many hosts", hosts, "there is too much to look up: a:", "spf.hosted.source.large"},
 		{"its own host", "v=spf1 include:FLAT.example.net -all", host, "spf.hosted.source.own"},
 		{"a part of its own", "v=spf1 include:_3.flat.example.net -all", host, "spf.hosted.source.own"},
 		{"the macro p", "v=spf1 exists:%{p}.example.com -all", "%{p}", "spf.hosted.stays.relative"},
@@ -219,12 +224,12 @@ func TestFlattenWithoutExplanation(t *testing.T) {
 func TestFlattenUnwritable(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	w.Zone(`com.example.5. TXT "v=spf1 ptr -all"`)
-	for _, term := range []string{"include:%{dr}", "exists:%{i}.%{dr}"} {
+	for term, unwritable := range map[string]string{"include:%{dr}": "ptr", "exists:%{i}.%{dr}": "exists:%{i}.%{dr}"} {
 		report, err := Flatten(t.Context(), w.Env(),
 			FlattenRequest{diag.MustDomain("5.example.com"), "v=spf1 " + term + " -all", diag.MustName(host)})
 		require.NoError(t, err)
 		require.Nil(t, report.Published)
-		require.Equal(t, term+" would mean something else in another record", report.Error)
+		require.Equal(t, unwritable+" would mean something else in another record", report.Error)
 		require.Contains(t, diagtest.Codes(report.Verdict), diag.Code("spf.hosted.stays.relative"))
 	}
 }

@@ -61,7 +61,7 @@ func (a Access) profile(ctx context.Context, id string) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.Owner != AnyOwner && (a.Owner == "" || a.Owner != p.Owner) {
+	if a.Owner != AnyOwner && a.Owner != p.Owner {
 		return nil, ErrNotFound
 	}
 	if p.Records == nil {

@@ -144,6 +144,81 @@ func TestInput(t *testing.T) {
 	require.NoError(t, history(hostedspf.HistoryRequest{Since: "2026-01-15T12:00:00+02:00", Until: "2026-01-15T12:00:00.5Z"}))
 }
 
+// A bound finer than what is stored means what it says: entries before since are left out.
+func TestFineTimes(t *testing.T) {
+	w, a := setUp(t)
+	p := create(t, w, a)
+	base := w.Now().Format("2006-01-02T15:04:05")
+	for bound, want := range map[string]int{".000000Z": 1, ".0000001Z": 0, ".000001Z": 0} {
+		page, err := hostedspf.History(t.Context(), w.Env(), a, hostedspf.HistoryRequest{ID: p.ID, Since: base + bound})
+		require.NoError(t, err)
+		require.Len(t, page.Items, want, bound)
+	}
+}
+
+// The windows of the statistics reach as far back as they say.
+func TestStats(t *testing.T) {
+	w, a := setUp(t)
+	p := create(t, w, a)
+	for range 40 { // a resolution a day
+		w.Advance(24 * time.Hour)
+		resolve(t, w, a, p.ID)
+	}
+	w.Advance(time.Hour)
+	s, err := hostedspf.Stats(t.Context(), w.Env(), a, hostedspf.StatsRequest{ID: p.ID})
+	require.NoError(t, err)
+	require.Equal(t, w.Now(), s.GeneratedAt)
+	require.Equal(t, 1, s.Windows.Last24h.Resolutions)
+	require.Equal(t, 7, s.Windows.Last7d.Resolutions)
+	require.Equal(t, 30, s.Windows.Last30d.Resolutions)
+	require.Equal(t, w.Now().Add(-7*24*time.Hour), s.Windows.Last7d.From)
+	require.Equal(t, w.Now(), s.Windows.Last7d.To)
+
+	w.Advance(60 * 24 * time.Hour)
+	s, err = hostedspf.Stats(t.Context(), w.Env(), a, hostedspf.StatsRequest{ID: p.ID})
+	require.NoError(t, err)
+	body, err := json.Marshal(s.Windows.Last30d)
+	require.NoError(t, err)
+	require.Contains(t, string(body), `"success_percent":null,"average_duration_ms":null,"p95_duration_ms":null`)
+	require.Contains(t, string(body), `"max_dns_lookups":null,"max_ip_count":null`)
+}
+
+// watched is a store that shows what it is given.
+type watched struct {
+	hostedspf.Store
+	created hostedspf.Profile
+	asked   []string
+}
+
+func (s *watched) Create(ctx context.Context, p hostedspf.Profile) error {
+	s.created = p
+	return s.Store.Create(ctx, p)
+}
+
+func (s *watched) Profile(ctx context.Context, id string) (hostedspf.Profile, error) {
+	s.asked = append(s.asked, id)
+	return s.Store.Profile(ctx, id)
+}
+
+// The schedule does not take a profile that is being created.
+func TestCreateIsNotDue(t *testing.T) {
+	w, a := setUp(t)
+	store := &watched{Store: a.Store}
+	a.Store = store
+	create(t, w, a)
+	require.Equal(t, w.Now().Add(hostedspf.Lease), store.created.NextResolveAt)
+}
+
+// What is no id never reaches the store.
+func TestMalformedID(t *testing.T) {
+	w, a := setUp(t)
+	store := &watched{Store: a.Store}
+	a.Store = store
+	_, err := hostedspf.Show(t.Context(), w.Env(), a, hostedspf.ShowRequest{ID: strings.Repeat("spf_", 1000)})
+	require.ErrorIs(t, err, hostedspf.ErrNotFound)
+	require.Empty(t, store.asked)
+}
+
 // Ids that are malformed, unknown or another owner's cannot be told apart.
 func TestNotFound(t *testing.T) {
 	w, a := setUp(t)

@@ -350,10 +350,15 @@ func TestSchedulerIsLate(t *testing.T) {
 		w, a := setUp(t)
 		p := create(t, w, a)
 		time.Sleep(2 * time.Hour)
-		store := &stale{Store: a.Store, list: []hostedspf.Due{{ID: p.ID}, {ID: fmt.Sprintf("spf_%026d", 1)}}}
+		paused := create(t, w, a)
+		_, err := hostedspf.Pause(t.Context(), w.Env(), a, paused.ID)
+		require.NoError(t, err)
+		gone := fmt.Sprintf("spf_%026d", 1)
+		store := &stale{Store: a.Store, list: []hostedspf.Due{{ID: p.ID}, {ID: paused.ID}, {ID: gone}}}
 		resolve(t, w, a, p.ID)
 		run(t, time.Minute, &hostedspf.Scheduler{Store: store, Env: w.Env()})
 		require.Len(t, all(t, a, p.ID), 2)
+		require.Len(t, all(t, a, paused.ID), 1)
 	})
 }
 

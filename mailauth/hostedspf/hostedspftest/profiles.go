@@ -69,6 +69,12 @@ func testTaken(t *testing.T, f *fixture) {
 
 // Who changes what a store returned, or what it was given, changes nothing in the store.
 func testCopies(t *testing.T, f *fixture) {
+	given := f.profile("key_a", "example.org")
+	given.Records = []hostedspf.Record{{Name: "h.example.net", Value: "v=spf1 -all", LengthBytes: 11}}
+	require.NoError(t, f.store.Create(f.ctx(), given))
+	given.Records[0].Value = "spoilt"
+	require.Equal(t, "v=spf1 -all", f.read(given.ID).Records[0].Value)
+
 	p := f.create("key_a", "example.com")
 	o := f.outcome(p.ID, "192.0.2.0/24")
 	returned, err := f.store.Finish(f.ctx(), f.claim(p.ID), o)
@@ -78,7 +84,7 @@ func testCopies(t *testing.T, f *fixture) {
 	o.Published.Records[0].Value, o.Resolution.Added[0] = "spoilt", "spoilt"
 	returned.Records[0].Value = "spoilt"
 	f.read(p.ID).Records[0].Value = "spoilt"
-	page, err := f.store.Profiles(f.ctx(), hostedspf.ProfileQuery{Owner: "key_a", Limit: 1})
+	page, err := f.store.Profiles(f.ctx(), hostedspf.ProfileQuery{Owner: "key_a", Domain: p.Domain, Limit: 1})
 	require.NoError(t, err)
 	page.Profiles[0].Records[0].Value = "spoilt"
 	updated, err := f.store.Update(f.ctx(), p.ID, func(*hostedspf.Profile) error { return nil })
