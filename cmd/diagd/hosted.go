@@ -159,7 +159,7 @@ func (h *hosted) failed() <-chan error {
 // health tells the operator about the name server.
 func (h *hosted) health(w io.Writer) {
 	if h.dns != nil {
-		fmt.Fprintf(w, "dns %s: %d records of hosted SPF, as of %s\n",
+		fmt.Fprintf(w, "dns %s: hosted SPF, records: %d, as of %s\n",
 			h.dns.Addr(), h.dns.Records(), h.dns.Updated().UTC().Format(time.RFC3339))
 	}
 }

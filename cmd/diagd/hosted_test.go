@@ -62,7 +62,7 @@ func TestServeDNS(t *testing.T) {
 	assert.Equal(t, []string{"v=spf1 -all"}, lookUp(t, server, "abc.spf.example.net", dns.RcodeSuccess))
 	ready := get(t, health+"/readyz")
 	assert.Equal(t, http.StatusOK, ready.status)
-	assert.Regexp(t, `^ready\ndns `+server+`: 1 records of hosted SPF, as of 20\S+Z\n$`, ready.body)
+	assert.Regexp(t, `^ready\ndns `+server+`: hosted SPF, records: 1, as of 20\S+Z\n$`, ready.body)
 	assert.Regexp(t, `diagkit_spf_dns_questions_total\{outcome="NOERROR"\} 1\n`, get(t, health+"/metrics").body)
 
 	require.NoError(t, store.Remove(t.Context(), p.ID))

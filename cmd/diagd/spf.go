@@ -158,12 +158,13 @@ func (a *app) showSPF(p hostedspf.Profile) error {
 		t.row("status", v.Status)
 		t.row("look-ups", fmt.Sprintf("%d before, %d after", v.LookupsBefore, v.LookupsAfter))
 		t.row("networks", fmt.Sprintf("%d of IPv4, %d of IPv6", v.IP4Count, v.IP6Count))
-		t.row("published", fmt.Sprintf("%d records at %s", len(v.Records), v.IncludeHost))
+		t.row("records", fmt.Sprintf("%d at %s", len(v.Records), v.IncludeHost))
 		t.row("resolved", moment(v.LastResolvedAt))
 		t.row("next", moment(v.NextResolveAt))
 		if v.LastError != "" {
 			t.row("last error", v.LastError)
 		}
+		t.row("to use it", fmt.Sprintf(`%s. TXT "v=spf1 redirect=%s"`, v.Domain, v.IncludeHost))
 	})
 }
 

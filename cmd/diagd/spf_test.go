@@ -106,6 +106,8 @@ func testResolving(t *testing.T, made spfView, world *diagtest.World, server, st
 	assert.Contains(t, command(t, "spf", "show", made.ID, store), "; last error: ")
 	assert.Len(t, lookUp(t, server, host, dns.RcodeSuccess), 1, "the last good record")
 
+	text := command(t, "spf", "pause", made.ID, store)
+	assert.Regexp(t, `to use it +example\.com\. TXT "v=spf1 redirect=`+host+`"`, text)
 	paused := parsed[spfView](t, "spf", "pause", made.ID, store)
 	assert.Equal(t, hostedspf.Paused, paused.Status)
 	assert.True(t, paused.NextResolveAt.IsZero())
