@@ -111,6 +111,11 @@ func SetOf(networks ...netip.Prefix) Set {
 // merged sorts spans and joins those that touch. It may change the list.
 func merged(list []span) []span {
 	slices.SortFunc(list, func(a, b span) int { return a.from.compare(b.from) })
+	return joined(list)
+}
+
+// joined joins spans in order that touch. It changes the list.
+func joined(list []span) []span {
 	n := 0
 	for _, s := range list {
 		if n > 0 && (s.from.compare(list[n-1].to) <= 0 || s.from == list[n-1].to.next()) {
@@ -127,7 +132,20 @@ func merged(list []span) []span {
 
 // Union returns the addresses that are in one of the sets.
 func (s Set) Union(t Set) Set {
-	return Set{merged(slices.Concat(s.v4, t.v4)), merged(slices.Concat(s.v6, t.v6))}
+	return Set{union(s.v4, t.v4), union(s.v6, t.v6)}
+}
+
+// union merges two lists in order.
+func union(a, b []span) []span {
+	list := make([]span, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].from.compare(b[0].from) <= 0 {
+			list, a = append(list, a[0]), a[1:]
+		} else {
+			list, b = append(list, b[0]), b[1:]
+		}
+	}
+	return joined(append(append(list, a...), b...))
 }
 
 // Minus returns the addresses of s that are not in t.
