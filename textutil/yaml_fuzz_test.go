@@ -48,6 +48,9 @@ func differsAsYAML(r *yamlReading) string {
 	if got, jsonErr := r.toJSON(1, true, maxResult); got != want || (err == nil) != (jsonErr == nil) {
 		return fmt.Sprintf("as JSON %q %v, as YAML %q %v", got, jsonErr, want, err)
 	}
+	if err == nil && r.stream.depth != asYAML.stream.depth {
+		return fmt.Sprintf("depth %d as JSON, %d as YAML", r.stream.depth, asYAML.stream.depth)
+	}
 	return ""
 }
 

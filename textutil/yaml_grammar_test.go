@@ -88,7 +88,9 @@ func TestYAMLRefusesWhatTheLibraryAccepts(t *testing.T) {
 		{"long key in braces of a sequence", "[{" + strings.Repeat("a, ", 400) + "}: b]"},
 		// Section 8.2.2: no collection begins on the line of a key.
 		{"dash behind an empty key", ": - a"},
+		{"dash behind an empty key with an anchor", "? a\n&b : - c"},
 		{"dash behind a tab", "?\t- a"},
+		{"dash alone behind a tab", "? a\n:\t-"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
