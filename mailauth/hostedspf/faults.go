@@ -84,11 +84,13 @@ func termFault(t *spf.ResolvedTerm) (fault, bool) {
 				name = shown(h.Name)
 			}
 		}
-		return fault{silent, name, fmt.Sprintf("the name servers did not say what %s has for %s: %v", name, shown(t.Raw), t.Err)}, true
+		detail := fmt.Sprintf("the name servers did not say what %s has for %s: %v", name, shown(t.Raw), t.Err)
+		return fault{silent, name, detail}, true
 	case t.Cut:
 		return fault{large, name, "there is too much to look up: " + shown(t.Raw) + " was not looked at"}, true
 	case t.MXCount > spf.MaxMX: // RFC 7208 section 4.6.4
-		return fault{broken, name, fmt.Sprintf("there are %d mail exchangers behind %s, and receivers accept %d", t.MXCount, name, spf.MaxMX)}, true
+		detail := fmt.Sprintf("there are %d mail exchangers behind %s, and receivers accept %d", t.MXCount, name, spf.MaxMX)
+		return fault{broken, name, detail}, true
 	default:
 		return fault{}, false
 	}

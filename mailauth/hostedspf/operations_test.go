@@ -141,7 +141,8 @@ func TestInput(t *testing.T) {
 	requireInput(t, history(hostedspf.HistoryRequest{Status: "good"}), "status")
 	requireInput(t, history(hostedspf.HistoryRequest{Since: "yesterday"}), "since")
 	requireInput(t, history(hostedspf.HistoryRequest{Until: "2026-01-15"}), "until")
-	require.NoError(t, history(hostedspf.HistoryRequest{Since: "2026-01-15T12:00:00+02:00", Until: "2026-01-15T12:00:00.5Z"}))
+	require.NoError(t, history(hostedspf.HistoryRequest{Since: "2026-01-15T12:00:00+02:00",
+		Until: "2026-01-15T12:00:00.5Z"}))
 }
 
 // A bound finer than what is stored means what it says: entries before since are left out.
@@ -228,7 +229,8 @@ func TestNotFound(t *testing.T) {
 	other.Owner = "key_b"
 	foreign := create(t, w, other)
 	unknown := "spf_" + strings.Repeat("a", 26)
-	for _, id := range []string{"", "spf_", "x", unknown, foreign.ID, mine.ID + "a", strings.ToUpper(mine.ID), "res_" + mine.ID[4:]} {
+	for _, id := range []string{"", "spf_", "x", unknown, foreign.ID, mine.ID + "a", strings.ToUpper(mine.ID),
+		"res_" + mine.ID[4:]} {
 		_, err := hostedspf.Show(ctx, env, a, hostedspf.ShowRequest{ID: id})
 		require.ErrorIs(t, err, hostedspf.ErrNotFound, id)
 		_, err = hostedspf.History(ctx, env, a, hostedspf.HistoryRequest{ID: id})
@@ -245,7 +247,8 @@ func TestNotFound(t *testing.T) {
 	}
 	_, err := hostedspf.Show(ctx, env, hostedspf.Access{Store: a.Store}, hostedspf.ShowRequest{ID: mine.ID})
 	require.ErrorIs(t, err, hostedspf.ErrNotFound, "the empty owner owns nothing")
-	_, err = hostedspf.Show(ctx, env, hostedspf.Access{Store: a.Store, Owner: hostedspf.AnyOwner}, hostedspf.ShowRequest{ID: mine.ID})
+	_, err = hostedspf.Show(ctx, env, hostedspf.Access{Store: a.Store, Owner: hostedspf.AnyOwner},
+		hostedspf.ShowRequest{ID: mine.ID})
 	require.NoError(t, err)
 }
 
@@ -283,14 +286,23 @@ func TestCreate(t *testing.T) {
 	refuse("name", func(r *hostedspf.CreateRequest) { r.Name = strings.Repeat("ä", 101) })
 	refuse("name", func(r *hostedspf.CreateRequest) { r.Name = "a\nb" })
 	refuse("source_record", func(r *hostedspf.CreateRequest) { r.SourceRecord = "v=spf1 ip4:1" })
-	refuse("source_record", func(r *hostedspf.CreateRequest) { r.Domain, r.SourceRecord = diag.MustDomain("none.example"), "" })
-	refuse("source_record", func(r *hostedspf.CreateRequest) { r.Domain, r.SourceRecord = diag.MustDomain("two.example"), "" })
+	refuse("source_record", func(r *hostedspf.CreateRequest) {
+		r.Domain,
+			r.SourceRecord = diag.MustDomain("none.example"), ""
+	})
+	refuse("source_record", func(r *hostedspf.CreateRequest) {
+		r.Domain,
+			r.SourceRecord = diag.MustDomain("two.example"), ""
+	})
 	refuse("refresh_interval_seconds", func(r *hostedspf.CreateRequest) { r.IntervalSeconds = 299 })
 	refuse("refresh_interval_seconds", func(r *hostedspf.CreateRequest) { r.IntervalSeconds = 86401 })
 	refuse("include_host", func(r *hostedspf.CreateRequest) { r.Zone = diag.Name{} })
 	refuse("include_host", func(r *hostedspf.CreateRequest) { r.IncludeHost = diag.MustName("f.example.net") })
 	refuse("include_host", func(r *hostedspf.CreateRequest) { r.Zone, r.IncludeHost = diag.Name{}, p.IncludeHost })
-	refuse("include_host", func(r *hostedspf.CreateRequest) { r.Zone, r.IncludeHost = diag.Name{}, diag.MustName("_1.example.net") })
+	refuse("include_host", func(r *hostedspf.CreateRequest) {
+		r.Zone, r.IncludeHost = diag.Name{},
+			diag.MustName("_1.example.net")
+	})
 	refuse("zone", func(r *hostedspf.CreateRequest) { r.Zone = diag.MustName(strings.Repeat("label.", 30) + "example") })
 	refuse("zone", func(r *hostedspf.CreateRequest) { r.Zone = diag.MustName(strings.Repeat("label.", 40) + "example") })
 	a.Owner = ""

@@ -83,7 +83,8 @@ func TestPackKeepsMeaning(t *testing.T) {
 		}
 		name := rapid.SampledFrom([]string{"f.example", host, strings.Repeat("label.", 15) + "example.net",
 			strings.Repeat("label.", 28) + "example"}).Draw(r, "host")
-		ending := rapid.SampledFrom([][]string{{"-all"}, {"~all", "exp=why.example"}, {"redirect=to.example"}, nil}).Draw(r, "end")
+		ending := rapid.SampledFrom([][]string{{"-all"}, {"~all", "exp=why.example"}, {"redirect=to.example"},
+			nil}).Draw(r, "end")
 		records, ok := pack(name, slices.Clone(words), ending)
 		if !ok {
 			require.Greater(r, len(words), 20, "so few fit in any case")

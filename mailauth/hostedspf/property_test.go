@@ -109,7 +109,8 @@ func (m *maker) term(i int) string {
 	case n < 85 && deep:
 		return "include:" + m.below(i)
 	case n < 95:
-		return m.pick("exists:%{i}.e.example", "exists:%{ir}.%{v}.%{d}", "exists:h0.example", "exists:%{l}.%{o}", "exists:gone.example",
+		return m.pick("exists:%{i}.e.example", "exists:%{ir}.%{v}.%{d}", "exists:h0.example", "exists:%{l}.%{o}",
+			"exists:gone.example",
 			"exists:%{l1r-}.%{d2}", "exists:%{h}", "a:%{l}.example/24", "mx:%{l}.example", "ptr", "ptr:h0.example")
 	case n < 97 && deep:
 		return "include:%{l}.n.example"
@@ -281,5 +282,6 @@ func TestFlatIsTheSame(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d were flattened, %d of them with terms that stay and %d in several records; %d failed", flat, kept, split, failed)
+	t.Logf("%d were flattened, %d of them with terms that stay and %d in several records; %d failed", flat, kept,
+		split, failed)
 }

@@ -169,7 +169,8 @@ func (j *job) outcome(p *Profile, report *FlattenReport, trigger Trigger, began 
 		r.IP4Count, r.IP6Count, r.RecordHash = f.IP4Count, f.IP6Count, f.RecordHash
 	}
 	vary := time.Duration((2*j.random() - 1) * jitter * float64(wait))
-	return Outcome{Resolution: r, Published: report.Published, NextResolveAt: r.ResolvedAt.Add(wait + vary).Truncate(precision)}
+	return Outcome{Resolution: r, Published: report.Published,
+		NextResolveAt: r.ResolvedAt.Add(wait + vary).Truncate(precision)}
 }
 
 const (

@@ -69,7 +69,8 @@ func TestResolve(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(body), `"added":[],"removed":[]`)
 
-	h, err := hostedspf.History(t.Context(), w.Env(), a, hostedspf.HistoryRequest{ID: p.ID, Status: hostedspf.ResolutionFailed})
+	h, err := hostedspf.History(t.Context(), w.Env(), a, hostedspf.HistoryRequest{ID: p.ID,
+		Status: hostedspf.ResolutionFailed})
 	require.NoError(t, err)
 	require.Len(t, h.Items, 2)
 	require.NoError(t, hostedspf.Remove(t.Context(), a, p.ID))
@@ -103,10 +104,12 @@ func TestHistory(t *testing.T) {
 		require.Equal(t, time.Hour, got[i].Sub(got[i+1]))
 	}
 	from := got[3].Format(time.RFC3339Nano)
-	page, err := hostedspf.History(t.Context(), w.Env(), a, hostedspf.HistoryRequest{ID: p.ID, Since: from, Until: got[1].Format(time.RFC3339)})
+	page, err := hostedspf.History(t.Context(), w.Env(), a, hostedspf.HistoryRequest{ID: p.ID, Since: from,
+		Until: got[1].Format(time.RFC3339)})
 	require.NoError(t, err)
 	require.Len(t, page.Items, 2, "since is included, until is not")
-	page, err = hostedspf.History(t.Context(), w.Env(), a, hostedspf.HistoryRequest{ID: p.ID, Since: "2030-01-01T00:00:00Z"})
+	page, err = hostedspf.History(t.Context(), w.Env(), a, hostedspf.HistoryRequest{ID: p.ID,
+		Since: "2030-01-01T00:00:00Z"})
 	require.NoError(t, err)
 	require.Equal(t, []hostedspf.Resolution{}, page.Items)
 }
@@ -135,7 +138,8 @@ func TestResolveOneByOne(t *testing.T) {
 		for i, r := range h.Items[1:] {
 			later := h.Items[i]
 			began := later.ResolvedAt.Add(-time.Duration(later.DurationMS) * time.Millisecond)
-			require.False(t, began.Before(r.ResolvedAt), "%s began at %s, and %s ended at %s", later.ID, began, r.ID, r.ResolvedAt)
+			require.False(t, began.Before(r.ResolvedAt), "%s began at %s, and %s ended at %s", later.ID, began, r.ID,
+				r.ResolvedAt)
 			require.Equal(t, time.Second, time.Duration(r.DurationMS)*time.Millisecond)
 		}
 	})

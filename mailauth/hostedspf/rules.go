@@ -51,7 +51,7 @@ var rules = diag.Rules[*evidence]{
 		Code: "spf.hosted.stays.relative", Severity: diag.Error, Weight: 5, Category: "source",
 		Title:  "Every term can stand in another record",
 		Ref:    "RFC 7208 section 7.3",
-		Advice: "Take the term out of the source record, and leave it in the domain's own record, before the term that leads here.",
+		Advice: "Leave the term in the domain's own record, before the one that leads here, and take it out of the source.",
 		When:   complete,
 		Fails: func(e *evidence) diag.Failures {
 			if e.unmovable == nil {
@@ -99,7 +99,8 @@ var rules = diag.Rules[*evidence]{
 		Advice: "End the source record with -all or ~all.",
 		When:   movable,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.outline.all == "" && e.outline.last == nil, "It does not end with all, so that the result is neutral.")
+			open := e.outline.all == "" && e.outline.last == nil
+			return diag.FailIf(open, "It does not end with all, so that the result is neutral.")
 		},
 	},
 	{
@@ -126,7 +127,8 @@ var rules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			lookups, voids := e.tree.Root.CumulativeLookups, e.tree.Voids()
 			return diag.FailIf(lookups > spf.MaxLookups || voids > spf.MaxVoids,
-				"It needs %d look-ups, %d of them for nothing, and would end in permerror; the flat records do not.", lookups, voids)
+				"It needs %d look-ups, %d of them for nothing, and would end in permerror; the flat records do not.",
+				lookups, voids)
 		},
 	},
 	{

@@ -218,7 +218,8 @@ func TestSchedulerAfterCrash(t *testing.T) {
 		run(t, 5*time.Minute, &hostedspf.Scheduler{Store: a.Store, Env: w.Env()})
 		list := all(t, a, p.ID)
 		require.Len(t, list, 2)
-		require.WithinRange(t, list[1].ResolvedAt, began.Add(hostedspf.Lease), began.Add(hostedspf.Lease+hostedspf.DefaultPoll))
+		require.WithinRange(t, list[1].ResolvedAt, began.Add(hostedspf.Lease),
+			began.Add(hostedspf.Lease+hostedspf.DefaultPoll))
 	})
 }
 

@@ -88,7 +88,8 @@ func FuzzCursor(f *testing.F) {
 }
 
 func TestCursor(t *testing.T) {
-	for _, at := range []time.Time{time.UnixMicro(0), time.Date(2026, 1, 15, 12, 0, 0, 123456000, time.UTC), time.UnixMicro(-1)} {
+	for _, at := range []time.Time{time.UnixMicro(0), time.Date(2026, 1, 15, 12, 0, 0, 123456000, time.UTC),
+		time.UnixMicro(-1)} {
 		p := Position{at.UTC(), newID(profilePrefix)}
 		got, err := parseCursor(profilePrefix, *p.cursor())
 		require.NoError(t, err)
