@@ -45,6 +45,7 @@ func TestYAMLAccepts(t *testing.T) {
 		{"quotes behind a tag and a colon", "[!!str :'a' '']", `[":'a' ''"]`},
 		// Section 6.3: tabs may separate where they do not indent.
 		{"tab behind a question", "?\ta\n:\tb", `{"a":"b"}`},
+		{"dash alone behind an empty key", "? a\n&b : -", `{"a":null,"null":"-"}`},
 		{"tab before the root", "\ta", `"a"`},
 		{"tab on an empty line", "a:\n\t \n  [\n  \tb\n  ]", `{"a":["b"]}`},
 	}

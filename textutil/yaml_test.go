@@ -312,7 +312,7 @@ func TestFormatYAMLLayout(t *testing.T) {
 			"a: |\n  b\n   c\n\nd: >+\n  e\n\n\nf: |2\n    g\n"},
 		{"properties", "a:   &x   !!str   b\nc: !t\n    d: *x", nil, "a: &x !!str b\nc: !t\n  d: *x\n"},
 		{"explicit keys", "?   a\n:   b\n?   - c\n:   - d\n", nil, "a: b\n? - c\n: - d\n"},
-		{"keys in keys", "? - ? a\n: b", nil, "? - a:\n: b\n"},
+		{"keys in keys", "? - ? a\n: # 1\n  - b", nil, "? - a:\n:\n  # 1\n  - b\n"},
 		{"collections as keys of pairs", "[{a: b}: c, [d]: {}, {e : f}]", nil, "[{a: b}: c, [d]: {}, {e: f}]\n"},
 		{"documents", "%YAML 1.2\n---\na\n...\n%TAG ! x\n--- # c\nb\n--- c\n", nil,
 			"%YAML 1.2\n--- a\n...\n%TAG ! x\n--- # c\nb\n--- c\n"},
