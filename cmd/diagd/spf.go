@@ -164,7 +164,9 @@ func (a *app) showSPF(p hostedspf.Profile) error {
 		if v.LastError != "" {
 			t.row("last error", v.LastError)
 		}
-		t.row("to use it", fmt.Sprintf(`%s. TXT "v=spf1 redirect=%s"`, v.Domain, v.IncludeHost))
+		if len(v.Records) > 0 { // a domain must not lead to where there is nothing yet
+			t.row("to use it", fmt.Sprintf(`%s. TXT "v=spf1 redirect=%s"`, v.Domain, v.IncludeHost))
+		}
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,12 @@ func testResolving(t *testing.T, made spfView, world *diagtest.World, server, st
 	assert.Equal(t, hostedspf.Failed, parsed[spfView](t, "spf", "show", made.ID, store).Status)
 	assert.Contains(t, command(t, "spf", "show", made.ID, store), "; last error: ")
 	assert.Len(t, lookUp(t, server, host, dns.RcodeSuccess), 1, "the last good record")
+
+	out, err = fails(t, exitFailed, "spf", "create", "--key", string(made.Key), "--domain=example.net",
+		"--record=v=spf1 include:one.example -all", "--spf-dns-zone=spf.example.net", store, resolver)
+	assert.Contains(t, err, "but not resolved yet")
+	assert.NotContains(t, out, "to use it", "there is nothing to lead to")
+	command(t, "spf", "remove", regexp.MustCompile("spf_[a-z2-7]{26}").FindString(out), store)
 
 	text := command(t, "spf", "pause", made.ID, store)
 	assert.Regexp(t, `to use it +example\.com\. TXT "v=spf1 redirect=`+host+`"`, text)
