@@ -74,14 +74,15 @@ func newProfile(owner Owner, req CreateRequest) (Profile, error) {
 	switch {
 	case owner == "" || owner == AnyOwner:
 		return p, diag.Invalid("owner", "is missing")
-	case req.Domain.IsZero():
-		return p, diag.Invalid("domain", "is missing")
 	case !utf8.ValidString(p.Name) || strings.ContainsFunc(p.Name, unicode.IsControl):
 		return p, diag.Invalid("name", "has a character that cannot be shown")
 	case utf8.RuneCountInString(req.Name) > maxProfileName: // a domain may be longer
 		return p, diag.Invalid("name", "is longer than %d characters", maxProfileName)
 	case p.IntervalSeconds < MinInterval || p.IntervalSeconds > MaxInterval:
 		return p, diag.Invalid("refresh_interval_seconds", "must be from %d to %d", MinInterval, MaxInterval)
+	}
+	if err := checkDomain(req.Domain); err != nil {
+		return p, err
 	}
 	err := diag.ExactlyOne([]string{"include_host", "zone"}, !req.IncludeHost.IsZero(), !req.Zone.IsZero())
 	if err != nil {

@@ -39,8 +39,8 @@ type FlattenReport struct {
 // Limits of receivers do not count for the source record: that it exceeds them may be why it is flattened.
 // The error is a *[diag.InputError], or that of the context if it ended.
 func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenReport, error) {
-	if req.Domain.IsZero() {
-		return nil, diag.Invalid("domain", "is missing")
+	if err := checkDomain(req.Domain); err != nil {
+		return nil, err
 	}
 	if err := checkSource(req.SourceRecord); err != nil {
 		return nil, err
@@ -73,6 +73,17 @@ func patience(ctx context.Context) time.Duration {
 		return min(spf.Patience, time.Until(end)*9/10)
 	}
 	return spf.Patience
+}
+
+func checkDomain(d diag.Domain) error {
+	switch {
+	case d.IsZero():
+		return diag.Invalid("domain", "is missing")
+	case !strings.Contains(d.String(), "."): // RFC 7208 section 4.3
+		return diag.Invalid("domain", "has one label only, and receivers ask for no SPF record there")
+	default:
+		return nil
+	}
 }
 
 func checkSource(record string) error {

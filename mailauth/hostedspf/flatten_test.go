@@ -257,6 +257,7 @@ func TestFlattenInput(t *testing.T) {
 		change func(*FlattenRequest)
 	}{
 		{"domain", func(r *FlattenRequest) { r.Domain = diag.Domain{} }},
+		{"domain", func(r *FlattenRequest) { r.Domain = diag.MustDomain("localhost") }},
 		{"source_record", func(r *FlattenRequest) { r.SourceRecord = "" }},
 		{"source_record", func(r *FlattenRequest) { r.SourceRecord = "v=spf1 ip4:300.0.0.1" }},
 		{"include_host", func(r *FlattenRequest) { r.IncludeHost = diag.Name{} }},

@@ -283,6 +283,7 @@ func TestCreate(t *testing.T) {
 		requireInput(t, err, field)
 	}
 	refuse("domain", func(r *hostedspf.CreateRequest) { r.Domain = diag.Domain{} })
+	refuse("domain", func(r *hostedspf.CreateRequest) { r.Domain = diag.MustDomain("localhost") })
 	refuse("name", func(r *hostedspf.CreateRequest) { r.Name = strings.Repeat("ä", 101) })
 	refuse("name", func(r *hostedspf.CreateRequest) { r.Name = "a\nb" })
 	refuse("source_record", func(r *hostedspf.CreateRequest) { r.SourceRecord = "v=spf1 ip4:1" })
