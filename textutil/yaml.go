@@ -43,7 +43,8 @@ type YAMLError struct {
 // YAMLToJSON returns a YAML 1.2 text as JSON. The order of keys and the digits of numbers survive; what
 // aliases stand for is written out; keys that are no strings become their text. Scalars have the types
 // of the core schema (YAML 1.2.2 section 10.3), in which "yes" and "<<" are strings. A text that is no
-// YAML is a report that says so. The error is an [InputError].
+// YAML is a report that says so. The error is an [InputError]: so is a text that is nested more than 256
+// deep, has more than 160,000 values unless it is JSON, or would become more than 8 MiB.
 func YAMLToJSON(req YAMLToJSONRequest) (*YAMLReport, error) {
 	indent, err := indentOr2(req.Indent, 0)
 	if err != nil {

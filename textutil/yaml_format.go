@@ -20,7 +20,7 @@ type YAMLFormatRequest struct {
 // FormatYAML returns a YAML text in another layout. Indentation and spacing change, and the order of
 // pairs if asked for: comments, the style and the text of scalars, anchors, tags, directives and single
 // empty lines survive. Nothing that aliases stand for is written out. A text that is no YAML is a report
-// that says so. The error is an [InputError].
+// that says so. The error is an [InputError]; the limits are those of [YAMLToJSON].
 func FormatYAML(req YAMLFormatRequest) (*YAMLReport, error) {
 	indent, err := indentOr2(req.Indent, 1)
 	if err != nil {

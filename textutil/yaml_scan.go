@@ -22,7 +22,7 @@ type yamlScanner struct {
 	doc     *yamlDocument
 	columns []yamlColumn  // of the block collections around
 	open    []yamlBracket // the flow collections around
-	key     int           // column at which the first key of a mapping may begin, or one of the two below
+	key     int           // column at which the first key of a mapping may begin, or one of those below
 	filled  bool          // the node that was expected is complete
 	props   yamlTokenBits
 	anchors map[string]int // numbers of anchors that get another name for the library
