@@ -148,7 +148,7 @@ func (e *evidence) flatten() {
 	ending := e.outline.ending()
 	records, ok := pack(e.host, slices.Clone(words), ending)
 	after := e.staying() + len(records)
-	if !ok || after > spf.MaxLookups {
+	if !ok || after > maxLookups {
 		return
 	}
 	flat := join(words, ending)
@@ -226,7 +226,7 @@ func (e *evidence) failure() string {
 func (e *evidence) excess() string {
 	if n := e.staying(); n > 0 {
 		return fmt.Sprintf("the flat records need more than %d look-ups, %d of them for terms that cannot be flattened",
-			spf.MaxLookups, n)
+			maxLookups, n)
 	}
 	return fmt.Sprintf("the addresses need more than %d records", maxRecords)
 }

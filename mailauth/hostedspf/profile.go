@@ -54,7 +54,7 @@ type Profile struct {
 	IncludeHost diag.Name `json:"include_host" doc:"the name to which the domain's own record leads" example:"k3v2.spf.example.net"`
 
 	// Records are published; the first is that of IncludeHost. They are nil in lists of profiles.
-	Records []Record `json:"records,omitzero" maxitems:"10" doc:"the TXT records that are published; absent in lists of profiles"`
+	Records []Record `json:"records,omitzero" maxitems:"9" doc:"the TXT records that are published; absent in lists of profiles"`
 
 	LookupsBefore int    `json:"dns_lookups_before" min:"0" doc:"terms that need the DNS, behind the source record"`
 	LookupsAfter  int    `json:"dns_lookups_after" min:"0" doc:"those of a record that leads to include_host, with that term itself"`

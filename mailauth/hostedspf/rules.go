@@ -17,7 +17,7 @@ func (*FlattenReport) Rules() []diag.RuleInfo { return rules.Describe() }
 func complete(e *evidence) bool { return len(e.faults) == 0 }
 
 // near is from how many look-ups on a set is called nearly full.
-const near = spf.MaxLookups - 1
+const near = maxLookups - 1
 
 var rules = diag.Rules[*evidence]{
 	{
@@ -63,7 +63,7 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.hosted.lookups.exceeded", Severity: diag.Critical, Weight: 30, Category: "limits",
-		Title:  "The flat records need no more than 10 look-ups",
+		Title:  "The flat records need fewer than 10 look-ups",
 		Ref:    "RFC 7208 section 4.6.4",
 		Advice: "Remove services that are no longer used from the source record, or divide them among subdomains.",
 		When:   movable,
@@ -79,7 +79,7 @@ var rules = diag.Rules[*evidence]{
 		When:   publishable,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.published.LookupsAfter
-			return diag.FailIf(n >= near, "They need %d of %d look-ups.", n, spf.MaxLookups)
+			return diag.FailIf(n >= near, "They need %d of %d look-ups.", n, maxLookups)
 		},
 	},
 	{

@@ -37,7 +37,7 @@ var texts = diag.Texts{
 		Sub:      "The last good records stay published. Leave that term in the domain's own record.",
 	},
 	"spf.hosted.lookups.exceeded": {
-		Headline: "The flat SPF records do not fit into 10 look-ups",
+		Headline: "The flat SPF records do not fit into 9 look-ups",
 		Sub:      "The last good records stay published. Remove services that are no longer used.",
 	},
 	"spf.hosted.lookups.near": {
