@@ -304,6 +304,7 @@ func TestHostedQueries(t *testing.T) {
 		{"/spf/hosted/" + profileID(1) + "/stats?window=24h", []string{"window"}},
 		{"/spf/hosted/" + profileID(1) + "/history?status=good", []string{"status"}},
 		{"/spf/hosted/" + profileID(1) + "/history?since=yesterday", []string{"since"}},
+		{"/spf/hosted/" + profileID(1) + "/history?since=a&until=b&cursor=c", []string{"cursor", "since", "until"}},
 		{"/spf/hosted/" + profileID(1) + "/history?until=2026-02-30T00:00:00Z", []string{"until"}},
 		{"/spf/hosted/" + profileID(1) + "/history?limit=0&limit=1&status=x", []string{"limit", "limit", "status"}},
 	} {

@@ -2,6 +2,7 @@ package hostedspf
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -71,24 +72,18 @@ func (a Access) profile(ctx context.Context, id string) (*Profile, error) {
 }
 
 // History returns a page of the resolutions of a profile, newest first. Resolutions that come between two
-// pages move no others. The error is a *[diag.InputError], [ErrNotFound] as for [Show], or one of the store.
+// pages move no others. The error is one of *[diag.InputError] or several joined, [ErrNotFound] as for [Show],
+// or one of the store.
 func History(ctx context.Context, _ *diag.Env, a Access, req HistoryRequest) (*HistoryReport, error) {
-	limit, err := pageSize(req.Limit, defaultHistoryLimit)
-	if err != nil {
+	limit, badLimit := pageSize(req.Limit, defaultHistoryLimit)
+	before, badCursor := parseCursor(resolutionPrefix, req.Cursor)
+	since, badSince := parseTime("since", req.Since)
+	until, badUntil := parseTime("until", req.Until)
+	if err := errors.Join(badLimit, badCursor, badSince, badUntil, checkStatus(req.Status)); err != nil {
 		return nil, err
 	}
-	q := HistoryQuery{ProfileID: req.ID, Status: req.Status, Limit: limit + 1}
-	if q.Before, err = parseCursor(resolutionPrefix, req.Cursor); err != nil {
-		return nil, err
-	}
-	if q.Since, err = parseTime("since", req.Since); err != nil {
-		return nil, err
-	}
-	if q.Until, err = parseTime("until", req.Until); err != nil {
-		return nil, err
-	}
-	if err := checkStatus(req.Status); err != nil {
-		return nil, err
+	q := HistoryQuery{
+		ProfileID: req.ID, Status: req.Status, Since: since, Until: until, Before: before, Limit: limit + 1,
 	}
 	if _, err := a.profile(ctx, req.ID); err != nil {
 		return nil, err
