@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/diagkit/diagkit/metering"
@@ -36,26 +37,36 @@ type job struct {
 	act   func(*writer) error // administration; nil for a charge
 	after func()              // once the act is durable
 
-	err  error
-	done chan struct{}
+	err error
 }
 
-var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
+var jobs = sync.Pool{New: func() any { return new(job) }}
 
 func newJob() *job { return jobs.Get().(*job) }
 
 // recycle gives the job back. Nobody else may know it any more.
 func (j *job) recycle() {
-	*j = job{done: j.done}
+	*j = job{}
 	jobs.Put(j)
 }
 
+// A batch is the jobs of one transaction. All who wait for it are woken together.
+type batch struct {
+	jobs  []*job
+	bytes int           // of their replies
+	done  chan struct{} // closed when the transaction has ended
+}
+
+func (b *batch) full() bool { return len(b.jobs) >= maxBatch || b.bytes >= maxBatchBytes }
+
 // queue is what waits for the writer.
 type queue struct {
-	mu     sync.Mutex
-	jobs   []*job
-	closed bool
-	wake   chan struct{}
+	mu      sync.Mutex
+	batches []*batch // oldest first; all but the last are full
+	waiting int      // jobs in them
+	usual   int      // jobs of the last batch that was taken
+	closed  bool
+	wake    chan struct{}
 }
 
 func (q *queue) init() { q.wake = make(chan struct{}, 1) }
@@ -63,7 +74,7 @@ func (q *queue) init() { q.wake = make(chan struct{}, 1) }
 // do hands a job to the writer and waits for its end.
 func (q *queue) do(j *job) error {
 	q.mu.Lock()
-	if q.closed || len(q.jobs) >= maxQueue {
+	if q.closed || q.waiting >= maxQueue {
 		err := errQueue
 		if q.closed {
 			err = metering.ErrClosed
@@ -71,14 +82,30 @@ func (q *queue) do(j *job) error {
 		q.mu.Unlock()
 		return err
 	}
-	q.jobs = append(q.jobs, j)
-	first := len(q.jobs) == 1
+	b := q.add(j)
+	first := q.waiting == 1
 	q.mu.Unlock()
 	if first {
 		q.signal()
 	}
-	<-j.done
+	<-b.done
 	return j.err
+}
+
+// add puts a job into the last batch that has room.
+func (q *queue) add(j *job) *batch {
+	n := len(q.batches)
+	if n == 0 || q.batches[n-1].full() {
+		q.batches = append(q.batches, &batch{jobs: make([]*job, 0, q.usual), done: make(chan struct{})})
+		n++
+	}
+	b := q.batches[n-1]
+	b.jobs = append(b.jobs, j)
+	if j.reply != nil {
+		b.bytes += len(j.reply.Body)
+	}
+	q.waiting++
+	return b
 }
 
 func (q *queue) signal() {
@@ -96,18 +123,21 @@ func (q *queue) close() {
 	q.signal()
 }
 
-// take waits for work and moves it into batch, which is empty. It returns none after close.
-func (q *queue) take(batch []*job) []*job {
+// take waits for work. It returns nil after close.
+func (q *queue) take() *batch {
 	// Who was answered by the last batch is about to ask again: let them, and share the flush. Those
 	// who are ready to run run once, so this waits for nobody who is not.
 	runtime.Gosched()
 	for {
 		q.mu.Lock()
 		switch {
-		case len(q.jobs) > 0:
-			batch = q.cut(batch)
+		case len(q.batches) > 0:
+			b := q.batches[0]
+			q.batches = slices.Delete(q.batches, 0, 1)
+			q.usual = len(b.jobs)
+			q.waiting -= q.usual
 			q.mu.Unlock()
-			return batch
+			return b
 		case q.closed:
 			q.mu.Unlock()
 			return nil
@@ -116,20 +146,4 @@ func (q *queue) take(batch []*job) []*job {
 		<-q.wake
 		runtime.Gosched() // whoever came with the first
 	}
-}
-
-// cut moves the oldest jobs, as many as one transaction may hold.
-func (q *queue) cut(batch []*job) []*job {
-	bytes, n := 0, 0
-	for n < min(len(q.jobs), maxBatch) && (n == 0 || bytes < maxBatchBytes) {
-		if r := q.jobs[n].reply; r != nil {
-			bytes += len(r.Body)
-		}
-		n++
-	}
-	batch = append(batch, q.jobs[:n]...)
-	rest := copy(q.jobs, q.jobs[n:])
-	clear(q.jobs[rest:])
-	q.jobs = q.jobs[:rest]
-	return batch
 }

@@ -105,28 +105,24 @@ func (w *writer) close() error {
 // write is the writer's goroutine.
 func (s *Store) write() {
 	w := s.writer
-	batch := make([]*job, 0, maxBatch)
 	for {
-		batch = s.queue.take(batch[:0])
-		if batch == nil {
+		b := s.queue.take()
+		if b == nil {
 			return
 		}
-		err := w.transact(batch)
-		for _, j := range batch {
-			if err == nil && j.err == nil && j.after != nil {
+		err := w.transact(b.jobs)
+		for _, j := range b.jobs {
+			switch {
+			case err != nil:
+				j.err = err
+			case j.err == nil && j.after != nil:
 				j.after()
 			}
 		}
 		if err == nil && len(w.changes) > 0 {
 			s.news.publish(w.changes)
 		}
-		for _, j := range batch {
-			if err != nil {
-				j.err = err
-			}
-			j.done <- struct{}{}
-		}
-		clear(batch)
+		close(b.done) // from here on the jobs belong to those who wait
 	}
 }
 
