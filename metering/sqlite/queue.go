@@ -50,7 +50,7 @@ func (j *job) recycle() {
 	jobs.Put(j)
 }
 
-// A batch is the jobs of one transaction. All who wait for it are woken together.
+// A batch is jobs that came together. All who wait for it are woken together.
 type batch struct {
 	jobs  []*job
 	bytes int           // of their replies
@@ -64,7 +64,7 @@ type queue struct {
 	mu      sync.Mutex
 	batches []*batch // oldest first; all but the last are full
 	waiting int      // jobs in them
-	usual   int      // jobs of the last batch that was taken
+	usual   int      // jobs of the last batch that was cut off
 	closed  bool
 	wake    chan struct{}
 }
@@ -132,10 +132,7 @@ func (q *queue) take() *batch {
 		q.mu.Lock()
 		switch {
 		case len(q.batches) > 0:
-			b := q.batches[0]
-			q.batches = slices.Delete(q.batches, 0, 1)
-			q.usual = len(b.jobs)
-			q.waiting -= q.usual
+			b := q.cut()
 			q.mu.Unlock()
 			return b
 		case q.closed:
@@ -146,4 +143,27 @@ func (q *queue) take() *batch {
 		<-q.wake
 		runtime.Gosched() // whoever came with the first
 	}
+}
+
+// join returns the next batch for a transaction that has so many jobs, with replies of so many bytes, if
+// somebody is waiting and the transaction has room.
+func (q *queue) join(jobs, bytes int) *batch {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.batches) == 0 {
+		return nil
+	}
+	if next := q.batches[0]; jobs+len(next.jobs) > maxBatch || bytes+next.bytes > maxBatchBytes {
+		return nil
+	}
+	return q.cut()
+}
+
+// cut removes the oldest batch.
+func (q *queue) cut() *batch {
+	b := q.batches[0]
+	q.batches = slices.Delete(q.batches, 0, 1)
+	q.usual = len(b.jobs)
+	q.waiting -= q.usual
+	return b
 }

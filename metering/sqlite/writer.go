@@ -45,7 +45,8 @@ type writer struct {
 	blocks map[int64]int64 // the last block of an account
 	used   map[int64]int64 // the last use of a key that was written
 
-	// The sums of the transaction under way.
+	// The batches and sums of the transaction under way.
+	group   []*batch
 	sums    map[sumKey]*sum
 	uses    map[int64]int64
 	kept    []tagged
@@ -105,36 +106,44 @@ func (w *writer) close() error {
 // write is the writer's goroutine.
 func (s *Store) write() {
 	w := s.writer
-	for {
-		b := s.queue.take()
-		if b == nil {
-			return
-		}
-		err := w.transact(b.jobs)
-		for _, j := range b.jobs {
-			switch {
-			case err != nil:
-				j.err = err
-			case j.err == nil && j.after != nil:
-				j.after()
-			}
+	for first := s.queue.take(); first != nil; first = s.queue.take() {
+		err := w.transact(first, &s.queue)
+		for _, b := range w.group {
+			b.end(err)
 		}
 		if err == nil && len(w.changes) > 0 {
 			s.news.publish(w.changes)
 		}
-		close(b.done) // from here on the jobs belong to those who wait
+		for _, b := range w.group {
+			close(b.done) // from here on the jobs belong to those who wait
+		}
+		clear(w.group)
 	}
 }
 
-// transact writes a batch in one transaction: all of it or nothing. An act of administration that is
-// refused tells only its own caller.
-func (w *writer) transact(batch []*job) error {
+// end tells the jobs how their transaction ended.
+func (b *batch) end(err error) {
+	for _, j := range b.jobs {
+		switch {
+		case err != nil:
+			j.err = err
+		case j.err == nil && j.after != nil:
+			j.after()
+		}
+	}
+}
+
+// transact writes a batch, and whoever has come while it was being written, in one transaction: all of it
+// or nothing. Its batches are in w.group. An act of administration that is refused tells only its own
+// caller.
+func (w *writer) transact(first *batch, q *queue) error {
 	w.changes = w.changes[:0]
 	w.kept = w.kept[:0]
+	w.group = append(w.group[:0], first)
 	if err := run(w.begin); err != nil {
 		return err
 	}
-	err := w.fill(batch)
+	err := w.fill(first, q)
 	if err == nil {
 		err = run(w.commit)
 	}
@@ -150,19 +159,33 @@ func (w *writer) transact(batch []*job) error {
 	return err
 }
 
-func (w *writer) fill(batch []*job) error {
-	for _, j := range batch {
-		if j.act != nil {
-			if err := w.administer(j); err != nil {
+// fill writes the jobs, and the sums of them all.
+func (w *writer) fill(first *batch, q *queue) error {
+	jobs, bytes := 0, 0
+	for b := first; ; w.group = append(w.group, b) {
+		for _, j := range b.jobs {
+			if err := w.do(j); err != nil {
 				return err
 			}
-			continue
 		}
-		if err := w.charge(j); err != nil {
-			return err
+		jobs, bytes = jobs+len(b.jobs), bytes+b.bytes
+		if b = q.join(jobs, bytes); b == nil {
+			return w.sum(jobs)
 		}
 	}
-	if err := w.index.write(w, len(batch)); err != nil {
+}
+
+// do writes one job.
+func (w *writer) do(j *job) error {
+	if j.act != nil {
+		return w.administer(j)
+	}
+	return w.charge(j)
+}
+
+// sum writes what so many jobs add up to.
+func (w *writer) sum(jobs int) error {
+	if err := w.index.write(w, jobs); err != nil {
 		return err
 	}
 	for k, s := range w.sums {
