@@ -168,7 +168,7 @@ func conformance(t *testing.T, elem ...string) string {
 	}
 	path := filepath.Join(append([]string{dir}, elem...)...)
 	if !exists(path) {
-		t.Skipf("no test vectors at %s; set CONFORMANCE_DIR", path)
+		t.Skipf("needs the vectors at %s; set CONFORMANCE_DIR", path)
 	}
 	return path
 }

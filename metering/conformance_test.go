@@ -25,7 +25,7 @@ func conformance[T any](t *testing.T, pattern string) (cases []T) {
 		cases = append(cases, list...)
 	}
 	if len(cases) == 0 {
-		t.Skipf("no cases of %s below %s", pattern, dir)
+		t.Skipf("needs the cases of %s below %s; set CONFORMANCE_DIR", pattern, dir)
 	}
 	return cases
 }

@@ -14,9 +14,6 @@ import (
 // An administrator's process works on the file of a running server: what it changes holds in the
 // server within the two seconds of CONTRACT 4.3, in real time and with the real store.
 func TestChangesReachAnotherProcess(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for the store's poll")
-	}
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "diag.db")
 	server, err := sqlite.Open(ctx, path, sqlite.Config{})

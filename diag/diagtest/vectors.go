@@ -17,7 +17,7 @@ func Vectors(tb testing.TB, elem ...string) string {
 	}
 	path := filepath.Join(append([]string{dir}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
-		tb.Skipf("there are no vectors at %s; set CONFORMANCE_DIR", path)
+		tb.Skipf("needs the vectors at %s; set CONFORMANCE_DIR", path)
 	}
 	return path
 }

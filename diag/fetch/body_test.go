@@ -52,7 +52,7 @@ func TestDoBody(t *testing.T) {
 			true, ""},
 		{"no gzip at all", "gzip", "hello hello hello", "", true, "not compressed in the way that it claims"},
 		{"gzip cut off", "gzip", zipped[:len(zipped)-6], "hello", true, "broke off"},
-		{"gzip with a wrong sum", "gzip", zipped[:len(zipped)-5] + "xxxxx", "hello", true, "not compressed in the way"},
+		{"gzip with a wrong sum", "gzip", zipped[:len(zipped)-5] + "?????", "hello", true, "not compressed in the way"},
 		{"brotli", "br", "hello", "", true, "was not asked for"},
 	}
 	for _, tt := range tests {

@@ -345,7 +345,7 @@ func FuzzPunycode(f *testing.F) {
 		}
 		encoded, err := encodePunycode(text)
 		if err != nil {
-			t.Skip("longer than can be encoded")
+			return // longer than can be encoded
 		}
 		if again, err := decodePunycode(encoded); err != nil || again != text {
 			t.Fatalf("%q is %q, which is %q, which is %q, %v", s, text, encoded, again, err)

@@ -260,7 +260,7 @@ func TestZonemasterCases(t *testing.T) {
 // Over a real socket replies from elsewhere are seen, and those that are asked come through.
 func TestOpenSocket(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("other systems have 127.0.0.1 alone")
+		t.Skip("needs a second loopback address, 127.0.0.2, which Linux has")
 	}
 	server, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
