@@ -27,7 +27,7 @@ type ranked struct {
 	code     Code
 	severity Severity
 	state    State
-	todo     Recommendation // without a code if there is nothing to do
+	advice   Recommendation // without a code if there is nothing to advise
 }
 
 func (j *judgement) fail(r RuleInfo, failures Failures) {
@@ -38,9 +38,9 @@ func (j *judgement) fail(r RuleInfo, failures Failures) {
 		})
 		suggested = cmp.Or(suggested, f.Suggested)
 	}
-	var todo Recommendation
+	var advice Recommendation
 	if r.Advice != "" {
-		todo = Recommendation{r.Code, priorityOf(r.Severity), r.Title, r.Advice, suggested}
+		advice = Recommendation{r.Code, priorityOf(r.Severity), r.Title, r.Advice, suggested}
 	}
 	if r.State != Unknown && r.Severity == Critical {
 		j.cap = min(j.cap, criticalCap)
@@ -51,7 +51,7 @@ func (j *judgement) fail(r RuleInfo, failures Failures) {
 	if stateRank[r.State] > stateRank[j.state] {
 		j.state = r.State
 	}
-	j.worst = append(j.worst, ranked{r.Code, r.Severity, r.State, todo})
+	j.worst = append(j.worst, ranked{r.Code, r.Severity, r.State, advice})
 }
 
 func priorityOf(s Severity) Priority {
@@ -98,8 +98,8 @@ func (j *judgement) close(texts Texts) Verdict {
 	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	slices.SortStableFunc(j.worst, func(a, b ranked) int { return cmp.Compare(b.severity, a.severity) })
 	for _, r := range j.worst {
-		if r.todo.Code != "" {
-			v.Recommendations = append(v.Recommendations, r.todo)
+		if r.advice.Code != "" {
+			v.Recommendations = append(v.Recommendations, r.advice)
 		}
 	}
 	slices.SortStableFunc(j.worst, func(a, b ranked) int {

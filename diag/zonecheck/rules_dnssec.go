@@ -76,7 +76,7 @@ var keyRules = diag.Rules[*evidence]{
 		Code: "zone.dnssec.ds.algorithm", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
 		Title:  "Validators know the algorithm of a DS record",
 		Ref:    "Zonemaster DNSSEC02, RFC 4035 section 5.2",
-		Advice: "Enter DS records of keys with a current algorithm: for now the zone counts as unsigned.",
+		Advice: "Enter DS records of keys with a current algorithm: until then the zone counts as unsigned.",
 		When:   secured,
 		Fails: func(e *evidence) diag.Failures {
 			known := func(ds *dns.DS) bool { return knownAlgorithm(ds.Algorithm) && knownDigest(ds.DigestType) }

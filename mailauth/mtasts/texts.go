@@ -34,7 +34,7 @@ var texts = diag.Texts{
 	},
 	"mtasts.policy.unknown": {
 		Headline: "The MTA-STS policy could not be learned: its host did not answer",
-		Sub:      "Senders without a copy deliver unprotected for now. Check the web server, and try again.",
+		Sub:      "Senders without a copy deliver unprotected until it is back. Check the web server, and try again.",
 	},
 	"mtasts.mx.unknown": {
 		Headline: "MTA-STS is published, but the mail exchangers could not be learned",

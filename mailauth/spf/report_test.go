@@ -80,9 +80,9 @@ func TestSuggestions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.code+" "+tt.record, func(t *testing.T) {
 			r := lookup(t, published(t, tt.record, hosts+tt.zone))
-			for _, todo := range r.Recommendations {
-				if string(todo.Code) == tt.code {
-					require.Equal(t, tt.want, todo.SuggestedValue)
+			for _, advice := range r.Recommendations {
+				if string(advice.Code) == tt.code {
+					require.Equal(t, tt.want, advice.SuggestedValue)
 					return
 				}
 			}
