@@ -47,6 +47,7 @@ func (k *yamlKeys) check(n *yaml.Node) error {
 func (k *yamlKeys) checkMapping(n *yaml.Node) error {
 	var few [fewKeys]yamlKey
 	var many map[string]yamlKey
+	var others map[yamlKey]bool // whose text another key has
 	count := 0
 	for i := 0; i < len(n.Content); i += 2 {
 		node := n.Content[i]
@@ -55,27 +56,31 @@ func (k *yamlKeys) checkMapping(n *yaml.Node) error {
 			return err
 		}
 		other, known := many[key.text]
-		for i := range min(count, fewKeys) {
+		for i := range count {
 			if few[i].text == key.text {
 				other, known = few[i], true
 			}
 		}
 		switch {
-		case known && other == key && key.kind == yaml.ScalarNode && !emptyYAML(node):
+		case known && (other == key || others[key]) && key.kind == yaml.ScalarNode && !emptyYAML(node):
 			start, _ := k.span(node)
 			return &yamlError{start, fmt.Sprintf("the mapping has the key %.40q already", key.text)}
 		case known:
 			k.writer.addNode("text.yaml.key.same_text", Warning, node, "Keys of a mapping differ in their text",
 				fmt.Sprintf("Two keys have the text %.40q in JSON, which cannot tell them apart.", key.text))
+			if others == nil {
+				others = map[yamlKey]bool{}
+			}
+			others[key] = true
 		case count < fewKeys:
 			few[count] = key
+			count++
 		default:
 			if many == nil {
 				many = make(map[string]yamlKey, len(n.Content)/2)
 			}
 			many[key.text] = key
 		}
-		count++
 	}
 	return nil
 }

@@ -148,6 +148,8 @@ func TestYAMLErrors(t *testing.T) {
 		{"sequence behind a key", "a: - b", 1, 4, "a sequence cannot stand here; begin it on a line of its own"},
 		{"same key", "a: 1\nb: 2\n\"a\": 3", 3, 1, `the mapping has the key "a" already`},
 		{"same number", "1: a\n0x1: b", 2, 1, `the mapping has the key "1" already`},
+		{"same key behind a number", "1: a\n'1': b\n\"1\": c", 3, 1, `the mapping has the key "1" already`},
+		{"same empty key behind a number", "1: a\n'1': b\n'': c\n\"\": d", 4, 1, `the mapping has the key "" already`},
 		{"open quote", "a: \"b\nc: d", 2, 1, "a line of a quoted scalar must be indented by more than 0"},
 		{"open quote at the end", "a: 'b\n c", 1, 4, "the single quote is not closed"},
 		{"open bracket", "a: [b,\n c", 1, 4, "'[' is not closed"},
