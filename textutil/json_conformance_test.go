@@ -41,7 +41,7 @@ func survives(t testing.TB, name, text string) bool {
 }
 
 func TestConformanceJSONParsing(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(vectors(t, "json", "nst_parsing"), "*.json"))
+	files, err := filepath.Glob(filepath.Join(Vectors(t, "text", "json", "nst_parsing"), "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func policyHolds(t *testing.T, name, text string) bool {
 }
 
 func TestConformanceJSONTransform(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(vectors(t, "json", "nst_transform"), "*.json"))
+	files, err := filepath.Glob(filepath.Join(Vectors(t, "text", "json", "nst_transform"), "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestConformanceJSONTransform(t *testing.T) {
 }
 
 func TestConformanceJSONPreserve(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(vectors(t, "json"), "format_preserve.json"))
+	data, err := os.ReadFile(filepath.Join(Vectors(t, "text", "json"), "format_preserve.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestConformanceJSONPreserve(t *testing.T) {
 }
 
 func TestConformanceJSONToYAML(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(vectors(t, "json", "nst_parsing"), "y_*.json"))
+	files, err := filepath.Glob(filepath.Join(Vectors(t, "text", "json", "nst_parsing"), "y_*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func jsonOrdered(t testing.TB, text string) []string {
 }
 
 func TestConformanceYAMLScalars(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(vectors(t, "yaml"), "core_schema_scalars.json"))
+	data, err := os.ReadFile(filepath.Join(Vectors(t, "text", "yaml"), "core_schema_scalars.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,7 @@ func (c *rustCase) spans() [][]int {
 }
 
 func TestConformanceRegexRust(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(vectors(t, "text", "regex", "rust-regex"), "*.json"))
+	files, err := filepath.Glob(filepath.Join(textutil.Vectors(t, "text", "regex", "rust-regex"), "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func answersAs(t *testing.T, pattern, text, answer string) bool {
 // conformanceLines reads a file of test vectors line by line, or skips the test if it is not here.
 func conformanceLines(t *testing.T, path ...string) []string {
 	t.Helper()
-	f, err := os.Open(vectors(t, path...))
+	f, err := os.Open(textutil.Vectors(t, path...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,18 +328,4 @@ func conformanceLines(t *testing.T, path ...string) []string {
 		t.Fatal(err)
 	}
 	return lines
-}
-
-// vectors returns where a file or folder of test vectors is, or skips the test if it is not here.
-func vectors(t *testing.T, path ...string) string {
-	t.Helper()
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		dir = filepath.Join(repository(t), "..", "shared", "conformance")
-	}
-	name := filepath.Join(append([]string{dir}, path...)...)
-	if _, err := os.Stat(name); os.IsNotExist(err) {
-		t.Skipf("no vectors at %s; set CONFORMANCE_DIR", name)
-	}
-	return name
 }

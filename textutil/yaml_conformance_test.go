@@ -11,25 +11,6 @@ import (
 	"testing"
 )
 
-// vectorsAt returns where the test vectors of a family are, if they are there.
-func vectorsAt(family ...string) string {
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "conformance")
-	}
-	return filepath.Join(append([]string{dir, "text"}, family...)...)
-}
-
-// vectors returns the folder of test vectors for a family, or skips the test.
-func vectors(t testing.TB, family ...string) string {
-	t.Helper()
-	name := vectorsAt(family...)
-	if _, err := os.Stat(name); err != nil {
-		t.Skipf("no vectors at %s; set CONFORMANCE_DIR", name)
-	}
-	return name
-}
-
 // jsonValues returns the values of a text of JSON values, with numbers as they are written.
 func jsonValues(t testing.TB, text []byte) []any {
 	t.Helper()
@@ -50,7 +31,7 @@ func jsonValues(t testing.TB, text []byte) []any {
 }
 
 func TestConformanceYAMLSuite(t *testing.T) {
-	dir := vectors(t, "yaml", "yaml-test-suite")
+	dir := Vectors(t, "text", "yaml", "yaml-test-suite")
 	cases, err := filepath.Glob(filepath.Join(dir, "*", "in.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +96,6 @@ func comparable(events string) string {
 	var b strings.Builder
 	for line := range strings.Lines(events) {
 		line = strings.TrimSpace(strings.TrimRight(line, "\n"))
-		_ = line
 		switch {
 		case strings.HasPrefix(line, "+STR"), strings.HasPrefix(line, "-STR"):
 			continue

@@ -63,7 +63,7 @@ func commentsOf(s *yamlStream) []string {
 }
 
 func TestConformanceYAMLFormat(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(vectors(t, "yaml", "yaml-test-suite"), "*", "in.yaml"))
+	files, err := filepath.Glob(filepath.Join(Vectors(t, "text", "yaml", "yaml-test-suite"), "*", "in.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

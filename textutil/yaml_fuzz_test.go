@@ -15,13 +15,14 @@ import (
 )
 
 // yamlSeeds returns texts to begin with.
-func yamlSeeds() []string {
+func yamlSeeds(t testing.TB) []string {
+	t.Helper()
 	seeds := []string{"a: 1\nb:\n- c # d\n- {e: f, ? g : h}\n", "%TAG ! x\n---\n- &a !!str 'b'\n- *a\n...\n",
 		"? |\n  a\n: >-\n  b\n\n   c\n", "\"a\\u00e9\\\n  b\"", "[a, [b: c], 'd\n e']", "- - - a\n  -\n    # c\n    b: c",
 		"key: [\n  a\n]\n", "\uFEFF# c\r\n---\ra: -", "# a\n\n# b\nc: # d\n  e: |+\n    f\n\n# g\nh: &i\n  j: k # l\n  # m\n",
 		"- &é a\n- *é\n- \"\\ud800\"\n- {a:[b]}\n- !x#y \u2028\n", "%YAML 1.2\n--- |\n%a\n...\n",
 		"{\"a\": [1, 2.50, \"\\u00e9\"], \"b\": {}}"}
-	files, _ := filepath.Glob(filepath.Join(vectorsAt("yaml", "yaml-test-suite"), "*", "in.yaml"))
+	files, _ := filepath.Glob(filepath.Join(vectorsAt(t, "text", "yaml", "yaml-test-suite"), "*", "in.yaml"))
 	for _, file := range files {
 		if data, err := os.ReadFile(file); err == nil {
 			seeds = append(seeds, string(data))
@@ -76,7 +77,7 @@ func TestYAMLReadsJSONLikeYAML(t *testing.T) {
 // library agree about where nodes are; what is formatted means the same, has the same comments and does not
 // change when formatted again; JSON means the same when it is read as YAML; and the JSON of a text is JSON.
 func FuzzYAML(f *testing.F) {
-	seeds := yamlSeeds()
+	seeds := yamlSeeds(f)
 	for _, seed := range seeds {
 		f.Add(seed, uint8(2), false)
 	}
@@ -116,7 +117,7 @@ func FuzzYAML(f *testing.F) {
 
 // TestFormatYAMLOfMangledTexts formats texts into which pieces of YAML were thrown at random.
 func TestFormatYAMLOfMangledTexts(t *testing.T) {
-	seeds := yamlSeeds()
+	seeds := yamlSeeds(t)
 	pieces := []string{" ", "  ", "\n", "\t", ":", "- ", "? ", ": ", "\"", "'", "[", "]", "{", "}", ",", "#",
 		" # c1\n", "\n# c2\n",
 		"\n  # c3\n", "&a ", "*a", "!!str ", "|\n", ">\n", "|+\n", "---\n", "...\n", "a", "%", "-", "\n\n", "\\", "\r\n"}

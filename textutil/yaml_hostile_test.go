@@ -257,7 +257,7 @@ func fromRecipe(recipe string) (string, bool) {
 }
 
 func TestConformanceYAMLHostile(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(vectors(t, "yaml"), "hostile_generators.json"))
+	data, err := os.ReadFile(filepath.Join(Vectors(t, "text", "yaml"), "hostile_generators.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
