@@ -63,6 +63,7 @@ func prepare(conn *sqlite.Conn) error {
 
 // begin begins a transaction that writes, as soon as no other does.
 func begin(ctx context.Context, conn *sqlite.Conn) error {
+	conn.SetBusyTimeout(0) // it is here that one waits, since SQLite does not know the context
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	limit := time.NewTimer(busyTimeout)

@@ -257,6 +257,28 @@ func TestWaitsForItsTurn(t *testing.T) {
 	require.Equal(t, []hostedspf.Profile{example(1)}, page.Profiles)
 }
 
+// So does a migration: a file that has no tables of hosted SPF yet may belong to a busy ledger.
+func TestMigrationWaitsForItsTurn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "diag.db")
+	other, err := zombiezen.OpenConn(path, zombiezen.OpenReadWrite, zombiezen.OpenCreate, zombiezen.OpenWAL)
+	require.NoError(t, err)
+	defer other.Close()
+	require.NoError(t, sqlitex.ExecuteScript(other, "CREATE TABLE ledger (seq INTEGER PRIMARY KEY)", nil))
+	require.NoError(t, sqlitex.ExecuteTransient(other, "BEGIN IMMEDIATE", nil))
+
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, _, err = sqlite.Migrate(ctx, path)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Less(t, time.Since(began), 5*time.Second, "no longer than its context")
+
+	require.NoError(t, sqlitex.ExecuteTransient(other, "COMMIT", nil))
+	_, to, err := sqlite.Migrate(t.Context(), path)
+	require.NoError(t, err)
+	require.Equal(t, sqlite.SchemaVersion, to)
+}
+
 // Profiles that were created at the same instant are all listed, once, and a paused one is never due.
 func TestSameInstant(t *testing.T) {
 	store, _, clock := two(t)

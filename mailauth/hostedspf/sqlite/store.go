@@ -79,7 +79,6 @@ func (s *Store) connect(path string) error {
 			}
 			return err
 		case i == 0:
-			conn.SetBusyTimeout(0) // begin waits, and obeys the context
 			s.writer <- conn
 		default:
 			s.readers <- conn
