@@ -61,42 +61,38 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 
 // connect opens the connections; on an error none stays open.
 func (s *Store) connect(path string) error {
-	for i := range 1 + readers {
+	conn, err := open(path)
+	if err != nil {
+		return err
+	}
+	s.writer <- conn
+	for range readers {
 		conn, err := open(path)
-		if err == nil && i > 0 {
+		if err == nil {
+			s.readers <- conn
 			err = sqlitex.ExecuteTransient(conn, "PRAGMA query_only = ON", nil)
 		}
-		switch {
-		case err != nil:
-			if conn != nil {
-				err = errors.Join(err, conn.Close())
-			}
-			for range min(i, 1) {
-				err = errors.Join(err, (<-s.writer).Close())
-			}
-			for range max(i-1, 0) {
-				err = errors.Join(err, (<-s.readers).Close())
-			}
-			return err
-		case i == 0:
-			s.writer <- conn
-		default:
-			s.readers <- conn
+		if err != nil {
+			return errors.Join(err, s.disconnect(len(s.readers)))
 		}
 	}
 	return nil
+}
+
+// disconnect waits for the connection that writes and so many that read to come back, and closes them.
+func (s *Store) disconnect(readers int) error {
+	var errs []error
+	for range readers {
+		errs = append(errs, (<-s.readers).Close())
+	}
+	return errors.Join(append(errs, (<-s.writer).Close())...)
 }
 
 // Close implements [hostedspf.Store]. Further calls do nothing.
 func (s *Store) Close() error {
 	s.close.Do(func() {
 		close(s.closing)
-		var errs []error
-		for range readers {
-			errs = append(errs, (<-s.readers).Close())
-		}
-		errs = append(errs, (<-s.writer).Close())
-		s.closed = errors.Join(errs...)
+		s.closed = s.disconnect(readers)
 	})
 	return s.closed
 }
