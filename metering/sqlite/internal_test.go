@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -172,6 +173,43 @@ func TestRefusedActHarmsNobody(t *testing.T) {
 	require.Equal(t, charged.Load(), count(t, s, "SELECT count(*) FROM ledger"))
 	require.Equal(t, int64(1), count(t, s, "SELECT count(*) FROM keys"))
 	require.Equal(t, int64(2), count(t, s, "SELECT count(*) FROM changes"))
+}
+
+// TestJoinedShareTheEnd lets a charge join the transaction of an act. Whether that is committed or fails in
+// what has joined, both are told, and the one that failed leaves nothing behind.
+func TestJoinedShareTheEnd(t *testing.T) {
+	s, clock := opened(t)
+	op := customer(t, s, clock)
+	broken := errors.New("the disk is gone")
+	for _, want := range []error{nil, broken, nil} {
+		var joined *batch
+		err := s.administer(func(w *writer) error {
+			s.queue.mu.Lock()
+			defer s.queue.mu.Unlock()
+			j := &job{ticket: metering.Ticket{Op: op}, at: micros(op.Now)}
+			j.settling.Credits, j.settling.Ceiling, j.settling.Period = 1, 9, metering.PeriodOf(op.Now)
+			joined = s.queue.add(j)
+			s.queue.add(&job{act: func(w *writer) error {
+				if want != nil {
+					return errors.Join(want, sqlitex.ExecuteTransient(w.conn, "ROLLBACK", nil))
+				}
+				return nil
+			}})
+			s.queue.signal()
+			return w.change("", string(op.Account))
+		}, nil)
+		require.ErrorIs(t, err, want)
+		<-joined.done
+		for _, j := range joined.jobs {
+			require.ErrorIs(t, j.err, want)
+		}
+	}
+	require.Equal(t, int64(2), count(t, s, "SELECT count(*) FROM ledger"))
+	require.Equal(t, int64(2+2), count(t, s, "SELECT count(*) FROM changes"), "two of the customer, two of the acts")
+	audit, err := s.Audit(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(2), audit.Entries)
+	require.Empty(t, audit.Faults)
 }
 
 // TestEntriesAreNotSorted asks for the plan of reading the ledger: what runs in its order stops after
