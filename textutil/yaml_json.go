@@ -39,18 +39,31 @@ func (w *yamlWriter) compact(n *yaml.Node) (string, error) {
 	w.indent = -1
 	err := w.node(n)
 	w.indent = indent
-	text := string(w.out[begin:])
 	if err == nil {
-		w.limit -= len(text)
-		w.out = w.out[:begin]
+		// A key in a key in a key becomes twice as long with each, for what escapes it must be escaped.
+		err = w.checkLimit()
 	}
-	return text, err
+	if err != nil {
+		return "", err
+	}
+	text := string(w.out[begin:])
+	w.limit -= len(text)
+	w.out = w.out[:begin]
+	return text, nil
+}
+
+// checkLimit refuses a text whose JSON is too long already.
+func (w *yamlWriter) checkLimit() error {
+	if len(w.out) > w.limit {
+		return invalid("text", "would become more than %d bytes of JSON; that is the most", maxResult)
+	}
+	return nil
 }
 
 func (w *yamlWriter) node(n *yaml.Node) error {
 	n = aliased(n)
-	if len(w.out) > w.limit {
-		return invalid("text", "would become more than %d bytes of JSON; that is the most", maxResult)
+	if err := w.checkLimit(); err != nil {
+		return err
 	}
 	if cap(w.out)-len(w.out) < 512 {
 		w.out = slices.Grow(w.out, cap(w.out)+512) // twice as much, rather than a quarter more
