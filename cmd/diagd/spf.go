@@ -39,14 +39,7 @@ func (a *app) spfCommand() *cobra.Command {
 
 // administerSPF runs a function on the profiles of all owners.
 func (a *app) administerSPF(ctx context.Context, f func(hostedspf.Access) error) (err error) {
-	kind, place, err := a.place()
-	if err != nil {
-		return err
-	}
-	if kind == "memory" {
-		return usagef("the memory of a server cannot be administered from another process")
-	}
-	if err := mustExist(place); err != nil {
+	if err := a.administrable(); err != nil {
 		return err
 	}
 	store, err := a.openHosted(ctx)

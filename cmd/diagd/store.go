@@ -30,19 +30,17 @@ func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, meteri
 	if err != nil {
 		return nil, nil, err
 	}
+	if admin {
+		if err := a.administrable(); err != nil {
+			return nil, nil, err
+		}
+	}
 	kind, place, err := a.place()
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case kind == "memory" && admin:
-		return nil, nil, usagef("the memory of a server cannot be administered from another process")
 	case kind == "memory":
 		return memory.New(memory.Config{Plans: plans}), plans, nil
-	}
-	if admin {
-		if err := mustExist(place); err != nil {
-			return nil, nil, err
-		}
 	}
 	store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin})
 	if errors.Is(err, sqlite.ErrServing) {
@@ -53,6 +51,18 @@ func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, meteri
 		return nil, nil, fmt.Errorf("opening the store %s: %w", a.store, err)
 	}
 	return store, plans, nil
+}
+
+// administrable refuses a store that another process than its server cannot open, or that does not exist.
+func (a *app) administrable() error {
+	kind, place, err := a.place()
+	switch {
+	case err != nil:
+		return err
+	case kind == "memory":
+		return usagef("the memory of a server cannot be administered from another process")
+	}
+	return mustExist(place)
 }
 
 func mustExist(place string) error {
