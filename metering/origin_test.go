@@ -99,13 +99,27 @@ func TestOriginFaults(t *testing.T) {
 	}
 }
 
+// That a line is remembered gives it to no other account.
+func TestOriginOfAnotherAccount(t *testing.T) {
+	h := newHouse(t, "pack", nil)
+	g, _ := originGate(t, h)
+	_, next, _, err := h.admin.RotateKey(t.Context(), h.key.ID, time.Hour)
+	noError(t, err)
+	_, err = g.Origin(t.Context(), next)
+	noError(t, err)
+	next.Account = "acc_other"
+	first, err := g.Origin(t.Context(), next)
+	equal(t, "", first)
+	contains(t, fmt.Sprint(err), "belongs to another account")
+}
+
 // However many lines there are, what is remembered of them is bounded.
 func TestOriginsAreBounded(t *testing.T) {
 	var o origins
 	for n := range maxOrigins + 10 {
 		id := KeyID(fmt.Sprint("key_", n))
-		o.keep(id, "key_first")
-		first, ok := o.find(id)
+		o.keep(member{"acc_a", id}, "key_first")
+		first, ok := o.find(member{"acc_a", id})
 		isTrue(t, ok)
 		equal(t, "key_first", first)
 		isTrue(t, len(o.first) <= maxOrigins)
