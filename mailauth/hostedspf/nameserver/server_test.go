@@ -267,6 +267,32 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
+// slow is a store that takes its time to tell its version.
+type slow struct {
+	hostedspf.Store
+	pause func()
+}
+
+func (s slow) Version(ctx context.Context) (int64, error) {
+	defer s.pause()
+	return s.Store.Version(ctx)
+}
+
+// What changed while a store was slow to answer is not known yet.
+func TestUpdatedBySlowStore(t *testing.T) {
+	began := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	now := began
+	s, err := New(t.Context(), Config{
+		Zone: testZone(), Clock: func() time.Time { return now },
+		Store: slow{newStore(t), func() { now = now.Add(time.Minute) }},
+	})
+	require.NoError(t, err)
+	require.True(t, began.Equal(s.Updated()), s.Updated())
+	began = now
+	require.NoError(t, s.Refresh(t.Context()))
+	require.True(t, began.Equal(s.Updated()), s.Updated())
+}
+
 // Only what lies in the zone is served, and never two records at one name.
 func TestPublished(t *testing.T) {
 	elsewhere := newProfile(2, "v=spf1 -all")

@@ -49,11 +49,11 @@ func (s *Server) Refresh(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	began := s.config.Clock() // what changes from here on may be missed
 	version, err := s.config.Store.Version(ctx)
 	if err != nil {
 		return fmt.Errorf("reading what is published: %w", err)
 	}
-	began := s.config.Clock()
 	if s.source.known && version == s.source.version {
 		s.source.read.Store(began.UnixMicro())
 		return nil
