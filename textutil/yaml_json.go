@@ -22,6 +22,7 @@ type yamlWriter struct {
 	indent int // spaces for each level; -1 for no white space at all
 	limit  int // of bytes
 	depth  int
+	silent bool // what it writes is to compare keys: there are no findings, and tags need not fit
 	findings
 }
 
@@ -149,7 +150,7 @@ func (w *yamlWriter) key(n *yaml.Node) error {
 func (w *yamlWriter) scalar(n *yaml.Node) error {
 	t, text, ok := w.resolve(n)
 	switch {
-	case !ok:
+	case !ok && !w.silent:
 		return &yamlError{w.offset(n.Line, n.Column),
 			fmt.Sprintf("the text %.40q does not fit the tag %.40s", text, n.ShortTag())}
 	case t == yamlString:
@@ -166,9 +167,16 @@ func (w *yamlWriter) scalar(n *yaml.Node) error {
 
 // addNode adds a finding about a node.
 func (w *yamlWriter) addNode(code string, severity Severity, n *yaml.Node, title, detail string) {
-	if w.room() {
-		start, end := w.span(n)
-		w.add(Finding{Code: code, Severity: severity, Title: title, Detail: detail,
+	if !w.silent {
+		w.addAt(w.yamlStream, code, severity, n, title, detail)
+	}
+}
+
+// addAt adds a finding about a node of the stream.
+func (f *findings) addAt(s *yamlStream, code string, severity Severity, n *yaml.Node, title, detail string) {
+	if f.room() {
+		start, end := s.span(n)
+		f.add(Finding{Code: code, Severity: severity, Title: title, Detail: detail,
 			Location: &Location{Offset: start, Length: end - start}})
 	}
 }

@@ -13,18 +13,19 @@ const fewKeys = 8
 type yamlKeys struct {
 	*yamlStream
 	writer yamlWriter // of keys that are collections; its limit holds for all together
+	findings
 }
 
 // checkKeys returns a [yamlError] if a mapping of the stream has a key twice, and what else there is to
 // say about keys. Keys that nobody wrote, and collections, may be equal: that is a finding.
 func (s *yamlStream) checkKeys() (findings, error) {
-	k := &yamlKeys{yamlStream: s, writer: yamlWriter{yamlStream: s, limit: maxResult, indent: -1}}
+	k := &yamlKeys{yamlStream: s, writer: yamlWriter{yamlStream: s, limit: maxResult, indent: -1, silent: true}}
 	for _, doc := range s.docs {
 		if err := k.check(doc.tree); err != nil {
 			return findings{}, err
 		}
 	}
-	return k.writer.findings, nil
+	return k.findings, nil
 }
 
 func (k *yamlKeys) check(n *yaml.Node) error {
@@ -66,7 +67,7 @@ func (k *yamlKeys) checkMapping(n *yaml.Node) error {
 			start, _ := k.span(node)
 			return &yamlError{start, fmt.Sprintf("the mapping has the key %.40q already", key.text)}
 		case known:
-			k.writer.addNode("text.yaml.key.same_text", Warning, node, "Keys of a mapping differ in their text",
+			k.addAt(k.yamlStream, "text.yaml.key.same_text", Warning, node, "Keys of a mapping differ in their text",
 				fmt.Sprintf("Two keys have the text %.40q in JSON, which cannot tell them apart.", key.text))
 			if others == nil {
 				others = map[yamlKey]bool{}
