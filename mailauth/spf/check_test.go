@@ -202,6 +202,24 @@ func TestCheckLeavesNothingBehind(t *testing.T) {
 	})
 }
 
+// An examination does not wait for what was asked ahead for its address and is no longer needed.
+func TestLookupGivesUpWhatIsAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := published(t, "v=spf1 a:a.example.com exists:%{i}.silent.example.com -all", hosts)
+		w.Silence("*.silent.example.com")
+		slow := &lingering{World: w}
+		begin := time.Now()
+		r, err := Lookup(t.Context(), &diag.Env{Resolver: slow}, LookupRequest{
+			Domain: request.Domain, IP: diag.MustIP("192.0.2.26"),
+		})
+		require.NoError(t, err)
+		require.Equal(t, Pass, r.IPTest.Result)
+		require.Equal(t, 1, w.Asked("192.0.2.26.silent.example.com", dns.TypeA))
+		require.LessOrEqual(t, time.Since(begin), time.Second) // which is how long the resolver lingers
+		require.Zero(t, slow.busy.Load())
+	})
+}
+
 // lingering is a resolver that notices late that nobody waits any more.
 type lingering struct {
 	*diagtest.World

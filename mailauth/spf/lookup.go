@@ -103,11 +103,13 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 		g.Go(func() { e.evaluate(d, &ahead, req) })
 	}
 	g.Wait()
+	e.published = d.published(name)
+	err := ctx.Err() // before what is no longer needed is given up
+	cancel()
 	ahead.Wait()
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("examining SPF of %s: %w", req.Domain, err)
 	}
-	e.published = d.published(name)
 	silent := e.published.answer.Silent() && e.type99.Silent()
 	for i, answer := range places {
 		silent = silent && answer.Silent()
