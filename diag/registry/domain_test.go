@@ -184,6 +184,7 @@ func TestLookupDomain(t *testing.T) {
 		{"WHOIS: another domain", whois(strings.ReplaceAll(whoisGood, "EXAMPLE.COM", "EXAMPLE.ORG")),
 			"false whois rdap.registry.unreadable"},
 		{"WHOIS: nothing", whois(diagtest.HangUp), "error"},
+		{"WHOIS: an empty line", whois("\n"), "error"},
 	}
 	var seen diagtest.Seen
 	for _, tt := range tests {
@@ -193,6 +194,7 @@ func TestLookupDomain(t *testing.T) {
 			e, err := new(Client).gatherDomain(t.Context(), w.Env(), request)
 			if tt.want == "error" {
 				require.ErrorIs(t, err, diag.ErrUnavailable)
+				require.NotContains(t, err.Error(), "<nil>")
 				return
 			}
 			require.NoError(t, err)

@@ -114,8 +114,10 @@ func (e *domainEvidence) conclude() error {
 	}
 	var silence error
 	for _, a := range e.whois {
-		if a.err != nil && a.text == "" {
+		if a.err != nil {
 			silence = a.err
+		}
+		if a.text == "" {
 			continue
 		}
 		r := readRecord(a.text, e.name)
