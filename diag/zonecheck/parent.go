@@ -269,7 +269,7 @@ func (a *audit) cycle(ctx context.Context, path, hosts []string) []string {
 // referral asks the nearest zone above a host that answers for the zone of the host, and returns its
 // servers, unless there is glue for one of them.
 func (a *audit) referral(ctx context.Context, host string) (zone string, hosts []string) {
-	_, servers, err := a.locateAnswering(ctx, host)
+	_, servers, err := a.locate(ctx, host)
 	if err != nil {
 		return "", nil
 	}
@@ -290,15 +290,4 @@ func (a *audit) referral(ctx context.Context, host string) (zone string, hosts [
 		return zone, hosts
 	}
 	return "", nil
-}
-
-// locateAnswering is locate, except that zones which do not answer are passed over.
-func (a *audit) locateAnswering(ctx context.Context, name string) (string, []string, error) {
-	for n := name; n != "."; {
-		n = above(n)
-		if answer := lookup[*dns.NS](ctx, a, n); answer.Exists() && len(answer.Aliases) == 0 {
-			return n, hostsOf(answer.Records), nil
-		}
-	}
-	return "", nil, errNoParent
 }
