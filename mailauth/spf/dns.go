@@ -157,21 +157,4 @@ func exchangers(a diag.Answer[*dns.MX]) []string {
 func unescaped(name string) string { return unescape(strings.TrimSuffix(name, ".")) }
 
 // unescape undoes the escapes of master files (RFC 1035 section 5.1).
-func unescape(name string) string {
-	if !strings.Contains(name, "\\") {
-		return name
-	}
-	var b strings.Builder
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		if c == '\\' && i+3 < len(name) && isDigit(name[i+1]) && isDigit(name[i+2]) && isDigit(name[i+3]) {
-			c = (name[i+1]-'0')*100 + (name[i+2]-'0')*10 + name[i+3] - '0'
-			i += 3
-		} else if c == '\\' && i+1 < len(name) {
-			i++
-			c = name[i]
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
+func unescape(text string) string { return diag.TXT(&dns.TXT{Txt: []string{text}}) }

@@ -165,7 +165,7 @@ func (e *evidence) sort() {
 func (p *publication) strings(i int) []string {
 	var list []string
 	for _, s := range p.answer.Records[i].Txt {
-		list = append(list, diag.TXT(&dns.TXT{Txt: []string{s}}))
+		list = append(list, unescape(s))
 	}
 	return list
 }
