@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// maxConns bounds the connections at a time, and maxConnsEach those of one address (RFC 9210
-	// section 4.2). A resolver needs one.
+	// maxConns bounds the connections at a time, and maxConnsEach those of one host (RFC 9210 section 4.2).
+	// A resolver needs one.
 	maxConns     = 1024
 	maxConnsEach = 16
 
@@ -35,7 +35,7 @@ type doorman struct {
 
 	mu    sync.Mutex
 	total int
-	each  map[netip.Addr]int
+	each  map[netip.Addr]int // by host
 
 	once   sync.Once
 	closed chan struct{}
@@ -64,12 +64,12 @@ func (d *doorman) Accept() (net.Conn, error) {
 			}
 			continue
 		}
-		ip := addrOf(c.RemoteAddr())
-		if !d.enter(ip) {
+		host := hostOf(addrOf(c.RemoteAddr()))
+		if !d.enter(host) {
 			c.Close()
 			continue
 		}
-		return &guest{Conn: c, leave: sync.OnceFunc(func() { d.leave(ip) })}, nil
+		return &guest{Conn: c, leave: sync.OnceFunc(func() { d.leave(host) })}, nil
 	}
 }
 
@@ -85,23 +85,23 @@ func (d *doorman) pause() bool {
 	}
 }
 
-func (d *doorman) enter(ip netip.Addr) bool {
+func (d *doorman) enter(host netip.Addr) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.total >= maxConns || d.each[ip] >= maxConnsEach {
+	if d.total >= maxConns || d.each[host] >= maxConnsEach {
 		return false
 	}
 	d.total++
-	d.each[ip]++
+	d.each[host]++
 	return true
 }
 
-func (d *doorman) leave(ip netip.Addr) {
+func (d *doorman) leave(host netip.Addr) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.total--
-	if d.each[ip]--; d.each[ip] == 0 {
-		delete(d.each, ip)
+	if d.each[host]--; d.each[host] == 0 {
+		delete(d.each, host)
 	}
 }
 
@@ -127,6 +127,16 @@ func (g *guest) Write(b []byte) (int, error) {
 func (g *guest) Close() error {
 	defer g.leave()
 	return g.Conn.Close()
+}
+
+// hostOf is the address by which a host is known: one host may use all of an IPv6 /64 (RFC 4291 section
+// 2.5.1).
+func hostOf(ip netip.Addr) netip.Addr {
+	if !ip.Is6() {
+		return ip
+	}
+	network, _ := ip.Prefix(64) // the number of bits is right
+	return network.Addr()
 }
 
 // addrOf is the IP address of a peer, or the zero Addr.

@@ -90,3 +90,16 @@ func TestDoorman(t *testing.T) {
 	require.Zero(t, d.total)
 	require.Empty(t, d.each)
 }
+
+// Whoever has an IPv6 network has more addresses than there are connections.
+func TestHostOf(t *testing.T) {
+	for ip, want := range map[string]string{
+		"192.0.2.7":           "192.0.2.7",
+		"2001:db8:1:2::7":     "2001:db8:1:2::",
+		"2001:db8:1:2:f::":    "2001:db8:1:2::",
+		"2001:db8:1:3::7":     "2001:db8:1:3::",
+		"fe80::1:2:3:4%other": "fe80::",
+	} {
+		require.Equal(t, netip.MustParseAddr(want), hostOf(netip.MustParseAddr(ip)), ip)
+	}
+}
