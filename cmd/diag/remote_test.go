@@ -240,6 +240,8 @@ func TestServerFlags(t *testing.T) {
 		"--server diag.example", "--server ftp://diag.example", "--server https://", "--server :",
 		"--server https://diag.example --resolver udp://192.0.2.1",
 		"--server https://diag.example --allow-ports 25",
+		"--server https://diag.example --root-hints named.root",
+		"--server https://diag.example --trust-anchor root.key",
 		"--server https://diag.example --ca-file no/such/file",
 	} {
 		s := newSession(nil)
