@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -202,14 +203,14 @@ func (ep Endpoint) Target(fields []byte) (target string, body []byte, err error)
 		return "", nil, &ViolationsError{[]Violation{{"", reasonMalformed, "a JSON object is expected"}}}
 	}
 	target = Prefix + ep.Path
-	query, rest := []string{}, map[string]json.RawMessage{}
+	query, rest, faults := []string{}, map[string]json.RawMessage{}, []Violation{}
 	for _, p := range ep.Params() {
 		value, ok := given[p.Name]
 		ok = ok && string(value) != "null" // which says the same as absence
 		delete(given, p.Name)
 		switch text := valueText(value); {
 		case p.In == InPath && (!ok || text == ""):
-			return "", nil, &ViolationsError{[]Violation{{p.Name, reasonMissing, "is required"}}}
+			faults = append(faults, Violation{p.Name, reasonMissing, "is required"})
 		case p.In == InPath:
 			target = strings.Replace(target, "{"+p.Name+"}", url.PathEscape(text), 1)
 		case !ok:
@@ -219,8 +220,11 @@ func (ep Endpoint) Target(fields []byte) (target string, body []byte, err error)
 			rest[p.Name] = value
 		}
 	}
-	for name := range given {
-		return "", nil, &ViolationsError{[]Violation{{name, reasonUnknown, "is not a field of this request"}}}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		faults = append(faults, Violation{name, reasonUnknown, "is not a field of this request"})
+	}
+	if len(faults) > 0 {
+		return "", nil, &ViolationsError{faults}
 	}
 	if len(query) > 0 {
 		target += "?" + strings.Join(query, "&")

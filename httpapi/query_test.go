@@ -184,6 +184,8 @@ func TestTarget(t *testing.T) {
 		{"/books/{id}", `{"id":""}`, "id: is required", ""},
 		{"/books/{id}", `{"id":null}`, "id: is required", ""},
 		{"/books/{id}", `{"id":"b1","x":1}`, "x: is not a field of this request", ""},
+		{"/books/{id}", `{"y":1,"x":1}`, "id: is required; x: is not a field of this request; " +
+			"y: is not a field of this request", ""},
 		{"/books/{id}", `[]`, "a JSON object is expected", ""},
 		{"/books/{id}/lend", `{"id":"b1","days":5}`, "/books/b1/lend", `{"days":5}`},
 		{"/books/{id}/lend", `{"id":"b1"}`, "/books/b1/lend", `{}`},
