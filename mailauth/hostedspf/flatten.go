@@ -128,7 +128,7 @@ type evidence struct {
 
 	faults    []fault      // of the tree
 	outline   outline      // without faults
-	unmovable *string      // the term that cannot stand in another record; nil if all can
+	unmovable *obstacle    // the term that cannot stand in another record; nil if all can
 	published *Publication // nil if there is a fault, or too much to publish
 }
 
@@ -183,15 +183,31 @@ func (o *outline) stays() []*stay {
 	return list
 }
 
-// unmovable returns the first term, as it was written, that cannot stand in another record, or nil. Terms of
-// strangers are moved into records, so nothing is taken for granted.
-func (o *outline) unmovable() *string {
+// An obstacle is a term that cannot stand in another record.
+type obstacle struct {
+	term string // as it was written
+	why  string // what follows the term in a sentence
+}
+
+func (o *obstacle) String() string { return shown(o.term) + " " + o.why }
+
+// unmovable returns the first term that cannot stand in another record, or nil. Terms of strangers are moved
+// into records, so nothing is taken for granted: names with macros may be of any length.
+func (o *outline) unmovable() *obstacle {
+	const otherwise = "would mean something else in another record"
 	if o.relative != nil {
-		return &o.relative.Raw
+		return &obstacle{o.relative.Raw, otherwise}
 	}
 	for _, s := range o.stays() {
-		if _, faults := spf.Parse(version + " " + s.text); len(faults) > 0 {
-			return &s.written
+		record := version + " " + s.text
+		if s == o.last {
+			record = join(nil, o.ending())
+		}
+		if _, faults := spf.Parse(record); len(faults) > 0 {
+			return &obstacle{s.written, otherwise}
+		}
+		if len(record) > maxLength {
+			return &obstacle{s.written, "is too long for a record that is published"}
 		}
 	}
 	return nil
@@ -211,7 +227,7 @@ func (e *evidence) failure() string {
 	case n == 1:
 		why = e.faults[0].detail
 	case e.unmovable != nil:
-		why = fmt.Sprintf("%s would mean something else in another record", *e.unmovable)
+		why = e.unmovable.String()
 	default:
 		why = e.excess()
 	}

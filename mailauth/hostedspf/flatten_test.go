@@ -238,6 +238,33 @@ func TestFlattenUnwritable(t *testing.T) {
 	}
 }
 
+// A name with macros may be longer than a record that can be published: such a term is not moved.
+func TestFlattenLongTerm(t *testing.T) {
+	w := world(t, "")
+	term := func(name string, n int) string { return name + "%{i}." + strings.Repeat("a.", n) + "example.com" }
+	for _, record := range []string{
+		"v=spf1 " + term("exists:", 300) + " -all",
+		"v=spf1 -" + term("exists:", 300) + " include:pass.example -all",
+		"v=spf1 ip4:192.0.2.1 " + term("redirect=", 300),
+		"v=spf1 ip4:192.0.2.1 " + term("redirect=", 200) + " exp=why.example.com",
+	} {
+		report := flatten(t, w, record)
+		require.Nil(t, report.Published, record)
+		require.Contains(t, report.Error, "is too long for a record that is published")
+		require.Equal(t, []diag.Code{"spf.hosted.stays.relative"}, diagtest.Codes(report.Verdict)[:1])
+	}
+	for n := range 230 {
+		report := flatten(t, w, "v=spf1 "+term("exists:", n)+" include:pass.example -all")
+		if report.Published == nil {
+			require.Greater(t, n, 200, report.Error)
+			continue
+		}
+		for _, r := range report.Published.Records {
+			require.Less(t, r.LengthBytes, 450, n)
+		}
+	}
+}
+
 // Far more networks than can be published are not even written down.
 func TestWordsAreBounded(t *testing.T) {
 	var list []netip.Prefix

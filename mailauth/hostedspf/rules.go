@@ -57,8 +57,7 @@ var rules = diag.Rules[*evidence]{
 			if e.unmovable == nil {
 				return nil
 			}
-			term := shown(*e.unmovable)
-			return diag.Failures{{Detail: term + " would mean something else there.", Target: term}}
+			return diag.Failures{{Detail: e.unmovable.String() + ".", Target: shown(e.unmovable.term)}}
 		},
 	},
 	{

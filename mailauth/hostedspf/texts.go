@@ -33,7 +33,7 @@ var texts = diag.Texts{
 		Sub:      "The last good records stay published. Remove terms that are not needed.",
 	},
 	"spf.hosted.stays.relative": {
-		Headline: "The SPF record has the macro p, and cannot be moved",
+		Headline: "The SPF record has a term that cannot be moved",
 		Sub:      "The last good records stay published. Leave that term in the domain's own record.",
 	},
 	"spf.hosted.lookups.exceeded": {
