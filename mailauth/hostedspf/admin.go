@@ -96,7 +96,7 @@ func newProfile(owner Owner, req CreateRequest) (Profile, error) {
 			return p, diag.Invalid("zone", "is too long for a name in it")
 		}
 	}
-	return p, checkHost(field, p.IncludeHost)
+	return p, checkHost(field, p.IncludeHost, req.Domain)
 }
 
 // publishedRecord returns the SPF record that a domain publishes.

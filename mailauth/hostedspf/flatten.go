@@ -45,7 +45,7 @@ func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenRe
 	if err := checkSource(req.SourceRecord); err != nil {
 		return nil, err
 	}
-	if err := checkHost("include_host", req.IncludeHost); err != nil {
+	if err := checkHost("include_host", req.IncludeHost, req.Domain); err != nil {
 		return nil, err
 	}
 	e := evidence{domain: req.Domain, host: req.IncludeHost.String()}
@@ -103,13 +103,16 @@ const maxHost = 180
 // partLabel is the first label of the records after the first.
 var partLabel = regexp.MustCompile(`^_[0-9]+$`)
 
-func checkHost(field string, host diag.Name) error {
+// checkHost refuses what cannot be the name of the first record that a domain hands over to.
+func checkHost(field string, host diag.Name, domain diag.Domain) error {
 	first, _, _ := strings.Cut(host.String(), ".")
 	switch {
 	case host.IsZero():
 		return diag.Invalid(field, "is missing")
 	case host.String() == "." || strings.HasPrefix(first, "*"):
 		return diag.Invalid(field, "is not the name of a record of its own")
+	case host.String() == domain.String(): // which would then hand over to itself
+		return diag.Invalid(field, "is the domain itself, whose record is to lead to another name")
 	case len(host.String()) > maxHost:
 		return diag.Invalid(field, "is longer than %d bytes", maxHost)
 	case partLabel.MatchString(first):

@@ -290,6 +290,7 @@ func TestFlattenInput(t *testing.T) {
 		{"include_host", func(r *FlattenRequest) { r.IncludeHost = diag.Name{} }},
 		{"include_host", func(r *FlattenRequest) { r.IncludeHost = diag.MustName(".") }},
 		{"include_host", func(r *FlattenRequest) { r.IncludeHost = diag.MustName("*.example.net") }},
+		{"include_host", func(r *FlattenRequest) { r.IncludeHost = diag.MustName("EXAMPLE.com.") }},
 		{"include_host", func(r *FlattenRequest) { r.IncludeHost = diag.MustName("_1.example.net") }},
 		{"include_host", func(r *FlattenRequest) { r.IncludeHost = diag.MustName(strings.Repeat("a.", 90) + "example.net") }},
 	}

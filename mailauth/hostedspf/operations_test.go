@@ -301,6 +301,9 @@ func TestCreate(t *testing.T) {
 	refuse("include_host", func(r *hostedspf.CreateRequest) { r.IncludeHost = diag.MustName("f.example.net") })
 	refuse("include_host", func(r *hostedspf.CreateRequest) { r.Zone, r.IncludeHost = diag.Name{}, p.IncludeHost })
 	refuse("include_host", func(r *hostedspf.CreateRequest) {
+		r.Zone, r.IncludeHost = diag.Name{}, diag.MustName("example.com")
+	})
+	refuse("include_host", func(r *hostedspf.CreateRequest) {
 		r.Zone, r.IncludeHost = diag.Name{},
 			diag.MustName("_1.example.net")
 	})
