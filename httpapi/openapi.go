@@ -160,14 +160,12 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 // parameters describes the fields in the path and the query.
 func parameters(ep Endpoint, requests *schemas) []any {
 	list := []any{}
-	for _, sf := range reflect.VisibleFields(ep.op.request) {
-		place := placeOf(sf)
-		if place == InBody {
+	for _, f := range objectOf(ep.op.request).fields {
+		if f.place == InBody {
 			continue
 		}
-		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
-		described := requests.property(sf)
-		p := schema{"name": name, "in": place, "required": !optional(sf), "schema": described}
+		described := requests.property(ep.op.request.FieldByIndex(f.index))
+		p := schema{"name": f.name, "in": f.place, "required": f.required, "schema": described}
 		if text, ok := described["description"]; ok {
 			p["description"] = text
 			delete(described, "description")
