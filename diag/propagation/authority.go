@@ -3,6 +3,7 @@ package propagation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -97,6 +98,10 @@ func serialIn(h resolver.Hop, zone string) *uint32 {
 // errReferral says that a server takes a part of the zone for another zone.
 var errReferral = errors.New("it refers to other servers")
 
+// errNotFollowed says that a server answered with an alias into another zone, which did not answer or was
+// one too many to ask. The server has done its part.
+var errNotFollowed = errors.New("what is there could not be learned")
+
 // read takes from the reply what the server may say: the records of its zone. An alias into another
 // zone is followed there.
 func (s *authServer) read(f *follower, zone string) {
@@ -123,7 +128,7 @@ func (s *authServer) read(f *follower, zone string) {
 	if s.said = f.follow(target); s.said.told {
 		s.said.ttl = min(s.said.ttl, ttl)
 	} else {
-		s.err = errors.New("the alias leads to " + strings.TrimSuffix(target, ".") + ", whose servers do not answer")
+		s.err = fmt.Errorf("the alias leads to %s: %w", strings.TrimSuffix(target, "."), errNotFollowed)
 	}
 }
 

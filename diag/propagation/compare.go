@@ -80,6 +80,8 @@ func (e *evidence) weighAuthority() {
 func (e *evidence) sortOut(s *authServer) {
 	switch {
 	case errors.Is(s.err, resolver.ErrNoIPv6):
+	case errors.Is(s.err, errNotFollowed):
+		e.notFollowed = true
 	case s.hop.Reply != nil:
 		e.notServing = append(e.notServing, s)
 	default:

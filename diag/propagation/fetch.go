@@ -31,6 +31,8 @@ type evidence struct {
 	serials    int  // how many versions of the zone they have
 	notServing []*authServer
 	silent     []*authServer
+
+	notFollowed bool // an alias led to what could not be learned
 }
 
 // A sight is what one resolver shows.

@@ -19,7 +19,7 @@ func (e *evidence) report() *Report {
 		Resolvers:     []Resolver{},
 		ValueGroups:   e.groups(),
 		Summary:       e.summary(),
-		Partial:       !e.truth.told || len(e.silent) > 0,
+		Partial:       !e.truth.told || len(e.silent) > 0 || e.notFollowed,
 		CheckedAt:     e.began.UTC(),
 		DurationMS:    max(0, e.ended.Sub(e.began).Milliseconds()),
 		Findings:      rules.Judge(e, nil).Findings,
