@@ -98,12 +98,12 @@ func (ep *Endpoint) readsQuery() bool {
 func (ep *Endpoint) decodeParameters(u *url.URL, body []byte) (any, error) {
 	target := reflect.New(ep.op.request)
 	v, places := target.Elem(), placesOf(ep.op.request)
-	p := &parser{}
-	values, ok := parseTemplate(Prefix + ep.Path).match(u.EscapedPath())
+	p, path := &parser{}, parseTemplate(Prefix+ep.Path)
+	values, ok := path.match(u.EscapedPath())
 	if !ok { // an exact path with an escaped slash, which is none between two segments
 		return nil, notFound()
 	}
-	for i, name := range parseTemplate(ep.Path).names() {
+	for i, name := range path.names() {
 		if !utf8.ValidString(values[i]) {
 			return nil, notFound()
 		}
