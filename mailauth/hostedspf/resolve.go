@@ -61,7 +61,12 @@ func (j *job) resolveNow(ctx context.Context, id string) (*ResolveReport, error)
 	if err != nil {
 		return nil, err
 	}
-	defer j.release(ctx, claim) // does nothing once it is finished
+	finished := false
+	defer func() {
+		if !finished {
+			j.release(ctx, claim)
+		}
+	}()
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < leastTime {
 		return nil, fmt.Errorf("resolving %s: no time is left: %w", id, context.DeadlineExceeded)
 	}
@@ -74,7 +79,9 @@ func (j *job) resolveNow(ctx context.Context, id string) (*ResolveReport, error)
 	if err != nil {
 		return nil, err
 	}
-	return j.finish(ctx, claim, p, report, Manual, began)
+	resolved, err := j.finish(ctx, claim, p, report, Manual, began)
+	finished = err == nil // a release would cost another transaction
+	return resolved, err
 }
 
 // wait claims a profile as soon as no other claim of it runs.

@@ -229,6 +229,31 @@ func (faulty) Finish(context.Context, hostedspf.Claim, hostedspf.Outcome) (hoste
 	return hostedspf.Profile{}, errFull
 }
 
+// releases is a store that counts claims which are given back.
+type releases struct {
+	hostedspf.Store
+	count int
+}
+
+func (r *releases) Release(ctx context.Context, c hostedspf.Claim) error {
+	r.count++
+	return r.Store.Release(ctx, c)
+}
+
+// What is stored has ended its claim: it is not given back in another transaction.
+func TestResolveReleases(t *testing.T) {
+	w, a := setUp(t)
+	p := create(t, w, a)
+	store := &releases{Store: a.Store}
+	a.Store = store
+	resolve(t, w, a, p.ID)
+	require.Zero(t, store.count)
+	store.Store = faulty{store.Store}
+	_, err := hostedspf.Resolve(t.Context(), w.Env(), a, hostedspf.ResolveRequest{ID: p.ID})
+	require.ErrorIs(t, err, errFull)
+	require.Equal(t, 1, store.count)
+}
+
 func TestResolveStoreFails(t *testing.T) {
 	w, a := setUp(t)
 	p := create(t, w, a)
