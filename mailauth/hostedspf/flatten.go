@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -149,7 +148,7 @@ func (e *evidence) flatten() {
 		return
 	}
 	ending := e.outline.ending()
-	records, ok := pack(e.host, slices.Clone(words), ending)
+	records, ok := pack(e.host, words, ending)
 	after := e.staying() + len(records)
 	if !ok || after > maxLookups {
 		return
