@@ -84,6 +84,10 @@ func (s *Scheduler) log() *slog.Logger {
 	return slog.Default()
 }
 
+func (s *Scheduler) logPanic(profile string, v any) {
+	s.log().Error("panic in a resolution", "profile", profile, "panic", v, "stack", string(debug.Stack()))
+}
+
 func (s *Scheduler) work() *job {
 	random := s.Random
 	if random == nil {
@@ -95,8 +99,14 @@ func (s *Scheduler) work() *job {
 // storePatience bounds the waits for the store around a resolution.
 const storePatience = 4 * time.Second
 
-// resolve claims a profile that is due and resolves it.
+// resolve claims a profile that is due and resolves it. A panic in Notify or the store ends this resolution alone,
+// and is logged when it happens; a claim that was open lapses.
 func (s *Scheduler) resolve(ctx context.Context, id string) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.logPanic(id, v)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, Patience+storePatience)
 	defer cancel()
 	claim, err := s.Store.Claim(ctx, id, Lease)
@@ -137,7 +147,7 @@ func (s *Scheduler) claimed(ctx context.Context, claim Claim) error {
 func (s *Scheduler) flatten(ctx context.Context, j *job, p *Profile) (report *FlattenReport, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.log().Error("panic in a resolution", "profile", p.ID, "panic", v, "stack", string(debug.Stack()))
+			s.logPanic(p.ID, v)
 			report, err = &FlattenReport{Error: "an internal error"}, nil
 		}
 	}()

@@ -304,6 +304,22 @@ func TestSchedulerSurvivesPanics(t *testing.T) {
 	})
 }
 
+// So is a panic of who is told about it, after the resolution was stored.
+func TestSchedulerSurvivesItsListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, a := setUp(t)
+		p := create(t, w, a)
+		service(w, "203.0.113.77") // a change, which is told
+		var book logbook
+		s := &hostedspf.Scheduler{Store: a.Store, Env: w.Env(), Log: book.logger()}
+		s.Notify = func(hostedspf.Event) { panic("nobody listens") }
+		run(t, 3*time.Hour, s)
+		require.GreaterOrEqual(t, len(all(t, a, p.ID)), 3)
+		require.Len(t, book.lines, 1)
+		require.Contains(t, book.lines[0], "nobody listens")
+	})
+}
+
 // flaky is a store of which one method fails.
 type flaky struct {
 	hostedspf.Store
