@@ -3,6 +3,7 @@ package hostedspf
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/binary"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,15 @@ func newID(prefix string) string {
 		text = append(text, alphabet[b&31])
 	}
 	return string(text)
+}
+
+// random returns a number from 0 up to 1. It is drawn where ids are drawn, so that a test which seeds
+// that one source repeats a resolution to the byte.
+func random() float64 {
+	var bits [8]byte
+	_, _ = rand.Read(bits[:]) // never fails
+	const precision = 53      // bits that a float64 holds without rounding
+	return float64(binary.BigEndian.Uint64(bits[:])>>(64-precision)) / (1 << precision)
 }
 
 // isID reports whether a text is an id with the prefix.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -52,7 +51,7 @@ type job struct {
 }
 
 func (a Access) work(env *diag.Env) *job {
-	return &job{a.Store, env, a.Notify, rand.Float64}
+	return &job{a.Store, env, a.Notify, random}
 }
 
 // resolveNow resolves a profile on demand.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"runtime/debug"
 	"time"
 
@@ -39,7 +38,7 @@ type Scheduler struct {
 	Workers int            // resolutions at once; 0 means DefaultWorkers
 	Gap     time.Duration  // between the beginnings of two; 0 means DefaultGap
 	Poll    time.Duration  // between questions to the store; 0 means DefaultPoll
-	Random  func() float64 // from 0 to 1, for the variation; nil means math/rand/v2
+	Random  func() float64 // from 0 to 1, for the variation; nil means crypto/rand
 	Notify  func(Event)    // if set, is called with what happened, from several goroutines at once
 	Log     *slog.Logger   // of what goes wrong; nil means slog.Default()
 }
@@ -89,11 +88,11 @@ func (s *Scheduler) logPanic(profile string, v any) {
 }
 
 func (s *Scheduler) work() *job {
-	random := s.Random
-	if random == nil {
-		random = rand.Float64
+	vary := s.Random
+	if vary == nil {
+		vary = random
 	}
-	return &job{s.Store, s.Env, s.Notify, random}
+	return &job{s.Store, s.Env, s.Notify, vary}
 }
 
 // storePatience bounds the waits for the store around a resolution.
