@@ -81,7 +81,8 @@ func (f SigningFault) explanation() uint16 {
 // and example.com. zones with SOA and NS records, and all other names below com. unsigned zones.
 //
 // The resolver that is the world and the public resolvers vouch for what they can validate (AD), and
-// answer SERVFAIL with an extended error where validation fails, unless checking is disabled (CD).
+// answer SERVFAIL with an extended error where validation fails, unless checking is disabled (CD). The
+// keys of the root become trust anchors of the world's Env.
 func (w *World) Sign(origin string, s Signing) {
 	now := w.Now()
 	if s.Inception.IsZero() {
@@ -95,15 +96,18 @@ func (w *World) Sign(origin string, s Signing) {
 		return
 	}
 	above := Signing{Inception: s.Inception, Expiration: s.Expiration}
-	n := w.dns
+	w.dns.sign(dns.CanonicalName(origin), &s, &above)
+	w.env.TrustAnchors = w.anchors()
+}
+
+func (n *names) sign(name string, s, above *Signing) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	name := dns.CanonicalName(origin)
-	n.signing[name], n.asked[name] = &s, true
+	n.signing[name], n.asked[name] = s, true
 	n.implyAbove(name)
 	for name != "." {
 		if name = parent(name); n.signing[name] == nil {
-			n.signing[name] = &above
+			n.signing[name] = above
 		}
 	}
 	n.zones = nil
@@ -132,6 +136,15 @@ func (n *names) signedLike(z *zone) *zone {
 
 // Anchors returns the DS records of the root, from which validation begins.
 func (w *World) Anchors() []*dns.DS { return w.DS(".") }
+
+// anchors is Anchors for an Env, which takes DNSKEY records too.
+func (w *World) anchors() []dns.RR {
+	var list []dns.RR
+	for _, ds := range w.Anchors() {
+		list = append(list, ds)
+	}
+	return list
+}
 
 // DS returns the DS records that fit the keys of a signed zone, whether or not the zone above has them.
 func (w *World) DS(zone string) []*dns.DS {

@@ -120,5 +120,7 @@ func (w *World) NewEnv() *diag.Env {
 		Roots:    w.pki.roots(),
 		Clock:    w.Now,
 		Guard:    diag.Guard{AllowNetworks: testNets()},
+
+		TrustAnchors: w.anchors(),
 	}
 }
