@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	_ "embed"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -16,24 +15,12 @@ import (
 // Version is that of the wire contract.
 const Version = "1.1.1"
 
-// examplesJSON holds a request and a reply of each operation, made by the operation itself in the
-// test world (TestExamples).
-//
-//go:embed docs/examples.json
-var examplesJSON []byte
-
-// An example is one request and the reply to it.
-type example struct {
-	Request json.RawMessage `json:"request"`
-	Reply   json.RawMessage `json:"reply,omitempty"` // absent for an image
-}
-
 // OpenAPI returns the OpenAPI 3.1 document of all endpoints as JSON. It is the same for every server.
-func OpenAPI() []byte {
-	examples := map[string]example{}
-	if err := json.Unmarshal(examplesJSON, &examples); err != nil {
-		panic("httpapi: docs/examples.json: " + err.Error())
-	}
+func OpenAPI() []byte { return openAPI(endpoints, embeddedExample) }
+
+// openAPI describes a table. Its objects are sorted by name, so that a new row adds lines in its own
+// place and changes no others.
+func openAPI(table []Endpoint, exampleOf func(Endpoint) example) []byte {
 	components := map[string]schema{}
 	types := map[string]reflect.Type{}
 	replies := &schemas{components: components, types: types}
@@ -55,12 +42,12 @@ func OpenAPI() []byte {
 			},
 		}},
 	}
-	for _, ep := range endpoints {
+	for _, ep := range table {
 		path := Prefix + ep.Path
 		if paths[path] == nil {
 			paths[path] = schema{}
 		}
-		paths[path].(schema)[strings.ToLower(ep.Method)] = describe(ep, requests, replies, examples[ep.Path])
+		paths[path].(schema)[strings.ToLower(ep.Method)] = describe(ep, requests, replies, exampleOf(ep))
 	}
 	doc := schema{
 		"openapi": "3.1.0",
@@ -70,7 +57,7 @@ func OpenAPI() []byte {
 			"license": schema{"name": "MIT", "identifier": "MIT"},
 		},
 		"servers":  []any{schema{"url": "/", "description": "This server."}},
-		"tags":     tags(),
+		"tags":     tags(table),
 		"paths":    paths,
 		"security": []any{schema{"apiKey": []string{}}},
 		"components": schema{
@@ -91,20 +78,16 @@ func OpenAPI() []byte {
 	return append(out, '\n')
 }
 
-func tags() []any {
+func tags(table []Endpoint) []any {
+	families := map[string]bool{}
+	for _, ep := range table {
+		families[ep.family()] = true
+	}
 	list := []any{schema{"name": "meta", "description": "About the API itself."}}
-	for _, name := range slices.Sorted(maps.Keys(families())) {
+	for _, name := range slices.Sorted(maps.Keys(families)) {
 		list = append(list, schema{"name": name, "description": "Operations under /" + name + "."})
 	}
 	return list
-}
-
-func families() map[string]bool {
-	set := map[string]bool{}
-	for _, ep := range endpoints {
-		set[ep.family()] = true
-	}
-	return set
 }
 
 // family is the first part of the path.
@@ -198,7 +181,7 @@ func bodyOf(ep Endpoint, request json.RawMessage) json.RawMessage {
 	}
 	_, body, err := ep.Target(request)
 	if err != nil {
-		panic("httpapi: docs/examples.json: " + ep.ID() + ": " + err.Error())
+		panic("httpapi: the example of " + ep.ID() + ": " + err.Error())
 	}
 	return body
 }

@@ -13,50 +13,10 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
-
-// The files of docs/ say what the tables say.
-func TestGeneratedFiles(t *testing.T) {
-	diagtest.Golden(t, filepath.Join("docs", "openapi.json"), OpenAPI())
-	diagtest.Golden(t, filepath.Join("docs", "endpoints.md"), endpointsPage())
-	diagtest.Golden(t, filepath.Join("docs", "findings.md"), findingsPage())
-}
-
-func endpointsPage() []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Operations\n\n%d operations under `%s`. This page is made from the table in `httpapi/endpoints.go`.\n\n",
-		len(endpoints), Prefix)
-	b.WriteString("| operation | scope | credits | purpose |\n|---|---|---|---|\n")
-	for _, ep := range endpoints {
-		fmt.Fprintf(&b, "| `%s %s` | %s | %d | %s |\n", ep.Method, ep.Path, ep.Scope, ep.Credits, ep.Purpose)
-	}
-	return b.Bytes()
-}
-
-func findingsPage() []byte {
-	var b bytes.Buffer
-	b.WriteString("# Findings\n\nEvery code that a report can hold, by operation. Codes are permanent. " +
-		"This page is made from the tables of rules.\n")
-	for _, ep := range endpoints {
-		rules := ep.Rules()
-		if len(rules) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "\n## `%s`\n\n| code | severity | points | requirement | reference | advice |\n|---|---|---|---|---|---|\n", ep.Path)
-		for _, r := range rules {
-			cells := []string{"`" + string(r.Code) + "`", r.Severity.String(), fmt.Sprint(r.Weight), r.Title, r.Reference, r.Advice}
-			for i, c := range cells {
-				cells[i] = strings.ReplaceAll(strings.ReplaceAll(c, "|", `\|`), "\n", " ")
-			}
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
-		}
-	}
-	return b.Bytes()
-}
 
 // A code names one rule in the whole product; operations of one package may share it.
 func TestCodesAreUnique(t *testing.T) {

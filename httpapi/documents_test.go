@@ -1,0 +1,128 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/cryptotest"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/stretchr/testify/require"
+)
+
+// The files of docs/ say what the table, the operations and their rules say, to the byte. Each
+// operation has files of its own, so that one row can be added or changed without touching the files
+// of others. go test ./httpapi -update writes all of them, at once.
+func TestDocuments(t *testing.T) {
+	d := newDocument(t)
+	examples := map[string]example{}
+	for _, ep := range endpoints {
+		require.NotContains(t, examples, ep.docName(), "two operations share a file")
+		examples[ep.docName()] = example{}
+		t.Run(ep.Name(), func(t *testing.T) {
+			ex := makeExample(t, d, ep)
+			examples[ep.docName()] = ex
+			goldenFile(t, "operations/"+ep.docName()+".json", indented(t, ex))
+			if page := findingsPage(ep); page != nil {
+				goldenFile(t, "findings/"+ep.docName()+".md", page)
+			}
+		})
+	}
+	goldenFile(t, "endpoints.md", endpointsPage())
+	goldenFile(t, "openapi.json", openAPI(endpoints, func(ep Endpoint) example { return examples[ep.docName()] }))
+	checkFolder(t, "operations", func(Endpoint) bool { return true })
+	checkFolder(t, "findings", hasFindings)
+}
+
+// makeExample lets an operation answer the request that its tags describe. It has a world of its own
+// and its own randomness, so that its document depends on no other operation.
+func makeExample(t *testing.T, d *document, ep Endpoint) example {
+	seed := fnv.New64a()
+	seed.Write([]byte(ep.ID()))
+	cryptotest.SetGlobalRandom(t, seed.Sum64())
+	request := exampleRequest(t, ep)
+	d.validateRequest(t, ep, request)
+	result, err := runExample(t, exampleWorld(t), ep, request)
+	require.NoError(t, err)
+	if ep.op.report == nil {
+		require.Contains(t, ep.op.media, result.MediaType)
+		require.NotEmpty(t, result.Body)
+		return example{Request: request}
+	}
+	validate(t, d.reply(t, ep), result.Body)
+	return example{Request: request, Reply: bytes.TrimSpace(result.Body)}
+}
+
+func goldenFile(t *testing.T, name string, text []byte) {
+	t.Helper()
+	diagtest.Golden(t, filepath.Join("docs", filepath.FromSlash(name)), text)
+}
+
+func indented(t *testing.T, ex example) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	require.NoError(t, e.Encode(ex))
+	return b.Bytes()
+}
+
+// checkFolder fails for files of operations that are not in the table any more.
+func checkFolder(t *testing.T, folder string, wanted func(Endpoint) bool) {
+	files, err := os.ReadDir(filepath.Join("docs", folder))
+	require.NoError(t, err)
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), filepath.Ext(f.Name()))
+		known := slices.ContainsFunc(endpoints, func(ep Endpoint) bool { return ep.docName() == name && wanted(ep) })
+		require.True(t, known, "docs/%s/%s belongs to no operation: delete it", folder, f.Name())
+	}
+}
+
+// What the server sends is the file that is kept, once the program is built with it.
+func TestServedDocument(t *testing.T) {
+	kept, err := os.ReadFile(filepath.Join("docs", "openapi.json"))
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(kept, OpenAPI()), "run go test ./httpapi -update")
+}
+
+func endpointsPage() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Operations\n\nThe operations under `%s`, each with an example and with the findings that it can report. "+
+		"This page is made from\nthe table in `httpapi/endpoints.go`.\n\n", Prefix)
+	b.WriteString("| operation | scope | credits | purpose | documents |\n|---|---|---|---|---|\n")
+	for _, ep := range endpoints {
+		documents := "[example](operations/" + ep.docName() + ".json)"
+		if hasFindings(ep) {
+			documents += " [findings](findings/" + ep.docName() + ".md)"
+		}
+		fmt.Fprintf(&b, "| `%s %s` | %s | %d | %s | %s |\n", ep.Method, ep.Path, ep.Scope, ep.Credits, ep.Purpose, documents)
+	}
+	return b.Bytes()
+}
+
+func hasFindings(ep Endpoint) bool { return len(ep.Rules()) > 0 }
+
+// findingsPage lists the codes that an operation can report, or returns nil where there are none.
+func findingsPage(ep Endpoint) []byte {
+	if !hasFindings(ep) {
+		return nil
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Findings of `%s %s`\n\nEvery code that a report can hold. Codes are permanent. "+
+		"This page is made from the table of rules.\n\n", ep.Method, ep.Path)
+	b.WriteString("| code | severity | points | requirement | reference | advice |\n|---|---|---|---|---|---|\n")
+	for _, r := range ep.Rules() {
+		cells := []string{"`" + string(r.Code) + "`", r.Severity.String(), fmt.Sprint(r.Weight), r.Title, r.Reference, r.Advice}
+		for i, c := range cells {
+			cells[i] = strings.ReplaceAll(strings.ReplaceAll(c, "|", `\|`), "\n", " ")
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+	}
+	return b.Bytes()
+}
