@@ -126,7 +126,7 @@ func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 	}
 	a.Rcode, a.Authentic = m.Rcode, m.AuthenticatedData
 	a.Extended = ExtendedErrors(m)
-	chain, rrs := Resolve(m, name, qtype)
+	chain, rrs := FollowAliases(m, name, qtype)
 	if len(chain) == maxAliases && len(rrs) == 0 {
 		a.silence = fmt.Errorf("looking up %s %s: %w", dns.TypeToString[qtype], name, errAliases)
 		return a
@@ -179,11 +179,11 @@ func asRR(chain []*dns.CNAME) []dns.RR {
 // maxAliases bounds a chain of CNAMEs; resolvers follow between 8 and 16.
 const maxAliases = 16
 
-// Resolve picks the records of a type out of an answer section by following the aliases from the
+// FollowAliases picks the records of a type out of an answer section by following the aliases from the
 // name that was asked for (RFC 1034 section 3.6.2). The CNAMEs that a server makes from a DNAME
 // (RFC 6672 section 3.1) are followed like any other. The chain ends before an alias that leads back
 // into it.
-func Resolve(m *dns.Msg, name string, qtype uint16) (chain []*dns.CNAME, rrs []dns.RR) {
+func FollowAliases(m *dns.Msg, name string, qtype uint16) (chain []*dns.CNAME, rrs []dns.RR) {
 	owner := dns.CanonicalName(name)
 	seen := map[string]bool{owner: true}
 	for {

@@ -58,12 +58,12 @@ func ExampleRules() {
 	rules := diag.Rules[evidence]{
 		{
 			Code: "demo.max_age.present", Severity: diag.Error, Weight: 60,
-			Title: "There is a max_age", Advice: "Add max_age.",
+			Requirement: "There is a max_age", Advice: "Add max_age.",
 			Fails: func(e evidence) diag.Failures { return diag.FailIf(e.maxAge == 0, "there is none") },
 		},
 		{
 			Code: "demo.max_age.long", Severity: diag.Warning, Weight: 40,
-			Title: "The max_age is at least a day", Advice: "Raise max_age to 86400.",
+			Requirement: "The max_age is at least a day", Advice: "Raise max_age to 86400.",
 			When:  func(e evidence) bool { return e.maxAge > 0 },
 			Fails: func(e evidence) diag.Failures { return diag.FailIf(e.maxAge < 86400, "it is %d seconds", e.maxAge) },
 		},
@@ -74,7 +74,7 @@ func ExampleRules() {
 		"invalid": {Headline: "The policy is broken", Sub: "Add max_age."},
 	}
 	v := rules.Judge(evidence{maxAge: 600}, texts)
-	fmt.Println(v.Headline, v.Score, v.Band, v.State)
+	fmt.Println(v.Headline, *v.Score, v.Band, v.State)
 	for _, f := range v.Findings {
 		fmt.Println(f.Severity, f.Code, "-", f.Detail)
 	}

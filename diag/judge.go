@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 )
 
 // share brings what a rule earned into the bounds from 0 to 1; what is not a number earns nothing.
@@ -14,44 +15,194 @@ func share(f float64) float64 {
 	return min(1, max(0, f))
 }
 
+// maxFailures bounds the findings of one rule: a reader has understood by then.
+const maxFailures = 20
+
 // A judgement is a verdict in the making.
 type judgement struct {
-	v     Verdict
-	cap   int
-	state State
-	worst []ranked // failed rules
+	v       Verdict
+	cap     int
+	state   State
+	noScore bool
+	passed  map[Code]bool
+	groups  []group
+	failed  []failedRule
 }
 
-// ranked is a failed rule, with what orders it among the others.
-type ranked struct {
-	code     Code
-	severity Severity
-	state    State
-	advice   Recommendation // without a code if there is nothing to advise
+// failedRule is a rule with its findings and what orders it among the others.
+type failedRule struct {
+	info     *RuleInfo
+	due      time.Time // zero: never
+	findings []Finding
+	suggest  string
 }
 
-func (j *judgement) fail(r RuleInfo, failures Failures) {
-	suggested := ""
-	for _, f := range failures {
-		j.v.Findings = append(j.v.Findings, Finding{
-			r.Code, r.Severity, r.Title, f.Detail, r.Advice, r.Reference, f.Target, f.Location,
+// group is a factor in the making.
+type group struct {
+	category    Category
+	weighted    bool // whether one of its rules counts
+	earned, max int
+	worst       Severity
+	detail      string
+}
+
+// ready reports whether all these rules ran and were fulfilled.
+func (j *judgement) ready(codes []Code) bool {
+	return !slices.ContainsFunc(codes, func(c Code) bool { return !j.passed[c] })
+}
+
+// group returns the factor that a rule belongs to.
+func (j *judgement) group(c Category) *group {
+	for i := range j.groups {
+		if j.groups[i].category == c {
+			return &j.groups[i]
+		}
+	}
+	j.groups = append(j.groups, group{category: c, worst: -1})
+	return &j.groups[len(j.groups)-1]
+}
+
+// score adds points to the factor of a rule, if it counts at all.
+func (j *judgement) score(r *RuleInfo, earned float64, applies bool) {
+	if r.Weight == 0 || r.State == Unknown {
+		return
+	}
+	g := j.group(r.Category)
+	g.weighted = true
+	if applies {
+		g.earned += int(earned*float64(r.Weight) + 0.5)
+		g.max += r.Weight
+	}
+}
+
+func (j *judgement) skip(r *RuleInfo) { j.score(r, 0, false) }
+
+func (j *judgement) pass(r *RuleInfo) {
+	j.passed[r.Code] = true
+	j.v.fulfilled = append(j.v.fulfilled, r.Code)
+	if r.State != Unknown {
+		j.v.Passed = append(j.v.Passed, Check{r.Code, r.Requirement})
+	}
+	j.score(r, 1, true)
+}
+
+func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, noScore bool) {
+	f := failedRule{info: r}
+	for _, one := range failures[:min(len(failures), maxFailures)] {
+		f.findings = append(f.findings, Finding{
+			r.Code, r.Severity, r.Title, one.Detail, r.Advice, r.Reference, one.Target, one.Location,
 		})
-		suggested = cmp.Or(suggested, f.Suggested)
+		f.suggest = cmp.Or(f.suggest, one.Suggested)
+		if f.due.IsZero() || !one.Due.IsZero() && one.Due.Before(f.due) {
+			f.due = one.Due
+		}
 	}
-	var advice Recommendation
-	if r.Advice != "" {
-		advice = Recommendation{r.Code, priorityOf(r.Severity), r.Title, r.Advice, suggested}
-	}
-	if r.State != Unknown && r.Severity == Critical {
-		j.cap = min(j.cap, criticalCap)
-	}
-	if r.State != Unknown && r.Severity == Error {
-		j.cap = min(j.cap, errorCap)
+	j.failed = append(j.failed, f)
+	j.score(r, earned, true)
+	if r.State == Unknown {
+		if r.Severity > Info && stateRank[Unknown] > stateRank[j.state] {
+			j.state = Unknown
+		}
+		return
 	}
 	if stateRank[r.State] > stateRank[j.state] {
 		j.state = r.State
 	}
-	j.worst = append(j.worst, ranked{r.Code, r.Severity, r.State, advice})
+	j.cap = min(j.cap, caps[r.Severity])
+	j.noScore = j.noScore || noScore || r.State == Missing && r.Severity == Info
+	if r.State == Missing {
+		j.cap = 0
+	}
+	if g := j.group(r.Category); r.Severity > g.worst {
+		g.worst, g.detail = r.Severity, failures[0].Detail
+	}
+}
+
+// caps are the highest scores that a failed rule leaves, by its severity (CONTRACT 1.7): an average
+// must not hide a fault.
+var caps = map[Severity]int{Info: 100, Warning: 94, Error: 69, Critical: 39}
+
+// stateRank orders the states by what they say of the whole: that a record is missing says more than
+// that it is invalid, since nothing else can be wrong with it, and a known fault more than the
+// unknown.
+var stateRank = map[State]int{Valid: 0, Warned: 1, Unknown: 2, Bad: 3, Missing: 4}
+
+// byGravity orders failed rules by severity, then by when they break what works today.
+func byGravity(a, b failedRule) int {
+	return cmp.Or(cmp.Compare(b.info.Severity, a.info.Severity), compareDue(a.due, b.due))
+}
+
+func compareDue(a, b time.Time) int {
+	switch {
+	case a.IsZero() && b.IsZero():
+		return 0
+	case a.IsZero():
+		return 1
+	case b.IsZero():
+		return -1
+	default:
+		return a.Compare(b)
+	}
+}
+
+func (j *judgement) close(texts Texts) Verdict {
+	v := &j.v
+	v.State, v.Band = j.state, Undetermined
+	if j.state != Unknown && !j.noScore {
+		j.sum()
+	}
+	slices.SortStableFunc(j.failed, byGravity)
+	for _, f := range j.failed {
+		v.Findings = append(v.Findings, f.findings...)
+		if f.info.Advice != "" {
+			v.Recommendations = append(v.Recommendations, Recommendation{
+				f.info.Code, priorityOf(f.info.Severity), f.info.Title, f.info.Advice, f.suggest,
+			})
+		}
+	}
+	slices.SortStableFunc(j.failed, func(a, b failedRule) int {
+		return cmp.Or(cmp.Compare(stateRank[b.info.State], stateRank[a.info.State]), byGravity(a, b))
+	})
+	text := texts.pick(j.failed, v.State, v.Band)
+	v.Headline, v.Sub = text.Headline, text.Sub
+	return *v
+}
+
+// sum makes score, factors and breakdown of the groups.
+func (j *judgement) sum() {
+	v, b := &j.v, &j.v.Breakdown
+	for _, g := range j.groups {
+		if !g.weighted {
+			continue
+		}
+		v.Factors = append(v.Factors, g.factor())
+		b.Earned, b.Max = b.Earned+g.earned, b.Max+g.max
+		if g.max > 0 {
+			b.Categories[g.category.Code] = CategoryScore{g.earned, g.max}
+		}
+	}
+	if b.Max == 0 {
+		v.Factors = []Factor{}
+		return
+	}
+	score := 100 * b.Earned / b.Max
+	v.Score = new(min(score, j.cap))
+	b.Penalty = score - *v.Score
+	v.Band = BandOf(*v.Score)
+}
+
+// factor is the group as the report has it.
+func (g *group) factor() Factor {
+	f := Factor{Code(g.category.Code), g.category.Label, g.earned, g.max, FactorPass, g.detail}
+	switch {
+	case g.max == 0:
+		f.Status = FactorNotApplicable
+	case g.earned == 0:
+		f.Status = FactorFail
+	case g.earned < g.max || g.worst >= Warning:
+		f.Status = FactorPartial
+	}
+	return f
 }
 
 func priorityOf(s Severity) Priority {
@@ -63,49 +214,4 @@ func priorityOf(s Severity) Priority {
 	default:
 		return Low
 	}
-}
-
-// stateRank orders the states by what they say of the whole: that a record is missing says more than
-// that it is invalid, since nothing else can be wrong with it, and a known fault more than the
-// unknown.
-var stateRank = map[State]int{Valid: 0, Warned: 1, Unknown: 2, Bad: 3, Missing: 4}
-
-func (j *judgement) score(code Code, title, category string, weight int, earned float64, failures Failures) {
-	points := int(earned*float64(weight) + 0.5)
-	factor := Factor{code, title, points, weight, FactorPass, ""}
-	if len(failures) > 0 {
-		factor.Status, factor.Detail = FactorFail, failures[0].Detail
-		if points > 0 {
-			factor.Status = FactorPartial
-		}
-	}
-	j.v.Factors = append(j.v.Factors, factor)
-	b := &j.v.Breakdown
-	b.Earned, b.Max = b.Earned+points, b.Max+weight
-	c := b.Categories[category]
-	b.Categories[category] = CategoryScore{c.Earned + points, c.Max + weight}
-}
-
-func (j *judgement) close(texts Texts) Verdict {
-	v := &j.v
-	v.State, v.Band = j.state, Undetermined
-	if v.Breakdown.Max > 0 {
-		score := 100 * v.Breakdown.Earned / v.Breakdown.Max
-		v.Score = min(score, j.cap)
-		v.Breakdown.Penalty = score - v.Score
-		v.Band = BandOf(v.Score)
-	}
-	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
-	slices.SortStableFunc(j.worst, func(a, b ranked) int { return cmp.Compare(b.severity, a.severity) })
-	for _, r := range j.worst {
-		if r.advice.Code != "" {
-			v.Recommendations = append(v.Recommendations, r.advice)
-		}
-	}
-	slices.SortStableFunc(j.worst, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(stateRank[b.state], stateRank[a.state]), cmp.Compare(b.severity, a.severity))
-	})
-	text := texts.pick(j.worst, v.State, v.Band)
-	v.Headline, v.Sub = text.Headline, text.Sub
-	return *v
 }

@@ -19,8 +19,7 @@ type RecordLookup struct {
 	TTL           *uint32      `json:"ttl,omitempty" doc:"time to live in seconds, if there is such a record"`
 	CNAMEChain    []string     `json:"cname_chain" doc:"aliases that were followed"`
 	DNSSEC        DNSSECStatus `json:"dnssec_status" doc:"what is known of the authenticity of the answer"`
-	CheckedAt     time.Time    `json:"checked_at" doc:"when the look-up began"`
-	DurationMS    int64        `json:"duration_ms" min:"0" doc:"how long it took"`
+	Timing
 }
 
 // NewRecordLookup fills the shared part of a report from the answer to the question for the record
@@ -35,8 +34,7 @@ func NewRecordLookup[R dns.RR](d Domain, a Answer[R], records []string, began, e
 		Rcode:         a.RcodeName(),
 		CNAMEChain:    []string{},
 		DNSSEC:        a.DNSSEC(),
-		CheckedAt:     began.UTC(),
-		DurationMS:    max(0, ended.Sub(began).Milliseconds()),
+		Timing:        NewTiming(began, ended),
 	}
 	for _, r := range records {
 		l.Records = append(l.Records, strings.ToValidUTF8(r, "\uFFFD"))

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 )
 
 // A Failure is one place where a requirement was not fulfilled.
@@ -13,6 +15,7 @@ type Failure struct {
 	Target    string    // the tag, host or hop concerned; may be empty
 	Location  *Location // where in the record; may be nil
 	Suggested string    // a value to publish as it is; may be empty
+	Due       time.Time // when it breaks by itself if nobody acts; zero if it stays as it is
 }
 
 // Failures are all places where one requirement was not fulfilled; nil means that it was.
@@ -39,21 +42,36 @@ func FailErr(err error) Failures {
 	return Failures{{Detail: err.Error()}}
 }
 
-// A Rule is one requirement on evidence of type E. All that is known about it stands in one literal:
-// what it asks, why, how it is tested, how to mend it.
-type Rule[E any] struct {
-	Code     Code
-	Severity Severity
-	Weight   int    // points in the score; 0 if the rule only informs
-	Category string // for the breakdown of the score, such as "policy"; empty is "general"
-	Title    string // the requirement, stated as fulfilled, without a full stop
-	Ref      string // where it is written, such as "RFC 8461 section 3.1"
-	Advice   string // what to do if it fails; empty if there is nothing to do
+// A Category is a named group of rules: a factor of the score.
+type Category struct {
+	Code  string // such as "policy"
+	Label string // in words, such as "Policy"
+}
 
-	// Means is the state of the verdict if the rule fails. If empty it follows from the severity:
-	// invalid for critical and error, warning for warning, valid for info. A rule that means
-	// Unknown says that something could not be learned: it never lowers the score.
-	Means State
+// A Rule is one requirement on evidence of type E. All that is known about it stands in one literal:
+// what it asks, why, how it is tested, how to fix it.
+type Rule[E any] struct {
+	Code        Code
+	Severity    Severity
+	Weight      int      // points in the score; 0 if the rule only informs
+	Category    Category // the factor of the score that it belongs to; zero is "general"
+	Title       string   // the fault, in at most 70 characters, without a full stop
+	Requirement string   // the same stated as fulfilled, without a full stop
+	Ref         string   // where it is written, such as "RFC 8461 section 3.1"
+	Advice      string   // what to do if it fails; empty if there is nothing to do
+
+	// DependsOn names rules that stand earlier in the table. The rule does not run unless each of them
+	// ran and was fulfilled: nothing can be said about a record that is missing.
+	DependsOn []Code
+
+	// StateIfFailed is the state of the verdict if the rule fails. If empty it follows from the
+	// severity: invalid for critical and error, warning for warning, valid for info. With Unknown the
+	// rule is about ignorance: it never lowers the score and is never listed as passed. With Missing
+	// the score is 0, or absent if the severity is info, for then the record is not needed.
+	StateIfFailed State
+
+	// NoScore says that there is no score if the rule fails, as for a name that does not exist.
+	NoScore bool
 
 	When  func(E) bool     // if set and false, the rule does not apply
 	Fails func(E) Failures // what was seen instead, or nil if fulfilled
@@ -62,10 +80,10 @@ type Rule[E any] struct {
 	Partly func(E) float64
 }
 
-func (r Rule[E]) state() State {
+func (r *Rule[E]) state() State {
 	switch {
-	case r.Means != "":
-		return r.Means
+	case r.StateIfFailed != "":
+		return r.StateIfFailed
 	case r.Severity >= Error:
 		return Bad
 	case r.Severity == Warning:
@@ -80,52 +98,80 @@ type Rules[E any] []Rule[E]
 
 // RuleInfo describes a rule for the reference of all codes.
 type RuleInfo struct {
-	Code      Code     `json:"code"`
-	Severity  Severity `json:"severity"`
-	Weight    int      `json:"weight"`
-	Category  string   `json:"category"`
-	Title     string   `json:"title"`
-	Reference string   `json:"reference,omitempty"`
-	Advice    string   `json:"advice,omitempty"`
-	State     State    `json:"state"`
+	Code        Code     `json:"code"`
+	Severity    Severity `json:"severity"`
+	Weight      int      `json:"weight"`
+	Category    Category `json:"category"`
+	Title       string   `json:"title"`
+	Requirement string   `json:"requirement"`
+	Reference   string   `json:"reference,omitempty"`
+	Advice      string   `json:"advice,omitempty"`
+	State       State    `json:"state"`
 }
 
 // Describe lists what is known about each rule without evidence, in the order of the table.
 func (rules Rules[E]) Describe() []RuleInfo {
 	infos := make([]RuleInfo, 0, len(rules))
-	for _, r := range rules {
-		infos = append(infos, RuleInfo{r.Code, r.Severity, r.Weight, r.category(), r.Title, r.Ref, r.Advice, r.state()})
+	for i := range rules {
+		infos = append(infos, rules[i].info())
 	}
 	return infos
 }
 
-func (r Rule[E]) category() string { return cmp.Or(r.Category, "general") }
+func (r *Rule[E]) info() RuleInfo {
+	return RuleInfo{
+		r.Code, r.Severity, r.Weight, cmp.Or(r.Category, general), cmp.Or(r.Title, r.Requirement), r.Requirement,
+		r.Ref, r.Advice, r.state(),
+	}
+}
+
+// general is the category of rules without one.
+var general = Category{Code: "general", Label: "General"}
+
+// MaxTitle bounds a title, in characters (CONTRACT 2).
+const MaxTitle = 70
+
+// The bounds of how many factors a score has (CONTRACT 2).
+const (
+	minFactors = 3
+	maxFactors = 10
+)
 
 // Check reports what is wrong with the table itself: a code that is malformed or stands twice, a
-// title that is missing or ends with a full stop, a rule without a test, a weight below 0, an unknown
-// severity or state. Tests of a diagnostic call it.
+// title or requirement that is missing, too long or ends with a full stop, a rule without a test, a
+// weight below 0, an unknown severity or state, a dependency that stands nowhere before, too few or
+// too many categories with a weight. Tests of a diagnostic call it.
 func (rules Rules[E]) Check() error {
 	var faults []error
-	seen := map[Code]bool{}
-	for i, r := range rules {
+	seen, factors := map[Code]bool{}, map[Category]bool{}
+	for i := range rules {
+		r := &rules[i]
 		for _, f := range []struct {
 			is   bool
 			what string
 		}{
 			{!r.Code.wellFormed(), "the code is not words in lower case joined by dots"},
 			{seen[r.Code], "the code stands twice"},
-			{r.Title == "" || strings.HasSuffix(r.Title, "."), "the title is missing or ends with a full stop"},
+			{r.Requirement == "" || strings.HasSuffix(r.Requirement, "."), "the requirement is missing or ends with a full stop"},
+			{len([]rune(r.Title)) > MaxTitle || strings.HasSuffix(r.Title, "."), "the title is too long or ends with a full stop"},
 			{r.Fails == nil, "there is no test"},
 			{r.Weight < 0, "the weight is below 0"},
 			{r.Severity < Info || r.Severity > Critical, "the severity is unknown"},
 			{!r.state().known(), "the state is unknown"},
-			{r.Means == Unknown && r.Weight > 0, "what means unknown cannot have a weight"},
+			{r.StateIfFailed == Unknown && r.Weight > 0, "what means unknown cannot have a weight"},
+			{slices.ContainsFunc(r.DependsOn, func(c Code) bool { return !seen[c] }), "it depends on a rule that does not stand before it"},
 		} {
 			if f.is {
 				faults = append(faults, fmt.Errorf("rule %d (%s): %s", i, r.Code, f.what))
 			}
 		}
 		seen[r.Code] = true
+		if r.Weight > 0 {
+			factors[cmp.Or(r.Category, general)] = true
+		}
+	}
+	if n := len(factors); n > 0 && (n < minFactors || n > maxFactors) {
+		faults = append(faults, fmt.Errorf("the score has %d factors, not %d to %d", n, minFactors, maxFactors))
 	}
 	return errors.Join(faults...)
 }
@@ -145,38 +191,35 @@ func (c Code) wellFormed() bool {
 // Judge applies every rule to the evidence. It is pure: the same evidence gives the same verdict.
 //
 // The score is the points earned of those that apply, in percent, so a rule that does not apply
-// earns and costs nothing; then a failed rule of severity critical caps it at 39 and one of severity
-// error at 69. If no weight applies, as when no name server answered, the band is unknown. The state
-// is that of the gravest failed rule. Texts speak for the outcome, see [Texts].
+// earns and costs nothing; then a failed rule caps it by its severity: 39 for critical, 69 for error,
+// 94 for warning. Where the state is unknown, where nothing has a weight, and where a rule with
+// NoScore failed there is no score at all. The state is that of the gravest failed rule; ignorance of
+// severity info concerns a detail and leaves it alone. Texts speak for the outcome, see [Texts].
 func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
 	j := judgement{
 		v: Verdict{
 			Factors: []Factor{}, Recommendations: []Recommendation{}, Passed: []Check{}, Findings: []Finding{},
 			Breakdown: Breakdown{Categories: map[string]CategoryScore{}},
 		},
-		cap: 100, state: Valid,
+		cap: 100, state: Valid, passed: map[Code]bool{},
 	}
-	for _, r := range rules {
-		if r.When != nil && !r.When(evidence) {
-			if r.Weight > 0 {
-				j.v.Factors = append(j.v.Factors, Factor{r.Code, r.Title, 0, 0, FactorNotApplicable, ""})
-			}
+	for i := range rules {
+		r := &rules[i]
+		info := r.info()
+		if !j.ready(r.DependsOn) || r.When != nil && !r.When(evidence) {
+			j.skip(&info)
 			continue
 		}
 		failures := r.Fails(evidence)
-		earned := 1.0
-		if len(failures) > 0 {
-			earned = 0
-			if r.Partly != nil {
-				earned = share(r.Partly(evidence))
-			}
-			j.fail(RuleInfo{r.Code, r.Severity, r.Weight, r.category(), r.Title, r.Ref, r.Advice, r.state()}, failures)
-		} else {
-			j.v.Passed = append(j.v.Passed, Check{r.Code, r.Title})
+		if len(failures) == 0 {
+			j.pass(&info)
+			continue
 		}
-		if r.Weight > 0 && r.Means != Unknown {
-			j.score(r.Code, r.Title, r.category(), r.Weight, earned, failures)
+		earned := 0.0
+		if r.Partly != nil {
+			earned = share(r.Partly(evidence))
 		}
+		j.fail(&info, failures, earned, r.NoScore)
 	}
 	return j.close(texts)
 }

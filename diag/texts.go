@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// A Text is what a verdict says in words.
+// A Text is what a verdict says in words. Reports without a [Verdict] embed it.
 type Text struct {
-	Headline string // the record and its outcome: one plain sentence of at most 70 characters, no full stop
-	Sub      string // the consequence and the next step, in one or two sentences
+	// Headline is the record and its outcome: one plain sentence of at most 70 characters, no full stop.
+	Headline string `json:"verdict_headline" maxlen:"70" doc:"the outcome in a plain sentence"`
+	// Sub is the consequence and the next step, in one or two sentences.
+	Sub string `json:"verdict_sub" doc:"the consequence and the next step"`
 }
 
 // MaxHeadline bounds a headline, in characters (CONTRACT 1.8).
@@ -23,9 +25,9 @@ const MaxHeadline = 70
 // which are a state and a band alike.
 type Texts map[string]Text
 
-func (t Texts) pick(worst []ranked, state State, band Band) Text {
-	for _, r := range worst {
-		if text, ok := t[string(r.code)]; ok && r.state == state {
+func (t Texts) pick(failed []failedRule, state State, band Band) Text {
+	for _, r := range failed {
+		if text, ok := t[string(r.info.Code)]; ok && r.info.State == state {
 			return text
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 func TestTextChoice(t *testing.T) {
 	missing, unknown := rule("t.missing", Critical, 0), rule("t.unknown", Error, 0)
-	missing.Means, unknown.Means = Missing, Unknown
+	missing.StateIfFailed, unknown.StateIfFailed = Missing, Unknown
 	rules := Rules[failing]{
 		rule("t.info", Info, 60), rule("t.warning", Warning, 0), rule("t.error", Error, 0), rule("t.critical", Critical, 0),
 		missing, unknown, rule("t.rest", Info, 40),

@@ -97,12 +97,6 @@ func BandOf(score int) Band {
 	}
 }
 
-// The highest scores that a failed rule leaves: an average must not hide a fault.
-const (
-	criticalCap = 39
-	errorCap    = 69
-)
-
 // A Code names a rule for machines, from the general to the particular:
 // "mtasts.policy.max_age.short". A code is never renamed, never reused and never built at run time.
 type Code string
@@ -117,8 +111,8 @@ type Location struct {
 type Finding struct {
 	Code      Code      `json:"code" doc:"permanent name of the rule" example:"mtasts.policy.mode.testing"`
 	Severity  Severity  `json:"severity" doc:"how much it matters"`
-	Title     string    `json:"title" doc:"the requirement, stated as fulfilled"`
-	Detail    string    `json:"detail" doc:"what was seen instead"`
+	Title     string    `json:"title" maxlen:"70" doc:"the fault in a few words"`
+	Detail    string    `json:"detail" doc:"what was seen: a sentence that can be understood alone"`
 	Advice    string    `json:"advice,omitempty" doc:"what to do"`
 	Reference string    `json:"reference,omitempty" doc:"where the requirement is written: RFC and section"`
 	Target    string    `json:"target,omitempty" doc:"the tag, host or hop concerned"`
@@ -131,7 +125,7 @@ type Check struct {
 	Label string `json:"label" doc:"the requirement"`
 }
 
-// FactorStatus says what a rule contributed to the score.
+// FactorStatus says what a group of rules contributed to the score.
 type FactorStatus string
 
 // The statuses of a score factor.
@@ -147,29 +141,29 @@ func (FactorStatus) Values() []string {
 	return []string{string(FactorPass), string(FactorPartial), string(FactorFail), string(FactorNotApplicable)}
 }
 
-// A Factor is the share of one weighted rule in the score.
+// A Factor is the share of one named group of rules in the score.
 type Factor struct {
-	Code      Code         `json:"code" doc:"permanent name of the rule"`
-	Label     string       `json:"label" doc:"the requirement"`
+	Code      Code         `json:"code" doc:"permanent name of the group" example:"policy"`
+	Label     string       `json:"label" doc:"the group in words"`
 	Points    int          `json:"points" min:"0" doc:"points earned"`
-	MaxPoints int          `json:"max_points" min:"0" doc:"points that could be earned; 0 if the rule did not apply"`
-	Status    FactorStatus `json:"status" doc:"what the rule contributed"`
-	Detail    string       `json:"detail" doc:"what was seen, empty if fulfilled"`
+	MaxPoints int          `json:"max_points" min:"0" doc:"points that could be earned; 0 if no rule of the group applied"`
+	Status    FactorStatus `json:"status" doc:"what the group contributed"`
+	Detail    string       `json:"detail" doc:"the worst finding of the group, empty if there is none"`
 }
 
-// CategoryScore is the score of one category of rules.
+// CategoryScore is the score of one factor.
 type CategoryScore struct {
 	Earned int `json:"earned" min:"0" doc:"points earned"`
 	Max    int `json:"max" min:"0" doc:"points that could be earned"`
 }
 
-// Breakdown shows how a score came about: earned of max in percent, less the penalty by which a
-// failed rule of severity error or critical capped it.
+// Breakdown shows how a score came about: earned of max in percent, less the penalty by which the
+// gravest failed rule capped it. Without a score it is empty.
 type Breakdown struct {
 	Earned     int                      `json:"earned" min:"0" doc:"points earned"`
 	Max        int                      `json:"max" min:"0" doc:"points of all rules that applied"`
 	Penalty    int                      `json:"penalty" min:"0" max:"100" doc:"by how much a fault capped the score"`
-	Categories map[string]CategoryScore `json:"categories" doc:"points by category of rules"`
+	Categories map[string]CategoryScore `json:"categories" doc:"points by code of the factor"`
 }
 
 // Priority ranks recommendations.
@@ -189,7 +183,7 @@ func (Priority) Values() []string { return []string{string(High), string(Medium)
 type Recommendation struct {
 	Code           Code     `json:"code" doc:"rule that it mends"`
 	Priority       Priority `json:"priority" doc:"how urgent it is"`
-	Title          string   `json:"title" doc:"the requirement to fulfil"`
+	Title          string   `json:"title" maxlen:"70" doc:"the fault in a few words"`
 	Detail         string   `json:"detail" doc:"what to do"`
 	SuggestedValue string   `json:"suggested_value,omitempty" doc:"a value to publish as it is"`
 }
@@ -197,13 +191,19 @@ type Recommendation struct {
 // A Verdict is what the rules say of the evidence. Reports embed it.
 type Verdict struct {
 	State           State            `json:"state" doc:"the outcome in a word; unknown: the servers did not say"`
-	Score           int              `json:"score" min:"0" max:"100" doc:"percent of applicable points, capped by faults"`
-	Band            Band             `json:"score_band" doc:"the score in a word; unknown: nothing could be scored"`
+	Score           *int             `json:"score,omitempty" min:"0" max:"100" doc:"percent of applicable points, capped by faults; absent where nothing can be scored"`
+	Band            Band             `json:"score_band" doc:"the score in a word; unknown: there is none"`
 	Headline        string           `json:"verdict_headline" maxlen:"70" doc:"the outcome in a plain sentence"`
 	Sub             string           `json:"verdict_sub" doc:"the consequence and the next step"`
-	Factors         []Factor         `json:"score_factors" doc:"what each weighted rule contributed"`
+	Factors         []Factor         `json:"score_factors" doc:"what each group of rules contributed"`
 	Breakdown       Breakdown        `json:"score_breakdown" doc:"how the score came about"`
 	Recommendations []Recommendation `json:"recommendations" doc:"what to do, the most urgent first"`
 	Passed          []Check          `json:"passed_checks" doc:"requirements that were fulfilled"`
 	Findings        []Finding        `json:"findings" doc:"requirements that were not fulfilled, the worst first"`
+
+	fulfilled []Code // passed, and what could have been ignorance
 }
+
+// Fulfilled lists the rules that were fulfilled in the order of the table: those of Passed, and those
+// about ignorance, which say nothing when all was learned.
+func (v Verdict) Fulfilled() []Code { return slices.Clone(v.fulfilled) }

@@ -124,7 +124,7 @@ func TestResolveOfSlowServers(t *testing.T) {
 				r := s.resolve()
 				require.Equal(t, 200, r.Code, "%s", r.Body)
 				require.Contains(t, r.Body.String(), `"status":"failed"`)
-				require.LessOrEqual(t, time.Since(began), hostedspf.Patience)
+				require.LessOrEqual(t, time.Since(began), hostedspf.Timeout)
 				require.Len(t, s.history(), 1)
 			})
 		})

@@ -2,6 +2,7 @@ package diagtest
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,14 +21,22 @@ func CodesOf(findings []diag.Finding) []diag.Code {
 	return codes
 }
 
+// Score is the score of a verdict in words: "none" where there is no score.
+func Score(v diag.Verdict) string {
+	if v.Score == nil {
+		return "none"
+	}
+	return strconv.Itoa(*v.Score)
+}
+
 // CoverRules fails the test if a rule is missing from the verdicts either as passed or as failed: a
 // rule that no test has seen both ways is not tested.
 func CoverRules[E any](t testing.TB, rules diag.Rules[E], verdicts []diag.Verdict) {
 	t.Helper()
 	passed, failed := map[diag.Code]bool{}, map[diag.Code]bool{}
 	for _, v := range verdicts {
-		for _, c := range v.Passed {
-			passed[c.Code] = true
+		for _, code := range v.Fulfilled() {
+			passed[code] = true
 		}
 		for _, code := range Codes(v) {
 			failed[code] = true

@@ -3,7 +3,6 @@ package diagtest_test
 import (
 	"context"
 	"fmt"
-	"github.com/diagkit/diagkit/diag/resolver"
 	"io"
 	"net/http"
 	"net/netip"
@@ -11,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/diagkit/diagkit/diag/resolver"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"

@@ -42,7 +42,7 @@ func (v *validator) validate(ctx context.Context, name string, qtype uint16) err
 		}
 	}
 	end := dns.CanonicalName(name)
-	chain, rrs := diag.Resolve(m, name, qtype)
+	chain, rrs := diag.FollowAliases(m, name, qtype)
 	for _, c := range chain {
 		end = dns.CanonicalName(c.Target)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolve"
@@ -26,17 +25,16 @@ type Request struct {
 
 // A Report shows the chain of trust from the trust anchor to the answer.
 type Report struct {
-	Domain          diag.Name             `json:"domain" doc:"the name, as A-labels"`
-	Type            resolve.Type          `json:"qtype" doc:"type of the records"`
-	Status          diag.DNSSECStatus     `json:"status" doc:"secure: proven; insecure: proven not to be signed; bogus: signed, and not as it should be; indeterminate: the servers did not say, or there is no trust anchor"`
-	Signed          bool                  `json:"signed" doc:"whether there are signatures or keys at all, proven or not"`
-	TrustAnchor     TrustAnchor           `json:"trust_anchor" doc:"where the chain begins"`
-	Chain           []Zone                `json:"chain" doc:"the zones from the trust anchor down, then those to which aliases led"`
-	Answer          Answer                `json:"answer" doc:"the answer itself"`
-	Algorithms      []Algorithm           `json:"algorithms" doc:"algorithms of the keys, DS records and signatures of the chain"`
-	FirstFailure    *Failure              `json:"first_failure,omitempty" doc:"the first link that does not hold; absent if the answer is secure or insecure"`
-	CheckedAt       time.Time             `json:"checked_at" doc:"when the check began"`
-	DurationMS      int64                 `json:"duration_ms" min:"0" doc:"how long it took"`
+	Domain       diag.Name         `json:"domain" doc:"the name, as A-labels"`
+	Type         resolve.Type      `json:"qtype" doc:"type of the records"`
+	Status       diag.DNSSECStatus `json:"status" doc:"secure: proven; insecure: proven not to be signed; bogus: signed, and not as it should be; indeterminate: the servers did not say, or there is no trust anchor"`
+	Signed       bool              `json:"signed" doc:"whether there are signatures or keys at all, proven or not"`
+	TrustAnchor  TrustAnchor       `json:"trust_anchor" doc:"where the chain begins"`
+	Chain        []Zone            `json:"chain" doc:"the zones from the trust anchor down, then those to which aliases led"`
+	Answer       Answer            `json:"answer" doc:"the answer itself"`
+	Algorithms   []Algorithm       `json:"algorithms" doc:"algorithms of the keys, DS records and signatures of the chain"`
+	FirstFailure *Failure          `json:"first_failure,omitempty" doc:"the first link that does not hold; absent if the answer is secure or insecure"`
+	diag.Timing
 	Findings        []diag.Finding        `json:"findings" doc:"what is wrong or remarkable, the worst first"`
 	Recommendations []diag.Recommendation `json:"recommendations" doc:"what to do, the most urgent first"`
 }
@@ -85,7 +83,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	}
 	r := report(result)
 	r.Domain, r.Type = req.Domain, qtype
-	r.CheckedAt, r.DurationMS = began.UTC(), max(0, env.Now().Sub(began).Milliseconds())
+	r.Timing = diag.NewTiming(began, env.Now())
 	return r, nil
 }
 

@@ -15,9 +15,9 @@ const (
 	// name under ip6.arpa in a zone without signatures about forty.
 	maxQueries = 64
 
-	// patience is how long anything is waited for, unless the caller has less time: what has not come
+	// timeout is how long anything is waited for, unless the caller has less time: what has not come
 	// by then is reported as unknown, before the time for the whole diagnostic is up (CONTRACT 1.9).
-	patience = 10 * time.Second
+	timeout = 10 * time.Second
 
 	// grace is how long something is waited for that the verdict does not depend on.
 	grace = time.Second
@@ -46,11 +46,7 @@ var (
 
 // newFetcher returns a fetcher, and a function that ends all that is under way and waits for it.
 func newFetcher(ctx context.Context, env *diag.Env) (*fetcher, func()) {
-	limit := patience
-	if end, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(end)*9/10)
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := diag.Within(ctx, timeout)
 	f := &fetcher{env: env, ctx: ctx, asked: map[setKey]*question{}}
 	return f, func() {
 		cancel()

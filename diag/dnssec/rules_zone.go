@@ -28,15 +28,15 @@ const (
 var insecureRules = diag.Rules[*Result]{
 	{
 		Code: codeDSMissing, Severity: diag.Warning,
-		Title:  "The zone is signed, and the zone above has its DS record",
-		Ref:    "RFC 4035 section 2.4",
-		Advice: "Sign the zone, then have the DS record of its key signing key published in the zone above.",
-		Fails:  failed(codeDSMissing),
+		Requirement: "The zone is signed, and the zone above has its DS record",
+		Ref:         "RFC 4035 section 2.4",
+		Advice:      "Sign the zone, then have the DS record of its key signing key published in the zone above.",
+		Fails:       failed(codeDSMissing),
 	},
 	{
 		Code: "dnssec.ds.island", Severity: diag.Warning,
-		Title: "The zone above has the DS record of a zone that is signed",
-		Ref:   "RFC 4035 section 2.4",
+		Requirement: "The zone above has the DS record of a zone that is signed",
+		Ref:         "RFC 4035 section 2.4",
 		Advice: "Have the DS record of the key signing key published in the zone above: without it nobody " +
 			"validates the signatures.",
 		When: func(r *Result) bool { return r.Signed },
@@ -51,32 +51,32 @@ var insecureRules = diag.Rules[*Result]{
 	},
 	{
 		Code: codeDSUnsupported, Severity: diag.Error,
-		Title: "The DS records are of a kind that validators support",
-		Ref:   "RFC 4035 section 5.2, RFC 6840 section 5.2",
+		Requirement: "The DS records are of a kind that validators support",
+		Ref:         "RFC 4035 section 5.2, RFC 6840 section 5.2",
 		Advice: "Sign the zone with an algorithm that is recommended, such as ECDSAP256SHA256, and publish " +
 			"its DS record with SHA-256.",
 		Fails: failed(codeDSUnsupported),
 	},
 	{
 		Code: codeDenialIterations, Severity: diag.Error,
-		Title:  "The NSEC3 records have few enough iterations to count",
-		Ref:    "RFC 9276 section 3.2",
-		Advice: "Set the additional iterations of NSEC3 to 0.",
-		Fails:  failed(codeDenialIterations),
+		Requirement: "The NSEC3 records have few enough iterations to count",
+		Ref:         "RFC 9276 section 3.2",
+		Advice:      "Set the additional iterations of NSEC3 to 0.",
+		Fails:       failed(codeDenialIterations),
 	},
 	{
 		Code: codeOptOut, Severity: diag.Info,
-		Title:  "The proof leaves nothing out",
-		Ref:    "RFC 5155 section 9.2",
-		Advice: "Sign the zone without opt-out, unless most of its names are delegations to unsigned zones.",
-		Fails:  failed(codeOptOut),
+		Requirement: "The proof leaves nothing out",
+		Ref:         "RFC 5155 section 9.2",
+		Advice:      "Sign the zone without opt-out, unless most of its names are delegations to unsigned zones.",
+		Fails:       failed(codeOptOut),
 	},
 	{
 		Code: codeExempted, Severity: diag.Info,
-		Title:  "Validation is not switched off for the zone",
-		Ref:    "RFC 7646 section 2",
-		Advice: "Remove the zone from the list of negative trust anchors once its owner has mended it.",
-		Fails:  failed(codeExempted),
+		Requirement: "Validation is not switched off for the zone",
+		Ref:         "RFC 7646 section 2",
+		Advice:      "Remove the zone from the list of negative trust anchors once its owner has mended it.",
+		Fails:       failed(codeExempted),
 	},
 }
 
@@ -120,8 +120,8 @@ func hasNSEC3(r *Result) bool {
 var signingRules = diag.Rules[*Result]{
 	{
 		Code: "dnssec.algorithm.deprecated", Severity: diag.Warning,
-		Title: "No algorithm is used that must not be",
-		Ref:   "RFC 9904 section 2, RFC 9905 section 2",
+		Requirement: "No algorithm is used that must not be",
+		Ref:         "RFC 9904 section 2, RFC 9905 section 2",
 		Advice: "Roll over to ECDSAP256SHA256 or ED25519: operators of resolvers are to treat zones signed " +
 			"with SHA-1 as unsigned.",
 		When: hasKeys,
@@ -134,10 +134,10 @@ var signingRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.algorithm.discouraged", Severity: diag.Info,
-		Title:  "The algorithms are those that are recommended",
-		Ref:    "RFC 9904 section 2",
-		Advice: "Roll over to ECDSAP256SHA256 or ED25519 with the next key.",
-		When:   hasKeys,
+		Requirement: "The algorithms are those that are recommended",
+		Ref:         "RFC 9904 section 2",
+		Advice:      "Roll over to ECDSAP256SHA256 or ED25519 with the next key.",
+		When:        hasKeys,
 		Fails: zones(false, func(z Zone) string {
 			if names := algorithmsWith(z, NotRecommended); names != "" {
 				return "The zone is signed with " + names + "."
@@ -147,8 +147,8 @@ var signingRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.algorithm.incomplete", Severity: diag.Warning,
-		Title: "The keys are signed with every algorithm of the DS records",
-		Ref:   "RFC 4035 section 2.2, RFC 6840 section 5.11",
+		Requirement: "The keys are signed with every algorithm of the DS records",
+		Ref:         "RFC 4035 section 2.2, RFC 6840 section 5.11",
 		Advice: "Sign with the key of each algorithm that has a DS record, or remove the DS record: some " +
 			"validators demand it.",
 		When:  hasDS,
@@ -156,10 +156,10 @@ var signingRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.digest.sha1", Severity: diag.Warning,
-		Title:  "The DS records do not rely on SHA-1",
-		Ref:    "RFC 9904 section 2, RFC 4509 section 3",
-		Advice: "Have the DS record published with a digest of type 2 (SHA-256), and remove the one of type 1.",
-		When:   hasDS,
+		Requirement: "The DS records do not rely on SHA-1",
+		Ref:         "RFC 9904 section 2, RFC 4509 section 3",
+		Advice:      "Have the DS record published with a digest of type 2 (SHA-256), and remove the one of type 1.",
+		When:        hasDS,
 		Fails: zones(true, func(z Zone) string {
 			if !slices.ContainsFunc(z.DS, func(ds DS) bool { return ds.DigestType == dns.SHA1 }) {
 				return ""
@@ -169,10 +169,10 @@ var signingRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.key.weak", Severity: diag.Warning,
-		Title:  "RSA keys have 2048 bits or more",
-		Ref:    "RFC 6781 section 3.4.2",
-		Advice: "Roll over to ECDSAP256SHA256, whose keys and signatures are shorter and safer, or to longer keys.",
-		When:   hasKeys,
+		Requirement: "RSA keys have 2048 bits or more",
+		Ref:         "RFC 6781 section 3.4.2",
+		Advice:      "Roll over to ECDSAP256SHA256, whose keys and signatures are shorter and safer, or to longer keys.",
+		When:        hasKeys,
 		Fails: zones(false, func(z Zone) string {
 			for _, k := range z.Keys {
 				if isRSA(k.Algorithm) && k.KeySizeBits < minModulus && !k.Revoked {
@@ -184,8 +184,8 @@ var signingRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.nsec3.iterations", Severity: diag.Warning,
-		Title: "NSEC3 has no additional iterations",
-		Ref:   "RFC 9276 section 3.1",
+		Requirement: "NSEC3 has no additional iterations",
+		Ref:         "RFC 9276 section 3.1",
 		Advice: "Set the additional iterations of NSEC3 to 0: they protect nothing, and resolvers stop to " +
 			"accept them.",
 		When: hasNSEC3,
@@ -198,10 +198,10 @@ var signingRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.nsec3.salt", Severity: diag.Info,
-		Title:  "NSEC3 has no salt",
-		Ref:    "RFC 9276 section 3.1",
-		Advice: "Leave the salt out: it has no effect, since names of other zones hash to something else anyway.",
-		When:   hasNSEC3,
+		Requirement: "NSEC3 has no salt",
+		Ref:         "RFC 9276 section 3.1",
+		Advice:      "Leave the salt out: it has no effect, since names of other zones hash to something else anyway.",
+		When:        hasNSEC3,
 		Fails: zones(true, func(z Zone) string {
 			if z.Denial == nil || z.Denial.SaltLength == 0 {
 				return ""
@@ -250,8 +250,8 @@ func unsignedAlgorithm(z Zone) string {
 var hygieneRules = diag.Rules[*Result]{
 	{
 		Code: "dnssec.signature.expires_soon", Severity: diag.Warning,
-		Title: "The signatures are renewed in time",
-		Ref:   "RFC 6781 section 4.4.2",
+		Requirement: "The signatures are renewed in time",
+		Ref:         "RFC 6781 section 4.4.2",
 		Advice: "Check that the software that signs the zone is running: it should have renewed the " +
 			"signatures by now.",
 		When: hasSignatures,
@@ -268,10 +268,10 @@ var hygieneRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.signature.long", Severity: diag.Info,
-		Title:  "The signatures are valid for weeks rather than months",
-		Ref:    "RFC 6781 section 4.4.2.2",
-		Advice: "Shorten the validity of the signatures: as long as it lasts, old records can be replayed.",
-		When:   hasSignatures,
+		Requirement: "The signatures are valid for weeks rather than months",
+		Ref:         "RFC 6781 section 4.4.2.2",
+		Advice:      "Shorten the validity of the signatures: as long as it lasts, old records can be replayed.",
+		When:        hasSignatures,
 		Fails: zones(false, func(z Zone) string {
 			for _, s := range z.Signatures {
 				if length := s.Expiration.Sub(s.Inception); s.Valid && length > longValidity {
@@ -284,10 +284,10 @@ var hygieneRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.signature.stray", Severity: diag.Warning,
-		Title:  "All signatures are right, not only enough of them",
-		Ref:    "RFC 4035 section 2.2",
-		Advice: "Remove signatures that are out of date: validators waste time on them, and depend on the others.",
-		When:   func(r *Result) bool { return hasSignatures(r) && r.Status == diag.Secure },
+		Requirement: "All signatures are right, not only enough of them",
+		Ref:         "RFC 4035 section 2.2",
+		Advice:      "Remove signatures that are out of date: validators waste time on them, and depend on the others.",
+		When:        func(r *Result) bool { return hasSignatures(r) && r.Status == diag.Secure },
 		Fails: zones(false, func(z Zone) string {
 			for _, s := range z.Signatures {
 				if !s.Valid && s.code != codeWork && s.code != codeSigKey && s.code != codeSigUnsupported {
@@ -299,10 +299,10 @@ var hygieneRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.ds.orphan", Severity: diag.Info,
-		Title:  "Every DS record is that of a key of the zone",
-		Ref:    "RFC 6781 section 4.1.2",
-		Advice: "Remove the DS record, unless it is for a key that will come.",
-		When:   hasDS,
+		Requirement: "Every DS record is that of a key of the zone",
+		Ref:         "RFC 6781 section 4.1.2",
+		Advice:      "Remove the DS record, unless it is for a key that will come.",
+		When:        hasDS,
 		Fails: zones(false, func(z Zone) string {
 			for _, ds := range z.DS {
 				if z.Status == diag.Secure && !ds.MatchesDNSKEY {
@@ -315,10 +315,10 @@ var hygieneRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.key.revoked", Severity: diag.Info,
-		Title:  "No key is revoked",
-		Ref:    "RFC 5011 section 2.1",
-		Advice: "Remove the revoked key once those who had it as a trust anchor have seen that, after a month or so.",
-		When:   hasKeys,
+		Requirement: "No key is revoked",
+		Ref:         "RFC 5011 section 2.1",
+		Advice:      "Remove the revoked key once those who had it as a trust anchor have seen that, after a month or so.",
+		When:        hasKeys,
 		Fails: zones(false, func(z Zone) string {
 			for _, k := range z.Keys {
 				if k.Revoked {
@@ -330,35 +330,35 @@ var hygieneRules = diag.Rules[*Result]{
 	},
 	{
 		Code: "dnssec.key.collision", Severity: diag.Info,
-		Title:  "The keys have tags of their own",
-		Ref:    "RFC 4034 section 5.3, CVE-2023-50387",
-		Advice: "Replace one of the keys: some resolvers try only one or two keys with the same tag.",
-		When:   hasKeys,
-		Fails:  zones(false, collision),
+		Requirement: "The keys have tags of their own",
+		Ref:         "RFC 4034 section 5.3, CVE-2023-50387",
+		Advice:      "Replace one of the keys: some resolvers try only one or two keys with the same tag.",
+		When:        hasKeys,
+		Fails:       zones(false, collision),
 	},
 	{
 		Code: "dnssec.anchor.missing", Severity: diag.Info,
-		Title:  "All trust anchors are keys of their zone",
-		Ref:    "RFC 5011 section 4",
-		Advice: "Bring the list of trust anchors up to date if the key is no longer used.",
-		When:   func(r *Result) bool { return len(r.AnchorKeys) > 0 },
-		Fails:  inState(AnchorMissing, "The trust anchor %d is not among the keys of its zone."),
+		Requirement: "All trust anchors are keys of their zone",
+		Ref:         "RFC 5011 section 4",
+		Advice:      "Bring the list of trust anchors up to date if the key is no longer used.",
+		When:        func(r *Result) bool { return len(r.AnchorKeys) > 0 },
+		Fails:       inState(AnchorMissing, "The trust anchor %d is not among the keys of its zone."),
 	},
 	{
 		Code: "dnssec.anchor.revoked", Severity: diag.Warning,
-		Title:  "No trust anchor is revoked",
-		Ref:    "RFC 5011 section 2.1",
-		Advice: "Remove the key from the list of trust anchors, and take the one that replaces it.",
-		When:   func(r *Result) bool { return len(r.AnchorKeys) > 0 },
-		Fails:  inState(AnchorRevoked, "The trust anchor %d says of itself that it must not be used any more."),
+		Requirement: "No trust anchor is revoked",
+		Ref:         "RFC 5011 section 2.1",
+		Advice:      "Remove the key from the list of trust anchors, and take the one that replaces it.",
+		When:        func(r *Result) bool { return len(r.AnchorKeys) > 0 },
+		Fails:       inState(AnchorRevoked, "The trust anchor %d says of itself that it must not be used any more."),
 	},
 	{
 		Code: "dnssec.anchor.pending", Severity: diag.Info,
-		Title:  "All keys that sign the keys of the trust anchor's zone are trust anchors",
-		Ref:    "RFC 5011 section 2.2",
-		Advice: "Look out for a new trust anchor: the zone has published a key to come.",
-		When:   func(r *Result) bool { return len(r.AnchorKeys) > 0 },
-		Fails:  inState(AnchorPending, "The key %d is published, and not a trust anchor."),
+		Requirement: "All keys that sign the keys of the trust anchor's zone are trust anchors",
+		Ref:         "RFC 5011 section 2.2",
+		Advice:      "Look out for a new trust anchor: the zone has published a key to come.",
+		When:        func(r *Result) bool { return len(r.AnchorKeys) > 0 },
+		Fails:       inState(AnchorPending, "The key %d is published, and not a trust anchor."),
 	},
 }
 

@@ -116,7 +116,7 @@ func (s *authServer) read(f *follower, zone string) {
 		return !dns.IsSubDomain(zone, rr.Header().Name)
 	})
 	s.said = heard(&own, f.e.name.FQDN(), f.e.qtype)
-	chain, rrs := diag.Resolve(&own, f.e.name.FQDN(), uint16(f.e.qtype))
+	chain, rrs := diag.FollowAliases(&own, f.e.name.FQDN(), uint16(f.e.qtype))
 	if len(rrs) > 0 || len(chain) == 0 {
 		return
 	}

@@ -49,19 +49,10 @@ type sight struct {
 	filtered string // what it says about filtering the name, if it does
 }
 
-// patience returns how long to wait under a context: [Timeout], or less if its end is near, so that
-// what has been learned by then can still be reported.
-func patience(ctx context.Context) time.Duration {
-	if end, ok := ctx.Deadline(); ok {
-		return min(Timeout, time.Until(end)*9/10)
-	}
-	return Timeout
-}
-
 // fetch asks everybody at once.
 func (e *evidence) fetch(ctx context.Context, env *diag.Env) error {
 	e.began = env.Now()
-	limited, cancel := context.WithTimeout(ctx, patience(ctx))
+	limited, cancel := diag.Within(ctx, Timeout)
 	defer cancel()
 	var group diag.Group
 	group.Go(func() { e.authority.ask(limited, env, e) })

@@ -36,17 +36,16 @@ type Request struct {
 
 // A Report tells what the world knows.
 type Report struct {
-	Name          diag.Name      `json:"qname" doc:"the name, as A-labels"`
-	Type          resolve.Type   `json:"qtype" doc:"type of the records"`
-	Authoritative Authoritative  `json:"authoritative" doc:"what the servers of the zone say"`
-	Expected      []string       `json:"expected" doc:"the data that were expected, in their normal form"`
-	Resolvers     []Resolver     `json:"resolvers" doc:"what each resolver says"`
-	ValueGroups   []ValueGroup   `json:"value_groups" doc:"resolvers that say the same, the largest group first; those without records have no values"`
-	Summary       Summary        `json:"summary" doc:"how far the records have got"`
-	Partial       bool           `json:"partial" doc:"whether something could not be learned: a resolver or an authoritative server did not reply"`
-	CheckedAt     time.Time      `json:"checked_at" doc:"when the check began"`
-	DurationMS    int64          `json:"duration_ms" min:"0" doc:"how long it took"`
-	Findings      []diag.Finding `json:"findings" doc:"what stands in the way, the worst first"`
+	Name          diag.Name     `json:"qname" doc:"the name, as A-labels"`
+	Type          resolve.Type  `json:"qtype" doc:"type of the records"`
+	Authoritative Authoritative `json:"authoritative" doc:"what the servers of the zone say"`
+	Expected      []string      `json:"expected" doc:"the data that were expected, in their normal form"`
+	Resolvers     []Resolver    `json:"resolvers" doc:"what each resolver says"`
+	ValueGroups   []ValueGroup  `json:"value_groups" doc:"resolvers that say the same, the largest group first; those without records have no values"`
+	Summary       Summary       `json:"summary" doc:"how far the records have got"`
+	Partial       bool          `json:"partial" doc:"whether something could not be learned: a resolver or an authoritative server did not reply"`
+	diag.Timing
+	Findings []diag.Finding `json:"findings" doc:"what stands in the way, the worst first"`
 }
 
 // Rules describes the rules behind the findings.

@@ -20,8 +20,7 @@ func (e *evidence) report() *Report {
 		ValueGroups:   e.groups(),
 		Summary:       e.summary(),
 		Partial:       !e.truth.told || len(e.silent) > 0 || e.notFollowed,
-		CheckedAt:     e.began.UTC(),
-		DurationMS:    max(0, e.ended.Sub(e.began).Milliseconds()),
+		Timing:        diag.NewTiming(e.began, e.ended),
 		Findings:      rules.Judge(e, nil).Findings,
 	}
 	for _, s := range e.sights {

@@ -23,10 +23,10 @@ var rules = slices.Concat(authorityRules, resolverRules)
 
 var authorityRules = diag.Rules[*evidence]{
 	{
-		Code: "propagation.authority.unknown", Severity: diag.Error, Means: diag.Unknown,
-		Title:  "The authoritative servers answer",
-		Ref:    "RFC 1034 section 4.2.1",
-		Advice: "Mend the name servers of the zone, or its delegation; until then nobody learns anything new.",
+		Code: "propagation.authority.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Requirement: "The authoritative servers answer",
+		Ref:         "RFC 1034 section 4.2.1",
+		Advice:      "Mend the name servers of the zone, or its delegation; until then nobody learns anything new.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.truth.told {
 				return nil
@@ -39,54 +39,54 @@ var authorityRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.authority.inconsistent", Severity: diag.Error,
-		Title:  "All authoritative servers say the same",
-		Ref:    "RFC 1034 section 4.3.5",
-		Advice: "Check that the secondary servers are allowed to fetch the zone and that the serial number was raised.",
-		When:   truthTold,
-		Fails:  disagreements,
+		Requirement: "All authoritative servers say the same",
+		Ref:         "RFC 1034 section 4.3.5",
+		Advice:      "Check that the secondary servers are allowed to fetch the zone and that the serial number was raised.",
+		When:        truthTold,
+		Fails:       disagreements,
 	},
 	{
 		Code: "propagation.authority.serial", Severity: diag.Warning,
-		Title:  "All authoritative servers have the same version of the zone",
-		Ref:    "RFC 1996 section 3, RFC 1982",
-		Advice: "Wait a minute; if the serial numbers still differ, check that the secondary servers can fetch the zone.",
-		When:   func(e *evidence) bool { return truthTold(e) && e.versions == 1 },
+		Requirement: "All authoritative servers have the same version of the zone",
+		Ref:         "RFC 1996 section 3, RFC 1982",
+		Advice:      "Wait a minute; if the serial numbers still differ, check that the secondary servers can fetch the zone.",
+		When:        func(e *evidence) bool { return truthTold(e) && e.versions == 1 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.serials > 1, "The servers have %d different serial numbers.", e.serials)
 		},
 	},
 	{
 		Code: "propagation.authority.lame", Severity: diag.Error,
-		Title:  "Every server of the zone answers for it",
-		Ref:    "RFC 1912 section 2.8, RFC 9499 section 7",
-		Advice: "Let the server load the zone, or take its NS record out of the zone and of the zone above.",
+		Requirement: "Every server of the zone answers for it",
+		Ref:         "RFC 1912 section 2.8, RFC 9499 section 7",
+		Advice:      "Let the server load the zone, or take its NS record out of the zone and of the zone above.",
 		Fails: func(e *evidence) diag.Failures {
 			return serversThat(e.notServing, "does not answer for the zone")
 		},
 	},
 	{
-		Code: "propagation.authority.silent", Severity: diag.Warning, Means: diag.Unknown,
-		Title:  "Every server of the zone can be reached",
-		Ref:    "RFC 2182 section 3.1",
-		Advice: "Check that the server runs, has a public address, and that firewalls let DNS pass.",
-		Fails:  func(e *evidence) diag.Failures { return serversThat(e.silent, "could not be asked") },
+		Code: "propagation.authority.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Requirement: "Every server of the zone can be reached",
+		Ref:         "RFC 2182 section 3.1",
+		Advice:      "Check that the server runs, has a public address, and that firewalls let DNS pass.",
+		Fails:       func(e *evidence) diag.Failures { return serversThat(e.silent, "could not be asked") },
 	},
 	{
 		Code: "propagation.expected.unpublished", Severity: diag.Error,
-		Title:  "The authoritative servers publish what is expected",
-		Ref:    "RFC 1034 section 4.2",
-		Advice: "Publish the records in the zone, or correct what is expected: resolvers only pass on what the zone says.",
-		When:   func(e *evidence) bool { return truthTold(e) && len(e.expected) > 0 },
+		Requirement: "The authoritative servers publish what is expected",
+		Ref:         "RFC 1034 section 4.2",
+		Advice:      "Publish the records in the zone, or correct what is expected: resolvers only pass on what the zone says.",
+		When:        func(e *evidence) bool { return truthTold(e) && len(e.expected) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.truth.same(e.reference), "They say %s.", e.truth.words())
 		},
 	},
 	{
 		Code: "propagation.ttl.long", Severity: diag.Info,
-		Title:  "Changes get around within a day",
-		Ref:    "RFC 1034 section 3.6",
-		Advice: "Lower the TTL well before the next change.",
-		When:   truthTold,
+		Requirement: "Changes get around within a day",
+		Ref:         "RFC 1034 section 3.6",
+		Advice:      "Lower the TTL well before the next change.",
+		When:        truthTold,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.truth.ttl > longTTL, "Resolvers may keep the answer for %s.", duration(e.truth.ttl))
 		},
@@ -95,10 +95,10 @@ var authorityRules = diag.Rules[*evidence]{
 
 var resolverRules = diag.Rules[*evidence]{
 	{
-		Code: "propagation.resolver.none", Severity: diag.Error, Means: diag.Unknown,
-		Title:  "Some resolver answers",
-		Ref:    "RFC 1034 section 5",
-		Advice: "Ask again, or other resolvers.",
+		Code: "propagation.resolver.none", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Requirement: "Some resolver answers",
+		Ref:         "RFC 1034 section 5",
+		Advice:      "Ask again, or other resolvers.",
 		Fails: func(e *evidence) diag.Failures {
 			some := slices.ContainsFunc(e.sights, (*sight).answered)
 			return diag.FailIf(!some, "None of %d says what it holds.", len(e.sights))
@@ -106,9 +106,9 @@ var resolverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.resolver.stale", Severity: diag.Warning,
-		Title:  "No resolver has other records",
-		Ref:    "RFC 1034 section 3.6",
-		Advice: "Wait until the copy has run out, or use the operator's page for clearing caches if there is one.",
+		Requirement: "No resolver has other records",
+		Ref:         "RFC 1034 section 3.6",
+		Advice:      "Wait until the copy has run out, or use the operator's page for clearing caches if there is one.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *sight) string {
 				if s.status != Mismatch || s.filtered != "" {
@@ -120,9 +120,9 @@ var resolverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.resolver.missing", Severity: diag.Warning,
-		Title:  "No resolver lacks the records",
-		Ref:    "RFC 2308 section 5",
-		Advice: "Wait until the copy has run out: resolvers also keep that there is nothing.",
+		Requirement: "No resolver lacks the records",
+		Ref:         "RFC 2308 section 5",
+		Advice:      "Wait until the copy has run out: resolvers also keep that there is nothing.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *sight) string {
 				if s.status != NXDomain && s.status != NoData || s.filtered != "" {
@@ -134,9 +134,9 @@ var resolverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.resolver.filtered", Severity: diag.Info,
-		Title:  "No resolver filters the name",
-		Ref:    "RFC 8914 section 4.18",
-		Advice: "If that is wrong, tell the operator of the resolver.",
+		Requirement: "No resolver filters the name",
+		Ref:         "RFC 8914 section 4.18",
+		Advice:      "If that is wrong, tell the operator of the resolver.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *sight) string {
 				if s.filtered == "" {
@@ -148,9 +148,9 @@ var resolverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.resolver.bogus", Severity: diag.Error,
-		Title:  "Resolvers that validate DNSSEC accept the zone",
-		Ref:    "RFC 4035 section 5.5, RFC 8914 section 4.7",
-		Advice: "Renew the signatures of the zone, and compare its keys with the DS records in the zone above.",
+		Requirement: "Resolvers that validate DNSSEC accept the zone",
+		Ref:         "RFC 4035 section 5.5, RFC 8914 section 4.7",
+		Advice:      "Renew the signatures of the zone, and compare its keys with the DS records in the zone above.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *sight) string {
 				if s.status != ServFail || diag.MessageDNSSEC(s.reply) != diag.Bogus {
@@ -161,10 +161,10 @@ var resolverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "propagation.resolver.servfail", Severity: diag.Warning, Means: diag.Unknown,
-		Title:  "Every resolver could find out the answer",
-		Ref:    "RFC 1035 section 4.1.1",
-		Advice: "If several fail, check the name servers of the zone and its DNSSEC signatures.",
+		Code: "propagation.resolver.servfail", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Requirement: "Every resolver could find out the answer",
+		Ref:         "RFC 1035 section 4.1.1",
+		Advice:      "If several fail, check the name servers of the zone and its DNSSEC signatures.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *sight) string {
 				if s.status != ServFail || s.filtered != "" || diag.MessageDNSSEC(s.reply) == diag.Bogus {
@@ -175,9 +175,9 @@ var resolverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "propagation.resolver.refused", Severity: diag.Info, Means: diag.Unknown,
-		Title: "Every resolver is willing to answer",
-		Ref:   "RFC 8914 section 4.19",
+		Code: "propagation.resolver.refused", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Requirement: "Every resolver is willing to answer",
+		Ref:         "RFC 8914 section 4.19",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *sight) string {
 				if s.status != Refused || s.filtered != "" {
@@ -188,8 +188,8 @@ var resolverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "propagation.resolver.silent", Severity: diag.Info, Means: diag.Unknown,
-		Title: "Every resolver replies",
+		Code: "propagation.resolver.silent", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Requirement: "Every resolver replies",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *sight) string {
 				if s.status != TimedOut && s.status != Failed {

@@ -135,7 +135,7 @@ func (s said) same(other said) bool { return s.key() == other.key() }
 // heard reads what a reply says of a name and type.
 func heard(m *dns.Msg, name string, qtype resolve.Type) said {
 	s := said{told: m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError, rcode: m.Rcode, values: []string{}}
-	chain, rrs := diag.Resolve(m, name, uint16(qtype))
+	chain, rrs := diag.FollowAliases(m, name, uint16(qtype))
 	if m.Rcode == dns.RcodeSuccess {
 		s.values = valuesOf(rrs)
 	}

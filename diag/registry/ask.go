@@ -52,12 +52,12 @@ func askURL(ctx context.Context, env *diag.Env, url, class string) (rdapAnswer, 
 	if err != nil {
 		return rdapAnswer{outcome: unanswered, url: url, reason: "the URL is not one that can be asked"}, nil
 	}
-	limited, cancel := step(ctx, rdapPatience)
+	limited, cancel := diag.Within(ctx, rdapTimeout)
 	defer cancel()
 	r, err := fetch.Do(limited, env, fetch.Request{
 		// RFC 7480 section 4.2. Some servers know the general type only.
 		URL: u, Header: http.Header{"Accept": {"application/rdap+json, application/json;q=0.9, */*;q=0.1"}},
-		MaxRedirects: maxRedirects, MaxBytes: maxAnswer, Timeout: rdapPatience,
+		MaxRedirects: maxRedirects, MaxBytes: maxAnswer, Timeout: rdapTimeout,
 	})
 	switch {
 	case ctx.Err() != nil:

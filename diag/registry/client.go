@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"context"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -50,15 +49,7 @@ func (c *Client) servers() *Servers {
 // The most that each step waits, so that what a slow server leaves is enough for the next: a look-up
 // has 15 seconds in all (CONTRACT 1.9).
 const (
-	rdapPatience      = 6 * time.Second
-	registrarPatience = 4 * time.Second
-	whoisPatience     = 5 * time.Second
+	rdapTimeout      = 6 * time.Second
+	registrarTimeout = 4 * time.Second
+	whoisTimeout     = 5 * time.Second
 )
-
-// step returns a context for one step: as long as it may take, but at most nine tenths of what is left.
-func step(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
-	if end, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(end)*9/10)
-	}
-	return context.WithTimeout(ctx, patience)
-}

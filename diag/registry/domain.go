@@ -47,8 +47,7 @@ type DomainReport struct {
 	DNSSEC           DNSSEC       `json:"dnssec" doc:"DNSSEC as the registry has it"`
 	Contacts         []Contact    `json:"contacts" doc:"who is responsible for what"`
 	Raw              string       `json:"raw,omitempty" doc:"answer of the registry as it came; of WHOIS all answers"`
-	CheckedAt        time.Time    `json:"checked_at" doc:"when the first question was put"`
-	DurationMS       int64        `json:"duration_ms" min:"0" doc:"how long it took"`
+	diag.Timing
 
 	Findings []diag.Finding `json:"findings" doc:"what is remarkable, the worst first"`
 }

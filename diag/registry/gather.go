@@ -74,7 +74,7 @@ func (e *domainEvidence) askRegistrar(ctx context.Context, env *diag.Env) error 
 	if url == "" || strings.EqualFold(url, e.rdap.url) {
 		return nil
 	}
-	limited, cancel := step(ctx, registrarPatience)
+	limited, cancel := diag.Within(ctx, registrarTimeout)
 	defer cancel()
 	a, err := askURL(limited, env, url, classDomain)
 	if err != nil {

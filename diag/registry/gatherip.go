@@ -107,7 +107,7 @@ func (e *ipEvidence) askSystem(ctx context.Context, env *diag.Env, b *Bootstrap)
 		return nil
 	}
 	number := e.rdap.object.origins[0]
-	limited, cancel := step(ctx, registrarPatience)
+	limited, cancel := diag.Within(ctx, registrarTimeout)
 	defer cancel()
 	services := b.forSystem(uint32(number))
 	a, err := askRDAP(limited, env, services[:min(1, len(services))], fmt.Sprintf("autnum/%d", number), "autnum")

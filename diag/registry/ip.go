@@ -63,8 +63,7 @@ type IPReport struct {
 	Contacts     []IPContact   `json:"contacts" maxitems:"100" doc:"who is responsible for what"`
 	Referrals    []string      `json:"referrals" doc:"who led to the one with the answer: URLs for RDAP, hosts for WHOIS"`
 	Raw          string        `json:"raw,omitempty" doc:"answer as it came; with WHOIS the answers of all servers"`
-	CheckedAt    time.Time     `json:"checked_at" doc:"when the first question was put"`
-	DurationMS   int64         `json:"duration_ms" min:"0" doc:"how long it took"`
+	diag.Timing
 
 	Findings []diag.Finding `json:"findings" doc:"what is remarkable, the worst first"`
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // ipFacts are what the answers of a registry say of an address, whatever their protocol.
@@ -113,7 +115,7 @@ func (e *ipEvidence) report(raw bool, ended time.Time) *IPReport {
 		IP: e.ip, Version: e.ip.Version(), Source: e.source, Registry: e.registry, Purpose: e.purpose,
 		Network: f.network, Organization: f.organization, ASN: f.asn, Abuse: f.abuse,
 		Contacts: append([]IPContact{}, f.contacts...), Referrals: e.referrals(),
-		CheckedAt: e.now.UTC(), DurationMS: max(0, ended.Sub(e.now).Milliseconds()),
+		Timing:   diag.NewTiming(e.now, ended),
 		Findings: ipRules.Judge(e, nil).Findings,
 	}
 	r.Network.CIDRs = append([]netip.Prefix{}, r.Network.CIDRs...)

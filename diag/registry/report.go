@@ -3,6 +3,8 @@ package registry
 import (
 	"math"
 	"time"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 const day = 24 * time.Hour
@@ -18,8 +20,8 @@ func (e *domainEvidence) report(raw bool, ended time.Time) *DomainReport {
 		Nameservers: append([]Nameserver{}, f.nameservers...),
 		DNSSEC:      DNSSEC{Signed: f.signed, DS: append([]DS{}, f.ds...)},
 		Contacts:    append([]Contact{}, f.contacts...),
-		CheckedAt:   e.now.UTC(), DurationMS: max(0, ended.Sub(e.now).Milliseconds()),
-		Findings: domainRules.Judge(e, nil).Findings,
+		Timing:      diag.NewTiming(e.now, ended),
+		Findings:    domainRules.Judge(e, nil).Findings,
 	}
 	if f.dates.CreatedAt != nil {
 		r.AgeDays = new(max(0, days(e.now.Sub(*f.dates.CreatedAt))))

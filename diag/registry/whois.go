@@ -30,7 +30,7 @@ type whoisAnswer struct {
 
 // askWhois puts a question to a WHOIS server (RFC 3912).
 func askWhois(ctx context.Context, env *diag.Env, host, query string) whoisAnswer {
-	ctx, cancel := step(ctx, whoisPatience)
+	ctx, cancel := diag.Within(ctx, whoisTimeout)
 	defer cancel()
 	text, err := exchange(ctx, env, host, query)
 	if err == nil && strings.TrimSpace(text) == "" {

@@ -133,7 +133,7 @@ func fetch(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 	} else if err := e.askResolver(ctx, env); err != nil {
 		return nil, err
 	}
-	e.chain, e.records = diag.Resolve(e.reply, req.Name.FQDN(), uint16(req.Type))
+	e.chain, e.records = diag.FollowAliases(e.reply, req.Name.FQDN(), uint16(req.Type))
 	return e, nil
 }
 

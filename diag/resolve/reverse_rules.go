@@ -14,10 +14,10 @@ func verified(e *reverseEvidence) bool { return named(e) && e.verify }
 
 var reverseRules = diag.Rules[*reverseEvidence]{
 	{
-		Code: "reverse.ptr.unanswered", Severity: diag.Error, Means: diag.Unknown,
-		Title:  "The name servers answer for the address",
-		Ref:    "RFC 1912 section 2.8",
-		Advice: "Ask whoever holds the block of addresses to mend the zone: until then the host names are not known.",
+		Code: "reverse.ptr.unanswered", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Requirement: "The name servers answer for the address",
+		Ref:         "RFC 1912 section 2.8",
+		Advice:      "Ask whoever holds the block of addresses to mend the zone: until then the host names are not known.",
 		Fails: func(e *reverseEvidence) diag.Failures {
 			if ptrKnown(e) {
 				return nil
@@ -26,11 +26,11 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		},
 	},
 	{
-		Code: "reverse.ptr.missing", Severity: diag.Warning, Means: diag.Missing,
-		Title:  "The address has a host name",
-		Ref:    "RFC 1912 section 2.1",
-		Advice: "Ask your provider to set a PTR record: many receivers refuse mail from addresses without one.",
-		When:   ptrKnown,
+		Code: "reverse.ptr.missing", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Requirement: "The address has a host name",
+		Ref:         "RFC 1912 section 2.1",
+		Advice:      "Ask your provider to set a PTR record: many receivers refuse mail from addresses without one.",
+		When:        ptrKnown,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			if e.ptr.NXDomain() {
 				return diag.Fail("There is no name %s.", nameText(e.ptr.Name))
@@ -40,10 +40,10 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 	},
 	{
 		Code: "reverse.ptr.many", Severity: diag.Warning,
-		Title:  "The address has few host names",
-		Ref:    "RFC 7208 section 4.6.4",
-		Advice: "Keep one PTR record, for the name by which the host introduces itself.",
-		When:   named,
+		Requirement: "The address has few host names",
+		Ref:         "RFC 7208 section 4.6.4",
+		Advice:      "Keep one PTR record, for the name by which the host introduces itself.",
+		When:        named,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return diag.FailIf(len(e.hosts) > manyNames, "There are %d host names; many receivers look at %d only.",
 				len(e.hosts), manyNames)
@@ -51,9 +51,9 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 	},
 	{
 		Code: "reverse.ptr.alias", Severity: diag.Info,
-		Title: "The PTR record stands at the address's own name",
-		Ref:   "RFC 2317 section 4",
-		When:  named,
+		Requirement: "The PTR record stands at the address's own name",
+		Ref:         "RFC 2317 section 4",
+		When:        named,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			if len(e.ptr.Aliases) == 0 {
 				return nil
@@ -64,10 +64,10 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 	},
 	{
 		Code: "reverse.hostname.invalid", Severity: diag.Warning,
-		Title:  "The host names are names of hosts",
-		Ref:    "RFC 1123 section 2.1",
-		Advice: "Correct the PTR record: a host name has letters, digits and hyphens between its dots.",
-		When:   named,
+		Requirement: "The host names are names of hosts",
+		Ref:         "RFC 1123 section 2.1",
+		Advice:      "Correct the PTR record: a host name has letters, digits and hyphens between its dots.",
+		When:        named,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return e.each(func(host string) (string, bool) {
 				_, err := diag.ParseDomain(host)
@@ -77,19 +77,19 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 	},
 	{
 		Code: "reverse.hostname.generic", Severity: diag.Info,
-		Title:  "The host names tell who the host is",
-		Ref:    "RFC 8499 section 7",
-		Advice: "If the host sends mail, ask your provider for a name of your own: such a one looks like a dial-in line.",
-		When:   named,
+		Requirement: "The host names tell who the host is",
+		Ref:         "RFC 8499 section 7",
+		Advice:      "If the host sends mail, ask your provider for a name of your own: such a one looks like a dial-in line.",
+		When:        named,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return e.each(func(host string) (string, bool) { return generic(host, e.ip) })
 		},
 	},
 	{
-		Code: "reverse.forward.unanswered", Severity: diag.Warning, Means: diag.Unknown,
-		Title:  "The name servers answer for the host names",
-		Advice: "Mend the zones of the host names: until they answer, the names confirm nothing.",
-		When:   verified,
+		Code: "reverse.forward.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Requirement: "The name servers answer for the host names",
+		Advice:      "Mend the zones of the host names: until they answer, the names confirm nothing.",
+		When:        verified,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			var failures diag.Failures
 			for _, f := range e.forwards {
@@ -102,20 +102,20 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 	},
 	{
 		Code: "reverse.forward.unconfirmed", Severity: diag.Warning,
-		Title:  "A host name has the address",
-		Ref:    "RFC 1912 section 2.1, RFC 8499 section 7",
-		Advice: "Give the host name an address record with this address, or correct the PTR record.",
-		When:   func(e *reverseEvidence) bool { return verified(e) && !e.unsure() },
+		Requirement: "A host name has the address",
+		Ref:         "RFC 1912 section 2.1, RFC 8499 section 7",
+		Advice:      "Give the host name an address record with this address, or correct the PTR record.",
+		When:        func(e *reverseEvidence) bool { return verified(e) && !e.unsure() },
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return diag.FailIf(!e.confirmed(), "None of the host names has the address %s.", e.ip)
 		},
 	},
 	{
 		Code: "reverse.forward.partial", Severity: diag.Info,
-		Title:  "Every host name has the address",
-		Ref:    "RFC 1912 section 2.1",
-		Advice: "Remove the PTR records of the names that do not lead back.",
-		When:   func(e *reverseEvidence) bool { return verified(e) && e.confirmed() },
+		Requirement: "Every host name has the address",
+		Ref:         "RFC 1912 section 2.1",
+		Advice:      "Remove the PTR records of the names that do not lead back.",
+		When:        func(e *reverseEvidence) bool { return verified(e) && e.confirmed() },
 		Fails: func(e *reverseEvidence) diag.Failures {
 			var failures diag.Failures
 			for _, f := range e.forwards {
@@ -128,8 +128,8 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 	},
 	{
 		Code: "reverse.forward.unchecked", Severity: diag.Info,
-		Title: "The addresses of every host name were looked up",
-		When:  verified,
+		Requirement: "The addresses of every host name were looked up",
+		When:        verified,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return diag.FailIf(len(e.hosts) > len(e.forwards), "Of %d host names the first %d were looked up.",
 				len(e.hosts), len(e.forwards))
@@ -137,8 +137,8 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 	},
 	{
 		Code: "reverse.address.special", Severity: diag.Info,
-		Title: "The address is a public one",
-		Ref:   "RFC 6303 section 4, RFC 6890 section 2.2",
+		Requirement: "The address is a public one",
+		Ref:         "RFC 6303 section 4, RFC 6890 section 2.2",
 		Fails: func(e *reverseEvidence) diag.Failures {
 			purpose := purposeOf(e.ip.Addr)
 			return diag.FailIf(purpose != "",

@@ -34,29 +34,29 @@ var rules = slices.Concat(answerRules, walkRules)
 
 var answerRules = diag.Rules[*evidence]{
 	{
-		Code: "resolve.rcode.servfail", Severity: diag.Error, Means: diag.Unknown,
-		Title:  "The resolver could find out the answer",
-		Ref:    "RFC 1035 section 4.1.1",
-		Advice: "Check that the name servers of the zone answer, and that its DNSSEC signatures are valid.",
-		When:   func(e *evidence) bool { return diag.MessageDNSSEC(e.reply) != diag.Bogus && !unreached(e) },
+		Code: "resolve.rcode.servfail", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Requirement: "The resolver could find out the answer",
+		Ref:         "RFC 1035 section 4.1.1",
+		Advice:      "Check that the name servers of the zone answer, and that its DNSSEC signatures are valid.",
+		When:        func(e *evidence) bool { return diag.MessageDNSSEC(e.reply) != diag.Bogus && !unreached(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.reply.Rcode == dns.RcodeServerFailure, "%s", rcodeText(e.reply))
 		},
 	},
 	{
-		Code: "resolve.rcode.refused", Severity: diag.Error, Means: diag.Unknown,
-		Title:  "The resolver is willing to answer",
-		Ref:    "RFC 1035 section 4.1.1, RFC 8914 section 4.19",
-		Advice: "Ask another resolver: this one does not serve you, or does not want to answer for this name.",
+		Code: "resolve.rcode.refused", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Requirement: "The resolver is willing to answer",
+		Ref:         "RFC 1035 section 4.1.1, RFC 8914 section 4.19",
+		Advice:      "Ask another resolver: this one does not serve you, or does not want to answer for this name.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.reply.Rcode == dns.RcodeRefused, "%s", rcodeText(e.reply))
 		},
 	},
 	{
-		Code: "resolve.rcode.other", Severity: diag.Error, Means: diag.Unknown,
-		Title:  "The resolver understood the question",
-		Ref:    "RFC 6895 section 2.3",
-		Advice: "Ask another resolver: this one does not handle questions of this kind.",
+		Code: "resolve.rcode.other", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Requirement: "The resolver understood the question",
+		Ref:         "RFC 6895 section 2.3",
+		Advice:      "Ask another resolver: this one does not handle questions of this kind.",
 		Fails: func(e *evidence) diag.Failures {
 			usual := known(e) || e.reply.Rcode == dns.RcodeServerFailure || e.reply.Rcode == dns.RcodeRefused
 			return diag.FailIf(!usual, "%s", rcodeText(e.reply))
@@ -64,48 +64,48 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "resolve.dnssec.bogus", Severity: diag.Error,
-		Title:  "The answer is not forged, as far as DNSSEC can tell",
-		Ref:    "RFC 4035 section 5.5, RFC 8914 section 4.7",
-		Advice: "Renew the signatures of the zone, and compare its keys with the DS records in the parent zone.",
+		Requirement: "The answer is not forged, as far as DNSSEC can tell",
+		Ref:         "RFC 4035 section 5.5, RFC 8914 section 4.7",
+		Advice:      "Renew the signatures of the zone, and compare its keys with the DS records in the parent zone.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(diag.MessageDNSSEC(e.reply) == diag.Bogus, "%s", rcodeText(e.reply))
 		},
 	},
 	{
 		Code: "resolve.dnssec.unproven", Severity: diag.Info,
-		Title:  "The resolver vouches for the answer with DNSSEC",
-		Ref:    "RFC 4035 section 3.2.3",
-		Advice: "Sign the zone; if it is signed, ask a resolver that validates.",
-		When:   func(e *evidence) bool { return e.request.DNSSEC && known(e) && e.request.Resolver != Authoritative },
+		Requirement: "The resolver vouches for the answer with DNSSEC",
+		Ref:         "RFC 4035 section 3.2.3",
+		Advice:      "Sign the zone; if it is signed, ask a resolver that validates.",
+		When:        func(e *evidence) bool { return e.request.DNSSEC && known(e) && e.request.Resolver != Authoritative },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.reply.AuthenticatedData, "The reply does not have the flag AD.")
 		},
 	},
 	{
 		Code: "resolve.rcode.nxdomain", Severity: diag.Warning,
-		Title:  "The name exists",
-		Ref:    "RFC 8020 section 2",
-		Advice: "Check the spelling; if it is right, add records for the name to its zone.",
-		When:   func(e *evidence) bool { return known(e) && !aliased(e) },
+		Requirement: "The name exists",
+		Ref:         "RFC 8020 section 2",
+		Advice:      "Check the spelling; if it is right, add records for the name to its zone.",
+		When:        func(e *evidence) bool { return known(e) && !aliased(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "There is no name %s.", e.request.Name)
 		},
 	},
 	{
 		Code: "resolve.records.nodata", Severity: diag.Info,
-		Title: "The name has records of the type",
-		Ref:   "RFC 2308 section 2.2",
-		When:  succeeded,
+		Requirement: "The name has records of the type",
+		Ref:         "RFC 2308 section 2.2",
+		When:        succeeded,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!found(e) && loopOf(e) == "", "The name exists, and has no record of type %s.", e.request.Type)
 		},
 	},
 	{
 		Code: "resolve.cname.dangling", Severity: diag.Warning,
-		Title:  "The alias leads to a name that exists",
-		Ref:    "RFC 1034 section 3.6.2",
-		Advice: "Remove the CNAME record, or point it to a name that exists: who registers the target owns the name.",
-		When:   func(e *evidence) bool { return known(e) && aliased(e) },
+		Requirement: "The alias leads to a name that exists",
+		Ref:         "RFC 1034 section 3.6.2",
+		Advice:      "Remove the CNAME record, or point it to a name that exists: who registers the target owns the name.",
+		When:        func(e *evidence) bool { return known(e) && aliased(e) },
 		Fails: func(e *evidence) diag.Failures {
 			last := nameText(e.chain[len(e.chain)-1].Target)
 			return target(last, e.reply.Rcode == dns.RcodeNameError, "There is no name %s.", last)
@@ -113,10 +113,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "resolve.cname.loop", Severity: diag.Error,
-		Title:  "The aliases lead to an end",
-		Ref:    "RFC 1034 section 3.6.2",
-		Advice: "Point one of the CNAME records to a name that is no alias.",
-		When:   func(e *evidence) bool { return aliased(e) || loopOf(e) != "" },
+		Requirement: "The aliases lead to an end",
+		Ref:         "RFC 1034 section 3.6.2",
+		Advice:      "Point one of the CNAME records to a name that is no alias.",
+		When:        func(e *evidence) bool { return aliased(e) || loopOf(e) != "" },
 		Fails: func(e *evidence) diag.Failures {
 			again := loopOf(e)
 			return target(again, again != "", "Following the aliases leads to %s again.", again)
@@ -124,10 +124,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "resolve.cname.long", Severity: diag.Warning,
-		Title:  "The chain of aliases is short enough for every resolver",
-		Ref:    "RFC 1034 section 5.2.2",
-		Advice: "Point the first CNAME record straight to the last name.",
-		When:   func(e *evidence) bool { return aliased(e) && loopOf(e) == "" },
+		Requirement: "The chain of aliases is short enough for every resolver",
+		Ref:         "RFC 1034 section 5.2.2",
+		Advice:      "Point the first CNAME record straight to the last name.",
+		When:        func(e *evidence) bool { return aliased(e) && loopOf(e) == "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.chain) > longChain, "There are %d aliases; some resolvers follow only %d.",
 				len(e.chain), longChain)
@@ -135,18 +135,18 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "resolve.address.private", Severity: diag.Warning,
-		Title:  "The addresses can be reached from the Internet",
-		Ref:    "RFC 1918 section 5, RFC 6890 section 2.2.2",
-		Advice: "Keep private addresses in an internal zone: outside they reach other hosts, or none.",
-		When:   hasAddresses,
-		Fails:  privateAddresses,
+		Requirement: "The addresses can be reached from the Internet",
+		Ref:         "RFC 1918 section 5, RFC 6890 section 2.2.2",
+		Advice:      "Keep private addresses in an internal zone: outside they reach other hosts, or none.",
+		When:        hasAddresses,
+		Fails:       privateAddresses,
 	},
 	{
 		Code: "resolve.ttl.low", Severity: diag.Info,
-		Title:  "The records may be kept for a minute or more",
-		Ref:    "RFC 1034 section 3.6",
-		Advice: "Unless the answer came from a cache and counts down, raise the TTL once no change is near.",
-		When:   found,
+		Requirement: "The records may be kept for a minute or more",
+		Ref:         "RFC 1034 section 3.6",
+		Advice:      "Unless the answer came from a cache and counts down, raise the TTL once no change is near.",
+		When:        found,
 		Fails: func(e *evidence) diag.Failures {
 			ttl := shortest(e)
 			return diag.FailIf(ttl < lowTTL, "The TTL is %d seconds.", ttl)
@@ -154,10 +154,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "resolve.ttl.high", Severity: diag.Info,
-		Title:  "The records are kept for a week at most",
-		Ref:    "RFC 8767 section 4",
-		Advice: "Lower the TTL: until it has passed, resolvers go on with the old records after a change.",
-		When:   found,
+		Requirement: "The records are kept for a week at most",
+		Ref:         "RFC 8767 section 4",
+		Advice:      "Lower the TTL: until it has passed, resolvers go on with the old records after a change.",
+		When:        found,
 		Fails: func(e *evidence) diag.Failures {
 			ttl := shortest(e)
 			return diag.FailIf(ttl > highTTL, "The TTL is %d seconds.", ttl)
@@ -165,10 +165,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "resolve.ttl.differs", Severity: diag.Info,
-		Title:  "All records of the set have the same TTL",
-		Ref:    "RFC 2181 section 5.2",
-		Advice: "Give all records of the name and type one TTL: resolvers take the lowest.",
-		When:   found,
+		Requirement: "All records of the set have the same TTL",
+		Ref:         "RFC 2181 section 5.2",
+		Advice:      "Give all records of the name and type one TTL: resolvers take the lowest.",
+		When:        found,
 		Fails: func(e *evidence) diag.Failures {
 			lowest, highest := e.records[0].Header().Ttl, uint32(0)
 			for _, rr := range e.records {
@@ -179,9 +179,9 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "resolve.reply.unrelated", Severity: diag.Info,
-		Title: "The answer holds only what was asked for",
-		Ref:   "RFC 2181 section 5.4.1",
-		When:  known,
+		Requirement: "The answer holds only what was asked for",
+		Ref:         "RFC 2181 section 5.4.1",
+		When:        known,
 		Fails: func(e *evidence) diag.Failures {
 			n := unrelated(e)
 			return diag.FailIf(n > 0, "%d records of the answer belong to other names or types.", n)
@@ -189,23 +189,23 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "resolve.reply.truncated", Severity: diag.Warning,
-		Title:  "The reply is complete",
-		Ref:    "RFC 7766 section 5",
-		Advice: "Allow DNS over TCP to the resolver: larger answers need it.",
+		Requirement: "The reply is complete",
+		Ref:         "RFC 7766 section 5",
+		Advice:      "Allow DNS over TCP to the resolver: larger answers need it.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.reply.Truncated, "The reply is cut off (TC), over TCP too.")
 		},
 	},
 	{
 		Code: "resolve.reply.explained", Severity: diag.Info,
-		Title: "The resolver had nothing to add to its answer",
-		Ref:   "RFC 8914 section 3",
-		When:  known,
-		Fails: explanations,
+		Requirement: "The resolver had nothing to add to its answer",
+		Ref:         "RFC 8914 section 3",
+		When:        known,
+		Fails:       explanations,
 	},
 	{
 		Code: "resolve.records.cut", Severity: diag.Info,
-		Title: "All records are listed",
+		Requirement: "All records are listed",
 		Fails: func(e *evidence) diag.Failures {
 			var failures diag.Failures
 			for name, section := range sections(e.reply) {

@@ -44,11 +44,7 @@ type StepServer struct {
 
 // walkDown goes from the root servers to the answer.
 func (e *evidence) walkDown(ctx context.Context, env *diag.Env) {
-	wait := walkTimeout
-	if end, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(end)*9/10)
-	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, cancel := diag.Within(ctx, walkTimeout)
 	defer cancel()
 	e.walk = env.Iterator().Find(ctx, e.request.Name.FQDN(), uint16(e.request.Type), e.request.DNSSEC)
 }
@@ -130,31 +126,31 @@ func compared(e *evidence) bool {
 
 var walkRules = diag.Rules[*evidence]{
 	{
-		Code: "resolve.walk.unreachable", Severity: diag.Error, Means: diag.Unknown,
-		Title:  "A server that is responsible for the name answers",
-		Ref:    "RFC 1034 section 5.3.3, RFC 8914 section 4.23",
-		Advice: "Mend the name servers of the zone, or the NS records and addresses in the zone above.",
-		When:   walked,
+		Code: "resolve.walk.unreachable", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Requirement: "A server that is responsible for the name answers",
+		Ref:         "RFC 1034 section 5.3.3, RFC 8914 section 4.23",
+		Advice:      "Mend the name servers of the zone, or the NS records and addresses in the zone above.",
+		When:        walked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.walk.Err != nil, "No server answers: %.300v.", e.walk.Err)
 		},
 	},
 	{
 		Code: "resolve.walk.lame", Severity: diag.Warning,
-		Title:  "The servers that were asked answer for their zones",
-		Ref:    "RFC 1912 section 2.8, RFC 9499 section 7",
-		Advice: "Let the server load the zone, or take its NS record out of the zone and of the zone above.",
-		When:   walked,
+		Requirement: "The servers that were asked answer for their zones",
+		Ref:         "RFC 1912 section 2.8, RFC 9499 section 7",
+		Advice:      "Let the server load the zone, or take its NS record out of the zone and of the zone above.",
+		When:        walked,
 		Fails: func(e *evidence) diag.Failures {
 			return e.faulty(func(err error) bool { return errors.Is(err, resolver.ErrLame) }, "does not answer for")
 		},
 	},
 	{
-		Code: "resolve.walk.silent", Severity: diag.Warning, Means: diag.Unknown,
-		Title:  "The servers that were asked reply",
-		Ref:    "RFC 2182 section 3.1",
-		Advice: "Check that the server runs, and that firewalls let DNS over UDP and TCP pass.",
-		When:   walked,
+		Code: "resolve.walk.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Requirement: "The servers that were asked reply",
+		Ref:         "RFC 2182 section 3.1",
+		Advice:      "Check that the server runs, and that firewalls let DNS over UDP and TCP pass.",
+		When:        walked,
 		Fails: func(e *evidence) diag.Failures {
 			return e.faulty(func(err error) bool { return !errors.Is(err, resolver.ErrLame) && !blocked(err) },
 				"gave no reply about")
@@ -162,34 +158,34 @@ var walkRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "resolve.walk.private", Severity: diag.Warning,
-		Title:  "The name servers have public addresses",
-		Ref:    "RFC 1918 section 5, RFC 6890 section 2.2.2",
-		Advice: "Give the name server an address that can be reached from the Internet.",
-		When:   walked,
+		Requirement: "The name servers have public addresses",
+		Ref:         "RFC 1918 section 5, RFC 6890 section 2.2.2",
+		Advice:      "Give the name server an address that can be reached from the Internet.",
+		When:        walked,
 		Fails: func(e *evidence) diag.Failures {
 			return e.faulty(blocked, "was not asked about")
 		},
 	},
 	{
 		Code: "resolve.walk.glue", Severity: diag.Warning,
-		Title:  "Name servers within their own zone come with their addresses",
-		Ref:    "RFC 9471 section 3.1",
-		Advice: "Have the address of the name server entered in the zone above, as its glue.",
-		When:   walked,
-		Fails:  withoutGlue,
+		Requirement: "Name servers within their own zone come with their addresses",
+		Ref:         "RFC 9471 section 3.1",
+		Advice:      "Have the address of the name server entered in the zone above, as its glue.",
+		When:        walked,
+		Fails:       withoutGlue,
 	},
 	{
 		Code: "resolve.walk.differs", Severity: diag.Info,
-		Title:  "The resolver says what the authoritative servers say",
-		Ref:    "RFC 1034 section 3.6",
-		Advice: "After a change, wait until the TTL has passed; some zones answer differently to each place on purpose.",
-		When:   compared,
+		Requirement: "The resolver says what the authoritative servers say",
+		Ref:         "RFC 1034 section 3.6",
+		Advice:      "After a change, wait until the TTL has passed; some zones answer differently to each place on purpose.",
+		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
 			if e.reply.Rcode != e.walk.Reply.Rcode {
 				return diag.Fail("The resolver answers %s, the authoritative servers %s.",
 					diag.RcodeName(e.reply.Rcode), diag.RcodeName(e.walk.Reply.Rcode))
 			}
-			_, theirs := diag.Resolve(e.walk.Reply, e.request.Name.FQDN(), uint16(e.request.Type))
+			_, theirs := diag.FollowAliases(e.walk.Reply, e.request.Name.FQDN(), uint16(e.request.Type))
 			return diag.FailIf(!slices.Equal(dataSet(e.records), dataSet(theirs)), "The records are not the same ones.")
 		},
 	},

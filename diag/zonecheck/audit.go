@@ -64,19 +64,11 @@ func newAudit(env *diag.Env, d diag.Domain) *audit {
 	return a
 }
 
-// patience returns how long to ask under a context: [Patience], or less if its end is near.
-func patience(ctx context.Context) time.Duration {
-	if end, ok := ctx.Deadline(); ok {
-		return min(Patience, time.Until(end)*9/10)
-	}
-	return Patience
-}
-
 // gather asks all there is to ask.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	a := newAudit(env, d)
 	began := env.Now()
-	limited, cancel := context.WithTimeout(ctx, patience(ctx))
+	limited, cancel := diag.Within(ctx, Timeout)
 	defer cancel()
 	originCtx, giveUp := context.WithCancel(limited)
 	defer giveUp()

@@ -32,7 +32,7 @@
 //	report, err := zonecheck.Check(ctx, env, zonecheck.Request{Domain: domain})
 //
 // Everything is asked at once, with two queries in flight to each address, at most [MaxQueries] in
-// all, and for [Patience] at most. Queries go to the servers of strangers, so each is dialled through
+// all, and for [Timeout] at most. Queries go to the servers of strangers, so each is dialled through
 // [diag.Env.DialAddr], where the guard refuses addresses that are not public.
 //
 // # How it is built

@@ -4,9 +4,9 @@ import "time"
 
 // The bounds of an audit.
 const (
-	// Patience is how long an audit takes at most. What has not answered then is unknown. It leaves
+	// Timeout is how long an audit takes at most. What has not answered then is unknown. It leaves
 	// half a second of six for the judgement.
-	Patience = 5500 * time.Millisecond
+	Timeout = 5500 * time.Millisecond
 
 	// MaxQueries is how many queries an audit sends, to servers and to the resolver together. Thirteen
 	// servers with two addresses each, which is the most that is usual, stay below.

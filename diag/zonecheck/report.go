@@ -25,8 +25,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		SOA:           e.soaReport(),
 		Diversity:     e.diversity(),
 		Partial:       e.partial(),
-		CheckedAt:     e.now.UTC(),
-		DurationMS:    max(0, ended.Sub(e.now).Milliseconds()),
+		Timing:        diag.NewTiming(e.now, ended),
 	}
 	r.Delegation = e.delegationReport()
 	for _, s := range e.servers {
@@ -253,7 +252,7 @@ func outcomes(v diag.Verdict) ([]Outcome, Summary) {
 	}
 	list, count := []Outcome{}, Summary{}
 	for _, rule := range rules.Describe() {
-		o := Outcome{Code: rule.Code, Category: Category(rule.Category), Status: Passed, Message: rule.Title}
+		o := Outcome{Code: rule.Code, Category: Category(rule.Category.Code), Status: Passed, Message: rule.Requirement}
 		findings := failed[rule.Code]
 		switch {
 		case len(findings) > 0:

@@ -10,16 +10,16 @@ import (
 	"github.com/miekg/dns"
 )
 
-const categorySecurity = string(CategorySecurity)
+var categorySecurity = diag.Category{Code: string(CategorySecurity), Label: "Security"}
 
 // answerRules are about how the servers answer, and what they give away.
 var answerRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.ns.aaaa.nxdomain", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Title:  "No server denies the whole domain when asked for an IPv6 address",
-		Ref:    "Zonemaster NAMESERVER05, RFC 4074 section 4.2",
-		Advice: "Replace the software of the server: resolvers conclude that the domain does not exist.",
-		When:   examined,
+		Requirement: "No server denies the whole domain when asked for an IPv6 address",
+		Ref:         "Zonemaster NAMESERVER05, RFC 4074 section 4.2",
+		Advice:      "Replace the software of the server: resolvers conclude that the domain does not exist.",
+		When:        examined,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				if ad.replies[probeAAAA].rcode() == dns.RcodeNameError {
@@ -31,10 +31,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.aaaa.dropped", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Title:  "Every server answers when asked for an IPv6 address",
-		Ref:    "Zonemaster NAMESERVER05, RFC 4074 section 4.1",
-		Advice: "Replace the software of the server, or the firewall before it: clients wait for nothing.",
-		When:   examined,
+		Requirement: "Every server answers when asked for an IPv6 address",
+		Ref:         "Zonemaster NAMESERVER05, RFC 4074 section 4.1",
+		Advice:      "Replace the software of the server, or the firewall before it: clients wait for nothing.",
+		When:        examined,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				if ad.replies[probeAAAA].outcome == silent && ad.replies[probeA].ok() {
@@ -46,10 +46,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.aaaa.failing", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Title:  "No server fails when asked for an IPv6 address",
-		Ref:    "Zonemaster NAMESERVER05, RFC 4074 section 4.3",
-		Advice: "Replace the software of the server: without records it must answer NOERROR.",
-		When:   examined,
+		Requirement: "No server fails when asked for an IPv6 address",
+		Ref:         "Zonemaster NAMESERVER05, RFC 4074 section 4.3",
+		Advice:      "Replace the software of the server: without records it must answer NOERROR.",
+		When:        examined,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				rcode := ad.replies[probeAAAA].rcode()
@@ -62,10 +62,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.case.changed", Severity: diag.Info, Category: categoryNameserver,
-		Title:  "The servers repeat the question in its letter case",
-		Ref:    "Zonemaster NAMESERVER08, RFC 4343 section 3",
-		Advice: "Replace the software of the server: resolvers that guard against forgery so ask twice.",
-		When:   examined,
+		Requirement: "The servers repeat the question in its letter case",
+		Ref:         "Zonemaster NAMESERVER08, RFC 4343 section 3",
+		Advice:      "Replace the software of the server: resolvers that guard against forgery so ask twice.",
+		When:        examined,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				if ad.replies[probeCase].retyped {
@@ -77,10 +77,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.case.sensitive", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
-		Title:  "The letter case of a question does not matter",
-		Ref:    "Zonemaster NAMESERVER09, RFC 4343 section 3",
-		Advice: "Replace the software of the server: resolvers mix letter case on purpose.",
-		When:   examined,
+		Requirement: "The letter case of a question does not matter",
+		Ref:         "Zonemaster NAMESERVER09, RFC 4343 section 3",
+		Advice:      "Replace the software of the server: resolvers mix letter case on purpose.",
+		When:        examined,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				r := ad.replies[probeCase]
@@ -94,10 +94,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.recursion", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Title:  "No server resolves names of others for anyone",
-		Ref:    "Zonemaster NAMESERVER01, RFC 5358 section 4",
-		Advice: "Switch recursion off, or allow it to your own networks only: open resolvers amplify attacks.",
-		When:   reached,
+		Requirement: "No server resolves names of others for anyone",
+		Ref:         "Zonemaster NAMESERVER01, RFC 5358 section 4",
+		Advice:      "Switch recursion off, or allow it to your own networks only: open resolvers amplify attacks.",
+		When:        reached,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.addresses, func(ad *address) string {
 				if recurses(ad) {
@@ -110,10 +110,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.recursion.claimed", Severity: diag.Info, Category: categorySecurity,
-		Title:  "No server claims to offer recursion",
-		Ref:    "Zonemaster NAMESERVER01, RFC 1035 section 4.1.1",
-		Advice: "Switch recursion off: the flag RA promises what the server does not do.",
-		When:   reached,
+		Requirement: "No server claims to offer recursion",
+		Ref:         "Zonemaster NAMESERVER01, RFC 1035 section 4.1.1",
+		Advice:      "Switch recursion off: the flag RA promises what the server does not do.",
+		When:        reached,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.addresses, func(ad *address) string {
 				if r := ad.replies[probeRecursion]; r.ok() && r.msg.RecursionAvailable && !recurses(ad) {
@@ -125,10 +125,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.axfr.open", Severity: diag.Warning, Weight: 3, Category: categorySecurity,
-		Title:  "No server hands out the whole zone to anyone",
-		Ref:    "Zonemaster NAMESERVER03, RFC 5936 section 5",
-		Advice: "Allow transfers to the other servers of the zone only, unless the contents are meant to be public.",
-		When:   served,
+		Requirement: "No server hands out the whole zone to anyone",
+		Ref:         "Zonemaster NAMESERVER03, RFC 5936 section 5",
+		Advice:      "Allow transfers to the other servers of the zone only, unless the contents are meant to be public.",
+		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.addresses, func(ad *address) string {
 				if transfers(ad, e.zone) {
@@ -140,10 +140,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.version", Severity: diag.Info, Category: categorySecurity,
-		Title:  "No server tells its version",
-		Ref:    "Zonemaster NAMESERVER15, RFC 4892 section 3",
-		Advice: "Switch the answer to version.bind off, or leave it: it only saves attackers some guessing.",
-		When:   reached,
+		Requirement: "No server tells its version",
+		Ref:         "Zonemaster NAMESERVER15, RFC 4892 section 3",
+		Advice:      "Switch the answer to version.bind off, or leave it: it only saves attackers some guessing.",
+		When:        reached,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.addresses, func(ad *address) string {
 				if v := versionOf(ad.replies[probeChaos]); v != "" {
@@ -155,10 +155,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.nsid", Severity: diag.Info, Category: categorySecurity,
-		Title:  "No server tells its identifier",
-		Ref:    "RFC 5001 section 3.1",
-		Advice: "Nothing needs to be done: the identifier helps to find out which of many machines answered.",
-		When:   examined,
+		Requirement: "No server tells its identifier",
+		Ref:         "RFC 5001 section 3.1",
+		Advice:      "Nothing needs to be done: the identifier helps to find out which of many machines answered.",
+		When:        examined,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				if id := nsidOf(ad.replies[probeIdentity]); id != "" {
@@ -170,10 +170,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.cookies", Severity: diag.Info, Category: categorySecurity,
-		Title:  "The servers know DNS cookies",
-		Ref:    "RFC 7873 section 5.2",
-		Advice: "Switch cookies on: they keep out forged queries and replies at little cost.",
-		When:   examined,
+		Requirement: "The servers know DNS cookies",
+		Ref:         "RFC 7873 section 5.2",
+		Advice:      "Switch cookies on: they keep out forged queries and replies at little cost.",
+		When:        examined,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				if opt := optOf(ad.replies[probeIdentity]); opt == nil || hasCookie(opt) {
@@ -185,10 +185,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.cookies.wrong", Severity: diag.Error, Weight: 2, Category: categorySecurity,
-		Title:  "Cookies come back as they were sent",
-		Ref:    "RFC 7873 section 5.3",
-		Advice: "Replace the software of the server: resolvers take its replies for forged ones.",
-		When:   examined,
+		Requirement: "Cookies come back as they were sent",
+		Ref:         "RFC 7873 section 5.3",
+		Advice:      "Replace the software of the server: resolvers take its replies for forged ones.",
+		When:        examined,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				if opt := optOf(ad.replies[probeIdentity]); opt != nil && foreignCookie(opt) {
@@ -200,10 +200,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.subnet", Severity: diag.Info, Category: categoryNameserver,
-		Title:  "The answers do not depend on the network of the client",
-		Ref:    "RFC 7871 section 7.2.1",
-		Advice: "Nothing needs to be done: the servers direct clients to machines nearby.",
-		When:   examined,
+		Requirement: "The answers do not depend on the network of the client",
+		Ref:         "RFC 7871 section 7.2.1",
+		Advice:      "Nothing needs to be done: the servers direct clients to machines nearby.",
+		When:        examined,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				if bits := scopeOf(ad.replies[probeSubnet]); bits > 0 {
@@ -215,10 +215,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.unrelated", Severity: diag.Info, Category: categoryNameserver,
-		Title:  "The replies hold nothing about other domains",
-		Ref:    "RFC 5452 section 6, RFC 2181 section 5.4.1",
-		Advice: "Remove records of other domains from the server: resolvers discard them.",
-		When:   served,
+		Requirement: "The replies hold nothing about other domains",
+		Ref:         "RFC 5452 section 6, RFC 2181 section 5.4.1",
+		Advice:      "Remove records of other domains from the server: resolvers discard them.",
+		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				for _, r := range ad.replies[:probeRecursion] {
@@ -232,10 +232,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.names.within", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
-		Title:  "Names above those that exist are not denied",
-		Ref:    "RFC 8020 section 2, RFC 4592 section 2.2.2",
-		Advice: "Replace the software of the server: resolvers that trust the denial lose all names below.",
-		When:   served,
+		Requirement: "Names above those that exist are not denied",
+		Ref:         "RFC 8020 section 2, RFC 4592 section 2.2.2",
+		Advice:      "Replace the software of the server: resolvers that trust the denial lose all names below.",
+		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			for _, name := range slices.Sorted(maps.Keys(e.within)) {
@@ -249,10 +249,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.wildcard", Severity: diag.Info, Category: categoryNameserver,
-		Title:  "Names that nobody entered do not exist",
-		Ref:    "RFC 4592 section 2.1",
-		Advice: "Check that the wildcard is meant: it answers for every misspelt name.",
-		When:   examined,
+		Requirement: "Names that nobody entered do not exist",
+		Ref:         "RFC 4592 section 2.1",
+		Advice:      "Check that the wildcard is meant: it answers for every misspelt name.",
+		When:        examined,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				if r := ad.replies[probeAbsent]; r.rcode() == dns.RcodeSuccess && len(r.msg.Answer) > 0 {

@@ -15,10 +15,10 @@ import (
 var apexRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.apex.alias", Severity: diag.Error, Weight: 5, Category: categorySOA,
-		Title:  "The domain itself is no alias",
-		Ref:    "RFC 1034 section 3.6.2, RFC 2181 section 10.1",
-		Advice: "Replace the CNAME record by address records, or by an HTTPS record in alias mode.",
-		When:   served,
+		Requirement: "The domain itself is no alias",
+		Ref:         "RFC 1034 section 3.6.2, RFC 2181 section 10.1",
+		Advice:      "Replace the CNAME record by address records, or by an HTTPS record in alias mode.",
+		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *address) string {
 				for _, r := range ad.replies[:probeAbsent] {
@@ -33,26 +33,26 @@ var apexRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.differ", Severity: diag.Warning, Weight: 3, Category: categoryNameserver,
-		Title:  "All servers have the same NS records",
-		Ref:    "Zonemaster CONSISTENCY04, RFC 1034 section 4.3.5",
-		Advice: "Check that all servers have the zone from the same source.",
-		When:   servedTwice,
-		Fails:  func(e *evidence) diag.Failures { return e.differing(probeNS, dns.TypeNS) },
+		Requirement: "All servers have the same NS records",
+		Ref:         "Zonemaster CONSISTENCY04, RFC 1034 section 4.3.5",
+		Advice:      "Check that all servers have the zone from the same source.",
+		When:        servedTwice,
+		Fails:       func(e *evidence) diag.Failures { return e.differing(probeNS, dns.TypeNS) },
 	},
 	{
 		Code: "zone.records.txt.differ", Severity: diag.Warning, Weight: 2, Category: categorySOA,
-		Title:  "All servers have the same TXT records",
-		Ref:    "RFC 1034 section 4.3.5",
-		Advice: "Check that all servers have the zone from the same source.",
-		When:   servedTwice,
-		Fails:  func(e *evidence) diag.Failures { return e.differing(probeTXT, dns.TypeTXT) },
+		Requirement: "All servers have the same TXT records",
+		Ref:         "RFC 1034 section 4.3.5",
+		Advice:      "Check that all servers have the zone from the same source.",
+		When:        servedTwice,
+		Fails:       func(e *evidence) diag.Failures { return e.differing(probeTXT, dns.TypeTXT) },
 	},
 	{
 		Code: "zone.records.address.differ", Severity: diag.Info, Category: categorySOA,
-		Title:  "All servers have the same addresses for the domain",
-		Ref:    "RFC 1034 section 4.3.5",
-		Advice: "Check that the servers have the same zone, unless they direct clients to machines nearby.",
-		When:   servedTwice,
+		Requirement: "All servers have the same addresses for the domain",
+		Ref:         "RFC 1034 section 4.3.5",
+		Advice:      "Check that the servers have the same zone, unless they direct clients to machines nearby.",
+		When:        servedTwice,
 		Fails: func(e *evidence) diag.Failures {
 			return slices.Concat(e.differing(probeA, dns.TypeA), e.differing(probeAAAA, dns.TypeAAAA),
 				e.comparing("A", e.wwwRecords))
@@ -60,10 +60,10 @@ var apexRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.records.private", Severity: diag.Warning, Weight: 1, Category: categorySOA,
-		Title:  "The addresses of the domain are public",
-		Ref:    "RFC 1918 section 5, RFC 6890",
-		Advice: "Keep addresses of private networks out of the public zone: elsewhere they lead to other machines.",
-		When:   examined,
+		Requirement: "The addresses of the domain are public",
+		Ref:         "RFC 1918 section 5, RFC 6890",
+		Advice:      "Keep addresses of private networks out of the public zone: elsewhere they lead to other machines.",
+		When:        examined,
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			for _, name := range []string{e.zone, "www." + e.zone} {
@@ -123,10 +123,10 @@ func (e *evidence) addressesOf(name string) []netip.Addr {
 var contentRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.alias.loop", Severity: diag.Error, Weight: 3, Category: categorySOA,
-		Title:  "No alias leads back to itself",
-		Ref:    "RFC 1034 section 3.6.2",
-		Advice: "Let the alias lead to a name with addresses.",
-		When:   chased,
+		Requirement: "No alias leads back to itself",
+		Ref:         "RFC 1034 section 3.6.2",
+		Advice:      "Let the alias lead to a name with addresses.",
+		When:        chased,
 		Fails: chasing(func(c chase) string {
 			if !c.loop {
 				return ""
@@ -136,10 +136,10 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.alias.long", Severity: diag.Warning, Weight: 1, Category: categorySOA,
-		Title:  "No chain of aliases is longer than resolvers follow",
-		Ref:    "RFC 1034 section 5.2.2",
-		Advice: "Let the alias lead to the last name at once: some resolvers give up after eight.",
-		When:   chased,
+		Requirement: "No chain of aliases is longer than resolvers follow",
+		Ref:         "RFC 1034 section 5.2.2",
+		Advice:      "Let the alias lead to the last name at once: some resolvers give up after eight.",
+		When:        chased,
 		Fails: chasing(func(c chase) string {
 			if c.loop || len(c.chain) <= longChain {
 				return ""
@@ -149,10 +149,10 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.alias.dangling", Severity: diag.Warning, Weight: 2, Category: categorySOA,
-		Title:  "No alias leads to a name that does not exist",
-		Ref:    "RFC 1912 section 2.4",
-		Advice: "Remove the alias: whoever gets hold of the name that it leads to answers for the domain.",
-		When:   chased,
+		Requirement: "No alias leads to a name that does not exist",
+		Ref:         "RFC 1912 section 2.4",
+		Advice:      "Remove the alias: whoever gets hold of the name that it leads to answers for the domain.",
+		When:        chased,
 		Fails: chasing(func(c chase) string {
 			if !c.gone || len(c.chain) == 0 {
 				return ""
@@ -162,10 +162,10 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.caa", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
-		Title:  "The CAA records can be read",
-		Ref:    "RFC 8659 section 4.1",
-		Advice: "Correct the record: authorities that meet a critical property they do not know issue nothing.",
-		When:   func(e *evidence) bool { return e.at(e.zone, dns.TypeCAA).ok() },
+		Requirement: "The CAA records can be read",
+		Ref:         "RFC 8659 section 4.1",
+		Advice:      "Correct the record: authorities that meet a critical property they do not know issue nothing.",
+		When:        func(e *evidence) bool { return e.at(e.zone, dns.TypeCAA).ok() },
 		Fails: func(e *evidence) diag.Failures {
 			var list []string
 			for _, caa := range set[*dns.CAA](e.at(e.zone, dns.TypeCAA).msg.Answer, e.zone) {
@@ -176,20 +176,20 @@ var contentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.https", Severity: diag.Warning, Weight: 1, Category: categorySOA,
-		Title:  "The HTTPS records make sense",
-		Ref:    "RFC 9460 section 2.4",
-		Advice: "Correct the record: browsers ignore it, or cannot connect.",
-		When:   func(e *evidence) bool { return e.at(e.zone, dns.TypeHTTPS).ok() },
+		Requirement: "The HTTPS records make sense",
+		Ref:         "RFC 9460 section 2.4",
+		Advice:      "Correct the record: browsers ignore it, or cannot connect.",
+		When:        func(e *evidence) bool { return e.at(e.zone, dns.TypeHTTPS).ok() },
 		Fails: func(e *evidence) diag.Failures {
 			return failing(httpsFaults(set[*dns.HTTPS](e.at(e.zone, dns.TypeHTTPS).msg.Answer, e.zone), e.zone))
 		},
 	},
 	{
 		Code: "zone.zonemd", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
-		Title:  "A digest of the zone is that of its present version",
-		Ref:    "RFC 8976 section 4",
-		Advice: "Let the signer make the ZONEMD record anew with each change.",
-		When:   func(e *evidence) bool { return hasSOA(e) && e.at(e.zone, dns.TypeZONEMD).ok() },
+		Requirement: "A digest of the zone is that of its present version",
+		Ref:         "RFC 8976 section 4",
+		Advice:      "Let the signer make the ZONEMD record anew with each change.",
+		When:        func(e *evidence) bool { return hasSOA(e) && e.at(e.zone, dns.TypeZONEMD).ok() },
 		Fails: func(e *evidence) diag.Failures {
 			var list []string
 			for _, md := range set[*dns.ZONEMD](e.at(e.zone, dns.TypeZONEMD).msg.Answer, e.zone) {

@@ -10,9 +10,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-const (
-	categoryDelegation = string(CategoryDelegation)
-	categoryGlue       = string(CategoryGlue)
+var (
+	categoryDelegation = diag.Category{Code: string(CategoryDelegation), Label: "Delegation"}
+	categoryGlue       = diag.Category{Code: string(CategoryGlue), Label: "Glue"}
 )
 
 // fewest is how many name servers a zone needs (RFC 1034 section 4.1).
@@ -26,10 +26,10 @@ func compared(e *evidence) bool { return delegated(e) && len(e.own) > 0 }
 var delegationRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.delegation.cyclic", Severity: diag.Critical, Weight: 10, Category: categoryDelegation,
-		Title:  "The names of the servers can be resolved without the domain itself",
-		Ref:    "Zonemaster BASIC02, RFC 4697 section 2.3",
-		Advice: "Give at least one server a name in the domain, with glue, or move it to a domain that works by itself.",
-		When:   met,
+		Requirement: "The names of the servers can be resolved without the domain itself",
+		Ref:         "Zonemaster BASIC02, RFC 4697 section 2.3",
+		Advice:      "Give at least one server a name in the domain, with glue, or move it to a domain that works by itself.",
+		When:        met,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.cyclic) > 0, "These domains wait for each other: %s.",
 				strings.Join(bareNames(e.cyclic), ", "))
@@ -37,20 +37,20 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.delegation.lame", Severity: diag.Critical, Weight: 10, Category: categoryDelegation,
-		Title:  "At least one server serves the zone",
-		Ref:    "Zonemaster BASIC02, RFC 1912 section 2.8",
-		Advice: "Set the zone up on the servers that the zone above names, or let the registrar name those that have it.",
-		When:   reached,
+		Requirement: "At least one server serves the zone",
+		Ref:         "Zonemaster BASIC02, RFC 1912 section 2.8",
+		Advice:      "Set the zone up on the servers that the zone above names, or let the registrar name those that have it.",
+		When:        reached,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!served(e), "Servers answer, but none of them serves the zone.")
 		},
 	},
 	{
-		Code: "zone.delegation.silent", Severity: diag.Critical, Means: diag.Unknown, Category: categoryDelegation,
-		Title:  "At least one server answers",
-		Ref:    "Zonemaster BASIC02, RFC 2182 section 5",
-		Advice: "Check that the servers run, and that port 53 is open for UDP and TCP; then try again.",
-		When:   addressed,
+		Code: "zone.delegation.silent", Severity: diag.Critical, StateIfFailed: diag.Unknown, Category: categoryDelegation,
+		Requirement: "At least one server answers",
+		Ref:         "Zonemaster BASIC02, RFC 2182 section 5",
+		Advice:      "Check that the servers run, and that port 53 is open for UDP and TCP; then try again.",
+		When:        addressed,
 		Fails: func(e *evidence) diag.Failures {
 			known := func(ad *address) bool { return e.heard[ad.ip.Is6()] }
 			if len(e.heard) > 0 && !slices.ContainsFunc(e.addresses, known) {
@@ -61,10 +61,10 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.delegation.functional", Severity: diag.Info, Category: categoryDelegation,
-		Title:  "A zone that nobody serves is not resolved by accident",
-		Ref:    "Zonemaster BASIC03, RFC 1912 section 2.8",
-		Advice: "Do not rely on it: caches forget, and then the domain is gone.",
-		When:   func(e *evidence) bool { return met(e) && !served(e) && chased(e) },
+		Requirement: "A zone that nobody serves is not resolved by accident",
+		Ref:         "Zonemaster BASIC03, RFC 1912 section 2.8",
+		Advice:      "Do not rely on it: caches forget, and then the domain is gone.",
+		When:        func(e *evidence) bool { return met(e) && !served(e) && chased(e) },
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			for _, c := range e.chases {
@@ -78,10 +78,10 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.delegation.few", Severity: diag.Error, Weight: 5, Category: categoryDelegation,
-		Title:  "There are at least two name servers",
-		Ref:    "Zonemaster DELEGATION01, RFC 1034 section 4.1",
-		Advice: "Add a second name server, in another network: with one, every failure takes the domain down.",
-		When:   delegated,
+		Requirement: "There are at least two name servers",
+		Ref:         "Zonemaster DELEGATION01, RFC 1034 section 4.1",
+		Advice:      "Add a second name server, in another network: with one, every failure takes the domain down.",
+		When:        delegated,
 		Fails: func(e *evidence) diag.Failures {
 			if n := len(e.cut.hosts); n < fewest {
 				return diag.Fail("The zone above names %d.", n)
@@ -91,30 +91,30 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.delegation.missing_at_parent", Severity: diag.Warning, Weight: 3, Category: categoryDelegation,
-		Title:  "The zone above names every server that the zone names",
-		Ref:    "Zonemaster CONSISTENCY04, RFC 1034 section 4.2.2",
-		Advice: "Let the registrar add the server, or remove its NS record from the zone.",
-		When:   compared,
+		Requirement: "The zone above names every server that the zone names",
+		Ref:         "Zonemaster CONSISTENCY04, RFC 1034 section 4.2.2",
+		Advice:      "Let the registrar add the server, or remove its NS record from the zone.",
+		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
 			return named(minus(e.own, e.cut.hosts), "It has an NS record in the zone alone.")
 		},
 	},
 	{
 		Code: "zone.delegation.missing_in_zone", Severity: diag.Warning, Weight: 3, Category: categoryDelegation,
-		Title:  "The zone names every server that the zone above names",
-		Ref:    "Zonemaster DELEGATION07, RFC 1034 section 4.2.2",
-		Advice: "Add an NS record for the server to the zone, or let the registrar remove it.",
-		When:   compared,
+		Requirement: "The zone names every server that the zone above names",
+		Ref:         "Zonemaster DELEGATION07, RFC 1034 section 4.2.2",
+		Advice:      "Add an NS record for the server to the zone, or let the registrar remove it.",
+		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
 			return named(minus(e.cut.hosts, e.own), "It has an NS record in the zone above alone.")
 		},
 	},
 	{
 		Code: "zone.delegation.truncated", Severity: diag.Warning, Weight: 2, Category: categoryDelegation,
-		Title:  "A referral with the glue that is needed fits into 512 octets",
-		Ref:    "Zonemaster DELEGATION03, RFC 1034 section 3.7",
-		Advice: "Use fewer name servers, or shorter names that share a domain.",
-		When:   delegated,
+		Requirement: "A referral with the glue that is needed fits into 512 octets",
+		Ref:         "Zonemaster DELEGATION03, RFC 1034 section 3.7",
+		Advice:      "Use fewer name servers, or shorter names that share a domain.",
+		When:        delegated,
 		Fails: func(e *evidence) diag.Failures {
 			size := e.referralSize()
 			return diag.FailIf(size > dns.MinMsgSize, "For the longest names it has %d octets.", size)
@@ -122,10 +122,10 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.delegation.ttl.short", Severity: diag.Info, Category: categoryDelegation,
-		Title:  "The delegation may be remembered for an hour at least",
-		Ref:    "RFC 1912 section 2.2",
-		Advice: "Raise the time to live of the NS records: resolvers keep coming back for them.",
-		When:   func(e *evidence) bool { return len(e.own) > 0 },
+		Requirement: "The delegation may be remembered for an hour at least",
+		Ref:         "RFC 1912 section 2.2",
+		Advice:      "Raise the time to live of the NS records: resolvers keep coming back for them.",
+		When:        func(e *evidence) bool { return len(e.own) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.ownTTL < shortTTL, "The time to live of the NS records is %d seconds.", e.ownTTL)
 		},
@@ -190,10 +190,10 @@ func glued(e *evidence) bool { return len(e.dependent()) > 0 }
 var glueRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.glue.none", Severity: diag.Critical, Weight: 10, Category: categoryGlue,
-		Title:  "Resolvers that know nothing of the domain find one of its servers",
-		Ref:    "Zonemaster DELEGATION07, BASIC02, RFC 1034 section 4.2.1",
-		Advice: "Let the registrar enter addresses (host objects) for the servers whose names lie in the domain.",
-		When:   glued,
+		Requirement: "Resolvers that know nothing of the domain find one of its servers",
+		Ref:         "Zonemaster DELEGATION07, BASIC02, RFC 1034 section 4.2.1",
+		Advice:      "Let the registrar enter addresses (host objects) for the servers whose names lie in the domain.",
+		When:        glued,
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.dependent()) < len(e.cut.hosts) { // others may be found by their own domains
 				return nil
@@ -208,10 +208,10 @@ var glueRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.glue.missing", Severity: diag.Error, Weight: 5, Category: categoryGlue,
-		Title:  "Every server whose name lies in the domain has glue",
-		Ref:    "Zonemaster DELEGATION07, RFC 9471 section 2.1",
-		Advice: "Let the registrar enter the addresses of the server (a host object).",
-		When:   glued,
+		Requirement: "Every server whose name lies in the domain has glue",
+		Ref:         "Zonemaster DELEGATION07, RFC 9471 section 2.1",
+		Advice:      "Let the registrar enter the addresses of the server (a host object).",
+		When:        glued,
 		Fails: func(e *evidence) diag.Failures {
 			bare := slices.DeleteFunc(e.dependent(), func(h string) bool { return len(e.cut.glue[h]) > 0 })
 			return named(bare, "The zone above has no address for it.")
@@ -219,18 +219,18 @@ var glueRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.glue.mismatch", Severity: diag.Error, Weight: 5, Category: categoryGlue,
-		Title:  "The glue is what the zone says about the addresses of its servers",
-		Ref:    "Zonemaster CONSISTENCY05, RFC 1034 section 4.2.2",
-		Advice: "Let the registrar enter the addresses that the server has in the zone, or correct the zone.",
-		When:   glued,
-		Fails:  (*evidence).glueMismatch,
+		Requirement: "The glue is what the zone says about the addresses of its servers",
+		Ref:         "Zonemaster CONSISTENCY05, RFC 1034 section 4.2.2",
+		Advice:      "Let the registrar enter the addresses that the server has in the zone, or correct the zone.",
+		When:        glued,
+		Fails:       (*evidence).glueMismatch,
 	},
 	{
 		Code: "zone.glue.ttl", Severity: diag.Info, Category: categoryGlue,
-		Title:  "Glue lives as long as the delegation",
-		Ref:    "RFC 2181 section 5.4.1",
-		Advice: "Ask the operator of the zone above: the delegation outlives the addresses that it needs.",
-		When:   glued,
+		Requirement: "Glue lives as long as the delegation",
+		Ref:         "RFC 2181 section 5.4.1",
+		Advice:      "Ask the operator of the zone above: the delegation outlives the addresses that it needs.",
+		When:        glued,
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			for _, host := range e.dependent() {

@@ -24,20 +24,20 @@ func keysKnown(e *evidence) bool {
 var keyRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.dnssec.unsigned", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
-		Title:  "A zone with DS records above it is signed",
-		Ref:    "Zonemaster DNSSEC11, RFC 4035 section 5.2",
-		Advice: "Let the registrar remove the DS records now, or sign the zone: resolvers that validate refuse it.",
-		When:   func(e *evidence) bool { return secured(e) && keysKnown(e) },
+		Requirement: "A zone with DS records above it is signed",
+		Ref:         "Zonemaster DNSSEC11, RFC 4035 section 5.2",
+		Advice:      "Let the registrar remove the DS records now, or sign the zone: resolvers that validate refuse it.",
+		When:        func(e *evidence) bool { return secured(e) && keysKnown(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!signed(e), "There are %d DS records, and the zone has no keys.", len(e.cut.ds))
 		},
 	},
 	{
 		Code: "zone.dnssec.ds.mismatch", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
-		Title:  "A DS record stands for a key that signs the keys",
-		Ref:    "Zonemaster DNSSEC02, RFC 4035 section 5.2",
-		Advice: "Let the registrar replace the DS records by those of the present keys.",
-		When:   func(e *evidence) bool { return secured(e) && signed(e) && e.sec.ds.usable > 0 },
+		Requirement: "A DS record stands for a key that signs the keys",
+		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+		Advice:      "Let the registrar replace the DS records by those of the present keys.",
+		When:        func(e *evidence) bool { return secured(e) && signed(e) && e.sec.ds.usable > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.sec.ds.matched) > 0 {
 				return nil
@@ -47,20 +47,20 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.ds.standby", Severity: diag.Info, Category: categorySecurity,
-		Title:  "Every DS record stands for a key in use",
-		Ref:    "Zonemaster DNSSEC02, RFC 6781 section 4.1.2",
-		Advice: "Let the registrar remove the DS record unless a change of keys is under way.",
-		When:   func(e *evidence) bool { return secured(e) && signed(e) && len(e.sec.ds.matched) > 0 },
+		Requirement: "Every DS record stands for a key in use",
+		Ref:         "Zonemaster DNSSEC02, RFC 6781 section 4.1.2",
+		Advice:      "Let the registrar remove the DS record unless a change of keys is under way.",
+		When:        func(e *evidence) bool { return secured(e) && signed(e) && len(e.sec.ds.matched) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return e.dsFailures(e.sec.ds.standby, "It stands for no key that signs the keys of the zone.")
 		},
 	},
 	{
 		Code: "zone.dnssec.ds.digest", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Title:  "The DS records have digests that are recommended",
-		Ref:    "Zonemaster DNSSEC01, RFC 9904 section 3, RFC 9905 section 2",
-		Advice: "Let the registrar enter DS records with SHA-256 (digest type 2), and remove the others.",
-		When:   secured,
+		Requirement: "The DS records have digests that are recommended",
+		Ref:         "Zonemaster DNSSEC01, RFC 9904 section 3, RFC 9905 section 2",
+		Advice:      "Let the registrar enter DS records with SHA-256 (digest type 2), and remove the others.",
+		When:        secured,
 		Fails: func(e *evidence) diag.Failures {
 			weak := slices.DeleteFunc(slices.Clone(e.cut.ds), func(ds *dns.DS) bool {
 				return ds.DigestType == dns.SHA256 || ds.DigestType == dns.SHA384
@@ -74,10 +74,10 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.ds.algorithm", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Title:  "Validators know the algorithm of a DS record",
-		Ref:    "Zonemaster DNSSEC02, RFC 4035 section 5.2",
-		Advice: "Enter DS records of keys with a current algorithm: until then the zone counts as unsigned.",
-		When:   secured,
+		Requirement: "Validators know the algorithm of a DS record",
+		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+		Advice:      "Enter DS records of keys with a current algorithm: until then the zone counts as unsigned.",
+		When:        secured,
 		Fails: func(e *evidence) diag.Failures {
 			known := func(ds *dns.DS) bool { return knownAlgorithm(ds.Algorithm) && knownDigest(ds.DigestType) }
 			return diag.FailIf(!slices.ContainsFunc(e.cut.ds, known), "None of the %d DS records can be used.", len(e.cut.ds))
@@ -85,20 +85,20 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.island", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Title:  "The zone above has DS records for a signed zone",
-		Ref:    "Zonemaster DNSSEC07, RFC 4035 section 5.2",
-		Advice: "Give the registrar the DS records: without them nobody checks the signatures.",
-		When:   func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
+		Requirement: "The zone above has DS records for a signed zone",
+		Ref:         "Zonemaster DNSSEC07, RFC 4035 section 5.2",
+		Advice:      "Give the registrar the DS records: without them nobody checks the signatures.",
+		When:        func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.cut.ds) == 0, "The zone is signed, and there is no DS record.")
 		},
 	},
 	{
 		Code: "zone.dnssec.algorithm.weak", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Title:  "The keys have algorithms that are recommended",
-		Ref:    "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
-		Advice: "Change to ECDSA P-256 (13), Ed25519 (15) or RSA/SHA-256 (8).",
-		When:   signed,
+		Requirement: "The keys have algorithms that are recommended",
+		Ref:         "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
+		Advice:      "Change to ECDSA P-256 (13), Ed25519 (15) or RSA/SHA-256 (8).",
+		When:        signed,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachKey(func(k *dns.DNSKEY) string {
 				switch k.Algorithm {
@@ -111,10 +111,10 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.key.size", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Title:  "RSA keys have 2048 to 4096 bits",
-		Ref:    "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
-		Advice: "Make a new key with 2048 bits, or change to ECDSA P-256 (13).",
-		When:   signed,
+		Requirement: "RSA keys have 2048 to 4096 bits",
+		Ref:         "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
+		Advice:      "Make a new key with 2048 bits, or change to ECDSA P-256 (13).",
+		When:        signed,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachKey(func(k *dns.DNSKEY) string {
 				if bits := rsaBits(k); bits > 0 && (bits < 2048 || bits > 4096) {
@@ -126,10 +126,10 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.algorithm.unused", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
-		Title:  "Every algorithm of the keys and DS records signs the zone",
-		Ref:    "Zonemaster DNSSEC12, DNSSEC13, RFC 4035 section 2.2",
-		Advice: "Sign the zone with each algorithm, or remove the keys and DS records of the others.",
-		When:   func(e *evidence) bool { return signed(e) && len(e.sec.algs) > 0 },
+		Requirement: "Every algorithm of the keys and DS records signs the zone",
+		Ref:         "Zonemaster DNSSEC12, DNSSEC13, RFC 4035 section 2.2",
+		Advice:      "Sign the zone with each algorithm, or remove the keys and DS records of the others.",
+		When:        func(e *evidence) bool { return signed(e) && len(e.sec.algs) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			wanted := maps.Clone(e.sec.keyAlgs)
 			for _, ds := range e.sec.ds.matched {
@@ -146,21 +146,21 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.servers.unsigned", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Title:  "All servers have the signed zone",
-		Ref:    "Zonemaster DNSSEC06, RFC 4035 section 3.1",
-		Advice: "Let the server take over the signed zone: what it answers is refused by resolvers that validate.",
-		When:   signed,
+		Requirement: "All servers have the signed zone",
+		Ref:         "Zonemaster DNSSEC06, RFC 4035 section 3.1",
+		Advice:      "Let the server take over the signed zone: what it answers is refused by resolvers that validate.",
+		When:        signed,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.sec.bare, func(*address) string { return "It answers without keys or signatures." })
 		},
 	},
 	{
 		Code: "zone.dnssec.servers.differ", Severity: diag.Error, Weight: 3, Category: categorySecurity,
-		Title:  "All servers have the same keys",
-		Ref:    "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",
-		Advice: "Bring all servers to the same version of the zone; providers that sign apart must share all keys.",
-		When:   signed,
-		Fails:  func(e *evidence) diag.Failures { return diag.FailIf(e.sec.differ, "Servers have different keys.") },
+		Requirement: "All servers have the same keys",
+		Ref:         "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",
+		Advice:      "Bring all servers to the same version of the zone; providers that sign apart must share all keys.",
+		When:        signed,
+		Fails:       func(e *evidence) diag.Failures { return diag.FailIf(e.sec.differ, "Servers have different keys.") },
 	},
 }
 
@@ -212,35 +212,35 @@ func (e *evidence) deletes() bool {
 var childRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.dnssec.cds.present", Severity: diag.Info, Category: categorySecurity,
-		Title:  "The DS records are left to the registrar",
-		Ref:    "Zonemaster DNSSEC15, RFC 7344 section 4",
-		Advice: "Nothing needs to be done: a zone above that looks for CDS records keeps its DS records up to date.",
-		When:   wishKnown,
+		Requirement: "The DS records are left to the registrar",
+		Ref:         "Zonemaster DNSSEC15, RFC 7344 section 4",
+		Advice:      "Nothing needs to be done: a zone above that looks for CDS records keeps its DS records up to date.",
+		When:        wishKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(wishful(e), "There are %d CDS and %d CDNSKEY records.", len(e.sec.cds), len(e.sec.cdnskey))
 		},
 	},
 	{
 		Code: "zone.dnssec.cds.unsigned", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
-		Title:  "CDS and CDNSKEY records are in a signed zone",
-		Ref:    "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
-		Advice: "Remove them, or sign the zone.",
-		When:   func(e *evidence) bool { return wishful(e) && keysKnown(e) },
-		Fails:  func(e *evidence) diag.Failures { return diag.FailIf(!signed(e), "The zone is not signed.") },
+		Requirement: "CDS and CDNSKEY records are in a signed zone",
+		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
+		Advice:      "Remove them, or sign the zone.",
+		When:        func(e *evidence) bool { return wishful(e) && keysKnown(e) },
+		Fails:       func(e *evidence) diag.Failures { return diag.FailIf(!signed(e), "The zone is not signed.") },
 	},
 	{
 		Code: "zone.dnssec.cds.delete", Severity: diag.Info, Category: categorySecurity,
-		Title:  "The zone does not ask for its DS records to be removed",
-		Ref:    "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
-		Advice: "Nothing needs to be done if DNSSEC is to be switched off.",
-		When:   wishful,
-		Fails:  func(e *evidence) diag.Failures { return diag.FailIf(e.deletes(), "It does (algorithm 0).") },
+		Requirement: "The zone does not ask for its DS records to be removed",
+		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
+		Advice:      "Nothing needs to be done if DNSSEC is to be switched off.",
+		When:        wishful,
+		Fails:       func(e *evidence) diag.Failures { return diag.FailIf(e.deletes(), "It does (algorithm 0).") },
 	},
 	{
 		Code: "zone.dnssec.cds.differ", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
-		Title:  "CDS and CDNSKEY records say the same",
-		Ref:    "Zonemaster DNSSEC15, RFC 7344 section 4",
-		Advice: "Publish both for the same keys.",
+		Requirement: "CDS and CDNSKEY records say the same",
+		Ref:         "Zonemaster DNSSEC15, RFC 7344 section 4",
+		Advice:      "Publish both for the same keys.",
 		When: func(e *evidence) bool {
 			return len(e.sec.cds) > 0 && len(e.sec.cdnskey) > 0 && !e.deletes()
 		},
@@ -262,10 +262,10 @@ var childRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.cds.mismatch", Severity: diag.Error, Weight: 3, Category: categorySecurity,
-		Title:  "CDS and CDNSKEY records stand for a key of the zone",
-		Ref:    "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
-		Advice: "Publish them for the keys that sign the keys: else a zone above that follows breaks the domain.",
-		When:   func(e *evidence) bool { return wishful(e) && signed(e) && !e.deletes() },
+		Requirement: "CDS and CDNSKEY records stand for a key of the zone",
+		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
+		Advice:      "Publish them for the keys that sign the keys: else a zone above that follows breaks the domain.",
+		When:        func(e *evidence) bool { return wishful(e) && signed(e) && !e.deletes() },
 		Fails: func(e *evidence) diag.Failures {
 			for _, k := range e.sec.keys {
 				same := func(c *dns.DNSKEY) bool { return contentOf(c) == contentOf(k) }
@@ -279,20 +279,20 @@ var childRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.cds.signature", Severity: diag.Error, Weight: 2, Category: categorySecurity,
-		Title:  "CDS and CDNSKEY records are signed by a key that the zone above knows",
-		Ref:    "Zonemaster DNSSEC18, RFC 7344 section 4.1",
-		Advice: "Sign them with the key that the DS records stand for: else the zone above must ignore them.",
-		When:   func(e *evidence) bool { return wishful(e) && signed(e) && secured(e) },
+		Requirement: "CDS and CDNSKEY records are signed by a key that the zone above knows",
+		Ref:         "Zonemaster DNSSEC18, RFC 7344 section 4.1",
+		Advice:      "Sign them with the key that the DS records stand for: else the zone above must ignore them.",
+		When:        func(e *evidence) bool { return wishful(e) && signed(e) && secured(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.sec.cdsOK, "There is no such signature over them.")
 		},
 	},
 	{
 		Code: "zone.dnssec.cds.pending", Severity: diag.Info, Category: categorySecurity,
-		Title:  "The zone above has done what CDS records ask for",
-		Ref:    "Zonemaster DNSSEC16, RFC 7344 section 6",
-		Advice: "Nothing needs to be done if the zone above looks for CDS records; else tell the registrar.",
-		When:   func(e *evidence) bool { return len(e.sec.cds) > 0 && e.cut.dsKnown },
+		Requirement: "The zone above has done what CDS records ask for",
+		Ref:         "Zonemaster DNSSEC16, RFC 7344 section 6",
+		Advice:      "Nothing needs to be done if the zone above looks for CDS records; else tell the registrar.",
+		When:        func(e *evidence) bool { return len(e.sec.cds) > 0 && e.cut.dsKnown },
 		Fails: func(e *evidence) diag.Failures {
 			wanted, present := dsTexts(e.sec.cds), dsTexts(e.cut.ds)
 			if e.deletes() {

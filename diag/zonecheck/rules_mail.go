@@ -46,38 +46,38 @@ func (e *evidence) eachExchanger(detail func(host string) string) diag.Failures 
 var mailRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.mx.missing", Severity: diag.Info, Category: categorySOA,
-		Title:  "The domain names its mail exchangers",
-		Ref:    "Zonemaster ZONE09, RFC 5321 section 5.1",
-		Advice: "Add MX records, or a null MX (RFC 7505) if the domain receives no mail.",
-		When:   mxKnown,
-		Fails:  func(e *evidence) diag.Failures { return diag.FailIf(!hasMX(e), "There is no MX record.") },
+		Requirement: "The domain names its mail exchangers",
+		Ref:         "Zonemaster ZONE09, RFC 5321 section 5.1",
+		Advice:      "Add MX records, or a null MX (RFC 7505) if the domain receives no mail.",
+		When:        mxKnown,
+		Fails:       func(e *evidence) diag.Failures { return diag.FailIf(!hasMX(e), "There is no MX record.") },
 	},
 	{
 		Code: "zone.mx.null", Severity: diag.Info, Category: categorySOA,
-		Title:  "The domain receives mail",
-		Ref:    "Zonemaster ZONE09, RFC 7505 section 3",
-		Advice: "Nothing needs to be done if the domain is not meant to receive mail.",
-		When:   hasMX,
+		Requirement: "The domain receives mail",
+		Ref:         "Zonemaster ZONE09, RFC 7505 section 3",
+		Advice:      "Nothing needs to be done if the domain is not meant to receive mail.",
+		When:        hasMX,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.mx()) == 1 && nullMX(e.mx()[0]), "Its null MX says that it does not.")
 		},
 	},
 	{
 		Code: "zone.mx.null_mixed", Severity: diag.Error, Weight: 3, Category: categorySOA,
-		Title:  "A null MX stands alone",
-		Ref:    "Zonemaster ZONE09, RFC 7505 section 3",
-		Advice: "Remove the null MX, or all other MX records.",
-		When:   hasMX,
+		Requirement: "A null MX stands alone",
+		Ref:         "Zonemaster ZONE09, RFC 7505 section 3",
+		Advice:      "Remove the null MX, or all other MX records.",
+		When:        hasMX,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.mx()) > 1 && slices.ContainsFunc(e.mx(), nullMX), "There are other MX records beside it.")
 		},
 	},
 	{
 		Code: "zone.mx.literal", Severity: diag.Error, Weight: 3, Category: categorySOA,
-		Title:  "MX records hold names and not addresses",
-		Ref:    "Zonemaster SYNTAX08, RFC 5321 section 5.1",
-		Advice: "Give the mail exchanger a name with an address record, and use the name.",
-		When:   hasMX,
+		Requirement: "MX records hold names and not addresses",
+		Ref:         "Zonemaster SYNTAX08, RFC 5321 section 5.1",
+		Advice:      "Give the mail exchanger a name with an address record, and use the name.",
+		When:        hasMX,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachExchanger(func(host string) string {
 				if literal(host).IsValid() {
@@ -89,10 +89,10 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.mx.name", Severity: diag.Error, Weight: 2, Category: categorySOA,
-		Title:  "The names of the mail exchangers are host names",
-		Ref:    "Zonemaster SYNTAX08, RFC 1123 section 2.1",
-		Advice: "Rename the mail exchanger: letters, digits and hyphens are safe.",
-		When:   hasMX,
+		Requirement: "The names of the mail exchangers are host names",
+		Ref:         "Zonemaster SYNTAX08, RFC 1123 section 2.1",
+		Advice:      "Rename the mail exchanger: letters, digits and hyphens are safe.",
+		When:        hasMX,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachExchanger(func(host string) string {
 				if literal(host).IsValid() || hostName(host) {
@@ -104,20 +104,20 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.mx.alias", Severity: diag.Error, Weight: 3, Category: categorySOA,
-		Title:  "The name of no mail exchanger is an alias",
-		Ref:    "Zonemaster ZONE08, RFC 2181 section 10.3",
-		Advice: "Use the name that the alias leads to.",
-		When:   hasMX,
+		Requirement: "The name of no mail exchanger is an alias",
+		Ref:         "Zonemaster ZONE08, RFC 2181 section 10.3",
+		Advice:      "Use the name that the alias leads to.",
+		When:        hasMX,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachExchanger(func(host string) string { return aliasText(e.hosts[host]) })
 		},
 	},
 	{
 		Code: "zone.mx.address.missing", Severity: diag.Error, Weight: 3, Category: categorySOA,
-		Title:  "Every mail exchanger has an address",
-		Ref:    "Zonemaster ZONE09, RFC 5321 section 5.1",
-		Advice: "Give the mail exchanger an address, or remove its MX record.",
-		When:   hasMX,
+		Requirement: "Every mail exchanger has an address",
+		Ref:         "Zonemaster ZONE09, RFC 5321 section 5.1",
+		Advice:      "Give the mail exchanger an address, or remove its MX record.",
+		When:        hasMX,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachExchanger(func(host string) string {
 				a, ok := e.hosts[host]
@@ -130,38 +130,38 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.mx.differ", Severity: diag.Warning, Weight: 2, Category: categorySOA,
-		Title:  "All servers have the same MX records",
-		Ref:    "Zonemaster ZONE09, RFC 1034 section 4.3.5",
-		Advice: "Check that all servers have the zone from the same source.",
-		When:   servedTwice,
-		Fails:  func(e *evidence) diag.Failures { return e.differing(probeMX, dns.TypeMX) },
+		Requirement: "All servers have the same MX records",
+		Ref:         "Zonemaster ZONE09, RFC 1034 section 4.3.5",
+		Advice:      "Check that all servers have the zone from the same source.",
+		When:        servedTwice,
+		Fails:       func(e *evidence) diag.Failures { return e.differing(probeMX, dns.TypeMX) },
 	},
 	{
 		Code: "zone.spf.missing", Severity: diag.Info, Category: categorySOA,
-		Title:  "The domain says who may send mail for it",
-		Ref:    "Zonemaster ZONE11, RFC 7208 section 3.1",
-		Advice: "Publish an SPF record; v=spf1 -all if nobody may.",
-		When:   txtKnown,
+		Requirement: "The domain says who may send mail for it",
+		Ref:         "Zonemaster ZONE11, RFC 7208 section 3.1",
+		Advice:      "Publish an SPF record; v=spf1 -all if nobody may.",
+		When:        txtKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.spf()) == 0, "There is no SPF record.")
 		},
 	},
 	{
 		Code: "zone.spf.multiple", Severity: diag.Error, Weight: 2, Category: categorySOA,
-		Title:  "There is at most one SPF record",
-		Ref:    "Zonemaster ZONE11, RFC 7208 section 3.2",
-		Advice: "Merge the records into one: with several, receivers use none.",
-		When:   txtKnown,
+		Requirement: "There is at most one SPF record",
+		Ref:         "Zonemaster ZONE11, RFC 7208 section 3.2",
+		Advice:      "Merge the records into one: with several, receivers use none.",
+		When:        txtKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.spf()) > 1, "There are %d.", len(e.spf()))
 		},
 	},
 	{
 		Code: "zone.spf.syntax", Severity: diag.Error, Weight: 2, Category: categorySOA,
-		Title:  "The SPF record keeps to the syntax",
-		Ref:    "Zonemaster ZONE11, RFC 7208 section 4.6.1",
-		Advice: "Correct the term: receivers that find an error use nothing of the record.",
-		When:   func(e *evidence) bool { return len(e.spf()) == 1 },
+		Requirement: "The SPF record keeps to the syntax",
+		Ref:         "Zonemaster ZONE11, RFC 7208 section 4.6.1",
+		Advice:      "Correct the term: receivers that find an error use nothing of the record.",
+		When:        func(e *evidence) bool { return len(e.spf()) == 1 },
 		Fails: func(e *evidence) diag.Failures {
 			term := badTerm(e.spf()[0])
 			return diag.FailIf(term != "", "%.100q is no term of SPF.", term)

@@ -3,7 +3,6 @@ package zonecheck
 import (
 	"context"
 	"net/netip"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -27,8 +26,7 @@ type Report struct {
 	Checks      []Outcome    `json:"checks" doc:"every rule that applied, with its outcome"`
 	Summary     Summary      `json:"summary" doc:"the outcomes, counted"`
 	Partial     bool         `json:"partial" doc:"whether something could not be learned"`
-	CheckedAt   time.Time    `json:"checked_at" doc:"when the audit began"`
-	DurationMS  int64        `json:"duration_ms" min:"0" doc:"how long it took"`
+	diag.Timing
 }
 
 // Parent is the zone above.
@@ -155,7 +153,7 @@ type Summary struct {
 	InfoCount    int `json:"info_count" min:"0" doc:"rules that tell something worth knowing"`
 }
 
-// Check audits a domain. It takes [Patience] at most. The error is that of the context if it ended, or
+// Check audits a domain. It takes [Timeout] at most. The error is that of the context if it ended, or
 // wraps [diag.ErrUnavailable] if the resolver of the environment did not answer at all.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {

@@ -58,7 +58,7 @@ func check(ctx context.Context, env *diag.Env, name string) error {
 
 	// The report is plain data. Programs branch on its fields and on the codes of findings, which never
 	// change; the sentences are for people.
-	fmt.Printf("%s: %s (%d/100, %s)\n", domain, report.Headline, report.Score, report.Band)
+	fmt.Printf("%s: %s (%s)\n", domain, report.Headline, report.Band)
 	if report.Policy.Mode != mtasts.Enforce {
 		fmt.Printf("the policy is not enforced: its mode is %s\n", report.Policy.Mode)
 	}

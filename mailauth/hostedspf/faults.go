@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
@@ -47,7 +48,7 @@ func faultsOf(tree *spf.Tree, host string) []fault {
 }
 
 func nodeFault(n *spf.Node, host string) (fault, bool) {
-	name := shown(n.Domain)
+	name := diag.Quote(n.Domain)
 	switch {
 	case n.Via != spf.ViaRoot && belongs(n.Domain, host):
 		return fault{own, name, "the flat records themselves are published at " + name}, true
@@ -74,33 +75,24 @@ func belongs(name, host string) bool {
 }
 
 func termFault(t *spf.ResolvedTerm) (fault, bool) {
-	name := shown(t.Target)
+	name := diag.Quote(t.Target)
 	switch {
 	case !t.Reached || t.Kind != spf.Mechanism || t.Child != nil: // that of a child is one of its node
 		return fault{}, false
 	case t.Err != nil:
 		for _, h := range t.Hosts {
 			if h.Err != nil {
-				name = shown(h.Name)
+				name = diag.Quote(h.Name)
 			}
 		}
-		detail := fmt.Sprintf("the name servers did not say what %s has for %s: %v", name, shown(t.Raw), t.Err)
+		detail := fmt.Sprintf("the name servers did not say what %s has for %s: %v", name, diag.Quote(t.Raw), t.Err)
 		return fault{silent, name, detail}, true
 	case t.Cut:
-		return fault{large, name, "there is too much to look up: " + shown(t.Raw) + " was not looked at"}, true
+		return fault{large, name, "there is too much to look up: " + diag.Quote(t.Raw) + " was not looked at"}, true
 	case t.MXCount > spf.MaxMX: // RFC 7208 section 4.6.4
 		detail := fmt.Sprintf("there are %d mail exchangers behind %s, and receivers accept %d", t.MXCount, name, spf.MaxMX)
 		return fault{broken, name, detail}, true
 	default:
 		return fault{}, false
 	}
-}
-
-// shown makes a text of strangers fit for a sentence.
-func shown(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) > 200 {
-		s = strings.ToValidUTF8(s[:200], "") + "…"
-	}
-	return s
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/miekg/dns"
 
@@ -48,7 +47,7 @@ func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenRe
 		return nil, err
 	}
 	e := evidence{domain: req.Domain, host: req.IncludeHost.String()}
-	lookups, cancel := context.WithTimeout(ctx, patience(ctx))
+	lookups, cancel := diag.Within(ctx, spf.Timeout)
 	defer cancel()
 	var g diag.Group
 	g.Go(func() { e.own = diag.Lookup[*dns.TXT](lookups, env, req.Domain.FQDN()) })
@@ -64,14 +63,6 @@ func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenRe
 	}
 	report.Error = e.failure()
 	return report, nil
-}
-
-// patience returns how long to wait for the domain's own record under a context: as long as for the tree.
-func patience(ctx context.Context) time.Duration {
-	if end, ok := ctx.Deadline(); ok {
-		return min(spf.Patience, time.Until(end)*9/10)
-	}
-	return spf.Patience
 }
 
 func checkDomain(d diag.Domain) error {
@@ -191,7 +182,7 @@ type obstacle struct {
 	why  string // what follows the term in a sentence
 }
 
-func (o *obstacle) String() string { return shown(o.term) + " " + o.why }
+func (o *obstacle) String() string { return diag.Quote(o.term) + " " + o.why }
 
 // unmovable returns the first term that cannot stand in another record, or nil. Terms of strangers are moved
 // into records, so nothing is taken for granted: names with macros may be of any length.

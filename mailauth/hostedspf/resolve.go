@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// Patience bounds a resolution (CONTRACT 1.9). What name servers have not said by then counts as not said.
-	Patience = 15 * time.Second
+	// Timeout bounds a resolution (CONTRACT 1.9). What name servers have not said by then counts as not said.
+	Timeout = 15 * time.Second
 
-	// Lease is how long a claim lasts: a node that has not stored its result a good while after [Patience]
+	// Lease is how long a claim lasts: a node that has not stored its result a good while after [Timeout]
 	// is taken for dead, and the profile is resolved by another.
 	Lease = time.Minute
 
@@ -120,7 +120,7 @@ const releasePatience = time.Second
 
 // flatten resolves the source record of a profile. It is a failure, and no error, that this takes too long.
 func (j *job) flatten(ctx context.Context, p *Profile) (*FlattenReport, error) {
-	bounded, cancel := context.WithTimeout(ctx, Patience)
+	bounded, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	report, err := Flatten(bounded, j.env, FlattenRequest{p.Domain, p.SourceRecord, p.IncludeHost})
 	switch {

@@ -44,7 +44,7 @@ type Scheduler struct {
 }
 
 // Run resolves profiles until the context ends. It then begins nothing, waits for the resolutions under way, which
-// takes no longer than [Patience] and a moment for the store, and returns the context's error. That the store
+// takes no longer than [Timeout] and a moment for the store, and returns the context's error. That the store
 // fails is logged, and it is asked again.
 func (s *Scheduler) Run(ctx context.Context) error {
 	var g diag.Group
@@ -106,7 +106,7 @@ func (s *Scheduler) resolve(ctx context.Context, id string) {
 			s.logPanic(id, v)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, Patience+storePatience)
+	ctx, cancel := context.WithTimeout(ctx, Timeout+storePatience)
 	defer cancel()
 	claim, err := s.Store.Claim(ctx, id, Lease)
 	if errors.Is(err, ErrClaimed) || errors.Is(err, ErrNotFound) {

@@ -21,23 +21,15 @@ const (
 	// have up to ten.
 	MaxMXHosts = 50
 
-	// Patience is how long anything is waited for. What has not answered then is reported as unknown,
+	// Timeout is how long anything is waited for. What has not answered then is reported as unknown,
 	// before the caller's time is up, which usually is 15 seconds (CONTRACT 1.9). Senders wait for the
 	// policy for up to a minute (RFC 8461 section 3.3).
-	Patience = 10 * time.Second
+	Timeout = 10 * time.Second
 
 	// Grace is how long the policy is waited for once it is known that there is no record, in the
 	// hope of saying that there is a policy all the same.
 	Grace = time.Second
 )
-
-// patience returns how long to wait under a context: [Patience], or less if its end is near.
-func patience(ctx context.Context) time.Duration {
-	if end, ok := ctx.Deadline(); ok {
-		return min(Patience, time.Until(end)*9/10)
-	}
-	return Patience
-}
 
 // evidence is all that the rules look at; only gather and digest fill it.
 type evidence struct {
@@ -75,7 +67,7 @@ type host struct {
 // that are asked about have both; only the addresses of the mail exchangers wait for their names.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	e := &evidence{domain: d, now: env.Now()}
-	wait := patience(ctx)
+	wait := diag.TimeLeft(ctx, Timeout)
 	lookups, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	fetching, giveUp := context.WithCancel(ctx)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -37,7 +36,7 @@ func inRecord(k kind) func(*evidence) diag.Failures {
 		for _, f := range e.faults {
 			if f.kind == k {
 				list = append(list, diag.Failure{
-					Detail: sentence(f.text), Location: f.location(), Suggested: e.newRecord(),
+					Detail: diag.Sentence(f.text), Location: f.location(), Suggested: e.newRecord(),
 				})
 			}
 		}
@@ -48,32 +47,23 @@ func inRecord(k kind) func(*evidence) diag.Failures {
 // newRecord is a record for the domain with an id of the present.
 func (e *evidence) newRecord() string { return Record{ID: e.now.UTC().Format(idLayout)}.String() }
 
-// sentence makes a sentence of the text of a fault, which may begin with a name.
-func sentence(s string) string {
-	first, _, _ := strings.Cut(s, " ")
-	if slices.Contains([]string{"a", "the", "there", "this", "no", "white"}, first) {
-		s = string(unicode.ToUpper(rune(s[0]))) + s[1:]
-	}
-	return s + "."
-}
-
 // recordRules are about the TXT record.
 var recordRules = diag.Rules[*evidence]{
 	{
-		Code: "mtasts.record.unknown", Severity: diag.Error, Means: diag.Unknown,
-		Title:  "The name servers answer for the record",
-		Ref:    "RFC 8461 section 3.1",
-		Advice: "Mend the zone: until it answers, senders that do not know the policy yet deliver without it.",
+		Code: "mtasts.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Requirement: "The name servers answer for the record",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Mend the zone: until it answers, senders that do not know the policy yet deliver without it.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!answered(e), "%v.", e.txt.Err())
 		},
 	},
 	{
-		Code: "mtasts.record.missing", Severity: diag.Critical, Means: diag.Missing, Weight: 10, Category: "record",
-		Title:  "A record says that there is a policy",
-		Ref:    "RFC 8461 section 3.1",
-		Advice: "Serve a policy first, in the mode testing; then publish this TXT record at _mta-sts.",
-		When:   func(e *evidence) bool { return answered(e) && (len(e.records) > 0 || len(e.strays) == 0) },
+		Code: "mtasts.record.missing", Severity: diag.Critical, StateIfFailed: diag.Missing, Weight: 10, Category: factorRecord,
+		Requirement: "A record says that there is a policy",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Serve a policy first, in the mode testing; then publish this TXT record at _mta-sts.",
+		When:        func(e *evidence) bool { return answered(e) && (len(e.records) > 0 || len(e.strays) == 0) },
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case len(e.records) > 0:
@@ -88,11 +78,11 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.record.version", Severity: diag.Critical, Weight: 1, Category: "record",
-		Title:  "The record begins with v=STSv1;",
-		Ref:    "RFC 8461 section 3.1",
-		Advice: "Let the record begin with exactly v=STSv1; in this case of letters: all others are discarded.",
-		When:   func(e *evidence) bool { return answered(e) && len(e.records)+len(e.strays) > 0 },
+		Code: "mtasts.record.version", Severity: diag.Critical, Weight: 1, Category: factorRecord,
+		Requirement: "The record begins with v=STSv1;",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Let the record begin with exactly v=STSv1; in this case of letters: all others are discarded.",
+		When:        func(e *evidence) bool { return answered(e) && len(e.records)+len(e.strays) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.records) > 0 {
 				return nil
@@ -102,74 +92,74 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.record.stray", Severity: diag.Warning,
-		Title:  "No other record at the name was meant for MTA-STS",
-		Ref:    "RFC 8461 section 3.1",
-		Advice: "Remove the record that does not begin with v=STSv1; since senders discard it.",
-		When:   hasRecord,
-		Fails:  strays,
+		Requirement: "No other record at the name was meant for MTA-STS",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Remove the record that does not begin with v=STSv1; since senders discard it.",
+		When:        hasRecord,
+		Fails:       strays,
 	},
 	{
-		Code: "mtasts.record.multiple", Severity: diag.Critical, Weight: 1, Category: "record",
-		Title:  "There is only one record",
-		Ref:    "RFC 8461 section 3.1",
-		Advice: "Remove all records but one: with several, senders behave as if there were none.",
-		When:   hasRecord,
+		Code: "mtasts.record.multiple", Severity: diag.Critical, Weight: 1, Category: factorRecord,
+		Requirement: "There is only one record",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Remove all records but one: with several, senders behave as if there were none.",
+		When:        hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.records) > 1, "There are %d records that begin with v=STSv1;", len(e.records))
 		},
 	},
 	{
-		Code: "mtasts.record.syntax", Severity: diag.Critical, Weight: 1, Category: "record",
-		Title:  "The record keeps to the syntax",
-		Ref:    "RFC 8461 section 3.1",
-		Advice: "Write fields as name=value, with one semicolon and any white space between them.",
-		When:   oneRecord, Fails: inRecord(badSyntax),
+		Code: "mtasts.record.syntax", Severity: diag.Critical, Weight: 1, Category: factorRecord,
+		Requirement: "The record keeps to the syntax",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Write fields as name=value, with one semicolon and any white space between them.",
+		When:        oneRecord, Fails: inRecord(badSyntax),
 	},
 	{
-		Code: "mtasts.record.id.missing", Severity: diag.Critical, Weight: 1, Category: "record",
-		Title:  "The record has an id",
-		Ref:    "RFC 8461 section 3.1",
-		Advice: "Add an id, such as the time of the last change of the policy.",
-		When:   oneRecord, Fails: inRecord(noID),
+		Code: "mtasts.record.id.missing", Severity: diag.Critical, Weight: 1, Category: factorRecord,
+		Requirement: "The record has an id",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Add an id, such as the time of the last change of the policy.",
+		When:        oneRecord, Fails: inRecord(noID),
 	},
 	{
-		Code: "mtasts.record.id.invalid", Severity: diag.Critical, Weight: 1, Category: "record",
-		Title:  "The id consists of 1 to 32 letters and digits",
-		Ref:    "RFC 8461 section 3.1",
-		Advice: "Use letters and digits only, such as the time of the last change of the policy.",
-		When:   func(e *evidence) bool { return oneRecord(e) && inRecord(noID)(e) == nil },
-		Fails:  inRecord(badID),
+		Code: "mtasts.record.id.invalid", Severity: diag.Critical, Weight: 1, Category: factorRecord,
+		Requirement: "The id consists of 1 to 32 letters and digits",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Use letters and digits only, such as the time of the last change of the policy.",
+		When:        func(e *evidence) bool { return oneRecord(e) && inRecord(noID)(e) == nil },
+		Fails:       inRecord(badID),
 	},
 	{
 		Code: "mtasts.record.id.undated", Severity: diag.Info,
-		Title:  "The id tells when the policy was changed",
-		Ref:    "RFC 8461 section 3.1",
-		Advice: "Use the time of the change as the id: a new one is needed with each change, and never an old one.",
-		When:   func(e *evidence) bool { return oneRecord(e) && e.record.ID != "" },
+		Requirement: "The id tells when the policy was changed",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Use the time of the change as the id: a new one is needed with each change, and never an old one.",
+		When:        func(e *evidence) bool { return oneRecord(e) && e.record.ID != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!dated(e.record.ID), "The id is %s.", e.record.ID)
 		},
 	},
 	{
 		Code: "mtasts.record.repeated", Severity: diag.Warning,
-		Title:  "No field of the record is repeated",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Remove the second field: senders use the first.",
-		When:   oneRecord, Fails: inRecord(repeated),
+		Requirement: "No field of the record is repeated",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Remove the second field: senders use the first.",
+		When:        oneRecord, Fails: inRecord(repeated),
 	},
 	{
 		Code: "mtasts.record.unknown_field", Severity: diag.Info,
-		Title:  "Every field of the record has a meaning",
-		Ref:    "RFC 8461 section 3.1",
-		Advice: "Check the spelling: senders ignore fields that they do not know.",
-		When:   oneRecord, Fails: inRecord(unknownKey),
+		Requirement: "Every field of the record has a meaning",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Check the spelling: senders ignore fields that they do not know.",
+		When:        oneRecord, Fails: inRecord(unknownKey),
 	},
 	{
-		Code: "mtasts.tls_rpt.missing", Severity: diag.Warning, Weight: 5, Category: "reporting",
-		Title:  "Senders are asked to report failures of TLS",
-		Ref:    "RFC 8460 section 3",
-		Advice: "Publish a TLSRPT record at _smtp._tls: only reports show whom the policy keeps from delivering.",
-		When:   func(e *evidence) bool { return announced(e) && e.tlsrpt.Err() == nil },
+		Code: "mtasts.tls_rpt.missing", Severity: diag.Warning, Weight: 5, Category: factorReporting,
+		Requirement: "Senders are asked to report failures of TLS",
+		Ref:         "RFC 8460 section 3",
+		Advice:      "Publish a TLSRPT record at _smtp._tls: only reports show whom the policy keeps from delivering.",
+		When:        func(e *evidence) bool { return announced(e) && e.tlsrpt.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
 			if e.hasTLSRPT {
 				return nil

@@ -31,11 +31,11 @@ func uncovered(e *evidence) []host {
 // mxRules are about the mail exchangers.
 var mxRules = diag.Rules[*evidence]{
 	{
-		Code: "mtasts.mx.unknown", Severity: diag.Error, Means: diag.Unknown,
-		Title:  "The name servers say who the mail exchangers are",
-		Ref:    "RFC 5321 section 5.1",
-		Advice: "Mend the zone: mail waits while the mail exchangers or their addresses cannot be learned.",
-		When:   announced,
+		Code: "mtasts.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Requirement: "The name servers say who the mail exchangers are",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Mend the zone: mail waits while the mail exchangers or their addresses cannot be learned.",
+		When:        announced,
 		Fails: func(e *evidence) diag.Failures {
 			if err := e.mx.Err(); err != nil {
 				return diag.Fail("%v.", err)
@@ -50,11 +50,11 @@ var mxRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: "mx",
-		Title:  "The policy lists every mail exchanger",
-		Ref:    "RFC 8461 section 4.1",
-		Advice: "Add the missing hosts to the policy, then change the id of the record.",
-		When:   compared,
+		Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: factorMX,
+		Requirement: "The policy lists every mail exchanger",
+		Ref:         "RFC 8461 section 4.1",
+		Advice:      "Add the missing hosts to the policy, then change the id of the record.",
+		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
 			consequence := "in the mode enforce senders would not deliver to it"
 			if e.enforced() {
@@ -74,11 +74,11 @@ var mxRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.mx.undeliverable", Severity: diag.Critical, Weight: 5, Category: "mx",
-		Title:  "Senders that heed the policy can deliver",
-		Ref:    "RFC 8461 section 5",
-		Advice: "List the mail exchangers in the policy now, and change the id of the record: mail is being refused.",
-		When:   func(e *evidence) bool { return compared(e) && e.enforced() },
+		Code: "mtasts.mx.undeliverable", Severity: diag.Critical, Weight: 5, Category: factorMX,
+		Requirement: "Senders that heed the policy can deliver",
+		Ref:         "RFC 8461 section 5",
+		Advice:      "List the mail exchangers in the policy now, and change the id of the record: mail is being refused.",
+		When:        func(e *evidence) bool { return compared(e) && e.enforced() },
 		Fails: func(e *evidence) diag.Failures {
 			if len(uncovered(e)) < len(e.hosts) {
 				return nil
@@ -91,10 +91,10 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.unused", Severity: diag.Info,
-		Title:  "Every pattern of the policy matches a mail exchanger",
-		Ref:    "RFC 8461 section 4.1",
-		Advice: "Remove the pattern, unless a change of mail exchangers is under way.",
-		When:   compared,
+		Requirement: "Every pattern of the policy matches a mail exchanger",
+		Ref:         "RFC 8461 section 4.1",
+		Advice:      "Remove the pattern, unless a change of mail exchangers is under way.",
+		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			for _, pattern := range e.policy.policy.MX {
@@ -108,20 +108,20 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.null", Severity: diag.Warning,
-		Title:  "The domain receives mail",
-		Ref:    "RFC 7505 section 3",
-		Advice: "Take record and policy down, or remove the null MX: a domain without mail needs no policy.",
-		When:   func(e *evidence) bool { return announced(e) && e.mx.Err() == nil },
+		Requirement: "The domain receives mail",
+		Ref:         "RFC 7505 section 3",
+		Advice:      "Take record and policy down, or remove the null MX: a domain without mail needs no policy.",
+		When:        func(e *evidence) bool { return announced(e) && e.mx.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.nullMX, "Its null MX says that it does not.")
 		},
 	},
 	{
 		Code: "mtasts.mx.missing", Severity: diag.Warning,
-		Title:  "The domain names its mail exchangers",
-		Ref:    "RFC 5321 section 5.1",
-		Advice: "Publish MX records: without one senders turn to the address of the domain itself, if it has one.",
-		When:   func(e *evidence) bool { return announced(e) && e.mx.Err() == nil },
+		Requirement: "The domain names its mail exchangers",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Publish MX records: without one senders turn to the address of the domain itself, if it has one.",
+		When:        func(e *evidence) bool { return announced(e) && e.mx.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.mx.Exists():
@@ -135,10 +135,10 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.address.missing", Severity: diag.Warning,
-		Title:  "Every mail exchanger has an address",
-		Ref:    "RFC 5321 section 5.1",
-		Advice: "Give the host an address, or remove its MX record.",
-		When:   exchangers,
+		Requirement: "Every mail exchanger has an address",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Give the host an address, or remove its MX record.",
+		When:        exchangers,
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			for _, h := range e.hosts {
@@ -151,9 +151,9 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.many", Severity: diag.Info,
-		Title:  "All mail exchangers were looked at",
-		Advice: "Remove mail exchangers: senders try only a few.",
-		When:   exchangers,
+		Requirement: "All mail exchangers were looked at",
+		Advice:      "Remove mail exchangers: senders try only a few.",
+		When:        exchangers,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.surplus > 0, "There are %d more than the %d that were looked at.",
 				e.surplus, MaxMXHosts)

@@ -21,7 +21,7 @@ func inPolicy(k kind) func(*evidence) diag.Failures {
 		list := e.policy.of(k)
 		list = list[:min(len(list), maxListed)]
 		for i := range list {
-			list[i].Detail = sentence(list[i].Detail)
+			list[i].Detail = diag.Sentence(list[i].Detail)
 			if list[i].Suggested == "" && !k.harmless() {
 				list[i].Suggested = e.newPolicy()
 			}
@@ -78,11 +78,11 @@ func (e *evidence) newPolicy() string {
 // textRules are about the text of the policy.
 var textRules = diag.Rules[*evidence]{
 	{
-		Code: "mtasts.policy.unannounced", Severity: diag.Error, Means: diag.Missing,
-		Title:  "The policy is announced by a record",
-		Ref:    "RFC 8461 section 3.1",
-		Advice: "Publish the TXT record: without it no sender looks for the policy.",
-		When:   readable,
+		Code: "mtasts.policy.unannounced", Severity: diag.Error, StateIfFailed: diag.Missing,
+		Requirement: "The policy is announced by a record",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Publish the TXT record: without it no sender looks for the policy.",
+		When:        readable,
 		Fails: func(e *evidence) diag.Failures {
 			if !unannounced(e) || len(e.strays) > 0 {
 				return nil
@@ -91,11 +91,11 @@ var textRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, Category: "policy",
-		Title:  "What is served is a policy",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Serve the text of the policy, not a page: the web server seems to answer for any path.",
-		When:   func(e *evidence) bool { return served(e) && e.policy != nil },
+		Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Requirement: "What is served is a policy",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Serve the text of the policy, not a page: the web server seems to answer for any path.",
+		When:        func(e *evidence) bool { return served(e) && e.policy != nil },
 		Fails: func(e *evidence) diag.Failures {
 			if !e.policy.alien {
 				return nil
@@ -104,106 +104,106 @@ var textRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.policy.encoding", Severity: diag.Error, Weight: 1, Category: "policy",
-		Title:  "The policy is valid UTF-8",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Save the policy as UTF-8; a policy needs no characters beyond ASCII.",
-		When:   readable, Fails: inPolicy(badText),
+		Code: "mtasts.policy.encoding", Severity: diag.Error, Weight: 1, Category: factorPolicy,
+		Requirement: "The policy is valid UTF-8",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Save the policy as UTF-8; a policy needs no characters beyond ASCII.",
+		When:        readable, Fails: inPolicy(badText),
 	},
 	{
-		Code: "mtasts.policy.syntax", Severity: diag.Critical, Weight: 1, Category: "policy",
-		Title:  "Every line of the policy is a name, a colon and a value",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Write each line as name: value, without anything in front of the name.",
-		When:   readable, Fails: inPolicy(badSyntax),
+		Code: "mtasts.policy.syntax", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Requirement: "Every line of the policy is a name, a colon and a value",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Write each line as name: value, without anything in front of the name.",
+		When:        readable, Fails: inPolicy(badSyntax),
 	},
 	{
-		Code: "mtasts.policy.blank_line", Severity: diag.Error, Weight: 1, Category: "policy",
-		Title:  "The policy has no blank lines",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Remove blank lines: the syntax knows none, and strict senders refuse the policy.",
-		When:   readable, Fails: inPolicy(blankLine),
+		Code: "mtasts.policy.blank_line", Severity: diag.Error, Weight: 1, Category: factorPolicy,
+		Requirement: "The policy has no blank lines",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Remove blank lines: the syntax knows none, and strict senders refuse the policy.",
+		When:        readable, Fails: inPolicy(blankLine),
 	},
 	{
 		Code: "mtasts.policy.repeated", Severity: diag.Warning,
-		Title:  "No field but mx is repeated",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Remove the second line: senders use the first.",
-		When:   readable, Fails: inPolicy(repeated),
+		Requirement: "No field but mx is repeated",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Remove the second line: senders use the first.",
+		When:        readable, Fails: inPolicy(repeated),
 	},
 	{
 		Code: "mtasts.policy.unknown_field", Severity: diag.Info,
-		Title:  "Every field of the policy has a meaning",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Check the spelling, and the case of letters: senders ignore fields that they do not know.",
-		When:   readable, Fails: inPolicy(unknownKey),
+		Requirement: "Every field of the policy has a meaning",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Check the spelling, and the case of letters: senders ignore fields that they do not know.",
+		When:        readable, Fails: inPolicy(unknownKey),
 	},
 	{
-		Code: "mtasts.policy.version.missing", Severity: diag.Critical, Weight: 1, Category: "policy",
-		Title:  "The policy names its version",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Begin the policy with the line version: STSv1.",
-		When:   readable, Fails: inPolicy(noVersion),
+		Code: "mtasts.policy.version.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Requirement: "The policy names its version",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Begin the policy with the line version: STSv1.",
+		When:        readable, Fails: inPolicy(noVersion),
 	},
 	{
-		Code: "mtasts.policy.version.invalid", Severity: diag.Critical, Weight: 1, Category: "policy",
-		Title:  "The version is STSv1",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Write version: STSv1, in this case of letters.",
-		When:   present("version"), Fails: inPolicy(badVersion),
+		Code: "mtasts.policy.version.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Requirement: "The version is STSv1",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Write version: STSv1, in this case of letters.",
+		When:        present("version"), Fails: inPolicy(badVersion),
 	},
 	{
-		Code: "mtasts.policy.mode.missing", Severity: diag.Critical, Weight: 1, Category: "policy",
-		Title:  "The policy has a mode",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Add the line mode: testing, and later mode: enforce.",
-		When:   readable, Fails: inPolicy(noMode),
+		Code: "mtasts.policy.mode.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Requirement: "The policy has a mode",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Add the line mode: testing, and later mode: enforce.",
+		When:        readable, Fails: inPolicy(noMode),
 	},
 	{
-		Code: "mtasts.policy.mode.invalid", Severity: diag.Critical, Weight: 1, Category: "policy",
-		Title:  "The mode is enforce, testing or none",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Write one of the three modes, in small letters.",
-		When:   present("mode"), Fails: inPolicy(badMode),
+		Code: "mtasts.policy.mode.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Requirement: "The mode is enforce, testing or none",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Write one of the three modes, in small letters.",
+		When:        present("mode"), Fails: inPolicy(badMode),
 	},
 	{
-		Code: "mtasts.policy.max_age.missing", Severity: diag.Critical, Weight: 1, Category: "policy",
-		Title:  "The policy says how long it holds",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Add the line max_age: 604800, or more, in seconds.",
-		When:   readable, Fails: inPolicy(noMaxAge),
+		Code: "mtasts.policy.max_age.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Requirement: "The policy says how long it holds",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Add the line max_age: 604800, or more, in seconds.",
+		When:        readable, Fails: inPolicy(noMaxAge),
 	},
 	{
-		Code: "mtasts.policy.max_age.invalid", Severity: diag.Critical, Weight: 1, Category: "policy",
-		Title:  "max_age is a number from 0 to 31557600",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Write the number of seconds in digits only; a year is the most.",
-		When:   present("max_age"), Fails: inPolicy(badMaxAge),
+		Code: "mtasts.policy.max_age.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Requirement: "max_age is a number from 0 to 31557600",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Write the number of seconds in digits only; a year is the most.",
+		When:        present("max_age"), Fails: inPolicy(badMaxAge),
 	},
 	{
-		Code: "mtasts.policy.mx.missing", Severity: diag.Critical, Weight: 1, Category: "policy",
-		Title:  "The policy lists mail exchangers",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Add a line mx: for each mail exchanger.",
-		When:   readable, Fails: inPolicy(noMX),
+		Code: "mtasts.policy.mx.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Requirement: "The policy lists mail exchangers",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Add a line mx: for each mail exchanger.",
+		When:        readable, Fails: inPolicy(noMX),
 	},
 	{
-		Code: "mtasts.policy.mx.invalid", Severity: diag.Critical, Weight: 1, Category: "policy",
-		Title:  "Every mx is the name of a host",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Write host names as in the MX records, without a final dot; only the first label may be a wildcard.",
-		When:   present("mx"), Fails: inPolicy(badMX),
+		Code: "mtasts.policy.mx.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Requirement: "Every mx is the name of a host",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Write host names as in the MX records, without a final dot; only the first label may be a wildcard.",
+		When:        present("mx"), Fails: inPolicy(badMX),
 	},
 }
 
 // policyRules are about what the policy asks for.
 var policyRules = diag.Rules[*evidence]{
 	{
-		Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30, Category: "policy",
-		Title:  "The policy is in force",
-		Ref:    "RFC 8461 section 5",
-		Advice: "Set the mode to testing and later to enforce, or take record and policy down once max_age is over.",
-		When:   func(e *evidence) bool { return inMode(e, Enforce, Testing, None) },
+		Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30, Category: factorPolicy,
+		Requirement: "The policy is in force",
+		Ref:         "RFC 8461 section 5",
+		Advice:      "Set the mode to testing and later to enforce, or take record and policy down once max_age is over.",
+		When:        func(e *evidence) bool { return inMode(e, Enforce, Testing, None) },
 		Fails: func(e *evidence) diag.Failures {
 			if active(e) {
 				return nil
@@ -214,11 +214,11 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.policy.mode.testing", Severity: diag.Warning, Weight: 20, Category: "policy",
-		Title:  "The policy is enforced",
-		Ref:    "RFC 8461 section 5",
-		Advice: "Once the TLS reports show no failures, set the mode to enforce, and change the id of the record.",
-		When:   active,
+		Code: "mtasts.policy.mode.testing", Severity: diag.Warning, Weight: 20, Category: factorPolicy,
+		Requirement: "The policy is enforced",
+		Ref:         "RFC 8461 section 5",
+		Advice:      "Once the TLS reports show no failures, set the mode to enforce, and change the id of the record.",
+		When:        active,
 		Fails: func(e *evidence) diag.Failures {
 			if inMode(e, Enforce) {
 				return nil
@@ -229,11 +229,11 @@ var policyRules = diag.Rules[*evidence]{
 		Partly: func(*evidence) float64 { return 0.25 },
 	},
 	{
-		Code: "mtasts.policy.max_age.zero", Severity: diag.Error, Weight: 2, Category: "policy",
-		Title:  "Senders keep the policy at all",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Set max_age to a week or more: a policy that nobody keeps protects nobody.",
-		When:   func(e *evidence) bool { return active(e) && e.policy.has("max_age", badMaxAge) },
+		Code: "mtasts.policy.max_age.zero", Severity: diag.Error, Weight: 2, Category: factorPolicy,
+		Requirement: "Senders keep the policy at all",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Set max_age to a week or more: a policy that nobody keeps protects nobody.",
+		When:        func(e *evidence) bool { return active(e) && e.policy.has("max_age", badMaxAge) },
 		Fails: func(e *evidence) diag.Failures {
 			if e.policy.policy.MaxAge > 0 {
 				return nil
@@ -242,10 +242,10 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.policy.max_age.short", Severity: diag.Warning, Weight: 5, Category: "policy",
-		Title:  "Senders keep the policy for a week or more",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Raise max_age to 604800 or more: a short one lets an attacker wait until it is over.",
+		Code: "mtasts.policy.max_age.short", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		Requirement: "Senders keep the policy for a week or more",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Raise max_age to 604800 or more: a short one lets an attacker wait until it is over.",
 		When: func(e *evidence) bool {
 			return active(e) && e.policy.has("max_age", badMaxAge) && e.policy.policy.MaxAge > 0
 		},
@@ -261,10 +261,10 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.mx.broad", Severity: diag.Warning,
-		Title:  "No pattern covers hosts of strangers",
-		Ref:    "RFC 8461 section 4.1",
-		Advice: "List the hosts themselves: anybody can get a name, and a certificate, below a public suffix.",
-		When:   present("mx"),
+		Requirement: "No pattern covers hosts of strangers",
+		Ref:         "RFC 8461 section 4.1",
+		Advice:      "List the hosts themselves: anybody can get a name, and a certificate, below a public suffix.",
+		When:        present("mx"),
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			for _, pattern := range e.policy.policy.MX {

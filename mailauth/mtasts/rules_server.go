@@ -57,18 +57,18 @@ func charset(e *evidence) string {
 func explained(e *evidence) diag.Failures {
 	message := e.page.Err.Message
 	return diag.Failures{{
-		Detail: sentence(strings.TrimSuffix(message, ".")), Target: "mta-sts." + e.domain.String(),
+		Detail: diag.Sentence(strings.TrimSuffix(message, ".")), Target: "mta-sts." + e.domain.String(),
 	}}
 }
 
 // serverRules are about reaching the web server of the policy.
 var serverRules = diag.Rules[*evidence]{
 	{
-		Code: "mtasts.policy.unknown", Severity: diag.Error, Means: diag.Unknown,
-		Title:  "The policy host says whether there is a policy",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "See that the policy host answers in time, from everywhere: senders give up after a minute.",
-		When:   announced,
+		Code: "mtasts.policy.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Requirement: "The policy host says whether there is a policy",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "See that the policy host answers in time, from everywhere: senders give up after a minute.",
+		When:        announced,
 		Fails: func(e *evidence) diag.Failures {
 			if !unanswered(e) {
 				return nil
@@ -77,11 +77,11 @@ var serverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.policy.host.missing", Severity: diag.Critical, Weight: 2, Category: "server",
-		Title:  "The policy host has an address",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "Give mta-sts an address in the zone, or an alias to whom serves the policy for you.",
-		When:   hostKnown,
+		Code: "mtasts.policy.host.missing", Severity: diag.Critical, Weight: 2, Category: factorServer,
+		Requirement: "The policy host has an address",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "Give mta-sts an address in the zone, or an alias to whom serves the policy for you.",
+		When:        hostKnown,
 		Fails: func(e *evidence) diag.Failures {
 			if !failed(e, fetch.DNS) {
 				return nil
@@ -90,11 +90,11 @@ var serverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.policy.connection", Severity: diag.Critical, Weight: 1, Category: "server",
-		Title:  "The policy host can be connected to",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "Let the web server listen on port 443 of a public address.",
-		When:   addressed,
+		Code: "mtasts.policy.connection", Severity: diag.Critical, Weight: 1, Category: factorServer,
+		Requirement: "The policy host can be connected to",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "Let the web server listen on port 443 of a public address.",
+		When:        addressed,
 		Fails: func(e *evidence) diag.Failures {
 			if !failed(e, fetch.Connect) && !failed(e, fetch.Blocked) {
 				return nil
@@ -103,11 +103,11 @@ var serverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.policy.tls.handshake", Severity: diag.Critical, Weight: 1, Category: "server",
-		Title:  "The policy host speaks TLS",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "Set the web server up for mta-sts with a certificate, and for TLS 1.2 and 1.3.",
-		When:   connected,
+		Code: "mtasts.policy.tls.handshake", Severity: diag.Critical, Weight: 1, Category: factorServer,
+		Requirement: "The policy host speaks TLS",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "Set the web server up for mta-sts with a certificate, and for TLS 1.2 and 1.3.",
+		When:        connected,
 		Fails: func(e *evidence) diag.Failures {
 			if !failed(e, fetch.TLS) {
 				return nil
@@ -124,47 +124,47 @@ func untrusted(pick func(pki.Reason) bool) func(*evidence) diag.Failures {
 		if !ok || !pick(trust.Reason) {
 			return nil
 		}
-		return diag.Failures{{Detail: sentence(trust.Text), Target: "mta-sts." + e.domain.String()}}
+		return diag.Failures{{Detail: diag.Sentence(trust.Text), Target: "mta-sts." + e.domain.String()}}
 	}
 }
 
 // certificateRules are about the certificate, which is what vouches for the policy.
 var certificateRules = diag.Rules[*evidence]{
 	{
-		Code: "mtasts.policy.certificate.expired", Severity: diag.Critical, Weight: 2, Category: "certificate",
-		Title:  "The certificate of the policy host has not expired",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "Renew the certificate, and let that be done by a machine from now on.",
-		When:   secured,
-		Fails:  untrusted(func(r pki.Reason) bool { return r == pki.Expired }),
+		Code: "mtasts.policy.certificate.expired", Severity: diag.Critical, Weight: 2, Category: factorCertificate,
+		Requirement: "The certificate of the policy host has not expired",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "Renew the certificate, and let that be done by a machine from now on.",
+		When:        secured,
+		Fails:       untrusted(func(r pki.Reason) bool { return r == pki.Expired }),
 	},
 	{
-		Code: "mtasts.policy.certificate.untrusted", Severity: diag.Critical, Weight: 2, Category: "certificate",
-		Title:  "The certificate of the policy host leads to a trusted authority",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "Use a certificate of a public authority, and send its intermediate certificates along.",
-		When:   secured,
-		Fails:  untrusted(func(r pki.Reason) bool { return r != pki.Expired }),
+		Code: "mtasts.policy.certificate.untrusted", Severity: diag.Critical, Weight: 2, Category: factorCertificate,
+		Requirement: "The certificate of the policy host leads to a trusted authority",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "Use a certificate of a public authority, and send its intermediate certificates along.",
+		When:        secured,
+		Fails:       untrusted(func(r pki.Reason) bool { return r != pki.Expired }),
 	},
 	{
-		Code: "mtasts.policy.certificate.name", Severity: diag.Critical, Weight: 2, Category: "certificate",
-		Title:  "The certificate covers the name of the policy host",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "Get a certificate with the name mta-sts in front of the domain as a subject alternative name.",
-		When:   func(e *evidence) bool { return secured(e) && len(e.page.TLS.Chain) > 0 },
+		Code: "mtasts.policy.certificate.name", Severity: diag.Critical, Weight: 2, Category: factorCertificate,
+		Requirement: "The certificate covers the name of the policy host",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "Get a certificate with the name mta-sts in front of the domain as a subject alternative name.",
+		When:        func(e *evidence) bool { return secured(e) && len(e.page.TLS.Chain) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			if e.page.TLS.Name == nil {
 				return nil
 			}
-			return diag.Failures{{Detail: sentence(e.page.TLS.Name.Error()), Target: "mta-sts." + e.domain.String()}}
+			return diag.Failures{{Detail: diag.Sentence(e.page.TLS.Name.Error()), Target: "mta-sts." + e.domain.String()}}
 		},
 	},
 	{
 		Code: "mtasts.policy.certificate.expiring", Severity: diag.Warning,
-		Title:  "The certificate of the policy host is valid for two weeks and more",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "Renew the certificate: once it has expired, no sender can learn of a change.",
-		When:   func(e *evidence) bool { return secured(e) && e.page.TLS.Trusted },
+		Requirement: "The certificate of the policy host is valid for two weeks and more",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "Renew the certificate: once it has expired, no sender can learn of a change.",
+		When:        func(e *evidence) bool { return secured(e) && e.page.TLS.Trusted },
 		Fails: func(e *evidence) diag.Failures {
 			leaf := e.page.TLS.Leaf()
 			return diag.FailIf(leaf.DaysRemaining < expiringDays, "It expires on %s, in %d days.",
@@ -173,10 +173,10 @@ var certificateRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.tls.version", Severity: diag.Warning,
-		Title:  "The policy host speaks TLS 1.2 or above",
-		Ref:    "RFC 8996 section 1",
-		Advice: "Enable TLS 1.2 and 1.3: senders that keep to the standard refuse the older versions.",
-		When:   secured,
+		Requirement: "The policy host speaks TLS 1.2 or above",
+		Ref:         "RFC 8996 section 1",
+		Advice:      "Enable TLS 1.2 and 1.3: senders that keep to the standard refuse the older versions.",
+		When:        secured,
 		Fails: func(e *evidence) diag.Failures {
 			v := e.page.TLS.Version
 			old := v == tls.VersionName(tls.VersionTLS10) || v == tls.VersionName(tls.VersionTLS11)
@@ -188,11 +188,11 @@ var certificateRules = diag.Rules[*evidence]{
 // answerRules are about what the web server answers.
 var answerRules = diag.Rules[*evidence]{
 	{
-		Code: "mtasts.policy.http", Severity: diag.Critical, Weight: 1, Category: "server",
-		Title:  "The policy host answers by the rules of HTTP",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "Check the web server: what it sends cannot be read as an answer.",
-		When:   func(e *evidence) bool { return secured(e) && !unanswered(e) },
+		Code: "mtasts.policy.http", Severity: diag.Critical, Weight: 1, Category: factorServer,
+		Requirement: "The policy host answers by the rules of HTTP",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "Check the web server: what it sends cannot be read as an answer.",
+		When:        func(e *evidence) bool { return secured(e) && !unanswered(e) },
 		Fails: func(e *evidence) diag.Failures {
 			if !failed(e, fetch.Protocol) {
 				return nil
@@ -201,11 +201,11 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.policy.redirect", Severity: diag.Critical, Weight: 1, Category: "server",
-		Title:  "The policy is served without a redirect",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "Serve the policy at the address itself: senders must not follow redirects.",
-		When:   headed,
+		Code: "mtasts.policy.redirect", Severity: diag.Critical, Weight: 1, Category: factorServer,
+		Requirement: "The policy is served without a redirect",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "Serve the policy at the address itself: senders must not follow redirects.",
+		When:        headed,
 		Fails: func(e *evidence) diag.Failures {
 			head := e.page.Final()
 			return diag.FailIf(isRedirect(head.StatusCode), "The server answered %d and leads to %.200q.",
@@ -213,11 +213,11 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.policy.status", Severity: diag.Critical, Weight: 5, Category: "server",
-		Title:  "The server answers with status 200",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "Serve the policy at /.well-known/mta-sts.txt on the policy host.",
-		When:   func(e *evidence) bool { return headed(e) && !isRedirect(e.page.Final().StatusCode) },
+		Code: "mtasts.policy.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
+		Requirement: "The server answers with status 200",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "Serve the policy at /.well-known/mta-sts.txt on the policy host.",
+		When:        func(e *evidence) bool { return headed(e) && !isRedirect(e.page.Final().StatusCode) },
 		Fails: func(e *evidence) diag.Failures {
 			if served(e) {
 				return nil
@@ -230,11 +230,11 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.policy.media_type", Severity: diag.Error, Weight: 3, Category: "server",
-		Title:  "The policy is served as text/plain",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Let the web server send Content-Type: text/plain.",
-		When:   served,
+		Code: "mtasts.policy.media_type", Severity: diag.Error, Weight: 3, Category: factorServer,
+		Requirement: "The policy is served as text/plain",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Let the web server send Content-Type: text/plain.",
+		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			switch t := mediaType(e); t {
 			case "text/plain":
@@ -248,21 +248,21 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.charset", Severity: diag.Info,
-		Title:  "The character set is UTF-8 or US-ASCII",
-		Ref:    "RFC 8461 section 3.2",
-		Advice: "Name utf-8 as the character set, or none: senders ignore all others.",
-		When:   served,
+		Requirement: "The character set is UTF-8 or US-ASCII",
+		Ref:         "RFC 8461 section 3.2",
+		Advice:      "Name utf-8 as the character set, or none: senders ignore all others.",
+		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			c := charset(e)
 			return diag.FailIf(c != "" && c != "utf-8" && c != "us-ascii", "The character set is %.100q.", c)
 		},
 	},
 	{
-		Code: "mtasts.policy.size", Severity: diag.Error, Weight: 1, Category: "policy",
-		Title:  "The policy is not longer than 64 KiB",
-		Ref:    "RFC 8461 section 3.3",
-		Advice: "Shorten the policy, for instance by patterns: senders stop reading at 64 KiB.",
-		When:   func(e *evidence) bool { return served(e) && e.page.Err == nil },
+		Code: "mtasts.policy.size", Severity: diag.Error, Weight: 1, Category: factorPolicy,
+		Requirement: "The policy is not longer than 64 KiB",
+		Ref:         "RFC 8461 section 3.3",
+		Advice:      "Shorten the policy, for instance by patterns: senders stop reading at 64 KiB.",
+		When:        func(e *evidence) bool { return served(e) && e.page.Err == nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.page.Truncated, "It is longer than %d bytes.", MaxPolicyBytes)
 		},

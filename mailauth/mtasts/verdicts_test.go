@@ -93,7 +93,7 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 				r, err := Lookup(ctx, w.Env(), request)
 				require.NoError(t, err)
 				require.Equal(t, tt.codes, join(seen.Add(r.Verdict)), "%+v", r.Findings)
-				require.Equal(t, tt.score, r.Score)
+				require.Equal(t, tt.score, *r.Score)
 				require.True(t, r.Partial)
 				require.Equal(t, tt.codes != "", r.State == diag.Unknown)
 			})

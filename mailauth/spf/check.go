@@ -44,18 +44,10 @@ const (
 	MaxPTR     = 10 // host names of the client that are looked at
 )
 
-// Patience is how long anything is waited for; what has not been answered then counts as not said.
+// Timeout is how long anything is waited for; what has not been answered then counts as not said.
 // RFC 7208 section 4.6.4 wants evaluations to end, after 20 seconds at least, but callers usually have
 // no more than 15 (CONTRACT 1.9).
-const Patience = 10 * time.Second
-
-// patience returns how long to wait under a context: [Patience], or less if its end is near.
-func patience(ctx context.Context) time.Duration {
-	if end, ok := ctx.Deadline(); ok {
-		return min(Patience, time.Until(end)*9/10)
-	}
-	return Patience
-}
+const Timeout = 10 * time.Second
 
 // maxAhead bounds the questions that an evaluation asks before it knows that it needs the answers.
 const maxAhead = 60
@@ -100,7 +92,7 @@ func Check(ctx context.Context, env *diag.Env, req CheckRequest) (*Result, error
 	if !req.IP.IsValid() {
 		return nil, diag.Invalid("ip", "is missing")
 	}
-	lookups, cancel := context.WithTimeout(ctx, patience(ctx))
+	lookups, cancel := diag.Within(ctx, Timeout)
 	defer cancel()
 	d := newDesk(lookups, env, maxAhead)
 	var ahead diag.Group

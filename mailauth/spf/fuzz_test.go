@@ -66,7 +66,7 @@ func FuzzValidate(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Headline == "" || r.Valid && r.Score < 40 && r.State == diag.Valid {
+		if r.Headline == "" || r.Valid && *r.Score < 40 && r.State == diag.Valid {
 			t.Errorf("%+v", r)
 		}
 		for _, finding := range r.Findings {

@@ -89,7 +89,7 @@ var misplaced = []string{"spf", "_spf"}
 func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, error) {
 	e := &evidence{domain: req.Domain, now: env.Now(), ip: req.IP.Addr}
 	name := req.Domain.String()
-	lookups, cancel := context.WithTimeout(ctx, patience(ctx))
+	lookups, cancel := diag.Within(ctx, Timeout)
 	defer cancel()
 	d := newDesk(lookups, env, MaxQuestions)
 	var g, ahead diag.Group

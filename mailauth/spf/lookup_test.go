@@ -254,7 +254,7 @@ func TestLookup(t *testing.T) {
 				zone = "example.net. A 192.0.2.1"
 			}
 			r := lookup(t, published(t, tt.record, zone))
-			got := fmt.Sprintf("%s %d %s", r.State, r.Score, join(seen.Add(r.Verdict)))
+			got := fmt.Sprintf("%s %s %s", r.State, diagtest.Score(r.Verdict), join(seen.Add(r.Verdict)))
 			require.Equal(t, tt.want, strings.TrimSpace(got), "%+v", r.Findings)
 			require.False(t, r.Partial)
 		})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
@@ -36,24 +35,12 @@ func at(n *Node, t *Term) *diag.Location {
 
 // blame is a failure of a term. Its target is the term, or the domain whose record has it.
 func blame(n *Node, t *Term, format string, args ...any) diag.Failure {
-	f := diag.Failure{Detail: fmt.Sprintf(format, args...), Target: shown(t.Raw), Location: at(n, t)}
+	f := diag.Failure{Detail: fmt.Sprintf(format, args...), Target: diag.Quote(t.Raw), Location: at(n, t)}
 	if n.Depth > 0 {
-		f.Detail = "In the record of " + shown(n.Domain) + ": " + f.Detail
-		f.Target = shown(n.Domain)
+		f.Detail = "In the record of " + diag.Quote(n.Domain) + ": " + f.Detail
+		f.Target = diag.Quote(n.Domain)
 	}
 	return f
-}
-
-// shown makes a text of strangers fit for a sentence.
-func shown(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) > 200 {
-		s = strings.ToValidUTF8(s[:200], "") + "…"
-	}
-	if strings.ContainsFunc(s, unicode.IsControl) {
-		return fmt.Sprintf("%q", s)
-	}
-	return s
 }
 
 // terms collects failures from the terms of all records that are evaluated, or of the record itself.
@@ -84,7 +71,7 @@ func inNodes(check func(n *Node) string) func(*evidence) diag.Failures {
 		var list diag.Failures
 		for _, n := range e.nodes[1:] {
 			if detail := check(n); detail != "" && len(list) < maxListed {
-				list = append(list, diag.Failure{Detail: detail, Target: shown(n.Domain), Location: e.leading(n)})
+				list = append(list, diag.Failure{Detail: detail, Target: diag.Quote(n.Domain), Location: e.leading(n)})
 			}
 		}
 		return list
@@ -139,13 +126,4 @@ func (n *Node) repaired() string {
 		text = text[:f.term] + f.Suggested + text[f.end:]
 	}
 	return valid(strings.Join(strings.Fields(text), " "))
-}
-
-// sentence makes a sentence of the text of an error, which may begin with a name.
-func sentence(s string) string {
-	first, _, _ := strings.Cut(s, " ")
-	if slices.Contains([]string{"a", "the", "there", "that", "this", "no", "its"}, first) {
-		s = strings.ToUpper(s[:1]) + s[1:]
-	}
-	return s + "."
 }

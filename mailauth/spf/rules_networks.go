@@ -21,19 +21,19 @@ const (
 // networkRules are about the networks that are authorised.
 var networkRules = diag.Rules[*evidence]{
 	{
-		Code: "spf.network.everyone", Severity: diag.Critical, Weight: 5, Category: "networks",
-		Title:  "The networks do not cover the whole Internet",
-		Ref:    "RFC 7208 section 11.4",
-		Advice: "Narrow the networks: as they are, everybody may send in the name of the domain.",
-		When:   one,
-		Fails:  wholeInternet,
+		Code: "spf.network.everyone", Severity: diag.Critical, Weight: 5, Category: factorNetworks,
+		Requirement: "The networks do not cover the whole Internet",
+		Ref:         "RFC 7208 section 11.4",
+		Advice:      "Narrow the networks: as they are, everybody may send in the name of the domain.",
+		When:        one,
+		Fails:       wholeInternet,
 	},
 	{
-		Code: "spf.network.wide", Severity: diag.Warning, Weight: 3, Category: "networks",
-		Title:  "No network is wider than a sender of mail needs",
-		Ref:    "RFC 7208 section 11.4",
-		Advice: "Narrow the network to the hosts that send: every other host in it may send too.",
-		When:   one,
+		Code: "spf.network.wide", Severity: diag.Warning, Weight: 3, Category: factorNetworks,
+		Requirement: "No network is wider than a sender of mail needs",
+		Ref:         "RFC 7208 section 11.4",
+		Advice:      "Narrow the network to the hosts that send: every other host in it may send too.",
+		When:        one,
 		Fails: inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Reached || t.Qualifier != QualifierPass {
 				return nil
@@ -47,11 +47,11 @@ var networkRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "spf.network.special", Severity: diag.Warning, Weight: 2, Category: "networks",
-		Title:  "All networks are of the public Internet",
-		Ref:    "RFC 6890 section 2.2.2",
-		Advice: "Remove the network: mail from the Internet never comes from such addresses.",
-		When:   one,
+		Code: "spf.network.special", Severity: diag.Warning, Weight: 2, Category: factorNetworks,
+		Requirement: "All networks are of the public Internet",
+		Ref:         "RFC 6890 section 2.2.2",
+		Advice:      "Remove the network: mail from the Internet never comes from such addresses.",
+		When:        one,
 		Fails: inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Reached {
 				return nil
@@ -65,24 +65,24 @@ var networkRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "spf.network.mapped", Severity: diag.Warning, Weight: 1, Category: "networks",
-		Title:  "No ip6 holds an IPv4 address in the form of IPv6",
-		Ref:    "RFC 7208 section 5",
-		Advice: "Write it with ip4: clients with such an address count as IPv4, so this never matches.",
-		When:   one,
+		Code: "spf.network.mapped", Severity: diag.Warning, Weight: 1, Category: factorNetworks,
+		Requirement: "No ip6 holds an IPv4 address in the form of IPv6",
+		Ref:         "RFC 7208 section 5",
+		Advice:      "Write it with ip4: clients with such an address count as IPv4, so this never matches.",
+		When:        one,
 		Fails: inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Name != IP6 || !t.Valid || !t.Network.Addr().Is4In6() {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "%s never matches.", shown(t.Raw))}
+			return diag.Failures{blame(n, t.Term, "%s never matches.", diag.Quote(t.Raw))}
 		}),
 	},
 	{
 		Code: "spf.network.host_bits", Severity: diag.Info,
-		Title:  "Every network begins at its first address",
-		Ref:    "RFC 7208 section 5.6",
-		Advice: "Write the first address of the network, or leave the length out if one host was meant.",
-		When:   one,
+		Requirement: "Every network begins at its first address",
+		Ref:         "RFC 7208 section 5.6",
+		Advice:      "Write the first address of the network, or leave the length out if one host was meant.",
+		When:        one,
 		Fails: func(e *evidence) diag.Failures {
 			return inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
 				if !t.Network.IsValid() || t.Network == t.Network.Masked() {
@@ -96,18 +96,18 @@ var networkRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.network.overlap", Severity: diag.Info,
-		Title:  "No network of the record is covered by another",
-		Ref:    "RFC 7208 section 5.6",
-		Advice: "Remove the narrower one, if it is there by mistake: it changes nothing.",
-		When:   one,
-		Fails:  overlaps,
+		Requirement: "No network of the record is covered by another",
+		Ref:         "RFC 7208 section 5.6",
+		Advice:      "Remove the narrower one, if it is there by mistake: it changes nothing.",
+		When:        one,
+		Fails:       overlaps,
 	},
 	{
 		Code: "spf.authorized.many", Severity: diag.Info,
-		Title:  "Fewer than a million IPv4 addresses are authorised",
-		Ref:    "RFC 7208 section 11.4",
-		Advice: "Remove services that are no longer used: whoever gets hold of one of these hosts passes.",
-		When:   func(e *evidence) bool { return followed(e) && !e.covers() },
+		Requirement: "Fewer than a million IPv4 addresses are authorised",
+		Ref:         "RFC 7208 section 11.4",
+		Advice:      "Remove services that are no longer used: whoever gets hold of one of these hosts passes.",
+		When:        func(e *evidence) bool { return followed(e) && !e.covers() },
 		Fails: func(e *evidence) diag.Failures {
 			n := e.authorized.Count4()
 			return diag.FailIf(n > manyAddresses, "%d are.", n)
@@ -125,7 +125,7 @@ func wholeInternet(e *evidence) diag.Failures {
 	list := inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
 		for _, p := range t.Networks {
 			if p.Bits() == 0 && t.Reached && t.Qualifier == QualifierPass {
-				return diag.Failures{blame(n, t.Term, "%s is the whole Internet.", shown(t.Raw))}
+				return diag.Failures{blame(n, t.Term, "%s is the whole Internet.", diag.Quote(t.Raw))}
 			}
 		}
 		return nil
@@ -229,12 +229,12 @@ func concerns(outer, inner owned) bool {
 
 func overlap(outer, inner owned) diag.Failure {
 	if inner.node.Depth > 0 { // point to what is in the record
-		return blame(outer.node, outer.term.Term, "%s covers %s of %s.", shown(outer.term.Raw), inner.Prefix,
-			shown(inner.node.Domain))
+		return blame(outer.node, outer.term.Term, "%s covers %s of %s.", diag.Quote(outer.term.Raw), inner.Prefix,
+			diag.Quote(inner.node.Domain))
 	}
-	where := shown(outer.term.Raw)
+	where := diag.Quote(outer.term.Raw)
 	if outer.node.Depth > 0 {
-		where = fmt.Sprintf("%s of %s", outer.Prefix, shown(outer.node.Domain))
+		where = fmt.Sprintf("%s of %s", outer.Prefix, diag.Quote(outer.node.Domain))
 	}
-	return blame(inner.node, inner.term.Term, "%s is covered by %s.", shown(inner.term.Raw), where)
+	return blame(inner.node, inner.term.Term, "%s is covered by %s.", diag.Quote(inner.term.Raw), where)
 }

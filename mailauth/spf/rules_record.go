@@ -20,18 +20,18 @@ const (
 // recordRules are about finding the record.
 var recordRules = diag.Rules[*evidence]{
 	{
-		Code: "spf.record.unknown", Severity: diag.Error, Means: diag.Unknown,
-		Title:  "The name servers say whether there is an SPF record",
-		Ref:    "RFC 7208 section 4.4",
-		Advice: "See that all name servers of the domain answer: mail is put off while they do not.",
-		When:   online,
-		Fails:  func(e *evidence) diag.Failures { return failErr(e.published.answer.Err()) },
+		Code: "spf.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Requirement: "The name servers say whether there is an SPF record",
+		Ref:         "RFC 7208 section 4.4",
+		Advice:      "See that all name servers of the domain answer: mail is put off while they do not.",
+		When:        online,
+		Fails:       func(e *evidence) diag.Failures { return failErr(e.published.answer.Err()) },
 	},
 	{
-		Code: "spf.domain.missing", Severity: diag.Critical, Weight: 1, Category: "record", Means: diag.Missing,
-		Title:  "The domain exists",
-		Ref:    "RFC 7208 section 4.3",
-		Advice: "Check the spelling of the domain, and whether it is registered and delegated.",
+		Code: "spf.domain.missing", Severity: diag.Critical, Weight: 1, Category: factorRecord, StateIfFailed: diag.Missing,
+		Requirement: "The domain exists",
+		Ref:         "RFC 7208 section 4.3",
+		Advice:      "Check the spelling of the domain, and whether it is registered and delegated.",
 		When: func(e *evidence) bool {
 			return online(e) && answered(e) && (len(e.records) > 0 || e.published.answer.NXDomain())
 		},
@@ -40,11 +40,11 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "spf.record.missing", Severity: diag.Critical, Weight: 20, Category: "record", Means: diag.Missing,
-		Title:  "There is an SPF record",
-		Ref:    "RFC 7208 section 3",
-		Advice: "Publish a TXT record at the domain itself that lists who sends its mail, or v=spf1 -all if nobody does.",
-		When:   func(e *evidence) bool { return online(e) && answered(e) && !e.published.answer.NXDomain() },
+		Code: "spf.record.missing", Severity: diag.Critical, Weight: 20, Category: factorRecord, StateIfFailed: diag.Missing,
+		Requirement: "There is an SPF record",
+		Ref:         "RFC 7208 section 3",
+		Advice:      "Publish a TXT record at the domain itself that lists who sends its mail, or v=spf1 -all if nobody does.",
+		When:        func(e *evidence) bool { return online(e) && answered(e) && !e.published.answer.NXDomain() },
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.records)+len(e.strays) > 0 {
 				return nil
@@ -53,11 +53,11 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "spf.record.version", Severity: diag.Critical, Weight: 5, Category: "record",
-		Title:  "The record begins with v=spf1 and a blank",
-		Ref:    "RFC 7208 section 4.5",
-		Advice: "Let the record begin with v=spf1, without quotes or blanks before it and with a blank behind it.",
-		When:   func(e *evidence) bool { return answered(e) && len(e.records)+len(e.strays) > 0 },
+		Code: "spf.record.version", Severity: diag.Critical, Weight: 5, Category: factorRecord,
+		Requirement: "The record begins with v=spf1 and a blank",
+		Ref:         "RFC 7208 section 4.5",
+		Advice:      "Let the record begin with v=spf1, without quotes or blanks before it and with a blank behind it.",
+		When:        func(e *evidence) bool { return answered(e) && len(e.records)+len(e.strays) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.records) > 0 {
 				return nil
@@ -67,23 +67,23 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.stray", Severity: diag.Warning,
-		Title:  "No other TXT record was meant for SPF",
-		Ref:    "RFC 7208 section 4.5",
-		Advice: "Remove the record that does not begin with v=spf1 and a blank, since receivers discard it.",
-		When:   func(e *evidence) bool { return online(e) && len(e.records) > 0 },
-		Fails:  strays,
+		Requirement: "No other TXT record was meant for SPF",
+		Ref:         "RFC 7208 section 4.5",
+		Advice:      "Remove the record that does not begin with v=spf1 and a blank, since receivers discard it.",
+		When:        func(e *evidence) bool { return online(e) && len(e.records) > 0 },
+		Fails:       strays,
 	},
 	{
-		Code: "spf.record.location", Severity: diag.Error, Means: diag.Missing,
-		Title:  "The record is published at the domain itself",
-		Ref:    "RFC 7208 section 4.4",
-		Advice: "Publish the record at the domain itself: receivers look nowhere else.",
-		When:   func(e *evidence) bool { return online(e) && answered(e) && len(e.records) == 0 },
+		Code: "spf.record.location", Severity: diag.Error, StateIfFailed: diag.Missing,
+		Requirement: "The record is published at the domain itself",
+		Ref:         "RFC 7208 section 4.4",
+		Advice:      "Publish the record at the domain itself: receivers look nowhere else.",
+		When:        func(e *evidence) bool { return online(e) && answered(e) && len(e.records) == 0 },
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			for _, p := range e.elsewhere[:min(len(e.elsewhere), maxListed)] {
 				list = append(list, diag.Failure{
-					Detail: fmt.Sprintf("%s has one: %s.", p.name, shown(p.record)),
+					Detail: fmt.Sprintf("%s has one: %s.", p.name, diag.Quote(p.record)),
 					Target: p.name, Suggested: valid(p.record),
 				})
 			}
@@ -91,11 +91,11 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "spf.record.multiple", Severity: diag.Critical, Weight: 5, Category: "record",
-		Title:  "There is only one SPF record",
-		Ref:    "RFC 7208 section 3.2",
-		Advice: "Merge the records into one: with several, receivers use none and end in permerror.",
-		When:   func(e *evidence) bool { return online(e) && len(e.records) > 0 },
+		Code: "spf.record.multiple", Severity: diag.Critical, Weight: 5, Category: factorRecord,
+		Requirement: "There is only one SPF record",
+		Ref:         "RFC 7208 section 3.2",
+		Advice:      "Merge the records into one: with several, receivers use none and end in permerror.",
+		When:        func(e *evidence) bool { return online(e) && len(e.records) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.records) < 2 {
 				return nil
@@ -108,43 +108,43 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.type99", Severity: diag.Warning,
-		Title:  "There is no record of the type SPF",
-		Ref:    "RFC 7208 section 3.1",
-		Advice: "Remove the record of type SPF (99) and keep the TXT record: the type was given up, and nobody asks for it.",
-		When:   func(e *evidence) bool { return online(e) && e.type99.Err() == nil },
+		Requirement: "There is no record of the type SPF",
+		Ref:         "RFC 7208 section 3.1",
+		Advice:      "Remove the record of type SPF (99) and keep the TXT record: the type was given up, and nobody asks for it.",
+		When:        func(e *evidence) bool { return online(e) && e.type99.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.type99.Exists(), "There is a record of the type SPF at %s.", e.domain)
 		},
 	},
 	{
 		Code: "spf.record.sender_id", Severity: diag.Warning,
-		Title:  "There is no record of Sender ID",
-		Ref:    "RFC 7208 appendix C",
-		Advice: "Remove the record that begins with spf2.0: Sender ID is dead.",
-		When:   func(e *evidence) bool { return online(e) && answered(e) },
+		Requirement: "There is no record of Sender ID",
+		Ref:         "RFC 7208 appendix C",
+		Advice:      "Remove the record that begins with spf2.0: Sender ID is dead.",
+		When:        func(e *evidence) bool { return online(e) && answered(e) },
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.senderIDs) == 0 {
 				return nil
 			}
-			return diag.Fail("There is a record %s.", shown(e.senderIDs[0]))
+			return diag.Fail("There is a record %s.", diag.Quote(e.senderIDs[0]))
 		},
 	},
 	{
 		Code: "spf.txt.encoding", Severity: diag.Info,
-		Title:  "The TXT records of the domain are readable text",
-		Ref:    "RFC 7208 section 3.1",
-		Advice: "Write TXT records in ASCII; if one of these was meant for SPF, receivers do not see it.",
-		When:   func(e *evidence) bool { return online(e) && answered(e) },
+		Requirement: "The TXT records of the domain are readable text",
+		Ref:         "RFC 7208 section 3.1",
+		Advice:      "Write TXT records in ASCII; if one of these was meant for SPF, receivers do not see it.",
+		When:        func(e *evidence) bool { return online(e) && answered(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.opaque > 0, "TXT records that are not valid UTF-8: %d.", e.opaque)
 		},
 	},
 	{
 		Code: "spf.txt.size", Severity: diag.Info,
-		Title:  "All TXT records of the domain fit into one datagram",
-		Ref:    "RFC 7208 section 3.4",
-		Advice: "Remove TXT records that nobody needs any more, such as old proofs of ownership.",
-		When:   func(e *evidence) bool { return followed(e) && answered(e) },
+		Requirement: "All TXT records of the domain fit into one datagram",
+		Ref:         "RFC 7208 section 3.4",
+		Advice:      "Remove TXT records that nobody needs any more, such as old proofs of ownership.",
+		When:        func(e *evidence) bool { return followed(e) && answered(e) },
 		Fails: func(e *evidence) diag.Failures {
 			n := 0
 			for _, text := range e.published.texts {
@@ -155,21 +155,21 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.long", Severity: diag.Info,
-		Title:  "The record is not longer than 450 bytes",
-		Ref:    "RFC 7208 section 3.4",
-		Advice: "Shorten the record, or move a part of it into a record that it includes.",
-		When:   func(e *evidence) bool { return one(e) && len(e.records[0]) <= hugeRecord },
+		Requirement: "The record is not longer than 450 bytes",
+		Ref:         "RFC 7208 section 3.4",
+		Advice:      "Shorten the record, or move a part of it into a record that it includes.",
+		When:        func(e *evidence) bool { return one(e) && len(e.records[0]) <= hugeRecord },
 		Fails: func(e *evidence) diag.Failures {
 			n := len(e.records[0])
 			return diag.FailIf(n > longRecord, "It has %d bytes.", n)
 		},
 	},
 	{
-		Code: "spf.record.oversized", Severity: diag.Warning, Weight: 3, Category: "record",
-		Title:  "The record is not longer than 512 bytes",
-		Ref:    "RFC 7208 section 3.4",
-		Advice: "Shorten the record, or move a part of it into a record that it includes: not every receiver gets it whole.",
-		When:   one,
+		Code: "spf.record.oversized", Severity: diag.Warning, Weight: 3, Category: factorRecord,
+		Requirement: "The record is not longer than 512 bytes",
+		Ref:         "RFC 7208 section 3.4",
+		Advice:      "Shorten the record, or move a part of it into a record that it includes: not every receiver gets it whole.",
+		When:        one,
 		Fails: func(e *evidence) diag.Failures {
 			n := len(e.records[0])
 			return diag.FailIf(n > hugeRecord, "It has %d bytes.", n)
@@ -177,10 +177,10 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.string", Severity: diag.Error,
-		Title:  "No character-string of the record is longer than 255 bytes",
-		Ref:    "RFC 7208 section 3.3",
-		Advice: "Split the record into character-strings of 255 bytes at most, with the blanks between terms kept.",
-		When:   one,
+		Requirement: "No character-string of the record is longer than 255 bytes",
+		Ref:         "RFC 7208 section 3.3",
+		Advice:      "Split the record into character-strings of 255 bytes at most, with the blanks between terms kept.",
+		When:        one,
 		Fails: func(e *evidence) diag.Failures {
 			for i, s := range e.strings {
 				if len(s) > maxString {
@@ -192,11 +192,11 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.joined", Severity: diag.Error,
-		Title:  "The character-strings of the record join to whole terms",
-		Ref:    "RFC 7208 section 3.3",
-		Advice: "Add a blank at the end of the first or the beginning of the second string: they are joined without one.",
-		When:   one,
-		Fails:  joints,
+		Requirement: "The character-strings of the record join to whole terms",
+		Ref:         "RFC 7208 section 3.3",
+		Advice:      "Add a blank at the end of the first or the beginning of the second string: they are joined without one.",
+		When:        one,
+		Fails:       joints,
 	},
 }
 
@@ -204,7 +204,7 @@ func failErr(err error) diag.Failures {
 	if err == nil {
 		return nil
 	}
-	return diag.Fail("%s.", shown(err.Error()))
+	return diag.Fail("%s.", diag.Quote(err.Error()))
 }
 
 func strays(e *evidence) diag.Failures {
@@ -213,7 +213,7 @@ func strays(e *evidence) diag.Failures {
 		n := &Node{raw: s}
 		n.Parsed, n.Faults = Parse(s)
 		list = append(list, diag.Failure{
-			Detail: fmt.Sprintf("%q is discarded.", shown(s)), Suggested: stripped(n),
+			Detail: fmt.Sprintf("%q is discarded.", diag.Quote(s)), Suggested: stripped(n),
 			Location: &diag.Location{Length: min(len(s), len(version))},
 		})
 	}
@@ -261,7 +261,7 @@ func joints(e *evidence) diag.Failures {
 		if i > 0 && s != "" && s[0] != ' ' && offset > 0 && e.records[0][offset-1] != ' ' && beginsTerm(s) {
 			text := e.records[0][:offset] + " " + e.records[0][offset:]
 			list = append(list, diag.Failure{
-				Detail:    fmt.Sprintf("String %d begins with %s, and no blank stands before it.", i+1, shown(firstTerm(s))),
+				Detail:    fmt.Sprintf("String %d begins with %s, and no blank stands before it.", i+1, diag.Quote(firstTerm(s))),
 				Location:  &diag.Location{Offset: offset, Length: len(firstTerm(s))},
 				Suggested: valid(text),
 			})

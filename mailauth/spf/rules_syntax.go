@@ -16,7 +16,7 @@ func inSyntax(kinds ...SyntaxKind) func(*evidence) diag.Failures {
 			f := &root.Faults[i]
 			if slices.Contains(kinds, f.Kind) && len(list) < maxListed {
 				list = append(list, diag.Failure{
-					Detail: sentence(f.Text), Target: shown(root.raw[f.term:f.end]),
+					Detail: diag.Sentence(f.Text), Target: diag.Quote(root.raw[f.term:f.end]),
 					Location: &diag.Location{Offset: f.Offset, Length: f.Length}, Suggested: root.repaired(),
 				})
 			}
@@ -29,7 +29,7 @@ func inSyntax(kinds ...SyntaxKind) func(*evidence) diag.Failures {
 // permerror.
 func syntaxRule(code diag.Code, title, section, advice string, kinds ...SyntaxKind) diag.Rule[*evidence] {
 	return diag.Rule[*evidence]{
-		Code: code, Severity: diag.Critical, Weight: 1, Category: "syntax", Title: title,
+		Code: code, Severity: diag.Critical, Weight: 1, Category: factorSyntax, Requirement: title,
 		Ref: "RFC 7208 section " + section, Advice: advice, When: one, Fails: inSyntax(kinds...),
 	}
 }
@@ -50,12 +50,12 @@ var syntaxRules = diag.Rules[*evidence]{
 	syntaxRule("spf.syntax.modifier.colon", "Modifiers are written with an equals sign", "6",
 		"Write redirect= and exp= with an equals sign; colons are for mechanisms.", ColonModifier),
 	{
-		Code: "spf.syntax.glued", Severity: diag.Critical, Weight: 1, Category: "syntax",
-		Title:  "A blank stands before all",
-		Ref:    "RFC 7208 section 4.6.1",
-		Advice: "Put a blank before the sign of all.",
-		When:   one,
-		Fails:  glued,
+		Code: "spf.syntax.glued", Severity: diag.Critical, Weight: 1, Category: factorSyntax,
+		Requirement: "A blank stands before all",
+		Ref:         "RFC 7208 section 4.6.1",
+		Advice:      "Put a blank before the sign of all.",
+		When:        one,
+		Fails:       glued,
 	},
 	syntaxRule("spf.syntax.value.missing", "Every term that needs a value has one", "4.6.1",
 		"Give the value directly behind the colon or equals sign, without a blank.", ValueMissing),
@@ -93,7 +93,7 @@ func glued(e *evidence) diag.Failures {
 		}
 		if m, _, _, fault := parseMacros(strings.TrimSuffix(t.Value, t.Raw[len(head):]), false); fault == "" &&
 			len(m) > 0 && domainEnd(m) == "" {
-			f := blame(root, t.Term, "%s ends in %s, which is taken as a part of the name.", shown(t.Raw), t.Raw[len(head):])
+			f := blame(root, t.Term, "%s ends in %s, which is taken as a part of the name.", diag.Quote(t.Raw), t.Raw[len(head):])
 			f.Suggested = e.with(root, t.Term, head+" "+t.Raw[len(head):])
 			list = append(list, f)
 		}

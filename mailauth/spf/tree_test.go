@@ -221,7 +221,7 @@ func TestLookupPatience(t *testing.T) {
 		begin := time.Now()
 		r, err := Lookup(ctx, w.Env(), request)
 		require.NoError(t, err)
-		require.LessOrEqual(t, time.Since(begin), Patience)
+		require.LessOrEqual(t, time.Since(begin), Timeout)
 		require.True(t, r.Partial)
 		require.Equal(t, "198.51.100.0/24", r.Authorized.IP4[0].String())
 		require.Equal(t, 3, r.DNSLookups.Count)

@@ -29,7 +29,7 @@ const (
 // identity MAIL FROM, for which o is the domain itself. Servers that do not answer leave a mark in the
 // tree; the error is that of the context if it ended.
 func Walk(ctx context.Context, env *diag.Env, domain diag.Domain, record string) (*Tree, error) {
-	lookups, cancel := context.WithTimeout(ctx, patience(ctx))
+	lookups, cancel := diag.Within(ctx, Timeout)
 	defer cancel()
 	tree := walk(newDesk(lookups, env, MaxQuestions), domain.String(), record)
 	if err := ctx.Err(); err != nil {
