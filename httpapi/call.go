@@ -21,6 +21,16 @@ const (
 	textBody = 1<<20 + defaultBody
 )
 
+// What operations hold at worst, in bytes. TestWeights measures it.
+const (
+	callWeight = 512 << 10 // answers, reports and their JSON
+	pureWeight = 1 << 20
+	textFactor = 32 // bytes for each byte of the body: trees of JSON and YAML, the result and its JSON
+
+	// expandedWeight is that of the largest result which a short text can stand for, and its JSON.
+	expandedWeight = 48 << 20
+)
+
 // An operation is what an endpoint does: a Go function and what the API must know about it.
 type operation struct {
 	request reflect.Type // struct
@@ -28,6 +38,9 @@ type operation struct {
 	media   []string     // media types of the reply
 	body    int64        // largest body of a request, in bytes
 	time    time.Duration
+	weight  int64              // bytes that it holds at worst, whatever the request
+	factor  int64              // and for each byte of the body
+	repeats bool               // the same request always has the same reply, and no context ends the work
 	form    metering.ReplyForm // how a reply is kept for replays
 	id      string             // of the endpoint, once it is served: every request asks for it
 	placed  bool               // some fields are outside the body; known once the row is served
@@ -39,7 +52,7 @@ type operation struct {
 func call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) operation {
 	return operation{
 		request: reflect.TypeFor[Req](), report: reflect.TypeFor[Rep](),
-		media: []string{jsonMedia}, body: defaultBody, time: defaultTime,
+		media: []string{jsonMedia}, body: defaultBody, time: defaultTime, weight: callWeight, factor: 4,
 		run: func(ctx context.Context, env *diag.Env, req any) (any, error) {
 			report, err := f(ctx, env, *req.(*Req))
 			if err != nil {
@@ -50,16 +63,20 @@ func call[Req, Rep any](f func(context.Context, *diag.Env, Req) (*Rep, error)) o
 	}
 }
 
-// pure adapts a function that needs nothing but its request. It waits for nothing, so it has no
-// deadline.
+// pure adapts a deterministic function that needs nothing but its request. It waits for nothing, so
+// its context has no deadline.
 func pure[Req, Rep any](f func(Req) (*Rep, error)) operation {
 	op := call(func(_ context.Context, _ *diag.Env, req Req) (*Rep, error) { return f(req) })
-	op.time = 0
+	op.time, op.weight, op.repeats = 0, pureWeight, true
 	return op
 }
 
 // text adapts a text utility: its request may be as large as the largest text.
-func text[Req, Rep any](f func(Req) (*Rep, error)) operation { return pure(f).upTo(textBody) }
+func text[Req, Rep any](f func(Req) (*Rep, error)) operation {
+	op := pure(f).upTo(textBody)
+	op.factor = textFactor
+	return op
+}
 
 // A picture is a reply that is no JSON.
 type picture interface {
@@ -72,6 +89,7 @@ type picture interface {
 func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) operation {
 	return operation{
 		request: reflect.TypeFor[Req](), media: media, body: defaultBody, form: metering.RerunReply,
+		weight: pureWeight, repeats: true,
 		run: func(_ context.Context, _ *diag.Env, req any) (any, error) {
 			pic, err := f(*req.(*Req))
 			if err != nil {
@@ -84,6 +102,21 @@ func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) oper
 
 // upTo sets the largest body.
 func (op operation) upTo(bytes int64) operation { op.body = bytes; return op }
+
+// holding sets how many bytes the operation holds at worst, beside what depends on the body.
+func (op operation) holding(bytes int64) operation { op.weight = bytes; return op }
+
+// A weighed request knows better than its row what it makes the operation hold.
+type weighed interface{ Memory() int64 }
+
+// memory is what a request may make the operation hold, in bytes.
+func (op *operation) memory(req any, body int) int64 {
+	bytes := op.weight + op.factor*int64(body)
+	if w, ok := req.(weighed); ok {
+		bytes = max(bytes, w.Memory())
+	}
+	return bytes
+}
 
 // within sets the deadline.
 func (op operation) within(d time.Duration) operation { op.time = d; return op }
@@ -142,10 +175,11 @@ func encode(v any) ([]byte, error) {
 	if err := e.json.Encode(v); err != nil {
 		return nil, err // this encoder will not write again
 	}
-	body := bytes.Clone(e.text.Bytes())
-	if e.text.Cap() <= keptBuffer {
-		encoders.Put(e)
+	if e.text.Cap() > keptBuffer {
+		return e.text.Bytes(), nil // the buffer goes with the reply
 	}
+	body := bytes.Clone(e.text.Bytes())
+	encoders.Put(e)
 	return body, nil
 }
 

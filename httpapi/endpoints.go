@@ -58,7 +58,7 @@ var endpoints = []Endpoint{
 	{"POST", "/text/json/format", dnsRead, 1, "text utility", text(textutil.FormatJSON)},
 	{"POST", "/text/json/to-yaml", dnsRead, 1, "text utility", text(textutil.JSONToYAML)},
 	{"POST", "/text/yaml/format", dnsRead, 1, "text utility", text(textutil.FormatYAML)},
-	{"POST", "/text/yaml/to-json", dnsRead, 1, "text utility", text(textutil.YAMLToJSON)},
+	{"POST", "/text/yaml/to-json", dnsRead, 1, "text utility", text(textutil.YAMLToJSON).holding(expandedWeight)},
 	{"POST", "/text/hash", dnsRead, 1, "text utility", text(textutil.Hash)},
 	{"POST", "/text/regex/test", dnsRead, 1, "text utility", text(textutil.Regex)},
 	{"POST", "/spf/lookup", mailRead, 1, "SPF lookup and parsing", call(spf.Lookup)},

@@ -31,6 +31,8 @@ type exchange struct {
 	ep     *Endpoint
 	caller *metering.Caller
 	idem   *[32]byte // of the idempotency key, if there is one
+	body   *lease    // for the body of the request
+	memory *lease    // for the diagnostic and its reply
 	seen   Observation
 	fault  error // for the log
 
@@ -171,8 +173,15 @@ func (x *exchange) readBody() ([]byte, *failure) {
 		return nil, invalidRequest(http.StatusUnsupportedMediaType, reasonMediaType,
 			"The body must be application/json in UTF-8, without a content encoding.")
 	}
+	size := x.r.ContentLength
+	if size < 0 {
+		size = limit
+	}
 	var body []byte
 	var err error
+	if x.body, err = x.bodies.take(x.r.Context(), x.caller.Key.ID, size); err != nil {
+		return nil, problemFor(err)
+	}
 	if x.r.ContentLength >= 0 {
 		body = make([]byte, x.r.ContentLength)
 		_, err = io.ReadFull(x.r.Body, body)
@@ -222,6 +231,10 @@ func (x *exchange) charge(req any, body []byte) *failure {
 		op.Idempotency = x.idem
 		op.Fingerprint = new(x.fingerprint(body))
 	}
+	weight := x.ep.op.memory(req, len(body))
+	if x.memory, err = x.server.memory.take(x.r.Context(), x.caller.Key.ID, weight); err != nil {
+		return problemFor(err)
+	}
 	begun, err := x.Gate.Begin(x.r.Context(), x.caller, op)
 	if err != nil {
 		return x.problem(err)
@@ -235,6 +248,9 @@ func (x *exchange) charge(req any, body []byte) *failure {
 			x.release(*begun.Ticket)
 		}
 	}()
+	if f := x.admitKept(); f != nil {
+		return f
+	}
 	result, f := x.work(req)
 	if f != nil {
 		return f
@@ -259,49 +275,6 @@ func (x *exchange) release(t metering.Ticket) {
 	if err := x.Gate.Cancel(context.WithoutCancel(x.r.Context()), t); err != nil {
 		x.log.Error("releasing a hold", "request_id", x.id, "error", err)
 	}
-}
-
-// work runs the diagnostic. With an idempotency key it goes on when the client is lost: the reply is
-// kept, and waits for the client to ask again.
-func (x *exchange) work(req any) (*Result, *failure) {
-	ctx := x.r.Context()
-	if x.idem != nil {
-		ctx = context.WithoutCancel(ctx)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, problemFor(err)
-	}
-	if x.running.Add(1) > int64(x.MaxRunning) {
-		x.running.Add(-1)
-		return nil, problemFor(errOverloaded)
-	}
-	defer x.running.Add(-1)
-	result, err := x.ep.op.execute(ctx, x.Env, req)
-	if err != nil {
-		return nil, x.problem(err)
-	}
-	return result, nil
-}
-
-// outcome is what the store keeps of a success: nothing without an idempotency key.
-func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
-	out := metering.Outcome{At: x.clock()}
-	if x.idem == nil || len(result.Body) > metering.MaxReplyBytes {
-		return out, nil
-	}
-	out.Reply = &metering.Reply{
-		Status: http.StatusOK,
-		Header: map[string]string{"Content-Type": result.MediaType},
-		Form:   x.ep.op.form,
-	}
-	var err error
-	switch out.Reply.Form {
-	case metering.PlainReply:
-		out.Reply.Body = result.Body
-	case metering.SealedReply:
-		out.Reply.Body, err = seal(bearer(x.r.Header["Authorization"]), x.idem, result.Body)
-	}
-	return out, err
 }
 
 // replay answers with what was kept. A reply of which only the fact was kept is made again, free of
@@ -339,6 +312,7 @@ func (x *exchange) problem(err error) *failure {
 
 // finish ends the exchange: a panic becomes an internal error, and what happened is observed.
 func (x *exchange) finish() {
+	defer func() { x.body.release(); x.memory.release() }()
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {
 			panic(p)

@@ -103,8 +103,6 @@ func notFound() *failure {
 	return invalidRequest(http.StatusNotFound, reasonNotFound, "There is nothing at this path.")
 }
 
-var errOverloaded = errors.New("too many diagnostics are running")
-
 // problemFor is the one place where errors become codes and statuses. What is not known here is
 // internal, and its text is not for the caller.
 func problemFor(err error) *failure {

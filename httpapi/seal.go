@@ -13,8 +13,10 @@ import (
 
 // sealed keeps the reply under a key derived from the caller's API secret, of which the store has only
 // a hash: whoever reads the store cannot open it (CONTRACT 5.4).
+//
+// Such an operation draws random numbers: it has another reply each time.
 func (op operation) sealed() operation {
-	op.form = metering.SealedReply
+	op.form, op.repeats = metering.SealedReply, false
 	return op
 }
 

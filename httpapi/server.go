@@ -51,6 +51,11 @@ type Config struct {
 	// MaxRunning bounds the diagnostics that run at once. 0 means DefaultMaxRunning.
 	MaxRunning int
 
+	// Memory bounds what diagnostics hold together, in bytes, as far as their weights in the table
+	// tell; a quarter more is for the bodies of requests. One key may take a quarter of it, and at most
+	// 128 MiB. What does not fit waits for a while, and is then refused. 0 means DefaultMemory.
+	Memory int64
+
 	// Log hears of every request at level debug and of internal errors at level error. Nil means
 	// silence. No secret and no content of a request is ever logged.
 	Log *slog.Logger
@@ -76,7 +81,9 @@ type server struct {
 	clock   func() time.Time
 	log     *slog.Logger
 	limiter *metering.IPLimiter
-	running atomic.Int64
+	memory  *budget // of diagnostics
+	bodies  *budget // of what is read before they run
+	kept    keptReplies
 	routes  map[string]map[string]*Endpoint // path to method to row
 	openapi []byte
 
@@ -103,6 +110,10 @@ func newServer(c Config, table []Endpoint) *server {
 	if s.MaxRunning == 0 {
 		s.MaxRunning = DefaultMaxRunning
 	}
+	if s.Memory == 0 {
+		s.Memory = DefaultMemory
+	}
+	s.memory, s.bodies = newBudget(s.Memory, s.MaxRunning), newBudget(s.Memory/shares, 0)
 	if s.IPRate == 0 {
 		s.IPRate = DefaultIPRate
 	}

@@ -21,7 +21,7 @@ const (
 	ReplayWindow = 24 * time.Hour
 
 	// MaxReplyBytes bounds a kept body. A larger reply is charged and sent, but not kept.
-	MaxReplyBytes = 8 << 20
+	MaxReplyBytes = 1 << 20
 )
 
 const (

@@ -15,7 +15,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -25,15 +24,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// gcPercent lets the heap grow to five times what is live before it is swept. What is live is a few
-// megabytes, and a request leaves a few kilobytes behind: at Go's own 100 the collector runs many
-// times a second for nothing. GOGC and GOMEMLIMIT in the environment count as ever.
-const gcPercent = 400
-
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	boundMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

@@ -128,7 +128,7 @@ func (a *app) serve(ctx context.Context) error {
 	defer hosted.close()
 	server := newServer(settled, httpapi.Handler(httpapi.Config{
 		Gate: gate, Env: env, HostedSPF: hosted.store, IPRate: settled.ipRate, TrustedProxies: settled.proxies,
-		Log: log, Observe: counters.Observe,
+		Memory: workMemory(), Log: log, Observe: counters.Observe,
 	}))
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", a.serving.listen)

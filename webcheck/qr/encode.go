@@ -56,6 +56,21 @@ type Request struct {
 	Background      string `json:"background,omitempty" default:"#ffffff" pattern:"^(#[0-9A-Fa-f]{6}|transparent)$" doc:"colour of the light modules and the margin; transparent for png and svg only"`
 }
 
+// What drawing takes at most, in bytes.
+const (
+	smallMemory = 4 << 20 // of formats that are written row by row, and all but the samples of a JPEG
+	jpegSample  = 2       // of a pixel: brightness, half as much of colour, and the file
+)
+
+// Memory returns how many bytes drawing the image may take: a JPEG is made of all its samples.
+func (r *Request) Memory() int64 {
+	if r.Format != JPEG {
+		return smallMemory
+	}
+	size := int64(cmp.Or(r.Size, defaultSize))
+	return smallMemory + jpegSample*size*size
+}
+
 // An Image is a QR code, drawn.
 type Image struct {
 	ContentType     string // media type: image/png, image/svg+xml or image/jpeg

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/diagkit/diagkit/httpapi"
+)
+
+const (
+	// ballastBytes is memory that is never written, so that the machine never provides it, but that
+	// counts as live. What is live otherwise is a few megabytes, and a request leaves a few kilobytes
+	// behind: without ballast the collector runs many times a second for nothing. A larger GOGC would
+	// do the same, and let a heap that is really large grow to a multiple of itself.
+	ballastBytes = 32 << 20
+
+	// memoryPercent is how much of the machine's memory the Go runtime may take before it collects at
+	// any cost. The rest is for the page cache, in which the store lives, and for other programs.
+	memoryPercent = 75
+)
+
+var ballast []byte
+
+// boundMemory tells the Go runtime what the machine has. GOGC and GOMEMLIMIT in the environment count
+// as ever.
+func boundMemory() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		if limit := machineMemory("/"); limit > 0 {
+			debug.SetMemoryLimit(limit / 100 * memoryPercent)
+		}
+	}
+	if os.Getenv("GOGC") == "" {
+		ballast = make([]byte, ballastBytes)
+	}
+}
+
+// workMemory is what running operations may hold: half of the limit, because Go's collector lets a heap
+// grow to twice what is live.
+func workMemory() int64 {
+	limit := debug.SetMemoryLimit(-1)
+	if limit == math.MaxInt64 {
+		return httpapi.DefaultMemory
+	}
+	return limit / 2
+}
+
+// machineMemory returns the bytes of memory of this machine, or fewer where a control group has less,
+// or 0 where neither can be read.
+func machineMemory(root string) int64 {
+	var least int64
+	for _, n := range []int64{
+		memTotal(filepath.Join(root, "proc/meminfo")),
+		groupLimit(filepath.Join(root, "sys/fs/cgroup"), ownGroup(filepath.Join(root, "proc/self/cgroup"))),
+	} {
+		if n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}
+
+// memTotal reads the line "MemTotal: 8052336 kB" of proc_meminfo(5).
+func memTotal(path string) int64 {
+	text, _ := os.ReadFile(path)
+	for line := range bytes.Lines(text) {
+		if fields := strings.Fields(string(line)); len(fields) == 3 && fields[0] == "MemTotal:" {
+			kib, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// ownGroup reads the path of this process's control group, of version 2, from the line "0::/path" of
+// cgroups(7).
+func ownGroup(path string) string {
+	text, _ := os.ReadFile(path)
+	for line := range bytes.Lines(text) {
+		if group, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "0::"); ok {
+			return group
+		}
+	}
+	return "/"
+}
+
+// groupLimit returns the least limit of a control group and those around it; inside a container the
+// group is the root of what can be seen. Version 1 has a name of its own for the same file.
+func groupLimit(root, group string) int64 {
+	var least int64
+	take := func(path string) {
+		text, _ := os.ReadFile(path)
+		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64) // "max" is no number
+		if err == nil && n > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	for dir := group; ; dir = filepath.Dir(dir) {
+		take(filepath.Join(root, dir, "memory.max"))
+		if dir == "/" || dir == "." {
+			break
+		}
+	}
+	take(filepath.Join(root, "memory/memory.limit_in_bytes"))
+	return least
+}

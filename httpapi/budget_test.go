@@ -1,0 +1,271 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(400, 0)
+		take := func(key metering.KeyID, bytes int64) *lease {
+			l, err := b.take(t.Context(), key, bytes)
+			require.NoError(t, err)
+			return l
+		}
+		whole := take("a", 1000)
+		assert.EqualValues(t, 100, whole.bytes, "a quarter is the share of a key")
+
+		waiting := make(chan *lease)
+		go func() { waiting <- take("a", 10) }()
+		synctest.Wait()
+		other := take("b", 100) // does not wait behind the key that has its share
+		whole.shrink(91)
+		synctest.Wait()
+		assert.Len(t, b.queue, 1, "there is not enough yet")
+		whole.shrink(90)
+		second := <-waiting
+
+		began := time.Now()
+		_, err := b.take(t.Context(), "a", 1)
+		assert.ErrorIs(t, err, errOverloaded)
+		assert.Equal(t, maxQueued, time.Since(began))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = b.take(ctx, "a", 1)
+		assert.ErrorIs(t, err, context.Canceled)
+
+		for _, l := range []*lease{whole, other, second, whole, nil} {
+			l.release()
+		}
+		assert.Zero(t, b.held)
+		assert.Zero(t, b.leases)
+		assert.Empty(t, b.keys)
+		assert.Empty(t, b.queue)
+	})
+}
+
+// Whatever many goroutines take and give back, no key and no sum ever exceeds its bound, and all is
+// given back in the end.
+func TestBudgetHolds(t *testing.T) {
+	b := newBudget(1000, 0)
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			key := metering.KeyID([]string{"a", "b", "c", "d", "e"}[i%5])
+			for n := range 200 {
+				l, err := b.take(t.Context(), key, int64(n%300))
+				if !assert.NoError(t, err) {
+					return
+				}
+				b.mu.Lock()
+				held, mine := b.held, b.keys[key]
+				b.mu.Unlock()
+				if held > 1000 || mine > 250 {
+					t.Errorf("held %d, of key %s %d", held, key, mine)
+				}
+				l.shrink(int64(n % 7))
+				l.release()
+			}
+		})
+	}
+	wg.Wait()
+	assert.Zero(t, b.held)
+	assert.Empty(t, b.keys)
+}
+
+// weighing makes a table of one operation that waits, and one that does not.
+func weighing(release chan bool) []Endpoint {
+	slow := row("/slow", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+		<-release
+		return &testReport{}, nil
+	})
+	fast := row("/fast", 1, echo)
+	slow.op.weight, fast.op.weight = 100, 100
+	return []Endpoint{slow, fast}
+}
+
+// A key that holds its share waits, is refused in the end without a charge, and is in nobody's way.
+func TestOverloadOfOneKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan bool)
+		a := newAPI(t, "self", func(c *Config) { c.Memory = 400 }, weighing(release)...)
+		_, other := a.newKey(metering.DNSRead)
+		done := make(chan int)
+		go func() { done <- a.post("/slow", ``, "Content-Type", "").Code }()
+		synctest.Wait()
+		began := time.Now()
+		r := a.post("/fast", ``, "Content-Type", "")
+		require.Equal(t, 503, r.Code)
+		require.Equal(t, reasonOverloaded, r.problem().Details.Reason)
+		require.Equal(t, "1", r.header("Retry-After"))
+		require.Equal(t, maxQueued, time.Since(began))
+		require.Equal(t, 200, a.post("/fast", ``, "Content-Type", "", "Authorization", "Bearer "+other).Code)
+		close(release)
+		require.Equal(t, 200, <-done)
+		require.Equal(t, 200, a.post("/fast", ``, "Content-Type", "").Code)
+		require.Equal(t, int64(3), a.used())
+	})
+}
+
+// Work that no context can end does not keep its client waiting, and keeps its memory until it ends.
+func TestDeadlineOfPureWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan bool)
+		heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", pure(func(testRequest) (*testReport, error) {
+			<-release
+			return &testReport{}, nil
+		}).holding(64 << 20)}
+		a := newAPI(t, "self", nil, heavy)
+		began := time.Now()
+		r := a.post("/heavy", `{}`)
+		require.Equal(t, 504, r.Code)
+		require.Equal(t, reasonTimeout, r.problem().Details.Reason)
+		require.Equal(t, pureTime, time.Since(began))
+		require.Zero(t, a.used())
+		s := a.handler.(*server)
+		require.GreaterOrEqual(t, s.memory.held, int64(64<<20))
+		close(release)
+		synctest.Wait()
+		require.Zero(t, s.memory.held)
+		require.Zero(t, s.bodies.held)
+		require.Equal(t, 200, a.post("/heavy", `{}`).Code)
+	})
+}
+
+// A panic in work of its own goroutine is an internal error like any other.
+func TestPanicOfHeavyWork(t *testing.T) {
+	heavy := Endpoint{"POST", "/heavy", metering.DNSRead, 1, "test", pure(func(testRequest) (*testReport, error) {
+		panic("while working")
+	}).holding(64 << 20)}
+	a := newAPI(t, "self", nil, heavy)
+	require.Equal(t, 500, a.post("/heavy", `{}`).Code)
+	require.Contains(t, a.log.String(), "while working")
+	require.Zero(t, a.handler.(*server).memory.held)
+}
+
+// What an operation allocates that is live at once stays within its weight.
+func TestWeights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const size = 1 << 20
+	text := func(s string) string {
+		body, err := json.Marshal(map[string]string{"text": s})
+		require.NoError(t, err)
+		return string(body)
+	}
+	list := func(item string) string {
+		return "[" + strings.Repeat(item+",", size/(len(item)+1)-2) + item + "]"
+	}
+	for _, tt := range []struct{ name, path, body string }{
+		{"list", "/text/json/format", text(list("1"))},
+		{"deep", "/text/json/format", text(list(strings.Repeat("[", 500) + strings.Repeat("]", 500)))},
+		{"objects", "/text/json/format", text(list(`{"a":1}`))},
+		{"list", "/text/json/to-yaml", text(list("1"))},
+		{"aliases", "/text/yaml/to-json",
+			text("a: &a \"" + strings.Repeat(`\u0001`, 1200) + "\"\nb: [" + strings.Repeat("*a,", 1000) + "*a]\n")},
+		{"flow", "/text/yaml/format", text(list("a"))},
+		{"dots", "/text/lower", text(strings.Repeat("İ", size/2))},
+		{"expanding", "/text/upper", text(strings.Repeat("ΐ", size/2))},
+		{"lines", "/text/stats", text(strings.Repeat("é\n", size/3))},
+		{"letters", "/text/slug", text(strings.Repeat("Ä ", size/3))},
+		{"letters", "/text/urlencode", text(strings.Repeat("é", size/2))},
+		{"many", "/text/password/generate", `{"length":128,"count":100}`},
+		{"jpeg", "/http/qr", `{"data":"a","format":"jpeg","size":4096,"foreground":"#200000"}`},
+		{"png", "/http/qr", `{"data":"` + strings.Repeat("a", 1200) + `","size":4096}`},
+	} {
+		t.Run(strings.TrimPrefix(tt.path, "/")+"/"+tt.name, func(t *testing.T) {
+			ep := endpoints[0]
+			for _, ep = range endpoints {
+				if ep.Path == tt.path {
+					break
+				}
+			}
+			req, err := ep.op.decode([]byte(tt.body))
+			require.NoError(t, err)
+			weight := ep.op.memory(req, len(tt.body))
+			live := liveBytes(func() { ep.op.execute(t.Context(), nil, req) })
+			t.Logf("%d KiB of %d", live>>10, weight>>10)
+			assert.LessOrEqual(t, live, weight)
+		})
+	}
+}
+
+// liveBytes returns how many bytes were live at most while f ran, as far as looking now and then tells.
+func liveBytes(f func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	before, most := stats.HeapAlloc, stats.HeapAlloc
+	done := make(chan bool)
+	go func() { f(); close(done) }()
+	for {
+		select {
+		case <-done:
+			return int64(most - before)
+		default:
+			runtime.ReadMemStats(&stats)
+			most = max(most, stats.HeapAlloc)
+			runtime.Gosched()
+		}
+	}
+}
+
+// A large reply that can be made again is not kept, but its repetition is the same and free.
+func TestLargeRepliesAreMadeAgain(t *testing.T) {
+	a := newAPI(t, "pack", nil)
+	body := `{"text":"` + strings.Repeat("ab ", 100_000) + `"}`
+	first := a.post("/text/urlencode", body, "Idempotency-Key", "0123456789")
+	require.Equal(t, 200, first.Code)
+	require.Greater(t, first.Body.Len(), maxRepeatable)
+	again := a.post("/text/urlencode", body, "Idempotency-Key", "0123456789")
+	require.Equal(t, "true", again.header("X-Idempotent-Replay"))
+	require.True(t, bytes.Equal(first.Body.Bytes(), again.Body.Bytes()))
+	require.Equal(t, int64(1), a.used())
+	require.Less(t, a.handler.(*server).kept.bucket(a.key.ID).Take(
+		keptPolicy(&metering.Plan{PerMinute: 60}), 0, a.clock.Now()).Reset, time.Second, "next to nothing is kept")
+}
+
+// What the store keeps for one key is bounded, and beyond it a request is refused before it runs.
+func TestKeptRepliesAreBounded(t *testing.T) {
+	const kib = 1000
+	runs := 0
+	a := newAPI(t, "free", nil, row("/big", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+		runs++
+		return &testReport{strings.Repeat("x", kib<<10)}, nil
+	}))
+	_, err := a.admin.SetAccount(t.Context(), a.account.ID, func(acc *metering.Account) { acc.Plan = "agency" })
+	require.NoError(t, err)
+	plan := metering.DefaultPlans()["agency"]
+	policy := keptPolicy(&plan)
+	bucket := a.handler.(*server).kept.bucket(a.key.ID)
+	require.True(t, bucket.Take(policy, policy.Limit-kib, a.clock.Now()).Allowed, "as if replies were kept before")
+
+	require.Equal(t, 200, a.post("/big", `{}`, "Idempotency-Key", "first-reply").Code)
+	require.Equal(t, "true", a.post("/big", `{}`, "Idempotency-Key", "first-reply").header("X-Idempotent-Replay"))
+	r := a.post("/big", `{}`, "Idempotency-Key", "second-reply")
+	require.Equal(t, 429, r.Code, "%s", r.Body)
+	require.Contains(t, r.problem().Message, "without an Idempotency-Key")
+	require.Equal(t, "key", r.problem().Details.Scope)
+	require.Equal(t, 1, runs)
+	require.Equal(t, int64(1), a.used())
+	require.Equal(t, "true", a.post("/big", `{}`, "Idempotency-Key", "first-reply").header("X-Idempotent-Replay"))
+	require.Equal(t, 200, a.post("/big", `{}`).Code, "a request without a key keeps nothing")
+	a.clock.Advance(time.Hour)
+	require.Equal(t, 200, a.post("/big", `{}`, "Idempotency-Key", "second-reply").Code)
+}

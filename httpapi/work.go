@@ -1,0 +1,112 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+)
+
+// pureTime bounds how long a client waits for work that no context ends. What an operation may be
+// asked takes well under a second, so this is for a machine that has no time left.
+const pureTime = 15 * time.Second
+
+// work runs the diagnostic. With an idempotency key it goes on when the client is lost: the reply is
+// kept, and waits for the client to ask again.
+func (x *exchange) work(req any) (*Result, *failure) {
+	ctx := x.r.Context()
+	if x.idem != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, problemFor(err)
+	}
+	result, err := x.execute(ctx, req)
+	if err != nil {
+		return nil, x.problem(err)
+	}
+	x.memory.shrink(int64(len(result.Body))) // until the client has it
+	return result, nil
+}
+
+// inlineWeight is the weight, in bytes, up to which work without a deadline is over before a deadline
+// could matter.
+const inlineWeight = 2 << 20
+
+// execute runs the diagnostic. Work that no context ends is left to itself when its time is over, and
+// keeps its memory until it has ended.
+func (x *exchange) execute(ctx context.Context, req any) (*Result, error) {
+	op := &x.ep.op
+	if op.time > 0 || x.memory.bytes <= inlineWeight {
+		return op.execute(ctx, x.Env, req)
+	}
+	ctx, cancel := context.WithTimeout(ctx, pureTime)
+	defer cancel()
+	done := make(chan ran, 1)
+	go func() { done <- run(func() (*Result, error) { return op.execute(ctx, x.Env, req) }) }()
+	select {
+	case r := <-done:
+		if r.panicked != nil {
+			panic(r.panicked)
+		}
+		return r.result, r.err
+	case <-ctx.Done():
+		go func(body, memory *lease) {
+			<-done
+			body.release()
+			memory.release()
+		}(x.body, x.memory)
+		x.body, x.memory = nil, nil
+		return nil, ctx.Err()
+	}
+}
+
+// ran is how work in another goroutine ended.
+type ran struct {
+	result   *Result
+	err      error
+	panicked error
+}
+
+func run(f func() (*Result, error)) (r ran) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.panicked = &diag.GoPanic{Value: p, Stack: debug.Stack()}
+		}
+	}()
+	r.result, r.err = f()
+	return r
+}
+
+// outcome is what the store keeps of a success: nothing without an idempotency key. Of a reply that is
+// large, and the same each time, it keeps that there was one.
+func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
+	out := metering.Outcome{At: x.clock()}
+	if x.idem == nil {
+		return out, nil
+	}
+	form := x.ep.op.form
+	if x.ep.op.repeats && len(result.Body) > maxRepeatable {
+		form = metering.RerunReply
+	}
+	if form != metering.RerunReply && len(result.Body) > metering.MaxReplyBytes {
+		return out, nil
+	}
+	out.Reply = &metering.Reply{
+		Status: http.StatusOK,
+		Header: map[string]string{"Content-Type": result.MediaType},
+		Form:   form,
+	}
+	var err error
+	switch form {
+	case metering.PlainReply:
+		out.Reply.Body = result.Body
+	case metering.SealedReply:
+		out.Reply.Body, err = seal(bearer(x.r.Header["Authorization"]), x.idem, result.Body)
+	}
+	x.keep(len(out.Reply.Body))
+	return out, err
+}
