@@ -42,10 +42,15 @@ type operation struct {
 	factor  int64              // and for each byte of the body
 	repeats bool               // the same request always has the same reply, and no context ends the work
 	form    metering.ReplyForm // how a reply is kept for replays
+	upload  *upload            // how a file may be sent, beside JSON; nil: not at all
 	id      string             // of the endpoint, once it is served: every request asks for it
 	placed  bool               // some fields are outside the body; known once the row is served
 	owned   bool               // run needs an ownedRequest
-	run     func(ctx context.Context, env *diag.Env, req any) (any, error)
+
+	deprecation *Deprecation // of the row; nil: none
+	transition  *transition  // to the row's scope from another one; nil: none
+
+	run func(ctx context.Context, env *diag.Env, req any) (any, error)
 }
 
 // call adapts a diagnostic. Its request is the JSON body, its report the reply.

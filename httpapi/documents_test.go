@@ -116,9 +116,9 @@ func findingsPage(ep Endpoint) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Findings of `%s %s`\n\nEvery code that a report can hold. Codes are permanent. "+
 		"This page is made from the table of rules.\n\n", ep.Method, ep.Path)
-	b.WriteString("| code | severity | points | requirement | reference | advice |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| code | severity | points | fault | requirement | reference | advice |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range ep.Rules() {
-		cells := []string{"`" + string(r.Code) + "`", r.Severity.String(), fmt.Sprint(r.Weight), r.Title, r.Reference, r.Advice}
+		cells := []string{"`" + string(r.Code) + "`", r.Severity.String(), fmt.Sprint(r.Weight), r.Title, r.Requirement, r.Reference, r.Advice}
 		for i, c := range cells {
 			cells[i] = strings.ReplaceAll(strings.ReplaceAll(c, "|", `\|`), "\n", " ")
 		}

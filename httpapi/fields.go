@@ -19,7 +19,7 @@ import (
 //	default  what absence means (documentation: the diagnostic itself applies it)
 //	min max          bounds of a number
 //	minlen maxlen    bounds of a string, in characters
-//	maxbytes         bound of a string, in bytes of UTF-8
+//	maxbytes         bound of a string, in bytes of UTF-8; of a []byte, in bytes (minlen too)
 //	minitems maxitems unique:"true"  bounds of a list
 //	enum     allowed values, separated by spaces; a type's Values method does the same
 //	pattern  regular expression for a string
@@ -143,6 +143,9 @@ func decoderOf(t reflect.Type) func(*parser, reflect.Value, *limits) {
 		return (*parser).readRaw
 	case t.Kind() != reflect.Pointer && pointer.Implements(textType):
 		return (*parser).readText
+	}
+	if t == byteListType {
+		return (*parser).readBytes
 	}
 	switch t.Kind() {
 	case reflect.String:

@@ -70,7 +70,7 @@ func (x *exchange) serve() *failure {
 	if f != nil {
 		return f
 	}
-	req, err := x.ep.op.decode(body)
+	req, err := x.decodeBody(body)
 	if err != nil {
 		return problemFor(err)
 	}
@@ -145,10 +145,7 @@ func (x *exchange) admitKey() *failure {
 	if err != nil {
 		return x.problem(err)
 	}
-	if _, err := caller.Require(x.ep.Scope); err != nil {
-		return x.problem(err)
-	}
-	return nil
+	return x.admitScope()
 }
 
 // bearer returns what stands behind the scheme (RFC 6750 section 2.1), or nothing.
@@ -169,9 +166,8 @@ func (x *exchange) readBody() ([]byte, *failure) {
 	if x.r.ContentLength == 0 && x.r.Header["Content-Type"] == nil {
 		return []byte("{}"), nil // no body says the same as an empty object
 	}
-	if !jsonContent(x.r.Header) {
-		return nil, invalidRequest(http.StatusUnsupportedMediaType, reasonMediaType,
-			"The body must be application/json in UTF-8, without a content encoding.")
+	if media, _ := x.uploaded(); media == "" && !jsonContent(x.r.Header) {
+		return nil, x.ep.op.otherMedia()
 	}
 	size := x.r.ContentLength
 	if size < 0 {
@@ -205,7 +201,7 @@ func tooLarge(limit int64) *failure {
 }
 
 func jsonContent(h http.Header) bool {
-	if codings := h["Content-Encoding"]; codings != nil && !strings.EqualFold(codings[0], "identity") {
+	if encoded(h) {
 		return false
 	}
 	types := h["Content-Type"]

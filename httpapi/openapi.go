@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/metering"
 )
@@ -109,9 +110,8 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 	op := schema{
 		"operationId": ep.operationID(),
 		"summary":     ep.Purpose,
-		"description": "Costs " + plural(ep.Credits, "credit") + ". Needs the scope " + string(ep.Scope) + ".",
+		"description": "Costs " + plural(ep.Credits, "credit") + ". Needs the scope " + string(ep.Scope) + "." + ep.transitionText(),
 		"tags":        []string{ep.family()},
-		"security":    []any{schema{"apiKey": []string{string(ep.Scope)}}},
 		"x-scope":     ep.Scope,
 		"x-credits":   ep.Credits,
 		"parameters": append(parameters(ep, requests),
@@ -119,6 +119,16 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 	}
 	if ep.HasBody() {
 		op["requestBody"] = requestBody(ep, requests, ex)
+	}
+	headers := successHeaders
+	if ep.op.deprecation != nil {
+		op["deprecated"] = true
+	}
+	if other := ep.op.transition; other != nil {
+		op["x-deprecated-scopes"] = []any{other.scope}
+	}
+	if ep.op.deprecation != nil || ep.op.transition != nil {
+		headers = append(slices.Clone(headers), "Deprecation", "Sunset")
 	}
 	content := schema{}
 	for _, media := range ep.op.media {
@@ -132,12 +142,25 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 		content[jsonMedia] = body
 	}
 	responses := schema{"200": schema{"description": "The result. It is charged.", "content": content,
-		"headers": headerRefs(successHeaders)}}
+		"headers": headerRefs(headers)}}
 	for status, r := range problemStatuses {
 		responses[strconv.Itoa(status)] = schema{"$ref": "#/components/responses/" + r.name}
 	}
 	op["responses"] = responses
 	return op
+}
+
+// transitionText tells of a scope that the row accepts for a while.
+func (ep Endpoint) transitionText() string {
+	other := ep.op.transition
+	if other == nil {
+		return ""
+	}
+	text := " A key with the scope " + string(other.scope) + " alone is accepted too; that is deprecated"
+	if !other.Sunset.IsZero() {
+		text += " and ends on " + other.Sunset.UTC().Format(time.DateOnly)
+	}
+	return text + "."
 }
 
 // parameters describes the fields in the path and the query.
@@ -155,7 +178,7 @@ func parameters(ep Endpoint, requests *schemas) []any {
 		}
 		list = append(list, p)
 	}
-	return list
+	return append(list, uploadParameters(ep, requests)...)
 }
 
 // requestBody describes the fields in the body. Where there are none, the body may be left out.
@@ -163,6 +186,7 @@ func requestBody(ep Endpoint, requests *schemas, ex example) schema {
 	content := schema{"schema": requests.of(ep.op.request)}
 	body := schema{"required": true, "content": schema{jsonMedia: content},
 		"description": "At most " + strconv.FormatInt(ep.op.body, 10) + " bytes."}
+	describeUpload(ep, requests, body["content"].(schema))
 	switch {
 	case len(placesOf(ep.op.request).body.fields) == 0:
 		body["required"] = false
@@ -292,6 +316,8 @@ func headerComponents() schema {
 		"X-Idempotent-Replay":   header("This reply was sent before.", schema{"type": "string", "const": "true"}),
 		"WWW-Authenticate":      header("How to authenticate.", text),
 		"Allow":                 header("Methods that the path knows.", text),
+		"Deprecation":           header("Since when the operation, or the scope by which it was allowed, is deprecated (RFC 9745).", text),
+		"Sunset":                header("When that ends (RFC 8594).", text),
 		"Retry-After":           header("Seconds to wait.", schema{"type": "integer", "minimum": 1}),
 	}
 }

@@ -111,6 +111,9 @@ func (ep Endpoint) check() *Endpoint {
 	if fields := p.path.names(); !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(fields))) {
 		fail("the path has the parameters %q, the request has fields for %q", names, fields)
 	}
+	if ep.op.upload != nil && ep.op.owned {
+		fail("an operation on profiles takes no files")
+	}
 	ep.op.placed = len(p.path.fields)+len(p.query.fields) > 0 || ep.op.owned
 	return &ep
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,13 +80,15 @@ func (x *exchange) hasContent() (bool, *failure) {
 }
 
 // fingerprint is that of CONTRACT 5.2. The path of a row that reads its query goes on with the query,
-// as it was sent: another order of its parameters makes another request.
+// as it was sent: another order of its parameters makes another request. So does another form of the
+// same file.
 func (x *exchange) fingerprint(body []byte) [32]byte {
 	path := x.r.URL.Path
-	if x.r.URL.RawQuery != "" && x.ep.readsQuery() {
+	media, boundary := x.uploaded()
+	if x.r.URL.RawQuery != "" && (x.ep.readsQuery() || media != "" && boundary == "") {
 		path += "?" + x.r.URL.RawQuery
 	}
-	return metering.Fingerprint(x.ep.Method, path, jsonMedia, body)
+	return metering.Fingerprint(x.ep.Method, path, cmp.Or(media, jsonMedia), body)
 }
 
 // readsQuery reports whether the query belongs to a request.
@@ -114,7 +117,9 @@ func (ep *Endpoint) decodeParameters(u *url.URL, body []byte) (any, error) {
 		return nil, notFound()
 	}
 	if ep.readsQuery() {
-		p.readQuery(v, places, u.RawQuery)
+		r := &fieldReader{parser: p, v: v, o: places.query, kinds: places.kinds, what: "parameter"}
+		r.readQuery(u.RawQuery)
+		r.checkPresence(r.o, r.seen, 0)
 	}
 	if ep.HasBody() && len(body) > 0 {
 		p.data, p.pos, p.path = body, 0, p.path[:0]
@@ -131,36 +136,25 @@ func (ep *Endpoint) decodeParameters(u *url.URL, body []byte) (any, error) {
 // readQuery reads the parameters behind the question mark, in the form of HTML forms (WHATWG URL
 // Standard, application/x-www-form-urlencoded): pairs between ampersands, a plus sign for a space. An
 // empty value is given, and empty: ?cursor= says another thing than no cursor.
-func (p *parser) readQuery(v reflect.Value, places *places, raw string) {
-	p.path = p.path[:0]
+func (r *fieldReader) readQuery(raw string) {
+	r.path = r.path[:0]
 	if len(raw) > maxQuery {
-		p.invalid("the query must have at most %d bytes, not %d", maxQuery, len(raw))
+		r.invalid("the query must have at most %d bytes, not %d", maxQuery, len(raw))
 		return
 	}
-	o := places.query
-	var seen []string
 	for pair := range strings.SplitSeq(raw, "&") {
 		if pair == "" {
 			continue
 		}
 		name, value, err := parsePair(pair)
-		p.path = p.path[:0]
-		if p.member(0, name); err != nil {
-			p.invalid("%s", err)
+		if err != nil {
+			r.path = r.path[:0]
+			r.member(0, name)
+			r.invalid("%s", err)
 			continue
 		}
-		f := o.byName[name]
-		switch {
-		case f == nil:
-			p.unknown("parameter", o)
-		case slices.Contains(seen, name):
-			p.invalid("is given twice")
-		default:
-			seen = append(seen, name)
-			p.readParameter(v, f, value, places.kinds[f])
-		}
+		r.read(name, value)
 	}
-	p.checkPresence(o, seen, 0)
 }
 
 // parsePair decodes a name and its value. The name of a broken pair is empty where it is the broken part.

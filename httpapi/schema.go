@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding"
+	"encoding/base64"
 	"encoding/json"
 	"net/netip"
 	"path"
@@ -178,6 +179,9 @@ func (s *schemas) property(sf reflect.StructField) schema {
 	set(base, "minLength", "minlen")
 	set(base, "maxLength", "maxlen")
 	set(base, "maxLength", "maxbytes")
+	if sf.Type == byteListType {
+		inBase64(base)
+	}
 	set(p, "minItems", "minitems")
 	set(p, "maxItems", "maxitems")
 	if sf.Tag.Get("unique") == "true" {
@@ -200,6 +204,16 @@ func (s *schemas) property(sf reflect.StructField) schema {
 		return nullable(p)
 	}
 	return p
+}
+
+// inBase64 turns the bounds of bytes into those of their base64.
+func inBase64(s schema) {
+	for _, bound := range []string{"minLength", "maxLength"} {
+		if n, ok := s[bound].(json.Number); ok {
+			bytes, _ := n.Int64() // of a tag that the decoder has read before
+			s[bound] = base64.StdEncoding.EncodedLen(int(bytes))
+		}
+	}
 }
 
 // optional reports whether a field may be absent.

@@ -66,12 +66,17 @@ type Config struct {
 
 // An Observation is what metrics may know of one request. All its values come from bounded sets.
 type Observation struct {
-	Endpoint string        // the row's ID, "openapi", or "unknown" where no row matched
-	Code     string        // "OK", or the error code
-	Status   int           // of HTTP
-	Plan     string        // of the caller, empty before it is known
-	Credits  int64         // charged
-	Replay   bool          // a kept reply was sent again
+	Endpoint string // the row's ID, "openapi", or "unknown" where no row matched
+	Code     string // "OK", or the error code
+	Status   int    // of HTTP
+	Plan     string // of the caller, empty before it is known
+	Credits  int64  // charged
+	Replay   bool   // a kept reply was sent again
+
+	// Deprecated is what the caller should stop to use: the scope, "operation" for the row itself, or
+	// nothing.
+	Deprecated string
+
 	Duration time.Duration // from the first byte read to the last one written
 }
 

@@ -23,6 +23,7 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	credits  *prometheus.CounterVec
 	replays  *prometheus.CounterVec
+	retiring *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 
 	resolutions *prometheus.CounterVec
@@ -42,6 +43,9 @@ func New() *Metrics {
 		replays: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "diagkit_replays_total", Help: "Kept replies that were sent again, by endpoint.",
 		}, []string{"endpoint"}),
+		retiring: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "diagkit_deprecated_total", Help: "Uses of what is deprecated: the operation, or the scope that allowed it.",
+		}, []string{"endpoint", "deprecated"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "diagkit_request_duration_seconds", Help: "Time from the first byte read to the last written, by endpoint.",
 			Buckets: []float64{.0005, .001, .005, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60},
@@ -54,7 +58,7 @@ func New() *Metrics {
 			Help: "Questions to the name server of hosted SPF by outcome: the code of the answer, or dropped.",
 		}, []string{"outcome"}),
 	}
-	m.registry.MustRegister(m.requests, m.credits, m.replays, m.duration, m.resolutions, m.questions,
+	m.registry.MustRegister(m.requests, m.credits, m.replays, m.retiring, m.duration, m.resolutions, m.questions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -68,6 +72,9 @@ func (m *Metrics) Observe(o httpapi.Observation) {
 	}
 	if o.Replay {
 		m.replays.WithLabelValues(o.Endpoint).Inc()
+	}
+	if o.Deprecated != "" {
+		m.retiring.WithLabelValues(o.Endpoint, o.Deprecated).Inc()
 	}
 }
 

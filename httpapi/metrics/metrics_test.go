@@ -12,7 +12,7 @@ import (
 func TestObserve(t *testing.T) {
 	m := New()
 	m.Observe(httpapi.Observation{Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "free", Credits: 3, Duration: time.Millisecond})
-	m.Observe(httpapi.Observation{Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "free", Replay: true})
+	m.Observe(httpapi.Observation{Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "free", Replay: true, Deprecated: "mail:read"})
 	m.Observe(httpapi.Observation{Endpoint: "unknown", Code: "INVALID_REQUEST", Status: 404})
 	m.ObserveResolution("changed")
 	m.ObserveQuestion("NXDOMAIN")
@@ -24,6 +24,7 @@ func TestObserve(t *testing.T) {
 		`diagkit_requests_total{code="OK",endpoint="POST /x",plan="free"} 2`,
 		`diagkit_requests_total{code="INVALID_REQUEST",endpoint="unknown",plan=""} 1`,
 		`diagkit_credits_total{endpoint="POST /x",plan="free"} 3`,
+		`diagkit_deprecated_total{deprecated="mail:read",endpoint="POST /x"} 1`,
 		`diagkit_replays_total{endpoint="POST /x"} 1`,
 		`diagkit_request_duration_seconds_count{endpoint="POST /x"} 2`,
 		`diagkit_spf_resolutions_total{status="changed"} 1`,

@@ -1,0 +1,271 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	formMedia = "multipart/form-data"
+
+	// filePart is the name of the part of a form that is the file (CONTRACT 1.11).
+	filePart = "file"
+
+	// fileName is the field that takes the name of the file, in requests that have it.
+	fileName = "filename"
+)
+
+// An upload says how a row takes a file beside JSON.
+type upload struct {
+	field string   // of the request, a []byte: base64 in JSON
+	max   int64    // bytes of the file
+	media []string // types of a body that is the file and nothing else; other fields are in the query then
+	kinds map[*field][]string
+}
+
+// uploads lets a row take a file of at most so many bytes: in JSON as the base64 of a field, as the part
+// "file" of a form (RFC 7578), and, if media types are given, as the whole body.
+func (op operation) uploads(name string, max int64, media ...string) operation {
+	op.upload = &upload{field: name, max: max, media: media, kinds: map[*field][]string{}}
+	op.upload.check(op.request)
+	return op.upTo(int64(base64.StdEncoding.EncodedLen(int(max))) + defaultBody)
+}
+
+// check sorts the fields of a request, and panics where a form or a query cannot carry them.
+func (u *upload) check(t reflect.Type) {
+	o := objectOf(t)
+	if f := o.byName[u.field]; f == nil || f.typ != byteListType || f.place != InBody {
+		panic(fmt.Sprintf("httpapi: an upload needs a field %s in the body, of bytes", u.field))
+	}
+	for _, f := range o.fields {
+		p := paramOf(f)
+		if p.List || slices.Contains(p.Kinds, "object") || f.place != InBody {
+			panic(fmt.Sprintf("httpapi: field %s: a form carries one text of the body, no list and no object", f.name))
+		}
+		u.kinds[f] = p.Kinds
+	}
+}
+
+// uploaded returns the media type of a body that is a form or a file, and its boundary if it is a form.
+// Of JSON, and of what the row does not take, it returns nothing.
+func (x *exchange) uploaded() (media, boundary string) {
+	u, types := x.ep.op.upload, x.r.Header["Content-Type"]
+	if u == nil || len(types) != 1 || encoded(x.r.Header) {
+		return "", ""
+	}
+	media, params, err := mime.ParseMediaType(types[0])
+	switch {
+	case err != nil:
+		return "", ""
+	case media == formMedia && params["boundary"] != "":
+		return media, params["boundary"]
+	case slices.Contains(u.media, media):
+		return media, ""
+	}
+	return "", ""
+}
+
+// otherMedia refuses a body of a type that the row does not take.
+func (op *operation) otherMedia() *failure {
+	text := "The body must be application/json in UTF-8"
+	if op.upload != nil {
+		text = "The body must be " + strings.Join(append([]string{"application/json in UTF-8", formMedia}, op.upload.media...), " or ")
+	}
+	return invalidRequest(http.StatusUnsupportedMediaType, reasonMediaType, text+", without a content encoding.")
+}
+
+// encoded reports whether a body has a content coding.
+func encoded(h http.Header) bool {
+	codings := h["Content-Encoding"]
+	return codings != nil && !strings.EqualFold(codings[0], "identity")
+}
+
+// decodeBody reads a request from a body of any type that the row takes.
+func (x *exchange) decodeBody(body []byte) (any, error) {
+	media, boundary := x.uploaded()
+	if media == "" {
+		return x.ep.op.decode(body)
+	}
+	target, u := reflect.New(x.ep.op.request), x.ep.op.upload
+	r := &fieldReader{parser: &parser{}, v: target.Elem(), o: objectOf(x.ep.op.request), kinds: u.kinds, what: "field"}
+	var err error
+	if boundary != "" {
+		err = u.readForm(r, body, boundary)
+	} else if err = u.set(r, body); err == nil {
+		r.readQuery(x.r.URL.RawQuery)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.checkPresence(r.o, r.seen, 0)
+	if err := r.verdict(target.Interface()); err != nil {
+		return nil, err
+	}
+	return target.Interface(), nil
+}
+
+// set takes the contents of the file.
+func (u *upload) set(r *fieldReader, file []byte) error {
+	if int64(len(file)) > u.max {
+		return tooLarge(u.max)
+	}
+	f := r.o.byName[u.field]
+	r.seen = append(r.seen, u.field)
+	r.path = append(r.path[:0], filePart...)
+	if r.checkBytes(file, &f.limits) {
+		r.v.FieldByIndex(f.index).SetBytes(file)
+	}
+	return nil
+}
+
+// readForm reads the parts of a form (RFC 7578): the file, and other fields as text.
+func (u *upload) readForm(r *fieldReader, body []byte, boundary string) error {
+	form := multipart.NewReader(bytes.NewReader(body), boundary)
+	for {
+		part, err := form.NextRawPart()
+		if err == io.EOF {
+			return nil
+		}
+		var value []byte
+		if err == nil {
+			value, err = io.ReadAll(part) // no larger than the body
+		}
+		if err != nil {
+			return &ViolationsError{[]Violation{{"", reasonMalformed, "the form is broken: " + formFault(err)}}}
+		}
+		name := part.FormName()
+		switch {
+		case name == filePart && slices.Contains(r.seen, u.field):
+			r.path = append(r.path[:0], filePart...)
+			r.invalid("is given twice")
+		case name == filePart:
+			if err := u.set(r, value); err != nil {
+				return err
+			}
+			if text := part.FileName(); text != "" && r.o.byName[fileName] != nil {
+				r.read(fileName, text)
+			}
+		case name == u.field || part.FileName() != "":
+			r.path = r.path[:0]
+			r.member(0, name)
+			r.report(reasonUnknown, "is not a part of this form; the file is the part %s", filePart)
+		default:
+			r.read(name, string(value))
+		}
+	}
+}
+
+// formFault tells what is wrong with a form, without the words of the library.
+func formFault(err error) string {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return "it ends before its last boundary"
+	}
+	return "a part cannot be read"
+}
+
+// describeUpload adds to the JSON body of a row the other forms that it takes.
+func describeUpload(ep Endpoint, requests *schemas, content schema) {
+	u := ep.op.upload
+	if u == nil {
+		return
+	}
+	properties := schema{filePart: schema{"type": "string", "contentMediaType": "application/octet-stream",
+		"maxLength": u.max, "description": "The file, in place of " + u.field + "."}}
+	for _, f := range objectOf(ep.op.request).fields {
+		if f.name != u.field {
+			properties[f.name] = requests.property(ep.op.request.FieldByIndex(f.index))
+		}
+	}
+	content[formMedia] = schema{"schema": schema{"type": "object", "additionalProperties": false, "properties": properties}}
+	for _, media := range u.media {
+		content[media] = schema{"schema": schema{"type": "string", "contentMediaType": media, "maxLength": u.max}}
+	}
+}
+
+// uploadParameters are the fields beside a body that is the file itself.
+func uploadParameters(ep Endpoint, requests *schemas) []any {
+	u, list := ep.op.upload, []any{}
+	if u == nil || len(u.media) == 0 {
+		return nil
+	}
+	for _, f := range objectOf(ep.op.request).fields {
+		if f.name == u.field {
+			continue
+		}
+		described := requests.property(ep.op.request.FieldByIndex(f.index))
+		text, _ := described["description"].(string)
+		delete(described, "description")
+		list = append(list, schema{"name": f.name, "in": InQuery, "required": false, "schema": described,
+			"description": strings.TrimSpace(text + " Only where the body is the file itself.")})
+	}
+	return list
+}
+
+// readBytes reads a string of base64 (RFC 4648 section 4).
+func (p *parser) readBytes(v reflect.Value, l *limits) {
+	if p.peek() != '"' {
+		p.mismatch("a string of base64")
+		return
+	}
+	text, ok := p.str()
+	if !ok {
+		return
+	}
+	data, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err != nil || strings.ContainsAny(text, "\r\n") { // which the library passes over
+		p.invalid("must be base64 with padding, on one line")
+		return
+	}
+	if p.checkBytes(data, l) {
+		v.SetBytes(data)
+	}
+}
+
+func (p *parser) checkBytes(data []byte, l *limits) bool {
+	switch {
+	case len(data) < l.minLen:
+		p.invalid("must have at least %d bytes", l.minLen)
+	case l.maxBytes > 0 && len(data) > l.maxBytes:
+		p.invalid("must have at most %d bytes, not %d", l.maxBytes, len(data))
+	default:
+		return true
+	}
+	return false
+}
+
+// A fieldReader reads fields that arrive as text, by their names: from a query or from a form.
+type fieldReader struct {
+	*parser
+	v     reflect.Value
+	o     *object
+	kinds map[*field][]string
+	what  string // field or parameter, as messages call it
+	seen  []string
+}
+
+// read reads one field.
+func (r *fieldReader) read(name, value string) {
+	r.path = r.path[:0]
+	r.member(0, name)
+	switch f := r.o.byName[name]; {
+	case !utf8.ValidString(name) || !utf8.ValidString(value):
+		r.invalid("is not valid UTF-8")
+	case f == nil:
+		r.unknown(r.what, r.o)
+	case slices.Contains(r.seen, name):
+		r.invalid("is given twice")
+	default:
+		r.seen = append(r.seen, name)
+		r.readParameter(r.v, f, value, r.kinds[f])
+	}
+}
