@@ -28,6 +28,8 @@ type exchange struct {
 	began  time.Time
 	ip     netip.Addr
 
+	counted bool // a token of the address was taken
+
 	ep     *Endpoint
 	caller *metering.Caller
 	idem   *[32]byte // of the idempotency key, if there is one
@@ -77,12 +79,15 @@ func (x *exchange) serve() *failure {
 	return x.charge(req, body)
 }
 
+// admitAddress takes a token of the address. Where it has none left, only a key that is known to be
+// good passes: whoever guesses from behind the same proxy must not lock it out. No store is asked.
 func (x *exchange) admitAddress() *failure {
 	x.ip = x.clientIP(x.r)
 	if x.limiter == nil {
 		return nil
 	}
-	if d := x.limiter.Take(x.ip, x.began); !d.Allowed {
+	d := x.limiter.Take(x.ip, x.began)
+	if x.counted = d.Allowed; !x.counted && !x.Gate.Recognizes(bearer(x.r.Header["Authorization"]), x.ip, x.began) {
 		return rateProblem("ip", wholeSeconds(d.RetryAfter.Seconds()))
 	}
 	return nil
@@ -138,7 +143,7 @@ func (x *exchange) admitKey() *failure {
 		x.caller = caller
 		x.seen.Plan = string(caller.Plan.ID)
 		x.rateHeaders(caller)
-		if x.limiter != nil {
+		if x.counted {
 			x.limiter.GiveBack(x.ip, x.began)
 		}
 	}

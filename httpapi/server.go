@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +45,7 @@ type Config struct {
 	// NotifySPF, if set, is called with what a request did to a hosted SPF profile, after it was stored.
 	NotifySPF func(hostedspf.Event)
 
-	// TrustedProxies are the peers whose X-Forwarded-For is believed.
+	// TrustedProxies are the peers whose X-Forwarded-For and Forwarded are believed.
 	TrustedProxies []netip.Prefix
 
 	// MaxRunning bounds the diagnostics that run at once. 0 means DefaultMaxRunning.
@@ -89,8 +89,10 @@ type server struct {
 	memory  *budget // of diagnostics
 	bodies  *budget // of what is read before they run
 	kept    keptReplies
-	routes  map[string]map[string]*Endpoint // path to method to row
-	openapi []byte
+
+	proxySeen sync.Once                       // that a proxy is in front which nobody named
+	routes    map[string]map[string]*Endpoint // path to method to row
+	openapi   []byte
 
 	rates atomic.Pointer[rateTexts] // of the plan that asked last
 
@@ -148,37 +150,4 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f := x.serve(); f != nil {
 		x.refuse(f)
 	}
-}
-
-// clientIP returns the address that a request counts for: that of the peer, or behind trusted proxies
-// the right-most address of X-Forwarded-For that is not such a proxy itself.
-func (s *server) clientIP(r *http.Request) netip.Addr {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{} // a listener without addresses, such as a Unix socket
-	}
-	ip := peer.Addr().Unmap()
-	if len(s.TrustedProxies) == 0 || !s.trusted(ip) {
-		return ip
-	}
-	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(hops) - 1; i >= 0; i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break // what a proxy did not write can be anything: the last good hop counts
-		}
-		if ip = hop.Unmap().WithZone(""); !s.trusted(ip) {
-			break
-		}
-	}
-	return ip
-}
-
-func (s *server) trusted(ip netip.Addr) bool {
-	for _, p := range s.TrustedProxies {
-		if p.Contains(ip) {
-			return true
-		}
-	}
-	return false
 }

@@ -153,6 +153,15 @@ func (g *Gate) Admit(ctx context.Context, bearer string, from netip.Addr, now ti
 	return c, nil
 }
 
+// Recognizes reports whether a request shows a key that was admitted before and, as far as is
+// remembered, would be admitted from this address now. It asks no store and takes no token: by it a good
+// key can be told from guesses where an address has made too many of those.
+func (g *Gate) Recognizes(bearer string, from netip.Addr, now time.Time) bool {
+	hash, ok := hashSecret(bearer)
+	_, r := g.cache.find(&hash)
+	return ok && r != nil && r.refuse(from, now) == ""
+}
+
 // Require returns the first of the scopes that the caller's key carries: any one of them suffices.
 // Without one, and where none is asked for, it returns a *RefusedError that names the first.
 func (c *Caller) Require(scopes ...Scope) (Scope, error) {

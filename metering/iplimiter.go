@@ -18,13 +18,17 @@ const (
 	// address of 2n requests a second.
 	DefaultIPSize = 1 << 17
 
+	// siteFactor is how many times what a /64 may a /48 may, which a site with many networks is given
+	// (RFC 6177): without it, its holder has 65,536 buckets.
+	siteFactor = 8
+
 	ipWays   = 8 // slots in which one address may lie: two cache lines
 	ipShards = 64
 )
 
-// An IPLimiter bounds what an address may do before it is authenticated. IPv4 counts by address,
-// IPv6 by /64, which is what a single customer is given. It has a fixed number of slots of 16 bytes
-// and never allocates after the first call.
+// An IPLimiter bounds what an address may do before it is authenticated. IPv4 counts by address, IPv6
+// by /64, which is what a single customer is given, and by /48, which may do eight times as much. It
+// has a fixed number of slots of 16 bytes and never allocates after the first call.
 //
 // It never forgets in favour of the sender: a full bucket needs no slot, and when all slots that an
 // address may use hold debts, it takes over the smallest of them together with its debt. So a flood
@@ -40,6 +44,7 @@ type IPLimiter struct {
 	once   sync.Once
 	seed   maphash.Seed
 	rate   rate
+	site   rate // of a /48
 	shards []ipShard
 }
 
@@ -60,28 +65,48 @@ type ipSlot struct {
 func (l *IPLimiter) Take(ip netip.Addr, now time.Time) Decision {
 	l.once.Do(l.init)
 	key, t := ipKey(ip), now.UnixNano()
-	shard, set := l.find(key)
-	shard.mu.Lock()
-	defer shard.mu.Unlock()
-	slot := set.claim(key, t)
-	if slot.tat-t > l.rate.span+int64(maxSkew) {
-		slot.tat = t + l.rate.span // the clock was set back
+	d := l.take(key, &l.rate, t)
+	site, ok := siteKey(ip)
+	if !d.Allowed || !ok {
+		return d
 	}
-	next, d := l.rate.take(slot.tat, t, 1)
-	slot.tat = next
+	if of := l.take(site, &l.site, t); !of.Allowed {
+		l.giveBack(key, &l.rate, t)
+		return of
+	}
 	return d
 }
 
 // GiveBack returns the token of the last Take, once the request has shown a good key.
 func (l *IPLimiter) GiveBack(ip netip.Addr, now time.Time) {
 	l.once.Do(l.init)
-	key, t := ipKey(ip), now.UnixNano()
+	t := now.UnixNano()
+	l.giveBack(ipKey(ip), &l.rate, t)
+	if site, ok := siteKey(ip); ok {
+		l.giveBack(site, &l.site, t)
+	}
+}
+
+func (l *IPLimiter) take(key uint64, r *rate, t int64) Decision {
+	shard, set := l.find(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	slot := set.claim(key, t)
+	if slot.tat-t > r.span+int64(maxSkew) {
+		slot.tat = t + r.span // the clock was set back
+	}
+	next, d := r.take(slot.tat, t, 1)
+	slot.tat = next
+	return d
+}
+
+func (l *IPLimiter) giveBack(key uint64, r *rate, t int64) {
 	shard, set := l.find(key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	for i := range set {
 		if slot := &set[i]; slot.address == key && slot.tat > t {
-			slot.tat = max(t, slot.tat-l.rate.emission)
+			slot.tat = max(t, slot.tat-r.emission)
 			return
 		}
 	}
@@ -97,6 +122,7 @@ func (l *IPLimiter) init() {
 	}
 	l.seed = maphash.MakeSeed() // nobody outside can aim at the slots of another address
 	l.rate = Policy{Limit: limit, Window: l.Window}.rate()
+	l.site = Policy{Limit: limit * siteFactor, Window: l.Window}.rate()
 	shards := min(ipShards, (size+ipWays-1)/ipWays)
 	sets := (size + shards*ipWays - 1) / (shards * ipWays)
 	l.shards = make([]ipShard, shards)
@@ -130,13 +156,27 @@ func (s *ipSet) claim(key uint64, now int64) *ipSlot {
 }
 
 // ipKey returns the /64 of an IPv6 address as a number, and an IPv4 address, also a mapped one, as
-// a /64 within ff00::/8, which is multicast and so never the source of anything.
+// a /64 within ff00::/8, which is multicast and so never the source of anything; so is what stands for
+// an invalid address.
 func ipKey(ip netip.Addr) uint64 {
 	ip = ip.Unmap()
-	if ip.Is4() {
+	switch {
+	case !ip.IsValid():
+		return 0xff << 56
+	case ip.Is4():
 		a := ip.As4()
 		return 0xffffffff<<32 | uint64(binary.BigEndian.Uint32(a[:]))
 	}
 	a := ip.As16()
 	return binary.BigEndian.Uint64(a[:8])
+}
+
+// siteKey returns the /48 of an IPv6 address as a /64 within fe00::/16, which is not in use.
+func siteKey(ip netip.Addr) (key uint64, ok bool) {
+	ip = ip.Unmap()
+	if !ip.Is6() {
+		return 0, false
+	}
+	a := ip.As16()
+	return 0xfe<<56 | binary.BigEndian.Uint64(a[:8])>>16, true
 }

@@ -52,6 +52,32 @@ func TestIPLimiterGroups(t *testing.T) {
 	})
 }
 
+// A site cannot win tokens by the number of its networks, and a good key gives back both tokens.
+func TestIPLimiterSites(t *testing.T) {
+	network := func(site, n int) netip.Addr {
+		a := netip.MustParseAddr("2001:db8::1").As16()
+		a[5], a[6], a[7] = byte(site), byte(n>>8), byte(n)
+		return netip.AddrFrom16(a)
+	}
+	l := IPLimiter{Limit: 10}
+	for n := range 10 * siteFactor {
+		isTrue(t, l.Take(network(1, n), noon).Allowed)
+	}
+	for n := range 1000 {
+		d := l.Take(network(1, n), noon)
+		isTrue(t, !d.Allowed && d.RetryAfter > 0)
+	}
+	isTrue(t, l.Take(network(2, 1), noon).Allowed, "another site")
+	full := l.Take(network(1, 5000), noon.Add(l.Take(network(1, 5000), noon).RetryAfter))
+	equal(t, 9, full.Remaining, "what the site refused took no token of the network")
+
+	l = IPLimiter{Limit: 1}
+	for n := range 1000 {
+		isTrue(t, l.Take(network(1, n), noon).Allowed)
+		l.GiveBack(network(1, n), noon)
+	}
+}
+
 func TestIPLimiterGiveBack(t *testing.T) {
 	l := IPLimiter{Limit: 2}
 	ip := netip.MustParseAddr("2001:db8::1")

@@ -1,0 +1,217 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// maxHops bounds how many addresses of a header are looked at: no path has as many proxies.
+const maxHops = 32
+
+// clientIP returns the address that a request counts for: that of the peer, or behind trusted proxies
+// the right-most address of their header that is not such a proxy itself. It is the zero address where
+// the header cannot be read: what a proxy did not write clearly can be anything, and is in no allowlist.
+//
+// Proxies write X-Forwarded-For or Forwarded (RFC 7239), and pass the other one on as they got it from
+// their client. Neither outranks the other, therefore: where both are there and mean different
+// addresses, one of them is forged, and the address is not known.
+func (s *server) clientIP(r *http.Request) netip.Addr {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{} // a listener without addresses, such as a Unix socket
+	}
+	ip := peer.Addr().Unmap()
+	lists, elements := r.Header["X-Forwarded-For"], r.Header["Forwarded"]
+	switch {
+	case len(lists) == 0 && len(elements) == 0:
+		return ip
+	case len(s.TrustedProxies) == 0:
+		s.warnOfProxy(ip)
+		return ip
+	case !s.trusted(ip):
+		return ip
+	case len(elements) == 0:
+		return s.rightmost(ip, forwardedFor(lists))
+	}
+	hops, ok := forwarded(elements)
+	if !ok {
+		return netip.Addr{}
+	}
+	client := s.rightmost(ip, hops)
+	if len(lists) > 0 && client != s.rightmost(ip, forwardedFor(lists)) {
+		return netip.Addr{}
+	}
+	return client
+}
+
+// warnOfProxy says once that there seems to be a proxy which nobody named: it makes one address of all
+// clients, with one bucket for all of them.
+func (s *server) warnOfProxy(peer netip.Addr) {
+	s.proxySeen.Do(func() {
+		s.log.Warn("a peer sends X-Forwarded-For or Forwarded, and no proxy is trusted: "+
+			"all requests through it count for its own address; if it is your proxy, name it in --trusted-proxies",
+			"peer", peer.String())
+	})
+}
+
+// rightmost walks from the peer towards the client, up to the first address that is no trusted proxy.
+func (s *server) rightmost(peer netip.Addr, hops []string) netip.Addr {
+	ip := peer
+	for i, n := len(hops)-1, 0; i >= 0; i-- {
+		if n++; n > maxHops {
+			return netip.Addr{}
+		}
+		hop, ok := parseNode(hops[i])
+		if !ok {
+			return netip.Addr{}
+		}
+		if ip = hop; !s.trusted(ip) {
+			break
+		}
+	}
+	return ip
+}
+
+func (s *server) trusted(ip netip.Addr) bool {
+	for _, p := range s.TrustedProxies {
+		if p.Contains(ip) {
+			return true
+		}
+	}
+	return false
+}
+
+// forwardedFor cuts the lists of X-Forwarded-For. Empty elements say nothing (RFC 9110 section 5.6.1.2).
+func forwardedFor(lists []string) []string {
+	var hops []string
+	for _, list := range lists {
+		for hop := range strings.SplitSeq(list, ",") {
+			if hop = strings.TrimSpace(hop); hop != "" {
+				hops = append(hops, hop)
+			}
+		}
+	}
+	return hops
+}
+
+// forwarded returns the parameter "for" of each element of Forwarded (RFC 7239 section 4), empty for an
+// element without one.
+func forwarded(lists []string) (hops []string, ok bool) {
+	for _, list := range lists {
+		rest := list
+		for rest != "" {
+			var hop string
+			var found bool
+			if hop, found, rest, ok = forwardedElement(rest); !ok {
+				return nil, false
+			}
+			if found {
+				hops = append(hops, hop)
+			}
+		}
+	}
+	return hops, true
+}
+
+// forwardedElement reads one element up to the comma after it. An element without any parameter is not
+// one.
+func forwardedElement(text string) (hop string, found bool, rest string, ok bool) {
+	seen := false // "for" at most once, like every parameter (section 4)
+	for {
+		text = strings.TrimLeft(text, " \t")
+		if text == "" || text[0] == ',' {
+			break
+		}
+		if text[0] == ';' {
+			text = text[1:]
+			continue
+		}
+		name, after, isPair := strings.Cut(text, "=")
+		if !isPair || !isToken(name) {
+			return "", false, "", false
+		}
+		value, after, isValue := forwardedValue(after)
+		if !isValue {
+			return "", false, "", false
+		}
+		found = true
+		if strings.EqualFold(name, "for") {
+			if seen {
+				return "", false, "", false
+			}
+			seen, hop = true, value
+		}
+		text = strings.TrimLeft(after, " \t")
+		if text != "" && text[0] != ';' && text[0] != ',' {
+			return "", false, "", false
+		}
+	}
+	return hop, found, strings.TrimPrefix(text, ","), true
+}
+
+// forwardedValue reads a token or a quoted string (RFC 9110 section 5.6.4).
+func forwardedValue(text string) (value, rest string, ok bool) {
+	if !strings.HasPrefix(text, `"`) {
+		end := strings.IndexFunc(text, func(r rune) bool { return !isTokenRune(r) })
+		if end < 0 {
+			end = len(text)
+		}
+		return text[:end], text[end:], end > 0
+	}
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '"':
+			return b.String(), text[i+1:], true
+		case '\\':
+			if i++; i == len(text) {
+				return "", "", false
+			}
+			b.WriteByte(text[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", "", false
+}
+
+func isToken(text string) bool {
+	return text != "" && strings.IndexFunc(text, func(r rune) bool { return !isTokenRune(r) }) < 0
+}
+
+// isTokenRune reports whether a character may stand in a token (RFC 9110 section 5.6.2).
+func isTokenRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+}
+
+// parseNode reads an address as proxies write it: bare, an IPv6 address also in brackets, with or
+// without a port (RFC 7239 section 6). "unknown" and obfuscated names (section 6.3) are no addresses.
+func parseNode(text string) (netip.Addr, bool) {
+	host := text
+	if strings.HasPrefix(text, "[") {
+		inside, port, closed := strings.Cut(text[1:], "]")
+		if !closed || port != "" && !isPort(port) || !strings.Contains(inside, ":") {
+			return netip.Addr{}, false
+		}
+		host = inside
+	} else if i := strings.IndexByte(text, ':'); i >= 0 && i == strings.LastIndexByte(text, ':') {
+		if !isPort(text[i:]) {
+			return netip.Addr{}, false
+		}
+		host = text[:i]
+	}
+	ip, err := netip.ParseAddr(host)
+	return ip.Unmap().WithZone(""), err == nil
+}
+
+// isPort reports whether the text is a colon and a port, which may be an obfuscated one (RFC 7239
+// section 6.2). Which one it is does not matter.
+func isPort(text string) bool {
+	port, ok := strings.CutPrefix(text, ":")
+	if obfuscated, is := strings.CutPrefix(port, "_"); is {
+		return ok && isToken(obfuscated)
+	}
+	digits := strings.IndexFunc(port, func(r rune) bool { return r < '0' || r > '9' }) < 0
+	return ok && digits && port != "" && len(port) <= 5
+}
