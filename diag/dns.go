@@ -57,17 +57,21 @@ const maxReasons = 4
 func extendedText(list []dns.EDNS0_EDE) string {
 	var b strings.Builder
 	for _, e := range list[:min(len(list), maxReasons)] {
-		name, ok := dns.ExtendedErrorCodeToString[e.InfoCode]
-		if !ok {
-			name = fmt.Sprintf("EDE%d", e.InfoCode)
-		}
-		b.WriteString(" (" + name)
-		if e.ExtraText != "" {
-			fmt.Fprintf(&b, ": %.200q", e.ExtraText)
-		}
-		b.WriteByte(')')
+		b.WriteString(" (" + ExtendedText(e) + ")")
 	}
 	return b.String()
+}
+
+// ExtendedText is an extended error in words: its name in the registry, and what the server adds.
+func ExtendedText(e dns.EDNS0_EDE) string {
+	name, ok := dns.ExtendedErrorCodeToString[e.InfoCode]
+	if !ok {
+		name = fmt.Sprintf("extended error %d", e.InfoCode)
+	}
+	if e.ExtraText == "" {
+		return name
+	}
+	return fmt.Sprintf("%s: %.200q", name, strings.ToValidUTF8(e.ExtraText, "\uFFFD"))
 }
 
 // RcodeName returns the standard name of an rcode, or RCODEnnn (RFC 6895 section 2.3).
@@ -105,7 +109,7 @@ func Question(name string, qtype uint16, dnssec bool) *dns.Msg {
 var (
 	errNoMessage = errors.New("the resolver returned no message")
 	errCutOff    = errors.New("the answer was cut off") // RFC 2181 section 9
-	errAliases   = fmt.Errorf("more than %d aliases follow on each other", maxAliases)
+	errAliases   = fmt.Errorf("more than %d aliases follow on each other", MaxAliases)
 )
 
 // Lookup asks for the records of one type, following CNAMEs:
@@ -127,7 +131,7 @@ func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 	a.Rcode, a.Authentic = m.Rcode, m.AuthenticatedData
 	a.Extended = ExtendedErrors(m)
 	chain, rrs := FollowAliases(m, name, qtype)
-	if len(chain) == maxAliases && len(rrs) == 0 {
+	if len(chain) == MaxAliases && len(rrs) == 0 {
 		a.silence = fmt.Errorf("looking up %s %s: %w", dns.TypeToString[qtype], name, errAliases)
 		return a
 	}
@@ -176,8 +180,8 @@ func asRR(chain []*dns.CNAME) []dns.RR {
 	return rrs
 }
 
-// maxAliases bounds a chain of CNAMEs; resolvers follow between 8 and 16.
-const maxAliases = 16
+// MaxAliases bounds a chain of CNAMEs: resolvers follow between 8 and 16.
+const MaxAliases = 16
 
 // FollowAliases picks the records of a type out of an answer section by following the aliases from the
 // name that was asked for (RFC 1034 section 3.6.2). The CNAMEs that a server makes from a DNAME
@@ -198,7 +202,7 @@ func FollowAliases(m *dns.Msg, name string, qtype uint16) (chain []*dns.CNAME, r
 				alias = c
 			}
 		}
-		if len(rrs) > 0 || alias == nil || len(chain) == maxAliases {
+		if len(rrs) > 0 || alias == nil || len(chain) == MaxAliases {
 			return chain, rrs
 		}
 		owner = dns.CanonicalName(alias.Target)

@@ -120,10 +120,10 @@ func TestLookupLongChain(t *testing.T) {
 		}
 		return reply(t, append(lines, fmt.Sprintf("%d.test. 60 A 192.0.2.1", n))...)
 	}
-	a := Lookup[*dns.A](t.Context(), &Env{Resolver: scripted{msg: chain(maxAliases)}}, "0.test.")
+	a := Lookup[*dns.A](t.Context(), &Env{Resolver: scripted{msg: chain(MaxAliases)}}, "0.test.")
 	require.True(t, a.Exists())
-	require.Len(t, a.Aliases, maxAliases)
-	a = Lookup[*dns.A](t.Context(), &Env{Resolver: scripted{msg: chain(maxAliases + 1)}}, "0.test.")
+	require.Len(t, a.Aliases, MaxAliases)
+	a = Lookup[*dns.A](t.Context(), &Env{Resolver: scripted{msg: chain(MaxAliases + 1)}}, "0.test.")
 	require.EqualError(t, a.Err(), "looking up A 0.test.: more than 16 aliases follow on each other")
 }
 
@@ -165,12 +165,12 @@ func TestAnswerErr(t *testing.T) {
 			"reasons", scripted{msg: msg(dns.RcodeServerFailure,
 				&dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeSignatureExpired, ExtraText: "since\nyesterday"},
 				&dns.EDNS0_EDE{InfoCode: 4711}, (*dns.EDNS0_EDE)(nil), &dns.EDNS0_NSID{})},
-			`the name servers answered SERVFAIL (Signature Expired: "since\nyesterday") (EDE4711)`,
+			`the name servers answered SERVFAIL (Signature Expired: "since\nyesterday") (extended error 4711)`,
 			"SERVFAIL", false, false,
 		},
 		{
 			"many reasons", scripted{msg: msg(dns.RcodeRefused, many...)},
-			"the name servers answered REFUSED (EDE1000) (EDE1000) (EDE1000) (EDE1000)", "REFUSED", false, false,
+			"the name servers answered REFUSED (extended error 1000) (extended error 1000) (extended error 1000) (extended error 1000)", "REFUSED", false, false,
 		},
 		{"beyond 15", scripted{msg: msg(23)}, "the name servers answered BADCOOKIE", "BADCOOKIE", false, false},
 		{"unknown", scripted{msg: msg(3000)}, "the name servers answered RCODE3000", "RCODE3000", false, false},

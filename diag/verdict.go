@@ -204,6 +204,9 @@ type Verdict struct {
 	fulfilled []Code // passed, and what could have been ignorance
 }
 
+// Text is the headline of the verdict, for a report that has no more of it.
+func (v Verdict) Text() Text { return Text{v.Headline, v.Sub} }
+
 // Fulfilled lists the rules that were fulfilled in the order of the table: those of Passed, and those
 // about ignorance, which say nothing when all was learned.
 func (v Verdict) Fulfilled() []Code { return slices.Clone(v.fulfilled) }

@@ -23,13 +23,13 @@ func generic(host string, ip diag.IP) (why string, is bool) {
 	})
 	for _, w := range words {
 		if plain := strings.Trim(w, "0123456789"); slices.Contains(lineWords, plain) {
-			return fmt.Sprintf("has the word %q of customers' lines", plain), true
+			return fmt.Sprintf("contains %q, as names of customer lines do", plain), true
 		}
 	}
 	if ip.Is4() {
-		return "holds the address", holdsIPv4(words, ip)
+		return "contains the address", holdsIPv4(words, ip)
 	}
-	return "holds the address", holdsIPv6(words, ip)
+	return "contains the address", holdsIPv6(words, ip)
 }
 
 // holdsIPv4 looks for the four octets one after the other in either direction, in decimal or in

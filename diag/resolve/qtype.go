@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,9 +11,8 @@ import (
 // A Type is a type of records to ask for (RFC 6895 section 3.1). Its zero value is no type.
 type Type uint16
 
-// types are those that are written by their names. All others are written as TYPEnnn (RFC 3597
-// section 5).
-var types = []uint16{
+// common are the types that people ask for.
+var common = []uint16{
 	dns.TypeA, dns.TypeAAAA, dns.TypeCAA, dns.TypeCNAME, dns.TypeDNSKEY, dns.TypeDS, dns.TypeHTTPS,
 	dns.TypeMX, dns.TypeNAPTR, dns.TypeNS, dns.TypeNSEC, dns.TypeNSEC3PARAM, dns.TypePTR, dns.TypeRRSIG,
 	dns.TypeSOA, dns.TypeSRV, dns.TypeSSHFP, dns.TypeSVCB, dns.TypeTLSA, dns.TypeTXT,
@@ -22,18 +20,19 @@ var types = []uint16{
 
 // refusals say why a type that there is cannot be asked for.
 var refusals = map[uint16]string{
-	dns.TypeANY:  "servers answer questions for ANY with whatever they like (RFC 8482); ask for each type",
-	dns.TypeAXFR: "AXFR copies a whole zone and is no question for records",
-	dns.TypeIXFR: "IXFR copies the changes of a zone and is no question for records",
-	dns.TypeOPT:  "OPT is a part of the protocol (RFC 6891) and held by no name",
-	dns.TypeTSIG: "TSIG is a part of the protocol (RFC 8945) and held by no name",
-	dns.TypeTKEY: "TKEY is a part of the protocol (RFC 2930) and held by no name",
+	dns.TypeANY:  "servers answer ANY with whatever they like (RFC 8482): ask for each type",
+	dns.TypeAXFR: "AXFR transfers a whole zone and is not a query for records",
+	dns.TypeIXFR: "IXFR transfers changes of a zone and is not a query for records",
+	dns.TypeOPT:  "OPT is part of the protocol (RFC 6891): no name has such a record",
+	dns.TypeTSIG: "TSIG is part of the protocol (RFC 8945): no name has such a record",
+	dns.TypeTKEY: "TKEY is part of the protocol (RFC 2930): no name has such a record",
 }
 
-// TypeNames lists the names that [ParseType] knows.
+// TypeNames lists the names of the common types. [ParseType] knows those of all others that the DNS
+// library can read too, such as LOC, CDS and OPENPGPKEY.
 func TypeNames() []string {
-	names := make([]string, len(types))
-	for i, t := range types {
+	names := make([]string, len(common))
+	for i, t := range common {
 		names[i] = dns.TypeToString[t]
 	}
 	return names
@@ -44,13 +43,13 @@ func TypeNames() []string {
 func ParseType(s string) (Type, error) {
 	name := strings.ToUpper(s)
 	code, known := dns.StringToType[name]
-	known = known && (slices.Contains(types, code) || refusals[code] != "")
 	if digits, ok := strings.CutPrefix(name, "TYPE"); !known && ok && len(digits) <= len("65535") {
 		n, err := strconv.ParseUint(digits, 10, 16)
 		code, known = uint16(n), err == nil && n > 0
 	}
 	if !known {
-		return 0, diag.Invalid("qtype", "%.40q is none of %s or TYPEnnn", s, strings.Join(TypeNames(), ", "))
+		return 0, diag.Invalid("qtype", "%.40q is not a record type: give %s, another type by its name, or TYPEnnn",
+			s, strings.Join(TypeNames(), ", "))
 	}
 	return Type(code), Type(code).check()
 }
@@ -65,15 +64,15 @@ func (t Type) check() error {
 		return diag.Invalid("qtype", "is required")
 	}
 	if 128 <= t && t <= 255 || t == 65535 {
-		return diag.Invalid("qtype", "%s is set aside for the protocol and held by no name", t)
+		return diag.Invalid("qtype", "%s is reserved for the protocol: no name has such a record", t)
 	}
 	return nil
 }
 
 // String returns the name of the type.
 func (t Type) String() string {
-	if slices.Contains(types, uint16(t)) {
-		return dns.TypeToString[uint16(t)]
+	if name, ok := dns.TypeToString[uint16(t)]; ok {
+		return name
 	}
 	return "TYPE" + strconv.Itoa(int(t))
 }

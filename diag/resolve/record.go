@@ -45,22 +45,31 @@ func NewDNSRecord(rr dns.RR, now time.Time) DNSRecord {
 
 // dataText returns the data as written in a zone file.
 func dataText(rr dns.RR) string {
-	if r, ok := rr.(*dns.RFC3597); ok { // the library writes its header in another way
+	r, unknown := rr.(*dns.RFC3597)     // the library writes its header in another way
+	if null, ok := rr.(*dns.NULL); ok { // the library writes its data as they are
+		r, unknown = &dns.RFC3597{Rdata: hex.EncodeToString([]byte(null.Data))}, true
+	}
+	if unknown {
 		return strings.TrimSpace(fmt.Sprintf(`\# %d %s`, len(r.Rdata)/2, strings.ToLower(r.Rdata)))
 	}
 	return strings.ToValidUTF8(strings.TrimPrefix(rr.String(), rr.Header().String()), "\uFFFD")
 }
 
 // NewDNSRecords describes records, at most limit of them; the list is never nil. Pseudo-records of
-// the protocol are left out.
+// the protocol and repetitions of a record are left out.
 func NewDNSRecords(rrs []dns.RR, limit int, now time.Time) []DNSRecord {
-	list := []DNSRecord{}
+	list, seen := []DNSRecord{}, map[string]bool{}
 	for _, rr := range rrs {
 		if len(list) == limit {
 			break
 		}
-		if rr.Header().Rrtype != dns.TypeOPT {
-			list = append(list, NewDNSRecord(rr, now))
+		if rr.Header().Rrtype == dns.TypeOPT {
+			continue
+		}
+		r := NewDNSRecord(rr, now)
+		if key := r.Name + " " + r.Type + " " + r.Data; !seen[key] { // RFC 2181 section 5
+			seen[key] = true
+			list = append(list, r)
 		}
 	}
 	return list

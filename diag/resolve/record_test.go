@@ -36,12 +36,20 @@ func TestNewDNSRecord(t *testing.T) {
 	if err := parser.Err(); err != nil {
 		t.Fatal(err)
 	}
-	for _, known := range types {
+	for _, known := range common {
 		if !slices.Contains(seen, known) {
 			t.Errorf("no record of type %s is described", Type(known))
 		}
 	}
 	diagtest.Golden(t, "testdata/records.golden", []byte(out.String()))
+}
+
+// Data of bytes never reach a terminal as they are.
+func TestNullData(t *testing.T) {
+	null := &dns.NULL{Hdr: dns.RR_Header{Name: "example.com.", Rrtype: dns.TypeNULL, Class: dns.ClassINET}, Data: "a\x1b[2J\n"}
+	if got := NewDNSRecord(null, now); got.Type != "NULL" || got.Data != `\# 6 611b5b324a0a` {
+		t.Errorf("got %+v", got)
+	}
 }
 
 // wire packs and unpacks a record.
@@ -65,7 +73,14 @@ func TestNewDNSRecordsLeavesOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := NewDNSRecords([]dns.RR{opt, a, a, a}, 2, now); len(got) != 2 || got[0].Type != "A" {
+	b, err := dns.NewRR("example.com. A 192.0.2.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := NewDNSRecords([]dns.RR{opt, a, a, b, b}, 2, now); len(got) != 2 || got[0].Data == got[1].Data {
+		t.Errorf("got %+v", got)
+	}
+	if got := NewDNSRecords([]dns.RR{a, b}, 1, now); len(got) != 1 {
 		t.Errorf("got %+v", got)
 	}
 	if got := NewDNSRecords(nil, 2, now); got == nil || len(got) != 0 {

@@ -22,7 +22,7 @@ type Request struct {
 	Type Type      `json:"qtype" doc:"type of the records: A AAAA CAA CNAME DNSKEY DS HTTPS MX NAPTR NS NSEC NSEC3PARAM PTR RRSIG SOA SRV SSHFP SVCB TLSA TXT in any letter case, or TYPEnnn" example:"MX"`
 
 	// Resolver is who is asked. Empty means Default.
-	Resolver ResolverID `json:"resolver,omitempty" enum:"default google cloudflare quad9 opendns authoritative" default:"default" doc:"who is asked; authoritative: the servers that are responsible for the name, found by a walk from the root servers"`
+	Resolver ResolverID `json:"resolver,omitempty" enum:"default google cloudflare quad9 opendns authoritative" default:"default" doc:"who is asked; authoritative: the servers of the name, found by iterating from the root"`
 
 	// DNSSEC asks for signatures too, and reports whether the answer is authentic.
 	DNSSEC bool `json:"dnssec,omitempty" default:"false" doc:"whether to ask for signatures too, and to report whether the answer is authentic"`
@@ -56,6 +56,7 @@ func (ResolverID) Values() []string {
 
 // A Report is the answer to one question.
 type Report struct {
+	diag.Text
 	Name             diag.Name         `json:"qname" doc:"the name, as A-labels"`
 	NameUnicode      string            `json:"qname_unicode,omitempty" doc:"the name in Unicode, if that differs"`
 	Type             Type              `json:"qtype" doc:"type of the records"`
@@ -100,6 +101,7 @@ type evidence struct {
 	request      Request
 	who          Resolver
 	reply        *dns.Msg
+	unchecked    *dns.Msg // the reply with DNSSEC checking disabled, if the resolver answered SERVFAIL; may be nil
 	chain        []*dns.CNAME
 	records      []dns.RR       // those asked for, at the end of the chain
 	truncated    bool           // over UDP
@@ -107,8 +109,9 @@ type evidence struct {
 	began, ended time.Time
 }
 
-// Lookup puts one question to a resolver, or to the servers that are responsible. NXDOMAIN, SERVFAIL and the like are answers; the error is a
-// *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if no answer came.
+// Lookup puts one question to a resolver, or to the authoritative servers. NXDOMAIN, SERVFAIL and the
+// like are answers; the error is a *[diag.InputError], the context's, or wraps [diag.ErrUnavailable] if
+// no answer came.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	e, err := fetch(ctx, env, req)
 	if err != nil {
@@ -134,6 +137,7 @@ func fetch(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
 		return nil, err
 	}
 	e.chain, e.records = diag.FollowAliases(e.reply, req.Name.FQDN(), uint16(req.Type))
+	e.records = dns.Dedup(e.records, nil)
 	return e, nil
 }
 
@@ -152,9 +156,12 @@ func (e *evidence) askResolver(ctx context.Context, env *diag.Env) error {
 	}
 	var trace resolver.Trace
 	group.Go(func() {
-		e.reply, err = upstream.Exchange(resolver.WithTrace(ctx, &trace),
-			diag.Question(e.request.Name.FQDN(), uint16(e.request.Type), e.request.DNSSEC))
+		q := diag.Question(e.request.Name.FQDN(), uint16(e.request.Type), e.request.DNSSEC)
+		e.reply, err = upstream.Exchange(resolver.WithTrace(ctx, &trace), q)
 		e.ended = env.Now()
+		if err == nil && e.reply.Rcode == dns.RcodeServerFailure {
+			e.unchecked = withoutChecking(ctx, upstream, q)
+		}
 		if err != nil {
 			err = unanswered(ctx, fmt.Errorf("asking %s for %s %s: %w", who.Name, e.request.Type, e.request.Name, err))
 			cancel()
@@ -167,6 +174,24 @@ func (e *evidence) askResolver(ctx context.Context, env *diag.Env) error {
 	e.readTrace(&trace)
 	return nil
 }
+
+// withoutChecking asks again with DNSSEC checking disabled (RFC 4035 section 3.2.2), which tells a zone
+// that fails validation from one whose servers fail. It returns nil if that gives no reply.
+func withoutChecking(ctx context.Context, upstream diag.Resolver, q *dns.Msg) *dns.Msg {
+	ctx, cancel := diag.Within(ctx, uncheckedTimeout)
+	defer cancel()
+	q = q.Copy()
+	q.CheckingDisabled = true
+	reply, err := upstream.Exchange(ctx, q)
+	if err != nil {
+		return nil
+	}
+	return reply
+}
+
+// uncheckedTimeout bounds the second question about a SERVFAIL. Resolvers remember the failure
+// (RFC 9520), so it rarely takes long.
+const uncheckedTimeout = 4 * time.Second
 
 // unanswered returns the error for a question without an answer.
 func unanswered(ctx context.Context, err error) error {
@@ -207,8 +232,9 @@ func (e *evidence) readTrace(trace *resolver.Trace) {
 
 // report describes the evidence.
 func report(e *evidence) *Report {
-	m := e.reply
+	m, verdict := e.reply, rules.Judge(e, texts)
 	r := &Report{
+		Text:     verdict.Text(),
 		Name:     e.request.Name,
 		Type:     e.request.Type,
 		Resolver: e.who,
@@ -224,7 +250,7 @@ func report(e *evidence) *Report {
 		LatencyMS:        max(0, e.ended.Sub(e.began).Milliseconds()),
 		Trace:            []Step{},
 		CheckedAt:        e.began.UTC(),
-		Findings:         rules.Judge(e, nil).Findings,
+		Findings:         verdict.Findings,
 	}
 	if u := e.request.Name.Unicode(); u != e.request.Name.String() {
 		r.NameUnicode = u

@@ -73,6 +73,10 @@ func TestRules(t *testing.T) {
 	for i := range 9 {
 		chain = append(chain, fmt.Sprintf("c%d.example.com. 300 CNAME c%d.example.com.", i, i+1))
 	}
+	var endless []string
+	for i := range 100 {
+		endless = append(endless, fmt.Sprintf("c%d.example.com. 300 CNAME c%d.example.com.", i, i+1))
+	}
 	chain = append(chain, "c9.example.com. 300 A 1.2.3.4")
 	cases := []struct {
 		name  string
@@ -96,8 +100,21 @@ func TestRules(t *testing.T) {
 			records("example.com. 300 CNAME gone.example.net.")(m)
 		}, Request{Type: a}, []diag.Code{"resolve.cname.dangling"}},
 		{"alias", records("example.com. 300 CNAME b.example.", "b.example. 300 A 1.2.3.4"), Request{Type: a}, nil},
-		{"alias without records", records("example.com. 300 CNAME b.example."), Request{Type: a},
-			[]diag.Code{"resolve.records.nodata"}},
+		{"alias without records", func(m *dns.Msg) {
+			m.RecursionAvailable = true
+			records("example.com. 300 CNAME b.example.")(m)
+		}, Request{Type: a}, []diag.Code{"resolve.records.nodata"}},
+		{"alias without records, proven", func(m *dns.Msg) {
+			records("example.com. 300 CNAME b.example.")(m)
+			m.Ns = append(m.Ns, &dns.SOA{Hdr: dns.RR_Header{Name: "example.", Rrtype: dns.TypeSOA, Class: 1}})
+		}, Request{Type: a}, []diag.Code{"resolve.records.nodata"}},
+		{"alias into a zone of others", records("example.com. 300 CNAME b.example."), Request{Type: a},
+			[]diag.Code{"resolve.cname.unfollowed"}},
+		{"endless chain", records(endless...), Request{Name: name(t, "c0.example.com"), Type: a},
+			[]diag.Code{"resolve.cname.unfollowed", "resolve.cname.long"}},
+		{"cut off, empty", func(m *dns.Msg) { m.Truncated = true }, Request{Type: a},
+			[]diag.Code{"resolve.reply.truncated"}},
+		{"repeated", records("example.com. 300 A 1.2.3.4", "example.com. 300 A 1.2.3.4"), Request{Type: a}, nil},
 		{"loop", records("example.com. 300 CNAME b.example.", "b.example. 300 CNAME example.com."), Request{Type: a},
 			[]diag.Code{"resolve.cname.loop"}},
 		{"alias of itself", records("example.com. 300 CNAME example.com."), Request{Type: a},
@@ -136,7 +153,7 @@ func TestRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := rules.Judge(e, nil)
+			v := rules.Judge(e, texts)
 			verdicts = append(verdicts, v)
 			if got := diagtest.Codes(v); len(got)+len(c.want) > 0 && !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %v; want %v", got, c.want)
@@ -147,10 +164,48 @@ func TestRules(t *testing.T) {
 		})
 	}
 	diagtest.CoverRules(t, answerRules, verdicts)
+	diagtest.CheckTexts(t, texts, rules.Describe(), verdicts)
 	if !reflect.DeepEqual((*Report)(nil).Rules(), rules.Describe()) {
 		t.Error("Rules does not describe the rules")
 	}
 }
+
+// On SERVFAIL the resolver is asked again without checking: that tells DNSSEC from an outage.
+func TestServfailIsExplained(t *testing.T) {
+	cases := []struct {
+		name      string
+		unchecked int
+		want      diag.Code
+		detail    string
+	}{
+		{"DNSSEC", dns.RcodeSuccess, "resolve.dnssec.bogus", "With DNSSEC checking disabled it answers NOERROR."},
+		{"DNSSEC of a denial", dns.RcodeNameError, "resolve.dnssec.bogus", "checking disabled it answers NXDOMAIN."},
+		{"outage", dns.RcodeServerFailure, "resolve.rcode.servfail", "the cause is not DNSSEC."},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			env := &diag.Env{Resolver: answering(func(q *dns.Msg) *dns.Msg {
+				m := new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)
+				if q.CheckingDisabled {
+					m.Rcode = c.unchecked
+				}
+				return m
+			})}
+			r, err := Lookup(t.Context(), env, Request{Name: name(t, "example.com"), Type: Type(dns.TypeA)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Findings) != 1 || r.Findings[0].Code != c.want || !strings.Contains(r.Findings[0].Detail, c.detail) {
+				t.Errorf("got %+v", r.Findings)
+			}
+		})
+	}
+}
+
+// answering is a resolver that is a function.
+type answering func(*dns.Msg) *dns.Msg
+
+func (f answering) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) { return f(q), nil }
 
 func TestLookupReport(t *testing.T) {
 	world := diagtest.NewWorld(t)
@@ -306,14 +361,16 @@ func TestParseType(t *testing.T) {
 		{"nSec3Param", "NSEC3PARAM", false},
 		{"TYPE1", "A", false},
 		{"type65280", "TYPE65280", false},
-		{"TYPE59", "TYPE59", false},
-		{"", "none of A, AAAA", true},
-		{"CDS", "none of", true},
-		{"TYPE", "none of", true},
-		{"TYPE0", "none of", true},
-		{"TYPE-1", "none of", true},
-		{"TYPE65536", "none of", true},
-		{"TYPE000001", "none of", true},
+		{"TYPE59", "CDS", false},
+		{"cds", "CDS", false},
+		{"TYPE29", "LOC", false},
+		{"openpgpkey", "OPENPGPKEY", false},
+		{"", "give A, AAAA", true},
+		{"TYPE", "not a record type", true},
+		{"TYPE0", "not a record type", true},
+		{"TYPE-1", "not a record type", true},
+		{"TYPE65536", "not a record type", true},
+		{"TYPE000001", "not a record type", true},
 		{"ANY", "RFC 8482", true},
 		{"TYPE255", "RFC 8482", true},
 		{"axfr", "whole zone", true},
@@ -322,8 +379,8 @@ func TestParseType(t *testing.T) {
 		{"TYPE41", "RFC 6891", true},
 		{"TSIG", "RFC 8945", true},
 		{"TKEY", "RFC 2930", true},
-		{"TYPE200", "set aside", true},
-		{"TYPE65535", "set aside", true},
+		{"TYPE200", "reserved", true},
+		{"TYPE65535", "reserved", true},
 	}
 	for _, c := range cases {
 		t.Run(c.text, func(t *testing.T) {

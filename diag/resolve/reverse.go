@@ -23,6 +23,7 @@ type ReverseRequest struct {
 
 // A ReverseReport tells which host names an address has.
 type ReverseReport struct {
+	diag.Text
 	IP               diag.IP        `json:"ip" doc:"the address"`
 	Version          int            `json:"version" enum:"4 6" doc:"version of the Internet Protocol: 4 or 6"`
 	PTRName          string         `json:"ptr_name" doc:"name in the DNS under which the host names are kept"`
@@ -143,7 +144,9 @@ func (f *forwardAnswer) add(address string, ip diag.IP) {
 }
 
 func reverseReport(e *reverseEvidence) *ReverseReport {
+	verdict := reverseRules.Judge(e, reverseTexts)
 	r := &ReverseReport{
+		Text:             verdict.Text(),
 		IP:               e.ip,
 		Version:          e.ip.Version(),
 		PTRName:          nameText(e.ip.Reverse()),
@@ -153,7 +156,7 @@ func reverseReport(e *reverseEvidence) *ReverseReport {
 		Forward:          []Forward{},
 		LatencyMS:        max(0, e.ended.Sub(e.began).Milliseconds()),
 		CheckedAt:        e.began.UTC(),
-		Findings:         reverseRules.Judge(e, nil).Findings,
+		Findings:         verdict.Findings,
 	}
 	if e.ptr.Exists() {
 		r.TTL = new(e.ptr.TTL)

@@ -15,43 +15,47 @@ func verified(e *reverseEvidence) bool { return named(e) && e.verify }
 var reverseRules = diag.Rules[*reverseEvidence]{
 	{
 		Code: "reverse.ptr.unanswered", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "Reverse zone did not answer",
 		Requirement: "The name servers answer for the address",
 		Ref:         "RFC 1912 section 2.8",
-		Advice:      "Ask whoever holds the block of addresses to mend the zone: until then the host names are not known.",
+		Advice:      "Ask the holder of the address block to fix the reverse zone.",
 		Fails: func(e *reverseEvidence) diag.Failures {
 			if ptrKnown(e) {
 				return nil
 			}
-			return diag.Fail("For %s %v.", nameText(e.ptr.Name), e.ptr.Err())
+			return diag.Fail("Looking up PTR %s: %v.", nameText(e.ptr.Name), e.ptr.Err())
 		},
 	},
 	{
 		Code: "reverse.ptr.missing", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Requirement: "The address has a host name",
+		Title:       "No PTR record",
+		Requirement: "The address has a PTR record",
 		Ref:         "RFC 1912 section 2.1",
-		Advice:      "Ask your provider to set a PTR record: many receivers refuse mail from addresses without one.",
+		Advice:      "Ask your provider to set a PTR record: many receivers reject mail from addresses without one.",
 		When:        ptrKnown,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			if e.ptr.NXDomain() {
-				return diag.Fail("There is no name %s.", nameText(e.ptr.Name))
+				return diag.Fail("%s does not exist (NXDOMAIN).", nameText(e.ptr.Name))
 			}
-			return diag.FailIf(!named(e), "The name %s exists, and has no PTR record.", nameText(e.ptr.Name))
+			return diag.FailIf(!named(e), "%s exists, but has no PTR record.", nameText(e.ptr.Name))
 		},
 	},
 	{
 		Code: "reverse.ptr.many", Severity: diag.Warning,
-		Requirement: "The address has few host names",
+		Title:       "Too many PTR records",
+		Requirement: "The address has few PTR records",
 		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Keep one PTR record, for the name by which the host introduces itself.",
+		Advice:      "Keep one PTR record, for the name that the host uses in HELO.",
 		When:        named,
 		Fails: func(e *reverseEvidence) diag.Failures {
-			return diag.FailIf(len(e.hosts) > manyNames, "There are %d host names; many receivers look at %d only.",
+			return diag.FailIf(len(e.hosts) > manyNames, "The address has %d PTR records. Many receivers look at the first %d only.",
 				len(e.hosts), manyNames)
 		},
 	},
 	{
 		Code: "reverse.ptr.alias", Severity: diag.Info,
-		Requirement: "The PTR record stands at the address's own name",
+		Title:       "PTR name is an alias",
+		Requirement: "The PTR name is not an alias",
 		Ref:         "RFC 2317 section 4",
 		When:        named,
 		Fails: func(e *reverseEvidence) diag.Failures {
@@ -59,27 +63,29 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 				return nil
 			}
 			last := nameText(e.ptr.Aliases[len(e.ptr.Aliases)-1])
-			return target(last, true, "The name is an alias of %s, as in networks smaller than a /24.", last)
+			return target(last, true, "The PTR name is an alias of %s, as is usual in networks smaller than a /24.", last)
 		},
 	},
 	{
 		Code: "reverse.hostname.invalid", Severity: diag.Warning,
-		Requirement: "The host names are names of hosts",
+		Title:       "PTR record holds an invalid host name",
+		Requirement: "The PTR records hold valid host names",
 		Ref:         "RFC 1123 section 2.1",
-		Advice:      "Correct the PTR record: a host name has letters, digits and hyphens between its dots.",
+		Advice:      "Correct the PTR record: the labels of a host name hold letters, digits and hyphens.",
 		When:        named,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return e.each(func(host string) (string, bool) {
 				_, err := diag.ParseDomain(host)
-				return "is no name of a host", err != nil
+				return "is not a valid host name", err != nil
 			})
 		},
 	},
 	{
 		Code: "reverse.hostname.generic", Severity: diag.Info,
-		Requirement: "The host names tell who the host is",
+		Title:       "Generic host name",
+		Requirement: "The host names are not generic",
 		Ref:         "RFC 8499 section 7",
-		Advice:      "If the host sends mail, ask your provider for a name of your own: such a one looks like a dial-in line.",
+		Advice:      "If the host sends mail, ask your provider for a PTR record with a name of your own: this one looks like a dynamic address.",
 		When:        named,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return e.each(func(host string) (string, bool) { return generic(host, e.ip) })
@@ -87,14 +93,15 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 	},
 	{
 		Code: "reverse.forward.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "Addresses of a host name unknown",
 		Requirement: "The name servers answer for the host names",
-		Advice:      "Mend the zones of the host names: until they answer, the names confirm nothing.",
+		Advice:      "Fix the zone of the host name: until it answers, the name confirms nothing.",
 		When:        verified,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			var failures diag.Failures
 			for _, f := range e.forwards {
 				if f.err != nil {
-					failures = append(failures, target(nameText(f.host), true, "For %s %v.", nameText(f.host), f.err)...)
+					failures = append(failures, target(nameText(f.host), true, "Looking up the addresses of %s: %v.", nameText(f.host), f.err)...)
 				}
 			}
 			return failures
@@ -102,25 +109,27 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 	},
 	{
 		Code: "reverse.forward.unconfirmed", Severity: diag.Warning,
-		Requirement: "A host name has the address",
+		Title:       "Reverse DNS not forward-confirmed",
+		Requirement: "A host name resolves to the address",
 		Ref:         "RFC 1912 section 2.1, RFC 8499 section 7",
-		Advice:      "Give the host name an address record with this address, or correct the PTR record.",
+		Advice:      "Add an A or AAAA record with this address to the host name, or correct the PTR record.",
 		When:        func(e *reverseEvidence) bool { return verified(e) && !e.unsure() },
 		Fails: func(e *reverseEvidence) diag.Failures {
-			return diag.FailIf(!e.confirmed(), "None of the host names has the address %s.", e.ip)
+			return diag.FailIf(!e.confirmed(), "None of the host names resolves to %s.", e.ip)
 		},
 	},
 	{
 		Code: "reverse.forward.partial", Severity: diag.Info,
-		Requirement: "Every host name has the address",
+		Title:       "A host name does not resolve to the address",
+		Requirement: "Every host name resolves to the address",
 		Ref:         "RFC 1912 section 2.1",
-		Advice:      "Remove the PTR records of the names that do not lead back.",
+		Advice:      "Remove the PTR records of the names that do not resolve to the address.",
 		When:        func(e *reverseEvidence) bool { return verified(e) && e.confirmed() },
 		Fails: func(e *reverseEvidence) diag.Failures {
 			var failures diag.Failures
 			for _, f := range e.forwards {
 				unmatched := !f.matches && !f.invalid && f.err == nil
-				failures = append(failures, target(nameText(f.host), unmatched, "%s does not have the address.",
+				failures = append(failures, target(nameText(f.host), unmatched, "%s does not resolve to the address.",
 					nameText(f.host))...)
 			}
 			return failures
@@ -128,21 +137,23 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 	},
 	{
 		Code: "reverse.forward.unchecked", Severity: diag.Info,
-		Requirement: "The addresses of every host name were looked up",
+		Title:       "Not all host names were looked up",
+		Requirement: "Every host name was looked up",
 		When:        verified,
 		Fails: func(e *reverseEvidence) diag.Failures {
-			return diag.FailIf(len(e.hosts) > len(e.forwards), "Of %d host names the first %d were looked up.",
+			return diag.FailIf(len(e.hosts) > len(e.forwards), "Of %d host names, the first %d were looked up.",
 				len(e.hosts), len(e.forwards))
 		},
 	},
 	{
 		Code: "reverse.address.special", Severity: diag.Info,
-		Requirement: "The address is a public one",
+		Title:       "Address is not public",
+		Requirement: "The address is public",
 		Ref:         "RFC 6303 section 4, RFC 6890 section 2.2",
 		Fails: func(e *reverseEvidence) diag.Failures {
 			purpose := purposeOf(e.ip.Addr)
 			return diag.FailIf(purpose != "",
-				"%s is %s; what names it has depends on who is asked.", e.ip, purpose)
+				"%s is %s: its host names depend on which resolver is asked.", e.ip, purpose)
 		},
 	},
 }
@@ -150,7 +161,7 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 // each returns a failure for each of the host names of which a test is true.
 func (e *reverseEvidence) each(test func(host string) (what string, is bool)) diag.Failures {
 	var failures diag.Failures
-	for _, host := range e.hosts[:min(len(e.hosts), maxFailures)] {
+	for _, host := range e.hosts {
 		if what, is := test(host); is {
 			failures = append(failures, target(nameText(host), true, "%s %s.", nameText(host), what)...)
 		}

@@ -73,7 +73,7 @@ func TestReverseRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := reverseRules.Judge(e, nil)
+			v := reverseRules.Judge(e, reverseTexts)
 			verdicts = append(verdicts, v)
 			if got := diagtest.Codes(v); len(got)+len(c.want) > 0 && !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %v; want %v", got, c.want)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
@@ -21,13 +20,49 @@ func known(e *evidence) bool     { return succeeded(e) || e.reply.Rcode == dns.R
 func aliased(e *evidence) bool   { return len(e.chain) > 0 }
 func found(e *evidence) bool     { return len(e.records) > 0 }
 
-// rcodeText names the rcode with the reasons that the server gave beside it.
-func rcodeText(m *dns.Msg) string {
-	a := diag.Answer[*dns.A]{Rcode: m.Rcode, Extended: diag.ExtendedErrors(m)}
-	if err := a.Err(); err != nil {
-		return err.Error() + "."
+// complete reports whether the reply holds all there is: not cut off, and followed to the last alias.
+func complete(e *evidence) bool { return !e.reply.Truncated && (found(e) || unfollowed(e) == "") }
+
+// rcodeText is the reply code as a sentence, with the reasons that the server gave beside it.
+func rcodeText(e *evidence) string {
+	who := "The resolver"
+	if e.request.Resolver == Authoritative {
+		who = "The name server"
 	}
-	return ""
+	text := fmt.Sprintf("%s answered %s for %s %s", who, diag.RcodeName(e.reply.Rcode), e.request.Name, e.request.Type)
+	for i, x := range diag.ExtendedErrors(e.reply) {
+		if i < maxReasons {
+			text += "; " + diag.ExtendedText(x)
+		}
+	}
+	return text + "."
+}
+
+// maxReasons bounds the extended errors that are put into words; servers give one or two.
+const maxReasons = 4
+
+// bogus reports whether DNSSEC validation failed: the resolver says so, or it answers SERVFAIL and has
+// an answer as soon as it need not validate (RFC 4035 section 3.2.2).
+func bogus(e *evidence) bool {
+	return diag.MessageDNSSEC(e.reply) == diag.Bogus || e.unchecked != nil && e.reply.Rcode == dns.RcodeServerFailure &&
+		(e.unchecked.Rcode == dns.RcodeSuccess || e.unchecked.Rcode == dns.RcodeNameError)
+}
+
+// unfollowed says why the last alias was not followed to its end, or nothing.
+func unfollowed(e *evidence) string {
+	switch {
+	case !succeeded(e) || !aliased(e) || found(e) || loopOf(e) != "":
+		return ""
+	case len(e.chain) >= diag.MaxAliases:
+		return fmt.Sprintf("more than %d aliases follow on each other", diag.MaxAliases)
+	}
+	last := e.chain[len(e.chain)-1].Target
+	if e.reply.RecursionAvailable || slices.ContainsFunc(e.reply.Ns, func(rr dns.RR) bool {
+		return rr.Header().Rrtype == dns.TypeSOA && dns.IsSubDomain(rr.Header().Name, last)
+	}) {
+		return "" // whoever answered knows the zone of the target (RFC 2308 section 2.2)
+	}
+	return "the server that answered is not authoritative for it"
 }
 
 var rules = slices.Concat(answerRules, walkRules)
@@ -35,117 +70,153 @@ var rules = slices.Concat(answerRules, walkRules)
 var answerRules = diag.Rules[*evidence]{
 	{
 		Code: "resolve.rcode.servfail", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The resolver could find out the answer",
+		Title:       "Resolver answered SERVFAIL",
+		Requirement: "The resolver can resolve the name",
 		Ref:         "RFC 1035 section 4.1.1",
-		Advice:      "Check that the name servers of the zone answer, and that its DNSSEC signatures are valid.",
-		When:        func(e *evidence) bool { return diag.MessageDNSSEC(e.reply) != diag.Bogus && !unreached(e) },
+		Advice:      "Check that the zone's name servers answer: run domain/dns-check on the domain.",
+		When:        func(e *evidence) bool { return !bogus(e) && !unreached(e) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.reply.Rcode == dns.RcodeServerFailure, "%s", rcodeText(e.reply))
+			text := rcodeText(e)
+			if e.unchecked != nil {
+				text += " It does so with DNSSEC checking disabled too, so the cause is not DNSSEC."
+			}
+			return diag.FailIf(e.reply.Rcode == dns.RcodeServerFailure, "%s", text)
 		},
 	},
 	{
 		Code: "resolve.rcode.refused", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The resolver is willing to answer",
+		Title:       "Query refused",
+		Requirement: "The server accepts the query",
 		Ref:         "RFC 1035 section 4.1.1, RFC 8914 section 4.19",
-		Advice:      "Ask another resolver: this one does not serve you, or does not want to answer for this name.",
+		Advice:      "Ask another resolver: this one does not serve this client, or not this name.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.reply.Rcode == dns.RcodeRefused, "%s", rcodeText(e.reply))
+			return diag.FailIf(e.reply.Rcode == dns.RcodeRefused, "%s", rcodeText(e))
 		},
 	},
 	{
 		Code: "resolve.rcode.other", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The resolver understood the question",
+		Title:       "Server could not process the query",
+		Requirement: "The server can process the query",
 		Ref:         "RFC 6895 section 2.3",
-		Advice:      "Ask another resolver: this one does not handle questions of this kind.",
+		Advice:      "Ask another resolver: this one does not support the query.",
 		Fails: func(e *evidence) diag.Failures {
 			usual := known(e) || e.reply.Rcode == dns.RcodeServerFailure || e.reply.Rcode == dns.RcodeRefused
-			return diag.FailIf(!usual, "%s", rcodeText(e.reply))
+			return diag.FailIf(!usual, "%s", rcodeText(e))
 		},
 	},
 	{
 		Code: "resolve.dnssec.bogus", Severity: diag.Error,
-		Requirement: "The answer is not forged, as far as DNSSEC can tell",
+		Title:       "DNSSEC validation failed",
+		Requirement: "The answer does not fail DNSSEC validation",
 		Ref:         "RFC 4035 section 5.5, RFC 8914 section 4.7",
-		Advice:      "Renew the signatures of the zone, and compare its keys with the DS records in the parent zone.",
+		Advice:      "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(diag.MessageDNSSEC(e.reply) == diag.Bogus, "%s", rcodeText(e.reply))
+			text := rcodeText(e)
+			if e.unchecked != nil {
+				text += fmt.Sprintf(" With DNSSEC checking disabled it answers %s.", diag.RcodeName(e.unchecked.Rcode))
+			}
+			return diag.FailIf(bogus(e), "%s", text)
 		},
 	},
 	{
 		Code: "resolve.dnssec.unproven", Severity: diag.Info,
-		Requirement: "The resolver vouches for the answer with DNSSEC",
+		Title:       "Answer not authenticated by DNSSEC",
+		Requirement: "The resolver authenticated the answer with DNSSEC",
 		Ref:         "RFC 4035 section 3.2.3",
-		Advice:      "Sign the zone; if it is signed, ask a resolver that validates.",
+		Advice:      "Run dnssec/check on the name: the zone is not signed, or this resolver does not validate.",
 		When:        func(e *evidence) bool { return e.request.DNSSEC && known(e) && e.request.Resolver != Authoritative },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.reply.AuthenticatedData, "The reply does not have the flag AD.")
+			return diag.FailIf(!e.reply.AuthenticatedData, "The reply does not have the AD flag.")
 		},
 	},
 	{
 		Code: "resolve.rcode.nxdomain", Severity: diag.Warning,
+		Title:       "Name does not exist",
 		Requirement: "The name exists",
 		Ref:         "RFC 8020 section 2",
-		Advice:      "Check the spelling; if it is right, add records for the name to its zone.",
+		Advice:      "Check the spelling. If it is right, add records for the name to its zone.",
 		When:        func(e *evidence) bool { return known(e) && !aliased(e) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "There is no name %s.", e.request.Name)
+			return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "%s does not exist (NXDOMAIN).", e.request.Name)
 		},
 	},
 	{
 		Code: "resolve.records.nodata", Severity: diag.Info,
+		Title:       "No record of this type",
 		Requirement: "The name has records of the type",
 		Ref:         "RFC 2308 section 2.2",
-		When:        succeeded,
+		When:        func(e *evidence) bool { return succeeded(e) && complete(e) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!found(e) && loopOf(e) == "", "The name exists, and has no record of type %s.", e.request.Type)
+			owner := e.request.Name.String()
+			if aliased(e) {
+				owner = nameText(e.chain[len(e.chain)-1].Target)
+			}
+			return diag.FailIf(!found(e) && loopOf(e) == "", "%s exists, but has no %s record.", owner, e.request.Type)
 		},
 	},
 	{
 		Code: "resolve.cname.dangling", Severity: diag.Warning,
-		Requirement: "The alias leads to a name that exists",
+		Title:       "CNAME points to a name that does not exist",
+		Requirement: "The target of the CNAME exists",
 		Ref:         "RFC 1034 section 3.6.2",
-		Advice:      "Remove the CNAME record, or point it to a name that exists: who registers the target owns the name.",
+		Advice:      "Remove the CNAME record or point it to an existing name: whoever registers the target takes over this name.",
 		When:        func(e *evidence) bool { return known(e) && aliased(e) },
 		Fails: func(e *evidence) diag.Failures {
 			last := nameText(e.chain[len(e.chain)-1].Target)
-			return target(last, e.reply.Rcode == dns.RcodeNameError, "There is no name %s.", last)
+			return target(last, e.reply.Rcode == dns.RcodeNameError, "The CNAME target %s does not exist (NXDOMAIN).", last)
 		},
 	},
 	{
 		Code: "resolve.cname.loop", Severity: diag.Error,
-		Requirement: "The aliases lead to an end",
+		Title:       "CNAME loop",
+		Requirement: "The CNAME chain ends",
 		Ref:         "RFC 1034 section 3.6.2",
-		Advice:      "Point one of the CNAME records to a name that is no alias.",
+		Advice:      "Point one of the CNAME records to a name that is not an alias.",
 		When:        func(e *evidence) bool { return aliased(e) || loopOf(e) != "" },
 		Fails: func(e *evidence) diag.Failures {
 			again := loopOf(e)
-			return target(again, again != "", "Following the aliases leads to %s again.", again)
+			return target(again, again != "", "The CNAME chain leads back to %s.", again)
+		},
+	},
+	{
+		Code: "resolve.cname.unfollowed", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "CNAME chain not followed to its end",
+		Requirement: "The CNAME chain is followed to its end",
+		Ref:         "RFC 1034 section 4.3.2",
+		Advice:      "Resolve the target of the last CNAME record by itself.",
+		When:        aliased,
+		Fails: func(e *evidence) diag.Failures {
+			why, last := unfollowed(e), nameText(e.chain[len(e.chain)-1].Target)
+			return target(last, why != "", "What %s holds is not known: %s.", last, why)
 		},
 	},
 	{
 		Code: "resolve.cname.long", Severity: diag.Warning,
-		Requirement: "The chain of aliases is short enough for every resolver",
+		Title:       "CNAME chain too long for some resolvers",
+		Requirement: "The CNAME chain is short enough for every resolver",
 		Ref:         "RFC 1034 section 5.2.2",
-		Advice:      "Point the first CNAME record straight to the last name.",
+		Advice:      "Point the first CNAME record directly to the last name of the chain.",
 		When:        func(e *evidence) bool { return aliased(e) && loopOf(e) == "" },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.chain) > longChain, "There are %d aliases; some resolvers follow only %d.",
+			return diag.FailIf(len(e.chain) > longChain, "The chain has %d CNAME records. Some resolvers follow only %d.",
 				len(e.chain), longChain)
 		},
 	},
 	{
 		Code: "resolve.address.private", Severity: diag.Warning,
-		Requirement: "The addresses can be reached from the Internet",
+		Title:       "Address not reachable from the Internet",
+		Requirement: "The addresses are reachable from the Internet",
 		Ref:         "RFC 1918 section 5, RFC 6890 section 2.2.2",
-		Advice:      "Keep private addresses in an internal zone: outside they reach other hosts, or none.",
+		Advice:      "Publish private addresses in an internal zone only. Elsewhere they lead to other hosts, or nowhere.",
 		When:        hasAddresses,
 		Fails:       privateAddresses,
 	},
 	{
 		Code: "resolve.ttl.low", Severity: diag.Info,
-		Requirement: "The records may be kept for a minute or more",
+		Title:       "TTL below a minute",
+		Requirement: "The TTL is at least a minute",
 		Ref:         "RFC 1034 section 3.6",
-		Advice:      "Unless the answer came from a cache and counts down, raise the TTL once no change is near.",
+		Advice:      "Raise the TTL once no change is near, unless the answer came from a cache and is counting down.",
 		When:        found,
 		Fails: func(e *evidence) diag.Failures {
 			ttl := shortest(e)
@@ -154,9 +225,10 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "resolve.ttl.high", Severity: diag.Info,
-		Requirement: "The records are kept for a week at most",
+		Title:       "TTL above a week",
+		Requirement: "The TTL is at most a week",
 		Ref:         "RFC 8767 section 4",
-		Advice:      "Lower the TTL: until it has passed, resolvers go on with the old records after a change.",
+		Advice:      "Lower the TTL: after a change, resolvers keep serving the old records until it has passed.",
 		When:        found,
 		Fails: func(e *evidence) diag.Failures {
 			ttl := shortest(e)
@@ -165,56 +237,69 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "resolve.ttl.differs", Severity: diag.Info,
+		Title:       "Records of one set have different TTLs",
 		Requirement: "All records of the set have the same TTL",
 		Ref:         "RFC 2181 section 5.2",
-		Advice:      "Give all records of the name and type one TTL: resolvers take the lowest.",
+		Advice:      "Give all records of this name and type the same TTL: resolvers use the lowest.",
 		When:        found,
 		Fails: func(e *evidence) diag.Failures {
 			lowest, highest := e.records[0].Header().Ttl, uint32(0)
 			for _, rr := range e.records {
 				lowest, highest = min(lowest, rr.Header().Ttl), max(highest, rr.Header().Ttl)
 			}
-			return diag.FailIf(lowest != highest, "The TTLs are from %d to %d seconds.", lowest, highest)
+			return diag.FailIf(lowest != highest, "The TTLs range from %d to %d seconds.", lowest, highest)
 		},
 	},
 	{
 		Code: "resolve.reply.unrelated", Severity: diag.Info,
+		Title:       "Answer holds unrelated records",
 		Requirement: "The answer holds only what was asked for",
 		Ref:         "RFC 2181 section 5.4.1",
-		When:        known,
+		When:        func(e *evidence) bool { return known(e) && len(e.chain) < diag.MaxAliases },
 		Fails: func(e *evidence) diag.Failures {
 			n := unrelated(e)
-			return diag.FailIf(n > 0, "%d records of the answer belong to other names or types.", n)
+			return diag.FailIf(n > 0, "%s to other names or types.", plural(n, "record of the answer belongs", "records of the answer belong"))
 		},
 	},
 	{
-		Code: "resolve.reply.truncated", Severity: diag.Warning,
+		Code: "resolve.reply.truncated", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "Reply truncated",
 		Requirement: "The reply is complete",
 		Ref:         "RFC 7766 section 5",
-		Advice:      "Allow DNS over TCP to the resolver: larger answers need it.",
+		Advice:      "Allow DNS over TCP to the server: replies of this size need it.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.reply.Truncated, "The reply is cut off (TC), over TCP too.")
+			return diag.FailIf(e.reply.Truncated, "The reply has the TC flag, over TCP too, so records may be missing from it.")
 		},
 	},
 	{
 		Code: "resolve.reply.explained", Severity: diag.Info,
-		Requirement: "The resolver had nothing to add to its answer",
+		Title:       "Resolver added an extended error",
+		Requirement: "The resolver added no extended error",
 		Ref:         "RFC 8914 section 3",
 		When:        known,
 		Fails:       explanations,
 	},
 	{
 		Code: "resolve.records.cut", Severity: diag.Info,
+		Title:       "Not all records listed",
 		Requirement: "All records are listed",
 		Fails: func(e *evidence) diag.Failures {
 			var failures diag.Failures
 			for name, section := range sections(e.reply) {
 				failures = append(failures, target(name, len(section) > maxRecords,
-					"There are %d records, of which %d are listed.", len(section), maxRecords)...)
+					"The %s section has %d records, of which %d are listed.", name, len(section), maxRecords)...)
 			}
 			return failures
 		},
 	},
+}
+
+// plural writes a number with the phrase that fits it.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // target is diag.FailIf with a target.
@@ -273,11 +358,8 @@ func privateAddresses(e *evidence) diag.Failures {
 			failures = append(failures, target(ip.String(), true, "%s is %s.", ip, purpose)...)
 		}
 	}
-	return failures[:min(len(failures), maxFailures)]
+	return failures
 }
-
-// maxFailures bounds what one rule has to say about each of many records.
-const maxFailures = 20
 
 // shortest is the lowest TTL of the records and of the aliases that led to them: so long the answer
 // as a whole may be kept.
@@ -321,14 +403,7 @@ func signsDNAME(rr dns.RR) bool {
 func explanations(e *evidence) diag.Failures {
 	var failures diag.Failures
 	for _, x := range diag.ExtendedErrors(e.reply) {
-		name, ok := dns.ExtendedErrorCodeToString[x.InfoCode]
-		if !ok {
-			name = fmt.Sprintf("Extended error %d", x.InfoCode)
-		}
-		if x.ExtraText != "" {
-			name += fmt.Sprintf(": %.200q", strings.ToValidUTF8(x.ExtraText, "\uFFFD"))
-		}
-		failures = append(failures, target("", true, "%s.", name)...)
+		failures = append(failures, target("", true, "The resolver added: %s.", diag.ExtendedText(x))...)
 	}
-	return failures[:min(len(failures), maxFailures)]
+	return failures
 }

@@ -127,66 +127,72 @@ func compared(e *evidence) bool {
 var walkRules = diag.Rules[*evidence]{
 	{
 		Code: "resolve.walk.unreachable", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "A server that is responsible for the name answers",
+		Title:       "No authoritative server answered",
+		Requirement: "An authoritative server answered",
 		Ref:         "RFC 1034 section 5.3.3, RFC 8914 section 4.23",
-		Advice:      "Mend the name servers of the zone, or the NS records and addresses in the zone above.",
+		Advice:      "Check that the name servers run, and that the NS records and glue in the parent zone are right.",
 		When:        walked,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.walk.Err != nil, "No server answers: %.300v.", e.walk.Err)
+			return diag.FailIf(e.walk.Err != nil, "Iterating from the root ended without an answer: %.300v.", e.walk.Err)
 		},
 	},
 	{
 		Code: "resolve.walk.lame", Severity: diag.Warning,
-		Requirement: "The servers that were asked answer for their zones",
+		Title:       "Lame delegation",
+		Requirement: "The servers that were asked are authoritative for their zones",
 		Ref:         "RFC 1912 section 2.8, RFC 9499 section 7",
-		Advice:      "Let the server load the zone, or take its NS record out of the zone and of the zone above.",
+		Advice:      "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
 		When:        walked,
 		Fails: func(e *evidence) diag.Failures {
-			return e.faulty(func(err error) bool { return errors.Is(err, resolver.ErrLame) }, "does not answer for")
+			return e.faulty(func(err error) bool { return errors.Is(err, resolver.ErrLame) }, "is not authoritative for")
 		},
 	},
 	{
 		Code: "resolve.walk.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Requirement: "The servers that were asked reply",
+		Title:       "Name server did not respond",
+		Requirement: "The servers that were asked responded",
 		Ref:         "RFC 2182 section 3.1",
-		Advice:      "Check that the server runs, and that firewalls let DNS over UDP and TCP pass.",
+		Advice:      "Check that the server runs and that firewalls allow DNS over UDP and TCP.",
 		When:        walked,
 		Fails: func(e *evidence) diag.Failures {
 			return e.faulty(func(err error) bool { return !errors.Is(err, resolver.ErrLame) && !blocked(err) },
-				"gave no reply about")
+				"did not respond for")
 		},
 	},
 	{
 		Code: "resolve.walk.private", Severity: diag.Warning,
+		Title:       "Name server has an address that is not public",
 		Requirement: "The name servers have public addresses",
 		Ref:         "RFC 1918 section 5, RFC 6890 section 2.2.2",
 		Advice:      "Give the name server an address that can be reached from the Internet.",
 		When:        walked,
 		Fails: func(e *evidence) diag.Failures {
-			return e.faulty(blocked, "was not asked about")
+			return e.faulty(blocked, "was not asked for")
 		},
 	},
 	{
 		Code: "resolve.walk.glue", Severity: diag.Warning,
-		Requirement: "Name servers within their own zone come with their addresses",
+		Title:       "Glue missing",
+		Requirement: "In-domain name servers have glue",
 		Ref:         "RFC 9471 section 3.1",
-		Advice:      "Have the address of the name server entered in the zone above, as its glue.",
+		Advice:      "Register the address of the name server in the parent zone (glue).",
 		When:        walked,
 		Fails:       withoutGlue,
 	},
 	{
 		Code: "resolve.walk.differs", Severity: diag.Info,
-		Requirement: "The resolver says what the authoritative servers say",
+		Title:       "Resolver and authoritative servers differ",
+		Requirement: "The resolver answers what the authoritative servers answer",
 		Ref:         "RFC 1034 section 3.6",
-		Advice:      "After a change, wait until the TTL has passed; some zones answer differently to each place on purpose.",
+		Advice:      "After a change, wait until the TTL has passed. Some zones answer differently by location on purpose.",
 		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
 			if e.reply.Rcode != e.walk.Reply.Rcode {
-				return diag.Fail("The resolver answers %s, the authoritative servers %s.",
+				return diag.Fail("The resolver answers %s, the authoritative servers answer %s.",
 					diag.RcodeName(e.reply.Rcode), diag.RcodeName(e.walk.Reply.Rcode))
 			}
 			_, theirs := diag.FollowAliases(e.walk.Reply, e.request.Name.FQDN(), uint16(e.request.Type))
-			return diag.FailIf(!slices.Equal(dataSet(e.records), dataSet(theirs)), "The records are not the same ones.")
+			return diag.FailIf(!slices.Equal(dataSet(e.records), dataSet(theirs)), "The resolver and the authoritative servers answer with different records.")
 		},
 	},
 }
@@ -200,7 +206,7 @@ func blocked(err error) bool {
 func (e *evidence) faulty(is func(error) bool, what string) diag.Failures {
 	var failures diag.Failures
 	for _, h := range e.walk.Hops {
-		if h.Err == nil || !is(h.Err) || len(failures) == maxFailures {
+		if h.Err == nil || !is(h.Err) {
 			continue
 		}
 		f := diag.Failure{Target: nameText(h.Server), Detail: fmt.Sprintf("%s (%s) %s %s: %.300v.",
@@ -219,9 +225,9 @@ func withoutGlue(e *evidence) diag.Failures {
 			missing := dns.IsSubDomain(h.Child, name) && !slices.ContainsFunc(h.Glue, func(rr dns.RR) bool {
 				return dns.CanonicalName(rr.Header().Name) == name
 			})
-			f := target(nameText(name), missing, "The servers of %s refer to %s without an address of it.",
+			f := target(nameText(name), missing, "The referral of the servers of %s names %s without an address.",
 				zoneText(h.Zone), nameText(name))
-			if missing && len(failures) < maxFailures && !slices.Contains(failures, f[0]) {
+			if missing && !slices.Contains(failures, f[0]) {
 				failures = append(failures, f...)
 			}
 		}

@@ -96,7 +96,7 @@ func TestWalkRules(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				v := rules.Judge(e, nil)
+				v := rules.Judge(e, texts)
 				verdicts = append(verdicts, v)
 				if got := diagtest.Codes(v); len(got)+len(c.want) > 0 && !reflect.DeepEqual(got, c.want) {
 					t.Errorf("got %v; want %v\n%+v", got, c.want, v.Findings)
