@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/sqlitedb"
 )
 
 // administer runs an act on the writer, together with whatever else is waiting for it. What comes
@@ -42,7 +43,7 @@ func scanAccount(stmt *sqlite.Stmt) metering.Account {
 // Account implements [metering.Accounts].
 func (s *Store) Account(ctx context.Context, id metering.AccountID) (a metering.Account, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return rows(conn, accountColumns+"WHERE id = ?1",
+		return sqlitedb.Rows(conn, accountColumns+"WHERE id = ?1",
 			func(stmt *sqlite.Stmt) { stmt.BindText(1, string(id)) },
 			func(stmt *sqlite.Stmt) error { a = scanAccount(stmt); return nil })
 	})
@@ -58,8 +59,8 @@ func (s *Store) Account(ctx context.Context, id metering.AccountID) (a metering.
 // Accounts implements [metering.Accounts].
 func (s *Store) Accounts(ctx context.Context) ([]metering.Account, error) {
 	list := []metering.Account{}
-	err := s.scan(ctx, func(conn *sqlite.Conn) error {
-		return rows(conn, accountColumns+"ORDER BY created, id", nil,
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return sqlitedb.Rows(conn, accountColumns+"ORDER BY created, id", nil,
 			func(stmt *sqlite.Stmt) error { list = append(list, scanAccount(stmt)); return nil })
 	})
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *Store) PutAccount(ctx context.Context, a metering.Account) error {
 }
 
 func (w *writer) putAccount(a metering.Account) error {
-	err := exec(w.conn, `INSERT INTO accounts (id, version, name, plan, overage, budget, created)
+	err := sqlitedb.Exec(w.conn, `INSERT INTO accounts (id, version, name, plan, overage, budget, created)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 		ON CONFLICT (id) DO UPDATE SET version = ?2, name = ?3, plan = ?4, overage = ?5, budget = ?6, created = ?7`,
 		func(stmt *sqlite.Stmt) {
@@ -120,7 +121,7 @@ func (w *writer) putAccount(a metering.Account) error {
 // checkVersion refuses a write that another writer has overtaken.
 func (w *writer) checkVersion(sql, id string, version int64) error {
 	var stored int64
-	err := rows(w.conn, sql,
+	err := sqlitedb.Rows(w.conn, sql,
 		func(stmt *sqlite.Stmt) { stmt.BindText(1, id) },
 		func(stmt *sqlite.Stmt) error { stored = stmt.ColumnInt64(0); return nil })
 	if err == nil && stored != version {
@@ -131,7 +132,7 @@ func (w *writer) checkVersion(sql, id string, version int64) error {
 
 // change notes that a key or an account is not what it was.
 func (w *writer) change(key, account string) error {
-	err := exec(w.conn, "INSERT INTO changes (key, account) VALUES (?1, ?2)", func(stmt *sqlite.Stmt) {
+	err := sqlitedb.Exec(w.conn, "INSERT INTO changes (key, account) VALUES (?1, ?2)", func(stmt *sqlite.Stmt) {
 		stmt.BindText(1, key)
 		stmt.BindText(2, account)
 	})
@@ -176,7 +177,7 @@ func scanKey(stmt *sqlite.Stmt) (metering.Key, error) {
 func (s *Store) keys(ctx context.Context, where string, bind func(*sqlite.Stmt)) ([]metering.Key, error) {
 	list := []metering.Key{}
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return rows(conn, keyColumns+where, bind, func(stmt *sqlite.Stmt) error {
+		return sqlitedb.Rows(conn, keyColumns+where, bind, func(stmt *sqlite.Stmt) error {
 			k, err := scanKey(stmt)
 			list = append(list, k)
 			return err
@@ -237,7 +238,7 @@ func (w *writer) putKey(k metering.Key) error {
 		return err
 	}
 	known := false
-	err := rows(w.conn, "SELECT 1 FROM accounts WHERE id = ?1",
+	err := sqlitedb.Rows(w.conn, "SELECT 1 FROM accounts WHERE id = ?1",
 		func(stmt *sqlite.Stmt) { stmt.BindText(1, string(k.Account)) },
 		func(*sqlite.Stmt) error { known = true; return nil })
 	if err != nil {
@@ -254,7 +255,7 @@ func (w *writer) putKey(k metering.Key) error {
 	if err != nil {
 		return err
 	}
-	err = exec(w.conn, `INSERT INTO keys (id, version, account, name, environment, scopes, hash, display_prefix,
+	err = sqlitedb.Exec(w.conn, `INSERT INTO keys (id, version, account, name, environment, scopes, hash, display_prefix,
 			ip_allowlist, created, expires, revoked, revoked_reason, rotated_from, rotated_to, grace_until)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
 		ON CONFLICT (id) DO UPDATE SET version = ?2, account = ?3, name = ?4, environment = ?5, scopes = ?6,

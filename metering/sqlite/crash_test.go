@@ -49,6 +49,39 @@ func TestCrash(t *testing.T) {
 	require.Positive(t, w.replayed.Load(), "no retry met a charge that was made: the test proves too little")
 }
 
+// TestCrashBesideTools is TestCrash while SQLite's own program comes and goes: what it takes for its business
+// must not cost the server its log.
+func TestCrashBesideTools(t *testing.T) {
+	tool, err := exec.LookPath("sqlite3")
+	if err != nil {
+		t.Skip("needs the program sqlite3 (Debian: apt-get install sqlite3); .ci/run installs it")
+	}
+	w := newCrashWorld(t)
+	w.beside = func(ctx context.Context) {
+		backup := filepath.Join(t.TempDir(), "backup.db")
+		for i := 0; ctx.Err() == nil; i++ {
+			commands := []string{".backup " + backup, ".dump", "VACUUM INTO '" + backup + "'", "PRAGMA quick_check"}
+			os.Remove(backup)
+			cmd := exec.CommandContext(ctx, tool, "-cmd", ".timeout 10000", w.path, commands[i%len(commands)])
+			cmd.WaitDelay = 10 * time.Second
+			if out, err := cmd.Output(); err != nil && ctx.Err() == nil {
+				t.Errorf("%v: %v: %s", cmd.Args, err, out)
+			}
+			w.visits.Add(1)
+		}
+	}
+	kills := 8
+	if testing.Short() {
+		kills = 2
+	}
+	for i := range kills {
+		w.serveUntilKilled(t, i)
+		require.NoError(t, w.verify(t), "after kill %d", i+1)
+	}
+	t.Logf("%d kills, %d visits, %d acknowledged", kills, w.visits.Load(), w.acknowledged.Load())
+	require.Greater(t, w.visits.Load(), int64(kills), "no program came and went: the test proves too little")
+}
+
 // TestCrashNoticesEarlyAcknowledgement makes the very mistake that TestCrash exists for.
 func TestCrashNoticesEarlyAcknowledgement(t *testing.T) {
 	w := newCrashWorld(t)
@@ -70,6 +103,10 @@ type crashWorld struct {
 	acknowledged atomic.Int64
 	charges      atomic.Int64 // acknowledged, without replays
 	replayed     atomic.Int64
+	visits       atomic.Int64
+
+	// beside runs while a server does; nil for nothing.
+	beside func(ctx context.Context)
 
 	mu       sync.Mutex
 	requests map[string]*crashRequest // by every request id that was ever sent
@@ -127,6 +164,14 @@ func (w *crashWorld) serveUntilKilled(t *testing.T, round int) {
 	target := w.acknowledged.Load() + 1 + dice.Int64N(3000)
 	var kill sync.Once
 	var clients sync.WaitGroup
+	if w.beside != nil {
+		ctx, stop := context.WithCancel(t.Context())
+		var visitor sync.WaitGroup
+		visitor.Go(func() { w.beside(ctx) })
+		defer visitor.Wait()
+		defer stop()
+		target += 3000 // time for visits
+	}
 	for i := range crashClients {
 		clients.Go(func() {
 			dice := rand.New(rand.NewPCG(uint64(round), uint64(i)))

@@ -8,9 +8,9 @@
 //
 // Holds and claims on idempotency keys are promises and live in memory (package hold); a crash
 // releases them, and nothing had been charged or answered. Therefore exactly one server may have the
-// file open: [Open] takes a lock that dies with the process, and refuses a second. Administration
-// from another process is welcome at any time: with [Config.Admin] a store reads and writes accounts
-// and keys beside a running server, which notices within a second.
+// file open: [Open] takes a lock on the file, whatever name it is opened by, that dies with the process,
+// and refuses a second. Administration from another process is welcome at any time: with [Config.Admin]
+// a store reads and writes accounts and keys beside a running server, which notices within a second.
 //
 //	store, err := sqlite.Open(ctx, "diag.db", sqlite.Config{})
 //	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/diagkit/diagkit/sqlitedb"
 )
 
 const (
@@ -83,14 +85,14 @@ func bucketOf(expires int64) int64 { return expires / bucketSpan.Microseconds() 
 
 // load reads which buckets there are, and the replies that the table lacks.
 func (x *index) load(ctx context.Context, s *Store) error {
-	return s.scan(ctx, func(conn *sqlite.Conn) error {
-		err := rows(conn, "SELECT id FROM reply_indexed", nil,
+	return s.read(ctx, func(conn *sqlite.Conn) error {
+		err := sqlitedb.Rows(conn, "SELECT id FROM reply_indexed", nil,
 			func(stmt *sqlite.Stmt) error { x.loaded = stmt.ColumnInt64(0); return nil })
 		if err != nil {
 			return err
 		}
 		x.nextID = x.loaded + 1
-		err = rows(conn, "SELECT id, tag, expires FROM replies WHERE id > ?1 ORDER BY id",
+		err = sqlitedb.Rows(conn, "SELECT id, tag, expires FROM replies WHERE id > ?1 ORDER BY id",
 			func(stmt *sqlite.Stmt) { stmt.BindInt64(1, x.loaded) },
 			func(stmt *sqlite.Stmt) error {
 				r := tagged{id: stmt.ColumnInt64(0), tag: stmt.ColumnInt64(1), bucket: bucketOf(stmt.ColumnInt64(2))}
@@ -102,7 +104,7 @@ func (x *index) load(ctx context.Context, s *Store) error {
 		if err != nil {
 			return err
 		}
-		return rows(conn, `WITH RECURSIVE b (bucket) AS (
+		return sqlitedb.Rows(conn, `WITH RECURSIVE b (bucket) AS (
 				SELECT min(bucket) FROM reply_index
 				UNION ALL SELECT (SELECT min(bucket) FROM reply_index WHERE bucket > b.bucket) FROM b WHERE bucket IS NOT NULL
 			) SELECT bucket FROM b WHERE bucket IS NOT NULL`, nil,
@@ -150,7 +152,7 @@ func (x *index) write(w *writer, jobs int) error {
 		return nil
 	}
 	highest := slices.MaxFunc(x.order, func(a, b tagged) int { return cmp.Compare(a.id, b.id) }).id
-	return exec(w.conn, "UPDATE reply_indexed SET id = ?1", func(stmt *sqlite.Stmt) { stmt.BindInt64(1, highest) })
+	return sqlitedb.Exec(w.conn, "UPDATE reply_indexed SET id = ?1", func(stmt *sqlite.Stmt) { stmt.BindInt64(1, highest) })
 }
 
 // seal takes the growing heap to be written, once it is large enough.

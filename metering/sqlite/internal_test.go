@@ -19,6 +19,7 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/meteringtest"
+	"github.com/diagkit/diagkit/sqlitedb"
 )
 
 // opened is a store on a file of its own, and its clock.
@@ -74,7 +75,7 @@ func charge(t *testing.T, s *Store, op metering.Op, number byte, body []byte) er
 // count returns the single number that a query selects.
 func count(t *testing.T, s *Store, sql string) (n int64) {
 	require.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
-		return rows(conn, sql, nil, func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil })
+		return sqlitedb.Rows(conn, sql, nil, func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil })
 	}))
 	return n
 }
@@ -222,7 +223,7 @@ func TestEntriesAreNotSorted(t *testing.T) {
 		inner := sql[strings.Index(sql, "(SELECT l.*")+1 : strings.Index(sql, ") l\n")]
 		var plan []string
 		require.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
-			return rows(conn, "EXPLAIN QUERY PLAN "+inner, bind,
+			return sqlitedb.Rows(conn, "EXPLAIN QUERY PLAN "+inner, bind,
 				func(stmt *sqlite.Stmt) error { plan = append(plan, stmt.ColumnText(3)); return nil })
 		}))
 		require.NotContains(t, strings.Join(plan, "\n"), "TEMP B-TREE")
@@ -237,7 +238,7 @@ func TestFileModes(t *testing.T) {
 	require.NoError(t, charge(t, s, customer(t, s, clock), 1, nil))
 	var path string
 	require.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
-		return rows(conn, "SELECT file FROM pragma_database_list", nil,
+		return sqlitedb.Rows(conn, "SELECT file FROM pragma_database_list", nil,
 			func(stmt *sqlite.Stmt) error { path = stmt.ColumnText(0); return nil })
 	}))
 	var names []string
@@ -250,7 +251,7 @@ func TestFileModes(t *testing.T) {
 		}
 		return err
 	}))
-	want := []string{"diag.db", "diag.db-wal", "diag.db-shm", "diag.db-lock", "diag.db-lock-journal"}
+	want := []string{"diag.db", "diag.db-wal", "diag.db-shm"}
 	require.ElementsMatch(t, want, names)
 }
 
@@ -260,7 +261,7 @@ func TestWriterIsDurable(t *testing.T) {
 	var mode string
 	var synchronous int64
 	require.NoError(t, s.administer(func(w *writer) error {
-		err := rows(w.conn, "SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous", nil,
+		err := sqlitedb.Rows(w.conn, "SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous", nil,
 			func(stmt *sqlite.Stmt) error {
 				mode, synchronous = stmt.ColumnText(0), stmt.ColumnInt64(1)
 				return nil
@@ -280,9 +281,9 @@ func TestMigrate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [2]int{SchemaVersion, SchemaVersion}, [2]int{from, to}, "nothing left to do")
 
-	conn, err := open(path)
+	conn, err := sqlite.OpenConn(path)
 	require.NoError(t, err)
-	require.NoError(t, pragmas(conn, fmt.Sprintf("user_version = %d", SchemaVersion+1)))
+	require.NoError(t, sqlitedb.Pragmas(conn, fmt.Sprintf("user_version = %d", SchemaVersion+1)))
 	require.NoError(t, conn.Close())
 	_, _, err = Migrate(t.Context(), path)
 	require.ErrorContains(t, err, "this program knows up to")

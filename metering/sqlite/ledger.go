@@ -8,6 +8,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/sqlitedb"
 )
 
 // Balance implements [metering.Ledger]. A store for administration does not see what a server holds.
@@ -68,8 +69,8 @@ func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[m
 func (s *Store) page(ctx context.Context, f metering.EntryFilter, size int) ([]metering.Entry, error) {
 	sql, bind := entryQuery(f, size)
 	list := make([]metering.Entry, 0, size)
-	err := s.scan(ctx, func(conn *sqlite.Conn) error {
-		return rows(conn, sql, bind, func(stmt *sqlite.Stmt) error {
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return sqlitedb.Rows(conn, sql, bind, func(stmt *sqlite.Stmt) error {
 			list = append(list, metering.Entry{
 				Seq:       stmt.ColumnInt64(0),
 				RequestID: stmt.ColumnText(1),
@@ -124,13 +125,13 @@ func entryQuery(f metering.EntryFilter, size int) (sql string, bind func(*sqlite
 
 // Audit implements [metering.Ledger]. It sees one state of the database, however long it takes.
 func (s *Store) Audit(ctx context.Context) (audit metering.Audit, err error) {
-	err = s.scan(ctx, func(conn *sqlite.Conn) (err error) {
-		if err := exec(conn, "BEGIN", nil); err != nil {
+	err = s.read(ctx, func(conn *sqlite.Conn) (err error) {
+		if err := sqlitedb.Exec(conn, "BEGIN", nil); err != nil {
 			return err
 		}
 		defer func() {
 			conn.SetInterrupt(nil) // the transaction must end whatever has become of the context
-			if endErr := exec(conn, "COMMIT", nil); err == nil {
+			if endErr := sqlitedb.Exec(conn, "COMMIT", nil); err == nil {
 				err = endErr
 			}
 		}()
@@ -143,7 +144,7 @@ func (s *Store) Audit(ctx context.Context) (audit metering.Audit, err error) {
 }
 
 func auditAll(conn *sqlite.Conn, audit *metering.Audit) error {
-	err := rows(conn, `SELECT (SELECT count(*) FROM accounts), count(*), coalesce(sum(credits), 0) FROM ledger`, nil,
+	err := sqlitedb.Rows(conn, `SELECT (SELECT count(*) FROM accounts), count(*), coalesce(sum(credits), 0) FROM ledger`, nil,
 		func(stmt *sqlite.Stmt) error {
 			audit.Accounts = stmt.ColumnInt(0)
 			audit.Entries = stmt.ColumnInt64(1)
@@ -154,7 +155,7 @@ func auditAll(conn *sqlite.Conn, audit *metering.Audit) error {
 		return err
 	}
 	for _, sql := range []string{auditBalances, auditPeaks, auditKeys} {
-		err := rows(conn, sql, nil, func(stmt *sqlite.Stmt) error {
+		err := sqlitedb.Rows(conn, sql, nil, func(stmt *sqlite.Stmt) error {
 			audit.Faults = append(audit.Faults, metering.AuditFault{
 				Account: metering.AccountID(stmt.ColumnText(0)),
 				Period:  periodOf(stmt.ColumnInt64(1)),

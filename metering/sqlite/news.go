@@ -11,6 +11,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/sqlitedb"
 )
 
 const (
@@ -77,7 +78,7 @@ func (s *Store) Generation() uint64 { return s.news.generation.Load() }
 
 func (s *Store) lastChange(ctx context.Context) (seq int64, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return rows(conn, "SELECT coalesce(max(seq), 0) FROM changes", nil,
+		return sqlitedb.Rows(conn, "SELECT coalesce(max(seq), 0) FROM changes", nil,
 			func(stmt *sqlite.Stmt) error { seq = stmt.ColumnInt64(0); return nil })
 	})
 	return seq, err
@@ -85,7 +86,7 @@ func (s *Store) lastChange(ctx context.Context) (seq int64, err error) {
 
 func (s *Store) changesAfter(ctx context.Context, seq int64) (list []metering.Change, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return rows(conn, "SELECT seq, key, account FROM changes WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+		return sqlitedb.Rows(conn, "SELECT seq, key, account FROM changes WHERE seq > ?1 ORDER BY seq LIMIT ?2",
 			func(stmt *sqlite.Stmt) {
 				stmt.BindInt64(1, seq)
 				stmt.BindInt64(2, pageChanges)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -34,9 +35,13 @@ func TestSecondServerIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "diag.db")
 	first, err := sqlite.Open(t.Context(), path, sqlite.Config{})
 	require.NoError(t, err)
-	_, err = sqlite.Open(t.Context(), path, sqlite.Config{})
-	require.ErrorIs(t, err, sqlite.ErrServing)
-	require.ErrorContains(t, err, path)
+	link := filepath.Join(t.TempDir(), "link.db")
+	require.NoError(t, os.Symlink(path, link))
+	for _, name := range []string{path, link, path} { // whoever is refused must not release the first one's lock
+		_, err = sqlite.Open(t.Context(), name, sqlite.Config{})
+		require.ErrorIs(t, err, sqlite.ErrServing)
+		require.ErrorContains(t, err, name)
+	}
 	require.NoError(t, first.Close())
 	second, err := sqlite.Open(t.Context(), path, sqlite.Config{})
 	require.NoError(t, err)

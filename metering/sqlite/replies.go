@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/hold"
+	"github.com/diagkit/diagkit/sqlitedb"
 )
 
 // maxKnown bounds the tags in memory, about 25 bytes each. Above it absence is no longer proven, and
@@ -94,9 +95,9 @@ func (k *known) absent(tag uint64) bool {
 func (s *Store) learn() {
 	ctx, cancel := s.untilClose()
 	defer cancel()
-	err := s.scan(ctx, func(conn *sqlite.Conn) error {
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		// What was deleted may still be in the index, and what this run writes is known.
-		return rows(conn, "SELECT tag FROM reply_index WHERE id >= (SELECT min(id) FROM replies) AND id <= ?1",
+		return sqlitedb.Rows(conn, "SELECT tag FROM reply_index WHERE id >= (SELECT min(id) FROM replies) AND id <= ?1",
 			func(stmt *sqlite.Stmt) { stmt.BindInt64(1, s.index.loaded) },
 			func(stmt *sqlite.Stmt) error { s.known.add(uint64(stmt.ColumnInt64(0))); return nil })
 	})
@@ -127,7 +128,7 @@ func (s source) Account(ctx context.Context, id metering.AccountID) (metering.Ac
 
 func (s source) Month(ctx context.Context, id metering.AccountID, p metering.Period) (m hold.Month, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		return rows(conn, `SELECT used, charges FROM balances
+		return sqlitedb.Rows(conn, `SELECT used, charges FROM balances
 			WHERE account = (SELECT id FROM names WHERE name = ?1) AND period = ?2`,
 			func(stmt *sqlite.Stmt) {
 				stmt.BindText(1, string(id))
@@ -149,7 +150,7 @@ func (s source) Reply(ctx context.Context, id hold.ClaimID) (hold.Record, error)
 	record, found := hold.Record{}, false
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		for _, bucket := range buckets {
-			err := rows(conn, "SELECT id FROM reply_index WHERE bucket = ?1 AND tag = ?2",
+			err := sqlitedb.Rows(conn, "SELECT id FROM reply_index WHERE bucket = ?1 AND tag = ?2",
 				func(stmt *sqlite.Stmt) {
 					stmt.BindInt64(1, bucket)
 					stmt.BindInt64(2, tag)
@@ -176,7 +177,7 @@ func (s source) Reply(ctx context.Context, id hold.ClaimID) (hold.Record, error)
 
 // readReply reads a row, if it is of the claim and not only of its tag, and has not been swept.
 func readReply(conn *sqlite.Conn, row int64, id hold.ClaimID) (record hold.Record, found bool, err error) {
-	err = rows(conn, `SELECT request, fingerprint, expires, status, form, header, body FROM replies
+	err = sqlitedb.Rows(conn, `SELECT request, fingerprint, expires, status, form, header, body FROM replies
 		WHERE id = ?1 AND hash = ?2 AND key = (SELECT id FROM names WHERE name = ?3)`,
 		func(stmt *sqlite.Stmt) {
 			stmt.BindInt64(1, row)
@@ -253,7 +254,7 @@ func (s *Store) sweepReplies() (int, error) {
 	var tags []uint64
 	err := s.administer(func(w *writer) error {
 		var last int64
-		err := rows(w.conn, `SELECT id, tag FROM (SELECT id, tag, expires FROM replies ORDER BY id LIMIT ?1)
+		err := sqlitedb.Rows(w.conn, `SELECT id, tag FROM (SELECT id, tag, expires FROM replies ORDER BY id LIMIT ?1)
 			WHERE expires <= ?2 ORDER BY id`,
 			func(stmt *sqlite.Stmt) {
 				stmt.BindInt64(1, sweepRows)
@@ -267,7 +268,7 @@ func (s *Store) sweepReplies() (int, error) {
 		if err != nil || len(tags) == 0 {
 			return err
 		}
-		return exec(w.conn, "DELETE FROM replies WHERE id <= ?1 AND expires <= ?2",
+		return sqlitedb.Exec(w.conn, "DELETE FROM replies WHERE id <= ?1 AND expires <= ?2",
 			func(stmt *sqlite.Stmt) {
 				stmt.BindInt64(1, last)
 				stmt.BindInt64(2, now)
@@ -288,7 +289,7 @@ func (s *Store) sweepIndex() (more bool, err error) {
 	}
 	deleted := 0
 	err = s.administer(func(w *writer) error {
-		err := exec(w.conn, `DELETE FROM reply_index WHERE bucket = ?1 AND tag <=
+		err := sqlitedb.Exec(w.conn, `DELETE FROM reply_index WHERE bucket = ?1 AND tag <=
 			(SELECT max(tag) FROM (SELECT tag FROM reply_index WHERE bucket = ?1 ORDER BY tag LIMIT ?2))`,
 			func(stmt *sqlite.Stmt) {
 				stmt.BindInt64(1, bucket)

@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/diagkit/diagkit/sqlitedb"
 )
 
 // SchemaVersion is the layout that this package reads and writes.
@@ -122,61 +122,19 @@ var migrations = [SchemaVersion]string{
 	INSERT INTO reply_indexed VALUES (1, 0);`,
 }
 
+// layout is what the package keeps in a file.
+var layout = sqlitedb.Layout{
+	Name: "the store", Steps: migrations[:], Version: version, Set: "PRAGMA user_version = %d",
+}
+
 // Migrate brings the file up to [SchemaVersion], creating it where there is none, and tells from
 // which version to which; from is 0 for a new file. [Open] does it by itself.
 func Migrate(ctx context.Context, path string) (from, to int, err error) {
-	conn, err := open(path)
-	if err != nil {
-		return 0, 0, err
-	}
-	conn.SetInterrupt(ctx.Done())
-	defer func() {
-		conn.SetInterrupt(nil)
-		if closeErr := conn.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	from, err = migrate(conn)
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return 0, 0, fmt.Errorf("migrating %s: %w", path, err)
-	}
-	return from, SchemaVersion, nil
+	return layout.MigrateFile(ctx, path)
 }
 
-// migrate works in one transaction, so that two processes that start at once do it once.
-func migrate(conn *sqlite.Conn) (from int, err error) {
-	if from, err = version(conn); err != nil || from == SchemaVersion {
-		return from, err
-	}
-	end, err := sqlitex.ImmediateTransaction(conn)
-	if err != nil {
-		return 0, err
-	}
-	defer end(&err)
-	if from, err = version(conn); err != nil {
-		return 0, err
-	}
-	if from > SchemaVersion {
-		return 0, fmt.Errorf("the file has layout %d, this program knows up to %d", from, SchemaVersion)
-	}
-	for step := from; step < SchemaVersion; step++ {
-		if err := sqlitex.ExecuteScript(conn, migrations[step], nil); err != nil {
-			return 0, fmt.Errorf("step %d: %w", step+1, err)
-		}
-	}
-	return from, sqlitex.ExecuteTransient(conn, fmt.Sprintf("PRAGMA user_version = %d", SchemaVersion), nil)
-}
-
-func version(conn *sqlite.Conn) (int, error) {
-	var v int
-	err := sqlitex.ExecuteTransient(conn, "PRAGMA user_version", &sqlitex.ExecOptions{
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			v = stmt.ColumnInt(0)
-			return nil
-		},
-	})
+func version(conn *sqlite.Conn) (v int, err error) {
+	err = sqlitedb.Rows(conn, "PRAGMA user_version", nil,
+		func(stmt *sqlite.Stmt) error { v = stmt.ColumnInt(0); return nil })
 	return v, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/hold"
+	"github.com/diagkit/diagkit/sqlitedb"
 )
 
 // Config says how a store behaves. The zero value is a server's.
@@ -24,6 +25,10 @@ type Config struct {
 	Admin bool
 }
 
+// ErrServing means that another server has the file open. Holds live in its memory, so a second one
+// would oversell.
+var ErrServing = sqlitedb.ErrServing
+
 // ErrAdmin refuses to charge on a store that was opened for administration.
 var ErrAdmin = errors.New("the store was opened for administration only")
 
@@ -31,13 +36,13 @@ var ErrAdmin = errors.New("the store was opened for administration only")
 type Store struct {
 	config  Config
 	book    *hold.Book
-	pool    *pool
+	file    *sqlitedb.File
+	pool    *sqlitedb.Pool
 	writer  *writer
 	queue   queue
 	known   known
 	index   index
 	news    news
-	lock    *sqlite.Conn // nil for administration
 	closing chan struct{}
 	close   sync.Once
 	closed  error
@@ -50,9 +55,6 @@ var _ metering.Store = (*Store)(nil)
 // Open opens a database, creating or migrating it where needed. A second server on the same file is
 // refused with [ErrServing].
 func Open(ctx context.Context, path string, c Config) (*Store, error) {
-	if path == "" {
-		return nil, errors.New("opening the database: no path was given")
-	}
 	if c.Plans == nil {
 		c.Plans = metering.DefaultPlans()
 	}
@@ -61,39 +63,41 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 	}
 	s := &Store{config: c, closing: make(chan struct{})}
 	s.book = hold.New(hold.Config{Source: source{s}, Plans: c.Plans, Clock: c.Clock})
-	if !c.Admin {
-		lock, err := lockServer(path)
-		if err != nil {
-			return nil, fmt.Errorf("opening %s: %w", path, err)
-		}
-		s.lock = lock
-	}
-	if err := s.connect(ctx, path); err != nil {
-		if s.lock != nil {
-			s.lock.Close()
-		}
+	var err error
+	if s.file, err = sqlitedb.Open(path); err != nil {
 		return nil, err
+	}
+	if !c.Admin {
+		err = s.file.Serve()
+	}
+	if err == nil {
+		err = s.connect(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, errors.Join(err, s.file.Close()))
 	}
 	s.start()
 	return s, nil
 }
 
+// readers is how many connections read beside the writer. Reads are short; more of them than
+// cores would only wait for each other.
+const readers = 4
+
 // connect opens the connections; on an error none stays open.
-func (s *Store) connect(ctx context.Context, path string) error {
-	if _, _, err := Migrate(ctx, path); err != nil {
-		return err
-	}
-	conn, err := open(path)
+func (s *Store) connect(ctx context.Context) error {
+	conn, err := s.file.Connect()
 	if err != nil {
 		return err
 	}
-	if s.writer, err = newWriter(conn, &s.index); err != nil {
-		conn.Close()
-		return err
+	if _, _, err = layout.Migrate(ctx, conn); err == nil {
+		s.writer, err = newWriter(s.file, conn, &s.index)
 	}
-	if s.pool, err = openPool(path); err != nil {
-		conn.Close()
-		return err
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	if s.pool, err = s.file.Pool(readers, metering.ErrClosed); err != nil {
+		return errors.Join(err, conn.Close())
 	}
 	s.queue.init()
 	err = s.news.init(ctx, s)
@@ -101,7 +105,7 @@ func (s *Store) connect(ctx context.Context, path string) error {
 		err = s.index.load(ctx, s)
 	}
 	if err != nil {
-		return errors.Join(err, s.pool.close(readers), conn.Close())
+		return errors.Join(err, s.pool.Close(), conn.Close())
 	}
 	return nil
 }
@@ -123,13 +127,14 @@ func (s *Store) Close() error {
 		s.upkeep.Wait()
 		s.queue.close()
 		s.tasks.Wait()
-		errs := []error{s.pool.close(readers), s.writer.close()}
-		if s.lock != nil {
-			errs = append(errs, s.lock.Close())
-		}
-		s.closed = errors.Join(errs...)
+		s.closed = errors.Join(s.pool.Close(), s.writer.close(), s.file.Close())
 	})
 	return s.closed
+}
+
+// read runs a query on a free connection. The end of the context interrupts it.
+func (s *Store) read(ctx context.Context, query func(*sqlite.Conn) error) error {
+	return s.pool.Read(ctx, query)
 }
 
 // ready refuses a call whose context has ended or whose store is closed.

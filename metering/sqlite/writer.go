@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/sqlitedb"
 )
 
 const (
@@ -31,6 +32,7 @@ const (
 // writer is the one connection that writes. All of it belongs to one goroutine.
 type writer struct {
 	conn *sqlite.Conn
+	file *sqlitedb.File
 
 	begin, commit       *sqlite.Stmt
 	entry, balance, use *sqlite.Stmt
@@ -58,9 +60,10 @@ type sumKey struct{ account, period int64 }
 
 type sum struct{ used, charges, peak int64 }
 
-func newWriter(conn *sqlite.Conn, index *index) (*writer, error) {
+func newWriter(file *sqlitedb.File, conn *sqlite.Conn, index *index) (*writer, error) {
 	w := &writer{
 		conn:   conn,
+		file:   file,
 		index:  index,
 		names:  make(map[string]int64),
 		blocks: make(map[int64]int64),
@@ -68,9 +71,10 @@ func newWriter(conn *sqlite.Conn, index *index) (*writer, error) {
 		sums:   make(map[sumKey]*sum),
 		uses:   make(map[int64]int64),
 	}
-	if err := pragmas(conn,
+	if err := sqlitedb.Pragmas(conn,
 		fmt.Sprintf("wal_autocheckpoint = %d", checkpointPages),
 		"journal_size_limit = 67108864", // a log that had to grow is cut again
+		"cache_size = -16384",           // KiB
 	); err != nil {
 		return nil, err
 	}
@@ -144,6 +148,9 @@ func (w *writer) transact(first *batch, q *queue) error {
 		return err
 	}
 	err := w.fill(first, q)
+	if err == nil {
+		err = w.file.Check() // what is written to a file that has gone is lost
+	}
 	if err == nil {
 		err = run(w.commit)
 	}
@@ -234,7 +241,7 @@ func (w *writer) rollback() error {
 // returns only errors after which the transaction cannot go on.
 func (w *writer) administer(j *job) error {
 	changes := len(w.changes)
-	if err := exec(w.conn, "SAVEPOINT act", nil); err != nil {
+	if err := sqlitedb.Exec(w.conn, "SAVEPOINT act", nil); err != nil {
 		return err
 	}
 	if j.err = j.act(w); j.err != nil {
@@ -242,11 +249,11 @@ func (w *writer) administer(j *job) error {
 		if w.conn.AutocommitEnabled() {
 			return j.err // SQLite gave up the whole transaction
 		}
-		if err := exec(w.conn, "ROLLBACK TO act", nil); err != nil {
+		if err := sqlitedb.Exec(w.conn, "ROLLBACK TO act", nil); err != nil {
 			return err
 		}
 	}
-	return exec(w.conn, "RELEASE act", nil)
+	return sqlitedb.Exec(w.conn, "RELEASE act", nil)
 }
 
 // charge writes the ledger row and the reply of one charge, and adds it to the sums.
@@ -337,14 +344,14 @@ func (w *writer) intern(name string) (int64, error) {
 		return id, nil
 	}
 	var id int64
-	err := rows(w.conn, "SELECT id FROM names WHERE name = ?1",
+	err := sqlitedb.Rows(w.conn, "SELECT id FROM names WHERE name = ?1",
 		func(stmt *sqlite.Stmt) { stmt.BindText(1, name) },
 		func(stmt *sqlite.Stmt) error { id = stmt.ColumnInt64(0); return nil })
 	if err != nil {
 		return 0, err
 	}
 	if id == 0 {
-		err := exec(w.conn, "INSERT INTO names (name) VALUES (?1)",
+		err := sqlitedb.Exec(w.conn, "INSERT INTO names (name) VALUES (?1)",
 			func(stmt *sqlite.Stmt) { stmt.BindText(1, name) })
 		if err != nil {
 			return 0, err

@@ -2,10 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/diagkit/diagkit/sqlitedb"
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 // SchemaVersion is the layout that this package reads and writes.
@@ -83,44 +82,15 @@ var migrations = [SchemaVersion]string{
 	) STRICT, WITHOUT ROWID;`,
 }
 
+// tables are what the package keeps in a file.
+var tables = sqlitedb.Layout{
+	Name: "hosted SPF", Steps: migrations[:], Version: layout, Set: "UPDATE spf_state SET layout = %d",
+}
+
 // Migrate brings the tables of hosted SPF in a file up to [SchemaVersion], creating them where there are
 // none, and tells from which version to which; from is 0 where there were none. [Open] does it by itself.
 func Migrate(ctx context.Context, path string) (from, to int, err error) {
-	conn, err := open(path)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() {
-		if closeErr := conn.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	if from, err = migrate(ctx, conn); err != nil {
-		return 0, 0, fmt.Errorf("migrating %s: %w", path, err)
-	}
-	return from, SchemaVersion, nil
-}
-
-// migrate works in one transaction, so that two processes that start at once do it once.
-func migrate(ctx context.Context, conn *sqlite.Conn) (from int, err error) {
-	if from, err = layout(conn); err != nil || from == SchemaVersion {
-		return from, err
-	}
-	err = transact(ctx, conn, func() error {
-		if from, err = layout(conn); err != nil {
-			return err
-		}
-		if from > SchemaVersion {
-			return fmt.Errorf("the file has layout %d of hosted SPF, this program knows up to %d", from, SchemaVersion)
-		}
-		for step := from; step < SchemaVersion; step++ {
-			if err := sqlitex.ExecuteScript(conn, migrations[step], nil); err != nil {
-				return fmt.Errorf("step %d: %w", step+1, err)
-			}
-		}
-		return exec(conn, "UPDATE spf_state SET layout = ?1", func(a *args) { a.int(SchemaVersion) })
-	})
-	return from, err
+	return tables.MigrateFile(ctx, path)
 }
 
 // layout is the version of the tables, or 0 where there are none.

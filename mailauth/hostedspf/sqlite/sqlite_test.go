@@ -206,7 +206,7 @@ func TestMigrate(t *testing.T) {
 
 	execute(t, path, "UPDATE spf_state SET layout = 99")
 	_, _, err = sqlite.Migrate(t.Context(), path)
-	require.ErrorContains(t, err, "the file has layout 99 of hosted SPF, this program knows up to 1")
+	require.ErrorContains(t, err, "migrating hosted SPF: the file has layout 99, this program knows up to 1")
 	_, err = sqlite.Open(t.Context(), path, sqlite.Config{})
 	require.ErrorContains(t, err, path)
 	_, err = sqlite.Open(t.Context(), "", sqlite.Config{})

@@ -9,8 +9,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/diagkit/diagkit/sqlitedb"
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 // Config says how a store behaves.
@@ -22,10 +22,13 @@ type Config struct {
 
 // A Store is a [hostedspf.Store] in a SQLite file. Make one with [Open].
 type Store struct {
-	clock   diag.Clock
-	writer  chan *sqlite.Conn // holds the connection that writes while it is free
-	rested  time.Time         // from when on the next transaction may begin; belongs to who has the writer
-	readers chan *sqlite.Conn
+	clock  diag.Clock
+	file   *sqlitedb.File
+	turn   chan struct{} // holds a token while nobody writes
+	writer *sqlite.Conn  // belongs to who has the turn
+	rested time.Time     // from when on the next transaction may begin; likewise
+	pool   *sqlitedb.Pool
+
 	closing chan struct{}
 	close   sync.Once
 	closed  error
@@ -33,25 +36,21 @@ type Store struct {
 
 var _ hostedspf.Store = (*Store)(nil)
 
+// readers is how many connections read beside the one that writes. Reads are short.
+const readers = 2
+
 // Open opens a database, creating or migrating its tables where needed.
 func Open(ctx context.Context, path string, c Config) (*Store, error) {
-	if path == "" {
-		return nil, errors.New("opening the database: no path was given")
-	}
-	if _, _, err := Migrate(ctx, path); err != nil {
-		return nil, err
-	}
-	s := &Store{
-		clock:   c.Clock,
-		writer:  make(chan *sqlite.Conn, 1),
-		readers: make(chan *sqlite.Conn, readers),
-		closing: make(chan struct{}),
-	}
+	s := &Store{clock: c.Clock, turn: make(chan struct{}, 1), closing: make(chan struct{})}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
-	if err := s.connect(path); err != nil {
+	var err error
+	if s.file, err = sqlitedb.Open(path); err != nil {
 		return nil, err
+	}
+	if err := s.connect(ctx); err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, errors.Join(err, s.file.Close()))
 	}
 	if err := s.purge(ctx); err != nil { // what the last process did not come to
 		return nil, errors.Join(err, s.Close())
@@ -60,60 +59,72 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 }
 
 // connect opens the connections; on an error none stays open.
-func (s *Store) connect(path string) error {
-	conn, err := open(path)
-	if err != nil {
+func (s *Store) connect(ctx context.Context) (err error) {
+	if s.writer, err = s.file.Connect(); err != nil {
 		return err
 	}
-	s.writer <- conn
-	for range readers {
-		conn, err := open(path)
-		if err == nil {
-			s.readers <- conn
-			err = sqlitex.ExecuteTransient(conn, "PRAGMA query_only = ON", nil)
-		}
-		if err != nil {
-			return errors.Join(err, s.disconnect(len(s.readers)))
-		}
+	if _, _, err = tables.Migrate(ctx, s.writer); err == nil {
+		s.pool, err = s.file.Pool(readers, hostedspf.ErrClosed)
 	}
+	if err != nil {
+		return errors.Join(err, s.writer.Close())
+	}
+	s.turn <- struct{}{}
 	return nil
-}
-
-// disconnect waits for the connection that writes and so many that read to come back, and closes them.
-func (s *Store) disconnect(readers int) error {
-	var errs []error
-	for range readers {
-		errs = append(errs, (<-s.readers).Close())
-	}
-	return errors.Join(append(errs, (<-s.writer).Close())...)
 }
 
 // Close implements [hostedspf.Store]. Further calls do nothing.
 func (s *Store) Close() error {
 	s.close.Do(func() {
 		close(s.closing)
-		s.closed = s.disconnect(readers)
+		<-s.turn
+		s.closed = errors.Join(s.pool.Close(), s.writer.Close(), s.file.Close())
 	})
 	return s.closed
 }
 
 // write runs an act in a transaction of its own.
 func (s *Store) write(ctx context.Context, what string, act func(*sqlite.Conn) error) error {
-	conn, err := s.take(ctx, s.writer)
-	if err != nil {
+	if err := s.take(ctx); err != nil {
 		return err
 	}
-	defer func() { s.writer <- conn }()
+	defer func() { s.turn <- struct{}{} }()
 	if err := s.rest(ctx); err != nil {
 		return err
 	}
 	var began time.Time
-	err = transact(ctx, conn, func() error { began = time.Now(); return act(conn) })
+	err := sqlitedb.Transact(ctx, s.writer, func() error {
+		began = time.Now()
+		if err := s.file.Check(); err != nil { // what is written to a file that has gone is lost
+			return err
+		}
+		return act(s.writer)
+	})
 	if !began.IsZero() {
 		now := time.Now()
 		s.rested = now.Add(min(restFactor*now.Sub(began), maxRest))
 	}
 	return describe(ctx, what, err)
+}
+
+// take waits for the turn to write.
+func (s *Store) take(ctx context.Context) error {
+	select {
+	case <-s.closing:
+		return hostedspf.ErrClosed
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-s.turn:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.closing:
+		return hostedspf.ErrClosed
+	}
 }
 
 const (
@@ -144,47 +155,13 @@ func (s *Store) rest(ctx context.Context) error {
 
 // read runs a query on a free connection. The end of the context interrupts it.
 func (s *Store) read(ctx context.Context, what string, query func(*sqlite.Conn) error) error {
-	conn, err := s.take(ctx, s.readers)
-	if err != nil {
-		return err
-	}
-	defer func() { s.readers <- conn }()
-	conn.SetInterrupt(ctx.Done())
-	defer conn.SetInterrupt(nil)
-	return describe(ctx, what, query(conn))
+	return describe(ctx, what, s.pool.Read(ctx, query))
 }
 
-func (s *Store) take(ctx context.Context, from chan *sqlite.Conn) (*sqlite.Conn, error) {
-	if err := s.ready(ctx); err != nil {
-		return nil, err
-	}
-	select {
-	case conn := <-from:
-		return conn, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-s.closing:
-		return nil, hostedspf.ErrClosed
-	}
-}
-
-// ready refuses a call whose context has ended or whose store is closed.
-func (s *Store) ready(ctx context.Context) error {
-	select {
-	case <-s.closing:
-		return hostedspf.ErrClosed
-	default:
-		return ctx.Err()
-	}
-}
-
-// describe says what failed, unless the caller has given up.
+// describe says what failed, unless the caller has given up or the store is closed.
 func describe(ctx context.Context, what string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil && (errors.Is(err, ctx.Err()) || sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt):
-		return ctx.Err()
+	if err == nil || err == ctx.Err() || err == hostedspf.ErrClosed {
+		return err
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

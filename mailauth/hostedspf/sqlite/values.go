@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/diagkit/diagkit/sqlitedb"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -79,4 +80,20 @@ func (f *fields) time() time.Time {
 		return time.Time{}
 	}
 	return instant(f.stmt.ColumnInt64(n))
+}
+
+// rows runs a prepared query and calls each for every row. Arguments are bound by bind.
+func rows(conn *sqlite.Conn, sql string, bind func(*args), each func(*fields) error) error {
+	return sqlitedb.Rows(conn, sql,
+		func(stmt *sqlite.Stmt) {
+			if bind != nil {
+				bind(&args{stmt: stmt})
+			}
+		},
+		func(stmt *sqlite.Stmt) error { return each(&fields{stmt: stmt}) })
+}
+
+// exec runs a prepared statement that returns no rows.
+func exec(conn *sqlite.Conn, sql string, bind func(*args)) error {
+	return rows(conn, sql, bind, func(*fields) error { return nil })
 }

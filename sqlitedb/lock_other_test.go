@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sqlitedb
+
+func lockedByOthers(string) (bool, error) { panic("not asked on this system") }
