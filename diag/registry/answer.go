@@ -31,7 +31,7 @@ const maxPhrase = 200
 // without marks of comments before it.
 var (
 	absentPhrase = regexp.MustCompile(`^(?:` +
-		`no match|no matching|no matches|not found|no found|no data found|no data was found|no entries found|` +
+		`no match|nincs talalat|no matching|no matches|not found|no found|no data found|no data was found|no entries found|` +
 		`no object found|no objects? found|no such domain|no information available about|nothing found|` +
 		`no record found|no records? (?:found|matching)|no domain|` +
 		`error:\s?10[13]|object does not exist|object not found|the queried object does not exist|` +

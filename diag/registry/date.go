@@ -22,6 +22,8 @@ var dateLayouts = []string{
 	"2006-01-02 15:04:05",
 	"2006-01-02 15:04",
 	"2006-01-02",
+	"2006-1-2",
+	"20060102 15:04:05",
 	"2006/01/02 15:04:05",
 	"2006/01/02",
 	"2006.01.02 15:04:05",
@@ -50,6 +52,7 @@ var dateLayouts = []string{
 	"Jan 2 2006",
 	"Jan-2006",
 	"Mon Jan 2 15:04:05 2006",
+	"Mon Jan 2 15:04:05 MST 2006",
 	"Mon Jan 2 2006",
 	"Mon 2 Jan 2006 15:04:05",
 }
@@ -62,7 +65,7 @@ var zones = map[string]int{
 }
 
 var (
-	dateNoise   = regexp.MustCompile(`(?i)^(before|since|on)\s+|\s*#\d+$|\s+at(\s)|\b(\d{1,2})(?:st|nd|rd|th)\b`)
+	dateNoise   = regexp.MustCompile(`(?i)^(before|since|on)\s+|\s*#\d+$|\s*\(YYYY-MM-DD\)$|\s+at(\s)|\b(\d{1,2})(?:st|nd|rd|th)\b`)
 	dateZone    = regexp.MustCompile(`\s*\(?\b([A-Z]{3,4})\)?$`)
 	dateOffset  = regexp.MustCompile(`\s*\((?:GMT|UTC)\s*([+-])(\d{1,2})(?::(\d{2}))?\)$`)
 	dateDoubleT = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})-T`)

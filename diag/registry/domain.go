@@ -31,10 +31,11 @@ func (Protocol) Values() []string { return []string{string(RDAP), string(WHOIS)}
 
 // A DomainReport is what the registry, and the registrar, say of a domain.
 type DomainReport struct {
+	diag.Text
 	Domain           diag.Domain  `json:"domain" doc:"the domain asked about"`
 	DomainUnicode    string       `json:"domain_unicode,omitempty" doc:"the same in Unicode, if different"`
 	RegisteredDomain string       `json:"registered_domain" doc:"the part of it that somebody registers"`
-	Registered       bool         `json:"registered" doc:"whether the registry says so; false also if it did not say"`
+	Registered       *bool        `json:"registered,omitempty" doc:"whether the domain is registered; absent if the registry gave no answer that can be read"`
 	Protocol         Protocol     `json:"protocol" doc:"protocol of the answer"`
 	Servers          []string     `json:"servers" doc:"who answered: URLs for RDAP, hosts for WHOIS, the registry first"`
 	Handle           string       `json:"handle,omitempty" doc:"the registry's identifier of the registration"`
@@ -47,6 +48,7 @@ type DomainReport struct {
 	DNSSEC           DNSSEC       `json:"dnssec" doc:"DNSSEC as the registry has it"`
 	Contacts         []Contact    `json:"contacts" doc:"who is responsible for what"`
 	Raw              string       `json:"raw,omitempty" doc:"answer of the registry as it came; of WHOIS all answers"`
+	Partial          bool         `json:"partial" doc:"whether the registry's answer could not be read, or the registrar did not answer"`
 	diag.Timing
 
 	Findings []diag.Finding `json:"findings" doc:"what is remarkable, the worst first"`
@@ -80,8 +82,8 @@ type Nameserver struct {
 
 // DNSSEC is the secure delegation of a domain (RFC 9083 section 5.3).
 type DNSSEC struct {
-	Signed bool `json:"signed" doc:"whether the registry has keys of the domain"`
-	DS     []DS `json:"ds" doc:"digests of the keys"`
+	Signed *bool `json:"signed,omitempty" doc:"whether the delegation is signed; absent if the registry does not say"`
+	DS     []DS  `json:"ds" doc:"digests of the keys"`
 }
 
 // A DS is a digest of a key (RFC 4034 section 5).
@@ -131,7 +133,8 @@ func LookupDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*Domai
 
 // LookupDomain asks the registry in charge of a domain over RDAP, then the registrar that it names; if
 // there is no RDAP, or it has no answer, over WHOIS. The error is a *[diag.InputError], the context's,
-// or wraps [diag.ErrUnavailable] if no server said anything.
+// or wraps [diag.ErrUnavailable] if nothing was learned: the registry was silent, refused to answer, or its
+// RDAP answer made no sense and there is no WHOIS.
 func (c *Client) LookupDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*DomainReport, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is required")

@@ -28,7 +28,7 @@ func ExampleLookupDomain() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(report.RegisteredDomain, report.Registered, report.Dates.ExpiresAt.Format(time.DateOnly))
+	fmt.Println(report.RegisteredDomain, *report.Registered, report.Dates.ExpiresAt.Format(time.DateOnly))
 	for _, status := range report.Statuses {
 		fmt.Println(status.Code, status.Impact)
 	}
@@ -73,6 +73,6 @@ func ExampleClient() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(report.Registered, report.Protocol, report.Servers)
+	fmt.Println(*report.Registered, report.Protocol, report.Servers)
 	// Output: false whois [whois.example]
 }

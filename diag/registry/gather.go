@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,6 +103,11 @@ func (e *domainEvidence) askWhois(ctx context.Context, env *diag.Env, host strin
 	})
 }
 
+// spoke reports whether a WHOIS server said anything.
+func spoke(answers []whoisAnswer) bool {
+	return slices.ContainsFunc(answers, func(a whoisAnswer) bool { return a.text != "" })
+}
+
 // conclude weighs the answers. It returns an error that wraps [diag.ErrUnavailable] if there is none.
 func (e *domainEvidence) conclude() error {
 	e.outcome = e.rdap.outcome
@@ -112,11 +118,7 @@ func (e *domainEvidence) conclude() error {
 		}
 		return nil
 	}
-	var silence error
 	for _, a := range e.whois {
-		if a.err != nil {
-			silence = a.err
-		}
 		if a.text == "" {
 			continue
 		}
@@ -129,12 +131,15 @@ func (e *domainEvidence) conclude() error {
 			}
 		case o.conclusive():
 			e.outcome, e.protocol, e.facts = o, WHOIS, factsOfRecord(r)
-		case o == limited && (!e.outcome.conclusive() || e.rdap.doubt) || e.outcome == unanswered:
+		case !e.outcome.conclusive() || e.rdap.doubt:
 			e.outcome, e.protocol = o, WHOIS
 		}
 	}
-	if e.outcome != unanswered {
+	if e.outcome == absent && e.rdap.doubt && e.protocol == RDAP {
+		e.outcome = unanswered // nobody confirms what any web server would say
+	}
+	if e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {
 		return nil
 	}
-	return fmt.Errorf("looking up the registration of %s: %w: %w", e.name, diag.ErrUnavailable, silence)
+	return fmt.Errorf("looking up the registration of %s: %w: %s", e.name, diag.ErrUnavailable, e.excuse())
 }

@@ -133,11 +133,13 @@ func (e *ipEvidence) conclude() error {
 	for _, a := range e.whois {
 		e.weigh(a)
 	}
-	if e.outcome != unanswered {
+	if e.outcome == absent && e.rdap.doubt && e.source == FromRDAP {
+		e.outcome, e.source = unanswered, FromNone // nobody confirms what any web server would say
+	}
+	if e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {
 		return nil
 	}
-	silence := e.whois[len(e.whois)-1].err
-	return fmt.Errorf("looking up the holder of %s: %w: %w", e.ip, diag.ErrUnavailable, silence)
+	return fmt.Errorf("looking up the holder of %s: %w: %s", e.ip, diag.ErrUnavailable, e.excuse())
 }
 
 // weigh takes an answer of WHOIS into account. Where one server refers to another, the later one knows

@@ -51,6 +51,7 @@ func (Registry) Values() []string {
 
 // An IPReport is what the registry in charge says of an address.
 type IPReport struct {
+	diag.Text
 	IP           diag.IP       `json:"ip" doc:"the address"`
 	Version      int           `json:"version" enum:"4 6" doc:"version of the Internet Protocol: 4 or 6"`
 	Source       Source        `json:"source" doc:"where the data are from"`
@@ -63,6 +64,7 @@ type IPReport struct {
 	Contacts     []IPContact   `json:"contacts" maxitems:"100" doc:"who is responsible for what"`
 	Referrals    []string      `json:"referrals" doc:"who led to the one with the answer: URLs for RDAP, hosts for WHOIS"`
 	Raw          string        `json:"raw,omitempty" doc:"answer as it came; with WHOIS the answers of all servers"`
+	Partial      bool          `json:"partial" doc:"whether the registry's answer could not be read"`
 	diag.Timing
 
 	Findings []diag.Finding `json:"findings" doc:"what is remarkable, the worst first"`

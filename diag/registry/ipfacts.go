@@ -110,13 +110,15 @@ func (e entity) ipContact() IPContact {
 
 // report judges the evidence and writes it down.
 func (e *ipEvidence) report(raw bool, ended time.Time) *IPReport {
-	f := e.facts
+	f, verdict := e.facts, ipRules.Judge(e, ipTexts)
 	r := &IPReport{
-		IP: e.ip, Version: e.ip.Version(), Source: e.source, Registry: e.registry, Purpose: e.purpose,
+		Text: verdict.Text(),
+		IP:   e.ip, Version: e.ip.Version(), Source: e.source, Registry: e.registry, Purpose: e.purpose,
 		Network: f.network, Organization: f.organization, ASN: f.asn, Abuse: f.abuse,
 		Contacts: append([]IPContact{}, f.contacts...), Referrals: e.referrals(),
 		Timing:   diag.NewTiming(e.now, ended),
-		Findings: ipRules.Judge(e, nil).Findings,
+		Findings: verdict.Findings,
+		Partial:  !e.outcome.conclusive(),
 	}
 	r.Network.CIDRs = append([]netip.Prefix{}, r.Network.CIDRs...)
 	r.Network.Status = append([]string{}, r.Network.Status...)

@@ -13,59 +13,54 @@ func answered(e *ipEvidence) bool { return e.purpose == nil && e.outcome.conclus
 // ipRules are those of an address.
 var ipRules = diag.Rules[*ipEvidence]{
 	{
-		Code: "ipwhois.registry.limited", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Requirement: "The registry lets us ask",
-		Ref:         "RFC 7480 section 5.5",
-		Advice:      "Ask again later: nothing is known of the address.",
-		When:        asked,
-		Fails: func(e *ipEvidence) diag.Failures {
-			return diag.FailIf(e.outcome == limited, "It refused to answer: %s.", e.excuse())
-		},
-	},
-	{
 		Code: "ipwhois.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Requirement: "The registry gives an answer that can be read",
-		Advice:      "Look the address up on the web page of the registry: nothing is known of it.",
+		Title:       "Registry's answer could not be read",
+		Requirement: "The registry's answer can be read",
+		Advice:      "Look the address up on the registry's web site.",
 		When:        asked,
 		Fails: func(e *ipEvidence) diag.Failures {
-			return diag.FailIf(e.outcome == unreadable, "What was learned: %s.", e.excuse())
+			return diag.FailIf(e.outcome == unreadable, "Nothing is known about the address: %s.", e.excuse())
 		},
 	},
 	{
 		Code: "ipwhois.address.special", Severity: diag.Info,
-		Requirement: "The address is one that is given out",
+		Title:       "Special-purpose address",
+		Requirement: "The address is not a special-purpose one",
 		Ref:         "RFC 6890 section 2.2",
 		Fails: func(e *ipEvidence) diag.Failures {
 			if e.purpose == nil {
 				return nil
 			}
-			return diag.Fail("It belongs to %s, set aside by %s: %s.", e.block, e.purpose.RFC, e.purpose.Name)
+			return diag.Fail("The address belongs to %s, which %s reserves: %s.", e.block, e.purpose.RFC, e.purpose.Name)
 		},
 	},
 	{
 		Code: "ipwhois.network.missing", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Requirement: "The address belongs to somebody",
+		Title:       "Address not allocated",
+		Requirement: "The address is allocated",
 		Ref:         "RFC 7020 section 3",
-		Advice:      "Distrust what comes from it: an address that was given to nobody should not be in use.",
+		Advice:      "Block it: traffic from an address that nobody holds is forged or misrouted.",
 		When:        answered,
 		Fails: func(e *ipEvidence) diag.Failures {
-			return diag.FailIf(e.outcome != found, "The registry says that it is not given out.")
+			return diag.FailIf(e.outcome != found, "The registry says that the address is not allocated.")
 		},
 	},
 	{
 		Code: "ipwhois.abuse.missing", Severity: diag.Warning,
-		Requirement: "Abuse can be reported",
+		Title:       "No abuse contact",
+		Requirement: "The network has an abuse contact",
 		Ref:         "RFC 9083 section 10.2.4",
-		Advice:      "If the network is yours, enter an address for reports of abuse at the registry.",
+		Advice:      "If the network is yours, register an abuse contact at the registry.",
 		When:        held,
 		Fails: func(e *ipEvidence) diag.Failures {
 			a := e.facts.abuse
-			return diag.FailIf(len(a.Emails)+len(a.Phones) == 0, "The registry has no contact for it.")
+			return diag.FailIf(len(a.Emails)+len(a.Phones) == 0, "The registry lists no address or phone number for abuse reports.")
 		},
 	},
 	{
 		Code: "ipwhois.protocol.whois", Severity: diag.Info,
-		Requirement: "The registry answers over RDAP",
+		Title:       "Answer from WHOIS instead of RDAP",
+		Requirement: "The registry answered over RDAP",
 		Ref:         "RFC 9224 section 5",
 		When:        answered,
 		Fails: func(e *ipEvidence) diag.Failures {
@@ -73,19 +68,20 @@ var ipRules = diag.Rules[*ipEvidence]{
 			case e.source == FromRDAP:
 				return nil
 			case len(e.services) == 0:
-				return diag.Fail("No RDAP service is known for the address, so WHOIS was asked.")
+				return diag.Fail("No RDAP service is known for the address, so WHOIS was queried.")
 			default:
-				return diag.Fail("The RDAP service failed, so WHOIS was asked: %s.", e.rdap.complaint())
+				return diag.Fail("The RDAP service failed, so WHOIS was queried: %s.", e.rdap.complaint())
 			}
 		},
 	},
 	{
 		Code: "ipwhois.answer.malformed", Severity: diag.Info,
-		Requirement: "The answers keep to the standard",
+		Title:       "RDAP answer violates the standard",
+		Requirement: "The RDAP answer conforms to the standard",
 		Ref:         "RFC 9083 section 4, RFC 7095 section 3",
 		When:        func(e *ipEvidence) bool { return held(e) && e.source == FromRDAP },
 		Fails: func(e *ipEvidence) diag.Failures {
-			return diag.FailIf(e.facts.faults > 0, "%d parts of them could not be read, and were left out.", e.facts.faults)
+			return diag.FailIf(e.facts.faults > 0, "Parts of the answer that could not be read were left out: %d.", e.facts.faults)
 		},
 	},
 }

@@ -49,6 +49,9 @@ func (c *card) property(p node) bool {
 	if _, ok := p.at(1).v.(map[string]any); !ok {
 		return false
 	}
+	if _, ok := p.at(2).v.(string); !ok { // RFC 7095 section 3.3
+		return false
+	}
 	value := p.at(3)
 	switch strings.ToLower(name) {
 	case "fn":

@@ -11,16 +11,16 @@ import (
 
 // The keys under which registries write what is looked for, each as normalKey has it.
 var (
-	createdKeys = words(`creation date|created|created on|created date|create date|creation|domain created|
+	createdKeys = words(`creation date|created|created on|created date|domain registered|create date|creation|domain created|
 		domain create date|domain registration date|registered|registered on|registered date|registration date|
 		registration time|record created|record created on|domain record activated|first registration date|
 		domain name commencement date|domain dateregistered|domain datecreated|registered since|activated|
 		activation date|date created|date registered|registration|domain created on`)
 	expiresKeys = words(`registry expiry date|registrar registration expiration date|expiry date|expiration date|
 		expire date|expires|expires on|expire|expiry|expiration|expiration time|paid-till|valid until|renewal date|
-		record expires on|domain expires|domain expires on|expire-date|domain expiration date|expires at|
+		record expires on|record will expire on|domain expires|domain expires on|expire-date|domain expiration date|expires at|
 		validity|domain datebilleduntil|registry expiration date|valid-date|domain expiry date|renewal|exp date`)
-	updatedKeys = words(`updated date|updated|updated on|last updated|last update|last-update|last-updated|last modified|
+	updatedKeys = words(`updated date|update date|updated|updated on|last updated|last update|last-update|last-updated|last modified|
 		last-modified|modified|changed|modification date|domain record last updated|last updated date|last updated on|
 		domain datelastmodified|record last updated on|date updated|last changed|domain last updated date|
 		domain last updated on|last edited on`)
@@ -125,14 +125,26 @@ func (r *record) read(f field, name string) {
 		r.registrarExpires.set(f.value)
 		r.expires.set(f.value)
 	case createdKeys[f.key]:
-		r.created.set(f.value)
+		r.created.set(monthFirst(f))
 	case expiresKeys[f.key]:
-		r.expires.set(f.value)
+		r.expires.set(monthFirst(f))
 	case updatedKeys[f.key]:
 		r.updated.set(f.value)
+	case f.key == "state" && !stateOfDomain.MatchString(f.value):
 	case statusKeys[f.key]:
 		r.readStatus(f.value)
 	}
+}
+
+var slashed = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})/(\d{4})$`)
+
+// monthFirst returns the text of a date; the registry that writes these keys puts the month before the
+// day, all others the day before the month.
+func monthFirst(f field) string {
+	if f.key == "domain registered" || f.key == "record will expire on" {
+		return slashed.ReplaceAllString(f.value, "$3-$1-$2")
+	}
+	return f.value
 }
 
 // set sets a date unless it is set: the domain comes first in every format.
@@ -147,6 +159,9 @@ func (r *record) readServer(f field, name string) {
 	words := strings.FieldsFunc(f.value, func(c rune) bool { return strings.ContainsRune(" \t,[]()", c) })
 	if len(words) == 0 {
 		return
+	}
+	if len(words) == 3 && words[1] == "NS" { // a record of the zone
+		words = words[2:]
 	}
 	host := hostName(words[0])
 	if host == "" || !strings.Contains(host, ".") {
@@ -164,12 +179,18 @@ func (r *record) readServer(f field, name string) {
 	r.nameservers = addNameserver(r.nameservers, host, addresses)
 }
 
+// statusSeparator is a comma between two statuses of EPP, which have no spaces.
+var statusSeparator = regexp.MustCompile(`,(client|server|pending|add|auto|ok|inactive)`)
+
+// stateOfDomain are words by which the key "state" speaks of a domain, and not of where a contact lives.
+var stateOfDomain = regexp.MustCompile(`(?i)regist|delegat|verif|^ok|active|hold|lock|expire|delet|pend|quarant|free|avail|connect`)
+
 // statusTail is what may follow a status: a link, an explanation, a date.
 var statusTail = regexp.MustCompile(`\s*(?:\(.*|https?://.*| - .*|\s\d{4}-\d\d-\d\d.*)$`)
 
 // readStatus reads one or several statuses, separated by commas.
 func (r *record) readStatus(value string) {
-	for text := range strings.SplitSeq(value, ", ") {
+	for text := range strings.SplitSeq(statusSeparator.ReplaceAllString(value, ", $1"), ", ") {
 		text = strings.TrimRight(strings.TrimSpace(statusTail.ReplaceAllString(text, "")), ".,;")
 		if text == "" {
 			continue

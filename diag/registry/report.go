@@ -11,17 +11,25 @@ const day = 24 * time.Hour
 
 // report judges the evidence and writes it down.
 func (e *domainEvidence) report(raw bool, ended time.Time) *DomainReport {
-	f := e.facts
+	f, verdict := e.facts, domainRules.Judge(e, domainTexts)
 	r := &DomainReport{
+		Text:   verdict.Text(),
 		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(), RegisteredDomain: e.name,
-		Registered: e.outcome == found, Protocol: e.protocol, Servers: e.servers(),
+		Protocol: e.protocol, Servers: e.servers(),
 		Handle: f.handle, Registrar: f.registrar, Dates: f.dates,
 		Statuses:    explainAll(f.statuses),
 		Nameservers: append([]Nameserver{}, f.nameservers...),
-		DNSSEC:      DNSSEC{Signed: f.signed, DS: append([]DS{}, f.ds...)},
+		DNSSEC:      DNSSEC{DS: append([]DS{}, f.ds...)},
 		Contacts:    append([]Contact{}, f.contacts...),
 		Timing:      diag.NewTiming(e.now, ended),
-		Findings:    domainRules.Judge(e, nil).Findings,
+		Findings:    verdict.Findings,
+		Partial:     !e.outcome.conclusive() || e.registrar.url != "" && e.registrar.outcome != found,
+	}
+	if e.outcome.conclusive() {
+		r.Registered = new(e.outcome == found)
+	}
+	if f.signedKnown {
+		r.DNSSEC.Signed = new(f.signed)
 	}
 	if f.dates.CreatedAt != nil {
 		r.AgeDays = new(max(0, days(e.now.Sub(*f.dates.CreatedAt))))

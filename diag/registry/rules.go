@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,35 +23,29 @@ func isRegistered(e *domainEvidence) bool { return e.outcome == found }
 // domainRules are those of a domain's registration.
 var domainRules = diag.Rules[*domainEvidence]{
 	{
-		Code: "rdap.registry.limited", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Requirement: "The registry lets us ask",
-		Ref:         "RFC 7480 section 5.5",
-		Advice:      "Ask again later: nothing is known of the registration, not even whether there is one.",
-		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.outcome == limited, "It refused to answer: %s.", e.excuse())
-		},
-	},
-	{
 		Code: "rdap.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Requirement: "The registry gives an answer that can be read",
-		Advice:      "Look the domain up on the web page of the registry: nothing is known of the registration.",
+		Title:       "Registry's answer could not be read",
+		Requirement: "The registry's answer can be read",
+		Advice:      "Look the domain up on the registry's web site.",
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.outcome == unreadable || e.outcome == unanswered, "What was learned: %s.", e.excuse())
+			return diag.FailIf(e.outcome == unreadable, "Nothing is known about the registration: %s.", e.excuse())
 		},
 	},
 	{
 		Code: "rdap.domain.unregistered", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Title:       "Domain not registered",
 		Requirement: "The domain is registered",
 		Ref:         "RFC 7480 section 5.3",
-		Advice:      "Register it before somebody else does, if it is meant to be yours.",
+		Advice:      "If the domain is meant to be yours, register it before somebody else does.",
 		When:        func(e *domainEvidence) bool { return e.outcome == found || e.outcome == absent },
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.outcome == absent, "The registry says that there is no registration of %s.", e.name)
+			return diag.FailIf(e.outcome == absent, "The registry says that %s is not registered.", e.name)
 		},
 	},
 	{
 		Code: "rdap.domain.reserved", Severity: diag.Info, StateIfFailed: diag.Missing,
-		Requirement: "The domain is not set aside by the registry",
+		Title:       "Domain reserved by the registry",
+		Requirement: "The domain is not reserved by the registry",
 		When:        isKnown,
 		Fails: func(e *domainEvidence) diag.Failures {
 			return diag.FailIf(e.outcome == reserved, "The registry says that %s cannot be registered.", e.name)
@@ -58,15 +53,17 @@ var domainRules = diag.Rules[*domainEvidence]{
 	},
 	{
 		Code: "rdap.domain.suffix", Severity: diag.Info,
-		Requirement: "The name can be registered by anybody",
+		Title:       "Name is a public suffix",
+		Requirement: "The name is not a public suffix",
 		Ref:         "RFC 9499 section 2",
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.isSuffix, "%s is a public suffix, under which others register their names.", e.name)
+			return diag.FailIf(e.isSuffix, "%s is a public suffix: others register their names under it.", e.name)
 		},
 	},
 	{
 		Code: "rdap.protocol.whois", Severity: diag.Info,
-		Requirement: "The registry answers over RDAP",
+		Title:       "Answer from WHOIS instead of RDAP",
+		Requirement: "The registry answered over RDAP",
 		Ref:         "RFC 9224 section 4",
 		When:        isKnown,
 		Fails: func(e *domainEvidence) diag.Failures {
@@ -74,109 +71,120 @@ var domainRules = diag.Rules[*domainEvidence]{
 			case e.protocol == RDAP:
 				return nil
 			case len(e.services) == 0:
-				return diag.Fail("No RDAP service is known for %s, so WHOIS was asked, whose answers have no fixed form.", e.name)
+				return diag.Fail("No RDAP service is known for %s, so WHOIS was queried, whose answers have no fixed format.", e.name)
 			default:
-				return diag.Fail("The RDAP service failed, so WHOIS was asked: %s.", e.rdap.complaint())
+				return diag.Fail("The RDAP service failed, so WHOIS was queried: %s.", e.rdap.complaint())
 			}
 		},
 	},
 	{
 		Code: "rdap.answer.malformed", Severity: diag.Info,
-		Requirement: "The answers keep to the standard",
+		Title:       "RDAP answer violates the standard",
+		Requirement: "The RDAP answer conforms to the standard",
 		Ref:         "RFC 9083 section 4, RFC 7095 section 3",
 		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.protocol == RDAP },
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.facts.faults > 0, "%d parts of them could not be read, and were left out.", e.facts.faults)
+			return diag.FailIf(e.facts.faults > 0, "Parts of the answer that could not be read were left out: %d.", e.facts.faults)
 		},
 	},
 	{
 		Code: "rdap.registrar.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Requirement: "The registrar answers",
+		Title:       "Registrar did not answer",
+		Requirement: "The registrar answered",
 		Ref:         "RFC 9083 section 4.2",
 		When:        func(e *domainEvidence) bool { return e.registrar.url != "" },
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.registrar.outcome != found, "What it knows is missing: %s.", e.registrar.complaint())
+			return diag.FailIf(e.registrar.outcome != found, "The registrar's own data are missing: %s.", e.registrar.complaint())
 		},
 	},
 	{
 		Code: "rdap.registrar.abuse.missing", Severity: diag.Info,
-		Requirement: "The registrar can be told of abuse",
+		Title:       "Registrar without an abuse contact",
+		Requirement: "The registrar has an abuse contact",
 		Ref:         "ICANN Registrar Accreditation Agreement section 3.18",
 		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.facts.registrar.IANAID != "" },
 		Fails: func(e *domainEvidence) diag.Failures {
 			r := e.facts.registrar
-			return diag.FailIf(r.AbuseEmail == "" && r.AbusePhone == "", "No abuse contact of %s is given.", r.Name)
+			return diag.FailIf(r.AbuseEmail == "" && r.AbusePhone == "", "The registry lists no abuse contact of the registrar %s.", r.Name)
 		},
 	},
 	{
 		Code: "rdap.expiry.passed", Severity: diag.Error,
-		Requirement: "The registration is in force",
+		Title:       "Registration expired",
+		Requirement: "The registration has not expired",
 		Ref:         "RFC 9083 section 4.5",
-		Advice:      "Renew it at the registrar at once: after a grace of some weeks anybody may register it.",
+		Advice:      "Renew the domain at the registrar now: after a grace period of some weeks anybody may register it.",
 		When:        hasExpiry,
 		Fails: func(e *domainEvidence) diag.Failures {
 			left := e.facts.dates.ExpiresAt.Sub(e.now)
-			return diag.FailIf(left <= 0, "It ended on %s.", e.facts.dates.ExpiresAt.Format(time.DateOnly))
+			return diag.FailIf(left <= 0, "The registration expired on %s.", e.facts.dates.ExpiresAt.Format(time.DateOnly))
 		},
 	},
 	{
 		Code: "rdap.expiry.soon", Severity: diag.Warning,
-		Requirement: "The registration does not end within 30 days",
+		Title:       "Registration expires soon",
+		Requirement: "The registration does not expire within 30 days",
 		Ref:         "RFC 9083 section 4.5",
-		Advice:      "Renew it at the registrar, or see to it that it is renewed automatically.",
+		Advice:      "Renew the domain at the registrar, or turn on automatic renewal there.",
 		When:        func(e *domainEvidence) bool { return hasExpiry(e) && e.facts.dates.ExpiresAt.After(e.now) },
 		Fails: func(e *domainEvidence) diag.Failures {
 			left := days(e.facts.dates.ExpiresAt.Sub(e.now))
-			return diag.FailIf(left < expirySoon, "It ends on %s, in %d days.",
-				e.facts.dates.ExpiresAt.Format(time.DateOnly), left)
+			return diag.FailIf(left < expirySoon, "The registration expires on %s, in %s.",
+				e.facts.dates.ExpiresAt.Format(time.DateOnly), inDays(left))
 		},
 	},
 	{
 		Code: "rdap.expiry.unpublished", Severity: diag.Info,
-		Requirement: "The registry says when the registration ends",
+		Title:       "Expiry date not published",
+		Requirement: "The registry publishes the expiry date",
 		When:        isRegistered,
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.facts.dates.ExpiresAt == nil, "No date is given; some registries publish none.")
+			return diag.FailIf(e.facts.dates.ExpiresAt == nil, "The registry gives no expiry date. Some registries publish none.")
 		},
 	},
 	{
 		Code: "rdap.age.young", Severity: diag.Info,
-		Requirement: "The registration is older than 30 days",
+		Title:       "Domain registered less than 30 days ago",
+		Requirement: "The domain was registered more than 30 days ago",
 		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.facts.dates.CreatedAt != nil },
 		Fails: func(e *domainEvidence) diag.Failures {
 			age := days(e.now.Sub(*e.facts.dates.CreatedAt))
-			return diag.FailIf(age < young, "It is %d days old; receivers of mail distrust such domains.", max(0, age))
+			return diag.FailIf(age < young, "The domain was registered %s ago. Receivers of mail distrust new domains.", inDays(max(0, age)))
 		},
 	},
 	{
 		Code: "rdap.status.hold", Severity: diag.Critical,
-		Requirement: "The domain is in the DNS",
+		Title:       "Domain on hold",
+		Requirement: "The domain is not on hold",
 		Ref:         "RFC 5731 section 2.3",
-		Advice:      "Ask the registrar why, and what it wants: nothing under the domain works until the hold is lifted.",
+		Advice:      "Ask the registrar for the reason: the domain is not in the DNS until the hold is lifted.",
 		When:        hasStatuses,
 		Fails:       withStatus("clientHold", "serverHold", "on hold", "suspended", "not delegated"),
 	},
 	{
 		Code: "rdap.status.deletion", Severity: diag.Critical,
-		Requirement: "The domain is not about to be deleted",
+		Title:       "Domain is being deleted",
+		Requirement: "The domain is not being deleted",
 		Ref:         "RFC 3915 section 3.1",
-		Advice:      "Ask the registrar to restore it at once. Once its deletion is pending it cannot.",
+		Advice:      "Ask the registrar to restore the domain now: once it is pendingDelete that is no longer possible.",
 		When:        hasStatuses,
 		Fails:       withStatus("redemptionPeriod", "pendingDelete", "pendingRestore", "quarantine", "expired"),
 	},
 	{
 		Code: "rdap.status.transfer", Severity: diag.Warning,
-		Requirement: "No transfer to another registrar is under way",
+		Title:       "Transfer to another registrar pending",
+		Requirement: "No transfer to another registrar is pending",
 		Ref:         "RFC 5731 section 2.3",
-		Advice:      "If you did not ask for it, have your registrar reject it now: after some days it is done.",
+		Advice:      "If you did not ask for it, have your registrar reject the transfer now: it completes within days.",
 		When:        hasStatuses,
 		Fails:       withStatus("pendingTransfer"),
 	},
 	{
 		Code: "rdap.lock.missing", Severity: diag.Warning,
+		Title:       "No transfer lock",
 		Requirement: "The domain is locked against transfers",
 		Ref:         "RFC 5731 section 2.3",
-		Advice:      "Switch on the transfer lock at the registrar.",
+		Advice:      "Turn on the transfer lock at the registrar.",
 		When:        speaksEPP,
 		Fails: func(e *domainEvidence) diag.Failures {
 			for _, s := range explainAll(e.facts.statuses) {
@@ -185,41 +193,52 @@ var domainRules = diag.Rules[*domainEvidence]{
 					return nil
 				}
 			}
-			return diag.Fail("Nothing keeps it from being transferred to another registrar.")
+			return diag.Fail("No status prevents the transfer of the domain to another registrar.")
 		},
 	},
 	{
 		Code: "rdap.nameservers.missing", Severity: diag.Error,
-		Requirement: "The registry has name servers of the domain",
+		Title:       "No name servers",
+		Requirement: "The domain has name servers",
 		Ref:         "RFC 1034 section 4.2.2",
-		Advice:      "Set name servers at the registrar: without them nothing under the domain works.",
+		Advice:      "Set name servers at the registrar: without them the domain does not resolve.",
 		When: func(e *domainEvidence) bool {
 			return isRegistered(e) && (e.facts.nameserversKnown || hasInactive(e))
 		},
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(len(e.facts.nameservers) == 0, "It has none.")
+			return diag.FailIf(len(e.facts.nameservers) == 0, "The registry has no name servers for the domain.")
 		},
 	},
 	{
 		Code: "rdap.nameservers.single", Severity: diag.Warning,
-		Requirement: "The domain has two name servers or more",
+		Title:       "Only one name server",
+		Requirement: "The domain has at least two name servers",
 		Ref:         "RFC 1034 section 4.1, RFC 2182 section 5",
-		Advice:      "Add a name server in another network: if the only one fails, the domain is gone.",
+		Advice:      "Add a second name server in another network: if the only one fails, the domain does not resolve.",
 		When:        func(e *domainEvidence) bool { return isRegistered(e) && len(e.facts.nameservers) > 0 },
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(len(e.facts.nameservers) == 1, "There is one only: %s.", e.facts.nameservers[0].Name)
+			return diag.FailIf(len(e.facts.nameservers) == 1, "The registry has only one name server for the domain: %s.", e.facts.nameservers[0].Name)
 		},
 	},
 	{
 		Code: "rdap.dnssec.unsigned", Severity: diag.Info,
-		Requirement: "The registry has keys of the domain",
+		Title:       "Delegation not signed",
+		Requirement: "The delegation is signed",
 		Ref:         "RFC 9364 section 1",
-		Advice:      "Sign the zone, and give the registrar its DS record: then answers cannot be forged.",
+		Advice:      "Sign the zone, then give the DS record to the registrar.",
 		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.facts.signedKnown },
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(!e.facts.signed, "The delegation is not signed.")
+			return diag.FailIf(!e.facts.signed, "The registry has no DS record for the domain.")
 		},
 	},
+}
+
+// inDays writes a number of days.
+func inDays(n int) string {
+	if n == 1 {
+		return "1 day"
+	}
+	return fmt.Sprintf("%d days", n)
 }
 
 func hasExpiry(e *domainEvidence) bool   { return isRegistered(e) && e.facts.dates.ExpiresAt != nil }

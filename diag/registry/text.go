@@ -32,7 +32,7 @@ var headings = map[string]bool{
 	"domain servers in listed order": true, "nameserver in listed order": true, "primary name server": true,
 	"secondary name server": true, "dns servers": true, "registrar": true, "registrant": true,
 	"registrant contact": true, "registrant contact information": true, "holder": true, "domain holder": true,
-	"organisation": true, "organization": true, "organization using domain name": true, "owner": true,
+	"organisation": true, "organization": true, "organization using domain name": true, "owner": true, "owner contact": true,
 	"administrative": true, "administrative contact": true, "administrative contact information": true,
 	"administrative contact/agent": true, "admin": true, "admin contact": true, "technical": true,
 	"technical contact": true, "technical contact information": true, "tech": true, "tech contact": true,
@@ -45,7 +45,7 @@ var (
 	// "[Key]  value", "a. [Key]  value"
 	bracketed = regexp.MustCompile(`^(?:[a-z]\. *)?\[([A-Z][^\]]{0,40})\](?:\s+(.*))?$`)
 	// "Record created on 2026-01-01"
-	onDate = regexp.MustCompile(`(?i)^((?:record |domain )(?:created|registered|expires|last updated) on|` +
+	onDate = regexp.MustCompile(`(?i)^((?:record |domain )(?:created|registered|expires|will expire|last updated) on|` +
 		`registered on|created on):?\s+(\S.*)$`)
 	// Numbers at the end of a key, and hints of plural.
 	keyTail = regexp.MustCompile(`(?:\(s\)|\(ac\)|[ _]?\d+)$`)

@@ -47,7 +47,7 @@ func TestSlowRegistry(t *testing.T) {
 		defer cancel()
 		r, err := LookupDomain(ctx, w.Env(), request)
 		require.NoError(t, err)
-		require.True(t, r.Registered)
+		require.True(t, *r.Registered)
 		require.Equal(t, []string{"whois.verisign-grs.com"}, r.Servers)
 	})
 }
@@ -130,7 +130,7 @@ func TestSlowRegistryLittleTime(t *testing.T) {
 		defer cancel()
 		r, err := LookupDomain(ctx, w.Env(), request)
 		require.NoError(t, err)
-		require.True(t, r.Registered)
+		require.True(t, *r.Registered)
 	})
 }
 
@@ -160,7 +160,7 @@ func TestSlowRegistrar(t *testing.T) {
 		begin := time.Now()
 		r, err := LookupDomain(ctx, w.Env(), request)
 		require.NoError(t, err)
-		require.True(t, r.Registered)
+		require.True(t, *r.Registered)
 		require.Equal(t, []diag.Code{"rdap.registrar.unanswered"}, diagtest.CodesOf(r.Findings))
 		require.LessOrEqual(t, time.Since(begin), registrarTimeout+time.Second)
 	})
