@@ -48,16 +48,16 @@ var recommendations = map[uint8]Recommendation{
 	23:                   May, // ECC-GOST12, RFC 9558
 }
 
-// recommendation returns the standing of an algorithm.
-func recommendation(algorithm uint8) Recommendation {
+// Recommend returns the standing of an algorithm.
+func Recommend(algorithm uint8) Recommendation {
 	if r, ok := recommendations[algorithm]; ok {
 		return r
 	}
 	return Unregistered
 }
 
-// algorithmName returns the mnemonic of the registry, or ALGnnn.
-func algorithmName(algorithm uint8) string {
+// AlgorithmName returns the mnemonic of an algorithm in the registry, or ALGnnn.
+func AlgorithmName(algorithm uint8) string {
 	switch algorithm {
 	case 17:
 		return "SM2SM3"
@@ -106,16 +106,16 @@ type Policy struct {
 	SHA1 SHA1Policy
 }
 
-// supports reports whether signatures of an algorithm can be validated.
-func (p Policy) supports(algorithm uint8) bool {
+// Supports reports whether signatures of an algorithm can be validated.
+func (p Policy) Supports(algorithm uint8) bool {
 	hash, ok := hashes[algorithm]
 	return ok && (p.SHA1 != SHA1Insecure || hash != crypto.SHA1)
 }
 
-// usable reports whether a DS record can secure a delegation.
-func (p Policy) usable(ds *dns.DS) bool {
+// Usable reports whether a DS record can secure a delegation: its algorithm and digest can be validated.
+func (p Policy) Usable(ds *dns.DS) bool {
 	hash, ok := digests[ds.DigestType]
-	return ok && p.supports(ds.Algorithm) && (p.SHA1 != SHA1Insecure || hash != crypto.SHA1)
+	return ok && p.Supports(ds.Algorithm) && (p.SHA1 != SHA1Insecure || hash != crypto.SHA1)
 }
 
 // usableOf picks the DS records that count. Those with SHA-1 do not beside stronger ones, lest an
@@ -124,7 +124,7 @@ func (p Policy) usableOf(all []*dns.DS) []*dns.DS {
 	var list []*dns.DS
 	stronger := false
 	for _, ds := range all {
-		if p.usable(ds) {
+		if p.Usable(ds) {
 			list = append(list, ds)
 			stronger = stronger || ds.DigestType != dns.SHA1
 		}

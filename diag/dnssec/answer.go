@@ -12,7 +12,7 @@ const maxAliases = 11
 
 // A conclusion is what became of a question.
 type conclusion struct {
-	finding
+	statusCause
 	rcode   int
 	heard   bool // there was an answer, whatever it is worth
 	aliases []name
@@ -22,22 +22,22 @@ type conclusion struct {
 
 // add joins what an answer says about one name to what was learned before.
 func (c *conclusion) add(s step) {
-	c.finding = worse(c.finding, s.finding)
+	c.statusCause = worse(c.statusCause, s.statusCause)
 	c.sets = append(c.sets, s.sets...)
 }
 
 // stop ends a chain of aliases that leads nowhere. If it is not signed anyway, that is no fault of
 // DNSSEC.
-func (c *conclusion) stop(why *Failure) {
+func (c *conclusion) stop(why *ChainFault) {
 	if c.status == diag.Secure {
-		c.finding = bogus(why)
+		c.statusCause = bogus(why)
 	}
 }
 
 // run follows the chain of aliases from a name to the records of a type, or to the proof that there
 // are none. Each part of the chain is validated in the zone that it belongs to.
 func (v *validation) run(n name, rrtype uint16) *conclusion {
-	c := &conclusion{finding: secure}
+	c := &conclusion{statusCause: secure}
 	v.prefetch(n, rrtype)
 	msg, s := v.question(c, n, rrtype)
 	if msg != nil {
@@ -66,7 +66,7 @@ func (v *validation) run(n name, rrtype uint16) *conclusion {
 // foreign zones with the alias alone, and resolvers may leave out proofs on the way: if the answer
 // does not suffice, the question for the target itself decides, provided that it makes things better.
 func (v *validation) onward(c *conclusion, msg *message, n name, rrtype uint16) (*message, step) {
-	before := step{finding: bogus(nil)}
+	before := step{statusCause: bogus(nil)}
 	if msg.speaksOf(n, rrtype) {
 		before = v.step(msg, n, rrtype)
 		if before.status == diag.Secure || before.status == diag.Insecure && len(before.sets) > 0 {
@@ -96,7 +96,7 @@ func (v *validation) zoneOf(n name) name {
 func (v *validation) question(c *conclusion, n name, rrtype uint16) (*message, step) {
 	msg, err := v.fetch.get(n, rrtype)
 	what := setKey{n, rrtype}
-	var f *Failure
+	var f *ChainFault
 	switch {
 	case err != nil:
 		f = fault(root, codeAnswerUnavailable, "There was no answer to the question for %s: %s", what, errText(err))
@@ -110,15 +110,15 @@ func (v *validation) question(c *conclusion, n name, rrtype uint16) (*message, s
 		return msg, step{}
 	}
 	if d := v.at(n); d.status == diag.Bogus {
-		return nil, step{finding: d.finding} // resolvers that validate say no more than SERVFAIL
+		return nil, step{statusCause: d.statusCause} // resolvers that validate say no more than SERVFAIL
 	}
 	f.Zone = v.zoneOf(n).String()
-	return nil, step{finding: indeterminate(f)}
+	return nil, step{statusCause: indeterminate(f)}
 }
 
 // A step is what an answer says about one name of a chain of aliases.
 type step struct {
-	finding
+	statusCause
 	next name // where an alias leads; empty at the end
 	sets []*rrset
 }
@@ -128,9 +128,9 @@ func (v *validation) step(msg *message, n name, rrtype uint16) step {
 	switch rrtype {
 	case dns.TypeRRSIG:
 		if d := v.at(n); d.status != diag.Secure {
-			return step{finding: d.finding}
+			return step{statusCause: d.statusCause}
 		}
-		return step{finding: indeterminate(fault(v.zoneOf(n), codeAnswerUnsignable,
+		return step{statusCause: indeterminate(fault(v.zoneOf(n), codeAnswerUnsignable,
 			"Signatures are not signed themselves, so those of %s cannot be validated", n))}
 	case dns.TypeANY:
 		return v.everything(msg, n)
@@ -141,12 +141,12 @@ func (v *validation) step(msg *message, n name, rrtype uint16) step {
 	case dname != nil && (cname == nil || len(cname.sigs) == 0) && (set == nil || set == cname):
 		return v.redirected(msg, n, rrtype, dname, cname)
 	case msg.rcode == dns.RcodeYXDomain && (set != nil || cname == nil), set != nil && msg.rcode == dns.RcodeNameError:
-		return step{finding: v.known(n, fault(v.zoneOf(n), codeAnswerContradict,
+		return step{statusCause: v.known(n, fault(v.zoneOf(n), codeAnswerContradict,
 			"The answer for %s has the code %s, which does not fit its records", n, diag.RcodeName(msg.rcode)))}
 	case set != nil:
-		return step{finding: v.positive(msg, set), sets: []*rrset{set}}
+		return step{statusCause: v.positive(msg, set), sets: []*rrset{set}}
 	case cname != nil:
-		s := step{finding: v.positive(msg, cname), sets: []*rrset{cname}}
+		s := step{statusCause: v.positive(msg, cname), sets: []*rrset{cname}}
 		if record, ok := first[*dns.CNAME](cname); ok {
 			s.next, _ = parseName(record.Target)
 		}
@@ -162,7 +162,7 @@ const lastLook = 3
 
 // known is what a fault of an answer means at the name where it occurred: none of what an unsigned zone
 // says can be held against it, even if somebody signed it.
-func (v *validation) known(n name, f *Failure) finding {
+func (v *validation) known(n name, f *ChainFault) statusCause {
 	if explanation[f.Code] > 0 { // somebody did sign it, if not well
 		return bogus(f)
 	}
@@ -170,17 +170,17 @@ func (v *validation) known(n name, f *Failure) finding {
 		return bogus(f)
 	}
 	if d := v.at(n); d.status == diag.Insecure {
-		return d.finding
+		return d.statusCause
 	}
 	return bogus(f)
 }
 
 // everything validates an answer to the question for all types.
 func (v *validation) everything(msg *message, n name) step {
-	s := step{finding: secure}
+	s := step{statusCause: secure}
 	for _, set := range sorted(msg.answer) {
 		if set.owner == n && set.rrtype != dns.TypeRRSIG {
-			s.finding = worse(s.finding, v.positive(msg, set))
+			s.statusCause = worse(s.statusCause, v.positive(msg, set))
 			s.sets = append(s.sets, set)
 		}
 	}
@@ -193,7 +193,7 @@ func (v *validation) everything(msg *message, n name) step {
 // redirected validates a DNAME record above the name, and that the alias is what it makes of the name.
 // That alias itself is not signed (RFC 6672 section 5.3.1).
 func (v *validation) redirected(msg *message, n name, rrtype uint16, dname, cname *rrset) step {
-	s := step{finding: v.positive(msg, dname), sets: []*rrset{dname}}
+	s := step{statusCause: v.positive(msg, dname), sets: []*rrset{dname}}
 	record, _ := first[*dns.DNAME](dname)
 	target, ok := parseName(record.Target)
 	next, fits := n.replace(dname.owner, target)
@@ -201,7 +201,7 @@ func (v *validation) redirected(msg *message, n name, rrtype uint16, dname, cnam
 	case !ok || fits == (msg.rcode == dns.RcodeYXDomain):
 		f := fault(v.zoneOf(dname.owner), codeDNAME, "The DNAME record of %s and the answer for %s do not fit each other",
 			dname.owner, n)
-		return step{finding: worse(s.finding, v.known(dname.owner, f)), sets: s.sets}
+		return step{statusCause: worse(s.statusCause, v.known(dname.owner, f)), sets: s.sets}
 	case !fits:
 		return s // RFC 6672 section 2.2: YXDOMAIN says that the new name would be too long
 	}
@@ -211,7 +211,7 @@ func (v *validation) redirected(msg *message, n name, rrtype uint16, dname, cnam
 			f := fault(v.zoneOf(dname.owner), codeDNAME,
 				"The answer says that %s is an alias of %s, but the DNAME record of %s makes it %s",
 				n, quoteName(record.Target), dname.owner, next)
-			return step{finding: worse(s.finding, v.known(dname.owner, f)), sets: s.sets}
+			return step{statusCause: worse(s.statusCause, v.known(dname.owner, f)), sets: s.sets}
 		}
 	}
 	if rrtype != dns.TypeCNAME {
@@ -232,7 +232,7 @@ func (m *message) dname(n name) *rrset {
 }
 
 // positive validates a set of records.
-func (v *validation) positive(msg *message, set *rrset) finding {
+func (v *validation) positive(msg *message, set *rrset) statusCause {
 	f := v.prove(msg, set)
 	if f.status == diag.Bogus {
 		return v.known(v.place(set.owner, set.rrtype, ""), f.why)
@@ -241,34 +241,22 @@ func (v *validation) positive(msg *message, set *rrset) finding {
 }
 
 // prove looks for a signature over a set in the zone that it names (RFC 4035 section 5.3).
-func (v *validation) prove(msg *message, set *rrset) finding {
+func (v *validation) prove(msg *message, set *rrset) statusCause {
 	signer := set.signer()
 	d := v.at(v.place(set.owner, set.rrtype, signer))
 	if d.status == diag.Bogus && d.why.Code == codeDelegation && signer == "" {
-		return bogus(&Failure{d.why.Zone, codeSigMissing,
+		return bogus(&ChainFault{d.why.Zone, codeSigMissing,
 			fmt.Sprintf("There is no signature over %s, nor a proof that there need be none", set)})
 	}
 	if d.status != diag.Secure {
-		return d.finding
+		return d.statusCause
 	}
 	v.begin()
-	sig, f := v.verify(set, d.zone.name, d.zone.keys, nil, &d.zone.info.Signatures)
-	if f != nil {
-		return bogus(f)
+	f, proofs := v.checkSet(msg, set, d.zone.name, d.zone.keys, &d.zone.info.Signatures)
+	if proofs != nil {
+		d.zone.info.deny(proofs, f)
 	}
-	labels := int(sig.Labels)
-	if labels == set.owner.signedLabels() {
-		return secure
-	}
-	if set.rrtype == dns.TypeDS || set.rrtype == dns.TypeDNAME {
-		// RFC 4592 sections 4.4 and 4.6: neither means anything at a wildcard, so no server that is in
-		// order makes such an answer.
-		return bogus(fault(d.zone.name, codeWildcard, "A wildcard stood in for %s", set))
-	}
-	n := v.denials(msg, d.zone)
-	result := n.wildcard(set.owner, labels)
-	d.zone.info.deny(n, result)
-	return result
+	return f
 }
 
 // place returns the name at which the zone of records is to be looked for: that of the zone that
@@ -308,32 +296,23 @@ func (v *validation) negative(msg *message, n name, rrtype uint16) step {
 	if f.status == diag.Bogus {
 		f = v.known(v.place(n, rrtype, ""), f.why)
 	}
-	return step{finding: f}
+	return step{statusCause: f}
 }
 
 // disprove looks for the proof in the zone that signed it (RFC 4035 section 5.4).
-func (v *validation) disprove(msg *message, n name, rrtype uint16, signer name) finding {
+func (v *validation) disprove(msg *message, n name, rrtype uint16, signer name) statusCause {
 	d := v.at(v.place(n, rrtype, signer))
 	if d.status != diag.Secure {
-		return d.finding
+		return d.statusCause
 	}
 	v.begin()
 	if signer == "" {
 		return bogus(fault(d.zone.name, codeDenialMissing, "There is no signed proof that there is no %s", setKey{n, rrtype}))
 	}
-	if soa := msg.authority[setKey{d.zone.name, dns.TypeSOA}]; soa != nil {
-		if _, f := v.verify(soa, d.zone.name, d.zone.keys, nil, &d.zone.info.Signatures); f != nil {
-			return bogus(f)
-		}
+	f, proofs := v.checkDenial(msg, n, rrtype, d.zone.name, d.zone.keys, &d.zone.info.Signatures)
+	if proofs != nil {
+		d.zone.info.deny(proofs, f)
 	}
-	proofs := v.denials(msg, d.zone)
-	var f finding
-	if msg.rcode == dns.RcodeNameError {
-		f = proofs.nxdomain(n)
-	} else {
-		f = proofs.nodata(n, rrtype)
-	}
-	d.zone.info.deny(proofs, f)
 	return f
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
@@ -12,30 +11,20 @@ import (
 
 // A validation is the work on one question. It belongs to one goroutine.
 type validation struct {
-	policy   Policy
-	exempt   map[name]bool // negative trust anchors
-	anchors  anchorSet
-	now      time.Time
-	fetch    *fetcher
-	memo     *memo
-	thorough bool // look at more than a proof needs, for a report
+	engine
+	exempt  map[name]bool // negative trust anchors
+	anchors anchorSet
+	fetch   *fetcher
 
 	nodes map[name]node
 	chain []*zone // in the order in which they were reached
-
-	work             Work
-	checks, failures int // signatures checked for the present answer, and in vain for all
-	rounds           int // of hashing for the present answer
 }
-
-// begin resets what is counted for each answer.
-func (v *validation) begin() { v.checks, v.rounds = 0, 0 }
 
 // A node is a name as a place in the tree: the zone that it belongs to, as seen from above, and
 // whether that zone is to be trusted.
 type node struct {
 	zone *zone // the deepest known that encloses the name; nil above the trust anchors
-	finding
+	statusCause
 	gone bool // the zone proves that there is no such name, and so no zone below it either
 }
 
@@ -59,9 +48,9 @@ func (v *validation) newZone(n name, above *zone) *zone {
 }
 
 // settle notes the outcome for a zone and returns it as a node.
-func (z *zone) settle(f finding) node {
+func (z *zone) settle(f statusCause) node {
 	z.info.Status = f.status
-	return node{zone: z, finding: f}
+	return node{zone: z, statusCause: f}
 }
 
 // at returns the node of a name: the way down from the closest trust anchor (RFC 4035 section 5).
@@ -83,7 +72,7 @@ func (v *validation) reach(n name) node {
 	case len(v.anchors[n]) > 0:
 		return v.prime(n)
 	case n == root:
-		return node{finding: indeterminate(fault(root, codeAnchorNone, "There is no trust anchor for the name"))}
+		return node{statusCause: indeterminate(fault(root, codeAnchorNone, "There is no trust anchor for the name"))}
 	}
 	above := v.at(n.parent())
 	if above.status != diag.Secure || above.gone {
@@ -100,7 +89,7 @@ func (v *validation) prime(n name) node {
 	fits := func(k *key) bool {
 		return slices.ContainsFunc(v.anchors[n], func(a dns.RR) bool { return stands(a, k, n) && v.accepts(a) })
 	}
-	f := v.establish(z, fits, func(keys []*key) *Failure {
+	f := v.establish(z, fits, func(keys []*key) *ChainFault {
 		return fault(n, codeAnchorMismatch, "None of the %d keys of the zone is a trust anchor", len(keys))
 	})
 	return z.settle(f)
@@ -110,9 +99,9 @@ func (v *validation) prime(n name) node {
 func (v *validation) accepts(anchor dns.RR) bool {
 	switch a := anchor.(type) {
 	case *dns.DS:
-		return v.policy.usable(a)
+		return v.policy.Usable(a)
 	case *dns.DNSKEY:
-		return v.policy.supports(a.Algorithm)
+		return v.policy.Supports(a.Algorithm)
 	}
 	return false
 }
@@ -122,7 +111,7 @@ func (v *validation) accepts(anchor dns.RR) bool {
 func (v *validation) descend(z *zone, n name) node {
 	msg, f := v.ask(z, n, dns.TypeDS, codeDSUnavailable)
 	if f != nil {
-		return node{zone: z, finding: *f}
+		return node{zone: z, statusCause: *f}
 	}
 	if set := msg.answer[setKey{n, dns.TypeDS}]; set != nil {
 		return v.delegation(z, n, set)
@@ -135,7 +124,7 @@ func (v *validation) descend(z *zone, n name) node {
 
 // ask puts a question that the chain depends on. Silence and refusals are no facts about the zone, so
 // what follows from them is unknown. Of the two only a refusal comes with a message.
-func (v *validation) ask(z *zone, n name, rrtype uint16, code diag.Code) (*message, *finding) {
+func (v *validation) ask(z *zone, n name, rrtype uint16, code diag.Code) (*message, *statusCause) {
 	msg, err := v.fetch.get(n, rrtype)
 	what := setKey{n, rrtype}
 	switch {
@@ -175,33 +164,33 @@ func (v *validation) alias(z *zone, n name, msg *message) *node {
 			f = fault(z.name, codeWildcard, "A wildcard stood in for the DNAME record of %s", key.owner)
 		}
 		if f != nil {
-			return &node{zone: z, finding: bogus(f)}
+			return &node{zone: z, statusCause: bogus(f)}
 		}
-		return &node{zone: z, finding: secure, gone: key.rrtype == dns.TypeDNAME}
+		return &node{zone: z, statusCause: secure, gone: key.rrtype == dns.TypeDNAME}
 	}
 	return nil
 }
 
 // withoutDS handles a name that has no DS record, which must be proven.
 func (v *validation) withoutDS(z *zone, n name, msg *message) node {
-	d := v.denials(msg, z)
+	d := v.denials(msg, z.name, z.keys)
 	kind, why := d.delegation(n)
 	switch kind {
 	case noDelegation:
-		return node{zone: z, finding: secure}
+		return node{zone: z, statusCause: secure}
 	case noName:
-		return node{zone: z, finding: secure, gone: true}
+		return node{zone: z, statusCause: secure, gone: true}
 	case insecureDelegation:
 		child := v.newZone(n, z)
 		child.info.deny(d, insecure(why))
 		return v.unsigned(child, insecure(why))
 	}
 	z.info.deny(d, bogus(why))
-	return node{zone: z, finding: bogus(why)}
+	return node{zone: z, statusCause: bogus(why)}
 }
 
 // unsigned looks at the keys that an insecure zone may have all the same, for a report.
-func (v *validation) unsigned(z *zone, f finding) node {
+func (v *validation) unsigned(z *zone, f statusCause) node {
 	if v.thorough {
 		if msg := v.fetch.glance(z.name, dns.TypeDNSKEY); msg != nil {
 			z.info.listKeys(keysOf(msg, z.name), nil, nil)
@@ -226,7 +215,7 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 	if len(usable) == 0 { // RFC 4035 section 5.2, RFC 6840 section 5.2
 		return v.unsigned(child, insecure(fault(n, codeDSUnsupported,
 			"The DS records have algorithms or digests only that cannot be checked, such as %s with digest type %d",
-			algorithmName(records[0].Algorithm), records[0].DigestType)))
+			AlgorithmName(records[0].Algorithm), records[0].DigestType)))
 	}
 	m := matcher{usable: usable, zone: n}
 	return child.settle(v.establish(child, m.fits, m.explain))
@@ -234,7 +223,7 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 
 // establish fetches the keys of a zone and validates them: one that fits what the zone above says
 // must have signed all of them (RFC 4035 section 5.2).
-func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*key) *Failure) finding {
+func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*key) *ChainFault) statusCause {
 	msg, f := v.ask(z, z.name, dns.TypeDNSKEY, codeKeysUnavailable)
 	if f != nil {
 		if msg != nil {
@@ -256,7 +245,7 @@ func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*ke
 			anchored = append(anchored, k)
 		}
 	}
-	failure := (*Failure)(nil)
+	failure := (*ChainFault)(nil)
 	if len(anchored) == 0 {
 		failure = explain(all)
 	} else {

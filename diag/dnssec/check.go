@@ -33,7 +33,7 @@ type Report struct {
 	Chain        []Zone            `json:"chain" doc:"the zones from the trust anchor down, then those to which aliases led"`
 	Answer       Answer            `json:"answer" doc:"the answer itself"`
 	Algorithms   []Algorithm       `json:"algorithms" doc:"algorithms of the keys, DS records and signatures of the chain"`
-	FirstFailure *Failure          `json:"first_failure,omitempty" doc:"the first link that does not hold; absent if the answer is secure or insecure"`
+	FirstFailure *ChainFault       `json:"first_failure,omitempty" doc:"the first link that does not hold; absent if the answer is secure or insecure"`
 	diag.Timing
 	Findings        []diag.Finding        `json:"findings" doc:"what is wrong or remarkable, the worst first"`
 	Recommendations []diag.Recommendation `json:"recommendations" doc:"what to do, the most urgent first"`
@@ -149,7 +149,7 @@ func algorithmsOf(chain []Zone) []Algorithm {
 	}
 	list := []Algorithm{}
 	for _, number := range slices.Sorted(maps.Keys(used)) {
-		list = append(list, Algorithm{number, algorithmName(number), recommendation(number)})
+		list = append(list, Algorithm{number, AlgorithmName(number), Recommend(number)})
 	}
 	return list
 }

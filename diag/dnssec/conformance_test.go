@@ -162,7 +162,7 @@ func TestConformanceSignatures(t *testing.T) {
 		k := newKey(records[len(records)-1].(*dns.DNSKEY))
 		owner, _ := parseName(records[0].Header().Name)
 		zone, _ := parseName(k.rr.Hdr.Name)
-		v := &validation{now: c.Now, memo: new(memo)}
+		v := &engine{now: c.Now, memo: new(memo), limits: usual}
 		_, f := v.verify(msg.answer[setKey{owner, records[0].Header().Rrtype}], zone, []*key{k}, nil, nil)
 		verdict := "valid"
 		if f != nil {

@@ -12,39 +12,52 @@ const (
 	// The most that a proof needs is three (RFC 5155 section 7.2.1).
 	maxDenials = 6
 
-	// maxIterations bounds the additional iterations of NSEC3 with which a proof is worth anything.
+	// MaxIterations is the most additional iterations of NSEC3 with which a proof is worth anything.
 	// RFC 9276 section 3.2 lets validators choose; resolvers in use stop between 50 and 150.
-	maxIterations = 150
+	MaxIterations = 150
 )
 
 // denials are the records of one answer with which a zone proves that something is not there, as far
 // as their signatures are right.
 type denials struct {
-	v    *validation
-	zone *zone
 	nsec []nsec
 	hashed
 
-	failed *Failure    // why the signature of one of them is not right
+	failed *ChainFault // why the signature of one of them is not right
 	log    []Signature // those that were looked at
 }
 
+// checkDenial decides whether a zone proves that there are no records of a type at a name, or no such
+// name (RFC 4035 section 5.4).
+func (v *engine) checkDenial(msg *message, n name, rrtype uint16, z name, keys []*key, log *[]Signature) (
+	statusCause, *denials) {
+	if soa := msg.authority[setKey{z, dns.TypeSOA}]; soa != nil {
+		if _, f := v.verify(soa, z, keys, nil, log); f != nil {
+			return bogus(f), nil
+		}
+	}
+	d := v.denials(msg, z, keys)
+	if msg.rcode == dns.RcodeNameError {
+		return d.nxdomain(n), d
+	}
+	return d.nodata(n, rrtype), d
+}
+
 // denials collects and validates the NSEC and NSEC3 records of a zone in the authority section.
-func (v *validation) denials(msg *message, z *zone) *denials {
-	d := &denials{v: v, zone: z}
-	d.hashed = hashed{v: v, zone: z.name, hashes: map[name]string{}}
+func (v *engine) denials(msg *message, z name, keys []*key) *denials {
+	d := &denials{hashed: hashed{v: v, zone: z, hashes: map[name]string{}}}
 	count := 0
 	for _, set := range sorted(msg.authority) {
-		if set.rrtype != dns.TypeNSEC && set.rrtype != dns.TypeNSEC3 || !set.owner.within(z.name) {
+		if set.rrtype != dns.TypeNSEC && set.rrtype != dns.TypeNSEC3 || !set.owner.within(z) {
 			continue
 		}
 		if count++; count > maxDenials {
 			break
 		}
-		sig, f := v.verify(set, z.name, z.keys, nil, &d.log)
+		sig, f := v.verify(set, z, keys, nil, &d.log)
 		// One that a wildcard stood in for says nothing about its owner (RFC 4035 section 5.4).
 		if f == nil && int(sig.Labels) != set.owner.signedLabels() {
-			f = fault(z.name, codeSigLabels, "The %s record stems from a wildcard, and so proves nothing", set)
+			f = fault(z, codeSigLabels, "The %s record stems from a wildcard, and so proves nothing", set)
 		}
 		if f != nil {
 			if d.failed == nil {
@@ -75,7 +88,7 @@ func sorted(sets map[setKey]*rrset) []*rrset {
 
 func (d *denials) add(set *rrset) {
 	if record, ok := first[*dns.NSEC](set); ok {
-		if next, ok := parseName(record.NextDomain); ok && next.within(d.zone.name) {
+		if next, ok := parseName(record.NextDomain); ok && next.within(d.zone) {
 			d.nsec = append(d.nsec, nsec{set.owner, next, record.TypeBitMap})
 		}
 		return
@@ -147,7 +160,7 @@ const (
 
 // delegation says what the zone proves of a name that has no DS record. The reason belongs to
 // insecureDelegation and notProven.
-func (d *denials) delegation(n name) (delegationKind, *Failure) {
+func (d *denials) delegation(n name) (delegationKind, *ChainFault) {
 	kind, why := d.delegationNSEC(n)
 	if kind == notProven && why == nil {
 		kind, why = d.delegationHashed(n)
@@ -159,21 +172,21 @@ func (d *denials) delegation(n name) (delegationKind, *Failure) {
 }
 
 // nodata says whether the zone proves that a name has no records of a type.
-func (d *denials) nodata(n name, rrtype uint16) finding {
+func (d *denials) nodata(n name, rrtype uint16) statusCause {
 	what := setKey{n, rrtype}.String()
 	return d.judge(d.nodataNSEC(n, rrtype), func() outcome { return d.nodataHashed(n, rrtype) },
 		"that there is no "+what, what)
 }
 
 // nxdomain says whether the zone proves that there is no name, nor a wildcard in its place.
-func (d *denials) nxdomain(n name) finding {
+func (d *denials) nxdomain(n name) statusCause {
 	return d.judge(d.nxdomainNSEC(n), func() outcome { return d.nxdomainHashed(n) },
 		"that there is no name "+n.String(), "the name "+n.String())
 }
 
 // wildcard says whether the zone proves that there is nothing closer to a name than the wildcard below
 // its ancestor with so many labels (RFC 4035 section 5.3.4, RFC 5155 section 8.8).
-func (d *denials) wildcard(n name, labels int) finding {
+func (d *denials) wildcard(n name, labels int) statusCause {
 	f := d.judge(d.wildcardNSEC(n, labels), func() outcome { return d.wildcardHashed(n, labels) },
 		"that the wildcard may stand in for "+n.String(), n.String())
 	if f.why != nil && (f.why.Code == codeDenialMissing || f.why.Code == codeDenialIncomplete) {
@@ -193,7 +206,7 @@ const (
 	tooMuch          // the work for the proof exceeds all bounds
 )
 
-func (d *denials) judge(o outcome, hashed func() outcome, aim, thing string) finding {
+func (d *denials) judge(o outcome, hashed func() outcome, aim, thing string) statusCause {
 	if o == nothing {
 		o = hashed()
 	}
@@ -201,37 +214,37 @@ func (d *denials) judge(o outcome, hashed func() outcome, aim, thing string) fin
 	case o == proof:
 		return secure
 	case o == optedOut:
-		return insecure(fault(d.zone.name, codeOptOut,
+		return insecure(fault(d.zone, codeOptOut,
 			"The proof %s leaves delegations to unsigned zones out (opt-out), so one may be hidden there", aim))
 	case o == contrary:
-		return bogus(fault(d.zone.name, codeDenialContradict, "The zone proves that there is %s, against the answer", thing))
+		return bogus(fault(d.zone, codeDenialContradict, "The zone proves that there is %s, against the answer", thing))
 	case o == tooMuch:
-		return bogus(fault(d.zone.name, codeWork, "The proof %s asks for more hashes than any real zone does", aim))
+		return bogus(fault(d.zone, codeWork, "The proof %s asks for more hashes than any real zone does", aim))
 	case d.excessive > 0:
 		return insecure(d.iterationFault())
 	}
 	return bogus(d.unproven(codeDenialIncomplete, aim))
 }
 
-func (d *denials) iterationFault() *Failure {
-	return fault(d.zone.name, codeDenialIterations,
+func (d *denials) iterationFault() *ChainFault {
+	return fault(d.zone, codeDenialIterations,
 		"The NSEC3 records have %d additional iterations; proofs with more than %d count for nothing",
-		d.excessive, maxIterations)
+		d.excessive, MaxIterations)
 }
 
 // unproven says why there is no proof: no records at all, none with a right signature, or the wrong
 // ones.
-func (d *denials) unproven(code diag.Code, aim string) *Failure {
+func (d *denials) unproven(code diag.Code, aim string) *ChainFault {
 	switch {
 	case d.failed != nil && !d.any():
 		return d.failed
 	case !d.any() && code == codeDenialIncomplete:
-		return fault(d.zone.name, codeDenialMissing, "There is no NSEC or NSEC3 record to prove %s", aim)
+		return fault(d.zone, codeDenialMissing, "There is no NSEC or NSEC3 record to prove %s", aim)
 	case !d.any():
-		return fault(d.zone.name, code, "There is no NSEC or NSEC3 record to prove %s", aim)
+		return fault(d.zone, code, "There is no NSEC or NSEC3 record to prove %s", aim)
 	case d.failed != nil:
 		return d.failed
 	default:
-		return fault(d.zone.name, code, "The NSEC or NSEC3 records do not prove %s", aim)
+		return fault(d.zone, code, "The NSEC or NSEC3 records do not prove %s", aim)
 	}
 }

@@ -64,7 +64,7 @@ func (m model) nsec() []nsec {
 }
 
 // hashed makes the chain of hashes, in which the names that exist only because of others take part.
-func (m model) hashed(v *validation) hashed {
+func (m model) hashed(v *engine) hashed {
 	h := hashed{v: v, zone: m.apex, salt: "x", iterations: 1, hashes: map[name]string{}}
 	byHash := map[string]types{}
 	for n := range m.nodes {
@@ -124,8 +124,8 @@ func FuzzDenials(f *testing.F) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		m := newModel(r)
 		for _, withHashes := range []bool{false, true} {
-			v := &validation{}
-			whole := &denials{v: v, zone: &zone{name: m.apex}, hashed: hashed{v: v, zone: m.apex, hashes: map[name]string{}}}
+			v := &engine{}
+			whole := &denials{hashed: hashed{v: v, zone: m.apex, hashes: map[name]string{}}}
 			if withHashes {
 				whole.hashed = m.hashed(v)
 			} else {
@@ -214,7 +214,7 @@ func TestCovers(t *testing.T) {
 
 // A hash that lies between two others is denied, also beyond the end of the chain.
 func TestHashedCovers(t *testing.T) {
-	v := &validation{}
+	v := &engine{}
 	n := must("a.zone.")
 	hash := hashName(n, "", 0)
 	cases := []struct {

@@ -35,7 +35,7 @@ func (m *matcher) fits(k *key) bool {
 }
 
 // explain says why no key fits.
-func (m *matcher) explain(keys []*key) *Failure {
+func (m *matcher) explain(keys []*key) *ChainFault {
 	if m.digests == maxDigests {
 		return fault(m.zone, codeWork, "The DS records and keys ask for more than %d digests, which real zones never do",
 			maxDigests)
@@ -55,12 +55,12 @@ func (m *matcher) explain(keys []*key) *Failure {
 				return fault(m.zone, codeDSMismatch, "The digest in the DS record for the key %d is not that of the key", ds.KeyTag)
 			default:
 				return fault(m.zone, codeDSMismatch, "The DS record for the key %d says %s, but the key is for %s",
-					ds.KeyTag, algorithmName(ds.Algorithm), algorithmName(k.rr.Algorithm))
+					ds.KeyTag, AlgorithmName(ds.Algorithm), AlgorithmName(k.rr.Algorithm))
 			}
 		}
 	}
 	return fault(m.zone, codeDSMismatch, "None of the keys of the zone is the one in its DS record, %d (%s)",
-		m.usable[0].KeyTag, algorithmName(m.usable[0].Algorithm))
+		m.usable[0].KeyTag, AlgorithmName(m.usable[0].Algorithm))
 }
 
 // digestFits reports whether the digest of a DS record is that of a key: of the owner and the data of

@@ -6,18 +6,18 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// A Failure is why an answer is not secure: the first link of the chain that does not hold.
-type Failure struct {
+// A ChainFault is why an answer is not secure: the first link of the chain that does not hold.
+type ChainFault struct {
 	Zone    string    `json:"zone" doc:"zone in which the fault lies" example:"example.com"`
 	Code    diag.Code `json:"code" doc:"permanent name of the rule that is not fulfilled" example:"dnssec.signature.expired"`
 	Message string    `json:"message" doc:"what is wrong, in one sentence"`
 }
 
-func (f *Failure) Error() string { return f.Zone + ": " + f.Message }
+func (f *ChainFault) Error() string { return f.Zone + ": " + f.Message }
 
-// fault makes a Failure in a zone.
-func fault(zone name, code diag.Code, format string, args ...any) *Failure {
-	return &Failure{zone.String(), code, fmt.Sprintf(format, args...)}
+// fault makes a ChainFault in a zone.
+func fault(zone name, code diag.Code, format string, args ...any) *ChainFault {
+	return &ChainFault{zone.String(), code, fmt.Sprintf(format, args...)}
 }
 
 // The codes of failures, each of which is a rule.
@@ -65,23 +65,23 @@ const (
 	codeExempted diag.Code = "dnssec.zone.exempted"
 )
 
-// A finding is a status with the reason for it, which is nil for what is secure.
-type finding struct {
+// A statusCause is a status with the reason for it, which is nil for what is secure.
+type statusCause struct {
 	status diag.DNSSECStatus
-	why    *Failure
+	why    *ChainFault
 }
 
-var secure = finding{diag.Secure, nil}
+var secure = statusCause{diag.Secure, nil}
 
-func insecure(why *Failure) finding      { return finding{diag.Insecure, why} }
-func bogus(why *Failure) finding         { return finding{diag.Bogus, why} }
-func indeterminate(why *Failure) finding { return finding{diag.Indeterminate, why} }
+func insecure(why *ChainFault) statusCause      { return statusCause{diag.Insecure, why} }
+func bogus(why *ChainFault) statusCause         { return statusCause{diag.Bogus, why} }
+func indeterminate(why *ChainFault) statusCause { return statusCause{diag.Indeterminate, why} }
 
 // gravity orders the statuses: a chain of aliases is worth what its worst part is.
 var gravity = map[diag.DNSSECStatus]int{diag.Secure: 0, diag.Insecure: 1, diag.Indeterminate: 2, diag.Bogus: 3}
 
 // worse returns the graver of two, the first if they are alike.
-func worse(a, b finding) finding {
+func worse(a, b statusCause) statusCause {
 	if gravity[b.status] > gravity[a.status] {
 		return b
 	}

@@ -74,24 +74,43 @@ type rsaKey struct {
 	n, e *big.Int
 }
 
-// parseRSA reads the length of the exponent in one octet or three, the exponent, and the modulus
-// (RFC 3110 section 2).
-func parseRSA(b []byte, hash crypto.Hash) (publicKey, error) {
+// rsaParts reads the length of the exponent in one octet or three, the exponent, and the modulus
+// (RFC 3110 section 2). Both come without leading zeros.
+func rsaParts(b []byte) (modulus, exponent []byte, ok bool) {
 	if len(b) < 3 {
-		return nil, errKeyForm
+		return nil, nil, false
 	}
 	length, b := int(b[0]), b[1:]
 	if length == 0 {
 		length, b = int(b[0])<<8|int(b[1]), b[2:]
 	}
 	if length == 0 || length >= len(b) {
+		return nil, nil, false
+	}
+	return bytes.TrimLeft(b[length:], "\x00"), bytes.TrimLeft(b[:length], "\x00"), true
+}
+
+// RSABits returns the size of an RSA key, be it one that can be used or not; 0 for other algorithms,
+// and for a key that cannot be read.
+func RSABits(k *dns.DNSKEY) int {
+	material, err := base64.StdEncoding.DecodeString(k.PublicKey)
+	if err != nil || !isRSA(k.Algorithm) {
+		return 0
+	}
+	modulus, _, _ := rsaParts(material)
+	return new(big.Int).SetBytes(modulus).BitLen()
+}
+
+// parseRSA reads a key of RSA.
+func parseRSA(b []byte, hash crypto.Hash) (publicKey, error) {
+	n, e, ok := rsaParts(b)
+	if !ok {
 		return nil, errKeyForm
 	}
-	exponent := bytes.TrimLeft(b[:length], "\x00")
-	if len(exponent) > maxRSAExp || len(b)-length > maxRSABits/8+1 {
+	if len(e) > maxRSAExp || len(n) > maxRSABits/8 {
 		return nil, errKeySize
 	}
-	k := &rsaKey{hash, new(big.Int).SetBytes(b[length:]), new(big.Int).SetBytes(exponent)}
+	k := &rsaKey{hash, new(big.Int).SetBytes(n), new(big.Int).SetBytes(e)}
 	if k.bits() < minRSABits || k.bits() > maxRSABits {
 		return nil, errKeySize
 	}

@@ -209,7 +209,7 @@ func TestSignedDataAgainstTheLibrary(t *testing.T) {
 		sig := f.sign("zone.test.", set)
 		of := at(set[0].Header().Name, set[0].Header().Rrtype)
 		m := newMessage(&dns.Msg{Answer: append(set, sig)}, nil)
-		v := &validation{now: now, memo: new(memo)}
+		v := &engine{now: now, memo: new(memo), limits: usual}
 		_, failure := v.verify(m.answer[of], must("zone.test."), []*key{k}, nil, nil)
 		assert.Nil(t, failure, line)
 	}

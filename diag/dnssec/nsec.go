@@ -55,7 +55,7 @@ func (d *denials) denier(n name) (nsec, bool) {
 }
 
 // delegationNSEC decides what may be at a name without DS record (RFC 4035 section 5.2).
-func (d *denials) delegationNSEC(n name) (delegationKind, *Failure) {
+func (d *denials) delegationNSEC(n name) (delegationKind, *ChainFault) {
 	if r, ok := d.find(n); ok {
 		return d.delegationTypes(n, r.types)
 	}
@@ -71,17 +71,17 @@ func (d *denials) delegationNSEC(n name) (delegationKind, *Failure) {
 }
 
 // delegationTypes decides it by the types of a record about the name.
-func (d *denials) delegationTypes(n name, t types) (delegationKind, *Failure) {
+func (d *denials) delegationTypes(n name, t types) (delegationKind, *ChainFault) {
 	switch {
 	case t.has(dns.TypeDS):
-		return notProven, fault(d.zone.name, codeDenialContradict,
+		return notProven, fault(d.zone, codeDenialContradict,
 			"The zone proves that there is a DS record for %s, against the answer", n)
 	case t.has(dns.TypeSOA):
-		return notProven, fault(d.zone.name, codeDelegation,
+		return notProven, fault(d.zone, codeDelegation,
 			"The proof that there is no DS record for %s is from below the delegation", n)
 	case t.has(dns.TypeNS):
 		return insecureDelegation, fault(n, codeDSMissing,
-			"The zone %s proves that it has no DS record for the zone", d.zone.name)
+			"The zone %s proves that it has no DS record for the zone", d.zone)
 	default:
 		return noDelegation, nil
 	}

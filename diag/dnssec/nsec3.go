@@ -12,7 +12,7 @@ import (
 // maxRounds bounds the rounds of SHA-1 that are spent on the proofs of one answer (CVE-2023-50868): as
 // much as eight hashes with the most iterations that count, which is what unbound allows. With no
 // iterations, as RFC 9276 section 3.1 demands, that is enough for any name there can be.
-const maxRounds = 8 * (maxIterations + 1)
+const maxRounds = 8 * (MaxIterations + 1)
 
 // An nsec3 says that between two hashes there is none of a name, and which types the owner of the
 // first has (RFC 5155 section 3).
@@ -24,7 +24,7 @@ type nsec3 struct {
 
 // hashed are the NSEC3 records of an answer that share their parameters.
 type hashed struct {
-	v          *validation
+	v          *engine
 	zone       name
 	salt       string
 	iterations int
@@ -49,7 +49,7 @@ func (h *hashed) add(owner name, r *dns.NSEC3) {
 	if errHash != nil || errNext != nil || errSalt != nil || len(hash) != sha1.Size || len(next) != sha1.Size {
 		return
 	}
-	if r.Iterations > maxIterations {
+	if r.Iterations > MaxIterations {
 		h.excessive = int(r.Iterations)
 		return
 	}
@@ -168,19 +168,19 @@ func (h *hashed) without() outcome {
 }
 
 // delegationHashed decides what may be at a name without DS record (RFC 5155 section 8.9).
-func (d *denials) delegationHashed(n name) (delegationKind, *Failure) {
+func (d *denials) delegationHashed(n name) (delegationKind, *ChainFault) {
 	if r, ok := d.match(n); ok {
 		return d.delegationTypes(n, r.types)
 	}
 	p, ok := d.closest(n)
 	switch {
 	case ok && p.cover.optOut:
-		return insecureDelegation, fault(d.zone.name, codeOptOut,
+		return insecureDelegation, fault(d.zone, codeOptOut,
 			"The zone leaves delegations to unsigned zones out of its proofs (opt-out), and %s lies in such a gap", n)
 	case ok:
 		return noName, nil
 	case d.exhausted:
-		return notProven, fault(d.zone.name, codeWork,
+		return notProven, fault(d.zone, codeWork,
 			"The proof that there is no DS record for %s asks for more hashes than any real zone does", n)
 	case d.excessive > 0:
 		return insecureDelegation, d.iterationFault()

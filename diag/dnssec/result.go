@@ -71,7 +71,10 @@ type Signature struct {
 	Valid            bool      `json:"valid" doc:"whether it is right"`
 	Error            string    `json:"error,omitempty" doc:"why it is not, or was not checked"`
 
-	code diag.Code // of the error
+	Owner       string    `json:"-"` // name of the records
+	Code        diag.Code `json:"-"` // of the error
+	TTL         uint32    `json:"-"` // of the records, the longest
+	OriginalTTL uint32    `json:"-"` // that was signed
 }
 
 // DenialType is how a zone proves that something is not there.
@@ -100,7 +103,7 @@ func newZoneInfo(n name) *Zone {
 }
 
 // note adds a signature to a list, with what is wrong with it.
-func (v *validation) note(log *[]Signature, sig *dns.RRSIG, f *Failure) {
+func (v *engine) note(log *[]Signature, set *rrset, sig *dns.RRSIG, f *ChainFault) {
 	if log == nil || len(*log) == maxListed {
 		return
 	}
@@ -109,13 +112,18 @@ func (v *validation) note(log *[]Signature, sig *dns.RRSIG, f *Failure) {
 		KeyTag:      sig.KeyTag,
 		Algorithm:   sig.Algorithm,
 		SignerName:  quoteName(sig.SignerName),
+		Owner:       set.owner.String(),
+		OriginalTTL: sig.OrigTtl,
 		Inception:   serialTime(sig.Inception, v.now),
 		Expiration:  serialTime(sig.Expiration, v.now),
 		Valid:       f == nil,
 	}
 	s.ExpiresInSeconds = int64(s.Expiration.Sub(v.now) / time.Second)
+	for _, rr := range set.rrs {
+		s.TTL = max(s.TTL, rr.Header().Ttl)
+	}
 	if f != nil {
-		s.Error, s.code = f.Message, f.Code
+		s.Error, s.Code = f.Message, f.Code
 	}
 	*log = append(*log, s)
 }
@@ -124,7 +132,7 @@ func (v *validation) note(log *[]Signature, sig *dns.RRSIG, f *Failure) {
 func (z *Zone) listDS(records []*dns.DS, valid bool) {
 	for _, ds := range records[:min(len(records), maxListed)] {
 		z.DS = append(z.DS, DS{
-			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, AlgorithmName: algorithmName(ds.Algorithm),
+			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, AlgorithmName: AlgorithmName(ds.Algorithm),
 			DigestType: ds.DigestType, Digest: strings.ToLower(ds.Digest), Valid: valid,
 		})
 	}
@@ -135,7 +143,7 @@ func (z *Zone) listDS(records []*dns.DS, valid bool) {
 func (z *Zone) listKeys(all, trusted, anchored []*key) {
 	for _, k := range all[:min(len(all), maxListed)] {
 		entry := DNSKEY{
-			KeyTag: k.tag, Flags: k.rr.Flags, Algorithm: k.rr.Algorithm, AlgorithmName: algorithmName(k.rr.Algorithm),
+			KeyTag: k.tag, Flags: k.rr.Flags, Algorithm: k.rr.Algorithm, AlgorithmName: AlgorithmName(k.rr.Algorithm),
 			Revoked: k.rr.Flags&dns.REVOKE != 0,
 			Trusted: slices.Contains(trusted, k), anchored: slices.Contains(anchored, k),
 		}
@@ -175,7 +183,7 @@ func (z *Zone) describeRoles() {
 }
 
 // deny adds what the records of a denial proved.
-func (z *Zone) deny(d *denials, f finding) {
+func (z *Zone) deny(d *denials, f statusCause) {
 	for _, s := range d.log {
 		if len(z.Signatures) < maxListed {
 			z.Signatures = append(z.Signatures, s)

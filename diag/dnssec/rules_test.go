@@ -27,8 +27,19 @@ var remarks = []struct {
 }{
 	{"in order", func(*farm) {}, []diag.Code{}},
 	{"signatures about to expire", func(f *farm) {
-		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", period(-30*24*time.Hour, 3*24*time.Hour))
+		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", period(-30*24*time.Hour, 2*24*time.Hour))
 	}, []diag.Code{"dnssec.signature.expires_soon"}},
+	{"signatures that expire tonight", func(f *farm) {
+		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", period(-30*24*time.Hour, 23*time.Hour))
+	}, []diag.Code{"dnssec.signature.urgent"}},
+	{"one signature of two expires tonight", func(f *farm) {
+		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Answer = append(m.Answer, f.sign("zone.test.", m.Answer[:1], period(-30*24*time.Hour, 23*time.Hour)))
+		})
+	}, []diag.Code{"dnssec.signature.urgent"}},
+	{"signatures of an online signer", func(f *farm) {
+		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", period(-24*time.Hour, 23*time.Hour))
+	}, []diag.Code{}},
 	{"signatures of a year", func(f *farm) {
 		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", period(-time.Hour, 365*24*time.Hour))
 	}, []diag.Code{"dnssec.signature.long"}},

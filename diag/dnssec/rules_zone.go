@@ -14,14 +14,6 @@ const (
 	// minModulus is what RFC 6781 section 3.4.2 and today's requirements of certification authorities
 	// ask of RSA.
 	minModulus = 2048
-
-	// longValidity is when a stolen key or an old record can be replayed for too long (RFC 6781 section
-	// 4.4.2.2 weighs weeks against months).
-	longValidity = 180 * 24 * time.Hour
-
-	// soonPart is the share of the validity at the end of which renewal is overdue: software signs anew
-	// when a quarter to a half is left.
-	soonPart = 10
 )
 
 // insecureRules are about what ends the chain without being a fault of DNSSEC.
@@ -249,34 +241,37 @@ func unsignedAlgorithm(z Zone) string {
 // hygieneRules are about times, and about records that are left over.
 var hygieneRules = diag.Rules[*Result]{
 	{
+		Code: "dnssec.signature.urgent", Severity: diag.Error,
+		Title:       "Signatures expire within a day or so",
+		Requirement: "No signature expires within a day or so",
+		Ref:         "RFC 4035 section 5.3.1",
+		Advice: "Sign the zone again now, and find out why its signer stopped: when the signatures expire, " +
+			"validating resolvers refuse the zone.",
+		When:  hasSignatures,
+		Fails: expiring(Urgent),
+	},
+	{
 		Code: "dnssec.signature.expires_soon", Severity: diag.Warning,
-		Requirement: "The signatures are renewed in time",
+		Title:       "Signatures are overdue for renewal",
+		Requirement: "Signatures are renewed well before they expire",
 		Ref:         "RFC 6781 section 4.4.2",
 		Advice: "Check that the software that signs the zone is running: it should have renewed the " +
 			"signatures by now.",
-		When: hasSignatures,
-		Fails: zones(false, func(z Zone) string {
-			for _, s := range z.Signatures {
-				left := time.Duration(s.ExpiresInSeconds) * time.Second
-				if s.Valid && left < s.Expiration.Sub(s.Inception)/soonPart {
-					return fmt.Sprintf("The signature over %s by the key %d expires at %s.",
-						s.TypeCovered, s.KeyTag, instant(s.Expiration))
-				}
-			}
-			return ""
-		}),
+		When:  hasSignatures,
+		Fails: expiring(Overdue),
 	},
 	{
 		Code: "dnssec.signature.long", Severity: diag.Info,
-		Requirement: "The signatures are valid for weeks rather than months",
+		Title:       "Signatures are valid for more than half a year",
+		Requirement: "Signatures are valid for weeks rather than months",
 		Ref:         "RFC 6781 section 4.4.2.2",
 		Advice:      "Shorten the validity of the signatures: as long as it lasts, old records can be replayed.",
 		When:        hasSignatures,
 		Fails: zones(false, func(z Zone) string {
 			for _, s := range z.Signatures {
-				if length := s.Expiration.Sub(s.Inception); s.Valid && length > longValidity {
-					return fmt.Sprintf("The signature over %s by the key %d is valid for %d days.",
-						s.TypeCovered, s.KeyTag, length/(24*time.Hour))
+				if s.Valid && s.TooLong() {
+					return fmt.Sprintf("The signature over %s %s by key %d is valid for %d days.",
+						s.TypeCovered, s.Owner, s.KeyTag, s.Validity()/(24*time.Hour))
 				}
 			}
 			return ""
@@ -290,7 +285,7 @@ var hygieneRules = diag.Rules[*Result]{
 		When:        func(r *Result) bool { return hasSignatures(r) && r.Status == diag.Secure },
 		Fails: zones(false, func(z Zone) string {
 			for _, s := range z.Signatures {
-				if !s.Valid && s.code != codeWork && s.code != codeSigKey && s.code != codeSigUnsupported {
+				if !s.Valid && s.Code != codeWork && s.Code != codeSigKey && s.Code != codeSigUnsupported {
 					return s.Error + "; another one is right."
 				}
 			}
@@ -360,6 +355,33 @@ var hygieneRules = diag.Rules[*Result]{
 		When:        func(r *Result) bool { return len(r.AnchorKeys) > 0 },
 		Fails:       inState(AnchorPending, "The key %d is published, and not a trust anchor."),
 	},
+}
+
+// expiring makes the test of a rule on signatures that are that near their end, one for each zone: the
+// soonest of those that a resolver may pick.
+func expiring(urgency Urgency) func(*Result) diag.Failures {
+	return func(r *Result) diag.Failures {
+		due := map[string]time.Time{}
+		list := perZone(r, false, func(z Zone) string {
+			var first *Signature
+			for i := range z.Signatures {
+				s := &z.Signatures[i]
+				if s.Valid && s.Urgency() == urgency && (first == nil || s.Expiration.Before(first.Expiration)) {
+					first = s
+				}
+			}
+			if first == nil {
+				return ""
+			}
+			due[z.Zone] = first.Expiration
+			return fmt.Sprintf("The signature over %s %s by key %d expires at %s.",
+				first.TypeCovered, first.Owner, first.KeyTag, instant(first.Expiration))
+		})
+		for i := range list {
+			list[i].Due = due[list[i].Target]
+		}
+		return list
+	}
 }
 
 // collision says which keys of a zone share a tag and an algorithm.

@@ -10,16 +10,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// The bounds of the work that signatures may cause. Keys may share a tag and sets have many
-// signatures, so that the checks multiply (KeyTrap, CVE-2023-50387). Real zones need one check for a
-// set, and one more for each other key with the same tag, of which there are seldom two.
-const (
-	maxSignatures = 16 // checks for one answer
-	maxFailures   = 8  // checks that fail, in a whole validation
-	maxExtra      = 3  // checks beyond the first success, so that a report can tell of them
-	maxListed     = 32 // signatures, keys and the like that a report lists for a zone
-)
-
 // A key is a public key of a zone.
 type key struct {
 	rr     *dns.DNSKEY
@@ -43,16 +33,16 @@ func (k *key) forZone() bool {
 
 // verify looks for a signature over a set that one of the keys of a zone made. Those that were looked
 // at are added to log, if it is not nil, where further signatures may be by other keys of the zone.
-func (v *validation) verify(set *rrset, z name, keys, others []*key, log *[]Signature) (*dns.RRSIG, *Failure) {
+func (v *engine) verify(set *rrset, z name, keys, others []*key, log *[]Signature) (*dns.RRSIG, *ChainFault) {
 	all := slices.Concat(keys, others)
 	var fit, unfit []*dns.RRSIG
-	var reason *Failure
+	var reason *ChainFault
 	for _, sig := range set.sigs {
 		f := v.examine(sig, set, z, all)
 		switch {
 		case f != nil:
 			reason = telling(reason, f)
-			v.note(log, sig, f)
+			v.note(log, set, sig, f)
 		case slices.ContainsFunc(keys, func(k *key) bool { return k.made(sig) }):
 			fit = append(fit, sig)
 		default:
@@ -62,37 +52,57 @@ func (v *validation) verify(set *rrset, z name, keys, others []*key, log *[]Sign
 	var proof *dns.RRSIG
 	for len(fit) > 0 && proof == nil {
 		sig := fit[0]
-		f := v.checkAll(sig, set, z, keys)
-		v.note(log, sig, f)
+		f := v.checkAll(sig, set, z, keys, &v.needed)
+		v.note(log, set, sig, f)
 		if fit = fit[1:]; f == nil {
 			proof = sig
 		} else {
 			reason = telling(reason, f)
 		}
 	}
-	if proof != nil {
-		v.verifyMore(set, z, all, append(fit, unfit...), log)
-		return proof, nil
-	}
 	for _, sig := range unfit {
 		f := fault(z, codeSigKey, "The signature over %s was made with the key %d, for which nobody vouches", set, sig.KeyTag)
 		reason = telling(reason, f)
-		v.note(log, sig, f)
 	}
-	if reason == nil {
+	v.verifyMore(set, z, all, append(fit, unfit...), log)
+	switch {
+	case proof != nil:
+		return proof, nil
+	case reason == nil:
 		reason = fault(z, codeSigMissing, "There is no signature over %s", set)
 	}
 	return nil, reason
 }
 
-// verifyMore looks at signatures beyond the one that proves a set, for a report to tell of them.
-func (v *validation) verifyMore(set *rrset, z name, keys []*key, sigs []*dns.RRSIG, log *[]Signature) {
-	for i, sig := range sigs {
+// checkSet decides whether a zone vouches for a set of records of an answer (RFC 4035 section 5.3). The
+// denials are those that show that a wildcard may stand in for the name, if one does.
+func (v *engine) checkSet(msg *message, set *rrset, z name, keys []*key, log *[]Signature) (statusCause, *denials) {
+	sig, f := v.verify(set, z, keys, nil, log)
+	if f != nil {
+		return bogus(f), nil
+	}
+	labels := int(sig.Labels)
+	switch {
+	case labels == set.owner.signedLabels():
+		return secure, nil
+	case set.rrtype == dns.TypeDS, set.rrtype == dns.TypeDNAME:
+		// RFC 4592 sections 4.4 and 4.6: neither means anything at a wildcard, so no server that is in
+		// order makes such an answer.
+		return bogus(fault(z, codeWildcard, "A wildcard stood in for %s", set)), nil
+	}
+	d := v.denials(msg, z, keys)
+	return d.wildcard(set.owner, labels), d
+}
+
+// verifyMore judges the signatures that do not decide whether a set is right: a resolver may pick any
+// of them first. They have a budget of their own, so that no more fails for looking at them.
+func (v *engine) verifyMore(set *rrset, z name, keys []*key, sigs []*dns.RRSIG, log *[]Signature) {
+	for _, sig := range sigs {
 		f := fault(z, codeWork, "It was not checked, because another one is right")
-		if v.thorough && i < maxExtra && v.failures == 0 {
-			f = v.checkAll(sig, set, z, keys)
+		if v.thorough {
+			f = v.checkAll(sig, set, z, keys, &v.spare)
 		}
-		v.note(log, sig, f)
+		v.note(log, set, sig, f)
 	}
 }
 
@@ -102,7 +112,7 @@ var explanation = map[diag.Code]int{
 	codeSigEarly: 6, codeSigExpired: 7, codeKeyUnusable: 8, codeSigInvalid: 9, codeWork: 10,
 }
 
-func telling(a, b *Failure) *Failure {
+func telling(a, b *ChainFault) *ChainFault {
 	if a == nil || explanation[b.Code] > explanation[a.Code] {
 		return b
 	}
@@ -111,7 +121,7 @@ func telling(a, b *Failure) *Failure {
 
 // examine says what is wrong with a signature as far as that can be seen without cryptography
 // (RFC 4035 section 5.3.1).
-func (v *validation) examine(sig *dns.RRSIG, set *rrset, z name, keys []*key) *Failure {
+func (v *engine) examine(sig *dns.RRSIG, set *rrset, z name, keys []*key) *ChainFault {
 	signer, _ := parseName(sig.SignerName)
 	labels := int(sig.Labels)
 	switch {
@@ -120,16 +130,16 @@ func (v *validation) examine(sig *dns.RRSIG, set *rrset, z name, keys []*key) *F
 			set, quoteName(sig.SignerName), z)
 	case labels > set.owner.signedLabels() || labels < z.labels():
 		return fault(z, codeSigLabels, "The signature over %s is for a name of %d labels, which cannot be", set, labels)
-	case !v.policy.supports(sig.Algorithm):
+	case !v.policy.Supports(sig.Algorithm):
 		return fault(z, codeSigUnsupported, "The signature over %s has the algorithm %s, which cannot be checked",
-			set, algorithmName(sig.Algorithm))
+			set, AlgorithmName(sig.Algorithm))
 	}
 	if f := v.examinePeriod(sig, set, z); f != nil {
 		return f
 	}
 	if !slices.ContainsFunc(keys, func(k *key) bool { return k.made(sig) }) {
 		return fault(z, codeSigKey, "The signature over %s was made with a key with the tag %d and algorithm %s, "+
-			"which is not among those of the zone that may sign it", set, sig.KeyTag, algorithmName(sig.Algorithm))
+			"which is not among those of the zone that may sign it", set, sig.KeyTag, AlgorithmName(sig.Algorithm))
 	}
 	return nil
 }
@@ -137,7 +147,7 @@ func (v *validation) examine(sig *dns.RRSIG, set *rrset, z name, keys []*key) *F
 // examinePeriod compares the times of a signature with the clock. They are numbers of 32 bits that
 // wrap around (RFC 4034 section 3.1.5, RFC 1982). Both ends belong to the period, and no clock skew
 // is allowed for.
-func (v *validation) examinePeriod(sig *dns.RRSIG, set *rrset, z name) *Failure {
+func (v *engine) examinePeriod(sig *dns.RRSIG, set *rrset, z name) *ChainFault {
 	now := uint32(v.now.Unix())
 	begin, end := serialTime(sig.Inception, v.now), serialTime(sig.Expiration, v.now)
 	switch {
@@ -159,7 +169,7 @@ func (k *key) made(sig *dns.RRSIG) bool {
 }
 
 // checkAll checks a signature with each key that may have made it.
-func (v *validation) checkAll(sig *dns.RRSIG, set *rrset, z name, keys []*key) *Failure {
+func (v *engine) checkAll(sig *dns.RRSIG, set *rrset, z name, keys []*key, b *budget) *ChainFault {
 	invalid := fault(z, codeSigInvalid, "The signature over %s does not fit the records and the key %d", set, sig.KeyTag)
 	data := signedData(sig, z, set)
 	signature, err := base64.StdEncoding.DecodeString(sig.Signature)
@@ -169,22 +179,22 @@ func (v *validation) checkAll(sig *dns.RRSIG, set *rrset, z name, keys []*key) *
 	candidates := slices.DeleteFunc(slices.Clone(keys), func(k *key) bool { return !k.made(sig) })
 	slices.SortStableFunc(candidates, func(a, b *key) int { return rank(a) - rank(b) })
 	for _, k := range candidates {
-		if v.checks == maxSignatures || v.failures == maxFailures {
+		if b.exhausted(v.limits) {
 			return fault(z, codeWork, "The keys and signatures for %s ask for more checks than any real zone does", set)
 		}
 		if k.public == nil {
-			v.failures++
+			b.failures++
 			invalid = fault(z, codeKeyUnusable, "The key %d of algorithm %s, which signed %s, cannot be used: %v",
-				k.tag, algorithmName(k.rr.Algorithm), set, k.fault)
+				k.tag, AlgorithmName(k.rr.Algorithm), set, k.fault)
 			continue
 		}
-		v.checks++
+		b.checks, b.total = b.checks+1, b.total+1
 		v.work.Signatures++
 		if v.memo.check(k, data, signature) {
 			k.proven = true
 			return nil
 		}
-		v.failures++
+		b.failures++
 	}
 	return invalid
 }

@@ -43,7 +43,7 @@ type Result struct {
 	Status diag.DNSSECStatus
 
 	// Failure is why the status is not secure; nil if it is.
-	Failure *Failure
+	Failure *ChainFault
 
 	Rcode   int      // of the answer; -1 if there was none
 	Records []dns.RR // those of the answer that speak of the name, aliases first, the records asked for last
@@ -98,8 +98,9 @@ func (v *Validator) begin(fetch *fetcher) *validation {
 		anchors = IANA()
 	}
 	w := &validation{
-		policy: v.Policy, exempt: map[name]bool{}, anchors: newAnchorSet(anchors), now: v.Env.Now(),
-		fetch: fetch, memo: v.memo, thorough: v.thorough, nodes: map[name]node{},
+		engine:  engine{policy: v.Policy, now: v.Env.Now(), memo: v.memo, thorough: v.thorough, limits: usual},
+		exempt:  map[name]bool{},
+		anchors: newAnchorSet(anchors), fetch: fetch, nodes: map[name]node{},
 	}
 	if w.memo == nil {
 		w.memo = &shared
