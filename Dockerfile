@@ -15,5 +15,6 @@ WORKDIR /data
 VOLUME /data
 ENV DIAG_LISTEN=0.0.0.0:8080 DIAG_STORE=sqlite:/data/diag.db
 EXPOSE 8080
+# health finds the server by the environment: settings belong there, not behind the image name.
 HEALTHCHECK --interval=30s --timeout=5s CMD ["/diagd", "health"]
 ENTRYPOINT ["/diagd"]

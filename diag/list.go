@@ -6,6 +6,9 @@ import (
 	"io/fs"
 )
 
+// ForgetLists makes the lists of [Env.Data] be read again, each when it is needed next.
+func (e *Env) ForgetLists() { e.lists.Clear() }
+
 // List returns a list that an operator may replace, such as that of public resolvers: what parse
 // makes of the file of that name in [Env.Data], or else what is built in. The file is read once for
 // each Env. The error names the file.

@@ -39,4 +39,10 @@ func TestList(t *testing.T) {
 	}
 	_, err := List(env, "bad.txt", builtIn, parse)
 	require.EqualError(t, err, "reading the list bad.txt: it is empty")
+
+	env.Data.(fstest.MapFS)["good.txt"].Data = []byte("c")
+	env.ForgetLists()
+	got, err := List(env, "good.txt", builtIn, parse)
+	require.NoError(t, err)
+	require.Equal(t, []string{"c"}, got)
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -63,29 +66,90 @@ func (h *healthServer) close() {
 	}
 }
 
-// healthCommand asks a running server whether it answers, for images that hold nothing but diagd.
+// healthCommand asks a running server whether it answers, for images that hold nothing but diagd. It
+// finds the server by the same settings.
 func (a *app) healthCommand() *cobra.Command {
 	var url string
 	cmd := &cobra.Command{
-		Use: "health", Short: "Exit with 0 if a server answers", Args: noArgs,
+		Use: "health", Short: "Exit with 0 if the server of the same settings answers", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
+			ctx, cancel := context.WithTimeout(cmd.Context(), healthTime)
 			defer cancel()
-			req, err := http.NewRequestWithContext(ctx, http.MethodHead, url+httpapi.Prefix+"/openapi.json", nil)
-			if err != nil {
-				return usageError{err}
+			if url != "" {
+				return askHealth(ctx, strings.TrimSuffix(url, "/")+openapiPath, "")
 			}
-			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				return err
-			}
-			defer resp.Body.Close()
-			if resp.StatusCode != http.StatusOK {
-				return fmt.Errorf("the server answered %s", resp.Status)
-			}
-			return nil
+			return a.health(ctx)
 		},
 	}
-	cmd.Flags().StringVar(&url, "url", "http://127.0.0.1:8080", "address of the server")
+	cmd.Flags().StringVar(&url, "url", "", "address of the server, such as http://127.0.0.1:8080 (default: by the settings)")
+	a.serving.addListeners(cmd.Flags())
 	return cmd
+}
+
+const (
+	// healthTime is shorter than the time-out of the image's HEALTHCHECK.
+	healthTime = 3 * time.Second
+
+	openapiPath = httpapi.Prefix + "/openapi.json"
+)
+
+// health asks the public listener whether it answers and, if there is one, the operator's whether the
+// server is ready.
+func (a *app) health(ctx context.Context) error {
+	scheme := "http://"
+	if a.serving.tlsCert != "" || a.serving.acmeDomain != "" {
+		scheme = "https://"
+	}
+	host, err := ownAddress("listen", a.serving.listen)
+	if err != nil {
+		return err
+	}
+	if err := askHealth(ctx, scheme+host+openapiPath, a.serving.acmeDomain); err != nil {
+		return err
+	}
+	if a.serving.metricsListen == "" {
+		return nil
+	}
+	if host, err = ownAddress("metrics-listen", a.serving.metricsListen); err != nil {
+		return err
+	}
+	return askHealth(ctx, "http://"+host+"/readyz", "")
+}
+
+// ownAddress is where this machine reaches a listener of its own.
+func ownAddress(flag, listen string) (string, error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", usagef("--%s: %w", flag, err)
+	}
+	if port == "0" {
+		return "", usagef("--%s: the port of %s is known to the server alone; name the address with --url", flag, listen)
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+		if err == nil && ip.Is6() {
+			host = "::1"
+		}
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// askHealth asks for a page. The certificate is not verified: it names the public host, not this
+// address, and nothing is told to who answers.
+func askHealth(ctx context.Context, url, serverName string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, url, nil)
+	if err != nil {
+		return usageError{err}
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, ServerName: serverName}}
+	defer transport.CloseIdleConnections()
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return fmt.Errorf("asking %s: %w", url, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 500 { // 429 is an answer too
+		return fmt.Errorf("%s answered %s", url, resp.Status)
+	}
+	return nil
 }

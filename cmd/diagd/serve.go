@@ -42,21 +42,28 @@ type serveFlags struct {
 	tlsCert, tlsKey, acmeDomain   string
 	logFormat, logLevel, acmeData string
 	hosted                        hostedFlags
+
+	pair *keyPair // of --tls-cert, once it is loaded
 }
 
 func (f *serveFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on")
-	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address for Prometheus, health and pprof (default: off)")
+	f.addListeners(fs)
 	fs.IntVar(&f.ipRate, "ip-rate", httpapi.DefaultIPRate,
 		"requests a minute and address before a good key is shown; 0 is off")
 	fs.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks whose X-Forwarded-For is believed")
-	fs.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the server's certificate chain")
-	fs.StringVar(&f.tlsKey, "tls-key", "", "PEM file of its private key")
-	fs.StringVar(&f.acmeDomain, "acme-domain", "", "get a certificate for this domain by ACME (Let's Encrypt)")
 	fs.StringVar(&f.acmeData, "acme-cache", "acme", "folder for certificates got by ACME")
 	f.hosted.add(fs)
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug (every request), info, warn or error")
+}
+
+// addListeners adds the flags that say where a server is to be reached.
+func (f *serveFlags) addListeners(fs *pflag.FlagSet) {
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on")
+	fs.StringVar(&f.metricsListen, "metrics-listen", "", "address for Prometheus, health and pprof (default: off)")
+	fs.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the server's certificate chain")
+	fs.StringVar(&f.tlsKey, "tls-key", "", "PEM file of its private key")
+	fs.StringVar(&f.acmeDomain, "acme-domain", "", "get a certificate for this domain by ACME (Let's Encrypt)")
 }
 
 // settled is what the flags of a server say, once it is known to make sense.
@@ -147,6 +154,7 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	log.Info("serving", "url", url, "store", a.store, "operations", len(httpapi.Endpoints()))
+	onHangup(ctx, func() { a.reload(env, log) })
 	hosted.schedule(ctx, env)
 	health.ready.Store(true)
 	return a.run(ctx, server, listener, hosted, health, log)
@@ -157,7 +165,7 @@ func newServer(s settled, handler http.Handler) *http.Server {
 		Handler: handler, TLSConfig: s.security,
 		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ErrorLog: newErrorLog(s.log),
 	}
 }
 

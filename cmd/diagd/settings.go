@@ -14,6 +14,9 @@ import (
 // name of a new key, belong to one call alone.
 func (a *app) readSettings(flags *pflag.FlagSet) error {
 	settings := settingFlags()
+	if err := checkEnvironment(os.Environ(), settings); err != nil {
+		return err
+	}
 	if path := os.Getenv(envName("config")); path != "" && !flags.Changed("config") {
 		a.config = path
 	}
@@ -46,6 +49,23 @@ func (a *app) readSettings(flags *pflag.FlagSet) error {
 // envName is the environment variable of a flag: DIAG_STORE for --store.
 func envName(flag string) string {
 	return "DIAG_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// checkEnvironment refuses variables that look like settings and are none: a misspelt one must not be
+// ignored. DIAG_KEY is that of the program diag, and the others are those that Kubernetes sets for a
+// service with the name "diag".
+func checkEnvironment(environment []string, settings *pflag.FlagSet) error {
+	known := map[string]bool{envName("config"): true, envName("key"): true}
+	settings.VisitAll(func(f *pflag.Flag) { known[envName(f.Name)] = true })
+	for _, entry := range environment {
+		name, _, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, envName("")) || known[name] ||
+			strings.HasPrefix(name, envName("service-")) || name == envName("port") || strings.HasPrefix(name, envName("port-")) {
+			continue
+		}
+		return usagef("there is no setting %s; diagd serve --help lists the flags that name them", name)
+	}
+	return nil
 }
 
 // settingFlags are the flags that are settings too. All commands accept the same file, whichever of
@@ -87,6 +107,11 @@ func readConfig(path string, settings *pflag.FlagSet) (map[string]string, error)
 			return nil, usagef("%s:%d: there is no setting %q", path, n, key)
 		case twice:
 			return nil, usagef("%s:%d: %s is set twice", path, n, key)
+		}
+		if q := len(value); q < 2 || value[0] != '"' || value[q-1] != '"' {
+			if strings.HasPrefix(value, "#") || strings.Contains(value, " #") || strings.Contains(value, "\t#") {
+				return nil, usagef("%s:%d: a comment stands on a line of its own; a value with # stands in double quotes", path, n)
+			}
 		}
 		if q := len(value); q >= 2 && value[0] == '"' && value[q-1] == '"' {
 			value = value[1 : q-1]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,7 +39,8 @@ func TestSettings(t *testing.T) {
 		{"environment", map[string]string{"DIAG_DATA": ofEnv}, nil, ofEnv},
 		{"environment and file", map[string]string{"DIAG_DATA": ofEnv}, []string{"--config", config}, ofEnv},
 		{"all", map[string]string{"DIAG_DATA": ofEnv}, []string{"--config", config, "--data", ofFlag}, ofFlag},
-		{"flag of one call", map[string]string{"DIAG_JSON": "false"}, nil, "built-in"},
+		{"of other programs", map[string]string{"DIAG_KEY": "svc_live_x", "DIAG_SERVICE_HOST": "10.0.0.1",
+			"DIAG_PORT": "tcp://10.0.0.1:80", "DIAG_PORT_80_TCP": "tcp://10.0.0.1:80", "DIAGNOSE": "1"}, nil, "built-in"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for name, value := range test.env {
@@ -75,6 +77,8 @@ func TestBadSettings(t *testing.T) {
 		{"itself", "config = other", `diagd.conf:1: there is no setting "config"`},
 		{"twice", "data = a\ndata = b", "diagd.conf:2: data is set twice"},
 		{"no value", "data", "diagd.conf:1: a line is 'key = value'"},
+		{"comment behind a value", "listen = 127.0.0.1:8080 # local", "diagd.conf:1: a comment stands on a line of its own"},
+		{"comment in place of a value", "data =\t# none", "diagd.conf:1: a comment stands on a line of its own"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out, err bytes.Buffer
@@ -88,6 +92,30 @@ func TestBadSettings(t *testing.T) {
 		var out, err bytes.Buffer
 		assert.Equal(t, exitUsage, run(t.Context(), []string{"serve"}, &out, &err))
 		assert.Contains(t, err.String(), "DIAG_IP_RATE: ip-rate: ")
+	})
+	for _, name := range []string{"DIAG_LISEN", "DIAG_JSON", "DIAG_"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "x")
+			var out, err bytes.Buffer
+			assert.Equal(t, exitUsage, run(t.Context(), []string{"data", "list"}, &out, &err))
+			assert.Contains(t, err.String(), "there is no setting "+name+";")
+		})
+	}
+	t.Run("quoted", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "a #b")
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		command(t, "data", "list", "--config", writeConfig(t, `data = "`+dir+`"`))
+	})
+	t.Run("no folder", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(file, nil, 0o600))
+		for _, dir := range []string{filepath.Join(t.TempDir(), "absent"), file} {
+			for _, args := range []string{"serve --store memory: --listen 127.0.0.1:0", "data list", "data show plans.json"} {
+				var out, err bytes.Buffer
+				assert.Equal(t, exitFailed, run(t.Context(), append(strings.Fields(args), "--data", dir), &out, &err), args)
+				assert.Contains(t, err.String(), dir)
+			}
+		}
 	})
 	t.Run("no file", func(t *testing.T) {
 		var out, err bytes.Buffer

@@ -156,7 +156,8 @@ func (a *app) override(name string) ([]byte, error) {
 	}
 	data, err := os.ReadFile(filepath.Join(a.data, name))
 	if os.IsNotExist(err) {
-		return nil, nil
+		_, err = os.Stat(a.data) // a folder that is missing must not mean that the built-in lists will do
+		return nil, err
 	}
 	return data, err
 }

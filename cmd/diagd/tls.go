@@ -31,6 +31,7 @@ func (f *serveFlags) tlsConfig(log *slog.Logger) (*tls.Config, error) {
 	if _, err := pair.certificate(nil); err != nil {
 		return nil, err
 	}
+	f.pair = pair
 	return &tls.Config{GetCertificate: pair.certificate, MinVersion: tls.VersionTLS12}, nil
 }
 
@@ -48,6 +49,14 @@ type keyPair struct {
 
 // checkEvery bounds how often the file's time is looked at.
 const checkEvery = 10 * time.Second
+
+// renew reads the files again, whatever their times say.
+func (p *keyPair) renew() {
+	p.mu.Lock()
+	p.checked, p.changed = time.Time{}, time.Time{}
+	p.mu.Unlock()
+	_, _ = p.certificate(nil) // which logs what is wrong, and keeps the old one
+}
 
 func (p *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()

@@ -99,6 +99,9 @@ func TestCertificateRenewal(t *testing.T) {
 		writeCertificate(t, dir, 4)
 		time.Sleep(checkEvery)
 		assert.EqualValues(t, 4, served())
+		writeCertificate(t, dir, 5)
+		pair.renew()
+		assert.EqualValues(t, 5, served(), "at once where it is asked for")
 	})
 }
 

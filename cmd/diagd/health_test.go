@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// health finds the server by the settings that the server has: flags, environment or file.
+func TestHealth(t *testing.T) {
+	cert, key := writeCertificate(t, t.TempDir(), 1)
+	s := start(t, "--store=memory:", "--tls-cert", cert, "--tls-key", key, "--metrics-listen=127.0.0.1:0")
+	address := strings.TrimPrefix(s.url, "https://")
+	metrics := s.log.wait(t, `"?serving metrics"? url=http://(\S+)/metrics`)[1]
+	command(t, "health", "--listen", address, "--tls-cert", cert, "--tls-key", key, "--metrics-listen", metrics)
+	_, port, _ := strings.Cut(address, ":")
+	command(t, "health", "--listen", "0.0.0.0:"+port, "--tls-cert", cert)
+	command(t, "health", "--listen", ":"+port, "--acme-domain", "diag.example")
+	command(t, "health", "--config", writeConfig(t, "listen = "+address+"\ntls-cert = "+cert))
+	t.Setenv("DIAG_LISTEN", address)
+	t.Setenv("DIAG_TLS_CERT", cert)
+	command(t, "health")
+
+	var out, err bytes.Buffer
+	assert.Equal(t, exitFailed, run(t.Context(), []string{"health", "--metrics-listen", "127.0.0.1:1"}, &out, &err))
+	assert.Contains(t, err.String(), "127.0.0.1:1")
+	assert.Equal(t, exitUsage, run(t.Context(), []string{"health", "--listen", "127.0.0.1:0"}, &out, &err))
+	assert.Contains(t, err.String(), "--url")
+}
+
+func TestHealthOfReplies(t *testing.T) {
+	for _, test := range []struct {
+		status, want int
+	}{{200, exitOK}, {429, exitOK}, {500, exitFailed}, {503, exitFailed}} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			assert.Equal(t, httpapi.Prefix+"/openapi.json", r.URL.Path)
+			w.WriteHeader(test.status)
+		}))
+		var out, err bytes.Buffer
+		assert.Equal(t, test.want, run(t.Context(), []string{"health", "--url", s.URL}, &out, &err), "%d: %s", test.status, &err)
+		s.Close()
+	}
+}
+
+func TestOwnAddress(t *testing.T) {
+	for listen, want := range map[string]string{
+		":8080": "127.0.0.1:8080", "0.0.0.0:80": "127.0.0.1:80", "[::]:80": "[::1]:80",
+		"192.0.2.1:80": "192.0.2.1:80", "localhost:80": "localhost:80", "[2001:db8::1]:80": "[2001:db8::1]:80",
+	} {
+		got, err := ownAddress("listen", listen)
+		require.NoError(t, err, listen)
+		assert.Equal(t, want, got)
+	}
+}
+
+// SIGHUP reads files again and ends nothing.
+func TestHangup(t *testing.T) {
+	data := t.TempDir()
+	p := startProcess(t, "--store=memory:", "--data", data)
+	secret := secretPattern.FindString(p.log.String())
+	works := func() {
+		t.Helper()
+		r, err := post(t.Context(), p.url, secret, "/text/upper", upper)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, r.status)
+	}
+	works()
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
+	p.log.wait(t, "certificate and lists are read again")
+	works()
+	require.NoError(t, os.WriteFile(filepath.Join(data, "vantages.json"), []byte("["), 0o600))
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
+	p.log.wait(t, "the old ones stay in force.*vantages.json")
+	works()
+}
