@@ -49,6 +49,25 @@ func TestSMTPTakesMail(t *testing.T) {
 	assert.Contains(t, server.Commands(), "STARTTLS")
 }
 
+func TestSMTPTellsMoreOverTLS(t *testing.T) {
+	world := diagtest.NewWorld(t)
+	world.SMTP(diagtest.SMTP{Host: "mx.example.com", Extensions: []string{"8BITMIME"}, Encrypted: []string{"AUTH PLAIN"}})
+	before := smtp.NewClient(dialSMTP(t, world, 25))
+	defer before.Close()
+	after, err := smtp.NewClientStartTLS(dialSMTP(t, world, 25), clientTLS(world))
+	require.NoError(t, err)
+	defer after.Close()
+	for _, c := range []struct {
+		client      *smtp.Client
+		eight, auth bool
+	}{{before, true, false}, {after, false, true}} {
+		eight, _ := c.client.Extension("8BITMIME")
+		auth, _ := c.client.Extension("AUTH")
+		assert.Equal(t, c.eight, eight)
+		assert.Equal(t, c.auth, auth)
+	}
+}
+
 func TestSMTPOverTLSFromTheStart(t *testing.T) {
 	world := diagtest.NewWorld(t)
 	world.SMTP(diagtest.SMTP{Host: "mx.example.com", Implicit: true})

@@ -103,7 +103,12 @@ func (w *World) Sign(origin string, s Signing) {
 func (n *names) sign(name string, s, above *Signing) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.signing[name], n.asked[name] = s, true
+	n.signing[name] = s
+	if name == "." { // which holds delegations alone, and not the names of the world
+		n.implied[name] = true
+	} else {
+		n.asked[name] = true
+	}
 	n.implyAbove(name)
 	for name != "." {
 		if name = parent(name); n.signing[name] == nil {

@@ -24,6 +24,7 @@ type SMTP struct {
 	Host       string      // gets an address unless it has one
 	Port       uint16      // 0 means 25, or 465 with TLS from the start
 	Extensions []string    // what EHLO lists besides STARTTLS, such as "SIZE 1000000"
+	Encrypted  []string    // what EHLO lists over TLS; nil means Extensions
 	Cert       Cert        // what is wrong with the certificate
 	TLS        *tls.Config // if set, used instead of a configuration with a certificate of that kind
 	NoStartTLS bool        // does not know STARTTLS (RFC 3207)
@@ -188,7 +189,11 @@ func (s *smtpSession) say(line, usual string) bool {
 }
 
 func (s *smtpSession) greeting() string {
-	lines := append([]string{s.server.Host}, s.server.Extensions...)
+	extensions := s.server.Extensions
+	if s.encrypted && s.server.Encrypted != nil {
+		extensions = s.server.Encrypted
+	}
+	lines := append([]string{s.server.Host}, extensions...)
 	if !s.server.NoStartTLS && !s.encrypted {
 		lines = append(lines, "STARTTLS")
 	}
