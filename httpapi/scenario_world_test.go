@@ -1,0 +1,261 @@
+package httpapi
+
+import (
+	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// scenarioWorld is the Internet of a scenario, in the words of its file.
+type scenarioWorld struct {
+	Now      time.Time                `json:"now"`
+	Zone     string                   `json:"zone"`
+	ServFail []string                 `json:"servfail"`
+	Silent   []string                 `json:"silent"`
+	Signed   []string                 `json:"signed"`
+	Bogus    []string                 `json:"bogus"`
+	HTTPS    map[string]scenarioSite  `json:"https"`
+	HTTP     map[string]scenarioSite  `json:"http"`
+	SMTP     map[string]*scenarioMail `json:"smtp"`
+}
+
+type scenarioSite struct {
+	Certificate string                   `json:"certificate"`
+	NotAfter    time.Time                `json:"not_after"`
+	Routes      map[string]scenarioRoute `json:"routes"`
+}
+
+type scenarioRoute struct {
+	Status  int                     `json:"status"`
+	Headers map[string]headerValues `json:"headers"`
+	Body    string                  `json:"body"`
+	Base64  []byte                  `json:"body_base64"`
+	DelayMS int                     `json:"delay_ms"`
+}
+
+type scenarioMail struct {
+	Banner         string   `json:"banner"`
+	Extensions     []string `json:"extensions"`
+	Certificate    string   `json:"certificate"`
+	AuthBeforeTLS  []string `json:"auth_before_tls"`
+	AuthAfterTLS   []string `json:"auth_after_tls"`
+	EHLO           string   `json:"ehlo"`
+	RCPT           string   `json:"rcpt"`
+	STARTTLS       string   `json:"starttls"`
+	Refused        bool     `json:"refused"`
+	Silent         bool     `json:"silent"`
+	tlsCertificate tls.Certificate
+}
+
+// headerValues is one value, or a list of them that are sent one by one.
+type headerValues []string
+
+func (h *headerValues) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*h = headerValues{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(h))
+}
+
+var scenarioCertificates = map[string]diagtest.Cert{
+	"": diagtest.CertGood, "valid": diagtest.CertGood, "expired": diagtest.CertExpired,
+	"self_signed": diagtest.CertSelfSigned, "wrong_name": diagtest.CertWrongName,
+	"untrusted": diagtest.CertUnknownAuthority, "not_yet_valid": diagtest.CertNotYetValid,
+	"incomplete": diagtest.CertMissingIntermediate,
+}
+
+var scenarioStart = time.Date(2026, time.November, 1, 12, 0, 0, 0, time.UTC)
+
+// build makes the world. Zones are delegated validly from a signed root; what no one serves refuses
+// connections.
+func (s *scenarioWorld) build(t testing.TB) *diagtest.World {
+	w := diagtest.NewWorld(t)
+	w.SetTime(scenarioStart)
+	if !s.Now.IsZero() {
+		w.SetTime(s.Now)
+	}
+	for _, host := range sortedKeys(s.SMTP) { // before the zone, which may hold their fingerprints
+		s.SMTP[host].tlsCertificate = w.Certificate(diagtest.CertSpec{
+			Names: []string{host}, Cert: certificateKind(t, s.SMTP[host].Certificate)})
+	}
+	w.Zone(s.fingerprints(t, w))
+	w.ServeZones()
+	w.Sign(".", diagtest.Signing{})
+	for _, zone := range s.Signed {
+		w.Sign(zone, diagtest.Signing{})
+	}
+	for _, zone := range s.Bogus {
+		w.Sign(zone, diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.SigCorrupt}}})
+	}
+	for _, name := range s.ServFail {
+		w.Break(name, dns.RcodeServerFailure)
+	}
+	for _, name := range s.Silent {
+		w.Silence(name)
+	}
+	for _, host := range sortedKeys(s.HTTPS) {
+		site := s.HTTPS[host]
+		cert := w.Certificate(diagtest.CertSpec{Names: []string{host}, Cert: certificateKind(t, site.Certificate), NotAfter: site.NotAfter})
+		w.Site(diagtest.Site{Host: host, Handler: site, TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}})
+	}
+	for _, host := range sortedKeys(s.HTTP) {
+		w.Site(diagtest.Site{Host: host, Handler: s.HTTP[host], Plain: true})
+	}
+	for _, host := range sortedKeys(s.SMTP) {
+		s.SMTP[host].open(w, host)
+	}
+	return w
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func certificateKind(t testing.TB, name string) diagtest.Cert {
+	kind, known := scenarioCertificates[name]
+	require.True(t, known, "there is no kind of certificate %q", name)
+	return kind
+}
+
+var placeholder = regexp.MustCompile(`\{\{([a-z0-9-]+):([^}]*)\}\}`)
+
+// fingerprints replaces the placeholders of the zone by hashes of what mail servers present.
+func (s *scenarioWorld) fingerprints(t testing.TB, w *diagtest.World) string {
+	return placeholder.ReplaceAllStringFunc(s.Zone, func(found string) string {
+		parts := placeholder.FindStringSubmatch(found)
+		server := s.SMTP[parts[2]]
+		require.NotNil(t, server, "%s: there is no such mail server", found)
+		leaf := server.tlsCertificate.Leaf
+		var hashed []byte
+		switch parts[1] {
+		case "sha256-spki":
+			hashed = leaf.RawSubjectPublicKeyInfo
+		case "sha256-cert":
+			hashed = leaf.Raw
+		case "sha256-issuer":
+			hashed = leaf.Raw // of a certificate that signed itself
+			if chain := server.tlsCertificate.Certificate; len(chain) > 1 {
+				hashed = chain[1]
+			}
+		default:
+			require.Fail(t, "unknown placeholder", found)
+		}
+		sum := sha256.Sum256(hashed)
+		return hex.EncodeToString(sum[:])
+	})
+}
+
+// privateKeys replaces the placeholders of a request by private keys in PEM, as text inside JSON.
+func privateKeys(t testing.TB, request []byte) []byte {
+	return placeholder.ReplaceAllFunc(request, func(found []byte) []byte {
+		parts := placeholder.FindStringSubmatch(string(found))
+		require.Equal(t, "private-key-pem", parts[1], "unknown placeholder %s", found)
+		text, err := json.Marshal(string(privateKey(t, parts[2])))
+		require.NoError(t, err)
+		return text[1 : len(text)-1]
+	})
+}
+
+func privateKey(t testing.TB, form string) []byte {
+	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	block := &pem.Block{Type: form + " PRIVATE KEY"}
+	switch form {
+	case "PKCS8":
+		block.Type = "PRIVATE KEY"
+		block.Bytes, err = x509.MarshalPKCS8PrivateKey(ec)
+	case "EC":
+		block.Bytes, err = x509.MarshalECPrivateKey(ec)
+	case "RSA":
+		var key *rsa.PrivateKey
+		if key, err = rsa.GenerateKey(rand.Reader, 2048); err == nil {
+			block.Bytes = x509.MarshalPKCS1PrivateKey(key)
+		}
+	default:
+		require.Fail(t, "unknown form of a private key", form)
+	}
+	require.NoError(t, err)
+	return pem.EncodeToMemory(block)
+}
+
+// ServeHTTP answers by the routes. It sends no type of content that the file does not name.
+func (s scenarioSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	route, known := s.Routes[r.URL.RequestURI()]
+	if !known {
+		route, known = s.Routes[r.URL.Path]
+	}
+	if !known {
+		route = scenarioRoute{Status: http.StatusNotFound, Headers: map[string]headerValues{"Content-Type": {"text/plain"}}, Body: "not found\n"}
+	}
+	if route.DelayMS > 0 {
+		select {
+		case <-time.After(time.Duration(route.DelayMS) * time.Millisecond):
+		case <-r.Context().Done():
+			return
+		}
+	}
+	w.Header()["Content-Type"] = nil
+	for _, name := range sortedKeys(route.Headers) {
+		w.Header()[http.CanonicalHeaderKey(name)] = route.Headers[name]
+	}
+	w.WriteHeader(cmp.Or(route.Status, http.StatusOK))
+	w.Write(append([]byte(route.Body), route.Base64...)) // a status without a body refuses it, and a client may have gone
+}
+
+// open starts a mail server, unless it refuses connections.
+func (m *scenarioMail) open(w *diagtest.World, host string) {
+	if m.Refused {
+		return
+	}
+	s := diagtest.SMTP{
+		Host: host, TLS: &tls.Config{Certificates: []tls.Certificate{m.tlsCertificate}, Time: w.Now},
+		NoStartTLS: true, Encrypted: []string{}, Replies: map[string]string{},
+	}
+	for _, e := range m.Extensions {
+		if strings.EqualFold(e, "STARTTLS") {
+			s.NoStartTLS = false
+			continue
+		}
+		s.Extensions, s.Encrypted = append(s.Extensions, e), append(s.Encrypted, e)
+	}
+	if len(m.AuthBeforeTLS) > 0 {
+		s.Extensions = append(s.Extensions, "AUTH "+strings.Join(m.AuthBeforeTLS, " "))
+	}
+	if len(m.AuthAfterTLS) > 0 {
+		s.Encrypted = append(s.Encrypted, "AUTH "+strings.Join(m.AuthAfterTLS, " "))
+	}
+	for command, line := range map[string]string{"CONNECT": m.Banner, "EHLO": m.EHLO, "RCPT": m.RCPT, "STARTTLS": m.STARTTLS} {
+		if line != "" && line != "250" { // the code alone: as usual
+			s.Replies[command] = line
+		}
+	}
+	w.SMTP(s)
+	if m.Silent {
+		w.Behave(host+":25", diagtest.Hangs)
+	}
+}
