@@ -1,12 +1,11 @@
 package zonecheck
 
 import (
-	"encoding/base64"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/miekg/dns"
 )
 
@@ -50,7 +49,7 @@ func (e *evidence) secure() security {
 		algs: map[uint8]bool{}, keyAlgs: map[uint8]bool{},
 	}
 	for _, k := range keys {
-		if usable(k) {
+		if dnssec.ForZone(k) {
 			s.keyAlgs[k.Algorithm] = true
 		}
 	}
@@ -124,7 +123,7 @@ func unsignedReply(r reply) bool {
 	return !r.ok() || !slices.ContainsFunc(r.msg.Answer, signature)
 }
 
-// checkApex verifies the signatures at the apex, and returns the tags of the keys that sign the keys,
+// checkApex judges the signatures at the apex, and returns the tags of the keys that sign the keys,
 // whether or not these signatures are valid.
 func (s *security) checkApex(e *evidence, ad *address) (signers []uint16) {
 	probes := signedProbes()
@@ -134,81 +133,60 @@ func (s *security) checkApex(e *evidence, ad *address) (signers []uint16) {
 		if !ok || r.rcode() != dns.RcodeSuccess || optOf(r) == nil {
 			continue
 		}
-		v := s.check(r.msg.Answer, e.zone, qtype, e.target(ad))
-		switch p {
-		case probeIdentity:
-			for _, alg := range v.algs {
-				s.algs[alg] = true
-			}
-		case probeKeys:
-			for _, sig := range signaturesOf(r.msg.Answer, e.zone, qtype) {
+		for _, sig := range s.checkName(r, e.zone, qtype, e.target(ad)).Signatures {
+			switch p {
+			case probeIdentity:
+				s.algs[sig.Algorithm] = true
+			case probeKeys:
 				signers = append(signers, sig.KeyTag)
 			}
-		}
-		if len(r.msg.Answer) == 0 {
-			s.checkProof(e, e.target(ad), r, e.zone, qtype)
 		}
 	}
 	return signers
 }
 
-// checkNames examines the replies about names below the apex: one that is usual, and one that does not
+// checkNames judges the replies about names below the apex: one that is usual, and one that does not
 // exist.
 func (s *security) checkNames(e *evidence, ad *address) {
 	if r := ad.replies[probeWWW]; r.ok() && optOf(r) != nil {
-		s.checkName(e, r, "www."+e.zone, dns.TypeA, e.target(ad))
+		s.checkName(r, "www."+e.zone, dns.TypeA, e.target(ad))
 	}
 	if r := ad.replies[probeAbsent]; r.ok() && optOf(r) != nil {
-		s.checkName(e, r, absentLabel+"."+e.zone, dns.TypeA, e.target(ad))
+		s.checkName(r, absentLabel+"."+e.zone, dns.TypeA, e.target(ad))
 	}
 }
 
-// checkName examines the reply about a name, unless it is that of a zone below.
-func (s *security) checkName(e *evidence, r reply, name string, qtype uint16, target string) {
-	switch {
-	case !r.msg.Authoritative:
-		return
-	case len(r.msg.Answer) == 0:
-		s.checkProof(e, target, r, name, qtype)
-		return
+// checkName judges the signatures of a reply about a name, unless it is that of a zone below: those over
+// the records, or over an alias in their place, or over the proof that there is nothing.
+func (s *security) checkName(r reply, name string, qtype uint16, target string) dnssec.Judgement {
+	if !r.msg.Authoritative {
+		return dnssec.Judgement{}
 	}
+	read := s.Read(r.msg)
 	for _, t := range []uint16{qtype, dns.TypeCNAME} {
-		s.check(r.msg.Answer, name, t, target)
-		if wildcardUnproven(r.msg, name, t, proofOf(r.msg, e.zone)) {
-			s.note(noProof, target, "For an answer made from a wildcard there is no proof that %s does not exist.",
-				bareName(name))
+		if j, found := read.Records(name, t); found {
+			s.heed(j, target)
+			return j
 		}
 	}
-}
-
-// checkProof examines the proof of a negative reply, and the signatures over it.
-func (s *security) checkProof(e *evidence, target string, r reply, name string, qtype uint16) {
-	if rcode := r.rcode(); rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError {
-		return
+	if rcode := r.rcode(); len(r.msg.Answer) > 0 || rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError {
+		return dnssec.Judgement{}
 	}
 	s.proofs++
-	p := proofOf(r.msg, e.zone)
-	if what := p.missing(r.msg, name, qtype); what != "" {
-		s.note(noProof, target, "For %s %s: %s.", bareName(name), dns.Type(qtype), what)
-	}
-	s.check(r.msg.Ns, e.zone, dns.TypeSOA, target)
-	for _, n := range p.nsec {
-		s.check(r.msg.Ns, n.Hdr.Name, dns.TypeNSEC, target)
-	}
-	for _, n := range p.nsec3 {
-		s.check(r.msg.Ns, n.Hdr.Name, dns.TypeNSEC3, target)
-		s.optOut = s.optOut || n.Flags&1 != 0
-	}
+	j := read.Denial(name, qtype)
+	s.optOut = s.optOut || j.Denial != nil && j.Denial.OptOut
+	s.heed(j, target)
+	return j
 }
 
 // compareDS finds out which DS records stand for keys that sign the keys (RFC 4035 section 5.2).
 func (s *security) compareDS(list []*dns.DS, signers []uint16) {
 	for _, ds := range list {
-		if !knownAlgorithm(ds.Algorithm) || !knownDigest(ds.DigestType) {
+		if !(dnssec.Policy{}).Usable(ds) {
 			continue
 		}
 		s.ds.usable++
-		stands := func(k *dns.DNSKEY) bool { return standsFor(ds, k) && slices.Contains(signers, k.KeyTag()) }
+		stands := func(k *dns.DNSKEY) bool { return dnssec.StandsFor(ds, k) && slices.Contains(signers, k.KeyTag()) }
 		if slices.ContainsFunc(s.keys, stands) {
 			s.ds.matched = append(s.ds.matched, ds)
 		} else {
@@ -216,28 +194,6 @@ func (s *security) compareDS(list []*dns.DS, signers []uint16) {
 		}
 	}
 }
-
-// standsFor reports whether a DS record is the digest of a key.
-func standsFor(ds *dns.DS, k *dns.DNSKEY) bool {
-	if ds.KeyTag != k.KeyTag() || ds.Algorithm != k.Algorithm || !usable(k) {
-		return false
-	}
-	made := k.ToDS(ds.DigestType)
-	return made != nil && strings.EqualFold(made.Digest, ds.Digest)
-}
-
-// knownAlgorithm reports whether validators are expected to know an algorithm (RFC 9904).
-func knownAlgorithm(n uint8) bool {
-	switch n {
-	case dns.RSASHA1, dns.RSASHA1NSEC3SHA1, dns.RSASHA256, dns.RSASHA512, dns.ECDSAP256SHA256,
-		dns.ECDSAP384SHA384, dns.ED25519, dns.ED448:
-		return true
-	}
-	return false
-}
-
-// knownDigest reports whether validators are expected to know a digest of a DS record.
-func knownDigest(n uint8) bool { return n == dns.SHA1 || n == dns.SHA256 || n == dns.SHA384 }
 
 // wishes returns what the zone would have the zone above publish (RFC 7344).
 func (e *evidence) wishes() (cds []*dns.DS, cdnskey []*dns.DNSKEY) {
@@ -263,17 +219,18 @@ func (s *security) checkContent(e *evidence) {
 		if !s.verifiable(r) {
 			continue
 		}
-		v := s.check(r.msg.Answer, e.zone, qtype, bareName(e.zone))
-		wish := qtype == dns.TypeCDS || qtype == dns.TypeCDNSKEY
-		if wish && len(rrset(r.msg.Answer, e.zone, qtype)) > 0 {
-			s.cdsOK = s.cdsOK && v.ok && s.vouched(v.signers)
+		if len(rrset(r.msg.Answer, e.zone, qtype)) > 0 {
+			j := s.checkName(r, e.zone, qtype, bareName(e.zone))
+			if qtype == dns.TypeCDS || qtype == dns.TypeCDNSKEY {
+				s.cdsOK = s.cdsOK && j.Fault == nil && s.vouched(j.Signatures)
+			}
 		}
 		if params := set[*dns.NSEC3PARAM](r.msg.Answer, e.zone); len(params) > 0 {
 			s.param = params[0]
 		}
 	}
 	if r := e.at("www."+e.zone, dns.TypeAAAA); s.verifiable(r) {
-		s.checkName(e, r, "www."+e.zone, dns.TypeAAAA, "www")
+		s.checkName(r, "www."+e.zone, dns.TypeAAAA, "www")
 	}
 }
 
@@ -282,40 +239,16 @@ func (s *security) verifiable(r reply) bool {
 	return r.rcode() == dns.RcodeSuccess && optOf(r) != nil && !slices.Contains(s.bare, r.by)
 }
 
-// vouched reports whether one of the keys is one that the DS records stand for. Without any nobody
-// can tell (RFC 7344 section 4.1).
-func (s *security) vouched(signers []uint16) bool {
-	if len(s.ds.matched) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(s.ds.matched, func(ds *dns.DS) bool { return slices.Contains(signers, ds.KeyTag) })
+// vouched reports whether one of the signatures is right and of a key that the DS records stand for.
+// Without DS records nobody can tell (RFC 7344 section 4.1).
+func (s *security) vouched(signatures []dnssec.Signature) bool {
+	return len(s.ds.matched) == 0 || slices.ContainsFunc(signatures, func(sig dnssec.Signature) bool {
+		return sig.Valid && slices.ContainsFunc(s.ds.matched, func(ds *dns.DS) bool { return sig.KeyTag == ds.KeyTag })
+	})
 }
 
 // keyText names a key.
 func keyText(k *dns.DNSKEY) string {
-	return fmt.Sprintf("The key with tag %d has algorithm %d (%s)", k.KeyTag(), k.Algorithm, algorithmName(k.Algorithm))
-}
-
-func algorithmName(n uint8) string {
-	if name, ok := dns.AlgorithmToString[n]; ok {
-		return name
-	}
-	return "unassigned"
-}
-
-// modulusBits returns the size of the modulus of an RSA key in base64 (RFC 3110 section 2), or 0 if it
-// cannot be read.
-func modulusBits(public string) int {
-	b, err := base64.StdEncoding.DecodeString(public)
-	if err != nil || len(b) < 3 {
-		return 0
-	}
-	length, rest := int(b[0]), b[1:]
-	if length == 0 {
-		length, rest = int(b[1])<<8|int(b[2]), b[3:]
-	}
-	if len(rest) <= length {
-		return 0
-	}
-	return new(big.Int).SetBytes(rest[length:]).BitLen()
+	return fmt.Sprintf("The key with tag %d has algorithm %d (%s)", k.KeyTag(), k.Algorithm,
+		dnssec.AlgorithmName(k.Algorithm))
 }

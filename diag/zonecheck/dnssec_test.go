@@ -127,8 +127,31 @@ func signatureScenes() []scene {
 				}
 			}))
 		}, "dnssec.signature.labels"},
-		{"expiring", sealed(diagtest.Signing{Inception: now.Add(-29 * day), Expiration: now.Add(day)}),
+		{"expiring", sealed(diagtest.Signing{Inception: now.Add(-28 * day), Expiration: now.Add(2 * day)}),
 			"dnssec.signature.expiring"},
+		{"expiring tonight", sealed(diagtest.Signing{Inception: now.Add(-29 * day), Expiration: now.Add(day)}),
+			"dnssec.signature.urgent"},
+		{"longer TTL than signed", func(s *stage) {
+			sealed(diagtest.Signing{})(s)
+			s.meddle(at1(dns.TypeMX, func(_, m *dns.Msg) {
+				for _, rr := range m.Answer {
+					rr.Header().Ttl = 86400
+				}
+			}))
+		}, "dnssec.signature.ttl"},
+		{"an invalid signature beside a valid one", func(s *stage) {
+			sealed(diagtest.Signing{})(s)
+			s.meddle(at1(dns.TypeMX, func(_, m *dns.Msg) {
+				for _, rr := range m.Answer {
+					if sig, ok := rr.(*dns.RRSIG); ok {
+						stray := *sig
+						stray.Expiration++
+						m.Answer = append(m.Answer, &stray)
+						return
+					}
+				}
+			}))
+		}, "dnssec.signature.stray"},
 		{"short-lived", sealed(diagtest.Signing{Inception: now.Add(-day), Expiration: now.Add(day)}), ""},
 		{"long-lived", sealed(diagtest.Signing{Inception: now.Add(-day), Expiration: now.Add(400 * day)}),
 			"dnssec.signature.long"},
@@ -144,7 +167,7 @@ func signatureScenes() []scene {
 			}))
 		}, "dnssec.denial"},
 		{"iterations", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{Iterations: 5}}), "dnssec.nsec3.iterations"},
-		{"too many iterations", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{Iterations: 150}}),
+		{"too many iterations", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{Iterations: 151}}),
 			"dnssec.nsec3.iterations dnssec.nsec3.excessive"},
 		{"salt", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{Salt: "abcd"}}), "dnssec.nsec3.salt"},
 		{"opt-out", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{OptOut: true}}), "dnssec.nsec3.optout"},

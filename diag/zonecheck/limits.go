@@ -79,9 +79,4 @@ const (
 
 	// maxDepth is how far a chain of delegations that depend on each other is followed.
 	maxDepth = 3
-
-	// maxSignatures is how many signatures are verified, and maxCandidates how many for one record set:
-	// a zone may be made to keep validators busy (CVE-2023-50387).
-	maxSignatures = 96
-	maxCandidates = 8
 )

@@ -64,18 +64,6 @@ func TestStanding(t *testing.T) {
 	require.Equal(t, mute, standingOf(reply{outcome: silent}, "example.com."))
 }
 
-// Revoked keys and keys of other kinds sign nothing.
-func TestUsableKeys(t *testing.T) {
-	for _, tt := range []struct {
-		flags    uint16
-		protocol uint8
-		want     bool
-	}{{256, 3, true}, {257, 3, true}, {1, 3, false}, {257 | dns.REVOKE, 3, false}, {257, 2, false}} {
-		key := &dns.DNSKEY{Flags: tt.flags, Protocol: tt.protocol}
-		require.Equal(t, tt.want, usable(key), "%d %d", tt.flags, tt.protocol)
-	}
-}
-
 // What a reply may hold about other domains.
 func TestUnrelated(t *testing.T) {
 	alias := rr("example.com. CNAME www.example.net.")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/miekg/dns"
 )
 
@@ -79,8 +80,7 @@ var keyRules = diag.Rules[*evidence]{
 		Advice:      "Enter DS records of keys with a current algorithm: until then the zone counts as unsigned.",
 		When:        secured,
 		Fails: func(e *evidence) diag.Failures {
-			known := func(ds *dns.DS) bool { return knownAlgorithm(ds.Algorithm) && knownDigest(ds.DigestType) }
-			return diag.FailIf(!slices.ContainsFunc(e.cut.ds, known), "None of the %d DS records can be used.", len(e.cut.ds))
+			return diag.FailIf(!slices.ContainsFunc(e.cut.ds, dnssec.Policy{}.Usable), "None of the %d DS records can be used.", len(e.cut.ds))
 		},
 	},
 	{
@@ -101,11 +101,11 @@ var keyRules = diag.Rules[*evidence]{
 		When:        signed,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachKey(func(k *dns.DNSKEY) string {
-				switch k.Algorithm {
-				case dns.RSASHA256, dns.RSASHA512, dns.ECDSAP256SHA256, dns.ECDSAP384SHA384, dns.ED25519, dns.ED448:
-					return ""
+				switch dnssec.Recommend(k.Algorithm) {
+				case dnssec.MustNot, dnssec.Unregistered:
+					return keyText(k) + "."
 				}
-				return keyText(k) + "."
+				return ""
 			})
 		},
 	},
@@ -117,7 +117,7 @@ var keyRules = diag.Rules[*evidence]{
 		When:        signed,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachKey(func(k *dns.DNSKEY) string {
-				if bits := rsaBits(k); bits > 0 && (bits < 2048 || bits > 4096) {
+				if bits := dnssec.RSABits(k); bits > 0 && (bits < 2048 || bits > 4096) {
 					return fmt.Sprintf("The key with tag %d has %d bits.", k.KeyTag(), bits)
 				}
 				return ""
@@ -138,7 +138,7 @@ var keyRules = diag.Rules[*evidence]{
 			var list []string
 			for _, alg := range slices.Sorted(maps.Keys(wanted)) {
 				if !e.sec.algs[alg] {
-					list = append(list, fmt.Sprintf("Algorithm %d (%s) does not sign the SOA record.", alg, algorithmName(alg)))
+					list = append(list, fmt.Sprintf("Algorithm %d (%s) does not sign the SOA record.", alg, dnssec.AlgorithmName(alg)))
 				}
 			}
 			return failing(list)
@@ -182,16 +182,6 @@ func (e *evidence) eachKey(detail func(*dns.DNSKEY) string) diag.Failures {
 		list = appendText(list, detail(k))
 	}
 	return failing(list)
-}
-
-// rsaBits returns the size of an RSA key (RFC 3110 section 2), or 0 for others.
-func rsaBits(k *dns.DNSKEY) int {
-	switch k.Algorithm {
-	case dns.RSAMD5, dns.RSASHA1, dns.RSASHA1NSEC3SHA1, dns.RSASHA256, dns.RSASHA512:
-	default:
-		return 0
-	}
-	return modulusBits(k.PublicKey)
 }
 
 // wishful reports whether the zone publishes what the zone above is to have.
@@ -246,13 +236,13 @@ var childRules = diag.Rules[*evidence]{
 		},
 		Fails: func(e *evidence) diag.Failures {
 			for _, ds := range e.sec.cds {
-				stands := func(k *dns.DNSKEY) bool { return standsFor(ds, k) }
+				stands := func(k *dns.DNSKEY) bool { return dnssec.StandsFor(ds, k) }
 				if !slices.ContainsFunc(e.sec.cdnskey, stands) {
 					return diag.Fail("For the CDS record of key %d there is no CDNSKEY record.", ds.KeyTag)
 				}
 			}
 			for _, k := range e.sec.cdnskey {
-				stands := func(ds *dns.DS) bool { return standsFor(ds, k) }
+				stands := func(ds *dns.DS) bool { return dnssec.StandsFor(ds, k) }
 				if !slices.ContainsFunc(e.sec.cds, stands) {
 					return diag.Fail("For the CDNSKEY record of key %d there is no CDS record.", k.KeyTag())
 				}
@@ -269,7 +259,7 @@ var childRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			for _, k := range e.sec.keys {
 				same := func(c *dns.DNSKEY) bool { return contentOf(c) == contentOf(k) }
-				if slices.ContainsFunc(e.sec.cds, func(ds *dns.DS) bool { return standsFor(ds, k) }) ||
+				if slices.ContainsFunc(e.sec.cds, func(ds *dns.DS) bool { return dnssec.StandsFor(ds, k) }) ||
 					slices.ContainsFunc(e.sec.cdnskey, same) {
 					return nil
 				}

@@ -2,6 +2,7 @@ package zonecheck
 
 import (
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
 )
 
 // inSecurity lists what the examination of the signatures noted.
@@ -61,6 +62,22 @@ var signatureRules = diag.Rules[*evidence]{
 		When:        signed, Fails: inSecurity(sigInvalid),
 	},
 	{
+		Code: "zone.dnssec.signature.stray", Severity: diag.Error, Weight: 3, Category: categorySecurity,
+		Title:       "An invalid signature stands beside a valid one",
+		Requirement: "Each of the signatures over a record set is valid",
+		Ref:         "RFC 4035 section 2.2, RFC 6840 section 5.11",
+		Advice:      "Sign the zone again and remove the invalid signatures: some resolvers accept no set that has one.",
+		When:        signed, Fails: inSecurity(sigStray),
+	},
+	{
+		Code: "zone.dnssec.signature.urgent", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Title:       "Signatures expire within a day or so",
+		Requirement: "No signature expires within a day or so",
+		Ref:         "Zonemaster DNSSEC04, RFC 4035 section 5.3.1",
+		Advice:      "Sign the zone again now, and find out why the signer stopped.",
+		When:        signed, Fails: inSecurity(sigUrgent),
+	},
+	{
 		Code: "zone.dnssec.signature.expiring", Severity: diag.Warning, Weight: 3, Category: categorySecurity,
 		Requirement: "Signatures are renewed well before they expire",
 		Ref:         "Zonemaster DNSSEC04, RFC 6781 section 4.4.2",
@@ -73,6 +90,14 @@ var signatureRules = diag.Rules[*evidence]{
 		Ref:         "Zonemaster DNSSEC04, RFC 6781 section 4.4.2",
 		Advice:      "Shorten the life of signatures: records that were changed can be replayed as long as they last.",
 		When:        signed, Fails: inSecurity(sigLong),
+	},
+	{
+		Code: "zone.dnssec.signature.ttl", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
+		Title:       "The TTL of records is longer than the signed one",
+		Requirement: "No TTL is longer than the one that was signed",
+		Ref:         "RFC 4035 section 5.3.3",
+		Advice:      "Sign the zone again after changing a TTL: validating resolvers use the shorter one, others do not.",
+		When:        signed, Fails: inSecurity(sigTTL),
 	},
 	{
 		Code: "zone.dnssec.denial", Severity: diag.Error, Weight: 5, Category: categorySecurity,
@@ -101,7 +126,7 @@ var signatureRules = diag.Rules[*evidence]{
 		When:        hashed,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sec.param.Iterations
-			return diag.FailIf(n > maxIterations, "There are %d iterations.", n)
+			return diag.FailIf(n > dnssec.MaxIterations, "There are %d iterations.", n)
 		},
 	},
 	{
