@@ -2,11 +2,16 @@ package diag
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
+
+	"github.com/diagkit/diagkit/diag/resolver"
 )
 
 // Within returns a context for one step of a diagnostic: it ends after the limit, or after nine tenths
@@ -21,6 +26,26 @@ func TimeLeft(ctx context.Context, limit time.Duration) time.Duration {
 		return min(limit, time.Until(end)*9/10)
 	}
 	return limit
+}
+
+// Reason says in a few words why an exchange over the network failed, for a sentence of a finding.
+func Reason(err error) string {
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, resolver.ErrTimeout), errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &timeout) && timeout.Timeout():
+		return "no response"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed by the other side"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "no route to the host"
+	}
+	if blocked, ok := errors.AsType[*BlockedError](err); ok {
+		return blocked.Error()
+	}
+	return Quote(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // Timing says when a diagnostic ran. Reports embed it.

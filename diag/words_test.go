@@ -1,10 +1,18 @@
 package diag
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -30,6 +38,52 @@ func TestValues(t *testing.T) {
 	require.Equal(t, []string{"pass", "partial", "fail", "not_applicable"}, FactorStatus("").Values())
 	require.Equal(t, []string{"high", "medium", "low"}, Priority("").Values())
 	require.Equal(t, []string{"secure", "insecure", "bogus", "indeterminate"}, DNSSECStatus("").Values())
+}
+
+func TestReason(t *testing.T) {
+	tests := []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("asking 192.0.2.1:53: %w", context.DeadlineExceeded), "no response"},
+		{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, "no response"},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "connection refused"},
+		{&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}, "connection closed by the other side"},
+		{io.ErrUnexpectedEOF, "connection closed by the other side"},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}, "no route to the host"},
+		{errors.New("first\nsecond"), "first; second"},
+	}
+	for _, tt := range tests {
+		require.Equal(t, tt.want, Reason(tt.err))
+	}
+}
+
+func TestQuote(t *testing.T) {
+	require.Equal(t, "v=spf1 -all", Quote("v=spf1 -all"))
+	require.Equal(t, `"a\x1b[2J"`, Quote("a\x1b[2J"))
+	require.Equal(t, "a\uFFFD", Quote("a\xff"))
+	require.Equal(t, maxQuoted+len("…"), len(Quote(strings.Repeat("x", 1000))))
+}
+
+func TestSentence(t *testing.T) {
+	require.Equal(t, "The term is empty.", Sentence("the term is empty"))
+	require.Equal(t, "ip4 is misspelt.", Sentence("ip4 is misspelt"))
+}
+
+// A step ends early enough to report what it has learned.
+func TestWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		require.Equal(t, 5*time.Second, TimeLeft(t.Context(), 5*time.Second))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		require.Equal(t, 9*time.Second, TimeLeft(ctx, time.Minute))
+		began := time.Now()
+		step, cancelStep := Within(ctx, time.Minute)
+		defer cancelStep()
+		<-step.Done()
+		require.Equal(t, 9*time.Second, time.Since(began))
+		require.NoError(t, ctx.Err())
+	})
 }
 
 func TestInputError(t *testing.T) {

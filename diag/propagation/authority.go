@@ -32,12 +32,12 @@ type authority struct {
 
 // An authServer is an authoritative server at one address.
 type authServer struct {
-	name   string
-	addr   netip.Addr // invalid if none is known
-	hop    resolver.Hop
-	said   said
-	serial *uint32
-	err    error // why it does not count
+	name        string
+	addr        netip.Addr // invalid if none is known
+	hop         resolver.Hop
+	observation observation
+	serial      *uint32
+	err         error // why it does not count
 }
 
 // errServerAddress says that a name server could not be asked.
@@ -78,7 +78,7 @@ func (a *authority) ask(ctx context.Context, env *diag.Env, e *evidence) {
 }
 
 func (a *authority) add(s authServer) {
-	if s.said.values = []string{}; len(a.servers) < maxServers {
+	if s.observation.values = []string{}; len(a.servers) < maxServers {
 		a.servers = append(a.servers, &s)
 	}
 }
@@ -115,7 +115,7 @@ func (s *authServer) read(f *follower, zone string) {
 	own.Answer = slices.DeleteFunc(slices.Clone(own.Answer), func(rr dns.RR) bool {
 		return !dns.IsSubDomain(zone, rr.Header().Name)
 	})
-	s.said = heard(&own, f.e.name.FQDN(), f.e.qtype)
+	s.observation = observe(&own, f.e.name.FQDN(), f.e.qtype)
 	chain, rrs := diag.FollowAliases(&own, f.e.name.FQDN(), uint16(f.e.qtype))
 	if len(rrs) > 0 || len(chain) == 0 {
 		return
@@ -124,9 +124,9 @@ func (s *authServer) read(f *follower, zone string) {
 	if dns.IsSubDomain(zone, target) && (own.Rcode == dns.RcodeNameError || hasSOA(&own)) {
 		return // the zone itself says that the target has none
 	}
-	ttl := s.said.ttl
-	if s.said = f.follow(target); s.said.told {
-		s.said.ttl = min(s.said.ttl, ttl)
+	ttl := s.observation.ttl
+	if s.observation = f.follow(target); s.observation.told {
+		s.observation.ttl = min(s.observation.ttl, ttl)
 	} else {
 		s.err = fmt.Errorf("the alias leads to %s: %w", strings.TrimSuffix(target, "."), errNotFollowed)
 	}
@@ -148,29 +148,29 @@ type follower struct {
 
 // A target is where an alias leads.
 type target struct {
-	said said
-	done chan struct{} // closed when said is set
+	observation observation
+	done        chan struct{} // closed when observation is set
 }
 
-func (f *follower) follow(name string) said {
+func (f *follower) follow(name string) observation {
 	f.mu.Lock()
 	t, known := f.targets[name]
 	if !known {
-		t = &target{said: said{values: []string{}}, done: make(chan struct{})}
+		t = &target{observation: observation{values: []string{}}, done: make(chan struct{})}
 		if len(f.targets) == maxTargets {
 			f.mu.Unlock()
-			return t.said
+			return t.observation
 		}
 		f.targets[name] = t
 	}
 	f.mu.Unlock()
 	if known {
 		<-t.done // the one who came first obeys the context
-		return t.said
+		return t.observation
 	}
 	defer close(t.done)
 	if walk := f.it.Find(f.ctx, name, uint16(f.e.qtype), false); walk.Err == nil {
-		t.said = heard(walk.Reply, name, f.e.qtype)
+		t.observation = observe(walk.Reply, name, f.e.qtype)
 	}
-	return t.said
+	return t.observation
 }

@@ -3,7 +3,6 @@ package propagation
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,25 +14,25 @@ import (
 // compare finds out what is right, and holds the resolvers against it.
 func (e *evidence) compare() {
 	e.weighAuthority()
-	for _, s := range e.sights {
+	for _, s := range e.probes {
 		if s.reply != nil {
-			s.said = heard(s.reply, e.name.FQDN(), e.qtype)
+			s.observation = observe(s.reply, e.name.FQDN(), e.qtype)
 		} else {
-			s.said.values = []string{}
+			s.observation.values = []string{}
 		}
 	}
 	switch {
 	case len(e.expected) > 0:
-		e.reference, e.known = said{told: true, values: e.expected}, true
+		e.reference, e.known = observation{told: true, values: e.expected}, true
 	case e.truth.told:
 		e.reference, e.known = e.truth, true
 	default:
 		e.reference = e.majority()
 	}
-	for _, s := range e.sights {
+	for _, s := range e.probes {
 		s.status = s.compare(e.reference)
 		if s.status != Match && s.reply != nil {
-			s.filtered = filteredBy(s.reply, s.said, e.reference)
+			s.filtered = filteredBy(s.reply, s.observation, e.reference)
 		}
 	}
 }
@@ -42,9 +41,9 @@ func (e *evidence) compare() {
 // of the zone counts, then what more of them say.
 func (e *evidence) weighAuthority() {
 	type version struct {
-		said   said
-		serial *uint32
-		count  int
+		observation observation
+		serial      *uint32
+		count       int
 	}
 	var versions []*version
 	serials := map[uint32]bool{}
@@ -56,9 +55,9 @@ func (e *evidence) weighAuthority() {
 		if s.serial != nil {
 			serials[*s.serial] = true
 		}
-		i := slices.IndexFunc(versions, func(v *version) bool { return v.said.same(s.said) })
+		i := slices.IndexFunc(versions, func(v *version) bool { return v.observation.same(s.observation) })
 		if i < 0 {
-			versions = append(versions, &version{s.said, s.serial, 1})
+			versions = append(versions, &version{s.observation, s.serial, 1})
 			continue
 		}
 		v := versions[i]
@@ -66,13 +65,13 @@ func (e *evidence) weighAuthority() {
 		if newer(s.serial, v.serial) > 0 {
 			v.serial = s.serial
 		}
-		v.said.ttl = max(v.said.ttl, s.said.ttl) // who asks another server gets the longer time
+		v.observation.ttl = max(v.observation.ttl, s.observation.ttl) // who asks another server gets the longer time
 	}
 	e.versions, e.serials = len(versions), len(serials)
 	if len(versions) > 0 {
 		e.truth = slices.MaxFunc(versions, func(a, b *version) int {
-			return cmp.Or(newer(a.serial, b.serial), cmp.Compare(a.count, b.count), strings.Compare(a.said.key(), b.said.key()))
-		}).said
+			return cmp.Or(newer(a.serial, b.serial), cmp.Compare(a.count, b.count), strings.Compare(a.observation.key(), b.observation.key()))
+		}).observation
 	}
 }
 
@@ -107,22 +106,22 @@ func boolInt(b bool) int {
 }
 
 // majority is what most resolvers say.
-func (e *evidence) majority() said {
-	counts, best := map[string]int{}, said{}
-	for _, s := range e.sights {
-		if s.reply == nil || !s.said.told {
+func (e *evidence) majority() observation {
+	counts, best := map[string]int{}, observation{}
+	for _, s := range e.probes {
+		if s.reply == nil || !s.observation.told {
 			continue
 		}
-		k := s.said.key()
+		k := s.observation.key()
 		if counts[k]++; !best.told || counts[k] > counts[best.key()] {
-			best = s.said
+			best = s.observation
 		}
 	}
 	return best
 }
 
 // compare returns how an answer compares with what is right.
-func (s *sight) compare(right said) Status {
+func (s *probe) compare(right observation) Status {
 	switch {
 	case errors.Is(s.err, resolver.ErrTimeout):
 		return TimedOut
@@ -132,13 +131,13 @@ func (s *sight) compare(right said) Status {
 		return ServFail
 	case s.reply.Rcode == dns.RcodeRefused:
 		return Refused
-	case !s.said.told:
+	case !s.observation.told:
 		return Failed
-	case s.said.same(right):
+	case s.observation.same(right):
 		return Match
 	case s.reply.Rcode == dns.RcodeNameError:
 		return NXDomain
-	case len(s.said.values) == 0:
+	case len(s.observation.values) == 0:
 		return NoData
 	default:
 		return Mismatch
@@ -146,17 +145,17 @@ func (s *sight) compare(right said) Status {
 }
 
 // answered reports whether a resolver said what it holds.
-func (s *sight) answered() bool {
+func (s *probe) answered() bool {
 	return s.filtered == "" && slices.Contains([]Status{Match, Mismatch, NXDomain, NoData}, s.status)
 }
 
 // filteredBy says in which way a resolver withholds the true answer on purpose: by an extended error
 // (RFC 8914 sections 4.16 to 4.18), or by the address that stands for none.
-func filteredBy(m *dns.Msg, got, right said) string {
+func filteredBy(m *dns.Msg, got, right observation) string {
 	for _, x := range diag.ExtendedErrors(m) {
 		switch x.InfoCode {
 		case dns.ExtendedErrorCodeBlocked, dns.ExtendedErrorCodeCensored, dns.ExtendedErrorCodeFiltered:
-			return extendedText(x)
+			return diag.ExtendedText(x)
 		}
 	}
 	for _, null := range []string{"0.0.0.0", "::"} {
@@ -167,24 +166,13 @@ func filteredBy(m *dns.Msg, got, right said) string {
 	return ""
 }
 
-func extendedText(x dns.EDNS0_EDE) string {
-	name, ok := dns.ExtendedErrorCodeToString[x.InfoCode]
-	if !ok {
-		name = fmt.Sprintf("Extended error %d", x.InfoCode)
-	}
-	if x.ExtraText != "" {
-		name += fmt.Sprintf(": %.200q", strings.ToValidUTF8(x.ExtraText, "\uFFFD"))
-	}
-	return name
-}
-
 // remark is what a resolver adds to its answer, or why there is none.
-func (s *sight) remark() string {
+func (s *probe) remark() string {
 	if s.status == TimedOut {
-		return resolver.ErrTimeout.Error()
+		return "no response"
 	}
 	if s.err != nil {
-		return fmt.Sprintf("%.300s", s.err)
+		return diag.Reason(s.err)
 	}
 	if s.filtered != "" {
 		return s.filtered
@@ -195,7 +183,7 @@ func (s *sight) remark() string {
 	}
 	for _, x := range diag.ExtendedErrors(s.reply) {
 		if len(texts) < 4 {
-			texts = append(texts, extendedText(x))
+			texts = append(texts, diag.ExtendedText(x))
 		}
 	}
 	return strings.Join(texts, "; ")

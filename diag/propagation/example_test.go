@@ -37,5 +37,5 @@ func ExampleCheck() {
 	}
 	// Output:
 	// [192.0.2.80] partial 66
-	// propagation.resolver.stale Quad9 says 192.0.2.1; its copy runs out in 30 minutes.
+	// propagation.resolver.stale Quad9 answers 192.0.2.1; its cached answer expires in 30 minutes.
 }

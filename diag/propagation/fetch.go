@@ -20,23 +20,23 @@ type evidence struct {
 	qtype    resolve.Type
 	expected []string
 
-	sights       []*sight
+	probes       []*probe
 	authority    authority
 	began, ended time.Time
 
-	reference  said // what is right
-	known      bool // by the request or the authoritative servers, not by the majority
-	truth      said // what the authoritative servers say
-	versions   int  // how many different things they say
-	serials    int  // how many versions of the zone they have
+	reference  observation // what is right
+	known      bool        // by the request or the authoritative servers, not by the majority
+	truth      observation // what the authoritative servers say
+	versions   int         // how many different things they say
+	serials    int         // how many versions of the zone they have
 	notServing []*authServer
 	silent     []*authServer
 
 	notFollowed bool // an alias led to what could not be learned
 }
 
-// A sight is what one resolver shows.
-type sight struct {
+// A probe is what one resolver shows.
+type probe struct {
 	vantage   Vantage
 	reply     *dns.Msg
 	err       error
@@ -44,9 +44,9 @@ type sight struct {
 	transport resolver.Transport
 	latency   time.Duration
 
-	said     said
-	status   Status
-	filtered string // what it says about filtering the name, if it does
+	observation observation
+	status      Status
+	filtered    string // what it says about filtering the name, if it does
 }
 
 // fetch asks everybody at once.
@@ -56,7 +56,7 @@ func (e *evidence) fetch(ctx context.Context, env *diag.Env) error {
 	defer cancel()
 	var group diag.Group
 	group.Go(func() { e.authority.ask(limited, env, e) })
-	for _, s := range e.sights {
+	for _, s := range e.probes {
 		group.Go(func() { s.look(limited, env, e) })
 	}
 	group.Wait()
@@ -69,16 +69,16 @@ func (e *evidence) fetch(ctx context.Context, env *diag.Env) error {
 			return nil
 		}
 	}
-	for _, s := range e.sights {
+	for _, s := range e.probes {
 		if s.reply != nil {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: none of %d resolvers and no authoritative server replied", diag.ErrUnavailable, len(e.sights))
+	return fmt.Errorf("%w: none of %d resolvers and no authoritative server replied", diag.ErrUnavailable, len(e.probes))
 }
 
 // look asks one resolver.
-func (s *sight) look(ctx context.Context, env *diag.Env, e *evidence) {
+func (s *probe) look(ctx context.Context, env *diag.Env, e *evidence) {
 	servers, err := s.vantage.servers()
 	if err != nil {
 		s.err = err

@@ -36,6 +36,7 @@ type Request struct {
 
 // A Report tells what the world knows.
 type Report struct {
+	diag.Text
 	Name          diag.Name     `json:"qname" doc:"the name, as A-labels"`
 	Type          resolve.Type  `json:"qtype" doc:"type of the records"`
 	Authoritative Authoritative `json:"authoritative" doc:"what the servers of the zone say"`
@@ -137,7 +138,7 @@ func (Progress) Values() []string {
 // A Summary counts resolvers.
 type Summary struct {
 	ResolverCount      int      `json:"resolver_count" min:"0" doc:"how many were asked"`
-	AnsweredCount      int      `json:"answered_count" min:"0" doc:"how many said what they hold: neither failed, refused or silent ones, nor those that filter the name"`
+	AnsweredCount      int      `json:"answered_count" min:"0" doc:"how many gave an answer: neither failed, refused or silent ones, nor those that filter the name"`
 	MatchCount         int      `json:"match_count" min:"0" doc:"how many say what they should"`
 	PropagationPercent int      `json:"propagation_percent" min:"0" max:"100" doc:"how many of those that answered say what they should, in percent, rounded down"`
 	Status             Progress `json:"status" doc:"how far the records have got; inconclusive: fewer than half of the resolvers answered, or nobody knows what is right"`
@@ -195,7 +196,7 @@ func (c Checker) prepare(req Request) (*evidence, error) {
 	if len(vantages) == 0 {
 		vantages = Vantages()
 	}
-	e.sights, err = choose(vantages, req.Resolvers)
+	e.probes, err = choose(vantages, req.Resolvers)
 	return e, err
 }
 
@@ -203,7 +204,7 @@ func (c Checker) prepare(req Request) (*evidence, error) {
 const maxChosen = 50
 
 // choose picks the vantages with the given ids, or all.
-func choose(vantages []Vantage, ids []string) ([]*sight, error) {
+func choose(vantages []Vantage, ids []string) ([]*probe, error) {
 	known := map[string]Vantage{}
 	names := make([]string, 0, len(vantages))
 	for _, v := range vantages {
@@ -215,20 +216,20 @@ func choose(vantages []Vantage, ids []string) ([]*sight, error) {
 	} else if len(ids) > maxChosen {
 		return nil, diag.Invalid("resolvers", "there may be at most %d", maxChosen)
 	}
-	var sights []*sight
+	var probes []*probe
 	for i, id := range ids {
 		v, ok := known[id]
 		if !ok {
 			return nil, diag.Invalid(fmt.Sprintf("resolvers[%d]", i), "%.40q is none of %s", id, strings.Join(names, ", "))
 		}
-		for _, earlier := range sights {
+		for _, earlier := range probes {
 			if earlier.vantage.ID == id {
 				return nil, diag.Invalid(fmt.Sprintf("resolvers[%d]", i), "%q stands twice", id)
 			}
 		}
-		sights = append(sights, &sight{vantage: v, transport: v.Transport})
+		probes = append(probes, &probe{vantage: v, transport: v.Transport})
 	}
-	return sights, nil
+	return probes, nil
 }
 
 // text is an address for a report: empty if it is none.

@@ -210,13 +210,14 @@ func TestRules(t *testing.T) {
 				r := e.report()
 				assert.Equal(t, tt.statuses, statuses(r))
 				assert.Equal(t, tt.progress, r.Summary.Status)
-				v := rules.Judge(e, nil)
+				v := rules.Judge(e, texts)
 				verdicts = append(verdicts, v)
 				assert.ElementsMatch(t, tt.want, diagtest.Codes(v), "%+v", v.Findings)
 			})
 		})
 	}
 	diagtest.CoverRules(t, rules, verdicts)
+	diagtest.CheckTexts(t, texts, rules.Describe(), verdicts)
 	assert.NoError(t, rules.Check())
 	assert.Equal(t, rules.Describe(), (*Report)(nil).Rules())
 }

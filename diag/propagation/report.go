@@ -2,7 +2,6 @@ package propagation
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,7 +10,9 @@ import (
 
 // report describes the evidence.
 func (e *evidence) report() *Report {
+	verdict := rules.Judge(e, texts)
 	r := &Report{
+		Text:          verdict.Text(),
 		Name:          e.name,
 		Type:          e.qtype,
 		Authoritative: e.authorityReport(),
@@ -21,9 +22,9 @@ func (e *evidence) report() *Report {
 		Summary:       e.summary(),
 		Partial:       !e.truth.told || len(e.silent) > 0 || e.notFollowed,
 		Timing:        diag.NewTiming(e.began, e.ended),
-		Findings:      rules.Judge(e, nil).Findings,
+		Findings:      verdict.Findings,
 	}
-	for _, s := range e.sights {
+	for _, s := range e.probes {
 		r.Resolvers = append(r.Resolvers, s.report())
 		r.Partial = r.Partial || s.reply == nil
 	}
@@ -42,31 +43,31 @@ func (e *evidence) authorityReport() Authoritative {
 	}
 	for _, s := range e.authority.servers {
 		server := Server{
-			Name: strings.TrimSuffix(s.name, "."), Address: text(s.addr), Serial: s.serial, Values: s.said.values,
+			Name: strings.TrimSuffix(s.name, "."), Address: text(s.addr), Serial: s.serial, Values: s.observation.values,
 		}
 		if s.hop.Reply != nil {
 			server.Rcode = diag.RcodeName(s.hop.Reply.Rcode)
 		}
 		if s.err != nil {
-			server.Error = fmt.Sprintf("%.300s", s.err)
+			server.Error = diag.Reason(s.err)
 		}
 		a.Servers = append(a.Servers, server)
 	}
 	return a
 }
 
-func (s *sight) report() Resolver {
+func (s *probe) report() Resolver {
 	r := Resolver{
 		ID: s.vantage.ID, Name: s.vantage.Name, Operator: s.vantage.Operator, Country: s.vantage.Country,
 		Address: text(s.addr), Transport: s.transport,
-		Values: s.said.values, LatencyMS: max(0, s.latency.Milliseconds()), Status: s.status, Error: s.remark(),
+		Values: s.observation.values, LatencyMS: max(0, s.latency.Milliseconds()), Status: s.status, Error: s.remark(),
 	}
 	if s.reply == nil {
 		return r
 	}
 	r.Rcode, r.AD = diag.RcodeName(s.reply.Rcode), s.reply.AuthenticatedData
-	if s.said.told && s.said.timed {
-		r.TTL = new(s.said.ttl)
+	if s.observation.told && s.observation.timed {
+		r.TTL = new(s.observation.ttl)
 	}
 	return r
 }
@@ -74,14 +75,14 @@ func (s *sight) report() Resolver {
 // groups lists who says the same, the largest group first.
 func (e *evidence) groups() []ValueGroup {
 	groups := []ValueGroup{}
-	for _, s := range e.sights {
-		if s.reply == nil || !s.said.told {
+	for _, s := range e.probes {
+		if s.reply == nil || !s.observation.told {
 			continue
 		}
-		i := slices.IndexFunc(groups, func(g ValueGroup) bool { return slices.Equal(g.Values, s.said.values) })
+		i := slices.IndexFunc(groups, func(g ValueGroup) bool { return slices.Equal(g.Values, s.observation.values) })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, ValueGroup{Values: s.said.values})
+			groups = append(groups, ValueGroup{Values: s.observation.values})
 		}
 		groups[i].ResolverIDs = append(groups[i].ResolverIDs, s.vantage.ID)
 		groups[i].Count++
@@ -91,12 +92,12 @@ func (e *evidence) groups() []ValueGroup {
 }
 
 func (e *evidence) summary() Summary {
-	s := Summary{ResolverCount: len(e.sights)}
-	for _, sight := range e.sights {
-		if sight.answered() {
+	s := Summary{ResolverCount: len(e.probes)}
+	for _, probe := range e.probes {
+		if probe.answered() {
 			s.AnsweredCount++
 		}
-		if sight.status == Match {
+		if probe.status == Match {
 			s.MatchCount++
 		}
 	}

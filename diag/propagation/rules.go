@@ -13,7 +13,6 @@ const (
 	// longTTL is from where on a change takes so long that people take it for broken: a day.
 	longTTL = 86_400
 
-	maxFailures  = 50  // of one rule: each is about one resolver or server
 	maxValueText = 200 // bytes of data that a sentence quotes
 )
 
@@ -24,71 +23,78 @@ var rules = slices.Concat(authorityRules, resolverRules)
 var authorityRules = diag.Rules[*evidence]{
 	{
 		Code: "propagation.authority.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The authoritative servers answer",
+		Title:       "No authoritative server answered",
+		Requirement: "An authoritative server answered",
 		Ref:         "RFC 1034 section 4.2.1",
-		Advice:      "Mend the name servers of the zone, or its delegation; until then nobody learns anything new.",
+		Advice:      "Fix the zone's name servers or its delegation: run domain/dns-check on the domain.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.truth.told {
 				return nil
 			}
 			if err := e.authority.zone.Err; err != nil {
-				return diag.Fail("No server that is responsible answered: %.300v.", err)
+				return diag.Fail("No authoritative server answered for %s: %s.", e.name, diag.Reason(err))
 			}
-			return diag.Fail("No server that is responsible answered for %s.", e.name)
+			return diag.Fail("No authoritative server answered for %s.", e.name)
 		},
 	},
 	{
 		Code: "propagation.authority.inconsistent", Severity: diag.Error,
-		Requirement: "All authoritative servers say the same",
+		Title:       "Authoritative servers disagree",
+		Requirement: "All authoritative servers give the same answer",
 		Ref:         "RFC 1034 section 4.3.5",
-		Advice:      "Check that the secondary servers are allowed to fetch the zone and that the serial number was raised.",
+		Advice:      "Check that the SOA serial was raised and that the secondary servers can transfer the zone.",
 		When:        truthTold,
 		Fails:       disagreements,
 	},
 	{
 		Code: "propagation.authority.serial", Severity: diag.Warning,
-		Requirement: "All authoritative servers have the same version of the zone",
+		Title:       "SOA serials differ",
+		Requirement: "All authoritative servers have the same SOA serial",
 		Ref:         "RFC 1996 section 3, RFC 1982",
-		Advice:      "Wait a minute; if the serial numbers still differ, check that the secondary servers can fetch the zone.",
+		Advice:      "Wait a minute. If the serials still differ, check that the secondary servers can transfer the zone.",
 		When:        func(e *evidence) bool { return truthTold(e) && e.versions == 1 },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.serials > 1, "The servers have %d different serial numbers.", e.serials)
+			return diag.FailIf(e.serials > 1, "The name servers have %d different SOA serials.", e.serials)
 		},
 	},
 	{
 		Code: "propagation.authority.lame", Severity: diag.Error,
-		Requirement: "Every server of the zone answers for it",
+		Title:       "Lame delegation",
+		Requirement: "Every name server is authoritative for the zone",
 		Ref:         "RFC 1912 section 2.8, RFC 9499 section 7",
-		Advice:      "Let the server load the zone, or take its NS record out of the zone and of the zone above.",
+		Advice:      "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
 		Fails: func(e *evidence) diag.Failures {
-			return serversThat(e.notServing, "does not answer for the zone")
+			return serversThat(e.notServing, "is not authoritative for the zone")
 		},
 	},
 	{
 		Code: "propagation.authority.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Requirement: "Every server of the zone can be reached",
+		Title:       "Name server did not respond",
+		Requirement: "Every name server responded",
 		Ref:         "RFC 2182 section 3.1",
-		Advice:      "Check that the server runs, has a public address, and that firewalls let DNS pass.",
-		Fails:       func(e *evidence) diag.Failures { return serversThat(e.silent, "could not be asked") },
+		Advice:      "Check that the server runs, has a public address, and that firewalls allow DNS.",
+		Fails:       func(e *evidence) diag.Failures { return serversThat(e.silent, "could not be queried") },
 	},
 	{
 		Code: "propagation.expected.unpublished", Severity: diag.Error,
-		Requirement: "The authoritative servers publish what is expected",
+		Title:       "Expected records not published",
+		Requirement: "The authoritative servers publish the expected records",
 		Ref:         "RFC 1034 section 4.2",
-		Advice:      "Publish the records in the zone, or correct what is expected: resolvers only pass on what the zone says.",
+		Advice:      "Publish the records in the zone, or correct the expected values.",
 		When:        func(e *evidence) bool { return truthTold(e) && len(e.expected) > 0 },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.truth.same(e.reference), "They say %s.", e.truth.words())
+			return diag.FailIf(!e.truth.same(e.reference), "The authoritative servers answer %s.", e.truth.words())
 		},
 	},
 	{
 		Code: "propagation.ttl.long", Severity: diag.Info,
-		Requirement: "Changes get around within a day",
+		Title:       "TTL above a day",
+		Requirement: "The TTL is at most a day",
 		Ref:         "RFC 1034 section 3.6",
-		Advice:      "Lower the TTL well before the next change.",
+		Advice:      "Lower the TTL at least one old TTL before the next change.",
 		When:        truthTold,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.truth.ttl > longTTL, "Resolvers may keep the answer for %s.", duration(e.truth.ttl))
+			return diag.FailIf(e.truth.ttl > longTTL, "Resolvers may cache the answer for %s.", duration(e.truth.ttl))
 		},
 	},
 }
@@ -96,21 +102,23 @@ var authorityRules = diag.Rules[*evidence]{
 var resolverRules = diag.Rules[*evidence]{
 	{
 		Code: "propagation.resolver.none", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "Some resolver answers",
+		Title:       "No resolver answered",
+		Requirement: "A resolver answered",
 		Ref:         "RFC 1034 section 5",
-		Advice:      "Ask again, or other resolvers.",
+		Advice:      "Try again later, or query other resolvers.",
 		Fails: func(e *evidence) diag.Failures {
-			some := slices.ContainsFunc(e.sights, (*sight).answered)
-			return diag.FailIf(!some, "None of %d says what it holds.", len(e.sights))
+			some := slices.ContainsFunc(e.probes, (*probe).answered)
+			return diag.FailIf(!some, "None of the %d resolvers gave an answer.", len(e.probes))
 		},
 	},
 	{
 		Code: "propagation.resolver.stale", Severity: diag.Warning,
+		Title:       "Resolver has other records",
 		Requirement: "No resolver has other records",
 		Ref:         "RFC 1034 section 3.6",
-		Advice:      "Wait until the copy has run out, or use the operator's page for clearing caches if there is one.",
+		Advice:      "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
 		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *sight) string {
+			return e.resolversThat(func(s *probe) string {
 				if s.status != Mismatch || s.filtered != "" {
 					return ""
 				}
@@ -120,11 +128,12 @@ var resolverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.resolver.missing", Severity: diag.Warning,
+		Title:       "Resolver has no records",
 		Requirement: "No resolver lacks the records",
 		Ref:         "RFC 2308 section 5",
-		Advice:      "Wait until the copy has run out: resolvers also keep that there is nothing.",
+		Advice:      "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
 		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *sight) string {
+			return e.resolversThat(func(s *probe) string {
 				if s.status != NXDomain && s.status != NoData || s.filtered != "" {
 					return ""
 				}
@@ -134,64 +143,69 @@ var resolverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "propagation.resolver.filtered", Severity: diag.Info,
+		Title:       "Resolver filters the name",
 		Requirement: "No resolver filters the name",
 		Ref:         "RFC 8914 section 4.18",
-		Advice:      "If that is wrong, tell the operator of the resolver.",
+		Advice:      "If the name is filtered by mistake, report that to the operator of the resolver.",
 		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *sight) string {
+			return e.resolversThat(func(s *probe) string {
 				if s.filtered == "" {
 					return ""
 				}
-				return "withholds the answer on purpose: " + s.filtered
+				return "filters the answer: " + s.filtered
 			})
 		},
 	},
 	{
 		Code: "propagation.resolver.bogus", Severity: diag.Error,
-		Requirement: "Resolvers that validate DNSSEC accept the zone",
+		Title:       "DNSSEC validation failed",
+		Requirement: "No resolver fails DNSSEC validation",
 		Ref:         "RFC 4035 section 5.5, RFC 8914 section 4.7",
-		Advice:      "Renew the signatures of the zone, and compare its keys with the DS records in the zone above.",
+		Advice:      "Run dnssec/check on the name: it says which signature, key or DS record is at fault.",
 		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *sight) string {
+			return e.resolversThat(func(s *probe) string {
 				if s.status != ServFail || diag.MessageDNSSEC(s.reply) != diag.Bogus {
 					return ""
 				}
-				return "does not accept the signatures: " + s.remark()
+				return "fails to validate the answer: " + s.remark()
 			})
 		},
 	},
 	{
-		Code: "propagation.resolver.servfail", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Requirement: "Every resolver could find out the answer",
+		Code: "propagation.resolver.servfail", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Resolver answered SERVFAIL",
+		Requirement: "No resolver answered SERVFAIL",
 		Ref:         "RFC 1035 section 4.1.1",
-		Advice:      "If several fail, check the name servers of the zone and its DNSSEC signatures.",
+		Advice:      "If several resolvers fail, run domain/dns-check and dnssec/check on the domain.",
 		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *sight) string {
+			return e.resolversThat(func(s *probe) string {
 				if s.status != ServFail || s.filtered != "" || diag.MessageDNSSEC(s.reply) == diag.Bogus {
 					return ""
 				}
-				return strings.TrimSuffix("answers SERVFAIL: "+s.remark(), ": ")
+				return strings.TrimSuffix("answered SERVFAIL: "+s.remark(), ": ")
 			})
 		},
 	},
 	{
 		Code: "propagation.resolver.refused", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Requirement: "Every resolver is willing to answer",
+		Title:       "Resolver refused the query",
+		Requirement: "No resolver refused the query",
 		Ref:         "RFC 8914 section 4.19",
 		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *sight) string {
+			return e.resolversThat(func(s *probe) string {
 				if s.status != Refused || s.filtered != "" {
 					return ""
 				}
-				return strings.TrimSuffix("refuses to answer: "+s.remark(), ": ")
+				return strings.TrimSuffix("refused the query: "+s.remark(), ": ")
 			})
 		},
 	},
 	{
 		Code: "propagation.resolver.silent", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Requirement: "Every resolver replies",
+		Title:       "Resolver did not respond",
+		Requirement: "Every resolver responded",
 		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *sight) string {
+			return e.resolversThat(func(s *probe) string {
 				if s.status != TimedOut && s.status != Failed {
 					return ""
 				}
@@ -202,10 +216,10 @@ var resolverRules = diag.Rules[*evidence]{
 }
 
 // resolversThat lists the resolvers of which there is something to tell.
-func (e *evidence) resolversThat(tell func(*sight) string) diag.Failures {
+func (e *evidence) resolversThat(tell func(*probe) string) diag.Failures {
 	var failures diag.Failures
-	for _, s := range e.sights {
-		if what := tell(s); what != "" && len(failures) < maxFailures {
+	for _, s := range e.probes {
+		if what := tell(s); what != "" {
 			failures = append(failures, diag.Failure{Target: s.vantage.ID, Detail: s.vantage.Name + " " + what + "."})
 		}
 	}
@@ -213,18 +227,18 @@ func (e *evidence) resolversThat(tell func(*sight) string) diag.Failures {
 }
 
 // holds tells what a resolver holds, and for how long.
-func (e *evidence) holds(s *sight) string {
-	says := "says " + s.said.words() + e.alsoAuthoritative(s)
-	if !s.said.timed {
+func (e *evidence) holds(s *probe) string {
+	says := "answers " + s.observation.words() + e.alsoAuthoritative(s)
+	if !s.observation.timed {
 		return says
 	}
-	return says + "; its copy runs out in " + duration(s.said.ttl)
+	return says + "; its cached answer expires in " + duration(s.observation.ttl)
 }
 
 // alsoAuthoritative tells if an answer that is not right is still that of an authoritative server.
-func (e *evidence) alsoAuthoritative(s *sight) string {
+func (e *evidence) alsoAuthoritative(s *probe) string {
 	for _, server := range e.authority.servers {
-		if server.err == nil && server.said.same(s.said) {
+		if server.err == nil && server.observation.same(s.observation) {
 			return fmt.Sprintf(", as does the authoritative server %s", strings.TrimSuffix(server.name, "."))
 		}
 	}
@@ -239,7 +253,7 @@ func serversThat(servers []*authServer, what string) diag.Failures {
 		if s.addr.IsValid() {
 			where += " (" + text(s.addr) + ")"
 		}
-		failures = append(failures, diag.Failure{Target: name, Detail: fmt.Sprintf("%s %s: %.300v.", where, what, s.err)})
+		failures = append(failures, diag.Failure{Target: name, Detail: fmt.Sprintf("%s %s: %s.", where, what, diag.Reason(s.err))})
 	}
 	return failures
 }
@@ -248,12 +262,12 @@ func serversThat(servers []*authServer, what string) diag.Failures {
 func disagreements(e *evidence) diag.Failures {
 	var failures diag.Failures
 	for _, s := range e.authority.servers {
-		if s.err != nil || s.said.same(e.truth) {
+		if s.err != nil || s.observation.same(e.truth) {
 			continue
 		}
 		name := strings.TrimSuffix(s.name, ".")
-		failures = append(failures, diag.Failure{Target: name, Detail: fmt.Sprintf("%s (%s)%s says %s, others say %s.",
-			name, text(s.addr), serialText(s.serial), s.said.words(), e.truth.words())})
+		failures = append(failures, diag.Failure{Target: name, Detail: fmt.Sprintf("%s (%s)%s answers %s; others answer %s.",
+			name, text(s.addr), serialText(s.serial), s.observation.words(), e.truth.words())})
 	}
 	return failures
 }
@@ -262,16 +276,16 @@ func serialText(serial *uint32) string {
 	if serial == nil {
 		return ""
 	}
-	return fmt.Sprintf(" with the serial number %d", *serial)
+	return fmt.Sprintf(" with serial %d", *serial)
 }
 
 // words puts what is said into words.
-func (s said) words() string {
+func (s observation) words() string {
 	switch {
 	case s.rcode == dns.RcodeNameError:
-		return "that there is no such name"
+		return "NXDOMAIN (no such name)"
 	case len(s.values) == 0:
-		return "that there are no such records"
+		return "that there is no such record"
 	}
 	joined := strings.Join(s.values, ", ")
 	if len(joined) > maxValueText {

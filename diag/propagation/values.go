@@ -118,8 +118,8 @@ func lowered(rr dns.RR) dns.RR {
 	return rr
 }
 
-// A said is what a server says of the records: that there are some, or none, or no such name.
-type said struct {
+// An observation is what a server says of the records: that there are some, or none, or no such name.
+type observation struct {
 	told   bool // that is, the code is NOERROR or NXDOMAIN
 	rcode  int
 	values []string // never nil
@@ -128,13 +128,13 @@ type said struct {
 }
 
 // key identifies what is said, whatever the TTL.
-func (s said) key() string { return fmt.Sprint(s.rcode, "\x00", strings.Join(s.values, "\x00")) }
+func (s observation) key() string { return fmt.Sprint(s.rcode, "\x00", strings.Join(s.values, "\x00")) }
 
-func (s said) same(other said) bool { return s.key() == other.key() }
+func (s observation) same(other observation) bool { return s.key() == other.key() }
 
-// heard reads what a reply says of a name and type.
-func heard(m *dns.Msg, name string, qtype resolve.Type) said {
-	s := said{told: m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError, rcode: m.Rcode, values: []string{}}
+// observe reads what a reply says of a name and type.
+func observe(m *dns.Msg, name string, qtype resolve.Type) observation {
+	s := observation{told: m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError, rcode: m.Rcode, values: []string{}}
 	chain, rrs := diag.FollowAliases(m, name, uint16(qtype))
 	if m.Rcode == dns.RcodeSuccess {
 		s.values = valuesOf(rrs)

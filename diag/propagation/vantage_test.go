@@ -244,7 +244,7 @@ func FuzzReply(f *testing.F) {
 			return
 		}
 		e := &evidence{name: diag.MustName("www.example.com"), qtype: resolve.Type(dns.TypeA)}
-		e.sights = []*sight{{vantage: Vantage{ID: "a"}, reply: m}}
+		e.probes = []*probe{{vantage: Vantage{ID: "a"}, reply: m}}
 		e.authority.zone = &resolver.Zone{Name: "example.com."}
 		if authoritative {
 			s := &authServer{name: "ns.example.com.", hop: resolver.Hop{Reply: m}}
