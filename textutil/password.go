@@ -68,8 +68,8 @@ func (PasswordStrength) Values() []string {
 type PasswordRequest struct {
 	Mode PasswordMode `json:"mode,omitempty" default:"characters" doc:"what passwords are made of"` // empty: characters
 
-	// Length is from 8 to 256 characters. Zero means 20. It does not matter to passphrases, and neither
-	// do the fields from Lowercase to RequireEach.
+	// Length is from 8 to 256 characters. Zero means 20. Like the fields from Lowercase to RequireEach
+	// it belongs to characters, and is refused beside passphrases.
 	Length int `json:"length,omitempty" default:"20" min:"8" max:"256" doc:"characters in a password"`
 
 	// Count is from 1 to 100. Zero means 1.
@@ -87,7 +87,8 @@ type PasswordRequest struct {
 	// RequireEach makes every password have a character of each class. Nil means true.
 	RequireEach *bool `json:"require_each,omitempty" default:"true" doc:"have a character of each class in every password"`
 
-	// Words is how many words a passphrase has, from 4 to 24. Zero means 6.
+	// Words is how many words a passphrase has, from 4 to 24. Zero means 6. Beside characters it is
+	// refused, and so is WordSeparator.
 	Words int `json:"words,omitempty" default:"6" min:"4" max:"24" doc:"words in a passphrase"`
 
 	// WordSeparator stands between the words of a passphrase. Empty means a hyphen.
@@ -150,13 +151,42 @@ func strengthOf(bits float64) PasswordStrength {
 
 // space checks the request and returns the passwords that fulfil it.
 func (req *PasswordRequest) space() (*passwordSpace, error) {
-	switch req.Mode {
-	case "", PasswordCharacters:
-		return req.characters()
-	case PasswordPassphrase:
+	mode := cmp.Or(req.Mode, PasswordCharacters)
+	if mode != PasswordCharacters && mode != PasswordPassphrase {
+		return nil, invalid("mode", "%.40q is neither characters nor passphrase", string(mode))
+	}
+	if err := req.checkMode(mode); err != nil {
+		return nil, err
+	}
+	if mode == PasswordPassphrase {
 		return req.passphrases()
 	}
-	return nil, invalid("mode", "%.40q is neither characters nor passphrase", string(req.Mode))
+	return req.characters()
+}
+
+// checkMode refuses fields that belong to the other mode: they would change nothing.
+func (req *PasswordRequest) checkMode(mode PasswordMode) error {
+	for _, f := range []struct {
+		name  string
+		of    PasswordMode
+		given bool
+	}{
+		{"length", PasswordCharacters, req.Length != 0},
+		{"lowercase", PasswordCharacters, req.Lowercase != nil},
+		{"uppercase", PasswordCharacters, req.Uppercase != nil},
+		{"digits", PasswordCharacters, req.Digits != nil},
+		{"symbols", PasswordCharacters, req.Symbols != nil},
+		{"exclude_ambiguous", PasswordCharacters, req.ExcludeAmbiguous},
+		{"exclude", PasswordCharacters, req.Exclude != ""},
+		{"require_each", PasswordCharacters, req.RequireEach != nil},
+		{"words", PasswordPassphrase, req.Words != 0},
+		{"word_separator", PasswordPassphrase, req.WordSeparator != ""},
+	} {
+		if f.given && f.of != mode {
+			return invalid(f.name, "belongs to the mode %s; the mode is %s", f.of, mode)
+		}
+	}
+	return nil
 }
 
 func (req *PasswordRequest) passphrases() (*passwordSpace, error) {
