@@ -43,7 +43,7 @@ type exchange struct {
 }
 
 // maxHeaders is more than any reply has.
-const maxHeaders = 20
+const maxHeaders = 24
 
 // header sets a header of the reply. The name must be in the canonical form of net/http.
 func (x *exchange) header(name, value string) {

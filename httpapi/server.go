@@ -146,6 +146,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{server: s, w: w, r: r, fields: w.Header(), began: s.clock(), id: metering.NewRequestID()}
 	x.header("X-Request-Id", x.id)
 	x.header("Cache-Control", "no-store") // replies are what one customer paid for
+	if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
+		// A request may have had a Content-Length too, of which net/http tells nothing: then the connection
+		// must be closed (RFC 9112 section 6.1), since others may have seen another end of it.
+		x.header("Connection", "close")
+	}
 	defer x.finish()
 	if f := x.serve(); f != nil {
 		x.refuse(f)

@@ -29,6 +29,9 @@ const (
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10
 
+	// mostConnections bounds the clients: each takes some 20 KiB, also an idle one.
+	mostConnections = 8192
+
 	// drainTime is how long running calls may go on after a signal. Together with closing the store
 	// it stays below the 20 seconds that a supervisor is promised (CONTRACT 8.1).
 	drainTime = 17 * time.Second
@@ -148,6 +151,9 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer health.close()
+	listener = &httpapi.Listener{
+		Listener: listener, MaxConnections: maxConnections(), Secure: settled.security != nil, Log: log,
+	}
 	url := a.url(listener, settled.security != nil)
 	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans}, url); err != nil {
 		listener.Close()
@@ -158,6 +164,15 @@ func (a *app) serve(ctx context.Context) error {
 	hosted.schedule(ctx, env)
 	health.ready.Store(true)
 	return a.run(ctx, server, listener, hosted, health, log)
+}
+
+// maxConnections leaves half of the files that may be open to the store and to the diagnostics, which
+// have sockets of their own.
+func maxConnections() int {
+	if n := openFiles() / 2; n > 0 {
+		return min(n, mostConnections)
+	}
+	return mostConnections
 }
 
 func newServer(s settled, handler http.Handler) *http.Server {

@@ -15,3 +15,13 @@ func cpuTime() time.Duration {
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
+
+// openFiles is how many files and sockets this process may have open, or 0 where that is not known. Go
+// raises the limit as far as it may be raised.
+func openFiles() int {
+	var r syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {
+		return 0
+	}
+	return int(min(r.Cur, 1<<30))
+}

@@ -1,0 +1,179 @@
+package httpapi
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A pipeListener is a listener without a network.
+type pipeListener struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func newPipeListener() *pipeListener {
+	return &pipeListener{make(chan net.Conn), make(chan struct{})}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error   { close(l.done); return nil }
+func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (l *pipeListener) dial() net.Conn {
+	client, server := net.Pipe()
+	l.conns <- server
+	return client
+}
+
+// serving runs a server on a Listener.
+func serving(a *api, change func(*Listener)) (*Listener, *pipeListener) {
+	pipes := newPipeListener()
+	l := &Listener{Listener: pipes}
+	if change != nil {
+		change(l)
+	}
+	s := &http.Server{Handler: a.handler, MaxHeaderBytes: 4 << 10}
+	go s.Serve(l)
+	a.t.Cleanup(func() { s.Close() })
+	return l, pipes
+}
+
+// raw sends bytes and reads the reply.
+func raw(t *testing.T, c net.Conn, text string) (*http.Response, []byte) {
+	t.Helper()
+	go io.WriteString(c, text) // the server may answer before it has read all
+	r := bufio.NewReader(c)
+	resp, err := http.ReadResponse(r, nil)
+	require.NoError(t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp, body
+}
+
+func TestRepliesOfNetHTTP(t *testing.T) {
+	for _, tt := range []struct {
+		name, request string
+		status        int
+		message       string
+	}{
+		{"no HTTP", "nonsense\r\n\r\n", 400, "Bad Request"},
+		{"no host", "GET / HTTP/1.1\r\n\r\n", 400, "missing required Host header"},
+		{"bad header", "GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n", 400, "Bad Request"},
+		{"two lengths", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "Bad Request"},
+		{"large header", "GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 16<<10) + "\r\n\r\n", 431, "Request Header Fields Too Large"},
+		{"coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "Not Implemented"},
+		{"version", "GET / HTTP/3.1\r\nHost: a\r\n\r\n", 505, "unsupported protocol version"},
+		{"expectation", "POST / HTTP/1.1\r\nHost: a\r\nExpect: tea\r\nContent-Length: 2\r\n\r\n", 417, "Expectation Failed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAPI(t, "self", nil)
+				_, pipes := serving(a, nil)
+				c := pipes.dial()
+				defer c.Close()
+				resp, body := raw(t, c, tt.request)
+				assert.Equal(t, tt.status, resp.StatusCode)
+				assert.Equal(t, "application/json", resp.Header.Get("Content-Type"))
+				assert.Equal(t, "no-store", resp.Header.Get("Cache-Control"))
+				assert.True(t, resp.Close)
+				var p Problem
+				require.NoError(t, json.Unmarshal(body, &p), "%s", body)
+				assert.Equal(t, InvalidRequest, p.Code)
+				assert.Equal(t, "The server cannot read this request: "+tt.message+".", p.Message)
+				assert.Regexp(t, `^req_[a-z2-7]{26}$`, p.RequestID)
+				assert.Equal(t, p.RequestID, resp.Header.Get("X-Request-Id"))
+				c.Close()
+				time.Sleep(time.Second) // of the bubble: net/http waits for the client to read
+			})
+		})
+	}
+}
+
+// What the handler answers passes as it is, whatever it says.
+func TestRepliesOfHandlerPass(t *testing.T) {
+	for _, body := range []string{`{"text":"HTTP/1.1 417 "}`, `{"text":"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain"}`} {
+		synctest.Test(t, func(t *testing.T) {
+			a := newAPI(t, "self", nil)
+			_, pipes := serving(a, nil)
+			c := pipes.dial()
+			defer c.Close()
+			resp, got := raw(t, c, "POST /public/v1/text/lower HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer "+a.secret+
+				"\r\nContent-Type: application/json\r\nContent-Length: "+decimal(int64(len(body)))+"\r\n\r\n"+body)
+			assert.Equal(t, 200, resp.StatusCode)
+			assert.Contains(t, string(got), "http/1.1 4")
+		})
+	}
+	for _, text := range []string{"", "HTTP/1.1 ", "HTTP/1.1 404", "HTTP/1.1 417 x", "HTTP/1.1 400 Bad Request\r\n"} {
+		_, ok := byNetHTTP([]byte(text))
+		assert.False(t, ok, text)
+	}
+}
+
+// After a body with a transfer coding the connection is closed: a Content-Length beside it may have told
+// others another end of the request.
+func TestLengthBesideTransferEncoding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI(t, "self", nil)
+		_, pipes := serving(a, nil)
+		c := pipes.dial()
+		defer c.Close()
+		resp, _ := raw(t, c, "POST /public/v1/text/lower HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer "+a.secret+
+			"\r\nContent-Type: application/json\r\nContent-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n"+
+			"c\r\n{\"text\":\"A\"}\r\n0\r\n\r\n"+"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n")
+		assert.Equal(t, 200, resp.StatusCode)
+		assert.True(t, resp.Close)
+	})
+}
+
+// A connection too many is told so at once, and the place of one that ends is free again.
+func TestMaxConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI(t, "self", nil)
+		l, pipes := serving(a, func(l *Listener) { l.MaxConnections = 2; l.Log = a.handler.(*server).log })
+		first, second := pipes.dial(), pipes.dial()
+		defer second.Close()
+		for range 3 {
+			c := pipes.dial()
+			resp, body := raw(t, c, "")
+			assert.Equal(t, 503, resp.StatusCode)
+			assert.Equal(t, "1", resp.Header.Get("Retry-After"))
+			assert.Contains(t, string(body), reasonOverloaded)
+			c.Close()
+		}
+		assert.Equal(t, 1, strings.Count(a.log.String(), "too many connections"))
+		first.Close()
+		synctest.Wait()
+		c := pipes.dial()
+		defer c.Close()
+		resp, _ := raw(t, c, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		assert.Equal(t, 404, resp.StatusCode)
+
+		time.Sleep(time.Minute) // of the bubble
+		synctest.Wait()
+		l.Secure = true
+		third := pipes.dial()
+		defer third.Close()
+		last := pipes.dial()
+		_, err := last.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, io.EOF, "TLS is not interrupted by text")
+		assert.Equal(t, 2, strings.Count(a.log.String(), "too many connections"))
+	})
+}
