@@ -11,7 +11,8 @@ import (
 // Signing says how a zone is signed (RFC 4033 to 4035). The zero value is how most zones are: ECDSA,
 // one key that signs the keys and one that signs the rest, absence proved by NSEC.
 type Signing struct {
-	Algorithm uint8    // 8 (RSA/SHA-256), 13 (ECDSA P-256) or 15 (Ed25519); 0 means 13
+	Algorithm uint8    // 8 (RSA/SHA-256), 13 (ECDSA P-256), 15 (Ed25519) or 16 (Ed448); 0 means 13
+	Bits      int      // size of RSA keys, also weak ones from 512 on; 0 means 2048
 	OneKey    bool     // one key signs everything
 	NSEC3     *NSEC3   // proves absence by hashed names (RFC 5155); nil means NSEC
 	Seed      string   // keys are made of it and the name of the zone, so they are the same every time
@@ -50,9 +51,10 @@ const (
 // Broken is something wrong in a signed zone. For the faults of signatures it may be limited to one
 // name, one type, or both; empty and 0 stand for all.
 type Broken struct {
-	Fault SigningFault
-	Name  string
-	Type  uint16
+	Fault  SigningFault
+	Name   string
+	Type   uint16
+	Beside bool // the signature with the fault stands beside one that is right
 }
 
 func (b Broken) holds(owner string, rrtype uint16) bool {
@@ -91,7 +93,7 @@ func (w *World) Sign(origin string, s Signing) {
 	if s.Expiration.IsZero() {
 		s.Expiration = now.AddDate(0, 0, 30)
 	}
-	if !strings.Contains(" 0 8 13 15 ", fmt.Sprintf(" %d ", s.Algorithm)) {
+	if !strings.Contains(" 0 8 13 15 16 ", fmt.Sprintf(" %d ", s.Algorithm)) {
 		w.check(fmt.Errorf("signing %s: unknown algorithm %d", origin, s.Algorithm))
 		return
 	}

@@ -55,18 +55,26 @@ func (s *signer) published() *dns.DS {
 	return ds
 }
 
-// broken returns what is wrong with the signature of a record set, or nothing.
+// broken returns why a record set does not validate, or nothing.
 func (s *signer) broken(owner string, rrtype uint16) SigningFault {
+	if b := s.flaw(owner, rrtype); !b.Beside {
+		return b.Fault
+	}
+	return ""
+}
+
+// flaw returns what is wrong with the signature of a record set, if anything.
+func (s *signer) flaw(owner string, rrtype uint16) Broken {
 	for _, b := range s.how.Broken {
 		switch b.Fault {
 		case DenialMissing, DSMismatch, DSUnknown:
 			continue
 		}
 		if b.holds(owner, rrtype) {
-			return b.Fault
+			return b
 		}
 	}
-	return ""
+	return Broken{}
 }
 
 func (s *signer) has(f SigningFault) bool {
@@ -129,17 +137,22 @@ func (s *signer) sign(name string, rrtype uint16, rrset []dns.RR) []dns.RR {
 	if rrtype == dns.TypeDNSKEY {
 		keys = []*signingKey{s.keySigner}
 	}
-	fault := s.broken(name, rrtype)
-	if fault == SigMissing {
-		keys = nil
-	}
+	flaw := s.flaw(name, rrtype)
 	var sigs []dns.RR
-	for _, k := range keys {
+	add := func(k *signingKey, fault SigningFault) {
 		if fault == SigUnknownKey {
 			k = newKey(s.zone.origin, "unknown", flagZone, s.how)
 		}
 		if sig := s.signature(rrset, k, fault); sig != nil {
 			sigs = append(sigs, sig)
+		}
+	}
+	for _, k := range keys {
+		if flaw.Fault != SigMissing {
+			add(k, flaw.Fault)
+		}
+		if flaw.Beside {
+			add(k, "")
 		}
 	}
 	s.sigs[slot] = sigs
@@ -171,7 +184,7 @@ func (s *signer) signature(rrset []dns.RR, k *signingKey, fault SigningFault) *d
 			sig.SignerName = "other."
 		}
 	}
-	if sig.Sign(k.signer, rrset) != nil {
+	if sign(sig, k, rrset) != nil {
 		return nil // a record set that cannot be packed has no signature
 	}
 	if fault == SigCorrupt {
