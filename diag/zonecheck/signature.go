@@ -104,24 +104,23 @@ func joined(targets []string) string {
 // heed notes all that a judgement has to say: of each signature, for resolvers may pick any, and of the
 // whole.
 func (c *checker) heed(j dnssec.Judgement, target string) {
-	blamed := false
 	for _, s := range j.Signatures {
 		fault := faultOf[s.Code]
+		right := slices.ContainsFunc(j.Signatures, func(other dnssec.Signature) bool {
+			return other.Valid && other.Owner == s.Owner && other.TypeCovered == s.TypeCovered
+		})
 		switch {
 		case s.Valid:
 			c.age(s, target)
-		case j.Fault == nil && fault != 0 && fault != sigKey: // keys may follow their signatures (RFC 6781 section 4.1.4)
+		case right && fault == sigKey: // a key may follow its signatures (RFC 6781 section 4.1.4)
+		case right && fault != 0:
 			c.note(sigStray, target, time.Time{}, s.Error)
-		case j.Fault != nil && fault != 0:
+		case fault != 0:
 			c.note(fault, target, time.Time{}, s.Error)
-			blamed = true
 		}
 	}
-	if j.Fault == nil || blamed {
-		return
-	}
-	if fault := faultOf[j.Fault.Code]; fault != 0 {
-		c.note(fault, target, time.Time{}, j.Fault.Message)
+	if j.Fault != nil && faultOf[j.Fault.Code] != 0 {
+		c.note(faultOf[j.Fault.Code], target, time.Time{}, j.Fault.Message)
 	}
 }
 
