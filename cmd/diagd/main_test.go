@@ -28,6 +28,11 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	for _, entry := range os.Environ() { // what the caller's shell sets for the program is not meant for its tests
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "DIAG_") && !strings.HasPrefix(name, "DIAG_TEST_") {
+			os.Unsetenv(name)
+		}
+	}
 	os.Exit(m.Run())
 }
 

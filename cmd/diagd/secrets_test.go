@@ -100,5 +100,5 @@ func assertFilesHide(t testing.TB, dir string, secrets []string) {
 		assert.Zero(t, info.Mode().Perm()&0o077, "%s is for its owner only", path)
 		return err
 	}))
-	assert.GreaterOrEqual(t, files, 2)
+	assert.NotZero(t, files)
 }

@@ -1,0 +1,17 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestMain keeps what the caller's shell sets for the programs away from their tests.
+func TestMain(m *testing.M) {
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "DIAG_") || name == "NO_COLOR" {
+			os.Unsetenv(name)
+		}
+	}
+	os.Exit(m.Run())
+}
