@@ -49,7 +49,9 @@ func (x *exchange) own(req any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	access := hostedspf.Access{Store: x.HostedSPF, Owner: hostedspf.Owner(first), Notify: x.NotifySPF}
+	access := hostedspf.Access{
+		Store: x.HostedSPF, Owner: hostedspf.Owner(first), Notify: x.NotifySPF, Zone: x.SPFZone,
+	}
 	return &ownedRequest{access, req}, nil
 }
 

@@ -42,6 +42,9 @@ type Config struct {
 	// [hostedspf.Scheduler] on the same store.
 	HostedSPF hostedspf.Store
 
+	// SPFZone is the zone that the bundled name server serves, as in [hostedspf.Access]; zero if it serves none.
+	SPFZone diag.Name
+
 	// NotifySPF, if set, is called with what a request did to a hosted SPF profile, after it was stored.
 	NotifySPF func(hostedspf.Event)
 

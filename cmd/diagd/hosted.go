@@ -94,6 +94,7 @@ func (a *app) openHosted(ctx context.Context) (hostedspf.Store, error) {
 type hosted struct {
 	store    hostedspf.Store
 	dns      *nameserver.Server // nil if there is none
+	zone     diag.Name          // as in [hostedspf.Access]
 	log      *slog.Logger
 	stop     context.CancelFunc
 	resolved chan struct{} // closed when the scheduler has ended; nil before it begins
@@ -125,6 +126,7 @@ func (a *app) startHosted(
 	}
 	h := &hosted{store: counted{store, counters}, log: log}
 	if zone != nil {
+		h.zone = zone.Name
 		h.dns, err = nameserver.Listen(ctx, a.serving.hosted.listen, nameserver.Config{
 			Zone: *zone, Store: store, Log: log, Observe: counters.ObserveQuestion,
 		})
@@ -141,7 +143,7 @@ func (a *app) startHosted(
 func (h *hosted) schedule(ctx context.Context, env *diag.Env) {
 	ctx, h.stop = context.WithCancel(ctx)
 	h.resolved = make(chan struct{})
-	scheduler := &hostedspf.Scheduler{Store: h.store, Env: env, Log: h.log}
+	scheduler := &hostedspf.Scheduler{Store: h.store, Env: env, Zone: h.zone, Log: h.log}
 	go func() {
 		defer close(h.resolved)
 		_ = scheduler.Run(ctx) // returns what told it to end

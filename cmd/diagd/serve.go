@@ -137,7 +137,7 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer hosted.close()
 	server := newServer(settled, httpapi.Handler(httpapi.Config{
-		Gate: gate, Env: env, HostedSPF: hosted.store, IPRate: settled.ipRate, TrustedProxies: settled.proxies,
+		Gate: gate, Env: env, HostedSPF: hosted.store, SPFZone: hosted.zone, IPRate: settled.ipRate, TrustedProxies: settled.proxies,
 		Memory: workMemory(), Log: log, Observe: counters.Observe,
 	}))
 	var lc net.ListenConfig

@@ -126,7 +126,7 @@ func (a *app) createSPF(ctx context.Context, key metering.KeyID, req hostedspf.C
 	}
 	return a.withWorld(func(env *diag.Env) error {
 		return a.administerSPF(ctx, func(access hostedspf.Access) error {
-			access.Owner = hostedspf.Owner(owner)
+			access.Owner, access.Zone = hostedspf.Owner(owner), req.Zone
 			p, err := hostedspf.Create(ctx, env, access, req)
 			if err != nil {
 				return err
@@ -272,8 +272,13 @@ func (a *app) spfResolveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "resolve ID", Short: "Resolve a profile now", Args: exactly(1, "the id of a profile"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			zone, err := a.serving.hosted.zoneName()
+			if err != nil {
+				return err
+			}
 			return a.withWorld(func(env *diag.Env) error {
 				return a.administerSPF(cmd.Context(), func(access hostedspf.Access) error {
+					access.Zone = zone
 					r, err := hostedspf.Resolve(cmd.Context(), env, access, hostedspf.ResolveRequest{ID: args[0]})
 					if err != nil {
 						return notFound(err, args[0])
@@ -283,6 +288,7 @@ func (a *app) spfResolveCommand() *cobra.Command {
 			})
 		},
 	}
+	a.serving.hosted.addZone(cmd.Flags())
 	a.world.Add(cmd.Flags())
 	return cmd
 }

@@ -71,7 +71,7 @@ func TestSPF(t *testing.T) {
 	assert.Equal(t, 600, made.IntervalSeconds)
 	assert.Equal(t, "v=spf1 include:one.example include:two.example a:web.example -all", made.SourceRecord)
 	host := made.IncludeHost.String()
-	assert.Equal(t, strings.TrimPrefix(made.ID, "spf_")+".spf.example.net", host)
+	assert.Equal(t, strings.TrimPrefix(made.ID, "spf_")[:13]+".spf.example.net", host)
 	const flat = "v=spf1 ip4:192.0.2.0/24 ip6:2001:db8::/32 -all"
 	assert.Equal(t, []string{flat}, lookUp(t, server, host, dns.RcodeSuccess))
 

@@ -58,6 +58,10 @@ func Create(ctx context.Context, env *diag.Env, a Access, req CreateRequest) (*P
 	return &report.Profile, nil
 }
 
+// hostDigits is how many characters of its id name a profile in a zone: 65 bits. The name stands in each record that
+// leads to another, where each byte counts.
+const hostDigits = 13
+
 // newProfile makes a profile of a request, without its times.
 func newProfile(owner Owner, req CreateRequest) (Profile, error) {
 	p := Profile{
@@ -91,7 +95,7 @@ func newProfile(owner Owner, req CreateRequest) (Profile, error) {
 	field := "include_host"
 	if !req.Zone.IsZero() {
 		field = "zone"
-		host := strings.TrimPrefix(p.ID, profilePrefix) + "." + req.Zone.String()
+		host := strings.TrimPrefix(p.ID, profilePrefix)[:hostDigits] + "." + req.Zone.String()
 		if p.IncludeHost, err = diag.ParseName(host); err != nil {
 			return p, diag.Invalid("zone", "is too long for a name in it")
 		}

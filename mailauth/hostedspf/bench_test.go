@@ -51,7 +51,7 @@ func BenchmarkFlatten(b *testing.B) {
 		w.Zone(fmt.Sprintf("n%d.example. TXT", i) + quoted(text+" ~all"))
 		source += fmt.Sprintf(" include:n%d.example", i)
 	}
-	req := FlattenRequest{diag.MustDomain("example.com"), source + " -all", diag.MustName(host)}
+	req := FlattenRequest{diag.MustDomain("example.com"), source + " -all", diag.MustName(host), false, false}
 	for b.Loop() {
 		if r, err := Flatten(b.Context(), w.Env(), req); err != nil || r.Published == nil {
 			b.Fatal(err, r)

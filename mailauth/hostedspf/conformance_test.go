@@ -144,7 +144,7 @@ func (t *tally) suite(s suite) {
 // record flattens the record of a domain, and compares results.
 func (t *tally) record(s suite, w *diagtest.World, d diag.Domain, record string) {
 	host := fmt.Sprintf("flat%d.example.net", t.flat)
-	report, err := Flatten(t.Context(), w.Env(), FlattenRequest{d, record, diag.MustName(host)})
+	report, err := Flatten(t.Context(), w.Env(), FlattenRequest{d, record, diag.MustName(host), false, false})
 	require.NoError(t, err)
 	if report.Published == nil {
 		t.refused++

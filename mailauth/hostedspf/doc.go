@@ -1,5 +1,5 @@
 // Package hostedspf keeps SPF records flat: it resolves the includes of a record into addresses, again and
-// again, and publishes what authorises exactly the same hosts with fewer look-ups (RFC 7208).
+// again, and publishes what authorises exactly the same hosts with fewer lookups (RFC 7208).
 //
 // # Why
 //
@@ -9,8 +9,8 @@
 // over to a name where a set of records is kept up to date:
 //
 //	example.com.                    TXT "v=spf1 redirect=k3v2.spf.example.net"
-//	k3v2.spf.example.net.           TXT "v=spf1 include:_1.k3v2.spf.example.net ip4:198.51.100.0/24 -all"
-//	_1.k3v2.spf.example.net.        TXT "v=spf1 ip4:192.0.2.0/24 ip6:2001:db8::/32"
+//	k3v2.spf.example.net.           TXT "v=spf1 include:_mfzwi3dp.k3v2.spf.example.net ip4:198.51.100.0/24 -all"
+//	_mfzwi3dp.k3v2.spf.example.net. TXT "v=spf1 ip4:192.0.2.0/24 ip6:2001:db8::/32"
 //
 // With redirect the result is that of the original record for every host, also where that is no pass. A
 // domain that has more to say publishes "v=spf1 include:k3v2.spf.example.net -all" or the like, which knows

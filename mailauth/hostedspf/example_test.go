@@ -33,12 +33,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("look-ups:", profile.LookupsBefore, "before,", profile.LookupsAfter, "after")
+	fmt.Println("lookups:", profile.LookupsBefore, "before,", profile.LookupsAfter, "after")
 	for _, r := range profile.Records {
 		fmt.Println(r.Name, r.Value)
 	}
 	// Output:
-	// look-ups: 3 before, 1 after
+	// lookups: 3 before, 1 after
 	// _flat.example.net v=spf1 ip4:192.0.2.0/24 ip4:198.51.100.25 ip6:2001:db8::/32 -all
 }
 
@@ -66,6 +66,6 @@ func ExampleFlatten() {
 	}
 	// Output:
 	// v=spf1 ip4:192.0.2.0/24 exists:%{i}._spf.example.org -all
-	// spf.hosted.domain.unused The record of example.com does not name _flat.example.net.
-	// spf.hosted.stays.macro exists:%{i}._spf.example.org of _spf.example.org stays as it is, and costs 1 look-up.
+	// spf.hosted.domain.unused The SPF record of example.com does not lead to _flat.example.net.
+	// spf.hosted.stays.macro exists:%{i}._spf.example.org of _spf.example.org is kept as it is, and costs 1 DNS lookup.
 }

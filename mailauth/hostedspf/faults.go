@@ -2,6 +2,7 @@ package hostedspf
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -66,6 +67,9 @@ func nodeFault(n *spf.Node, host string) (fault, bool) {
 		return fault{}, false
 	}
 }
+
+// partLabel is the first label of the names of parts.
+var partLabel = regexp.MustCompile(`^_[a-z2-7]{8}$`)
 
 // belongs reports whether a name is one of the records that are published under a host.
 func belongs(name, host string) bool {

@@ -3,7 +3,6 @@ package hostedspf
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -17,6 +16,13 @@ type FlattenRequest struct {
 	Domain       diag.Domain `json:"domain" doc:"the domain whose senders the record lists"`
 	SourceRecord string      `json:"source_record" maxlen:"8192" doc:"the record"`
 	IncludeHost  diag.Name   `json:"include_host" doc:"where the flat records are to be published"`
+
+	// Answered says that the bundled name server serves the include host. What does not fit into records can then be
+	// published as sets for which it answers address by address.
+	Answered bool `json:"answered,omitempty" doc:"whether the bundled name server serves the include host"`
+
+	// Existing says that records of an earlier resolution are published at the include host.
+	Existing bool `json:"existing,omitempty" doc:"whether records of an earlier resolution are published"`
 }
 
 // FlattenReport says what a record is when it is flat.
@@ -46,7 +52,10 @@ func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenRe
 	if err := checkHost("include_host", req.IncludeHost, req.Domain); err != nil {
 		return nil, err
 	}
-	e := evidence{domain: req.Domain, host: req.IncludeHost.String()}
+	e := evidence{
+		domain: req.Domain, source: req.SourceRecord, host: req.IncludeHost.String(), answered: req.Answered,
+		existing: req.Existing,
+	}
 	lookups, cancel := diag.Within(ctx, spf.Timeout)
 	defer cancel()
 	var g diag.Group
@@ -59,7 +68,7 @@ func Flatten(ctx context.Context, env *diag.Env, req FlattenRequest) (*FlattenRe
 	}
 	e.flatten()
 	report := &FlattenReport{
-		Published: e.published, DNSLookups: e.tree.Root.CumulativeLookups, Verdict: rules.Judge(&e, texts),
+		Published: e.published, DNSLookups: e.tree.Root.CumulativeLookups, Verdict: rules.Judge(&e, textsFor(e.existing)),
 	}
 	report.Error = e.failure()
 	return report, nil
@@ -90,9 +99,6 @@ func checkSource(record string) error {
 // others.
 const maxHost = 180
 
-// partLabel is the first label of the records after the first.
-var partLabel = regexp.MustCompile(`^_[0-9]+$`)
-
 // checkHost refuses what cannot be the name of the first record that a domain hands over to.
 func checkHost(field string, host diag.Name, domain diag.Domain) error {
 	first, _, _ := strings.Cut(host.String(), ".")
@@ -105,8 +111,6 @@ func checkHost(field string, host diag.Name, domain diag.Domain) error {
 		return diag.Invalid(field, "is the domain itself, whose record is to lead to another name")
 	case len(host.String()) > maxHost:
 		return diag.Invalid(field, "is longer than %d bytes", maxHost)
-	case partLabel.MatchString(first):
-		return diag.Invalid(field, "begins with a label such as _1, which is for the other records of a set")
 	default:
 		return nil
 	}
@@ -114,10 +118,13 @@ func checkHost(field string, host diag.Name, domain diag.Domain) error {
 
 // evidence is all that the rules look at.
 type evidence struct {
-	domain diag.Domain
-	host   string
-	own    diag.Answer[*dns.TXT] // what the domain publishes
-	tree   *spf.Tree
+	domain   diag.Domain
+	source   string
+	host     string
+	existing bool                  // records of an earlier resolution are published
+	answered bool                  // the bundled name server serves the host
+	own      diag.Answer[*dns.TXT] // what the domain publishes
+	tree     *spf.Tree
 
 	faults    []fault      // of the tree
 	outline   outline      // without faults
@@ -134,40 +141,24 @@ func (e *evidence) flatten() {
 	if e.unmovable = e.outline.unmovable(); e.unmovable != nil {
 		return
 	}
-	words, ok := e.outline.words()
-	if !ok {
-		return
-	}
-	ending := e.outline.ending()
-	records, ok := pack(e.host, words, ending)
-	after := e.staying() + len(records)
-	if !ok || after > maxLookups {
-		return
-	}
-	flat := join(words, ending)
-	set := authorised(flat)
-	e.published = &Publication{
-		FlattenedRecord: flat, Records: records, RecordHash: hash(records),
-		LookupsBefore: e.tree.Root.CumulativeLookups, LookupsAfter: after,
-		IP4Count: len(set.Prefixes4()), IP6Count: len(set.Prefixes6()),
-	}
+	e.published = e.publication()
 }
 
-// staying counts the look-ups of terms that stay.
-func (e *evidence) staying() int {
+// keptLookups counts the lookups of kept terms.
+func (e *evidence) keptLookups() int {
 	n := 0
-	for _, s := range e.outline.stays() {
+	for _, s := range e.outline.kept() {
 		n += s.lookups
 	}
 	return n
 }
 
-// stays lists the terms that stay, in order.
-func (o *outline) stays() []*stay {
-	var list []*stay
+// kept lists the kept terms, in order.
+func (o *outline) kept() []*keptTerm {
+	var list []*keptTerm
 	for _, one := range o.items {
-		if one.stay != nil {
-			list = append(list, one.stay)
+		if one.kept != nil {
+			list = append(list, one.kept)
 		}
 	}
 	if o.last != nil {
@@ -191,7 +182,7 @@ func (o *outline) unmovable() *obstacle {
 	if o.relative != nil {
 		return &obstacle{o.relative.Raw, otherwise}
 	}
-	for _, s := range o.stays() {
+	for _, s := range o.kept() {
 		record := version + " " + s.text
 		if s == o.last {
 			record = join(nil, o.ending())
@@ -233,9 +224,13 @@ func (e *evidence) failure() string {
 
 // excess says how much there is to publish.
 func (e *evidence) excess() string {
-	if n := e.staying(); n > 0 {
-		return fmt.Sprintf("the flat records need more than %d look-ups, %d of them for terms that cannot be flattened",
+	if n := e.keptLookups(); n > 0 {
+		return fmt.Sprintf("the flat records need more than %d lookups, %d of them for terms that cannot be flattened",
 			maxLookups, n)
 	}
-	return fmt.Sprintf("the addresses need more than %d records", maxRecords)
+	if e.answered {
+		return fmt.Sprintf("the addresses need more than %d records, and more than the name server answers for", maxRecords)
+	}
+	return fmt.Sprintf("the addresses need more than %d records, and the bundled name server, which could answer for "+
+		"them one by one, does not serve %s", maxRecords, e.host)
 }

@@ -15,22 +15,22 @@ var everyone = spf.SetOf(netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePref
 type outline struct {
 	items []item
 	all   spf.Qualifier // of what holds if nothing matches; empty if the record does not say
-	last  *stay         // redirect, where it stays; then all is empty
+	last  *keptTerm     // redirect, where it is kept; then all is empty
 	exp   string        // the modifier exp, or empty
 
 	// relative is the term of the source record itself that means something else in any other, or nil.
 	relative *spf.ResolvedTerm
 }
 
-// An item matches addresses, or whatever a term that stays matches.
+// An item matches addresses, or whatever a kept term matches.
 type item struct {
 	qualifier spf.Qualifier
 	set       spf.Set
-	stay      *stay // nil: the item is the set
+	kept      *keptTerm // nil: the item is the set
 }
 
-// A stay is a term that cannot be replaced by addresses.
-type stay struct {
+// A keptTerm is a term that cannot be replaced by addresses.
+type keptTerm struct {
 	name    spf.Name
 	text    string // the term as it is to stand, without a sign
 	written string // as it was written
@@ -40,7 +40,7 @@ type stay struct {
 	atLeast bool // it leads to a record that depends on the mail, which costs more
 }
 
-// A reason says why a term stays.
+// A reason says why a term is kept.
 type reason string
 
 const (
@@ -63,14 +63,15 @@ func outlineOf(tree *spf.Tree) outline {
 	return o
 }
 
-// relative reports whether a term that stays means something else in another record: it has the macro p.
+// relative reports whether a kept term means something else in another record: it has the macro p.
 func relative(t *spf.ResolvedTerm) bool {
-	return t.Reached && t.Name != spf.Exp && strings.Contains(t.Macros(), "p")
+	decides := t.Kind == spf.Mechanism || t.Name == spf.Redirect
+	return t.Reached && decides && strings.Contains(t.Macros(), "p")
 }
 
-// stays says why a term by itself cannot be replaced by addresses. Of the macros only d does not depend on
+// mustKeep says why a term by itself cannot be replaced by addresses. Of the macros only d does not depend on
 // the mail: o is the domain of the sender, which is another one where the record is included.
-func stays(t *spf.ResolvedTerm) (reason, bool) {
+func mustKeep(t *spf.ResolvedTerm) (reason, bool) {
 	switch {
 	case strings.Trim(t.Macros(), "d") != "":
 		return byMacro, true
@@ -83,11 +84,11 @@ func stays(t *spf.ResolvedTerm) (reason, bool) {
 	}
 }
 
-// newStay makes a term of the record of a domain ready to stand in any other.
-func newStay(domain string, t *spf.ResolvedTerm, why reason) *stay {
+// keep makes a term of the record of a domain ready to stand in any other.
+func keep(domain string, t *spf.ResolvedTerm, why reason) *keptTerm {
 	bound := t.Bind(domain)
 	bound.Qualifier = spf.QualifierPass
-	return &stay{
+	return &keptTerm{
 		name: t.Name, text: bound.String(), written: t.Raw, domain: domain, reason: why, lookups: t.Lookups(),
 		atLeast: t.Child != nil && t.Child.State == spf.NodeDynamic,
 	}
@@ -95,7 +96,7 @@ func newStay(domain string, t *spf.ResolvedTerm, why reason) *stay {
 
 // mayBreak reports whether the term can end an evaluation in permerror, apart from the limits: the record that
 // it includes may be missing, or mx may find too many exchangers.
-func (s *stay) mayBreak() bool { return s.name == spf.Include || s.name == spf.MX }
+func (s *keptTerm) mayBreak() bool { return s.name == spf.Include || s.name == spf.MX }
 
 // follow adds the record of a node that decides as if it were the source record: itself, or where it hands
 // over to.
@@ -112,7 +113,7 @@ func (o *outline) follow(n *spf.Node) {
 // modifierOf returns the modifier of a record, if it has one that receivers regard.
 func modifierOf(n *spf.Node, name spf.Name) *spf.ResolvedTerm {
 	for i := range n.Terms {
-		if t := &n.Terms[i]; t.Reached && t.Name == name {
+		if t := &n.Terms[i]; t.Reached && t.Kind == spf.Modifier && t.Name == name {
 			return t
 		}
 	}
@@ -133,7 +134,7 @@ func alternatives(n *spf.Node) []item {
 	}
 	for i := range n.Terms {
 		t := &n.Terms[i]
-		why, stay := stays(t)
+		why, kept := mustKeep(t)
 		if !t.Reached || t.Kind != spf.Mechanism {
 			continue
 		}
@@ -142,9 +143,9 @@ func alternatives(n *spf.Node) []item {
 			sign = t.Qualifier
 		}
 		switch {
-		case stay:
+		case kept:
 			flush()
-			items = append(items, item{sign, spf.Set{}, newStay(n.Domain, t, why)})
+			items = append(items, item{sign, spf.Set{}, keep(n.Domain, t, why)})
 		case t.Name == spf.All:
 			flush()
 			items = append(items, item{qualifier: sign, set: everyone})
@@ -167,7 +168,7 @@ func included(n *spf.Node, t *spf.ResolvedTerm) []item {
 	if items, ok := passing(t.Child); ok {
 		return items
 	}
-	return []item{{stay: newStay(n.Domain, t, byContent)}}
+	return []item{{kept: keep(n.Domain, t, byContent)}}
 }
 
 // maxExp bounds the modifier exp, in bytes, since it stands in each record that can fail. A longer one is left
@@ -181,16 +182,16 @@ func (o *outline) explain(domain string, t *spf.ResolvedTerm) {
 	}
 }
 
-// redirect goes on with the record that another hands over to, or lets the term stay.
+// redirect goes on with the record that another hands over to, or keeps the term.
 func (o *outline) redirect(n *spf.Node, t *spf.ResolvedTerm) {
-	why, stay := stays(t)
+	why, kept := mustKeep(t)
 	for i := range t.Child.Terms {
 		if relative(&t.Child.Terms[i]) {
-			why, stay = byContent, true
+			why, kept = byContent, true
 		}
 	}
-	if stay {
-		o.last = newStay(n.Domain, t, why)
+	if kept {
+		o.last = keep(n.Domain, t, why)
 		return
 	}
 	o.follow(t.Child)
@@ -199,7 +200,7 @@ func (o *outline) redirect(n *spf.Node, t *spf.ResolvedTerm) {
 // passing returns items of which at least one matches if and only if the record of a node passes (RFC 7208
 // section 5.2), and false if there is no such list.
 //
-// What the record fails before is taken away from the addresses that it passes after that. Terms that stay
+// What the record fails before is taken away from the addresses that it passes after that. Kept terms
 // cannot be cut like this: where one would have to be, or would have to be taken away from what passes
 // after it, there is no list.
 func passing(n *spf.Node) ([]item, bool) {
@@ -223,14 +224,14 @@ func passing(n *spf.Node) ([]item, bool) {
 // handover returns items for a redirect in a record that is included: there it is the same as an include at
 // the end, for all that counts is whether it passes.
 func handover(n *spf.Node, t *spf.ResolvedTerm) []item {
-	why, stay := stays(t)
-	if !stay {
+	why, kept := mustKeep(t)
+	if !kept {
 		if items, ok := passing(t.Child); ok {
 			return items
 		}
 		why = byContent
 	}
-	one := newStay(n.Domain, t, why)
+	one := keep(n.Domain, t, why)
 	one.name, one.text = spf.Include, "include:"+strings.TrimPrefix(one.text, "redirect=")
 	return []item{{spf.QualifierPass, spf.Set{}, one}}
 }
@@ -240,18 +241,18 @@ type passage struct {
 	items      []item
 	passed     spf.Set
 	blocked    spf.Set // what came to another result before it could pass
-	open       bool    // a term that stays may have come to another result before
+	open       bool    // a kept term may have come to another result before
 	impossible bool
 }
 
 func (p *passage) add(one item) {
 	pass := one.qualifier == spf.QualifierPass
 	switch {
-	case one.stay != nil && !pass:
+	case one.kept != nil && !pass:
 		p.open = true
-		p.impossible = p.impossible || one.stay.mayBreak() // and be missed, if it were left out
+		p.impossible = p.impossible || one.kept.mayBreak() // and be missed, if it were left out
 		return
-	case one.stay != nil:
+	case one.kept != nil:
 		p.impossible = p.impossible || p.open || !p.blocked.IsEmpty()
 	case !pass:
 		p.blocked = p.blocked.Union(one.set.Minus(p.passed))

@@ -2,8 +2,10 @@ package hostedspf
 
 import (
 	"crypto/sha256"
+	"encoding/base32"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/mailauth/spf"
@@ -12,68 +14,207 @@ import (
 const (
 	version = "v=spf1"
 
-	// maxLength bounds the text of a published record, in bytes: with it and a name of some length an answer
-	// fits into the 512 bytes of a message without extensions (RFC 7208 section 3.4). CONTRACT 6 wants
-	// fewer than 450.
+	// maxLength bounds the text of a published record, in bytes. CONTRACT 6 wants fewer than 450.
 	maxLength = 449
+
+	// maxMessage is what every client takes by datagram (RFC 1035 section 4.2.1); RFC 7208 section 3.4 asks that
+	// answers fit.
+	maxMessage = 512
 
 	// maxLookups bounds what a published set costs, the term that leads to it included. CONTRACT 6 wants
 	// fewer than the 10 of RFC 7208 section 4.6.4: a domain can still have one term of its own beside it.
 	maxLookups = spf.MaxLookups - 1
 
-	// maxRecords bounds the published set: a record that leads to it costs one look-up, and each record
+	// maxRecords bounds the published set: a record that leads to it costs one lookup, and each record
 	// after the first another.
 	maxRecords = maxLookups
 )
 
-// pack divides words among records. The first has the name of the host, the others _1, _2 and so on below it.
-// It reports false if more than [maxRecords] are needed.
+// room is how long the text of a record may be at a name, so that the answer fits into [maxMessage].
+func room(name string) int {
+	const (
+		header   = 12    // RFC 1035 section 4.1.1
+		question = 2 + 4 // the length of the first label and the root; type and class
+		record   = 2 + 10
+	)
+	n := maxMessage - header - question - len(name) - record
+	for count := 1; ; count++ { // each string of the record has a byte for its length
+		if n-count <= count*255 {
+			return min(n-count, maxLength)
+		}
+	}
+}
+
+// partDigits is how many characters of a hash name a part: 40 bits. The parts of one host that are served at a
+// time are some hundred at most.
+const partDigits = 8
+
+// partName is the name of what is published below a host beside its first record. It derives from the content:
+// a name never leads to anything else, whichever versions of the names above it a resolver has cached.
+func partName(host, content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return "_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:partDigits]) + "." + host
+}
+
+// partSize is the length of the names of parts.
+func partSize(host string) int { return 1 + partDigits + 1 + len(host) }
+
+// pack divides words among records, of which the first has the name of the host, and returns them with the lookups that
+// they cost: the one that leads to the first, and one for each time that another is named. It returns none if that
+// is more than [maxRecords].
 //
-// Words in a row with the same sign go into records of their own, which the first includes with that
-// sign: each matches if and only if one of the words does, and order is kept. Where even these includes do
-// not fit, the first record hands over to a continuation by redirect.
-func pack(host string, words []word, ending []string) ([]Record, bool) {
-	p := packer{host: host, ending: ending}
-	if p.length(words, ending) <= maxLength {
-		p.write(host, words, ending)
-		return p.records, true
+// Words in a row with the same sign can go into a part of their own, which is included with that sign: it matches if
+// and only if one of the words does, and order is kept. What is left stands in the first record; where that
+// does not hold it, it hands over to a continuation by redirect. As many parts are made as give the fewest records.
+func pack(host string, words []word, ending []string) (records []Record, lookups int) {
+	p := packer{host: host, ending: ending, first: room(host), part: room(strings.Repeat("x", partSize(host)))}
+	chunks := p.divide(words)
+	var best [][]word
+	bestTotal := maxRecords + 1
+	bySaving := slices.Clone(chunks)
+	slices.SortStableFunc(bySaving, func(a, b *chunk) int { return p.saving(b) - p.saving(a) })
+	parts, chosen := 0, 0
+	for {
+		if chain, ok := p.chain(p.lines(chunks)); ok && parts+len(chain) <= bestTotal && parts+len(chain) <= maxRecords {
+			best, bestTotal, chosen = chain, parts+len(chain), parts
+		}
+		if parts == len(bySaving) || parts == maxRecords-1 || p.saving(bySaving[parts]) <= 0 {
+			break
+		}
+		bySaving[parts].apart = true
+		parts++
 	}
-	chunks := divide(words)
-	p.choose(chunks)
-	p.records = make([]Record, 1, maxRecords) // the first is written last
-	var lines []word
-	for _, c := range chunks {
-		if c.inline {
-			lines = append(lines, c.words...)
-			continue
-		}
-		if len(p.records) == maxRecords {
-			return nil, false
-		}
-		lines = append(lines, word{qualifier: c.qualifier, text: "include:" + p.next()})
-		for i := range c.words {
-			c.words[i].qualifier = spf.QualifierPass
-		}
-		p.write(p.next(), c.words, nil)
+	if best == nil {
+		return nil, 0
 	}
-	return p.first(lines)
+	for _, c := range bySaving[chosen:] {
+		c.apart = false
+	}
+	return p.records(best, chunks), bestTotal
 }
 
 // A packer writes records.
 type packer struct {
-	host    string
-	ending  []string
-	records []Record
+	host        string
+	ending      []string
+	first, part int // how long the text of the first record and of the others may be
 }
 
-// next is the name of the record that is written next.
-func (p *packer) next() string { return partName(p.host, len(p.records)) }
+// A chunk is words with the same sign that fit into one record.
+type chunk struct {
+	qualifier spf.Qualifier
+	words     []word
+	apart     bool // it stands in a part of its own
+}
 
-func partName(host string, n int) string { return fmt.Sprintf("_%d.%s", n, host) }
+// text is the record of a chunk that stands in a part.
+func (c *chunk) text() string {
+	plain := slices.Clone(c.words)
+	for i := range plain {
+		plain[i].qualifier = spf.QualifierPass
+	}
+	return join(plain, nil)
+}
 
-func (p *packer) write(name string, words []word, ending []string) {
-	text := join(words, ending)
-	p.records = append(p.records, Record{Name: name, Value: text, LengthBytes: len(text)})
+// divide cuts words into chunks, in order, each as full as it gets.
+func (p *packer) divide(words []word) []*chunk {
+	var chunks []*chunk
+	size := 0
+	for _, w := range words {
+		n := len(chunks)
+		if n == 0 || chunks[n-1].qualifier != w.qualifier || size+1+len(w.text) > p.part {
+			chunks = append(chunks, &chunk{qualifier: w.qualifier})
+			size = len(version)
+			n++
+		}
+		chunks[n-1].words = append(chunks[n-1].words, w)
+		size += 1 + len(w.text)
+	}
+	return chunks
+}
+
+// saving is how many bytes of the records that decide a part of its own saves.
+func (p *packer) saving(c *chunk) int {
+	return length(c.words, nil) - length([]word{{qualifier: c.qualifier, text: p.include(c, false)}}, nil)
+}
+
+// include is the term that stands for a chunk. Where only its length counts, its name need not be known.
+func (p *packer) include(c *chunk, named bool) string {
+	if !named {
+		return "include:" + strings.Repeat("x", partSize(p.host))
+	}
+	return "include:" + partName(p.host, c.text())
+}
+
+// lines are the words of the records that decide.
+func (p *packer) lines(chunks []*chunk) []word {
+	var lines []word
+	for _, c := range chunks {
+		if c.apart {
+			lines = append(lines, word{qualifier: c.qualifier, text: p.include(c, true)})
+		} else {
+			lines = append(lines, c.words...)
+		}
+	}
+	return lines
+}
+
+// chain divides lines among the first record and its continuations. It reports false if a term is too long.
+func (p *packer) chain(lines []word) ([][]word, bool) {
+	var chain [][]word
+	limit := p.first
+	for length(lines, p.ending) > limit {
+		onward := length(nil, p.onward(strings.Repeat("x", partSize(p.host))))
+		n := 0
+		for n < len(lines) && onward+1+len(lines[n].String()) <= limit {
+			onward += 1 + len(lines[n].String())
+			n++
+		}
+		if n == 0 || len(chain) == maxRecords {
+			return nil, false
+		}
+		chain, lines, limit = append(chain, lines[:n]), lines[n:], p.part
+	}
+	return append(chain, lines), true
+}
+
+// onward is the ending of a record that hands over to a name. It has the modifier exp of the last: that of the record
+// counts whose term fails (RFC 7208 section 6.2).
+func (p *packer) onward(name string) []string {
+	ending := []string{"redirect=" + name}
+	for _, e := range p.ending {
+		if strings.HasPrefix(e, "exp=") {
+			ending = append(ending, e)
+		}
+	}
+	return ending
+}
+
+// records writes the chain, from its end since each record names the next, and the parts.
+func (p *packer) records(chain [][]word, chunks []*chunk) []Record {
+	var list []Record
+	add := func(name, text string) {
+		r := Record{Name: name, Value: text, LengthBytes: len(text)}
+		if !slices.Contains(list, r) { // two chunks may be the same
+			list = append(list, r)
+		}
+	}
+	texts := make([]string, len(chain))
+	ending := p.ending
+	for i := len(chain) - 1; i >= 0; i-- {
+		texts[i] = join(chain[i], ending)
+		ending = p.onward(partName(p.host, texts[i]))
+	}
+	add(p.host, texts[0])
+	for _, c := range chunks {
+		if c.apart {
+			add(partName(p.host, c.text()), c.text())
+		}
+	}
+	for _, text := range texts[1:] {
+		add(partName(p.host, text), text)
+	}
+	return list
 }
 
 // join writes words as one record.
@@ -90,7 +231,7 @@ func join(words []word, ending []string) string {
 }
 
 // length is that of [join].
-func (p *packer) length(words []word, ending []string) int {
+func length(words []word, ending []string) int {
 	n := len(version)
 	for _, w := range words {
 		n += 1 + len(w.String())
@@ -99,107 +240,6 @@ func (p *packer) length(words []word, ending []string) int {
 		n += 1 + len(e)
 	}
 	return n
-}
-
-// A chunk is words with the same sign that fit into one record.
-type chunk struct {
-	qualifier spf.Qualifier
-	words     []word
-	inside    int  // bytes that it takes in a record of its own
-	inline    bool // it stands in the first record
-}
-
-// outside returns the bytes that the chunk takes in the first record.
-func (c *chunk) outside() int {
-	n := c.inside
-	if c.qualifier != spf.QualifierPass {
-		n += len(c.words)
-	}
-	return n
-}
-
-// divide cuts words into chunks, in order, each as full as it gets.
-func divide(words []word) []*chunk {
-	var chunks []*chunk
-	for _, w := range words {
-		size := 1 + len(w.text)
-		n := len(chunks)
-		if n == 0 || chunks[n-1].qualifier != w.qualifier || len(version)+chunks[n-1].inside+size > maxLength {
-			chunks = append(chunks, &chunk{qualifier: w.qualifier})
-			n++
-		}
-		c := chunks[n-1]
-		c.words, c.inside = append(c.words, w), c.inside+size
-	}
-	return chunks
-}
-
-// choose decides which chunks stand in the first record: those that are no longer there than an include of
-// them, and then the smallest while there is room, since each saves a look-up.
-func (p *packer) choose(chunks []*chunk) {
-	room := maxLength - p.length(nil, p.ending)
-	for _, c := range chunks {
-		c.inline = c.outside() <= p.reference(c)
-		room -= min(c.outside(), p.reference(c))
-	}
-	for {
-		var smallest *chunk
-		for _, c := range chunks {
-			if !c.inline && (smallest == nil || c.outside() < smallest.outside()) {
-				smallest = c
-			}
-		}
-		if smallest == nil || smallest.outside()-p.reference(smallest) > room {
-			return
-		}
-		smallest.inline = true
-		room -= smallest.outside() - p.reference(smallest)
-	}
-}
-
-// reference is the length of an include of a chunk, with the blank before it.
-func (p *packer) reference(c *chunk) int {
-	n := len(" include:") + len(partName(p.host, 1))
-	if c.qualifier != spf.QualifierPass {
-		n++
-	}
-	return n
-}
-
-// first writes the first record, and its continuations if it does not hold all lines.
-func (p *packer) first(lines []word) ([]Record, bool) {
-	at, name := 0, p.host
-	for p.length(lines, p.ending) > maxLength {
-		if len(p.records) == maxRecords {
-			return nil, false
-		}
-		ending := append([]string{"redirect=" + p.next()}, p.exp()...)
-		n := 0
-		for n < len(lines) && p.length(lines[:n+1], ending) <= maxLength {
-			n++
-		}
-		if n == 0 {
-			return nil, false // a single term that is too long
-		}
-		value := join(lines[:n], ending)
-		p.records[at] = Record{Name: name, Value: value, LengthBytes: len(value)}
-		at, name, lines = len(p.records), p.next(), lines[n:]
-		p.records = append(p.records, Record{})
-	}
-	value := join(lines, p.ending)
-	p.records[at] = Record{Name: name, Value: value, LengthBytes: len(value)}
-	return p.records, true
-}
-
-// exp returns the modifier exp of the ending: that of the record counts whose term fails (RFC 7208 section
-// 6.2), so each record that is not included has it.
-func (p *packer) exp() []string {
-	for _, e := range p.ending {
-		if strings.HasPrefix(e, "exp=") {
-			return []string{e}
-		}
-	}
-	return nil
 }
 
 // hash returns the SHA-256 of a set of records in hexadecimal.

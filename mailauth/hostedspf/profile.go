@@ -1,6 +1,7 @@
 package hostedspf
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -74,6 +75,28 @@ type Profile struct {
 	Owner    Owner `json:"-"` // whom it belongs to
 	Failures int   `json:"-"` // resolutions that failed since the last that succeeded
 	IsPaused bool  `json:"-"` // whether it was paused, whatever the last resolution did
+
+	// Parts are served beside the records: the sets that the records name, and what earlier records named.
+	Parts []Part `json:"-"`
+}
+
+// MaxTTL is the longest for which a resolver may keep what is published, and Retention how long parts are served
+// after the record that named them was replaced: two such lifetimes, and the four hours after which a secondary
+// name server looks for changes at the latest.
+//
+// A resolver that has the old record for one lifetime more looks its parts up at the end of that, so that
+// without them a change would refuse mail (RFC 7208 section 5.2: an include of nothing is a permerror).
+const (
+	MaxTTL    = time.Hour
+	Retention = 2*MaxTTL + 4*time.Hour
+)
+
+// A Part is something that is served below an include host beside its records. Its name derives from its content.
+type Part struct {
+	Name     string         `json:"name"`
+	Value    string         `json:"value,omitempty"`    // text of a TXT record; empty for a set
+	Networks []netip.Prefix `json:"networks,omitempty"` // of a set: an address in it has an A record below the name
+	Until    time.Time      `json:"until,omitzero"`     // end of its service; zero while a record names it
 }
 
 // A Record is one TXT record of the published set.
@@ -85,8 +108,16 @@ type Record struct {
 
 // Clone returns a copy that shares no memory with p.
 func (p Profile) Clone() Profile {
-	p.Records = slices.Clone(p.Records)
+	p.Records, p.Parts = slices.Clone(p.Records), cloneParts(p.Parts)
 	return p
+}
+
+func cloneParts(parts []Part) []Part {
+	parts = slices.Clone(parts)
+	for i := range parts {
+		parts[i].Networks = slices.Clone(parts[i].Networks)
+	}
+	return parts
 }
 
 // status returns what the other fields make of the status.

@@ -11,6 +11,10 @@ type Access struct {
 	Store Store
 	Owner Owner // whose profiles are seen; [AnyOwner] sees all, and the empty owner none
 
+	// Zone is the zone that the bundled name server serves, without secondaries: what is published there and does
+	// not fit into records is published as sets of addresses for which it answers. If zero, nothing is.
+	Zone diag.Name
+
 	// Notify, if set, is called with what happened to a profile, after it was stored.
 	Notify func(Event)
 }

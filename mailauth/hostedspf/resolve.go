@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/miekg/dns"
+
 	"github.com/diagkit/diagkit/diag"
 )
 
@@ -48,10 +50,11 @@ type job struct {
 	env    *diag.Env
 	notify func(Event)
 	random func() float64 // from 0 to 1, for the variation of the next moment
+	zone   diag.Name      // that the bundled name server serves; zero if it serves none
 }
 
 func (a Access) work(env *diag.Env) *job {
-	return &job{a.Store, env, a.Notify, random}
+	return &job{a.Store, env, a.Notify, random, a.Zone}
 }
 
 // resolveNow resolves a profile on demand.
@@ -122,7 +125,10 @@ const releasePatience = time.Second
 func (j *job) flatten(ctx context.Context, p *Profile) (*FlattenReport, error) {
 	bounded, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	report, err := Flatten(bounded, j.env, FlattenRequest{p.Domain, p.SourceRecord, p.IncludeHost})
+	report, err := Flatten(bounded, j.env, FlattenRequest{
+		p.Domain, p.SourceRecord, p.IncludeHost, !j.zone.IsZero() && dns.IsSubDomain(j.zone.FQDN(), p.IncludeHost.FQDN()),
+		len(p.Records) > 0,
+	})
 	switch {
 	case err == nil:
 		return report, nil

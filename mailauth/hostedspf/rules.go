@@ -14,44 +14,47 @@ func (*ResolveReport) Rules() []diag.RuleInfo { return rules.Describe() }
 // Rules describes what is examined.
 func (*FlattenReport) Rules() []diag.RuleInfo { return rules.Describe() }
 
-func complete(e *evidence) bool { return len(e.faults) == 0 }
-
-// near is from how many look-ups on a set is called nearly full.
+// near is from how many lookups on a set is called nearly full.
 const near = maxLookups - 1
 
 var rules = diag.Rules[*evidence]{
 	{
 		Code: "spf.hosted.source.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The name servers answer all that the source record leads to",
+		Title:       "Name servers did not answer",
+		Requirement: "The name servers answered every lookup that the source record needs",
 		Ref:         "RFC 7208 section 4.4",
-		Advice:      "Nothing needs to be done if it passes: the last good records stay published, and it is tried again soon.",
+		Advice:      "Wait for the next resolution, which is automatic. If it fails again, tell the operator of the name servers.",
 		Fails:       faulty(silent),
 	},
 	{
 		Code: "spf.hosted.source.broken", Severity: diag.Critical, Weight: 30, Category: factorSource,
+		Title:       "The source record leads to a broken SPF record",
 		Requirement: "Receivers can evaluate the source record",
 		Ref:         "RFC 7208 section 4.6",
-		Advice:      "Remove the term that leads there from the source record, or have that record mended.",
+		Advice:      "Remove the term that leads there from the source record, or have that record fixed.",
 		Fails:       faulty(broken),
 	},
 	{
 		Code: "spf.hosted.source.own", Severity: diag.Critical, Weight: 10, Category: factorSource,
-		Requirement: "The source record does not lead to the records that are made of it",
-		Advice:      "Make the profile anew from the record that the domain had before it led to the include host.",
+		Title:       "The source record includes its own flattened records",
+		Requirement: "The source record does not include its own flattened records",
+		Advice:      "Create the profile again from the record that the domain had before it included the hosted one.",
 		Fails:       faulty(own),
 	},
 	{
 		Code: "spf.hosted.source.large", Severity: diag.Error, Weight: 5, Category: factorSource,
-		Requirement: "The source record leads to no more than can be looked up",
+		Title:       "The source record needs too many lookups to be resolved",
+		Requirement: "The source record can be resolved completely",
 		Ref:         "RFC 7208 section 11.1",
-		Advice:      "Remove terms that are not needed.",
+		Advice:      "Remove includes that are not needed.",
 		Fails:       faulty(large),
 	},
 	{
 		Code: "spf.hosted.stays.relative", Severity: diag.Error, Weight: 5, Category: factorSource,
-		Requirement: "Every term can stand in another record",
+		Title:       "A term cannot be moved to another record",
+		Requirement: "Every term can be moved to another record",
 		Ref:         "RFC 7208 section 7.3",
-		Advice:      "Leave the term in the domain's own record, before the one that leads here, and take it out of the source.",
+		Advice:      "Put the term into the domain's own record, before the include of the hosted one, and remove it from the source.",
 		When:        complete,
 		Fails: func(e *evidence) diag.Failures {
 			if e.unmovable == nil {
@@ -62,7 +65,8 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.hosted.lookups.exceeded", Severity: diag.Critical, Weight: 30, Category: factorLimits,
-		Requirement: "The flat records need fewer than 10 look-ups",
+		Title:       "The flattened records do not fit into 9 DNS lookups",
+		Requirement: "The flattened records fit into 9 DNS lookups",
 		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Remove services that are no longer used from the source record, or divide them among subdomains.",
 		When:        movable,
@@ -72,99 +76,143 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.hosted.lookups.near", Severity: diag.Warning, Weight: 10, Category: factorLimits,
-		Requirement: "The flat records leave room for more",
+		Title:       "The flattened records are close to the limit of 9 DNS lookups",
+		Requirement: "The flattened records leave room for more senders",
 		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Remove services that are no longer used from the source record.",
 		When:        publishable,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.published.LookupsAfter
-			return diag.FailIf(n >= near, "They need %d of %d look-ups.", n, maxLookups)
+			return diag.FailIf(n >= near, "The flattened records need %d of %d DNS lookups.", n, maxLookups)
+		},
+	},
+	{
+		Code: "spf.hosted.sets.answered", Severity: diag.Info,
+		Title:       "Networks are published as exists:%{i}, not as addresses",
+		Requirement: "All networks are published as addresses",
+		Ref:         "RFC 7208 section 5.7",
+		Advice: "Keep the bundled name server the only one of the zone. To publish plain records again, " +
+			"remove services that are no longer used.",
+		When: publishable,
+		Fails: func(e *evidence) diag.Failures {
+			n := 0
+			for _, s := range e.published.Sets {
+				n += len(s.Networks)
+			}
+			return diag.FailIf(n > 0, "%d networks do not fit into %d records, so the name server answers for them address "+
+				"by address: receivers need a DNS lookup for each sender address, and the name server sees who receives "+
+				"mail from which address.", n, maxRecords)
 		},
 	},
 	{
 		Code: "spf.hosted.all.pass", Severity: diag.Error, Weight: 15, Category: factorSource,
-		Requirement: "The source record does not let everybody pass",
+		Title:       "The source record authorizes every host",
+		Requirement: "The source record does not authorize every host",
 		Ref:         "RFC 7208 section 5.1",
 		Advice:      "Replace +all by -all in the source record.",
 		When:        movable,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.outline.all == spf.QualifierPass, "All hosts that it does not name pass.")
+			return diag.FailIf(e.outline.all == spf.QualifierPass, "Every host that the source record does not list passes.")
 		},
 	},
 	{
 		Code: "spf.hosted.all.missing", Severity: diag.Warning, Weight: 5, Category: factorSource,
-		Requirement: "The source record says what to think of other hosts",
+		Title:       "The source record does not end with all",
+		Requirement: "The source record ends with all or redirect",
 		Ref:         "RFC 7208 section 4.7",
 		Advice:      "End the source record with -all or ~all.",
 		When:        movable,
 		Fails: func(e *evidence) diag.Failures {
 			open := e.outline.all == "" && e.outline.last == nil
-			return diag.FailIf(open, "It does not end with all, so that the result is neutral.")
+			return diag.FailIf(open, "The source record does not end with all, so hosts that it does not list get neutral.")
+		},
+	},
+	{
+		Code: "spf.hosted.domain.dangling", Severity: diag.Critical, Weight: 10, Category: factorDomain,
+		Title:       "The domain uses the include host, where nothing is published yet",
+		Requirement: "The domain does not use an include host without records",
+		Ref:         "RFC 7208 section 5.2",
+		Advice:      "Publish the domain's former record until a resolution of the profile has succeeded.",
+		When:        func(e *evidence) bool { return e.own.Err() == nil && !e.served() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.handsOver(), "The record of %s leads to %s, which has no records: receivers end in permerror.",
+				e.domain, e.host)
 		},
 	},
 	{
 		Code: "spf.hosted.domain.unused", Severity: diag.Warning, Weight: 5, Category: factorDomain,
+		Title:       "The domain does not use the hosted record",
 		Requirement: "The domain's own record leads to the include host",
 		Ref:         "RFC 7208 section 6.1",
-		Advice:      "Let the domain's record hand over to the include host.",
-		When:        func(e *evidence) bool { return e.own.Err() == nil },
+		Advice:      "Let the domain's record lead to the include host, with redirect or include.",
+		When:        func(e *evidence) bool { return e.own.Err() == nil && e.served() },
 		Fails: func(e *evidence) diag.Failures {
 			if e.handsOver() {
 				return nil
 			}
 			return diag.Failures{{
-				Detail: fmt.Sprintf("The record of %s does not name %s.", e.domain, e.host), Target: e.domain.String(),
-				Suggested: version + " redirect=" + e.host,
+				Detail: fmt.Sprintf("The SPF record of %s does not lead to %s.", e.domain, e.host), Target: e.domain.String(),
+				Suggested: e.suggestion(),
 			}}
 		},
 	},
 	{
 		Code: "spf.hosted.source.limits", Severity: diag.Info,
-		Requirement: "The source record by itself keeps to the limits of receivers",
+		Title:       "The source record exceeds the limits of receivers",
+		Requirement: "The source record keeps to the limits of receivers",
 		Ref:         "RFC 7208 section 4.6.4",
 		When:        complete,
 		Fails: func(e *evidence) diag.Failures {
 			lookups, voids := e.tree.Root.CumulativeLookups, e.tree.Voids()
 			return diag.FailIf(lookups > spf.MaxLookups || voids > spf.MaxVoids,
-				"It needs %d look-ups, %d of them for nothing, and would end in permerror; the flat records do not.",
+				"The source record needs %d DNS lookups, %d of them void, and would end in permerror if it were published.",
 				lookups, voids)
 		},
 	},
 	{
 		Code: "spf.hosted.stays.macro", Severity: diag.Info,
-		Requirement: "No term depends on the mail by macros",
+		Title:       "A term with macros cannot be flattened",
+		Requirement: "No term depends on the message by macros",
 		Ref:         "RFC 7208 section 7",
 		When:        movable,
-		Fails:       staying(byMacro),
+		Fails:       keptBy(byMacro),
 	},
 	{
 		Code: "spf.hosted.stays.exists", Severity: diag.Info,
+		Title:       "exists cannot be flattened",
 		Requirement: "There is no exists",
 		Ref:         "RFC 7208 section 5.7",
 		When:        movable,
-		Fails:       staying(byExists),
+		Fails:       keptBy(byExists),
 	},
 	{
 		Code: "spf.hosted.stays.ptr", Severity: diag.Warning, Weight: 5, Category: factorSource,
+		Title:       "ptr cannot be flattened",
 		Requirement: "There is no ptr",
 		Ref:         "RFC 7208 section 5.5",
-		Advice:      "Replace it by the addresses of the hosts: it is slow, and some receivers do not evaluate it.",
+		Advice:      "Replace ptr by the addresses of the hosts: it is slow, and some receivers do not evaluate it.",
 		When:        movable,
-		Fails:       staying(byPTR),
+		Fails:       keptBy(byPTR),
 	},
 	{
 		Code: "spf.hosted.stays.content", Severity: diag.Info,
-		Requirement: "Every record that is included can be taken apart",
+		Title:       "An included record cannot be flattened",
+		Requirement: "Every included record can be flattened",
 		Ref:         "RFC 7208 section 5.2",
 		When:        movable,
-		Fails:       staying(byContent),
+		Fails:       keptBy(byContent),
 	},
 }
+
+func complete(e *evidence) bool { return len(e.faults) == 0 }
 
 // movable reports whether all terms can stand in other records.
 func movable(e *evidence) bool { return complete(e) && e.unmovable == nil }
 
 func publishable(e *evidence) bool { return e.published != nil }
+
+// served reports whether there are records at the include host, those of an earlier resolution or new ones.
+func (e *evidence) served() bool { return e.published != nil || e.existing }
 
 // faulty lists the faults of a kind.
 func faulty(kind faultKind) func(*evidence) diag.Failures {
@@ -180,15 +228,15 @@ func faulty(kind faultKind) func(*evidence) diag.Failures {
 	}
 }
 
-// maxStays bounds the findings about terms that stay.
-const maxStays = 20
+// maxKept bounds the findings about kept terms.
+const maxKept = 20
 
-// staying lists the terms that stay for a reason.
-func staying(why reason) func(*evidence) diag.Failures {
+// keptBy lists the terms that are kept for a reason.
+func keptBy(why reason) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		var list diag.Failures
-		for _, s := range e.outline.stays() {
-			if s.reason == why && len(list) < maxStays {
+		for _, s := range e.outline.kept() {
+			if s.reason == why && len(list) < maxKept {
 				list = append(list, diag.Failure{Detail: s.sentence(), Target: diag.Quote(s.written)})
 			}
 		}
@@ -196,31 +244,55 @@ func staying(why reason) func(*evidence) diag.Failures {
 	}
 }
 
-// sentence says what stays and what it costs.
-func (s *stay) sentence() string {
-	cost := fmt.Sprintf("%d look-ups", s.lookups)
+// sentence says what is kept and what it costs.
+func (s *keptTerm) sentence() string {
+	cost := fmt.Sprintf("%d DNS lookups", s.lookups)
 	if s.lookups == 1 {
-		cost = "1 look-up"
+		cost = "1 DNS lookup"
 	}
 	if s.atLeast {
 		cost = "at least " + cost
 	}
-	return fmt.Sprintf("%s of %s stays as it is, and costs %s.", diag.Quote(s.written), diag.Quote(s.domain), cost)
+	return fmt.Sprintf("%s of %s is kept as it is, and costs %s.", diag.Quote(s.written), diag.Quote(s.domain), cost)
 }
 
 // handsOver reports whether the domain's own record names the include host.
 func (e *evidence) handsOver() bool {
-	for _, r := range e.own.Records {
-		record, faults := spf.Parse(diag.TXT(r))
+	for _, text := range e.ownRecords() {
+		record, faults := spf.Parse(text)
 		if len(faults) > 0 {
 			continue
 		}
 		for _, t := range record.Terms {
-			named := strings.EqualFold(strings.TrimSuffix(t.Value, "."), e.host)
-			if named && (t.Name == spf.Include || t.Name == spf.Redirect) {
+			leads := t.Kind == spf.Mechanism && t.Name == spf.Include || t.Kind == spf.Modifier && t.Name == spf.Redirect
+			if leads && strings.EqualFold(strings.TrimSuffix(t.Value, "."), e.host) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// ownRecords are the SPF records that the domain publishes.
+func (e *evidence) ownRecords() (list []string) {
+	for _, r := range e.own.Records {
+		text := diag.TXT(r)
+		if first, _, _ := strings.Cut(text, " "); strings.EqualFold(first, version) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// suggestion is the record to publish at the domain. If the domain publishes something else than the source record,
+// hosts may pass now that the flattened records do not list: there is none.
+func (e *evidence) suggestion() string {
+	records := e.ownRecords()
+	same := func(a, b string) bool {
+		return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ")
+	}
+	if len(records) > 1 || len(records) == 1 && !same(records[0], e.source) {
+		return ""
+	}
+	return version + " redirect=" + e.host
 }

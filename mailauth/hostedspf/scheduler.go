@@ -39,6 +39,7 @@ type Scheduler struct {
 	Gap     time.Duration  // between the beginnings of two; 0 means DefaultGap
 	Poll    time.Duration  // between questions to the store; 0 means DefaultPoll
 	Random  func() float64 // from 0 to 1, for the variation; nil means crypto/rand
+	Zone    diag.Name      // as that of [Access]
 	Notify  func(Event)    // if set, is called with what happened, from several goroutines at once
 	Log     *slog.Logger   // of what goes wrong; nil means slog.Default()
 }
@@ -92,7 +93,7 @@ func (s *Scheduler) work() *job {
 	if vary == nil {
 		vary = random
 	}
-	return &job{s.Store, s.Env, s.Notify, vary}
+	return &job{s.Store, s.Env, s.Notify, vary, s.Zone}
 }
 
 // storePatience bounds the waits for the store around a resolution.

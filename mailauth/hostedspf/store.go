@@ -3,6 +3,7 @@ package hostedspf
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -65,8 +66,8 @@ type Store interface {
 	Claim(ctx context.Context, id string, lease time.Duration) (Claim, error)
 
 	// Finish ends a claim with an outcome: it applies the outcome to the profile (see [Outcome.Apply]),
-	// appends the resolution to the history, and frees the profile, all in one transaction. It returns
-	// the profile as it then is. If the claim was finished or released, has lapsed, or the profile is
+	// appends the resolution to the history, from which it removes what is older than [HistoryAge], and frees the
+	// profile, all in one transaction. It returns the profile as it then is. If the claim was finished or released, has lapsed, or the profile is
 	// gone, it returns [ErrLapsed] and changes nothing.
 	Finish(ctx context.Context, c Claim, o Outcome) (Profile, error)
 
@@ -84,6 +85,9 @@ type Store interface {
 	// Close finishes the work under way, makes it durable and releases the store.
 	Close() error
 }
+
+// HistoryAge is how long the history of a profile is kept (CONTRACT 6).
+const HistoryAge = 400 * 24 * time.Hour
 
 // A Position is where a list goes on: at an entry with this time and id, that not included. The zero
 // Position is the beginning.
@@ -162,6 +166,7 @@ type Outcome struct {
 type Publication struct {
 	FlattenedRecord string
 	Records         []Record
+	Sets            []Part // without an end; in the place of networks that do not fit into records
 	LookupsBefore   int
 	LookupsAfter    int
 	IP4Count        int
@@ -178,6 +183,7 @@ func (o Outcome) Apply(p *Profile) {
 		if f.RecordHash != p.RecordHash {
 			p.LastChangedAt = at
 		}
+		p.replaceParts(f, at)
 		p.FlattenedRecord, p.Records, p.RecordHash = f.FlattenedRecord, append([]Record{}, f.Records...), f.RecordHash
 		p.LookupsBefore, p.LookupsAfter, p.IP4Count, p.IP6Count = f.LookupsBefore, f.LookupsAfter, f.IP4Count, f.IP6Count
 	} else {
@@ -188,4 +194,27 @@ func (o Outcome) Apply(p *Profile) {
 		p.NextResolveAt = time.Time{}
 	}
 	p.Status = p.status()
+}
+
+// replaceParts makes the parts those of a publication, and keeps what it replaces for [Retention].
+func (p *Profile) replaceParts(f *Publication, at time.Time) {
+	parts := cloneParts(f.Sets)
+	named := func(name string) bool {
+		return slices.ContainsFunc(f.Records, func(r Record) bool { return r.Name == name }) ||
+			slices.ContainsFunc(f.Sets, func(s Part) bool { return s.Name == name })
+	}
+	for _, old := range p.Parts {
+		if old.Until.IsZero() {
+			old.Until = at.Add(Retention)
+		}
+		if !named(old.Name) && old.Until.After(at) {
+			parts = append(parts, old)
+		}
+	}
+	for _, r := range p.Records {
+		if r.Name != p.IncludeHost.String() && !named(r.Name) {
+			parts = append(parts, Part{Name: r.Name, Value: r.Value, Until: at.Add(Retention)})
+		}
+	}
+	p.Parts = parts
 }

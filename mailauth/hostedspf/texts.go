@@ -1,12 +1,35 @@
 package hostedspf
 
-import "github.com/diagkit/diagkit/diag"
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// What stays published where a resolution fails.
+const (
+	lastGood = "The last good records stay published."
+	noneYet  = "Nothing is published yet."
+)
+
+// textsFor returns the texts for a profile of which records of an earlier resolution are published, or none.
+func textsFor(existing bool) diag.Texts {
+	if existing {
+		return texts
+	}
+	first := diag.Texts{}
+	for code, t := range texts {
+		t.Sub = strings.Replace(t.Sub, lastGood, noneYet, 1)
+		first[code] = t
+	}
+	return first
+}
 
 // texts are what the verdict says in words.
 var texts = diag.Texts{
 	"valid": {
 		Headline: "The SPF record is flat and published",
-		Sub:      "The published records authorise the same hosts with fewer look-ups. Nothing needs to be done.",
+		Sub:      "The published records authorize the same hosts with fewer DNS lookups. Nothing needs to be done.",
 	},
 	"warning": {
 		Headline: "The SPF record is flat, and could be better",
@@ -14,42 +37,46 @@ var texts = diag.Texts{
 	},
 	"invalid": {
 		Headline: "The SPF record needs attention",
-		Sub:      "Mend the first finding first. Where it could not be flattened, the last good records stay published.",
+		Sub:      "Fix the first finding first.",
 	},
 	"unknown": {
-		Headline: "The SPF record could not be resolved in full",
-		Sub:      "Name servers did not answer. The last good records stay published, and it is tried again soon.",
+		Headline: "The SPF record could not be resolved completely",
+		Sub:      "Name servers did not answer. " + lastGood + " It is resolved again soon.",
 	},
 	"spf.hosted.source.broken": {
-		Headline: "The SPF record leads to one that is broken, and was not resolved",
-		Sub:      "The last good records stay published. Remove the term that leads there, or have the record mended.",
+		Headline: "The SPF record leads to a broken one and was not resolved",
+		Sub:      lastGood + " Remove the term that leads there, or have that record fixed.",
 	},
 	"spf.hosted.source.own": {
-		Headline: "The SPF source record includes what is made of it",
-		Sub:      "The last good records stay published. Make the profile anew from the original record.",
+		Headline: "The SPF source record includes its own flattened records",
+		Sub:      lastGood + " Create the profile again from the original record.",
 	},
 	"spf.hosted.source.large": {
-		Headline: "The SPF record leads to more than can be looked up",
-		Sub:      "The last good records stay published. Remove terms that are not needed.",
+		Headline: "The SPF record needs too many lookups to be resolved",
+		Sub:      lastGood + " Remove includes that are not needed.",
 	},
 	"spf.hosted.stays.relative": {
 		Headline: "The SPF record has a term that cannot be moved",
-		Sub:      "The last good records stay published. Leave that term in the domain's own record.",
+		Sub:      lastGood + " Put that term into the domain's own record.",
 	},
 	"spf.hosted.lookups.exceeded": {
-		Headline: "The flat SPF records do not fit into 9 look-ups",
-		Sub:      "The last good records stay published. Remove services that are no longer used.",
+		Headline: "The flattened SPF records do not fit into 9 DNS lookups",
+		Sub:      lastGood + " Remove services that are no longer used.",
 	},
 	"spf.hosted.lookups.near": {
 		Headline: "The SPF record is flat, but nearly full",
-		Sub:      "One or two services more, and it no longer fits. Remove what is not needed.",
+		Sub:      "With one or two services more it no longer fits. Remove what is not needed.",
 	},
 	"spf.hosted.all.pass": {
-		Headline: "The SPF record lets everybody send for the domain",
+		Headline: "The SPF record authorizes every host",
 		Sub:      "It ends with +all, which takes all protection away. Replace it by -all.",
+	},
+	"spf.hosted.domain.dangling": {
+		Headline: "The domain's SPF record leads to a name without records",
+		Sub:      "Receivers end in permerror. Publish the domain's former record until a resolution has succeeded.",
 	},
 	"spf.hosted.domain.unused": {
 		Headline: "The SPF records are ready, but the domain does not use them",
-		Sub:      "Publish the suggested record, which hands over to the include host.",
+		Sub:      "Let the domain's record lead to the include host.",
 	},
 }

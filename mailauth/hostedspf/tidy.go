@@ -14,7 +14,7 @@ func (o *outline) tidy() {
 	var items []item
 	var decided spf.Set // addresses that do not come further
 	for _, one := range o.items {
-		if one.stay != nil {
+		if one.kept != nil {
 			items = append(items, one)
 			continue
 		}
@@ -22,7 +22,7 @@ func (o *outline) tidy() {
 		if rest.IsEmpty() {
 			continue
 		}
-		if n := len(items); n > 0 && items[n-1].stay == nil && items[n-1].qualifier == one.qualifier {
+		if n := len(items); n > 0 && items[n-1].kept == nil && items[n-1].qualifier == one.qualifier {
 			items[n-1].set = items[n-1].set.Union(one.set)
 			one = items[n-1]
 		} else {
@@ -34,7 +34,7 @@ func (o *outline) tidy() {
 		}
 	}
 	for o.last == nil && len(items) > 0 {
-		if last := items[len(items)-1]; last.stay != nil || last.qualifier.Outcome() != o.otherwise() {
+		if last := items[len(items)-1]; last.kept != nil || last.qualifier.Outcome() != o.otherwise() {
 			break
 		}
 		items = items[:len(items)-1]
@@ -54,7 +54,6 @@ func (o *outline) otherwise() spf.Outcome {
 type word struct {
 	qualifier spf.Qualifier
 	text      string
-	lookups   int
 }
 
 // String writes the word with its sign.
@@ -64,33 +63,6 @@ func (w word) String() string {
 	}
 	return string(w.qualifier) + w.text
 }
-
-// words writes the items as terms, and reports false if there are so many that they can never be published.
-// Of a set from which addresses that came to a result before are taken away or not, the shorter is taken.
-func (o *outline) words() ([]word, bool) {
-	var list []word
-	var decided spf.Set
-	for _, one := range o.items {
-		if one.stay != nil {
-			list = append(list, word{one.qualifier, one.stay.text, one.stay.lookups})
-			continue
-		}
-		networks := shorter(one.set.Prefixes(), one.set.Minus(decided).Prefixes())
-		for _, p := range networks {
-			if !mapped(p) {
-				list = append(list, word{qualifier: one.qualifier, text: termOf(p)})
-			}
-			if len(list) > maxWords {
-				return nil, false
-			}
-		}
-		decided = decided.Union(one.set)
-	}
-	return list, true
-}
-
-// maxWords is more than can be published: the shortest network has 11 bytes, with the blank before it 12.
-const maxWords = spf.MaxLookups * maxLength / 12
 
 func shorter(a, b []netip.Prefix) []netip.Prefix {
 	if len(b) < len(a) {
@@ -115,7 +87,7 @@ func termOf(p netip.Prefix) string {
 	return text
 }
 
-// ending returns what follows the items: all, or the redirect that stays, and exp.
+// ending returns what follows the items: all, or the redirect that is kept, and exp.
 func (o *outline) ending() []string {
 	var list []string
 	switch {
@@ -131,31 +103,51 @@ func (o *outline) ending() []string {
 }
 
 // authorised returns the addresses that a flat record passes, as far as that does not depend on the mail:
-// terms that stay are taken not to match. A text that is no record passes none.
+// kept terms are taken not to match. The record is one that [join] has written, of any length.
 func authorised(record string) spf.Set {
 	var passed, decided spf.Set
-	parsed, faults := spf.Parse(record)
-	if len(faults) > 0 {
-		return passed
-	}
-	for i := 0; i < len(parsed.Terms); {
-		q := parsed.Terms[i].Qualifier
-		var networks []netip.Prefix
-		for ; i < len(parsed.Terms) && parsed.Terms[i].Qualifier == q; i++ { // terms of one sign in a row are as one
-			switch t := &parsed.Terms[i]; t.Name {
-			case spf.IP4, spf.IP6:
-				networks = append(networks, t.Network)
-			case spf.All:
-				networks = append(networks, everyone.Prefixes()...)
-			}
-		}
-		hit := spf.SetOf(networks...)
-		if q == spf.QualifierPass {
+	var run []netip.Prefix
+	sign := spf.QualifierPass
+	flush := func() {
+		hit := spf.SetOf(run...)
+		if sign == spf.QualifierPass {
 			passed = passed.Union(hit.Minus(decided))
 		}
-		decided = decided.Union(hit)
+		decided, run = decided.Union(hit), nil
 	}
+	for text := range strings.FieldsSeq(strings.TrimPrefix(record, version)) {
+		q := spf.QualifierPass
+		if strings.ContainsAny(text[:1], "+-~?") {
+			q, text = spf.Qualifier(text[:1]), text[1:]
+		}
+		networks := networksOf(text)
+		if len(networks) > 0 && q != sign { // terms of one sign in a row are as one
+			flush()
+			sign = q
+		}
+		run = append(run, networks...)
+	}
+	flush()
 	return passed
+}
+
+// networksOf reads what [termOf] has written, or all; it returns nil for any other term.
+func networksOf(term string) []netip.Prefix {
+	if term == "all" {
+		return everyone.Prefixes()
+	}
+	kind, text, _ := strings.Cut(term, ":")
+	if kind != "ip4" && kind != "ip6" {
+		return nil
+	}
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return []netip.Prefix{netip.PrefixFrom(ip, ip.BitLen())}
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		return nil
+	}
+	return []netip.Prefix{p}
 }
 
 // difference lists the networks of a that are not in b, at most [MaxDifferences].

@@ -1,6 +1,8 @@
 package hostedspftest
 
 import (
+	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -191,4 +193,47 @@ func testFinishPaused(t *testing.T, f *fixture) {
 	require.Equal(t, got, f.read(p.ID))
 	f.clock.Advance(24 * time.Hour)
 	require.Empty(t, f.due(10))
+}
+
+// What a record that was replaced has named is kept for a while, unless it is named again.
+func testParts(t *testing.T, f *fixture) {
+	p := f.create("key_a", "example.com")
+	publish := func(parts ...string) []hostedspf.Part {
+		o := f.outcome(p.ID, "192.0.2.0/24")
+		o.Published.RecordHash = strings.Join(parts, " ")
+		o.Published.Records[0].Name = p.IncludeHost.String()
+		for _, name := range parts {
+			o.Published.Records = append(o.Published.Records, hostedspf.Record{Name: name, Value: "text of " + name})
+		}
+		o.Published.Sets = []hostedspf.Part{{Name: "set of " + parts[0], Networks: []netip.Prefix{
+			netip.MustParsePrefix("192.0.2.0/24"),
+		}}}
+		got, err := f.store.Finish(f.ctx(), f.claim(p.ID), o)
+		require.NoError(t, err)
+		require.Equal(t, got, f.read(p.ID))
+		return got.Parts
+	}
+	served := func(parts []hostedspf.Part) map[string]time.Time {
+		all := map[string]time.Time{}
+		for _, part := range parts {
+			require.NotEqual(t, part.Value == "", part.Networks == nil)
+			all[part.Name] = part.Until
+		}
+		return all
+	}
+	none := time.Time{}
+	began := f.now()
+	require.Equal(t, map[string]time.Time{"set of a": none}, served(publish("a", "b")))
+	end := f.now().Add(hostedspf.Retention)
+	want := map[string]time.Time{"set of c": none, "set of a": end, "a": end}
+	require.Equal(t, want, served(publish("c", "b")))
+	f.clock.Advance(time.Hour)
+	require.Equal(t, want, served(publish("c", "b")), "what has gone stays so")
+	later := f.now().Add(hostedspf.Retention)
+	require.Equal(t, map[string]time.Time{"set of a": none, "set of c": later, "c": later}, served(publish("a", "b")))
+	f.clock.Advance(hostedspf.Retention - time.Microsecond)
+	require.Len(t, publish("a", "b"), 3)
+	f.clock.Advance(time.Microsecond)
+	require.Equal(t, map[string]time.Time{"set of a": none}, served(publish("a", "b")))
+	require.Greater(t, f.now().Sub(began), 2*hostedspf.MaxTTL)
 }

@@ -97,6 +97,22 @@ func testHistoryTies(t *testing.T, f *fixture) {
 	require.Equal(t, want[3], page[0].ID)
 }
 
+// The history is kept for 400 days, that of other profiles apart.
+func testHistoryAge(t *testing.T, f *fixture) {
+	p, other := f.create("key_a", "example.com"), f.create("key_a", "example.org")
+	f.resolve(p.ID, "192.0.2.0/24")
+	kept := f.resolve(other.ID, "192.0.2.0/24")
+	f.clock.Advance(time.Microsecond)
+	second := f.resolve(p.ID, "")
+	f.clock.Advance(hostedspf.HistoryAge)
+	third := f.resolve(p.ID, "")
+	require.Equal(t, []string{third.ID, second.ID}, f.history(p.ID))
+	f.clock.Advance(time.Microsecond)
+	fourth := f.resolve(p.ID, "")
+	require.Equal(t, []string{fourth.ID, third.ID}, f.history(p.ID))
+	require.Equal(t, []string{kept.ID}, f.history(other.ID))
+}
+
 func testSamples(t *testing.T, f *fixture) {
 	p := f.create("key_a", "example.com")
 	first := f.resolve(p.ID, "192.0.2.0/24")

@@ -2,6 +2,7 @@ package hostedspftest
 
 import (
 	"errors"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -33,12 +34,18 @@ func testEveryField(t *testing.T, f *fixture) {
 		ID: "spf_full", Owner: "key_a", Domain: diag.MustDomain("bücher.example"), Name: `Büro "1"; --`,
 		Status: hostedspf.Paused, SourceRecord: "v=spf1 a -all", FlattenedRecord: "v=spf1 ip4:192.0.2.1 -all",
 		IncludeHost: diag.MustName("_flat.example.net"), Records: []hostedspf.Record{
-			{Name: "_flat.example.net", Value: "v=spf1 include:_1._flat.example.net -all", LengthBytes: 40},
-			{Name: "_1._flat.example.net", Value: "v=spf1 ip4:192.0.2.1", LengthBytes: 20},
+			{Name: "_flat.example.net", Value: "v=spf1 include:_mfzwi3dp._flat.example.net -all", LengthBytes: 47},
+			{Name: "_mfzwi3dp._flat.example.net", Value: "v=spf1 ip4:192.0.2.1", LengthBytes: 20},
 		},
 		LookupsBefore: 12, LookupsAfter: 3, IP4Count: 4, IP6Count: 5, RecordHash: "00ff", IntervalSeconds: 600,
 		LastResolvedAt: at(1), LastChangedAt: at(2), NextResolveAt: at(3), LastError: "a\nb", CreatedAt: at(4),
 		UpdatedAt: at(5), Failures: 7, IsPaused: true,
+		Parts: []hostedspf.Part{
+			{Name: "_aaaaaaaa._flat.example.net", Value: "v=spf1 ip4:192.0.2.2", Until: at(6)},
+			{Name: "_bbbbbbbb._flat.example.net", Networks: []netip.Prefix{
+				netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32"),
+			}},
+		},
 	}
 	require.NoError(t, f.store.Create(f.ctx(), p))
 	require.Equal(t, p, f.read(p.ID))
@@ -71,9 +78,11 @@ func testTaken(t *testing.T, f *fixture) {
 func testCopies(t *testing.T, f *fixture) {
 	given := f.profile("key_a", "example.org")
 	given.Records = []hostedspf.Record{{Name: "h.example.net", Value: "v=spf1 -all", LengthBytes: 11}}
+	given.Parts = []hostedspf.Part{{Name: "a", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}}
 	require.NoError(t, f.store.Create(f.ctx(), given))
-	given.Records[0].Value = "spoilt"
+	given.Records[0].Value, given.Parts[0].Networks[0] = "spoilt", netip.Prefix{}
 	require.Equal(t, "v=spf1 -all", f.read(given.ID).Records[0].Value)
+	require.Equal(t, "192.0.2.0/24", f.read(given.ID).Parts[0].Networks[0].String())
 
 	p := f.create("key_a", "example.com")
 	o := f.outcome(p.ID, "192.0.2.0/24")

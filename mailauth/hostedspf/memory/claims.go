@@ -68,6 +68,8 @@ func (s *Store) Finish(ctx context.Context, c hostedspf.Claim, o hostedspf.Outco
 		return compare(a.ResolvedAt, a.ID, b.ResolvedAt, b.ID)
 	})
 	e.history = slices.Insert(e.history, i, r)
+	oldest := r.ResolvedAt.Add(-hostedspf.HistoryAge)
+	e.history = slices.DeleteFunc(e.history, func(r hostedspf.Resolution) bool { return r.ResolvedAt.Before(oldest) })
 	s.version++
 	return e.profile.Clone(), nil
 }

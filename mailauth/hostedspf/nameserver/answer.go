@@ -94,6 +94,9 @@ func (s *snapshot) look(m *dns.Msg, q dns.Question) {
 	}
 	m.Authoritative = true
 	n, exists := s.nodes[name]
+	if !exists && s.member(m, q, name) {
+		return
+	}
 	if !exists {
 		m.Rcode = dns.RcodeNameError
 		m.Ns = []dns.RR{s.negative} // RFC 2308 section 2.1

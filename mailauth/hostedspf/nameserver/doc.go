@@ -5,7 +5,7 @@
 //
 // A domain that uses hosted SPF publishes "v=spf1 include:abc.spf.example.net -all", and receivers of
 // mail ask the DNS for the TXT record of abc.spf.example.net. This package answers them. It serves one
-// zone, spf.example.net, which the operator delegates to it with NS records in the zone above:
+// zone, spf.example.net, which the operator delegates to it with NS records in the parent zone:
 //
 //	spf.example.net.     NS  ns1.spf.example.net.
 //	ns1.spf.example.net. A   192.0.2.53

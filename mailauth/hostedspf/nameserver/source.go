@@ -2,6 +2,7 @@ package nameserver
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -37,7 +38,9 @@ type source struct {
 	busy    chan struct{} // holds a token while nobody refreshes
 	known   bool
 	version int64
-	read    atomic.Int64 // when it was last known what is published, in microseconds since 1970
+	content [sha256.Size]byte // of what is served
+	next    time.Time         // when the service of a part ends; zero without any
+	read    atomic.Int64      // when it was last known what is published, in microseconds since 1970
 }
 
 // Refresh reads the store and serves what is published now, if anything has changed. On an error the last
@@ -54,63 +57,109 @@ func (s *Server) Refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading what is published: %w", err)
 	}
-	if s.source.known && version == s.source.version {
+	ended := !s.source.next.IsZero() && !began.Before(s.source.next)
+	if s.source.known && version == s.source.version && !ended {
 		s.source.read.Store(began.UnixMicro())
 		return nil
 	}
-	records, err := s.read(ctx)
+	// The version was read first: what changed meanwhile is a change yet to be seen.
+	records, next, err := s.read(ctx, began)
 	if err != nil {
 		return fmt.Errorf("reading what is published: %w", err)
 	}
-	// The version of the store rises with every change on every node, so that all name servers of a zone
-	// show the same number. It was read first: what changed meanwhile is a change yet to be seen.
-	s.current.Store(s.config.Zone.build(records, uint32(version)+1))
-	s.source.known, s.source.version = true, version
+	if content := digest(records); !s.source.known || content != s.source.content {
+		s.source.content = content
+		s.current.Store(s.config.Zone.build(records, s.serial(began)))
+	}
+	s.source.known, s.source.version, s.source.next = true, version, next
 	s.source.read.Store(began.UnixMicro())
 	return nil
+}
+
+// serial is the serial number of what is served from now on: the time in seconds, so that it rises also over a
+// restart, and whatever the store is (RFC 1912 section 2.2).
+func (s *Server) serial(now time.Time) uint32 {
+	serial := uint32(now.Unix())
+	if last := s.current.Load(); last != nil && int32(serial-last.soa.Serial) <= 0 { // RFC 1982 section 3.2
+		serial = last.soa.Serial + 1
+	}
+	return serial
+}
+
+// digest tells what is published from anything else.
+func digest(records []published) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for _, r := range records {
+		fmt.Fprintf(h, "%q %q %d %v\n", r.name, r.value, r.ttl, r.networks)
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // Updated is when it was last known that what is served is what is published. If that is more than some
 // seconds ago, the store fails.
 func (s *Server) Updated() time.Time { return time.UnixMicro(s.source.read.Load()) }
 
-// read reads all profiles, oldest first.
-func (s *Server) read(ctx context.Context) ([]published, error) {
-	records, seen := []published{}, map[string]string{}
+// A reading collects what is published.
+type reading struct {
+	*Server
+	now     time.Time
+	records []published
+	seen    map[string]string // the profile by name
+	next    time.Time         // when the first part that is served ends
+}
+
+// read reads all profiles, oldest first, and tells when what they publish changes by itself.
+func (s *Server) read(ctx context.Context, now time.Time) ([]published, time.Time, error) {
+	r := &reading{Server: s, now: now, seen: map[string]string{}}
 	q := hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner, Limit: pageProfiles}
 	for {
 		page, err := s.config.Store.Profiles(ctx, q)
 		if err != nil {
-			return nil, err
+			return nil, time.Time{}, err
 		}
 		for _, p := range page.Profiles {
-			records = s.collect(records, seen, p)
+			r.collect(p)
 			q.After = hostedspf.Position{Time: p.CreatedAt, ID: p.ID}
 		}
 		if len(page.Profiles) < pageProfiles {
-			return records, nil
+			return r.records, r.next, nil
 		}
 	}
 }
 
-// collect adds the records of a profile that lie in the zone. Two records of SPF at one name would make
-// both void (RFC 7208 section 4.5): the older profile keeps the name.
-func (s *Server) collect(records []published, seen map[string]string, p hostedspf.Profile) []published {
-	ttl := s.config.Zone.ttl(time.Duration(p.IntervalSeconds) * time.Second)
-	for _, r := range p.Records {
-		n, err := diag.ParseName(r.Name)
-		if err != nil || !s.config.Zone.within(n.FQDN()) {
-			continue // published elsewhere
-		}
-		name := n.FQDN()
-		if by, taken := seen[name]; taken || len(records) >= maxPublished {
-			s.config.Log.Warn("a record of hosted SPF is not served", "name", name, "profile", p.ID, "served_for", by)
+// collect adds what a profile publishes in the zone: its records, and the parts that are still served.
+func (r *reading) collect(p hostedspf.Profile) {
+	ttl := r.config.Zone.ttl(time.Duration(p.IntervalSeconds) * time.Second)
+	for _, record := range p.Records {
+		r.add(p.ID, record.Name, published{value: record.Value, ttl: ttl})
+	}
+	for _, part := range p.Parts {
+		if !part.Until.IsZero() && !r.now.Before(part.Until) {
 			continue
 		}
-		seen[name] = p.ID
-		records = append(records, published{name, r.Value, ttl})
+		added := r.add(p.ID, part.Name, published{value: part.Value, ttl: ttl, networks: part.Networks})
+		if added && !part.Until.IsZero() && (r.next.IsZero() || part.Until.Before(r.next)) {
+			r.next = part.Until
+		}
 	}
-	return records
+}
+
+// add adds something at a name, unless the name lies outside the zone or is taken. Two records of SPF at one name would
+// make both void (RFC 7208 section 4.5): the older profile keeps the name.
+func (r *reading) add(profile, name string, p published) bool {
+	n, err := diag.ParseName(name)
+	if err != nil || !r.config.Zone.within(n.FQDN()) {
+		return false // published elsewhere
+	}
+	p.name = n.FQDN()
+	if by, taken := r.seen[p.name]; taken || len(r.records) >= maxPublished {
+		r.config.Log.Warn("a record of hosted SPF is not served", "name", p.name, "profile", profile, "served_for", by)
+		return false
+	}
+	r.seen[p.name] = profile
+	r.records = append(r.records, p)
+	return true
 }
 
 // follow refreshes until the context ends. While the store fails, it says so once.

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mailWorld is an Internet with a domain whose record takes more than ten look-ups.
+// mailWorld is an Internet with a domain whose record takes more than ten lookups.
 func mailWorld(t *testing.T) *diagtest.World {
 	world := diagtest.NewWorld(t)
 	zone := &strings.Builder{}

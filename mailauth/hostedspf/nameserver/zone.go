@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/miekg/dns"
 )
 
@@ -16,9 +18,6 @@ const (
 	// address that a provider takes into use must soon be authorised everywhere, and a question once in
 	// five minutes from each resolver costs nothing.
 	DefaultTTL = 5 * time.Minute
-
-	// maxTTL is the longest that may be configured: a day, after which the last change is certainly seen.
-	maxTTL = 24 * time.Hour
 
 	// zoneTTL is the lifetime of what seldom changes: SOA, NS, and the addresses of name servers.
 	zoneTTL = time.Hour
@@ -52,7 +51,7 @@ type Zone struct {
 	// Contact is the mail address of who is responsible. Empty means hostmaster at the zone.
 	Contact string
 
-	// TTL is how long published records may be kept, at most a day; 0 means [DefaultTTL]. The
+	// TTL is how long published records may be kept, at most [hostedspf.MaxTTL]; 0 means [DefaultTTL]. The
 	// refresh interval of a profile is the upper bound for its own records.
 	TTL time.Duration
 }
@@ -97,8 +96,8 @@ func (z *Zone) Validate() error {
 		return fmt.Errorf("zone %s: the name is a wildcard", z.Name)
 	case len(z.Nameservers) == 0 || len(z.Nameservers) > maxNameservers:
 		return fmt.Errorf("zone %s: has %d name servers, must have 1 to %d", z.Name, len(z.Nameservers), maxNameservers)
-	case z.TTL < 0 || z.TTL > maxTTL:
-		return fmt.Errorf("zone %s: the lifetime %s is not between 0 and %s", z.Name, z.TTL, maxTTL)
+	case z.TTL < 0 || z.TTL > hostedspf.MaxTTL:
+		return fmt.Errorf("zone %s: the lifetime %s is not between 0 and %s", z.Name, z.TTL, hostedspf.MaxTTL)
 	}
 	for _, ns := range z.Nameservers {
 		inside := dns.IsSubDomain(z.Name.FQDN(), ns.Name.FQDN())
@@ -153,11 +152,12 @@ func (z *Zone) ttl(interval time.Duration) uint32 {
 
 func seconds(d time.Duration) uint32 { return uint32(max(d/time.Second, 1)) }
 
-// A published record is one TXT record.
+// A published thing is one TXT record, or a set of addresses.
 type published struct {
-	name  string // absolute, in lower case
-	value string
-	ttl   uint32
+	name     string // absolute, in lower case
+	value    string
+	ttl      uint32
+	networks []netip.Prefix // of a set; the value is then empty
 }
 
 // A snapshot is all that the server answers from. It never changes.
@@ -166,6 +166,7 @@ type snapshot struct {
 	soa      *dns.SOA
 	negative *dns.SOA        // as it stands in answers about what does not exist
 	nodes    map[string]node // by absolute name in lower case
+	sets     map[string]answered
 	records  int
 }
 
@@ -176,7 +177,7 @@ type node map[uint16][]dns.RR
 // build makes a snapshot of a zone that is valid.
 func (z *Zone) build(records []published, serial uint32) *snapshot {
 	apex := z.Name.FQDN()
-	s := &snapshot{apex: apex, nodes: make(map[string]node, 2*len(records)), records: len(records)}
+	s := &snapshot{apex: apex, nodes: make(map[string]node, 2*len(records)), sets: map[string]answered{}, records: len(records)}
 	mailbox, _ := z.mailbox() // approved
 	s.soa = &dns.SOA{
 		Hdr: header(apex, dns.TypeSOA, seconds(zoneTTL)), Ns: z.Nameservers[0].Name.FQDN(), Mbox: mailbox, Serial: serial,
@@ -194,6 +195,11 @@ func (z *Zone) build(records []published, serial uint32) *snapshot {
 		}
 	}
 	for _, r := range records {
+		if r.networks != nil {
+			s.exist(r.name)
+			s.sets[r.name] = answered{spf.SetOf(r.networks...), r.ttl}
+			continue
+		}
 		s.add(&dns.TXT{Hdr: header(r.name, dns.TypeTXT, r.ttl), Txt: split(r.value)})
 	}
 	return s
@@ -210,9 +216,16 @@ func address(name string, ip netip.Addr) dns.RR {
 	return &dns.AAAA{Hdr: header(name, dns.TypeAAAA, seconds(zoneTTL)), AAAA: ip.AsSlice()}
 }
 
-// add puts a record in its place, and makes the names above it exist.
+// add puts a record in its place.
 func (s *snapshot) add(rr dns.RR) {
 	name := dns.CanonicalName(rr.Header().Name)
+	s.exist(name)
+	rrtype := rr.Header().Rrtype
+	s.nodes[name][rrtype] = append(s.nodes[name][rrtype], rr)
+}
+
+// exist makes a name and those above it exist.
+func (s *snapshot) exist(name string) {
 	for above := name; ; {
 		if s.nodes[above] == nil {
 			s.nodes[above] = make(node, 1)
@@ -226,8 +239,6 @@ func (s *snapshot) add(rr dns.RR) {
 		}
 		above = above[next:]
 	}
-	rrtype := rr.Header().Rrtype
-	s.nodes[name][rrtype] = append(s.nodes[name][rrtype], rr)
 }
 
 // maxString is the most that one string of a TXT record holds (RFC 1035 section 3.3).

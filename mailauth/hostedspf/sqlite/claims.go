@@ -92,6 +92,9 @@ func (s *Store) Finish(
 		if err := record(conn, c.ProfileID, o.Resolution); err != nil {
 			return err
 		}
+		if err := forget(conn, c.ProfileID, o.Resolution.ResolvedAt.Add(-hostedspf.HistoryAge)); err != nil {
+			return err
+		}
 		return free(conn, c)
 	})
 	if err != nil {

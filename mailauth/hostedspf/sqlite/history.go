@@ -36,6 +36,14 @@ func record(conn *sqlite.Conn, id string, r hostedspf.Resolution) error {
 	})
 }
 
+// forget removes resolutions before a time from the history of a profile, as far as that takes no long transaction: it is
+// called for each that is added.
+func forget(conn *sqlite.Conn, id string, before time.Time) error {
+	return exec(conn, `DELETE FROM spf_resolutions WHERE seq IN
+		(SELECT seq FROM spf_resolutions WHERE profile = ?1 AND at < ?2 LIMIT ?3)`,
+		func(a *args) { a.text(id); a.int(micros(before)); a.int(purgeRows) })
+}
+
 func scanResolution(f *fields) (r hostedspf.Resolution, err error) {
 	r.ID, r.ProfileID, r.ResolvedAt = f.text(), f.text(), instant(f.int())
 	r.Trigger, r.Status = hostedspf.Trigger(f.text()), hostedspf.ResolutionStatus(f.text())

@@ -11,7 +11,7 @@ import (
 
 const profileColumns = `id, owner, domain, name, status, source, flattened, include_host, records, lookups_before,
 	lookups_after, ip4, ip6, hash, interval_seconds, resolved, changed, next, last_error, created, updated, failures,
-	paused`
+	paused, parts`
 
 // bindProfile binds all columns in the order of profileColumns.
 func bindProfile(a *args, p *hostedspf.Profile) {
@@ -35,6 +35,7 @@ func bindProfile(a *args, p *hostedspf.Profile) {
 	a.int(micros(p.UpdatedAt))
 	a.int(int64(p.Failures))
 	a.bool(p.IsPaused)
+	list(a, p.Parts)
 }
 
 func scanProfile(f *fields) (p hostedspf.Profile, err error) {
@@ -51,6 +52,9 @@ func scanProfile(f *fields) (p hostedspf.Profile, err error) {
 	p.LastResolvedAt, p.LastChangedAt, p.NextResolveAt = f.time(), f.time(), f.time()
 	p.LastError, p.CreatedAt, p.UpdatedAt = f.text(), instant(f.int()), instant(f.int())
 	p.Failures, p.IsPaused = int(f.int()), f.bool()
+	if err := f.list(&p.Parts); err != nil {
+		return p, fmt.Errorf("the parts of %s are damaged: %w", p.ID, err)
+	}
 	if domain != "" {
 		if p.Domain, err = diag.ParseDomain(domain); err != nil {
 			return p, fmt.Errorf("the domain of %s is damaged: %w", p.ID, err)
@@ -76,7 +80,7 @@ func profile(conn *sqlite.Conn, id string) (p hostedspf.Profile, err error) {
 }
 
 const profileValues = `?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,
-	?22, ?23`
+	?22, ?23, ?24`
 
 // put writes a profile that exists.
 func put(conn *sqlite.Conn, p *hostedspf.Profile) error {

@@ -8,7 +8,7 @@ import (
 )
 
 // SchemaVersion is the layout that this package reads and writes.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // migrations are the steps from each version to the next. A released step never changes.
 var migrations = [SchemaVersion]string{
@@ -80,6 +80,9 @@ var migrations = [SchemaVersion]string{
 	CREATE TABLE spf_removed (
 		profile TEXT PRIMARY KEY
 	) STRICT, WITHOUT ROWID;`,
+
+	// What is served beside the records, as JSON; NULL without any.
+	`ALTER TABLE spf_profiles ADD COLUMN parts TEXT`,
 }
 
 // tables are what the package keeps in a file.

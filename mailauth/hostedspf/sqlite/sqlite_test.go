@@ -204,9 +204,14 @@ func TestMigrate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 
+	execute(t, path, "ALTER TABLE spf_profiles DROP COLUMN parts; UPDATE spf_state SET layout = 1")
+	from, to, err = sqlite.Migrate(t.Context(), path)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2}, []int{from, to})
+
 	execute(t, path, "UPDATE spf_state SET layout = 99")
 	_, _, err = sqlite.Migrate(t.Context(), path)
-	require.ErrorContains(t, err, "migrating hosted SPF: the file has layout 99, this program knows up to 1")
+	require.ErrorContains(t, err, "migrating hosted SPF: the file has layout 99, this program knows up to 2")
 	_, err = sqlite.Open(t.Context(), path, sqlite.Config{})
 	require.ErrorContains(t, err, path)
 	_, err = sqlite.Open(t.Context(), "", sqlite.Config{})

@@ -42,7 +42,7 @@ func (a *args) position(p hostedspf.Position) {
 }
 
 // list binds a list as JSON, or NULL if it is nil.
-func list[E string | hostedspf.Record](a *args, list []E) {
+func list[E string | hostedspf.Record | hostedspf.Part](a *args, list []E) {
 	n := a.next()
 	if list == nil {
 		a.stmt.BindNull(n)

@@ -1,0 +1,207 @@
+package nameserver
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/diagkit/diagkit/mailauth/hostedspf/memory"
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+// A version is what was served from a moment on.
+type version struct {
+	from time.Time
+	*snapshot
+}
+
+// history is the name server of a zone over time, and all the rest of the DNS.
+type history struct {
+	*rapid.T
+	now      time.Time
+	server   *Server
+	versions []version
+	ttl      time.Duration
+	static   map[string]string // TXT records elsewhere
+
+	head   string
+	chosen *snapshot // that the last question for the head was answered from
+	fixed  *snapshot // if set, all questions are answered from it
+}
+
+// refresh lets the server see what has changed.
+func (h *history) refresh() {
+	require.NoError(h, h.server.Refresh(context.Background()))
+	if s := h.server.current.Load(); len(h.versions) == 0 || h.versions[len(h.versions)-1].snapshot != s {
+		h.versions = append(h.versions, version{h.now, s})
+	}
+}
+
+// cached lists the versions that were served at some time in the last lifetime, the present one last.
+func (h *history) cached() (list []*snapshot) {
+	for i, v := range h.versions {
+		if i == len(h.versions)-1 || h.versions[i+1].from.After(h.now.Add(-h.ttl)) {
+			list = append(list, v.snapshot)
+		}
+	}
+	return list
+}
+
+// Exchange answers as a resolver may whose cache holds any answer that it can have got within a lifetime, or asks the
+// server now. That a name does not exist is not cached before something leads to the name.
+func (h *history) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
+	name := dns.CanonicalName(q.Question[0].Name)
+	if text, ok := h.static[name]; ok {
+		m := new(dns.Msg).SetReply(q)
+		m.Answer = []dns.RR{&dns.TXT{Hdr: header(name, dns.TypeTXT, 60), Txt: split(text)}}
+		return m, nil
+	}
+	if !strings.HasSuffix(name, ".spf.example.net.") {
+		return new(dns.Msg).SetRcode(q, dns.RcodeNameError), nil
+	}
+	if h.fixed != nil {
+		return h.fixed.answer(q, false), nil
+	}
+	choices := []*dns.Msg{}
+	from := []*snapshot{}
+	list := h.cached()
+	for i, s := range list {
+		if m := s.answer(q, false); len(m.Answer) > 0 || i == len(list)-1 {
+			choices, from = append(choices, m), append(from, s)
+		}
+	}
+	i := rapid.IntRange(0, len(choices)-1).Draw(h.T, "version")
+	if name == h.head {
+		h.chosen = from[i]
+	}
+	return choices[i], nil
+}
+
+// evaluate evaluates the record of a domain that leads to the head, for a sender.
+func (h *history) evaluate(domain string, ip netip.Addr) *spf.Result {
+	env := &diag.Env{Resolver: h, Clock: func() time.Time { return h.now }}
+	r, err := spf.Check(context.Background(), env, spf.CheckRequest{
+		IP: ip, Sender: "user@example.com", HELO: "mail.example.com", Domain: domain,
+	})
+	require.NoError(h, err)
+	return r
+}
+
+// sender is the i-th of the hosts that may be senders. No two of them are in one network.
+func sender(i int) netip.Addr {
+	if i%5 == 4 {
+		return netip.MustParseAddr(fmt.Sprintf("2001:db8:%x::1", i))
+	}
+	return netip.AddrFrom4([4]byte{10, byte(i / 200), byte(i % 200), 1})
+}
+
+// many is more senders than fit into records.
+const many = 320
+
+// draw makes up the record of a service.
+func (h *history) draw() string {
+	from := rapid.IntRange(0, many).Draw(h.T, "from")
+	to := from + rapid.SampledFrom([]int{100, many, 60, 3, 200, 30, 1, 0}).Draw(h.T, "count")
+	refused := rapid.IntRange(0, 2*many).Draw(h.T, "refused")
+	var b strings.Builder
+	b.WriteString("v=spf1")
+	for i := from; i < to; i++ {
+		ip := sender(i % many)
+		kind := map[bool]string{true: " ip4:", false: " ip6:"}[ip.Is4()]
+		if i == refused {
+			kind = " -" + kind[1:]
+		}
+		b.WriteString(kind + ip.String())
+	}
+	return b.String() + rapid.SampledFrom([]string{" -all", " ~all", ""}).Draw(h.T, "end")
+}
+
+// Whatever is published in whatever order, and whichever versions of its records resolvers have cached: a
+// message gets the result of one of the versions that were published within a lifetime, and so passes if its sender is
+// authorised by all of them. No mixture of versions ends in an error.
+func TestMixturesOfVersions(t *testing.T) {
+	mixed, sets, changes := 0, 0, 0
+	rapid.Check(t, func(r *rapid.T) {
+		h := &history{T: r, now: time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC), static: map[string]string{}}
+		clock := func() time.Time { return h.now }
+		store := memory.New(memory.Config{Clock: clock})
+		defer store.Close()
+		zone := testZone()
+		zone.TTL = rapid.SampledFrom([]time.Duration{0, time.Minute, hostedspf.MaxTTL}).Draw(r, "ttl")
+		h.ttl = time.Duration(zone.ttl(time.Hour)) * time.Second
+		var err error
+		h.server, err = New(context.Background(), Config{Zone: zone, Store: store, Clock: clock})
+		require.NoError(r, err)
+
+		access := hostedspf.Access{Store: store, Owner: "key_a"}
+		if rapid.Bool().Draw(r, "answered") {
+			access.Zone = zone.Name
+		}
+		env := &diag.Env{Resolver: h, Clock: clock}
+		h.static["a.example."], h.static["b.example."] = "v=spf1 ip4:192.0.2.1", "v=spf1"
+		source := "v=spf1 include:a.example ?ip4:10.0.7.1 include:b.example " +
+			rapid.SampledFrom([]string{"-all", "~all", "?all"}).Draw(r, "all")
+		h.static["source.example."] = source
+		p, err := hostedspf.Create(context.Background(), env, access, hostedspf.CreateRequest{
+			Domain: diag.MustDomain("example.com"), Zone: zone.Name, SourceRecord: source,
+		})
+		require.NoError(r, err)
+		require.Empty(r, p.LastError)
+		h.head = p.IncludeHost.FQDN()
+		h.static["customer.example."] = "v=spf1 redirect=" + p.IncludeHost.String()
+		h.refresh()
+
+		for range rapid.IntRange(2, 6).Draw(r, "changes") {
+			h.static[rapid.SampledFrom([]string{"a.example.", "b.example."}).Draw(r, "service")] = h.draw()
+			report, err := hostedspf.Resolve(context.Background(), env, access, hostedspf.ResolveRequest{ID: p.ID})
+			require.NoError(r, err)
+			if report.Resolution.Status == hostedspf.ResolutionChanged {
+				changes++
+			}
+			if strings.Contains(report.Profile.Records[0].Value, "exists:") {
+				sets++
+			}
+			h.refresh()
+			if ip := sender(rapid.IntRange(0, many).Draw(r, "any")); report.Resolution.Error == "" {
+				h.fixed = h.server.current.Load()
+				require.Equal(r, h.evaluate("source.example", ip).Outcome, h.evaluate("customer.example", ip).Outcome, "%s", ip)
+			}
+			for range 3 {
+				h.now = h.now.Add(rapid.SampledFrom([]time.Duration{
+					0, time.Second, time.Minute, 299 * time.Second, 20 * time.Minute, time.Hour, 7 * time.Hour,
+				}).Draw(r, "wait"))
+				h.refresh()
+				ip := sender(rapid.IntRange(0, many).Draw(r, "sender"))
+				h.fixed = nil
+				got := h.evaluate("customer.example", ip)
+				require.NotContains(r, []spf.Outcome{spf.Permerror, spf.Temperror}, got.Outcome, "%s: %s", ip, got.Reason)
+				always, list, chosen := true, h.cached(), h.chosen
+				for _, s := range list {
+					h.fixed = s
+					outcome := h.evaluate("customer.example", ip).Outcome
+					always = always && outcome == spf.Pass
+					if s == chosen {
+						require.Equal(r, outcome, got.Outcome, "%s", ip)
+					}
+				}
+				require.True(r, !always || got.Outcome == spf.Pass, "%s is refused", ip)
+				h.fixed = nil
+				if len(list) > 1 {
+					mixed++
+				}
+			}
+		}
+	})
+	t.Logf("%d changes, %d of them to sets, and %d evaluations with more than one version in caches", changes, sets, mixed)
+	require.Positive(t, mixed)
+	require.Positive(t, sets)
+}

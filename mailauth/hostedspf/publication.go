@@ -1,0 +1,169 @@
+package hostedspf
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+const (
+	// maxWords is more than fit into records: the shortest network has 11 bytes, with the blank before it 12.
+	maxWords = spf.MaxLookups * maxLength / 12
+
+	// maxNetworks bounds what is published in any form.
+	maxNetworks = 4096
+
+	// maxExpanded is how long a name with macros may be (RFC 7208 section 7.3), and longestClient how long
+	// the longest expansion of the macro i is: that of an IPv6 address, as nibbles with dots.
+	maxExpanded   = 253
+	longestClient = 63
+)
+
+// A span is an item of the outline as it is to be written.
+type span struct {
+	qualifier spf.Qualifier
+	networks  []netip.Prefix
+	kept      *keptTerm // nil: the span is the networks
+	set       *Part     // if not nil, the name server answers for the networks
+}
+
+// spans writes the items down, and reports false if there are so many networks that they are not published. Of a set
+// from which addresses that came to a result before are taken away or not, the shorter is taken.
+func (o *outline) spans() ([]span, bool) {
+	var list []span
+	var decided spf.Set
+	total := 0
+	for _, one := range o.items {
+		if one.kept != nil {
+			list = append(list, span{qualifier: one.qualifier, kept: one.kept})
+			continue
+		}
+		networks := shorter(one.set.Prefixes(), one.set.Minus(decided).Prefixes())
+		networks = slices.DeleteFunc(networks, mapped)
+		if total += len(networks); total > maxNetworks {
+			return nil, false
+		}
+		list = append(list, span{qualifier: one.qualifier, networks: networks})
+		decided = decided.Union(one.set)
+	}
+	return list, true
+}
+
+// apart writes the items down such that between two kept terms no two spans have the same sign: the spans
+// there hold each address at most once, and stand in any order. What has the result of all at the end goes.
+func (o *outline) apart() []span {
+	var list, run []span
+	var decided spf.Set
+	flush := func() {
+		slices.SortStableFunc(run, func(a, b span) int { return len(a.networks) - len(b.networks) })
+		list, run = append(list, run...), nil
+	}
+	for _, one := range o.items {
+		if one.kept != nil {
+			flush()
+			list = append(list, span{qualifier: one.qualifier, kept: one.kept})
+			continue
+		}
+		i := slices.IndexFunc(run, func(s span) bool { return s.qualifier == one.qualifier })
+		if i < 0 {
+			i, run = len(run), append(run, span{qualifier: one.qualifier})
+		}
+		all := spf.SetOf(run[i].networks...).Union(one.set.Minus(decided))
+		run[i].networks = slices.DeleteFunc(all.Prefixes(), mapped)
+		decided = decided.Union(one.set)
+	}
+	run = slices.DeleteFunc(run, func(s span) bool { return o.last == nil && s.qualifier.Outcome() == o.otherwise() })
+	flush()
+	return list
+}
+
+// words writes spans as terms.
+func words(spans []span) []word {
+	var list []word
+	for _, s := range spans {
+		switch {
+		case s.kept != nil:
+			list = append(list, word{s.qualifier, s.kept.text})
+		case s.set != nil: // RFC 7208 sections 5.7 and 7.2
+			list = append(list, word{s.qualifier, "exists:%{i}." + s.set.Name})
+		default:
+			for _, p := range s.networks {
+				list = append(list, word{s.qualifier, termOf(p)})
+			}
+		}
+	}
+	return list
+}
+
+// publication is what to publish, or nil if it does not fit.
+func (e *evidence) publication() *Publication {
+	spans, ok := e.outline.spans()
+	if !ok {
+		return nil
+	}
+	flat, ending := words(spans), e.outline.ending()
+	records, lookups, sets := e.pack(flat, ending)
+	if records == nil && e.answered {
+		records, lookups, sets = e.packSets(e.outline.apart(), ending)
+	}
+	if records == nil {
+		return nil
+	}
+	text := join(flat, ending)
+	passing := authorised(text)
+	return &Publication{
+		FlattenedRecord: text, Records: records, Sets: sets, RecordHash: hash(records),
+		LookupsBefore: e.tree.Root.CumulativeLookups, LookupsAfter: lookups,
+		IP4Count: len(passing.Prefixes4()), IP6Count: len(passing.Prefixes6()),
+	}
+}
+
+// pack divides words among records, unless they cost too many lookups.
+func (e *evidence) pack(list []word, ending []string) (records []Record, lookups int, sets []Part) {
+	if len(list) > maxWords {
+		return nil, 0, nil
+	}
+	records, lookups = pack(e.host, list, ending)
+	if lookups += e.keptLookups(); lookups > maxLookups {
+		return nil, 0, nil
+	}
+	return records, lookups, nil
+}
+
+// packSets lets the name server answer for the largest spans, as few as need be. For an address that is not in a set
+// there is no answer, a void lookup, of which receivers accept two (RFC 7208 section 4.6.4): there are no more of
+// these and of kept terms, which may find nothing either.
+func (e *evidence) packSets(spans []span, ending []string) (records []Record, lookups int, sets []Part) {
+	if longestClient+1+partSize(e.host) > maxExpanded {
+		return nil, 0, nil
+	}
+	for range spf.MaxVoids - e.keptLookups() {
+		largest := -1
+		for i, s := range spans {
+			if s.kept == nil && s.set == nil && (largest < 0 || len(s.networks) > len(spans[largest].networks)) {
+				largest = i
+			}
+		}
+		if largest < 0 {
+			break
+		}
+		set := newSet(e.host, spans[largest].networks)
+		spans[largest].set, sets = &set, append(sets, set)
+		records, lookups, _ = e.pack(words(spans), ending)
+		if lookups += len(sets); records != nil && lookups <= maxLookups {
+			return records, lookups, sets
+		}
+	}
+	return nil, 0, nil
+}
+
+// newSet makes the part that answers for networks.
+func newSet(host string, networks []netip.Prefix) Part {
+	var b strings.Builder
+	for _, p := range networks {
+		b.WriteString(p.String() + "\n")
+	}
+	return Part{Name: partName(host, b.String()), Networks: networks}
+}
