@@ -257,6 +257,15 @@ func zoneFile(p hostedspf.Profile) string {
 	fmt.Fprintf(&b, "; %s itself publishes: v=spf1 redirect=%s\n", p.Domain, p.IncludeHost)
 	ttl := min(nameserver.DefaultTTL, time.Duration(p.IntervalSeconds)*time.Second)
 	b.WriteString(nameserver.MasterFile(p.Records, ttl))
+	for _, part := range p.Parts {
+		switch {
+		case part.Networks != nil && part.Until.IsZero():
+			fmt.Fprintf(&b, "; only the bundled name server can answer below %s\n", part.Name)
+		case part.Value != "" && time.Now().Before(part.Until):
+			fmt.Fprintf(&b, "; until %s, for resolvers that have an earlier record:\n", moment(part.Until))
+			b.WriteString(nameserver.MasterFile([]hostedspf.Record{{Name: part.Name, Value: part.Value}}, ttl))
+		}
+	}
 	return b.String()
 }
 

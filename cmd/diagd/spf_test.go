@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -142,4 +143,20 @@ func (s *server) get(path string) reply {
 	r, err := do(http.DefaultClient, req)
 	require.NoError(s.t, err)
 	return r
+}
+
+// Who publishes elsewhere is told what resolvers with an earlier record still need.
+func TestZoneFile(t *testing.T) {
+	text := zoneFile(hostedspf.Profile{
+		ID: "spf_a", IntervalSeconds: 600, Records: []hostedspf.Record{{Name: "f.example.net", Value: "v=spf1 -all"}},
+		Parts: []hostedspf.Part{
+			{Name: "_a.f.example.net", Value: "v=spf1 ip4:192.0.2.1", Until: time.Now().Add(time.Hour)},
+			{Name: "_b.f.example.net", Value: "v=spf1 ip4:192.0.2.2", Until: time.Now().Add(-time.Hour)},
+			{Name: "_c.f.example.net", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}},
+		},
+	})
+	assert.Contains(t, text, "f.example.net. 300 IN TXT \"v=spf1 -all\"\n")
+	assert.Contains(t, text, "_a.f.example.net. 300 IN TXT \"v=spf1 ip4:192.0.2.1\"\n")
+	assert.NotContains(t, text, "_b.")
+	assert.Contains(t, text, "; only the bundled name server can answer below _c.f.example.net\n")
 }
