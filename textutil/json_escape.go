@@ -1,6 +1,7 @@
 package textutil
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -44,4 +45,52 @@ func hexValue(s string, n int) (uint32, bool) {
 		}
 	}
 	return v, true
+}
+
+// appendJSONString appends a string in quotes. What JSON need not escape stays as it is.
+func appendJSONString(out []byte, s string) []byte {
+	out = append(out, '"')
+	done := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c != 0xED {
+			continue
+		}
+		out = append(out, s[done:i]...)
+		done = i + 1
+		switch c {
+		case '"', '\\':
+			out = append(out, '\\', c)
+		case '\n':
+			out = append(out, '\\', 'n')
+		case '\t':
+			out = append(out, '\\', 't')
+		case '\r':
+			out = append(out, '\\', 'r')
+		case '\b':
+			out = append(out, '\\', 'b')
+		case '\f':
+			out = append(out, '\\', 'f')
+		case 0xED:
+			if r, ok := loneSurrogate(s[i:]); ok {
+				out = fmt.Appendf(out, `\u%04x`, r)
+				i += 2
+				done = i + 1
+			} else {
+				done = i
+			}
+		default:
+			out = fmt.Appendf(out, `\u%04x`, c)
+		}
+	}
+	return append(append(out, s[done:]...), '"')
+}
+
+// loneSurrogate returns a surrogate that is written as three bytes, which UTF-8 forbids: the values of
+// strings hold surrogates without a partner so, for they are no characters.
+func loneSurrogate(s string) (rune, bool) {
+	if len(s) < 3 || s[0] != 0xED || s[1] < 0xA0 {
+		return utf8.RuneError, false
+	}
+	return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), true
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/diagkit/diagkit/textutil/yaml"
 )
 
 // FuzzFormatJSON holds the formatter to the standard library: both accept the same texts, and see the same
@@ -65,7 +67,7 @@ func FuzzJSONToYAML(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		reading := readJSON(text)
-		if !utf8.ValidString(text) || reading.err != nil || reading.depth > maxYAMLDepth || len(text) > 1<<16 {
+		if !utf8.ValidString(text) || reading.err != nil || reading.depth > yaml.MaxDepth || len(text) > 1<<16 {
 			return
 		}
 		roundTrips(t, text)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/diagkit/diagkit/textutil/yaml"
 )
 
 // A jsonLayout writes a valid text anew with other white space.
@@ -61,7 +63,7 @@ func (w *jsonLayout) write() bool {
 
 func (w *jsonLayout) newline() {
 	if w.indent >= 0 {
-		w.out = appendNewline(w.out, w.depth*w.indent)
+		w.out = yaml.AppendNewline(w.out, w.depth*w.indent)
 	}
 }
 

@@ -5,7 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/textutil/yaml"
 )
+
+// fewKeys is up to how many names of an object are compared one by one. It is faster than a map.
+const fewKeys = 8
 
 // A jsonScanner checks a text against RFC 8259. It does not call itself, so any depth is safe.
 type jsonScanner struct {
@@ -309,7 +314,7 @@ func (s *jsonScanner) number() error {
 	if s.text[s.pos] == '-' {
 		s.pos++
 	}
-	whole, fraction, exponent := numberParts(s.text[s.pos:])
+	whole, fraction, exponent := yaml.NumberParts(s.text[s.pos:])
 	s.pos += len(whole) + len(fraction) + len(exponent)
 	switch {
 	case whole == "":

@@ -1,6 +1,10 @@
 package textutil
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/textutil/yaml"
+)
 
 // A jsonYAML writes a valid JSON text as YAML.
 type jsonYAML struct {
@@ -18,8 +22,8 @@ func (r *jsonReading) toYAML(indent, limit int) (string, error) {
 	if r.err != nil {
 		return "", r.err
 	}
-	if r.depth > maxYAMLDepth {
-		return "", invalid("text", "is nested %d deep; the most that can become YAML is %d", r.depth, maxYAMLDepth)
+	if r.depth > yaml.MaxDepth {
+		return "", invalid("text", "is nested %d deep; the most that can become YAML is %d", r.depth, yaml.MaxDepth)
 	}
 	w := &jsonYAML{text: r.text, nodes: jsonNodes(r.text), unique: r.duplicate < 0, step: indent, limit: limit}
 	w.out = make([]byte, 0, min(limit, len(r.text)+len(r.text)/2)+64)
@@ -52,7 +56,7 @@ func (w *jsonYAML) block(node int32, column int) {
 	}
 	for item := node + 1; item < n.behind && len(w.out) <= w.limit; item = w.nodes[item].behind {
 		if item > node+1 {
-			w.out = appendNewline(w.out, column)
+			w.out = yaml.AppendNewline(w.out, column)
 		}
 		w.out = append(w.out, '-', ' ')
 		w.compact(item, column)
@@ -77,7 +81,7 @@ func (w *jsonYAML) object(node int32, column int) {
 	}
 	for i := first; i < len(w.members) && len(w.out) <= w.limit; i++ {
 		if i > first {
-			w.out = appendNewline(w.out, column)
+			w.out = yaml.AppendNewline(w.out, column)
 		}
 		w.member(w.members[i], column)
 	}
@@ -101,12 +105,12 @@ func lastOfEach(members []jsonMember) []jsonMember {
 
 func (w *jsonYAML) member(m jsonMember, column int) {
 	begin := len(w.out)
-	w.out = appendYAMLString(w.out, m.name)
-	if len(w.out)-begin > maxYAMLKey {
+	w.out = yaml.AppendString(w.out, m.name)
+	if len(w.out)-begin > yaml.MaxKey {
 		// A long key needs an indicator (YAML 1.2.2 section 8.2.2).
 		w.out = append(w.out[:begin], "? "...)
-		w.out = appendYAMLString(w.out, m.name)
-		w.out = appendNewline(w.out, column)
+		w.out = yaml.AppendString(w.out, m.name)
+		w.out = yaml.AppendNewline(w.out, column)
 		w.out = append(w.out, ':', ' ')
 		w.compact(m.node, column)
 		return
@@ -117,7 +121,7 @@ func (w *jsonYAML) member(m jsonMember, column int) {
 		w.scalar(m.node, column+w.step)
 		return
 	}
-	w.out = appendNewline(w.out, column+w.step)
+	w.out = yaml.AppendNewline(w.out, column+w.step)
 	w.block(m.node, column+w.step)
 }
 
@@ -131,10 +135,10 @@ func (w *jsonYAML) scalar(node int32, column int) {
 		w.out = append(w.out, raw[0], raw[0]+2)
 	case '"':
 		value := unquoteJSON(raw)
-		if literalYAML(value) {
+		if yaml.IsLiteral(value) {
 			w.literal(value, column)
 		} else {
-			w.out = appendYAMLString(w.out, value)
+			w.out = yaml.AppendString(w.out, value)
 		}
 	default:
 		w.out = append(w.out, raw...)
@@ -157,7 +161,7 @@ func (w *jsonYAML) literal(value string, column int) {
 		if line == "" {
 			w.out = append(w.out, '\n')
 		} else {
-			w.out = append(appendNewline(w.out, column), line...)
+			w.out = append(yaml.AppendNewline(w.out, column), line...)
 		}
 		if len(w.out) > w.limit {
 			return

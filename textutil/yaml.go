@@ -3,9 +3,22 @@ package textutil
 import (
 	"errors"
 	"strings"
+	"unicode/utf8"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/diagkit/diagkit/textutil/yaml"
 )
+
+// A YAMLFormatRequest asks for a YAML text in another layout.
+type YAMLFormatRequest struct {
+	// Text is valid UTF-8 of at most [MaxText] bytes.
+	Text string `json:"text" maxlen:"1048576" doc:"the YAML text, valid UTF-8" example:"b:   1 # one\na: [x,y]"`
+
+	// Indent is how many spaces each level has, 1 to 8. Nil means 2.
+	Indent *int `json:"indent,omitempty" min:"1" max:"8" default:"2" doc:"spaces for each level"`
+
+	// SortKeys asks for the pairs of mappings in the order of their keys by code points.
+	SortKeys bool `json:"sort_keys,omitempty" default:"false" doc:"whether to sort the pairs of mappings by key"`
+}
 
 // A YAMLToJSONRequest asks for a YAML text as JSON.
 type YAMLToJSONRequest struct {
@@ -40,11 +53,28 @@ type YAMLError struct {
 	Column  int    `json:"column" min:"1" doc:"character in the line, from 1"`
 }
 
+// FormatYAML returns a YAML text in another layout. Indentation and spacing change, and the order of
+// pairs if asked for: comments, the style and the text of scalars, anchors, tags, directives and single
+// empty lines survive. Nothing that aliases stand for is written out. A text that is no YAML is a report
+// that says so. The error is an [InputError]; the limits are those of [YAMLToJSON].
+func FormatYAML(req YAMLFormatRequest) (*YAMLReport, error) {
+	indent, err := indentOr2(req.Indent, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkText("text", req.Text); err != nil {
+		return nil, err
+	}
+	reading := readYAML(req.Text)
+	return reading.report(reading.format(indent, req.SortKeys, maxResult))
+}
+
 // YAMLToJSON returns a YAML 1.2 text as JSON. The order of keys and the digits of numbers survive; what
 // aliases stand for is written out; keys that are no strings become their text. Scalars have the types
 // of the core schema (YAML 1.2.2 section 10.3), in which "yes" and "<<" are strings. A text that is no
 // YAML is a report that says so. The error is an [InputError]: so is a text that is nested more than 256
-// deep, has more than 160,000 values unless it is JSON, or would become more than 8 MiB.
+// deep, has more than 600,000 values, or would become more than 8 MiB. A text with aliases may become 64 KiB,
+// or eight times as long as it is.
 func YAMLToJSON(req YAMLToJSONRequest) (*YAMLReport, error) {
 	indent, err := indentOr2(req.Indent, 0)
 	if err != nil {
@@ -74,98 +104,78 @@ const codeYAMLMark = "text.yaml.byte_order_mark"
 type yamlReading struct {
 	original string
 	text     string // without a byte-order mark, and with line feeds for all line breaks
-	stream   *yamlStream
-	json     bool // the text is JSON
-	root     RootType
-	err      error // why there is no stream
+	stream   *yaml.Stream
+	err      error // why the text cannot be used: a [yaml.SyntaxError] or an [InputError]
 	findings
 }
 
-// readYAML reads a text that is valid UTF-8, and has at most [maxYAMLValues].
-func readYAML(original string) *yamlReading { return readYAMLWithin(original, maxYAMLValues) }
+// maxYAMLNodes bounds the nodes of a text. Every mebibyte has fewer, unless it is made of brackets with empty
+// pairs.
+const maxYAMLNodes = 600_000
 
-// readYAMLWithin reads a text that has at most so many values, unless it is JSON.
-func readYAMLWithin(original string, most int) *yamlReading {
+// readYAML reads a text that is valid UTF-8, and has at most [maxYAMLNodes].
+func readYAML(original string) *yamlReading { return readYAMLWithin(original, maxYAMLNodes) }
+
+// readYAMLWithin reads a text that has at most so many nodes.
+func readYAMLWithin(original string, nodes int) *yamlReading {
 	r := &yamlReading{original: original}
 	text, marked := strings.CutPrefix(original, byteOrderMark)
 	if marked {
 		r.add(Finding{Code: codeYAMLMark, Severity: Info,
-			Title:  "The text begins without a byte-order mark",
-			Detail: "It begins with U+FEFF, which has no meaning in UTF-8; the result is without it.",
+			Title:  "Byte-order mark at the beginning",
+			Detail: "The text begins with U+FEFF, which has no meaning in UTF-8; the result is without it.",
 			Advice: "Save the text without a byte-order mark.", Reference: "YAML 1.2.2 section 5.2",
 			Location: &Location{Offset: 0, Length: len(byteOrderMark)}})
 	}
-	if strings.IndexByte(text, '\r') >= 0 {
-		// A carriage return is a line break too (YAML 1.2.2 section 5.4).
-		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	r.text = yaml.LineFeeds(text)
+	r.stream, r.err = yaml.Parse(r.text, nodes)
+	if r.err == nil {
+		r.err = r.stream.Check()
 	}
-	r.text = text
-	if r.readJSON() {
-		return r
+	if limit, ok := errors.AsType[*yaml.LimitError](r.err); ok {
+		r.err = invalid("text", "%s", limit.Reason)
 	}
-	r.stream, r.err = parseYAML(text, most)
 	if r.err != nil {
+		r.stream = nil
 		return r
 	}
-	keys, err := r.stream.checkKeys()
-	if err != nil {
-		r.stream, r.err = nil, err
-		return r
+	for _, doc := range r.stream.Documents {
+		r.compareVersions(doc.Root)
 	}
-	r.findings.join(keys)
-	r.warn()
 	return r
 }
 
-// warn adds findings about what the grammar does not allow, but most readers do.
-func (r *yamlReading) warn() {
-	for _, offset := range r.stream.closers {
-		r.add(Finding{Code: "text.yaml.flow.indentation", Severity: Warning,
-			Title:     "Lines of a flow collection are indented more than the collection around",
-			Detail:    "The closing bracket is not. Most readers accept that; strict ones do not.",
-			Advice:    "Indent the closing bracket by a space more.",
-			Reference: "YAML 1.2.2 section 7.4", Location: &Location{Offset: offset, Length: 1}})
-	}
-	for _, offset := range r.stream.dashes {
-		r.add(Finding{Code: "text.yaml.plain.dash", Severity: Warning,
-			Title:     "Something follows the dash that begins a plain scalar",
-			Detail:    "A dash stands alone behind a key. It is taken as a string here; most readers refuse it.",
-			Advice:    "Put the dash in quotes, or write null.",
-			Reference: "YAML 1.2.2 section 7.3.3", Location: &Location{Offset: offset, Length: 1}})
-	}
-}
-
-// toJSON returns the JSON of the text, of at most limit bytes.
-func (r *yamlReading) toJSON(indent int, all bool, limit int) (string, error) {
+// format returns the text in another layout, of at most limit bytes.
+func (r *yamlReading) format(indent int, sorted bool, limit int) (string, error) {
 	if r.err != nil {
 		return "", r.err
 	}
-	if r.json {
-		return r.jsonToJSON(indent, all, limit)
+	result, unsorted := r.stream.Format(yaml.Layout{Indent: indent, SortKeys: sorted, Limit: limit})
+	for _, doc := range unsorted {
+		r.add(Finding{Code: "text.yaml.keys.anchored", Severity: Info,
+			Title:    "Keys not sorted because of an alias",
+			Detail:   "Sorting would leave an alias before its anchor, so the document keeps the order of its keys.",
+			Location: &Location{Offset: doc.Start, Length: 0}})
 	}
-	w := &yamlWriter{yamlStream: r.stream, indent: indent, limit: limit}
-	w.out = make([]byte, 0, min(len(r.text)+len(r.text)/2, limit)+64)
-	err := w.documents(all)
-	r.findings.join(w.findings)
-	if err != nil {
-		return "", err
+	if len(result) > limit {
+		return "", invalid("text", "would become more than %d bytes with this layout; that is the most", limit)
 	}
-	return string(w.out), nil
+	return result, nil
 }
 
 // report returns the report of a result or of an error.
 func (r *yamlReading) report(result string, err error) (*YAMLReport, error) {
 	report := &YAMLReport{RootType: UnknownType, InputBytes: len(r.original)}
 	if r.stream != nil {
-		report.Depth, report.DocumentsCount = r.stream.depth, len(r.stream.docs)
+		report.Depth, report.DocumentsCount = r.stream.Depth, len(r.stream.Documents)
 	}
 	if err != nil {
-		wrong, ok := errors.AsType[*yamlError](err)
+		wrong, ok := errors.AsType[*yaml.SyntaxError](err)
 		if !ok {
 			return nil, err
 		}
-		line, column := position(r.text, wrong.offset)
-		report.Error = &YAMLError{Message: wrong.message, Line: line, Column: column}
+		line, column := position(r.text, wrong.Offset)
+		report.Error = &YAMLError{Message: wrong.Message, Line: line, Column: column}
 	} else {
 		report.Valid, report.Result, report.OutputBytes = true, &result, len(result)
 		report.RootType = r.rootType()
@@ -173,6 +183,13 @@ func (r *yamlReading) report(result string, err error) (*YAMLReport, error) {
 	report.Findings, report.OmittedCount = r.all(), r.omitted
 	r.locate(report.Findings)
 	return report, nil
+}
+
+// position returns the line and the column of an offset, in characters, both from 1.
+func position(text string, offset int) (line, column int) {
+	before := text[:offset]
+	begin := strings.LastIndexByte(before, '\n') + 1
+	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[begin:]) + 1
 }
 
 // locate turns locations in the text that was read into such in the original.
@@ -207,25 +224,22 @@ func (r *yamlReading) locate(list []Finding) {
 
 // rootType returns the type of the first document.
 func (r *yamlReading) rootType() RootType {
-	if r.json {
-		return r.root
-	}
-	if len(r.stream.docs) == 0 {
+	if len(r.stream.Documents) == 0 {
 		return NullType
 	}
-	root := r.stream.docs[0].tree
-	switch root.Kind {
-	case yaml.SequenceNode:
+	root := r.stream.Documents[0].Root
+	switch root.Kind() {
+	case yaml.Sequence:
 		return ArrayType
-	case yaml.MappingNode:
+	case yaml.Mapping:
 		return ObjectType
 	}
-	switch t, _, _ := r.stream.resolve(root); t {
-	case yamlNull:
+	switch t, _, _ := r.stream.Resolve(root); t {
+	case yaml.Null:
 		return NullType
-	case yamlBool:
+	case yaml.Bool:
 		return BooleanType
-	case yamlInt, yamlFloat, yamlNotFinite:
+	case yaml.Int, yaml.Float, yaml.NotFinite:
 		return NumberType
 	}
 	return StringType

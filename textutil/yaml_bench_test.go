@@ -26,3 +26,14 @@ func BenchmarkYAMLToJSON(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkFormatYAML(b *testing.B) {
+	text := largeYAML()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := readYAMLWithin(text, len(text)).format(2, false, 64<<20); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

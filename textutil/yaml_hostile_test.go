@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/diagkit/diagkit/textutil/yaml"
 )
 
 // answered checks that both operations answer a text within the bounds: hostileTime, and hostileMemory for the
@@ -29,7 +31,7 @@ func answered(t *testing.T, text string) {
 		if took > hostileTime || grown > hostileMemory {
 			t.Errorf("%s took %v and %d MB for %d bytes", name, took, grown>>20, len(text))
 		}
-		var wrong *yamlError
+		var wrong *yaml.SyntaxError
 		var input *InputError
 		if err != nil && !errors.As(err, &wrong) && !errors.As(err, &input) {
 			t.Errorf("%s: %v", name, err)
@@ -73,7 +75,11 @@ func peak(f func()) (grown uint64, took time.Duration) {
 }
 
 func TestYAMLHostile(t *testing.T) {
-	for _, c := range hostileTexts(hostileLength) {
+	length := hostileLength
+	if testing.Short() {
+		length /= 16 // what is not linear shows at any length, only less
+	}
+	for _, c := range hostileTexts(length) {
 		t.Run(c.name, func(t *testing.T) { answered(t, c.text()) })
 	}
 }
@@ -131,39 +137,34 @@ func hostileTexts(most int) []hostileText {
 			return b.String()
 		}
 	}
-	const many, allowed = 1 << 20, maxYAMLValues - 100
+	const many, allowed = 1 << 20, maxYAMLNodes - 100
 	return []hostileText{
 		{"flow items", repeated("[", "a,", "]")},
-		{"flow items as many as allowed", times("[", "a,", "]", allowed/5)},
-		{"flow items behind a key as many as allowed", times("k: [", "a,", "]", allowed)},
 		{"flow mappings", repeated("[", "{},", "]")},
 		{"flow pairs", repeated("[", "a: b,", "]")},
-		{"flow pairs as many as allowed", times("[", "a: b,", "]", allowed/13)},
+		{"empty flow pairs as many as allowed", times("[", ":,", "]", allowed/3)},
+		{"empty flow pairs", repeated("[", ":,", "]")},
 		{"open brackets", repeated("", "[", "")},
 		{"open mappings", repeated("", "{a: ", "")},
 		{"open mixture", repeated("", "[a,{b: ", "")},
 		{"nested dashes", repeated("", "- ", "")},
 		{"nested keys", repeated("", "? ", "")},
 		{"dashes", repeated("", "-\n", "")},
-		{"items as many as allowed", times("", "- 1\n", "", allowed)},
-		{"numbers of another kind as many as allowed", times("", "- 1_x\n", "", allowed*4/5)},
-		{"dates that are none as many as allowed", times("", "- 2001-1\n", "", allowed*4/5)},
+		{"numbers of another kind", repeated("", "- 1_x\n", "")},
+		{"items", repeated("", "- 1\n", "")},
+		{"numbers of YAML 1.1", repeated("", "- 1:1\n", "")},
 		{"dates that are none", repeated("", "- 2001-1\n", "")},
 		{"explicit keys", repeated("", "? a\n", "")},
-		{"explicit keys as many as allowed", numbered("", "? #\n", allowed/2)},
 		{"same keys", repeated("", "a:\n", "")},
 		{"many keys", numbered("", "k#: v\n", many)},
-		{"keys as many as allowed", numbered("", "k#: v\n", allowed/2)},
 		{"many anchors", numbered("", "- &k#\n", many)},
 		{"many anchors with other names", numbered("", "- &é#\n", many)},
-		{"same anchor", times("", "- &a\n", "", allowed/2)},
+		{"same anchor", repeated("", "- &a\n", "")},
 		{"many aliases", func() string {
 			return "a: &a [" + strings.Repeat("x,", 20000) + "]\nb: [" + strings.Repeat("*a,", 20000) + "]"
 		}},
 		{"chained aliases", numbered("- &a0 [x]\n", "- &a# [*a@]\n", many)},
-		{"chained aliases as many as allowed", numbered("- &a0 [x]\n", "- &a# [*a@]\n", allowed/3)},
 		{"merges", numbered("- &m0 {a: b}\n", "- &m# {<<: *m@, k@: v}\n", many)},
-		{"merges as many as allowed", numbered("- &m0 {a: b}\n", "- &m# {<<: *m@, k@: v}\n", allowed/6)},
 		{"collections as keys", numbered(laughs(9, 9), "? *a5\n: x\n", many)},
 		{"keys in keys", times("", "? ", "a", 200)},
 		{"keys in keys as many as allowed", times("", "? ", "a", 20)},
@@ -171,14 +172,12 @@ func hostileTexts(most int) []hostileText {
 		{"laughs", func() string { return laughs(9, 9) }},
 		{"tall laughs", func() string { return laughs(2, 200) }},
 		{"comments", repeated("", "# c\n", "")},
-		{"comments between items as many as allowed", times("", "- a\n# c\n", "", allowed*2/3)},
 		{"comments between items", repeated("", "- a\n# c\n", "")},
 		{"comments behind items", repeated("", "- a # c\n", "")},
 		{"comments behind blocks", repeated("", "- |\n #\n", "")},
 		{"comments in brackets", repeated("[", "a, # c\n", "\n]")},
 		{"comments above one item", repeated("a:\n", " # c\n", " b: c")},
 		{"documents", repeated("", "---\n", "")},
-		{"documents as many as allowed", times("", "---\n", "", allowed/3)},
 		{"document ends", repeated("", "...\n", "")},
 		{"directives", repeated("", "%A\n", "")},
 		{"empty lines in a plain scalar", repeated("a: b", "\n", " c")},
@@ -196,8 +195,15 @@ func hostileTexts(most int) []hostileText {
 		{"quotes", repeated("", "''\n", "")},
 		{"lines in quotes", repeated("\"", "a\n", "\"")},
 		{"long key", repeated("", "k", ": v")},
-		{"long hexadecimal numbers", repeated("", "- 0x"+strings.Repeat("f", maxRadixDigits)+"\n", "")},
+		{"long hexadecimal numbers", repeated("", "- 0x"+strings.Repeat("f", 4096)+"\n", "")},
 		{"long hexadecimal number", repeated("0x", "f", "")},
+		{"keys of long exponents", numbered("", "1e"+strings.Repeat("9", 4000)+"#:\n", many)},
+		{"chain of aliases as a key", func() string { return numbered("- &a0 [x]\n", "- &a# [*a@]\n", 40_000)() + "- *a1 : x\n" }},
+		{"key of a chain of aliases", func() string {
+			return numbered("- &a0 [x]\n", "- &a# [*a@]\n", min(30_000, most/30))() + "- ? [*a" + strconv.Itoa(min(30_000, most/30)) + "]\n  : x\n"
+		}},
+		{"collections as keys of one mapping", numbered("", "? {b: [#], a: c}\n", many)},
+		{"booleans of YAML 1.1", repeated("", "- no\n", "")},
 		{"infinities", repeated("[", ".inf,", "]")},
 		{"tags", repeated("", "- !!str\n", "")},
 		{"tags of a long prefix", repeated("%TAG !e! "+strings.Repeat("x", 1000)+"\n---\n", "- !e!a\n", "")},
@@ -232,10 +238,12 @@ func laughs(width, height int) string {
 var (
 	recipeRepeat = regexp.MustCompile(`^"(.*)"\*([0-9]+)$`)
 	recipeSpaces = regexp.MustCompile(`^([0-9,]+) spaces$`)
+	recipePlain  = regexp.MustCompile(`^([a-z]:|[a-z0-9])$`)
 	recipeLaughs = regexp.MustCompile(`\[lol\*([0-9]+)\].*\*a\(i-1\) \* [0-9]+\] for i<([0-9]+)$`)
 )
 
-// fromRecipe returns the text that a recipe of hostile_generators.json describes.
+// fromRecipe returns the text that a recipe of hostile_generators.json describes: a part after the other, each a
+// piece in quotes so many times, so many spaces, or text as it is.
 func fromRecipe(recipe string) (string, bool) {
 	if m := recipeLaughs.FindStringSubmatch(recipe); m != nil {
 		width, _ := strconv.Atoi(m[1])
@@ -243,20 +251,32 @@ func fromRecipe(recipe string) (string, bool) {
 		return laughs(width, height), true
 	}
 	var b strings.Builder
-	for i, part := range strings.Split(recipe, " + ") {
+	for part := range strings.SplitSeq(recipe, " + ") {
 		if m := recipeRepeat.FindStringSubmatch(part); m != nil {
 			count, _ := strconv.Atoi(m[2])
 			b.WriteString(strings.Repeat(m[1], count))
 		} else if m := recipeSpaces.FindStringSubmatch(part); m != nil {
 			count, _ := strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
 			b.WriteString(strings.Repeat(" ", count))
-		} else if i == 0 && len(part) > 3 {
-			return "", false
-		} else {
+		} else if recipePlain.MatchString(part) {
 			b.WriteString(part)
+		} else {
+			return "", false
 		}
 	}
 	return b.String(), true
+}
+
+func TestRecipesAreUnderstoodOrNot(t *testing.T) {
+	for recipe, want := range map[string]string{
+		`"- "*3 + x`: "- - - x", `a: + 3 spaces + 1`: "a:   1", `"[a,{b: "*2`: "[a,{b: [a,{b: ",
+		`a0: &a0 [lol*2]; ai: &ai [*a(i-1) * 2] for i<2`: "a0: &a0 [lol, lol]\na1: &a1 [*a0, *a0]\n",
+		`a merge of <<: 20 deep`:                         "", `"x" repeated`: "", `x for i<9`: "", `3 tabs`: "",
+	} {
+		if got, ok := fromRecipe(recipe); got != want || ok != (want != "") {
+			t.Errorf("%s: %q, %v; want %q", recipe, got, ok, want)
+		}
+	}
 }
 
 func TestConformanceYAMLHostile(t *testing.T) {
@@ -265,17 +285,17 @@ func TestConformanceYAMLHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var cases []struct{ ID, Gen, Limit string }
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal(data, &cases); err != nil || len(cases) == 0 {
+		t.Fatal("no cases", err)
 	}
 	passed := 0
 	for _, c := range cases {
 		text, ok := fromRecipe(c.Gen)
 		if !ok {
-			t.Logf("the recipe %q is not understood", c.Gen)
+			t.Errorf("the recipe %q is not understood: teach fromRecipe what it means", c.Gen)
 			continue
 		}
-		t.Run(c.ID, func(t *testing.T) {
+		if t.Run(c.ID, func(t *testing.T) {
 			answered(t, text)
 			_, err := readYAML(text).toJSON(2, false, maxResult)
 			switch {
@@ -283,9 +303,10 @@ func TestConformanceYAMLHostile(t *testing.T) {
 				t.Error("accepted")
 			case strings.HasPrefix(c.Limit, "accept") && err != nil:
 				t.Error(err)
+			case !strings.HasPrefix(c.Limit, "reject") && !strings.HasPrefix(c.Limit, "accept"):
+				t.Errorf("the limit %q is not understood", c.Limit)
 			}
-		})
-		if !t.Failed() {
+		}) {
 			passed++
 		}
 	}

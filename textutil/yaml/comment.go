@@ -1,45 +1,45 @@
-package textutil
+package yaml
 
 import "strings"
 
-// yamlNotes are the comments of an entry of a collection, or of a node.
-type yamlNotes struct {
-	head []yamlComment // on lines before the entry
-	line yamlComment   // behind the node, or behind the key of a block collection; none if its end is 0
-	foot []yamlComment // behind the last entry of a collection
+// remarks are the comments of an entry of a collection, or of a node.
+type remarks struct {
+	head []comment // on lines before the entry
+	line comment   // behind the node, or behind the key of a block collection; none if its end is 0
+	foot []comment // behind the last entry of a collection
 }
 
-// A yamlNoter finds for each comment of a document the node that it belongs to. It walks through
+// A noter finds for each comment of a document the node that it belongs to. It walks through
 // the tree and the comments in the order of the text, so no comment is lost.
-type yamlNoter struct {
-	*yamlStream
-	notes map[*yamlNode]*yamlNotes
+type noter struct {
+	*Stream
+	notes map[*Node]*remarks
 	next  int // index of the first comment that has no node yet
 }
 
 // of returns the notes of a node.
-func (w *yamlNoter) of(n *yamlNode) *yamlNotes {
+func (w *noter) of(n *Node) *remarks {
 	notes := w.notes[n]
 	if notes == nil {
-		notes = &yamlNotes{}
+		notes = &remarks{}
 		w.notes[n] = notes
 	}
 	return notes
 }
 
 // noted reports whether a node has comments behind or in it.
-func (w *yamlNoter) noted(n *yamlNode) bool {
+func (w *noter) noted(n *Node) bool {
 	notes := w.notes[n]
 	return notes != nil && (notes.line.end > 0 || len(notes.foot) > 0)
 }
 
 // more reports whether there is a comment before the offset.
-func (w *yamlNoter) more(limit int32) bool {
+func (w *noter) more(limit int32) bool {
 	return w.next < len(w.comments) && w.comments[w.next].start < limit
 }
 
 // take appends the comments before the offset to the list.
-func (w *yamlNoter) take(list []yamlComment, limit int32) []yamlComment {
+func (w *noter) take(list []comment, limit int32) []comment {
 	for w.more(limit) {
 		list = append(list, w.comments[w.next])
 		w.next++
@@ -48,28 +48,28 @@ func (w *yamlNoter) take(list []yamlComment, limit int32) []yamlComment {
 }
 
 // behind reports whether the next comment is before the limit, on the line on which something ends.
-func (w *yamlNoter) behind(end, limit int32) bool {
+func (w *noter) behind(end, limit int32) bool {
 	if !w.more(limit) {
 		return false
 	}
 	c := w.comments[w.next]
-	return !c.own && c.start >= end && !strings.Contains(w.text[end:c.start], "\n")
+	return !c.own && c.start >= end && !strings.Contains(w.Text[end:c.start], "\n")
 }
 
 // takeLine makes the next comment the one behind the node.
-func (w *yamlNoter) takeLine(n *yamlNode) {
+func (w *noter) takeLine(n *Node) {
 	w.of(n).line = w.comments[w.next]
 	w.next++
 }
 
 // node gives a node its comments, which are before the limit. Comments that have no place in it go to
 // the head of its entry. Outer is the column of the collection around.
-func (w *yamlNoter) node(entry, n *yamlNode, outer int, limit int32) {
+func (w *noter) node(entry, n *Node, outer int, limit int32) {
 	if !w.more(limit) {
 		return
 	}
 	switch {
-	case n.children() != nil && n.style == yamlBlock:
+	case n.First() != nil && n.style == Block:
 		if n.props != nil && w.of(entry).line.end == 0 && w.behind(max(n.props.anchorEnd, n.props.tagEnd), limit) {
 			w.takeLine(n)
 		}
@@ -79,9 +79,9 @@ func (w *yamlNoter) node(entry, n *yamlNode, outer int, limit int32) {
 			w.next++
 		}
 		return
-	case n.style == yamlPair:
+	case n.style == Pair:
 		w.pair(entry, n)
-	case n.kind == yamlSequence || n.kind == yamlMapping:
+	case n.kind == Sequence || n.kind == Mapping:
 		if w.more(n.start) {
 			w.of(entry).head = w.take(w.of(entry).head, n.start)
 		}
@@ -89,7 +89,7 @@ func (w *yamlNoter) node(entry, n *yamlNode, outer int, limit int32) {
 		if w.more(n.end) {
 			w.of(n).foot = w.take(nil, n.end)
 		}
-	case n.style == yamlLiteral || n.style == yamlFolded:
+	case n.style == Literal || n.style == Folded:
 		if w.more(n.start) {
 			w.of(entry).head = w.take(w.of(entry).head, n.start)
 		}
@@ -107,9 +107,9 @@ func (w *yamlNoter) node(entry, n *yamlNode, outer int, limit int32) {
 
 // pair gives a pair that is an item of a sequence its comments: all but those of collections inside go to
 // the head of the item.
-func (w *yamlNoter) pair(entry, n *yamlNode) {
+func (w *noter) pair(entry, n *Node) {
 	key, value := n.first, n.first.next
-	for i, part := range []*yamlNode{key, value} {
+	for i, part := range []*Node{key, value} {
 		if w.more(part.begin()) {
 			w.of(entry).head = w.take(w.of(entry).head, part.begin())
 		}
@@ -120,7 +120,7 @@ func (w *yamlNoter) pair(entry, n *yamlNode) {
 		w.node(entry, part, 0, end)
 		if notes := w.notes[part]; notes != nil && notes.line.end > 0 {
 			w.of(entry).head = append(w.of(entry).head, notes.line)
-			notes.line = yamlComment{}
+			notes.line = comment{}
 		}
 	}
 	if w.more(n.end) {
@@ -129,18 +129,18 @@ func (w *yamlNoter) pair(entry, n *yamlNode) {
 }
 
 // column returns how many bytes there are before a comment on its line.
-func (w *yamlNoter) column(c yamlComment) int {
-	return int(c.start) - strings.LastIndexByte(w.text[:c.start], '\n') - 1
+func (w *noter) column(c comment) int {
+	return int(c.start) - strings.LastIndexByte(w.Text[:c.start], '\n') - 1
 }
 
 // entries gives the entries of a collection their comments, which are before the limit.
-func (w *yamlNoter) entries(n *yamlNode, limit int32) {
+func (w *noter) entries(n *Node, limit int32) {
 	for entry := n.first; entry != nil && w.more(limit); {
 		if w.more(entry.begin()) {
 			w.of(entry).head = w.take(w.of(entry).head, entry.begin())
 		}
 		last := entry
-		if n.kind == yamlMapping {
+		if n.kind == Mapping {
 			last = entry.next
 		}
 		end := limit
@@ -148,7 +148,7 @@ func (w *yamlNoter) entries(n *yamlNode, limit int32) {
 			end = last.next.begin()
 		}
 		switch {
-		case n.kind == yamlSequence || last.absent(entry):
+		case n.kind == Sequence || last.absent:
 			w.node(entry, entry, int(n.indent), end)
 		default:
 			w.node(entry, entry, int(n.indent), w.colon(entry.end, last.begin()))
@@ -160,14 +160,14 @@ func (w *yamlNoter) entries(n *yamlNode, limit int32) {
 }
 
 // colon returns where the colon behind a key is, or the limit if there is none.
-func (w *yamlNoter) colon(end, limit int32) int32 {
+func (w *noter) colon(end, limit int32) int32 {
 	for i := end; i < limit; i++ {
-		switch c := w.text[i]; {
+		switch c := w.Text[i]; {
 		case c == ':':
 			return i
 		case c == '#':
-			i += int32(strings.IndexByte(w.text[i:], '\n'))
-		case !yamlSpace(c):
+			i += int32(strings.IndexByte(w.Text[i:], '\n'))
+		case !isSpace(c):
 			return limit
 		}
 	}
@@ -176,12 +176,12 @@ func (w *yamlNoter) colon(end, limit int32) int32 {
 
 // between places the comments between a key and its value: behind the key, if a block collection
 // follows; otherwise at the head of the entry.
-func (w *yamlNoter) between(key, value *yamlNode) {
-	block := value.style == yamlBlock
+func (w *noter) between(key, value *Node) {
+	block := value.style == Block
 	if notes := w.notes[key]; !block && notes != nil && notes.line.end > 0 &&
-		(key.style < yamlLiteral || key.style > yamlBlock) {
+		(key.style < Literal || key.style > Block) {
 		notes.head = append(notes.head, notes.line)
-		notes.line = yamlComment{}
+		notes.line = comment{}
 	}
 	if !w.more(value.begin()) {
 		return

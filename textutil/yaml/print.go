@@ -1,4 +1,4 @@
-package textutil
+package yaml
 
 import (
 	"bytes"
@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// A yamlPrinter writes documents in a new layout. Scalars are written as they are in the text, but for
+// A printer writes documents in a new layout. Scalars are written as they are in the text, but for
 // the indentation of their lines, so that each means the same.
-type yamlPrinter struct {
-	yamlNoter
+type printer struct {
+	noter
 	out       []byte
 	step      int // spaces for each level
 	limit     int // of bytes; beyond it, no entry is written
 	sorted    bool
-	root      *yamlNode // of the document
-	top       int32     // offset of its first comment or entry, whose empty line is written
-	kept      int       // length of the output behind a scalar to which empty lines would belong
-	commented int       // length of the output behind the last comment
+	root      *Node // of the document
+	top       int32 // offset of its first comment or entry, whose empty line is written
+	kept      int   // length of the output behind a scalar to which empty lines would belong
+	commented int   // length of the output behind the last comment
 }
 
 // newline begins a line at the column.
-func (w *yamlPrinter) newline(column int) {
+func (w *printer) newline(column int) {
 	if len(w.out) > 0 {
-		w.out = appendNewline(w.out, column)
+		w.out = AppendNewline(w.out, column)
 	}
 }
 
 // line begins a line at the column for what is at the offset of the text. An empty line before that
 // stays, unless it is the first of a collection.
-func (w *yamlPrinter) line(column int, offset int32, first bool) {
+func (w *printer) line(column int, offset int32, first bool) {
 	if !first && offset != w.top && len(w.out) > 0 && len(w.out) != w.kept && w.emptyAbove(offset) {
 		w.out = append(w.out, '\n')
 	}
@@ -37,8 +37,8 @@ func (w *yamlPrinter) line(column int, offset int32, first bool) {
 }
 
 // emptyAbove reports whether the line before that with the offset is empty.
-func (w *yamlPrinter) emptyAbove(offset int32) bool {
-	above, ok := cutLast(w.text[:offset])
+func (w *printer) emptyAbove(offset int32) bool {
+	above, ok := cutLast(w.Text[:offset])
 	if !ok {
 		return false
 	}
@@ -52,18 +52,18 @@ func cutLast(text string) (string, bool) {
 }
 
 // comment writes a comment on a line of its own.
-func (w *yamlPrinter) comment(c yamlComment, column int) {
+func (w *printer) comment(c comment, column int) {
 	w.line(column, c.start, false)
 	w.commentText(c)
 }
 
-func (w *yamlPrinter) commentText(c yamlComment) {
-	w.out = append(w.out, strings.TrimRight(w.text[c.start:c.end], " \t")...)
+func (w *printer) commentText(c comment) {
+	w.out = append(w.out, strings.TrimRight(w.Text[c.start:c.end], " \t")...)
 	w.commented = len(w.out)
 }
 
 // behindText writes a comment behind what is on the line.
-func (w *yamlPrinter) behindText(c yamlComment) {
+func (w *printer) behindText(c comment) {
 	if c.end > 0 {
 		w.space()
 		w.commentText(c)
@@ -71,14 +71,14 @@ func (w *yamlPrinter) behindText(c yamlComment) {
 }
 
 // space separates what is on the line from what follows.
-func (w *yamlPrinter) space() {
+func (w *printer) space() {
 	if n := len(w.out); n > 0 && w.out[n-1] != ' ' && w.out[n-1] != '\n' {
 		w.out = append(w.out, ' ')
 	}
 }
 
 // properties writes the anchor and the tag of a node in the order of the text.
-func (w *yamlPrinter) properties(n *yamlNode) {
+func (w *printer) properties(n *Node) {
 	p := n.props
 	if p == nil {
 		return
@@ -99,18 +99,18 @@ func (w *yamlPrinter) properties(n *yamlNode) {
 
 // value writes a node behind an indicator of a collection at the column, or as a document if that is -1.
 // A comment stands behind the indicator. A collection may begin on the line if compact is set.
-func (w *yamlPrinter) value(n *yamlNode, column int, behind yamlComment, compact bool) {
+func (w *printer) value(n *Node, column int, behind comment, compact bool) {
 	deeper := w.step
 	if column >= 0 {
 		deeper += column
 	}
-	notes := yamlNotes{}
+	notes := remarks{}
 	if w.notes[n] != nil {
 		notes = *w.notes[n]
 	}
 	w.properties(n)
 	switch {
-	case n.style == yamlBlock:
+	case n.style == Block:
 		w.behindText(behind)
 		if behind.end == 0 {
 			w.behindText(notes.line)
@@ -129,17 +129,17 @@ func (w *yamlPrinter) value(n *yamlNode, column int, behind yamlComment, compact
 			w.comment(c, deeper)
 		}
 		return
-	case n.style == yamlLiteral || n.style == yamlFolded:
+	case n.style == Literal || n.style == Folded:
 		w.space()
 		w.blockScalar(n, deeper, notes.line)
 		return
-	case n.kind == yamlSequence || n.kind == yamlMapping:
+	case n.kind == Sequence || n.kind == Mapping:
 		w.space()
 		if column < 0 {
 			deeper = 0
 		}
 		w.flow(n, deeper)
-	case !n.empty():
+	case !n.blank():
 		w.space()
 		w.inlineScalar(n, deeper)
 	}
@@ -148,7 +148,7 @@ func (w *yamlPrinter) value(n *yamlNode, column int, behind yamlComment, compact
 
 // block writes the entries of a block collection at the column. The first begins on the line if compact
 // is set.
-func (w *yamlPrinter) block(n *yamlNode, column int, compact bool) {
+func (w *printer) block(n *Node, column int, compact bool) {
 	for entry := n.first; entry != nil && len(w.out) <= w.limit; entry = entry.next {
 		begun := entry != n.first
 		first := !begun && w.commented != len(w.out)
@@ -160,9 +160,9 @@ func (w *yamlPrinter) block(n *yamlNode, column int, compact bool) {
 		if begun || !compact {
 			w.line(column, entry.begin(), first)
 		}
-		if n.kind == yamlSequence {
+		if n.kind == Sequence {
 			w.out = append(w.out, '-')
-			w.value(entry, column, yamlComment{}, true)
+			w.value(entry, column, comment{}, true)
 		} else {
 			w.pair(entry, entry.next, column)
 			entry = entry.next
@@ -172,68 +172,68 @@ func (w *yamlPrinter) block(n *yamlNode, column int, compact bool) {
 
 // heads returns the comments on lines before an entry, with those before the first entries of collections
 // that begin on its line.
-func (w *yamlPrinter) heads(entry *yamlNode) []yamlComment {
-	var list []yamlComment
+func (w *printer) heads(entry *Node) []comment {
+	var list []comment
 	if notes := w.notes[entry]; notes != nil {
 		list, notes.head = notes.head, nil
 	}
-	if notes := w.notes[entry]; entry.style == yamlBlock && entry.props == nil && (notes == nil || notes.line.end == 0) {
+	if notes := w.notes[entry]; entry.style == Block && entry.props == nil && (notes == nil || notes.line.end == 0) {
 		list = append(list, w.heads(entry.first)...)
 	}
 	return list
 }
 
 // pair writes a pair of a block mapping. A key that has several lines or is long needs an indicator.
-func (w *yamlPrinter) pair(key, value *yamlNode, column int) {
-	var behind yamlComment
+func (w *printer) pair(key, value *Node, column int) {
+	var behind comment
 	if notes := w.notes[key]; notes != nil {
 		behind = notes.line
 	}
 	begin := len(w.out)
 	if !w.needsIndicator(key, value, behind) {
 		w.flowKey(key, column)
-		if text := w.out[begin:]; len(text) <= maxYAMLKey && !bytes.Contains(text, []byte{'\n'}) {
+		if text := w.out[begin:]; len(text) <= MaxKey && !bytes.Contains(text, []byte{'\n'}) {
 			w.value(value, column, behind, false)
 			return
 		}
 		w.out = w.out[:begin]
 	}
 	w.out = append(w.out, '?')
-	w.value(key, column, yamlComment{}, true)
-	if value.empty() && value.props == nil && !w.noted(value) {
+	w.value(key, column, comment{}, true)
+	if value.blank() && value.props == nil && !w.noted(value) {
 		return
 	}
 	w.newline(column)
 	w.out = append(w.out, ':')
-	w.value(value, column, yamlComment{}, true)
+	w.value(value, column, comment{}, true)
 }
 
 // needsIndicator reports whether a key cannot be written without "?": it is no flow node, or would be
 // taken for something else, or there is a comment between it and its value.
-func (w *yamlPrinter) needsIndicator(key, value *yamlNode, behind yamlComment) bool {
-	return key.style == yamlBlock || key.style == yamlLiteral || key.style == yamlFolded ||
-		key.empty() && key.props == nil || yamlMarker(w.raw(key)) || behind.end > 0 && value.style != yamlBlock
+func (w *printer) needsIndicator(key, value *Node, behind comment) bool {
+	return key.style == Block || key.style == Literal || key.style == Folded ||
+		key.blank() && key.props == nil || isMarker(w.raw(key)) || behind.end > 0 && value.style != Block
 }
 
 // flowKey writes a key of one line with its colon.
-func (w *yamlPrinter) flowKey(key *yamlNode, column int) {
+func (w *printer) flowKey(key *Node, column int) {
 	w.flowValue(key, column)
-	if key.kind == yamlAlias || key.empty() && key.props != nil {
+	if key.kind == Alias || key.blank() && key.props != nil {
 		w.out = append(w.out, ' ')
 	}
 	w.out = append(w.out, ':')
 }
 
 // flowValue writes a node inside a flow collection, whose brackets may stand at the column.
-func (w *yamlPrinter) flowValue(n *yamlNode, column int) {
+func (w *printer) flowValue(n *Node, column int) {
 	w.properties(n)
-	if n.props != nil && !n.empty() {
+	if n.props != nil && !n.blank() {
 		w.space()
 	}
 	switch {
-	case n.style == yamlPair:
+	case n.style == Pair:
 		w.flowPair(n.first, n.first.next, column, true)
-	case n.kind == yamlSequence || n.kind == yamlMapping:
+	case n.kind == Sequence || n.kind == Mapping:
 		w.flow(n, column)
 	default:
 		w.inlineScalar(n, column+w.step)
@@ -241,10 +241,10 @@ func (w *yamlPrinter) flowValue(n *yamlNode, column int) {
 }
 
 // flowPair writes a pair of a flow mapping, or one that is an item of a sequence.
-func (w *yamlPrinter) flowPair(key, value *yamlNode, column int, item bool) {
-	none := value.absent(key)
+func (w *printer) flowPair(key, value *Node, column int, item bool) {
+	none := value.absent
 	begin := len(w.out)
-	if none && (item || key.empty() && key.props == nil) {
+	if none && (item || key.blank() && key.props == nil) {
 		w.out = append(w.out, '?', ' ')
 	}
 	if none {
@@ -261,8 +261,8 @@ func (w *yamlPrinter) flowPair(key, value *yamlNode, column int, item bool) {
 }
 
 // flow writes a flow collection, on one line if the text has it so.
-func (w *yamlPrinter) flow(n *yamlNode, column int) {
-	open := w.text[n.start]
+func (w *printer) flow(n *Node, column int) {
+	open := w.Text[n.start]
 	w.out = append(w.out, open)
 	lines := strings.Contains(w.raw(n), "\n") && (n.first != nil || w.noted(n))
 	for entry := n.first; entry != nil && len(w.out) <= w.limit; entry = entry.next {
@@ -272,11 +272,11 @@ func (w *yamlPrinter) flow(n *yamlNode, column int) {
 			w.out = append(w.out, ' ')
 		}
 		noted := entry
-		if n.kind == yamlSequence {
+		if n.kind == Sequence {
 			w.flowValue(entry, column+w.step)
 		} else {
 			w.flowPair(entry, entry.next, column+w.step, false)
-			if entry = entry.next; !entry.absent(noted) {
+			if entry = entry.next; !entry.absent {
 				noted = entry
 			}
 		}
@@ -299,7 +299,7 @@ func (w *yamlPrinter) flow(n *yamlNode, column int) {
 }
 
 // flowHead begins the line of an entry of a flow collection.
-func (w *yamlPrinter) flowHead(entry *yamlNode, column int) {
+func (w *printer) flowHead(entry *Node, column int) {
 	if notes := w.notes[entry]; notes != nil {
 		for _, c := range notes.head {
 			w.newline(column)
@@ -310,17 +310,14 @@ func (w *yamlPrinter) flowHead(entry *yamlNode, column int) {
 }
 
 // inlineScalar writes an alias, or a plain or quoted scalar, with its further lines at the column.
-func (w *yamlPrinter) inlineScalar(n *yamlNode, column int) {
+func (w *printer) inlineScalar(n *Node, column int) {
 	raw := w.raw(n)
-	if raw == "-" && n.style == yamlPlain {
-		raw = `"-"` // the grammar does not allow a dash alone
-	}
 	for first := true; ; first = false {
 		line, rest, more := strings.Cut(raw, "\n")
 		if !first {
 			line = strings.TrimLeft(line, " \t")
 			if line != "" || !more {
-				w.out = appendNewline(w.out, column)
+				w.out = AppendNewline(w.out, column)
 			} else {
 				w.out = append(w.out, '\n')
 			}
@@ -335,20 +332,20 @@ func (w *yamlPrinter) inlineScalar(n *yamlNode, column int) {
 }
 
 // trimEnd removes white space from the end of a line of a scalar, unless it is escaped.
-func trimEnd(line string, style yamlStyle) string {
+func trimEnd(line string, style Style) string {
 	trimmed := strings.TrimRight(line, " \t")
 	backslashes := len(trimmed) - len(strings.TrimRight(trimmed, `\`))
-	if style == yamlDouble && backslashes%2 == 1 && len(trimmed) < len(line) {
+	if style == Double && backslashes%2 == 1 && len(trimmed) < len(line) {
 		return line[:len(trimmed)+1]
 	}
 	return trimmed
 }
 
 // blockScalar writes a literal or folded scalar with its lines at the column.
-func (w *yamlPrinter) blockScalar(n *yamlNode, column int, behind yamlComment) {
+func (w *printer) blockScalar(n *Node, column int, behind comment) {
 	header, body, _ := strings.Cut(w.raw(n), "\n")
 	header, _, _ = strings.Cut(header, "#")
-	value := n.tree.Value
+	value := w.blockValue(n)
 	lines := strings.Split(strings.TrimSuffix(body, "\n"), "\n")
 	for i := range lines {
 		lines[i] = cutIndent(lines[i], int(n.indent))
@@ -377,18 +374,10 @@ func (w *yamlPrinter) blockScalar(n *yamlNode, column int, behind yamlComment) {
 		if line == "" {
 			w.out = append(w.out, '\n')
 		} else {
-			w.out = append(appendNewline(w.out, column), line...)
+			w.out = append(AppendNewline(w.out, column), line...)
 		}
 	}
 	if keep || len(lines) > 0 && strings.Trim(lines[len(lines)-1], " \t") == "" {
 		w.kept = len(w.out)
 	}
-}
-
-// cutIndent removes the indentation from a line, which may be empty and shorter.
-func cutIndent(line string, indent int) string {
-	if len(line) <= indent {
-		return strings.TrimLeft(line, " ")
-	}
-	return line[indent:]
 }

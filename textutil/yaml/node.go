@@ -1,0 +1,162 @@
+package yaml
+
+// Kind is the kind of a node (YAML 1.2.2 section 3.2.1.1).
+type Kind uint8
+
+// The kinds of nodes.
+const (
+	Scalar   Kind = 0
+	Sequence Kind = 1
+	Mapping  Kind = 2
+	Alias    Kind = 3
+)
+
+// Style is how a node is written (YAML 1.2.2 section 3.2.3.1).
+type Style uint8
+
+// The styles of nodes.
+const (
+	Plain   Style = 0 // also a node of which nothing is written
+	Single  Style = 1
+	Double  Style = 2
+	Literal Style = 3
+	Folded  Style = 4
+	Block   Style = 5
+	Flow    Style = 6
+	Pair    Style = 7 // a mapping of one pair in a flow sequence, without braces
+)
+
+// A Node is a node of a document with its place in the text. A mebibyte may have half a million of them, so
+// what few nodes have stands in properties.
+type Node struct {
+	first, next *Node       // see First, Next and Target
+	props       *properties // nil if it has none
+	start, end  int32       // where the content is written; the end is -1 while a collection is read
+	indent      int32       // spaces before each line of a block scalar; column of a block collection
+	kind        Kind
+	style       Style
+	absent      bool // the value of a pair without a colon
+}
+
+// properties are the anchor and the tag of a node (YAML 1.2.2 section 6.9).
+type properties struct {
+	start     int32  // where the first is written
+	anchor    string // without the "&"; empty if there is none
+	tag       string // written out; "!" is the non-specific tag, and empty if there is none
+	tagText   string // as written
+	anchorEnd int32
+	tagEnd    int32
+}
+
+// Kind returns the kind of the node.
+func (n *Node) Kind() Kind { return n.kind }
+
+// Style returns how the node is written.
+func (n *Node) Style() Style { return n.style }
+
+// First returns the first item of a sequence or the first key of a mapping, or nil. The value of a key is
+// [Node.Next] of it.
+func (n *Node) First() *Node {
+	if n.kind == Alias {
+		return nil
+	}
+	return n.first
+}
+
+// Next returns the next child of the same collection, or nil.
+func (n *Node) Next() *Node { return n.next }
+
+// Target returns what an alias stands for, or the node itself.
+func (n *Node) Target() *Node {
+	if n.kind == Alias {
+		return n.first
+	}
+	return n
+}
+
+// Anchor returns the name by which aliases call the node, or nothing.
+func (n *Node) Anchor() string {
+	if n.props == nil {
+		return ""
+	}
+	return n.props.anchor
+}
+
+// Tag returns the tag that is written for the node: "!" is the non-specific tag, and nothing stands for none.
+func (n *Node) Tag() string {
+	if n.props == nil {
+		return ""
+	}
+	return n.props.tag
+}
+
+// Span returns where the content of the node is written, without its properties.
+func (n *Node) Span() (start, end int) { return int(n.start), int(n.end) }
+
+// begin returns where the node begins, with its properties.
+func (n *Node) begin() int32 {
+	if n.props != nil {
+		return min(n.props.start, n.start)
+	}
+	return n.start
+}
+
+// blank reports whether nothing is written for the content of the node.
+func (n *Node) blank() bool { return n.kind == Scalar && n.style == Plain && n.start == n.end }
+
+// Len returns how many items or pairs a collection has.
+func (n *Node) Len() int {
+	count := 0
+	for child := n.First(); child != nil; child = child.next {
+		count++
+	}
+	if n.kind == Mapping {
+		count /= 2
+	}
+	return count
+}
+
+// A Document is a document of a stream.
+type Document struct {
+	Root       *Node
+	Start      int      // where the first directive or the content is
+	directives []string // as written
+	handles    map[string]string
+	marker     int  // where "---" is, or the content
+	explicit   bool // it begins with "---", behind the directives
+	versioned  bool // it has a %YAML directive
+	aliases    bool // it has any
+}
+
+// A comment reaches from its "#" to the end of the line.
+type comment struct {
+	start, end int32
+	own        bool // nothing else is on its line
+}
+
+// A Stream is a text that was read.
+type Stream struct {
+	Text      string // with line feeds for all line breaks; places are in this text
+	Documents []*Document
+	Depth     int  // how deep collections are nested
+	Aliases   bool // there are any
+	comments  []comment
+}
+
+// raw returns the content of a node as it is written.
+func (s *Stream) raw(n *Node) string { return s.Text[n.start:n.end] }
+
+// A SyntaxError is where and why a text is no YAML.
+type SyntaxError struct {
+	Offset  int // in the text with line feeds for all line breaks
+	Message string
+}
+
+func (e *SyntaxError) Error() string { return e.Message }
+
+// A LimitError says why a text is too costly.
+type LimitError struct {
+	Reason string // a clause whose subject is the text
+}
+
+func (e *LimitError) Error() string { return e.Reason }

@@ -1,0 +1,213 @@
+package yaml
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// scalar returns a scalar that has been read, from the offset to here.
+func (p *parser) scalar(style Style, begin int, props *properties) (*Node, error) {
+	n, err := p.node(Scalar, style, begin, props)
+	if err == nil {
+		n.end = int32(p.pos)
+	}
+	return n, err
+}
+
+// plain reads a plain scalar (YAML 1.2.2 section 7.3.3), whose further lines are indented by more than n.
+func (p *parser) plain(n int, flow bool, props *properties) (*Node, error) {
+	begin, end := p.pos, p.pos
+	for more := true; more; more = p.plainGoesOn(n, flow) {
+		end = p.plainLine(flow)
+	}
+	p.pos = end
+	return p.scalar(Plain, begin, props)
+}
+
+// plainEnds reports whether a plain scalar ends before the byte at i: at the colon behind a key, or at a mark
+// of a flow collection.
+func (p *parser) plainEnds(i int, flow bool) bool {
+	switch c := p.Text[i]; {
+	case c == ':':
+		return i+1 == len(p.Text) || isSpace(p.Text[i+1]) || flow && isMark(p.Text[i+1])
+	default:
+		return flow && isMark(c)
+	}
+}
+
+// plainLine skips the rest of a line of a plain scalar, and returns where it ends, without white space.
+func (p *parser) plainLine(flow bool) int {
+	end := p.pos
+	for ; p.pos < len(p.Text); p.pos++ {
+		switch c := p.Text[p.pos]; {
+		case c == ' ' || c == '\t':
+			continue
+		case c == '\n' || c == '#' && p.pos > end || p.plainEnds(p.pos, flow):
+			return end
+		}
+		end = p.pos + 1
+	}
+	return end
+}
+
+// plainGoesOn goes to the next line with content, if it belongs to the scalar.
+func (p *parser) plainGoesOn(n int, flow bool) bool {
+	if p.at(0) != '\n' {
+		return false
+	}
+	line := 0
+	i := p.pos
+	for ; i < len(p.Text) && isSpace(p.Text[i]); i++ {
+		if p.Text[i] == '\n' {
+			line = i + 1
+		}
+	}
+	if i == len(p.Text) || p.Text[i] == '#' || i == line && isMarker(p.Text[i:]) || p.plainEnds(i, flow) {
+		return false
+	}
+	spaces := line
+	for p.Text[spaces] == ' ' {
+		spaces++
+	}
+	if spaces-line <= n {
+		return false
+	}
+	p.line, p.pos = line, i
+	return true
+}
+
+// quotedLine goes from the end of a line of a quoted scalar to the content of the next, which must be
+// indented by more than n (YAML 1.2.2 section 7.3.1).
+func (p *parser) quotedLine(n, open int) error {
+	for p.at(0) == '\n' {
+		p.pos++
+		p.line = p.pos
+		if p.pos < len(p.Text) && p.ended() {
+			return p.fail(open, "the quote is not closed before the document ends")
+		}
+		p.skipBlanks()
+	}
+	if spaces, tab := p.indentation(); spaces <= n && p.pos < len(p.Text) {
+		if tab {
+			return p.fail(p.line+spaces, "a tab cannot indent; use spaces")
+		}
+		return p.fail(p.pos, "a line of a quoted scalar must be indented by more than %d", n)
+	}
+	return nil
+}
+
+// singleQuoted reads a scalar in single quotes (YAML 1.2.2 section 7.3.2).
+func (p *parser) singleQuoted(n int, props *properties) (*Node, error) {
+	begin := p.pos
+	p.quoting = true
+	p.pos++
+	for {
+		i := strings.IndexAny(p.Text[p.pos:], "'\n")
+		if i < 0 {
+			return nil, p.fail(begin, "the single quote is not closed")
+		}
+		p.pos += i
+		switch {
+		case p.at(0) == '\n':
+			if err := p.quotedLine(n, begin); err != nil {
+				return nil, err
+			}
+		case p.at(1) == '\'':
+			p.pos += 2
+		default:
+			return p.quoteEnds(Single, begin, props)
+		}
+	}
+}
+
+// quoteEnds returns a scalar in quotes, which may hold characters that cannot stand elsewhere.
+func (p *parser) quoteEnds(style Style, begin int, props *properties) (*Node, error) {
+	p.pos++
+	p.quoting = false
+	switch {
+	case p.odd < 0:
+	case p.odd < begin:
+		return nil, p.oddCharacter()
+	case p.odd < p.pos:
+		p.findOdd(p.pos)
+	}
+	return p.scalar(style, begin, props)
+}
+
+// doubleQuoted reads a scalar in double quotes (YAML 1.2.2 section 7.3.1).
+func (p *parser) doubleQuoted(n int, props *properties) (*Node, error) {
+	begin := p.pos
+	p.quoting = true
+	p.pos++
+	for p.pos < len(p.Text) {
+		var err error
+		switch p.Text[p.pos] {
+		case '"':
+			return p.quoteEnds(Double, begin, props)
+		case '\n':
+			err = p.quotedLine(n, begin)
+		case '\\':
+			err = p.escape()
+		default:
+			p.pos++
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, p.fail(begin, "the double quote is not closed")
+}
+
+// simpleEscapes are the escapes of one character, each before what it means (YAML 1.2.2 section 5.7).
+const simpleEscapes = "0\x00a\ab\bt\t\t\tn\nv\vf\fr\re\x1b  \"\"//\\\\N\u0085_\u00a0L\u2028P\u2029"
+
+// simpleEscape returns what an escape of one character means, or nothing.
+func simpleEscape(c byte) string {
+	for i := 0; i < len(simpleEscapes); {
+		_, size := utf8.DecodeRuneInString(simpleEscapes[i+1:])
+		if simpleEscapes[i] == c {
+			return simpleEscapes[i+1 : i+1+size]
+		}
+		i += 1 + size
+	}
+	return ""
+}
+
+// escapeDigits returns how many hexadecimal digits an escape has.
+func escapeDigits(c byte) int {
+	switch c {
+	case 'x':
+		return 2
+	case 'u':
+		return 4
+	case 'U':
+		return 8
+	}
+	return 0
+}
+
+// escape skips an escape (YAML 1.2.2 section 5.7).
+func (p *parser) escape() error {
+	c := p.at(1)
+	if c == '\n' {
+		p.pos++ // the line break is for quotedLine
+		return nil
+	}
+	digits := escapeDigits(c)
+	if digits == 0 {
+		if simpleEscape(c) == "" {
+			return p.fail(p.pos, "a backslash begins an escape, and there is none with this character; write \\\\")
+		}
+		p.pos += 2
+		return nil
+	}
+	r, ok := hex(p.Text[p.pos+2:], digits)
+	if !ok {
+		return p.fail(p.pos, "\\%c needs %d hexadecimal digits", c, digits)
+	}
+	if r > utf8.MaxRune {
+		return p.fail(p.pos, "there is no character %X", r)
+	}
+	p.pos += 2 + digits
+	return nil
+}
