@@ -10,9 +10,9 @@
 // the dot of "i" stays under an accent, and Greek capitals carry no accents.
 //
 // Counting is Unicode too: what a reader takes for one character may be several code points (UAX #29),
-// and words and sentences end by rules. JSON is read by a parser of our own and YAML by go.yaml.in/yaml/v4,
-// behind a scanner that is strict where the library is not, and bounds what a text may cost; both keep the
-// order of keys and the text of numbers and know the place of every fault. Regular expressions are RE2's,
+// and words and sentences end by rules. JSON is read by a parser of our own, and so is YAML, in
+// [github.com/diagkit/diagkit/textutil/yaml]; both keep the order of keys and the text of numbers and know the
+// place of every fault. Regular expressions are RE2's,
 // whose time is linear, under a budget of work. Whatever is wrong inside a well-formed request, such as
 // broken JSON, is a result with Valid false and the place of the fault, not an error.
 //

@@ -36,7 +36,8 @@ func TestYAMLEqualKeys(t *testing.T) {
 		"{[a]: 1, [a]: 2}": "[a]", "? - a\n: 1\n[a]: 2": "[a]", "{a: 1, b: 2}: x\n{b: 2, a: 1}: y": "{b: 2, a: 1}",
 		"a: 1\n!!str a: 2": "a", "! 1: 1\n'1': 2": "1", "!x a: 1\n!x a: 2": "a", "!!int '1': a\n1: b": "1",
 		"1: a\n0x1: b": "1", "-0: a\n0: b": "0", "1.0: a\n1.00: b": "1.00", "1e2: a\n100.0: b": "100.0",
-		".inf: a\n+.INF: b": ".inf", "true: a\nTrue: b": "true", "&a k: 1\n*a : 2": "k", "[&a [x], *a]: 1\n[[x], [x]]: 2": "[[x], [x]]",
+		".inf: a\n+.INF: b": ".inf", "true: a\nTrue: b": "true", "&a k: 1\n*a : 2": "k",
+		"[&a [x], *a]: 1\n[[x], [x]]: 2":                          "[[x], [x]]",
 		"%TAG !e! tag:yaml.org,2002:\n---\n!e!str a: 1\na: 2":     "a",
 		"? !!map {a: b}\n: 1\n? {a: b}\n: 2":                      "{a: b}",
 		strings.Repeat("k", 3) + ": 0\n" + manyKeys(20) + "k7: x": "k7",
@@ -49,8 +50,11 @@ func TestYAMLEqualKeys(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, report.Error, format.Error, text)
 	}
-	different := []string{"!x a: 1\na: 2", "!x a: 1\n!y a: 2", "1: a\n'1': b", "1: a\n1.0: b", "null: a\n'null': b", "'': a\n: b",
-		"[a]: 1\n[a, a]: 2", "[a]: 1\n['a', b]: 2", "[a]: 1\n!x [a]: 2", "{a: b}: 1\n[a, b]: 2", "[[a], b]: 1\n[[a, b]]: 2",
+	different := []string{"!x a: 1\na: 2", "!x a: 1\n!y a: 2", "1: a\n'1': b", "1: a\n1.0: b",
+		"null: a\n'null': b", "'': a\n: b",
+		"[a]: 1\n[a, a]: 2",
+		"[a]: 1\n['a', b]: 2", "[a]: 1\n!x [a]: 2", "{a: b}: 1\n[a, b]: 2",
+		"[[a], b]: 1\n[[a, b]]: 2",
 		"{a: bc}: 1\n{ab: c}: 2", ".inf: a\n-.inf: b", "a: 1\nb: {a: 1}", "[1]: a\n['1']: b"}
 	for _, text := range different {
 		assert.Nil(t, toJSON(t, text).Error, text)
@@ -86,7 +90,8 @@ func TestYAMLTagsFit(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, report.Error, format.Error, text)
 	}
-	for _, text := range []string{"!!seq [a]", "!!map {a: b}", "!!omap [a: b]", "!!set {a}", "!!float 3", "!!int 0x1F", "!!binary aGk=",
+	for _, text := range []string{"!!seq [a]", "!!map {a: b}", "!!omap [a: b]", "!!set {a}", "!!float 3", "!!int 0x1F",
+		"!!binary aGk=",
 		"!seq a", "! [a]", "!!other [a]", "!!str", "!!null"} {
 		assert.Nil(t, toJSON(t, text).Error, text)
 	}
@@ -96,8 +101,10 @@ func TestYAMLTagsFit(t *testing.T) {
 func TestYAMLVersions(t *testing.T) {
 	const prefix = "text.yaml.v1_1."
 	for value, code := range map[string]string{
-		"yes": "boolean", "No": "boolean", "ON": "boolean", "off": "boolean", "012": "octal", "-07": "octal", "0o17": "octal", "0_7": "octal",
-		"1:30": "base60", "22:22:07": "base60", "1_000": "number", "0b101": "number", "0x_1F": "number", "1_0.5": "number",
+		"yes": "boolean", "No": "boolean", "ON": "boolean", "off": "boolean",
+		"012": "octal", "-07": "octal", "0o17": "octal", "0_7": "octal",
+		"1:30":     "base60",
+		"22:22:07": "base60", "1_000": "number", "0b101": "number", "0x_1F": "number", "1_0.5": "number",
 		"1e3": "exponent", "12E03": "exponent", "1.5e3": "exponent", "<<": "merge",
 	} {
 		report := toJSON(t, "\uFEFFk: "+value+"\r\n")
@@ -110,8 +117,11 @@ func TestYAMLVersions(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, prefix+code, format.Findings[0].Code, value)
 	}
-	for _, text := range []string{"a: 1", "true", "True", "null", "y", "n", "=", ".", "0", "-0", "10", "1.5", "1.5e+3", "0x1F", "'yes'", "\"012\"",
-		"!!str yes", "|\n  yes", "yEs", "yess", "2001-12-14", "12:30:61", "1.2.3", "-", "+", "[yes and no]", "v1:30", ".5", "0.7"} {
+	for _, text := range []string{"a: 1", "true", "True", "null", "y", "n", "=", ".", "0", "-0",
+		"10", "1.5", "1.5e+3", "0x1F",
+		"'yes'", "\"012\"",
+		"!!str yes", "|\n  yes", "yEs", "yess", "2001-12-14", "12:30:61",
+		"1.2.3", "-", "+", "[yes and no]", "v1:30", ".5", "0.7"} {
 		for _, finding := range toJSON(t, text).Findings {
 			assert.NotContains(t, finding.Code, prefix, text)
 		}

@@ -20,7 +20,8 @@ func (p *parser) flowSeparate(n, open int) error {
 	case tab:
 		return p.fail(p.line+spaces, "a tab cannot indent; use spaces")
 	case c == ']' || c == '}':
-		return p.fail(p.pos, "this %q must be indented by more than %d; some readers accept it here, but YAML 1.2 does not", c, n)
+		return p.fail(p.pos, "this %q must be indented by more than %d; YAML 1.2 does not allow it here, "+
+			"though some readers do", c, n)
 	}
 	return p.fail(p.pos, "a line of a flow collection must be indented by more than %d", n)
 }
