@@ -3,7 +3,6 @@ package httpapi
 import (
 	"encoding/json"
 	"maps"
-	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -54,7 +53,11 @@ func openAPI(table []Endpoint, exampleOf func(Endpoint) example) []byte {
 		"openapi": "3.1.0",
 		"info": schema{
 			"title": "diagkit", "version": Version,
-			"summary": "What is wrong with a domain's DNS, mail and web set-up, and how to mend it.",
+			"summary": "What is wrong with a domain's DNS, mail and web set-up, and how to fix it.",
+			"description": "Each operation takes a JSON object and answers with a report: what was found, findings with a severity " +
+				"and advice, and for most of them a verdict with a score. A fault of the domain is a finding in a reply with " +
+				"status 200; an error is a fault of the request or of the server, and costs nothing.",
+			"contact": schema{"name": "diagkit", "url": "https://github.com/diagkit/diagkit"},
 			"license": schema{"name": "MIT", "identifier": "MIT"},
 		},
 		"servers":  []any{schema{"url": "/", "description": "This server."}},
@@ -67,7 +70,7 @@ func openAPI(table []Endpoint, exampleOf func(Endpoint) example) []byte {
 				"description": "An API key. What it may do is said by its scopes.",
 			}},
 			"schemas":    components,
-			"headers":    headerComponents(),
+			"headers":    headerComponents(usesDeprecation(table)),
 			"parameters": schema{"IdempotencyKey": idempotencyParameter()},
 			"responses":  problemResponses(),
 		},
@@ -120,7 +123,10 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 	if ep.HasBody() {
 		op["requestBody"] = requestBody(ep, requests, ex)
 	}
-	headers := successHeaders
+	headers := slices.Clone(successHeaders)
+	if ep.op.report == nil {
+		headers = append(headers, "Content-Disposition", "X-Content-Type-Options")
+	}
 	if ep.op.deprecation != nil {
 		op["deprecated"] = true
 	}
@@ -128,7 +134,7 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 		op["x-deprecated-scopes"] = []any{other.scope}
 	}
 	if ep.op.deprecation != nil || ep.op.transition != nil {
-		headers = append(slices.Clone(headers), "Deprecation", "Sunset")
+		headers = append(headers, deprecationHeaders...)
 	}
 	content := schema{}
 	for _, media := range ep.op.media {
@@ -183,7 +189,9 @@ func parameters(ep Endpoint, requests *schemas) []any {
 
 // requestBody describes the fields in the body. Where there are none, the body may be left out.
 func requestBody(ep Endpoint, requests *schemas, ex example) schema {
-	content := schema{"schema": requests.of(ep.op.request)}
+	// The schema stands in the body itself, not among the components: there, TypeScript takes a field with
+	// a default for one that must be sent.
+	content := schema{"schema": requests.object(ep.op.request)}
 	body := schema{"required": true, "content": schema{jsonMedia: content},
 		"description": "At most " + strconv.FormatInt(ep.op.body, 10) + " bytes."}
 	describeUpload(ep, requests, body["content"].(schema))
@@ -217,59 +225,6 @@ func plural(n int64, what string) string {
 	return strconv.FormatInt(n, 10) + " " + what + "s"
 }
 
-// problemStatuses are the statuses of refusals and failures, with the codes that use them.
-var problemStatuses = map[int]struct {
-	name    string
-	text    string
-	codes   []ErrorCode
-	headers []string
-}{
-	400: {"BadRequest", "The request is at fault. It costs nothing.", []ErrorCode{InvalidRequest}, nil},
-	401: {"Unauthorized", "The API key is missing, wrong, expired or revoked.",
-		[]ErrorCode{InvalidAPIKey, ExpiredAPIKey, RevokedAPIKey}, []string{"WWW-Authenticate"}},
-	403: {"Forbidden", "The key may not do this, or the credits are used up.",
-		[]ErrorCode{InsufficientScope, IPNotAllowed, QuotaExceeded},
-		[]string{"X-Credits-Limit", "X-Credits-Remaining"}},
-	404: {"NotFound", "There is nothing at this path.", []ErrorCode{InvalidRequest}, nil},
-	405: {"MethodNotAllowed", "The path knows other methods.", []ErrorCode{InvalidRequest}, []string{"Allow"}},
-	409: {"Conflict", "The idempotency key was used for another request, or the first is still running.",
-		[]ErrorCode{IdempotencyConflict}, []string{"Retry-After"}},
-	413: {"TooLarge", "The body is too large.", []ErrorCode{InvalidRequest}, nil},
-	415: {"UnsupportedMediaType", "The body has another media type.", []ErrorCode{InvalidRequest}, nil},
-	429: {"TooManyRequests", "The bucket of the key or of the address is empty.",
-		[]ErrorCode{RateLimited}, []string{"Retry-After"}},
-	500: {"InternalError", "The server is at fault. It costs nothing.", []ErrorCode{InternalError}, nil},
-	502: {"BadGateway", "A service that the check depends on did not answer.", []ErrorCode{InternalError}, nil},
-	503: {"Overloaded", "The server is busy.", []ErrorCode{InternalError}, []string{"Retry-After"}},
-	504: {"Timeout", "Nothing could be measured in time.", []ErrorCode{InternalError}, nil},
-}
-
-func problemResponses() schema {
-	responses := schema{}
-	for status, r := range problemStatuses {
-		names := append([]string{"X-Request-Id"}, r.headers...)
-		if status != http.StatusNotFound && status != http.StatusMethodNotAllowed && status != http.StatusUnauthorized {
-			names = append(names, rateHeaderNames...)
-		}
-		codes := make([]string, len(r.codes))
-		for i, c := range r.codes {
-			codes[i] = string(c)
-		}
-		responses[r.name] = schema{
-			"description": r.text,
-			"headers":     headerRefs(names),
-			"content": schema{jsonMedia: schema{
-				"schema": schema{"allOf": []any{
-					schema{"$ref": "#/components/schemas/PublicAPIError"},
-					schema{"properties": schema{"code": schema{"enum": codes}}},
-				}},
-				"example": Problem{Code: r.codes[0], Message: r.text, RequestID: "req_aaaaaaaaaaaaaaaaaaaaaaaaaa"},
-			}},
-		}
-	}
-	return responses
-}
-
 func idempotencyParameter() schema {
 	return schema{
 		"name": "Idempotency-Key", "in": "header", "required": false,
@@ -277,47 +232,5 @@ func idempotencyParameter() schema {
 			metering.ReplayWindow.String() + " with the same path, query and body, it is answered with the same reply and costs nothing.",
 		"schema":  schema{"type": "string", "minLength": 10, "maxLength": 257, "pattern": "^[!-~]+$"},
 		"example": "6d0c1f62-2f0b-4f5e-9d4b-0c2b6f3a9f10",
-	}
-}
-
-var (
-	rateHeaderNames = []string{
-		"RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
-	}
-	successHeaders = append([]string{
-		"X-Request-Id", "X-Credits-Limit", "X-Credits-Remaining", "X-Credits-Consumed", "X-Credits-Overage",
-		"X-Idempotent-Replay",
-	}, rateHeaderNames...)
-)
-
-func headerRefs(names []string) schema {
-	refs := schema{}
-	for _, n := range names {
-		refs[n] = schema{"$ref": "#/components/headers/" + n}
-	}
-	return refs
-}
-
-func headerComponents() schema {
-	integer := schema{"type": "integer", "minimum": 0}
-	text := schema{"type": "string"}
-	header := func(description string, s schema) schema { return schema{"description": description, "schema": s} }
-	return schema{
-		"X-Request-Id":          header("Names the request.", schema{"type": "string", "pattern": "^req_[a-z2-7]{26}$"}),
-		"RateLimit-Policy":      header("The key's rate limit, as \"default\";q=60;w=60.", text),
-		"RateLimit":             header("What is left of it and when it is full again, as \"default\";r=59;t=1.", text),
-		"X-RateLimit-Limit":     header("Requests a minute.", integer),
-		"X-RateLimit-Remaining": header("Requests left in the bucket.", integer),
-		"X-RateLimit-Reset":     header("When the bucket is full again, in Unix seconds.", integer),
-		"X-Credits-Limit":       header("Allowance of the month.", integer),
-		"X-Credits-Remaining":   header("What is left of it.", integer),
-		"X-Credits-Consumed":    header("What this request cost; 0 for a replay.", integer),
-		"X-Credits-Overage":     header("Credits used above the allowance, if any.", integer),
-		"X-Idempotent-Replay":   header("This reply was sent before.", schema{"type": "string", "const": "true"}),
-		"WWW-Authenticate":      header("How to authenticate.", text),
-		"Allow":                 header("Methods that the path knows.", text),
-		"Deprecation":           header("Since when the operation, or the scope by which it was allowed, is deprecated (RFC 9745).", text),
-		"Sunset":                header("When that ends (RFC 8594).", text),
-		"Retry-After":           header("Seconds to wait.", schema{"type": "integer", "minimum": 1}),
 	}
 }

@@ -191,11 +191,11 @@ func (s *schemas) property(sf reflect.StructField) schema {
 		base["pattern"] = pattern
 	}
 	withEnum(base, enumOf(sf.Type, sf.Tag))
-	if text, ok := sf.Tag.Lookup("default"); ok {
+	if text, ok := sf.Tag.Lookup("default"); ok && s.request { // a reply has what it has
 		p["default"] = literal(text, p)
 	}
 	if text, ok := sf.Tag.Lookup("example"); ok {
-		p["examples"] = []any{literal(text, p)}
+		p["examples"] = []any{exampleLiteral(text, p)}
 	}
 	if doc := sf.Tag.Get("doc"); doc != "" {
 		p["description"] = sentence(doc)
@@ -263,6 +263,15 @@ func literal(text string, s schema) any {
 		return json.Number(strconv.FormatInt(int64(f), 10))
 	}
 	return v
+}
+
+// exampleLiteral is literal for examples: that of a list may be its only entry.
+func exampleLiteral(text string, s schema) any {
+	items, isList := s["items"].(schema)
+	if !isList || strings.HasPrefix(text, "[") {
+		return literal(text, s)
+	}
+	return []any{literal(text, items)}
 }
 
 // sentence makes a tag's phrase a sentence.

@@ -1,0 +1,162 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+)
+
+// problemStatuses are the statuses of refusals and failures, with the codes that use them.
+var problemStatuses = map[int]struct {
+	name    string
+	text    string
+	codes   []ErrorCode
+	headers []string
+}{
+	400: {"BadRequest", "The request is at fault. It costs nothing.", []ErrorCode{InvalidRequest}, nil},
+	401: {"Unauthorized", "The API key is missing, wrong, expired or revoked.",
+		[]ErrorCode{InvalidAPIKey, ExpiredAPIKey, RevokedAPIKey}, []string{"WWW-Authenticate"}},
+	403: {"Forbidden", "The key may not do this, or the credits are used up.",
+		[]ErrorCode{InsufficientScope, IPNotAllowed, QuotaExceeded},
+		[]string{"X-Credits-Limit", "X-Credits-Remaining"}},
+	404: {"NotFound", "There is nothing at this path.", []ErrorCode{InvalidRequest}, nil},
+	405: {"MethodNotAllowed", "The path knows other methods.", []ErrorCode{InvalidRequest}, []string{"Allow"}},
+	409: {"Conflict", "The idempotency key was used for another request, or the first is still running.",
+		[]ErrorCode{IdempotencyConflict}, []string{"Retry-After"}},
+	413: {"TooLarge", "The body is too large.", []ErrorCode{InvalidRequest}, nil},
+	415: {"UnsupportedMediaType", "The body has another media type.", []ErrorCode{InvalidRequest}, nil},
+	429: {"TooManyRequests", "The bucket of the key or of the address is empty.",
+		[]ErrorCode{RateLimited}, []string{"Retry-After"}},
+	500: {"InternalError", "The server is at fault. It costs nothing.", []ErrorCode{InternalError}, nil},
+	502: {"BadGateway", "A service that the check depends on did not answer.", []ErrorCode{InternalError}, nil},
+	503: {"Overloaded", "The server is busy.", []ErrorCode{InternalError}, []string{"Retry-After"}},
+	504: {"Timeout", "Nothing could be measured in time.", []ErrorCode{InternalError}, nil},
+}
+
+func problemResponses() schema {
+	responses, examples := schema{}, problemExamples()
+	for status, r := range problemStatuses {
+		names := append([]string{"X-Request-Id", "Cache-Control"}, r.headers...)
+		if status != http.StatusMethodNotAllowed && status != http.StatusUnauthorized { // before the token bucket
+			names = append(names, rateHeaderNames...)
+		}
+		codes := make([]string, len(r.codes))
+		for i, c := range r.codes {
+			codes[i] = string(c)
+		}
+		responses[r.name] = schema{
+			"description": r.text,
+			"headers":     headerRefs(names),
+			"content": schema{jsonMedia: schema{
+				"schema": schema{"allOf": []any{
+					schema{"$ref": "#/components/schemas/PublicAPIError"},
+					schema{"properties": schema{"code": schema{"enum": codes}}},
+				}},
+				"examples": examples[status],
+			}},
+		}
+	}
+	return responses
+}
+
+// problemExamples are replies as the server makes them, by status and by what is wrong.
+func problemExamples() map[int]schema {
+	caller := &metering.Caller{Key: &metering.Key{Scopes: []metering.Scope{metering.DNSRead}}}
+	examples := map[int]schema{}
+	for _, e := range []struct {
+		name string
+		f    *failure
+	}{
+		{"malformed_json", problemFor(decode([]byte(`{"qname": "example.com",}`), &struct{}{}))},
+		{"invalid_field", violationsProblem([]Violation{{"domain", reasonInvalid, "\"exa mple\" is not a domain name: it must not contain ' ' there"}})},
+		{"missing_field", violationsProblem([]Violation{{"qname", reasonMissing, "is required"}, {"qtype", reasonMissing, "is required"}})},
+		{"invalid_idempotency_key", problemFor(metering.ErrIdempotencyKey)},
+		{"INVALID_API_KEY", refusalProblem(&metering.RefusedError{Reason: metering.InvalidKey})},
+		{"EXPIRED_API_KEY", refusalProblem(&metering.RefusedError{Reason: metering.ExpiredKey})},
+		{"REVOKED_API_KEY", refusalProblem(&metering.RefusedError{Reason: metering.RevokedKey})},
+		{"INSUFFICIENT_SCOPE", refusalProblem(&metering.RefusedError{Reason: metering.ScopeMissing, Required: metering.MailRead, Caller: caller})},
+		{"IP_NOT_ALLOWED", refusalProblem(&metering.RefusedError{Reason: metering.AddressNotAllowed})},
+		{"QUOTA_EXCEEDED", quotaProblem(&metering.QuotaError{Plan: "free", Limit: 30, Current: 28, Requested: 5})},
+		{"not_found", notFound()},
+		{"method_not_allowed", methodProblem([]string{http.MethodPost})},
+		{"body_mismatch", problemFor(metering.ErrMismatch)},
+		{"in_flight", problemFor(metering.ErrInFlight)},
+		{"body_too_large", tooLarge(defaultBody)},
+		{"unsupported_media_type", (&operation{}).otherMedia()},
+		{"key", rateProblem("key", 2)},
+		{"ip", rateProblem("ip", 1)},
+		{"internal", problemFor(errors.New("a bug"))},
+		{"upstream_unavailable", problemFor(diag.ErrUnavailable)},
+		{"timeout", problemFor(context.DeadlineExceeded)},
+		{"overloaded", problemFor(errOverloaded)},
+	} {
+		if examples[e.f.status] == nil {
+			examples[e.f.status] = schema{}
+		}
+		e.f.problem.RequestID = "req_aaaaaaaaaaaaaaaaaaaaaaaaaa"
+		examples[e.f.status][e.name] = schema{"value": e.f.problem}
+	}
+	return examples
+}
+
+var (
+	rateHeaderNames = []string{
+		"RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+	}
+	deprecationHeaders = []string{"Deprecation", "Sunset"}
+
+	successHeaders = append([]string{
+		"X-Request-Id", "Cache-Control", "X-Credits-Limit", "X-Credits-Remaining", "X-Credits-Consumed", "X-Credits-Overage",
+		"X-Idempotent-Replay",
+	}, rateHeaderNames...)
+)
+
+func headerRefs(names []string) schema {
+	refs := schema{}
+	for _, n := range names {
+		refs[n] = schema{"$ref": "#/components/headers/" + n}
+	}
+	return refs
+}
+
+// usesDeprecation reports whether a row can send the headers of deprecation.
+func usesDeprecation(table []Endpoint) bool {
+	return slices.ContainsFunc(table, func(ep Endpoint) bool { return ep.op.deprecation != nil || ep.op.transition != nil })
+}
+
+func headerComponents(deprecation bool) schema {
+	integer := schema{"type": "integer", "minimum": 0}
+	text := schema{"type": "string"}
+	header := func(description string, s schema) schema { return schema{"description": description, "schema": s} }
+	components := schema{
+		"X-Request-Id":           header("Names the request.", schema{"type": "string", "pattern": "^req_[a-z2-7]{26}$"}),
+		"RateLimit-Policy":       header("The key's rate limit, as \"default\";q=60;w=60.", text),
+		"RateLimit":              header("What is left of it and when it is full again, as \"default\";r=59;t=1.", text),
+		"X-RateLimit-Limit":      header("Requests a minute.", integer),
+		"X-RateLimit-Remaining":  header("Requests left in the bucket.", integer),
+		"X-RateLimit-Reset":      header("When the bucket is full again, in Unix seconds.", integer),
+		"X-Credits-Limit":        header("Allowance of the month.", integer),
+		"X-Credits-Remaining":    header("What is left of it.", integer),
+		"X-Credits-Consumed":     header("What this request cost; 0 for a replay.", integer),
+		"X-Credits-Overage":      header("Credits used above the allowance, if any.", integer),
+		"X-Idempotent-Replay":    header("This reply was sent before.", schema{"type": "string", "const": "true"}),
+		"Cache-Control":          header("Replies are kept by nobody.", schema{"type": "string", "const": "no-store"}),
+		"Content-Disposition":    header("The image is to be shown.", schema{"type": "string", "const": "inline"}),
+		"X-Content-Type-Options": header("The media type is to be believed.", schema{"type": "string", "const": "nosniff"}),
+		"WWW-Authenticate":       header("How to authenticate.", text),
+		"Allow":                  header("Methods that the path knows.", text),
+		"Deprecation":            header("Since when the operation, or the scope by which it was allowed, is deprecated (RFC 9745).", text),
+		"Sunset":                 header("When that ends (RFC 8594).", text),
+		"Retry-After":            header("Seconds to wait.", schema{"type": "integer", "minimum": 1}),
+	}
+	if !deprecation { // what no reply has need not be described
+		for _, name := range deprecationHeaders {
+			delete(components, name)
+		}
+	}
+	return components
+}

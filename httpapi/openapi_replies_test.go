@@ -1,0 +1,124 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strconv"
+	"testing"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/stretchr/testify/require"
+)
+
+// Each kind of problem has examples as the server makes them, and they are what the document says.
+func TestProblemExamples(t *testing.T) {
+	d := newDocument(t)
+	shown := problemExamples()
+	require.Len(t, shown, len(problemStatuses))
+	for status, r := range problemStatuses {
+		s := d.schema(t, "components", "responses", r.name, "content", jsonMedia, "schema")
+		codes := map[ErrorCode]bool{}
+		for name, e := range shown[status] {
+			p := e.(schema)["value"].(Problem)
+			codes[p.Code] = true
+			validate(t, s, []byte(toJSON(t, p)))
+			require.Contains(t, []string{string(p.Code), p.Details.Reason, p.Details.Scope}, name)
+			bare := p.Code == InvalidAPIKey || p.Code == ExpiredAPIKey || p.Code == RevokedAPIKey || p.Code == IPNotAllowed
+			require.Equal(t, bare, reflect.DeepEqual(p.Details, ProblemDetails{}), "%s: details", name)
+		}
+		for _, code := range r.codes {
+			require.True(t, codes[code], "%d has no example of %s", status, code)
+		}
+	}
+}
+
+// headersOfHTTP belong to every reply of HTTP and are described by no API.
+var headersOfHTTP = map[string]bool{"Content-Type": true, "Content-Length": true, "Date": true}
+
+// Every header that a reply has is one that the document describes for it.
+func TestHeadersAreDescribed(t *testing.T) {
+	a, _ := hostedAPI(t)
+	var doc struct {
+		Paths      map[string]map[string]struct{ Responses map[string]described }
+		Components struct{ Responses map[string]described }
+	}
+	require.NoError(t, json.Unmarshal(OpenAPI(), &doc))
+	row := func(path, method string) map[string]described { return doc.Paths[Prefix+path][method].Responses }
+	check := func(name string, r *reply, responses map[string]described) {
+		t.Helper()
+		known := responses[strconv.Itoa(r.Code)]
+		if known.Ref != "" {
+			known = doc.Components.Responses[known.Ref[len("#/components/responses/"):]]
+		}
+		names := map[string]bool{}
+		for n := range known.Headers {
+			names[http.CanonicalHeaderKey(n)] = true
+		}
+		for n := range r.Result().Header {
+			require.True(t, names[http.CanonicalHeaderKey(n)] || headersOfHTTP[n], "%s: %d has the header %s", name, r.Code, n)
+		}
+	}
+	key := []string{"Idempotency-Key", "described-key"}
+	lower, resolve, show, qr := row("/text/lower", "post"), row("/resolve", "post"), row("/spf/hosted/{id}", "get"), row("/http/qr", "post")
+	check("success", a.post("/text/lower", `{"text":"A"}`, key...), lower)
+	check("replay", a.post("/text/lower", `{"text":"A"}`, key...), lower)
+	check("conflict", a.post("/text/lower", `{"text":"B"}`, key...), lower)
+	check("fault", a.post("/text/lower", `{`), lower)
+	check("media type", a.post("/text/lower", `x`, "Content-Type", "text/plain"), lower)
+	check("no key", a.post("/text/lower", `{}`, "Authorization", ""), lower)
+	check("too large", a.post("/resolve", string(make([]byte, defaultBody+1))), resolve)
+	check("image", a.post("/http/qr", `{"data":"x"}`), qr)
+	check("profile of somebody else", a.get("/spf/hosted/"+exampleProfile), show)
+	check("method", a.do(attempt{"GET", Prefix + "/text/lower", "", http.Header{}, "198.51.100.9:1"}), lower)
+	_, narrow := a.newKey(metering.MailRead)
+	check("scope", a.post("/text/lower", `{"text":"A"}`, "Authorization", "Bearer "+narrow), lower)
+	_, err := a.admin.SetAccount(t.Context(), a.account.ID, func(acc *metering.Account) { acc.Plan = "free" })
+	require.NoError(t, err)
+	for r := a.post("/text/lower", `{"text":"A"}`); ; r = a.post("/text/lower", `{"text":"A"}`) {
+		if r.Code != http.StatusOK {
+			require.Equal(t, http.StatusTooManyRequests, r.Code)
+			check("rate", r, lower)
+			break
+		}
+	}
+	a.exhaust()
+	check("quota", a.post("/text/lower", `{"text":"A"}`), lower)
+}
+
+// exhaust uses up the credits of the month, however slowly the plan allows it.
+func (a *api) exhaust() {
+	for a.clock.Advance(60 * second); a.post("/http/qr", `{"data":"x"}`).Code == http.StatusOK; {
+		a.clock.Advance(60 * second)
+	}
+	for a.clock.Advance(60 * second); a.post("/text/lower", `{"text":"A"}`).Code == http.StatusOK; {
+		a.clock.Advance(60 * second)
+	}
+	a.clock.Advance(60 * second)
+}
+
+// described is a response of the document.
+type described struct {
+	Ref     string `json:"$ref"`
+	Headers map[string]any
+}
+
+// What a request may leave out is not required, for generators that look at defaults; a reply has none.
+func TestDefaults(t *testing.T) {
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]map[string]any
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(OpenAPI(), &doc))
+	for name, s := range doc.Components.Schemas {
+		for property, p := range s.Properties {
+			require.NotContains(t, p, "default", "%s.%s: openapi-typescript would require it", name, property)
+			if list, ok := p["examples"].([]any); ok && p["type"] == "array" {
+				require.IsType(t, []any{}, list[0], "%s.%s", name, property)
+			}
+		}
+	}
+}
