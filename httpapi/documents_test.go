@@ -35,6 +35,7 @@ func TestDocuments(t *testing.T) {
 		})
 	}
 	goldenFile(t, "endpoints.md", endpointsPage())
+	diagtest.Golden(t, filepath.Join("testdata", "incomplete.txt"), incompleteRules())
 	goldenFile(t, "openapi.json", openAPI(endpoints, func(ep Endpoint) example { return examples[ep.docName()] }))
 	checkFolder(t, "operations", func(Endpoint) bool { return true })
 	checkFolder(t, "findings", hasFindings)
@@ -102,6 +103,21 @@ func endpointsPage() []byte {
 			documents += " [findings](findings/" + ep.docName() + ".md)"
 		}
 		fmt.Fprintf(&b, "| `%s %s` | %s | %d | %s | %s |\n", ep.Method, ep.Path, ep.Scope, ep.Credits, ep.Purpose, documents)
+	}
+	return b.Bytes()
+}
+
+// incompleteRules lists the rules without a reference or advice. The list only shrinks.
+func incompleteRules() []byte {
+	var b bytes.Buffer
+	for _, ep := range endpoints {
+		for _, r := range ep.Rules() {
+			for _, lack := range []struct{ what, text string }{{"reference", r.Reference}, {"advice", r.Advice}} {
+				if lack.text == "" {
+					fmt.Fprintf(&b, "%s: %s has no %s\n", ep.Path, r.Code, lack.what)
+				}
+			}
+		}
 	}
 	return b.Bytes()
 }

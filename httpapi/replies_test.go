@@ -103,10 +103,12 @@ func tryReply(t *testing.T, d *document, world *diagtest.World, ep Endpoint, bod
 		problem, err := encode(f.problem)
 		require.NoError(t, err)
 		validate(t, problemSchema(), problem)
+		checkProse(t, problem)
 		return 0
 	}
 	if ep.op.report != nil {
 		validate(t, d.reply(t, ep), result.Body)
+		checkProse(t, result.Body)
 		return 1
 	}
 	require.True(t, slices.Contains(ep.op.media, result.MediaType))
