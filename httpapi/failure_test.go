@@ -131,6 +131,24 @@ func TestStoreFaults(t *testing.T) {
 	}
 }
 
+// While the store cannot take charges, the reply says when to try again, and costs nothing.
+func TestStoreUnavailable(t *testing.T) {
+	for _, call := range []meteringtest.Call{meteringtest.Begin, meteringtest.Settle} {
+		t.Run(string(call), func(t *testing.T) {
+			a := newAPI(t, "free", nil, row("/x", 3, echo))
+			a.store.Inject(meteringtest.Fault{Call: call, Times: 1, Err: fmt.Errorf("%w: disk full", metering.ErrUnavailable)})
+			r := a.post("/x", `{"text":"paid content"}`)
+			require.Equal(t, 503, r.Code)
+			require.Equal(t, reasonInternal, r.problem().Details.Reason)
+			require.Equal(t, decimal(storeRetry), r.header("Retry-After"))
+			require.NotContains(t, r.Body.String(), "disk")
+			require.NotContains(t, r.Body.String(), "paid content")
+			require.Contains(t, a.log.String(), "disk full")
+			require.Zero(t, a.used())
+		})
+	}
+}
+
 // The charge was written and only its acknowledgement lost: the retry is a replay.
 func TestLostAcknowledgement(t *testing.T) {
 	a := newAPI(t, "free", nil, row("/x", 3, echo))

@@ -38,6 +38,8 @@ type exchange struct {
 	seen   Observation
 	fault  error // for the log
 
+	private bool // fault may name what a customer asked about
+
 	values [maxHeaders]string // of the headers set so far, so that each needs no list of its own
 	count  int
 }
@@ -98,6 +100,9 @@ func (x *exchange) route() *failure {
 	x.seen.Endpoint = "unknown"
 	path := x.r.URL.Path
 	methods := x.routes[path]
+	if strings.Contains(strings.ToLower(x.r.URL.RawPath), "%2f") {
+		methods = nil // an escaped slash separates nothing (RFC 3986 section 2.4)
+	}
 	if methods == nil {
 		methods = x.match(x.r.URL)
 	}
@@ -109,6 +114,10 @@ func (x *exchange) route() *failure {
 		}
 		x.write(http.StatusOK, jsonMedia, x.openapi)
 		return nil
+	case path == "/":
+		f := notFound()
+		f.problem.Message = "The API is under " + Prefix + "/, and " + openapiPath + " describes it."
+		return f
 	case methods == nil:
 		return notFound()
 	}
@@ -342,7 +351,7 @@ func (x *exchange) finish() {
 func (x *exchange) refuse(f *failure) {
 	p := f.problem
 	p.RequestID = x.id
-	x.seen.Code, x.fault = string(p.Code), f.cause
+	x.seen.Code, x.fault, x.private = string(p.Code), f.cause, f.private
 	if f.status == http.StatusUnauthorized {
 		x.header("Www-Authenticate", "Bearer")
 	}

@@ -3,7 +3,9 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -65,16 +67,20 @@ func decimals(a, b int64) (string, string) {
 // maxLoggedID bounds what a client's own request id may add to the log.
 const maxLoggedID = 100
 
-// level is that at which what happened is worth a line.
+// level is that at which what happened is worth a line. Neither a client that left nor servers of the
+// world that do not answer are a fault of ours.
 func (x *exchange) level() slog.Level {
-	if x.seen.Status >= 500 && !errors.Is(x.fault, context.Canceled) { // a client that left is no fault of ours
-		return slog.LevelError
+	switch {
+	case x.seen.Status < 500, x.seen.Status == http.StatusBadGateway, x.seen.Status == http.StatusGatewayTimeout,
+		errors.Is(x.fault, context.Canceled):
+		return slog.LevelDebug
 	}
-	return slog.LevelDebug
+	return slog.LevelError
 }
 
-// logRequest writes what happened to the log: never a body, a query, a key's secret or any header
-// but the client's own request id.
+// logRequest writes what happened to the log: never a body, a query, a key's secret or any header but
+// the client's own request id. The error of a diagnostic names what a customer asked about, so that only
+// the level debug has its text.
 func (x *exchange) logRequest(level slog.Level) {
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id), slog.String("endpoint", x.seen.Endpoint),
@@ -89,7 +95,11 @@ func (x *exchange) logRequest(level slog.Level) {
 	if theirs := x.r.Header.Get("X-Request-Id"); theirs != "" {
 		attrs = append(attrs, slog.String("client_request_id", theirs[:min(len(theirs), maxLoggedID)]))
 	}
-	if x.fault != nil {
+	switch {
+	case x.fault == nil:
+	case x.private && !x.log.Enabled(x.r.Context(), slog.LevelDebug):
+		attrs = append(attrs, slog.String("error", fmt.Sprintf("%T; its text is logged at level debug", x.fault)))
+	default:
 		attrs = append(attrs, slog.String("error", x.fault.Error()))
 	}
 	x.log.LogAttrs(x.r.Context(), level, "request", attrs...)

@@ -86,6 +86,7 @@ type failure struct {
 	allow      string // for 405
 	retryAfter int64  // seconds; 0: no header
 	cause      error  // for the log only
+	private    bool   // cause may name what a customer asked about
 }
 
 func (f *failure) Error() string { return string(f.problem.Code) + ": " + f.problem.Message }
@@ -102,6 +103,10 @@ func invalidRequest(status int, reason, message string) *failure {
 func notFound() *failure {
 	return invalidRequest(http.StatusNotFound, reasonNotFound, "There is nothing at this path.")
 }
+
+// storeRetry is when to try again while the store is unavailable, in seconds: what ails it is seldom over
+// at once.
+const storeRetry = 5
 
 // problemFor is the one place where errors become codes and statuses. What is not known here is
 // internal, and its text is not for the caller.
@@ -138,6 +143,10 @@ func problemFor(err error) *failure {
 		return internal(http.StatusServiceUnavailable, reasonTimeout, "The client left before there was a result.", err)
 	case errors.Is(err, diag.ErrUnavailable):
 		return internal(http.StatusBadGateway, reasonUnavailable, "A service that the check depends on did not answer.", err)
+	case errors.Is(err, metering.ErrUnavailable):
+		f := internal(http.StatusServiceUnavailable, reasonInternal, "The server cannot take charges now. Try again in a moment.", err)
+		f.retryAfter = storeRetry
+		return f
 	case errors.Is(err, errOverloaded):
 		f := internal(http.StatusServiceUnavailable, reasonOverloaded, "The server is busy. Try again in a moment.", err)
 		f.retryAfter = 1
@@ -218,7 +227,7 @@ func quotaProblem(q *metering.QuotaError) *failure {
 		Code: QuotaExceeded, Message: "The credits of this month are used up.",
 		Details: ProblemDetails{Tier: q.Plan, Limit: &q.Limit, Current: &q.Current},
 	}}
-	if q.Current < q.Limit { // some are left, and the price alone overshoots
+	if q.Left > 0 { // and the price alone overshoots
 		f.problem.Message = "The credits left this month do not cover this request."
 		f.problem.Details.Requested = &q.Requested
 	}

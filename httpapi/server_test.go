@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -71,6 +73,7 @@ func TestRefusals(t *testing.T) {
 		{"address", "/text/lower", `{}`, []string{"Authorization", "Bearer " + listed.Reveal()}, 403, IPNotAllowed, ""},
 		{"scope", "/text/lower", `{}`, []string{"Authorization", "Bearer " + mailOnly}, 403, InsufficientScope, ""},
 		{"path", "/text/nothing", `{}`, nil, 404, InvalidRequest, reasonNotFound},
+		{"slash in disguise", "/text%2flower", `{"text":"A"}`, nil, 404, InvalidRequest, reasonNotFound},
 		{"unclean path", "//text/lower", `{}`, nil, 404, InvalidRequest, reasonNotFound},
 		{"path without a key", "/text/nothing", `{}`, []string{"Authorization", ""}, 404, InvalidRequest, reasonNotFound},
 		{"media type", "/text/lower", `{"text":""}`, []string{"Content-Type", "text/plain"}, 415, InvalidRequest, reasonMediaType},
@@ -126,6 +129,15 @@ func TestScopeProblemNamesScopes(t *testing.T) {
 	require.Equal(t, "600", r.header("X-RateLimit-Limit"), "rate headers stand on refusals from the bucket on")
 }
 
+// Whoever opens the server's address is told where to read on; a letter in disguise means the same.
+func TestRootAndSpelling(t *testing.T) {
+	a := newAPI(t, "agency", nil)
+	r := a.do(attempt{"GET", "/", "", http.Header{}, ""})
+	require.Equal(t, 404, r.Code)
+	require.Contains(t, r.problem().Message, "/public/v1/openapi.json")
+	require.Equal(t, 200, a.post("/text/%6cower", `{"text":"A"}`).Code)
+}
+
 func TestMethods(t *testing.T) {
 	a := newAPI(t, "agency", nil)
 	for _, method := range []string{"GET", "PUT", "OPTIONS", "DELETE", "HEAD"} {
@@ -172,6 +184,21 @@ func TestOverage(t *testing.T) {
 	require.Equal(t, 200, r.Code)
 	require.Equal(t, "30000", r.header("X-Credits-Overage"))
 	require.Equal(t, "0", r.header("X-Credits-Remaining"))
+}
+
+// Of overage, too, the price alone overshoots where the budget leaves some.
+func TestQuotaOfOverage(t *testing.T) {
+	a := newAPI(t, "pack", nil, row("/big", 50_000, echo), row("/nine", 9, echo), row("/seven", 7, echo))
+	_, err := a.admin.SetAccount(t.Context(), a.account.ID, func(acc *metering.Account) {
+		acc.OverageEnabled, acc.OverageBudgetCents = true, new(int64(1)) // ten credits
+	})
+	require.NoError(t, err)
+	require.Equal(t, 200, a.post("/big", `{}`).Code)
+	require.Equal(t, 200, a.post("/nine", `{}`).Code)
+	p := a.post("/seven", `{}`).problem()
+	require.Equal(t, QuotaExceeded, p.Code)
+	require.Equal(t, new(int64(7)), p.Details.Requested)
+	require.Equal(t, int64(50_009), *p.Details.Current)
 }
 
 func TestKeyRateLimit(t *testing.T) {
@@ -269,4 +296,24 @@ func TestLogHoldsNoSecret(t *testing.T) {
 	require.Contains(t, a.log.String(), "while working")
 	require.Contains(t, a.log.String(), `"client_request_id":"theirs\n\"1\""`)
 	require.Contains(t, a.log.String(), string(a.key.ID))
+}
+
+// What customers ask about is not logged unless the operator asks for it, and servers of the world that
+// do not answer are no errors of the server.
+func TestLogHoldsNoNames(t *testing.T) {
+	fails := func(err error) func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+		return func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			return nil, fmt.Errorf("examining customer.example: %w", err)
+		}
+	}
+	log := &syncBuffer{}
+	a := newAPI(t, "self", func(c *Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) },
+		row("/bug", 1, fails(errors.New("a bug"))), row("/silent", 1, fails(diag.ErrUnavailable)),
+		row("/late", 1, fails(context.DeadlineExceeded)))
+	require.Equal(t, 502, a.post("/silent", `{}`).Code)
+	require.Equal(t, 504, a.post("/late", `{}`).Code)
+	require.Empty(t, log.String())
+	require.Equal(t, 500, a.post("/bug", `{}`).Code)
+	require.Contains(t, log.String(), "level=ERROR msg=request")
+	require.NotContains(t, log.String(), "customer.example")
 }

@@ -26,7 +26,9 @@ func (x *exchange) work(req any) (*Result, *failure) {
 	}
 	result, err := x.execute(ctx, req)
 	if err != nil {
-		return nil, x.problem(err)
+		f := x.problem(err)
+		f.private = true
+		return nil, f
 	}
 	x.memory.shrink(int64(len(result.Body))) // until the client has it
 	return result, nil

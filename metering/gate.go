@@ -127,16 +127,13 @@ func (e *RefusedError) Error() string {
 func (g *Gate) Admit(ctx context.Context, bearer string, from netip.Addr, now time.Time) (*Caller, error) {
 	hash, ok := hashSecret(bearer)
 	e, r := g.cache.find(&hash)
-	switch {
-	case !ok:
-		return nil, &RefusedError{Reason: InvalidKey}
-	case r == nil || !g.fresh(r):
+	if r == nil || !g.fresh(r) { // also for what is no secret, so that it takes as long as an unknown one
 		var err error
 		if e, r, err = g.load(ctx, hash); err != nil {
 			return nil, err
 		}
 	}
-	if r == nil {
+	if r == nil || !ok {
 		return nil, &RefusedError{Reason: InvalidKey}
 	}
 	if refusal := r.refuse(from, now); refusal != "" {

@@ -53,9 +53,11 @@ func TestAdmitInvalid(t *testing.T) {
 		"hash itself": fmt.Sprintf("%x", h.secret.Hash()),
 	} {
 		t.Run(name, func(t *testing.T) {
+			reads := h.reads.Load()
 			c, err := g.Admit(t.Context(), bearer, client, h.now)
 			isTrue(t, c == nil)
 			equal[error](t, &RefusedError{Reason: InvalidKey}, err)
+			equal(t, reads+1, h.reads.Load(), "the same work for each: the store is asked")
 		})
 	}
 	// Before and after the key is in memory.

@@ -26,6 +26,11 @@ var (
 	// before: its hold is gone and it can charge nothing.
 	ErrLapsed = errors.New("the ticket has lapsed")
 
+	// ErrUnavailable means that the store cannot do its work for now: its disk is full or broken, another
+	// process does not let go of it, its file was removed, or it does not answer in time. The caller may
+	// try again later.
+	ErrUnavailable = errors.New("the store is unavailable")
+
 	// ErrClosed means that the store has been closed.
 	ErrClosed = errors.New("the store is closed")
 )
@@ -36,6 +41,7 @@ type QuotaError struct {
 	Limit     int64 // allowance of the period, in credits
 	Current   int64 // used and held, in credits
 	Requested int64 // the price of the request, in credits
+	Left      int64 // what may still be taken: of the allowance, and of overage as far as the budget goes
 }
 
 func (e *QuotaError) Error() string {

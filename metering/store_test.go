@@ -22,7 +22,7 @@ func TestBalance(t *testing.T) {
 // Errors are read by operators; their text is a part of the interface, and holds no secret.
 func TestErrorTexts(t *testing.T) {
 	for want, err := range map[string]error{
-		"plan free: 29 of 30 credits are taken, 2 more were asked for": &QuotaError{"free", 30, 29, 2},
+		"plan free: 29 of 30 credits are taken, 2 more were asked for": &QuotaError{"free", 30, 29, 2, 1},
 		"refused: invalid_key":               &RefusedError{Reason: InvalidKey},
 		"refused: scope_missing: mail:write": &RefusedError{Reason: ScopeMissing, Required: MailWrite},
 		"name: must have 1 to 64 characters": checkName(""),

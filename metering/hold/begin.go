@@ -126,6 +126,7 @@ func (b *Book) promise(ctx context.Context, a *account, op metering.Op) (meterin
 		if op.Credits > a.ceiling-m.Used-m.held {
 			return metering.Begun{}, &metering.QuotaError{
 				Plan: a.plan, Limit: a.limit, Current: m.Used + m.held, Requested: op.Credits,
+				Left: max(0, a.ceiling-m.Used-m.held),
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func testHardCap(t *testing.T, f *fixture) {
 	require.Equal(t, metering.Balance{Period: period, Plan: Tiny, Limit: 10, Used: 4, Charges: 1}, balance)
 	held := f.begin(f.op(customer, 5))
 
-	want := metering.QuotaError{Plan: Tiny, Limit: 10, Current: 9, Requested: 2}
+	want := metering.QuotaError{Plan: Tiny, Limit: 10, Current: 9, Requested: 2, Left: 1}
 	require.Equal(t, want, f.quotaError(f.op(customer, 2)), "what is held counts")
 	f.uses(customer.Account, 4, 5)
 	last := f.begin(f.op(customer, 1))
@@ -96,7 +96,7 @@ func testOverage(t *testing.T, f *fixture) {
 		a.OverageEnabled, a.OverageBudgetCents = c.enabled, c.budget
 		require.NoError(t, f.store.PutAccount(t.Context(), a))
 		f.spend(customer, c.sells-3)
-		f.quotaError(f.op(customer, 4))
+		require.EqualValues(t, 3, f.quotaError(f.op(customer, 4)).Left, "overage that the budget covers counts too")
 		f.spend(customer, 3)
 		quota := f.quotaError(f.op(customer, 1))
 		require.Equal(t, metering.QuotaError{Plan: Flex, Limit: 100, Current: c.sells, Requested: 1}, quota, c.name)
