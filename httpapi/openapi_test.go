@@ -217,7 +217,7 @@ func TestDecoderAgreesWithSchema(t *testing.T) {
 	require.NoError(t, err)
 	c := jsonschema.NewCompiler()
 	require.NoError(t, c.AddResource(documentURL, doc))
-	oracle, err := c.Compile(documentURL + "#/components/schemas/sample")
+	oracle, err := c.Compile(documentURL + "#/components/schemas/sampleInput")
 	require.NoError(t, err)
 
 	// Values that are good for some field and bad for others.

@@ -98,11 +98,15 @@ func (s *schemas) reference(t reflect.Type) schema {
 	return schema{"$ref": "#/components/schemas/" + name}
 }
 
-// name is the type's own name; where two packages use one, that of the package stands before it.
+// name is the type's own name; where two packages use one, that of the package stands before it. A type
+// inside a request is another component than the same type in a reply: it is closed.
 func (s *schemas) name(t reflect.Type) string {
 	name := t.Name()
 	if pkg := path.Base(t.PkgPath()); pkg != "diag" && pkg != "pki" && pkg != "httpapi" {
 		name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
+	}
+	if s.request {
+		name += "Input"
 	}
 	if other, ok := s.types[name]; ok && other != t {
 		panic("httpapi: two types are called " + name)
