@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
 
@@ -100,7 +101,7 @@ func answerScenes() []scene {
 		}), "edns.known_options"},
 		{"any version", configured(func(c *diagtest.ServerConfig) { c.AnyVersion = true }), "edns.version"},
 		{"option refused", meddled1(dns.TypeSOA, func(q, m *dns.Msg) {
-			if o := options(q); len(o) == 1 && o[0].Option() == unassignedOption {
+			if o := options(q); len(o) == 1 && o[0].Option() == survey.UnassignedOption {
 				refuse(dns.RcodeFormatError)(q, m)
 			}
 		}), "edns.option"},

@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
 
 // A security is what the audit makes of the signatures of the zone.
 type security struct {
 	*checker
-	signed  bool       // a server has keys
-	bare    []*address // servers that have no keys, or no signatures
-	differ  bool       // servers have different keys
+	signed  bool              // a server has keys
+	bare    []*survey.Address // servers that have no keys, or no signatures
+	differ  bool              // servers have different keys
 	ds      dsView
 	cds     []*dns.DS
 	cdnskey []*dns.DNSKEY
@@ -26,7 +27,7 @@ type security struct {
 	proofs  int            // negative replies with a proof that were looked at
 }
 
-// A dsView compares the DS records of the zone above with the keys.
+// A dsView compares the DS records of the parent zone with the keys.
 type dsView struct {
 	usable  int       // records with an algorithm and a digest that are known
 	matched []*dns.DS // those that stand for a key which signs the keys
@@ -34,10 +35,10 @@ type dsView struct {
 }
 
 // signedProbes are the probes whose answers at the apex must be signed.
-func signedProbes() map[probe]uint16 {
-	return map[probe]uint16{
-		probeIdentity: dns.TypeSOA, probeKeys: dns.TypeDNSKEY, probeNS: dns.TypeNS, probeA: dns.TypeA,
-		probeAAAA: dns.TypeAAAA, probeMX: dns.TypeMX, probeTXT: dns.TypeTXT,
+func signedProbes() map[survey.Probe]uint16 {
+	return map[survey.Probe]uint16{
+		survey.ProbeIdentity: dns.TypeSOA, survey.ProbeKeys: dns.TypeDNSKEY, survey.ProbeNS: dns.TypeNS, survey.ProbeA: dns.TypeA,
+		survey.ProbeAAAA: dns.TypeAAAA, survey.ProbeMX: dns.TypeMX, survey.ProbeTXT: dns.TypeTXT,
 	}
 }
 
@@ -45,7 +46,7 @@ func signedProbes() map[probe]uint16 {
 func (e *evidence) secure() security {
 	keys := e.keys()
 	s := security{
-		checker: newChecker(e.zone, keys, e.now), signed: len(keys) > 0,
+		checker: newChecker(e.Zone, keys, e.Began), signed: len(keys) > 0,
 		algs: map[uint8]bool{}, keyAlgs: map[uint8]bool{},
 	}
 	for _, k := range keys {
@@ -53,7 +54,7 @@ func (e *evidence) secure() security {
 			s.keyAlgs[k.Algorithm] = true
 		}
 	}
-	s.cds, s.cdnskey = e.wishes()
+	s.cds, s.cdnskey = e.childDS()
 	if !s.signed {
 		return s
 	}
@@ -61,7 +62,7 @@ func (e *evidence) secure() security {
 	var signers []uint16
 	for _, ad := range e.serving {
 		if slices.Contains(s.bare, ad) {
-			continue // that it has nothing of it is said once
+			continue // that it has nothing of it is reported once
 		}
 		signers = append(signers, s.checkApex(e, ad)...)
 		s.checkNames(e, ad)
@@ -76,8 +77,8 @@ func (e *evidence) keys() []*dns.DNSKEY {
 	var keys []*dns.DNSKEY
 	seen := map[string]bool{}
 	for _, ad := range e.serving {
-		for _, rr := range e.records(ad, probeKeys, dns.TypeDNSKEY) {
-			if text := contentOf(rr); !seen[text] && len(keys) < MaxServers {
+		for _, rr := range e.records(ad, survey.ProbeKeys, dns.TypeDNSKEY) {
+			if text := contentOf(rr); !seen[text] && len(keys) < survey.MaxServers {
 				seen[text] = true
 				keys = append(keys, rr.(*dns.DNSKEY))
 			}
@@ -90,13 +91,13 @@ func (e *evidence) keys() []*dns.DNSKEY {
 // have no keys or answer without signatures although others have them.
 func (s *security) compareKeys(e *evidence) {
 	first := ""
-	var bare []*address
+	var bare []*survey.Address
 	for _, ad := range e.serving {
-		if !ad.replies[probeKeys].ok() {
+		if !ad.Replies[survey.ProbeKeys].OK() {
 			continue
 		}
 		var lines []string
-		for _, rr := range e.records(ad, probeKeys, dns.TypeDNSKEY) {
+		for _, rr := range e.records(ad, survey.ProbeKeys, dns.TypeDNSKEY) {
 			lines = append(lines, contentOf(rr))
 		}
 		slices.Sort(lines)
@@ -104,7 +105,7 @@ func (s *security) compareKeys(e *evidence) {
 		switch {
 		case text == "":
 			s.bare = append(s.bare, ad)
-		case unsignedReply(ad.replies[probeKeys]) && unsignedReply(ad.replies[probeIdentity]):
+		case unsignedReply(ad.Replies[survey.ProbeKeys]) && unsignedReply(ad.Replies[survey.ProbeIdentity]):
 			bare = append(bare, ad)
 		case first == "":
 			first = text
@@ -118,26 +119,26 @@ func (s *security) compareKeys(e *evidence) {
 }
 
 // unsignedReply reports whether a reply has no signature at all.
-func unsignedReply(r reply) bool {
+func unsignedReply(r survey.Reply) bool {
 	signature := func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG }
-	return !r.ok() || !slices.ContainsFunc(r.msg.Answer, signature)
+	return !r.OK() || !slices.ContainsFunc(r.Msg.Answer, signature)
 }
 
 // checkApex judges the signatures at the apex, and returns the tags of the keys that sign the keys,
 // whether or not these signatures are valid.
-func (s *security) checkApex(e *evidence, ad *address) (signers []uint16) {
+func (s *security) checkApex(e *evidence, ad *survey.Address) (signers []uint16) {
 	probes := signedProbes()
-	for p := range probe(probeCount) {
+	for i, r := range ad.Replies {
+		p := survey.Probe(i)
 		qtype, ok := probes[p]
-		r := ad.replies[p]
-		if !ok || r.rcode() != dns.RcodeSuccess || optOf(r) == nil {
+		if !ok || r.Rcode() != dns.RcodeSuccess || r.EDNS() == nil {
 			continue
 		}
-		for _, sig := range s.checkName(r, e.zone, qtype, e.target(ad)).Signatures {
+		for _, sig := range s.checkName(r, e.Zone, qtype, e.target(ad)).Signatures {
 			switch p {
-			case probeIdentity:
+			case survey.ProbeIdentity:
 				s.algs[sig.Algorithm] = true
-			case probeKeys:
+			case survey.ProbeKeys:
 				signers = append(signers, sig.KeyTag)
 			}
 		}
@@ -147,29 +148,29 @@ func (s *security) checkApex(e *evidence, ad *address) (signers []uint16) {
 
 // checkNames judges the replies about names below the apex: one that is usual, and one that does not
 // exist.
-func (s *security) checkNames(e *evidence, ad *address) {
-	if r := ad.replies[probeWWW]; r.ok() && optOf(r) != nil {
-		s.checkName(r, "www."+e.zone, dns.TypeA, e.target(ad))
+func (s *security) checkNames(e *evidence, ad *survey.Address) {
+	if r := ad.Replies[survey.ProbeWWW]; r.OK() && r.EDNS() != nil {
+		s.checkName(r, "www."+e.Zone, dns.TypeA, e.target(ad))
 	}
-	if r := ad.replies[probeAbsent]; r.ok() && optOf(r) != nil {
-		s.checkName(r, absentLabel+"."+e.zone, dns.TypeA, e.target(ad))
+	if r := ad.Replies[survey.ProbeAbsent]; r.OK() && r.EDNS() != nil {
+		s.checkName(r, survey.AbsentLabel+"."+e.Zone, dns.TypeA, e.target(ad))
 	}
 }
 
 // checkName judges the signatures of a reply about a name, unless it is that of a zone below: those over
 // the records, or over an alias in their place, or over the proof that there is nothing.
-func (s *security) checkName(r reply, name string, qtype uint16, target string) dnssec.Judgement {
-	if !r.msg.Authoritative {
+func (s *security) checkName(r survey.Reply, name string, qtype uint16, target string) dnssec.Judgement {
+	if !r.Msg.Authoritative {
 		return dnssec.Judgement{}
 	}
-	read := s.Read(r.msg)
+	read := s.Read(r.Msg)
 	for _, t := range []uint16{qtype, dns.TypeCNAME} {
 		if j, found := read.Records(name, t); found {
 			s.heed(j, target)
 			return j
 		}
 	}
-	if rcode := r.rcode(); len(r.msg.Answer) > 0 || rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError {
+	if rcode := r.Rcode(); len(r.Msg.Answer) > 0 || rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError {
 		return dnssec.Judgement{}
 	}
 	s.proofs++
@@ -195,19 +196,19 @@ func (s *security) compareDS(list []*dns.DS, signers []uint16) {
 	}
 }
 
-// wishes returns what the zone would have the zone above publish (RFC 7344).
-func (e *evidence) wishes() (cds []*dns.DS, cdnskey []*dns.DNSKEY) {
-	if r := e.at(e.zone, dns.TypeCDS); r.ok() {
-		for _, rr := range set[*dns.CDS](r.msg.Answer, e.zone) {
+// childDS returns the CDS and CDNSKEY records, with which the zone asks for other DS records (RFC 7344).
+func (e *evidence) childDS() (cds []*dns.DS, cdnskey []*dns.DNSKEY) {
+	if r := e.at(e.Zone, dns.TypeCDS); r.OK() {
+		for _, rr := range survey.Set[*dns.CDS](r.Msg.Answer, e.Zone) {
 			cds = append(cds, &rr.DS)
 		}
 	}
-	if r := e.at(e.zone, dns.TypeCDNSKEY); r.ok() {
-		for _, rr := range set[*dns.CDNSKEY](r.msg.Answer, e.zone) {
+	if r := e.at(e.Zone, dns.TypeCDNSKEY); r.OK() {
+		for _, rr := range survey.Set[*dns.CDNSKEY](r.Msg.Answer, e.Zone) {
 			cdnskey = append(cdnskey, &rr.DNSKEY)
 		}
 	}
-	return cds[:min(len(cds), maxListed)], cdnskey[:min(len(cdnskey), maxListed)]
+	return cds[:min(len(cds), maxDS)], cdnskey[:min(len(cdnskey), maxDS)]
 }
 
 // checkContent verifies the signatures of what one server was asked, and looks at the parameters.
@@ -215,28 +216,28 @@ func (s *security) checkContent(e *evidence) {
 	s.cdsOK = true
 	for _, qtype := range []uint16{dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeCAA, dns.TypeHTTPS, dns.TypeZONEMD,
 		dns.TypeNSEC3PARAM} {
-		r := e.at(e.zone, qtype)
+		r := e.at(e.Zone, qtype)
 		if !s.verifiable(r) {
 			continue
 		}
-		if len(rrset(r.msg.Answer, e.zone, qtype)) > 0 {
-			j := s.checkName(r, e.zone, qtype, bareName(e.zone))
+		if len(survey.RRSet(r.Msg.Answer, e.Zone, qtype)) > 0 {
+			j := s.checkName(r, e.Zone, qtype, survey.BareName(e.Zone))
 			if qtype == dns.TypeCDS || qtype == dns.TypeCDNSKEY {
 				s.cdsOK = s.cdsOK && j.Fault == nil && s.vouched(j.Signatures)
 			}
 		}
-		if params := set[*dns.NSEC3PARAM](r.msg.Answer, e.zone); len(params) > 0 {
+		if params := survey.Set[*dns.NSEC3PARAM](r.Msg.Answer, e.Zone); len(params) > 0 {
 			s.param = params[0]
 		}
 	}
-	if r := e.at("www."+e.zone, dns.TypeAAAA); s.verifiable(r) {
-		s.checkName(r, "www."+e.zone, dns.TypeAAAA, "www")
+	if r := e.at("www."+e.Zone, dns.TypeAAAA); s.verifiable(r) {
+		s.checkName(r, "www."+e.Zone, dns.TypeAAAA, "www")
 	}
 }
 
 // verifiable reports whether a reply should have signatures: it is a good one, of a server that has any.
-func (s *security) verifiable(r reply) bool {
-	return r.rcode() == dns.RcodeSuccess && optOf(r) != nil && !slices.Contains(s.bare, r.by)
+func (s *security) verifiable(r survey.Reply) bool {
+	return r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil && !slices.Contains(s.bare, r.By)
 }
 
 // vouched reports whether one of the signatures is right and of a key that the DS records stand for.

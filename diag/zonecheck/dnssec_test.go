@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
 
@@ -30,8 +31,8 @@ func extraKey(algorithm uint8, size int) string {
 	return fmt.Sprintf("example.com. 3600 DNSKEY 256 3 %d %s", algorithm, key)
 }
 
-// wishing is the good zone, signed with one key, with CDS and CDNSKEY records made from its own.
-func wishing(make func(ds *dns.DS, key *dns.DNSKEY) []string) func(*stage) {
+// askingForDS is the good zone, signed with one key, with CDS and CDNSKEY records made from its own.
+func askingForDS(make func(ds *dns.DS, key *dns.DNSKEY) []string) func(*stage) {
 	return func(s *stage) {
 		s.serve(goodZone)
 		s.Sign("example.com", diagtest.Signing{OneKey: true})
@@ -157,11 +158,11 @@ func signatureScenes() []scene {
 			"dnssec.signature.long"},
 		{"no proofs", sealed(diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DenialMissing}}}), "dnssec.denial"},
 		{"no proofs for a wildcard", sealed(diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DenialMissing}}},
-			"*.example.com. 3600 A 203.0.113.81"), "wildcard dnssec.denial"},
+			"*.example.com. 3600 A 203.0.113.81"), "dnssec.denial wildcard"},
 		{"proofs for other names", func(s *stage) {
 			sealed(diagtest.Signing{})(s)
 			s.meddle(at1(dns.TypeA, func(q, m *dns.Msg) {
-				if strings.HasPrefix(q.Question[0].Name, absentLabel) {
+				if strings.HasPrefix(q.Question[0].Name, survey.AbsentLabel) {
 					m.Ns = m.Ns[:len(m.Ns)-4] // the two NSEC records, each with its signature
 				}
 			}))
@@ -172,20 +173,20 @@ func signatureScenes() []scene {
 		{"salt", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{Salt: "abcd"}}), "dnssec.nsec3.salt"},
 		{"opt-out", sealed(diagtest.Signing{NSEC3: &diagtest.NSEC3{OptOut: true}}), "dnssec.nsec3.optout"},
 
-		{"CDS", wishing(func(ds *dns.DS, k *dns.DNSKEY) []string { return []string{cds(ds), cdnskey(k)} }),
+		{"CDS", askingForDS(func(ds *dns.DS, k *dns.DNSKEY) []string { return []string{cds(ds), cdnskey(k)} }),
 			"dnssec.cds.present"},
-		{"CDS alone", wishing(func(ds *dns.DS, _ *dns.DNSKEY) []string { return []string{cds(ds)} }),
+		{"CDS alone", askingForDS(func(ds *dns.DS, _ *dns.DNSKEY) []string { return []string{cds(ds)} }),
 			"dnssec.cds.present"},
 		{"CDS in an unsigned zone", plus("example.com. 3600 CDS 1 13 2 " + someDigest),
 			"dnssec.cds.present dnssec.cds.unsigned dnssec.cds.pending"},
-		{"CDS to delete", wishing(func(*dns.DS, *dns.DNSKEY) []string { return []string{"example.com. 3600 CDS 0 0 0 00"} }),
+		{"CDS to delete", askingForDS(func(*dns.DS, *dns.DNSKEY) []string { return []string{"example.com. 3600 CDS 0 0 0 00"} }),
 			"dnssec.cds.present dnssec.cds.delete dnssec.cds.pending"},
-		{"CDS and CDNSKEY of different keys", wishing(func(ds *dns.DS, k *dns.DNSKEY) []string {
+		{"CDS and CDNSKEY of different keys", askingForDS(func(ds *dns.DS, k *dns.DNSKEY) []string {
 			other := *k
 			other.Flags = 256
 			return []string{cds(ds), cdnskey(&other)}
 		}), "dnssec.cds.present dnssec.cds.differ"},
-		{"CDS of no key", wishing(func(*dns.DS, *dns.DNSKEY) []string {
+		{"CDS of no key", askingForDS(func(*dns.DS, *dns.DNSKEY) []string {
 			return []string{"example.com. 3600 CDS 1 13 2 " + someDigest}
 		}), "dnssec.cds.present dnssec.cds.mismatch dnssec.cds.pending"},
 		{"CDS signed by another key", func(s *stage) {
@@ -193,7 +194,7 @@ func signatureScenes() []scene {
 			s.Sign("example.com", diagtest.Signing{})
 			s.Zone(cds(s.DS("example.com")[0]))
 		}, "dnssec.cds.present dnssec.cds.signature"},
-		{"CDS to mend a wrong DS", func(s *stage) {
+		{"CDS to fix a wrong DS", func(s *stage) {
 			s.serve(goodZone)
 			s.Sign("example.com", diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DSMismatch}}})
 			s.Zone(cds(s.DS("example.com")[0]))
@@ -204,7 +205,7 @@ func signatureScenes() []scene {
 			s.Sign("example.com", diagtest.Signing{Broken: []diagtest.Broken{broken}})
 			s.Zone(cds(s.DS("example.com")[0]))
 		}, "dnssec.signature.missing dnssec.cds.present dnssec.cds.signature"},
-		{"CDS of a second key", wishing(func(ds *dns.DS, _ *dns.DNSKEY) []string {
+		{"CDS of a second key", askingForDS(func(ds *dns.DS, _ *dns.DNSKEY) []string {
 			return []string{cds(ds), "example.com. 3600 CDS 1 13 2 " + someDigest}
 		}), "dnssec.cds.present dnssec.cds.pending"},
 	}

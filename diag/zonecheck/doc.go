@@ -3,15 +3,15 @@
 //
 // # How a zone is served
 //
-// The zone above a domain, its parent, delegates it: NS records there name the servers of the domain,
-// and glue, addresses beside them, lets resolvers reach servers whose names lie in the domain itself.
-// The servers hold the zone. Each must answer by itself for all of it, over UDP and TCP, on IPv4 and
-// IPv6, with the flag AA, and all must say the same: first the SOA record, whose serial number tells
-// which version of the zone a server has. Where the parent has DS records, resolvers accept only what
-// the keys that these stand for have signed.
+// The parent zone delegates a domain: NS records there name the servers of the domain, and glue, addresses
+// beside them, lets resolvers reach servers whose names lie in the domain itself. The servers hold the
+// zone. Each must answer by itself for all of it, over UDP and TCP, on IPv4 and IPv6, with the flag AA, and
+// all must give the same answers: first the SOA record, whose serial number tells which version of the zone
+// a server has. Where the parent zone has DS records, resolvers accept only what the keys that match these
+// have signed.
 //
-// So a zone breaks in many places at once: the parent may name other servers than the zone, a server
-// may have lost the zone or an old version of it, a firewall may drop what it does not know, a
+// So a zone breaks in many places at once: the delegation may name other servers than the zone, a server
+// may have lost the zone or have an old version of it, a firewall may drop what it does not know, a
 // signature may expire. Resolvers cover up for most of it, until the last server fails. The audit asks
 // each server directly and tells what resolvers hide.
 //
@@ -20,10 +20,12 @@
 //
 // # What is not known
 //
-// A server that does not answer is unknown and not wrong: its silence is reported, with the state
-// unknown, and nothing else is held against it. If IPv6 does not work from here, that is said once, and
-// the addresses of IPv6 are left alone. Replies that are forged, by another identifier or for another
-// question, are counted and waited through.
+// A rule without evidence does not run: nothing is praised or scored that no server answered for. What
+// could not be learned is a finding of its own, such as zone.records.unknown, and leaves the score out. A
+// server that does not answer is at fault where other servers can be reached over the same version of IP;
+// where none can, nothing is held against it. If no server gives an answer that resolvers can use, the
+// domain is unreachable, and that is critical. Forged replies, with another identifier or for another
+// question, are counted and passed over.
 //
 // # How to use the package
 //
@@ -31,17 +33,16 @@
 //
 //	report, err := zonecheck.Check(ctx, env, zonecheck.Request{Domain: domain})
 //
-// Everything is asked at once, with two queries in flight to each address, at most [MaxQueries] in
-// all, and for [Timeout] at most. Queries go to the servers of strangers, so each is dialled through
-// [diag.Env.DialAddr], where the guard refuses addresses that are not public.
-//
 // # How it is built
 //
-//	exchange.go      one query to one address, and all that may come back
-//	message.go       the queries
-//	parent.go        the zone above, and what it says of the domain
-//	audit.go         who is asked when (address.go, hosts.go, content.go); limits.go has the bounds
-//	evidence.go      what was heard, in order
-//	dnssec.go        signatures, keys and proofs of absence (signature.go, denial.go)
-//	rules_*.go       what to think of it
+// Package survey asks, and knows no rule. Here the answers become evidence, and rules judge it:
+//
+//	evidence.go      what follows from the answers, for all subjects
+//	delegation.go    of the delegation: rules_parent.go, rules_delegation.go, rules_name.go
+//	                 of the servers: rules_server.go, rules_behaviour.go, rules_diversity.go
+//	                 of the transport: rules_transport.go
+//	dnssec.go        of the signatures, with signature.go: rules_key.go, rules_signature.go, rules_child.go
+//	                 of the contents: rules_soa.go, rules_timer.go, rules_record.go, rules_alias.go, rules_mail.go
+//	rules.go         the table of all rules, and texts.go what they add up to
+//	report.go        the facts, and result.go the rules, as the report has them
 package zonecheck

@@ -39,13 +39,15 @@ func ExampleCheck() {
 	fmt.Println(report.Headline)
 	for _, f := range report.Findings {
 		if f.Severity > diag.Info {
-			fmt.Printf("%s: %s: %s: %s\n  %s\n", f.Severity, f.Code, f.Target, f.Detail, f.Reference)
+			fmt.Printf("%s: %s\n  %s\n  %s\n", f.Severity, f.Title, f.Detail, f.Reference)
 		}
 	}
 	// Output:
 	// A name server of the domain is an open resolver
-	// error: zone.ns.recursion: ns2.example.net 198.51.100.53: It found the SOA record of com for us.
+	// error: Open recursion on a name server
+	//   ns2.example.net (198.51.100.53) resolved com, which it does not serve, for a stranger.
 	//   Zonemaster NAMESERVER01, RFC 5358 section 4
-	// error: zone.mx.alias: mail.example.com: It is an alias of www.example.com.
+	// error: MX record points to a CNAME
+	//   mail.example.com is an alias of www.example.com.
 	//   Zonemaster ZONE08, RFC 2181 section 10.3
 }

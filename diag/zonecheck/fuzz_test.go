@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -80,8 +80,8 @@ func FuzzHostileReplies(f *testing.F) {
 			began := time.Now()
 			r, err := Check(t.Context(), w.Env(), request)
 			require.NoError(t, err)
-			require.LessOrEqual(t, time.Since(began), Timeout)
-			require.LessOrEqual(t, int(asked.Load())+len(w.Queries()), MaxQueries)
+			require.LessOrEqual(t, time.Since(began), survey.Timeout)
+			require.LessOrEqual(t, int(asked.Load())+len(w.Queries()), survey.MaxQueries)
 			require.Len(t, r.Checks, r.Summary.PassCount+r.Summary.WarningCount+r.Summary.FailCount+r.Summary.InfoCount)
 		})
 	})
@@ -97,22 +97,26 @@ func FuzzRules(f *testing.F) {
 		if m.Unpack(data) != nil {
 			return
 		}
-		any := reply{outcome: answered, msg: m}
-		ad := &address{ip: netip.MustParseAddr("192.0.2.53"), deep: true, edns: true}
-		for p := range ad.replies {
-			ad.replies[p] = any
+		any := survey.Reply{Result: survey.Answered, Msg: m}
+		ad := &survey.Address{IP: netip.MustParseAddr("192.0.2.53"), Deep: true, EDNS: true}
+		for p := range ad.Replies {
+			ad.Replies[p] = any
 		}
-		a := newAudit(nil, request.Domain)
-		a.servers["ns1.example.com."] = &server{"ns1.example.com.", []netip.Addr{ad.ip}}
-		a.addresses[ad.ip] = ad
-		a.parent = parentSide{zone: "com.", hosts: []string{"ns1.nic.com."},
-			views: []parentView{{"ns1.nic.com.", ad.ip, any, any}}}
-		for _, task := range a.tasks {
-			task.reply = any
+		content := map[uint16]survey.Reply{}
+		for _, t := range []uint16{dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeNSEC3PARAM, dns.TypeCAA, dns.TypeHTTPS, dns.TypeZONEMD} {
+			content[t] = any
 		}
-		began := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
-		first := a.evidence(diag.MustDomain("example.com"), began).report(began)
-		again := a.evidence(diag.MustDomain("example.com"), began).report(began)
+		s := &survey.Survey{
+			Domain: request.Domain, Zone: "example.com.", Began: time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
+			Servers:   []*survey.Server{{Name: "ns1.example.com.", IPs: []netip.Addr{ad.IP}}},
+			Addresses: []*survey.Address{ad},
+			Parent: survey.Parent{Zone: "com.", Hosts: []string{"ns1.nic.com."},
+				Views: []survey.View{{Host: "ns1.nic.com.", IP: ad.IP, NS: any, DS: any}}},
+			Content: map[string]map[uint16]survey.Reply{"example.com.": content},
+			Public:  func(netip.Addr) bool { return true },
+		}
+		first := newEvidence(s).report(s.Began)
+		again := newEvidence(s).report(s.Began)
 		require.Equal(t, first, again, "the same evidence gives the same report")
 		require.NotEmpty(t, first.Headline)
 	})

@@ -6,29 +6,10 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
-
-func TestBadTerm(t *testing.T) {
-	for record, want := range map[string]string{
-		"v=spf1": "",
-		"v=spf1 +a ~mx/24 ?a:example.com//64 ptr -all":                      "",
-		"v=SPF1 INCLUDE:example.com exists:%{i}.example.com redirect=x.org": "",
-		"v=spf1 ip4:192.0.2.0/24 ip4:192.0.2.1 ip6:2001:db8::/32 exp=e.org": "",
-		"v=spf1 ip4:2001:db8::1":                                            "ip4:2001:db8::1",
-		"v=spf1 ip6:192.0.2.1":                                              "ip6:192.0.2.1",
-		"v=spf1 ip4=192.0.2.1":                                              "ip4=192.0.2.1",
-		"v=spf1 ip4:192.0.2.1 al":                                           "al",
-		"v=spf1 all:example.com":                                            "all:example.com",
-		"v=spf1 include:":                                                   "include:",
-		"v=spf1 include=example.org":                                        "include=example.org",
-		"v=spf1 a:":                                                         "a:",
-		"v=spf1 =x":                                                         "=x",
-		"v=spf1 -":                                                          "-",
-	} {
-		require.Equal(t, want, badTerm(record), record)
-	}
-}
 
 func TestNotes(t *testing.T) {
 	c := newChecker("example.", nil, time.Time{})
@@ -41,11 +22,30 @@ func TestNotes(t *testing.T) {
 	require.Empty(t, c.failures(sigFuture))
 }
 
-func TestMixed(t *testing.T) {
-	require.Equal(t, "ExAmPlE1.cOm.", mixed("example1.com."))
-}
-
 func TestPrefix(t *testing.T) {
 	require.Equal(t, "192.0.2.0/24", prefixOf(netip.MustParseAddr("192.0.2.53")).String())
 	require.Equal(t, "2001:db8:1::/48", prefixOf(netip.MustParseAddr("2001:db8:1:2::53")).String())
+}
+
+// What a reply may hold about other domains.
+func TestUnrelated(t *testing.T) {
+	alias := rr("example.com. CNAME www.example.net.")
+	tests := []struct {
+		name  string
+		m     dns.Msg
+		found string
+	}{
+		{"own records", dns.Msg{Answer: []dns.RR{rr("www.example.com. A 192.0.2.1")}}, ""},
+		{"another domain", dns.Msg{Extra: []dns.RR{rr("www.example.org. A 192.0.2.1")}}, "www.example.org."},
+		{"the parent zone", dns.Msg{Ns: []dns.RR{rr("com. SOA a. b. 1 1 1 1 1")}}, "com."},
+		{"target of an alias", dns.Msg{Answer: []dns.RR{alias, rr("www.example.net. A 192.0.2.1")}}, ""},
+		{"zone of the target", dns.Msg{Answer: []dns.RR{alias}, Ns: []dns.RR{rr("example.net. SOA a. b. 1 1 1 1 1")}}, ""},
+		{"beside an alias", dns.Msg{Answer: []dns.RR{alias, rr("www.example.org. A 192.0.2.1")}}, "www.example.org."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			e := &evidence{Survey: &survey.Survey{Zone: "example.com."}}
+			require.Equal(t, tt.found, e.unrelated(survey.Reply{Result: survey.Answered, Msg: &tt.m}))
+		})
+	}
 }

@@ -2,59 +2,59 @@ package zonecheck
 
 import (
 	"cmp"
-	"encoding/hex"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/miekg/dns"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 )
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
-		Domain:        e.domain,
-		DomainUnicode: e.domain.UnicodeIfDifferent(),
+		Domain:        e.Domain,
+		DomainUnicode: e.Domain.UnicodeIfDifferent(),
 		Verdict:       rules.Judge(e, texts),
 		Parent:        e.parentReport(),
 		Zone:          Zone{Nameservers: bareNames(e.own), TTL: e.ownTTL},
+		Delegation:    e.delegationReport(),
 		Nameservers:   []Nameserver{},
 		SOA:           e.soaReport(),
 		Diversity:     e.diversity(),
 		Partial:       e.partial(),
-		Timing:        diag.NewTiming(e.now, ended),
+		Timing:        diag.NewTiming(e.Began, ended),
 	}
-	r.Delegation = e.delegationReport()
-	for _, s := range e.servers {
-		n := Nameserver{Name: bareName(s.name), Addresses: []Address{}}
-		for _, ad := range e.addresses {
-			if slices.Contains(s.ips, ad.ip) {
+	for _, s := range e.Servers {
+		n := Nameserver{Name: survey.BareName(s.Name), Addresses: []Address{}}
+		for _, ad := range e.Addresses {
+			if slices.Contains(s.IPs, ad.IP) {
 				n.Addresses = append(n.Addresses, e.addressReport(ad))
 			}
 		}
 		r.Nameservers = append(r.Nameservers, n)
 	}
-	r.Checks, r.Summary = outcomes(r.Verdict)
+	r.Checks, r.Summary = results(r.Verdict)
 	return r
 }
 
 func bareNames(list []string) []string {
 	names := []string{}
 	for _, n := range list {
-		names = append(names, bareName(n))
+		names = append(names, survey.BareName(n))
 	}
 	return names
 }
 
 func (e *evidence) parentReport() Parent {
-	p := Parent{Zone: bareName(e.parent.zone), Servers: bareNames(e.parent.hosts), Nameservers: []ParentNameserver{}}
+	p := Parent{
+		Zone: survey.BareName(e.Parent.Zone), Servers: bareNames(e.Parent.Hosts), Nameservers: []ParentNameserver{},
+	}
 	for _, host := range e.cut.hosts {
-		n := ParentNameserver{Name: bareName(host), Glue: []netip.Addr{}}
+		n := ParentNameserver{Name: survey.BareName(host), Glue: []netip.Addr{}}
 		for _, g := range e.cut.glue[host] {
-			n.Glue = append(n.Glue, g.ip)
+			n.Glue = append(n.Glue, g.IP)
 		}
 		p.Nameservers = append(p.Nameservers, n)
 	}
@@ -63,124 +63,100 @@ func (e *evidence) parentReport() Parent {
 
 func (e *evidence) delegationReport() Delegation {
 	d := Delegation{MissingAtParent: []string{}, MissingInZone: []string{}, Lame: []string{}}
-	if len(e.own) > 0 && len(e.cut.hosts) > 0 {
+	if compared(e) {
 		d.MissingAtParent = bareNames(minus(e.own, e.cut.hosts))
 		d.MissingInZone = bareNames(minus(e.cut.hosts, e.own))
 		d.Consistent = len(d.MissingAtParent)+len(d.MissingInZone) == 0
 	}
-	for _, s := range e.servers {
-		bad := func(ad *address) bool {
-			return slices.Contains(s.ips, ad.ip) && standingOf(ad.soa(), e.zone) >= modest
+	for _, s := range e.Servers {
+		bad := func(ad *survey.Address) bool {
+			return slices.Contains(s.IPs, ad.IP) && ad.SOA().Standing(e.Zone) >= survey.NonAuthoritative
 		}
-		if slices.ContainsFunc(e.addresses, bad) {
-			d.Lame = append(d.Lame, bareName(s.name))
+		if slices.ContainsFunc(e.Addresses, bad) {
+			d.Lame = append(d.Lame, survey.BareName(s.Name))
 		}
 	}
 	return d
 }
 
-// minus lists what is in the first list and not in the second.
-func minus(a, b []string) []string {
-	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
-}
-
-func (e *evidence) addressReport(ad *address) Address {
+func (e *evidence) addressReport(ad *survey.Address) Address {
 	r := Address{
-		Address: ad.ip, IPVersion: diag.IP{Addr: ad.ip}.Version(),
-		UDP: ad.replies[probeSOA].ok(), TCP: ad.replies[probeTCP].ok(),
-		Authoritative:      standingOf(ad.soa(), e.zone) == authoritative,
+		Address: ad.IP, IPVersion: diag.IP{Addr: ad.IP}.Version(),
+		UDP: ad.Replies[survey.ProbeSOA].OK(), TCP: ad.Replies[survey.ProbeTCP].OK(),
+		Authoritative:      ad.SOA().Standing(e.Zone) == survey.Authoritative,
 		RecursionAvailable: recurses(ad),
-		AXFROpen:           transfers(ad, e.zone),
-		EDNS:               ad.edns,
-		NSID:               nsidOf(ad.replies[probeIdentity]),
+		AXFROpen:           transfers(ad, e.Zone),
+		EDNS:               ad.EDNS,
+		NSID:               nsidOf(ad.Replies[survey.ProbeIdentity]),
 		Error:              e.trouble(ad),
 	}
 	r.Reachable = r.UDP || r.TCP
 	if soa := e.soas()[ad]; soa != nil {
 		r.SOASerial = new(soa.Serial)
 	}
-	if fastest, ok := latency(ad); ok {
+	if fastest, ok := ad.Latency(); ok {
 		r.LatencyMS = new(fastest.Milliseconds())
 	}
 	return r
 }
 
-// latency returns the time of the fastest answer about the zone over UDP.
-func latency(ad *address) (fastest time.Duration, known bool) {
-	for _, r := range ad.replies[:probeRecursion] {
-		if r.ok() && !r.tcp && (!known || r.latency < fastest) {
-			fastest, known = r.latency, true
-		}
-	}
-	return fastest, known
-}
-
-// nsidOf returns the identifier of a server.
-func nsidOf(r reply) string {
-	opt := optOf(r)
-	if opt == nil {
+// trouble says in words why an address does not serve the zone: a text that continues a sentence which
+// begins with the address.
+func (e *evidence) trouble(ad *survey.Address) string {
+	r := ad.SOA()
+	switch r.Standing(e.Zone) {
+	case survey.Authoritative:
 		return ""
+	case survey.NonAuthoritative:
+		return "has the SOA record and answers without the AA flag"
+	case survey.UpwardReferral:
+		return "returns an upward referral to a parent zone"
+	case survey.Lame:
+		return "does not serve the zone: it answers " + rcodeText(r)
 	}
-	for _, o := range opt.Option {
-		if id, ok := o.(*dns.EDNS0_NSID); ok && id.Nsid != "" {
-			b, err := hex.DecodeString(id.Nsid)
-			if err != nil || slices.ContainsFunc(b, func(c byte) bool { return c < ' ' || c > '~' }) {
-				return strings.ToLower(id.Nsid)
-			}
-			return string(b)
-		}
+	if from := ad.Source(); from.IsValid() {
+		return "replies from another address, " + from.String()
 	}
-	return ""
-}
-
-// trouble says in words why an address does not serve the zone.
-func (e *evidence) trouble(ad *address) string {
-	r := ad.soa()
-	switch standingOf(r, e.zone) {
-	case authoritative:
-		return ""
-	case modest:
-		return "its answer does not claim to be authoritative"
-	case upward:
-		return "it refers to the servers of a zone above"
-	case lame:
-		return "it does not serve the zone: " + said(r)
-	}
-	switch r.outcome {
-	case closed:
-		return "the connection was refused"
-	case malformed:
-		return "its reply cannot be read"
-	case unroutable:
-		return "there is no way to the address from here"
-	case blocked:
-		return "the address is not public"
-	case notAsked:
-		return "there was no time to ask it"
+	switch r.Result {
+	case survey.Refused:
+		return "refuses connections to port 53"
+	case survey.Reset:
+		return "closes connections without an answer"
+	case survey.Malformed:
+		return "sends a malformed reply"
+	case survey.Truncated:
+		return "truncates its answer over UDP and does not answer over TCP"
+	case survey.Unroutable:
+		return "cannot be reached from here"
+	case survey.Blocked:
+		return "is not a public address"
+	case survey.NotAsked:
+		return "was not asked, for the time was up"
 	default:
-		return "it does not answer"
+		return "does not answer"
 	}
 }
 
-// said names the rcode of a reply, with what else tells it from a good one.
-func said(r reply) string {
-	if r.msg.Rcode != dns.RcodeSuccess {
-		return "it answers " + diag.RcodeName(r.msg.Rcode)
+// rcodeText names the rcode of a reply, with what else tells it from a good one.
+func rcodeText(r survey.Reply) string {
+	switch {
+	case r.Rcode() != 0:
+		return diag.RcodeName(r.Rcode())
+	case r.Msg.Authoritative:
+		return "NOERROR without the record"
+	default:
+		return "NOERROR without the record and the AA flag"
 	}
-	if r.msg.Authoritative {
-		return "it answers NOERROR without the record"
-	}
-	return "it answers NOERROR without the record and without authority"
 }
 
-func (e *evidence) soaReport() SOA {
+func (e *evidence) soaReport() *SOA {
 	s := e.soa()
 	if s == nil {
-		return SOA{Serials: []uint32{}}
+		return nil
 	}
-	r := SOA{
-		MName: bareName(s.Ns), RName: bareName(s.Mbox), Serial: s.Serial, Refresh: s.Refresh, Retry: s.Retry,
-		Expire: s.Expire, Minimum: s.Minttl, TTL: s.Hdr.Ttl, Consistent: true, Serials: []uint32{},
+	r := &SOA{
+		MName: survey.BareName(s.Ns), RName: survey.BareName(s.Mbox), Serial: s.Serial, Refresh: s.Refresh,
+		Retry: s.Retry, Expire: s.Expire, Minimum: s.Minttl, TTL: s.Hdr.Ttl, Consistent: true, Serials: []uint32{},
 	}
 	for _, other := range e.soas() {
 		r.Consistent = r.Consistent && strings.EqualFold(contentOf(other), contentOf(s))
@@ -211,12 +187,12 @@ func prefixOf(ip netip.Addr) netip.Prefix {
 func (e *evidence) diversity() Diversity {
 	d := Diversity{IPVersions: []int{}}
 	prefixes, asns := map[netip.Prefix]bool{}, map[string]bool{}
-	for _, ad := range e.addresses {
-		prefixes[prefixOf(ad.ip)] = true
-		if ad.origin.asn != "" {
-			asns[ad.origin.asn] = true
+	for _, ad := range e.Addresses {
+		prefixes[prefixOf(ad.IP)] = true
+		if ad.Origin.ASN != "" {
+			asns[ad.Origin.ASN] = true
 		}
-		if v := (diag.IP{Addr: ad.ip}).Version(); !slices.Contains(d.IPVersions, v) {
+		if v := (diag.IP{Addr: ad.IP}).Version(); !slices.Contains(d.IPVersions, v) {
 			d.IPVersions = append(d.IPVersions, v)
 		}
 	}
@@ -227,74 +203,13 @@ func (e *evidence) diversity() Diversity {
 	return d
 }
 
-// partial reports whether something was left open.
+// partial reports whether something could not be learned. That a server refuses connections, or has an
+// address that is not public, is knowledge.
 func (e *evidence) partial() bool {
-	open := e.exhausted || e.surplus > 0 || !e.cut.known
-	for _, ad := range e.addresses {
-		open = open || !ad.soa().ok() && ad.soa().outcome != closed && ad.soa().outcome != blocked ||
-			ad.hurried
+	open := e.Exhausted || e.Surplus > 0 || !e.cut.known || slices.ContainsFunc(e.Servers, e.addressUnknown)
+	for _, ad := range e.Addresses {
+		r := ad.SOA()
+		open = open || !r.OK() && r.Result != survey.Refused && r.Result != survey.Blocked || ad.Hurried
 	}
-	for _, s := range e.servers {
-		open = open || e.hosts[s.name].Err() != nil && len(e.cut.glue[s.name]) == 0
-	}
-	return open
-}
-
-// outcomes lists what came of each rule, in the order of the table.
-func outcomes(v diag.Verdict) ([]Outcome, Summary) {
-	failed := map[diag.Code][]diag.Finding{}
-	for _, f := range v.Findings {
-		failed[f.Code] = append(failed[f.Code], f)
-	}
-	passed := map[diag.Code]bool{}
-	for _, c := range v.Passed {
-		passed[c.Code] = true
-	}
-	list, count := []Outcome{}, Summary{}
-	for _, rule := range rules.Describe() {
-		o := Outcome{Code: rule.Code, Category: Category(rule.Category.Code), Status: Passed, Message: rule.Requirement}
-		findings := failed[rule.Code]
-		switch {
-		case len(findings) > 0:
-			o.Status, o.Message, o.Action = statusOf(rule), messageOf(findings), rule.Advice
-		case !passed[rule.Code]:
-			continue
-		}
-		switch o.Status {
-		case Passed:
-			count.PassCount++
-		case Warned:
-			count.WarningCount++
-		case Failed:
-			count.FailCount++
-		case Informed:
-			count.InfoCount++
-		}
-		list = append(list, o)
-	}
-	return list, count
-}
-
-// statusOf is the outcome of a rule that is violated.
-func statusOf(rule diag.RuleInfo) Status {
-	switch {
-	case rule.Severity == diag.Info:
-		return Informed
-	case rule.Severity == diag.Warning || rule.State == diag.Unknown:
-		return Warned
-	default:
-		return Failed
-	}
-}
-
-func messageOf(findings []diag.Finding) string {
-	f := findings[0]
-	text := f.Detail
-	if f.Target != "" {
-		text = f.Target + ": " + text
-	}
-	if len(findings) > 1 {
-		text += fmt.Sprintf(" (and %d more)", len(findings)-1)
-	}
-	return text
+	return open || len(e.unknownRecords()) > 0
 }

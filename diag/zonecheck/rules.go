@@ -6,34 +6,56 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
 
 // rules is the table, in the order in which a zone is looked up. Zonemaster's cases SYNTAX01 and
 // SYNTAX02 have no rule: a [diag.Domain] has neither other characters nor a hyphen at its ends.
-var rules = slices.Concat(parentRules, delegationRules, glueRules, nameRules, serverRules, answerRules,
-	transportRules, ednsRules, diversityRules, soaRules, timerRules, apexRules, mailRules, contentRules,
-	keyRules, signatureRules, childRules)
+var rules = slices.Concat(existenceRules, ofZone(parentRules, delegationRules, glueRules, nameRules, serverRules,
+	behaviourRules, diversityRules, transportRules, ednsRules, securityRules, keyRules, signatureRules, childRules,
+	soaRules, timerRules, recordRules, aliasRules, mailRules))
 
-// delegated reports whether the zone above names servers.
+// The factors of the score.
+var (
+	categoryParent     = diag.Category{Code: string(CategoryParent), Label: "Parent zone"}
+	categoryDelegation = diag.Category{Code: string(CategoryDelegation), Label: "Delegation"}
+	categoryGlue       = diag.Category{Code: string(CategoryGlue), Label: "Glue"}
+	categoryNameserver = diag.Category{Code: string(CategoryNameserver), Label: "Name servers"}
+	categoryTransport  = diag.Category{Code: string(CategoryTransport), Label: "Transport"}
+	categorySOA        = diag.Category{Code: string(CategorySOA), Label: "SOA record"}
+	categoryRecords    = diag.Category{Code: string(CategoryRecords), Label: "Records"}
+	categoryMail       = diag.Category{Code: string(CategoryMail), Label: "Mail"}
+	categorySecurity   = diag.Category{Code: string(CategorySecurity), Label: "Security"}
+)
+
+// ofZone returns rules that apply unless the name is known not to be a zone: of a name that does not
+// exist, or that belongs to its parent zone, nothing else is judged.
+func ofZone(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
+	list := slices.Concat(tables...)
+	for i := range list {
+		when := list[i].When
+		list[i].When = func(e *evidence) bool { return !e.cut.missing && !e.cut.plain && (when == nil || when(e)) }
+	}
+	return list
+}
+
+// delegated reports whether the parent zone names servers.
 func delegated(e *evidence) bool { return len(e.cut.hosts) > 0 }
 
-// met reports whether there are servers, whoever named them.
-func met(e *evidence) bool { return len(e.servers) > 0 }
+// named reports whether there are servers, whoever named them.
+func named(e *evidence) bool { return len(e.Servers) > 0 }
 
 // addressed reports whether there are addresses of servers.
-func addressed(e *evidence) bool { return len(e.addresses) > 0 }
+func addressed(e *evidence) bool { return len(e.Addresses) > 0 }
 
 // reached reports whether any address answered.
 func reached(e *evidence) bool {
-	return slices.ContainsFunc(e.addresses, func(ad *address) bool { return ad.soa().ok() })
+	return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return ad.SOA().OK() })
 }
 
 // served reports whether a server serves the zone.
 func served(e *evidence) bool { return len(e.serving) > 0 }
-
-// servedTwice reports whether there are servers to compare.
-func servedTwice(e *evidence) bool { return len(e.serving) > 1 }
 
 // hasSOA reports whether the SOA record is known.
 func hasSOA(e *evidence) bool { return e.soa() != nil }
@@ -41,77 +63,103 @@ func hasSOA(e *evidence) bool { return e.soa() != nil }
 // signed reports whether the zone has keys.
 func signed(e *evidence) bool { return e.sec.signed }
 
-// examined reports whether an address was examined in full.
-func examined(e *evidence) bool {
-	return slices.ContainsFunc(e.serving, func(ad *address) bool { return ad.replies[probeIdentity].outcome != notAsked })
+// asked is the condition that a probe was sent to an address, whatever came back.
+func asked(p survey.Probe) func(*evidence) bool {
+	return func(e *evidence) bool {
+		return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return ad.Asked(p) })
+	}
 }
 
-// each calls a function for each address and collects what it has to say.
-func (e *evidence) each(list []*address, detail func(*address) string) diag.Failures {
+// answered is the condition that an address answered a probe.
+func answered(p survey.Probe) func(*evidence) bool {
+	return func(e *evidence) bool {
+		return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return ad.Replies[p].OK() })
+	}
+}
+
+// told is the condition that a number of servers of the zone answered a probe with NOERROR.
+func told(servers int, p survey.Probe) func(*evidence) bool {
+	return func(e *evidence) bool {
+		count := 0
+		for _, ad := range e.serving {
+			if ad.Replies[p].Rcode() == dns.RcodeSuccess {
+				count++
+			}
+		}
+		return count >= servers
+	}
+}
+
+// each calls a function for each address and collects what it says of it. The text continues a sentence
+// that begins with the address.
+func (e *evidence) each(list []*survey.Address, detail func(*survey.Address) string) diag.Failures {
 	var failures diag.Failures
 	for _, ad := range list {
-		if text := detail(ad); text != "" && len(failures) < maxListed {
-			failures = append(failures, diag.Failure{Detail: text, Target: e.target(ad)})
+		if text := detail(ad); text != "" {
+			failures = append(failures, diag.Failure{Detail: e.place(ad) + " " + text + ".", Target: e.target(ad)})
 		}
 	}
 	return failures
 }
 
-// eachHost calls a function for each name of a server and collects what it has to say.
-func (e *evidence) eachHost(detail func(*server) string) diag.Failures {
+// eachHost does the same for each name of a server.
+func (e *evidence) eachHost(detail func(*survey.Server) string) diag.Failures {
 	var failures diag.Failures
-	for _, s := range e.servers {
-		if text := detail(s); text != "" && len(failures) < maxListed {
-			failures = append(failures, diag.Failure{Detail: text, Target: bareName(s.name)})
+	for _, s := range e.Servers {
+		if text := detail(s); text != "" {
+			failures = append(failures, about(s.Name, text))
 		}
 	}
 	return failures
 }
 
-// failing makes one failure for each text.
-func failing(texts []string) diag.Failures {
+// about makes a failure of a text that continues a sentence beginning with a name.
+func about(name, text string) diag.Failure {
+	name = survey.BareName(name)
+	return diag.Failure{Detail: diag.Quote(name) + " " + text + ".", Target: name}
+}
+
+// failing makes one failure for each sentence.
+func failing(sentences []string) diag.Failures {
 	var failures diag.Failures
-	for _, text := range texts[:min(len(texts), maxListed)] {
+	for _, text := range sentences {
 		failures = append(failures, diag.Failure{Detail: text})
 	}
 	return failures
 }
 
 // differing reports servers whose answers to a probe differ from that of the first that answered.
-func (e *evidence) differing(p probe, qtype uint16) diag.Failures {
-	return e.comparing(dns.Type(qtype).String(), func(ad *address) []dns.RR {
-		if records := e.records(ad, p, qtype); records != nil && !ad.replies[p].msg.Truncated {
-			return records
-		}
-		return nil
+func (e *evidence) differing(p survey.Probe, qtype uint16) diag.Failures {
+	return e.comparing(dns.Type(qtype).String()+" records", func(ad *survey.Address) []dns.RR {
+		return e.records(ad, p, qtype)
 	})
 }
 
-// comparing reports servers whose records differ from those of the first that has told any.
-func (e *evidence) comparing(kind string, of func(*address) []dns.RR) diag.Failures {
-	first, known := "", false
-	return e.each(e.serving, func(ad *address) string {
+// comparing reports servers whose records differ from those of the first that has returned any.
+func (e *evidence) comparing(kind string, of func(*survey.Address) []dns.RR) diag.Failures {
+	first, text := "", ""
+	return e.each(e.serving, func(ad *survey.Address) string {
 		records := of(ad)
-		if records == nil {
+		switch {
+		case records == nil:
 			return ""
-		}
-		text := contents(records)
-		if !known {
-			first, known = text, true
-		}
-		if text == first {
+		case first == "":
+			first, text = e.place(ad), contents(records)
 			return ""
+		case contents(records) == text:
+			return ""
+		default:
+			return fmt.Sprintf("returns other %s than %s: %s instead of %s", kind, first,
+				diag.Quote(contents(records)), diag.Quote(text))
 		}
-		if text == "" {
-			text = "none"
-		}
-		return fmt.Sprintf("Its %s records differ from those of the first server: %s.", kind,
-			strings.TrimSuffix(clip(text), "."))
 	})
 }
 
 // contents writes the data of records in order.
 func contents(records []dns.RR) string {
+	if len(records) == 0 {
+		return "none"
+	}
 	lines := []string{}
 	for _, rr := range records {
 		lines = append(lines, dataOf(rr))
@@ -120,22 +168,46 @@ func contents(records []dns.RR) string {
 	return strings.Join(slices.Compact(lines), ", ")
 }
 
-// dataOf writes the data of a record, names in lower case.
+// dataOf writes the data of a record, names in lower case and the last without its final dot.
 func dataOf(rr dns.RR) string {
 	data := strings.TrimPrefix(rr.String(), rr.Header().String())
 	if rr.Header().Rrtype == dns.TypeTXT {
 		return data
 	}
-	return strings.ToLower(data)
+	return strings.TrimSuffix(strings.ToLower(data), ".")
 }
 
-// maxQuoted bounds what is quoted from a record.
-const maxQuoted = 160
+// hostName reports whether a name may be that of a host.
+func hostName(name string) bool {
+	_, err := diag.ParseDomain(survey.BareName(name))
+	return err == nil
+}
 
-// clip shortens a text.
-func clip(text string) string {
-	if runes := []rune(text); len(runes) > maxQuoted {
-		return string(runes[:maxQuoted]) + "…"
+// aliasText says where an alias leads.
+func aliasText(a diag.Addresses) string {
+	for _, aliases := range [][]string{a.V4.Aliases, a.V6.Aliases} {
+		if len(aliases) > 0 {
+			return "is an alias of " + survey.BareName(aliases[0])
+		}
 	}
-	return text
+	return ""
 }
+
+// seconds writes a number of seconds.
+func seconds(n uint32) string {
+	if n == 1 {
+		return "1 second"
+	}
+	return fmt.Sprintf("%d seconds", n)
+}
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// upper begins a sentence with a text.
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -2,23 +2,21 @@ package zonecheck
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
-)
-
-var (
-	categoryDelegation = diag.Category{Code: string(CategoryDelegation), Label: "Delegation"}
-	categoryGlue       = diag.Category{Code: string(CategoryGlue), Label: "Glue"}
 )
 
 // fewest is how many name servers a zone needs (RFC 1034 section 4.1).
 const fewest = 2
 
-// compared reports whether the servers that the zone names are known, and those that the zone above
+// shortTTL is below what is usual for NS records, in seconds.
+const shortTTL = 3600
+
+// compared reports whether the servers that the zone names are known, and those that the parent zone
 // names.
 func compared(e *evidence) bool { return delegated(e) && len(e.own) > 0 }
 
@@ -26,51 +24,70 @@ func compared(e *evidence) bool { return delegated(e) && len(e.own) > 0 }
 var delegationRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.delegation.cyclic", Severity: diag.Critical, Weight: 10, Category: categoryDelegation,
-		Requirement: "The names of the servers can be resolved without the domain itself",
+		Title:       "Delegation depends on itself",
+		Requirement: "The name servers can be resolved without the domain itself",
 		Ref:         "Zonemaster BASIC02, RFC 4697 section 2.3",
-		Advice:      "Give at least one server a name in the domain, with glue, or move it to a domain that works by itself.",
-		When:        met,
+		Advice: "Give at least one name server a name in the domain, with glue, or a name in a domain that does not " +
+			"depend on this one.",
+		When: func(e *evidence) bool { return addressed(e) || len(e.Cyclic) > 0 },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.cyclic) > 0, "These domains wait for each other: %s.",
-				strings.Join(bareNames(e.cyclic), ", "))
+			return diag.FailIf(len(e.Cyclic) > 0, "The delegations of these zones depend on each other: %s.",
+				strings.Join(bareNames(e.Cyclic), ", "))
 		},
 	},
 	{
 		Code: "zone.delegation.lame", Severity: diag.Critical, Weight: 10, Category: categoryDelegation,
-		Requirement: "At least one server serves the zone",
+		Title:       "No name server serves the zone",
+		Requirement: "At least one name server serves the zone",
 		Ref:         "Zonemaster BASIC02, RFC 1912 section 2.8",
-		Advice:      "Set the zone up on the servers that the zone above names, or let the registrar name those that have it.",
+		Advice:      "Configure the zone on the delegated name servers, or delegate the domain to the servers that have it.",
 		When:        reached,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!served(e), "Servers answer, but none of them serves the zone.")
+			return diag.FailIf(!served(e), "Name servers of %s answer, but none of them serves the zone.", e.Domain)
+		},
+	},
+	{
+		Code: "zone.delegation.unreachable", Severity: diag.Critical, Weight: 10, Category: categoryDelegation,
+		Title:       "No name server can be reached",
+		Requirement: "At least one name server can be reached",
+		Ref:         "Zonemaster BASIC02, RFC 2182 section 5",
+		Advice:      "Start the name servers and open port 53 for UDP and TCP: until then the domain cannot be resolved.",
+		When:        func(e *evidence) bool { return named(e) && len(e.Cyclic) == 0 && e.reach() != unmeasured },
+		Fails: func(e *evidence) diag.Failures {
+			switch {
+			case e.reach() == reachable:
+				return nil
+			case !addressed(e):
+				return diag.Fail("None of the name servers of %s has an address.", e.Domain)
+			default:
+				return diag.Fail("None of the name servers of %s gives a usable answer: %s.", e.Domain, e.troubles())
+			}
 		},
 	},
 	{
 		Code: "zone.delegation.silent", Severity: diag.Critical, StateIfFailed: diag.Unknown, Category: categoryDelegation,
-		Requirement: "At least one server answers",
+		Title:       "No name server answered",
+		Requirement: "The name servers can be asked",
 		Ref:         "Zonemaster BASIC02, RFC 2182 section 5",
-		Advice:      "Check that the servers run, and that port 53 is open for UDP and TCP; then try again.",
+		Advice:      "Repeat the audit from a network that can reach the name servers, and check that port 53 is open there.",
 		When:        addressed,
 		Fails: func(e *evidence) diag.Failures {
-			known := func(ad *address) bool { return e.heard[ad.ip.Is6()] }
-			if len(e.heard) > 0 && !slices.ContainsFunc(e.addresses, known) {
-				return nil // that they cannot be reached from here says nothing
-			}
-			return diag.FailIf(!reached(e), "None of the %d addresses of the servers answers.", len(e.addresses))
+			return diag.FailIf(e.reach() == unmeasured,
+				"None of the name servers of %s answered, and the fault may lie on this side: %s.", e.Domain, e.troubles())
 		},
 	},
 	{
 		Code: "zone.delegation.functional", Severity: diag.Info, Category: categoryDelegation,
-		Requirement: "A zone that nobody serves is not resolved by accident",
+		Title:       "Resolver still answers although no name server does",
+		Requirement: "No resolver answers for a zone that nobody serves",
 		Ref:         "Zonemaster BASIC03, RFC 1912 section 2.8",
-		Advice:      "Do not rely on it: caches forget, and then the domain is gone.",
-		When:        func(e *evidence) bool { return met(e) && !served(e) && chased(e) },
+		Advice:      "Fix the name servers before the caches of resolvers expire and the domain disappears.",
+		When:        func(e *evidence) bool { return named(e) && !served(e) && chainKnown(e) },
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
-			for _, c := range e.chases {
-				if len(c.addrs) > 0 {
-					list = append(list, diag.Failure{
-						Detail: "The resolver still has an address for it.", Target: bareName(c.name)})
+			for _, c := range e.Chains {
+				if len(c.Addrs) > 0 {
+					list = append(list, about(c.Name, "still has an address in the resolver"))
 				}
 			}
 			return list
@@ -78,204 +95,160 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.delegation.few", Severity: diag.Error, Weight: 5, Category: categoryDelegation,
+		Title:       "Fewer than two name servers",
 		Requirement: "There are at least two name servers",
 		Ref:         "Zonemaster DELEGATION01, RFC 1034 section 4.1",
-		Advice:      "Add a second name server, in another network: with one, every failure takes the domain down.",
+		Advice:      "Add a second name server in another network: with one, every outage takes the domain down.",
 		When:        delegated,
 		Fails: func(e *evidence) diag.Failures {
 			if n := len(e.cut.hosts); n < fewest {
-				return diag.Fail("The zone above names %d.", n)
+				return diag.Fail("The delegation in %s has %s.", e.parentName(), count(n, "name server"))
 			}
-			return diag.FailIf(len(e.own) > 0 && len(e.own) < fewest, "The zone names %d.", len(e.own))
+			return diag.FailIf(len(e.own) > 0 && len(e.own) < fewest, "The zone itself has %s.",
+				count(len(e.own), "NS record"))
 		},
 	},
 	{
 		Code: "zone.delegation.missing_at_parent", Severity: diag.Warning, Weight: 3, Category: categoryDelegation,
-		Requirement: "The zone above names every server that the zone names",
+		Title:       "Name server missing from the delegation",
+		Requirement: "The delegation has every name server of the zone",
 		Ref:         "Zonemaster CONSISTENCY04, RFC 1034 section 4.2.2",
-		Advice:      "Let the registrar add the server, or remove its NS record from the zone.",
+		Advice:      "Add the name server to the delegation at the registrar, or remove its NS record from the zone.",
 		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
-			return named(minus(e.own, e.cut.hosts), "It has an NS record in the zone alone.")
+			return listed(minus(e.own, e.cut.hosts), "has an NS record in the zone and none in "+e.parentName())
 		},
 	},
 	{
 		Code: "zone.delegation.missing_in_zone", Severity: diag.Warning, Weight: 3, Category: categoryDelegation,
-		Requirement: "The zone names every server that the zone above names",
+		Title:       "Name server missing from the zone",
+		Requirement: "The zone has every name server of the delegation",
 		Ref:         "Zonemaster DELEGATION07, RFC 1034 section 4.2.2",
-		Advice:      "Add an NS record for the server to the zone, or let the registrar remove it.",
+		Advice:      "Add an NS record for the name server to the zone, or remove it from the delegation at the registrar.",
 		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
-			return named(minus(e.cut.hosts, e.own), "It has an NS record in the zone above alone.")
+			return listed(minus(e.cut.hosts, e.own), "has an NS record in "+e.parentName()+" and none in the zone")
 		},
 	},
 	{
 		Code: "zone.delegation.truncated", Severity: diag.Warning, Weight: 2, Category: categoryDelegation,
-		Requirement: "A referral with the glue that is needed fits into 512 octets",
+		Title:       "Referral exceeds 512 bytes",
+		Requirement: "A referral with its glue fits into 512 bytes",
 		Ref:         "Zonemaster DELEGATION03, RFC 1034 section 3.7",
 		Advice:      "Use fewer name servers, or shorter names that share a domain.",
 		When:        delegated,
 		Fails: func(e *evidence) diag.Failures {
 			size := e.referralSize()
-			return diag.FailIf(size > dns.MinMsgSize, "For the longest names it has %d octets.", size)
+			return diag.FailIf(size > dns.MinMsgSize, "For the longest possible name the referral of %s takes %d bytes.",
+				e.parentName(), size)
 		},
 	},
 	{
 		Code: "zone.delegation.ttl.short", Severity: diag.Info, Category: categoryDelegation,
-		Requirement: "The delegation may be remembered for an hour at least",
+		Title:       "TTL of the NS records below one hour",
+		Requirement: "The NS records have a TTL of at least one hour",
 		Ref:         "RFC 1912 section 2.2",
-		Advice:      "Raise the time to live of the NS records: resolvers keep coming back for them.",
-		When:        func(e *evidence) bool { return len(e.own) > 0 },
+		Advice:      "Raise the TTL of the NS records to a day: resolvers keep coming back for them.",
+		When:        func(e *evidence) bool { return e.ownTTL != nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.ownTTL < shortTTL, "The time to live of the NS records is %d seconds.", e.ownTTL)
+			return diag.FailIf(*e.ownTTL < shortTTL, "The NS records of %s have a TTL of %s.", e.Domain, seconds(*e.ownTTL))
 		},
 	},
 }
 
-// shortTTL is below what is usual for NS records, in seconds.
-const shortTTL = 3600
-
-func named(hosts []string, detail string) diag.Failures {
+// listed makes a failure for each host, of a text that continues a sentence.
+func listed(hosts []string, text string) diag.Failures {
 	var list diag.Failures
-	for _, h := range hosts[:min(len(hosts), maxListed)] {
-		list = append(list, diag.Failure{Detail: detail, Target: bareName(h)})
+	for _, h := range hosts {
+		list = append(list, about(h, text))
 	}
 	return list
 }
 
-// referralSize is the size of the reply with which the zone above refers to the servers, for a question
-// of the longest name: each server, and of those in the domain one address of each kind that has glue.
-func (e *evidence) referralSize() int {
-	longest := e.zone
-	for room := 254 - len(longest); room > 1; room = 254 - len(longest) {
-		longest = strings.Repeat("x", min(63, room-1)) + "." + longest
+// troubles lists in words why the addresses do not serve the zone.
+func (e *evidence) troubles() string {
+	var list []string
+	for _, ad := range e.Addresses[:min(len(e.Addresses), 3)] {
+		list = append(list, e.place(ad)+" "+e.trouble(ad))
 	}
-	m := plain(longest, dns.TypeAAAA)
-	m.Compress = true
-	for _, host := range e.cut.hosts {
-		header := dns.RR_Header{Name: e.zone, Rrtype: dns.TypeNS, Class: dns.ClassINET}
-		m.Ns = append(m.Ns, &dns.NS{Hdr: header, Ns: host})
-		if !inside(e.zone, host) {
-			continue
-		}
-		seen := map[bool]bool{}
-		for _, g := range e.cut.glue[host] {
-			if seen[g.ip.Is6()] {
-				continue
-			}
-			seen[g.ip.Is6()] = true
-			header := dns.RR_Header{Name: host, Rrtype: dns.TypeA, Class: dns.ClassINET}
-			if g.ip.Is6() {
-				header.Rrtype = dns.TypeAAAA
-				m.Extra = append(m.Extra, &dns.AAAA{Hdr: header, AAAA: g.ip.AsSlice()})
-			} else {
-				m.Extra = append(m.Extra, &dns.A{Hdr: header, A: g.ip.AsSlice()})
-			}
-		}
+	if more := len(e.Addresses) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
 	}
-	return m.Len()
+	return strings.Join(list, "; ")
 }
 
-// dependent lists the servers that the zone above names and whose names lie in the domain.
-func (e *evidence) dependent() []string {
-	return slices.DeleteFunc(slices.Clone(e.cut.hosts), func(h string) bool {
-		return !inside(e.zone, h) || literal(h).IsValid()
-	})
+// joined names a few places.
+func joined(places []string) string {
+	if len(places) > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(places[:3], ", "), len(places)-3)
+	}
+	return strings.Join(places, ", ")
 }
 
 // glued reports whether there are servers that need glue.
-func glued(e *evidence) bool { return len(e.dependent()) > 0 }
+func glued(e *evidence) bool { return len(e.inBailiwick()) > 0 }
 
 // glueRules are about the addresses beside the delegation.
 var glueRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.glue.none", Severity: diag.Critical, Weight: 10, Category: categoryGlue,
-		Requirement: "Resolvers that know nothing of the domain find one of its servers",
+		Title:       "Delegation without any usable glue",
+		Requirement: "Glue leads resolvers to at least one name server",
 		Ref:         "Zonemaster DELEGATION07, BASIC02, RFC 1034 section 4.2.1",
-		Advice:      "Let the registrar enter addresses (host objects) for the servers whose names lie in the domain.",
-		When:        glued,
+		Advice:      "Register the addresses of the name servers (host objects) at the registrar: resolvers cannot find them.",
+		When:        func(e *evidence) bool { return glued(e) && len(e.inBailiwick()) == len(e.cut.hosts) },
 		Fails: func(e *evidence) diag.Failures {
-			if len(e.dependent()) < len(e.cut.hosts) { // others may be found by their own domains
-				return nil
-			}
-			for _, host := range e.dependent() {
-				if len(e.cut.glue[host]) > 0 {
-					return nil
-				}
-			}
-			return diag.Fail("All servers have names in the domain, and none has glue in the zone above.")
+			glued := func(host string) bool { return len(e.cut.glue[host]) > 0 }
+			return diag.FailIf(!slices.ContainsFunc(e.cut.hosts, glued),
+				"All name servers have names in %s, and %s has glue for none of them.", e.Domain, e.parentName())
 		},
 	},
 	{
 		Code: "zone.glue.missing", Severity: diag.Error, Weight: 5, Category: categoryGlue,
-		Requirement: "Every server whose name lies in the domain has glue",
+		Title:       "Glue missing for a name server",
+		Requirement: "Every in-bailiwick name server has glue",
 		Ref:         "Zonemaster DELEGATION07, RFC 9471 section 2.1",
-		Advice:      "Let the registrar enter the addresses of the server (a host object).",
+		Advice:      "Register the addresses of the name server (a host object) at the registrar.",
 		When:        glued,
 		Fails: func(e *evidence) diag.Failures {
-			bare := slices.DeleteFunc(e.dependent(), func(h string) bool { return len(e.cut.glue[h]) > 0 })
-			return named(bare, "The zone above has no address for it.")
+			bare := slices.DeleteFunc(e.inBailiwick(), func(h string) bool { return len(e.cut.glue[h]) > 0 })
+			return listed(bare, "has no glue in "+e.parentName())
 		},
 	},
 	{
 		Code: "zone.glue.mismatch", Severity: diag.Error, Weight: 5, Category: categoryGlue,
-		Requirement: "The glue is what the zone says about the addresses of its servers",
+		Title:       "Glue differs from the addresses in the zone",
+		Requirement: "The glue equals the addresses in the zone",
 		Ref:         "Zonemaster CONSISTENCY05, RFC 1034 section 4.2.2",
-		Advice:      "Let the registrar enter the addresses that the server has in the zone, or correct the zone.",
-		When:        glued,
+		Advice:      "Update the addresses of the name server at the registrar, or correct them in the zone.",
+		When:        func(e *evidence) bool { return slices.ContainsFunc(e.inBailiwick(), e.glueComparable) },
 		Fails:       (*evidence).glueMismatch,
 	},
 	{
 		Code: "zone.glue.ttl", Severity: diag.Info, Category: categoryGlue,
-		Requirement: "Glue lives as long as the delegation",
+		Title:       "Glue expires before the delegation",
+		Requirement: "Glue has the TTL of the delegation",
 		Ref:         "RFC 2181 section 5.4.1",
-		Advice:      "Ask the operator of the zone above: the delegation outlives the addresses that it needs.",
-		When:        glued,
+		Advice:      "Ask the operator of the parent zone for the same TTL on NS records and glue.",
+		When: func(e *evidence) bool {
+			return slices.ContainsFunc(e.inBailiwick(), func(host string) bool { return len(e.cut.glue[host]) > 0 })
+		},
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
-			for _, host := range e.dependent() {
+			for _, host := range e.inBailiwick() {
 				for _, g := range e.cut.glue[host] {
-					if g.ttl < e.cut.ttl {
-						list = append(list, diag.Failure{Detail: fmt.Sprintf(
-							"The time to live of %s is %d seconds, that of the delegation %d.", g.ip, g.ttl, e.cut.ttl),
-							Target: bareName(host)})
+					if g.TTL < e.cut.ttl {
+						list = append(list, about(host, fmt.Sprintf("has glue (%s) with a TTL of %s, the delegation one of %s",
+							g.IP, seconds(g.TTL), seconds(e.cut.ttl))))
 					}
 				}
 			}
-			return list[:min(len(list), maxListed)]
+			return list
 		},
 	},
 }
 
-// glueMismatch compares glue with the addresses in the zone, where those are known.
-func (e *evidence) glueMismatch() diag.Failures {
-	var list diag.Failures
-	for _, host := range e.dependent() {
-		addresses, ok := e.hosts[host]
-		glue := e.cut.glue[host]
-		if !ok || len(glue) == 0 || len(addresses.All()) == 0 || len(addresses.V4.Aliases) > 0 {
-			continue
-		}
-		for _, g := range glue {
-			if !slices.Contains(addresses.All(), g.ip) && answeredFor(addresses, g.ip) {
-				list = append(list, diag.Failure{Detail: fmt.Sprintf(
-					"The zone above gives %s, the zone does not.", g.ip), Target: bareName(host)})
-			}
-		}
-		for _, ip := range addresses.All() {
-			if !slices.ContainsFunc(glue, func(g glueAddr) bool { return g.ip == ip }) {
-				list = append(list, diag.Failure{Detail: fmt.Sprintf(
-					"The zone gives %s, the zone above does not.", ip), Target: bareName(host)})
-			}
-		}
-	}
-	return list[:min(len(list), maxListed)]
-}
-
-// answeredFor reports whether the look-up of the kind of an address was answered.
-func answeredFor(a diag.Addresses, ip netip.Addr) bool {
-	if ip.Is6() {
-		return a.V6.Err() == nil
-	}
-	return a.V4.Err() == nil
+// chainKnown reports whether any chain of aliases was followed to its end.
+func chainKnown(e *evidence) bool {
+	return slices.ContainsFunc(e.Chains, func(c survey.Chain) bool { return c.Err == nil })
 }

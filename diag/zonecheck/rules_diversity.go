@@ -5,40 +5,44 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 )
 
 // diversityRules are about how the servers are spread.
 var diversityRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.diversity.ipv4", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
+		Title:       "No name server with an IPv4 address",
 		Requirement: "The zone can be reached over IPv4",
 		Ref:         "Zonemaster DELEGATION01, RFC 3901 section 3",
-		Advice:      "Give one server an IPv4 address: resolvers without IPv6 cannot reach the zone.",
-		When:        addressed,
+		Advice:      "Give a name server an IPv4 address: resolvers without IPv6 cannot reach the zone.",
+		When:        familyKnown(false),
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.family(false)) == 0, "No server has an IPv4 address.")
+			return diag.FailIf(len(e.family(false)) == 0, "None of the name servers of %s has an IPv4 address.", e.Domain)
 		},
 	},
 	{
 		Code: "zone.diversity.ipv6", Severity: diag.Warning, Weight: 2, Category: categoryNameserver,
+		Title:       "No name server with an IPv6 address",
 		Requirement: "The zone can be reached over IPv6",
 		Ref:         "Zonemaster DELEGATION01, RFC 3901 section 3",
-		Advice:      "Give the servers IPv6 addresses, and add these to the glue.",
-		When:        addressed,
+		Advice:      "Give the name servers IPv6 addresses, and add these to the glue.",
+		When:        familyKnown(true),
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.family(true)) == 0, "No server has an IPv6 address.")
+			return diag.FailIf(len(e.family(true)) == 0, "None of the name servers of %s has an IPv6 address.", e.Domain)
 		},
 	},
 	{
 		Code: "zone.diversity.ipv6_only", Severity: diag.Info, Category: categoryNameserver,
-		Requirement: "No server has IPv6 addresses alone",
+		Title:       "Name server without an IPv4 address",
+		Requirement: "Every name server has an IPv4 address",
 		Ref:         "RFC 3901 section 3",
-		Advice:      "Nothing needs to be done as long as other servers have IPv4 addresses.",
-		When:        addressed,
+		Advice:      "Keep an IPv4 address on at least two other name servers.",
+		When:        familyKnown(false),
 		Fails: func(e *evidence) diag.Failures {
-			return e.eachHost(func(s *server) string {
-				if len(s.ips) > 0 && !slices.ContainsFunc(s.ips, netip.Addr.Is4) {
-					return "It has no IPv4 address."
+			return e.eachHost(func(s *survey.Server) string {
+				if len(s.IPs) > 0 && !slices.ContainsFunc(s.IPs, netip.Addr.Is4) {
+					return "has IPv6 addresses only"
 				}
 				return ""
 			})
@@ -46,42 +50,58 @@ var diversityRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.diversity.prefix", Severity: diag.Warning, Weight: 2, Category: categoryNameserver,
-		Requirement: "The IPv4 addresses of the servers are in different networks",
+		Title:       "All name servers in one IPv4 network",
+		Requirement: "The IPv4 addresses of the name servers are in different networks",
 		Ref:         "Zonemaster CONNECTIVITY04, RFC 2182 section 3.1",
-		Advice:      "Move a server to another network: one fault of routing makes them all unreachable.",
-		When:        func(e *evidence) bool { return len(e.servers) > 1 && len(e.family(false)) > 1 },
+		Advice:      "Move a name server to another network: one routing failure makes all of them unreachable.",
+		When:        func(e *evidence) bool { return len(e.Servers) > 1 && len(e.family(false)) > 1 },
 		Fails:       func(e *evidence) diag.Failures { return onePrefix(e.family(false)) },
 	},
 	{
 		Code: "zone.diversity.prefix_ipv6", Severity: diag.Info, Category: categoryNameserver,
-		Requirement: "The IPv6 addresses of the servers are in different networks",
+		Title:       "All name servers in one IPv6 network",
+		Requirement: "The IPv6 addresses of the name servers are in different networks",
 		Ref:         "Zonemaster CONNECTIVITY04, RFC 2182 section 3.1",
-		Advice:      "Move a server to another network if IPv4 has the same fault.",
-		When:        func(e *evidence) bool { return len(e.servers) > 1 && len(e.family(true)) > 1 },
+		Advice:      "Move a name server to another network if the IPv4 addresses share one, too.",
+		When:        func(e *evidence) bool { return len(e.Servers) > 1 && len(e.family(true)) > 1 },
 		Fails:       func(e *evidence) diag.Failures { return onePrefix(e.family(true)) },
 	},
 	{
 		Code: "zone.diversity.asn", Severity: diag.Warning, Weight: 2, Category: categoryNameserver,
-		Requirement: "The servers are announced by different operators",
+		Title:       "All name servers in one autonomous system",
+		Requirement: "The name servers are in different autonomous systems",
 		Ref:         "Zonemaster CONNECTIVITY03, RFC 2182 section 3.1",
-		Advice:      "Use a second provider for one of the servers: an autonomous system fails as a whole.",
-		When:        func(e *evidence) bool { return len(e.servers) > 1 && len(e.asns()) > 1 },
+		Advice:      "Use a second provider for one of the name servers: a network operator can fail as a whole.",
+		When:        func(e *evidence) bool { return len(e.Servers) > 1 && len(e.asns()) > 1 },
 		Fails: func(e *evidence) diag.Failures {
 			list := e.asns()
-			return diag.FailIf(len(slices.Compact(slices.Clone(list))) == 1, "All are in AS%s.", list[0])
+			return diag.FailIf(len(slices.Compact(slices.Clone(list))) == 1,
+				"All addresses of the name servers are announced by AS%s.", list[0])
 		},
 	},
 }
 
-// family lists the addresses of one kind.
+// family lists the addresses of one version of IP.
 func (e *evidence) family(ipv6 bool) []netip.Addr {
 	var list []netip.Addr
-	for _, ad := range e.addresses {
-		if ad.ip.Is6() == ipv6 {
-			list = append(list, ad.ip)
+	for _, ad := range e.Addresses {
+		if ad.IP.Is6() == ipv6 {
+			list = append(list, ad.IP)
 		}
 	}
 	return list
+}
+
+// familyKnown is the condition that it is known whether a server has an address of a version of IP: there
+// is one, or all lookups were answered.
+func familyKnown(ipv6 bool) func(*evidence) bool {
+	return func(e *evidence) bool {
+		open := func(s *survey.Server) bool {
+			a, ok := e.Hosts[s.Name]
+			return ok && (ipv6 && a.V6.Err() != nil || !ipv6 && a.V4.Err() != nil)
+		}
+		return len(e.family(ipv6)) > 0 || addressed(e) && !slices.ContainsFunc(e.Servers, open)
+	}
 }
 
 func onePrefix(list []netip.Addr) diag.Failures {
@@ -91,17 +111,18 @@ func onePrefix(list []netip.Addr) diag.Failures {
 			return nil
 		}
 	}
-	return diag.Fail("All are in %s.", first)
+	return diag.Fail("All name servers have addresses in %s.", first)
 }
 
-// asns lists who announces each address, sorted; it is empty unless that is known of all.
+// asns lists who announces each address that was examined, sorted; it is empty unless that is known of
+// all.
 func (e *evidence) asns() []string {
 	var list []string
-	for _, ad := range e.addresses {
-		if ad.origin.asn == "" {
+	for _, ad := range e.Addresses {
+		if ad.Origin.ASN == "" {
 			return nil
 		}
-		list = append(list, ad.origin.asn)
+		list = append(list, ad.Origin.ASN)
 	}
 	slices.Sort(list)
 	return list

@@ -1,22 +1,19 @@
 package zonecheck
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
-
-// mxKnown reports whether a server said who the mail exchangers are.
-func mxKnown(e *evidence) bool { return e.mx() != nil }
 
 // mx returns the MX records of the first server that answered for them; nil if none did.
 func (e *evidence) mx() []*dns.MX {
 	for _, ad := range e.serving {
-		if ad.replies[probeMX].rcode() == dns.RcodeSuccess {
-			return append([]*dns.MX{}, set[*dns.MX](ad.replies[probeMX].msg.Answer, e.zone)...)
+		if r := ad.Replies[survey.ProbeMX]; r.Rcode() == dns.RcodeSuccess {
+			return append([]*dns.MX{}, survey.Set[*dns.MX](r.Msg.Answer, e.Zone)...)
 		}
 	}
 	return nil
@@ -25,216 +22,187 @@ func (e *evidence) mx() []*dns.MX {
 // hasMX reports whether there are MX records.
 func hasMX(e *evidence) bool { return len(e.mx()) > 0 }
 
-// eachExchanger calls a function for each mail exchanger that has a name.
-func (e *evidence) eachExchanger(detail func(host string) string) diag.Failures {
-	var list diag.Failures
+func nullMX(mx *dns.MX) bool { return mx.Mx == "." }
+
+// mailServers lists the mail servers that any server named.
+func (e *evidence) mailServers() []string {
+	var list []string
 	for _, ad := range e.serving {
-		if ad.replies[probeMX].rcode() != dns.RcodeSuccess {
-			continue
+		if r := ad.Replies[survey.ProbeMX]; r.Rcode() == dns.RcodeSuccess {
+			list = append(list, survey.MailServers(r, e.Zone)...)
 		}
-		for _, host := range exchangers(ad.replies[probeMX], e.zone) {
-			known := func(f diag.Failure) bool { return f.Target == bareName(host) }
-			if text := detail(host); text != "" && !slices.ContainsFunc(list, known) && len(list) < maxListed {
-				list = append(list, diag.Failure{Detail: text, Target: bareName(host)})
-			}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// hasMailServers reports whether MX records name a mail server.
+func hasMailServers(e *evidence) bool { return len(e.mailServers()) > 0 }
+
+// mailServersResolved reports whether any mail server could be looked up.
+func mailServersResolved(e *evidence) bool {
+	return slices.ContainsFunc(e.mailServers(), func(host string) bool {
+		a, ok := e.Hosts[host]
+		return ok && a.Err() == nil
+	})
+}
+
+// eachMailServer calls a function for each mail server and collects what it says of it.
+func (e *evidence) eachMailServer(detail func(host string) string) diag.Failures {
+	var list diag.Failures
+	for _, host := range e.mailServers() {
+		if text := detail(host); text != "" {
+			list = append(list, about(host, text))
 		}
 	}
 	return list
 }
 
-// mailRules are about the mail exchangers and SPF.
+// mailRules are about the mail servers and SPF. What an SPF record says is for package spf to judge.
 var mailRules = diag.Rules[*evidence]{
 	{
-		Code: "zone.mx.missing", Severity: diag.Info, Category: categorySOA,
-		Requirement: "The domain names its mail exchangers",
+		Code: "zone.mx.missing", Severity: diag.Info, Category: categoryMail,
+		Title:       "No MX record",
+		Requirement: "The domain has MX records",
 		Ref:         "Zonemaster ZONE09, RFC 5321 section 5.1",
 		Advice:      "Add MX records, or a null MX (RFC 7505) if the domain receives no mail.",
-		When:        mxKnown,
-		Fails:       func(e *evidence) diag.Failures { return diag.FailIf(!hasMX(e), "There is no MX record.") },
-	},
-	{
-		Code: "zone.mx.null", Severity: diag.Info, Category: categorySOA,
-		Requirement: "The domain receives mail",
-		Ref:         "Zonemaster ZONE09, RFC 7505 section 3",
-		Advice:      "Nothing needs to be done if the domain is not meant to receive mail.",
-		When:        hasMX,
+		When:        told(1, survey.ProbeMX),
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.mx()) == 1 && nullMX(e.mx()[0]), "Its null MX says that it does not.")
+			return diag.FailIf(!hasMX(e), "%s has no MX record.", e.Domain)
 		},
 	},
 	{
-		Code: "zone.mx.null_mixed", Severity: diag.Error, Weight: 3, Category: categorySOA,
-		Requirement: "A null MX stands alone",
+		Code: "zone.mx.null", Severity: diag.Info, Category: categoryMail,
+		Title:       "Null MX: the domain receives no mail",
+		Requirement: "The domain receives mail",
+		Ref:         "Zonemaster ZONE09, RFC 7505 section 3",
+		Advice:      "Replace the null MX by MX records if the domain is to receive mail.",
+		When:        hasMX,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.mx()) == 1 && nullMX(e.mx()[0]), "The null MX of %s says that it receives no mail.",
+				e.Domain)
+		},
+	},
+	{
+		Code: "zone.mx.null_mixed", Severity: diag.Error, Weight: 3, Category: categoryMail,
+		Title:       "Null MX beside other MX records",
+		Requirement: "A null MX is the only MX record",
 		Ref:         "Zonemaster ZONE09, RFC 7505 section 3",
 		Advice:      "Remove the null MX, or all other MX records.",
 		When:        hasMX,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.mx()) > 1 && slices.ContainsFunc(e.mx(), nullMX), "There are other MX records beside it.")
+			return diag.FailIf(len(e.mx()) > 1 && slices.ContainsFunc(e.mx(), nullMX),
+				"%s has a null MX beside %s.", e.Domain, count(len(e.mx())-1, "other MX record"))
 		},
 	},
 	{
-		Code: "zone.mx.literal", Severity: diag.Error, Weight: 3, Category: categorySOA,
-		Requirement: "MX records hold names and not addresses",
+		Code: "zone.mx.literal", Severity: diag.Error, Weight: 3, Category: categoryMail,
+		Title:       "MX record with an IP address instead of a name",
+		Requirement: "MX records have names and not IP addresses",
 		Ref:         "Zonemaster SYNTAX08, RFC 5321 section 5.1",
-		Advice:      "Give the mail exchanger a name with an address record, and use the name.",
-		When:        hasMX,
+		Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
+		When:        hasMailServers,
 		Fails: func(e *evidence) diag.Failures {
-			return e.eachExchanger(func(host string) string {
-				if literal(host).IsValid() {
-					return "The name of the mail exchanger is an address."
+			return e.eachMailServer(func(host string) string {
+				if survey.Literal(host).IsValid() {
+					return "is an IP address, and senders take it for a name"
 				}
 				return ""
 			})
 		},
 	},
 	{
-		Code: "zone.mx.name", Severity: diag.Error, Weight: 2, Category: categorySOA,
-		Requirement: "The names of the mail exchangers are host names",
+		Code: "zone.mx.name", Severity: diag.Error, Weight: 2, Category: categoryMail,
+		Title:       "MX record with an invalid host name",
+		Requirement: "The names of the mail servers are valid host names",
 		Ref:         "Zonemaster SYNTAX08, RFC 1123 section 2.1",
-		Advice:      "Rename the mail exchanger: letters, digits and hyphens are safe.",
-		When:        hasMX,
+		Advice:      "Rename the mail server: use letters, digits and hyphens only.",
+		When:        hasMailServers,
 		Fails: func(e *evidence) diag.Failures {
-			return e.eachExchanger(func(host string) string {
-				if literal(host).IsValid() || hostName(host) {
+			return e.eachMailServer(func(host string) string {
+				if survey.Literal(host).IsValid() || hostName(host) {
 					return ""
 				}
-				return "It is no host name."
+				return "is not a valid host name"
 			})
 		},
 	},
 	{
-		Code: "zone.mx.alias", Severity: diag.Error, Weight: 3, Category: categorySOA,
-		Requirement: "The name of no mail exchanger is an alias",
+		Code: "zone.mx.alias", Severity: diag.Error, Weight: 3, Category: categoryMail,
+		Title:       "MX record points to a CNAME",
+		Requirement: "No mail server name is an alias",
 		Ref:         "Zonemaster ZONE08, RFC 2181 section 10.3",
-		Advice:      "Use the name that the alias leads to.",
-		When:        hasMX,
+		Advice:      "Use the name that the alias points to in the MX record.",
+		When:        mailServersResolved,
 		Fails: func(e *evidence) diag.Failures {
-			return e.eachExchanger(func(host string) string { return aliasText(e.hosts[host]) })
+			return e.eachMailServer(func(host string) string { return aliasText(e.Hosts[host]) })
 		},
 	},
 	{
-		Code: "zone.mx.address.missing", Severity: diag.Error, Weight: 3, Category: categorySOA,
-		Requirement: "Every mail exchanger has an address",
+		Code: "zone.mx.address.missing", Severity: diag.Error, Weight: 3, Category: categoryMail,
+		Title:       "Mail server without an address",
+		Requirement: "Every mail server has an address",
 		Ref:         "Zonemaster ZONE09, RFC 5321 section 5.1",
-		Advice:      "Give the mail exchanger an address, or remove its MX record.",
-		When:        hasMX,
+		Advice:      "Add an address record for the mail server, or remove its MX record.",
+		When:        mailServersResolved,
 		Fails: func(e *evidence) diag.Failures {
-			return e.eachExchanger(func(host string) string {
-				a, ok := e.hosts[host]
-				if !ok || literal(host).IsValid() || a.Err() != nil || len(a.All()) > 0 {
+			return e.eachMailServer(func(host string) string {
+				a, ok := e.Hosts[host]
+				if !ok || survey.Literal(host).IsValid() || a.Err() != nil || len(a.All()) > 0 {
 					return ""
 				}
-				return "It has no address."
+				return "has no address"
 			})
 		},
 	},
 	{
-		Code: "zone.mx.differ", Severity: diag.Warning, Weight: 2, Category: categorySOA,
-		Requirement: "All servers have the same MX records",
+		Code: "zone.mx.differ", Severity: diag.Warning, Weight: 2, Category: categoryMail,
+		Title:       "Name servers have different MX records",
+		Requirement: "All name servers have the same MX records",
 		Ref:         "Zonemaster ZONE09, RFC 1034 section 4.3.5",
-		Advice:      "Check that all servers have the zone from the same source.",
-		When:        servedTwice,
-		Fails:       func(e *evidence) diag.Failures { return e.differing(probeMX, dns.TypeMX) },
+		Advice:      "Check that all name servers transfer the zone from the same primary.",
+		When:        told(2, survey.ProbeMX),
+		Fails:       func(e *evidence) diag.Failures { return e.differing(survey.ProbeMX, dns.TypeMX) },
 	},
 	{
-		Code: "zone.spf.missing", Severity: diag.Info, Category: categorySOA,
-		Requirement: "The domain says who may send mail for it",
+		Code: "zone.spf.missing", Severity: diag.Info, Category: categoryMail,
+		Title:       "No SPF record",
+		Requirement: "The domain has an SPF record",
 		Ref:         "Zonemaster ZONE11, RFC 7208 section 3.1",
-		Advice:      "Publish an SPF record; v=spf1 -all if nobody may.",
-		When:        txtKnown,
+		Advice:      "Publish an SPF record, or v=spf1 -all if the domain sends no mail.",
+		When:        told(1, survey.ProbeTXT),
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.spf()) == 0, "There is no SPF record.")
+			return diag.FailIf(e.spfRecords() == 0, "%s has no SPF record.", e.Domain)
 		},
 	},
 	{
-		Code: "zone.spf.multiple", Severity: diag.Error, Weight: 2, Category: categorySOA,
+		Code: "zone.spf.multiple", Severity: diag.Error, Weight: 2, Category: categoryMail,
+		Title:       "More than one SPF record",
 		Requirement: "There is at most one SPF record",
 		Ref:         "Zonemaster ZONE11, RFC 7208 section 3.2",
-		Advice:      "Merge the records into one: with several, receivers use none.",
-		When:        txtKnown,
+		Advice:      "Merge the SPF records into one: with several, receivers use none.",
+		When:        told(1, survey.ProbeTXT),
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.spf()) > 1, "There are %d.", len(e.spf()))
-		},
-	},
-	{
-		Code: "zone.spf.syntax", Severity: diag.Error, Weight: 2, Category: categorySOA,
-		Requirement: "The SPF record keeps to the syntax",
-		Ref:         "Zonemaster ZONE11, RFC 7208 section 4.6.1",
-		Advice:      "Correct the term: receivers that find an error use nothing of the record.",
-		When:        func(e *evidence) bool { return len(e.spf()) == 1 },
-		Fails: func(e *evidence) diag.Failures {
-			term := badTerm(e.spf()[0])
-			return diag.FailIf(term != "", "%.100q is no term of SPF.", term)
+			n := e.spfRecords()
+			return diag.FailIf(n > 1, "%s has %d SPF records.", e.Domain, n)
 		},
 	},
 }
 
-func nullMX(mx *dns.MX) bool { return mx.Mx == "." }
-
-// txtKnown reports whether a server answered for TXT.
-func txtKnown(e *evidence) bool {
-	return slices.ContainsFunc(e.serving, func(ad *address) bool {
-		return e.records(ad, probeTXT, dns.TypeTXT) != nil && !ad.replies[probeTXT].msg.Truncated
-	})
-}
-
-// spf returns the SPF records of the first server that answered for TXT.
-func (e *evidence) spf() []string {
+// spfRecords counts the SPF records of the first server that answered for TXT (RFC 7208 section 4.5).
+func (e *evidence) spfRecords() int {
 	for _, ad := range e.serving {
-		records := e.records(ad, probeTXT, dns.TypeTXT)
+		records := e.records(ad, survey.ProbeTXT, dns.TypeTXT)
 		if records == nil {
 			continue
 		}
-		var list []string
+		n := 0
 		for _, rr := range records {
-			text := diag.TXT(rr.(*dns.TXT))
-			if head, _, _ := strings.Cut(strings.ToLower(text), " "); head == "v=spf1" {
-				list = append(list, text)
+			if head, _, _ := strings.Cut(strings.ToLower(diag.TXT(rr.(*dns.TXT))), " "); head == "v=spf1" {
+				n++
 			}
 		}
-		return list
+		return n
 	}
-	return nil
-}
-
-// badTerm returns the first term of an SPF record that is none. Whether the names in it lead anywhere
-// is for an examination of SPF to say.
-func badTerm(record string) string {
-	for _, term := range strings.Fields(record)[1:] {
-		name := strings.ToLower(strings.TrimLeft(term[:1], "+-~?") + term[1:])
-		end := strings.IndexAny(name, ":=/")
-		value := ""
-		if end >= 0 {
-			name, value = name[:end], name[end:]
-		}
-		var ok bool
-		switch name {
-		case "all":
-			ok = value == ""
-		case "a", "mx":
-			ok = value == "" || strings.HasPrefix(value, "/") || strings.HasPrefix(value, ":") && len(value) > 1
-		case "ptr":
-			ok = value == "" || strings.HasPrefix(value, ":") && len(value) > 1
-		case "include", "exists":
-			ok = strings.HasPrefix(value, ":") && len(value) > 1
-		case "ip4", "ip6":
-			ok = isNetwork(strings.TrimPrefix(value, ":"), name == "ip6") && strings.HasPrefix(value, ":")
-		default:
-			ok = strings.HasPrefix(value, "=") && name != "" // a modifier
-		}
-		if !ok {
-			return term
-		}
-	}
-	return ""
-}
-
-// isNetwork reports whether a text is an address or network of one version of IP.
-func isNetwork(text string, ipv6 bool) bool {
-	p, err := netip.ParsePrefix(text)
-	ip := p.Addr()
-	if err != nil {
-		ip, err = netip.ParseAddr(text)
-	}
-	return err == nil && ip.Is6() == ipv6 && ip.Zone() == ""
+	return 0
 }

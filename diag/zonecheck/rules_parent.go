@@ -1,73 +1,106 @@
 package zonecheck
 
 import (
-	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
 
-var categoryParent = diag.Category{Code: string(CategoryParent), Label: "Parent zone"}
+// parentKnown reports whether the parent zone said anything about the domain.
+func parentKnown(e *evidence) bool { return e.cut.known }
 
-// parentRules are about the zone above.
-var parentRules = diag.Rules[*evidence]{
+// existenceRules tell whether there is a zone at all.
+var existenceRules = diag.Rules[*evidence]{
 	{
-		Code: "zone.parent.unknown", Severity: diag.Critical, StateIfFailed: diag.Unknown, Category: categoryParent,
-		Requirement: "The zone above says who serves the domain",
+		Code: "zone.parent.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Category: categoryParent,
+		Title:       "Parent zone could not be asked",
+		Requirement: "The parent zone can be asked for the delegation",
 		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.2",
-		Advice:      "Try again: the servers of the zone above did not answer, or a resolver on the way failed.",
+		Advice:      "Repeat the audit in a few minutes, or with another resolver.",
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.cut.known:
 				return nil
-			case e.parent.err != nil:
-				return diag.Fail("%v.", e.parent.err)
+			case e.Parent.Err != nil:
+				return diag.Fail("The parent zone of %s could not be found: %s.", e.Domain, oneLine(e.Parent.Err))
 			default:
-				return diag.Fail("None of the servers of %s answered.", cmp.Or(bareName(e.parent.zone), "the zone above"))
+				return diag.Fail("None of the servers of %s answered for %s.", e.parentName(), e.Domain)
 			}
 		},
 	},
 	{
-		Code: "zone.parent.missing", Severity: diag.Critical, StateIfFailed: diag.Missing, Weight: 10, Category: categoryParent,
-		Requirement: "The domain exists in the zone above",
+		Code: "zone.parent.missing", Severity: diag.Critical, StateIfFailed: diag.Missing, NoScore: true,
+		Category:    categoryParent,
+		Title:       "Domain does not exist",
+		Requirement: "The domain exists",
 		Ref:         "Zonemaster BASIC01, RFC 8020 section 2",
-		Advice:      "Register the domain, or renew it; if it is registered, ask the registrar why it is not in the zone.",
-		When:        func(e *evidence) bool { return e.cut.known },
+		Advice:      "Check the spelling. Register or renew the domain, or ask the registrar why it is not delegated.",
+		When:        parentKnown,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.cut.missing, "The servers of %s say that there is no such name.", bareName(e.parent.zone))
+			return diag.FailIf(e.cut.missing, "The servers of %s answer NXDOMAIN for %s.", e.parentName(), e.Domain)
 		},
 	},
 	{
-		Code: "zone.parent.undelegated", Severity: diag.Critical, StateIfFailed: diag.Missing, Weight: 10, Category: categoryParent,
-		Requirement: "The zone above delegates the domain",
+		Code: "zone.parent.undelegated", Severity: diag.Info, StateIfFailed: diag.Missing, NoScore: true,
+		Category:    categoryParent,
+		Title:       "Name is not a zone of its own",
+		Requirement: "The parent zone delegates the domain",
 		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.1",
-		Advice:      "Check the domain above instead: this name is not a zone of its own. Or let the zone above delegate it.",
+		Advice:      "Audit the parent zone, which holds this name. Delegate the name only if it is to have its own name servers.",
 		When:        func(e *evidence) bool { return e.cut.known && !e.cut.missing },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.cut.plain, "The servers of %s name no servers for it.", bareName(e.parent.zone))
+			return diag.FailIf(e.cut.plain, "%s belongs to %s, which has no NS records for it.", e.Domain, e.parentName())
 		},
 	},
+}
+
+// parentRules are about the parent zone.
+var parentRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.parent.inconsistent", Severity: diag.Warning, Weight: 2, Category: categoryParent,
-		Requirement: "All servers of the zone above say the same",
+		Title:       "Servers of the parent zone disagree",
+		Requirement: "All servers of the parent zone have the same delegation",
 		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.2",
-		Advice:      "Wait until the change has reached all servers of the zone above; if it does not, ask the registrar.",
-		When:        func(e *evidence) bool { return e.cut.known },
-		Fails:       func(e *evidence) diag.Failures { return failing(e.cut.differ) },
+		Advice:      "Wait until the change has reached all servers of the parent zone. Ask the registrar if it does not.",
+		When:        parentKnown,
+		Fails: func(e *evidence) diag.Failures {
+			if len(e.cut.views) < 2 {
+				return nil
+			}
+			var list diag.Failures
+			for _, view := range slices.Sorted(maps.Keys(e.cut.views)) {
+				text := "delegates " + e.Domain.String() + " to " + view
+				switch view {
+				case "":
+					text = "has no NS records for " + e.Domain.String()
+				case noSuchName:
+					text = "answers NXDOMAIN for " + e.Domain.String()
+				}
+				list = append(list, about(e.cut.views[view], text))
+			}
+			return list
+		},
 	},
 	{
 		Code: "zone.parent.silent", Severity: diag.Info, Category: categoryParent,
-		Requirement: "All servers of the zone above answer",
+		Title:       "A server of the parent zone does not answer",
+		Requirement: "All servers of the parent zone answer",
 		Ref:         "Zonemaster BASIC01",
-		Advice:      "Nothing can be done by the domain: resolvers turn to the other servers of the zone above.",
-		When:        func(e *evidence) bool { return e.cut.known },
+		Advice:      "Ignore this unless it lasts: resolvers ask the other servers of the parent zone.",
+		When:        parentKnown,
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
-			for _, v := range e.parent.views {
-				if rcode := v.ns.rcode(); rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError && e.heard[v.ip.Is6()] {
+			for _, v := range e.Parent.Views {
+				if rcode := v.NS.Rcode(); rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError && e.heard[v.IP.Is6()] {
+					host := survey.BareName(v.Host)
 					list = append(list, diag.Failure{
-						Detail: "It did not say who serves the domain.", Target: bareName(v.host) + " " + v.ip.String(),
+						Detail: fmt.Sprintf("%s (%s) did not return the delegation of %s.", host, v.IP, e.Domain),
+						Target: host + " " + v.IP.String(),
 					})
 				}
 			}
@@ -76,17 +109,26 @@ var parentRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.name.hyphens", Severity: diag.Info, Category: categoryParent,
-		Requirement: "No label of the domain has hyphens in the third and fourth place",
+		Title:       "Hyphens in the third and fourth position of a label",
+		Requirement: "No label has hyphens in the third and fourth position",
 		Ref:         "Zonemaster SYNTAX03, RFC 5891 section 4.2.3.1",
-		Advice:      "Choose another name if you can: such labels are reserved, and some programs refuse them.",
+		Advice:      "Choose another name if possible: such labels are reserved, and some software rejects them.",
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
-			for label := range strings.SplitSeq(e.domain.String(), ".") {
+			for label := range strings.SplitSeq(e.Domain.String(), ".") {
 				if len(label) > 3 && label[2:4] == "--" && !strings.HasPrefix(label, "xn--") {
-					list = append(list, diag.Failure{Detail: "The label " + label + " has.", Target: label})
+					list = append(list, diag.Failure{
+						Detail: "The label " + label + " is reserved by its hyphens, but is not an internationalized label.",
+						Target: label,
+					})
 				}
 			}
 			return list
 		},
 	},
+}
+
+// oneLine writes an error, which may be several, in one line.
+func oneLine(err error) string {
+	return diag.Quote(strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; "))
 }

@@ -2,187 +2,33 @@ package zonecheck
 
 import (
 	"fmt"
-	"net/netip"
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 )
 
-var categoryNameserver = diag.Category{Code: string(CategoryNameserver), Label: "Name servers"}
+// slowAfter is the time of an answer from which a server counts as slow: even from the other end of the
+// earth they take less.
+const slowAfter = 500 * time.Millisecond
 
-// nameRules are about the names and addresses of the servers.
-var nameRules = diag.Rules[*evidence]{
-	{
-		Code: "zone.ns.literal", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Requirement: "NS records hold names and not addresses",
-		Ref:         "Zonemaster SYNTAX04, RFC 1035 section 3.3.11",
-		Advice:      "Give the server a name with an address record, and use the name.",
-		When:        met,
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachHost(func(s *server) string {
-				if ip := literal(s.name); ip.IsValid() {
-					return fmt.Sprintf("The name of the server is the address %s.", ip)
-				}
-				return ""
-			})
-		},
-	},
-	{
-		Code: "zone.ns.name", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
-		Requirement: "The names of the servers are host names",
-		Ref:         "Zonemaster SYNTAX04, RFC 1123 section 2.1",
-		Advice:      "Rename the server: letters, digits and hyphens are safe.",
-		When:        met,
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachHost(func(s *server) string {
-				if literal(s.name).IsValid() || hostName(s.name) {
-					return ""
-				}
-				return "It is no host name."
-			})
-		},
-	},
-	{
-		Code: "zone.ns.alias", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Requirement: "The name of no server is an alias",
-		Ref:         "Zonemaster DELEGATION05, RFC 2181 section 10.3",
-		Advice:      "Give the server address records instead of a CNAME record, or use the name that the alias leads to.",
-		When:        met,
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachHost(func(s *server) string { return aliasText(e.hosts[s.name]) })
-		},
-	},
-	{
-		Code: "zone.ns.address.missing", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Requirement: "Every server has an address",
-		Ref:         "Zonemaster NAMESERVER06, RFC 1912 section 2.8",
-		Advice:      "Give the server an address record, or remove its NS records here and in the zone above.",
-		When:        met,
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachHost(func(s *server) string {
-				a, ok := e.hosts[s.name]
-				if !ok || len(a.All()) > 0 || a.Err() != nil {
-					return ""
-				}
-				if a.V4.NXDomain() || a.V6.NXDomain() {
-					return "There is no such name."
-				}
-				return "It has neither an A nor an AAAA record."
-			})
-		},
-	},
-	{
-		Code: "zone.ns.address.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Category: categoryNameserver,
-		Requirement: "The addresses of all servers can be looked up",
-		Ref:         "Zonemaster NAMESERVER06",
-		Advice:      "Mend the domain in which the server has its name: resolvers without its address pass it over.",
-		When:        met,
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachHost(func(s *server) string {
-				if a, ok := e.hosts[s.name]; ok && a.Err() != nil && len(e.cut.glue[s.name]) == 0 {
-					return clip(fmt.Sprintf("%v.", a.Err()))
-				}
-				return ""
-			})
-		},
-	},
-	{
-		Code: "zone.ns.address.special", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Requirement: "The addresses of the servers are public",
-		Ref:         "Zonemaster ADDRESS01, RFC 6890",
-		Advice:      "Replace the address: it is for private networks, documentation or other special uses.",
-		When:        addressed,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				if e.public(ad.ip) {
-					return ""
-				}
-				return "It cannot be reached over the Internet, and was not asked."
-			})
-		},
-	},
-	{
-		Code: "zone.ns.address.shared", Severity: diag.Warning, Weight: 3, Category: categoryNameserver,
-		Requirement: "No two servers have the same address",
-		Ref:         "Zonemaster DELEGATION02, RFC 2182 section 5",
-		Advice:      "Use servers on different machines: two names for one fail together.",
-		When:        addressed,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				if hosts := e.hostsOn(ad.ip); len(hosts) > 1 {
-					return "It is the address of " + strings.Join(hosts, " and ") + "."
-				}
-				return ""
-			})
-		},
-	},
-	{
-		Code: "zone.ns.reverse.missing", Severity: diag.Info, Category: categoryNameserver,
-		Requirement: "The addresses of the servers have host names",
-		Ref:         "Zonemaster ADDRESS02, RFC 1912 section 2.1",
-		Advice:      "Ask the provider to set PTR records; nothing depends on them.",
-		When:        addressed,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				if !ad.deep || ad.origin.name.Name == "" || ad.origin.name.Err() != nil || ad.origin.name.Exists() {
-					return ""
-				}
-				return "There is no PTR record."
-			})
-		},
-	},
-	{
-		Code: "zone.ns.reverse.mismatch", Severity: diag.Info, Category: categoryNameserver,
-		Requirement: "The host names of the addresses are those of the servers",
-		Ref:         "Zonemaster ADDRESS03, RFC 1912 section 2.1",
-		Advice:      "Let the PTR record name the server; nothing depends on it.",
-		When:        addressed,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				var names []string
-				for _, ptr := range ad.origin.name.Records {
-					names = append(names, bareName(ptr.Ptr))
-				}
-				if len(names) == 0 || len(minus(names, e.hostsOn(ad.ip))) < len(names) {
-					return ""
-				}
-				return clip("Its host name is " + strings.Join(names, ", ") + ".")
-			})
-		},
-	},
-}
-
-// hostName reports whether a name may be that of a host.
-func hostName(name string) bool {
-	_, err := diag.ParseDomain(bareName(name))
-	return err == nil
-}
-
-// aliasText says where an alias leads.
-func aliasText(a diag.Addresses) string {
-	for _, aliases := range [][]string{a.V4.Aliases, a.V6.Aliases} {
-		if len(aliases) > 0 {
-			return "It is an alias of " + bareName(aliases[0]) + "."
-		}
-	}
-	return ""
-}
-
-// serverRules are about what the servers are to the zone.
+// serverRules are about whether the servers answer, and what they are to the zone.
 var serverRules = diag.Rules[*evidence]{
 	{
-		Code: "zone.ns.unreachable", Severity: diag.Error, StateIfFailed: diag.Unknown, Category: categoryNameserver,
-		Requirement: "Every server answers",
+		Code: "zone.ns.unreachable", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:       "Name server does not answer",
+		Requirement: "Every name server answers",
 		Ref:         "Zonemaster CONNECTIVITY01, RFC 2182 section 5",
-		Advice:      "Check that the server runs, and that no firewall drops queries; resolvers lose time with each try.",
-		When:        func(e *evidence) bool { return len(e.heard) > 0 && addressed(e) },
+		Advice:      "Check that the name server runs and that no firewall drops queries: resolvers lose time with each try.",
+		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, e.measured) },
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				switch ad.soa().outcome {
-				case silent, broken:
-					if e.heard[ad.ip.Is6()] && !sourceOf(ad).IsValid() {
-						return "It does not answer."
-					}
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				switch r := ad.SOA(); {
+				case !e.measured(ad) || ad.Source().IsValid():
+					return ""
+				case r.Result == survey.TimedOut, r.Result == survey.Reset:
+					return "does not answer, although other servers can be reached over IPv" + version(ad)
 				}
 				return ""
 			})
@@ -190,14 +36,15 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.closed", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Requirement: "A name server runs at every address",
+		Title:       "Name server refuses connections to port 53",
+		Requirement: "Every name server accepts queries at port 53",
 		Ref:         "Zonemaster CONNECTIVITY01, RFC 1912 section 2.8",
-		Advice:      "Start the server, let it listen at this address, or remove the address.",
-		When:        addressed,
+		Advice:      "Start the name server, make it listen on this address, or remove the address.",
+		When:        asked(survey.ProbeSOA),
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				if ad.replies[probeSOA].outcome == closed && !ad.replies[probeTCP].ok() {
-					return "The host is there and refuses connections to port 53."
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if ad.Replies[survey.ProbeSOA].Result == survey.Refused && !ad.Replies[survey.ProbeTCP].OK() {
+					return "refuses connections to port 53"
 				}
 				return ""
 			})
@@ -205,15 +52,16 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.malformed", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Requirement: "The replies of every server can be read",
+		Title:       "Name server sends malformed replies",
+		Requirement: "The replies of every name server can be parsed",
 		Ref:         "RFC 1035 section 4.1",
-		Advice:      "Replace the software of the server, or what rewrites its replies on the way.",
-		When:        addressed,
+		Advice:      "Replace the server software, or the middlebox that rewrites its replies.",
+		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				for _, r := range ad.replies {
-					if r.outcome == malformed {
-						return "A reply is no message of the DNS."
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				for _, r := range ad.Replies {
+					if r.Result == survey.Malformed {
+						return "sent a reply that is not a DNS message"
 					}
 				}
 				return ""
@@ -222,35 +70,39 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.lame", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Requirement: "Every server that answers serves the zone",
+		Title:       "Lame delegation: name server does not serve the zone",
+		Requirement: "Every name server that answers serves the zone",
 		Ref:         "Zonemaster DELEGATION04, RFC 1912 section 2.8",
-		Advice:      "Set the zone up on the server, or remove its NS records here and in the zone above.",
-		When:        reached, Fails: those(lame),
+		Advice:      "Configure the zone on the name server, or remove its NS records from the zone and its parent zone.",
+		When:        reached, Fails: withStanding(survey.Lame),
 	},
 	{
 		Code: "zone.ns.unauthoritative", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Requirement: "Every server that knows the zone is authoritative for it",
+		Title:       "Name server is not authoritative for the zone",
+		Requirement: "Every name server that has the zone is authoritative for it",
 		Ref:         "Zonemaster DELEGATION04, RFC 1034 section 4.2.2",
-		Advice:      "Let the server hold the zone itself: it repeats what it has heard, or its copy has expired.",
-		When:        reached, Fails: those(modest),
+		Advice:      "Configure the name server as primary or secondary of the zone: it answers from a cache or from an expired copy.",
+		When:        reached, Fails: withStanding(survey.NonAuthoritative),
 	},
 	{
 		Code: "zone.ns.upward", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Requirement: "No server refers back to the zones above",
+		Title:       "Lame delegation: name server returns an upward referral",
+		Requirement: "No name server returns upward referrals",
 		Ref:         "Zonemaster NAMESERVER07, RFC 1912 section 2.8",
-		Advice:      "Set the zone up on the server, and let it answer REFUSED for zones that it does not have.",
-		When:        reached, Fails: those(upward),
+		Advice:      "Configure the zone on the name server, and let it answer REFUSED for zones that it does not have.",
+		When:        reached, Fails: withStanding(survey.UpwardReferral),
 	},
 	{
 		Code: "zone.ns.slow", Severity: diag.Info, Category: categoryNameserver,
-		Requirement: "Every server answers within half a second",
+		Title:       "Name server answers slowly",
+		Requirement: "Every name server answers within half a second",
 		Ref:         "RFC 2182 section 3.1",
-		Advice:      "Look for the reason on the server: no distance on earth explains it.",
+		Advice:      "Check the load of the name server and the path to it: distance alone does not explain the delay.",
 		When:        reached,
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				if fastest, known := latency(ad); known && fastest >= slowAfter {
-					return fmt.Sprintf("Its fastest answer took %d ms.", fastest.Milliseconds())
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if fastest, known := ad.Latency(); known && fastest >= slowAfter {
+					return fmt.Sprintf("took %d ms for its fastest answer", fastest.Milliseconds())
 				}
 				return ""
 			})
@@ -258,14 +110,15 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.source", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
-		Requirement: "Replies come from the address that was asked",
+		Title:       "Name server replies from another address",
+		Requirement: "Replies come from the address that was queried",
 		Ref:         "Zonemaster NAMESERVER04, RFC 2181 section 4.1",
-		Advice:      "Let the server answer from the address at which it was asked: resolvers discard other replies.",
-		When:        addressed,
+		Advice:      "Make the name server reply from the address that was queried: resolvers discard other replies.",
+		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				if from := sourceOf(ad); from.IsValid() {
-					return fmt.Sprintf("A reply came from %s.", from)
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if from := ad.Source(); from.IsValid() {
+					return "replied from " + from.String()
 				}
 				return ""
 			})
@@ -273,52 +126,60 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.forged", Severity: diag.Info, Category: categoryNameserver,
-		Requirement: "No reply is preceded by one that is forged",
+		Title:       "Forged replies arrive",
+		Requirement: "No forged reply arrives",
 		Ref:         "RFC 5452 section 4",
-		Advice:      "Find out who sends the other replies; resolvers that compare less carefully would believe them.",
-		When:        addressed,
+		Advice:      "Find out who sends the forged replies: resolvers that check less carefully would believe them.",
+		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) },
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				count := 0
-				for _, r := range ad.replies {
-					count += r.forged
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				forged := 0
+				for _, r := range ad.Replies {
+					forged += r.Forged
 				}
-				if count == 0 {
+				if forged == 0 {
 					return ""
 				}
-				return fmt.Sprintf("%d datagrams belonged to other questions, and were passed over.", count)
+				return "was queried, and " + count(forged, "datagram") + " with another ID or question came back"
 			})
 		},
 	},
 	{
 		Code: "zone.ns.surplus", Severity: diag.Info, Category: categoryNameserver,
-		Requirement: "All servers and addresses were examined",
+		Title:       "More name servers than were examined",
+		Requirement: "All name servers and addresses were examined",
 		Ref:         "RFC 1912 section 2.8",
-		Advice:      "Use fewer servers: resolvers try only a few.",
-		When:        met,
+		Advice:      "Use fewer name servers: resolvers try only a few.",
+		When:        named,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.surplus > 0, "%d were left out.", e.surplus)
+			return diag.FailIf(e.Surplus > 0, "%d name servers or addresses of %s were not examined.",
+				e.Surplus, e.Domain)
 		},
 	},
 }
 
-// sourceOf returns the address that replies of another came from, if any did.
-func sourceOf(ad *address) netip.Addr {
-	for _, r := range ad.replies {
-		if r.from.IsValid() {
-			return r.from.Addr().Unmap()
-		}
-	}
-	return netip.Addr{}
+// talked reports whether anything at all came back from an address.
+func talked(ad *survey.Address) bool {
+	return ad.Source().IsValid() || slices.ContainsFunc(ad.Replies[:], func(r survey.Reply) bool {
+		return r.Result == survey.Answered || r.Result == survey.Malformed || r.Result == survey.Truncated
+	})
 }
 
-// those reports the addresses that are of one standing.
-func those(s standing) func(*evidence) diag.Failures {
+// measured reports whether it is known if an address answers: it was asked, and others answer from here
+// over the same version of IP.
+func (e *evidence) measured(ad *survey.Address) bool {
+	r := ad.SOA().Result
+	return e.heard[ad.IP.Is6()] && r != survey.NotAsked && r != survey.Unroutable && r != survey.Blocked
+}
+
+func version(ad *survey.Address) string { return fmt.Sprint(diag.IP{Addr: ad.IP}.Version()) }
+
+// withStanding reports the addresses that are of one standing.
+func withStanding(s survey.Standing) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
-		return e.each(e.addresses, func(ad *address) string {
-			if r := ad.soa(); standingOf(r, e.zone) == s {
-				text := e.trouble(ad)
-				return strings.ToUpper(text[:1]) + text[1:] + "."
+		return e.each(e.Addresses, func(ad *survey.Address) string {
+			if ad.SOA().Standing(e.Zone) == s {
+				return e.trouble(ad)
 			}
 			return ""
 		})

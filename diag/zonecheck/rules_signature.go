@@ -5,8 +5,11 @@ import (
 	"github.com/diagkit/diagkit/diag/dnssec"
 )
 
-// inSecurity lists what the examination of the signatures noted.
-func inSecurity(fault sigFault) func(*evidence) diag.Failures {
+// judged reports whether any set of records, or proof, was examined for its signatures.
+func judged(e *evidence) bool { return signed(e) && e.sec.judged > 0 }
+
+// noted lists what the examination of the signatures noted.
+func noted(fault sigFault) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return e.sec.failures(fault) }
 }
 
@@ -14,139 +17,155 @@ func inSecurity(fault sigFault) func(*evidence) diag.Failures {
 var signatureRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.dnssec.signature.missing", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Title:       "Signature missing",
 		Requirement: "All records are signed",
 		Ref:         "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 2.2",
-		Advice:      "Sign the zone again, and check that all servers have taken it over.",
-		When:        signed, Fails: inSecurity(sigMissing),
+		Advice:      "Sign the zone again, and check that all name servers have the new version.",
+		When:        judged, Fails: noted(sigMissing),
 	},
 	{
 		Code: "zone.dnssec.signature.expired", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
+		Title:       "Signature expired",
 		Requirement: "No signature has expired",
 		Ref:         "Zonemaster DNSSEC04, DNSSEC08, DNSSEC09, RFC 4035 section 5.3.1",
-		Advice:      "Sign the zone again now, and find out why the signer stopped.",
-		When:        signed, Fails: inSecurity(sigExpired),
+		Advice:      "Sign the zone again now, and find out why the signer stopped: validating resolvers reject the records.",
+		When:        judged, Fails: noted(sigExpired),
 	},
 	{
 		Code: "zone.dnssec.signature.future", Severity: diag.Critical, Weight: 5, Category: categorySecurity,
+		Title:       "Signature not valid yet",
 		Requirement: "All signatures are valid already",
 		Ref:         "Zonemaster DNSSEC04, RFC 4035 section 5.3.1",
 		Advice:      "Correct the clock of the signer, and sign the zone again.",
-		When:        signed, Fails: inSecurity(sigFuture),
+		When:        judged, Fails: noted(sigFuture),
 	},
 	{
 		Code: "zone.dnssec.signature.signer", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Requirement: "All signatures name the zone as the signer",
+		Title:       "Signature by another zone",
+		Requirement: "All signatures are by the zone itself",
 		Ref:         "RFC 4035 section 5.3.1",
 		Advice:      "Sign the zone again with its own keys.",
-		When:        signed, Fails: inSecurity(sigSigner),
+		When:        judged, Fails: noted(sigSigner),
 	},
 	{
 		Code: "zone.dnssec.signature.labels", Severity: diag.Error, Weight: 3, Category: categorySecurity,
-		Requirement: "All signatures are for names with as many labels",
+		Title:       "Signature with a wrong number of labels",
+		Requirement: "All signatures have the labels of their names",
 		Ref:         "RFC 4035 section 5.3.1, RFC 4034 section 3.1.3",
 		Advice:      "Sign the zone again with other software.",
-		When:        signed, Fails: inSecurity(sigLabels),
+		When:        judged, Fails: noted(sigLabels),
 	},
 	{
 		Code: "zone.dnssec.signature.key", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Title:       "Signature by a key that the zone does not have",
 		Requirement: "The keys of all signatures are in the zone",
 		Ref:         "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 5.3.1",
-		Advice:      "Publish the key, or sign the zone again with those that are published.",
-		When:        signed, Fails: inSecurity(sigKey),
+		Advice:      "Publish the key, or sign the zone again with the published keys.",
+		When:        judged, Fails: noted(sigKey),
 	},
 	{
 		Code: "zone.dnssec.signature.invalid", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
-		Requirement: "All signatures fit the records",
+		Title:       "Invalid signature",
+		Requirement: "All signatures are valid",
 		Ref:         "Zonemaster DNSSEC08, DNSSEC09, RFC 4035 section 5.3.3",
-		Advice:      "Sign the zone again: something changed the records or the signatures afterwards.",
-		When:        signed, Fails: inSecurity(sigInvalid),
+		Advice:      "Sign the zone again: something changed the records or the signatures after signing.",
+		When:        judged, Fails: noted(sigInvalid),
 	},
 	{
 		Code: "zone.dnssec.signature.stray", Severity: diag.Error, Weight: 3, Category: categorySecurity,
-		Title:       "An invalid signature stands beside a valid one",
-		Requirement: "Each of the signatures over a record set is valid",
+		Title:       "Invalid signature beside a valid one",
+		Requirement: "No signature beside a valid one is invalid",
 		Ref:         "RFC 4035 section 2.2, RFC 6840 section 5.11",
-		Advice:      "Sign the zone again and remove the invalid signatures: some resolvers accept no set that has one.",
-		When:        signed, Fails: inSecurity(sigStray),
+		Advice:      "Sign the zone again and remove the invalid signatures: some resolvers reject records that have one.",
+		When:        judged, Fails: noted(sigStray),
 	},
 	{
 		Code: "zone.dnssec.signature.urgent", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Title:       "Signatures expire within a day or so",
-		Requirement: "No signature expires within a day or so",
+		Title:       "Signature expires within hours",
+		Requirement: "No signature is about to expire",
 		Ref:         "Zonemaster DNSSEC04, RFC 4035 section 5.3.1",
 		Advice:      "Sign the zone again now, and find out why the signer stopped.",
-		When:        signed, Fails: inSecurity(sigUrgent),
+		When:        judged, Fails: noted(sigUrgent),
 	},
 	{
 		Code: "zone.dnssec.signature.expiring", Severity: diag.Warning, Weight: 3, Category: categorySecurity,
+		Title:       "Signature not renewed in time",
 		Requirement: "Signatures are renewed well before they expire",
 		Ref:         "Zonemaster DNSSEC04, RFC 6781 section 4.4.2",
 		Advice:      "Check that the signer runs: it should have renewed these signatures by now.",
-		When:        signed, Fails: inSecurity(sigSoon),
+		When:        judged, Fails: noted(sigSoon),
 	},
 	{
 		Code: "zone.dnssec.signature.long", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
+		Title:       "Signature valid for more than half a year",
 		Requirement: "Signatures are valid for half a year at most",
 		Ref:         "Zonemaster DNSSEC04, RFC 6781 section 4.4.2",
-		Advice:      "Shorten the life of signatures: records that were changed can be replayed as long as they last.",
-		When:        signed, Fails: inSecurity(sigLong),
+		Advice:      "Shorten the validity of signatures: changed records can be replayed until they expire.",
+		When:        judged, Fails: noted(sigLong),
 	},
 	{
 		Code: "zone.dnssec.signature.ttl", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
-		Title:       "The TTL of records is longer than the signed one",
-		Requirement: "No TTL is longer than the one that was signed",
+		Title:       "TTL longer than the signed TTL",
+		Requirement: "No TTL is longer than the signed one",
 		Ref:         "RFC 4035 section 5.3.3",
 		Advice:      "Sign the zone again after changing a TTL: validating resolvers use the shorter one, others do not.",
-		When:        signed, Fails: inSecurity(sigTTL),
+		When:        judged, Fails: noted(sigTTL),
 	},
 	{
 		Code: "zone.dnssec.denial", Severity: diag.Error, Weight: 5, Category: categorySecurity,
-		Requirement: "What does not exist is proved not to",
+		Title:       "Negative answer without a valid proof",
+		Requirement: "Negative answers are proved",
 		Ref:         "Zonemaster DNSSEC10, RFC 4035 section 5.4, RFC 5155 section 8",
-		Advice:      "Sign the zone again, and check that its servers know NSEC and NSEC3.",
+		Advice:      "Sign the zone again, and check that the name servers support NSEC and NSEC3.",
 		When:        func(e *evidence) bool { return signed(e) && e.sec.proofs > 0 },
-		Fails:       inSecurity(noProof),
+		Fails:       noted(noProof),
 	},
 	{
 		Code: "zone.dnssec.nsec3.iterations", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
-		Requirement: "Names are hashed once",
+		Title:       "NSEC3 with additional iterations",
+		Requirement: "NSEC3 has no additional iterations",
 		Ref:         "Zonemaster DNSSEC03, RFC 9276 section 3.1",
-		Advice:      "Set the iterations to 0: more only keep servers and resolvers busy.",
+		Advice:      "Set the NSEC3 iterations to 0: more only keep servers and resolvers busy.",
 		When:        hashed,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sec.param.Iterations
-			return diag.FailIf(n > 0, "There are %d iterations.", n)
+			return diag.FailIf(n > 0, "The NSEC3PARAM record of %s asks for %s.", e.Domain, count(int(n), "additional iteration"))
 		},
 	},
 	{
 		Code: "zone.dnssec.nsec3.excessive", Severity: diag.Error, Weight: 3, Category: categorySecurity,
-		Requirement: "Names are hashed no more often than validators do",
+		Title:       "More NSEC3 iterations than resolvers accept",
+		Requirement: "NSEC3 has no more iterations than resolvers accept",
 		Ref:         "Zonemaster DNSSEC03, RFC 9276 section 3.2",
-		Advice:      "Set the iterations to 0: resolvers take the zone for unsigned, or refuse its answers.",
+		Advice:      "Set the NSEC3 iterations to 0: resolvers treat the zone as unsigned, or reject its answers.",
 		When:        hashed,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sec.param.Iterations
-			return diag.FailIf(n > dnssec.MaxIterations, "There are %d iterations.", n)
+			return diag.FailIf(n > dnssec.MaxIterations, "The NSEC3PARAM record of %s asks for %d iterations; resolvers accept %d.",
+				e.Domain, n, dnssec.MaxIterations)
 		},
 	},
 	{
 		Code: "zone.dnssec.nsec3.salt", Severity: diag.Info, Category: categorySecurity,
-		Requirement: "Names are hashed without a salt",
+		Title:       "NSEC3 with a salt",
+		Requirement: "NSEC3 has no salt",
 		Ref:         "Zonemaster DNSSEC03, RFC 9276 section 3.1",
-		Advice:      "Remove the salt with the next change: it has no use.",
+		Advice:      "Remove the salt with the next change of NSEC3 parameters: it has no use.",
 		When:        hashed,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.sec.param.SaltLength > 0, "The salt has %d octets.", e.sec.param.SaltLength)
+			n := e.sec.param.SaltLength
+			return diag.FailIf(n > 0, "The NSEC3PARAM record of %s has a salt of %s.", e.Domain, count(int(n), "byte"))
 		},
 	},
 	{
 		Code: "zone.dnssec.nsec3.optout", Severity: diag.Info, Category: categorySecurity,
-		Requirement: "All delegations are covered by the proofs of absence",
+		Title:       "NSEC3 with opt-out",
+		Requirement: "NSEC3 covers all delegations",
 		Ref:         "Zonemaster DNSSEC03, RFC 9276 section 3.1",
-		Advice:      "Switch opt-out off unless the zone has very many delegations.",
+		Advice:      "Disable opt-out unless the zone has very many delegations.",
 		When:        hashed,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.sec.optOut, "NSEC3 records have the flag opt-out.")
+			return diag.FailIf(e.sec.optOut, "NSEC3 records of %s have the opt-out flag.", e.Domain)
 		},
 	},
 }

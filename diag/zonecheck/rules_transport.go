@@ -5,23 +5,23 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
-
-var categoryTransport = diag.Category{Code: string(CategoryTransport), Label: "Transport"}
 
 // transportRules are about the ways to the servers.
 var transportRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.transport.udp", Severity: diag.Error, Weight: 5, Category: categoryTransport,
-		Requirement: "Every server that answers does so over UDP",
+		Title:       "Name server does not answer over UDP",
+		Requirement: "Every name server that answers does so over UDP",
 		Ref:         "Zonemaster CONNECTIVITY01, RFC 1035 section 4.2",
-		Advice:      "Let UDP packets to and from port 53 pass: resolvers ask over UDP first.",
+		Advice:      "Allow UDP to and from port 53: resolvers ask over UDP first.",
 		When:        reached,
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				if ad.replies[probeTCP].ok() && !ad.replies[probeSOA].ok() && ad.replies[probeSOA].outcome != notAsked {
-					return "It answers over TCP alone."
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if ad.Replies[survey.ProbeTCP].OK() && !ad.Replies[survey.ProbeSOA].OK() && ad.Asked(survey.ProbeSOA) {
+					return "answers over TCP and not over UDP"
 				}
 				return ""
 			})
@@ -29,72 +29,78 @@ var transportRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.transport.tcp", Severity: diag.Error, Weight: 5, Category: categoryTransport,
-		Requirement: "Every server that answers does so over TCP too",
+		Title:       "Name server does not answer over TCP",
+		Requirement: "Every name server that answers does so over TCP",
 		Ref:         "Zonemaster CONNECTIVITY02, RFC 7766 section 5",
-		Advice:      "Let TCP connections to port 53 pass: larger answers are lost without them.",
-		When:        reached,
+		Advice:      "Allow TCP connections to port 53: without them large answers are lost.",
+		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) && asked(survey.ProbeTCP)(e) },
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				r := ad.replies[probeTCP]
-				if !ad.replies[probeSOA].ok() || r.ok() || r.outcome == notAsked {
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				r := ad.Replies[survey.ProbeTCP]
+				switch {
+				case !ad.Replies[survey.ProbeSOA].OK() || r.OK() || r.Result == survey.NotAsked:
 					return ""
+				case r.Result == survey.Refused:
+					return "answers over UDP and refuses TCP connections"
+				default:
+					return "answers over UDP and not over TCP"
 				}
-				if r.outcome == closed {
-					return "It refuses connections over TCP."
-				}
-				return "It does not answer over TCP."
 			})
 		},
 	},
 	{
 		Code: "zone.transport.truncation", Severity: diag.Warning, Weight: 2, Category: categoryTransport,
-		Requirement: "Short answers are not cut off",
+		Title:       "Small answers are truncated",
+		Requirement: "Small answers are not truncated",
 		Ref:         "RFC 2181 section 9",
-		Advice:      "Let the server answer over UDP what fits: each answer now takes a connection.",
-		When:        reached,
+		Advice:      "Let the name server send over UDP what fits: every answer takes a TCP connection now.",
+		When:        answered(survey.ProbeSOA),
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.addresses, func(ad *address) string {
-				if r := ad.replies[probeSOA]; r.ok() && r.msg.Truncated {
-					return "Over UDP it cuts off even the SOA record."
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if r := ad.Replies[survey.ProbeSOA]; r.OK() && r.Msg.Truncated {
+					return "truncates even the SOA record over UDP"
 				}
 				return ""
 			})
 		},
 	},
 	{
-		Code: "zone.transport.unexamined", Severity: diag.Info, Category: categoryTransport,
-		Requirement: "All addresses of the servers can be reached from here",
+		Code: "zone.transport.unexamined", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: categoryTransport,
+		Title:       "Addresses could not be reached from here",
+		Requirement: "All addresses can be reached from here",
 		Ref:         "RFC 3901 section 3",
-		Advice:      "Repeat the audit from a place with both versions of IP.",
+		Advice:      "Repeat the audit from a network with both IPv4 and IPv6.",
 		When:        addressed,
 		Fails: func(e *evidence) diag.Failures {
 			for _, ipv6 := range []bool{false, true} {
 				if n := len(e.family(ipv6)); n > 0 && !e.heard[ipv6] && e.heard[!ipv6] {
-					return diag.Fail("IPv%d does not work from here, so %d addresses were not examined.",
+					return diag.Fail("IPv%d does not work from here, so %d of the addresses were not examined.",
 						map[bool]int{false: 4, true: 6}[ipv6], n)
 				}
 			}
-			for _, ad := range e.addresses {
-				if ad.soa().outcome == unroutable {
-					return diag.Fail("There is no way to %s from here.", ad.ip)
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if ad.SOA().Result == survey.Unroutable {
+					return "cannot be reached from here: there is no route"
 				}
-			}
-			return nil
+				return ""
+			})
 		},
 	},
 	{
 		Code: "zone.transport.unfinished", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: categoryTransport,
-		Requirement: "There was time for every question",
+		Title:       "Audit ran out of time or queries",
+		Requirement: "The audit was completed",
 		Ref:         "RFC 2182 section 3.1",
-		Advice:      "Look at the other findings first: servers that are slow or drop queries use up the time.",
+		Advice:      "Fix the other findings first: name servers that are slow or drop queries use up the time.",
 		When:        addressed,
 		Fails: func(e *evidence) diag.Failures {
-			if e.exhausted {
-				return diag.Fail("The %d queries of an audit were not enough.", MaxQueries)
+			if e.Exhausted {
+				return diag.Fail("The %d queries of an audit were not enough for the name servers of %s.",
+					survey.MaxQueries, e.Domain)
 			}
-			return e.each(e.serving, func(ad *address) string {
-				if ad.hurried {
-					return "It could not be asked everything in time."
+			return e.each(e.serving, func(ad *survey.Address) string {
+				if ad.Hurried {
+					return "could not be asked everything in time"
 				}
 				return ""
 			})
@@ -102,19 +108,15 @@ var transportRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.transport.tls", Severity: diag.Info, Category: categoryTransport,
-		Requirement: "Resolvers can ask a server over TLS",
+		Title:       "No name server offers TLS",
+		Requirement: "A name server offers TLS",
 		Ref:         "RFC 9539 section 4.6.1",
-		Advice:      "Nothing needs to be done: encryption between resolvers and servers is still an experiment.",
-		When:        examined,
+		Advice:      "Enable DNS over TLS on port 853 if the server software offers it; few resolvers use it yet.",
+		When:        asked(survey.ProbeTLS),
 		Fails: func(e *evidence) diag.Failures {
-			known := false
-			for _, ad := range e.serving {
-				if ad.replies[probeTLS].ok() {
-					return nil
-				}
-				known = known || ad.replies[probeTLS].outcome != notAsked
-			}
-			return diag.FailIf(known, "No server speaks TLS on port 853.")
+			offers := func(ad *survey.Address) bool { return ad.Replies[survey.ProbeTLS].OK() }
+			return diag.FailIf(!slices.ContainsFunc(e.serving, offers),
+				"None of the name servers of %s accepts TLS connections on port 853.", e.Domain)
 		},
 	},
 }
@@ -123,33 +125,37 @@ var transportRules = diag.Rules[*evidence]{
 var ednsRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.edns.unsupported", Severity: diag.Warning, Weight: 3, Category: categoryTransport,
-		Requirement: "Every server understands EDNS",
+		Title:       "Name server without EDNS",
+		Requirement: "Every name server supports EDNS",
 		Ref:         "Zonemaster NAMESERVER02, RFC 6891 section 7",
-		Advice:      "Replace the software of the server: without EDNS there is no DNSSEC, and large answers need TCP.",
-		When:        examined,
+		Advice:      "Replace the server software: DNSSEC needs EDNS, and without it large answers need TCP.",
+		When: func(e *evidence) bool {
+			return answered(survey.ProbeIdentity)(e) || answered(survey.ProbeEDNS)(e)
+		},
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *address) string {
-				switch r := ad.replies[probeEDNS]; {
-				case ad.edns || !r.ok():
+			return e.each(e.serving, func(ad *survey.Address) string {
+				switch r := ad.Replies[survey.ProbeEDNS]; {
+				case ad.EDNS || !r.OK():
 					return ""
-				case r.msg.Rcode != dns.RcodeSuccess:
-					return "To a query with EDNS it answers " + diag.RcodeName(r.msg.Rcode) + "."
+				case r.Msg.Rcode != dns.RcodeSuccess:
+					return "answers " + diag.RcodeName(r.Msg.Rcode) + " to queries with EDNS"
 				default:
-					return "It ignores EDNS."
+					return "ignores EDNS"
 				}
 			})
 		},
 	},
 	{
 		Code: "zone.edns.dropped", Severity: diag.Error, Weight: 5, Category: categoryTransport,
-		Requirement: "Queries with EDNS are not lost",
+		Title:       "Queries with EDNS are dropped",
+		Requirement: "Queries with EDNS are answered",
 		Ref:         "Zonemaster NAMESERVER02, RFC 6891 section 7",
-		Advice:      "Let the firewall before the server pass EDNS: resolvers no longer try without (dnsflagday.net, 2019).",
-		When:        examined,
+		Advice:      "Let the firewall pass EDNS: resolvers no longer retry without it (dnsflagday.net, 2019).",
+		When:        asked(survey.ProbeIdentity),
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *address) string {
-				if ad.replies[probeSOA].ok() && ad.replies[probeEDNS].outcome == silent {
-					return "It answers without EDNS, and not with it."
+			return e.each(e.serving, func(ad *survey.Address) string {
+				if ad.Replies[survey.ProbeSOA].OK() && ad.Replies[survey.ProbeEDNS].Result == survey.TimedOut {
+					return "answers without EDNS and drops queries with EDNS"
 				}
 				return ""
 			})
@@ -157,14 +163,15 @@ var ednsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.edns.known_options", Severity: diag.Warning, Weight: 2, Category: categoryTransport,
-		Requirement: "Options of EDNS that are in use do not disturb",
+		Title:       "Common EDNS options break the answer",
+		Requirement: "Common EDNS options do not break the answer",
 		Ref:         "RFC 6891 section 6.1.2, RFC 7873 section 5.2, RFC 5001 section 2.2",
-		Advice:      "Replace the software of the server: it must ignore what it does not know, cookies for instance.",
-		When:        examined,
+		Advice:      "Replace the server software: it must ignore EDNS options that it does not know, such as cookies.",
+		When:        asked(survey.ProbeIdentity),
 		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *address) string {
-				if ad.edns && ad.replies[probeEDNS].ok() && ad.replies[probeIdentity].outcome != notAsked {
-					return "With NSID, a cookie and DO " + heardText(ad.replies[probeIdentity]) + "; without them it answers."
+			return e.each(e.serving, func(ad *survey.Address) string {
+				if ad.EDNS && ad.Replies[survey.ProbeEDNS].OK() && ad.Asked(survey.ProbeIdentity) {
+					return replyText(ad.Replies[survey.ProbeIdentity]) + " to a query with NSID, a cookie and DO, and answers without them"
 				}
 				return ""
 			})
@@ -172,59 +179,63 @@ var ednsRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.edns.version", Severity: diag.Warning, Weight: 1, Category: categoryTransport,
-		Requirement: "Unknown versions of EDNS are answered with BADVERS",
+		Title:       "Unknown EDNS version not answered with BADVERS",
+		Requirement: "Unknown EDNS versions are answered with BADVERS",
 		Ref:         "Zonemaster NAMESERVER10, RFC 6891 section 6.1.3",
-		Advice:      "Replace the software of the server, or the firewall before it.",
-		When:        examined,
-		Fails: probing(probeVersion, func(r reply) string {
-			if r.rcode() == dns.RcodeBadVers && optOf(r) != nil {
+		Advice:      "Replace the server software, or the firewall in front of it.",
+		When:        asked(survey.ProbeVersion),
+		Fails: probing(survey.ProbeVersion, func(r survey.Reply) string {
+			if r.Rcode() == dns.RcodeBadVers && r.EDNS() != nil {
 				return ""
 			}
-			return "With version 1 " + heardText(r) + "."
+			return replyText(r) + " to EDNS version 1"
 		}),
 	},
 	{
 		Code: "zone.edns.option", Severity: diag.Warning, Weight: 1, Category: categoryTransport,
-		Requirement: "Unknown options of EDNS are ignored",
+		Title:       "Unknown EDNS option not ignored",
+		Requirement: "Unknown EDNS options are ignored",
 		Ref:         "Zonemaster NAMESERVER11, RFC 6891 section 6.1.2",
-		Advice:      "Replace the software of the server, or the firewall before it.",
-		When:        examined,
-		Fails: probing(probeOption, func(r reply) string {
-			if r.rcode() != dns.RcodeSuccess || optOf(r) == nil {
-				return "With an unknown option " + heardText(r) + "."
+		Advice:      "Replace the server software, or the firewall in front of it.",
+		When:        asked(survey.ProbeOption),
+		Fails: probing(survey.ProbeOption, func(r survey.Reply) string {
+			if r.Rcode() != dns.RcodeSuccess || r.EDNS() == nil {
+				return replyText(r) + " to an unknown EDNS option"
 			}
-			echoed := func(o dns.EDNS0) bool { return o.Option() == unassignedOption }
-			if slices.ContainsFunc(optOf(r).Option, echoed) {
-				return "It sends an unknown option back."
+			echoed := func(o dns.EDNS0) bool { return o.Option() == survey.UnassignedOption }
+			if slices.ContainsFunc(r.EDNS().Option, echoed) {
+				return "sends an unknown EDNS option back"
 			}
 			return ""
 		}),
 	},
 	{
 		Code: "zone.edns.flags", Severity: diag.Warning, Weight: 1, Category: categoryTransport,
-		Requirement: "Unknown flags of EDNS are ignored",
+		Title:       "Unknown EDNS flags not ignored",
+		Requirement: "Unknown EDNS flags are ignored",
 		Ref:         "Zonemaster NAMESERVER12, RFC 6891 section 6.1.4",
-		Advice:      "Replace the software of the server, or the firewall before it.",
-		When:        examined,
-		Fails: probing(probeFlags, func(r reply) string {
-			if r.rcode() != dns.RcodeSuccess || optOf(r) == nil {
-				return "With unknown flags " + heardText(r) + "."
+		Advice:      "Replace the server software, or the firewall in front of it.",
+		When:        asked(survey.ProbeFlags),
+		Fails: probing(survey.ProbeFlags, func(r survey.Reply) string {
+			if r.Rcode() != dns.RcodeSuccess || r.EDNS() == nil {
+				return replyText(r) + " to unknown EDNS flags"
 			}
-			if optOf(r).Z()&unassignedFlags != 0 {
-				return "It sends unknown flags back."
+			if r.EDNS().Z()&survey.UnassignedFlags != 0 {
+				return "sends unknown EDNS flags back"
 			}
 			return ""
 		}),
 	},
 	{
 		Code: "zone.edns.truncated", Severity: diag.Warning, Weight: 1, Category: categoryTransport,
-		Requirement: "Replies that are cut off keep EDNS",
+		Title:       "Truncated reply without EDNS",
+		Requirement: "Truncated replies have EDNS",
 		Ref:         "Zonemaster NAMESERVER13, RFC 6891 section 7",
-		Advice:      "Replace the software of the server: a reply to EDNS must have EDNS.",
-		When:        examined,
-		Fails: probing(probeSmall, func(r reply) string {
-			if r.ok() && r.msg.Truncated && optOf(r) == nil {
-				return "A reply that is cut off has no EDNS."
+		Advice:      "Replace the server software: a reply to a query with EDNS must have EDNS.",
+		When:        answered(survey.ProbeSmall),
+		Fails: probing(survey.ProbeSmall, func(r survey.Reply) string {
+			if r.OK() && r.Msg.Truncated && r.EDNS() == nil {
+				return "leaves EDNS out of a truncated reply"
 			}
 			return ""
 		}),
@@ -232,25 +243,25 @@ var ednsRules = diag.Rules[*evidence]{
 }
 
 // probing reports the servers with whose reply to a probe something is wrong.
-func probing(p probe, wrong func(reply) string) func(*evidence) diag.Failures {
+func probing(p survey.Probe, wrong func(survey.Reply) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
-		return e.each(e.serving, func(ad *address) string {
-			if r := ad.replies[p]; r.outcome != notAsked {
-				return wrong(r)
+		return e.each(e.serving, func(ad *survey.Address) string {
+			if !ad.Asked(p) {
+				return ""
 			}
-			return ""
+			return wrong(ad.Replies[p])
 		})
 	}
 }
 
-// heardText says what came of a query.
-func heardText(r reply) string {
+// replyText says what came of a query.
+func replyText(r survey.Reply) string {
 	switch {
-	case !r.ok():
-		return "it does not answer"
-	case optOf(r) == nil:
-		return fmt.Sprintf("it answers %s without EDNS", diag.RcodeName(r.msg.Rcode))
+	case !r.OK():
+		return "does not reply"
+	case r.EDNS() == nil:
+		return fmt.Sprintf("replies with %s and without EDNS", diag.RcodeName(r.Msg.Rcode))
 	default:
-		return "it answers " + diag.RcodeName(r.msg.Rcode)
+		return "replies with " + diag.RcodeName(r.Msg.Rcode)
 	}
 }

@@ -61,6 +61,7 @@ type notice struct {
 type checker struct {
 	*dnssec.Checker
 	keys    []*dns.DNSKEY
+	judged  int // sets of records and proofs
 	notices []notice
 }
 
@@ -86,24 +87,17 @@ func (c *checker) note(fault sigFault, target string, due time.Time, text string
 func (c *checker) failures(fault sigFault) diag.Failures {
 	var list diag.Failures
 	for _, n := range c.notices {
-		if n.fault == fault && len(list) < maxListed {
+		if n.fault == fault {
 			list = append(list, diag.Failure{Detail: n.text, Target: joined(n.targets), Due: n.due})
 		}
 	}
 	return list
 }
 
-// joined names a few targets.
-func joined(targets []string) string {
-	if len(targets) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(targets[:3], ", "), len(targets)-3)
-	}
-	return strings.Join(targets, ", ")
-}
-
 // heed notes all that a judgement has to say: of each signature, for resolvers may pick any, and of the
 // whole.
 func (c *checker) heed(j dnssec.Judgement, target string) {
+	c.judged++
 	for _, s := range j.Signatures {
 		fault := faultOf[s.Code]
 		right := slices.ContainsFunc(j.Signatures, func(other dnssec.Signature) bool {
@@ -143,9 +137,3 @@ func (c *checker) age(s dnssec.Signature, target string) {
 }
 
 func timeText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
-
-// contentOf writes type and data of a record without its name and time to live.
-func contentOf(rr dns.RR) string {
-	h := rr.Header()
-	return dns.Type(h.Rrtype).String() + " " + strings.TrimPrefix(rr.String(), h.String())
-}

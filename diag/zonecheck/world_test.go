@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parentZone is the zone above.
+// parentZone is the parent zone.
 const parentZone = `
 com.           3600 SOA ns1.nic.com. hostmaster.nic.com. 1 14400 3600 1209600 3600
 com.           3600 NS  ns1.nic.com.
@@ -259,9 +259,10 @@ func (s *stage) unroute() {
 
 // displace lets the datagrams of an address come from another.
 func (s *stage) displace(addr, from string) {
+	dial := s.env.Dial
 	env := s.NewEnv()
 	env.Dial = func(ctx context.Context, network, to string) (net.Conn, error) {
-		c, err := s.Dial(ctx, network, to)
+		c, err := dial(ctx, network, to)
 		if err == nil && network == "udp" && to == addr+":53" {
 			return displaced{c, netip.MustParseAddrPort(from + ":53")}, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 )
 
 // Request asks for the audit of one domain.
@@ -17,26 +18,26 @@ type Report struct {
 	Domain        diag.Domain `json:"domain" doc:"the domain, as A-labels"`
 	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
 	diag.Verdict
-	Parent      Parent       `json:"parent" doc:"the zone above, and what it says"`
+	Parent      Parent       `json:"parent" doc:"the parent zone, and what it says"`
 	Zone        Zone         `json:"zone" doc:"what the zone says of itself"`
 	Delegation  Delegation   `json:"delegation" doc:"how the two agree"`
 	Nameservers []Nameserver `json:"nameservers" maxitems:"20" doc:"name servers, by name"`
-	SOA         SOA          `json:"soa" doc:"the SOA record, the newest if servers differ; empty if it is not known"`
+	SOA         *SOA         `json:"soa,omitempty" doc:"the SOA record, the newest if servers differ; absent if it is not known"`
 	Diversity   Diversity    `json:"diversity" doc:"how the name servers are spread"`
-	Checks      []Outcome    `json:"checks" doc:"every rule that applied, with its outcome"`
-	Summary     Summary      `json:"summary" doc:"the outcomes, counted"`
+	Checks      []RuleResult `json:"checks" doc:"every rule that applied, with its result"`
+	Summary     Summary      `json:"summary" doc:"the results, counted"`
 	Partial     bool         `json:"partial" doc:"whether something could not be learned"`
 	diag.Timing
 }
 
-// Parent is the zone above.
+// Parent is the parent zone.
 type Parent struct {
 	Zone        string             `json:"zone" doc:"its name, a dot for the root, empty if it is not known"`
 	Servers     []string           `json:"servers" doc:"its name servers"`
 	Nameservers []ParentNameserver `json:"nameservers" doc:"the name servers that it names for the domain"`
 }
 
-// A ParentNameserver is a name server of the domain as the zone above names it.
+// A ParentNameserver is a name server of the domain as the parent zone names it.
 type ParentNameserver struct {
 	Name string       `json:"name" doc:"name of the server"`
 	Glue []netip.Addr `json:"glue" doc:"addresses beside the delegation"`
@@ -45,14 +46,14 @@ type ParentNameserver struct {
 // Zone is what the zone says of itself.
 type Zone struct {
 	Nameservers []string `json:"nameservers" doc:"the name servers in its NS records"`
-	TTL         uint32   `json:"ttl" doc:"time to live of these, in seconds"`
+	TTL         *uint32  `json:"ttl,omitempty" min:"0" doc:"time to live of these, in seconds; absent if they are not known"`
 }
 
-// Delegation compares the name servers that the zone above names with those that the zone names.
+// Delegation compares the name servers that the parent zone names with those that the zone names.
 type Delegation struct {
 	Consistent      bool     `json:"consistent" doc:"whether both are known and the same"`
 	MissingAtParent []string `json:"missing_at_parent" doc:"name servers that only the zone names"`
-	MissingInZone   []string `json:"missing_in_zone" doc:"name servers that only the zone above names"`
+	MissingInZone   []string `json:"missing_in_zone" doc:"name servers that only the parent zone names"`
 	Lame            []string `json:"lame" doc:"name servers that answer without serving the zone"`
 }
 
@@ -103,7 +104,7 @@ type Diversity struct {
 // Category is what a rule is about.
 type Category string
 
-// The categories. What the apex of the zone holds beside the SOA record counts as soa.
+// The categories, which are the factors of the score.
 const (
 	CategoryParent     Category = "parent"
 	CategoryDelegation Category = "delegation"
@@ -112,18 +113,21 @@ const (
 	CategorySOA        Category = "soa"
 	CategoryTransport  Category = "transport"
 	CategorySecurity   Category = "security"
+	CategoryRecords    Category = "records"
+	CategoryMail       Category = "mail"
 )
 
 // Values lists the categories.
 func (Category) Values() []string {
 	return []string{string(CategoryParent), string(CategoryDelegation), string(CategoryGlue),
-		string(CategoryNameserver), string(CategorySOA), string(CategoryTransport), string(CategorySecurity)}
+		string(CategoryNameserver), string(CategorySOA), string(CategoryTransport), string(CategorySecurity),
+		string(CategoryRecords), string(CategoryMail)}
 }
 
-// Status is the outcome of a rule.
+// Status is the result of a rule in a word.
 type Status string
 
-// The outcomes. What the servers did not say is a warning.
+// The statuses. What the servers did not say is a warning.
 const (
 	Passed   Status = "pass"
 	Warned   Status = "warning"
@@ -131,39 +135,39 @@ const (
 	Informed Status = "info"
 )
 
-// Values lists the outcomes.
+// Values lists the statuses.
 func (Status) Values() []string {
 	return []string{string(Passed), string(Warned), string(Failed), string(Informed)}
 }
 
-// An Outcome is a rule that applied, and what came of it.
-type Outcome struct {
+// A RuleResult is a rule that applied, and what came of it.
+type RuleResult struct {
 	Code     diag.Code `json:"code" doc:"permanent name of the rule"`
 	Category Category  `json:"category" doc:"what it is about"`
-	Status   Status    `json:"status" doc:"the outcome"`
+	Status   Status    `json:"status" doc:"the result"`
 	Message  string    `json:"message" doc:"the requirement if it is fulfilled, else what was seen instead"`
 	Action   string    `json:"action,omitempty" doc:"what to do"`
 }
 
-// Summary counts the outcomes.
+// Summary counts the results.
 type Summary struct {
 	PassCount    int `json:"pass_count" min:"0" doc:"rules that are fulfilled"`
-	WarningCount int `json:"warning_count" min:"0" doc:"rules whose outcome is a warning"`
+	WarningCount int `json:"warning_count" min:"0" doc:"rules whose result is a warning"`
 	FailCount    int `json:"fail_count" min:"0" doc:"rules that are violated"`
 	InfoCount    int `json:"info_count" min:"0" doc:"rules that tell something worth knowing"`
 }
 
-// Check audits a domain. It takes [Timeout] at most. The error is that of the context if it ended, or
+// Check audits a domain. It takes [survey.Timeout] at most. The error is that of the context if it ended, or
 // wraps [diag.ErrUnavailable] if the resolver of the environment did not answer at all.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
 	}
-	e, err := gather(ctx, env, req.Domain)
+	s, err := survey.Ask(ctx, env, req.Domain)
 	if err != nil {
 		return nil, err
 	}
-	return e.report(env.Now()), nil
+	return newEvidence(s).report(env.Now()), nil
 }
 
 // Rules describes what is examined.

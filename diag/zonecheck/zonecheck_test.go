@@ -9,6 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
@@ -35,6 +36,15 @@ func later(records string) func(*stage) {
 	}
 }
 
+// both is the good zone, all its servers behaving in a way.
+func both(c diagtest.ServerConfig) func(*stage) {
+	return func(s *stage) {
+		s.serve(goodZone)
+		s.ns1.Configure(c)
+		s.ns2.Configure(c)
+	}
+}
+
 // configured is the good zone, ns1 behaving in a way.
 func configured(change func(*diagtest.ServerConfig)) func(*stage) {
 	return func(s *stage) {
@@ -53,6 +63,19 @@ func meddled1(qtype uint16, change func(q, m *dns.Msg)) func(*stage) {
 	}
 }
 
+// meddledAll is the good zone, the replies of all its servers to one type being changed.
+func meddledAll(qtype uint16, change func(q, m *dns.Msg)) func(*stage) {
+	return func(s *stage) {
+		s.serve(goodZone)
+		s.meddle(func(_ netip.Addr, q, m *dns.Msg) []*dns.Msg {
+			if q.Question[0].Qtype == qtype && m.Authoritative {
+				change(q, m)
+			}
+			return []*dns.Msg{m}
+		})
+	}
+}
+
 // second is a world in which ns2 has another zone.
 func second(zone string) func(*stage) {
 	return func(s *stage) {
@@ -61,7 +84,7 @@ func second(zone string) func(*stage) {
 	}
 }
 
-// parentSays is a world in which the servers of the zone above have other contents.
+// parentSays is a world in which the servers of the parent zone have other contents.
 func parentSays(zone, above string) func(*stage) {
 	return func(s *stage) {
 		s.serve(zone)
@@ -79,7 +102,7 @@ ns2.example.com.  3600 A    198.51.100.53
 ns2.example.com.  3600 AAAA 2001:db8:2::53
 `
 
-// delegationScenes are about the zone above, the delegation and glue.
+// delegationScenes are about the parent zone, the delegation and glue.
 func delegationScenes() []scene {
 	return []scene{
 		{"healthy", zoned(goodZone), ""},
@@ -200,7 +223,31 @@ func serverScenes() []scene {
 			s.serve(goodZone)
 			s.ns1.Configure(diagtest.ServerConfig{Silent: true})
 			s.ns2.Configure(diagtest.ServerConfig{Silent: true})
-		}, "delegation.silent delegation.functional ns.unreachable"},
+		}, "delegation.unreachable delegation.functional ns.unreachable"},
+		{"all silent, and the parent zone", func(s *stage) {
+			s.serve(goodZone)
+			for _, host := range []string{"ns1.nic.com", "ns2.nic.com", "ns1.example.com", "ns2.example.com"} {
+				s.Server(host, "").Configure(diagtest.ServerConfig{Silent: true})
+			}
+		}, "parent.unknown delegation.silent delegation.functional"},
+		{"all closed", both(diagtest.ServerConfig{NoUDP: true, NoTCP: true}),
+			"delegation.unreachable delegation.functional ns.closed"},
+		{"all truncate and have no TCP", both(diagtest.ServerConfig{Truncate: true, NoTCP: true}),
+			"delegation.unreachable delegation.functional transport.tcp transport.truncation"},
+		{"all reply from elsewhere", func(s *stage) {
+			s.serve(drop("2001:"))
+			s.displace("192.0.2.53", "192.0.2.99")
+			s.displace("198.51.100.53", "198.51.100.99")
+			s.ns1.Configure(diagtest.ServerConfig{NoTCP: true})
+			s.ns2.Configure(diagtest.ServerConfig{NoTCP: true})
+		}, "delegation.unreachable delegation.functional ns.source diversity.ipv6"},
+		{"no server exists", func(s *stage) {
+			s.Zone(parentZone + around)
+			s.ServeZones()
+			nowhere := parentZone + "example.com. NS ns8.example.net.\nexample.com. NS ns9.example.net.\n"
+			s.Server("ns1.nic.com", "", nowhere)
+			s.Server("ns2.nic.com", "", nowhere)
+		}, "delegation.unreachable ns.address.missing"},
 		{"garbage", func(s *stage) {
 			s.serve(goodZone)
 			s.ServePackets("ns1.example.com:53", func(q []byte) [][]byte {
@@ -229,7 +276,7 @@ func serverScenes() []scene {
 		}), "ns.forged"},
 		{"replies from elsewhere", func(s *stage) { s.serve(goodZone); s.displace("192.0.2.53", "192.0.2.99") },
 			"ns.source transport.udp"},
-		{"too many servers", plus(many(MaxServers)),
+		{"too many servers", plus(many(survey.MaxServers)),
 			"delegation.truncated ns.address.shared ns.reverse.mismatch ns.surplus diversity.ipv6"},
 		{"IPv6 only", zoned(drop(".53\n") + "ns1.example.com. 3600 AAAA 2001:db8:1::53\n" +
 			"ns2.example.com. 3600 AAAA 2001:db8:2::53\n"), "diversity.ipv4 diversity.ipv6_only"},
@@ -260,7 +307,7 @@ func TestCheck(t *testing.T) {
 			})
 		}
 	}
-	seen.Add(rules.Judge(&evidence{domain: diag.MustDomain("ab--c.example.com")}, texts))
+	seen.Add(rules.Judge(newEvidence(&survey.Survey{Domain: diag.MustDomain("ab--c.example.com")}), texts))
 	diagtest.CoverRules(t, rules, seen)
 	diagtest.CheckTexts(t, texts, (*Report)(nil).Rules(), seen)
 }

@@ -1,13 +1,11 @@
-package zonecheck
+package survey
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
@@ -22,30 +20,24 @@ type audit struct {
 	zone string // absolute
 	g    diag.Group
 
-	aboveName  string // a zone above, empty if none is known; valid once aboveKnown is closed
+	aboveName  string // a parent zone, empty if none is known; valid once aboveKnown is closed
 	aboveKnown chan struct{}
 
-	origins   diag.Group // look-ups of networks, which are not waited for like the rest
+	origins   diag.Group // lookups of networks, which are not waited for like the rest
 	originCtx context.Context
 
 	mu        sync.Mutex
-	parent    parentSide
+	parent    Parent
 	resolver  diag.Answer[*dns.NS] // the servers as the resolver knows them
-	servers   map[string]*server   // by name
-	addresses map[netip.Addr]*address
+	servers   map[string]*Server   // by name
+	addresses map[netip.Addr]*Address
 	hosts     map[string]*hostLookup
-	chases    []chase
+	chains    []Chain
 	tasks     []*task
 	names     map[string]bool // names in the zone that exist
-	within    map[string]reply
+	within    map[string]Reply
 	cyclic    []string
 	surplus   int // servers and addresses that were left out
-}
-
-// A server is a name server by its name.
-type server struct {
-	name string // absolute
-	ips  []netip.Addr
 }
 
 func newAudit(env *diag.Env, d diag.Domain) *audit {
@@ -54,44 +46,14 @@ func newAudit(env *diag.Env, d diag.Domain) *audit {
 		env: env, wire: w, zone: d.FQDN(),
 		raw:        &diag.Env{Resolver: unchecked{env.DNS(), w}},
 		aboveKnown: make(chan struct{}),
-		servers:    map[string]*server{},
-		addresses:  map[netip.Addr]*address{},
+		servers:    map[string]*Server{},
+		addresses:  map[netip.Addr]*Address{},
 		hosts:      map[string]*hostLookup{},
 		names:      map[string]bool{},
-		within:     map[string]reply{},
+		within:     map[string]Reply{},
 	}
 	a.tasks = a.contentTasks()
 	return a
-}
-
-// gather asks all there is to ask.
-func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
-	a := newAudit(env, d)
-	began := env.Now()
-	limited, cancel := diag.Within(ctx, Timeout)
-	defer cancel()
-	originCtx, giveUp := context.WithCancel(limited)
-	defer giveUp()
-	a.originCtx = originCtx
-	a.g.Go(func() { a.askParent(limited) })
-	a.g.Go(func() { a.askResolver(limited) })
-	for _, label := range []string{"www", "mail", "webmail", "autodiscover", "ftp"} { // often aliases
-		if name := label + "." + a.zone; fits(name) {
-			a.g.Go(func() { a.chase(limited, name) })
-		}
-	}
-	a.g.Wait()
-	a.askRest(limited)
-	defer time.AfterFunc(originGrace, giveUp).Stop()
-	a.origins.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	e := a.evidence(d, began)
-	if e.silence() {
-		return nil, fmt.Errorf("auditing %s: %w: %w", d, diag.ErrUnavailable, a.parent.err)
-	}
-	return e, nil
 }
 
 // fits reports whether a name is not too long.
@@ -109,16 +71,16 @@ func (a *audit) askResolver(ctx context.Context) {
 	if len(answer.Aliases) > 0 {
 		return
 	}
-	for _, host := range hostsOf(answer.Records) {
+	for _, host := range HostsOf(answer.Records) {
 		a.meet(ctx, host)
 	}
 }
 
-func (a *audit) chase(ctx context.Context, name string) {
+func (a *audit) keepChain(ctx context.Context, name string) {
 	c := a.follow(ctx, name)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.chases = append(a.chases, c)
+	a.chains = append(a.chains, c)
 }
 
 // askRest asks what only the answers so far made worth asking.
@@ -145,8 +107,8 @@ func (a *audit) meet(ctx context.Context, host string) {
 		a.surplus++
 		return
 	}
-	a.servers[host] = &server{name: host}
-	if literal(host).IsValid() {
+	a.servers[host] = &Server{Name: host}
+	if Literal(host).IsValid() {
 		return
 	}
 	a.g.Go(func() {
@@ -154,15 +116,6 @@ func (a *audit) meet(ctx context.Context, host string) {
 			a.visit(ctx, ip, host)
 		}
 	})
-}
-
-// literal returns the address that the name of a server is, by mistake.
-func literal(host string) netip.Addr {
-	ip, err := netip.ParseAddr(bareName(host))
-	if err != nil {
-		return netip.Addr{}
-	}
-	return ip
 }
 
 // visit examines an address of a name server, once.
@@ -179,24 +132,24 @@ func (a *audit) visit(ctx context.Context, ip netip.Addr, host string) {
 		a.surplus++
 		return
 	}
-	if !slices.Contains(s.ips, ip) {
-		s.ips = append(s.ips, ip)
+	if !slices.Contains(s.IPs, ip) {
+		s.IPs = append(s.IPs, ip)
 	}
 	if known != nil {
 		return
 	}
-	ad := &address{ip: ip, deep: len(a.addresses) < MaxProbed}
+	ad := &Address{IP: ip, Deep: len(a.addresses) < MaxProbed}
 	a.addresses[ip] = ad
 	a.g.Go(func() { a.examine(ctx, ad) })
-	if ad.deep {
-		a.origins.Go(func() { ad.origin = a.originOf(a.originCtx, ip) })
+	if ad.Deep {
+		a.origins.Go(func() { ad.Origin = a.originOf(a.originCtx, ip) })
 	}
 }
 
 // exists takes note that a name exists.
 func (a *audit) exists(name string) {
 	name = dns.CanonicalName(name)
-	if !inside(a.zone, name) {
+	if !dns.IsSubDomain(a.zone, name) {
 		return
 	}
 	a.mu.Lock()

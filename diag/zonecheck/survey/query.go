@@ -1,4 +1,4 @@
-package zonecheck
+package survey
 
 import (
 	"strings"
@@ -12,15 +12,15 @@ const (
 
 	// unassignedOption is an option of EDNS that nobody has registered, and unassignedFlags are flags
 	// that mean nothing (www.iana.org/assignments/dns-parameters).
-	unassignedOption = 137
-	unassignedFlags  = 0x0003
+	UnassignedOption = 137
+	UnassignedFlags  = 0x0003
 
 	// absentLabel is a label that no zone is expected to have.
-	absentLabel = "no-such-name-7f3a9c"
+	AbsentLabel = "no-such-name-7f3a9c"
 
 	// clientCookie is half a cookie (RFC 7873 section 4.1). It need not be secret here, for no reply is
 	// believed for its sake.
-	clientCookie = "24a5ac1f7d3b90e6"
+	ClientCookie = "24a5ac1f7d3b90e6"
 )
 
 // plain makes a query as of 1987, without EDNS and without recursion.
@@ -55,14 +55,14 @@ func versioned(name string) *dns.Msg {
 // flagged makes a query with flags of EDNS that nobody has assigned (RFC 6891 section 6.1.4).
 func flagged(name string) *dns.Msg {
 	q := bare(name, dns.TypeSOA)
-	q.IsEdns0().SetZ(unassignedFlags)
+	q.IsEdns0().SetZ(UnassignedFlags)
 	return q
 }
 
 // optioned makes a query with an option of EDNS that nobody knows (RFC 6891 section 6.1.2).
 func optioned(name string) *dns.Msg {
 	q := bare(name, dns.TypeSOA)
-	q.IsEdns0().Option = []dns.EDNS0{&dns.EDNS0_LOCAL{Code: unassignedOption}}
+	q.IsEdns0().Option = []dns.EDNS0{&dns.EDNS0_LOCAL{Code: UnassignedOption}}
 	return q
 }
 
@@ -86,7 +86,7 @@ func chaos() *dns.Msg {
 // identity asks for the name of a server (RFC 5001) and whether it knows cookies (RFC 7873).
 func identity(name string) *dns.Msg {
 	return extended(name, dns.TypeSOA, &dns.EDNS0_NSID{Code: dns.EDNS0NSID},
-		&dns.EDNS0_COOKIE{Code: dns.EDNS0COOKIE, Cookie: clientCookie})
+		&dns.EDNS0_COOKIE{Code: dns.EDNS0COOKIE, Cookie: ClientCookie})
 }
 
 // located asks on behalf of a network for documentation (RFC 7871), which has no answer of its own.
@@ -96,8 +96,8 @@ func located(name string) *dns.Msg {
 	})
 }
 
-// mixed writes every other letter of a name in upper case.
-func mixed(name string) string {
+// MixedCase writes every other letter of a name in upper case.
+func MixedCase(name string) string {
 	upper := true
 	return strings.Map(func(r rune) rune {
 		if r < 'a' || r > 'z' {
@@ -117,42 +117,3 @@ func without(q *dns.Msg) *dns.Msg {
 	p.RecursionDesired = q.RecursionDesired
 	return p
 }
-
-// optOf returns the EDNS of a reply, or nil.
-func optOf(r reply) *dns.OPT {
-	if !r.ok() {
-		return nil
-	}
-	return r.msg.IsEdns0()
-}
-
-// set picks the records of one name and type from a section.
-func set[R dns.RR](section []dns.RR, name string) []R {
-	var list []R
-	for _, rr := range section {
-		if r, ok := rr.(R); ok && strings.EqualFold(rr.Header().Name, name) && rr.Header().Class == dns.ClassINET {
-			list = append(list, r)
-		}
-	}
-	return list
-}
-
-// bareName writes a name as it stands in reports: without the final dot, unless it is the root.
-func bareName(name string) string {
-	if name == "." {
-		return name
-	}
-	return strings.TrimSuffix(strings.ToLower(name), ".")
-}
-
-// above returns the name without its first label.
-func above(name string) string {
-	i, end := dns.NextLabel(name, 0)
-	if end {
-		return "."
-	}
-	return name[i:]
-}
-
-// inside reports whether a name is another or below it.
-func inside(zone, name string) bool { return dns.IsSubDomain(zone, name) }

@@ -1,8 +1,9 @@
-package zonecheck
+package survey
 
 import (
 	"context"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ type task struct {
 	name  string
 	qtype uint16
 	tries int
-	reply reply
+	reply Reply
 }
 
 // maxTries is how many servers are asked what one of them could say.
@@ -41,18 +42,18 @@ func (a *audit) contentTasks() []*task {
 }
 
 // work does tasks that nobody has begun, as long as there are any.
-func (a *audit) work(ctx context.Context, ad *address) {
+func (a *audit) work(ctx context.Context, ad *Address) {
 	for ctx.Err() == nil {
 		t := a.nextTask()
 		if t == nil {
 			return
 		}
 		r := a.ask(ctx, ad, extended(t.name, t.qtype))
-		r.by = ad
+		r.By = ad
 		a.finish(t, r)
-		if r.rcode() == dns.RcodeSuccess && len(r.msg.Answer) > 0 {
+		if r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0 {
 			a.exists(t.name)
-			for _, rr := range r.msg.Answer {
+			for _, rr := range r.Msg.Answer {
 				if alias, ok := rr.(*dns.CNAME); ok {
 					a.exists(alias.Target)
 				}
@@ -65,7 +66,7 @@ func (a *audit) nextTask() *task {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range a.tasks {
-		if t.tries < maxTries && !t.reply.ok() {
+		if t.tries < maxTries && !t.reply.OK() {
 			t.tries++
 			return t
 		}
@@ -73,10 +74,10 @@ func (a *audit) nextTask() *task {
 	return nil
 }
 
-func (a *audit) finish(t *task, r reply) {
+func (a *audit) finish(t *task, r Reply) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !t.reply.ok() {
+	if !t.reply.OK() {
 		t.reply = r
 	}
 }
@@ -84,9 +85,9 @@ func (a *audit) finish(t *task, r reply) {
 // askWithin asks for the names between names that exist and the zone: they exist too, although they may
 // have no records (RFC 8020 section 2, RFC 4592 section 2.2.2).
 func (a *audit) askWithin(ctx context.Context) {
-	servers := []*address{}
-	for _, ip := range slices.SortedFunc(maps.Keys(a.addresses), compareAddrs) {
-		if ad := a.addresses[ip]; a.standingOf(ad.soa()) == authoritative && ad.replies[probeSOA].ok() {
+	servers := []*Address{}
+	for _, ip := range slices.SortedFunc(maps.Keys(a.addresses), netip.Addr.Compare) {
+		if ad := a.addresses[ip]; ad.SOA().Standing(a.zone) == Authoritative && ad.Replies[ProbeSOA].OK() {
 			servers = append(servers, ad)
 		}
 	}
@@ -94,7 +95,7 @@ func (a *audit) askWithin(ctx context.Context) {
 		return
 	}
 	names := a.betweenNames()
-	replies := make([]reply, len(names))
+	replies := make([]Reply, len(names))
 	var g diag.Group
 	for i, name := range names {
 		g.Go(func() { replies[i] = a.ask(ctx, servers[i%len(servers)], extended(name, dns.TypeA)) })
@@ -109,7 +110,7 @@ func (a *audit) askWithin(ctx context.Context) {
 func (a *audit) betweenNames() []string {
 	names := map[string]bool{}
 	for name := range a.names {
-		for n := name; n != a.zone && n != "."; n = above(n) {
+		for n := name; n != a.zone && n != "."; n = ParentName(n) {
 			if n != name && !a.names[n] && !strings.HasPrefix(n, "*.") {
 				names[n] = true
 			}

@@ -1,4 +1,4 @@
-package zonecheck
+package survey
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// lookupPatience is how long the resolver is waited for. It may have to try several servers itself.
-const lookupPatience = 3 * time.Second
+// lookupTimeout is how long the resolver is waited for. It may have to try several servers itself.
+const lookupTimeout = 3 * time.Second
 
 var errBudget = errors.New("too many queries")
 
@@ -35,12 +35,12 @@ func (u unchecked) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 
 // lookup asks the resolver.
 func lookup[R dns.RR](ctx context.Context, a *audit, name string) diag.Answer[R] {
-	ctx, cancel := context.WithTimeout(ctx, lookupPatience)
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	return diag.Lookup[R](ctx, a.raw, name)
 }
 
-// A hostLookup is the look-up of the addresses of a host, under way or done.
+// A hostLookup is the lookup of the addresses of a host, under way or done.
 type hostLookup struct {
 	done      chan struct{}
 	addresses diag.Addresses
@@ -59,7 +59,7 @@ func (a *audit) lookupHost(ctx context.Context, name string) diag.Addresses {
 	a.mu.Unlock()
 	if first {
 		defer close(h.done)
-		limited, cancel := context.WithTimeout(ctx, lookupPatience)
+		limited, cancel := context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()
 		h.addresses = diag.LookupAddresses(limited, a.raw, name)
 		return h.addresses
@@ -73,10 +73,10 @@ func (a *audit) prefetch(ctx context.Context, name string) {
 	a.g.Go(func() { a.lookupHost(ctx, name) })
 }
 
-// An origin is what is known of the network that announces an address.
-type origin struct {
-	asn  string // empty if it is not known
-	name diag.Answer[*dns.PTR]
+// An Origin is what is known of the network that announces an address.
+type Origin struct {
+	ASN string // empty if it is not known
+	PTR diag.Answer[*dns.PTR]
 }
 
 // The zones in which Team Cymru tells who announces an address (www.team-cymru.com, "IP to ASN
@@ -87,20 +87,20 @@ const (
 )
 
 // originOf looks up who announces an address, and its host name.
-func (a *audit) originOf(ctx context.Context, ip netip.Addr) origin {
-	var o origin
+func (a *audit) originOf(ctx context.Context, ip netip.Addr) Origin {
+	var o Origin
 	var g diag.Group
 	reverse := diag.IP{Addr: ip}.Reverse()
 	if reverse == "" {
 		return o
 	}
-	g.Go(func() { o.name = lookup[*dns.PTR](ctx, a, reverse) })
+	g.Go(func() { o.PTR = lookup[*dns.PTR](ctx, a, reverse) })
 	g.Go(func() {
 		question := strings.TrimSuffix(reverse, ".in-addr.arpa.") + originIPv4
 		if ip.Is6() {
 			question = strings.TrimSuffix(reverse, ".ip6.arpa.") + originIPv6
 		}
-		o.asn = asnIn(lookup[*dns.TXT](ctx, a, question))
+		o.ASN = asnIn(lookup[*dns.TXT](ctx, a, question))
 	})
 	g.Wait()
 	return o
@@ -119,30 +119,31 @@ func asnIn(answer diag.Answer[*dns.TXT]) string {
 	return ""
 }
 
-// A chase is what following the aliases of a name came upon.
-type chase struct {
-	name  string
-	chain []string // targets, in order
-	loop  bool     // the last target is a name that came before
-	gone  bool     // the last name does not exist
-	err   error    // why it is not known where the chain ends
-	addrs []netip.Addr
+// A Chain is what following the aliases of a name led to.
+type Chain struct {
+	Name     string
+	Targets  []string // of the aliases, in order
+	Loop     bool     // the last target is a name that came before
+	NXDomain bool     // the last name does not exist
+	Err      error    // why it is not known where the chain ends
+	Addrs    []netip.Addr
 }
 
-var errLong = errors.New("the chain of aliases does not end")
+// ErrLong says that a chain has more aliases than are followed.
+var ErrLong = errors.New("the chain of aliases does not end")
 
 // follow follows the aliases of a name hop by hop, each through all that the resolver says at once.
-func (a *audit) follow(ctx context.Context, name string) chase {
-	c := chase{name: name}
+func (a *audit) follow(ctx context.Context, name string) Chain {
+	c := Chain{Name: name}
 	seen := map[string]bool{name: true}
-	for at := name; len(c.chain) <= maxHops; {
+	for at := name; len(c.Targets) <= maxHops; {
 		targets, answer := a.hop(ctx, at)
-		before := len(c.chain)
-		for targets[at] != "" && len(c.chain) <= maxHops {
+		before := len(c.Targets)
+		for targets[at] != "" && len(c.Targets) <= maxHops {
 			at = targets[at]
-			c.chain = append(c.chain, at)
+			c.Targets = append(c.Targets, at)
 			if seen[at] {
-				c.loop = true
+				c.Loop = true
 				return c
 			}
 			seen[at] = true
@@ -150,18 +151,18 @@ func (a *audit) follow(ctx context.Context, name string) chase {
 		switch {
 		case answer.Exists():
 			for _, r := range answer.Records {
-				c.addrs = append(c.addrs, addressIn(r))
+				c.Addrs = append(c.Addrs, AddressIn(r))
 			}
 			return c
 		case answer.NXDomain():
-			c.gone = true
+			c.NXDomain = true
 			return c
-		case len(c.chain) == before:
-			c.err = answer.Err()
+		case len(c.Targets) == before:
+			c.Err = answer.Err()
 			return c
 		}
 	}
-	c.err = errLong
+	c.Err = ErrLong
 	return c
 }
 

@@ -1,4 +1,4 @@
-package zonecheck
+package survey
 
 import "time"
 
@@ -36,14 +36,15 @@ const (
 	quickest = 400 * time.Millisecond
 	slack    = 5
 
-	// tcpPatience bounds a connection with what is asked over it.
-	tcpPatience = 2500 * time.Millisecond
+	// tcpTimeout bounds a connection with what is asked over it.
+	tcpTimeout = 2500 * time.Millisecond
 
-	// tlsPatience is how long a connection over TLS may take at least. Firewalls drop what is for a port
-	// that few use; nothing is lost by not waiting for it.
-	tlsPatience = 100 * time.Millisecond
+	// infoTimeout is how long an address is given at least for what only an info finding depends on: the
+	// version of its software, a connection over TLS. Firewalls drop such queries; nothing is lost by not
+	// waiting for them, and they are not sent again.
+	infoTimeout = 100 * time.Millisecond
 
-	// originGrace is how long the look-ups of the networks of servers may go on when all else is done.
+	// originGrace is how long the lookups of the networks of servers may go on when all else is done.
 	// They end in zones that have nothing to do with the domain, and matter little.
 	originGrace = 250 * time.Millisecond
 
@@ -53,29 +54,20 @@ const (
 	// maxDatagram is the largest datagram read. RFC 6891 section 6.2.5 suggests no more than 4096.
 	maxDatagram = 4096
 
-	// slowAfter is the time of an answer from which a server counts as slow: even from the other end
-	// of the earth they take less.
-	slowAfter = 500 * time.Millisecond
-
-	// maxParents is how many addresses of the zone above are asked.
+	// maxParents is how many addresses of the parent zone are asked.
 	maxParents = 8
 
-	// maxAncestors is how many zones above are considered as the parent; the root comes last.
+	// maxAncestors is how many parent zones are considered as the parent; the root comes last.
 	maxAncestors = 8
 
-	// maxExchangers is how many mail exchangers are looked at.
-	maxExchangers = 20
+	// maxMailServers is how many mail servers are looked at.
+	maxMailServers = 20
 
-	// maxHops is how many aliases are followed, as resolvers do, and longChain how many some resolvers
-	// find too many already.
-	maxHops   = 16
-	longChain = 7
+	// maxHops is how many aliases are followed, as resolvers do.
+	maxHops = 16
 
 	// maxWithin is how many names between a name and its zone are asked for.
 	maxWithin = 6
-
-	// maxListed is how many places one rule reports.
-	maxListed = 12
 
 	// maxDepth is how far a chain of delegations that depend on each other is followed.
 	maxDepth = 3

@@ -1,0 +1,139 @@
+package zonecheck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/miekg/dns"
+)
+
+// hasChildDS reports whether the zone has CDS or CDNSKEY records.
+func hasChildDS(e *evidence) bool { return len(e.sec.cds)+len(e.sec.cdnskey) > 0 }
+
+// deletesDS reports whether the zone asks for its DS records to be removed (RFC 8078 section 4).
+func (e *evidence) deletesDS() bool {
+	return slices.ContainsFunc(e.sec.cds, func(ds *dns.DS) bool { return ds.Algorithm == 0 }) ||
+		slices.ContainsFunc(e.sec.cdnskey, func(k *dns.DNSKEY) bool { return k.Algorithm == 0 })
+}
+
+// childRules are about CDS and CDNSKEY, with which the zone asks for other DS records.
+var childRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.dnssec.cds.present", Severity: diag.Info, Category: categorySecurity,
+		Title:       "Zone publishes CDS or CDNSKEY records",
+		Requirement: "The zone publishes no CDS or CDNSKEY records",
+		Ref:         "Zonemaster DNSSEC15, RFC 7344 section 4",
+		Advice:      "Check that the operator of the parent zone processes CDS records; remove them if DS records are set by hand.",
+		When:        func(e *evidence) bool { return e.contentKnown(dns.TypeCDS) || e.contentKnown(dns.TypeCDNSKEY) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(hasChildDS(e), "%s has %s and %s.", e.Domain, count(len(e.sec.cds), "CDS record"),
+				count(len(e.sec.cdnskey), "CDNSKEY record"))
+		},
+	},
+	{
+		Code: "zone.dnssec.cds.unsigned", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
+		Title:       "CDS or CDNSKEY records in an unsigned zone",
+		Requirement: "CDS and CDNSKEY records are in a signed zone",
+		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
+		Advice:      "Remove the CDS and CDNSKEY records, or sign the zone.",
+		When:        func(e *evidence) bool { return hasChildDS(e) && told(1, survey.ProbeKeys)(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!signed(e), "%s has CDS or CDNSKEY records and no DNSKEY record.", e.Domain)
+		},
+	},
+	{
+		Code: "zone.dnssec.cds.delete", Severity: diag.Info, Category: categorySecurity,
+		Title:       "Zone asks for its DS records to be removed",
+		Requirement: "The zone does not ask for its DS records to be removed",
+		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 8078 section 4",
+		Advice:      "Remove these CDS and CDNSKEY records unless DNSSEC is to be switched off.",
+		When:        hasChildDS,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.deletesDS(), "%s has CDS or CDNSKEY records with algorithm 0, which ask for removal.", e.Domain)
+		},
+	},
+	{
+		Code: "zone.dnssec.cds.differ", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
+		Title:       "CDS and CDNSKEY records contradict each other",
+		Requirement: "CDS and CDNSKEY records are for the same keys",
+		Ref:         "Zonemaster DNSSEC15, RFC 7344 section 4",
+		Advice:      "Publish CDS and CDNSKEY records for the same keys.",
+		When: func(e *evidence) bool {
+			return len(e.sec.cds) > 0 && len(e.sec.cdnskey) > 0 && !e.deletesDS()
+		},
+		Fails: func(e *evidence) diag.Failures {
+			for _, ds := range e.sec.cds {
+				matches := func(k *dns.DNSKEY) bool { return dnssec.StandsFor(ds, k) }
+				if !slices.ContainsFunc(e.sec.cdnskey, matches) {
+					return diag.Fail("There is a CDS record for key %d and no CDNSKEY record.", ds.KeyTag)
+				}
+			}
+			for _, k := range e.sec.cdnskey {
+				matches := func(ds *dns.DS) bool { return dnssec.StandsFor(ds, k) }
+				if !slices.ContainsFunc(e.sec.cds, matches) {
+					return diag.Fail("There is a CDNSKEY record for key %d and no CDS record.", k.KeyTag())
+				}
+			}
+			return nil
+		},
+	},
+	{
+		Code: "zone.dnssec.cds.mismatch", Severity: diag.Error, Weight: 3, Category: categorySecurity,
+		Title:       "CDS and CDNSKEY records match no key of the zone",
+		Requirement: "A CDS or CDNSKEY record matches a key of the zone",
+		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
+		Advice:      "Publish CDS and CDNSKEY records of the keys in use: a parent zone that follows these breaks the domain.",
+		When:        func(e *evidence) bool { return hasChildDS(e) && signed(e) && !e.deletesDS() },
+		Fails: func(e *evidence) diag.Failures {
+			for _, k := range e.sec.keys {
+				same := func(c *dns.DNSKEY) bool { return dataOf(c) == dataOf(k) }
+				if slices.ContainsFunc(e.sec.cds, func(ds *dns.DS) bool { return dnssec.StandsFor(ds, k) }) ||
+					slices.ContainsFunc(e.sec.cdnskey, same) {
+					return nil
+				}
+			}
+			return diag.Fail("None of the CDS and CDNSKEY records of %s matches one of its keys.", e.Domain)
+		},
+	},
+	{
+		Code: "zone.dnssec.cds.signature", Severity: diag.Error, Weight: 2, Category: categorySecurity,
+		Title:       "CDS or CDNSKEY records not signed by a trusted key",
+		Requirement: "CDS and CDNSKEY records are signed by a key with a DS record",
+		Ref:         "Zonemaster DNSSEC18, RFC 7344 section 4.1",
+		Advice:      "Sign the records with a key that has a DS record: else the parent zone must ignore them.",
+		When:        func(e *evidence) bool { return hasChildDS(e) && dsComparable(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.sec.cdsOK, "The CDS or CDNSKEY records of %s have no valid signature by a key with a DS record.",
+				e.Domain)
+		},
+	},
+	{
+		Code: "zone.dnssec.cds.pending", Severity: diag.Info, Category: categorySecurity,
+		Title:       "DS records differ from the CDS records",
+		Requirement: "The DS records are those that the CDS records ask for",
+		Ref:         "Zonemaster DNSSEC16, RFC 7344 section 6",
+		Advice:      "Wait if the operator of the parent zone processes CDS records; else update the DS records at the registrar.",
+		When:        func(e *evidence) bool { return len(e.sec.cds) > 0 && e.cut.dsKnown },
+		Fails: func(e *evidence) diag.Failures {
+			wanted, present := dsTexts(e.sec.cds), dsTexts(e.cut.ds)
+			if e.deletesDS() {
+				wanted = nil
+			}
+			return diag.FailIf(!slices.Equal(wanted, present), "The CDS records of %s ask for other DS records than %s has.",
+				e.Domain, e.parentName())
+		},
+	},
+}
+
+func dsTexts(list []*dns.DS) []string {
+	var texts []string
+	for _, ds := range list {
+		texts = append(texts, fmt.Sprint(ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToLower(ds.Digest)))
+	}
+	slices.Sort(texts)
+	return texts
+}

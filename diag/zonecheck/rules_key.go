@@ -1,0 +1,205 @@
+package zonecheck
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/miekg/dns"
+)
+
+// secured reports whether the parent zone has DS records.
+func secured(e *evidence) bool { return e.cut.dsKnown && len(e.cut.ds) > 0 }
+
+// dsComparable reports whether there are DS records that can be compared with keys and their signatures.
+func dsComparable(e *evidence) bool {
+	return secured(e) && signed(e) && e.sec.ds.usable > 0 && e.sec.judged > 0
+}
+
+// keyRules are about keys, and the DS records that stand for them.
+var keyRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.dnssec.unsigned", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
+		Title:       "DS records for an unsigned zone",
+		Requirement: "A zone with DS records is signed",
+		Ref:         "Zonemaster DNSSEC11, RFC 4035 section 5.2",
+		Advice:      "Remove the DS records at the registrar now, or sign the zone: validating resolvers reject the domain.",
+		When:        func(e *evidence) bool { return secured(e) && told(1, survey.ProbeKeys)(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!signed(e), "%s has %s for %s, and the zone has no DNSKEY record.", upper(e.parentName()),
+				count(len(e.cut.ds), "DS record"), e.Domain)
+		},
+	},
+	{
+		Code: "zone.dnssec.ds.mismatch", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
+		Title:       "No DS record matches a key of the zone",
+		Requirement: "A DS record matches a key that signs the DNSKEY records",
+		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+		Advice:      "Replace the DS records at the registrar by those of the present keys: validating resolvers reject the domain.",
+		When:        dsComparable,
+		Fails: func(e *evidence) diag.Failures {
+			if len(e.sec.ds.matched) > 0 {
+				return nil
+			}
+			return e.dsFailures(e.sec.ds.standby, "matches no key that signs the DNSKEY records")
+		},
+	},
+	{
+		Code: "zone.dnssec.ds.standby", Severity: diag.Info, Category: categorySecurity,
+		Title:       "DS record without a key in use",
+		Requirement: "Every DS record matches a key in use",
+		Ref:         "Zonemaster DNSSEC02, RFC 6781 section 4.1.2",
+		Advice:      "Remove the DS record at the registrar unless a key rollover is under way.",
+		When:        func(e *evidence) bool { return dsComparable(e) && len(e.sec.ds.matched) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return e.dsFailures(e.sec.ds.standby, "matches no key that signs the DNSKEY records, but others do")
+		},
+	},
+	{
+		Code: "zone.dnssec.ds.digest", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:       "DS record with a digest that is not recommended",
+		Requirement: "The DS records have recommended digests",
+		Ref:         "Zonemaster DNSSEC01, RFC 9904 section 3, RFC 9905 section 2",
+		Advice:      "Enter DS records with SHA-256 (digest type 2) at the registrar, and remove the others.",
+		When:        secured,
+		Fails: func(e *evidence) diag.Failures {
+			var weak []*dns.DS
+			for _, ds := range e.cut.ds {
+				if ds.DigestType != dns.SHA256 && ds.DigestType != dns.SHA384 {
+					weak = append(weak, ds)
+				}
+			}
+			return e.dsFailures(weak, "has a digest type that is not recommended")
+		},
+	},
+	{
+		Code: "zone.dnssec.ds.algorithm", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:       "No DS record that resolvers can use",
+		Requirement: "Resolvers can use a DS record",
+		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+		Advice:      "Enter DS records of keys with a current algorithm: until then resolvers treat the zone as unsigned.",
+		When:        secured,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!slices.ContainsFunc(e.cut.ds, dnssec.Policy{}.Usable),
+				"%s has %s for %s, and resolvers know the algorithm and digest of none.", upper(e.parentName()),
+				count(len(e.cut.ds), "DS record"), e.Domain)
+		},
+	},
+	{
+		Code: "zone.dnssec.island", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:       "Signed zone without DS records",
+		Requirement: "The parent zone has DS records for the signed zone",
+		Ref:         "Zonemaster DNSSEC07, RFC 4035 section 5.2",
+		Advice:      "Enter the DS records at the registrar: without them nobody checks the signatures.",
+		When:        func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.cut.ds) == 0, "%s is signed, and %s has no DS record for it.", e.Domain, e.parentName())
+		},
+	},
+	{
+		Code: "zone.dnssec.algorithm.weak", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:       "Key with an algorithm that is not recommended",
+		Requirement: "The keys have recommended algorithms",
+		Ref:         "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
+		Advice:      "Roll over to ECDSA P-256 (13), Ed25519 (15) or RSA/SHA-256 (8).",
+		When:        signed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachKey(func(k *dns.DNSKEY) string {
+				switch dnssec.Recommend(k.Algorithm) {
+				case dnssec.MustNot, dnssec.Unregistered:
+					return fmt.Sprintf("has algorithm %d (%s)", k.Algorithm, dnssec.AlgorithmName(k.Algorithm))
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.dnssec.key.size", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:       "RSA key of an unsuitable size",
+		Requirement: "RSA keys have 2048 to 4096 bits",
+		Ref:         "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
+		Advice:      "Roll over to an RSA key with 2048 bits, or to ECDSA P-256 (13).",
+		When:        signed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachKey(func(k *dns.DNSKEY) string {
+				if bits := dnssec.RSABits(k); bits > 0 && (bits < 2048 || bits > 4096) {
+					return fmt.Sprintf("has %d bits", bits)
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.dnssec.algorithm.unused", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Title:       "Algorithm of a key that does not sign the zone",
+		Requirement: "Every algorithm of the keys and DS records signs the zone",
+		Ref:         "Zonemaster DNSSEC12, DNSSEC13, RFC 4035 section 2.2",
+		Advice:      "Sign the zone with each algorithm, or remove the keys and DS records of the others.",
+		When:        func(e *evidence) bool { return signed(e) && len(e.sec.algs) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			wanted := maps.Clone(e.sec.keyAlgs)
+			for _, ds := range e.sec.ds.matched {
+				wanted[ds.Algorithm] = true
+			}
+			var list []string
+			for _, alg := range slices.Sorted(maps.Keys(wanted)) {
+				if !e.sec.algs[alg] {
+					list = append(list, fmt.Sprintf("Algorithm %d (%s) has a key and does not sign the SOA record.", alg,
+						dnssec.AlgorithmName(alg)))
+				}
+			}
+			return failing(list)
+		},
+	},
+	{
+		Code: "zone.dnssec.servers.unsigned", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Title:       "Name server with an unsigned copy of the zone",
+		Requirement: "All name servers have the signed zone",
+		Ref:         "Zonemaster DNSSEC06, RFC 4035 section 3.1",
+		Advice:      "Transfer the signed zone to the name server: validating resolvers reject its answers.",
+		When:        signed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.sec.bare, func(*survey.Address) string {
+				return "returns no keys or no signatures, although other name servers do"
+			})
+		},
+	},
+	{
+		Code: "zone.dnssec.servers.differ", Severity: diag.Error, Weight: 3, Category: categorySecurity,
+		Title:       "Name servers have different DNSKEY records",
+		Requirement: "All name servers have the same DNSKEY records",
+		Ref:         "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",
+		Advice:      "Bring all name servers to the same version of the zone; providers that sign apart must publish all keys.",
+		When:        func(e *evidence) bool { return signed(e) && told(2, survey.ProbeKeys)(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.sec.differ, "The name servers of %s have different DNSKEY records.", e.Domain)
+		},
+	},
+}
+
+// dsFailures makes a failure for each DS record, of a text that continues a sentence.
+func (e *evidence) dsFailures(list []*dns.DS, text string) diag.Failures {
+	var failures diag.Failures
+	for _, ds := range list {
+		failures = append(failures, diag.Failure{
+			Detail: fmt.Sprintf("The DS record with key tag %d, algorithm %d and digest type %d %s.", ds.KeyTag, ds.Algorithm,
+				ds.DigestType, text),
+			Target: fmt.Sprintf("DS %d %d %d", ds.KeyTag, ds.Algorithm, ds.DigestType),
+		})
+	}
+	return failures
+}
+
+// eachKey makes a failure for each key of which a function has something to say.
+func (e *evidence) eachKey(detail func(*dns.DNSKEY) string) diag.Failures {
+	var failures diag.Failures
+	for _, k := range e.sec.keys {
+		if text := detail(k); text != "" {
+			failures = append(failures, diag.Failure{Detail: fmt.Sprintf("The key with tag %d %s.", k.KeyTag(), text)})
+		}
+	}
+	return failures
+}

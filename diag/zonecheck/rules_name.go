@@ -1,0 +1,181 @@
+package zonecheck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+)
+
+// resolved reports whether the addresses of at least one server could be looked up.
+func resolved(e *evidence) bool {
+	return slices.ContainsFunc(e.Servers, func(s *survey.Server) bool {
+		a, ok := e.Hosts[s.Name]
+		return ok && (a.Err() == nil || len(a.V4.Aliases)+len(a.V6.Aliases) > 0)
+	})
+}
+
+// reversed reports whether the PTR records of an address are known.
+func reversed(ad *survey.Address) bool {
+	return ad.Deep && ad.Origin.PTR.Name != "" && ad.Origin.PTR.Err() == nil
+}
+
+// nameRules are about the names and addresses of the servers.
+var nameRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.ns.literal", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:       "NS record with an IP address instead of a name",
+		Requirement: "NS records have names and not IP addresses",
+		Ref:         "Zonemaster SYNTAX04, RFC 1035 section 3.3.11",
+		Advice:      "Give the name server a host name with an address record, and use that name in the NS record.",
+		When:        named,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachHost(func(s *survey.Server) string {
+				if survey.Literal(s.Name).IsValid() {
+					return "is an IP address, and resolvers take it for a name"
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.name", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
+		Title:       "NS record with an invalid host name",
+		Requirement: "The names of the name servers are valid host names",
+		Ref:         "Zonemaster SYNTAX04, RFC 1123 section 2.1",
+		Advice:      "Rename the name server: use letters, digits and hyphens only.",
+		When:        named,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachHost(func(s *survey.Server) string {
+				if survey.Literal(s.Name).IsValid() || hostName(s.Name) {
+					return ""
+				}
+				return "is not a valid host name"
+			})
+		},
+	},
+	{
+		Code: "zone.ns.alias", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:       "NS record points to a CNAME",
+		Requirement: "No name server name is an alias",
+		Ref:         "Zonemaster DELEGATION05, RFC 2181 section 10.3",
+		Advice:      "Replace the CNAME of the name server by address records, or use the name that it points to in the NS record.",
+		When:        resolved,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachHost(func(s *survey.Server) string { return aliasText(e.Hosts[s.Name]) })
+		},
+	},
+	{
+		Code: "zone.ns.address.missing", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:       "Name server without an address",
+		Requirement: "Every name server has an address",
+		Ref:         "Zonemaster NAMESERVER06, RFC 1912 section 2.8",
+		Advice:      "Add an address record for the name server, or remove its NS records from the zone and its parent zone.",
+		When:        resolved,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachHost(func(s *survey.Server) string {
+				a, ok := e.Hosts[s.Name]
+				switch {
+				case !ok || len(a.All()) > 0 || a.Err() != nil:
+					return ""
+				case a.V4.NXDomain() || a.V6.NXDomain():
+					return "does not exist"
+				default:
+					return "has neither an A nor an AAAA record"
+				}
+			})
+		},
+	},
+	{
+		Code: "zone.ns.address.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Category: categoryNameserver,
+		Title:       "Address of a name server could not be looked up",
+		Requirement: "The addresses of all name servers can be looked up",
+		Ref:         "Zonemaster NAMESERVER06",
+		Advice:      "Fix the domain of the name server: resolvers skip a name server whose address they cannot look up.",
+		When:        named,
+		Fails: func(e *evidence) diag.Failures {
+			return e.eachHost(func(s *survey.Server) string {
+				if !e.addressUnknown(s) {
+					return ""
+				}
+				return "has no known address: the lookup " + lookupFault(e.Hosts[s.Name])
+			})
+		},
+	},
+	{
+		Code: "zone.ns.address.special", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Title:       "Name server with an address that is not public",
+		Requirement: "The addresses of the name servers are public",
+		Ref:         "Zonemaster ADDRESS01, RFC 6890",
+		Advice:      "Replace the address by a public one, or remove it.",
+		When:        addressed,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if e.Public(ad.IP) {
+					return ""
+				}
+				return "cannot be reached over the Internet: the address is reserved for private or special use"
+			})
+		},
+	},
+	{
+		Code: "zone.ns.address.shared", Severity: diag.Warning, Weight: 3, Category: categoryNameserver,
+		Title:       "Name servers share an address",
+		Requirement: "All name servers have addresses of their own",
+		Ref:         "Zonemaster DELEGATION02, RFC 2182 section 5",
+		Advice:      "Move one of the name servers to another machine: two names for one machine fail together.",
+		When:        addressed,
+		Fails: func(e *evidence) diag.Failures {
+			var list diag.Failures
+			for _, ad := range e.Addresses {
+				if hosts := e.hostsOn(ad.IP); len(hosts) > 1 {
+					list = append(list, diag.Failure{
+						Detail: fmt.Sprintf("%s have the same address, %s.", strings.Join(hosts, " and "), ad.IP),
+						Target: e.target(ad),
+					})
+				}
+			}
+			return list
+		},
+	},
+	{
+		Code: "zone.ns.reverse.missing", Severity: diag.Info, Category: categoryNameserver,
+		Title:       "Name server address without a PTR record",
+		Requirement: "The addresses of the name servers have PTR records",
+		Ref:         "Zonemaster ADDRESS02, RFC 1912 section 2.1",
+		Advice:      "Ask the network provider for PTR records; nothing depends on them.",
+		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, reversed) },
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if !reversed(ad) || ad.Origin.PTR.Exists() {
+					return ""
+				}
+				return "has no PTR record"
+			})
+		},
+	},
+	{
+		Code: "zone.ns.reverse.mismatch", Severity: diag.Info, Category: categoryNameserver,
+		Title:       "PTR record names another host",
+		Requirement: "The PTR records name the name servers",
+		Ref:         "Zonemaster ADDRESS03, RFC 1912 section 2.1",
+		Advice:      "Point the PTR record to the name of the name server; nothing depends on it.",
+		When: func(e *evidence) bool {
+			return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return ad.Origin.PTR.Exists() })
+		},
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				var names []string
+				for _, ptr := range ad.Origin.PTR.Records {
+					names = append(names, survey.BareName(ptr.Ptr))
+				}
+				if len(names) == 0 || len(minus(names, e.hostsOn(ad.IP))) < len(names) {
+					return ""
+				}
+				return "has a PTR record to " + diag.Quote(strings.Join(names, ", "))
+			})
+		},
+	},
+}

@@ -1,0 +1,315 @@
+package zonecheck
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/miekg/dns"
+)
+
+// recordRules are about the records at the apex of the zone.
+var recordRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.records.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: categoryRecords,
+		Title:       "Records could not be retrieved",
+		Requirement: "All basic record types can be retrieved",
+		Ref:         "RFC 1034 section 4.3.1, RFC 2181 section 9",
+		Advice:      "Fix the name servers: they must answer for every record type, over TCP where UDP is too small.",
+		When:        served,
+		Fails:       (*evidence).unknownRecords,
+	},
+	{
+		Code: "zone.apex.alias", Severity: diag.Error, Weight: 5, Category: categoryRecords,
+		Title:       "CNAME at the zone apex",
+		Requirement: "The zone apex has no CNAME",
+		Ref:         "RFC 1034 section 3.6.2, RFC 2181 section 10.1",
+		Advice:      "Replace the CNAME record by address records, or by an HTTPS record in alias mode.",
+		When:        served,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.serving, func(ad *survey.Address) string {
+				for _, r := range ad.Replies[:survey.ProbeAbsent] {
+					if !r.OK() {
+						continue
+					}
+					if list := survey.Set[*dns.CNAME](r.Msg.Answer, e.Zone); len(list) > 0 {
+						return fmt.Sprintf("has a CNAME from %s to %s", e.Domain, diag.Quote(survey.BareName(list[0].Target)))
+					}
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.differ", Severity: diag.Warning, Weight: 3, Category: categoryRecords,
+		Title:       "Name servers have different NS records",
+		Requirement: "All name servers have the same NS records",
+		Ref:         "Zonemaster CONSISTENCY04, RFC 1034 section 4.3.5",
+		Advice:      "Check that all name servers transfer the zone from the same primary.",
+		When:        told(2, survey.ProbeNS),
+		Fails:       func(e *evidence) diag.Failures { return e.differing(survey.ProbeNS, dns.TypeNS) },
+	},
+	{
+		Code: "zone.records.txt.differ", Severity: diag.Warning, Weight: 2, Category: categoryRecords,
+		Title:       "Name servers have different TXT records",
+		Requirement: "All name servers have the same TXT records",
+		Ref:         "RFC 1034 section 4.3.5",
+		Advice:      "Check that all name servers transfer the zone from the same primary.",
+		When:        told(2, survey.ProbeTXT),
+		Fails:       func(e *evidence) diag.Failures { return e.differing(survey.ProbeTXT, dns.TypeTXT) },
+	},
+	{
+		Code: "zone.records.address.differ", Severity: diag.Info, Category: categoryRecords,
+		Title:       "Name servers have different address records",
+		Requirement: "All name servers have the same address records",
+		Ref:         "RFC 1034 section 4.3.5",
+		Advice:      "Check that all name servers have the same zone, unless they direct clients to machines nearby.",
+		When:        told(2, survey.ProbeA),
+		Fails: func(e *evidence) diag.Failures {
+			return slices.Concat(e.differing(survey.ProbeA, dns.TypeA), e.differing(survey.ProbeAAAA, dns.TypeAAAA),
+				e.comparing("A records of www", e.wwwRecords))
+		},
+	},
+	{
+		Code: "zone.records.private", Severity: diag.Warning, Weight: 1, Category: categoryRecords,
+		Title:       "Private address in a public zone",
+		Requirement: "The addresses of the domain are public",
+		Ref:         "RFC 1918 section 5, RFC 6890",
+		Advice:      "Remove private addresses from the public zone: elsewhere they lead to other machines.",
+		When:        func(e *evidence) bool { return len(e.addressesOf(e.Zone))+len(e.addressesOf("www."+e.Zone)) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			var list diag.Failures
+			for _, name := range []string{e.Zone, "www." + e.Zone} {
+				for _, ip := range e.addressesOf(name) {
+					if internal(ip) && !e.Public(ip) {
+						list = append(list, about(name, "has the private address "+ip.String()))
+					}
+				}
+			}
+			return list
+		},
+	},
+	{
+		Code: "zone.wildcard", Severity: diag.Info, Category: categoryRecords,
+		Title:       "Wildcard answers for any name",
+		Requirement: "Names without records do not exist",
+		Ref:         "RFC 4592 section 2.1",
+		Advice:      "Check that the wildcard is intended: it answers for every misspelt name.",
+		When:        answered(survey.ProbeAbsent),
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.serving, func(ad *survey.Address) string {
+				if r := ad.Replies[survey.ProbeAbsent]; r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0 {
+					return fmt.Sprintf("has a wildcard: %s.%s, which nobody entered, has records", survey.AbsentLabel, e.Domain)
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.caa", Severity: diag.Warning, Weight: 1, Category: categoryRecords,
+		Title:       "Faulty CAA record",
+		Requirement: "The CAA records are valid",
+		Ref:         "RFC 8659 section 4.1",
+		Advice:      "Correct the record: certification authorities issue nothing if they meet an unknown critical property.",
+		When:        func(e *evidence) bool { return e.contentKnown(dns.TypeCAA) },
+		Fails: func(e *evidence) diag.Failures {
+			var list []string
+			for _, caa := range survey.Set[*dns.CAA](e.at(e.Zone, dns.TypeCAA).Msg.Answer, e.Zone) {
+				list = appendText(list, caaFault(caa))
+			}
+			return failing(list)
+		},
+	},
+	{
+		Code: "zone.https", Severity: diag.Warning, Weight: 1, Category: categoryRecords,
+		Title:       "Faulty HTTPS record",
+		Requirement: "The HTTPS records are valid",
+		Ref:         "RFC 9460 section 2.4",
+		Advice:      "Correct the record: browsers ignore it, or cannot connect.",
+		When:        func(e *evidence) bool { return e.contentKnown(dns.TypeHTTPS) },
+		Fails: func(e *evidence) diag.Failures {
+			return failing(httpsFaults(survey.Set[*dns.HTTPS](e.at(e.Zone, dns.TypeHTTPS).Msg.Answer, e.Zone), e.Zone))
+		},
+	},
+	{
+		Code: "zone.zonemd", Severity: diag.Warning, Weight: 1, Category: categoryRecords,
+		Title:       "ZONEMD record of an older zone version",
+		Requirement: "The ZONEMD record belongs to the present zone version",
+		Ref:         "RFC 8976 section 4",
+		Advice:      "Make the signer update the ZONEMD record with each change of the zone.",
+		When:        func(e *evidence) bool { return hasSOA(e) && e.contentKnown(dns.TypeZONEMD) },
+		Fails: func(e *evidence) diag.Failures {
+			var list []string
+			for _, md := range survey.Set[*dns.ZONEMD](e.at(e.Zone, dns.TypeZONEMD).Msg.Answer, e.Zone) {
+				if !slices.Contains(e.soaReport().Serials, md.Serial) {
+					list = append(list, fmt.Sprintf("The ZONEMD record is for serial number %d, and the zone has %d.", md.Serial,
+						e.soa().Serial))
+				}
+			}
+			return failing(list)
+		},
+	},
+}
+
+// contentKnown reports whether a server said which records of a type there are at the apex.
+func (e *evidence) contentKnown(qtype uint16) bool {
+	return e.at(e.Zone, qtype).Rcode() == dns.RcodeSuccess
+}
+
+// basicTypes are what every server of a zone answers for.
+var basicTypes = []struct {
+	probe survey.Probe
+	qtype uint16
+}{
+	{survey.ProbeNS, dns.TypeNS}, {survey.ProbeA, dns.TypeA}, {survey.ProbeAAAA, dns.TypeAAAA},
+	{survey.ProbeMX, dns.TypeMX}, {survey.ProbeTXT, dns.TypeTXT}, {survey.ProbeKeys, dns.TypeDNSKEY},
+}
+
+// unknownRecords reports the types for which servers were asked, and none returned an answer.
+func (e *evidence) unknownRecords() diag.Failures {
+	var list diag.Failures
+	for _, t := range basicTypes {
+		var places []string
+		known := false
+		for _, ad := range e.serving {
+			switch r := ad.Replies[t.probe]; r.Rcode() {
+			case dns.RcodeSuccess, dns.RcodeNameError:
+				known = true
+			default:
+				if r.Result != survey.NotAsked {
+					places = append(places, e.place(ad)+" "+answerFault(r))
+				}
+			}
+		}
+		if !known && len(places) > 0 {
+			list = append(list, diag.Failure{
+				Detail: fmt.Sprintf("No name server returned the %s records of %s: %s.", dns.Type(t.qtype), e.Domain, joined(places)),
+				Target: dns.Type(t.qtype).String(),
+			})
+		}
+	}
+	return list
+}
+
+// answerFault says in words why a reply is no answer.
+func answerFault(r survey.Reply) string {
+	switch r.Result {
+	case survey.Answered:
+		return "answers " + diag.RcodeName(r.Msg.Rcode)
+	case survey.Truncated:
+		return "truncates the answer over UDP and does not send it over TCP"
+	case survey.Malformed:
+		return "sends a malformed reply"
+	default:
+		return "does not answer"
+	}
+}
+
+// shared is the network between providers and their customers (RFC 6598).
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+// internal reports whether an address leads somewhere else in each network.
+func internal(ip netip.Addr) bool {
+	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || shared.Contains(ip)
+}
+
+// addressesOf lists the addresses that servers of the zone gave for the domain or for www.
+func (e *evidence) addressesOf(name string) []netip.Addr {
+	replies := []survey.Reply{e.at(name, dns.TypeAAAA)}
+	for _, ad := range e.serving {
+		if name == e.Zone {
+			replies = append(replies, ad.Replies[survey.ProbeA], ad.Replies[survey.ProbeAAAA])
+		} else {
+			replies = append(replies, ad.Replies[survey.ProbeWWW])
+		}
+	}
+	seen := map[netip.Addr]bool{}
+	for _, r := range replies {
+		if r.OK() {
+			for _, rr := range r.Msg.Answer {
+				if ip := survey.AddressIn(rr); ip.IsValid() {
+					seen[ip] = true
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(seen), netip.Addr.Compare)
+}
+
+func appendText(list []string, text string) []string {
+	if text == "" {
+		return list
+	}
+	return append(list, text)
+}
+
+// caaFault returns what is wrong with a CAA record, or nothing.
+func caaFault(caa *dns.CAA) string {
+	switch strings.ToLower(caa.Tag) {
+	case "issue", "issuewild", "issuemail", "issuevmc":
+		issuer, _, _ := strings.Cut(caa.Value, ";")
+		if issuer = strings.TrimSpace(issuer); issuer != "" && !hostName(issuer) {
+			return fmt.Sprintf("The CAA property %s has %.100q, which is not a domain.", caa.Tag, issuer)
+		}
+	case "iodef":
+		if !strings.HasPrefix(caa.Value, "mailto:") && !strings.HasPrefix(caa.Value, "http") {
+			return fmt.Sprintf("The CAA property iodef has %.100q, which is not a URL.", caa.Value)
+		}
+	case "contactemail", "contactphone":
+	default:
+		if caa.Flag&128 != 0 {
+			return fmt.Sprintf("The CAA property %.50q is unknown and critical.", caa.Tag)
+		}
+	}
+	return ""
+}
+
+// httpsFaults returns what is wrong with HTTPS records.
+func httpsFaults(list []*dns.HTTPS, zone string) []string {
+	var faults []string
+	alias, service := 0, 0
+	for _, r := range list {
+		if r.Priority != 0 {
+			service++
+			faults = append(faults, serviceFaults(r)...)
+			continue
+		}
+		alias++
+		switch {
+		case dns.CanonicalName(r.Target) == zone:
+			faults = append(faults, "An HTTPS record in alias mode points to the domain itself.")
+		case len(r.Value) > 0:
+			faults = append(faults, "An HTTPS record in alias mode has parameters, which are ignored.")
+		}
+	}
+	if alias > 0 && service > 0 {
+		faults = append(faults, "There are HTTPS records in alias mode and in service mode.")
+	}
+	return faults
+}
+
+// serviceFaults returns what is wrong with an HTTPS record in service mode (RFC 9460 section 7.1.1, 8).
+func serviceFaults(r *dns.HTTPS) []string {
+	var faults []string
+	keys := map[dns.SVCBKey]bool{}
+	for _, v := range r.Value {
+		keys[v.Key()] = true
+	}
+	for _, v := range r.Value {
+		if mandatory, ok := v.(*dns.SVCBMandatory); ok {
+			for _, k := range mandatory.Code {
+				if !keys[k] {
+					faults = append(faults, fmt.Sprintf("The HTTPS parameter %s is mandatory and missing.", k))
+				}
+			}
+		}
+	}
+	if keys[dns.SVCB_NO_DEFAULT_ALPN] && !keys[dns.SVCB_ALPN] {
+		faults = append(faults, "The HTTPS parameter no-default-alpn stands without alpn.")
+	}
+	return faults
+}

@@ -1,0 +1,198 @@
+package zonecheck
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/miekg/dns"
+)
+
+// securityRules are about what the servers give away, and to whom.
+var securityRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.ns.recursion", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Title:       "Open recursion on a name server",
+		Requirement: "No name server offers open recursion",
+		Ref:         "Zonemaster NAMESERVER01, RFC 5358 section 4",
+		Advice:      "Disable recursion, or allow it to your own networks only: attackers use open resolvers to amplify attacks.",
+		When:        answered(survey.ProbeRecursion),
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if !recurses(ad) {
+					return ""
+				}
+				name := ad.Replies[survey.ProbeRecursion].Msg.Question[0].Name
+				return "resolved " + survey.BareName(name) + ", which it does not serve, for a stranger"
+			})
+		},
+	},
+	{
+		Code: "zone.ns.recursion.claimed", Severity: diag.Info, Category: categorySecurity,
+		Title:       "Name server claims to offer recursion",
+		Requirement: "No name server claims to offer recursion",
+		Ref:         "Zonemaster NAMESERVER01, RFC 1035 section 4.1.1",
+		Advice:      "Disable recursion: the RA flag promises what the name server does not do.",
+		When:        answered(survey.ProbeRecursion),
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if r := ad.Replies[survey.ProbeRecursion]; r.OK() && r.Msg.RecursionAvailable && !recurses(ad) {
+					return "sets the RA flag, and does not resolve names of others"
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.axfr.open", Severity: diag.Warning, Weight: 3, Category: categorySecurity,
+		Title:       "Zone transfer open to anyone",
+		Requirement: "Zone transfers are restricted",
+		Ref:         "Zonemaster NAMESERVER03, RFC 5936 section 5",
+		Advice:      "Allow zone transfers to the secondaries only, unless the zone is meant to be public as a whole.",
+		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, transferAnswered) },
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if transfers(ad, e.Zone) {
+					return "transfers the whole zone to anyone (AXFR)"
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.version", Severity: diag.Info, Category: categorySecurity,
+		Title:       "Software version disclosed",
+		Requirement: "No name server discloses its software version",
+		Ref:         "Zonemaster NAMESERVER15, RFC 4892 section 3",
+		Advice:      "Disable the answer to version.bind: it saves attackers some guessing.",
+		When:        answered(survey.ProbeChaos),
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.Addresses, func(ad *survey.Address) string {
+				if v := versionOf(ad.Replies[survey.ProbeChaos]); v != "" {
+					return fmt.Sprintf("answers version.bind with %.100q", v)
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.nsid", Severity: diag.Info, Category: categorySecurity,
+		Title:       "Server identifier (NSID) disclosed",
+		Requirement: "No name server discloses an identifier",
+		Ref:         "RFC 5001 section 3.1",
+		Advice:      "Check that the identifier is meant to be public: it tells which of many machines answered.",
+		When:        answered(survey.ProbeIdentity),
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.serving, func(ad *survey.Address) string {
+				if id := nsidOf(ad.Replies[survey.ProbeIdentity]); id != "" {
+					return fmt.Sprintf("has the NSID %.100q", id)
+				}
+				return ""
+			})
+		},
+	},
+	{
+		Code: "zone.ns.cookies", Severity: diag.Info, Category: categorySecurity,
+		Title:       "No DNS cookies",
+		Requirement: "The name servers support DNS cookies",
+		Ref:         "RFC 7873 section 5.2",
+		Advice:      "Enable DNS cookies: they keep out forged queries and replies at little cost.",
+		When:        ednsKnown,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.serving, func(ad *survey.Address) string {
+				if opt := ad.Replies[survey.ProbeIdentity].EDNS(); opt == nil || hasCookie(opt) {
+					return ""
+				}
+				return "does not answer with a cookie"
+			})
+		},
+	},
+	{
+		Code: "zone.ns.cookies.wrong", Severity: diag.Error, Weight: 2, Category: categorySecurity,
+		Title:       "DNS cookie not returned as sent",
+		Requirement: "DNS cookies are returned as they were sent",
+		Ref:         "RFC 7873 section 5.3",
+		Advice:      "Replace the server software: resolvers take its replies for forged ones and discard them.",
+		When:        ednsKnown,
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(e.serving, func(ad *survey.Address) string {
+				if opt := ad.Replies[survey.ProbeIdentity].EDNS(); opt != nil && foreignCookie(opt) {
+					return "answers with a cookie that is not the client's"
+				}
+				return ""
+			})
+		},
+	},
+}
+
+// ednsKnown reports whether a server answered a query with EDNS options with EDNS.
+func ednsKnown(e *evidence) bool {
+	return slices.ContainsFunc(e.serving, func(ad *survey.Address) bool {
+		return ad.Replies[survey.ProbeIdentity].EDNS() != nil
+	})
+}
+
+// recurses reports whether a server found out what it cannot know by itself. The flag RA alone proves
+// nothing, nor does an answer of a server that also serves the parent zone.
+func recurses(ad *survey.Address) bool {
+	r := ad.Replies[survey.ProbeRecursion]
+	return r.Rcode() == dns.RcodeSuccess && r.Msg.RecursionAvailable && !r.Msg.Authoritative &&
+		len(r.Msg.Question) == 1 &&
+		slices.ContainsFunc(r.Msg.Answer, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA })
+}
+
+// transferAnswered reports whether a server answered the request for a transfer, or hung up on it.
+func transferAnswered(ad *survey.Address) bool {
+	r := ad.Replies[survey.ProbeTransfer]
+	return r.OK() || r.Result == survey.Reset
+}
+
+// transfers reports whether a server began to transfer the zone (RFC 5936 section 2.2).
+func transfers(ad *survey.Address, zone string) bool {
+	r := ad.Replies[survey.ProbeTransfer]
+	return r.Rcode() == dns.RcodeSuccess && len(survey.Set[*dns.SOA](r.Msg.Answer, zone)) > 0
+}
+
+func versionOf(r survey.Reply) string {
+	if r.Rcode() != dns.RcodeSuccess {
+		return ""
+	}
+	for _, rr := range r.Msg.Answer {
+		if txt, ok := rr.(*dns.TXT); ok {
+			return diag.TXT(txt)
+		}
+	}
+	return ""
+}
+
+// nsidOf returns the identifier of a server.
+func nsidOf(r survey.Reply) string {
+	opt := r.EDNS()
+	if opt == nil {
+		return ""
+	}
+	for _, o := range opt.Option {
+		if id, ok := o.(*dns.EDNS0_NSID); ok && id.Nsid != "" {
+			b, err := hex.DecodeString(id.Nsid)
+			if err != nil || slices.ContainsFunc(b, func(c byte) bool { return c < ' ' || c > '~' }) {
+				return strings.ToLower(id.Nsid)
+			}
+			return string(b)
+		}
+	}
+	return ""
+}
+
+func hasCookie(opt *dns.OPT) bool {
+	return slices.ContainsFunc(opt.Option, func(o dns.EDNS0) bool { return o.Option() == dns.EDNS0COOKIE })
+}
+
+func foreignCookie(opt *dns.OPT) bool {
+	return slices.ContainsFunc(opt.Option, func(o dns.EDNS0) bool {
+		cookie, ok := o.(*dns.EDNS0_COOKIE)
+		return ok && !strings.HasPrefix(strings.ToLower(cookie.Cookie), survey.ClientCookie)
+	})
+}

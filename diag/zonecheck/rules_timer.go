@@ -1,0 +1,123 @@
+package zonecheck
+
+import (
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// The bounds of the times in an SOA record, in seconds.
+const (
+	leastRefresh = 1200    // RFC 1912 section 2.2
+	usualRefresh = 14_400  // Zonemaster ZONE02
+	usualRetry   = 3600    // Zonemaster ZONE04
+	leastExpire  = 604_800 // Zonemaster ZONE05
+	leastMinimum = 60      // below, what does not exist is asked for all the time
+	mostMinimum  = 86_400  // Zonemaster ZONE06, RFC 2308 section 5
+)
+
+// timerRules are about the numbers in the SOA record.
+var timerRules = diag.Rules[*evidence]{
+	{
+		Code: "zone.soa.serial.zero", Severity: diag.Info, Category: categorySOA,
+		Title:       "Serial number is zero",
+		Requirement: "The serial number is not zero",
+		Ref:         "RFC 1982 section 7, RFC 2136 section 7.11",
+		Advice:      "Use a number that grows with each change, such as the date with a counter.",
+		When:        hasSOA,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.soa().Serial == 0, "The serial number of %s is 0.", e.Domain)
+		},
+	},
+	{
+		Code: "zone.soa.refresh.short", Severity: diag.Warning, Weight: 1, Category: categorySOA,
+		Title:       "Refresh time below 20 minutes",
+		Requirement: "The refresh time is at least 20 minutes",
+		Ref:         "Zonemaster ZONE02, RFC 1912 section 2.2",
+		Advice:      "Raise the refresh time: NOTIFY tells secondaries about changes at once.",
+		When:        hasSOA, Fails: below(refresh, leastRefresh),
+	},
+	{
+		Code: "zone.soa.refresh.low", Severity: diag.Info, Category: categorySOA,
+		Title:       "Refresh time below 4 hours",
+		Requirement: "The refresh time is at least 4 hours",
+		Ref:         "Zonemaster ZONE02, RFC 1996 section 4.3",
+		Advice:      "Raise the refresh time if the secondaries are notified of changes.",
+		When:        func(e *evidence) bool { return hasSOA(e) && e.soa().Refresh >= leastRefresh },
+		Fails:       below(refresh, usualRefresh),
+	},
+	{
+		Code: "zone.soa.retry.long", Severity: diag.Warning, Weight: 1, Category: categorySOA,
+		Title:       "Retry time longer than the refresh time",
+		Requirement: "The retry time is not longer than the refresh time",
+		Ref:         "Zonemaster ZONE03, RFC 1912 section 2.2",
+		Advice:      "Make the retry time a fraction of the refresh time.",
+		When:        hasSOA,
+		Fails: func(e *evidence) diag.Failures {
+			s := e.soa()
+			return diag.FailIf(s.Retry > s.Refresh, "The retry time is %s, the refresh time %s.", seconds(s.Retry),
+				seconds(s.Refresh))
+		},
+	},
+	{
+		Code: "zone.soa.retry.low", Severity: diag.Info, Category: categorySOA,
+		Title:       "Retry time below one hour",
+		Requirement: "The retry time is at least one hour",
+		Ref:         "Zonemaster ZONE04, RFC 1912 section 2.2",
+		Advice:      "Raise the retry time if secondaries overload the primary.",
+		When:        hasSOA,
+		Fails:       below(func(s *dns.SOA) (string, uint32) { return "retry time", s.Retry }, usualRetry),
+	},
+	{
+		Code: "zone.soa.expire.short", Severity: diag.Warning, Weight: 2, Category: categorySOA,
+		Title:       "Expire time below one week",
+		Requirement: "The expire time is at least one week",
+		Ref:         "Zonemaster ZONE05, RFC 1912 section 2.2",
+		Advice:      "Raise the expire time to two to four weeks: secondaries drop the zone if the primary is down for longer.",
+		When:        hasSOA,
+		Fails:       below(func(s *dns.SOA) (string, uint32) { return "expire time", s.Expire }, leastExpire),
+	},
+	{
+		Code: "zone.soa.expire.refresh", Severity: diag.Warning, Weight: 2, Category: categorySOA,
+		Title:       "Zone expires before secondaries refresh it",
+		Requirement: "The expire time exceeds the refresh and retry times together",
+		Ref:         "Zonemaster ZONE05, RFC 1912 section 2.2",
+		Advice:      "Make the expire time many times longer than the refresh and retry times together.",
+		When:        hasSOA,
+		Fails: func(e *evidence) diag.Failures {
+			s := e.soa()
+			return diag.FailIf(uint64(s.Expire) <= uint64(s.Refresh)+uint64(s.Retry),
+				"The expire time is %s, the refresh time %s and the retry time %s.", seconds(s.Expire), seconds(s.Refresh),
+				seconds(s.Retry))
+		},
+	},
+	{
+		Code: "zone.soa.minimum.high", Severity: diag.Warning, Weight: 1, Category: categorySOA,
+		Title:       "Negative answers are cached for more than a day",
+		Requirement: "Negative answers are cached for at most a day",
+		Ref:         "Zonemaster ZONE06, RFC 2308 section 5",
+		Advice:      "Lower the SOA minimum to about an hour: new names stay invisible for as long.",
+		When:        hasSOA,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.soa().Minttl > mostMinimum, "The SOA minimum is %s.", seconds(e.soa().Minttl))
+		},
+	},
+	{
+		Code: "zone.soa.minimum.low", Severity: diag.Info, Category: categorySOA,
+		Title:       "Negative answers are cached for less than a minute",
+		Requirement: "Negative answers are cached for at least a minute",
+		Ref:         "Zonemaster ZONE06, RFC 2308 section 5",
+		Advice:      "Raise the SOA minimum: resolvers repeat queries for names that do not exist.",
+		When:        hasSOA,
+		Fails:       below(func(s *dns.SOA) (string, uint32) { return "SOA minimum", s.Minttl }, leastMinimum),
+	},
+}
+
+func refresh(s *dns.SOA) (string, uint32) { return "refresh time", s.Refresh }
+
+// below reports a time that is shorter than it should be.
+func below(field func(*dns.SOA) (string, uint32), least uint32) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		name, value := field(e.soa())
+		return diag.FailIf(value < least, "The %s is %s.", name, seconds(value))
+	}
+}

@@ -1,0 +1,339 @@
+package survey
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// A Probe is one thing to ask an address.
+type Probe int
+
+// The probes, in the order in which they are worth asking.
+const (
+	ProbeSOA       Probe = 0 // without EDNS
+	ProbeTCP       Probe = 1
+	ProbeTransfer  Probe = 2
+	ProbeIdentity  Probe = 3 // EDNS with options and signatures
+	ProbeEDNS      Probe = 4 // EDNS alone, if ProbeIdentity failed
+	ProbeKeys      Probe = 5
+	ProbeNS        Probe = 6
+	ProbeA         Probe = 7
+	ProbeAAAA      Probe = 8
+	ProbeMX        Probe = 9
+	ProbeTXT       Probe = 10
+	ProbeAbsent    Probe = 11
+	ProbeRecursion Probe = 12
+	ProbeCase      Probe = 13
+	ProbeVersion   Probe = 14 // of EDNS
+	ProbeOption    Probe = 15
+	ProbeFlags     Probe = 16
+	ProbeSmall     Probe = 17
+	ProbeChaos     Probe = 18
+	ProbeStray     Probe = 19
+	ProbeSubnet    Probe = 20
+	ProbeTLS       Probe = 21 // port 853
+	ProbeWWW       Probe = 22
+	probeCount           = 23
+)
+
+// An Address is one address of the name servers, and what it answered.
+type Address struct {
+	IP      netip.Addr
+	Deep    bool // examined in full
+	EDNS    bool // answers queries with EDNS
+	Hurried bool // the time was up before all was asked
+	Replies [probeCount]Reply
+	Origin  Origin
+}
+
+// SOA returns the reply that tells whether the server serves the zone, by whichever transport it came.
+func (ad *Address) SOA() Reply {
+	udp, tcp := ad.Replies[ProbeSOA].whole(), ad.Replies[ProbeTCP].whole()
+	if udp.OK() || !tcp.OK() {
+		return udp
+	}
+	return tcp
+}
+
+// Asked reports whether a probe was sent to the address.
+func (ad *Address) Asked(p Probe) bool { return ad.Replies[p].Result != NotAsked }
+
+// Source returns the address that replies of another came from, if any did.
+func (ad *Address) Source() netip.Addr {
+	for _, r := range ad.Replies {
+		if r.From.IsValid() {
+			return r.From.Addr().Unmap()
+		}
+	}
+	return netip.Addr{}
+}
+
+// Latency returns the time of the fastest answer about the zone over UDP.
+func (ad *Address) Latency() (fastest time.Duration, known bool) {
+	for _, r := range ad.Replies[:ProbeRecursion] {
+		if r.OK() && !r.TCP && (!known || r.Latency < fastest) {
+			fastest, known = r.Latency, true
+		}
+	}
+	return fastest, known
+}
+
+// askUDP asks an address that nothing is known of.
+func (a *audit) askUDP(ctx context.Context, ip netip.Addr, q *dns.Msg) Reply {
+	return a.complete(ctx, ip, q, a.wire.udp(ctx, ip, q, twice(silentAfter)))
+}
+
+// complete asks again over TCP if a reply was cut off (RFC 7766 section 5).
+func (a *audit) complete(ctx context.Context, ip netip.Addr, q *dns.Msg, r Reply) Reply {
+	if !r.OK() || !r.Msg.Truncated {
+		return r
+	}
+	if over := a.wire.tcp(ctx, ip, q)[0].whole(); over.OK() {
+		over.Forged += r.Forged
+		return over
+	}
+	return r.whole()
+}
+
+// ask asks an address that is known to answer, in the form that it understands.
+func (a *audit) ask(ctx context.Context, ad *Address, q *dns.Msg) Reply {
+	if !ad.EDNS {
+		q = without(q)
+	}
+	return a.complete(ctx, ad.IP, q, a.wire.udp(ctx, ad.IP, q, twice(ad.timeout())))
+}
+
+// timeout is how long a reply of the address may take, by the first.
+func (ad *Address) timeout() time.Duration {
+	return min(silentAfter, max(quickest, slack*ad.Replies[ProbeSOA].Latency))
+}
+
+// briefly is how long the address is waited for where only an info finding depends on it.
+func (ad *Address) briefly() time.Duration {
+	return max(infoTimeout, 3*ad.Replies[ProbeSOA].Latency)
+}
+
+// examine asks an address whether it serves the zone and, if it does, all the rest.
+func (a *audit) examine(ctx context.Context, ad *Address) {
+	var g diag.Group
+	overTCP := make(chan struct{})
+	g.Go(func() {
+		defer close(overTCP)
+		replies := a.wire.tcp(ctx, ad.IP, plain(a.zone, dns.TypeSOA), plain(a.zone, dns.TypeAXFR))
+		ad.Replies[ProbeTCP], ad.Replies[ProbeTransfer] = replies[0], replies[1]
+	})
+	a.first(ctx, ad)
+	r := ad.Replies[ProbeSOA]
+	if !r.OK() || r.Msg.Truncated {
+		<-overTCP
+		r = ad.SOA()
+	}
+	if r.OK() {
+		for _, soa := range Set[*dns.SOA](r.Msg.Answer, a.zone) {
+			a.prefetch(ctx, soa.Ns)
+		}
+	}
+	switch {
+	case !r.OK() || !ad.Replies[ProbeSOA].OK():
+	case r.Standing(a.zone) == Lame:
+		a.pool(ctx, ad, []Probe{ProbeRecursion, ProbeChaos}, false)
+	case !ad.Deep:
+		a.identify(ctx, ad)
+		a.pool(ctx, ad, []Probe{ProbeRecursion, ProbeChaos}, false)
+	default:
+		a.identify(ctx, ad)
+		a.pool(ctx, ad, a.rest(ad), r.Standing(a.zone) == Authoritative)
+	}
+	g.Wait()
+}
+
+// first asks the first question, and looks out for replies from elsewhere if none comes.
+func (a *audit) first(ctx context.Context, ad *Address) {
+	var g diag.Group
+	done := make(chan struct{})
+	g.Go(func() {
+		timer := time.NewTimer(silentAfter)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-ctx.Done():
+		case <-timer.C:
+			ad.Replies[ProbeStray] = a.wire.stray(ctx, ad.IP, plain(a.zone, dns.TypeSOA))
+		}
+	})
+	ad.Replies[ProbeSOA] = a.wire.udp(ctx, ad.IP, plain(a.zone, dns.TypeSOA), twice(silentAfter))
+	close(done)
+	g.Wait()
+}
+
+// identify finds out whether the address understands EDNS.
+func (a *audit) identify(ctx context.Context, ad *Address) {
+	ad.EDNS = true
+	r := a.ask(ctx, ad, identity(a.zone))
+	ad.Replies[ProbeIdentity] = r
+	if r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil {
+		return
+	}
+	r = a.ask(ctx, ad, bare(a.zone, dns.TypeSOA))
+	ad.Replies[ProbeEDNS] = r
+	ad.EDNS = r.Rcode() == dns.RcodeSuccess && r.EDNS() != nil
+}
+
+// rest lists what is left to ask an address.
+func (a *audit) rest(ad *Address) []Probe {
+	list := []Probe{ProbeKeys, ProbeNS, ProbeA, ProbeAAAA, ProbeMX, ProbeTXT, ProbeWWW, ProbeAbsent,
+		ProbeRecursion, ProbeCase}
+	if ad.EDNS {
+		list = append(list, ProbeVersion, ProbeOption, ProbeFlags, ProbeSmall)
+	}
+	return append(list, ProbeChaos, ProbeTLS)
+}
+
+// pool asks a list of questions, as many at once as the address may be asked, and then what has to be
+// asked somewhere, if the address serves the zone.
+func (a *audit) pool(ctx context.Context, ad *Address, list []Probe, tasks bool) {
+	var mu sync.Mutex
+	next := func() (Probe, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(list) == 0 {
+			return 0, false
+		}
+		p := list[0]
+		list = list[1:]
+		return p, true
+	}
+	var g diag.Group
+	for range MaxInFlight {
+		g.Go(func() {
+			for p, ok := next(); ok && ctx.Err() == nil; p, ok = next() {
+				a.run(ctx, ad, p)
+			}
+			if tasks {
+				a.work(ctx, ad)
+			}
+		})
+	}
+	g.Wait()
+	ad.Hurried = ctx.Err() != nil
+}
+
+// run asks one question.
+func (a *audit) run(ctx context.Context, ad *Address, p Probe) {
+	q := a.query(ctx, p)
+	var r Reply
+	switch {
+	case p == ProbeTLS:
+		r = a.wire.tls(ctx, ad.IP, ad.briefly())
+	case q == nil:
+		return
+	case p == ProbeA:
+		r = a.askA(ctx, ad, q)
+	case p == ProbeSmall: // that it is cut off is what matters
+		r = a.wire.udp(ctx, ad.IP, q, twice(ad.timeout()))
+	case p == ProbeChaos:
+		r = a.wire.udp(ctx, ad.IP, q, once(ad.briefly())).whole()
+	default:
+		r = a.ask(ctx, ad, q)
+	}
+	ad.Replies[p] = r
+	a.followUp(ctx, p, r)
+}
+
+// followUp asks about the names in a reply.
+func (a *audit) followUp(ctx context.Context, p Probe, r Reply) {
+	if !r.OK() {
+		return
+	}
+	switch p {
+	case ProbeNS:
+		for _, host := range HostsOf(Set[*dns.NS](r.Msg.Answer, a.zone)) {
+			a.exists(host)
+			a.meet(ctx, host)
+		}
+	case ProbeMX:
+		for _, host := range MailServers(r, a.zone) {
+			a.exists(host)
+			a.prefetch(ctx, host)
+		}
+	case ProbeWWW:
+		for _, rr := range r.Msg.Answer {
+			if alias, ok := rr.(*dns.CNAME); ok {
+				a.exists(alias.Target)
+			}
+		}
+	case ProbeAbsent:
+		for _, rr := range r.Msg.Ns {
+			// Names with octets that are not letters are made up by those who sign each answer (RFC 4470).
+			if nsec, ok := rr.(*dns.NSEC); ok && !strings.Contains(nsec.NextDomain, `\`) {
+				a.exists(nsec.NextDomain)
+			}
+		}
+	}
+}
+
+// askA asks for the address of the zone on behalf of a network elsewhere and, if that confuses the
+// server, without.
+func (a *audit) askA(ctx context.Context, ad *Address, q *dns.Msg) Reply {
+	if ad.EDNS {
+		r := a.ask(ctx, ad, located(a.zone))
+		ad.Replies[ProbeSubnet] = r
+		if r.Rcode() == dns.RcodeSuccess {
+			return r
+		}
+	}
+	return a.ask(ctx, ad, q)
+}
+
+// query makes the query of a probe, or nil if it cannot be asked.
+func (a *audit) query(ctx context.Context, p Probe) *dns.Msg {
+	switch p {
+	case ProbeKeys:
+		return extended(a.zone, dns.TypeDNSKEY)
+	case ProbeNS:
+		return extended(a.zone, dns.TypeNS)
+	case ProbeA:
+		return extended(a.zone, dns.TypeA)
+	case ProbeAAAA:
+		return extended(a.zone, dns.TypeAAAA)
+	case ProbeMX:
+		return extended(a.zone, dns.TypeMX)
+	case ProbeTXT:
+		return extended(a.zone, dns.TypeTXT)
+	case ProbeAbsent:
+		if name := AbsentLabel + "." + a.zone; fits(name) {
+			return extended(name, dns.TypeA)
+		}
+	case ProbeWWW:
+		if name := "www." + a.zone; fits(name) {
+			return extended(name, dns.TypeA)
+		}
+	case ProbeCase:
+		return plain(MixedCase(a.zone), dns.TypeSOA)
+	case ProbeVersion:
+		return versioned(a.zone)
+	case ProbeOption:
+		return optioned(a.zone)
+	case ProbeFlags:
+		return flagged(a.zone)
+	case ProbeSmall:
+		return small(a.zone)
+	case ProbeChaos:
+		return chaos()
+	case ProbeRecursion:
+		select { // for a name outside the zone that exists: that of the parent zone
+		case <-a.aboveKnown:
+			if a.aboveName != "" {
+				return recursive(a.aboveName)
+			}
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}

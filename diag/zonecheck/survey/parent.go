@@ -1,0 +1,270 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// A Parent is the parent zone, and what its servers answered about the domain.
+type Parent struct {
+	Zone  string // absolute; empty if it is not known
+	Err   error  // why not
+	Hosts []string
+	Views []View
+}
+
+// A View is what one server of the parent zone answered.
+type View struct {
+	Host   string
+	IP     netip.Addr
+	NS, DS Reply
+}
+
+var errNoParent = errors.New("no parent zone was found")
+
+// locate finds the nearest parent zone a name that the resolver knows of, and its servers. If a nearer
+// one does not answer, the servers that are found refer to it.
+func (a *audit) locate(ctx context.Context, name string) (zone string, hosts []string, err error) {
+	ancestors := []string{}
+	for n := name; n != "."; {
+		n = ParentName(n)
+		ancestors = append(ancestors, n)
+	}
+	for part := range slices.Chunk(ancestors, maxAncestors) {
+		answers := make([]diag.Answer[*dns.NS], len(part))
+		var g diag.Group
+		for i, n := range part {
+			g.Go(func() { answers[i] = lookup[*dns.NS](ctx, a, n) })
+		}
+		g.Wait()
+		for i, answer := range answers {
+			switch {
+			case answer.Exists() && len(answer.Aliases) == 0:
+				return part[i], HostsOf(answer.Records), nil
+			case answer.Err() != nil && err == nil:
+				err = answer.Err()
+			}
+		}
+	}
+	if err == nil {
+		err = errNoParent
+	}
+	return "", nil, err
+}
+
+// askParent finds the parent zone and asks its servers for the delegation.
+func (a *audit) askParent(ctx context.Context) {
+	zone, hosts, err := a.locate(ctx, a.zone)
+	a.aboveName = zone
+	close(a.aboveKnown)
+	p := Parent{Zone: zone, Hosts: hosts}
+	var glue map[string][]Glue
+	for range maxDepth {
+		if err != nil {
+			break
+		}
+		p.Views = a.askViews(ctx, a.parentServers(ctx, p.Hosts, glue))
+		nearer, hosts, addresses := between(p, a.zone)
+		if nearer == "" {
+			break
+		}
+		p, glue = Parent{Zone: nearer, Hosts: hosts}, addresses
+	}
+	if err != nil {
+		p.Err = err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.parent = p
+}
+
+// askViews asks the servers of the parent zone, and examines the servers that they name.
+func (a *audit) askViews(ctx context.Context, views []View) []View {
+	var g diag.Group
+	for i := range views {
+		v := &views[i]
+		g.Go(func() {
+			v.NS = a.askUDP(ctx, v.IP, extended(a.zone, dns.TypeNS))
+			for _, host := range HostsOf(Delegation(v.NS, a.zone)) {
+				a.meet(ctx, host)
+				for _, glue := range GlueFor(v.NS, host) {
+					a.visit(ctx, glue.IP, host)
+				}
+			}
+		})
+		g.Go(func() { v.DS = a.askUDP(ctx, v.IP, extended(a.zone, dns.TypeDS)) })
+	}
+	g.Wait()
+	return views
+}
+
+// between returns a zone between the one that was taken for the parent and the domain, if its servers
+// refer there: the resolver could not tell of it.
+func between(p Parent, domain string) (zone string, hosts []string, glue map[string][]Glue) {
+	glue = map[string][]Glue{}
+	for _, v := range p.Views {
+		if v.NS.Rcode() != dns.RcodeSuccess || v.NS.Msg.Authoritative {
+			continue
+		}
+		for _, rr := range v.NS.Msg.Ns {
+			ns, ok := rr.(*dns.NS)
+			owner := dns.CanonicalName(rr.Header().Name)
+			if !ok || owner == domain || owner == p.Zone || !dns.IsSubDomain(owner, domain) || !dns.IsSubDomain(p.Zone, owner) {
+				continue
+			}
+			zone = owner
+			host := dns.CanonicalName(ns.Ns)
+			if glue[host] = append(glue[host], GlueFor(v.NS, host)...); !slices.Contains(hosts, host) {
+				hosts = append(hosts, host)
+			}
+		}
+		if zone != "" {
+			break
+		}
+	}
+	slices.Sort(hosts)
+	return zone, hosts, glue
+}
+
+// parentServers lists addresses of the servers of the parent zone: of each host one, IPv4 first, for
+// what matters is what the hosts say; then those that are left.
+func (a *audit) parentServers(ctx context.Context, hosts []string, glue map[string][]Glue) []View {
+	hosts = hosts[:min(len(hosts), maxParents)]
+	found := make([][]netip.Addr, len(hosts))
+	var g diag.Group
+	for i, host := range hosts {
+		g.Go(func() {
+			found[i] = a.lookupHost(ctx, host).All()
+			for _, g := range glue[host] {
+				if !slices.Contains(found[i], g.IP) {
+					found[i] = append(found[i], g.IP)
+				}
+			}
+			slices.SortFunc(found[i], netip.Addr.Compare) // IPv4 comes first
+		})
+	}
+	g.Wait()
+	var views []View
+	for round := 0; len(views) < maxParents; round++ {
+		more := false
+		for i, host := range hosts {
+			if round < len(found[i]) && len(views) < maxParents {
+				views = append(views, View{Host: host, IP: found[i][round]})
+				more = true
+			}
+		}
+		if !more {
+			break
+		}
+	}
+	withIPv6(views, hosts, found)
+	return views
+}
+
+// withIPv6 sees that an IPv6 address is among those that are asked, if there is any: whether it answers
+// tells whether IPv6 works from here.
+func withIPv6(views []View, hosts []string, found [][]netip.Addr) {
+	if slices.ContainsFunc(views, func(v View) bool { return v.IP.Is6() }) {
+		return
+	}
+	for i, list := range found {
+		if j := slices.IndexFunc(list, netip.Addr.Is6); j >= 0 {
+			views[len(views)-1] = View{Host: hosts[i], IP: list[j]}
+			return
+		}
+	}
+}
+
+// Delegation returns the NS records of a zone in a reply of the parent zone: in the authority section
+// of a referral, or as the answer of a server that has both zones.
+func Delegation(r Reply, zone string) []*dns.NS {
+	if !r.OK() || r.Msg.Rcode != dns.RcodeSuccess {
+		return nil
+	}
+	if records := Set[*dns.NS](r.Msg.Answer, zone); len(records) > 0 {
+		return records
+	}
+	return Set[*dns.NS](r.Msg.Ns, zone)
+}
+
+// Glue is an address beside a delegation.
+type Glue struct {
+	IP  netip.Addr
+	TTL uint32
+}
+
+// GlueFor returns the addresses of a host in the additional section of a reply.
+func GlueFor(r Reply, host string) []Glue {
+	if !r.OK() {
+		return nil
+	}
+	var list []Glue
+	for _, rr := range r.Msg.Extra {
+		if !strings.EqualFold(rr.Header().Name, host) {
+			continue
+		}
+		if ip := AddressIn(rr); ip.IsValid() {
+			list = append(list, Glue{ip, rr.Header().Ttl})
+		}
+	}
+	return list
+}
+
+// cycle follows delegations whose servers have no known address and returns the zones that wait for
+// each other, the first of them again at the end, or nil. Path are the zones so far, hosts the servers
+// of the last.
+func (a *audit) cycle(ctx context.Context, path, hosts []string) []string {
+	if len(path) > maxDepth {
+		return nil
+	}
+	for _, host := range hosts[:min(len(hosts), maxDepth)] {
+		for i, zone := range path {
+			if dns.IsSubDomain(zone, host) && i < len(path)-1 {
+				return append(slices.Clone(path[i:]), zone)
+			}
+		}
+		if dns.IsSubDomain(path[len(path)-1], host) {
+			continue
+		}
+		zone, next := a.referral(ctx, host)
+		if zone == "" {
+			continue
+		}
+		if found := a.cycle(ctx, append(slices.Clone(path), zone), next); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// referral asks the nearest parent zone a host that answers for the zone of the host, and returns its
+// servers, unless there is glue for one of them.
+func (a *audit) referral(ctx context.Context, host string) (zone string, hosts []string) {
+	_, servers, err := a.locate(ctx, host)
+	if err != nil {
+		return "", nil
+	}
+	for _, v := range a.parentServers(ctx, servers, nil) {
+		r := a.askUDP(ctx, v.IP, plain(host, dns.TypeA))
+		if !r.OK() {
+			continue
+		}
+		for _, rr := range r.Msg.Ns {
+			if ns, ok := rr.(*dns.NS); ok && dns.IsSubDomain(ns.Hdr.Name, host) {
+				zone = dns.CanonicalName(ns.Hdr.Name)
+				hosts = append(hosts, dns.CanonicalName(ns.Ns))
+				if len(GlueFor(r, ns.Ns)) > 0 {
+					return "", nil
+				}
+			}
+		}
+		return zone, hosts
+	}
+	return "", nil
+}

@@ -1,0 +1,102 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// A Survey is all that was answered about a domain. Nothing in it is a judgement.
+type Survey struct {
+	Domain    diag.Domain
+	Zone      string // the domain as an absolute name
+	Began     time.Time
+	Parent    Parent
+	Resolver  diag.Answer[*dns.NS] // the servers as the resolver knows them
+	Servers   []*Server            // by name
+	Addresses []*Address           // IPv4 first
+	Hosts     map[string]diag.Addresses
+	Chains    []Chain                     // of usual names, by name
+	Content   map[string]map[uint16]Reply // what any of the servers was asked, by name and type
+	Within    map[string]Reply            // for names between the zone and names that exist
+	Cyclic    []string                    // zones whose delegations depend on each other
+	Surplus   int                         // servers and addresses that were left out
+	Exhausted bool                        // whether there were too many queries
+
+	// Public reports whether the guard of the environment lets an address be asked.
+	Public func(netip.Addr) bool
+}
+
+// A Server is a name server by its name.
+type Server struct {
+	Name string // absolute
+	IPs  []netip.Addr
+}
+
+// Ask asks the resolver, the parent zone and all name servers of a domain. It takes [Timeout] at most.
+// The error is that of the context if it ended, or wraps [diag.ErrUnavailable] if the resolver of the
+// environment did not answer at all.
+func Ask(ctx context.Context, env *diag.Env, d diag.Domain) (*Survey, error) {
+	a := newAudit(env, d)
+	began := env.Now()
+	limited, cancel := diag.Within(ctx, Timeout)
+	defer cancel()
+	originCtx, giveUp := context.WithCancel(limited)
+	defer giveUp()
+	a.originCtx = originCtx
+	a.g.Go(func() { a.askParent(limited) })
+	a.g.Go(func() { a.askResolver(limited) })
+	for _, label := range []string{"www", "mail", "webmail", "autodiscover", "ftp"} { // often aliases
+		if name := label + "." + a.zone; fits(name) {
+			a.g.Go(func() { a.keepChain(limited, name) })
+		}
+	}
+	a.g.Wait()
+	a.askRest(limited)
+	defer time.AfterFunc(originGrace, giveUp).Stop()
+	a.origins.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := a.survey(d, began)
+	if s.Parent.Zone == "" && s.Resolver.Silent() && len(s.Addresses) == 0 {
+		return nil, fmt.Errorf("auditing %s: %w: finding the parent zone: %w", d, diag.ErrUnavailable, s.Parent.Err)
+	}
+	return s, nil
+}
+
+// survey puts in order what was answered.
+func (a *audit) survey(d diag.Domain, began time.Time) *Survey {
+	s := &Survey{
+		Domain: d, Zone: a.zone, Began: began, Parent: a.parent, Resolver: a.resolver,
+		Hosts: map[string]diag.Addresses{}, Chains: a.chains, Content: map[string]map[uint16]Reply{},
+		Within: a.within, Cyclic: a.cyclic, Surplus: a.surplus, Exhausted: a.wire.exhausted(),
+		Public: a.wire.public,
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.servers)) {
+		server := a.servers[name]
+		slices.SortFunc(server.IPs, netip.Addr.Compare)
+		s.Servers = append(s.Servers, server)
+	}
+	for _, ip := range slices.SortedFunc(maps.Keys(a.addresses), netip.Addr.Compare) {
+		s.Addresses = append(s.Addresses, a.addresses[ip])
+	}
+	for name, h := range a.hosts {
+		s.Hosts[name] = h.addresses
+	}
+	for _, t := range a.tasks {
+		if s.Content[t.name] == nil {
+			s.Content[t.name] = map[uint16]Reply{}
+		}
+		s.Content[t.name][t.qtype] = t.reply
+	}
+	slices.SortFunc(s.Chains, func(a, b Chain) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
