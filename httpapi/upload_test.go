@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func scan(_ context.Context, _ *diag.Env, req scanRequest) (*scanReport, error) 
 var scanRow = Endpoint{"POST", "/scan", metering.WebRead, 2, "test", call(scan).uploads("image_base64", 500, "image/png", "image/gif")}
 
 // form is a form of parts: name, file name or nothing, and contents, for each.
-func form(t *testing.T, parts ...string) (body, media string) {
+func form(t testing.TB, parts ...string) (body, media string) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	require.NoError(t, w.SetBoundary("------------------------a1b2c3d4e5f60718"))
@@ -172,4 +173,26 @@ func TestUploadRowsThatCannotBe(t *testing.T) {
 		Words []string `json:"words"`
 	}
 	require.Panics(t, func() { pure(func(lists) (*scanReport, error) { return nil, nil }).uploads("image", 1) })
+}
+
+// Whatever a form holds, it is a request or a fault, and no file is larger than the row allows.
+func FuzzForm(f *testing.F) {
+	for _, parts := range [][]string{{"file", "a.gif", "GIF89a", "max_codes", "", "9"}, {"file", "", ""}, {"x", "y", "z"}} {
+		body, _ := form(f, parts...)
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r := httptest.NewRequest("POST", "/scan", bytes.NewReader(body))
+		r.Header.Set("Content-Type", formMedia+"; boundary=------------------------a1b2c3d4e5f60718")
+		x := &exchange{r: r, ep: &scanRow}
+		req, err := x.decodeBody(body)
+		require.NotEqual(t, req == nil, err == nil)
+		if err != nil {
+			require.Less(t, problemFor(err).status, 500)
+			return
+		}
+		got := req.(*scanRequest)
+		require.True(t, len(got.Image) >= 2 && len(got.Image) <= 500, "%d bytes", len(got.Image))
+		require.True(t, got.Max == 0 || got.Max >= 1 && got.Max <= 50)
+	})
 }
