@@ -33,6 +33,7 @@ const (
 
 // An operation is what an endpoint does: a Go function and what the API must know about it.
 type operation struct {
+	summary string       // what it does, where the purpose of the row says less
 	request reflect.Type // struct
 	report  reflect.Type // struct; nil for an image
 	media   []string     // media types of the reply
@@ -104,6 +105,9 @@ func image[Req any, Pic picture](f func(Req) (Pic, error), media ...string) oper
 		},
 	}
 }
+
+// about says what the operation does, where the purpose of the row is that of a family.
+func (op operation) about(summary string) operation { op.summary = summary; return op }
 
 // upTo sets the largest body.
 func (op operation) upTo(bytes int64) operation { op.body = bytes; return op }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"reflect"
 	"strings"
@@ -46,21 +47,21 @@ var endpoints = []Endpoint{
 	{"POST", "/rdap/lookup", dnsRead, 2, "RDAP/WHOIS domain lookup", call(registry.LookupDomain)},
 	{"POST", "/domain/dns-check", dnsRead, 5, "DNS server audit", call(zonecheck.Check)},
 	{"POST", "/dns/idn", dnsRead, 1, "convert a domain name between Unicode and ASCII (Punycode)", pure(idn.Convert)},
-	{"POST", "/text/lower", dnsRead, 1, "text utility", text(textutil.Lower)},
-	{"POST", "/text/upper", dnsRead, 1, "text utility", text(textutil.Upper)},
-	{"POST", "/text/stats", dnsRead, 1, "text utility", text(textutil.Stats)},
-	{"POST", "/text/slug", dnsRead, 1, "text utility", text(textutil.Slug)},
-	{"POST", "/text/base64/encode", dnsRead, 1, "text utility", text(textutil.Base64Encode)},
-	{"POST", "/text/base64/decode", dnsRead, 1, "text utility", text(textutil.Base64Decode)},
-	{"POST", "/text/password/generate", dnsRead, 1, "text utility", pure(textutil.GeneratePassword).sealed()},
-	{"POST", "/text/urlencode", dnsRead, 1, "text utility", text(textutil.URLEncode)},
-	{"POST", "/text/urldecode", dnsRead, 1, "text utility", text(textutil.URLDecode)},
-	{"POST", "/text/json/format", dnsRead, 1, "text utility", text(textutil.FormatJSON)},
-	{"POST", "/text/json/to-yaml", dnsRead, 1, "text utility", text(textutil.JSONToYAML)},
-	{"POST", "/text/yaml/format", dnsRead, 1, "text utility", text(textutil.FormatYAML)},
-	{"POST", "/text/yaml/to-json", dnsRead, 1, "text utility", text(textutil.YAMLToJSON).holding(expandedWeight)},
-	{"POST", "/text/hash", dnsRead, 1, "text utility", text(textutil.Hash)},
-	{"POST", "/text/regex/test", dnsRead, 1, "text utility", text(textutil.Regex)},
+	{"POST", "/text/lower", dnsRead, 1, "text utility", text(textutil.Lower).about("convert to lower case")},
+	{"POST", "/text/upper", dnsRead, 1, "text utility", text(textutil.Upper).about("convert to upper case")},
+	{"POST", "/text/stats", dnsRead, 1, "text utility", text(textutil.Stats).about("count characters, words and sentences")},
+	{"POST", "/text/slug", dnsRead, 1, "text utility", text(textutil.Slug).about("make a slug for URLs")},
+	{"POST", "/text/base64/encode", dnsRead, 1, "text utility", text(textutil.Base64Encode).about("encode as Base64")},
+	{"POST", "/text/base64/decode", dnsRead, 1, "text utility", text(textutil.Base64Decode).about("decode Base64")},
+	{"POST", "/text/password/generate", dnsRead, 1, "text utility", pure(textutil.GeneratePassword).about("generate passwords or passphrases").sealed()},
+	{"POST", "/text/urlencode", dnsRead, 1, "text utility", text(textutil.URLEncode).about("percent-encode")},
+	{"POST", "/text/urldecode", dnsRead, 1, "text utility", text(textutil.URLDecode).about("decode percent-encoding")},
+	{"POST", "/text/json/format", dnsRead, 1, "text utility", text(textutil.FormatJSON).about("format or minify JSON")},
+	{"POST", "/text/json/to-yaml", dnsRead, 1, "text utility", text(textutil.JSONToYAML).about("convert JSON to YAML")},
+	{"POST", "/text/yaml/format", dnsRead, 1, "text utility", text(textutil.FormatYAML).about("format YAML")},
+	{"POST", "/text/yaml/to-json", dnsRead, 1, "text utility", text(textutil.YAMLToJSON).about("convert YAML to JSON").holding(expandedWeight)},
+	{"POST", "/text/hash", dnsRead, 1, "text utility", text(textutil.Hash).about("hash with several algorithms, or make an HMAC")},
+	{"POST", "/text/regex/test", dnsRead, 1, "text utility", text(textutil.Regex).about("test a regular expression (RE2)")},
 	{"POST", "/spf/lookup", mailRead, 1, "SPF lookup and parsing", call(spf.Lookup)},
 	{"POST", "/spf/validate", mailRead, 1, "SPF validation, no DNS lookup", pure(spf.Validate)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
@@ -90,6 +91,18 @@ func (ep Endpoint) Name() string { return strings.TrimPrefix(ep.Path, "/") }
 
 // ID is the method and the whole path, as the ledger and the metrics name the endpoint.
 func (ep Endpoint) ID() string { return ep.Method + " " + Prefix + ep.Path }
+
+// Summary says what the operation does: its purpose, or more exactly where the purpose is that of a family.
+func (ep Endpoint) Summary() string { return cmp.Or(ep.op.summary, ep.Purpose) }
+
+// Headlined reports whether replies have a verdict in words.
+func (ep Endpoint) Headlined() bool {
+	if ep.op.report == nil {
+		return false
+	}
+	_, ok := ep.op.report.FieldByName("Headline")
+	return ok
+}
 
 // HasBody reports whether a request carries its fields in a JSON body.
 func (ep Endpoint) HasBody() bool { return ep.Method == http.MethodPost }

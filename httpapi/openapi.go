@@ -112,7 +112,7 @@ func (ep Endpoint) operationID() string {
 func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 	op := schema{
 		"operationId": ep.operationID(),
-		"summary":     ep.Purpose,
+		"summary":     ep.Summary(),
 		"description": "Costs " + plural(ep.Credits, "credit") + ". Needs the scope " + string(ep.Scope) + "." + ep.transitionText(),
 		"tags":        []string{ep.family()},
 		"x-scope":     ep.Scope,

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,11 +26,14 @@ const maxInput = 10 << 20
 func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Command {
 	params := ep.Params()
 	values := map[string]*[]string{}
-	cmd := &cobra.Command{Short: ep.Purpose, GroupID: family(ep)}
+	cmd := &cobra.Command{Short: ep.Summary(), GroupID: family(ep)}
 	for _, p := range params {
 		values[p.Name] = new([]string)
 		name := flagName(p.Name)
 		if global.Lookup(name) != nil {
+			if len(p.Enum) > 0 { // both are one flag, see shared
+				cmd.Long = upperFirst(ep.Summary()) + ".\n\n--" + name + " also takes: " + strings.Join(p.Enum, ", ") + "."
+			}
 			continue
 		}
 		cmd.Flags().Var(&valueFlag{values[p.Name], p}, name, describe(p))
@@ -59,6 +63,9 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if ep.Name() == "resolve" && len(args)+len(*values["qname"]) == 1 && len(*values["qtype"]) == 0 {
+			*values["qtype"] = []string{"A"} // what dig and host ask for too
+		}
 		body, err := a.requestBody(params, values, args)
 		if err != nil {
 			return err
@@ -156,6 +163,9 @@ func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, a
 		list := []json.RawMessage{}
 		for _, text := range given {
 			text, err := a.value(p, text)
+			if err == nil {
+				text, err = a.repaired(p.Name, text)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -223,16 +233,29 @@ func (a *app) shared(params []httpapi.Param, values map[string]*[]string) {
 	a.world.Resolvers = nil
 }
 
-// check runs the operation here or at a server, and prints what it answered.
-func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error {
+// common checks the flags that all checks share, and returns the severity of --fail-on.
+func (a *app) common() (diag.Severity, error) {
 	threshold, err := parseSeverity(a.failOn)
 	switch {
 	case err != nil:
-		return usagef("--fail-on: %w", err)
+		return 0, usagef("--fail-on: %w", err)
 	case a.timeout <= 0:
-		return usagef("--timeout: must be more than 0")
+		return 0, usagef("--timeout: must be more than 0")
 	case a.color != "auto" && a.color != "always" && a.color != "never":
-		return usagef("--color: %q is none of auto, always, never", a.color)
+		return 0, usagef("--color: %q is none of auto, always, never", a.color)
+	case a.quiet && a.verbose:
+		return 0, usagef("--quiet and --verbose do not go together")
+	}
+	return threshold, nil
+}
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// check runs the operation here or at a server, and prints what it answered.
+func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error {
+	threshold, err := a.common()
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -243,7 +266,7 @@ func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error
 		return err
 	}
 	if !strings.HasPrefix(result.MediaType, "application/json") {
-		return a.writeOut(result.Body, true)
+		return a.writeImage(result.Body)
 	}
 	report, err := parseTree(result.Body)
 	if err != nil {
@@ -257,13 +280,16 @@ func (a *app) check(ctx context.Context, ep httpapi.Endpoint, body []byte) error
 	}
 	if a.json {
 		if a.terminal && a.output == "" {
-			return a.writeOut(printableJSON(result.Body), false)
+			return a.writeOut(printableJSON(result.Body))
 		}
-		return a.writeOut(result.Body, false)
+		return a.writeOut(result.Body)
+	}
+	if done, err := a.printUtility(ep.Name(), report); done {
+		return err
 	}
 	var b bytes.Buffer
 	a.render(&b, ep, report)
-	return a.writeOut(b.Bytes(), false)
+	return a.writeOut(b.Bytes())
 }
 
 // ask runs the operation.
@@ -285,13 +311,22 @@ func (a *app) ask(ctx context.Context, ep httpapi.Endpoint, body []byte) (*httpa
 	return ep.Run(ctx, env, body)
 }
 
-// writeOut writes to --output or standard output. An image is kept off a terminal.
-func (a *app) writeOut(data []byte, image bool) error {
+// writeImage writes an image; on a terminal a QR code is drawn in characters.
+func (a *app) writeImage(data []byte) error {
+	if !a.terminal || a.output != "" {
+		return a.writeOut(data)
+	}
+	text, err := terminalQR(data)
+	if err != nil {
+		return usageError{err}
+	}
+	return a.writeOut([]byte(text))
+}
+
+// writeOut writes to --output or standard output.
+func (a *app) writeOut(data []byte) error {
 	if a.output != "" {
 		return os.WriteFile(a.output, data, 0o644)
-	}
-	if image && a.terminal {
-		return usagef("the result is an image: name a file with --output")
 	}
 	_, err := a.stdout.Write(data)
 	return err

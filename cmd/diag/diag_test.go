@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -91,7 +92,13 @@ func TestExitCodes(t *testing.T) {
 		{"unknown colour", "resolve example.com A --color beige", exitUsage},
 		{"no time", "resolve example.com A --timeout 0s", exitUsage},
 		{"no duration", "resolve example.com A --timeout soon", exitUsage},
-		{"missing field", "resolve example.com", exitUsage},
+		{"missing field", "resolve --qtype A", exitUsage},
+		{"a type is not needed", "resolve example.com", exitOK},
+		{"quiet and verbose", "resolve example.com -q -v", exitUsage},
+		{"overview", "example.com", exitFinding},
+		{"overview of what is none", "exa..mple", exitUsage},
+		{"overview of two", "example.com example.net", exitUsage},
+		{"version flag", "--version", exitOK},
 		{"bad field", "resolve exa..mple A", exitUsage},
 		{"fields that do not go together", "http/qr " + strings.Repeat("x", 2000) + " --error-correction H", exitUsage},
 		{"bad boolean", "resolve example.com A --dnssec=perhaps", exitUsage},
@@ -113,9 +120,114 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestSuggestion(t *testing.T) {
+	for word, want := range map[string]string{
+		"resolv": "did you mean resolve or resolve/propagation?", "reslove": "did you mean resolve?",
+		"spf": "did you mean spf/lookup or spf/validate", "nonsense": "diag --help lists them",
+	} {
+		s := newSession(nil)
+		s.run(t.Context(), []string{word})
+		assert.Contains(t, s.err.String(), "diag: there is no check \""+word+"\"; ")
+		assert.Contains(t, s.err.String(), want)
+	}
+}
+
+// A domain alone is everything about it, on one screen.
+func TestOverview(t *testing.T) {
+	s := newSession(testWorld(t))
+	s.run(t.Context(), []string{"https://broken.example/path"})
+	assert.Equal(t, "diag: note: taking broken.example from https://broken.example/path\n", s.err.String())
+	out := s.out.String()
+	assert.True(t, strings.HasPrefix(out, "broken.example\n\n"), out)
+	for _, ep := range overviewChecks() {
+		assert.Contains(t, out, " "+ep.Name()+" ")
+	}
+	assert.Contains(t, out, "✖ invalid  mta-sts/lookup ")
+	assert.Contains(t, out, "\nDo first\n  1. ")
+	assert.LessOrEqual(t, strings.Count(out, "\n"), 24, "one screen")
+}
+
+// What was pasted is taken for what it means.
+func TestRepairs(t *testing.T) {
+	for _, test := range []struct{ field, text, want, note string }{
+		{"domain", "example.com", "example.com", ""},
+		{"domain", "  example.com\n", "example.com", ""},
+		{"domain", "https://user@example.com:8443/x?y", "example.com", "taking example.com from https"},
+		{"domain", "example.com/path", "example.com", "taking example.com from example.com/path"},
+		{"domain", "postmaster@example.com", "example.com", "taking example.com from postmaster@example.com"},
+		{"qname", "_dmarc.example.com ", "_dmarc.example.com", ""},
+		{"ip", " 192.0.2.1 ", "192.0.2.1", ""},
+		{"text", " as it is ", " as it is ", ""},
+	} {
+		s := newSession(nil)
+		got, err := s.repaired(test.field, test.text)
+		require.NoError(t, err)
+		assert.Equal(t, test.want, got)
+		assert.Contains(t, s.err.String(), test.note)
+		assert.Equal(t, test.note == "", s.err.Len() == 0)
+	}
+}
+
+// A text utility prints its result as it is, for the next program.
+func TestUtilities(t *testing.T) {
+	for _, test := range []struct{ args, stdin, out, err string }{
+		{"text/upper -", "straße\n", "STRASSE\n", ""},
+		{"text/base64/decode 3q2+7w==", "", "\xde\xad\xbe\xef", ""},
+		{"text/json/format -", `{"a":1}`, "{\n  \"a\": 1\n}", ""},
+		{"text/json/format -", `{"a":}`, "", "diag: line 1, column 6: "},
+		{"text/hash a --algorithms md5", "", "md5          0cc175b9c0f1b6a831c399e269772661\n", ""},
+	} {
+		s := newSession(nil)
+		s.stdin = strings.NewReader(test.stdin)
+		code := s.run(t.Context(), strings.Fields(test.args))
+		assert.Equal(t, test.err != "", code == exitFinding)
+		assert.Equal(t, test.out, s.out.String(), test.args)
+		assert.Contains(t, s.err.String(), test.err)
+	}
+}
+
+// A QR code shows on a terminal as it would be printed.
+func TestTerminalQR(t *testing.T) {
 	s := newSession(nil)
-	s.run(t.Context(), []string{"resolv"})
-	assert.Equal(t, "diag: there is no check \"resolv\"; did you mean resolve or resolve/propagation?\n", s.err.String())
+	s.terminal = true
+	require.Equal(t, exitOK, s.run(t.Context(), []string{"http/qr", "https://example.com", "--size", "100"}), "%s", &s.err)
+	lines := strings.Split(strings.TrimSuffix(s.out.String(), "\n"), "\n")
+	require.Len(t, lines, (25+4+1)/2, "version 2 and two modules around it")
+	assert.Equal(t, "█████████████████████████████", lines[0])
+	assert.True(t, strings.HasPrefix(lines[1], "██ ▄▄▄▄▄ █"), lines[1])
+	s = newSession(nil)
+	s.terminal = true
+	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"http/qr", "x", "--format", "svg"}))
+}
+
+// A finding shows the part of the record that it speaks of.
+func TestCaret(t *testing.T) {
+	long := strings.Repeat("a", 200) + "BAD" + strings.Repeat("c", 200)
+	for _, test := range []struct {
+		record         string
+		offset, length int
+		want           string
+	}{
+		{"v=spf1 inclde:x -all", 7, 8, "v=spf1 inclde:x -all\n       ^^^^^^^^\n"},
+		{"ü bad", 3, 3, "ü bad\n  ^^^\n"},
+		{"short", 5, 0, "short\n     ^\n"},
+		{"short", 4, 9, ""},
+		{long, 200, 3, "…" + strings.Repeat("a", 17) + "BAD" + strings.Repeat("c", 17) + "…\n" + strings.Repeat(" ", 18) + "^^^\n"},
+	} {
+		s := newSession(nil)
+		location, err := parseTree(fmt.Appendf(nil, `{"offset":%d,"length":%d}`, test.offset, test.length))
+		require.NoError(t, err)
+		(&printer{w: &s.out, width: 40}).caret("", test.record, location)
+		assert.Equal(t, test.want, s.out.String())
+	}
+}
+
+func TestManual(t *testing.T) {
+	folder := t.TempDir()
+	require.Equal(t, exitOK, newSession(nil).run(t.Context(), []string{"man", folder}))
+	require.FileExists(t, folder+"/diag-spf-hosted-id-history.1")
+	page, err := os.ReadFile(folder + "/diag.1")
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "fail-on")
 }
 
 // Kept reports of a healthy and of a broken domain, as people see them.
@@ -139,10 +251,10 @@ func TestGolden(t *testing.T) {
 // The order of a report is that of reading: verdict, what to do first, findings, facts.
 func TestOrder(t *testing.T) {
 	s := newSession(testWorld(t))
-	assert.Equal(t, exitFinding, s.run(t.Context(), []string{"mta-sts/lookup", "broken.example"}))
+	assert.Equal(t, exitFinding, s.run(t.Context(), []string{"mta-sts/lookup", "broken.example", "-v"}))
 	last := -1
 	for _, part := range []string{
-		"✖ invalid  mta-sts/lookup  broken.example", "\nDo first\n  1. ", "\nFindings\n  ✖ ", "\nFacts\n",
+		"✖ invalid  mta-sts/lookup  broken.example", "\nDo first\n  1. ", "\nFindings\n  ✖ ", "\nPassed\n", "\nFacts\n",
 	} {
 		at := strings.Index(s.out.String(), part)
 		assert.Greater(t, at, last, "%q in\n%s", part, &s.out)

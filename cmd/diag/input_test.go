@@ -181,7 +181,7 @@ func nameServer(t testing.TB) (address string) {
 func TestImage(t *testing.T) {
 	s := newSession(nil)
 	s.terminal = true
-	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"http/qr", "hello"}))
+	assert.Equal(t, exitUsage, s.run(t.Context(), []string{"http/qr", "hello", "--format", "jpeg"}))
 	assert.Zero(t, s.out.Len(), "a terminal is spared")
 
 	file := filepath.Join(t.TempDir(), "code.png")

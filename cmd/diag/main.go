@@ -1,12 +1,16 @@
 // Command diag runs every check of the API from a terminal: locally through the library, or against
 // a server.
 //
+//	diag example.com
 //	diag mta-sts/lookup example.com
 //	diag resolve example.com MX --dnssec
 //	diag http/qr "https://example.com" --output code.png
 //	diag text/upper - < notes.txt
 //	diag resolve example.com A --server https://diag.example --key svc_live_…
 //	diag spf/hosted/spf_…/history --limit 5 --server https://diag.example --key svc_live_…
+//
+// A domain alone runs every check that needs no more, and prints one screen. "-" as an argument stands for
+// standard input. Text utilities print their result as it is, so that it can be piped.
 //
 // The names of checks are the paths of the API. Where {id} stands in one, the id goes into its place, or
 // behind the name as an argument. Hosted SPF profiles are kept by a server, and so need --server.
@@ -16,12 +20,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -30,6 +36,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 	"golang.org/x/term"
 )
 
@@ -37,6 +44,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	a.terminal = term.IsTerminal(int(os.Stdout.Fd()))
+	if columns, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		a.columns = columns
+	}
 	a.progress = term.IsTerminal(int(os.Stderr.Fd()))
 	code := a.run(ctx, os.Args[1:])
 	stop()
@@ -57,12 +67,14 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	terminal       bool      // stdout is one: colour makes sense
+	columns        int       // of the terminal; 0 if not known
 	progress       bool      // stderr is one: so does progress
 	env            *diag.Env // replaces the world of the flags, for tests
 
 	world   worldflags.Flags
 	json    bool
 	verbose bool
+	quiet   bool
 	color   string
 	output  string
 	failOn  string
@@ -107,6 +119,17 @@ type inputError interface {
 	InputField() (field, reason string)
 }
 
+// width is how many columns a line has.
+func (a *app) width() int {
+	if a.columns > 0 {
+		return max(40, min(a.columns, maxWidth))
+	}
+	return maxWidth
+}
+
+// maxWidth is how long a line of prose is at most: longer ones are hard to read.
+const maxWidth = 100
+
 // explain puts an error into words: each fault of a request in a line of its own. That a context ended
 // says nothing to people but what it means.
 func explain(err error) []string {
@@ -128,15 +151,19 @@ func explain(err error) []string {
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
-		Use: "diag CHECK [ARGUMENTS]", Short: "Find out what is wrong with a domain's DNS, mail and web set-up",
+		Use: "diag DOMAIN | CHECK [ARGUMENTS]", Short: "Find out what is wrong with a domain's DNS, mail and web set-up",
 		SilenceUsage: true, SilenceErrors: true,
-		Args: whichCheck,
-		RunE: func(*cobra.Command, []string) error { return nil },
+		Args:    whichCheck,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.overview(cmd, args[0]) },
+		Version: httpapi.Version,
 	}
+	root.SetVersionTemplate("contract {{.Version}}\n")
+	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print the report as JSON, as the API answers it")
-	flags.BoolVarP(&a.verbose, "verbose", "v", false, "list the requirements that are fulfilled too")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "list passed checks and all facts too")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print the verdict only")
 	flags.StringVar(&a.color, "color", "auto", "auto, always or never")
 	flags.StringVarP(&a.output, "output", "o", "", "file to write the report or image to")
 	flags.StringVar(&a.failOn, "fail-on", "error",
@@ -167,13 +194,47 @@ func (a *app) command() *cobra.Command {
 			return err
 		},
 	})
+	root.AddCommand(manual(root))
 	return root
 }
+
+// manual writes the pages of the manual.
+func manual(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "man FOLDER", Short: "Write the pages of the manual into a folder",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("man takes one argument, the folder to write into")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			root.DisableAutoGenTag = true // a date would make the pages differ from run to run
+			for _, cmd := range append(root.Commands(), root) {
+				var page bytes.Buffer
+				if err := doc.GenMan(cmd, &doc.GenManHeader{Section: "1", Source: "diagkit", Date: new(time.Time)}, &page); err != nil {
+					return err
+				}
+				name := pageName.Replace(cmd.CommandPath()) + ".1"
+				if err := os.WriteFile(filepath.Join(args[0], name), page.Bytes(), 0o644); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// pageName makes a file's name of the words of a command.
+var pageName = strings.NewReplacer(" ", "-", "/", "-", "{", "", "}", "")
 
 // whichCheck refuses what names no check, and tells which may have been meant.
 func whichCheck(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return usagef("which check? diag --help lists them")
+	}
+	if len(args) == 1 && strings.Contains(args[0], ".") {
+		return nil // a domain: everything about it
 	}
 	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
 		return usagef("there is no check %q; did you mean %s?", args[0], strings.Join(near, " or "))

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -23,27 +24,40 @@ var shown = []string{
 // maxRecommendations is how many things to do are listed; the rest stands with the findings.
 const maxRecommendations = 3
 
-// render writes a report for people: the verdict, what to do first, the findings, the facts.
+// render writes a report for people: the verdict, what to do first, the findings, the facts. The facts
+// of a report with a verdict are what the verdict rests on, and follow on demand.
 func (a *app) render(w io.Writer, ep httpapi.Endpoint, r *tree) {
-	p := &printer{w: w, color: a.colored()}
+	p := &printer{w: w, color: a.colored(), width: a.width()}
 	p.verdict(ep, r)
+	if a.quiet {
+		return
+	}
+	if record := r.get("record").text(); record != "" {
+		p.line("")
+		p.wrap("  ", record)
+	}
 	p.advice(r)
-	p.findings(r.findings())
+	p.findings(r)
 	if passed := r.get("passed_checks"); len(passed.items) > 0 {
 		if a.verbose {
-			p.heading("Fulfilled")
+			p.heading("Passed")
 			for _, c := range passed.items {
-				p.line("  %s %s  %s", p.paint(green, "✔ pass"), c.get("label").text(), p.paint(dim, c.get("code").text()))
+				p.line("  %s  %s  %s", p.paint(green, "✔ pass"), c.get("label").text(), p.paint(dim, c.get("code").text()))
 			}
 		} else {
-			p.line("\n%s", p.paint(green, fmt.Sprintf("✔ %d requirements fulfilled", len(passed.items)))+" (-v lists them)")
+			p.line("\n%s", p.paint(green, fmt.Sprintf("✔ %d checks passed", len(passed.items)))+" (-v lists them, and all facts)")
 		}
 	}
-	p.heading("Facts")
-	for i, name := range r.names {
-		if !slices.Contains(shown, name) {
-			p.fact(name, r.items[i], 1)
+	switch {
+	case a.verbose:
+		p.heading("Facts")
+		for i, name := range r.names {
+			if !slices.Contains(shown, name) {
+				p.fact(name, r.items[i], 1)
+			}
 		}
+	case r.get("state").text() == "":
+		p.summary(r)
 	}
 }
 
@@ -73,6 +87,7 @@ const (
 type printer struct {
 	w     io.Writer
 	color bool
+	width int // columns of a line
 }
 
 func (p *printer) line(format string, args ...any) {
@@ -85,6 +100,25 @@ func (p *printer) paint(c color, text string) string {
 		return text
 	}
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+// wrap prints a text in lines that fit: the first behind the lead, the others indented as far.
+func (p *printer) wrap(lead, text string) {
+	line, words := lead, 0
+	for _, word := range strings.Fields(printable(text)) {
+		if words > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > p.width {
+			p.line("%s", line)
+			line, words = strings.Repeat(" ", utf8.RuneCountInString(lead)), 0
+		}
+		if words > 0 {
+			line += " "
+		}
+		line += word
+		words++
+	}
+	if words > 0 {
+		p.line("%s", line)
+	}
 }
 
 func (p *printer) heading(text string) { p.line("\n%s", p.paint(bold, text)) }
@@ -177,12 +211,12 @@ func (p *printer) verdict(ep httpapi.Endpoint, r *tree) {
 		parts = append(parts, p.paint(bold, r.get("score").text()+"/100 "+band))
 	}
 	if r.get("partial").text() == "true" {
-		parts = append(parts, "(in part: not everything answered)")
+		parts = append(parts, "(partial: not everything answered)")
 	}
 	p.line("%s", strings.Join(parts, "  "))
 	for _, name := range []string{"verdict_headline", "verdict_sub"} {
 		if text := r.get(name).text(); text != "" {
-			p.line("  %s", printable(text))
+			p.wrap("  ", text)
 		}
 	}
 }
@@ -190,15 +224,16 @@ func (p *printer) verdict(ep httpapi.Endpoint, r *tree) {
 // advice lists what to do first: the recommendations, or where a report has none the advice of its
 // gravest findings.
 func (p *printer) advice(r *tree) {
-	n := 0
+	n, told := 0, map[string]bool{}
 	do := func(text, value string) {
-		if text == "" || n == maxRecommendations {
+		if text == "" || n == maxRecommendations || told[text+value] {
 			return
 		}
+		told[text+value] = true
 		if n++; n == 1 {
 			p.heading("Do first")
 		}
-		p.line("  %d. %s", n, printable(text))
+		p.wrap(fmt.Sprintf("  %d. ", n), text)
 		for line := range strings.Lines(value) {
 			p.line("     %s", p.paint(green, strings.TrimRight(line, "\r\n")))
 		}
@@ -214,19 +249,56 @@ func (p *printer) advice(r *tree) {
 	}
 }
 
-func (p *printer) findings(list []*tree) {
+// findings lists the findings of a report: the fault, what was seen and where, and the code.
+func (p *printer) findings(r *tree) {
+	list := r.findings()
 	if len(list) == 0 {
 		return
 	}
 	p.heading("Findings")
 	for _, f := range list {
-		detail := f.get("detail").text()
-		if target := f.get("target").text(); !strings.Contains(detail, target) {
+		title, detail := f.get("title").text(), f.get("detail").text()
+		if target := f.get("target").text(); !strings.Contains(title+detail, target) {
 			detail = target + ": " + detail
 		}
-		p.line("  %s  %s", p.mark(f.get("severity").text()), printable(detail))
+		p.line("  %s  %s", p.mark(f.get("severity").text()), p.paint(bold, title))
+		p.wrap("      ", detail)
+		p.caret("      ", r.get("record").text(), f.get("location"))
 		p.line("      %s", p.paint(dim, strings.TrimRight(f.get("code").text()+"  "+f.get("reference").text(), " ")))
 	}
+}
+
+// caret shows the part of the record that a finding speaks of.
+func (p *printer) caret(indent, record string, location *tree) {
+	offset, err := strconv.Atoi(location.get("offset").text())
+	length, err2 := strconv.Atoi(location.get("length").text())
+	if err != nil || err2 != nil || offset < 0 || length < 0 || offset+length > len(record) {
+		return
+	}
+	before, part, after := record[:offset], record[offset:offset+length], record[offset+length:]
+	room := max(20, p.width-len(indent)-2)
+	if utf8.RuneCountInString(record) > room { // what stands around the part, as far as there is room for it
+		side := max(5, (room-utf8.RuneCountInString(part))/2)
+		before, after = tail(before, side), head(after, side)
+	}
+	before, part = printable(before), printable(part)
+	p.line("%s%s%s%s", indent, before, part, printable(after))
+	p.line("%s%s%s", indent, strings.Repeat(" ", utf8.RuneCountInString(before)),
+		p.paint(yellow, strings.Repeat("^", max(1, utf8.RuneCountInString(part)))))
+}
+
+func head(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
+
+func tail(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return "…" + string(r[len(r)-n:])
+	}
+	return s
 }
 
 // fact prints a member of the report, indented by its depth.
@@ -242,7 +314,7 @@ func (p *printer) fact(name string, t *tree, depth int) {
 	case t.isScalar():
 		p.line("%s%-*s  %s", indent, max(0, 26-2*depth), name, printable(t.text()))
 	case len(t.items) == 0:
-		p.line("%s%-*s  %s", indent, max(0, 26-2*depth), name, p.paint(dim, "none"))
+		p.line("%s%-*s  %s", indent, max(0, 26-2*depth), name, p.paint(dim, "–"))
 	case t.list && !slices.ContainsFunc(t.items, func(i *tree) bool { return !i.isScalar() }):
 		for i, item := range t.items {
 			label := name

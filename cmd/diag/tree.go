@@ -82,6 +82,16 @@ func (t *tree) get(name string) *tree {
 	return &tree{}
 }
 
+// has reports whether an object has a member, and not null.
+func (t *tree) has(name string) bool {
+	for i, n := range t.names {
+		if n == name {
+			return !t.items[i].isScalar() || t.items[i].scalar != nil
+		}
+	}
+	return false
+}
+
 // text is the value of a scalar as one line.
 func (t *tree) text() string {
 	switch v := t.scalar.(type) {
