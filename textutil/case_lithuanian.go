@@ -13,6 +13,7 @@ func withoutSoftDots(text string) string {
 	softDotted := false // such a letter stands before, with nothing above it yet
 	for _, r := range text {
 		if r == dotAbove && softDotted {
+			softDotted = false // behind this dot, which is above the letter, another is not the letter's own
 			continue
 		}
 		b.WriteRune(r)

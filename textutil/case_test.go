@@ -52,6 +52,7 @@ func TestCase(t *testing.T) {
 		{"ascii", "", "Hello, World 42", "hello, world 42", "HELLO, WORLD 42"},
 		{"one to many", und, "ŉﬃẗ", "ŉﬃẗ", "ʼNFFIT\u0308"},
 		{"title case", und, "ǅ", "ǆ", "Ǆ"},
+		{"second dot of a soft-dotted letter", lt, "i\u0307\u0307j\u0323\u0307", "i\u0307\u0307j\u0323\u0307", "I\u0307J\u0323"},
 		{"dotted capital", und, "İ", "i\u0307", "İ"},
 		{"beyond the basic plane", und, "𐐀𐐨", "𐐨𐐨", "𐐀𐐀"},
 		{"sigma ends the word", und, "ΟΔΟΣ ΣΑΣ", "οδος σας", "ΟΔΟΣ ΣΑΣ"},

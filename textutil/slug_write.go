@@ -36,8 +36,6 @@ func (w *slugWriter) writeAt(text []rune, i int) int {
 	case isSlugASCII(c):
 		w.out.WriteRune(c)
 		return 1
-	case c == '\\' && i+1 < len(text) && isApostrophe(text[i+1]):
-		return 1 // an escape of the apostrophe, left from source text
 	case isApostrophe(c) && isContraction(text, i):
 		return 1
 	case c == '&':
@@ -169,9 +167,6 @@ func isApostrophe(c rune) bool { return c == '\'' || c == '’' || c == 'ʼ' || 
 // isContraction reports whether the apostrophe at i is within a contraction or a genitive of English.
 func isContraction(text []rune, i int) bool {
 	before := i - 1
-	if before >= 0 && text[before] == '\\' {
-		before--
-	}
 	if before < 0 || !unicode.IsLetter(text[before]) && !unicode.IsNumber(text[before]) {
 		return false
 	}

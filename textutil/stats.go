@@ -44,7 +44,7 @@ type StatsReport struct {
 	UniqueWords   int `json:"unique_words" min:"0" doc:"different words; case does not matter"`
 	Sentences     int `json:"sentences" min:"0" doc:"sentences by the rules of Unicode (UAX 29)"`
 	Paragraphs    int `json:"paragraphs" min:"0" doc:"blocks of lines between lines without text"`
-	Lines         int `json:"lines" min:"0" doc:"line ends and one: behind a last line feed is an empty line"`
+	Lines         int `json:"lines" min:"0" doc:"line ends and one; a form feed ends a line, a vertical tab does not (Unicode 5.8, R4)"`
 	EmptyLines    int `json:"empty_lines" min:"0" doc:"lines with nothing but white space"`
 
 	LongestWord        string      `json:"longest_word" doc:"the first word of the most graphemes; empty without words"`
@@ -122,7 +122,8 @@ func (r *StatsReport) countLines(text string) {
 }
 
 // cutLine returns the first line of a text, its end, and what follows. The ends are those after which
-// the Unicode Standard section 5.8 (recommendation R4) stops reading a line. The last line has none.
+// the Unicode Standard section 5.8 (recommendation R4) stops reading a line: a form feed is among them, and a
+// vertical tab is not, for it moves down within a paragraph. The last line has none.
 func cutLine(text string) (line, end, rest string) {
 	i := strings.IndexFunc(text, func(c rune) bool {
 		return c == '\n' || c == '\r' || c == '\f' || c == 0x85 || c == 0x2028 || c == 0x2029

@@ -1,6 +1,7 @@
 package textutil
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -8,23 +9,39 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// countGraphemes returns the number of extended grapheme clusters (UAX 29 section 3). The library has
-// the rules of Unicode 15.0; rule GB9c, which came with Unicode 15.1 and keeps the conjuncts of Indic
-// scripts together, is added here for the scripts that it began with.
+// countGraphemes returns the number of extended grapheme clusters.
 func countGraphemes(text string) int {
 	if isPlain(text, 0x80) {
 		return len(text) - strings.Count(text, "\r\n")
 	}
-	n, state, before := 0, -1, ""
-	for text != "" {
-		var cluster string
-		cluster, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
-		if !beginsWithConsonant(cluster) || !endsInLinker(before) {
-			n++
-		}
-		before = cluster
+	n := 0
+	for range graphemes(text) {
+		n++
 	}
 	return n
+}
+
+// graphemes returns the extended grapheme clusters (UAX 29 section 3). The library has the rules of Unicode
+// 15.0; rule GB9c, which came with Unicode 15.1 and keeps the conjuncts of Indic scripts together, is added
+// here for the scripts that it began with.
+func graphemes(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start, before, state := 0, 0, -1 // of the cluster, and of its last part
+		for at := 0; at < len(text); {
+			var part string
+			part, _, _, state = uniseg.FirstGraphemeClusterInString(text[at:], state)
+			if at > start && !(beginsWithConsonant(part) && endsInLinker(text[before:at])) {
+				if !yield(text[start:at]) {
+					return
+				}
+				start = at
+			}
+			before, at = at, at+len(part)
+		}
+		if start < len(text) {
+			yield(text[start:])
+		}
+	}
 }
 
 func beginsWithConsonant(cluster string) bool {

@@ -1,6 +1,9 @@
 package textutil
 
-import "unicode"
+import (
+	"iter"
+	"unicode"
+)
 
 // A sentenceClass is a value of the property Sentence_Break (UAX 29 section 5.1, table 4).
 type sentenceClass int
@@ -113,21 +116,34 @@ type sentenceState struct {
 	lower bool
 }
 
-// countSentences returns the number of sentences, by the rules of UAX 29 section 5.1, in time that grows
-// with the length of the text.
+// countSentences returns the number of sentences.
 func countSentences(text string) int {
-	if text == "" {
-		return 0
-	}
-	s, n := sentenceState{text: text}, 1
-	for i, c := range text {
-		k := classOfSentence(c)
-		if s.breaks(i, k) {
-			n++
-		}
-		s.pass(k)
+	n := 0
+	for range sentences(text) {
+		n++
 	}
 	return n
+}
+
+// sentences returns the sentences of a text, by the rules of UAX 29 section 5.1, in time that grows with the
+// length of the text.
+func sentences(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		s, start := sentenceState{text: text}, 0
+		for i, c := range text {
+			k := classOfSentence(c)
+			if s.breaks(i, k) {
+				if !yield(text[start:i]) {
+					return
+				}
+				start = i
+			}
+			s.pass(k)
+		}
+		if text != "" {
+			yield(text[start:])
+		}
+	}
 }
 
 // breaks reports whether a sentence begins at offset i, with a character of class k.

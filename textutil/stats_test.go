@@ -3,11 +3,9 @@ package textutil_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/diagkit/diagkit/textutil"
 )
@@ -196,69 +194,6 @@ func TestConformanceStats(t *testing.T) {
 		passed++
 	}
 	t.Logf("segmenter: %d/%d, of which %d count words without a dictionary", passed, len(cases), advice)
-}
-
-// TestConformanceSegments reads the tests of UAX 29: the text between two ÷ is one segment. A segment is
-// a word if it has a letter or a digit.
-func TestConformanceSegments(t *testing.T) {
-	isWord := func(segment string) bool { return strings.IndexFunc(segment, isLetterOrNumber) >= 0 }
-	isAny := func(segment string) bool { return segment != "" }
-	cases := []struct {
-		file   string
-		counts func(segment string) bool
-		count  func(*textutil.StatsReport) int
-	}{
-		{"GraphemeBreakTest.txt", isAny, func(r *textutil.StatsReport) int { return r.Graphemes }},
-		{"SentenceBreakTest.txt", isAny, func(r *textutil.StatsReport) int { return r.Sentences }},
-		{"WordBreakTest.txt", isWord, func(r *textutil.StatsReport) int { return r.Words }},
-	}
-	for _, c := range cases {
-		passed, total := 0, 0
-		for _, line := range conformanceLines(t, "text", "unicode", c.file) {
-			segments := segmentsOf(t, line)
-			text := strings.Join(segments, "")
-			if text == "" || strings.ContainsRune(text, unicode.ReplacementChar) { // a comment; surrogates
-				continue
-			}
-			want := 0
-			for _, segment := range segments {
-				if c.counts(segment) {
-					want++
-				}
-			}
-			r, err := textutil.Stats(textutil.StatsRequest{Text: text})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if total++; c.count(r) != want {
-				t.Errorf("%s: %s: %d; want %d", c.file, line, c.count(r), want)
-				continue
-			}
-			passed++
-		}
-		t.Logf("%s: %d/%d", c.file, passed, total)
-	}
-}
-
-func isLetterOrNumber(c rune) bool { return unicode.IsLetter(c) || unicode.IsNumber(c) }
-
-// segmentsOf returns the segments in a line of a test of UAX 29, such as "÷ 0061 × 0308 ÷ 0062 ÷ # …".
-func segmentsOf(t *testing.T, line string) []string {
-	t.Helper()
-	line, _, _ = strings.Cut(line, "#")
-	segments := []string{}
-	for part := range strings.SplitSeq(line, "÷") {
-		segment := ""
-		for code := range strings.FieldsSeq(strings.ReplaceAll(part, "×", " ")) {
-			c, err := strconv.ParseUint(code, 16, 21)
-			if err != nil {
-				t.Fatalf("%s: %v", line, err)
-			}
-			segment += string(rune(c))
-		}
-		segments = append(segments, segment)
-	}
-	return segments
 }
 
 func FuzzStats(f *testing.F) {

@@ -11,12 +11,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// words returns the words of a text: the pieces between the boundaries of UAX 29 section 4.1 that have a
-// letter or a digit.
+// words returns the words of a text: the pieces that have a letter or a digit.
+func words(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for piece := range wordPieces(text) {
+			if isWord(piece) && !yield(piece) {
+				return
+			}
+		}
+	}
+}
+
+// wordPieces returns the pieces of a text between the boundaries of UAX 29 section 4.1.
 //
 // The rules of Unicode leave scripts of Southeast Asia to a dictionary and break them after every
 // letter. Here their letters stay together up to the next boundary that is not between two of them.
-func words(text string) iter.Seq[string] {
+func wordPieces(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		start, state := 0, -1
 		var word string
@@ -26,7 +36,7 @@ func words(text string) iter.Seq[string] {
 			if at < len(text) && endsInComplex(text[start:at]) && beginsInComplex(text[at:]) {
 				continue
 			}
-			if piece := text[start:at]; isWord(piece) && !yield(piece) {
+			if !yield(text[start:at]) {
 				return
 			}
 			start = at
