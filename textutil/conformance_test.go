@@ -3,6 +3,7 @@ package textutil_test
 import (
 	"encoding/json"
 	"os"
+	"reflect"
 	"testing"
 
 	"github.com/diagkit/diagkit/textutil"
@@ -18,5 +19,8 @@ func conformance(t *testing.T, cases any, path ...string) {
 	}
 	if err := json.Unmarshal(data, cases); err != nil {
 		t.Fatalf("%s: %v", name, err)
+	}
+	if list := reflect.ValueOf(cases).Elem(); list.Kind() == reflect.Slice && list.Len() == 0 {
+		t.Fatalf("%s has no cases", name)
 	}
 }

@@ -35,8 +35,8 @@ func FuzzFormatJSON(f *testing.F) {
 			t.Fatalf("%q: %+v, %+v", text, report, report.Error)
 		}
 		if !report.Valid {
-			if e := report.Error; e.Offset > len(text) || e.Line < 1 || e.Column < 1 || e.Message == "" {
-				t.Fatalf("%q: %+v", text, e)
+			if wrong := wrongPlace(text, report.Error); wrong != "" {
+				t.Fatalf("%q: %+v: %s", text, report.Error, wrong)
 			}
 			return
 		}

@@ -3,6 +3,7 @@ package textutil
 import (
 	"errors"
 	"regexp/syntax"
+	"strconv"
 	"strings"
 )
 
@@ -24,6 +25,10 @@ func explainRegex(pattern string, err error) *RegexFault {
 		return c.fault(at)
 	case e.Code == syntax.ErrInvalidRepeatOp && strings.HasSuffix(e.Expr, "+"):
 		return (&regexConstruct{"", RegexPossessive, "a possessive quantifier", hintPlain}).fault(at)
+	}
+	if e.Code == syntax.ErrInvalidRepeatSize && isReversed(e.Expr) {
+		return &RegexFault{Code: RegexRepeatReversed, Message: "the least number of repetitions is more than the most",
+			Position: at, Hint: "Write the lower number first"}
 	}
 	for _, k := range regexFaultKinds {
 		if k.code == e.Code {
@@ -92,6 +97,17 @@ func isBackreference(text string) bool {
 	}
 	octal := text[1] <= '7' && len(text) > 2 && '0' <= text[2] && text[2] <= '7'
 	return !octal
+}
+
+// isReversed reports whether a repetition like {2,1} has its numbers in the wrong order.
+func isReversed(repetition string) bool {
+	least, most, ok := strings.Cut(strings.Trim(repetition, "{}?"), ",")
+	if !ok {
+		return false
+	}
+	low, errLow := strconv.Atoi(least)
+	high, errHigh := strconv.Atoi(most)
+	return errLow == nil && errHigh == nil && low > high
 }
 
 // regexFaultAt returns where in the pattern a fault lies, or nil if the parser does not say enough.

@@ -46,6 +46,7 @@ const (
 	RegexNothingToRepeat  RegexFaultCode = "nothing_to_repeat"
 	RegexNestedRepetition RegexFaultCode = "nested_repetition"
 	RegexRepeatTooLarge   RegexFaultCode = "repeat_too_large"
+	RegexRepeatReversed   RegexFaultCode = "repeat_reversed"
 	RegexTooDeep          RegexFaultCode = "nested_too_deeply"
 	RegexTooLarge         RegexFaultCode = "too_large"
 )

@@ -358,6 +358,9 @@ func TestRegexExplains(t *testing.T) {
 		{`a|*`, textutil.RegexNothingToRepeat, 2},
 		{`a**`, textutil.RegexNestedRepetition, 1},
 		{`a{1001}`, textutil.RegexRepeatTooLarge, 1},
+		{`a{2,1}`, textutil.RegexRepeatReversed, 1},
+		{`ab{3,2}?`, textutil.RegexRepeatReversed, 2},
+		{`a{1,1001}`, textutil.RegexRepeatTooLarge, 1},
 		{`(?:a{500}){3}`, textutil.RegexRepeatTooLarge, 10},
 	}
 	for _, c := range cases {
