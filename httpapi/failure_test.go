@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/meteringtest"
 	"github.com/stretchr/testify/require"
@@ -133,20 +135,59 @@ func TestStoreFaults(t *testing.T) {
 
 // While the store cannot take charges, the reply says when to try again, and costs nothing.
 func TestStoreUnavailable(t *testing.T) {
-	for _, call := range []meteringtest.Call{meteringtest.Begin, meteringtest.Settle} {
+	for _, call := range []meteringtest.Call{meteringtest.Begin, meteringtest.Settle, meteringtest.KeyByHash} {
 		t.Run(string(call), func(t *testing.T) {
 			a := newAPI(t, "free", nil, row("/x", 3, echo))
-			a.store.Inject(meteringtest.Fault{Call: call, Times: 1, Err: fmt.Errorf("%w: disk full", metering.ErrUnavailable)})
-			r := a.post("/x", `{"text":"paid content"}`)
+			full := fmt.Errorf("settling: %w: disk is full: %w", metering.ErrUnavailable, context.DeadlineExceeded)
+			a.store.Inject(meteringtest.Fault{Call: call, Times: 1, Err: full})
+			r := a.post("/x", `{"text":"a"}`)
 			require.Equal(t, 503, r.Code)
-			require.Equal(t, reasonInternal, r.problem().Details.Reason)
 			require.Equal(t, decimal(storeRetry), r.header("Retry-After"))
+			require.Equal(t, InternalError, r.problem().Code)
+			require.Equal(t, reasonInternal, r.problem().Details.Reason)
 			require.NotContains(t, r.Body.String(), "disk")
-			require.NotContains(t, r.Body.String(), "paid content")
-			require.Contains(t, a.log.String(), "disk full")
+			require.Contains(t, a.log.String(), "disk is full")
 			require.Zero(t, a.used())
+			require.Equal(t, 200, a.post("/x", `{"text":"a"}`).Code)
 		})
 	}
+	f := problemFor(fmt.Errorf("creating: %w", hostedspf.ErrUnavailable))
+	require.Equal(t, 503, f.status)
+}
+
+// rotate gives the caller the successor of its key.
+func rotate(t *testing.T, a *api) {
+	_, key, secret, err := a.admin.RotateKey(t.Context(), a.key.ID, metering.DefaultGrace)
+	require.NoError(t, err)
+	a.key, a.secret = key, secret.Reveal()
+}
+
+// A retry with the secret of today is a replay of what was charged under that of yesterday. A sealed reply opens for
+// nobody else than the old secret, and one that was too large was not kept; neither is charged again.
+func TestRepetitionAfterRotation(t *testing.T) {
+	sealed := row("/secret", 1, echo)
+	sealed.op = sealed.op.sealed()
+	large := row("/large", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+		return &testReport{strings.Repeat("x", metering.MaxReplyBytes)}, nil
+	})
+	a := newAPI(t, "self", nil, row("/x", 1, echo), sealed, large)
+	first := map[string]*reply{}
+	for _, path := range []string{"/x", "/secret", "/large"} {
+		first[path] = a.post(path, `{"text":"a"}`, "Idempotency-Key", "key-for-"+path)
+		require.Equal(t, 200, first[path].Code)
+	}
+	used := a.used()
+	rotate(t, a)
+	r := a.post("/x", `{"text":"a"}`, "Idempotency-Key", "key-for-/x")
+	require.Equal(t, "true", r.header("X-Idempotent-Replay"))
+	require.Equal(t, first["/x"].Body.String(), r.Body.String())
+	for _, path := range []string{"/secret", "/large"} {
+		r := a.post(path, `{"text":"a"}`, "Idempotency-Key", "key-for-"+path)
+		require.Equal(t, 409, r.Code, path)
+		require.Equal(t, IdempotencyConflict, r.problem().Code)
+		require.Equal(t, reasonReplyGone, r.problem().Details.Reason)
+	}
+	require.Equal(t, used, a.used())
 }
 
 // The charge was written and only its acknowledgement lost: the retry is a replay.

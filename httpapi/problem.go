@@ -77,6 +77,7 @@ const (
 	reasonOverloaded   = "overloaded"
 	reasonBodyMismatch = "body_mismatch"
 	reasonInFlight     = "in_flight"
+	reasonReplyGone    = "reply_gone"
 )
 
 // failure is a problem with its HTTP status. It is an error, so that every step can return it.
@@ -137,16 +138,20 @@ func problemFor(err error) *failure {
 		return conflict(reasonBodyMismatch, "The idempotency key was used for another request.", 0)
 	case errors.Is(err, metering.ErrInFlight):
 		return conflict(reasonInFlight, "The first request with this idempotency key is still running.", 1)
+	case errors.Is(err, metering.ErrReplyGone), errors.Is(err, errSealed):
+		return conflict(reasonReplyGone, "The first request with this idempotency key was carried out and charged; "+
+			"its reply is no longer kept. Use a new key to run it again.", 0)
+	case errors.Is(err, metering.ErrUnavailable), errors.Is(err, hostedspf.ErrUnavailable): // whatever ended the wait
+		f := internal(http.StatusServiceUnavailable, reasonInternal,
+			"The server cannot record anything now. Try again in a moment.", err)
+		f.retryAfter = storeRetry
+		return f
 	case errors.Is(err, context.DeadlineExceeded):
 		return internal(http.StatusGatewayTimeout, reasonTimeout, "Nothing could be measured in time.", err)
 	case errors.Is(err, context.Canceled):
 		return internal(http.StatusServiceUnavailable, reasonTimeout, "The client left before there was a result.", err)
 	case errors.Is(err, diag.ErrUnavailable):
 		return internal(http.StatusBadGateway, reasonUnavailable, "A service that the check depends on did not answer.", err)
-	case errors.Is(err, metering.ErrUnavailable):
-		f := internal(http.StatusServiceUnavailable, reasonInternal, "The server cannot take charges now. Try again in a moment.", err)
-		f.retryAfter = storeRetry
-		return f
 	case errors.Is(err, errOverloaded):
 		f := internal(http.StatusServiceUnavailable, reasonOverloaded, "The server is busy. Try again in a moment.", err)
 		f.retryAfter = 1

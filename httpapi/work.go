@@ -95,7 +95,7 @@ func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
 		form = metering.RerunReply
 	}
 	if form != metering.RerunReply && len(result.Body) > metering.MaxReplyBytes {
-		return out, nil
+		form = metering.GoneReply
 	}
 	out.Reply = &metering.Reply{
 		Status: http.StatusOK,

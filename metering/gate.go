@@ -174,8 +174,12 @@ func (c *Caller) Require(scopes ...Scope) (Scope, error) {
 	return "", refused
 }
 
+// SettleTime bounds how long Settle and Cancel wait for the store: longer than a store waits for another
+// process, and short enough for the caller to hear of it.
+const SettleTime = 15 * time.Second
+
 // Begin is the store's [Ledger].Begin for the caller: it fills in account and key, and, where they
-// are zero, the instant and the lease.
+// are zero, the instant and the lease. Idempotency keys belong to the caller's line of rotations.
 func (g *Gate) Begin(ctx context.Context, c *Caller, op Op) (Begun, error) {
 	op.Account, op.Key = c.Account.ID, c.Key.ID
 	if op.Now.IsZero() {
@@ -184,13 +188,34 @@ func (g *Gate) Begin(ctx context.Context, c *Caller, op Op) (Begun, error) {
 	if op.Lease.IsZero() {
 		op.Lease = op.Now.Add(ClaimLease)
 	}
+	if op.Idempotency != nil {
+		var err error
+		if op.Line, err = g.Origin(ctx, *c.Key); err != nil {
+			return Begun{}, err
+		}
+		op.KeptBytes = int64(c.Plan.PerMinute) * keptPerRate
+	}
 	return g.store.Begin(ctx, op)
 }
 
-// Settle is the store's [Ledger].Settle.
+// Settle is the store's [Ledger].Settle, which has [SettleTime] for it.
 func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error) {
+	ctx, cancel := context.WithTimeout(ctx, SettleTime)
+	defer cancel()
 	return g.store.Settle(ctx, t, out)
 }
 
-// Cancel is the store's [Ledger].Cancel.
-func (g *Gate) Cancel(ctx context.Context, t Ticket) error { return g.store.Cancel(ctx, t) }
+// Cancel is the store's [Ledger].Cancel, which has [SettleTime] for it.
+func (g *Gate) Cancel(ctx context.Context, t Ticket) error {
+	ctx, cancel := context.WithTimeout(ctx, SettleTime)
+	defer cancel()
+	return g.store.Cancel(ctx, t)
+}
+
+// Health tells what is known of the store's ability to write; nil where the store does not tell.
+func (g *Gate) Health() error {
+	if h, ok := g.store.(Healthy); ok {
+		return h.Health()
+	}
+	return nil
+}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -289,4 +290,56 @@ func TestGateLedger(t *testing.T) {
 	noError(t, err)
 	equal(t, []Ticket{*begun.Ticket}, h.settled)
 	errorIs(t, g.Cancel(t.Context(), *begun.Ticket), ErrClosed, "the store's error is handed on")
+}
+
+// silentStore never answers, and has lost its disk.
+type silentStore struct{ generational }
+
+func (silentStore) Settle(ctx context.Context, _ Ticket, _ Outcome) (Balance, error) {
+	<-ctx.Done()
+	return Balance{}, ctx.Err()
+}
+
+func (silentStore) Cancel(ctx context.Context, _ Ticket) error { <-ctx.Done(); return ctx.Err() }
+
+func (silentStore) Health() error { return ErrUnavailable }
+
+// A store that does not answer keeps nobody waiting for good.
+func TestSettleTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, "pack", nil)
+		g, err := NewGate(t.Context(), GateConfig{Store: silentStore{generational{h.fakeStore}}})
+		noError(t, err)
+		defer g.Close()
+		for name, call := range map[string]func() error{
+			"Settle": func() error { _, err := g.Settle(context.Background(), Ticket{}, Outcome{}); return err },
+			"Cancel": func() error { return g.Cancel(context.Background(), Ticket{}) },
+		} {
+			began := time.Now()
+			isTrue(t, errors.Is(call(), context.DeadlineExceeded), name)
+			equal(t, SettleTime, time.Since(began), name)
+		}
+		equal(t, ErrUnavailable, g.Health())
+		noError(t, h.gate(t, true).Health())
+	})
+}
+
+// Idempotency keys belong to the line of rotations, with room by the plan.
+func TestBeginForTheLine(t *testing.T) {
+	h := newHouse(t, "pack", nil)
+	g := h.gate(t, true)
+	var seen Op
+	h.begin = func(op Op) (Begun, error) { seen = op; return Begun{}, nil }
+	_, rotated, _, err := h.admin.RotateKey(t.Context(), h.key.ID, time.Hour)
+	noError(t, err)
+	plan := DefaultPlans()["pack"]
+	caller := &Caller{Key: &rotated, Account: &h.account, Plan: &plan}
+	_, err = g.Begin(t.Context(), caller, Op{Credits: 1})
+	noError(t, err)
+	equal(t, rotated.ID, seen.Claimant())
+	_, err = g.Begin(t.Context(), caller, Op{Credits: 1, Idempotency: &[32]byte{}, Fingerprint: &[32]byte{}})
+	noError(t, err)
+	equal(t, rotated.ID, seen.Key)
+	equal(t, h.key.ID, seen.Claimant())
+	equal(t, int64(60*4<<20), seen.KeptBytes)
 }

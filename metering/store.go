@@ -1,6 +1,7 @@
 package metering
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,11 @@ var (
 	// ErrLapsed means that a ticket's lease ended, or that it was settled or cancelled
 	// before: its hold is gone and it can charge nothing.
 	ErrLapsed = errors.New("the ticket has lapsed")
+
+	// ErrReplyGone means that the first request with this idempotency key was carried out and charged,
+	// and that its reply can no longer be sent again: it was too large to keep, or newer ones of the same
+	// line of keys have taken its room.
+	ErrReplyGone = errors.New("the reply to the first request with this idempotency key is no longer kept")
 
 	// ErrUnavailable means that the store cannot do its work for now: its disk is full or broken, another
 	// process does not let go of it, its file was removed, or it does not answer in time. The caller may
@@ -115,6 +121,14 @@ type Generational interface {
 	Generation() uint64
 }
 
+// Healthy is an optional ability of a [Store]: what is known of its ability to write, without trying.
+// While Health returns an error, Begin refuses with ErrUnavailable before any work is done, and a server
+// is not ready.
+type Healthy interface {
+	// Health returns nil, or an error that wraps ErrUnavailable.
+	Health() error
+}
+
 // A Change says that a key or an account is not what it was. Exactly one of the ids is set; what
 // it now is must be read.
 type Change struct {
@@ -126,15 +140,17 @@ type Change struct {
 // Ledger is the whole of money. Begin is a promise; Settle is the only write that counts.
 type Ledger interface {
 	// Begin claims the idempotency key of the operation, if it has one, and holds the price. It has
-	// exactly one outcome: a Ticket, a Replay, ErrInFlight, ErrMismatch, a *QuotaError, or another
-	// error. A replay is looked for before the quota, so that it survives an exhausted one. The
+	// exactly one outcome: a Ticket, a Replay, ErrInFlight, ErrMismatch, ErrReplyGone, a *QuotaError, or
+	// another error. A replay is looked for before the quota, so that it survives an exhausted one. The
 	// hold and the claim are a lease until op.Lease; a crash of a single-node store releases them.
 	Begin(ctx context.Context, op Op) (Begun, error)
 
 	// Settle commits charge, ledger row and kept reply in one durable transaction, and releases hold
 	// and claim. When it returns nil the charge survives a crash of the machine. It is fenced by the
 	// ticket: the second Settle of one ticket, and one after Cancel or after the lease ended,
-	// returns ErrLapsed and changes nothing.
+	// returns ErrLapsed and changes nothing. When the context ends while the transaction is being
+	// written, the error is ErrUnavailable, and the charge may still be made; the claim stays until that
+	// is known, so that a repetition is not charged twice.
 	Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error)
 
 	// Cancel releases the hold and the claim and leaves no trace. Cancelling a settled, cancelled or
@@ -166,7 +182,18 @@ type Op struct {
 	// request (CONTRACT part 5). Both are nil for a request without one.
 	Idempotency *[32]byte
 	Fingerprint *[32]byte
+
+	// Line is the first key of the line of rotations that led to Key, to which idempotency keys belong:
+	// a retry with the new secret is not charged again. Empty means Key.
+	Line KeyID
+
+	// KeptBytes bounds the sum of the bodies that are kept for the line. Beyond it the oldest are dropped,
+	// and only their claims stay. 0 means no bound.
+	KeptBytes int64
 }
+
+// Claimant is the key to which the idempotency key of the operation belongs.
+func (o *Op) Claimant() KeyID { return cmp.Or(o.Line, o.Key) }
 
 // Begun is what Begin granted: exactly one of the fields is set.
 type Begun struct {
@@ -202,7 +229,8 @@ type Reply struct {
 	Body   []byte
 
 	// Form says how Body is to be read: PlainReply, RerunReply (no body is kept, the deterministic
-	// operation runs again) or SealedReply (encrypted under the caller's secret).
+	// operation runs again), SealedReply (encrypted under the caller's secret) or GoneReply (there is
+	// none: a repetition is refused with ErrReplyGone).
 	Form ReplyForm
 }
 
@@ -214,7 +242,16 @@ const (
 	PlainReply  ReplyForm = 0
 	RerunReply  ReplyForm = 1
 	SealedReply ReplyForm = 2
+	GoneReply   ReplyForm = 3
 )
+
+// Kept is the reply as a store keeps it: of one that is too large only the fact remains.
+func (r *Reply) Kept() Reply {
+	if len(r.Body) > MaxReplyBytes {
+		return Reply{Status: r.Status, Form: GoneReply}
+	}
+	return *r
+}
 
 // Balance is what an account has used in one period, in credits.
 type Balance struct {

@@ -23,6 +23,10 @@ var (
 	// ErrLapsed means that a claim ended, was finished or released, or that its profile is gone.
 	ErrLapsed = errors.New("the claim has lapsed")
 
+	// ErrUnavailable means that the store cannot do its work for now: its disk is full or broken, another
+	// process does not let go of it, or its file was removed. The caller may try again later.
+	ErrUnavailable = errors.New("the store is unavailable")
+
 	// ErrClosed means that the store has been closed.
 	ErrClosed = errors.New("the store is closed")
 )

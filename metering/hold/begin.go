@@ -44,7 +44,7 @@ func check(op metering.Op) error {
 // quota, so that it survives an exhausted one, and outside the lock, because that may read a disk.
 func (b *Book) claim(ctx context.Context, a *account, op metering.Op) (metering.Begun, error) {
 	now := b.clock()
-	id := ClaimID{Key: op.Key, Hash: *op.Idempotency}
+	id := ClaimOf(&op)
 	for {
 		a.mu.Lock()
 		before := b.settlements(id).Load()
@@ -102,6 +102,9 @@ func (b *Book) replay(ctx context.Context, op metering.Op, record Record) (meter
 	if record.Fingerprint != *op.Fingerprint {
 		return metering.Begun{}, metering.ErrMismatch
 	}
+	if record.Reply.Form == metering.GoneReply {
+		return metering.Begun{}, metering.ErrReplyGone
+	}
 	balance, err := b.Balance(ctx, op.Account, metering.PeriodOf(op.Now))
 	if err != nil {
 		return metering.Begun{}, err
@@ -134,7 +137,7 @@ func (b *Book) promise(ctx context.Context, a *account, op metering.Op) (meterin
 	p := promise{month: m, credits: op.Credits, ceiling: a.ceiling, lease: op.Lease}
 	if op.Idempotency != nil {
 		p.claimed = true
-		p.claim = ClaimID{Key: op.Key, Hash: *op.Idempotency}
+		p.claim = ClaimOf(&op)
 		a.claims[p.claim] = claim{token: token, fingerprint: *op.Fingerprint}
 	}
 	a.add(token, p)

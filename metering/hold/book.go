@@ -11,11 +11,14 @@ import (
 	"github.com/diagkit/diagkit/metering"
 )
 
-// A ClaimID is what a client's idempotency key is known by: per API key, and only as a hash.
+// A ClaimID is what a client's idempotency key is known by: per line of API keys, and only as a hash.
 type ClaimID struct {
-	Key  metering.KeyID
+	Line metering.KeyID
 	Hash [32]byte
 }
+
+// ClaimOf is the claim of an operation that has an idempotency key.
+func ClaimOf(op *metering.Op) ClaimID { return ClaimID{Line: op.Claimant(), Hash: *op.Idempotency} }
 
 // A Record is a kept reply and what its claim was made with.
 type Record struct {

@@ -26,7 +26,9 @@ type ledger struct {
 	months   map[accountMonth]*month
 	lastUsed map[metering.KeyID]time.Time
 	replies  map[hold.ClaimID]hold.Record
-	expiries []expiry // in the order of writing
+	expiries []expiry
+	next     int // of the expiries, to be looked at
+	bodies   hold.Bodies[metering.KeyID, hold.ClaimID]
 }
 
 // month is a balance, and the highest ceiling under which one of its charges was granted.
@@ -55,8 +57,8 @@ func (l *ledger) init() {
 func (l *ledger) charge(t *metering.Ticket, s hold.Settling, out *metering.Outcome) {
 	at := out.At.UTC().Truncate(time.Microsecond)
 	var reply *metering.Reply
-	if t.Idempotency != nil && out.Reply != nil && len(out.Reply.Body) <= metering.MaxReplyBytes {
-		r := cloneReply(*out.Reply)
+	if t.Idempotency != nil && out.Reply != nil {
+		r := cloneReply(out.Reply.Kept())
 		reply = &r
 	}
 	l.mu.Lock()
@@ -87,22 +89,40 @@ func (l *ledger) charge(t *metering.Ticket, s hold.Settling, out *metering.Outco
 	}
 }
 
-// keep stores a reply, and drops two that have expired, so that the store shrinks again.
+// keep stores a reply, and drops the bodies for which there is no room any more.
 func (l *ledger) keep(t *metering.Ticket, reply metering.Reply, at time.Time) {
-	id := hold.ClaimID{Key: t.Key, Hash: *t.Idempotency}
+	id := hold.ClaimOf(&t.Op)
 	expires := at.Add(metering.ReplayWindow)
+	l.sweep(at)
 	l.replies[id] = hold.Record{
 		RequestID: t.RequestID, Fingerprint: *t.Fingerprint, Expires: expires, Reply: reply,
 	}
 	l.expiries = append(l.expiries, expiry{id, expires})
-	for range 2 {
-		oldest := l.expiries[0]
-		if at.Before(oldest.at) {
-			return
+	for _, old := range l.bodies.Add(id.Line, id, len(reply.Body), at, expires, t.KeptBytes) {
+		r := l.replies[old]
+		r.Reply = metering.Reply{Form: metering.GoneReply}
+		l.replies[old] = r
+	}
+}
+
+// sweep looks at two replies, each in its turn, and drops them if they have expired, so that the store
+// shrinks again. It relies on no order, which a clock that was set back would have broken.
+func (l *ledger) sweep(now time.Time) {
+	for range min(2, len(l.expiries)) {
+		l.next %= len(l.expiries)
+		e := l.expiries[l.next]
+		if now.Before(e.at) {
+			l.next++
+			continue
 		}
-		l.expiries = l.expiries[1:]
-		if l.replies[oldest.id].Expires.Equal(oldest.at) {
-			delete(l.replies, oldest.id)
+		last := len(l.expiries) - 1
+		l.expiries[l.next] = l.expiries[last]
+		l.expiries = l.expiries[:last]
+		if l.replies[e.id].Expires.Equal(e.at) {
+			delete(l.replies, e.id)
+		}
+		if last == 0 {
+			return
 		}
 	}
 }

@@ -3,6 +3,8 @@ package meteringtest
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -161,11 +163,113 @@ func testReplyNotKept(t *testing.T, f *fixture) {
 	}
 	settle(keyed(f.op(customer, 1), "none", "body"), nil)
 	settle(keyed(f.op(customer, 1), "none", "body"), nil)
-	settle(keyed(f.op(customer, 1), "big", ""), &metering.Reply{Body: make([]byte, metering.MaxReplyBytes+1)})
-	settle(keyed(f.op(customer, 1), "big", ""), &metering.Reply{Body: []byte("small")})
-	require.Equal(t, "small", string(f.replay(keyed(f.op(customer, 1), "big", "")).Reply.Body))
 	settle(f.op(customer, 1), &metering.Reply{Body: []byte("without a key")})
-	f.uses(customer.Account, 5, 0)
+	f.uses(customer.Account, 3, 0)
+
+	// Of a reply that is too large the claim is kept: a repetition is not charged again.
+	settle(keyed(f.op(customer, 1), "big", "body"), &metering.Reply{Body: make([]byte, metering.MaxReplyBytes+1)})
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "big", "body")), metering.ErrReplyGone)
+	require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "big", "other")), metering.ErrMismatch)
+	f.clock.Advance(metering.ReplayWindow)
+	settle(keyed(f.op(customer, 1), "big", "other"), &metering.Reply{Body: []byte("small")})
+	require.Equal(t, "small", string(f.replay(keyed(f.op(customer, 1), "big", "other")).Reply.Body))
+	f.sound()
+}
+
+// testKeptBytes keeps more than there is room for: the oldest bodies go, the claims stay, and no key is
+// charged twice. Another line of keys has room of its own.
+func testKeptBytes(t *testing.T, f *fixture) {
+	const size, room, keys = 1000, 3500, 20
+	first := f.customer(Large)
+	second := first
+	second.Key = f.key(first.Account)
+	op := func(customer metering.Op, key int) metering.Op {
+		o := keyed(f.op(customer, 1), fmt.Sprint(key), "body")
+		o.KeptBytes = room
+		return o
+	}
+	settle := func(customer metering.Op, key, size int) {
+		reply := &metering.Reply{Status: 200, Body: bytes.Repeat([]byte("x"), size)}
+		_, err := f.store.Settle(t.Context(), f.begin(op(customer, key)), metering.Outcome{At: f.clock.Now(), Reply: reply})
+		require.NoError(t, err)
+		f.clock.Advance(time.Second)
+	}
+	kept := func(customer metering.Op, from, to int) (list []int) {
+		for key := from; key < to; key++ {
+			begun, err := f.store.Begin(t.Context(), op(customer, key))
+			if errors.Is(err, metering.ErrReplyGone) {
+				continue
+			}
+			require.NoError(t, err)
+			require.NotNil(t, begun.Replay, "key %d was charged, and would be again", key)
+			list = append(list, key)
+		}
+		return list
+	}
+	settle(second, 0, size)
+	for key := range keys {
+		settle(first, key, size)
+	}
+	settle(first, keys, 0) // nothing to keep, and a write after which all that is to be dropped has been
+	require.Equal(t, []int{17, 18, 19, 20}, kept(first, 0, keys+1))
+	require.Equal(t, []int{0}, kept(second, 0, 1))
+	f.uses(first.Account, keys+2, 0)
+
+	// A store that has just been opened may take a moment to see what was kept before.
+	f.reopen()
+	next := keys + 1
+	require.Eventually(t, func() bool {
+		settle(first, next, 2*size)
+		settle(first, next+1, 0)
+		next += 2
+		return !slices.Contains(kept(first, 0, next), 18)
+	}, 10*time.Second, 10*time.Millisecond)
+
+	f.clock.Advance(metering.ReplayWindow)
+	for key := range 3 {
+		settle(first, key, size)
+	}
+	require.Equal(t, []int{0, 1, 2}, kept(first, 0, 3), "what has expired takes no room")
+	f.sound()
+}
+
+// testRotatedClaims rotates a key between a request and its repetition: the line has one set of claims.
+func testRotatedClaims(t *testing.T, f *fixture) {
+	first := f.customer(Tiny)
+	second := first
+	second.Key, second.Line = f.key(first.Account), first.Key
+	ticket := f.begin(keyed(f.op(first, 1), "k", "body"))
+	require.ErrorIs(t, f.refused(keyed(f.op(second, 1), "k", "body")), metering.ErrInFlight)
+	f.settle(ticket)
+	for range 2 {
+		for _, customer := range []metering.Op{first, second} {
+			require.Equal(t, ticket.RequestID, f.replay(keyed(f.op(customer, 1), "k", "body")).RequestID)
+			require.ErrorIs(t, f.refused(keyed(f.op(customer, 1), "k", "other")), metering.ErrMismatch)
+		}
+		f.reopen()
+	}
+	later := f.begin(keyed(f.op(second, 1), "later", "body"))
+	f.settle(later)
+	require.Equal(t, later.RequestID, f.replay(keyed(f.op(first, 1), "later", "body")).RequestID, "in the old key's grace")
+	f.uses(first.Account, 2, 0)
+	entries := f.entries(metering.EntryFilter{Key: second.Key})
+	require.Len(t, entries, 1, "the charge is of the key that was shown")
+}
+
+// testClockSetBack keeps replies under a clock that is ahead: they must not keep later ones from expiring.
+func testClockSetBack(t *testing.T, f *fixture) {
+	customer := f.customer(Large)
+	f.clock.Advance(365 * 24 * time.Hour)
+	for i := range 5 {
+		f.settle(f.begin(keyed(f.op(customer, 1), fmt.Sprint("ahead ", i), "")))
+	}
+	f.clock.Advance(-365 * 24 * time.Hour)
+	f.settle(f.begin(keyed(f.op(customer, 1), "k", "one")))
+	f.replay(keyed(f.op(customer, 1), "k", "one"))
+	f.replay(keyed(f.op(customer, 1), "ahead 0", ""))
+	f.clock.Advance(metering.ReplayWindow)
+	f.settle(f.begin(keyed(f.op(customer, 1), "k", "two")))
+	f.sound()
 }
 
 func testLostAcknowledgement(t *testing.T, f *fixture) {

@@ -13,13 +13,16 @@ import (
 )
 
 // administer runs an act on the writer, together with whatever else is waiting for it. What comes
-// after it, if anything, happens once the act is durable and before anybody hears of it.
-func (s *Store) administer(act func(*writer) error, after func()) error {
+// after it, if anything, happens once the act is durable and before anybody hears of it. When the context
+// ends while the act is being written, it may still happen.
+func (s *Store) administer(ctx context.Context, act func(*writer) error, after func()) error {
 	j := newJob()
 	j.act, j.after = act, after
-	err := s.queue.do(j)
-	j.recycle()
-	return err
+	writing, err := s.queue.do(ctx, j)
+	if writing == nil {
+		j.recycle()
+	}
+	return unavailable(err)
 }
 
 const accountColumns = `SELECT id, version, name, plan, overage, budget, created FROM accounts `
@@ -78,7 +81,7 @@ func (s *Store) PutAccount(ctx context.Context, a metering.Account) error {
 		cents := *a.OverageBudgetCents
 		a.OverageBudgetCents = &cents
 	}
-	err := s.administer(func(w *writer) error {
+	err := s.administer(ctx, func(w *writer) error {
 		if err := w.checkVersion("SELECT version FROM accounts WHERE id = ?1", string(a.ID), a.Version); err != nil {
 			return err
 		}
@@ -223,7 +226,7 @@ func (s *Store) PutKeys(ctx context.Context, keys ...metering.Key) error {
 	if err := s.ready(ctx); err != nil || len(keys) == 0 {
 		return err
 	}
-	return s.administer(func(w *writer) error {
+	return s.administer(ctx, func(w *writer) error {
 		for _, k := range keys {
 			if err := w.putKey(k); err != nil {
 				return fmt.Errorf("key %s: %w", k.ID, err)

@@ -315,7 +315,6 @@ func crashChild(path string) error {
 	if err != nil {
 		return err
 	}
-	store.SetHeapSize(200) // so that crashes also meet replies on their way into the index
 	var ledger metering.Ledger = store
 	if os.Getenv(crashEarly) != "" {
 		ledger = early{store}

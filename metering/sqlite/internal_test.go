@@ -82,7 +82,7 @@ func count(t *testing.T, s *Store, sql string) (n int64) {
 
 // limitPages fills the disk, or makes room.
 func limitPages(t *testing.T, s *Store, pages int64) {
-	require.NoError(t, s.administer(func(w *writer) error {
+	require.NoError(t, s.administer(t.Context(), func(w *writer) error {
 		return sqlitex.ExecuteTransient(w.conn, fmt.Sprintf("PRAGMA max_page_count = %d", pages), nil)
 	}, nil))
 }
@@ -103,14 +103,21 @@ func TestDiskFull(t *testing.T) {
 	out := metering.Outcome{At: op.Now, Reply: &metering.Reply{Body: make([]byte, 1<<20)}}
 	_, err = s.Settle(t.Context(), *begun.Ticket, out)
 	require.Equal(t, sqlite.ResultFull, sqlite.ErrCode(err).ToPrimary(), "%v", err)
+	require.ErrorIs(t, err, metering.ErrUnavailable)
 	require.NotErrorIs(t, err, metering.ErrLapsed)
 	b, err := s.Balance(t.Context(), op.Account, metering.PeriodOf(op.Now))
 	require.NoError(t, err)
 	require.Equal(t, [2]int64{1, 1}, [2]int64{b.Used, b.Held}, "still held, not charged")
+
+	// From now on requests are refused before they run, until a write succeeds.
+	require.ErrorIs(t, s.Health(), metering.ErrUnavailable)
+	require.ErrorIs(t, charge(t, s, op, 2, nil), metering.ErrUnavailable)
+	limitPages(t, s, 1<<20)
+	s.probe(t.Context())
+	require.NoError(t, s.Health())
 	require.ErrorIs(t, charge(t, s, op, 2, nil), metering.ErrInFlight)
 
-	// When there is room again, the same ticket can be settled.
-	limitPages(t, s, 1<<20)
+	// Now that there is room again, the same ticket can be settled.
 	balance, err := s.Settle(t.Context(), *begun.Ticket, out)
 	require.NoError(t, err)
 	require.Equal(t, int64(2), balance.Used)
@@ -132,8 +139,9 @@ func TestFailedFirstCharge(t *testing.T) {
 	s, clock := opened(t)
 	op := customer(t, s, clock)
 	limitPages(t, s, count(t, s, "PRAGMA page_count"))
-	require.Error(t, charge(t, s, op, 1, make([]byte, 1<<20)))
+	require.ErrorIs(t, charge(t, s, op, 1, make([]byte, 1<<20)), metering.ErrUnavailable)
 	limitPages(t, s, 1<<20)
+	s.probe(t.Context())
 	require.NoError(t, charge(t, s, op, 2, nil))
 	found := 0
 	for e, err := range s.Entries(t.Context(), metering.EntryFilter{Account: op.Account}) {
@@ -184,7 +192,7 @@ func TestJoinedShareTheEnd(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	for _, want := range []error{nil, broken, nil} {
 		var joined *batch
-		err := s.administer(func(w *writer) error {
+		err := s.administer(t.Context(), func(w *writer) error {
 			s.queue.mu.Lock()
 			defer s.queue.mu.Unlock()
 			j := &job{ticket: metering.Ticket{Op: op}, at: micros(op.Now)}
@@ -260,7 +268,7 @@ func TestWriterIsDurable(t *testing.T) {
 	s, _ := opened(t)
 	var mode string
 	var synchronous int64
-	require.NoError(t, s.administer(func(w *writer) error {
+	require.NoError(t, s.administer(t.Context(), func(w *writer) error {
 		err := sqlitedb.Rows(w.conn, "SELECT journal_mode, synchronous FROM pragma_journal_mode, pragma_synchronous", nil,
 			func(stmt *sqlite.Stmt) error {
 				mode, synchronous = stmt.ColumnText(0), stmt.ColumnInt64(1)

@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,8 +25,13 @@ const (
 	maxQueue = 1 << 16
 )
 
-// errQueue is what comes after maxQueue.
-var errQueue = errors.New("too many writes are waiting for the disk")
+var (
+	// errQueue is what comes after maxQueue.
+	errQueue = fmt.Errorf("%w: too many writes are waiting for the disk", metering.ErrUnavailable)
+
+	// errSlow is the end of a context that the writer has not met.
+	errSlow = fmt.Errorf("%w: the disk does not answer in time", metering.ErrUnavailable)
+)
 
 // A job is one thing to be written: a charge, or an act of administration.
 type job struct {
@@ -32,7 +39,7 @@ type job struct {
 	settling hold.Settling
 	at       int64 // microseconds
 	reply    *metering.Reply
-	tag      uint64
+	tag      uint32
 
 	act   func(*writer) error // administration; nil for a charge
 	after func()              // once the act is durable
@@ -43,6 +50,14 @@ type job struct {
 var jobs = sync.Pool{New: func() any { return new(job) }}
 
 func newJob() *job { return jobs.Get().(*job) }
+
+// bytes is the size of its reply.
+func (j *job) bytes() int {
+	if j.reply == nil {
+		return 0
+	}
+	return len(j.reply.Body)
+}
 
 // recycle gives the job back. Nobody else may know it any more.
 func (j *job) recycle() {
@@ -71,8 +86,9 @@ type queue struct {
 
 func (q *queue) init() { q.wake = make(chan struct{}, 1) }
 
-// do hands a job to the writer and waits for its end.
-func (q *queue) do(j *job) error {
+// do hands a job to the writer and waits for its end. When the context ends first, the job is taken back;
+// if it is being written already, do returns a channel that is closed when it has ended.
+func (q *queue) do(ctx context.Context, j *job) (writing <-chan struct{}, err error) {
 	q.mu.Lock()
 	if q.closed || q.waiting >= maxQueue {
 		err := errQueue
@@ -80,7 +96,7 @@ func (q *queue) do(j *job) error {
 			err = metering.ErrClosed
 		}
 		q.mu.Unlock()
-		return err
+		return nil, err
 	}
 	b := q.add(j)
 	first := q.waiting == 1
@@ -88,8 +104,33 @@ func (q *queue) do(j *job) error {
 	if first {
 		q.signal()
 	}
-	<-b.done
-	return j.err
+	select {
+	case <-b.done:
+		return nil, j.err
+	case <-ctx.Done():
+	}
+	err = ctx.Err()
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", errSlow, err)
+	}
+	if q.withdraw(b, j) {
+		return nil, err
+	}
+	return b.done, fmt.Errorf("%w: the outcome is not known yet: %w", metering.ErrUnavailable, err)
+}
+
+// withdraw takes a job back, unless its batch has been cut off.
+func (q *queue) withdraw(b *batch, j *job) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(b.jobs, j)
+	if !slices.Contains(q.batches, b) || i < 0 {
+		return false
+	}
+	b.jobs = slices.Delete(b.jobs, i, i+1)
+	b.bytes -= j.bytes()
+	q.waiting--
+	return true
 }
 
 // add puts a job into the last batch that has room.
@@ -101,9 +142,7 @@ func (q *queue) add(j *job) *batch {
 	}
 	b := q.batches[n-1]
 	b.jobs = append(b.jobs, j)
-	if j.reply != nil {
-		b.bytes += len(j.reply.Body)
-	}
+	b.bytes += j.bytes()
 	q.waiting++
 	return b
 }

@@ -33,7 +33,8 @@ func TestBatches(t *testing.T) {
 	q.close()
 	require.Len(t, q.take().jobs, 1, "what waits is written")
 	require.Nil(t, q.take())
-	require.ErrorIs(t, q.do(new(job)), metering.ErrClosed)
+	_, err := q.do(t.Context(), new(job))
+	require.ErrorIs(t, err, metering.ErrClosed)
 }
 
 func TestJoin(t *testing.T) {
@@ -68,5 +69,7 @@ func TestJoin(t *testing.T) {
 func TestFullQueue(t *testing.T) {
 	q := waiting()
 	q.waiting = maxQueue
-	require.ErrorIs(t, q.do(new(job)), errQueue)
+	_, err := q.do(t.Context(), new(job))
+	require.ErrorIs(t, err, errQueue)
+	require.ErrorIs(t, err, metering.ErrUnavailable)
 }

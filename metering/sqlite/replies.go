@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,13 +28,13 @@ type known struct {
 
 type knownShard struct {
 	mu   sync.Mutex
-	tags map[uint64]uint32
+	tags map[uint32]uint32
 }
 
-func (k *known) shard(tag uint64) *knownShard { return &k.shards[tag%uint64(len(k.shards))] }
+func (k *known) shard(tag uint32) *knownShard { return &k.shards[tag%uint32(len(k.shards))] }
 
 // add is called for each kept reply, before its claim is released.
-func (k *known) add(tag uint64) {
+func (k *known) add(tag uint32) {
 	if k.full.Load() {
 		return
 	}
@@ -47,7 +46,7 @@ func (k *known) add(tag uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tags == nil {
-		s.tags = make(map[uint64]uint32)
+		s.tags = make(map[uint32]uint32)
 	}
 	s.tags[tag]++
 }
@@ -64,7 +63,7 @@ func (k *known) giveUp() {
 }
 
 // remove is called for each reply that was deleted.
-func (k *known) remove(tag uint64) {
+func (k *known) remove(tag uint32) {
 	s := k.shard(tag)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +79,7 @@ func (k *known) remove(tag uint64) {
 }
 
 // absent reports that no reply has the tag; false means "perhaps".
-func (k *known) absent(tag uint64) bool {
+func (k *known) absent(tag uint32) bool {
 	if !k.complete.Load() {
 		return false
 	}
@@ -91,16 +90,32 @@ func (k *known) absent(tag uint64) bool {
 	return !ok && !k.full.Load() // asked last: giveUp says so before it empties the shard
 }
 
-// learn reads the tags of the replies of earlier runs, as far as they are in the index.
+// lastReply notes up to where the replies are of earlier runs.
+func (s *Store) lastReply(ctx context.Context) error {
+	return s.read(ctx, func(conn *sqlite.Conn) error {
+		return sqlitedb.Rows(conn, "SELECT coalesce(max(id), 0) FROM replies", nil,
+			func(stmt *sqlite.Stmt) error { s.learnt = stmt.ColumnInt64(0); return nil })
+	})
+}
+
+// learn reads what earlier runs have kept. What this one keeps meanwhile is younger.
 func (s *Store) learn() {
 	ctx, cancel := s.untilClose()
 	defer cancel()
+	var old hold.Bodies[int64, int64]
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		// What was deleted may still be in the index, and what this run writes is known.
-		return sqlitedb.Rows(conn, "SELECT tag FROM reply_index WHERE id >= (SELECT min(id) FROM replies) AND id <= ?1",
-			func(stmt *sqlite.Stmt) { stmt.BindInt64(1, s.index.loaded) },
-			func(stmt *sqlite.Stmt) error { s.known.add(uint64(stmt.ColumnInt64(0))); return nil })
+		return sqlitedb.Rows(conn, "SELECT id, tag, key, bytes, expires FROM replies WHERE id <= ?1 ORDER BY expires",
+			func(stmt *sqlite.Stmt) { stmt.BindInt64(1, s.learnt) },
+			func(stmt *sqlite.Stmt) error {
+				s.known.add(uint32(stmt.ColumnInt64(1)))
+				line, id, expires := stmt.ColumnInt64(2), stmt.ColumnInt64(0), instant(stmt.ColumnInt64(4))
+				old.Add(line, id, stmt.ColumnInt(3), time.Time{}, expires, 0)
+				return nil
+			})
 	})
+	if err == nil {
+		err = s.administer(ctx, func(w *writer) error { w.bodies.Precede(old); return nil }, nil)
+	}
 	if err == nil {
 		s.known.complete.Store(true)
 	}
@@ -142,54 +157,28 @@ func (s source) Month(ctx context.Context, id metering.AccountID, p metering.Per
 	return m, err
 }
 
-func (s source) Absent(id hold.ClaimID) bool { return s.known.absent(tagOf(id.Key, id.Hash)) }
+func (s source) Absent(id hold.ClaimID) bool { return s.known.absent(tagOf(id)) }
 
 func (s source) Reply(ctx context.Context, id hold.ClaimID) (hold.Record, error) {
-	tag := int64(tagOf(id.Key, id.Hash))
-	ids, buckets := s.index.find(tag)
 	record, found := hold.Record{}, false
 	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		for _, bucket := range buckets {
-			err := sqlitedb.Rows(conn, "SELECT id FROM reply_index WHERE bucket = ?1 AND tag = ?2",
-				func(stmt *sqlite.Stmt) {
-					stmt.BindInt64(1, bucket)
-					stmt.BindInt64(2, tag)
-				},
-				func(stmt *sqlite.Stmt) error { ids = append(ids, stmt.ColumnInt64(0)); return nil })
-			if err != nil {
+		return sqlitedb.Rows(conn, `SELECT request, fingerprint, expires, status, form, header, body FROM replies
+			WHERE tag = ?1 AND hash = ?2 AND key = (SELECT id FROM names WHERE name = ?3) ORDER BY id DESC LIMIT 1`,
+			func(stmt *sqlite.Stmt) {
+				stmt.BindInt64(1, int64(tagOf(id)))
+				stmt.BindBytes(2, id.Hash[:])
+				stmt.BindText(3, string(id.Line))
+			},
+			func(stmt *sqlite.Stmt) (err error) {
+				found = true
+				record, err = scanRecord(stmt)
 				return err
-			}
-		}
-		slices.Sort(ids)
-		for _, row := range slices.Backward(ids) {
-			var err error
-			if record, found, err = readReply(conn, row, id); found || err != nil {
-				return err
-			}
-		}
-		return nil
+			})
 	})
 	if err == nil && !found {
 		err = metering.ErrNotFound
 	}
 	return record, err
-}
-
-// readReply reads a row, if it is of the claim and not only of its tag, and has not been swept.
-func readReply(conn *sqlite.Conn, row int64, id hold.ClaimID) (record hold.Record, found bool, err error) {
-	err = sqlitedb.Rows(conn, `SELECT request, fingerprint, expires, status, form, header, body FROM replies
-		WHERE id = ?1 AND hash = ?2 AND key = (SELECT id FROM names WHERE name = ?3)`,
-		func(stmt *sqlite.Stmt) {
-			stmt.BindInt64(1, row)
-			stmt.BindBytes(2, id.Hash[:])
-			stmt.BindText(3, string(id.Key))
-		},
-		func(stmt *sqlite.Stmt) error {
-			found = true
-			record, err = scanRecord(stmt)
-			return err
-		})
-	return record, found, err
 }
 
 func scanRecord(stmt *sqlite.Stmt) (hold.Record, error) {
@@ -239,68 +228,26 @@ func (s *Store) sweep() {
 				break // an error will show itself to those who charge; the next tick tries again
 			}
 		}
-		for {
-			more, err := s.sweepIndex()
-			if err != nil || !more || s.ready(context.Background()) != nil {
-				break
-			}
-		}
 	}
 }
 
-// sweepReplies deletes the oldest replies that have expired, and tells how many.
+// sweepReplies deletes replies that have expired, and tells how many.
 func (s *Store) sweepReplies() (int, error) {
-	now := micros(s.config.Clock())
-	var tags []uint64
-	err := s.administer(func(w *writer) error {
-		var last int64
-		err := sqlitedb.Rows(w.conn, `SELECT id, tag FROM (SELECT id, tag, expires FROM replies ORDER BY id LIMIT ?1)
-			WHERE expires <= ?2 ORDER BY id`,
+	now := s.config.Clock()
+	var tags []uint32
+	err := s.administer(context.Background(), func(w *writer) error {
+		w.bodies.Sweep(now)
+		return sqlitedb.Rows(w.conn, `DELETE FROM replies WHERE id IN
+			(SELECT id FROM replies WHERE expires <= ?1 ORDER BY expires LIMIT ?2) RETURNING tag`,
 			func(stmt *sqlite.Stmt) {
-				stmt.BindInt64(1, sweepRows)
-				stmt.BindInt64(2, now)
+				stmt.BindInt64(1, micros(now))
+				stmt.BindInt64(2, sweepRows)
 			},
-			func(stmt *sqlite.Stmt) error {
-				last = stmt.ColumnInt64(0)
-				tags = append(tags, uint64(stmt.ColumnInt64(1)))
-				return nil
-			})
-		if err != nil || len(tags) == 0 {
-			return err
-		}
-		return sqlitedb.Exec(w.conn, "DELETE FROM replies WHERE id <= ?1 AND expires <= ?2",
-			func(stmt *sqlite.Stmt) {
-				stmt.BindInt64(1, last)
-				stmt.BindInt64(2, now)
-			})
+			func(stmt *sqlite.Stmt) error { tags = append(tags, uint32(stmt.ColumnInt64(0))); return nil })
 	}, func() {
 		for _, tag := range tags {
 			s.known.remove(tag)
 		}
 	})
 	return len(tags), err
-}
-
-// sweepIndex deletes a part of a bucket in which nothing is live, and reports whether there was one.
-func (s *Store) sweepIndex() (more bool, err error) {
-	bucket, ok := s.index.expired(micros(s.config.Clock()))
-	if !ok {
-		return false, nil
-	}
-	deleted := 0
-	err = s.administer(func(w *writer) error {
-		err := sqlitedb.Exec(w.conn, `DELETE FROM reply_index WHERE bucket = ?1 AND tag <=
-			(SELECT max(tag) FROM (SELECT tag FROM reply_index WHERE bucket = ?1 ORDER BY tag LIMIT ?2))`,
-			func(stmt *sqlite.Stmt) {
-				stmt.BindInt64(1, bucket)
-				stmt.BindInt64(2, sweepRows)
-			})
-		deleted = w.conn.Changes()
-		return err
-	}, func() {
-		if deleted == 0 {
-			s.index.drop(bucket)
-		}
-	})
-	return err == nil, err
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // SchemaVersion is the layout that this package reads and writes.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // migrations are the steps from each version to the next. A released step never changes.
 var migrations = [SchemaVersion]string{
@@ -120,6 +120,15 @@ var migrations = [SchemaVersion]string{
 		id  INTEGER NOT NULL
 	) STRICT;
 	INSERT INTO reply_indexed VALUES (1, 0);`,
+
+	// Plain indexes of the replies, of which the second has all that is asked of many rows at once. A tag is
+	// the upper 31 bits of what it was. A body that was dropped has 0 bytes.
+	`DROP TABLE reply_index;
+	DROP TABLE reply_indexed;
+	ALTER TABLE replies ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+	UPDATE replies SET bytes = length(body), tag = (tag >> 33) & 0x7fffffff;
+	CREATE INDEX replies_tag ON replies (tag);
+	CREATE INDEX replies_expires ON replies (expires, key, tag, bytes);`,
 }
 
 // layout is what the package keeps in a file.

@@ -41,7 +41,8 @@ type Store struct {
 	writer  *writer
 	queue   queue
 	known   known
-	index   index
+	health  health
+	learnt  int64 // the last reply of earlier runs
 	news    news
 	closing chan struct{}
 	close   sync.Once
@@ -91,7 +92,7 @@ func (s *Store) connect(ctx context.Context) error {
 		return err
 	}
 	if _, _, err = layout.Migrate(ctx, conn); err == nil {
-		s.writer, err = newWriter(s.file, conn, &s.index)
+		s.writer, err = newWriter(s.file, conn)
 	}
 	if err != nil {
 		return errors.Join(err, conn.Close())
@@ -100,9 +101,8 @@ func (s *Store) connect(ctx context.Context) error {
 		return errors.Join(err, conn.Close())
 	}
 	s.queue.init()
-	err = s.news.init(ctx, s)
-	if err == nil && !s.config.Admin {
-		err = s.index.load(ctx, s)
+	if err = s.news.init(ctx, s); err == nil {
+		err = s.lastReply(ctx)
 	}
 	if err != nil {
 		return errors.Join(err, s.pool.Close(), conn.Close())
@@ -116,6 +116,7 @@ func (s *Store) start() {
 	s.upkeep.Go(s.follow)
 	if !s.config.Admin {
 		s.upkeep.Go(s.sweep)
+		s.upkeep.Go(s.examine)
 	}
 }
 
@@ -134,7 +135,7 @@ func (s *Store) Close() error {
 
 // read runs a query on a free connection. The end of the context interrupts it.
 func (s *Store) read(ctx context.Context, query func(*sqlite.Conn) error) error {
-	return s.pool.Read(ctx, query)
+	return unavailable(s.pool.Read(ctx, query))
 }
 
 // ready refuses a call whose context has ended or whose store is closed.
@@ -160,13 +161,16 @@ func (s *Store) Begin(ctx context.Context, op metering.Op) (metering.Begun, erro
 	if err := s.charging(ctx); err != nil {
 		return metering.Begun{}, err
 	}
+	if err := s.Health(); err != nil {
+		return metering.Begun{}, err
+	}
 	return s.book.Begin(ctx, op)
 }
 
-// Settle implements [metering.Ledger]. The context is obeyed until the charge is handed to the
-// writer; from then on its outcome is waited for, because a charge that may or may not have been
-// made helps nobody. After an error other than [metering.ErrLapsed] nothing was charged, and the
-// ticket may be settled again until its lease ends.
+// Settle implements [metering.Ledger]. A charge that still waits for the writer when the context ends is
+// taken back. One that is being written is left to it: the error is [metering.ErrUnavailable], and hold and
+// claim stay until its outcome is known. After any other error than [metering.ErrLapsed] nothing was
+// charged, and the ticket may be settled again until its lease ends.
 func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outcome) (metering.Balance, error) {
 	if err := s.charging(ctx); err != nil {
 		return metering.Balance{}, err
@@ -177,20 +181,37 @@ func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outc
 	}
 	j := newJob()
 	j.ticket, j.settling, j.at = t, settling, micros(out.At)
-	if t.Idempotency != nil && out.Reply != nil && len(out.Reply.Body) <= metering.MaxReplyBytes {
-		j.reply = out.Reply
-		j.tag = tagOf(t.Key, *t.Idempotency)
+	if t.Idempotency != nil && out.Reply != nil {
+		reply := out.Reply.Kept()
+		j.reply = &reply
+		j.tag = tagOf(hold.ClaimOf(&t.Op))
 	}
-	err = s.queue.do(j)
-	if err == nil && j.reply != nil {
-		s.known.add(j.tag) // before the claim is released
+	writing, err := s.queue.do(ctx, j)
+	if errors.Is(err, errSlow) {
+		s.health.set(err)
 	}
-	j.recycle()
-	if err != nil {
-		settling.Undo()
+	if writing != nil {
+		s.tasks.Go(func() {
+			<-writing
+			s.settled(j)
+		})
 		return metering.Balance{}, fmt.Errorf("settling %s: %w", t.RequestID, err)
 	}
-	return settling.Done(), nil
+	j.err = err
+	return s.settled(j)
+}
+
+// settled tells the book how a charge ended.
+func (s *Store) settled(j *job) (metering.Balance, error) {
+	defer j.recycle()
+	if j.err != nil {
+		j.settling.Undo()
+		return metering.Balance{}, fmt.Errorf("settling %s: %w", j.ticket.RequestID, j.err)
+	}
+	if j.reply != nil {
+		s.known.add(j.tag) // before the claim is released
+	}
+	return j.settling.Done(), nil
 }
 
 // Cancel implements [metering.Ledger].

@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
 	"github.com/diagkit/diagkit/sqlitedb"
 )
 
@@ -16,7 +17,7 @@ const (
 	// checkpointPages is how long the log may grow before its pages are moved to the database: about
 	// 4 MB. A longer log moves a little less, but a short one is soon overwritten instead of extended,
 	// and the disk flushes what is overwritten faster.
-	checkpointPages = 1000
+	checkpointPages = 8000
 
 	// maxNames bounds what is remembered of names. Accounts, keys and endpoints are some thousands.
 	maxNames = 1 << 18
@@ -36,9 +37,7 @@ type writer struct {
 
 	begin, commit       *sqlite.Stmt
 	entry, balance, use *sqlite.Stmt
-	reply, tag, block   *sqlite.Stmt
-
-	index *index
+	reply, drop, block  *sqlite.Stmt
 
 	// What is known to be in the database, by number of the name. A transaction that fails takes
 	// back what it has added.
@@ -51,20 +50,31 @@ type writer struct {
 	group   []*batch
 	sums    map[sumKey]*sum
 	uses    map[int64]int64
-	kept    []tagged
+	kept    []keptBody
 	changes []int64 // sequence numbers
 	header  []byte
+
+	// The bodies that are kept, and those that the next transaction drops.
+	bodies hold.Bodies[int64, int64]
+	excess []keptBody
+}
+
+// keptBody is the body of a reply: its row, and the line of keys that it is kept for.
+type keptBody struct {
+	line, id    int64
+	bytes       int
+	at, expires int64
+	limit       int64
 }
 
 type sumKey struct{ account, period int64 }
 
 type sum struct{ used, charges, peak int64 }
 
-func newWriter(file *sqlitedb.File, conn *sqlite.Conn, index *index) (*writer, error) {
+func newWriter(file *sqlitedb.File, conn *sqlite.Conn) (*writer, error) {
 	w := &writer{
 		conn:   conn,
 		file:   file,
-		index:  index,
 		names:  make(map[string]int64),
 		blocks: make(map[int64]int64),
 		used:   make(map[int64]int64),
@@ -87,10 +97,10 @@ func newWriter(file *sqlitedb.File, conn *sqlite.Conn, index *index) (*writer, e
 			ON CONFLICT DO UPDATE SET used = used + ?3, charges = charges + ?4, peak = max(peak, ?5)`,
 		&w.use: `INSERT INTO key_uses (key, at) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET at = max(at, ?2)`,
 		&w.reply: `INSERT INTO replies
-			(tag, expires, key, status, form, hash, fingerprint, request, header, body, id)
+			(tag, expires, key, status, form, hash, fingerprint, request, header, body, bytes)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
 		&w.block: "INSERT OR IGNORE INTO ledger_blocks (account, block) VALUES (?1, ?2)",
-		&w.tag:   "INSERT OR IGNORE INTO reply_index (bucket, tag, id) VALUES (?1, ?2, ?3)",
+		&w.drop:  "UPDATE replies SET form = ?1, header = x'', body = x'', bytes = 0 WHERE id = ?2 AND key = ?3",
 	} {
 		s, err := conn.Prepare(sql)
 		if err != nil {
@@ -112,6 +122,9 @@ func (s *Store) write() {
 	w := s.writer
 	for first := s.queue.take(); first != nil; first = s.queue.take() {
 		err := w.transact(first, &s.queue)
+		if err = unavailable(err); errors.Is(err, metering.ErrUnavailable) {
+			s.health.set(err)
+		}
 		for _, b := range w.group {
 			b.end(err)
 		}
@@ -159,8 +172,7 @@ func (w *writer) transact(first *batch, q *queue) error {
 	if err != nil {
 		err = errors.Join(err, w.rollback())
 	} else {
-		w.index.committed()
-		w.index.add(w.kept)
+		w.count()
 	}
 	w.fresh = w.fresh[:0]
 	return err
@@ -177,7 +189,7 @@ func (w *writer) fill(first *batch, q *queue) error {
 		}
 		jobs, bytes = jobs+len(b.jobs), bytes+b.bytes
 		if b = q.join(jobs, bytes); b == nil {
-			return w.sum(jobs)
+			return w.sum()
 		}
 	}
 }
@@ -190,10 +202,25 @@ func (w *writer) do(j *job) error {
 	return w.charge(j)
 }
 
-// sum writes what so many jobs add up to.
-func (w *writer) sum(jobs int) error {
-	if err := w.index.write(w, jobs); err != nil {
-		return err
+// count takes in the bodies of a transaction that is durable now.
+func (w *writer) count() {
+	w.excess = w.excess[:0]
+	for _, k := range w.kept {
+		for _, id := range w.bodies.Add(k.line, k.id, k.bytes, instant(k.at), instant(k.expires), k.limit) {
+			w.excess = append(w.excess, keptBody{line: k.line, id: id})
+		}
+	}
+}
+
+// sum writes what the jobs add up to, and drops the bodies for which the last transaction left no room.
+func (w *writer) sum() error {
+	for _, k := range w.excess {
+		w.drop.BindInt64(1, int64(metering.GoneReply))
+		w.drop.BindInt64(2, k.id)
+		w.drop.BindInt64(3, k.line)
+		if err := run(w.drop); err != nil {
+			return err
+		}
 	}
 	for k, s := range w.sums {
 		w.balance.BindInt64(1, k.account)
@@ -300,7 +327,13 @@ func (w *writer) charge(j *job) error {
 	if j.reply == nil {
 		return nil
 	}
-	return w.keep(j, key)
+	line := key
+	if t.Line != "" {
+		if line, err = w.intern(string(t.Line)); err != nil {
+			return err
+		}
+	}
+	return w.keep(j, line)
 }
 
 // mark notes that an account has charges in a block of the ledger.
@@ -317,16 +350,13 @@ func (w *writer) mark(account, block int64) error {
 	return nil
 }
 
-// keep writes the reply of a charge.
-func (w *writer) keep(j *job, key int64) error {
+// keep writes the reply of a charge for a line of keys.
+func (w *writer) keep(j *job, line int64) error {
 	w.header = appendHeader(w.header[:0], j.reply.Header)
 	expires := j.at + metering.ReplayWindow.Microseconds()
-	r := tagged{tag: int64(j.tag), id: w.index.nextID, bucket: bucketOf(expires)}
-	w.index.nextID++ // never used twice, even when this transaction fails
-	w.kept = append(w.kept, r)
-	w.reply.BindInt64(1, r.tag)
+	w.reply.BindInt64(1, int64(j.tag))
 	w.reply.BindInt64(2, expires)
-	w.reply.BindInt64(3, key)
+	w.reply.BindInt64(3, line)
 	w.reply.BindInt64(4, int64(j.reply.Status))
 	w.reply.BindInt64(5, int64(j.reply.Form))
 	w.reply.BindBytes(6, j.ticket.Idempotency[:])
@@ -334,8 +364,15 @@ func (w *writer) keep(j *job, key int64) error {
 	w.reply.BindText(8, j.ticket.RequestID)
 	w.reply.BindBytes(9, w.header)
 	w.reply.BindBytes(10, j.reply.Body)
-	w.reply.BindInt64(11, r.id)
-	return run(w.reply)
+	w.reply.BindInt64(11, int64(len(j.reply.Body)))
+	if err := run(w.reply); err != nil {
+		return err
+	}
+	w.kept = append(w.kept, keptBody{
+		line: line, id: w.conn.LastInsertRowID(), bytes: len(j.reply.Body), at: j.at, expires: expires,
+		limit: j.ticket.KeptBytes,
+	})
+	return nil
 }
 
 // intern returns the number of a name, giving it one where it has none.

@@ -163,6 +163,9 @@ func describe(ctx context.Context, what string, err error) error {
 	if err == nil || err == ctx.Err() || err == hostedspf.ErrClosed {
 		return err
 	}
+	if sqlitedb.Unavailable(err) {
+		return fmt.Errorf("%s: %w: %w", what, hostedspf.ErrUnavailable, err)
+	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 

@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"context"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/meteringtest"
+	"github.com/diagkit/diagkit/sqlitedb"
+)
+
+// block takes the right to write away from a store, as another process may, until the function that it
+// returns is called.
+func block(t *testing.T, s *Store) (release func()) {
+	require.Eventually(t, s.known.complete.Load, 10*time.Second, time.Millisecond, "nothing else is to be written")
+	conn, err := sqlite.OpenConn(s.file.Path(), sqlite.OpenReadWrite)
+	require.NoError(t, err)
+	require.NoError(t, sqlitedb.Exec(conn, "BEGIN IMMEDIATE", nil))
+	return func() {
+		require.NoError(t, sqlitedb.Exec(conn, "ROLLBACK", nil))
+		require.NoError(t, conn.Close())
+	}
+}
+
+// begun is a ticket under an idempotency key with a number.
+func begun(t *testing.T, s *Store, op metering.Op, number byte) metering.Ticket {
+	op.RequestID = string('a' + rune(number))
+	op.Idempotency, op.Fingerprint = &[32]byte{number}, &[32]byte{}
+	b, err := s.Begin(t.Context(), op)
+	require.NoError(t, err)
+	require.NotNil(t, b.Ticket)
+	return *b.Ticket
+}
+
+// TestSlowDisk settles while another process does not let go of the file. Nobody waits for longer than its
+// context; the charge that was being written is made in the end, and the one that still waited is not.
+func TestSlowDisk(t *testing.T) {
+	s, clock := opened(t)
+	op := customer(t, s, clock)
+	writing, waiting := begun(t, s, op, 1), begun(t, s, op, 2)
+	out := metering.Outcome{At: op.Now, Reply: &metering.Reply{Body: []byte("paid")}}
+	release := block(t, s)
+	settle := func(ticket metering.Ticket) {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := s.Settle(ctx, ticket, out)
+		require.ErrorIs(t, err, metering.ErrUnavailable)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+	settle(writing)
+	settle(waiting)
+	require.ErrorIs(t, s.Health(), metering.ErrUnavailable)
+	_, err := s.Begin(t.Context(), op)
+	require.ErrorIs(t, err, metering.ErrUnavailable, "refused before anything runs")
+	require.NoError(t, s.Cancel(t.Context(), writing), "which is not heeded")
+	require.NoError(t, s.Cancel(t.Context(), waiting))
+	release()
+	require.Eventually(t, func() bool { return s.Health() == nil }, 20*time.Second, 10*time.Millisecond)
+
+	require.ErrorContains(t, charge(t, s, op, 1, nil), "replay")
+	require.NoError(t, charge(t, s, op, 2, nil), "it was never charged")
+	audit, err := s.Audit(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, metering.Audit{Accounts: 1, Entries: 2, Credits: 2}, audit)
+}
+
+// TestCancelledWait gives up a charge that waits for the writer, for reasons of the caller's own.
+func TestCancelledWait(t *testing.T) {
+	s, clock := opened(t)
+	op := customer(t, s, clock)
+	first, second := begun(t, s, op, 1), begun(t, s, op, 2)
+	release := block(t, s)
+	done := make(chan error)
+	go func() {
+		_, err := s.Settle(t.Context(), first, metering.Outcome{At: op.Now})
+		done <- err
+	}()
+	require.Eventually(t, func() bool {
+		s.queue.mu.Lock()
+		defer s.queue.mu.Unlock()
+		return s.queue.usual == 1 && s.queue.waiting == 0
+	}, 10*time.Second, time.Millisecond, "the first is being written")
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	_, err := s.Settle(ctx, second, metering.Outcome{At: op.Now})
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, metering.ErrUnavailable)
+	require.NoError(t, s.Health())
+	release()
+	require.NoError(t, <-done)
+	_, err = s.Settle(t.Context(), second, metering.Outcome{At: op.Now})
+	require.NoError(t, err, "the ticket is as good as before")
+	require.Equal(t, int64(2), count(t, s, "SELECT count(*) FROM ledger"))
+}
+
+// TestFileRemoved takes the file away from under a store: nothing is acknowledged any more.
+func TestFileRemoved(t *testing.T) {
+	for _, suffix := range []string{"", "-wal"} {
+		s, clock := opened(t)
+		op := customer(t, s, clock)
+		ticket := begun(t, s, op, 1)
+		require.NoError(t, os.Remove(s.file.Path()+suffix))
+		_, err := s.Settle(t.Context(), ticket, metering.Outcome{At: op.Now})
+		require.ErrorIs(t, err, metering.ErrUnavailable)
+		require.ErrorIs(t, err, sqlitedb.ErrReplaced)
+
+		s.health.clear()
+		s.probe(t.Context()) // notices by itself
+		require.ErrorIs(t, s.Health(), sqlitedb.ErrReplaced)
+		s.probe(t.Context()) // and goes on doing so
+		_, err = s.Begin(t.Context(), op)
+		require.ErrorIs(t, err, metering.ErrUnavailable)
+	}
+}
+
+// TestMigrateReplies brings a file of the first layout up to date: what it keeps is replayed, and counts.
+func TestMigrateReplies(t *testing.T) {
+	clock := meteringtest.NewClock()
+	path := filepath.Join(t.TempDir(), "diag.db")
+	old := layout
+	old.Steps = old.Steps[:1]
+	_, _, err := old.MigrateFile(t.Context(), path)
+	require.NoError(t, err)
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	require.NoError(t, err)
+	require.NoError(t, sqlitedb.Exec(conn, "INSERT INTO names VALUES (7, 'key_a')", nil))
+	require.NoError(t, sqlitedb.Exec(conn, `INSERT INTO replies (tag, expires, key, status, form, hash, fingerprint,
+		request, header, body) VALUES (?1, ?2, 7, 200, 0, ?3, ?4, 'req_old', x'', x'70616964')`,
+		func(stmt *sqlite.Stmt) {
+			h := fnv.New64a()
+			h.Write([]byte("key_a"))
+			stmt.BindInt64(1, int64(h.Sum64()^1)) // what the tag was then, of the hash 01 00 …
+			stmt.BindInt64(2, micros(clock.Now().Add(time.Hour)))
+			stmt.BindBytes(3, append([]byte{1}, make([]byte, 31)...))
+			stmt.BindBytes(4, make([]byte, 32))
+		}))
+	require.NoError(t, conn.Close())
+
+	s, err := Open(t.Context(), path, Config{Plans: meteringtest.Plans(), Clock: clock.Now})
+	require.NoError(t, err)
+	defer s.Close()
+	op := customer(t, s, clock)
+	require.ErrorContains(t, charge(t, s, op, 1, nil), "replay of req_old")
+	require.Equal(t, int64(4), count(t, s, "SELECT sum(bytes) FROM replies"))
+	require.NoError(t, charge(t, s, op, 2, nil))
+}

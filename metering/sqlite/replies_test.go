@@ -1,0 +1,134 @@
+package sqlite
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
+)
+
+// TestTagCollision keeps replies whose claims share a tag: a chance of one in 2^64, or a client with
+// much time. The row tells them apart.
+func TestTagCollision(t *testing.T) {
+	s, clock := opened(t)
+	op := customer(t, s, clock)
+	claim := func(number byte) metering.Op {
+		op := op
+		op.RequestID = fmt.Sprint("req_", number)
+		op.Idempotency, op.Fingerprint = &[32]byte{8: number}, &[32]byte{}
+		return op
+	}
+	require.Equal(t, tagOf(hold.ClaimID{Line: op.Key, Hash: [32]byte{8: 1}}), tagOf(hold.ClaimID{Line: op.Key, Hash: [32]byte{8: 2}}))
+	for number := range byte(8) {
+		begun, err := s.Begin(t.Context(), claim(number))
+		require.NoError(t, err)
+		require.NotNil(t, begun.Ticket, number)
+		_, err = s.Settle(t.Context(), *begun.Ticket, metering.Outcome{At: op.Now, Reply: &metering.Reply{}})
+		require.NoError(t, err)
+		for earlier := range number + 1 {
+			begun, err := s.Begin(t.Context(), claim(earlier))
+			require.NoError(t, err)
+			require.NotNil(t, begun.Replay, earlier)
+			require.Equal(t, fmt.Sprint("req_", earlier), begun.Replay.RequestID)
+		}
+	}
+}
+
+func TestSweep(t *testing.T) {
+	s, clock := opened(t)
+	op := customer(t, s, clock)
+	const old = 2*sweepRows + 7
+	for i := range old {
+		id := [32]byte{byte(i), byte(i >> 8), 1}
+		op.Idempotency, op.Fingerprint = &id, &id
+		begun, err := s.Begin(t.Context(), op)
+		require.NoError(t, err)
+		_, err = s.Settle(t.Context(), *begun.Ticket, metering.Outcome{At: op.Now, Reply: &metering.Reply{}})
+		require.NoError(t, err)
+	}
+	clock.Advance(time.Second)
+	require.NoError(t, charge(t, s, at(op, clock), 1, nil))
+	clock.Advance(metering.ReplayWindow - time.Second - time.Microsecond)
+	swept, err := s.sweepReplies()
+	require.NoError(t, err)
+	require.Zero(t, swept, "nothing has expired yet")
+
+	clock.Advance(time.Microsecond)
+	// A claim that ran again has two records for a while; the sweep takes only the old one.
+	again := at(op, clock)
+	again.Idempotency = &[32]byte{5, 0, 1}
+	begun, err := s.Begin(t.Context(), again)
+	require.NoError(t, err)
+	_, err = s.Settle(t.Context(), *begun.Ticket, metering.Outcome{At: again.Now, Reply: &metering.Reply{}})
+	require.NoError(t, err)
+
+	for _, want := range []int{sweepRows, sweepRows, 7, 0} {
+		swept, err := s.sweepReplies()
+		require.NoError(t, err)
+		require.Equal(t, want, swept)
+	}
+	require.Equal(t, int64(2), count(t, s, "SELECT count(*) FROM replies"))
+	require.Equal(t, int64(2), s.known.count.Load())
+	require.ErrorContains(t, charge(t, s, at(op, clock), 1, nil), "replay")
+	begun, err = s.Begin(t.Context(), again)
+	require.NoError(t, err)
+	require.NotNil(t, begun.Replay)
+	require.Equal(t, int64(old+2), count(t, s, "SELECT count(*) FROM ledger"), "charges stay for good")
+}
+
+// TestSweepBehindAClockThatWasAhead keeps more replies under a clock that is ahead than one sweep deletes: they must
+// not stand in the way of those that expire.
+func TestSweepBehindAClockThatWasAhead(t *testing.T) {
+	s, clock := opened(t)
+	op := customer(t, s, clock)
+	settle := func(op metering.Op, number int) {
+		id := [32]byte{byte(number), byte(number >> 8), 1}
+		op.Idempotency, op.Fingerprint = &id, &id
+		begun, err := s.Begin(t.Context(), op)
+		require.NoError(t, err)
+		_, err = s.Settle(t.Context(), *begun.Ticket, metering.Outcome{At: op.Now, Reply: &metering.Reply{}})
+		require.NoError(t, err)
+	}
+	clock.Advance(365 * 24 * time.Hour)
+	for i := range sweepRows + 10 {
+		settle(at(op, clock), i)
+	}
+	clock.Advance(-365 * 24 * time.Hour)
+	for i := range 20 {
+		settle(at(op, clock), sweepRows+10+i)
+	}
+	clock.Advance(metering.ReplayWindow)
+	swept, err := s.sweepReplies()
+	require.NoError(t, err)
+	require.Equal(t, 20, swept)
+	require.Equal(t, int64(sweepRows+10), count(t, s, "SELECT count(*) FROM replies"))
+}
+
+func TestKnown(t *testing.T) {
+	var k known
+	require.False(t, k.absent(1), "nothing is proven before all is learnt")
+	k.complete.Store(true)
+	require.True(t, k.absent(1))
+	k.add(1)
+	k.add(1)
+	k.remove(1)
+	require.False(t, k.absent(1), "one of two is left")
+	k.remove(1)
+	require.True(t, k.absent(1))
+	k.remove(1)
+	require.Zero(t, k.count.Load())
+
+	k.count.Store(maxKnown - 1)
+	k.add(2)
+	require.False(t, k.absent(2))
+	require.True(t, k.absent(3))
+	k.add(3)
+	require.False(t, k.absent(4), "above the bound nothing is proven")
+	k.remove(2)
+	k.add(5)
+	require.False(t, k.absent(5))
+}
