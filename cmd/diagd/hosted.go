@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -19,8 +20,8 @@ import (
 
 // hostedFlags are the flags of hosted SPF.
 type hostedFlags struct {
-	listen, zone, contact string
-	nameservers           []string
+	listen, zone, contact, tsig string
+	nameservers, secondaries    []string
 }
 
 func (f *hostedFlags) add(fs *pflag.FlagSet) {
@@ -30,11 +31,47 @@ func (f *hostedFlags) add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.nameservers, "spf-dns-ns", nil,
 		"name servers of the zone, as delegated: NAME, or NAME=ADDR/ADDR for names in the zone")
 	fs.StringVar(&f.contact, "spf-dns-contact", "",
-		"mail address of who is responsible for the zone (default: hostmaster at the zone)")
+		"mail address of who is responsible for the zone (default: hostmaster at the domain that is registered)")
+	fs.StringVar(&f.tsig, "spf-dns-tsig", "",
+		"key that transfers of the zone are signed with, as [ALGORITHM:]NAME:SECRET with the secret in base64; better set "+
+			"by DIAG_SPF_DNS_TSIG, which other users of the host cannot see")
 }
 
 func (f *hostedFlags) addZone(fs *pflag.FlagSet) {
 	fs.StringVar(&f.zone, "spf-dns-zone", "", "zone in which hosted SPF is published, such as spf.example.net")
+	fs.StringSliceVar(&f.secondaries, "spf-dns-secondaries", nil,
+		"addresses of name servers that fetch the zone and are told of changes: ADDR or ADDR:PORT")
+}
+
+// answeredZone is the zone in which sets of addresses can be answered for: secondaries cannot.
+func (f *hostedFlags) answeredZone() (diag.Name, error) {
+	if len(f.secondaries) > 0 {
+		return diag.Name{}, nil
+	}
+	return f.zoneName()
+}
+
+// transfers says who may fetch the zone, and with which key.
+func (f *hostedFlags) transfers() (secondaries []netip.AddrPort, key *nameserver.Key, err error) {
+	for _, text := range f.secondaries {
+		ip, err := netip.ParseAddr(text)
+		to := netip.AddrPortFrom(ip, 53)
+		if err != nil {
+			to, err = netip.ParseAddrPort(text)
+		}
+		if err != nil {
+			return nil, nil, usagef("--spf-dns-secondaries: %.60q is not ADDR or ADDR:PORT", text)
+		}
+		secondaries = append(secondaries, to)
+	}
+	if f.tsig != "" {
+		k, err := nameserver.ParseKey(f.tsig)
+		if err != nil {
+			return nil, nil, usagef("--spf-dns-tsig: %w", err)
+		}
+		key = &k
+	}
+	return secondaries, key, nil
 }
 
 // serveZone is the zone that is to be served, or nil if there is none.
@@ -59,6 +96,9 @@ func (f *hostedFlags) serveZone() (*nameserver.Zone, error) {
 	}
 	if err := zone.Validate(); err != nil {
 		return nil, usageError{err}
+	}
+	if _, _, err := f.transfers(); err != nil {
+		return nil, err
 	}
 	return zone, nil
 }
@@ -126,9 +166,14 @@ func (a *app) startHosted(
 	}
 	h := &hosted{store: counted{store, counters}, log: log}
 	if zone != nil {
-		h.zone = zone.Name
+		h.zone, _ = a.serving.hosted.answeredZone() // parsed before
+		secondaries, key, err := a.serving.hosted.transfers()
+		if err != nil {
+			store.Close()
+			return nil, err
+		}
 		h.dns, err = nameserver.Listen(ctx, a.serving.hosted.listen, nameserver.Config{
-			Zone: *zone, Store: store, Log: log, Observe: counters.ObserveQuestion,
+			Zone: *zone, Store: store, Log: log, Observe: counters.ObserveQuestion, Secondaries: secondaries, Key: key,
 		})
 		if err != nil {
 			store.Close()

@@ -255,6 +255,12 @@ func TestExitCodes(t *testing.T) {
 			exitUsage, "zone a.example: its name server ns.a.example needs 1 to 4 addresses"},
 		{"profile of nobody", "spf create --domain example.com", exitUsage, "--key and --domain are needed"},
 		{"profile of no domain", "spf create --key key_a --domain a..b", exitUsage, "--domain: "},
+		{"no contact", "serve --spf-dns-listen 127.0.0.1:0 --spf-dns-zone a.example --spf-dns-ns b.example",
+			exitUsage, "needs a contact"},
+		{"no address of a secondary", "serve --spf-dns-listen 127.0.0.1:0 --spf-dns-zone s.a.example --spf-dns-ns b.example " +
+			"--spf-dns-secondaries ns2.example", exitUsage, "--spf-dns-secondaries: "},
+		{"no key", "serve --spf-dns-listen 127.0.0.1:0 --spf-dns-zone s.a.example --spf-dns-ns b.example " +
+			"--spf-dns-tsig key", exitUsage, "--spf-dns-tsig: "},
 		{"profile nowhere", "spf create --key key_a --domain example.com", exitUsage, "--include-host or --spf-dns-zone"},
 		{"no include host", "spf create --key key_a --domain example.com --include-host a..b",
 			exitUsage, "--include-host: "},

@@ -126,7 +126,8 @@ func (a *app) createSPF(ctx context.Context, key metering.KeyID, req hostedspf.C
 	}
 	return a.withWorld(func(env *diag.Env) error {
 		return a.administerSPF(ctx, func(access hostedspf.Access) error {
-			access.Owner, access.Zone = hostedspf.Owner(owner), req.Zone
+			access.Owner = hostedspf.Owner(owner)
+			access.Zone, _ = a.serving.hosted.answeredZone() // parsed before
 			p, err := hostedspf.Create(ctx, env, access, req)
 			if err != nil {
 				return err
@@ -281,7 +282,7 @@ func (a *app) spfResolveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "resolve ID", Short: "Resolve a profile now", Args: exactly(1, "the id of a profile"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			zone, err := a.serving.hosted.zoneName()
+			zone, err := a.serving.hosted.answeredZone()
 			if err != nil {
 				return err
 			}

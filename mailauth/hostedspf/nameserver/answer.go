@@ -72,7 +72,7 @@ func fault(q *dns.Msg) int {
 	switch {
 	case q.Opcode != dns.OpcodeQuery:
 		return dns.RcodeNotImplemented
-	case len(q.Question) != 1: // RFC 9619 section 4
+	case len(q.Question) != 1 || malformed(q): // RFC 9619 section 4
 		return dns.RcodeFormatError
 	}
 	return faultyOPT(q)
@@ -86,7 +86,7 @@ func (s *snapshot) look(m *dns.Msg, q dns.Question) {
 		m.Rcode = dns.RcodeRefused
 		return
 	case q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR:
-		m.Rcode = dns.RcodeRefused // RFC 5936 section 5: transfers are for secondaries, and there are none
+		m.Rcode = dns.RcodeRefused // RFC 5936 section 5: transfers are for secondaries
 		return
 	case q.Qtype == dns.TypeOPT || q.Qtype >= firstMeta && q.Qtype <= lastMeta && q.Qtype != dns.TypeANY:
 		m.Rcode = dns.RcodeNotImplemented

@@ -68,8 +68,8 @@ func brief(rrs []dns.RR) (list []string) {
 }
 
 const (
-	soaRecord = "spf.example.net. 3600 IN SOA ns1.spf.example.net. hostmaster.spf.example.net. 7 3600 600 1209600 300"
-	negative  = "spf.example.net. 300 IN SOA ns1.spf.example.net. hostmaster.spf.example.net. 7 3600 600 1209600 300"
+	soaRecord = "spf.example.net. 3600 IN SOA ns1.spf.example.net. hostmaster.example.net. 7 14400 3600 1209600 300"
+	negative  = "spf.example.net. 300 IN SOA ns1.spf.example.net. hostmaster.example.net. 7 14400 3600 1209600 300"
 )
 
 func TestAnswers(t *testing.T) {
@@ -269,6 +269,9 @@ func TestZoneFaults(t *testing.T) {
 		{"no glue", change(func(z *Zone) { z.Nameservers[0].Addrs = nil }), "needs 1 to 4 addresses"},
 		{"glue of others", change(func(z *Zone) { z.Nameservers[1].Addrs = z.Nameservers[0].Addrs }), "elsewhere"},
 		{"lifetime", change(func(z *Zone) { z.TTL = 61 * time.Minute }), "is not between"},
+		{"a zone that is registered", change(func(z *Zone) {
+			z.Name, z.Nameservers = diag.MustName("example.net"), z.Nameservers[1:]
+		}), "needs a contact"},
 		{"no contact", change(func(z *Zone) { z.Contact = "me" }), "is not a mail address"},
 		{"odd contact", change(func(z *Zone) { z.Contact = `"a b"@example.com` }), "cannot be written"},
 		{"contact nowhere", change(func(z *Zone) { z.Contact = "a@b..c" }), "contact"},

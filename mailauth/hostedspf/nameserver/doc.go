@@ -30,8 +30,22 @@
 // truncated, for TCP. Queries of type ANY get one short record (RFC 8482). Each network of clients (a
 // /24, or a /56 of IPv6) gets a hundred answers a second by datagram; beyond that every second one
 // is replaced by an empty truncated answer, which lets a real client come by TCP, and the others are
-// dropped. Zone transfers are refused. Connections are bounded in number, in all and for each address,
-// and end when idle.
+// dropped. Connections are bounded in number, in all and for each address, and end when idle. Zone
+// transfers are for secondaries only, and four run at a time.
+//
+// # More than one server
+//
+// A zone should have two name servers in different networks (RFC 2182). Let others fetch it from this
+// one: BIND, Knot DNS, NSD or a service that offers secondary name servers. They are told of each
+// change (NOTIFY, RFC 1996), and transfer the zone (AXFR, RFC 5936), signed with a key that both know
+// (TSIG, RFC 8945). New parts are served for a minute before the records that name them, so that no
+// resolver looks for a part at a server that has not got it yet. A SQLite store serves one process;
+// there is no need for another that reads it.
+//
+// Secondaries hold records and cannot answer for sets of addresses. Profiles that need sets are not published
+// in a zone that has any.
+//
+// The zone is not signed (DNSSEC). Its delegation has no DS record then, and validators take it as insecure.
 //
 // # How to use it
 //
@@ -46,6 +60,10 @@
 //	zone.go      the zone and its snapshot
 //	answer.go    a question and the snapshot become an answer, without any input or output
 //	edns.go      RFC 6891
+//	sets.go      addresses that receivers ask about one by one
+//	tsig.go      RFC 8945
+//	transfer.go  the zone for secondaries
+//	notify.go    word of changes for secondaries
 //	rate.go      how many datagrams a network of clients gets
 //	conn.go      how many connections, and for how long
 //	server.go    the sockets

@@ -1,6 +1,7 @@
 package nameserver
 
 import (
+	"log/slog"
 	"net"
 	"slices"
 	"testing"
@@ -14,7 +15,12 @@ type recorder struct {
 	dns.ResponseWriter
 	reply []byte
 	addr  net.Addr
+	asked []byte // the question on the wire
 }
+
+func (r *recorder) TsigStatus() error { return dns.TsigVerify(r.asked, testSecret, "", false) }
+
+func (r *recorder) TsigTimersOnly(bool) {}
 
 func (r *recorder) RemoteAddr() net.Addr { return r.addr }
 
@@ -41,15 +47,25 @@ func FuzzHandler(f *testing.F) {
 	add("spf.example.net.", dns.TypeANY, func(q *dns.Msg) { q.SetEdns0(1, false); q.IsEdns0().SetVersion(3) })
 	add("ent.spf.example.net.", dns.TypeAXFR, func(q *dns.Msg) { q.Opcode = dns.OpcodeUpdate })
 	add(".", dns.TypeNS, func(q *dns.Msg) { q.Question[0].Qclass = dns.ClassCHAOS })
-	s := &Server{limiter: newLimiter(-1, newProfile(0).CreatedAt)}
+	add("spf.example.net.", dns.TypeAXFR, testKey().sign)
+	add("spf.example.net.", dns.TypeIXFR, func(q *dns.Msg) {
+		q.Ns = []dns.RR{testSnapshot().soa}
+		q.SetTsig("key.example.", dns.HmacSHA256, fudge, 0)
+	})
+	add("spf.example.net.", dns.TypeSOA, func(q *dns.Msg) {
+		q.SetTsig("key.example.", dns.HmacSHA1, fudge, 0)
+		q.SetTsig("other.example.", dns.HmacSHA256, fudge, 0)
+	})
+	s := &Server{limiter: newLimiter(-1, newProfile(0).CreatedAt), transfers: make(chan struct{}, maxTransfers)}
 	s.config.Clock = newProfile(0).CreatedAt.UTC
+	s.config.Key, s.config.Log = testKey(), slog.New(slog.DiscardHandler)
 	s.current.Store(testSnapshot())
 	f.Fuzz(func(t *testing.T, wire []byte, datagram bool) {
 		q := new(dns.Msg)
 		if len(wire) > maxDatagram || q.Unpack(wire) != nil || q.Response {
 			return
 		}
-		r := &recorder{addr: &net.UDPAddr{IP: net.IPv4(192, 0, 2, 1)}}
+		r := &recorder{addr: &net.UDPAddr{IP: net.IPv4(192, 0, 2, 1)}, asked: wire}
 		if !datagram {
 			r.addr = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}
 		}
@@ -79,7 +95,13 @@ func checkReply(t *testing.T, q, m *dns.Msg, size int, datagram bool) {
 	}
 	codes := []int{
 		dns.RcodeSuccess, dns.RcodeNameError, dns.RcodeRefused, dns.RcodeFormatError, dns.RcodeNotImplemented,
-		dns.RcodeBadVers,
+		dns.RcodeBadVers, dns.RcodeNotAuth,
+	}
+	if m.Rcode == dns.RcodeNotAuth {
+		require.NotNil(t, m.IsTsig())
+		m.Extra = m.Extra[:len(m.Extra)-1]
+		require.Empty(t, slices.Concat(m.Answer, m.Ns, m.Extra))
+		return
 	}
 	require.True(t, slices.Contains(codes, m.Rcode), "%v", m)
 	if m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,16 @@ type Config struct {
 	// and less than 0 that there is no limit.
 	Rate int
 
+	// Secondaries are name servers that fetch the zone from this one (RFC 5936) and are told of changes (RFC 1996).
+	// They cannot answer for sets of addresses: profiles that need these must not be in the zone then.
+	Secondaries []netip.AddrPort
+
+	// Key, if set, is what transfers must be signed with (RFC 8945). Without one, the addresses of Secondaries may
+	// fetch the zone.
+	Key *Key
+
+	notifyWait time.Duration // set by tests
+
 	// Observe is told what became of each question: the name of the code of the answer, or [Dropped]. It
 	// may be nil.
 	Observe func(outcome string)
@@ -50,6 +61,9 @@ type Server struct {
 	limiter *limiter
 	current atomic.Pointer[snapshot]
 	source  source
+
+	transfers chan struct{}   // holds a token for each transfer that runs
+	changed   []chan struct{} // one for each secondary; holds a token while it is to be told of a change
 
 	address string
 	servers []*dns.Server
@@ -75,7 +89,16 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	s := &Server{config: c, limiter: newLimiter(c.Rate, c.Clock()), failed: make(chan error, 2)}
+	if c.notifyWait == 0 {
+		c.notifyWait = notifyWait
+	}
+	s := &Server{
+		config: c, limiter: newLimiter(c.Rate, c.Clock()), failed: make(chan error, 2),
+		transfers: make(chan struct{}, maxTransfers),
+	}
+	for range c.Secondaries {
+		s.changed = append(s.changed, make(chan struct{}, 1))
+	}
 	s.source.busy = make(chan struct{}, 1)
 	s.source.busy <- struct{}{}
 	if err := s.Refresh(ctx); err != nil {
@@ -105,7 +128,7 @@ func Listen(ctx context.Context, address string, c Config) (*Server, error) {
 	}
 	var started sync.WaitGroup
 	for _, server := range s.servers {
-		server.Handler, server.MsgAcceptFunc = s, accept
+		server.Handler, server.MsgAcceptFunc, server.TsigSecret = s, accept, c.Key.secrets()
 		server.NotifyStartedFunc = sync.OnceFunc(started.Done)
 		started.Add(1)
 		s.tasks.Go(func() {
@@ -119,6 +142,9 @@ func Listen(ctx context.Context, address string, c Config) (*Server, error) {
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.tasks.Go(func() { s.follow(following) })
+	for i, to := range c.Secondaries {
+		s.tasks.Go(func() { s.inform(following, to, s.changed[i]) })
+	}
 	return s, nil
 }
 
@@ -176,14 +202,39 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 		s.observe(Dropped)
 		return
 	}
-	m := s.current.Load().answer(q, datagram)
-	if verdict == truncated {
+	tsig, fault := s.signed(w, q)
+	if fault != dns.RcodeSuccess {
+		s.write(w, unsigned(q, tsig, fault), false)
+		s.observe(dns.RcodeToString[dns.RcodeNotAuth])
+		return
+	}
+	current, signed := s.current.Load(), tsig != nil
+	transfer := current.isTransfer(q) && s.mayTransfer(addrOf(w.RemoteAddr()), signed)
+	if transfer && !datagram {
+		s.observe(dns.RcodeToString[s.transfer(w, q, signed)])
+		return
+	}
+	m := current.answer(q, datagram)
+	if transfer && q.Question[0].Qtype == dns.TypeIXFR { // by TCP, please (RFC 1995 section 2)
+		m.Rcode, m.Authoritative, m.Answer = dns.RcodeSuccess, true, []dns.RR{current.soa}
+	}
+	if _, limit := negotiate(q, datagram); verdict == truncated || signed && m.Len()+s.config.Key.size() > limit {
 		truncate(m, m.IsEdns0())
 	}
 	s.observe(dns.RcodeToString[m.Rcode])
-	if err := w.WriteMsg(m); err != nil {
+	s.write(w, m, signed)
+}
+
+// write sends a message, and reports whether that went well.
+func (s *Server) write(w dns.ResponseWriter, m *dns.Msg, signed bool) bool {
+	if signed {
+		s.config.Key.sign(m)
+	}
+	err := w.WriteMsg(m)
+	if err != nil {
 		s.config.Log.Debug("a DNS answer was not sent", "error", err)
 	}
+	return err == nil
 }
 
 func (s *Server) observe(outcome string) {

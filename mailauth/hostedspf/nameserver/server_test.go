@@ -127,7 +127,7 @@ func TestTruncatedOverUDP(t *testing.T) {
 // The walk of a resolver through the delegation leads to the record.
 func TestDelegation(t *testing.T) {
 	s := serve(t, newStore(t, newProfile(1, "v=spf1 -all")), nil)
-	parent := Zone{Name: diag.MustName("example.net"), Nameservers: []Nameserver{{Name: diag.MustName("ns.example.org")}}}
+	parent := Zone{Name: diag.MustName("example.net"), Nameservers: []Nameserver{{Name: diag.MustName("ns.example.org")}}, Contact: "a@example.org"}
 	above := parent.build(nil, 1)
 	c := client(t, s, resolver.UDP)
 	c.AsIs = true

@@ -39,7 +39,8 @@ type source struct {
 	known   bool
 	version int64
 	content [sha256.Size]byte // of what is served
-	next    time.Time         // when the service of a part ends; zero without any
+	next    time.Time         // when what is served changes by itself; zero if it does not
+	heads   map[string]head   // by profile, where there are secondaries
 	read    atomic.Int64      // when it was last known what is published, in microseconds since 1970
 }
 
@@ -70,6 +71,7 @@ func (s *Server) Refresh(ctx context.Context) error {
 	if content := digest(records); !s.source.known || content != s.source.content {
 		s.source.content = content
 		s.current.Store(s.config.Zone.build(records, s.serial(began)))
+		s.announce()
 	}
 	s.source.known, s.source.version, s.source.next = true, version, next
 	s.source.read.Store(began.UnixMicro())
@@ -100,18 +102,57 @@ func digest(records []published) (sum [sha256.Size]byte) {
 // seconds ago, the store fails.
 func (s *Server) Updated() time.Time { return time.UnixMicro(s.source.read.Load()) }
 
+// A head is the first record of a set as it is served.
+type head struct {
+	published string    // what the store has
+	since     time.Time // since when
+	served    string    // what was served before; for [settle], it is still
+}
+
+// settled returns what to serve as the head of a profile: where there are secondaries, new parts go ahead of it.
+func (r *reading) settled(profile, value string) string {
+	if len(r.config.Secondaries) == 0 {
+		return value
+	}
+	h, known := r.source.heads[profile]
+	if !known { // also after a start
+		h = head{published: value, served: value}
+	}
+	if h.published != value {
+		if !h.since.IsZero() && !r.now.Before(h.since.Add(settle)) {
+			h.served = h.published
+		}
+		h.published, h.since = value, r.now
+	}
+	r.heads[profile] = h
+	end := h.since.Add(settle)
+	if h.served == value || !r.now.Before(end) {
+		return value
+	}
+	r.until(end)
+	return h.served
+}
+
+// until notes that something that is served ends.
+func (r *reading) until(end time.Time) {
+	if r.next.IsZero() || end.Before(r.next) {
+		r.next = end
+	}
+}
+
 // A reading collects what is published.
 type reading struct {
 	*Server
 	now     time.Time
 	records []published
 	seen    map[string]string // the profile by name
-	next    time.Time         // when the first part that is served ends
+	next    time.Time         // when the first thing that is served ends
+	heads   map[string]head
 }
 
 // read reads all profiles, oldest first, and tells when what they publish changes by itself.
 func (s *Server) read(ctx context.Context, now time.Time) ([]published, time.Time, error) {
-	r := &reading{Server: s, now: now, seen: map[string]string{}}
+	r := &reading{Server: s, now: now, seen: map[string]string{}, heads: map[string]head{}}
 	q := hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner, Limit: pageProfiles}
 	for {
 		page, err := s.config.Store.Profiles(ctx, q)
@@ -123,6 +164,7 @@ func (s *Server) read(ctx context.Context, now time.Time) ([]published, time.Tim
 			q.After = hostedspf.Position{Time: p.CreatedAt, ID: p.ID}
 		}
 		if len(page.Profiles) < pageProfiles {
+			s.source.heads = r.heads
 			return r.records, r.next, nil
 		}
 	}
@@ -131,16 +173,23 @@ func (s *Server) read(ctx context.Context, now time.Time) ([]published, time.Tim
 // collect adds what a profile publishes in the zone: its records, and the parts that are still served.
 func (r *reading) collect(p hostedspf.Profile) {
 	ttl := r.config.Zone.ttl(time.Duration(p.IntervalSeconds) * time.Second)
-	for _, record := range p.Records {
-		r.add(p.ID, record.Name, published{value: record.Value, ttl: ttl})
+	for i, record := range p.Records {
+		value := record.Value
+		if i == 0 {
+			value = r.settled(p.ID, value)
+		}
+		r.add(p.ID, record.Name, published{value: value, ttl: ttl})
 	}
 	for _, part := range p.Parts {
 		if !part.Until.IsZero() && !r.now.Before(part.Until) {
 			continue
 		}
 		added := r.add(p.ID, part.Name, published{value: part.Value, ttl: ttl, networks: part.Networks})
-		if added && !part.Until.IsZero() && (r.next.IsZero() || part.Until.Before(r.next)) {
-			r.next = part.Until
+		if added && !part.Until.IsZero() {
+			r.until(part.Until)
+		}
+		if part.Networks != nil && len(r.config.Secondaries) > 0 {
+			r.config.Log.Warn("secondary name servers cannot answer for a set of addresses", "name", part.Name, "profile", p.ID)
 		}
 	}
 }

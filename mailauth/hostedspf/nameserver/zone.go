@@ -11,6 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/miekg/dns"
+	"golang.org/x/net/publicsuffix"
 )
 
 const (
@@ -26,9 +27,9 @@ const (
 	// one to three hours). Here a name is often asked for just before it is made.
 	negativeTTL = 5 * time.Minute
 
-	// What secondary servers would go by, if there were transfers: RFC 1912 section 2.2.
-	refresh = time.Hour
-	retry   = 10 * time.Minute
+	// What secondary servers go by: RFC 1912 section 2.2. They are told of changes at once.
+	refresh = 4 * time.Hour
+	retry   = time.Hour
 	expire  = 14 * 24 * time.Hour
 
 	// maxNameservers bounds the NS records, so that they and their addresses fit in a datagram; the
@@ -48,7 +49,8 @@ type Zone struct {
 	// first of which is named in the SOA record. Two, in different networks, are wise (RFC 2182).
 	Nameservers []Nameserver
 
-	// Contact is the mail address of who is responsible. Empty means hostmaster at the zone.
+	// Contact is the mail address of who is responsible. Empty means hostmaster (RFC 2142 section 7) at the domain that
+	// is registered, which can receive mail; it must be given if that is the zone itself.
 	Contact string
 
 	// TTL is how long published records may be kept, at most [hostedspf.MaxTTL]; 0 means [DefaultTTL]. The
@@ -118,7 +120,11 @@ func (z *Zone) Validate() error {
 // (RFC 1035 section 8).
 func (z *Zone) mailbox() (string, error) {
 	if z.Contact == "" {
-		return "hostmaster." + z.Name.FQDN(), nil
+		domain, err := publicsuffix.EffectiveTLDPlusOne(z.Name.String())
+		if err != nil || domain == z.Name.String() {
+			return "", fmt.Errorf("zone %s: needs a contact, since nobody receives mail at the zone itself", z.Name)
+		}
+		return "hostmaster." + dns.Fqdn(domain), nil
 	}
 	at := strings.LastIndexByte(z.Contact, '@')
 	if at < 1 {

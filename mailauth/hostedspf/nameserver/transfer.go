@@ -1,0 +1,97 @@
+package nameserver
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/miekg/dns"
+)
+
+const (
+	// maxTransfers bounds the transfers at a time. Secondaries try again.
+	maxTransfers = 4
+
+	// transferMessage is about how much one message of a transfer holds, in bytes.
+	transferMessage = 16 << 10
+)
+
+// isTransfer reports whether a question is for all of the zone.
+func (s *snapshot) isTransfer(q *dns.Msg) bool {
+	if len(q.Question) != 1 {
+		return false
+	}
+	one := q.Question[0]
+	return (one.Qtype == dns.TypeAXFR || one.Qtype == dns.TypeIXFR) && one.Qclass == dns.ClassINET &&
+		fault(q) == dns.RcodeSuccess && dns.CanonicalName(one.Name) == s.apex
+}
+
+// mayTransfer reports whether a client may have the zone: one that has the key or, if there is none, one with the
+// address of a secondary.
+func (s *Server) mayTransfer(from netip.Addr, signed bool) bool {
+	if s.config.Key != nil {
+		return signed
+	}
+	return slices.ContainsFunc(s.config.Secondaries, func(a netip.AddrPort) bool { return a.Addr().Unmap() == from })
+}
+
+// transfer sends the zone (RFC 5936), and returns the code of that. The snapshot never changes, so that what is sent is
+// one version.
+func (s *Server) transfer(w dns.ResponseWriter, q *dns.Msg, signed bool) int {
+	select {
+	case s.transfers <- struct{}{}:
+		defer func() { <-s.transfers }()
+	default:
+		m := reply(q)
+		m.Rcode = dns.RcodeServerFailure
+		s.write(w, m, signed)
+		return m.Rcode
+	}
+	extra, _ := negotiate(q, false)
+	current := s.current.Load()
+	current.batches(current.isCurrent(q), func(batch []dns.RR) bool {
+		m := reply(q)
+		m.Authoritative, m.Answer, m.Extra = true, batch, optional(extra)
+		ok := s.write(w, m, signed)
+		w.TsigTimersOnly(true) // RFC 8945 section 5.3.1
+		return ok
+	})
+	return dns.RcodeSuccess
+}
+
+// isCurrent reports whether a question is for the changes since the present version. Others are answered with the
+// whole zone (RFC 1995 section 4).
+func (s *snapshot) isCurrent(q *dns.Msg) bool {
+	if q.Question[0].Qtype != dns.TypeIXFR || len(q.Ns) != 1 {
+		return false
+	}
+	soa, ok := q.Ns[0].(*dns.SOA)
+	return ok && soa.Serial == s.soa.Serial
+}
+
+// batches calls send with the records of the zone in parts that fit into messages, between two SOA records (RFC 5936
+// section 2.2), until it returns false. Of a version that the client has there is the SOA record alone.
+func (s *snapshot) batches(known bool, send func([]dns.RR) bool) {
+	batch := []dns.RR{s.soa}
+	if known {
+		send(batch)
+		return
+	}
+	size := dns.Len(s.soa)
+	for _, n := range s.nodes {
+		for rrtype, rrs := range n {
+			if rrtype == dns.TypeSOA {
+				continue
+			}
+			for _, rr := range rrs {
+				if size += dns.Len(rr); size > transferMessage {
+					if !send(batch) {
+						return
+					}
+					batch, size = nil, dns.Len(rr)
+				}
+				batch = append(batch, rr)
+			}
+		}
+	}
+	send(append(batch, s.soa))
+}
