@@ -11,16 +11,13 @@ import (
 // describe names a code point, with the character itself if it can be seen: U+0430 'а'.
 func describe(r rune) string { return fmt.Sprintf("%#U", r) }
 
-// maxFailures bounds what one rule has to say about a name of many faults.
-const maxFailures = 20
-
 // faults returns the faults of one kind in all labels.
 func faults(k kind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		var failures diag.Failures
 		for _, l := range e.name.labels {
 			for _, f := range l.faults {
-				if f.kind == k && len(failures) < maxFailures {
+				if f.kind == k {
 					failures = append(failures, diag.Failure{Detail: f.detail, Target: l.source, Location: &f.at})
 				}
 			}
@@ -34,7 +31,7 @@ func each(test func(e *evidence, i int) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		var failures diag.Failures
 		for i, l := range e.name.labels {
-			if detail := test(e, i); detail != "" && len(failures) < maxFailures {
+			if detail := test(e, i); detail != "" {
 				failures = append(failures, diag.Failure{Detail: detail, Target: l.source, Location: &l.at})
 			}
 		}
@@ -60,21 +57,24 @@ func characters(text string, test func(rune) bool) string {
 var rules = diag.Rules[*evidence]{
 	{
 		Code: "idn.label.empty", Severity: diag.Error,
+		Title:       "Empty label",
 		Requirement: "No label is empty",
 		Ref:         "UTS #46 section 4.2, RFC 1035 section 3.1",
-		Advice:      "Remove the superfluous dot, or what stands between the dots and is ignored.",
+		Advice:      "Remove the extra dot, or the characters between the dots that IDNA ignores.",
 		Fails:       faults(emptyLabel),
 	},
 	{
 		Code: "idn.label.long", Severity: diag.Error,
-		Requirement: "Every label has 63 octets at most in ASCII",
+		Title:       "Label longer than 63 octets",
+		Requirement: "Every label has at most 63 octets in ASCII",
 		Ref:         "RFC 1035 section 2.3.4",
-		Advice:      "Shorten the label; characters beyond ASCII count more than one octet.",
+		Advice:      "Shorten the label. Characters beyond ASCII take several octets each.",
 		Fails:       faults(longLabel),
 	},
 	{
 		Code: "idn.name.long", Severity: diag.Error,
-		Requirement: "The name has 253 octets at most in ASCII",
+		Title:       "Name longer than 253 octets",
+		Requirement: "The name has at most 253 octets in ASCII",
 		Ref:         "RFC 1035 section 2.3.4",
 		Advice:      "Shorten the name.",
 		Fails: func(e *evidence) diag.Failures {
@@ -83,41 +83,47 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "idn.label.punycode", Severity: diag.Error,
-		Requirement: "Every A-label decodes to text beyond ASCII",
+		Title:       "Invalid Punycode",
+		Requirement: "Every A-label is valid Punycode",
 		Ref:         "RFC 3492 section 6.2, RFC 5890 section 2.3.2.1",
-		Advice:      `Correct the label: "xn--" may begin only what was made by encoding a U-label.`,
+		Advice:      `Correct the label: "xn--" may only begin a label that was encoded with Punycode.`,
 		Fails:       faults(badPunycode),
 	},
 	{
 		Code: "idn.label.canonical", Severity: diag.Error,
-		Requirement: "Every A-label is the one of its text",
+		Title:       "A-label is not the encoding of its U-label",
+		Requirement: "Every A-label is the encoding of its U-label",
 		Ref:         "RFC 5891 section 4.2.1, UTS #46 section 4.1",
-		Advice:      "Encode the label again from its text: this one is never found in the DNS by that text.",
+		Advice:      "Encode the label again from its Unicode form: nobody who types that form arrives at this label.",
 		Fails:       faults(notCanonical),
 	},
 	{
 		Code: "idn.label.ascii", Severity: diag.Error,
-		Requirement: "ASCII characters are letters, digits and hyphens",
+		Title:       "ASCII character not allowed",
+		Requirement: "All ASCII characters are letters, digits or hyphens",
 		Ref:         "RFC 5891 section 4.2.3.1, RFC 1123 section 2.1",
-		Advice:      "Leave the character out, or replace it by a hyphen.",
+		Advice:      "Remove the character or replace it with a hyphen.",
 		Fails:       faults(notPlain),
 	},
 	{
 		Code: "idn.label.codepoint", Severity: diag.Error,
-		Requirement: "All characters are allowed in names",
+		Title:       "Character not allowed in a domain name",
+		Requirement: "All characters are allowed in domain names",
 		Ref:         "RFC 5892 section 2, UTS #46 section 4.1",
-		Advice:      "Leave the character out, or replace it by a letter.",
+		Advice:      "Remove the character or replace it with a letter.",
 		Fails:       faults(notAllowed),
 	},
 	{
 		Code: "idn.label.hyphen.position", Severity: diag.Error,
-		Requirement: "No label has hyphens in the third and fourth place",
+		Title:       "Hyphens in positions 3 and 4",
+		Requirement: "No label has hyphens in positions 3 and 4",
 		Ref:         "RFC 5891 section 4.2.3.1",
-		Advice:      "Move or remove one of the hyphens: the form is kept for encodings such as xn--.",
+		Advice:      "Move or remove one of the hyphens: this form is reserved for encodings such as xn--.",
 		Fails:       faults(doubleHyphen),
 	},
 	{
 		Code: "idn.label.hyphen.edge", Severity: diag.Error,
+		Title:       "Label begins or ends with a hyphen",
 		Requirement: "No label begins or ends with a hyphen",
 		Ref:         "RFC 5891 section 4.2.3.1",
 		Advice:      "Remove the hyphen.",
@@ -125,30 +131,34 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "idn.label.mark", Severity: diag.Error,
+		Title:       "Label begins with a combining mark",
 		Requirement: "No label begins with a combining mark",
 		Ref:         "RFC 5891 section 4.2.3.2",
-		Advice:      "Put a letter before the mark, or remove it.",
+		Advice:      "Put a letter before the mark, or remove the mark.",
 		Fails:       faults(leadingMark),
 	},
 	{
 		Code: "idn.label.joiner", Severity: diag.Error,
-		Requirement: "Joiners stand only where they change how text looks",
+		Title:       "Joiner that changes nothing",
+		Requirement: "Joiners are used only where they change the text",
 		Ref:         "RFC 5892 appendix A.1, appendix A.2",
 		Advice:      "Remove the invisible character.",
 		Fails:       faults(badJoiner),
 	},
 	{
 		Code: "idn.label.bidi", Severity: diag.Error,
-		Requirement: "Text from right to left cannot be taken for another name",
+		Title:       "Bidi rule violated",
+		Requirement: "Right-to-left labels satisfy the Bidi rule",
 		Ref:         "RFC 5893 section 2",
-		Advice:      "Keep each label to one direction, begin it with a letter, and end it with a letter or digit.",
+		Advice:      "Use one writing direction per label, begin it with a letter, and end it with a letter or digit.",
 		Fails:       faults(badDirection),
 	},
 	{
 		Code: "idn.label.symbol", Severity: diag.Warning,
+		Title:       "Symbol in the name",
 		Requirement: "All characters are letters, digits or marks",
 		Ref:         "RFC 5892 section 2.6, UTS #46 section 6",
-		Advice:      "Leave the symbol out: most registries refuse it, and some programs do not accept the name.",
+		Advice:      "Remove the symbol: most registries refuse it, and some programs reject the name.",
 		When:        international,
 		Fails: each(func(e *evidence, i int) string {
 			list := characters(e.name.labels[i].unicode, func(r rune) bool {
@@ -162,17 +172,19 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "idn.label.context", Severity: diag.Warning,
-		Requirement: "Characters of one language stand where that language has them",
+		Title:       "Character out of context",
+		Requirement: "Context-dependent characters are in context",
 		Ref:         "RFC 5892 appendix A.3 to A.9",
-		Advice:      "Leave the character out: registries refuse the name.",
+		Advice:      "Remove the character: registries refuse the name.",
 		When:        international,
 		Fails:       each(func(e *evidence, i int) string { return outOfContext(e.name.labels[i].unicode) }),
 	},
 	{
 		Code: "idn.script.mixed", Severity: diag.Warning,
-		Requirement: "The scripts of each label are used together by a language",
+		Title:       "Mixed scripts",
+		Requirement: "The scripts of each label belong together",
 		Ref:         "UTS #39 section 5.2",
-		Advice:      "Write the label in one script: browsers show such a name in ASCII form, as a likely deception.",
+		Advice:      "Write the label in one script: browsers show such names in ASCII, as likely deception.",
 		When:        international,
 		Fails: each(func(e *evidence, i int) string {
 			if e.mixes[i] != mixed {
@@ -183,6 +195,7 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "idn.script.unusual", Severity: diag.Info,
+		Title:       "Latin mixed with another script",
 		Requirement: "No label mixes Latin with another script",
 		Ref:         "UTS #39 section 5.2",
 		When:        international,
@@ -195,9 +208,10 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "idn.label.confusable", Severity: diag.Warning,
-		Requirement: "No label looks like a plain one",
+		Title:       "Confusable with an ASCII label",
+		Requirement: "No label is confusable with an ASCII one",
 		Ref:         "UTS #39 section 4",
-		Advice:      "Take care whose name it is: it can hardly be told from the plain one by the eye.",
+		Advice:      "Check who holds the name: it can hardly be told from the ASCII one by eye.",
 		When:        international,
 		Fails: each(func(e *evidence, i int) string {
 			if e.labels[i].ConfusableWith == "" {
@@ -208,7 +222,8 @@ var rules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "idn.label.deviation", Severity: diag.Info,
-		Requirement: "The label is the same under the older rules",
+		Title:       "Different name in IDNA 2003",
+		Requirement: "The label means the same in IDNA 2003",
 		Ref:         "UTS #46 section 7, RFC 5894 section 7.2",
 		When:        international,
 		Fails: each(func(e *evidence, i int) string {

@@ -16,7 +16,7 @@ import (
 type Request struct {
 	// IP is an IPv4 address, alone or followed by a slash and a mask: "192.0.2.1", "192.0.2.1/24",
 	// "192.0.2.1/255.255.255.0".
-	IP string `json:"ip" minlen:"7" maxlen:"31" doc:"IPv4 address, IPv4/prefix length or IPv4/mask" example:"192.0.2.77/26"`
+	IP string `json:"ip" maxlen:"100" doc:"IPv4 address, IPv4/prefix length or IPv4/mask" example:"192.0.2.77/26"`
 
 	// Netmask is required if IP has no mask, and forbidden if it has one.
 	Netmask Mask `json:"netmask,omitempty" doc:"prefix length, dotted mask or wildcard mask; required when ip has none, forbidden when it has"`
@@ -139,9 +139,9 @@ func (req Request) parse() (ip uint32, prefix int, err error) {
 	field := "ip"
 	switch {
 	case found && req.Netmask != "":
-		return 0, 0, diag.Invalid("netmask", "must not be given, for ip has a mask")
+		return 0, 0, diag.Invalid("netmask", "must not be given: ip already has a mask")
 	case !found && req.Netmask == "":
-		return 0, 0, diag.Invalid("netmask", "is required, for ip has no mask")
+		return 0, 0, diag.Invalid("netmask", "is required: give it here, or in ip as 192.0.2.1/24")
 	case !found:
 		field, mask = "netmask", string(req.Netmask)
 	}
@@ -161,7 +161,7 @@ func parseIPv4(field, s string) (uint32, error) {
 		return 0, diag.Invalid(field, "%.60q is not an IPv4 address", s)
 	}
 	if !ip.Is4() {
-		return 0, diag.Invalid(field, "%.60q is an IPv6 address; netmasks belong to IPv4", s)
+		return 0, diag.Invalid(field, "%.60q is an IPv6 address: give an IPv4 address", s)
 	}
 	b := ip.As4()
 	return binary.BigEndian.Uint32(b[:]), nil
