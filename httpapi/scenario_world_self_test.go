@@ -23,7 +23,7 @@ import (
 
 const describedWorld = `{
 	"zone": "example.com. 300 IN SOA ns1.example.com. h.example.com. 1 7200 900 1209600 300\nexample.com. 300 IN NS ns1.example.com.\nns1.example.com. 300 IN A 192.0.2.53\nexample.com. 300 IN A 192.0.2.80\nmx1.example.com. 300 IN A 192.0.2.25\nmx2.example.com. 300 IN A 192.0.2.26\nmx3.example.com. 300 IN A 192.0.2.27\n_25._tcp.mx1.example.com. 300 IN TLSA 3 1 1 {{sha256-spki:mx1.example.com}}\n_26._tcp.mx1.example.com. 300 IN TLSA 3 0 1 {{sha256-cert:mx1.example.com}}\n_27._tcp.mx1.example.com. 300 IN TLSA 2 0 1 {{sha256-issuer:mx1.example.com}}\nexample.org. 300 IN A 192.0.2.81\n",
-	"signed": ["example.com."], "servfail": ["*.broken.example."], "silent": ["silent.example."],
+	"signed": ["example.com."], "servfail": ["*.broken.example.", "txt.example.com."], "silent": ["silent.example."],
 	"https": {"example.com": {"not_after": "2026-11-05T00:00:00Z", "routes": {
 		"/": {"status": 200, "headers": {"Set-Cookie": ["a=1", "b=2"]}, "body": "hello", "delay_ms": 2000},
 		"/bytes": {"status": 200, "body_base64": "AAE="}}}},
@@ -56,7 +56,15 @@ func checkScenarioDNS(t *testing.T, w *diagtest.World) {
 	require.False(t, ask("example.org.", dns.TypeA).AuthenticatedData)
 	require.Equal(t, dns.RcodeServerFailure, ask("x.broken.example.", dns.TypeTXT).Rcode)
 	require.Equal(t, dns.RcodeNameError, ask("other.example.com.", dns.TypeTXT).Rcode)
-	_, err := w.Exchange(t.Context(), new(dns.Msg).SetQuestion("silent.example.", dns.TypeA))
+	c, err := w.Dial(t.Context(), "tcp", "192.0.2.53:53")
+	require.NoError(t, err)
+	server := &dns.Conn{Conn: c}
+	defer server.Close()
+	require.NoError(t, server.WriteMsg(new(dns.Msg).SetQuestion("txt.example.com.", dns.TypeTXT)))
+	m, err := server.ReadMsg()
+	require.NoError(t, err)
+	require.Equal(t, dns.RcodeServerFailure, m.Rcode, "name servers are in the same trouble")
+	_, err = w.Exchange(t.Context(), new(dns.Msg).SetQuestion("silent.example.", dns.TypeA))
 	require.Error(t, err)
 }
 

@@ -98,7 +98,8 @@ func (s *scenarioWorld) build(t testing.TB) *diagtest.World {
 		s.SMTP[host].tlsCertificate = w.Certificate(diagtest.CertSpec{
 			Names: []string{host}, Cert: certificateKind(t, s.SMTP[host].Certificate)})
 	}
-	w.Zone(s.fingerprints(t, w))
+	zone := s.fingerprints(t, w)
+	w.Zone(zone)
 	w.ServeZones()
 	w.Sign(".", diagtest.Signing{})
 	for _, zone := range s.Signed {
@@ -107,12 +108,7 @@ func (s *scenarioWorld) build(t testing.TB) *diagtest.World {
 	for _, zone := range s.Bogus {
 		w.Sign(zone, diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.SigCorrupt}}})
 	}
-	for _, name := range s.ServFail {
-		w.Break(name, dns.RcodeServerFailure)
-	}
-	for _, name := range s.Silent {
-		w.Silence(name)
-	}
+	s.trouble(t, w, zone)
 	for _, host := range sortedKeys(s.HTTPS) {
 		site := s.HTTPS[host]
 		cert := w.Certificate(diagtest.CertSpec{Names: []string{host}, Cert: certificateKind(t, site.Certificate), NotAfter: site.NotAfter})
@@ -125,6 +121,37 @@ func (s *scenarioWorld) build(t testing.TB) *diagtest.World {
 		s.SMTP[host].open(w, host)
 	}
 	return w
+}
+
+// trouble breaks and silences names, at resolvers and at the name servers of the zones alike.
+func (s *scenarioWorld) trouble(t testing.TB, w *diagtest.World, zone string) {
+	faults := map[string]diagtest.Fault{}
+	for _, name := range s.ServFail {
+		faults[name] = diagtest.Fault{Rcode: dns.RcodeServerFailure}
+	}
+	for _, name := range s.Silent {
+		faults[name] = diagtest.Fault{Silent: true}
+	}
+	if len(faults) == 0 {
+		return
+	}
+	hosts := map[string]bool{}
+	records := dns.NewZoneParser(strings.NewReader(zone), ".", "")
+	for rr, more := records.Next(); more; rr, more = records.Next() {
+		if ns, ok := rr.(*dns.NS); ok {
+			hosts[ns.Ns] = true
+		}
+	}
+	require.NoError(t, records.Err())
+	for name, fault := range faults {
+		w.Fault(name, 0, fault)
+	}
+	for _, host := range sortedKeys(hosts) {
+		server := w.Server(host, "")
+		for name, fault := range faults {
+			server.Fault(name, 0, fault)
+		}
+	}
 }
 
 func sortedKeys[V any](m map[string]V) []string {
