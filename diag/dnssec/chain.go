@@ -92,7 +92,23 @@ func (v *validation) prime(n name) node {
 	f := v.establish(z, fits, func(keys []*key) *ChainFault {
 		return fault(n, codeAnchorMismatch, "None of the %d keys of the zone is a trust anchor", len(keys))
 	})
+	if n == root && f.why != nil {
+		f = v.withoutRoot(f)
+	}
 	return z.settle(f)
+}
+
+// withoutRoot says what it means that the keys of the root zone cannot be validated. The root is signed,
+// and all the world would know if it were not: who answers without its keys and signatures strips DNSSEC.
+func (v *validation) withoutRoot(f statusCause) statusCause {
+	switch f.why.Code {
+	case codeKeysMissing, codeSigMissing:
+		return indeterminate(fault(root, codeStripped,
+			"The keys of the root zone came without signatures, or did not come at all"))
+	case codeKeysUnavailable:
+		return indeterminate(fault(root, codeAnswerUnavailable, "%s", f.why.Message))
+	}
+	return f
 }
 
 // accepts reports whether the policy lets an anchor be used.
@@ -193,7 +209,9 @@ func (v *validation) withoutDS(z *zone, n name, msg *message) node {
 func (v *validation) unsigned(z *zone, f statusCause) node {
 	if v.thorough {
 		if msg := v.fetch.glance(z.name, dns.TypeDNSKEY); msg != nil {
-			z.info.listKeys(keysOf(msg, z.name), nil, nil)
+			keys := keysOf(msg, z.name)
+			z.info.listKeys(keys, nil, nil)
+			v.selfSigned(z, msg, keys)
 		}
 	}
 	return z.settle(f)
@@ -221,13 +239,17 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 	return child.settle(v.establish(child, m.fits, m.explain))
 }
 
-// establish fetches the keys of a zone and validates them: one that fits what the zone above says
+// establish fetches the keys of a zone and validates them: one that fits what the parent zone says
 // must have signed all of them (RFC 4035 section 5.2).
 func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*key) *ChainFault) statusCause {
 	msg, f := v.ask(z, z.name, dns.TypeDNSKEY, codeKeysUnavailable)
 	if f != nil {
+		// That there are keys is known from the parent zone. A server that answers without them withholds
+		// what must be there, which is bogus (RFC 4035 section 4.3); silence says nothing about the zone.
+		// Whether there is a DS record is not known before its servers say so, and SERVFAIL does not: that
+		// is indeterminate.
 		if msg != nil {
-			f.status = diag.Bogus // an answer that lacks what must be there (RFC 4035 section 4.3)
+			f.status = diag.Bogus
 		}
 		return *f
 	}
@@ -248,6 +270,7 @@ func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*ke
 	failure := (*ChainFault)(nil)
 	if len(anchored) == 0 {
 		failure = explain(all)
+		v.selfSigned(z, msg, keys)
 	} else {
 		_, failure = v.verify(msg.answer[setKey{z.name, dns.TypeDNSKEY}], z.name, anchored, keys, &z.info.Signatures)
 	}

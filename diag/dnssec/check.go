@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/resolve"
@@ -25,6 +26,7 @@ type Request struct {
 
 // A Report shows the chain of trust from the trust anchor to the answer.
 type Report struct {
+	diag.Text
 	Domain       diag.Name         `json:"domain" doc:"the name, as A-labels"`
 	Type         resolve.Type      `json:"qtype" doc:"type of the records"`
 	Status       diag.DNSSECStatus `json:"status" doc:"secure: proven; insecure: proven not to be signed; bogus: signed, and not as it should be; indeterminate: the servers did not say, or there is no trust anchor"`
@@ -73,11 +75,17 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 		return nil, err
 	}
 	began := env.Now()
-	v := Validator{Env: env, thorough: true}
-	result, err := v.Validate(ctx, req.Domain.FQDN(), uint16(qtype))
+	var others diag.Group
+	var besides []*Result
+	if req.Type == 0 {
+		others.Go(func() { besides = lookAround(ctx, env, req.Domain.FQDN()) })
+	}
+	result, err := examine(ctx, env, req.Domain.FQDN(), uint16(qtype))
+	others.Wait()
 	if err != nil {
 		return nil, err
 	}
+	result.besides = besides
 	if result.Work.Replies == 0 {
 		return nil, fmt.Errorf("%w: %w", diag.ErrUnavailable, result.Failure)
 	}
@@ -87,10 +95,73 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	return r, nil
 }
 
+const (
+	// firstShare is the part of the time that the resolver gets, in tenths; the authoritative servers
+	// have the rest.
+	firstShare = 6
+
+	// maxWalk bounds the messages to servers for one question. Four are usual.
+	maxWalk = 32
+)
+
+// examine validates what the resolver answers. What does not hold there need not be the fault of the
+// domain: the resolver may strip DNSSEC, have something old in its cache, or answer SERVFAIL because it
+// validates itself. So the authoritative servers are asked before anything is said.
+func examine(ctx context.Context, env *diag.Env, fqdn string, qtype uint16) (*Result, error) {
+	n, ok := parseName(fqdn)
+	if !ok {
+		return nil, diag.Invalid("domain", "%.300q is not a name in the DNS", fqdn)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	v := Validator{Env: env, thorough: true}
+	r, err := v.validate(ctx, env.DNS(), diag.TimeLeft(ctx, timeout)*firstShare/10, n, qtype)
+	if err != nil || !r.doubtful() {
+		return r, err
+	}
+	servers := env.Iterator()
+	servers.MaxQueries = maxWalk
+	own, err := v.validate(ctx, servers, timeout, n, qtype)
+	if err != nil || own.Status == diag.Indeterminate {
+		return r, err
+	}
+	if own.Status != diag.Bogus {
+		own.Resolver = r.Failure
+	}
+	return own, nil
+}
+
+// lookAround validates what visitors of a domain ask for: its SOA record may be in order and they see
+// nothing of the site all the same.
+func lookAround(ctx context.Context, env *diag.Env, fqdn string) []*Result {
+	list := []*Result{}
+	names := []string{fqdn, "www." + strings.TrimPrefix(fqdn, ".")}
+	results := make([]*Result, len(names))
+	var group diag.Group
+	for i, name := range names {
+		group.Go(func() { results[i], _ = examine(ctx, env, name, dns.TypeA) })
+	}
+	group.Wait()
+	for _, r := range results {
+		if r != nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// doubtful reports whether the servers of the zone may have something better to say than the resolver.
+func (r *Result) doubtful() bool {
+	return r.Status == diag.Bogus || r.Status == diag.Indeterminate &&
+		r.Failure.Code != codeAnchorNone && r.Failure.Code != codeAnswerUnsignable
+}
+
 // report describes a result.
 func report(result *Result) *Report {
-	verdict := rules.Judge(result, nil)
+	verdict := rules.Judge(result, texts)
 	r := &Report{
+		Text:        headline(result, verdict),
 		Status:      result.Status,
 		Signed:      result.Signed,
 		TrustAnchor: TrustAnchor{KeyTags: []uint16{}},

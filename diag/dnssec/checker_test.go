@@ -31,7 +31,7 @@ func TestChecker(t *testing.T) {
 			sig := dns.Copy(m.Answer[1]).(*dns.RRSIG)
 			sig.Expiration++
 			m.Answer = append(m.Answer, sig)
-		}, "", []diag.Code{"", codeSigInvalid}},
+		}, "", []diag.Code{codeSigInvalid, ""}},
 		{"by a key of another zone", func(f *farm, m *dns.Msg) {
 			m.Answer[1] = f.sign("test.", m.Answer[:1])
 		}, codeSigSigner, []diag.Code{codeSigSigner}},

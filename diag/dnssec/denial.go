@@ -121,7 +121,7 @@ type types []uint16
 
 func (t types) has(rrtype uint16) bool { return slices.Contains(t, rrtype) }
 
-// delegates reports whether the types are those that the zone above knows of a delegation.
+// delegates reports whether the types are those that the parent zone knows of a delegation.
 func (t types) delegates() bool { return t.has(dns.TypeNS) && !t.has(dns.TypeSOA) }
 
 // nothingBelow reports whether the zone of the record has no business below its owner, be that a
@@ -137,7 +137,7 @@ func (t types) lacks(n name, rrtype uint16) (proven, contradicted bool) {
 			return false, false // from the zone below (RFC 4035 section 5.2)
 		}
 	} else if t.delegates() {
-		return false, false // from the zone above (RFC 6840 section 4.1)
+		return false, false // from the parent zone (RFC 6840 section 4.1)
 	}
 	if t.has(rrtype) || t.has(dns.TypeCNAME) {
 		return false, true

@@ -5,7 +5,7 @@
 //
 // A zone that is signed publishes its public keys (DNSKEY), and a signature (RRSIG) over each set of
 // records that it has, valid from one moment until another. Whether the keys are the right ones says
-// the zone above: it holds a digest of one of them (DS), signed by its own keys. So a chain leads from
+// the parent zone: it holds a digest of one of them (DS), signed by its own keys. So a chain leads from
 // the root, whose keys everybody knows (the trust anchor), to the answer, two links for each zone: the
 // DS record vouches for a key, and that key for all keys of the zone.
 //

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -80,4 +82,43 @@ func digestFits(ds *dns.DS, k *dns.DNSKEY, z name) bool {
 	h.Write(append(binary.BigEndian.AppendUint16(nil, k.Flags), k.Protocol, k.Algorithm))
 	h.Write(material)
 	return string(h.Sum(nil)) == string(want)
+}
+
+// maxDS bounds the DS records that are proposed for a zone: one for each key that signs its keys.
+const maxDS = 4
+
+// selfSigned examines keys of a zone that the parent zone does not vouch for, and keeps for a report
+// the DS records that would make it do so: of the keys that signed all keys, those with the flag of a
+// secure entry point if there are any (RFC 4034 section 2.1.1).
+func (v *validation) selfSigned(z *zone, msg *message, keys []*key) {
+	set := msg.answer[setKey{z.name, dns.TypeDNSKEY}]
+	if !v.thorough || set == nil {
+		return
+	}
+	v.begin()
+	var signers []*key
+	for _, sig := range set.sigs {
+		f := v.examine(sig, set, z.name, keys)
+		if f == nil {
+			f = v.checkAll(sig, set, z.name, keys, &v.spare)
+		}
+		v.note(&z.info.Signatures, set, sig, f)
+		for _, k := range keys {
+			if f == nil && k.proven && k.made(sig) && k.forZone() && !slices.Contains(signers, k) {
+				signers = append(signers, k)
+			}
+		}
+	}
+	entry := func(k *key) bool { return k.rr.Flags&dns.SEP != 0 }
+	if slices.ContainsFunc(signers, entry) {
+		signers = slices.DeleteFunc(signers, func(k *key) bool { return !entry(k) })
+	}
+	var lines []string
+	for _, k := range signers[:min(len(signers), maxDS)] {
+		if ds := NewDS(k.rr); ds != nil {
+			lines = append(lines, fmt.Sprintf("%s IN DS %d %d %d %s", z.name.fqdn(), ds.KeyTag, ds.Algorithm,
+				ds.DigestType, ds.Digest))
+		}
+	}
+	z.info.publish = strings.Join(lines, "\n")
 }

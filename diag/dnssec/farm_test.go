@@ -242,7 +242,7 @@ func (f *farm) env() *diag.Env {
 	for _, k := range f.keys["."][:1] {
 		anchors = append(anchors, k.ToDS(dns.SHA256))
 	}
-	return &diag.Env{Resolver: f, TrustAnchors: anchors, Clock: func() time.Time { return now }}
+	return &diag.Env{Resolver: f, Dial: unreachable, TrustAnchors: anchors, Clock: func() time.Time { return now }}
 }
 
 // validate validates without memory of earlier signatures.

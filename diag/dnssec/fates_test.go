@@ -65,7 +65,7 @@ var answerFates = []fate{
 			m.Answer[1].Header().Name, m.Answer[1].Header().Ttl = "WWW.Zone.test.", 7
 		})
 	}, "", diag.Secure, "", ""},
-	{"signed by the key of the zone above", func(f *farm) {
+	{"signed by the key of the parent zone", func(f *farm) {
 		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) {
 			m.Answer[1] = f.signWith(f.keys["test."][0], "zone.test.", m.Answer[:1])
 		})

@@ -25,6 +25,9 @@ const (
 	codeAnchorNone     diag.Code = "dnssec.anchor.none"
 	codeAnchorMismatch diag.Code = "dnssec.anchor.mismatch"
 
+	codeStripped diag.Code = "dnssec.resolver.strips"
+	codeDiffers  diag.Code = "dnssec.resolver.differs"
+
 	codeDSUnavailable diag.Code = "dnssec.ds.unavailable"
 	codeDSMismatch    diag.Code = "dnssec.ds.mismatch"
 	codeDSRevoked     diag.Code = "dnssec.ds.revoked"

@@ -25,7 +25,7 @@ const (
 
 // A fetcher asks questions, each once, as many at the same time as are wanted.
 type fetcher struct {
-	env   *diag.Env
+	from  diag.Resolver
 	ctx   context.Context
 	group diag.Group
 	asked map[setKey]*question
@@ -44,10 +44,11 @@ var (
 	errCutOff    = errors.New("the answer was cut off") // RFC 2181 section 9
 )
 
-// newFetcher returns a fetcher, and a function that ends all that is under way and waits for it.
-func newFetcher(ctx context.Context, env *diag.Env) (*fetcher, func()) {
-	ctx, cancel := diag.Within(ctx, timeout)
-	f := &fetcher{env: env, ctx: ctx, asked: map[setKey]*question{}}
+// newFetcher returns a fetcher that has so much time, and a function that ends all that is under way and
+// waits for it.
+func newFetcher(ctx context.Context, from diag.Resolver, limit time.Duration) (*fetcher, func()) {
+	ctx, cancel := diag.Within(ctx, limit)
+	f := &fetcher{from: from, ctx: ctx, asked: map[setKey]*question{}}
 	return f, func() {
 		cancel()
 		f.group.Wait()
@@ -70,7 +71,7 @@ func (f *fetcher) want(n name, rrtype uint16) *question {
 	f.asked[key] = q
 	f.group.Go(func() {
 		defer close(q.done)
-		q.msg, q.err = exchange(f.ctx, f.env, n, rrtype)
+		q.msg, q.err = exchange(f.ctx, f.from, n, rrtype)
 	})
 	return q
 }
@@ -118,10 +119,10 @@ func (f *fetcher) replies() int {
 
 // exchange asks for a name and type with all that belongs to DNSSEC (DO, RFC 4035 section 3.2.1), and
 // for the answer even if the resolver itself would refuse it (CD, section 3.2.2).
-func exchange(ctx context.Context, env *diag.Env, n name, rrtype uint16) (*message, error) {
+func exchange(ctx context.Context, from diag.Resolver, n name, rrtype uint16) (*message, error) {
 	q := diag.Question(n.fqdn(), rrtype, true)
 	q.CheckingDisabled, q.AuthenticatedData = true, false
-	m, err := env.DNS().Exchange(ctx, q)
+	m, err := from.Exchange(ctx, q)
 	switch {
 	case err != nil:
 		return nil, err
@@ -167,7 +168,7 @@ func (v *validation) prefetch(n name, rrtype uint16) {
 	for labels := base + 1; labels <= min(depth, max(base+2, min(depth-1, base+guessedDepth))); labels++ {
 		zone := n.ancestor(labels)
 		v.fetch.guess(zone, dns.TypeDS)
-		if zone != n || rrtype != dns.TypeDS { // a DS record lies in the zone above
+		if zone != n || rrtype != dns.TypeDS { // a DS record lies in the parent zone
 			v.fetch.guess(zone, dns.TypeDNSKEY)
 		}
 	}

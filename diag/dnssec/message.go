@@ -1,7 +1,9 @@
 package dnssec
 
 import (
+	"cmp"
 	"reflect"
+	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
@@ -21,6 +23,8 @@ type rrset struct {
 	setKey
 	rrs  []dns.RR
 	sigs []*dns.RRSIG
+
+	proof *dns.RRSIG // that vouches for the records, once it was found
 
 	data [][]byte // of the records in canonical form and order, once it was needed
 }
@@ -45,6 +49,10 @@ func newMessage(m *dns.Msg, reasons []dns.EDNS0_EDE) *message {
 	for _, sets := range []map[setKey]*rrset{msg.answer, msg.authority} {
 		for key, set := range sets {
 			set.sigs = b.sigs[key]
+			slices.SortStableFunc(set.sigs, func(a, b *dns.RRSIG) int { // servers give them in any order
+				return cmp.Or(cmp.Compare(a.KeyTag, b.KeyTag), cmp.Compare(b.Expiration, a.Expiration),
+					cmp.Compare(a.Signature, b.Signature))
+			})
 		}
 	}
 	return msg

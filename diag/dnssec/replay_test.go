@@ -166,7 +166,7 @@ func (r *replay) glue(referral *entry) (string, []string) {
 	return referral.cut(), addrs
 }
 
-// delegation answers the question for DS records from what the zone above says in other replies: the
+// delegation answers the question for DS records from what the parent zone says in other replies: the
 // referral to the zone, or a record about its name.
 func (r *replay) delegation(qname string) *entry {
 	for _, server := range r.Servers {

@@ -1,6 +1,7 @@
 package dnssec
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -9,19 +10,21 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A Zone is one link of a chain of trust: what the zone above says of the zone, its keys, and the
+// A Zone is one link of a chain of trust: what the parent zone says of the zone, its keys, and the
 // signatures by which they were validated.
 type Zone struct {
 	Zone       string            `json:"zone" doc:"the zone, \".\" for the root" example:"example.com"`
-	Parent     string            `json:"parent,omitempty" doc:"the zone above; absent where the chain begins"`
+	Parent     string            `json:"parent,omitempty" doc:"the parent zone; absent where the chain begins"`
 	Status     diag.DNSSECStatus `json:"status" doc:"whether the keys of the zone are to be trusted"`
-	DS         []DS              `json:"ds" doc:"DS records in the zone above; at most 32"`
+	DS         []DS              `json:"ds" doc:"DS records in the parent zone; at most 32"`
 	Keys       []DNSKEY          `json:"dnskeys" doc:"keys of the zone; at most 32"`
 	Signatures []Signature       `json:"rrsigs" doc:"signatures over the DS and DNSKEY records, and over what the zone answered; at most 32"`
-	Denial     *Denial           `json:"denial,omitempty" doc:"proof of the zone, or of the zone above, that something is not there"`
+	Denial     *Denial           `json:"denial,omitempty" doc:"proof of the zone, or of the parent zone, that something is not there"`
+
+	publish string // DS records with which the parent zone would vouch for the keys
 }
 
-// A DS is a DS record: the digest of a key, in the zone above (RFC 4034 section 5).
+// A DS is a DS record: the digest of a key, in the parent zone (RFC 4034 section 5).
 type DS struct {
 	KeyTag        uint16 `json:"key_tag" doc:"tag of the key"`
 	Algorithm     uint8  `json:"algorithm" doc:"number of the key's algorithm"`
@@ -130,6 +133,10 @@ func (v *engine) note(log *[]Signature, set *rrset, sig *dns.RRSIG, f *ChainFaul
 
 // listDS describes DS records.
 func (z *Zone) listDS(records []*dns.DS, valid bool) {
+	records = slices.SortedStableFunc(slices.Values(records), func(a, b *dns.DS) int {
+		return cmp.Or(cmp.Compare(a.KeyTag, b.KeyTag), cmp.Compare(a.DigestType, b.DigestType),
+			cmp.Compare(a.Digest, b.Digest))
+	})
 	for _, ds := range records[:min(len(records), maxListed)] {
 		z.DS = append(z.DS, DS{
 			KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, AlgorithmName: AlgorithmName(ds.Algorithm),
@@ -139,8 +146,12 @@ func (z *Zone) listDS(records []*dns.DS, valid bool) {
 }
 
 // listKeys describes the keys of a zone: all of them, those that are trusted, and those that a DS
-// record or trust anchor stands for.
+// record or trust anchor stands for. Servers give them in any order, so they are sorted.
 func (z *Zone) listKeys(all, trusted, anchored []*key) {
+	all = slices.SortedStableFunc(slices.Values(all), func(a, b *key) int {
+		return cmp.Or(cmp.Compare(b.rr.Flags, a.rr.Flags), cmp.Compare(a.tag, b.tag),
+			cmp.Compare(a.rr.PublicKey, b.rr.PublicKey))
+	})
 	for _, k := range all[:min(len(all), maxListed)] {
 		entry := DNSKEY{
 			KeyTag: k.tag, Flags: k.rr.Flags, Algorithm: k.rr.Algorithm, AlgorithmName: AlgorithmName(k.rr.Algorithm),
@@ -164,7 +175,7 @@ func (z *Zone) listKeys(all, trusted, anchored []*key) {
 
 // describeRoles tells what the keys are for. Those with the flag of a secure entry point sign the
 // keys; in a zone that has no others they sign everything, and so does a key without it to which the
-// zone above points (RFC 4034 section 2.1.1: the flag is but a hint).
+// parent zone points (RFC 4034 section 2.1.1: the flag is but a hint).
 func (z *Zone) describeRoles() {
 	plain := slices.ContainsFunc(z.Keys, func(k DNSKEY) bool { return k.Flags&dns.SEP == 0 && !k.anchored })
 	for i := range z.Keys {

@@ -1,15 +1,17 @@
 package dnssec
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
 // rules is the table of all that is examined: first what breaks the chain, of which at most one fails,
 // then what ends it without fault, then what could be better.
-var rules = slices.Concat(anchorRules, delegationRules, signatureRules, denialRules, answerRules,
-	insecureRules, signingRules, hygieneRules)
+var rules = slices.Concat(resolverRules, delegationRules, signatureRules, denialRules, answerRules,
+	insecureRules, signingRules, timeRules, hygieneRules, anchorRules)
 
 // failed makes the test of a rule that is not fulfilled if validation failed with its code.
 func failed(code diag.Code) func(*Result) diag.Failures {
@@ -17,88 +19,140 @@ func failed(code diag.Code) func(*Result) diag.Failures {
 		if r.Failure == nil || r.Failure.Code != code {
 			return nil
 		}
-		return diag.Failures{{Detail: r.Failure.Message + ".", Target: r.Failure.Zone}}
+		f := diag.Failure{Detail: r.Failure.Message + ".", Target: r.Failure.Zone}
+		if strings.HasPrefix(string(code), "dnssec.ds.") {
+			f.Suggested = r.publish(r.Failure.Zone)
+		}
+		return diag.Failures{f}
 	}
 }
 
-// anchorRules are about where the chain begins.
-var anchorRules = diag.Rules[*Result]{
+// publish returns the DS records that the parent of a zone should have, or nothing if they are right or
+// not known.
+func (r *Result) publish(zone string) string {
+	for _, z := range r.Chain {
+		if z.Zone == zone {
+			return z.publish
+		}
+	}
+	return ""
+}
+
+// resolverRules are about the resolver and the trust anchors, which are not the business of the domain.
+var resolverRules = diag.Rules[*Result]{
 	{
 		Code: codeAnchorNone, Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Requirement: "There is a trust anchor for the name",
+		Title:       "No trust anchor covers the name",
+		Requirement: "A trust anchor covers the name",
 		Ref:         "RFC 4033 section 5",
 		Advice:      "Configure a trust anchor for the zone, or for one above it such as the root.",
 		Fails:       failed(codeAnchorNone),
 	},
 	{
 		Code: codeAnchorMismatch, Severity: diag.Critical,
-		Requirement: "The trust anchor is one of the keys of its zone",
+		Title:       "No trust anchor matches a key of its zone",
+		Requirement: "A trust anchor matches a key of its zone",
 		Ref:         "RFC 4035 section 5",
-		Advice: "Check that the trust anchors are those that the zone publishes, and that the resolver " +
-			"does not forge its answers.",
+		Advice: "Compare the configured trust anchors with those that the zone publishes. If they are right, the " +
+			"resolver returns forged answers.",
 		Fails: failed(codeAnchorMismatch),
+	},
+	{
+		Code: codeStripped, Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "The resolver strips DNSSEC records",
+		Requirement: "The resolver returns DNSSEC records",
+		Ref:         "RFC 4035 section 3.2.1",
+		Advice: "Check the domain through another resolver. This one, or a device on the way to it, removes " +
+			"keys and signatures, so nothing can be said about the domain.",
+		Fails: failed(codeStripped),
+	},
+	{
+		Code: codeDiffers, Severity: diag.Warning,
+		Title:       "The resolver's answers fail validation, the zone's own do not",
+		Requirement: "The resolver's answers validate as those of the name servers do",
+		Ref:         "RFC 4035 section 3.2",
+		Advice: "Check the resolver: it strips DNSSEC records, fails, or has stale records in its cache. The " +
+			"result is that of the authoritative name servers.",
+		Fails: func(r *Result) diag.Failures {
+			if r.Resolver == nil {
+				return nil
+			}
+			return diag.Failures{{
+				Detail: "The name servers of the zone were asked instead of the resolver. Its answers: " +
+					r.Resolver.Message + ".",
+				Target: r.Resolver.Zone,
+			}}
+		},
 	},
 }
 
-// delegationRules are about what the zone above says of a zone, and about the keys of the zone.
+// delegationRules are about what the parent zone says of a zone, and about the keys of the zone.
 var delegationRules = diag.Rules[*Result]{
 	{
 		Code: codeDSUnavailable, Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The servers say whether the zone is signed",
+		Title:       "The DS records could not be looked up",
+		Requirement: "The DS records can be looked up",
 		Ref:         "RFC 4035 section 3.1.4.1",
-		Advice:      "Check that the name servers of the zone above answer questions for DS records.",
+		Advice:      "Check that the name servers of the parent zone answer queries for DS records.",
 		Fails:       failed(codeDSUnavailable),
 	},
 	{
 		Code: codeDSMismatch, Severity: diag.Critical,
-		Requirement: "The DS record is that of a key of the zone",
+		Title:       "No DS record matches a DNSKEY of the zone",
+		Requirement: "A DS record matches a DNSKEY of the zone",
 		Ref:         "RFC 4035 section 5.2",
-		Advice: "Replace the DS records in the zone above by those of the present key signing key, or " +
-			"remove them if the zone is not to be signed.",
+		Advice: "Replace the DS records at the registrar with those of the present key signing key. If the zone is " +
+			"no longer signed, remove them.",
 		Fails: failed(codeDSMismatch),
 	},
 	{
 		Code: codeDSRevoked, Severity: diag.Critical,
-		Requirement: "The DS record is not that of a revoked key",
+		Title:       "The DS record matches a revoked key",
+		Requirement: "The DS record does not match a revoked key",
 		Ref:         "RFC 5011 section 2.1",
-		Advice:      "Replace the DS record by that of a key that is in use.",
+		Advice:      "Replace the DS record at the registrar with that of a key in use.",
 		Fails:       failed(codeDSRevoked),
 	},
 	{
 		Code: codeDSWildcard, Severity: diag.Critical,
-		Requirement: "The DS record is not that of a wildcard",
+		Title:       "The DS record comes from a wildcard",
+		Requirement: "The DS record does not come from a wildcard",
 		Ref:         "RFC 4592 section 4.6",
-		Advice:      "Remove the DS record of the wildcard, and give the delegation one of its own.",
+		Advice:      "Remove the DS record of the wildcard from the parent zone, and give the delegation its own.",
 		Fails:       failed(codeDSWildcard),
 	},
 	{
 		Code: codeKeysMissing, Severity: diag.Critical,
-		Requirement: "A zone with a DS record has keys",
+		Title:       "The parent zone has a DS record, but the zone has no DNSKEY",
+		Requirement: "A zone with a DS record has a DNSKEY record",
 		Ref:         "RFC 4035 section 5.2",
-		Advice:      "Sign the zone, or have the DS records removed from the zone above.",
+		Advice:      "Remove the DS records at the registrar, or sign the zone with the key that they match.",
 		Fails:       failed(codeKeysMissing),
 	},
 	{
 		Code: codeKeysUnavailable, Severity: diag.Critical,
-		Requirement: "The servers give out the keys of the zone",
+		Title:       "The DNSKEY records could not be looked up",
+		Requirement: "The DNSKEY records can be looked up",
 		Ref:         "RFC 4035 section 3.1",
-		Advice:      "Check that all name servers of the zone answer questions for DNSKEY records, over TCP too.",
+		Advice:      "Check that all name servers of the zone answer queries for DNSKEY records, over TCP too.",
 		Fails:       failed(codeKeysUnavailable),
 	},
 	{
 		Code: codeKeyUnusable, Severity: diag.Critical,
-		Requirement: "The key that signs is one that can be used",
+		Title:       "The signing key cannot be used",
+		Requirement: "The signing key can be used",
 		Ref:         "RFC 4034 section 2.1",
-		Advice: "Replace the key: it has to be a zone key with the flags 256 or 257 and protocol 3, well " +
-			"formed and of a size that its algorithm allows.",
+		Advice: "Replace the key with a well-formed zone key: flags 256 or 257, protocol 3, and a size that its " +
+			"algorithm allows.",
 		Fails: failed(codeKeyUnusable),
 	},
 	{
 		Code: codeDelegation, Severity: diag.Critical,
-		Requirement: "It is proven whether there is a DS record",
+		Title:       "The absence of a DS record is not proven",
+		Requirement: "The presence or absence of a DS record is proven",
 		Ref:         "RFC 4035 section 5.2",
-		Advice: "Sign the zone above anew: its servers must prove by NSEC or NSEC3 records that a name has " +
-			"no DS record.",
+		Advice: "Check the parent zone and sign it again: its servers must prove with NSEC or NSEC3 records " +
+			"that a name has no DS record.",
 		Fails: failed(codeDelegation),
 	},
 }
@@ -107,74 +161,84 @@ var delegationRules = diag.Rules[*Result]{
 var signatureRules = diag.Rules[*Result]{
 	{
 		Code: codeSigMissing, Severity: diag.Critical,
-		Requirement: "There is a signature over the records",
+		Title:       "Signature missing",
+		Requirement: "The records are signed",
 		Ref:         "RFC 4035 section 5.3",
-		Advice:      "Sign the zone anew, and check that all of its servers have the signed version of it.",
+		Advice:      "Sign the zone again, and check that all of its name servers have the signed version.",
 		Fails:       failed(codeSigMissing),
 	},
 	{
 		Code: codeSigExpired, Severity: diag.Critical,
+		Title:       "Signature expired",
 		Requirement: "The signatures have not expired",
 		Ref:         "RFC 4035 section 5.3.1",
-		Advice: "Sign the zone anew, and find out why that was not done in time; check that all of its " +
+		Advice: "Sign the zone again, find out why it was not signed in time, and check that all of its name " +
 			"servers have the new version.",
 		Fails: failed(codeSigExpired),
 	},
 	{
 		Code: codeSigEarly, Severity: diag.Critical,
-		Requirement: "The validity of the signatures has begun",
+		Title:       "Signature not yet valid",
+		Requirement: "The signatures are valid already",
 		Ref:         "RFC 4035 section 5.3.1",
-		Advice:      "Check the clock of the machine that signs, and let signatures begin an hour before they are made.",
+		Advice:      "Correct the clock of the signer, and let the validity of signatures begin an hour in the past.",
 		Fails:       failed(codeSigEarly),
 	},
 	{
 		Code: codeSigPeriod, Severity: diag.Critical,
+		Title:       "Signature ends before it begins",
 		Requirement: "The signatures end after they begin",
 		Ref:         "RFC 4034 section 3.1.5",
-		Advice:      "Check the times with which the zone is signed, and sign it anew.",
+		Advice:      "Correct the validity period that the signer is configured with, and sign the zone again.",
 		Fails:       failed(codeSigPeriod),
 	},
 	{
 		Code: codeSigInvalid, Severity: diag.Critical,
-		Requirement: "The signatures fit the records",
+		Title:       "Signature does not match the records",
+		Requirement: "The signatures match the records",
 		Ref:         "RFC 4035 section 5.3.3",
-		Advice:      "Sign the zone anew: records were changed after they were signed, or the key is another one.",
+		Advice:      "Sign the zone again: the records, or the key, changed after they were signed.",
 		Fails:       failed(codeSigInvalid),
 	},
 	{
 		Code: codeSigKey, Severity: diag.Critical,
-		Requirement: "The key that made the signatures is in the zone",
+		Title:       "The key that made the signature is not trusted",
+		Requirement: "The key that made the signature is published and trusted",
 		Ref:         "RFC 4035 section 5.3.1",
-		Advice:      "Publish the key that signs, or sign with one that is published and not revoked.",
+		Advice:      "Publish the signing key in the DNSKEY records, or sign with a key that is published and not revoked.",
 		Fails:       failed(codeSigKey),
 	},
 	{
 		Code: codeSigSigner, Severity: diag.Critical,
-		Requirement: "The signatures name the zone of the records as their signer",
+		Title:       "The signer of the signature is not the zone",
+		Requirement: "The signer of the signatures is the zone",
 		Ref:         "RFC 4035 section 5.3.1",
-		Advice:      "Sign the zone anew, with its own name as that of the signer.",
+		Advice:      "Sign the zone again with its own name as the signer's name.",
 		Fails:       failed(codeSigSigner),
 	},
 	{
 		Code: codeSigLabels, Severity: diag.Critical,
-		Requirement: "The signatures are for names as long as those of the records",
+		Title:       "The signature is for a name of another length",
+		Requirement: "The signatures are for names of the same length",
 		Ref:         "RFC 4035 section 5.3.1",
-		Advice:      "Sign the zone anew; check that its servers do not answer with wildcards of others.",
+		Advice:      "Sign the zone again, and check that its servers expand wildcards by the rules.",
 		Fails:       failed(codeSigLabels),
 	},
 	{
 		Code: codeSigUnsupported, Severity: diag.Critical,
+		Title:       "Only signatures of an unsupported algorithm",
 		Requirement: "The signatures have an algorithm of the DS records",
 		Ref:         "RFC 4035 section 2.2",
-		Advice:      "Sign all records with the algorithm of the key to which the DS record points.",
+		Advice:      "Sign all records with the algorithm of the key that the DS record matches.",
 		Fails:       failed(codeSigUnsupported),
 	},
 	{
 		Code: codeWork, Severity: diag.Critical,
-		Requirement: "Validation takes no more work than it may",
+		Title:       "Validation takes more work than validators do",
+		Requirement: "Validation takes a reasonable amount of work",
 		Ref:         "CVE-2023-50387, CVE-2023-50868",
-		Advice: "Remove keys that share a tag, signatures that nobody needs and iterations of NSEC3: " +
-			"resolvers give up on such zones.",
+		Advice: "Remove keys that share a tag, surplus signatures and NSEC3 iterations: resolvers give up on such " +
+			"zones.",
 		Fails: failed(codeWork),
 	},
 }
@@ -183,78 +247,134 @@ var signatureRules = diag.Rules[*Result]{
 var denialRules = diag.Rules[*Result]{
 	{
 		Code: codeDenialMissing, Severity: diag.Critical,
-		Requirement: "What is not there is proven not to be there",
+		Title:       "Proof of nonexistence missing",
+		Requirement: "Nonexistence is proven",
 		Ref:         "RFC 4035 section 5.4",
-		Advice: "Check that the zone has NSEC or NSEC3 records and that all of its servers give them out " +
-			"with signatures.",
-		Fails: failed(codeDenialMissing),
+		Advice:      "Check that the zone has NSEC or NSEC3 records, and that all of its name servers return them signed.",
+		Fails:       failed(codeDenialMissing),
 	},
 	{
 		Code: codeDenialIncomplete, Severity: diag.Critical,
-		Requirement: "The NSEC or NSEC3 records prove what the answer says",
+		Title:       "NSEC or NSEC3 records do not prove the answer",
+		Requirement: "NSEC or NSEC3 records prove the answer",
 		Ref:         "RFC 4035 section 5.4, RFC 5155 section 8",
-		Advice:      "Sign the zone anew: its chain of NSEC or NSEC3 records has gaps, or a server picks the wrong ones.",
+		Advice:      "Sign the zone again: its NSEC or NSEC3 chain has a gap, or a server returns the wrong records of it.",
 		Fails:       failed(codeDenialIncomplete),
 	},
 	{
 		Code: codeDenialContradict, Severity: diag.Critical,
-		Requirement: "The NSEC or NSEC3 records do not contradict the answer",
+		Title:       "NSEC or NSEC3 records contradict the answer",
+		Requirement: "NSEC or NSEC3 records do not contradict the answer",
 		Ref:         "RFC 4035 section 5.4",
-		Advice: "Check whether all servers have the same version of the zone, and whether somebody filters " +
-			"its answers.",
-		Fails: failed(codeDenialContradict),
+		Advice:      "Check that all name servers have the same version of the zone, and that nothing filters its answers.",
+		Fails:       failed(codeDenialContradict),
 	},
 	{
 		Code: codeWildcard, Severity: diag.Critical,
-		Requirement: "A wildcard is proven to be the closest match",
+		Title:       "The use of a wildcard is not proven",
+		Requirement: "The use of a wildcard is proven",
 		Ref:         "RFC 4035 section 5.3.4",
-		Advice:      "Check that the servers of the zone add the NSEC or NSEC3 record which denies the name itself.",
+		Advice:      "Check that the name servers add the NSEC or NSEC3 record that denies the name itself.",
 		Fails:       failed(codeWildcard),
 	},
 }
 
-// answerRules are about answers that no signature could mend.
+// answerRules are about the answer as such.
 var answerRules = diag.Rules[*Result]{
 	{
 		Code: codeAnswerUnavailable, Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The servers answer for the name",
+		Title:       "The name could not be looked up",
+		Requirement: "The name can be looked up",
 		Ref:         "RFC 4035 section 4.3",
 		Advice:      "Check that the name servers of the zone answer, and that the resolver can reach them.",
 		Fails:       failed(codeAnswerUnavailable),
 	},
 	{
 		Code: codeAnswerUnsignable, Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Requirement: "The records are of a type that is signed",
+		Title:       "Records of this type are never signed",
+		Requirement: "Records of this type are signed",
 		Ref:         "RFC 4035 section 2.2",
 		Advice:      "Ask for the records themselves: their signatures are validated with them.",
 		Fails:       failed(codeAnswerUnsignable),
 	},
 	{
 		Code: codeAnswerContradict, Severity: diag.Critical,
+		Title:       "The answer contradicts itself",
 		Requirement: "The answer does not contradict itself",
 		Ref:         "RFC 8020 section 2",
-		Advice:      "Check the name servers of the zone: they answer with records and say that there is no such name.",
+		Advice:      "Check the name servers of the zone: they return records together with a code that says there are none.",
 		Fails:       failed(codeAnswerContradict),
 	},
 	{
 		Code: codeAliasLoop, Severity: diag.Critical,
-		Requirement: "The aliases lead to an end",
+		Title:       "CNAME loop",
+		Requirement: "The CNAME chain ends",
 		Ref:         "RFC 1034 section 3.6.2",
-		Advice:      "Point one of the CNAME records to a name that is no alias.",
+		Advice:      "Point one of the CNAME records to a name that is not an alias.",
 		Fails:       failed(codeAliasLoop),
 	},
 	{
 		Code: codeAliasLong, Severity: diag.Critical,
-		Requirement: "The chain of aliases is short enough for every resolver",
+		Title:       "CNAME chain too long",
+		Requirement: "The CNAME chain is short enough for every resolver",
 		Ref:         "RFC 1034 section 5.2.2",
 		Advice:      "Point the first CNAME record straight to the last name.",
 		Fails:       failed(codeAliasLong),
 	},
 	{
 		Code: codeDNAME, Severity: diag.Critical,
-		Requirement: "The alias is what the DNAME record makes of the name",
+		Title:       "The CNAME does not follow from the DNAME record",
+		Requirement: "The CNAME follows from the DNAME record",
 		Ref:         "RFC 6672 section 5.3.1",
-		Advice:      "Check the name servers of the zone: they give out an alias that its owner has not signed.",
+		Advice:      "Check the name servers of the zone: they return a CNAME that no signature covers.",
 		Fails:       failed(codeDNAME),
+	},
+	{
+		Code: "dnssec.names.bogus", Severity: diag.Error,
+		Title:       "Other records of the domain fail validation",
+		Requirement: "The addresses of the domain and of its www host validate",
+		Ref:         "RFC 4035 section 4.3",
+		Advice:      "Check the name and type in question by itself, and fix what it shows.",
+		When:        func(r *Result) bool { return r.besides != nil },
+		Fails: func(r *Result) diag.Failures {
+			var list diag.Failures
+			for _, other := range r.besides {
+				if other.Status == diag.Bogus && r.Status != diag.Bogus {
+					what := other.question()
+					list = append(list, diag.Failure{
+						Detail: fmt.Sprintf("%s is bogus. %s.", what, other.Failure.Message), Target: other.Failure.Zone,
+					})
+				}
+			}
+			return list
+		},
+	},
+	{
+		Code: "dnssec.answer.nxdomain", Severity: diag.Info,
+		Title:       "The name does not exist",
+		Requirement: "The name exists",
+		Ref:         "RFC 8020 section 2",
+		When:        answered,
+		Fails: func(r *Result) diag.Failures {
+			how := "which is proven"
+			if r.Status != diag.Secure {
+				how = "which is not proven, because the zone is not signed"
+			}
+			return diag.FailIf(!r.exists(), "The answer is NXDOMAIN, %s.", how)
+		},
+	},
+	{
+		Code: "dnssec.answer.nodata", Severity: diag.Info,
+		Title:       "The name has no records of this type",
+		Requirement: "The name has records of this type",
+		Ref:         "RFC 2308 section 2.2",
+		When:        func(r *Result) bool { return answered(r) && r.exists() },
+		Fails: func(r *Result) diag.Failures {
+			how := "which is proven"
+			if r.Status != diag.Secure {
+				how = "which is not proven, because the zone is not signed"
+			}
+			return diag.FailIf(r.empty(), "There is no %s, %s.", r.question(), how)
+		},
 	},
 }

@@ -40,6 +40,12 @@ var remarks = []struct {
 	{"signatures of an online signer", func(f *farm) {
 		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", period(-24*time.Hour, 23*time.Hour))
 	}, []diag.Code{}},
+	{"longer TTL than signed", func(f *farm) {
+		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) {
+			m.Answer[0] = dns.Copy(m.Answer[0])
+			m.Answer[0].Header().Ttl = 86400
+		})
+	}, []diag.Code{"dnssec.ttl.exceeded"}},
 	{"signatures of a year", func(f *farm) {
 		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", period(-time.Hour, 365*24*time.Hour))
 	}, []diag.Code{"dnssec.signature.long"}},
@@ -69,7 +75,7 @@ var remarks = []struct {
 		f.put(f.key("zone.test.", dns.ECDSAP256SHA256, 256, 257|dns.REVOKE).DNSKEY)
 	}, []diag.Code{"dnssec.key.revoked"}},
 	{"two keys of one tag", func(f *farm) { collide(f, 2) }, []diag.Code{"dnssec.key.collision"}},
-	{"island", func(f *farm) { f.remove("zone.test.", dns.TypeDS) }, []diag.Code{codeDSMissing, "dnssec.ds.island"}},
+	{"island", func(f *farm) { f.remove("zone.test.", dns.TypeDS) }, []diag.Code{"dnssec.ds.island"}},
 	{"salt and iterations", func(f *farm) {
 		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) {
 			n, _ := parseName("www.zone.test.")
@@ -78,7 +84,7 @@ var remarks = []struct {
 			nsec3[0].(*dns.NSEC3).Salt, nsec3[0].(*dns.NSEC3).SaltLength = "AABB", 2
 			m.Answer, m.Ns = nil, append(nsec3, f.sign("zone.test.", nsec3))
 		})
-	}, []diag.Code{"dnssec.nsec3.iterations", "dnssec.nsec3.salt"}},
+	}, []diag.Code{"dnssec.nsec3.iterations", "dnssec.nsec3.salt", "dnssec.answer.nodata"}},
 	{"new key of the root", func(f *farm) {
 		f.put(f.key(".", dns.ECDSAP256SHA256, 256, 257, 1).DNSKEY)
 	}, []diag.Code{"dnssec.anchor.pending"}},
@@ -105,7 +111,7 @@ func judged(t *testing.T) []diag.Verdict {
 			r, err := v.Validate(t.Context(), "www.zone.test.", dns.TypeA)
 			require.NoError(t, err)
 			require.NotEqual(t, diag.Bogus, r.Status, "%v", r.Failure)
-			verdict := rules.Judge(r, nil)
+			verdict := rules.Judge(r, texts)
 			assert.ElementsMatch(t, c.want, diagtest.Codes(verdict), "%v", verdict.Findings)
 			list = append(list, verdict)
 		})
@@ -118,5 +124,16 @@ func judged(t *testing.T) []diag.Verdict {
 	unanchored, err := v.Validate(t.Context(), "www.zone.test.", dns.TypeA)
 	require.NoError(t, err)
 	require.Equal(t, diag.Indeterminate, unanchored.Status)
-	return append(list, rules.Judge(exempted, nil), rules.Judge(unanchored, nil))
+	broken := &Result{Status: diag.Bogus, Failure: &ChainFault{"zone.test", codeSigExpired, "It expired"}}
+	for _, r := range []*Result{
+		exempted, unanchored,
+		{Status: diag.Indeterminate, Failure: &ChainFault{".", codeStripped, "No signatures"}},
+		{Status: diag.Secure, Resolver: &ChainFault{".", codeStripped, "No signatures"}},
+		{Status: diag.Secure, besides: []*Result{broken}},
+		{Status: diag.Secure, besides: []*Result{{Status: diag.Secure}}},
+		{Status: diag.Secure, Rcode: dns.RcodeNameError},
+	} {
+		list = append(list, rules.Judge(r, texts))
+	}
+	return list
 }

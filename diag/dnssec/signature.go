@@ -61,7 +61,8 @@ func (v *engine) verify(set *rrset, z name, keys, others []*key, log *[]Signatur
 		}
 	}
 	for _, sig := range unfit {
-		f := fault(z, codeSigKey, "The signature over %s was made with the key %d, for which nobody vouches", set, sig.KeyTag)
+		f := fault(z, codeSigKey,
+			"The signature over %s was made with the key %d, which no DS record or trust anchor covers", set, sig.KeyTag)
 		reason = telling(reason, f)
 	}
 	v.verifyMore(set, z, all, append(fit, unfit...), log)
@@ -81,6 +82,7 @@ func (v *engine) checkSet(msg *message, set *rrset, z name, keys []*key, log *[]
 	if f != nil {
 		return bogus(f), nil
 	}
+	set.proof = sig
 	labels := int(sig.Labels)
 	switch {
 	case labels == set.owner.signedLabels():

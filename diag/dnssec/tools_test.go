@@ -228,7 +228,7 @@ func lab(t *testing.T) (b toolbox, port int, anchors string) {
 	b = toolbox{t, t.TempDir()}
 	rootText := "$TTL 300\n. 300 SOA ns.good. hostmaster.good. 1 7200 900 1209600 300\n. 300 NS ns.good.\n"
 	conf := ""
-	delegations := map[string]string{} // by the zone above; the zones below come first
+	delegations := map[string]string{} // by the parent zone; the zones below come first
 	for _, z := range slices.Backward(zonesMade) {
 		text := "$ORIGIN " + z.name + ".\n$TTL 300" + inEveryZone + z.records + delegations[z.name]
 		ds, _ := b.sign(z, text)

@@ -149,7 +149,10 @@ var chainFates = []fate{
 			m.Answer, m.Ns = nil, append(nsec, f.sign("test.", nsec))
 		})
 	}, "", diag.Bogus, codeDenialContradict, "test"},
-	{"no DS", func(f *farm) { f.remove("zone.test.", dns.TypeDS) }, "", diag.Insecure, codeDSMissing, "zone.test"},
+	{"no DS", func(f *farm) {
+		f.remove("zone.test.", dns.TypeDS)
+		f.remove("zone.test.", dns.TypeDNSKEY)
+	}, "", diag.Insecure, codeDSMissing, "zone.test"},
 	{"unknown algorithm", func(f *farm) {
 		f.remove("zone.test.", dns.TypeDS)
 		f.add("zone.test. 300 DS 4711 200 2 " + wrongDigest)
@@ -232,7 +235,8 @@ func TestFates(t *testing.T) {
 				v := Validator{Env: env, memo: new(memo), thorough: true}
 				r, err := v.Validate(t.Context(), name, qtype)
 				require.NoError(t, err)
-				seen = append(seen, rules.Judge(r, nil))
+				seen = append(seen, rules.Judge(r, texts))
+				assert.NotEmpty(t, headline(r, seen[len(seen)-1]).Headline)
 				assert.Equal(t, c.status, r.Status, "%v", r.Failure)
 				if c.code == "" {
 					require.Nil(t, r.Failure)
@@ -248,4 +252,5 @@ func TestFates(t *testing.T) {
 	seen = append(seen, judged(t)...)
 	require.NoError(t, rules.Check())
 	diagtest.CoverRules(t, rules, seen)
+	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
 }

@@ -2,6 +2,7 @@ package dnssec
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -45,6 +46,10 @@ type Result struct {
 	// Failure is why the status is not secure; nil if it is.
 	Failure *ChainFault
 
+	// Resolver is why the answers of the resolver were not taken: they did not validate, and those of
+	// the authoritative servers, which [Check] asks then, led to the Status. Otherwise nil.
+	Resolver *ChainFault
+
 	Rcode   int      // of the answer; -1 if there was none
 	Records []dns.RR // those of the answer that speak of the name, aliases first, the records asked for last
 	Aliases []string // that were followed, absolute
@@ -55,6 +60,8 @@ type Result struct {
 	Chain      []Zone      // from the trust anchor down, then those that aliases led to
 	Now        time.Time   // when it was validated, by the clock of the environment
 	Work       Work
+
+	besides []*Result // of other names and types of the domain, for a report; nil if none were asked for
 }
 
 // Work counts what a validation took.
@@ -78,7 +85,13 @@ func (v *Validator) Validate(ctx context.Context, fqdn string, rrtype uint16) (*
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	fetch, release := newFetcher(ctx, v.Env)
+	return v.validate(ctx, v.Env.DNS(), timeout, n, rrtype)
+}
+
+// validate validates what a resolver answers in so much time.
+func (v *Validator) validate(ctx context.Context, from diag.Resolver, limit time.Duration, n name, rrtype uint16) (
+	*Result, error) {
+	fetch, release := newFetcher(ctx, from, limit)
 	defer release()
 	w := v.begin(fetch)
 	c := w.run(n, rrtype)
@@ -124,7 +137,7 @@ func (v *validation) result(c *conclusion, n name, rrtype uint16) *Result {
 		r.Rcode = c.rcode
 	}
 	for _, set := range c.sets {
-		r.Records = append(r.Records, set.rrs...)
+		r.Records = append(r.Records, set.aged(v.now)...)
 	}
 	for _, alias := range c.aliases {
 		r.Aliases = append(r.Aliases, alias.fqdn())
@@ -141,6 +154,24 @@ func (v *validation) result(c *conclusion, n name, rrtype uint16) *Result {
 		r.AnchorKeys = v.anchorKeys(anchor)
 	}
 	return r
+}
+
+// aged returns the records with the time to live for which they may be kept: no longer than was signed,
+// nor than the signature is valid (RFC 4035 section 5.3.3).
+func (s *rrset) aged(now time.Time) []dns.RR {
+	if s.proof == nil {
+		return s.rrs
+	}
+	left := serialTime(s.proof.Expiration, now).Sub(now) / time.Second
+	limit := min(s.proof.OrigTtl, uint32(min(max(left, 0), 1<<31)))
+	list := slices.Clone(s.rrs)
+	for i, rr := range list {
+		if rr.Header().Ttl > limit {
+			list[i] = dns.Copy(rr)
+			list[i].Header().Ttl = limit
+		}
+	}
+	return list
 }
 
 // anchorKeys tells the states of the keys of a trust anchor's zone.
