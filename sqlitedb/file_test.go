@@ -186,6 +186,7 @@ func TestBackup(t *testing.T) {
 	to = filepath.Join(t.TempDir(), "cancelled.db")
 	require.ErrorIs(t, Backup(ctx, f.Path(), to), context.Canceled)
 	require.NoFileExists(t, to)
+	require.NoFileExists(t, to+partial)
 }
 
 func TestTransact(t *testing.T) {

@@ -25,9 +25,9 @@ type healthServer struct {
 }
 
 // serveHealth starts the second listener, if --metrics-listen asks for it.
-// More writes what there is to say besides that the server is ready.
+// Store tells whether the store can write, and more writes what there is to say besides that the server is ready.
 func (a *app) serveHealth(
-	ctx context.Context, metrics http.Handler, more func(io.Writer), log *slog.Logger,
+	ctx context.Context, metrics http.Handler, store func() error, more func(io.Writer), log *slog.Logger,
 ) (*healthServer, error) {
 	h := &healthServer{}
 	if a.serving.metricsListen == "" {
@@ -39,6 +39,10 @@ func (a *app) serveHealth(
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !h.ready.Load() {
 			http.Error(w, "not ready", http.StatusServiceUnavailable)
+			return
+		}
+		if err := store(); err != nil {
+			http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		io.WriteString(w, "ready\n")

@@ -38,7 +38,11 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitFaults = 3 // an audit was carried out, and found faults
 )
+
+// errFaults is the result of an audit, not a failure of it.
+var errFaults = errors.New("the audit found faults")
 
 // usageError is a fault of the command line.
 type usageError struct{ error }
@@ -80,6 +84,9 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if usage || field || input {
 		return exitUsage
 	}
+	if errors.Is(err, errFaults) {
+		return exitFaults
+	}
 	return exitFailed
 }
 
@@ -109,7 +116,7 @@ func (a *app) command() *cobra.Command {
 	a.serving.add(serve.Flags())
 	a.world.Add(serve.Flags())
 	root.AddCommand(serve, a.accountCommand(), a.keyCommand(), a.spfCommand(), a.usageCommand(), a.auditCommand(),
-		a.migrateCommand(), a.dataCommand(), a.openapiCommand(), a.versionCommand(), a.benchCommand(), a.healthCommand())
+		a.backupCommand(), a.migrateCommand(), a.dataCommand(), a.openapiCommand(), a.versionCommand(), a.benchCommand(), a.healthCommand())
 	return root
 }
 

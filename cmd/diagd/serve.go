@@ -145,7 +145,7 @@ func (a *app) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	health, err := a.serveHealth(ctx, counters.Handler(), hosted.health, log)
+	health, err := a.serveHealth(ctx, counters.Handler(), gate.Health, hosted.health, log)
 	if err != nil {
 		listener.Close()
 		return err

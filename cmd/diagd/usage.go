@@ -116,6 +116,7 @@ type auditView struct {
 func (a *app) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "audit", Short: "Prove that balances and ledger agree", Args: noArgs,
+		Long: "Prove that balances and ledger agree.\n\nThe exit code is 3 if they do not, and 1 if they could not be compared.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.administer(cmd.Context(), func(admin metering.Admin) error {
 				audit, err := admin.Store.Audit(cmd.Context())
@@ -139,7 +140,7 @@ func (a *app) showAudit(audit metering.Audit) error {
 		}
 	})
 	if err == nil && len(v.Faults) > 0 {
-		return fmt.Errorf("the audit found faults (%d)", len(v.Faults))
+		return fmt.Errorf("%w (%d)", errFaults, len(v.Faults))
 	}
 	return err
 }
