@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -128,35 +127,25 @@ func (e *evidence) soa() *dns.SOA {
 	return best
 }
 
-// answersOf returns the aliases and addresses that a server gave for www; nil if it did not say.
-func (e *evidence) wwwRecords(ad *survey.Address) []dns.RR {
-	r := ad.Replies[survey.ProbeWWW]
-	if rcode := r.Rcode(); rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError {
-		return nil
-	}
-	name := "www." + e.Zone
-	return append(survey.RRSet(r.Msg.Answer, name, dns.TypeCNAME), survey.RRSet(r.Msg.Answer, name, dns.TypeA)...)
-}
-
-// contentOf writes type and data of a record without its name and time to live.
-func contentOf(rr dns.RR) string {
-	h := rr.Header()
-	return dns.Type(h.Rrtype).String() + " " + strings.TrimPrefix(rr.String(), h.String())
-}
-
 // minus lists what is in the first list and not in the second.
 func minus(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }
 
-// lookupFault says what came of a lookup that brought nothing.
-func lookupFault(a diag.Addresses) string {
-	if a.V4.Silent() || a.V6.Silent() {
-		return "was not answered"
+func bareNames(list []string) []string {
+	names := []string{}
+	for _, n := range list {
+		names = append(names, survey.BareName(n))
 	}
-	name := a.V4.RcodeName()
-	if a.V4.Err() == nil {
-		name = a.V6.RcodeName()
+	return names
+}
+
+// hasSerial reports whether a server has a version of the zone.
+func (e *evidence) hasSerial(serial uint32) bool {
+	for _, soa := range e.soas() {
+		if soa.Serial == serial {
+			return true
+		}
 	}
-	return "failed with " + name
+	return false
 }

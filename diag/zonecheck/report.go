@@ -39,14 +39,6 @@ func (e *evidence) report(ended time.Time) *Report {
 	return r
 }
 
-func bareNames(list []string) []string {
-	names := []string{}
-	for _, n := range list {
-		names = append(names, survey.BareName(n))
-	}
-	return names
-}
-
 func (e *evidence) parentReport() Parent {
 	p := Parent{
 		Zone: survey.BareName(e.Parent.Zone), Servers: bareNames(e.Parent.Hosts), Nameservers: []ParentNameserver{},
@@ -98,55 +90,6 @@ func (e *evidence) addressReport(ad *survey.Address) Address {
 		r.LatencyMS = new(fastest.Milliseconds())
 	}
 	return r
-}
-
-// trouble says in words why an address does not serve the zone: a text that continues a sentence which
-// begins with the address.
-func (e *evidence) trouble(ad *survey.Address) string {
-	r := ad.SOA()
-	switch r.Standing(e.Zone) {
-	case survey.Authoritative:
-		return ""
-	case survey.NonAuthoritative:
-		return "has the SOA record and answers without the AA flag"
-	case survey.UpwardReferral:
-		return "returns an upward referral to a parent zone"
-	case survey.Lame:
-		return "does not serve the zone: it answers " + rcodeText(r)
-	}
-	if from := ad.Source(); from.IsValid() {
-		return "replies from another address, " + from.String()
-	}
-	switch r.Result {
-	case survey.Refused:
-		return "refuses connections to port 53"
-	case survey.Reset:
-		return "closes connections without an answer"
-	case survey.Malformed:
-		return "sends a malformed reply"
-	case survey.Truncated:
-		return "truncates its answer over UDP and does not answer over TCP"
-	case survey.Unroutable:
-		return "cannot be reached from here"
-	case survey.Blocked:
-		return "is not a public address"
-	case survey.NotAsked:
-		return "was not asked, for the time was up"
-	default:
-		return "does not answer"
-	}
-}
-
-// rcodeText names the rcode of a reply, with what else tells it from a good one.
-func rcodeText(r survey.Reply) string {
-	switch {
-	case r.Rcode() != 0:
-		return diag.RcodeName(r.Rcode())
-	case r.Msg.Authoritative:
-		return "NOERROR without the record"
-	default:
-		return "NOERROR without the record and the AA flag"
-	}
 }
 
 func (e *evidence) soaReport() *SOA {

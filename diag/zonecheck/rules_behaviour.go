@@ -10,6 +10,11 @@ import (
 	"github.com/miekg/dns"
 )
 
+// aaaaKnown reports whether it is known how the servers take AAAA queries: one was answered, or A was.
+func aaaaKnown(e *evidence) bool {
+	return determined(survey.ProbeAAAA)(e) || determined(survey.ProbeA)(e) && asked(survey.ProbeAAAA)(e)
+}
+
 // behaviourRules are about how the servers of the zone answer.
 var behaviourRules = diag.Rules[*evidence]{
 	{
@@ -18,7 +23,7 @@ var behaviourRules = diag.Rules[*evidence]{
 		Requirement: "No name server answers NXDOMAIN for AAAA queries",
 		Ref:         "Zonemaster NAMESERVER05, RFC 4074 section 4.2",
 		Advice:      "Replace the server software: resolvers conclude that the whole domain does not exist.",
-		When:        answered(survey.ProbeAAAA),
+		When:        aaaaKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if ad.Replies[survey.ProbeAAAA].Rcode() == dns.RcodeNameError {
@@ -34,7 +39,7 @@ var behaviourRules = diag.Rules[*evidence]{
 		Requirement: "Every name server answers AAAA queries",
 		Ref:         "Zonemaster NAMESERVER05, RFC 4074 section 4.1",
 		Advice:      "Replace the server software, or the firewall in front of it: clients wait until their queries time out.",
-		When:        asked(survey.ProbeAAAA),
+		When:        aaaaKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if ad.Replies[survey.ProbeAAAA].Result == survey.TimedOut && ad.Replies[survey.ProbeA].OK() {
@@ -50,7 +55,7 @@ var behaviourRules = diag.Rules[*evidence]{
 		Requirement: "No name server answers AAAA queries with an error",
 		Ref:         "Zonemaster NAMESERVER05, RFC 4074 section 4.3",
 		Advice:      "Replace the server software: without AAAA records it must answer NOERROR.",
-		When:        answered(survey.ProbeAAAA),
+		When:        aaaaKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				rcode := ad.Replies[survey.ProbeAAAA].Rcode()
@@ -102,7 +107,7 @@ var behaviourRules = diag.Rules[*evidence]{
 		Requirement: "The answers do not depend on the network of the client",
 		Ref:         "RFC 7871 section 7.2.1",
 		Advice:      "Expect other answers in other places: the name servers direct clients to machines nearby.",
-		When:        answered(survey.ProbeSubnet),
+		When:        told(1, survey.ProbeSubnet),
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if bits := scopeOf(ad.Replies[survey.ProbeSubnet]); bits > 0 {
@@ -138,7 +143,7 @@ var behaviourRules = diag.Rules[*evidence]{
 		Advice:      "Replace the server software: resolvers that trust the NXDOMAIN lose all names below.",
 		When: func(e *evidence) bool {
 			for _, r := range e.Within {
-				if r.OK() {
+				if settled(r) {
 					return true
 				}
 			}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
 
@@ -156,35 +155,6 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 }
 
-// listed makes a failure for each host, of a text that continues a sentence.
-func listed(hosts []string, text string) diag.Failures {
-	var list diag.Failures
-	for _, h := range hosts {
-		list = append(list, about(h, text))
-	}
-	return list
-}
-
-// troubles lists in words why the addresses do not serve the zone.
-func (e *evidence) troubles() string {
-	var list []string
-	for _, ad := range e.Addresses[:min(len(e.Addresses), 3)] {
-		list = append(list, e.place(ad)+" "+e.trouble(ad))
-	}
-	if more := len(e.Addresses) - len(list); more > 0 {
-		list = append(list, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(list, "; ")
-}
-
-// joined names a few places.
-func joined(places []string) string {
-	if len(places) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(places[:3], ", "), len(places)-3)
-	}
-	return strings.Join(places, ", ")
-}
-
 // glued reports whether there are servers that need glue.
 func glued(e *evidence) bool { return len(e.inBailiwick()) > 0 }
 
@@ -246,9 +216,4 @@ var glueRules = diag.Rules[*evidence]{
 			return list
 		},
 	},
-}
-
-// chainKnown reports whether any chain of aliases was followed to its end.
-func chainKnown(e *evidence) bool {
-	return slices.ContainsFunc(e.Chains, func(c survey.Chain) bool { return c.Err == nil })
 }

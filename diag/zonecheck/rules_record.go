@@ -99,7 +99,7 @@ var recordRules = diag.Rules[*evidence]{
 		Requirement: "Names without records do not exist",
 		Ref:         "RFC 4592 section 2.1",
 		Advice:      "Check that the wildcard is intended: it answers for every misspelt name.",
-		When:        answered(survey.ProbeAbsent),
+		When:        determined(survey.ProbeAbsent),
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if r := ad.Replies[survey.ProbeAbsent]; r.Rcode() == dns.RcodeSuccess && len(r.Msg.Answer) > 0 {
@@ -145,7 +145,7 @@ var recordRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			var list []string
 			for _, md := range survey.Set[*dns.ZONEMD](e.at(e.Zone, dns.TypeZONEMD).Msg.Answer, e.Zone) {
-				if !slices.Contains(e.soaReport().Serials, md.Serial) {
+				if !e.hasSerial(md.Serial) {
 					list = append(list, fmt.Sprintf("The ZONEMD record is for serial number %d, and the zone has %d.", md.Serial,
 						e.soa().Serial))
 				}
@@ -153,60 +153,6 @@ var recordRules = diag.Rules[*evidence]{
 			return failing(list)
 		},
 	},
-}
-
-// contentKnown reports whether a server said which records of a type there are at the apex.
-func (e *evidence) contentKnown(qtype uint16) bool {
-	return e.at(e.Zone, qtype).Rcode() == dns.RcodeSuccess
-}
-
-// basicTypes are what every server of a zone answers for.
-var basicTypes = []struct {
-	probe survey.Probe
-	qtype uint16
-}{
-	{survey.ProbeNS, dns.TypeNS}, {survey.ProbeA, dns.TypeA}, {survey.ProbeAAAA, dns.TypeAAAA},
-	{survey.ProbeMX, dns.TypeMX}, {survey.ProbeTXT, dns.TypeTXT}, {survey.ProbeKeys, dns.TypeDNSKEY},
-}
-
-// unknownRecords reports the types for which servers were asked, and none returned an answer.
-func (e *evidence) unknownRecords() diag.Failures {
-	var list diag.Failures
-	for _, t := range basicTypes {
-		var places []string
-		known := false
-		for _, ad := range e.serving {
-			switch r := ad.Replies[t.probe]; r.Rcode() {
-			case dns.RcodeSuccess, dns.RcodeNameError:
-				known = true
-			default:
-				if r.Result != survey.NotAsked {
-					places = append(places, e.place(ad)+" "+answerFault(r))
-				}
-			}
-		}
-		if !known && len(places) > 0 {
-			list = append(list, diag.Failure{
-				Detail: fmt.Sprintf("No name server returned the %s records of %s: %s.", dns.Type(t.qtype), e.Domain, joined(places)),
-				Target: dns.Type(t.qtype).String(),
-			})
-		}
-	}
-	return list
-}
-
-// answerFault says in words why a reply is no answer.
-func answerFault(r survey.Reply) string {
-	switch r.Result {
-	case survey.Answered:
-		return "answers " + diag.RcodeName(r.Msg.Rcode)
-	case survey.Truncated:
-		return "truncates the answer over UDP and does not send it over TCP"
-	case survey.Malformed:
-		return "sends a malformed reply"
-	default:
-		return "does not answer"
-	}
 }
 
 // shared is the network between providers and their customers (RFC 6598).
@@ -238,13 +184,6 @@ func (e *evidence) addressesOf(name string) []netip.Addr {
 		}
 	}
 	return slices.SortedFunc(maps.Keys(seen), netip.Addr.Compare)
-}
-
-func appendText(list []string, text string) []string {
-	if text == "" {
-		return list
-	}
-	return append(list, text)
 }
 
 // caaFault returns what is wrong with a CAA record, or nothing.
@@ -312,4 +251,14 @@ func serviceFaults(r *dns.HTTPS) []string {
 		faults = append(faults, "The HTTPS parameter no-default-alpn stands without alpn.")
 	}
 	return faults
+}
+
+// wwwRecords returns the aliases and addresses that a server gave for www; nil if it did not say.
+func (e *evidence) wwwRecords(ad *survey.Address) []dns.RR {
+	r := ad.Replies[survey.ProbeWWW]
+	if rcode := r.Rcode(); rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError {
+		return nil
+	}
+	name := "www." + e.Zone
+	return append(survey.RRSet(r.Msg.Answer, name, dns.TypeCNAME), survey.RRSet(r.Msg.Answer, name, dns.TypeA)...)
 }

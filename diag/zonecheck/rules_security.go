@@ -52,7 +52,7 @@ var securityRules = diag.Rules[*evidence]{
 		Requirement: "Zone transfers are restricted",
 		Ref:         "Zonemaster NAMESERVER03, RFC 5936 section 5",
 		Advice:      "Allow zone transfers to the secondaries only, unless the zone is meant to be public as a whole.",
-		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, transferAnswered) },
+		When:        func(e *evidence) bool { return slices.ContainsFunc(e.serving, transferAnswered) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				if transfers(ad, e.Zone) {
@@ -84,7 +84,7 @@ var securityRules = diag.Rules[*evidence]{
 		Requirement: "No name server discloses an identifier",
 		Ref:         "RFC 5001 section 3.1",
 		Advice:      "Check that the identifier is meant to be public: it tells which of many machines answered.",
-		When:        answered(survey.ProbeIdentity),
+		When:        ednsKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if id := nsidOf(ad.Replies[survey.ProbeIdentity]); id != "" {

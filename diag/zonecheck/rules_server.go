@@ -18,7 +18,7 @@ var serverRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.ns.unreachable", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
 		Title:       "Name server does not answer",
-		Requirement: "Every name server answers",
+		Requirement: "No name server drops queries",
 		Ref:         "Zonemaster CONNECTIVITY01, RFC 2182 section 5",
 		Advice:      "Check that the name server runs and that no firewall drops queries: resolvers lose time with each try.",
 		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, e.measured) },
@@ -40,10 +40,12 @@ var serverRules = diag.Rules[*evidence]{
 		Requirement: "Every name server accepts queries at port 53",
 		Ref:         "Zonemaster CONNECTIVITY01, RFC 1912 section 2.8",
 		Advice:      "Start the name server, make it listen on this address, or remove the address.",
-		When:        asked(survey.ProbeSOA),
+		When: func(e *evidence) bool {
+			return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return talked(ad) || refuses(ad) })
+		},
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
-				if ad.Replies[survey.ProbeSOA].Result == survey.Refused && !ad.Replies[survey.ProbeTCP].OK() {
+				if refuses(ad) {
 					return "refuses connections to port 53"
 				}
 				return ""
@@ -98,7 +100,12 @@ var serverRules = diag.Rules[*evidence]{
 		Requirement: "Every name server answers within half a second",
 		Ref:         "RFC 2182 section 3.1",
 		Advice:      "Check the load of the name server and the path to it: distance alone does not explain the delay.",
-		When:        reached,
+		When: func(e *evidence) bool {
+			return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool {
+				_, known := ad.Latency()
+				return known
+			})
+		},
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				if fastest, known := ad.Latency(); known && fastest >= slowAfter {
@@ -156,6 +163,11 @@ var serverRules = diag.Rules[*evidence]{
 				e.Surplus, e.Domain)
 		},
 	},
+}
+
+// refuses reports whether nobody listens at an address.
+func refuses(ad *survey.Address) bool {
+	return ad.Replies[survey.ProbeSOA].Result == survey.Refused && !ad.Replies[survey.ProbeTCP].OK()
 }
 
 // talked reports whether anything at all came back from an address.

@@ -33,7 +33,7 @@ var transportRules = diag.Rules[*evidence]{
 		Requirement: "Every name server that answers does so over TCP",
 		Ref:         "Zonemaster CONNECTIVITY02, RFC 7766 section 5",
 		Advice:      "Allow TCP connections to port 53: without them large answers are lost.",
-		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, talked) && asked(survey.ProbeTCP)(e) },
+		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, triedTCP) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				r := ad.Replies[survey.ProbeTCP]
@@ -129,9 +129,7 @@ var ednsRules = diag.Rules[*evidence]{
 		Requirement: "Every name server supports EDNS",
 		Ref:         "Zonemaster NAMESERVER02, RFC 6891 section 7",
 		Advice:      "Replace the server software: DNSSEC needs EDNS, and without it large answers need TCP.",
-		When: func(e *evidence) bool {
-			return answered(survey.ProbeIdentity)(e) || answered(survey.ProbeEDNS)(e)
-		},
+		When:        ednsAnswered,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				switch r := ad.Replies[survey.ProbeEDNS]; {
@@ -151,10 +149,10 @@ var ednsRules = diag.Rules[*evidence]{
 		Requirement: "Queries with EDNS are answered",
 		Ref:         "Zonemaster NAMESERVER02, RFC 6891 section 7",
 		Advice:      "Let the firewall pass EDNS: resolvers no longer retry without it (dnsflagday.net, 2019).",
-		When:        asked(survey.ProbeIdentity),
+		When:        func(e *evidence) bool { return ednsAnswered(e) || slices.ContainsFunc(e.serving, dropsEDNS) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
-				if ad.Replies[survey.ProbeSOA].OK() && ad.Replies[survey.ProbeEDNS].Result == survey.TimedOut {
+				if dropsEDNS(ad) {
 					return "answers without EDNS and drops queries with EDNS"
 				}
 				return ""
@@ -167,7 +165,7 @@ var ednsRules = diag.Rules[*evidence]{
 		Requirement: "Common EDNS options do not break the answer",
 		Ref:         "RFC 6891 section 6.1.2, RFC 7873 section 5.2, RFC 5001 section 2.2",
 		Advice:      "Replace the server software: it must ignore EDNS options that it does not know, such as cookies.",
-		When:        asked(survey.ProbeIdentity),
+		When:        ednsAnswered,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if ad.EDNS && ad.Replies[survey.ProbeEDNS].OK() && ad.Asked(survey.ProbeIdentity) {
@@ -240,6 +238,21 @@ var ednsRules = diag.Rules[*evidence]{
 			return ""
 		}),
 	},
+}
+
+// triedTCP reports whether an address answered over TCP, or should have, since it answered over UDP.
+func triedTCP(ad *survey.Address) bool {
+	return ad.Replies[survey.ProbeTCP].OK() || ad.Replies[survey.ProbeSOA].OK() && ad.Asked(survey.ProbeTCP)
+}
+
+// ednsAnswered reports whether an address answered a query with EDNS.
+func ednsAnswered(e *evidence) bool {
+	return answered(survey.ProbeIdentity)(e) || answered(survey.ProbeEDNS)(e)
+}
+
+// dropsEDNS reports whether an address answers without EDNS and is silent with it.
+func dropsEDNS(ad *survey.Address) bool {
+	return ad.Replies[survey.ProbeSOA].OK() && ad.Replies[survey.ProbeEDNS].Result == survey.TimedOut
 }
 
 // probing reports the servers with whose reply to a probe something is wrong.

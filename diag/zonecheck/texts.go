@@ -18,8 +18,8 @@ var texts = withFaults(rules, diag.Texts{
 		Sub:      "Some resolvers or some queries fail. Fix the first finding first.",
 	},
 	"missing": {
-		Headline: "The domain does not exist",
-		Sub:      "Check the spelling. If it is right, register the domain, or renew it.",
+		Headline: "There is no zone to examine",
+		Sub:      "Check the spelling, and whether the domain is delegated.",
 	},
 	"unknown": {
 		Headline: "The DNS of the domain could not be examined in full",
@@ -28,6 +28,10 @@ var texts = withFaults(rules, diag.Texts{
 	"zone.parent.unknown": {
 		Headline: "The parent zone did not say who serves the domain",
 		Sub:      "Without the delegation there is no score. Repeat the audit in a few minutes, or with another resolver.",
+	},
+	"zone.parent.missing": {
+		Headline: "The domain does not exist",
+		Sub:      "Check the spelling. If it is right, register the domain, renew it, or ask the registrar.",
 	},
 	"zone.parent.undelegated": {
 		Headline: "The name is part of its parent zone, not a zone of its own",

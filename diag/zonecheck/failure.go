@@ -1,0 +1,163 @@
+package zonecheck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
+	"github.com/miekg/dns"
+)
+
+// each calls a function for each address and collects what it says of it. The text continues a sentence
+// that begins with the address.
+func (e *evidence) each(list []*survey.Address, detail func(*survey.Address) string) diag.Failures {
+	var failures diag.Failures
+	for _, ad := range list {
+		if text := detail(ad); text != "" {
+			failures = append(failures, diag.Failure{Detail: e.place(ad) + " " + text + ".", Target: e.target(ad)})
+		}
+	}
+	return failures
+}
+
+// eachHost does the same for each name of a server.
+func (e *evidence) eachHost(detail func(*survey.Server) string) diag.Failures {
+	var failures diag.Failures
+	for _, s := range e.Servers {
+		if text := detail(s); text != "" {
+			failures = append(failures, about(s.Name, text))
+		}
+	}
+	return failures
+}
+
+// about makes a failure of a text that continues a sentence beginning with a name.
+func about(name, text string) diag.Failure {
+	name = survey.BareName(name)
+	return diag.Failure{Detail: diag.Quote(name) + " " + text + ".", Target: name}
+}
+
+// failing makes one failure for each sentence.
+func failing(sentences []string) diag.Failures {
+	var failures diag.Failures
+	for _, text := range sentences {
+		failures = append(failures, diag.Failure{Detail: text})
+	}
+	return failures
+}
+
+// differing reports servers whose answers to a probe differ from that of the first that answered.
+func (e *evidence) differing(p survey.Probe, qtype uint16) diag.Failures {
+	return e.comparing(dns.Type(qtype).String()+" records", func(ad *survey.Address) []dns.RR {
+		return e.records(ad, p, qtype)
+	})
+}
+
+// comparing reports servers whose records differ from those of the first that has returned any.
+func (e *evidence) comparing(kind string, of func(*survey.Address) []dns.RR) diag.Failures {
+	first, text := "", ""
+	return e.each(e.serving, func(ad *survey.Address) string {
+		records := of(ad)
+		switch {
+		case records == nil:
+			return ""
+		case first == "":
+			first, text = e.place(ad), contents(records)
+			return ""
+		case contents(records) == text:
+			return ""
+		default:
+			return fmt.Sprintf("returns other %s than %s: %s instead of %s", kind, first,
+				diag.Quote(contents(records)), diag.Quote(text))
+		}
+	})
+}
+
+// listed makes a failure for each host, of a text that continues a sentence.
+func listed(hosts []string, text string) diag.Failures {
+	var list diag.Failures
+	for _, h := range hosts {
+		list = append(list, about(h, text))
+	}
+	return list
+}
+
+// contents writes the data of records in order.
+func contents(records []dns.RR) string {
+	if len(records) == 0 {
+		return "none"
+	}
+	lines := []string{}
+	for _, rr := range records {
+		lines = append(lines, dataOf(rr))
+	}
+	slices.Sort(lines)
+	return strings.Join(slices.Compact(lines), ", ")
+}
+
+// dataOf writes the data of a record, names in lower case and the last without its final dot.
+func dataOf(rr dns.RR) string {
+	data := strings.TrimPrefix(rr.String(), rr.Header().String())
+	if rr.Header().Rrtype == dns.TypeTXT {
+		return data
+	}
+	return strings.TrimSuffix(strings.ToLower(data), ".")
+}
+
+// contentOf writes type and data of a record without its name and time to live.
+func contentOf(rr dns.RR) string {
+	h := rr.Header()
+	return dns.Type(h.Rrtype).String() + " " + strings.TrimPrefix(rr.String(), h.String())
+}
+
+// hostName reports whether a name may be that of a host.
+func hostName(name string) bool {
+	_, err := diag.ParseDomain(survey.BareName(name))
+	return err == nil
+}
+
+// aliasText says where an alias leads.
+func aliasText(a diag.Addresses) string {
+	for _, aliases := range [][]string{a.V4.Aliases, a.V6.Aliases} {
+		if len(aliases) > 0 {
+			return "is an alias of " + survey.BareName(aliases[0])
+		}
+	}
+	return ""
+}
+
+// seconds writes a number of seconds.
+func seconds(n uint32) string {
+	if n == 1 {
+		return "1 second"
+	}
+	return fmt.Sprintf("%d seconds", n)
+}
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// upper begins a sentence with a text.
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func appendText(list []string, text string) []string {
+	if text == "" {
+		return list
+	}
+	return append(list, text)
+}
+
+// joined names a few places.
+func joined(places []string) string {
+	if len(places) > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(places[:3], ", "), len(places)-3)
+	}
+	return strings.Join(places, ", ")
+}
