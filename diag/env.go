@@ -22,6 +22,10 @@ type Env struct {
 	// Resolver answers DNS questions. If nil, the system's name servers are asked.
 	Resolver Resolver
 
+	// HideResolver keeps the address of Resolver out of reports: an operator's resolver is nobody else's
+	// business.
+	HideResolver bool
+
 	// Dial connects to an IP address and port, network being tcp or udp; connections over udp carry
 	// one message in each Read and Write. It must return when the context ends, which must not
 	// matter to the connection afterwards. If nil, the real network is used. Either way the Guard is

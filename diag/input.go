@@ -11,6 +11,28 @@ import (
 // to blame.
 var ErrUnavailable = errors.New("nothing could be measured")
 
+// An UnavailableError is ErrUnavailable with who did not answer, or not usefully.
+type UnavailableError struct {
+	Asked string // as a sentence names them: "the resolver Quad9", "whois.nic.example"
+	Err   error  // what happened; for the log
+}
+
+// DefaultResolver is what an UnavailableError calls the resolver of an Env.
+const DefaultResolver = "the default resolver"
+
+// Unavailable returns an UnavailableError.
+func Unavailable(asked string, err error) error { return &UnavailableError{asked, err} }
+
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("%v: no answer from %s: %v", ErrUnavailable, e.Asked, e.Err)
+}
+
+// Is makes the error an ErrUnavailable.
+func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailable }
+
+// Unwrap returns what happened.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
 // An InputError reports a request that makes no sense; the fault is the caller's.
 type InputError struct {
 	Field  string // name of the field in the request, as in its JSON: "domain", "ports[2]"

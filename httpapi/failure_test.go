@@ -38,6 +38,9 @@ func TestFailuresAreFree(t *testing.T) {
 		{"upstream", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
 			return nil, fmt.Errorf("secret detail: %w", diag.ErrUnavailable)
 		}, 502, reasonUnavailable},
+		{"upstream with a name", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+			return nil, fmt.Errorf("asking: %w", diag.Unavailable("the resolver Quad9", errors.New("secret detail")))
+		}, 502, reasonUnavailable},
 		{"deadline", func(ctx context.Context, _ *diag.Env, _ testRequest) (*testReport, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -64,6 +67,8 @@ func TestFailuresAreFree(t *testing.T) {
 			})
 		})
 	}
+	f := problemFor(fmt.Errorf("asking: %w", diag.Unavailable("the resolver Quad9", errors.New("secret detail"))))
+	require.Equal(t, "There was no usable answer from the resolver Quad9.", f.problem.Message)
 }
 
 func TestOverload(t *testing.T) {

@@ -151,7 +151,11 @@ func problemFor(err error) *failure {
 	case errors.Is(err, context.Canceled):
 		return internal(http.StatusServiceUnavailable, reasonTimeout, "The client left before there was a result.", err)
 	case errors.Is(err, diag.ErrUnavailable):
-		return internal(http.StatusBadGateway, reasonUnavailable, "A service that the check depends on did not answer.", err)
+		message := "A service that the check depends on did not answer."
+		if silent, ok := errors.AsType[*diag.UnavailableError](err); ok {
+			message = "There was no usable answer from " + silent.Asked + "."
+		}
+		return internal(http.StatusBadGateway, reasonUnavailable, message, err)
 	case errors.Is(err, errOverloaded):
 		f := internal(http.StatusServiceUnavailable, reasonOverloaded, "The server is busy. Try again in a moment.", err)
 		f.retryAfter = 1

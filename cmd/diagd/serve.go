@@ -117,6 +117,7 @@ func (a *app) serve(ctx context.Context) error {
 		return usageError{err}
 	}
 	defer release()
+	env.HideResolver = true
 	if a.data != "" {
 		env.Data = os.DirFS(a.data)
 	}

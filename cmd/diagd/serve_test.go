@@ -131,6 +131,7 @@ func TestDrain(t *testing.T) {
 	r := <-answered
 	assert.Equal(t, http.StatusOK, r.status, r)
 	assert.Contains(t, r.body, "192.0.2.1")
+	assert.NotContains(t, r.body, "127.0.0.1", "the operator's resolver")
 	assert.Equal(t, exitOK, s.wait())
 	assert.EqualValues(t, 1, parsed[usageView](t, "usage", store).Used)
 	command(t, "audit", store)

@@ -20,6 +20,7 @@ import (
 type Flags struct {
 	Resolvers     []string
 	AllowNetworks []string
+	DenyNetworks  []string
 	AllowPorts    []uint
 	CAFile        string
 	RootHints     string
@@ -32,6 +33,8 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 		"name servers to ask: udp://, tcp://, tls:// or https:// addresses (default: the system's)")
 	fs.StringSliceVar(&f.AllowNetworks, "allow-networks", nil,
 		"networks that checks may reach beside public addresses, such as 10.1.0.0/16")
+	fs.StringSliceVar(&f.DenyNetworks, "deny-networks", nil,
+		"networks that checks may not reach although they are public, such as the operator's own")
 	fs.UintSliceVar(&f.AllowPorts, "allow-ports", nil, "ports that checks may reach beside those of their protocol")
 	fs.StringVar(&f.CAFile, "ca-file", "", "PEM file of certificate authorities to trust instead of the system's")
 	fs.StringVar(&f.RootHints, "root-hints", "", "file with the name servers of another root, such as named.root")
@@ -53,12 +56,12 @@ func (f *Flags) Env() (*diag.Env, func(), error) {
 		client.Servers = append(client.Servers, server)
 	}
 	env := &diag.Env{Resolver: &resolver.Cache{Upstream: client, MaxTTL: maxAge, MaxNegativeTTL: maxAge}}
-	for _, text := range f.AllowNetworks {
-		network, err := ParseNetwork(text)
-		if err != nil {
-			return nil, nil, fmt.Errorf("--allow-networks: %w", err)
-		}
-		env.Guard.AllowNetworks = append(env.Guard.AllowNetworks, network)
+	var err error
+	if env.Guard.AllowNetworks, err = networks("allow-networks", f.AllowNetworks); err != nil {
+		return nil, nil, err
+	}
+	if env.Guard.DenyNetworks, err = networks("deny-networks", f.DenyNetworks); err != nil {
+		return nil, nil, err
 	}
 	for _, port := range f.AllowPorts {
 		if port < 1 || port > 65535 {
@@ -66,7 +69,6 @@ func (f *Flags) Env() (*diag.Env, func(), error) {
 		}
 		env.Guard.AllowPorts = append(env.Guard.AllowPorts, uint16(port))
 	}
-	var err error
 	if env.Roots, err = f.Roots(); err != nil {
 		return nil, nil, err
 	}
@@ -78,6 +80,19 @@ func (f *Flags) Env() (*diag.Env, func(), error) {
 	}
 	client.Roots = env.Roots
 	return env, func() { client.Close() }, nil
+}
+
+// networks reads the networks that a flag lists.
+func networks(flag string, texts []string) ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for _, text := range texts {
+		network, err := ParseNetwork(text)
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %w", flag, err)
+		}
+		list = append(list, network)
+	}
+	return list, nil
 }
 
 // read parses the file that a flag names, or returns nil without one.

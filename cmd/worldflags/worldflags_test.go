@@ -24,7 +24,8 @@ func parse(t testing.TB, args ...string) *Flags {
 
 func TestEnv(t *testing.T) {
 	f := parse(t, "--resolver", "udp://192.0.2.1, tls://192.0.2.2",
-		"--allow-networks=10.1.2.3/8,2001:db8::1", "--allow-ports=25,8025")
+		"--allow-networks=10.1.2.3/8,2001:db8::1", "--allow-ports=25,8025",
+		"--deny-networks=198.51.100.0/24")
 	env, release, err := f.Env()
 	require.NoError(t, err)
 	defer release()
@@ -33,6 +34,7 @@ func TestEnv(t *testing.T) {
 	assert.Equal(t, []uint16{25, 8025}, env.Guard.AllowPorts)
 	want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")}
 	assert.Equal(t, want, env.Guard.AllowNetworks)
+	assert.Equal(t, []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}, env.Guard.DenyNetworks)
 }
 
 func TestBadFlags(t *testing.T) {
@@ -43,6 +45,7 @@ func TestBadFlags(t *testing.T) {
 		{"--resolver=gopher://192.0.2.1", "--resolver: "},
 		{"--allow-networks=10.0.0.0/33", `--allow-networks: "10.0.0.0/33" is no network`},
 		{"--allow-networks=fe80::1%eth0", "is no network"},
+		{"--deny-networks=here", `--deny-networks: "here" is no network`},
 		{"--allow-ports=0", "--allow-ports: 0 is no port"},
 		{"--allow-ports=65536", "--allow-ports: 65536 is no port"},
 		{"--ca-file=no/such/file", "--ca-file: "},

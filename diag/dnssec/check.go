@@ -87,7 +87,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	}
 	result.besides = besides
 	if result.Work.Replies == 0 {
-		return nil, fmt.Errorf("%w: %w", diag.ErrUnavailable, result.Failure)
+		return nil, diag.Unavailable(diag.DefaultResolver, result.Failure)
 	}
 	r := report(result)
 	r.Domain, r.Type = req.Domain, qtype

@@ -74,7 +74,7 @@ func (e *evidence) fetch(ctx context.Context, env *diag.Env) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: none of %d resolvers and no authoritative server replied", diag.ErrUnavailable, len(e.probes))
+	return diag.Unavailable(fmt.Sprintf("any of %d resolvers or the authoritative name servers", len(e.probes)), errors.New("none replied"))
 }
 
 // look asks one resolver.

@@ -2,7 +2,9 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -141,5 +143,21 @@ func (e *domainEvidence) conclude() error {
 	if e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {
 		return nil
 	}
-	return fmt.Errorf("looking up the registration of %s: %w: %s", e.name, diag.ErrUnavailable, e.excuse())
+	return fmt.Errorf("looking up the registration of %s: %w", e.name,
+		diag.Unavailable(serversOf(e.rdap, e.whois), errors.New(e.excuse())))
+}
+
+// serversOf names the servers that were asked.
+func serversOf(rdap rdapAnswer, whois []whoisAnswer) string {
+	var list []string
+	if u, err := url.Parse(rdap.url); err == nil && u.Host != "" {
+		list = append(list, "the RDAP server "+u.Host)
+	}
+	for _, a := range whois {
+		list = append(list, "the WHOIS server "+a.host)
+	}
+	if len(list) == 0 {
+		return "any registry"
+	}
+	return strings.Join(list, " or ")
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -139,7 +140,8 @@ func (e *ipEvidence) conclude() error {
 	if e.outcome.conclusive() || e.outcome == unreadable && spoke(e.whois) {
 		return nil
 	}
-	return fmt.Errorf("looking up the holder of %s: %w: %s", e.ip, diag.ErrUnavailable, e.excuse())
+	return fmt.Errorf("looking up the holder of %s: %w", e.ip,
+		diag.Unavailable(serversOf(e.rdap, e.whois), errors.New(e.excuse())))
 }
 
 // weigh takes an answer of WHOIS into account. Where one server refers to another, the later one knows

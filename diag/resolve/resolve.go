@@ -82,7 +82,7 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 type Resolver struct {
 	ID        ResolverID         `json:"id" doc:"its name in requests"`
 	Name      string             `json:"name" doc:"its name for people"`
-	Address   string             `json:"address" doc:"the address that answered; empty if the resolver is not reached over the network"`
+	Address   string             `json:"address,omitempty" doc:"the address that answered; absent if the resolver is not reached over the network, or is the operator's own"`
 	Transport resolver.Transport `json:"transport,omitempty" enum:"udp tcp dot doh" doc:"how the answer came; empty if not over the network"`
 }
 
@@ -163,7 +163,7 @@ func (e *evidence) askResolver(ctx context.Context, env *diag.Env) error {
 			e.unchecked = withoutChecking(ctx, upstream, q)
 		}
 		if err != nil {
-			err = unanswered(ctx, fmt.Errorf("asking %s for %s %s: %w", who.Name, e.request.Type, e.request.Name, err))
+			err = unanswered(ctx, spoken(who), fmt.Errorf("asking for %s %s: %w", e.request.Type, e.request.Name, err))
 			cancel()
 		}
 	})
@@ -172,6 +172,9 @@ func (e *evidence) askResolver(ctx context.Context, env *diag.Env) error {
 		return err
 	}
 	e.readTrace(&trace)
+	if env.HideResolver && who.ID == Default {
+		e.who.Address = ""
+	}
 	return nil
 }
 
@@ -193,12 +196,20 @@ func withoutChecking(ctx context.Context, upstream diag.Resolver, q *dns.Msg) *d
 // (RFC 9520), so it rarely takes long.
 const uncheckedTimeout = 4 * time.Second
 
-// unanswered returns the error for a question without an answer.
-func unanswered(ctx context.Context, err error) error {
+// unanswered returns the error for a question without an answer from who was asked.
+func unanswered(ctx context.Context, asked string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return fmt.Errorf("%w: %w", diag.ErrUnavailable, err)
+	return diag.Unavailable(asked, err)
+}
+
+// spoken is what a sentence calls a resolver.
+func spoken(r Resolver) string {
+	if r.ID == Default {
+		return diag.DefaultResolver
+	}
+	return "the resolver " + r.Name
 }
 
 // choose returns the resolver to ask.

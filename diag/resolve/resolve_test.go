@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -294,6 +295,29 @@ func TestLookupResolvers(t *testing.T) {
 			}
 			if r.Resolver != c.who || len(r.Answers) != 1 || r.Answers[0].Data != c.data || r.TruncatedOverUDP != c.again {
 				t.Errorf("%s: got %+v, %+v, truncated %t", c.id, r.Resolver, r.Answers, r.TruncatedOverUDP)
+			}
+		}
+	})
+}
+
+// The address of the operator's resolver is told to nobody who is not to know it; that of a public one is.
+func TestHideResolver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		world := diagtest.NewWorld(t)
+		world.Zone(`example.com. 300 A 1.2.3.4`)
+		for _, c := range []struct {
+			hide bool
+			id   ResolverID
+			want string
+		}{
+			{false, Default, "9.9.9.9"}, {true, Default, ""}, {true, "", ""}, {true, Google, "8.8.8.8"},
+		} {
+			env := world.Env()
+			env.Resolver = env.Upstream("own", resolver.Server{Addrs: []netip.Addr{netip.MustParseAddr("9.9.9.9")}})
+			env.HideResolver = c.hide
+			r, err := Lookup(t.Context(), env, Request{Name: name(t, "example.com"), Type: Type(dns.TypeA), Resolver: c.id})
+			if err != nil || r.Resolver.Address != c.want {
+				t.Errorf("%t %q: got %+v, %v; want %q", c.hide, c.id, r, err, c.want)
 			}
 		}
 	})

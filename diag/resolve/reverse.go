@@ -89,7 +89,7 @@ func fetchReverse(ctx context.Context, env *diag.Env, req ReverseRequest) (*reve
 	e := &reverseEvidence{ip: req.IP, verify: req.Verify == nil || *req.Verify, began: env.Now()}
 	e.ptr = diag.Lookup[*dns.PTR](ctx, env, req.IP.Reverse())
 	if e.ptr.Silent() {
-		return nil, unanswered(ctx, e.ptr.Err())
+		return nil, unanswered(ctx, diag.DefaultResolver, e.ptr.Err())
 	}
 	for _, r := range e.ptr.Records {
 		if host := dns.CanonicalName(r.Ptr); !slices.Contains(e.hosts, host) && len(e.hosts) < maxRecords {

@@ -58,7 +58,7 @@ func (e *evidence) askAuthority(ctx context.Context, env *diag.Env) error {
 	}
 	if !slices.ContainsFunc(e.walk.Hops, func(h resolver.Hop) bool { return h.Reply != nil }) {
 		err := fmt.Errorf("walking to %s %s: %w", e.request.Type, e.request.Name, e.walk.Err)
-		return unanswered(ctx, err)
+		return unanswered(ctx, "the name servers from the root down to "+e.request.Name.String(), err)
 	}
 	e.reply = e.walk.Reply
 	last := e.walk.Last

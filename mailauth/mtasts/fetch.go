@@ -93,7 +93,8 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 		return nil, failure
 	}
 	if e.txt.Silent() && e.tlsrpt.Silent() && e.mx.Silent() && e.page.Err != nil && e.page.Err.Unanswered {
-		return nil, fmt.Errorf("examining MTA-STS of %s: %w: %w", d, diag.ErrUnavailable, e.txt.Err())
+		return nil, fmt.Errorf("examining MTA-STS of %s: %w", d,
+			diag.Unavailable(diag.DefaultResolver+" or the policy host", e.txt.Err()))
 	}
 	return e, nil
 }

@@ -120,7 +120,8 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 		}
 	}
 	if silent {
-		return nil, fmt.Errorf("examining SPF of %s: %w: %w", req.Domain, diag.ErrUnavailable, e.published.answer.Err())
+		return nil, fmt.Errorf("examining SPF of %s: %w", req.Domain,
+			diag.Unavailable(diag.DefaultResolver, e.published.answer.Err()))
 	}
 	e.sort()
 	e.compute()
