@@ -176,8 +176,8 @@ func TestWeights(t *testing.T) {
 		{"deep", "/text/json/format", text(list(strings.Repeat("[", 500) + strings.Repeat("]", 500)))},
 		{"objects", "/text/json/format", text(list(`{"a":1}`))},
 		{"list", "/text/json/to-yaml", text(list("1"))},
-		{"aliases", "/text/yaml/to-json",
-			text("a: &a \"" + strings.Repeat(`\u0001`, 1200) + "\"\nb: [" + strings.Repeat("*a,", 1000) + "*a]\n")},
+		{"aliases", "/text/yaml/to-json", text("a: &a \"" + strings.Repeat(`\u0001`, 10_000) + "\"\nb: [" +
+			strings.Repeat("*a,", 130) + "*a]\n# " + strings.Repeat("x", size-100_000) + "\n")},
 		{"flow", "/text/yaml/format", text(list("a"))},
 		{"dots", "/text/lower", text(strings.Repeat("İ", size/2))},
 		{"expanding", "/text/upper", text(strings.Repeat("ΐ", size/2))},
@@ -198,7 +198,13 @@ func TestWeights(t *testing.T) {
 			req, err := ep.op.decode([]byte(tt.body))
 			require.NoError(t, err)
 			weight := ep.op.memory(req, len(tt.body))
-			live := liveBytes(func() { ep.op.execute(t.Context(), nil, req) })
+			live := weight + 1
+			for range 3 { // garbage that is not collected in time may be counted
+				live = min(live, liveBytes(func() {
+					_, err = ep.op.execute(t.Context(), nil, req)
+				}))
+			}
+			require.False(t, err != nil && tt.name == "aliases", "%v", err)
 			t.Logf("%d KiB of %d", live>>10, weight>>10)
 			assert.LessOrEqual(t, live, weight)
 		})

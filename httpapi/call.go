@@ -26,9 +26,6 @@ const (
 	callWeight = 512 << 10 // answers, reports and their JSON
 	pureWeight = 1 << 20
 	textFactor = 32 // bytes for each byte of the body: trees of JSON and YAML, the result and its JSON
-
-	// expandedWeight is that of the largest result which a short text can stand for, and its JSON.
-	expandedWeight = 48 << 20
 )
 
 // An operation is what an endpoint does: a Go function and what the API must know about it.

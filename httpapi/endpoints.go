@@ -59,7 +59,7 @@ var endpoints = []Endpoint{
 	{"POST", "/text/json/format", dnsRead, 1, "text utility", text(textutil.FormatJSON).about("format or minify JSON")},
 	{"POST", "/text/json/to-yaml", dnsRead, 1, "text utility", text(textutil.JSONToYAML).about("convert JSON to YAML")},
 	{"POST", "/text/yaml/format", dnsRead, 1, "text utility", text(textutil.FormatYAML).about("format YAML")},
-	{"POST", "/text/yaml/to-json", dnsRead, 1, "text utility", text(textutil.YAMLToJSON).about("convert YAML to JSON").holding(expandedWeight)},
+	{"POST", "/text/yaml/to-json", dnsRead, 1, "text utility", text(textutil.YAMLToJSON).about("convert YAML to JSON")},
 	{"POST", "/text/hash", dnsRead, 1, "text utility", text(textutil.Hash).about("hash with several algorithms, or make an HMAC")},
 	{"POST", "/text/regex/test", dnsRead, 1, "text utility", text(textutil.Regex).about("test a regular expression (RE2)")},
 	{"POST", "/spf/lookup", mailRead, 1, "SPF lookup and parsing", call(spf.Lookup)},

@@ -109,11 +109,7 @@ func (x *exchange) route() *failure {
 	switch {
 	case path == openapiPath:
 		x.seen.Endpoint = "openapi"
-		if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
-			return methodProblem([]string{http.MethodGet, http.MethodHead})
-		}
-		x.write(http.StatusOK, jsonMedia, x.openapi)
-		return nil
+		return x.serveDocument()
 	case path == "/":
 		f := notFound()
 		f.problem.Message = "The API is under " + Prefix + "/, and " + openapiPath + " describes it."

@@ -95,7 +95,6 @@ type server struct {
 
 	proxySeen sync.Once                       // that a proxy is in front which nobody named
 	routes    map[string]map[string]*Endpoint // path to method to row
-	openapi   []byte
 
 	rates atomic.Pointer[rateTexts] // of the plan that asked last
 
@@ -138,7 +137,6 @@ func newServer(c Config, table []Endpoint) *server {
 		row.op.id = ep.ID()
 		s.methodsAt(Prefix + ep.Path)[ep.Method] = row
 	}
-	s.openapi = OpenAPI()
 	return s
 }
 

@@ -63,9 +63,10 @@ func worstMix(n int) (paths, bodies []string) {
 	}
 	const size = 1 << 20
 	list := func(item string) string { return "[" + strings.Repeat(item+",", size/(len(item)+1)-2) + item + "]" }
-	large := `"` + strings.Repeat(`\u0001`, 1200) + `"`
+	large := `"` + strings.Repeat(`\u0001`, 10_000) + `"`
 	for _, c := range [][2]string{
-		{"/text/yaml/to-json", text("a: &a " + large + "\nb: [" + strings.Repeat("*a,", 1100) + "*a]\n")},
+		{"/text/yaml/to-json", text("a: &a " + large + "\nb: [" + strings.Repeat("*a,", 130) + "*a]\n# " +
+			strings.Repeat("x", size-100_000) + "\n")},
 		{"/http/qr", `{"data":"` + strings.Repeat("a", 1200) + `","format":"jpeg","size":4096,"foreground":"#200000"}`},
 		{"/text/json/format", text(list("1"))},
 		{"/http/qr", `{"data":"a","format":"jpeg","size":4096,"foreground":"#002000"}`},
