@@ -243,35 +243,14 @@ func TestLargeRepliesAreMadeAgain(t *testing.T) {
 	require.Equal(t, "true", again.header("X-Idempotent-Replay"))
 	require.True(t, bytes.Equal(first.Body.Bytes(), again.Body.Bytes()))
 	require.Equal(t, int64(1), a.used())
-	require.Less(t, a.handler.(*server).kept.bucket(a.key.ID).Take(
-		keptPolicy(&metering.Plan{PerMinute: 60}), 0, a.clock.Now()).Reset, time.Second, "next to nothing is kept")
-}
 
-// What the store keeps for one key is bounded, and beyond it a request is refused before it runs.
-func TestKeptRepliesAreBounded(t *testing.T) {
-	const kib = 1000
-	runs := 0
-	a := newAPI(t, "free", nil, row("/big", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
-		runs++
-		return &testReport{strings.Repeat("x", kib<<10)}, nil
-	}))
-	_, err := a.admin.SetAccount(t.Context(), a.account.ID, func(acc *metering.Account) { acc.Plan = "agency" })
+	hash, err := metering.ParseIdempotencyKey([]string{"0123456789"})
 	require.NoError(t, err)
-	plan := metering.DefaultPlans()["agency"]
-	policy := keptPolicy(&plan)
-	bucket := a.handler.(*server).kept.bucket(a.key.ID)
-	require.True(t, bucket.Take(policy, policy.Limit-kib, a.clock.Now()).Allowed, "as if replies were kept before")
-
-	require.Equal(t, 200, a.post("/big", `{}`, "Idempotency-Key", "first-reply").Code)
-	require.Equal(t, "true", a.post("/big", `{}`, "Idempotency-Key", "first-reply").header("X-Idempotent-Replay"))
-	r := a.post("/big", `{}`, "Idempotency-Key", "second-reply")
-	require.Equal(t, 429, r.Code, "%s", r.Body)
-	require.Contains(t, r.problem().Message, "without an Idempotency-Key")
-	require.Equal(t, "key", r.problem().Details.Scope)
-	require.Equal(t, 1, runs)
-	require.Equal(t, int64(1), a.used())
-	require.Equal(t, "true", a.post("/big", `{}`, "Idempotency-Key", "first-reply").header("X-Idempotent-Replay"))
-	require.Equal(t, 200, a.post("/big", `{}`).Code, "a request without a key keeps nothing")
-	a.clock.Advance(time.Hour)
-	require.Equal(t, 200, a.post("/big", `{}`, "Idempotency-Key", "second-reply").Code)
+	begun, err := a.gate.Begin(t.Context(), &metering.Caller{Key: &a.key, Account: &a.account, Plan: &metering.Plan{}}, metering.Op{
+		RequestID: "x", Endpoint: "x", Credits: 1, Now: a.clock.Now(), Idempotency: hash,
+		Fingerprint: new(metering.Fingerprint("POST", Prefix+"/text/urlencode", jsonMedia, []byte(body))),
+	})
+	require.NoError(t, err)
+	require.Equal(t, metering.RerunReply, begun.Replay.Reply.Form)
+	require.Empty(t, begun.Replay.Reply.Body)
 }

@@ -254,9 +254,6 @@ func (x *exchange) charge(req any, body []byte) *failure {
 			x.release(*begun.Ticket)
 		}
 	}()
-	if f := x.admitKept(); f != nil {
-		return f
-	}
 	result, f := x.work(req)
 	if f != nil {
 		return f

@@ -86,13 +86,11 @@ type Observation struct {
 // server is the handler behind Config.
 type server struct {
 	Config
-	clock   func() time.Time
-	log     *slog.Logger
-	limiter *metering.IPLimiter
-	memory  *budget // of diagnostics
-	bodies  *budget // of what is read before they run
-	kept    keptReplies
-
+	clock     func() time.Time
+	log       *slog.Logger
+	limiter   *metering.IPLimiter
+	memory    *budget                         // of diagnostics
+	bodies    *budget                         // of what is read before they run
 	proxySeen sync.Once                       // that a proxy is in front which nobody named
 	routes    map[string]map[string]*Endpoint // path to method to row
 

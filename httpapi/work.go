@@ -34,6 +34,9 @@ func (x *exchange) work(req any) (*Result, *failure) {
 	return result, nil
 }
 
+// maxRepeatable is the size, in bytes, up to which a reply is kept that could be made again.
+const maxRepeatable = 64 << 10
+
 // inlineWeight is the weight, in bytes, up to which work without a deadline is over before a deadline
 // could matter.
 const inlineWeight = 2 << 20
@@ -109,6 +112,5 @@ func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
 	case metering.SealedReply:
 		out.Reply.Body, err = seal(bearer(x.r.Header["Authorization"]), x.idem, result.Body)
 	}
-	x.keep(len(out.Reply.Body))
 	return out, err
 }
