@@ -44,11 +44,11 @@ const deprecatedOperation = "operation"
 
 // admitScope checks that the key carries a scope of the row, and takes note of what is deprecated.
 func (x *exchange) admitScope() *failure {
-	own := x.ep.Scope
-	used, err := x.caller.Require(own)
+	_, err := x.caller.Require(x.ep.Scope)
 	if other := x.ep.op.transition; err != nil && other != nil {
-		if used, err = x.caller.Require(own, other.scope); err == nil {
-			x.deprecate(string(used), other.Deprecation)
+		if _, missing := x.caller.Require(other.scope); missing == nil {
+			err = nil
+			x.deprecate(string(other.scope), other.Deprecation)
 		}
 	}
 	if err != nil {

@@ -54,9 +54,9 @@ func openAPI(table []Endpoint, exampleOf func(Endpoint) example) []byte {
 		"info": schema{
 			"title": "diagkit", "version": Version,
 			"summary": "What is wrong with a domain's DNS, mail and web set-up, and how to fix it.",
-			"description": "Each operation takes a JSON object and answers with a report: what was found, findings with a severity " +
-				"and advice, and for most of them a verdict with a score. A fault of the domain is a finding in a reply with " +
-				"status 200; an error is a fault of the request or of the server, and costs nothing.",
+			"description": "Each operation takes a JSON object and answers with a report: what was found, findings with a " +
+				"severity and advice, and for most of them a verdict with a score. A fault of the domain is a finding in " +
+				"a reply with status 200; an error is a fault of the request or of the server, and costs nothing.",
 			"contact": schema{"name": "diagkit", "url": "https://github.com/diagkit/diagkit"},
 			"license": schema{"name": "MIT", "identifier": "MIT"},
 		},
@@ -113,10 +113,11 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 	op := schema{
 		"operationId": ep.operationID(),
 		"summary":     ep.Summary(),
-		"description": "Costs " + plural(ep.Credits, "credit") + ". Needs the scope " + string(ep.Scope) + "." + ep.transitionText(),
-		"tags":        []string{ep.family()},
-		"x-scope":     ep.Scope,
-		"x-credits":   ep.Credits,
+		"description": "Costs " + plural(ep.Credits, "credit") + ". Needs the scope " + string(ep.Scope) + "." +
+			ep.transitionText(),
+		"tags":      []string{ep.family()},
+		"x-scope":   ep.Scope,
+		"x-credits": ep.Credits,
 		"parameters": append(parameters(ep, requests),
 			schema{"$ref": "#/components/parameters/IdempotencyKey"}),
 	}
@@ -229,7 +230,8 @@ func idempotencyParameter() schema {
 	return schema{
 		"name": "Idempotency-Key", "in": "header", "required": false,
 		"description": "Names this request, bare or as a quoted string. Sent again within " +
-			metering.ReplayWindow.String() + " with the same path, query and body, it is answered with the same reply and costs nothing.",
+			metering.ReplayWindow.String() + " with the same path, query and body, it is answered with the same " +
+			"reply and costs nothing.",
 		"schema":  schema{"type": "string", "minLength": 10, "maxLength": 257, "pattern": "^[!-~]+$"},
 		"example": "6d0c1f62-2f0b-4f5e-9d4b-0c2b6f3a9f10",
 	}

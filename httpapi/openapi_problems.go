@@ -72,15 +72,18 @@ func problemExamples() map[int]schema {
 		f    *failure
 	}{
 		{"malformed_json", problemFor(decode([]byte(`{"qname": "example.com",}`), &struct{}{}))},
-		{"invalid_field", violationsProblem([]Violation{{"domain", reasonInvalid, "\"exa mple\" is not a domain name: it must not contain ' ' there"}})},
-		{"missing_field", violationsProblem([]Violation{{"qname", reasonMissing, "is required"}, {"qtype", reasonMissing, "is required"}})},
+		{"invalid_field", violationsProblem([]Violation{{"count", reasonInvalid, "must be at most 100"}})},
+		{"missing_field", violationsProblem([]Violation{
+			{"qname", reasonMissing, "is required"}, {"qtype", reasonMissing, "is required"}})},
 		{"invalid_idempotency_key", problemFor(metering.ErrIdempotencyKey)},
 		{"INVALID_API_KEY", refusalProblem(&metering.RefusedError{Reason: metering.InvalidKey})},
 		{"EXPIRED_API_KEY", refusalProblem(&metering.RefusedError{Reason: metering.ExpiredKey})},
 		{"REVOKED_API_KEY", refusalProblem(&metering.RefusedError{Reason: metering.RevokedKey})},
-		{"INSUFFICIENT_SCOPE", refusalProblem(&metering.RefusedError{Reason: metering.ScopeMissing, Required: metering.MailRead, Caller: caller})},
+		{"INSUFFICIENT_SCOPE", refusalProblem(&metering.RefusedError{
+			Reason: metering.ScopeMissing, Required: metering.MailRead, Caller: caller})},
 		{"IP_NOT_ALLOWED", refusalProblem(&metering.RefusedError{Reason: metering.AddressNotAllowed})},
-		{"QUOTA_EXCEEDED", quotaProblem(&metering.QuotaError{Plan: "free", Limit: 30, Current: 28, Requested: 5, Left: 2})},
+		{"QUOTA_EXCEEDED", quotaProblem(&metering.QuotaError{
+			Plan: "free", Limit: 30, Current: 28, Requested: 5, Left: 2})},
 		{"not_found", notFound()},
 		{"method_not_allowed", methodProblem([]string{http.MethodPost})},
 		{"body_mismatch", problemFor(metering.ErrMismatch)},
@@ -125,7 +128,9 @@ func headerRefs(names []string) schema {
 
 // usesDeprecation reports whether a row can send the headers of deprecation.
 func usesDeprecation(table []Endpoint) bool {
-	return slices.ContainsFunc(table, func(ep Endpoint) bool { return ep.op.deprecation != nil || ep.op.transition != nil })
+	return slices.ContainsFunc(table, func(ep Endpoint) bool {
+		return ep.op.deprecation != nil || ep.op.transition != nil
+	})
 }
 
 func headerComponents(deprecation bool) schema {
@@ -149,7 +154,7 @@ func headerComponents(deprecation bool) schema {
 		"X-Content-Type-Options": header("The media type is to be believed.", schema{"type": "string", "const": "nosniff"}),
 		"WWW-Authenticate":       header("How to authenticate.", text),
 		"Allow":                  header("Methods that the path knows.", text),
-		"Deprecation":            header("Since when the operation, or the scope by which it was allowed, is deprecated (RFC 9745).", text),
+		"Deprecation":            header("Since when the operation, or the scope that allowed it, is deprecated (RFC 9745).", text),
 		"Sunset":                 header("When that ends (RFC 8594).", text),
 		"Retry-After":            header("Seconds to wait.", schema{"type": "integer", "minimum": 1}),
 	}

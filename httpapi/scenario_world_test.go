@@ -111,8 +111,9 @@ func (s *scenarioWorld) build(t testing.TB) *diagtest.World {
 	s.trouble(t, w, zone)
 	for _, host := range sortedKeys(s.HTTPS) {
 		site := s.HTTPS[host]
-		cert := w.Certificate(diagtest.CertSpec{Names: []string{host}, Cert: certificateKind(t, site.Certificate), NotAfter: site.NotAfter})
-		w.Site(diagtest.Site{Host: host, Handler: site, TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}})
+		cert := w.Certificate(diagtest.CertSpec{
+			Names: []string{host}, Cert: certificateKind(t, site.Certificate), NotAfter: site.NotAfter})
+		w.Site(diagtest.Site{Host: host, Handler: site, TLS: tlsOf(w, cert)})
 	}
 	for _, host := range sortedKeys(s.HTTP) {
 		w.Site(diagtest.Site{Host: host, Handler: s.HTTP[host], Plain: true})
@@ -161,6 +162,10 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+func tlsOf(w *diagtest.World, cert tls.Certificate) *tls.Config {
+	return &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}
 }
 
 func certificateKind(t testing.TB, name string) diagtest.Cert {
@@ -237,7 +242,8 @@ func (s scenarioSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		route, known = s.Routes[r.URL.Path]
 	}
 	if !known {
-		route = scenarioRoute{Status: http.StatusNotFound, Headers: map[string]headerValues{"Content-Type": {"text/plain"}}, Body: "not found\n"}
+		http.NotFound(w, r)
+		return
 	}
 	if route.DelayMS > 0 {
 		select {
@@ -251,7 +257,7 @@ func (s scenarioSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()[http.CanonicalHeaderKey(name)] = route.Headers[name]
 	}
 	w.WriteHeader(cmp.Or(route.Status, http.StatusOK))
-	w.Write(append([]byte(route.Body), route.Base64...)) // a status without a body refuses it, and a client may have gone
+	w.Write(append([]byte(route.Body), route.Base64...)) // a status may allow no body, and a client may have gone
 }
 
 // open starts a mail server, unless it refuses connections.
@@ -260,7 +266,7 @@ func (m *scenarioMail) open(w *diagtest.World, host string) {
 		return
 	}
 	s := diagtest.SMTP{
-		Host: host, TLS: &tls.Config{Certificates: []tls.Certificate{m.tlsCertificate}, Time: w.Now},
+		Host: host, TLS: tlsOf(w, m.tlsCertificate),
 		NoStartTLS: true, Encrypted: []string{}, Replies: map[string]string{},
 	}
 	for _, e := range m.Extensions {
@@ -276,7 +282,8 @@ func (m *scenarioMail) open(w *diagtest.World, host string) {
 	if len(m.AuthAfterTLS) > 0 {
 		s.Encrypted = append(s.Encrypted, "AUTH "+strings.Join(m.AuthAfterTLS, " "))
 	}
-	for command, line := range map[string]string{"CONNECT": m.Banner, "EHLO": m.EHLO, "RCPT": m.RCPT, "STARTTLS": m.STARTTLS} {
+	replies := map[string]string{"CONNECT": m.Banner, "EHLO": m.EHLO, "RCPT": m.RCPT, "STARTTLS": m.STARTTLS}
+	for command, line := range replies {
 		if line != "" && line != "250" { // the code alone: as usual
 			s.Replies[command] = line
 		}

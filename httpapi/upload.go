@@ -79,7 +79,7 @@ func (x *exchange) uploaded() (media, boundary string) {
 func (op *operation) otherMedia() *failure {
 	text := "The body must be application/json in UTF-8"
 	if op.upload != nil {
-		text = "The body must be " + strings.Join(append([]string{"application/json in UTF-8", formMedia}, op.upload.media...), " or ")
+		text += " or " + strings.Join(append([]string{formMedia}, op.upload.media...), " or ")
 	}
 	return invalidRequest(http.StatusUnsupportedMediaType, reasonMediaType, text+", without a content encoding.")
 }
@@ -186,7 +186,8 @@ func describeUpload(ep Endpoint, requests *schemas, content schema) {
 			properties[f.name] = requests.property(ep.op.request.FieldByIndex(f.index))
 		}
 	}
-	content[formMedia] = schema{"schema": schema{"type": "object", "additionalProperties": false, "properties": properties}}
+	content[formMedia] = schema{"schema": schema{
+		"type": "object", "additionalProperties": false, "properties": properties}}
 	for _, media := range u.media {
 		content[media] = schema{"schema": schema{"type": "string", "contentMediaType": media, "maxLength": u.max}}
 	}
