@@ -30,11 +30,20 @@ func newWorld() (*diagtest.World, error) {
 		world.SMTP(diagtest.SMTP{Host: host})
 	}
 
+	if err := serveRegistries(world); err != nil {
+		return nil, err
+	}
+	world.Resolver("9.9.9.9", "moving.example. 1800 A 192.0.2.41") // an answer from before the move
+	for _, host := range []string{"ns1.good.example", "ns2.good.example"} {
+		world.Server(host, "").Configure(diagtest.ServerConfig{Cookies: true})
+	}
+	world.Server("ns.lame.example", "").Configure(diagtest.ServerConfig{NoAA: true})
 	world.Sign("good.example.", diagtest.Signing{})
 	world.Sign("bogus.example.", diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.SigCorrupt}}})
 	world.Delay("slow.example", 3*time.Second)
 	world.Break("servfail.example", dns.RcodeServerFailure)
 	world.Silence("silent.example")
+	world.ServeZones()
 	world.Latency(latency)
 	return world, world.Err()
 }
