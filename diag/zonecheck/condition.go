@@ -83,6 +83,14 @@ func settled(r survey.Reply) bool {
 	return r.Rcode() == dns.RcodeSuccess || r.Rcode() == dns.RcodeNameError
 }
 
+// has is the condition that a server returned records of a type at the apex.
+func has(qtype uint16) func(*evidence) bool {
+	return func(e *evidence) bool {
+		r := e.at(e.Zone, qtype)
+		return r.OK() && len(survey.RRSet(r.Msg.Answer, e.Zone, qtype)) > 0
+	}
+}
+
 // contentKnown reports whether a server said which records of a type there are at the apex.
 func (e *evidence) contentKnown(qtype uint16) bool {
 	return e.at(e.Zone, qtype).Rcode() == dns.RcodeSuccess

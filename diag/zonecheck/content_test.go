@@ -94,6 +94,7 @@ func soaScenes() []scene {
 		{"HTTPS in both modes", plus("example.com. 3600 HTTPS 0 www.example.com.\nexample.com. 3600 HTTPS 1 . alpn=h2"),
 			"https"},
 		{"HTTPS without what is mandatory", plus("example.com. 3600 HTTPS 1 . mandatory=port"), "https"},
+		{"new ZONEMD", plus("example.com. 3600 ZONEMD 2026010101 1 1 " + strings.Repeat("ab", 48)), ""},
 		{"old ZONEMD", plus("example.com. 3600 ZONEMD 2025010101 1 1 " + strings.Repeat("ab", 48)), "zonemd"},
 	}
 }

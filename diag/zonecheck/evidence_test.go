@@ -231,6 +231,18 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
+// What breaks next comes first among findings of one severity.
+func TestOrder(t *testing.T) {
+	now := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	r := play(t, func(s *stage) {
+		s.serve(drop("2001:"))
+		s.Sign("example.com", diagtest.Signing{Inception: now.AddDate(0, 0, -28), Expiration: now.AddDate(0, 0, 2)})
+	})
+	require.Equal(t, "diversity.ipv6 dnssec.signature.expiring", codes(r), "in the order of the table")
+	require.Equal(t, diag.Code("zone.dnssec.signature.expiring"), r.Findings[0].Code)
+	require.Equal(t, "Signature not renewed in time", r.Headline)
+}
+
 // Nobody waits, or asks twice, for what only an info finding depends on.
 func TestVersionIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -122,7 +122,9 @@ var keyRules = diag.Rules[*evidence]{
 		Requirement: "RSA keys have 2048 to 4096 bits",
 		Ref:         "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
 		Advice:      "Roll over to an RSA key with 2048 bits, or to ECDSA P-256 (13).",
-		When:        signed,
+		When: func(e *evidence) bool {
+			return slices.ContainsFunc(e.sec.keys, func(k *dns.DNSKEY) bool { return dnssec.RSABits(k) > 0 })
+		},
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachKey(func(k *dns.DNSKEY) string {
 				if bits := dnssec.RSABits(k); bits > 0 && (bits < 2048 || bits > 4096) {

@@ -181,7 +181,7 @@ var mailRules = diag.Rules[*evidence]{
 		Requirement: "There is at most one SPF record",
 		Ref:         "Zonemaster ZONE11, RFC 7208 section 3.2",
 		Advice:      "Merge the SPF records into one: with several, receivers use none.",
-		When:        told(1, survey.ProbeTXT),
+		DependsOn:   []diag.Code{"zone.spf.missing"},
 		Fails: func(e *evidence) diag.Failures {
 			n := e.spfRecords()
 			return diag.FailIf(n > 1, "%s has %d SPF records.", e.Domain, n)

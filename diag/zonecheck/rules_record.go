@@ -115,7 +115,7 @@ var recordRules = diag.Rules[*evidence]{
 		Requirement: "The CAA records are valid",
 		Ref:         "RFC 8659 section 4.1",
 		Advice:      "Correct the record: certification authorities issue nothing if they meet an unknown critical property.",
-		When:        func(e *evidence) bool { return e.contentKnown(dns.TypeCAA) },
+		When:        has(dns.TypeCAA),
 		Fails: func(e *evidence) diag.Failures {
 			var list []string
 			for _, caa := range survey.Set[*dns.CAA](e.at(e.Zone, dns.TypeCAA).Msg.Answer, e.Zone) {
@@ -130,7 +130,7 @@ var recordRules = diag.Rules[*evidence]{
 		Requirement: "The HTTPS records are valid",
 		Ref:         "RFC 9460 section 2.4",
 		Advice:      "Correct the record: browsers ignore it, or cannot connect.",
-		When:        func(e *evidence) bool { return e.contentKnown(dns.TypeHTTPS) },
+		When:        has(dns.TypeHTTPS),
 		Fails: func(e *evidence) diag.Failures {
 			return failing(httpsFaults(survey.Set[*dns.HTTPS](e.at(e.Zone, dns.TypeHTTPS).Msg.Answer, e.Zone), e.Zone))
 		},
@@ -141,7 +141,7 @@ var recordRules = diag.Rules[*evidence]{
 		Requirement: "The ZONEMD record belongs to the present zone version",
 		Ref:         "RFC 8976 section 4",
 		Advice:      "Make the signer update the ZONEMD record with each change of the zone.",
-		When:        func(e *evidence) bool { return hasSOA(e) && e.contentKnown(dns.TypeZONEMD) },
+		When:        func(e *evidence) bool { return hasSOA(e) && has(dns.TypeZONEMD)(e) },
 		Fails: func(e *evidence) diag.Failures {
 			var list []string
 			for _, md := range survey.Set[*dns.ZONEMD](e.at(e.Zone, dns.TypeZONEMD).Msg.Answer, e.Zone) {

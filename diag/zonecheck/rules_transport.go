@@ -230,7 +230,12 @@ var ednsRules = diag.Rules[*evidence]{
 		Requirement: "Truncated replies have EDNS",
 		Ref:         "Zonemaster NAMESERVER13, RFC 6891 section 7",
 		Advice:      "Replace the server software: a reply to a query with EDNS must have EDNS.",
-		When:        answered(survey.ProbeSmall),
+		When: func(e *evidence) bool {
+			return slices.ContainsFunc(e.serving, func(ad *survey.Address) bool {
+				r := ad.Replies[survey.ProbeSmall]
+				return r.OK() && r.Msg.Truncated
+			})
+		},
 		Fails: probing(survey.ProbeSmall, func(r survey.Reply) string {
 			if r.OK() && r.Msg.Truncated && r.EDNS() == nil {
 				return "leaves EDNS out of a truncated reply"
