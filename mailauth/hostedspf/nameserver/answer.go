@@ -126,6 +126,9 @@ func anything(name string) dns.RR {
 // named copies records with the name as it was asked for: its letter case may be a client's protection
 // against forgery, and an equal name costs two octets.
 func named(rrs []dns.RR, name string) []dns.RR {
+	if rrs[0].Header().Name == name {
+		return rrs
+	}
 	list := make([]dns.RR, len(rrs))
 	for i, rr := range rrs {
 		list[i] = dns.Copy(rr)

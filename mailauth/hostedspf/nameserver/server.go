@@ -218,11 +218,17 @@ func (s *Server) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	if transfer && q.Question[0].Qtype == dns.TypeIXFR { // by TCP, please (RFC 1995 section 2)
 		m.Rcode, m.Authoritative, m.Answer = dns.RcodeSuccess, true, []dns.RR{current.soa}
 	}
-	if _, limit := negotiate(q, datagram); verdict == truncated || signed && m.Len()+s.config.Key.size() > limit {
+	if verdict == truncated || signed && s.exceeds(m, q, datagram) {
 		truncate(m, m.IsEdns0())
 	}
 	s.observe(dns.RcodeToString[m.Rcode])
 	s.write(w, m, signed)
+}
+
+// exceeds reports whether a message is too long for a client when it is signed.
+func (s *Server) exceeds(m, q *dns.Msg, datagram bool) bool {
+	_, limit := negotiate(q, datagram)
+	return m.Len()+s.config.Key.size() > limit
 }
 
 // write sends a message, and reports whether that went well.
