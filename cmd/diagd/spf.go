@@ -150,7 +150,7 @@ func (a *app) showSPF(p hostedspf.Profile) error {
 		t.row("domain", v.Domain)
 		t.row("name", v.Name)
 		t.row("status", v.Status)
-		t.row("look-ups", fmt.Sprintf("%d before, %d after", v.LookupsBefore, v.LookupsAfter))
+		t.row("DNS lookups", fmt.Sprintf("%d before, %d after", v.LookupsBefore, v.LookupsAfter))
 		t.row("networks", fmt.Sprintf("%d of IPv4, %d of IPv6", v.IP4Count, v.IP6Count))
 		t.row("records", fmt.Sprintf("%d at %s", len(v.Records), v.IncludeHost))
 		t.row("resolved", moment(v.LastResolvedAt))
@@ -255,7 +255,9 @@ func zoneFile(p hostedspf.Profile) string {
 	if p.LastError != "" {
 		fmt.Fprintf(&b, "; last error: %s\n", strings.Join(strings.Fields(p.LastError), " "))
 	}
-	fmt.Fprintf(&b, "; %s itself publishes: v=spf1 redirect=%s\n", p.Domain, p.IncludeHost)
+	if len(p.Records) > 0 { // a domain must not lead to where there is nothing yet
+		fmt.Fprintf(&b, "; %s itself publishes: v=spf1 redirect=%s\n", p.Domain, p.IncludeHost)
+	}
 	ttl := min(nameserver.DefaultTTL, time.Duration(p.IntervalSeconds)*time.Second)
 	b.WriteString(nameserver.MasterFile(p.Records, ttl))
 	for _, part := range p.Parts {
@@ -309,7 +311,7 @@ func (a *app) showResolution(report *hostedspf.ResolveReport) error {
 	err := a.print(report, func(t *table) {
 		t.row("resolution", r.ID)
 		t.row("status", r.Status)
-		t.row("look-ups", r.DNSLookups)
+		t.row("DNS lookups", r.DNSLookups)
 		t.row("networks", fmt.Sprintf("%d of IPv4, %d of IPv6", r.IP4Count, r.IP6Count))
 		for _, n := range r.Added {
 			t.row("added", n)

@@ -158,5 +158,7 @@ func TestZoneFile(t *testing.T) {
 	assert.Contains(t, text, "f.example.net. 300 IN TXT \"v=spf1 -all\"\n")
 	assert.Contains(t, text, "_a.f.example.net. 300 IN TXT \"v=spf1 ip4:192.0.2.1\"\n")
 	assert.NotContains(t, text, "_b.")
+	assert.Contains(t, text, "redirect=")
+	assert.NotContains(t, zoneFile(hostedspf.Profile{ID: "spf_b"}), "redirect=", "nothing is published yet")
 	assert.Contains(t, text, "; only the bundled name server can answer below _c.f.example.net\n")
 }
