@@ -73,14 +73,24 @@ func (v *validation) onward(c *conclusion, msg *message, n name, rrtype uint16) 
 			return msg, before
 		}
 	}
+	heard := c.rcode
 	own, s := v.question(c, n, rrtype)
 	if own != nil {
 		s = v.step(own, n, rrtype)
 	}
-	if before.why != nil && gravity[s.status] > gravity[before.status] {
+	if before.why != nil && gravity[s.status] > gravity[before.status] && !v.closerAnchor(before.why, n) {
+		c.rcode = heard
 		return msg, before
 	}
 	return own, s
+}
+
+// closerAnchor reports whether a trust anchor lies between a name and the zone that something was said
+// of. That a zone above the anchor leaves the name out of its proofs is no excuse for what is below.
+func (v *validation) closerAnchor(why *ChainFault, n name) bool {
+	anchor, ok := v.anchors.closest(n)
+	zone, known := parseName(why.Zone)
+	return ok && known && anchor.below(zone)
 }
 
 // zoneOf names the zone that a name is in, as far as is known.

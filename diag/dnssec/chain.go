@@ -244,10 +244,10 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*key) *ChainFault) statusCause {
 	msg, f := v.ask(z, z.name, dns.TypeDNSKEY, codeKeysUnavailable)
 	if f != nil {
-		// That there are keys is known from the parent zone. A server that answers without them withholds
-		// what must be there, which is bogus (RFC 4035 section 4.3); silence says nothing about the zone.
-		// Whether there is a DS record is not known before its servers say so, and SERVFAIL does not: that
-		// is indeterminate.
+		// The parent zone says that there are keys. A server that answers without them withholds what must
+		// be there, which is bogus; silence says nothing about the zone. Whether there is a DS record is
+		// not known before its servers say so: if they do not, whether the zone should be signed cannot be
+		// determined, which is indeterminate. RFC 4035 section 4.3 draws that line.
 		if msg != nil {
 			f.status = diag.Bogus
 		}
