@@ -35,11 +35,7 @@ func openAPI(table []Endpoint, exampleOf func(Endpoint) example) []byte {
 			"operationId": "openapi", "summary": "this document", "tags": []string{"meta"},
 			"description": "The description of the API. It needs no key and costs nothing.",
 			"security":    []any{}, "x-credits": 0,
-			"responses": schema{
-				"200": schema{"description": "The OpenAPI document.",
-					"content": schema{jsonMedia: schema{"schema": schema{"type": "object"}}}},
-				"429": schema{"$ref": "#/components/responses/TooManyRequests"},
-			},
+			"responses": documentResponses(),
 		}},
 	}
 	for _, ep := range table {

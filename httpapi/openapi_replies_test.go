@@ -47,7 +47,8 @@ func TestHeadersAreDescribed(t *testing.T) {
 	row := func(path, method string) map[string]described { return doc.Paths[Prefix+path][method].Responses }
 	check := func(name string, r *reply, responses map[string]described) {
 		t.Helper()
-		known := responses[strconv.Itoa(r.Code)]
+		known, ok := responses[strconv.Itoa(r.Code)]
+		require.True(t, ok, "%s: %d is not described", name, r.Code)
 		if known.Ref != "" {
 			known = doc.Components.Responses[known.Ref[len("#/components/responses/"):]]
 		}
@@ -71,6 +72,14 @@ func TestHeadersAreDescribed(t *testing.T) {
 	check("image", a.post("/http/qr", `{"data":"x"}`), qr)
 	check("profile of somebody else", a.get("/spf/hosted/"+exampleProfile), show)
 	check("method", a.do(attempt{"GET", Prefix + "/text/lower", "", http.Header{}, "198.51.100.9:1"}), lower)
+	document := row("/openapi.json", "get")
+	get := func(method string, headers http.Header) *reply {
+		return a.do(attempt{method, openapiPath, "", headers, "198.51.100.9:1"})
+	}
+	check("document", get("GET", http.Header{}), document)
+	check("compressed document", get("GET", http.Header{"Accept-Encoding": {"gzip"}}), document)
+	check("known document", get("GET", http.Header{"If-None-Match": {"*"}}), document)
+	check("document with another method", get("POST", http.Header{}), document)
 	_, narrow := a.newKey(metering.MailRead)
 	check("scope", a.post("/text/lower", `{"text":"A"}`, "Authorization", "Bearer "+narrow), lower)
 	_, err := a.admin.SetAccount(t.Context(), a.account.ID, func(acc *metering.Account) { acc.Plan = "free" })

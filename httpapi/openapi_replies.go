@@ -63,6 +63,28 @@ func problemResponses() schema {
 	return responses
 }
 
+// documentResponses are those to who asks for the document itself.
+func documentResponses() schema {
+	text := schema{"type": "string"}
+	headers := func(names ...string) schema {
+		h := headerRefs([]string{"X-Request-Id"})
+		h["Cache-Control"] = schema{"description": "The document may be kept, and must be asked for anew.", "schema": text}
+		h["ETag"] = schema{"description": "Names this version of the document.", "schema": text}
+		h["Vary"] = schema{"description": "The document is also sent compressed.", "schema": text}
+		for _, name := range names {
+			h[name] = schema{"description": "How the document is compressed, if it is.", "schema": text}
+		}
+		return h
+	}
+	return schema{
+		"200": schema{"description": "The OpenAPI document.", "headers": headers("Content-Encoding"),
+			"content": schema{jsonMedia: schema{"schema": schema{"type": "object"}}}},
+		"304": schema{"description": "The client has this version already.", "headers": headers()},
+		"405": schema{"$ref": "#/components/responses/MethodNotAllowed"},
+		"429": schema{"$ref": "#/components/responses/TooManyRequests"},
+	}
+}
+
 // problemExamples are replies as the server makes them, by status and by what is wrong.
 func problemExamples() map[int]schema {
 	caller := &metering.Caller{Key: &metering.Key{Scopes: []metering.Scope{metering.DNSRead}}}
