@@ -22,13 +22,13 @@ type Location struct {
 	Length int `json:"length" min:"0" doc:"number of bytes"`
 }
 
-// A Finding is a requirement on the text that was not fulfilled. Its JSON is that of every other
+// A Finding is a fault of a text. Its JSON is that of every other
 // diagnostic (CONTRACT 2).
 type Finding struct {
 	Code      string    `json:"code" doc:"permanent name of the rule" example:"text.json.duplicate_key"`
 	Severity  Severity  `json:"severity" doc:"how much it matters"`
-	Title     string    `json:"title" doc:"the requirement, stated as fulfilled"`
-	Detail    string    `json:"detail" doc:"what was seen instead"`
+	Title     string    `json:"title" maxlen:"70" doc:"the fault in a few words"`
+	Detail    string    `json:"detail" doc:"what was seen: a sentence that can be understood alone"`
 	Advice    string    `json:"advice,omitempty" doc:"what to do"`
 	Reference string    `json:"reference,omitempty" doc:"document and section" example:"RFC 8259 section 4"`
 	Location  *Location `json:"location,omitempty" doc:"where in the text"`

@@ -145,8 +145,8 @@ func readJSON(original string) *jsonReading {
 	if marked {
 		// RFC 8259 section 8.1 lets a reader ignore it.
 		r.add(Finding{Code: "text.json.byte_order_mark", Severity: Warning,
-			Title:  "The text begins without a byte-order mark",
-			Detail: "It begins with U+FEFF, at which many readers stop; the result is without it.",
+			Title:  "Byte-order mark at the beginning",
+			Detail: "The text begins with U+FEFF, at which many readers stop; the result is without it.",
 			Advice: "Save the text without a byte-order mark.", Reference: "RFC 8259 section 8.1",
 			Location: &Location{Offset: 0, Length: len(byteOrderMark)}})
 	}

@@ -204,7 +204,7 @@ func (s *jsonScanner) remember(begin int) {
 	}
 	if s.room() {
 		s.add(Finding{Code: "text.json.name.duplicate", Severity: Warning,
-			Title:     "Names of an object are unique",
+			Title:     "Name repeated in an object",
 			Detail:    fmt.Sprintf("The object has a member %.60q already. Readers take the last or the first.", name),
 			Advice:    "Keep one of the members.",
 			Reference: "RFC 8259 section 4", Location: s.location(begin)})
@@ -287,7 +287,7 @@ func (s *jsonScanner) escape(i int) (int, error) {
 	}
 	if s.room() {
 		s.add(Finding{Code: "text.json.string.lone_surrogate", Severity: Warning,
-			Title:     "Escapes of surrogates come in pairs",
+			Title:     "Half of a surrogate pair",
 			Detail:    fmt.Sprintf(`\u%04x is half of a pair, and no character. Readers replace or refuse it.`, unit),
 			Advice:    "Write both halves, or the character itself.",
 			Reference: "RFC 8259 section 8.2", Location: &Location{Offset: s.base + i, Length: 6}})
@@ -346,12 +346,12 @@ func (s *jsonScanner) judgeNumber(begin int, integer bool) {
 	case !lost && !inexact || !s.room():
 	case lost:
 		s.add(Finding{Code: "text.json.number.range", Severity: Warning,
-			Title:     "Numbers fit a double",
+			Title:     "Number beyond a double",
 			Detail:    fmt.Sprintf("%.40s is beyond it: readers take it as infinite or zero, or refuse it.", text),
 			Reference: "RFC 8259 section 6", Location: s.location(begin)})
 	default:
 		s.add(Finding{Code: "text.json.number.precision", Severity: Info,
-			Title:     "Integers are exact in a double",
+			Title:     "Integer not exact in a double",
 			Detail:    fmt.Sprintf("Readers with doubles, such as JavaScript, may change the last digits of %.40s.", text),
 			Advice:    "Write identifiers as strings.",
 			Reference: "RFC 8259 section 6", Location: s.location(begin)})

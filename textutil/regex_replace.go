@@ -86,7 +86,7 @@ func parseReplacement(text string, names []string) ([]regexPart, []Finding) {
 		default:
 			findings = append(findings, Finding{
 				Code: "text.regex.replacement_group", Severity: Warning,
-				Title:    "Every group of the replacement is one of the pattern",
+				Title:    "Group of the replacement not in the pattern",
 				Detail:   fmt.Sprintf("The pattern has no group %q; nothing is put in its place.", name),
 				Advice:   "Name a group of the pattern, or write $$ for a dollar sign",
 				Location: &Location{Offset: at, Length: size},

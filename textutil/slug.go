@@ -145,7 +145,7 @@ func (r *SlugReport) explain(text string, w *slugWriter) {
 			more = " and others"
 		}
 		r.Findings = append(r.Findings, Finding{
-			Code: "text.slug.dropped", Severity: Warning, Title: "Every letter has a form in the slug",
+			Code: "text.slug.dropped", Severity: Warning, Title: "Letters without a form in the slug",
 			Detail: fmt.Sprintf("%d letters have no Latin form here and were left out: %s%s.",
 				w.droppedCount, string(w.dropped), more),
 			Advice: "Set allow_unicode to keep them, or write them in Latin letters",
@@ -164,7 +164,7 @@ func (r *SlugReport) explain(text string, w *slugWriter) {
 		r.Reason = SlugEmptyText
 	}
 	r.Findings = append(r.Findings, Finding{
-		Code: "text.slug.empty", Severity: Error, Title: "The slug is not empty", Detail: detail,
+		Code: "text.slug.empty", Severity: Error, Title: "Empty slug", Detail: detail,
 		Advice: "Choose a name by hand, or use a number",
 	})
 }
