@@ -32,6 +32,8 @@ func TestRules(t *testing.T) {
 		{"253 octets", strings.Repeat("abcdefg.", 31) + "abcde", nil},
 		{"254 octets", strings.Repeat("abcdefg.", 31) + "abcdef", []diag.Code{"idn.name.long"}},
 		{"bad Punycode", "xn--z", []diag.Code{"idn.label.punycode"}},
+		{"Punycode of nothing", "xn---", []diag.Code{"idn.label.punycode"}},
+		{"prefix alone", "xn--", []diag.Code{"idn.label.punycode"}},
 		{"Punycode of ASCII", "xn--abc-", []diag.Code{"idn.label.punycode"}},
 		{"A-label", "xn--tda", nil},
 		{"A-label of what is mapped", "xn--8ba", []diag.Code{"idn.label.canonical"}},
@@ -131,6 +133,7 @@ func TestConvert(t *testing.T) {
 		{"A-label in capitals", Request{"XN--BCHER-KVA.example", ""}, "xn--bcher-kva.example", "bücher.example",
 			Unicode, true, true},
 		{"not decodable", Request{"xn--z.example", ""}, "xn--z.example", "xn--z.example", Unicode, false, true},
+		{"decodes to nothing", Request{"xn---.example", ""}, "xn---.example", "xn---.example", Unicode, false, true},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -144,9 +144,13 @@ func (l *label) convert() {
 	}
 	if puny, ok := strings.CutPrefix(l.unicode, acePrefix); ok {
 		l.encoded = true
-		if text, err := decodePunycode(puny); err != nil {
+		switch text, err := decodePunycode(puny); {
+		case err != nil:
 			l.fail(badPunycode, "%q does not decode.", l.unicode)
-		} else {
+		case text == "":
+			// UTS #46 section 4 (P4): an error, and a label must not vanish because of it.
+			l.fail(badPunycode, "%q decodes to nothing.", l.unicode)
+		default:
 			if isASCII(text) {
 				l.fail(badPunycode, "%q decodes to plain ASCII, %q, which needs no encoding.", l.unicode, text)
 			}
