@@ -120,7 +120,8 @@ func wrongPlace(text string, e *JSONError) string {
 	}
 	var wrong *json.SyntaxError
 	var value any
-	if err := json.Unmarshal([]byte(text), &value); errors.As(err, &wrong) && wrong.Error() != "unexpected end of JSON input" {
+	err := json.Unmarshal([]byte(text), &value)
+	if errors.As(err, &wrong) && wrong.Error() != "unexpected end of JSON input" {
 		stop = int(wrong.Offset) - 1
 	}
 	between := text[min(offset, stop):stop]

@@ -102,7 +102,8 @@ type difference struct {
 var onlyRust = []difference{
 	{regexp.MustCompile(`\(\?[a-zA-Z-]*[uRx][a-zA-Z-]*[:)]`), "the flags u, R and x of Rust"},
 	{regexp.MustCompile(`\\[uU]`), `the escape \u of Rust`},
-	{regexp.MustCompile(`\\[pP]\{\^?(\w*[^\w}]|[a-z]|(Alphabetic|Uppercase|Lowercase|Letter|Any|ASCII|Assigned|Age|White_?Space)\b)`),
+	{regexp.MustCompile(`\\[pP]\{\^?(\w*[^\w}]|[a-z]` +
+		`|(Alphabetic|Uppercase|Lowercase|Letter|Any|ASCII|Assigned|Age|White_?Space)\b)`),
 		"properties of Unicode that RE2 does not know"},
 	{regexp.MustCompile(`\(\?P?<\w*[^\w>]`), "names of groups with marks"},
 	{regexp.MustCompile(`\{\d{4,}|\{\d+,\d{4,}`), "more than 1000 repetitions"},

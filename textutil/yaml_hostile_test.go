@@ -243,6 +243,53 @@ func laughs(width, height int) string {
 	return b.String()
 }
 
+// TestYAMLBoundsAliases holds what aliases stand for to the length of the text: a thousand bytes must not become
+// megabytes.
+func TestYAMLBoundsAliases(t *testing.T) {
+	small := aliasedResult
+	ten := "a: &a [" + strings.TrimSuffix(strings.Repeat("0123456789,", 1000), ",") + "]\n"
+	large := aliasedFactor * (len(ten) + len(copies(20)))
+	cases := []struct {
+		name, text string
+		limit      int // in the error, or 0 if there is none
+	}{
+		{"laughs", laughs(9, 9), small},
+		{"few laughs", laughs(2, 6), 0},
+		{"tall laughs", laughs(2, 40), small},
+		{"some copies", ten + copies(3), 0},
+		{"many copies", ten + copies(20), large},
+		{"keys", laughs(8, 5) + "? *a4\n: x", small},
+		{"no aliases", strings.Repeat("- ", 200) + "a\n", 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			report, err := YAMLToJSON(YAMLToJSONRequest{Text: c.text})
+			if c.limit == 0 {
+				if err != nil || !report.Valid {
+					t.Error(report, err)
+				}
+				return
+			}
+			input, ok := errors.AsType[*InputError](err)
+			if !ok || !strings.Contains(input.Reason, "more than "+strconv.Itoa(c.limit)+" bytes of JSON with what its") {
+				t.Errorf("%v, want a limit of %d", err, c.limit)
+			}
+			if report, err := FormatYAML(YAMLFormatRequest{Text: c.text}); err != nil || !report.Valid {
+				t.Errorf("what writes out no aliases has no such limit: %v", err)
+			}
+		})
+	}
+}
+
+// copies returns so many aliases of the anchor a.
+func copies(count int) string {
+	var b strings.Builder
+	for i := range count {
+		b.WriteString("b" + string(rune('a'+i)) + ": *a\n")
+	}
+	return b.String()
+}
+
 var (
 	recipeRepeat = regexp.MustCompile(`^"(.*)"\*([0-9]+)$`)
 	recipeSpaces = regexp.MustCompile(`^([0-9,]+) spaces$`)
