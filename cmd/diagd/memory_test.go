@@ -84,8 +84,8 @@ func worstMix(n int) (paths, bodies []string) {
 // All that a key of the plan Pack may ask at once stays below half a gigabyte, also where each reply is
 // to be kept, and is answered in the end.
 func TestMemoryOfWorstMix(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes several seconds")
+	if testing.Short() || raceDetector {
+		t.Skip("takes several seconds, and much more memory under the race detector")
 	}
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skip("the size of another process is read from /proc")
