@@ -268,7 +268,7 @@ func TestHostileMessages(t *testing.T) {
 				require.Empty(t, TXT(r))
 			}
 			require.Equal(t, Indeterminate, MessageDNSSEC(m))
-			NewRecordLookup(MustDomain("a.test"), a, nil, time.Time{}, time.Time{})
+			NewRecordLookup(MustName("a.test"), a, nil, time.Time{}, time.Time{})
 		})
 	}
 }

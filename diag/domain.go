@@ -38,6 +38,14 @@ func (d Domain) IsZero() bool { return d.ascii == "" }
 // FQDN returns the absolute ASCII form, with the final dot.
 func (d Domain) FQDN() string { return d.ascii + "." }
 
+// Name returns the domain as a name.
+func (d Domain) Name() Name {
+	if d.IsZero() {
+		return Name{}
+	}
+	return Name{d.FQDN()}
+}
+
 // Sub returns the absolute name of a label under d, such as "_dmarc.example.com.".
 func (d Domain) Sub(label string) string { return label + "." + d.ascii + "." }
 

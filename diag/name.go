@@ -49,6 +49,22 @@ func (n Name) IsZero() bool { return n.ascii == "" }
 // FQDN returns the absolute ASCII form, with the final dot.
 func (n Name) FQDN() string { return n.ascii }
 
+// Sub returns the absolute name of a label under n, such as "_spf.example.com.".
+func (n Name) Sub(label string) string {
+	if n.ascii == "." {
+		return label + "."
+	}
+	return label + "." + n.ascii
+}
+
+// UnicodeIfDifferent returns the Unicode form, or nothing if it is the ASCII form.
+func (n Name) UnicodeIfDifferent() string {
+	if u := n.Unicode(); u != n.String() {
+		return u
+	}
+	return ""
+}
+
 // Unicode returns the Unicode form, without a final dot except for the root.
 func (n Name) Unicode() string { return UnicodeName(n.ascii) }
 

@@ -9,7 +9,7 @@ import (
 
 // RecordLookup is the part that all reports on one record in the DNS share.
 type RecordLookup struct {
-	Domain        Domain       `json:"domain" doc:"the domain, as A-labels"`
+	Domain        Name         `json:"domain" doc:"the domain, as A-labels"`
 	DomainUnicode string       `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
 	RecordName    string       `json:"record_name" doc:"where the record was looked for"`
 	Found         bool         `json:"found" doc:"whether there is such a record"`
@@ -24,7 +24,7 @@ type RecordLookup struct {
 
 // NewRecordLookup fills the shared part of a report from the answer to the question for the record
 // and from those of its texts that are of the kind looked for.
-func NewRecordLookup[R dns.RR](d Domain, a Answer[R], records []string, began, ended time.Time) RecordLookup {
+func NewRecordLookup[R dns.RR](d Name, a Answer[R], records []string, began, ended time.Time) RecordLookup {
 	l := RecordLookup{
 		Domain:        d,
 		DomainUnicode: d.UnicodeIfDifferent(),

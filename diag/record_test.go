@@ -45,11 +45,11 @@ func TestRecordLookup(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			a := Lookup[*dns.TXT](t.Context(), &Env{Resolver: tt.resolver}, d.Sub("_DMARC"))
-			text, err := json.Marshal(NewRecordLookup(d, a, tt.records, began, began.Add(1500*time.Millisecond)))
+			text, err := json.Marshal(NewRecordLookup(d.Name(), a, tt.records, began, began.Add(1500*time.Millisecond)))
 			require.NoError(t, err)
 			require.JSONEq(t, tt.want, string(text))
 		})
 	}
-	backwards := NewRecordLookup(d, Answer[*dns.TXT]{}, nil, began, began.Add(-time.Second))
+	backwards := NewRecordLookup(d.Name(), Answer[*dns.TXT]{}, nil, began, began.Add(-time.Second))
 	require.Zero(t, backwards.DurationMS, "a clock that was set back")
 }

@@ -91,7 +91,7 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
-		RecordLookup: diag.NewRecordLookup(e.domain, e.txt, e.records, e.now, ended),
+		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.records, e.now, ended),
 		Verdict:      rules.Judge(e, texts),
 		Valid:        e.validRecord() && e.validPolicy(),
 		ID:           e.record.ID,

@@ -26,7 +26,7 @@ func BenchmarkParse(b *testing.B) {
 // words.
 func BenchmarkAnalyse(b *testing.B) {
 	b.ReportAllocs()
-	req := ValidateRequest{Record: tenTerms, Domain: diag.MustDomain("example.com")}
+	req := ValidateRequest{Record: tenTerms, Domain: diag.MustName("example.com")}
 	for b.Loop() {
 		outline(req)
 	}
@@ -34,7 +34,7 @@ func BenchmarkAnalyse(b *testing.B) {
 
 func BenchmarkValidate(b *testing.B) {
 	b.ReportAllocs()
-	req := ValidateRequest{Record: tenTerms, Domain: diag.MustDomain("example.com")}
+	req := ValidateRequest{Record: tenTerms, Domain: diag.MustName("example.com")}
 	for b.Loop() {
 		if _, err := Validate(req); err != nil {
 			b.Fatal(err)

@@ -78,8 +78,8 @@ type Result struct {
 	MatchedDomain string // whose record has it
 	Explanation   string // of a fail, as the domain gives it (RFC 7208 section 6.2); empty if it gives none
 	Reason        string // why there is no record, or it could not be evaluated; empty otherwise
-	DNSLookups    int    // terms that needed the DNS so far
-	VoidLookups   int    // those for which the DNS had nothing
+	DNSLookups    int    // DNS lookups so far, as RFC 7208 section 4.6.4 counts them
+	VoidLookups   int    // those without a result
 }
 
 // Check evaluates the record of the domain that a mail comes from: it is the function check_host of
@@ -94,7 +94,7 @@ func Check(ctx context.Context, env *diag.Env, req CheckRequest) (*Result, error
 	}
 	lookups, cancel := diag.Within(ctx, Timeout)
 	defer cancel()
-	d := newDesk(lookups, env, maxAhead)
+	d := newLookups(lookups, env, maxAhead)
 	var ahead diag.Group
 	e := newEvaluation(d, req, env.Now())
 	e.ahead = &ahead
@@ -110,26 +110,27 @@ func Check(ctx context.Context, env *diag.Env, req CheckRequest) (*Result, error
 
 // evaluation is one run of check_host.
 type evaluation struct {
-	desk     *desk       // nil: there is no DNS
-	ahead    *diag.Group // for questions ahead; nil: none are asked
-	ip       netip.Addr
-	local    string // of the sender
-	sender   string // its domain
-	helo     string
-	domain   string // whose record is evaluated
-	receiver string
-	now      time.Time
+	dns        *lookups    // nil: there is no DNS
+	ahead      *diag.Group // for questions ahead; nil: none are asked
+	ip         netip.Addr
+	local      string // of the sender
+	sender     string // its domain
+	asciiLocal bool   // whether local is ASCII
+	helo       string
+	domain     string // whose record is evaluated
+	receiver   string
+	now        time.Time
 
-	lookups, voids int
+	counted, voids int
 	maxLookups     int
 	maxVoids       int
 	explanation    string
 	names          *[]string // validated host names of the client, once known
 }
 
-func newEvaluation(d *desk, req CheckRequest, now time.Time) *evaluation {
+func newEvaluation(l *lookups, req CheckRequest, now time.Time) *evaluation {
 	e := &evaluation{
-		desk: d, ip: req.IP.Unmap().WithZone(""), helo: strings.TrimSuffix(req.HELO, "."),
+		dns: l, ip: req.IP.Unmap().WithZone(""), helo: aLabels(req.HELO),
 		receiver: req.Receiver, now: now,
 		maxLookups: min(cmp.Or(req.Lookups, MaxLookups), MaxTerms), maxVoids: min(cmp.Or(req.Voids, MaxVoids), MaxTerms),
 	}
@@ -137,7 +138,8 @@ func newEvaluation(d *desk, req CheckRequest, now time.Time) *evaluation {
 		e.receiver = "unknown" // RFC 7208 section 7.3
 	}
 	e.local, e.sender = splitSender(req.Sender, e.helo)
-	e.domain = strings.TrimSuffix(req.Domain, ".")
+	e.asciiLocal = isASCII(e.local)
+	e.domain = aLabels(req.Domain)
 	if e.domain == "" {
 		e.domain = e.sender
 	}
@@ -151,18 +153,33 @@ func splitSender(sender, helo string) (local, domain string) {
 		return "postmaster", helo
 	}
 	i := strings.LastIndexByte(sender, '@')
-	local, domain = sender[:max(i, 0)], strings.TrimSuffix(sender[i+1:], ".")
+	local, domain = sender[:max(i, 0)], aLabels(sender[i+1:])
 	if local == "" {
 		local = "postmaster"
 	}
 	return local, domain
 }
 
+// aLabels returns a name without its final dot and with A-labels for U-labels (RFC 8616 section 4). What
+// is no such name stays as it is.
+func aLabels(s string) string {
+	if !isASCII(s) {
+		if name, err := diag.ParseName(s); err == nil {
+			return name.String()
+		}
+	}
+	return strings.TrimSuffix(s, ".")
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r > 0x7f }) < 0
+}
+
 func (e *evaluation) run() *Result {
 	v := e.checkHost(e.domain, false)
 	r := &Result{
 		Outcome: v.outcome, Domain: e.domain, MatchedTerm: v.term, MatchedDomain: v.domain, Reason: v.reason,
-		DNSLookups: min(e.lookups, e.maxLookups+1), VoidLookups: e.voids,
+		DNSLookups: e.counted, VoidLookups: e.voids,
 	}
 	if v.outcome == Fail {
 		r.Explanation = e.explanation

@@ -12,16 +12,17 @@ import (
 	"github.com/miekg/dns"
 )
 
-// desk asks the DNS for everything that one diagnostic wants to know, each question once: what the tree
-// and the evaluation both ask for is waited for by both.
-type desk struct {
+// lookups asks the DNS for everything that one diagnostic wants to know, each question once: what the tree
+// and the evaluation both ask for is waited for by both. Without the DNS, as in a validation, it is nil.
+type lookups struct {
 	ctx context.Context
 	env *diag.Env
 
-	mu      sync.Mutex
-	flights map[question]*flight
-	paid    map[question]bool // by afford
-	left    int               // questions that the walk over the tree may still ask
+	mu           sync.Mutex
+	pending      map[question]*pending
+	reserved     map[question]bool
+	publications map[string]*publication
+	left         int // questions that the walk over the tree may still ask
 }
 
 type question struct {
@@ -29,31 +30,34 @@ type question struct {
 	qtype uint16
 }
 
-// A flight is a question that has been asked.
-type flight struct {
+// pending is a question that has been asked.
+type pending struct {
 	done   chan struct{}
 	answer any // a diag.Answer of the type asked for, once done
 }
 
-func newDesk(ctx context.Context, env *diag.Env, questions int) *desk {
-	return &desk{ctx: ctx, env: env, flights: map[question]*flight{}, paid: map[question]bool{}, left: questions}
+func newLookups(ctx context.Context, env *diag.Env, questions int) *lookups {
+	return &lookups{
+		ctx: ctx, env: env, pending: map[question]*pending{}, reserved: map[question]bool{},
+		publications: map[string]*publication{}, left: questions,
+	}
 }
 
 // ask asks a question, or waits for the answer if it was asked before. The name has no final dot, and
 // is not malformed.
-func ask[R dns.RR](d *desk, name string, qtype uint16) diag.Answer[R] {
+func ask[R dns.RR](l *lookups, name string, qtype uint16) diag.Answer[R] {
 	q := question{absolute(strings.ToLower(name)), qtype}
-	d.mu.Lock()
-	f, known := d.flights[q]
+	l.mu.Lock()
+	f, known := l.pending[q]
 	if !known {
-		f = &flight{done: make(chan struct{})}
+		f = &pending{done: make(chan struct{})}
 		f.answer = diag.Answer[R]{Name: q.name, Rcode: dns.RcodeServerFailure} // if the resolver panics
-		d.flights[q] = f
+		l.pending[q] = f
 	}
-	d.mu.Unlock()
+	l.mu.Unlock()
 	if !known {
 		defer close(f.done)
-		a := diag.Lookup[R](d.ctx, d.env, q.name)
+		a := diag.Lookup[R](l.ctx, l.env, q.name)
 		f.answer = a
 		return a
 	}
@@ -61,22 +65,26 @@ func ask[R dns.RR](d *desk, name string, qtype uint16) diag.Answer[R] {
 	return f.answer.(diag.Answer[R])
 }
 
-// afford takes questions from what the walk may ask. Those that were paid for cost nothing.
-func (d *desk) afford(name string, qtypes ...uint16) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var unpaid []question
-	for _, t := range qtypes {
-		if q := (question{absolute(strings.ToLower(name)), t}); !d.paid[q] {
-			unpaid = append(unpaid, q)
-		}
-	}
-	if len(unpaid) > d.left {
+// reserve takes questions from what the walk may ask, and reports whether that was possible: not
+// beyond the bound, and not without the DNS. Those that were reserved before cost nothing.
+func (l *lookups) reserve(name string, qtypes ...uint16) bool {
+	if l == nil {
 		return false
 	}
-	d.left -= len(unpaid)
-	for _, q := range unpaid {
-		d.paid[q] = true
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var missing []question
+	for _, t := range qtypes {
+		if q := (question{absolute(strings.ToLower(name)), t}); !l.reserved[q] {
+			missing = append(missing, q)
+		}
+	}
+	if len(missing) > l.left {
+		return false
+	}
+	l.left -= len(missing)
+	for _, q := range missing {
+		l.reserved[q] = true
 	}
 	return true
 }
@@ -88,15 +96,15 @@ type addresses struct {
 }
 
 // addressesOf asks for the addresses of a host in one or both families at once.
-func (d *desk) addressesOf(name string, v4, v6 bool) addresses {
+func (l *lookups) addressesOf(name string, v4, v6 bool) addresses {
 	var a diag.Answer[*dns.A]
 	var aaaa diag.Answer[*dns.AAAA]
 	var g diag.Group
 	if v4 {
-		g.Go(func() { a = ask[*dns.A](d, name, dns.TypeA) })
+		g.Go(func() { a = ask[*dns.A](l, name, dns.TypeA) })
 	}
 	if v6 {
-		g.Go(func() { aaaa = ask[*dns.AAAA](d, name, dns.TypeAAAA) })
+		g.Go(func() { aaaa = ask[*dns.AAAA](l, name, dns.TypeAAAA) })
 	}
 	g.Wait()
 	list := addresses{err: cmp.Or(a.Err(), aaaa.Err())}
@@ -119,21 +127,41 @@ const MaxAddresses = 1000
 
 // A publication is what a name has for records of SPF.
 type publication struct {
+	done    chan struct{} // closed once the rest is known
 	answer  diag.Answer[*dns.TXT]
 	texts   []string // of all TXT records
 	records []string // those that are records of SPF
+	parsed  *Record  // the record, if there is exactly one
+	faults  []SyntaxError
 }
 
-// published asks for the TXT records of a name, and picks out those of SPF (RFC 7208 sections 4.4 and
-// 4.5).
-func (d *desk) published(name string) publication {
-	p := publication{answer: ask[*dns.TXT](d, name, dns.TypeTXT)}
+// published asks for the TXT records of a name, picks out those of SPF (RFC 7208 sections 4.4 and 4.5),
+// and parses the record if there is exactly one.
+func (l *lookups) published(name string) *publication {
+	key := strings.ToLower(name)
+	l.mu.Lock()
+	p, known := l.publications[key]
+	if !known {
+		p = &publication{done: make(chan struct{})}
+		p.answer.Rcode = dns.RcodeServerFailure // if the resolver panics
+		l.publications[key] = p
+	}
+	l.mu.Unlock()
+	if known {
+		<-p.done
+		return p
+	}
+	defer close(p.done)
+	p.answer = ask[*dns.TXT](l, name, dns.TypeTXT)
 	for _, r := range p.answer.Records {
 		text := diag.TXT(r)
 		p.texts = append(p.texts, text)
 		if isRecord(text) {
 			p.records = append(p.records, text)
 		}
+	}
+	if len(p.records) == 1 {
+		p.parsed, p.faults = Parse(p.records[0])
 	}
 	return p
 }
@@ -158,3 +186,13 @@ func unescaped(name string) string { return unescape(strings.TrimSuffix(name, ".
 
 // unescape undoes the escapes of master files (RFC 1035 section 5.1).
 func unescape(text string) string { return diag.TXT(&dns.TXT{Txt: []string{text}}) }
+
+// asked counts the questions so far.
+func (l *lookups) asked() int {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.pending)
+}

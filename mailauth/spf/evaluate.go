@@ -8,26 +8,26 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A verdict is what the record of one domain leads to.
-type verdict struct {
+// A hostResult is what the record of one domain leads to.
+type hostResult struct {
 	outcome Outcome
 	term    string // the mechanism that matched
 	domain  string // whose record has it
 	reason  string // of none, temperror and permerror
 }
 
-func because(o Outcome, format string, args ...any) verdict {
-	return verdict{outcome: o, reason: fmt.Sprintf(format, args...)}
+func because(o Outcome, format string, args ...any) hostResult {
+	return hostResult{outcome: o, reason: fmt.Sprintf(format, args...)}
 }
 
 // checkHost evaluates the record of a domain (RFC 7208 section 4). Each call beyond the first is counted
-// as a look-up by who calls, so it is at most eleven levels deep, or one more than a caller lets look-ups be.
-func (e *evaluation) checkHost(domain string, included bool) verdict {
+// as a lookup by the caller, so it is at most eleven levels deep, or one more than a caller lets look-ups be.
+func (e *evaluation) checkHost(domain string, included bool) hostResult {
 	domain = strings.TrimSuffix(domain, ".")
 	if fault := undomain(domain); fault != "" {
 		return because(None, "%.255q has no record: %s", domain, fault)
 	}
-	p := e.desk.published(domain)
+	p := e.dns.published(domain)
 	switch {
 	case p.answer.Err() != nil:
 		return because(Temperror, "%v", p.answer.Err())
@@ -36,11 +36,11 @@ func (e *evaluation) checkHost(domain string, included bool) verdict {
 	case len(p.records) > 1:
 		return because(Permerror, "%s has %d SPF records", domain, len(p.records))
 	}
-	record, faults := Parse(p.records[0])
-	if len(faults) > 0 {
-		return because(Permerror, "the record of %s has an error at byte %d: %s", domain, faults[0].Offset, faults[0].Text)
+	if len(p.faults) > 0 {
+		return because(Permerror, "the record of %s has an error at byte %d: %s", domain, p.faults[0].Offset,
+			p.faults[0].Text)
 	}
-	return e.terms(record, domain, included)
+	return e.terms(p.parsed, domain, included)
 }
 
 // undomain says why a text is not a domain with a record, or nothing (RFC 7208 section 4.3).
@@ -52,6 +52,8 @@ func undomain(s string) string {
 		return "it is an address"
 	case malformed(s) != "":
 		return malformed(s)
+	case strings.IndexFunc(s, func(r rune) bool { return r > 0x7e }) >= 0:
+		return "it has characters beyond ASCII"
 	case !strings.Contains(s, "."):
 		return "it has one label only"
 	default:
@@ -60,7 +62,7 @@ func undomain(s string) string {
 }
 
 // terms evaluates a record without errors.
-func (e *evaluation) terms(record *Record, domain string, included bool) verdict {
+func (e *evaluation) terms(record *Record, domain string, included bool) hostResult {
 	for i := range record.Terms {
 		t := &record.Terms[i]
 		if t.Kind != Mechanism {
@@ -82,12 +84,12 @@ func (e *evaluation) terms(record *Record, domain string, included bool) verdict
 	if t := record.find(Redirect); t != nil { // with all, which always matches, this is never reached
 		return e.redirect(record, t, domain, included)
 	}
-	return verdict{outcome: Neutral} // RFC 7208 section 4.7
+	return hostResult{outcome: Neutral} // RFC 7208 section 4.7
 }
 
 // redirect hands over to another record (RFC 7208 section 6.1).
-func (e *evaluation) redirect(record *Record, t *Term, domain string, included bool) verdict {
-	if e.desk == nil {
+func (e *evaluation) redirect(record *Record, t *Term, domain string, included bool) hostResult {
+	if e.dns == nil {
 		return needsDNS(t)
 	}
 	if failed := e.count(t, domain); failed != nil {
@@ -101,30 +103,29 @@ func (e *evaluation) redirect(record *Record, t *Term, domain string, included b
 	return v
 }
 
-func needsDNS(t *Term) verdict { return because(NeedsDNS, "%s depends on the DNS", t.Raw) }
+func needsDNS(t *Term) hostResult { return because(NeedsDNS, "%s depends on the DNS", t.Raw) }
 
-// count counts a term that needs the DNS.
-func (e *evaluation) count(t *Term, domain string) *verdict {
-	if e.lookups++; e.lookups > e.maxLookups {
-		v := because(Permerror, "%s in the record of %s needs the DNS, as %d terms before it did", t.Raw, domain, e.maxLookups)
+// count counts a term that needs the DNS, and the lookup of the client's name if it uses the macro p.
+func (e *evaluation) count(t *Term, domain string) *hostResult {
+	if e.counted += t.cost(); e.counted > e.maxLookups {
+		v := because(Permerror, "%s in the record of %s exceeds the limit of %d DNS lookups", t.Raw, domain, e.maxLookups)
 		return &v
 	}
 	return nil
 }
 
 // void counts a term for which the DNS has nothing.
-func (e *evaluation) void(t *Term, domain string) *verdict {
+func (e *evaluation) void(t *Term, domain string) *hostResult {
 	if e.voids++; e.voids > e.maxVoids {
-		v := because(Permerror, "the DNS has nothing for %s in the record of %s, nor for %d terms before it", t.Raw, domain,
-			e.maxVoids)
+		v := because(Permerror, "%s in the record of %s exceeds the limit of %d void lookups", t.Raw, domain, e.maxVoids)
 		return &v
 	}
 	return nil
 }
 
 // match reports whether a mechanism matches the client. It returns two nils if not.
-func (e *evaluation) match(record *Record, t *Term, domain string) (matched, failed *verdict) {
-	yes := &verdict{term: t.Raw, domain: domain}
+func (e *evaluation) match(record *Record, t *Term, domain string) (matched, failed *hostResult) {
+	yes := &hostResult{term: t.Raw, domain: domain}
 	switch t.Name {
 	case All:
 		return yes, nil
@@ -134,12 +135,15 @@ func (e *evaluation) match(record *Record, t *Term, domain string) (matched, fai
 		}
 		return nil, nil
 	}
-	if e.desk == nil {
+	if e.dns == nil {
 		v := needsDNS(t)
 		return nil, &v
 	}
 	if failed := e.count(t, domain); failed != nil {
 		return nil, failed
+	}
+	if !e.asciiLocal && t.spec.uses("sl") { // RFC 8616 section 4: such terms never match
+		return nil, nil
 	}
 	e.lookAhead(record, domain)
 	name := e.target(t, domain)
@@ -167,7 +171,7 @@ func (e *evaluation) match(record *Record, t *Term, domain string) (matched, fai
 }
 
 // include matches if the other record passes (RFC 7208 section 5.2).
-func (e *evaluation) include(name string) (matched, failed *verdict) {
+func (e *evaluation) include(name string) (matched, failed *hostResult) {
 	switch v := e.checkHost(name, true); v.outcome {
 	case Pass:
 		return &v, nil
@@ -182,8 +186,8 @@ func (e *evaluation) include(name string) (matched, failed *verdict) {
 }
 
 // matchA is RFC 7208 section 5.3. Only addresses of the client's family are asked for.
-func (e *evaluation) matchA(t *Term, name, domain string) (bool, *verdict) {
-	a := e.desk.addressesOf(name, e.ip.Is4(), e.ip.Is6())
+func (e *evaluation) matchA(t *Term, name, domain string) (bool, *hostResult) {
+	a := e.dns.addressesOf(name, e.ip.Is4(), e.ip.Is6())
 	if a.err != nil {
 		v := because(Temperror, "%v", a.err)
 		return false, &v
@@ -205,8 +209,8 @@ func (e *evaluation) among(t *Term, a addresses) bool {
 }
 
 // matchMX is RFC 7208 section 5.4. The hosts are asked for at once, and looked at in order.
-func (e *evaluation) matchMX(t *Term, name, domain string) (bool, *verdict) {
-	answer := ask[*dns.MX](e.desk, name, dns.TypeMX)
+func (e *evaluation) matchMX(t *Term, name, domain string) (bool, *hostResult) {
+	answer := ask[*dns.MX](e.dns, name, dns.TypeMX)
 	switch {
 	case answer.Err() != nil:
 		v := because(Temperror, "%v", answer.Err())
@@ -221,7 +225,7 @@ func (e *evaluation) matchMX(t *Term, name, domain string) (bool, *verdict) {
 	found := make([]addresses, len(hosts))
 	var g diag.Group
 	for i, host := range hosts {
-		g.Go(func() { found[i] = e.desk.addressesOf(host, e.ip.Is4(), e.ip.Is6()) })
+		g.Go(func() { found[i] = e.dns.addressesOf(host, e.ip.Is4(), e.ip.Is6()) })
 	}
 	g.Wait()
 	for _, a := range found {
@@ -237,8 +241,8 @@ func (e *evaluation) matchMX(t *Term, name, domain string) (bool, *verdict) {
 }
 
 // matchExists is RFC 7208 section 5.7: the address may be any, and is one of IPv4 always.
-func (e *evaluation) matchExists(t *Term, name, domain string) (bool, *verdict) {
-	a := e.desk.addressesOf(name, true, false)
+func (e *evaluation) matchExists(t *Term, name, domain string) (bool, *hostResult) {
+	a := e.dns.addressesOf(name, true, false)
 	if a.err != nil {
 		v := because(Temperror, "%v", a.err)
 		return false, &v

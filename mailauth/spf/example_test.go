@@ -28,7 +28,7 @@ func ExampleLookup() {
 
 	// With nil instead of world.Env() the real Internet is asked.
 	report, err := spf.Lookup(context.Background(), world.Env(), spf.LookupRequest{
-		Domain: diag.MustDomain("example.com"),
+		Domain: diag.MustName("example.com"),
 		IP:     diag.MustIP("198.51.100.7"),
 	})
 	if err != nil {
@@ -39,15 +39,15 @@ func ExampleLookup() {
 	for _, f := range report.Findings {
 		fmt.Printf("%s: %s: %s (%s)\n", f.Severity, f.Code, f.Detail, f.Reference)
 	}
-	fmt.Printf("%d of %d look-ups, %d void\n", report.DNSLookups.Count, report.DNSLookups.Limit, report.VoidLookups.Count)
+	fmt.Printf("%d of %d lookups, %d void\n", report.DNSLookups.Count, report.DNSLookups.Limit, report.VoidLookups.Count)
 	fmt.Println(report.Authorized.IP4)
 	fmt.Println(report.IPTest.Result, report.IPTest.MatchedTerm, report.IPTest.MatchedDomain)
 	// Output:
-	// SPF works, but uses ptr, which should not be used
-	// warning: spf.ptr: ptr is used. (RFC 7208 section 5.5)
-	// warning: spf.mx.void: In the record of _spf.example.net: old.example.net has no MX records. (RFC 7208 section 5.4)
-	// info: spf.tree.dynamic: ptr depends on it. (RFC 7208 section 7)
-	// 4 of 10 look-ups, 1 void
+	// SPF works, but uses the ptr mechanism
+	// warning: spf.ptr: "ptr" should not be used any more. (RFC 7208 section 5.5)
+	// warning: spf.mx.void: In the SPF record of _spf.example.net: old.example.net has no MX records, so that "mx:old.example.net" never matches. (RFC 7208 section 5.4)
+	// info: spf.tree.dynamic: "ptr" stands for something else with each message. (RFC 7208 section 7)
+	// 4 of 10 lookups, 1 void
 	// [192.0.2.25/32 198.51.100.0/24]
 	// pass ip4:198.51.100.0/24 _spf.example.net
 }
@@ -80,7 +80,7 @@ func ExampleParse() {
 	}
 	fmt.Println(record)
 	// Output:
-	// byte 7: there is no mechanism "ipv4"; "ip4" is: ip4:192.0.2.1
+	// byte 7: there is no mechanism "ipv4"; "ip4" is meant: ip4:192.0.2.1
 	// byte 46: a blank is missing before ~all: include:_spf.example.net ~all
 	// v=spf1 ipv4:192.0.2.1 include:_spf.example.net~all
 }

@@ -45,9 +45,9 @@ func FuzzParse(f *testing.F) {
 		if len(faults) == 0 && (len(faultsAgain) > 0 || len(again.Terms) != len(r.Terms)) {
 			t.Errorf("%q is valid and printed as %q, which is not: %v", text, printed, faultsAgain)
 		}
-		if n := (&Node{raw: text, Faults: faults}); n.repaired() != "" {
-			if _, left := Parse(n.repaired()); len(left) > 0 {
-				t.Errorf("%q is repaired to %q, which is not valid", text, n.repaired())
+		if mended := mend(text); mended != "" {
+			if _, left := Parse(mended); len(left) > 0 {
+				t.Errorf("%q is repaired to %q, which is not valid", text, mended)
 			}
 		}
 	})
@@ -66,7 +66,7 @@ func FuzzValidate(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Headline == "" || r.Valid && *r.Score < 40 && r.State == diag.Valid {
+		if r.Headline == "" || r.Valid && r.Score != nil && *r.Score < 40 && r.State == diag.Valid {
 			t.Errorf("%+v", r)
 		}
 		for _, finding := range r.Findings {
@@ -118,7 +118,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		counter.asked.Store(0)
 		report, err := Lookup(t.Context(), &diag.Env{Resolver: counter}, LookupRequest{
-			Domain: diag.MustDomain("n0.example"), IP: diag.MustIP("192.0.2.1"),
+			Domain: diag.MustName("n0.example"), IP: diag.MustIP("192.0.2.1"),
 		})
 		if err != nil {
 			t.Fatal(err)

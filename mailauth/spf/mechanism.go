@@ -80,17 +80,10 @@ func mechanismName(s string) Name {
 	return ""
 }
 
-// misspelled are names of mechanisms as they are often written.
-var misspelled = map[string]Name{
-	"ipv4": IP4, "ip-4": IP4, "ip": IP4, "ipv6": IP6, "ip-6": IP6, "includes": Include, "inlude": Include,
-	"incude": Include, "inclued": Include, "inclue": Include, "includ": Include, "exist": Exists,
-	"mxs": MX, "al": All, "alll": All, "any": All, "aaaa": A,
-}
-
 // unknown notes a mechanism that does not exist, and guesses what was meant.
 func (p *parser) unknown(t *Term, name, value string) bool {
 	lower := strings.ToLower(name)
-	rest := strings.TrimPrefix(value, ":")
+	rest := strings.TrimLeft(value, ":")
 	switch {
 	case name == "" && value == "":
 		return p.here(BadQualifier, 0, len(t.Raw), "", "the sign %q stands alone", t.Raw)
@@ -98,9 +91,13 @@ func (p *parser) unknown(t *Term, name, value string) bool {
 		return p.here(BadQualifier, 0, 2, t.Raw[1:], "there are two signs")
 	case strings.HasPrefix(value, ":") && (lower == string(Redirect) || lower == string(Exp)):
 		return p.here(ColonModifier, 0, len(t.Raw), lower+"="+rest, "%s is written with an equals sign", lower)
-	case misspelled[lower] != "":
-		return p.here(BadMechanism, 0, len(t.Raw), signed(t, string(misspelled[lower])+value),
-			"there is no mechanism %q; %q is", name, misspelled[lower])
+	case spelled(name) != "" && name != "":
+		meant := spelled(name)
+		if rest != "" && rest[0] != '/' {
+			value = separator(meant) + rest
+		}
+		return p.here(BadMechanism, 0, len(t.Raw), signed(t, string(meant)+value), "there is no mechanism %.60q; %q is meant",
+			name, meant)
 	}
 	bare := strings.TrimLeft(t.Raw, "+-~?")
 	suggested := ""
@@ -109,7 +106,7 @@ func (p *parser) unknown(t *Term, name, value string) bool {
 		suggested = signed(t, "ip4:"+bare)
 	case familyOf(address) == 6:
 		suggested = signed(t, "ip6:"+bare)
-	case p.isDomain(bare):
+	case p.isDomain(bare) && isRecordName(bare):
 		suggested = signed(t, "include:"+bare)
 	}
 	return p.here(BadMechanism, 0, len(t.Raw), suggested, "there is no mechanism %.60q", name)
@@ -201,7 +198,7 @@ func (p *parser) network(t *Term, value string, at int) bool {
 	return true
 }
 
-// repaired guesses which network was meant: a dotted mask, or zeros in front.
+// repaired leaves out zeros in front of the numbers of an IPv4 address, if that makes it one.
 func repaired(t *Term, value string) string {
 	text, length, slash := strings.Cut(value, "/")
 	parts := strings.Split(text, ".")
@@ -212,13 +209,14 @@ func repaired(t *Term, value string) string {
 			parts[i] = "0"
 		}
 	}
-	if fixed := strings.Join(parts, "."); t.Name == IP4 && familyOf(fixed) == 4 {
-		if slash {
-			fixed += "/" + length
-		}
-		return signed(t, "ip4:"+fixed)
+	fixed := strings.Join(parts, ".")
+	if t.Name != IP4 || familyOf(fixed) != 4 {
+		return ""
 	}
-	return ""
+	if slash {
+		fixed += "/" + length
+	}
+	return signed(t, "ip4:"+fixed)
 }
 
 // parseLength reads the length of a prefix, which has no zeros in front (RFC 7208 section 12).

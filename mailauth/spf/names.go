@@ -10,8 +10,8 @@ import (
 
 // matchPTR is RFC 7208 section 5.5: a host name of the client that leads back to it is the name or below
 // it. Servers that do not answer make it not match.
-func (e *evaluation) matchPTR(t *Term, name, domain string) (bool, *verdict) {
-	answer := ask[*dns.PTR](e.desk, reverseName(e), dns.TypePTR)
+func (e *evaluation) matchPTR(t *Term, name, domain string) (bool, *hostResult) {
+	answer := ask[*dns.PTR](e.dns, reverseName(e), dns.TypePTR)
 	if answer.Err() == nil && len(answer.Records) == 0 {
 		return false, e.void(t, domain)
 	}
@@ -34,7 +34,7 @@ func (e *evaluation) validated() []string {
 	if e.names != nil {
 		return *e.names
 	}
-	answer := ask[*dns.PTR](e.desk, reverseName(e), dns.TypePTR)
+	answer := ask[*dns.PTR](e.dns, reverseName(e), dns.TypePTR)
 	var hosts []string
 	for _, r := range answer.Records[:min(len(answer.Records), MaxPTR)] {
 		if host := unescaped(r.Ptr); host != "" && malformed(host) == "" {
@@ -45,7 +45,7 @@ func (e *evaluation) validated() []string {
 	var g diag.Group
 	for i, host := range hosts {
 		g.Go(func() {
-			a := e.desk.addressesOf(host, e.ip.Is4(), e.ip.Is6())
+			a := e.dns.addressesOf(host, e.ip.Is4(), e.ip.Is6())
 			leadsBack[i] = slices.Contains(append(a.v4, a.v6...), e.ip)
 		})
 	}
@@ -83,14 +83,14 @@ func (e *evaluation) validatedName(domain string) string {
 // explain fetches and expands the explanation of a fail. Whatever is wrong with it, there is none then
 // (RFC 7208 section 6.2).
 func (e *evaluation) explain(t *Term, domain string) {
-	if t == nil || e.desk == nil {
+	if t == nil || e.dns == nil {
 		return
 	}
 	name := e.target(t, domain)
 	if name == "" || malformed(name) != "" {
 		return
 	}
-	answer := ask[*dns.TXT](e.desk, name, dns.TypeTXT)
+	answer := ask[*dns.TXT](e.dns, name, dns.TypeTXT)
 	if len(answer.Records) != 1 {
 		return
 	}

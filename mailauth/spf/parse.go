@@ -2,9 +2,9 @@ package spf
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // The bounds of what is read.
@@ -106,7 +106,7 @@ func resembles(text string) bool {
 		}
 		return r
 	}, strings.ToValidUTF8(text[:min(len(text), 64)], "")))
-	for _, start := range []string{"v=spf", "v:spf", "spf1", "v=fsp1", "vspf1", "v=sfp1"} {
+	for _, start := range []string{"v=spf", "v:spf", "spf1", "v=fsp", "vspf1", "v=sfp", "spf=v1", "spf=1", "v.spf"} {
 		if strings.HasPrefix(squeezed, start) {
 			return !isRecord(text)
 		}
@@ -147,12 +147,8 @@ func (p *parser) badVersion(text string) int {
 	if end < 0 || !resembles(text) {
 		end = len(text)
 	}
-	suggested := version
-	if squeezed := strings.ToLower(text[:end]); strings.HasPrefix(squeezed, version) && squeezed != version {
-		suggested = version + " " + text[len(version):end] // the blank is missing
-	}
 	p.raw = text[:end]
-	p.fault(BadVersion, 0, end, suggested, "the text does not begin with v=spf1 and a blank")
+	p.fault(BadVersion, 0, end, "", "the text does not begin with v=spf1 and a blank")
 	return end
 }
 
@@ -163,8 +159,8 @@ func (p *parser) term(raw string, offset int) {
 	t := &p.record.Terms[len(p.record.Terms)-1]
 	for i := range len(raw) {
 		if raw[i] < 0x21 || raw[i] > 0x7e {
-			p.here(BadCharacter, i, 1, cleaned(raw), "the character %s must not stand in a record",
-				strconv.QuoteToASCII(raw[i:i+1]))
+			r, n := utf8.DecodeRuneInString(raw[i:])
+			p.here(BadCharacter, i, n, "", "the character %s must not stand in a record", quoteRune(r, raw[i]))
 			return
 		}
 	}
@@ -184,26 +180,16 @@ func (p *parser) term(raw string, offset int) {
 	t.Valid = p.mechanism(t, name, value)
 }
 
-// cleaned replaces white space by a blank and drops what cannot be seen. It returns nothing if a letter is
-// among what must not stand there, for then it is not known what was meant.
-func cleaned(raw string) string {
-	known := true
-	text := strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t' || r == '\r' || r == '\n' || r == '\u00a0':
-			return ' '
-		case strings.ContainsRune("\u2010\u2011\u2013\u2212", r): // what word processors make of a hyphen
-			return '-'
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		known = known && r > ' ' && r < 0x7f
-		return r
-	}, raw)
-	if !known {
-		return ""
+// quoteRune names a character that is not ASCII or cannot be seen, or a byte that is none.
+func quoteRune(r rune, first byte) string {
+	switch {
+	case r == utf8.RuneError:
+		return fmt.Sprintf("0x%X", first)
+	case unicode.IsGraphic(r) && r != '\u00a0':
+		return fmt.Sprintf("%q (%U)", string(r), r)
+	default:
+		return fmt.Sprintf("%U", r)
 	}
-	return strings.Join(strings.Fields(text), " ")
 }
 
 // modifier reads name=value.
@@ -215,8 +201,12 @@ func (p *parser) modifier(t *Term, name, value string) bool {
 	if !validModifier(name) {
 		return p.here(BadModifier, 0, len(name), "", "%.60q cannot be the name of a modifier", name)
 	}
-	t.Kind, t.Name, t.Value = Modifier, Name(strings.ToLower(name)), value
-	if t.Name != Redirect && t.Name != Exp {
+	t.Kind, t.Value = Modifier, value
+	switch lower := strings.ToLower(name); lower {
+	case string(Redirect), string(Exp):
+		t.Name = Name(lower)
+	default:
+		t.Unknown = lower
 		_, offset, length, fault := parseMacros(value, false)
 		if fault != "" {
 			return p.here(BadMacro, at+offset, length, "", "%s", fault)

@@ -17,7 +17,7 @@ func TestParse(t *testing.T) {
 	require.NoError(t, err)
 	for _, want := range []string{
 		`"Name": "ip4",`, `"Network": "192.0.2.0/24"`, `"Network": "2001:db8::1/128"`, `"Value": "A.example."`,
-		`"Value": "%{d}"`, `"PrefixV4": 24`, `"PrefixV6": 64`, `"PrefixV6": 96`, `"Name": "x-y.z"`,
+		`"Value": "%{d}"`, `"PrefixV4": 24`, `"PrefixV6": 64`, `"PrefixV6": 96`, `"Unknown": "x-y.z"`,
 	} {
 		require.Contains(t, string(got), want)
 	}
@@ -39,14 +39,14 @@ func TestParseErrors(t *testing.T) {
 		at        string // the part of the text that the error points to
 		suggested string
 	}{
-		{"", BadVersion, "", "v=spf1"},
-		{"v=spf1mx -all", BadVersion, "v=spf1mx", "v=spf1 mx"},
-		{"v=spf2 -all", BadVersion, "v=spf2", "v=spf1"},
-		{"hello world", BadVersion, "hello world", "v=spf1"},
-		{"v=spf1 a\tmx", BadCharacter, "\t", "a mx"},
-		{"v=spf1 \u2013all", BadCharacter, "\xe2", "-all"},
-		{"v=spf1 a:b\u00fccher.example", BadCharacter, "\xc3", ""},
-		{"v=spf1 a:\u200bx.example", BadCharacter, "\xe2", "a:x.example"},
+		{"", BadVersion, "", ""},
+		{"v=spf1mx -all", BadVersion, "v=spf1mx", ""},
+		{"v=spf2 -all", BadVersion, "v=spf2", ""},
+		{"hello world", BadVersion, "hello world", ""},
+		{"v=spf1 a\tmx", BadCharacter, "\t", ""},
+		{"v=spf1 \u2013all", BadCharacter, "\u2013", ""},
+		{"v=spf1 a:b\u00fccher.example", BadCharacter, "\u00fc", ""},
+		{"v=spf1 a:\u200bx.example", BadCharacter, "\u200b", ""},
 		{"v=spf1 --all", BadQualifier, "--", "-all"},
 		{"v=spf1 -", BadQualifier, "-", ""},
 		{"v=spf1 ~redirect=x.example", BadQualifier, "~", "redirect=x.example"},
@@ -67,7 +67,7 @@ func TestParseErrors(t *testing.T) {
 		{"v=spf1 a:", ValueMissing, "a:", ""},
 		{"v=spf1 ip4:", ValueMissing, "ip4:", ""},
 		{"v=spf1 exp=", ValueMissing, "exp=", ""},
-		{"v=spf1 -all.", BadMechanism, "-all.", ""},
+		{"v=spf1 -all.", BadMechanism, "-all.", "-all"},
 		{"v=spf1 -all/8", ValueUnexpected, "/8", "-all"},
 		{"v=spf1 ptr/0", ValueUnexpected, "/0", "ptr"},
 		{"v=spf1 ip4:192.0.2", BadIP4, "192.0.2", ""},

@@ -53,10 +53,10 @@ func (q Qualifier) Outcome() Outcome {
 	}
 }
 
-// A Name is the name of a mechanism or modifier, in lower case.
+// A Name is the name of a mechanism or modifier that RFC 7208 knows, in lower case.
 type Name string
 
-// The names that RFC 7208 knows; any other is one of a modifier without a meaning.
+// The names of mechanisms, and of the modifiers redirect and exp.
 const (
 	All      Name = "all"      // section 5.1
 	Include  Name = "include"  // section 5.2
@@ -73,14 +73,26 @@ const (
 // mechanisms lists the names of mechanisms.
 var mechanisms = []Name{All, Include, A, MX, PTR, IP4, IP6, Exists}
 
-// Counted reports whether terms of the name are counted for the limit of look-ups (RFC 7208 section
-// 4.6.4).
+// Counted reports whether terms of the name count as DNS lookups (RFC 7208 section 4.6.4).
 func (n Name) Counted() bool {
 	switch n {
 	case Include, A, MX, PTR, Exists, Redirect:
 		return true
 	default:
 		return false
+	}
+}
+
+// cost is what the term itself counts (RFC 7208 section 4.6.4): the lookup of the host names of the
+// client, which the macro p needs, counts too.
+func (t *Term) cost() int {
+	switch {
+	case !t.Name.Counted():
+		return 0
+	case t.spec.uses("p"):
+		return 2
+	default:
+		return 1
 	}
 }
 
@@ -100,7 +112,12 @@ type Term struct {
 
 	Kind      Kind
 	Qualifier Qualifier // of a mechanism
-	Name      Name
+
+	// Name tells which mechanism or modifier it is. It is empty for a modifier that RFC 7208 does not
+	// know, whose name is in Unknown: include=example.com is a modifier that means nothing (section 6),
+	// and must not be taken for a mechanism.
+	Name    Name
+	Unknown string // in lower case
 
 	// Value is the name of a domain, which may hold macros, or the network of ip4 and ip6, or the value
 	// of another modifier; empty if there is none. The lengths of prefixes are not part of it.
@@ -137,7 +154,7 @@ func (t *Term) print(b *strings.Builder) {
 	case t.Kind == "" || !t.Valid && t.Raw != "":
 		b.WriteString(t.Raw)
 	case t.Kind == Modifier:
-		b.WriteString(string(t.Name) + "=" + t.Value)
+		b.WriteString(string(t.Name) + t.Unknown + "=" + t.Value)
 	default:
 		if t.Qualifier != QualifierPass {
 			b.WriteString(string(t.Qualifier))

@@ -1,7 +1,9 @@
 package spf
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +21,9 @@ type LookupReport struct {
 	AllQualifier Qualifier    `json:"all_qualifier,omitempty" doc:"sign of all: what is said of all other hosts"`
 	Redirect     string       `json:"redirect,omitempty" doc:"domain to whose record the record hands over"`
 	Exp          string       `json:"exp,omitempty" doc:"name of the explanation of a fail"`
-	DNSLookups   Count        `json:"dns_lookups" doc:"terms of all records that need the DNS"`
-	VoidLookups  Count        `json:"void_lookups" doc:"terms of all records for which the DNS has nothing"`
-	Tree         *Node        `json:"tree" doc:"the records that the record leads to"`
+	DNSLookups   Count        `json:"dns_lookups" doc:"DNS lookups of all records, as receivers count them"`
+	VoidLookups  Count        `json:"void_lookups" doc:"lookups of all records that find nothing"`
+	Tree         *NodeReport  `json:"tree" doc:"the records that the record leads to"`
 	Authorized   Authorized   `json:"authorized" doc:"hosts that pass, as far as that does not depend on the mail"`
 	LengthBytes  int          `json:"length_bytes" min:"0" doc:"length of the record"`
 	Providers    []Provider   `json:"providers" doc:"known services that are included"`
@@ -41,9 +43,36 @@ type TermReport struct {
 	PrefixV4   *int      `json:"prefix_v4,omitempty" min:"0" max:"32" doc:"length of the prefix for IPv4, if written"`
 	PrefixV6   *int      `json:"prefix_v6,omitempty" min:"0" max:"128" doc:"length of the prefix for IPv6, if written"`
 	Result     Outcome   `json:"result,omitempty" doc:"what is decided if the mechanism matches"`
-	DNSLookups int       `json:"dns_lookups" min:"0" doc:"terms that need the DNS, with those that it leads to"`
+	DNSLookups int       `json:"dns_lookups" min:"0" doc:"DNS lookups of the term, with those of the records that it leads to"`
 	Valid      bool      `json:"valid" doc:"whether it keeps to the syntax"`
 }
+
+// A NodeReport is the record of one domain in the tree of all records that one record leads to.
+type NodeReport struct {
+	Domain            string        `json:"domain" doc:"the domain, or what stands for it where that depends on the message"`
+	Via               Via           `json:"via" doc:"how it is reached"`
+	Depth             int           `json:"depth" min:"0" doc:"levels below the record that is examined"`
+	Record            string        `json:"record,omitempty" doc:"its record, if there is exactly one"`
+	DNSLookups        int           `json:"dns_lookups" min:"0" doc:"DNS lookups of the terms of this record"`
+	CumulativeLookups int           `json:"cumulative_lookups" min:"0" doc:"those of this record and all below"`
+	IP4AddressCount   *int64        `json:"ip4_address_count,omitempty" min:"0" max:"4294967296" doc:"number of IPv4 addresses that pass by this record; absent if that is not known"`
+	IP6NetworkCount   *int          `json:"ip6_network_count,omitempty" min:"0" doc:"number of IPv6 networks that pass by this record; absent if that is not known"`
+	Hosts             []HostReport  `json:"hosts" doc:"addresses behind the terms a and mx of this record"`
+	RedundantWith     string        `json:"redundant_with,omitempty" doc:"another include of the record that lets all these addresses pass"`
+	Loop              bool          `json:"loop" doc:"whether it leads back to a record above"`
+	Error             string        `json:"error,omitempty" doc:"why it cannot be evaluated"`
+	Children          []*NodeReport `json:"children" doc:"records that it includes or redirects to, in order"`
+}
+
+// A HostReport is a host that a term stands for.
+type HostReport struct {
+	Term      string       `json:"term" doc:"the term a or mx"`
+	Name      string       `json:"name" doc:"name of the host"`
+	Addresses []netip.Addr `json:"addresses" maxitems:"100" doc:"addresses of the host, at most 100 of them"`
+}
+
+// maxHostAddresses bounds the addresses of one host in a report.
+const maxHostAddresses = 100
 
 // A Count is a number with a limit that receivers set.
 type Count struct {
@@ -85,7 +114,7 @@ func (e *evidence) lookupReport(ended time.Time) *LookupReport {
 		Terms:        e.terms(),
 		DNSLookups:   e.lookupCount(),
 		VoidLookups:  Count{e.tree.Voids(), MaxVoids, e.tree.Voids() > MaxVoids, false},
-		Tree:         e.tree.Root,
+		Tree:         e.nodeReport(e.tree.Root),
 		Authorized:   e.authorizedReport(),
 		Providers:    e.tree.providers(),
 		IPTest:       e.ipTest(),
@@ -98,14 +127,57 @@ func (e *evidence) lookupReport(ended time.Time) *LookupReport {
 	if len(e.records) == 1 {
 		r.LengthBytes = len(e.records[0])
 	}
-	for _, n := range e.nodes {
-		n.Domain = strings.ToValidUTF8(n.Domain, "\uFFFD")
-		n.Error = strings.ToValidUTF8(n.Error, "\uFFFD")
-		if n.Children == nil {
-			n.Children = []*Node{}
+	return r
+}
+
+// nodeReport writes a node of the tree down, and those below it.
+func (e *evidence) nodeReport(n *Node) *NodeReport {
+	clean := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+	r := &NodeReport{
+		Domain: clean(n.Domain), Via: n.Via, Depth: n.Depth, Record: clean(n.Record), DNSLookups: n.DNSLookups,
+		CumulativeLookups: n.CumulativeLookups, Hosts: []HostReport{}, Loop: n.State == NodeLoop, Error: clean(n.Error),
+		Children: []*NodeReport{},
+	}
+	if n.known() {
+		passed := n.passing()
+		r.IP4AddressCount, r.IP6NetworkCount = new(passed.Count4()), new(len(passed.Prefixes6()))
+	}
+	for i := range n.Terms {
+		t := &n.Terms[i]
+		for _, h := range t.Hosts {
+			r.Hosts = append(r.Hosts, HostReport{
+				clean(t.Raw), clean(h.Name), append([]netip.Addr{}, h.Addresses[:min(len(h.Addresses), maxHostAddresses)]...),
+			})
 		}
 	}
+	for _, c := range n.Children {
+		one := e.nodeReport(c)
+		if n.Depth == 0 {
+			one.RedundantWith = e.redundantWith(c)
+		}
+		r.Children = append(r.Children, one)
+	}
 	return r
+}
+
+// redundantWith names the include that lets pass what a record below the root lets pass, if there is one.
+func (e *evidence) redundantWith(n *Node) string {
+	for i := range e.tree.Root.Terms {
+		if t := &e.tree.Root.Terms[i]; t.Child == n {
+			if other := cmp.Or(e.redundant(t, true), e.redundant(t, false)); other != nil {
+				return strings.ToValidUTF8(other.Target, "\uFFFD")
+			}
+		}
+	}
+	return ""
+}
+
+// known reports whether it is known which addresses pass by a record, but for what depends on the mail.
+func (n *Node) known() bool {
+	open := func(t ResolvedTerm) bool { return t.Err != nil || t.Cut }
+	unknown := func(c *Node) bool { return !c.known() }
+	return n.State != NodeUnknown && n.State != NodeCut && n.State != NodeDynamic && !slices.ContainsFunc(n.Terms, open) &&
+		!slices.ContainsFunc(n.Children, unknown)
 }
 
 func (e *evidence) lookupCount() Count {
@@ -151,7 +223,7 @@ func (e *evidence) terms() []TermReport {
 		case Mechanism:
 			one.Qualifier, one.Mechanism = t.Qualifier, t.Name
 		case Modifier:
-			one.Modifier = t.Name
+			one.Modifier = Name(string(t.Name) + t.Unknown)
 		default: // it cannot be read; most terms are mechanisms
 			one.Kind, one.PrefixV4, one.PrefixV6 = Mechanism, nil, nil
 		}

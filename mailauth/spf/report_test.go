@@ -57,7 +57,7 @@ func TestTexts(t *testing.T) {
 func TestSuggestions(t *testing.T) {
 	tests := []struct{ record, zone, code, want string }{
 		{"v=spf1 ipv4:192.0.2.1 redirect:x.example -all", "", "spf.syntax.mechanism",
-			"v=spf1 ip4:192.0.2.1 redirect=x.example -all"},
+			"v=spf1 ip4:192.0.2.1 include:x.example -all"},
 		{"v=spf1 ip4:192.0.2.1~all", "", "spf.syntax.glued", "v=spf1 ip4:192.0.2.1 ~all"},
 		{"v=spf1 include:good.example.net-all", "", "spf.syntax.glued", "v=spf1 include:good.example.net -all"},
 		{"v=spf1 moo ipv4:192.0.2.1 -all", "", "spf.syntax.mechanism", ""},
@@ -65,11 +65,11 @@ func TestSuggestions(t *testing.T) {
 		{`"v=spf1 -all"`, "", "spf.record.version", "v=spf1 -all"},
 		{"v=spf1mx -all", "", "spf.record.version", "v=spf1 mx -all"},
 		{"v=spf1 a:a.example.com a:A.example.com -all", "", "spf.term.repeated", "v=spf1 a:a.example.com -all"},
-		{"v=spf1 a:a.example.com", "", "spf.all.missing", "v=spf1 a:a.example.com -all"},
-		{"v=spf1 a:a.example.com +all", "", "spf.all.pass", "v=spf1 a:a.example.com -all"},
+		{"v=spf1 a:a.example.com", "", "spf.all.missing", "v=spf1 a:a.example.com ~all"},
+		{"v=spf1 a:a.example.com +all", "", "spf.all.pass", "v=spf1 a:a.example.com ~all"},
 		{"v=spf1 ip4=192.0.2.1 -all", "", "spf.modifier.mechanism", "v=spf1 ip4:192.0.2.1 -all"},
 		{"v=spf1 a:a.example.com v=spf1 -all", "", "spf.modifier.version", "v=spf1 a:a.example.com -all"},
-		{"v=spf1 redirect=x.example a:a.example.com -all", "", "spf.redirect.ignored", "v=spf1 a:a.example.com -all"},
+		{"v=spf1 redirect=x.example a:a.example.com -all", "", "spf.redirect.ignored", "v=spf1 a:a.example.com include:x.example -all"},
 		{"v=spf1 mx a:a.example.com -all", "", "spf.mx.void", "v=spf1 a:a.example.com -all"},
 		{"v=spf1 ~ip4:192.0.2.1/24 -all", "", "spf.network.host_bits", "v=spf1 ~ip4:192.0.2.0/24 -all"},
 		{"v=spf1 a:a.example.com -all", `example.com. TXT "v=spf1 a:b.example.com ~all"`, "spf.record.multiple",

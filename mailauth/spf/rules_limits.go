@@ -7,102 +7,99 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// nearLimit is a number of look-ups that leaves little room: whoever is included may add one any day.
+// nearLimit is a number of DNS lookups that leaves little room: whoever is included may add one any day.
 const nearLimit = 9
 
 // limitRules are about the limits of RFC 7208 section 4.6.4.
 var limitRules = diag.Rules[*evidence]{
-	{
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.lookups.exceeded", Severity: diag.Critical, Weight: 15, Category: factorLimits,
-		Requirement: "No more than 10 terms need the DNS",
+		Title:       "More than 10 DNS lookups",
+		Requirement: "At most 10 DNS lookups",
 		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove includes that are not needed, or put networks in their place: the eleventh ends in permerror.",
-		When:        one,
-		Fails: func(e *evidence) diag.Failures {
-			n := e.tree.Root.CumulativeLookups
-			if n <= MaxLookups {
-				return nil
+		Advice:      "Remove includes that are no longer used, or flatten them: receivers return permerror at the eleventh lookup.",
+		Fails: suggesting(func(e *evidence) diag.Failures {
+			n, atLeast := e.tree.Root.CumulativeLookups, ""
+			if !e.complete {
+				atLeast = "at least "
 			}
-			return diag.Fail("%s need the DNS: %s.", counted(e, n), costs(e.tree.Root))
-		},
-	},
+			return diag.FailIf(n > MaxLookups, "The record needs %s%d DNS lookups: %s.", atLeast, n, costs(e.tree.Root))
+		}),
+	}),
 	{
 		Code: "spf.lookups.near", Severity: diag.Warning, Weight: 2, Category: factorLimits,
-		Requirement: "There is room for another term that needs the DNS",
+		Title:       "Close to the limit of 10 DNS lookups",
+		Requirement: "At most 8 of 10 DNS lookups are used",
 		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove includes that are not needed, before a change elsewhere takes the record over the limit.",
-		When:        func(e *evidence) bool { return followed(e) && e.tree.Root.CumulativeLookups <= MaxLookups },
+		Advice:      "Remove includes that are no longer used, before a change of a provider takes the record over the limit.",
+		DependsOn:   []diag.Code{"spf.lookups.exceeded"},
+		When:        online,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.tree.Root.CumulativeLookups
-			return diag.FailIf(n >= nearLimit, "%d of %d are used: %s.", n, MaxLookups, costs(e.tree.Root))
+			return diag.FailIf(n >= nearLimit, "The record uses %d of %d DNS lookups: %s.", n, MaxLookups, costs(e.tree.Root))
 		},
 	},
 	{
 		Code: "spf.lookups.estimated", Severity: diag.Info,
-		Requirement: "The record alone tells how many terms need the DNS",
+		Title:       "Included records were not counted",
+		Requirement: "The text alone tells the number of DNS lookups",
 		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Look the domain up once the record is published: what other records add is counted too.",
-		When:        func(e *evidence) bool { return e.offline && one(e) },
-		Fails: inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
+		Advice:      "Look up the domain once the record is published: the DNS lookups of included records count, too.",
+		When:        func(e *evidence) bool { return e.offline },
+		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Child == nil {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "%s costs one and what the record there adds.", diag.Quote(t.Raw))}
+			return diag.Failures{blame(n, t.Term, "%q counts as one DNS lookup and those of the record of %s.", diag.Quote(t.Raw),
+				diag.Quote(t.Target))}
 		}),
 	},
-	{
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.voids.exceeded", Severity: diag.Error, Weight: 10, Category: factorLimits,
-		Requirement: "The DNS has something for all but 2 terms",
+		Title:       "More than 2 void lookups",
+		Requirement: "At most 2 void lookups",
 		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove terms whose names have no records: at the third, receivers end in permerror.",
-		When:        followed,
-		Fails: func(e *evidence) diag.Failures {
+		Advice:      "Remove the terms whose names have no records: receivers return permerror at the third void lookup.",
+		When:        online,
+		Fails: suggesting(func(e *evidence) diag.Failures {
 			n := e.tree.Voids()
-			if n <= MaxVoids {
-				return nil
-			}
-			return diag.Fail("It has nothing for %d: %s.", n, voids(e, func(t *ResolvedTerm) bool { return t.Void }))
-		},
-	},
+			return diag.FailIf(n > MaxVoids, "%d lookups find nothing: %s.", n, voids(e, func(t *ResolvedTerm) bool { return t.Void }))
+		}),
+	}),
 	{
 		Code: "spf.voids.family", Severity: diag.Warning, Weight: 2, Category: factorLimits,
-		Requirement: "The limit of 2 holds for clients with IPv4 and IPv6 alike",
+		Title:       "More than 2 void lookups for one address family",
+		Requirement: "At most 2 void lookups for IPv4 and for IPv6 clients",
 		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Write the addresses as ip4 or ip6: receivers ask for those of the client's family, and count names without.",
-		When:        func(e *evidence) bool { return followed(e) && e.tree.Voids() <= MaxVoids },
+		Advice:      "Write the addresses as ip4 or ip6: receivers query only the client's family, and count names without such addresses.",
+		DependsOn:   []diag.Code{"spf.voids.exceeded"},
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			if n := e.tree.Voids4(); n > MaxVoids && len(e.authorized.v4) > 0 {
-				list = append(list, diag.Fail("For clients with IPv4 the DNS has nothing for %d: %s.", n,
+				list = append(list, diag.Fail("For IPv4 clients %d lookups find nothing: %s.", n,
 					voids(e, func(t *ResolvedTerm) bool { return t.Void4 }))...)
 			}
 			if n := e.tree.Voids6(); n > MaxVoids && len(e.authorized.v6) > 0 {
-				list = append(list, diag.Fail("For clients with IPv6 the DNS has nothing for %d: %s.", n,
+				list = append(list, diag.Fail("For IPv6 clients %d lookups find nothing: %s.", n,
 					voids(e, func(t *ResolvedTerm) bool { return t.Void6 }))...)
 			}
 			return list
 		},
 	},
-	{
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.mx.exceeded", Severity: diag.Critical, Weight: 3, Category: factorLimits,
-		Requirement: "No mx stands for more than 10 mail exchangers",
+		Title:       "More than 10 MX hosts behind one mx",
+		Requirement: "No mx stands for more than 10 MX hosts",
 		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "List their addresses with ip4 and ip6 instead: an mx with more than 10 ends in permerror.",
-		When:        followed,
-		Fails: inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
+		Advice:      "List the addresses with ip4 and ip6: receivers return permerror for an mx with more than 10 hosts.",
+		When:        online,
+		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.MXCount <= MaxMX {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "%s has %d.", diag.Quote(t.Target), t.MXCount)}
+			return diag.Failures{blame(n, t.Term, "%s has %d MX records.", diag.Quote(t.Target), t.MXCount)}
 		}),
-	},
-}
-
-func counted(e *evidence, n int) string {
-	if e.offline {
-		return fmt.Sprintf("At least %d terms", n)
-	}
-	return fmt.Sprintf("%d terms", n)
+	}),
 }
 
 // maxNamed bounds the terms that are named in a sentence.
@@ -145,72 +142,60 @@ func voids(e *evidence, is func(*ResolvedTerm) bool) string {
 	return named(list)
 }
 
+// voidRule makes the rule about mechanisms of a name that find nothing.
+func voidRule(code diag.Code, name Name, weight int, title, requirement, section, advice, detail string) diag.Rule[*evidence] {
+	return thorough(diag.Rule[*evidence]{
+		Code: code, Severity: diag.Warning, Weight: weight, Category: factorHosts, Title: title, Requirement: requirement,
+		Ref: "RFC 7208 section " + section, Advice: advice, When: online,
+		Fails: suggesting(inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			if t.Name != name || !t.Void {
+				return nil
+			}
+			return diag.Failures{blame(n, t.Term, detail, diag.Quote(t.Target), diag.Quote(t.Raw))}
+		})),
+	})
+}
+
 // hostRules are about the hosts that terms stand for.
 var hostRules = diag.Rules[*evidence]{
-	{
-		Code: "spf.a.void", Severity: diag.Warning, Weight: 2, Category: factorHosts,
-		Requirement: "Every a stands for a host with an address",
-		Ref:         "RFC 7208 section 5.3",
-		Advice:      "Remove the term, or give the name an address.",
-		When:        followed,
-		Fails:       voidOf(A, "%s has neither an IPv4 nor an IPv6 address."),
-	},
-	{
-		Code: "spf.mx.void", Severity: diag.Warning, Weight: 2, Category: factorHosts,
-		Requirement: "Every mx stands for a domain with MX records",
-		Ref:         "RFC 7208 section 5.4",
-		Advice:      "Remove the term, or use a: mx does not fall back to the address of the domain.",
-		When:        followed,
-		Fails:       voidOf(MX, "%s has no MX records."),
-	},
-	{
+	voidRule("spf.a.void", A, 2, "a refers to a name without an address", "Every a refers to a host with an address", "5.3",
+		"Remove the term, or give the name an address.", "%s has neither an A nor an AAAA record, so that %q never matches."),
+	voidRule("spf.mx.void", MX, 2, "mx refers to a domain without MX records", "Every mx refers to a domain with MX records",
+		"5.4", "Remove the term, or use a: mx does not fall back to the address of the domain.",
+		"%s has no MX records, so that %q never matches."),
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.mx.null", Severity: diag.Warning,
-		Requirement: "Every mx stands for a domain that receives mail",
+		Title:       "mx refers to a domain with a null MX",
+		Requirement: "Every mx refers to a domain that receives mail",
 		Ref:         "RFC 7505 section 3",
-		Advice:      "Remove the term: a domain with a null MX has no hosts that it could stand for.",
-		When:        followed,
-		Fails: inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
+		Advice:      "Remove the term: a domain with a null MX has no MX hosts.",
+		When:        online,
+		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Name != MX || t.MXCount == 0 || len(t.Hosts) > 0 || t.Err != nil || t.Cut {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "The MX record of %s names no host.", diag.Quote(t.Target))}
 		}),
-	},
-	{
+	}),
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.mx.address", Severity: diag.Info,
-		Requirement: "Every mail exchanger behind an mx has an address",
+		Title:       "MX host without an address",
+		Requirement: "Every MX host behind an mx has an address",
 		Ref:         "RFC 7208 section 5.4",
 		Advice:      "Give the host an address, or remove its MX record.",
-		When:        followed,
-		Fails: inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
+		When:        online,
+		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			var list diag.Failures
 			for _, h := range t.Hosts {
 				if t.Name == MX && len(h.Addresses) == 0 && h.Err == nil && !t.Cut {
-					list = append(list, blame(n, t.Term, "%s has none.", diag.Quote(h.Name)))
+					list = append(list, blame(n, t.Term, "The MX host %s of %s has no address.", diag.Quote(h.Name),
+						diag.Quote(t.Target)))
 				}
 			}
 			return list
 		}),
-	},
-	{
-		Code: "spf.exists.void", Severity: diag.Warning, Weight: 1, Category: factorHosts,
-		Requirement: "Every exists can match",
-		Ref:         "RFC 7208 section 5.7",
-		Advice:      "Remove the term, or correct its name: as it is, it never matches, and counts as void.",
-		When:        followed,
-		Fails:       voidOf(Exists, "%s has no IPv4 address."),
-	},
-}
-
-func voidOf(name Name, format string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		return inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != name || !t.Void {
-				return nil
-			}
-			f := blame(n, t.Term, format, diag.Quote(t.Target))
-			f.Suggested = e.without(n, t.Term)
-			return diag.Failures{f}
-		})(e)
-	}
+	}),
+	voidRule("spf.exists.void", Exists, 1, "exists never matches", "Every exists can match", "5.7",
+		"Remove the term, or correct its name: it never matches, and counts as a void lookup.",
+		"%s has no A record, so that %q never matches."),
 }

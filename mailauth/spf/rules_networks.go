@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -18,29 +19,29 @@ const (
 	manyAddresses = 1 << 20
 )
 
-// networkRules are about the networks that are authorised.
+// networkRules are about the networks that are authorized.
 var networkRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.network.everyone", Severity: diag.Critical, Weight: 5, Category: factorNetworks,
+		Title:       "Networks cover the whole Internet",
 		Requirement: "The networks do not cover the whole Internet",
 		Ref:         "RFC 7208 section 11.4",
-		Advice:      "Narrow the networks: as they are, everybody may send in the name of the domain.",
-		When:        one,
+		Advice:      "Narrow the networks to the hosts that send: anyone can send mail as the domain.",
 		Fails:       wholeInternet,
 	},
 	{
 		Code: "spf.network.wide", Severity: diag.Warning, Weight: 3, Category: factorNetworks,
-		Requirement: "No network is wider than a sender of mail needs",
+		Title:       "Very large network authorized",
+		Requirement: "No authorized network is wider than a /16 of IPv4 or a /32 of IPv6",
 		Ref:         "RFC 7208 section 11.4",
-		Advice:      "Narrow the network to the hosts that send: every other host in it may send too.",
-		When:        one,
-		Fails: inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
+		Advice:      "Narrow the network to the hosts that send: every other host in it passes, too.",
+		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Reached || t.Qualifier != QualifierPass {
 				return nil
 			}
 			for _, p := range t.Networks {
 				if p.Bits() > 0 && (p.Addr().Is4() && p.Bits() < wide4 || p.Addr().Is6() && p.Bits() < wide6) {
-					return diag.Failures{blame(n, t.Term, "%s is authorised.", p)}
+					return diag.Failures{blame(n, t.Term, "%q authorizes all of %s.", diag.Quote(t.Raw), p)}
 				}
 			}
 			return nil
@@ -48,17 +49,17 @@ var networkRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.network.special", Severity: diag.Warning, Weight: 2, Category: factorNetworks,
-		Requirement: "All networks are of the public Internet",
+		Title:       "Network that is not on the public Internet",
+		Requirement: "All networks are on the public Internet",
 		Ref:         "RFC 6890 section 2.2.2",
 		Advice:      "Remove the network: mail from the Internet never comes from such addresses.",
-		When:        one,
-		Fails: inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Reached {
+		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			if !t.Reached || t.Qualifier != QualifierPass {
 				return nil
 			}
 			for _, p := range t.Networks {
 				if kind := special(p); kind != "" {
-					return diag.Failures{blame(n, t.Term, "%s is %s.", p, kind)}
+					return diag.Failures{blame(n, t.Term, "%q stands for %s, %s.", diag.Quote(t.Raw), p, kind)}
 				}
 			}
 			return nil
@@ -66,53 +67,59 @@ var networkRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.network.mapped", Severity: diag.Warning, Weight: 1, Category: factorNetworks,
-		Requirement: "No ip6 holds an IPv4 address in the form of IPv6",
+		Title:       "IPv4-mapped address in ip6",
+		Requirement: "No ip6 has an IPv4-mapped address",
 		Ref:         "RFC 7208 section 5",
-		Advice:      "Write it with ip4: clients with such an address count as IPv4, so this never matches.",
-		When:        one,
-		Fails: inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
+		Advice:      "Write it with ip4: receivers treat clients with such an address as IPv4.",
+		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Name != IP6 || !t.Valid || !t.Network.Addr().Is4In6() {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "%s never matches.", diag.Quote(t.Raw))}
-		}),
+			return diag.Failures{blame(n, t.Term, "%q never matches.", diag.Quote(t.Raw))}
+		})),
 	},
 	{
 		Code: "spf.network.host_bits", Severity: diag.Info,
+		Title:       "Network does not begin at its first address",
 		Requirement: "Every network begins at its first address",
 		Ref:         "RFC 7208 section 5.6",
-		Advice:      "Write the first address of the network, or leave the length out if one host was meant.",
-		When:        one,
-		Fails: func(e *evidence) diag.Failures {
-			return inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
-				if !t.Network.IsValid() || t.Network == t.Network.Masked() {
-					return nil
-				}
-				f := blame(n, t.Term, "%s lies in %s.", t.Network.Addr(), t.Network.Masked())
-				f.Suggested = e.with(n, t.Term, signed(t.Term, string(t.Name)+":"+t.Network.Masked().String()))
-				return diag.Failures{f}
-			})(e)
-		},
+		Advice:      "Write the first address of the network, or remove the prefix length if one host was meant.",
+		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			if !t.Network.IsValid() || t.Network == t.Network.Masked() {
+				return nil
+			}
+			return diag.Failures{blame(n, t.Term, "%q stands for %s.", diag.Quote(t.Raw), t.Network.Masked())}
+		})),
 	},
 	{
 		Code: "spf.network.overlap", Severity: diag.Info,
-		Requirement: "No network of the record is covered by another",
+		Title:       "Network contained in another",
+		Requirement: "No network of the record is contained in another",
 		Ref:         "RFC 7208 section 5.6",
-		Advice:      "Remove the narrower one, if it is there by mistake: it changes nothing.",
-		When:        one,
+		Advice:      "Remove the narrower network if it is there by mistake: it changes nothing.",
 		Fails:       overlaps,
 	},
 	{
 		Code: "spf.authorized.many", Severity: diag.Info,
-		Requirement: "Fewer than a million IPv4 addresses are authorised",
+		Title:       "More than a million IPv4 addresses authorized",
+		Requirement: "At most a million IPv4 addresses are authorized",
 		Ref:         "RFC 7208 section 11.4",
-		Advice:      "Remove services that are no longer used: whoever gets hold of one of these hosts passes.",
-		When:        func(e *evidence) bool { return followed(e) && !e.covers() },
+		Advice:      "Remove services that are no longer used: mail from any of these addresses passes.",
+		When:        func(e *evidence) bool { return online(e) && !e.covers() },
 		Fails: func(e *evidence) diag.Failures {
 			n := e.authorized.Count4()
-			return diag.FailIf(n > manyAddresses, "%d are.", n)
+			return diag.FailIf(n > manyAddresses, "The record authorizes %s IPv4 addresses.", grouped(n))
 		},
 	},
+}
+
+// grouped writes a number with commas between its thousands.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // covers reports whether all addresses of a family pass, for whatever reason.
@@ -122,10 +129,10 @@ func (e *evidence) covers() bool {
 
 // wholeInternet finds networks that are everything, alone or together.
 func wholeInternet(e *evidence) diag.Failures {
-	list := inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
+	list := inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 		for _, p := range t.Networks {
 			if p.Bits() == 0 && t.Reached && t.Qualifier == QualifierPass {
-				return diag.Failures{blame(n, t.Term, "%s is the whole Internet.", diag.Quote(t.Raw))}
+				return diag.Failures{blame(n, t.Term, "%q stands for every address of its family.", diag.Quote(t.Raw))}
 			}
 		}
 		return nil
@@ -142,35 +149,47 @@ func wholeInternet(e *evidence) diag.Failures {
 		}
 	}
 	if s := SetOf(all...); slices.Equal(s.v4, everything.v4) || slices.Equal(s.v6, everything.v6) {
-		return diag.Fail("Together they are the whole Internet.")
+		return diag.Fail("Together, the networks cover every address of one family.")
 	}
 	return nil
 }
 
-// sharedSpace is for the carriers' own use (RFC 6598).
-var sharedSpace = netip.MustParsePrefix("100.64.0.0/10")
+// specials are the networks from which no mail comes over the Internet (RFC 6890 and the IANA registries
+// of special-purpose addresses). Networks for documentation are no fault of a record that is an example.
+var specials = []struct {
+	netip.Prefix
+	kind string
+}{
+	{netip.MustParsePrefix("0.0.0.0/8"), "which is no host's address"},
+	{netip.MustParsePrefix("10.0.0.0/8"), "which is for private use"},
+	{netip.MustParsePrefix("100.64.0.0/10"), "which is shared address space"},
+	{netip.MustParsePrefix("127.0.0.0/8"), "the loopback network"},
+	{netip.MustParsePrefix("169.254.0.0/16"), "which is link-local"},
+	{netip.MustParsePrefix("172.16.0.0/12"), "which is for private use"},
+	{netip.MustParsePrefix("192.0.0.0/24"), "which is for protocol assignments"},
+	{netip.MustParsePrefix("192.88.99.0/24"), "the deprecated 6to4 relay network"},
+	{netip.MustParsePrefix("192.168.0.0/16"), "which is for private use"},
+	{netip.MustParsePrefix("198.18.0.0/15"), "which is for benchmarks"},
+	{netip.MustParsePrefix("224.0.0.0/4"), "which is for multicast"},
+	{netip.MustParsePrefix("240.0.0.0/4"), "which is reserved"},
+	{netip.MustParsePrefix("::/127"), "the unspecified and loopback addresses"},
+	{netip.MustParsePrefix("64:ff9b::/96"), "which is for IPv4/IPv6 translation"},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), "which is for IPv4/IPv6 translation"},
+	{netip.MustParsePrefix("100::/64"), "which is discard-only"},
+	{netip.MustParsePrefix("fc00::/7"), "which is for private use"},
+	{netip.MustParsePrefix("fe80::/10"), "which is link-local"},
+	{netip.MustParsePrefix("ff00::/8"), "which is for multicast"},
+}
 
-// special says why no mail comes from a network, or nothing. Networks for documentation are no fault of
-// a record that is an example.
+// special says why no mail comes from a network, or nothing. One that has public addresses as well is
+// not special.
 func special(p netip.Prefix) string {
-	switch a := p.Addr(); {
-	case p.Bits() < 8: // it has public addresses as well
-		return ""
-	case a.IsPrivate():
-		return "for private use"
-	case a.IsLoopback():
-		return "the host itself"
-	case a.IsLinkLocalUnicast():
-		return "for use on one link"
-	case a.IsMulticast():
-		return "for multicast"
-	case a.IsUnspecified():
-		return "unspecified"
-	case a.Is4() && sharedSpace.Contains(a):
-		return "shared address space"
-	default:
-		return ""
+	for _, s := range specials {
+		if s.Contains(p.Addr()) && p.Bits() >= s.Bits() {
+			return s.kind
+		}
 	}
+	return ""
 }
 
 // An owned is a network with the term that stands for it.
@@ -208,7 +227,7 @@ func overlaps(e *evidence) diag.Failures {
 		if len(open) > 0 {
 			outer := open[len(open)-1]
 			pair := [2]*ResolvedTerm{outer.term, o.term}
-			if concerns(outer, o) && !said[pair] && len(failures) < maxListed {
+			if concerns(outer, o) && !said[pair] {
 				said[pair] = true
 				failures = append(failures, overlap(outer, o))
 			}
@@ -229,12 +248,12 @@ func concerns(outer, inner owned) bool {
 
 func overlap(outer, inner owned) diag.Failure {
 	if inner.node.Depth > 0 { // point to what is in the record
-		return blame(outer.node, outer.term.Term, "%s covers %s of %s.", diag.Quote(outer.term.Raw), inner.Prefix,
+		return blame(outer.node, outer.term.Term, "%q contains %s of %s.", diag.Quote(outer.term.Raw), inner.Prefix,
 			diag.Quote(inner.node.Domain))
 	}
-	where := diag.Quote(outer.term.Raw)
+	where := fmt.Sprintf("%q", diag.Quote(outer.term.Raw))
 	if outer.node.Depth > 0 {
 		where = fmt.Sprintf("%s of %s", outer.Prefix, diag.Quote(outer.node.Domain))
 	}
-	return blame(inner.node, inner.term.Term, "%s is covered by %s.", diag.Quote(inner.term.Raw), where)
+	return blame(inner.node, inner.term.Term, "%q is contained in %s.", diag.Quote(inner.term.Raw), where)
 }

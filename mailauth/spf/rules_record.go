@@ -2,8 +2,6 @@ package spf
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -13,51 +11,105 @@ const (
 	longRecord = 450 // with it, an answer keeps below 512 bytes
 	hugeRecord = 512 // no answer of plain DNS over UDP has room for it
 
-	// hugeAnswer is how much goes into a datagram without being cut to pieces (RFC 9715 section 3).
+	// hugeAnswer is how much goes into a datagram without fragmentation (RFC 9715 section 3).
 	hugeAnswer = 1232
 )
+
+// needed reports whether the lack of a record leaves mail unprotected: the domain is known to receive mail,
+// or other records lead to the name.
+func needed(e *evidence) bool {
+	receives, _ := e.mail.receives()
+	return receives || e.helper()
+}
+
+// absent finds that there is no record, nor anything that was meant as one.
+func absent(e *evidence) diag.Failures {
+	if len(e.records)+len(e.strays) > 0 {
+		return nil
+	}
+	f := diag.Failure{Detail: fmt.Sprintf("%s has no TXT record.", e.domain)}
+	if n := len(e.published.texts); n > 0 {
+		f.Detail = fmt.Sprintf("%s has %s, and none begins with v=spf1.", e.domain, count(n, "TXT record", "TXT records"))
+	}
+	if receives, known := e.mail.receives(); known && !receives && !e.helper() && len(e.elsewhere) == 0 {
+		f.Detail += " It receives no mail."
+		f.Suggested = "v=spf1 -all"
+	}
+	return diag.Failures{f}
+}
 
 // recordRules are about finding the record.
 var recordRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The name servers say whether there is an SPF record",
+		Title:       "SPF record could not be looked up",
+		Requirement: "The name servers answer for the SPF record",
 		Ref:         "RFC 7208 section 4.4",
-		Advice:      "See that all name servers of the domain answer: mail is put off while they do not.",
-		When:        online,
-		Fails:       func(e *evidence) diag.Failures { return failErr(e.published.answer.Err()) },
-	},
-	{
-		Code: "spf.domain.missing", Severity: diag.Critical, Weight: 1, Category: factorRecord, StateIfFailed: diag.Missing,
-		Requirement: "The domain exists",
-		Ref:         "RFC 7208 section 4.3",
-		Advice:      "Check the spelling of the domain, and whether it is registered and delegated.",
-		When: func(e *evidence) bool {
-			return online(e) && answered(e) && (len(e.records) > 0 || e.published.answer.NXDomain())
-		},
+		Advice:      "Check that every name server of the domain answers TXT queries: receivers defer mail while they do not.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.published.answer.NXDomain(), "There is no domain %s in the DNS.", e.domain)
-		},
-	},
-	{
-		Code: "spf.record.missing", Severity: diag.Critical, Weight: 20, Category: factorRecord, StateIfFailed: diag.Missing,
-		Requirement: "There is an SPF record",
-		Ref:         "RFC 7208 section 3",
-		Advice:      "Publish a TXT record at the domain itself that lists who sends its mail, or v=spf1 -all if nobody does.",
-		When:        func(e *evidence) bool { return online(e) && answered(e) && !e.published.answer.NXDomain() },
-		Fails: func(e *evidence) diag.Failures {
-			if len(e.records)+len(e.strays) > 0 {
+			if e.offline || e.published.answer.Err() == nil {
 				return nil
 			}
-			return diag.Failures{{Detail: "None of the TXT records of " + e.domain.String() + " begins with v=spf1."}}
+			return diag.Fail("The TXT lookup of %s failed: %s.", e.domain, diag.Quote(e.published.answer.Err().Error()))
 		},
+	},
+	{
+		Code: "spf.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		DependsOn:   []diag.Code{"spf.record.unknown"},
+		Title:       "Domain does not exist",
+		Requirement: "The domain exists",
+		Ref:         "RFC 7208 section 4.3",
+		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		When:        online,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.published.answer.NXDomain(), "The DNS answers NXDOMAIN for %s.", e.domain)
+		},
+	},
+	{
+		Code: "spf.record.location", Severity: diag.Error, StateIfFailed: diag.Missing,
+		DependsOn:   []diag.Code{"spf.domain.missing"},
+		Title:       "SPF record is published at the wrong name",
+		Requirement: "The SPF record is published at the domain itself",
+		Ref:         "RFC 7208 section 4.4",
+		Advice:      "Publish the record at the domain itself: receivers look nowhere else.",
+		When:        func(e *evidence) bool { return len(e.records) == 0 },
+		Fails: suggesting(func(e *evidence) diag.Failures {
+			var list diag.Failures
+			for _, p := range e.elsewhere {
+				list = append(list, diag.Failure{
+					Detail: fmt.Sprintf("%s has the SPF record %q.", p.name, diag.Quote(p.record)), Target: p.name,
+				})
+			}
+			return list
+		}),
+	},
+	{
+		Code: "spf.record.missing", Severity: diag.Error, Weight: 20, Category: factorRecord, StateIfFailed: diag.Missing,
+		DependsOn:   []diag.Code{"spf.domain.missing"},
+		Title:       "No SPF record",
+		Requirement: "The domain has an SPF record",
+		Ref:         "RFC 7208 section 3",
+		Advice:      "Publish one TXT record at the domain itself that lists every host and service that sends its mail.",
+		When:        needed,
+		Fails:       absent,
+	},
+	{
+		Code: "spf.record.missing.no_mail", Severity: diag.Warning, Weight: 20, Category: factorRecord,
+		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"spf.domain.missing"},
+		Title:       "No SPF record on a domain without mail",
+		Requirement: "The domain has an SPF record, although it receives no mail",
+		Ref:         "RFC 7208 section 10.1.2",
+		Advice:      "Publish v=spf1 -all if nobody sends mail for the domain, so that receivers can refuse forged mail.",
+		When:        func(e *evidence) bool { return !needed(e) },
+		Fails:       absent,
 	},
 	{
 		Code: "spf.record.version", Severity: diag.Critical, Weight: 5, Category: factorRecord,
-		Requirement: "The record begins with v=spf1 and a blank",
+		Title:       "SPF record does not begin with v=spf1",
+		Requirement: "The SPF record begins with v=spf1",
 		Ref:         "RFC 7208 section 4.5",
-		Advice:      "Let the record begin with v=spf1, without quotes or blanks before it and with a blank behind it.",
-		When:        func(e *evidence) bool { return answered(e) && len(e.records)+len(e.strays) > 0 },
+		Advice:      "Begin the record with v=spf1 and a space, with no quotation mark or space before it.",
+		When:        func(e *evidence) bool { return len(e.records) < 2 && len(e.records)+len(e.strays) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.records) > 0 {
 				return nil
@@ -66,121 +118,155 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "spf.record.stray", Severity: diag.Warning,
-		Requirement: "No other TXT record was meant for SPF",
+		Code: "spf.record.stray", Severity: diag.Warning, DependsOn: []diag.Code{"spf.domain.missing"},
+		Title:       "Another TXT record looks like a broken SPF record",
+		Requirement: "No other TXT record looks like SPF",
 		Ref:         "RFC 7208 section 4.5",
-		Advice:      "Remove the record that does not begin with v=spf1 and a blank, since receivers discard it.",
-		When:        func(e *evidence) bool { return online(e) && len(e.records) > 0 },
+		Advice:      "Remove the TXT record that does not begin with v=spf1 and a space: receivers ignore it.",
+		When:        func(e *evidence) bool { return len(e.records) > 0 },
 		Fails:       strays,
 	},
 	{
-		Code: "spf.record.location", Severity: diag.Error, StateIfFailed: diag.Missing,
-		Requirement: "The record is published at the domain itself",
-		Ref:         "RFC 7208 section 4.4",
-		Advice:      "Publish the record at the domain itself: receivers look nowhere else.",
-		When:        func(e *evidence) bool { return online(e) && answered(e) && len(e.records) == 0 },
-		Fails: func(e *evidence) diag.Failures {
+		Code: "spf.record.split", Severity: diag.Error, Weight: 3, Category: factorRecord,
+		DependsOn:   []diag.Code{"spf.domain.missing"},
+		Title:       "Rest of the SPF record is in another TXT record",
+		Requirement: "The whole SPF record is in one TXT record",
+		Ref:         "RFC 7208 section 3.2",
+		Advice:      "Put all terms into one TXT record: receivers read only the one that begins with v=spf1.",
+		When:        func(e *evidence) bool { return len(e.records) > 0 },
+		Fails: suggesting(func(e *evidence) diag.Failures {
 			var list diag.Failures
-			for _, p := range e.elsewhere[:min(len(e.elsewhere), maxListed)] {
-				list = append(list, diag.Failure{
-					Detail: fmt.Sprintf("%s has one: %s.", p.name, diag.Quote(p.record)),
-					Target: p.name, Suggested: valid(p.record),
-				})
+			for _, text := range e.fragments {
+				list = append(list, diag.Fail("Receivers ignore the TXT record %q, which has no v=spf1.", diag.Quote(text))...)
 			}
 			return list
-		},
+		}),
 	},
 	{
 		Code: "spf.record.multiple", Severity: diag.Critical, Weight: 5, Category: factorRecord,
-		Requirement: "There is only one SPF record",
+		DependsOn:   []diag.Code{"spf.domain.missing"},
+		Title:       "More than one SPF record",
+		Requirement: "The domain has only one SPF record",
 		Ref:         "RFC 7208 section 3.2",
-		Advice:      "Merge the records into one: with several, receivers use none and end in permerror.",
-		When:        func(e *evidence) bool { return online(e) && len(e.records) > 0 },
+		Advice:      "Merge the records into one: with more than one, receivers use none and return permerror.",
+		When:        func(e *evidence) bool { return len(e.records) > 0 },
+		Fails: suggesting(func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.records) > 1, "%s has %d TXT records that begin with v=spf1.", e.domain, len(e.records))
+		}),
+	},
+}
+
+func strays(e *evidence) diag.Failures {
+	var list diag.Failures
+	for _, s := range e.strays {
+		f := diag.Failure{Detail: fmt.Sprintf("Receivers ignore the text %q.", diag.Quote(s))}
+		if len(e.records) == 0 {
+			f.Suggested = e.suggested
+		}
+		if len(e.records) == 0 && len(e.strays) == 1 {
+			f.Location = &diag.Location{Length: min(len(s), len(version))}
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// publicationRules are about what is published beside the record. They look at the domain, if it exists.
+var publicationRules = on("spf.domain.missing", diag.Rules[*evidence]{
+	{
+		Code: "spf.record.wildcard", Severity: diag.Info,
+		Title:       "Wildcard publishes SPF for every subdomain",
+		Requirement: "No wildcard publishes SPF",
+		Ref:         "RFC 7208 section 3.5",
+		Advice:      "Check that the record is meant for every subdomain: it answers for names that were never set up, too.",
 		Fails: func(e *evidence) diag.Failures {
-			if len(e.records) < 2 {
-				return nil
-			}
-			return diag.Failures{{
-				Detail:    fmt.Sprintf("There are %d TXT records that begin with v=spf1.", len(e.records)),
-				Suggested: combined(e.records),
-			}}
+			return diag.FailIf(e.wildcard != "", "*.%s answers with the SPF record %q.", e.domain, diag.Quote(e.wildcard))
 		},
 	},
 	{
 		Code: "spf.record.type99", Severity: diag.Warning,
-		Requirement: "There is no record of the type SPF",
+		Title:       "Obsolete record of type SPF",
+		Requirement: "No record of the obsolete type SPF is published",
 		Ref:         "RFC 7208 section 3.1",
-		Advice:      "Remove the record of type SPF (99) and keep the TXT record: the type was given up, and nobody asks for it.",
-		When:        func(e *evidence) bool { return online(e) && e.type99.Err() == nil },
+		Advice:      "Remove the record of type SPF (99) and keep the TXT record: receivers do not query type 99 any more.",
+		When:        func(e *evidence) bool { return e.type99.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.type99.Exists(), "There is a record of the type SPF at %s.", e.domain)
+			return diag.FailIf(e.type99.Exists(), "%s has a record of type SPF (99).", e.domain)
 		},
 	},
 	{
 		Code: "spf.record.sender_id", Severity: diag.Warning,
-		Requirement: "There is no record of Sender ID",
+		Title:       "Obsolete Sender ID record",
+		Requirement: "No Sender ID record is published",
 		Ref:         "RFC 7208 appendix C",
-		Advice:      "Remove the record that begins with spf2.0: Sender ID is dead.",
-		When:        func(e *evidence) bool { return online(e) && answered(e) },
+		Advice:      "Remove the TXT record that begins with spf2.0: receivers do not evaluate Sender ID any more.",
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.senderIDs) == 0 {
 				return nil
 			}
-			return diag.Fail("There is a record %s.", diag.Quote(e.senderIDs[0]))
+			return diag.Fail("%s has the Sender ID record %q.", e.domain, diag.Quote(e.senderIDs[0]))
 		},
 	},
 	{
 		Code: "spf.txt.encoding", Severity: diag.Info,
-		Requirement: "The TXT records of the domain are readable text",
+		Title:       "TXT record is not valid UTF-8",
+		Requirement: "The TXT records of the domain are valid UTF-8",
 		Ref:         "RFC 7208 section 3.1",
-		Advice:      "Write TXT records in ASCII; if one of these was meant for SPF, receivers do not see it.",
-		When:        func(e *evidence) bool { return online(e) && answered(e) },
+		Advice:      "Write TXT records in ASCII. If one of these was meant as SPF, receivers do not see it.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.opaque > 0, "TXT records that are not valid UTF-8: %d.", e.opaque)
+			return diag.FailIf(e.opaque > 0, "%s has %s in no readable encoding.", e.domain,
+				count(e.opaque, "TXT record", "TXT records"))
 		},
 	},
 	{
-		Code: "spf.txt.size", Severity: diag.Info,
-		Requirement: "All TXT records of the domain fit into one datagram",
+		Code: "spf.txt.size", Severity: diag.Info, DependsOn: []diag.Code{"spf.record.version"},
+		Title:       "TXT records do not fit into one UDP answer",
+		Requirement: "The TXT records of the domain fit into one UDP answer",
 		Ref:         "RFC 7208 section 3.4",
-		Advice:      "Remove TXT records that nobody needs any more, such as old proofs of ownership.",
-		When:        func(e *evidence) bool { return followed(e) && answered(e) },
+		Advice:      "Remove TXT records that are no longer needed, such as old verification tokens.",
 		Fails: func(e *evidence) diag.Failures {
 			n := 0
 			for _, text := range e.published.texts {
 				n += len(text)
 			}
-			return diag.FailIf(n > hugeAnswer, "They have %d bytes together, and %d fit.", n, hugeAnswer)
+			return diag.FailIf(n > hugeAnswer, "The TXT records of %s have %d bytes; %d fit into one UDP answer.", e.domain, n,
+				hugeAnswer)
 		},
 	},
+})
+
+// formRules are about the form in which the record is published.
+var formRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.record.long", Severity: diag.Info,
-		Requirement: "The record is not longer than 450 bytes",
+		Title:       "SPF record is longer than 450 bytes",
+		Requirement: "The SPF record has at most 450 bytes",
 		Ref:         "RFC 7208 section 3.4",
-		Advice:      "Shorten the record, or move a part of it into a record that it includes.",
-		When:        func(e *evidence) bool { return one(e) && len(e.records[0]) <= hugeRecord },
+		Advice:      "Shorten the record, or move some of its terms into a record that it includes.",
+		When:        func(e *evidence) bool { return len(e.records[0]) <= hugeRecord },
 		Fails: func(e *evidence) diag.Failures {
 			n := len(e.records[0])
-			return diag.FailIf(n > longRecord, "It has %d bytes.", n)
+			return diag.FailIf(n > longRecord, "The record has %d bytes; up to %d are sure to fit into an answer of 512 bytes.", n,
+				longRecord)
 		},
 	},
 	{
 		Code: "spf.record.oversized", Severity: diag.Warning, Weight: 3, Category: factorRecord,
-		Requirement: "The record is not longer than 512 bytes",
+		Title:       "SPF record is longer than 512 bytes",
+		Requirement: "The SPF record has at most 512 bytes",
 		Ref:         "RFC 7208 section 3.4",
-		Advice:      "Shorten the record, or move a part of it into a record that it includes: not every receiver gets it whole.",
-		When:        one,
+		Advice:      "Shorten the record, or move some of its terms into a record that it includes: some receivers cannot read it.",
 		Fails: func(e *evidence) diag.Failures {
 			n := len(e.records[0])
-			return diag.FailIf(n > hugeRecord, "It has %d bytes.", n)
+			return diag.FailIf(n > hugeRecord, "The record has %d bytes, more than a DNS answer over UDP without EDNS can hold.", n)
 		},
 	},
 	{
 		Code: "spf.record.string", Severity: diag.Error,
-		Requirement: "No character-string of the record is longer than 255 bytes",
+		Title:       "Character-string longer than 255 bytes",
+		Requirement: "Every character-string of the record has at most 255 bytes",
 		Ref:         "RFC 7208 section 3.3",
-		Advice:      "Split the record into character-strings of 255 bytes at most, with the blanks between terms kept.",
-		When:        one,
+		Advice:      "Split the record into strings of at most 255 bytes, and keep the space between two terms in one of them.",
 		Fails: func(e *evidence) diag.Failures {
 			for i, s := range e.strings {
 				if len(s) > maxString {
@@ -192,65 +278,12 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.joined", Severity: diag.Error,
-		Requirement: "The character-strings of the record join to whole terms",
+		Title:       "No space between two strings of the record",
+		Requirement: "The character-strings of the record join without breaking terms",
 		Ref:         "RFC 7208 section 3.3",
-		Advice:      "Add a blank at the end of the first or the beginning of the second string: they are joined without one.",
-		When:        one,
-		Fails:       joints,
+		Advice:      "Add a space at the end of the first string or at the beginning of the second: strings are joined without one.",
+		Fails:       suggesting(joints),
 	},
-}
-
-func failErr(err error) diag.Failures {
-	if err == nil {
-		return nil
-	}
-	return diag.Fail("%s.", diag.Quote(err.Error()))
-}
-
-func strays(e *evidence) diag.Failures {
-	var list diag.Failures
-	for _, s := range e.strays[:min(len(e.strays), maxListed)] {
-		n := &Node{raw: s}
-		n.Parsed, n.Faults = Parse(s)
-		list = append(list, diag.Failure{
-			Detail: fmt.Sprintf("%q is discarded.", diag.Quote(s)), Suggested: stripped(n),
-			Location: &diag.Location{Length: min(len(s), len(version))},
-		})
-	}
-	if len(e.records) > 0 || !e.offline && len(e.strays) > 1 {
-		for i := range list {
-			list[i].Location = nil // it is not in the record
-		}
-	}
-	return list
-}
-
-// stripped returns what a text was probably meant to be.
-func stripped(n *Node) string {
-	if text := valid(strings.Trim(strings.TrimSpace(strings.TrimPrefix(n.raw, "\ufeff")), "\"'“” ")); text != "" {
-		return text
-	}
-	return n.repaired()
-}
-
-// combined merges the terms of records without errors, all but the last without their all and redirect.
-func combined(list []string) string {
-	merged := &Record{}
-	seen := map[string]bool{}
-	for i, text := range slices.Sorted(slices.Values(list)) { // servers give them in any order
-		record, faults := Parse(text)
-		if len(faults) > 0 {
-			return ""
-		}
-		for _, t := range record.Terms {
-			if (t.Name == All || t.Name == Redirect) && i < len(list)-1 || seen[t.String()] {
-				continue
-			}
-			seen[t.String()] = true
-			merged.Terms = append(merged.Terms, t)
-		}
-	}
-	return valid(merged.String())
 }
 
 // joints finds places where two strings join to one term, and the second looks like the beginning of one.
@@ -258,31 +291,13 @@ func joints(e *evidence) diag.Failures {
 	var list diag.Failures
 	offset := 0
 	for i, s := range e.strings {
-		if i > 0 && s != "" && s[0] != ' ' && offset > 0 && e.records[0][offset-1] != ' ' && beginsTerm(s) {
-			text := e.records[0][:offset] + " " + e.records[0][offset:]
+		if i > 0 && torn(e.records[0], offset, s) {
 			list = append(list, diag.Failure{
-				Detail:    fmt.Sprintf("String %d begins with %s, and no blank stands before it.", i+1, diag.Quote(firstTerm(s))),
-				Location:  &diag.Location{Offset: offset, Length: len(firstTerm(s))},
-				Suggested: valid(text),
+				Detail:   fmt.Sprintf("String %d begins with %s, and no space precedes it.", i+1, diag.Quote(firstTerm(s))),
+				Location: &diag.Location{Offset: offset, Length: len(firstTerm(s))},
 			})
 		}
 		offset += len(s)
 	}
-	return list[:min(len(list), maxListed)]
-}
-
-func firstTerm(s string) string {
-	first, _, _ := strings.Cut(s, " ")
-	return first
-}
-
-// beginsTerm reports whether a text begins as a whole term does.
-func beginsTerm(s string) bool {
-	term := firstTerm(s)
-	record, faults := Parse(version + " " + term)
-	if len(faults) > 0 || len(record.Terms) != 1 {
-		return false
-	}
-	t := &record.Terms[0]
-	return t.Kind == Mechanism && (t.Value != "" || t.Name == All) || t.Name == Redirect || t.Name == Exp
+	return list
 }

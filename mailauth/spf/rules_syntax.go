@@ -1,6 +1,7 @@
 package spf
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,74 +10,76 @@ import (
 
 // inSyntax returns the errors of some kinds in the record.
 func inSyntax(kinds ...SyntaxKind) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+	return suggesting(func(e *evidence) diag.Failures {
 		var list diag.Failures
 		root := e.tree.Root
 		for i := range root.Faults {
 			f := &root.Faults[i]
-			if slices.Contains(kinds, f.Kind) && len(list) < maxListed {
+			if slices.Contains(kinds, f.Kind) {
+				raw := diag.Quote(root.Record[f.term:f.end])
 				list = append(list, diag.Failure{
-					Detail: diag.Sentence(f.Text), Target: diag.Quote(root.raw[f.term:f.end]),
-					Location: &diag.Location{Offset: f.Offset, Length: f.Length}, Suggested: root.repaired(),
+					Detail: fmt.Sprintf("At byte %d, in %q: %s.", f.Offset, raw, diag.Quote(f.Text)), Target: raw,
+					Location: &diag.Location{Offset: f.Offset, Length: f.Length},
 				})
 			}
 		}
 		return list
-	}
+	})
 }
 
 // syntaxRule makes the rule about errors of some kinds. Every one of them makes receivers end in
 // permerror.
-func syntaxRule(code diag.Code, title, section, advice string, kinds ...SyntaxKind) diag.Rule[*evidence] {
+func syntaxRule(code diag.Code, title, requirement, section, advice string, kinds ...SyntaxKind) diag.Rule[*evidence] {
 	return diag.Rule[*evidence]{
-		Code: code, Severity: diag.Critical, Weight: 1, Category: factorSyntax, Requirement: title,
-		Ref: "RFC 7208 section " + section, Advice: advice, When: one, Fails: inSyntax(kinds...),
+		Code: code, Severity: diag.Critical, Weight: 1, Category: factorSyntax, Title: title, Requirement: requirement,
+		Ref: "RFC 7208 section " + section, Advice: advice, Fails: inSyntax(kinds...),
 	}
 }
 
 // syntaxRules are about the syntax of the record.
 var syntaxRules = diag.Rules[*evidence]{
-	syntaxRule("spf.syntax.length", "The record is short enough to be read", "3.4",
+	syntaxRule("spf.syntax.length", "SPF record is too long to be evaluated", "The record is short enough to be read", "3.4",
 		"Shorten the record: receivers do not read one of this length.", BadLength),
-	syntaxRule("spf.syntax.character", "The record has printable ASCII characters only", "3.1",
-		"Retype the term: records hold no tabs, line breaks, invisible or accented characters.", BadCharacter),
-	syntaxRule("spf.syntax.qualifier", "Every sign stands before a mechanism", "4.6.1",
-		"Put one of + - ~ ? directly before a mechanism, and none before a modifier.", BadQualifier),
-	syntaxRule("spf.syntax.mechanism", "Every mechanism exists", "4.6.1",
+	syntaxRule("spf.syntax.character", "Invalid character in the SPF record",
+		"The record has printable ASCII characters only", "3.1",
+		"Retype the term: tabs, line breaks, and invisible or accented characters are not allowed; write U-labels as A-labels.",
+		BadCharacter),
+	syntaxRule("spf.syntax.qualifier", "Misplaced qualifier", "Every qualifier stands directly before a mechanism", "4.6.1",
+		"Write one of + - ~ ? directly before a mechanism, and none before a modifier.", BadQualifier),
+	syntaxRule("spf.syntax.mechanism", "Unknown mechanism", "Every mechanism is one that SPF defines", "4.6.1",
 		"Correct the name: the mechanisms are all, include, a, mx, ptr, ip4, ip6 and exists.", BadMechanism),
-	syntaxRule("spf.syntax.modifier", "Every modifier has a name that begins with a letter", "12",
-		"Correct the name: it begins with a letter, and goes on with letters, digits, hyphens, dots and underscores.",
-		BadModifier),
-	syntaxRule("spf.syntax.modifier.colon", "Modifiers are written with an equals sign", "6",
-		"Write redirect= and exp= with an equals sign; colons are for mechanisms.", ColonModifier),
+	syntaxRule("spf.syntax.modifier", "Invalid modifier name", "Every modifier has a valid name", "12",
+		"Correct the name: it begins with a letter, followed by letters, digits, hyphens, underscores or dots.", BadModifier),
+	syntaxRule("spf.syntax.modifier.colon", "Modifier written with a colon", "Modifiers are written with an equals sign", "6",
+		"Write redirect= and exp= with an equals sign; a colon is for mechanisms.", ColonModifier),
 	{
 		Code: "spf.syntax.glued", Severity: diag.Critical, Weight: 1, Category: factorSyntax,
-		Requirement: "A blank stands before all",
+		Title:       "No space before all",
+		Requirement: "A space separates all from the term before it",
 		Ref:         "RFC 7208 section 4.6.1",
-		Advice:      "Put a blank before the sign of all.",
-		When:        one,
-		Fails:       glued,
+		Advice:      "Add a space before the qualifier of all.",
+		Fails:       suggesting(glued),
 	},
-	syntaxRule("spf.syntax.value.missing", "Every term that needs a value has one", "4.6.1",
-		"Give the value directly behind the colon or equals sign, without a blank.", ValueMissing),
-	syntaxRule("spf.syntax.value.unexpected", "No term has a value that it cannot have", "5",
-		"Remove what follows the name: all takes nothing, and lengths of prefixes are for a, mx, ip4 and ip6.",
-		ValueUnexpected),
-	syntaxRule("spf.syntax.ip4", "Every ip4 holds an IPv4 address", "5.6",
-		"Write four numbers from 0 to 255 without zeros in front, and the length of the prefix behind a slash.", BadIP4),
-	syntaxRule("spf.syntax.ip6", "Every ip6 holds an IPv6 address", "5.6",
-		"Write an IPv6 address, such as 2001:db8::1, and the length of the prefix behind a slash.", BadIP6),
-	syntaxRule("spf.syntax.family", "IPv4 addresses stand in ip4 and IPv6 addresses in ip6", "5.6",
-		"Use ip4 for IPv4 and ip6 for IPv6.", WrongFamily),
-	syntaxRule("spf.syntax.network_macro", "Networks hold no macros", "5.6",
+	syntaxRule("spf.syntax.value.missing", "Term without its value", "Every term that needs a value has one", "4.6.1",
+		"Write the value directly after the colon or equals sign, without a space.", ValueMissing),
+	syntaxRule("spf.syntax.value.unexpected", "Value where none is allowed", "No term has a value that it cannot have", "5",
+		"Remove what follows the name: all takes no value, and only a, mx, ip4 and ip6 take a prefix length.", ValueUnexpected),
+	syntaxRule("spf.syntax.ip4", "ip4 without a valid IPv4 address", "Every ip4 has a valid IPv4 address", "5.6",
+		"Write four numbers from 0 to 255 without leading zeros, and a prefix length after a slash if needed.", BadIP4),
+	syntaxRule("spf.syntax.ip6", "ip6 without a valid IPv6 address", "Every ip6 has a valid IPv6 address", "5.6",
+		"Write an IPv6 address such as 2001:db8::1, and a prefix length after a slash if needed.", BadIP6),
+	syntaxRule("spf.syntax.family", "Address of the wrong family", "IPv4 addresses are in ip4, IPv6 addresses in ip6", "5.6",
+		"Use ip4 for IPv4 addresses and ip6 for IPv6 addresses.", WrongFamily),
+	syntaxRule("spf.syntax.network_macro", "Macro in ip4 or ip6", "ip4 and ip6 have no macros", "5.6",
 		"Replace the macro by an address, or use exists with the macro.", MacroInNetwork),
-	syntaxRule("spf.syntax.prefix", "Every length of a prefix is in bounds", "5.6",
-		"Use 0 to 32 for IPv4 and 0 to 128 for IPv6, without zeros in front; a and mx take /24//64 for both.", BadPrefix),
-	syntaxRule("spf.syntax.domain", "Every name of a domain has the form of one", "7.1",
-		"Write a name of two labels at least, without https:// or a path; addresses belong to ip4 and ip6.", BadDomain),
-	syntaxRule("spf.syntax.macro", "Every macro exists and is written correctly", "7.1",
-		"Correct the macro: a letter in braces behind a percent sign, as in %{i}; %% stands for a percent sign.", BadMacro),
-	syntaxRule("spf.syntax.repeated", "redirect and exp stand once at most", "6",
+	syntaxRule("spf.syntax.prefix", "Invalid prefix length", "Every prefix length is valid", "5.6",
+		"Use 0 to 32 for IPv4 and 0 to 128 for IPv6, without leading zeros; a and mx take /24//64 for both families.",
+		BadPrefix),
+	syntaxRule("spf.syntax.domain", "Invalid domain name in a term", "Every domain name in a term is valid", "7.1",
+		"Write a domain name of at least two labels, without https:// or a path; use ip4 and ip6 for addresses.", BadDomain),
+	syntaxRule("spf.syntax.macro", "Invalid macro", "Every macro is valid", "7.1",
+		"Write a macro as a percent sign and a letter in braces, such as %{i}; %% stands for a percent sign.", BadMacro),
+	syntaxRule("spf.syntax.repeated", "redirect or exp appears twice", "redirect and exp appear at most once", "6",
 		"Remove the second one.", RepeatedTerm),
 }
 
@@ -87,16 +90,21 @@ func glued(e *evidence) diag.Failures {
 	root := e.tree.Root
 	for i := range root.Terms {
 		t := &root.Terms[i]
-		head, ok := cutAll(t.Raw)
-		if !ok || !t.Valid || t.Name == All || t.spec == nil || root.Parsed.find(All) != nil {
-			continue
-		}
-		if m, _, _, fault := parseMacros(strings.TrimSuffix(t.Value, t.Raw[len(head):]), false); fault == "" &&
-			len(m) > 0 && domainEnd(m) == "" {
-			f := blame(root, t.Term, "%s ends in %s, which is taken as a part of the name.", diag.Quote(t.Raw), t.Raw[len(head):])
-			f.Suggested = e.with(root, t.Term, head+" "+t.Raw[len(head):])
-			list = append(list, f)
+		if head, tail, ok := swallowed(root.Parsed, t.Term); ok {
+			list = append(list, blame(root, t.Term, "%q is read as a name that ends in %s, not as %q and %s.",
+				diag.Quote(t.Raw), tail, diag.Quote(head), tail))
 		}
 	}
-	return list[:min(len(list), maxListed)]
+	return list
+}
+
+// swallowed cuts the all from a name that was probably meant to end before it: the record has none.
+func swallowed(r *Record, t *Term) (head, tail string, ok bool) {
+	head, ok = cutAll(t.Raw)
+	if !ok || !t.Valid || t.Name == All || t.spec == nil || r.find(All) != nil {
+		return "", "", false
+	}
+	tail = t.Raw[len(head):]
+	m, _, _, fault := parseMacros(strings.TrimSuffix(t.Value, tail), false)
+	return head, tail, fault == "" && len(m) > 0 && domainEnd(m) == ""
 }

@@ -1,8 +1,8 @@
 package spf
 
 import (
+	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -11,263 +11,315 @@ import (
 var termRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.modifier.mechanism", Severity: diag.Error, Weight: 2, Category: factorTerms,
+		Title:       "Mechanism written with an equals sign",
 		Requirement: "No mechanism is written with an equals sign",
 		Ref:         "RFC 7208 section 6",
-		Advice:      "Write mechanisms with a colon: with an equals sign they are modifiers without a meaning, and are ignored.",
-		When:        one,
-		Fails: func(e *evidence) diag.Failures {
-			return inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
-				if t.Kind != Modifier || !slices.Contains(mechanisms, t.Name) {
-					return nil
-				}
-				f := blame(n, t.Term, "%s is ignored.", diag.Quote(t.Raw))
-				f.Suggested = e.with(n, t.Term, string(t.Name)+":"+t.Value)
-				return diag.Failures{f}
-			})(e)
-		},
+		Advice:      "Write mechanisms with a colon: with an equals sign they are unknown modifiers, which receivers ignore.",
+		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			if !slices.Contains(mechanisms, Name(t.Unknown)) {
+				return nil
+			}
+			return diag.Failures{blame(n, t.Term, "Receivers ignore %q; the mechanism is written %s:….", diag.Quote(t.Raw), t.Unknown)}
+		})),
 	},
 	{
-		Code: "spf.modifier.version", Severity: diag.Error,
-		Requirement: "The version stands at the beginning only",
+		Code: "spf.modifier.version", Severity: diag.Error, Weight: 2, Category: factorTerms,
+		Title:       "v=spf1 appears twice",
+		Requirement: "v=spf1 appears only at the beginning",
 		Ref:         "RFC 7208 section 4.5",
-		Advice:      "Remove the second v=spf1, which probably came with another record that was joined to this one.",
-		When:        one,
-		Fails: func(e *evidence) diag.Failures {
-			return inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
-				if t.Name != "v" {
-					return nil
-				}
-				f := blame(n, t.Term, "%s stands there again.", diag.Quote(t.Raw))
-				f.Suggested = e.without(n, t.Term)
-				return diag.Failures{f}
-			})(e)
-		},
+		Advice:      "Merge the two records that were joined here into one, with one v=spf1 and one all.",
+		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			if t.Unknown != "v" {
+				return nil
+			}
+			return diag.Failures{blame(n, t.Term, "%q appears again at byte %d.", diag.Quote(t.Raw), t.Offset)}
+		})),
 	},
 	{
 		Code: "spf.modifier.unknown", Severity: diag.Info,
-		Requirement: "Every modifier has a meaning",
+		Title:       "Unknown modifier",
+		Requirement: "Every modifier is one that SPF defines",
 		Ref:         "RFC 7208 section 6",
 		Advice:      "Check the spelling, or remove it: receivers ignore modifiers that they do not know.",
-		When:        one,
-		Fails: inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Kind != Modifier || !t.Valid || t.Name == Redirect || t.Name == Exp || t.Name == "v" ||
-				slices.Contains(mechanisms, t.Name) {
+		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			if !t.Valid || t.Unknown == "" || t.Unknown == "v" || slices.Contains(mechanisms, Name(t.Unknown)) {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "%s is no modifier of SPF.", diag.Quote(string(t.Name)))}
+			return diag.Failures{blame(n, t.Term, "SPF does not define the modifier %q.", diag.Quote(t.Unknown))}
 		}),
 	},
 	{
 		Code: "spf.term.repeated", Severity: diag.Warning, Weight: 1, Category: factorTerms,
-		Requirement: "No mechanism is repeated",
+		Title:       "Mechanism appears twice",
+		Requirement: "No mechanism appears twice",
 		Ref:         "RFC 7208 section 4.6.2",
-		Advice:      "Remove the second one: it never matches what the first did not, and may cost a look-up.",
-		When:        one,
-		Fails:       repeatedTerms,
+		Advice:      "Remove the second one: it never matches what the first did not, and may cost a DNS lookup.",
+		Fails:       suggesting(repeatedTerms),
 	},
 	{
 		Code: "spf.term.target", Severity: diag.Error, Weight: 1, Category: factorTerms,
-		Requirement: "Every name in the record can be that of a host or domain",
+		Title:       "Name that cannot exist",
+		Requirement: "Every name in the record can exist",
 		Ref:         "RFC 7208 section 4.8",
 		Advice:      "Correct the name: labels have 1 to 63 letters, digits, hyphens and underscores.",
-		When:        one,
-		Fails: inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Valid || t.spec == nil || len(t.spec) != 1 || t.spec[0].letter != 0 {
+		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			fault := t.targetFault()
+			if fault == "" {
 				return nil
 			}
-			if fault := targetFault(t.Value); fault != "" {
-				return diag.Failures{blame(n, t.Term, "%s never exists: %s.", diag.Quote(t.Value), fault)}
-			}
-			return nil
-		}),
+			return diag.Failures{blame(n, t.Term, "%q cannot be the name of a host or domain: %s.", diag.Quote(t.Value), fault)}
+		})),
 	},
 	{
 		Code: "spf.term.unreached", Severity: diag.Warning, Weight: 2, Category: factorTerms,
-		Requirement: "No mechanism stands behind all",
+		Title:       "Mechanism after all",
+		Requirement: "No mechanism follows all",
 		Ref:         "RFC 7208 section 5.1",
-		Advice:      "Move all to the end of the record: all always matches, so nothing behind it is ever looked at.",
-		When:        one,
-		Fails: inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
+		Advice:      "Move all to the end of the record: it always matches, so receivers never evaluate what follows it.",
+		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Reached || !t.Valid || t.Kind != Mechanism {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "%s stands behind all.", diag.Quote(t.Raw))}
-		}),
+			return diag.Failures{blame(n, t.Term, "Receivers never evaluate %q, since it follows all.", diag.Quote(t.Raw))}
+		})),
+	},
+	{
+		Code: "spf.term.shadowed", Severity: diag.Warning, Weight: 2, Category: factorTerms,
+		Title:       "Sender excluded by an earlier term",
+		Requirement: "No sender is excluded by an earlier term",
+		Ref:         "RFC 7208 section 4.6.2",
+		Advice:      "Move the term before the one that excludes it: the first match decides.",
+		Fails:       suggesting(shadowed),
 	},
 	{
 		Code: "spf.redirect.ignored", Severity: diag.Warning, Weight: 1, Category: factorTerms,
-		Requirement: "The record does not have both all and redirect",
+		Title:       "redirect ignored because of all",
+		Requirement: "redirect and all are not used together",
 		Ref:         "RFC 7208 section 6.1",
-		Advice:      "Remove one of them: with all, redirect is ignored.",
-		When:        one,
-		Fails: func(e *evidence) diag.Failures {
-			return inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
-				if t.Reached || !t.Valid || t.Name != Redirect {
-					return nil
-				}
-				f := blame(n, t.Term, "%s is ignored, since there is an all.", diag.Quote(t.Raw))
-				f.Suggested = e.without(n, t.Term)
-				return diag.Failures{f}
-			})(e)
-		},
+		Advice:      "Remove all to use the redirect, or use include in place of redirect: beside all, redirect is ignored.",
+		Fails: suggesting(inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			if t.Reached || !t.Valid || t.Name != Redirect {
+				return nil
+			}
+			return diag.Failures{blame(n, t.Term, "Receivers ignore %q, since the record has an all.", diag.Quote(t.Raw))}
+		})),
 	},
 	{
 		Code: "spf.redirect.order", Severity: diag.Info,
-		Requirement: "redirect stands at the end",
+		Title:       "Mechanisms after redirect",
+		Requirement: "redirect is the last term that decides",
 		Ref:         "RFC 7208 section 6.1",
-		Advice:      "Move redirect to the end, where it is looked at in any case.",
-		When:        one,
-		Fails: inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Name != Redirect || !t.Reached {
+		Advice:      "Move redirect to the end: receivers evaluate all mechanisms before it wherever it stands.",
+		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			later := func(o ResolvedTerm) bool { return o.Kind == Mechanism && o.Offset > t.Offset }
+			if t.Name != Redirect || !t.Reached || !slices.ContainsFunc(n.Terms, later) {
 				return nil
 			}
-			for i := range n.Terms {
-				if later := &n.Terms[i]; later.Kind == Mechanism && later.Offset > t.Offset {
-					return diag.Failures{blame(n, t.Term, "Mechanisms stand behind %s, and are looked at before.", diag.Quote(t.Raw))}
-				}
-			}
-			return nil
+			return diag.Failures{blame(n, t.Term, "Receivers evaluate the mechanisms after %q before it.", diag.Quote(t.Raw))}
 		}),
 	},
-	{
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.ptr", Severity: diag.Warning, Weight: 5, Category: factorTerms,
+		Title:       "ptr mechanism",
 		Requirement: "No record uses ptr",
 		Ref:         "RFC 7208 section 5.5",
-		Advice:      "Replace ptr by ip4, ip6, a or mx: it is slow, unreliable, and some receivers do not evaluate it.",
-		When:        one,
-		Fails: inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
+		Advice:      "Replace ptr by ip4, ip6, a or mx: it is slow and unreliable, and some receivers do not evaluate it.",
+		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Reached || t.Name != PTR {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "%s is used.", diag.Quote(t.Raw))}
+			return diag.Failures{blame(n, t.Term, "%q should not be used any more.", diag.Quote(t.Raw))}
 		}),
-	},
-	{
+	}),
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.macro.ptr", Severity: diag.Warning, Weight: 2, Category: factorTerms,
+		Title:       "Macro p",
 		Requirement: "No record uses the macro p",
 		Ref:         "RFC 7208 section 7.2",
-		Advice:      "Use %{i} instead of %{p}: the host name of a client is slow to learn, and often unknown.",
-		When:        one,
-		Fails: inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
+		Advice:      "Use %{i} in place of %{p}: the host name of a client is slow to look up and often unknown.",
+		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Reached || !t.spec.uses("p") {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "%s uses it.", diag.Quote(t.Raw))}
+			return diag.Failures{blame(n, t.Term, "%q depends on the host name of the client.", diag.Quote(t.Raw))}
 		}),
-	},
+	}),
 }
 
-// repeatedTerms finds mechanisms that stand twice.
+// repeatedTerms finds mechanisms that stand twice. Of includes another rule says so, if they are looked up.
 func repeatedTerms(e *evidence) diag.Failures {
 	first := map[string]*ResolvedTerm{}
-	return inRecord(func(n *Node, t *ResolvedTerm) diag.Failures {
-		if t.Kind != Mechanism || !t.Valid {
+	return inRecord(func(e *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+		if t.Kind != Mechanism || !t.Valid || t.Name == Include && t.Reached && !e.offline {
 			return nil
 		}
-		key := strings.ToLower(strings.TrimLeft(t.String(), "+-~?"))
+		key := unsigned(t.Term)
 		if other := first[key]; other != nil {
-			f := blame(n, t.Term, "%s stands at byte %d already.", diag.Quote(other.Raw), other.Offset)
-			f.Suggested = e.without(n, t.Term)
-			return diag.Failures{f}
+			return diag.Failures{blame(n, t.Term, "%q repeats %q of byte %d.", diag.Quote(t.Raw), diag.Quote(other.Raw),
+				other.Offset)}
 		}
 		first[key] = t
 		return nil
 	})(e)
 }
 
+// shadowed finds mechanisms of which every address is excluded by the terms before.
+func shadowed(e *evidence) diag.Failures {
+	var excluded Set
+	return inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+		if !t.Reached || t.Kind != Mechanism || t.Name == All {
+			return nil
+		}
+		matched := t.matches()
+		if t.Qualifier != QualifierPass {
+			excluded = excluded.Union(matched)
+			return nil
+		}
+		if matched.IsEmpty() || !matched.Minus(excluded).IsEmpty() {
+			return nil
+		}
+		return diag.Failures{blame(n, t.Term, "No host passes by %q: terms before it exclude all its addresses.",
+			diag.Quote(t.Raw))}
+	})(e)
+}
+
+// matches returns the addresses that the term matches, as far as that does not depend on the mail.
+func (t *ResolvedTerm) matches() Set {
+	switch {
+	case t.Everyone:
+		return everything
+	case t.Name == Include && t.Child != nil:
+		return t.Child.passing()
+	default:
+		return SetOf(t.Networks...)
+	}
+}
+
+// lists reports whether a term names senders, in effect or in vain.
+func lists(t ResolvedTerm) bool {
+	return t.Kind == Mechanism && t.Name != All && t.Qualifier == QualifierPass || t.Name == Redirect ||
+		slices.Contains(mechanisms, Name(t.Unknown)) && t.Unknown != string(All)
+}
+
+// mayPass reports whether a term may let a host pass, known or not.
+func (e *evidence) mayPass(t *ResolvedTerm) bool {
+	switch {
+	case !t.Reached || t.Kind == Mechanism && t.Qualifier != QualifierPass:
+		return false
+	case t.Everyone || t.Dynamic || t.Cut || t.Err != nil:
+		return true
+	case t.Child != nil && (t.Child.dynamic() || t.Child.State == NodeDynamic || t.Child.State == NodeCut):
+		return true
+	default:
+		return e.offline && t.Name.Counted()
+	}
+}
+
 // decided reports whether it is known how the record ends: with which all, or without.
-func decided(e *evidence) bool { return one(e) && e.last != nil && len(e.last.Faults) == 0 }
+func decided(e *evidence) bool { return e.last != nil && len(e.last.Faults) == 0 }
 
 // ending returns failures if the record ends with an all of the given sign.
 func ending(sign Qualifier, detail string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		for i := range e.last.Terms {
 			t := &e.last.Terms[i]
-			if t.Name != All || !t.Reached {
-				continue
+			if t.Name == All && t.Reached && t.Qualifier == sign {
+				f := blame(e.last, t.Term, "%s", detail)
+				if e.last.Depth == 0 {
+					f.Suggested = e.suggested
+				}
+				return diag.Failures{f}
 			}
-			if t.Qualifier != sign {
-				return nil
-			}
-			f := blame(e.last, t.Term, "%s", detail)
-			f.Suggested = e.with(e.last, t.Term, "-all")
-			return diag.Failures{f}
 		}
 		return nil
 	}
 }
 
-// allRules are about how the record ends.
-var allRules = diag.Rules[*evidence]{
+// policyRules are about what the record decides.
+var policyRules = diag.Rules[*evidence]{
+	{
+		Code: "spf.senders.none", Severity: diag.Error, Weight: 10, Category: factorPolicy,
+		Title:       "No host passes, although senders are listed",
+		Requirement: "The listed senders pass",
+		Ref:         "RFC 7208 section 4.6.2",
+		Advice:      "Move the senders before all and before terms that exclude them, or remove those that are not used any more.",
+		When: func(e *evidence) bool {
+			return slices.ContainsFunc(e.tree.Root.Terms, lists) && !slices.ContainsFunc(e.nodes, (*Node).broken)
+		},
+		Fails: suggesting(func(e *evidence) diag.Failures {
+			for i := range e.tree.Root.Terms {
+				if e.mayPass(&e.tree.Root.Terms[i]) {
+					return nil
+				}
+			}
+			return diag.FailIf(e.authorized.IsEmpty(), "The record %q lists senders, but no address passes.",
+				diag.Quote(e.records[0]))
+		}),
+	},
 	{
 		Code: "spf.all.missing", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
-		Requirement: "The record says what is to be thought of all other hosts",
+		Title:       "Record does not end with all or redirect",
+		Requirement: "The record ends with all or redirect",
 		Ref:         "RFC 7208 section 4.7",
-		Advice:      "End the record with -all, or with ~all while you are not sure that the list of hosts is complete.",
+		Advice:      "End the record with ~all, and with -all once you are sure that it lists every sender.",
 		When:        decided,
 		Fails: func(e *evidence) diag.Failures {
-			if e.last.Parsed.find(All) != nil {
+			switch {
+			case e.last.Parsed.find(All) != nil:
 				return nil
+			case e.last.Depth > 0:
+				return diag.Failures{{
+					Detail: fmt.Sprintf("The record of %s, to which it redirects, has no all: the result for other hosts is neutral.",
+						diag.Quote(e.last.Domain)), Target: diag.Quote(e.last.Domain),
+				}}
+			default:
+				return diag.Failures{{
+					Detail: "The record has neither all nor redirect: the result for other hosts is neutral.", Suggested: e.suggested,
+				}}
 			}
-			f := diag.Failure{Detail: "It ends without all and redirect, so that the result is neutral."}
-			if e.last.Depth > 0 {
-				f.Detail, f.Target = "The record of "+diag.Quote(e.last.Domain)+", where it hands over to, has no all.",
-					diag.Quote(e.last.Domain)
-			} else {
-				f.Suggested = valid(strings.TrimRight(e.last.raw, " ") + " -all")
-			}
-			return diag.Failures{f}
 		},
 	},
 	{
 		Code: "spf.all.pass", Severity: diag.Critical, Weight: 15, Category: factorPolicy,
+		Title:       "+all lets every host pass",
 		Requirement: "The record does not let every host pass",
 		Ref:         "RFC 7208 section 5.1",
-		Advice:      "Replace it by -all: as it is, everybody may send in the name of the domain.",
+		Advice:      "List the senders and replace +all by ~all: anyone can send mail as the domain.",
 		When:        decided,
-		Fails:       ending(QualifierPass, "It ends with all, and the sign + or none."),
+		Fails:       ending(QualifierPass, "The record ends with +all, by which every host on the Internet passes."),
 	},
 	{
-		Code: "spf.all.neutral", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
-		Requirement: "The record takes a stand on all other hosts",
+		Code: "spf.all.neutral", Severity: diag.Error, Weight: 10, Category: factorPolicy,
+		Title:       "?all says nothing about other hosts",
+		Requirement: "The record does not end with ?all",
 		Ref:         "RFC 7208 section 8.2",
-		Advice:      "Replace it by -all or ~all: ?all is as good as no record.",
+		Advice:      "Replace ?all by ~all, and by -all once the list of senders is complete: ?all is as good as no record.",
 		When:        decided,
-		Fails:       ending(QualifierNeutral, "It ends with ?all."),
+		Fails:       ending(QualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
 	},
 	{
 		Code: "spf.all.softfail", Severity: diag.Info,
-		Requirement: "The record rules out all other hosts",
+		Title:       "~all does not reject other hosts",
+		Requirement: "The record ends with -all",
 		Ref:         "RFC 7208 section 8.5",
-		Advice:      "Change to -all once all hosts are listed, or keep it and publish a DMARC policy, which treats both alike.",
+		Advice:      "Keep ~all with a DMARC policy, which treats both alike, or use -all once every sender is listed.",
 		When:        decided,
-		Fails:       ending(QualifierSoftfail, "It ends with ~all: other hosts are suspicious, not ruled out."),
+		Fails:       ending(QualifierSoftfail, "The record ends with ~all: mail from other hosts is suspicious, not rejected."),
 	},
 	{
-		Code: "spf.none.form", Severity: diag.Info,
-		Requirement: "A domain that sends no mail says so plainly",
+		Code: "spf.none.form", Severity: diag.Info, DependsOn: []diag.Code{"spf.all.pass"},
+		Title:       "No host passes, but the record is not v=spf1 -all",
+		Requirement: "A record without senders is v=spf1 -all",
 		Ref:         "RFC 7208 section 10.1.2",
-		Advice:      "Publish v=spf1 -all and nothing else, if the domain really sends no mail.",
+		Advice:      "Publish v=spf1 -all and nothing else if the domain sends no mail.",
 		When: func(e *evidence) bool {
-			return decided(e) && !e.offline && e.valid() && e.tree.Complete() && !e.dynamic()
+			return e.complete && !e.tree.Root.dynamic() && !slices.ContainsFunc(e.tree.Root.Terms, lists)
 		},
 		Fails: func(e *evidence) diag.Failures {
-			if !e.authorized.IsEmpty() || strings.EqualFold(strings.TrimSpace(e.records[0]), "v=spf1 -all") {
+			if !e.authorized.IsEmpty() || e.tree.Root.Parsed.String() == "v=spf1 -all" {
 				return nil
 			}
-			return diag.Failures{{Detail: "No host passes, and the record is not v=spf1 -all.", Suggested: "v=spf1 -all"}}
+			return diag.Fail("No host passes by the record %q.", diag.Quote(e.records[0]))
 		},
 	},
-}
-
-// dynamic reports whether a part of the tree depends on the mail.
-func (e *evidence) dynamic() bool {
-	for _, n := range e.nodes {
-		for i := range n.Terms {
-			if t := &n.Terms[i]; t.Reached && t.Dynamic && t.Name.Counted() {
-				return true
-			}
-		}
-	}
-	return false
 }

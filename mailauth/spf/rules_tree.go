@@ -18,150 +18,143 @@ func inState(state NodeState, via Via, detail func(*Node) string) func(*evidence
 	})
 }
 
-func leads(n *Node) string { return fmt.Sprintf("The record of %s", diag.Quote(n.parent.Domain)) }
+// treeRule makes a rule about the records that the record leads to, by which a fault breaks evaluations.
+func treeRule(code diag.Code, weight int, title, requirement, section, advice string,
+	fails func(*evidence) diag.Failures) diag.Rule[*evidence] {
+	return thorough(diag.Rule[*evidence]{
+		Code: code, Severity: diag.Critical, Weight: weight, Category: factorTree, Title: title, Requirement: requirement,
+		Ref: "RFC 7208 section " + section, Advice: advice, When: online, Fails: fails,
+	})
+}
 
 // treeRules are about the records that the record leads to.
 var treeRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.tree.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The name servers say what the record leads to",
+		Title:       "Part of the SPF record could not be looked up",
+		Requirement: "The name servers answer for everything that the record refers to",
 		Ref:         "RFC 7208 section 5",
-		Advice:      "Try again in a few minutes; if it persists, tell those who run the domain: mail is put off meanwhile.",
-		When:        followed,
+		Advice:      "Try again in a few minutes. If it persists, tell the operator of the domain: receivers defer mail meanwhile.",
+		When:        online,
 		Fails:       unknownParts,
 	},
 	{
 		Code: "spf.tree.large", Severity: diag.Warning,
-		Requirement: "The tree of records is small enough to be followed",
+		Title:       "Too many records to examine",
+		Requirement: "The tree of records is small enough to be examined",
 		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove what is not needed: receivers give up long before.",
-		When:        followed,
+		Advice:      "Remove includes that are not needed: receivers give up long before.",
+		When:        online,
 		Fails: func(e *evidence) diag.Failures {
-			for _, n := range e.nodes {
-				cut := func(t ResolvedTerm) bool { return t.Cut }
-				if n.State == NodeCut || slices.ContainsFunc(n.Terms, cut) {
-					return diag.Fail("It was followed for %d terms, %d questions, %d levels and %d bytes at most.",
-						MaxTerms, MaxQuestions, MaxDepth, MaxTreeLength)
-				}
-			}
-			return nil
+			cut := func(t ResolvedTerm) bool { return t.Cut }
+			large := func(n *Node) bool { return n.State == NodeCut || slices.ContainsFunc(n.Terms, cut) }
+			return diag.FailIf(slices.ContainsFunc(e.nodes, large),
+				"Only %d terms, %d DNS queries, %d levels and %d bytes of records were examined.", MaxTerms, MaxQuestions,
+				MaxDepth, MaxTreeLength)
 		},
 	},
-	{
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.tree.dynamic", Severity: diag.Info,
-		Requirement: "What the record means does not depend on the mail",
+		Title:       "Result depends on the message",
+		Requirement: "The authorized hosts do not depend on the message",
 		Ref:         "RFC 7208 section 7",
-		Advice:      "Test it with the address of a host: what lies behind a macro or ptr is known only with a mail at hand.",
-		When:        one,
-		Fails: inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
+		Advice:      "Test the record with the address of a host: what a macro or ptr stands for is known only for a message.",
+		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Reached || !t.Dynamic || !t.Name.Counted() {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "%s depends on it.", diag.Quote(t.Raw))}
+			return diag.Failures{blame(n, t.Term, "%q stands for something else with each message.", diag.Quote(t.Raw))}
 		}),
-	},
-	{
-		Code: "spf.include.loop", Severity: diag.Critical, Weight: 3, Category: factorTree,
-		Requirement: "No record includes itself",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove the include that leads back: receivers go round until they give up with permerror.",
-		When:        followed,
-		Fails:       inState(NodeLoop, ViaInclude, loopText),
-	},
-	{
-		Code: "spf.redirect.loop", Severity: diag.Critical, Weight: 3, Category: factorTree,
-		Requirement: "No record redirects to itself",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Let redirect lead to a record that ends with all: receivers go round until they give up with permerror.",
-		When:        followed,
-		Fails:       inState(NodeLoop, ViaRedirect, loopText),
-	},
-	{
-		Code: "spf.include.missing", Severity: diag.Critical, Weight: 5, Category: factorTree,
-		Requirement: "Every domain that is included has an SPF record",
-		Ref:         "RFC 7208 section 5.2",
-		Advice:      "Remove the include or correct its domain: one without a record makes receivers end in permerror.",
-		When:        followed,
-		Fails:       missing(ViaInclude, "includes"),
-	},
-	{
-		Code: "spf.redirect.missing", Severity: diag.Critical, Weight: 5, Category: factorTree,
-		Requirement: "The domain that redirect leads to has an SPF record",
-		Ref:         "RFC 7208 section 6.1",
-		Advice:      "Correct the domain, or list the hosts here: without a record there, receivers end in permerror.",
-		When:        followed,
-		Fails:       missing(ViaRedirect, "hands over to"),
-	},
-	{
-		Code: "spf.include.multiple", Severity: diag.Critical, Weight: 2, Category: factorTree,
-		Requirement: "Every domain that the record leads to has one SPF record only",
-		Ref:         "RFC 7208 section 4.5",
-		Advice:      "Tell those who run the domain to merge their records; until then remove the term.",
-		When:        followed,
-		Fails: inNodes(func(n *Node) string {
+	}),
+	treeRule("spf.include.loop", 3, "Include loop", "No record includes itself", "4.6.4",
+		"Remove the include that leads back: receivers follow it until they return permerror.",
+		inState(NodeLoop, ViaInclude, loopText)),
+	treeRule("spf.redirect.loop", 3, "Redirect loop", "No record redirects to itself", "4.6.4",
+		"Let redirect lead to a record that ends with all: receivers follow the loop until they return permerror.",
+		inState(NodeLoop, ViaRedirect, loopText)),
+	treeRule("spf.term.dangling", 5, "Term refers to an unregistered domain",
+		"Every domain that the record refers to is registered", "11.2",
+		"Remove the term at once: whoever registers the domain decides who may send mail as yours.",
+		inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			if !t.Dangling || t.Qualifier != QualifierPass && t.Name != Redirect {
+				return nil
+			}
+			return diag.Failures{blame(n, t.Term, "%q refers to %s, below a domain that does not exist and that anyone can register.",
+				diag.Quote(t.Raw), diag.Quote(t.Target))}
+		})),
+	treeRule("spf.include.missing", 5, "Included domain has no SPF record", "Every included domain has an SPF record", "5.2",
+		"Remove the include or correct its domain: receivers that evaluate it return permerror.",
+		missing(ViaInclude, "includes")),
+	treeRule("spf.redirect.missing", 5, "Domain of redirect has no SPF record", "The domain of redirect has an SPF record", "6.1",
+		"Correct the domain, or list the hosts in this record: without a record there, receivers return permerror.",
+		missing(ViaRedirect, "redirects to")),
+	treeRule("spf.include.multiple", 2, "Included domain has more than one SPF record",
+		"Every domain that the record leads to has only one SPF record", "4.5",
+		"Ask the operator of that domain to merge its records, and remove the term until then.",
+		inNodes(func(n *Node) string {
 			if n.State != NodeMultiple {
 				return ""
 			}
-			return fmt.Sprintf("%s leads to %s: %s.", leads(n), diag.Quote(n.Domain), n.Error)
-		}),
-	},
-	{
-		Code: "spf.include.syntax", Severity: diag.Critical, Weight: 5, Category: factorTree,
-		Requirement: "Every record that the record leads to keeps to the syntax",
-		Ref:         "RFC 7208 section 4.6",
-		Advice:      "Tell those who run the domain; until then remove the term: the error makes receivers end in permerror.",
-		When:        followed,
-		Fails: inNodes(func(n *Node) string {
+			return fmt.Sprintf("The record of %s leads to %s, where %s.", diag.Quote(n.parent.Domain), diag.Quote(n.Domain), n.Error)
+		})),
+	treeRule("spf.include.syntax", 5, "Included record has a syntax error",
+		"Every record that the record leads to has a valid syntax", "4.6",
+		"Tell the operator of that domain, and remove the term until then: receivers return permerror.",
+		inNodes(func(n *Node) string {
 			if len(n.Faults) == 0 {
 				return ""
 			}
 			return fmt.Sprintf("The record of %s has an error at byte %d: %s.", diag.Quote(n.Domain), n.Faults[0].Offset,
 				diag.Quote(n.Faults[0].Text))
-		}),
-	},
-	{
+		})),
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.include.repeated", Severity: diag.Warning, Weight: 2, Category: factorTree,
+		Title:       "Record included twice",
 		Requirement: "No record is included twice",
 		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove one of the includes: receivers look it up each time, and count each time.",
-		When:        followed,
-		Fails:       repeatedIncludes,
-	},
-	{
-		Code: "spf.include.pass", Severity: diag.Critical, Weight: 5, Category: factorTree,
-		Requirement: "No record that is included lets every host pass",
-		Ref:         "RFC 7208 section 5.2",
-		Advice:      "Remove the include at once: with it everybody may send in the name of the domain.",
-		When:        followed,
-		Fails: inNodes(func(n *Node) string {
-			if n.Via != ViaInclude || n.State != NodeFound {
+		Advice:      "Remove one of the includes: receivers look the record up, and count it, each time.",
+		When:        online,
+		Fails:       suggesting(repeatedIncludes),
+	}),
+	thorough(diag.Rule[*evidence]{
+		Code: "spf.include.redundant", Severity: diag.Info,
+		Title:       "Include adds no address to another include",
+		Requirement: "Every include adds addresses",
+		Ref:         "RFC 7208 section 4.6.4",
+		Advice:      "Remove the include if both belong to the same service: it costs DNS lookups and changes nothing today.",
+		When:        online,
+		Fails: inRecord(func(e *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+			other := e.redundant(t, false)
+			if other == nil {
+				return nil
+			}
+			return diag.Failures{blame(n, t.Term, "%q lets pass only what %q lets pass, and costs %s.", diag.Quote(t.Raw),
+				diag.Quote(other.Raw), count(t.Lookups(), "DNS lookup", "DNS lookups"))}
+		}),
+	}),
+	treeRule("spf.include.pass", 5, "Included record lets every host pass", "No included record lets every host pass", "5.2",
+		"Remove the include at once: it lets anyone send mail as the domain.",
+		inNodes(func(n *Node) string {
+			open := func(t ResolvedTerm) bool { return t.Name == All && t.Reached && t.Qualifier == QualifierPass }
+			if n.Via != ViaInclude || n.State != NodeFound || !slices.ContainsFunc(n.Terms, open) {
 				return ""
 			}
-			for i := range n.Terms {
-				if t := &n.Terms[i]; t.Name == All && t.Reached && t.Qualifier == QualifierPass {
-					return fmt.Sprintf("The record of %s ends with %s.", diag.Quote(n.Domain), t.Raw)
-				}
-			}
-			return ""
-		}),
-	},
-	{
-		Code: "spf.exists.everyone", Severity: diag.Critical, Weight: 2, Category: factorTree,
-		Requirement: "No exists lets every host pass",
-		Ref:         "RFC 7208 section 5.7",
-		Advice:      "Put a macro such as %{i} into the name, or use a: an exists with a name that does exist always matches.",
-		When:        followed,
-		Fails: inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
+			return fmt.Sprintf("The record of %s ends with +all.", diag.Quote(n.Domain))
+		})),
+	treeRule("spf.exists.everyone", 2, "exists matches every host", "No exists matches every host", "5.7",
+		"Put a macro such as %{i} into the name, or use a: an exists whose fixed name has an address always matches.",
+		inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Name != Exists || !t.Everyone || t.Qualifier != QualifierPass {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "%s has an address, so %s always matches.", diag.Quote(t.Target), diag.Quote(t.Raw))}
-		}),
-	},
+			return diag.Failures{blame(n, t.Term, "%s has an address, so that %q always matches.", diag.Quote(t.Target),
+				diag.Quote(t.Raw))}
+		})),
 }
 
 func loopText(n *Node) string {
-	return fmt.Sprintf("%s leads back: %s.", leads(n), diag.Quote(strings.Join(n.path(), " > ")))
+	return fmt.Sprintf("The record of %s leads back to itself: %s.", diag.Quote(n.Domain),
+		diag.Quote(strings.Join(n.path(), " > ")))
 }
 
 func missing(via Via, verb string) func(*evidence) diag.Failures {
@@ -169,7 +162,8 @@ func missing(via Via, verb string) func(*evidence) diag.Failures {
 		if n.Via != via || n.State != NodeNone && n.State != NodeMalformed {
 			return ""
 		}
-		return fmt.Sprintf("%s %s %s: %s.", leads(n), verb, diag.Quote(n.Domain), diag.Quote(n.Error))
+		return fmt.Sprintf("The record of %s %s %s: %s.", diag.Quote(n.parent.Domain), verb, diag.Quote(n.Domain),
+			diag.Quote(n.Error))
 	})
 }
 
@@ -179,23 +173,23 @@ func unknownParts(e *evidence) diag.Failures {
 		if n.State != NodeUnknown {
 			return ""
 		}
-		return fmt.Sprintf("The record of %s is not known: %s.", diag.Quote(n.Domain), diag.Quote(n.Error))
+		return fmt.Sprintf("The record of %s could not be looked up: %s.", diag.Quote(n.Domain), diag.Quote(n.Error))
 	})(e)
-	list = append(list, inTree(func(n *Node, t *ResolvedTerm) diag.Failures {
+	return append(list, inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 		if t.Err == nil || t.Name == Exp {
 			return nil
 		}
-		return diag.Failures{blame(n, t.Term, "What %s stands for is not known: %s.", diag.Quote(t.Raw), diag.Quote(t.Err.Error()))}
+		return diag.Failures{blame(n, t.Term, "%q could not be resolved: %s.", diag.Quote(t.Raw), diag.Quote(t.Err.Error()))}
 	})(e)...)
-	return list[:min(len(list), maxListed)]
 }
 
-// repeatedIncludes finds domains whose records are evaluated more than once. Loops are another matter.
+// repeatedIncludes finds domains whose records are evaluated more than once. Loops are another matter, and so
+// is an include that another one contains.
 func repeatedIncludes(e *evidence) diag.Failures {
 	first := map[string]*Node{}
 	return inNodes(func(n *Node) string {
-		key := strings.ToLower(n.Domain)
-		if n.Loop || n.State == NodeDynamic {
+		key, parent := strings.ToLower(n.Domain), strings.ToLower(n.parent.Domain)
+		if n.State == NodeLoop || n.State == NodeDynamic {
 			return ""
 		}
 		other := first[key]
@@ -203,10 +197,10 @@ func repeatedIncludes(e *evidence) diag.Failures {
 			first[key] = n
 			return ""
 		}
-		if first[strings.ToLower(n.parent.Domain)] != nil && first[strings.ToLower(n.parent.Domain)] != n.parent {
+		if first[parent] != nil && first[parent] != n.parent {
 			return "" // the record above it is repeated, which says it
 		}
-		return fmt.Sprintf("%s is reached from %s, and from %s already.", diag.Quote(n.Domain), diag.Quote(n.parent.Domain),
-			diag.Quote(other.parent.Domain))
+		return fmt.Sprintf("%s is included by the record of %s, and by that of %s.", diag.Quote(n.Domain),
+			diag.Quote(other.parent.Domain), diag.Quote(n.parent.Domain))
 	})(e)
 }

@@ -2,145 +2,127 @@ package spf
 
 import "github.com/diagkit/diagkit/diag"
 
+// The consequences that several verdicts share.
+const (
+	permerrorFor = "Receivers return permerror, so that SPF protects nothing and some refuse mail. "
+	ignoredBy    = "For receivers there is no SPF record. "
+	anyone       = "Anyone can send mail that passes SPF as the domain. "
+	works        = "Receivers can evaluate the record. "
+)
+
 // texts are what the verdict says in words.
 var texts = diag.Texts{
-	"excellent": {
-		Headline: "SPF is set up without a fault",
-		Sub:      "Receivers can tell who may send mail for the domain. Look at it again when a service is added.",
-	},
-	"valid": {
-		Headline: "SPF is set up and works",
-		Sub:      "Receivers can tell who may send mail for the domain. The findings say what could be tidied up.",
-	},
-	"warning": {
-		Headline: "SPF works, and could be better",
-		Sub:      "Receivers can evaluate the record. The findings say what weakens it or may break it.",
-	},
-	"invalid": {
-		Headline: "SPF is broken",
-		Sub:      "Receivers cannot rely on the record as it is. Mend the first finding first.",
-	},
-	"missing": {
-		Headline: "There is no SPF record",
-		Sub:      "Receivers cannot tell who may send mail for the domain. Publish a record that lists its senders.",
-	},
-	"unknown": {
-		Headline: "SPF could not be examined in full",
-		Sub:      "Name servers did not answer, so that nothing can be said for certain. Try again in a few minutes.",
-	},
-	"spf.record.unknown": {
-		Headline: "The name servers did not say whether there is an SPF record",
-		Sub:      "Receivers put mail off while that lasts. Check the name servers of the domain, and try again.",
-	},
-	"spf.domain.missing": {
-		Headline: "The domain does not exist, so it has no SPF record",
-		Sub:      "Nobody can send mail from it that is accepted. Check the spelling and the delegation.",
-	},
-	"spf.tree.unknown": {
-		Headline: "SPF is published, but not all of it could be looked up",
-		Sub:      "A name server did not answer for a part of it; receivers put mail off then. Try again in a few minutes.",
-	},
-	"spf.record.version": {
-		Headline: "The SPF record does not begin with v=spf1 and is discarded",
-		Sub:      "For receivers there is no SPF record. Publish the one that the recommendation suggests.",
-	},
-	"spf.record.multiple": {
-		Headline: "There are several SPF records, so receivers use none",
-		Sub:      "Every evaluation ends in permerror. Merge them into one record.",
-	},
-	"spf.all.pass": {
-		Headline: "The SPF record lets everybody send for the domain",
-		Sub:      "It ends with +all, which takes all protection away. Replace it by -all.",
-	},
-	"spf.include.pass": {
-		Headline: "An included SPF record lets everybody send for the domain",
-		Sub:      "It ends with +all, and passes for every host. Remove the include at once.",
-	},
-	"spf.network.everyone": {
-		Headline: "The networks of the SPF record are the whole Internet",
-		Sub:      "Everybody may send for the domain. Narrow them to the hosts that send.",
-	},
-	"spf.exists.everyone": {
-		Headline: "An exists in the SPF record lets everybody pass",
-		Sub:      "Its name exists whoever sends. Put a macro into it, or use another mechanism.",
-	},
-	"spf.lookups.exceeded": {
-		Headline: "SPF needs too many DNS look-ups, and ends in permerror",
-		Sub:      "Receivers stop at the eleventh. Remove includes that are not needed, or put networks in their place.",
-	},
-	"spf.mx.exceeded": {
-		Headline: "SPF leads to too many mail exchangers, and ends in permerror",
-		Sub:      "Receivers accept ten behind one mx. List the addresses instead.",
-	},
-	"spf.voids.exceeded": {
-		Headline: "SPF asks for too many names that do not exist",
-		Sub:      "Receivers accept two, and end in permerror. Remove the terms that lead nowhere.",
-	},
-	"spf.include.loop": {
-		Headline: "SPF includes itself, and ends in permerror",
-		Sub:      "Receivers go round until they give up. Remove the include that leads back.",
-	},
-	"spf.redirect.loop": {
-		Headline: "SPF redirects to itself, and ends in permerror",
-		Sub:      "Receivers go round until they give up. Let redirect lead to a record that ends with all.",
-	},
-	"spf.include.missing": {
-		Headline: "SPF includes a domain that has no SPF record",
-		Sub:      "Receivers that come to it end in permerror. Remove the include, or correct its domain.",
-	},
-	"spf.redirect.missing": {
-		Headline: "SPF redirects to a domain that has no SPF record",
-		Sub:      "Receivers end in permerror. Correct the domain, or list the hosts in the record itself.",
-	},
-	"spf.include.multiple": {
-		Headline: "SPF leads to a domain that has several SPF records",
-		Sub:      "Receivers that come to it end in permerror. Remove the term until those are merged.",
-	},
-	"spf.include.syntax": {
-		Headline: "SPF leads to a record with an error in its syntax",
-		Sub:      "Receivers that come to it end in permerror. Remove the term until that is mended.",
-	},
-	"spf.all.missing": {
-		Headline: "The SPF record does not say what to think of other hosts",
-		Sub:      "For them the result is neutral, as without a record. End it with -all or ~all.",
-	},
-	"spf.all.neutral": {
-		Headline: "The SPF record ends with ?all, and so rules nobody out",
-		Sub:      "For other hosts the result is neutral, as without a record. End it with -all or ~all.",
-	},
-	"spf.lookups.near": {
-		Headline: "SPF works, but is close to the limit of 10 DNS look-ups",
-		Sub:      "One more in any of the records ends in permerror. Remove what is not needed.",
-	},
-	"spf.ptr": {
-		Headline: "SPF works, but uses ptr, which should not be used",
-		Sub:      "It is slow, and some receivers do not evaluate it. Replace it by addresses.",
-	},
-	"spf.record.location": {
-		Headline: "The SPF record is published at the wrong name",
-		Sub:      "Receivers look at the domain itself only. Publish it there.",
-	},
-	"spf.syntax.length":           brokenText,
-	"spf.syntax.character":        brokenText,
-	"spf.syntax.qualifier":        brokenText,
-	"spf.syntax.mechanism":        brokenText,
-	"spf.syntax.modifier":         brokenText,
-	"spf.syntax.modifier.colon":   brokenText,
-	"spf.syntax.glued":            brokenText,
-	"spf.syntax.value.missing":    brokenText,
-	"spf.syntax.value.unexpected": brokenText,
-	"spf.syntax.ip4":              brokenText,
-	"spf.syntax.ip6":              brokenText,
-	"spf.syntax.family":           brokenText,
-	"spf.syntax.network_macro":    brokenText,
-	"spf.syntax.prefix":           brokenText,
-	"spf.syntax.domain":           brokenText,
-	"spf.syntax.macro":            brokenText,
-	"spf.syntax.repeated":         brokenText,
-}
+	"excellent": {Headline: "SPF is set up correctly",
+		Sub: "Receivers can tell which hosts may send mail for the domain. Check the record again when you add a service."},
+	"valid": {Headline: "SPF is set up correctly",
+		Sub: "Receivers can tell which hosts may send mail for the domain. The findings show what can be simplified."},
+	"warning": {Headline: "SPF works but has a weakness",
+		Sub: works + "Fix what the findings describe before it breaks mail."},
+	"invalid": {Headline: "SPF is broken", Sub: "Receivers cannot rely on the record. Fix the first finding first."},
+	"missing": {Headline: "No SPF record",
+		Sub: "Receivers cannot tell which hosts may send mail for the domain. Publish a record that lists its senders."},
+	"unknown": {Headline: "SPF could not be examined completely",
+		Sub: "Name servers did not answer, so that there is no verdict. Try again in a few minutes."},
 
-// brokenText speaks for every error in the syntax: receivers do not care which it is.
-var brokenText = diag.Text{
-	Headline: "The SPF record has an error in its syntax, and is not evaluated",
-	Sub:      "Receivers end in permerror, whoever sends. Correct what the findings point to.",
+	"spf.record.unknown": {Headline: "SPF record could not be looked up",
+		Sub: "Receivers defer mail while the name servers do not answer. Check them and try again."},
+	"spf.domain.missing": {Headline: "Domain does not exist",
+		Sub: "No SPF record can exist, and receivers refuse its mail. Check the spelling, registration and delegation."},
+	"spf.record.missing": {Headline: "No SPF record",
+		Sub: "Receivers cannot tell forged mail from real mail. Publish a record that lists every sender of the domain."},
+	"spf.record.missing.no_mail": {Headline: "No SPF record on a domain that receives no mail",
+		Sub: "Anyone can forge mail from it. Publish v=spf1 -all if nobody sends mail for the domain."},
+	"spf.record.location": {Headline: "SPF record is published at the wrong name",
+		Sub: "Receivers look only at the domain itself. Publish the record there."},
+	"spf.record.version": {Headline: "SPF record does not begin with v=spf1 and is ignored",
+		Sub: ignoredBy + "Correct its beginning."},
+	"spf.record.multiple": {Headline: "More than one SPF record, so receivers use none",
+		Sub: permerrorFor + "Merge the records into one."},
+	"spf.record.split": {Headline: "Rest of the SPF record is in another TXT record and ignored",
+		Sub: "Senders that are listed there do not pass. Put all terms into one TXT record."},
+	"spf.record.string": {Headline: "SPF record has a string longer than 255 bytes",
+		Sub: "It cannot be published as it is. Split it into strings of at most 255 bytes."},
+	"spf.record.joined": {Headline: "SPF record lacks a space where its strings are joined",
+		Sub: "Receivers read two terms as one. Add the space."},
+	"spf.record.stray": {Headline: "SPF works, but another TXT record looks like broken SPF",
+		Sub: works + "Remove the TXT record that they ignore."},
+	"spf.record.type99": {Headline: "SPF works, but an obsolete record of type SPF exists", Sub: works + "Remove the record of type 99."},
+	"spf.record.sender_id": {Headline: "SPF works, but an obsolete Sender ID record exists",
+		Sub: works + "Remove the TXT record that begins with spf2.0."},
+	"spf.record.oversized": {Headline: "SPF record is longer than 512 bytes",
+		Sub: "Some receivers cannot read it. Shorten it, or move a part of it into an included record."},
+
+	"spf.syntax.length":           {Headline: "SPF record is too long to be evaluated", Sub: permerrorFor + "Shorten the record."},
+	"spf.syntax.character":        {Headline: "SPF record has an invalid character", Sub: permerrorFor + "Retype the term."},
+	"spf.syntax.qualifier":        {Headline: "SPF record has a misplaced qualifier", Sub: permerrorFor + "Correct the term."},
+	"spf.syntax.mechanism":        {Headline: "SPF record has an unknown mechanism", Sub: permerrorFor + "Correct its name."},
+	"spf.syntax.modifier":         {Headline: "SPF record has an invalid modifier", Sub: permerrorFor + "Correct its name."},
+	"spf.syntax.modifier.colon":   {Headline: "SPF record has a modifier with a colon", Sub: permerrorFor + "Use an equals sign."},
+	"spf.syntax.glued":            {Headline: "SPF record lacks a space before all", Sub: "Receivers misread the last term. Add a space before all."},
+	"spf.syntax.value.missing":    {Headline: "SPF record has a term without its value", Sub: permerrorFor + "Complete the term."},
+	"spf.syntax.value.unexpected": {Headline: "SPF record has a value where none is allowed", Sub: permerrorFor + "Remove the value."},
+	"spf.syntax.ip4":              {Headline: "SPF record has an invalid IPv4 address", Sub: permerrorFor + "Correct the address."},
+	"spf.syntax.ip6":              {Headline: "SPF record has an invalid IPv6 address", Sub: permerrorFor + "Correct the address."},
+	"spf.syntax.family":           {Headline: "SPF record mixes up ip4 and ip6", Sub: permerrorFor + "Use ip4 for IPv4 and ip6 for IPv6."},
+	"spf.syntax.network_macro":    {Headline: "SPF record has a macro in ip4 or ip6", Sub: permerrorFor + "Write an address instead."},
+	"spf.syntax.prefix":           {Headline: "SPF record has an invalid prefix length", Sub: permerrorFor + "Correct the length."},
+	"spf.syntax.domain":           {Headline: "SPF record has an invalid domain name", Sub: permerrorFor + "Correct the name."},
+	"spf.syntax.macro":            {Headline: "SPF record has an invalid macro", Sub: permerrorFor + "Correct the macro."},
+	"spf.syntax.repeated":         {Headline: "SPF record has redirect or exp twice", Sub: permerrorFor + "Remove the second one."},
+
+	"spf.modifier.mechanism": {Headline: "SPF record has a mechanism with =, which is ignored",
+		Sub: "The senders that it lists do not pass. Write it with a colon."},
+	"spf.modifier.version": {Headline: "Two SPF records are joined in one",
+		Sub: "Receivers ignore what follows the first all. Merge the two into one record."},
+	"spf.term.target": {Headline: "SPF record has a name that cannot exist", Sub: "The term never matches. Correct the name."},
+	"spf.term.repeated": {Headline: "SPF works, but a mechanism appears twice",
+		Sub: works + "Remove the second one, which changes nothing."},
+	"spf.term.unreached": {Headline: "SPF works, but terms after all are ignored",
+		Sub: works + "Move all to the end if the terms after it matter."},
+	"spf.term.shadowed": {Headline: "SPF lists a sender that an earlier term excludes",
+		Sub: "Mail from that host does not pass. Move the term before the one that excludes it."},
+	"spf.redirect.ignored": {Headline: "SPF works, but redirect is ignored because of all",
+		Sub: "Receivers never read the record that it names. Remove all, or use include instead."},
+	"spf.ptr":       {Headline: "SPF works, but uses the ptr mechanism", Sub: "It is slow, and some receivers ignore it. Use ip4, ip6, a or mx."},
+	"spf.macro.ptr": {Headline: "SPF works, but uses the macro p", Sub: "It is slow and unreliable. Use the macro i instead."},
+
+	"spf.senders.none": {Headline: "SPF lists senders, but nobody passes",
+		Sub: "Mail from every listed sender fails SPF. Move all and exclusions behind the senders."},
+	"spf.all.missing": {Headline: "SPF record says nothing about other hosts",
+		Sub: "The result for forged mail is neutral, as without a record. End the record with ~all or -all."},
+	"spf.all.pass":    {Headline: "SPF record lets everyone pass (+all)", Sub: anyone + "Replace +all by ~all, with every sender listed."},
+	"spf.all.neutral": {Headline: "SPF record ends with ?all, as good as no record", Sub: "Forged mail gets the result neutral. Use ~all or -all."},
+
+	"spf.tree.unknown": {Headline: "SPF is published, but could not be looked up completely",
+		Sub: "Receivers defer mail while a name server does not answer. Try again in a few minutes."},
+	"spf.include.loop":     {Headline: "SPF record includes itself", Sub: permerrorFor + "Remove the include that leads back."},
+	"spf.redirect.loop":    {Headline: "SPF record redirects to itself", Sub: permerrorFor + "Let it lead to a record that ends with all."},
+	"spf.term.dangling":    {Headline: "SPF refers to a domain that anyone can register", Sub: "Its owner could send mail as yours. Remove the term."},
+	"spf.include.missing":  {Headline: "SPF includes a domain without an SPF record", Sub: permerrorFor + "Remove the include, or correct its domain."},
+	"spf.redirect.missing": {Headline: "SPF redirects to a domain without an SPF record", Sub: permerrorFor + "Correct the domain, or list the hosts."},
+	"spf.include.multiple": {Headline: "SPF includes a domain with several SPF records", Sub: permerrorFor + "Remove the term until they are merged."},
+	"spf.include.syntax":   {Headline: "SPF includes a record with a syntax error", Sub: permerrorFor + "Remove the term until that is fixed."},
+	"spf.include.repeated": {Headline: "SPF works, but includes a record twice", Sub: works + "Remove one include, which only costs DNS lookups."},
+	"spf.include.pass":     {Headline: "An included SPF record lets everyone pass", Sub: anyone + "Remove the include at once."},
+	"spf.exists.everyone":  {Headline: "An exists in the SPF record lets everyone pass", Sub: anyone + "Put a macro into its name."},
+
+	"spf.lookups.exceeded": {Headline: "SPF needs more than 10 DNS lookups", Sub: permerrorFor + "Remove includes, or flatten them."},
+	"spf.lookups.near": {Headline: "SPF works, but is close to the limit of 10 DNS lookups",
+		Sub: "A change of a provider can take it over the limit. Remove includes that are not used."},
+	"spf.voids.exceeded": {Headline: "SPF has more than 2 void lookups", Sub: permerrorFor + "Remove the terms that find nothing."},
+	"spf.voids.family": {Headline: "SPF has more than 2 void lookups for one address family",
+		Sub: "Receivers return permerror for clients of that family. Write addresses as ip4 or ip6."},
+	"spf.mx.exceeded": {Headline: "SPF has an mx with more than 10 hosts", Sub: permerrorFor + "List the addresses instead."},
+	"spf.a.void":      {Headline: "SPF works, but an a has no address", Sub: works + "Remove the term, or give the name an address."},
+	"spf.mx.void":     {Headline: "SPF works, but an mx has no MX records", Sub: works + "Remove the term, or use a instead."},
+	"spf.mx.null":     {Headline: "SPF works, but an mx refers to a null MX", Sub: works + "Remove the term, which never matches."},
+	"spf.exists.void": {Headline: "SPF works, but an exists never matches", Sub: works + "Remove the term, or correct its name."},
+
+	"spf.network.everyone": {Headline: "SPF authorizes the whole Internet", Sub: anyone + "Narrow the networks to the hosts that send."},
+	"spf.network.wide":     {Headline: "SPF works, but authorizes a very large network", Sub: works + "Narrow it to the hosts that send."},
+	"spf.network.special":  {Headline: "SPF works, but authorizes a network that is not public", Sub: works + "Remove the network."},
+	"spf.network.mapped":   {Headline: "SPF works, but an ip6 never matches", Sub: works + "Write the IPv4 address with ip4."},
+	"spf.exp.missing":      {Headline: "SPF works, but its explanation does not exist", Sub: works + "Publish the text, or remove exp."},
+	"spf.exp.multiple":     {Headline: "SPF works, but has more than one explanation", Sub: works + "Keep one TXT record at that name."},
+	"spf.exp.syntax":       {Headline: "SPF works, but its explanation has a syntax error", Sub: works + "Correct the text."},
 }

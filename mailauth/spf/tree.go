@@ -37,24 +37,25 @@ const (
 
 // A Node is the record of one domain in the tree of all records that one record leads to.
 type Node struct {
-	Domain            string  `json:"domain" doc:"the domain, or what stands for it where that depends on the mail"`
-	Via               Via     `json:"via" doc:"how it is reached"`
-	Depth             int     `json:"depth" min:"0" doc:"levels below the record that is examined"`
-	Record            string  `json:"record,omitempty" doc:"its record, if there is exactly one"`
-	DNSLookups        int     `json:"dns_lookups" min:"0" doc:"terms of this record that need the DNS"`
-	CumulativeLookups int     `json:"cumulative_lookups" min:"0" doc:"those of this record and all below"`
-	Loop              bool    `json:"loop" doc:"whether it leads back to a record above"`
-	Error             string  `json:"error,omitempty" doc:"why it cannot be evaluated"`
-	Children          []*Node `json:"children" doc:"records that it includes or hands over to, in order"`
+	Domain            string // or what stands for it where that depends on the mail
+	Via               Via
+	Depth             int    // levels below the record that is examined
+	Record            string // as it is published, if there is exactly one
+	DNSLookups        int    // of the terms of this record
+	CumulativeLookups int    // those of this record and all below
+	Error             string // why it cannot be evaluated
+	Children          []*Node
 
-	State  NodeState      `json:"-"`
-	Parsed *Record        `json:"-"` // nil unless State is NodeFound
-	Faults []SyntaxError  `json:"-"` // of Parsed
-	Terms  []ResolvedTerm `json:"-"` // those of Parsed
+	State  NodeState
+	Parsed *Record        // nil unless State is NodeFound
+	Faults []SyntaxError  // of Parsed
+	Terms  []ResolvedTerm // those of Parsed
 
-	parent *Node
-	raw    string // the record as it is published
-	void   bool   // the name has no TXT records at all
+	parent   *Node
+	lead     *Term // of the root, which leads here; nil at the root
+	void     bool  // the name has no TXT records at all
+	absent   bool  // the name does not exist
+	dangling bool  // nor does the domain above it that can be registered
 }
 
 // A ResolvedTerm is a term with what the DNS says of it, whatever the mail.
@@ -67,6 +68,7 @@ type ResolvedTerm struct {
 
 	Target   string         // the domain that it is about; empty for ip4, ip6, all and unknown modifiers
 	Dynamic  bool           // what it stands for depends on the mail: macros, ptr
+	Dangling bool           // the registrable domain of Target does not exist
 	Networks []netip.Prefix // that it matches: of ip4 and ip6, or around the addresses that were found
 	Everyone bool           // it matches every address: all, or exists with a name that does exist
 	Hosts    []Host         // of a and mx
@@ -88,15 +90,15 @@ type Host struct {
 	Err       error // why it is not known whether it has more
 }
 
-// Lookups is what the term costs: itself, if it needs the DNS, and all that it leads to.
+// Lookups is how many DNS lookups the term counts: its own, and those of all that it leads to.
 func (t *ResolvedTerm) Lookups() int {
-	if !t.Reached || !t.Name.Counted() {
+	if !t.Reached {
 		return 0
 	}
 	if t.Child != nil {
-		return 1 + t.Child.CumulativeLookups
+		return t.cost() + t.Child.CumulativeLookups
 	}
-	return 1
+	return t.cost()
 }
 
 // A Tree is all the records that one record leads to, whatever the mail.
@@ -202,9 +204,9 @@ func (n *Node) sum() {
 		c.sum()
 	}
 	for i := range n.Terms {
-		if cost := n.Terms[i].Lookups(); cost > 0 {
-			n.DNSLookups++
-			n.CumulativeLookups += cost
+		if t := &n.Terms[i]; t.Reached {
+			n.DNSLookups += t.cost()
+			n.CumulativeLookups += t.Lookups()
 		}
 	}
 }

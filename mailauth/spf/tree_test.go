@@ -67,7 +67,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 	require.Equal(t, 4, diagtest.RoundTrips(t, func(w *diagtest.World) { w.Zone(deepTree + deepHosts) },
 		func(ctx context.Context, env *diag.Env) {
-			tree, err := Walk(ctx, env, request.Domain, "")
+			tree, err := Walk(ctx, env, testDomain, "")
 			require.NoError(t, err)
 			require.Equal(t, 10, tree.Root.CumulativeLookups)
 		}))
@@ -78,7 +78,7 @@ func TestWalk(t *testing.T) {
 	w.Zone(deepTree + deepHosts)
 	const record = "v=spf1 -ip4:192.0.2.200 mx:mx.example.net/30 include:two.example.net a:%{l}.example.com " +
 		"redirect=one.example.net"
-	tree, err := Walk(t.Context(), w.Env(), request.Domain, record)
+	tree, err := Walk(t.Context(), w.Env(), testDomain, record)
 	require.NoError(t, err)
 	require.Equal(t, 0, w.Asked("example.com", dns.TypeTXT))
 	require.True(t, tree.Complete())
@@ -99,7 +99,7 @@ func TestWalk(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = Walk(ctx, w.Env(), request.Domain, record)
+	_, err = Walk(ctx, w.Env(), testDomain, record)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -119,7 +119,7 @@ func TestAuthorizedAgrees(t *testing.T) {
 			w := diagtest.NewWorld(t)
 			w.Zone(strings.Replace(deepTree, "example.com.     TXT", "unused.example. TXT", 1) + deepHosts)
 			w.Zone("example.com. TXT " + quoted(record))
-			tree, err := Walk(t.Context(), w.Env(), request.Domain, "")
+			tree, err := Walk(t.Context(), w.Env(), testDomain, "")
 			require.NoError(t, err)
 			authorized := tree.Authorized()
 			for _, net := range []string{"192.0.2.%d", "198.51.100.%d"} {
@@ -189,8 +189,8 @@ func TestHostileTrees(t *testing.T) {
 }
 
 // requireShallow looks for nodes below the deepest level that may be looked at; those have no record.
-func requireShallow(t *testing.T, n *Node) {
-	require.True(t, n.Depth <= MaxDepth || n.Depth == MaxDepth+1 && n.State == NodeCut, "depth %d", n.Depth)
+func requireShallow(t *testing.T, n *NodeReport) {
+	require.True(t, n.Depth <= MaxDepth || n.Depth == MaxDepth+1 && n.Error == tooLarge, "depth %d", n.Depth)
 	for _, c := range n.Children {
 		requireShallow(t, c)
 	}

@@ -1,7 +1,6 @@
 package spf
 
 import (
-	"context"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -9,9 +8,9 @@ import (
 
 // ValidateRequest asks what can be said of a record that need not be published.
 type ValidateRequest struct {
-	Record string      `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or its character-strings in quotes as in a zone file" example:"v=spf1 ip4:192.0.2.0/24 include:_spf.example.net -all"`
-	Domain diag.Domain `json:"domain,omitempty" doc:"domain that is to have the record"`
-	IP     diag.IP     `json:"ip,omitempty" doc:"address of a host; if given, what the record says of it"`
+	Record string    `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or its character-strings in quotes as in a zone file" example:"v=spf1 ip4:192.0.2.0/24 include:_spf.example.net -all"`
+	Domain diag.Name `json:"domain,omitempty" doc:"domain that is to have the record, or the name of one that others include"`
+	IP     diag.IP   `json:"ip,omitempty" doc:"address of a host; if given, what the record says of it"`
 }
 
 // ValidateReport says what a record means, as far as its text tells.
@@ -23,7 +22,7 @@ type ValidateReport struct {
 	AllQualifier Qualifier    `json:"all_qualifier,omitempty" doc:"sign of all: what is said of all other hosts"`
 	Redirect     string       `json:"redirect,omitempty" doc:"domain to whose record the record hands over"`
 	Exp          string       `json:"exp,omitempty" doc:"name of the explanation of a fail"`
-	DNSLookups   Count        `json:"dns_lookups" doc:"terms of this record that need the DNS"`
+	DNSLookups   Count        `json:"dns_lookups" doc:"DNS lookups of the terms of this record"`
 	LengthBytes  int          `json:"length_bytes" min:"0" doc:"length of the record"`
 	StringsCount int          `json:"strings_count" min:"0" doc:"character-strings that it has in quotes, or needs"`
 	IPTest       *IPTest      `json:"ip_test,omitempty" doc:"what the record says of the address"`
@@ -32,8 +31,8 @@ type ValidateReport struct {
 // maxString is the length of a character-string of the DNS (RFC 1035 section 3.3).
 const maxString = 255
 
-// Validate examines the text of a record without the DNS: what other records and hosts would add is not
-// known, and said so. The error is a *[diag.InputError].
+// Validate examines the text of a record alone, and asks nothing of the DNS: what other records and hosts
+// would add is not known, and the report says so. The error is a *[diag.InputError].
 func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if req.Record == "" {
 		return nil, diag.Invalid("record", "is missing")
@@ -41,8 +40,12 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	if len(req.Record) > MaxRecordLength {
 		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)
 	}
+	if err := checkName(req.Domain); err != nil {
+		return nil, err
+	}
 	e := outline(req)
-	text := e.tree.Root.raw
+	e.suggested = e.suggest()
+	text := e.tree.Root.Record
 	r := &ValidateReport{
 		Record:       strings.ToValidUTF8(text, "\uFFFD"),
 		Verdict:      rules.Judge(e, texts),
@@ -71,12 +74,12 @@ func outline(req ValidateRequest) *evidence {
 			e.strings, rest = append(e.strings, rest[:n]), rest[n:]
 		}
 	}
-	if isRecord(text) {
+	if e.published = new(publication); isRecord(text) {
 		e.records = []string{text}
 	} else {
 		e.strays = []string{text}
 	}
-	e.tree = walk(newDesk(context.Background(), nil, 0), req.Domain.String(), text)
+	e.tree = walk(nil, req.Domain.String(), text) // nothing is looked up
 	if !req.IP.IsZero() && len(e.records) == 1 {
 		e.result = e.decide(req)
 	}

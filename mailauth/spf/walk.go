@@ -9,6 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
+	"golang.org/x/net/publicsuffix"
 )
 
 // The bounds of a tree. Trees in use have up to 30 terms on 5 levels, far beyond what receivers follow.
@@ -31,18 +32,19 @@ const (
 func Walk(ctx context.Context, env *diag.Env, domain diag.Domain, record string) (*Tree, error) {
 	lookups, cancel := diag.Within(ctx, Timeout)
 	defer cancel()
-	tree := walk(newDesk(lookups, env, MaxQuestions), domain.String(), record)
+	tree := walk(newLookups(lookups, env, MaxQuestions), domain.String(), record)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("walking over the SPF records of %s: %w", domain, err)
 	}
 	return tree, nil
 }
 
-// walk fetches a tree with all that the desk may ask.
-func walk(d *desk, domain, record string) *Tree {
+// walk fetches a tree with all that the lookups may ask; without them, when nil, it is what the text of
+// the record alone tells.
+func walk(l *lookups, domain, record string) *Tree {
 	var g diag.Group
 	w := &walker{
-		desk: d, group: &g, v4: true, v6: true, terms: MaxTerms, room: MaxTreeLength, known: "do", explanations: true,
+		dns: l, group: &g, v4: true, v6: true, terms: MaxTerms, room: MaxTreeLength, known: "do", thorough: true, examined: domain,
 	}
 	w.value = func(letter byte, current string) string {
 		if letter == 'o' {
@@ -53,15 +55,14 @@ func walk(d *desk, domain, record string) *Tree {
 	root := &Node{Domain: domain, Via: ViaRoot, State: NodeCut}
 	switch {
 	case record != "":
+		root.Parsed, root.Faults = Parse(record)
 		w.read(root, record)
-	case d.afford(domain, dns.TypeTXT):
+	case l.reserve(domain, dns.TypeTXT):
 		w.fetch(root)
 	}
 	g.Wait()
 	root.sum()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return &Tree{Root: root, Questions: len(d.flights)}
+	return &Tree{Root: root, Questions: l.asked()}
 }
 
 // lookAhead asks at once for what the rest of an evaluation will probably need. What depends on the
@@ -71,7 +72,7 @@ func (e *evaluation) lookAhead(record *Record, domain string) {
 		return
 	}
 	w := &walker{
-		desk: e.desk, group: e.ahead, v4: e.ip.Is4(), v6: e.ip.Is6(), terms: MaxLookups, room: MaxTreeLength,
+		dns: e.dns, group: e.ahead, v4: e.ip.Is4(), v6: e.ip.Is6(), terms: MaxLookups, room: MaxTreeLength,
 		known: strings.ReplaceAll(explanationLetters, "p", ""), value: e.value,
 	}
 	e.ahead = nil // the walk goes on into other records by itself
@@ -81,13 +82,14 @@ func (e *evaluation) lookAhead(record *Record, domain string) {
 
 // A walker fetches the records of a tree. Each record is followed as soon as it is there.
 type walker struct {
-	desk   *desk
+	dns    *lookups
 	group  *diag.Group
 	known  string // letters of the macros that can be expanded
 	value  func(letter byte, domain string) string
 	v4, v6 bool // families of addresses that are asked for
 
-	explanations bool // are asked for
+	examined string // the domain, which exists
+	thorough bool   // explanations and unregistered domains are asked for
 
 	mu    sync.Mutex
 	terms int // that may still be followed
@@ -96,34 +98,34 @@ type walker struct {
 
 // fetch asks for the record of a node and follows it.
 func (w *walker) fetch(n *Node) {
-	p := w.desk.published(n.Domain)
+	p := w.dns.published(n.Domain)
 	switch {
 	case p.answer.Err() != nil:
 		n.State, n.Error = NodeUnknown, p.answer.Err().Error()
 	case len(p.records) == 0:
 		n.State, n.Error, n.void = NodeNone, "there is no SPF record", len(p.answer.Records) == 0
-		if p.answer.NXDomain() {
-			n.Error = "the name does not exist"
+		if n.absent = p.answer.NXDomain(); n.absent {
+			n.Error, n.dangling = "the name does not exist", w.unregistered(n.Domain)
 		}
 	case len(p.records) > 1:
 		n.State, n.Error = NodeMultiple, fmt.Sprintf("there are %d SPF records", len(p.records))
 	default:
+		n.Parsed, n.Faults = p.parsed, p.faults
 		w.read(n, p.records[0])
 	}
 }
 
-// read parses the record of a node and follows it.
+// read follows the record of a node, which has been parsed.
 func (w *walker) read(n *Node, text string) {
 	w.mu.Lock()
 	w.room -= len(text)
 	full := w.room < 0
 	w.mu.Unlock()
 	if full {
-		n.State, n.Error = NodeCut, tooLarge
+		n.State, n.Error, n.Parsed, n.Faults = NodeCut, tooLarge, nil, nil
 		return
 	}
-	n.State, n.raw, n.Record = NodeFound, text, strings.ToValidUTF8(text, "\uFFFD")
-	n.Parsed, n.Faults = Parse(text)
+	n.State, n.Record = NodeFound, text
 	if len(n.Faults) > 0 {
 		n.Error = n.Faults[0].Text
 	}
@@ -184,7 +186,7 @@ func (w *walker) resolve(n *Node, t *ResolvedTerm) {
 	case Exists:
 		qtypes = []uint16{dns.TypeA}
 	}
-	if t.Cut = !w.desk.afford(t.Target, qtypes...); t.Cut {
+	if t.Cut = !w.dns.reserve(t.Target, qtypes...); t.Cut {
 		return
 	}
 	w.group.Go(func() {
@@ -209,11 +211,11 @@ func (w *walker) explanation(n *Node, t *ResolvedTerm) {
 			return
 		}
 	}
-	if !w.explanations || !fixed || malformed(t.Target) != "" || !w.desk.afford(t.Target, dns.TypeTXT) {
+	if !w.thorough || !fixed || malformed(t.Target) != "" || !w.dns.reserve(t.Target, dns.TypeTXT) {
 		return
 	}
 	w.group.Go(func() {
-		p := w.desk.published(t.Target)
+		p := w.dns.published(t.Target)
 		t.Err, t.Texts, t.Asked = p.answer.Err(), p.texts, true
 	})
 }
@@ -248,6 +250,9 @@ func (w *walker) target(n *Node, t *ResolvedTerm) bool {
 // descend goes to the record that a term leads to.
 func (w *walker) descend(n *Node, t *ResolvedTerm, fixed bool) {
 	c := &Node{Domain: t.Target, Via: Via(t.Name), Depth: n.Depth + 1, State: NodeFound, parent: n}
+	if c.lead = n.lead; c.lead == nil {
+		c.lead = t.Term
+	}
 	t.Child = c
 	n.Children = append(n.Children, c)
 	switch {
@@ -256,14 +261,15 @@ func (w *walker) descend(n *Node, t *ResolvedTerm, fixed bool) {
 	case undomain(t.Target) != "":
 		c.State, c.Error = NodeMalformed, "that is no domain: "+undomain(t.Target)
 	case c.leadsBack():
-		c.State, c.Loop, c.Error = NodeLoop, true, "it leads back to itself: "+strings.Join(c.path(), " > ")
-	case t.Cut || c.Depth > MaxDepth || !w.desk.afford(c.Domain, dns.TypeTXT):
+		c.State, c.Error = NodeLoop, "it leads back to itself: "+strings.Join(c.path(), " > ")
+	case t.Cut || c.Depth > MaxDepth || !w.dns.reserve(c.Domain, dns.TypeTXT):
 		c.State, c.Error, t.Cut = NodeCut, tooLarge, true
 	default:
 		c.State = NodeUnknown
 		w.group.Go(func() {
 			w.fetch(c)
 			t.Void, t.Void4, t.Void6 = c.void, c.void, c.void
+			t.Dangling = c.dangling
 		})
 	}
 }
@@ -281,13 +287,31 @@ func (n *Node) leadsBack() bool {
 	return false
 }
 
+// unregistered reports whether the domain above a name that can be registered does not exist, so that
+// anybody may register it. Evaluations do not ask.
+func (w *walker) unregistered(name string) bool {
+	if !w.thorough {
+		return false
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(strings.ToLower(name))
+	if err != nil || targetFault(domain) != "" || within(w.examined, domain) {
+		return false
+	}
+	suffix, icann := publicsuffix.PublicSuffix(domain)
+	if !icann && !strings.Contains(suffix, ".") || !w.dns.reserve(domain, dns.TypeSOA) {
+		return false
+	}
+	return ask[*dns.SOA](w.dns, domain, dns.TypeSOA).NXDomain()
+}
+
 func (w *walker) resolveA(t *ResolvedTerm) {
-	a := w.desk.addressesOf(t.Target, w.v4, w.v6)
+	a := w.dns.addressesOf(t.Target, w.v4, w.v6)
 	t.host(t.Target, a)
 	t.Err = a.err
 	if a.err == nil {
 		t.Void4, t.Void6 = len(a.v4) == 0, len(a.v6) == 0
 		t.Void = t.Void4 && t.Void6
+		t.Dangling = t.Void && w.unregistered(t.Target)
 	}
 }
 
@@ -302,20 +326,21 @@ func (t *ResolvedTerm) host(name string, a addresses) {
 
 // resolveMX finds the addresses of as many mail exchangers as receivers look at.
 func (w *walker) resolveMX(t *ResolvedTerm) {
-	answer := ask[*dns.MX](w.desk, t.Target, dns.TypeMX)
+	answer := ask[*dns.MX](w.dns, t.Target, dns.TypeMX)
 	t.Err, t.MXCount = answer.Err(), len(answer.Records)
 	if t.Err != nil {
 		return
 	}
 	t.Void = t.MXCount == 0
 	t.Void4, t.Void6 = t.Void, t.Void
+	t.Dangling = t.Void && w.unregistered(t.Target)
 	names := exchangers(answer)
 	names = names[:min(len(names), MaxMX)]
 	found := make([]addresses, len(names))
 	var g diag.Group
 	for i, name := range names {
-		if t.Cut = t.Cut || !w.desk.afford(name, w.families()...); !t.Cut {
-			g.Go(func() { found[i] = w.desk.addressesOf(name, w.v4, w.v6) })
+		if t.Cut = t.Cut || !w.dns.reserve(name, w.families()...); !t.Cut {
+			g.Go(func() { found[i] = w.dns.addressesOf(name, w.v4, w.v6) })
 		}
 	}
 	g.Wait()
@@ -329,9 +354,10 @@ func (w *walker) resolveMX(t *ResolvedTerm) {
 
 // resolveExists finds out whether a name that does not depend on the mail exists: then it matches all.
 func (w *walker) resolveExists(t *ResolvedTerm) {
-	a := w.desk.addressesOf(t.Target, true, false)
+	a := w.dns.addressesOf(t.Target, true, false)
 	t.Err = a.err
 	t.Everyone = len(a.v4) > 0
 	t.Void = a.err == nil && !t.Everyone
 	t.Void4, t.Void6 = t.Void, t.Void
+	t.Dangling = t.Void && w.unregistered(t.Target)
 }

@@ -1,0 +1,142 @@
+package spf
+
+import (
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// evidence is all that the rules look at; only gather and outline fill it.
+type evidence struct {
+	domain  diag.Name // zero in a validation without one
+	now     time.Time
+	offline bool // nothing but the text of the record is known
+
+	published *publication
+	records   []string // those of SPF
+	strays    []string // those that receivers discard, although they were probably meant
+	fragments []string // TXT records of terms without v=spf1
+	senderIDs []string // those of Sender ID
+	opaque    int      // TXT records that are no text
+	type99    diag.Answer[*dns.SPF]
+	wildcard  string // the SPF record that a wildcard publishes for subdomains
+	elsewhere []place
+	strings   []string // character-strings of the record, if there is exactly one
+	mail      reception
+
+	tree   *Tree
+	ip     netip.Addr
+	result *Result // for ip; nil without one
+
+	// What is computed of the rest, once.
+	nodes      []*Node
+	last       *Node // whose all decides: the root, or where it hands over to; nil if that is broken
+	authorized Set
+	complete   bool   // nothing is unknown but what depends on the mail
+	suggested  string // the record as it should be; empty if that is not known
+}
+
+// A place is a name at which a record was found, and at which no receiver looks.
+type place struct {
+	name   string
+	record string
+}
+
+// reception is what is known of where mail for the domain goes.
+type reception struct {
+	mx        diag.Answer[*dns.MX]
+	addresses addresses
+}
+
+// receives reports whether the domain receives mail, and whether that is known. A null MX says that it
+// does not (RFC 7505 section 3); without MX records mail goes to its address (RFC 5321 section 5.1).
+func (r *reception) receives() (yes, known bool) {
+	switch {
+	case r.mx.Err() != nil:
+		return false, false
+	case r.mx.Exists():
+		return len(exchangers(r.mx)) > 0, true
+	case len(r.addresses.v4)+len(r.addresses.v6) > 0:
+		return true, true
+	default:
+		return false, r.addresses.err == nil
+	}
+}
+
+// helper reports whether the name is one that only other records lead to, such as _spf.example.com.
+func (e *evidence) helper() bool { return strings.Contains(e.domain.String(), "_") }
+
+// sort tells the TXT records of the domain by what they were meant for.
+func (e *evidence) sort() {
+	for i, text := range e.published.texts {
+		switch {
+		case isRecord(text):
+			e.records = append(e.records, text)
+			e.strings = e.published.strings(i)
+		case strings.HasPrefix(strings.ToLower(text), "spf2.0/"): // RFC 4406 section 3.1
+			e.senderIDs = append(e.senderIDs, text)
+		case resembles(text):
+			e.strays = append(e.strays, text)
+		case isFragment(text):
+			e.fragments = append(e.fragments, text)
+		case strings.ToValidUTF8(text, "") != text:
+			e.opaque++
+		}
+	}
+	if len(e.records) == 0 {
+		e.strays, e.fragments = append(e.strays, e.fragments...), nil
+	}
+}
+
+// locate sorts the records at other names. What a wildcard answers for every name stands at none of them.
+func (e *evidence) locate(elsewhere []diag.Answer[*dns.TXT]) {
+	for i := range elsewhere {
+		for _, r := range elsewhere[i].Records {
+			switch text := diag.TXT(r); {
+			case !isRecord(text):
+			case i == 0:
+				e.wildcard = text
+			case text != e.wildcard:
+				e.elsewhere = append(e.elsewhere, place{misplaced[i-1] + "." + e.domain.String(), text})
+			}
+		}
+	}
+}
+
+// strings returns the character-strings of the TXT record with the index.
+func (p *publication) strings(i int) []string {
+	var list []string
+	for _, s := range p.answer.Records[i].Txt {
+		list = append(list, unescape(s))
+	}
+	return list
+}
+
+// compute draws from the tree what several rules need.
+func (e *evidence) compute() {
+	e.nodes = e.tree.Nodes()
+	e.authorized = e.tree.Authorized()
+	e.complete = e.tree.Complete()
+	e.last = e.tree.Root
+	for e.last != nil && e.last.State == NodeFound {
+		next := e.last.handsOver()
+		if next == nil {
+			return
+		}
+		e.last = next
+	}
+	e.last = nil
+}
+
+// handsOver returns the node to which a record redirects, or nil.
+func (n *Node) handsOver() *Node {
+	for _, c := range n.Children {
+		if c.Via == ViaRedirect {
+			return c
+		}
+	}
+	return nil
+}
