@@ -10,7 +10,7 @@ import (
 // links is how many names a file has.
 func links(info os.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(stat.Nlink) //nolint:unconvert // narrower on some machines
+		return uint64(stat.Nlink) // narrower on some machines
 	}
 	return 1
 }

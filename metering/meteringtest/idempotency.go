@@ -223,7 +223,7 @@ func testKeptBytes(t *testing.T, f *fixture) {
 		settle(first, next+1, 0)
 		next += 2
 		return !slices.Contains(kept(first, 0, next), 18)
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 
 	f.clock.Advance(metering.ReplayWindow)
 	for key := range 3 {

@@ -39,6 +39,42 @@ func begun(t *testing.T, s *Store, op metering.Op, number byte) metering.Ticket 
 	return *b.Ticket
 }
 
+// writerBusy returns a function that waits until the writer has taken what comes next.
+func writerBusy(t *testing.T, s *Store) (wait func()) {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	s.queue.usual = 0 // until the next batch is cut off
+	return queueIs(t, s, func(q *queue) bool { return q.usual > 0 })
+}
+
+// queueIs returns a function that waits for a state of the queue.
+func queueIs(t *testing.T, s *Store, state func(*queue) bool) (wait func()) {
+	return func() {
+		require.Eventually(t, func() bool {
+			s.queue.mu.Lock()
+			defer s.queue.mu.Unlock()
+			return state(&s.queue)
+		}, 10*time.Second, time.Millisecond)
+	}
+}
+
+// expiring is a context whose deadline is met when done is closed.
+type expiring struct {
+	context.Context
+	done chan struct{}
+}
+
+func (c expiring) Done() <-chan struct{} { return c.done }
+
+func (c expiring) Err() error {
+	select {
+	case <-c.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // TestSlowDisk settles while another process does not let go of the file. Nobody waits for longer than its
 // context; the charge that was being written is made in the end, and the one that still waited is not.
 func TestSlowDisk(t *testing.T) {
@@ -47,15 +83,22 @@ func TestSlowDisk(t *testing.T) {
 	writing, waiting := begun(t, s, op, 1), begun(t, s, op, 2)
 	out := metering.Outcome{At: op.Now, Reply: &metering.Reply{Body: []byte("paid")}}
 	release := block(t, s)
-	settle := func(ticket metering.Ticket) {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		_, err := s.Settle(ctx, ticket, out)
+	busy := writerBusy(t, s)
+	settle := func(ticket metering.Ticket, wait func()) {
+		ctx := expiring{t.Context(), make(chan struct{})}
+		done := make(chan error)
+		go func() {
+			_, err := s.Settle(ctx, ticket, out)
+			done <- err
+		}()
+		wait()
+		close(ctx.done)
+		err := <-done
 		require.ErrorIs(t, err, metering.ErrUnavailable)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
-	settle(writing)
-	settle(waiting)
+	settle(writing, busy)
+	settle(waiting, queueIs(t, s, func(q *queue) bool { return q.waiting == 1 }))
 	require.ErrorIs(t, s.Health(), metering.ErrUnavailable)
 	_, err := s.Begin(t.Context(), op)
 	require.ErrorIs(t, err, metering.ErrUnavailable, "refused before anything runs")
@@ -77,19 +120,13 @@ func TestCancelledWait(t *testing.T) {
 	op := customer(t, s, clock)
 	first, second := begun(t, s, op, 1), begun(t, s, op, 2)
 	release := block(t, s)
-	s.queue.mu.Lock()
-	s.queue.usual = 0 // until the next batch is cut off
-	s.queue.mu.Unlock()
+	busy := writerBusy(t, s)
 	done := make(chan error)
 	go func() {
 		_, err := s.Settle(t.Context(), first, metering.Outcome{At: op.Now})
 		done <- err
 	}()
-	require.Eventually(t, func() bool {
-		s.queue.mu.Lock()
-		defer s.queue.mu.Unlock()
-		return s.queue.usual == 1
-	}, 10*time.Second, time.Millisecond, "the first is being written")
+	busy()
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
 	_, err := s.Settle(ctx, second, metering.Outcome{At: op.Now})
