@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/metering/hold"
 )
 
-// TestTagCollision keeps replies whose claims share a tag: a chance of one in 2^64, or a client with
-// much time. The row tells them apart.
+// TestTagCollision keeps replies whose claims share a tag: a chance of one in 2^31 for each pair, or a client
+// with some time. The row tells them apart.
 func TestTagCollision(t *testing.T) {
 	s, clock := opened(t)
 	op := customer(t, s, clock)
@@ -22,7 +22,8 @@ func TestTagCollision(t *testing.T) {
 		op.Idempotency, op.Fingerprint = &[32]byte{8: number}, &[32]byte{}
 		return op
 	}
-	require.Equal(t, tagOf(hold.ClaimID{Line: op.Key, Hash: [32]byte{8: 1}}), tagOf(hold.ClaimID{Line: op.Key, Hash: [32]byte{8: 2}}))
+	tag := func(hash [32]byte) uint32 { return tagOf(hold.ClaimID{Line: op.Key, Hash: hash}) }
+	require.Equal(t, tag([32]byte{8: 1}), tag([32]byte{8: 2}))
 	for number := range byte(8) {
 		begun, err := s.Begin(t.Context(), claim(number))
 		require.NoError(t, err)

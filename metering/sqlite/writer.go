@@ -59,14 +59,6 @@ type writer struct {
 	excess []keptBody
 }
 
-// keptBody is the body of a reply: its row, and the line of keys that it is kept for.
-type keptBody struct {
-	line, id    int64
-	bytes       int
-	at, expires int64
-	limit       int64
-}
-
 type sumKey struct{ account, period int64 }
 
 type sum struct{ used, charges, peak int64 }
@@ -202,25 +194,10 @@ func (w *writer) do(j *job) error {
 	return w.charge(j)
 }
 
-// count takes in the bodies of a transaction that is durable now.
-func (w *writer) count() {
-	w.excess = w.excess[:0]
-	for _, k := range w.kept {
-		for _, id := range w.bodies.Add(k.line, k.id, k.bytes, instant(k.at), instant(k.expires), k.limit) {
-			w.excess = append(w.excess, keptBody{line: k.line, id: id})
-		}
-	}
-}
-
 // sum writes what the jobs add up to, and drops the bodies for which the last transaction left no room.
 func (w *writer) sum() error {
-	for _, k := range w.excess {
-		w.drop.BindInt64(1, int64(metering.GoneReply))
-		w.drop.BindInt64(2, k.id)
-		w.drop.BindInt64(3, k.line)
-		if err := run(w.drop); err != nil {
-			return err
-		}
+	if err := w.dropBodies(); err != nil {
+		return err
 	}
 	for k, s := range w.sums {
 		w.balance.BindInt64(1, k.account)
@@ -347,31 +324,6 @@ func (w *writer) mark(account, block int64) error {
 		return err
 	}
 	remember(w.blocks, account, block)
-	return nil
-}
-
-// keep writes the reply of a charge for a line of keys.
-func (w *writer) keep(j *job, line int64) error {
-	w.header = appendHeader(w.header[:0], j.reply.Header)
-	expires := j.at + metering.ReplayWindow.Microseconds()
-	w.reply.BindInt64(1, int64(j.tag))
-	w.reply.BindInt64(2, expires)
-	w.reply.BindInt64(3, line)
-	w.reply.BindInt64(4, int64(j.reply.Status))
-	w.reply.BindInt64(5, int64(j.reply.Form))
-	w.reply.BindBytes(6, j.ticket.Idempotency[:])
-	w.reply.BindBytes(7, j.ticket.Fingerprint[:])
-	w.reply.BindText(8, j.ticket.RequestID)
-	w.reply.BindBytes(9, w.header)
-	w.reply.BindBytes(10, j.reply.Body)
-	w.reply.BindInt64(11, int64(len(j.reply.Body)))
-	if err := run(w.reply); err != nil {
-		return err
-	}
-	w.kept = append(w.kept, keptBody{
-		line: line, id: w.conn.LastInsertRowID(), bytes: len(j.reply.Body), at: j.at, expires: expires,
-		limit: j.ticket.KeptBytes,
-	})
 	return nil
 }
 
