@@ -13,15 +13,15 @@ import (
 
 // A zoneCut is what the servers of the parent zone say of the domain.
 type zoneCut struct {
-	known   bool     // at least one said anything
-	missing bool     // the domain does not exist
-	plain   bool     // the domain exists, and is not a zone of its own
-	hosts   []string // servers, sorted
-	ttl     uint32   // of the NS records
-	glue    map[string][]survey.Glue
-	views   map[string]string // by what servers say, a server that says it
-	dsKnown bool
-	ds      []*dns.DS
+	known       bool     // at least one said anything
+	nxdomain    bool     // the domain does not exist
+	undelegated bool     // the domain exists, and is not a zone of its own
+	hosts       []string // servers, sorted
+	ttl         uint32   // of the NS records
+	glue        map[string][]survey.Glue
+	views       map[string]string // by what servers say, a server that says it
+	dsKnown     bool
+	ds          []*dns.DS
 }
 
 // maxDS bounds the DS records that are looked at.
@@ -53,9 +53,9 @@ func cutOf(p survey.Parent, zone string) zoneCut {
 	}
 	c.hosts = slices.Sorted(maps.Keys(hosts))
 	c.known = len(c.views) > 0
-	_, c.missing = c.views[noSuchName]
-	c.missing = c.missing && len(c.hosts) == 0
-	c.plain = c.known && !c.missing && len(c.hosts) == 0
+	_, denied := c.views[noSuchName]
+	c.nxdomain = denied && len(c.hosts) == 0
+	c.undelegated = c.known && !denied && len(c.hosts) == 0
 	return c
 }
 
@@ -138,20 +138,22 @@ const (
 	unmeasured  reachability = 2 // none did, and the fault may lie here
 )
 
-// reach tells whether the silence of all servers is a fault of theirs: an address counts as dead where
-// other servers answer from here over the same version of IP, or if it answered in a way that no resolver
-// can use.
+// reach tells whether any server can be reached, and else whether that is a fault of theirs: an address
+// counts as dead where other servers answer from here over the same version of IP, or if it answered in a
+// way that no resolver can use. Resolvers do not turn to TCP where UDP stays without an answer.
 func (e *evidence) reach() reachability {
-	if reached(e) {
+	if slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool {
+		return ad.Replies[survey.ProbeSOA].OK() && ad.SOA().OK()
+	}) {
 		return reachable
 	}
 	result := unmeasured
 	for _, ad := range e.Addresses {
-		switch r := ad.SOA(); {
-		case r.Result == survey.NotAsked:
+		switch udp := ad.Replies[survey.ProbeSOA]; {
+		case udp.Result == survey.NotAsked:
 			return unmeasured
-		case r.Result == survey.Unroutable:
-		case r.Result != survey.TimedOut, e.heard[ad.IP.Is6()], ad.Source().IsValid():
+		case udp.Result == survey.Unroutable:
+		case udp.Result != survey.TimedOut, e.responds[ad.IP.Is6()], ad.Source().IsValid():
 			result = unreachable
 		}
 	}

@@ -13,22 +13,22 @@ import (
 // Evidence is what the rules look at: what was answered, and what follows from it for each subject.
 type evidence struct {
 	*survey.Survey
-	cut     zoneCut           // the delegation, as the parent zone has it
-	heard   map[bool]bool     // by whether it is IPv6: any server answered
-	serving []*survey.Address // those that are authoritative
-	own     []string          // the servers that the zone names, of all answers
-	ownTTL  *uint32           // of these NS records; nil if there are none
-	sec     security
+	cut      zoneCut           // the delegation, as the parent zone has it
+	responds map[bool]bool     // by whether it is IPv6: any server answered over UDP
+	serving  []*survey.Address // those that are authoritative
+	own      []string          // the servers that the zone names, of all answers
+	ownTTL   *uint32           // of these NS records; nil if there are none
+	sec      security
 }
 
 // newEvidence draws what follows from the answers. It touches nothing.
 func newEvidence(s *survey.Survey) *evidence {
-	e := &evidence{Survey: s, cut: cutOf(s.Parent, s.Zone), heard: map[bool]bool{}}
+	e := &evidence{Survey: s, cut: cutOf(s.Parent, s.Zone), responds: map[bool]bool{}}
 	for _, v := range s.Parent.Views {
-		e.hear(v.IP, v.NS, v.DS)
+		e.note(v.IP, v.NS, v.DS)
 	}
 	for _, ad := range s.Addresses {
-		e.hear(ad.IP, ad.Replies[:]...)
+		e.note(ad.IP, ad.Replies[:]...)
 		if ad.SOA().Standing(s.Zone) == survey.Authoritative {
 			e.serving = append(e.serving, ad)
 		}
@@ -45,10 +45,11 @@ func newEvidence(s *survey.Survey) *evidence {
 	return e
 }
 
-func (e *evidence) hear(ip netip.Addr, replies ...survey.Reply) {
+// note takes note of the version of IP that works from here.
+func (e *evidence) note(ip netip.Addr, replies ...survey.Reply) {
 	for _, r := range replies {
-		if r.OK() {
-			e.heard[ip.Is6()] = true
+		if r.OK() && !r.TCP {
+			e.responds[ip.Is6()] = true
 		}
 	}
 }

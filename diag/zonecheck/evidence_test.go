@@ -131,9 +131,9 @@ func anyWorld(s *stage, r *rand.Rand, rec *record) {
 // Whatever fails, no requirement counts as fulfilled for which nothing was answered, and where the state
 // is unknown there is no score.
 func TestNothingUnexaminedIsPraised(t *testing.T) {
-	worlds := uint64(150)
+	worlds := uint64(80)
 	if testing.Short() {
-		worlds = 30
+		worlds = 20
 	}
 	for seed := range worlds {
 		synctest.Test(t, func(t *testing.T) {
@@ -191,6 +191,8 @@ func TestOutcome(t *testing.T) {
 		{"resolver fails", failing, diag.Unknown, -1, texts["zone.parent.unknown"].Headline, false},
 		{"refused", dead(diagtest.ServerConfig{NoUDP: true, NoTCP: true}), diag.Bad, 39,
 			texts["zone.delegation.unreachable"].Headline, false},
+		{"over TCP alone", dead(diagtest.ServerConfig{NoUDP: true}), diag.Bad, 39,
+			texts["zone.delegation.unreachable"].Headline, true},
 		{"truncated without TCP", dead(diagtest.ServerConfig{Truncate: true, NoTCP: true}), diag.Bad, 39,
 			texts["zone.delegation.unreachable"].Headline, false},
 		{"silent", dead(diagtest.ServerConfig{Silent: true}), diag.Bad, 39,

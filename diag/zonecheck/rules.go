@@ -18,7 +18,7 @@ func ofZone(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 	list := slices.Concat(tables...)
 	for i := range list {
 		when := list[i].When
-		list[i].When = func(e *evidence) bool { return !e.cut.missing && !e.cut.plain && (when == nil || when(e)) }
+		list[i].When = func(e *evidence) bool { return !e.cut.nxdomain && !e.cut.undelegated && (when == nil || when(e)) }
 	}
 	return list
 }

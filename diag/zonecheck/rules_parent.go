@@ -42,7 +42,7 @@ var existenceRules = diag.Rules[*evidence]{
 		Advice:      "Check the spelling. Register or renew the domain, or ask the registrar why it is not delegated.",
 		When:        parentKnown,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.cut.missing, "The servers of %s answer NXDOMAIN for %s.", e.parentName(), e.Domain)
+			return diag.FailIf(e.cut.nxdomain, "The servers of %s answer NXDOMAIN for %s.", e.parentName(), e.Domain)
 		},
 	},
 	{
@@ -52,9 +52,9 @@ var existenceRules = diag.Rules[*evidence]{
 		Requirement: "The parent zone delegates the domain",
 		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.1",
 		Advice:      "Audit the parent zone, which holds this name. Delegate the name only if it is to have its own name servers.",
-		When:        func(e *evidence) bool { return e.cut.known && !e.cut.missing },
+		When:        func(e *evidence) bool { return e.cut.known && !e.cut.nxdomain },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.cut.plain, "%s belongs to %s, which has no NS records for it.", e.Domain, e.parentName())
+			return diag.FailIf(e.cut.undelegated, "%s belongs to %s, which has no NS records for it.", e.Domain, e.parentName())
 		},
 	},
 }
@@ -96,7 +96,7 @@ var parentRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			for _, v := range e.Parent.Views {
-				if rcode := v.NS.Rcode(); rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError && e.heard[v.IP.Is6()] {
+				if rcode := v.NS.Rcode(); rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError && e.responds[v.IP.Is6()] {
 					host := survey.BareName(v.Host)
 					list = append(list, diag.Failure{
 						Detail: fmt.Sprintf("%s (%s) did not return the delegation of %s.", host, v.IP, e.Domain),

@@ -181,7 +181,7 @@ func talked(ad *survey.Address) bool {
 // over the same version of IP.
 func (e *evidence) measured(ad *survey.Address) bool {
 	r := ad.SOA().Result
-	return e.heard[ad.IP.Is6()] && r != survey.NotAsked && r != survey.Unroutable && r != survey.Blocked
+	return e.responds[ad.IP.Is6()] && r != survey.NotAsked && r != survey.Unroutable && r != survey.Blocked
 }
 
 func version(ad *survey.Address) string { return fmt.Sprint(diag.IP{Addr: ad.IP}.Version()) }

@@ -73,7 +73,9 @@ var transportRules = diag.Rules[*evidence]{
 		When:        addressed,
 		Fails: func(e *evidence) diag.Failures {
 			for _, ipv6 := range []bool{false, true} {
-				if n := len(e.family(ipv6)); n > 0 && !e.heard[ipv6] && e.heard[!ipv6] {
+				works := func(ad *survey.Address) bool { return ad.IP.Is6() == ipv6 && ad.SOA().OK() }
+				if n := len(e.family(ipv6)); n > 0 && !e.responds[ipv6] && e.responds[!ipv6] &&
+					!slices.ContainsFunc(e.Addresses, works) {
 					return diag.Fail("IPv%d does not work from here, so %d of the addresses were not examined.",
 						map[bool]int{false: 4, true: 6}[ipv6], n)
 				}

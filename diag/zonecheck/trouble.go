@@ -15,7 +15,12 @@ func (e *evidence) trouble(ad *survey.Address) string {
 	r := ad.SOA()
 	switch r.Standing(e.Zone) {
 	case survey.Authoritative:
-		return ""
+		switch udp := ad.Replies[survey.ProbeSOA]; {
+		case udp.OK():
+			return ""
+		case !ad.Source().IsValid():
+			return "answers over TCP and not over UDP"
+		}
 	case survey.NonAuthoritative:
 		return "has the SOA record and answers without the AA flag"
 	case survey.UpwardReferral:

@@ -238,9 +238,8 @@ func serverScenes() []scene {
 			s.serve(drop("2001:"))
 			s.displace("192.0.2.53", "192.0.2.99")
 			s.displace("198.51.100.53", "198.51.100.99")
-			s.ns1.Configure(diagtest.ServerConfig{NoTCP: true})
-			s.ns2.Configure(diagtest.ServerConfig{NoTCP: true})
-		}, "delegation.unreachable delegation.functional ns.source diversity.ipv6"},
+		}, "delegation.unreachable ns.source diversity.ipv6 transport.udp"},
+		{"all over TCP alone", both(diagtest.ServerConfig{NoUDP: true}), "delegation.unreachable transport.udp"},
 		{"no server exists", func(s *stage) {
 			s.Zone(parentZone + around)
 			s.ServeZones()

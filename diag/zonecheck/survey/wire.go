@@ -59,17 +59,17 @@ type packetReader interface {
 	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
 }
 
-// A patience is how long the reply to a datagram is waited for, and how often it is sent.
-type patience struct {
-	wait  time.Duration
-	tries int
+// Attempts are how often a datagram is sent, and how long the reply to each is waited for.
+type attempts struct {
+	timeout time.Duration
+	count   int
 }
 
-func once(wait time.Duration) patience  { return patience{wait, 1} }
-func twice(wait time.Duration) patience { return patience{wait, 2} }
+func once(timeout time.Duration) attempts  { return attempts{timeout, 1} }
+func twice(timeout time.Duration) attempts { return attempts{timeout, 2} }
 
 // udp sends a query in a datagram.
-func (w *wire) udp(ctx context.Context, ip netip.Addr, q *dns.Msg, p patience) Reply {
+func (w *wire) udp(ctx context.Context, ip netip.Addr, q *dns.Msg, limit attempts) Reply {
 	leave, ok := w.enter(ctx, ip)
 	if !ok {
 		return Reply{}
@@ -84,25 +84,25 @@ func (w *wire) udp(ctx context.Context, ip netip.Addr, q *dns.Msg, p patience) R
 		return Reply{Result: resultOf(ctx, err)}
 	}
 	defer conn.Close()
-	return w.converse(ctx, conn, ip, q, packed, p)
+	return w.converse(ctx, conn, ip, q, packed, limit)
 }
 
 // converse sends a query over a socket, more than once if need be, and reads until the reply comes.
 func (w *wire) converse(ctx context.Context, conn net.Conn, ip netip.Addr, q *dns.Msg, packed []byte,
-	p patience) Reply {
+	limit attempts) Reply {
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
 	l := listener{conn: conn, q: q, ip: ip, buffer: make([]byte, maxDatagram)}
 	began := time.Now()
 	var r Reply
 	for try := 1; ; try++ {
-		conn.SetDeadline(time.Now().Add(p.wait))
+		conn.SetDeadline(time.Now().Add(limit.timeout))
 		if ctx.Err() != nil { // its end may just have been overwritten
 			return l.note(Reply{})
 		}
 		if _, err := conn.Write(packed); err != nil {
 			return l.note(Reply{Result: resultOf(ctx, err)})
 		}
-		if r = l.listen(ctx); r.Result != TimedOut || l.from.IsValid() || try == p.tries || !w.spend() {
+		if r = l.listen(ctx); r.Result != TimedOut || l.from.IsValid() || try == limit.count || !w.spend() {
 			break
 		}
 	}
