@@ -113,7 +113,7 @@ func TestStoreRemoved(t *testing.T) {
 	p := startProcess(t, "--store=sqlite:"+filepath.Join(dir, "diag.db"), "--metrics-listen=127.0.0.1:0")
 	secret := secretPattern.FindString(p.log.String())
 	ready := p.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1] + "/readyz"
-	require.Equal(t, http.StatusOK, get(t, ready).status)
+	require.Eventually(t, func() bool { return get(t, ready).status == http.StatusOK }, patience, 10*time.Millisecond)
 	require.NoError(t, os.Remove(filepath.Join(dir, "diag.db")))
 	r, err := post(t.Context(), p.url, secret, "/text/upper", upper)
 	require.NoError(t, err)
