@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/diagkit/diagkit/metering"
@@ -53,4 +54,25 @@ func TestContract(t *testing.T) {
 	}
 	require.Empty(t, built, "rows that the contract does not have")
 	require.Len(t, rows, len(endpoints)+len(unbuilt))
+}
+
+// spf/lookup takes names with underscores, as those that others include; no wildcard, and not the root
+// (CONTRACT 3.3.1).
+func TestNamesOfSPFLookup(t *testing.T) {
+	at := slices.IndexFunc(endpoints, func(ep Endpoint) bool { return ep.Path == "/spf/lookup" })
+	world := exampleWorld(t)
+	for name, reason := range map[string]string{
+		"example.com": "", "_spf.example.com": "", "*.example.com": reasonInvalid, ".": reasonInvalid, "": reasonInvalid,
+		"a b.example": reasonInvalid,
+	} {
+		_, err := endpoints[at].Run(t.Context(), world.Env(), []byte(`{"domain":"`+name+`"}`))
+		if reason == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.Error(t, err, name)
+		details := problemFor(err).problem.Details
+		require.Equal(t, reason, details.Reason, name)
+		require.Equal(t, "domain", details.Fields[0].Field, name)
+	}
 }
