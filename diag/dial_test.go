@@ -165,11 +165,11 @@ func TestDialHostErrors(t *testing.T) {
 		{"no address", nothing, nothing, "www.example.com has no address", []string{}},
 		{
 			"name servers failed", servfail, servfail,
-			"the name servers answered SERVFAIL", []string{},
+			"the resolver answered SERVFAIL", []string{},
 		},
 		{
 			"no IPv4, and name servers failed about IPv6", servfail, nothing,
-			"the name servers answered SERVFAIL", []string{},
+			"the resolver answered SERVFAIL", []string{},
 		},
 		{
 			"all refused by the guard", has("fd00::1"), has("10.0.0.1", "127.0.0.1"),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -27,6 +28,7 @@ type Answer[R dns.RR] struct {
 	Extended []dns.EDNS0_EDE
 
 	silence error // why there was no reply at all
+	walked  bool  // the name servers were asked themselves, without a resolver
 }
 
 // Exists reports whether there is at least one record.
@@ -45,7 +47,11 @@ func (a Answer[R]) Err() error {
 	if a.Rcode == dns.RcodeSuccess || a.Rcode == dns.RcodeNameError {
 		return nil
 	}
-	return fmt.Errorf("the name servers answered %s%s", RcodeName(a.Rcode), extendedText(a.Extended))
+	who := "the resolver"
+	if a.walked {
+		who = "the name servers"
+	}
+	return fmt.Errorf("%s answered %s%s", who, RcodeName(a.Rcode), extendedText(a.Extended))
 }
 
 // Silent reports whether no reply came at all.
@@ -129,6 +135,7 @@ func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 		return a
 	}
 	a.Rcode, a.Authentic = m.Rcode, m.AuthenticatedData
+	_, a.walked = e.DNS().(*resolver.Iterator)
 	a.Extended = ExtendedErrors(m)
 	chain, rrs := FollowAliases(m, name, qtype)
 	if len(chain) == MaxAliases && len(rrs) == 0 {

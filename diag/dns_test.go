@@ -155,25 +155,25 @@ func TestAnswerErr(t *testing.T) {
 		{"no name", scripted{msg: msg(dns.RcodeNameError)}, "", "NXDOMAIN", true, false},
 		{
 			"failure", scripted{msg: msg(dns.RcodeServerFailure)},
-			"the name servers answered SERVFAIL", "SERVFAIL", false, false,
+			"the resolver answered SERVFAIL", "SERVFAIL", false, false,
 		},
 		{
 			"failure beside records", scripted{msg: withRecords},
-			"the name servers answered SERVFAIL", "SERVFAIL", false, false,
+			"the resolver answered SERVFAIL", "SERVFAIL", false, false,
 		},
 		{
 			"reasons", scripted{msg: msg(dns.RcodeServerFailure,
 				&dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeSignatureExpired, ExtraText: "since\nyesterday"},
 				&dns.EDNS0_EDE{InfoCode: 4711}, (*dns.EDNS0_EDE)(nil), &dns.EDNS0_NSID{})},
-			`the name servers answered SERVFAIL (Signature Expired: "since\nyesterday") (extended error 4711)`,
+			`the resolver answered SERVFAIL (Signature Expired: "since\nyesterday") (extended error 4711)`,
 			"SERVFAIL", false, false,
 		},
 		{
 			"many reasons", scripted{msg: msg(dns.RcodeRefused, many...)},
-			"the name servers answered REFUSED (extended error 1000) (extended error 1000) (extended error 1000) (extended error 1000)", "REFUSED", false, false,
+			"the resolver answered REFUSED (extended error 1000) (extended error 1000) (extended error 1000) (extended error 1000)", "REFUSED", false, false,
 		},
-		{"beyond 15", scripted{msg: msg(23)}, "the name servers answered BADCOOKIE", "BADCOOKIE", false, false},
-		{"unknown", scripted{msg: msg(3000)}, "the name servers answered RCODE3000", "RCODE3000", false, false},
+		{"beyond 15", scripted{msg: msg(23)}, "the resolver answered BADCOOKIE", "BADCOOKIE", false, false},
+		{"unknown", scripted{msg: msg(3000)}, "the resolver answered RCODE3000", "RCODE3000", false, false},
 		{
 			"silence", scripted{err: errors.New("nobody there")},
 			"looking up A a.test.: nobody there", "", false, true,

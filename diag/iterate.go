@@ -19,7 +19,7 @@ func (e *Env) Iterator() *resolver.Iterator {
 			roots[ip.Unmap()] = true
 		}
 	}
-	client := &resolver.Client{AsIs: true, Attempts: 1, Dial: e.dialServer(roots)}
+	client := &resolver.Client{AsIs: true, Case0x20: true, Attempts: 1, Dial: e.dialServer(roots)}
 	return &resolver.Iterator{
 		Ask:   client.Ask,
 		Roots: e.RootServers,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -31,6 +32,42 @@ func TestIteratorGuardsWhatItFinds(t *testing.T) {
 	}
 	if len(dialled) != 1 || dialled[0] != "udp 127.0.0.1:53" {
 		t.Errorf("dialled %v", dialled)
+	}
+}
+
+// Servers see names in random letter case over UDP, which forgers have to guess.
+func TestIteratorAsksInRandomCase(t *testing.T) {
+	asked := make(chan string, 100)
+	env := &diag.Env{Dial: func(_ context.Context, _, _ string) (net.Conn, error) {
+		here, there := net.Pipe()
+		go func() {
+			defer there.Close()
+			buf := make([]byte, 512)
+			n, err := there.Read(buf)
+			if q := new(dns.Msg); err == nil && q.Unpack(buf[:n]) == nil {
+				asked <- q.Question[0].Name
+			}
+		}()
+		return here, nil
+	}}
+	env.Iterator().Find(t.Context(), "a-name-with-many-letters.example.", dns.TypeA, false)
+	for range len(asked) {
+		if name := <-asked; name != strings.ToLower(name) {
+			return
+		}
+	}
+	t.Error("all names were in lower case")
+}
+
+// A lookup says who answered: the resolver, or without one the name servers.
+func TestWhoAnswered(t *testing.T) {
+	servfail := func(_ context.Context, _ resolver.Server, q *dns.Msg) (*dns.Msg, error) {
+		return new(dns.Msg).SetRcode(q, dns.RcodeServerFailure), nil
+	}
+	env := &diag.Env{Resolver: &resolver.Iterator{Ask: servfail}}
+	err := diag.Lookup[*dns.A](t.Context(), env, "example.com.").Err()
+	if err == nil || !strings.HasPrefix(err.Error(), "the name servers answered SERVFAIL") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -55,7 +55,8 @@ type Client struct {
 	Attempts int
 
 	// Case0x20 sends names over UDP in random letter case, and believes only replies that repeat it.
-	// A server that does not repeat it is asked over TCP, at the cost of Timeout.
+	// A server that does not repeat it is asked over TCP after a tenth of a second; with AsIs, if
+	// that fails, once more over UDP.
 	Case0x20 bool
 
 	// AsIs sends queries just as they are and returns the replies to them: EDNS is not added, a reply
@@ -115,7 +116,7 @@ func (c *Client) ask(ctx context.Context, msg *dns.Msg, set *upstreams) (*dns.Ms
 		return nil, err
 	}
 	defer q.free()
-	how := manner{timeout: set.timeout, fold: c.Case0x20 && !c.AsIs, asIs: c.AsIs}
+	how := manner{timeout: set.timeout, fold: c.Case0x20, asIs: c.AsIs}
 	var declined *dns.Msg
 	for round := range set.attempts {
 		err = nil

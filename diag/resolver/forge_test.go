@@ -104,3 +104,20 @@ func TestCaseIsRandomAndRestored(t *testing.T) {
 	}
 	assert.Greater(t, len(spelt), 15) // of 8192 spellings, 20 draws hardly repeat one
 }
+
+// A question that goes out as it is has its name in random letter case all the same.
+func TestCaseIsRandomForOneServer(t *testing.T) {
+	f := serve(t, healthy, nil)
+	c := newClient(t)
+	c.AsIs, c.Case0x20 = true, true
+	spelt := map[string]bool{}
+	for range 20 {
+		m, err := c.Ask(t.Context(), f.server(resolver.UDP), question())
+		require.NoError(t, err)
+		require.Equal(t, question().Question, m.Question)
+	}
+	for _, q := range f.all() {
+		spelt[q.Question[0].Name] = true
+	}
+	assert.Greater(t, len(spelt), 15)
+}

@@ -259,7 +259,7 @@ func (w *walk) ask(ctx context.Context, h *Hop, edns bool) (*dns.Msg, error) {
 }
 
 // realNetwork asks servers for iterators without an Ask.
-var realNetwork = &Client{AsIs: true, Attempts: 1, Timeout: queryTimeout}
+var realNetwork = &Client{AsIs: true, Case0x20: true, Attempts: 1, Timeout: queryTimeout}
 
 // send sends one message, if there is one left to be sent.
 func (w *walk) send(ctx context.Context, h *Hop, q *dns.Msg) (*dns.Msg, error) {

@@ -18,7 +18,7 @@ import (
 
 // walker makes an iterator in a world.
 func walker(w *diagtest.World) *resolver.Iterator {
-	client := &resolver.Client{Dial: w.Dial, AsIs: true, Attempts: 1}
+	client := &resolver.Client{Dial: w.Dial, AsIs: true, Case0x20: true, Attempts: 1}
 	return &resolver.Iterator{Ask: client.Ask}
 }
 
@@ -206,6 +206,8 @@ func TestFindDespite(t *testing.T) {
 		{"EDNS ignored", diagtest.ServerConfig{EDNS: diagtest.EDNSIgnored}, ""},
 		{"EDNS swallowed", diagtest.ServerConfig{EDNS: diagtest.EDNSDropped}, "no reply in time"},
 		{"no TCP", diagtest.ServerConfig{Truncate: true, NoTCP: true}, "the reply over UDP was cut off, and over TCP"},
+		{"letter case lost", diagtest.ServerConfig{LowerCase: true}, ""},
+		{"letter case lost, no TCP", diagtest.ServerConfig{LowerCase: true, NoTCP: true}, ""},
 		{"forged replies", diagtest.ServerConfig{Forged: []diagtest.Forgery{diagtest.ForgedID, diagtest.ForgedName}}, ""},
 	}
 	for _, both := range []bool{false, true} {

@@ -56,6 +56,7 @@ type waiter struct {
 	reply  *buffer
 	err    error
 	forged bool // something with its identifier came that was no reply to it
+	recast bool // it differed from a reply in the letter case of the name alone
 }
 
 type waiterState uint8
@@ -151,6 +152,11 @@ func (m *mux) lead(ctx context.Context, w *waiter, deadline time.Time) (*buffer,
 		switch {
 		case err == nil && m.deliver(b, w):
 			return b, nil
+		case err == nil && w.recast:
+			if end := time.Now().Add(recastGrace); end.Before(deadline) {
+				deadline = end
+				m.conn.SetReadDeadline(deadline)
+			}
 		case err == nil:
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			err = m.fail(err)
@@ -205,6 +211,7 @@ func (m *mux) deliver(b *buffer, reader *waiter) bool {
 	if i < 0 || !m.waiting[i].query.matches(b.data) {
 		if i >= 0 {
 			m.waiting[i].forged = true
+			m.waiting[i].recast = m.waiting[i].recast || m.waiting[i].query.recast(b.data)
 		}
 		if m.strays++; m.strays > maxStrays {
 			m.retired = true

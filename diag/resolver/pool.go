@@ -65,6 +65,7 @@ type arrival struct {
 	data   *buffer
 	remote netip.AddrPort // where the query went, if it went
 	forged bool           // something that only looked like a reply came before the end
+	recast bool           // that differed from a reply in the letter case of the name alone
 	age    uint32         // seconds that it lay in HTTP caches
 }
 
@@ -93,7 +94,7 @@ func (p *pool) exchange(ctx context.Context, q *query, deadline time.Time) (arri
 			// error is that of an earlier query, which the system reports late.
 			continue
 		}
-		return arrival{data: b, remote: m.remote, forged: w.forged}, err
+		return arrival{data: b, remote: m.remote, forged: w.forged, recast: w.recast}, err
 	}
 }
 
@@ -249,5 +250,5 @@ func once(ctx context.Context, dial func(context.Context) (net.Conn, error), t T
 		defer context.AfterFunc(ctx, func() { conn.SetWriteDeadline(longAgo) })()
 	}
 	b, err := m.exchange(ctx, w, deadline)
-	return arrival{data: b, remote: m.remote, forged: w.forged}, err
+	return arrival{data: b, remote: m.remote, forged: w.forged, recast: w.recast}, err
 }

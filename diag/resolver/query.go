@@ -182,6 +182,17 @@ func (q *query) matches(reply []byte) bool {
 	return bytes.Equal(got[name:], sent[name:]) && equalFold(got[:name], sent[:name])
 }
 
+// recast reports whether a message is what a server sends that does not repeat the letter case of the
+// name: it differs from a reply in nothing else.
+func (q *query) recast(reply []byte) bool {
+	if !q.folded {
+		return false
+	}
+	q.folded = false
+	defer func() { q.folded = true }()
+	return q.matches(reply)
+}
+
 // declinesRequest reports whether an rcode says that the server did not look at the question at all.
 func declinesRequest(rcode int) bool {
 	return rcode == dns.RcodeFormatError || rcode == dns.RcodeNotImplemented || rcode == dns.RcodeRefused
@@ -228,18 +239,30 @@ func (q *query) decode(reply []byte) (*dns.Msg, error) {
 		m.Question = []dns.Question{q.msg.Question[0]}
 	}
 	if q.folded {
-		name := m.Question[0].Name
-		for _, rr := range m.Answer {
-			if h := rr.Header(); strings.EqualFold(h.Name, name) {
-				h.Name = name
-			}
-		}
+		respell(m)
 	}
 	if q.addedEDNS {
 		// The extended rcode of the OPT record is in m.Rcode by now.
 		m.Extra = withoutRecords(m.Extra, dns.TypeOPT)
 	}
 	return m, nil
+}
+
+// respell takes the random letter case out of the records of an answer that were made for the question:
+// those of its name, and the alias that a DNAME record makes of it.
+func respell(m *dns.Msg) {
+	name, redirected := m.Question[0].Name, false
+	for _, rr := range m.Answer {
+		h := rr.Header()
+		redirected = redirected || h.Rrtype == dns.TypeDNAME
+		if !strings.EqualFold(h.Name, name) {
+			continue
+		}
+		h.Name = name
+		if alias, ok := rr.(*dns.CNAME); ok && redirected {
+			alias.Target = dns.CanonicalName(alias.Target)
+		}
+	}
 }
 
 func withoutRecords(list []dns.RR, rrtype uint16) []dns.RR {

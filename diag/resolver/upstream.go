@@ -151,19 +151,29 @@ func (u *upstream) attempt(ctx context.Context, q *query, how manner) (arrival, 
 		q.fold()
 	}
 	came, err := u.send(ctx, q, UDP, how.timeout)
-	if how.asIs || err == nil && !truncated(came.data.data) || err != nil && !came.forged || ctx.Err() != nil {
+	recast := came.recast
+	switch {
+	case ctx.Err() != nil, err == nil && !truncated(came.data.data), err != nil && !came.forged:
 		return came, err
-	}
-	if err == nil {
+	case how.asIs && !recast:
+		return came, err
+	case err == nil:
 		came.data.free()
 	}
 	q.unfold()
 	came, err = u.send(ctx, q, TCP, how.timeout)
+	if err != nil && how.asIs && ctx.Err() == nil { // a server of that kind, and without TCP
+		return u.send(ctx, q, UDP, how.timeout)
+	}
 	if err != nil {
 		return came, fmt.Errorf("the reply over UDP was cut off or forged, and over TCP: %w", err)
 	}
 	return came, nil
 }
+
+// recastGrace is how long the true reply is waited for after one that came in another letter case. If
+// that one was a forgery, the true one is on its way too.
+const recastGrace = 100 * time.Millisecond
 
 // send sends a query over one transport, and records it.
 func (u *upstream) send(ctx context.Context, q *query, t Transport, timeout time.Duration) (came arrival, err error) {
