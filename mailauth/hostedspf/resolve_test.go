@@ -56,6 +56,8 @@ func TestResolve(t *testing.T) {
 		require.Equal(t, good.Records, r.Profile.Records, "the last good set stays")
 		require.Equal(t, good.LastResolvedAt, r.Profile.LastResolvedAt)
 		require.Contains(t, diagtest.Codes(r.Verdict), diag.Code("spf.hosted.source.unknown"))
+		require.Contains(t, r.Sub, "The last good records stay published.")
+		require.Nil(t, r.Score)
 	}
 	service(w, "192.0.2.0/25", "198.51.100.0/24")
 	r = resolve(t, w, a, p.ID)
@@ -263,4 +265,22 @@ func TestResolveStoreFails(t *testing.T) {
 	_, err := hostedspf.Resolve(t.Context(), w.Env(), broken, hostedspf.ResolveRequest{ID: p.ID})
 	require.ErrorIs(t, err, errFull)
 	resolve(t, w, a, p.ID)
+}
+
+// A profile without records is told so: there are none that stay, and none to lead to.
+func TestResolveWithoutRecords(t *testing.T) {
+	w, a := setUp(t)
+	w.Fault("_spf.example.org", 0, diagtest.Fault{Rcode: 2})
+	p, err := hostedspf.Create(t.Context(), w.Env(), a, hostedspf.CreateRequest{
+		Domain: domain, Zone: zone, SourceRecord: "v=spf1 include:_spf.example.org -all",
+	})
+	require.NoError(t, err)
+	require.Empty(t, p.Records)
+	r := resolve(t, w, a, p.ID)
+	require.Equal(t, diag.Unknown, r.State)
+	require.Nil(t, r.Score)
+	require.Contains(t, r.Sub, "Nothing is published yet.")
+	for _, recommendation := range r.Recommendations {
+		require.Empty(t, recommendation.SuggestedValue)
+	}
 }
