@@ -37,8 +37,9 @@ type dsView struct {
 // signedProbes are the probes whose answers at the apex must be signed.
 func signedProbes() map[survey.Probe]uint16 {
 	return map[survey.Probe]uint16{
-		survey.ProbeIdentity: dns.TypeSOA, survey.ProbeKeys: dns.TypeDNSKEY, survey.ProbeNS: dns.TypeNS, survey.ProbeA: dns.TypeA,
-		survey.ProbeAAAA: dns.TypeAAAA, survey.ProbeMX: dns.TypeMX, survey.ProbeTXT: dns.TypeTXT,
+		survey.ProbeIdentity: dns.TypeSOA, survey.ProbeKeys: dns.TypeDNSKEY,
+		survey.ProbeNS: dns.TypeNS, survey.ProbeA: dns.TypeA, survey.ProbeAAAA: dns.TypeAAAA,
+		survey.ProbeMX: dns.TypeMX, survey.ProbeTXT: dns.TypeTXT,
 	}
 }
 

@@ -179,7 +179,9 @@ func signatureScenes() []scene {
 			"dnssec.cds.present"},
 		{"CDS in an unsigned zone", plus("example.com. 3600 CDS 1 13 2 " + someDigest),
 			"dnssec.cds.present dnssec.cds.unsigned dnssec.cds.pending"},
-		{"CDS to delete", askingForDS(func(*dns.DS, *dns.DNSKEY) []string { return []string{"example.com. 3600 CDS 0 0 0 00"} }),
+		{"CDS to delete", askingForDS(func(*dns.DS, *dns.DNSKEY) []string {
+			return []string{"example.com. 3600 CDS 0 0 0 00"}
+		}),
 			"dnssec.cds.present dnssec.cds.delete dnssec.cds.pending"},
 		{"CDS and CDNSKEY of different keys", askingForDS(func(ds *dns.DS, k *dns.DNSKEY) []string {
 			other := *k

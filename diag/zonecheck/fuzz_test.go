@@ -103,7 +103,8 @@ func FuzzRules(f *testing.F) {
 			ad.Replies[p] = any
 		}
 		content := map[uint16]survey.Reply{}
-		for _, t := range []uint16{dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeNSEC3PARAM, dns.TypeCAA, dns.TypeHTTPS, dns.TypeZONEMD} {
+		for _, t := range []uint16{dns.TypeCDS, dns.TypeCDNSKEY, dns.TypeNSEC3PARAM, dns.TypeCAA, dns.TypeHTTPS,
+			dns.TypeZONEMD} {
 			content[t] = any
 		}
 		s := &survey.Survey{

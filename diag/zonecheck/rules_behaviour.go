@@ -38,7 +38,7 @@ var behaviourRules = diag.Rules[*evidence]{
 		Title:       "AAAA queries are dropped",
 		Requirement: "Every name server answers AAAA queries",
 		Ref:         "Zonemaster NAMESERVER05, RFC 4074 section 4.1",
-		Advice:      "Replace the server software, or the firewall in front of it: clients wait until their queries time out.",
+		Advice:      "Replace the server software, or the firewall in front of it: clients run into timeouts.",
 		When:        aaaaKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {

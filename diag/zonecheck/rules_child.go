@@ -27,7 +27,7 @@ var childRules = diag.Rules[*evidence]{
 		Title:       "Zone publishes CDS or CDNSKEY records",
 		Requirement: "The zone publishes no CDS or CDNSKEY records",
 		Ref:         "Zonemaster DNSSEC15, RFC 7344 section 4",
-		Advice:      "Check that the operator of the parent zone processes CDS records; remove them if DS records are set by hand.",
+		Advice:      "Check that the parent zone processes CDS records, or remove them if DS records are set by hand.",
 		When:        func(e *evidence) bool { return e.contentKnown(dns.TypeCDS) || e.contentKnown(dns.TypeCDNSKEY) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(hasChildDS(e), "%s has %s and %s.", e.Domain, count(len(e.sec.cds), "CDS record"),
@@ -86,7 +86,7 @@ var childRules = diag.Rules[*evidence]{
 		Title:       "CDS and CDNSKEY records match no key of the zone",
 		Requirement: "A CDS or CDNSKEY record matches a key of the zone",
 		Ref:         "Zonemaster DNSSEC16, DNSSEC17, RFC 7344 section 4.1",
-		Advice:      "Publish CDS and CDNSKEY records of the keys in use: a parent zone that follows these breaks the domain.",
+		Advice:      "Publish CDS and CDNSKEY records of the keys in use: following these breaks the domain.",
 		When:        func(e *evidence) bool { return hasChildDS(e) && signed(e) && !e.deletesDS() },
 		Fails: func(e *evidence) diag.Failures {
 			for _, k := range e.sec.keys {
@@ -107,8 +107,8 @@ var childRules = diag.Rules[*evidence]{
 		Advice:      "Sign the records with a key that has a DS record: else the parent zone must ignore them.",
 		When:        func(e *evidence) bool { return hasChildDS(e) && dsComparable(e) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.sec.cdsOK, "The CDS or CDNSKEY records of %s have no valid signature by a key with a DS record.",
-				e.Domain)
+			return diag.FailIf(!e.sec.cdsOK,
+				"The CDS or CDNSKEY records of %s have no valid signature by a key with a DS record.", e.Domain)
 		},
 	},
 	{
@@ -116,7 +116,7 @@ var childRules = diag.Rules[*evidence]{
 		Title:       "DS records differ from the CDS records",
 		Requirement: "The DS records are those that the CDS records ask for",
 		Ref:         "Zonemaster DNSSEC16, RFC 7344 section 6",
-		Advice:      "Wait if the operator of the parent zone processes CDS records; else update the DS records at the registrar.",
+		Advice:      "Wait if the parent zone processes CDS records; else update the DS records at the registrar.",
 		When:        func(e *evidence) bool { return len(e.sec.cds) > 0 && e.cut.dsKnown },
 		Fails: func(e *evidence) diag.Failures {
 			wanted, present := dsTexts(e.sec.cds), dsTexts(e.cut.ds)

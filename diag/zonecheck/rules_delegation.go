@@ -165,7 +165,7 @@ var glueRules = diag.Rules[*evidence]{
 		Title:       "Delegation without any usable glue",
 		Requirement: "Glue leads resolvers to at least one name server",
 		Ref:         "Zonemaster DELEGATION07, BASIC02, RFC 1034 section 4.2.1",
-		Advice:      "Register the addresses of the name servers (host objects) at the registrar: resolvers cannot find them.",
+		Advice:      "Register the addresses of the name servers (host objects) at the registrar.",
 		When:        func(e *evidence) bool { return glued(e) && len(e.inBailiwick()) == len(e.cut.hosts) },
 		Fails: func(e *evidence) diag.Failures {
 			glued := func(host string) bool { return len(e.cut.glue[host]) > 0 }

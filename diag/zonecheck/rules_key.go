@@ -38,7 +38,7 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "No DS record matches a key of the zone",
 		Requirement: "A DS record matches a key that signs the DNSKEY records",
 		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
-		Advice:      "Replace the DS records at the registrar by those of the present keys: validating resolvers reject the domain.",
+		Advice:      "Replace the DS records at the registrar by those of the present keys now.",
 		When:        dsComparable,
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.sec.ds.matched) > 0 {
@@ -174,7 +174,7 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "Name servers have different DNSKEY records",
 		Requirement: "All name servers have the same DNSKEY records",
 		Ref:         "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",
-		Advice:      "Bring all name servers to the same version of the zone; providers that sign apart must publish all keys.",
+		Advice:      "Bring all name servers to one version of the zone; providers that sign apart must publish all keys.",
 		When:        func(e *evidence) bool { return signed(e) && told(2, survey.ProbeKeys)(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.sec.differ, "The name servers of %s have different DNSKEY records.", e.Domain)

@@ -61,7 +61,7 @@ var nameRules = diag.Rules[*evidence]{
 		Title:       "NS record points to a CNAME",
 		Requirement: "No name server name is an alias",
 		Ref:         "Zonemaster DELEGATION05, RFC 2181 section 10.3",
-		Advice:      "Replace the CNAME of the name server by address records, or use the name that it points to in the NS record.",
+		Advice:      "Replace the CNAME by address records, or use the name that it points to in the NS record.",
 		When:        resolved,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachHost(func(s *survey.Server) string { return aliasText(e.Hosts[s.Name]) })

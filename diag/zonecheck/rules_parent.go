@@ -51,7 +51,7 @@ var existenceRules = diag.Rules[*evidence]{
 		Title:       "Name is not a zone of its own",
 		Requirement: "The parent zone delegates the domain",
 		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.1",
-		Advice:      "Audit the parent zone, which holds this name. Delegate the name only if it is to have its own name servers.",
+		Advice:      "Audit the parent zone, which holds this name, or delegate the name to name servers of its own.",
 		When:        func(e *evidence) bool { return e.cut.known && !e.cut.nxdomain },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.cut.undelegated, "%s belongs to %s, which has no NS records for it.", e.Domain, e.parentName())

@@ -18,7 +18,7 @@ var securityRules = diag.Rules[*evidence]{
 		Title:       "Open recursion on a name server",
 		Requirement: "No name server offers open recursion",
 		Ref:         "Zonemaster NAMESERVER01, RFC 5358 section 4",
-		Advice:      "Disable recursion, or allow it to your own networks only: attackers use open resolvers to amplify attacks.",
+		Advice:      "Disable recursion, or allow it to your own networks only: open resolvers amplify attacks.",
 		When:        answered(survey.ProbeRecursion),
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {

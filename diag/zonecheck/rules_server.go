@@ -83,7 +83,7 @@ var serverRules = diag.Rules[*evidence]{
 		Title:       "Name server is not authoritative for the zone",
 		Requirement: "Every name server that has the zone is authoritative for it",
 		Ref:         "Zonemaster DELEGATION04, RFC 1034 section 4.2.2",
-		Advice:      "Configure the name server as primary or secondary of the zone: it answers from a cache or from an expired copy.",
+		Advice:      "Configure the name server as primary or secondary of the zone: it answers from a cache or an old copy.",
 		When:        reached, Fails: withStanding(survey.NonAuthoritative),
 	},
 	{

@@ -129,7 +129,8 @@ var signatureRules = diag.Rules[*evidence]{
 		When:        hashed,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sec.param.Iterations
-			return diag.FailIf(n > 0, "The NSEC3PARAM record of %s asks for %s.", e.Domain, count(int(n), "additional iteration"))
+			return diag.FailIf(n > 0, "The NSEC3PARAM record of %s asks for %s.", e.Domain,
+				count(int(n), "additional iteration"))
 		},
 	},
 	{
@@ -141,8 +142,8 @@ var signatureRules = diag.Rules[*evidence]{
 		When:        hashed,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sec.param.Iterations
-			return diag.FailIf(n > dnssec.MaxIterations, "The NSEC3PARAM record of %s asks for %d iterations; resolvers accept %d.",
-				e.Domain, n, dnssec.MaxIterations)
+			return diag.FailIf(n > dnssec.MaxIterations,
+				"The NSEC3PARAM record of %s asks for %d iterations; resolvers accept %d.", e.Domain, n, dnssec.MaxIterations)
 		},
 	},
 	{

@@ -72,7 +72,7 @@ var timerRules = diag.Rules[*evidence]{
 		Title:       "Expire time below one week",
 		Requirement: "The expire time is at least one week",
 		Ref:         "Zonemaster ZONE05, RFC 1912 section 2.2",
-		Advice:      "Raise the expire time to two to four weeks: secondaries drop the zone if the primary is down for longer.",
+		Advice:      "Raise the expire time to two to four weeks: secondaries drop the zone after that.",
 		When:        hasSOA,
 		Fails:       below(func(s *dns.SOA) (string, uint32) { return "expire time", s.Expire }, leastExpire),
 	},

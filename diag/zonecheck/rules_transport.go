@@ -171,7 +171,8 @@ var ednsRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				if ad.EDNS && ad.Replies[survey.ProbeEDNS].OK() && ad.Asked(survey.ProbeIdentity) {
-					return replyText(ad.Replies[survey.ProbeIdentity]) + " to a query with NSID, a cookie and DO, and answers without them"
+					return replyText(ad.Replies[survey.ProbeIdentity]) +
+						" to a query with NSID, a cookie and DO, and answers without them"
 				}
 				return ""
 			})

@@ -52,7 +52,7 @@ var texts = withFaults(rules, diag.Texts{
 	},
 	"zone.delegation.silent": {
 		Headline: "None of the name servers answered",
-		Sub:      "It is not known whether they are down or cannot be reached from here. Repeat the audit from another network.",
+		Sub:      "They may be down, or out of reach from here only. Repeat the audit from another network.",
 	},
 	"zone.ns.unreachable": {
 		Headline: "A name server of the domain does not answer",

@@ -102,7 +102,8 @@ func (e *evidence) unknownRecords() diag.Failures {
 		}
 		if !known && len(places) > 0 {
 			list = append(list, diag.Failure{
-				Detail: fmt.Sprintf("No name server returned the %s records of %s: %s.", dns.Type(t.qtype), e.Domain, joined(places)),
+				Detail: fmt.Sprintf("No name server returned the %s records of %s: %s.", dns.Type(t.qtype), e.Domain,
+					joined(places)),
 				Target: dns.Type(t.qtype).String(),
 			})
 		}

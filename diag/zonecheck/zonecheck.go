@@ -22,7 +22,7 @@ type Report struct {
 	Zone        Zone         `json:"zone" doc:"what the zone says of itself"`
 	Delegation  Delegation   `json:"delegation" doc:"how the two agree"`
 	Nameservers []Nameserver `json:"nameservers" maxitems:"20" doc:"name servers, by name"`
-	SOA         *SOA         `json:"soa,omitempty" doc:"the SOA record, the newest if servers differ; absent if it is not known"`
+	SOA         *SOA         `json:"soa,omitempty" doc:"the SOA record, the newest if servers differ; absent if unknown"`
 	Diversity   Diversity    `json:"diversity" doc:"how the name servers are spread"`
 	Checks      []RuleResult `json:"checks" doc:"every rule that applied, with its result"`
 	Summary     Summary      `json:"summary" doc:"the results, counted"`
@@ -46,7 +46,7 @@ type ParentNameserver struct {
 // Zone is what the zone says of itself.
 type Zone struct {
 	Nameservers []string `json:"nameservers" doc:"the name servers in its NS records"`
-	TTL         *uint32  `json:"ttl,omitempty" min:"0" doc:"time to live of these, in seconds; absent if they are not known"`
+	TTL         *uint32  `json:"ttl,omitempty" min:"0" doc:"time to live of these, in seconds; absent if unknown"`
 }
 
 // Delegation compares the name servers that the parent zone names with those that the zone names.

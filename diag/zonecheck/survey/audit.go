@@ -20,7 +20,7 @@ type audit struct {
 	zone string // absolute
 	g    diag.Group
 
-	aboveName  string // a parent zone, empty if none is known; valid once aboveKnown is closed
+	aboveName  string // the parent zone, empty if it is not known; valid once aboveKnown is closed
 	aboveKnown chan struct{}
 
 	origins   diag.Group // lookups of networks, which are not waited for like the rest

@@ -57,7 +57,7 @@ const (
 	// maxParents is how many addresses of the parent zone are asked.
 	maxParents = 8
 
-	// maxAncestors is how many parent zones are considered as the parent; the root comes last.
+	// maxAncestors is how many names above the domain are looked up at once to find the parent zone.
 	maxAncestors = 8
 
 	// maxMailServers is how many mail servers are looked at.

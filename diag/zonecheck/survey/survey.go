@@ -67,7 +67,8 @@ func Ask(ctx context.Context, env *diag.Env, d diag.Domain) (*Survey, error) {
 	}
 	s := a.survey(d, began)
 	if s.Parent.Zone == "" && s.Resolver.Silent() && len(s.Addresses) == 0 {
-		return nil, fmt.Errorf("auditing %s: finding the parent zone: %w", d, diag.Unavailable(diag.DefaultResolver, s.Parent.Err))
+		return nil, fmt.Errorf("auditing %s: finding the parent zone: %w", d,
+			diag.Unavailable(diag.DefaultResolver, s.Parent.Err))
 	}
 	return s, nil
 }
