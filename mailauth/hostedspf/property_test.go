@@ -112,8 +112,11 @@ func (m *maker) term(i int) string {
 		return m.pick("exists:%{i}.e.example", "exists:%{ir}.%{v}.%{d}", "exists:h0.example", "exists:%{l}.%{o}",
 			"exists:gone.example",
 			"exists:%{l1r-}.%{d2}", "exists:%{h}", "a:%{l}.example/24", "mx:%{l}.example", "ptr", "ptr:h0.example")
-	case n < 97 && deep:
+	case n < 96 && deep:
 		return "include:%{l}.n.example"
+	case n < 98: // modifiers named like mechanisms, which are ignored (RFC 7208 section 6)
+		return m.pick("all=1", "include=h0.example", "a=h1.example", "mx=", "ip4=192.0.2.0/24", "ip6=x", "exists=%{i}.x",
+			"ptr=%{p}.example", "all=%{p}")
 	default:
 		return m.pick("include:%{d}", "include:%{l}.example", "include:%{o}", "exists:%{p}.e.example")
 	}

@@ -23,7 +23,7 @@ var rules = diag.Rules[*evidence]{
 		Title:       "Name servers did not answer",
 		Requirement: "The name servers answered every lookup that the source record needs",
 		Ref:         "RFC 7208 section 4.4",
-		Advice:      "Wait for the next resolution, which is automatic. If it fails again, tell the operator of the name servers.",
+		Advice:      "Wait for the next resolution, which is automatic. If it fails too, tell the operator.",
 		Fails:       faulty(silent),
 	},
 	{
@@ -54,7 +54,7 @@ var rules = diag.Rules[*evidence]{
 		Title:       "A term cannot be moved to another record",
 		Requirement: "Every term can be moved to another record",
 		Ref:         "RFC 7208 section 7.3",
-		Advice:      "Put the term into the domain's own record, before the include of the hosted one, and remove it from the source.",
+		Advice:      "Move the term to the domain's own record, before the include of the hosted one.",
 		When:        complete,
 		Fails: func(e *evidence) diag.Failures {
 			if e.unmovable == nil {

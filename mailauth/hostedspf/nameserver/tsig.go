@@ -71,8 +71,8 @@ func (k *Key) sign(m *dns.Msg) {
 // size is how much a signature adds to a message at most: two names, a hash of 64 bytes and the rest.
 func (k *Key) size() int { return len(k.Name.FQDN()) + 1 + len(k.Algorithm) + 2 + 64 + 26 }
 
-// signed says how the signature of a question is: NOERROR if it is good, or if there is none; else the error of RFC 8945
-// section 5.2.
+// signed says how the signature of a question is: NOERROR if it is good, or if there is none; else the error
+// of RFC 8945 section 5.2.
 func (s *Server) signed(w dns.ResponseWriter, q *dns.Msg) (tsig *dns.TSIG, fault int) {
 	if tsig = q.IsTsig(); tsig == nil || malformed(q) {
 		return nil, dns.RcodeSuccess
@@ -103,7 +103,8 @@ func unsigned(q *dns.Msg, tsig *dns.TSIG, fault int) *dns.Msg {
 	return m
 }
 
-// malformed reports whether a message has a signature without content, or anywhere but at its end (RFC 8945 section 5.1).
+// malformed reports whether a message has a signature without content, or anywhere but at its end (RFC 8945
+// section 5.1).
 func malformed(q *dns.Msg) bool {
 	for i, rr := range q.Extra {
 		if tsig, ok := rr.(*dns.TSIG); ok && (i < len(q.Extra)-1 || tsig.Algorithm == "") {

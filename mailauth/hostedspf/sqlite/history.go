@@ -36,8 +36,8 @@ func record(conn *sqlite.Conn, id string, r hostedspf.Resolution) error {
 	})
 }
 
-// forget removes resolutions before a time from the history of a profile, as far as that takes no long transaction: it is
-// called for each that is added.
+// forget removes resolutions before a time from the history of a profile, as far as that takes no long
+// transaction: it is called for each that is added.
 func forget(conn *sqlite.Conn, id string, before time.Time) error {
 	return exec(conn, `DELETE FROM spf_resolutions WHERE seq IN
 		(SELECT seq FROM spf_resolutions WHERE profile = ?1 AND at < ?2 LIMIT ?3)`,
