@@ -1,5 +1,6 @@
 // Package dnssec validates answers of the DNS with DNSSEC (RFC 4033 to 4035), and shows every link of
-// the chain of trust.
+// the chain of trust. Call [Check] for a report on a domain, with what to do; ask a [Validator] for records
+// to rely on; judge the answers of a zone's servers by keys at hand with a [Checker].
 //
 // # The protocol in short
 //
@@ -33,21 +34,27 @@
 // The resolver of the environment is asked for everything and trusted with nothing. It need not
 // validate; it must only pass on what belongs to DNSSEC.
 //
+// What does not hold there need not be the fault of the domain, so [Check] asks the authoritative servers
+// before it says so: a resolver that strips DNSSEC, fails, or has old records is reported as that.
+//
 // # How it is built
 //
-//	validator.go    what is asked of the package by others (check.go, rules.go: by the public API)
-//	answer.go       the chain of aliases, and what an answer means for each of its names
+//	check.go        the report: what the resolver says, else the servers (rules*.go, texts.go judge it)
+//	validator.go    what is asked of the package by other code; answer.go: aliases, and what an answer means
 //	chain.go        the way down from the trust anchor (anchor.go) from delegation to delegation (ds.go)
-//	signature.go    which signatures count, and how many of them are checked (key.go, canonical.go, memo.go)
-//	denial.go       what NSEC (nsec.go) and NSEC3 records (nsec3.go) prove
 //	fetch.go        the questions: all that can be foreseen at once
+//	checker.go      the core that asks nothing, for others
+//	engine.go       the core: its work and its limits
+//	signature.go    which signatures count, and which are right (key.go, canonical.go, memo.go, lifetime.go)
+//	denial.go       what NSEC (nsec.go) and NSEC3 records (nsec3.go) prove
 //	message.go      a reply, taken apart; name.go: names in canonical form
 //
 // # Limits
 //
 // An attacker can make a zone that takes hours to validate honestly (KeyTrap, CVE-2023-50387 and
 // CVE-2023-50868). Here one answer gets at most 16 checks of signatures, all answers together at most 8
-// that fail; 256 digests for the keys of a zone; as many hashes as 8 with 150 iterations, beyond which
-// NSEC3 counts for nothing (RFC 9276); 11 aliases and 64 questions for a validation. Times are compared with
-// the clock of the environment, to the second.
+// that fail, and a report as many again for signatures that decide nothing; 256 digests for the keys of a
+// zone; as many hashes as 8 with 150 iterations, beyond which NSEC3 counts for nothing (RFC 9276); 11
+// aliases and 64 questions for a validation. Times are compared with the clock of the environment, to the
+// second.
 package dnssec
