@@ -75,17 +75,14 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 		return nil, err
 	}
 	began := env.Now()
-	var others diag.Group
-	var besides []*Result
+	v := Validator{Env: env, thorough: true}
 	if req.Type == 0 {
-		others.Go(func() { besides = lookAround(ctx, env, req.Domain.FQDN()) })
+		v.besides = hostsOf(req.Domain.FQDN())
 	}
-	result, err := examine(ctx, env, req.Domain.FQDN(), uint16(qtype))
-	others.Wait()
+	result, err := v.examine(ctx, req.Domain.FQDN(), uint16(qtype))
 	if err != nil {
 		return nil, err
 	}
-	result.besides = besides
 	if result.Work.Replies == 0 {
 		return nil, diag.Unavailable(diag.DefaultResolver, result.Failure)
 	}
@@ -107,7 +104,7 @@ const (
 // examine validates what the resolver answers. What does not hold there need not be the fault of the
 // domain: the resolver may strip DNSSEC, have something old in its cache, or answer SERVFAIL because it
 // validates itself. So the authoritative servers are asked before anything is said.
-func examine(ctx context.Context, env *diag.Env, fqdn string, qtype uint16) (*Result, error) {
+func (v *Validator) examine(ctx context.Context, fqdn string, qtype uint16) (*Result, error) {
 	n, ok := parseName(fqdn)
 	if !ok {
 		return nil, diag.Invalid("domain", "%.300q is not a name in the DNS", fqdn)
@@ -115,12 +112,11 @@ func examine(ctx context.Context, env *diag.Env, fqdn string, qtype uint16) (*Re
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	v := Validator{Env: env, thorough: true}
-	r, err := v.validate(ctx, env.DNS(), diag.TimeLeft(ctx, timeout)*firstShare/10, n, qtype)
+	r, err := v.validate(ctx, v.Env.DNS(), diag.TimeLeft(ctx, timeout)*firstShare/10, n, qtype)
 	if err != nil || !r.doubtful() {
 		return r, err
 	}
-	servers := env.Iterator()
+	servers := v.Env.Iterator()
 	servers.MaxQueries = maxWalk
 	own, err := v.validate(ctx, servers, timeout, n, qtype)
 	if err != nil || own.Status == diag.Indeterminate {
@@ -132,20 +128,13 @@ func examine(ctx context.Context, env *diag.Env, fqdn string, qtype uint16) (*Re
 	return own, nil
 }
 
-// lookAround validates what visitors of a domain ask for: its SOA record may be in order and they see
+// hostsOf lists the names that visitors of a domain ask for: its SOA record may be in order and they see
 // nothing of the site all the same.
-func lookAround(ctx context.Context, env *diag.Env, fqdn string) []*Result {
-	list := []*Result{}
-	names := []string{fqdn, "www." + strings.TrimPrefix(fqdn, ".")}
-	results := make([]*Result, len(names))
-	var group diag.Group
-	for i, name := range names {
-		group.Go(func() { results[i], _ = examine(ctx, env, name, dns.TypeA) })
-	}
-	group.Wait()
-	for _, r := range results {
-		if r != nil {
-			list = append(list, r)
+func hostsOf(fqdn string) []name {
+	var list []name
+	for _, host := range []string{fqdn, "www." + strings.TrimPrefix(fqdn, ".")} {
+		if n, ok := parseName(host); ok {
+			list = append(list, n)
 		}
 	}
 	return list
@@ -153,8 +142,9 @@ func lookAround(ctx context.Context, env *diag.Env, fqdn string) []*Result {
 
 // doubtful reports whether the servers of the zone may have something better to say than the resolver.
 func (r *Result) doubtful() bool {
-	return r.Status == diag.Bogus || r.Status == diag.Indeterminate &&
-		r.Failure.Code != codeAnchorNone && r.Failure.Code != codeAnswerUnsignable
+	bogus := func(r *Result) bool { return r.Status == diag.Bogus }
+	return bogus(r) || slices.ContainsFunc(r.besides, bogus) ||
+		r.Status == diag.Indeterminate && r.Failure.Code != codeAnchorNone && r.Failure.Code != codeAnswerUnsignable
 }
 
 // report describes a result.

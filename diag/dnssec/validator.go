@@ -29,8 +29,9 @@ type Validator struct {
 	// anchors (RFC 7646).
 	Exempt []string
 
-	thorough bool  // for a report
-	memo     *memo // nil means the shared one
+	thorough bool   // for a report
+	besides  []name // hosts whose addresses are validated too, for a report
+	memo     *memo  // nil means the shared one
 }
 
 // A Result is what validating the answer to one question brought.
@@ -94,11 +95,18 @@ func (v *Validator) validate(ctx context.Context, from diag.Resolver, limit time
 	fetch, release := newFetcher(ctx, from, limit)
 	defer release()
 	w := v.begin(fetch)
-	c := w.run(n, rrtype)
+	fetch.guess(n, rrtype)
+	for _, host := range v.besides {
+		fetch.guess(host, dns.TypeA)
+	}
+	r := w.result(w.run(n, rrtype), n, rrtype)
+	for _, host := range v.besides {
+		r.besides = append(r.besides, w.result(w.run(host, dns.TypeA), host, dns.TypeA))
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return w.result(c, n, rrtype), nil
+	return r, nil
 }
 
 // begin prepares a validation.
