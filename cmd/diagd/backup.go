@@ -7,7 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/sqlite"
-	"github.com/diagkit/diagkit/sqlitedb"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 	"github.com/spf13/cobra"
 )
 

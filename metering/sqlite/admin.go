@@ -9,7 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/sqlitedb"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
 // administer runs an act on the writer, together with whatever else is waiting for it. What comes

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/sqlitedb"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
 // examinePause is the time between two looks at the file, and between two tries to write to it after one failed.

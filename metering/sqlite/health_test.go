@@ -13,7 +13,7 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/meteringtest"
-	"github.com/diagkit/diagkit/sqlitedb"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
 // block takes the right to write away from a store, as another process may, until the function that it

@@ -11,7 +11,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/diagkit/diagkit/metering"
-	"github.com/diagkit/diagkit/sqlitedb"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
 const (

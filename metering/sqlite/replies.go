@@ -10,7 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/hold"
-	"github.com/diagkit/diagkit/sqlitedb"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
 // maxKnown bounds the tags in memory, about 25 bytes each. Above it absence is no longer proven, and

@@ -5,7 +5,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/diagkit/diagkit/sqlitedb"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
 // SchemaVersion is the layout that this package reads and writes.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/hold"
-	"github.com/diagkit/diagkit/sqlitedb"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
 // Config says how a store behaves. The zero value is a server's.

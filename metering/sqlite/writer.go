@@ -10,7 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/hold"
-	"github.com/diagkit/diagkit/sqlitedb"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
 const (

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"context"
 
-	"github.com/diagkit/diagkit/sqlitedb"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 	"zombiezen.com/go/sqlite"
 )
 

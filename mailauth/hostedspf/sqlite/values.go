@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
-	"github.com/diagkit/diagkit/sqlitedb"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
 	"zombiezen.com/go/sqlite"
 )
 
