@@ -40,7 +40,7 @@ type PolicyFile struct {
 	SizeBytes     *int64      `json:"size_bytes,omitempty" min:"0" doc:"size of the text; more than 65536 is not read"`
 	Redirected    bool        `json:"redirected" doc:"whether the server redirects, which senders do not follow"`
 	Version       string      `json:"version,omitempty" doc:"version of the policy" example:"STSv1"`
-	Mode          Mode        `json:"mode" doc:"what senders apply; none also if there is no valid mode"`
+	Mode          Mode        `json:"mode,omitempty" doc:"what senders apply; absent without a valid mode"`
 	MX            []string    `json:"mx" doc:"patterns of the mail exchangers that are allowed"`
 	MaxAgeSeconds *int64      `json:"max_age_seconds,omitempty" min:"0" max:"31557600" doc:"how long senders keep it"`
 	Raw           string      `json:"raw,omitempty" doc:"the text itself"`
@@ -126,7 +126,8 @@ func (e *evidence) validRecord() bool {
 
 // validPolicy reports whether senders can use the policy (RFC 8461 section 3.3).
 func (e *evidence) validPolicy() bool {
-	return e.policy != nil && e.policy.valid() && e.page.Err == nil && !e.page.Truncated &&
+	kept := e.policy != nil && (e.policy.policy.MaxAge > 0 || e.policy.policy.Mode == None)
+	return kept && e.policy.valid() && e.page.Err == nil && !e.page.Truncated &&
 		e.page.TLS != nil && e.page.TLS.Err() == nil && mediaType(e) == "text/plain"
 }
 
@@ -141,7 +142,7 @@ func (e *evidence) partial() bool {
 }
 
 func (e *evidence) policyFile() PolicyFile {
-	f := PolicyFile{URL: policyURL(e.domain), Mode: None, MX: []string{}, LineErrors: []LineError{}}
+	f := PolicyFile{URL: policyURL(e.domain), MX: []string{}, LineErrors: []LineError{}}
 	head := e.page.Final()
 	if head == nil {
 		return f
@@ -156,9 +157,7 @@ func (e *evidence) policyFile() PolicyFile {
 	f.SizeBytes = new(int64(len(e.page.Body)))
 	f.Raw = strings.ToValidUTF8(string(e.page.Body), "\uFFFD")
 	f.Version = e.policy.version
-	if e.policy.policy.Mode != "" {
-		f.Mode = e.policy.policy.Mode
-	}
+	f.Mode = e.policy.policy.Mode
 	f.MX = append(f.MX, e.policy.policy.MX...)
 	if e.policy.has("max_age", badMaxAge) {
 		f.MaxAgeSeconds = new(int64(e.policy.policy.MaxAge / time.Second))

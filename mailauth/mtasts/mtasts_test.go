@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -107,32 +108,34 @@ func TestLookup(t *testing.T) {
 			"valid 100"},
 		{"policy host behind a CNAME", good + "mta-sts.example.com. CNAME policy.example.net.\n", serve(policy),
 			"valid 100"},
-		{"nothing at all", "", nil, "missing 0 mtasts.record.missing"},
+		{"nothing at all", "example.com. TXT \"x\"\n", nil, "missing none mtasts.record.missing.no_mail"},
+		{"null MX and no record", "example.com. MX 0 .\n", nil, "missing none mtasts.record.missing.no_mail"},
+		{"no domain", "example.net. A 192.0.2.1\n", nil, "missing none mtasts.domain.missing"},
 		{"mail, but no record", mx, nil, "missing 0 mtasts.record.missing"},
 		{"records of other kinds", mx + `_mta-sts.example.com. TXT "v=spf1 -all"`, nil,
 			"missing 0 mtasts.record.missing"},
 		{"name without TXT", mx + `_mta-sts.example.com. A 192.0.2.1`, nil, "missing 0 mtasts.record.missing"},
 		{"web server for every name", mx, serveAs("text/html", 200, "<html>"), "missing 0 mtasts.record.missing"},
 		{"policy without a record", tlsrpt + mx, serve(policy),
-			"missing 39 mtasts.record.missing mtasts.policy.unannounced"},
+			"missing 0 mtasts.policy.unannounced mtasts.record.missing"},
 
 		{"two records", withRecord("v=STSv1; id=1", "v=STSv1; id=2"), serve(policy),
 			"invalid 39 mtasts.record.multiple"},
 		{"record and a stray", withRecord("v=STSv1; id=20260101T000000", "v=STSv2; id=1"), serve(policy),
-			"warning 100 mtasts.record.stray"},
+			"warning 94 mtasts.record.stray"},
 		{"lower case", withRecord("v=stsv1; id=1"), serve(policy), "invalid 39 mtasts.record.version"},
-		{"space before the semicolon", withRecord("v=STSv1 ; id=1"), serve(policy),
-			"invalid 39 mtasts.record.version"},
+		{"space before the semicolon", withRecord("v=STSv1 ; id=20260101"), serve(policy),
+			"warning 94 mtasts.record.blank"},
 		{"version alone", withRecord("v=STSv1"), serve(policy), "invalid 39 mtasts.record.version"},
 		{"no id", withRecord("v=STSv1; ID=1;"), serve(policy),
 			"invalid 39 mtasts.record.id.missing mtasts.record.unknown_field"},
 		{"bad id", withRecord("v=STSv1; id=2026-01-01"), serve(policy), "invalid 39 mtasts.record.id.invalid"},
 		{"undated id", withRecord("v=STSv1; id=abc"), serve(policy), "valid 100 mtasts.record.id.undated"},
-		{"two ids", withRecord("v=STSv1; id=20260101; id=2;"), serve(policy), "warning 100 mtasts.record.repeated"},
+		{"two ids", withRecord("v=STSv1; id=20260101; id=2;"), serve(policy), "warning 94 mtasts.record.repeated"},
 		{"commas for semicolons", withRecord("v=STSv1; id=20260101,x=y"), serve(policy),
 			"invalid 39 mtasts.record.id.invalid"},
 		{"empty field", withRecord("v=STSv1;; id=20260101"), serve(policy), "invalid 39 mtasts.record.syntax"},
-		{"no TLSRPT", record + mx, serve(policy), "warning 96 mtasts.tls_rpt.missing"},
+		{"no TLSRPT", record + mx, serve(policy), "warning 94 mtasts.tls_rpt.missing"},
 
 		{"no policy host", good, nil, "invalid 39 mtasts.policy.host.missing"},
 		{"policy host refuses", good + "mta-sts.example.com. A 192.0.2.77", nil,
@@ -151,7 +154,7 @@ func TestLookup(t *testing.T) {
 		{"odd character set", good, serveAs("text/plain; charset=utf-16", 200, policy),
 			"valid 100 mtasts.policy.charset"},
 		{"too long", good, serve(policy + strings.Repeat("x: y\n", 20_000)),
-			"invalid 69 mtasts.policy.size" + strings.Repeat(" mtasts.policy.repeated", maxListed) +
+			"invalid 69 mtasts.policy.size" + strings.Repeat(" mtasts.policy.repeated", 20) +
 				" mtasts.policy.unknown_field"},
 
 		{"page", good, serve("<!DOCTYPE html><html>"), "invalid 39 mtasts.policy.page"},
@@ -163,12 +166,14 @@ func TestLookup(t *testing.T) {
 		{"no colon", good, serve(policy + "hello\n"), "invalid 39 mtasts.policy.syntax"},
 		{"blank line", good, serve("version: STSv1\n\nmode: enforce\nmx: mx.example.com\nmax_age: 604800\n\n"),
 			"invalid 69 mtasts.policy.blank_line mtasts.policy.blank_line"},
-		{"mode twice", good, serve(policy + "mode: none\n"), "warning 100 mtasts.policy.repeated"},
+		{"mode twice", good, serve(policy + "mode: none\n"), "warning 94 mtasts.policy.repeated"},
 		{"unknown field", good, serve(policy + "max-age: 86400\n"), "valid 100 mtasts.policy.unknown_field"},
 		{"old version", good, edited("STSv1", "STSv2"), "invalid 39 mtasts.policy.version.invalid"},
 		{"mode in capitals", good, edited("enforce", "Enforce"), "invalid 39 mtasts.policy.mode.invalid"},
 		{"max_age of two years", good, edited("604800", "63115200"), "invalid 39 mtasts.policy.max_age.invalid"},
 		{"max_age with a unit", good, edited("604800", "7d"), "invalid 39 mtasts.policy.max_age.invalid"},
+		{"address for a host", good, edited("mx.example.com", "192.0.2.25"),
+			"invalid 39 mtasts.policy.mx.invalid mtasts.mx.uncovered"},
 		{"mx with a dot", good, edited("mx.example.com", "mx.example.com."),
 			"invalid 39 mtasts.policy.mx.invalid mtasts.mx.uncovered"},
 
@@ -176,9 +181,9 @@ func TestLookup(t *testing.T) {
 			"warning 63 mtasts.policy.mode.none"},
 		{"testing", good, edited("enforce", "testing"), "warning 88 mtasts.policy.mode.testing"},
 		{"max_age 0", good, edited("604800", "0"), "invalid 69 mtasts.policy.max_age.zero"},
-		{"max_age of a day", good, edited("604800", "86400"), "warning 96 mtasts.policy.max_age.short"},
+		{"max_age of a day", good, edited("604800", "86400"), "warning 94 mtasts.policy.max_age.short"},
 		{"wildcard over a public suffix", good, serve(policy + "mx: *.co.uk\n"),
-			"warning 100 mtasts.policy.mx.broad mtasts.mx.unused"},
+			"warning 94 mtasts.policy.mx.broad mtasts.mx.unused"},
 
 		{"host not listed", withMX(mx + "example.com. MX 20 b.example.net.\nb.example.net. AAAA 2001:db8::25\n"),
 			serve(policy), "invalid 69 mtasts.mx.uncovered"},
@@ -188,11 +193,11 @@ func TestLookup(t *testing.T) {
 			withMX("example.com. MX 10 other.example.com.\nother.example.com. A 192.0.2.25\n"),
 			edited("enforce", "testing"),
 			"invalid 69 mtasts.mx.uncovered mtasts.policy.mode.testing mtasts.mx.unused"},
-		{"null MX", withMX("example.com. MX 0 .\n"), serve(policy), "warning 100 mtasts.mx.null"},
-		{"implicit MX", withMX("example.com. A 192.0.2.1\n"), edited("mx.", ""), "warning 100 mtasts.mx.missing"},
-		{"no mail at all", record + tlsrpt, serve(policy), "warning 100 mtasts.mx.missing"},
+		{"null MX", withMX("example.com. MX 0 .\n"), serve(policy), "warning 94 mtasts.mx.null"},
+		{"implicit MX", withMX("example.com. A 192.0.2.1\n"), edited("mx.", ""), "warning 94 mtasts.mx.missing"},
+		{"no mail at all", record + tlsrpt, serve(policy), "warning 94 mtasts.mx.missing"},
 		{"mail exchanger without an address", withMX("example.com. MX 10 mx.example.com.\n"), serve(policy),
-			"warning 100 mtasts.mx.address.missing"},
+			"warning 94 mtasts.mx.address.missing"},
 		{"too many mail exchangers", withMX(manyMX(MaxMXHosts + 2)), edited("mx.", "*."),
 			"valid 100 mtasts.mx.many"},
 	}
@@ -213,7 +218,7 @@ func TestLookup(t *testing.T) {
 		said[v.Headline] = true
 	}
 	for key, text := range texts {
-		require.True(t, said[text.Headline] || key == "valid" || key == "unknown", "no test hears the text of %s", key)
+		require.True(t, said[text.Headline] || slices.Contains([]string{"valid", "unknown", "warning", "invalid", "missing"}, key), "no test hears the text of %s", key)
 	}
 }
 
@@ -246,11 +251,12 @@ func TestLookupReport(t *testing.T) {
 func TestLookupReportOfNothing(t *testing.T) {
 	r := lookup(t, published(t, mx, nil))
 	require.False(t, r.Valid || r.Found || r.Policy.Found)
-	require.Equal(t, None, r.Policy.Mode)
+	require.Empty(t, r.Policy.Mode)
 	require.NotNil(t, r.MXHosts)
 	require.NotNil(t, r.Policy.MX)
 	require.NotNil(t, r.Policy.LineErrors)
-	require.Equal(t, "v=STSv1; id=20260101T000000;", r.Recommendations[0].SuggestedValue)
+	require.Equal(t, "version: STSv1\nmode: testing\nmx: mx.example.com\nmax_age: 604800\n",
+		r.Recommendations[0].SuggestedValue)
 	require.Equal(t, Coverage{0, 1, false}, r.MXCoverage)
 }
 

@@ -148,7 +148,7 @@ func TestParsePolicy(t *testing.T) {
 		{"hyphen at the end", body + "mx: a-.example\n", Policy{}, "hyphen", 5},
 		{"underscore", body + "mx: a_b.example\n", Policy{}, "it is not a host name", 5},
 		{"U-label", body + "mx: b\u00fccher.example\n", Policy{}, "A-labels", 5},
-		{"address", body + "mx: [192.0.2.1]\n", Policy{}, "it is not a host name", 5},
+		{"address", body + "mx: [192.0.2.1]\n", Policy{}, "it is an IP address", 5},
 		{"list", body + "mx: a.example, b.example\n", Policy{}, "it is not a host name", 5},
 	}
 	for _, tt := range tests {

@@ -2,6 +2,7 @@ package mtasts
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,6 +251,12 @@ func (d *document) mx(value string) {
 	}
 }
 
+// isAddress reports whether a text is an IP address, which no certificate for a host name covers.
+func isAddress(s string) bool {
+	_, err := netip.ParseAddr(strings.Trim(s, "[]"))
+	return err == nil
+}
+
 // badHost says why s is no pattern of a host name; empty if it is one.
 func badHost(s string) string {
 	host, _ := strings.CutPrefix(s, "*.")
@@ -262,6 +269,8 @@ func badHost(s string) string {
 		return "it is longer than 253 characters"
 	case strings.Contains(host, "*"):
 		return "a wildcard may only be the whole first label"
+	case isAddress(host):
+		return "it is an IP address, not a host name"
 	case strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }):
 		return "international names must be written as A-labels"
 	}

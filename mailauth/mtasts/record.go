@@ -108,7 +108,19 @@ func syntaxError(what string, faults []fault) error {
 
 // isRecord reports whether a TXT record is one of MTA-STS: all others are discarded (RFC 8461 section
 // 3.1).
-func isRecord(text string) bool { return strings.HasPrefix(text, "v="+version+";") }
+//
+// Its prose has "v=STSv1;" at the beginning, its syntax white space before the semicolon, too: that is taken
+// for a record, and warned of.
+func isRecord(text string) bool { return begin(text) > 0 }
+
+// begin returns where the fields of a record begin, behind the version, or 0 if the text is no record.
+func begin(text string) int {
+	rest, ok := strings.CutPrefix(text, "v="+version)
+	if rest = strings.TrimLeft(rest, " \t"); !ok || !strings.HasPrefix(rest, ";") {
+		return 0
+	}
+	return len(text) - len(rest) + 1
+}
 
 // resembles reports whether a text was probably meant as a record, although senders discard it.
 func resembles(text string) bool {
@@ -131,7 +143,7 @@ func scanRecord(text string) (Record, []fault) {
 		return r, []fault{{kind: badSyntax, length: len(text), text: "the record does not begin with v=STSv1;"}}
 	}
 	s := recordScanner{}
-	offset := len("v=" + version + ";")
+	offset := begin(text)
 	fields := strings.Split(text[offset:], ";")
 	for i, field := range fields {
 		last := i == len(fields)-1

@@ -40,7 +40,7 @@ func inRecord(k kind) func(*evidence) diag.Failures {
 				})
 			}
 		}
-		return list[:min(len(list), maxListed)]
+		return list
 	}
 }
 
@@ -51,37 +51,50 @@ func (e *evidence) newRecord() string { return Record{ID: e.now.UTC().Format(idL
 var recordRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The name servers answer for the record",
+		Title:       "MTA-STS record could not be looked up",
+		Requirement: "The name servers answer for the MTA-STS record",
 		Ref:         "RFC 8461 section 3.1",
-		Advice:      "Mend the zone: until it answers, senders that do not know the policy yet deliver without it.",
+		Advice:      "Check the name servers of the domain: until they answer, senders without a cached policy deliver without it.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!answered(e), "%v.", e.txt.Err())
+			return diag.FailIf(!answered(e), "The TXT lookup of _mta-sts.%s failed.", e.domain)
 		},
 	},
 	{
-		Code: "mtasts.record.missing", Severity: diag.Critical, StateIfFailed: diag.Missing, Weight: 10, Category: factorRecord,
-		Requirement: "A record says that there is a policy",
+		Code: "mtasts.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		DependsOn:   []diag.Code{"mtasts.record.unknown"},
+		Title:       "Domain does not exist",
+		Requirement: "The domain exists",
 		Ref:         "RFC 8461 section 3.1",
-		Advice:      "Serve a policy first, in the mode testing; then publish this TXT record at _mta-sts.",
-		When:        func(e *evidence) bool { return answered(e) && (len(e.records) > 0 || len(e.strays) == 0) },
+		Advice:      "Check the spelling of the domain, its registration and its delegation.",
 		Fails: func(e *evidence) diag.Failures {
-			switch {
-			case len(e.records) > 0:
-				return nil
-			case e.txt.NXDomain():
-				return missing(e, "The name _mta-sts."+e.domain.String()+" does not exist.")
-			case e.txt.Exists():
-				return missing(e, "None of the TXT records at _mta-sts."+e.domain.String()+" is one of MTA-STS.")
-			default:
-				return missing(e, "There is no TXT record at _mta-sts."+e.domain.String()+".")
-			}
+			return diag.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 		},
+	},
+	{
+		Code: "mtasts.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10, Category: factorRecord,
+		DependsOn:   []diag.Code{"mtasts.domain.missing"},
+		Title:       "No MTA-STS record",
+		Requirement: "The domain has an MTA-STS record",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Serve a policy in testing mode first; then publish the TXT record at _mta-sts.",
+		When:        func(e *evidence) bool { return receives(e) && (len(e.records) > 0 || len(e.strays) == 0) },
+		Fails:       absent,
+	},
+	{
+		Code: "mtasts.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing,
+		DependsOn:   []diag.Code{"mtasts.domain.missing"},
+		Title:       "No MTA-STS record, and none is needed",
+		Requirement: "The domain has an MTA-STS record, although it receives no mail",
+		Ref:         "RFC 8461 section 3.1",
+		When:        func(e *evidence) bool { return !receives(e) && (len(e.records) > 0 || len(e.strays) == 0) },
+		Fails:       absent,
 	},
 	{
 		Code: "mtasts.record.version", Severity: diag.Critical, Weight: 1, Category: factorRecord,
-		Requirement: "The record begins with v=STSv1;",
+		Title:       "MTA-STS record does not begin with v=STSv1",
+		Requirement: "The MTA-STS record begins with v=STSv1",
 		Ref:         "RFC 8461 section 3.1",
-		Advice:      "Let the record begin with exactly v=STSv1; in this case of letters: all others are discarded.",
+		Advice:      "Begin the record with exactly v=STSv1; in this letter case: senders ignore all others.",
 		When:        func(e *evidence) bool { return answered(e) && len(e.records)+len(e.strays) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.records) > 0 {
@@ -92,39 +105,57 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.record.stray", Severity: diag.Warning,
-		Requirement: "No other record at the name was meant for MTA-STS",
+		Title:       "Another TXT record looks like a broken MTA-STS record",
+		Requirement: "No other TXT record looks like MTA-STS",
 		Ref:         "RFC 8461 section 3.1",
-		Advice:      "Remove the record that does not begin with v=STSv1; since senders discard it.",
+		Advice:      "Remove the record that does not begin with v=STSv1; since senders ignore it.",
 		When:        hasRecord,
 		Fails:       strays,
 	},
 	{
 		Code: "mtasts.record.multiple", Severity: diag.Critical, Weight: 1, Category: factorRecord,
-		Requirement: "There is only one record",
+		Title:       "More than one MTA-STS record",
+		Requirement: "There is only one MTA-STS record",
 		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Remove all records but one: with several, senders behave as if there were none.",
 		When:        hasRecord,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.records) > 1, "There are %d records that begin with v=STSv1;", len(e.records))
+			return diag.FailIf(len(e.records) > 1, "_mta-sts.%s has %d records that begin with v=STSv1.", e.domain,
+				len(e.records))
+		},
+	},
+	{
+		Code: "mtasts.record.blank", Severity: diag.Warning,
+		Title:       "Space before the first semicolon of the record",
+		Requirement: "No space precedes the first semicolon of the record",
+		Ref:         "RFC 8461 section 3.1",
+		Advice:      "Write v=STSv1; without a space: the syntax allows one, but some senders ignore such a record.",
+		When:        oneRecord,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!strings.HasPrefix(e.records[0], "v="+version+";"),
+				"The record %q has white space before its first semicolon.", diag.Quote(e.records[0]))
 		},
 	},
 	{
 		Code: "mtasts.record.syntax", Severity: diag.Critical, Weight: 1, Category: factorRecord,
-		Requirement: "The record keeps to the syntax",
+		Title:       "Syntax error in the MTA-STS record",
+		Requirement: "The MTA-STS record has a valid syntax",
 		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Write fields as name=value, with one semicolon and any white space between them.",
 		When:        oneRecord, Fails: inRecord(badSyntax),
 	},
 	{
 		Code: "mtasts.record.id.missing", Severity: diag.Critical, Weight: 1, Category: factorRecord,
-		Requirement: "The record has an id",
+		Title:       "MTA-STS record has no id",
+		Requirement: "The MTA-STS record has an id",
 		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Add an id, such as the time of the last change of the policy.",
 		When:        oneRecord, Fails: inRecord(noID),
 	},
 	{
 		Code: "mtasts.record.id.invalid", Severity: diag.Critical, Weight: 1, Category: factorRecord,
-		Requirement: "The id consists of 1 to 32 letters and digits",
+		Title:       "Invalid id in the MTA-STS record",
+		Requirement: "The id has 1 to 32 letters and digits",
 		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Use letters and digits only, such as the time of the last change of the policy.",
 		When:        func(e *evidence) bool { return oneRecord(e) && inRecord(noID)(e) == nil },
@@ -132,33 +163,37 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.record.id.undated", Severity: diag.Info,
-		Requirement: "The id tells when the policy was changed",
+		Title:       "id does not show when the policy changed",
+		Requirement: "The id shows when the policy changed",
 		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Use the time of the change as the id: a new one is needed with each change, and never an old one.",
 		When:        func(e *evidence) bool { return oneRecord(e) && e.record.ID != "" },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!dated(e.record.ID), "The id is %s.", e.record.ID)
+			return diag.FailIf(!dated(e.record.ID), "The id %s is neither a date nor a time.", e.record.ID)
 		},
 	},
 	{
 		Code: "mtasts.record.repeated", Severity: diag.Warning,
-		Requirement: "No field of the record is repeated",
+		Title:       "Field of the record appears twice",
+		Requirement: "No field of the record appears twice",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Remove the second field: senders use the first.",
 		When:        oneRecord, Fails: inRecord(repeated),
 	},
 	{
 		Code: "mtasts.record.unknown_field", Severity: diag.Info,
-		Requirement: "Every field of the record has a meaning",
+		Title:       "Unknown field in the MTA-STS record",
+		Requirement: "Every field of the record is one that MTA-STS defines",
 		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Check the spelling: senders ignore fields that they do not know.",
 		When:        oneRecord, Fails: inRecord(unknownKey),
 	},
 	{
 		Code: "mtasts.tls_rpt.missing", Severity: diag.Warning, Weight: 5, Category: factorReporting,
-		Requirement: "Senders are asked to report failures of TLS",
+		Title:       "No TLS reports requested",
+		Requirement: "A TLSRPT record requests TLS reports",
 		Ref:         "RFC 8460 section 3",
-		Advice:      "Publish a TLSRPT record at _smtp._tls: only reports show whom the policy keeps from delivering.",
+		Advice:      "Publish a TLSRPT record at _smtp._tls: only reports show which senders the policy stops.",
 		When:        func(e *evidence) bool { return announced(e) && e.tlsrpt.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
 			if e.hasTLSRPT {
@@ -172,14 +207,43 @@ var recordRules = diag.Rules[*evidence]{
 	},
 }
 
+// nonexistent reports whether the domain does not exist.
+func nonexistent(e *evidence) bool { return e.mx.NXDomain() && e.txt.NXDomain() }
+
+// receives reports whether mail for the domain may go somewhere: there is no null MX, and an MX record or an
+// address (RFC 5321 section 5.1). If that is not known, it may.
+func receives(e *evidence) bool { return e.mx.Err() != nil || len(e.hosts) > 0 }
+
+// absent finds that there is no record.
+func absent(e *evidence) diag.Failures {
+	name := "_mta-sts." + e.domain.String()
+	switch {
+	case len(e.records) > 0:
+		return nil
+	case e.txt.Exists():
+		return missing(e, "None of the TXT records at "+name+" begins with v=STSv1.")
+	default:
+		return missing(e, "There is no TXT record at "+name+".")
+	}
+}
+
+// missing fails for want of a record. What is suggested comes first: the record if a policy is served, else
+// a policy.
 func missing(e *evidence, detail string) diag.Failures {
-	return diag.Failures{{Detail: detail, Suggested: e.newRecord()}}
+	switch {
+	case unannounced(e) && e.validPolicy():
+		return diag.Failures{{Detail: detail, Suggested: e.newRecord()}}
+	case e.policy == nil && receives(e):
+		return diag.Failures{{Detail: detail, Suggested: e.newPolicy()}}
+	default:
+		return diag.Fail("%s", detail)
+	}
 }
 
 func strays(e *evidence) diag.Failures {
 	var list diag.Failures
-	for _, s := range e.strays[:min(len(e.strays), maxListed)] {
-		list = append(list, diag.Fail("%.100q is discarded.", s)[0])
+	for _, s := range e.strays {
+		list = append(list, diag.Fail("Senders ignore the TXT record %.100q.", s)[0])
 		list[len(list)-1].Suggested = e.newRecord()
 	}
 	return list

@@ -32,18 +32,19 @@ func uncovered(e *evidence) []host {
 var mxRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The name servers say who the mail exchangers are",
+		Title:       "Mail servers could not be looked up",
+		Requirement: "The name servers answer for the mail servers",
 		Ref:         "RFC 5321 section 5.1",
-		Advice:      "Mend the zone: mail waits while the mail exchangers or their addresses cannot be learned.",
+		Advice:      "Check the name servers: senders defer mail while MX or address records cannot be looked up.",
 		When:        announced,
 		Fails: func(e *evidence) diag.Failures {
-			if err := e.mx.Err(); err != nil {
-				return diag.Fail("%v.", err)
+			if e.mx.Err() != nil {
+				return diag.Fail("The MX lookup of %s failed.", e.domain)
 			}
 			var list diag.Failures
 			for _, h := range e.hosts {
 				if h.err != nil {
-					list = append(list, diag.Failure{Detail: fmt.Sprintf("%v.", h.err), Target: h.name})
+					list = append(list, diag.Failure{Detail: "The address lookup of " + h.name + " failed.", Target: h.name})
 				}
 			}
 			return list
@@ -51,19 +52,20 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: factorMX,
-		Requirement: "The policy lists every mail exchanger",
+		Title:       "Mail server not covered by the policy",
+		Requirement: "The policy covers every mail server",
 		Ref:         "RFC 8461 section 4.1",
 		Advice:      "Add the missing hosts to the policy, then change the id of the record.",
 		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
-			consequence := "in the mode enforce senders would not deliver to it"
+			consequence := "once the policy is enforced, senders will not deliver to it"
 			if e.enforced() {
 				consequence = "senders do not deliver to it"
 			}
 			var list diag.Failures
 			for _, h := range uncovered(e) {
 				list = append(list, diag.Failure{
-					Detail: fmt.Sprintf("%s is not listed: %s.", h.name, consequence),
+					Detail: fmt.Sprintf("The policy does not list the mail server %s: %s.", h.name, consequence),
 					Target: h.name, Suggested: e.newPolicy(),
 				})
 			}
@@ -75,50 +77,54 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.undeliverable", Severity: diag.Critical, Weight: 5, Category: factorMX,
-		Requirement: "Senders that heed the policy can deliver",
+		Title:       "Enforced policy covers no mail server",
+		Requirement: "The enforced policy covers a mail server",
 		Ref:         "RFC 8461 section 5",
-		Advice:      "List the mail exchangers in the policy now, and change the id of the record: mail is being refused.",
+		Advice:      "List the mail servers in the policy now, and change the id of the record: senders refuse to deliver.",
 		When:        func(e *evidence) bool { return compared(e) && e.enforced() },
 		Fails: func(e *evidence) diag.Failures {
 			if len(uncovered(e)) < len(e.hosts) {
 				return nil
 			}
 			return diag.Failures{{
-				Detail:    "The policy is enforced and lists none of the mail exchangers.",
+				Detail:    "The policy is enforced and covers none of the mail servers, so that senders refuse to deliver.",
 				Suggested: e.newPolicy(),
 			}}
 		},
 	},
 	{
 		Code: "mtasts.mx.unused", Severity: diag.Info,
-		Requirement: "Every pattern of the policy matches a mail exchanger",
+		Title:       "mx pattern matches no mail server",
+		Requirement: "Every mx pattern matches a mail server",
 		Ref:         "RFC 8461 section 4.1",
-		Advice:      "Remove the pattern, unless a change of mail exchangers is under way.",
+		Advice:      "Remove the pattern, unless you are about to change mail servers.",
 		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			for _, pattern := range e.policy.policy.MX {
 				used := func(h host) bool { return matches(pattern, h.name) }
 				if !slices.ContainsFunc(e.hosts, used) {
-					list = append(list, diag.Failure{Detail: pattern + " matches no mail exchanger.", Target: pattern})
+					list = append(list, diag.Failure{Detail: "The pattern " + pattern + " matches no mail server of the domain.", Target: pattern})
 				}
 			}
-			return list[:min(len(list), maxListed)]
+			return list
 		},
 	},
 	{
 		Code: "mtasts.mx.null", Severity: diag.Warning,
-		Requirement: "The domain receives mail",
+		Title:       "Null MX beside an MTA-STS policy",
+		Requirement: "The domain has no null MX",
 		Ref:         "RFC 7505 section 3",
 		Advice:      "Take record and policy down, or remove the null MX: a domain without mail needs no policy.",
 		When:        func(e *evidence) bool { return announced(e) && e.mx.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.nullMX, "Its null MX says that it does not.")
+			return diag.FailIf(e.nullMX, "The null MX of %s says that it receives no mail.", e.domain)
 		},
 	},
 	{
 		Code: "mtasts.mx.missing", Severity: diag.Warning,
-		Requirement: "The domain names its mail exchangers",
+		Title:       "No MX records",
+		Requirement: "The domain has MX records",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Publish MX records: without one senders turn to the address of the domain itself, if it has one.",
 		When:        func(e *evidence) bool { return announced(e) && e.mx.Err() == nil },
@@ -127,15 +133,16 @@ var mxRules = diag.Rules[*evidence]{
 			case e.mx.Exists():
 				return nil
 			case len(e.hosts) == 0:
-				return diag.Fail("It has neither MX records nor an address.")
+				return diag.Fail("%s has neither MX records nor an address.", e.domain)
 			default:
-				return diag.Fail("It has no MX record; senders turn to the domain itself.")
+				return diag.Fail("%s has no MX record, so that senders deliver to its address.", e.domain)
 			}
 		},
 	},
 	{
 		Code: "mtasts.mx.address.missing", Severity: diag.Warning,
-		Requirement: "Every mail exchanger has an address",
+		Title:       "Mail server without an address",
+		Requirement: "Every mail server has an address",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Give the host an address, or remove its MX record.",
 		When:        exchangers,
@@ -151,11 +158,12 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.many", Severity: diag.Info,
-		Requirement: "All mail exchangers were looked at",
-		Advice:      "Remove mail exchangers: senders try only a few.",
+		Title:       "Too many mail servers to examine",
+		Requirement: "All mail servers were examined",
+		Advice:      "Remove MX records: senders try only a few hosts.",
 		When:        exchangers,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.surplus > 0, "There are %d more than the %d that were looked at.",
+			return diag.FailIf(e.surplus > 0, "%d mail servers were not examined, beyond the first %d.",
 				e.surplus, MaxMXHosts)
 		},
 	},

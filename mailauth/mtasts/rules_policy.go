@@ -12,14 +12,10 @@ import (
 // readable reports whether something was served that can be taken for a policy.
 func readable(e *evidence) bool { return announced(e) && e.policy != nil && !e.policy.alien }
 
-// maxListed bounds the findings of one rule. The report has all departures from the syntax besides.
-const maxListed = 10
-
 // inPolicy returns the faults of a kind in the policy.
 func inPolicy(k kind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
 		list := e.policy.of(k)
-		list = list[:min(len(list), maxListed)]
 		for i := range list {
 			list[i].Detail = diag.Sentence(list[i].Detail)
 			if list[i].Suggested == "" && !k.harmless() {
@@ -79,7 +75,8 @@ func (e *evidence) newPolicy() string {
 var textRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.unannounced", Severity: diag.Error, StateIfFailed: diag.Missing,
-		Requirement: "The policy is announced by a record",
+		Title:       "Policy without a TXT record",
+		Requirement: "A TXT record announces the policy",
 		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Publish the TXT record: without it no sender looks for the policy.",
 		When:        readable,
@@ -92,7 +89,8 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		Requirement: "What is served is a policy",
+		Title:       "Web page served in place of the policy",
+		Requirement: "The policy host serves a policy",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Serve the text of the policy, not a page: the web server seems to answer for any path.",
 		When:        func(e *evidence) bool { return served(e) && e.policy != nil },
@@ -100,11 +98,12 @@ var textRules = diag.Rules[*evidence]{
 			if !e.policy.alien {
 				return nil
 			}
-			return diag.Failures{{Detail: "A page in HTML or XML is served.", Suggested: e.newPolicy()}}
+			return diag.Failures{{Detail: "The policy host serves a page in HTML or XML.", Suggested: e.newPolicy()}}
 		},
 	},
 	{
 		Code: "mtasts.policy.encoding", Severity: diag.Error, Weight: 1, Category: factorPolicy,
+		Title:       "Policy is not valid UTF-8",
 		Requirement: "The policy is valid UTF-8",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Save the policy as UTF-8; a policy needs no characters beyond ASCII.",
@@ -112,13 +111,15 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.syntax", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		Requirement: "Every line of the policy is a name, a colon and a value",
+		Title:       "Syntax error in the policy",
+		Requirement: "Every line of the policy has a valid syntax",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write each line as name: value, without anything in front of the name.",
 		When:        readable, Fails: inPolicy(badSyntax),
 	},
 	{
 		Code: "mtasts.policy.blank_line", Severity: diag.Error, Weight: 1, Category: factorPolicy,
+		Title:       "Blank line in the policy",
 		Requirement: "The policy has no blank lines",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Remove blank lines: the syntax knows none, and strict senders refuse the policy.",
@@ -126,34 +127,39 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.repeated", Severity: diag.Warning,
-		Requirement: "No field but mx is repeated",
+		Title:       "Field of the policy appears twice",
+		Requirement: "No field of the policy but mx appears twice",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Remove the second line: senders use the first.",
 		When:        readable, Fails: inPolicy(repeated),
 	},
 	{
 		Code: "mtasts.policy.unknown_field", Severity: diag.Info,
-		Requirement: "Every field of the policy has a meaning",
+		Title:       "Unknown field in the policy",
+		Requirement: "Every field of the policy is one that MTA-STS defines",
 		Ref:         "RFC 8461 section 3.2",
-		Advice:      "Check the spelling, and the case of letters: senders ignore fields that they do not know.",
+		Advice:      "Check spelling and letter case: senders ignore fields that they do not know.",
 		When:        readable, Fails: inPolicy(unknownKey),
 	},
 	{
 		Code: "mtasts.policy.version.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		Requirement: "The policy names its version",
+		Title:       "Policy has no version",
+		Requirement: "The policy has a version",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Begin the policy with the line version: STSv1.",
 		When:        readable, Fails: inPolicy(noVersion),
 	},
 	{
 		Code: "mtasts.policy.version.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		Requirement: "The version is STSv1",
+		Title:       "Version of the policy is not STSv1",
+		Requirement: "The version of the policy is STSv1",
 		Ref:         "RFC 8461 section 3.2",
-		Advice:      "Write version: STSv1, in this case of letters.",
+		Advice:      "Write version: STSv1 in this letter case.",
 		When:        present("version"), Fails: inPolicy(badVersion),
 	},
 	{
 		Code: "mtasts.policy.mode.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Title:       "Policy has no mode",
 		Requirement: "The policy has a mode",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Add the line mode: testing, and later mode: enforce.",
@@ -161,20 +167,23 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.mode.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Title:       "Invalid mode",
 		Requirement: "The mode is enforce, testing or none",
 		Ref:         "RFC 8461 section 3.2",
-		Advice:      "Write one of the three modes, in small letters.",
+		Advice:      "Write one of the three modes in lower case.",
 		When:        present("mode"), Fails: inPolicy(badMode),
 	},
 	{
 		Code: "mtasts.policy.max_age.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		Requirement: "The policy says how long it holds",
+		Title:       "Policy has no max_age",
+		Requirement: "The policy has a max_age",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Add the line max_age: 604800, or more, in seconds.",
 		When:        readable, Fails: inPolicy(noMaxAge),
 	},
 	{
 		Code: "mtasts.policy.max_age.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		Title:       "Invalid max_age",
 		Requirement: "max_age is a number from 0 to 31557600",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write the number of seconds in digits only; a year is the most.",
@@ -182,14 +191,16 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.mx.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		Requirement: "The policy lists mail exchangers",
+		Title:       "Policy lists no mail servers",
+		Requirement: "The policy lists mail servers",
 		Ref:         "RFC 8461 section 3.2",
-		Advice:      "Add a line mx: for each mail exchanger.",
+		Advice:      "Add an mx line for each mail server.",
 		When:        readable, Fails: inPolicy(noMX),
 	},
 	{
 		Code: "mtasts.policy.mx.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
-		Requirement: "Every mx is the name of a host",
+		Title:       "Invalid host name in mx",
+		Requirement: "Every mx is a valid host name",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write host names as in the MX records, without a final dot; only the first label may be a wildcard.",
 		When:        present("mx"), Fails: inPolicy(badMX),
@@ -200,6 +211,7 @@ var textRules = diag.Rules[*evidence]{
 var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30, Category: factorPolicy,
+		Title:       "Mode none switches MTA-STS off",
 		Requirement: "The policy is in force",
 		Ref:         "RFC 8461 section 5",
 		Advice:      "Set the mode to testing and later to enforce, or take record and policy down once max_age is over.",
@@ -215,6 +227,7 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.mode.testing", Severity: diag.Warning, Weight: 20, Category: factorPolicy,
+		Title:       "Policy is in testing mode, not enforced",
 		Requirement: "The policy is enforced",
 		Ref:         "RFC 8461 section 5",
 		Advice:      "Once the TLS reports show no failures, set the mode to enforce, and change the id of the record.",
@@ -223,27 +236,32 @@ var policyRules = diag.Rules[*evidence]{
 			if inMode(e, Enforce) {
 				return nil
 			}
-			return diag.Failures{{Suggested: "mode: enforce", Target: "mode",
-				Detail: "The mode is testing: senders deliver also when TLS fails, and only report it."}}
+			return diag.Failures{{
+				Detail: "The mode is testing: senders deliver even if TLS fails, and only report it.", Target: "mode",
+			}}
 		},
 		Partly: func(*evidence) float64 { return 0.25 },
 	},
 	{
 		Code: "mtasts.policy.max_age.zero", Severity: diag.Error, Weight: 2, Category: factorPolicy,
-		Requirement: "Senders keep the policy at all",
+		Title:       "max_age is 0",
+		Requirement: "max_age is more than 0",
 		Ref:         "RFC 8461 section 3.2",
-		Advice:      "Set max_age to a week or more: a policy that nobody keeps protects nobody.",
+		Advice:      "Set max_age to 604800 or more: senders must keep the policy for it to protect anything.",
 		When:        func(e *evidence) bool { return active(e) && e.policy.has("max_age", badMaxAge) },
 		Fails: func(e *evidence) diag.Failures {
 			if e.policy.policy.MaxAge > 0 {
 				return nil
 			}
-			return diag.Failures{{Detail: "max_age is 0.", Target: "max_age", Suggested: "max_age: 604800"}}
+			return diag.Failures{{
+				Detail: "With max_age 0 senders do not keep the policy.", Target: "max_age", Suggested: e.newPolicy(),
+			}}
 		},
 	},
 	{
 		Code: "mtasts.policy.max_age.short", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
-		Requirement: "Senders keep the policy for a week or more",
+		Title:       "max_age is shorter than a week",
+		Requirement: "max_age is at least a week",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Raise max_age to 604800 or more: a short one lets an attacker wait until it is over.",
 		When: func(e *evidence) bool {
@@ -253,15 +271,16 @@ var policyRules = diag.Rules[*evidence]{
 			if e.policy.policy.MaxAge >= week {
 				return nil
 			}
-			f := diag.Fail("max_age is %d seconds.", e.policy.policy.MaxAge/time.Second)
-			f[0].Target, f[0].Suggested = "max_age", "max_age: 604800"
+			f := diag.Fail("max_age is %d seconds, less than a week.", e.policy.policy.MaxAge/time.Second)
+			f[0].Target, f[0].Suggested = "max_age", e.newPolicy()
 			return f
 		},
 		Partly: func(e *evidence) float64 { return float64(e.policy.policy.MaxAge) / float64(week) },
 	},
 	{
 		Code: "mtasts.policy.mx.broad", Severity: diag.Warning,
-		Requirement: "No pattern covers hosts of strangers",
+		Title:       "mx pattern covers a public suffix",
+		Requirement: "No mx pattern covers a public suffix",
 		Ref:         "RFC 8461 section 4.1",
 		Advice:      "List the hosts themselves: anybody can get a name, and a certificate, below a public suffix.",
 		When:        present("mx"),
@@ -271,11 +290,11 @@ var policyRules = diag.Rules[*evidence]{
 				parent, wildcard := strings.CutPrefix(pattern, "*.")
 				if suffix, _ := publicsuffix.PublicSuffix(parent); wildcard && suffix == parent {
 					list = append(list, diag.Failure{
-						Detail: pattern + " stands for every name in a public suffix.", Target: pattern,
+						Detail: pattern + " covers every name directly below a public suffix, which anyone can register.", Target: pattern,
 					})
 				}
 			}
-			return list[:min(len(list), maxListed)]
+			return list
 		},
 	},
 }

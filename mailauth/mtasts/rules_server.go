@@ -65,9 +65,10 @@ func explained(e *evidence) diag.Failures {
 var serverRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Requirement: "The policy host says whether there is a policy",
+		Title:       "Policy host did not answer",
+		Requirement: "The policy host answers",
 		Ref:         "RFC 8461 section 3.3",
-		Advice:      "See that the policy host answers in time, from everywhere: senders give up after a minute.",
+		Advice:      "Check that the policy host answers in time from everywhere: senders give up after a minute.",
 		When:        announced,
 		Fails: func(e *evidence) diag.Failures {
 			if !unanswered(e) {
@@ -78,9 +79,10 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.host.missing", Severity: diag.Critical, Weight: 2, Category: factorServer,
+		Title:       "Policy host has no address",
 		Requirement: "The policy host has an address",
 		Ref:         "RFC 8461 section 3.3",
-		Advice:      "Give mta-sts an address in the zone, or an alias to whom serves the policy for you.",
+		Advice:      "Give mta-sts an A or AAAA record, or a CNAME to the host that serves the policy for you.",
 		When:        hostKnown,
 		Fails: func(e *evidence) diag.Failures {
 			if !failed(e, fetch.DNS) {
@@ -91,9 +93,10 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.connection", Severity: diag.Critical, Weight: 1, Category: factorServer,
-		Requirement: "The policy host can be connected to",
+		Title:       "Policy host cannot be reached on port 443",
+		Requirement: "The policy host accepts connections on port 443",
 		Ref:         "RFC 8461 section 3.3",
-		Advice:      "Let the web server listen on port 443 of a public address.",
+		Advice:      "Let the web server listen on port 443 of a public address, and open the firewall for it.",
 		When:        addressed,
 		Fails: func(e *evidence) diag.Failures {
 			if !failed(e, fetch.Connect) && !failed(e, fetch.Blocked) {
@@ -104,9 +107,10 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.tls.handshake", Severity: diag.Critical, Weight: 1, Category: factorServer,
-		Requirement: "The policy host speaks TLS",
+		Title:       "TLS handshake with the policy host failed",
+		Requirement: "The policy host completes a TLS handshake",
 		Ref:         "RFC 8461 section 3.3",
-		Advice:      "Set the web server up for mta-sts with a certificate, and for TLS 1.2 and 1.3.",
+		Advice:      "Configure the web server for the mta-sts host with a certificate and TLS 1.2 or 1.3.",
 		When:        connected,
 		Fails: func(e *evidence) diag.Failures {
 			if !failed(e, fetch.TLS) {
@@ -132,15 +136,17 @@ func untrusted(pick func(pki.Reason) bool) func(*evidence) diag.Failures {
 var certificateRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.certificate.expired", Severity: diag.Critical, Weight: 2, Category: factorCertificate,
+		Title:       "Certificate of the policy host has expired",
 		Requirement: "The certificate of the policy host has not expired",
 		Ref:         "RFC 8461 section 3.3",
-		Advice:      "Renew the certificate, and let that be done by a machine from now on.",
+		Advice:      "Renew the certificate and automate renewal.",
 		When:        secured,
 		Fails:       untrusted(func(r pki.Reason) bool { return r == pki.Expired }),
 	},
 	{
 		Code: "mtasts.policy.certificate.untrusted", Severity: diag.Critical, Weight: 2, Category: factorCertificate,
-		Requirement: "The certificate of the policy host leads to a trusted authority",
+		Title:       "Certificate of the policy host is not trusted",
+		Requirement: "The certificate of the policy host is trusted",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Use a certificate of a public authority, and send its intermediate certificates along.",
 		When:        secured,
@@ -148,7 +154,8 @@ var certificateRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.certificate.name", Severity: diag.Critical, Weight: 2, Category: factorCertificate,
-		Requirement: "The certificate covers the name of the policy host",
+		Title:       "Certificate does not cover the policy host",
+		Requirement: "The certificate covers the policy host",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Get a certificate with the name mta-sts in front of the domain as a subject alternative name.",
 		When:        func(e *evidence) bool { return secured(e) && len(e.page.TLS.Chain) > 0 },
@@ -161,26 +168,28 @@ var certificateRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.certificate.expiring", Severity: diag.Warning,
-		Requirement: "The certificate of the policy host is valid for two weeks and more",
+		Title:       "Certificate of the policy host expires within two weeks",
+		Requirement: "The certificate of the policy host is valid for at least two weeks",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Renew the certificate: once it has expired, no sender can learn of a change.",
 		When:        func(e *evidence) bool { return secured(e) && e.page.TLS.Trusted },
 		Fails: func(e *evidence) diag.Failures {
 			leaf := e.page.TLS.Leaf()
-			return diag.FailIf(leaf.DaysRemaining < expiringDays, "It expires on %s, in %d days.",
+			return diag.FailIf(leaf.DaysRemaining < expiringDays, "The certificate expires on %s, in %d days.",
 				leaf.NotAfter.Format("2006-01-02"), leaf.DaysRemaining)
 		},
 	},
 	{
 		Code: "mtasts.policy.tls.version", Severity: diag.Warning,
-		Requirement: "The policy host speaks TLS 1.2 or above",
+		Title:       "Policy host uses an obsolete TLS version",
+		Requirement: "The policy host uses TLS 1.2 or later",
 		Ref:         "RFC 8996 section 1",
-		Advice:      "Enable TLS 1.2 and 1.3: senders that keep to the standard refuse the older versions.",
+		Advice:      "Enable TLS 1.2 and 1.3: senders that follow the standard refuse older versions.",
 		When:        secured,
 		Fails: func(e *evidence) diag.Failures {
 			v := e.page.TLS.Version
 			old := v == tls.VersionName(tls.VersionTLS10) || v == tls.VersionName(tls.VersionTLS11)
-			return diag.FailIf(old, "It agreed on %s.", v)
+			return diag.FailIf(old, "The policy host agreed on %s.", v)
 		},
 	},
 }
@@ -189,9 +198,10 @@ var certificateRules = diag.Rules[*evidence]{
 var answerRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.http", Severity: diag.Critical, Weight: 1, Category: factorServer,
-		Requirement: "The policy host answers by the rules of HTTP",
+		Title:       "Policy host does not answer in valid HTTP",
+		Requirement: "The policy host answers in valid HTTP",
 		Ref:         "RFC 8461 section 3.3",
-		Advice:      "Check the web server: what it sends cannot be read as an answer.",
+		Advice:      "Check the web server: its answer is not valid HTTP.",
 		When:        func(e *evidence) bool { return secured(e) && !unanswered(e) },
 		Fails: func(e *evidence) diag.Failures {
 			if !failed(e, fetch.Protocol) {
@@ -202,19 +212,21 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.redirect", Severity: diag.Critical, Weight: 1, Category: factorServer,
+		Title:       "Policy is behind a redirect",
 		Requirement: "The policy is served without a redirect",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Serve the policy at the address itself: senders must not follow redirects.",
 		When:        headed,
 		Fails: func(e *evidence) diag.Failures {
 			head := e.page.Final()
-			return diag.FailIf(isRedirect(head.StatusCode), "The server answered %d and leads to %.200q.",
+			return diag.FailIf(isRedirect(head.StatusCode), "The policy host answered %d and redirects to %.200q.",
 				head.StatusCode, head.Location)
 		},
 	},
 	{
 		Code: "mtasts.policy.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
-		Requirement: "The server answers with status 200",
+		Title:       "Policy is not served with status 200",
+		Requirement: "The policy is served with status 200",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Serve the policy at /.well-known/mta-sts.txt on the policy host.",
 		When:        func(e *evidence) bool { return headed(e) && !isRedirect(e.page.Final().StatusCode) },
@@ -224,13 +236,14 @@ var answerRules = diag.Rules[*evidence]{
 			}
 			head := e.page.Final()
 			return diag.Failures{{
-				Detail:    fmt.Sprintf("The server answered %d %.100s.", head.StatusCode, head.StatusText),
+				Detail:    fmt.Sprintf("The policy host answered %d %.100s.", head.StatusCode, head.StatusText),
 				Suggested: e.newPolicy(),
 			}}
 		},
 	},
 	{
 		Code: "mtasts.policy.media_type", Severity: diag.Error, Weight: 3, Category: factorServer,
+		Title:       "Policy is not served as text/plain",
 		Requirement: "The policy is served as text/plain",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Let the web server send Content-Type: text/plain.",
@@ -240,15 +253,16 @@ var answerRules = diag.Rules[*evidence]{
 			case "text/plain":
 				return nil
 			case "":
-				return diag.Fail("The answer names no media type.")
+				return diag.Fail("The answer of the policy host has no Content-Type.")
 			default:
-				return diag.Fail("The media type is %.100q.", t)
+				return diag.Fail("The policy is served as %.100q.", t)
 			}
 		},
 	},
 	{
 		Code: "mtasts.policy.charset", Severity: diag.Info,
-		Requirement: "The character set is UTF-8 or US-ASCII",
+		Title:       "Policy has an unexpected character set",
+		Requirement: "The character set of the policy is UTF-8 or US-ASCII",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Name utf-8 as the character set, or none: senders ignore all others.",
 		When:        served,
@@ -259,12 +273,13 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.size", Severity: diag.Error, Weight: 1, Category: factorPolicy,
-		Requirement: "The policy is not longer than 64 KiB",
+		Title:       "Policy is longer than 64 KiB",
+		Requirement: "The policy has at most 64 KiB",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Shorten the policy, for instance by patterns: senders stop reading at 64 KiB.",
 		When:        func(e *evidence) bool { return served(e) && e.page.Err == nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.page.Truncated, "It is longer than %d bytes.", MaxPolicyBytes)
+			return diag.FailIf(e.page.Truncated, "The policy is longer than %d bytes.", MaxPolicyBytes)
 		},
 	},
 }

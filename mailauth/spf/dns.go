@@ -3,6 +3,7 @@ package spf
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -89,6 +90,14 @@ func (l *lookups) reserve(name string, qtypes ...uint16) bool {
 	return true
 }
 
+// failure says in plain words why an answer is not known; nil if it is.
+func failure[R dns.RR](a diag.Answer[R]) error {
+	if a.Silent() {
+		return fmt.Errorf("the lookup of %s got no answer", strings.TrimSuffix(a.Name, "."))
+	}
+	return a.Err()
+}
+
 // addresses are those of a host, in the families that were asked for.
 type addresses struct {
 	v4, v6 []netip.Addr
@@ -107,7 +116,7 @@ func (l *lookups) addressesOf(name string, v4, v6 bool) addresses {
 		g.Go(func() { aaaa = ask[*dns.AAAA](l, name, dns.TypeAAAA) })
 	}
 	g.Wait()
-	list := addresses{err: cmp.Or(a.Err(), aaaa.Err())}
+	list := addresses{err: cmp.Or(failure(a), failure(aaaa))}
 	for _, r := range a.Records[:min(len(a.Records), MaxAddresses)] {
 		if ip, ok := netip.AddrFromSlice(r.A.To4()); ok {
 			list.v4 = append(list.v4, ip)

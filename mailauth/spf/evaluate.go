@@ -30,7 +30,7 @@ func (e *evaluation) checkHost(domain string, included bool) hostResult {
 	p := e.dns.published(domain)
 	switch {
 	case p.answer.Err() != nil:
-		return because(Temperror, "%v", p.answer.Err())
+		return because(Temperror, "%v", failure(p.answer))
 	case len(p.records) == 0:
 		return because(None, "%s has no SPF record", domain)
 	case len(p.records) > 1:
@@ -213,7 +213,7 @@ func (e *evaluation) matchMX(t *Term, name, domain string) (bool, *hostResult) {
 	answer := ask[*dns.MX](e.dns, name, dns.TypeMX)
 	switch {
 	case answer.Err() != nil:
-		v := because(Temperror, "%v", answer.Err())
+		v := because(Temperror, "%v", failure(answer))
 		return false, &v
 	case len(answer.Records) == 0:
 		return false, e.void(t, domain)

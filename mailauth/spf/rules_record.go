@@ -2,6 +2,7 @@ package spf
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -50,7 +51,7 @@ var recordRules = diag.Rules[*evidence]{
 			if e.offline || e.published.answer.Err() == nil {
 				return nil
 			}
-			return diag.Fail("The TXT lookup of %s failed: %s.", e.domain, diag.Quote(e.published.answer.Err().Error()))
+			return diag.Fail("The SPF record is not known: %s.", diag.Quote(failure(e.published.answer).Error()))
 		},
 	},
 	{
@@ -160,6 +161,10 @@ func strays(e *evidence) diag.Failures {
 	var list diag.Failures
 	for _, s := range e.strays {
 		f := diag.Failure{Detail: fmt.Sprintf("Receivers ignore the text %q.", diag.Quote(s))}
+		if strings.ContainsAny(s, dropped) {
+			f.Detail = fmt.Sprintf("Receivers ignore the text %s, which has quotation marks or invisible characters in it.",
+				diag.Quote(s))
+		}
 		if len(e.records) == 0 {
 			f.Suggested = e.suggested
 		}

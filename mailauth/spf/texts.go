@@ -42,8 +42,6 @@ var texts = diag.Texts{
 		Sub: "Senders that are listed there do not pass. Put all terms into one TXT record."},
 	"spf.record.string": {Headline: "SPF record has a string longer than 255 bytes",
 		Sub: "It cannot be published as it is. Split it into strings of at most 255 bytes."},
-	"spf.record.joined": {Headline: "SPF record lacks a space where its strings are joined",
-		Sub: "Receivers read two terms as one. Add the space."},
 	"spf.record.stray": {Headline: "SPF works, but another TXT record looks like broken SPF",
 		Sub: works + "Remove the TXT record that they ignore."},
 	"spf.record.type99": {Headline: "SPF works, but an obsolete record of type SPF exists", Sub: works + "Remove the record of type 99."},

@@ -101,7 +101,7 @@ func (w *walker) fetch(n *Node) {
 	p := w.dns.published(n.Domain)
 	switch {
 	case p.answer.Err() != nil:
-		n.State, n.Error = NodeUnknown, p.answer.Err().Error()
+		n.State, n.Error = NodeUnknown, failure(p.answer).Error()
 	case len(p.records) == 0:
 		n.State, n.Error, n.void = NodeNone, "there is no SPF record", len(p.answer.Records) == 0
 		if n.absent = p.answer.NXDomain(); n.absent {
@@ -216,7 +216,7 @@ func (w *walker) explanation(n *Node, t *ResolvedTerm) {
 	}
 	w.group.Go(func() {
 		p := w.dns.published(t.Target)
-		t.Err, t.Texts, t.Asked = p.answer.Err(), p.texts, true
+		t.Err, t.Texts, t.Asked = failure(p.answer), p.texts, true
 	})
 }
 
@@ -327,7 +327,7 @@ func (t *ResolvedTerm) host(name string, a addresses) {
 // resolveMX finds the addresses of as many mail exchangers as receivers look at.
 func (w *walker) resolveMX(t *ResolvedTerm) {
 	answer := ask[*dns.MX](w.dns, t.Target, dns.TypeMX)
-	t.Err, t.MXCount = answer.Err(), len(answer.Records)
+	t.Err, t.MXCount = failure(answer), len(answer.Records)
 	if t.Err != nil {
 		return
 	}
