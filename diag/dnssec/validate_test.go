@@ -251,6 +251,10 @@ func TestFates(t *testing.T) {
 	}
 	seen = append(seen, judged(t)...)
 	require.NoError(t, rules.Check())
+	for _, r := range slices.Concat(resolverRules, delegationRules, signatureRules, denialRules, answerRules, insecureRules) {
+		assert.NotEmpty(t, r.Title, r.Code)
+		assert.Contains(t, texts, string(r.Code), "what ends a chain has a headline of its own")
+	}
 	diagtest.CoverRules(t, rules, seen)
 	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
 }
