@@ -1,6 +1,7 @@
 package zonecheck
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,7 @@ var existenceRules = diag.Rules[*evidence]{
 			case e.cut.known:
 				return nil
 			case e.Parent.Err != nil:
-				return diag.Fail("The parent zone of %s could not be found: %s.", e.Domain, oneLine(e.Parent.Err))
+				return diag.Fail("The parent zone of %s could not be found: %s.", e.Domain, lookupText(e.Parent.Err))
 			default:
 				return diag.Fail("None of the servers of %s answered for %s.", e.parentName(), e.Domain)
 			}
@@ -128,7 +129,15 @@ var parentRules = diag.Rules[*evidence]{
 	},
 }
 
-// oneLine writes an error, which may be several, in one line.
-func oneLine(err error) string {
-	return diag.Quote(strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; "))
+// lookupText says why the parent zone was not found.
+func lookupText(err error) string {
+	var rcode survey.RcodeError
+	switch {
+	case errors.Is(err, survey.ErrNoParent):
+		return "the resolver knows no zone above it"
+	case errors.As(err, &rcode):
+		return rcode.Error()
+	default:
+		return "the resolver did not answer"
+	}
 }

@@ -14,7 +14,7 @@ import (
 // A Parent is the parent zone, and what its servers answered about the domain.
 type Parent struct {
 	Zone  string // absolute; empty if it is not known
-	Err   error  // why not
+	Err   error  // why not: [ErrNoParent], an [RcodeError], or else there was no answer
 	Hosts []string
 	Views []View
 }
@@ -26,9 +26,15 @@ type View struct {
 	NS, DS Reply
 }
 
-var errNoParent = errors.New("no parent zone was found")
+// ErrNoParent says that the resolver knows of no zone above the domain.
+var ErrNoParent = errors.New("no parent zone was found")
 
-// locate finds the nearest parent zone a name that the resolver knows of, and its servers. If a nearer
+// An RcodeError is the rcode, by its name, with which the resolver refused an answer.
+type RcodeError string
+
+func (e RcodeError) Error() string { return "the resolver answered " + string(e) }
+
+// locate finds the nearest zone above a name that the resolver knows of, and its servers. If a nearer
 // one does not answer, the servers that are found refer to it.
 func (a *audit) locate(ctx context.Context, name string) (zone string, hosts []string, err error) {
 	ancestors := []string{}
@@ -48,12 +54,14 @@ func (a *audit) locate(ctx context.Context, name string) (zone string, hosts []s
 			case answer.Exists() && len(answer.Aliases) == 0:
 				return part[i], HostsOf(answer.Records), nil
 			case answer.Err() != nil && err == nil:
-				err = answer.Err()
+				if err = answer.Err(); !answer.Silent() {
+					err = RcodeError(answer.RcodeName())
+				}
 			}
 		}
 	}
 	if err == nil {
-		err = errNoParent
+		err = ErrNoParent
 	}
 	return "", nil, err
 }
@@ -63,7 +71,7 @@ func (a *audit) askParent(ctx context.Context) {
 	zone, hosts, err := a.locate(ctx, a.zone)
 	a.aboveName = zone
 	close(a.aboveKnown)
-	p := Parent{Zone: zone, Hosts: hosts}
+	p := Parent{Zone: zone, Err: err, Hosts: hosts}
 	var glue map[string][]Glue
 	for range maxDepth {
 		if err != nil {
@@ -75,9 +83,6 @@ func (a *audit) askParent(ctx context.Context) {
 			break
 		}
 		p, glue = Parent{Zone: nearer, Hosts: hosts}, addresses
-	}
-	if err != nil {
-		p.Err = err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
