@@ -87,9 +87,9 @@ func (d *directory) init() {
 
 func (d *directory) shard(hash *[32]byte) *cacheShard { return &d.shards[hash[0]%cacheShards] }
 
-// unheard is the generation of a store that counts none: each request has its own, so that no
+// alwaysNew is the generation of a store that counts none: each request has its own, so that no
 // record and no read under way is ever good enough for the next.
-func (d *directory) unheard() uint64 { return d.private.Add(1) }
+func (d *directory) alwaysNew() uint64 { return d.private.Add(1) }
 
 // find returns what is known of the key with a hash. The map is looked up by SHA-256, which nobody
 // can steer towards a stored one; the comparison is in constant time nevertheless.

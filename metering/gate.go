@@ -72,7 +72,7 @@ func NewGate(ctx context.Context, c GateConfig) (*Gate, error) {
 	if s, ok := c.Store.(Generational); ok {
 		g.generation = s.Generation
 	} else {
-		g.generation = g.cache.unheard
+		g.generation = g.cache.alwaysNew
 	}
 	ctx, g.stop = context.WithCancel(ctx)
 	g.done.Go(func() { g.follow(ctx) })

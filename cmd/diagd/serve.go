@@ -69,8 +69,8 @@ func (f *serveFlags) addListeners(fs *pflag.FlagSet) {
 	fs.StringVar(&f.acmeDomain, "acme-domain", "", "get a certificate for this domain by ACME (Let's Encrypt)")
 }
 
-// settled is what the flags of a server say, once it is known to make sense.
-type settled struct {
+// checkedFlags is what the flags of a server say, once it is known to make sense.
+type checkedFlags struct {
 	log      *slog.Logger
 	proxies  []netip.Prefix
 	ipRate   int // as httpapi has it
@@ -78,8 +78,8 @@ type settled struct {
 	zone     *nameserver.Zone // nil without a name server
 }
 
-// settle checks the flags of a server before anything is opened.
-func (a *app) settle() (s settled, err error) {
+// checkFlags checks the flags of a server before anything is opened.
+func (a *app) checkFlags() (s checkedFlags, err error) {
 	if s.log, err = a.logger(); err != nil {
 		return s, err
 	}
@@ -107,11 +107,11 @@ func (a *app) settle() (s settled, err error) {
 
 // serve runs the server until the context ends, and then drains it.
 func (a *app) serve(ctx context.Context) error {
-	settled, err := a.settle()
+	checked, err := a.checkFlags()
 	if err != nil {
 		return err
 	}
-	log := settled.log
+	log := checked.log
 	env, release, err := a.world.Env()
 	if err != nil {
 		return usageError{err}
@@ -132,13 +132,13 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer gate.Close()
 	counters := metrics.New()
-	hosted, err := a.startHosted(ctx, settled.zone, counters, log)
+	hosted, err := a.startHosted(ctx, checked.zone, counters, log)
 	if err != nil {
 		return err
 	}
 	defer hosted.close()
-	server := newServer(settled, httpapi.Handler(httpapi.Config{
-		Gate: gate, Env: env, HostedSPF: hosted.store, SPFZone: hosted.zone, IPRate: settled.ipRate, TrustedProxies: settled.proxies,
+	server := newServer(checked, httpapi.Handler(httpapi.Config{
+		Gate: gate, Env: env, HostedSPF: hosted.store, SPFZone: hosted.zone, IPRate: checked.ipRate, TrustedProxies: checked.proxies,
 		Memory: workMemory(), Log: log, Observe: counters.Observe,
 	}))
 	var lc net.ListenConfig
@@ -153,9 +153,9 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	defer health.close()
 	listener = &httpapi.Listener{
-		Listener: listener, MaxConnections: maxConnections(), Secure: settled.security != nil, Log: log,
+		Listener: listener, MaxConnections: maxConnections(), Secure: checked.security != nil, Log: log,
 	}
-	url := a.url(listener, settled.security != nil)
+	url := a.url(listener, checked.security != nil)
 	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans}, url); err != nil {
 		listener.Close()
 		return err
@@ -176,7 +176,7 @@ func maxConnections() int {
 	return mostConnections
 }
 
-func newServer(s settled, handler http.Handler) *http.Server {
+func newServer(s checkedFlags, handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, TLSConfig: s.security,
 		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
