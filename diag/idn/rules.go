@@ -198,6 +198,7 @@ var rules = diag.Rules[*evidence]{
 		Title:       "Latin mixed with another script",
 		Requirement: "No label mixes Latin with another script",
 		Ref:         "UTS #39 section 5.2",
+		Advice:      "Check that both scripts are intended.",
 		When:        international,
 		Fails: each(func(e *evidence, i int) string {
 			if e.mixes[i] != unusual {
@@ -225,6 +226,7 @@ var rules = diag.Rules[*evidence]{
 		Title:       "Different name in IDNA 2003",
 		Requirement: "The label means the same in IDNA 2003",
 		Ref:         "UTS #46 section 7, RFC 5894 section 7.2",
+		Advice:      "Register both forms if you can: old software goes to the other one.",
 		When:        international,
 		Fails: each(func(e *evidence, i int) string {
 			list := characters(e.name.labels[i].unicode, func(r rune) bool {

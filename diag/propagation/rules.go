@@ -191,6 +191,7 @@ var resolverRules = diag.Rules[*evidence]{
 		Title:       "Resolver refused the query",
 		Requirement: "No resolver refused the query",
 		Ref:         "RFC 8914 section 4.19",
+		Advice:      "Leave it unless many resolvers refuse: some public resolvers do not serve every network.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
 				if s.status != Refused || s.filtered != "" {
@@ -204,6 +205,8 @@ var resolverRules = diag.Rules[*evidence]{
 		Code: "propagation.resolver.silent", Severity: diag.Info, StateIfFailed: diag.Unknown,
 		Title:       "Resolver did not respond",
 		Requirement: "Every resolver responded",
+		Ref:         "RFC 1034 section 5",
+		Advice:      "Leave it unless many resolvers do not respond: a public resolver may be out of reach from here.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.resolversThat(func(s *probe) string {
 				if s.status != TimedOut && s.status != Failed {

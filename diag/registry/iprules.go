@@ -16,6 +16,7 @@ var ipRules = diag.Rules[*ipEvidence]{
 		Code: "ipwhois.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "Registry's answer could not be read",
 		Requirement: "The registry's answer can be read",
+		Ref:         "RFC 3912 section 2, RFC 9083 section 5.4",
 		Advice:      "Look the address up on the registry's web site.",
 		When:        asked,
 		Fails: func(e *ipEvidence) diag.Failures {
@@ -27,6 +28,7 @@ var ipRules = diag.Rules[*ipEvidence]{
 		Title:       "Special-purpose address",
 		Requirement: "The address is not a special-purpose one",
 		Ref:         "RFC 6890 section 2.2",
+		Advice:      "Ask whoever runs the network: registries hold no data about such addresses.",
 		Fails: func(e *ipEvidence) diag.Failures {
 			if e.purpose == nil {
 				return nil
@@ -62,6 +64,7 @@ var ipRules = diag.Rules[*ipEvidence]{
 		Title:       "Answer from WHOIS instead of RDAP",
 		Requirement: "The registry answered over RDAP",
 		Ref:         "RFC 9224 section 5",
+		Advice:      "Check important details on the registry's web site: WHOIS answers have no fixed format.",
 		When:        answered,
 		Fails: func(e *ipEvidence) diag.Failures {
 			switch {
@@ -79,6 +82,7 @@ var ipRules = diag.Rules[*ipEvidence]{
 		Title:       "RDAP answer violates the standard",
 		Requirement: "The RDAP answer conforms to the standard",
 		Ref:         "RFC 9083 section 4, RFC 7095 section 3",
+		Advice:      "Check missing details on the registry's web site.",
 		When:        func(e *ipEvidence) bool { return held(e) && e.source == FromRDAP },
 		Fails: func(e *ipEvidence) diag.Failures {
 			return diag.FailIf(e.facts.faults > 0, "Parts of the answer that could not be read were left out: %d.", e.facts.faults)

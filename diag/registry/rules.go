@@ -26,6 +26,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Code: "rdap.registry.unreadable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "Registry's answer could not be read",
 		Requirement: "The registry's answer can be read",
+		Ref:         "RFC 3912 section 2, RFC 9083 section 5.3",
 		Advice:      "Look the domain up on the registry's web site.",
 		Fails: func(e *domainEvidence) diag.Failures {
 			return diag.FailIf(e.outcome == unreadable, "Nothing is known about the registration: %s.", e.excuse())
@@ -46,6 +47,8 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Code: "rdap.domain.reserved", Severity: diag.Info, StateIfFailed: diag.Missing,
 		Title:       "Domain reserved by the registry",
 		Requirement: "The domain is not reserved by the registry",
+		Ref:         "RFC 5731 section 2.3",
+		Advice:      "Choose another name, or ask the registry on what terms it is released.",
 		When:        isKnown,
 		Fails: func(e *domainEvidence) diag.Failures {
 			return diag.FailIf(e.outcome == reserved, "The registry says that %s cannot be registered.", e.name)
@@ -56,6 +59,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Title:       "Name is a public suffix",
 		Requirement: "The name is not a public suffix",
 		Ref:         "RFC 9499 section 2",
+		Advice:      "Look up the domain below it that somebody registered.",
 		Fails: func(e *domainEvidence) diag.Failures {
 			return diag.FailIf(e.isSuffix, "%s is a public suffix: others register their names under it.", e.name)
 		},
@@ -65,6 +69,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Title:       "Answer from WHOIS instead of RDAP",
 		Requirement: "The registry answered over RDAP",
 		Ref:         "RFC 9224 section 4",
+		Advice:      "Check important details on the registry's web site: WHOIS answers have no fixed format.",
 		When:        isKnown,
 		Fails: func(e *domainEvidence) diag.Failures {
 			switch {
@@ -82,6 +87,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Title:       "RDAP answer violates the standard",
 		Requirement: "The RDAP answer conforms to the standard",
 		Ref:         "RFC 9083 section 4, RFC 7095 section 3",
+		Advice:      "Check missing details on the registry's web site.",
 		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.protocol == RDAP },
 		Fails: func(e *domainEvidence) diag.Failures {
 			return diag.FailIf(e.facts.faults > 0, "Parts of the answer that could not be read were left out: %d.", e.facts.faults)
@@ -92,6 +98,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Title:       "Registrar did not answer",
 		Requirement: "The registrar answered",
 		Ref:         "RFC 9083 section 4.2",
+		Advice:      "Try again later, or look the domain up on the registrar's web site.",
 		When:        func(e *domainEvidence) bool { return e.registrar.url != "" },
 		Fails: func(e *domainEvidence) diag.Failures {
 			return diag.FailIf(e.registrar.outcome != found, "The registrar's own data are missing: %s.", e.registrar.complaint())
@@ -102,6 +109,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Title:       "Registrar without an abuse contact",
 		Requirement: "The registrar has an abuse contact",
 		Ref:         "ICANN Registrar Accreditation Agreement section 3.18",
+		Advice:      "Report abuse through the registrar's web site.",
 		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.facts.registrar.IANAID != "" },
 		Fails: func(e *domainEvidence) diag.Failures {
 			r := e.facts.registrar
@@ -137,6 +145,8 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Code: "rdap.expiry.unpublished", Severity: diag.Info,
 		Title:       "Expiry date not published",
 		Requirement: "The registry publishes the expiry date",
+		Ref:         "RFC 9083 section 4.5",
+		Advice:      "Check the expiry date in the account at the registrar.",
 		When:        isRegistered,
 		Fails: func(e *domainEvidence) diag.Failures {
 			return diag.FailIf(e.facts.dates.ExpiresAt == nil, "The registry gives no expiry date. Some registries publish none.")
@@ -146,6 +156,8 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Code: "rdap.age.young", Severity: diag.Info,
 		Title:       "Domain registered less than 30 days ago",
 		Requirement: "The domain was registered more than 30 days ago",
+		Ref:         "RFC 9083 section 4.5",
+		Advice:      "Warm the domain up: send little mail at first, and more as its reputation grows.",
 		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.facts.dates.CreatedAt != nil },
 		Fails: func(e *domainEvidence) diag.Failures {
 			age := days(e.now.Sub(*e.facts.dates.CreatedAt))

@@ -57,6 +57,7 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Title:       "PTR name is an alias",
 		Requirement: "The PTR name is not an alias",
 		Ref:         "RFC 2317 section 4",
+		Advice:      "Leave it: the provider delegates reverse DNS of small networks this way.",
 		When:        named,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			if len(e.ptr.Aliases) == 0 {
@@ -95,6 +96,7 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Code: "reverse.forward.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "Addresses of a host name unknown",
 		Requirement: "The name servers answer for the host names",
+		Ref:         "RFC 1912 section 2.1",
 		Advice:      "Fix the zone of the host name: until it answers, the name confirms nothing.",
 		When:        verified,
 		Fails: func(e *reverseEvidence) diag.Failures {
@@ -139,6 +141,8 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Code: "reverse.forward.unchecked", Severity: diag.Info,
 		Title:       "Not all host names were looked up",
 		Requirement: "Every host name was looked up",
+		Ref:         "RFC 7208 section 4.6.4",
+		Advice:      "Remove PTR records that are not needed, so that all can be checked.",
 		When:        verified,
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return diag.FailIf(len(e.hosts) > len(e.forwards), "Of %d host names, the first %d were looked up.",
@@ -150,6 +154,7 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Title:       "Address is not public",
 		Requirement: "The address is public",
 		Ref:         "RFC 6303 section 4, RFC 6890 section 2.2",
+		Advice:      "Ask the resolver of the network in question.",
 		Fails: func(e *reverseEvidence) diag.Failures {
 			purpose := purposeOf(e.ip.Addr)
 			return diag.FailIf(purpose != "",

@@ -145,6 +145,7 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "No record of this type",
 		Requirement: "The name has records of the type",
 		Ref:         "RFC 2308 section 2.2",
+		Advice:      "Add a record of this type if there should be one.",
 		When:        func(e *evidence) bool { return succeeded(e) && complete(e) },
 		Fails: func(e *evidence) diag.Failures {
 			owner := e.request.Name.String()
@@ -255,6 +256,7 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "Answer holds unrelated records",
 		Requirement: "The answer holds only what was asked for",
 		Ref:         "RFC 2181 section 5.4.1",
+		Advice:      "Check the server: careful clients ignore records that they did not ask for.",
 		When:        func(e *evidence) bool { return known(e) && len(e.chain) < diag.MaxAliases },
 		Fails: func(e *evidence) diag.Failures {
 			n := unrelated(e)
@@ -276,6 +278,7 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "Resolver added an extended error",
 		Requirement: "The resolver added no extended error",
 		Ref:         "RFC 8914 section 3",
+		Advice:      "Read the explanation: it may say that the answer is stale, or was filtered.",
 		When:        known,
 		Fails:       explanations,
 	},
@@ -283,6 +286,8 @@ var answerRules = diag.Rules[*evidence]{
 		Code: "resolve.records.cut", Severity: diag.Info,
 		Title:       "Not all records listed",
 		Requirement: "All records are listed",
+		Ref:         "RFC 1035 section 4.1",
+		Advice:      "Query the server directly if you need all of them.",
 		Fails: func(e *evidence) diag.Failures {
 			var failures diag.Failures
 			for name, section := range sections(e.reply) {

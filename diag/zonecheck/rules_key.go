@@ -38,7 +38,7 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "No DS record matches a key of the zone",
 		Requirement: "A DS record matches a key that signs the DNSKEY records",
 		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
-		Advice:      "Replace the DS records at the registrar by those of the present keys now.",
+		Advice:      "Replace the DS records at the registrar with those of the present keys now.",
 		When:        dsComparable,
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.sec.ds.matched) > 0 {

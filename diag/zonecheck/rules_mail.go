@@ -76,7 +76,7 @@ var mailRules = diag.Rules[*evidence]{
 		Title:       "Null MX: the domain receives no mail",
 		Requirement: "The domain receives mail",
 		Ref:         "Zonemaster ZONE09, RFC 7505 section 3",
-		Advice:      "Replace the null MX by MX records if the domain is to receive mail.",
+		Advice:      "Replace the null MX with MX records if the domain is to receive mail.",
 		When:        hasMX,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.mx()) == 1 && nullMX(e.mx()[0]), "The null MX of %s says that it receives no mail.",

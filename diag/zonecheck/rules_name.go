@@ -61,7 +61,7 @@ var nameRules = diag.Rules[*evidence]{
 		Title:       "NS record points to a CNAME",
 		Requirement: "No name server name is an alias",
 		Ref:         "Zonemaster DELEGATION05, RFC 2181 section 10.3",
-		Advice:      "Replace the CNAME by address records, or use the name that it points to in the NS record.",
+		Advice:      "Replace the CNAME with address records, or use the name that it points to in the NS record.",
 		When:        resolved,
 		Fails: func(e *evidence) diag.Failures {
 			return e.eachHost(func(s *survey.Server) string { return aliasText(e.Hosts[s.Name]) })
@@ -109,7 +109,7 @@ var nameRules = diag.Rules[*evidence]{
 		Title:       "Name server with an address that is not public",
 		Requirement: "The addresses of the name servers are public",
 		Ref:         "Zonemaster ADDRESS01, RFC 6890",
-		Advice:      "Replace the address by a public one, or remove it.",
+		Advice:      "Replace the address with a public one, or remove it.",
 		When:        addressed,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {

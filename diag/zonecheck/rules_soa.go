@@ -158,7 +158,7 @@ var soaRules = diag.Rules[*evidence]{
 		Title:       "RNAME contains an @",
 		Requirement: "The RNAME is written without an @",
 		Ref:         "Zonemaster SYNTAX05, RFC 1035 section 8",
-		Advice:      "Replace the @ by a dot: write hostmaster.example.com for hostmaster@example.com.",
+		Advice:      "Replace the @ with a dot: write hostmaster.example.com for hostmaster@example.com.",
 		When:        hasSOA,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(strings.Contains(e.soa().Mbox, "@"), "The RNAME of the SOA record is %s.",

@@ -72,7 +72,7 @@ var texts = withFaults(rules, diag.Texts{
 	},
 	"zone.dnssec.ds.mismatch": {
 		Headline: "Validating resolvers reject the domain: no DS record matches",
-		Sub:      "Replace the DS records at the registrar by those of the present keys now.",
+		Sub:      "Replace the DS records at the registrar with those of the present keys now.",
 	},
 	"zone.dnssec.signature.expired": {
 		Headline: "Signatures of the domain have expired",

@@ -38,6 +38,7 @@ var rules = diag.Rules[*evidence]{
 		Code: "spf.hosted.source.own", Severity: diag.Critical, Weight: 10, Category: factorSource,
 		Title:       "The source record includes its own flattened records",
 		Requirement: "The source record does not include its own flattened records",
+		Ref:         "RFC 7208 section 5.2",
 		Advice:      "Create the profile again from the record that the domain had before it included the hosted one.",
 		Fails:       faulty(own),
 	},
@@ -109,7 +110,7 @@ var rules = diag.Rules[*evidence]{
 		Title:       "The source record authorizes every host",
 		Requirement: "The source record does not authorize every host",
 		Ref:         "RFC 7208 section 5.1",
-		Advice:      "Replace +all by -all in the source record.",
+		Advice:      "Replace +all with -all in the source record.",
 		When:        movable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.outline.all == spf.QualifierPass, "Every host that the source record does not list passes.")
@@ -161,6 +162,7 @@ var rules = diag.Rules[*evidence]{
 		Title:       "The source record exceeds the limits of receivers",
 		Requirement: "The source record keeps to the limits of receivers",
 		Ref:         "RFC 7208 section 4.6.4",
+		Advice:      "Leave it: the flattened records keep to the limits in its place.",
 		When:        complete,
 		Fails: func(e *evidence) diag.Failures {
 			lookups, voids := e.tree.Root.CumulativeLookups, e.tree.Voids()
@@ -174,6 +176,7 @@ var rules = diag.Rules[*evidence]{
 		Title:       "A term with macros cannot be flattened",
 		Requirement: "No term depends on the message by macros",
 		Ref:         "RFC 7208 section 7",
+		Advice:      "Leave it if the term is needed: its lookups count as before.",
 		When:        movable,
 		Fails:       keptBy(byMacro),
 	},
@@ -182,6 +185,7 @@ var rules = diag.Rules[*evidence]{
 		Title:       "exists cannot be flattened",
 		Requirement: "There is no exists",
 		Ref:         "RFC 7208 section 5.7",
+		Advice:      "Leave it if the term is needed: its lookup counts as before.",
 		When:        movable,
 		Fails:       keptBy(byExists),
 	},
@@ -190,7 +194,7 @@ var rules = diag.Rules[*evidence]{
 		Title:       "ptr cannot be flattened",
 		Requirement: "There is no ptr",
 		Ref:         "RFC 7208 section 5.5",
-		Advice:      "Replace ptr by the addresses of the hosts: it is slow, and some receivers do not evaluate it.",
+		Advice:      "Replace ptr with the addresses of the hosts: it is slow, and some receivers do not evaluate it.",
 		When:        movable,
 		Fails:       keptBy(byPTR),
 	},
@@ -199,6 +203,7 @@ var rules = diag.Rules[*evidence]{
 		Title:       "An included record cannot be flattened",
 		Requirement: "Every included record can be flattened",
 		Ref:         "RFC 7208 section 5.2",
+		Advice:      "Leave it if the service is needed: its lookups count as before.",
 		When:        movable,
 		Fails:       keptBy(byContent),
 	},

@@ -69,7 +69,7 @@ var texts = diag.Texts{
 	},
 	"spf.hosted.all.pass": {
 		Headline: "The SPF record authorizes every host",
-		Sub:      "It ends with +all, which takes all protection away. Replace it by -all.",
+		Sub:      "It ends with +all, which takes all protection away. Replace it with -all.",
 	},
 	"spf.hosted.domain.dangling": {
 		Headline: "The domain's SPF record leads to a name without records",

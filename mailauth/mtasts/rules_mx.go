@@ -160,6 +160,7 @@ var mxRules = diag.Rules[*evidence]{
 		Code: "mtasts.mx.many", Severity: diag.Info,
 		Title:       "Too many mail servers to examine",
 		Requirement: "All mail servers were examined",
+		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Remove MX records: senders try only a few hosts.",
 		When:        exchangers,
 		Fails: func(e *evidence) diag.Failures {

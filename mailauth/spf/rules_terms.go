@@ -123,7 +123,7 @@ var termRules = diag.Rules[*evidence]{
 		Title:       "ptr mechanism",
 		Requirement: "No record uses ptr",
 		Ref:         "RFC 7208 section 5.5",
-		Advice:      "Replace ptr by ip4, ip6, a or mx: it is slow and unreliable, and some receivers do not evaluate it.",
+		Advice:      "Replace ptr with ip4, ip6, a or mx: it is slow and unreliable, and some receivers do not evaluate it.",
 		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Reached || t.Name != PTR {
 				return nil
@@ -284,7 +284,7 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "+all lets every host pass",
 		Requirement: "The record does not let every host pass",
 		Ref:         "RFC 7208 section 5.1",
-		Advice:      "List the senders and replace +all by ~all: anyone can send mail as the domain.",
+		Advice:      "List the senders and replace +all with ~all: anyone can send mail as the domain.",
 		When:        decided,
 		Fails:       ending(QualifierPass, "The record ends with +all, by which every host on the Internet passes."),
 	},
@@ -293,7 +293,7 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "?all says nothing about other hosts",
 		Requirement: "The record does not end with ?all",
 		Ref:         "RFC 7208 section 8.2",
-		Advice:      "Replace ?all by ~all, and by -all once the list of senders is complete: ?all is as good as no record.",
+		Advice:      "Replace ?all with ~all, and by -all once the list of senders is complete: ?all is as good as no record.",
 		When:        decided,
 		Fails:       ending(QualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
 	},

@@ -88,7 +88,7 @@ var texts = diag.Texts{
 		Sub: "Mail from every listed sender fails SPF. Move all and exclusions behind the senders."},
 	"spf.all.missing": {Headline: "SPF record says nothing about other hosts",
 		Sub: "The result for forged mail is neutral, as without a record. End the record with ~all or -all."},
-	"spf.all.pass":    {Headline: "SPF record lets everyone pass (+all)", Sub: anyone + "Replace +all by ~all, with every sender listed."},
+	"spf.all.pass":    {Headline: "SPF record lets everyone pass (+all)", Sub: anyone + "Replace +all with ~all, with every sender listed."},
 	"spf.all.neutral": {Headline: "SPF record ends with ?all, as good as no record", Sub: "Forged mail gets the result neutral. Use ~all or -all."},
 
 	"spf.tree.unknown": {Headline: "SPF is published, but could not be looked up completely",
