@@ -121,6 +121,9 @@ func (c *correction) record() string {
 		return "" // what is new could keep receivers from coming to the redirect
 	}
 	signed := func(t Term) bool { return t.Qualifier != QualifierPass }
+	if len(c.open()) > 0 { // whom these would refuse passes today
+		c.late = slices.DeleteFunc(c.late, signed)
+	}
 	terms := c.withoutVoids(unique(slices.Concat(c.pass, c.late)))
 	if c.pasted && slices.ContainsFunc(terms, signed) {
 		return "" // the order of several records is not known
@@ -334,10 +337,11 @@ func (e *evidence) redundant(t *ResolvedTerm, held bool) *ResolvedTerm {
 	for i := range e.tree.Root.Terms {
 		other := &e.tree.Root.Terms[i]
 		if other == t || !plainInclude(other) || strings.EqualFold(other.Target, t.Target) ||
-			other.Child.holds(t.Child) != held || !held && t.Child.holds(other.Child) || passed.IsEmpty() || !passed.Minus(other.Child.passing()).IsEmpty() {
+			other.Child.holds(t.Child) != held || !held && t.Child.holds(other.Child) || passed.IsEmpty() ||
+			!passed.Minus(other.Child.passing()).IsEmpty() {
 			continue
 		}
-		if same := passed.Equal(other.Child.passing()); (!same || other.Offset < t.Offset) && e.allPass() {
+		if same := passed.Equal(other.Child.passing()); (!same || held || other.Offset < t.Offset) && e.allPass() {
 			return other
 		}
 	}
