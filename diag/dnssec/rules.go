@@ -354,6 +354,7 @@ var answerRules = diag.Rules[*Result]{
 		Title:       "The name does not exist",
 		Requirement: "The name exists",
 		Ref:         "RFC 8020 section 2",
+		Advice:      "Check the spelling of the name.",
 		When:        answered,
 		Fails: func(r *Result) diag.Failures {
 			how := "which is proven"
@@ -368,6 +369,7 @@ var answerRules = diag.Rules[*Result]{
 		Title:       "The name has no records of this type",
 		Requirement: "The name has records of this type",
 		Ref:         "RFC 2308 section 2.2",
+		Advice:      "Check the record type, or add the record.",
 		When:        func(r *Result) bool { return answered(r) && r.exists() },
 		Fails: func(r *Result) diag.Failures {
 			how := "which is proven"
