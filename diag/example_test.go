@@ -58,12 +58,12 @@ func ExampleRules() {
 	rules := diag.Rules[evidence]{
 		{
 			Code: "demo.max_age.present", Severity: diag.Error, Weight: 60,
-			Requirement: "There is a max_age", Advice: "Add max_age.",
+			Title: "No max_age", Requirement: "There is a max_age", Advice: "Add max_age.",
 			Fails: func(e evidence) diag.Failures { return diag.FailIf(e.maxAge == 0, "there is none") },
 		},
 		{
 			Code: "demo.max_age.long", Severity: diag.Warning, Weight: 40,
-			Requirement: "The max_age is at least a day", Advice: "Raise max_age to 86400.",
+			Title: "Short max_age", Requirement: "The max_age is at least a day", Advice: "Raise max_age to 86400.",
 			When:  func(e evidence) bool { return e.maxAge > 0 },
 			Fails: func(e evidence) diag.Failures { return diag.FailIf(e.maxAge < 86400, "it is %d seconds", e.maxAge) },
 		},

@@ -120,7 +120,7 @@ func (rules Rules[E]) Describe() []RuleInfo {
 
 func (r *Rule[E]) info() RuleInfo {
 	return RuleInfo{
-		r.Code, r.Severity, r.Weight, cmp.Or(r.Category, general), cmp.Or(r.Title, r.Requirement), r.Requirement,
+		r.Code, r.Severity, r.Weight, cmp.Or(r.Category, general), r.Title, r.Requirement,
 		r.Ref, r.Advice, r.state(),
 	}
 }
@@ -153,7 +153,7 @@ func (rules Rules[E]) Check() error {
 			{!r.Code.wellFormed(), "the code is not words in lower case joined by dots"},
 			{seen[r.Code], "the code stands twice"},
 			{r.Requirement == "" || strings.HasSuffix(r.Requirement, "."), "the requirement is missing or ends with a full stop"},
-			{len([]rune(r.Title)) > MaxTitle || strings.HasSuffix(r.Title, "."), "the title is too long or ends with a full stop"},
+			{r.Title == "" || len([]rune(r.Title)) > MaxTitle || strings.HasSuffix(r.Title, "."), "the title is missing, too long or ends with a full stop"},
 			{r.Fails == nil, "there is no test"},
 			{r.Weight < 0, "the weight is below 0"},
 			{r.Severity < Info || r.Severity > Critical, "the severity is unknown"},

@@ -362,16 +362,16 @@ func TestRulesCheck(t *testing.T) {
 	}
 	require.NoError(t, few.Check())
 	tests := map[string]func(*Rule[failing]){
-		"words in lower case": func(r *Rule[failing]) { r.Code = "T.good" },
-		"joined by dots":      func(r *Rule[failing]) { r.Code = "good" },
-		"stands twice":        func(r *Rule[failing]) { r.Code = "t.good" },
-		"the requirement":     func(r *Rule[failing]) { r.Requirement = "A sentence." },
-		"the title is too":    func(r *Rule[failing]) { r.Title = strings.Repeat("x", MaxTitle+1) },
-		"before it":           func(r *Rule[failing]) { r.DependsOn = []Code{"t.bad"} },
-		"no test":             func(r *Rule[failing]) { r.Fails = nil },
-		"below 0":             func(r *Rule[failing]) { r.Weight = -1 },
-		"severity":            func(r *Rule[failing]) { r.Severity = 4 },
-		"the state":           func(r *Rule[failing]) { r.StateIfFailed = "odd" },
+		"words in lower case":  func(r *Rule[failing]) { r.Code = "T.good" },
+		"joined by dots":       func(r *Rule[failing]) { r.Code = "good" },
+		"stands twice":         func(r *Rule[failing]) { r.Code = "t.good" },
+		"the requirement":      func(r *Rule[failing]) { r.Requirement = "A sentence." },
+		"the title is missing": func(r *Rule[failing]) { r.Title = strings.Repeat("x", MaxTitle+1) },
+		"before it":            func(r *Rule[failing]) { r.DependsOn = []Code{"t.bad"} },
+		"no test":              func(r *Rule[failing]) { r.Fails = nil },
+		"below 0":              func(r *Rule[failing]) { r.Weight = -1 },
+		"severity":             func(r *Rule[failing]) { r.Severity = 4 },
+		"the state":            func(r *Rule[failing]) { r.StateIfFailed = "odd" },
 		"cannot have a weight": func(r *Rule[failing]) {
 			r.StateIfFailed, r.Weight = Unknown, 1
 		},

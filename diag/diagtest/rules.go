@@ -29,10 +29,13 @@ func Score(v diag.Verdict) string {
 	return strconv.Itoa(*v.Score)
 }
 
-// CoverRules fails the test if a rule is missing from the verdicts either as passed or as failed: a
-// rule that no test has seen both ways is not tested.
+// CoverRules fails the test if a rule is not well formed ([diag.Rules.Check]) or missing from the verdicts
+// either as passed or as failed: a rule that no test has seen both ways is not tested.
 func CoverRules[E any](t testing.TB, rules diag.Rules[E], verdicts []diag.Verdict) {
 	t.Helper()
+	if err := rules.Check(); err != nil {
+		t.Error(err)
+	}
 	passed, failed := map[diag.Code]bool{}, map[diag.Code]bool{}
 	for _, v := range verdicts {
 		for _, code := range v.Fulfilled() {

@@ -30,9 +30,9 @@ func (r *recorder) Fatal(args ...any)               { r.Error(args...) }
 func (r *recorder) Logf(format string, args ...any) {}
 
 var numbers = diag.Rules[int]{
-	{Code: "test.even", Severity: diag.Error, Weight: 1, Requirement: "The number is even",
+	{Code: "test.even", Severity: diag.Error, Title: "The number is odd", Requirement: "The number is even",
 		Fails: func(n int) diag.Failures { return diag.FailIf(n%2 != 0, "it is %d", n) }},
-	{Code: "test.small", Severity: diag.Warning, Weight: 1, Requirement: "The number is small",
+	{Code: "test.small", Severity: diag.Warning, Title: "The number is large", Requirement: "The number is small",
 		Fails: func(n int) diag.Failures { return diag.FailIf(n > 9, "it is %d", n) }},
 }
 

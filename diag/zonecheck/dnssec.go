@@ -1,7 +1,6 @@
 package zonecheck
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -247,10 +246,4 @@ func (s *security) vouched(signatures []dnssec.Signature) bool {
 	return len(s.ds.matched) == 0 || slices.ContainsFunc(signatures, func(sig dnssec.Signature) bool {
 		return sig.Valid && slices.ContainsFunc(s.ds.matched, func(ds *dns.DS) bool { return sig.KeyTag == ds.KeyTag })
 	})
-}
-
-// keyText names a key.
-func keyText(k *dns.DNSKEY) string {
-	return fmt.Sprintf("The key with tag %d has algorithm %d (%s)", k.KeyTag(), k.Algorithm,
-		dnssec.AlgorithmName(k.Algorithm))
 }

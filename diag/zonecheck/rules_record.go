@@ -28,7 +28,7 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "CNAME at the zone apex",
 		Requirement: "The zone apex has no CNAME",
 		Ref:         "RFC 1034 section 3.6.2, RFC 2181 section 10.1",
-		Advice:      "Replace the CNAME record with address records, or by an HTTPS record in alias mode.",
+		Advice:      "Replace the CNAME record with address records, or with an HTTPS record in alias mode.",
 		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
