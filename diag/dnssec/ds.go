@@ -109,16 +109,25 @@ func (v *validation) selfSigned(z *zone, msg *message, keys []*key) {
 			}
 		}
 	}
-	entry := func(k *key) bool { return k.rr.Flags&dns.SEP != 0 }
-	if slices.ContainsFunc(signers, entry) {
-		signers = slices.DeleteFunc(signers, func(k *key) bool { return !entry(k) })
+	rrs := make([]*dns.DNSKEY, 0, len(signers))
+	for _, k := range signers {
+		rrs = append(rrs, k.rr)
 	}
+	z.info.publish = ProposeDS(rrs)
+}
+
+// ProposeDS returns the DS records with which the parent zone would vouch for keys that sign the DNSKEY
+// records of their zone, one a line as in a zone file: of those with the flag of a secure entry point if
+// there are any (RFC 4034 section 2.1.1). Of no keys that is nothing.
+func ProposeDS(signers []*dns.DNSKEY) string {
+	entry := func(k *dns.DNSKEY) bool { return k.Flags&dns.SEP != 0 }
+	some := slices.ContainsFunc(signers, entry)
 	var lines []string
-	for _, k := range signers[:min(len(signers), maxDS)] {
-		if ds := NewDS(k.rr); ds != nil {
-			lines = append(lines, fmt.Sprintf("%s IN DS %d %d %d %s", z.name.fqdn(), ds.KeyTag, ds.Algorithm,
-				ds.DigestType, ds.Digest))
+	for _, k := range signers {
+		if ds := NewDS(k); ds != nil && (entry(k) || !some) && len(lines) < maxDS {
+			lines = append(lines, fmt.Sprintf("%s IN DS %d %d %d %s", ds.Hdr.Name, ds.KeyTag, ds.Algorithm, ds.DigestType,
+				ds.Digest))
 		}
 	}
-	z.info.publish = strings.Join(lines, "\n")
+	return strings.Join(lines, "\n")
 }

@@ -151,6 +151,10 @@ func TestSuggestedDS(t *testing.T) {
 			resigned(f, zone, dns.TypeDNSKEY, zone, period(-48*time.Hour, -time.Hour))
 			f.remove(zone, dns.TypeDS)
 		}, codeIsland, nil},
+		{"island whose answer has expired signatures", func(f *farm) {
+			resigned(f, "www.zone.test.", dns.TypeA, zone, period(-48*time.Hour, -time.Hour))
+			f.remove(zone, dns.TypeDS)
+		}, codeIsland, nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

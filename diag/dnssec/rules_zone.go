@@ -45,8 +45,8 @@ var insecureRules = diag.Rules[*Result]{
 				case !z.island():
 					return ""
 				case z.publish == "":
-					return fmt.Sprintf("The zone has DNSKEY records, no DS record in %s, and no valid signature over its keys.",
-						z.Parent)
+					return fmt.Sprintf("The zone has DNSKEY records, no DS record in %s, and signatures that would not validate "+
+						"with one.", z.Parent)
 				}
 				return fmt.Sprintf("The zone has DNSKEY records, and no DS record in %s.", z.Parent)
 			})

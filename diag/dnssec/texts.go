@@ -104,7 +104,7 @@ var texts = diag.Texts{
 	},
 	codeIsland: {
 		Headline: "Insecure: the zone is signed, but has no DS record",
-		Sub:      "Nobody validates its signatures. Publish the suggested DS record at the registrar.",
+		Sub:      "Nobody validates its signatures. Publish its DS record at the registrar once they are in order.",
 	},
 	string(codeDSUnsupported): {
 		Headline: "Insecure: the DS records cannot be used by validators",

@@ -103,10 +103,34 @@ func (v *Validator) validate(ctx context.Context, from diag.Resolver, limit time
 	for _, host := range v.besides {
 		r.besides = append(r.besides, w.result(w.run(host, dns.TypeA), host, dns.TypeA))
 	}
+	if v.thorough {
+		v.tryOut(fetch, r)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// tryOut withdraws the DS records that are proposed for a signed zone without any if answers of the zone,
+// which resolve today, would be bogus with them.
+func (v *Validator) tryOut(fetch *fetcher, r *Result) {
+	for i, z := range r.Chain {
+		if !z.island() || z.publish == "" {
+			continue
+		}
+		anchors, err := ParseAnchors(z.publish)
+		if err != nil {
+			continue // of keys that cannot be read none are proposed
+		}
+		with := Validator{Env: v.Env, Anchors: anchors, Policy: v.Policy, Exempt: v.Exempt, memo: v.memo}
+		w := with.begin(fetch)
+		for _, one := range append([]*Result{r}, r.besides...) {
+			if n, ok := parseName(one.Name); ok && w.run(n, one.Type).status == diag.Bogus {
+				r.Chain[i].publish = ""
+			}
+		}
+	}
 }
 
 // begin prepares a validation.

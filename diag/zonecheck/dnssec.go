@@ -31,6 +31,7 @@ type dsView struct {
 	usable  int       // records with an algorithm and a digest that are known
 	matched []*dns.DS // those that stand for a key which signs the keys
 	standby []*dns.DS // the other usable ones
+	propose string    // records that stand for keys with which all servers sign the keys, as in a zone file
 }
 
 // signedProbes are the probes whose answers at the apex must be signed.
@@ -60,16 +61,39 @@ func (e *evidence) secure() security {
 	}
 	s.compareKeys(e)
 	var signers []uint16
+	proven := keys
 	for _, ad := range e.serving {
 		if slices.Contains(s.bare, ad) {
 			continue // that it has nothing of it is reported once
 		}
-		signers = append(signers, s.checkApex(e, ad)...)
+		signatures := s.checkApex(e, ad)
+		for _, sig := range signatures {
+			signers = append(signers, sig.KeyTag)
+		}
+		proven = s.signing(proven, signatures)
 		s.checkNames(e, ad)
 	}
 	s.compareDS(e.cut.ds, signers)
+	if len(s.bare) == 0 {
+		s.ds.propose = dnssec.ProposeDS(proven)
+	}
 	s.checkContent(e)
 	return s
+}
+
+// signing returns those of the keys that may sign the zone and made one of the signatures, which is
+// right. Where keys share a tag nobody can tell them apart by it.
+func (s *security) signing(keys []*dns.DNSKEY, signatures []dnssec.Signature) []*dns.DNSKEY {
+	return slices.DeleteFunc(slices.Clone(keys), func(k *dns.DNSKEY) bool {
+		tag := k.KeyTag()
+		namesake := func(other *dns.DNSKEY) bool {
+			return other != k && other.Algorithm == k.Algorithm && other.KeyTag() == tag
+		}
+		made := func(sig dnssec.Signature) bool {
+			return sig.Valid && sig.KeyTag == tag && sig.Algorithm == k.Algorithm
+		}
+		return !dnssec.ForZone(k) || slices.ContainsFunc(s.keys, namesake) || !slices.ContainsFunc(signatures, made)
+	})
 }
 
 // keys returns the keys of all servers.
@@ -124,9 +148,8 @@ func unsignedReply(r survey.Reply) bool {
 	return !r.OK() || !slices.ContainsFunc(r.Msg.Answer, signature)
 }
 
-// checkApex judges the signatures at the apex, and returns the tags of the keys that sign the keys,
-// whether or not these signatures are valid.
-func (s *security) checkApex(e *evidence, ad *survey.Address) (signers []uint16) {
+// checkApex judges the signatures at the apex, and returns those over the keys, valid or not.
+func (s *security) checkApex(e *evidence, ad *survey.Address) (overKeys []dnssec.Signature) {
 	probes := signedProbes()
 	for i, r := range ad.Replies {
 		p := survey.Probe(i)
@@ -139,11 +162,11 @@ func (s *security) checkApex(e *evidence, ad *survey.Address) (signers []uint16)
 			case survey.ProbeIdentity:
 				s.algs[sig.Algorithm] = true
 			case survey.ProbeKeys:
-				signers = append(signers, sig.KeyTag)
+				overKeys = append(overKeys, sig)
 			}
 		}
 	}
-	return signers
+	return overKeys
 }
 
 // checkNames judges the replies about names below the apex: one that is usual, and one that does not

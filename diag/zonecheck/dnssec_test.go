@@ -3,12 +3,17 @@ package zonecheck
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
 )
 
 // sealed is the good zone, signed in a way.
@@ -210,5 +215,60 @@ func signatureScenes() []scene {
 		{"CDS of a second key", askingForDS(func(ds *dns.DS, _ *dns.DNSKEY) []string {
 			return []string{cds(ds), "example.com. 3600 CDS 1 13 2 " + someDigest}
 		}), "dnssec.cds.present dnssec.cds.pending"},
+	}
+}
+
+// A proposed DS record is that of a key with which every server signs the keys, and none is proposed that
+// would break the zone.
+func TestProposedDS(t *testing.T) {
+	island := diagtest.Signing{Island: true}
+	broken := func(b diagtest.Broken, how diagtest.Signing) diagtest.Signing {
+		how.Broken = append(how.Broken, b)
+		return how
+	}
+	corrupt := diagtest.Broken{Fault: diagtest.SigCorrupt, Name: "example.com", Type: dns.TypeDNSKEY}
+	tests := []struct {
+		name  string
+		code  diag.Code
+		how   diagtest.Signing
+		extra func(*stage)
+		want  bool
+	}{
+		{"island", "zone.dnssec.island", island, nil, true},
+		{"island of one key", "zone.dnssec.island", diagtest.Signing{Island: true, OneKey: true}, nil, true},
+		{"wrong DS", "zone.dnssec.ds.mismatch", diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DSMismatch}}}, nil, true},
+		{"island with corrupt signatures over the keys", "zone.dnssec.island", broken(corrupt, island), nil, false},
+		{"wrong DS and corrupt signatures over the keys", "zone.dnssec.ds.mismatch",
+			broken(corrupt, diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.DSMismatch}}}), nil, false},
+		{"island with a corrupt signature", "zone.dnssec.island",
+			broken(diagtest.Broken{Fault: diagtest.SigCorrupt, Name: "example.com", Type: dns.TypeMX}, island), nil, false},
+		{"island with expired signatures", "zone.dnssec.island",
+			broken(diagtest.Broken{Fault: diagtest.SigExpired, Name: "www.example.com"}, island), nil, false},
+		{"island, one server unsigned", "zone.dnssec.island", island, func(s *stage) {
+			s.ns1.Configure(diagtest.ServerConfig{Cookies: true, Unsigned: true})
+		}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var right string
+			r := play(t, func(s *stage) {
+				sealed(tt.how)(s)
+				if tt.extra != nil {
+					tt.extra(s)
+				}
+				for _, k := range s.DNSKEY("example.com") {
+					if k.Flags == 257 {
+						ds := dnssec.NewDS(k)
+						right = fmt.Sprintf("example.com. IN DS %d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, ds.Digest)
+					}
+				}
+			})
+			i := slices.IndexFunc(r.Recommendations, func(x diag.Recommendation) bool { return x.Code == tt.code })
+			require.GreaterOrEqual(t, i, 0, codes(r))
+			if !tt.want {
+				right = ""
+			}
+			require.Equal(t, right, r.Recommendations[i].SuggestedValue)
+		})
 	}
 }

@@ -44,7 +44,9 @@ var keyRules = diag.Rules[*evidence]{
 			if len(e.sec.ds.matched) > 0 {
 				return nil
 			}
-			return e.dsFailures(e.sec.ds.standby, "matches no key that signs the DNSKEY records")
+			failures := e.dsFailures(e.sec.ds.standby, "matches no key that signs the DNSKEY records")
+			failures[0].Suggested = e.sec.ds.propose
+			return failures
 		},
 	},
 	{
@@ -96,7 +98,11 @@ var keyRules = diag.Rules[*evidence]{
 		Advice:      "Enter the DS records at the registrar: without them nobody checks the signatures.",
 		When:        func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.cut.ds) == 0, "%s is signed, and %s has no DS record for it.", e.Domain, e.parentName())
+			failures := diag.FailIf(len(e.cut.ds) == 0, "%s is signed, and %s has no DS record for it.", e.Domain, e.parentName())
+			if len(failures) > 0 && !e.sec.refused() {
+				failures[0].Suggested = e.sec.ds.propose
+			}
+			return failures
 		},
 	},
 	{

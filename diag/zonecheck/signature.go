@@ -94,6 +94,12 @@ func (c *checker) failures(fault sigFault) diag.Failures {
 	return list
 }
 
+// refused reports whether validating resolvers would refuse something of the zone if the parent zone
+// vouched for its keys.
+func (c *checker) refused() bool {
+	return slices.ContainsFunc(c.notices, func(n notice) bool { return n.fault <= sigStray || n.fault == noProof })
+}
+
 // heed notes all that a judgement has to say: of each signature, for resolvers may pick any, and of the
 // whole.
 func (c *checker) heed(j dnssec.Judgement, target string) {
