@@ -34,12 +34,28 @@ func FailIf(condition bool, format string, args ...any) Failures {
 	return Fail(format, args...)
 }
 
-// FailErr returns one failure with the text of an error, or nil for a nil error.
-func FailErr(err error) Failures {
-	if err == nil {
-		return nil
+// FailEach returns the failures of all items, in their order.
+func FailEach[T any](items []T, fails func(T) Failures) (all Failures) {
+	for _, item := range items {
+		all = append(all, fails(item)...)
 	}
-	return Failures{{Detail: err.Error()}}
+	return all
+}
+
+// About names the target of failures, and returns them.
+func (f Failures) About(target string) Failures {
+	for i := range f {
+		f[i].Target = target
+	}
+	return f
+}
+
+// Suggesting gives failures a value to publish, and returns them.
+func (f Failures) Suggesting(value string) Failures {
+	for i := range f {
+		f[i].Suggested = value
+	}
+	return f
 }
 
 // A Category is a named group of rules: a factor of the score.

@@ -2,7 +2,6 @@ package diag
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -346,8 +345,11 @@ func TestSuggestedValue(t *testing.T) {
 func TestFailures(t *testing.T) {
 	require.Equal(t, Failures{{Detail: "2 of 3"}}, Fail("%d of %d", 2, 3))
 	require.Nil(t, FailIf(false, "never"))
-	require.Nil(t, FailErr(nil))
-	require.Equal(t, Failures{{Detail: "100%"}}, FailErr(errors.New("100%")))
+	odd := func(n int) Failures { return FailIf(n%2 == 1, "%d is odd", n).About(fmt.Sprint(n)).Suggesting("2") }
+	require.Nil(t, FailEach([]int{2, 4}, odd))
+	require.Equal(t, Failures{
+		{Detail: "1 is odd", Target: "1", Suggested: "2"}, {Detail: "3 is odd", Target: "3", Suggested: "2"},
+	}, FailEach([]int{1, 2, 3}, odd))
 }
 
 func TestRulesCheck(t *testing.T) {
