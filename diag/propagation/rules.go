@@ -220,13 +220,10 @@ var resolverRules = diag.Rules[*evidence]{
 
 // resolversThat lists the resolvers of which there is something to tell.
 func (e *evidence) resolversThat(tell func(*probe) string) diag.Failures {
-	var failures diag.Failures
-	for _, s := range e.probes {
-		if what := tell(s); what != "" {
-			failures = append(failures, diag.Failure{Target: s.vantage.ID, Detail: s.vantage.Name + " " + what + "."})
-		}
-	}
-	return failures
+	return diag.FailEach(e.probes, func(s *probe) diag.Failures {
+		what := tell(s)
+		return diag.FailIf(what != "", "%s %s.", s.vantage.Name, what).About(s.vantage.ID)
+	})
 }
 
 // holds tells what a resolver holds, and for how long.
@@ -249,30 +246,26 @@ func (e *evidence) alsoAuthoritative(s *probe) string {
 }
 
 func serversThat(servers []*authServer, what string) diag.Failures {
-	var failures diag.Failures
-	for _, s := range servers {
+	return diag.FailEach(servers, func(s *authServer) diag.Failures {
 		name := strings.TrimSuffix(s.name, ".")
 		where := name
 		if s.addr.IsValid() {
 			where += " (" + text(s.addr) + ")"
 		}
-		failures = append(failures, diag.Failure{Target: name, Detail: fmt.Sprintf("%s %s: %s.", where, what, diag.Reason(s.err))})
-	}
-	return failures
+		return diag.Fail("%s %s: %s.", where, what, diag.Reason(s.err)).About(name)
+	})
 }
 
 // disagreements lists the servers that say something else than counts.
 func disagreements(e *evidence) diag.Failures {
-	var failures diag.Failures
-	for _, s := range e.authority.servers {
+	return diag.FailEach(e.authority.servers, func(s *authServer) diag.Failures {
 		if s.err != nil || s.observation.same(e.truth) {
-			continue
+			return nil
 		}
 		name := strings.TrimSuffix(s.name, ".")
-		failures = append(failures, diag.Failure{Target: name, Detail: fmt.Sprintf("%s (%s)%s answers %s; others answer %s.",
-			name, text(s.addr), serialText(s.serial), s.observation.words(), e.truth.words())})
-	}
-	return failures
+		return diag.Fail("%s (%s)%s answers %s; others answer %s.", name, text(s.addr), serialText(s.serial),
+			s.observation.words(), e.truth.words()).About(name)
+	})
 }
 
 func serialText(serial *uint32) string {

@@ -270,13 +270,9 @@ func speaksEPP(e *domainEvidence) bool {
 // withStatus returns a test that fails for each of some statuses.
 func withStatus(codes ...string) func(*domainEvidence) diag.Failures {
 	return func(e *domainEvidence) diag.Failures {
-		var failures diag.Failures
-		for _, s := range explainAll(e.facts.statuses) {
-			if slices.Contains(codes, s.Code) {
-				failures = append(failures, diag.Failure{Detail: s.Code + ": " + s.Meaning, Target: s.Code})
-			}
-		}
-		return failures
+		return diag.FailEach(explainAll(e.facts.statuses), func(s Status) diag.Failures {
+			return diag.FailIf(slices.Contains(codes, s.Code), "%s: %s", s.Code, s.Meaning).About(s.Code)
+		})
 	}
 }
 

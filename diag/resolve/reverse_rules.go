@@ -64,7 +64,7 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 				return nil
 			}
 			last := nameText(e.ptr.Aliases[len(e.ptr.Aliases)-1])
-			return target(last, true, "The PTR name is an alias of %s, as is usual in networks smaller than a /24.", last)
+			return diag.Fail("The PTR name is an alias of %s, as is usual in networks smaller than a /24.", last).About(last)
 		},
 	},
 	{
@@ -100,13 +100,10 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Advice:      "Fix the zone of the host name: until it answers, the name confirms nothing.",
 		When:        verified,
 		Fails: func(e *reverseEvidence) diag.Failures {
-			var failures diag.Failures
-			for _, f := range e.forwards {
-				if f.err != nil {
-					failures = append(failures, target(nameText(f.host), true, "Looking up the addresses of %s: %v.", nameText(f.host), f.err)...)
-				}
-			}
-			return failures
+			return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
+				host := nameText(f.host)
+				return diag.FailIf(f.err != nil, "Looking up the addresses of %s: %v.", host, f.err).About(host)
+			})
 		},
 	},
 	{
@@ -128,13 +125,10 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Advice:      "Remove the PTR records of the names that do not resolve to the address.",
 		When:        func(e *reverseEvidence) bool { return verified(e) && e.confirmed() },
 		Fails: func(e *reverseEvidence) diag.Failures {
-			var failures diag.Failures
-			for _, f := range e.forwards {
-				unmatched := !f.matches && !f.invalid && f.err == nil
-				failures = append(failures, target(nameText(f.host), unmatched, "%s does not resolve to the address.",
-					nameText(f.host))...)
-			}
-			return failures
+			return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
+				unmatched, host := !f.matches && !f.invalid && f.err == nil, nameText(f.host)
+				return diag.FailIf(unmatched, "%s does not resolve to the address.", host).About(host)
+			})
 		},
 	},
 	{
@@ -165,11 +159,8 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 
 // each returns a failure for each of the host names of which a test is true.
 func (e *reverseEvidence) each(test func(host string) (what string, is bool)) diag.Failures {
-	var failures diag.Failures
-	for _, host := range e.hosts {
-		if what, is := test(host); is {
-			failures = append(failures, target(nameText(host), true, "%s %s.", nameText(host), what)...)
-		}
-	}
-	return failures
+	return diag.FailEach(e.hosts, func(host string) diag.Failures {
+		what, is := test(host)
+		return diag.FailIf(is, "%s %s.", nameText(host), what).About(nameText(host))
+	})
 }

@@ -164,7 +164,8 @@ var answerRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return known(e) && aliased(e) },
 		Fails: func(e *evidence) diag.Failures {
 			last := nameText(e.chain[len(e.chain)-1].Target)
-			return target(last, e.reply.Rcode == dns.RcodeNameError, "The CNAME target %s does not exist (NXDOMAIN).", last)
+			return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "The CNAME target %s does not exist (NXDOMAIN).", last).
+				About(last)
 		},
 	},
 	{
@@ -176,7 +177,7 @@ var answerRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return aliased(e) || loopOf(e) != "" },
 		Fails: func(e *evidence) diag.Failures {
 			again := loopOf(e)
-			return target(again, again != "", "The CNAME chain leads back to %s.", again)
+			return diag.FailIf(again != "", "The CNAME chain leads back to %s.", again).About(again)
 		},
 	},
 	{
@@ -188,7 +189,7 @@ var answerRules = diag.Rules[*evidence]{
 		When:        aliased,
 		Fails: func(e *evidence) diag.Failures {
 			why, last := unfollowed(e), nameText(e.chain[len(e.chain)-1].Target)
-			return target(last, why != "", "What %s holds is not known: %s.", last, why)
+			return diag.FailIf(why != "", "What %s holds is not known: %s.", last, why).About(last)
 		},
 	},
 	{
@@ -291,8 +292,8 @@ var answerRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			var failures diag.Failures
 			for name, section := range sections(e.reply) {
-				failures = append(failures, target(name, len(section) > maxRecords,
-					"The %s section has %d records, of which %d are listed.", name, len(section), maxRecords)...)
+				failures = append(failures, diag.FailIf(len(section) > maxRecords,
+					"The %s section has %d records, of which %d are listed.", name, len(section), maxRecords).About(name)...)
 			}
 			return failures
 		},
@@ -305,14 +306,6 @@ func plural(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// target is diag.FailIf with a target.
-func target(name string, condition bool, format string, args ...any) diag.Failures {
-	if !condition {
-		return nil
-	}
-	return diag.Failures{{Detail: fmt.Sprintf(format, args...), Target: name}}
 }
 
 // sections yields the sections of a message that reports list.
@@ -350,8 +343,7 @@ func hasAddresses(e *evidence) bool {
 }
 
 func privateAddresses(e *evidence) diag.Failures {
-	var failures diag.Failures
-	for _, rr := range e.records {
+	return diag.FailEach(e.records, func(rr dns.RR) diag.Failures {
 		var ip netip.Addr
 		switch r := rr.(type) {
 		case *dns.A:
@@ -359,11 +351,9 @@ func privateAddresses(e *evidence) diag.Failures {
 		case *dns.AAAA:
 			ip, _ = netip.AddrFromSlice(r.AAAA)
 		}
-		if purpose := purposeOf(ip); purpose != "" && purpose != forDocumentation {
-			failures = append(failures, target(ip.String(), true, "%s is %s.", ip, purpose)...)
-		}
-	}
-	return failures
+		purpose := purposeOf(ip)
+		return diag.FailIf(purpose != "" && purpose != forDocumentation, "%s is %s.", ip, purpose).About(ip.String())
+	})
 }
 
 // shortest is the lowest TTL of the records and of the aliases that led to them: so long the answer
@@ -406,9 +396,7 @@ func signsDNAME(rr dns.RR) bool {
 // explanations lists the extended errors of a reply that is no failure, such as that it is stale or
 // was filtered (RFC 8914 section 4).
 func explanations(e *evidence) diag.Failures {
-	var failures diag.Failures
-	for _, x := range diag.ExtendedErrors(e.reply) {
-		failures = append(failures, target("", true, "The resolver added: %s.", diag.ExtendedText(x))...)
-	}
-	return failures
+	return diag.FailEach(diag.ExtendedErrors(e.reply), func(x dns.EDNS0_EDE) diag.Failures {
+		return diag.Fail("The resolver added: %s.", diag.ExtendedText(x))
+	})
 }

@@ -225,8 +225,8 @@ func withoutGlue(e *evidence) diag.Failures {
 			missing := dns.IsSubDomain(h.Child, name) && !slices.ContainsFunc(h.Glue, func(rr dns.RR) bool {
 				return dns.CanonicalName(rr.Header().Name) == name
 			})
-			f := target(nameText(name), missing, "The referral of the servers of %s names %s without an address.",
-				zoneText(h.Zone), nameText(name))
+			f := diag.Fail("The referral of the servers of %s names %s without an address.", zoneText(h.Zone),
+				nameText(name)).About(nameText(name))
 			if missing && !slices.Contains(failures, f[0]) {
 				failures = append(failures, f...)
 			}

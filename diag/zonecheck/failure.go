@@ -13,39 +13,21 @@ import (
 // each calls a function for each address and collects what it says of it. The text continues a sentence
 // that begins with the address.
 func (e *evidence) each(list []*survey.Address, detail func(*survey.Address) string) diag.Failures {
-	var failures diag.Failures
-	for _, ad := range list {
-		if text := detail(ad); text != "" {
-			failures = append(failures, diag.Failure{Detail: e.place(ad) + " " + text + ".", Target: e.target(ad)})
-		}
-	}
-	return failures
+	return diag.FailEach(list, func(ad *survey.Address) diag.Failures {
+		text := detail(ad)
+		return diag.FailIf(text != "", "%s %s.", e.place(ad), text).About(e.target(ad))
+	})
 }
 
 // eachHost does the same for each name of a server.
 func (e *evidence) eachHost(detail func(*survey.Server) string) diag.Failures {
-	var failures diag.Failures
-	for _, s := range e.Servers {
-		if text := detail(s); text != "" {
-			failures = append(failures, about(s.Name, text))
-		}
-	}
-	return failures
+	return diag.FailEach(e.Servers, func(s *survey.Server) diag.Failures { return about(s.Name, detail(s)) })
 }
 
-// about makes a failure of a text that continues a sentence beginning with a name.
-func about(name, text string) diag.Failure {
+// about makes a failure of a text that continues a sentence beginning with a name; of no text, none.
+func about(name, text string) diag.Failures {
 	name = survey.BareName(name)
-	return diag.Failure{Detail: diag.Quote(name) + " " + text + ".", Target: name}
-}
-
-// failing makes one failure for each sentence.
-func failing(sentences []string) diag.Failures {
-	var failures diag.Failures
-	for _, text := range sentences {
-		failures = append(failures, diag.Failure{Detail: text})
-	}
-	return failures
+	return diag.FailIf(text != "", "%s %s.", diag.Quote(name), text).About(name)
 }
 
 // differing reports servers whose answers to a probe differ from that of the first that answered.
@@ -77,11 +59,7 @@ func (e *evidence) comparing(kind string, of func(*survey.Address) []dns.RR) dia
 
 // listed makes a failure for each host, of a text that continues a sentence.
 func listed(hosts []string, text string) diag.Failures {
-	var list diag.Failures
-	for _, h := range hosts {
-		list = append(list, about(h, text))
-	}
-	return list
+	return diag.FailEach(hosts, func(host string) diag.Failures { return about(host, text) })
 }
 
 // contents writes the data of records in order.
@@ -146,13 +124,6 @@ func count(n int, thing string) string {
 
 // upper begins a sentence with a text.
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-func appendText(list []string, text string) []string {
-	if text == "" {
-		return list
-	}
-	return append(list, text)
-}
 
 // joined names a few places.
 func joined(places []string) string {

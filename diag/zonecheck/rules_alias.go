@@ -67,12 +67,6 @@ var aliasRules = diag.Rules[*evidence]{
 // eachChain reports names with whose aliases something is wrong.
 func eachChain(wrong func(survey.Chain) string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
-		var list diag.Failures
-		for _, c := range e.Chains {
-			if text := wrong(c); text != "" {
-				list = append(list, about(c.Name, text))
-			}
-		}
-		return list
+		return diag.FailEach(e.Chains, func(c survey.Chain) diag.Failures { return about(c.Name, wrong(c)) })
 	}
 }

@@ -150,13 +150,12 @@ var behaviourRules = diag.Rules[*evidence]{
 			return false
 		},
 		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, name := range slices.Sorted(maps.Keys(e.Within)) {
-				if e.Within[name].Rcode() == dns.RcodeNameError {
-					list = append(list, about(name, "is answered with NXDOMAIN, although names below it exist"))
+			return diag.FailEach(slices.Sorted(maps.Keys(e.Within)), func(name string) diag.Failures {
+				if e.Within[name].Rcode() != dns.RcodeNameError {
+					return nil
 				}
-			}
-			return list
+				return about(name, "is answered with NXDOMAIN, although names below it exist")
+			})
 		},
 	},
 }

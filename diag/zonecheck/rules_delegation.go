@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
 
@@ -83,13 +84,12 @@ var delegationRules = diag.Rules[*evidence]{
 		Advice:      "Fix the name servers before the caches of resolvers expire and the domain disappears.",
 		When:        func(e *evidence) bool { return named(e) && !served(e) && chainKnown(e) },
 		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, c := range e.Chains {
-				if len(c.Addrs) > 0 {
-					list = append(list, about(c.Name, "still has an address in the resolver"))
+			return eachChain(func(c survey.Chain) string {
+				if len(c.Addrs) == 0 {
+					return ""
 				}
-			}
-			return list
+				return "still has an address in the resolver"
+			})(e)
 		},
 	},
 	{
@@ -209,7 +209,7 @@ var glueRules = diag.Rules[*evidence]{
 				for _, g := range e.cut.glue[host] {
 					if g.TTL < e.cut.ttl {
 						list = append(list, about(host, fmt.Sprintf("has glue (%s) with a TTL of %s, the delegation one of %s",
-							g.IP, seconds(g.TTL), seconds(e.cut.ttl))))
+							g.IP, seconds(g.TTL), seconds(e.cut.ttl)))...)
 					}
 				}
 			}

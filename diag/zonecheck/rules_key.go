@@ -152,14 +152,10 @@ var keyRules = diag.Rules[*evidence]{
 			for _, ds := range e.sec.ds.matched {
 				wanted[ds.Algorithm] = true
 			}
-			var list []string
-			for _, alg := range slices.Sorted(maps.Keys(wanted)) {
-				if !e.sec.algs[alg] {
-					list = append(list, fmt.Sprintf("Algorithm %d (%s) has a key and does not sign the SOA record.", alg,
-						dnssec.AlgorithmName(alg)))
-				}
-			}
-			return failing(list)
+			return diag.FailEach(slices.Sorted(maps.Keys(wanted)), func(alg uint8) diag.Failures {
+				return diag.FailIf(!e.sec.algs[alg], "Algorithm %d (%s) has a key and does not sign the SOA record.", alg,
+					dnssec.AlgorithmName(alg))
+			})
 		},
 	},
 	{
@@ -190,24 +186,16 @@ var keyRules = diag.Rules[*evidence]{
 
 // dsFailures makes a failure for each DS record, of a text that continues a sentence.
 func (e *evidence) dsFailures(list []*dns.DS, text string) diag.Failures {
-	var failures diag.Failures
-	for _, ds := range list {
-		failures = append(failures, diag.Failure{
-			Detail: fmt.Sprintf("The DS record with key tag %d, algorithm %d and digest type %d %s.", ds.KeyTag, ds.Algorithm,
-				ds.DigestType, text),
-			Target: fmt.Sprintf("DS %d %d %d", ds.KeyTag, ds.Algorithm, ds.DigestType),
-		})
-	}
-	return failures
+	return diag.FailEach(list, func(ds *dns.DS) diag.Failures {
+		return diag.Fail("The DS record with key tag %d, algorithm %d and digest type %d %s.", ds.KeyTag, ds.Algorithm,
+			ds.DigestType, text).About(fmt.Sprintf("DS %d %d %d", ds.KeyTag, ds.Algorithm, ds.DigestType))
+	})
 }
 
 // eachKey makes a failure for each key of which a function has something to say.
 func (e *evidence) eachKey(detail func(*dns.DNSKEY) string) diag.Failures {
-	var failures diag.Failures
-	for _, k := range e.sec.keys {
-		if text := detail(k); text != "" {
-			failures = append(failures, diag.Failure{Detail: fmt.Sprintf("The key with tag %d %s.", k.KeyTag(), text)})
-		}
-	}
-	return failures
+	return diag.FailEach(e.sec.keys, func(k *dns.DNSKEY) diag.Failures {
+		text := detail(k)
+		return diag.FailIf(text != "", "The key with tag %d %s.", k.KeyTag(), text)
+	})
 }

@@ -49,13 +49,7 @@ func mailServersResolved(e *evidence) bool {
 
 // eachMailServer calls a function for each mail server and collects what it says of it.
 func (e *evidence) eachMailServer(detail func(host string) string) diag.Failures {
-	var list diag.Failures
-	for _, host := range e.mailServers() {
-		if text := detail(host); text != "" {
-			list = append(list, about(host, text))
-		}
-	}
-	return list
+	return diag.FailEach(e.mailServers(), func(host string) diag.Failures { return about(host, detail(host)) })
 }
 
 // mailRules are about the mail servers and SPF. What an SPF record says is for package spf to judge.

@@ -1,7 +1,6 @@
 package zonecheck
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -128,16 +127,11 @@ var nameRules = diag.Rules[*evidence]{
 		Advice:      "Move one of the name servers to another machine: two names for one machine fail together.",
 		When:        addressed,
 		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, ad := range e.Addresses {
-				if hosts := e.hostsOn(ad.IP); len(hosts) > 1 {
-					list = append(list, diag.Failure{
-						Detail: fmt.Sprintf("%s have the same address, %s.", strings.Join(hosts, " and "), ad.IP),
-						Target: e.target(ad),
-					})
-				}
-			}
-			return list
+			return diag.FailEach(e.Addresses, func(ad *survey.Address) diag.Failures {
+				hosts := e.hostsOn(ad.IP)
+				return diag.FailIf(len(hosts) > 1, "%s have the same address, %s.", strings.Join(hosts, " and "), ad.IP).
+					About(e.target(ad))
+			})
 		},
 	},
 	{

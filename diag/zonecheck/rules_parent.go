@@ -2,7 +2,6 @@ package zonecheck
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -73,8 +72,7 @@ var parentRules = diag.Rules[*evidence]{
 			if len(e.cut.views) < 2 {
 				return nil
 			}
-			var list diag.Failures
-			for _, view := range slices.Sorted(maps.Keys(e.cut.views)) {
+			return diag.FailEach(slices.Sorted(maps.Keys(e.cut.views)), func(view string) diag.Failures {
 				text := "delegates " + e.Domain.String() + " to " + view
 				switch view {
 				case "":
@@ -82,9 +80,8 @@ var parentRules = diag.Rules[*evidence]{
 				case noSuchName:
 					text = "answers NXDOMAIN for " + e.Domain.String()
 				}
-				list = append(list, about(e.cut.views[view], text))
-			}
-			return list
+				return about(e.cut.views[view], text)
+			})
 		},
 	},
 	{
@@ -95,17 +92,12 @@ var parentRules = diag.Rules[*evidence]{
 		Advice:      "Ignore this unless it lasts: resolvers ask the other servers of the parent zone.",
 		When:        parentKnown,
 		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, v := range e.Parent.Views {
-				if rcode := v.NS.Rcode(); rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError && e.responds[v.IP.Is6()] {
-					host := survey.BareName(v.Host)
-					list = append(list, diag.Failure{
-						Detail: fmt.Sprintf("%s (%s) did not return the delegation of %s.", host, v.IP, e.Domain),
-						Target: host + " " + v.IP.String(),
-					})
-				}
-			}
-			return list
+			return diag.FailEach(e.Parent.Views, func(v survey.View) diag.Failures {
+				host, rcode := survey.BareName(v.Host), v.NS.Rcode()
+				silent := rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError && e.responds[v.IP.Is6()]
+				return diag.FailIf(silent, "%s (%s) did not return the delegation of %s.", host, v.IP, e.Domain).
+					About(host + " " + v.IP.String())
+			})
 		},
 	},
 	{
@@ -115,16 +107,11 @@ var parentRules = diag.Rules[*evidence]{
 		Ref:         "Zonemaster SYNTAX03, RFC 5891 section 4.2.3.1",
 		Advice:      "Choose another name if possible: such labels are reserved, and some software rejects them.",
 		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for label := range strings.SplitSeq(e.Domain.String(), ".") {
-				if len(label) > 3 && label[2:4] == "--" && !strings.HasPrefix(label, "xn--") {
-					list = append(list, diag.Failure{
-						Detail: "The label " + label + " is reserved by its hyphens, but is not an internationalized label.",
-						Target: label,
-					})
-				}
-			}
-			return list
+			return diag.FailEach(strings.Split(e.Domain.String(), "."), func(label string) diag.Failures {
+				reserved := len(label) > 3 && label[2:4] == "--" && !strings.HasPrefix(label, "xn--")
+				return diag.FailIf(reserved, "The label %s is reserved by its hyphens, but is not an internationalized label.",
+					label).About(label)
+			})
 		},
 	},
 }

@@ -86,7 +86,7 @@ var recordRules = diag.Rules[*evidence]{
 			for _, name := range []string{e.Zone, "www." + e.Zone} {
 				for _, ip := range e.addressesOf(name) {
 					if internal(ip) && !e.Public(ip) {
-						list = append(list, about(name, "has the private address "+ip.String()))
+						list = append(list, about(name, "has the private address "+ip.String())...)
 					}
 				}
 			}
@@ -117,11 +117,7 @@ var recordRules = diag.Rules[*evidence]{
 		Advice:      "Correct the record: certification authorities issue nothing if they meet an unknown critical property.",
 		When:        has(dns.TypeCAA),
 		Fails: func(e *evidence) diag.Failures {
-			var list []string
-			for _, caa := range survey.Set[*dns.CAA](e.at(e.Zone, dns.TypeCAA).Msg.Answer, e.Zone) {
-				list = appendText(list, caaFault(caa))
-			}
-			return failing(list)
+			return diag.FailEach(survey.Set[*dns.CAA](e.at(e.Zone, dns.TypeCAA).Msg.Answer, e.Zone), caaFaults)
 		},
 	},
 	{
@@ -132,7 +128,7 @@ var recordRules = diag.Rules[*evidence]{
 		Advice:      "Correct the record: browsers ignore it, or cannot connect.",
 		When:        has(dns.TypeHTTPS),
 		Fails: func(e *evidence) diag.Failures {
-			return failing(httpsFaults(survey.Set[*dns.HTTPS](e.at(e.Zone, dns.TypeHTTPS).Msg.Answer, e.Zone), e.Zone))
+			return httpsFaults(survey.Set[*dns.HTTPS](e.at(e.Zone, dns.TypeHTTPS).Msg.Answer, e.Zone), e.Zone)
 		},
 	},
 	{
@@ -143,14 +139,11 @@ var recordRules = diag.Rules[*evidence]{
 		Advice:      "Make the signer update the ZONEMD record with each change of the zone.",
 		When:        func(e *evidence) bool { return hasSOA(e) && has(dns.TypeZONEMD)(e) },
 		Fails: func(e *evidence) diag.Failures {
-			var list []string
-			for _, md := range survey.Set[*dns.ZONEMD](e.at(e.Zone, dns.TypeZONEMD).Msg.Answer, e.Zone) {
-				if !e.hasSerial(md.Serial) {
-					list = append(list, fmt.Sprintf("The ZONEMD record is for serial number %d, and the zone has %d.", md.Serial,
-						e.soa().Serial))
-				}
-			}
-			return failing(list)
+			digests := survey.Set[*dns.ZONEMD](e.at(e.Zone, dns.TypeZONEMD).Msg.Answer, e.Zone)
+			return diag.FailEach(digests, func(md *dns.ZONEMD) diag.Failures {
+				return diag.FailIf(!e.hasSerial(md.Serial), "The ZONEMD record is for serial number %d, and the zone has %d.",
+					md.Serial, e.soa().Serial)
+			})
 		},
 	},
 }
@@ -187,29 +180,26 @@ func (e *evidence) addressesOf(name string) []netip.Addr {
 }
 
 // caaFault returns what is wrong with a CAA record, or nothing.
-func caaFault(caa *dns.CAA) string {
+func caaFaults(caa *dns.CAA) diag.Failures {
 	switch strings.ToLower(caa.Tag) {
 	case "issue", "issuewild", "issuemail", "issuevmc":
 		issuer, _, _ := strings.Cut(caa.Value, ";")
 		if issuer = strings.TrimSpace(issuer); issuer != "" && !hostName(issuer) {
-			return fmt.Sprintf("The CAA property %s has %.100q, which is not a domain.", caa.Tag, issuer)
+			return diag.Fail("The CAA property %s has %.100q, which is not a domain.", caa.Tag, issuer)
 		}
 	case "iodef":
 		if !strings.HasPrefix(caa.Value, "mailto:") && !strings.HasPrefix(caa.Value, "http") {
-			return fmt.Sprintf("The CAA property iodef has %.100q, which is not a URL.", caa.Value)
+			return diag.Fail("The CAA property iodef has %.100q, which is not a URL.", caa.Value)
 		}
 	case "contactemail", "contactphone":
 	default:
-		if caa.Flag&128 != 0 {
-			return fmt.Sprintf("The CAA property %.50q is unknown and critical.", caa.Tag)
-		}
+		return diag.FailIf(caa.Flag&128 != 0, "The CAA property %.50q is unknown and critical.", caa.Tag)
 	}
-	return ""
+	return nil
 }
 
 // httpsFaults returns what is wrong with HTTPS records.
-func httpsFaults(list []*dns.HTTPS, zone string) []string {
-	var faults []string
+func httpsFaults(list []*dns.HTTPS, zone string) (faults diag.Failures) {
 	alias, service := 0, 0
 	for _, r := range list {
 		if r.Priority != 0 {
@@ -220,20 +210,17 @@ func httpsFaults(list []*dns.HTTPS, zone string) []string {
 		alias++
 		switch {
 		case dns.CanonicalName(r.Target) == zone:
-			faults = append(faults, "An HTTPS record in alias mode points to the domain itself.")
+			faults = append(faults, diag.Fail("An HTTPS record in alias mode points to the domain itself.")...)
 		case len(r.Value) > 0:
-			faults = append(faults, "An HTTPS record in alias mode has parameters, which are ignored.")
+			faults = append(faults, diag.Fail("An HTTPS record in alias mode has parameters, which are ignored.")...)
 		}
 	}
-	if alias > 0 && service > 0 {
-		faults = append(faults, "There are HTTPS records in alias mode and in service mode.")
-	}
-	return faults
+	return append(faults, diag.FailIf(alias > 0 && service > 0,
+		"There are HTTPS records in alias mode and in service mode.")...)
 }
 
 // serviceFaults returns what is wrong with an HTTPS record in service mode (RFC 9460 section 7.1.1, 8).
-func serviceFaults(r *dns.HTTPS) []string {
-	var faults []string
+func serviceFaults(r *dns.HTTPS) (faults diag.Failures) {
 	keys := map[dns.SVCBKey]bool{}
 	for _, v := range r.Value {
 		keys[v.Key()] = true
@@ -241,16 +228,12 @@ func serviceFaults(r *dns.HTTPS) []string {
 	for _, v := range r.Value {
 		if mandatory, ok := v.(*dns.SVCBMandatory); ok {
 			for _, k := range mandatory.Code {
-				if !keys[k] {
-					faults = append(faults, fmt.Sprintf("The HTTPS parameter %s is mandatory and missing.", k))
-				}
+				faults = append(faults, diag.FailIf(!keys[k], "The HTTPS parameter %s is mandatory and missing.", k)...)
 			}
 		}
 	}
-	if keys[dns.SVCB_NO_DEFAULT_ALPN] && !keys[dns.SVCB_ALPN] {
-		faults = append(faults, "The HTTPS parameter no-default-alpn stands without alpn.")
-	}
-	return faults
+	return append(faults, diag.FailIf(keys[dns.SVCB_NO_DEFAULT_ALPN] && !keys[dns.SVCB_ALPN],
+		"The HTTPS parameter no-default-alpn stands without alpn.")...)
 }
 
 // wwwRecords returns the aliases and addresses that a server gave for www; nil if it did not say.

@@ -197,12 +197,8 @@ func (e *evidence) soaDiffers(what string, field func(*dns.SOA) string) diag.Fai
 	if len(places) < 2 {
 		return nil
 	}
-	var list diag.Failures
-	for _, value := range slices.Sorted(maps.Keys(places)) {
-		list = append(list, diag.Failure{
-			Detail: fmt.Sprintf("%s is %s at %s.", what, diag.Quote(value), joined(places[value])),
-			Target: joined(places[value]),
-		})
-	}
-	return list
+	return diag.FailEach(slices.Sorted(maps.Keys(places)), func(value string) diag.Failures {
+		where := joined(places[value])
+		return diag.Fail("%s is %s at %s.", what, diag.Quote(value), where).About(where)
+	})
 }

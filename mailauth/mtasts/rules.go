@@ -196,13 +196,8 @@ var recordRules = diag.Rules[*evidence]{
 		Advice:      "Publish a TLSRPT record at _smtp._tls: only reports show which senders the policy stops.",
 		When:        func(e *evidence) bool { return announced(e) && e.tlsrpt.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
-			if e.hasTLSRPT {
-				return nil
-			}
-			return diag.Failures{{
-				Detail:    "There is no TLSRPT record at _smtp._tls." + e.domain.String() + ".",
-				Suggested: "v=TLSRPTv1; rua=mailto:tls-reports@" + e.domain.String(),
-			}}
+			return diag.FailIf(!e.hasTLSRPT, "There is no TLSRPT record at _smtp._tls.%s.", e.domain).
+				Suggesting("v=TLSRPTv1; rua=mailto:tls-reports@" + e.domain.String())
 		},
 	},
 }
@@ -230,23 +225,20 @@ func absent(e *evidence) diag.Failures {
 // missing fails for want of a record. What is suggested comes first: the record if a policy is served, else
 // a policy.
 func missing(e *evidence, detail string) diag.Failures {
+	failures := diag.Fail("%s", detail)
 	switch {
 	case unannounced(e) && e.validPolicy():
-		return diag.Failures{{Detail: detail, Suggested: e.newRecord()}}
+		return failures.Suggesting(e.newRecord())
 	case e.policy == nil && receives(e):
-		return diag.Failures{{Detail: detail, Suggested: e.newPolicy()}}
-	default:
-		return diag.Fail("%s", detail)
+		return failures.Suggesting(e.newPolicy())
 	}
+	return failures
 }
 
 func strays(e *evidence) diag.Failures {
-	var list diag.Failures
-	for _, s := range e.strays {
-		list = append(list, diag.Fail("Senders ignore the TXT record %.100q.", s)[0])
-		list[len(list)-1].Suggested = e.newRecord()
-	}
-	return list
+	return diag.FailEach(e.strays, func(s string) diag.Failures {
+		return diag.Fail("Senders ignore the TXT record %.100q.", s)
+	}).Suggesting(e.newRecord())
 }
 
 // dated reports whether an id begins with a date of the time since MTA-STS exists, or is a number of

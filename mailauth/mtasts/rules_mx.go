@@ -1,7 +1,6 @@
 package mtasts
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
@@ -19,13 +18,7 @@ func (e *evidence) enforced() bool {
 }
 
 func uncovered(e *evidence) []host {
-	var list []host
-	for _, h := range e.hosts {
-		if !h.covered {
-			list = append(list, h)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.covered })
 }
 
 // mxRules are about the mail exchangers.
@@ -41,13 +34,9 @@ var mxRules = diag.Rules[*evidence]{
 			if e.mx.Err() != nil {
 				return diag.Fail("The MX lookup of %s failed.", e.domain)
 			}
-			var list diag.Failures
-			for _, h := range e.hosts {
-				if h.err != nil {
-					list = append(list, diag.Failure{Detail: "The address lookup of " + h.name + " failed.", Target: h.name})
-				}
-			}
-			return list
+			return diag.FailEach(e.hosts, func(h host) diag.Failures {
+				return diag.FailIf(h.err != nil, "The address lookup of %s failed.", h.name).About(h.name)
+			})
 		},
 	},
 	{
@@ -62,14 +51,9 @@ var mxRules = diag.Rules[*evidence]{
 			if e.enforced() {
 				consequence = "senders do not deliver to it"
 			}
-			var list diag.Failures
-			for _, h := range uncovered(e) {
-				list = append(list, diag.Failure{
-					Detail: fmt.Sprintf("The policy does not list the mail server %s: %s.", h.name, consequence),
-					Target: h.name, Suggested: e.newPolicy(),
-				})
-			}
-			return list
+			return diag.FailEach(uncovered(e), func(h host) diag.Failures {
+				return diag.Fail("The policy does not list the mail server %s: %s.", h.name, consequence).About(h.name)
+			}).Suggesting(e.newPolicy())
 		},
 		Partly: func(e *evidence) float64 {
 			return 0.5 * float64(len(e.hosts)-len(uncovered(e))) / float64(len(e.hosts))
@@ -83,13 +67,9 @@ var mxRules = diag.Rules[*evidence]{
 		Advice:      "List the mail servers in the policy now, and change the id of the record: senders refuse to deliver.",
 		When:        func(e *evidence) bool { return compared(e) && e.enforced() },
 		Fails: func(e *evidence) diag.Failures {
-			if len(uncovered(e)) < len(e.hosts) {
-				return nil
-			}
-			return diag.Failures{{
-				Detail:    "The policy is enforced and covers none of the mail servers, so that senders refuse to deliver.",
-				Suggested: e.newPolicy(),
-			}}
+			return diag.FailIf(len(uncovered(e)) == len(e.hosts),
+				"The policy is enforced and covers none of the mail servers, so that senders refuse to deliver.").
+				Suggesting(e.newPolicy())
 		},
 	},
 	{
@@ -100,14 +80,11 @@ var mxRules = diag.Rules[*evidence]{
 		Advice:      "Remove the pattern, unless you are about to change mail servers.",
 		When:        compared,
 		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, pattern := range e.policy.policy.MX {
+			return diag.FailEach(e.policy.policy.MX, func(pattern string) diag.Failures {
 				used := func(h host) bool { return matches(pattern, h.name) }
-				if !slices.ContainsFunc(e.hosts, used) {
-					list = append(list, diag.Failure{Detail: "The pattern " + pattern + " matches no mail server of the domain.", Target: pattern})
-				}
-			}
-			return list
+				return diag.FailIf(!slices.ContainsFunc(e.hosts, used), "The pattern %s matches no mail server of the domain.",
+					pattern).About(pattern)
+			})
 		},
 	},
 	{
@@ -147,13 +124,9 @@ var mxRules = diag.Rules[*evidence]{
 		Advice:      "Give the host an address, or remove its MX record.",
 		When:        exchangers,
 		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, h := range e.hosts {
-				if len(h.addresses) == 0 && h.err == nil {
-					list = append(list, diag.Failure{Detail: h.name + " has no address.", Target: h.name})
-				}
-			}
-			return list
+			return diag.FailEach(e.hosts, func(h host) diag.Failures {
+				return diag.FailIf(len(h.addresses) == 0 && h.err == nil, "%s has no address.", h.name).About(h.name)
+			})
 		},
 	},
 	{

@@ -95,10 +95,7 @@ var textRules = diag.Rules[*evidence]{
 		Advice:      "Serve the text of the policy, not a page: the web server seems to answer for any path.",
 		When:        func(e *evidence) bool { return served(e) && e.policy != nil },
 		Fails: func(e *evidence) diag.Failures {
-			if !e.policy.alien {
-				return nil
-			}
-			return diag.Failures{{Detail: "The policy host serves a page in HTML or XML.", Suggested: e.newPolicy()}}
+			return diag.FailIf(e.policy.alien, "The policy host serves a page in HTML or XML.").Suggesting(e.newPolicy())
 		},
 	},
 	{
@@ -217,12 +214,7 @@ var policyRules = diag.Rules[*evidence]{
 		Advice:      "Set the mode to testing and later to enforce, or take record and policy down once max_age is over.",
 		When:        func(e *evidence) bool { return inMode(e, Enforce, Testing, None) },
 		Fails: func(e *evidence) diag.Failures {
-			if active(e) {
-				return nil
-			}
-			return diag.Failures{{
-				Detail: "The mode is none: senders deliver as if there were no policy.", Target: "mode",
-			}}
+			return diag.FailIf(!active(e), "The mode is none: senders deliver as if there were no policy.").About("mode")
 		},
 	},
 	{
@@ -233,12 +225,8 @@ var policyRules = diag.Rules[*evidence]{
 		Advice:      "Once the TLS reports show no failures, set the mode to enforce, and change the id of the record.",
 		When:        active,
 		Fails: func(e *evidence) diag.Failures {
-			if inMode(e, Enforce) {
-				return nil
-			}
-			return diag.Failures{{
-				Detail: "The mode is testing: senders deliver even if TLS fails, and only report it.", Target: "mode",
-			}}
+			return diag.FailIf(!inMode(e, Enforce),
+				"The mode is testing: senders deliver even if TLS fails, and only report it.").About("mode")
 		},
 		Partly: func(*evidence) float64 { return 0.25 },
 	},
@@ -250,12 +238,8 @@ var policyRules = diag.Rules[*evidence]{
 		Advice:      "Set max_age to 604800 or more: senders must keep the policy for it to protect anything.",
 		When:        func(e *evidence) bool { return active(e) && e.policy.has("max_age", badMaxAge) },
 		Fails: func(e *evidence) diag.Failures {
-			if e.policy.policy.MaxAge > 0 {
-				return nil
-			}
-			return diag.Failures{{
-				Detail: "With max_age 0 senders do not keep the policy.", Target: "max_age", Suggested: e.newPolicy(),
-			}}
+			return diag.FailIf(e.policy.policy.MaxAge <= 0, "With max_age 0 senders do not keep the policy.").
+				About("max_age").Suggesting(e.newPolicy())
 		},
 	},
 	{
@@ -268,12 +252,9 @@ var policyRules = diag.Rules[*evidence]{
 			return active(e) && e.policy.has("max_age", badMaxAge) && e.policy.policy.MaxAge > 0
 		},
 		Fails: func(e *evidence) diag.Failures {
-			if e.policy.policy.MaxAge >= week {
-				return nil
-			}
-			f := diag.Fail("max_age is %d seconds, less than a week.", e.policy.policy.MaxAge/time.Second)
-			f[0].Target, f[0].Suggested = "max_age", e.newPolicy()
-			return f
+			age := e.policy.policy.MaxAge
+			return diag.FailIf(age < week, "max_age is %d seconds, less than a week.", age/time.Second).
+				About("max_age").Suggesting(e.newPolicy())
 		},
 		Partly: func(e *evidence) float64 { return float64(e.policy.policy.MaxAge) / float64(week) },
 	},
@@ -285,16 +266,12 @@ var policyRules = diag.Rules[*evidence]{
 		Advice:      "List the hosts themselves: anybody can get a name, and a certificate, below a public suffix.",
 		When:        present("mx"),
 		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, pattern := range e.policy.policy.MX {
+			return diag.FailEach(e.policy.policy.MX, func(pattern string) diag.Failures {
 				parent, wildcard := strings.CutPrefix(pattern, "*.")
-				if suffix, _ := publicsuffix.PublicSuffix(parent); wildcard && suffix == parent {
-					list = append(list, diag.Failure{
-						Detail: pattern + " covers every name directly below a public suffix, which anyone can register.", Target: pattern,
-					})
-				}
-			}
-			return list
+				suffix, _ := publicsuffix.PublicSuffix(parent)
+				return diag.FailIf(wildcard && suffix == parent,
+					"%s covers every name directly below a public suffix, which anyone can register.", pattern).About(pattern)
+			})
 		},
 	},
 }

@@ -3,9 +3,9 @@ package mtasts
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -53,12 +53,24 @@ func charset(e *evidence) string {
 	return strings.ToLower(parameters["charset"])
 }
 
+// failedFor fails with what the fetch said if it failed for one of the reasons, as a matter of fact.
+func failedFor(reasons ...fetch.Reason) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		if !slices.ContainsFunc(reasons, func(r fetch.Reason) bool { return failed(e, r) }) {
+			return nil
+		}
+		return explained(e)
+	}
+}
+
 // explained fails with what the fetch said.
 func explained(e *evidence) diag.Failures {
-	message := e.page.Err.Message
-	return diag.Failures{{
-		Detail: diag.Sentence(strings.TrimSuffix(message, ".")), Target: "mta-sts." + e.domain.String(),
-	}}
+	return onHost(e, strings.TrimSuffix(e.page.Err.Message, "."))
+}
+
+// onHost fails with a text about the policy host.
+func onHost(e *evidence, text string) diag.Failures {
+	return diag.Failures{{Detail: diag.Sentence(text), Target: "mta-sts." + e.domain.String()}}
 }
 
 // serverRules are about reaching the web server of the policy.
@@ -83,13 +95,7 @@ var serverRules = diag.Rules[*evidence]{
 		Requirement: "The policy host has an address",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Give mta-sts an A or AAAA record, or a CNAME to the host that serves the policy for you.",
-		When:        hostKnown,
-		Fails: func(e *evidence) diag.Failures {
-			if !failed(e, fetch.DNS) {
-				return nil
-			}
-			return explained(e)
-		},
+		When:        hostKnown, Fails: failedFor(fetch.DNS),
 	},
 	{
 		Code: "mtasts.policy.connection", Severity: diag.Critical, Weight: 1, Category: factorServer,
@@ -97,13 +103,7 @@ var serverRules = diag.Rules[*evidence]{
 		Requirement: "The policy host accepts connections on port 443",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Let the web server listen on port 443 of a public address, and open the firewall for it.",
-		When:        addressed,
-		Fails: func(e *evidence) diag.Failures {
-			if !failed(e, fetch.Connect) && !failed(e, fetch.Blocked) {
-				return nil
-			}
-			return explained(e)
-		},
+		When:        addressed, Fails: failedFor(fetch.Connect, fetch.Blocked),
 	},
 	{
 		Code: "mtasts.policy.tls.handshake", Severity: diag.Critical, Weight: 1, Category: factorServer,
@@ -111,13 +111,7 @@ var serverRules = diag.Rules[*evidence]{
 		Requirement: "The policy host completes a TLS handshake",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Configure the web server for the mta-sts host with a certificate and TLS 1.2 or 1.3.",
-		When:        connected,
-		Fails: func(e *evidence) diag.Failures {
-			if !failed(e, fetch.TLS) {
-				return nil
-			}
-			return explained(e)
-		},
+		When:        connected, Fails: failedFor(fetch.TLS),
 	},
 }
 
@@ -128,7 +122,7 @@ func untrusted(pick func(pki.Reason) bool) func(*evidence) diag.Failures {
 		if !ok || !pick(trust.Reason) {
 			return nil
 		}
-		return diag.Failures{{Detail: diag.Sentence(trust.Text), Target: "mta-sts." + e.domain.String()}}
+		return onHost(e, trust.Text)
 	}
 }
 
@@ -163,7 +157,7 @@ var certificateRules = diag.Rules[*evidence]{
 			if e.page.TLS.Name == nil {
 				return nil
 			}
-			return diag.Failures{{Detail: diag.Sentence(e.page.TLS.Name.Error()), Target: "mta-sts." + e.domain.String()}}
+			return onHost(e, e.page.TLS.Name.Error())
 		},
 	},
 	{
@@ -231,14 +225,9 @@ var answerRules = diag.Rules[*evidence]{
 		Advice:      "Serve the policy at /.well-known/mta-sts.txt on the policy host.",
 		When:        func(e *evidence) bool { return headed(e) && !isRedirect(e.page.Final().StatusCode) },
 		Fails: func(e *evidence) diag.Failures {
-			if served(e) {
-				return nil
-			}
 			head := e.page.Final()
-			return diag.Failures{{
-				Detail:    fmt.Sprintf("The policy host answered %d %.100s.", head.StatusCode, head.StatusText),
-				Suggested: e.newPolicy(),
-			}}
+			return diag.FailIf(!served(e), "The policy host answered %d %.100s.", head.StatusCode, head.StatusText).
+				Suggesting(e.newPolicy())
 		},
 	},
 	{
