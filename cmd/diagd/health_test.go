@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -81,4 +83,36 @@ func TestHangup(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
 	p.log.wait(t, "the old ones stay in force.*vantages.json")
 	works()
+}
+
+// Who reads in the log that the server serves finds it ready.
+func TestReadyWhenServing(t *testing.T) {
+	readiness := make(chan int, 1)
+	log := &onServing{watched: newWatched()}
+	log.do = func() {
+		metrics := log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
+		readiness <- get(t, metrics+"/readyz").status
+	}
+	a := &app{drain: drainTime, stdout: io.Discard, stderr: log}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	go func() {
+		ended <- a.main(ctx, []string{"serve", "--listen=127.0.0.1:0", "--store=memory:", "--metrics-listen=127.0.0.1:0"})
+	}()
+	assert.Equal(t, http.StatusOK, <-readiness)
+	stop()
+	assert.Equal(t, exitOK, <-ended)
+}
+
+// onServing does something while the server waits for its line to be written.
+type onServing struct {
+	*watched
+	do func()
+}
+
+func (w *onServing) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), "msg=serving ") {
+		w.do()
+	}
+	return w.watched.Write(p)
 }

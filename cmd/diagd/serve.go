@@ -160,10 +160,10 @@ func (a *app) serve(ctx context.Context) error {
 		listener.Close()
 		return err
 	}
-	log.Info("serving", "url", url, "store", a.store, "operations", len(httpapi.Endpoints()))
 	onHangup(ctx, func() { a.reload(env, log) })
 	hosted.schedule(ctx, env)
-	health.ready.Store(true)
+	health.ready.Store(true) // before it is logged, so that who reads the log finds the server ready
+	log.Info("serving", "url", url, "store", a.store, "operations", len(httpapi.Endpoints()))
 	return a.run(ctx, server, listener, hosted, health, log)
 }
 
