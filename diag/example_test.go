@@ -95,7 +95,7 @@ func ExampleParseDomain() {
 	fmt.Println(err)
 	// Output:
 	// xn--bcher-kva.example bücher.example
-	// domain: "exa mple.com" is not a domain name: it must not contain ' ' there
+	// domain: "exa mple.com" is not a domain name: it must not contain ' '
 }
 
 func ExampleParseURL() {

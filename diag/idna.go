@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -49,7 +50,7 @@ var (
 // A badByte is a byte that must not stand where it does.
 type badByte byte
 
-func (c badByte) Error() string { return fmt.Sprintf("it must not contain %q there", byte(c)) }
+func (c badByte) Error() string { return fmt.Sprintf("it must not contain %q", byte(c)) }
 
 // canonicalName brings a name into its one form: A-labels in lower case without the final dot. If it
 // is extended, labels may have underscores and the first may be an asterisk.
@@ -209,7 +210,25 @@ func nameFault(field, s, kind string, err error) error {
 	if _, notIP := netip.ParseAddr(s); notIP == nil {
 		err = errAddress
 	}
-	return Invalid(field, "%.300q is not %s: %v", s, kind, err)
+	return Invalid(field, "%.300q is not %s: %v", s, kind, pasted(s, err))
+}
+
+// pasted says what to give in place of what people paste where a name is asked for: a URL, an address
+// for mail, a name between spaces. All else has the fault that was found.
+func pasted(s string, err error) error {
+	host, kind := strings.TrimSpace(s), "it has spaces around it"
+	if u, fault := url.Parse(host); fault == nil && u.Scheme != "" && u.Host != "" {
+		host, kind = u.Hostname(), "it is a URL"
+	} else if before, _, ok := strings.Cut(host, "/"); ok {
+		host, kind = before, "it has a path"
+	}
+	if local, after, ok := strings.Cut(host, "@"); ok && local != "" {
+		host, kind = after, "it is a mail address"
+	}
+	if _, fault := canonicalName(host, true); fault != nil || host == s || !strings.Contains(host, ".") {
+		return err
+	}
+	return fmt.Errorf("%s, give %s", kind, host)
 }
 
 func ldh(s string) bool {

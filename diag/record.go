@@ -15,7 +15,7 @@ type RecordLookup struct {
 	Found         bool         `json:"found" doc:"whether there is such a record"`
 	Record        string       `json:"record,omitempty" doc:"the record, if there is exactly one"`
 	Records       []string     `json:"records" doc:"all records of the kind at that name"`
-	Rcode         string       `json:"rcode" doc:"reply code of the DNS, empty if no reply came"`
+	Rcode         string       `json:"rcode,omitempty" doc:"reply code of the DNS, if a reply came"`
 	TTL           *uint32      `json:"ttl,omitempty" doc:"time to live in seconds, if there is such a record"`
 	CNAMEChain    []string     `json:"cname_chain" doc:"aliases that were followed"`
 	DNSSEC        DNSSECStatus `json:"dnssec_status" doc:"what is known of the authenticity of the answer"`

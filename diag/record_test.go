@@ -38,7 +38,7 @@ func TestRecordLookup(t *testing.T) {
 			"checked_at": "2026-11-20T11:00:00Z", "duration_ms": 1500}`},
 		{"silence", scripted{err: errors.New("nobody there")}, nil, `{
 			"domain": "xn--bcher-kva.example", "domain_unicode": "bücher.example",
-			"record_name": "_dmarc.xn--bcher-kva.example", "found": false, "records": [], "rcode": "",
+			"record_name": "_dmarc.xn--bcher-kva.example", "found": false, "records": [],
 			"cname_chain": [], "dnssec_status": "indeterminate",
 			"checked_at": "2026-11-20T11:00:00Z", "duration_ms": 1500}`},
 	}

@@ -69,6 +69,9 @@ func TestFailuresAreFree(t *testing.T) {
 	}
 	f := problemFor(fmt.Errorf("asking: %w", diag.Unavailable("the resolver Quad9", errors.New("secret detail"))))
 	require.Equal(t, "There was no usable answer from the resolver Quad9.", f.problem.Message)
+	f = problemFor(diag.Unavailable("the resolver Quad9", context.DeadlineExceeded))
+	require.Equal(t, http.StatusGatewayTimeout, f.status)
+	require.Equal(t, "There was no answer from the resolver Quad9 in time.", f.problem.Message)
 }
 
 func TestOverload(t *testing.T) {

@@ -147,7 +147,11 @@ func problemFor(err error) *failure {
 		f.retryAfter = storeRetry
 		return f
 	case errors.Is(err, context.DeadlineExceeded):
-		return internal(http.StatusGatewayTimeout, reasonTimeout, "Nothing could be measured in time.", err)
+		message := "Nothing could be measured in time."
+		if silent, ok := errors.AsType[*diag.UnavailableError](err); ok {
+			message = "There was no answer from " + silent.Asked + " in time."
+		}
+		return internal(http.StatusGatewayTimeout, reasonTimeout, message, err)
 	case errors.Is(err, context.Canceled):
 		return internal(http.StatusServiceUnavailable, reasonTimeout, "The client left before there was a result.", err)
 	case errors.Is(err, diag.ErrUnavailable):

@@ -131,6 +131,10 @@ func (p *parser) checkString(s string, l *limits) bool {
 	case l.maxLen > 0 && len(s) > l.maxLen && utf8.RuneCountInString(s) > l.maxLen:
 		p.invalid("must have at most %d characters", l.maxLen)
 	case l.minLen > 0 && (len(s) < l.minLen || utf8.RuneCountInString(s) < l.minLen):
+		if l.minLen == 1 {
+			p.invalid("must not be empty")
+			break
+		}
 		p.invalid("must have at least %d characters", l.minLen)
 	case len(l.enum) > 0 && !slices.Contains(l.enum, s):
 		p.invalid("must be one of %s", strings.Join(l.enum, ", "))

@@ -52,7 +52,7 @@ type TrustAnchor struct {
 
 // An Answer is the answer for the name and type.
 type Answer struct {
-	Rcode      string   `json:"rcode" doc:"reply code, empty if no reply came"`
+	Rcode      string   `json:"rcode,omitempty" doc:"reply code, if a reply came"`
 	Records    []string `json:"records" doc:"the records as in a zone file, aliases first; at most 500"`
 	RRSIGValid bool     `json:"rrsig_valid" doc:"whether the signatures over the records, or over the proof that there are none, are right"`
 }

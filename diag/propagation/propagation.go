@@ -65,7 +65,7 @@ type Authoritative struct {
 type Server struct {
 	Name    string   `json:"name" doc:"its name"`
 	Address string   `json:"address" doc:"its address; empty if none is known"`
-	Rcode   string   `json:"rcode" doc:"reply code, empty if no reply came"`
+	Rcode   string   `json:"rcode,omitempty" doc:"reply code, if a reply came"`
 	Serial  *uint32  `json:"serial,omitempty" doc:"serial number of its version of the zone"`
 	Values  []string `json:"values" doc:"data of the records, sorted"`
 	Error   string   `json:"error,omitempty" doc:"why it does not count"`

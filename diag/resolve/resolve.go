@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -199,7 +200,10 @@ const uncheckedTimeout = 4 * time.Second
 // unanswered returns the error for a question without an answer from who was asked.
 func unanswered(ctx context.Context, asked string, err error) error {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		err = ctx.Err()
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
 	}
 	return diag.Unavailable(asked, err)
 }

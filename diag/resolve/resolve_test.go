@@ -434,3 +434,14 @@ func FuzzParseType(f *testing.F) {
 		}
 	})
 }
+
+// The end of the time that there was names who was asked.
+func TestUnansweredInTime(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	err := unanswered(ctx, "the resolver Quad9", errors.New("silence"))
+	silent, ok := errors.AsType[*diag.UnavailableError](err)
+	if !ok || silent.Asked != "the resolver Quad9" || !is(context.DeadlineExceeded)(err) {
+		t.Errorf("got %v", err)
+	}
+}

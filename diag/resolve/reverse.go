@@ -45,7 +45,7 @@ type Forward struct {
 	Hostname  string   `json:"hostname" doc:"the host name"`
 	Addresses []string `json:"addresses" doc:"its addresses, of the same version as the address asked about; at most 500"`
 	Matches   bool     `json:"matches" doc:"whether the address asked about is among them"`
-	Rcode     string   `json:"rcode" doc:"reply code; empty if no reply came, or the name is none of a host"`
+	Rcode     string   `json:"rcode,omitempty" doc:"reply code, if a reply came and the name is one of a host"`
 }
 
 // reverseEvidence is what was seen.

@@ -28,7 +28,7 @@ type Step struct {
 	Name       string      `json:"qname" doc:"the name in the question: that of the request, an alias that it has, or a name server whose address is needed"`
 	Type       Type        `json:"qtype" doc:"the type in the question"`
 	Server     StepServer  `json:"server" doc:"who was asked"`
-	Rcode      string      `json:"rcode" doc:"reply code, empty if no reply came"`
+	Rcode      string      `json:"rcode,omitempty" doc:"reply code, if a reply came"`
 	Answers    []DNSRecord `json:"answers" doc:"records of the answer; at most 50"`
 	ReferralNS []string    `json:"referral_ns" doc:"the servers of the zone below, to which the server refers"`
 	Glue       []DNSRecord `json:"glue" doc:"addresses of those servers that came along and that the server may know; at most 50"`
