@@ -45,7 +45,7 @@ func (a *app) render(w io.Writer, ep httpapi.Endpoint, r *tree) {
 				p.line("  %s  %s  %s", p.paint(green, "✔ pass"), c.get("label").text(), p.paint(dim, c.get("code").text()))
 			}
 		} else {
-			p.line("\n%s", p.paint(green, fmt.Sprintf("✔ %d checks passed", len(passed.items)))+" (-v lists them, and all facts)")
+			p.line("\n%s", p.paint(green, "✔ "+count(len(passed.items), "check")+" passed")+" (-v lists them, and all facts)")
 		}
 	}
 	switch {
@@ -258,7 +258,7 @@ func (p *printer) findings(r *tree) {
 	p.heading("Findings")
 	for _, f := range list {
 		title, detail := f.get("title").text(), f.get("detail").text()
-		if target := f.get("target").text(); !strings.Contains(title+detail, target) {
+		if target := f.get("target").text(); !mentions(title+" "+detail, target) {
 			detail = target + ": " + detail
 		}
 		p.line("  %s  %s", p.mark(f.get("severity").text()), p.paint(bold, title))
@@ -266,6 +266,24 @@ func (p *printer) findings(r *tree) {
 		p.caret("      ", r.get("record").text(), f.get("location"))
 		p.line("      %s", p.paint(dim, strings.TrimRight(f.get("code").text()+"  "+f.get("reference").text(), " ")))
 	}
+}
+
+// mentions reports whether a text has all words of a target, such as a name server and its address, or as many
+// as make a target of many clear.
+func mentions(text, target string) bool {
+	if strings.Contains(text, target) {
+		return true
+	}
+	words := strings.Fields(strings.ReplaceAll(target, ",", ""))
+	return len(words) <= 2 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// count is a number with what is counted.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // caret shows the part of the record that a finding speaks of.

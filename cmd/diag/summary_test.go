@@ -1,0 +1,76 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What matters of a report fits into the width of the terminal: the facts in a line each, a table for each
+// list below them, without the columns that matter least.
+func TestSummary(t *testing.T) {
+	const resolvers = `{
+		"authoritative": {"found": true, "values": ["192.0.2.40"], "servers": [{"name": "ns1.example", "rcode": "NOERROR"}]},
+		"resolvers": [
+			{"id": "google", "name": "Google Public DNS", "operator": "Google", "address": "208.67.222.222", "country": "US",
+			 "transport": "udp", "rcode": "NOERROR", "values": ["192.0.2.40"], "ttl": 86400, "latency_ms": 15, "status": "match"},
+			{"id": "quad9", "name": "Quad9", "operator": "Quad9 Foundation", "address": "9.9.9.9", "country": "CH",
+			 "transport": "udp", "rcode": "NOERROR", "values": ["192.0.2.41"], "ttl": 1800, "latency_ms": 15, "status": "mismatch"}],
+		"partial": false}`
+	for _, c := range []struct{ name, report, want string }{
+		{"facts first, columns that fit", resolvers, `
+
+  authoritative          found, values 192.0.2.40
+
+authoritative servers
+  name         rcode
+  ns1.example  NOERROR
+
+resolvers
+  id      name               address         rcode    values      ttl    status
+  google  Google Public DNS  208.67.222.222  NOERROR  192.0.2.40  86400  match
+  quad9   Quad9              9.9.9.9         NOERROR  192.0.2.41  1800   mismatch
+`},
+		{"long values are wrapped, not cut", `{"answers": [{"name": "a.example", "type": "TXT", "data": "` +
+			strings.Repeat("x", 70) + `"}]}`, `
+
+answers
+  name       type  data
+  a.example  TXT   xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+                   xxxxxxxxx
+`},
+		{"the longest column is the last", `{"statuses": [{"code": "ok",
+			"meaning": "The registrar refuses to transfer the domain to another one.", "impact": "protective"}]}`, `
+
+statuses
+  code  impact      meaning
+  ok    protective  The registrar refuses to transfer the domain to another one.
+`},
+		{"objects of objects", `{"windows": {"last_24h": {"from": "a", "count": 1}, "last_7d": {"from": "b", "count": 2}}}`, `
+
+windows
+  which     from  count
+  last 24h  a     1
+  last 7d   b     2
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := parseTree([]byte(c.report))
+			require.NoError(t, err)
+			var b strings.Builder
+			(&printer{w: &b, width: 80}).summary(r)
+			assert.Equal(t, strings.TrimPrefix(c.want, "\n"), b.String())
+		})
+	}
+}
+
+// A target that the detail names already is not told twice.
+func TestMentions(t *testing.T) {
+	assert.True(t, mentions("ns1.example (192.0.2.1) does not answer", "ns1.example 192.0.2.1"))
+	assert.True(t, mentions("The record of a.example", "a.example"))
+	assert.True(t, mentions("anything", ""))
+	assert.False(t, mentions("The line is blank", "line 2"))
+	assert.False(t, mentions("The signature has expired", "ns1.example 192.0.2.1, ns2.example 192.0.2.2"))
+}
