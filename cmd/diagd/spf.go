@@ -264,7 +264,7 @@ func zoneFile(p hostedspf.Profile) string {
 		switch {
 		case part.Networks != nil && part.Until.IsZero():
 			fmt.Fprintf(&b, "; only the bundled name server can answer below %s\n", part.Name)
-		case part.Value != "" && time.Now().Before(part.Until):
+		case part.Value != "" && part.Name != p.IncludeHost.String() && time.Now().Before(part.Until):
 			fmt.Fprintf(&b, "; until %s, for resolvers that have an earlier record:\n", moment(part.Until))
 			b.WriteString(nameserver.MasterFile([]hostedspf.Record{{Name: part.Name, Value: part.Value}}, ttl))
 		}

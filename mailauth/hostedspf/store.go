@@ -200,11 +200,12 @@ func (o Outcome) Apply(p *Profile) {
 	p.Status = p.status()
 }
 
-// replaceParts makes the parts those of a publication, and keeps what it replaces for [Retention].
+// replaceParts makes the parts those of a publication, and keeps what it replaces for [Retention], the first record
+// for [HeadRetention].
 func (p *Profile) replaceParts(f *Publication, at time.Time) {
-	parts := cloneParts(f.Sets)
+	parts, host := cloneParts(f.Sets), p.IncludeHost.String()
 	named := func(name string) bool {
-		return slices.ContainsFunc(f.Records, func(r Record) bool { return r.Name == name }) ||
+		return name != host && slices.ContainsFunc(f.Records, func(r Record) bool { return r.Name == name }) ||
 			slices.ContainsFunc(f.Sets, func(s Part) bool { return s.Name == name })
 	}
 	for _, old := range p.Parts {
@@ -216,8 +217,11 @@ func (p *Profile) replaceParts(f *Publication, at time.Time) {
 		}
 	}
 	for _, r := range p.Records {
-		if r.Name != p.IncludeHost.String() && !named(r.Name) {
+		switch {
+		case r.Name != host && !named(r.Name):
 			parts = append(parts, Part{Name: r.Name, Value: r.Value, Until: at.Add(Retention)})
+		case r.Name == host && !slices.Contains(f.Records, r):
+			parts = append(parts, Part{Name: host, Value: r.Value, Until: at.Add(HeadRetention)})
 		}
 	}
 	p.Parts = parts

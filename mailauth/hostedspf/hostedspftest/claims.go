@@ -236,4 +236,12 @@ func testParts(t *testing.T, f *fixture) {
 	f.clock.Advance(time.Microsecond)
 	require.Equal(t, map[string]time.Time{"set of a": none}, served(publish("a", "b")))
 	require.Greater(t, f.now().Sub(began), 2*hostedspf.MaxTTL)
+	head := f.read(p.ID).Records[0]
+	o := f.outcome(p.ID, "198.51.100.0/24")
+	o.Published.Records[0].Name = p.IncludeHost.String()
+	got, err := f.store.Finish(f.ctx(), f.claim(p.ID), o)
+	require.NoError(t, err)
+	require.Contains(t, got.Parts, hostedspf.Part{
+		Name: head.Name, Value: head.Value, Until: got.UpdatedAt.Add(hostedspf.HeadRetention),
+	}, "the first record that was replaced")
 }

@@ -39,8 +39,10 @@
 // one: BIND, Knot DNS, NSD or a service that offers secondary name servers. They are told of each
 // change (NOTIFY, RFC 1996), and transfer the zone (AXFR, RFC 5936), signed with a key that both know
 // (TSIG, RFC 8945). New parts are served for a minute before the records that name them, so that no
-// resolver looks for a part at a server that has not got it yet. A SQLite store serves one process;
-// there is no need for another that reads it.
+// resolver looks for a part at a server that has not got it yet. What was served before is in the store, so
+// that a restart does not cut the minute short. A SQLite store serves one process; there is no need for
+// another that reads it. Parts that were replaced are served for six hours: a secondary that has not reached
+// this server for more than four must not answer any longer.
 //
 // Secondaries hold records and cannot answer for sets of addresses. Profiles that need sets are not published
 // in a zone that has any.

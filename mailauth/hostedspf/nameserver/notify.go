@@ -88,3 +88,6 @@ func (s *Server) announce() {
 		}
 	}
 }
+
+// lead is how long new parts are served before the records that name them.
+func (s *Server) lead() time.Duration { return settle }

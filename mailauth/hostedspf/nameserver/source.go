@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -40,7 +41,6 @@ type source struct {
 	version int64
 	content [sha256.Size]byte // of what is served
 	next    time.Time         // when what is served changes by itself; zero if it does not
-	heads   map[string]head   // by profile, where there are secondaries
 	read    atomic.Int64      // when it was last known what is published, in microseconds since 1970
 }
 
@@ -102,35 +102,25 @@ func digest(records []published) (sum [sha256.Size]byte) {
 // seconds ago, the store fails.
 func (s *Server) Updated() time.Time { return time.UnixMicro(s.source.read.Load()) }
 
-// A head is the first record of a set as it is served.
-type head struct {
-	published string    // what the store has
-	since     time.Time // since when
-	served    string    // what was served before; for [settle], it is still
-}
-
-// settled returns what to serve as the head of a profile: where there are secondaries, new parts go ahead of it.
-func (r *reading) settled(profile, value string) string {
+// head returns the first record of a profile as it is to be served: where there are secondaries, new parts go ahead of
+// the record that names them. What was served before is in the store, so that a restart changes nothing.
+func (r *reading) head(p hostedspf.Profile) string {
+	value := p.Records[0].Value
 	if len(r.config.Secondaries) == 0 {
 		return value
 	}
-	h, known := r.source.heads[profile]
-	if !known { // also after a start
-		h = head{published: value, served: value}
-	}
-	if h.published != value {
-		if !h.since.IsZero() && !r.now.Before(h.since.Add(settle)) {
-			h.served = h.published
+	for _, old := range slices.Backward(p.Parts) { // the last to be replaced stands last
+		if old.Name != p.IncludeHost.String() {
+			continue
 		}
-		h.published, h.since = value, r.now
+		ready := old.Until.Add(r.lead() - hostedspf.HeadRetention)
+		if !r.now.Before(ready) {
+			break
+		}
+		r.until(ready)
+		value = old.Value
 	}
-	r.heads[profile] = h
-	end := h.since.Add(settle)
-	if h.served == value || !r.now.Before(end) {
-		return value
-	}
-	r.until(end)
-	return h.served
+	return value
 }
 
 // until notes that something that is served ends.
@@ -147,12 +137,11 @@ type reading struct {
 	records []published
 	seen    map[string]string // the profile by name
 	next    time.Time         // when the first thing that is served ends
-	heads   map[string]head
 }
 
 // read reads all profiles, oldest first, and tells when what they publish changes by itself.
 func (s *Server) read(ctx context.Context, now time.Time) ([]published, time.Time, error) {
-	r := &reading{Server: s, now: now, seen: map[string]string{}, heads: map[string]head{}}
+	r := &reading{Server: s, now: now, seen: map[string]string{}}
 	q := hostedspf.ProfileQuery{Owner: hostedspf.AnyOwner, Limit: pageProfiles}
 	for {
 		page, err := s.config.Store.Profiles(ctx, q)
@@ -164,7 +153,6 @@ func (s *Server) read(ctx context.Context, now time.Time) ([]published, time.Tim
 			q.After = hostedspf.Position{Time: p.CreatedAt, ID: p.ID}
 		}
 		if len(page.Profiles) < pageProfiles {
-			s.source.heads = r.heads
 			return r.records, r.next, nil
 		}
 	}
@@ -176,12 +164,12 @@ func (r *reading) collect(p hostedspf.Profile) {
 	for i, record := range p.Records {
 		value := record.Value
 		if i == 0 {
-			value = r.settled(p.ID, value)
+			value = r.head(p)
 		}
 		r.add(p.ID, record.Name, published{value: value, ttl: ttl})
 	}
 	for _, part := range p.Parts {
-		if !part.Until.IsZero() && !r.now.Before(part.Until) {
+		if !part.Until.IsZero() && !r.now.Before(part.Until) || part.Name == p.IncludeHost.String() {
 			continue
 		}
 		added := r.add(p.ID, part.Name, published{value: part.Value, ttl: ttl, networks: part.Networks})

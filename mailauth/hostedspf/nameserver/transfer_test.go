@@ -243,16 +243,30 @@ func TestSerial(t *testing.T) {
 	require.Greater(t, serial(), last)
 }
 
-// Where there are secondaries, the record that names new parts is served after the parts.
+// Where there are secondaries, the record that names new parts is served after the parts, also by a server that is
+// started in between.
 func TestPartsGoAhead(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		t.Run(fmt.Sprint("restarts=", restarts), func(t *testing.T) { testPartsGoAhead(t, restarts) })
+	}
+}
+
+func testPartsGoAhead(t *testing.T, restarts bool) {
 	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
-	store := newStore(t, newProfile(1, "v=spf1 include:_1.h1.spf.example.net", "v=spf1 ip4:192.0.2.1"))
-	s, err := New(t.Context(), Config{
-		Zone: testZone(), Store: store, Clock: func() time.Time { return now },
-		Secondaries: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.9:53")},
-	})
-	require.NoError(t, err)
+	store := newStore(t, newProfile(1))
+	start := func() *Server {
+		s, err := New(t.Context(), Config{
+			Zone: testZone(), Store: store, Clock: func() time.Time { return now },
+			Secondaries: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.9:53")},
+		})
+		require.NoError(t, err)
+		return s
+	}
+	s := start()
 	ask := func(name string) string {
+		if restarts {
+			s = start()
+		}
 		require.NoError(t, s.Refresh(t.Context()))
 		m := s.current.Load().answer(new(dns.Msg).SetQuestion(name, dns.TypeTXT), true)
 		if len(m.Answer) == 0 {
@@ -260,32 +274,47 @@ func TestPartsGoAhead(t *testing.T) {
 		}
 		return diag.TXT(m.Answer[0].(*dns.TXT))
 	}
+	const head = "h1.spf.example.net."
 	publish := func(n string) {
-		_, err = store.Update(t.Context(), newProfile(1).ID, func(p *hostedspf.Profile) error {
-			p.Parts = append(p.Parts, hostedspf.Part{Name: p.Records[1].Name, Value: p.Records[1].Value, Until: now.Add(time.Hour)})
-			p.Records[0].Value = "v=spf1 include:_" + n + ".h1.spf.example.net"
-			p.Records[1] = hostedspf.Record{Name: "_" + n + ".h1.spf.example.net", Value: "v=spf1 ip4:192.0.2." + n}
+		_, err := store.Update(t.Context(), newProfile(1).ID, func(p *hostedspf.Profile) error {
+			o := hostedspf.Outcome{Resolution: hostedspf.Resolution{ResolvedAt: now}, Published: &hostedspf.Publication{
+				Records: newProfile(1, "v=spf1 include:_1.h1.spf.example.net "+n, "v=spf1 ip4:192.0.2."+n).Records, RecordHash: n,
+			}}
+			o.Published.Records[1].Name = "_" + n + ".h1.spf.example.net"
+			o.Apply(p)
 			return nil
 		})
 		require.NoError(t, err)
 	}
-	const head = "h1.spf.example.net."
-	require.Equal(t, "v=spf1 include:_1.h1.spf.example.net", ask(head))
+	serves := func(n string) { t.Helper(); require.Equal(t, "v=spf1 include:_1.h1.spf.example.net "+n, ask(head)) }
+	publish("1")
+	serves("1")
+	now = now.Add(time.Hour)
 	publish("2")
-	require.Equal(t, "v=spf1 include:_1.h1.spf.example.net", ask(head))
+	serves("1")
 	require.Equal(t, "v=spf1 ip4:192.0.2.1", ask("_1."+head))
 	require.Equal(t, "v=spf1 ip4:192.0.2.2", ask("_2."+head))
 	now = now.Add(settle / 2)
 	publish("3")
-	require.Equal(t, "v=spf1 include:_1.h1.spf.example.net", ask(head))
-	now = now.Add(settle - 1)
-	require.Equal(t, "v=spf1 include:_1.h1.spf.example.net", ask(head))
+	serves("1")
+	now = now.Add(settle / 2)
+	serves("2")
+	now = now.Add(settle/2 - 1)
+	serves("2")
 	now = now.Add(1)
-	require.Equal(t, "v=spf1 include:_3.h1.spf.example.net", ask(head))
+	serves("3")
+	publish("2")
+	publish("3")
+	serves("3")
 	publish("4")
-	require.Equal(t, "v=spf1 include:_3.h1.spf.example.net", ask(head))
-	now = now.Add(2 * settle)
-	require.Equal(t, "v=spf1 include:_4.h1.spf.example.net", ask(head))
+	serves("3")
+	now = now.Add(settle)
+	serves("4")
+	now = now.Add(2 * hostedspf.HeadRetention)
+	publish("5")
+	serves("4")
+	now = now.Add(2 * hostedspf.HeadRetention)
+	serves("5")
 }
 
 func TestParseKey(t *testing.T) {
