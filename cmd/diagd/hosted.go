@@ -22,6 +22,7 @@ import (
 type hostedFlags struct {
 	listen, zone, contact, tsig string
 	nameservers, secondaries    []string
+	keys                        []string // files that sign the zone
 }
 
 func (f *hostedFlags) add(fs *pflag.FlagSet) {
@@ -32,9 +33,16 @@ func (f *hostedFlags) add(fs *pflag.FlagSet) {
 		"name servers of the zone, as delegated: NAME, or NAME=ADDR/ADDR for names in the zone")
 	fs.StringVar(&f.contact, "spf-dns-contact", "",
 		"mail address of who is responsible for the zone (default: hostmaster at the domain that is registered)")
+	f.addKeys(fs)
 	fs.StringVar(&f.tsig, "spf-dns-tsig", "",
 		"key that transfers of the zone are signed with, as [ALGORITHM:]NAME:SECRET with the secret in base64; better set "+
 			"by DIAG_SPF_DNS_TSIG, which other users of the host cannot see")
+}
+
+func (f *hostedFlags) addKeys(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&f.keys, "spf-dns-key", nil,
+		"key that the zone is signed with (DNSSEC), as made by diagd spf key or dnssec-keygen -f KSK: the file that ends in "+
+			".private; others after the first are published beside it (default: the zone is not signed)")
 }
 
 func (f *hostedFlags) addZone(fs *pflag.FlagSet) {
@@ -74,6 +82,18 @@ func (f *hostedFlags) transfers() (secondaries []netip.AddrPort, key *nameserver
 	return secondaries, key, nil
 }
 
+// signing reads the keys that sign the zone.
+func (f *hostedFlags) signing() (keys []nameserver.SigningKey, err error) {
+	for _, file := range f.keys {
+		key, err := nameserver.ReadSigningKey(file)
+		if err != nil {
+			return nil, usagef("--spf-dns-key: %w", err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
 // serveZone is the zone that is to be served, or nil if there is none.
 func (f *hostedFlags) serveZone() (*nameserver.Zone, error) {
 	if f.listen == "" {
@@ -98,6 +118,9 @@ func (f *hostedFlags) serveZone() (*nameserver.Zone, error) {
 		return nil, usageError{err}
 	}
 	if _, _, err := f.transfers(); err != nil {
+		return nil, err
+	}
+	if _, err := f.signing(); err != nil {
 		return nil, err
 	}
 	return zone, nil
@@ -172,14 +195,23 @@ func (a *app) startHosted(
 			store.Close()
 			return nil, err
 		}
+		signing, err := a.serving.hosted.signing()
+		if err != nil {
+			store.Close()
+			return nil, err
+		}
 		h.dns, err = nameserver.Listen(ctx, a.serving.hosted.listen, nameserver.Config{
 			Zone: *zone, Store: store, Log: log, Observe: counters.ObserveQuestion, Secondaries: secondaries, Key: key,
+			Signing: signing,
 		})
 		if err != nil {
 			store.Close()
 			return nil, fmt.Errorf("--spf-dns-listen: %w", err)
 		}
 		log.Info("serving DNS", "address", h.dns.Addr(), "zone", zone.Name.String(), "records", h.dns.Records())
+		for _, k := range signing {
+			log.Info("the zone is signed; its parent zone is to publish this record", "ds", k.DS())
+		}
 	}
 	return h, nil
 }

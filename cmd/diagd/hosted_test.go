@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
 	"github.com/miekg/dns"
@@ -40,6 +43,29 @@ func lookUp(t testing.TB, server, name string, rcode int) (texts []string) {
 		}
 		return texts
 	}
+}
+
+// The zone is signed with a key that was made before, and the record for the parent zone is told at the start.
+func TestServeSignedZone(t *testing.T) {
+	var out, errs bytes.Buffer
+	args := []string{"spf", "key", "--spf-dns-zone=spf.example.net", "--dir=" + t.TempDir(), "--json"}
+	require.Equal(t, exitOK, run(t.Context(), args, &out, &errs), errs.String())
+	var made struct{ File, DS string }
+	require.NoError(t, json.Unmarshal(out.Bytes(), &made))
+	out.Reset()
+	require.Equal(t, exitOK, run(t.Context(), []string{"spf", "ds", "--spf-dns-key=" + made.File}, &out, &errs), errs.String())
+	require.Equal(t, made.DS+"\n", out.String())
+
+	s := start(t, append(dnsFlags, "--store=memory:", "--spf-dns-key="+made.File)...)
+	server := s.log.wait(t, `"serving DNS" address=(\S+) `)[1]
+	require.Equal(t, made.DS, s.log.wait(t, `ds="([^"]+)"`)[1])
+	q := new(dns.Msg).SetQuestion("spf.example.net.", dns.TypeDNSKEY).SetEdns0(1232, true)
+	m, err := dns.ExchangeContext(t.Context(), q, server)
+	require.NoError(t, err)
+	require.Len(t, m.Answer, 2)
+	ds, err := dns.NewRR(made.DS)
+	require.NoError(t, err)
+	require.True(t, dnssec.StandsFor(ds.(*dns.DS), m.Answer[0].(*dns.DNSKEY)))
 }
 
 // What another process publishes is served a second later, until it is removed.

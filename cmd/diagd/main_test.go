@@ -261,6 +261,12 @@ func TestExitCodes(t *testing.T) {
 			"--spf-dns-secondaries ns2.example", exitUsage, "--spf-dns-secondaries: "},
 		{"no key", "serve --spf-dns-listen 127.0.0.1:0 --spf-dns-zone s.a.example --spf-dns-ns b.example " +
 			"--spf-dns-tsig key", exitUsage, "--spf-dns-tsig: "},
+		{"no key to sign with", "serve --spf-dns-listen 127.0.0.1:0 --spf-dns-zone s.a.example --spf-dns-ns b.example " +
+			"--spf-dns-key no/such", exitUsage, "--spf-dns-key: "},
+		{"key for no zone", "spf key", exitUsage, "--spf-dns-zone is needed"},
+		{"folder for no key", "spf key --spf-dns-zone a.example --dir no/such", exitFailed, "writing a key: "},
+		{"DS of no key", "spf ds", exitUsage, "--spf-dns-key is needed"},
+		{"DS of an absent key", "spf ds --spf-dns-key no/such", exitUsage, "--spf-dns-key: "},
 		{"profile nowhere", "spf create --key key_a --domain example.com", exitUsage, "--include-host or --spf-dns-zone"},
 		{"no include host", "spf create --key key_a --domain example.com --include-host a..b",
 			exitUsage, "--include-host: "},

@@ -32,7 +32,7 @@ func (a *app) spfCommand() *cobra.Command {
 		a.spfCreateCommand(), a.spfListCommand(), a.spfShowCommand(), a.spfResolveCommand(),
 		a.spfSwitchCommand("pause ID", "Resolve a profile no more by itself; what is published stays", hostedspf.Pause),
 		a.spfSwitchCommand("resume ID", "Resolve a paused profile by itself again", hostedspf.Resume),
-		a.spfRemoveCommand())
+		a.spfRemoveCommand(), a.spfKeyCommand(), a.spfDSCommand())
 	cmd.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 	return cmd
 }

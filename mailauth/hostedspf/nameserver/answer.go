@@ -27,6 +27,12 @@ func (s *snapshot) answer(q *dns.Msg, datagram bool) *dns.Msg {
 	if m.Rcode = fault(q); m.Rcode == dns.RcodeSuccess {
 		s.look(m, q.Question[0])
 	}
+	if s.signer != nil && m.Authoritative {
+		if extra != nil && options(q)[0].Co() {
+			extra.SetCo() // RFC 9824 section 5.1
+		}
+		s.prove(m, q.Question[0], extra)
+	}
 	if extra != nil {
 		m.Extra = append(m.Extra, extra)
 	}
@@ -47,7 +53,7 @@ func optional(opt *dns.OPT) []dns.RR {
 }
 
 // reply is an empty reply to a question. Recursion is not available, and whether signatures are to be
-// checked does not concern a server without any (RFC 4035 section 3.1.6): those bits are clear.
+// checked does not concern a server that checks none (RFC 4035 section 3.1.6): those bits are clear.
 func reply(q *dns.Msg) *dns.Msg {
 	m := new(dns.Msg)
 	m.Id, m.Opcode, m.Response, m.Compress = q.Id, q.Opcode, true, true
@@ -87,6 +93,9 @@ func (s *snapshot) look(m *dns.Msg, q dns.Question) {
 		return
 	case q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR:
 		m.Rcode = dns.RcodeRefused // RFC 5936 section 5: transfers are for secondaries
+		return
+	case q.Qtype == dns.TypeNXNAME && s.signer != nil:
+		m.Rcode = dns.RcodeFormatError // RFC 9824 section 3.5
 		return
 	case q.Qtype == dns.TypeOPT || q.Qtype >= firstMeta && q.Qtype <= lastMeta && q.Qtype != dns.TypeANY:
 		m.Rcode = dns.RcodeNotImplemented

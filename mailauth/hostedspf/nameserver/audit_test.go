@@ -53,17 +53,41 @@ func (m *moved) ReadFrom(b []byte) (int, net.Addr, error) {
 
 func (m *moved) WriteTo(b []byte, _ net.Addr) (int, error) { return m.Write(b) }
 
-// The audit of zones finds nothing wrong with the zone as it is served.
+// The audit of zones finds nothing wrong with the zone as it is served, unsigned or signed.
 func TestAudit(t *testing.T) {
+	key, err := nameserver.NewSigningKey(diag.MustName("spf.example.net"))
+	require.NoError(t, err)
+	t.Run("unsigned", func(t *testing.T) {
+		audit(t, around)
+	})
+	t.Run("signed", func(t *testing.T) {
+		passed := map[diag.Code]bool{}
+		for _, c := range audit(t, around+key.DS(), key).Checks {
+			passed[c.Code] = c.Status == "pass"
+		}
+		for _, code := range []diag.Code{"zone.dnssec.ds.mismatch", "zone.dnssec.signature.invalid", "zone.dnssec.denial"} {
+			require.True(t, passed[code], code)
+		}
+	})
+}
+
+func audit(t *testing.T, around string, keys ...nameserver.SigningKey) *zonecheck.Report {
 	servers := map[string]string{} // where the addresses are served
 	addr := netip.MustParseAddr
 	zone := nameserver.Zone{Name: diag.MustName("spf.example.net"), Nameservers: []nameserver.Nameserver{
 		{Name: diag.MustName("ns1.spf.example.net"), Addrs: []netip.Addr{addr("192.0.2.53")}},
 		{Name: diag.MustName("ns2.spf.example.net"), Addrs: []netip.Addr{addr("198.51.100.53"), addr("2001:db8:2::53")}},
 	}}
+	world, err := diagtest.New(diagtest.Config{Zone: around, Running: true})
+	require.NoError(t, err)
+	defer world.Close()
+	world.ServeZones()
+	env := world.Env()
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	s, err := nameserver.Listen(t.Context(), "127.0.0.1:0", nameserver.Config{Zone: zone, Store: store, Rate: -1})
+	s, err := nameserver.Listen(t.Context(), "127.0.0.1:0", nameserver.Config{
+		Zone: zone, Store: store, Rate: -1, Signing: keys, Clock: env.Now,
+	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Shutdown(context.Background())) }()
 	for _, ns := range zone.Nameservers {
@@ -71,11 +95,6 @@ func TestAudit(t *testing.T) {
 			servers[netip.AddrPortFrom(ip, 53).String()] = s.Addr()
 		}
 	}
-	world, err := diagtest.New(diagtest.Config{Zone: around, Running: true})
-	require.NoError(t, err)
-	defer world.Close()
-	world.ServeZones()
-	env := world.Env()
 	elsewhere := env.Dial
 	env.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if to, ok := servers[address]; ok {
@@ -94,4 +113,5 @@ func TestAudit(t *testing.T) {
 		require.Equal(t, diag.Info, f.Severity, "%s: %s", f.Code, f.Detail)
 	}
 	require.Len(t, report.Nameservers, 2)
+	return report
 }

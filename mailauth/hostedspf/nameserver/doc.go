@@ -47,7 +47,18 @@
 // Secondaries hold records and cannot answer for sets of addresses. Profiles that need sets are not published
 // in a zone that has any.
 //
-// The zone is not signed (DNSSEC). Its delegation has no DS record then, and validators take it as insecure.
+// # Signatures
+//
+// With [Config.Signing] the zone is signed (DNSSEC, RFC 4033 to 4035) by one key, whose DS record the parent zone
+// publishes, for all clients that ask for signatures (the bit DO). They are made when they are first asked for,
+// and used for a day. That a name or type does not exist is proven by an NSEC record that is made for the name in
+// question and covers no other (RFC 9824), so that nobody reads the zone out. Secondaries get all signatures,
+// which last longer than the zone does without being refreshed, and a chain of NSEC records from name to name,
+// each day anew. Since resolvers conclude from such a chain that names are absent which nobody has asked for
+// (RFC 8198), new parts then go ahead for six minutes.
+//
+// To replace a key, publish the new one beside it for an hour, as second in Signing; replace the DS record; after its
+// lifetime put the new key first; and leave the old one out after another hour.
 //
 // # How to use it
 //
@@ -63,6 +74,7 @@
 //	answer.go    a question and the snapshot become an answer, without any input or output
 //	edns.go      RFC 6891
 //	sets.go      addresses that receivers ask about one by one
+//	sign.go      signatures and proofs, when they are asked for; signingkey.go: the keys, and their files
 //	tsig.go      RFC 8945
 //	transfer.go  the zone for secondaries
 //	notify.go    word of changes for secondaries

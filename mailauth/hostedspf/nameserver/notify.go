@@ -89,5 +89,12 @@ func (s *Server) announce() {
 	}
 }
 
-// lead is how long new parts are served before the records that name them.
-func (s *Server) lead() time.Duration { return settle }
+// lead is how long new parts are served before the records that name them. A secondary proves of a signed zone that there
+// is nothing between two names, and resolvers take that for an answer about each name there (RFC 8198): the name of
+// a part is absent for them until they have forgotten, though nobody has asked for it.
+func (s *Server) lead() time.Duration {
+	if s.signer != nil {
+		return settle + negativeTTL
+	}
+	return settle
+}

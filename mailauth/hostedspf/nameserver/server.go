@@ -43,6 +43,10 @@ type Config struct {
 	// fetch the zone.
 	Key *Key
 
+	// Signing are the keys of a zone that is signed (DNSSEC); none if it is not. The first signs the zone. The others are
+	// published beside it, for a while before they come first and after they did.
+	Signing []SigningKey
+
 	notifyWait time.Duration // set by tests
 
 	// Observe is told what became of each question: the name of the code of the answer, or [Dropped]. It
@@ -61,6 +65,7 @@ type Server struct {
 	limiter *limiter
 	current atomic.Pointer[snapshot]
 	source  source
+	signer  *signer // nil: the zone is not signed
 
 	transfers chan struct{}   // holds a token for each transfer that runs
 	changed   []chan struct{} // one for each secondary; holds a token while it is to be told of a change
@@ -95,6 +100,10 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{
 		config: c, limiter: newLimiter(c.Rate, c.Clock()), failed: make(chan error, 2),
 		transfers: make(chan struct{}, maxTransfers),
+	}
+	var err error
+	if s.signer, err = newSigner(&c); err != nil {
+		return nil, err
 	}
 	for range c.Secondaries {
 		s.changed = append(s.changed, make(chan struct{}, 1))

@@ -25,7 +25,7 @@ func (s *snapshot) member(m *dns.Msg, q dns.Question, name string) bool {
 	if !ok {
 		return false
 	}
-	if ip, ok := expanded(client); ok && set.set.Contains(ip) && q.Qtype == dns.TypeA {
+	if set.has(client) && q.Qtype == dns.TypeA {
 		rr := address(q.Name, listed)
 		rr.Header().Ttl = set.ttl
 		m.Answer = []dns.RR{rr}
@@ -33,6 +33,12 @@ func (s *snapshot) member(m *dns.Msg, q dns.Question, name string) bool {
 	}
 	m.Ns = []dns.RR{s.negative}
 	return true
+}
+
+// has reports whether a set has the address that a name begins with.
+func (a answered) has(client string) bool {
+	ip, ok := expanded(client)
+	return ok && a.set.Contains(ip)
 }
 
 // setOf finds the set that a name is below of, and what stands before the name of the set.

@@ -68,9 +68,10 @@ func (s *Server) Refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading what is published: %w", err)
 	}
-	if content := digest(records); !s.source.known || content != s.source.content {
+	content, next := s.digest(records, began, next)
+	if !s.source.known || content != s.source.content {
 		s.source.content = content
-		s.current.Store(s.config.Zone.build(records, s.serial(began)))
+		s.current.Store(s.config.Zone.build(records, s.serial(began)).signedBy(s.signer))
 		s.announce()
 	}
 	s.source.known, s.source.version, s.source.next = true, version, next
@@ -88,14 +89,22 @@ func (s *Server) serial(now time.Time) uint32 {
 	return serial
 }
 
-// digest tells what is published from anything else.
-func digest(records []published) (sum [sha256.Size]byte) {
+// digest tells what is published from anything else, and when it changes by itself. For secondaries a signed zone changes
+// each day, so that they never serve signatures that have expired.
+func (s *Server) digest(records []published, now, next time.Time) (sum [sha256.Size]byte, changes time.Time) {
 	h := sha256.New()
 	for _, r := range records {
 		fmt.Fprintf(h, "%q %q %d %v\n", r.name, r.value, r.ttl, r.networks)
 	}
+	if s.signer != nil {
+		day := now.Truncate(resign)
+		fmt.Fprintln(h, day.Unix())
+		if end := day.Add(resign); next.IsZero() || end.Before(next) {
+			next = end
+		}
+	}
 	h.Sum(sum[:0])
-	return sum
+	return sum, next
 }
 
 // Updated is when it was last known that what is served is what is published. If that is more than some

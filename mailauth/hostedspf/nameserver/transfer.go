@@ -1,6 +1,8 @@
 package nameserver
 
 import (
+	"iter"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -77,21 +79,56 @@ func (s *snapshot) batches(known bool, send func([]dns.RR) bool) {
 		return
 	}
 	size := dns.Len(s.soa)
-	for _, n := range s.nodes {
-		for rrtype, rrs := range n {
-			if rrtype == dns.TypeSOA {
-				continue
+	for rr := range s.all() {
+		if size += dns.Len(rr); size > transferMessage {
+			if !send(batch) {
+				return
 			}
-			for _, rr := range rrs {
-				if size += dns.Len(rr); size > transferMessage {
-					if !send(batch) {
+			batch, size = nil, dns.Len(rr)
+		}
+		batch = append(batch, rr)
+	}
+	send(append(batch, s.soa))
+}
+
+// all yields the records of the zone but the SOA record. Those of a signed zone come with signatures and with a chain of
+// NSEC records: secondaries cannot make any (RFC 4034 section 4).
+func (s *snapshot) all() iter.Seq[dns.RR] {
+	return func(yield func(dns.RR) bool) {
+		names := slices.Collect(maps.Keys(s.nodes))
+		if s.signer != nil {
+			names = slices.DeleteFunc(names, func(name string) bool { return len(s.nodes[name]) == 0 })
+			slices.SortFunc(names, canonically)
+		}
+		for i, name := range names {
+			n := s.nodes[name]
+			if s.signer != nil {
+				nsec := s.nsec(name)
+				nsec.NextDomain = names[(i+1)%len(names)]
+				n = maps.Clone(n)
+				n[dns.TypeNSEC] = []dns.RR{nsec}
+			}
+			for rrtype, rrs := range n {
+				if s.signer != nil {
+					rrs = s.signer.signed(rrs)
+				}
+				if rrtype == dns.TypeSOA {
+					rrs = rrs[1:]
+				}
+				for _, rr := range rrs {
+					if !yield(rr) {
 						return
 					}
-					batch, size = nil, dns.Len(rr)
 				}
-				batch = append(batch, rr)
 			}
 		}
 	}
-	send(append(batch, s.soa))
+}
+
+// canonically compares names in lower case (RFC 4034 section 6.1).
+func canonically(a, b string) int {
+	x, y := dns.SplitDomainName(a), dns.SplitDomainName(b)
+	slices.Reverse(x)
+	slices.Reverse(y)
+	return slices.Compare(x, y)
 }

@@ -174,6 +174,7 @@ type snapshot struct {
 	nodes    map[string]node // by absolute name in lower case
 	sets     map[string]answered
 	records  int
+	signer   *signer // nil: the zone is not signed
 }
 
 // A node is a name that exists: its records by type, or none if it only stands above other names
