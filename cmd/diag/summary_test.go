@@ -29,9 +29,9 @@ authoritative servers
   ns1.example  NOERROR
 
 resolvers
-  id      name               address         rcode    values      ttl    status
-  google  Google Public DNS  208.67.222.222  NOERROR  192.0.2.40  86400  match
-  quad9   Quad9              9.9.9.9         NOERROR  192.0.2.41  1800   mismatch
+  id      name               rcode    values      ttl    status
+  google  Google Public DNS  NOERROR  192.0.2.40  86400  match
+  quad9   Quad9              NOERROR  192.0.2.41  1800   mismatch
 `},
 		{"long values are wrapped, not cut", `{"answers": [{"name": "a.example", "type": "TXT", "data": "` +
 			strings.Repeat("x", 70) + `"}]}`, `
