@@ -268,17 +268,17 @@ func LookupAddresses(ctx context.Context, e *Env, name string) Addresses {
 func (a Addresses) All() []netip.Addr {
 	list := make([]netip.Addr, 0, len(a.V6.Records)+len(a.V4.Records))
 	seen := map[netip.Addr]bool{}
-	add := func(ip netip.Addr, ok bool) {
-		if ok && !seen[ip] {
+	add := func(rr dns.RR) {
+		if ip := resolver.AddressIn(rr); ip.IsValid() && !seen[ip] {
 			seen[ip] = true
 			list = append(list, ip)
 		}
 	}
 	for _, r := range a.V6.Records {
-		add(netip.AddrFromSlice(r.AAAA.To16()))
+		add(r)
 	}
 	for _, r := range a.V4.Records {
-		add(netip.AddrFromSlice(r.A.To4()))
+		add(r)
 	}
 	return list
 }

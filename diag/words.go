@@ -69,6 +69,14 @@ func Sentence(s string) string {
 	return s + "."
 }
 
+// Count writes a number of things, which are more than one with an s: "1 record", "2 records".
+func Count[N int | int64 | uint32](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // maxQuoted bounds what a sentence quotes from a record, in bytes.
 const maxQuoted = 200
 

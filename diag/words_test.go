@@ -105,3 +105,9 @@ func TestExactlyOne(t *testing.T) {
 	}
 	require.NoError(t, ExactlyOne(nil))
 }
+
+func TestCount(t *testing.T) {
+	for n, want := range []string{"0 records", "1 record", "2 records"} {
+		require.Equal(t, want, Count(n, "record"))
+	}
+}

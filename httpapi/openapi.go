@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/metering"
 )
 
@@ -109,7 +110,7 @@ func describe(ep Endpoint, requests, replies *schemas, ex example) schema {
 	op := schema{
 		"operationId": ep.operationID(),
 		"summary":     ep.Summary(),
-		"description": "Costs " + plural(ep.Credits, "credit") + ". Needs the scope " + string(ep.Scope) + "." +
+		"description": "Costs " + diag.Count(ep.Credits, "credit") + ". Needs the scope " + string(ep.Scope) + "." +
 			ep.transitionText(),
 		"tags":      []string{ep.family()},
 		"x-scope":   ep.Scope,
@@ -213,13 +214,6 @@ func bodyOf(ep Endpoint, request json.RawMessage) json.RawMessage {
 		panic("httpapi: the example of " + ep.ID() + ": " + err.Error())
 	}
 	return body
-}
-
-func plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.FormatInt(n, 10) + " " + what + "s"
 }
 
 func idempotencyParameter() schema {

@@ -3,11 +3,11 @@ package diagtest
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 	"golang.org/x/net/publicsuffix"
 )
@@ -50,22 +50,10 @@ func (w *World) Zone(text string) {
 	}
 	w.dns.add(records...)
 	for _, rr := range records {
-		if ip := addressOf(rr); ip.IsValid() {
+		if ip := resolver.AddressIn(rr); ip.IsValid() {
 			w.net.reserve(ip)
 		}
 	}
-}
-
-// addressOf returns the address in an A or AAAA record.
-func addressOf(rr dns.RR) netip.Addr {
-	var ip netip.Addr
-	switch rr := rr.(type) {
-	case *dns.A:
-		ip, _ = netip.AddrFromSlice(rr.A.To4())
-	case *dns.AAAA:
-		ip, _ = netip.AddrFromSlice(rr.AAAA)
-	}
-	return ip
 }
 
 func (n *names) add(records ...dns.RR) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -99,7 +100,7 @@ func (w *World) known(host string) []netip.Addr {
 		r.walk(dns.Fqdn(host), qtype)
 		for _, found := range r.results {
 			for _, rr := range found.answer {
-				if ip := addressOf(rr); ip.IsValid() {
+				if ip := resolver.AddressIn(rr); ip.IsValid() {
 					list = append(list, ip)
 				}
 			}

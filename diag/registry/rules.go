@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -138,7 +137,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Fails: func(e *domainEvidence) diag.Failures {
 			left := days(e.facts.dates.ExpiresAt.Sub(e.now))
 			return diag.FailIf(left < expirySoon, "The registration expires on %s, in %s.",
-				e.facts.dates.ExpiresAt.Format(time.DateOnly), inDays(left))
+				e.facts.dates.ExpiresAt.Format(time.DateOnly), diag.Count(left, "day"))
 		},
 	},
 	{
@@ -161,7 +160,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.facts.dates.CreatedAt != nil },
 		Fails: func(e *domainEvidence) diag.Failures {
 			age := days(e.now.Sub(*e.facts.dates.CreatedAt))
-			return diag.FailIf(age < young, "The domain was registered %s ago. Receivers of mail distrust new domains.", inDays(max(0, age)))
+			return diag.FailIf(age < young, "The domain was registered %s ago. Receivers of mail distrust new domains.", diag.Count(max(0, age), "day"))
 		},
 	},
 	{
@@ -243,14 +242,6 @@ var domainRules = diag.Rules[*domainEvidence]{
 			return diag.FailIf(!e.facts.signed, "The registry has no DS record for the domain.")
 		},
 	},
-}
-
-// inDays writes a number of days.
-func inDays(n int) string {
-	if n == 1 {
-		return "1 day"
-	}
-	return fmt.Sprintf("%d days", n)
 }
 
 func hasExpiry(e *domainEvidence) bool   { return isRegistered(e) && e.facts.dates.ExpiresAt != nil }

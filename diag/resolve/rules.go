@@ -2,10 +2,10 @@ package resolve
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -261,7 +261,7 @@ var answerRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return known(e) && len(e.chain) < diag.MaxAliases },
 		Fails: func(e *evidence) diag.Failures {
 			n := unrelated(e)
-			return diag.FailIf(n > 0, "%s to other names or types.", plural(n, "record of the answer belongs", "records of the answer belong"))
+			return diag.FailIf(n > 0, "The answer holds %s of other names or types.", diag.Count(n, "record"))
 		},
 	},
 	{
@@ -300,14 +300,6 @@ var answerRules = diag.Rules[*evidence]{
 	},
 }
 
-// plural writes a number with the phrase that fits it.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // sections yields the sections of a message that reports list.
 func sections(m *dns.Msg) func(yield func(string, []dns.RR) bool) {
 	return func(yield func(string, []dns.RR) bool) {
@@ -344,13 +336,7 @@ func hasAddresses(e *evidence) bool {
 
 func privateAddresses(e *evidence) diag.Failures {
 	return diag.FailEach(e.records, func(rr dns.RR) diag.Failures {
-		var ip netip.Addr
-		switch r := rr.(type) {
-		case *dns.A:
-			ip, _ = netip.AddrFromSlice(r.A.To4())
-		case *dns.AAAA:
-			ip, _ = netip.AddrFromSlice(r.AAAA)
-		}
+		ip := resolver.AddressIn(rr)
 		purpose := purposeOf(ip)
 		return diag.FailIf(purpose != "" && purpose != forDocumentation, "%s is %s.", ip, purpose).About(ip.String())
 	})

@@ -242,7 +242,7 @@ func (w *walk) learn(above *cut, h Hop) *cut {
 	}
 	for _, rr := range h.Glue {
 		if i := hostIn(c.hosts, dns.CanonicalName(rr.Header().Name)); i >= 0 {
-			c.hosts[i].Addrs = appendAddr(c.hosts[i].Addrs, addressIn(rr))
+			c.hosts[i].Addrs = appendAddr(c.hosts[i].Addrs, AddressIn(rr))
 		}
 	}
 	w.cuts[h.Child] = c

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -58,7 +59,7 @@ func ParseHints(text string) ([]NameServer, error) {
 		case isNS && ns.Hdr.Name == ".":
 			list = appendHost(list, ns.Ns, maxHints)
 		case len(hosts) <= maxHints:
-			if ip := addressIn(rr); ip.IsValid() {
+			if ip := AddressIn(rr); ip.IsValid() {
 				host := dns.CanonicalName(rr.Header().Name)
 				hosts[host] = appendAddr(hosts[host], ip)
 			}
@@ -104,25 +105,20 @@ const maxHostAddrs = 8
 
 // appendAddr adds an address unless it is there, or there are enough.
 func appendAddr(list []netip.Addr, ip netip.Addr) []netip.Addr {
-	if len(list) >= maxHostAddrs {
+	if len(list) >= maxHostAddrs || slices.Contains(list, ip) {
 		return list
-	}
-	for _, known := range list {
-		if known == ip {
-			return list
-		}
 	}
 	return append(list, ip)
 }
 
-// addressIn returns the address in an A or AAAA record, else an invalid one.
-func addressIn(rr dns.RR) netip.Addr {
+// AddressIn returns the address in an A or AAAA record, else an invalid one.
+func AddressIn(rr dns.RR) netip.Addr {
 	var ip netip.Addr
 	switch rr := rr.(type) {
 	case *dns.A:
 		ip, _ = netip.AddrFromSlice(rr.A.To4())
 	case *dns.AAAA:
-		ip, _ = netip.AddrFromSlice(rr.AAAA)
+		ip, _ = netip.AddrFromSlice(rr.AAAA.To16())
 	}
 	return ip
 }

@@ -66,7 +66,7 @@ func (h *Hop) refer() {
 	}
 	for _, rr := range h.Reply.Extra {
 		owner := dns.CanonicalName(rr.Header().Name)
-		if addressIn(rr).IsValid() && slices.Contains(h.NS, owner) && dns.IsSubDomain(h.Zone, owner) &&
+		if AddressIn(rr).IsValid() && slices.Contains(h.NS, owner) && dns.IsSubDomain(h.Zone, owner) &&
 			len(h.Glue) < maxNameServers*maxHostAddrs {
 			h.Glue = append(h.Glue, rr)
 		}

@@ -219,7 +219,7 @@ func (w *walk) addressesOf(ctx context.Context, host string, qtype uint16, via [
 	}
 	var addrs []netip.Addr
 	for _, rr := range reply.Answer {
-		if ip := addressIn(rr); ip.IsValid() {
+		if ip := AddressIn(rr); ip.IsValid() {
 			addrs = appendAddr(addrs, ip)
 		}
 	}

@@ -136,7 +136,7 @@ func (w *walk) deepen(ctx context.Context, at *cut, apex string, soa *dns.SOA) (
 		}
 	}
 	for _, rr := range h.Reply.Extra {
-		if addressIn(rr).IsValid() && dns.IsSubDomain(h.Zone, rr.Header().Name) {
+		if AddressIn(rr).IsValid() && dns.IsSubDomain(h.Zone, rr.Header().Name) {
 			h.Glue = append(h.Glue, rr)
 		}
 	}
@@ -187,7 +187,7 @@ func (z *Zone) addOwn(servers []NameServer, h Hop) []NameServer {
 	}
 	for _, rr := range h.Reply.Extra {
 		owner := dns.CanonicalName(rr.Header().Name)
-		i, ip := hostIn(servers, owner), addressIn(rr)
+		i, ip := hostIn(servers, owner), AddressIn(rr)
 		if i >= 0 && ip.IsValid() && dns.IsSubDomain(z.Name, owner) {
 			servers[i].Addrs = appendAddr(servers[i].Addrs, ip)
 		}

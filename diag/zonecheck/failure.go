@@ -107,20 +107,7 @@ func aliasText(a diag.Addresses) string {
 }
 
 // seconds writes a number of seconds.
-func seconds(n uint32) string {
-	if n == 1 {
-		return "1 second"
-	}
-	return fmt.Sprintf("%d seconds", n)
-}
-
-// count writes a number of things.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
+func seconds(n uint32) string { return diag.Count(n, "second") }
 
 // upper begins a sentence with a text.
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -45,7 +45,7 @@ var aliasRules = diag.Rules[*evidence]{
 			if c.Loop || len(c.Targets) <= longChain {
 				return ""
 			}
-			return "is the start of a chain of at least " + count(len(c.Targets), "CNAME")
+			return "is the start of a chain of at least " + diag.Count(len(c.Targets), "CNAME")
 		}),
 	},
 	{

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -190,7 +191,7 @@ func (e *evidence) unrelated(r survey.Reply) string {
 			rr.Header().Rrtype == dns.TypeSOA {
 			continue
 		}
-		ip := survey.AddressIn(rr)
+		ip := resolver.AddressIn(rr)
 		if a, known := e.Hosts[owner]; known && ip.IsValid() && (len(a.All()) == 0 || slices.Contains(a.All(), ip)) {
 			continue
 		}

@@ -30,8 +30,8 @@ var childRules = diag.Rules[*evidence]{
 		Advice:      "Check that the parent zone processes CDS records, or remove them if DS records are set by hand.",
 		When:        func(e *evidence) bool { return e.contentKnown(dns.TypeCDS) || e.contentKnown(dns.TypeCDNSKEY) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(hasChildDS(e), "%s has %s and %s.", e.Domain, count(len(e.sec.cds), "CDS record"),
-				count(len(e.sec.cdnskey), "CDNSKEY record"))
+			return diag.FailIf(hasChildDS(e), "%s has %s and %s.", e.Domain, diag.Count(len(e.sec.cds), "CDS record"),
+				diag.Count(len(e.sec.cdnskey), "CDNSKEY record"))
 		},
 	},
 	{

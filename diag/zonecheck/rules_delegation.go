@@ -101,10 +101,10 @@ var delegationRules = diag.Rules[*evidence]{
 		When:        delegated,
 		Fails: func(e *evidence) diag.Failures {
 			if n := len(e.cut.hosts); n < fewest {
-				return diag.Fail("The delegation in %s has %s.", e.parentName(), count(n, "name server"))
+				return diag.Fail("The delegation in %s has %s.", e.parentName(), diag.Count(n, "name server"))
 			}
 			return diag.FailIf(len(e.own) > 0 && len(e.own) < fewest, "The zone itself has %s.",
-				count(len(e.own), "NS record"))
+				diag.Count(len(e.own), "NS record"))
 		},
 	},
 	{

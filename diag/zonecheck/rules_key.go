@@ -30,7 +30,7 @@ var keyRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return secured(e) && told(1, survey.ProbeKeys)(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!signed(e), "%s has %s for %s, and the zone has no DNSKEY record.", upper(e.parentName()),
-				count(len(e.cut.ds), "DS record"), e.Domain)
+				diag.Count(len(e.cut.ds), "DS record"), e.Domain)
 		},
 	},
 	{
@@ -87,7 +87,7 @@ var keyRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!slices.ContainsFunc(e.cut.ds, dnssec.Policy{}.Usable),
 				"%s has %s for %s, and resolvers know the algorithm and digest of none.", upper(e.parentName()),
-				count(len(e.cut.ds), "DS record"), e.Domain)
+				diag.Count(len(e.cut.ds), "DS record"), e.Domain)
 		},
 	},
 	{

@@ -86,7 +86,7 @@ var mailRules = diag.Rules[*evidence]{
 		When:        hasMX,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.mx()) > 1 && slices.ContainsFunc(e.mx(), nullMX),
-				"%s has a null MX beside %s.", e.Domain, count(len(e.mx())-1, "other MX record"))
+				"%s has a null MX beside %s.", e.Domain, diag.Count(len(e.mx())-1, "other MX record"))
 		},
 	},
 	{

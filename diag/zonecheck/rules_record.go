@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -170,7 +171,7 @@ func (e *evidence) addressesOf(name string) []netip.Addr {
 	for _, r := range replies {
 		if r.OK() {
 			for _, rr := range r.Msg.Answer {
-				if ip := survey.AddressIn(rr); ip.IsValid() {
+				if ip := resolver.AddressIn(rr); ip.IsValid() {
 					seen[ip] = true
 				}
 			}

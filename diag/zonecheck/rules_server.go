@@ -147,7 +147,7 @@ var serverRules = diag.Rules[*evidence]{
 				if forged == 0 {
 					return ""
 				}
-				return "was queried, and " + count(forged, "datagram") + " with another ID or question came back"
+				return "was queried, and " + diag.Count(forged, "datagram") + " with another ID or question came back"
 			})
 		},
 	},

@@ -130,7 +130,7 @@ var signatureRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sec.param.Iterations
 			return diag.FailIf(n > 0, "The NSEC3PARAM record of %s asks for %s.", e.Domain,
-				count(int(n), "additional iteration"))
+				diag.Count(int(n), "additional iteration"))
 		},
 	},
 	{
@@ -155,7 +155,7 @@ var signatureRules = diag.Rules[*evidence]{
 		When:        hashed,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sec.param.SaltLength
-			return diag.FailIf(n > 0, "The NSEC3PARAM record of %s has a salt of %s.", e.Domain, count(int(n), "byte"))
+			return diag.FailIf(n > 0, "The NSEC3PARAM record of %s has a salt of %s.", e.Domain, diag.Count(int(n), "byte"))
 		},
 	},
 	{

@@ -251,10 +251,7 @@ func keptBy(why reason) func(*evidence) diag.Failures {
 
 // sentence says what is kept and what it costs.
 func (s *keptTerm) sentence() string {
-	cost := fmt.Sprintf("%d DNS lookups", s.lookups)
-	if s.lookups == 1 {
-		cost = "1 DNS lookup"
-	}
+	cost := diag.Count(s.lookups, "DNS lookup")
 	if s.atLeast {
 		cost = "at least " + cost
 	}

@@ -98,11 +98,3 @@ func suggesting(fails func(*evidence) diag.Failures) func(*evidence) diag.Failur
 		return list
 	}
 }
-
-// count writes a number with its noun.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}

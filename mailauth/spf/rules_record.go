@@ -30,7 +30,7 @@ func absent(e *evidence) diag.Failures {
 	}
 	f := diag.Failure{Detail: fmt.Sprintf("%s has no TXT record.", e.domain)}
 	if n := len(e.published.texts); n > 0 {
-		f.Detail = fmt.Sprintf("%s has %s, and none begins with v=spf1.", e.domain, count(n, "TXT record", "TXT records"))
+		f.Detail = fmt.Sprintf("%s has %s, and none begins with v=spf1.", e.domain, diag.Count(n, "TXT record"))
 	}
 	if receives, known := e.mail.receives(); known && !receives && !e.helper() && len(e.elsewhere) == 0 {
 		f.Detail += " It receives no mail."
@@ -220,7 +220,7 @@ var publicationRules = on("spf.domain.missing", diag.Rules[*evidence]{
 		Advice:      "Write TXT records in ASCII. If one of these was meant as SPF, receivers do not see it.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.opaque > 0, "%s has %s in no readable encoding.", e.domain,
-				count(e.opaque, "TXT record", "TXT records"))
+				diag.Count(e.opaque, "TXT record"))
 		},
 	},
 	{

@@ -129,7 +129,7 @@ var treeRules = diag.Rules[*evidence]{
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "%q lets pass only what %q lets pass, and costs %s.", diag.Quote(t.Raw),
-				diag.Quote(other.Raw), count(t.Lookups(), "DNS lookup", "DNS lookups"))}
+				diag.Quote(other.Raw), diag.Count(t.Lookups(), "DNS lookup"))}
 		}),
 	}),
 	treeRule("spf.include.pass", 5, "Included record lets every host pass", "No included record lets every host pass", "5.2",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -151,7 +152,7 @@ func (a *audit) follow(ctx context.Context, name string) Chain {
 		switch {
 		case answer.Exists():
 			for _, r := range answer.Records {
-				c.Addrs = append(c.Addrs, AddressIn(r))
+				c.Addrs = append(c.Addrs, resolver.AddressIn(r))
 			}
 			return c
 		case answer.NXDomain():

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
@@ -214,7 +215,7 @@ func GlueFor(r Reply, host string) []Glue {
 		if !strings.EqualFold(rr.Header().Name, host) {
 			continue
 		}
-		if ip := AddressIn(rr); ip.IsValid() {
+		if ip := resolver.AddressIn(rr); ip.IsValid() {
 			list = append(list, Glue{ip, rr.Header().Ttl})
 		}
 	}

@@ -127,18 +127,6 @@ func RRSet(section []dns.RR, name string, qtype uint16) []dns.RR {
 	return list
 }
 
-// AddressIn returns the address in an A or AAAA record.
-func AddressIn(rr dns.RR) netip.Addr {
-	var ip netip.Addr
-	switch rr := rr.(type) {
-	case *dns.A:
-		ip, _ = netip.AddrFromSlice(rr.A.To4())
-	case *dns.AAAA:
-		ip, _ = netip.AddrFromSlice(rr.AAAA.To16())
-	}
-	return ip
-}
-
 // HostsOf lists the names in NS records, in lower case, sorted, without duplicates.
 func HostsOf(records []*dns.NS) []string {
 	hosts := []string{}
