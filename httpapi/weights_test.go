@@ -1,0 +1,94 @@
+//go:build !race
+
+package httpapi
+
+// The race detector takes memory of its own.
+
+import (
+	"encoding/json"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What an operation allocates that is live at once stays within its weight.
+func TestWeights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const size = 1 << 20
+	text := func(s string) string {
+		body, err := json.Marshal(map[string]string{"text": s})
+		require.NoError(t, err)
+		return string(body)
+	}
+	list := func(item string) string {
+		return "[" + strings.Repeat(item+",", size/(len(item)+1)-2) + item + "]"
+	}
+	for _, tt := range []struct{ name, path, body string }{
+		{"list", "/text/json/format", text(list("1"))},
+		{"deep", "/text/json/format", text(list(strings.Repeat("[", 500) + strings.Repeat("]", 500)))},
+		{"objects", "/text/json/format", text(list(`{"a":1}`))},
+		{"list", "/text/json/to-yaml", text(list("1"))},
+		{"aliases", "/text/yaml/to-json", text("a: &a \"" + strings.Repeat(`\u0001`, 10_000) + "\"\nb: [" +
+			strings.Repeat("*a,", 130) + "*a]\n# " + strings.Repeat("x", size-100_000) + "\n")},
+		{"flow", "/text/yaml/format", text(list("a"))},
+		{"flow", "/text/yaml/to-json", text(list("a"))},
+		{"block", "/text/yaml/to-json", text(strings.Repeat("- -\n", size/4))},
+		{"block", "/text/yaml/format", text(strings.Repeat("- a: b\n", size/7))},
+		{"dots", "/text/lower", text(strings.Repeat("İ", size/2))},
+		{"expanding", "/text/upper", text(strings.Repeat("ΐ", size/2))},
+		{"lines", "/text/stats", text(strings.Repeat("é\n", size/3))},
+		{"letters", "/text/slug", text(strings.Repeat("Ä ", size/3))},
+		{"letters", "/text/urlencode", text(strings.Repeat("é", size/2))},
+		{"many", "/text/password/generate", `{"length":128,"count":100}`},
+		{"jpeg", "/http/qr", `{"data":"a","format":"jpeg","size":4096,"foreground":"#200000"}`},
+		{"png", "/http/qr", `{"data":"` + strings.Repeat("a", 1200) + `","size":4096}`},
+	} {
+		t.Run(strings.TrimPrefix(tt.path, "/")+"/"+tt.name, func(t *testing.T) {
+			ep := endpoints[0]
+			for _, ep = range endpoints {
+				if ep.Path == tt.path {
+					break
+				}
+			}
+			req, err := ep.op.decode([]byte(tt.body))
+			require.NoError(t, err)
+			weight := ep.op.memory(req, len(tt.body))
+			live := weight + 1
+			for n := 0; n < 10 && live > weight; n++ { // garbage that is not collected in time may be counted
+				live = min(live, liveBytes(func() {
+					_, err = ep.op.execute(t.Context(), nil, req)
+				}))
+			}
+			require.False(t, err != nil && tt.name == "aliases", "%v", err)
+			t.Logf("%d KiB of %d", live>>10, weight>>10)
+			assert.LessOrEqual(t, live, weight)
+		})
+	}
+}
+
+// liveBytes returns how many bytes were live at most while f ran, as far as looking now and then tells.
+func liveBytes(f func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	before, most := stats.HeapAlloc, stats.HeapAlloc
+	done := make(chan bool)
+	go func() { f(); close(done) }()
+	for {
+		select {
+		case <-done:
+			return int64(most - before)
+		default:
+			runtime.ReadMemStats(&stats)
+			most = max(most, stats.HeapAlloc)
+			runtime.Gosched()
+		}
+	}
+}
