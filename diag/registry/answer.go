@@ -30,28 +30,30 @@ const maxPhrase = 200
 // The phrases by which servers say what is no record. They are looked for in each line, in lower case,
 // without marks of comments before it.
 var (
+	// anyName stands for whatever name a line is about, with what it is put between.
+	anyName = regexp.MustCompile(`["'\[]?\b[a-z0-9_-]+(?:\.[a-z0-9_-]+)+["'\]]?`)
+
 	absentPhrase = regexp.MustCompile(`^(?:` +
-		`no match|nincs talalat|no matching|no matches|not found|no found|no data found|no data was found|no entries found|` +
-		`no object found|no objects? found|no such domain|no information available about|nothing found|` +
-		`no record found|no records? (?:found|matching)|no domain|` +
-		`error:\s?10[13]|object does not exist|object not found|the queried object does not exist|` +
-		`the domain has not been registered|this domain (?:name )?has not been registered|` +
-		`the domain name is not registered|(?:the |this )?domain (?:name )?is not registered|` +
-		`domain (?:name )?(?:not found|not registered|unknown|does not exist|is available)|` +
-		`domain status: (?:available|free|no object found)|status: (?:available|free)$|` +
-		`this query returned 0 objects|requested domain (?:does not exist|was not found)|` +
-		`the requested domain was not found|invalid query or domain name not known|` +
-		`unallocated resource|available$)|` +
-		`^domain \S+ (?:is available for|not found|does not exist|is free|is not registered)|` +
-		`^domain "?\S+"? not found|^\S+ is (?:free|available)\.?$|^\S+: (?:not found|no match)|` +
-		`^(?:el dominio|domain) \S+ (?:no se encuentra|no existe)|no se encontro el objeto|` +
-		`^\S+ (?:not found|no match)\.?$|: nothing found for this query|^nothing found for this query|` +
-		`^sorry, (?:but )?domain: "?\S+"?,? not found`)
-	reservedPhrase = regexp.MustCompile(`^not available for (?:second level )?registration|^reserved (?:by|domain|name)|` +
+		`no match|nincs talalat|no matching|no matches|not found|no found|no data (?:was )?found|no entries found|` +
+		`no objects? found|no such domain|(?:there is )?no information available (?:about|on)|nothing found|` +
+		`no records? (?:found|matching)|no domain|we do not have an entry|error:\s?(?:10[13]|no entries)|` +
+		`no_se_encontro_el_objeto|this query returned 0 objects|unallocated resource|` +
+		`invalid query or domain name not known|domain status: (?:available|free|no object found)|status: (?:available|free)$|` +
+		`(?:no data|no records?|not registered|not registered - .*|available)[.!]?$|` +
+		// "Sorry, the domain name example.com" and what may be said of it
+		`(?:(?:sorry|but|the|this|el|requested|queried|domain|dominio|name|object|data|x\.y)[ .,:*-]+)+(?:` +
+		`(?:(?:is|was|has|does|do) )?not (?:yet )?(?:been )?(?:found|registered|known|exist)|` +
+		`no (?:existe|se encuentra|match|entries found)|unknown|(?:is )?available for (?:registration|purchase)|` +
+		`is not available in our (?:whois )?database|0 results|(?:(?:is|are) )?(?:available|free|disponible)[.!]?$))|` +
+		`no se encontro el objeto|: nothing found for this query`)
+	reservedPhrase = regexp.MustCompile(`^reserved\.?$|in stop-list|prohibited from registration|^not available for (?:second level )?registration|^reserved (?:by|domain|name)|` +
 		`^(?:this |the )?(?:domain|name|domain name) (?:is |has been )?reserved|^reserved by registry|is reserved\.?$|` +
 		`cannot be registered|can not be registered|^blocked by|this name is not available for registration`)
-	limitedPhrase = regexp.MustCompile(`limit (?:was |has been |is )?exceeded|limit reached|exceeded (?:the|your|our) |` +
-		`exceeded allowed|have exceeded|has exceeded|quota exceeded|queries exceeded|` +
+	limitedPhrase = regexp.MustCompile(`(?:limit|quota|query rate|queries|consultas) (?:\S+ ){0,5}?(?:exceeded|reached|excedidas)|` +
+		`reached (?:the|your|our) (?:query )?limit|exceeded (?:the|your|our) |exceeded allowed|have exceeded|has exceeded|` +
+		`is too frequent|interval is too short|still in grace period|excessive querying, grace|address used more than|^denied$|requests .{0,30}not permitted|` +
+		`requests from (?:this|your) \S+ (?:is|are) (?:limited|restricted)|` +
+		`your ip (?:address )?(?:is|has been) (?:blocked|restricted)|is not authori[sz]ed$|maximum number of (?:lookups|queries)|` +
 		`too many (?:queries|requests|connections)|` +
 		`query rate of|blacklisted:|you (?:are|have been) (?:blocked|banned|blacklisted|denied)|access (?:is )?denied|` +
 		`access to .{0,40}denied|permission denied|connection refused|request (?:is )?denied|` +
@@ -67,12 +69,14 @@ func (r *record) judge(text string) outcome {
 	if r.domain != "" && !r.mine {
 		return judgeText(text)
 	}
-	if r.substantial() {
+	if r.substantial() && !(r.freeStatus && r.bare()) {
 		return found
 	}
 	switch o := judgeText(text); {
 	case o == unreadable && r.freeStatus:
 		return absent
+	case o == unreadable && r.reservedStatus && !r.hasStatus:
+		return reserved
 	case o == unreadable && r.domain != "" && r.hasStatus:
 		return found
 	default:
@@ -82,8 +86,13 @@ func (r *record) judge(text string) outcome {
 
 // substantial reports whether the answer says something that only a registration has.
 func (r *record) substantial() bool {
-	return !r.created.time.IsZero() || !r.expires.time.IsZero() || len(r.nameservers) > 0 || r.registrar.Name != "" ||
-		r.handle != ""
+	return !r.bare() || r.registrar.Name != "" || r.handle != ""
+}
+
+// bare reports whether the answer has no dates and no name servers. One that names the registry as the
+// registrar, and says that the domain is free, is none of a registration.
+func (r *record) bare() bool {
+	return r.created.time.IsZero() && r.expires.time.IsZero() && len(r.nameservers) == 0
 }
 
 // judgeText says what a text without a record amounts to. That a limit is reached goes before all else,
@@ -101,7 +110,7 @@ func judgeText(text string) outcome {
 			return limited
 		case reservedPhrase.MatchString(line):
 			result = reserved
-		case result == unreadable && absentPhrase.MatchString(line):
+		case result == unreadable && absentPhrase.MatchString(anyName.ReplaceAllLiteralString(line, "x.y")):
 			result = absent
 		}
 	}

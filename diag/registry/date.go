@@ -42,6 +42,7 @@ var dateLayouts = []string{
 	"2/1/2006",
 	"2-Jan-2006 15:04:05",
 	"2-Jan-2006",
+	"2-January-2006",
 	"2006-Jan-02",
 	"2006-Jan-2",
 	"2 Jan 2006 15:04:05",
@@ -62,12 +63,14 @@ var dateLayouts = []string{
 var zones = map[string]int{
 	"UTC": 0, "GMT": 0, "JST": 9 * 3600, "KST": 9 * 3600, "HKT": 8 * 3600, "SGT": 8 * 3600, "ICT": 7 * 3600,
 	"CET": 3600, "CEST": 7200, "EET": 7200, "EEST": 3 * 3600, "MSK": 3 * 3600, "NZST": 12 * 3600, "NZDT": 13 * 3600,
+	"CLT": -4 * 3600, "CLST": -3 * 3600,
 }
 
 var (
 	dateNoise   = regexp.MustCompile(`(?i)^(before|since|on)\s+|\s*#\d+$|\s*\(YYYY-MM-DD\)$|\s+at(\s)|\b(\d{1,2})(?:st|nd|rd|th)\b`)
 	dateZone    = regexp.MustCompile(`\s*\(?\b([A-Z]{3,4})\)?$`)
-	dateOffset  = regexp.MustCompile(`\s*\((?:GMT|UTC)\s*([+-])(\d{1,2})(?::(\d{2}))?\)$`)
+	dateOffset  = regexp.MustCompile(`\s*\(?(?:GMT|UTC)\s*([+-])(\d{1,2})(?::(\d{2}))?\)?$`)
+	dateBehind  = regexp.MustCompile(`^\S.* (\d{8}|\d{14})(?: \(.*\))?$`) // "changed: who 20260101", RFC 2622 section 3.1
 	dateDoubleT = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})-T`)
 )
 
@@ -75,6 +78,9 @@ var (
 // taken as UTC, which is right to within a day.
 func parseDate(s string) (time.Time, bool) {
 	s = clip(strings.Join(strings.Fields(s), " "), 60)
+	if m := dateBehind.FindStringSubmatch(s); m != nil {
+		s = m[1]
+	}
 	s, zone := tidyDate(s)
 	for _, layout := range dateLayouts {
 		if t, err := time.Parse(layout, s); err == nil {

@@ -15,28 +15,29 @@ var (
 		domain create date|domain registration date|registered|registered on|registered date|registration date|
 		registration time|record created|record created on|domain record activated|first registration date|
 		domain name commencement date|domain dateregistered|domain datecreated|registered since|activated|
-		activation date|date created|date registered|registration|domain created on`)
+		activation date|date created|fecha de creación|date registered|registration|domain created on`)
 	expiresKeys = words(`registry expiry date|registrar registration expiration date|expiry date|expiration date|
 		expire date|expires|expires on|expire|expiry|expiration|expiration time|paid-till|valid until|renewal date|
 		record expires on|record will expire on|domain expires|domain expires on|expire-date|domain expiration date|expires at|
-		validity|domain datebilleduntil|registry expiration date|valid-date|domain expiry date|renewal|exp date`)
+		validity|domain datebilleduntil|registry expiration date|valid-date|domain expiry date|renewal|exp date|record expired|fecha de vencimiento`)
 	updatedKeys = words(`updated date|update date|updated|updated on|last updated|last update|last-update|last-updated|last modified|
 		last-modified|modified|changed|modification date|domain record last updated|last updated date|last updated on|
 		domain datelastmodified|record last updated on|date updated|last changed|domain last updated date|
-		domain last updated on|last edited on`)
+		domain last updated on|last edited on|record last modified|ultima actualización`)
 	statusKeys = words(`domain status|status|state|query status|registration status|domain state|eppstatus|
-		domaintype|epp status`)
+		domaintype|epp status|estatus del dominio`)
 	serverKeys = words(`name server|name servers|nameserver|nameservers|nserver|nservers|ns|ns name|dns|dns server|
 		dns servers|hostname|host name|host|primary server|secondary server|domain servers in listed order|
 		domain name servers|domain nameservers|name servers information|domain servers|nameserver in listed order|
-		primary name server|secondary name server|domain name server|nserver name`)
+		primary name server|secondary name server|domain name server|nserver name|name server information|name servers in the listed order|
+		servidor(es) de nombres de dominio`)
 	registrarKeys = words(`registrar|sponsoring registrar|registrar name|current registar|current registrar|
 		registration service provider|authorized agency|registrar of record|registrar organization|registrar company|
-		registrar company name`)
+		registrar company name|registrar-name`)
 	referralKeys = words(`registrar whois server|whois server|whois|refer|referralserver|registry whois server`)
 	handleKeys   = words(`registry domain id|roid|domain id|domain handle`)
-	domainKeys   = words(`domain name|domain|ascii|puny name`)
-	signedKeys   = words(`dnssec|signed|domain signed|dnssec status|dnssec signed`)
+	domainKeys   = words(`domain name|domain|domainname|ascii|puny name|nombre de dominio`)
+	signedKeys   = words(`dnssec|signed|domain signed|dnssec status|dnssec signed|dnskey`)
 	dsKeys       = words(`ds-rdata|ds|ds-list|dsrecord|ds record|dnssec ds data|ds data`)
 )
 
@@ -64,18 +65,19 @@ func (d whoisDate) pointer() *time.Time {
 
 // A record is what a WHOIS server says of a domain.
 type record struct {
-	domain, handle              string
-	registrar                   Registrar
-	created, expires, updated   whoisDate
-	registrarExpires            whoisDate
-	statuses                    []string // as the server puts them
-	nameservers                 []Nameserver
-	signed, signedKnown         bool
-	ds                          []DS
-	contacts                    []Contact
-	referral                    string // host name of the next server
-	toRegistrar                 bool   // that is the registrar's
-	freeStatus, hasStatus, mine bool   // a status says that it is free; there is another one; it names the domain
+	domain, handle             string
+	registrar                  Registrar
+	created, expires, updated  whoisDate
+	registrarExpires           whoisDate
+	statuses                   []string // as the server puts them
+	nameservers                []Nameserver
+	signed, signedKnown        bool
+	ds                         []DS
+	contacts                   []Contact
+	referral                   string // host name of the next server
+	toRegistrar                bool   // that is the registrar's
+	freeStatus, reservedStatus bool   // a status says that it is free, or that it cannot be registered
+	hasStatus, mine            bool   // there is another one; it names the domain
 }
 
 // contactSections are paragraphs about others than the domain, in which dates and statuses are theirs.
@@ -101,6 +103,15 @@ func (f field) foreign() bool {
 		!strings.HasPrefix(f.key, "domain ") && !strings.HasSuffix(f.key, " date")
 }
 
+// namesServer reports whether a field is a name server. Contacts may have a host as well, but no key that
+// tells by itself.
+func (f field) namesServer() bool {
+	if f.key == "name" {
+		return serverKeys[f.section]
+	}
+	return serverKeys[f.key] && (strings.Contains(f.key, "server") || !strings.Contains(f.section, "contact"))
+}
+
 func (r *record) read(f field, name string) {
 	switch {
 	case domainKeys[f.key], f.key == "name" && f.section == "domain":
@@ -114,10 +125,11 @@ func (r *record) read(f field, name string) {
 		if host := referralHost(f.value); host != "" && r.referral == "" {
 			r.referral, r.toRegistrar = host, f.key == "registrar whois server"
 		}
-	case serverKeys[f.key] && !strings.Contains(f.section, "contact"):
+	case f.namesServer():
 		r.readServer(f, name)
 	case dsKeys[f.key] || strings.HasPrefix(f.key, "signing key"):
 		r.readDS(f.value)
+	case signedKeys[f.key] && f.section == "registrar": // whether that one can do it
 	case signedKeys[f.key]:
 		r.readSigned(f.value)
 	case f.foreign():
@@ -129,6 +141,9 @@ func (r *record) read(f field, name string) {
 	case expiresKeys[f.key]:
 		r.expires.set(monthFirst(f))
 	case updatedKeys[f.key]:
+		if dateBehind.MatchString(f.value) {
+			r.updated.later(f.value) // one line for each change
+		}
 		r.updated.set(f.value)
 	case f.key == "state" && !stateOfDomain.MatchString(f.value):
 	case statusKeys[f.key]:
@@ -154,6 +169,13 @@ func (d *whoisDate) set(text string) {
 	}
 }
 
+// later sets a date if it is after the one that is set.
+func (d *whoisDate) later(text string) {
+	if when, ok := parseDate(text); ok && when.After(d.time) {
+		*d = whoisDate{text, when}
+	}
+}
+
 // readServer reads a name server with its addresses: "ns.example.com. [192.0.2.1]".
 func (r *record) readServer(f field, name string) {
 	words := strings.FieldsFunc(f.value, func(c rune) bool { return strings.ContainsRune(" \t,[]()", c) })
@@ -172,7 +194,7 @@ func (r *record) readServer(f field, name string) {
 	}
 	var addresses []netip.Addr
 	for _, w := range words[1:] {
-		if ip, ok := parseAddress(w); ok {
+		if ip, ok := parseAddress(strings.TrimSuffix(w, "/32")); ok {
 			addresses = append(addresses, ip)
 		}
 	}
@@ -199,7 +221,11 @@ func (r *record) readStatus(value string) {
 			r.freeStatus = true
 			continue
 		}
-		r.hasStatus = true
+		if reservedStatus.MatchString(text) {
+			r.reservedStatus = true
+		} else {
+			r.hasStatus = true
+		}
 		r.statuses = addOnce(r.statuses, text)
 	}
 }
@@ -207,6 +233,9 @@ func (r *record) readStatus(value string) {
 // freeStatus are statuses that say that there is no registration.
 var freeStatus = regexp.MustCompile(`(?i)^(?:220 )?(?:available|free|no object found|not found|not registered|` +
 	`domain not found|unassignable|undelegated|no match)$`)
+
+// reservedStatus are statuses that say that there is none, and will be none.
+var reservedStatus = regexp.MustCompile(`(?i)^(?:230 )?reserved$`)
 
 func (r *record) readSigned(value string) {
 	word := letters(value)
@@ -231,7 +260,7 @@ func (r *record) readDS(value string) {
 }
 
 // registrarURL separates a name from the web page behind it.
-var registrarURL = regexp.MustCompile(`^(.*\S)\s+\((https?://[^)]+)\)$`)
+var registrarURL = regexp.MustCompile(`^(.*\S)\s+\(\s*(https?://[^)\s]+)\s*\)$`)
 
 // readRegistrar reads who sold the domain. A paragraph about the registrar may have its name beside its
 // handle.
@@ -240,7 +269,7 @@ func (r *record) readRegistrar(fields []field) {
 	for _, f := range fields {
 		inside := f.section == "registrar" && !f.bare
 		switch {
-		case inside && f.key == "name":
+		case inside && (f.key == "name" || f.key == "organization name"):
 			named = cmp.Or(named, f.value)
 		case registrarKeys[f.key] && (!f.foreign() || strings.Contains(f.section, "registrar")):
 			first = cmp.Or(first, f.value)

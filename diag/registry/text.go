@@ -36,19 +36,22 @@ var headings = map[string]bool{
 	"administrative": true, "administrative contact": true, "administrative contact information": true,
 	"administrative contact/agent": true, "admin": true, "admin contact": true, "technical": true,
 	"technical contact": true, "technical contact information": true, "tech": true, "tech contact": true,
-	"billing contact": true, "contact information": true, "contact": true, "abuse contact": true,
+	"domain servers": true, "name server information": true, "name servers in the listed order": true,
+	"servidor(es) de nombres de dominio": true, "billing contact": true, "contact information": true, "contact": true, "abuse contact": true,
 }
 
 var (
 	// "key: value", "key....: value". A colon before two slashes is part of a URL.
-	keyValue = regexp.MustCompile(`^([A-Za-z][\w .\-/()*&']{0,60}?)[. ]*:+(?:[ \t]+(.*)|([^/ \t:].*)|(/[^/].*))?$`)
-	// "[Key]  value", "a. [Key]  value"
-	bracketed = regexp.MustCompile(`^(?:[a-z]\. *)?\[([A-Z][^\]]{0,40})\](?:\s+(.*))?$`)
+	keyValue = regexp.MustCompile(`^(\pL[\pL\w .\-/()*&']{0,60}?)[. \t]*:+(?:[ \t]+(.*)|([^/ \t:].*)|(/[^/].*))?$`)
+	// "[Key]  value", "a. [Key]  value", "a [Key]  value"
+	bracketed = regexp.MustCompile(`^(?:[a-z](?:\. *| ))?\[([A-Z][^\]]{0,40})\](?:\s+(.*))?$`)
 	// "Record created on 2026-01-01"
 	onDate = regexp.MustCompile(`(?i)^((?:record |domain )(?:created|registered|expires|will expire|last updated) on|` +
 		`registered on|created on):?\s+(\S.*)$`)
+	// "Key of two    value" in columns, if the key is known
+	columns = regexp.MustCompile(`^(\S+(?: +\S+)?) {2,}([^\s:].*)$`)
 	// Numbers at the end of a key, and hints of plural.
-	keyTail = regexp.MustCompile(`(?:\(s\)|\(ac\)|[ _]?\d+)$`)
+	keyTail = regexp.MustCompile(`(?: \(dd/mm/yyyy\)|\(s\)|\(ac\)|[ _]?\d+)$`)
 )
 
 // A scanner reads the fields of an answer line by line.
@@ -84,6 +87,9 @@ func someLines(text string) iter.Seq[string] {
 
 func (s *scanner) line(line string) {
 	text := strings.TrimSpace(line)
+	if marked := strings.TrimPrefix(text, "** "); marked != text {
+		text = marked // "** Registrar:"
+	}
 	switch {
 	case text == "":
 		if !s.heading {
@@ -124,6 +130,9 @@ func split(text, current string) (key, value string, ok bool) {
 			return before, after, true
 		}
 	}
+	if m := columns.FindStringSubmatch(text); m != nil && ofDomain(normalKey(m[1])) {
+		return m[1], m[2], true
+	}
 	// A host with an IPv6 address has colons as well.
 	if host, _, more := strings.Cut(text, " "); more && strings.Contains(hostName(host), ".") {
 		return "", "", false
@@ -134,9 +143,17 @@ func split(text, current string) (key, value string, ok bool) {
 	return "", "", false
 }
 
+// ofDomain reports whether a key without a colon is one of those that say something of a domain.
+func ofDomain(key string) bool {
+	return domainKeys[key] || createdKeys[key] || expiresKeys[key] || updatedKeys[key] || serverKeys[key] || statusKeys[key]
+}
+
 // normalKey brings a key into one form: "Name Server 01", "ns_name_01" and "[Name Server]" become words
-// in lower case without number.
+// in lower case without number. Of a key in two languages it is the second, which is English.
 func normalKey(key string) string {
+	if _, english, ok := strings.Cut(key, " / "); ok {
+		key = english
+	}
 	key = strings.Trim(strings.ToLower(strings.TrimSpace(key)), ":. ")
 	key = keyTail.ReplaceAllString(key, "")
 	return strings.Join(strings.FieldsFunc(key, func(r rune) bool { return r == ' ' || r == '_' || r == '\t' }), " ")
