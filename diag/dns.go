@@ -292,35 +292,6 @@ func (a Addresses) Err() error {
 	return errors.Join(a.V4.Err(), a.V6.Err())
 }
 
-// TXT returns the text of a TXT record: its character strings joined without a separator, as bytes
-// (RFC 7208 section 3.3).
-func TXT(r *dns.TXT) string {
-	var b strings.Builder
-	for _, s := range r.Txt {
-		unescape(&b, s)
-	}
-	return b.String()
-}
-
-// unescape undoes the presentation format of the DNS library (RFC 1035 section 5.1).
-func unescape(b *strings.Builder, s string) {
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			b.WriteByte(s[i])
-			continue
-		}
-		if d := s[i+1:]; len(d) >= 3 && isDigit(d[0]) && isDigit(d[1]) && isDigit(d[2]) {
-			b.WriteByte((d[0]-'0')*100 + (d[1]-'0')*10 + d[2] - '0')
-			i += 3
-			continue
-		}
-		i++
-		b.WriteByte(s[i])
-	}
-}
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
 // DNSSECStatus is what is known of the authenticity of an answer (RFC 4035 section 4.3).
 type DNSSECStatus string
 

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -80,4 +81,23 @@ func TestDNSSECStatus(t *testing.T) {
 		})
 	}
 	require.Contains(t, DNSSECStatus("").Values(), string(Insecure))
+}
+
+func TestSplitTXT(t *testing.T) {
+	long := strings.Repeat("a", 300)
+	for text, want := range map[string][]string{
+		"":                      {""},
+		"v=spf1 -all":           {"v=spf1 -all"},
+		` "v=spf1 " "-all" `:    {"v=spf1 ", "-all"},
+		`"a\"b" "\195\188"`:     {`a"b`, "\u00fc"},
+		`""`:                    {""},
+		`"`:                     {`"`},
+		`"v=spf1`:               {`"v=spf1`},
+		`"v=spf1 \"`:            {`"v=spf1 \"`},
+		`"v=spf1" -all`:         {`"v=spf1" -all`},
+		long:                    {long[:255], long[255:]},
+		`"` + long + `" "-all"`: {long, "-all"}, // too long a string, as it was written
+	} {
+		require.Equal(t, want, SplitTXT(text), text)
+	}
 }

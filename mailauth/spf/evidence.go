@@ -75,7 +75,7 @@ func (e *evidence) sort() {
 		switch {
 		case isRecord(text):
 			e.records = append(e.records, text)
-			e.strings = e.published.strings(i)
+			e.strings = diag.TXTStrings(e.published.answer.Records[i])
 		case strings.HasPrefix(strings.ToLower(text), "spf2.0/"): // RFC 4406 section 3.1
 			e.senderIDs = append(e.senderIDs, text)
 		case resembles(text):
@@ -104,15 +104,6 @@ func (e *evidence) locate(elsewhere []diag.Answer[*dns.TXT]) {
 			}
 		}
 	}
-}
-
-// strings returns the character-strings of the TXT record with the index.
-func (p *publication) strings(i int) []string {
-	var list []string
-	for _, s := range p.answer.Records[i].Txt {
-		list = append(list, unescape(s))
-	}
-	return list
 }
 
 // compute draws from the tree what several rules need.

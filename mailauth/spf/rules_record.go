@@ -274,7 +274,7 @@ var formRules = diag.Rules[*evidence]{
 		Advice:      "Split the record into strings of at most 255 bytes, and keep the space between two terms in one of them.",
 		Fails: func(e *evidence) diag.Failures {
 			for i, s := range e.strings {
-				if len(s) > maxString {
+				if len(s) > diag.MaxTXTString {
 					return diag.Fail("String %d of %d has %d bytes.", i+1, len(e.strings), len(s))
 				}
 			}

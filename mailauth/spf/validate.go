@@ -28,9 +28,6 @@ type ValidateReport struct {
 	IPTest       *IPTest      `json:"ip_test,omitempty" doc:"what the record says of the address"`
 }
 
-// maxString is the length of a character-string of the DNS (RFC 1035 section 3.3).
-const maxString = 255
-
 // Validate examines the text of a record alone, and asks nothing of the DNS: what other records and hosts
 // would add is not known, and the report says so. The error is a *[diag.InputError].
 func Validate(req ValidateRequest) (*ValidateReport, error) {
@@ -66,14 +63,8 @@ func (*ValidateReport) Rules() []diag.RuleInfo { return rules.Describe() }
 // outline makes evidence of a text alone.
 func outline(req ValidateRequest) *evidence {
 	e := &evidence{domain: req.Domain, offline: true, ip: req.IP.Addr}
-	text, quoted := unquoted(req.Record)
-	e.strings = quoted
-	if quoted == nil {
-		for rest := text; rest != "" || len(e.strings) == 0; {
-			n := min(len(rest), maxString)
-			e.strings, rest = append(e.strings, rest[:n]), rest[n:]
-		}
-	}
+	e.strings = diag.SplitTXT(req.Record)
+	text := strings.Join(e.strings, "")
 	if e.published = new(publication); isRecord(text) {
 		e.records = []string{text}
 	} else {
@@ -95,31 +86,4 @@ func (e *evidence) decide(req ValidateRequest) *Result {
 	run := newEvaluation(nil, CheckRequest{IP: req.IP.Addr, Domain: req.Domain.String()}, e.now)
 	v := run.terms(e.tree.Root.Parsed, req.Domain.String(), false)
 	return &Result{Outcome: v.outcome, MatchedTerm: v.term, MatchedDomain: v.domain, Reason: v.reason}
-}
-
-// unquoted joins the character-strings of a text in the form of a zone file (RFC 1035 section 5.1), if it
-// is one: each in quotes, with blanks between them. Else the text is returned as it is.
-func unquoted(text string) (joined string, parts []string) {
-	rest := strings.TrimSpace(text)
-	if len(rest) < 2 || rest[0] != '"' {
-		return text, nil
-	}
-	for rest != "" {
-		if rest[0] != '"' {
-			return text, nil
-		}
-		end := 1
-		for end < len(rest) && rest[end] != '"' {
-			if rest[end] == '\\' {
-				end++
-			}
-			end++
-		}
-		if end >= len(rest) {
-			return text, nil
-		}
-		parts = append(parts, unescape(rest[1:end]))
-		rest = strings.TrimSpace(rest[end+1:])
-	}
-	return strings.Join(parts, ""), parts
 }

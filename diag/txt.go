@@ -1,0 +1,84 @@
+package diag
+
+import (
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// MaxTXTString is the length of a character-string of the DNS, in bytes (RFC 1035 section 3.3).
+const MaxTXTString = 255
+
+// TXT returns the text of a TXT record: its character-strings joined without a separator, as bytes
+// (RFC 7208 section 3.3).
+func TXT(r *dns.TXT) string { return strings.Join(TXTStrings(r), "") }
+
+// TXTStrings returns the character-strings of a TXT record as bytes.
+func TXTStrings(r *dns.TXT) []string {
+	list := make([]string, len(r.Txt))
+	for i, s := range r.Txt {
+		list[i] = unescape(s)
+	}
+	return list
+}
+
+// SplitTXT returns the character-strings of a text as people paste it: those in quotes, if it is in the form
+// of a zone file (RFC 1035 section 5.1), else the text itself, cut into strings that fit. There is at least
+// one.
+func SplitTXT(text string) []string {
+	if quoted := unquote(strings.TrimSpace(text)); quoted != nil {
+		return quoted
+	}
+	var list []string
+	for len(text) > MaxTXTString {
+		list, text = append(list, text[:MaxTXTString]), text[MaxTXTString:]
+	}
+	return append(list, text)
+}
+
+// unquote returns the strings of a text that is nothing but strings in quotes, else nil.
+func unquote(text string) []string {
+	var list []string
+	for text != "" {
+		if text[0] != '"' {
+			return nil
+		}
+		end := 1
+		for end < len(text) && text[end] != '"' {
+			if text[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end >= len(text) {
+			return nil
+		}
+		list = append(list, unescape(text[1:end]))
+		text = strings.TrimSpace(text[end+1:])
+	}
+	return list
+}
+
+// unescape undoes the presentation format of the DNS library (RFC 1035 section 5.1).
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		if d := s[i+1:]; len(d) >= 3 && isDigit(d[0]) && isDigit(d[1]) && isDigit(d[2]) {
+			b.WriteByte((d[0]-'0')*100 + (d[1]-'0')*10 + d[2] - '0')
+			i += 3
+			continue
+		}
+		i++
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
