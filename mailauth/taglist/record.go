@@ -1,0 +1,190 @@
+package taglist
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// Found is what the TXT records at a name are to a protocol.
+type Found struct {
+	Records []string // those of the protocol
+	Strays  []Stray  // those that readers ignore, although they were probably meant
+	List    List     // the record, if there is exactly one
+	Strings []string // its character-strings
+}
+
+// A Stray is a text that was probably meant as a record.
+type Stray struct {
+	Text string
+	Why  string // readers ignore it: a clause
+}
+
+// Find picks the records of the protocol out of an answer.
+func (f Format) Find(answer []*dns.TXT) Found {
+	var found Found
+	for _, r := range answer {
+		f.add(&found, diag.TXTStrings(r))
+	}
+	return found
+}
+
+// Read takes one text, as it is or as in a zone file, for what is to be published.
+func (f Format) Read(text string) Found {
+	var found Found
+	f.add(&found, diag.SplitTXT(text))
+	if len(found.Records)+len(found.Strays) == 0 {
+		found.Strays = []Stray{{strings.Join(diag.SplitTXT(text), ""), "it does not begin with v=" + f.Version}}
+	}
+	return found
+}
+
+func (f Format) add(found *Found, parts []string) {
+	text := strings.Join(parts, "")
+	if f.Is(text) {
+		if found.Records = append(found.Records, text); len(found.Records) == 1 {
+			found.List, found.Strings = f.Parse(text), parts
+		} else {
+			found.List, found.Strings = List{}, nil
+		}
+	} else if why := f.Resembles(text); why != "" {
+		found.Strays = append(found.Strays, Stray{text, why})
+	}
+}
+
+// Is reports whether readers take a text for a record: it begins with the version (RFC 7489 section 6.6.3,
+// RFC 8460 section 3, RFC 8461 section 3.1), or has the mark of the format and no version.
+func (f Format) Is(text string) bool {
+	first, _, more := strings.Cut(text, ";")
+	switch {
+	case f.Mark != "":
+		l := f.Parse(text)
+		_, marked := l.Tag(f.Mark)
+		_, versioned := l.Tag("v")
+		return f.begins(first) || marked && !versioned
+	default:
+		return f.begins(first) && (more || !f.Fields)
+	}
+}
+
+// begins reports whether the first tag of a record is its version.
+func (f Format) begins(first string) bool {
+	if f.Mark != "" {
+		first = strings.TrimLeft(first, f.white())
+	}
+	name, value, _ := strings.Cut(strings.TrimRight(first, f.white()), "=")
+	if !f.Fields {
+		name, value = strings.TrimRight(name, f.white()), strings.TrimLeft(value, f.white())
+	}
+	return f.same(name, "v") && value == f.Version
+}
+
+// maxHead is how much of a text is looked at to find out what was meant.
+const maxHead = 64
+
+// Resembles says why readers ignore a text that was probably meant as a record; empty if it is a record, or
+// was hardly meant as one.
+func (f Format) Resembles(text string) (why string) {
+	version := strings.ToLower(f.Version)
+	family := strings.TrimSuffix(strings.TrimRight(version, "0123456789"), "v")
+	squeezed := strings.Join(strings.Fields(strings.ToLower(text)), "")
+	plain := strings.Map(func(r rune) rune { // what is left without signs, quotation marks and the like
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, squeezed[:min(len(squeezed), maxHead)])
+	later := strings.Contains(squeezed, ";v="+version)
+	meant := strings.HasPrefix(plain, "v"+family) || strings.HasPrefix(plain, "version"+family) ||
+		strings.HasPrefix(squeezed, version+";") || squeezed == version || later
+	switch foreign := strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }); {
+	case !meant || f.Is(text):
+		return ""
+	case later && !strings.HasPrefix(plain, "v"+version):
+		return "v=" + f.Version + " is not its first " + f.noun()
+	case f.Is(strings.TrimSpace(text)):
+		return "white space precedes it"
+	case strings.IndexAny(text, "\"'\\") == 0:
+		return "it has quotation marks in it"
+	case foreign >= 0 && foreign < maxHead:
+		return "it has the character " + character(text[foreign:]) + " in it"
+	case strings.HasPrefix(plain, version):
+		return "v= is missing before " + f.Version
+	case strings.HasPrefix(squeezed, "v="+version) && !strings.HasPrefix(text, "v="+f.Version):
+		return "its beginning is not written exactly v=" + f.Version
+	case strings.HasPrefix(text, "v="+f.Version) && f.Fields:
+		return "no semicolon follows its version"
+	default:
+		return "its version is not " + f.Version
+	}
+}
+
+// long finds character-strings that cannot be published (RFC 1035 section 3.3).
+func (found *Found) long() diag.Failures {
+	for i, s := range found.Strings {
+		if len(s) > diag.MaxTXTString {
+			return diag.Fail("String %d of %d has %d bytes; a string has at most %d.", i+1, len(found.Strings), len(s),
+				diag.MaxTXTString)
+		}
+	}
+	return nil
+}
+
+// joints finds places where a string begins with a tag, and the one before it does not end with a semicolon:
+// strings are joined without anything between them (RFC 6376 section 3.6.2.2).
+func (found *Found) joints() diag.Failures {
+	var list diag.Failures
+	f, text, offset := found.List.format, found.List.Text, 0
+	for i, s := range found.Strings {
+		before := strings.TrimRight(text[:offset], f.white())
+		at := offset + len(s) - len(strings.TrimLeft(s, f.white()))
+		if name, ok := f.startsTag(text[at:]); ok && i > 0 && before != "" && !strings.HasSuffix(before, ";") {
+			list = append(list, diag.Failure{
+				Detail:   fmt.Sprintf("String %d begins with %s=, and no semicolon precedes it.", i+1, name),
+				Location: &diag.Location{Offset: at, Length: len(name)}, Target: name,
+			})
+		}
+		offset += len(s)
+	}
+	return list
+}
+
+// A ParsedTag is a tag as reports list it.
+type ParsedTag struct {
+	Tag         string `json:"tag" doc:"name of the tag"`
+	Value       string `json:"value" doc:"its value, or what holds without it"`
+	Explicit    bool   `json:"explicit" doc:"whether the record has the tag"`
+	Valid       bool   `json:"valid" doc:"whether it is valid"`
+	Default     string `json:"default_value,omitempty" doc:"what holds without the tag"`
+	Description string `json:"description" doc:"what the tag says"`
+}
+
+// Parsed lists the tags of the record in order, then those that it lacks and that have a default. A tag is
+// not valid if a fault that is not harmless lies in it.
+func (l *List) Parsed() []ParsedTag {
+	list := []ParsedTag{}
+	for _, t := range l.Tags {
+		d, known := l.format.definition(t.Name)
+		if !known {
+			d.Description = "Not defined by " + l.format.Protocol + ", and ignored"
+		}
+		within := func(f Fault) bool {
+			return !f.Harmless && f.Offset >= t.Offset && f.Offset <= t.Offset+t.Length &&
+				f.Offset+f.Length <= t.Offset+t.Length
+		}
+		list = append(list, ParsedTag{
+			Tag: strings.ToValidUTF8(t.Name, "\uFFFD"), Value: strings.ToValidUTF8(t.Value, "\uFFFD"), Explicit: true,
+			Valid: !slices.ContainsFunc(l.Faults, within), Default: d.Default, Description: d.Description,
+		})
+	}
+	for _, d := range l.format.Tags {
+		if _, ok := l.Tag(d.Name); !ok && d.Default != "" {
+			list = append(list, ParsedTag{d.Name, d.Default, false, true, d.Default, d.Description})
+		}
+	}
+	return list
+}
