@@ -1,0 +1,108 @@
+// Package tlsrpt reads TLSRPT records, by which a domain asks senders of mail to report how TLS went (RFC 8460):
+// call [Find] with the TXT records at _smtp._tls.<domain>, or [ParseRecord] with one text.
+//
+//	_smtp._tls.example.com. TXT "v=TLSRPTv1; rua=mailto:tls-reports@example.com"
+//
+// Senders that know TLSRPT send one report a day to each address: how often TLS succeeded, and why it failed
+// where it did, for want of STARTTLS, for a bad certificate, or for a policy of MTA-STS or DANE.
+package tlsrpt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/miekg/dns"
+)
+
+// format is that of the record (RFC 8460 section 3).
+var format = taglist.Format{
+	Protocol: "TLSRPT", Version: "TLSRPTv1", Readers: "Senders", Fields: true,
+	Tags: []taglist.Definition{
+		{Name: "v", Description: "Version of the record"},
+		{Name: "rua", Description: "Addresses to which reports go"},
+	},
+}
+
+// A Record asks for reports.
+type Record struct {
+	RUA        []string      // URIs of mailto or https, at least one
+	Extensions []taglist.Tag // fields that RFC 8460 does not define, and that senders ignore
+}
+
+// ErrNoRecord says that there is nothing that could be a record.
+var ErrNoRecord = errors.New("there is no TLSRPT record")
+
+// Find returns the record that senders use of those at a name. The error says why there is none: of several
+// they use none, either (RFC 8460 section 3).
+func Find(answer []*dns.TXT) (Record, error) {
+	switch found := format.Find(answer); {
+	case len(found.Records) == 1:
+		return read(&found.List)
+	case len(found.Records) > 1:
+		return Record{}, fmt.Errorf("there are %d TLSRPT records, of which senders use none", len(found.Records))
+	case len(found.Strays) > 0:
+		return Record{}, errors.New("senders ignore what looks like a TLSRPT record: " + found.Strays[0].Why)
+	default:
+		return Record{}, ErrNoRecord
+	}
+}
+
+// ParseRecord reads the text of a record.
+func ParseRecord(text string) (Record, error) {
+	l := format.Parse(text)
+	return read(&l)
+}
+
+// badRUA is a fault in the addresses.
+const badRUA taglist.Kind = "rua"
+
+// read makes a record of its fields.
+func read(l *taglist.List) (Record, error) {
+	r := Record{Extensions: l.Extensions()}
+	rua, ok := l.Tag("rua")
+	if !ok {
+		l.Add(taglist.Fault{Kind: badRUA, Text: "the record has no rua", Length: len(l.Text)})
+	} else {
+		r.RUA = addresses(l, rua)
+	}
+	if faults := l.Errors(); len(faults) > 0 {
+		return Record{}, errors.New("the TLSRPT record is not valid: " + strings.Join(faults, "; "))
+	}
+	return r, nil
+}
+
+// addresses splits rua at its commas: those within a URI are written %2C (RFC 8460 section 3).
+func addresses(l *taglist.List, rua taglist.Tag) []string {
+	var list []string
+	at := rua.ValueOffset
+	for part := range strings.SplitSeq(rua.Value, ",") {
+		uri := strings.Trim(part, " \t")
+		if !isAddress(uri) {
+			l.Add(taglist.Fault{
+				Kind: badRUA, Text: fmt.Sprintf("%.200q is not a URI of mailto or https", uri),
+				Offset: at + strings.Index(part, uri), Length: len(uri),
+			})
+		}
+		list = append(list, uri)
+		at += len(part) + 1
+	}
+	return list
+}
+
+// isAddress reports whether s is a URI to which reports can go. Its characters are visible ASCII (RFC 3986
+// section 2).
+func isAddress(s string) bool {
+	scheme, rest, ok := strings.Cut(s, ":")
+	visible := !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '!' })
+	switch {
+	case !ok || !visible:
+		return false
+	case strings.EqualFold(scheme, "mailto"):
+		local, domain, ok := strings.Cut(rest, "@")
+		return ok && local != "" && domain != ""
+	default:
+		return strings.EqualFold(scheme, "https") && len(rest) > 2 && strings.HasPrefix(rest, "//")
+	}
+}
