@@ -1,6 +1,7 @@
 package mtasts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 	"github.com/miekg/dns"
 )
 
@@ -36,13 +39,11 @@ type evidence struct {
 	domain diag.Domain
 	now    time.Time
 
-	txt       diag.Answer[*dns.TXT]
-	records   []string // those of MTA-STS
-	strays    []string // those that senders discard, although they were probably meant
-	record    Record   // read as far as it can be, if there is exactly one
-	faults    []fault  // of that
-	tlsrpt    diag.Answer[*dns.TXT]
-	hasTLSRPT bool
+	txt        diag.Answer[*dns.TXT]
+	found      taglist.Found
+	record     Record // read as far as it can be, if there is exactly one
+	tlsrpt     diag.Answer[*dns.TXT]
+	unreported error // why no reports are requested; nil if they are
 
 	page   *fetch.Result // the policy as it was served
 	policy *document     // what was served with status 200, else nil
@@ -76,7 +77,7 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	var g diag.Group
 	g.Go(func() {
 		e.lookupRecord(lookups, env)
-		if answered(e) && len(e.records)+len(e.strays) == 0 {
+		if answered(e) && len(e.found.Records)+len(e.found.Strays) == 0 {
 			time.AfterFunc(Grace, giveUp)
 		}
 	})
@@ -102,13 +103,8 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 // lookupRecord asks for the TXT records and picks out those that matter.
 func (e *evidence) lookupRecord(ctx context.Context, env *diag.Env) {
 	e.txt = diag.Lookup[*dns.TXT](ctx, env, e.domain.Sub("_mta-sts"))
-	for _, r := range e.txt.Records {
-		switch text := diag.TXT(r); {
-		case isRecord(text):
-			e.records = append(e.records, text)
-		case resembles(text):
-			e.strays = append(e.strays, text)
-		}
+	if answered(e) {
+		e.found = format.Find(e.txt.Records)
 	}
 }
 
@@ -158,7 +154,7 @@ func (e *evidence) lookupMX(ctx context.Context, env *diag.Env) {
 		g.Go(func() {
 			h := &e.hosts[i]
 			a := diag.LookupAddresses(ctx, env, h.name)
-			h.addresses, h.err = a.All(), a.Err()
+			h.addresses, h.err = a.All(), cmp.Or(a.V4.Err(), a.V6.Err())
 		})
 	}
 	g.Wait()
@@ -176,14 +172,10 @@ func byPreference(a, b host) int {
 
 // digest reads the texts that were fetched. It touches nothing.
 func (e *evidence) digest() {
-	if len(e.records) == 1 {
-		e.record, e.faults = scanRecord(e.records[0])
+	if kit.One(e) {
+		e.record = readRecord(&e.found.List)
 	}
-	for _, r := range e.tlsrpt.Records {
-		if strings.HasPrefix(diag.TXT(r), "v=TLSRPTv1;") { // RFC 8460 section 3
-			e.hasTLSRPT = true
-		}
-	}
+	_, e.unreported = tlsrpt.Find(e.tlsrpt.Records)
 	// A text of which a part is missing would be blamed for what was lost.
 	if head := e.page.Final(); e.page.Err == nil && head.StatusCode == http.StatusOK {
 		e.policy = scanPolicy(string(e.page.Body))

@@ -11,11 +11,10 @@ func FuzzParseRecord(f *testing.F) {
 	f.Add("v=STSv1;;id=1 ; id=2")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := ParseRecord(text)
-		_, faults := scanRecord(text)
-		for _, fault := range faults {
-			if fault.offset < 0 || fault.length < 0 || fault.offset+fault.length > len(text) {
-				t.Errorf("fault at %d+%d of %d", fault.offset, fault.length, len(text))
-			}
+		list := format.Parse(text)
+		readRecord(&list)
+		for _, fault := range list.Faults {
+			_ = text[fault.Offset : fault.Offset+fault.Length]
 		}
 		if err != nil {
 			if !reflect.DeepEqual(r, Record{}) {

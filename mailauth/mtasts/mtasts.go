@@ -91,17 +91,17 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
-		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.records, e.now, ended),
+		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended),
 		Verdict:      rules.Judge(e, texts),
 		Valid:        e.validRecord() && e.validPolicy(),
 		ID:           e.record.ID,
 		Policy:       e.policyFile(),
 		TLS:          e.page.TLS,
 		MXHosts:      []MXHost{},
-		TLSRPTFound:  e.hasTLSRPT,
+		TLSRPTFound:  e.unreported == nil,
 		Partial:      e.partial(),
 	}
-	if len(e.records) == 1 {
+	if kit.One(e) {
 		r.Version = version
 	}
 	for _, h := range e.hosts {
@@ -121,7 +121,7 @@ func (e *evidence) report(ended time.Time) *Report {
 // validRecord reports whether senders find a record: exactly one, without a fault (RFC 8461 section
 // 3.1).
 func (e *evidence) validRecord() bool {
-	return len(e.records) == 1 && syntaxError("record", e.faults) == nil
+	return kit.One(e) && len(e.found.List.Errors()) == 0
 }
 
 // validPolicy reports whether senders can use the policy (RFC 8461 section 3.3).

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	record = `_mta-sts.example.com. TXT "v=STSv1; id=20260101T000000"` + "\n"
-	tlsrpt = `_smtp._tls.example.com. TXT "v=TLSRPTv1; rua=mailto:tls@example.com"` + "\n"
-	mx     = "example.com. MX 10 mx.example.com.\nmx.example.com. A 192.0.2.25\n"
-	good   = record + tlsrpt + mx
-	policy = "version: STSv1\nmode: enforce\nmx: mx.example.com\nmax_age: 604800\n"
+	record  = `_mta-sts.example.com. TXT "v=STSv1; id=20260101T000000"` + "\n"
+	reports = `_smtp._tls.example.com. TXT "v=TLSRPTv1; rua=mailto:tls@example.com"` + "\n"
+	mx      = "example.com. MX 10 mx.example.com.\nmx.example.com. A 192.0.2.25\n"
+	good    = record + reports + mx
+	policy  = "version: STSv1\nmode: enforce\nmx: mx.example.com\nmax_age: 604800\n"
 )
 
 var request = Request{Domain: diag.MustDomain("example.com")}
@@ -81,7 +81,7 @@ func lookup(t *testing.T, w *diagtest.World) *Report {
 
 // withRecord is the good zone with another record.
 func withRecord(texts ...string) string {
-	zone := tlsrpt + mx
+	zone := reports + mx
 	for _, text := range texts {
 		zone += fmt.Sprintf("_mta-sts.example.com. TXT %q\n", text)
 	}
@@ -89,7 +89,7 @@ func withRecord(texts ...string) string {
 }
 
 // withMX is the good zone with other mail exchangers.
-func withMX(zone string) string { return record + tlsrpt + zone }
+func withMX(zone string) string { return record + reports + zone }
 
 func TestLookup(t *testing.T) {
 	var seen diagtest.Seen
@@ -104,7 +104,7 @@ func TestLookup(t *testing.T) {
 		{"media type with a character set", good, serveAs("Text/Plain; charset=UTF-8", 200, policy), "valid 100"},
 		{"wildcard", good, edited("mx.", "*."), "valid 100"},
 		{"record behind a CNAME", "_mta-sts.example.com. CNAME sts.example.net.\n" +
-			`sts.example.net. TXT "v=STSv1; " "id=20260101T000000"` + "\n" + tlsrpt + mx, serve(policy),
+			`sts.example.net. TXT "v=STSv1; " "id=20260101T000000"` + "\n" + reports + mx, serve(policy),
 			"valid 100"},
 		{"policy host behind a CNAME", good + "mta-sts.example.com. CNAME policy.example.net.\n", serve(policy),
 			"valid 100"},
@@ -116,7 +116,7 @@ func TestLookup(t *testing.T) {
 			"missing 0 mtasts.record.missing"},
 		{"name without TXT", mx + `_mta-sts.example.com. A 192.0.2.1`, nil, "missing 0 mtasts.record.missing"},
 		{"web server for every name", mx, serveAs("text/html", 200, "<html>"), "missing 0 mtasts.record.missing"},
-		{"policy without a record", tlsrpt + mx, serve(policy),
+		{"policy without a record", reports + mx, serve(policy),
 			"missing 0 mtasts.policy.unannounced mtasts.record.missing"},
 
 		{"two records", withRecord("v=STSv1; id=1", "v=STSv1; id=2"), serve(policy),
@@ -135,6 +135,14 @@ func TestLookup(t *testing.T) {
 		{"commas for semicolons", withRecord("v=STSv1; id=20260101,x=y"), serve(policy),
 			"invalid 39 mtasts.record.id.invalid"},
 		{"empty field", withRecord("v=STSv1;; id=20260101"), serve(policy), "invalid 39 mtasts.record.syntax"},
+		{"two strings without a semicolon", `_mta-sts.example.com. TXT "v=STSv1; x=1" "id=20260101;"` + "\n" + reports + mx,
+			serve(policy), "invalid 39 mtasts.record.syntax mtasts.record.id.missing mtasts.record.joined " +
+				"mtasts.record.unknown_field"},
+		{"white space behind the id", withRecord("v=STSv1; id=20260101 "), serve(policy), "valid 100"},
+		{"two TLSRPT records", good + strings.Replace(reports, "tls@", "b@", 1), serve(policy),
+			"warning 94 mtasts.tls_rpt.missing"},
+		{"broken TLSRPT record", record + strings.Replace(reports, "mailto:", "", 1) + mx, serve(policy),
+			"warning 94 mtasts.tls_rpt.missing"},
 		{"no TLSRPT", record + mx, serve(policy), "warning 94 mtasts.tls_rpt.missing"},
 
 		{"no policy host", good, nil, "invalid 39 mtasts.policy.host.missing"},
@@ -195,7 +203,7 @@ func TestLookup(t *testing.T) {
 			"invalid 69 mtasts.mx.uncovered mtasts.policy.mode.testing mtasts.mx.unused"},
 		{"null MX", withMX("example.com. MX 0 .\n"), serve(policy), "warning 94 mtasts.mx.null"},
 		{"implicit MX", withMX("example.com. A 192.0.2.1\n"), edited("mx.", ""), "warning 94 mtasts.mx.missing"},
-		{"no mail at all", record + tlsrpt, serve(policy), "warning 94 mtasts.mx.missing"},
+		{"no mail at all", record + reports, serve(policy), "warning 94 mtasts.mx.missing"},
 		{"mail exchanger without an address", withMX("example.com. MX 10 mx.example.com.\n"), serve(policy),
 			"warning 94 mtasts.mx.address.missing"},
 		{"too many mail exchangers", withMX(manyMX(MaxMXHosts + 2)), edited("mx.", "*."),

@@ -28,25 +28,21 @@ func TestParseRecord(t *testing.T) {
 		{"second id is ignored, however bad", "v=STSv1; id=1; id=a-b;", Record{ID: "1"}, "", ""},
 		{"id of 33", "v=STSv1; id=" + strings.Repeat("9", 33), Record{},
 			"is not 1 to 32 letters and digits", strings.Repeat("9", 33)},
-		{"empty", "", Record{}, "does not begin with v=STSv1;", ""},
-		{"other version", "v=STSv2; id=1;", Record{}, "does not begin with v=STSv1;", "v=STSv2; id=1;"},
-		{"lower case", "v=stsv1; id=1;", Record{}, "does not begin with v=STSv1;", "v=stsv1; id=1;"},
-		{"leading space", " v=STSv1; id=1;", Record{}, "does not begin with v=STSv1;", " v=STSv1; id=1;"},
+		{"white space at the end", "v=STSv1; id=1 ", Record{ID: "1"}, "", ""},
+		{"empty", "", Record{}, "does not begin with v=STSv1", ""},
+		{"other version", "v=STSv2; id=1;", Record{}, "does not begin with v=STSv1", "v=STSv2"},
+		{"lower case", "v=stsv1; id=1;", Record{}, "does not begin with v=STSv1", "v=stsv1"},
+		{"leading space", " v=STSv1; id=1;", Record{}, "does not begin with v=STSv1", " v=STSv1"},
 		{"nothing but the version", "v=STSv1;", Record{}, "has no id", "v=STSv1;"},
-		{"id in capitals", "v=STSv1; ID=1;", Record{}, `"ID" is not the same as "id"`, "v=STSv1; ID=1;"},
+		{"id in capitals", "v=STSv1; ID=1;", Record{}, "has no id", "v=STSv1; ID=1;"},
 		{"empty id", "v=STSv1; id=;", Record{}, `the id "" is not`, ""},
 		{"hyphen in the id", "v=STSv1; id=a-b;", Record{}, `the id "a-b" is not`, "a-b"},
 		{"space in the id", "v=STSv1; id=a b;", Record{}, `the id "a b" is not`, "a b"},
-		{"space before equals sign", "v=STSv1; id =1;", Record{}, `"id " cannot be the name`, "id "},
+		{"space before equals sign", "v=STSv1; id =1;", Record{}, "white space at the equals sign of id", " ="},
 		{"no equals sign", "v=STSv1; id=1; hello", Record{}, `"hello" has no equals sign`, "hello"},
-		{"two semicolons", "v=STSv1; id=1;;", Record{}, "nothing between two semicolons", ";"},
-		{"trailing space", "v=STSv1; id=1 ", Record{}, "white space follows", " "},
+		{"two semicolons", "v=STSv1; id=1;;", Record{}, "nothing before a semicolon", ";"},
 		{"bad name", "v=STSv1; id=1; 1%=a", Record{}, `"1%" cannot be the name`, "1%"},
-		{"long name", "v=STSv1; id=1; " + strings.Repeat("n", 33) + "=a", Record{},
-			"cannot be the name", strings.Repeat("n", 33)},
-		{"empty value", "v=STSv1; id=1; more=", Record{}, "cannot be the value of more", ""},
-		{"equals sign in a value", "v=STSv1; id=1; more=a=b", Record{}, "cannot be the value of more", "a=b"},
-		{"beyond ASCII", "v=STSv1; id=1; more=\u00e4", Record{}, "cannot be the value of more", "\u00e4"},
+		{"empty value", "v=STSv1; id=1; more=", Record{}, "more has no value", "more="},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,24 +55,14 @@ func TestParseRecord(t *testing.T) {
 			require.ErrorContains(t, err, tt.fault)
 			var syntax *SyntaxError
 			require.True(t, errors.As(err, &syntax))
-			_, faults := scanRecord(tt.text)
-			for _, f := range faults {
-				if strings.Contains(f.text, tt.fault) {
-					require.Equal(t, tt.at, tt.text[f.offset:f.offset+f.length])
+			list := format.Parse(tt.text)
+			readRecord(&list)
+			for _, f := range list.Faults {
+				if strings.Contains(f.Text, tt.fault) {
+					require.Equal(t, tt.at, tt.text[f.Offset:f.Offset+f.Length])
 				}
 			}
 		})
-	}
-}
-
-func TestResembles(t *testing.T) {
-	for _, text := range []string{"v=STSv1", "v=stsv1; id=1", " v=STSv1; id=1", "V=STSv1; id=1", "v = STSv1; id=1",
-		`"v=STSv1; id=1"`, "v=STSv2; id=1", "\ufeffv=STSv1; id=1"} {
-		require.True(t, resembles(text), "%q", text)
-	}
-	for _, text := range []string{"", "v=STSv1; id=1", "v=STSv1;", "v=spf1 -all",
-		"v=TLSRPTv1; rua=mailto:a@b", "STSv1"} {
-		require.False(t, resembles(text), "%q", text)
 	}
 }
 

@@ -80,11 +80,41 @@ func matches(pattern, host string) bool {
 // ParsePolicy reads the text of a policy. The error is a *[SyntaxError].
 func ParsePolicy(text string) (Policy, error) {
 	d := scanPolicy(text)
-	if err := syntaxError("policy", d.faults); err != nil {
-		return Policy{}, err
+	if faults := d.errors(); len(faults) > 0 {
+		return Policy{}, &SyntaxError{"policy", faults}
 	}
 	return d.policy, nil
 }
+
+// A fault is a departure of a line of the policy from the syntax.
+type fault struct {
+	kind      kind
+	line      int // from 1; 0 for what is missing
+	text      string
+	suggested string // what could stand there instead; may be empty
+}
+
+// kind says what a fault concerns; there is a rule for each.
+type kind string
+
+const (
+	badSyntax  kind = "syntax"
+	badText    kind = "no UTF-8"
+	blankLine  kind = "blank line"
+	badVersion kind = "bad version"
+	noVersion  kind = "no version"
+	badMode    kind = "bad mode"
+	noMode     kind = "no mode"
+	badMaxAge  kind = "bad max_age"
+	noMaxAge   kind = "no max_age"
+	badMX      kind = "bad mx"
+	noMX       kind = "no mx"
+	repeated   kind = "repeated" // harmless: the first counts
+	unknownKey kind = "unknown"  // harmless: senders ignore it
+)
+
+// harmless reports whether the text is valid all the same.
+func (k kind) harmless() bool { return k == repeated || k == unknownKey }
 
 // A document is the text of a policy, read as far as it can be.
 type document struct {
@@ -96,8 +126,19 @@ type document struct {
 	line    int
 }
 
+// errors lists the faults for which senders cannot use the policy.
+func (d *document) errors() []string {
+	var texts []string
+	for _, f := range d.faults {
+		if !f.kind.harmless() {
+			texts = append(texts, f.text)
+		}
+	}
+	return texts
+}
+
 // valid reports whether senders can use the policy.
-func (d *document) valid() bool { return syntaxError("policy", d.faults) == nil }
+func (d *document) valid() bool { return len(d.errors()) == 0 }
 
 // of lists the faults of a kind.
 func (d *document) of(k kind) diag.Failures {
@@ -182,7 +223,7 @@ func (d *document) scanLine(line string) {
 		d.fault(badSyntax, "there is white space around the name %.100q", trimmed)
 		name = trimmed
 	}
-	if !validName(name) {
+	if !format.ValidName(name) {
 		d.fault(badSyntax, "%.100q cannot be the name of a field", name)
 		return
 	}

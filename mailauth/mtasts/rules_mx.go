@@ -32,10 +32,13 @@ var mxRules = diag.Rules[*evidence]{
 		When:        announced,
 		Fails: func(e *evidence) diag.Failures {
 			if e.mx.Err() != nil {
-				return diag.Fail("The MX lookup of %s failed.", e.domain)
+				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(e.mx.Err()))
 			}
 			return diag.FailEach(e.hosts, func(h host) diag.Failures {
-				return diag.FailIf(h.err != nil, "The address lookup of %s failed.", h.name).About(h.name)
+				if h.err == nil {
+					return nil
+				}
+				return diag.Fail("The address lookup of %s failed: %s.", h.name, diag.Reason(h.err)).About(h.name)
 			})
 		},
 	},

@@ -81,7 +81,7 @@ var textRules = diag.Rules[*evidence]{
 		Advice:      "Publish the TXT record: without it no sender looks for the policy.",
 		When:        readable,
 		Fails: func(e *evidence) diag.Failures {
-			if !unannounced(e) || len(e.strays) > 0 {
+			if !unannounced(e) || attempted(e) {
 				return nil
 			}
 			return missing(e, "A policy is served, but there is no record at _mta-sts."+e.domain.String()+".")
