@@ -29,7 +29,7 @@ func TestFailuresAreFree(t *testing.T) {
 		{"panic", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
 			panic("secret detail")
 		}, 500, reasonInternal},
-		{"panic in a concurrent look-up", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
+		{"panic in a concurrent lookup", func(context.Context, *diag.Env, testRequest) (*testReport, error) {
 			var g diag.Group
 			g.Go(func() { panic("secret detail") })
 			g.Wait()

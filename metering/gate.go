@@ -21,7 +21,7 @@ type GateConfig struct {
 }
 
 // A Gate decides who may enter, in the order of CONTRACT 1.1: syntax and checksum of the secret,
-// look-up by hash, revoked, expired, address, token bucket. It keeps what it has read of keys and
+// lookup by hash, revoked, expired, address, token bucket. It keeps what it has read of keys and
 // accounts, and every decision is as fresh as the store:
 //
 //   - A change through the same store value holds for the very next request, because [Generational]

@@ -41,7 +41,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.TrustAnchor, "trust-anchor", "", "file with the DS or DNSKEY records to validate DNSSEC from")
 }
 
-// maxAge bounds how old an answer may be that a check is given: who has just mended a record and
+// maxAge bounds how old an answer may be that a check is given: who has just fixed a record and
 // checks again must see it.
 const maxAge = 30 * time.Second
 

@@ -11,7 +11,7 @@ import (
 func hexText(s string) string { return hex.EncodeToString([]byte(s)) }
 
 // authorityFor returns the zone of a server that holds the answer, or nil. The records DS of a zone are
-// with the zone above, if the server has that.
+// with the parent zone, if the server has that.
 func authorityFor(zones map[string]*zone, q dns.Question) *zone {
 	name := dns.CanonicalName(q.Name)
 	find := func(name string) *zone {

@@ -120,16 +120,16 @@ func (w *World) ServePackets(hostport string, f func(packet []byte) [][]byte) {
 	}
 }
 
-// patience is how long the resolver that is the world waits for a server that is silent, if the
+// silenceTimeout is how long the resolver that is the world waits for a server that is silent, if the
 // context does not end before.
-const patience = 30 * time.Second
+const silenceTimeout = 30 * time.Second
 
 // silence waits for what never comes, and returns the error for it. Outside a bubble no time passes.
 func (w *World) silence(ctx context.Context) error {
 	if !w.bubble {
 		return os.ErrDeadlineExceeded
 	}
-	if err := w.wait(ctx, patience); err != nil {
+	if err := w.wait(ctx, silenceTimeout); err != nil {
 		return err
 	}
 	return os.ErrDeadlineExceeded

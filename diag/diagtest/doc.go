@@ -18,7 +18,7 @@
 // answers from them: it follows aliases, expands wildcards, and tells a name that does not exist from
 // one without records of the type. The public resolvers at 8.8.8.8, 1.1.1.1 and so on answer the same,
 // over UDP, TCP, TLS and HTTPS, unless [World.Resolver] gives one a mind of its own. [World.Break],
-// [World.Silence], [World.Delay], [World.Flap] and [World.Fault] let look-ups of a name go wrong.
+// [World.Silence], [World.Delay], [World.Flap] and [World.Fault] let lookups of a name go wrong.
 //
 // Diagnostics that ask the authoritative servers need those. [World.ServeZones] opens all of them, from
 // the root down; [World.Server] opens one, with contents that may differ from server to server, and

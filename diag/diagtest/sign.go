@@ -16,7 +16,7 @@ type Signing struct {
 	OneKey    bool     // one key signs everything
 	NSEC3     *NSEC3   // proves absence by hashed names (RFC 5155); nil means NSEC
 	Seed      string   // keys are made of it and the name of the zone, so they are the same every time
-	Island    bool     // the zone above has no DS record: the delegation is insecure
+	Island    bool     // the parent zone has no DS record: the delegation is insecure
 	Digest    uint8    // digest type of the DS record: 1, 2 or 4; 0 means 2 (SHA-256)
 	Broken    []Broken // what is wrong
 
@@ -120,7 +120,7 @@ func (n *names) sign(name string, s, above *Signing) {
 	n.zones = nil
 }
 
-// implyAbove makes sure that the zones above one exist. The caller holds the lock.
+// implyAbove makes sure that the parent zones of one exist. The caller holds the lock.
 func (n *names) implyAbove(name string) {
 	for name != "." {
 		name = parent(name)
@@ -153,7 +153,7 @@ func (w *World) anchors() []dns.RR {
 	return list
 }
 
-// DS returns the DS records that fit the keys of a signed zone, whether or not the zone above has them.
+// DS returns the DS records that fit the keys of a signed zone, whether or not the parent zone has them.
 func (w *World) DS(zone string) []*dns.DS {
 	z := w.dns.current()[dns.CanonicalName(zone)]
 	if z == nil || z.signer == nil {
@@ -221,7 +221,7 @@ func (n *names) carve(origins, made map[string]bool) {
 // hostOf names the server of a zone that has none.
 func hostOf(origin string) string { return "ns." + strings.TrimPrefix(origin, ".") }
 
-// addServers gives a zone NS records, and the zone above it the delegation.
+// addServers gives a zone NS records, and its parent zone the delegation.
 func addServers(zones map[string]*zone, origin string) {
 	if origin == "." {
 		for _, rr := range rootServers() {

@@ -39,7 +39,7 @@ func (s *signer) keys() []*signingKey {
 	return []*signingKey{s.keySigner, s.zoneSigner}
 }
 
-// published returns the DS record that the zone above has.
+// published returns the DS record that the parent zone has.
 func (s *signer) published() *dns.DS {
 	ds := s.keySigner.ds(s.how.Digest)
 	for _, b := range s.how.Broken {

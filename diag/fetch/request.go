@@ -20,7 +20,7 @@ const (
 	MaxHeadBytes     = 256 << 10        // of the head of one answer, as servers rarely allow above 64 KiB
 	MaxRatio         = 200              // of decompression, once the body is above 1 MiB; text reaches 30
 	DefaultTimeout   = 15 * time.Second // for the whole of it
-	ConnectTimeout   = 6 * time.Second  // for the look-up, the connection and the handshake of one hop
+	ConnectTimeout   = 6 * time.Second  // for the lookup, the connection and the handshake of one hop
 	HeadTimeout      = 10 * time.Second // from the request to the whole head of the answer
 )
 

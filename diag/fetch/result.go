@@ -37,7 +37,7 @@ type Hop struct {
 	IP           netip.Addr   `json:"ip" doc:"address that answered"`
 	HTTPVersion  string       `json:"http_version" doc:"version of HTTP" example:"HTTP/2"`
 	TLSVersion   string       `json:"tls_version,omitempty" doc:"version of TLS, for https" example:"TLS 1.3"`
-	LatencyMS    int64        `json:"latency_ms" min:"0" doc:"from the look-up of the host to the head of the answer"`
+	LatencyMS    int64        `json:"latency_ms" min:"0" doc:"from the lookup of the host to the head of the answer"`
 
 	Header http.Header `json:"-"` // of the answer
 	Fields []Field     `json:"-"` // the same as it came: in the order and spelling of the server

@@ -79,7 +79,7 @@ func TestConformanceBootstrap(t *testing.T) {
 		}
 	}
 	require.NotZero(t, total)
-	t.Logf("dns/bootstrap: %d files, %d/%d look-ups", len(paths), right, total)
+	t.Logf("dns/bootstrap: %d files, %d/%d lookups", len(paths), right, total)
 }
 
 // lookUp looks up the ends of what an entry covers.

@@ -46,7 +46,7 @@ func (c *Client) servers() *Servers {
 	return DefaultServers()
 }
 
-// The most that each step waits, so that what a slow server leaves is enough for the next: a look-up
+// The most that each step waits, so that what a slow server leaves is enough for the next: a lookup
 // has 15 seconds in all (CONTRACT 1.9).
 const (
 	rdapTimeout      = 6 * time.Second

@@ -139,7 +139,7 @@ func (c *Client) LookupDomain(ctx context.Context, env *diag.Env, req DomainRequ
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is required")
 	}
-	e, err := c.gatherDomain(ctx, env, req)
+	e, err := c.fetchDomain(ctx, env, req)
 	if err != nil {
 		return nil, err
 	}

@@ -199,7 +199,7 @@ func TestLookupDomain(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := diagtest.NewWorld(t)
 			tt.setup(w)
-			e, err := new(Client).gatherDomain(t.Context(), w.Env(), request)
+			e, err := new(Client).fetchDomain(t.Context(), w.Env(), request)
 			if tt.want == "error" {
 				require.ErrorIs(t, err, diag.ErrUnavailable)
 				require.NotContains(t, err.Error(), "<nil>")
@@ -213,7 +213,7 @@ func TestLookupDomain(t *testing.T) {
 		})
 	}
 	top := DomainRequest{Domain: diag.MustDomain("com")}
-	suffix, err := new(Client).gatherDomain(t.Context(), rootWorld(t).Env(), top)
+	suffix, err := new(Client).fetchDomain(t.Context(), rootWorld(t).Env(), top)
 	require.NoError(t, err)
 	require.Contains(t, seen.Add(domainRules.Judge(suffix, domainTexts)), diag.Code("rdap.domain.suffix"))
 	diagtest.CoverRules(t, domainRules, seen)
@@ -336,7 +336,7 @@ func TestDoubtfulAbsence(t *testing.T) {
 			tt.setup(w)
 			w.Behave(verisign+":443", diagtest.Serves)
 			w.HTTPS(verisign, nil)
-			e, err := new(Client).gatherDomain(t.Context(), w.Env(), request)
+			e, err := new(Client).fetchDomain(t.Context(), w.Env(), request)
 			if tt.want == "error" {
 				require.ErrorIs(t, err, diag.ErrUnavailable)
 				return

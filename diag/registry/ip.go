@@ -136,7 +136,7 @@ func (c *Client) LookupIP(ctx context.Context, env *diag.Env, req IPRequest) (*I
 	if req.IP.IsZero() {
 		return nil, diag.Invalid("ip", "is required")
 	}
-	e, err := c.gatherIP(ctx, env, req.IP)
+	e, err := c.fetchIP(ctx, env, req.IP)
 	if err != nil {
 		return nil, err
 	}

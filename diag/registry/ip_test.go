@@ -147,7 +147,7 @@ func TestLookupIP(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := diagtest.NewWorld(t)
 			tt.setup(w)
-			e, err := client(t).gatherIP(t.Context(), w.Env(), diag.MustIP(tt.ip))
+			e, err := client(t).fetchIP(t.Context(), w.Env(), diag.MustIP(tt.ip))
 			if tt.want == "error" {
 				require.ErrorIs(t, err, diag.ErrUnavailable)
 				return

@@ -17,7 +17,7 @@ type Exchanger interface {
 }
 
 // Defaults of a [Cache]. The name servers behind it keep answers for as long as these allow; a
-// diagnostic shall not hide for long that somebody has just mended the zone.
+// diagnostic shall not hide for long that somebody has just fixed the zone.
 const (
 	defaultMaxTTL         = 5 * time.Minute
 	defaultMaxNegativeTTL = time.Minute

@@ -166,7 +166,7 @@ func (it *Iterator) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) 
 	return m, nil
 }
 
-// A cut is where a zone begins, with its servers as the zone above has them.
+// A cut is where a zone begins, with its servers as the parent zone has them.
 type cut struct {
 	zone   string
 	parent *cut // nil for the root
@@ -214,7 +214,7 @@ func (w *walk) record(h Hop) {
 }
 
 // nearest returns the deepest zone known that holds the answer to a question. The records DS of a zone
-// are with the zone above (RFC 4035 section 3.1.4.1).
+// are with the parent zone (RFC 4035 section 3.1.4.1).
 func (w *walk) nearest(q dns.Question) *cut {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -120,7 +120,7 @@ func TestFind(t *testing.T) {
 		{"aliases in a circle", "loop.example.com. A", "NOERROR; loop.example.com. CNAME loop.example.net.; " +
 			"loop.example.net. CNAME loop.example.com."},
 		{"servers elsewhere", "www.far.example.com. A", "NOERROR; www.far.example.com. A 192.0.2.82"},
-		{"DS at the zone above", "example.com. DS", "NOERROR"},
+		{"DS at the parent zone", "example.com. DS", "NOERROR"},
 	}
 	for _, minimise := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

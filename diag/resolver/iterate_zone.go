@@ -11,12 +11,12 @@ import (
 type Zone struct {
 	Name   string   // where the zone begins, absolute
 	SOA    *dns.SOA // nil if no server of the zone told
-	Parent string   // the zone above, which delegates; empty for the root
+	Parent string   // the parent zone, which delegates; empty for the root
 
-	// ParentServers are those of the zone above, as they were known to the walk: with their glue.
+	// ParentServers are those of the parent zone, as they were known to the walk: with their glue.
 	ParentServers []NameServer
 
-	// Delegation are the servers as the zone above has them, with their glue only.
+	// Delegation are the servers as the parent zone has them, with their glue only.
 	Delegation []NameServer
 
 	// NS are the servers as the zone itself has them, absolute. It is nil if no server told.
@@ -33,7 +33,7 @@ type Zone struct {
 }
 
 // FindZone walks from the root to the zone that holds a name, and finds its servers: those that the
-// zone above names, those that it names itself, and the addresses of both. The name need not exist,
+// parent zone names, those that it names itself, and the addresses of both. The name need not exist,
 // and aliases are not followed. The zone is not nil; its Err is that of the context if that has ended,
 // and then it is as deep as the walk had got.
 func (it *Iterator) FindZone(ctx context.Context, name string) *Zone {
@@ -157,7 +157,7 @@ func (w *walk) ownServers(ctx context.Context, at *cut) Hop {
 	return h
 }
 
-// soaAbove finds the zone above one, and returns it as the name in the question of the hop.
+// soaAbove finds the parent zone of one, and returns it as the name in the question of the hop.
 func (w *walk) soaAbove(ctx context.Context, at *cut) Hop {
 	name := parentName(at.zone)
 	h, err := w.askZone(ctx, at.parent, dns.Question{Name: name, Qtype: dns.TypeSOA, Qclass: dns.ClassINET}, nil)

@@ -8,7 +8,7 @@ import (
 
 // failureTTL is how long SERVFAIL is kept. RFC 9520 section 3.2 asks for one second at least and five
 // minutes at most; two seconds spare a broken server the other checks of one diagnostic, and are
-// over when the caller has mended something and asks again.
+// over when the caller has fixed something and asks again.
 const failureTTL = 2 * time.Second
 
 // lifetime returns how long a reply may be kept, or 0. The end of its shortest-lived record is the

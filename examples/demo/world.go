@@ -13,7 +13,7 @@ import (
 //go:embed internet.zone
 var zone string
 
-// latency is how long a look-up takes, so that the times in reports look like times.
+// latency is how long a lookup takes, so that the times in reports look like times.
 const latency = 15 * time.Millisecond
 
 // newWorld makes the Internet of internet.zone: its web and mail servers, its signatures and its faults.

@@ -15,8 +15,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 )
 
-// patience is how long a customer waits for the page that calls [Ready].
-const patience = 5 * time.Second
+// timeout is how long a customer waits for the page that calls [Ready].
+const timeout = 5 * time.Second
 
 // An Answer tells a customer how things stand.
 type Answer string
@@ -30,7 +30,7 @@ const (
 // Ready reports whether mail to a domain is protected by an enforced MTA-STS policy. If it is not, the
 // answer is what to do about it.
 func Ready(ctx context.Context, env *diag.Env, domain diag.Domain) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	report, err := mtasts.Lookup(ctx, env, mtasts.Request{Domain: domain})
 	switch {

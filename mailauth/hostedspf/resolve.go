@@ -113,13 +113,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // release ends a claim, also where the context has ended; if that fails, the claim lapses by itself.
 func (j *job) release(ctx context.Context, c Claim) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	_ = j.store.Release(ctx, c)
 }
 
-// releasePatience bounds the wait for a store when nobody waits for its answer.
-const releasePatience = time.Second
+// releaseTimeout bounds the wait for a store when nobody waits for its answer.
+const releaseTimeout = time.Second
 
 // flatten resolves the source record of a profile. It is a failure, and no error, that this takes too long.
 func (j *job) flatten(ctx context.Context, p *Profile) (*FlattenReport, error) {

@@ -96,8 +96,8 @@ func (s *Scheduler) work() *job {
 	return &job{s.Store, s.Env, s.Notify, vary, s.Zone}
 }
 
-// storePatience bounds the waits for the store around a resolution.
-const storePatience = 4 * time.Second
+// storeTimeout bounds the waits for the store around a resolution.
+const storeTimeout = 4 * time.Second
 
 // resolve claims a profile that is due and resolves it. A panic in Notify or the store ends this resolution alone,
 // and is logged when it happens; a claim that was open lapses.
@@ -107,7 +107,7 @@ func (s *Scheduler) resolve(ctx context.Context, id string) {
 			s.logPanic(id, v)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, Timeout+storePatience)
+	ctx, cancel := context.WithTimeout(ctx, Timeout+storeTimeout)
 	defer cancel()
 	claim, err := s.Store.Claim(ctx, id, Lease)
 	if errors.Is(err, ErrClaimed) || errors.Is(err, ErrNotFound) {

@@ -204,12 +204,12 @@ func (f *fixture) watching(ctx context.Context, since int64) <-chan metering.Cha
 	return news
 }
 
-// watchPatience is far more than the second that a change may take.
-const watchPatience = 10 * time.Second
+// watchTimeout is far more than the second that a change may take.
+const watchTimeout = 10 * time.Second
 
 func (f *fixture) next(news <-chan metering.Change) metering.Change {
 	f.t.Helper()
-	timeout, cancel := context.WithTimeout(context.Background(), watchPatience)
+	timeout, cancel := context.WithTimeout(context.Background(), watchTimeout)
 	defer cancel()
 	select {
 	case c, ok := <-news:

@@ -29,9 +29,9 @@ type domainEvidence struct {
 	facts    facts
 }
 
-// gatherDomain asks the registry over RDAP and then the registrar, or, if that leaves the question open,
+// fetchDomain asks the registry over RDAP and then the registrar, or, if that leaves the question open,
 // over WHOIS. Each question depends on the answer before.
-func (c *Client) gatherDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*domainEvidence, error) {
+func (c *Client) fetchDomain(ctx context.Context, env *diag.Env, req DomainRequest) (*domainEvidence, error) {
 	e := &domainEvidence{domain: req.Domain, now: env.Now(), outcome: unanswered, protocol: RDAP}
 	e.name, e.isSuffix = c.registered(req.Domain.String())
 	e.services = c.bootstrap().forDomain(e.name)
@@ -58,7 +58,7 @@ func (c *Client) gatherDomain(ctx context.Context, env *diag.Env, req DomainRequ
 	if err != nil {
 		return nil, err
 	}
-	return e, e.conclude()
+	return e, e.parse()
 }
 
 // elsewhere reports whether a domain is below a suffix that has a registry of its own, which is known for
@@ -110,8 +110,8 @@ func spoke(answers []whoisAnswer) bool {
 	return slices.ContainsFunc(answers, func(a whoisAnswer) bool { return a.text != "" })
 }
 
-// conclude weighs the answers. It returns an error that wraps [diag.ErrUnavailable] if there is none.
-func (e *domainEvidence) conclude() error {
+// parse reads and weighs the answers. It returns an error that wraps [diag.ErrUnavailable] if there is none.
+func (e *domainEvidence) parse() error {
 	e.outcome = e.rdap.outcome
 	if e.rdap.outcome == found {
 		e.facts = factsOfObject(e.rdap.object)

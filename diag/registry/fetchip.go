@@ -60,9 +60,9 @@ type ipEvidence struct {
 	facts    ipFacts
 }
 
-// gatherIP asks the regional registry over RDAP and then for the autonomous system, or, if that leaves
+// fetchIP asks the regional registry over RDAP and then for the autonomous system, or, if that leaves
 // the question open, over WHOIS.
-func (c *Client) gatherIP(ctx context.Context, env *diag.Env, ip diag.IP) (*ipEvidence, error) {
+func (c *Client) fetchIP(ctx context.Context, env *diag.Env, ip diag.IP) (*ipEvidence, error) {
 	e := &ipEvidence{ip: ip, now: env.Now(), source: FromNone, registry: NoRegistry, outcome: absent}
 	if block, purpose, ok := purposeOf(ip.Addr); ok {
 		e.block, e.purpose = block, &purpose
@@ -93,7 +93,7 @@ func (c *Client) gatherIP(ctx context.Context, env *diag.Env, ip diag.IP) (*ipEv
 	if err != nil {
 		return nil, err
 	}
-	return e, e.conclude()
+	return e, e.parse()
 }
 
 // covers reports whether the range of a network has the address, or is not given.
@@ -118,8 +118,8 @@ func (e *ipEvidence) askSystem(ctx context.Context, env *diag.Env, b *Bootstrap)
 	return ctx.Err()
 }
 
-// conclude weighs the answers. It returns an error that wraps [diag.ErrUnavailable] if there is none.
-func (e *ipEvidence) conclude() error {
+// parse reads and weighs the answers. It returns an error that wraps [diag.ErrUnavailable] if there is none.
+func (e *ipEvidence) parse() error {
 	e.outcome = e.rdap.outcome
 	if e.outcome.conclusive() {
 		e.source = FromRDAP
