@@ -28,7 +28,7 @@ func TestConformanceRateLimitHeaders(t *testing.T) {
 	type example struct {
 		Field, Raw, Origin string
 	}
-	examples := conformance[example](t, "platform/ratelimit-headers/examples.json")
+	examples := conformance[example](t, "platform", "ratelimit-headers", "examples.json")
 	passed, written, slips := 0, 0, 0
 	for _, e := range examples {
 		list, err := httpsfv.UnmarshalList([]string{e.Raw})

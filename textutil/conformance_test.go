@@ -6,13 +6,13 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/diagkit/diagkit/textutil"
+	"github.com/diagkit/diagkit/diag/diagtest"
 )
 
 // conformance reads a file of test vectors into cases, or skips the test if it is not here.
 func conformance(t *testing.T, cases any, path ...string) {
 	t.Helper()
-	name := textutil.Vectors(t, path...)
+	name := diagtest.Vectors(t, path...)
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
 )
 
 // compacted returns the tokens of a JSON text without white space, as the standard library sees them.
@@ -44,7 +46,7 @@ func survives(t testing.TB, name, text string) bool {
 }
 
 func TestConformanceJSONParsing(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(Vectors(t, "text", "json", "nst_parsing"), "*.json"))
+	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "text", "json", "nst_parsing"), "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)
 	}
@@ -189,7 +191,7 @@ func policyHolds(t *testing.T, name, text string) bool {
 }
 
 func TestConformanceJSONTransform(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(Vectors(t, "text", "json", "nst_transform"), "*.json"))
+	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "text", "json", "nst_transform"), "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)
 	}
@@ -215,7 +217,7 @@ func TestConformanceJSONTransform(t *testing.T) {
 }
 
 func TestConformanceJSONPreserve(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(Vectors(t, "text", "json"), "format_preserve.json"))
+	data, err := os.ReadFile(filepath.Join(diagtest.Vectors(t, "text", "json"), "format_preserve.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +235,7 @@ func TestConformanceJSONPreserve(t *testing.T) {
 }
 
 func TestConformanceJSONToYAML(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(Vectors(t, "text", "json", "nst_parsing"), "y_*.json"))
+	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "text", "json", "nst_parsing"), "y_*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)
 	}
@@ -312,7 +314,7 @@ func jsonOrdered(t testing.TB, text string) []string {
 var yamlForbids = map[string]string{"n: -": "[126] ns-plain-first"}
 
 func TestConformanceYAMLScalars(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(Vectors(t, "text", "yaml"), "core_schema_scalars.json"))
+	data, err := os.ReadFile(filepath.Join(diagtest.Vectors(t, "text", "yaml"), "core_schema_scalars.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/textutil"
 )
 
@@ -213,7 +214,7 @@ func (c *rustCase) spans() [][]int {
 }
 
 func TestConformanceRegexRust(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(textutil.Vectors(t, "text", "regex", "rust-regex"), "*.json"))
+	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "text", "regex", "rust-regex"), "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +362,7 @@ func answersAs(t *testing.T, pattern, text, answer string) bool {
 // conformanceLines reads a file of test vectors line by line, or skips the test if it is not here.
 func conformanceLines(t *testing.T, path ...string) []string {
 	t.Helper()
-	f, err := os.Open(textutil.Vectors(t, path...))
+	f, err := os.Open(diagtest.Vectors(t, path...))
 	if err != nil {
 		t.Fatal(err)
 	}

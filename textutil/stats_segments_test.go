@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
 )
 
 // TestConformanceSegments reads the tests of UAX 29: the text between two ÷ is one segment.
@@ -22,7 +24,7 @@ func TestConformanceSegments(t *testing.T) {
 		{"WordBreakTest.txt", wordPieces, func(r *StatsReport) int { return r.Words }},
 	}
 	for _, c := range cases {
-		data, err := os.ReadFile(Vectors(t, "text", "unicode", c.file))
+		data, err := os.ReadFile(diagtest.Vectors(t, "text", "unicode", c.file))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/textutil/yaml"
 )
 
@@ -35,7 +36,7 @@ func jsonValues(t testing.TB, text []byte) []any {
 // TestConformanceYAMLJSON compares the JSON of the suite. What the suite takes for grammar alone, two equal keys
 // and tags that do not fit, is refused here: the check of the tree must say so.
 func TestConformanceYAMLJSON(t *testing.T) {
-	cases, err := filepath.Glob(filepath.Join(Vectors(t, "text", "yaml", "yaml-test-suite"), "*", "in.yaml"))
+	cases, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "text", "yaml", "yaml-test-suite"), "*", "in.yaml"))
 	if err != nil || len(cases) == 0 {
 		t.Fatal("no cases", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/textutil/yaml"
 )
 
@@ -339,7 +340,7 @@ func TestRecipesAreUnderstoodOrNot(t *testing.T) {
 }
 
 func TestConformanceYAMLHostile(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(Vectors(t, "text", "yaml"), "hostile_generators.json"))
+	data, err := os.ReadFile(filepath.Join(diagtest.Vectors(t, "text", "yaml"), "hostile_generators.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

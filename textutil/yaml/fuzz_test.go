@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -23,7 +24,8 @@ func seeds() []string {
 		"- &é a\n- *é\n- \"\\ud800\"\n- {a:[b]}\n- !x#y \u2028\n", "%YAML 1.2\n--- |\n%a\n...\n",
 		"{\"a\": [1, 2.50, \"\\u00e9\"], \"b\": {}}",
 		"&a\n&b c: *b", "!!map\n&x {a: *x}", "a: &x\n- b\n- *x\n", "? - a\n  - b\n: - c\n"}
-	files, _ := filepath.Glob(filepath.Join(vectors(), "yaml-test-suite", "*", "in.yaml"))
+	files, _ := filepath.Glob(filepath.Join(cmp.Or(os.Getenv("CONFORMANCE_DIR"), "../../../shared/conformance"),
+		"text", "yaml", "yaml-test-suite", "*", "in.yaml"))
 	for _, file := range files {
 		if data, err := os.ReadFile(file); err == nil {
 			list = append(list, string(data))

@@ -4,16 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
 )
 
 // suite returns the folders of the test suite of YAML, and fails if there are none. Without any vectors the
 // test is skipped.
 func suite(t testing.TB) []string {
 	t.Helper()
-	dir := filepath.Join(vectors(), "yaml-test-suite")
-	if _, err := os.Stat(vectors()); os.IsNotExist(err) {
-		t.Skipf("no vectors at %s; set CONFORMANCE_DIR", dir)
-	}
+	dir := diagtest.Vectors(t, "text", "yaml", "yaml-test-suite")
 	files, err := filepath.Glob(filepath.Join(dir, "*", "in.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no cases in %s: %v", dir, err)
@@ -22,15 +21,6 @@ func suite(t testing.TB) []string {
 		files[i] = filepath.Dir(file)
 	}
 	return files
-}
-
-// vectors returns where those of YAML are.
-func vectors() string {
-	dir := os.Getenv("CONFORMANCE_DIR")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "conformance")
-	}
-	return filepath.Join(dir, "text", "yaml")
 }
 
 // content returns the text of a file of the suite.
