@@ -21,16 +21,7 @@ const (
 )
 
 // newID returns a new id.
-func newID(prefix string) string {
-	var bits [idLength]byte
-	_, _ = rand.Read(bits[:]) // never fails
-	text := make([]byte, 0, len(prefix)+idLength)
-	text = append(text, prefix...)
-	for _, b := range bits {
-		text = append(text, alphabet[b&31])
-	}
-	return string(text)
-}
+func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()[:idLength]) }
 
 // random returns a number from 0 up to 1. It is drawn where ids are drawn, so that a test which seeds
 // that one source repeats a resolution to the byte.
