@@ -2,6 +2,7 @@ package diag
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -44,6 +45,12 @@ func Reason(err error) string {
 	}
 	if blocked, ok := errors.AsType[*BlockedError](err); ok {
 		return blocked.Error()
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "its certificate is not trusted"
+	}
+	if _, text, ok := strings.Cut(err.Error(), resolver.ErrLame.Error()+": "); ok && errors.Is(err, resolver.ErrLame) {
+		return Quote(text)
 	}
 	return Quote(strings.ReplaceAll(err.Error(), "\n", "; "))
 }

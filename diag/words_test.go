@@ -2,6 +2,7 @@ package diag
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/stretchr/testify/require"
 )
 
@@ -52,6 +54,9 @@ func TestReason(t *testing.T) {
 		{io.ErrUnexpectedEOF, "connection closed by the other side"},
 		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}, "no route to the host"},
 		{errors.New("first\nsecond"), "first; second"},
+		{fmt.Errorf("asking tls://192.0.2.1: %w", &tls.CertificateVerificationError{Err: errors.New("x509: certificate is …")}),
+			"its certificate is not trusted"},
+		{fmt.Errorf("asking 192.0.2.1: %w: it answers REFUSED", resolver.ErrLame), "it answers REFUSED"},
 	}
 	for _, tt := range tests {
 		require.Equal(t, tt.want, Reason(tt.err))

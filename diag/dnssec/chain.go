@@ -90,7 +90,7 @@ func (v *validation) prime(n name) node {
 		return slices.ContainsFunc(v.anchors[n], func(a dns.RR) bool { return stands(a, k, n) && v.accepts(a) })
 	}
 	f := v.establish(z, fits, func(keys []*key) *ChainFault {
-		return fault(n, codeAnchorMismatch, "None of the %d keys of the zone is a trust anchor", len(keys))
+		return fault(n, codeAnchorMismatch, "None of the keys of the zone is a trust anchor")
 	})
 	if n == root && f.why != nil {
 		f = v.withoutRoot(f)
@@ -145,13 +145,13 @@ func (v *validation) ask(z *zone, n name, rrtype uint16, code diag.Code) (*messa
 	what := setKey{n, rrtype}
 	switch {
 	case errors.Is(err, errTooMany):
-		return nil, new(indeterminate(fault(z.name, codeWork, "Asking for %s would be the question after the %d allowed",
+		return nil, new(indeterminate(fault(z.name, codeWork, "The query for %s would be one more than the %d allowed",
 			what, maxQueries)))
 	case err != nil:
-		return nil, new(indeterminate(fault(z.name, code, "There was no answer to the question for %s: %s",
+		return nil, new(indeterminate(fault(z.name, code, "There was no answer to the query for %s: %s",
 			what, errText(err))))
 	case msg.rcode != dns.RcodeSuccess && msg.rcode != dns.RcodeNameError:
-		return msg, new(indeterminate(fault(z.name, code, "The question for %s was answered with %s", what, msg.rcodeText())))
+		return msg, new(indeterminate(fault(z.name, code, "The query for %s was answered with %s", what, msg.rcodeText())))
 	}
 	return msg, nil
 }

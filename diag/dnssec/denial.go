@@ -217,7 +217,7 @@ func (d *denials) judge(o outcome, hashed func() outcome, aim, thing string) sta
 		return insecure(fault(d.zone, codeOptOut,
 			"The proof %s leaves delegations to unsigned zones out (opt-out), so one may be hidden there", aim))
 	case o == contrary:
-		return bogus(fault(d.zone, codeDenialContradict, "The zone proves that there is %s, against the answer", thing))
+		return bogus(fault(d.zone, codeDenialContradict, "The zone proves that there is %s, contrary to the answer", thing))
 	case o == tooMuch:
 		return bogus(fault(d.zone, codeWork, "The proof %s asks for more hashes than any real zone does", aim))
 	case d.excessive > 0:
@@ -228,7 +228,7 @@ func (d *denials) judge(o outcome, hashed func() outcome, aim, thing string) sta
 
 func (d *denials) iterationFault() *ChainFault {
 	return fault(d.zone, codeDenialIterations,
-		"The NSEC3 records have %d additional iterations; proofs with more than %d count for nothing",
+		"The NSEC3 records have %d additional iterations; resolvers ignore proofs with more than %d",
 		d.excessive, MaxIterations)
 }
 

@@ -75,7 +75,7 @@ func (d *denials) delegationTypes(n name, t types) (delegationKind, *ChainFault)
 	switch {
 	case t.has(dns.TypeDS):
 		return notProven, fault(d.zone, codeDenialContradict,
-			"The zone proves that there is a DS record for %s, against the answer", n)
+			"The zone proves that there is a DS record for %s, contrary to the answer", n)
 	case t.has(dns.TypeSOA):
 		return notProven, fault(d.zone, codeDelegation,
 			"The proof that there is no DS record for %s is from below the delegation", n)

@@ -361,7 +361,7 @@ var answerRules = diag.Rules[*Result]{
 			if r.Status != diag.Secure {
 				how = "which is not proven, because the zone is not signed"
 			}
-			return diag.FailIf(!r.exists(), "The answer is NXDOMAIN, %s.", how)
+			return diag.FailIf(!r.exists(), "The answer for %s is NXDOMAIN, %s.", r.question(), how)
 		},
 	},
 	{
@@ -376,7 +376,7 @@ var answerRules = diag.Rules[*Result]{
 			if r.Status != diag.Secure {
 				how = "which is not proven, because the zone is not signed"
 			}
-			return diag.FailIf(r.empty(), "There is no %s, %s.", r.question(), how)
+			return diag.FailIf(r.empty(), "There is no record set %s, %s.", r.question(), how)
 		},
 	},
 }

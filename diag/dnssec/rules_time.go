@@ -71,7 +71,7 @@ var timeRules = diag.Rules[*Result]{
 		Fails: zones(false, func(z Zone) string {
 			for _, s := range z.Signatures {
 				if s.Valid && s.ExceedsTTL() {
-					return fmt.Sprintf("The TTL of %s %s is %d seconds, and that in its signature %d.",
+					return fmt.Sprintf("The TTL of %s %s is %d seconds, and its signature allows %d.",
 						s.TypeCovered, s.Owner, s.TTL, s.OriginalTTL)
 				}
 			}

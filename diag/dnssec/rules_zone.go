@@ -244,7 +244,7 @@ var signingRules = diag.Rules[*Result]{
 			if z.Denial == nil || z.Denial.SaltLength == 0 {
 				return ""
 			}
-			return fmt.Sprintf("The NSEC3 records of %s have a salt of %d octets.", z.Zone, z.Denial.SaltLength)
+			return fmt.Sprintf("The NSEC3 records of %s have a salt of length %d.", z.Zone, z.Denial.SaltLength)
 		}),
 	},
 }

@@ -131,7 +131,7 @@ func (v *engine) examine(sig *dns.RRSIG, set *rrset, z name, keys []*key) *Chain
 		return fault(z, codeSigSigner, "The signature over %s names %s as its signer instead of the zone %s",
 			set, quoteName(sig.SignerName), z)
 	case labels > set.owner.signedLabels() || labels < z.labels():
-		return fault(z, codeSigLabels, "The signature over %s is for a name of %d labels, which cannot be", set, labels)
+		return fault(z, codeSigLabels, "The signature over %s has a label count of %d, which cannot be right", set, labels)
 	case !v.policy.Supports(sig.Algorithm):
 		return fault(z, codeSigUnsupported, "The signature over %s has the algorithm %s, which cannot be checked",
 			set, AlgorithmName(sig.Algorithm))
@@ -172,7 +172,7 @@ func (k *key) made(sig *dns.RRSIG) bool {
 
 // checkAll checks a signature with each key that may have made it.
 func (v *engine) checkAll(sig *dns.RRSIG, set *rrset, z name, keys []*key, b *budget) *ChainFault {
-	invalid := fault(z, codeSigInvalid, "The signature over %s does not fit the records and the key %d", set, sig.KeyTag)
+	invalid := fault(z, codeSigInvalid, "The signature over %s does not match the records and the key %d", set, sig.KeyTag)
 	data := signedData(sig, z, set)
 	signature, err := base64.StdEncoding.DecodeString(sig.Signature)
 	if err != nil || data == nil {

@@ -22,6 +22,6 @@ func ExampleConvert() {
 	// xn--bcher-kva.example bücher.example true
 	// xn--bcher-kva.example bücher.example true
 	// xn--pypal-4ve.example pаypal.example true
-	// - idn.script.mixed The label has letters of Cyrillic and Latin.
+	// - idn.script.mixed The label "pаypal" has letters of Cyrillic and Latin.
 	// - idn.label.confusable "pаypal" looks like "paypal".
 }

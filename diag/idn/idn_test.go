@@ -376,3 +376,19 @@ func BenchmarkConvert(b *testing.B) {
 		})
 	}
 }
+
+// A detail names the label that it is about.
+func TestOfLabel(t *testing.T) {
+	for detail, want := range map[string]string{
+		"The label has the character ' '.": `The label "a b" has the character ' '.`,
+		`"a b" decodes to nothing.`:        `"a b" decodes to nothing.`,
+		"Names may not have U+2488.":       `In the label "a b": Names may not have U+2488.`,
+	} {
+		if got := ofLabel("a b", detail); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	if got := ofLabel("", "The name has an empty label."); got != "The name has an empty label." {
+		t.Errorf("got %s", got)
+	}
+}

@@ -139,7 +139,7 @@ func split(text string) []*label {
 // convert finds both forms of a label and checks it.
 func (l *label) convert() {
 	if l.unicode == "" {
-		l.fail(emptyLabel, "Between two dots there is nothing.")
+		l.fail(emptyLabel, "The name has an empty label between two dots.")
 		return
 	}
 	if puny, ok := strings.CutPrefix(l.unicode, acePrefix); ok {

@@ -11,6 +11,20 @@ import (
 // describe names a code point, with the character itself if it can be seen: U+0430 'а'.
 func describe(r rune) string { return fmt.Sprintf("%#U", r) }
 
+// ofLabel makes a detail say which label it is about.
+func ofLabel(source, detail string) string {
+	label := fmt.Sprintf("label %q", diag.Quote(source))
+	switch rest, ok := strings.CutPrefix(detail, "The label "); {
+	case source == "":
+		return detail
+	case ok:
+		return "The " + label + " " + rest
+	case strings.Contains(detail, diag.Quote(source)):
+		return detail
+	}
+	return "In the " + label + ": " + detail
+}
+
 // faults returns the faults of one kind in all labels.
 func faults(k kind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
@@ -18,7 +32,7 @@ func faults(k kind) func(*evidence) diag.Failures {
 		for _, l := range e.name.labels {
 			for _, f := range l.faults {
 				if f.kind == k {
-					failures = append(failures, diag.Failure{Detail: f.detail, Target: l.source, Location: &f.at})
+					failures = append(failures, diag.Failure{Detail: ofLabel(l.source, f.detail), Target: l.source, Location: &f.at})
 				}
 			}
 		}
@@ -32,7 +46,7 @@ func each(test func(e *evidence, i int) string) func(*evidence) diag.Failures {
 		var failures diag.Failures
 		for i, l := range e.name.labels {
 			if detail := test(e, i); detail != "" {
-				failures = append(failures, diag.Failure{Detail: detail, Target: l.source, Location: &l.at})
+				failures = append(failures, diag.Failure{Detail: ofLabel(l.source, detail), Target: l.source, Location: &l.at})
 			}
 		}
 		return failures

@@ -43,5 +43,5 @@ func ExampleVerifier() {
 	// Output:
 	// CN=mx,O=Example 30
 	// the certificate is signed with its own key, not by a certificate authority
-	// the certificate is for ["mx.example.com"], not for mail.example.com
+	// the certificate is for mx.example.com, not for mail.example.com
 }

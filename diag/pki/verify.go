@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -87,8 +88,8 @@ func (v Verifier) Name(leaf *x509.Certificate) error {
 		return &TrustError{WrongName, fmt.Sprintf("none of the %d names in the certificate is %s",
 			len(leaf.DNSNames), v.ServerName), err}
 	default:
-		return &TrustError{WrongName, fmt.Sprintf("the certificate is for %q, not for %s",
-			printable(leaf.DNSNames, 3), v.ServerName), err}
+		return &TrustError{WrongName, fmt.Sprintf("the certificate is for %s, not for %s",
+			strings.Join(printable(leaf.DNSNames, 3), ", "), v.ServerName), err}
 	}
 }
 

@@ -160,7 +160,7 @@ func filteredBy(m *dns.Msg, got, right observation) string {
 	}
 	for _, null := range []string{"0.0.0.0", "::"} {
 		if slices.Equal(got.values, []string{null}) && !slices.Contains(right.values, null) {
-			return "Answers with " + null
+			return "the address " + null
 		}
 	}
 	return ""

@@ -85,7 +85,7 @@ var ipRules = diag.Rules[*ipEvidence]{
 		Advice:      "Check missing details on the registry's web site.",
 		When:        func(e *ipEvidence) bool { return held(e) && e.source == FromRDAP },
 		Fails: func(e *ipEvidence) diag.Failures {
-			return diag.FailIf(e.facts.faults > 0, "Parts of the answer that could not be read were left out: %d.", e.facts.faults)
+			return diag.FailIf(e.facts.faults > 0, "Some of the answer could not be read and was left out (in %d places).", e.facts.faults)
 		},
 	},
 }

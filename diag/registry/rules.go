@@ -89,7 +89,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Advice:      "Check missing details on the registry's web site.",
 		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.protocol == RDAP },
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.facts.faults > 0, "Parts of the answer that could not be read were left out: %d.", e.facts.faults)
+			return diag.FailIf(e.facts.faults > 0, "Some of the answer could not be read and was left out (in %d places).", e.facts.faults)
 		},
 	},
 	{

@@ -23,7 +23,7 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 			if ptrKnown(e) {
 				return nil
 			}
-			return diag.Fail("Looking up PTR %s: %v.", nameText(e.ptr.Name), e.ptr.Err())
+			return diag.Fail("The lookup of the PTR records of %s failed: %v.", nameText(e.ptr.Name), e.ptr.Err())
 		},
 	},
 	{
@@ -102,7 +102,7 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Fails: func(e *reverseEvidence) diag.Failures {
 			return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
 				host := nameText(f.host)
-				return diag.FailIf(f.err != nil, "Looking up the addresses of %s: %v.", host, f.err).About(host)
+				return diag.FailIf(f.err != nil, "The lookup of the addresses of %s failed: %v.", host, f.err).About(host)
 			})
 		},
 	},

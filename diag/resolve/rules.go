@@ -222,7 +222,7 @@ var answerRules = diag.Rules[*evidence]{
 		When:        found,
 		Fails: func(e *evidence) diag.Failures {
 			ttl := shortest(e)
-			return diag.FailIf(ttl < lowTTL, "The TTL is %d seconds.", ttl)
+			return diag.FailIf(ttl < lowTTL, "The records of %s have a TTL of %d seconds.", e.request.Name, ttl)
 		},
 	},
 	{
@@ -234,7 +234,7 @@ var answerRules = diag.Rules[*evidence]{
 		When:        found,
 		Fails: func(e *evidence) diag.Failures {
 			ttl := shortest(e)
-			return diag.FailIf(ttl > highTTL, "The TTL is %d seconds.", ttl)
+			return diag.FailIf(ttl > highTTL, "The records of %s have a TTL of %d seconds.", e.request.Name, ttl)
 		},
 	},
 	{

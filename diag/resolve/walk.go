@@ -133,7 +133,7 @@ var walkRules = diag.Rules[*evidence]{
 		Advice:      "Check that the name servers run, and that the NS records and glue in the parent zone are right.",
 		When:        walked,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.walk.Err != nil, "Iterating from the root ended without an answer: %.300v.", e.walk.Err)
+			return diag.FailIf(e.walk.Err != nil, "Iterating from the root ended without an answer: %s.", reason(e.walk.Err))
 		},
 	},
 	{
@@ -209,8 +209,8 @@ func (e *evidence) faulty(is func(error) bool, what string) diag.Failures {
 		if h.Err == nil || !is(h.Err) {
 			continue
 		}
-		f := diag.Failure{Target: nameText(h.Server), Detail: fmt.Sprintf("%s (%s) %s %s: %.300v.",
-			nameText(h.Server), h.Addr.Addr(), what, zoneText(h.Zone), h.Err)}
+		f := diag.Failure{Target: nameText(h.Server), Detail: fmt.Sprintf("%s (%s) %s %s: %s.",
+			nameText(h.Server), h.Addr.Addr(), what, zoneText(h.Zone), diag.Reason(h.Err))}
 		if !slices.Contains(failures, f) {
 			failures = append(failures, f)
 		}
@@ -243,4 +243,12 @@ func dataSet(rrs []dns.RR) []string {
 	}
 	slices.Sort(set)
 	return slices.Compact(set)
+}
+
+// reason is diag.Reason of what may be no error.
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return diag.Reason(err)
 }

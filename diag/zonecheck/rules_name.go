@@ -129,7 +129,7 @@ var nameRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.Addresses, func(ad *survey.Address) diag.Failures {
 				hosts := e.hostsOn(ad.IP)
-				return diag.FailIf(len(hosts) > 1, "%s have the same address, %s.", strings.Join(hosts, " and "), ad.IP).
+				return diag.FailIf(len(hosts) > 1, "%s have the same address, %s.", joined(hosts), ad.IP).
 					About(e.target(ad))
 			})
 		},

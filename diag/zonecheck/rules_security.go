@@ -26,7 +26,7 @@ var securityRules = diag.Rules[*evidence]{
 					return ""
 				}
 				name := ad.Replies[survey.ProbeRecursion].Msg.Question[0].Name
-				return "resolved " + survey.BareName(name) + ", which it does not serve, for a stranger"
+				return "resolved " + survey.BareName(name) + ", which it does not serve, for any client"
 			})
 		},
 	},
@@ -40,7 +40,7 @@ var securityRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.Addresses, func(ad *survey.Address) string {
 				if r := ad.Replies[survey.ProbeRecursion]; r.OK() && r.Msg.RecursionAvailable && !recurses(ad) {
-					return "sets the RA flag, and does not resolve names of others"
+					return "sets the RA flag, and does not resolve other names"
 				}
 				return ""
 			})

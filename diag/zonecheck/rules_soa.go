@@ -112,7 +112,7 @@ var soaRules = diag.Rules[*evidence]{
 		When:        hasSOA,
 		Fails: func(e *evidence) diag.Failures {
 			mname := e.soa().Ns
-			return diag.FailIf(!hostName(mname) || dns.CountLabel(mname) < 2, "The MNAME of the SOA record is %s.",
+			return diag.FailIf(!hostName(mname) || dns.CountLabel(mname) < 2, "The MNAME of the SOA record is %q.",
 				diag.Quote(survey.BareName(mname)))
 		},
 	},
@@ -161,7 +161,7 @@ var soaRules = diag.Rules[*evidence]{
 		Advice:      "Replace the @ with a dot: write hostmaster.example.com for hostmaster@example.com.",
 		When:        hasSOA,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(strings.Contains(e.soa().Mbox, "@"), "The RNAME of the SOA record is %s.",
+			return diag.FailIf(strings.Contains(e.soa().Mbox, "@"), "The RNAME of the SOA record is %q.",
 				diag.Quote(survey.BareName(e.soa().Mbox)))
 		},
 	},
@@ -173,7 +173,7 @@ var soaRules = diag.Rules[*evidence]{
 		Advice:      "Name a mailbox that is read: hostmaster.example.com stands for hostmaster@example.com.",
 		When:        func(e *evidence) bool { return hasSOA(e) && !strings.Contains(e.soa().Mbox, "@") },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!mailbox(e.soa().Mbox), "The RNAME of the SOA record is %s.",
+			return diag.FailIf(!mailbox(e.soa().Mbox), "The RNAME of the SOA record is %q.",
 				diag.Quote(survey.BareName(e.soa().Mbox)))
 		},
 	},

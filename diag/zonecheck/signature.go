@@ -137,7 +137,7 @@ func (c *checker) age(s dnssec.Signature, target string) {
 		c.note(sigLong, target, time.Time{}, fmt.Sprintf("%s is valid for %d days", what, s.Validity()/(24*time.Hour)))
 	}
 	if s.ExceedsTTL() {
-		c.note(sigTTL, target, time.Time{}, fmt.Sprintf("The TTL of %s %s is %d seconds, and that in its signature %d",
+		c.note(sigTTL, target, time.Time{}, fmt.Sprintf("The TTL of %s %s is %d seconds, and its signature allows %d",
 			s.TypeCovered, s.Owner, s.TTL, s.OriginalTTL))
 	}
 }

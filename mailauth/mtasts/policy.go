@@ -152,11 +152,11 @@ func (d *document) of(k kind) diag.Failures {
 }
 
 func (f fault) failure() diag.Failure {
-	target := ""
-	if f.line > 0 {
-		target = fmt.Sprintf("line %d", f.line)
+	if f.line == 0 {
+		return diag.Failure{Detail: f.text, Suggested: f.suggested}
 	}
-	return diag.Failure{Detail: f.text, Target: target, Suggested: f.suggested}
+	line := fmt.Sprintf("line %d", f.line)
+	return diag.Failure{Detail: "L" + line[1:] + " of the policy: " + f.text, Target: line, Suggested: f.suggested}
 }
 
 // scanPolicy reads a policy and collects all faults.
@@ -228,7 +228,7 @@ func (d *document) scanLine(line string) {
 		return
 	}
 	if name != "mx" && d.seen[name] { // RFC 8461 section 3.2: all entries except for the first
-		d.fault(repeated, "%s is there again; senders use the first", name)
+		d.fault(repeated, "%s appears again; senders use the first", name)
 		return
 	}
 	d.seen[name] = true
@@ -256,7 +256,7 @@ func (d *document) assign(name, value string) {
 			return
 		}
 		d.policy.Extensions = append(d.policy.Extensions, Extension{name, value})
-		d.fault(unknownKey, "%s is no field of MTA-STS%s", name, hint(name))
+		d.fault(unknownKey, "MTA-STS has no field %s%s", name, hint(name))
 	}
 }
 
@@ -342,7 +342,7 @@ func hint(name string) string {
 	squeezed := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
 	for _, known := range []string{"version", "mode", "mx", "max_age"} {
 		if squeezed == strings.ReplaceAll(known, "_", "") {
-			return fmt.Sprintf("; %q is meant", known)
+			return fmt.Sprintf(", but one named %s", known)
 		}
 	}
 	return ""

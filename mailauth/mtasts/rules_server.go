@@ -122,7 +122,11 @@ func untrusted(pick func(pki.Reason) bool) func(*evidence) diag.Failures {
 		if !ok || !pick(trust.Reason) {
 			return nil
 		}
-		return onHost(e, trust.Text)
+		text, ok := strings.CutPrefix(trust.Text, "the certificate ")
+		if ok {
+			text = "the certificate of mta-sts." + e.domain.String() + " " + text
+		}
+		return onHost(e, text)
 	}
 }
 
@@ -244,7 +248,7 @@ var answerRules = diag.Rules[*evidence]{
 			case "":
 				return diag.Fail("The answer of the policy host has no Content-Type.")
 			default:
-				return diag.Fail("The policy is served as %.100q.", t)
+				return diag.Fail("The policy host serves the policy as %.100q, not as text/plain.", t)
 			}
 		},
 	},
@@ -257,7 +261,7 @@ var answerRules = diag.Rules[*evidence]{
 		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			c := charset(e)
-			return diag.FailIf(c != "" && c != "utf-8" && c != "us-ascii", "The character set is %.100q.", c)
+			return diag.FailIf(c != "" && c != "utf-8" && c != "us-ascii", "The policy host serves the policy with the character set %.100q.", c)
 		},
 	},
 	{

@@ -44,7 +44,7 @@ func ExampleLookup() {
 	fmt.Println(report.IPTest.Result, report.IPTest.MatchedTerm, report.IPTest.MatchedDomain)
 	// Output:
 	// SPF works, but uses the ptr mechanism
-	// warning: spf.ptr: "ptr" should not be used any more. (RFC 7208 section 5.5)
+	// warning: spf.ptr: "ptr" should no longer be used. (RFC 7208 section 5.5)
 	// warning: spf.mx.void: In the SPF record of _spf.example.net: old.example.net has no MX records, so that "mx:old.example.net" never matches. (RFC 7208 section 5.4)
 	// info: spf.tree.dynamic: "ptr" stands for something else with each message. (RFC 7208 section 7)
 	// 4 of 10 lookups, 1 void
@@ -80,8 +80,8 @@ func ExampleParse() {
 	}
 	fmt.Println(record)
 	// Output:
-	// byte 7: there is no mechanism "ipv4"; "ip4" is meant: ip4:192.0.2.1
-	// byte 46: a blank is missing before ~all: include:_spf.example.net ~all
+	// byte 7: there is no mechanism "ipv4", but one named "ip4": ip4:192.0.2.1
+	// byte 46: a space is missing before ~all: include:_spf.example.net ~all
 	// v=spf1 ipv4:192.0.2.1 include:_spf.example.net~all
 }
 

@@ -86,9 +86,9 @@ func (p *parser) unknown(t *Term, name, value string) bool {
 	rest := strings.TrimLeft(value, ":")
 	switch {
 	case name == "" && value == "":
-		return p.here(BadQualifier, 0, len(t.Raw), "", "the sign %q stands alone", t.Raw)
+		return p.here(BadQualifier, 0, len(t.Raw), "", "the qualifier %q stands alone", t.Raw)
 	case strings.IndexByte("+-~?", (name + value)[0]) >= 0:
-		return p.here(BadQualifier, 0, 2, t.Raw[1:], "there are two signs")
+		return p.here(BadQualifier, 0, 2, t.Raw[1:], "there are two qualifiers")
 	case strings.HasPrefix(value, ":") && (lower == string(Redirect) || lower == string(Exp)):
 		return p.here(ColonModifier, 0, len(t.Raw), lower+"="+rest, "%s is written with an equals sign", lower)
 	case spelled(name) != "" && name != "":
@@ -96,7 +96,7 @@ func (p *parser) unknown(t *Term, name, value string) bool {
 		if rest != "" && rest[0] != '/' {
 			value = separator(meant) + rest
 		}
-		return p.here(BadMechanism, 0, len(t.Raw), signed(t, string(meant)+value), "there is no mechanism %.60q; %q is meant",
+		return p.here(BadMechanism, 0, len(t.Raw), signed(t, string(meant)+value), "there is no mechanism %.60q, but one named %q",
 			name, meant)
 	}
 	bare := strings.TrimLeft(t.Raw, "+-~?")
@@ -141,7 +141,7 @@ func (p *parser) glued(t *Term) bool {
 		return false
 	}
 	p.here(GluedTerms, len(head), len(t.Raw)-len(head), head+" "+t.Raw[len(head):],
-		"a blank is missing before %s", t.Raw[len(head):])
+		"a space is missing before %s", t.Raw[len(head):])
 	return true
 }
 
@@ -180,7 +180,7 @@ func (p *parser) network(t *Term, value string, at int) bool {
 		return p.here(kind, at, len(text), repaired(t, value), "%.60q is not an IPv%d address", text, family)
 	case familyOf(text) != family:
 		other := map[int]string{4: "ip6:", 6: "ip4:"}[family]
-		return p.here(WrongFamily, at, len(text), signed(t, other+value), "%s is an IPv%d address, but stands in %s",
+		return p.here(WrongFamily, at, len(text), signed(t, other+value), "%s is an IPv%d address, but is used with %s",
 			text, 10-family, t.Name)
 	}
 	bits := width

@@ -215,7 +215,7 @@ func (p *parser) modifier(t *Term, name, value string) bool {
 	}
 	valid := !p.glued(t) && p.domainSpec(t, at)
 	if p.seen[t.Name] { // RFC 7208 section 6: at most once
-		return p.here(RepeatedTerm, 0, len(t.Raw), "", "%s= stands there again", t.Name)
+		return p.here(RepeatedTerm, 0, len(t.Raw), "", "%s= appears again", t.Name)
 	}
 	if p.seen == nil {
 		p.seen = map[Name]bool{}

@@ -17,8 +17,12 @@ func inSyntax(kinds ...SyntaxKind) func(*evidence) diag.Failures {
 			f := &root.Faults[i]
 			if slices.Contains(kinds, f.Kind) {
 				raw := diag.Quote(root.Record[f.term:f.end])
+				where := fmt.Sprintf("At byte %d", f.Offset)
+				if raw != "" {
+					where += fmt.Sprintf(", in %q", raw)
+				}
 				list = append(list, diag.Failure{
-					Detail: fmt.Sprintf("At byte %d, in %q: %s.", f.Offset, raw, diag.Quote(f.Text)), Target: raw,
+					Detail: where + ": " + diag.Quote(f.Text) + ".", Target: raw,
 					Location: &diag.Location{Offset: f.Offset, Length: f.Length},
 				})
 			}

@@ -128,7 +128,7 @@ var termRules = diag.Rules[*evidence]{
 			if !t.Reached || t.Name != PTR {
 				return nil
 			}
-			return diag.Failures{blame(n, t.Term, "%q should not be used any more.", diag.Quote(t.Raw))}
+			return diag.Failures{blame(n, t.Term, "%q should no longer be used.", diag.Quote(t.Raw))}
 		}),
 	}),
 	thorough(diag.Rule[*evidence]{
@@ -286,7 +286,7 @@ var policyRules = diag.Rules[*evidence]{
 		Ref:         "RFC 7208 section 5.1",
 		Advice:      "List the senders and replace +all with ~all: anyone can send mail as the domain.",
 		When:        decided,
-		Fails:       ending(QualifierPass, "The record ends with +all, by which every host on the Internet passes."),
+		Fails:       ending(QualifierPass, "The record ends with +all, so every host on the Internet passes."),
 	},
 	{
 		Code: "spf.all.neutral", Severity: diag.Error, Weight: 10, Category: factorPolicy,
