@@ -122,12 +122,14 @@ func TestRules(t *testing.T) {
 		want     []diag.Code
 	}{
 		{"complete", func(*lab) {}, request(www), "match match match", Complete, nil},
-		{"no such name", func(*lab) {}, request("x.example.com"), "match match match", Complete, nil},
+		{"no such name", func(*lab) {}, request("x.example.com"), "match match match", Complete,
+			[]diag.Code{"propagation.name.nxdomain"}},
 		{"no such record", func(*lab) {}, Request{Name: diag.MustName(www), Type: resolve.Type(dns.TypeMX)},
-			"match match match", Complete, nil},
+			"match match match", Complete, []diag.Code{"propagation.records.nodata"}},
 		{"alias inside", func(*lab) {}, request("in.example.com"), "match match match", Complete, nil},
 		{"alias outside", func(*lab) {}, request(out), "match match match", Complete, nil},
-		{"alias to no name", func(*lab) {}, request("dead.example.com"), "match match match", Complete, nil},
+		{"alias to no name", func(*lab) {}, request("dead.example.com"), "match match match", Complete,
+			[]diag.Code{"propagation.name.nxdomain"}},
 		{"alias into silence", func(l *lab) { l.Server("ns.example.net", "").Configure(diagtest.ServerConfig{Silent: true}) },
 			request(out), "match match match", Inconclusive,
 			[]diag.Code{"propagation.authority.unknown"}},
@@ -159,7 +161,7 @@ func TestRules(t *testing.T) {
 			l.at(2).Configure(diagtest.ServerConfig{Silent: true})
 			l.at(3).Configure(diagtest.ServerConfig{Silent: true})
 		}, request(www), "match timeout timeout", Inconclusive,
-			[]diag.Code{"propagation.resolver.silent", "propagation.resolver.silent"}},
+			[]diag.Code{"propagation.resolver.few", "propagation.resolver.silent", "propagation.resolver.silent"}},
 		{"all refuse", func(l *lab) {
 			for n := range 3 {
 				l.at(n+1).Break("*.", dns.RcodeRefused)
@@ -177,7 +179,8 @@ func TestRules(t *testing.T) {
 		}, request(www), "match match mismatch", Partly,
 			[]diag.Code{"propagation.authority.inconsistent", "propagation.resolver.stale"}},
 		{"secondary behind elsewhere", func(l *lab) { l.Server("ns1.example.com", "", own(other)) },
-			request("text.example.com"), "match match match", Complete, []diag.Code{"propagation.authority.serial"}},
+			request("text.example.com"), "match match match", Complete,
+			[]diag.Code{"propagation.authority.serial", "propagation.records.nodata"}},
 		{"one lame", func(l *lab) { l.Server("ns1.example.com", "", "example.org. SOA . . 1 1 1 1 1") }, request(www),
 			"match match match", Complete, []diag.Code{"propagation.authority.lame"}},
 		{"one silent", func(l *lab) { l.Server("ns1.example.com", "").Configure(diagtest.ServerConfig{Silent: true}) },
@@ -220,6 +223,23 @@ func TestRules(t *testing.T) {
 	diagtest.CheckTexts(t, texts, rules.Describe(), verdicts)
 	assert.NoError(t, rules.Check())
 	assert.Equal(t, rules.Describe(), (*Report)(nil).Rules())
+}
+
+// What a TXT record holds is told without the control characters that would change a terminal.
+func TestControlCharacters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, 2)
+		l.Zone(`text.example.com. 3600 TXT "a\027[31mred\010\194\133"`)
+		l.at(2, `text.example.com. 60 TXT "b\007"`)
+		l.ServeZones()
+		r, err := l.Check(t.Context(), l.Env(), Request{Name: diag.MustName("text.example.com"), Type: resolve.Type(dns.TypeTXT)})
+		require.NoError(t, err)
+		require.Equal(t, []string{`a\027[31mred\010\194\133`, "v=spf1 -all"}, r.Authoritative.Values)
+		for _, f := range r.Findings {
+			require.NotRegexp(t, `[\x00-\x1f\x7f-\x{9f}]`, f.Detail)
+		}
+		require.NotEmpty(t, r.Findings)
+	})
 }
 
 // One server leads elsewhere, where nobody answers: it has done its part, and what it means stays open.

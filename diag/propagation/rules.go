@@ -87,6 +87,30 @@ var authorityRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "propagation.name.nxdomain", Severity: diag.Info,
+		Title:       "Name does not exist",
+		Requirement: "The name exists",
+		Ref:         "RFC 8020 section 2",
+		Advice:      "Check the spelling. If it is right, add records for the name to its zone.",
+		When:        func(e *evidence) bool { return truthTold(e) && len(e.expected) == 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.truth.rcode == dns.RcodeNameError, "The authoritative servers answer NXDOMAIN for %s.", e.name)
+		},
+	},
+	{
+		Code: "propagation.records.nodata", Severity: diag.Info,
+		Title:       "No record of this type",
+		Requirement: "The name has records of the type",
+		Ref:         "RFC 2308 section 2.2",
+		Advice:      "Add a record of this type if there should be one.",
+		When: func(e *evidence) bool {
+			return truthTold(e) && len(e.expected) == 0 && e.truth.rcode == dns.RcodeSuccess
+		},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.truth.values) == 0, "The authoritative servers answer that %s has no %s record.", e.name, e.qtype)
+		},
+	},
+	{
 		Code: "propagation.ttl.long", Severity: diag.Info,
 		Title:       "TTL above a day",
 		Requirement: "The TTL is at most a day",
@@ -109,6 +133,18 @@ var resolverRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			some := slices.ContainsFunc(e.probes, (*probe).answered)
 			return diag.FailIf(!some, "None of the %d resolvers gave an answer.", len(e.probes))
+		},
+	},
+	{
+		Code: "propagation.resolver.few", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "Most resolvers did not answer",
+		Requirement: "At least half of the resolvers answered",
+		Ref:         "RFC 1034 section 5",
+		Advice:      "Try again later, or query other resolvers.",
+		DependsOn:   []diag.Code{"propagation.resolver.none"},
+		Fails: func(e *evidence) diag.Failures {
+			s := e.summary()
+			return diag.FailIf(2*s.AnsweredCount < s.ResolverCount, "Of %d resolvers, %d gave an answer.", s.ResolverCount, s.AnsweredCount)
 		},
 	},
 	{

@@ -44,16 +44,28 @@ var texts = diag.Texts{
 		Headline: "No resolver gave an answer",
 		Sub:      "Propagation is not known. Try again later, or query other resolvers.",
 	},
+	"propagation.resolver.few": {
+		Headline: "Most resolvers did not answer, so propagation is not known",
+		Sub:      "The few that answered do not speak for the others. Try again later, or query other resolvers.",
+	},
+	"propagation.name.nxdomain": {
+		Headline: "The name does not exist, as all resolvers that answered say",
+		Sub:      "If there should be records, check the spelling and add them to the zone.",
+	},
+	"propagation.records.nodata": {
+		Headline: "No record of this type, as all resolvers that answered say",
+		Sub:      "If there should be records of the type, add them to the zone.",
+	},
 	"propagation.resolver.bogus": {
 		Headline: "Resolvers that validate DNSSEC reject the zone",
 		Sub:      "For their users the name does not resolve. Run dnssec/check to find the broken link.",
 	},
 	"propagation.resolver.stale": {
-		Headline: "Some resolvers still have other records",
+		Headline: "Resolvers still have other records",
 		Sub:      "The findings say when their cached answers expire.",
 	},
 	"propagation.resolver.missing": {
-		Headline: "Some resolvers do not have the records yet",
+		Headline: "Resolvers do not have the records yet",
 		Sub:      "They cached that there are none. The findings say when that expires.",
 	},
 	"propagation.authority.serial": {

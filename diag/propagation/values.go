@@ -48,7 +48,7 @@ func parseValue(qtype resolve.Type, text string) (string, error) {
 	case !utf8.ValidString(text):
 		return "", errors.New("it is not valid UTF-8")
 	case isText && !strings.HasPrefix(text, `"`):
-		return text, nil
+		return printable(text), nil
 	case strings.ContainsFunc(text, unicode.IsControl): // zone files have directives on lines of their own
 		return "", errors.New("it holds control characters")
 	case !isText && strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }):
@@ -81,11 +81,27 @@ func valueOf(rr dns.RR) string {
 	rr = lowered(rr)
 	if txt, ok := rr.(*dns.TXT); ok {
 		if text := diag.TXT(txt); utf8.ValidString(text) {
-			return text
+			return printable(text)
 		}
 	}
 	// The time only matters for the times of signatures taken apart, which are not used here.
 	return resolve.NewDNSRecord(rr, time.Unix(0, 0)).Data
+}
+
+// printable writes control characters, which would change what a terminal shows, as zone files do
+// (RFC 1035 section 5.1).
+func printable(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		if !unicode.IsControl(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, c := range []byte(text[i : i+utf8.RuneLen(r)]) {
+			fmt.Fprintf(&b, `\%03d`, c)
+		}
+	}
+	return b.String()
 }
 
 // lowered returns a record whose data have their names in lower case.

@@ -145,6 +145,8 @@ func TestParseValue(t *testing.T) {
 		{dns.TypeTXT, `"größer"`, "größer"},
 		{dns.TypeTXT, "größer", "größer"},
 		{dns.TypeTXT, "\xff", ""},
+		{dns.TypeTXT, "a\x1b[31m\n", `a\027[31m\010`},
+		{dns.TypeTXT, `"a\027[31m\010"`, `a\027[31m\010`},
 		{dns.TypeMX, "10 größer.example", ""},
 		{dns.TypeSRV, "0 5 5060 SIP.example.com.", "0 5 5060 sip.example.com."},
 		{dns.TypeCAA, `0 issue "ca.example"`, `0 issue "ca.example"`},
