@@ -1,14 +1,15 @@
 //go:build dnstools
 
-// What BIND's dig and NLnet's unbound-host make of the server. Run it with
+// What BIND's dig and delv and NLnet's unbound-host and ldns make of the server. Run it with
 //
-//	go test -tags dnstools -run TestAgainstTools ./mailauth/hostedspf/nameserver
+//	go test -tags dnstools -run Tools ./mailauth/hostedspf/nameserver
 //
-// where the Debian packages bind9-dnsutils and unbound-host are installed.
+// where the Debian packages bind9-dnsutils, bind9-utils, ldnsutils and unbound-host are installed.
 
 package nameserver
 
 import (
+	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
 )
 
 func TestAgainstTools(t *testing.T) {
@@ -46,7 +49,7 @@ func againstDig(t *testing.T, at netip.AddrPort) {
 		{"h1.spf.example.net A",
 			[]string{flagsAA, "status: NOERROR", "ANSWER: 0", "300 IN SOA ns1.spf.example.net."}, "TXT\""},
 		{"none.spf.example.net TXT", []string{flagsAA, "status: NXDOMAIN", "300 IN SOA"}, "TXT\""},
-		{"spf.example.net SOA", []string{flagsAA, "3600 IN SOA ns1.spf.example.net. hostmaster.spf.example.net."}, ""},
+		{"spf.example.net SOA", []string{flagsAA, "3600 IN SOA ns1.spf.example.net. hostmaster.example.net."}, ""},
 		{"spf.example.net NS", []string{flagsAA, "IN NS ns1.spf", "IN A 192.0.2.53", "IN AAAA 2001:db8::53"}, ""},
 		{"spf.example.net DNSKEY", []string{flagsAA, "ANSWER: 0", "IN SOA"}, ""},
 		{"h1.spf.example.net ANY +notcp", []string{flagsAA, `IN HINFO "RFC8482" ""`}, "v=spf1"},
@@ -106,4 +109,70 @@ stub-zone:
 		require.NoError(t, err, "%s", out)
 		assert.Contains(t, string(out), test.want)
 	}
+}
+
+// A zone that is signed is validated by BIND's delv and by Unbound, from a key of dnssec-keygen on; and what is transferred
+// holds for dnssec-verify and ldns-verify-zone.
+func TestSignedAgainstTools(t *testing.T) {
+	dir := t.TempDir()
+	run := func(name string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s %s: %s", name, args, out)
+		return string(out)
+	}
+	base := strings.TrimSpace(run("dnssec-keygen", "-q", "-a", "ECDSAP256SHA256", "-f", "KSK", "spf.example.net"))
+	key, err := ReadSigningKey(filepath.Join(dir, base))
+	require.NoError(t, err)
+	ds := strings.Fields(run("dnssec-dsfromkey", "-2", base))
+	require.Equal(t, ds[3:], strings.Fields(key.DS())[4:])
+
+	p := newProfile(1, "v=spf1 include:_1.h1.spf.example.net -all", long)
+	store := newStore(t, p, newProfile(2, "v=spf1 -all"))
+	secondaries := serve(t, store, func(c *Config) { c.Signing, c.Key = []SigningKey{key}, testKey() })
+	p.Parts = []hostedspf.Part{{Name: "_s.h1.spf.example.net", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}}
+	s := serve(t, newStore(t, p), func(c *Config) { c.Signing = []SigningKey{key} })
+	at := netip.MustParseAddrPort(s.Addr())
+	port := strconv.Itoa(int(at.Port()))
+
+	anchors := fmt.Sprintf("trust-anchors { \"spf.example.net.\" static-key 257 3 13 %q; };\n", key.public.PublicKey)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "anchors"), []byte(anchors), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "unbound.conf"), []byte(`
+server:
+	do-not-query-localhost: no
+	harden-below-nxdomain: yes
+	qname-minimisation-strict: yes
+	trust-anchor: "`+key.DS()+`"
+stub-zone:
+	name: "spf.example.net"
+	stub-addr: 127.0.0.1@`+port+"\n"), 0o600))
+	for _, test := range []struct{ name, qtype, delv string }{
+		{"spf.example.net", "SOA", "; fully validated"},
+		{"spf.example.net", "DNSKEY", "; fully validated"},
+		{"h1.spf.example.net", "TXT", "; fully validated"},
+		{"_1.h1.spf.example.net", "TXT", "; fully validated"},
+		{"192.0.2.9._s.h1.spf.example.net", "A", "; fully validated"},
+		{"198.51.100.9._s.h1.spf.example.net", "A", "; negative response, fully validated"},
+		{"h1.spf.example.net", "A", "; negative response, fully validated"},
+		{"none.spf.example.net", "TXT", "; negative response, fully validated"},
+	} {
+		out := run("delv", "@127.0.0.1", "-p", port, "-a", "anchors", "+root=spf.example.net", test.name, test.qtype)
+		assert.Contains(t, out, test.delv, test.name)
+		out = run("unbound-host", "-v", "-C", "unbound.conf", "-t", test.qtype, test.name)
+		assert.Contains(t, out, "(secure)", test.name)
+	}
+
+	dig := run("dig", "@127.0.0.1", "-p", strconv.Itoa(int(netip.MustParseAddrPort(secondaries.Addr()).Port())), "+nocmd", "+nocomments",
+		"+noquestion", "+nostats", "-y", "hmac-sha256:key.example:"+testSecret, "spf.example.net", "AXFR")
+	var zone []string
+	for line := range strings.Lines(dig) {
+		if !strings.Contains(line, "\tTSIG\t") && !(strings.Contains(line, "\tSOA\t") && len(zone) > 0) {
+			zone = append(zone, line)
+		}
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "zone"), []byte(strings.Join(zone, "")), 0o600))
+	assert.Contains(t, run("dnssec-verify", "-z", "-o", "spf.example.net", "zone"), "Zone fully signed")
+	assert.Contains(t, run("ldns-verify-zone", "-k", base+".key", "zone"), "Zone is verified and complete")
 }
