@@ -36,13 +36,22 @@ func (s *snapshot) answer(q *dns.Msg, datagram bool) *dns.Msg {
 	if extra != nil {
 		m.Extra = append(m.Extra, extra)
 	}
-	if m.Len() > limit { // the addresses of name servers may be left out without a word: RFC 2181 section 9
+	if !fits(m, limit) { // the addresses of name servers may be left out without a word: RFC 2181 section 9
 		m.Extra = optional(extra)
-	}
-	if m.Len() > limit {
-		truncate(m, extra)
+		if !fits(m, limit) {
+			truncate(m, extra)
+		}
 	}
 	return m
+}
+
+// fits reports whether a reply is as short as it must be. Most are so without compression, which costs more than all
+// else about an answer.
+func fits(m *dns.Msg, limit int) bool {
+	m.Compress = false
+	plain := m.Len()
+	m.Compress = true
+	return plain <= limit || m.Len() <= limit
 }
 
 func optional(opt *dns.OPT) []dns.RR {
