@@ -41,7 +41,11 @@ type source struct {
 	version int64
 	content [sha256.Size]byte // of what is served
 	next    time.Time         // when what is served changes by itself; zero if it does not
-	read    atomic.Int64      // when it was last known what is published, in microseconds since 1970
+
+	// The last time in which the store was not read, so that what changed then is served since its end alone.
+	lost, found time.Time
+
+	read atomic.Int64 // when it was last known what is published, in microseconds since 1970
 }
 
 // Refresh reads the store and serves what is published now, if anything has changed. On an error the last
@@ -57,6 +61,9 @@ func (s *Server) Refresh(ctx context.Context) error {
 	version, err := s.config.Store.Version(ctx)
 	if err != nil {
 		return fmt.Errorf("reading what is published: %w", err)
+	}
+	if last := s.Updated(); s.source.known && began.Sub(last) > settle/2 {
+		s.source.lost, s.source.found = last, began
 	}
 	ended := !s.source.next.IsZero() && !began.Before(s.source.next)
 	if s.source.known && version == s.source.version && !ended {
@@ -122,7 +129,11 @@ func (r *reading) head(p hostedspf.Profile) string {
 		if old.Name != p.IncludeHost.String() {
 			continue
 		}
-		ready := old.Until.Add(r.lead() - hostedspf.HeadRetention)
+		replaced := old.Until.Add(-hostedspf.HeadRetention)
+		if replaced.After(r.source.lost) && replaced.Before(r.source.found) {
+			replaced = r.source.found
+		}
+		ready := replaced.Add(r.lead())
 		if !r.now.Before(ready) {
 			break
 		}

@@ -3,6 +3,7 @@ package nameserver
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -315,6 +316,49 @@ func testPartsGoAhead(t *testing.T, restarts bool) {
 	serves("4")
 	now = now.Add(2 * hostedspf.HeadRetention)
 	serves("5")
+}
+
+// What changed while the store could not be read is new when it can be read again.
+func TestPartsGoAheadAfterAnOutage(t *testing.T) {
+	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	store := newStore(t, newProfile(1))
+	publish := func(value string) {
+		_, err := store.Update(t.Context(), newProfile(1).ID, func(p *hostedspf.Profile) error {
+			hostedspf.Outcome{Resolution: hostedspf.Resolution{ResolvedAt: now}, Published: &hostedspf.Publication{
+				Records: newProfile(1, value).Records, RecordHash: value,
+			}}.Apply(p)
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	publish("old")
+	s, err := New(t.Context(), Config{
+		Zone: testZone(), Store: store, Clock: func() time.Time { return now },
+		Secondaries: []netip.AddrPort{netip.MustParseAddrPort("192.0.2.9:53")},
+	})
+	require.NoError(t, err)
+	serves := func(value string) {
+		t.Helper()
+		require.NoError(t, s.Refresh(t.Context()))
+		m := s.current.Load().answer(new(dns.Msg).SetQuestion("h1.spf.example.net.", dns.TypeTXT), true)
+		require.Equal(t, value, diag.TXT(m.Answer[0].(*dns.TXT)))
+	}
+	serves("old")
+	now = now.Add(time.Minute)
+	publish("new")
+	store.fail(errors.New("disk full"))
+	now = now.Add(time.Hour)
+	require.Error(t, s.Refresh(t.Context()))
+	store.fail(nil)
+	serves("old")
+	for range 59 {
+		now = now.Add(time.Second)
+		serves("old")
+	}
+	now = now.Add(time.Second)
+	serves("new")
+	now = now.Add(time.Hour)
+	serves("new")
 }
 
 func TestParseKey(t *testing.T) {
