@@ -89,7 +89,7 @@ func identify(k SigningKey, rrs []dns.RR) (id identity, err error) {
 	}
 	h.Write(scratch[:start])
 	for _, rr := range rrs {
-		end, err := dns.PackRR(rr, scratch, 0, nil, false)
+		end, err := dns.PackRR(dns.Copy(rr), scratch, 0, nil, false) // which writes into its argument
 		if err != nil {
 			return id, err
 		}
