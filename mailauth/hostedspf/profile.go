@@ -91,12 +91,9 @@ const (
 	Retention = 2*MaxTTL + 4*time.Hour
 )
 
-// HeadRetention is how long a first record that was replaced is kept: a name server that has secondaries serves it until
-// these have the parts that the new one names, also after a restart.
-const HeadRetention = 10 * time.Minute
-
 // A Part is something that is served below an include host beside its records. Its name derives from its content. One
-// with the name of the include host itself is a first record that was replaced [HeadRetention] before its end.
+// with the name of the include host itself is a first record that was replaced, [Retention] before its end: a name server
+// that has secondaries serves it until these have the parts that the new one names.
 type Part struct {
 	Name     string         `json:"name"`
 	Value    string         `json:"value,omitempty"`    // text of a TXT record; empty for a set

@@ -200,8 +200,7 @@ func (o Outcome) Apply(p *Profile) {
 	p.Status = p.status()
 }
 
-// replaceParts makes the parts those of a publication, and keeps what it replaces for [Retention], the first record
-// for [HeadRetention].
+// replaceParts makes the parts those of a publication, and keeps what it replaces for [Retention].
 func (p *Profile) replaceParts(f *Publication, at time.Time) {
 	parts, host := cloneParts(f.Sets), p.IncludeHost.String()
 	named := func(name string) bool {
@@ -221,7 +220,7 @@ func (p *Profile) replaceParts(f *Publication, at time.Time) {
 		case r.Name != host && !named(r.Name):
 			parts = append(parts, Part{Name: r.Name, Value: r.Value, Until: at.Add(Retention)})
 		case r.Name == host && !slices.Contains(f.Records, r):
-			parts = append(parts, Part{Name: host, Value: r.Value, Until: at.Add(HeadRetention)})
+			parts = append(parts, Part{Name: host, Value: r.Value, Until: at.Add(Retention)})
 		}
 	}
 	p.Parts = parts

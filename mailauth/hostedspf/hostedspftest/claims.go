@@ -242,6 +242,6 @@ func testParts(t *testing.T, f *fixture) {
 	got, err := f.store.Finish(f.ctx(), f.claim(p.ID), o)
 	require.NoError(t, err)
 	require.Contains(t, got.Parts, hostedspf.Part{
-		Name: head.Name, Value: head.Value, Until: got.UpdatedAt.Add(hostedspf.HeadRetention),
+		Name: head.Name, Value: head.Value, Until: got.UpdatedAt.Add(hostedspf.Retention),
 	}, "the first record that was replaced")
 }

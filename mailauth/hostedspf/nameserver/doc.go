@@ -38,9 +38,9 @@
 // A zone should have two name servers in different networks (RFC 2182). Let others fetch it from this
 // one: BIND, Knot DNS, NSD or a service that offers secondary name servers. They are told of each
 // change (NOTIFY, RFC 1996), and transfer the zone (AXFR, RFC 5936), signed with a key that both know
-// (TSIG, RFC 8945). New parts are served for a minute before the records that name them, so that no
+// (TSIG, RFC 8945). New parts are served for minutes before the records that name them, so that no
 // resolver looks for a part at a server that has not got it yet. What was served before is in the store, so
-// that a restart does not cut the minute short. A SQLite store serves one process; there is no need for
+// that a restart does not cut that short. A SQLite store serves one process; there is no need for
 // another that reads it. Parts that were replaced are served for six hours: a secondary that has not reached
 // this server for more than four must not answer any longer.
 //
@@ -55,7 +55,7 @@
 // question and covers no other (RFC 9824), so that nobody reads the zone out. Secondaries get all signatures,
 // which last longer than the zone does without being refreshed, and a chain of NSEC records from name to name,
 // each day anew. Since resolvers conclude from such a chain that names are absent which nobody has asked for
-// (RFC 8198), new parts then go ahead for six minutes.
+// (RFC 8198), new parts then go ahead for eight minutes.
 //
 // To replace a key, publish the new one beside it for an hour, as second in Signing; replace the DS record; after its
 // lifetime put the new key first; and leave the old one out after another hour.

@@ -18,10 +18,11 @@ const (
 	// Afterwards it finds out by itself, at its next refresh.
 	notifyTries = 6
 
-	// settle is how long new parts are served before the records that name them, where there are secondaries: they are
-	// told of the change and fetch it within seconds. Without that wait a resolver could get the new record here and
-	// ask a secondary for its parts, which does not know them yet.
-	settle = time.Minute
+	// settle is how long new parts are in the store before the records that name them are served, where there are
+	// secondaries: this server knows of the change within [maxGap], and they fetch it within seconds. Without
+	// that wait a resolver could get the new record here and ask a secondary for its parts, which does not know
+	// them yet.
+	settle = maxGap + time.Minute
 )
 
 // inform tells a secondary of each change (NOTIFY, RFC 1996), until the context ends.
@@ -89,9 +90,9 @@ func (s *Server) announce() {
 	}
 }
 
-// lead is how long new parts are served before the records that name them. A secondary proves of a signed zone that there
-// is nothing between two names, and resolvers take that for an answer about each name there (RFC 8198): the name of
-// a part is absent for them until they have forgotten, though nobody has asked for it.
+// lead is how long new parts are served before the records that name them. A secondary proves of a signed zone that
+// there is nothing between two names, and resolvers take that for an answer about each name there (RFC 8198): the
+// name of a part is absent for them until they have forgotten, though nobody has asked for it.
 func (s *Server) lead() time.Duration {
 	if s.signer != nil {
 		return settle + negativeTTL

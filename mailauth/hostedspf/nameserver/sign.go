@@ -181,9 +181,9 @@ func (s *signer) signed(rrs []dns.RR) (list []dns.RR) {
 	return list
 }
 
-// prove adds to an answer what proves it, if the client wants that: signatures and, where there is nothing, a record that
-// says what there is, made for the name that was asked for (compact denial of existence, RFC 9824). It covers no
-// other name, so that nobody reads the zone out, and that nothing is taken to be absent before somebody asks for it.
+// prove adds to an answer what proves it, if the client wants that: signatures and, where there is nothing, a record
+// that says what there is, made for the name that was asked for (compact denial of existence, RFC 9824). It covers
+// no other name, so that nobody reads the zone out, and nothing is taken to be absent before somebody asks for it.
 func (s *snapshot) prove(m *dns.Msg, q dns.Question, opt *dns.OPT) {
 	if q.Qtype == dns.TypeNSEC || q.Qtype == dns.TypeRRSIG {
 		nsec := []dns.RR{s.nsec(q.Name)}

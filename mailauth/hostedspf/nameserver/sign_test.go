@@ -334,8 +334,8 @@ func TestSignedTransfer(t *testing.T) {
 	}, seen)
 }
 
-// For secondaries a signed zone is another each day, and new parts go ahead for as long as resolvers may take their names
-// to be absent.
+// For secondaries a signed zone is another each day, and new parts go ahead for as long as resolvers may take their
+// names to be absent.
 func TestSignedForSecondaries(t *testing.T) {
 	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	key, err := NewSigningKey(testZone().Name)

@@ -31,7 +31,8 @@ const maxKeyFile = 16 << 10
 // NewSigningKey makes a key for a zone: ECDSA on P-256 (RFC 6605), which RFC 9904 recommends.
 func NewSigningKey(zone diag.Name) (SigningKey, error) {
 	public := &dns.DNSKEY{
-		Hdr: header(zone.FQDN(), dns.TypeDNSKEY, seconds(zoneTTL)), Flags: keyFlags, Protocol: 3, Algorithm: dns.ECDSAP256SHA256,
+		Hdr: header(zone.FQDN(), dns.TypeDNSKEY, seconds(zoneTTL)), Flags: keyFlags,
+		Protocol: 3, Algorithm: dns.ECDSAP256SHA256,
 	}
 	private, err := public.Generate(256)
 	if err != nil {

@@ -41,11 +41,8 @@ type source struct {
 	version int64
 	content [sha256.Size]byte // of what is served
 	next    time.Time         // when what is served changes by itself; zero if it does not
-
-	// The last time in which the store was not read, so that what changed then is served since its end alone.
-	lost, found time.Time
-
-	read atomic.Int64 // when it was last known what is published, in microseconds since 1970
+	outages []outage          // in which the store was not read, as long as they matter
+	read    atomic.Int64      // when it was last known what is published, in microseconds since 1970
 }
 
 // Refresh reads the store and serves what is published now, if anything has changed. On an error the last
@@ -62,9 +59,7 @@ func (s *Server) Refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading what is published: %w", err)
 	}
-	if last := s.Updated(); s.source.known && began.Sub(last) > settle/2 {
-		s.source.lost, s.source.found = last, began
-	}
+	s.source.resume(s.Updated(), began)
 	ended := !s.source.next.IsZero() && !began.Before(s.source.next)
 	if s.source.known && version == s.source.version && !ended {
 		s.source.read.Store(began.UnixMicro())
@@ -96,8 +91,8 @@ func (s *Server) serial(now time.Time) uint32 {
 	return serial
 }
 
-// digest tells what is published from anything else, and when it changes by itself. For secondaries a signed zone changes
-// each day, so that they never serve signatures that have expired.
+// digest tells what is published from anything else, and when it changes by itself. For secondaries a signed zone
+// changes each day, so that they never serve signatures that have expired.
 func (s *Server) digest(records []published, now, next time.Time) (sum [sha256.Size]byte, changes time.Time) {
 	h := sha256.New()
 	for _, r := range records {
@@ -129,11 +124,8 @@ func (r *reading) head(p hostedspf.Profile) string {
 		if old.Name != p.IncludeHost.String() {
 			continue
 		}
-		replaced := old.Until.Add(-hostedspf.HeadRetention)
-		if replaced.After(r.source.lost) && replaced.Before(r.source.found) {
-			replaced = r.source.found
-		}
-		ready := replaced.Add(r.lead())
+		replaced := old.Until.Add(-hostedspf.Retention)
+		ready := r.known(replaced).Add(r.lead())
 		if !r.now.Before(ready) {
 			break
 		}
@@ -141,6 +133,31 @@ func (r *reading) head(p hostedspf.Profile) string {
 		value = old.Value
 	}
 	return value
+}
+
+// maxGap is how long the store may go unread before that counts as an outage: longer than from one look to the next.
+const maxGap = 2 * time.Minute
+
+// An outage is a time in which the store was not read.
+type outage struct{ lost, found time.Time }
+
+// resume notes that the store can be read again, if that was last so a while ago.
+func (s *source) resume(last, now time.Time) {
+	if s.known && now.Sub(last) > maxGap {
+		s.outages = append(s.outages, outage{last, now})
+	}
+	s.outages = slices.DeleteFunc(s.outages, func(o outage) bool { return now.Sub(o.found) > 2*hostedspf.Retention })
+}
+
+// known is from when on what was replaced in the store counts as replaced. During an outage everything is served as it
+// was, so that what was replaced then, or was still served when it began, is replaced at its end.
+func (r *reading) known(replaced time.Time) time.Time {
+	for _, o := range r.source.outages {
+		if replaced.Add(r.lead()).After(o.lost) && replaced.Before(o.found) {
+			replaced = o.found
+		}
+	}
+	return replaced
 }
 
 // until notes that something that is served ends.
@@ -189,12 +206,16 @@ func (r *reading) collect(p hostedspf.Profile) {
 		r.add(p.ID, record.Name, published{value: value, ttl: ttl})
 	}
 	for _, part := range p.Parts {
-		if !part.Until.IsZero() && !r.now.Before(part.Until) || part.Name == p.IncludeHost.String() {
+		end := part.Until
+		if !end.IsZero() {
+			end = r.known(end.Add(-hostedspf.Retention)).Add(hostedspf.Retention)
+		}
+		if !end.IsZero() && !r.now.Before(end) || part.Name == p.IncludeHost.String() {
 			continue
 		}
 		added := r.add(p.ID, part.Name, published{value: part.Value, ttl: ttl, networks: part.Networks})
-		if added && !part.Until.IsZero() {
-			r.until(part.Until)
+		if added && !end.IsZero() {
+			r.until(end)
 		}
 		if part.Networks != nil && len(r.config.Secondaries) > 0 {
 			r.config.Log.Warn("secondary name servers cannot answer for a set of addresses", "name", part.Name, "profile", p.ID)
