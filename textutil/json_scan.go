@@ -125,7 +125,7 @@ func (s *jsonScanner) next() (inside bool, err error) {
 	s.pos++
 	s.space()
 	if s.at(0) == open+2 {
-		return false, failJSON(comma, "nothing follows this comma; take it away")
+		return false, failJSON(comma, "nothing follows this comma; remove it")
 	}
 	if open == '{' {
 		return true, s.name()

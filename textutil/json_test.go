@@ -41,7 +41,7 @@ func ExampleFormatJSON_invalid() {
 	fmt.Println(report.Error.Message)
 	// Output:
 	// false 2 9 10
-	// nothing follows this comma; take it away
+	// nothing follows this comma; remove it
 }
 
 func ExampleJSONToYAML() {
@@ -118,7 +118,7 @@ func TestFormatJSONErrors(t *testing.T) {
 	}{
 		{"empty", "", 1, 1, 0, "there is no value"},
 		{"blank", " \n ", 2, 2, 3, "there is no value"},
-		{"trailing comma", "[1,\n2,]", 2, 2, 5, "nothing follows this comma; take it away"},
+		{"trailing comma", "[1,\n2,]", 2, 2, 5, "nothing follows this comma; remove it"},
 		{"no comma", "[1\n 2]", 2, 2, 4, "a comma is missing before this"},
 		{"no colon", `{"a" 1}`, 1, 6, 5, "a colon must follow the name"},
 		{"open array", "{\"a\":\n[1", 2, 3, 8, "the text ends, but '[' of line 2, column 1 is still open"},

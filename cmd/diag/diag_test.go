@@ -341,6 +341,6 @@ func TestTimeout(t *testing.T) {
 		s, began := newSession(w), time.Now()
 		assert.Equal(t, exitIncomplete, s.run(t.Context(), []string{"resolve", "example.com", "A", "--timeout", "1s"}))
 		assert.Equal(t, time.Second, time.Since(began))
-		assert.Equal(t, "diag: nothing could be measured in time\n", s.err.String())
+		assert.Equal(t, "diag: there was no answer from the default resolver in time\n", s.err.String())
 	})
 }

@@ -140,7 +140,12 @@ func explain(err error) []string {
 		}
 		return lines
 	}
+	silent, known := errors.AsType[*diag.UnavailableError](err)
 	switch {
+	case known && errors.Is(err, context.DeadlineExceeded):
+		return []string{"there was no answer from " + silent.Asked + " in time"}
+	case known && !errors.Is(err, context.Canceled):
+		return []string{"there was no usable answer from " + silent.Asked}
 	case errors.Is(err, context.DeadlineExceeded):
 		return []string{"nothing could be measured in time"}
 	case errors.Is(err, context.Canceled):

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -73,4 +77,14 @@ func TestMentions(t *testing.T) {
 	assert.True(t, mentions("anything", ""))
 	assert.False(t, mentions("The line is blank", "line 2"))
 	assert.False(t, mentions("The signature has expired", "ns1.example 192.0.2.1, ns2.example 192.0.2.2"))
+}
+
+// Who was asked is named; the chain of errors is not printed.
+func TestExplain(t *testing.T) {
+	cause := errors.New("whois.iana.org has no address")
+	silent := fmt.Errorf("looking up the registration of a.example: %w", diag.Unavailable("the WHOIS server whois.iana.org", cause))
+	assert.Equal(t, []string{"there was no usable answer from the WHOIS server whois.iana.org"}, explain(silent))
+	late := diag.Unavailable("the resolver Quad9", context.DeadlineExceeded)
+	assert.Equal(t, []string{"there was no answer from the resolver Quad9 in time"}, explain(late))
+	assert.Equal(t, []string{"interrupted"}, explain(diag.Unavailable("the resolver Quad9", context.Canceled)))
 }

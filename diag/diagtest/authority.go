@@ -164,7 +164,7 @@ func rootServers() []dns.RR {
 }
 
 // ServeZones opens the name servers of all zones in the world, so that a walk from the root servers
-// finds its way: each zone with an SOA record, or signed, and each zone above it. What is missing is
+// finds its way: each zone with an SOA record, or signed, and each parent zone. What is missing is
 // made up: SOA records, NS records for the host "ns" in the zone, its address, and zones for names
 // below those above. The root servers answer at the addresses that all resolvers know.
 //

@@ -78,7 +78,7 @@ func (f SigningFault) explanation() uint16 {
 	return dns.ExtendedErrorCodeDNSBogus
 }
 
-// Sign signs a zone, and every zone above it, up to the root, that was not yet signed. Zones that the
+// Sign signs a zone, and every parent zone, up to the root, that was not yet signed. Zones that the
 // world does not have are made up around the records that it has: signing example.com. makes com.
 // and example.com. zones with SOA and NS records, and all other names below com. unsigned zones.
 //

@@ -86,7 +86,7 @@ func (v *validation) onward(c *conclusion, msg *message, n name, rrtype uint16) 
 }
 
 // closerAnchor reports whether a trust anchor lies between a name and the zone that something was said
-// of. That a zone above the anchor leaves the name out of its proofs is no excuse for what is below.
+// of. That a parent zone of the anchor leaves the name out of its proofs is no excuse for what is below.
 func (v *validation) closerAnchor(why *ChainFault, n name) bool {
 	anchor, ok := v.anchors.closest(n)
 	zone, known := parseName(why.Zone)

@@ -189,7 +189,7 @@ func (s *security) checkName(r survey.Reply, name string, qtype uint16, target s
 	read := s.Read(r.Msg)
 	for _, t := range []uint16{qtype, dns.TypeCNAME} {
 		if j, found := read.Records(name, t); found {
-			s.heed(j, target)
+			s.record(j, target)
 			return j
 		}
 	}
@@ -199,7 +199,7 @@ func (s *security) checkName(r survey.Reply, name string, qtype uint16, target s
 	s.proofs++
 	j := read.Denial(name, qtype)
 	s.optOut = s.optOut || j.Denial != nil && j.Denial.OptOut
-	s.heed(j, target)
+	s.record(j, target)
 	return j
 }
 

@@ -121,7 +121,7 @@ func lookupText(err error) string {
 	var rcode survey.RcodeError
 	switch {
 	case errors.Is(err, survey.ErrNoParent):
-		return "the resolver knows no zone above it"
+		return "the resolver knows no parent zone of it"
 	case errors.As(err, &rcode):
 		return rcode.Error()
 	default:

@@ -100,9 +100,9 @@ func (c *checker) refused() bool {
 	return slices.ContainsFunc(c.notices, func(n notice) bool { return n.fault <= sigStray || n.fault == noProof })
 }
 
-// heed notes all that a judgement has to say: of each signature, for resolvers may pick any, and of the
+// record notes all that a judgement has to say: of each signature, for resolvers may pick any, and of the
 // whole.
-func (c *checker) heed(j dnssec.Judgement, target string) {
+func (c *checker) record(j dnssec.Judgement, target string) {
 	c.judged++
 	for _, s := range j.Signatures {
 		fault := faultOf[s.Code]

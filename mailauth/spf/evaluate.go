@@ -21,7 +21,7 @@ func because(o Outcome, format string, args ...any) hostResult {
 }
 
 // checkHost evaluates the record of a domain (RFC 7208 section 4). Each call beyond the first is counted
-// as a lookup by the caller, so it is at most eleven levels deep, or one more than a caller lets look-ups be.
+// as a lookup by the caller, so it is at most eleven levels deep, or one more than a caller allows.
 func (e *evaluation) checkHost(domain string, included bool) hostResult {
 	domain = strings.TrimSuffix(domain, ".")
 	if fault := undomain(domain); fault != "" {

@@ -27,7 +27,7 @@ type View struct {
 	NS, DS Reply
 }
 
-// ErrNoParent says that the resolver knows of no zone above the domain.
+// ErrNoParent says that the resolver knows no parent zone of the domain.
 var ErrNoParent = errors.New("no parent zone was found")
 
 // An RcodeError is the rcode, by its name, with which the resolver refused an answer.
@@ -35,7 +35,7 @@ type RcodeError string
 
 func (e RcodeError) Error() string { return "the resolver answered " + string(e) }
 
-// locate finds the nearest zone above a name that the resolver knows of, and its servers. If a nearer
+// locate finds the nearest parent zone of a name that the resolver knows of, and its servers. If a nearer
 // one does not answer, the servers that are found refer to it.
 func (a *audit) locate(ctx context.Context, name string) (zone string, hosts []string, err error) {
 	ancestors := []string{}

@@ -73,7 +73,7 @@ const (
 	NoAnswer         Standing = 0 // no reply, or none that can be read
 	Authoritative    Standing = 1
 	NonAuthoritative Standing = 2 // gives the answer without the flag AA
-	UpwardReferral   Standing = 3 // refers to a zone above
+	UpwardReferral   Standing = 3 // refers to a parent zone
 	Lame             Standing = 4 // anything else
 )
 
@@ -96,7 +96,7 @@ func (r Reply) Standing(zone string) Standing {
 	}
 }
 
-// refersUp reports whether a reply refers to the servers of a zone above.
+// refersUp reports whether a reply refers to the servers of a parent zone.
 func refersUp(m *dns.Msg, zone string) bool {
 	return len(m.Answer) == 0 && slices.ContainsFunc(m.Ns, func(rr dns.RR) bool {
 		owner := dns.CanonicalName(rr.Header().Name)
