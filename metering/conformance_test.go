@@ -13,7 +13,7 @@ func conformance[T any](t *testing.T, path ...string) (cases []T) {
 	t.Helper()
 	text, err := os.ReadFile(diagtest.Vectors(t, path...))
 	noError(t, err)
-	noError(t, json.Unmarshal(text, &cases), path)
-	isTrue(t, len(cases) > 0, "there are no cases", path)
+	noError(t, json.Unmarshal(text, &cases), "%v", path)
+	isTrue(t, len(cases) > 0, "no cases in %v", path)
 	return cases
 }
