@@ -68,13 +68,10 @@ func (a *app) overview(cmd *cobra.Command, word string) error {
 	a.printOverview(&b, domain, parts)
 	failed := 0
 	for _, p := range parts {
-		switch {
-		case p.err != nil:
+		if p.err != nil {
 			failed++
-			a.code = max(a.code, exitPartial)
-		case p.report.worst() >= threshold:
-			a.code = exitFinding
-		case p.report.get("partial").text() == "true" && a.code == exitOK:
+		}
+		if p.err != nil || p.report.get("partial").text() == "true" {
 			a.code = exitPartial
 		}
 	}
