@@ -222,30 +222,19 @@ func (e *evidence) served() bool { return e.published != nil || e.existing }
 // faulty lists the faults of a kind.
 func faulty(kind faultKind) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
-		var list diag.Failures
-		for _, f := range e.faults {
-			if f.kind == kind {
-				detail := strings.ToValidUTF8(f.detail, "\uFFFD")
-				list = append(list, diag.Failure{Detail: strings.ToUpper(detail[:1]) + detail[1:] + ".", Target: f.name})
-			}
-		}
-		return list
+		return diag.FailEach(e.faults, func(f fault) diag.Failures {
+			detail := strings.ToValidUTF8(f.detail, "\uFFFD")
+			return diag.FailIf(f.kind == kind, "%s.", strings.ToUpper(detail[:1])+detail[1:]).About(f.name)
+		})
 	}
 }
-
-// maxKept bounds the findings about kept terms.
-const maxKept = 20
 
 // keptBy lists the terms that are kept for a reason.
 func keptBy(why reason) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
-		var list diag.Failures
-		for _, s := range e.outline.kept() {
-			if s.reason == why && len(list) < maxKept {
-				list = append(list, diag.Failure{Detail: s.sentence(), Target: diag.Quote(s.written)})
-			}
-		}
-		return list
+		return diag.FailEach(e.outline.kept(), func(s *keptTerm) diag.Failures {
+			return diag.FailIf(s.reason == why, "%s", s.sentence()).About(diag.Quote(s.written))
+		})
 	}
 }
 

@@ -75,13 +75,9 @@ var recordRules = diag.Rules[*evidence]{
 		Advice:      "Publish the record at the domain itself: receivers look nowhere else.",
 		When:        func(e *evidence) bool { return len(e.records) == 0 },
 		Fails: suggesting(func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, p := range e.elsewhere {
-				list = append(list, diag.Failure{
-					Detail: fmt.Sprintf("%s has the SPF record %q.", p.name, diag.Quote(p.record)), Target: p.name,
-				})
-			}
-			return list
+			return diag.FailEach(e.elsewhere, func(p place) diag.Failures {
+				return diag.Fail("%s has the SPF record %q.", p.name, diag.Quote(p.record)).About(p.name)
+			})
 		}),
 	},
 	{
@@ -136,11 +132,9 @@ var recordRules = diag.Rules[*evidence]{
 		Advice:      "Put all terms into one TXT record: receivers read only the one that begins with v=spf1.",
 		When:        func(e *evidence) bool { return len(e.records) > 0 },
 		Fails: suggesting(func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, text := range e.fragments {
-				list = append(list, diag.Fail("Receivers ignore the TXT record %q, which has no v=spf1.", diag.Quote(text))...)
-			}
-			return list
+			return diag.FailEach(e.fragments, func(text string) diag.Failures {
+				return diag.Fail("Receivers ignore the TXT record %q, which has no v=spf1.", diag.Quote(text))
+			})
 		}),
 	},
 	{
