@@ -80,6 +80,18 @@ func ExtendedText(e dns.EDNS0_EDE) string {
 	return fmt.Sprintf("%s: %.200q", name, strings.ToValidUTF8(e.ExtraText, "\uFFFD"))
 }
 
+// Filtered returns what a resolver says of a policy of its own that changed the answer, or nothing
+// (RFC 8914 sections 4.16 to 4.18). Such an answer says nothing about the name.
+func Filtered(m *dns.Msg) string {
+	for _, x := range ExtendedErrors(m) {
+		switch x.InfoCode {
+		case dns.ExtendedErrorCodeBlocked, dns.ExtendedErrorCodeCensored, dns.ExtendedErrorCodeFiltered:
+			return ExtendedText(x)
+		}
+	}
+	return ""
+}
+
 // RcodeName returns the standard name of an rcode, or RCODEnnn (RFC 6895 section 2.3).
 func RcodeName(rcode int) string {
 	if rcode == dns.RcodeBadVers {

@@ -152,11 +152,8 @@ func (s *probe) answered() bool {
 // filteredBy says in which way a resolver withholds the true answer on purpose: by an extended error
 // (RFC 8914 sections 4.16 to 4.18), or by the address that stands for none.
 func filteredBy(m *dns.Msg, got, right observation) string {
-	for _, x := range diag.ExtendedErrors(m) {
-		switch x.InfoCode {
-		case dns.ExtendedErrorCodeBlocked, dns.ExtendedErrorCodeCensored, dns.ExtendedErrorCodeFiltered:
-			return diag.ExtendedText(x)
-		}
+	if why := diag.Filtered(m); why != "" {
+		return why
 	}
 	for _, null := range []string{"0.0.0.0", "::"} {
 		if slices.Equal(got.values, []string{null}) && !slices.Contains(right.values, null) {

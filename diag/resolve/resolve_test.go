@@ -86,8 +86,16 @@ func TestRules(t *testing.T) {
 		want  []diag.Code
 	}{
 		{"fine", records("example.com. 300 MX 10 mx.example.com."), Request{Type: mx}, nil},
-		{"nxdomain", explained(dns.RcodeNameError, 15, "blocked"), Request{Type: a},
+		{"nxdomain", explained(dns.RcodeNameError, 29, "synthesized"), Request{Type: a},
 			[]diag.Code{"resolve.rcode.nxdomain", "resolve.reply.explained"}},
+		{"filtered, with NXDOMAIN", explained(dns.RcodeNameError, 15, "blocked"), Request{Type: a},
+			[]diag.Code{"resolve.reply.filtered"}},
+		{"filtered, without records", explained(dns.RcodeSuccess, 17, ""), Request{Type: a},
+			[]diag.Code{"resolve.reply.filtered"}},
+		{"filtered alias", func(m *dns.Msg) {
+			explained(dns.RcodeNameError, 16, "")(m)
+			records("example.com. 300 CNAME gone.example.net.")(m)
+		}, Request{Type: a}, []diag.Code{"resolve.reply.filtered"}},
 		{"nodata", records(), Request{Type: a}, []diag.Code{"resolve.records.nodata"}},
 		{"servfail", explained(dns.RcodeServerFailure, 22, ""), Request{Type: a}, []diag.Code{"resolve.rcode.servfail"}},
 		{"refused", explained(dns.RcodeRefused, 18, ""), Request{Type: a}, []diag.Code{"resolve.rcode.refused"}},

@@ -20,6 +20,10 @@ func known(e *evidence) bool     { return succeeded(e) || e.reply.Rcode == dns.R
 func aliased(e *evidence) bool   { return len(e.chain) > 0 }
 func found(e *evidence) bool     { return len(e.records) > 0 }
 
+// denied reports whether there may be something to say of what the reply says is not there: a resolver
+// that filters says so of names that exist.
+func denied(e *evidence) bool { return known(e) && diag.Filtered(e.reply) == "" }
+
 // complete reports whether the reply holds all there is: not cut off, and followed to the last alias.
 func complete(e *evidence) bool { return !e.reply.Truncated && (found(e) || unfollowed(e) == "") }
 
@@ -135,7 +139,7 @@ var answerRules = diag.Rules[*evidence]{
 		Requirement: "The name exists",
 		Ref:         "RFC 8020 section 2",
 		Advice:      "Check the spelling. If it is right, add records for the name to its zone.",
-		When:        func(e *evidence) bool { return known(e) && !aliased(e) },
+		When:        func(e *evidence) bool { return denied(e) && !aliased(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "%s does not exist (NXDOMAIN).", e.request.Name)
 		},
@@ -146,7 +150,7 @@ var answerRules = diag.Rules[*evidence]{
 		Requirement: "The name has records of the type",
 		Ref:         "RFC 2308 section 2.2",
 		Advice:      "Add a record of this type if there should be one.",
-		When:        func(e *evidence) bool { return succeeded(e) && complete(e) },
+		When:        func(e *evidence) bool { return denied(e) && succeeded(e) && complete(e) },
 		Fails: func(e *evidence) diag.Failures {
 			owner := e.request.Name.String()
 			if aliased(e) {
@@ -161,7 +165,7 @@ var answerRules = diag.Rules[*evidence]{
 		Requirement: "The target of the CNAME exists",
 		Ref:         "RFC 1034 section 3.6.2",
 		Advice:      "Remove the CNAME record or point it to an existing name: whoever registers the target takes over this name.",
-		When:        func(e *evidence) bool { return known(e) && aliased(e) },
+		When:        func(e *evidence) bool { return denied(e) && aliased(e) },
 		Fails: func(e *evidence) diag.Failures {
 			last := nameText(e.chain[len(e.chain)-1].Target)
 			return diag.FailIf(e.reply.Rcode == dns.RcodeNameError, "The CNAME target %s does not exist (NXDOMAIN).", last).
@@ -275,12 +279,24 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "resolve.reply.filtered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "Resolver filters the name",
+		Requirement: "The resolver does not filter the name",
+		Ref:         "RFC 8914 sections 4.16 to 4.18",
+		Advice:      "Ask another resolver, or the authoritative servers: this one does not tell what the zone holds.",
+		When:        known,
+		Fails: func(e *evidence) diag.Failures {
+			why := diag.Filtered(e.reply)
+			return diag.FailIf(why != "", "The resolver answers by a policy of its own: %s.", why)
+		},
+	},
+	{
 		Code: "resolve.reply.explained", Severity: diag.Info,
 		Title:       "Resolver added an extended error",
 		Requirement: "The resolver added no extended error",
 		Ref:         "RFC 8914 section 3",
 		Advice:      "Read the explanation: it may say that the answer is stale, or was filtered.",
-		When:        known,
+		When:        denied,
 		Fails:       explanations,
 	},
 	{

@@ -60,6 +60,14 @@ var texts = diag.Texts{
 		Headline: "The reply is truncated",
 		Sub:      "Records may be missing from it. Allow DNS over TCP to the server and ask again.",
 	},
+	"resolve.reply.filtered": {
+		Headline: "The resolver filters the name",
+		Sub:      "What the zone holds is not known from this answer. Ask another resolver or the authoritative servers.",
+	},
+	"resolve.cname.long": {
+		Headline: "The CNAME chain is too long for some resolvers",
+		Sub:      "They give up before its end. Point the first CNAME record to the last name of the chain.",
+	},
 	"resolve.walk.unreachable": {
 		Headline: "No authoritative server answered",
 		Sub:      "Nothing is known from the zone itself. Check its name servers and the delegation.",
@@ -69,7 +77,7 @@ var texts = diag.Texts{
 		Sub:      "Others answered in its place. Check that it runs and can be reached.",
 	},
 	"resolve.walk.lame": {
-		Headline: "Records found, but a name server is lame",
+		Headline: "A name server on the way is lame",
 		Sub:      "A listed server does not serve the zone, which slows down and sometimes breaks resolution.",
 	},
 	"resolve.address.private": {
@@ -100,9 +108,17 @@ var reverseTexts = diag.Texts{
 		Headline: "The reverse zone does not answer",
 		Sub:      "Whether the address has a host name is not known. Its holder has to fix the zone.",
 	},
+	"reverse.ptr.many": {
+		Headline: "The address has too many PTR records",
+		Sub:      "Receivers of mail look at the first few only. Keep the one that the host uses in HELO.",
+	},
+	"reverse.hostname.invalid": {
+		Headline: "A PTR record holds an invalid host name",
+		Sub:      "Receivers of mail may distrust the address. Correct the name in the reverse zone.",
+	},
 	"reverse.forward.unanswered": {
-		Headline: "The PTR record could not be confirmed",
-		Sub:      "The zone of the host name did not answer, so nothing confirms that it resolves to the address.",
+		Headline: "A PTR record could not be confirmed",
+		Sub:      "The zone of its host name did not answer, so whether that resolves to the address is not known.",
 	},
 	"reverse.forward.unconfirmed": {
 		Headline: "Reverse DNS is not forward-confirmed",
