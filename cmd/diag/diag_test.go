@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -222,7 +223,7 @@ func TestCaret(t *testing.T) {
 }
 
 func TestManual(t *testing.T) {
-	folder := t.TempDir()
+	folder := filepath.Join(t.TempDir(), "man1") // which need not exist
 	require.Equal(t, exitOK, newSession(nil).run(t.Context(), []string{"man", folder}))
 	require.FileExists(t, folder+"/diag-spf-hosted-id-history.1")
 	page, err := os.ReadFile(folder + "/diag.1")

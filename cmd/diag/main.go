@@ -214,6 +214,9 @@ func manual(root *cobra.Command) *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
 			root.DisableAutoGenTag = true // a date would make the pages differ from run to run
 			for _, cmd := range append(root.Commands(), root) {
 				var page bytes.Buffer

@@ -62,6 +62,7 @@ func TestKeys(t *testing.T) {
 	gone := parsed[keyView](t, "key", "revoke", string(made.ID), store)
 	assert.Equal(t, metering.KeyRevoked, gone.State)
 	assert.Regexp(t, `(?m)^key_\S+ +ci +svc_test_\S{8} +revoked `, command(t, "key", "list", store))
+	assert.Contains(t, command(t, "key", "list", store), "dns:read,mail:read ", "as --scopes reads them")
 	assert.Contains(t, command(t, "key", "create", "--name", "b", "--scopes", "web:read", store), "cannot be shown again")
 
 	command(t, "account", "create", "--name", "other", store)

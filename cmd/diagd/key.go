@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/cmd/worldflags"
@@ -101,7 +101,7 @@ func (a *app) showSecret(v keyView) error {
 	return a.print(v, func(t *table) {
 		t.row("id", v.ID)
 		t.row("account", v.Account)
-		t.row("scopes", fmt.Sprint(v.Scopes))
+		t.row("scopes", scopeList(v.Scopes))
 		t.row("secret", v.Secret)
 		t.row("", "The secret cannot be shown again.")
 	})
@@ -140,7 +140,7 @@ func (a *app) showKeys(keys []metering.Key) error {
 func (t *table) keys(views ...keyView) {
 	t.row("ID", "NAME", "PREFIX", "STATE", "SCOPES", "LAST USED", "EXPIRES")
 	for _, v := range views {
-		t.row(v.ID, v.Name, v.DisplayPrefix, v.State, fmt.Sprint(v.Scopes), when(v.LastUsedAt), when(v.ExpiresAt))
+		t.row(v.ID, v.Name, v.DisplayPrefix, v.State, scopeList(v.Scopes), when(v.LastUsedAt), when(v.ExpiresAt))
 	}
 }
 
@@ -179,4 +179,13 @@ func (a *app) keyRevokeCommand() *cobra.Command {
 	}
 	revoke.Flags().StringVar(&reason, "reason", string(metering.RevokedManual), "manual or leak")
 	return revoke
+}
+
+// scopeList writes scopes as --scopes reads them.
+func scopeList(scopes []metering.Scope) string {
+	var list []string
+	for _, s := range scopes {
+		list = append(list, string(s))
+	}
+	return strings.Join(list, ",")
 }

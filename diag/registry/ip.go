@@ -77,11 +77,11 @@ func (*IPReport) Rules() []diag.RuleInfo { return ipRules.Describe() }
 // known.
 type Network struct {
 	CIDRs        []netip.Prefix `json:"cidrs" doc:"the block as prefixes"`
-	StartAddress string         `json:"start_address" doc:"first address"`
-	EndAddress   string         `json:"end_address" doc:"last address"`
-	Name         string         `json:"name" doc:"name, as the registry has it"`
-	Handle       string         `json:"handle" doc:"the registry's identifier"`
-	Type         string         `json:"type" doc:"how it was given out, as the registry puts it" example:"ALLOCATED PA"`
+	StartAddress string         `json:"start_address,omitempty" doc:"first address"`
+	EndAddress   string         `json:"end_address,omitempty" doc:"last address"`
+	Name         string         `json:"name,omitempty" doc:"name, as the registry has it"`
+	Handle       string         `json:"handle,omitempty" doc:"the registry's identifier"`
+	Type         string         `json:"type,omitempty" doc:"how it was given out, as the registry puts it" example:"ALLOCATED PA"`
 	ParentHandle string         `json:"parent_handle,omitempty" doc:"identifier of the block of which it is a part"`
 	Country      string         `json:"country,omitempty" doc:"country, by code; where the holder is, not the hosts"`
 	Status       []string       `json:"status" doc:"states of the registration, in the words of the registry"`
@@ -91,15 +91,15 @@ type Network struct {
 
 // An Organization holds a network.
 type Organization struct {
-	Name    string `json:"name" doc:"name"`
-	Handle  string `json:"handle" doc:"the registry's identifier"`
+	Name    string `json:"name,omitempty" doc:"name"`
+	Handle  string `json:"handle,omitempty" doc:"the registry's identifier"`
 	Country string `json:"country,omitempty" doc:"country, by code or name"`
 }
 
 // An ASN is an autonomous system (RFC 1930).
 type ASN struct {
 	Number int64  `json:"number" min:"0" max:"4294967295" doc:"number"`
-	Name   string `json:"name" doc:"name, as the registry has it; empty if not known"`
+	Name   string `json:"name,omitempty" doc:"name, as the registry has it; empty if not known"`
 	Route  string `json:"route,omitempty" doc:"prefix that is announced"`
 }
 
