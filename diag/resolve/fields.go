@@ -37,8 +37,8 @@ func fieldsOf(rr dns.RR, now time.Time) Fields {
 	case *dns.SOA:
 		return Fields{
 			"mname": nameText(r.Ns), "rname": nameText(r.Mbox), "serial": int64(r.Serial),
-			"refresh_seconds": int64(r.Refresh), "retry_seconds": int64(r.Retry), "expire_seconds": int64(r.Expire),
-			"minimum_seconds": int64(r.Minttl),
+			// The names of RFC 1035 section 3.3.13, as in the audit of a zone, and like "ttl" in seconds.
+			"refresh": int64(r.Refresh), "retry": int64(r.Retry), "expire": int64(r.Expire), "minimum": int64(r.Minttl),
 		}
 	case *dns.SVCB:
 		return serviceFields(r)
