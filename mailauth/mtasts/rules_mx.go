@@ -9,9 +9,6 @@ import (
 // exchangers reports whether the mail exchangers are known and there are any.
 func exchangers(e *evidence) bool { return announced(e) && e.mx.Err() == nil && len(e.hosts) > 0 }
 
-// compared reports whether they can be held against the policy.
-func compared(e *evidence) bool { return exchangers(e) && active(e) }
-
 // enforced reports whether senders hold the mail exchangers against the policy.
 func (e *evidence) enforced() bool {
 	return e.validRecord() && e.validPolicy() && e.policy.policy.Mode == Enforce
@@ -44,11 +41,12 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: factorMX,
+		DependsOn:   []diag.Code{"mtasts.policy.mode.none"},
 		Title:       "Mail server not covered by the policy",
 		Requirement: "The policy covers every mail server",
 		Ref:         "RFC 8461 section 4.1",
 		Advice:      "Add the missing hosts to the policy, then change the id of the record.",
-		When:        compared,
+		When:        exchangers,
 		Fails: func(e *evidence) diag.Failures {
 			consequence := "once the policy is enforced, senders will not deliver to it"
 			if e.enforced() {
@@ -64,11 +62,12 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.undeliverable", Severity: diag.Critical, Weight: 5, Category: factorMX,
+		DependsOn:   []diag.Code{"mtasts.policy.mode.none"},
 		Title:       "Enforced policy covers no mail server",
 		Requirement: "The enforced policy covers a mail server",
 		Ref:         "RFC 8461 section 5",
 		Advice:      "List the mail servers in the policy now, and change the id of the record: senders refuse to deliver.",
-		When:        func(e *evidence) bool { return compared(e) && e.enforced() },
+		When:        func(e *evidence) bool { return exchangers(e) && e.enforced() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(uncovered(e)) == len(e.hosts),
 				"The policy is enforced and covers none of the mail servers, so that senders refuse to deliver.").
@@ -77,11 +76,12 @@ var mxRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.mx.unused", Severity: diag.Info,
+		DependsOn:   []diag.Code{"mtasts.policy.mode.none"},
 		Title:       "mx pattern matches no mail server",
 		Requirement: "Every mx pattern matches a mail server",
 		Ref:         "RFC 8461 section 4.1",
 		Advice:      "Remove the pattern, unless you are about to change mail servers.",
-		When:        compared,
+		When:        exchangers,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.policy.policy.MX, func(pattern string) diag.Failures {
 				used := func(h host) bool { return matches(pattern, h.name) }

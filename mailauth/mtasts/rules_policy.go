@@ -29,18 +29,6 @@ func inPolicy(k kind) func(*evidence) diag.Failures {
 // has reports whether a field is there, and without the fault.
 func (d *document) has(key string, bad kind) bool { return d.seen[key] && d.of(bad) == nil }
 
-// present is the condition that a field is there.
-func present(key string) func(*evidence) bool {
-	return func(e *evidence) bool { return readable(e) && e.policy.seen[key] }
-}
-
-// inMode reports whether the policy has one of the modes.
-func inMode(e *evidence, modes ...Mode) bool {
-	return readable(e) && slices.Contains(modes, e.policy.policy.Mode)
-}
-
-func active(e *evidence) bool { return inMode(e, Enforce, Testing) }
-
 // newPolicy is a policy that lists the present mail exchangers and keeps what is good of the present
 // policy; empty if the mail exchangers are not known.
 func (e *evidence) newPolicy() string {
@@ -89,118 +77,132 @@ var textRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.status"},
 		Title:       "Web page served in place of the policy",
 		Requirement: "The policy host serves a policy",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Serve the text of the policy, not a page: the web server seems to answer for any path.",
-		When:        func(e *evidence) bool { return served(e) && e.policy != nil },
+		When:        func(e *evidence) bool { return e.policy != nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.policy.alien, "The policy host serves a page in HTML or XML.").Suggesting(e.newPolicy())
 		},
 	},
 	{
 		Code: "mtasts.policy.encoding", Severity: diag.Error, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.page"},
 		Title:       "Policy is not valid UTF-8",
 		Requirement: "The policy is valid UTF-8",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Save the policy as UTF-8; a policy needs no characters beyond ASCII.",
-		When:        readable, Fails: inPolicy(badText),
+		Fails:       inPolicy(badText),
 	},
 	{
 		Code: "mtasts.policy.syntax", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.page"},
 		Title:       "Syntax error in the policy",
 		Requirement: "Every line of the policy has a valid syntax",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write each line as name: value, without anything in front of the name.",
-		When:        readable, Fails: inPolicy(badSyntax),
+		Fails:       inPolicy(badSyntax),
 	},
 	{
 		Code: "mtasts.policy.blank_line", Severity: diag.Error, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.page"},
 		Title:       "Blank line in the policy",
 		Requirement: "The policy has no blank lines",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Remove blank lines: the syntax knows none, and strict senders refuse the policy.",
-		When:        readable, Fails: inPolicy(blankLine),
+		Fails:       inPolicy(blankLine),
 	},
 	{
 		Code: "mtasts.policy.repeated", Severity: diag.Warning,
+		DependsOn:   []diag.Code{"mtasts.policy.page"},
 		Title:       "Field of the policy appears twice",
 		Requirement: "No field of the policy but mx appears twice",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Remove the second line: senders use the first.",
-		When:        readable, Fails: inPolicy(repeated),
+		Fails:       inPolicy(repeated),
 	},
 	{
 		Code: "mtasts.policy.unknown_field", Severity: diag.Info,
+		DependsOn:   []diag.Code{"mtasts.policy.page"},
 		Title:       "Unknown field in the policy",
 		Requirement: "Every field of the policy is one that MTA-STS defines",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Check spelling and letter case: senders ignore fields that they do not know.",
-		When:        readable, Fails: inPolicy(unknownKey),
+		Fails:       inPolicy(unknownKey),
 	},
 	{
 		Code: "mtasts.policy.version.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.page"},
 		Title:       "Policy has no version",
 		Requirement: "The policy has a version",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Begin the policy with the line version: STSv1.",
-		When:        readable, Fails: inPolicy(noVersion),
+		Fails:       inPolicy(noVersion),
 	},
 	{
 		Code: "mtasts.policy.version.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.version.missing"},
 		Title:       "Version of the policy is not STSv1",
 		Requirement: "The version of the policy is STSv1",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write version: STSv1 in this letter case.",
-		When:        present("version"), Fails: inPolicy(badVersion),
+		Fails:       inPolicy(badVersion),
 	},
 	{
 		Code: "mtasts.policy.mode.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.page"},
 		Title:       "Policy has no mode",
 		Requirement: "The policy has a mode",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Add the line mode: testing, and later mode: enforce.",
-		When:        readable, Fails: inPolicy(noMode),
+		Fails:       inPolicy(noMode),
 	},
 	{
 		Code: "mtasts.policy.mode.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.mode.missing"},
 		Title:       "Invalid mode",
 		Requirement: "The mode is enforce, testing or none",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write one of the three modes in lower case.",
-		When:        present("mode"), Fails: inPolicy(badMode),
+		Fails:       inPolicy(badMode),
 	},
 	{
 		Code: "mtasts.policy.max_age.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.page"},
 		Title:       "Policy has no max_age",
 		Requirement: "The policy has a max_age",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Add the line max_age: 604800, or more, in seconds.",
-		When:        readable, Fails: inPolicy(noMaxAge),
+		Fails:       inPolicy(noMaxAge),
 	},
 	{
 		Code: "mtasts.policy.max_age.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.max_age.missing"},
 		Title:       "Invalid max_age",
 		Requirement: "max_age is a number from 0 to 31557600",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write the number of seconds in digits only; a year is the most.",
-		When:        present("max_age"), Fails: inPolicy(badMaxAge),
+		Fails:       inPolicy(badMaxAge),
 	},
 	{
 		Code: "mtasts.policy.mx.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.page"},
 		Title:       "Policy lists no mail servers",
 		Requirement: "The policy lists mail servers",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Add an mx line for each mail server.",
-		When:        readable, Fails: inPolicy(noMX),
+		Fails:       inPolicy(noMX),
 	},
 	{
 		Code: "mtasts.policy.mx.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.page"},
 		Title:       "Invalid host name in mx",
 		Requirement: "Every mx is a valid host name",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write host names as in the MX records, without a final dot; only the first label may be a wildcard.",
-		When:        present("mx"), Fails: inPolicy(badMX),
+		Fails:       inPolicy(badMX),
 	},
 }
 
@@ -208,35 +210,35 @@ var textRules = diag.Rules[*evidence]{
 var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.mode.none", Severity: diag.Warning, Weight: 30, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.mode.invalid"},
 		Title:       "Mode none switches MTA-STS off",
 		Requirement: "The policy is in force",
 		Ref:         "RFC 8461 section 5",
 		Advice:      "Set the mode to testing and later to enforce, or take record and policy down once max_age is over.",
-		When:        func(e *evidence) bool { return inMode(e, Enforce, Testing, None) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!active(e), "The mode is none: senders deliver as if there were no policy.").About("mode")
+			return diag.FailIf(e.policy.policy.Mode == None, "The mode is none: senders deliver as if there were no policy.").About("mode")
 		},
 	},
 	{
 		Code: "mtasts.policy.mode.testing", Severity: diag.Warning, Weight: 20, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.mode.none"},
 		Title:       "Policy is in testing mode, not enforced",
 		Requirement: "The policy is enforced",
 		Ref:         "RFC 8461 section 5",
 		Advice:      "Once the TLS reports show no failures, set the mode to enforce, and change the id of the record.",
-		When:        active,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!inMode(e, Enforce),
+			return diag.FailIf(e.policy.policy.Mode == Testing,
 				"The mode is testing: senders deliver even if TLS fails, and only report it.").About("mode")
 		},
 		Partly: func(*evidence) float64 { return 0.25 },
 	},
 	{
 		Code: "mtasts.policy.max_age.zero", Severity: diag.Error, Weight: 2, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.mode.none", "mtasts.policy.max_age.invalid"},
 		Title:       "max_age is 0",
 		Requirement: "max_age is more than 0",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Set max_age to 604800 or more: senders must keep the policy for it to protect anything.",
-		When:        func(e *evidence) bool { return active(e) && e.policy.has("max_age", badMaxAge) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.policy.policy.MaxAge <= 0, "With max_age 0 senders do not keep the policy.").
 				About("max_age").Suggesting(e.newPolicy())
@@ -244,13 +246,11 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.max_age.short", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.max_age.zero"},
 		Title:       "max_age is shorter than a week",
 		Requirement: "max_age is at least a week",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Raise max_age to 604800 or more: a short one lets an attacker wait until it is over.",
-		When: func(e *evidence) bool {
-			return active(e) && e.policy.has("max_age", badMaxAge) && e.policy.policy.MaxAge > 0
-		},
 		Fails: func(e *evidence) diag.Failures {
 			age := e.policy.policy.MaxAge
 			return diag.FailIf(age < week, "max_age is %d seconds, less than a week.", age/time.Second).
@@ -260,11 +260,11 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.mx.broad", Severity: diag.Warning,
+		DependsOn:   []diag.Code{"mtasts.policy.mx.missing"},
 		Title:       "mx pattern covers a public suffix",
 		Requirement: "No mx pattern covers a public suffix",
 		Ref:         "RFC 8461 section 4.1",
 		Advice:      "List the hosts themselves: anybody can get a name, and a certificate, below a public suffix.",
-		When:        present("mx"),
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.policy.policy.MX, func(pattern string) diag.Failures {
 				parent, wildcard := strings.CutPrefix(pattern, "*.")

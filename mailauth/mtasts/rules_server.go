@@ -24,15 +24,10 @@ func failed(e *evidence, code fetch.Reason) bool {
 
 func unanswered(e *evidence) bool { return e.page.Err != nil && e.page.Err.Unanswered }
 
-// The steps towards a policy, each of which supposes the one before.
+// hostKnown reports whether it is known if the policy host exists.
 func hostKnown(e *evidence) bool { return announced(e) && (!unanswered(e) || e.page.TLS != nil) }
-func addressed(e *evidence) bool { return hostKnown(e) && !failed(e, fetch.DNS) }
-func connected(e *evidence) bool {
-	return addressed(e) && (e.page.TLS != nil || failed(e, fetch.TLS))
-}
-func secured(e *evidence) bool { return announced(e) && e.page.TLS != nil }
-func headed(e *evidence) bool  { return announced(e) && e.page.Final() != nil }
-func served(e *evidence) bool  { return headed(e) && e.page.Final().StatusCode == http.StatusOK }
+
+func headed(e *evidence) bool { return announced(e) && e.page.Final() != nil }
 
 // isRedirect reports whether a status leads elsewhere.
 func isRedirect(status int) bool {
@@ -99,19 +94,21 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.connection", Severity: diag.Critical, Weight: 1, Category: factorServer,
+		DependsOn:   []diag.Code{"mtasts.policy.host.missing"},
 		Title:       "Policy host cannot be reached on port 443",
 		Requirement: "The policy host accepts connections on port 443",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Let the web server listen on port 443 of a public address, and open the firewall for it.",
-		When:        addressed, Fails: failedFor(fetch.Connect, fetch.Blocked),
+		Fails:       failedFor(fetch.Connect, fetch.Blocked),
 	},
 	{
 		Code: "mtasts.policy.tls.handshake", Severity: diag.Critical, Weight: 1, Category: factorServer,
+		DependsOn:   []diag.Code{"mtasts.policy.connection"},
 		Title:       "TLS handshake with the policy host failed",
 		Requirement: "The policy host completes a TLS handshake",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Configure the web server for the mta-sts host with a certificate and TLS 1.2 or 1.3.",
-		When:        connected, Fails: failedFor(fetch.TLS),
+		Fails:       failedFor(fetch.TLS),
 	},
 }
 
@@ -134,29 +131,30 @@ func untrusted(pick func(pki.Reason) bool) func(*evidence) diag.Failures {
 var certificateRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.certificate.expired", Severity: diag.Critical, Weight: 2, Category: factorCertificate,
+		DependsOn:   []diag.Code{"mtasts.policy.tls.handshake"},
 		Title:       "Certificate of the policy host has expired",
 		Requirement: "The certificate of the policy host has not expired",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Renew the certificate and automate renewal.",
-		When:        secured,
 		Fails:       untrusted(func(r pki.Reason) bool { return r == pki.Expired }),
 	},
 	{
 		Code: "mtasts.policy.certificate.untrusted", Severity: diag.Critical, Weight: 2, Category: factorCertificate,
+		DependsOn:   []diag.Code{"mtasts.policy.tls.handshake"},
 		Title:       "Certificate of the policy host is not trusted",
 		Requirement: "The certificate of the policy host is trusted",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Use a certificate of a public authority, and send its intermediate certificates along.",
-		When:        secured,
 		Fails:       untrusted(func(r pki.Reason) bool { return r != pki.Expired }),
 	},
 	{
 		Code: "mtasts.policy.certificate.name", Severity: diag.Critical, Weight: 2, Category: factorCertificate,
+		DependsOn:   []diag.Code{"mtasts.policy.tls.handshake"},
 		Title:       "Certificate does not cover the policy host",
 		Requirement: "The certificate covers the policy host",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Get a certificate with the name mta-sts in front of the domain as a subject alternative name.",
-		When:        func(e *evidence) bool { return secured(e) && len(e.page.TLS.Chain) > 0 },
+		When:        func(e *evidence) bool { return len(e.page.TLS.Chain) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			if e.page.TLS.Name == nil {
 				return nil
@@ -166,11 +164,11 @@ var certificateRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.certificate.expiring", Severity: diag.Warning,
+		DependsOn:   []diag.Code{"mtasts.policy.certificate.expired", "mtasts.policy.certificate.untrusted"},
 		Title:       "Certificate of the policy host expires within two weeks",
 		Requirement: "The certificate of the policy host is valid for at least two weeks",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Renew the certificate: once it has expired, no sender can learn of a change.",
-		When:        func(e *evidence) bool { return secured(e) && e.page.TLS.Trusted },
 		Fails: func(e *evidence) diag.Failures {
 			leaf := e.page.TLS.Leaf()
 			return diag.FailIf(leaf.DaysRemaining < expiringDays, "The certificate expires on %s, in %d days.",
@@ -179,11 +177,11 @@ var certificateRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.tls.version", Severity: diag.Warning,
+		DependsOn:   []diag.Code{"mtasts.policy.tls.handshake"},
 		Title:       "Policy host uses an obsolete TLS version",
 		Requirement: "The policy host uses TLS 1.2 or later",
 		Ref:         "RFC 8996 section 1",
 		Advice:      "Enable TLS 1.2 and 1.3: senders that follow the standard refuse older versions.",
-		When:        secured,
 		Fails: func(e *evidence) diag.Failures {
 			v := e.page.TLS.Version
 			old := v == tls.VersionName(tls.VersionTLS10) || v == tls.VersionName(tls.VersionTLS11)
@@ -196,11 +194,12 @@ var certificateRules = diag.Rules[*evidence]{
 var answerRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.http", Severity: diag.Critical, Weight: 1, Category: factorServer,
+		DependsOn:   []diag.Code{"mtasts.policy.tls.handshake"},
 		Title:       "Policy host does not answer in valid HTTP",
 		Requirement: "The policy host answers in valid HTTP",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Check the web server: its answer is not valid HTTP.",
-		When:        func(e *evidence) bool { return secured(e) && !unanswered(e) },
+		When:        func(e *evidence) bool { return !unanswered(e) },
 		Fails: func(e *evidence) diag.Failures {
 			if !failed(e, fetch.Protocol) {
 				return nil
@@ -223,24 +222,24 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
+		DependsOn:   []diag.Code{"mtasts.policy.redirect"},
 		Title:       "Policy is not served with status 200",
 		Requirement: "The policy is served with status 200",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Serve the policy at /.well-known/mta-sts.txt on the policy host.",
-		When:        func(e *evidence) bool { return headed(e) && !isRedirect(e.page.Final().StatusCode) },
 		Fails: func(e *evidence) diag.Failures {
 			head := e.page.Final()
-			return diag.FailIf(!served(e), "The policy host answered %d %.100s.", head.StatusCode, head.StatusText).
+			return diag.FailIf(head.StatusCode != http.StatusOK, "The policy host answered %d %.100s.", head.StatusCode, head.StatusText).
 				Suggesting(e.newPolicy())
 		},
 	},
 	{
 		Code: "mtasts.policy.media_type", Severity: diag.Error, Weight: 3, Category: factorServer,
+		DependsOn:   []diag.Code{"mtasts.policy.status"},
 		Title:       "Policy is not served as text/plain",
 		Requirement: "The policy is served as text/plain",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Let the web server send Content-Type: text/plain.",
-		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			switch t := mediaType(e); t {
 			case "text/plain":
@@ -254,11 +253,11 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.charset", Severity: diag.Info,
+		DependsOn:   []diag.Code{"mtasts.policy.status"},
 		Title:       "Policy has an unexpected character set",
 		Requirement: "The character set of the policy is UTF-8 or US-ASCII",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Name utf-8 as the character set, or none: senders ignore all others.",
-		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			c := charset(e)
 			return diag.FailIf(c != "" && c != "utf-8" && c != "us-ascii", "The policy host serves the policy with the character set %.100q.", c)
@@ -266,11 +265,11 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.policy.size", Severity: diag.Error, Weight: 1, Category: factorPolicy,
+		DependsOn:   []diag.Code{"mtasts.policy.status", "mtasts.policy.http"},
 		Title:       "Policy is longer than 64 KiB",
 		Requirement: "The policy has at most 64 KiB",
 		Ref:         "RFC 8461 section 3.3",
 		Advice:      "Shorten the policy, for instance by patterns: senders stop reading at 64 KiB.",
-		When:        func(e *evidence) bool { return served(e) && e.page.Err == nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.page.Truncated, "The policy is longer than %d bytes.", MaxPolicyBytes)
 		},

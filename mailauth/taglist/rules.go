@@ -141,21 +141,16 @@ func (k Kit[E]) Faults(kinds ...Kind) func(E) diag.Failures {
 func (k Kit[E]) One(e E) bool { return len(k.Found(e).Records) == 1 }
 
 func (k Kit[E]) strays(e E) diag.Failures {
-	var list diag.Failures
-	for _, s := range k.Found(e).Strays {
-		list = append(list, diag.Fail("%s ignore the TXT record %q: %s.", k.Format.Readers, diag.Quote(s.Text), s.Why)...)
-	}
-	return k.suggesting(e, list)
+	return k.suggesting(e, diag.FailEach(k.Found(e).Strays, func(s Stray) diag.Failures {
+		return diag.Fail("%s ignore the TXT record %q: %s.", k.Format.Readers, diag.Quote(s.Text), s.Why)
+	}))
 }
 
 func (k Kit[E]) suggesting(e E, list diag.Failures) diag.Failures {
-	if k.Suggest != nil && len(list) > 0 {
-		value := k.Suggest(e)
-		for i := range list {
-			list[i].Suggested = value
-		}
+	if k.Suggest == nil || len(list) == 0 {
+		return list
 	}
-	return list
+	return list.Suggesting(k.Suggest(e))
 }
 
 func (k Kit[E]) readers() string { return strings.ToLower(k.Format.Readers) }
