@@ -1,5 +1,5 @@
 // Package mtasts examines MTA-STS, by which a domain asks the senders of mail to deliver over
-// authenticated TLS only (RFC 8461).
+// authenticated TLS only (RFC 8461): call [Lookup] with a domain, or [ParseRecord] and [ParsePolicy] with texts.
 //
 // # How MTA-STS works
 //
@@ -19,13 +19,13 @@
 //
 // The certificate of that web server is what vouches for all of it, for the DNS can be forged. A
 // sender fetches the policy, keeps it for max_age seconds, and in the mode enforce delivers only to
-// mail exchangers that the policy lists and whose certificates are valid for their names. In the mode
+// mail servers that the policy lists and whose certificates are valid for their names. In the mode
 // testing it delivers anyway, and reports what would have failed (TLSRPT, RFC 8460); none takes a
 // policy back. So a mistake in the record or on the web server costs protection, while a mistake in
-// the list of mail exchangers costs mail.
+// the list of mail servers costs mail.
 //
 // # How to use the package
 //
-// [Lookup] fetches both publications and the mail exchangers at once and reports what is wrong with
+// [Lookup] fetches both publications and the mail servers at once and reports what is wrong with
 // them. [ParseRecord] and [ParsePolicy] read one text each, and touch nothing.
 package mtasts

@@ -20,7 +20,7 @@ import (
 
 // The bounds of what is fetched.
 const (
-	// MaxMXHosts is how many mail exchangers are looked at, the most preferred first. Large providers
+	// MaxMXHosts is how many mail servers are looked at, the most preferred first. Large providers
 	// have up to ten.
 	MaxMXHosts = 50
 
@@ -51,10 +51,10 @@ type evidence struct {
 	mx      diag.Answer[*dns.MX]
 	nullMX  bool
 	hosts   []host
-	surplus int // mail exchangers beyond [MaxMXHosts]
+	surplus int // mail servers beyond [MaxMXHosts]
 }
 
-// A host is a mail exchanger.
+// A host is a mail server.
 type host struct {
 	preference uint16
 	name       string // without a final dot
@@ -65,7 +65,7 @@ type host struct {
 }
 
 // gather asks all there is to ask at once. The policy does not wait for the record, for most domains
-// that are asked about have both; only the addresses of the mail exchangers wait for their names.
+// that are asked about have both; only the addresses of the mail servers wait for their names.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	e := &evidence{domain: d, now: env.Now()}
 	wait := diag.TimeLeft(ctx, Timeout)
@@ -128,7 +128,7 @@ func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain, wait time.Du
 	})
 }
 
-// lookupMX finds the mail exchangers and, at once for all, their addresses.
+// lookupMX finds the mail servers and, at once for all, their addresses.
 func (e *evidence) lookupMX(ctx context.Context, env *diag.Env) {
 	e.mx = diag.Lookup[*dns.MX](ctx, env, e.domain.FQDN())
 	if e.mx.Err() != nil {

@@ -25,8 +25,8 @@ type Report struct {
 	ID          string     `json:"id,omitempty" doc:"id of the record, which changes with the policy"`
 	Policy      PolicyFile `json:"policy" doc:"the policy as it was served"`
 	TLS         *pki.TLS   `json:"tls,omitempty" doc:"TLS of the policy host"`
-	MXHosts     []MXHost   `json:"mx_hosts" maxitems:"50" doc:"mail exchangers, the most preferred first"`
-	MXCoverage  Coverage   `json:"mx_coverage" doc:"how many mail exchangers the policy lists"`
+	MXHosts     []MXHost   `json:"mx_hosts" maxitems:"50" doc:"mail servers, the most preferred first"`
+	MXCoverage  Coverage   `json:"mx_coverage" doc:"how many mail servers the policy lists"`
 	TLSRPTFound bool       `json:"tls_rpt_found" doc:"whether a TLSRPT record asks for reports"`
 	Partial     bool       `json:"partial" doc:"whether something could not be learned"`
 }
@@ -41,7 +41,7 @@ type PolicyFile struct {
 	Redirected    bool        `json:"redirected" doc:"whether the server redirects, which senders do not follow"`
 	Version       string      `json:"version,omitempty" doc:"version of the policy" example:"STSv1"`
 	Mode          Mode        `json:"mode,omitempty" doc:"what senders apply; absent without a valid mode"`
-	MX            []string    `json:"mx" doc:"patterns of the mail exchangers that are allowed"`
+	MX            []string    `json:"mx" doc:"patterns of the mail servers that are allowed"`
 	MaxAgeSeconds *int64      `json:"max_age_seconds,omitempty" min:"0" max:"31557600" doc:"how long senders keep it"`
 	Raw           string      `json:"raw,omitempty" doc:"the text itself"`
 	LineErrors    []LineError `json:"line_errors" doc:"departures from the syntax"`
@@ -53,7 +53,7 @@ type LineError struct {
 	Message string `json:"message" doc:"what is wrong"`
 }
 
-// An MXHost is a mail exchanger of the domain.
+// An MXHost is a mail server of the domain.
 type MXHost struct {
 	Preference uint16       `json:"preference" doc:"preference of the MX record; the lowest is tried first"`
 	Host       string       `json:"host" doc:"name of the host"`
@@ -63,14 +63,14 @@ type MXHost struct {
 	Covered    bool         `json:"covered" doc:"whether the policy lists it"`
 }
 
-// Coverage counts mail exchangers.
+// Coverage counts mail servers.
 type Coverage struct {
-	CoveredCount int  `json:"covered_count" min:"0" doc:"mail exchangers that the policy lists"`
-	TotalCount   int  `json:"total_count" min:"0" doc:"mail exchangers of the domain"`
+	CoveredCount int  `json:"covered_count" min:"0" doc:"mail servers that the policy lists"`
+	TotalCount   int  `json:"total_count" min:"0" doc:"mail servers of the domain"`
 	Complete     bool `json:"complete" doc:"whether there are any, and the policy lists them all"`
 }
 
-// Lookup fetches the record, the policy and the mail exchangers of a domain, and examines them. The
+// Lookup fetches the record, the policy and the mail servers of a domain, and examines them. The
 // error is that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing of it could be
 // learned.
 func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {

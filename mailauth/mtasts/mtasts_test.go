@@ -88,7 +88,7 @@ func withRecord(texts ...string) string {
 	return zone
 }
 
-// withMX is the good zone with other mail exchangers.
+// withMX is the good zone with other mail servers.
 func withMX(zone string) string { return record + reports + zone }
 
 func TestLookup(t *testing.T) {
@@ -204,9 +204,9 @@ func TestLookup(t *testing.T) {
 		{"null MX", withMX("example.com. MX 0 .\n"), serve(policy), "warning 94 mtasts.mx.null"},
 		{"implicit MX", withMX("example.com. A 192.0.2.1\n"), edited("mx.", ""), "warning 94 mtasts.mx.missing"},
 		{"no mail at all", record + reports, serve(policy), "warning 94 mtasts.mx.missing"},
-		{"mail exchanger without an address", withMX("example.com. MX 10 mx.example.com.\n"), serve(policy),
+		{"mail server without an address", withMX("example.com. MX 10 mx.example.com.\n"), serve(policy),
 			"warning 94 mtasts.mx.address.missing"},
-		{"too many mail exchangers", withMX(manyMX(MaxMXHosts + 2)), edited("mx.", "*."),
+		{"too many mail servers", withMX(manyMX(MaxMXHosts + 2)), edited("mx.", "*."),
 			"valid 100 mtasts.mx.many"},
 	}
 	for _, tt := range tests {
@@ -293,7 +293,7 @@ func TestLookupSuggestsPolicy(t *testing.T) {
 	}
 }
 
-// All questions are asked at once; only the addresses of the mail exchangers, and the connection to
+// All questions are asked at once; only the addresses of the mail servers, and the connection to
 // the policy host, wait for an answer.
 func TestLookupRoundTrips(t *testing.T) {
 	trips := diagtest.RoundTrips(t, func(w *diagtest.World) {

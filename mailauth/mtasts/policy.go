@@ -56,7 +56,7 @@ func (p Policy) String() string {
 	return b.String()
 }
 
-// Match returns the pattern of the policy that covers a mail exchanger, and whether there is one. A
+// Match returns the pattern of the policy that covers a mail server, and whether there is one. A
 // wildcard stands for exactly one label (RFC 8461 section 4.1).
 func (p Policy) Match(host string) (pattern string, ok bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))

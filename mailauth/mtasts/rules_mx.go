@@ -6,10 +6,10 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// exchangers reports whether the mail exchangers are known and there are any.
-func exchangers(e *evidence) bool { return announced(e) && e.mx.Err() == nil && len(e.hosts) > 0 }
+// mxHosts reports whether the MX hosts are known and there are any.
+func mxHosts(e *evidence) bool { return announced(e) && e.mx.Err() == nil && len(e.hosts) > 0 }
 
-// enforced reports whether senders hold the mail exchangers against the policy.
+// enforced reports whether senders hold the mail servers against the policy.
 func (e *evidence) enforced() bool {
 	return e.validRecord() && e.validPolicy() && e.policy.policy.Mode == Enforce
 }
@@ -18,7 +18,7 @@ func uncovered(e *evidence) []host {
 	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.covered })
 }
 
-// mxRules are about the mail exchangers.
+// mxRules are about the mail servers.
 var mxRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
@@ -46,7 +46,7 @@ var mxRules = diag.Rules[*evidence]{
 		Requirement: "The policy covers every mail server",
 		Ref:         "RFC 8461 section 4.1",
 		Advice:      "Add the missing hosts to the policy, then change the id of the record.",
-		When:        exchangers,
+		When:        mxHosts,
 		Fails: func(e *evidence) diag.Failures {
 			consequence := "once the policy is enforced, senders will not deliver to it"
 			if e.enforced() {
@@ -67,7 +67,7 @@ var mxRules = diag.Rules[*evidence]{
 		Requirement: "The enforced policy covers a mail server",
 		Ref:         "RFC 8461 section 5",
 		Advice:      "List the mail servers in the policy now, and change the id of the record: senders refuse to deliver.",
-		When:        func(e *evidence) bool { return exchangers(e) && e.enforced() },
+		When:        func(e *evidence) bool { return mxHosts(e) && e.enforced() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(uncovered(e)) == len(e.hosts),
 				"The policy is enforced and covers none of the mail servers, so that senders refuse to deliver.").
@@ -81,7 +81,7 @@ var mxRules = diag.Rules[*evidence]{
 		Requirement: "Every mx pattern matches a mail server",
 		Ref:         "RFC 8461 section 4.1",
 		Advice:      "Remove the pattern, unless you are about to change mail servers.",
-		When:        exchangers,
+		When:        mxHosts,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.policy.policy.MX, func(pattern string) diag.Failures {
 				used := func(h host) bool { return matches(pattern, h.name) }
@@ -125,7 +125,7 @@ var mxRules = diag.Rules[*evidence]{
 		Requirement: "Every mail server has an address",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Give the host an address, or remove its MX record.",
-		When:        exchangers,
+		When:        mxHosts,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.hosts, func(h host) diag.Failures {
 				return diag.FailIf(len(h.addresses) == 0 && h.err == nil, "%s has no address.", h.name).About(h.name)
@@ -138,7 +138,7 @@ var mxRules = diag.Rules[*evidence]{
 		Requirement: "All mail servers were examined",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Remove MX records: senders try only a few hosts.",
-		When:        exchangers,
+		When:        mxHosts,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.surplus > 0, "%d mail servers were not examined, beyond the first %d.",
 				e.surplus, MaxMXHosts)

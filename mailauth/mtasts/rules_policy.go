@@ -29,8 +29,8 @@ func inPolicy(k kind) func(*evidence) diag.Failures {
 // has reports whether a field is there, and without the fault.
 func (d *document) has(key string, bad kind) bool { return d.seen[key] && d.of(bad) == nil }
 
-// newPolicy is a policy that lists the present mail exchangers and keeps what is good of the present
-// policy; empty if the mail exchangers are not known.
+// newPolicy is a policy that lists the present mail servers and keeps what is good of the present
+// policy; empty if the mail servers are not known.
 func (e *evidence) newPolicy() string {
 	if len(e.hosts) == 0 || e.surplus > 0 {
 		return ""
@@ -53,7 +53,7 @@ func (e *evidence) newPolicy() string {
 			p.MX = append(p.MX, h.name)
 		}
 	}
-	if _, err := ParsePolicy(p.String()); err != nil { // a mail exchanger has a name that no host may have
+	if _, err := ParsePolicy(p.String()); err != nil { // a mail server has a name that no host may have
 		return ""
 	}
 	return p.String()

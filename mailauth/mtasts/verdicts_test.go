@@ -63,24 +63,27 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 		spoil func(*diagtest.World)
 		codes string
 		score string
+		cause string // in the detail of the finding
 	}{
 		{"record SERVFAIL", func(w *diagtest.World) { w.Break("_mta-sts.example.com", dns.RcodeServerFailure) },
-			"mtasts.record.unknown", "none"},
-		{"record silent", func(w *diagtest.World) { w.Silence("_mta-sts.example.com") }, "mtasts.record.unknown", "none"},
+			"mtasts.record.unknown", "none",
+			"_mta-sts.example.com failed: the resolver answered SERVFAIL."},
+		{"record silent", func(w *diagtest.World) { w.Silence("_mta-sts.example.com") }, "mtasts.record.unknown", "none",
+			"_mta-sts.example.com failed: no response."},
 		{"policy host SERVFAIL", func(w *diagtest.World) { w.Break("mta-sts.example.com", dns.RcodeServerFailure) },
-			"mtasts.policy.unknown", "none"},
+			"mtasts.policy.unknown", "none", "the resolver answered SERVFAIL"},
 		{"policy host unreachable", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Unreachable) },
-			"mtasts.policy.unknown", "none"},
+			"mtasts.policy.unknown", "none", "No connection to mta-sts.example.com came about in time."},
 		{"policy host hangs", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Hangs) },
-			"mtasts.policy.unknown", "none"},
+			"mtasts.policy.unknown", "none", "The TLS handshake did not end in time."},
 		{"MX SERVFAIL", func(w *diagtest.World) {
 			w.Fault("example.com", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
 		},
-			"mtasts.mx.unknown", "none"},
+			"mtasts.mx.unknown", "none", "The MX lookup of example.com failed: the resolver answered SERVFAIL."},
 		{"address of the MX SERVFAIL", func(w *diagtest.World) { w.Break("mx.example.com", dns.RcodeServerFailure) },
-			"mtasts.mx.unknown", "none"},
+			"mtasts.mx.unknown", "none", "The address lookup of mx.example.com failed: the resolver answered SERVFAIL."},
 		{"TLSRPT SERVFAIL", func(w *diagtest.World) { w.Break("_smtp._tls.example.com", dns.RcodeServerFailure) },
-			"", "100"},
+			"", "100", ""},
 	}
 	var seen diagtest.Seen
 	for _, tt := range tests {
@@ -95,6 +98,9 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 				require.Equal(t, tt.codes, join(seen.Add(r.Verdict)), "%+v", r.Findings)
 				require.Equal(t, tt.score, diagtest.Score(r.Verdict))
 				require.True(t, r.Partial)
+				for _, f := range r.Findings {
+					require.Contains(t, f.Detail, tt.cause)
+				}
 				require.Equal(t, tt.codes != "", r.State == diag.Unknown)
 			})
 		})
