@@ -40,7 +40,7 @@ func (Outcome) Values() []string {
 const (
 	MaxLookups = 10 // terms that need the DNS
 	MaxVoids   = 2  // terms for which the DNS has nothing
-	MaxMX      = 10 // mail exchangers behind one mx
+	MaxMX      = 10 // MX hosts behind one mx
 	MaxPTR     = 10 // host names of the client that are looked at
 )
 

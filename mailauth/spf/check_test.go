@@ -75,6 +75,70 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// U-labels are the same as A-labels, and terms that need a local part beyond ASCII never match (RFC 8616
+// section 4).
+func TestCheckEAI(t *testing.T) {
+	w := published(t, "v=spf1 exists:%{l}.l.example exists:%{s}.s.example include:%{h}.x.example -all", `
+		xn--mller-kva.example. TXT "v=spf1 ip4:192.0.2.1 -all"
+		xn--mller-kva.example.x.example. TXT "v=spf1 ip4:192.0.2.2 -all"
+		*.l.example. A 127.0.0.2
+		*.s.example. A 127.0.0.2`)
+	tests := []struct {
+		name         string
+		sender, helo string
+		ip           string
+		want         Outcome
+	}{
+		{"A-label", "u@xn--mller-kva.example", "mail.example.org", "192.0.2.1", Pass},
+		{"U-label", "u@m\u00fcller.example", "mail.example.org", "192.0.2.1", Pass},
+		{"U-label in capitals", "u@M\u00dcLLER.Example", "mail.example.org", "192.0.2.1", Pass},
+		{"U-label of combining characters", "u@mu\u0308ller.example", "mail.example.org", "192.0.2.1", Pass},
+		{"HELO as A-label", "", "xn--mller-kva.example", "192.0.2.1", Pass},
+		{"HELO as U-label", "", "m\u00fcller.example", "192.0.2.1", Pass},
+		{"HELO as U-label in a macro", "\u00fc@example.com", "m\u00fcller.example", "192.0.2.2", Pass},
+		{"local part in ASCII", "u@example.com", "m\u00fcller.example", "192.0.2.3", Pass},
+		{"local part beyond ASCII", "\u00fc@example.com", "m\u00fcller.example", "192.0.2.3", Fail},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := Check(t.Context(), w.Env(), CheckRequest{Sender: tt.sender, HELO: tt.helo, IP: ip(tt.ip)})
+			require.NoError(t, err)
+			require.Equal(t, tt.want, r.Outcome, r.Reason)
+		})
+	}
+}
+
+// The PTR lookup of the macro p counts, too (RFC 7208 section 4.6.4): nine terms and it are ten, and a tenth
+// term is too many.
+func TestPTRMacroCounts(t *testing.T) {
+	for terms, want := range map[int]Outcome{8: Pass, 9: Permerror} {
+		record := "v=spf1 exists:%{p}.x.example" + strings.Repeat(" a:a.example.com", terms) + " +all"
+		w := published(t, record, "a.example.com. A 192.0.2.1\nx.example. A 192.0.2.1\nunknown.x.example. TXT x")
+		r, err := Check(t.Context(), w.Env(), CheckRequest{Sender: "u@example.com", IP: ip("192.0.2.9")})
+		require.NoError(t, err)
+		require.Equal(t, want, r.Outcome, "%d: %s", terms, r.Reason)
+		report := lookup(t, w)
+		require.Equal(t, 2+terms, report.DNSLookups.Count)
+	}
+}
+
+// Names with underscores are records that others include; a wildcard and the root have none of their own.
+func TestNamesWithoutRecord(t *testing.T) {
+	for name, text := range map[string]string{
+		"*.example.com": "domain: is a wildcard; ask for a name that it covers",
+		".":             "domain: is the root, which has no SPF record",
+	} {
+		domain, err := diag.ParseName(name)
+		require.NoError(t, err)
+		_, err = Lookup(t.Context(), nil, LookupRequest{Domain: domain})
+		require.EqualError(t, err, text)
+		_, err = Validate(ValidateRequest{Record: "v=spf1 -all", Domain: domain})
+		require.EqualError(t, err, text)
+		var input *diag.InputError
+		require.ErrorAs(t, err, &input)
+	}
+}
+
 func ip(s string) netip.Addr { return netip.MustParseAddr(s) }
 
 // A mail that the first record decides asks for nothing else.
@@ -138,9 +202,9 @@ func TestCheckLimits(t *testing.T) {
 		{"void of the other family", "v=spf1 a:six.example.com a:six.example.com a:six.example.com ?all",
 			"six.example.com. AAAA 2001:db8::1", Permerror, 3, 3},
 		{"explanation does not count", "v=spf1 a:x.example.com mx:x.example.com -all exp=x.example.com", "", Fail, 2, 2},
-		{"eleven exchangers", "v=spf1 mx:many.example.net ?all", manyMX(5) + "many.example.net. MX 99 b.example.com.",
+		{"eleven MX hosts", "v=spf1 mx:many.example.net ?all", manyMX(5) + "many.example.net. MX 99 b.example.com.",
 			Permerror, 1, 0},
-		{"ten exchangers", "v=spf1 mx:many.example.net ?all", manyMX(5), Neutral, 1, 0},
+		{"ten MX hosts", "v=spf1 mx:many.example.net ?all", manyMX(5), Neutral, 1, 0},
 		{"name too long", "v=spf1 a:" + longName + " ?all", "", Neutral, 1, 0},
 		{"include too long", "v=spf1 include:" + longName + " ?all", "", Permerror, 1, 0},
 	}

@@ -68,7 +68,7 @@ func TestCheckDetails(t *testing.T) {
 		{"v=spf1 a:near.example.net//127 -all", "192.0.2.10", "fail "},
 		{"v=spf1 mx:mx.example.net -all", "192.0.2.10", "pass "},
 		{"v=spf1 mx:mx.example.net -all", "2001:db8::10", "pass "},
-		{"v=spf1 mx:host.example.net -all", "192.0.2.10", "fail "}, // no address instead of an exchanger
+		{"v=spf1 mx:host.example.net -all", "192.0.2.10", "fail "}, // no address instead of an MX host
 		{"v=spf1 exists:v6.example.net -all", "2001:db8::10", "fail "},
 		{"v=spf1 exists:v4.example.net -all", "2001:db8::10", "pass "},
 		{"v=spf1 ip6:::ffff:192.0.2.10 -all", "::ffff:192.0.2.10", "fail "},

@@ -175,9 +175,9 @@ func (l *lookups) published(name string) *publication {
 	return p
 }
 
-// exchangers returns the names of mail exchangers, the most preferred first, without those that are none
+// mxHosts returns the names of MX hosts, the most preferred first, without those that are none
 // (RFC 7505).
-func exchangers(a diag.Answer[*dns.MX]) []string {
+func mxHosts(a diag.Answer[*dns.MX]) []string {
 	var names []string
 	byPreference := func(a, b *dns.MX) int {
 		return cmp.Or(cmp.Compare(a.Preference, b.Preference), cmp.Compare(a.Mx, b.Mx))

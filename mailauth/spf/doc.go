@@ -1,4 +1,5 @@
-// Package spf examines SPF, by which a domain says which hosts may send mail in its name (RFC 7208).
+// Package spf examines SPF, by which a domain says which hosts may send mail in its name (RFC 7208): call
+// [Lookup] with a domain, [Validate] with the text of a record, or [Check] with a message, as receivers do.
 //
 // # How SPF works
 //
@@ -34,7 +35,7 @@
 // # Limits
 //
 // The zones belong to strangers, so the tree is followed for at most [MaxTerms] terms, [MaxDepth] levels
-// and [MaxQuestions] questions; what lies beyond is a finding. Look-ups that do not depend on each other
+// and [MaxQuestions] questions; what lies beyond is a finding. Lookups that do not depend on each other
 // are under way at once: a tree of records d levels deep needs d round trips, and one or two more for
 // the addresses of hosts.
 package spf

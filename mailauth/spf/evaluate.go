@@ -218,10 +218,10 @@ func (e *evaluation) matchMX(t *Term, name, domain string) (bool, *hostResult) {
 	case len(answer.Records) == 0:
 		return false, e.void(t, domain)
 	case len(answer.Records) > MaxMX: // section 4.6.4
-		v := because(Permerror, "%s has %d mail exchangers", name, len(answer.Records))
+		v := because(Permerror, "%s has %d MX hosts", name, len(answer.Records))
 		return false, &v
 	}
-	hosts := exchangers(answer)
+	hosts := mxHosts(answer)
 	found := make([]addresses, len(hosts))
 	var g diag.Group
 	for i, host := range hosts {

@@ -58,7 +58,7 @@ func (r *reception) receives() (yes, known bool) {
 	case r.mx.Err() != nil:
 		return false, false
 	case r.mx.Exists():
-		return len(exchangers(r.mx)) > 0, true
+		return len(mxHosts(r.mx)) > 0, true
 	case len(r.addresses.v4)+len(r.addresses.v6) > 0:
 		return true, true
 	default:

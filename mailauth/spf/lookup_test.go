@@ -131,6 +131,8 @@ func TestLookup(t *testing.T) {
 		{"too long", "v=spf1" + networks(30) + " -all", "", "warning 94 spf.record.oversized"},
 		{"strings joined", "", `example.com. TXT "v=spf1 include:good.example.net" "a:mx.example.com -all"`,
 			"invalid 39 spf.include.missing spf.record.joined spf.term.target"},
+		{"strings joined to a modifier", "", `example.com. TXT "v=spf1 a:mx.example.com id=1" "ip4:192.0.2.1 -all"`,
+			"invalid 69 spf.record.joined spf.modifier.unknown"},
 
 		{"rest in another record", "v=spf1 a:mx.example.com -all", `example.com. TXT "ip4:198.51.100.1 ~all"`,
 			"invalid 69 spf.record.split"},
@@ -302,6 +304,9 @@ func TestLookup(t *testing.T) {
 	seen = append(seen, addressVerdicts(t)...)
 	seen = append(seen, validated(t)...)
 	seen = append(seen, lookup(t, published(t, wideTree(), hosts)).Verdict)
+	large := diagtest.NewWorld(t)
+	large.Zone(longRecords())
+	seen = append(seen, lookup(t, large).Verdict)
 	diagtest.CoverRules(t, rules, seen)
 	diagtest.CheckTexts(t, texts, (*LookupReport)(nil).Rules(), seen)
 	said := map[string]bool{}

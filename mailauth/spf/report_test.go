@@ -118,7 +118,7 @@ func TestLocations(t *testing.T) {
 }
 
 // Every kind of fault that checkdmarc 5.17 (github.com/domainaware/checkdmarc) tells of has a rule. Its
-// messages for one kind, such as that look-ups are counted in several places, share one.
+// messages for one kind, such as that lookups are counted in several places, share one.
 func TestFindingsOfOthers(t *testing.T) {
 	tests := []struct{ message, record, zone, code string }{
 		{"SPF record does not exist", "", "example.com. A 192.0.2.1", "spf.record.missing"},

@@ -42,6 +42,8 @@ var texts = diag.Texts{
 		Sub: "Senders that are listed there do not pass. Put all terms into one TXT record."},
 	"spf.record.string": {Headline: "SPF record has a string longer than 255 bytes",
 		Sub: "It cannot be published as it is. Split it into strings of at most 255 bytes."},
+	"spf.record.joined": {Headline: "SPF record has no space between two of its strings",
+		Sub: "Receivers read two terms as one. Add a space at the end of the first string."},
 	"spf.record.stray": {Headline: "SPF works, but another TXT record looks like broken SPF",
 		Sub: works + "Remove the TXT record that they ignore."},
 	"spf.record.type99": {Headline: "SPF works, but an obsolete record of type SPF exists", Sub: works + "Remove the record of type 99."},
@@ -93,6 +95,8 @@ var texts = diag.Texts{
 
 	"spf.tree.unknown": {Headline: "SPF is published, but could not be looked up completely",
 		Sub: "Receivers defer mail while a name server does not answer. Try again in a few minutes."},
+	"spf.tree.large": {Headline: "SPF leads to more records than can be examined",
+		Sub: "Receivers give up long before and return permerror. Remove includes that are not needed."},
 	"spf.include.loop":     {Headline: "SPF record includes itself", Sub: permerrorFor + "Remove the include that leads back."},
 	"spf.redirect.loop":    {Headline: "SPF record redirects to itself", Sub: permerrorFor + "Let it lead to a record that ends with all."},
 	"spf.term.dangling":    {Headline: "SPF refers to a domain that anyone can register", Sub: "Its owner could send mail as yours. Remove the term."},

@@ -102,7 +102,7 @@ func validated(t *testing.T) []diag.Verdict {
 	tests := []struct {
 		record string
 		ip     string
-		want   string // state, score, look-ups, strings, result for the address, codes
+		want   string // state, score, lookups, strings, result for the address, codes
 	}{
 		{"v=spf1 ip4:192.0.2.0/24 -all", "192.0.2.1", "valid 100 0 1 pass"},
 		{"v=spf1 ip4:192.0.2.0/24 -all", "203.0.113.1", "valid 100 0 1 fail spf.ip.result"},

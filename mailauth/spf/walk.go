@@ -324,7 +324,7 @@ func (t *ResolvedTerm) host(name string, a addresses) {
 	t.Hosts = append(t.Hosts, h)
 }
 
-// resolveMX finds the addresses of as many mail exchangers as receivers look at.
+// resolveMX finds the addresses of as many MX hosts as receivers look at.
 func (w *walker) resolveMX(t *ResolvedTerm) {
 	answer := ask[*dns.MX](w.dns, t.Target, dns.TypeMX)
 	t.Err, t.MXCount = failure(answer), len(answer.Records)
@@ -334,7 +334,7 @@ func (w *walker) resolveMX(t *ResolvedTerm) {
 	t.Void = t.MXCount == 0
 	t.Void4, t.Void6 = t.Void, t.Void
 	t.Dangling = t.Void && w.unregistered(t.Target)
-	names := exchangers(answer)
+	names := mxHosts(answer)
 	names = names[:min(len(names), MaxMX)]
 	found := make([]addresses, len(names))
 	var g diag.Group
