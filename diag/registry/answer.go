@@ -69,10 +69,12 @@ func (r *record) judge(text string) outcome {
 	if r.domain != "" && !r.mine {
 		return judgeText(text)
 	}
-	if r.substantial() && !(r.freeStatus && r.bare()) {
+	if r.substantial() && !(r.nothing && !r.hasStatus && r.bare()) {
 		return found
 	}
 	switch o := judgeText(text); {
+	case o == absent && r.mine && r.hasStatus && !r.freeStatus:
+		return unreadable // it has a status, and "nothing found" may be about something else
 	case o == unreadable && r.freeStatus:
 		return absent
 	case o == unreadable && r.reservedStatus && !r.hasStatus:
@@ -86,13 +88,13 @@ func (r *record) judge(text string) outcome {
 
 // substantial reports whether the answer says something that only a registration has.
 func (r *record) substantial() bool {
-	return !r.bare() || r.registrar.Name != "" || r.handle != ""
+	return !r.bare() || r.registrar.Name != ""
 }
 
-// bare reports whether the answer has no dates and no name servers. One that names the registry as the
+// bare reports whether the answer has no dates, no name servers and no identifier. One that names the registry as the
 // registrar, and says that the domain is free, is none of a registration.
 func (r *record) bare() bool {
-	return r.created.time.IsZero() && r.expires.time.IsZero() && len(r.nameservers) == 0
+	return r.created.time.IsZero() && r.expires.time.IsZero() && len(r.nameservers) == 0 && r.handle == ""
 }
 
 // judgeText says what a text without a record amounts to. That a limit is reached goes before all else,

@@ -77,6 +77,7 @@ type record struct {
 	referral                   string // host name of the next server
 	toRegistrar                bool   // that is the registrar's
 	freeStatus, reservedStatus bool   // a status says that it is free, or that it cannot be registered
+	nothing                    bool   // a status says that there is nothing: "No Object Found"
 	hasStatus, mine            bool   // there is another one; it names the domain
 }
 
@@ -219,6 +220,7 @@ func (r *record) readStatus(value string) {
 		}
 		if freeStatus.MatchString(text) {
 			r.freeStatus = true
+			r.nothing = r.nothing || strings.Contains(strings.ToLower(text), "no")
 			continue
 		}
 		if reservedStatus.MatchString(text) {

@@ -144,10 +144,14 @@ func TestPhrasesOfRegistries(t *testing.T) {
 		found: {
 			"Domain: example.be\nStatus: NOT AVAILABLE\n",
 			"Domain: example.eu\nStatus: QUARANTINE\n",
+			"Domain Name: example.com\nRegistrar: X\nStatus: free\nStatus: ok\n",
+			"Domain Name: example.com\nRegistrar: X\nDomain Status: undelegated\n",
+			"Domain Name: example.com\nRegistry Domain ID: D1\nDomain Status: No Object Found\n",
 			"Domain: example.be\nStatus: AVAILABLE\nRegistered: 2020-01-02\nNameservers:\n ns1.example.net\n",
 		},
 		unreadable: {
 			"Invalid input",
+			"Domain: example.com\nStatus: active\n\nNo data found\n",
 			"The domain name available here is one of many.",
 			"Welcome. If a domain is not registered this service says so.",
 		},
