@@ -207,3 +207,10 @@ func ExampleViolationsError() {
 	fmt.Println(err)
 	// Output: name: must have at least 2 characters; colour: must be one of red, green
 }
+
+func TestEmptyText(t *testing.T) {
+	var request struct {
+		Data string `json:"data" required:"true" minlen:"1" doc:"what to encode"`
+	}
+	require.ErrorContains(t, decode([]byte(`{"data":""}`), &request), "data: must not be empty")
+}
