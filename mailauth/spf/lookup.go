@@ -14,10 +14,10 @@ const maxSender = 320
 
 // LookupRequest asks for the examination of one domain.
 type LookupRequest struct {
-	Domain diag.Name   `json:"domain" doc:"domain that sends mail, or the name of a record that others include; no wildcard and not the root" example:"example.com"`
+	Domain diag.Name   `json:"domain" doc:"domain, or name of an included record; no wildcard" example:"example.com"`
 	IP     diag.IP     `json:"ip,omitempty" doc:"address of a host; if given, what a receiver decides about it"`
-	Sender string      `json:"sender,omitempty" maxlen:"320" doc:"address or domain of MAIL FROM, for macros and ip only; if absent, postmaster of the domain"`
-	HELO   diag.Domain `json:"helo,omitempty" doc:"name by which the host greets, for macros and ip only; if absent, the domain"`
+	Sender string      `json:"sender,omitempty" maxlen:"320" doc:"MAIL FROM, for ip and macros; by default postmaster"`
+	HELO   diag.Domain `json:"helo,omitempty" doc:"HELO name, for ip and macros; by default the domain"`
 }
 
 // Lookup examines the record of a domain and all that it leads to. The error is a *[diag.InputError],

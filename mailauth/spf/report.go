@@ -43,22 +43,22 @@ type TermReport struct {
 	PrefixV4   *int      `json:"prefix_v4,omitempty" min:"0" max:"32" doc:"length of the prefix for IPv4, if written"`
 	PrefixV6   *int      `json:"prefix_v6,omitempty" min:"0" max:"128" doc:"length of the prefix for IPv6, if written"`
 	Result     Outcome   `json:"result,omitempty" doc:"what is decided if the mechanism matches"`
-	DNSLookups int       `json:"dns_lookups" min:"0" doc:"DNS lookups of the term, with those of the records that it leads to"`
+	DNSLookups int       `json:"dns_lookups" min:"0" doc:"DNS lookups of the term and what it leads to"`
 	Valid      bool      `json:"valid" doc:"whether it keeps to the syntax"`
 }
 
 // A NodeReport is the record of one domain in the tree of all records that one record leads to.
 type NodeReport struct {
-	Domain            string        `json:"domain" doc:"the domain, or what stands for it where that depends on the message"`
+	Domain            string        `json:"domain" doc:"the domain, with macros where it depends on them"`
 	Via               Via           `json:"via" doc:"how it is reached"`
 	Depth             int           `json:"depth" min:"0" doc:"levels below the record that is examined"`
 	Record            string        `json:"record,omitempty" doc:"its record, if there is exactly one"`
 	DNSLookups        int           `json:"dns_lookups" min:"0" doc:"DNS lookups of the terms of this record"`
 	CumulativeLookups int           `json:"cumulative_lookups" min:"0" doc:"those of this record and all below"`
-	IP4AddressCount   *int64        `json:"ip4_address_count,omitempty" min:"0" max:"4294967296" doc:"number of IPv4 addresses that pass by this record; absent if that is not known"`
-	IP6NetworkCount   *int          `json:"ip6_network_count,omitempty" min:"0" doc:"number of IPv6 networks that pass by this record; absent if that is not known"`
+	IP4AddressCount   *int64        `json:"ip4_address_count,omitempty" min:"0" max:"4294967296" doc:"addresses that pass"`
+	IP6NetworkCount   *int          `json:"ip6_network_count,omitempty" min:"0" doc:"networks that pass"`
 	Hosts             []HostReport  `json:"hosts" doc:"addresses behind the terms a and mx of this record"`
-	RedundantWith     string        `json:"redundant_with,omitempty" doc:"another include of the record that lets all these addresses pass"`
+	RedundantWith     string        `json:"redundant_with,omitempty" doc:"another include that passes all of these"`
 	Loop              bool          `json:"loop" doc:"whether it leads back to a record above"`
 	Error             string        `json:"error,omitempty" doc:"why it cannot be evaluated"`
 	Children          []*NodeReport `json:"children" doc:"records that it includes or redirects to, in order"`

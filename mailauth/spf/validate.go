@@ -9,7 +9,7 @@ import (
 // ValidateRequest asks what can be said of a record that need not be published.
 type ValidateRequest struct {
 	Record string    `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or its character-strings in quotes as in a zone file" example:"v=spf1 ip4:192.0.2.0/24 include:_spf.example.net -all"`
-	Domain diag.Name `json:"domain,omitempty" doc:"domain that is to have the record, or the name of one that others include"`
+	Domain diag.Name `json:"domain,omitempty" doc:"domain of the record, or name of an included one"`
 	IP     diag.IP   `json:"ip,omitempty" doc:"address of a host; if given, what the record says of it"`
 }
 
@@ -17,7 +17,7 @@ type ValidateRequest struct {
 type ValidateReport struct {
 	Record string `json:"record" doc:"the record, without quotes"`
 	diag.Verdict
-	Valid        bool         `json:"valid" doc:"whether the record keeps to the syntax, and to the limits as far as it tells"`
+	Valid        bool         `json:"valid" doc:"whether its syntax is valid, and limits are kept as far as known"`
 	Terms        []TermReport `json:"terms" doc:"terms of the record, in order"`
 	AllQualifier Qualifier    `json:"all_qualifier,omitempty" doc:"sign of all: what is said of all other hosts"`
 	Redirect     string       `json:"redirect,omitempty" doc:"domain to whose record the record hands over"`
