@@ -249,7 +249,7 @@ func (s scenarioSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-time.After(time.Duration(route.DelayMS) * time.Millisecond):
 		case <-r.Context().Done():
-			return
+			panic(http.ErrAbortHandler) // no reply: a client that has gone might still read it
 		}
 	}
 	w.Header()["Content-Type"] = nil

@@ -61,6 +61,7 @@ func TestTimeOutCostsNothingInABubble(t *testing.T) {
 		world := diagtest.NewWorld(t)
 		world.HTTPS("slow.example.com", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
+			panic(http.ErrAbortHandler) // no reply: a client that has gone might still read it
 		}))
 		world.Silence("example.com")
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -14,6 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// hangs never answers: when the client has gone it ends the connection without a reply, which the client
+// could otherwise still read.
+func hangs(_ http.ResponseWriter, r *http.Request) {
+	<-r.Context().Done()
+	panic(http.ErrAbortHandler)
+}
+
 // Waiting is tested in a bubble, whose clock jumps.
 func TestDoTimeouts(t *testing.T) {
 	tests := []struct {
@@ -22,7 +29,7 @@ func TestDoTimeouts(t *testing.T) {
 		took    time.Duration
 		message string
 	}{
-		{"silent server", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		{"silent server", hangs,
 			fetch.HeadTimeout, "the head of the answer did not come in time"},
 		{"head drop by drop", raw(func(c net.Conn) {
 			for _, b := range []byte("HTTP/1.1 200 OK\r\nX-Slow: very slow indeed\r\n\r\n") {
@@ -90,7 +97,7 @@ func TestDoTimeoutsOfTheLowerLayers(t *testing.T) {
 func TestDoContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)
-		w.HTTPS("example.com", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		w.HTTPS("example.com", http.HandlerFunc(hangs))
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		r, err := fetch.Do(ctx, w.Env(), get("https://example.com/"))
