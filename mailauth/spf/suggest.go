@@ -115,7 +115,12 @@ func including(domain string) Term {
 // record writes the corrected record, or nothing if it is not known how it should be.
 func (c *correction) record() string {
 	if c.redirect != nil && (len(c.all) > 0 || c.pasted) && len(c.pass)+len(c.late)+len(c.open()) > 0 {
-		c.late, c.redirect = append(c.late, including(c.redirect.Value)), nil
+		if len(c.all) == 0 { // it is followed today, so it stands before what had no effect
+			c.pass = append(c.pass, including(c.redirect.Value))
+		} else {
+			c.late = append(c.late, including(c.redirect.Value))
+		}
+		c.redirect = nil
 	}
 	if c.redirect != nil && len(c.late) > 0 {
 		return "" // what is new could keep receivers from coming to the redirect
@@ -251,6 +256,9 @@ func (c *correction) safe(text string) bool {
 	lookups, voids := 0, 0
 	for i := range alone.tree.Root.Terms {
 		t := alone.tree.Root.Terms[i].Term
+		if (t.Name == Include || t.Name == Redirect) && strings.EqualFold(strings.TrimSuffix(t.Value, "."), c.domain.String()) {
+			return false // a loop
+		}
 		r := c.resolved(t)
 		if r == nil && t.Name == Redirect {
 			r = c.redirected()

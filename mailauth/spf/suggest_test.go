@@ -108,6 +108,9 @@ func TestSuggested(t *testing.T) {
 			"v=spf1 include:dup.example.net -all"},
 		{"rest in another record", "v=spf1 a:a.example.com -all", `example.com. TXT "ip4:198.51.100.1 -all"`,
 			"v=spf1 a:a.example.com ip4:198.51.100.1 -all"},
+		{"own domain as a modifier", "v=spf1 v=spf1 include=example.com redirect=r.example", "r.example. TXT \"v=spf1 ip4:192.0.2.0/26 -all\"", ""},
+		{"redirect stands before what had no effect", "v=spf1 v=spf1 a=gone.example.com redirect=r.example",
+			"r.example. TXT \"v=spf1 ip4:192.0.2.0/26 -all\"", "v=spf1 include:r.example a:gone.example.com ~all"},
 		{"no mail, no record", "", "example.com. MX 0 .", "v=spf1 -all"},
 		{"mail, no record", "", mail, ""},
 	}
