@@ -18,7 +18,7 @@ import (
 // What an operation allocates that is live at once stays within its weight.
 func TestWeights(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("needs several seconds; runs without -short")
 	}
 	const size = 1 << 20
 	text := func(s string) string {

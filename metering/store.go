@@ -32,7 +32,7 @@ var (
 	// line of keys have taken its room.
 	ErrReplyGone = errors.New("the reply to the first request with this idempotency key is no longer kept")
 
-	// ErrUnavailable means that the store cannot do its work for now: its disk is full or broken, another
+	// ErrUnavailable means that the store cannot do its work at present: its disk is full or broken, another
 	// process does not let go of it, its file was removed, or it does not answer in time. The caller may
 	// try again later.
 	ErrUnavailable = errors.New("the store is unavailable")

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxTodo is how many things to do the overview lists.
-const maxTodo = 5
+// maxActions is how many things to do the overview lists.
+const maxActions = 5
 
 // overviewChecks are the checks that need nothing but a domain and give a verdict.
 func overviewChecks() []httpapi.Endpoint {
@@ -105,14 +105,14 @@ func (a *app) printOverview(b *bytes.Buffer, domain string, parts []part) {
 		}
 		p.line("  %s %s %s", p.pad(word, 10), fmt.Sprintf("%-18s", one.ep.Name()), head(printable(text), max(20, p.width-33)))
 	}
-	todo := todoOf(parts)
-	if len(todo) > 0 {
+	actions := actionsOf(parts)
+	if len(actions) > 0 {
 		p.heading("Do first")
 	}
-	for i, t := range todo[:min(len(todo), maxTodo)] {
+	for i, t := range actions[:min(len(actions), maxActions)] {
 		p.wrap(fmt.Sprintf("  %d. ", i+1), t.detail+" ("+t.check+")")
 	}
-	if more := len(todo) - maxTodo; more > 0 {
+	if more := len(actions) - maxActions; more > 0 {
 		p.line("  %s", p.paint(dim, fmt.Sprintf("… and %d more: run the check by its name", more)))
 	}
 }
@@ -122,12 +122,12 @@ func (p *printer) pad(word string, width int) string {
 	return p.mark(word) + fmt.Sprintf("%*s", max(0, width-len([]rune(marks[word].sign+" "+word))), "")
 }
 
-// todo is one thing to do, of one of the checks.
-type todo struct{ detail, check string }
+// action is one thing to do, of one of the checks.
+type action struct{ detail, check string }
 
-// todoOf merges what the checks advise against findings above info, the gravest first.
-func todoOf(parts []part) []todo {
-	bySeverity := map[diag.Severity][]todo{}
+// actionsOf merges what the checks advise against findings above info, the gravest first.
+func actionsOf(parts []part) []action {
+	bySeverity := map[diag.Severity][]action{}
 	told := map[string]bool{}
 	for _, one := range parts {
 		if one.err != nil {
@@ -140,7 +140,7 @@ func todoOf(parts []part) []todo {
 				continue
 			}
 			told[advice] = true
-			bySeverity[s] = append(bySeverity[s], todo{advice, one.ep.Name()})
+			bySeverity[s] = append(bySeverity[s], action{advice, one.ep.Name()})
 		}
 	}
 	return slices.Concat(bySeverity[diag.Critical], bySeverity[diag.Error], bySeverity[diag.Warning])

@@ -53,7 +53,7 @@ func worstMix(n int) (paths, bodies []string) {
 // to be kept, and is answered in the end.
 func TestMemoryOfWorstMix(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes several seconds")
+		t.Skip("needs several seconds; runs without -short")
 	}
 	const atOnce, most = 60, 512 << 20
 	dir := t.TempDir()

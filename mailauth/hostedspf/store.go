@@ -23,7 +23,7 @@ var (
 	// ErrLapsed means that a claim ended, was finished or released, or that its profile is gone.
 	ErrLapsed = errors.New("the claim has lapsed")
 
-	// ErrUnavailable means that the store cannot do its work for now: its disk is full or broken, another
+	// ErrUnavailable means that the store cannot do its work at present: its disk is full or broken, another
 	// process does not let go of it, or its file was removed. The caller may try again later.
 	ErrUnavailable = errors.New("the store is unavailable")
 

@@ -116,7 +116,7 @@ func TestOneServer(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("files have no such modes")
+		t.Skip("needs the file modes of Unix")
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "diag.db")
