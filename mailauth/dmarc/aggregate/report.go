@@ -1,0 +1,174 @@
+package aggregate
+
+import (
+	"net/netip"
+	"time"
+)
+
+// A Report is an aggregate report without its records, which [Read] hands over one by one.
+type Report struct {
+	// Container says what the XML was wrapped in, from the outside: of gzip in a message,
+	// [Message, Gzip].
+	Container []Container
+
+	// Name is the name of the file that holds the XML, as the archive or message gives it; may be empty.
+	Name string
+
+	// Namespace is that of the root element; empty in most reports.
+	Namespace string
+
+	// Version is the element version: "1.0" in most reports, often absent.
+	Version string
+
+	Metadata Metadata
+	Policy   Policy
+
+	// Extensions names the extensions of the report as a whole (RFC 9990 section 3.1.1.4), those of
+	// records are not kept.
+	Extensions []Extension
+
+	// Records counts the records of the file, with those that could not be used. Read counts what it
+	// hands over, leaves out a record whose count cannot be used, and that in which a truncated file
+	// ends; a Fault tells each.
+	Records, Read int
+
+	// Truncated says that the file ends before the report does: there may have been more records.
+	Truncated bool
+
+	// Excess says that there are more than MaxRecords records; Records stops counting there.
+	Excess bool
+
+	// Others names further files in the same archive or message that were not read, because a report
+	// had been found already.
+	Others []string
+
+	// Faults lists what was odd, in the order in which it was met, one for each Kind and Element.
+	Faults []Fault
+}
+
+// A Metadata is the element report_metadata. What is missing is empty or zero; a Fault says so where it
+// is required.
+type Metadata struct {
+	Organization string
+	Email        string
+	ExtraContact string
+	ReportID     string
+	Begin, End   time.Time
+	Errors       []string
+	Generator    string // RFC 9990
+}
+
+// A Policy is the element policy_published. Values are in lower case; what is missing is empty: nothing is
+// filled in from the defaults of the protocol.
+type Policy struct {
+	Domain          string
+	Policy          string // p
+	Subdomain       string // sp
+	Nonexistent     string // np, RFC 9990
+	DKIMAlignment   string // adkim: r or s
+	SPFAlignment    string // aspf: r or s
+	Percentage      *int   // pct, RFC 7489
+	Testing         string // testing: y or n, RFC 9990
+	FailureOptions  string // fo, as it stands
+	DiscoveryMethod string // psl or treewalk, RFC 9990
+	Version         string // version_published, in reports of some receivers
+}
+
+// An Extension is an element that RFC 9990 lets receivers add.
+type Extension struct{ Name, Definition string }
+
+// A Record is messages that came from one address and met one fate.
+//
+// Domains are in lower case without a final dot, results and dispositions in lower case and in the words of
+// RFC 9990; a value outside of these words is kept, and a Fault tells it.
+type Record struct {
+	Number int // from 1, in the order of the file
+	Line   int // of its start tag
+
+	SourceIP   netip.Addr // the zero Addr if SourceText is no address; never mapped to IPv6, without zone
+	SourceText string     // as it stands
+	Count      int64      // messages, never negative
+
+	Disposition Disposition
+	DKIM        Result // of the DMARC evaluation: pass only if a signature passed and was aligned
+	SPF         Result // of the DMARC evaluation: pass only if SPF passed and was aligned
+	Overrides   []Override
+
+	HeaderFrom   string
+	EnvelopeFrom string // empty too if the sender was <>
+	EnvelopeTo   string
+
+	DKIMAuth []DKIMAuth // at most MaxAuth
+	SPFAuth  []SPFAuth  // at most MaxAuth
+}
+
+// An Override says why the receiver did otherwise than the policy asks (element reason).
+type Override struct {
+	Type    OverrideType
+	Comment string
+}
+
+// A DKIMAuth is the result of one signature, before alignment.
+type DKIMAuth struct {
+	Domain      string
+	Selector    string
+	Result      Result
+	HumanResult string
+}
+
+// An SPFAuth is the result of SPF for one identity, before alignment.
+type SPFAuth struct {
+	Domain      string
+	Scope       Scope
+	Result      Result
+	HumanResult string // RFC 9990
+}
+
+// A Disposition is what became of the messages.
+type Disposition string
+
+// The dispositions (RFC 7489 appendix C, RFC 9990 section 3.1.1.8).
+const (
+	DispositionNone       Disposition = "none"
+	DispositionPass       Disposition = "pass" // RFC 9990: the messages passed, and no policy was applied
+	DispositionQuarantine Disposition = "quarantine"
+	DispositionReject     Disposition = "reject"
+)
+
+// A Result is that of DKIM or SPF, or of their part in the DMARC evaluation.
+type Result string
+
+// The results (RFC 8601 sections 2.7.1 and 2.7.2); the DMARC evaluation has only pass and fail.
+const (
+	Pass      Result = "pass"
+	Fail      Result = "fail"
+	None      Result = "none"
+	Neutral   Result = "neutral"
+	SoftFail  Result = "softfail"
+	PolicyBad Result = "policy" // DKIM: a signature that the receiver did not accept
+	TempError Result = "temperror"
+	PermError Result = "permerror"
+)
+
+// A Scope is the identity that SPF was checked for.
+type Scope string
+
+// The scopes; RFC 9990 has only mfrom.
+const (
+	ScopeHELO     Scope = "helo"
+	ScopeMailFrom Scope = "mfrom"
+)
+
+// An OverrideType is the kind of an Override.
+type OverrideType string
+
+// The kinds of overrides.
+const (
+	OverrideForwarded   OverrideType = "forwarded"         // RFC 7489
+	OverrideSampledOut  OverrideType = "sampled_out"       // RFC 7489: spared by pct
+	OverrideForwarder   OverrideType = "trusted_forwarder" // a forwarder that the receiver knows
+	OverrideMailingList OverrideType = "mailing_list"
+	OverrideLocal       OverrideType = "local_policy"
+	OverrideTestMode    OverrideType = "policy_test_mode" // RFC 9990: spared by t=y
+	OverrideOther       OverrideType = "other"
+)
