@@ -1,0 +1,254 @@
+package dkim
+
+import (
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/asn1"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// readKey takes the tag p.
+func (k *Key) readKey() {
+	p, ok := k.List.Tag("p")
+	if !ok {
+		k.List.Add(taglist.Fault{Kind: noKey, Text: "there is no tag p= with the public key", Length: len(k.List.Text)})
+		return
+	}
+	k.Base64 = unfold(p.Value)
+	if k.Base64 == "" { // RFC 6376 section 3.6.1
+		k.Revoked = true
+		return
+	}
+	data, err := decode(k.Base64)
+	if err != nil {
+		k.fault(badBase64, p, err.Error())
+		return
+	}
+	if k.Base64 != p.Value {
+		k.note(blankKey, p, "p= has white space in its value")
+	}
+	k.Data = data
+	k.readData(p)
+}
+
+// unfold removes the white space that may stand anywhere in base64 (RFC 6376 section 2.10).
+func unfold(s string) string {
+	if !strings.ContainsAny(s, white) {
+		return s
+	}
+	return strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "").Replace(s)
+}
+
+// decode decodes base64, and says what is wrong with it.
+func decode(text string) ([]byte, error) {
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err == nil {
+		return data, nil
+	}
+	digits := strings.TrimRight(text, "=")
+	outside := func(r rune) bool {
+		return !('A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '+' || r == '/')
+	}
+	switch at := strings.IndexFunc(digits, outside); {
+	case strings.Contains(text, "-----"):
+		return nil, errors.New("p= holds the lines of a PEM file (-----BEGIN …-----), which are not base64")
+	case strings.HasPrefix(text, "ssh-"):
+		return nil, errors.New("p= holds a key in the format of SSH, which is not base64")
+	case at >= 0 && digits[at] == '=':
+		return nil, fmt.Errorf("the base64 value of p= has an equals sign at character %d, before its end", at+1)
+	case at >= 0:
+		r := []rune(digits[at:])[0]
+		return nil, fmt.Errorf("the base64 value of p= has the character %q at position %d, which base64 does not have", r, at+1)
+	case len(digits)%4 == 1:
+		return nil, fmt.Errorf("the base64 value of p= has %d characters, so that at least one is missing", len(digits))
+	default:
+		return nil, errors.New("the base64 value of p= is not padded with equals signs to a multiple of 4 characters")
+	}
+}
+
+// readData makes a key of the bytes.
+func (k *Key) readData(p taglist.Tag) {
+	found := identify(k.Data)
+	switch {
+	case found.secret:
+		k.fault(secret, p, "p= holds a private key")
+		return
+	case found.public == nil && found.other != nil:
+		k.Details = found.other
+		k.fault(otherType, p, fmt.Sprintf("p= holds a key of the algorithm %s, which DKIM does not define", found.name()))
+		return
+	case found.public == nil:
+		k.fault(badKey, p, whyNoKey(k.Data, k.Type))
+		return
+	}
+	k.Details = new(pki.DescribeKey(found.public, nil))
+	switch {
+	case k.Type == UnknownType:
+	case k.Type != found.kind:
+		k.fault(otherType, p, k.claim()+", but p= holds "+found.kind.article()+" key")
+	case found.kind == Ed25519 && found.form != Raw: // RFC 8463 section 4
+		k.fault(wrapped, p, "p= holds an Ed25519 key inside a SubjectPublicKeyInfo of 44 bytes, not its bare 32 bytes")
+	default:
+		k.Public, k.Form = found.public, found.form
+		if found.form == PKCS1 {
+			k.note(bareRSA, p, "p= holds a bare RSAPublicKey, not a SubjectPublicKeyInfo")
+		}
+	}
+}
+
+// claim says which type of key the record names.
+func (k *Key) claim() string {
+	if _, ok := k.List.Tag("k"); !ok {
+		return "without the tag k= the key type is rsa"
+	}
+	return "the key type is k=" + string(k.Type)
+}
+
+func (t KeyType) article() string {
+	if t == Ed25519 {
+		return "an Ed25519"
+	}
+	return "an RSA"
+}
+
+// content is what some bytes are.
+type content struct {
+	public any // *rsa.PublicKey or ed25519.PublicKey; nil if they are neither
+	kind   KeyType
+	form   Form
+	other  *pki.PublicKey // a key of another algorithm
+	secret bool           // a private key
+}
+
+func (c content) name() string {
+	switch {
+	case c.other.Algorithm != pki.OtherKey:
+		return strings.ToUpper(string(c.other.Algorithm))
+	default:
+		return c.other.Curve // the number of the algorithm
+	}
+}
+
+// identify finds out what bytes are, whatever the record says of them.
+func identify(data []byte) content {
+	if len(data) == ed25519.PublicKeySize {
+		return content{public: ed25519.PublicKey(data), kind: Ed25519, form: Raw}
+	}
+	if key := readRSA(data); key != nil {
+		return content{public: key, kind: RSA, form: PKCS1}
+	}
+	if key, err := x509.ParsePKIXPublicKey(data); err == nil {
+		switch key := key.(type) {
+		case *rsa.PublicKey:
+			return content{public: key, kind: RSA, form: SPKI}
+		case ed25519.PublicKey:
+			return content{public: key, kind: Ed25519, form: SPKI}
+		}
+	}
+	if key := rsaInside(data); key != nil {
+		return content{public: key, kind: RSA, form: SPKI}
+	}
+	if other, err := pki.ParseKey(data); err == nil && other.Algorithm != pki.RSA {
+		return content{other: &other}
+	}
+	return content{secret: isSecret(data)}
+}
+
+// readRSA reads a bare RSAPublicKey, nil if it is none.
+func readRSA(data []byte) *rsa.PublicKey {
+	key, err := x509.ParsePKCS1PublicKey(data)
+	if err != nil {
+		return nil
+	}
+	return key
+}
+
+// oidRSA is rsaEncryption (RFC 3279 section 2.3.1).
+var oidRSA = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
+
+// rsaInside reads an RSA key whose algorithm lacks the parameter NULL, which verifiers do not mind.
+func rsaInside(data []byte) *rsa.PublicKey {
+	var info struct {
+		Algorithm struct {
+			OID        asn1.ObjectIdentifier
+			Parameters asn1.RawValue `asn1:"optional"`
+		}
+		Key asn1.BitString
+	}
+	if rest, err := asn1.Unmarshal(data, &info); err != nil || len(rest) > 0 || !info.Algorithm.OID.Equal(oidRSA) {
+		return nil
+	}
+	return readRSA(info.Key.RightAlign())
+}
+
+// isSecret reports whether the bytes have the structure of a private key: RSAPrivateKey (RFC 8017 appendix
+// A.1.2) or PrivateKeyInfo (RFC 5958 section 2). Its numbers are not checked.
+func isSecret(data []byte) bool {
+	var bare struct {
+		Version    int
+		N, E, D, P *big.Int
+	}
+	if _, err := asn1.Unmarshal(data, &bare); err == nil {
+		return true
+	}
+	var info struct {
+		Version   int
+		Algorithm struct{ OID asn1.ObjectIdentifier }
+		Key       []byte
+	}
+	_, err := asn1.Unmarshal(data, &info)
+	return err == nil
+}
+
+// whyNoKey says what is wrong with bytes that are no key.
+func whyNoKey(data []byte, t KeyType) string {
+	if t == Ed25519 { // RFC 8463 section 4
+		return fmt.Sprintf("the Ed25519 key in p= has %s, not %d", diag.Count(len(data), "byte"), ed25519.PublicKeySize)
+	}
+	declared, ok := derLength(data)
+	switch {
+	case !ok:
+		return fmt.Sprintf("the %s in p= are not an RSA key: a SubjectPublicKeyInfo in DER does not begin so",
+			diag.Count(len(data), "byte"))
+	case declared > len(data):
+		return fmt.Sprintf("the key in p= is cut off: it has %d of its %d bytes", len(data), declared)
+	case declared < len(data):
+		return fmt.Sprintf("%s follow the key in p=, which has %d", diag.Count(len(data)-declared, "byte"), declared)
+	default:
+		return fmt.Sprintf("the %d bytes in p= are not a SubjectPublicKeyInfo with an RSA key", len(data))
+	}
+}
+
+// cutOff reports whether bytes are the beginning of something longer.
+func cutOff(data []byte) bool {
+	declared, ok := derLength(data)
+	return ok && declared > len(data)
+}
+
+// derLength returns how long a SEQUENCE says that it is, with its header (X.690 section 8.1.3).
+func derLength(data []byte) (n int, ok bool) {
+	const sequence = 0x30
+	if len(data) < 2 || data[0] != sequence {
+		return 0, false
+	}
+	if data[1] < 0x80 {
+		return 2 + int(data[1]), true
+	}
+	octets := int(data[1] & 0x7f)
+	if octets == 0 || octets > 2 || len(data) < 2+octets { // more than 64 KiB is no key
+		return 0, false
+	}
+	for _, b := range data[2 : 2+octets] {
+		n = n<<8 | int(b)
+	}
+	return 2 + octets + n, true
+}
