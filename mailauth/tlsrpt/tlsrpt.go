@@ -1,10 +1,12 @@
 // Package tlsrpt reads TLSRPT records, by which a domain asks senders of mail to report how TLS went (RFC 8460):
-// call [Find] with the TXT records at _smtp._tls.<domain>, or [ParseRecord] with one text.
+// call [Find] with the TXT records at _smtp._tls.<domain>, or [ParseRecord] with one text; [ParseReport] reads the
+// reports themselves.
 //
 //	_smtp._tls.example.com. TXT "v=TLSRPTv1; rua=mailto:tls-reports@example.com"
 //
 // Senders that know TLSRPT send one report a day to each address: how often TLS succeeded, and why it failed
-// where it did, for want of STARTTLS, for a bad certificate, or for a policy of MTA-STS or DANE.
+// where it did, for want of STARTTLS, for a bad certificate, or for a policy of MTA-STS or DANE. A report is JSON,
+// mostly compressed with gzip, and comes as a message or by HTTPS.
 package tlsrpt
 
 import (

@@ -1,0 +1,125 @@
+package tlsrpt
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/mime"
+)
+
+// The bounds of a report. Those of the largest senders have some hundred kilobytes.
+const (
+	MaxReportBytes   = 10 << 20 // as sent (CONTRACT 1.9)
+	MaxExpandedBytes = 32 << 20 // without gzip
+	MaxPolicies      = 10_000
+	MaxFailures      = 100_000 // of all policies together
+	maxFaults        = 100     // listed; who has more has sent something else
+	maxAttached      = 3       // messages within messages
+)
+
+// ParseReport reads a report (RFC 8460 section 4.4): JSON, compressed with gzip or not, or the message that
+// brought it. What is wrong in one place does not cost the rest: see [Report.Faults]. An error says why the text
+// is no report at all.
+func ParseReport(data []byte) (*Report, error) {
+	if len(data) > MaxReportBytes {
+		return nil, fmt.Errorf("it is longer than %d bytes", MaxReportBytes)
+	}
+	if looksLikeReport(data) {
+		return parseBody(data)
+	}
+	return parseMessage(data, 0)
+}
+
+// looksLikeReport reports whether the text is JSON or gzip by its first bytes.
+func looksLikeReport(data []byte) bool {
+	return isGzip(data) || bytes.HasPrefix(trim(data), []byte("{"))
+}
+
+func isGzip(data []byte) bool { return bytes.HasPrefix(data, []byte{0x1f, 0x8b}) }
+
+// trim removes what may stand before JSON: white space, and a byte order mark against RFC 8259 section 8.1.
+func trim(data []byte) []byte {
+	return bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+}
+
+func parseBody(data []byte) (*Report, error) {
+	if !isGzip(data) {
+		return parseJSON(data)
+	}
+	zr, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("its gzip header cannot be read: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(zr, MaxExpandedBytes+1))
+	if len(text) > MaxExpandedBytes {
+		return nil, fmt.Errorf("it expands to more than %d bytes", MaxExpandedBytes)
+	}
+	r, jsonErr := parseJSON(text)
+	switch {
+	case jsonErr != nil && err != nil:
+		return nil, fmt.Errorf("its gzip data is damaged: %w", err)
+	case err != nil:
+		r.Faults = append(r.Faults, "The gzip data is damaged: what comes behind the damage is missing")
+	}
+	return r, jsonErr
+}
+
+// parseMessage looks for a report in the parts of a message. Some senders name its type differently, or not at
+// all, so its contents decide.
+func parseMessage(data []byte, depth int) (*Report, error) {
+	header, _ := mime.Split(data)
+	if len(header) == 0 {
+		return nil, errors.New("it is neither JSON nor gzip nor a message: " + guess(data))
+	}
+	refusal := errors.New("no part of the message is JSON or gzip")
+	for _, p := range mime.Parts(data) {
+		body := p.Body()
+		var r *Report
+		var err error
+		switch {
+		case looksLikeReport(body):
+			r, err = parseBody(body)
+		case p.Type == "message/rfc822" && depth < maxAttached:
+			r, err = parseMessage(body, depth+1)
+		default:
+			continue
+		}
+		if err != nil {
+			refusal = err
+			continue
+		}
+		r.Submitter = cmp.Or(r.Submitter, header.Get("TLS-Report-Submitter"))
+		r.Domain = cmp.Or(r.Domain, header.Get("TLS-Report-Domain"))
+		if !strings.HasPrefix(p.Type, "application/tlsrpt") && p.Type != "message/rfc822" {
+			r.fault("The report has the media type %s, not application/tlsrpt+json or +gzip", quote(p.Type))
+		}
+		return r, nil
+	}
+	return nil, refusal
+}
+
+// guess says what something else than a report may be.
+func guess(data []byte) string {
+	switch text := trim(data); {
+	case len(text) == 0:
+		return "it is empty"
+	case text[0] == '<':
+		return "it looks like XML, as aggregate reports of DMARC are"
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		return "it is a ZIP archive, in which reports of TLSRPT do not come"
+	default:
+		return "it has no header fields"
+	}
+}
+
+// fault notes a deviation, as long as there are not too many.
+func (r *Report) fault(format string, args ...any) {
+	if len(r.Faults) < maxFaults {
+		r.Faults = append(r.Faults, fmt.Sprintf(format, args...))
+	}
+}
