@@ -1,0 +1,190 @@
+package failure
+
+import (
+	"net/mail"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/mime"
+)
+
+// fields reads the part for programs.
+func (r *Report) fields(h mime.Header) {
+	r.Type = FeedbackType(strings.ToLower(h.Get("Feedback-Type")))
+	r.Failure = Failure(strings.ToLower(h.Get("Auth-Failure")))
+	r.UserAgent, r.Version = h.Get("User-Agent"), h.Get("Version")
+	r.SourceIP = r.address(h.Get("Source-IP"))
+	r.Delivery = Delivery(strings.ToLower(h.Get("Delivery-Result")))
+	r.ReportedDomain = canonicalDomain(h.Get("Reported-Domain"))
+	r.OriginalFrom = addrSpec(h.Get("Original-Mail-From"))
+	for _, rcpt := range some(h.All("Original-Rcpt-To")) {
+		r.OriginalRcpt = append(r.OriginalRcpt, addrSpec(rcpt))
+	}
+	r.EnvelopeID = h.Get("Original-Envelope-Id")
+	_, mta, ok := strings.Cut(h.Get("Reporting-MTA"), ";") // RFC 3464 section 2.2.2: "dns; name"
+	if r.ReportingMTA = strings.TrimSpace(mta); !ok {
+		r.ReportingMTA = h.Get("Reporting-MTA")
+	}
+	r.ReportedURIs = some(h.All("Reported-URI"))
+	r.AuthenticationResults = some(h.All("Authentication-Results"))
+	r.DKIMDomain, r.DKIMIdentity = canonicalDomain(h.Get("DKIM-Domain")), h.Get("DKIM-Identity")
+	r.DKIMSelector, r.DKIMKey = h.Get("DKIM-Selector"), h.Get("DKIM-Selector-DNS")
+	r.SPFRecord = h.Get("SPF-DNS")
+	r.arrival(h)
+	r.alignment(h)
+	r.incidents(h.Get("Incidents"))
+	r.checkFields()
+}
+
+// checkFields notes values that no RFC defines.
+func (r *Report) checkFields() {
+	types := []FeedbackType{AuthFailure, Abuse, Fraud, NotSpam, Virus, Other}
+	failures := []Failure{DMARC, SPF, BodyHash, Signature, Revoked, ADSP, ""}
+	results := []Delivery{Delivered, DeliveredSpam, PolicyAction, Rejected, DeliveredOther, ""}
+	for _, f := range []struct {
+		known        bool
+		field, value string
+	}{
+		{slices.Contains(types, r.Type), "Feedback-Type", string(r.Type)},
+		{slices.Contains(failures, r.Failure), "Auth-Failure", string(r.Failure)},
+		{slices.Contains(results, r.Delivery), "Delivery-Result", string(r.Delivery)},
+		{r.Version == "1", "Version", r.Version}, // RFC 5965 section 3.1
+	} {
+		switch {
+		case f.known:
+		case f.value == "":
+			r.deviates("The field %s is missing", f.field)
+		default:
+			r.deviates("The field %s has the value %s, which the RFCs do not define", f.field, quote(f.value))
+		}
+	}
+	if r.UserAgent == "" {
+		r.deviates("The field User-Agent is missing")
+	}
+}
+
+// arrival reads when the message came; Received-Date is its name in the drafts of RFC 5965.
+func (r *Report) arrival(h mime.Header) {
+	value := h.Get("Arrival-Date")
+	if value == "" {
+		value = h.Get("Received-Date")
+	}
+	if value == "" {
+		return
+	}
+	var ok bool
+	if r.Arrival, ok = date(value); !ok {
+		r.deviates("The arrival date %s is not a date of RFC 5322", quote(value))
+	}
+}
+
+// date reads a date of RFC 5322, also with the names of American zones, which time.Parse knows without offsets.
+func date(value string) (time.Time, bool) {
+	value, _, _ = strings.Cut(value, "(")
+	for _, zone := range [][2]string{{"EDT", "-0400"}, {"EST", "-0500"}, {"CDT", "-0500"}, {"CST", "-0600"},
+		{"MDT", "-0600"}, {"MST", "-0700"}, {"PDT", "-0700"}, {"PST", "-0800"}} { // RFC 5322 section 4.3
+		value = strings.Replace(value, " "+zone[0], " "+zone[1], 1)
+	}
+	t, err := mail.ParseDate(strings.TrimSpace(value))
+	return t.UTC(), err == nil
+}
+
+// alignment reads "none" or the mechanisms; between them stands a comma, and with some programs something else.
+func (r *Report) alignment(h mime.Header) {
+	value := strings.ToLower(h.Get("Identity-Alignment"))
+	if value == "" {
+		return
+	}
+	r.HasAlignment = true
+	words := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(" ,;-/\t", c) })
+	for _, word := range words {
+		switch {
+		case word == "spf" || word == "dkim":
+			if !slices.Contains(r.AlignedBy, word) {
+				r.AlignedBy = append(r.AlignedBy, word)
+			}
+		case word != "none":
+			r.deviates("The field Identity-Alignment names %s, which is neither dkim nor spf nor none", quote(word))
+		}
+	}
+	if strings.ContainsAny(value, ";-/") {
+		r.deviates("The field Identity-Alignment has the value %s, not a list with commas", quote(value))
+	}
+}
+
+func (r *Report) incidents(value string) {
+	if value == "" {
+		return
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 1 {
+		r.deviates("The field Incidents has the value %s, which is not a number", quote(value))
+		return
+	}
+	r.Incidents = n
+}
+
+func (r *Report) address(value string) netip.Addr {
+	if value == "" {
+		return netip.Addr{}
+	}
+	text := strings.Trim(value, "[] ")
+	if len(text) > 5 && strings.EqualFold(text[:5], "IPv6:") { // RFC 5321 section 4.1.3
+		text = text[5:]
+	}
+	ip, err := netip.ParseAddr(text)
+	if err != nil {
+		r.deviates("The field Source-IP has the value %s, which is not an IP address", quote(value))
+	}
+	return ip.Unmap().WithZone("")
+}
+
+// some bounds the values of a field that may stand several times.
+func some(values []string) []string { return values[:min(len(values), maxList)] }
+
+// addrSpec removes the brackets of a path.
+func addrSpec(path string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(path), "<"), ">")
+}
+
+// canonicalDomain returns a domain as the other packages write it; what is none stays as it is.
+func canonicalDomain(s string) string {
+	if name, err := diag.ParseName(s); err == nil && s != "" {
+		return name.String()
+	}
+	return strings.ToLower(s)
+}
+
+// domainOf returns the domain of the first address in a field; empty if there is none.
+func domainOf(field string) string {
+	list, err := mail.ParseAddressList(field)
+	if err != nil || len(list) == 0 {
+		return ""
+	}
+	return canonicalDomain(list[0].Address[strings.LastIndexByte(list[0].Address, '@')+1:])
+}
+
+// redacted reports whether an address looks like one that was replaced: by a word, by signs, or by the digest that
+// RFC 6590 section 3 proposes.
+func redacted(address string) bool {
+	_, spec, ok := strings.Cut(address, "<")
+	if !ok {
+		spec = address
+	}
+	local, _, _ := strings.Cut(strings.Trim(spec, "<> "), "@")
+	lower := strings.ToLower(local)
+	switch {
+	case local == "":
+		return false
+	case strings.Contains(lower, "redacted"), len(local) > 2 && strings.Trim(lower, "x*.-_") == "":
+		return true
+	default:
+		const digest = 27 // SHA-1 in base64, without padding; in base16 it is longer
+		return len(local) >= digest && strings.ContainsAny(local, "0123456789") &&
+			strings.Trim(lower, "abcdefghijklmnopqrstuvwxyz0123456789+/=") == ""
+	}
+}

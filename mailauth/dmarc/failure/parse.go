@@ -1,0 +1,113 @@
+package failure
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/mime"
+)
+
+// The bounds of a report: one message, which is attached.
+const (
+	MaxBytes      = 10 << 20 // as sent (CONTRACT 1.9)
+	maxList       = 100      // values of one field that may stand several times
+	maxDeviations = 20
+)
+
+// Parse reads the message that brought a report. An error says why it is none.
+func Parse(message []byte) (*Report, error) {
+	if len(message) > MaxBytes {
+		return nil, fmt.Errorf("it is longer than %d bytes", MaxBytes)
+	}
+	header, _ := mime.Split(message)
+	if len(header) == 0 {
+		return nil, errors.New("it is not a message: it has no header fields")
+	}
+	parts := mime.Parts(message)
+	r := &Report{Incidents: 1}
+	feedback := slices.IndexFunc(parts, isFeedback)
+	if feedback >= 0 {
+		fields, _ := mime.Split(leadingText(parts[feedback].Body()))
+		r.fields(fields)
+		r.envelope(header)
+	} else if !r.text(header, parts) {
+		return nil, errors.New("it has neither a part of the type message/feedback-report " +
+			"nor text with the address and the domain of a message that failed")
+	}
+	for i := range parts {
+		if i != feedback && r.Original.Header == nil {
+			r.attached(&parts[i])
+		}
+	}
+	r.complete()
+	return r, nil
+}
+
+// isFeedback finds the part for programs, also where its type was lost on the way.
+func isFeedback(p mime.Part) bool {
+	if p.Type == "message/feedback-report" {
+		return true
+	}
+	fields, _ := mime.Split(leadingText(p.Body()))
+	return p.Type != "message/rfc822" && fields.Get("Feedback-Type") != "" && fields.Get("User-Agent") != ""
+}
+
+// leadingText removes the blank lines that some programs begin a part with.
+func leadingText(body []byte) []byte {
+	return []byte(strings.TrimLeft(string(body), " \t\r\n"))
+}
+
+// envelope notes where the message around the report departs from RFC 5965 section 2.
+func (r *Report) envelope(header mime.Header) {
+	t, params := mime.MediaType(header.Get("Content-Type"))
+	switch {
+	case t != "multipart/report":
+		r.deviates("The report is a message of the type %s, not multipart/report", t)
+	case !strings.EqualFold(params["report-type"], "feedback-report"):
+		r.deviates("The parameter report-type of Content-Type is not feedback-report")
+	}
+}
+
+// attached reads the message that failed, or its header. Its type tells it apart from the text for people.
+func (r *Report) attached(p *mime.Part) {
+	switch p.Type {
+	case "message/rfc822", "text/rfc822-headers", "message/rfc822-headers", "message/global", "message/global-headers":
+		header, body := mime.Split(leadingText(p.Body()))
+		if len(header) > 0 {
+			r.Original = Original{header, len(strings.TrimSpace(string(body))) > 0}
+		}
+	}
+}
+
+// complete takes what the report leaves out from what it brought, and checks what it must say.
+func (r *Report) complete() {
+	if r.Type == AuthFailure && r.Failure == "" {
+		r.deviates("The report does not say which mechanism failed (Auth-Failure)")
+	}
+	if !r.SourceIP.IsValid() && r.Type == AuthFailure {
+		r.deviates("The report does not say from which address the message came (Source-IP)")
+	}
+	if r.Type == AuthFailure && r.Failure == DMARC && !r.HasAlignment {
+		r.deviates("The report does not say which identities were aligned (Identity-Alignment)")
+	}
+	if r.Original.Header == nil {
+		r.deviates("The message that failed is not attached, nor is its header")
+	}
+	if r.ReportedDomain == "" {
+		r.ReportedDomain = domainOf(r.Original.Header.Get("From"))
+	}
+	addresses := append([]string{r.OriginalFrom, r.Original.Header.Get("To")}, r.OriginalRcpt...)
+	r.Redacted = slices.ContainsFunc(addresses, redacted)
+}
+
+// deviates notes a deviation, as long as there are not too many.
+func (r *Report) deviates(format string, args ...any) {
+	if len(r.Deviations) < maxDeviations {
+		r.Deviations = append(r.Deviations, fmt.Sprintf(format, args...))
+	}
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", diag.Quote(s)) }
