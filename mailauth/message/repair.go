@@ -1,0 +1,253 @@
+package message
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// Damage is what copying did to a text. None of it says anything about the message itself.
+type Damage string
+
+// The kinds of damage that [Repair] knows.
+const (
+	Escaped         Damage = "escaped"          // line ends written as \n, as in JSON
+	DoubleSpaced    Damage = "double-spaced"    // a blank line behind every line
+	Quoted          Damage = "quoted"           // "> " before every line, as in a reply
+	Indented        Damage = "indented"         // white space before every line
+	HTML            Damage = "html"             // &lt; for <
+	QuotedPrintable Damage = "quoted-printable" // =3D for =, and lines that end with = (RFC 2045 section 6.7)
+	Unindented      Damage = "unindented"       // folded lines without the white space before them
+)
+
+// maxQuoteLevels bounds how many times a text may have been quoted.
+const maxQuoteLevels = 5
+
+// Repair restores a header that was damaged by copying it, and says what was done. A text without damage is
+// returned as it is. It is for headers that people paste; never verify a signature over the result.
+func Repair(text []byte) ([]byte, []Damage) {
+	var done []Damage
+	for _, step := range []struct {
+		damage Damage
+		repair func(string) string
+	}{
+		{Escaped, unescapeLines}, {DoubleSpaced, singleSpace}, {Quoted, unquoteLines}, {Indented, outdent},
+		{HTML, unescapeHTML}, {QuotedPrintable, decodeQuotedPrintable}, {Unindented, foldAgain},
+	} {
+		if repaired := step.repair(string(text)); repaired != string(text) {
+			text, done = []byte(repaired), append(done, step.damage)
+		}
+	}
+	return text, done
+}
+
+// headerLines returns the lines of the header, and what is behind it from the blank line on.
+func headerLines(text string) (lines []string, rest string) {
+	for at := 0; at < len(text); {
+		end := len(text)
+		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		line := strings.TrimRight(text[at:end], "\r\n")
+		if line == "" && len(lines) > 0 {
+			return lines, text[at:]
+		}
+		lines = append(lines, line)
+		at = end
+	}
+	return lines, ""
+}
+
+// joinLines is the reverse of headerLines, with LF.
+func joinLines(lines []string, rest string) string {
+	text := strings.Join(lines, "\n")
+	if rest != "" {
+		text += "\n"
+	}
+	return text + rest
+}
+
+// unescapeLines undoes \n, \r\n and \t where the text is a single line.
+func unescapeLines(text string) string {
+	if strings.Contains(strings.TrimSpace(text), "\n") || strings.Count(text, `\n`) < 2 {
+		return text
+	}
+	text = strings.Trim(strings.TrimSpace(text), `"`)
+	return strings.NewReplacer(`\r\n`, "\n", `\n`, "\n", `\t`, "\t", `\"`, `"`).Replace(text)
+}
+
+// minDoubleSpaced is how many lines with blank ones between them are no accident.
+const minDoubleSpaced = 3
+
+// singleSpace removes the blank line behind every line.
+func singleSpace(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	var kept []string
+	for i, l := range lines {
+		if i%2 == 1 && strings.TrimSpace(l) != "" {
+			return text
+		}
+		if i%2 == 0 {
+			kept = append(kept, l)
+		}
+	}
+	fields := slices.DeleteFunc(slices.Clone(kept), func(l string) bool { return !isFieldLine(l) })
+	if len(fields) < minDoubleSpaced {
+		return text
+	}
+	return strings.Join(kept, "\n")
+}
+
+// unquoteLines removes "> " where every line has it.
+func unquoteLines(text string) string {
+	for range maxQuoteLevels {
+		lines := strings.Split(text, "\n")
+		quoted := 0
+		for i, l := range lines {
+			bare := strings.TrimLeft(strings.TrimRight(l, "\r"), " ")
+			switch inner, ok := strings.CutPrefix(bare, ">"); {
+			case ok && !strings.HasPrefix(inner, "From "):
+				lines[i] = strings.TrimPrefix(inner, " ")
+				quoted++
+			case bare != "":
+				return text
+			}
+		}
+		if quoted == 0 {
+			return text
+		}
+		text = strings.Join(lines, "\n")
+	}
+	return text
+}
+
+// outdent removes the white space that every line begins with.
+func outdent(text string) string {
+	lines, rest := headerLines(strings.TrimLeft(text, "\r\n"))
+	if len(lines) == 0 {
+		return text
+	}
+	indent := lines[0][:len(lines[0])-len(strings.TrimLeft(lines[0], " \t\u00a0"))]
+	for _, l := range lines {
+		for !strings.HasPrefix(l, indent) {
+			indent = indent[:len(indent)-1]
+		}
+	}
+	if indent == "" || !isFieldLine(lines[0][len(indent):]) {
+		return text
+	}
+	for i, l := range lines {
+		lines[i] = l[len(indent):]
+	}
+	return joinLines(lines, rest)
+}
+
+// unescapeHTML undoes the entities of a text that was copied from the source of a web page.
+func unescapeHTML(text string) string {
+	if strings.ContainsAny(text, "<>") || !strings.Contains(text, "&lt;") {
+		return text
+	}
+	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#39;", "'", "&nbsp;", " ", "&amp;", "&").Replace(text)
+}
+
+// encodedTags are those whose values never begin with 3D, so that =3D behind them is an encoded equals sign.
+// Signatures and names may begin so.
+var encodedTags = []string{"v", "a", "c", "cv", "dkim", "spf", "dmarc", "arc", "charset", "version", "cipher"}
+
+// decodeQuotedPrintable decodes a header that was copied from where it was encoded.
+func decodeQuotedPrintable(text string) string {
+	if !isQuotedPrintable(text) {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c != '=' {
+			b.WriteByte(c)
+			continue
+		}
+		rest := text[i+1:]
+		switch {
+		case strings.HasPrefix(rest, "?"): // an encoded word, which was not encoded again
+			end := i + 1
+			if w, ok := cutWord(text[i:]); ok {
+				end = i + w.length
+			}
+			b.WriteString(text[i:end])
+			i = end - 1
+		case strings.HasPrefix(rest, "\n"):
+			i++
+		case strings.HasPrefix(rest, "\r\n"):
+			i += 2
+		case len(rest) >= 2 && fromHex(rest[0]) >= 0 && fromHex(rest[1]) >= 0:
+			b.WriteByte(byte(fromHex(rest[0])<<4 | fromHex(rest[1])))
+			i += 2
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+func isQuotedPrintable(text string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], "=3D")
+		if i < 0 {
+			return false
+		}
+		at += i
+		begin := at
+		for begin > 0 && at-begin < 20 && isTagByte(text[begin-1]) {
+			begin--
+		}
+		if slices.Contains(encodedTags, text[begin:at]) {
+			return true
+		}
+		at += len("=3D")
+	}
+}
+
+func isTagByte(c byte) bool { return 'a' <= c && c <= 'z' || c == '.' }
+
+// foldAgain puts white space before lines that cannot begin a field, in a text where no line is folded although
+// lines are missing their beginning: web pages swallow it.
+func foldAgain(text string) string {
+	lines, rest := headerLines(text)
+	loose, folded := 0, false
+	for i, l := range lines {
+		folded = folded || l != "" && (l[0] == ' ' || l[0] == '\t')
+		if i > 0 && !isFieldLine(l) {
+			loose++
+		}
+	}
+	if folded || loose < 2 || len(lines) < 3 || !isFieldLine(lines[0]) || !looksFolded(lines) {
+		return text
+	}
+	for i, l := range lines {
+		if i > 0 && !isFieldLine(l) {
+			lines[i] = "\t" + strings.TrimLeft(l, "\u00a0")
+		}
+	}
+	return joinLines(lines, rest)
+}
+
+// looksFolded reports whether a loose line begins as folded fields do, rather than being text of another kind.
+func looksFolded(lines []string) bool {
+	for _, l := range lines {
+		for _, begin := range []string{"by ", "for ", "with ", "id ", "(", "b=", "bh=", "h=", "dkim=", "spf=", "dmarc="} {
+			if strings.HasPrefix(strings.ToLower(l), begin) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isFieldLine reports whether a line begins with a name as names are in practice, and a colon.
+func isFieldLine(line string) bool {
+	name, _, ok := strings.Cut(line, ":")
+	return ok && name != "" && !bytes.ContainsFunc([]byte(name), func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_')
+	})
+}

@@ -1,0 +1,164 @@
+package message
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+)
+
+// maxWord bounds an encoded word, in bytes. RFC 2047 section 2 allows 75; many senders write longer ones.
+const maxWord = 4096
+
+// DecodeText makes a value readable: encoded words such as =?utf-8?Q?M=C3=BCller?= are decoded (RFC 2047), and
+// bytes that are not UTF-8 (RFC 6532) are taken for Windows-1252, as senders that declare nothing mostly mean it.
+// Adjacent words of one character set are decoded as one, since some senders split within a character. What cannot
+// be decoded stays as it is.
+func DecodeText(s string) string {
+	if !utf8.ValidString(s) {
+		s, _ = charmap.Windows1252.NewDecoder().String(s)
+	}
+	if !strings.Contains(s, "=?") {
+		return s
+	}
+	var b strings.Builder
+	var run encodedRun
+	for s != "" {
+		start := strings.Index(s, "=?")
+		if start < 0 {
+			break
+		}
+		w, ok := cutWord(s[start:])
+		if !ok {
+			run.flush(&b)
+			b.WriteString(s[:start+2])
+			s = s[start+2:]
+			continue
+		}
+		// RFC 2047 section 6.2: white space between two encoded words is no part of the text.
+		if run.empty() || strings.Trim(s[:start], " \t") != "" {
+			run.flush(&b)
+			b.WriteString(s[:start])
+		}
+		run.add(&b, w)
+		s = s[start+w.length:]
+	}
+	run.flush(&b)
+	b.WriteString(s)
+	return b.String()
+}
+
+// An encodedWord is one in pieces.
+type encodedWord struct {
+	charset string // in lower case
+	data    []byte
+	length  int
+}
+
+// cutWord reads the encoded word that s begins with.
+func cutWord(s string) (w encodedWord, ok bool) {
+	s = s[:min(len(s), maxWord)]
+	charset, rest, ok := strings.Cut(s[2:], "?")
+	if !ok || len(rest) < 2 || rest[1] != '?' {
+		return w, false
+	}
+	encoding, rest := rest[0], rest[2:]
+	content, _, ok := strings.Cut(rest, "?=")
+	if !ok {
+		return w, false
+	}
+	charset, _, _ = strings.Cut(charset, "*") // RFC 2231 section 5: a language may follow
+	w.charset = strings.ToLower(charset)
+	w.length = len(s) - len(rest) + len(content) + 2
+	switch encoding {
+	case 'Q', 'q':
+		w.data = decodeQ(content)
+	case 'B', 'b':
+		w.data, ok = decodeB(content)
+	default:
+		ok = false
+	}
+	return w, ok
+}
+
+// decodeQ decodes the encoding Q (RFC 2047 section 4.2). A broken escape stays as it is.
+func decodeQ(s string) []byte {
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '_':
+			out = append(out, ' ')
+		case '=':
+			if i+2 < len(s) {
+				if hi, lo := fromHex(s[i+1]), fromHex(s[i+2]); hi >= 0 && lo >= 0 {
+					out = append(out, byte(hi<<4|lo))
+					i += 2
+					continue
+				}
+			}
+			out = append(out, c)
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// decodeB decodes the encoding B (RFC 2047 section 4.1), with or without padding.
+func decodeB(s string) ([]byte, bool) {
+	s = strings.TrimRight(strings.ReplaceAll(s, " ", ""), "=")
+	data, err := base64.RawStdEncoding.DecodeString(s)
+	return data, err == nil
+}
+
+// fromHex is the value of a hexadecimal digit, or -1.
+func fromHex(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'A' <= c && c <= 'F':
+		return int(c-'A') + 10
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10
+	}
+	return -1
+}
+
+// An encodedRun collects adjacent words of one character set.
+type encodedRun struct {
+	charset string
+	data    []byte
+	words   int
+}
+
+func (r *encodedRun) empty() bool { return r.words == 0 }
+
+func (r *encodedRun) add(b *strings.Builder, w encodedWord) {
+	// Each word of a stateful set begins in its first state anew (RFC 2047 section 3).
+	if r.words > 0 && (r.charset != w.charset || strings.HasPrefix(w.charset, "iso-2022")) {
+		r.flush(b)
+	}
+	r.charset, r.data, r.words = w.charset, append(r.data, w.data...), r.words+1
+}
+
+func (r *encodedRun) flush(b *strings.Builder) {
+	if r.words > 0 {
+		b.WriteString(decodeCharset(r.charset, r.data))
+	}
+	*r = encodedRun{}
+}
+
+// decodeCharset decodes bytes of a character set; one that nobody knows is taken for UTF-8 or Windows-1252.
+func decodeCharset(charset string, data []byte) string {
+	if e, err := htmlindex.Get(charset); err == nil {
+		if text, err := e.NewDecoder().Bytes(data); err == nil {
+			return strings.ToValidUTF8(string(text), "\uFFFD")
+		}
+	}
+	if !utf8.Valid(data) {
+		data, _ = charmap.Windows1252.NewDecoder().Bytes(data)
+	}
+	return string(data)
+}
