@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/mailauth/provider"
 	"github.com/stretchr/testify/require"
 )
 
@@ -146,10 +147,11 @@ func TestProviders(t *testing.T) {
 	require.Equal(t, "Google Workspace", providerOf("_SPF.google.com"))
 	require.Equal(t, "Twilio SendGrid", providerOf("u1234.wl.sendgrid.net"))
 	require.Empty(t, providerOf("example.com"))
-	for domain, name := range providersByDomain() {
-		require.Empty(t, targetFault(domain))
-		require.Equal(t, strings.ToLower(domain), domain)
-		require.NotEmpty(t, name)
+	for _, s := range provider.Services() {
+		for _, domain := range s.SPF {
+			require.Empty(t, targetFault(domain))
+			require.Equal(t, s.Name, providerOf(domain))
+		}
 	}
 }
 

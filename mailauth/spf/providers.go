@@ -1,9 +1,9 @@
 package spf
 
 import (
-	_ "embed"
 	"strings"
-	"sync"
+
+	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
 // A Provider is a service that a domain lets send in its name.
@@ -12,32 +12,10 @@ type Provider struct {
 	Name   string `json:"name" doc:"the service"`
 }
 
-// providersText has one provider on each line: a domain, a blank, and the name of the service. Source and
-// date stand in the file.
-//
-//go:embed data/providers.txt
-var providersText string
-
-// providersByDomain reads the table once.
-var providersByDomain = sync.OnceValue(func() map[string]string {
-	table := map[string]string{}
-	for line := range strings.Lines(providersText) {
-		domain, name, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if ok && domain != "#" {
-			table[domain] = name
-		}
-	}
-	return table
-})
-
 // providerOf returns the service to which a domain, or one above it, belongs.
 func providerOf(domain string) string {
-	table := providersByDomain()
-	for name := strings.ToLower(domain); name != ""; {
-		if provider, ok := table[name]; ok {
-			return provider
-		}
-		_, name, _ = strings.Cut(name, ".")
+	if s := provider.BySPF(domain); s != nil {
+		return s.Name
 	}
 	return ""
 }

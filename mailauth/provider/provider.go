@@ -1,0 +1,132 @@
+package provider
+
+import "strings"
+
+// A Category says what a service is for.
+type Category string
+
+// The categories.
+const (
+	Mailbox       Category = "mailbox"       // people read and write mail there
+	Marketing     Category = "marketing"     // newsletters and campaigns
+	Transactional Category = "transactional" // mail of programs
+	CRM           Category = "crm"           // mail to customers and prospects
+	Helpdesk      Category = "helpdesk"      // tickets
+	Commerce      Category = "commerce"      // shops
+	Business      Category = "business"      // invoices, contracts, surveys, events
+	HR            Category = "hr"            // applicants and staff
+	Hosting       Category = "hosting"       // web hosts and registrars, with mailboxes
+	Gateway       Category = "gateway"       // filters mail on its way in or out
+	Forwarder     Category = "forwarder"     // passes mail on to other addresses
+	List          Category = "list"          // mailing lists
+)
+
+// Values lists the categories.
+func (Category) Values() []string {
+	return []string{
+		string(Mailbox), string(Marketing), string(Transactional), string(CRM), string(Helpdesk), string(Commerce),
+		string(Business), string(HR), string(Hosting), string(Gateway), string(Forwarder), string(List),
+	}
+}
+
+// Relays reports whether a service of this category passes on mail that others wrote.
+func (c Category) Relays() bool { return c == Gateway || c == Forwarder || c == List }
+
+// Hosts reports whether a service of this category has mailboxes, whose owners write mail and have mail
+// forwarded.
+func (c Category) Hosts() bool { return c == Mailbox || c == Hosting }
+
+// A Service is a service that handles mail for the domains of others.
+type Service struct {
+	Name     string
+	Category Category
+
+	// PTR, DKIM, Envelope and SPF are the domains that it is known by. Each stands for all names below it.
+	PTR, DKIM, Envelope, SPF []string
+
+	// Sign says how a customer has it sign with a domain of the customer. Empty for services that relay.
+	Sign string
+
+	// ReturnPath says how a customer has it use a return path in a domain of the customer; may be empty.
+	ReturnPath string
+
+	// Docs is where the vendor describes that; may be empty.
+	Docs string
+}
+
+// Services lists all services. The list must not be changed.
+func Services() []*Service { return table().services }
+
+// ByPTR returns the service whose servers have names in reverse DNS like this one, or nil.
+func ByPTR(name string) *Service { return table().find(usePTR, name) }
+
+// ByDKIM returns the service that signs with this domain for customers without keys of their own, or nil.
+func ByDKIM(domain string) *Service { return table().find(useDKIM, domain) }
+
+// ByEnvelope returns the service that has return paths in this domain, or nil.
+func ByEnvelope(domain string) *Service { return table().find(useEnvelope, domain) }
+
+// BySPF returns the service that asks its customers to include this domain, or nil.
+func BySPF(domain string) *Service { return table().find(useSPF, domain) }
+
+// A Basis is what a service was identified by.
+type Basis string
+
+// The bases, the strongest first.
+const (
+	BasisDKIM     Basis = "dkim"
+	BasisEnvelope Basis = "envelope"
+	BasisPTR      Basis = "ptr"
+)
+
+// Values lists the bases.
+func (Basis) Values() []string {
+	return []string{string(BasisDKIM), string(BasisEnvelope), string(BasisPTR)}
+}
+
+// Traces are the names that a source of mail left. They must have been proven: signatures and return paths
+// that passed, reverse names that lead back to the address.
+type Traces struct {
+	DKIM, Envelope, PTR []string
+}
+
+// Identify returns the service that traces lead to and by which of them, or nil. Of several names of one
+// kind the first that is known counts.
+func Identify(t Traces) (*Service, Basis) {
+	for _, step := range []struct {
+		names []string
+		use   use
+		basis Basis
+	}{{t.DKIM, useDKIM, BasisDKIM}, {t.Envelope, useEnvelope, BasisEnvelope}, {t.PTR, usePTR, BasisPTR}} {
+		for _, name := range step.names {
+			if s := table().find(step.use, name); s != nil {
+				return s, step.basis
+			}
+		}
+	}
+	return nil, ""
+}
+
+// find returns the service that the longest known domain at the end of a name belongs to. The work does not
+// grow with the table, nor with names that have more labels than any domain in it.
+func (t *index) find(u use, name string) *Service {
+	name = tail(strings.ToLower(strings.TrimSuffix(name, ".")), t.labels)
+	for name != "" {
+		if s := t.uses[u][name]; s != nil {
+			return s
+		}
+		_, name, _ = strings.Cut(name, ".")
+	}
+	return nil
+}
+
+// tail returns the last n labels of a name; n is at least 1.
+func tail(name string, n int) string {
+	at := len(name)
+	for range n {
+		if at = strings.LastIndexByte(name[:at], '.'); at < 0 {
+			return name
+		}
+	}
+	return name[at+1:]
+}
