@@ -116,11 +116,17 @@ func (f Format) Resembles(text string) (why string) {
 		return "v= is missing before " + f.Version
 	case strings.HasPrefix(squeezed, "v="+version) && !strings.HasPrefix(text, "v="+f.Version):
 		return "its beginning is not written exactly v=" + f.Version
-	case strings.HasPrefix(text, "v="+f.Version) && f.Fields:
+	case f.unended(text):
 		return "no semicolon follows its version"
 	default:
 		return "its version is not " + f.Version
 	}
+}
+
+// unended reports whether a text begins with the version, and goes on without a semicolon.
+func (f Format) unended(text string) bool {
+	rest, ok := strings.CutPrefix(text, "v="+f.Version)
+	return ok && (f.Fields || rest != "" && strings.Contains(" \t,:", rest[:1]))
 }
 
 // long finds character-strings that cannot be published (RFC 1035 section 3.3).

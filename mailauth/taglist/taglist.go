@@ -176,6 +176,14 @@ func (f Format) noun() string {
 
 func (f Format) same(a, b string) bool { return a == b || f.FoldNames && strings.EqualFold(a, b) }
 
+func (f Format) names() []string {
+	var list []string
+	for _, d := range f.Tags {
+		list = append(list, d.Name)
+	}
+	return list
+}
+
 func (f Format) definition(name string) (Definition, bool) {
 	i := slices.IndexFunc(f.Tags, func(d Definition) bool { return f.same(d.Name, name) })
 	if i < 0 {
@@ -231,10 +239,10 @@ func (l *List) check(t Tag) {
 	_, known := f.definition(t.Name)
 	if !known {
 		meant := ""
-		for _, d := range f.Tags {
-			if strings.EqualFold(d.Name, t.Name) {
-				meant = fmt.Sprintf("; it is written %q", d.Name)
-			}
+		if d := Nearest(t.Name, f.names()...); strings.EqualFold(d, t.Name) {
+			meant = fmt.Sprintf("; it is written %q", d)
+		} else if d != "" {
+			meant = fmt.Sprintf("; %q may be meant", d)
 		}
 		l.fault(Unknown, t.Offset, t.Length, "%s is not a %s of %s%s", t.Name, f.noun(), f.Protocol, meant)
 	}
