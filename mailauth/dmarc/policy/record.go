@@ -1,0 +1,176 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// Format is that of the record (RFC 9989 section 4.8). The tags that RFC 9989 removed are among those it
+// knows: pct, rf and ri.
+var Format = taglist.Format{
+	Protocol: "DMARC", Version: "DMARC1", Readers: "Receivers", FoldNames: true,
+	Tags: []taglist.Definition{
+		{Name: "v", Description: "Version of the record"},
+		{Name: "p", Description: "Policy for mail of the domain that fails DMARC: none, quarantine or reject"},
+		{Name: "sp", Description: "Policy for subdomains; that of p if absent"},
+		{Name: "np", Description: "Policy for subdomains that do not exist; that of sp if absent"},
+		{Name: "adkim", Default: "r", Description: "Alignment of DKIM: r (relaxed) or s (strict)"},
+		{Name: "aspf", Default: "r", Description: "Alignment of SPF: r (relaxed) or s (strict)"},
+		{Name: "rua", Description: "Addresses that receive aggregate reports"},
+		{Name: "ruf", Description: "Addresses that receive failure reports"},
+		{Name: "fo", Default: "0", Description: "When failure reports are sent: 0, 1, d and s"},
+		{Name: "psd", Default: "u", Description: "Whether the domain is a public suffix: y, n, or u for undeclared"},
+		{Name: "t", Default: "n", Description: "Testing: y asks receivers to apply the policy one level lower"},
+		{Name: "pct", Description: "Share of the mail to which the policy applies, in percent; removed by RFC 9989"},
+		{Name: "rf", Description: "Formats of failure reports; removed by RFC 9989"},
+		{Name: "ri", Description: "Seconds between aggregate reports; removed by RFC 9989"},
+	},
+}
+
+// Removed lists the tags of RFC 7489 that RFC 9989 removed (RFC 9989 appendix C.5.2).
+var Removed = []string{"pct", "rf", "ri"}
+
+// The kinds of faults in the values of tags, beside those of [taglist].
+const (
+	BadPolicy    taglist.Kind = "policy"    // p, sp or np
+	BadAlignment taglist.Kind = "alignment" // adkim or aspf
+	BadFlag      taglist.Kind = "flag"      // psd or t
+	BadOption    taglist.Kind = "option"    // fo
+	Contradicted taglist.Kind = "0 and 1"   // fo, harmless
+	BadURI       taglist.Kind = "uri"       // rua or ruf
+	SizeLimit    taglist.Kind = "size"      // of rua or ruf, harmless
+	BadRemoved   taglist.Kind = "removed"   // pct, rf or ri, harmless
+)
+
+// A Policy is what receivers should do with mail that fails DMARC.
+type Policy string
+
+// The policies, from the mildest.
+const (
+	None       Policy = "none"
+	Quarantine Policy = "quarantine"
+	Reject     Policy = "reject"
+)
+
+// Values lists the policies, from the mildest.
+func (Policy) Values() []string { return []string{string(None), string(Quarantine), string(Reject)} }
+
+// Level orders policies by what they ask for: 0 is none, also for no policy at all.
+func (p Policy) Level() int { return max(0, slices.Index(p.Values(), string(p))) }
+
+// Lowered is the policy that receivers apply under t=y, and to the rest of the mail under pct: one level below
+// (RFC 9989 section 4.7, RFC 7489 section 6.6.4).
+func (p Policy) Lowered() Policy {
+	switch p {
+	case Reject:
+		return Quarantine
+	case Quarantine:
+		return None
+	default:
+		return p
+	}
+}
+
+// An Alignment says how near the authenticated domain must be to that of the From field.
+type Alignment string
+
+// The alignments.
+const (
+	Relaxed Alignment = "relaxed" // the same organizational domain
+	Strict  Alignment = "strict"  // the same domain
+)
+
+// Values lists the alignments.
+func (Alignment) Values() []string { return []string{string(Relaxed), string(Strict)} }
+
+// A PSD says whether the domain of the record is a public suffix.
+type PSD string
+
+// The declarations.
+const (
+	IsPSD      PSD = "y"
+	NotPSD     PSD = "n" // the domain is an organizational domain
+	Undeclared PSD = "u"
+)
+
+// Values lists the declarations.
+func (PSD) Values() []string { return []string{string(IsPSD), string(NotPSD), string(Undeclared)} }
+
+// The defaults of tags that RFC 9989 removed (RFC 7489 section 6.3).
+const (
+	DefaultPercentage     = 100
+	DefaultReportFormat   = "afrf"
+	DefaultReportInterval = 86400
+)
+
+// A Record is a policy record, read tag by tag. What a tag says that is absent or not valid is its default;
+// of a tag that appears twice the first counts. Whether receivers use the record at all, [Record.Reading] says.
+type Record struct {
+	List taglist.List // tags and faults, with their positions
+
+	Policy                     Policy // empty if p is absent or not valid
+	SubdomainPolicy            Policy // empty if sp is absent or not valid
+	NonexistentSubdomainPolicy Policy // empty if np is absent or not valid
+
+	PSD     PSD
+	Testing bool // t=y
+
+	DKIMAlignment  Alignment
+	SPFAlignment   Alignment
+	FailureOptions []string // 0, 1, d or s, in order
+	AggregateURIs  []URI    // rua, in order, also those that are not valid
+	FailureURIs    []URI    // ruf
+
+	Percentage     int // 0 to 100
+	ReportFormats  []string
+	ReportInterval uint32 // in seconds
+}
+
+// Parse reads the text of a record, whatever is wrong with it.
+func Parse(text string) Record { return Read(Format.Parse(text)) }
+
+// Read reads the tags of a list of [Format], such as that of a [taglist.Found].
+func Read(l taglist.List) Record {
+	r := Record{List: l}
+	p := parser{&r.List}
+	r.Policy = p.policy("p")
+	r.SubdomainPolicy = p.policy("sp")
+	r.NonexistentSubdomainPolicy = p.policy("np")
+	r.DKIMAlignment = p.alignment("adkim")
+	r.SPFAlignment = p.alignment("aspf")
+	r.AggregateURIs = p.uris("rua")
+	r.FailureURIs = p.uris("ruf")
+	r.FailureOptions = p.options()
+	r.PSD = PSD(p.oneOf("psd", BadFlag, string(Undeclared), Undeclared.Values()...))
+	r.Testing = p.oneOf("t", BadFlag, "n", "y", "n") == "y"
+	r.Percentage = p.number("pct", DefaultPercentage, 100)
+	r.ReportFormats = p.formats()
+	r.ReportInterval = uint32(p.number("ri", DefaultReportInterval, 1<<32-1))
+	return r
+}
+
+// Has reports whether the record has a tag.
+func (r *Record) Has(name string) bool {
+	_, ok := r.List.Tag(name)
+	return ok
+}
+
+// Is reports whether the text is a DMARC record at all: it begins with the version, in this letter case
+// (RFC 9989 section 4.8).
+func (r *Record) Is() bool { return Format.Is(r.List.Text) }
+
+// Repeated lists the names of tags that appear twice, in lower case.
+func (r *Record) Repeated() []string {
+	var list []string
+	for _, t := range r.List.Tags {
+		if name := strings.ToLower(t.Name); t.Repeated && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// Reported reports whether rua has a valid URI.
+func (r *Record) Reported() bool { return slices.ContainsFunc(r.AggregateURIs, URI.Valid) }

@@ -1,0 +1,167 @@
+package policy
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// A URI is a destination of reports (RFC 9989 section 4.6).
+type URI struct {
+	Text           string // as it was written, with its size limit
+	URI            string // without the size limit
+	Scheme         string // in lower case, such as "mailto"; empty if there is none
+	Address        string // of mailto the mailbox, decoded; else the host
+	Domain         string // to which reports go, as A-labels; empty if that is not known
+	SizeLimit      uint64 // in bytes, if HasSizeLimit
+	HasSizeLimit   bool   // obsolete; reporters ignore it (RFC 9989 section 4.8)
+	Offset, Length int    // of Text, in bytes of the record
+
+	problem string
+}
+
+// Valid reports whether reports can be sent there, as far as the text tells.
+func (u URI) Valid() bool { return u.problem == "" }
+
+// Problem says what is wrong with the URI: a clause about it, such as "has no scheme". It is empty for a valid
+// one.
+func (u URI) Problem() string { return u.problem }
+
+// uris reads rua or ruf: URIs separated by commas.
+func (p parser) uris(name string) []URI {
+	t, ok := p.list.Tag(name)
+	if !ok {
+		return nil
+	}
+	var list []URI
+	offset := t.ValueOffset
+	for part := range strings.SplitSeq(t.Value, ",") {
+		text := strings.Trim(part, white)
+		u := ParseURI(text)
+		u.Offset, u.Length = offset+strings.Index(part, text), len(text)
+		list = append(list, u)
+		offset += len(part) + 1
+		switch fault := (taglist.Fault{Offset: u.Offset, Length: u.Length}); {
+		case !u.Valid():
+			fault.Kind, fault.Text = BadURI, fmt.Sprintf("%q in %s %s", diag.Quote(text), t.Name, u.problem)
+			p.list.Add(fault)
+		case u.HasSizeLimit:
+			fault.Kind, fault.Harmless = SizeLimit, true
+			fault.Text = fmt.Sprintf("%q in %s has a size limit", diag.Quote(text), t.Name)
+			p.list.Add(fault)
+		}
+	}
+	return list
+}
+
+// ParseURI reads one destination. White space around it is not part of it.
+func ParseURI(text string) URI {
+	u := URI{Text: text, URI: text}
+	if before, size, ok := strings.Cut(text, "!"); ok {
+		if u.URI, u.HasSizeLimit = before, true; !u.size(size) {
+			u.URI, u.HasSizeLimit = text, false
+			u.problem = "has an exclamation mark that no size limit follows; in a URI it is written %21"
+		}
+	}
+	if scheme, _, ok := strings.Cut(u.URI, ":"); ok && isScheme(scheme) {
+		u.Scheme = strings.ToLower(scheme)
+	}
+	if problem := u.read(); u.problem == "" {
+		u.problem = problem
+	}
+	return u
+}
+
+// size reads a limit such as 10m; the units are powers of two (RFC 7489 section 6.2).
+func (u *URI) size(s string) bool {
+	shift := 0
+	if s != "" {
+		if i := strings.IndexByte("kmgt", s[len(s)-1]|0x20); i >= 0 {
+			s, shift = s[:len(s)-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || n<<shift>>shift != n {
+		return false
+	}
+	u.SizeLimit = n << shift
+	return true
+}
+
+// read checks a URI, and tells where it leads.
+func (u *URI) read() (problem string) {
+	foreign := strings.IndexFunc(u.URI, func(r rune) bool { // RFC 3986 section 2
+		return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r)
+	})
+	rest := u.URI[min(len(u.URI), len(u.Scheme)+1):]
+	switch {
+	case u.URI == "":
+		return "is empty: a comma without a URI beside it"
+	case strings.ContainsAny(u.URI, white):
+		return "has white space in it; two URIs are separated by a comma"
+	case foreign >= 0:
+		return "has a character that a URI cannot have"
+	case u.Scheme == "" && strings.Contains(u.URI, "@"):
+		return "has no mailto: in front of the address"
+	case u.Scheme == "":
+		return "is not a URI: it has no scheme such as mailto:"
+	case u.Scheme == "mailto":
+		return u.mailto(rest)
+	default:
+		return u.web(rest)
+	}
+}
+
+// mailto reads an address (RFC 6068 section 2).
+func (u *URI) mailto(rest string) (problem string) {
+	to, _, _ := strings.Cut(rest, "?")
+	address, err := url.PathUnescape(to)
+	if err != nil {
+		return "has a percent sign that two hexadecimal digits do not follow"
+	}
+	u.Address = strings.ToValidUTF8(address, "\uFFFD")
+	at := strings.LastIndexByte(address, '@')
+	switch d, err := diag.ParseDomain(address[at+1:]); {
+	case strings.HasPrefix(to, "//"):
+		return "has slashes after mailto:"
+	case at <= 0:
+		return "has no address of the form local-part@domain"
+	case strings.ContainsAny(address[:at], "@ ") && !strings.HasPrefix(address, `"`):
+		return "has a local part that no address can have"
+	case err != nil:
+		return "has an address without a valid domain"
+	default:
+		u.Domain = d.String()
+		return ""
+	}
+}
+
+// web reads a URI that is not of mail. Receivers need not support any of them (RFC 9989 section 4.7).
+func (u *URI) web(rest string) (problem string) {
+	parsed, err := url.Parse(u.URI)
+	if err != nil || rest == "" {
+		return "is not a URI"
+	}
+	u.Address = parsed.Hostname()
+	if d, err := diag.ParseDomain(u.Address); err == nil {
+		u.Domain = d.String()
+	} else if u.Scheme == "https" || u.Scheme == "http" {
+		return "has no valid host"
+	}
+	return ""
+}
+
+// isScheme reports whether s is the scheme of a URI (RFC 3986 section 3.1).
+func isScheme(s string) bool {
+	for i := range len(s) {
+		letter := 'a' <= s[i]|0x20 && s[i]|0x20 <= 'z'
+		if !letter && (i == 0 || !('0' <= s[i] && s[i] <= '9') && strings.IndexByte("+-.", s[i]) < 0) {
+			return false
+		}
+	}
+	return s != ""
+}
