@@ -1,0 +1,178 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// A Method is how receivers find the organizational domain.
+type Method string
+
+// The methods.
+const (
+	TreeWalk         Method = "tree_walk" // RFC 9989 section 4.10
+	PublicSuffixList Method = "psl"       // RFC 7489 section 3.2
+)
+
+// Values lists the methods.
+func (Method) Values() []string { return []string{string(TreeWalk), string(PublicSuffixList)} }
+
+// An Origin is where the record that applies to a domain was found.
+type Origin string
+
+// The origins.
+const (
+	Own            Origin = "own"            // at the domain itself
+	Organizational Origin = "organizational" // at its organizational domain
+	PublicSuffix   Origin = "public_suffix"  // at the public suffix above that, with psd=y
+)
+
+// A View is what receivers that use one method find for a domain.
+type View struct {
+	Method Method
+
+	// Organizational is the organizational domain. With OrganizationalErr it is what the answers that came
+	// say, and may be another.
+	Organizational    string
+	OrganizationalErr error
+
+	// Policy is the step at which the record that applies was found; nil without one. With PolicyErr it is not
+	// known whether there is one.
+	Policy    *Step
+	Origin    Origin // empty without a policy
+	PolicyErr error
+}
+
+// PolicyDomain returns the domain whose record applies, or nothing.
+func (v *View) PolicyDomain() string {
+	if v.Policy == nil {
+		return ""
+	}
+	return v.Policy.Domain
+}
+
+// A Discovery is what receivers find out about a domain in the From field of a message.
+type Discovery struct {
+	Domain diag.Name
+	Walk   Walk
+	Tree   View // of receivers that follow RFC 9989
+	List   View // of receivers that follow RFC 7489
+
+	// MX is the answer to the question whether the domain exists, which any record type answers.
+	MX diag.Answer[*dns.MX]
+}
+
+// Discover finds the record that applies to a domain, and its organizational domain, by tree walk and by public
+// suffix list. All that either may need is asked for at once. The error is that of the context, or a
+// *[diag.InputError]; failures of the DNS are in the result.
+func Discover(ctx context.Context, env *diag.Env, domain diag.Name) (*Discovery, error) {
+	if err := checkDomain("domain", domain); err != nil {
+		return nil, err
+	}
+	wait, cancel := diag.Within(ctx, Timeout)
+	defer cancel()
+	d := &Discovery{Domain: domain}
+	var l lookups
+	var g diag.Group
+	d.ask(wait, env, &g, &l)
+	g.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d.digest(&l)
+	return d, nil
+}
+
+// checkDomain refuses what cannot be the domain of an address.
+func checkDomain(field string, domain diag.Name) error {
+	switch name := domain.String(); {
+	case domain.IsZero():
+		return diag.Invalid(field, "is missing")
+	case name == "." || strings.HasPrefix(name, "*"):
+		return diag.Invalid(field, "cannot be the domain of a mail address")
+	}
+	return nil
+}
+
+// ask asks for all records that may matter.
+func (d *Discovery) ask(ctx context.Context, env *diag.Env, g *diag.Group, l *lookups) {
+	name := d.Domain.String()
+	l.ask(ctx, env, g, path(name)...)
+	l.ask(ctx, env, g, PublicSuffixOrganizational(name))
+	g.Go(func() { d.MX = diag.Lookup[*dns.MX](ctx, env, d.Domain.FQDN()) })
+}
+
+// digest draws the conclusions of the answers.
+func (d *Discovery) digest(l *lookups) {
+	d.Walk = l.walk(d.Domain.String())
+	d.Tree = d.byWalk()
+	d.List = byList(l, d.Domain.String())
+}
+
+// byWalk is policy discovery of RFC 9989 section 4.10.1.
+func (d *Discovery) byWalk() View {
+	w, v := &d.Walk, View{Method: TreeWalk}
+	v.Organizational, v.OrganizationalErr = w.Organizational()
+	own := &w.Steps[0]
+	switch org := w.at(v.Organizational); {
+	case own.Record != nil: // whatever is not known further up
+		v.Policy, v.Origin = own, Own
+	case w.Err() != nil:
+		v.PolicyErr = w.Err()
+	case org != nil && org.Record != nil:
+		v.Policy, v.Origin = org, Organizational
+	case w.stop() != nil && w.stop().Record.PSD == IsPSD:
+		v.Policy, v.Origin = w.stop(), PublicSuffix
+	}
+	return v
+}
+
+// byList is policy discovery of RFC 7489 section 6.6.3. In contrast to the walk, several records at the domain
+// itself end it.
+func byList(l *lookups, domain string) View {
+	v := View{Method: PublicSuffixList, Organizational: PublicSuffixOrganizational(domain)}
+	own, org := l.step(domain), l.step(v.Organizational)
+	switch {
+	case own.Record != nil:
+		v.Policy, v.Origin = &own, Own
+	case own.Err() != nil:
+		v.PolicyErr = own.Err()
+	case len(own.Found.Records) > 1:
+	case org.Err() != nil:
+		v.PolicyErr = org.Err()
+	case org.Record != nil:
+		v.Policy, v.Origin = &org, Organizational
+	}
+	return v
+}
+
+// Exists reports whether the domain exists (RFC 9989 section 3.2.13): only NXDOMAIN says that it does not. A name
+// with other records or with names below it exists, and so does an alias, whatever its target. The error says why
+// that is not known.
+func (d *Discovery) Exists() (bool, error) {
+	if err := d.MX.Err(); err != nil {
+		return false, err
+	}
+	return !d.MX.NXDomain() || len(d.MX.Aliases) > 0, nil
+}
+
+// Agree reports whether both methods find the same organizational domain; the error says why that is not known.
+func (d *Discovery) Agree() (bool, error) {
+	if err := d.Tree.OrganizationalErr; err != nil {
+		return false, err
+	}
+	return d.Tree.Organizational == d.List.Organizational, nil
+}
+
+// Unavailable returns an error that wraps [diag.ErrUnavailable] if no reply came to any question, else nil.
+func (d *Discovery) Unavailable() error {
+	if !d.Walk.Silent() || !d.MX.Silent() {
+		return nil
+	}
+	return fmt.Errorf("looking for the DMARC record of %s: %w", d.Domain,
+		diag.Unavailable(diag.DefaultResolver, d.Walk.Err()))
+}

@@ -1,0 +1,224 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// A Result is the outcome of DMARC for one message (RFC 9989 section 9.2, RFC 8601 section 2.7).
+type Result string
+
+// The results.
+const (
+	ResultPass      Result = "pass"      // an authenticated identifier is aligned
+	ResultFail      Result = "fail"      // a policy applies, and no authenticated identifier is aligned
+	ResultNone      Result = "none"      // no policy applies
+	ResultTempError Result = "temperror" // the DNS did not say
+	ResultPermError Result = "permerror" // DMARC is not defined for the message, as with two domains in the From field
+)
+
+// Values lists the results.
+func (Result) Values() []string {
+	return []string{
+		string(ResultPass), string(ResultFail), string(ResultNone), string(ResultTempError), string(ResultPermError),
+	}
+}
+
+// A Mechanism is what authenticated an identifier.
+type Mechanism string
+
+// The mechanisms.
+const (
+	SPF  Mechanism = "spf"
+	DKIM Mechanism = "dkim"
+)
+
+// Values lists the mechanisms.
+func (Mechanism) Values() []string { return []string{string(SPF), string(DKIM)} }
+
+// MaxIdentifiers is how many domains of SPF and DKIM are examined. A message with more valid signatures of
+// different domains is not meant for delivery, but for making receivers work.
+const MaxIdentifiers = 20
+
+// A Message is what DMARC has to know of a message.
+type Message struct {
+	From diag.Name   // domain of the From field
+	SPF  diag.Name   // domain of MAIL FROM for which SPF passed; zero if it did not
+	DKIM []diag.Name // domains of valid signatures
+}
+
+// An Identifier is a domain that SPF or DKIM authenticated, and its alignment.
+type Identifier struct {
+	Mechanism Mechanism
+	Domain    diag.Name
+	Strict    bool // whether the policy demands that the domain is the same
+	Aligned   bool
+
+	// Walk is the tree walk from the domain, which alignment needs unless the domains are the same or must be;
+	// else nil. Organizational is what it found.
+	Walk           *Walk
+	Organizational string
+
+	// Err is why it is not known whether the domain is aligned.
+	Err error
+}
+
+// An Evaluation is what a receiver that follows RFC 9989 makes of a message.
+type Evaluation struct {
+	Result      Result
+	Discovery   *Discovery
+	Identifiers []Identifier // those of the message without duplicates, SPF first; empty if no policy applies
+	Omitted     int          // identifiers beyond [MaxIdentifiers]
+
+	// Tag is that of the record that decides: p, sp or np; empty if no policy applies or it is not known which.
+	// Policy is what it asks for, and Applied what remains of that under t=y, for messages that fail.
+	Tag     string
+	Policy  Policy
+	Applied Policy
+
+	// Err is why the result, or the policy, is not known.
+	Err error
+}
+
+// Evaluate evaluates DMARC for a message. All walks are made at once. The error is that of the context, or a
+// *[diag.InputError]; failures of the DNS are results.
+func Evaluate(ctx context.Context, env *diag.Env, m Message) (*Evaluation, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	e := &Evaluation{Discovery: &Discovery{Domain: m.From}}
+	identifiers := m.identifiers()
+	e.Omitted = max(0, len(identifiers)-MaxIdentifiers)
+	identifiers = identifiers[:len(identifiers)-e.Omitted]
+
+	wait, cancel := diag.Within(ctx, Timeout)
+	defer cancel()
+	var l lookups
+	var g diag.Group
+	e.Discovery.ask(wait, env, &g, &l)
+	for _, id := range identifiers {
+		l.ask(wait, env, &g, path(id.Domain.String())...)
+	}
+	g.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	e.Discovery.digest(&l)
+	e.digest(&l, identifiers)
+	return e, nil
+}
+
+func (m *Message) check() error {
+	if err := checkDomain("from", m.From); err != nil {
+		return err
+	}
+	if !m.SPF.IsZero() {
+		if err := checkDomain("spf", m.SPF); err != nil {
+			return err
+		}
+	}
+	for i, d := range m.DKIM {
+		if err := checkDomain(fmt.Sprintf("dkim[%d]", i), d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// identifiers lists the authenticated domains of a message, each once for each mechanism.
+func (m *Message) identifiers() []Identifier {
+	var list []Identifier
+	if !m.SPF.IsZero() {
+		list = append(list, Identifier{Mechanism: SPF, Domain: m.SPF})
+	}
+	seen := map[diag.Name]bool{}
+	for _, d := range m.DKIM {
+		if !seen[d] {
+			seen[d] = true
+			list = append(list, Identifier{Mechanism: DKIM, Domain: d})
+		}
+	}
+	return list
+}
+
+// digest draws the conclusions of the answers (RFC 9989 section 5.3).
+func (e *Evaluation) digest(l *lookups, identifiers []Identifier) {
+	view := &e.Discovery.Tree
+	if view.PolicyErr != nil {
+		e.Result, e.Err = ResultTempError, view.PolicyErr
+		return
+	}
+	if view.Policy == nil || !view.Policy.Record.Reading(RFC9989).Usable {
+		e.Result = ResultNone
+		return
+	}
+	undecided := e.choose()
+	e.Identifiers = identifiers
+	var aligned bool
+	var unaligned error
+	for i := range identifiers {
+		id := &identifiers[i]
+		id.align(l, e.Discovery)
+		aligned, unaligned = aligned || id.Aligned, cmp.Or(unaligned, id.Err)
+	}
+	switch e.Err = cmp.Or(unaligned, undecided); {
+	case aligned:
+		e.Result, e.Err = ResultPass, undecided
+	case e.Err != nil: // RFC 9989 section 5.3.6
+		e.Result = ResultTempError
+	default:
+		e.Result = ResultFail
+	}
+}
+
+// choose finds the policy that applies to the domain of the message (RFC 9989 section 4.10.1). The error says why
+// it is not known.
+func (e *Evaluation) choose() error {
+	record, origin := e.Discovery.Tree.Policy.Record, e.Discovery.Tree.Origin
+	reading := record.Reading(RFC9989)
+	p, applied := reading.Requested, reading.Applied
+	e.Tag, e.Policy, e.Applied = "p", p.Domain, applied.Domain
+	if origin == Own {
+		return nil
+	}
+	exists, err := e.Discovery.Exists()
+	if err != nil && p.Subdomain != p.Nonexistent {
+		e.Tag, e.Policy, e.Applied = "", "", ""
+		return err
+	}
+	e.Policy, e.Applied = p.Subdomain, applied.Subdomain
+	switch {
+	case reading.Assumed:
+	case err == nil && !exists && record.Has("np"):
+		e.Tag, e.Policy, e.Applied = "np", p.Nonexistent, applied.Nonexistent
+	case record.Has("sp"):
+		e.Tag = "sp"
+	}
+	return nil
+}
+
+// align finds out whether an identifier is aligned with the domain of the message (RFC 9989 section 4.10.2).
+func (id *Identifier) align(l *lookups, d *Discovery) {
+	record := d.Tree.Policy.Record
+	id.Strict = record.DKIMAlignment == Strict
+	if id.Mechanism == SPF {
+		id.Strict = record.SPFAlignment == Strict
+	}
+	// The same domain has the same organizational domain, whatever that is.
+	id.Aligned = id.Domain == d.Domain
+	if id.Aligned || id.Strict {
+		return
+	}
+	walk := l.walk(id.Domain.String())
+	id.Walk = &walk
+	var err error
+	if id.Organizational, err = walk.Organizational(); err == nil {
+		err = d.Tree.OrganizationalErr
+	}
+	if id.Err = err; err == nil {
+		id.Aligned = id.Organizational == d.Tree.Organizational
+	}
+}

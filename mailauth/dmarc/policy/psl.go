@@ -1,0 +1,13 @@
+package policy
+
+import "golang.org/x/net/publicsuffix"
+
+// PublicSuffixOrganizational returns the organizational domain of a domain as receivers find it that do as RFC 7489
+// section 3.2 suggests: by the list of publicsuffix.org, of which each receiver has a copy of its own age. A
+// public suffix is its own organizational domain.
+func PublicSuffixOrganizational(domain string) string {
+	if org, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
+		return org
+	}
+	return domain
+}

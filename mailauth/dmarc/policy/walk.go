@@ -1,0 +1,223 @@
+package policy
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/miekg/dns"
+)
+
+// The bounds of a walk.
+const (
+	// MaxQueries is how many names a tree walk asks for at most (RFC 9989 section 4.10).
+	MaxQueries = 8
+
+	// Timeout is how long answers are waited for. What has not answered then is unknown, before the time of
+	// the caller is up.
+	Timeout = 10 * time.Second
+
+	// maxName is how long a name can be in its text form without the final dot (RFC 1035 section 2.3.4).
+	maxName = 253
+)
+
+// node is what stands in front of a domain in the name of its record (RFC 9989 section 4.5).
+const node = "_dmarc"
+
+// An Outcome is what a step of a walk came to.
+type Outcome string
+
+// The outcomes.
+const (
+	Recorded Outcome = "record"    // there is one record, and the walk goes on
+	Stopped  Outcome = "stop"      // there is one record, and its psd tag ends the walk
+	NoRecord Outcome = "no_record" // there is no record
+	Skipped  Outcome = "skipped"   // several records, of which none counts, or a name too long to be looked up
+	Failed   Outcome = "unknown"   // the servers did not say
+)
+
+// Values lists the outcomes.
+func (Outcome) Values() []string {
+	return []string{string(Recorded), string(Stopped), string(NoRecord), string(Skipped), string(Failed)}
+}
+
+// A Step is one place where a walk looks for a record.
+type Step struct {
+	Domain  string // the domain, without a final dot
+	Name    string // where its record would be: _dmarc.<domain>, without a final dot
+	Asked   bool   // false if the name is too long to be looked up, so that nothing can be there
+	Answer  diag.Answer[*dns.TXT]
+	Found   taglist.Found // records, and texts that were probably meant as such
+	Record  *Record       // the record, if there is exactly one
+	Outcome Outcome
+}
+
+// Err returns why it is not known what is there, or nil.
+func (s *Step) Err() error {
+	if !s.Asked {
+		return nil
+	}
+	return s.Answer.Err()
+}
+
+// A Walk is a DNS tree walk: all steps that a receiver takes one after the other until it stops, in that order
+// (RFC 9989 section 4.10).
+type Walk struct {
+	Start string
+	Steps []Step // at least the start
+}
+
+// Queries lists the names that were looked up, without a final dot.
+func (w *Walk) Queries() []string {
+	names := make([]string, 0, len(w.Steps))
+	for i := range w.Steps {
+		if w.Steps[i].Asked {
+			names = append(names, w.Steps[i].Name)
+		}
+	}
+	return names
+}
+
+// Err returns why something on the way is not known, or nil.
+func (w *Walk) Err() error {
+	for i := range w.Steps {
+		if err := w.Steps[i].Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Silent reports whether no reply came to any query.
+func (w *Walk) Silent() bool {
+	return !slices.ContainsFunc(w.Steps, func(s Step) bool { return s.Asked && !s.Answer.Silent() })
+}
+
+// at returns the step for a domain, or nil if the walk did not come there.
+func (w *Walk) at(domain string) *Step {
+	for i := range w.Steps {
+		if w.Steps[i].Domain == domain {
+			return &w.Steps[i]
+		}
+	}
+	return nil
+}
+
+// stop returns the step that ended the walk before its natural end, or nil.
+func (w *Walk) stop() *Step {
+	if last := &w.Steps[len(w.Steps)-1]; last.Outcome == Stopped {
+		return last
+	}
+	return nil
+}
+
+// Organizational returns the organizational domain of the start (RFC 9989 section 4.10.2). Where a step is not
+// known, it is what the others say, and the error tells that it may be another.
+func (w *Walk) Organizational() (domain string, err error) {
+	if last := w.stop(); last != nil {
+		switch {
+		case last.Record.PSD == NotPSD:
+			return last.Domain, w.Err()
+		case last.Domain != w.Start: // psd=y
+			return below(w.Start, last.Domain), w.Err()
+		}
+	}
+	domain = w.Start
+	for i := range w.Steps {
+		if w.Steps[i].Record != nil { // the fewest labels stand last
+			domain = w.Steps[i].Domain
+		}
+	}
+	return domain, w.Err()
+}
+
+// below returns the domain one label below a parent on the way to a start.
+func below(start, parent string) string {
+	rest := strings.TrimSuffix(start, "."+parent)
+	return rest[strings.LastIndex(rest, ".")+1:] + "." + parent
+}
+
+// path lists the domains at which a walk looks unless something stops it (RFC 9989 section 4.10, steps 3 to 7).
+func path(start string) []string {
+	labels := strings.Split(start, ".")
+	rest := labels[max(1, len(labels)-(MaxQueries-1)):]
+	list := []string{start}
+	for i := range rest {
+		list = append(list, strings.Join(rest[i:], "."))
+	}
+	return list
+}
+
+// lookups are the answers at the names of records, each asked for once.
+type lookups struct {
+	mu      sync.Mutex
+	answers map[string]diag.Answer[*dns.TXT] // by domain
+}
+
+// ask looks for the records of domains in goroutines of the group. Everything is asked at once: receivers walk
+// step by step, but which names they may come to is known from the start.
+func (l *lookups) ask(ctx context.Context, env *diag.Env, g *diag.Group, domains ...string) {
+	if l.answers == nil {
+		l.answers = map[string]diag.Answer[*dns.TXT]{}
+	}
+	for _, d := range domains {
+		name := node + "." + d
+		l.mu.Lock()
+		_, asked := l.answers[d]
+		if !asked {
+			l.answers[d] = diag.Answer[*dns.TXT]{}
+		}
+		l.mu.Unlock()
+		if asked || len(name) > maxName {
+			continue
+		}
+		g.Go(func() {
+			a := diag.Lookup[*dns.TXT](ctx, env, name)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.answers[d] = a
+		})
+	}
+}
+
+// step says what was found at a domain.
+func (l *lookups) step(domain string) Step {
+	name := node + "." + domain
+	s := Step{Domain: domain, Name: name, Asked: len(name) <= maxName, Outcome: Skipped}
+	if !s.Asked {
+		return s
+	}
+	if s.Answer = l.answers[domain]; s.Answer.Err() != nil {
+		s.Outcome = Failed
+		return s
+	}
+	s.Found = Format.Find(s.Answer.Records)
+	switch len(s.Found.Records) {
+	case 0:
+		s.Outcome = NoRecord
+	case 1:
+		record := Read(s.Found.List)
+		s.Record, s.Outcome = &record, Recorded
+		if record.PSD != Undeclared {
+			s.Outcome = Stopped
+		}
+	}
+	return s
+}
+
+// walk takes the steps from a start, all of whose answers are there.
+func (l *lookups) walk(start string) Walk {
+	w := Walk{Start: start}
+	for _, domain := range path(start) {
+		s := l.step(domain)
+		w.Steps = append(w.Steps, s)
+		if s.Outcome == Stopped {
+			break
+		}
+	}
+	return w
+}
