@@ -113,21 +113,30 @@ func algorithmOID(spki []byte) string {
 	return info.Algorithm.OID.String()
 }
 
-// weakRSA says why an RSA key is weak; empty if it is not. Only what can be told at once is looked
-// for: a search for factors belongs to who has the time.
+// weakRSA says why an RSA key is weak, the gravest reason first; empty if it is not. Only what can be told at
+// once is looked for: a search for factors belongs to who has the time.
 func weakRSA(n *big.Int, e int64) string {
 	switch {
-	case n.BitLen() < MinRSABits:
-		return fmt.Sprintf("the modulus has fewer than %d bits", MinRSABits)
+	case HasSmallFactor(n):
+		return "the modulus has a small prime factor"
 	case e < 3 || e%2 == 0:
 		return "the public exponent is not an odd number above 2"
-	case e < 1<<16+1:
-		return "the public exponent is below 65537" // Baseline Requirements section 6.1.6
-	case new(big.Int).GCD(nil, nil, n, smallPrimes()).Cmp(big.NewInt(1)) != 0:
-		return "the modulus has a small prime factor"
+	case n.BitLen() < MinRSABits:
+		return fmt.Sprintf("the modulus has fewer than %d bits", MinRSABits)
+	case e < MinExponent:
+		return fmt.Sprintf("the public exponent is below %d", MinExponent)
 	default:
 		return ""
 	}
+}
+
+// MinExponent is the smallest public exponent of RSA that is not weak (Baseline Requirements section 6.1.6).
+const MinExponent = 1<<16 + 1
+
+// HasSmallFactor reports whether a prime below 752 divides the modulus of an RSA key, so that anybody can
+// compute the private key.
+func HasSmallFactor(n *big.Int) bool {
+	return new(big.Int).GCD(nil, nil, n, smallPrimes()).Cmp(big.NewInt(1)) != 0
 }
 
 // smallPrimes is the product of all primes below 752, as the Baseline Requirements suggest in section

@@ -51,6 +51,8 @@ func TestDescribeKey(t *testing.T) {
 		{"exponent 3", &rsa.PublicKey{N: n, E: 3}, RSA, 2048, "", "the public exponent is below 65537"},
 		{"factor 751", &rsa.PublicKey{N: new(big.Int).Mul(modulus(t, 2048), big.NewInt(751)), E: 65537}, RSA,
 			2058, "", "the modulus has a small prime factor"},
+		{"factor 3 of a short key, the gravest first", &rsa.PublicKey{N: new(big.Int).Mul(modulus(t, 1024), big.NewInt(3)), E: 3},
+			RSA, 1025, "", "the modulus has a small prime factor"},
 		{"P-224", curve(elliptic.P224()), ECDSA, 224, "P-224", "the curve P-224 has fewer than 256 bits"},
 		{"P-256", curve(elliptic.P256()), ECDSA, 256, "P-256", ""},
 		{"P-521", curve(elliptic.P521()), ECDSA, 521, "P-521", ""},
