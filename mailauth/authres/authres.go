@@ -1,0 +1,242 @@
+package authres
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/message"
+)
+
+// A Header is one field Authentication-Results or ARC-Authentication-Results.
+type Header struct {
+	Instance   int    // of ARC-Authentication-Results; 0 in the other field
+	AuthservID string // the server that checked; empty where it is left out, as by Microsoft 365
+	Version    string // of the syntax; mostly empty, which means 1
+	None       bool   // nothing was checked
+	Results    []Result
+	Properties []Property // those that stand alone before any result, as old servers have them
+	Faults     []string   // clauses that say how the field departs from the syntax
+}
+
+// A Result is what one method found.
+type Result struct {
+	Method     string // in lower case, such as dkim
+	Version    string // of the method; mostly empty, which means 1
+	Value      string // in lower case, such as pass
+	Reason     string // why, for people; Microsoft 365 has codes here
+	Comments   []string
+	Properties []Property
+	Raw        string // as written, without white space around it
+}
+
+// A Property is something that was checked, such as header.d=example.org.
+type Property struct {
+	Type  string // in lower case: smtp, header, body, policy; empty where it is left out
+	Name  string // in lower case
+	Value string // without quotation marks
+}
+
+// String is the property as in the field.
+func (p Property) String() string {
+	if p.Type == "" {
+		return p.Name + "=" + p.Value
+	}
+	return p.Type + "." + p.Name + "=" + p.Value
+}
+
+// Property returns the value of the first property that has one of these names, such as "header.d"; a name without
+// a type is one that stands so in the field.
+func (r *Result) Property(names ...string) string {
+	for _, name := range names {
+		typ, n, typed := strings.Cut(name, ".")
+		if !typed {
+			typ, n = "", name
+		}
+		for _, p := range r.Properties {
+			if p.Type == typ && p.Name == n {
+				return p.Value
+			}
+		}
+	}
+	return ""
+}
+
+// Note returns the value of a key in the comments, such as the p of "dmarc=pass (p=REJECT dis=NONE)".
+func (r *Result) Note(key string) string {
+	for _, c := range r.Comments {
+		for _, word := range strings.FieldsFunc(c, func(r rune) bool { return r == ' ' || r == ';' || r == ',' }) {
+			if k, v, ok := strings.Cut(word, "="); ok && strings.EqualFold(k, key) {
+				return v
+			}
+		}
+	}
+	return ""
+}
+
+// Domain is the domain that the result is about, in lower case: of the signature for dkim, of the envelope for
+// spf, of From for dmarc. It is empty where the field does not tell.
+func (r *Result) Domain() string {
+	value := ""
+	switch r.Method {
+	case "dkim", "domainkeys", "bimi", "arc":
+		value = r.Property("header.d", "header.i", "header.from", "header.sender", "d")
+	case "spf", "sender-id":
+		value = r.Property("smtp.mailfrom", "smtp.mail", "smtp.envelope-from", "smtp.from", "smtp.helo", "envelope.from")
+	case "dmarc", "dkim-adsp", "compauth":
+		value = r.Property("header.from", "header.d", "policy.domain", "d")
+	}
+	value = value[strings.LastIndexByte(value, '@')+1:]
+	value = strings.ToLower(strings.Trim(strings.TrimSuffix(value, "."), "<>"))
+	if value == "none" { // Microsoft 365 has header.d=none
+		return ""
+	}
+	return value
+}
+
+// ErrEmpty is the error for a field without a value.
+var ErrEmpty = errors.New("the field has no value")
+
+// Parse reads the value of a field Authentication-Results. What departs from the syntax is in Faults; the error is
+// [ErrEmpty].
+func Parse(value string) (*Header, error) {
+	p := parser{scanner: scanner{s: value}, h: &Header{}}
+	p.skip()
+	if p.done() {
+		return nil, ErrEmpty
+	}
+	p.authserv()
+	p.results()
+	if len(p.h.Results) == 0 && !p.h.None {
+		p.fault("there is neither a result nor the word none")
+	}
+	return p.h, nil
+}
+
+// ParseARC reads the value of a field ARC-Authentication-Results, which begins with its instance.
+func ParseARC(value string) (*Header, error) {
+	first, rest, _ := strings.Cut(value, ";")
+	text, _ := message.Comments(first)
+	name, number, ok := strings.Cut(text, "=")
+	instance, err := strconv.Atoi(strings.TrimSpace(number))
+	if !ok || !strings.EqualFold(strings.TrimSpace(name), "i") || err != nil || instance < 0 {
+		h, err := Parse(value)
+		if h != nil {
+			h.Faults = append(h.Faults, "the instance i= is missing at the beginning")
+		}
+		return h, err
+	}
+	h, err := Parse(rest)
+	if h != nil {
+		h.Instance = instance
+	}
+	return h, err
+}
+
+// methods are those that begin a result although no semicolon stands before them: the registry of RFC 8601 section
+// 2.7 and what large providers add.
+var methods = []string{
+	"arc", "auth", "bimi", "compauth", "dkim", "dkim-adsp", "dkim-atps", "dmarc", "dnswl", "domainkeys", "iprev",
+	"rrvs", "sender-id", "smime", "spf", "vbr", "x-tls.subject", "x-google-dkim",
+}
+
+// A parser fills a header.
+type parser struct {
+	scanner
+	h *Header
+}
+
+func (p *parser) fault(text string) {
+	if len(p.h.Faults) < maxFaults {
+		p.h.Faults = append(p.h.Faults, text)
+	}
+}
+
+// maxFaults bounds the departures that are told of one field.
+const maxFaults = 20
+
+// authserv reads the server's name and the version, if there are any.
+func (p *parser) authserv() {
+	begin := p.at
+	id := p.value()
+	p.skip()
+	if p.peek() == '=' || strings.Contains(id, "=") { // a result stands in its place
+		p.at, p.comments = begin, nil
+		p.fault("the name of the server (authserv-id) is missing")
+		return
+	}
+	p.h.AuthservID = id
+	if c := p.peek(); c >= '0' && c <= '9' {
+		p.h.Version = p.value()
+		p.skip()
+	}
+	if p.peek() != ';' && !p.done() {
+		p.fault("no semicolon stands behind the name of the server")
+	}
+}
+
+// results reads what is separated by semicolons.
+func (p *parser) results() {
+	for !p.done() {
+		if p.peek() == ';' {
+			p.at++
+			p.comments = nil
+			p.skip()
+			continue
+		}
+		p.result()
+	}
+}
+
+// result reads up to the next semicolon.
+func (p *parser) result() {
+	begin := p.at
+	var r *Result
+	flush := func(end int) {
+		if r != nil {
+			r.Comments = append(r.Comments, p.comments...)
+			r.Raw = strings.TrimSpace(p.s[begin:end])
+			p.h.Results = append(p.h.Results, *r)
+		}
+		p.comments = nil
+	}
+	for p.skip(); !p.done() && p.peek() != ';'; p.skip() {
+		at := p.at
+		name, value, ok := p.pair()
+		typ, property, typed := strings.Cut(name, ".")
+		typed = typed && typ != "" && property != ""
+		switch {
+		case !ok && name == "none" && r == nil:
+			p.h.None = true
+		case !ok || name == "":
+			p.fault("\"" + clip(name) + "\" is neither a result nor a property")
+		case r == nil && typed && !slices.Contains(methods, name):
+			p.h.Properties = append(p.h.Properties, Property{typ, property, value})
+		case r == nil || slices.Contains(methods, name):
+			if r != nil {
+				p.fault("no semicolon stands before " + name)
+				flush(at)
+				begin = at
+			}
+			r = &Result{Value: strings.ToLower(value)}
+			r.Method, r.Version, _ = strings.Cut(name, "/")
+			r.Method = strings.TrimSpace(r.Method)
+		case name == "reason":
+			r.Reason = value
+		case typed:
+			r.Properties = append(r.Properties, Property{typ, property, value})
+		default:
+			r.Properties = append(r.Properties, Property{"", name, value})
+		}
+	}
+	flush(p.at)
+}
+
+// clip bounds what a fault quotes.
+func clip(s string) string {
+	if len(s) > 40 {
+		s = s[:40] + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
