@@ -1,0 +1,240 @@
+package arc
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/message"
+)
+
+// MaxSets bounds the sets of a chain: one with more has failed (RFC 8617 section 5.1.1.2).
+const MaxSets = 50
+
+// State is what became of a chain (RFC 8617 section 4.4), also in the tag cv.
+type State string
+
+// The states.
+const (
+	None    State = "none"    // there are no fields of ARC
+	Pass    State = "pass"    // the chain is valid
+	Fail    State = "fail"    // it is not, now or later
+	Unknown State = "unknown" // not of RFC 8617: a key could not be looked up at present
+)
+
+// Values lists the states.
+func (State) Values() []string {
+	return []string{string(None), string(Pass), string(Fail), string(Unknown)}
+}
+
+// A Chain is the sets of a message as they stand there.
+type Chain struct {
+	Instances  int     `json:"instances" min:"0" doc:"the highest instance"`
+	Sets       []Set   `json:"sets" doc:"the sets, oldest first"`
+	OrderValid bool    `json:"order_valid" doc:"whether the instances run from 1 without a gap, each with its three fields, and say so of the chain"`
+	Faults     []Fault `json:"faults" doc:"what is wrong with the structure"`
+}
+
+// A Set is what one sealer added.
+type Set struct {
+	Instance      int        `json:"instance" min:"0" doc:"number of the set (i=)"`
+	Domain        string     `json:"domain" doc:"domain of the sealer (d=); empty without a valid ARC-Seal"`
+	Selector      string     `json:"selector" doc:"selector of its key (s=)"`
+	State         State      `json:"chain_validation,omitempty" doc:"the state of the chain as the sealer found it (cv=)"`
+	SealedAt      *time.Time `json:"sealed_at,omitempty" doc:"when it was sealed (t=)"`
+	MessageDomain string     `json:"message_domain,omitempty" doc:"domain of the message signature, if it is another one"`
+	SignedFields  []string   `json:"signed_fields" doc:"what the message signature covers (h=), lower case"`
+	AuthServID    string     `json:"authserv_id,omitempty" doc:"who authenticated the message"`
+	Results       string     `json:"results,omitempty" doc:"what it found: ARC-Authentication-Results, unfolded"`
+	SealOK        *bool      `json:"seal_ok,omitempty" doc:"whether the seal is valid; absent if that is not known"`
+	MessageOK     *bool      `json:"message_ok,omitempty" doc:"whether the message is still as it was sealed; absent if that is not known"`
+	SealReason    string     `json:"seal_reason,omitempty" doc:"why the seal is not valid, or why that is not known"`
+	MessageReason string     `json:"message_reason,omitempty" doc:"why the message signature is not valid, or why that is not known"`
+
+	// The fields, and where they are in the header; -1 if they are missing.
+	Seal, Message                         *dkim.Signature `json:"-"`
+	SealIndex, MessageIndex, ResultsIndex int             `json:"-"`
+}
+
+// A Fault is something wrong with the structure of a chain.
+type Fault struct {
+	Code     FaultCode `json:"code" doc:"what it is"`
+	Instance int       `json:"instance,omitempty" min:"0" doc:"the set that it concerns"`
+	Text     string    `json:"text" doc:"the same in a sentence"`
+}
+
+// FaultCode names a fault.
+type FaultCode string
+
+// The faults.
+const (
+	NoInstance FaultCode = "instance"    // a field without a valid i=
+	TooMany    FaultCode = "too_many"    // more than [MaxSets]
+	Gap        FaultCode = "gap"         // a set is missing
+	Incomplete FaultCode = "incomplete"  // a set lacks a field
+	Duplicate  FaultCode = "duplicate"   // a set has a field twice
+	Syntax     FaultCode = "syntax"      // a field is not valid
+	WrongState FaultCode = "wrong_state" // cv= is not none in the first set, or is none in a later one
+)
+
+// Values lists the faults.
+func (FaultCode) Values() []string {
+	return []string{string(NoInstance), string(TooMany), string(Gap), string(Incomplete), string(Duplicate),
+		string(Syntax), string(WrongState)}
+}
+
+// The names of the fields.
+const (
+	resultsField = "ARC-Authentication-Results"
+	messageField = string(dkim.ARCMessage)
+	sealField    = string(dkim.ARCSeal)
+)
+
+// maxFaults bounds the list of faults; the first ones tell enough.
+const maxFaults = 20
+
+func (c *Chain) fault(code FaultCode, instance int, format string, args ...any) {
+	if len(c.Faults) < maxFaults {
+		c.Faults = append(c.Faults, Fault{code, instance, fmt.Sprintf(format, args...)})
+	}
+}
+
+// Parse finds the sets among the fields of a header. It asks nobody: whether the signatures are valid is not known
+// then.
+func Parse(fields []message.Field) *Chain {
+	c := &Chain{Sets: []Set{}, Faults: []Fault{}}
+	found := map[int]*Set{}
+	for i := range fields {
+		f := &fields[i]
+		switch {
+		case f.Is(resultsField), f.Is(messageField), f.Is(sealField):
+			c.add(found, f, i)
+		}
+	}
+	for instance, s := range found {
+		c.Instances = max(c.Instances, instance)
+		c.Sets = append(c.Sets, *s)
+	}
+	slices.SortFunc(c.Sets, func(a, b Set) int { return a.Instance - b.Instance })
+	c.check()
+	c.OrderValid = len(c.Faults) == 0
+	return c
+}
+
+// add puts a field into its set.
+func (c *Chain) add(found map[int]*Set, f *message.Field, index int) {
+	var s *dkim.Signature
+	var instance int
+	var authServID, results string
+	switch {
+	case f.Is(resultsField):
+		instance, authServID, results = readResults(f.Value())
+	case f.Is(messageField):
+		s = dkim.ParseSignature(dkim.ARCMessage, string(f.RawValue()))
+		instance = s.Instance
+	default:
+		s = dkim.ParseSignature(dkim.ARCSeal, string(f.RawValue()))
+		instance = s.Instance
+	}
+	switch {
+	case instance < 1: // RFC 8617 section 4.2.1
+		c.fault(NoInstance, 0, "A field %s has no valid instance (i=).", f.Name)
+		return
+	case instance > MaxSets:
+		c.fault(TooMany, instance, "A field %s has the instance %d; a chain has at most %d.", f.Name, instance, MaxSets)
+		return
+	}
+	set := found[instance]
+	if set == nil {
+		set = &Set{Instance: instance, SignedFields: []string{}, SealIndex: -1, MessageIndex: -1, ResultsIndex: -1}
+		found[instance] = set
+	}
+	at := &set.ResultsIndex
+	switch {
+	case f.Is(messageField):
+		at = &set.MessageIndex
+	case f.Is(sealField):
+		at = &set.SealIndex
+	}
+	if *at >= 0 { // RFC 8617 section 5.1.1
+		c.fault(Duplicate, instance, "The set i=%d has more than one %s.", instance, f.Name)
+		return
+	}
+	*at = index
+	switch {
+	case s == nil:
+		set.AuthServID, set.Results = authServID, results
+	case s.Kind == dkim.ARCMessage:
+		set.Message = s
+		for _, n := range s.Names {
+			set.SignedFields = append(set.SignedFields, strings.ToLower(n))
+		}
+	default:
+		set.Seal = s
+		set.Domain, set.Selector, set.State, set.SealedAt = s.Domain.String(), s.Selector, State(s.State), s.Time
+	}
+}
+
+// readResults reads the beginning of an ARC-Authentication-Results field: the instance, a semicolon and the
+// identifier of who authenticated (RFC 8617 section 4.1.1).
+func readResults(value string) (instance int, authServID, results string) {
+	head, rest, ok := strings.Cut(value, ";")
+	head, _ = message.Comments(head)
+	name, digits, assigned := strings.Cut(head, "=")
+	n, err := strconv.Atoi(strings.TrimSpace(digits))
+	if !ok || !assigned || strings.TrimSpace(name) != "i" || err != nil || n < 1 || strings.ContainsAny(digits, "+-") {
+		return 0, "", ""
+	}
+	id, _, _ := strings.Cut(rest, ";")
+	id, _ = message.Comments(id)
+	if words := strings.Fields(id); len(words) > 0 {
+		authServID = diag.Quote(words[0])
+	}
+	return n, authServID, strings.ToValidUTF8(strings.TrimSpace(rest), "\uFFFD")
+}
+
+// check looks for faults across sets (RFC 8617 section 5.2, steps 1 to 3).
+func (c *Chain) check() {
+	next := 1
+	for i := range c.Sets {
+		s := &c.Sets[i]
+		if s.Instance > next {
+			c.fault(Gap, next, "The set i=%d is missing: the chain goes up to i=%d.", next, c.Instances)
+		}
+		next = s.Instance + 1
+		c.checkSet(s)
+	}
+}
+
+func (c *Chain) checkSet(s *Set) {
+	for _, f := range []struct {
+		name  string
+		index int
+	}{{resultsField, s.ResultsIndex}, {messageField, s.MessageIndex}, {sealField, s.SealIndex}} {
+		if f.index < 0 {
+			c.fault(Incomplete, s.Instance, "The set i=%d has no %s.", s.Instance, f.name)
+		}
+	}
+	for _, signature := range []*dkim.Signature{s.Message, s.Seal} {
+		if signature == nil {
+			continue
+		}
+		if err, ok := signature.Err().(*dkim.SignatureError); ok {
+			c.fault(Syntax, s.Instance, "The %s of the set i=%d is not valid: %s.", signature.Kind, s.Instance, err.Fault.Text)
+		}
+	}
+	if s.Message != nil && s.Seal != nil && s.Message.Domain != s.Seal.Domain {
+		s.MessageDomain = s.Message.Domain.String()
+	}
+	switch {
+	case s.Seal == nil || s.State == "":
+	case s.Instance == 1 && s.State == Pass: // RFC 8617 section 5.1.1
+		c.fault(WrongState, 1, "The first seal says cv=%s: there was no chain before it.", s.State)
+	case s.Instance > 1 && s.State == None:
+		c.fault(WrongState, s.Instance, "The seal i=%d says cv=none, although there was a chain before it.", s.Instance)
+	}
+}

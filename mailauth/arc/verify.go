@@ -1,0 +1,125 @@
+package arc
+
+import (
+	"context"
+	"crypto"
+	"fmt"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dkim"
+)
+
+// Result is what became of a chain.
+type Result struct {
+	Result State  `json:"result" doc:"state of the chain"`
+	Reason string `json:"reason,omitempty" doc:"why the chain is not valid, or why that is not known"`
+
+	// OldestPass is the lowest instance from which on all message signatures are valid; 0 if all are, or the chain
+	// does not pass (RFC 8617 section 5.2, step 5).
+	OldestPass int `json:"oldest_pass" min:"0" doc:"the set since which the message is unchanged; 0 if it never was changed, or the chain does not pass"`
+
+	Chain
+}
+
+// Verify validates the chain of a message. Whatever is wrong with the message, it returns a result; an error means
+// that the context has ended. With the options that there is only the header, message signatures are judged by it
+// alone.
+func Verify(ctx context.Context, env *diag.Env, text []byte, o dkim.Options) (*Result, error) {
+	m := dkim.Split(text)
+	r := &Result{Chain: *Parse(m.Fields)}
+	switch {
+	case len(r.Faults) > 0:
+		r.Result, r.Reason = Fail, r.Faults[0].Text
+		return r, ctx.Err()
+	case len(r.Sets) == 0:
+		r.Result = None
+		return r, ctx.Err()
+	}
+	c := dkim.NewChecker(m, o.HeaderOnly)
+	for i := range r.Sets {
+		c.Add(r.Sets[i].Message)
+		c.Add(r.Sets[i].Seal)
+	}
+	if err := c.Gather(ctx, env); err != nil {
+		return nil, err
+	}
+	var sealed []int // the fields of all sets so far
+	for i := range r.Sets {
+		s := &r.Sets[i]
+		s.check(c, sealed)
+		sealed = append(sealed, s.ResultsIndex, s.MessageIndex, s.SealIndex)
+	}
+	r.conclude()
+	return r, nil
+}
+
+// check verifies the signatures of a set; sealed are the fields of those before it.
+func (s *Set) check(c *dkim.Checker, sealed []int) {
+	check := c.Check(s.Message, c.Selected(s.Message, s.MessageIndex), s.MessageIndex)
+	s.MessageOK, s.MessageReason = s.judge(c, s.Message, check, s.MessageIndex)
+	if s.State == Fail { // RFC 8617 section 5.1.2: such a seal covers its own set alone
+		sealed = nil
+	}
+	sealed = append(sealed[:len(sealed):len(sealed)], s.ResultsIndex, s.MessageIndex)
+	check = c.Check(s.Seal, sealed, s.SealIndex)
+	s.SealOK, s.SealReason = s.judge(c, s.Seal, check, s.SealIndex)
+}
+
+// judge says whether a signature is valid, and why not.
+func (s *Set) judge(c *dkim.Checker, signature *dkim.Signature, check dkim.Check, self int) (*bool, string) {
+	switch p := check.Key; {
+	case p.Cause == dkim.KeyUnknown:
+		return nil, p.Text
+	case p.Cause != "":
+		return new(false), p.Text
+	case p.Key.Type != signature.KeyType:
+		return new(false), fmt.Sprintf("The key at %s is of the type %s, but the algorithm is %s.", p.Name, p.Key.Type,
+			signature.Algorithm)
+	case signature.Hash == crypto.SHA1: // RFC 8301 section 3.1
+		return new(false), "The signature was made with rsa-sha1, which verifiers must not accept."
+	case p.Short(): // RFC 8301 section 3.2
+		return new(false), fmt.Sprintf("The RSA key at %s has %d bits, and verifiers must not accept fewer than %d.",
+			p.Name, p.Key.Details.SizeBits, dkim.MinRSABits)
+	}
+	if check.Failed() {
+		_, text := c.Explain(signature, check, self)
+		return new(false), text
+	}
+	return check.SignatureOK, ""
+}
+
+// conclude validates the chain (RFC 8617 section 5.2).
+func (r *Result) conclude() {
+	last := &r.Sets[len(r.Sets)-1]
+	for i := range r.Sets { // step 2; no sealer may go on after that (section 5.1.2)
+		if s := &r.Sets[i]; s.State == Fail {
+			r.Result = Fail
+			r.Reason = fmt.Sprintf("The sealer of i=%d, %s, found that the chain had failed before.", s.Instance, s.Domain)
+			return
+		}
+	}
+	r.Result = Pass
+	r.require(last.MessageOK, "The message signature i=%d of %s is not valid: %s", last, last.MessageReason) // step 4
+	for i := len(r.Sets) - 1; i >= 0; i-- {                                                                  // step 6
+		s := &r.Sets[i]
+		r.require(s.SealOK, "The seal i=%d of %s is not valid: %s", s, s.SealReason)
+	}
+	if r.Result == Pass {
+		for i := len(r.Sets) - 1; i >= 0; i-- { // step 5
+			if ok := r.Sets[i].MessageOK; ok == nil || !*ok {
+				r.OldestPass = r.Sets[i].Instance + 1
+				return
+			}
+		}
+	}
+}
+
+// require lowers the result if a signature is not valid, or not known to be.
+func (r *Result) require(ok *bool, format string, s *Set, reason string) {
+	switch {
+	case ok == nil && r.Result == Pass:
+		r.Result, r.Reason = Unknown, reason
+	case ok != nil && !*ok && r.Result != Fail:
+		r.Result, r.Reason = Fail, fmt.Sprintf(format, s.Instance, s.Domain, reason)
+	}
+}

@@ -1,0 +1,86 @@
+package dkim
+
+import "github.com/diagkit/diagkit/diag"
+
+// Cause is why a signature did not pass.
+type Cause string
+
+// The causes.
+const (
+	// What makes the result fail.
+	BodyChanged   Cause = "body_changed"   // no explanation was found
+	FooterAdded   Cause = "footer_added"   // the body is as signed without its last lines
+	BannerAdded   Cause = "banner_added"   // the body is as signed without its first lines
+	BodyCutOff    Cause = "body_cut_off"   // it is shorter than l= says
+	BodyReencoded Cause = "body_reencoded" // it is as signed once its transfer encoding is undone
+	WhiteSpace    Cause = "white_space"    // the other canonicalization would have tolerated the change
+	HeaderChanged Cause = "header_changed" // the key is the right one, a header field is not
+	SubjectTagged Cause = "subject_tagged" // the header is as signed without the tag before the subject
+	FieldAdded    Cause = "field_added"    // the header is as signed without one of its fields
+	OtherKey      Cause = "other_key"      // the signature was made with another key than is published, or is damaged
+	BadSignature  Cause = "bad_signature"  // the header or the key is another: Ed25519 does not tell
+	OtherHash     Cause = "other_hash"     // the signature was made with another hash than a= says
+
+	// What makes it permerror, temperror or neutral.
+	SyntaxError    Cause = "syntax"          // the field, or the value of a tag, is not valid
+	TagMissing     Cause = "tag_missing"     // a required tag is left out
+	Unsupported    Cause = "unsupported"     // version, algorithm, canonicalization or query method
+	DomainMismatch Cause = "domain_mismatch" // i= is not in d=
+	FromUnsigned   Cause = "from_unsigned"   // h= lacks From
+	KeyMissing     Cause = "key_missing"     // there is no key at the selector
+	KeyRevoked     Cause = "key_revoked"     // its p= is empty
+	KeyUnusable    Cause = "key_unusable"    // its record is not valid, or not for this use
+	KeyAmbiguous   Cause = "key_ambiguous"   // there are several
+	KeyUnknown     Cause = "key_unknown"     // the DNS did not answer
+	HeaderTooLong  Cause = "header_too_long" // not all of it was read
+
+	// What makes it policy; see the issues of the same name.
+	Refused Cause = "refused"
+)
+
+// Values lists the causes.
+func (Cause) Values() []string {
+	return []string{
+		string(BodyChanged), string(FooterAdded), string(BannerAdded), string(BodyCutOff), string(BodyReencoded),
+		string(WhiteSpace), string(HeaderChanged), string(SubjectTagged), string(FieldAdded), string(OtherKey),
+		string(BadSignature), string(OtherHash), string(SyntaxError), string(TagMissing), string(Unsupported),
+		string(DomainMismatch), string(FromUnsigned), string(KeyMissing), string(KeyRevoked), string(KeyUnusable),
+		string(KeyAmbiguous), string(KeyUnknown), string(HeaderTooLong), string(Refused),
+	}
+}
+
+// An Issue is something about a signature that is no matter of cryptography.
+type Issue struct {
+	Code    IssueCode `json:"code" doc:"what it is"`
+	Text    string    `json:"text" doc:"the same in a sentence"`
+	Refused bool      `json:"refused" doc:"whether verifiers refuse the signature for it"`
+
+	Location diag.Location `json:"-"` // in the value of the field; zero if it concerns no part of it
+}
+
+// IssueCode names an issue.
+type IssueCode string
+
+// The issues.
+const (
+	IssueSHA1         IssueCode = "rsa_sha1"      // RFC 8301 section 3.1: must not be accepted
+	IssueShortKey     IssueCode = "short_key"     // RFC 8301 section 3.2: must not be accepted
+	IssueDraft        IssueCode = "draft"         // no v=, which RFC 6376 section 3.5 requires
+	IssueExpired      IssueCode = "expired"       // x= has passed
+	IssueFuture       IssueCode = "future"        // t= is yet to come
+	IssueTimes        IssueCode = "times"         // x= is not after t=
+	IssueLength       IssueCode = "body_length"   // l= leaves room for additions
+	IssueAppended     IssueCode = "appended"      // and something was added
+	IssueTesting      IssueCode = "testing"       // the key has t=y
+	IssuePublicSuffix IssueCode = "public_suffix" // d= is a domain below which anyone can register
+	IssueFromAdded    IssueCode = "from_added"    // a second From that is not signed
+)
+
+// Values lists the issues.
+func (IssueCode) Values() []string {
+	return []string{
+		string(IssueSHA1), string(IssueShortKey), string(IssueDraft), string(IssueExpired), string(IssueFuture),
+		string(IssueTimes), string(IssueLength), string(IssueAppended), string(IssueTesting),
+		string(IssuePublicSuffix), string(IssueFromAdded),
+	}
+}

@@ -1,0 +1,175 @@
+package dkim
+
+import (
+	"bytes"
+	"context"
+	"crypto/rsa"
+	"fmt"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/message"
+	"github.com/miekg/dns"
+)
+
+// Timeout is how long keys are waited for: a key that has not come by then is not known, which is reported before
+// the caller's time is up (CONTRACT 1.9).
+const Timeout = 10 * time.Second
+
+// A Checker computes whether signatures over one message are valid, those of DKIM and those of ARC. Signatures
+// are added with [Checker.Add]; after [Checker.Gather] each can be checked.
+type Checker struct {
+	header     *header
+	body       []byte
+	headerOnly bool
+	bodies     bodyHashes
+	keys       map[diag.Name]*Published
+}
+
+// NewChecker returns a checker for a message. With headerOnly there is no body, rather than an empty one.
+func NewChecker(m *message.Message, headerOnly bool) *Checker {
+	return &Checker{header: newHeader(m.Fields), body: m.Body, headerOnly: headerOnly, keys: map[diag.Name]*Published{}}
+}
+
+// Add makes a signature known, so that its key is looked up and the hash of its body computed.
+func (c *Checker) Add(s *Signature) {
+	if !s.KeyName.IsZero() {
+		c.keys[s.KeyName] = nil
+	}
+	if s.computable() && s.Kind != ARCSeal && !c.headerOnly {
+		c.bodies.want(s.bodyForm(), s.bodyLength())
+	}
+}
+
+func (s *Signature) bodyForm() bodyForm { return bodyForm{s.Body, s.Hash} }
+
+func (s *Signature) bodyLength() int64 {
+	if s.Length == nil {
+		return whole
+	}
+	return *s.Length
+}
+
+// Gather looks up all keys at once, and computes the hashes of the body meanwhile. It fails only when the context
+// ends.
+func (c *Checker) Gather(ctx context.Context, env *diag.Env) error {
+	lookups, cancel := diag.Within(ctx, Timeout)
+	defer cancel()
+	var g diag.Group
+	for name := range c.keys {
+		p := &Published{Name: name}
+		c.keys[name] = p
+		g.Go(func() { p.read(diag.Lookup[*dns.TXT](lookups, env, name.FQDN())) })
+	}
+	g.Go(func() { c.bodies.compute(c.body) })
+	g.Wait()
+	return ctx.Err()
+}
+
+// Published is what the DNS holds at the name of a key.
+type Published struct {
+	Name   diag.Name
+	Record string // the record, if there is exactly one
+	Key    *Key   // nil if there is none, or several
+	Cause  Cause  // why there is no key to verify with; empty if there is one
+	Text   string // the same in a sentence
+}
+
+// read picks the key out of an answer. Of several, verifiers may take any (RFC 6376 section 3.6.2.2).
+func (p *Published) read(a diag.Answer[*dns.TXT]) {
+	found := format.Find(a.Records)
+	switch {
+	case a.Err() != nil:
+		p.Cause = KeyUnknown
+		p.Text = fmt.Sprintf("The key at %s could not be looked up: %s.", p.Name, diag.Reason(a.Err()))
+		return
+	case len(a.Records) == 0 && a.NXDomain():
+		p.Cause = KeyMissing
+		p.Text = fmt.Sprintf("There is no key: the name %s does not exist.", p.Name)
+		return
+	case len(a.Records) == 0:
+		p.Cause = KeyMissing
+		p.Text = fmt.Sprintf("There is no key: %s has no TXT record.", p.Name)
+		return
+	case len(found.Records) > 1:
+		p.Cause = KeyAmbiguous
+		p.Text = fmt.Sprintf("There are %d keys at %s, of which verifiers may take any.", len(found.Records), p.Name)
+		return
+	case len(found.Records) == 1:
+		p.Record = found.Records[0]
+	case len(a.Records) == 1: // not a key, but verifiers read it as one
+		p.Record = diag.TXT(a.Records[0])
+	default:
+		p.Cause = KeyMissing
+		p.Text = fmt.Sprintf("There is no key: none of the %d TXT records at %s is one.", len(a.Records), p.Name)
+		return
+	}
+	p.Key = ParseKey(p.Record)
+	err, _ := p.Key.Err().(*KeyError)
+	switch {
+	case err == nil, err.Reason == ReasonSize:
+	case err.Reason == ReasonRevoked:
+		p.Cause = KeyRevoked
+		p.Text = fmt.Sprintf("The key at %s has been revoked: the value of p= is empty.", p.Name)
+	default:
+		p.Cause = KeyUnusable
+		p.Text = fmt.Sprintf("The key at %s cannot be used: %s.", p.Name, err.Text)
+	}
+}
+
+// Short reports whether verifiers must refuse the key for its size (RFC 8301 section 3.2).
+func (p *Published) Short() bool {
+	err, ok := p.Key.Err().(*KeyError)
+	return ok && err.Reason == ReasonSize
+}
+
+// A Check is what a [Checker] computed for a signature. What is not known is nil.
+type Check struct {
+	Key         *Published // nil if the signature does not say where it is
+	BodyHashOK  *bool
+	SignatureOK *bool
+
+	digest []byte // of the signed fields
+}
+
+// Failed reports whether the body or a signed field is known not to be as it was signed.
+func (c Check) Failed() bool {
+	return c.BodyHashOK != nil && !*c.BodyHashOK || c.SignatureOK != nil && !*c.SignatureOK
+}
+
+// Selected returns the indices of the fields that the signature covers by h=, itself excluded; self is the
+// field that it is in.
+func (c *Checker) Selected(s *Signature, self int) []int { return c.header.selected(s.Names, self) }
+
+// Check computes whether a signature is valid; signed are the fields that it covers, in order.
+func (c *Checker) Check(s *Signature, signed []int, self int) Check {
+	check := Check{Key: c.keys[s.KeyName]}
+	if !s.computable() {
+		return check
+	}
+	if s.Kind != ARCSeal && !c.headerOnly {
+		check.BodyHashOK = new(bytes.Equal(c.bodies.sum(s.bodyForm(), s.bodyLength()), s.BodyHash))
+	}
+	if check.Key == nil || check.Key.Key == nil || check.Key.Key.Public == nil {
+		return check
+	}
+	check.digest = c.digest(s, s.Header, signed, self)
+	if key, ok := check.Key.Key.Public.(*rsa.PublicKey); ok && key.N.BitLen() > maxRSABits {
+		return check
+	}
+	check.SignatureOK = new(matches(check.Key.Key.Public, s.Hash, check.digest, s.Bytes))
+	return check
+}
+
+// digest computes the hash of the signed fields and of the signature itself (RFC 6376 section 3.7).
+func (c *Checker) digest(s *Signature, canonical Canonicalization, signed []int, self int) []byte {
+	h := s.Hash.New()
+	var buffer []byte
+	for _, i := range signed {
+		buffer = canonical.AppendField(buffer[:0], c.header.fields[i].Raw)
+		h.Write(buffer)
+	}
+	buffer = canonical.AppendField(buffer[:0], s.unsigned(c.header.fields[self].Raw))
+	h.Write(bytes.TrimSuffix(buffer, []byte("\r\n")))
+	return h.Sum(nil)
+}

@@ -1,0 +1,75 @@
+package dkim
+
+import (
+	"crypto"
+	"fmt"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"golang.org/x/net/publicsuffix"
+)
+
+// maxAhead is how far the clock of a signer may be ahead.
+const maxAhead = 10 * time.Minute
+
+// issues lists what speaks against a signature apart from cryptography.
+func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
+	list := []Issue{}
+	add := func(code IssueCode, refused bool, tag, format string, args ...any) {
+		issue := Issue{Code: code, Text: fmt.Sprintf(format, args...), Refused: refused}
+		if t, ok := s.tag(tag); ok {
+			issue.Location = diag.Location{Offset: t.Offset, Length: t.Length}
+		}
+		list = append(list, issue)
+	}
+	if s.Hash == crypto.SHA1 { // RFC 8301 section 3.1
+		add(IssueSHA1, true, "a", "The signature was made with rsa-sha1, which verifiers must not accept.")
+	}
+	if s.Draft() { // RFC 6376 section 3.5
+		add(IssueDraft, true, "", "The signature has no version (v=1), as those of drafts before 2007.")
+	}
+	if p := check.Key; p != nil && p.Key != nil {
+		if p.Short() { // RFC 8301 section 3.2
+			add(IssueShortKey, true, "", "The RSA key at %s has %d bits, and verifiers must not accept fewer than %d.",
+				p.Name, p.Key.Details.SizeBits, MinRSABits)
+		}
+		if p.Key.Testing() { // RFC 6376 section 3.6.1
+			add(IssueTesting, false, "", "The key at %s says that the domain is testing DKIM (t=y).", p.Name)
+		}
+	}
+	if s.Expires != nil && at.After(*s.Expires) { // RFC 6376 section 3.5
+		add(IssueExpired, true, "x", "The signature expired on %s.", s.Expires.Format(time.RFC3339))
+	}
+	if s.Time != nil && s.Time.Sub(at) > maxAhead { // RFC 6376 section 3.5
+		add(IssueFuture, false, "t", "The signature says that it was made on %s, which is in the future.",
+			s.Time.Format(time.RFC3339))
+	}
+	if s.Time != nil && s.Expires != nil && !s.Expires.After(*s.Time) { // RFC 6376 section 3.5
+		add(IssueTimes, false, "x", "The signature expires no later than it was made.")
+	}
+	c.lengthIssue(s, add)
+	if suffix, official := publicsuffix.PublicSuffix(s.Domain.String()); official && suffix == s.Domain.String() {
+		// RFC 6376 section 6.1.1
+		add(IssuePublicSuffix, false, "d", "The signing domain %s is one below which anyone can register.", s.Domain)
+	}
+	if from := c.header.count("From"); from > 1 { // RFC 6376 section 8.15
+		add(IssueFromAdded, false, "h", "The message has %d From fields.", from)
+	}
+	return list
+}
+
+// lengthIssue tells of l=, by which anyone can append to the body (RFC 6376 section 8.2).
+func (c *Checker) lengthIssue(s *Signature, add func(IssueCode, bool, string, string, ...any)) {
+	if s.Length == nil {
+		return
+	}
+	size, known := c.bodies.sizes[s.Body]
+	switch more := size - *s.Length; {
+	case !known || more == 0:
+		add(IssueLength, false, "l", "The signature covers only the first %s of the body (l=): anything can be appended.",
+			diag.Count(*s.Length, "byte"))
+	case more > 0:
+		add(IssueAppended, false, "l", "The signature covers only the first %s of the body (l=): the last %d are not signed.",
+			diag.Count(*s.Length, "byte"), more)
+	}
+}

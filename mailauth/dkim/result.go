@@ -1,0 +1,93 @@
+package dkim
+
+import (
+	"time"
+
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// Word is the result of a signature as Authentication-Results fields write it (RFC 8601 section 2.7.1).
+type Word string
+
+// The results.
+const (
+	None      Word = "none"      // there is no signature
+	Pass      Word = "pass"      // it verifies, and nothing speaks against accepting it
+	Fail      Word = "fail"      // the message is not the one that was signed, or the key not the one that signed it
+	Policy    Word = "policy"    // it verifies, and must or should not be accepted all the same
+	Neutral   Word = "neutral"   // it has syntax errors, or asks for what verifiers do not know
+	TempError Word = "temperror" // the key could not be looked up at present
+	PermError Word = "permerror" // it cannot be verified, now or later
+	Unchecked Word = "unchecked" // not of RFC 8601: the signature of the header verifies, and there is no body to check
+)
+
+// Values lists the results.
+func (Word) Values() []string {
+	return []string{string(None), string(Pass), string(Fail), string(Policy), string(Neutral), string(TempError),
+		string(PermError), string(Unchecked)}
+}
+
+// Verification is what [Verify] found.
+type Verification struct {
+	Signatures []Result // one for each DKIM-Signature, in the order of the message
+	Surplus    int      // how many more signatures there are, beyond [MaxSignatures]
+	Historic   int      // how many DomainKey-Signature fields there are (RFC 4870): nobody verifies them any more
+}
+
+// Result returns the best result of the signatures: pass if one passes.
+func (v *Verification) Result() Word {
+	for _, w := range []Word{Pass, Unchecked, TempError, Policy, Fail, PermError, Neutral} {
+		for i := range v.Signatures {
+			if v.Signatures[i].Result == w {
+				return w
+			}
+		}
+	}
+	return None
+}
+
+// A Result is what became of one DKIM-Signature. Its cryptographic verdict is in BodyHashOK and SignatureOK, what
+// else speaks for or against it in Issues; Result sums up both.
+type Result struct {
+	Domain   string `json:"domain" doc:"the signing domain (d=), as A-labels; empty if it is not valid"`
+	Selector string `json:"selector" doc:"the selector (s=); empty if it is not valid"`
+	Identity string `json:"identity,omitempty" doc:"on whose behalf the domain signed (i=), decoded"`
+
+	Verified    *bool  `json:"verified,omitempty" doc:"whether the signature is valid and acceptable; absent if that is not known"`
+	BodyHashOK  *bool  `json:"body_hash_ok,omitempty" doc:"whether the body is as it was signed; absent if that is not known"`
+	SignatureOK *bool  `json:"signature_ok,omitempty" doc:"whether the header fields are as they were signed; absent if that is not known"`
+	Result      Word   `json:"result" doc:"the result as in Authentication-Results; unchecked if there was no body to check"`
+	Reason      string `json:"reason,omitempty" doc:"why the result is not pass, in a sentence"`
+	Cause       Cause  `json:"cause,omitempty" doc:"what the reason says, as a code"`
+
+	Algorithm        string         `json:"algorithm,omitempty" doc:"algorithms of key and hash (a=)" example:"rsa-sha256"`
+	Canonicalization string         `json:"canonicalization" doc:"of the header and of the body" example:"relaxed/relaxed"`
+	SignedAt         *time.Time     `json:"signed_at,omitempty" doc:"when the message was signed (t=)"`
+	ExpiresAt        *time.Time     `json:"expires_at,omitempty" doc:"when the signature expires (x=)"`
+	BodyLength       *int64         `json:"body_length,omitempty" min:"0" doc:"how many bytes of the body are signed (l=); all if absent"`
+	UnsignedBytes    int64          `json:"unsigned_bytes" min:"0" doc:"how many bytes of the body lie behind those that are signed"`
+	Fields           []SignedField  `json:"signed_fields" doc:"the header fields that h= names, and how far they are signed"`
+	Unsigned         []string       `json:"unsigned_fields" doc:"important header fields of the message that h= does not name"`
+	Issues           []Issue        `json:"issues" doc:"what speaks against the signature apart from cryptography"`
+	KeyName          string         `json:"key_name,omitempty" doc:"where the key is looked up"`
+	KeyRecord        string         `json:"key_record,omitempty" doc:"the record of the key, if there is exactly one"`
+	PublicKey        *pki.PublicKey `json:"public_key,omitempty" doc:"the key"`
+	Testing          bool           `json:"testing" doc:"whether the domain says that it is testing DKIM"`
+
+	Key       *Key       `json:"-"` // as it was read; nil if there is none
+	Signature *Signature `json:"-"` // the tags with their positions
+	Index     int        `json:"-"` // of the field in the message
+}
+
+// Cryptographic says whether the signature matches the message and the key, whatever else speaks against it; nil
+// if that is not known.
+func (r *Result) Cryptographic() *bool {
+	switch {
+	case r.BodyHashOK != nil && !*r.BodyHashOK, r.SignatureOK != nil && !*r.SignatureOK:
+		return new(false)
+	case r.BodyHashOK == nil || r.SignatureOK == nil:
+		return nil
+	default:
+		return new(true)
+	}
+}

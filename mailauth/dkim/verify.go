@@ -1,0 +1,183 @@
+package dkim
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/message"
+)
+
+// MaxSignatures bounds the signatures of a message that are verified, the topmost ones. Mailing lists and
+// providers add one each; real messages have up to ten.
+const MaxSignatures = 50
+
+// Options say how a message is verified.
+type Options struct {
+	// HeaderOnly says that only the header is there: whether the body is as it was signed is then not known.
+	HeaderOnly bool
+
+	// At is when the message was received: whether a signature had expired is judged at that time. Zero means now.
+	At time.Time
+}
+
+// Verify verifies each DKIM-Signature of a message. Whatever is wrong with the message, it returns a result; an
+// error means that the context has ended.
+func Verify(ctx context.Context, env *diag.Env, text []byte, o Options) (*Verification, error) {
+	if o.At.IsZero() {
+		o.At = env.Now()
+	}
+	m := Split(text)
+	c := NewChecker(m, o.HeaderOnly)
+	v := &Verification{Signatures: []Result{}}
+	for i := range m.Fields {
+		f := &m.Fields[i]
+		switch {
+		case f.Is("DomainKey-Signature"):
+			v.Historic++
+		case !f.Is(string(DKIMSignature)):
+		case len(v.Signatures) == MaxSignatures:
+			v.Surplus++
+		default:
+			s := ParseSignature(DKIMSignature, string(f.RawValue()))
+			c.Add(s)
+			v.Signatures = append(v.Signatures, Result{Signature: s, Index: i})
+		}
+	}
+	if err := c.Gather(ctx, env); err != nil {
+		return nil, err
+	}
+	for i := range v.Signatures {
+		v.Signatures[i].judge(c, o, len(m.Excess) > 0)
+	}
+	return v, nil
+}
+
+// Split is [message.Split] for a message whose signatures are to be verified: where a program has spoiled all line
+// ends, they are restored first.
+func Split(text []byte) *message.Message {
+	m := message.Split(text)
+	switch {
+	case m.Ends.CRCRLF > 0 && m.Ends.CRLF+m.Ends.LF == 0:
+		return message.Split(bytes.ReplaceAll(text, []byte("\r\r\n"), []byte("\r\n")))
+	case m.Ends.CR > 0:
+		return message.Split(bytes.ReplaceAll(text, []byte("\r"), []byte("\r\n")))
+	}
+	return m
+}
+
+// judge fills in the result of a signature.
+func (r *Result) judge(c *Checker, o Options, cut bool) {
+	s := r.Signature
+	r.describe(c)
+	check := c.Check(s, c.Selected(s, r.Index), r.Index)
+	r.BodyHashOK, r.SignatureOK = check.BodyHashOK, check.SignatureOK
+	if p := check.Key; p != nil {
+		r.Key, r.KeyRecord = p.Key, strings.ToValidUTF8(p.Record, "\uFFFD")
+		if p.Key != nil {
+			r.PublicKey, r.Testing = p.Key.Details, p.Key.Testing()
+		}
+	}
+	r.Issues = s.issues(c, check, o.At)
+	r.Result, r.Cause, r.Reason = r.conclude(c, check)
+	if cut && r.Result == Fail {
+		r.Result, r.Cause = Neutral, HeaderTooLong
+		r.Reason = fmt.Sprintf("The header has more than the %d KiB that are read, so that signed fields may be missing.",
+			message.MaxHeaderBytes>>10)
+	}
+	switch r.Result {
+	case Pass:
+		r.Verified = new(true)
+	case TempError, Unchecked:
+	default:
+		r.Verified = new(false)
+	}
+}
+
+// describe fills in what the field says.
+func (r *Result) describe(c *Checker) {
+	s := r.Signature
+	r.Domain, r.Selector, r.Identity = s.Domain.String(), s.Selector, strings.ToValidUTF8(s.Identity, "\uFFFD")
+	r.Algorithm = strings.ToValidUTF8(s.Algorithm, "\uFFFD")
+	r.Canonicalization = strings.ToValidUTF8(string(s.Header)+"/"+string(s.Body), "\uFFFD")
+	r.SignedAt, r.ExpiresAt, r.BodyLength = s.Time, s.Expires, s.Length
+	if !s.KeyName.IsZero() {
+		r.KeyName = s.KeyName.String()
+	}
+	if size, ok := c.bodies.sizes[s.Body]; ok && s.Length != nil {
+		r.UnsignedBytes = max(0, size-*s.Length)
+	}
+	r.Fields, r.Unsigned = c.header.coverage(s, r.Index)
+}
+
+// conclude sums up what is known, in the order of RFC 6376 section 6.1.
+func (r *Result) conclude(c *Checker, check Check) (Word, Cause, string) {
+	s := r.Signature
+	if err, ok := s.Err().(*SignatureError); ok {
+		return err.word(), err.cause(), "The DKIM-Signature field is not valid: " + err.Fault.Text + "."
+	}
+	changed := r.BodyHashOK != nil && !*r.BodyHashOK
+	switch p := check.Key; {
+	case p.Cause == KeyUnknown && !changed:
+		return TempError, p.Cause, p.Text
+	case p.Cause == KeyUnknown:
+	case p.Cause != "":
+		return PermError, p.Cause, p.Text
+	default:
+		if cause, text := s.refusedBy(p); cause != "" {
+			return PermError, cause, text
+		}
+	}
+	if check.Failed() {
+		cause, text := c.Explain(s, check, r.Index)
+		return Fail, cause, text
+	}
+	for _, issue := range r.Issues {
+		if issue.Refused {
+			return Policy, Refused, issue.Text
+		}
+	}
+	if r.BodyHashOK == nil {
+		return Unchecked, "", "The signature over the header fields is valid; there is no body to compare with."
+	}
+	return Pass, "", ""
+}
+
+// refusedBy says why a key that is valid is not for this signature.
+func (s *Signature) refusedBy(p *Published) (Cause, string) {
+	switch d := s.IdentityDomain(); {
+	case p.Key.Type != s.KeyType:
+		return KeyUnusable, fmt.Sprintf("The key at %s is of the type %s, but the signature was made with %s.", p.Name,
+			p.Key.Type, s.Algorithm)
+	case p.Key.Strict() && d != s.Domain: // RFC 6376 section 3.6.1
+		return DomainMismatch, fmt.Sprintf(
+			"The key at %s is for %s alone (t=s), but the signature is on behalf of %s (i=).", p.Name, s.Domain, d)
+	}
+	return "", ""
+}
+
+// word classifies what is wrong with a field (RFC 8601 section 2.7.1).
+func (e *SignatureError) word() Word {
+	if e.Syntax() {
+		return Neutral
+	}
+	return PermError
+}
+
+func (e *SignatureError) cause() Cause {
+	switch e.Fault.Kind {
+	case missingTag:
+		return TagMissing
+	case unsupported:
+		return Unsupported
+	case mismatch:
+		return DomainMismatch
+	case noFrom:
+		return FromUnsigned
+	default:
+		return SyntaxError
+	}
+}
