@@ -90,7 +90,7 @@ func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, noScore
 	f := failedRule{info: r}
 	for _, one := range failures[:min(len(failures), maxFailures)] {
 		f.findings = append(f.findings, Finding{
-			r.Code, r.Severity, r.Title, one.Detail, r.Advice, r.Reference, one.Target, one.Location,
+			r.Code, r.Severity, r.Title, one.Detail, cmp.Or(one.Advice, r.Advice), r.Reference, one.Target, one.Location,
 		})
 		f.suggest = cmp.Or(f.suggest, one.Suggested)
 		if f.due.IsZero() || !one.Due.IsZero() && one.Due.Before(f.due) {
@@ -116,6 +116,19 @@ func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, noScore
 	if g := j.group(r.Category); r.Severity > g.worst {
 		g.worst, g.detail = r.Severity, failures[0].Detail
 	}
+}
+
+// recommendations are one for each advice that the findings give, the first of them with the value to publish.
+func (f *failedRule) recommendations() (list []Recommendation) {
+	seen, suggest := map[string]bool{"": true}, f.suggest
+	for _, one := range f.findings {
+		if !seen[one.Advice] {
+			seen[one.Advice] = true
+			list = append(list, Recommendation{f.info.Code, priorityOf(f.info.Severity), f.info.Title, one.Advice, suggest})
+			suggest = ""
+		}
+	}
+	return list
 }
 
 // caps are the highest scores that a failed rule leaves, by its severity (CONTRACT 1.7): an average
@@ -154,11 +167,7 @@ func (j *judgement) close(texts Texts) Verdict {
 	slices.SortStableFunc(j.failed, byGravity)
 	for _, f := range j.failed {
 		v.Findings = append(v.Findings, f.findings...)
-		if f.info.Advice != "" {
-			v.Recommendations = append(v.Recommendations, Recommendation{
-				f.info.Code, priorityOf(f.info.Severity), f.info.Title, f.info.Advice, f.suggest,
-			})
-		}
+		v.Recommendations = append(v.Recommendations, f.recommendations()...)
 	}
 	slices.SortStableFunc(j.failed, func(a, b failedRule) int {
 		return cmp.Or(cmp.Compare(stateRank[b.info.State], stateRank[a.info.State]), byGravity(a, b))

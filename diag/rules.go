@@ -15,6 +15,7 @@ type Failure struct {
 	Target    string    // the tag, host or hop concerned; may be empty
 	Location  *Location // where in the record; may be nil
 	Suggested string    // a value to publish as it is; may be empty
+	Advice    string    // what to do here, where more is known than the rule can say; empty: as the rule says
 	Due       time.Time // when it breaks by itself if nobody acts; zero if it stays as it is
 }
 

@@ -342,6 +342,22 @@ func TestSuggestedValue(t *testing.T) {
 	}, v.Recommendations, "one for each rule, with the first value")
 }
 
+// What is advised for one place goes before what the rule advises for all, and is recommended once.
+func TestAdviceOfAFailure(t *testing.T) {
+	r := rule("t.services", Warning, 0)
+	r.Advice = "Set up signing."
+	r.Fails = func(failing) Failures {
+		return Failures{{Detail: "a", Advice: "Sign with A."}, {Detail: "b"}, {Detail: "c", Advice: "Sign with A."}}
+	}
+	v := judge(Rules[failing]{r})
+	require.Equal(t, "Sign with A.", v.Findings[0].Advice)
+	require.Equal(t, "Set up signing.", v.Findings[1].Advice)
+	require.Equal(t, []Recommendation{
+		{"t.services", Medium, "Fault of t.services", "Sign with A.", ""},
+		{"t.services", Medium, "Fault of t.services", "Set up signing.", ""},
+	}, v.Recommendations)
+}
+
 func TestFailures(t *testing.T) {
 	require.Equal(t, Failures{{Detail: "2 of 3"}}, Fail("%d of %d", 2, 3))
 	require.Nil(t, FailIf(false, "never"))
