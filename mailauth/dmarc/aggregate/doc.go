@@ -1,5 +1,5 @@
 // Package aggregate reads the aggregate reports of DMARC, by which receivers tell a domain what became of
-// the mail in its name (RFC 9990, before it RFC 7489 section 7.2 and appendix C): call Read with a file.
+// the mail in its name (RFC 9990, before it RFC 7489 section 7.2 and appendix C): call [Read] with a file.
 //
 // # How aggregate reports work
 //

@@ -1,6 +1,8 @@
 package aggregate
 
-import "fmt"
+import (
+	"strings"
+)
 
 // A Kind says what is odd about a report.
 type Kind string
@@ -16,7 +18,6 @@ const (
 	TooMany     Kind = "too_many"     // more of an element than is kept
 	Missing     Kind = "missing"      // a required element is absent or empty
 	Repeated    Kind = "repeated"     // an element that may be there once; the first counts
-	Ambiguous   Kind = "ambiguous"    // several results where one is expected
 	Malformed   Kind = "malformed"    // not well-formed XML: tags that do not match, an unescaped & or <
 	BadEntity   Kind = "bad_entity"   // an entity that XML does not define; never expanded
 	BadEncoding Kind = "bad_encoding" // bytes that are not in the encoding that is declared, or in UTF-8 without one
@@ -24,14 +25,20 @@ const (
 	Damaged     Kind = "damaged"      // the archive around the XML is broken: a check sum, or its end is missing
 
 	// Nothing is lost.
-	Doctype   Kind = "doctype"    // a document type declaration; skipped
-	OddValue  Kind = "odd_value"  // a value in another form than defined, and clear: "Pass", "3.0", a date in words
-	Empty     Kind = "empty"      // an element that must not be empty, and can be ignored, such as a reason without a type
-	Unknown   Kind = "unknown"    // an element that no version of the format has; skipped
-	Misplaced Kind = "misplaced"  // an element that belongs elsewhere; read all the same
-	OldName   Kind = "old_name"   // a name of a draft
-	NoProlog  Kind = "no_prolog"  // no XML declaration
-	OtherName Kind = "other_name" // the file is named after another container than it is
+	Doctype   Kind = "doctype"   // a document type declaration; skipped
+	OddValue  Kind = "odd_value" // a value in another form than defined, and clear: "Pass", "3.0", a date in words
+	Empty     Kind = "empty"     // an element that must not be empty, and can be ignored, such as a reason without a type
+	Unknown   Kind = "unknown"   // an element that no version of the format has; skipped
+	Misplaced Kind = "misplaced" // an element that belongs elsewhere; read all the same
+	OldName   Kind = "old_name"  // a name of a draft
+)
+
+const (
+	// maxFaults bounds the Faults of a report: each has a kind and element of its own.
+	maxFaults = 100
+
+	// maxValue bounds the value that a Place shows, in bytes.
+	maxValue = 60
 )
 
 // MaxPlaces is how many Places a Fault lists: as many as a reader looks at.
@@ -53,59 +60,41 @@ type Place struct {
 	Value  string // what stands there, shortened; may be empty
 }
 
-// A Container is what XML is wrapped in.
-type Container string
-
-// The containers that Read opens.
-const (
-	Message Container = "message"
-	Gzip    Container = "gzip"
-	Zip     Container = "zip"
-	Base64  Container = "base64"
-)
-
-// A Content is what data is that is no aggregate report.
-type Content string
-
-// The contents that are recognized.
-const (
-	ContentEmpty       Content = "empty"        // no bytes, or blanks alone
-	ContentTLSReport   Content = "tls_report"   // RFC 8460
-	ContentFailure     Content = "failure"      // a failure report, RFC 9991 and RFC 6591
-	ContentJSON        Content = "json"         // other JSON
-	ContentHTML        Content = "html"         // a web page
-	ContentXML         Content = "xml"          // XML with another root; Detail is its name
-	ContentRecord      Content = "record"       // the DMARC record of a domain
-	ContentCSV         Content = "csv"          // a table
-	ContentMessage     Content = "message"      // a message without a report; Detail lists its parts
-	ContentArchive     Content = "archive"      // an archive without a report; Detail lists its files
-	ContentNoFiles     Content = "no_files"     // an archive without files
-	ContentEncrypted   Content = "encrypted"    // an archive that a password protects
-	ContentUnsupported Content = "unsupported"  // compressed in a way that reports are not; Detail names it
-	ContentBroken      Content = "broken"       // an archive that yields nothing
-	ContentText        Content = "text"         // other text
-	ContentBinary      Content = "binary"       // other bytes; Detail names the format if it is known
-	ContentOtherReport Content = "other_report" // a report by another mechanism, such as an ARF abuse report
-)
-
-// A NotReportError says that data holds no aggregate report, and what it holds.
-type NotReportError struct {
-	Content   Content
-	Container []Container // what was opened, from the outside
-	Name      string      // of the file that Content is about, as the archive or message gives it; may be empty
-	Detail    string      // a name or list, for texts; may be empty
+type faultKey struct {
+	kind    Kind
+	element string
 }
 
-func (e *NotReportError) Error() string {
-	return fmt.Sprintf("reading an aggregate report: the data is %s %s", e.Content, e.Detail)
+// fault counts a fault, and keeps the first places of it.
+func (b *builder) fault(kind Kind, element string, value []byte) {
+	key := faultKey{kind, element}
+	i, ok := b.faults[key]
+	if !ok && len(b.faults) >= maxFaults {
+		key.element = "" // one for all further elements
+		i, ok = b.faults[key]
+	}
+	if !ok {
+		i = len(b.report.Faults)
+		b.faults[key] = i
+		b.report.Faults = append(b.report.Faults, Fault{Kind: kind, Element: key.element})
+	}
+	f := &b.report.Faults[i]
+	if f.Count++; f.Count > MaxPlaces {
+		return
+	}
+	p := Place{Value: shorten(value)}
+	p.Line, p.Offset = b.scan.place()
+	if b.inRecord {
+		p.Record = b.rec.Number
+	}
+	f.Places = append(f.Places, p)
 }
 
-// A LimitError says that data is larger than Read takes.
-type LimitError struct {
-	What  string // "expanded size", "compression ratio", "nesting"
-	Limit int64
-}
-
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("reading an aggregate report: %s over %d", e.What, e.Limit)
+// shorten makes a value fit to be shown.
+func shorten(value []byte) string {
+	s, more := string(value), ""
+	if len(value) > maxValue {
+		s, more = string(value[:maxValue]), "…"
+	}
+	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " ") + more
 }

@@ -1,11 +1,110 @@
 package aggregate
 
-// The limits of what Read takes. What is larger than MaxExpanded or MaxRatio is a [LimitError]; records over
-// MaxRecords, texts over MaxText and results over MaxAuth are left out, and a Fault says so.
-const (
-	MaxExpanded = 100 << 20 // bytes of XML, whatever it was packed in
-	MaxRatio    = 200       // bytes of XML for each byte that was sent, above 1 MiB
-	MaxRecords  = 200_000
-	MaxText     = 4096 // bytes of one element: names have 253, comments a few hundred
-	MaxAuth     = 100  // DKIM or SPF results, or overrides, of one record
+import (
+	"errors"
+	"io"
 )
+
+// The limits of what Read takes. Data over the first four is a [LimitError]. Records over MaxRecords, texts over
+// MaxText and results over MaxAuth are left out, and a Fault says so.
+const (
+	MaxSent     = 10 << 20  // bytes of a file
+	MaxExpanded = 100 << 20 // bytes of all that is in it, expanded
+	MaxRatio    = 200       // bytes expanded for each byte of the file, above minExpanded
+	MaxFiles    = 1000      // files in an archive or message
+
+	MaxRecords = 200_000
+	MaxText    = 4096 // bytes of one element: names have 253, comments a few hundred
+	MaxAuth    = 100  // results of DKIM or SPF, overrides, errors, extensions of one record or report
+)
+
+const (
+	// minExpanded is what any file may expand to: a small report compresses well.
+	minExpanded = 1 << 20
+
+	// maxNesting is how many containers may be in one another: a message, in it an archive, in it another,
+	// with one to spare.
+	maxNesting = 5
+)
+
+// Read finds the aggregate report in a file, and calls each for each record as it is read. The file may be XML,
+// or that in gzip or zip, or a message with such an attachment, also in one another; what it is decides its
+// content, not its name. It is a [NotReportError] if there is no report in it, and a [LimitError] if it is too
+// large; an error of each ends it and is returned.
+//
+// The Record is used again for the next one: what is kept of its lists must be copied, not so its strings.
+// Metadata and policy may stand behind the records, and are complete when Read returns. If it returns an
+// error, the records so far count for nothing.
+func Read(file []byte, each func(*Record) error) (*Report, error) {
+	if len(file) > MaxSent {
+		return nil, &LimitError{"size", MaxSent}
+	}
+	o := &opener{each: each, left: MaxExpanded, limit: LimitError{"expanded size", MaxExpanded}}
+	if most := max(minExpanded, MaxRatio*int64(len(file))); most < MaxExpanded {
+		o.left, o.limit = most, LimitError{"compression ratio", MaxRatio}
+	}
+	if err := o.open(inMemory(file, "", nil)); err != nil {
+		return nil, err
+	}
+	if o.report == nil {
+		return nil, o.miss
+	}
+	o.report.Others = o.others
+	return o.report, nil
+}
+
+// readXML reads XML. What the source breaks off with is a Fault; the error is that of each, or a LimitError.
+func readXML(src io.Reader, each func(*Record) error) (*builder, error) {
+	b := &builder{report: &Report{}, each: each, faults: map[faultKey]int{}, names: map[string]string{}}
+	b.scan = scanner{src: src, buf: make([]byte, window), to: b}
+	b.scan.run()
+	if b.err != nil {
+		return nil, b.err
+	}
+	if limit, ok := errors.AsType[*LimitError](b.scan.err); ok {
+		return nil, limit
+	}
+	if b.isReport() {
+		b.finish()
+	}
+	return b, nil
+}
+
+// isReport reports whether there was anything of a report.
+func (b *builder) isReport() bool {
+	return b.has.feedback || b.has.metadata && b.has.policy || b.report.Records > 0
+}
+
+// finish tells what is missing at the end.
+func (b *builder) finish() {
+	r := b.report
+	if len(b.stack) > 0 || b.cut && !b.ended {
+		r.Truncated = true
+		b.fault(Truncated, b.path(), nil)
+		if b.inRecord {
+			r.Records++ // begun, not handed over
+			b.inRecord = false
+		}
+	}
+	if b.scan.err != nil {
+		b.fault(Damaged, "", nil)
+	}
+	if !b.has.feedback {
+		b.fault(Missing, "feedback", nil)
+	}
+	b.stack = nil
+	b.require("report_metadata/org_name", r.Metadata.Organization)
+	b.require("report_metadata/email", r.Metadata.Email)
+	b.require("report_metadata/report_id", r.Metadata.ReportID)
+	if r.Metadata.Begin.IsZero() {
+		b.require("report_metadata/date_range/begin", "")
+	}
+	if r.Metadata.End.IsZero() {
+		b.require("report_metadata/date_range/end", "")
+	}
+	b.require("policy_published/domain", r.Policy.Domain)
+	b.require("policy_published/p", r.Policy.Policy)
+	if r.Records == 0 {
+		b.fault(Missing, "record", nil)
+	}
+}

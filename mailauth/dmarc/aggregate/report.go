@@ -23,8 +23,7 @@ type Report struct {
 	Metadata Metadata
 	Policy   Policy
 
-	// Extensions names the extensions of the report as a whole (RFC 9990 section 3.1.1.4), those of
-	// records are not kept.
+	// Extensions names the extensions of the report as a whole, at most MaxAuth; their contents are not kept.
 	Extensions []Extension
 
 	// Records counts the records of the file, with those that could not be used. Read counts what it
@@ -100,6 +99,8 @@ type Record struct {
 
 	DKIMAuth []DKIMAuth // at most MaxAuth
 	SPFAuth  []SPFAuth  // at most MaxAuth
+
+	Extensions []Extension // at most MaxAuth
 }
 
 // An Override says why the receiver did otherwise than the policy asks (element reason).

@@ -1,0 +1,191 @@
+package aggregate
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/mime"
+)
+
+// maxNamed is how many parts or files the Detail of a NotReportError names.
+const maxNamed = 10
+
+func (o *opener) openGzip(f *file) error {
+	z, err := gzip.NewReader(f.rest)
+	if err != nil {
+		o.missed(f, ContentBroken, "")
+		return nil
+	}
+	name := z.Name
+	if name == "" {
+		name = strings.TrimSuffix(f.name, ".gz")
+	}
+	return o.openStream(z, name, f, Gzip)
+}
+
+// openStream opens what a file expands to.
+func (o *opener) openStream(r io.Reader, name string, f *file, c Container) error {
+	inner, err := o.streamed(r, name, f.inside(c))
+	if limit, ok := errors.AsType[*LimitError](err); ok {
+		return limit
+	}
+	if err != nil {
+		o.missed(f, ContentBroken, "")
+		return nil
+	}
+	return o.open(inner)
+}
+
+// The signatures of headers in a zip archive (APPNOTE.TXT sections 4.3.7, 4.3.12).
+var (
+	zipLocal   = []byte("PK\x03\x04")
+	zipCentral = []byte("PK\x01\x02")
+)
+
+func (o *opener) openZip(f *file) error {
+	data, err := f.all()
+	if err != nil {
+		return err
+	}
+	if bytes.Count(data, zipCentral) > MaxFiles {
+		return &LimitError{"files", MaxFiles} // the reader makes a struct of each
+	}
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return o.openLocal(f, data)
+	}
+	var names []string
+	for _, entry := range archive.File {
+		base := path.Base(entry.Name)
+		if strings.HasSuffix(entry.Name, "/") || strings.HasPrefix(entry.Name, "__MACOSX/") || base == ".DS_Store" {
+			continue
+		}
+		names = append(names, base)
+		if err := o.openEntry(f, entry, base); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(names) == 0:
+		o.missed(f, ContentNoFiles, "")
+	case len(names) > 1:
+		o.missed(f, ContentArchive, named(names))
+	}
+	return nil
+}
+
+func (o *opener) openEntry(f *file, entry *zip.File, name string) error {
+	const encrypted = 1 // APPNOTE.TXT section 4.4.4, bit 0
+	if entry.Flags&encrypted != 0 {
+		o.missed(f, ContentEncrypted, name)
+		return nil
+	}
+	r, err := entry.Open()
+	switch {
+	case errors.Is(err, zip.ErrAlgorithm):
+		o.missed(f, ContentUnsupported, "zip method "+zipMethod(entry.Method))
+		return nil
+	case err != nil:
+		o.missed(f, ContentBroken, name)
+		return nil
+	}
+	defer r.Close()
+	return o.openStream(r, name, f, Zip)
+}
+
+// zipMethod names those of APPNOTE.TXT section 4.4.5 that are met.
+func zipMethod(method uint16) string {
+	names := map[uint16]string{9: "Deflate64", 12: "BZIP2", 14: "LZMA", 93: "Zstandard", 95: "XZ", 98: "PPMd", 99: "AES"}
+	if name, ok := names[method]; ok {
+		return name
+	}
+	return "unknown"
+}
+
+// openLocal opens the first file of an archive whose directory, which stands at the end, is missing or broken.
+func (o *opener) openLocal(f *file, data []byte) error {
+	const size = 30 // APPNOTE.TXT section 4.3.7
+	if len(data) < size || !bytes.HasPrefix(data, zipLocal) {
+		o.missed(f, ContentBroken, "")
+		return nil
+	}
+	flags, method := binary.LittleEndian.Uint16(data[6:]), binary.LittleEndian.Uint16(data[8:])
+	name := int(binary.LittleEndian.Uint16(data[26:]))
+	begin := size + name + int(binary.LittleEndian.Uint16(data[28:]))
+	switch {
+	case begin >= len(data):
+		o.missed(f, ContentBroken, "")
+	case flags&1 != 0:
+		o.missed(f, ContentEncrypted, string(data[size:size+name]))
+	case method == zip.Deflate:
+		r := flate.NewReader(bytes.NewReader(data[begin:]))
+		return o.openStream(&damaged{r}, path.Base(string(data[size:size+name])), f, Zip)
+	default:
+		o.missed(f, ContentBroken, "")
+	}
+	return nil
+}
+
+// damaged is a reader of an archive that is known to be damaged, although its contents may not be.
+type damaged struct{ r io.Reader }
+
+func (d *damaged) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p)
+	if err == io.EOF {
+		err = zip.ErrFormat
+	}
+	return n, err
+}
+
+func (o *opener) openMessage(f *file) error {
+	data, err := f.all()
+	if err != nil {
+		return err
+	}
+	var types []string
+	for _, part := range mime.Parts(data) {
+		types = append(types, part.Type)
+		if err := o.open(inMemory(part.Body(), part.Name, f.inside(Message))); err != nil {
+			return err
+		}
+	}
+	o.missed(f, ContentMessage, named(types))
+	return nil
+}
+
+func (o *opener) openBase64(f *file) error {
+	data, err := f.all()
+	if err != nil {
+		return err
+	}
+	return o.open(inMemory(decodeBase64(data), f.name, f.inside(Base64)))
+}
+
+// decodeBase64 returns what the text stands for, as far as it is base64.
+func decodeBase64(text []byte) []byte {
+	digits := make([]byte, 0, len(text))
+	for _, c := range text {
+		if c > ' ' {
+			digits = append(digits, c)
+		}
+	}
+	digits = bytes.TrimRight(digits, "=")
+	n, _ := base64.RawStdEncoding.Decode(digits, digits)
+	return digits[:n]
+}
+
+// named lists names for a text.
+func named(names []string) string {
+	if len(names) > maxNamed {
+		names = append(names[:maxNamed:maxNamed], "…")
+	}
+	return strings.Join(names, ", ")
+}

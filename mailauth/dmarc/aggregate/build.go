@@ -1,0 +1,242 @@
+package aggregate
+
+import (
+	"bytes"
+	"strings"
+)
+
+// maxDepth is how deep elements are told apart; a report has six levels.
+const maxDepth = 64
+
+// A builder makes a report of the tags and texts of a scanner.
+type builder struct {
+	report *Report
+	each   func(*Record) error
+	err    error // why to stop
+	scan   scanner
+
+	stack   []frame
+	deep    int // elements open below maxDepth
+	tag     tag // that of the innermost element, while it is opened
+	text    []byte
+	overrun bool // text is cut
+	cut     bool // the XML ends inside a tag, comment or the like
+
+	rec         Record
+	inRecord    bool
+	counted     bool // rec has a count
+	uncountable bool // which is no number
+
+	root   string // name of the first element
+	ended  bool   // the end tag of feedback was met
+	has    struct{ feedback, metadata, policy bool }
+	faults map[faultKey]int // index in report.Faults
+	names  map[string]string
+}
+
+// A frame is an element that is open.
+type frame struct {
+	name    string
+	section *section // of the element, or of that around it if the element is a wrapper
+	leaf    *leaf
+	wrapper bool // unknown; what is in it counts as if it were not there
+}
+
+// startTag opens an element.
+func (b *builder) startTag(t tag) {
+	if b.deep > 0 || len(b.stack) == maxDepth {
+		if !t.empty {
+			b.deep++
+		}
+		return
+	}
+	f := b.resolve(t)
+	if b.tag = t; f.section != nil && f.section.open != nil && !f.wrapper && !f.section.open(b) {
+		f.section = opaque
+	}
+	b.stack = append(b.stack, f)
+	if t.empty {
+		b.close()
+	}
+}
+
+// resolve finds out what an element means where it is.
+func (b *builder) resolve(t tag) frame {
+	name := b.intern(t.name)
+	if len(b.stack) == 0 {
+		return b.resolveRoot(t, name)
+	}
+	if b.peek().leaf != nil {
+		if _, ok := b.known(b.parent(), name); !ok {
+			b.fault(Unknown, b.pathOf(name), nil)
+			return frame{name: name, leaf: b.peek().leaf, wrapper: true} // such as <b>: its text counts
+		}
+		b.fault(Malformed, b.path(), t.name)
+		for b.peek().leaf != nil {
+			b.close() // its end tag is missing
+		}
+	}
+	in := b.peek()
+	if in.section == opaque {
+		return frame{name: name, section: opaque}
+	}
+	c, ok := b.known(in, name)
+	if !ok {
+		b.fault(Unknown, b.pathOf(name), nil)
+		if in.section == top || in.section == feedback {
+			return frame{name: name, section: in.section, wrapper: true} // there may be records in it
+		}
+		return frame{name: name, section: opaque}
+	}
+	if c.odd != "" {
+		b.fault(c.odd, b.pathOf(name), nil)
+	}
+	if outermost[c.name()].section != nil {
+		b.unwind()
+	}
+	return frame{name: name, section: c.section, leaf: c.leaf}
+}
+
+// resolveRoot reads the first element, and what comes behind it.
+func (b *builder) resolveRoot(t tag, name string) frame {
+	if b.root == "" {
+		b.root = name
+		if len(t.prefix) > 0 {
+			b.report.Namespace = attribute(t.attributes, "xmlns:"+string(t.prefix))
+		} else {
+			b.report.Namespace = attribute(t.attributes, "xmlns")
+		}
+	}
+	switch c, known := outermost[name]; {
+	case b.ended:
+		b.fault(TooMany, name, nil)
+		return frame{name: name, section: opaque}
+	case strings.EqualFold(name, feedback.name):
+		return frame{name: name, section: feedback}
+	case known:
+		return frame{name: name, section: c.section} // there is no root
+	}
+	return frame{name: name, section: top, wrapper: true}
+}
+
+// known returns what a name means below an element: what is defined there, or what can mean one thing only,
+// whatever the case of its letters.
+func (b *builder) known(in *frame, name string) (child, bool) {
+	if c, ok := in.section.children[name]; ok && (c.section != nil || !in.wrapper) {
+		return c, true
+	}
+	if c, ok := outermost[name]; ok {
+		return c, true
+	}
+	anywhere := outsideRecord
+	if b.inRecord {
+		anywhere = inRecord
+	}
+	if c, ok := anywhere[name]; ok && (c.section != nil || !in.wrapper) {
+		return c.but(Misplaced), true
+	}
+	if folded := strings.ToLower(name); folded != name {
+		c, ok := b.known(in, folded)
+		return c.but(OldName), ok
+	}
+	return child{}, false
+}
+
+// unwind ends what a section of the report cannot be in.
+func (b *builder) unwind() {
+	for len(b.stack) > 0 && b.peek().section != feedback && b.peek().section != top {
+		b.fault(Malformed, b.path(), nil)
+		b.close()
+	}
+}
+
+func (b *builder) peek() *frame { return &b.stack[len(b.stack)-1] }
+
+// parent returns the innermost element that is no leaf.
+func (b *builder) parent() *frame {
+	i := len(b.stack) - 1
+	for b.stack[i].leaf != nil {
+		i--
+	}
+	return &b.stack[i]
+}
+
+// endTag closes the innermost element of a name, and those in it, whose end tags are missing.
+func (b *builder) endTag(name []byte) {
+	if b.deep > 0 {
+		b.deep--
+		return
+	}
+	i := len(b.stack) - 1
+	for i >= 0 && b.stack[i].name != string(name) {
+		i--
+	}
+	if i < 0 {
+		b.fault(Malformed, b.path(), name)
+		return
+	}
+	for len(b.stack) > i+1 {
+		b.fault(Malformed, b.path(), name)
+		b.close()
+	}
+	b.close()
+}
+
+// close ends the innermost element.
+func (b *builder) close() {
+	f := *b.peek()
+	switch {
+	case f.wrapper:
+	case f.leaf != nil:
+		f.leaf.read(b, f.leaf, b.value(f.leaf.path))
+		b.text, b.overrun = b.text[:0], false
+	case f.section.closed != nil:
+		f.section.closed(b)
+	}
+	b.stack = b.stack[:len(b.stack)-1]
+}
+
+// chars takes a piece of text, with entities or without.
+func (b *builder) chars(piece []byte, entities bool) {
+	if b.deep > 0 {
+		return
+	}
+	if len(b.stack) == 0 || b.peek().leaf == nil {
+		if len(b.stack) > 0 && (b.peek().section == opaque || b.peek().section == top) {
+			return
+		}
+		if stray := bytes.Trim(piece, " \t\r\n\x00\x1a\ufeff"); len(stray) > 0 {
+			b.fault(Malformed, b.path(), stray)
+		}
+		return
+	}
+	if room := MaxText - len(b.text); len(piece) > room {
+		b.overrun = true
+		piece = piece[:room]
+	}
+	if entities && bytes.IndexByte(piece, '&') >= 0 {
+		b.unescape(piece)
+		return
+	}
+	b.text = append(b.text, piece...)
+}
+
+// path names the innermost element as Faults do.
+func (b *builder) path() string {
+	if len(b.stack) == 0 {
+		return ""
+	}
+	if f := b.peek(); f.leaf != nil {
+		return f.leaf.path
+	} else {
+		return f.section.name
+	}
+}
+
+// pathOf names an element in the innermost one.
+func (b *builder) pathOf(name string) string {
+	if in := b.path(); in != "" {
+		return in + "/" + name
+	}
+	return name
+}

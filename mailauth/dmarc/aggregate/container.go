@@ -1,0 +1,142 @@
+package aggregate
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+)
+
+// headSize is how much of a file is looked at to tell what it is.
+const headSize = 4096
+
+// An opener looks for a report in a file, and in the files in it.
+type opener struct {
+	each  func(*Record) error
+	left  int64      // bytes that may still be expanded
+	limit LimitError // what it means that there are none
+	files int        // that were looked at
+
+	report *Report // the first that was found
+	others []string
+	miss   *NotReportError // the most telling of what was found instead
+}
+
+// A file is one that was sent, or is in another.
+type file struct {
+	name string
+	in   []Container
+	head []byte
+	data []byte // all of it, if it is in memory
+	rest io.Reader
+}
+
+func inMemory(data []byte, name string, in []Container) *file {
+	return &file{name, in, data[:min(len(data), headSize)], data, bytes.NewReader(data)}
+}
+
+// streamed returns a file that is expanded as it is read.
+func (o *opener) streamed(r io.Reader, name string, in []Container) (*file, error) {
+	b := bufio.NewReaderSize(&limited{o, r}, headSize)
+	head, err := b.Peek(headSize)
+	if len(head) == 0 && err != io.EOF || errors.Is(err, &o.limit) {
+		return nil, err
+	}
+	return &file{name, in, head, nil, b}, nil
+}
+
+// all returns the contents of a file. One that is compressed again must be as small as one that is sent.
+func (f *file) all() ([]byte, error) {
+	if f.data != nil {
+		return f.data, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(f.rest, MaxSent+1))
+	if len(data) > MaxSent {
+		return nil, &LimitError{"size", MaxSent}
+	}
+	if _, limited := errors.AsType[*LimitError](err); limited {
+		return nil, err
+	}
+	return data, nil // as far as it can be expanded
+}
+
+func (f *file) inside(c Container) []Container { return append(slices.Clip(f.in), c) }
+
+// limited is a reader that counts what is expanded.
+type limited struct {
+	o *opener
+	r io.Reader
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if l.o.left -= int64(n); l.o.left < 0 {
+		return 0, &l.o.limit
+	}
+	return n, err
+}
+
+// open reads a file if it is a report, and looks into it if it is a container.
+func (o *opener) open(f *file) error {
+	if o.files++; o.files > MaxFiles {
+		return &LimitError{"files", MaxFiles}
+	}
+	kind := sniff(f.head)
+	if o.report != nil {
+		if kind.opens() {
+			o.others = append(o.others, f.name)
+		}
+		return nil
+	}
+	if len(f.in) == maxNesting && kind.content != formatXML && kind.opens() {
+		return &LimitError{"nesting", maxNesting}
+	}
+	switch kind.content {
+	case formatXML:
+		return o.openXML(f)
+	case formatGzip:
+		return o.openGzip(f)
+	case formatZip:
+		return o.openZip(f)
+	case formatMessage:
+		return o.openMessage(f)
+	case formatBase64:
+		return o.openBase64(f)
+	}
+	o.missed(f, kind.content, kind.detail)
+	return nil
+}
+
+func (o *opener) openXML(f *file) error {
+	b, err := readXML(f.utf8(), o.each)
+	switch {
+	case err != nil:
+		return err
+	case b.isReport():
+		b.report.Container, b.report.Name = f.in, f.name
+		o.report = b.report
+	case strings.EqualFold(b.root, "html"):
+		o.missed(f, ContentHTML, "")
+	case b.root != "":
+		o.missed(f, ContentXML, b.root)
+	case b.scan.err != nil:
+		o.missed(f, ContentBroken, "")
+	default:
+		o.missed(f, ContentText, "")
+	}
+	return nil
+}
+
+// telling orders what was found by how much it says about the mistake that was made.
+var telling = []Content{ContentEmpty, ContentText, ContentBinary, ContentHTML, ContentMessage, ContentArchive, ContentNoFiles,
+	ContentXML, ContentJSON, ContentCSV, ContentBroken, ContentUnsupported, ContentRecord, ContentOtherReport, ContentFailure,
+	ContentTLSReport, ContentEncrypted}
+
+// missed notes what is in a file that is no report. Of several the most telling counts.
+func (o *opener) missed(f *file, what Content, detail string) {
+	if o.miss == nil || slices.Index(telling, what) > slices.Index(telling, o.miss.Content) {
+		o.miss = &NotReportError{what, f.in, f.name, detail}
+	}
+}

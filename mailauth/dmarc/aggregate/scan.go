@@ -1,0 +1,261 @@
+package aggregate
+
+import (
+	"bytes"
+	"io"
+)
+
+const (
+	// window is how much XML is held at a time.
+	window = 128 << 10
+
+	// maxTag bounds a tag with its attributes. Reports have attributes on the root and on extensions
+	// only; what is longer is no tag.
+	maxTag = 16 << 10
+
+	// maxStrange is how much of XML is read in search of something of a report.
+	maxStrange = 1 << 20
+)
+
+// A scanner cuts XML into tags and texts, and hands them to a builder. It stops at nothing: what is not
+// well-formed becomes text. It holds a window of the XML, never more, and expands no entity of a document type.
+type scanner struct {
+	src      io.Reader
+	buf      []byte
+	pos, end int   // what is not read yet: buf[pos:end]
+	base     int64 // offset of buf[0]
+	lines    int   // line feeds before buf[counted]
+	counted  int
+	eof      bool
+	err      error // why src ended, if not by its end
+	charset  string
+
+	to *builder
+}
+
+// A tag is a start tag, or the tag of an empty element.
+type tag struct {
+	prefix, name []byte
+	attributes   []byte // as they stand
+	empty        bool
+}
+
+// fill drops what was read, and reads until the window is full or the source at its end.
+func (s *scanner) fill() {
+	s.countLines()
+	s.base += int64(s.pos)
+	copy(s.buf, s.buf[s.pos:s.end])
+	s.pos, s.end, s.counted = 0, s.end-s.pos, 0
+	for idle := 0; s.end < len(s.buf) && !s.eof; {
+		n, err := s.src.Read(s.buf[s.end:])
+		s.end += n
+		if idle++; n > 0 {
+			idle = 0
+		} else if err == nil && idle == 100 {
+			err = io.ErrNoProgress
+		}
+		if err != nil {
+			s.eof = true
+			if err != io.EOF {
+				s.err = err
+			}
+		}
+	}
+}
+
+// rest returns what is not read yet: at least maxTag bytes, but at the end.
+func (s *scanner) rest() []byte {
+	if s.end-s.pos < maxTag && !s.eof {
+		s.fill()
+	}
+	return s.buf[s.pos:s.end]
+}
+
+// place returns the line and the offset of what is read next.
+func (s *scanner) place() (line int, offset int64) {
+	s.countLines()
+	return s.lines + 1, s.base + int64(s.pos)
+}
+
+func (s *scanner) countLines() {
+	s.lines += bytes.Count(s.buf[s.counted:s.pos], []byte("\n"))
+	s.counted = s.pos
+}
+
+// run reads to the end of the source, or until the builder has an error.
+func (s *scanner) run() {
+	for s.to.err == nil {
+		b := s.rest()
+		if len(b) == 0 || s.base > maxStrange && !s.to.isReport() {
+			break
+		}
+		switch i := bytes.IndexByte(b, '<'); {
+		case i != 0:
+			if i < 0 {
+				i = len(b)
+			}
+			s.to.chars(b[:i], true)
+			s.pos += i
+		case len(b) > 1 && (b[1] == '!' || b[1] == '?'):
+			s.declaration(b)
+		default:
+			s.tag(b)
+		}
+	}
+}
+
+// tag reads a tag. A less-than sign that begins none is text.
+func (s *scanner) tag(b []byte) {
+	b = b[:min(len(b), maxTag)]
+	t, closing, n := cutTag(b)
+	switch {
+	case n == 0 && s.eof && bytes.IndexByte(b, '>') < 0 && s.end-s.pos == len(b):
+		s.to.cut = true // the file ends inside the tag
+		s.pos = s.end
+	case n == 0:
+		s.to.fault(Malformed, s.to.path(), b[:min(len(b), 40)])
+		s.to.chars(b[:1], false)
+		s.pos++
+	case closing:
+		s.to.endTag(t.name)
+		s.pos += n
+	default:
+		s.to.startTag(t)
+		s.pos += n
+	}
+}
+
+// cutTag reads the tag that a text begins with, and its length; 0 if there is none.
+func cutTag(b []byte) (t tag, closing bool, n int) {
+	i := 1
+	if i < len(b) && b[i] == '/' {
+		closing = true
+		i++
+	}
+	start := i
+	for i < len(b) && nameByte(b[i]) {
+		if b[i] == ':' {
+			t.prefix, start = b[start:i], i+1
+		}
+		i++
+	}
+	t.name = b[start:i]
+	if i == start || i == len(b) || !letter(t.name[0]) {
+		return t, closing, 0
+	}
+	switch b[i] {
+	case '>':
+		return t, closing, i + 1
+	case '/', ' ', '\t', '\r', '\n':
+	default:
+		return t, closing, 0
+	}
+	end := tagEnd(b[i:])
+	if end < 0 {
+		return t, closing, 0
+	}
+	t.attributes = b[i : i+end]
+	if t.attributes[len(t.attributes)-1] == '/' {
+		t.empty, t.attributes = true, t.attributes[:len(t.attributes)-1]
+	}
+	return t, closing, i + end + 1
+}
+
+// tagEnd returns where the greater-than sign is that ends a tag, outside of quotation marks; where these do
+// not match, the first.
+func tagEnd(b []byte) int {
+	quote := byte(0)
+	for i, c := range b {
+		switch {
+		case c == '<':
+			return bytes.IndexByte(b[:i], '>')
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '>':
+			return i
+		}
+	}
+	return bytes.IndexByte(b, '>')
+}
+
+func letter(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c >= 0x80
+}
+
+func nameByte(c byte) bool {
+	return letter(c) || '0' <= c && c <= '9' || c == '-' || c == '.' || c == ':'
+}
+
+// declaration reads what begins with <! or <?, and passes all of it over but character data.
+func (s *scanner) declaration(b []byte) {
+	nothing := func([]byte) {}
+	switch {
+	case bytes.HasPrefix(b, []byte("<!--")):
+		s.pos += 4
+		s.until("-->", nothing)
+	case bytes.HasPrefix(b, []byte("<![CDATA[")):
+		s.pos += 9
+		s.until("]]>", func(text []byte) { s.to.chars(text, false) })
+	case b[1] == '?':
+		if i := bytes.Index(b[:min(len(b), maxTag)], []byte("?>")); i > 0 && bytes.HasPrefix(b, []byte("<?xml")) {
+			s.charset = attribute(b[5:i], "encoding")
+		}
+		s.until("?>", nothing)
+	case len(b) >= 9 && bytes.EqualFold(b[:9], []byte("<!DOCTYPE")):
+		// Its entities are not read, so none can grow.
+		i := bytes.IndexAny(b, "[>")
+		s.to.fault(Doctype, "", b[:min(len(b), 40)])
+		if i > 0 && b[i] == '[' {
+			s.pos += i
+			s.until("]", nothing)
+		}
+		s.until(">", nothing)
+	default:
+		s.until(">", nothing)
+	}
+}
+
+// until reads up to and with a delimiter, in pieces.
+func (s *scanner) until(delimiter string, each func([]byte)) {
+	for {
+		b := s.rest()
+		if i := bytes.Index(b, []byte(delimiter)); i >= 0 {
+			each(b[:i])
+			s.pos += i + len(delimiter)
+			return
+		}
+		if s.eof {
+			each(b)
+			s.to.cut, s.pos = true, s.end
+			return
+		}
+		n := len(b) - len(delimiter) + 1 // the delimiter may lie across the end of the window
+		each(b[:n])
+		s.pos += n
+	}
+}
+
+// attribute returns the value of an attribute; empty if there is none of the name.
+func attribute(attributes []byte, name string) string {
+	for rest := attributes; ; {
+		i := bytes.Index(rest, []byte(name))
+		if i < 0 {
+			return ""
+		}
+		before := i == 0 || bytes.IndexByte([]byte(" \t\r\n\"'"), rest[i-1]) >= 0
+		rest = bytes.TrimLeft(rest[i+len(name):], " \t\r\n")
+		if !before || len(rest) == 0 || rest[0] != '=' {
+			continue
+		}
+		rest = bytes.TrimLeft(rest[1:], " \t\r\n")
+		if len(rest) == 0 || rest[0] != '"' && rest[0] != '\'' {
+			return ""
+		}
+		value, _, _ := bytes.Cut(rest[1:], rest[:1])
+		return string(value[:min(len(value), 256)])
+	}
+}

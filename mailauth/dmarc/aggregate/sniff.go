@@ -1,0 +1,191 @@
+package aggregate
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// The formats that are opened, beside the contents that are not.
+const (
+	formatXML     Content = "*xml"
+	formatGzip    Content = "*gzip"
+	formatZip     Content = "*zip"
+	formatMessage Content = "*message"
+	formatBase64  Content = "*base64"
+)
+
+// A format is what a file seems to be.
+type format struct {
+	content Content
+	detail  string
+}
+
+// opens reports whether there may be a report in it.
+func (f format) opens() bool { return strings.HasPrefix(string(f.content), "*") }
+
+// signatures are the bytes that files of other formats begin with.
+var signatures = []struct {
+	magic string
+	format
+}{
+	{"\x1f\x8b", format{formatGzip, ""}},
+	{"PK\x03\x04", format{formatZip, ""}},
+	{"PK\x05\x06", format{formatZip, ""}}, // without files
+	{"BZh", format{ContentUnsupported, "bzip2"}},
+	{"\xfd7zXZ\x00", format{ContentUnsupported, "xz"}},
+	{"7z\xbc\xaf\x27\x1c", format{ContentUnsupported, "7-Zip"}},
+	{"Rar!\x1a\x07", format{ContentUnsupported, "RAR"}},
+	{"\x28\xb5\x2f\xfd", format{ContentUnsupported, "Zstandard"}},
+	{"\x1f\x9d", format{ContentUnsupported, "compress (.Z)"}},
+	{"\x78\x9f\x3e\x22", format{ContentUnsupported, "TNEF (winmail.dat)"}},
+	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", format{ContentBinary, "an Outlook message (.msg) or an Office document"}},
+	{"%PDF-", format{ContentBinary, "PDF"}},
+	{"\x89PNG\r\n", format{ContentBinary, "a PNG image"}},
+	{"\xff\xd8\xff", format{ContentBinary, "a JPEG image"}},
+	{"GIF8", format{ContentBinary, "a GIF image"}},
+}
+
+// sniff tells what a file is by how it begins.
+func sniff(head []byte) format {
+	for _, s := range signatures {
+		if bytes.HasPrefix(head, []byte(s.magic)) {
+			return s.format
+		}
+	}
+	if e := utf16(head); e != nil {
+		decoded, err := e.NewDecoder().Bytes(head[:len(head)&^1])
+		if err != nil {
+			return format{ContentBinary, ""}
+		}
+		head = decoded
+	}
+	text := bytes.TrimLeft(head, " \t\r\n\x00\ufeff")
+	switch {
+	case len(text) == 0:
+		return format{ContentEmpty, ""}
+	case text[0] == '<', bytes.Contains(text, []byte("<feedback")):
+		return format{formatXML, ""}
+	case text[0] == '{' || text[0] == '[':
+		return sniffJSON(text)
+	}
+	if f := sniffFields(text); f.content != "" {
+		return f
+	}
+	return sniffText(text)
+}
+
+// sniffJSON tells reports of TLS from other JSON by their fields (RFC 8460 section 4.4).
+func sniffJSON(text []byte) format {
+	names := 0
+	for _, name := range []string{`"organization-name"`, `"report-id"`, `"date-range"`, `"policies"`, `"contact-info"`} {
+		if bytes.Contains(text, []byte(name)) {
+			names++
+		}
+	}
+	if names >= 2 {
+		return format{ContentTLSReport, ""}
+	}
+	return format{ContentJSON, ""}
+}
+
+// messageFields are fields of which each message or part has at least one.
+var messageFields = []string{"from", "to", "subject", "date", "received", "return-path", "delivered-to", "message-id", "mime-version",
+	"content-type", "content-transfer-encoding", "content-disposition", "dkim-signature", "authentication-results", "x-original-to"}
+
+// sniffFields recognizes what begins with fields: a message, or what reports of failures consist of.
+func sniffFields(text []byte) format {
+	message := false
+	for i := 0; ; i++ {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		line = bytes.TrimRight(line, "\r")
+		if text = rest; len(line) == 0 {
+			break
+		}
+		if line[0] == ' ' || line[0] == '\t' || i == 0 && bytes.HasPrefix(bytes.TrimLeft(line, ">"), []byte("From ")) {
+			continue
+		}
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		field := strings.ToLower(strings.TrimRight(string(name), " \t"))
+		if i == 0 && (!ok || field == "" || strings.ContainsAny(field, " \t")) {
+			break
+		}
+		if field == "feedback-type" { // RFC 5965 section 3.1
+			kind := strings.ToLower(strings.TrimSpace(string(value)))
+			if kind == "auth-failure" { // RFC 6591 section 3.1
+				return format{ContentFailure, ""}
+			}
+			return format{ContentOtherReport, kind}
+		}
+		message = message || ok && slices.Contains(messageFields, field)
+	}
+	if message {
+		return format{formatMessage, ""}
+	}
+	return format{}
+}
+
+// sniffText tells texts apart, and from what is none.
+func sniffText(text []byte) format {
+	line, rest, _ := bytes.Cut(text, []byte("\n"))
+	second, _, _ := bytes.Cut(rest, []byte("\n"))
+	switch {
+	case bytes.HasPrefix(bytes.ToLower(bytes.TrimLeft(line, `"' `)), []byte("v=dmarc1")):
+		return format{ContentRecord, shorten(bytes.TrimSpace(line))}
+	case encoded(text):
+		return format{formatBase64, ""}
+	}
+	for _, separator := range []string{",", ";", "\t"} {
+		if n := bytes.Count(line, []byte(separator)); n >= 2 && n == bytes.Count(second, []byte(separator)) {
+			return format{ContentCSV, ""}
+		}
+	}
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == utf8.RuneError && size == 1 && utf8.FullRune(text) || r < ' ' && !strings.ContainsRune("\t\r\n\f", r) {
+			return format{ContentBinary, ""}
+		}
+		text = text[size:]
+	}
+	return format{ContentText, ""}
+}
+
+// encoded reports whether a text is base64 of something that is opened.
+func encoded(text []byte) bool {
+	const least = 64 // characters; what is shorter is a word
+	decoded := decodeBase64(text)
+	if len(text) < least || len(decoded) < least/2 {
+		return false
+	}
+	if i := bytes.IndexFunc(text, func(r rune) bool { return r > 'z' }); i >= 0 {
+		return false
+	}
+	kind := sniff(decoded)
+	return kind.opens() && kind.content != formatBase64
+}
+
+// utf16 returns the encoding of a text in UTF-16, by its mark or by its first character, which is a less-than
+// sign in XML (XML 1.0 appendix F.1); nil if it is something else.
+func utf16(head []byte) encoding.Encoding {
+	switch {
+	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("<\x00")):
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)
+	case bytes.HasPrefix(head, []byte("\xfe\xff")), bytes.HasPrefix(head, []byte("\x00<")):
+		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
+	}
+	return nil
+}
+
+// utf8 returns a reader of the file that makes UTF-8 of UTF-16.
+func (f *file) utf8() io.Reader {
+	if e := utf16(f.head); e != nil {
+		return transform.NewReader(f.rest, e.NewDecoder())
+	}
+	return f.rest
+}

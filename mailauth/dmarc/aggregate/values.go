@@ -1,0 +1,244 @@
+package aggregate
+
+import (
+	"bytes"
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxCount is more messages than any receiver counts in a day; 200,000 such counts have a sum.
+const maxCount = 1_000_000_000_000
+
+// words are those that an element may hold, with others that mean the same.
+type words struct {
+	defined []string
+	meaning map[string]string
+}
+
+var (
+	policies     = &words{[]string{"none", "quarantine", "reject"}, nil}
+	alignments   = &words{[]string{"r", "s"}, map[string]string{"relaxed": "r", "strict": "s"}}
+	yesNo        = &words{[]string{"n", "y"}, map[string]string{"no": "n", "false": "n", "0": "n", "yes": "y", "true": "y", "1": "y"}}
+	discoveries  = &words{[]string{"psl", "treewalk"}, map[string]string{"tree_walk": "treewalk", "tree-walk": "treewalk"}}
+	dispositions = &words{[]string{"none", "pass", "quarantine", "reject"}, nil}
+	evaluations  = &words{[]string{"pass", "fail"}, nil}
+
+	overrides = &words{[]string{"forwarded", "sampled_out", "trusted_forwarder", "mailing_list", "local_policy",
+		"policy_test_mode", "other"}, nil}
+	scopes = &words{[]string{"mfrom", "helo"}, map[string]string{"mailfrom": "mfrom", "mail_from": "mfrom", "ehlo": "helo"}}
+
+	// RFC 7489 appendix C: temperror is commonly implemented as unknown, permerror as error.
+	spfResults = &words{[]string{"pass", "fail", "none", "softfail", "neutral", "temperror", "permerror"},
+		map[string]string{"hardfail": "fail", "hard_fail": "fail", "soft_fail": "softfail", "unknown": "temperror",
+			"error": "permerror", "temp_error": "temperror", "perm_error": "permerror"}}
+	dkimResults = &words{[]string{"pass", "fail", "none", "neutral", "policy", "temperror", "permerror"},
+		map[string]string{"temp_error": "temperror", "perm_error": "permerror"}}
+)
+
+// keep sets the target of a leaf. Of several elements the first counts.
+func (b *builder) keep(l *leaf, value string) {
+	if value == "" {
+		return
+	}
+	target := l.target(b)
+	if *target != "" {
+		b.fault(Repeated, l.path, []byte(value))
+		return
+	}
+	*target = value
+}
+
+func (b *builder) readText(l *leaf, text []byte) { b.keep(l, b.intern(text)) }
+
+// readDomain reads the name of a domain; of an address, as some receivers write it, what is behind the at sign.
+func (b *builder) readDomain(l *leaf, text []byte) {
+	name := lower(bytes.TrimSuffix(text, []byte(".")))
+	if len(name) > 1 && name[0] == '<' && name[len(name)-1] == '>' {
+		name = name[1 : len(name)-1]
+	}
+	if i := bytes.LastIndexByte(name, '@'); i >= 0 {
+		b.fault(OddValue, l.path, text)
+		name = name[i+1:]
+	}
+	if string(name) == "<>" {
+		return // the null sender of notifications (RFC 5321 section 4.5.5)
+	}
+	b.keep(l, b.intern(name))
+}
+
+// readWord reads one of the words of a leaf; others are kept too.
+func (b *builder) readWord(l *leaf, text []byte) {
+	for _, w := range l.words.defined {
+		if string(text) == w {
+			b.keep(l, w)
+			return
+		}
+	}
+	if len(text) == 0 {
+		return
+	}
+	value := strings.ToLower(b.intern(text))
+	if meaning, ok := l.words.meaning[value]; ok {
+		value = meaning
+	} else if other := strings.ReplaceAll(value, "-", "_"); slices.Contains(l.words.defined, other) {
+		value = other
+	}
+	kind := BadValue
+	if slices.Contains(l.words.defined, value) {
+		kind = OddValue
+	}
+	b.fault(kind, l.path, text)
+	b.keep(l, value)
+}
+
+func (b *builder) readError(l *leaf, text []byte) {
+	errors := &b.report.Metadata.Errors
+	switch {
+	case len(text) == 0:
+	case len(*errors) == MaxAuth:
+		b.fault(TooMany, l.path, text)
+	default:
+		*errors = append(*errors, b.intern(text))
+	}
+}
+
+// readCount reads the number of messages: digits, and what else can only mean a whole number.
+func (b *builder) readCount(l *leaf, text []byte) {
+	if b.counted {
+		b.fault(Repeated, l.path, text)
+		return
+	}
+	if len(text) == 0 {
+		return
+	}
+	n, odd, ok := wholeNumber(text)
+	b.counted = true
+	switch {
+	case !ok || n < 0 || n > maxCount:
+		b.fault(BadCount, l.path, text)
+		b.uncountable = true
+		return
+	case odd:
+		b.fault(OddValue, l.path, text)
+	}
+	b.rec.Count = n
+}
+
+// wholeNumber reads a number, and tells whether it has a sign or a decimal point that it does not need.
+func wholeNumber(text []byte) (n int64, odd, ok bool) {
+	s := string(text)
+	if whole, fraction, found := strings.Cut(s, "."); found && whole != "" && strings.Trim(fraction, "0") == "" {
+		s, odd = whole, true
+	}
+	if strings.HasPrefix(s, "+") {
+		odd = true
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, odd, err == nil
+}
+
+func (b *builder) readPercentage(l *leaf, text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	n, odd, ok := wholeNumber(bytes.TrimSuffix(text, []byte("%")))
+	switch {
+	case !ok || n < 0 || n > 100:
+		b.fault(BadValue, l.path, text)
+		return
+	case odd || text[len(text)-1] == '%':
+		b.fault(OddValue, l.path, text)
+	}
+	if b.report.Policy.Percentage != nil {
+		b.fault(Repeated, l.path, text)
+		return
+	}
+	percentage := int(n)
+	b.report.Policy.Percentage = &percentage
+}
+
+// readAddress reads the address of the source. It is never guessed: leading zeros, which some read as octal,
+// make it no address.
+func (b *builder) readAddress(l *leaf, text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	if b.rec.SourceText != "" {
+		b.fault(Repeated, l.path, text)
+		return
+	}
+	b.rec.SourceText = b.intern(text)
+	if a, err := netip.ParseAddr(b.rec.SourceText); err == nil && a == a.Unmap().WithZone("") {
+		b.rec.SourceIP = a
+		return
+	}
+	s := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(b.rec.SourceText, "["), "]"))
+	if len(s) > 5 && strings.EqualFold(s[:5], "ipv6:") {
+		s = s[5:]
+	}
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		b.fault(BadAddress, l.path, text)
+		return
+	}
+	b.fault(OddValue, l.path, text)
+	b.rec.SourceIP = a.Unmap().WithZone("")
+}
+
+func (b *builder) readBegin(l *leaf, text []byte) { b.readTime(l, text, &b.report.Metadata.Begin) }
+func (b *builder) readEnd(l *leaf, text []byte)   { b.readTime(l, text, &b.report.Metadata.End) }
+
+func (b *builder) readTime(l *leaf, text []byte, target *time.Time) {
+	if len(text) == 0 {
+		return
+	}
+	t, odd, ok := parseTime(string(text))
+	switch {
+	case !ok:
+		b.fault(BadValue, l.path, text)
+		return
+	case !target.IsZero():
+		b.fault(Repeated, l.path, text)
+		return
+	case odd:
+		b.fault(OddValue, l.path, text)
+	}
+	*target = t
+}
+
+// The forms of dates that receivers write instead of seconds since 1970. Those without a zone are UTC.
+var dateForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
+	"2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02", time.RFC1123Z, time.RFC1123}
+
+// parseTime reads seconds since 1970, and tells whether they were written in another way.
+func parseTime(s string) (t time.Time, odd, ok bool) {
+	for _, form := range dateForms {
+		if t, err := time.Parse(form, s); err == nil {
+			return t.UTC(), true, true
+		}
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(n) || n <= 0 || n >= 1e17 {
+		return t, false, false
+	}
+	odd = strings.ContainsAny(s, ".eE+xXpP_")
+	// Seconds of the years to 5138 are below these powers, milliseconds and microseconds of those since 1973 above.
+	for n >= 1e11 {
+		n, odd = n/1000, true
+	}
+	return time.Unix(int64(n), 0).UTC(), odd, true
+}
+
+// lower makes the letters A to Z small, in place.
+func lower(text []byte) []byte {
+	for i, c := range text {
+		if 'A' <= c && c <= 'Z' {
+			text[i] = c + 'a' - 'A'
+		}
+	}
+	return text
+}
