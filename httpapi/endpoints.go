@@ -15,6 +15,7 @@ import (
 	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/zonecheck"
+	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/spf"
@@ -64,6 +65,8 @@ var endpoints = []Endpoint{
 	{"POST", "/text/regex/test", dnsRead, 1, "text utility", text(textutil.Regex).about("test a regular expression (RE2)")},
 	{"POST", "/spf/lookup", mailRead, 1, "SPF lookup and parsing", call(spf.Lookup)},
 	{"POST", "/spf/validate", mailRead, 1, "SPF validation, no DNS lookup", pure(spf.Validate)},
+	{"POST", "/dkim/lookup", mailRead, 1, "DKIM lookup by selector", call(dkim.Lookup)},
+	{"POST", "/dkim/validate", mailRead, 1, "DKIM validation, no DNS lookup", pure(dkim.Validate)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
 	{"GET", "/spf/hosted", mailRead, 1, "list the key's Hosted SPF profiles", hosted(hostedspf.List)},
 	{"GET", "/spf/hosted/{id}", mailRead, 1, "single Hosted SPF profile", hosted(hostedspf.Show)},

@@ -89,6 +89,9 @@ const (
 	otherType  taglist.Kind = "other type"   // p that is a key of another type than k says
 	wrapped    taglist.Kind = "wrapped"      // an Ed25519 key in a SubjectPublicKeyInfo
 	secret     taglist.Kind = "private key"  // p that is a private key
+	cutOff     taglist.Kind = "cut off"      // p that is the beginning of a key
+	exponent   taglist.Kind = "exponent"     // p with an RSA key whose exponent is not an odd number above 2
+	factor     taglist.Kind = "factor"       // p with an RSA key whose private key anybody can compute
 	badHash    taglist.Kind = "hash"         // h that lets no hash algorithm be used
 	onlySHA1   taglist.Kind = "sha1"         // h that lets only sha1 be used
 	badService taglist.Kind = "service type" // s that excludes mail

@@ -57,7 +57,7 @@ func TestParseKey(t *testing.T) {
 		{"type in capitals", "v=DKIM1; k=RSA; p=" + rsa1024, ReasonType, "key type"},
 		{"no base64", "v=DKIM1; p=-----BEGIN PUBLIC KEY-----", ReasonData, "base64"},
 		{"no padding", "v=DKIM1; k=ed25519; p=" + strings.TrimRight(ed25519Key, "="), ReasonData, "base64"},
-		{"cut off", "v=DKIM1; p=" + rsa2048[:252], ReasonData, "key"},
+		{"cut off", "v=DKIM1; p=" + rsa2048[:252], ReasonData, "cut off"},
 		{"wrapped Ed25519", "v=DKIM1; k=ed25519; p=" + wrappedEd25519, ReasonData, "wrapped"},
 		{"Ed25519 without k", "v=DKIM1; p=" + ed25519Key, ReasonData, "other type"},
 		{"RSA as Ed25519", "v=DKIM1; k=ed25519; p=" + rsa1024, ReasonData, "other type"},

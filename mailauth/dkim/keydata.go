@@ -87,7 +87,11 @@ func (k *Key) readData(p taglist.Tag) {
 		k.fault(otherType, p, fmt.Sprintf("p= holds a key of the algorithm %s, which DKIM does not define", found.name()))
 		return
 	case found.public == nil:
-		k.fault(badKey, p, whyNoKey(k.Data, k.Type))
+		kind := badKey
+		if n, ok := derLength(k.Data); ok && n > len(k.Data) && k.Type != Ed25519 {
+			kind = cutOff
+		}
+		k.fault(kind, p, whyNoKey(k.Data, k.Type))
 		return
 	}
 	k.Details = new(pki.DescribeKey(found.public, nil))
@@ -99,9 +103,24 @@ func (k *Key) readData(p taglist.Tag) {
 		k.fault(wrapped, p, "p= holds an Ed25519 key inside a SubjectPublicKeyInfo of 44 bytes, not its bare 32 bytes")
 	default:
 		k.Public, k.Form = found.public, found.form
-		if found.form == PKCS1 {
-			k.note(bareRSA, p, "p= holds a bare RSAPublicKey, not a SubjectPublicKeyInfo")
-		}
+		k.checkRSA(p)
+	}
+}
+
+// checkRSA looks for what makes an RSA key of any size useless.
+func (k *Key) checkRSA(p taglist.Tag) {
+	key, ok := k.Public.(*rsa.PublicKey)
+	if !ok {
+		return
+	}
+	if k.Form == PKCS1 {
+		k.note(bareRSA, p, "p= holds a bare RSAPublicKey, not a SubjectPublicKeyInfo")
+	}
+	if key.E < 3 || key.E%2 == 0 { // RFC 8017 section 3.1
+		k.fault(exponent, p, fmt.Sprintf("the public exponent of the RSA key is %d, not an odd number above 2", key.E))
+	}
+	if pki.HasSmallFactor(key.N) {
+		k.fault(factor, p, "a small prime number divides the modulus of the RSA key, so that anybody can compute the private key")
 	}
 }
 
@@ -226,12 +245,6 @@ func whyNoKey(data []byte, t KeyType) string {
 	default:
 		return fmt.Sprintf("the %d bytes in p= are not a SubjectPublicKeyInfo with an RSA key", len(data))
 	}
-}
-
-// cutOff reports whether bytes are the beginning of something longer.
-func cutOff(data []byte) bool {
-	declared, ok := derLength(data)
-	return ok && declared > len(data)
 }
 
 // derLength returns how long a SEQUENCE says that it is, with its header (X.690 section 8.1.3).

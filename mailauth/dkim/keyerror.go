@@ -41,7 +41,8 @@ func (e *KeyError) Error() string { return "the DKIM key cannot be used: " + e.T
 // reasons assigns the faults of a record, all but the harmless ones.
 var reasons = map[taglist.Kind]Reason{
 	badType: ReasonType, noKey: ReasonMissing, badBase64: ReasonData, badKey: ReasonData, otherType: ReasonData,
-	wrapped: ReasonData, secret: ReasonData, badHash: ReasonHash, onlySHA1: ReasonSHA1, badService: ReasonService,
+	wrapped: ReasonData, secret: ReasonData, cutOff: ReasonData, exponent: ReasonData, factor: ReasonData,
+	badHash: ReasonHash, onlySHA1: ReasonSHA1, badService: ReasonService,
 }
 
 // Err says why verifiers do not use the key: a *[KeyError], or nil if they do. The gravest reason comes first,

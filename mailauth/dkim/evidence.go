@@ -1,0 +1,164 @@
+package dkim
+
+import (
+	"crypto/rsa"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/miekg/dns"
+)
+
+// evidence is all that the rules look at. Without the network there are only the text and the key.
+type evidence struct {
+	domain   diag.Domain // zero where nothing was looked up
+	selector diag.Selector
+	now      time.Time
+
+	txt      diag.Answer[*dns.TXT] // at the selector
+	apex     diag.Answer[*dns.SOA] // whether the domain exists
+	node     diag.Answer[*dns.TXT] // at _domainkey
+	wildcard diag.Answer[*dns.TXT] // at *._domainkey
+	places   []place               // where else the record may have got to
+
+	found     taglist.Found // what was meant as a key record
+	others    []string      // the other TXT records at the selector
+	key       *Key          // if there is exactly one record
+	assembled string        // the record that its parts make in another order, or several records together
+	repaired  string        // the record that was probably meant, if there is one that differs
+}
+
+// A place is a name at which a key record is published by mistake.
+type place struct {
+	name   string // absolute
+	what   string // a clause: what the mistake probably was
+	parent bool   // the name is right for the organizational domain
+	answer diag.Answer[*dns.TXT]
+}
+
+// take sorts the TXT records at the selector, each as its character-strings, and reads the key.
+func (e *evidence) take(answer [][]string) {
+	for _, parts := range answer {
+		text := strings.Join(parts, "")
+		if !meant(text) && len(e.domain.String()) > 0 {
+			e.others = append(e.others, text)
+			continue
+		}
+		if e.found.Records = append(e.found.Records, text); len(e.found.Records) == 1 {
+			e.found.Strings = parts
+		}
+	}
+	if len(e.found.Records) != 1 {
+		e.found.Strings = nil
+	} else {
+		e.key = ParseKey(e.found.Records[0])
+		e.found.List = e.key.List
+	}
+	e.assemble()
+	e.repair()
+}
+
+// assemble tries to make a record of its parts: several TXT records, or strings that are out of order.
+func (e *evidence) assemble() {
+	usable := func(text string) bool { return ParseKey(text).Data != nil && ParseKey(text).Details != nil }
+	if slices.ContainsFunc(e.found.Records, usable) || len(e.found.Records) == 0 {
+		return
+	}
+	if parts := slices.Concat(e.found.Records, e.others); len(parts) > 1 {
+		e.assembled = assemble(parts)
+	} else {
+		e.assembled = assemble(e.found.Strings)
+	}
+}
+
+// repair finds a record to publish instead.
+func (e *evidence) repair() {
+	switch {
+	case e.assembled != "":
+		e.repaired = e.assembled
+	case e.key != nil && !e.key.Revoked && slices.ContainsFunc(e.key.List.Faults, repairable):
+		e.repaired = repair(e.key.List.Text, allFlags...)
+	}
+}
+
+// repairable reports whether a fault is gone in the record that was probably meant.
+func repairable(f taglist.Fault) bool { return !f.Harmless || f.Kind != taglist.Unknown }
+
+// suggestion is the record to publish instead.
+func (e *evidence) suggestion() string { return e.repaired }
+
+// online reports whether the DNS was asked.
+func online(e *evidence) bool { return !e.domain.IsZero() }
+
+// answered reports whether the name servers told what is at the selector.
+func answered(e *evidence) bool { return e.txt.Err() == nil }
+
+// one reports whether there is exactly one record.
+func one(e *evidence) bool { return e.key != nil }
+
+// split reports whether the record is spread over several TXT records.
+func (e *evidence) split() bool {
+	return e.assembled != "" && len(e.found.Records)+len(e.others) > 1
+}
+
+// shuffled reports whether the strings of the record are out of order.
+func (e *evidence) shuffled() bool { return e.assembled != "" && !e.split() }
+
+// holds reports whether there is one record with something in p.
+func holds(e *evidence) bool { return e.key != nil && e.key.Base64 != "" }
+
+// readable reports whether there is one record with a key that can be read, of whatever algorithm.
+func readable(e *evidence) bool { return e.key != nil && e.key.Details != nil }
+
+// modulus returns the RSA key of the record, also one that is called something else; nil if there is none.
+func (e *evidence) modulus() *rsa.PublicKey {
+	if e.key == nil || e.key.Data == nil {
+		return nil
+	}
+	key, _ := identify(e.key.Data).public.(*rsa.PublicKey)
+	return key
+}
+
+// isRSA reports whether the record holds an RSA key.
+func isRSA(e *evidence) bool { return e.modulus() != nil }
+
+// name is where the record was looked for, without a final dot.
+func (e *evidence) name() string { return strings.TrimSuffix(dns.CanonicalName(e.txt.Name), ".") }
+
+// parent is the name below which all selectors are.
+func (e *evidence) parent() string { return label + "." + e.domain.String() }
+
+// label is the name below a domain at which its keys are (RFC 6376 section 3.6.2.1).
+const label = "_domainkey"
+
+// absent reports whether there is no record of any kind at the selector, for sure.
+func absent(e *evidence) bool { return answered(e) && len(e.found.Records) == 0 }
+
+// aliased reports whether the name at the selector is an alias.
+func aliased(e *evidence) bool { return len(e.txt.Aliases) > 0 }
+
+// target is where the aliases lead.
+func (e *evidence) target() string {
+	if !aliased(e) {
+		return ""
+	}
+	return strings.TrimSuffix(e.txt.Aliases[len(e.txt.Aliases)-1], ".")
+}
+
+// texts returns the texts of an answer, in order.
+func textsOf(a diag.Answer[*dns.TXT]) []string {
+	var list []string
+	for _, r := range a.Records {
+		list = append(list, diag.TXT(r))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// fromWildcard reports whether the answer for the selector is that for every selector.
+func fromWildcard(e *evidence) bool {
+	all := textsOf(e.wildcard)
+	return len(all) > 0 && slices.Equal(all, textsOf(e.txt))
+}

@@ -1,0 +1,210 @@
+package dkim
+
+import (
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// repair returns the record that was meant by a text: one that verifiers use, with the same key. It is empty
+// where the key is not whole, or where there are several, since nobody but the owner knows the right one. Of
+// the flags it keeps those that are listed.
+func repair(text string, flags ...string) string {
+	if strings.Contains(text, "PRIVATE KEY") {
+		return ""
+	}
+	list := tidy(text)
+	data, kind := wholeKey(&list, text)
+	if data == nil {
+		return ""
+	}
+	tags := []string{"v=" + version, "k=" + string(kind)}
+	for _, t := range list.Tags {
+		if kept := keep(&list, t, flags); kept != "" {
+			tags = append(tags, kept)
+		}
+	}
+	record := strings.Join(append(tags, "p="+base64.StdEncoding.EncodeToString(data)), "; ")
+	if ParseKey(record).Err() != nil || len(record) > MaxRecordLength {
+		return ""
+	}
+	return record
+}
+
+// allFlags are the flags that are defined (RFC 6376 section 3.6.1).
+var allFlags = []string{"y", "s"}
+
+// armour are the lines around a key in a PEM file (RFC 7468 section 2).
+var armour = regexp.MustCompile(`-{2,}\s*(?:BEGIN|END)[A-Z ]*-{2,}`)
+
+// noise is what gets into records on the way: signs of other notations, and characters that look like nothing
+// or like quotation marks.
+var noise = strings.NewReplacer(`"`, "", "'", "", `\`, "", "`", "", "\u201c", "", "\u201d", "", "\u201e", "", "\u2018", "",
+	"\u2019", "", "\u00ab", "", "\u00bb", "", "\ufeff", "", "\u200b", "", "\u00ad", "", "\u00a0", " ", "\uff1d", "=",
+	"\uff1b", ";")
+
+// maxRepairs bounds how often a semicolon is put in; a record has eight tags.
+const maxRepairs = 16
+
+// tidy reads a text without what does not belong there, with the semicolons that are missing and the names of
+// the tags as DKIM writes them.
+func tidy(text string) taglist.List {
+	text = strings.TrimSpace(armour.ReplaceAllString(noise.Replace(strings.ToValidUTF8(text, "")), ""))
+	list := format.Parse(text)
+	for range maxRepairs {
+		i := slices.IndexFunc(list.Faults, func(f taglist.Fault) bool { return f.Kind == taglist.Unparted })
+		if i < 0 {
+			break
+		}
+		at := list.Faults[i].Offset
+		text = strings.TrimRight(text[:at], white+",") + "; " + text[at:]
+		list = format.Parse(text)
+	}
+	for i, t := range list.Tags {
+		for _, d := range format.Tags {
+			if strings.EqualFold(d.Name, t.Name) {
+				list.Tags[i].Name = d.Name
+			}
+		}
+	}
+	return list
+}
+
+// keep returns a tag of the old record as the new one has it, empty if it has no use there.
+func keep(l *taglist.List, t taglist.Tag, flags []string) string {
+	first, _ := l.Tag(t.Name)
+	usual := func(known []string) string {
+		var list []string
+		for part := range strings.SplitSeq(t.Value, ":") {
+			if part = strings.Trim(part, white); slices.Contains(known, part) && !slices.Contains(list, part) {
+				list = append(list, part)
+			}
+		}
+		if len(list) == 0 {
+			return ""
+		}
+		return t.Name + "=" + strings.Join(list, ":")
+	}
+	switch t.Name {
+	case "v", "k", "p", "g":
+		return ""
+	case "h":
+		return usual([]string{sha256})
+	case "s":
+		return usual([]string{"*", "email"})
+	case "t":
+		return usual(flags)
+	}
+	for _, f := range l.Faults {
+		if !f.Harmless && f.Offset >= t.Offset && f.Offset < t.Offset+t.Length || t.Offset != first.Offset {
+			return ""
+		}
+	}
+	return t.Name + "=" + t.Value
+}
+
+// wholeKey finds the only key in a list, or in a text that is nothing but the key.
+func wholeKey(l *taglist.List, text string) (data []byte, kind KeyType) {
+	var values []string
+	for _, t := range l.Tags {
+		if t.Name == "p" {
+			values = append(values, t.Value)
+		}
+	}
+	if len(values) == 0 && !strings.ContainsAny(text, ";:") {
+		values = []string{l.Text}
+	}
+	for _, v := range values {
+		again, k := salvage(v)
+		if again == nil || data != nil && string(again) != string(data) {
+			return nil, ""
+		}
+		data, kind = again, k
+	}
+	return data, kind
+}
+
+// salvage decodes a key that is whole, whatever happened to its base64, into the form that verifiers expect.
+func salvage(value string) (data []byte, kind KeyType) {
+	value = strings.Trim(value, white+".,=")
+	plain := strings.NewReplacer("-", "+", "_", "/").Replace(unfold(value)) // base64url (RFC 4648 section 5)
+	plus := strings.ReplaceAll(value, " ", "+")                             // a plus sign of a form is a blank
+	for _, text := range []string{plain, plus} {
+		bytes, err := base64.RawStdEncoding.DecodeString(text)
+		if err != nil {
+			continue
+		}
+		switch key := identify(bytes).public.(type) {
+		case ed25519.PublicKey:
+			return key, Ed25519
+		case *rsa.PublicKey:
+			if spki, err := x509.MarshalPKIXPublicKey(key); err == nil {
+				return spki, RSA
+			}
+		}
+	}
+	return nil, ""
+}
+
+// meant reports whether a text was probably meant as a key record, right or wrong.
+func meant(text string) bool {
+	if format.Is(text) || format.Resembles(text) != "" {
+		return true
+	}
+	list := tidy(text)
+	if v, ok := list.Tag("v"); ok && !strings.Contains(strings.ToUpper(v.Value), "DKIM") {
+		return false // a record of another protocol
+	}
+	if _, ok := list.Tag("p"); ok {
+		return true
+	}
+	data, _ := wholeKey(&list, text)
+	return data != nil && !strings.Contains(text, " ") || armour.MatchString(text)
+}
+
+// maxParts bounds the parts of a record that are put together in every order: 120 orders for five.
+const maxParts = 5
+
+// assemble puts the parts of a record together in the only order that makes a whole key of them, empty if there
+// is none or more than one. Strings of one record that are in order need no help.
+func assemble(parts []string) string {
+	if len(parts) < 2 || len(parts) > maxParts {
+		return ""
+	}
+	whole := ""
+	unique := permute(parts, func(order []string) bool {
+		record := repair(strings.Join(order, ""), allFlags...)
+		if record == "" || record == whole {
+			return true
+		}
+		if whole != "" {
+			return false
+		}
+		whole = record
+		return true
+	})
+	if !unique {
+		return ""
+	}
+	return whole
+}
+
+// permute calls f with every order of a list until it returns false, and returns whether it never did.
+func permute(list []string, f func([]string) bool) bool {
+	if len(list) == 0 {
+		return f(nil)
+	}
+	for i := range list {
+		rest := slices.Delete(slices.Clone(list), i, i+1)
+		if !permute(rest, func(order []string) bool { return f(append([]string{list[i]}, order...)) }) {
+			return false
+		}
+	}
+	return true
+}

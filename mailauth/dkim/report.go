@@ -1,0 +1,73 @@
+package dkim
+
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// KeyFields is what reports say of a key record.
+type KeyFields struct {
+	Valid           bool                `json:"valid" doc:"whether verifiers use the key"`
+	Version         string              `json:"version,omitempty" doc:"version of the record" example:"DKIM1"`
+	KeyType         KeyType             `json:"key_type" doc:"type of the key that the record names"`
+	PublicKey       *pki.PublicKey      `json:"public_key,omitempty" doc:"the key, if it can be read"`
+	PublicKeyBase64 string              `json:"public_key_base64,omitempty" doc:"the key in base64, without white space"`
+	HashAlgorithms  []string            `json:"hash_algorithms" doc:"hash algorithms that may be used; all if empty"`
+	ServiceTypes    []string            `json:"service_types" doc:"what the key may be used for; * is everything"`
+	Flags           []string            `json:"flags" doc:"flags as they are written"`
+	Testing         bool                `json:"testing" doc:"whether the domain is testing DKIM (flag y)"`
+	StrictIdentity  bool                `json:"strict_identity" doc:"whether i= must not name a subdomain (flag s)"`
+	Revoked         bool                `json:"revoked" doc:"whether the key has been revoked by an empty p="`
+	Notes           string              `json:"notes,omitempty" doc:"notes for people"`
+	ParsedTags      []taglist.ParsedTag `json:"parsed_tags" doc:"tags of the record, and those that have a default"`
+	LengthBytes     int                 `json:"length_bytes" min:"0" doc:"length of the record"`
+	StringsCount    int                 `json:"strings_count" min:"0" doc:"character-strings that it has, or needs"`
+}
+
+// fields writes down the key.
+func (e *evidence) fields() KeyFields {
+	f := KeyFields{
+		KeyType: UnknownType, HashAlgorithms: []string{}, ServiceTypes: []string{}, Flags: []string{},
+		ParsedTags: []taglist.ParsedTag{},
+	}
+	k := e.key
+	if k == nil {
+		return f
+	}
+	f.Valid = k.Err() == nil
+	f.Version, f.KeyType, f.PublicKey = clean(k.Version), k.Type, k.Details
+	if k.Data != nil {
+		f.PublicKeyBase64 = k.Base64
+	}
+	f.HashAlgorithms = append(f.HashAlgorithms, cleanAll(k.Hashes)...)
+	f.ServiceTypes = append(f.ServiceTypes, cleanAll(k.Services)...)
+	if _, ok := k.List.Tag("s"); !ok {
+		f.ServiceTypes = []string{"*"}
+	}
+	f.Flags = append(f.Flags, cleanAll(k.Flags)...)
+	f.Testing, f.StrictIdentity, f.Revoked = k.Testing(), k.Strict(), k.Revoked
+	f.Notes = clean(k.Notes)
+	f.ParsedTags = k.List.Parsed()
+	f.LengthBytes, f.StringsCount = len(k.List.Text), len(e.found.Strings)
+	return f
+}
+
+// clean makes a text of strangers fit for JSON.
+func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+func cleanAll(list []string) []string {
+	var all []string
+	for _, s := range list {
+		all = append(all, clean(s))
+	}
+	return all
+}
+
+// Rules describes what is examined.
+func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// Rules describes what is examined.
+func (*ValidateReport) Rules() []diag.RuleInfo { return rules.Describe() }

@@ -1,0 +1,97 @@
+package dkim
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// rules is the table of all that is examined, in the order in which a verifier would meet it.
+var rules = slices.Concat(lookupRules, recordRules, syntaxRules, keyRules, strengthRules, useRules)
+
+// kit makes the rules that all records share.
+var kit = taglist.Kit[*evidence]{
+	Format: format, Ref: "RFC 6376 section 3.2",
+	Found: func(e *evidence) *taglist.Found { return &e.found }, Suggest: (*evidence).suggestion,
+}
+
+// keySection is where the tags of key records are defined.
+const keySection = "RFC 6376 section 3.6.1"
+
+// syntaxRules are about the form of the one record.
+var syntaxRules = diag.Rules[*evidence]{
+	kit.Syntax(diag.Rule[*evidence]{
+		Code: "dkim.record.version", Severity: diag.Critical, Weight: 10, Category: factorSyntax,
+		Title:       "DKIM record does not begin with v=DKIM1",
+		Requirement: "The tag v comes first and says DKIM1, or is left out",
+		Ref:         keySection,
+		Advice:      "Begin the record with exactly v=DKIM1; in this letter case: verifiers discard the record otherwise.",
+		Fails: func(e *evidence) diag.Failures {
+			return kit.Faults(taglist.Misplaced)(e).About("v")
+		},
+	}),
+	kit.Syntax(diag.Rule[*evidence]{
+		Code: "dkim.record.syntax", Severity: diag.Error, Weight: 8, Category: factorSyntax,
+	}, taglist.Empty, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, badList),
+	kit.Repeated(diag.Rule[*evidence]{
+		Code: "dkim.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax,
+	}),
+	kit.Joined(diag.Rule[*evidence]{
+		Code: "dkim.record.joined", Severity: diag.Error, Ref: "RFC 6376 section 3.6.2.2",
+		When: func(e *evidence) bool { return one(e) && !e.shuffled() },
+	}),
+	kit.Long(diag.Rule[*evidence]{
+		Code: "dkim.record.string.long", Severity: diag.Error, Ref: "RFC 1035 section 3.3",
+		When: func(e *evidence) bool { return one(e) && !online(e) },
+	}),
+	kit.Unknown(diag.Rule[*evidence]{
+		Code: "dkim.record.unknown_tag", Severity: diag.Info, Ref: keySection,
+	}),
+	{
+		Code: "dkim.record.version.missing", Severity: diag.Info,
+		DependsOn:   []diag.Code{"dkim.record.version"},
+		Title:       "DKIM record has no version",
+		Requirement: "The record says its version",
+		Ref:         keySection,
+		Advice:      "Begin the record with v=DKIM1; when you next change it: the tag is recommended, not required.",
+		When:        one,
+		Fails: func(e *evidence) diag.Failures {
+			_, ok := e.key.List.Tag("v")
+			return diag.FailIf(!ok, "The record has no tag v, which is recommended.")
+		},
+	},
+	{
+		Code: "dkim.record.granularity", Severity: diag.Warning,
+		Title:       "Obsolete tag g limits the key",
+		Requirement: "No obsolete tag g limits the key to some addresses",
+		Ref:         "RFC 6376 appendix D",
+		Advice:      "Remove the tag g: old verifiers refuse the key for other local parts, present ones ignore the tag.",
+		When:        one,
+		Fails: func(e *evidence) diag.Failures {
+			g, ok := e.key.List.Tag("g")
+			return diag.FailIf(ok && g.Value != "*", "The tag g=%s is obsolete; verifiers of RFC 4871 used the key for %s only.",
+				diag.Quote(g.Value), granularity(g.Value)).About("g").Suggesting(e.suggestion())
+		},
+	},
+	{
+		Code: "dkim.record.granularity.obsolete", Severity: diag.Info,
+		DependsOn:   []diag.Code{"dkim.record.granularity"},
+		Title:       "Obsolete tag g in the record",
+		Requirement: "The record has no obsolete tag g",
+		Ref:         "RFC 6376 appendix D",
+		Advice:      "Remove the tag g when you next change the record: verifiers ignore it.",
+		Fails: func(e *evidence) diag.Failures {
+			_, ok := e.key.List.Tag("g")
+			return diag.FailIf(ok, "The tag g=* is obsolete, and verifiers ignore it.").About("g").Suggesting(e.suggestion())
+		},
+	},
+}
+
+// granularity says which local parts a value of g lets through (RFC 4871 section 3.6.1).
+func granularity(value string) string {
+	if value == "" {
+		return "no address"
+	}
+	return "local parts that match " + diag.Quote(value)
+}

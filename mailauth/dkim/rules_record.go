@@ -1,0 +1,229 @@
+package dkim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// lookupRules are about the name of the record.
+var lookupRules = diag.Rules[*evidence]{
+	{
+		Code: "dkim.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Title:       "Domain does not exist",
+		Requirement: "The domain exists",
+		Ref:         "RFC 8020 section 2",
+		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		When:        online,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.apex.NXDomain() && len(e.apex.Aliases) == 0 && !e.txt.Exists() && !aliased(e),
+				"The DNS answers NXDOMAIN for %s.", e.domain)
+		},
+	},
+	{
+		Code: "dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"dkim.domain.missing"},
+		Title:       "DKIM key could not be looked up",
+		Requirement: "The name servers answer for the DKIM key",
+		Ref:         "RFC 6376 section 6.1.2",
+		Advice:      "Check the name servers of the domain: until they answer, verifiers defer mail or treat it as unsigned.",
+		Fails: func(e *evidence) diag.Failures {
+			if answered(e) {
+				return nil
+			}
+			detail := fmt.Sprintf("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err()))
+			if aliased(e) {
+				detail = fmt.Sprintf("%s is an alias (CNAME) of %s, whose TXT lookup failed: %s.", e.name(), e.target(),
+					diag.Reason(e.txt.Err()))
+			}
+			return diag.Failures{{Detail: detail, Target: e.name()}}
+		},
+	},
+	{
+		Code: "dkim.record.alias.dangling", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1, Category: factorRecord,
+		DependsOn:   []diag.Code{"dkim.record.unknown"},
+		Title:       "CNAME of the selector leads to no key",
+		Requirement: "The CNAME of the selector leads to a record",
+		Ref:         "RFC 6376 section 3.6.2",
+		Advice: "Ask the service that runs the target to publish the key there, or copy the present target from its " +
+			"settings; remove the CNAME if you no longer use the service.",
+		When: aliased,
+		Fails: func(e *evidence) diag.Failures {
+			switch {
+			case e.txt.NXDomain():
+				return diag.Fail("%s is an alias (CNAME) of %s, which does not exist.", e.name(), e.target()).About(e.target())
+			case !e.txt.Exists():
+				return diag.Fail("%s is an alias (CNAME) of %s, which has no TXT record.", e.name(), e.target()).About(e.target())
+			}
+			return nil
+		},
+	},
+	{
+		Code: "dkim.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 10, Category: factorRecord,
+		DependsOn:   []diag.Code{"dkim.record.unknown"},
+		Title:       "No DKIM key at this selector",
+		Requirement: "There is a DKIM key at the selector",
+		Ref:         "RFC 6376 section 3.6.2.1",
+		Advice: "Publish the record that your mail system or service shows for this selector, or check the selector: " +
+			"it is s= of a DKIM-Signature field.",
+		When:  func(e *evidence) bool { return !aliased(e) || e.txt.Exists() },
+		Fails: missing,
+	},
+	{
+		Code: "dkim.record.misplaced", Severity: diag.Error, StateIfFailed: diag.Missing,
+		DependsOn:   []diag.Code{"dkim.record.unknown"},
+		Title:       "DKIM key published at the wrong name",
+		Requirement: "No DKIM key for this selector stands at a wrong name",
+		Ref:         "RFC 6376 section 3.6.2.1",
+		Advice: "Move the record to the selector's name. Many control panels add the domain themselves: enter only the " +
+			"part before it.",
+		When:  absent,
+		Fails: func(e *evidence) diag.Failures { return e.elsewhere(false) },
+	},
+	{
+		Code: "dkim.record.parent", Severity: diag.Info,
+		DependsOn:   []diag.Code{"dkim.record.unknown"},
+		Title:       "Organizational domain has a key at this selector",
+		Requirement: "The organizational domain has no key at this selector alone",
+		Ref:         "RFC 6376 section 3.5",
+		Advice:      "Compare with d= of the signatures: if it names the organizational domain, its key counts, not this one.",
+		When:        absent,
+		Fails:       func(e *evidence) diag.Failures { return e.elsewhere(true) },
+	},
+	{
+		Code: "dkim.record.wildcard", Severity: diag.Info,
+		DependsOn:   []diag.Code{"dkim.record.missing"},
+		Title:       "Wildcard answers for every selector",
+		Requirement: "The record is the selector's own, not that of a wildcard",
+		Ref:         "RFC 6376 section 3.6.2",
+		Advice:      "Publish keys at their own selectors: a record there takes precedence over the wildcard.",
+		When:        func(e *evidence) bool { return online(e) && e.txt.Exists() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(fromWildcard(e), "The same record stands at *.%s, and is the answer for every selector without one "+
+				"of its own.", e.parent())
+		},
+	},
+}
+
+// missing finds that there is no key at the selector.
+func missing(e *evidence) diag.Failures {
+	switch {
+	case len(e.found.Records) > 0:
+		return nil
+	case len(e.others) > 0 && fromWildcard(e):
+		return diag.Fail("The TXT record at %s comes from a wildcard and is not a DKIM key: %q.", e.name(),
+			diag.Quote(e.others[0]))
+	case len(e.others) > 0:
+		return diag.Fail("The TXT record at %s is not a DKIM key: %q.", e.name(), diag.Quote(e.others[0]))
+	case e.node.Err() == nil && e.node.NXDomain() && len(e.node.Aliases) == 0:
+		return diag.Fail("There is no TXT record at %s, and no selector of the domain has one: %s does not exist.", e.name(),
+			e.parent())
+	case e.node.Err() == nil:
+		return diag.Fail("There is no TXT record at %s. %s exists, so there may be keys at other selectors.", e.name(), e.parent())
+	default:
+		return diag.Fail("There is no TXT record at %s.", e.name())
+	}
+}
+
+// elsewhere finds keys at other names that verifiers would use at the right one.
+func (e *evidence) elsewhere(parent bool) diag.Failures {
+	return diag.FailEach(e.places, func(p place) diag.Failures {
+		if p.parent != parent {
+			return nil
+		}
+		for _, text := range textsOf(p.answer) {
+			k := ParseKey(text)
+			if !format.Is(text) || k.Err() != nil {
+				continue
+			}
+			name := strings.TrimSuffix(p.name, ".")
+			if parent {
+				return diag.Fail("There is a DKIM key at %s.", name).About(name)
+			}
+			return diag.Fail("There is a DKIM key at %s, the name of the selector %s; verifiers look for it at %s.", name, p.what,
+				e.name()).About(name).Suggesting(text)
+		}
+		return nil
+	})
+}
+
+// recordRules are about the records at the selector as a whole.
+var recordRules = diag.Rules[*evidence]{
+	{
+		Code: "dkim.record.split", Severity: diag.Critical, Weight: 5, Category: factorRecord,
+		Title:       "Key spread over several TXT records",
+		Requirement: "The whole key stands in one TXT record",
+		Ref:         "RFC 6376 section 3.6.2.2",
+		Advice: "Publish the suggested record as one TXT record, split into strings of at most 255 bytes, and remove the " +
+			"parts.",
+		When: func(e *evidence) bool { return online(e) && len(e.found.Records) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.split(), "None of the %d TXT records at %s holds a key; put together, they do.",
+				len(e.found.Records)+len(e.others), e.name()).Suggesting(e.suggestion())
+		},
+	},
+	kit.Multiple(diag.Rule[*evidence]{
+		Code: "dkim.record.multiple", Severity: diag.Error, Weight: 5, Category: factorRecord,
+		DependsOn:   []diag.Code{"dkim.record.split"},
+		Title:       "More than one DKIM key at this selector",
+		Requirement: "There is one DKIM key at the selector",
+		Ref:         "RFC 6376 section 3.6.2.2",
+		Advice: "Keep the record whose private key signs and remove the others; a further key needs a selector of its own. " +
+			"Which one verifiers use is not defined.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.found.Records) > 1, "There are %d key records at %s: %s.", len(e.found.Records), e.name(),
+				e.summary())
+		},
+	}),
+	{
+		Code: "dkim.record.other", Severity: diag.Warning,
+		DependsOn:   []diag.Code{"dkim.record.split"},
+		Title:       "Another TXT record at this selector",
+		Requirement: "The key record is the only TXT record at the selector",
+		Ref:         "RFC 6376 section 3.6.2.2",
+		Advice:      "Remove the other record: TXT records at a selector must be unique, and some verifiers join them all.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.others, func(text string) diag.Failures {
+				return diag.Fail("Beside the key there is another TXT record at %s: %q.", e.name(), diag.Quote(text))
+			})
+		},
+	},
+	{
+		Code: "dkim.record.order", Severity: diag.Critical, Weight: 1, Category: factorRecord,
+		Title:       "Strings of the record are out of order",
+		Requirement: "The character-strings of the record are in order",
+		Ref:         "RFC 6376 section 3.6.2.2",
+		Advice:      "Publish the suggested record: its strings are joined in the order in which they stand.",
+		When:        func(e *evidence) bool { return one(e) && len(e.found.Strings) > 1 && !e.split() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.shuffled(), "The %d strings of the record hold no key in their order, and a whole one in another.",
+				len(e.found.Strings)).Suggesting(e.suggestion())
+		},
+	},
+}
+
+// summary says in a few words what each of several records is.
+func (e *evidence) summary() string {
+	var list []string
+	for i, text := range e.found.Records {
+		if i == maxSummary {
+			list = append(list, "and so on")
+			break
+		}
+		switch k := ParseKey(text); {
+		case k.Revoked:
+			list = append(list, "a revoked one")
+		case k.Public == nil:
+			list = append(list, "one without a key that can be used")
+		case k.Type == Ed25519:
+			list = append(list, "an Ed25519 key")
+		default:
+			list = append(list, fmt.Sprintf("an RSA key of %d bits", k.Details.SizeBits))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// maxSummary bounds the records that a sentence names.
+const maxSummary = 5

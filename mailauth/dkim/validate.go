@@ -1,0 +1,52 @@
+package dkim
+
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// MaxRecordLength bounds the text of a record, in bytes: an RSA key of 16,384 bits takes 2,800.
+const MaxRecordLength = 8192
+
+// ValidateRequest asks what can be said of a record that need not be published.
+type ValidateRequest struct {
+	Record string `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or as in a zone file: its strings in quotes, with or without name and type" example:"v=DKIM1; k=ed25519; p=JjLhDPVvqEsB0ZkU1lWZvjfgOw+X0cCvN6wpCyuJGnA="`
+}
+
+// ValidateReport says what a record means, and what to think of it.
+type ValidateReport struct {
+	Record string `json:"record" doc:"the record, without quotes"`
+	diag.Verdict
+	KeyFields
+}
+
+// Validate examines the text of a record alone, and asks nothing of the DNS. The error is a *[diag.InputError].
+func Validate(req ValidateRequest) (*ValidateReport, error) {
+	if strings.TrimSpace(req.Record) == "" {
+		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DKIM1; k=rsa; p=…")
+	}
+	if len(req.Record) > MaxRecordLength {
+		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)
+	}
+	e := &evidence{}
+	e.take([][]string{parts(req.Record)})
+	return &ValidateReport{
+		Record: clean(e.found.Records[0]), Verdict: rules.Judge(e, texts), KeyFields: e.fields(),
+	}, nil
+}
+
+// parts returns the character-strings of a text as people paste it: a record of a zone file with its name, as
+// key generators write it, the strings in quotes alone, or the text itself.
+func parts(text string) []string {
+	if strings.Contains(text, "TXT") && strings.Contains(text, `"`) {
+		zone := dns.NewZoneParser(strings.NewReader(text+"\n"), ".", "") // which includes no files
+		if rr, _ := zone.Next(); rr != nil {
+			if r, ok := rr.(*dns.TXT); ok && zone.Err() == nil {
+				return diag.TXTStrings(r)
+			}
+		}
+	}
+	return diag.SplitTXT(text)
+}
