@@ -50,6 +50,8 @@ func TestGoodDomain(t *testing.T) {
 			switch {
 			case p.Name == "domain" || p.Name == "qname":
 				fields[p.Name] = "good.example"
+			case p.Name == "selector" && p.Required:
+				fields[p.Name] = "s1"
 			case p.Name == "qtype" && p.Required:
 				fields[p.Name] = "A"
 			case p.Required:

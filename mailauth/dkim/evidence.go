@@ -68,7 +68,7 @@ func (e *evidence) assemble() {
 	}
 	if parts := slices.Concat(e.found.Records, e.others); len(parts) > 1 {
 		e.assembled = assemble(parts)
-	} else {
+	} else if repair(parts[0]) == "" {
 		e.assembled = assemble(e.found.Strings)
 	}
 }

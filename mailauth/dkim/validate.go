@@ -12,7 +12,7 @@ const MaxRecordLength = 8192
 
 // ValidateRequest asks what can be said of a record that need not be published.
 type ValidateRequest struct {
-	Record string `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or as in a zone file: its strings in quotes, with or without name and type" example:"v=DKIM1; k=ed25519; p=JjLhDPVvqEsB0ZkU1lWZvjfgOw+X0cCvN6wpCyuJGnA="`
+	Record string `json:"record" minlen:"1" maxlen:"8192" doc:"text of the record, or as in a zone file: its strings in quotes, with or without name and type" example:"v=DKIM1; k=ed25519; p=2J0Vi6Qu3EijgpBSbvrkSF0zb6qpRkEg8oBG9Nu6RXU="`
 }
 
 // ValidateReport says what a record means, and what to think of it.
