@@ -159,6 +159,17 @@ func (found *Found) joints() diag.Failures {
 	return list
 }
 
+// Parted returns the text of the record with a semicolon wherever one is missing between two of its strings.
+func (found *Found) Parted() string {
+	var b strings.Builder
+	text, done := found.List.Text, 0
+	for _, joint := range found.joints() {
+		b.WriteString(text[done:joint.Location.Offset] + "; ")
+		done = joint.Location.Offset
+	}
+	return b.String() + text[done:]
+}
+
 // A ParsedTag is a tag as reports list it.
 type ParsedTag struct {
 	Tag         string `json:"tag" doc:"name of the tag"`

@@ -82,10 +82,15 @@ func TestFind(t *testing.T) {
 	require.Len(t, found.Strays, 1)
 	require.Equal(t, "v=DMARC1; p=none", found.List.String())
 
+	require.Equal(t, "v=DMARC1; p=none", found.Parted())
+	found = dmarc.Find([]*dns.TXT{txt("v=DMARC1; p=none", "rua=mailto:", "a@b", "adkim=s")})
+	require.Equal(t, "v=DMARC1; p=none; rua=mailto:a@b; adkim=s", found.Parted())
+
 	found = dmarc.Find([]*dns.TXT{txt("v=DMARC1;"), txt("v=DMARC1;")})
 	require.Len(t, found.Records, 2)
 	require.Empty(t, found.List.Tags) // which of them counts is not known
 	require.Empty(t, found.Strings)
+	require.Empty(t, found.Parted())
 
 	found = dmarc.Read(`"v=DMARC1; " "p=none"`)
 	require.Equal(t, []string{"v=DMARC1; p=none"}, found.Records)
