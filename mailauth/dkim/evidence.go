@@ -40,6 +40,7 @@ type place struct {
 
 // take sorts the TXT records at the selector, each as its character-strings, and reads the key.
 func (e *evidence) take(answer [][]string) {
+	slices.SortFunc(answer, slices.Compare) // resolvers change the order of records
 	for _, parts := range answer {
 		text := strings.Join(parts, "")
 		if !meant(text) && len(e.domain.String()) > 0 {
@@ -62,13 +63,22 @@ func (e *evidence) take(answer [][]string) {
 
 // assemble tries to make a record of its parts: several TXT records, or strings that are out of order.
 func (e *evidence) assemble() {
-	usable := func(text string) bool { return ParseKey(text).Data != nil && ParseKey(text).Details != nil }
-	if slices.ContainsFunc(e.found.Records, usable) || len(e.found.Records) == 0 {
-		return
+	keys, withoutKey := 0, 0
+	for _, text := range e.found.Records {
+		k := ParseKey(text)
+		if _, ok := k.List.Tag("p"); !ok {
+			withoutKey++
+		} else if k.Details != nil {
+			keys++
+		}
 	}
-	if parts := slices.Concat(e.found.Records, e.others); len(parts) > 1 {
-		e.assembled = assemble(parts)
-	} else if repair(parts[0]) == "" {
+	switch n := len(e.found.Records); {
+	case keys == 1 && withoutKey == n-1 && n > 1: // tags in one record, the key in another
+		e.assembled = assemble(e.found.Records)
+	case keys > 0 || n == 0:
+	case n+len(e.others) > 1:
+		e.assembled = assemble(slices.Concat(e.found.Records, e.others))
+	case repair(e.found.Records[0]) == "":
 		e.assembled = assemble(e.found.Strings)
 	}
 }
@@ -78,8 +88,8 @@ func (e *evidence) repair() {
 	switch {
 	case e.assembled != "":
 		e.repaired = e.assembled
-	case e.key != nil && !e.key.Revoked && slices.ContainsFunc(e.key.List.Faults, repairable):
-		e.repaired = repair(e.key.List.Text, allFlags...)
+	case e.key != nil && !e.key.Revoked && (e.found.Parted() != e.key.List.Text || slices.ContainsFunc(e.key.List.Faults, repairable)):
+		e.repaired = repair(e.found.Parted(), allFlags...)
 	}
 }
 
@@ -97,6 +107,9 @@ func answered(e *evidence) bool { return e.txt.Err() == nil }
 
 // one reports whether there is exactly one record.
 func one(e *evidence) bool { return e.key != nil }
+
+// inOrder reports whether there is one record whose strings are in order.
+func inOrder(e *evidence) bool { return e.key != nil && e.assembled == "" }
 
 // split reports whether the record is spread over several TXT records.
 func (e *evidence) split() bool {

@@ -1,6 +1,7 @@
 package dkim
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rsa"
 	"crypto/x509"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -29,15 +31,47 @@ func (k *Key) readKey() {
 		return
 	}
 	data, err := decode(k.Base64)
+	if n, total := lengths(k.Base64); err != nil && n < total && k.Type != Ed25519 && !errors.Is(err, errForeign) {
+		k.fault(cutOff, p, fmt.Sprintf("the key in p= is cut off: it has %d of its %d bytes", n, total))
+		return
+	}
 	if err != nil {
-		k.fault(badBase64, p, err.Error())
+		k.badBase64(p, err.Error())
 		return
 	}
 	if k.Base64 != p.Value {
+		if identify(data).public == nil && formEncoded(p.Value) {
+			k.badBase64(p, "the base64 value of p= has blanks in place of plus signs, as web forms make them")
+			return
+		}
 		k.note(blankKey, p, "p= has white space in its value")
 	}
 	k.Data = data
 	k.readData(p)
+}
+
+// badBase64 adds a fault in base64, and takes away what says the same of its characters.
+func (k *Key) badBase64(p taglist.Tag, text string) {
+	k.List.Faults = slices.DeleteFunc(k.List.Faults, func(f taglist.Fault) bool {
+		return f.Kind == taglist.BadValue && f.Offset >= p.Offset && f.Offset < p.Offset+p.Length
+	})
+	k.fault(badBase64, p, text)
+}
+
+// formEncoded reports whether base64 becomes a key with plus signs in place of its blanks.
+func formEncoded(value string) bool {
+	data, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(value, " ", "+"))
+	return err == nil && identify(data).public != nil
+}
+
+// lengths returns how many bytes of base64 there are, and how many the key says that it has.
+func lengths(text string) (n, total int) {
+	data, err := base64.StdEncoding.DecodeString(text[:len(text)/4*4])
+	if err != nil {
+		return 0, 0
+	}
+	total, _ = derLength(data)
+	return len(data), total
 }
 
 // unfold removes the white space that may stand anywhere in base64 (RFC 6376 section 2.10).
@@ -47,6 +81,9 @@ func unfold(s string) string {
 	}
 	return strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "").Replace(s)
 }
+
+// errForeign says that a value has signs that base64 does not have, or not there.
+var errForeign = errors.New("which is not base64")
 
 // decode decodes base64, and says what is wrong with it.
 func decode(text string) ([]byte, error) {
@@ -58,16 +95,17 @@ func decode(text string) ([]byte, error) {
 	outside := func(r rune) bool {
 		return !('A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '+' || r == '/')
 	}
-	switch at := strings.IndexFunc(digits, outside); {
+	at := strings.IndexFunc(digits, outside)
+	switch {
 	case strings.Contains(text, "-----"):
-		return nil, errors.New("p= holds the lines of a PEM file (-----BEGIN …-----), which are not base64")
+		return nil, fmt.Errorf("p= holds the lines of a PEM file (-----BEGIN …-----), %w", errForeign)
 	case strings.HasPrefix(text, "ssh-"):
-		return nil, errors.New("p= holds a key in the format of SSH, which is not base64")
+		return nil, fmt.Errorf("p= holds a key in the format of SSH, %w", errForeign)
 	case at >= 0 && digits[at] == '=':
-		return nil, fmt.Errorf("the base64 value of p= has an equals sign at character %d, before its end", at+1)
+		return nil, fmt.Errorf("p= has an equals sign at position %d of its value, before the end, %w", at+1, errForeign)
 	case at >= 0:
 		r := []rune(digits[at:])[0]
-		return nil, fmt.Errorf("the base64 value of p= has the character %q at position %d, which base64 does not have", r, at+1)
+		return nil, fmt.Errorf("p= has the character %q at position %d of its value, %w", r, at+1, errForeign)
 	case len(digits)%4 == 1:
 		return nil, fmt.Errorf("the base64 value of p= has %d characters, so that at least one is missing", len(digits))
 	default:
@@ -148,13 +186,14 @@ type content struct {
 	secret bool           // a private key
 }
 
+// names are those of further algorithms of keys (RFC 4055 section 1.2, RFC 8410 section 3).
+var names = map[string]string{"1.2.840.113549.1.1.10": "RSASSA-PSS", "1.3.101.110": "X25519", "1.3.101.113": "Ed448"}
+
 func (c content) name() string {
-	switch {
-	case c.other.Algorithm != pki.OtherKey:
+	if c.other.Algorithm != pki.OtherKey {
 		return strings.ToUpper(string(c.other.Algorithm))
-	default:
-		return c.other.Curve // the number of the algorithm
 	}
+	return cmp.Or(names[c.other.Curve], c.other.Curve) // Curve has the number
 }
 
 // identify finds out what bytes are, whatever the record says of them.
@@ -176,7 +215,7 @@ func identify(data []byte) content {
 	if key := rsaInside(data); key != nil {
 		return content{public: key, kind: RSA, form: SPKI}
 	}
-	if other, err := pki.ParseKey(data); err == nil && other.Algorithm != pki.RSA {
+	if other, err := pki.ParseKey(data); err == nil && other.Curve != oidRSA.String() && other.Curve != oidEd25519.String() {
 		return content{other: &other}
 	}
 	return content{secret: isSecret(data)}
@@ -191,8 +230,11 @@ func readRSA(data []byte) *rsa.PublicKey {
 	return key
 }
 
-// oidRSA is rsaEncryption (RFC 3279 section 2.3.1).
-var oidRSA = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
+// The numbers of the algorithms of DKIM (RFC 3279 section 2.3.1, RFC 8410 section 3).
+var (
+	oidRSA     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
+	oidEd25519 = asn1.ObjectIdentifier{1, 3, 101, 112}
+)
 
 // rsaInside reads an RSA key whose algorithm lacks the parameter NULL, which verifiers do not mind.
 func rsaInside(data []byte) *rsa.PublicKey {

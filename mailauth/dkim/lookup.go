@@ -143,11 +143,12 @@ func places(req LookupRequest) []place {
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *LookupReport {
+	v := rules.Judge(e, texts)
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended),
-		Verdict:      rules.Judge(e, texts),
+		Verdict:      v,
 		Selector:     e.selector,
-		KeyFields:    e.fields(),
+		KeyFields:    e.fields(v),
 	}
 	if e.node.Err() == nil {
 		r.OtherSelectors = PossibleSelectors

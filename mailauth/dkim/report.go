@@ -28,7 +28,7 @@ type KeyFields struct {
 }
 
 // fields writes down the key.
-func (e *evidence) fields() KeyFields {
+func (e *evidence) fields(v diag.Verdict) KeyFields {
 	f := KeyFields{
 		KeyType: UnknownType, HashAlgorithms: []string{}, ServiceTypes: []string{}, Flags: []string{},
 		ParsedTags: []taglist.ParsedTag{},
@@ -37,7 +37,7 @@ func (e *evidence) fields() KeyFields {
 	if k == nil {
 		return f
 	}
-	f.Valid = k.Err() == nil
+	f.Valid = v.State == diag.Valid || v.State == diag.Warned
 	f.Version, f.KeyType, f.PublicKey = clean(k.Version), k.Type, k.Details
 	if k.Data != nil {
 		f.PublicKeyBase64 = k.Base64

@@ -27,35 +27,35 @@ var syntaxRules = diag.Rules[*evidence]{
 		Requirement: "The tag v comes first and says DKIM1, or is left out",
 		Ref:         keySection,
 		Advice:      "Begin the record with exactly v=DKIM1; in this letter case: verifiers discard the record otherwise.",
+		When:        inOrder,
 		Fails: func(e *evidence) diag.Failures {
 			return kit.Faults(taglist.Misplaced)(e).About("v")
 		},
 	}),
 	kit.Syntax(diag.Rule[*evidence]{
-		Code: "dkim.record.syntax", Severity: diag.Error, Weight: 8, Category: factorSyntax,
+		Code: "dkim.record.syntax", Severity: diag.Error, Weight: 8, Category: factorSyntax, When: inOrder,
 	}, taglist.Empty, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, badList),
 	kit.Repeated(diag.Rule[*evidence]{
-		Code: "dkim.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax,
+		Code: "dkim.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax, When: inOrder,
 	}),
 	kit.Joined(diag.Rule[*evidence]{
 		Code: "dkim.record.joined", Severity: diag.Error, Ref: "RFC 6376 section 3.6.2.2",
-		When: func(e *evidence) bool { return one(e) && !e.shuffled() },
+		When: inOrder,
 	}),
 	kit.Long(diag.Rule[*evidence]{
 		Code: "dkim.record.string.long", Severity: diag.Error, Ref: "RFC 1035 section 3.3",
 		When: func(e *evidence) bool { return one(e) && !online(e) },
 	}),
 	kit.Unknown(diag.Rule[*evidence]{
-		Code: "dkim.record.unknown_tag", Severity: diag.Info, Ref: keySection,
+		Code: "dkim.record.unknown_tag", Severity: diag.Info, Ref: keySection, When: inOrder,
 	}),
 	{
 		Code: "dkim.record.version.missing", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dkim.record.version"},
+		DependsOn:   []diag.Code{"dkim.record.version", "dkim.record.syntax"},
 		Title:       "DKIM record has no version",
 		Requirement: "The record says its version",
 		Ref:         keySection,
 		Advice:      "Begin the record with v=DKIM1; when you next change it: the tag is recommended, not required.",
-		When:        one,
 		Fails: func(e *evidence) diag.Failures {
 			_, ok := e.key.List.Tag("v")
 			return diag.FailIf(!ok, "The record has no tag v, which is recommended.")
@@ -67,7 +67,7 @@ var syntaxRules = diag.Rules[*evidence]{
 		Requirement: "No obsolete tag g limits the key to some addresses",
 		Ref:         "RFC 6376 appendix D",
 		Advice:      "Remove the tag g: old verifiers refuse the key for other local parts, present ones ignore the tag.",
-		When:        one,
+		When:        inOrder,
 		Fails: func(e *evidence) diag.Failures {
 			g, ok := e.key.List.Tag("g")
 			return diag.FailIf(ok && g.Value != "*", "The tag g=%s is obsolete; verifiers of RFC 4871 used the key for %s only.",

@@ -9,7 +9,7 @@ import (
 // faulty completes a rule about faults of the kinds: it applies where the record holds something in p.
 func faulty(r diag.Rule[*evidence], tag string, kinds ...taglist.Kind) diag.Rule[*evidence] {
 	if r.When == nil {
-		r.When = func(e *evidence) bool { return holds(e) && e.assembled == "" }
+		r.When = func(e *evidence) bool { return holds(e) && inOrder(e) }
 	}
 	if r.Ref == "" {
 		r.Ref = keySection
@@ -26,7 +26,7 @@ var keyRules = diag.Rules[*evidence]{
 		Requirement: "The record has the tag p",
 		Ref:         keySection,
 		Advice:      "Add the tag p with the public key, its name in lower case: verifiers ignore a record without it.",
-		When:        func(e *evidence) bool { return one(e) && e.assembled == "" },
+		When:        inOrder,
 		Fails: func(e *evidence) diag.Failures {
 			list := kit.Faults(noKey)(e).About("p")
 			if len(list) == 0 {
@@ -64,7 +64,7 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "Unknown key type in k=",
 		Requirement: "The key type is rsa or ed25519",
 		Advice:      "Write k=rsa or k=ed25519, in lower case and without a size: verifiers ignore a key of another type.",
-		When:        one,
+		When:        inOrder,
 	}, "k", badType),
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.private", Severity: diag.Critical, Weight: 1, Category: factorKey,

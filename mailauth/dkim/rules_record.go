@@ -2,6 +2,7 @@ package dkim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -159,7 +160,7 @@ var recordRules = diag.Rules[*evidence]{
 			"parts.",
 		When: func(e *evidence) bool { return online(e) && len(e.found.Records) > 0 },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.split(), "None of the %d TXT records at %s holds a key; put together, they do.",
+			return diag.FailIf(e.split(), "The key is spread over the %d TXT records at %s, which only together are one record.",
 				len(e.found.Records)+len(e.others), e.name()).Suggesting(e.suggestion())
 		},
 	},
@@ -206,11 +207,7 @@ var recordRules = diag.Rules[*evidence]{
 // summary says in a few words what each of several records is.
 func (e *evidence) summary() string {
 	var list []string
-	for i, text := range e.found.Records {
-		if i == maxSummary {
-			list = append(list, "and so on")
-			break
-		}
+	for _, text := range e.found.Records[:min(len(e.found.Records), maxSummary)] {
 		switch k := ParseKey(text); {
 		case k.Revoked:
 			list = append(list, "a revoked one")
@@ -222,6 +219,7 @@ func (e *evidence) summary() string {
 			list = append(list, fmt.Sprintf("an RSA key of %d bits", k.Details.SizeBits))
 		}
 	}
+	slices.Sort(list)
 	return strings.Join(list, ", ")
 }
 

@@ -32,9 +32,8 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	}
 	e := &evidence{}
 	e.take([][]string{parts(req.Record)})
-	return &ValidateReport{
-		Record: clean(e.found.Records[0]), Verdict: rules.Judge(e, texts), KeyFields: e.fields(),
-	}, nil
+	v := rules.Judge(e, texts)
+	return &ValidateReport{Record: clean(e.found.Records[0]), Verdict: v, KeyFields: e.fields(v)}, nil
 }
 
 // parts returns the character-strings of a text as people paste it: a record of a zone file with its name, as
