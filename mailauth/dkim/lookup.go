@@ -11,10 +11,6 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Timeout is how long the name servers are waited for, before the caller's time is up, which usually is 15
-// seconds (CONTRACT 1.9).
-const Timeout = 10 * time.Second
-
 // maxName bounds a name in the DNS, in characters without the final dot (RFC 1035 section 2.3.4).
 const maxName = 253
 
