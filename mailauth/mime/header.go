@@ -5,8 +5,14 @@ import (
 	"strings"
 )
 
-// maxFields bounds the fields of one part; real messages have at most a few hundred.
-const maxFields = 10_000
+const (
+	// maxFields bounds the fields of one part; real messages have at most a few hundred.
+	maxFields = 10_000
+
+	// maxHeader bounds the values of the fields of one part, in bytes: a value in many lines, folded again, takes
+	// several times the memory of its text.
+	maxHeader = 256 << 10
+)
 
 // A Field is a field of a header: its value is unfolded, and without white space around it.
 type Field struct {
@@ -41,7 +47,13 @@ func (h Header) All(name string) (values []string) {
 func Split(text []byte) (Header, []byte) {
 	var h Header
 	var value []string
-	name := ""
+	name, room := "", maxHeader
+	add := func(part string) {
+		if part = strings.TrimSpace(part); part != "" && len(part) <= room {
+			value = append(value, part)
+			room -= len(part)
+		}
+	}
 	flush := func() {
 		if name != "" && len(h) < maxFields {
 			h = append(h, Field{name, strings.Join(value, " ")})
@@ -56,9 +68,7 @@ func Split(text []byte) (Header, []byte) {
 		}
 		// RFC 5322 section 2.2.3: a line that begins with white space continues the field.
 		if line[0] == ' ' || line[0] == '\t' {
-			if part := strings.TrimSpace(string(line)); part != "" {
-				value = append(value, part)
-			}
+			add(string(line))
 			continue
 		}
 		flush()
@@ -67,9 +77,7 @@ func Split(text []byte) (Header, []byte) {
 			continue
 		}
 		name = n
-		if v = strings.TrimSpace(v); v != "" {
-			value = append(value, v)
-		}
+		add(v)
 	}
 	flush()
 	return h, text

@@ -98,3 +98,12 @@ func FuzzParts(f *testing.F) {
 		}
 	})
 }
+
+// A value in many lines is cut: it would take many times the memory of its text.
+func TestHeaderIsBounded(t *testing.T) {
+	h, body := Split([]byte("A: 1\nB: 2\n" + strings.Repeat(" b\n", maxHeader) + "C: 3\n\nbody"))
+	require.Equal(t, "1", h.Get("A"))
+	require.Less(t, len(h.Get("B")), 2*maxHeader)
+	require.Len(t, h, 3)
+	require.Equal(t, "body", string(body))
+}
