@@ -51,7 +51,7 @@ var (
 )
 
 func (o *opener) openZip(f *file) error {
-	data, err := f.all()
+	data, err := o.all(f)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (d *damaged) Read(p []byte) (int, error) {
 }
 
 func (o *opener) openMessage(f *file) error {
-	data, err := f.all()
+	data, err := o.all(f)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (o *opener) openMessage(f *file) error {
 }
 
 func (o *opener) openBase64(f *file) error {
-	data, err := f.all()
+	data, err := o.all(f)
 	if err != nil {
 		return err
 	}

@@ -205,8 +205,11 @@ func (b *builder) chars(piece []byte, entities bool) {
 		if len(b.stack) > 0 && (b.peek().section == opaque || b.peek().section == top) {
 			return
 		}
-		if stray := bytes.Trim(piece, " \t\r\n\x00\x1a\ufeff"); len(stray) > 0 {
-			b.fault(Malformed, b.path(), stray)
+		for i, c := range piece {
+			if c > ' ' {
+				b.fault(Malformed, b.path(), piece[i:])
+				return
+			}
 		}
 		return
 	}

@@ -18,6 +18,7 @@ type opener struct {
 	left  int64      // bytes that may still be expanded
 	limit LimitError // what it means that there are none
 	files int        // that were looked at
+	held  int        // bytes that were expanded into memory
 
 	report *Report // the first that was found
 	others []string
@@ -47,17 +48,18 @@ func (o *opener) streamed(r io.Reader, name string, in []Container) (*file, erro
 	return &file{name, in, head, nil, b}, nil
 }
 
-// all returns the contents of a file. One that is compressed again must be as small as one that is sent.
-func (f *file) all() ([]byte, error) {
+// all returns the contents of a file. What is expanded to that end must not be larger than what may be sent.
+func (o *opener) all(f *file) ([]byte, error) {
 	if f.data != nil {
 		return f.data, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(f.rest, MaxSent+1))
-	if len(data) > MaxSent {
+	room := MaxSent - o.held
+	data, err := io.ReadAll(io.LimitReader(f.rest, int64(room)+1))
+	if o.held += len(data); len(data) > room {
 		return nil, &LimitError{"size", MaxSent}
 	}
-	if _, limited := errors.AsType[*LimitError](err); limited {
-		return nil, err
+	if limit, ok := errors.AsType[*LimitError](err); ok {
+		return nil, limit
 	}
 	return data, nil // as far as it can be expanded
 }
@@ -80,15 +82,15 @@ func (l *limited) Read(p []byte) (int, error) {
 
 // open reads a file if it is a report, and looks into it if it is a container.
 func (o *opener) open(f *file) error {
-	if o.files++; o.files > MaxFiles {
-		return &LimitError{"files", MaxFiles}
-	}
 	kind := sniff(f.head)
 	if o.report != nil {
-		if kind.opens() {
+		if kind.opens() && len(o.others) < MaxOthers {
 			o.others = append(o.others, f.name)
 		}
 		return nil
+	}
+	if o.files++; o.files > MaxFiles {
+		return &LimitError{"files", MaxFiles}
 	}
 	if len(f.in) == maxNesting && kind.content != formatXML && kind.opens() {
 		return &LimitError{"nesting", maxNesting}

@@ -11,10 +11,11 @@ const (
 	MaxSent     = 10 << 20  // bytes of a file
 	MaxExpanded = 100 << 20 // bytes of all that is in it, expanded
 	MaxRatio    = 200       // bytes expanded for each byte of the file, above minExpanded
-	MaxFiles    = 1000      // files in an archive or message
+	MaxFiles    = 1000      // files in archives and parts of messages, up to the report
 
 	MaxRecords = 200_000
 	MaxText    = 4096 // bytes of one element: names have 253, comments a few hundred
+	MaxOthers  = 100  // names in Report.Others
 	MaxAuth    = 100  // results of DKIM or SPF, overrides, errors, extensions of one record or report
 )
 

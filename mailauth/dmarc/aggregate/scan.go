@@ -84,6 +84,9 @@ func (s *scanner) countLines() {
 
 // run reads to the end of the source, or until the builder has an error.
 func (s *scanner) run() {
+	if bytes.HasPrefix(s.rest(), []byte("\ufeff")) {
+		s.pos += len("\ufeff")
+	}
 	for s.to.err == nil {
 		b := s.rest()
 		if len(b) == 0 || s.base > maxStrange && !s.to.isReport() {

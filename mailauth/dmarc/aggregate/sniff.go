@@ -70,13 +70,16 @@ func sniff(head []byte) format {
 	switch {
 	case len(text) == 0:
 		return format{ContentEmpty, ""}
-	case text[0] == '<', bytes.Contains(text, []byte("<feedback")):
+	case text[0] == '<':
 		return format{formatXML, ""}
 	case text[0] == '{' || text[0] == '[':
 		return sniffJSON(text)
 	}
 	if f := sniffFields(text); f.content != "" {
 		return f
+	}
+	if bytes.Contains(text, []byte("<feedback")) {
+		return format{formatXML, ""} // behind something else
 	}
 	return sniffText(text)
 }

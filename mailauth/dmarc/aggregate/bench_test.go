@@ -1,0 +1,31 @@
+package aggregate
+
+import (
+	"encoding/xml"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkRead reads a report of a large receiver, and beside it what encoding/xml takes to unmarshal it.
+func BenchmarkRead(b *testing.B) {
+	data := large()
+	b.Run("Read", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		b.ReportAllocs()
+		for b.Loop() {
+			r, err := Read(data, func(*Record) error { return nil })
+			require.NoError(b, err)
+			require.Equal(b, 14_200, r.Read)
+		}
+	})
+	b.Run("encoding-xml", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		b.ReportAllocs()
+		for b.Loop() {
+			var r xmlReport
+			require.NoError(b, xml.Unmarshal(data, &r))
+			require.Len(b, r.Records, 14_200)
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package aggregate
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	begin = "<feedback>" + metadataXML + policyXML
+	end   = "</feedback>"
+
+	metadataXML = "<report_metadata><org_name>receiver.example</org_name><email>dmarc@receiver.example</email>" +
+		"<report_id>1</report_id><date_range><begin>1793404800</begin><end>1793491199</end></date_range></report_metadata>"
+	policyXML = "<policy_published><domain>example.com</domain><p>none</p></policy_published>"
+	recordXML = "<record><row><source_ip>192.0.2.25</source_ip><count>10</count><policy_evaluated>" +
+		"<disposition>none</disposition><dkim>pass</dkim><spf>fail</spf></policy_evaluated></row>" +
+		"<identifiers><header_from>example.com</header_from></identifiers><auth_results>" +
+		"<dkim><domain>example.com</domain><selector>s1</selector><result>pass</result></dkim>" +
+		"<spf><domain>example.com</domain><result>fail</result></spf></auth_results></record>"
+	reportXML = begin + recordXML + end
+)
+
+// A hostile file is made to take time or memory.
+type hostile struct {
+	name    string
+	make    func() []byte
+	limit   string  // the LimitError that it is, if it is one
+	content Content // or the NotReportError
+	read    int     // or the records that are in it all the same
+}
+
+func hostileFiles() []hostile {
+	const most = MaxSent - 1<<10
+	fill := func(before, item, after string) func() []byte {
+		return func() []byte {
+			return []byte(before + strings.Repeat(item, (most-len(before)-len(after))/len(item)) + after)
+		}
+	}
+	names := func() []byte {
+		b := bytes.NewBufferString(begin + recordXML)
+		for i := 0; b.Len() < most; i++ {
+			fmt.Fprintf(b, "<v%d>&e%d;", i, i)
+		}
+		return b.Bytes()
+	}
+	spaces := func(n int) string { return strings.Repeat(" ", n) }
+	return []hostile{
+		{"gzip of blanks", func() []byte { return gzipped(spaces(100 << 20)) }, "", ContentEmpty, 0},
+		{"gzip of blanks in a report", func() []byte { return gzipped("<feedback>" + spaces(50<<20)) }, "compression ratio", "", 0},
+		{"gzip of gzip of blanks", func() []byte { return gzipped(string(gzipped("<feedback>" + spaces(90<<20)))) },
+			"compression ratio", "", 0},
+		{"more than the most", func() []byte { return gzipped("<feedback>" + strings.Repeat(noise(2000)+spaces(200_000), 600)) },
+			"expanded size", "", 0},
+		{"nested gzip", func() []byte {
+			data := []byte(reportXML)
+			for range maxNesting + 1 {
+				data = gzipped(string(data))
+			}
+			return data
+		}, "nesting", "", 0},
+		{"zip in gzip", func() []byte { return gzipped(string(zipped("a", "<feedback>"+noise(1<<20), "b", noise(8<<20)))) }, "", "", -1},
+		{"large zip in gzip", func() []byte { return gzipped("PK\x03\x04" + strings.Repeat(noise(1<<20), 11)) }, "size", "", 0},
+		{"zip in gzip in a message", func() []byte {
+			inner := gzipped(string(zipLocal) + strings.Repeat(noise(1<<20), 10)[:MaxSent-8])
+			return []byte("Content-Transfer-Encoding: base64\n\n" + base64.StdEncoding.EncodeToString(inner))
+		}, "", ContentBroken, 0},
+		{"zip of zips", func() []byte { return zipped("1.zip", string(overlapping(500)), "2.zip", string(overlapping(500))) },
+			"compression ratio", "", 0},
+		{"zip of many files", fill(string(zipLocal), string(zipCentral)+spaces(42), ""), "files", "", 0},
+		{"overlapping files", func() []byte { return overlapping(900) }, "compression ratio", "", 0},
+		{"entities", func() []byte {
+			return []byte(`<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">` +
+				strings.Repeat(`<!ENTITY c "&b;&b;&b;&b;&b;&b;&b;">`, 1000) + "]>" + begin + strings.Replace(recordXML,
+				"s1", strings.Repeat("&c;", 2<<20), 1) + end)
+		}, "", "", 1},
+		{"deep nesting", fill(begin+recordXML, "<a>", ""), "", "", 1},
+		{"deep nesting, closed", fill(begin, "<a></b>", recordXML+end), "", "", -1},
+		{"end tags", fill(begin+recordXML+strings.Repeat("<a>", maxDepth), "</b>", ""), "", "", 1},
+		{"large attribute", fill(begin+recordXML+`<a b="`, "c", `"/>`+recordXML+end), "", "", 2},
+		{"large attribute in gzip", func() []byte { return gzipped(begin + recordXML + `<a b="` + strings.Repeat("c", 300<<20)) },
+			"compression ratio", "", 0},
+		{"tags that do not end", fill(begin+recordXML, "<a ", end), "", "", 1},
+		{"quotation marks", fill(begin+recordXML, `<a "`, end), "", "", 1},
+		{"less-than signs", fill(begin+recordXML, "<", end), "", "", 1},
+		{"ampersands", fill(begin+"<report_metadata><generator>", "&", "</generator></report_metadata>"+recordXML+end), "", "", 1},
+		{"a large text", fill(begin+recordXML+"<version>", "a", ""), "", "", 1},
+		{"a comment", fill(begin+recordXML+"<!--", "-", ""), "", "", 1},
+		{"character data", fill(begin+recordXML+"<version><![CDATA[", "]", ""), "", "", 1},
+		{"a document type", fill("<!DOCTYPE [", "'\"<", "]>"+reportXML), "", ContentText, 0},
+		{"empty records", fill(begin, "<record/>", end), "", "", 0},
+		{"small records", fill(begin, "<record><count>1</count></record>", end), "", "", MaxRecords},
+		{"results", fill(begin+"<record><count>1</count><auth_results>", "<dkim><domain>a</domain></dkim>", "</auth_results></record>"),
+			"", "", 1},
+		{"names", names, "", "", 1},
+		{"fields", fill("From: a\nSubject: b\n", " c\n", "\n"), "", ContentMessage, 0},
+		{"parts", fill("Content-Type: multipart/mixed; boundary=b\n\n", "--b\n\n<a>\n", ""), "files", "", 0},
+		{"nested parts", fill("", "Content-Type: multipart/mixed; boundary=b\n\n--b\n", ""), "files", "", 0},
+		{"base64 in base64", func() []byte {
+			inner := "Content-Transfer-Encoding: base64\n\n" + base64.StdEncoding.EncodeToString([]byte(reportXML+spaces(4<<20)))
+			return []byte("Content-Transfer-Encoding: base64\n\n" + base64.StdEncoding.EncodeToString([]byte(inner)))
+		}, "", "", 1},
+		{"messages in messages", func() []byte {
+			data := []byte(reportXML)
+			for range maxNesting + 1 {
+				data = append([]byte("Content-Type: message/rfc822\n\n"), data...)
+			}
+			return data
+		}, "nesting", "", 0},
+	}
+}
+
+// None of these files takes long. How much memory they take shows a test beside this one.
+func TestHostileFiles(t *testing.T) {
+	for _, h := range hostileFiles() {
+		t.Run(h.name, func(t *testing.T) {
+			data := h.make()
+			require.LessOrEqual(t, len(data), MaxSent)
+			start := time.Now()
+			records := 0
+			r, err := Read(data, func(*Record) error { records++; return nil })
+			assert.Less(t, time.Since(start), 10*time.Second)
+			switch {
+			case h.limit != "":
+				var limit *LimitError
+				require.ErrorAs(t, err, &limit)
+				require.Equal(t, h.limit, limit.What)
+			case h.content != "":
+				var other *NotReportError
+				require.ErrorAs(t, err, &other)
+				require.Equal(t, h.content, other.Content)
+			default:
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(r.Faults), maxFaults+30)
+				if h.read >= 0 {
+					require.Equal(t, h.read, records)
+				}
+			}
+		})
+	}
+}
+
+func gzipped(text string) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// zipped packs files, given as names and contents.
+func zipped(files ...string) []byte {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for i := 0; i < len(files); i += 2 {
+		f, _ := w.Create(files[i])
+		_, _ = io.WriteString(f, files[i+1])
+	}
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// overlapping returns an archive whose directory names the same file many times.
+func overlapping(times int) []byte {
+	data := zipped("a.xml", "<a>"+strings.Repeat("x", 1<<20))
+	i, j := bytes.Index(data, zipCentral), bytes.Index(data, []byte("PK\x05\x06"))
+	directory := bytes.Repeat(data[i:j], times)
+	last := bytes.Clone(data[j:])
+	binary.LittleEndian.PutUint16(last[8:], uint16(times))
+	binary.LittleEndian.PutUint16(last[10:], uint16(times))
+	binary.LittleEndian.PutUint32(last[12:], uint32(len(directory)))
+	return bytes.Join([][]byte{data[:i], directory, last}, nil)
+}
+
+// noise is text that compresses little.
+func noise(n int) string {
+	text := make([]byte, n)
+	x := uint32(1)
+	for i := range text {
+		x = x*1664525 + 1013904223
+		text[i] = "0123456789abcdefghijklmnopqrstuv"[x>>27]
+	}
+	return string(text)
+}
