@@ -91,10 +91,14 @@ func DescribeKey(key any, spki []byte) PublicKey {
 // whose algorithm is unknown is described as far as possible; an error means that it is no key at all.
 func ParseKey(spki []byte) (PublicKey, error) {
 	key, err := x509.ParsePKIXPublicKey(spki)
-	if err == nil || algorithmOID(spki) != "" {
+	switch {
+	case err == nil:
 		return DescribeKey(key, spki), nil
+	case algorithmOID(spki) != "": // key may hold a nil pointer of a known kind, such as a point off its curve
+		return DescribeKey(nil, spki), nil
+	default:
+		return PublicKey{}, fmt.Errorf("reading the public key: %w", err)
 	}
-	return PublicKey{}, fmt.Errorf("reading the public key: %w", err)
 }
 
 // algorithmOID returns the algorithm's number out of a SubjectPublicKeyInfo, to name a kind of key

@@ -81,6 +81,11 @@ func TestParseKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, DescribeKey(&key.PublicKey, nil), got)
 
+	spki[len(spki)-1] ^= 1 // off the curve
+	got, err = ParseKey(spki)
+	require.NoError(t, err)
+	require.Equal(t, OtherKey, got.Algorithm)
+
 	unknown, err := hex.DecodeString("300a300506032b657103010000"[:24]) // Ed448, cut to an empty key
 	require.NoError(t, err)
 	got, err = ParseKey(unknown)
