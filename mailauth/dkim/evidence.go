@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/provider"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
 )
@@ -22,9 +23,10 @@ type evidence struct {
 	node     diag.Answer[*dns.TXT] // at _domainkey
 	wildcard diag.Answer[*dns.TXT] // at *._domainkey
 	places   []place               // where else the record may have got to
+	others   []string              // selectors at which there are keys, if there is none at this one
 
 	found     taglist.Found // what was meant as a key record
-	others    []string      // the other TXT records at the selector
+	strangers []string      // the other TXT records at the selector
 	key       *Key          // if there is exactly one record
 	assembled string        // the record that its parts make in another order, or several records together
 	repaired  string        // the record that was probably meant, if there is one that differs
@@ -44,7 +46,7 @@ func (e *evidence) take(answer [][]string) {
 	for _, parts := range answer {
 		text := strings.Join(parts, "")
 		if !meant(text) && len(e.domain.String()) > 0 {
-			e.others = append(e.others, text)
+			e.strangers = append(e.strangers, text)
 			continue
 		}
 		if e.found.Records = append(e.found.Records, text); len(e.found.Records) == 1 {
@@ -76,8 +78,8 @@ func (e *evidence) assemble() {
 	case keys == 1 && withoutKey == n-1 && n > 1: // tags in one record, the key in another
 		e.assembled = assemble(e.found.Records)
 	case keys > 0 || n == 0:
-	case n+len(e.others) > 1:
-		e.assembled = assemble(slices.Concat(e.found.Records, e.others))
+	case n+len(e.strangers) > 1:
+		e.assembled = assemble(slices.Concat(e.found.Records, e.strangers))
 	case repair(e.found.Records[0]) == "":
 		e.assembled = assemble(e.found.Strings)
 	}
@@ -113,7 +115,7 @@ func inOrder(e *evidence) bool { return e.key != nil && e.assembled == "" }
 
 // split reports whether the record is spread over several TXT records.
 func (e *evidence) split() bool {
-	return e.assembled != "" && len(e.found.Records)+len(e.others) > 1
+	return e.assembled != "" && len(e.found.Records)+len(e.strangers) > 1
 }
 
 // shuffled reports whether the strings of the record are out of order.
@@ -160,7 +162,18 @@ func (e *evidence) target() string {
 	return strings.TrimSuffix(e.txt.Aliases[len(e.txt.Aliases)-1], ".")
 }
 
-// texts returns the texts of an answer, in order.
+// service is the service that the alias leads to, nil if there is none or it is not known.
+func (e *evidence) service() *provider.Service {
+	target := e.target()
+	for _, find := range []func(string) *provider.Service{provider.ByDKIM, provider.ByEnvelope, provider.BySPF, provider.ByPTR} {
+		if s := find(target); target != "" && s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// textsOf returns the texts of an answer, in order.
 func textsOf(a diag.Answer[*dns.TXT]) []string {
 	var list []string
 	for _, r := range a.Records {

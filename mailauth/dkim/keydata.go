@@ -1,6 +1,7 @@
 package dkim
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/ed25519"
 	"crypto/rsa"
@@ -126,7 +127,7 @@ func (k *Key) readData(p taglist.Tag) {
 		return
 	case found.public == nil:
 		kind := badKey
-		if n, ok := derLength(k.Data); ok && n > len(k.Data) && k.Type != Ed25519 {
+		if n, ok := derLength(k.Data); ok && n > len(k.Data) && (k.Type != Ed25519 || headed(k.Data)) {
 			kind = cutOff
 		}
 		k.fault(kind, p, whyNoKey(k.Data, k.Type))
@@ -198,7 +199,7 @@ func (c content) name() string {
 
 // identify finds out what bytes are, whatever the record says of them.
 func identify(data []byte) content {
-	if len(data) == ed25519.PublicKeySize {
+	if len(data) == ed25519.PublicKeySize && !headed(data) {
 		return content{public: ed25519.PublicKey(data), kind: Ed25519, form: Raw}
 	}
 	if key := readRSA(data); key != nil {
@@ -219,6 +220,13 @@ func identify(data []byte) content {
 		return content{other: &other}
 	}
 	return content{secret: isSecret(data)}
+}
+
+// headed reports whether bytes begin like a SubjectPublicKeyInfo, so that 32 of them are the beginning of a key
+// rather than one of Ed25519.
+func headed(data []byte) bool {
+	return bytes.HasPrefix(data, []byte{0x30}) && (bytes.Contains(data, []byte("\x06\x03\x2b\x65\x70")) || // id-Ed25519
+		bytes.Contains(data, []byte("\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01"))) // rsaEncryption
 }
 
 // readRSA reads a bare RSAPublicKey, nil if it is none.
@@ -272,7 +280,7 @@ func isSecret(data []byte) bool {
 
 // whyNoKey says what is wrong with bytes that are no key.
 func whyNoKey(data []byte, t KeyType) string {
-	if t == Ed25519 { // RFC 8463 section 4
+	if t == Ed25519 && !headed(data) { // RFC 8463 section 4
 		return fmt.Sprintf("the Ed25519 key in p= has %s, not %d", diag.Count(len(data), "byte"), ed25519.PublicKeySize)
 	}
 	declared, ok := derLength(data)

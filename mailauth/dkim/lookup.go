@@ -3,6 +3,7 @@ package dkim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,9 @@ type LookupReport struct {
 	diag.Verdict
 	Selector diag.Selector `json:"selector" doc:"selector of the key"`
 	KeyFields
+	Service        string         `json:"service,omitempty" doc:"the service to which the CNAME of the selector leads, if it is known"`
 	OtherSelectors OtherSelectors `json:"other_selectors,omitempty" doc:"whether the domain may have keys at other selectors; absent if the servers did not say"`
+	KnownSelectors []string       `json:"known_selectors" doc:"common selectors at which the domain has keys, looked for if there is none at this one"`
 }
 
 // OtherSelectors says whether a domain may have keys at other selectors.
@@ -53,12 +56,17 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	if err != nil {
 		return nil, err
 	}
-	if answered(e) {
-		var answer [][]string
-		for _, r := range e.txt.Records {
-			answer = append(answer, diag.TXTStrings(r))
+	if !answered(e) {
+		return e.report(env.Now()), nil
+	}
+	var answer [][]string
+	for _, r := range e.txt.Records {
+		answer = append(answer, diag.TXTStrings(r))
+	}
+	if e.take(answer); absent(e) && e.node.Err() == nil && !e.node.NXDomain() && !e.wildcard.Exists() {
+		if err := e.guess(ctx, env); err != nil {
+			return nil, err
 		}
-		e.take(answer)
 	}
 	return e.report(env.Now()), nil
 }
@@ -110,6 +118,40 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	return e, nil
 }
 
+// common are selectors that services and mail servers give to their keys, for whoever has mistaken one. What is
+// not here is looked up by whoever knows it.
+var common = []string{
+	"default", "dkim", "email", "mail", "smtp", "s1", "s2", "k1", "k2", "k3", "selector1", "selector2", "google", "sig1",
+	"fm1", "fm2", "fm3", "protonmail", "protonmail2", "protonmail3", "zoho", "zmail", "mandrill", "mxvault", "pm", "brevo1",
+	"brevo2", "hs1", "hs2", "cm", "kl", "zendesk1", "zendesk2",
+}
+
+// guess looks for keys at common selectors.
+func (e *evidence) guess(ctx context.Context, env *diag.Env) error {
+	bounded, cancel := diag.Within(ctx, Timeout)
+	defer cancel()
+	found := make([]bool, len(common))
+	var g diag.Group
+	for i, selector := range common {
+		g.Go(func() {
+			a := diag.Lookup[*dns.TXT](bounded, env, selector+"."+label+"."+e.domain.FQDN())
+			found[i] = slices.ContainsFunc(textsOf(a), func(text string) bool {
+				return format.Is(text) && !ParseKey(text).Revoked
+			})
+		})
+	}
+	g.Wait()
+	for i, selector := range common {
+		if found[i] {
+			e.others = append(e.others, selector)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("looking for the selectors of %s: %w", e.domain, err)
+	}
+	return nil
+}
+
 // places lists the names to which records get by mistake.
 func places(req LookupRequest) []place {
 	selector, domain := req.Selector.String(), req.Domain.String()
@@ -145,6 +187,11 @@ func (e *evidence) report(ended time.Time) *LookupReport {
 		Verdict:      v,
 		Selector:     e.selector,
 		KeyFields:    e.fields(v),
+
+		KnownSelectors: append([]string{}, e.others...),
+	}
+	if s := e.service(); s != nil {
+		r.Service = s.Name
 	}
 	if e.node.Err() == nil {
 		r.OtherSelectors = PossibleSelectors

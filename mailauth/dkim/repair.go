@@ -16,7 +16,7 @@ import (
 // where the key is not whole, or where there are several, since nobody but the owner knows the right one. Of
 // the flags it keeps those that are listed.
 func repair(text string, flags ...string) string {
-	if strings.Contains(text, "PRIVATE KEY") {
+	if len(text) > MaxRecordLength || strings.Contains(text, "PRIVATE KEY") {
 		return ""
 	}
 	list := tidy(text)
@@ -118,7 +118,10 @@ func wholeKey(l *taglist.List, text string) (data []byte, kind KeyType) {
 		}
 	}
 	if len(values) == 0 && !strings.ContainsAny(text, ";:") {
-		values = []string{l.Text}
+		if data, kind = salvage(l.Text); kind != RSA { // of other texts, too, 32 bytes can be decoded
+			return nil, ""
+		}
+		return data, kind
 	}
 	for _, v := range values {
 		again, k := salvage(v)
@@ -168,7 +171,8 @@ func meant(text string) bool {
 	return data != nil && !strings.Contains(text, " ") || armour.MatchString(text)
 }
 
-// maxParts bounds the parts of a record that are put together in every order: 120 orders for five.
+// maxParts bounds the parts of a record that are put together in every order: 120 orders for five. A key of 4096
+// bits takes three.
 const maxParts = 5
 
 // assemble puts the parts of a record together in the only order that makes a whole key of them, empty if there

@@ -48,6 +48,7 @@ var syntaxRules = diag.Rules[*evidence]{
 	}),
 	kit.Unknown(diag.Rule[*evidence]{
 		Code: "dkim.record.unknown_tag", Severity: diag.Info, Ref: keySection, When: inOrder,
+		Fails: func(e *evidence) diag.Failures { return kit.Faults(taglist.Unknown)(e).Suggesting("") },
 	}),
 	{
 		Code: "dkim.record.version.missing", Severity: diag.Info,

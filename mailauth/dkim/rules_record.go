@@ -51,13 +51,22 @@ var lookupRules = diag.Rules[*evidence]{
 			"settings; remove the CNAME if you no longer use the service.",
 		When: aliased,
 		Fails: func(e *evidence) diag.Failures {
-			switch {
-			case e.txt.NXDomain():
-				return diag.Fail("%s is an alias (CNAME) of %s, which does not exist.", e.name(), e.target()).About(e.target())
-			case !e.txt.Exists():
-				return diag.Fail("%s is an alias (CNAME) of %s, which has no TXT record.", e.name(), e.target()).About(e.target())
+			failure := diag.Failure{Target: e.target()}
+			where := e.target()
+			if s := e.service(); s != nil {
+				where += " of " + s.Name
+				failure.Advice = strings.TrimSpace("Set up DKIM for the domain again at " + s.Name + ", or remove the CNAME if you no " +
+					"longer use the service. " + s.Sign)
 			}
-			return nil
+			switch {
+			case e.txt.Exists():
+				return nil
+			case e.txt.NXDomain():
+				failure.Detail = fmt.Sprintf("%s is an alias (CNAME) of %s, which does not exist.", e.name(), where)
+			default:
+				failure.Detail = fmt.Sprintf("%s is an alias (CNAME) of %s, which has no TXT record.", e.name(), where)
+			}
+			return diag.Failures{failure}
 		},
 	},
 	{
@@ -112,14 +121,17 @@ func missing(e *evidence) diag.Failures {
 	switch {
 	case len(e.found.Records) > 0:
 		return nil
-	case len(e.others) > 0 && fromWildcard(e):
+	case len(e.strangers) > 0 && fromWildcard(e):
 		return diag.Fail("The TXT record at %s comes from a wildcard and is not a DKIM key: %q.", e.name(),
-			diag.Quote(e.others[0]))
-	case len(e.others) > 0:
-		return diag.Fail("The TXT record at %s is not a DKIM key: %q.", e.name(), diag.Quote(e.others[0]))
+			diag.Quote(e.strangers[0]))
+	case len(e.strangers) > 0:
+		return diag.Fail("The TXT record at %s is not a DKIM key: %q.", e.name(), diag.Quote(e.strangers[0]))
 	case e.node.Err() == nil && e.node.NXDomain() && len(e.node.Aliases) == 0:
 		return diag.Fail("There is no TXT record at %s, and no selector of the domain has one: %s does not exist.", e.name(),
 			e.parent())
+	case len(e.others) > 0:
+		return diag.Fail("There is no TXT record at %s. There are keys at other selectors of the domain: %s.", e.name(),
+			strings.Join(e.others, ", "))
 	case e.node.Err() == nil:
 		return diag.Fail("There is no TXT record at %s. %s exists, so there may be keys at other selectors.", e.name(), e.parent())
 	default:
@@ -161,7 +173,7 @@ var recordRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool { return online(e) && len(e.found.Records) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.split(), "The key is spread over the %d TXT records at %s, which only together are one record.",
-				len(e.found.Records)+len(e.others), e.name()).Suggesting(e.suggestion())
+				len(e.found.Records)+len(e.strangers), e.name()).Suggesting(e.suggestion())
 		},
 	},
 	kit.Multiple(diag.Rule[*evidence]{
@@ -185,7 +197,7 @@ var recordRules = diag.Rules[*evidence]{
 		Ref:         "RFC 6376 section 3.6.2.2",
 		Advice:      "Remove the other record: TXT records at a selector must be unique, and some verifiers join them all.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.others, func(text string) diag.Failures {
+			return diag.FailEach(e.strangers, func(text string) diag.Failures {
 				return diag.Fail("Beside the key there is another TXT record at %s: %q.", e.name(), diag.Quote(text))
 			})
 		},
