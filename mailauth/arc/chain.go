@@ -3,11 +3,11 @@ package arc
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/authres"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
@@ -49,15 +49,18 @@ type Set struct {
 	MessageDomain string     `json:"message_domain,omitempty" doc:"domain of the message signature, if it is another one"`
 	SignedFields  []string   `json:"signed_fields" doc:"what the message signature covers (h=), lower case"`
 	AuthServID    string     `json:"authserv_id,omitempty" doc:"who authenticated the message"`
-	Results       string     `json:"results,omitempty" doc:"what it found: ARC-Authentication-Results, unfolded"`
 	SealOK        *bool      `json:"seal_ok,omitempty" doc:"whether the seal is valid; absent if that is not known"`
 	MessageOK     *bool      `json:"message_ok,omitempty" doc:"whether the message is still as it was sealed; absent if that is not known"`
 	SealReason    string     `json:"seal_reason,omitempty" doc:"why the seal is not valid, or why that is not known"`
 	MessageReason string     `json:"message_reason,omitempty" doc:"why the message signature is not valid, or why that is not known"`
 
-	// The fields, and where they are in the header; -1 if they are missing.
-	Seal, Message                         *dkim.Signature `json:"-"`
-	SealIndex, MessageIndex, ResultsIndex int             `json:"-"`
+	// The fields, nil if they are missing.
+	Seal           *dkim.Signature `json:"-"`
+	Message        *dkim.Signature `json:"-"`
+	Authentication *authres.Header `json:"-"`
+
+	// Where the fields are in the header; -1 if they are missing.
+	SealIndex, MessageIndex, ResultsIndex int `json:"-"`
 }
 
 // A Fault is something wrong with the structure of a chain.
@@ -125,76 +128,71 @@ func Parse(fields []message.Field) *Chain {
 	return c
 }
 
-// add puts a field into its set.
-func (c *Chain) add(found map[int]*Set, f *message.Field, index int) {
-	var s *dkim.Signature
-	var instance int
-	var authServID, results string
+// A part is one of the three fields of a set.
+type part struct {
+	instance  int
+	signature *dkim.Signature // of the message or of the seal
+	results   *authres.Header
+}
+
+func read(f *message.Field) (p part) {
 	switch {
 	case f.Is(resultsField):
-		instance, authServID, results = readResults(f.Value())
+		if p.results, _ = authres.ParseARC(f.Value()); p.results != nil {
+			p.instance = p.results.Instance
+		}
+		return p
 	case f.Is(messageField):
-		s = dkim.ParseSignature(dkim.ARCMessage, string(f.RawValue()))
-		instance = s.Instance
+		p.signature = dkim.ParseSignature(dkim.ARCMessage, string(f.RawValue()))
 	default:
-		s = dkim.ParseSignature(dkim.ARCSeal, string(f.RawValue()))
-		instance = s.Instance
+		p.signature = dkim.ParseSignature(dkim.ARCSeal, string(f.RawValue()))
 	}
+	p.instance = p.signature.Instance
+	return p
+}
+
+// add puts a field into its set.
+func (c *Chain) add(found map[int]*Set, f *message.Field, index int) {
+	p := read(f)
 	switch {
-	case instance < 1: // RFC 8617 section 4.2.1
+	case p.instance < 1: // RFC 8617 section 4.2.1
 		c.fault(NoInstance, 0, "A field %s has no valid instance (i=).", f.Name)
 		return
-	case instance > MaxSets:
-		c.fault(TooMany, instance, "A field %s has the instance %d; a chain has at most %d.", f.Name, instance, MaxSets)
+	case p.instance > MaxSets:
+		c.fault(TooMany, p.instance, "A field %s has the instance %d; a chain has at most %d.", f.Name, p.instance, MaxSets)
 		return
 	}
-	set := found[instance]
-	if set == nil {
-		set = &Set{Instance: instance, SignedFields: []string{}, SealIndex: -1, MessageIndex: -1, ResultsIndex: -1}
-		found[instance] = set
+	s := found[p.instance]
+	if s == nil {
+		s = &Set{Instance: p.instance, SignedFields: []string{}, SealIndex: -1, MessageIndex: -1, ResultsIndex: -1}
+		found[p.instance] = s
 	}
-	at := &set.ResultsIndex
-	switch {
-	case f.Is(messageField):
-		at = &set.MessageIndex
-	case f.Is(sealField):
-		at = &set.SealIndex
-	}
-	if *at >= 0 { // RFC 8617 section 5.1.1
-		c.fault(Duplicate, instance, "The set i=%d has more than one %s.", instance, f.Name)
-		return
-	}
-	*at = index
-	switch {
-	case s == nil:
-		set.AuthServID, set.Results = authServID, results
-	case s.Kind == dkim.ARCMessage:
-		set.Message = s
-		for _, n := range s.Names {
-			set.SignedFields = append(set.SignedFields, strings.ToLower(n))
-		}
-	default:
-		set.Seal = s
-		set.Domain, set.Selector, set.State, set.SealedAt = s.Domain.String(), s.Selector, State(s.State), s.Time
+	if !s.add(p, index) { // RFC 8617 section 5.1.1
+		c.fault(Duplicate, p.instance, "The set i=%d has more than one %s.", p.instance, f.Name)
 	}
 }
 
-// readResults reads the beginning of an ARC-Authentication-Results field: the instance, a semicolon and the
-// identifier of who authenticated (RFC 8617 section 4.1.1).
-func readResults(value string) (instance int, authServID, results string) {
-	head, rest, ok := strings.Cut(value, ";")
-	head, _ = message.Comments(head)
-	name, digits, assigned := strings.Cut(head, "=")
-	n, err := strconv.Atoi(strings.TrimSpace(digits))
-	if !ok || !assigned || strings.TrimSpace(name) != "i" || err != nil || n < 1 || strings.ContainsAny(digits, "+-") {
-		return 0, "", ""
+// add takes a field over, unless there is one of its name.
+func (s *Set) add(p part, index int) bool {
+	switch {
+	case p.results != nil && s.ResultsIndex < 0:
+		s.Authentication, s.ResultsIndex = p.results, index
+		s.AuthServID = diag.Quote(p.results.AuthservID)
+	case p.results != nil:
+		return false
+	case p.signature.Kind == dkim.ARCMessage && s.MessageIndex < 0:
+		s.Message, s.MessageIndex = p.signature, index
+		for _, n := range p.signature.Names {
+			s.SignedFields = append(s.SignedFields, strings.ToLower(strings.ToValidUTF8(n, "\uFFFD")))
+		}
+	case p.signature.Kind == dkim.ARCSeal && s.SealIndex < 0:
+		s.Seal, s.SealIndex = p.signature, index
+		s.Domain, s.Selector = s.Seal.Domain.String(), s.Seal.Selector
+		s.State, s.SealedAt = State(s.Seal.State), s.Seal.Time
+	default:
+		return false
 	}
-	id, _, _ := strings.Cut(rest, ";")
-	id, _ = message.Comments(id)
-	if words := strings.Fields(id); len(words) > 0 {
-		authServID = diag.Quote(words[0])
-	}
-	return n, authServID, strings.ToValidUTF8(strings.TrimSpace(rest), "\uFFFD")
+	return true
 }
 
 // check looks for faults across sets (RFC 8617 section 5.2, steps 1 to 3).

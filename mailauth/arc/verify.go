@@ -22,8 +22,8 @@ type Result struct {
 }
 
 // Verify validates the chain of a message. Whatever is wrong with the message, it returns a result; an error means
-// that the context has ended. With the options that there is only the header, message signatures are judged by it
-// alone.
+// that the context has ended. Without a body, whether message signatures are valid is known only if their header fields
+// were changed.
 func Verify(ctx context.Context, env *diag.Env, text []byte, o dkim.Options) (*Result, error) {
 	m := dkim.Split(text)
 	r := &Result{Chain: *Parse(m.Fields)}
@@ -84,6 +84,9 @@ func (s *Set) judge(c *dkim.Checker, signature *dkim.Signature, check dkim.Check
 	if check.Failed() {
 		_, text := c.Explain(signature, check, self)
 		return new(false), text
+	}
+	if check.BodyHashOK == nil && signature.Kind == dkim.ARCMessage {
+		return nil, "The message signature covers the body, and there is none to compare with."
 	}
 	return check.SignatureOK, ""
 }

@@ -8,18 +8,21 @@ type Cause string
 // The causes.
 const (
 	// What makes the result fail.
-	BodyChanged   Cause = "body_changed"   // no explanation was found
-	FooterAdded   Cause = "footer_added"   // the body is as signed without its last lines
-	BannerAdded   Cause = "banner_added"   // the body is as signed without its first lines
-	BodyCutOff    Cause = "body_cut_off"   // it is shorter than l= says
-	BodyReencoded Cause = "body_reencoded" // it is as signed once its transfer encoding is undone
-	WhiteSpace    Cause = "white_space"    // the other canonicalization would have tolerated the change
-	HeaderChanged Cause = "header_changed" // the key is the right one, a header field is not
-	SubjectTagged Cause = "subject_tagged" // the header is as signed without the tag before the subject
-	FieldAdded    Cause = "field_added"    // the header is as signed without one of its fields
-	OtherKey      Cause = "other_key"      // the signature was made with another key than is published, or is damaged
-	BadSignature  Cause = "bad_signature"  // the header or the key is another: Ed25519 does not tell
-	OtherHash     Cause = "other_hash"     // the signature was made with another hash than a= says
+	BodyChanged           Cause = "body_changed"           // no explanation was found
+	FooterAdded           Cause = "footer_added"           // the body is as signed without its last lines
+	BannerAdded           Cause = "banner_added"           // the body is as signed without its first lines
+	BodyCutOff            Cause = "body_cut_off"           // it is shorter than l= says
+	BodyReencoded         Cause = "body_reencoded"         // it is as signed once its transfer encoding is undone
+	WhiteSpace            Cause = "white_space"            // it is as signed but for white space
+	HeaderChanged         Cause = "header_changed"         // the key is the right one, a header field is not
+	SubjectTagged         Cause = "subject_tagged"         // the header is as signed without the tag before the subject
+	FieldAdded            Cause = "field_added"            // the header is as signed without one of its fields
+	OtherKey              Cause = "other_key"              // the signature was made with another key than is published, or is damaged
+	BadSignature          Cause = "bad_signature"          // the header or the key is another: Ed25519 does not tell
+	EmptyBody             Cause = "empty_body"             // the hash is that of an empty body
+	MailboxQuoted         Cause = "mailbox_quoted"         // it is as signed without the quoting of mailbox files
+	WrongCanonicalization Cause = "wrong_canonicalization" // the signer did not do as c= says
+	OtherHash             Cause = "other_hash"             // the signature was made with another hash than a= says
 
 	// What makes it permerror, temperror or neutral.
 	SyntaxError    Cause = "syntax"          // the field, or the value of a tag, is not valid
@@ -43,7 +46,8 @@ func (Cause) Values() []string {
 	return []string{
 		string(BodyChanged), string(FooterAdded), string(BannerAdded), string(BodyCutOff), string(BodyReencoded),
 		string(WhiteSpace), string(HeaderChanged), string(SubjectTagged), string(FieldAdded), string(OtherKey),
-		string(BadSignature), string(OtherHash), string(SyntaxError), string(TagMissing), string(Unsupported),
+		string(EmptyBody), string(MailboxQuoted), string(WrongCanonicalization), string(BadSignature),
+		string(OtherHash), string(SyntaxError), string(TagMissing), string(Unsupported),
 		string(DomainMismatch), string(FromUnsigned), string(KeyMissing), string(KeyRevoked), string(KeyUnusable),
 		string(KeyAmbiguous), string(KeyUnknown), string(HeaderTooLong), string(Refused),
 	}

@@ -3,8 +3,8 @@ package dkim
 import (
 	"bytes"
 	"context"
-	"crypto/rsa"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -24,11 +24,16 @@ type Checker struct {
 	headerOnly bool
 	bodies     bodyHashes
 	keys       map[diag.Name]*Published
+	tries      int                           // how many bytes of headers may still be hashed to find a cause
+	stories    map[bodyForm]map[string]story // what explains a body hash that does not match
 }
 
 // NewChecker returns a checker for a message. With headerOnly there is no body, rather than an empty one.
 func NewChecker(m *message.Message, headerOnly bool) *Checker {
-	return &Checker{header: newHeader(m.Fields), body: m.Body, headerOnly: headerOnly, keys: map[diag.Name]*Published{}}
+	return &Checker{
+		header: newHeader(slices.Clone(m.Fields)), body: m.Body, headerOnly: headerOnly, keys: map[diag.Name]*Published{},
+		tries: maxTriedHeader, stories: map[bodyForm]map[string]story{},
+	}
 }
 
 // Add makes a signature known, so that its key is looked up and the hash of its body computed.
@@ -107,6 +112,9 @@ func (p *Published) read(a diag.Answer[*dns.TXT]) {
 	p.Key = ParseKey(p.Record)
 	err, _ := p.Key.Err().(*KeyError)
 	switch {
+	case err == nil && p.Key.Details.SizeBits > maxRSABits:
+		p.Cause = KeyUnusable
+		p.Text = fmt.Sprintf("The key at %s has %d bits, more than verifiers compute with.", p.Name, p.Key.Details.SizeBits)
 	case err == nil, err.Reason == ReasonSize:
 	case err.Reason == ReasonRevoked:
 		p.Cause = KeyRevoked
@@ -154,9 +162,6 @@ func (c *Checker) Check(s *Signature, signed []int, self int) Check {
 		return check
 	}
 	check.digest = c.digest(s, s.Header, signed, self)
-	if key, ok := check.Key.Key.Public.(*rsa.PublicKey); ok && key.N.BitLen() > maxRSABits {
-		return check
-	}
 	check.SignatureOK = new(matches(check.Key.Key.Public, s.Hash, check.digest, s.Bytes))
 	return check
 }

@@ -1,9 +1,145 @@
 package dkim
 
+import (
+	"bytes"
+	"crypto/rsa"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
 // Explain says why a check failed: the cause, and the same in a sentence.
 func (c *Checker) Explain(s *Signature, check Check, self int) (Cause, string) {
+	var cause Cause
+	var text string
 	if check.BodyHashOK != nil && !*check.BodyHashOK {
-		return BodyChanged, "The body was changed after signing."
+		cause, text = c.explainBody(s)
 	}
-	return HeaderChanged, "A signed header field was changed after signing."
+	if check.SignatureOK == nil || *check.SignatureOK {
+		return cause, text
+	}
+	also, more := c.explainHeader(s, check, self)
+	if cause == "" {
+		return also, more
+	}
+	return cause, text + " " + more
+}
+
+// A target recognizes the digest that a signature was made of.
+type target func(digest []byte) bool
+
+// explainHeader says why a signature does not match the header. What RSA signed can be read from the signature, so
+// that another key is told from another header; with Ed25519 it can only be tried.
+func (c *Checker) explainHeader(s *Signature, check Check, self int) (Cause, string) {
+	name, same := check.Key.Name, target(nil)
+	key, isRSA := check.Key.Key.Public.(*rsa.PublicKey)
+	if isRSA {
+		signed, hash, ok := signedDigest(key, s.Bytes)
+		switch bits := key.N.BitLen(); {
+		case !ok && len(s.Bytes) != (bits+7)/8:
+			return OtherKey, fmt.Sprintf("The signature was made with another key than the one published at %s: "+
+				"it has %d bits, the key %d. If the key is the right one, b= was damaged.", name, 8*len(s.Bytes), bits)
+		case !ok:
+			return OtherKey, fmt.Sprintf("The signature was made with another key than the one published at %s, or was damaged.",
+				name)
+		case hash != s.Hash:
+			return OtherHash, fmt.Sprintf("The signature was made with %s, although a= says %s.", hash, s.Algorithm)
+		}
+		same = func(digest []byte) bool { return bytes.Equal(digest, signed) }
+	} else {
+		same = func(digest []byte) bool { return matches(check.Key.Key.Public, s.Hash, digest, s.Bytes) }
+	}
+	if cause, text := c.tryHeaders(s, self, same); cause != "" {
+		return cause, text
+	}
+	if names := c.changed(s); len(names) > 0 {
+		return HeaderChanged, fmt.Sprintf("Header fields were changed after signing: not as copied in z= are %s.",
+			strings.Join(names, ", "))
+	}
+	if isRSA {
+		return HeaderChanged, "A signed header field was changed, removed or added after signing. The key is the one that signed."
+	}
+	return BadSignature, fmt.Sprintf("A signed header field was changed after signing, or the key at %s is not the one that signed.",
+		name)
+}
+
+// The bounds of what is tried.
+const (
+	maxSubjectWords = 6       // before the subject, as in "Re: [list] [External] Minutes"
+	maxDropped      = 40      // fields of which each is left out once
+	maxTriedHeader  = 8 << 20 // bytes of headers, for all signatures of a message: real headers have 10 KiB
+)
+
+// tryHeaders looks for the change that broke a signature among the usual ones.
+func (c *Checker) tryHeaders(s *Signature, self int, same target) (Cause, string) {
+	signed := c.Selected(s, self)
+	size := len(s.Value)
+	for _, i := range signed {
+		size += len(c.header.fields[i].Raw)
+	}
+	try := func(canonical Canonicalization, signed []int) bool {
+		c.tries -= size
+		return c.tries >= 0 && same(c.digest(s, canonical, signed, self))
+	}
+	if other := s.Header.other(); try(other, signed) {
+		return WrongCanonicalization, fmt.Sprintf("The signer canonicalized the header as %s, although c= says %s.",
+			other, s.Header)
+	}
+	for _, i := range signed {
+		f := &c.header.fields[i]
+		if !f.Is("Subject") {
+			continue
+		}
+		original := *f
+		value := original.RawValue()
+		for _, shorter := range untagged(value) {
+			f.Raw = slices.Concat(original.Raw[:len(original.Raw)-len(value)], []byte(" "), shorter)
+			found := try(s.Header, signed)
+			*f = original
+			if found {
+				return SubjectTagged, fmt.Sprintf("The subject was changed after signing: %q was put in front of it.",
+					diag.Quote(strings.TrimSpace(string(value[:len(value)-len(shorter)]))))
+			}
+		}
+	}
+	for at, i := range signed[:min(len(signed), maxDropped)] {
+		if try(s.Header, slices.Concat(signed[:at], signed[at+1:])) {
+			article := "The"
+			if c.header.count(c.header.fields[i].Name) > 1 {
+				article = "Another"
+			}
+			return FieldAdded, fmt.Sprintf("%s header field %s was added after signing.", article, c.header.fields[i].Name)
+		}
+	}
+	return "", ""
+}
+
+// untagged returns a subject without its first word, without its first two, and so on.
+func untagged(value []byte) (list [][]byte) {
+	rest := bytes.TrimLeft(value, " \t")
+	for range maxSubjectWords {
+		n := bytes.IndexAny(rest, " \t")
+		if n < 0 {
+			break
+		}
+		rest = bytes.TrimLeft(rest[n:], " \t")
+		list = append(list, rest)
+	}
+	return list
+}
+
+// changed lists the signed fields that differ from the copies in z=.
+func (c *Checker) changed(s *Signature) (names []string) {
+	squeeze := func(v string) string { return strings.Join(strings.Fields(v), " ") }
+	for _, old := range s.Copied {
+		if all := c.header.byName[strings.ToLower(old.Name)]; len(all) == 1 && len(names) < maxSubjectWords {
+			f := &c.header.fields[all[0]]
+			if squeeze(f.Value()) != squeeze(old.Value) {
+				names = append(names, f.Name)
+			}
+		}
+	}
+	return names
 }

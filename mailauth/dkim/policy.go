@@ -3,6 +3,7 @@ package dkim
 import (
 	"crypto"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -52,8 +53,15 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 		// RFC 6376 section 6.1.1
 		add(IssuePublicSuffix, false, "d", "The signing domain %s is one below which anyone can register.", s.Domain)
 	}
-	if from := c.header.count("From"); from > 1 { // RFC 6376 section 8.15
-		add(IssueFromAdded, false, "h", "The message has %d From fields.", from)
+	listed := 0
+	for _, n := range s.Names {
+		if strings.EqualFold(n, "From") {
+			listed++
+		}
+	}
+	if from := c.header.count("From"); listed > 0 && from > listed { // RFC 6376 section 8.15
+		add(IssueFromAdded, false, "h", "The message has %d From fields, of which the signature covers only the lowest %d.",
+			from, listed)
 	}
 	return list
 }
@@ -65,7 +73,7 @@ func (c *Checker) lengthIssue(s *Signature, add func(IssueCode, bool, string, st
 	}
 	size, known := c.bodies.sizes[s.Body]
 	switch more := size - *s.Length; {
-	case !known || more == 0:
+	case !known || more <= 0:
 		add(IssueLength, false, "l", "The signature covers only the first %s of the body (l=): anything can be appended.",
 			diag.Count(*s.Length, "byte"))
 	case more > 0:

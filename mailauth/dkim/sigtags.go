@@ -249,7 +249,9 @@ func (s *Signature) readState() {
 	if s.Kind != ARCSeal || !ok {
 		return
 	}
-	if s.State = cv.Value; !slices.Contains([]string{"none", "pass", "fail"}, s.State) { // RFC 8617 section 4.1.3
+	if slices.Contains([]string{"none", "pass", "fail"}, cv.Value) { // RFC 8617 section 4.1.3
+		s.State = cv.Value
+	} else {
 		s.fault(badTag, cv, "cv=%s is not none, pass or fail", diag.Quote(cv.Value))
 	}
 }
