@@ -16,6 +16,7 @@ import (
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/zonecheck"
 	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/spf"
@@ -67,6 +68,8 @@ var endpoints = []Endpoint{
 	{"POST", "/spf/validate", mailRead, 1, "SPF validation, no DNS lookup", pure(spf.Validate)},
 	{"POST", "/dkim/lookup", mailRead, 1, "DKIM lookup by selector", call(dkim.Lookup)},
 	{"POST", "/dkim/validate", mailRead, 1, "DKIM validation, no DNS lookup", pure(dkim.Validate)},
+	{"POST", "/dmarc/lookup", mailRead, 1, "DMARC lookup and parsing", call(dmarc.Lookup)},
+	{"POST", "/dmarc/validate", mailRead, 1, "DMARC validation, no DNS lookup; returns scoring and recommendations", pure(dmarc.Validate)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
 	{"GET", "/spf/hosted", mailRead, 1, "list the key's Hosted SPF profiles", hosted(hostedspf.List)},
 	{"GET", "/spf/hosted/{id}", mailRead, 1, "single Hosted SPF profile", hosted(hostedspf.Show)},

@@ -1,0 +1,300 @@
+package dmarc
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// correct returns the record as it should be written: everything that can be fixed without asking the owner is
+// fixed at once. It keeps every destination of reports, and asks for nothing stricter than what receivers apply
+// today, so that nobody loses mail by a correction. It is empty if it is not known, or nothing needs correction.
+func (e *evidence) correct() string {
+	texts := e.sources()
+	if len(texts) == 0 {
+		return ""
+	}
+	d, ok := mend(texts[0])
+	for _, text := range texts[1:] {
+		more, readable := mend(text)
+		ok = ok && readable
+		d = merged(d, more)
+	}
+	if !ok {
+		return ""
+	}
+	if _, has := d.Get("p"); !has {
+		d.Set("p", string(policy.None))
+	}
+	if value, _ := d.Get("p"); d[1].Tag != "p" {
+		d.SetFirst(1, "p", value) // RFC 7489 section 6.4
+	}
+	limit(&d, e.today())
+	if s := d.String(); sound(s) && s != texts[0] {
+		return s
+	}
+	return ""
+}
+
+// sources are the texts that make up what the owner meant: the records, and what belongs to them.
+func (e *evidence) sources() []string {
+	switch {
+	case len(e.found.Records) == 1 && !e.inherited():
+		return append([]string{e.found.Records[0]}, e.beside.fragments...)
+	case len(e.found.Records) > 0:
+		return e.found.Records
+	case len(e.found.Strays) > 0:
+		var list []string
+		for _, s := range e.found.Strays {
+			list = append(list, s.Text)
+		}
+		return append(list, e.beside.fragments...)
+	case len(e.places) > 0:
+		return []string{e.places[0].record}
+	default:
+		return e.beside.fragments
+	}
+}
+
+// today are the policies that receivers apply now, but for t and pct.
+func (e *evidence) today() policy.Policies {
+	switch {
+	case !e.reading.Usable:
+		return policy.Policies{Domain: policy.None, Subdomain: policy.None, Nonexistent: policy.None}
+	case e.inherited() && e.location != e.own.Domain && len(e.own.Found.Records) > 0:
+		p := e.applied(e.reading.Requested)
+		return policy.Policies{Domain: p, Subdomain: p, Nonexistent: p}
+	default:
+		return e.reading.Requested
+	}
+}
+
+// limit lowers the policies of a draft to those that are applied today.
+func limit(d *policy.Draft, today policy.Policies) {
+	for _, one := range []struct {
+		tag  string
+		of   func(policy.Policies) policy.Policy
+		most policy.Policy
+	}{
+		{"p", func(p policy.Policies) policy.Policy { return p.Domain }, today.Domain},
+		{"sp", func(p policy.Policies) policy.Policy { return p.Subdomain }, today.Subdomain},
+		{"np", func(p policy.Policies) policy.Policy { return p.Nonexistent }, today.Nonexistent},
+	} {
+		r := policy.Parse(d.String())
+		if one.of(r.Reading(policy.RFC9989).Requested).Level() > one.most.Level() {
+			d.Set(one.tag, string(one.most))
+		}
+	}
+}
+
+// sound reports whether a record is valid.
+func sound(text string) bool {
+	e := evidence{offline: true, found: policy.Format.Read(text)}
+	r := policy.Read(e.found.List)
+	e.record, e.reading = &r, r.Reading(policy.RFC9989)
+	return e.valid()
+}
+
+// The forms in which the version and the tags of broken records are written.
+var (
+	versionLike = regexp.MustCompile(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
+	tagInside   = regexp.MustCompile(`(?i)[\s,]+(?:v|p|sp|np|adkim|aspf|rua|ruf|fo|psd|t|pct|rf|ri)\s*=`)
+	mailtoLike  = regexp.MustCompile(`(?i)[\s,]*mailto\s*[:=]\s*(?://)?`)
+)
+
+// mend reads a text that may be broken, as its author meant it.
+func mend(text string) (d policy.Draft, ok bool) {
+	d = policy.Draft{{Tag: "v", Value: policy.Format.Version}}
+	last := ""
+	for _, piece := range pieces(text) {
+		name, value, ok := strings.Cut(piece, "=")
+		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
+		if more := strings.ToLower(piece); !ok && (last == "rua" || last == "ruf") && strings.Contains(more, "@") {
+			name, value = last, piece // a semicolon instead of a comma
+		} else if word, policy, found := strings.Cut(more, ":"); !ok && found && isPolicyTag(strings.TrimSpace(word)) {
+			name, value = strings.TrimSpace(word), strings.TrimSpace(policy)
+		} else if !ok {
+			return nil, false
+		}
+		last = meant(name)
+		if !assign(&d, last, value) {
+			return nil, false
+		}
+	}
+	return d, true
+}
+
+func isPolicyTag(name string) bool { return name == "p" || name == "sp" || name == "np" }
+
+// pieces cuts a text into its tags, without the version, whatever stands between them.
+func pieces(text string) []string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune("\"'`\\“”„‟‘’‚‛«»", r), unicode.Is(unicode.Cf, r), unicode.IsControl(r) && !unicode.IsSpace(r):
+			return -1
+		case unicode.IsSpace(r):
+			return ' '
+		case r == '；':
+			return ';'
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	var list []string
+	for segment := range strings.SplitSeq(text, ";") {
+		if at := versionLike.FindStringIndex(segment); at != nil {
+			segment = segment[at[1]:]
+		}
+		from := 0
+		for _, at := range tagInside.FindAllStringIndex(segment, -1) {
+			list, from = append(list, segment[from:at[0]]), at[0]
+		}
+		list = append(list, segment[from:])
+	}
+	for i := range list {
+		list[i] = strings.Trim(list[i], " ,")
+	}
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
+}
+
+// meant is the tag that a name stands for.
+func meant(name string) string {
+	if name == "policy" {
+		return "p"
+	}
+	var names []string
+	for _, d := range policy.Format.Tags {
+		names = append(names, d.Name)
+	}
+	if known := taglist.Nearest(name, names...); known != "" {
+		return known
+	}
+	return name
+}
+
+// assign gives a tag of a draft its value, if that is valid; what is not valid has no effect today, and is left out.
+// Of policies that stand twice the mildest is taken, of lists all parts. It reports false where something would be
+// lost: a destination that cannot be read, a text that is no tag.
+func assign(d *policy.Draft, name, value string) bool {
+	lower := strings.ToLower(value)
+	before, repeated := d.Get(name)
+	switch name {
+	case "v":
+		return strings.Contains(lower, "dmarc")
+	case "rf", "ri": // RFC 9989 has neither
+	case "p", "sp", "np":
+		p := policy.Policy(lower)
+		if slices.Contains(p.Values(), lower) && (!repeated || p.Level() < policy.Policy(before).Level()) {
+			d.Set(name, lower)
+		}
+	case "rua", "ruf":
+		list, ok := destinationsIn(value)
+		if repeated {
+			list = append(strings.Split(before, ","), list...)
+		}
+		if list = unique(list); len(list) > 0 {
+			d.Set(name, strings.Join(list, ","))
+		}
+		return ok
+	case "adkim", "aspf", "psd", "t", "fo", "pct":
+		if r := policy.Parse("v=DMARC1; p=none; " + name + "=" + lower); !repeated && harmless(&r) {
+			d.Set(name, lower)
+		} else if name == "fo" && !repeated && fault(&r, policy.Contradicted) {
+			d.Set(name, strings.Join(slices.DeleteFunc(r.FailureOptions, func(o string) bool { return o == "0" }), ":"))
+		}
+		if lower == "100" {
+			d.Remove("pct")
+		}
+	default:
+		if !policy.Format.ValidName(name) {
+			return false
+		}
+		if !repeated {
+			d.Set(name, value)
+		}
+	}
+	return true
+}
+
+func harmless(r *policy.Record) bool { return len(r.List.Faults) == 0 }
+
+func fault(r *policy.Record, k taglist.Kind) bool {
+	return slices.ContainsFunc(r.List.Faults, func(f taglist.Fault) bool { return f.Kind == k })
+}
+
+// destinationsIn reads URIs, whatever stands between them. It reports false if one cannot be read.
+func destinationsIn(value string) (list []string, ok bool) {
+	ok = true
+	value = mailtoLike.ReplaceAllString(value, " mailto:")
+	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ' ' || r == ',' }) {
+		part = strings.Trim(part, "<>()[]{}.")
+		if part == "" {
+			continue
+		}
+		u := policy.ParseURI(part)
+		for _, again := range []string{"mailto:" + part, escapedMark(part), asciiDomain(part)} {
+			if u.Valid() {
+				break
+			}
+			u = policy.ParseURI(again)
+		}
+		if ok = ok && u.Valid(); u.Valid() {
+			list = append(list, u.URI)
+		}
+	}
+	return list, ok
+}
+
+// escapedMark writes exclamation marks before the at sign as URIs must (RFC 9989 section 4.8).
+func escapedMark(uri string) string {
+	local, domain, _ := strings.Cut(uri, "@")
+	return strings.ReplaceAll(local, "!", "%21") + "@" + domain
+}
+
+// asciiDomain writes the domain of an address as A-labels.
+func asciiDomain(uri string) string {
+	local, domain, _ := strings.Cut(uri, "@")
+	d, err := diag.ParseDomain(domain)
+	if err != nil {
+		return uri
+	}
+	return local + "@" + d.String()
+}
+
+// unique drops what stands in a list before.
+func unique(list []string) []string {
+	var kept []string
+	for _, s := range list {
+		if !slices.ContainsFunc(kept, func(k string) bool { return strings.EqualFold(k, s) }) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// merged adds the tags of another draft.
+func merged(d, more policy.Draft) policy.Draft {
+	for _, s := range more {
+		if s.Tag != "psd" { // it moves the organizational domain, and needs a thought of its own
+			assign(&d, s.Tag, s.Value)
+		}
+	}
+	return d
+}
+
+// with returns the record with a tag set, corrected in all else; empty if that is not valid.
+func (e *evidence) with(tag, value string) string {
+	d, ok := mend(e.found.List.Text)
+	if !ok {
+		return ""
+	}
+	d.Set(tag, value)
+	if s := d.String(); sound(s) {
+		return s
+	}
+	return ""
+}

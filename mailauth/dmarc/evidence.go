@@ -1,0 +1,111 @@
+package dmarc
+
+import (
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// evidence is all that the rules look at.
+type evidence struct {
+	domain  diag.Name
+	offline bool // only a text is known
+	now     time.Time
+
+	// What receivers use: found are the records at the name that decides, record the one that applies.
+	found     taglist.Found
+	record    *policy.Record
+	reading   policy.Reading // by RFC 9989
+	older     policy.Reading // by RFC 7489
+	location  string         // domain of the record; empty if that is not known
+	suggested string         // the record as it should be written; empty if that is not known
+
+	// What a lookup adds.
+	discovery    *policy.Discovery
+	own          *policy.Step // at the domain itself
+	mail         reception.Reception
+	beside       beside
+	places       []place // where records are published by mistake
+	destinations []destination
+	unchecked    int // destinations beyond [MaxDestinations]
+}
+
+// beside are the TXT records at _dmarc.<domain> that are no DMARC records.
+type beside struct {
+	spf       []string
+	fragments []string // that begin with a tag of DMARC
+	unrelated []string
+	wildcard  string // a text that answers at every name; empty if none does
+}
+
+// A place is a name at which a record was found, and at which no receiver looks.
+type place struct {
+	name   string
+	record string
+}
+
+// A destination is a domain to which reports go.
+type destination struct {
+	domain   string
+	uris     []policy.URI // that lead there
+	external bool
+	mail     reception.Reception
+	consent  consent
+}
+
+// judged takes a record as that which is judged.
+func (e *evidence) judged(r *policy.Record) {
+	e.record = r
+	e.reading, e.older = r.Reading(policy.RFC9989), r.Reading(policy.RFC7489)
+	e.suggested = e.correct()
+}
+
+// inherited reports whether the record that applies is that of another domain.
+func (e *evidence) inherited() bool {
+	return e.record != nil && !e.offline && e.location != e.domain.String()
+}
+
+// applied is the policy that receivers of RFC 9989 apply to mail of the domain itself.
+func (e *evidence) applied(p policy.Policies) policy.Policy {
+	switch {
+	case !e.reading.Usable:
+		return policy.None
+	case !e.inherited():
+		return p.Domain
+	case e.nonexistent():
+		return p.Nonexistent
+	default:
+		return p.Subdomain
+	}
+}
+
+// nonexistent reports whether the domain is known not to exist.
+func (e *evidence) nonexistent() bool {
+	if e.offline || e.own.Answer.Exists() {
+		return false
+	}
+	exists, err := e.discovery.Exists()
+	return err == nil && !exists
+}
+
+// serious are the faults for which a record is not valid: what the tag says has no effect.
+var serious = []taglist.Kind{
+	taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, taglist.Repeated,
+	policy.BadPolicy, policy.BadAlignment, policy.BadFlag, policy.BadURI,
+}
+
+// valid reports whether receivers can use the record, and no tag has an error.
+func (e *evidence) valid() bool {
+	return kit.One(e) && e.reading.Usable && !e.faulty(serious...)
+}
+
+// faulty reports whether the record has a fault of one of the kinds.
+func (e *evidence) faulty(kinds ...taglist.Kind) bool {
+	return e.record != nil && slices.ContainsFunc(e.record.List.Faults, func(f taglist.Fault) bool {
+		return slices.Contains(kinds, f.Kind)
+	})
+}

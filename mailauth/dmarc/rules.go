@@ -1,0 +1,241 @@
+package dmarc
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// rules is the table of all that is examined.
+var rules = slices.Concat(lookupRules, existing(slices.Concat(absenceRules, recordRules, syntaxRules, valueRules,
+	policyRules, subdomainRules, alignmentRules, reportRules, destinationRules, discoveryRules)))
+
+// existing limits rules to domains that are not known not to exist: of such a domain nothing else is judged
+// (CONTRACT 1.7).
+func existing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
+	for i := range list {
+		when := list[i].When
+		list[i].When = func(e *evidence) bool { return !e.nonexistent() && (when == nil || when(e)) }
+	}
+	return list
+}
+
+// kit makes the rules that all records share.
+var kit = taglist.Kit[*evidence]{
+	Format: policy.Format, Ref: "RFC 9989 section 4.8",
+	Found:   func(e *evidence) *taglist.Found { return &e.found },
+	Suggest: func(e *evidence) string { return e.suggested },
+}
+
+func online(e *evidence) bool { return !e.offline }
+
+// usable reports whether receivers of RFC 9989 use the record.
+func usable(e *evidence) bool { return kit.One(e) && e.reading.Usable }
+
+// name is where the record is, for a sentence.
+func (e *evidence) name() string {
+	if e.offline || e.location == "" {
+		return "the record"
+	}
+	return "_dmarc." + e.location
+}
+
+// suggesting gives the failures of a rule the corrected record.
+func suggesting(fails func(*evidence) diag.Failures) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures { return fails(e).Suggesting(e.suggested) }
+}
+
+// lookupRules are about the answers of the DNS.
+var lookupRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "DMARC record could not be looked up",
+		Requirement: "The name servers answer for the DMARC record",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice:      "Check that every name server of the domain answers TXT queries: until then receivers may defer its mail or apply no policy.",
+		When:        online,
+		Fails: func(e *evidence) diag.Failures {
+			err := e.own.Err()
+			if err == nil {
+				return nil
+			}
+			return diag.Fail("The TXT lookup of %s failed: %s.", e.own.Name, diag.Reason(err))
+		},
+	},
+	{
+		Code: "dmarc.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		DependsOn:   []diag.Code{"dmarc.record.unknown"},
+		Title:       "Domain does not exist",
+		Requirement: "The domain exists",
+		Ref:         "RFC 9989 section 3.2.13",
+		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Fails: func(e *evidence) diag.Failures {
+			if !e.nonexistent() {
+				return nil
+			}
+			f := diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
+			if e.inherited() && e.reading.Usable {
+				f[0].Detail += " To mail that forges it receivers apply the policy " +
+					string(e.reading.Applied.Nonexistent) + " of " + e.location + "."
+			}
+			return f
+		},
+	},
+	{
+		Code: "dmarc.record.inherited.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"dmarc.domain.missing"},
+		Title:       "Record of a parent domain could not be looked up",
+		Requirement: "The name servers of the parent domains answer",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice:      "Check the name servers of the parent domain, or publish a record at the domain itself.",
+		When:        func(e *evidence) bool { return e.own.Record == nil },
+		Fails: func(e *evidence) diag.Failures {
+			err := e.discovery.Tree.PolicyErr
+			if err == nil {
+				return nil
+			}
+			return diag.Fail("%s has no usable record, and whether one of a parent domain applies is not known: %s.",
+				e.own.Name, diag.Reason(err))
+		},
+	},
+}
+
+// fresh reports whether nothing is published that could be a record.
+func fresh(e *evidence) bool {
+	return e.record == nil && len(e.found.Records)+len(e.found.Strays) == 0 && len(e.places) == 0 &&
+		len(e.own.Answer.Aliases) == 0
+}
+
+// parked reports whether the domain is known to receive no mail.
+func parked(e *evidence) bool {
+	receives, known := e.mail.Receives()
+	return !e.offline && known && !receives
+}
+
+// absenceRules are about a record that is not there, or not where receivers look.
+var absenceRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.record.location", Severity: diag.Error, Weight: 15, Category: factorSyntax,
+		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "DMARC record is published at the wrong name",
+		Requirement: "The DMARC record is published at _dmarc",
+		Ref:         "RFC 9989 section 4.5",
+		Advice:      "Move the record to _dmarc below the domain: receivers look nowhere else. Once it is there it takes effect, so publish it with p=none first and raise p when the reports show that all senders pass.",
+		When:        func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
+		Fails: suggesting(func(e *evidence) diag.Failures {
+			return diag.FailEach(e.places, func(p place) diag.Failures {
+				return diag.Fail("The record %q is published at %s, which is the wrong place: receivers look at %s.",
+					diag.Quote(p.record), p.name, e.own.Name).About(p.name)
+			})
+		}),
+	},
+	{
+		Code: "dmarc.record.alias", Severity: diag.Error, Weight: 15, Category: factorSyntax,
+		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "CNAME at _dmarc leads to no DMARC record",
+		Requirement: "An alias at _dmarc leads to a DMARC record",
+		Ref:         "RFC 1034 section 3.6.2",
+		Advice:      "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two cannot stand at one name.",
+		When:        func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
+		Fails: func(e *evidence) diag.Failures {
+			aliases := e.own.Answer.Aliases
+			if len(aliases) == 0 {
+				return nil
+			}
+			what := "has no DMARC record"
+			if e.own.Answer.NXDomain() {
+				what = "does not exist"
+			}
+			return diag.Fail("%s is an alias (CNAME) of %s, which %s.", e.own.Name, trimDot(aliases[len(aliases)-1]), what)
+		},
+	},
+	{
+		Code: "dmarc.record.missing", Severity: diag.Error, Weight: 15, Category: factorSyntax,
+		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "No DMARC record",
+		Requirement: "A DMARC record applies to the domain",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice:      "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one. Create the mailbox first, and raise p once the reports show that all your senders pass.",
+		When:        func(e *evidence) bool { return !parked(e) && (e.record != nil || fresh(e)) },
+		Fails:       absent,
+	},
+	{
+		Code: "dmarc.record.missing.no_mail", Severity: diag.Warning, Weight: 15, Category: factorSyntax,
+		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "No DMARC record on a domain without mail",
+		Requirement: "A DMARC record applies to the domain, although it receives no mail",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice:      "Publish v=DMARC1; p=reject if nobody sends mail from the domain, so that receivers refuse forged mail.",
+		When:        func(e *evidence) bool { return parked(e) && (e.record != nil || fresh(e)) },
+		Fails:       absent,
+	},
+	{
+		Code: "dmarc.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "Wildcard TXT record answers at _dmarc",
+		Requirement: "No wildcard TXT record answers at _dmarc",
+		Ref:         "RFC 9989 section 4.10",
+		Advice:      "Publish a DMARC record at _dmarc, which takes the place of the wildcard there, or remove the wildcard.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.beside.wildcard != "", "The wildcard *.%s answers at %s with %q, which is no DMARC record.",
+				e.domain, e.own.Name, diag.Quote(e.beside.wildcard))
+		},
+	},
+	{
+		Code: "dmarc.record.spf", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "SPF record at _dmarc",
+		Requirement: "No SPF record is published at _dmarc",
+		Ref:         "RFC 7208 section 3",
+		Advice:      "Move the SPF record to the domain itself, or remove it: nobody looks for SPF at _dmarc.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.beside.spf, func(text string) diag.Failures {
+				return diag.Fail("%s has the SPF record %q, which is no DMARC record.", e.own.Name, diag.Quote(text))
+			})
+		},
+	},
+	{
+		Code: "dmarc.record.unrelated", Severity: diag.Info, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "Unrelated TXT record at _dmarc",
+		Requirement: "All TXT records at _dmarc are DMARC records",
+		Ref:         "RFC 9989 section 4.10",
+		Advice:      "Remove the other TXT record if nothing needs it there: receivers ignore it, and it makes answers longer.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.beside.unrelated, func(text string) diag.Failures {
+				return diag.Fail("%s also has the TXT record %q, which receivers ignore.", e.own.Name, diag.Quote(text))
+			})
+		},
+	},
+}
+
+// absent finds that no record applies.
+func absent(e *evidence) diag.Failures {
+	if e.record != nil {
+		return nil
+	}
+	f := diag.Fail("There is no TXT record at %s.", e.own.Name)
+	if n := len(e.own.Answer.Records); n > 0 {
+		f = diag.Fail("%s has %s, none of which is a DMARC record.", e.own.Name, diag.Count(n, "TXT record"))
+	}
+	if org := e.discovery.Tree.Organizational; org != e.domain.String() {
+		f[0].Detail += " No parent domain has a record that applies, either."
+	}
+	if len(e.beside.fragments) > 0 {
+		return diag.Fail("%s has the TXT record %q, which does not begin with v=DMARC1.", e.own.Name,
+			diag.Quote(e.beside.fragments[0])).Suggesting(e.suggested)
+	}
+	switch receives, known := e.mail.Receives(); {
+	case receives:
+		d := policy.NewDraft(policy.None)
+		d.Set("rua", e.mailbox())
+		return f.Suggesting(d.String())
+	case known:
+		return f.Suggesting(policy.NewDraft(policy.Reject).String())
+	}
+	return f
+}
+
+// mailbox is where reports may go if nobody has said it yet.
+func (e *evidence) mailbox() string { return "mailto:dmarc-reports@" + e.location }
+
+func trimDot(name string) string { return name[:len(name)-1] }

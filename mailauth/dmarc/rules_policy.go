@@ -1,0 +1,216 @@
+package dmarc
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+)
+
+// policyRules are about what receivers are asked to do. The weights give reject 40 points, quarantine 28, none 8.
+var policyRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.policy.none", Severity: diag.Warning, Weight: 28, Category: factorPolicy,
+		Title:       "Policy is none: forged mail is delivered",
+		Requirement: "The policy is enforced (quarantine or reject)",
+		Ref:         "RFC 9989 section 5.1.7",
+		Advice:      "Read the aggregate reports for some weeks, and set up SPF and DKIM for every service of yours that fails, subdomains included. When all of them pass, publish p=quarantine; then watch the reports again.",
+		When:        usable,
+		Fails: func(e *evidence) diag.Failures {
+			if e.requested().Level() > 0 {
+				return nil
+			}
+			f := diag.Fail("%s asks receivers to deliver mail of %s that fails DMARC as if nothing were wrong.",
+				e.statement(), e.subject())
+			// Whoever gets no reports cannot know what a stricter policy would break.
+			if e.valid() && !e.reading.Assumed && e.record.Reported() && e.record.Policy == policy.None {
+				return f.Suggesting(e.with("p", string(policy.Quarantine)))
+			}
+			return f
+		},
+		Partly: func(*evidence) float64 { return 8.0 / 28 },
+	},
+	{
+		Code: "dmarc.policy.reject", Severity: diag.Info, Weight: 12, Category: factorPolicy,
+		Title:       "Policy is not reject",
+		Requirement: "The policy is reject",
+		Ref:         "RFC 9989 section 5.1.7",
+		Advice:      "Go on to p=reject once p=quarantine has been in force for a while and the reports show no mail of yours that fails. Stay with quarantine if people of the domain write to mailing lists.",
+		When:        usable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.requested() != policy.Reject, "The policy for mail of %s is %s; reject is the strictest.",
+				e.subject(), e.requested())
+		},
+	},
+	{
+		Code: "dmarc.policy.testing", Severity: diag.Warning, Weight: 5, Category: factorApplication,
+		Title:       "Testing mode (t=y): the policy is not fully applied",
+		Requirement: "The policy is applied, not tested (no t=y)",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Remove t=y once the reports show that all your senders pass: until then receivers apply the policy one level lower.",
+		When:        usable,
+		Fails: func(e *evidence) diag.Failures {
+			if !e.record.Testing {
+				return nil
+			}
+			f := diag.Failures(nil)
+			if p := e.requested(); p.Level() == 0 {
+				f = diag.Fail("t=y has no effect on p=none.")
+			} else {
+				f = diag.Fail("With t=y receivers of RFC 9989 apply %s instead of %s; older ones do not know t and apply %s.",
+					p.Lowered(), p, p)
+			}
+			t, _ := e.record.List.Tag("t")
+			return at(f.About("t"), t)
+		},
+	},
+	{
+		Code: "dmarc.policy.sampled", Severity: diag.Warning, Weight: 5, Category: factorApplication,
+		Title:       "pct below 100, which RFC 9989 removed",
+		Requirement: "The policy applies to all mail (no pct below 100)",
+		Ref:         "RFC 9989 appendix A.6",
+		Advice:      "Remove pct once the reports show that all your senders pass, as receivers of RFC 9989 ignore it already; to keep testing, use t=y.",
+		When:        usable,
+		Fails: func(e *evidence) diag.Failures {
+			t, _ := e.record.List.Tag("pct")
+			return at(diag.FailIf(e.record.Percentage < policy.DefaultPercentage,
+				"With pct=%d receivers of RFC 7489 apply %s to %d %% of failing mail and %s to the rest; those of RFC 9989 apply it to all.",
+				e.record.Percentage, e.requested(), e.record.Percentage, e.requested().Lowered()).About("pct"), t)
+		},
+		Partly: func(e *evidence) float64 { return float64(e.record.Percentage) / policy.DefaultPercentage },
+	},
+}
+
+// requested is the policy for mail of the domain itself, but for testing.
+func (e *evidence) requested() policy.Policy { return e.applied(e.reading.Requested) }
+
+// subject is the domain that is spoken of.
+func (e *evidence) subject() string {
+	if e.domain.IsZero() {
+		return "the domain"
+	}
+	return e.domain.String()
+}
+
+// statement is where the policy for the domain itself comes from.
+func (e *evidence) statement() string {
+	switch r := e.record; {
+	case e.reading.Assumed:
+		return "The assumed p=none"
+	case e.inherited() && r.SubdomainPolicy != "":
+		return level("sp", r.SubdomainPolicy) + " of " + e.location
+	case e.inherited():
+		return level("p", r.Policy) + " of " + e.location
+	default:
+		return level("p", r.Policy)
+	}
+}
+
+// organizational reports whether sp and np of the record have an effect, as far as is known: it is not that of a
+// domain below an organizational domain.
+func (e *evidence) organizational() bool {
+	switch {
+	case e.record.PSD != policy.Undeclared:
+		return true
+	case !e.offline && e.inherited():
+		return true
+	case !e.offline:
+		return e.discovery.Tree.Organizational == e.location
+	default:
+		return e.location == "" || policy.PublicSuffixOrganizational(e.location) == e.location
+	}
+}
+
+// enforced reports whether mail of the domain of the record is protected, and subdomains follow the record.
+func enforced(e *evidence) bool {
+	return usable(e) && !e.reading.Assumed && e.organizational() && e.record.Policy.Level() > 0
+}
+
+// subdomainRules are about subdomains.
+var subdomainRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.subdomain.weaker", Severity: diag.Warning, Weight: 10, Category: factorSubdomains,
+		Title:       "Subdomain policy (sp) is weaker than p",
+		Requirement: "Subdomains are protected as the domain is",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Check in the reports that mail from subdomains passes; then raise or remove sp, so that subdomains follow p. Attackers use the subdomain that nobody protects.",
+		When:        enforced,
+		Fails: func(e *evidence) diag.Failures {
+			p := e.reading.Requested
+			t, _ := e.record.List.Tag("sp")
+			return at(diag.FailIf(p.Subdomain.Level() < p.Domain.Level(),
+				"sp=%s leaves mail that forges a subdomain with less protection than p=%s gives the domain.", p.Subdomain, p.Domain).
+				About("sp"), t)
+		},
+		Partly: func(e *evidence) float64 { return float64(e.reading.Requested.Subdomain.Level()) / 2 },
+	},
+	{
+		Code: "dmarc.subdomain.nonexistent.weaker", Severity: diag.Warning, Weight: 5, Category: factorSubdomains,
+		Title:       "Policy for nonexistent subdomains (np) is weaker than sp",
+		Requirement: "Nonexistent subdomains are protected as existing ones are",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Raise np, after checking in the reports that nothing of yours sends from names that are not in the DNS.",
+		When:        enforced,
+		Fails: func(e *evidence) diag.Failures {
+			p := e.reading.Requested
+			t, _ := e.record.List.Tag("np")
+			return at(diag.FailIf(p.Nonexistent.Level() < p.Subdomain.Level(),
+				"np=%s leaves names that do not exist with less protection than the %s of other subdomains.",
+				p.Nonexistent, p.Subdomain).About("np"), t)
+		},
+	},
+	{
+		Code: "dmarc.subdomain.ignored", Severity: diag.Info,
+		Title:       "sp or np has no effect below an organizational domain",
+		Requirement: "sp and np stand in the record of an organizational domain",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Remove the tags, or add psd=n if the domain is to be an organizational domain of its own: subdomains follow the record of the organizational domain.",
+		When:        usable,
+		Fails: func(e *evidence) diag.Failures {
+			if e.organizational() {
+				return nil
+			}
+			return diag.FailEach([]string{"sp", "np"}, func(tag string) diag.Failures {
+				t, ok := e.record.List.Tag(tag)
+				return at(diag.FailIf(ok, "%s is not an organizational domain, so that receivers ignore %s=%s in its record.",
+					e.location, tag, diag.Quote(t.Value)).About(tag), t)
+			})
+		},
+	},
+	{
+		Code: "dmarc.psd.suffix", Severity: diag.Warning,
+		Title:       "psd=y at a domain that is not a public suffix",
+		Requirement: "psd=y stands only at a public suffix",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Remove psd=y unless others register names below the domain: it makes every subdomain an organization of its own, and mail from them no longer aligns with the domain.",
+		When:        func(e *evidence) bool { return kit.One(e) && e.location != "" },
+		Fails: func(e *evidence) diag.Failures {
+			t, _ := e.record.List.Tag("psd")
+			registered := policy.PublicSuffixOrganizational(e.location) == e.location && strings.Contains(e.location, ".") &&
+				policy.PublicSuffixOrganizational("x."+e.location) == e.location
+			below := policy.PublicSuffixOrganizational(e.location) != e.location
+			return at(diag.FailIf(e.record.PSD == policy.IsPSD && (registered || below),
+				"%s is not on the list of public suffixes.", e.location).About("psd"), t)
+		},
+	},
+}
+
+// alignmentRules are about how near authenticated domains must be.
+var alignmentRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.alignment.strict", Severity: diag.Info,
+		Title:       "Strict alignment",
+		Requirement: "Alignment is relaxed",
+		Ref:         "RFC 9989 section 4.4",
+		Advice:      "Keep strict alignment only if no service of yours signs or bounces with a subdomain; the reports show it.",
+		When:        usable,
+		Fails: func(e *evidence) diag.Failures {
+			return slices.Concat(
+				diag.FailIf(e.record.DKIMAlignment == policy.Strict,
+					"With adkim=s DKIM counts only if d= of the signature is exactly the domain in the From field.").About("adkim"),
+				diag.FailIf(e.record.SPFAlignment == policy.Strict,
+					"With aspf=s SPF counts only if the envelope sender has exactly the domain in the From field.").About("aspf"))
+		},
+	},
+}

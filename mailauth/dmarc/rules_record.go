@@ -1,0 +1,253 @@
+package dmarc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// startsToday is what the owner of a record without effect must know before it is corrected.
+const startsToday = " The corrected record takes effect at once, so it keeps p=none; raise p when the reports show that all senders pass."
+
+// recordRules are about what at the name is the record.
+var recordRules = diag.Rules[*evidence]{
+	kit.Version(diag.Rule[*evidence]{
+		Code: "dmarc.record.version", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
+		Advice: "Begin the record with exactly v=DMARC1; in this letter case, with nothing before it: receivers ignore all others." +
+			startsToday,
+	}),
+	kit.Stray(diag.Rule[*evidence]{Code: "dmarc.record.stray", Severity: diag.Warning}),
+	kit.Multiple(diag.Rule[*evidence]{
+		Code: "dmarc.record.multiple", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
+		Ref:    "RFC 9989 section 4.10",
+		Advice: "Merge the records into one and remove the others: with several, receivers use none." + startsToday,
+		Fails: suggesting(func(e *evidence) diag.Failures {
+			if len(e.found.Records) < 2 {
+				return nil
+			}
+			f := diag.Fail("There are %d records that begin with v=DMARC1 at %s%s.", len(e.found.Records), e.own.Name,
+				differences(e.found.Records))
+			if e.record != nil {
+				f[0].Detail += " Receivers of RFC 9989 apply that of " + e.location + " instead; those of RFC 7489 apply none."
+			}
+			return f
+		}),
+	}),
+	{
+		Code: "dmarc.record.own.ignored", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "Domain has a broken record, so that of a parent applies",
+		Requirement: "The domain has no broken record beside the one that it inherits",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice:      "Begin the record of the domain with exactly v=DMARC1; or remove it, so that nobody takes it for the one that applies.",
+		When:        func(e *evidence) bool { return e.inherited() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.own.Found.Strays, func(s taglist.Stray) diag.Failures {
+				return diag.Fail("Receivers ignore the TXT record %q at %s: %s. They apply the record of %s.", diag.Quote(s.Text),
+					e.own.Name, s.Why, e.location)
+			})
+		},
+	},
+	{
+		Code: "dmarc.record.split", Severity: diag.Error, Weight: 2, Category: factorSyntax,
+		Title:       "Rest of the DMARC record is in another TXT record",
+		Requirement: "The whole DMARC record is in one TXT record",
+		Ref:         "RFC 9989 section 4.5",
+		Advice:      "Put all tags into one TXT record: receivers read only the one that begins with v=DMARC1.",
+		When:        func(e *evidence) bool { return kit.One(e) && !e.inherited() },
+		Fails: suggesting(func(e *evidence) diag.Failures {
+			return diag.FailEach(e.beside.fragments, func(text string) diag.Failures {
+				return diag.Fail("Receivers ignore the other TXT record %q, which does not begin with v=DMARC1.", diag.Quote(text))
+			})
+		}),
+	},
+	{
+		Code: "dmarc.record.elsewhere", Severity: diag.Info, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "Another DMARC record is published where nobody looks",
+		Requirement: "No DMARC record is published where nobody looks",
+		Ref:         "RFC 9989 section 4.5",
+		Advice:      "Remove the record at the other name, so that nobody takes it for the one that applies.",
+		When:        kit.One,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.places, func(p place) diag.Failures {
+				return diag.Fail("The record %q at %s has no effect.", diag.Quote(p.record), p.name).About(p.name)
+			})
+		},
+	},
+}
+
+// differences says in which tags records differ, for the end of a sentence.
+func differences(records []string) string {
+	first := policy.Parse(records[0])
+	var names []string
+	for _, text := range records[1:] {
+		other := policy.Parse(text)
+		for _, l := range []*taglist.List{&first.List, &other.List} {
+			for _, t := range l.Tags {
+				a, _ := first.List.Tag(t.Name)
+				b, _ := other.List.Tag(t.Name)
+				if name := strings.ToLower(t.Name); a.Value != b.Value && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ", which say the same"
+	}
+	return ", which differ in " + strings.Join(names, ", ")
+}
+
+// syntaxRules are about the form of the record.
+var syntaxRules = diag.Rules[*evidence]{
+	kit.Syntax(diag.Rule[*evidence]{
+		Code: "dmarc.record.syntax", Severity: diag.Error, Weight: 3, Category: factorSyntax,
+	}, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted),
+	kit.Syntax(diag.Rule[*evidence]{
+		Code: "dmarc.record.semicolon", Severity: diag.Warning,
+		Title:       "Two semicolons with nothing between them",
+		Requirement: "A tag stands between any two semicolons",
+		Advice:      "Remove the second semicolon: some receivers refuse the record.",
+	}, taglist.Empty),
+	kit.Repeated(diag.Rule[*evidence]{
+		Code: "dmarc.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax,
+		Ref:    "RFC 6376 section 3.2",
+		Advice: "Keep one of them: a record with a tag that appears twice is not valid, and receivers differ in what they make of it." + startsToday,
+	}),
+	kit.Joined(diag.Rule[*evidence]{Code: "dmarc.record.joined", Severity: diag.Error, Ref: "RFC 9989 section 4.5"}),
+	kit.Long(diag.Rule[*evidence]{Code: "dmarc.record.string", Severity: diag.Error, Ref: "RFC 1035 section 3.3"}),
+	kit.Unknown(diag.Rule[*evidence]{Code: "dmarc.tag.unknown", Severity: diag.Warning, Ref: "RFC 9989 section 4.7"}),
+	{
+		Code: "dmarc.tag.removed", Severity: diag.Info,
+		Title:       "Tag that RFC 9989 removed",
+		Requirement: "The record has no tag that RFC 9989 removed",
+		Ref:         "RFC 9989 appendix C.5.2",
+		Advice:      "Remove the tag: receivers of RFC 9989 ignore it, and for others it says what holds anyway or is hardly honored.",
+		When:        kit.One,
+		Fails: suggesting(func(e *evidence) diag.Failures {
+			return diag.FailEach(policy.Removed, func(name string) diag.Failures {
+				t, ok := e.record.List.Tag(name)
+				if !ok || name == "pct" && e.record.Percentage < policy.DefaultPercentage {
+					return nil
+				}
+				return at(diag.Fail("The tag %s=%s is not part of RFC 9989.", name, diag.Quote(t.Value)).About(name), t)
+			})
+		}),
+	},
+}
+
+// at points failures to the value of a tag.
+func at(f diag.Failures, t taglist.Tag) diag.Failures {
+	for i := range f {
+		f[i].Location = &diag.Location{Offset: t.Offset, Length: t.Length}
+	}
+	return f
+}
+
+// valueRules are about the values of tags.
+var valueRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.record.void", Severity: diag.Critical,
+		Title:       "Record has no effect: neither a policy nor a report address",
+		Requirement: "The record has a policy that receivers can read, or a report address",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice:      "Add a valid p and a rua: without either, receivers behave as if there were no record." + startsToday,
+		When:        func(e *evidence) bool { return kit.One(e) && len(e.record.Repeated()) == 0 },
+		Fails: suggesting(func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.reading.Usable, "Receivers apply no DMARC: %s.", e.reading.Reason)
+		}),
+	},
+	{
+		Code: "dmarc.policy.missing", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.void"},
+		Title:       "No policy (p) in the record",
+		Requirement: "The record has a policy (p)",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Add p=none behind the version, which is what receivers assume; some demand that it is there.",
+		Fails: suggesting(func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.record.Has("p"), "The record has no p=, so that receivers assume p=none and report only.")
+		}),
+	},
+	{
+		Code: "dmarc.policy.value", Severity: diag.Error, Weight: 2, Category: factorSyntax,
+		Title:       "Invalid value of a policy tag (p, sp or np)",
+		Requirement: "Every policy is none, quarantine or reject",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Write none, quarantine or reject: until then receivers assume p=none for all mail. Check in the reports that all senders pass before you publish a stricter policy than none.",
+		When:        kit.One,
+		Fails:       kit.Faults(policy.BadPolicy),
+	},
+	{
+		Code: "dmarc.policy.position", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.policy.missing"},
+		Title:       "p does not follow the version",
+		Requirement: "p follows the version",
+		Ref:         "RFC 7489 section 6.4",
+		Advice:      "Put p directly behind v=DMARC1: receivers that hold to RFC 7489 look for it there only.",
+		Fails: suggesting(func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.record.PolicyFirst(), "The tag %s stands between the version and p.", e.record.List.Tags[1].Name)
+		}),
+	},
+	{
+		Code: "dmarc.alignment.value", Severity: diag.Error, Weight: 5, Category: factorAlignment,
+		Title:       "Invalid value of adkim or aspf",
+		Requirement: "adkim and aspf are r or s",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Write r or s, or remove the tag: until then receivers use relaxed alignment. Before you choose s, check in the reports that no sender relies on a subdomain.",
+		When:        usable,
+		Fails:       kit.Faults(policy.BadAlignment),
+	},
+	{
+		Code: "dmarc.flag.value", Severity: diag.Error,
+		Title:       "Invalid value of t or psd",
+		Requirement: "t is y or n, and psd is y, n or u",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Correct the value or remove the tag: until then receivers act as if the tag were absent.",
+		When:        kit.One,
+		Fails:       kit.Faults(policy.BadFlag),
+	},
+	{
+		Code: "dmarc.fo.value", Severity: diag.Warning,
+		Title:       "Invalid option in fo",
+		Requirement: "fo holds options from 0, 1, d and s",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Write options from 0, 1, d and s with colons between them: until then receivers use fo=0.",
+		When:        kit.One,
+		Fails:       kit.Faults(policy.BadOption),
+	},
+	{
+		Code: "dmarc.fo.contradiction", Severity: diag.Warning,
+		Title:       "fo has the options 0 and 1, which exclude each other",
+		Requirement: "fo has one of the options 0 and 1",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Keep 1, which includes what 0 asks for.",
+		When:        kit.One,
+		Fails:       kit.Faults(policy.Contradicted),
+	},
+	{
+		Code: "dmarc.fo.unused", Severity: diag.Info,
+		Title:       "fo without ruf has no effect",
+		Requirement: "fo stands beside ruf",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Remove fo, or add a ruf if you want failure reports: few receivers send any, as they hold personal data.",
+		When:        func(e *evidence) bool { return kit.One(e) && e.record.Has("fo") },
+		Fails: func(e *evidence) diag.Failures {
+			t, _ := e.record.List.Tag("fo")
+			return at(diag.FailIf(!e.record.Has("ruf"), "The record asks for failure reports with fo=%s, and has no ruf.",
+				diag.Quote(t.Value)), t)
+		},
+	},
+	{
+		Code: "dmarc.tag.removed.value", Severity: diag.Warning,
+		Title:       "Invalid value of pct, rf or ri",
+		Requirement: "pct, rf and ri have valid values",
+		Ref:         "RFC 7489 section 6.3",
+		Advice:      "Remove the tag: RFC 9989 has dropped it, and receivers of RFC 7489 may refuse the record.",
+		When:        kit.One,
+		Fails:       kit.Faults(policy.BadRemoved),
+	},
+}
+
+// level names a policy with its tag, such as "sp=none".
+func level(tag string, p policy.Policy) string { return fmt.Sprintf("%s=%s", tag, p) }

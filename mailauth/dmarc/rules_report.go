@@ -1,0 +1,325 @@
+package dmarc
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// servedURIs is how many addresses a receiver needs to serve (RFC 7489 section 6.2).
+const servedURIs = 2
+
+// quiet reports whether nobody needs reports: the domain receives no mail, and all that forges it is refused.
+func quiet(e *evidence) bool { return parked(e) && e.requested() == policy.Reject }
+
+// reportRules are about where reports go, as far as the record tells.
+var reportRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 8, Category: factorReporting,
+		DependsOn:   []diag.Code{"dmarc.record.void"},
+		Title:       "No aggregate reports requested (no rua)",
+		Requirement: "The record asks for aggregate reports (rua)",
+		Ref:         "RFC 9989 section 5.1.3",
+		Advice:      "Set up a mailbox and add it as rua=mailto:…: only aggregate reports show which of your services fail, and who forges the domain.",
+		When:        func(e *evidence) bool { return usable(e) && !quiet(e) && len(e.beside.fragments) == 0 },
+		Fails: func(e *evidence) diag.Failures {
+			if e.record.Has("rua") {
+				return nil
+			}
+			f := diag.Fail("The record has no rua, so that receivers send no aggregate reports.")
+			if e.requested() == policy.None {
+				f = diag.Fail("With p=none and no rua the record neither protects the domain nor brings reports.")
+			}
+			if e.location == "" || !e.valid() {
+				return f
+			}
+			return f.Suggesting(e.with("rua", e.mailbox()))
+		},
+	},
+	{
+		Code: "dmarc.rua.missing.no_mail", Severity: diag.Info,
+		Title:       "No aggregate reports on a domain without mail",
+		Requirement: "The record asks for aggregate reports, although the domain has no mail",
+		Ref:         "RFC 9989 section 5.1.3",
+		Advice:      "Leave it, or add rua to learn who forges the domain.",
+		When:        func(e *evidence) bool { return usable(e) && quiet(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.record.Has("rua"), "The record has no rua. %s receives no mail, and p=reject protects it.", e.domain)
+		},
+	},
+	{
+		Code: "dmarc.uri.invalid", Severity: diag.Error, Weight: 3, Category: factorReporting,
+		Title:       "Invalid report address in rua or ruf",
+		Requirement: "Every destination of reports is a valid URI",
+		Ref:         "RFC 9989 section 4.6",
+		Advice:      "Write each address as mailto:local-part@domain, and a comma between two of them: receivers send nothing to what they cannot read.",
+		When:        func(e *evidence) bool { return kit.One(e) && (e.record.Has("rua") || e.record.Has("ruf")) },
+		Fails:       kit.Faults(policy.BadURI),
+	},
+	{
+		Code: "dmarc.uri.scheme", Severity: diag.Warning, Weight: 1, Category: factorReporting,
+		Title:       "Report address that is not mailto",
+		Requirement: "Every report address is of mailto",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Add a mailto address: receivers need not support anything else.",
+		When:        func(e *evidence) bool { return kit.One(e) && e.record.Reported() },
+		Fails: func(e *evidence) diag.Failures {
+			return eachURI(e, func(u policy.URI) diag.Failures {
+				return diag.FailIf(u.Valid() && u.Scheme != "mailto", "Few receivers, if any, send reports to %q.", diag.Quote(u.Text))
+			})
+		},
+	},
+	{
+		Code: "dmarc.uri.size", Severity: diag.Info,
+		Title:       "Obsolete size limit at a report address",
+		Requirement: "No report address has a size limit",
+		Ref:         "RFC 9989 section 4.8",
+		Advice:      "Remove the exclamation mark and the size: receivers of RFC 9989 ignore the limit.",
+		When:        kit.One,
+		Fails:       kit.Faults(policy.SizeLimit),
+	},
+	{
+		Code: "dmarc.uri.many", Severity: diag.Info,
+		Title:       "More than two report addresses",
+		Requirement: "rua and ruf have at most two addresses each",
+		Ref:         "RFC 7489 section 6.2",
+		Advice:      "Put the most important addresses first: receivers need to serve only two. Distribute the reports behind one address.",
+		When:        kit.One,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach([]string{"rua", "ruf"}, func(tag string) diag.Failures {
+				n := len(e.record.AggregateURIs)
+				if tag == "ruf" {
+					n = len(e.record.FailureURIs)
+				}
+				return diag.FailIf(n > servedURIs, "%s has %d addresses.", tag, n).About(tag)
+			})
+		},
+	},
+}
+
+// eachURI returns the failures of all destinations, each about its own.
+func eachURI(e *evidence, fails func(policy.URI) diag.Failures) diag.Failures {
+	list := append(append([]policy.URI{}, e.record.AggregateURIs...), e.record.FailureURIs...)
+	return diag.FailEach(list, func(u policy.URI) diag.Failures {
+		return at(fails(u).About(u.Text), taglist.Tag{Offset: u.Offset, Length: u.Length})
+	})
+}
+
+// followed reports whether there are destinations that were looked at.
+func followed(e *evidence) bool { return kit.One(e) && len(e.destinations) > 0 }
+
+func foreign(e *evidence) bool {
+	for i := range e.destinations {
+		if e.destinations[i].external {
+			return followed(e)
+		}
+	}
+	return false
+}
+
+// destinationRules are about whether reports arrive.
+var destinationRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.destination.consent.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Consent of a report destination could not be looked up",
+		Requirement: "The name servers of every report destination answer for its consent",
+		Ref:         "RFC 9990 section 4",
+		Advice:      "Try again later: receivers that cannot look it up send no reports meanwhile.",
+		When:        foreign,
+		Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
+			_, known := d.consent.given()
+			if !d.external || known {
+				return nil
+			}
+			return diag.Fail("Whether %s accepts reports for %s is not known: the TXT lookup of %s failed: %s.", d.domain,
+				e.location, d.consent.name, diag.Reason(d.consent.answer.Err()))
+		}),
+	},
+	{
+		Code: "dmarc.destination.unauthorized", Severity: diag.Warning, Weight: 2, Category: factorReporting,
+		Title:       "External report destination has not given its consent",
+		Requirement: "Every external report destination accepts the reports",
+		Ref:         "RFC 9990 section 4",
+		Advice:      "Ask the operator of the destination to publish v=DMARC1 as a TXT record at the name in the detail, or use an address of your own domain: until then receivers send no reports there.",
+		When:        foreign,
+		Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
+			yes, known := d.consent.given()
+			switch {
+			case !d.external || yes || !known:
+				return nil
+			case d.consent.tooLong:
+				return diag.Fail("%s cannot accept reports for %s: the name %s would be too long.", d.domain, e.location, d.consent.name)
+			case d.consent.answer.Exists():
+				return diag.Fail("%s is not authorized to receive reports for %s: the TXT record at %s does not begin with v=DMARC1.",
+					d.domain, e.location, d.consent.name)
+			default:
+				return diag.Fail("%s is not authorized to receive reports for %s: there is no TXT record at %s.", d.domain,
+					e.location, d.consent.name)
+			}
+		}),
+	},
+	{
+		Code: "dmarc.destination.override", Severity: diag.Info,
+		Title:       "Report destination sends reports elsewhere",
+		Requirement: "No report destination replaces the address of the record",
+		Ref:         "RFC 9990 section 4",
+		Advice:      "Ask the operator of the destination whether the other address is meant: it takes the place of yours.",
+		When:        foreign,
+		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
+			list, allowed := d.consent.overrides(d.domain)
+			if len(list) == 0 {
+				return nil
+			}
+			f := diag.Fail("The record at %s replaces the address by %s.", d.consent.name, diag.Quote(strings.Join(list, ", ")))
+			if !allowed {
+				f[0].Detail += " That is not at the same host, so that receivers send no reports at all."
+			}
+			return f
+		}),
+	},
+	{
+		Code: "dmarc.destination.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Mail servers of a report destination could not be looked up",
+		Requirement: "The name servers of every report destination answer for its mail servers",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Try again later: reports wait meanwhile.",
+		When:        followed,
+		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
+			why := d.mail.Unknown()
+			return diag.FailIf(why != "", "Whether %s receives mail is not known: %s.", d.domain, why)
+		}),
+	},
+	{
+		Code: "dmarc.destination.undeliverable", Severity: diag.Warning, Weight: 1, Category: factorReporting,
+		Title:       "Domain of a report address receives no mail",
+		Requirement: "The domain of every report address receives mail",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Correct the address, or publish an MX record for its domain: reports to it are lost.",
+		When:        followed,
+		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
+			why := d.mail.Refusal()
+			return diag.FailIf(why != "" && d.uris[0].Scheme == "mailto", "Reports to %s cannot be delivered: %s %s.",
+				diag.Quote(d.uris[0].Text), d.domain, why)
+		}),
+	},
+	{
+		Code: "dmarc.destination.many", Severity: diag.Info,
+		Title:       "Too many report destinations to check",
+		Requirement: "All report destinations were checked",
+		Ref:         "RFC 7489 section 6.2",
+		Advice:      "Remove addresses: receivers need to serve only two.",
+		When:        followed,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.unchecked > 0, "%s beyond the first %d domains not checked.",
+				diag.Count(e.unchecked, "address")+map[bool]string{true: " was", false: " were"}[e.unchecked == 1], MaxDestinations)
+		},
+	},
+}
+
+// eachDestination makes the test of a rule about each destination.
+func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*evidence) diag.Failures {
+	return func(e *evidence) (all diag.Failures) {
+		for i := range e.destinations {
+			d := &e.destinations[i]
+			all = append(all, fails(e, d).About(d.domain)...)
+		}
+		return all
+	}
+}
+
+// discoveryRules are about how receivers come to the record.
+var discoveryRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.record.inherited", Severity: diag.Info,
+		Title:       "Record is inherited",
+		Requirement: "The domain has a record of its own",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice:      "Leave it if the policy suits the domain; a record at the domain itself would take its place.",
+		When:        func(e *evidence) bool { return usable(e) && online(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.inherited(), "%s has no record of its own, so that %s of %s applies to it.", e.domain,
+				e.requested(), e.location)
+		},
+	},
+	{
+		Code: "dmarc.record.nearest", Severity: diag.Info,
+		Title:       "Record of a nearer parent does not apply",
+		Requirement: "No parent between the domain and the record has a record",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice:      "Add psd=n to the nearer record if the domains below it are to follow it: otherwise only its own domain does.",
+		When:        func(e *evidence) bool { return online(e) && e.inherited() },
+		Fails: func(e *evidence) diag.Failures {
+			var all diag.Failures
+			for _, s := range e.discovery.Walk.Steps[1:] {
+				if s.Domain == e.location {
+					break
+				}
+				all = append(all, diag.FailIf(s.Record != nil,
+					"The record at %s applies to that domain only: %s is the organizational domain of %s.", s.Name,
+					e.discovery.Tree.Organizational, e.domain).About(s.Name)...)
+			}
+			return all
+		},
+	},
+	{
+		Code: "dmarc.standards.differ", Severity: diag.Info,
+		Title:       "Receivers of RFC 7489 and RFC 9989 apply different policies",
+		Requirement: "Receivers of RFC 7489 and RFC 9989 apply the same policy",
+		Ref:         "RFC 9989 appendix C.3",
+		Advice:      "Decide which of the two is meant, and write a record that both read in the same way.",
+		When:        kit.One,
+		Fails: func(e *evidence) diag.Failures {
+			if e.offline {
+				older, newer := e.older.Applied, e.reading.Applied
+				older.Nonexistent, newer.Nonexistent = "", "" // only RFC 9989 has np
+				return diag.FailIf(older != newer || e.older.Percentage != e.reading.Percentage,
+					"Receivers of RFC 7489 apply %s, those of RFC 9989 %s.", spoken(e.older), spoken(e.reading))
+			}
+			older, newer := e.view(policy.RFC7489), e.view(policy.RFC9989)
+			if older.PolicyDomain == newer.PolicyDomain {
+				return diag.FailIf(older.AppliedPolicy != newer.AppliedPolicy || older.Percentage != newer.Percentage,
+					"To mail of %s receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain, older.spoken(), newer.spoken())
+			}
+			return diag.Fail("To mail of %s receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain,
+				older.spoken()+from(older.PolicyDomain), newer.spoken()+from(newer.PolicyDomain))
+		},
+	},
+}
+
+// spoken is what a reading asks for in words.
+func spoken(r policy.Reading) string {
+	switch {
+	case !r.Usable:
+		return "no DMARC"
+	case r.Applied.Subdomain != r.Applied.Domain:
+		return string(r.Applied.Domain) + " (subdomains " + string(r.Applied.Subdomain) + ")" + share(r.Percentage)
+	default:
+		return string(r.Applied.Domain) + share(r.Percentage)
+	}
+}
+
+func (v View) spoken() string {
+	if !v.Usable {
+		return "no DMARC"
+	}
+	return string(v.AppliedPolicy) + share(v.Percentage)
+}
+
+// share limits a policy to a part of the mail.
+func share(percentage int) string {
+	if percentage == policy.DefaultPercentage {
+		return ""
+	}
+	return fmt.Sprintf(" to %d %% of it", percentage)
+}
+
+// from names the domain of a record.
+func from(domain string) string {
+	if domain == "" {
+		return ""
+	}
+	return " (record of " + domain + ")"
+}
