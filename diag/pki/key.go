@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
-	"sync"
 )
 
 // KeyAlgorithm is the kind of a public key.
@@ -120,9 +119,9 @@ func algorithmOID(spki []byte) string {
 // weakRSA says why an RSA key is weak, the gravest reason first; empty if it is not. Only what can be told at
 // once is looked for: a search for factors belongs to who has the time.
 func weakRSA(n *big.Int, e int64) string {
-	switch {
-	case HasSmallFactor(n):
-		return "the modulus has a small prime factor"
+	switch reason := Factorable(n); {
+	case reason != "":
+		return reason
 	case e < 3 || e%2 == 0:
 		return "the public exponent is not an odd number above 2"
 	case n.BitLen() < MinRSABits:
@@ -136,21 +135,3 @@ func weakRSA(n *big.Int, e int64) string {
 
 // MinExponent is the smallest public exponent of RSA that is not weak (Baseline Requirements section 6.1.6).
 const MinExponent = 1<<16 + 1
-
-// HasSmallFactor reports whether a prime below 752 divides the modulus of an RSA key, so that anybody can
-// compute the private key.
-func HasSmallFactor(n *big.Int) bool {
-	return new(big.Int).GCD(nil, nil, n, smallPrimes()).Cmp(big.NewInt(1)) != 0
-}
-
-// smallPrimes is the product of all primes below 752, as the Baseline Requirements suggest in section
-// 6.1.6 after NIST SP 800-89.
-var smallPrimes = sync.OnceValue(func() *big.Int {
-	product := big.NewInt(1)
-	for i := int64(2); i < 752; i++ {
-		if p := big.NewInt(i); p.ProbablyPrime(0) {
-			product.Mul(product, p)
-		}
-	}
-	return product
-})

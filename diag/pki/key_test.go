@@ -96,3 +96,48 @@ func TestParseKey(t *testing.T) {
 	_, err = ParseKey([]byte("no key"))
 	require.Error(t, err)
 }
+
+// A key whose factors were found by counting up from each other is broken, and so is one of a ROCA chip; keys
+// of other origin are not.
+func TestFactorable(t *testing.T) {
+	p, err := rand.Prime(rand.Reader, 512)
+	require.NoError(t, err)
+	q := new(big.Int).Add(p, big.NewInt(2))
+	for !q.ProbablyPrime(20) {
+		q.Add(q, big.NewInt(2))
+	}
+	require.Contains(t, Factorable(q.Mul(p, q)), "close together")
+	require.Contains(t, Factorable(new(big.Int).Mul(p, p)), "close together")
+	require.Contains(t, Factorable(new(big.Int).Mul(rocaPrime(t), rocaPrime(t))), "ROCA")
+	require.Contains(t, Factorable(new(big.Int).Lsh(p, 1)), "small prime factor")
+	for range 5 {
+		require.Empty(t, Factorable(modulus(t, 1024)))
+	}
+	require.Empty(t, Factorable(new(big.Int).Exp(p, big.NewInt(20), nil))) // too large to be looked at
+}
+
+// rocaPrime makes a prime as the flawed chips do: k times a product of small primes, and a power of 65537.
+func rocaPrime(t *testing.T) *big.Int {
+	t.Helper()
+	small := product(primesBelow(168))
+	for {
+		k, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 290))
+		require.NoError(t, err)
+		a, err := rand.Int(rand.Reader, small)
+		require.NoError(t, err)
+		power := new(big.Int).Exp(big.NewInt(rocaGenerator), a, small)
+		if p := k.Mul(k, small).Add(k, power); p.ProbablyPrime(10) {
+			return p
+		}
+	}
+}
+
+func BenchmarkFactorable(b *testing.B) {
+	n := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), maxFermatBits), big.NewInt(1<<20-3))
+	for Factorable(n) != "" {
+		n.Sub(n, big.NewInt(2))
+	}
+	for b.Loop() {
+		Factorable(n)
+	}
+}

@@ -158,8 +158,8 @@ func (k *Key) checkRSA(p taglist.Tag) {
 	if key.E < 3 || key.E%2 == 0 { // RFC 8017 section 3.1
 		k.fault(exponent, p, fmt.Sprintf("the public exponent of the RSA key is %d, not an odd number above 2", key.E))
 	}
-	if pki.HasSmallFactor(key.N) {
-		k.fault(factor, p, "a small prime number divides the modulus of the RSA key, so that anybody can compute the private key")
+	if why := pki.Factorable(key.N); why != "" {
+		k.fault(factor, p, "anybody can compute the private key: "+why)
 	}
 }
 

@@ -136,9 +136,9 @@ var keyRules = diag.Rules[*evidence]{
 var strengthRules = diag.Rules[*evidence]{
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.factor", Severity: diag.Critical, Weight: 5, Category: factorStrength,
-		Title:       "RSA key can be broken by anybody",
-		Requirement: "No small prime divides the modulus of the RSA key",
-		Ref:         "NIST SP 800-89 section 5.3.3",
+		Title:       "RSA key can be broken at once",
+		Requirement: "The RSA key has none of the known flaws that give its private key away",
+		Ref:         "Baseline Requirements section 6.1.1.3",
 		Advice:      "Generate a new key, publish it at a new selector and sign with it; remove this record.",
 		When:        isRSA,
 	}, "p", factor),
