@@ -211,7 +211,8 @@ func (k *Key) checkServices() {
 	switch {
 	case !ok:
 	case !k.ForMail():
-		k.fault(badService, t, "the service type s="+quoted(t.Value)+" does not include email, so that the key is not for mail")
+		k.fault(badService, t, "the service type s="+quoted(t.Value)+" does not include email, so that the key is not "+
+			"for mail")
 	default:
 		for _, s := range k.Services {
 			if s != "*" && s != "email" {

@@ -31,18 +31,22 @@ func (k *Key) readKey() {
 		k.Revoked = true
 		return
 	}
+	if strings.Contains(p.Value, "PRIVATE KEY") {
+		k.badBase64(p, secret, "p= holds a private key")
+		return
+	}
 	data, err := decode(k.Base64)
 	if n, total := lengths(k.Base64); err != nil && n < total && k.Type != Ed25519 && !errors.Is(err, errForeign) {
 		k.fault(cutOff, p, fmt.Sprintf("the key in p= is cut off: it has %d of its %d bytes", n, total))
 		return
 	}
 	if err != nil {
-		k.badBase64(p, err.Error())
+		k.badBase64(p, badBase64, err.Error())
 		return
 	}
 	if k.Base64 != p.Value {
 		if identify(data).public == nil && formEncoded(p.Value) {
-			k.badBase64(p, "the base64 value of p= has blanks in place of plus signs, as web forms make them")
+			k.badBase64(p, badBase64, "the base64 value of p= has blanks in place of plus signs, as web forms make them")
 			return
 		}
 		k.note(blankKey, p, "p= has white space in its value")
@@ -51,12 +55,12 @@ func (k *Key) readKey() {
 	k.readData(p)
 }
 
-// badBase64 adds a fault in base64, and takes away what says the same of its characters.
-func (k *Key) badBase64(p taglist.Tag, text string) {
+// badBase64 adds a fault in what is not base64, and takes away what says the same of its characters.
+func (k *Key) badBase64(p taglist.Tag, kind taglist.Kind, text string) {
 	k.List.Faults = slices.DeleteFunc(k.List.Faults, func(f taglist.Fault) bool {
 		return f.Kind == taglist.BadValue && f.Offset >= p.Offset && f.Offset < p.Offset+p.Length
 	})
-	k.fault(badBase64, p, text)
+	k.fault(kind, p, text)
 }
 
 // formEncoded reports whether base64 becomes a key with plus signs in place of its blanks.
@@ -84,7 +88,7 @@ func unfold(s string) string {
 }
 
 // errForeign says that a value has signs that base64 does not have, or not there.
-var errForeign = errors.New("which is not base64")
+var errForeign = errors.New("so that it is not base64")
 
 // decode decodes base64, and says what is wrong with it.
 func decode(text string) ([]byte, error) {
@@ -106,7 +110,7 @@ func decode(text string) ([]byte, error) {
 		return nil, fmt.Errorf("p= has an equals sign at position %d of its value, before the end, %w", at+1, errForeign)
 	case at >= 0:
 		r := []rune(digits[at:])[0]
-		return nil, fmt.Errorf("p= has the character %q at position %d of its value, %w", r, at+1, errForeign)
+		return nil, fmt.Errorf("p= has the character %s at position %d of its value, %w", quoted(string(r)), at+1, errForeign)
 	case len(digits)%4 == 1:
 		return nil, fmt.Errorf("the base64 value of p= has %d characters, so that at least one is missing", len(digits))
 	default:
@@ -159,14 +163,14 @@ func (k *Key) checkRSA(p taglist.Tag) {
 		k.fault(exponent, p, fmt.Sprintf("the public exponent of the RSA key is %d, not an odd number above 2", key.E))
 	}
 	if why := pki.Factorable(key.N); why != "" {
-		k.fault(factor, p, "anybody can compute the private key: "+why)
+		k.fault(factor, p, "the private key can be computed by anybody: "+why)
 	}
 }
 
 // claim says which type of key the record names.
 func (k *Key) claim() string {
 	if _, ok := k.List.Tag("k"); !ok {
-		return "without the tag k= the key type is rsa"
+		return "the tag k= is left out, which means rsa"
 	}
 	return "the key type is k=" + string(k.Type)
 }

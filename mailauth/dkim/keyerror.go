@@ -82,5 +82,13 @@ func notes(s string) string {
 	return string(text)
 }
 
+// maxQuoted bounds what a sentence quotes of a value, in bytes: no value but that of p is longer.
+const maxQuoted = 40
+
 // quoted quotes a text of strangers within a sentence.
-func quoted(s string) string { return fmt.Sprintf("%q", diag.Quote(s)) }
+func quoted(s string) string {
+	if len(s) > maxQuoted {
+		s = strings.ToValidUTF8(s[:maxQuoted], "") + "…"
+	}
+	return fmt.Sprintf("%q", diag.Quote(s))
+}

@@ -2,6 +2,7 @@ package dkim
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
@@ -29,11 +30,16 @@ var syntaxRules = diag.Rules[*evidence]{
 		Advice:      "Begin the record with exactly v=DKIM1; in this letter case: verifiers discard the record otherwise.",
 		When:        inOrder,
 		Fails: func(e *evidence) diag.Failures {
-			return kit.Faults(taglist.Misplaced)(e).About("v")
+			list := kit.Faults(taglist.Misplaced)(e).About("v")
+			for i := range list {
+				list[i].Detail = e.beginning()
+			}
+			return list
 		},
 	}),
 	kit.Syntax(diag.Rule[*evidence]{
-		Code: "dkim.record.syntax", Severity: diag.Error, Weight: 8, Category: factorSyntax, When: inOrder,
+		Code: "dkim.record.syntax", Severity: diag.Error, Weight: 8, Category: factorSyntax,
+		When: func(e *evidence) bool { return inOrder(e) && !e.bare() },
 	}, taglist.Empty, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted, badList),
 	kit.Repeated(diag.Rule[*evidence]{
 		Code: "dkim.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax, When: inOrder,
@@ -71,8 +77,9 @@ var syntaxRules = diag.Rules[*evidence]{
 		When:        inOrder,
 		Fails: func(e *evidence) diag.Failures {
 			g, ok := e.key.List.Tag("g")
-			return diag.FailIf(ok && g.Value != "*", "The tag g=%s is obsolete; verifiers of RFC 4871 used the key for %s only.",
-				diag.Quote(g.Value), granularity(g.Value)).About("g").Suggesting(e.suggestion())
+			return e.in("g", diag.FailIf(ok && g.Value != "*", "The tag g=%s is obsolete; verifiers of RFC 4871 used the "+
+				"key for %s.",
+				diag.Quote(g.Value), granularity(g.Value))).Suggesting(e.suggestion())
 		},
 	},
 	{
@@ -84,7 +91,7 @@ var syntaxRules = diag.Rules[*evidence]{
 		Advice:      "Remove the tag g when you next change the record: verifiers ignore it.",
 		Fails: func(e *evidence) diag.Failures {
 			_, ok := e.key.List.Tag("g")
-			return diag.FailIf(ok, "The tag g=* is obsolete, and verifiers ignore it.").About("g").Suggesting(e.suggestion())
+			return e.in("g", diag.FailIf(ok, "The tag g=* is obsolete, and verifiers ignore it.")).Suggesting(e.suggestion())
 		},
 	},
 }
@@ -94,5 +101,35 @@ func granularity(value string) string {
 	if value == "" {
 		return "no address"
 	}
-	return "local parts that match " + diag.Quote(value)
+	return "no local parts but those that match " + diag.Quote(value)
+}
+
+// beginning says why the record does not begin as it must.
+func (e *evidence) beginning() string {
+	text := e.key.List.Text
+	switch why := format.Resembles(text); {
+	case strings.Contains(text, `\;`):
+		return "The record does not begin with v=DKIM1: it has backslashes before its semicolons, which belong in zone " +
+			"files only."
+	case why != "":
+		return "The record does not begin with v=DKIM1: " + why + "."
+	default:
+		return "The record begins with " + quoted(text) + ", not with v=DKIM1."
+	}
+}
+
+// bare reports whether the text is nothing but a key, without the tags of a record.
+func (e *evidence) bare() bool {
+	return e.key != nil && len(e.key.List.Tags) == 0 && repair(e.key.List.Text) != ""
+}
+
+// in names the tag that failures are about, and where it is.
+func (e *evidence) in(tag string, list diag.Failures) diag.Failures {
+	t, ok := e.key.List.Tag(tag)
+	for i := range list {
+		if list[i].Target = tag; ok {
+			list[i].Location = &diag.Location{Offset: t.Offset, Length: t.Length}
+		}
+	}
+	return list
 }

@@ -32,9 +32,13 @@ var keyRules = diag.Rules[*evidence]{
 			if len(list) == 0 {
 				return nil
 			}
+			if e.bare() {
+				list[0].Detail = "The text is a public key alone, without the tags v=DKIM1; k=rsa; p= before it."
+			}
 			for _, t := range e.key.List.Tags {
 				if t.Name == "P" {
-					list[0].Detail = "The record has the tag P=, but names of tags are case-sensitive: there is no p= with the public key."
+					list[0].Detail = "The record has the tag P=, but names of tags are case-sensitive: there is no p= with the " +
+						"public key."
 					list[0].Location = &diag.Location{Offset: t.Offset, Length: 1}
 				}
 			}
@@ -52,10 +56,12 @@ var keyRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.key.Revoked && online(e) && fromWildcard(e):
-				return diag.Fail("The record at *.%s revokes the keys of all selectors without a record of their own (p= is empty).",
-					e.parent()).About("p")
+				return e.in("p", diag.Fail("The record at *.%s revokes the keys of all selectors without a record of their "+
+					"own (p= is "+
+					"empty).", e.parent()))
 			default:
-				return diag.FailIf(e.key.Revoked, "p= is empty: the key has been revoked, and every signature made with it fails.").About("p")
+				return e.in("p", diag.FailIf(e.key.Revoked, "p= is empty: the key has been revoked, and every signature made "+
+					"with it fails."))
 			}
 		},
 	},
@@ -87,7 +93,8 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "Public key is cut off",
 		Requirement: "The public key is whole",
 		Ref:         "RFC 6376 section 3.6.2.2",
-		Advice: "Publish the whole key again, in one TXT record of several strings with at most 255 bytes each: where a part " +
+		Advice: "Publish the whole key again, in one TXT record of several strings with at most 255 bytes each: where " +
+			"a part " +
 			"is missing, no signature verifies.",
 	}, "p", cutOff),
 	faulty(diag.Rule[*evidence]{
@@ -95,7 +102,8 @@ var keyRules = diag.Rules[*evidence]{
 		DependsOn:   []diag.Code{"dkim.key.base64"},
 		Title:       "Public key cannot be read",
 		Requirement: "The public key can be read",
-		Advice:      "Copy the public key again from the system that signs: what is published is not a key of the type in k=.",
+		Advice: "Copy the public key again from the system that signs: what is published is not a key of the type " +
+			"in k=.",
 	}, "p", badKey),
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.type.mismatch", Severity: diag.Critical, Weight: 5, Category: factorKey,
@@ -119,7 +127,8 @@ var keyRules = diag.Rules[*evidence]{
 		Title:       "RSA key is not a SubjectPublicKeyInfo",
 		Requirement: "An RSA key is a SubjectPublicKeyInfo",
 		Ref:         "RFC 6376 section 3.6.1, RFC 5280 section 4.1.2.7",
-		Advice: "Publish the key as a SubjectPublicKeyInfo, which openssl rsa -pubout prints: several verifiers, OpenDKIM among " +
+		Advice: "Publish the key as a SubjectPublicKeyInfo, which openssl rsa -pubout prints: several verifiers, " +
+			"OpenDKIM among " +
 			"them, read nothing else.",
 		When: func(e *evidence) bool { return isRSA(e) && e.key.Public != nil },
 	}, "p", bareRSA),
@@ -155,11 +164,12 @@ var strengthRules = diag.Rules[*evidence]{
 		Title:       "RSA key is shorter than 1024 bits",
 		Requirement: "The RSA key has at least 1024 bits",
 		Ref:         "RFC 8301 section 3.2",
-		Advice:      "Generate a key of 2048 bits, publish it at a new selector and sign with it: verifiers must refuse this one.",
-		When:        isRSA,
+		Advice: "Generate a key of 2048 bits, publish it at a new selector and sign with it: verifiers must " +
+			"refuse this one.",
+		When: isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.key.Details.SizeBits
-			return diag.FailIf(n < MinRSABits, "The RSA key has %d bits; verifiers accept %d or more.", n, MinRSABits).About("p")
+			return e.in("p", diag.FailIf(n < MinRSABits, "The RSA key has %d bits; verifiers accept %d or more.", n, MinRSABits))
 		},
 	},
 	{
@@ -172,8 +182,8 @@ var strengthRules = diag.Rules[*evidence]{
 			"the last use.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.key.Details.SizeBits
-			return diag.FailIf(n < RecommendedRSABits, "The RSA key has %d bits; %d or more are recommended.", n,
-				RecommendedRSABits).About("p")
+			return e.in("p", diag.FailIf(n < RecommendedRSABits, "The RSA key has %d bits; %d or more are recommended.", n,
+				RecommendedRSABits))
 		},
 	},
 	{
@@ -182,12 +192,13 @@ var strengthRules = diag.Rules[*evidence]{
 		Title:       "RSA key is longer than 4096 bits",
 		Requirement: "The RSA key has at most 4096 bits",
 		Ref:         "RFC 8301 section 3.2",
-		Advice: "Generate a key of 2048 bits, publish it at a new selector and sign with it: verifiers need not support more " +
+		Advice: "Generate a key of 2048 bits, publish it at a new selector and sign with it: verifiers need not " +
+			"support more " +
 			"than 4096 bits, and large records get lost on the way.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.key.Details.SizeBits
-			return diag.FailIf(n > MaxRSABits, "The RSA key has %d bits; verifiers need not support more than %d.", n,
-				MaxRSABits).About("p")
+			return e.in("p", diag.FailIf(n > MaxRSABits, "The RSA key has %d bits; verifiers need not support more than %d.", n,
+				MaxRSABits))
 		},
 	},
 	{
@@ -196,10 +207,11 @@ var strengthRules = diag.Rules[*evidence]{
 		Title:       "Public exponent of the RSA key is small",
 		Requirement: "The public exponent is 65537 or more",
 		Ref:         "NIST SP 800-56B section 6.2",
-		Advice:      "Generate the next key with the exponent 65537: small ones let flawed verifiers accept forged signatures.",
+		Advice: "Generate the next key with the exponent 65537: small ones let flawed verifiers accept forged " +
+			"signatures.",
 		Fails: func(e *evidence) diag.Failures {
 			key := e.modulus()
-			return diag.FailIf(key.E < pki.MinExponent, "The public exponent of the RSA key is %d.", key.E).About("p")
+			return e.in("p", diag.FailIf(key.E < pki.MinExponent, "The public exponent of the RSA key is %d.", key.E))
 		},
 	},
 	{
@@ -210,7 +222,8 @@ var strengthRules = diag.Rules[*evidence]{
 		Advice:      "Sign with an RSA key at another selector, too: a verifier that does not know Ed25519 then uses that.",
 		When:        func(e *evidence) bool { return one(e) && e.key.Public != nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.key.Type == Ed25519, "The key is an Ed25519 key, which several large receivers do not verify yet.").About("p")
+			return e.in("p", diag.FailIf(e.key.Type == Ed25519, "The key is an Ed25519 key, which several large receivers "+
+				"do not verify yet."))
 		},
 	},
 }
@@ -250,14 +263,15 @@ var useRules = diag.Rules[*evidence]{
 		Title:       "Key is in testing mode (t=y)",
 		Requirement: "The key is not in testing mode",
 		Ref:         keySection,
-		Advice: "Check with a message to yourself that signatures verify; then remove the flag y. Until then verifiers treat " +
+		Advice: "Check with a message to yourself that signatures verify; then remove the flag y. Until then verifiers " +
+			"treat " +
 			"the mail as if it were not signed.",
 		When: holds,
 		Fails: func(e *evidence) diag.Failures {
 			if !e.key.Testing() {
 				return nil
 			}
-			return diag.Fail("The flag t=y says that the domain is testing DKIM.").About("t").Suggesting(e.tested())
+			return e.in("t", diag.Fail("The flag t=y says that the domain is testing DKIM.")).Suggesting(e.tested())
 		},
 	},
 	faulty(diag.Rule[*evidence]{

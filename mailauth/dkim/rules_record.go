@@ -55,7 +55,8 @@ var lookupRules = diag.Rules[*evidence]{
 			where := e.target()
 			if s := e.service(); s != nil {
 				where += " of " + s.Name
-				failure.Advice = strings.TrimSpace("Set up DKIM for the domain again at " + s.Name + ", or remove the CNAME if you no " +
+				failure.Advice = strings.TrimSpace("Set up DKIM for the domain again at " + s.Name + ", or remove the CNAME " +
+					"if you no " +
 					"longer use the service. " + s.Sign)
 			}
 			switch {
@@ -97,9 +98,10 @@ var lookupRules = diag.Rules[*evidence]{
 		Title:       "Organizational domain has a key at this selector",
 		Requirement: "The organizational domain has no key at this selector alone",
 		Ref:         "RFC 6376 section 3.5",
-		Advice:      "Compare with d= of the signatures: if it names the organizational domain, its key counts, not this one.",
-		When:        absent,
-		Fails:       func(e *evidence) diag.Failures { return e.elsewhere(true) },
+		Advice: "Compare with d= of the signatures: if it names the organizational domain, its key counts, not " +
+			"this one.",
+		When:  absent,
+		Fails: func(e *evidence) diag.Failures { return e.elsewhere(true) },
 	},
 	{
 		Code: "dkim.record.wildcard", Severity: diag.Info,
@@ -110,7 +112,8 @@ var lookupRules = diag.Rules[*evidence]{
 		Advice:      "Publish keys at their own selectors: a record there takes precedence over the wildcard.",
 		When:        func(e *evidence) bool { return online(e) && e.txt.Exists() },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(fromWildcard(e), "The same record stands at *.%s, and is the answer for every selector without one "+
+			return diag.FailIf(fromWildcard(e), "The same record stands at *.%s, and is the answer for every selector "+
+				"without one "+
 				"of its own.", e.parent())
 		},
 	},
@@ -133,7 +136,8 @@ func missing(e *evidence) diag.Failures {
 		return diag.Fail("There is no TXT record at %s. There are keys at other selectors of the domain: %s.", e.name(),
 			strings.Join(e.others, ", "))
 	case e.node.Err() == nil:
-		return diag.Fail("There is no TXT record at %s. %s exists, so there may be keys at other selectors.", e.name(), e.parent())
+		return diag.Fail("There is no TXT record at %s. %s exists, so there may be keys at other "+
+			"selectors.", e.name(), e.parent())
 	default:
 		return diag.Fail("There is no TXT record at %s.", e.name())
 	}
@@ -154,7 +158,8 @@ func (e *evidence) elsewhere(parent bool) diag.Failures {
 			if parent {
 				return diag.Fail("There is a DKIM key at %s.", name).About(name)
 			}
-			return diag.Fail("There is a DKIM key at %s, the name of the selector %s; verifiers look for it at %s.", name, p.what,
+			return diag.Fail("There is a DKIM key at %s, the name of the selector %s; verifiers look for it at "+
+				"%s.", name, p.what,
 				e.name()).About(name).Suggesting(text)
 		}
 		return nil
@@ -210,7 +215,8 @@ var recordRules = diag.Rules[*evidence]{
 		Advice:      "Publish the suggested record: its strings are joined in the order in which they stand.",
 		When:        func(e *evidence) bool { return one(e) && len(e.found.Strings) > 1 && !e.split() },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.shuffled(), "The %d strings of the record hold no key in their order, and a whole one in another.",
+			return diag.FailIf(e.shuffled(), "The %d strings of the record hold no key in their order, and a whole one in "+
+				"another.",
 				len(e.found.Strings)).Suggesting(e.suggestion())
 		},
 	},

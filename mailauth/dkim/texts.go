@@ -68,6 +68,18 @@ var texts = diag.Texts{
 		Headline: "DKIM record has a tag twice and is not valid",
 		Sub:      "Strict verifiers ignore the record. Remove the second one.",
 	},
+	"dkim.record.joined": {
+		Headline: "DKIM record lacks a semicolon between two of its strings",
+		Sub:      "Verifiers join strings and read one tag instead of two. Publish the suggested record.",
+	},
+	"dkim.record.string.long": {
+		Headline: "DKIM record has a string of more than 255 bytes",
+		Sub:      "It cannot be published so. Split it into strings of at most 255 bytes.",
+	},
+	"dkim.key.exponent.small": {
+		Headline: "DKIM key works, but its RSA exponent is small",
+		Sub:      "Flawed verifiers may accept forged signatures. Use the exponent 65537 for the next key.",
+	},
 	"dkim.record.granularity": {
 		Headline: "DKIM key works, but an obsolete tag g= limits it",
 		Sub:      "Present verifiers ignore the tag; old ones refuse the key. Remove it.",
