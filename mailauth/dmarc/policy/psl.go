@@ -11,3 +11,9 @@ func PublicSuffixOrganizational(domain string) string {
 	}
 	return domain
 }
+
+// IsPublicSuffix reports whether a domain is a public suffix by that list; every top-level domain is one.
+func IsPublicSuffix(domain string) bool {
+	suffix, _ := publicsuffix.PublicSuffix(domain)
+	return suffix == domain
+}

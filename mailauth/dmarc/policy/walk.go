@@ -64,6 +64,14 @@ func (s *Step) Err() error {
 	return s.Answer.Err()
 }
 
+// PSD returns what the record says of psd; it is undeclared where there is no record.
+func (s *Step) PSD() PSD {
+	if s.Record == nil {
+		return Undeclared
+	}
+	return s.Record.PSD
+}
+
 // A Walk is a DNS tree walk: all steps that a receiver takes one after the other until it stops, in that order
 // (RFC 9989 section 4.10).
 type Walk struct {
