@@ -1,0 +1,178 @@
+package dmarcbis
+
+import (
+	"context"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/reception"
+)
+
+// CheckRequest asks how receivers of RFC 9989 judge a domain.
+type CheckRequest struct {
+	Domain diag.Domain `json:"domain" doc:"domain in the From field of mail" example:"example.com"`
+}
+
+// CheckReport says how receivers of RFC 9989 find the policy of a domain, and what stands in the way.
+type CheckReport struct {
+	Domain        diag.Domain `json:"domain" doc:"the domain, as A-labels"`
+	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
+	diag.Verdict
+	TreeWalk                []WalkStep      `json:"tree_walk" minitems:"1" maxitems:"8" doc:"the queries of a receiver, in order"`
+	QueriesCount            int             `json:"queries_count" min:"0" max:"8" doc:"how many there are"`
+	QueryLimit              int             `json:"query_limit" doc:"how many there may be" example:"8"`
+	OrganizationalDomain    string          `json:"organizational_domain,omitempty" doc:"organizational domain by the tree walk; absent if a failed query leaves it open"`
+	PolicyDomain            string          `json:"policy_domain,omitempty" doc:"domain whose record applies; absent if none does, or if that is not known"`
+	DiscoveryMethod         policy.Method   `json:"discovery_method" doc:"how both were found"`
+	PSLOrganizationalDomain string          `json:"psl_organizational_domain,omitempty" doc:"organizational domain by the public suffix list, which RFC 7489 suggests"`
+	PSLPolicyDomain         string          `json:"psl_policy_domain,omitempty" doc:"domain whose record applies for receivers that use the list"`
+	MethodsAgree            *bool           `json:"methods_agree,omitempty" doc:"whether both find the same organizational domain; absent if that is not known"`
+	MethodsExplanation      string          `json:"methods_explanation,omitempty" doc:"why they do not agree"`
+	Analysis                *dmarc.Analysis `json:"analysis,omitempty" doc:"the record that applies"`
+	ObsoleteTags            []ObsoleteTag   `json:"obsolete_tags" doc:"what the record has that RFC 9989 does not"`
+	MissingTags             []string        `json:"missing_tags" doc:"tags of RFC 9989 that the record should have"`
+	Ready                   bool            `json:"ready" doc:"whether receivers of RFC 9989 are known to find a record and to use it as it was meant"`
+	BackwardCompatible      bool            `json:"backward_compatible" doc:"whether receivers of RFC 7489 are known to judge mail by the same record in the same way"`
+	Partial                 bool            `json:"partial" doc:"whether something could not be learned"`
+	diag.Timing
+}
+
+// A WalkStep is one query of a tree walk.
+type WalkStep struct {
+	Step       int            `json:"step" min:"1" max:"8" doc:"number of the step"`
+	RecordName string         `json:"record_name" doc:"name that is looked up"`
+	Rcode      string         `json:"rcode,omitempty" doc:"reply code of the DNS, if a reply came"`
+	Record     string         `json:"record,omitempty" doc:"the record, if there is exactly one"`
+	PSD        policy.PSD     `json:"psd,omitempty" doc:"psd of the record; u if it has none"`
+	Outcome    policy.Outcome `json:"outcome" doc:"stop: its psd ends the walk; skipped: several records, of which none counts; unknown: the servers did not say"`
+	QueryCount int            `json:"query_count" min:"0" max:"8" doc:"queries up to and with this step"`
+	Detail     string         `json:"detail" doc:"what the step found, and what follows from it"`
+}
+
+// An ObsoleteTag is a part of a record that RFC 9989 does not have.
+type ObsoleteTag struct {
+	Tag         string `json:"tag" doc:"name of the tag" example:"pct"`
+	Value       string `json:"value" doc:"its value, or the part that is obsolete"`
+	Replacement string `json:"replacement,omitempty" doc:"what to write instead; absent if nothing is needed"`
+	Effect      string `json:"effect" doc:"what becomes of it: a sentence"`
+}
+
+// Check walks up the tree from a domain as receivers of RFC 9989 do, and compares what they find with what receivers
+// of RFC 7489 find. The error is that of the context, a *[diag.InputError], or wraps [diag.ErrUnavailable] if nothing
+// could be learned.
+func Check(ctx context.Context, env *diag.Env, req CheckRequest) (*CheckReport, error) {
+	if req.Domain.IsZero() {
+		return nil, diag.Invalid("domain", "is missing")
+	}
+	began := env.Now()
+	e := &evidence{domain: req.Domain}
+	var g diag.Group
+	var failure error
+	g.Go(func() { e.Discovery, failure = policy.Discover(ctx, env, req.Domain.Name()) })
+	g.Go(func() {
+		wait, cancel := diag.Within(ctx, policy.Timeout)
+		defer cancel()
+		e.mail.Addresses = diag.LookupAddresses(wait, env, req.Domain.FQDN())
+	})
+	g.Wait()
+	if failure != nil {
+		return nil, failure
+	}
+	if err := e.Unavailable(); err != nil {
+		return nil, err
+	}
+	if err := e.digest(); err != nil {
+		return nil, err
+	}
+	r := e.report()
+	r.Timing = diag.NewTiming(began, env.Now())
+	return r, nil
+}
+
+// Rules describes what is examined.
+func (*CheckReport) Rules() []diag.RuleInfo { return checkRules.Describe() }
+
+// evidence is all that the rules of a check look at.
+type evidence struct {
+	*policy.Discovery
+	domain   diag.Domain
+	mail     reception.Reception
+	analysis *dmarc.Analysis // of the record that applies; nil if none does
+
+	newer, older policy.Reading // of the record, by RFC 9989 and RFC 7489
+	obsolete     []ObsoleteTag
+}
+
+// digest reads what was fetched. It asks nothing.
+func (e *evidence) digest() (err error) {
+	e.mail.MX = e.MX
+	record := e.record()
+	if record == nil {
+		return nil
+	}
+	e.newer, e.older = record.Reading(policy.RFC9989), record.Reading(policy.RFC7489)
+	e.obsolete = obsolete(record)
+	domain, _ := diag.ParseDomain(e.Tree.PolicyDomain())
+	if text := record.List.Text; len(text) <= dmarc.MaxRecordLength {
+		e.analysis, err = analyze(text, domain)
+	}
+	return err
+}
+
+// record is the one that applies, or nil.
+func (e *evidence) record() *policy.Record {
+	if e.Tree.Policy == nil {
+		return nil
+	}
+	return e.Tree.Policy.Record
+}
+
+// report judges the evidence and writes it down.
+func (e *evidence) report() *CheckReport {
+	r := &CheckReport{
+		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(),
+		Verdict:                 checkRules.Judge(e, texts),
+		TreeWalk:                steps(e.Discovery),
+		QueriesCount:            len(e.Walk.Queries()),
+		QueryLimit:              policy.MaxQueries,
+		PolicyDomain:            e.Tree.PolicyDomain(),
+		DiscoveryMethod:         policy.TreeWalk,
+		PSLOrganizationalDomain: e.List.Organizational,
+		PSLPolicyDomain:         e.List.PolicyDomain(),
+		Analysis:                e.analysis,
+		ObsoleteTags:            append([]ObsoleteTag{}, e.obsolete...),
+		MissingTags:             e.missing(),
+		BackwardCompatible:      e.compatible(),
+		Partial:                 e.Walk.Err() != nil || e.MX.Err() != nil || e.List.PolicyErr != nil,
+	}
+	r.Ready = e.ready(r.Verdict)
+	if agree, err := e.Agree(); err == nil {
+		r.OrganizationalDomain, r.MethodsAgree = e.Tree.Organizational, &agree
+		if !agree {
+			r.MethodsExplanation = e.disagreement()
+		}
+	}
+	return r
+}
+
+// ready reports whether nothing keeps receivers of RFC 9989 from using the record as it was meant. That receivers of
+// RFC 7489 see it differently does not.
+func (e *evidence) ready(v diag.Verdict) bool {
+	for _, f := range v.Findings {
+		if f.Severity >= diag.Warning && !strings.HasPrefix(string(f.Code), legacyRules) {
+			return false
+		}
+	}
+	return e.record() != nil
+}
+
+// compatible reports whether both standards are known to lead to the same record and the same treatment.
+func (e *evidence) compatible() bool {
+	record := e.record()
+	agree, err := e.Agree()
+	return record != nil && err == nil && agree && e.List.PolicyErr == nil &&
+		e.List.PolicyDomain() == e.Tree.PolicyDomain() &&
+		under(record, policy.RFC7489) == under(record, policy.RFC9989)
+}

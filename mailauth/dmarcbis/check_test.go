@@ -1,0 +1,259 @@
+package dmarcbis
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// mx and host make a domain that receives mail.
+const mx = "example.com. MX 10 mx.example.com.\nmx.example.com. A 192.0.2.25\nwww.example.com. A 192.0.2.80\n"
+
+// at publishes a record at a domain.
+func at(domain, record string) string { return "_dmarc." + domain + ". TXT \"" + record + "\"\n" }
+
+func TestCheck(t *testing.T) {
+	const rua = "; rua=mailto:d@example.com"
+	good := mx + at("example.com", "v=DMARC1; p=reject"+rua)
+	tests := []struct {
+		name, zone, domain string
+		broken             string // answers SERVFAIL
+		codes              string
+		state              diag.State
+		score              string
+		ready, compatible  bool
+		organizational     string
+		policy             string
+		agree              string // yes, no or ?
+		missing            string
+		suggested          string // first suggestion, without "v=DMARC1; "
+	}{
+		{name: "good", zone: good, state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np"},
+		{name: "inherited", zone: good, domain: "www.example.com", state: diag.Valid, score: "100", ready: true, compatible: true,
+			missing: "np"},
+		{name: "np is not reject", zone: mx + at("example.com", "v=DMARC1; p=none"+rua), codes: "policy.np", state: diag.Valid,
+			score: "100", ready: true, compatible: true, missing: "np"},
+		{name: "np differs from sp", zone: mx + at("example.com", "v=DMARC1; p=none; np=reject"+rua), codes: "legacy.np",
+			state: diag.Valid, score: "100", ready: true},
+
+		{name: "np as sp", zone: mx + at("example.com", "v=DMARC1; p=none; sp=reject; np=reject"+rua), state: diag.Valid,
+			score: "100", ready: true, compatible: true},
+
+		{name: "no record", zone: mx, codes: "record.missing", state: diag.Missing, score: "0", policy: "-",
+			suggested: "p=none; rua=mailto:dmarc-reports@example.com"},
+		{name: "no record, no mail", zone: "example.com. MX 0 .\n", codes: "record.missing.no_mail", state: diag.Missing, score: "0",
+			policy: "-", suggested: "p=reject"},
+		{name: "no record, implicit MX", zone: "example.com. A 192.0.2.1\n", codes: "record.missing", state: diag.Missing, score: "0",
+			policy: "-", suggested: "p=none; rua=mailto:dmarc-reports@example.com"},
+		{name: "no domain", zone: mx, domain: "example.net", codes: "domain.missing", state: diag.Missing, score: "none",
+			organizational: "example.net", policy: "-"},
+		{name: "no subdomain", zone: good, domain: "nx.example.com", codes: "domain.missing", state: diag.Missing, score: "none",
+			compatible: true, missing: "np"},
+		{name: "stray", zone: mx + at("example.com", "v=dmarc1; p=reject"), codes: "record.stray", state: diag.Bad, score: "39",
+			policy: "-"},
+		{name: "several records", zone: good + at("example.com", "v=DMARC1; p=none"), codes: "record.multiple", state: diag.Bad,
+			score: "39", policy: "-"},
+		{name: "stray at the subdomain", domain: "www.example.com", zone: good + at("www.example.com", "DMARC1; p=none"),
+			codes: "record.discarded", state: diag.Bad, score: "69", missing: "np", compatible: true},
+		{name: "several records at the subdomain", domain: "www.example.com", codes: "record.discarded legacy.policy",
+			zone:  good + at("www.example.com", "v=DMARC1; p=none") + at("www.example.com", "v=DMARC1; p=reject"),
+			state: diag.Bad, score: "69", missing: "np"},
+
+		{name: "unusable", zone: mx + at("example.com", "v=DMARC1; p=rejct"), codes: "record.unusable", state: diag.Bad, score: "69",
+			missing: "np", compatible: true, suggested: "p=none"},
+		{name: "policy not valid", zone: mx + at("example.com", "v=DMARC1; p=rejct"+rua), codes: "policy.invalid policy.np",
+			state: diag.Bad, score: "69", missing: "np", compatible: true, suggested: "p=none" + rua},
+		{name: "p absent", zone: mx + at("example.com", "v=DMARC1"+rua), codes: "policy.absent policy.np", state: diag.Warned,
+			score: "94", missing: "np", compatible: true, suggested: "p=none" + rua},
+
+		{name: "pct", zone: mx + at("example.com", "v=DMARC1; p=quarantine; np=reject; pct=50"+rua),
+			codes: "obsolete.pct legacy.np", state: diag.Warned, score: "84", missing: "t", suggested: "p=none; np=quarantine" + rua},
+		{name: "pct of another domain", domain: "www.example.com", zone: mx + at("example.com", "v=DMARC1; p=reject; pct=0"+rua),
+			codes: "obsolete.pct", state: diag.Warned, score: "84", missing: "np t"},
+		{name: "tags without effect", zone: mx + at("example.com", "v=DMARC1; p=reject; pct=100; ri=1; rf=afrf; rua=mailto:d@example.com!1m"),
+			codes: "obsolete.tag obsolete.tag obsolete.tag obsolete.size", state: diag.Valid, score: "100", ready: true,
+			compatible: true, missing: "np", suggested: "p=reject" + rua},
+		{name: "tags without effect, of another domain", domain: "www.example.com", zone: mx + at("example.com", "v=DMARC1; p=reject; ri=1"+rua),
+			codes: "obsolete.tag", state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np"},
+		{name: "size limits", zone: mx + at("example.com", "v=DMARC1; p=reject; rua=mailto:d@example.com!1m; ruf=mailto:f@example.com!1m"),
+			codes: "obsolete.size obsolete.size", state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np",
+			suggested: "p=reject" + rua + "; ruf=mailto:f@example.com"},
+
+		{name: "t=y", zone: mx + at("example.com", "v=DMARC1; p=reject; sp=quarantine; np=reject; t=y"+rua),
+			codes: "legacy.t policy.np legacy.np", state: diag.Warned, score: "94", ready: true,
+			suggested: "p=quarantine; sp=none; np=quarantine" + rua},
+		{name: "t=y of another domain", domain: "www.example.com", zone: mx + at("example.com", "v=DMARC1; p=reject; t=y"+rua),
+			codes: "legacy.t policy.np", state: diag.Warned, score: "94", ready: true, missing: "np"},
+		{name: "t=y and pct=0 agree", zone: mx + at("example.com", "v=DMARC1; p=reject; t=y; pct=0"+rua),
+			codes: "policy.np obsolete.tag", state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np"},
+		{name: "p at the end", zone: mx + at("example.com", "v=DMARC1"+rua+"; p=reject"), codes: "legacy.order", state: diag.Warned,
+			score: "94", ready: true, missing: "np", suggested: "p=reject" + rua},
+
+		{name: "psd=n", domain: "www.example.com", zone: good + at("www.example.com", "v=DMARC1; p=reject; psd=n"+rua),
+			codes: "legacy.organizational", state: diag.Warned, score: "94", ready: true, organizational: "www.example.com",
+			policy: "www.example.com", agree: "no", missing: "np"},
+		{name: "psd=y", domain: "www.example.com", zone: mx + at("example.com", "v=DMARC1; p=reject; psd=y"+rua),
+			codes: "psd.wrong legacy.organizational", state: diag.Warned, score: "93", organizational: "www.example.com",
+			agree: "no", missing: "np"},
+		{name: "record of a public suffix", domain: "a.example.co.uk", codes: "psd.missing legacy.policy legacy.organizational",
+			zone:  at("co.uk", "v=DMARC1; p=reject; rua=mailto:d@co.uk") + "a.example.co.uk. A 192.0.2.1\n",
+			state: diag.Warned, score: "90", organizational: "co.uk", policy: "co.uk", agree: "no", missing: "np psd"},
+		{name: "nearer record", domain: "a.www.example.com",
+			zone:  good + at("www.example.com", "v=DMARC1; p=none") + "a.www.example.com. A 192.0.2.1\n",
+			codes: "record.elsewhere", state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np"},
+		{name: "deep", domain: "1.2.3.4.5.6.7.example.com", zone: good + "1.2.3.4.5.6.7.example.com. A 192.0.2.1\n",
+			codes: "walk.deep", state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np"},
+
+		{name: "top does not answer", zone: good, broken: "_dmarc.com", codes: "organizational.unknown", state: diag.Valid,
+			score: "100", ready: true, organizational: "-", agree: "?"},
+		{name: "record does not answer", zone: good, broken: "_dmarc.example.com", codes: "record.unknown", state: diag.Unknown,
+			score: "none", organizational: "-", policy: "-", agree: "?"},
+		{name: "record on the way does not answer", zone: good, domain: "www.example.com", broken: "_dmarc.example.com",
+			codes: "record.unknown", state: diag.Unknown, score: "none", organizational: "-", policy: "-", agree: "?"},
+		{name: "own record, organizational domain does not answer", domain: "www.example.com", broken: "_dmarc.example.com",
+			zone: good + at("www.example.com", "v=DMARC1; p=reject"+rua), codes: "organizational.unknown", state: diag.Valid,
+			score: "100", ready: true, organizational: "-", policy: "www.example.com", agree: "?"},
+		{name: "domain does not answer", zone: good, domain: "www.example.com", broken: "www.example.com",
+			codes: "existence.unknown", state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np"},
+		{name: "list does not answer", domain: "a.b.example.com", broken: "_dmarc.example.com", codes: "legacy.organizational psl.unknown",
+			zone: "a.b.example.com. A 192.0.2.1\n" + at("b.example.com", "v=DMARC1; p=reject; psd=n"+rua), state: diag.Warned,
+			score: "94", ready: true, organizational: "b.example.com", policy: "b.example.com", agree: "no", missing: "np"},
+	}
+	var seen diagtest.Seen
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := diagtest.NewWorld(t)
+			w.Zone(tt.zone)
+			if tt.broken != "" {
+				w.Break(tt.broken, dns.RcodeServerFailure)
+			}
+			domain := or(tt.domain, "example.com")
+			r, err := Check(t.Context(), w.Env(), CheckRequest{Domain: diag.MustDomain(domain)})
+			require.NoError(t, err)
+			seen.Add(r.Verdict)
+			var codes []string
+			for _, f := range r.Findings {
+				codes = append(codes, strings.TrimPrefix(string(f.Code), "dmarcbis."))
+			}
+			require.Equal(t, tt.codes, strings.Join(codes, " "))
+			require.Equal(t, tt.state, r.State)
+			require.Equal(t, tt.score, diagtest.Score(r.Verdict))
+			require.Equal(t, tt.ready, r.Ready, "ready")
+			require.Equal(t, tt.compatible, r.BackwardCompatible, "compatible")
+			require.Equal(t, or(tt.organizational, "example.com"), or(r.OrganizationalDomain, "-"))
+			require.Equal(t, or(tt.policy, "example.com"), or(r.PolicyDomain, "-"))
+			require.Equal(t, or(tt.agree, "yes"), said(r.MethodsAgree))
+			require.Equal(t, said(r.MethodsAgree) == "no", r.MethodsExplanation != "")
+			require.Equal(t, tt.missing, strings.Join(r.MissingTags, " "))
+			require.Equal(t, tt.broken != "", r.Partial)
+			require.Equal(t, tt.policy != "-", r.Analysis != nil)
+			require.Equal(t, tt.suggested, strings.TrimPrefix(firstSuggestion(r.Recommendations), "v=DMARC1; "))
+			for _, s := range r.TreeWalk {
+				require.NotEmpty(t, s.Detail)
+			}
+		})
+	}
+	require.NoError(t, checkRules.Check())
+	diagtest.CoverRules(t, checkRules, seen)
+	diagtest.CheckTexts(t, texts, checkRules.Describe(), seen)
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func said(b *bool) string {
+	switch {
+	case b == nil:
+		return "?"
+	case *b:
+		return "yes"
+	default:
+		return "no"
+	}
+}
+
+// firstSuggestion is the first value to publish; it must be valid.
+func firstSuggestion(list []diag.Recommendation) string {
+	for _, r := range list {
+		if r.SuggestedValue != "" {
+			return r.SuggestedValue
+		}
+	}
+	return ""
+}
+
+func TestCheckSilence(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Silence("*.")
+	_, err := Check(t.Context(), w.Env(), CheckRequest{Domain: diag.MustDomain("example.com")})
+	require.ErrorIs(t, err, diag.ErrUnavailable)
+	_, err = Check(t.Context(), w.Env(), CheckRequest{})
+	require.ErrorAs(t, err, new(*diag.InputError))
+}
+
+// Everything is asked for at once.
+func TestCheckRoundTrips(t *testing.T) {
+	trips := diagtest.DNSRoundTrips(t, func(w *diagtest.World) {
+		w.Zone(mx + at("example.com", "v=DMARC1; p=reject; rua=mailto:d@example.net"))
+	}, func(ctx context.Context, env *diag.Env) {
+		r, err := Check(ctx, env, CheckRequest{Domain: diag.MustDomain("1.2.3.4.5.6.7.8.www.example.com")})
+		require.NoError(t, err)
+		require.Equal(t, 8, r.QueriesCount)
+	})
+	require.Equal(t, 1, trips)
+}
+
+// Every suggestion is valid, keeps all addresses, and asks for nothing that receivers do not do today.
+func TestCheckSuggestions(t *testing.T) {
+	for _, list := range [][]string{values["pct"], values["t"], values["p"], values["sp"]} {
+		require.NotEmpty(t, list)
+	}
+	for _, p := range values["p"] {
+		for _, sp := range values["sp"] {
+			for _, rest := range []string{"; pct=0", "; pct=30", "; t=y", "; t=y; pct=0", "; ri=1", "; np=quarantine; pct=10", ""} {
+				for _, rua := range []string{"", "; rua=mailto:a@example.com!10m,mailto:b@example.net", "; rua=mailto:c@example.com"} {
+					w := diagtest.NewWorld(t)
+					record := "v=DMARC1; p=" + p + "; sp=" + sp + rest + rua
+					w.Zone(mx + at("example.com", record))
+					r, err := Check(t.Context(), w.Env(), CheckRequest{Domain: diag.MustDomain("example.com")})
+					require.NoError(t, err)
+					for _, one := range r.Recommendations {
+						if one.SuggestedValue != "" {
+							checkSuggestion(t, record, one.SuggestedValue)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func checkSuggestion(t *testing.T, record, suggested string) {
+	c := convertRecord(record, diag.Domain{})
+	s := newConversion(suggested, diag.Domain{})
+	analysis, err := dmarc.Validate(dmarc.ValidateRequest{Record: suggested})
+	require.NoError(t, err)
+	require.True(t, analysis.Valid, suggested)
+	for _, u := range c.before.AggregateURIs {
+		require.Contains(t, suggested, u.URI)
+	}
+	for _, standard := range []string{"rfc9989", "rfc7489"} {
+		require.NotEqual(t, Stricter, changed(compare(treated(&c.before, standard), treated(&s.before, standard))),
+			"%s: %q to %q", standard, record, suggested)
+	}
+}
+
+// treated are the treatments by receivers of a standard; those of RFC 7489 that ignore p at a wrong place and the like
+// are left out.
+func treated(r *policy.Record, s string) treatments { return under(r, policy.Standard(s)) }

@@ -1,0 +1,399 @@
+package dmarcbis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// An Action is what becomes of a tag.
+type Action string
+
+// The actions.
+const (
+	Keep    Action = "keep"
+	Remove  Action = "remove"
+	Replace Action = "replace"
+	Add     Action = "add"
+)
+
+// Values lists the actions.
+func (Action) Values() []string {
+	return []string{string(Keep), string(Remove), string(Replace), string(Add)}
+}
+
+// A Change is what becomes of one tag, and why.
+type Change struct {
+	Tag       string `json:"tag" doc:"name of the tag; empty for what is no tag"`
+	Action    Action `json:"action" doc:"what becomes of it"`
+	Before    string `json:"before,omitempty" doc:"value in the original record"`
+	After     string `json:"after,omitempty" doc:"value in the migrated record"`
+	Reason    string `json:"reason" doc:"why: a sentence"`
+	Reference string `json:"reference" doc:"where that is written: RFC and section"`
+}
+
+// References of changes.
+const (
+	refFormat  = "RFC 9989 section 4.7"
+	refSyntax  = "RFC 9989 section 4.8"
+	refPolicy  = "RFC 9989 section 4.10.1"
+	refPercent = "RFC 9989 appendix A.6"
+	refRemoved = "RFC 9989 appendix C.5.2"
+	refTagList = "RFC 6376 section 3.2"
+	refOrder   = "RFC 7489 section 6.4"
+)
+
+// A migration is a record on its way from RFC 7489 to RFC 9989.
+type migration struct {
+	before policy.Record // as receivers read it
+	parted taglist.List  // with the semicolons that are missing between its tags
+	draft  policy.Draft
+	notes  map[string]note // by name of the tag, in lower case
+	lost   []Change        // parts that are no tags, and tags that appear again
+}
+
+// A note says why a tag changes.
+type note struct{ reason, reference string }
+
+// migrate rewrites a record so that RFC 9989 alone explains it, and the same mail is treated the same. Where that is
+// not possible, it errs to the side on which no message is treated worse.
+func migrate(before policy.Record, np policy.Policy, psd policy.PSD) *migration {
+	m := &migration{
+		before: before, parted: parted(before.List), draft: policy.DraftOf(&before.List), notes: map[string]note{},
+	}
+	m.debris()
+	m.hidden()
+	m.repeats()
+	m.percentage()
+	m.removed()
+	m.policies()
+	m.flags()
+	m.destinations("rua")
+	m.destinations("ruf")
+	m.options()
+	m.requested(np, psd)
+	m.order()
+	return m
+}
+
+// set gives a tag a value, and notes why.
+func (m *migration) set(tag, value, reference, reason string) {
+	m.draft.Set(tag, value)
+	m.notes[tag] = note{reason, reference}
+}
+
+// remove takes a tag out, and notes why.
+func (m *migration) remove(tag, reference, reason string) {
+	m.draft.Remove(tag)
+	m.notes[tag] = note{reason, reference}
+}
+
+// parted reads the record with the semicolons that are missing between its tags.
+func parted(l taglist.List) taglist.List {
+	for range len(policy.Format.Tags) {
+		text := l.Text
+		for _, f := range slices.Backward(l.Faults) {
+			if f.Kind == taglist.Unparted {
+				text = text[:f.Offset] + "; " + text[f.Offset:]
+			}
+		}
+		if text == l.Text {
+			break
+		}
+		l = policy.Format.Parse(text)
+	}
+	return l
+}
+
+// debris notes what is no tag, and takes out unknown tags with values that no tag can have.
+func (m *migration) debris() {
+	l := &m.before.List
+	for _, f := range l.Faults {
+		switch part := l.Text[f.Offset:min(len(l.Text), f.Offset+f.Length)]; f.Kind {
+		case taglist.NoEquals, taglist.BadName:
+			m.lost = append(m.lost, Change{
+				Action: Remove, Before: diag.Quote(part), Reference: refSyntax,
+				Reason: "This part is not a tag with a value, so that receivers ignore it.",
+			})
+		case taglist.Empty:
+			m.lost = append(m.lost, Change{
+				Action: Remove, Before: ";", Reference: refSyntax, Reason: "There is nothing between two semicolons.",
+			})
+		}
+	}
+	for _, t := range l.Extensions() {
+		broken := func(f taglist.Fault) bool {
+			return (f.Kind == taglist.BadValue || f.Kind == taglist.Unparted) && t.Offset <= f.Offset && f.Offset < t.Offset+t.Length
+		}
+		if slices.ContainsFunc(l.Faults, broken) {
+			m.remove(strings.ToLower(t.Name), refSyntax, "DMARC does not define the tag, and its value is not valid.")
+		}
+	}
+}
+
+// hidden notes tags that receivers do not see, because the semicolon in front of them is missing: what they say does
+// not hold. Addresses among them are kept, see destinations.
+func (m *migration) hidden() {
+	for _, t := range m.parted.Tags {
+		if name := strings.ToLower(t.Name); !m.before.Has(name) && !slices.Contains(addresses, name) {
+			m.lost = append(m.lost, Change{
+				Tag: name, Action: Remove, Before: diag.Quote(t.Value), Reference: refSyntax,
+				Reason: "A semicolon is missing in front of the tag, so that receivers do not see it and it has no effect.",
+			})
+		}
+	}
+}
+
+// addresses are the tags that say where reports go.
+var addresses = []string{"rua", "ruf"}
+
+// repeats keeps one of the tags that appear twice. Which of them receivers use is not defined; of policies the
+// mildest does no harm, and addresses are all kept.
+func (m *migration) repeats() {
+	for _, t := range m.before.List.Tags {
+		if !t.Repeated {
+			continue
+		}
+		name := strings.ToLower(t.Name)
+		m.lost = append(m.lost, Change{
+			Tag: name, Action: Remove, Before: diag.Quote(t.Value), Reference: refTagList,
+			Reason: "A record in which a tag appears twice is not valid.",
+		})
+		kept, _ := m.draft.Get(name)
+		mild := policy.Policy(strings.ToLower(t.Value))
+		if strings.HasSuffix(name, "p") && slices.Contains(mild.Values(), string(mild)) &&
+			mild.Level() < policy.Policy(strings.ToLower(kept)).Level() {
+			m.set(name, string(mild), refTagList, "Of the values that the record has for the tag, the mildest does no harm.")
+		}
+	}
+}
+
+// percentage turns pct into t.
+func (m *migration) percentage() {
+	if !m.before.Has("pct") {
+		return
+	}
+	enforced := m.before.Policy.Level()+m.before.SubdomainPolicy.Level()+m.before.NonexistentSubdomainPolicy.Level() > 0
+	switch pct := m.before.Percentage; {
+	case flagged(&m.before):
+		m.remove("pct", refPercent, "RFC 9989 has no pct; t says whether the policy is only tested.")
+	case pct == 100:
+		m.remove("pct", refPercent, "RFC 9989 has no pct; without it the policy applies to all mail, as it did.")
+	case !enforced:
+		m.remove("pct", refPercent, "RFC 9989 has no pct, and it had no effect: the policy asks for nothing.")
+	case pct == 0:
+		m.remove("pct", refPercent, "RFC 9989 has no pct; t=y says what pct=0 said.")
+		m.set("t", "y", refPercent, "Receivers apply the policy one level lower to all mail, as with pct=0.")
+	default:
+		m.remove("pct", refPercent, "RFC 9989 has no pct, and nothing else by which a policy holds for a share of the mail.")
+		m.set("t", "y", refPercent, fmt.Sprintf("Receivers apply the policy one level lower to all mail. With pct=%d that "+
+			"held for %d percent of it, so that no message is treated worse.", pct, 100-pct))
+	}
+}
+
+// removed takes out what else RFC 9989 does not have.
+func (m *migration) removed() {
+	if m.before.Has("rf") {
+		m.remove("rf", refRemoved, "RFC 9989 has no rf: there is only one format of failure reports.")
+	}
+	if m.before.Has("ri") {
+		m.remove("ri", refRemoved, "RFC 9989 has no ri: aggregate reports are sent daily.")
+	}
+}
+
+// policies replaces policies that cannot be read by what receivers do instead.
+func (m *migration) policies() {
+	if m.before.Has("np") && m.before.NonexistentSubdomainPolicy == "" {
+		m.remove("np", refPolicy, "Its value is not a policy; without the tag, the policy for subdomains holds.")
+	}
+	without := ""
+	switch {
+	case !m.before.Has("p"):
+		without = "Without p receivers act as if p=none were there."
+	case m.before.Policy == "":
+		without = "The value of p is not a policy, and receivers act as if p=none were there."
+	case m.before.Has("sp") && m.before.SubdomainPolicy == "":
+		without = "The value of sp is not a policy, and receivers act as if p=none were there."
+	default:
+		return
+	}
+	m.set("p", string(policy.None), refPolicy, without)
+	for _, tag := range []string{"sp", "np"} {
+		if _, ok := m.draft.Get(tag); ok {
+			m.remove(tag, refPolicy, "Receivers act as if the record said only p=none, so that the tag has no effect.")
+		}
+	}
+	// What is none already is not tested.
+	if n, ok := m.notes["t"]; ok && n.reference == refPercent {
+		m.draft.Remove("t")
+		delete(m.notes, "t")
+	}
+}
+
+// flags takes out flags that cannot be read: receivers use the default.
+func (m *migration) flags() {
+	for _, f := range m.before.List.Faults {
+		if f.Kind != policy.BadAlignment && f.Kind != policy.BadFlag {
+			continue
+		}
+		for _, t := range m.before.List.Tags {
+			name := strings.ToLower(t.Name)
+			if _, ok := m.draft.Get(name); ok && t.ValueOffset == f.Offset && !t.Repeated && m.notes[name] == (note{}) {
+				m.remove(name, refSyntax, fmt.Sprintf("Its value %q is not valid, and receivers use the default.",
+					diag.Quote(t.Value)))
+			}
+		}
+	}
+}
+
+// destinations keeps all addresses of rua or ruf, wherever in the record, without the size limits that RFC 9989 does
+// not have.
+func (m *migration) destinations(tag string) {
+	var written, kept, reasons []string
+	for _, t := range m.parted.Tags {
+		if strings.EqualFold(t.Name, tag) {
+			written = append(written, trimmed(t.Value)...)
+		}
+	}
+	if len(written) == 0 {
+		return
+	}
+	keep := func(uri string) {
+		if !slices.Contains(kept, uri) {
+			kept = append(kept, uri)
+		}
+	}
+	for _, part := range written {
+		u := policy.ParseURI(part)
+		switch bare := policy.ParseURI("mailto:" + u.URI); {
+		case u.Valid() && u.HasSizeLimit:
+			reasons = append(reasons, "RFC 9989 has no size limits, and reporters ignore them.")
+			keep(u.URI)
+		case u.Valid():
+			keep(u.URI)
+		case u.Scheme == "" && bare.Valid():
+			reasons = append(reasons, "An address needs mailto: in front of it, or no report is sent there.")
+			keep(bare.URI)
+		default:
+			reasons = append(reasons, fmt.Sprintf("%q %s, so that no report is sent there.", diag.Quote(u.Text), u.Problem()))
+		}
+	}
+	value, seen := m.draft.Get(tag)
+	slices.Sort(reasons)
+	reason := strings.Join(slices.Compact(reasons), " ")
+	switch all := strings.Join(kept, ","); {
+	case len(kept) == 0:
+		m.remove(tag, refSyntax, reason)
+	case !seen:
+		m.set(tag, all, refSyntax, "A semicolon is missing in front of the tag, so that receivers do not see it.")
+	case !slices.Equal(trimmed(value), kept):
+		m.set(tag, all, refSyntax, cmp.Or(reason, "Each address is named once, with nothing but commas between them."))
+	}
+}
+
+// trimmed splits a list at its commas.
+func trimmed(value string) []string {
+	list := strings.Split(value, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return list
+}
+
+// options makes fo unambiguous.
+func (m *migration) options() {
+	value, ok := m.draft.Get("fo")
+	if !ok {
+		return
+	}
+	options := m.before.FailureOptions
+	switch bad := m.faulty(policy.BadOption); {
+	case bad:
+		m.remove("fo", refFormat, "Its value is not valid, and receivers use the default.")
+	case slices.Contains(options, "0") && slices.Contains(options, "1"):
+		rest := slices.DeleteFunc(slices.Clone(options), func(o string) bool { return o == "0" })
+		m.set("fo", strings.Join(rest, ":"), refFormat, "0 and 1 exclude each other; 1 asks for all reports that 0 asks for.")
+	case strings.Count(value, ":")+1 != len(options):
+		m.set("fo", strings.Join(options, ":"), refSyntax, "Each option may appear once.")
+	}
+}
+
+// faulty reports whether the original has a fault of a kind.
+func (m *migration) faulty(k taglist.Kind) bool {
+	return slices.ContainsFunc(m.before.List.Faults, func(f taglist.Fault) bool { return f.Kind == k })
+}
+
+// requested adds what the caller asks for.
+func (m *migration) requested(np policy.Policy, psd policy.PSD) {
+	if old, _ := m.draft.Get("np"); np != "" && !strings.EqualFold(old, string(np)) {
+		m.set("np", string(np), refFormat, "This policy for subdomains that do not exist was asked for.")
+	}
+	old, _ := m.draft.Get("psd")
+	switch declared := cmp.Or(strings.ToLower(old), string(policy.Undeclared)); {
+	case psd == "" || declared == string(psd):
+	case psd == policy.Undeclared:
+		m.remove("psd", refFormat, "The declaration was asked to be taken back.")
+	default:
+		m.set("psd", string(psd), refFormat, "This declaration was asked for.")
+	}
+}
+
+// order moves p behind the version, where all receivers find it.
+func (m *migration) order() {
+	if len(m.draft) > 1 && !strings.EqualFold(m.draft[1].Tag, "p") {
+		if p, ok := m.draft.Get("p"); ok {
+			m.draft.SetFirst(1, "p", p)
+			if m.notes["p"] == (note{}) {
+				m.notes["p"] = note{"Receivers that follow RFC 7489 look for p directly behind the version.", refOrder}
+			}
+		}
+	}
+}
+
+// changes lists what became of each tag, in the order of the original, and then what is new.
+func (m *migration) changes() []Change {
+	var list []Change
+	original := policy.DraftOf(&m.before.List)
+	for _, s := range original {
+		name := strings.ToLower(s.Tag)
+		c := Change{Tag: name, Action: Keep, Before: s.Value}
+		after, ok := m.draft.Get(s.Tag)
+		n, noted := m.notes[name]
+		switch {
+		case !ok:
+			c.Action = Remove
+		case after != s.Value || noted && name == "p":
+			c.Action, c.After = Replace, after
+		default:
+			c.After, n = after, kept(name)
+		}
+		c.Reason, c.Reference = n.reason, n.reference
+		list = append(list, c)
+	}
+	list = append(list, m.lost...)
+	for _, s := range m.draft {
+		if _, ok := original.Get(s.Tag); !ok {
+			name := strings.ToLower(s.Tag)
+			n := m.notes[name]
+			list = append(list, Change{Tag: name, Action: Add, After: s.Value, Reason: n.reason, Reference: n.reference})
+		}
+	}
+	for i := range list {
+		list[i].Before = strings.ToValidUTF8(list[i].Before, "\uFFFD")
+		list[i].After = strings.ToValidUTF8(list[i].After, "\uFFFD")
+	}
+	return list
+}
+
+// kept says why a tag remains as it is.
+func kept(name string) note {
+	if slices.ContainsFunc(policy.Format.Tags, func(d taglist.Definition) bool { return d.Name == name }) {
+		return note{"RFC 9989 has the tag with the same meaning.", refFormat}
+	}
+	return note{"DMARC does not define the tag, and receivers ignore it.", refFormat}
+}

@@ -1,0 +1,311 @@
+package dmarcbis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+)
+
+// checkRules is the table of all that a check examines.
+var checkRules = slices.Concat(discoveryRules, recordRules, obsoleteRules, suffixRules, legacyRulesTable)
+
+var (
+	afterDomain = []diag.Code{"dmarcbis.domain.missing"}
+	afterRecord = []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown"}
+)
+
+func hasRecord(e *evidence) bool { return e.record() != nil }
+
+// discoveryRules are about finding the record.
+var discoveryRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarcbis.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Title:       "Domain does not exist",
+		Requirement: "The DNS does not answer NXDOMAIN for the domain",
+		Ref:         "RFC 9989 section 3.2.13",
+		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Fails: func(e *evidence) diag.Failures {
+			exists, err := e.Exists()
+			if err != nil || exists || e.Walk.Steps[0].Record != nil {
+				return nil
+			}
+			if r := e.record(); r != nil && e.newer.Usable {
+				return diag.Fail("The DNS answers NXDOMAIN for %s. Mail in its name that fails DMARC meets the policy %s of %s.",
+					e.domain, e.newer.Applied.Nonexistent, e.Tree.PolicyDomain())
+			}
+			return diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
+		},
+	},
+	{
+		Code: "dmarcbis.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, DependsOn: afterDomain,
+		Title:       "DMARC record could not be looked up",
+		Requirement: "The name servers answer for every name that decides about the policy",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice:      "Check the name servers of these names: until they answer, receivers cannot tell which policy applies.",
+		Fails: func(e *evidence) diag.Failures {
+			if e.Tree.PolicyErr == nil {
+				return nil
+			}
+			return e.failedSteps("The TXT lookup of %s failed: %s.")
+		},
+	},
+	{
+		Code: "dmarcbis.organizational.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
+		Title:       "Organizational domain is not known for certain",
+		Requirement: "The name servers answer for every name of the tree walk",
+		Ref:         "RFC 9989 section 4.10.2",
+		Advice:      "Try again later. The policy is certain, but not with which other domains the domain is aligned.",
+		When:        hasRecord,
+		Fails: func(e *evidence) diag.Failures {
+			return e.failedSteps("The TXT lookup of %s failed: %s. A record there could change the organizational domain, " +
+				"which is " + e.Tree.Organizational + " by what is known.")
+		},
+	},
+	{
+		Code: "dmarcbis.psl.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
+		Title:       "What receivers of RFC 7489 find is not known",
+		Requirement: "The name servers answer for the organizational domain of the public suffix list",
+		Ref:         "RFC 7489 section 6.6.3",
+		Advice:      "Try again later, once the name servers of the domain answer.",
+		When:        hasRecord,
+		Fails: func(e *evidence) diag.Failures {
+			if e.List.PolicyErr == nil {
+				return nil
+			}
+			return diag.Fail("The TXT lookup of _dmarc.%s failed: %s.", e.List.Organizational, diag.Reason(e.List.PolicyErr))
+		},
+	},
+	{
+		Code: "dmarcbis.existence.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: afterRecord,
+		Title:       "Whether the domain exists is not known",
+		Requirement: "The name servers say whether the domain exists",
+		Ref:         "RFC 9989 appendix A.4",
+		Advice:      "Check the name servers of the domain: whether sp or np applies depends on their answer.",
+		When:        func(e *evidence) bool { return e.Tree.Origin != policy.Own },
+		Fails: func(e *evidence) diag.Failures {
+			if _, err := e.Exists(); err != nil {
+				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(err))
+			}
+			return nil
+		},
+	},
+	{
+		Code: "dmarcbis.record.multiple", Severity: diag.Critical, Weight: 20, Category: factorDiscovery, DependsOn: afterRecord,
+		Title:       "More than one DMARC record, so that none applies",
+		Requirement: "The DMARC record is the only one at its name",
+		Ref:         "RFC 9989 section 4.10",
+		Advice:      "Remove all records but one: with several, receivers use none of them.",
+		Fails: func(e *evidence) diag.Failures {
+			if hasRecord(e) {
+				return nil
+			}
+			return diag.FailEach(e.Walk.Steps, multiple)
+		},
+	},
+	{
+		Code: "dmarcbis.record.stray", Severity: diag.Critical, Weight: 20, Category: factorDiscovery, DependsOn: afterRecord,
+		Title:       "Receivers do not recognize the DMARC record",
+		Requirement: "Receivers recognize the DMARC record",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Begin the record with exactly v=DMARC1; in this letter case.",
+		Fails: func(e *evidence) diag.Failures {
+			if hasRecord(e) {
+				return nil
+			}
+			return diag.FailEach(e.Walk.Steps, stray)
+		},
+	},
+	{
+		Code: "dmarcbis.record.discarded", Severity: diag.Error, Weight: 10, Category: factorDiscovery, DependsOn: afterRecord,
+		Title:       "Receivers discard what is published nearer to the domain",
+		Requirement: "Receivers discard nothing that is published nearer to the domain than the record that applies",
+		Ref:         "RFC 9989 section 4.10",
+		Advice:      "Leave exactly one record at the name, which begins with v=DMARC1; or remove all of them.",
+		When:        hasRecord,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.Walk.Steps, func(s policy.Step) diag.Failures {
+				if len(s.Domain) <= len(e.Tree.PolicyDomain()) {
+					return nil
+				}
+				return append(multiple(s), stray(s)...)
+			})
+		},
+	},
+	{
+		Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20, Category: factorDiscovery,
+		DependsOn:   []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.multiple", "dmarcbis.record.stray"},
+		Title:       "No DMARC record",
+		Requirement: "The domain has a DMARC record, or a domain above it has one that applies",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice: "Publish a record with p=none at _dmarc and an address of yours for reports. Raise the policy once the reports " +
+			"show that all legitimate mail passes.",
+		When: func(e *evidence) bool { return hasRecord(e) || e.mayReceive() },
+		Fails: func(e *evidence) diag.Failures {
+			return e.absent("v=DMARC1; p=none; rua=mailto:dmarc-reports@" + e.domain.String())
+		},
+	},
+	{
+		Code: "dmarcbis.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		DependsOn:   []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.multiple", "dmarcbis.record.stray"},
+		Title:       "No DMARC record for a domain that receives no mail",
+		Requirement: "The domain has a DMARC record, although it receives no mail",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice:      "Check that nothing sends mail in the name of the domain. Then publish the suggested record, so that nobody can.",
+		When:        func(e *evidence) bool { return hasRecord(e) || !e.mayReceive() },
+		Fails:       func(e *evidence) diag.Failures { return e.absent("v=DMARC1; p=reject") },
+	},
+	{
+		Code: "dmarcbis.record.elsewhere", Severity: diag.Info, DependsOn: afterRecord,
+		Title:       "A record on the way does not apply",
+		Requirement: "No record on the way is without effect for the domain",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice: "Publish a record at the domain itself if it needs another policy: only its own record and that of the " +
+			"organizational domain count.",
+		When: func(e *evidence) bool { return hasRecord(e) && e.Tree.Origin != policy.Own },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.Walk.Steps, func(s policy.Step) diag.Failures {
+				return diag.FailIf(s.Record != nil && s.Domain != e.Tree.PolicyDomain() && s.PSD() != policy.IsPSD,
+					"The record at %s does not apply to mail of %s: the organizational domain is %s.",
+					s.Name, e.domain, e.Tree.Organizational).About(s.Name)
+			})
+		},
+	},
+	{
+		Code: "dmarcbis.walk.deep", Severity: diag.Info, DependsOn: afterRecord,
+		Title:       "The tree walk leaves out domains on the way",
+		Requirement: "The tree walk looks at every domain on the way",
+		Ref:         "RFC 9989 section 5.1.8",
+		Advice:      "Publish a record at the domain itself: records of the domains that are left out are never found.",
+		When:        func(e *evidence) bool { return e.Tree.Origin != policy.Own },
+		Fails: func(e *evidence) diag.Failures {
+			labels := strings.Count(e.domain.String(), ".") + 1
+			return diag.FailIf(labels > policy.MaxQueries, "%s has %d labels, and after the domain itself the walk goes on with the "+
+				"last %d.", e.domain, labels, policy.MaxQueries-1)
+		},
+	},
+}
+
+// multiple finds several records at a name.
+func multiple(s policy.Step) diag.Failures {
+	n := len(s.Found.Records)
+	return diag.FailIf(n > 1, "There are %d records at %s, and receivers discard them all.", n, s.Name).About(s.Name)
+}
+
+// stray finds a text that was probably meant as a record, where there is none.
+func stray(s policy.Step) diag.Failures {
+	if len(s.Found.Strays) == 0 || len(s.Found.Records) > 0 {
+		return nil
+	}
+	first := s.Found.Strays[0]
+	return diag.Fail("Receivers ignore the text %q at %s: %s.", diag.Quote(first.Text), s.Name, first.Why).About(s.Name)
+}
+
+// failedSteps lists the lookups of the walk that failed.
+func (e *evidence) failedSteps(format string) diag.Failures {
+	return diag.FailEach(e.Walk.Steps, func(s policy.Step) diag.Failures {
+		if s.Outcome != policy.Failed {
+			return nil
+		}
+		return diag.Fail(format, s.Name, diag.Reason(s.Err())).About(s.Name)
+	})
+}
+
+// mayReceive reports whether the domain receives mail as far as is known.
+func (e *evidence) mayReceive() bool {
+	yes, known := e.mail.Receives()
+	return yes || !known
+}
+
+// absent finds that no record applies.
+func (e *evidence) absent(suggested string) diag.Failures {
+	if hasRecord(e) {
+		return nil
+	}
+	names := e.Walk.Queries()
+	detail := "There is no DMARC record at " + strings.Join(names, ", ") + "."
+	if len(names) > 1 {
+		detail = fmt.Sprintf("There is no DMARC record at %s that applies, nor at the %s above it.", names[0],
+			diag.Count(len(names)-1, "name"))
+	}
+	return diag.Fail("%s", detail).Suggesting(suggested)
+}
+
+// recordRules are about what the record asks for.
+var recordRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarcbis.record.unusable", Severity: diag.Error, Weight: 20, Category: factorPolicy, DependsOn: afterRecord,
+		Title:       "Receivers cannot use the DMARC record",
+		Requirement: "Receivers can use the DMARC record",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice: "Correct the record. Begin with p=none and rua, and raise the policy once the reports show that all legitimate " +
+			"mail passes.",
+		When: hasRecord,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.newer.Usable, "Receivers apply no DMARC to mail of %s: %s.", e.domain, e.newer.Reason).
+				Suggesting(e.migrated())
+		},
+	},
+	{
+		Code: "dmarcbis.policy.invalid", Severity: diag.Error, Weight: 10, Category: factorPolicy,
+		DependsOn:   []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.unusable"},
+		Title:       "Policy cannot be read, and p=none is assumed",
+		Requirement: "Every policy of the record can be read",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice: "Check which policy was meant. Publish it once the aggregate reports show that all legitimate mail passes; " +
+			"until then write what receivers do today.",
+		When: hasRecord,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.newer.Assumed && e.record().Has("p"), "Receivers act as if the record said only p=none: %s.",
+				e.newer.Reason).Suggesting(e.migrated())
+		},
+	},
+	{
+		Code: "dmarcbis.policy.absent", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		DependsOn:   []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.unusable"},
+		Title:       "No p, and p=none is assumed",
+		Requirement: "The record has p",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Add the policy: without p, receivers of RFC 9989 assume p=none, and some others ignore the record.",
+		When:        hasRecord,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.newer.Assumed && !e.record().Has("p"), "The record of %s has no p.", e.Tree.PolicyDomain()).
+				Suggesting(e.migrated())
+		},
+	},
+	{
+		Code: "dmarcbis.policy.np", Severity: diag.Info,
+		DependsOn:   []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.unusable"},
+		Title:       "Mail of subdomains that do not exist is not rejected",
+		Requirement: "Mail of subdomains that do not exist is rejected",
+		Ref:         "RFC 9989 section 4.7",
+		Advice: "Check in the aggregate reports that no legitimate mail uses subdomains that do not exist; then add np=reject. " +
+			"It concerns no other mail.",
+		When: func(e *evidence) bool { return e.covers() },
+		Fails: func(e *evidence) diag.Failures {
+			p := e.newer.Applied.Nonexistent
+			return diag.FailIf(p != policy.Reject, "Mail of subdomains of %s that do not exist meets the policy %s.",
+				e.Tree.PolicyDomain(), p)
+		},
+	},
+}
+
+// migrated is the record that applies in the form of RFC 9989, if that changes it; only the owner of the domain can
+// publish it.
+func (e *evidence) migrated() string {
+	c := e.conversion()
+	if c == nil || !c.changed() || c.behavior == Stricter {
+		return ""
+	}
+	return c.migrated
+}
+
+// conversion migrates the record of the domain itself; that of another domain is not the reader's to change.
+func (e *evidence) conversion() *conversion {
+	if e.Tree.Origin != policy.Own {
+		return nil
+	}
+	return convertRecord(e.record().List.Text, e.domain)
+}

@@ -1,0 +1,231 @@
+package dmarcbis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+)
+
+// migrateRules say what to know before a migrated record is published.
+var migrateRules = diag.Rules[*conversion]{
+	{
+		Code: "dmarcbis.migrate.version", Severity: diag.Critical,
+		Title:       "The text is not a DMARC record",
+		Requirement: "The text is a DMARC record",
+		Ref:         refFormat,
+		Advice:      "Begin the record with exactly v=DMARC1; and a policy; then migrate it.",
+		Fails: func(c *conversion) diag.Failures {
+			why := policy.Format.Resembles(c.original)
+			if why == "" {
+				why = "it does not begin with v=DMARC1"
+			}
+			return diag.FailIf(!c.before.Is(), "Receivers ignore the text %q: %s. It was not changed.",
+				diag.Quote(c.original), why)
+		},
+	},
+	{
+		Code: "dmarcbis.migrate.unusable", Severity: diag.Error, DependsOn: isRecord,
+		Title:       "Receivers cannot use the original record",
+		Requirement: "Receivers can use the original record",
+		Ref:         refPolicy,
+		Advice: "Check which policy was meant. Publish the migrated record, read the aggregate reports, and only then raise the " +
+			"policy to what was meant.",
+		Fails: func(c *conversion) diag.Failures {
+			reading := c.before.Reading(policy.RFC9989)
+			return diag.FailIf(!reading.Usable, "Receivers treat the domain as one without DMARC: %s.", reading.Reason)
+		},
+	},
+	{
+		Code: "dmarcbis.migrate.unreadable", Severity: diag.Error, DependsOn: isRecord,
+		Title:       "The policies of the original record cannot be read",
+		Requirement: "The policies of the original record can be read",
+		Ref:         refPolicy,
+		Advice: "Check which policy was meant. The migrated record says what receivers do today; raise its policy once the " +
+			"aggregate reports show that all legitimate mail passes.",
+		Fails: func(c *conversion) diag.Failures {
+			reading := c.before.Reading(policy.RFC9989)
+			return diag.FailIf(reading.Assumed, "Receivers act as if the record said only p=none: %s.", reading.Reason)
+		},
+	},
+	{
+		Code: "dmarcbis.migrate.stricter", Severity: diag.Warning, DependsOn: isRecord,
+		Title:       "The migrated record is stricter than the original",
+		Requirement: "The migrated record is not stricter than the original",
+		Ref:         "RFC 9989 section 5.1.7",
+		Advice: "Check in the aggregate reports that no legitimate mail of this kind fails DMARC before you publish the " +
+			"migrated record.",
+		Fails: stricter,
+	},
+	{
+		Code: "dmarcbis.migrate.percentage", Severity: diag.Warning, DependsOn: isRecord,
+		Title:       "A policy for a share of the mail has no equal in RFC 9989",
+		Requirement: "The policy holds for all mail, or is only tested",
+		Ref:         refPercent,
+		Advice: "Publish the migrated record while you read the aggregate reports. Remove t=y once all legitimate mail passes: " +
+			"then the policy applies to all mail.",
+		Fails: func(c *conversion) diag.Failures {
+			partial := c.after.Testing && !flagged(&c.before) && c.before.Percentage > 0
+			return diag.FailIf(partial, "With pct=%d the policy applied to %d percent of the failing mail, and with t=y receivers "+
+				"apply it one level lower to all of it.", c.before.Percentage, c.before.Percentage)
+		},
+	},
+	{
+		Code: "dmarcbis.migrate.legacy", Severity: diag.Warning, DependsOn: isRecord,
+		Title:       "Receivers that follow RFC 7489 apply the migrated record in full",
+		Requirement: "Receivers that follow RFC 7489 treat no mail worse than before",
+		Ref:         refPercent,
+		Advice: "Publish the record with the lower policy instead, which receivers of both standards treat alike, until the " +
+			"aggregate reports show that all legitimate mail passes.",
+		When: func(c *conversion) bool { return c.after.Testing },
+		Fails: func(c *conversion) diag.Failures {
+			return differences(c.legacy, Stricter, "They do not know t: mail%s that fails DMARC meets the policy %s instead of %s.").
+				Suggesting(c.lowered())
+		},
+	},
+	{
+		Code: "dmarcbis.migrate.legacy.stricter", Severity: diag.Warning, DependsOn: isRecord,
+		Title:       "Receivers that follow RFC 7489 are stricter with the migrated record",
+		Requirement: "Receivers that follow RFC 7489 are not stricter with the migrated record",
+		Ref:         "RFC 7489 section 6.3",
+		Advice:      "Check in the aggregate reports that no legitimate mail fails DMARC before you publish the migrated record.",
+		When:        func(c *conversion) bool { return !c.after.Testing && c.behavior != Stricter },
+		Fails: func(c *conversion) diag.Failures {
+			return differences(c.legacy, Stricter, "Mail%s that fails DMARC meets the policy %s there instead of %s.")
+		},
+	},
+	{
+		Code: "dmarcbis.migrate.looser", Severity: diag.Info, DependsOn: isRecord,
+		Title:       "The migrated record is less strict than the original",
+		Requirement: "The migrated record is as strict as the original",
+		Ref:         refPercent,
+		Advice:      "Raise the policy again once the aggregate reports show that all legitimate mail passes.",
+		When:        func(c *conversion) bool { return c.behavior == Looser || c.behavior == Testing || c.behavior == Same },
+		Fails: func(c *conversion) diag.Failures {
+			return differences(c.comparisons, Looser, "Mail%s that fails DMARC meets the policy %s instead of %s.")
+		},
+	},
+	{
+		Code: "dmarcbis.migrate.destination", Severity: diag.Warning, DependsOn: isRecord,
+		Title:       "A report destination was not valid, and is not in the record any more",
+		Requirement: "All report destinations are valid",
+		Ref:         refSyntax,
+		Advice:      "Write each destination as mailto: and an address, with a comma between two of them, and add it again.",
+		Fails: func(c *conversion) diag.Failures {
+			return diag.FailEach(c.dropped(), func(u policy.URI) diag.Failures {
+				return diag.Fail("%q %s, so that no report is sent there.", diag.Quote(u.Text), u.Problem())
+			})
+		},
+	},
+	{
+		Code: "dmarcbis.migrate.np", Severity: diag.Warning, DependsOn: isRecord,
+		Title:       "np has no effect in the record of a subdomain",
+		Requirement: "np is in the record of an organizational domain",
+		Ref:         refFormat,
+		Advice:      "Add np to the record of the organizational domain instead.",
+		When:        func(c *conversion) bool { return c.added("np") && !c.domain.IsZero() },
+		Fails: func(c *conversion) diag.Failures {
+			org := policy.PublicSuffixOrganizational(c.domain.String())
+			return diag.FailIf(org != c.domain.String() && c.after.PSD != policy.NotPSD,
+				"The organizational domain of %s is %s by the list of public suffixes, and only its np counts.", c.domain, org)
+		},
+	},
+	{
+		Code: "dmarcbis.migrate.psd", Severity: diag.Error, DependsOn: isRecord,
+		Title:       "psd=y for a domain that is not a public suffix",
+		Requirement: "psd=y is declared for a public suffix only",
+		Ref:         refFormat,
+		Advice: "Leave out psd=y unless unrelated organizations register subdomains here: with it, the subdomains are no longer " +
+			"aligned with the domain.",
+		When: func(c *conversion) bool { return c.added("psd") && !c.domain.IsZero() && c.after.PSD == policy.IsPSD },
+		Fails: func(c *conversion) diag.Failures {
+			return diag.FailIf(!policy.IsPublicSuffix(c.domain.String()), "The list of public suffixes does not have %s.", c.domain)
+		},
+	},
+	{
+		Code: "dmarcbis.migrate.reports", Severity: diag.Info, DependsOn: isRecord,
+		Title:       "No aggregate reports are requested",
+		Requirement: "The migrated record asks for aggregate reports",
+		Ref:         refFormat,
+		Advice:      "Add rua with an address of yours: only the reports show which mail fails DMARC.",
+		Fails: func(c *conversion) diag.Failures {
+			return diag.FailIf(!c.after.Reported(), "The migrated record has no rua with a valid address.")
+		},
+	},
+}
+
+var isRecord = []diag.Code{"dmarcbis.migrate.version"}
+
+// of names mail in a sentence.
+var of = map[Scope]string{
+	ScopeDomain: " of the domain", ScopeSubdomains: " of subdomains", ScopeNonexistent: " of subdomains that do not exist",
+}
+
+// differences tells which mail is treated differently: all of it in one sentence, if it is treated the same.
+func differences(list []Comparison, change Behavior, format string) diag.Failures {
+	alike := func(c Comparison) bool {
+		return c.Change == change && c.Before == list[0].Before && c.After == list[0].After
+	}
+	if !slices.ContainsFunc(list, func(c Comparison) bool { return !alike(c) }) {
+		return diag.Fail(format, "", told(list[0].After), told(list[0].Before))
+	}
+	return diag.FailEach(list, func(c Comparison) diag.Failures {
+		return diag.FailIf(c.Change == change, format, of[c.Scope], told(c.After), told(c.Before)).About(string(c.Scope))
+	})
+}
+
+// told writes a treatment for a sentence.
+func told(t Treatment) string {
+	if t.Percentage == 100 || t.Policy.Level() == 0 {
+		return string(t.Policy)
+	}
+	return fmt.Sprintf("%s for %d percent of it", t.Policy, t.Percentage)
+}
+
+// stricter lists what is treated worse than before.
+func stricter(c *conversion) diag.Failures {
+	list := differences(c.comparisons, Stricter, "Mail%s that fails DMARC meets the policy %s instead of %s.")
+	if realigned(c.before.PSD, c.after.PSD, c.domain.String()) == Stricter {
+		list = append(list, diag.Failure{Target: "psd", Detail: fmt.Sprintf("With psd=%s, mail may no longer be aligned "+
+			"that another domain of the same organization authenticates.", c.after.PSD)})
+	}
+	return list
+}
+
+// added reports whether the migration added or replaced a tag.
+func (c *conversion) added(tag string) bool {
+	for _, change := range c.changes {
+		if change.Tag == tag && (change.Action == Add || change.Action == Replace) {
+			return true
+		}
+	}
+	return false
+}
+
+// dropped lists the destinations of the original that the migrated record does not have.
+func (c *conversion) dropped() []policy.URI {
+	text := c.after.List.Text
+	var list []policy.URI
+	for _, u := range append(append([]policy.URI{}, c.before.AggregateURIs...), c.before.FailureURIs...) {
+		if !u.Valid() && (u.URI == "" || !strings.Contains(text, u.URI)) {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// lowered is the migrated record with the policies that receivers apply under t=y in place of t.
+func (c *conversion) lowered() string {
+	applied := c.after.Reading(policy.RFC9989).Applied
+	d := policy.DraftOf(&c.after.List)
+	d.Remove("t")
+	d.Set("p", string(applied.Domain))
+	for tag, p := range map[string]policy.Policy{"sp": applied.Subdomain, "np": applied.Nonexistent} {
+		if c.after.Has(tag) {
+			d.Set(tag, string(p))
+		}
+	}
+	return d.String()
+}
