@@ -17,6 +17,7 @@ import (
 	"github.com/diagkit/diagkit/diag/zonecheck"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/dmarcbis"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/spf"
@@ -71,10 +72,12 @@ var endpoints = []Endpoint{
 	{"POST", "/dmarc/lookup", mailRead, 1, "DMARC lookup and parsing", call(dmarc.Lookup)},
 	{"POST", "/dmarc/validate", mailRead, 1, "DMARC validation, no DNS lookup; returns scoring and recommendations", pure(dmarc.Validate)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
+	{"POST", "/dmarcbis/check", mailRead, 2, "DMARCbis Tree Walk analysis", call(dmarcbis.Check)},
 	{"GET", "/spf/hosted", mailRead, 1, "list the key's Hosted SPF profiles", hosted(hostedspf.List)},
 	{"GET", "/spf/hosted/{id}", mailRead, 1, "single Hosted SPF profile", hosted(hostedspf.Show)},
 	{"GET", "/spf/hosted/{id}/history", mailRead, 2, "paginated resolution history", hosted(hostedspf.History)},
 	{"GET", "/spf/hosted/{id}/stats", mailRead, 2, "statistics over 24 hours, 7 days, 30 days", hosted(hostedspf.Stats)},
+	{"POST", "/dmarcbis/migrate", mailWrite, 1, "DMARC to DMARCbis migration", pure(dmarcbis.Migrate)},
 	{"POST", "/spf/hosted/{id}/resolve", mailWrite, 5, "forced re-resolve of a Hosted SPF profile", hosted(hostedspf.Resolve)},
 	{"POST", "/http/qr", webRead, 2, "generate a QR code; success body is image bytes; image never stored", image(qr.Encode, "image/png", "image/svg+xml", "image/jpeg")},
 }
