@@ -36,7 +36,9 @@ func (a Answer[R]) Exists() bool { return len(a.Records) > 0 }
 
 // NXDomain reports whether the name does not exist at all; behind aliases it is the last name that
 // does not (RFC 6604 section 3).
-func (a Answer[R]) NXDomain() bool { return a.silence == nil && a.Rcode == dns.RcodeNameError }
+func (a Answer[R]) NXDomain() bool {
+	return a.silence == nil && a.Rcode == dns.RcodeNameError && filtered(a.Extended) == ""
+}
 
 // Err returns why the servers could not say, such as SERVFAIL or silence, or nil. With no Records and
 // no Err, the absence of the records is a fact.
@@ -45,6 +47,9 @@ func (a Answer[R]) Err() error {
 		return a.silence
 	}
 	if a.Rcode == dns.RcodeSuccess || a.Rcode == dns.RcodeNameError {
+		if policy := filtered(a.Extended); policy != "" && !a.Exists() {
+			return fmt.Errorf("the resolver filters the name by a policy of its own (%s)", policy)
+		}
 		return nil
 	}
 	who := "the resolver"
@@ -82,8 +87,10 @@ func ExtendedText(e dns.EDNS0_EDE) string {
 
 // Filtered returns what a resolver says of a policy of its own that changed the answer, or nothing
 // (RFC 8914 sections 4.16 to 4.18). Such an answer says nothing about the name.
-func Filtered(m *dns.Msg) string {
-	for _, x := range ExtendedErrors(m) {
+func Filtered(m *dns.Msg) string { return filtered(ExtendedErrors(m)) }
+
+func filtered(list []dns.EDNS0_EDE) string {
+	for _, x := range list {
 		switch x.InfoCode {
 		case dns.ExtendedErrorCodeBlocked, dns.ExtendedErrorCodeCensored, dns.ExtendedErrorCodeFiltered:
 			return ExtendedText(x)

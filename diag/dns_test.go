@@ -172,6 +172,11 @@ func TestAnswerErr(t *testing.T) {
 			"many reasons", scripted{msg: msg(dns.RcodeRefused, many...)},
 			"the resolver answered REFUSED (extended error 1000) (extended error 1000) (extended error 1000) (extended error 1000)", "REFUSED", false, false,
 		},
+		{
+			"no name, by the will of the resolver", scripted{msg: msg(dns.RcodeNameError,
+				&dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeBlocked})},
+			"the resolver filters the name by a policy of its own (Blocked)", "NXDOMAIN", false, false,
+		},
 		{"beyond 15", scripted{msg: msg(23)}, "the resolver answered BADCOOKIE", "BADCOOKIE", false, false},
 		{"unknown", scripted{msg: msg(3000)}, "the resolver answered RCODE3000", "RCODE3000", false, false},
 		{
