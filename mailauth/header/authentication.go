@@ -1,0 +1,200 @@
+package header
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/authres"
+	"github.com/diagkit/diagkit/mailauth/message"
+)
+
+// maxAuthFields bounds the fields with results that are read.
+const maxAuthFields = 100
+
+// An authField is a field Authentication-Results or Received-SPF.
+type authField struct {
+	field    *message.Field
+	header   *authres.Header      // nil for Received-SPF
+	spf      *authres.ReceivedSPF // nil for Authentication-Results
+	id       string               // server that wrote it, in lower case; may be empty
+	foreign  bool                 // it stands where the sender wrote, or names a server of others
+	position int                  // index among all fields
+}
+
+// readAuthentication reads the fields with results, and tells those of the receiving side from those that the sender
+// brought along (RFC 8601 section 5).
+func (e *evidence) readAuthentication() {
+	end := e.receivedRegion()
+	org := e.receiver()
+	var own []string // organizational domains and ids of the receiving side
+	if org != "" {
+		own = append(own, org)
+	}
+	for i := range e.msg.Fields {
+		f := &e.msg.Fields[i]
+		a := authField{field: f, position: i}
+		switch {
+		case len(e.authFields) >= maxAuthFields:
+			return
+		case f.Is("Authentication-Results"):
+			h, err := authres.Parse(f.Value())
+			if err != nil {
+				continue
+			}
+			a.header, a.id = h, strings.ToLower(h.AuthservID)
+		case f.Is("Received-SPF"):
+			r, err := authres.ParseReceivedSPF(f.Value())
+			if err != nil {
+				continue
+			}
+			a.spf, a.id = r, strings.ToLower(r.Get("receiver"))
+		default:
+			continue
+		}
+		a.foreign = !e.ofReceiver(&a, end, own)
+		if !a.foreign && a.header != nil && organizational(a.id) != "" {
+			own = append(own, organizational(a.id))
+		}
+		e.authFields = append(e.authFields, a)
+	}
+}
+
+// receivedRegion returns how many fields at the top the receiving side wrote: all before the first Received that a
+// server of another organization wrote, or before the second one if no server has a public name.
+func (e *evidence) receivedRegion() int {
+	org, seen := e.receiver(), 0
+	for i := range e.msg.Fields {
+		if f := &e.msg.Fields[i]; f.Is("Received") {
+			h := e.hopOf(f)
+			if h == nil {
+				break
+			}
+			by := organizational(h.by)
+			if by != "" && by != org || org == "" && seen > 0 {
+				return i
+			}
+			seen++
+		}
+	}
+	return len(e.msg.Fields)
+}
+
+// hopOf returns the hop of a field Received, or nil beyond [maxHops].
+func (e *evidence) hopOf(f *message.Field) *hop {
+	i := slices.IndexFunc(e.hops, func(h hop) bool { return h.field == f })
+	if i < 0 {
+		return nil
+	}
+	return &e.hops[i]
+}
+
+// ofReceiver reports whether a field was written where the message was received: it stands in the part of the header
+// that the receiving side wrote, and names one of its servers, or none at all.
+func (e *evidence) ofReceiver(a *authField, end int, own []string) bool {
+	if a.position >= end {
+		return false
+	}
+	org := organizational(a.id)
+	first := e.firstReceived()
+	switch {
+	case a.spf != nil, a.id == "", org == "":
+		return true // servers of Microsoft leave out their name, and others have internal ones
+	case slices.Contains(own, org):
+		return true
+	case first < 0 || a.position < first:
+		return true // who receives writes at the top
+	}
+	return len(own) == 0
+}
+
+// firstReceived is the index of the first field Received, or -1.
+func (e *evidence) firstReceived() int {
+	return slices.IndexFunc(e.msg.Fields, func(f message.Field) bool { return f.Is("Received") })
+}
+
+// trusts reports whether the request trusts a server; known is false if it names none.
+func (e *evidence) trusts(id string) (trusted, known bool) {
+	if e.trusted == nil {
+		return false, false
+	}
+	return slices.Contains(e.trusted, strings.ToLower(id)), true
+}
+
+// counts reports whether the results of a field mean anything: those of trusted servers, or where the request names
+// none, those that the receiving side wrote.
+func (e *evidence) counts(a *authField) bool {
+	if trusted, known := e.trusts(a.id); known {
+		return trusted && a.header != nil
+	}
+	return !a.foreign
+}
+
+// results returns the results of a method that count, the newest field first. Received-SPF only counts where no
+// Authentication-Results has a result for SPF.
+func (e *evidence) results(method string) []authres.Result {
+	var list, second []authres.Result
+	for i := range e.authFields {
+		a := &e.authFields[i]
+		switch {
+		case !e.counts(a):
+		case a.header != nil:
+			for _, r := range a.header.Results {
+				if r.Method == method {
+					list = append(list, r)
+				}
+			}
+		case method == "spf":
+			second = append(second, spfResult(a.spf))
+		}
+	}
+	if len(list) == 0 {
+		return second
+	}
+	return list
+}
+
+// spfResult is a Received-SPF as Authentication-Results would have it.
+func spfResult(r *authres.ReceivedSPF) authres.Result {
+	name := "mailfrom"
+	if strings.EqualFold(r.Get("identity"), "helo") {
+		name = "helo"
+	}
+	result := authres.Result{Method: "spf", Value: r.Result, Comments: r.Comments}
+	if d := r.Domain(); d != "" {
+		result.Properties = []authres.Property{{Type: "smtp", Name: name, Value: d}}
+	}
+	return result
+}
+
+// result returns the newest result of a method that counts: of several signatures the first one that passes.
+func (e *evidence) result(method string) (authres.Result, bool) {
+	list := e.results(method)
+	for _, r := range list {
+		if r.Value == "pass" && method == "dkim" {
+			return r, true
+		}
+	}
+	if len(list) == 0 {
+		return authres.Result{}, false
+	}
+	return list[0], true
+}
+
+// aligned reports whether a method passed for the domain in From (RFC 9989); known is false without any result.
+func (e *evidence) aligned(method string) (aligned, known bool) {
+	list := e.results(method)
+	if e.fromDomain == "" || len(list) == 0 {
+		return false, false
+	}
+	return slices.ContainsFunc(list, func(r authres.Result) bool {
+		return r.Value == "pass" && sameOrganization(r.Domain(), e.fromDomain)
+	}), true
+}
+
+// passing returns the results of a method that count and pass.
+func (e *evidence) passing(method string) []authres.Result {
+	return slices.DeleteFunc(slices.Clone(e.results(method)), func(r authres.Result) bool { return r.Value != "pass" })
+}
+
+// A result is what one method found.
+type result = authres.Result

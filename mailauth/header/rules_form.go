@@ -1,0 +1,218 @@
+package header
+
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/message"
+)
+
+// formRules are about the syntax of the header, and what every header must have.
+var formRules = diag.Rules[*evidence]{
+	{
+		Code: "header.fields.none", Severity: diag.Critical, Category: factorForm, NoScore: true,
+		Title:       "Text is no header: it has no field",
+		Requirement: "The text is a header",
+		Ref:         "RFC 5322 section 2.2",
+		Advice:      "Copy the whole header from the mail program, where it is called source, original or Internet headers.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.msg.Fields) == 0, "None of the lines begins with the name of a field and a colon.")
+		},
+	},
+	{
+		Code: "header.copy.damaged", Severity: diag.Info, Category: factorForm,
+		Title:       "Header was damaged by copying and has been restored",
+		Requirement: "The header is as it was received",
+		Ref:         "RFC 2045 section 6.7",
+		Advice:      "Take the header from the source view of the mail program if anything looks wrong.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.damage, func(d Damage) diag.Failures { return diag.Fail("%s", damageTexts[d]).About(string(d)) })
+		},
+	},
+	{
+		Code: "header.from.missing", Severity: diag.Error, Weight: 10, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "No From field",
+		Requirement: "There is a From field",
+		Ref:         "RFC 5322 section 3.6",
+		Advice:      "Copy the whole header; if the field is really missing, fix the program that sends, as most servers refuse such messages.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.count("From") == 0, "The header has no field From, which every message must have.").About("From")
+		},
+	},
+	{
+		Code: "header.date.missing", Severity: diag.Error, Weight: 5, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "No Date field",
+		Requirement: "There is a Date field",
+		Ref:         "RFC 5322 section 3.6",
+		Advice:      "Copy the whole header; if the field is really missing, fix the program that sends.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.count("Date") == 0, "The header has no field Date, which every message must have.").About("Date")
+		},
+	},
+	{
+		Code: "header.message_id.missing", Severity: diag.Warning, Weight: 2, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "No Message-ID field",
+		Requirement: "There is a Message-ID field",
+		Ref:         "RFC 5322 section 3.6.4",
+		Advice:      "Let the sending program add a Message-ID; large providers count its absence against a message.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.count("Message-ID") == 0, "The header has no field Message-ID, which every message should have.").About("Message-ID")
+		},
+	},
+	{
+		Code: "header.message_id.invalid", Severity: diag.Info, Category: factorForm,
+		DependsOn:   []diag.Code{"header.message_id.missing"},
+		Title:       "Message-ID does not have the form <left@right>",
+		Requirement: "The Message-ID is well-formed",
+		Ref:         "RFC 5322 section 3.6.4",
+		Advice:      "Let the sending program write <unique@its.domain>.",
+		Fails: func(e *evidence) diag.Failures {
+			value := strings.TrimSpace(e.msg.Value("Message-ID"))
+			left, right, ok := strings.Cut(strings.Trim(value, "<>"), "@")
+			good := ok && left != "" && right != "" && strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">")
+			return diag.FailIf(!good, "The Message-ID is %s.", quoted(value)).About("Message-ID")
+		},
+	},
+	{
+		Code: "header.fields.duplicate", Severity: diag.Warning, Weight: 3, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Field that may occur once occurs several times",
+		Requirement: "No field occurs more often than it may",
+		Ref:         "RFC 5322 section 3.6",
+		Advice:      "Let the sending program write the field once: readers differ in which one they show and which one they check.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.duplicates(), func(name string) diag.Failures {
+				return diag.FailIf(name != "From", "The field %s occurs %d times.", name, e.count(name)).About(name)
+			})
+		},
+	},
+	{
+		Code: "header.lines.malformed", Severity: diag.Warning, Weight: 3, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Malformed line: it is not a header field",
+		Requirement: "Every line is part of a field",
+		Ref:         "RFC 5322 section 2.2",
+		Advice:      "Check whether the line was broken by copying; if it was sent so, many servers take it for the beginning of the body.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.badLines(), func(l message.Line) diag.Failures {
+				return diag.Fail("Line %d has no field name with a colon and continues no field: %s.", l.Line, quoted(message.Unfold(l.Raw)))
+			})
+		},
+	},
+	{
+		Code: "header.lines.long", Severity: diag.Warning, Weight: 2, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Line is longer than 998 bytes",
+		Requirement: "No line is longer than 998 bytes",
+		Ref:         "RFC 5322 section 2.1.1",
+		Advice:      "Let the sending program fold long fields: servers may break or refuse such lines, which breaks DKIM signatures.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.longLines(), func(f *message.Field) diag.Failures {
+				return diag.Fail("The field %s in line %d has a line of %d bytes.", shortName(f), f.Line, f.LongestLine()).About(shortName(f))
+			})
+		},
+	},
+	{
+		Code: "header.characters.control", Severity: diag.Warning, Weight: 2, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Control character in a field",
+		Requirement: "No field has control characters",
+		Ref:         "RFC 5322 section 2.2",
+		Advice:      "Remove NUL and other control characters where the field is made; servers refuse or change them.",
+		Fails: func(e *evidence) diag.Failures {
+			bad := e.fieldsWhere(hasControl)
+			return diag.FailIf(len(bad) > 0, "Control characters stand in %s.", names(bad))
+		},
+	},
+	{
+		Code: "header.characters.raw", Severity: diag.Warning, Weight: 2, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Characters that are neither ASCII nor UTF-8",
+		Requirement: "All characters are ASCII or UTF-8",
+		Ref:         "RFC 5322 section 2.2",
+		Advice:      "Encode the text as RFC 2047 says, as in =?utf-8?Q?M=C3=BCller?=; without it readers must guess the character set.",
+		Fails: func(e *evidence) diag.Failures {
+			bad := e.fieldsWhere(func(f *message.Field) bool { raw, utf := isRaw(f); return raw && !utf })
+			return diag.FailIf(len(bad) > 0, "Bytes of an undeclared character set stand in %s.", names(bad))
+		},
+	},
+	{
+		Code: "header.characters.utf8", Severity: diag.Info, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Characters outside ASCII are not encoded",
+		Requirement: "Characters outside ASCII are encoded",
+		Ref:         "RFC 6532 section 3",
+		Advice:      "Encode the text as RFC 2047 says unless every server on the way takes SMTPUTF8.",
+		Fails: func(e *evidence) diag.Failures {
+			bad := e.fieldsWhere(func(f *message.Field) bool { _, utf := isRaw(f); return utf })
+			return diag.FailIf(len(bad) > 0, "UTF-8 stands unencoded in %s, which only servers with SMTPUTF8 have to take.", names(bad))
+		},
+	},
+	{
+		Code: "header.fields.blank", Severity: diag.Info, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "White space before the colon of a field",
+		Requirement: "No white space precedes a colon",
+		Ref:         "RFC 5322 section 4.5",
+		Advice:      "Write the colon directly behind the name; some servers do not recognize the field otherwise.",
+		Fails: func(e *evidence) diag.Failures {
+			bad := e.fieldsWhere((*message.Field).SpaceBeforeColon)
+			return diag.FailIf(len(bad) > 0, "White space stands before the colon of %s.", names(bad))
+		},
+	},
+	{
+		Code: "header.line_ends.doubled", Severity: diag.Info, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Lines end with two carriage returns",
+		Requirement: "Lines end with CRLF or LF",
+		Ref:         "RFC 5322 section 2.1",
+		Advice:      "Do not convert line ends twice: the first carriage return becomes part of the line and breaks signatures.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.msg.Ends.CRCRLF > 0, "%s with CR CR LF instead of CRLF.", endings(e.msg.Ends.CRCRLF))
+		},
+	},
+	{
+		Code: "header.recipients.missing", Severity: diag.Info, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "No recipient is named",
+		Requirement: "A recipient is named",
+		Ref:         "RFC 5322 section 3.6.3",
+		Advice:      "Name the recipient in To; some filters count its absence against a message.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.count("To")+e.count("Cc")+e.count("Bcc") == 0, "The header has neither To nor Cc: the recipients were given in the envelope alone.")
+		},
+	},
+}
+
+// damageTexts say what was done about each kind of damage.
+var damageTexts = map[Damage]string{
+	message.QuotedPrintable: "The text was copied in quoted-printable form, with =3D for = and = at line ends; it was decoded before reading. What looks broken in it says nothing about the message.",
+	message.Quoted:          "Every line began with \">\", as in a reply; the marks were removed before reading.",
+	message.Indented:        "Every line began with white space; it was removed before reading.",
+	message.DoubleSpaced:    "A blank line stood behind every line; these lines were removed before reading.",
+	message.HTML:            "The text was copied from the source of a web page, with &lt; for <; it was decoded before reading.",
+	message.Escaped:         "Line ends were written as \\n; they were restored before reading.",
+	message.Unindented:      "Folded lines had lost the white space before them; it was restored before reading.",
+}
+
+func endings(n int) string {
+	if n == 1 {
+		return "1 line ends"
+	}
+	return diag.Count(n, "line") + " end"
+}
+
+// shortName is the name of a field for a sentence.
+func shortName(f *message.Field) string { return clip(f.Name, maxShown) }
+
+// quoted is a text of the message for a sentence.
+func quoted(s string) string {
+	q := diag.Quote(s)
+	if strings.HasPrefix(q, `"`) {
+		return q
+	}
+	return `"` + q + `"`
+}

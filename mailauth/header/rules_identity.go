@@ -1,0 +1,223 @@
+package header
+
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/message"
+)
+
+// identityRules are about who the message says that it is from.
+var identityRules = diag.Rules[*evidence]{
+	{
+		Code: "header.from.duplicate", Severity: diag.Error, Weight: 10, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.from.missing"},
+		Title:       "Several From fields",
+		Requirement: "There is one From field",
+		Ref:         "RFC 5322 section 3.6",
+		Advice:      "Do not trust the message: programs differ in which From they show and which one they check.",
+		Fails: func(e *evidence) diag.Failures {
+			n := e.count("From")
+			return diag.FailIf(n > 1, "The field From occurs %d times, with %s.", n, strings.Join(shown(e.from), " and ")).About("From")
+		},
+	},
+	{
+		Code: "header.from.invalid", Severity: diag.Error, Weight: 10, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.from.missing"},
+		Title:       "From has no valid address",
+		Requirement: "From has a valid address",
+		Ref:         "RFC 5322 section 3.6.2",
+		Advice:      "Let the sending program write a whole address with a domain into From; receivers refuse mail without one.",
+		Fails: func(e *evidence) diag.Failures {
+			for _, a := range e.from {
+				if a.Local != "" && validDomain(a.Domain) {
+					return nil
+				}
+			}
+			return diag.Fail("From is %s, in which there is no valid address.", quoted(e.text("From", maxRaw))).About("From")
+		},
+	},
+	{
+		Code: "header.from.multiple", Severity: diag.Error, Weight: 10, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.from.duplicate", "header.from.invalid"},
+		Title:       "From has more than one address",
+		Requirement: "From has one address",
+		Ref:         "RFC 5322 section 3.6.2; RFC 7489 section 6.6.1",
+		Advice:      "Send with one author in From. DMARC needs a single domain, and most receivers refuse messages with several authors.",
+		Fails: func(e *evidence) diag.Failures {
+			authors := e.authors()
+			sender := ""
+			if len(e.sender) == 0 {
+				sender = ", without the field Sender that this requires"
+			}
+			return diag.FailIf(len(authors) > 1, "From has %d addresses, %s%s.", len(authors), strings.Join(shown(authors), " and "), sender).About("From")
+		},
+	},
+	{
+		Code: "header.from.display_address", Severity: diag.Warning, Weight: 5, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.from.multiple"},
+		Title:       "Display name shows another address than the real one",
+		Requirement: "The display name shows no other address",
+		Ref:         "RFC 7489 section 12.4",
+		Advice:      "Judge the message by the real address. Many programs only show the name, and DMARC does not protect it.",
+		Fails: func(e *evidence) diag.Failures {
+			a := e.author()
+			if a == nil || viaList(a.Name) {
+				return nil
+			}
+			addresses, _ := shownDomains(a.Name)
+			return diag.FailEach(addresses, func(domain string) diag.Failures {
+				return diag.FailIf(!sameOrganization(domain, a.Domain), "The display name %s shows an address of %s, while the message is from %s.",
+					quoted(a.Name), diag.Quote(domain), diag.Quote(a.Addr())).About("From")
+			})
+		},
+	},
+	{
+		Code: "header.from.display_domain", Severity: diag.Warning, Weight: 2, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.from.display_address"},
+		Title:       "Display name shows another domain than the real one",
+		Requirement: "The display name shows no other domain",
+		Ref:         "RFC 7489 section 12.4",
+		Advice:      "Judge the message by the real address. Many programs only show the name, and DMARC does not protect it.",
+		Fails: func(e *evidence) diag.Failures {
+			a := e.author()
+			if a == nil || viaList(a.Name) {
+				return nil
+			}
+			_, hosts := shownDomains(a.Name)
+			return diag.FailEach(hosts, func(domain string) diag.Failures {
+				return diag.FailIf(!sameOrganization(domain, a.Domain), "The display name %s shows the domain %s, while the message is from %s.",
+					quoted(a.Name), diag.Quote(domain), diag.Quote(a.Addr())).About("From")
+			})
+		},
+	},
+	{
+		Code: "header.from.brand", Severity: diag.Warning, Weight: 2, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.from.display_domain"},
+		Title:       "Display name is that of a well-known company",
+		Requirement: "The display name is not that of another company",
+		Ref:         "RFC 7489 section 12.4",
+		Advice:      "Check whether this domain sends on behalf of the company; it is the most frequent form of phishing.",
+		Fails: func(e *evidence) diag.Failures {
+			a := e.author()
+			if a == nil || viaList(a.Name) {
+				return nil
+			}
+			b, ok := impersonated(a.Name, a.Domain)
+			return diag.FailIf(ok, "The display name %s begins with the name %s, while the domain %s is not known as one of that company.",
+				quoted(a.Name), quoted(b.name), diag.Quote(a.Domain)).About("From")
+		},
+	},
+	{
+		Code: "header.from.lookalike", Severity: diag.Error, Weight: 5, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.from.invalid"},
+		Title:       "Domain in From looks like another one",
+		Requirement: "The domain in From cannot be taken for another one",
+		Ref:         "RFC 5890 section 4.4; Unicode Technical Standard 39 section 4",
+		Advice:      "Treat the message as forged until the sender has confirmed it another way; such domains pass SPF, DKIM and DMARC.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(domainsOf(e.authors()), func(domain string) diag.Failures {
+				why := lookalike(domain)
+				return diag.FailIf(why != "", "In the domain %s the label %s.", diag.Quote(domain), why).About(domain)
+			})
+		},
+	},
+	{
+		Code: "header.text.direction", Severity: diag.Warning, Weight: 2, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Invisible characters or reversed text in a name or the subject",
+		Requirement: "Names and subject hold no invisible or reversing characters",
+		Ref:         "Unicode Technical Report 36 section 2.5",
+		Advice:      "Read the text in its raw form: what is shown is not what is written.",
+		Fails: func(e *evidence) diag.Failures {
+			bad := e.fieldsWhere(func(f *message.Field) bool {
+				return (f.Is("From") || f.Is("Subject") || f.Is("Reply-To") || f.Is("Sender")) && hasDirection(f.Text())
+			})
+			return diag.FailIf(len(bad) > 0, "Characters that are invisible or reverse the direction stand in %s.", names(bad))
+		},
+	},
+	{
+		Code: "header.reply_to.freemail", Severity: diag.Warning, Weight: 3, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.from.invalid"},
+		Title:       "Answers go to a free mail address instead of the sender",
+		Requirement: "Answers do not go to a free mail address of others",
+		Ref:         "RFC 5322 section 3.6.2",
+		Advice:      "Do not answer before the sender has confirmed the address another way; fraud with invoices begins so.",
+		When:        func(e *evidence) bool { return e.fromDomain != "" },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.replyTo, func(a message.Address) diag.Failures {
+				bad := isFreemail(a.Domain) && !isFreemail(e.fromDomain)
+				return diag.FailIf(bad, "The message is from %s, and answers go to %s.", e.fromDomain, diag.Quote(a.Addr())).About("Reply-To")
+			})
+		},
+	},
+	{
+		Code: "header.reply_to.other", Severity: diag.Info, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.reply_to.freemail"},
+		Title:       "Answers go to another domain",
+		Requirement: "Answers go to the domain in From",
+		Ref:         "RFC 5322 section 3.6.2",
+		Advice:      "Check that the sender wants that; it is usual for lists and services, and for fraud.",
+		When:        func(e *evidence) bool { return e.fromDomain != "" },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(domainsOf(e.replyTo), func(domain string) diag.Failures {
+				return diag.FailIf(!sameOrganization(domain, e.fromDomain), "The message is from %s, and answers go to %s.", e.fromDomain, diag.Quote(domain)).About("Reply-To")
+			})
+		},
+	},
+	{
+		Code: "header.return_path.other", Severity: diag.Info, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.from.invalid"},
+		Title:       "Envelope sender is of another domain than From",
+		Requirement: "The envelope sender is of the domain in From",
+		Ref:         "RFC 9989 section 4.4",
+		Advice:      "Set up a return path below your own domain at the sending service, so that SPF counts for DMARC too.",
+		When: func(e *evidence) bool {
+			return e.fromDomain != "" && e.returnPath != nil && e.returnPath.Domain != ""
+		},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!sameOrganization(e.returnPath.Domain, e.fromDomain), "Bounces go to %s, while From has %s: SPF does not count for DMARC.",
+				diag.Quote(e.returnPath.Domain), e.fromDomain).About("Return-Path")
+		},
+	},
+	{
+		Code: "header.sender.other", Severity: diag.Info, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.from.invalid"},
+		Title:       "Sent by another domain on behalf of the author",
+		Requirement: "Sender and author are of one domain",
+		Ref:         "RFC 5322 section 3.6.2",
+		Advice:      "Nothing needs to be done if the author uses that service; some programs show the message as sent on behalf.",
+		When:        func(e *evidence) bool { return e.fromDomain != "" && len(e.sender) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(domainsOf(e.sender), func(domain string) diag.Failures {
+				return diag.FailIf(!sameOrganization(domain, e.fromDomain), "Sender has %s, and From has %s.", diag.Quote(domain), e.fromDomain).About("Sender")
+			})
+		},
+	},
+	{
+		Code: "header.originating_ip.shown", Severity: diag.Info, Category: factorIdentity,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Header tells the address of the sender's device",
+		Requirement: "The header does not tell the address of the sender's device",
+		Ref:         "RFC 5321 section 7.6",
+		Advice:      "Let the mail server leave the field out if that should not be known; the recipient can use it to trace abuse.",
+		Fails: func(e *evidence) diag.Failures {
+			var all diag.Failures
+			for _, name := range []string{"X-Originating-IP", "X-Sender-IP", "X-Source-IP", "X-Client-IP", "X-Remote-IP"} {
+				if value := e.msg.Value(name); value != "" {
+					all = append(all, diag.Fail("%s is %s.", name, strings.Trim(quoted(value), `"`)).About(name)...)
+				}
+			}
+			return all
+		},
+	},
+}
+
+// validDomain reports whether a domain is one that mail can come from: a name with a dot, or an address literal.
+func validDomain(domain string) bool {
+	if strings.HasPrefix(domain, "[") {
+		return addrIn(domain).IsValid()
+	}
+	_, err := diag.ParseDomain(domain)
+	return err == nil && strings.Contains(domain, ".")
+}

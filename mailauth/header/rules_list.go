@@ -1,0 +1,110 @@
+package header
+
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// listRules are about what newsletters and lists write (RFC 2369, RFC 8058), which large providers demand of bulk
+// senders.
+var listRules = diag.Rules[*evidence]{
+	{
+		Code: "header.list.unsubscribe.syntax", Severity: diag.Warning, Weight: 3, Category: factorList,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "List-Unsubscribe has no address in angle brackets",
+		Requirement: "List-Unsubscribe has an address in angle brackets",
+		Ref:         "RFC 2369 section 2",
+		Advice:      "Write List-Unsubscribe: <https://…>, <mailto:…>.",
+		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" },
+		Fails: func(e *evidence) diag.Failures {
+			good := strings.Contains(e.list.Unsubscribe, "<") && (e.hasURI("https") || e.hasURI("http") || e.hasURI("mailto"))
+			return diag.FailIf(!good, "List-Unsubscribe is %s.", quoted(e.list.Unsubscribe)).About("List-Unsubscribe")
+		},
+	},
+	{
+		Code: "header.list.one_click.alone", Severity: diag.Warning, Weight: 2, Category: factorList,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "List-Unsubscribe-Post without List-Unsubscribe",
+		Requirement: "List-Unsubscribe-Post stands beside List-Unsubscribe",
+		Ref:         "RFC 8058 section 3.1",
+		Advice:      "Add List-Unsubscribe with an https address.",
+		When:        func(e *evidence) bool { return e.list.Post != "" },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.list.Unsubscribe == "", "One-click unsubscription is announced, but there is no address for it.").About("List-Unsubscribe-Post")
+		},
+	},
+	{
+		Code: "header.list.one_click.https", Severity: diag.Warning, Weight: 4, Category: factorList,
+		DependsOn:   []diag.Code{"header.list.one_click.alone"},
+		Title:       "One-click unsubscribe without an https address",
+		Requirement: "One-click unsubscribe has an https address",
+		Ref:         "RFC 8058 section 3.1",
+		Advice:      "Add an https address to List-Unsubscribe that unsubscribes upon a POST request; mailto cannot do that.",
+		When:        func(e *evidence) bool { return e.list.Post != "" },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.hasHTTPSUnsubscribe(), "List-Unsubscribe-Post announces one click, but List-Unsubscribe has no https address, only %s.",
+				diag.Quote(strings.Join(e.list.URIs, ", "))).About("List-Unsubscribe")
+		},
+	},
+	{
+		Code: "header.list.one_click.value", Severity: diag.Warning, Weight: 3, Category: factorList,
+		DependsOn:   []diag.Code{"header.list.one_click.alone"},
+		Title:       "List-Unsubscribe-Post has another value than the only valid one",
+		Requirement: "List-Unsubscribe-Post is List-Unsubscribe=One-Click",
+		Ref:         "RFC 8058 section 3.1",
+		Advice:      "Write exactly List-Unsubscribe-Post: List-Unsubscribe=One-Click.",
+		When:        func(e *evidence) bool { return e.list.Post != "" },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.list.Post != oneClickPost, "List-Unsubscribe-Post is %s.", quoted(e.list.Post)).About("List-Unsubscribe-Post")
+		},
+	},
+	{
+		Code: "header.list.one_click.unsigned", Severity: diag.Warning, Weight: 3, Category: factorList,
+		DependsOn:   []diag.Code{"header.list.one_click.https"},
+		Title:       "DKIM does not cover the fields of one-click unsubscribe",
+		Requirement: "A valid DKIM signature covers the fields of one-click unsubscribe",
+		Ref:         "RFC 8058 section 4",
+		Advice:      "Add list-unsubscribe and list-unsubscribe-post to the signed fields (h=); receivers ignore one click otherwise.",
+		When:        func(e *evidence) bool { return e.list.Post != "" },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.oneClickSigned(), "No valid DKIM signature covers both List-Unsubscribe and List-Unsubscribe-Post.").About("List-Unsubscribe-Post")
+		},
+	},
+	{
+		Code: "header.list.one_click.missing", Severity: diag.Info, Category: factorList,
+		DependsOn:   []diag.Code{"header.list.unsubscribe.syntax"},
+		Title:       "Newsletter without one-click unsubscribe",
+		Requirement: "Newsletters offer one-click unsubscribe",
+		Ref:         "RFC 8058 section 3.1; sender guidelines of Google and Yahoo",
+		Advice:      "Add List-Unsubscribe-Post: List-Unsubscribe=One-Click and an https address; Google and Yahoo demand it of those who send to many.",
+		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" && !e.mailingList() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.list.Post == "", "The header has List-Unsubscribe, but not List-Unsubscribe-Post.").About("List-Unsubscribe-Post")
+		},
+	},
+	{
+		Code: "header.list.unsubscribe.missing", Severity: diag.Info, Category: factorList,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Bulk mail without List-Unsubscribe",
+		Requirement: "Bulk mail has List-Unsubscribe",
+		Ref:         "RFC 2369 section 3.2; sender guidelines of Google and Yahoo",
+		Advice:      "Add List-Unsubscribe with an https address; without it people press the spam button instead.",
+		When:        (*evidence).bulk,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.list.Unsubscribe == "", "The message marks itself as sent to many, and has no List-Unsubscribe.").About("List-Unsubscribe")
+		},
+	},
+	{
+		Code: "header.list.unsubscribe.http", Severity: diag.Info, Category: factorList,
+		DependsOn:   []diag.Code{"header.list.unsubscribe.syntax"},
+		Title:       "Unsubscribing goes over unencrypted http",
+		Requirement: "Unsubscribing goes over https",
+		Ref:         "RFC 8058 section 3.1",
+		Advice:      "Use https in List-Unsubscribe.",
+		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.hasURI("http") && !e.hasHTTPSUnsubscribe(), "List-Unsubscribe has an http address and no https address.").About("List-Unsubscribe")
+		},
+	},
+}

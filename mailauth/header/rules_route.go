@@ -1,0 +1,315 @@
+package header
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// The limits of times.
+const (
+	// maxAhead is how far Date may lie after the time of arrival: clocks of devices are wrong by minutes.
+	maxAhead = 15 * time.Minute
+	// maxBehind is how far Date may lie before it: queues try for five days (RFC 5321 section 4.5.4.1).
+	maxBehind = 5 * 24 * time.Hour
+	// shortDelay and longDelay are what is worth telling, and what people complain about.
+	shortDelay = 10 * time.Minute
+	longDelay  = time.Hour
+	// maxLoop is the number of hops beyond which servers take a message for one in a loop (RFC 5321 section 6.3).
+	maxLoop = 100
+)
+
+// routeRules are about the way of the message and its times.
+var routeRules = diag.Rules[*evidence]{
+	{
+		Code: "header.received.missing", Severity: diag.Info, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "No Received field: the way of the message is not known",
+		Requirement: "Received fields tell the way of the message",
+		Ref:         "RFC 5321 section 4.4",
+		Advice:      "Take the header from the recipient's mailbox; a copy in the sender's folder of sent mail has no Received.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.hops) == 0, "The header has no field Received, which every server on the way adds.")
+		},
+	},
+	{
+		Code: "header.received.loop", Severity: diag.Error, Weight: 5, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.received.missing"},
+		Title:       "More than 100 hops: the message was in a loop",
+		Requirement: "The message was in no loop",
+		Ref:         "RFC 5321 section 6.3",
+		Advice:      "Find two servers that appear again and again, and correct the forwarding or routing between them.",
+		Fails: func(e *evidence) diag.Failures {
+			n := len(e.hops) + e.hopsCut
+			return diag.FailIf(n > maxLoop, "The header has %d fields Received.", n)
+		},
+	},
+	{
+		Code: "header.received.time", Severity: diag.Info, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.received.missing"},
+		Title:       "Received field without a time that can be read",
+		Requirement: "Every Received field has a time",
+		Ref:         "RFC 5321 section 4.4",
+		Advice:      "Nothing needs to be done; the delay at that hop is not known.",
+		Fails: eachHop(func(e *evidence, h *hop) string {
+			if !h.noTime {
+				return ""
+			}
+			return fmt.Sprintf("The field Received of %s in line %d has no time that can be read.", diag.Quote(h.server()), h.field.Line)
+		}),
+	},
+	{
+		Code: "header.date.invalid", Severity: diag.Warning, Weight: 3, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.date.missing"},
+		Title:       "Date cannot be read",
+		Requirement: "Date can be read",
+		Ref:         "RFC 5322 section 3.3",
+		Advice:      "Let the sending program write the time as in Sun, 1 Nov 2026 09:00:04 +0000.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.dateErr != nil, "Date is %s: %v.", quoted(e.msg.Value("Date")), e.dateErr).About("Date")
+		},
+	},
+	{
+		Code: "header.date.form", Severity: diag.Info, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.date.invalid"},
+		Title:       "Date is not written as it should be",
+		Requirement: "Date is written as it should be",
+		Ref:         "RFC 5322 section 3.3",
+		Advice:      "Let the sending program write the time as in Sun, 1 Nov 2026 09:00:04 +0000; filters count oddities against a message.",
+		Fails: func(e *evidence) diag.Failures {
+			var odd []string
+			for _, o := range []struct {
+				is   bool
+				text string
+			}{
+				{e.date.WrongWeekday, "the day of the week is not that of the date"}, {e.date.NoZone, "the time zone is not told"},
+				{e.date.ObsoleteZone && !e.date.NoZone, "the time zone is a name instead of an offset"}, {e.date.Unusual, "the form is unusual"},
+			} {
+				if o.is {
+					odd = append(odd, o.text)
+				}
+			}
+			return diag.FailIf(len(odd) > 0, "In the date %s %s.", quoted(e.msg.Value("Date")), strings.Join(odd, ", and ")).About("Date")
+		},
+	},
+	{
+		Code: "header.date.future", Severity: diag.Warning, Weight: 3, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.date.invalid"},
+		Title:       "Date lies in the future",
+		Requirement: "Date does not lie after the arrival",
+		Ref:         "RFC 5322 section 3.6.1",
+		Advice:      "Set the clock of the sending device. Spam is dated so in order to stay at the top of the inbox.",
+		Fails: func(e *evidence) diag.Failures {
+			t, arrived := e.date.Time, e.earliest()
+			switch {
+			case !arrived.IsZero() && t.After(arrived.Add(maxAhead)):
+				return diag.Fail("Date is %s, which is %s after the first server took the message at %s.", clock(t), span(t.Sub(arrived)), clock(arrived)).About("Date")
+			case arrived.IsZero() && t.After(e.now.Add(maxAhead)):
+				return diag.Fail("Date is %s, which is %s ahead of the clock.", clock(t), span(t.Sub(e.now))).About("Date")
+			}
+			return nil
+		},
+	},
+	{
+		Code: "header.date.past", Severity: diag.Warning, Weight: 2, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.date.future"},
+		Title:       "Date lies days before the message was sent",
+		Requirement: "Date is near the time of sending",
+		Ref:         "RFC 5322 section 3.6.1",
+		Advice:      "Ask whether an old message was sent again, or set the clock of the sending device.",
+		Fails: func(e *evidence) diag.Failures {
+			t, arrived := e.date.Time, e.earliest()
+			return diag.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)), "Date is %s, which is %s before the first server took the message at %s.",
+				clock(t), span(arrived.Sub(t)), clock(arrived)).About("Date")
+		},
+	},
+	{
+		Code: "header.hop.time.backwards", Severity: diag.Warning, Weight: 2, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.received.missing"},
+		Title:       "Time runs backwards between two servers",
+		Requirement: "Time runs forwards from server to server",
+		Ref:         "RFC 5321 section 4.4",
+		Advice:      "Set the clock of the server that is wrong. If the older field is not of a server that you know, it may be forged.",
+		Fails: eachHop(func(e *evidence, h *hop) string {
+			if !h.timed || h.delay > -maxSkew {
+				return ""
+			}
+			return fmt.Sprintf("%s took the message %s before the server that handed it over: one of their clocks is wrong.", diag.Quote(h.server()), span(-h.delay))
+		}),
+	},
+	{
+		Code: "header.hop.delay.long", Severity: diag.Warning, Weight: 2, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.received.missing"},
+		Title:       "Delivery was delayed for an hour or more",
+		Requirement: "No hop took an hour",
+		Ref:         "RFC 5321 section 4.5.4.1",
+		Advice:      "Look into the log of the server that handed the message over, by the id of the hop, for why it had to wait.",
+		Fails: eachHop(func(e *evidence, h *hop) string {
+			if !h.timed || h.delay < longDelay {
+				return ""
+			}
+			return e.delayText(h)
+		}),
+	},
+	{
+		Code: "header.hop.delay.short", Severity: diag.Info, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.hop.delay.long"},
+		Title:       "Delivery was delayed for minutes",
+		Requirement: "No hop took more than ten minutes",
+		Ref:         "RFC 5321 section 4.5.4.1",
+		Advice:      "Nothing needs to be done if it happened once; greylisting and busy filters take minutes.",
+		Fails: eachHop(func(e *evidence, h *hop) string {
+			if !h.timed || h.delay < shortDelay {
+				return ""
+			}
+			return e.delayText(h)
+		}),
+	},
+	{
+		Code: "header.hop.tls.missing", Severity: diag.Warning, Weight: 4, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.received.missing"},
+		Title:       "Message crossed the Internet without TLS",
+		Requirement: "The message was encrypted with TLS wherever it crossed the Internet",
+		Ref:         "RFC 3207; RFC 3848 section 2",
+		Advice:      "Let both servers offer and use STARTTLS; with MTA-STS or DANE the receiver can demand it.",
+		Fails: eachHop(func(e *evidence, h *hop) string {
+			if !e.crossed(h) || h.tls != tlsNo {
+				return ""
+			}
+			return fmt.Sprintf("%s took the message from %s (%s) with %s, unencrypted: everyone on the path could read it.",
+				diag.Quote(h.server()), diag.Quote(h.client()), h.ip, diag.Quote(h.with))
+		}),
+	},
+	{
+		Code: "header.hop.tls.weak", Severity: diag.Warning, Weight: 2, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.received.missing"},
+		Title:       "Hop used an outdated version of TLS",
+		Requirement: "No hop used an outdated version of TLS",
+		Ref:         "RFC 8996 section 2",
+		Advice:      "Enable TLS 1.2 and 1.3 on both servers.",
+		Fails: eachHop(func(e *evidence, h *hop) string {
+			if !e.crossed(h) || !weakTLS(h.tlsVersion) {
+				return ""
+			}
+			return fmt.Sprintf("%s took the message from %s with %s.", diag.Quote(h.server()), diag.Quote(h.client()), h.tlsVersion)
+		}),
+	},
+	{
+		Code: "header.hop.helo.receiver", Severity: diag.Warning, Weight: 3, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.received.missing"},
+		Title:       "Client introduced itself with the receiver's own name",
+		Requirement: "No client introduced itself with the receiver's own name",
+		Ref:         "RFC 5321 section 4.1.4",
+		Advice:      "Refuse clients from outside that use your own names in HELO; only forged mail does that.",
+		Fails: func(e *evidence) diag.Failures {
+			h := e.outside()
+			if h == nil {
+				return nil
+			}
+			helo, by := organizational(h.helo), organizational(h.by)
+			forged := helo != "" && helo == by && strings.EqualFold(h.helo, h.by)
+			return diag.FailIf(forged, "The client at %s called itself %s, which is the name of the server that took the message.", h.ip, diag.Quote(h.helo))
+		},
+	},
+	{
+		Code: "header.hop.address.impossible", Severity: diag.Warning, Weight: 3, Category: factorRoute,
+		DependsOn:   []diag.Code{"header.received.missing"},
+		Title:       "Received field holds an address that cannot exist",
+		Requirement: "No Received field holds an address that cannot exist",
+		Ref:         "RFC 5321 section 4.1.3",
+		Advice:      "Take that field and all below it for invented by the sender.",
+		Fails: eachHop(func(e *evidence, h *hop) string {
+			bad := impossibleAddress(h.field.Value())
+			if bad == "" {
+				return ""
+			}
+			return fmt.Sprintf("The field Received in line %d has the address [%s].", h.field.Line, diag.Quote(bad))
+		}),
+	},
+}
+
+// eachHop makes a rule about each hop, the newest first, of a function that says what is wrong with one.
+func eachHop(wrong func(*evidence, *hop) string) func(*evidence) diag.Failures {
+	return func(e *evidence) (all diag.Failures) {
+		for i := len(e.hops) - 1; i >= 0; i-- {
+			h := &e.hops[i]
+			if text := wrong(e, h); text != "" {
+				all = append(all, diag.Fail("%s", text).About(clip(h.server(), maxShown))...)
+			}
+		}
+		return all
+	}
+}
+
+// earliest is when the first server took the message; zero if the header does not tell.
+func (e *evidence) earliest() time.Time {
+	for i := range e.hops {
+		if !e.hops[i].time.IsZero() {
+			return e.hops[i].time
+		}
+	}
+	return time.Time{}
+}
+
+// crossed reports whether the message crossed the Internet at a hop: the client has a public address, and is not of
+// the server's own organization.
+func (e *evidence) crossed(h *hop) bool {
+	if _, ok := h.public(); !ok {
+		return false
+	}
+	by := organizational(h.by)
+	return by == "" || organizational(firstOf(h.rdns, h.helo)) != by
+}
+
+// delayText says where time was lost.
+func (e *evidence) delayText(h *hop) string {
+	text := fmt.Sprintf("The message waited %s before %s took it", span(h.delay), diag.Quote(h.server()))
+	if b := e.before(h); b != nil && b.by != "" {
+		text += " from " + diag.Quote(b.by)
+	}
+	if total, known := e.totalDelay(); known && len(e.hops) > 2 {
+		text += fmt.Sprintf("; the whole delivery took %s", span(total))
+	}
+	text += "."
+	if i := e.border; i >= 0 && &e.hops[i] == h {
+		text += " This is where the receiving side took it from outside, as with greylisting, a full queue of the sender, or a server that was down."
+	}
+	return text
+}
+
+// span writes a duration for people: 6 h 2 min, 21 s, 3 days.
+func span(d time.Duration) string {
+	d = d.Round(time.Second)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		if m := int(d.Minutes()) % 60; m > 0 {
+			return fmt.Sprintf("%d h %d min", int(d.Hours()), m)
+		}
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return diag.Count(int64(d.Hours()/24), "day")
+}
+
+// impossibleAddress returns what stands in brackets like an IPv4 address with a number above 255.
+func impossibleAddress(value string) string {
+	for rest := value; ; {
+		_, behind, ok := strings.Cut(rest, "[")
+		if !ok {
+			return ""
+		}
+		inner, _, closed := strings.Cut(behind[:min(len(behind), len("255.255.255.2555]"))], "]")
+		rest = behind
+		if !closed || strings.Count(inner, ".") != 3 || strings.Trim(inner, "0123456789.") != "" {
+			continue
+		}
+		if !addrIn(inner).IsValid() {
+			return inner
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package header
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// signatureRules are about what DKIM signatures say; nothing is verified.
+var signatureRules = diag.Rules[*evidence]{
+	{
+		Code: "header.dkim.missing", Severity: diag.Info, Category: factorAuthentication,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Message is not signed with DKIM",
+		Requirement: "The message is signed with DKIM",
+		Ref:         "RFC 6376 section 3.5",
+		Advice:      "Set up DKIM at the sending service: a signature survives forwarding, SPF does not.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.signatures) == 0, "The header has no DKIM-Signature.")
+		},
+	},
+	{
+		Code: "header.dkim.incomplete", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
+		DependsOn:   []diag.Code{"header.dkim.missing"},
+		Title:       "DKIM signature lacks a required tag",
+		Requirement: "DKIM signatures have all required tags",
+		Ref:         "RFC 6376 section 3.5",
+		Advice:      "Copy the whole field; if it was sent so, fix the program that signs, as verifiers ignore the signature.",
+		Fails: eachSignature(func(e *evidence, s *signature) string {
+			var lacks []string
+			for _, tag := range []string{"v", "a", "b", "bh", "d", "h", "s"} {
+				if s.tags[tag] == "" {
+					lacks = append(lacks, tag+"=")
+				}
+			}
+			if len(lacks) == 0 {
+				return ""
+			}
+			return "lacks " + strings.Join(lacks, ", ")
+		}),
+	},
+	{
+		Code: "header.dkim.from_unsigned", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
+		DependsOn:   []diag.Code{"header.dkim.incomplete"},
+		Title:       "DKIM signature does not cover From",
+		Requirement: "DKIM signatures cover From",
+		Ref:         "RFC 6376 section 5.4",
+		Advice:      "List from in h=; verifiers do not accept a signature without it.",
+		Fails: eachSignature(func(e *evidence, s *signature) string {
+			if s.signs("From") {
+				return ""
+			}
+			return "does not list From in h="
+		}),
+	},
+	{
+		Code: "header.dkim.uncovered", Severity: diag.Info, Category: factorAuthentication,
+		DependsOn:   []diag.Code{"header.dkim.from_unsigned"},
+		Title:       "DKIM signature leaves out a field that people read",
+		Requirement: "DKIM signatures cover Subject, Date and To",
+		Ref:         "RFC 6376 section 5.4.1",
+		Advice:      "Sign Subject, Date, To and Message-ID too: what is not signed can be changed without anybody noticing.",
+		Fails: eachSignature(func(e *evidence, s *signature) string {
+			var lacks []string
+			for _, name := range []string{"Subject", "Date", "To"} {
+				if e.count(name) > 0 && !s.signs(name) {
+					lacks = append(lacks, name)
+				}
+			}
+			if len(lacks) == 0 {
+				return ""
+			}
+			return "does not cover " + strings.Join(lacks, ", ")
+		}),
+	},
+	{
+		Code: "header.dkim.sha1", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
+		DependsOn:   []diag.Code{"header.dkim.missing"},
+		Title:       "DKIM signature uses SHA-1",
+		Requirement: "No DKIM signature uses SHA-1",
+		Ref:         "RFC 8301 section 3.1",
+		Advice:      "Sign with rsa-sha256; verifiers take a signature with SHA-1 for invalid.",
+		Fails: eachSignature(func(e *evidence, s *signature) string {
+			if strings.HasSuffix(strings.ToLower(s.Algorithm), "sha1") {
+				return "uses " + diag.Quote(s.Algorithm)
+			}
+			return ""
+		}),
+	},
+	{
+		Code: "header.dkim.length", Severity: diag.Warning, Weight: 2, Category: factorAuthentication,
+		DependsOn:   []diag.Code{"header.dkim.missing"},
+		Title:       "DKIM signature covers only a part of the body",
+		Requirement: "DKIM signatures cover the whole body",
+		Ref:         "RFC 6376 section 8.2",
+		Advice:      "Sign without l=: with it anybody can add text or replace what is shown, and the signature still verifies.",
+		Fails: eachSignature(func(e *evidence, s *signature) string {
+			if s.BodyLength == nil {
+				return ""
+			}
+			return "covers " + diag.Count(*s.BodyLength, "byte") + " of the body (l=)"
+		}),
+	},
+	{
+		Code: "header.dkim.expired", Severity: diag.Warning, Weight: 2, Category: factorAuthentication,
+		DependsOn:   []diag.Code{"header.dkim.missing"},
+		Title:       "DKIM signature had expired when the message arrived",
+		Requirement: "No DKIM signature had expired when the message arrived",
+		Ref:         "RFC 6376 section 3.5",
+		Advice:      "Let signatures be valid for a week at least: queues and greylisting delay messages for hours and days.",
+		Fails: eachSignature(func(e *evidence, s *signature) string {
+			arrived := e.arrival()
+			if s.ExpiresAt == nil || arrived.IsZero() || !s.ExpiresAt.Before(arrived) {
+				return ""
+			}
+			return "was valid until " + clock(*s.ExpiresAt) + ", and the message arrived at " + clock(arrived)
+		}),
+	},
+	{
+		Code: "header.dkim.future", Severity: diag.Warning, Weight: 2, Category: factorAuthentication,
+		DependsOn:   []diag.Code{"header.dkim.missing"},
+		Title:       "DKIM signature is dated after the message arrived",
+		Requirement: "No DKIM signature is dated after the message arrived",
+		Ref:         "RFC 6376 section 3.5",
+		Advice:      "Set the clock of the server that signs; some verifiers refuse signatures from the future.",
+		Fails: eachSignature(func(e *evidence, s *signature) string {
+			arrived := e.arrival()
+			if s.Timestamp == nil || arrived.IsZero() || !s.Timestamp.After(arrived.Add(maxSkew)) {
+				return ""
+			}
+			return "is dated " + clock(*s.Timestamp) + ", and the message arrived at " + clock(arrived)
+		}),
+	},
+	{
+		Code: "header.dkim.unaligned", Severity: diag.Info, Category: factorAuthentication,
+		DependsOn:   []diag.Code{"header.dkim.missing", "header.from.invalid"},
+		Title:       "No DKIM signature is of the domain in From",
+		Requirement: "A DKIM signature is of the domain in From",
+		Ref:         "RFC 9989 section 4.4",
+		Advice:      "Set up signing with your own domain at the sending service; a signature of the service does not count for DMARC.",
+		When:        func(e *evidence) bool { return e.fromDomain != "" },
+		Fails: func(e *evidence) diag.Failures {
+			var domains []string
+			for i := range e.signatures {
+				s := &e.signatures[i]
+				if *s.Aligned {
+					return nil
+				}
+				if !slices.Contains(domains, s.Domain) && len(domains) < 5 {
+					domains = append(domains, s.Domain)
+				}
+			}
+			return diag.Fail("From has %s, and the signatures are of %s.", e.fromDomain, diag.Quote(strings.Join(domains, ", "))).About("dkim")
+		},
+	},
+}
+
+// maxSkew is how wrong a clock may be before it is told (RFC 6376 section 3.5 asks verifiers to allow for it).
+const maxSkew = 5 * time.Minute
+
+// eachSignature makes a rule about each signature of a function that says what is wrong with one.
+func eachSignature(wrong func(*evidence, *signature) string) func(*evidence) diag.Failures {
+	return func(e *evidence) (all diag.Failures) {
+		for i := range e.signatures {
+			s := &e.signatures[i]
+			if text := wrong(e, s); text != "" {
+				all = append(all, diag.Fail("The signature of %s %s.", orDomain(s.Domain), text).About(clip(s.Domain, maxShown))...)
+			}
+		}
+		return all
+	}
+}
+
+// arrival is when the receiving side took the message; zero if the header does not tell.
+func (e *evidence) arrival() time.Time {
+	if h := e.outside(); h != nil && !h.time.IsZero() {
+		return h.time
+	}
+	for i := len(e.hops) - 1; i >= 0; i-- {
+		if !e.hops[i].time.IsZero() {
+			return e.hops[i].time
+		}
+	}
+	return time.Time{}
+}
+
+// clock writes a time for a sentence.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
