@@ -1,0 +1,164 @@
+package aggregate
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// mail returns a message with an attachment.
+func mail(media, encoding, body string) string {
+	return "Received: from a\r\n by b\r\nFrom: dmarc@receiver.example\r\nSubject: Report Domain: example.com\r\n" +
+		"MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=\"b\"\r\n\r\n--b\r\n\r\nThis is a report: see the file.\r\n" +
+		"--b\r\nContent-Type: " + media + "\r\nContent-Disposition: attachment; filename=\"r.xml.gz\"\r\n" +
+		"Content-Transfer-Encoding: " + encoding + "\r\n\r\n" + body + "\r\n--b--\r\n"
+}
+
+func lines64(data []byte) string {
+	text := base64.StdEncoding.EncodeToString(data)
+	var b strings.Builder
+	for len(text) > 76 {
+		b.WriteString(text[:76] + "\r\n")
+		text = text[76:]
+	}
+	return b.String() + text
+}
+
+func utf16le(text string) string {
+	encoded, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(text)
+	if err != nil {
+		panic(err)
+	}
+	return encoded
+}
+
+// What a report is wrapped in decides its content.
+func TestContainers(t *testing.T) {
+	gz, zip := string(gzipped(reportXML)), string(zipped("r.xml", reportXML))
+	for _, tt := range []struct {
+		name, file string
+		want       []Container
+		inside     string // name of the file
+		faults     []string
+	}{
+		{"xml", reportXML, nil, "", nil},
+		{"gzip", gz, []Container{Gzip}, "", nil},
+		{"zip", zip, []Container{Zip}, "r.xml", nil},
+		{"gzip of zip", string(gzipped(zip)), []Container{Gzip, Zip}, "r.xml", nil},
+		{"zip of gzip", string(zipped("r.xml.gz", gz)), []Container{Zip, Gzip}, "r.xml", nil},
+		{"zip of zip", string(zipped("a.zip", zip)), []Container{Zip, Zip}, "r.xml", nil},
+		{"gzip of gzip", string(gzipped(gz)), []Container{Gzip, Gzip}, "", nil},
+		{"zip with other files", string(zipped("__MACOSX/r.xml", "x", "dir/", "", "read.me", "A report.", "b/r.xml", reportXML)),
+			[]Container{Zip}, "r.xml", nil},
+		{"gzip with zeros behind", gz + "\x00\x00\x00", []Container{Gzip}, "", []string{"damaged"}},
+		{"gzip that ends too early", gz[:len(gz)-6], []Container{Gzip}, "", []string{"damaged"}},
+		{"gzip with a wrong check sum", gz[:len(gz)-8] + "xxxx" + gz[len(gz)-4:], []Container{Gzip}, "", []string{"damaged"}},
+		{"zip without directory", zip[:strings.Index(zip, "PK\x01\x02")], []Container{Zip}, "r.xml", []string{"damaged"}},
+		{"mail, gzip", mail("application/gzip", "base64", lines64([]byte(gz))), []Container{Message, Gzip}, "r.xml", nil},
+		{"mail, zip under another type", mail("application/octet-stream", "BASE64", lines64([]byte(zip))), []Container{Message, Zip}, "r.xml", nil},
+		{"mail, xml", mail("text/xml; charset=utf-8", "7bit", reportXML), []Container{Message}, "r.xml.gz", nil},
+		{"mail, quoted-printable", mail("application/xml", "quoted-printable", strings.ReplaceAll(reportXML, "><", ">=\r\n<")),
+			[]Container{Message}, "r.xml.gz", nil},
+		{"mail that is the report", "From: a\r\nContent-Type: application/gzip; name=a.gz\r\nContent-Transfer-Encoding: base64\r\n\r\n" +
+			lines64([]byte(gz)), []Container{Message, Gzip}, "a", nil},
+		{"mail box", "From dmarc@receiver.example Sat Oct 31\nFrom: a\nContent-Transfer-Encoding: base64\n\n" + lines64([]byte(gz)),
+			[]Container{Message, Gzip}, "", nil},
+		{"forwarded mail", "From: b\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: message/rfc822\n\n" +
+			mail("application/zip", "base64", lines64([]byte(zip))) + "\n--x--\n", []Container{Message, Message, Zip}, "r.xml", nil},
+		{"mail in zip", string(zipped("a.eml", mail("application/gzip", "base64", lines64([]byte(gz))))),
+			[]Container{Zip, Message, Gzip}, "r.xml", nil},
+		{"base64", lines64([]byte(gz)), []Container{Base64, Gzip}, "", nil},
+		{"base64 of xml", lines64([]byte(reportXML)), []Container{Base64}, "", nil},
+		{"UTF-16", utf16le(`<?xml version="1.0" encoding="UTF-16"?>` + reportXML), nil, "", nil},
+		{"UTF-16 without mark", strings.TrimPrefix(utf16le(reportXML), "\xff\xfe"), nil, "", nil},
+		{"UTF-16 in gzip", string(gzipped(utf16le(reportXML))), []Container{Gzip}, "", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, records, err := read(t, []byte(tt.file))
+			require.NoError(t, err)
+			require.Equal(t, good1, summary(records))
+			require.Equal(t, tt.want, r.Container)
+			require.Equal(t, tt.inside, r.Name)
+			require.Equal(t, append([]string{}, tt.faults...), kinds(r))
+			require.Empty(t, r.Others)
+		})
+	}
+}
+
+// One report is read, and the names of others are told.
+func TestOthers(t *testing.T) {
+	data := zipped("1.xml", reportXML, "read.me", "Text.", "2.xml", "<feedback/>", "3.xml.gz", string(gzipped(reportXML)))
+	r, records, err := read(t, data)
+	require.NoError(t, err)
+	require.Equal(t, good1, summary(records))
+	require.Equal(t, "1.xml", r.Name)
+	require.Equal(t, []string{"2.xml", "3.xml.gz"}, r.Others)
+}
+
+// What is no report is recognized.
+func TestNotReport(t *testing.T) {
+	tls := `{"organization-name":"Receiver","date-range":{"start-datetime":"2026-10-31T00:00:00Z"},"report-id":"1","policies":[]}`
+	failure := "Feedback-Type: auth-failure\r\nUser-Agent: x/1\r\nVersion: 1\r\n"
+	encrypted := zipped("secret.xml", reportXML)
+	for i, field := range map[int][]byte{6: zipLocal, 8: zipCentral} {
+		encrypted[bytes.Index(encrypted, field)+i] |= 1
+	}
+	other := zipped("a.xml", reportXML)
+	for i, field := range map[int][]byte{8: zipLocal, 10: zipCentral} {
+		other[bytes.Index(other, field)+i] = 14
+	}
+	for _, tt := range []struct {
+		name, file string
+		want       Content
+		detail     string
+	}{
+		{"nothing", "", ContentEmpty, ""},
+		{"blanks", " \r\n\t", ContentEmpty, ""},
+		{"TLS report", tls, ContentTLSReport, ""},
+		{"TLS report in gzip", string(gzipped(tls)), ContentTLSReport, ""},
+		{"TLS report in mail", mail("application/tlsrpt+gzip", "base64", lines64(gzipped(tls))), ContentTLSReport, ""},
+		{"JSON", `{"a":1}`, ContentJSON, ""},
+		{"failure report", "From: a\r\nContent-Type: multipart/report; report-type=feedback-report; boundary=b\r\n\r\n--b\r\n\r\n" +
+			"Text\r\n--b\r\nContent-Type: message/feedback-report\r\n\r\n" + failure + "\r\n--b--\r\n", ContentFailure, ""},
+		{"body of a failure report", failure, ContentFailure, ""},
+		{"complaint", "Feedback-Type: abuse\r\n", ContentOtherReport, "abuse"},
+		{"web page", "<!DOCTYPE html>\n<html><body><p>Sign in<br></body></html>", ContentHTML, ""},
+		{"other XML", `<?xml version="1.0"?><svg><p>x</p></svg>`, ContentXML, "svg"},
+		{"other XML with records", `<list><record><name>x</name></record></list>`, ContentXML, "list"},
+		{"DMARC record", `"v=DMARC1; p=none; rua=mailto:a@example.com"`, ContentRecord, `"v=DMARC1; p=none; rua=mailto:a@example.com"`},
+		{"table", "source_ip,count,dkim\n192.0.2.1,2,pass\n", ContentCSV, ""},
+		{"mail", "From: a\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nText\r\n--b\r\nContent-Type: text/html\r\n\r\n" +
+			"<html>Text</html>\r\n--b--\r\n", ContentMessage, "text/plain, text/html"},
+		{"zip with other files", string(zipped("a.txt", "Text", "b.png", "\x89PNG\r\n\x1a\n")), ContentArchive, "a.txt, b.png"},
+		{"zip with one other file", string(zipped("a.html", "<html></html>")), ContentHTML, ""},
+		{"zip without files", string(zipped()), ContentNoFiles, ""},
+		{"zip with a folder", string(zipped("a/", "")), ContentNoFiles, ""},
+		{"encrypted zip", string(encrypted), ContentEncrypted, "secret.xml"},
+		{"zip by another method", string(other), ContentUnsupported, "zip method LZMA"},
+		{"beginning of a zip", "PK\x03\x04\x14\x00", ContentBroken, ""},
+		{"beginning of a gzip", "\x1f\x8b\x08", ContentBroken, ""},
+		{"broken gzip", string(gzipped(reportXML)[:14]) + "\xff\xff\xff\xff", ContentBroken, ""},
+		{"7-Zip", "7z\xbc\xaf\x27\x1c\x00\x04", ContentUnsupported, "7-Zip"},
+		{"PDF", "%PDF-1.7\n", ContentBinary, "PDF"},
+		{"bytes", "\x00\x01\x02\x03", ContentBinary, ""},
+		{"text", "Please find the report attached.", ContentText, ""},
+		{"text with a less-than sign", "<3", ContentText, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, records, err := read(t, []byte(tt.file))
+			require.Nil(t, r)
+			require.Empty(t, records)
+			found, ok := errors.AsType[*NotReportError](err)
+			require.True(t, ok, "%v", err)
+			require.Equal(t, tt.want, found.Content)
+			require.Equal(t, tt.detail, found.Detail)
+		})
+	}
+	_, err := Read(make([]byte, MaxSent+1), nil)
+	require.Equal(t, &LimitError{"size", MaxSent}, err)
+}

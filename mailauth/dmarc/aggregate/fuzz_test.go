@@ -1,0 +1,88 @@
+package aggregate
+
+import (
+	"errors"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+// check reads a file, and checks what holds of any.
+func check(t *testing.T, data []byte) {
+	records := 0
+	r, err := Read(data, func(r *Record) error {
+		records++
+		require.Less(t, r.Number, MaxRecords+1)
+		require.GreaterOrEqual(t, r.Count, int64(0))
+		require.LessOrEqual(t, r.Count, int64(maxCount))
+		require.LessOrEqual(t, max(len(r.Overrides), len(r.DKIMAuth), len(r.SPFAuth), len(r.Extensions)), MaxAuth)
+		require.LessOrEqual(t, len(r.HeaderFrom), 3*MaxText) // a byte of Windows-1252 is at most three of UTF-8
+		require.True(t, utf8.ValidString(r.HeaderFrom+r.SourceText))
+		require.True(t, !r.SourceIP.Is4In6() && r.SourceIP.Zone() == "")
+		return nil
+	})
+	require.Equal(t, r == nil, err != nil)
+	if err != nil {
+		_, other := errors.AsType[*NotReportError](err)
+		_, limit := errors.AsType[*LimitError](err)
+		require.True(t, other || limit, "%v", err)
+		return
+	}
+	require.Equal(t, records, r.Read)
+	require.LessOrEqual(t, r.Read, r.Records)
+	require.LessOrEqual(t, len(r.Faults), maxFaults+30)
+	for _, f := range r.Faults {
+		require.Positive(t, f.Count)
+		require.Len(t, f.Places, min(f.Count, MaxPlaces))
+		for _, p := range f.Places {
+			require.True(t, utf8.ValidString(p.Value) && utf8.ValidString(f.Element))
+			require.LessOrEqual(t, len(p.Value), 3*maxValue+len("…"))
+			require.Positive(t, p.Line)
+			require.LessOrEqual(t, p.Record, r.Records)
+		}
+	}
+}
+
+// FuzzRead reads damaged XML. A whole record behind it is read all the same, unless what is before swallows it.
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{"", reportXML, "<a b='", "<record>", "<![CDATA[", "<!--", "</feedback>", "&#x41;&x;", "<row><row/>", "\xff\xfe",
+		"<extensions><extension name='a'>", "<p>", "<reason><type>"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, junk []byte) {
+		check(t, junk)
+		text := append([]byte(begin+recordXML), junk...)
+		check(t, append(text, recordXML+end...))
+		first := ""
+		_, err := Read(text, func(r *Record) error {
+			if r.Number == 1 {
+				first = summary([]Record{*r})
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, good1, first, "what follows a record changes nothing about it")
+	})
+}
+
+// FuzzContainer reads damaged archives and messages, and what is packed in them.
+func FuzzContainer(f *testing.F) {
+	f.Add([]byte(reportXML))
+	f.Add(gzipped(reportXML))
+	f.Add(zipped("a.xml", reportXML, "b.xml", reportXML))
+	f.Add(zipped("a.gz", string(gzipped(reportXML))))
+	f.Add([]byte(mail("application/gzip", "base64", lines64(gzipped(reportXML)))))
+	f.Add([]byte(lines64(gzipped(reportXML))))
+	f.Add([]byte(utf16le(reportXML)))
+	f.Add(overlapping(3))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		check(t, data)
+		r, err := Read(data, func(*Record) error { return nil })
+		packed, perr := Read(gzipped(string(data)), func(*Record) error { return nil })
+		if err == nil && perr == nil {
+			require.Equal(t, append([]Container{Gzip}, r.Container...), packed.Container)
+			require.Equal(t, r.Read, packed.Read)
+		}
+	})
+}
