@@ -29,7 +29,7 @@ type builder struct {
 
 	root   string // name of the first element
 	ended  bool   // the end tag of feedback was met
-	has    struct{ feedback, metadata, policy bool }
+	has    struct{ feedback, metadata, policy, record bool }
 	faults map[faultKey]int // index in report.Faults
 	names  map[string]string
 }
@@ -109,7 +109,7 @@ func (b *builder) resolveRoot(t tag, name string) frame {
 	}
 	switch c, known := outermost[name]; {
 	case b.ended:
-		b.fault(TooMany, name, nil)
+		b.fault(TooMany, b.pathOf(name), nil)
 		return frame{name: name, section: opaque}
 	case strings.EqualFold(name, feedback.name):
 		return frame{name: name, section: feedback}
@@ -238,6 +238,7 @@ func (b *builder) path() string {
 
 // pathOf names an element in the innermost one.
 func (b *builder) pathOf(name string) string {
+	name = shorten([]byte(name))
 	if in := b.path(); in != "" {
 		return in + "/" + name
 	}

@@ -27,10 +27,8 @@ func (b *builder) openRecord() bool {
 func (b *builder) closeRecord() {
 	defer func() { b.inRecord = false }()
 	r := &b.rec
-	if !b.has.feedback && r.SourceText == "" && !b.counted {
-		return // of some other XML
-	}
 	b.report.Records++
+	b.has.record = b.has.record || r.SourceText != "" || b.counted // other XML has elements of that name too
 	b.require("row/source_ip", r.SourceText)
 	b.require("policy_evaluated/disposition", string(r.Disposition))
 	b.require("policy_evaluated/dkim", string(r.DKIM))

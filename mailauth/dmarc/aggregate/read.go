@@ -73,7 +73,7 @@ func readXML(src io.Reader, each func(*Record) error) (*builder, error) {
 
 // isReport reports whether there was anything of a report.
 func (b *builder) isReport() bool {
-	return b.has.feedback || b.has.metadata && b.has.policy || b.report.Records > 0
+	return b.has.feedback || b.has.metadata && b.has.policy || b.has.record
 }
 
 // finish tells what is missing at the end.
