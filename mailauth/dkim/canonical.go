@@ -136,16 +136,18 @@ func (o *bodyWriter) endLine() { o.write([]byte("\r\n")) }
 
 // squeeze writes a line with each run of white space reduced to one space.
 func (o *bodyWriter) squeeze(line []byte) {
-	for len(line) > 0 {
-		n := bytes.IndexAny(line, " \t")
-		if n < 0 {
-			n = len(line)
+	blank := func(i int) bool { return i < len(line) && (line[i] == ' ' || line[i] == '\t') }
+	written := 0
+	for i := 0; i < len(line); i++ {
+		if !blank(i) || line[i] == ' ' && !blank(i+1) {
+			continue
 		}
-		o.write(line[:n])
-		rest := bytes.TrimLeft(line[n:], " \t")
-		if len(rest) < len(line[n:]) {
-			o.write([]byte(" "))
+		o.write(line[written:i])
+		o.write([]byte(" "))
+		for blank(i + 1) {
+			i++
 		}
-		line = rest
+		written = i + 1
 	}
+	o.write(line[written:])
 }
