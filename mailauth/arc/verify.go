@@ -68,8 +68,11 @@ func (s *Set) check(c *dkim.Checker, sealed []int) {
 // judge says whether a signature is valid, and why not.
 func (s *Set) judge(c *dkim.Checker, signature *dkim.Signature, check dkim.Check, self int) (*bool, string) {
 	switch p := check.Key; {
-	case p.Cause == dkim.KeyUnknown:
+	case p.Cause == dkim.KeyUnknown && !check.Failed():
 		return nil, p.Text
+	case p.Cause == dkim.KeyUnknown: // with whatever key, the body is not the one that was signed
+		_, text := c.Explain(signature, check, self)
+		return new(false), text
 	case p.Cause != "":
 		return new(false), p.Text
 	case p.Key.Type != signature.KeyType:

@@ -1,5 +1,6 @@
 // Package dkim examines DKIM keys, by which a domain vouches for mail (RFC 6376): call [Lookup] with a domain and
-// a selector, [Validate] with the text of a record, or [ParseKey] for the typed key alone.
+// a selector, [Validate] with the text of a record, or [ParseKey] for the typed key alone. [Verify] verifies the
+// signatures of a message.
 //
 // # How DKIM works
 //
@@ -21,4 +22,10 @@
 // [Lookup] asks all there is to ask at once and reports what is wrong; [Validate] judges a text and touches
 // nothing. [ParseKey] reads a record as far as it can be read: [Key.Err] says why verifiers do not use it, and
 // the list of tags has the position of each fault.
+//
+// [Verify] looks up the keys of all signatures at once and returns a [Result] for each. What cryptography says of
+// the body and of the header fields is told apart, and apart from what policy says (RFC 8301 and others): a
+// signature may be genuine and not acceptable. Where it fails, [Result.Reason] says what happened to the message,
+// as far as that can be found out by undoing the usual changes. A [Checker] does the same for those who sign in
+// other fields, which is ARC.
 package dkim
