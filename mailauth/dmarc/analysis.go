@@ -1,6 +1,7 @@
 package dmarc
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -76,7 +77,11 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)
 	}
 	text := strings.Join(diag.SplitTXT(req.Record), "")
-	e := &evidence{domain: req.Domain.Name(), location: req.Domain.String(), offline: true, found: policy.Format.Read(req.Record)}
+	e := &evidence{domain: req.Domain.Name(), location: req.Domain.String(), offline: true}
+	e.found = policy.Format.Read(req.Record)
+	for i := range e.found.Strays {
+		e.found.Strays[i].Why = cmp.Or(otherKind(text), e.found.Strays[i].Why)
+	}
 	record := policy.Parse(text)
 	if kit.One(e) {
 		record = policy.Read(e.found.List)
@@ -84,6 +89,18 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 	}
 	e.judged(&record)
 	return &Analysis{strings.ToValidUTF8(text, "\uFFFD"), e.details()}, nil
+}
+
+// otherKind says what a text is that is a record of another kind, as a clause; empty if it is none.
+func otherKind(text string) string {
+	for version, kind := range map[string]string{
+		"v=spf1": "an SPF", "v=dkim1": "a DKIM", "v=bimi1": "a BIMI", "v=stsv1": "an MTA-STS", "v=tlsrptv1": "a TLSRPT",
+	} {
+		if strings.HasPrefix(strings.ToLower(text), version) {
+			return "it is " + kind + " record"
+		}
+	}
+	return ""
 }
 
 // Rules describes what is examined.

@@ -1,6 +1,7 @@
 package dmarc
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,18 +35,21 @@ func (e *evidence) correct() string {
 	if value, _ := d.Get("p"); d[1].Tag != "p" {
 		d.SetFirst(1, "p", value) // RFC 7489 section 6.4
 	}
-	limit(&d, e.today())
-	if s := d.String(); sound(s) && s != texts[0] {
-		return s
+	if len(e.found.Records) != 1 || len(e.record.Repeated()) == 0 {
+		limit(&d, e.today())
+	} // else some receivers apply the record, and the mildest of its policies stays
+	s := d.String()
+	if unchanged := len(e.found.Records) == 1 && s == e.found.Records[0]; unchanged || !sound(s) {
+		return ""
 	}
-	return ""
+	return s
 }
 
 // sources are the texts that make up what the owner meant: the records, and what belongs to them.
 func (e *evidence) sources() []string {
 	switch {
 	case len(e.found.Records) == 1 && !e.inherited():
-		return append([]string{e.found.Records[0]}, e.beside.fragments...)
+		return append([]string{rejoined(e.found.Records[0], e.found.Strings)}, e.beside.fragments...)
 	case len(e.found.Records) > 0:
 		return e.found.Records
 	case len(e.found.Strays) > 0:
@@ -59,6 +63,18 @@ func (e *evidence) sources() []string {
 	default:
 		return e.beside.fragments
 	}
+}
+
+// rejoined puts the semicolon between strings that is missing where one of them begins with a tag.
+func rejoined(text string, parts []string) string {
+	joined := ""
+	for _, part := range parts {
+		if tagFirst.MatchString(part) && !strings.HasSuffix(strings.TrimSpace(joined), ";") && joined != "" {
+			joined += ";"
+		}
+		joined += part
+	}
+	return cmp.Or(joined, text)
 }
 
 // today are the policies that receivers apply now, but for t and pct.
@@ -103,7 +119,8 @@ func sound(text string) bool {
 // The forms in which the version and the tags of broken records are written.
 var (
 	versionLike = regexp.MustCompile(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
-	tagInside   = regexp.MustCompile(`(?i)[\s,]+(?:v|p|sp|np|adkim|aspf|rua|ruf|fo|psd|t|pct|rf|ri)\s*=`)
+	tagFirst    = regexp.MustCompile(`(?i)^\s*(?:` + strings.Join(tags, "|") + `)\s*=`)
+	tagInside   = regexp.MustCompile(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
 	mailtoLike  = regexp.MustCompile(`(?i)[\s,]*mailto\s*[:=]\s*(?://)?`)
 )
 
@@ -113,11 +130,13 @@ func mend(text string) (d policy.Draft, ok bool) {
 	last := ""
 	for _, piece := range pieces(text) {
 		name, value, ok := strings.Cut(piece, "=")
-		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
-		if more := strings.ToLower(piece); !ok && (last == "rua" || last == "ruf") && strings.Contains(more, "@") {
+		name, value = plain(name), strings.TrimSpace(value)
+		if !ok && (last == "rua" || last == "ruf") && strings.Contains(piece, "@") {
 			name, value = last, piece // a semicolon instead of a comma
-		} else if word, policy, found := strings.Cut(more, ":"); !ok && found && isPolicyTag(strings.TrimSpace(word)) {
-			name, value = strings.TrimSpace(word), strings.TrimSpace(policy)
+		} else if !ok && known(strings.ToLower(piece)) {
+			continue // a tag without a value has no effect
+		} else if word, rest, found := strings.Cut(piece, ":"); !ok && found && known(meant(plain(word))) {
+			name, value = plain(word), strings.TrimSpace(rest)
 		} else if !ok {
 			return nil, false
 		}
@@ -129,13 +148,24 @@ func mend(text string) (d policy.Draft, ok bool) {
 	return d, true
 }
 
-func isPolicyTag(name string) bool { return name == "p" || name == "sp" || name == "np" }
+// tags are the names of all tags.
+var tags = func() (list []string) {
+	for _, d := range policy.Format.Tags {
+		list = append(list, d.Name)
+	}
+	return list
+}()
+
+func plain(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
+func known(name string) bool { return slices.Contains(tags, name) }
 
 // pieces cuts a text into its tags, without the version, whatever stands between them.
 func pieces(text string) []string {
 	text = strings.Map(func(r rune) rune {
 		switch {
-		case strings.ContainsRune("\"'`\\“”„‟‘’‚‛«»", r), unicode.Is(unicode.Cf, r), unicode.IsControl(r) && !unicode.IsSpace(r):
+		case strings.ContainsRune("\"'`\\“”„‟‘’‚‛«»", r), unicode.Is(unicode.Cf, r),
+			unicode.IsControl(r) && !unicode.IsSpace(r):
 			return -1
 		case unicode.IsSpace(r):
 			return ' '
@@ -166,14 +196,7 @@ func meant(name string) string {
 	if name == "policy" {
 		return "p"
 	}
-	var names []string
-	for _, d := range policy.Format.Tags {
-		names = append(names, d.Name)
-	}
-	if known := taglist.Nearest(name, names...); known != "" {
-		return known
-	}
-	return name
+	return cmp.Or(taglist.Nearest(name, tags...), name)
 }
 
 // assign gives a tag of a draft its value, if that is valid; what is not valid has no effect today, and is left out.

@@ -2,6 +2,7 @@ package dmarc
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -9,8 +10,8 @@ import (
 )
 
 // rules is the table of all that is examined.
-var rules = slices.Concat(lookupRules, existing(slices.Concat(absenceRules, recordRules, syntaxRules, valueRules,
-	policyRules, subdomainRules, alignmentRules, reportRules, destinationRules, discoveryRules)))
+var rules = slices.Concat(lookupRules, existing(slices.Concat(policyRules, absenceRules, recordRules, syntaxRules,
+	valueRules, subdomainRules, reportRules, destinationRules, applicationRules, alignmentRules, discoveryRules)))
 
 // existing limits rules to domains that are not known not to exist: of such a domain nothing else is judged
 // (CONTRACT 1.7).
@@ -54,8 +55,9 @@ var lookupRules = diag.Rules[*evidence]{
 		Title:       "DMARC record could not be looked up",
 		Requirement: "The name servers answer for the DMARC record",
 		Ref:         "RFC 9989 section 4.10.1",
-		Advice:      "Check that every name server of the domain answers TXT queries: until then receivers may defer its mail or apply no policy.",
-		When:        online,
+		Advice: "Check that every name server of the domain answers TXT queries: until then receivers may defer its " +
+			"mail or apply no policy.",
+		When: online,
 		Fails: func(e *evidence) diag.Failures {
 			err := e.own.Err()
 			if err == nil {
@@ -90,14 +92,14 @@ var lookupRules = diag.Rules[*evidence]{
 		Requirement: "The name servers of the parent domains answer",
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice:      "Check the name servers of the parent domain, or publish a record at the domain itself.",
-		When:        func(e *evidence) bool { return e.own.Record == nil },
 		Fails: func(e *evidence) diag.Failures {
 			err := e.discovery.Tree.PolicyErr
 			if err == nil {
 				return nil
 			}
-			return diag.Fail("%s has no usable record, and whether one of a parent domain applies is not known: %s.",
-				e.own.Name, diag.Reason(err))
+			silent := slices.IndexFunc(e.discovery.Walk.Steps, func(s policy.Step) bool { return s.Err() != nil })
+			return diag.Fail("No record at %s counts, and whether one of a parent applies is not known: the TXT lookup "+
+				"of %s failed: %s.", e.own.Name, e.discovery.Walk.Steps[silent].Name, diag.Reason(err))
 		},
 	},
 }
@@ -122,8 +124,9 @@ var absenceRules = diag.Rules[*evidence]{
 		Title:       "DMARC record is published at the wrong name",
 		Requirement: "The DMARC record is published at _dmarc",
 		Ref:         "RFC 9989 section 4.5",
-		Advice:      "Move the record to _dmarc below the domain: receivers look nowhere else. Once it is there it takes effect, so publish it with p=none first and raise p when the reports show that all senders pass.",
-		When:        func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
+		Advice: "Move the record to _dmarc below the domain: receivers look nowhere else. Once it is there it takes " +
+			"effect, so publish it with p=none first and raise p when the reports show that all senders pass.",
+		When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
 		Fails: suggesting(func(e *evidence) diag.Failures {
 			return diag.FailEach(e.places, func(p place) diag.Failures {
 				return diag.Fail("The record %q is published at %s, which is the wrong place: receivers look at %s.",
@@ -137,8 +140,9 @@ var absenceRules = diag.Rules[*evidence]{
 		Title:       "CNAME at _dmarc leads to no DMARC record",
 		Requirement: "An alias at _dmarc leads to a DMARC record",
 		Ref:         "RFC 1034 section 3.6.2",
-		Advice:      "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two cannot stand at one name.",
-		When:        func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
+		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the " +
+			"two cannot stand at one name.",
+		When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
 		Fails: func(e *evidence) diag.Failures {
 			aliases := e.own.Answer.Aliases
 			if len(aliases) == 0 {
@@ -157,9 +161,10 @@ var absenceRules = diag.Rules[*evidence]{
 		Title:       "No DMARC record",
 		Requirement: "A DMARC record applies to the domain",
 		Ref:         "RFC 9989 section 4.10.1",
-		Advice:      "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one. Create the mailbox first, and raise p once the reports show that all your senders pass.",
-		When:        func(e *evidence) bool { return !parked(e) && (e.record != nil || fresh(e)) },
-		Fails:       absent,
+		Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one. " +
+			"Create the mailbox first, and raise p once the reports show that all your senders pass.",
+		When:  func(e *evidence) bool { return !parked(e) && (e.record != nil || fresh(e)) },
+		Fails: absent,
 	},
 	{
 		Code: "dmarc.record.missing.no_mail", Severity: diag.Warning, Weight: 15, Category: factorSyntax,
@@ -199,7 +204,8 @@ var absenceRules = diag.Rules[*evidence]{
 		Title:       "Unrelated TXT record at _dmarc",
 		Requirement: "All TXT records at _dmarc are DMARC records",
 		Ref:         "RFC 9989 section 4.10",
-		Advice:      "Remove the other TXT record if nothing needs it there: receivers ignore it, and it makes answers longer.",
+		Advice: "Remove the other TXT record if nothing needs it there: receivers ignore it, and it makes answers " +
+			"longer.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.beside.unrelated, func(text string) diag.Failures {
 				return diag.Fail("%s also has the TXT record %q, which receivers ignore.", e.own.Name, diag.Quote(text))
@@ -238,4 +244,4 @@ func absent(e *evidence) diag.Failures {
 // mailbox is where reports may go if nobody has said it yet.
 func (e *evidence) mailbox() string { return "mailto:dmarc-reports@" + e.location }
 
-func trimDot(name string) string { return name[:len(name)-1] }
+func trimDot(name string) string { return strings.TrimSuffix(name, ".") }

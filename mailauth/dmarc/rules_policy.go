@@ -15,8 +15,9 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Policy is none: forged mail is delivered",
 		Requirement: "The policy is enforced (quarantine or reject)",
 		Ref:         "RFC 9989 section 5.1.7",
-		Advice:      "Read the aggregate reports for some weeks, and set up SPF and DKIM for every service of yours that fails, subdomains included. When all of them pass, publish p=quarantine; then watch the reports again.",
-		When:        usable,
+		Advice: "Read the aggregate reports for some weeks, and set up SPF and DKIM for every service of yours that " +
+			"fails, subdomains included. When all of them pass, publish p=quarantine; then watch the reports again.",
+		When: usable,
 		Fails: func(e *evidence) diag.Failures {
 			if e.requested().Level() > 0 {
 				return nil
@@ -36,20 +37,26 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Policy is not reject",
 		Requirement: "The policy is reject",
 		Ref:         "RFC 9989 section 5.1.7",
-		Advice:      "Go on to p=reject once p=quarantine has been in force for a while and the reports show no mail of yours that fails. Stay with quarantine if people of the domain write to mailing lists.",
-		When:        usable,
+		Advice: "Go on to p=reject once p=quarantine has been in force for a while and the reports show no mail of " +
+			"yours that fails. Stay with quarantine if people of the domain write to mailing lists.",
+		When: usable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.requested() != policy.Reject, "The policy for mail of %s is %s; reject is the strictest.",
 				e.subject(), e.requested())
 		},
 	},
+}
+
+// applicationRules are about whether receivers apply the policy to all mail.
+var applicationRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.policy.testing", Severity: diag.Warning, Weight: 5, Category: factorApplication,
 		Title:       "Testing mode (t=y): the policy is not fully applied",
 		Requirement: "The policy is applied, not tested (no t=y)",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Remove t=y once the reports show that all your senders pass: until then receivers apply the policy one level lower.",
-		When:        usable,
+		Advice: "Remove t=y once the reports show that all your senders pass: until then receivers apply the policy " +
+			"one level lower.",
+		When: usable,
 		Fails: func(e *evidence) diag.Failures {
 			if !e.record.Testing {
 				return nil
@@ -70,12 +77,14 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "pct below 100, which RFC 9989 removed",
 		Requirement: "The policy applies to all mail (no pct below 100)",
 		Ref:         "RFC 9989 appendix A.6",
-		Advice:      "Remove pct once the reports show that all your senders pass, as receivers of RFC 9989 ignore it already; to keep testing, use t=y.",
-		When:        usable,
+		Advice: "Remove pct once the reports show that all your senders pass, as receivers of RFC 9989 ignore it " +
+			"already; to keep testing, use t=y.",
+		When: usable,
 		Fails: func(e *evidence) diag.Failures {
 			t, _ := e.record.List.Tag("pct")
 			return at(diag.FailIf(e.record.Percentage < policy.DefaultPercentage,
-				"With pct=%d receivers of RFC 7489 apply %s to %d %% of failing mail and %s to the rest; those of RFC 9989 apply it to all.",
+				"With pct=%d receivers of RFC 7489 apply %s to %d %% of failing mail and %s to the rest; those of RFC 9989 "+
+					"apply it to all.",
 				e.record.Percentage, e.requested(), e.record.Percentage, e.requested().Lowered()).About("pct"), t)
 		},
 		Partly: func(e *evidence) float64 { return float64(e.record.Percentage) / policy.DefaultPercentage },
@@ -134,13 +143,15 @@ var subdomainRules = diag.Rules[*evidence]{
 		Title:       "Subdomain policy (sp) is weaker than p",
 		Requirement: "Subdomains are protected as the domain is",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Check in the reports that mail from subdomains passes; then raise or remove sp, so that subdomains follow p. Attackers use the subdomain that nobody protects.",
-		When:        enforced,
+		Advice: "Check in the reports that mail from subdomains passes; then raise or remove sp, so that subdomains " +
+			"follow p. Attackers use the subdomain that nobody protects.",
+		When: enforced,
 		Fails: func(e *evidence) diag.Failures {
 			p := e.reading.Requested
 			t, _ := e.record.List.Tag("sp")
 			return at(diag.FailIf(p.Subdomain.Level() < p.Domain.Level(),
-				"sp=%s leaves mail that forges a subdomain with less protection than p=%s gives the domain.", p.Subdomain, p.Domain).
+				"sp=%s leaves mail that forges a subdomain with less protection than p=%s gives the domain.", p.Subdomain,
+				p.Domain).
 				About("sp"), t)
 		},
 		Partly: func(e *evidence) float64 { return float64(e.reading.Requested.Subdomain.Level()) / 2 },
@@ -150,8 +161,9 @@ var subdomainRules = diag.Rules[*evidence]{
 		Title:       "Policy for nonexistent subdomains (np) is weaker than sp",
 		Requirement: "Nonexistent subdomains are protected as existing ones are",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Raise np, after checking in the reports that nothing of yours sends from names that are not in the DNS.",
-		When:        enforced,
+		Advice: "Raise np, after checking in the reports that nothing of yours sends from names that are not in the " +
+			"DNS.",
+		When: enforced,
 		Fails: func(e *evidence) diag.Failures {
 			p := e.reading.Requested
 			t, _ := e.record.List.Tag("np")
@@ -165,8 +177,9 @@ var subdomainRules = diag.Rules[*evidence]{
 		Title:       "sp or np has no effect below an organizational domain",
 		Requirement: "sp and np stand in the record of an organizational domain",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Remove the tags, or add psd=n if the domain is to be an organizational domain of its own: subdomains follow the record of the organizational domain.",
-		When:        usable,
+		Advice: "Remove the tags, or add psd=n if the domain is to be an organizational domain of its own: " +
+			"subdomains follow the record of the organizational domain.",
+		When: usable,
 		Fails: func(e *evidence) diag.Failures {
 			if e.organizational() {
 				return nil
@@ -183,8 +196,9 @@ var subdomainRules = diag.Rules[*evidence]{
 		Title:       "psd=y at a domain that is not a public suffix",
 		Requirement: "psd=y stands only at a public suffix",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Remove psd=y unless others register names below the domain: it makes every subdomain an organization of its own, and mail from them no longer aligns with the domain.",
-		When:        func(e *evidence) bool { return kit.One(e) && e.location != "" },
+		Advice: "Remove psd=y unless others register names below the domain: it makes every subdomain an " +
+			"organization of its own, and mail from them no longer aligns with the domain.",
+		When: func(e *evidence) bool { return kit.One(e) && e.location != "" },
 		Fails: func(e *evidence) diag.Failures {
 			t, _ := e.record.List.Tag("psd")
 			registered := policy.PublicSuffixOrganizational(e.location) == e.location && strings.Contains(e.location, ".") &&
@@ -199,12 +213,23 @@ var subdomainRules = diag.Rules[*evidence]{
 // alignmentRules are about how near authenticated domains must be.
 var alignmentRules = diag.Rules[*evidence]{
 	{
+		Code: "dmarc.alignment.value", Severity: diag.Error, Weight: 5, Category: factorAlignment,
+		Title:       "Invalid value of adkim or aspf",
+		Requirement: "adkim and aspf are r or s",
+		Ref:         "RFC 9989 section 4.7",
+		Advice: "Write r or s, or remove the tag: until then receivers use relaxed alignment. Before you choose s, " +
+			"check in the reports that no sender relies on a subdomain.",
+		When:  usable,
+		Fails: kit.Faults(policy.BadAlignment),
+	},
+	{
 		Code: "dmarc.alignment.strict", Severity: diag.Info,
 		Title:       "Strict alignment",
 		Requirement: "Alignment is relaxed",
 		Ref:         "RFC 9989 section 4.4",
-		Advice:      "Keep strict alignment only if no service of yours signs or bounces with a subdomain; the reports show it.",
-		When:        usable,
+		Advice: "Keep strict alignment only if no service of yours signs or bounces with a subdomain; the reports " +
+			"show it.",
+		When: usable,
 		Fails: func(e *evidence) diag.Failures {
 			return slices.Concat(
 				diag.FailIf(e.record.DKIMAlignment == policy.Strict,

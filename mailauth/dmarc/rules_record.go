@@ -11,13 +11,15 @@ import (
 )
 
 // startsToday is what the owner of a record without effect must know before it is corrected.
-const startsToday = " The corrected record takes effect at once, so it keeps p=none; raise p when the reports show that all senders pass."
+const startsToday = " The corrected record takes effect at once, so it keeps p=none; raise p when the reports show that " +
+	"all senders pass."
 
 // recordRules are about what at the name is the record.
 var recordRules = diag.Rules[*evidence]{
 	kit.Version(diag.Rule[*evidence]{
 		Code: "dmarc.record.version", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
-		Advice: "Begin the record with exactly v=DMARC1; in this letter case, with nothing before it: receivers ignore all others." +
+		Advice: "Begin the record with exactly v=DMARC1; in this letter case, with nothing before it: receivers ignore " +
+			"all others." +
 			startsToday,
 	}),
 	kit.Stray(diag.Rule[*evidence]{Code: "dmarc.record.stray", Severity: diag.Warning}),
@@ -42,8 +44,9 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "Domain has a broken record, so that of a parent applies",
 		Requirement: "The domain has no broken record beside the one that it inherits",
 		Ref:         "RFC 9989 section 4.10.1",
-		Advice:      "Begin the record of the domain with exactly v=DMARC1; or remove it, so that nobody takes it for the one that applies.",
-		When:        func(e *evidence) bool { return e.inherited() },
+		Advice: "Begin the record of the domain with exactly v=DMARC1; or remove it, so that nobody takes it for the " +
+			"one that applies.",
+		When: func(e *evidence) bool { return e.inherited() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.own.Found.Strays, func(s taglist.Stray) diag.Failures {
 				return diag.Fail("Receivers ignore the TXT record %q at %s: %s. They apply the record of %s.", diag.Quote(s.Text),
@@ -114,8 +117,10 @@ var syntaxRules = diag.Rules[*evidence]{
 	}, taglist.Empty),
 	kit.Repeated(diag.Rule[*evidence]{
 		Code: "dmarc.record.repeated", Severity: diag.Error, Weight: 2, Category: factorSyntax,
-		Ref:    "RFC 6376 section 3.2",
-		Advice: "Keep one of them: a record with a tag that appears twice is not valid, and receivers differ in what they make of it." + startsToday,
+		Ref: "RFC 6376 section 3.2",
+		Advice: "Keep one of them, of two policies the milder until the reports show that all senders pass: such a record " +
+			"is not " +
+			"valid, and receivers differ in what they make of it.",
 	}),
 	kit.Joined(diag.Rule[*evidence]{Code: "dmarc.record.joined", Severity: diag.Error, Ref: "RFC 9989 section 4.5"}),
 	kit.Long(diag.Rule[*evidence]{Code: "dmarc.record.string", Severity: diag.Error, Ref: "RFC 1035 section 3.3"}),
@@ -125,8 +130,9 @@ var syntaxRules = diag.Rules[*evidence]{
 		Title:       "Tag that RFC 9989 removed",
 		Requirement: "The record has no tag that RFC 9989 removed",
 		Ref:         "RFC 9989 appendix C.5.2",
-		Advice:      "Remove the tag: receivers of RFC 9989 ignore it, and for others it says what holds anyway or is hardly honored.",
-		When:        kit.One,
+		Advice: "Remove the tag: receivers of RFC 9989 ignore it, and for others it says what holds anyway or is " +
+			"hardly honored.",
+		When: kit.One,
 		Fails: suggesting(func(e *evidence) diag.Failures {
 			return diag.FailEach(policy.Removed, func(name string) diag.Failures {
 				t, ok := e.record.List.Tag(name)
@@ -175,9 +181,10 @@ var valueRules = diag.Rules[*evidence]{
 		Title:       "Invalid value of a policy tag (p, sp or np)",
 		Requirement: "Every policy is none, quarantine or reject",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Write none, quarantine or reject: until then receivers assume p=none for all mail. Check in the reports that all senders pass before you publish a stricter policy than none.",
-		When:        kit.One,
-		Fails:       kit.Faults(policy.BadPolicy),
+		Advice: "Write none, quarantine or reject: until then receivers assume p=none for all mail. Check in the " +
+			"reports that all senders pass before you publish a stricter policy than none.",
+		When:  kit.One,
+		Fails: kit.Faults(policy.BadPolicy),
 	},
 	{
 		Code: "dmarc.policy.position", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.policy.missing"},
@@ -186,17 +193,9 @@ var valueRules = diag.Rules[*evidence]{
 		Ref:         "RFC 7489 section 6.4",
 		Advice:      "Put p directly behind v=DMARC1: receivers that hold to RFC 7489 look for it there only.",
 		Fails: suggesting(func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.record.PolicyFirst(), "The tag %s stands between the version and p.", e.record.List.Tags[1].Name)
+			return diag.FailIf(!e.record.PolicyFirst(), "The tag %s stands between the version and p.",
+				e.record.List.Tags[1].Name)
 		}),
-	},
-	{
-		Code: "dmarc.alignment.value", Severity: diag.Error, Weight: 5, Category: factorAlignment,
-		Title:       "Invalid value of adkim or aspf",
-		Requirement: "adkim and aspf are r or s",
-		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Write r or s, or remove the tag: until then receivers use relaxed alignment. Before you choose s, check in the reports that no sender relies on a subdomain.",
-		When:        usable,
-		Fails:       kit.Faults(policy.BadAlignment),
 	},
 	{
 		Code: "dmarc.flag.value", Severity: diag.Error,
@@ -230,8 +229,9 @@ var valueRules = diag.Rules[*evidence]{
 		Title:       "fo without ruf has no effect",
 		Requirement: "fo stands beside ruf",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Remove fo, or add a ruf if you want failure reports: few receivers send any, as they hold personal data.",
-		When:        func(e *evidence) bool { return kit.One(e) && e.record.Has("fo") },
+		Advice: "Remove fo, or add a ruf if you want failure reports: few receivers send any, as they hold personal " +
+			"data.",
+		When: func(e *evidence) bool { return kit.One(e) && e.record.Has("fo") },
 		Fails: func(e *evidence) diag.Failures {
 			t, _ := e.record.List.Tag("fo")
 			return at(diag.FailIf(!e.record.Has("ruf"), "The record asks for failure reports with fo=%s, and has no ruf.",

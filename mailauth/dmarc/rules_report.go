@@ -19,12 +19,12 @@ func quiet(e *evidence) bool { return parked(e) && e.requested() == policy.Rejec
 var reportRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 8, Category: factorReporting,
-		DependsOn:   []diag.Code{"dmarc.record.void"},
 		Title:       "No aggregate reports requested (no rua)",
 		Requirement: "The record asks for aggregate reports (rua)",
 		Ref:         "RFC 9989 section 5.1.3",
-		Advice:      "Set up a mailbox and add it as rua=mailto:…: only aggregate reports show which of your services fail, and who forges the domain.",
-		When:        func(e *evidence) bool { return usable(e) && !quiet(e) && len(e.beside.fragments) == 0 },
+		Advice: "Set up a mailbox and add it as rua=mailto:…: only aggregate reports show which of your services " +
+			"fail, and who forges the domain.",
+		When: func(e *evidence) bool { return usable(e) && !quiet(e) && len(e.beside.fragments) == 0 },
 		Fails: func(e *evidence) diag.Failures {
 			if e.record.Has("rua") {
 				return nil
@@ -47,7 +47,8 @@ var reportRules = diag.Rules[*evidence]{
 		Advice:      "Leave it, or add rua to learn who forges the domain.",
 		When:        func(e *evidence) bool { return usable(e) && quiet(e) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.record.Has("rua"), "The record has no rua. %s receives no mail, and p=reject protects it.", e.domain)
+			return diag.FailIf(!e.record.Has("rua"), "The record has no rua. %s receives no mail, and p=reject protects it.",
+				e.domain)
 		},
 	},
 	{
@@ -55,9 +56,19 @@ var reportRules = diag.Rules[*evidence]{
 		Title:       "Invalid report address in rua or ruf",
 		Requirement: "Every destination of reports is a valid URI",
 		Ref:         "RFC 9989 section 4.6",
-		Advice:      "Write each address as mailto:local-part@domain, and a comma between two of them: receivers send nothing to what they cannot read.",
-		When:        func(e *evidence) bool { return kit.One(e) && (e.record.Has("rua") || e.record.Has("ruf")) },
-		Fails:       kit.Faults(policy.BadURI),
+		Advice: "Write each address as mailto:local-part@domain, and a comma between two of them: receivers send " +
+			"nothing to what they cannot read.",
+		When:  func(e *evidence) bool { return kit.One(e) && (e.record.Has("rua") || e.record.Has("ruf")) },
+		Fails: kit.Faults(policy.BadURI),
+	},
+	{
+		Code: "dmarc.uri.empty", Severity: diag.Warning,
+		Title:       "Comma without a report address beside it",
+		Requirement: "A report address stands beside every comma",
+		Ref:         "RFC 9989 section 4.8",
+		Advice:      "Remove the comma: some receivers read none of the addresses.",
+		When:        kit.One,
+		Fails:       kit.Faults(policy.EmptyURI),
 	},
 	{
 		Code: "dmarc.uri.scheme", Severity: diag.Warning, Weight: 1, Category: factorReporting,
@@ -68,7 +79,8 @@ var reportRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return kit.One(e) && e.record.Reported() },
 		Fails: func(e *evidence) diag.Failures {
 			return eachURI(e, func(u policy.URI) diag.Failures {
-				return diag.FailIf(u.Valid() && u.Scheme != "mailto", "Few receivers, if any, send reports to %q.", diag.Quote(u.Text))
+				return diag.FailIf(u.Valid() && u.Scheme != "mailto", "Few receivers, if any, send reports to %q.",
+					diag.Quote(u.Text))
 			})
 		},
 	},
@@ -86,8 +98,9 @@ var reportRules = diag.Rules[*evidence]{
 		Title:       "More than two report addresses",
 		Requirement: "rua and ruf have at most two addresses each",
 		Ref:         "RFC 7489 section 6.2",
-		Advice:      "Put the most important addresses first: receivers need to serve only two. Distribute the reports behind one address.",
-		When:        kit.One,
+		Advice: "Put the most important addresses first: receivers need to serve only two. Distribute the reports " +
+			"behind one address.",
+		When: kit.One,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach([]string{"rua", "ruf"}, func(tag string) diag.Failures {
 				n := len(e.record.AggregateURIs)
@@ -143,18 +156,20 @@ var destinationRules = diag.Rules[*evidence]{
 		Title:       "External report destination has not given its consent",
 		Requirement: "Every external report destination accepts the reports",
 		Ref:         "RFC 9990 section 4",
-		Advice:      "Ask the operator of the destination to publish v=DMARC1 as a TXT record at the name in the detail, or use an address of your own domain: until then receivers send no reports there.",
-		When:        foreign,
+		Advice: "Ask the operator of the destination to publish v=DMARC1 as a TXT record at the name in the detail, " +
+			"or use an address of your own domain: until then receivers send no reports there.",
+		When: foreign,
 		Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
 			yes, known := d.consent.given()
 			switch {
 			case !d.external || yes || !known:
 				return nil
 			case d.consent.tooLong:
-				return diag.Fail("%s cannot accept reports for %s: the name %s would be too long.", d.domain, e.location, d.consent.name)
+				return diag.Fail("%s cannot accept reports for %s: the name %s would be too long.", d.domain, e.location,
+					d.consent.name)
 			case d.consent.answer.Exists():
-				return diag.Fail("%s is not authorized to receive reports for %s: the TXT record at %s does not begin with v=DMARC1.",
-					d.domain, e.location, d.consent.name)
+				return diag.Fail("%s is not authorized to receive reports for %s: the TXT record at %s does not begin with "+
+					"v=DMARC1.", d.domain, e.location, d.consent.name)
 			default:
 				return diag.Fail("%s is not authorized to receive reports for %s: there is no TXT record at %s.", d.domain,
 					e.location, d.consent.name)
@@ -163,22 +178,22 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.destination.override", Severity: diag.Info,
-		Title:       "Report destination sends reports elsewhere",
+		Title:       "Report destination replaces the address",
 		Requirement: "No report destination replaces the address of the record",
 		Ref:         "RFC 9990 section 4",
 		Advice:      "Ask the operator of the destination whether the other address is meant: it takes the place of yours.",
 		When:        foreign,
-		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures {
-			list, allowed := d.consent.overrides(d.domain)
-			if len(list) == 0 {
-				return nil
-			}
-			f := diag.Fail("The record at %s replaces the address by %s.", d.consent.name, diag.Quote(strings.Join(list, ", ")))
-			if !allowed {
-				f[0].Detail += " That is not at the same host, so that receivers send no reports at all."
-			}
-			return f
-		}),
+		Fails:       eachDestination(func(_ *evidence, d *destination) diag.Failures { return d.overridden(true) }),
+	},
+	{
+		Code: "dmarc.destination.override.elsewhere", Severity: diag.Warning, Weight: 1, Category: factorReporting,
+		Title:       "Report destination sends reports to another host",
+		Requirement: "No report destination sends reports to another host",
+		Ref:         "RFC 9990 section 4",
+		Advice: "Ask the operator of the destination to remove rua from the record of its consent, or use another " +
+			"address: receivers send no reports at all.",
+		When:  foreign,
+		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures { return d.overridden(false) }),
 	},
 	{
 		Code: "dmarc.destination.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
@@ -213,10 +228,17 @@ var destinationRules = diag.Rules[*evidence]{
 		Advice:      "Remove addresses: receivers need to serve only two.",
 		When:        followed,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.unchecked > 0, "%s beyond the first %d domains not checked.",
-				diag.Count(e.unchecked, "address")+map[bool]string{true: " was", false: " were"}[e.unchecked == 1], MaxDestinations)
+			return diag.FailIf(e.unchecked > 0, "Only %d domains were checked, which leaves out %s.", MaxDestinations,
+				diag.Count(e.unchecked, "destination"))
 		},
 	},
+}
+
+// overridden tells of addresses that replace that of the record, at the same host or at another.
+func (d *destination) overridden(here bool) diag.Failures {
+	list, allowed := d.consent.overrides(d.domain)
+	return diag.FailIf(len(list) > 0 && allowed == here, "The record at %s replaces the address of the domain by %s.",
+		d.consent.name, diag.Quote(strings.Join(list, ", ")))
 }
 
 // eachDestination makes the test of a rule about each destination.
@@ -249,8 +271,9 @@ var discoveryRules = diag.Rules[*evidence]{
 		Title:       "Record of a nearer parent does not apply",
 		Requirement: "No parent between the domain and the record has a record",
 		Ref:         "RFC 9989 section 4.10.1",
-		Advice:      "Add psd=n to the nearer record if the domains below it are to follow it: otherwise only its own domain does.",
-		When:        func(e *evidence) bool { return online(e) && e.inherited() },
+		Advice: "Add psd=n to the nearer record if the domains below it are to follow it: otherwise only its own " +
+			"domain does.",
+		When: func(e *evidence) bool { return online(e) && e.inherited() },
 		Fails: func(e *evidence) diag.Failures {
 			var all diag.Failures
 			for _, s := range e.discovery.Walk.Steps[1:] {
@@ -313,7 +336,7 @@ func share(percentage int) string {
 	if percentage == policy.DefaultPercentage {
 		return ""
 	}
-	return fmt.Sprintf(" to %d %% of it", percentage)
+	return fmt.Sprintf(" to %d %% of the mail", percentage)
 }
 
 // from names the domain of a record.

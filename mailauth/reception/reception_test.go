@@ -56,8 +56,8 @@ func TestReceives(t *testing.T) {
 	for _, tt := range tests {
 		r := reception.Lookup(t.Context(), w.Env(), diag.MustName(tt.name))
 		receives, known := r.Receives()
-		require.Equal(t, []any{tt.receives, tt.known, tt.refusal, tt.unknown}, []any{receives, known, r.Refusal(), r.Unknown()},
-			tt.name)
+		got := []any{receives, known, r.Refusal(), r.Unknown()}
+		require.Equal(t, []any{tt.receives, tt.known, tt.refusal, tt.unknown}, got, tt.name)
 	}
 }
 

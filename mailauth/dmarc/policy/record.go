@@ -40,6 +40,7 @@ const (
 	BadOption    taglist.Kind = "option"    // fo
 	Contradicted taglist.Kind = "0 and 1"   // fo, harmless
 	BadURI       taglist.Kind = "uri"       // rua or ruf
+	EmptyURI     taglist.Kind = "empty uri" // of rua or ruf, harmless: two commas, or one at the end
 	SizeLimit    taglist.Kind = "size"      // of rua or ruf, harmless
 	BadRemoved   taglist.Kind = "removed"   // pct, rf or ri, harmless
 )
@@ -120,7 +121,7 @@ type Record struct {
 	DKIMAlignment  Alignment
 	SPFAlignment   Alignment
 	FailureOptions []string // 0, 1, d or s, in order
-	AggregateURIs  []URI    // rua, in order, also those that are not valid
+	AggregateURIs  []URI    // rua, in order, also those that are not valid; without empty ones
 	FailureURIs    []URI    // ruf
 
 	Percentage     int // 0 to 100

@@ -43,9 +43,16 @@ func (p parser) uris(name string) []URI {
 		text := strings.Trim(part, white)
 		u := ParseURI(text)
 		u.Offset, u.Length = offset+strings.Index(part, text), len(text)
-		list = append(list, u)
 		offset += len(part) + 1
-		switch fault := (taglist.Fault{Offset: u.Offset, Length: u.Length}); {
+		fault := taglist.Fault{Offset: u.Offset, Length: u.Length}
+		if text == "" && strings.Trim(t.Value, white+",") != "" {
+			fault.Kind, fault.Harmless = EmptyURI, true
+			fault.Text = fmt.Sprintf("there is nothing between two commas of %s, or behind the last one", t.Name)
+			p.list.Add(fault)
+			continue
+		}
+		list = append(list, u)
+		switch {
 		case !u.Valid():
 			fault.Kind, fault.Text = BadURI, fmt.Sprintf("%q in %s %s", diag.Quote(text), t.Name, u.problem)
 			p.list.Add(fault)
@@ -100,7 +107,7 @@ func (u *URI) read() (problem string) {
 	rest := u.URI[min(len(u.URI), len(u.Scheme)+1):]
 	switch {
 	case u.URI == "":
-		return "is empty: a comma without a URI beside it"
+		return "is not an address"
 	case strings.ContainsAny(u.URI, white):
 		return "has white space in it; two URIs are separated by a comma"
 	case foreign >= 0:

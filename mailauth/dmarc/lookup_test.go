@@ -1,0 +1,194 @@
+package dmarc
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	mx   = "example.com. MX 10 mx.example.com.\nmx.example.com. A 192.0.2.25\n"
+	full = mx + `_dmarc.example.com. TXT "v=DMARC1; p=reject; rua=mailto:dmarc@example.com"` + "\n"
+	ext  = mx + `_dmarc.example.com. TXT "v=DMARC1; p=reject; rua=mailto:d@reports.example.net"` + "\n" +
+		"reports.example.net. MX 10 mx.example.net.\n"
+	consented = `example.com._report._dmarc.reports.example.net. TXT "v=DMARC1"` + "\n"
+)
+
+// consent lets a domain accept the reports of all others.
+func consent(domain string) string {
+	return domain + ". MX 10 mx.example.net.\n*._report._dmarc." + domain + `. TXT "v=DMARC1"` + "\n"
+}
+
+// dmarcAt is a record.
+func dmarcAt(domain, text string) string { return fmt.Sprintf("_dmarc.%s. TXT %q\n", domain, text) }
+
+var worlds = []struct {
+	name, zone, domain string
+	spoil              func(*diagtest.World)
+	outcome, suggested string
+}{
+	{"reject", full, "", nil,
+		"valid 100", ""},
+	{"alias to a provider", mx + "_dmarc.example.com. CNAME d.example.net.\nd.example.net. TXT \"v=DMARC1; p=reject; rua=mailto:dmarc@example.com\"\n", "", nil,
+		"valid 100", ""},
+	{"no record", mx, "", nil,
+		"missing 0 record.missing", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
+	{"no record, address only", "example.com. A 192.0.2.1\n", "", nil,
+		"missing 0 record.missing", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
+	{"no record, null MX", "example.com. MX 0 .\n", "", nil,
+		"missing 0 record.missing.no_mail", "v=DMARC1; p=reject"},
+	{"no record, no mail", "example.com. TXT \"x\"\n", "", nil,
+		"missing 0 record.missing.no_mail", "v=DMARC1; p=reject"},
+	{"no record, MX SERVFAIL", "x.example.com. A 192.0.2.1\n", "", func(w *diagtest.World) {
+		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+	},
+		"missing 0 record.missing", ""},
+	{"parked", "example.com. MX 0 .\n" + dmarcAt("example.com", "v=DMARC1; p=reject"), "", nil,
+		"valid 100 rua.missing.no_mail", ""},
+	{"parked, with reports", "example.com. MX 0 .\n" + dmarcAt("example.com", "v=DMARC1; p=reject; rua=mailto:d@example.net") +
+		consent("example.net"), "", nil, "valid 100", ""},
+	{"no such domain", "example.net. TXT \"x\"\n", "", nil,
+		"missing none domain.missing", ""},
+	{"no such subdomain", full, "nx.example.com", nil,
+		"missing none domain.missing", ""},
+	{"SERVFAIL", full, "", broken("_dmarc.example.com"),
+		"unknown none record.unknown", ""},
+	{"silence", full, "", func(w *diagtest.World) { w.Fault("_dmarc.example.com", 0, diagtest.Fault{Silent: true}) },
+		"unknown none record.unknown", ""},
+	{"SERVFAIL above", mx, "", broken("_dmarc.com"),
+		"unknown none record.inherited.unknown", ""},
+	{"at the domain itself", mx + `example.com. TXT "v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com"` + "\n", "", nil,
+		"missing 0 record.location", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
+	{"domain twice", mx + dmarcAt("example.com.example.com", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"), "", nil,
+		"missing 0 record.location", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
+	{"no underscore", mx + `dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:dmarc@example.com"` + "\n", "", nil,
+		"missing 0 record.location", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
+	{"also at the domain itself", full + `example.com. TXT "v=DMARC1; p=none"` + "\n", "", nil,
+		"valid 100 record.elsewhere", ""},
+	{"alias to nowhere", mx + "_dmarc.example.com. CNAME gone.example.net.\n", "", nil,
+		"missing 0 record.alias", ""},
+	{"alias to another text", mx + "_dmarc.example.com. CNAME d.example.net.\nd.example.net. A 192.0.2.1\n", "", nil,
+		"missing 0 record.alias", ""},
+	{"wildcard with SPF", mx + `*.example.com. TXT "v=spf1 -all"` + "\n", "", nil,
+		"missing 0 record.missing record.wildcard", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
+	{"wildcard with DMARC", mx + `*.example.com. TXT "v=DMARC1; p=reject; rua=mailto:dmarc@example.com"` + "\n", "", nil,
+		"valid 100 record.elsewhere record.elsewhere record.elsewhere", ""},
+	{"SPF at _dmarc", mx + dmarcAt("example.com", "v=spf1 -all"), "", nil,
+		"missing 0 record.missing record.spf", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
+	{"unrelated", full + dmarcAt("example.com", "verification=1"), "", nil,
+		"valid 100 record.unrelated", ""},
+	{"stray alone", mx + dmarcAt("example.com", "v=DMARC1 p=reject; rua=mailto:dmarc@example.com"), "", nil,
+		"invalid 0 record.version", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
+	{"stray beside", full + dmarcAt("example.com", "v=dmarc1; p=none"), "", nil,
+		"warning 94 record.stray", ""},
+	{"two records", mx + dmarcAt("example.com", "v=DMARC1; p=none; rua=mailto:a@example.com") + dmarcAt("example.com", "v=DMARC1; p=reject; rua=mailto:b@example.com"), "", nil,
+		"invalid 39 record.multiple", "v=DMARC1; p=none; rua=mailto:a@example.com,mailto:b@example.com"},
+	{"two records below a record", full + "a.example.com. A 192.0.2.1\n" + dmarcAt("a.example.com", "v=DMARC1; p=none") + dmarcAt("a.example.com", "v=DMARC1; p=reject"), "a.example.com", nil,
+		"invalid 39 record.multiple", "v=DMARC1; p=none"},
+	{"rest in another record", mx + dmarcAt("example.com", "v=DMARC1; p=none") + dmarcAt("example.com", "rua=mailto:dmarc@example.com"), "", nil,
+		"invalid 60 record.split policy.none policy.reject", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
+	{"rest without a version", mx + dmarcAt("example.com", "p=reject; rua=mailto:dmarc@example.com"), "", nil,
+		"missing 0 record.missing", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
+	{"none", mx + dmarcAt("example.com", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"), "", nil,
+		"warning 67 policy.none policy.reject", "v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com"},
+	{"none without reports", mx + dmarcAt("example.com", "v=DMARC1; p=none"), "", nil,
+		"warning 56 policy.none rua.missing policy.reject", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
+	{"reject without reports", mx + dmarcAt("example.com", "v=DMARC1; p=reject; sp=quarantine"), "", nil,
+		"warning 87 subdomain.weaker rua.missing", "v=DMARC1; p=reject; sp=quarantine; rua=mailto:dmarc-reports@example.com"},
+	{"inherited", full + "a.example.com. A 192.0.2.1\n", "a.example.com", nil,
+		"valid 100 record.inherited", ""},
+	{"inherited sp=none", mx + "a.example.com. A 192.0.2.1\n" + dmarcAt("example.com", "v=DMARC1; p=reject; sp=none; rua=mailto:dmarc@example.com"), "a.example.com", nil,
+		"warning 62 policy.none subdomain.weaker policy.reject record.inherited", ""},
+	{"broken beside an inherited one", full + "a.example.com. A 192.0.2.1\n" + dmarcAt("a.example.com", "v=dmarc1; p=none"), "a.example.com", nil,
+		"warning 94 record.own.ignored record.inherited", ""},
+	{"nearer parent", full + "b.a.example.com. A 192.0.2.1\n" + dmarcAt("a.example.com", "v=DMARC1; p=none"), "b.a.example.com", nil,
+		"valid 100 record.inherited record.nearest", ""},
+	{"sp below the organizational domain", full + "a.example.com. A 192.0.2.1\n" + dmarcAt("a.example.com", "v=DMARC1; p=reject; sp=none; rua=mailto:dmarc@example.com"), "a.example.com", nil,
+		"valid 100 subdomain.ignored", ""},
+	{"psd=y", mx + dmarcAt("example.com", "v=DMARC1; p=reject; psd=y; rua=mailto:dmarc@example.com"), "", nil,
+		"warning 94 psd.suffix", ""},
+	{"psd=y at a public suffix", "co.uk. MX 10 mx.example.com.\n" + dmarcAt("co.uk", "v=DMARC1; p=reject; psd=y; rua=mailto:dmarc@co.uk"), "co.uk", nil,
+		"valid 100", ""},
+	{"external, agreed", ext + consented, "", nil,
+		"valid 100", ""},
+	{"external, not agreed", ext, "", nil,
+		"warning 94 destination.unauthorized", ""},
+	{"external, another text", ext + `example.com._report._dmarc.reports.example.net. TXT "yes"` + "\n", "", nil,
+		"warning 94 destination.unauthorized", ""},
+	{"external, wildcard", ext + `*._report._dmarc.reports.example.net. TXT "v=DMARC1;"` + "\n", "", nil,
+		"valid 100", ""},
+	{"external, unknown", ext, "", broken("example.com._report._dmarc.reports.example.net"),
+		"valid 100 destination.consent.unknown", ""},
+	{"external, override", ext + `example.com._report._dmarc.reports.example.net. TXT "v=DMARC1; rua=mailto:x@reports.example.net"` + "\n", "", nil,
+		"valid 100 destination.override", ""},
+	{"external, override elsewhere", ext + `example.com._report._dmarc.reports.example.net. TXT "v=DMARC1; rua=mailto:x@example.org"` + "\n", "", nil,
+		"warning 94 destination.override.elsewhere", ""},
+	{"external, long name", mx + dmarcAt("example.com", "v=DMARC1; p=reject; rua=mailto:d@"+strings.Repeat("a234567890.", 21)+"example.net"), "", nil,
+		"warning 94 destination.unauthorized destination.undeliverable", ""},
+	{"external without mail", strings.Replace(ext, "MX 10 mx.example.net.", "MX 0 .", 1) + consented, "", nil,
+		"warning 94 destination.undeliverable", ""},
+	{"external, mail unknown", ext + consented, "", func(w *diagtest.World) {
+		w.Fault("reports.example.net", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+	},
+		"valid 100 destination.mail.unknown", ""},
+	{"many destinations", mx + dmarcAt("example.com", manyURIs(12)), "", nil,
+		"warning 94 destination.unauthorized destination.unauthorized destination.unauthorized destination.unauthorized " +
+			"destination.unauthorized destination.unauthorized destination.unauthorized destination.unauthorized " +
+			"destination.unauthorized destination.unauthorized destination.undeliverable destination.undeliverable " +
+			"destination.undeliverable destination.undeliverable destination.undeliverable destination.undeliverable " +
+			"destination.undeliverable destination.undeliverable destination.undeliverable destination.undeliverable " +
+			"uri.many destination.many", ""},
+	{"own mail domain that does not exist", mx + dmarcAt("example.com", "v=DMARC1; p=reject; rua=mailto:d@gone.example.com"), "", nil,
+		"warning 94 destination.undeliverable", ""},
+}
+
+func manyURIs(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf("mailto:d@d%d.example.net", i))
+	}
+	return "v=DMARC1; p=reject; rua=" + strings.Join(list, ",")
+}
+
+func lookup(t *testing.T, zone, domain string, spoil func(*diagtest.World)) *LookupReport {
+	w := diagtest.NewWorld(t)
+	w.Zone(zone)
+	if spoil != nil {
+		spoil(w)
+	}
+	if domain == "" {
+		domain = "example.com"
+	}
+	r, err := Lookup(t.Context(), w.Env(), LookupRequest{Domain: diag.MustDomain(domain)})
+	require.NoError(t, err)
+	return r
+}
+
+func broken(name string) func(*diagtest.World) {
+	return func(w *diagtest.World) { w.Break(name, dns.RcodeServerFailure) }
+}
+
+// lookupVerdicts judges domains.
+func lookupVerdicts(t *testing.T) []diag.Verdict {
+	var seen diagtest.Seen
+	for _, tt := range worlds {
+		t.Run(tt.name, func(t *testing.T) {
+			r := lookup(t, tt.zone, tt.domain, tt.spoil)
+			seen.Add(r.Verdict)
+			require.Equal(t, tt.outcome, outcome(r.Verdict), "%+v", r.Findings)
+			require.Equal(t, tt.suggested, suggested(r.Verdict))
+		})
+	}
+	return seen
+}
+
+func TestRules(t *testing.T) {
+	verdicts := append(validateVerdicts(t), lookupVerdicts(t)...)
+	diagtest.CoverRules(t, rules, verdicts)
+	diagtest.CheckTexts(t, texts, rules.Describe(), verdicts)
+}
