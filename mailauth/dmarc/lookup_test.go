@@ -19,8 +19,8 @@ const (
 	consented = `example.com._report._dmarc.reports.example.net. TXT "v=DMARC1"` + "\n"
 )
 
-// consent lets a domain accept the reports of all others.
-func consent(domain string) string {
+// accepting lets a domain accept the reports of all others.
+func accepting(domain string) string {
 	return domain + ". MX 10 mx.example.net.\n*._report._dmarc." + domain + `. TXT "v=DMARC1"` + "\n"
 }
 
@@ -51,7 +51,7 @@ var worlds = []struct {
 	{"parked", "example.com. MX 0 .\n" + dmarcAt("example.com", "v=DMARC1; p=reject"), "", nil,
 		"valid 100 rua.missing.no_mail", ""},
 	{"parked, with reports", "example.com. MX 0 .\n" + dmarcAt("example.com", "v=DMARC1; p=reject; rua=mailto:d@example.net") +
-		consent("example.net"), "", nil, "valid 100", ""},
+		accepting("example.net"), "", nil, "valid 100", ""},
 	{"no such domain", "example.net. TXT \"x\"\n", "", nil,
 		"missing none domain.missing", ""},
 	{"no such subdomain", full, "nx.example.com", nil,
