@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/message"
 )
@@ -34,7 +35,7 @@ type evidence struct {
 	border     int   // index of the hop by which the message came in from outside; -1 if there is none
 	authFields []authField
 	signatures []signature
-	chain      chain
+	chain      *arc.Chain
 	spam       []SpamVerdict
 	list       List
 }
@@ -86,7 +87,7 @@ func (e *evidence) read() {
 	e.readHops()
 	e.readAuthentication()
 	e.readSignatures()
-	e.readChain()
+	e.chain = arc.Parse(e.msg.Fields)
 	e.readSpam()
 	e.readList()
 }

@@ -37,17 +37,13 @@ func clip(s string, most int) string {
 // facts writes down what was read.
 func (e *evidence) facts() Facts {
 	f := Facts{
-		Message: e.summary(), Authentication: e.authentication(), DKIMSignatures: []Signature{}, ARC: e.chain.report(),
+		Message: e.summary(), Authentication: e.authentication(), DKIMSignatures: []Signature{}, ARC: arcReport(e.chain),
 		Alignment: Alignment{FromDomain: e.fromDomain, OrganizationalDomain: e.fromOrg},
 		Hops:      []Hop{}, SpamVerdicts: e.spam, List: e.list, HeadersCount: len(e.msg.Fields),
 		DuplicateHeaders: e.duplicates(), MissingHeaders: e.missing(), MalformedLines: []BadLine{}, Damage: append([]Damage{}, e.damage...),
 	}
 	for i := range e.signatures {
-		s := e.signatures[i].Signature
-		for _, p := range []*string{&s.Domain, &s.Selector, &s.Algorithm, &s.Canonicalization, &s.Identity} {
-			*p = clip(*p, maxShown)
-		}
-		f.DKIMSignatures = append(f.DKIMSignatures, s)
+		f.DKIMSignatures = append(f.DKIMSignatures, e.signatures[i].Signature)
 	}
 	if aligned, known := e.aligned("spf"); known {
 		f.Alignment.SPFAligned = &aligned
@@ -185,26 +181,6 @@ func firstOf(texts ...string) string {
 		}
 	}
 	return ""
-}
-
-func (c *chain) report() ARC {
-	a := ARC{Instances: len(c.sets), Seals: []Seal{}, OrderValid: c.orderValid()}
-	for i := range c.sets {
-		s := &c.sets[i]
-		seal := Seal{
-			Instance: s.instance, Domain: clip(canonical(s.tags["d"]), maxShown), Selector: clip(s.tags["s"], maxShown),
-			CV: strings.ToLower(clip(s.tags["cv"], maxShown)), Timestamp: unixTime(s.tags["t"]), Complete: s.complete(), Results: []string{},
-		}
-		if s.header != nil {
-			for _, r := range s.header.Results {
-				if len(seal.Results) < maxResults {
-					seal.Results = append(seal.Results, clip(r.Method+"="+r.Value, maxShown))
-				}
-			}
-		}
-		a.Seals = append(a.Seals, seal)
-	}
-	return a
 }
 
 func (e *evidence) hopReport(i int) Hop {

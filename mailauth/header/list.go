@@ -72,5 +72,5 @@ func (e *evidence) bulk() bool {
 // mailingList reports whether the message came through a mailing list that forwards what its members write, which
 // mostly breaks their signatures.
 func (e *evidence) mailingList() bool {
-	return e.list.ListPost != "" || e.list.Precedence == "list" || e.list.ID != "" && len(e.chain.sets) > 0
+	return e.list.ListPost != "" || e.list.Precedence == "list" || e.list.ID != "" && len(e.chain.Sets) > 0
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/arc"
 )
 
 // authenticationRules are about what servers found.
@@ -211,12 +212,12 @@ var authenticationRules = diag.Rules[*evidence]{
 	{
 		Code: "header.arc.order", Severity: diag.Warning, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "ARC chain has a gap or an incomplete set",
+		Title:       "ARC chain is damaged: a set is missing, incomplete or invalid",
 		Requirement: "ARC sets are complete and run from 1 without gaps",
 		Ref:         "RFC 8617 section 5.2",
 		Advice:      "Ignore the chain: a server on the way removed or forged a part of it, so that it proves nothing.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.chain.orderValid(), "%s", e.chain.gapText()).About("arc")
+			return diag.FailEach(e.chain.Faults, func(f arc.Fault) diag.Failures { return diag.Fail("ARC: %s", f.Text).About("arc") })
 		},
 	},
 	{
@@ -227,12 +228,9 @@ var authenticationRules = diag.Rules[*evidence]{
 		Ref:         "RFC 8617 section 4.4",
 		Advice:      "Ignore the chain. ARC itself is no reason to refuse a message.",
 		Fails: func(e *evidence) diag.Failures {
-			for i := range e.chain.sets {
-				if s := &e.chain.sets[i]; strings.EqualFold(s.tags["cv"], "fail") {
-					return diag.Fail("Seal %d by %s says cv=fail: the chain did not verify when it arrived there.", s.instance, diag.Quote(s.tags["d"])).About("arc")
-				}
-			}
-			return nil
+			return diag.FailEach(e.chain.Sets, func(s arc.Set) diag.Failures {
+				return diag.FailIf(s.State == arc.Fail, "Seal %d by %s says cv=fail: the chain did not verify when it arrived there.", s.Instance, orDomain(s.Domain)).About("arc")
+			})
 		},
 	},
 }
@@ -357,39 +355,14 @@ func (e *evidence) contradicted(a *authField) []string {
 // sealedPass reports whether the receiving side found the chain of ARC valid, and DMARC passed before it was sealed:
 // a mailing list changed the message.
 func (e *evidence) sealedPass() bool {
-	if e.value("arc") != "pass" || len(e.chain.sets) == 0 {
-		return false
-	}
-	h := e.chain.sets[0].header
-	return h != nil && slices.ContainsFunc(h.Results, func(r result) bool { return r.Method == "dmarc" && r.Value == "pass" })
+	h := e.sealed()
+	return e.value("arc") == "pass" && h != nil && slices.ContainsFunc(h.Results, func(r result) bool { return r.Method == "dmarc" && r.Value == "pass" })
 }
 
 // sealer is the domain that sealed first.
 func (e *evidence) sealer() string {
-	if len(e.chain.sets) == 0 {
+	if len(e.chain.Sets) == 0 {
 		return orDomain("")
 	}
-	return orDomain(e.chain.sets[0].tags["d"])
-}
-
-// gapText says what is wrong with the order of the chain.
-func (c *chain) gapText() string {
-	for i := range c.sets {
-		switch s := &c.sets[i]; {
-		case s.instance != i+1:
-			return fmt.Sprintf("The ARC chain has instance i=%d, but instance i=%d is missing.", s.instance, i+1)
-		case !s.complete():
-			var lacks []string
-			for _, f := range []struct {
-				missing bool
-				name    string
-			}{{s.seal == nil, "ARC-Seal"}, {s.signature == nil, "ARC-Message-Signature"}, {s.results == nil, "ARC-Authentication-Results"}} {
-				if f.missing {
-					lacks = append(lacks, f.name)
-				}
-			}
-			return fmt.Sprintf("ARC set i=%d is incomplete: %s is missing.", s.instance, strings.Join(lacks, " and "))
-		}
-	}
-	return "An ARC field has no valid instance, or one that stands there already."
+	return orDomain(e.chain.Sets[0].Domain)
 }

@@ -1,11 +1,13 @@
 package header
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dkim"
 )
 
 // signatureRules are about what DKIM signatures say; nothing is verified.
@@ -22,28 +24,22 @@ var signatureRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "header.dkim.incomplete", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
+		Code: "header.dkim.malformed", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.dkim.missing"},
-		Title:       "DKIM signature lacks a required tag",
-		Requirement: "DKIM signatures have all required tags",
-		Ref:         "RFC 6376 section 3.5",
+		Title:       "DKIM signature is malformed",
+		Requirement: "DKIM signatures keep to their syntax",
+		Ref:         "RFC 6376 section 6.1.1",
 		Advice:      "Copy the whole field; if it was sent so, fix the program that signs, as verifiers ignore the signature.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
-			var lacks []string
-			for _, tag := range []string{"v", "a", "b", "bh", "d", "h", "s"} {
-				if s.tags[tag] == "" {
-					lacks = append(lacks, tag+"=")
-				}
+			if err, ok := errors.AsType[*dkim.SignatureError](s.parsed.Err()); ok && s.signs("From") {
+				return "cannot be verified: " + err.Fault.Text
 			}
-			if len(lacks) == 0 {
-				return ""
-			}
-			return "lacks " + strings.Join(lacks, ", ")
+			return ""
 		}),
 	},
 	{
 		Code: "header.dkim.from_unsigned", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.dkim.incomplete"},
+		DependsOn:   []diag.Code{"header.dkim.malformed"},
 		Title:       "DKIM signature does not cover From",
 		Requirement: "DKIM signatures cover From",
 		Ref:         "RFC 6376 section 5.4",

@@ -101,7 +101,7 @@ var auditTexts = diag.Texts{
 		Sub:      "Ignore them, and let the border server remove such fields.",
 	},
 	"header.arc.order": {
-		Headline: "The ARC chain has a gap or an incomplete set",
+		Headline: "The ARC chain is damaged: a set is missing or invalid",
 		Sub:      "It proves nothing. Ignore the chain; ARC itself is no reason to refuse a message.",
 	},
 	"header.spam.malicious": {
