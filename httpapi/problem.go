@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
 )
@@ -126,6 +127,9 @@ func problemFor(err error) *failure {
 	}
 	if quota, ok := errors.AsType[*metering.QuotaError](err); ok {
 		return quotaProblem(quota)
+	}
+	if over, ok := errors.AsType[*aggregate.LimitError](err); ok {
+		return invalidRequest(http.StatusRequestEntityTooLarge, reasonTooLarge, over.Sentence())
 	}
 	switch {
 	case errors.Is(err, hostedspf.ErrNotFound):

@@ -12,7 +12,6 @@ var unbuilt = []string{
 	"POST /public/v1/mail/header-audit",
 	"POST /public/v1/mail/header-analyze",
 	"POST /public/v1/mail/domain-check",
-	"POST /public/v1/dmarc/report/analyze",
 	"POST /public/v1/certificats/bimi/parse",
 	"POST /public/v1/certificats/bimi/lookup",
 	"POST /public/v1/deliverability/score",

@@ -1,0 +1,262 @@
+package aggregate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/provider"
+)
+
+// Request asks for the analysis of one report, given in exactly one of XML and Content.
+type Request struct {
+	XML     string `json:"xml,omitempty" oneof:"content" minlen:"1" maxbytes:"10485760" doc:"the report as XML" example:"<feedback><report_metadata><org_name>receiver.example</org_name><email>dmarc@receiver.example</email><report_id>1</report_id><date_range><begin>1767225600</begin><end>1767311999</end></date_range></report_metadata><policy_published><domain>example.com</domain><p>none</p></policy_published><record><row><source_ip>192.0.2.25</source_ip><count>10</count><policy_evaluated><disposition>none</disposition><dkim>pass</dkim><spf>pass</spf></policy_evaluated></row><identifiers><header_from>example.com</header_from></identifiers><auth_results><dkim><domain>example.com</domain><selector>s1</selector><result>pass</result></dkim><spf><domain>example.com</domain><result>pass</result></spf></auth_results></record></feedback>"`
+	Content []byte `json:"content_base64,omitempty" oneof:"content" minlen:"1" maxbytes:"10485760" doc:"the file as it came: XML, gzip, zip, or a message with one of them; its content decides which"`
+
+	Filename string `json:"filename,omitempty" maxlen:"255" doc:"name of the file; it decides nothing"`
+
+	// ResolvePTR says whether the largest sources are looked up in reverse DNS. Without it nothing is
+	// asked of the network.
+	ResolvePTR bool `json:"resolve_ptr,omitempty" default:"false" doc:"whether to look up the names of the largest sources"`
+}
+
+// An Analysis says what a report means for the domain that it is about.
+type Analysis struct {
+	diag.Verdict
+	diag.Timing
+	Metadata  ReportMetadata  `json:"metadata" doc:"who reports, and about which time; what the report does not say is absent"`
+	Policy    PublishedPolicy `json:"policy_published" doc:"the DMARC record as the receiver found it"`
+	Namespace string          `json:"namespace,omitempty" maxlen:"253" doc:"XML namespace of the report"`
+	Totals    Totals          `json:"totals" doc:"sums over all records that could be used"`
+
+	CompliancePercent *float64 `json:"compliance_percent,omitempty" min:"0" max:"100" doc:"share of messages that passed DMARC, rounded down; absent without messages"`
+
+	Enforcement      *Enforcement   `json:"enforcement,omitempty" doc:"whom p=quarantine or p=reject would concern; absent without messages"`
+	Services         []ServiceTotal `json:"services" maxitems:"300" doc:"sums by sending service, the largest first"`
+	Sources          []Source       `json:"sources" maxitems:"500" doc:"the largest sources, the largest first"`
+	SourcesTruncated bool           `json:"sources_truncated" doc:"whether there are more sources than listed; the totals cover all"`
+
+	RecordsCount     int  `json:"records_count" min:"0" doc:"records in the report, with those that could not be used"`
+	RecordsTruncated bool `json:"records_truncated" doc:"whether records are missing: the file is cut off, or has more than 200,000"`
+	Partial          bool `json:"partial" doc:"whether a name that was to be looked up could not be learned"`
+}
+
+// ReportMetadata is who reports, and about which time.
+type ReportMetadata struct {
+	Organization  string     `json:"organization,omitempty" doc:"the receiver that reports"`
+	Email         string     `json:"email,omitempty" doc:"how to reach it"`
+	ExtraContact  string     `json:"extra_contact,omitempty" doc:"another way to reach it"`
+	ReportID      string     `json:"report_id,omitempty" doc:"its name for the report"`
+	BeginAt       *time.Time `json:"begin_at,omitempty" doc:"begin of the time that the report is about"`
+	EndAt         *time.Time `json:"end_at,omitempty" doc:"end of that time"`
+	Errors        []string   `json:"errors" doc:"what went wrong while the receiver made the report"`
+	SchemaVersion string     `json:"schema_version,omitempty" doc:"version of the format"`
+	Generator     string     `json:"generator,omitempty" doc:"program that made the report"`
+}
+
+// PublishedPolicy is the DMARC record of the domain as the receiver found it.
+type PublishedPolicy struct {
+	Domain            string `json:"domain,omitempty" doc:"where the record was found"`
+	Policy            string `json:"policy,omitempty" doc:"tag p"`
+	SubdomainPolicy   string `json:"subdomain_policy,omitempty" doc:"tag sp"`
+	NonexistentPolicy string `json:"nonexistent_subdomain_policy,omitempty" doc:"tag np"`
+	DKIMAlignment     string `json:"dkim_alignment" enum:"relaxed strict" doc:"tag adkim; relaxed if the report does not say"`
+	SPFAlignment      string `json:"spf_alignment" enum:"relaxed strict" doc:"tag aspf; relaxed if the report does not say"`
+	Percentage        *int   `json:"percentage,omitempty" doc:"tag pct, which RFC 9989 removed"`
+	Testing           *bool  `json:"testing,omitempty" doc:"tag t"`
+	FailureOptions    string `json:"failure_options,omitempty" doc:"tag fo"`
+	DiscoveryMethod   string `json:"discovery_method,omitempty" doc:"how the receiver found the record: treewalk or psl"`
+}
+
+// Totals are sums of messages over all records.
+type Totals struct {
+	MessageCount     int64        `json:"message_count" min:"0" doc:"messages: the sum of the counts, not of the records"`
+	PassCount        int64        `json:"pass_count" min:"0" doc:"messages that passed DMARC"`
+	FailCount        int64        `json:"fail_count" min:"0" doc:"messages that did not"`
+	SPFAlignedCount  int64        `json:"spf_aligned_count" min:"0" doc:"messages for which the receiver says that SPF passed and was aligned"`
+	DKIMAlignedCount int64        `json:"dkim_aligned_count" min:"0" doc:"likewise DKIM"`
+	Dispositions     Dispositions `json:"dispositions" doc:"what became of the messages"`
+	SourceCount      int          `json:"source_count" min:"0" doc:"different addresses"`
+}
+
+// Dispositions are messages by what became of them.
+type Dispositions struct {
+	None       int64 `json:"none" min:"0" doc:"delivered as if there were no policy"`
+	Quarantine int64 `json:"quarantine" min:"0" doc:"put into the spam folder, or the like"`
+	Reject     int64 `json:"reject" min:"0" doc:"refused"`
+	Pass       int64 `json:"pass,omitempty" min:"0" doc:"passed DMARC, so that no policy was applied (RFC 9990)"`
+}
+
+// Enforcement says whom p=quarantine or p=reject would concern: the messages that failed, by what their
+// sources are.
+type Enforcement struct {
+	Ready           bool    `json:"ready" doc:"whether, as far as this report shows, no mail of the domain's own would be lost"`
+	AffectedCount   int64   `json:"affected_count" min:"0" doc:"messages in the name of the domain that failed"`
+	AffectedPercent float64 `json:"affected_percent" min:"0" max:"100" doc:"their share of all messages"`
+	LegitimateCount int64   `json:"legitimate_count" min:"0" doc:"of these, mail of legitimate sources"`
+	ForwardingCount int64   `json:"forwarding_count" min:"0" doc:"of these, forwarded mail"`
+	UnknownCount    int64   `json:"unknown_count" min:"0" doc:"of these, mail of unknown sources"`
+	SpoofingCount   int64   `json:"spoofing_count" min:"0" doc:"of these, spoofed mail: what enforcement is for"`
+}
+
+// A ServiceTotal sums up the sources of one sending service.
+type ServiceTotal struct {
+	Service      string            `json:"service" doc:"the service"`
+	Category     provider.Category `json:"category" doc:"what it is for"`
+	MessageCount int64             `json:"message_count" min:"0" doc:"messages of it"`
+	PassCount    int64             `json:"pass_count" min:"0" doc:"of these, messages that passed DMARC"`
+	SourceCount  int               `json:"source_count" min:"0" doc:"addresses of it"`
+}
+
+// Analyze reads a report, sums it up by source, classifies the sources, and judges what it means. It asks
+// nothing of the network unless the request says so. The error is a *[diag.InputError], that of the context,
+// or a *[LimitError]; a file that is no report is described by findings.
+func Analyze(ctx context.Context, env *diag.Env, req Request) (*Analysis, error) {
+	if err := diag.ExactlyOne([]string{"xml", "content_base64"}, req.XML != "", len(req.Content) > 0); err != nil {
+		return nil, err
+	}
+	file := req.Content
+	if req.XML != "" {
+		file = []byte(req.XML)
+	}
+	e := &evidence{began: env.Now()}
+	if err := e.read(file); err != nil {
+		return nil, err
+	}
+	if req.ResolvePTR {
+		if err := e.resolve(ctx, env); err != nil {
+			return nil, err
+		}
+	}
+	e.conclude()
+	return e.analysis(env.Now()), nil
+}
+
+// Rules describes what is examined.
+func (*Analysis) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// evidence is all that the rules look at.
+type evidence struct {
+	began time.Time
+
+	report *Report         // nil if the file is none
+	other  *NotReportError // what it is then
+	sums   *collector
+
+	top     []*source // of the largest sources, with details
+	unnamed int       // sources whose reverse name could not be learned
+
+	digest
+}
+
+// read collects the records. They are read a second time where what the alignment depends on stood behind
+// them or was guessed wrongly, and another time for the details of the largest sources where there are more
+// than can be kept of all: so memory does not grow with what is in the records.
+func (e *evidence) read(file []byte) error {
+	c := newCollector(alignment{})
+	report, err := Read(file, c.add)
+	if other, ok := errors.AsType[*NotReportError](err); ok {
+		e.other, e.sums = other, c
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if want := alignmentOf(&report.Policy, c.align); want != c.align {
+		c = newCollector(want)
+		if _, err := Read(file, c.add); err != nil {
+			return err
+		}
+	}
+	e.report, e.sums = report, c
+	e.top = c.largest()
+	if c.details == nil {
+		c.detail(e.top)
+		_, err = Read(file, c.addDetails)
+	}
+	return err
+}
+
+// analysis judges the evidence and writes it down.
+func (e *evidence) analysis(ended time.Time) *Analysis {
+	a := &Analysis{
+		Verdict: rules.Judge(e, texts), Timing: diag.NewTiming(e.began, ended), Partial: e.unnamed > 0,
+		Metadata: ReportMetadata{Errors: []string{}},
+		Policy:   PublishedPolicy{DKIMAlignment: "relaxed", SPFAlignment: "relaxed"},
+		Services: e.services, Sources: []Source{},
+	}
+	if e.report == nil {
+		a.Services = []ServiceTotal{}
+		return a
+	}
+	a.Metadata, a.Policy, a.Namespace = metadataOf(e.report), policyOf(&e.report.Policy), diag.Quote(e.report.Namespace)
+	a.Totals, a.Enforcement = e.sums.totals, e.enforcement
+	if n := a.Totals.MessageCount; n > 0 {
+		a.CompliancePercent = new(percent(a.Totals.PassCount, n))
+	}
+	for _, s := range e.top {
+		a.Sources = append(a.Sources, s.written())
+	}
+	a.SourcesTruncated = len(e.sums.tallies) > len(e.top)
+	a.RecordsCount, a.RecordsTruncated = e.report.Records, e.report.Truncated || e.report.Excess
+	return a
+}
+
+func metadataOf(r *Report) ReportMetadata {
+	m := ReportMetadata{
+		Organization: r.Metadata.Organization, Email: r.Metadata.Email, ExtraContact: r.Metadata.ExtraContact,
+		ReportID: r.Metadata.ReportID, Errors: append([]string{}, r.Metadata.Errors...),
+		SchemaVersion: r.Version, Generator: r.Metadata.Generator,
+	}
+	if t := r.Metadata.Begin; !t.IsZero() {
+		m.BeginAt = &t
+	}
+	if t := r.Metadata.End; !t.IsZero() {
+		m.EndAt = &t
+	}
+	return m
+}
+
+func policyOf(p *Policy) PublishedPolicy {
+	modes := map[bool]string{false: "relaxed", true: "strict"}
+	published := PublishedPolicy{
+		Domain: p.Domain, Policy: p.Policy, SubdomainPolicy: p.Subdomain, NonexistentPolicy: p.Nonexistent,
+		DKIMAlignment: modes[p.DKIMAlignment == "s"], SPFAlignment: modes[p.SPFAlignment == "s"],
+		Percentage: p.Percentage, FailureOptions: p.FailureOptions, DiscoveryMethod: p.DiscoveryMethod,
+	}
+	if p.Testing != "" {
+		published.Testing = new(p.Testing == "y")
+	}
+	return published
+}
+
+// percent is a share, rounded down to hundredths so that only all is 100.
+func percent(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(int64(float64(part)/float64(whole)*10_000)) / 100
+}
+
+// addressText names a source in sentences and in the report.
+func addressText(ip netip.Addr, text string) string {
+	if ip.IsValid() {
+		return ip.String()
+	}
+	return diag.Quote(text)
+}
+
+// Sentence tells a caller which limit the file is over.
+func (e *LimitError) Sentence() string {
+	texts := map[string]string{
+		"expanded size":     "The report is larger than %s bytes once it is unpacked.",
+		"compression ratio": "The file unpacks to more than %s times its size.",
+		"files":             "The archive or message holds more than %s files.",
+		"nesting":           "The report is packed into more than %s containers.",
+	}
+	return fmt.Sprintf(cmp.Or(texts[e.What], "The file has more than %s bytes."), thousands(e.Limit))
+}

@@ -1,0 +1,331 @@
+package aggregate
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/provider"
+	"golang.org/x/net/publicsuffix"
+)
+
+// The bounds of what is kept of a report, whatever is in its records. What goes beyond them is counted, not
+// named.
+const (
+	maxSources  = 500    // sources in the reply, as many as people go through
+	maxBadTexts = 100    // texts in place of addresses that are told apart
+	maxApart    = 10_000 // domains and selectors that are told apart when sources are classified
+	maxListed   = 20     // domains that a finding is about
+)
+
+// An alignment is what the alignment of identities depends on.
+type alignment struct {
+	organization          string // organizational domain of the reported domain
+	strictDKIM, strictSPF bool
+}
+
+// alignmentOf is the alignment that a report's policy sets. Without a domain in it the guess stands.
+func alignmentOf(p *Policy, guess alignment) alignment {
+	f := alignment{guess.organization, p.DKIMAlignment == "s", p.SPFAlignment == "s"}
+	if p.Domain != "" {
+		f.organization = organization(p.Domain)
+	}
+	return f
+}
+
+// organization returns the organizational domain of a name by the public suffix list, which is what a report
+// can be checked with: the tree walk of RFC 9989 would need the network.
+func organization(name string) string {
+	if org, err := publicsuffix.EffectiveTLDPlusOne(name); err == nil {
+		return org
+	}
+	return name
+}
+
+// signs are what was seen of a source, as a set.
+type signs uint16
+
+const (
+	sawSPF           signs = 1 << iota // SPF passed, aligned
+	sawDKIM                            // DKIM passed, aligned, and SPF passed for nobody
+	sawDKIMElse                        // DKIM passed, aligned, and SPF passed for a domain of somebody else
+	sawRelated                         // nothing aligned; an identity of the owner's organization passed
+	sawStranger                        // nothing aligned; an identity of somebody else passed
+	sawNothing                         // nothing passed
+	sawBroken                          // likewise nothing of the owner, but a signature of the owner's was there
+	sawError                           // nothing passed, and the receiver could not check
+	sawNoResults                       // nothing passed, and the receiver does not say what it checked
+	sawContradiction                   // policy_evaluated says that something passed, auth_results that nothing did
+	sawForeignFrom                     // the From field names a domain of somebody else
+	sawCovered                         // the From field names a domain that the report is about
+)
+
+// A tally is what is summed up of one source: little, for a report may have 200,000 of them.
+type tally struct {
+	ip   netip.Addr
+	text string // in place of an address
+
+	messages, pass, spf, dkim int64
+	overridden                int64 // messages that the receiver knows to be forwarded
+	dispositions              [dispositionCount]int64
+
+	seen      signs
+	service   *provider.Service // that most messages lead to, by majority vote
+	basis     provider.Basis
+	votes     int64
+	stranger  string   // organizational domain of the first identity of somebody else that passed
+	selectors [2]int32 // of the owner's first signature that passed where SPF did for somebody else; of the first broken one
+}
+
+// The dispositions by index; others are not counted.
+var dispositionIndex = map[Disposition]int{
+	DispositionNone: 0, DispositionQuarantine: 1, DispositionReject: 2, DispositionPass: 3,
+}
+
+const dispositionCount = 4
+
+// A collector sums up records.
+type collector struct {
+	align   alignment
+	totals  Totals
+	tallies []tally
+	byIP    map[netip.Addr]int32
+	byText  map[string]int32
+
+	details map[int32]*source // by index in tallies; nil once there are more than maxSources
+
+	selectors map[string]int32 // "selector domain" of the owner's signatures, numbered from 1
+	direct    map[int32]bool   // those that passed from an address that SPF authorizes
+	orgs      map[string]string
+
+	strangers map[string]string // interned
+
+	contradictions contradictions
+	oddities       oddities
+}
+
+// contradictions counts messages of records that contradict themselves.
+type contradictions struct {
+	passed, failed int64  // policy_evaluated says pass, auth_results fail, and the other way round
+	example        string // a sentence about the first
+}
+
+// oddities counts messages by what is remarkable about their records.
+type oddities struct {
+	foreign    counts[string] // From fields with domains of others
+	permError  counts[string] // domains of the owner for which SPF cannot be evaluated
+	badKeys    counts[string] // the owner's selectors whose key cannot be used
+	strict     counts[string] // identities that fail only by strict alignment
+	spared     counts[string] // From fields of failed mail to which an enforcing policy was not applied
+	sparedWhy  counts[OverrideType]
+	local      counts[string] // comments on overrides by local policy
+	noResults  int64          // records without results
+	passedLost int64          // messages that passed and were not delivered all the same
+	odd        int64          // messages whose disposition is not known
+}
+
+func newCollector(a alignment) *collector {
+	return &collector{
+		align: a, byIP: map[netip.Addr]int32{}, byText: map[string]int32{}, details: map[int32]*source{},
+		selectors: map[string]int32{}, direct: map[int32]bool{}, orgs: map[string]string{}, strangers: map[string]string{},
+	}
+}
+
+// add sums up one record.
+func (c *collector) add(r *Record) error {
+	if c.align.organization == "" {
+		c.align.organization = c.org(r.HeaderFrom) // a guess, until the policy is known
+	}
+	at := c.tally(r)
+	o := c.observe(r)
+	c.sum(&c.tallies[at], r, &o)
+	c.note(r, &o)
+	if c.details != nil {
+		c.details[at].add(r)
+	}
+	return nil
+}
+
+// addDetails adds one record to the details of its source, if that is one of the largest.
+func (c *collector) addDetails(r *Record) error {
+	if at, ok := c.find(r); ok && c.details[at] != nil {
+		c.details[at].add(r)
+	}
+	return nil
+}
+
+// find returns the index of the source of a record.
+func (c *collector) find(r *Record) (at int32, ok bool) {
+	if r.SourceIP.IsValid() {
+		at, ok = c.byIP[r.SourceIP]
+		return at, ok
+	}
+	at, ok = c.byText[r.SourceText]
+	if !ok && len(c.byText) >= maxBadTexts {
+		at, ok = c.byText[""] // all others
+	}
+	return at, ok
+}
+
+// tally returns the index of the source of a record, which it makes if need be.
+func (c *collector) tally(r *Record) int32 {
+	at, ok := c.find(r)
+	if ok {
+		return at
+	}
+	at = int32(len(c.tallies))
+	t := tally{ip: r.SourceIP}
+	if t.ip.IsValid() {
+		c.byIP[t.ip] = at
+	} else {
+		if len(c.byText) < maxBadTexts {
+			t.text = r.SourceText
+		}
+		c.byText[t.text] = at
+	}
+	c.tallies = append(c.tallies, t)
+	if len(c.tallies) > maxSources {
+		c.details = nil
+	}
+	if c.details != nil {
+		c.details[at] = &source{}
+	}
+	return at
+}
+
+// sum adds a record to its source and to the totals.
+func (c *collector) sum(t *tally, r *Record, o *observation) {
+	n := r.Count
+	t.messages += n
+	c.totals.MessageCount += n
+	if o.spf {
+		t.spf += n
+		c.totals.SPFAlignedCount += n
+	}
+	if o.dkim {
+		t.dkim += n
+		c.totals.DKIMAlignedCount += n
+	}
+	if o.spf || o.dkim {
+		t.pass += n
+		c.totals.PassCount += n
+	} else {
+		c.totals.FailCount += n
+	}
+	if i, ok := dispositionIndex[r.Disposition]; ok {
+		t.dispositions[i] += n
+	}
+	c.totals.Dispositions.add(r.Disposition, n)
+	if o.forwarded {
+		t.overridden += n
+	}
+	if n == 0 {
+		return
+	}
+	t.seen |= o.signs
+	t.vote(o, n)
+	t.stranger = cmp.Or(t.stranger, o.stranger)
+	for i, selector := range o.selectors {
+		t.selectors[i] = cmp.Or(t.selectors[i], selector)
+	}
+}
+
+// vote counts messages for the service that they lead to, or for none: what has the majority in the end is kept
+// (the algorithm of Boyer and Moore), for one message of many may lead elsewhere.
+func (t *tally) vote(o *observation, n int64) {
+	switch {
+	case t.service == o.service:
+		t.votes += n
+	case t.votes >= n:
+		t.votes -= n
+	default:
+		t.service, t.basis, t.votes = o.service, o.basis, n-t.votes
+	}
+}
+
+func (d *Dispositions) add(disposition Disposition, n int64) {
+	switch disposition {
+	case DispositionNone:
+		d.None += n
+	case DispositionQuarantine:
+		d.Quarantine += n
+	case DispositionReject:
+		d.Reject += n
+	case DispositionPass:
+		d.Pass += n
+	}
+}
+
+// org returns the organizational domain of a name, mostly from memory.
+func (c *collector) org(name string) string {
+	if org, ok := c.orgs[name]; ok {
+		return org
+	}
+	if len(c.orgs) >= maxApart {
+		clear(c.orgs)
+	}
+	org := organization(name)
+	c.orgs[name] = org
+	return org
+}
+
+// number returns the number of a selector of the owner, 0 if there are too many.
+func (c *collector) number(d *DKIMAuth) int32 {
+	if d.Selector == "" {
+		return 0
+	}
+	key := d.Selector + " " + d.Domain
+	if n, ok := c.selectors[key]; ok {
+		return n
+	}
+	if len(c.selectors) >= maxApart {
+		return 0
+	}
+	n := int32(len(c.selectors) + 1)
+	c.selectors[key] = n
+	return n
+}
+
+// known returns one copy of a name for all sources, empty if there are too many.
+func (c *collector) known(name string) string {
+	if kept, ok := c.strangers[name]; ok {
+		return kept
+	}
+	if len(c.strangers) >= maxApart || len(name) > maxDomain {
+		return ""
+	}
+	c.strangers[name] = name
+	return name
+}
+
+// largest returns the largest sources, the largest first, those of one size by address. Where there are
+// more than are kept, they are without details.
+func (c *collector) largest() []*source {
+	order := make([]int32, len(c.tallies))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		s, t := &c.tallies[a], &c.tallies[b]
+		return cmp.Or(cmp.Compare(t.messages, s.messages), s.ip.Compare(t.ip), strings.Compare(s.text, t.text))
+	})
+	list := make([]*source, 0, min(len(order), maxSources))
+	for _, at := range order[:min(len(order), maxSources)] {
+		s := c.details[at]
+		if s == nil {
+			s = &source{}
+		}
+		s.at, s.tally = at, &c.tallies[at]
+		list = append(list, s)
+	}
+	return list
+}
+
+// detail makes addDetails fill these sources.
+func (c *collector) detail(top []*source) {
+	c.details = map[int32]*source{}
+	for _, s := range top {
+		c.details[s.at] = s
+	}
+}

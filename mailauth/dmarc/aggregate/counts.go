@@ -1,0 +1,54 @@
+package aggregate
+
+import (
+	"cmp"
+	"slices"
+)
+
+// counts are messages by something, of which a bounded number is told apart: the first that were met.
+type counts[K comparable] struct {
+	list  []count[K]
+	total int64
+}
+
+type count[K comparable] struct {
+	what K
+	n    int64
+}
+
+// add counts messages; for the zero value of K it does nothing.
+func (c *counts[K]) add(what K, n int64) { c.addUpTo(maxListed, what, n) }
+
+func (c *counts[K]) addUpTo(most int, what K, n int64) {
+	var zero K
+	if what == zero {
+		return
+	}
+	c.total += n
+	for i := range c.list {
+		if c.list[i].what == what {
+			c.list[i].n += n
+			return
+		}
+	}
+	if len(c.list) < most {
+		c.list = append(c.list, count[K]{what, n})
+	}
+}
+
+// sorted lists the counts, the largest first, those of one size as they were met.
+func (c *counts[K]) sorted() []count[K] {
+	list := slices.Clone(c.list)
+	slices.SortStableFunc(list, func(a, b count[K]) int { return cmp.Compare(b.n, a.n) })
+	return list
+}
+
+// of returns how many messages were counted for something.
+func (c *counts[K]) of(what K) int64 {
+	for _, one := range c.list {
+		if one.what == what {
+			return one.n
+		}
+	}
+	return 0
+}

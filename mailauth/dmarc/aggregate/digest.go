@@ -1,0 +1,198 @@
+package aggregate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/provider"
+)
+
+// readyPercent is how much mail of unknown sources may fail in a report for a domain that is ready to enforce
+// its policy: some always does.
+const readyPercent = 1
+
+// strayPercent is how much of the mail of a source that is set up may fail without being worth fixing.
+const strayPercent = 2
+
+// A digest is what the sources come to, by what they are.
+type digest struct {
+	classes     map[Class]*classSum // without mail in the name of others
+	services    []ServiceTotal
+	failing     []*sender // legitimate services that fail, the largest first
+	own         []*sender // legitimate sources that fail and are no known service, the largest first
+	ownFailed   int64     // their messages, and those of sources beyond the list
+	ownSources  int
+	stray       int64 // messages that fail of sources that are set up
+	named       int64 // messages in the name of the domain
+	strangers   counts[string]
+	spoofers    counts[string] // addresses
+	forwarders  counts[string]
+	enforcement *Enforcement
+}
+
+// A classSum sums up the sources of one class.
+type classSum struct {
+	sources             int
+	messages, pass      int64
+	spf, dkim           int64
+	delivered, affected int64 // of what failed: with disposition none; quarantined or rejected
+}
+
+func (s *classSum) failed() int64 { return s.messages - s.pass }
+
+// A sender is a legitimate service or source whose mail fails.
+type sender struct {
+	service  *provider.Service // nil: one address
+	name     string
+	sources  int
+	messages int64
+	failed   int64
+	affected int64          // quarantined or rejected
+	as       counts[string] // organizational domains that its mail is authenticated for
+}
+
+// conclude classifies all sources and sums them up.
+func (e *evidence) conclude() {
+	e.classes = map[Class]*classSum{Legitimate: {}, Forwarding: {}, Spoofing: {}, Unclear: {}}
+	e.services = []ServiceTotal{}
+	if e.report == nil {
+		return
+	}
+	for _, s := range e.top {
+		s.class, s.reason = e.sums.classify(s.tally)
+	}
+	services := map[*provider.Service]*ServiceTotal{}
+	senders := map[*provider.Service]*sender{}
+	for i := range e.sums.tallies {
+		t := &e.sums.tallies[i]
+		class, reason := e.sums.classify(t)
+		if reason != ReasonForeignDomain {
+			e.classes[class].add(t)
+			e.named += t.messages
+			e.name(t, class, reason)
+		}
+		if class == Legitimate && t.pass < t.messages {
+			e.fail(t, senders)
+		}
+		if t.service != nil {
+			addService(services, t)
+		}
+	}
+	for _, s := range services {
+		e.services = append(e.services, *s)
+	}
+	slices.SortFunc(e.services, func(a, b ServiceTotal) int {
+		return cmp.Or(cmp.Compare(b.MessageCount, a.MessageCount), strings.Compare(a.Service, b.Service))
+	})
+	e.settleSenders(senders)
+	e.sums.totals.SourceCount = len(e.sums.tallies)
+	e.enforce()
+}
+
+func (s *classSum) add(t *tally) {
+	s.sources++
+	s.messages, s.pass = s.messages+t.messages, s.pass+t.pass
+	s.spf, s.dkim = s.spf+t.spf, s.dkim+t.dkim
+	affected := min(t.messages-t.pass, t.dispositions[1]+t.dispositions[2])
+	s.affected += affected
+	s.delivered += min(t.messages-t.pass-affected, t.dispositions[0])
+}
+
+// name keeps the names of a source that findings mention.
+func (e *evidence) name(t *tally, class Class, reason Reason) {
+	failed := t.messages - t.pass
+	switch {
+	case class == Spoofing:
+		e.spoofers.add(addressText(t.ip, t.text), failed)
+	case class == Forwarding && t.service != nil:
+		e.forwarders.add(t.service.Name, t.messages)
+	case class == Forwarding:
+		e.forwarders.add(addressText(t.ip, t.text), t.messages)
+	case class == Unclear && reason == ReasonStranger:
+		e.strangers.add(t.stranger, failed)
+	}
+}
+
+// fail counts a legitimate source whose mail fails, with its service if it has one.
+func (e *evidence) fail(t *tally, senders map[*provider.Service]*sender) {
+	if t.service == nil {
+		one := &sender{name: addressText(t.ip, t.text)}
+		if one.merge(t); one.healthy() {
+			e.stray += one.failed
+			return
+		}
+		e.ownFailed += one.failed
+		if e.ownSources++; len(e.own) < maxSources {
+			e.own = append(e.own, one)
+		}
+		return
+	}
+	s := senders[t.service]
+	if s == nil {
+		s = &sender{service: t.service, name: t.service.Name}
+		senders[t.service] = s
+	}
+	s.merge(t)
+}
+
+func (s *sender) merge(t *tally) {
+	s.sources++
+	s.messages += t.messages
+	s.failed += t.messages - t.pass
+	s.affected += min(t.messages-t.pass, t.dispositions[1]+t.dispositions[2])
+	s.as.add(t.stranger, t.messages-t.pass)
+}
+
+// healthy reports whether so little fails that there is nothing to fix.
+func (s *sender) healthy() bool { return s.failed*100 <= s.messages*strayPercent }
+
+// settleSenders lists the services that fail, the largest first. What passes at a service counts for it too.
+func (e *evidence) settleSenders(senders map[*provider.Service]*sender) {
+	for i := range e.sums.tallies {
+		if t := &e.sums.tallies[i]; t.service != nil && t.pass == t.messages && senders[t.service] != nil {
+			senders[t.service].merge(t)
+		}
+	}
+	for _, s := range senders {
+		if s.healthy() {
+			e.stray += s.failed
+		} else {
+			e.failing = append(e.failing, s)
+		}
+	}
+	for _, list := range [][]*sender{e.failing, e.own} {
+		slices.SortFunc(list, func(a, b *sender) int {
+			return cmp.Or(cmp.Compare(b.failed, a.failed), strings.Compare(a.name, b.name))
+		})
+	}
+}
+
+func addService(services map[*provider.Service]*ServiceTotal, t *tally) {
+	s := services[t.service]
+	if s == nil {
+		s = &ServiceTotal{Service: t.service.Name, Category: t.service.Category}
+		services[t.service] = s
+	}
+	s.MessageCount += t.messages
+	s.PassCount += t.pass
+	s.SourceCount++
+}
+
+// enforce says whom enforcement would concern.
+func (e *evidence) enforce() {
+	all := e.sums.totals
+	if all.MessageCount == 0 {
+		return
+	}
+	f := &Enforcement{
+		LegitimateCount: e.classes[Legitimate].failed(), ForwardingCount: e.classes[Forwarding].failed(),
+		UnknownCount: e.classes[Unclear].failed(), SpoofingCount: e.classes[Spoofing].failed(),
+	}
+	f.AffectedCount = f.LegitimateCount + f.ForwardingCount + f.UnknownCount + f.SpoofingCount
+	f.AffectedPercent = percent(f.AffectedCount, all.MessageCount)
+	others := e.classes[Legitimate].messages + e.classes[Forwarding].messages + e.classes[Unclear].messages
+	f.Ready = len(e.failing)+len(e.own) == 0 && others > 0 && f.UnknownCount*100 <= others*readyPercent &&
+		!e.report.Truncated && !e.report.Excess
+	e.enforcement = f
+}

@@ -1,0 +1,265 @@
+package aggregate
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/provider"
+)
+
+// An observation is what one record says about its source.
+type observation struct {
+	spf, dkim bool // passed and aligned, as the receiver says or, where it does not, as its results say
+	forwarded bool // the receiver knows that the messages were forwarded
+	signs     signs
+	service   *provider.Service
+	basis     provider.Basis
+	stranger  string
+	selectors [2]int32
+
+	results               // what the receiver's results say, with alignment worked out anew
+	contradictedBy string // "DKIM" or "SPF" of policy_evaluated that passes without a result that does
+	failedDespite  string // likewise fails in spite of one
+}
+
+// results are the results of a record by whose identities they are about.
+type results struct {
+	given         bool // there is one at all
+	spf, dkim     bool // an aligned identity passed
+	spfPassed     bool // SPF passed for whomever
+	related       bool // an identity of the owner's organization passed that is not aligned
+	strictMiss    string
+	ownPermError  string
+	ownBadKey     string
+	notChecked    bool // the receiver could not check an identity of the owner
+	ownedSelector [2]int32
+}
+
+// observe works out what a record says.
+func (c *collector) observe(r *Record) observation {
+	var o observation
+	from := cmp.Or(r.HeaderFrom, c.align.organization)
+	org := c.org(from)
+	var traces provider.Traces
+	c.readDKIM(r, from, &o, &traces)
+	c.readSPF(r, from, &o, &traces)
+	o.service, o.basis = provider.Identify(traces)
+	o.evaluate(r)
+	o.forwarded = forwarded(r.Overrides)
+	o.signs |= o.path()
+	if o.dkim && !o.results.dkim && o.given || o.spf && !o.results.spf && o.given {
+		o.signs |= sawContradiction
+	}
+	if org != c.align.organization {
+		o.signs |= sawForeignFrom
+	} else {
+		o.signs |= sawCovered
+	}
+	return o
+}
+
+// path says how the messages got here, by the results if there are any, since these cannot be a slip of the
+// evaluation, else by the evaluation.
+func (o *observation) path() signs {
+	spf, dkim := o.results.spf, o.results.dkim
+	if !o.given {
+		spf, dkim = o.spf, o.dkim
+	}
+	switch {
+	case spf:
+		return sawSPF
+	case dkim && o.spfPassed:
+		return sawDKIMElse
+	case dkim:
+		return sawDKIM
+	case !o.given:
+		return sawNoResults
+	case o.related:
+		return sawRelated
+	case o.stranger != "":
+		if o.ownedSelector[1] != 0 {
+			return sawStranger | sawBroken
+		}
+		return sawStranger
+	case o.notChecked:
+		return sawNothing | sawError
+	case o.ownedSelector[1] != 0:
+		return sawNothing | sawBroken
+	}
+	return sawNothing
+}
+
+// readDKIM reads the results of signatures.
+func (c *collector) readDKIM(r *Record, from string, o *observation, traces *provider.Traces) {
+	org := c.org(from)
+	for i := range r.DKIMAuth {
+		d := &r.DKIMAuth[i]
+		o.given = o.given || d.Result != ""
+		if d.Domain == "" || d.Result == None {
+			continue
+		}
+		own := c.org(d.Domain) == org
+		aligned := own && (d.Domain == from || !c.align.strictDKIM)
+		switch {
+		case d.Result == Pass && aligned:
+			o.results.dkim = true
+			o.ownedSelector[0] = c.number(d)
+		case d.Result == Pass && own:
+			o.related, o.strictMiss = true, d.Domain
+		case d.Result == Pass:
+			traces.DKIM = append(traces.DKIM, d.Domain)
+			o.related = o.related || ownTenant(d.Domain, org)
+			o.sawStranger(c, d.Domain)
+		case own && d.Result == PermError && d.Selector != "":
+			o.ownBadKey = d.Selector + "._domainkey." + d.Domain
+		case own && d.Result == TempError:
+			o.notChecked = true
+		case own && d.Result == Fail:
+			o.ownedSelector[1] = c.number(d)
+		}
+	}
+	o.selectors = o.ownedSelector
+}
+
+// ownTenant reports whether a domain is the one with which Google signs for a customer without a key of its own:
+// for example.com, example-com.20230601.gappssmtp.com.
+func ownTenant(domain, org string) bool {
+	rest, ok := strings.CutPrefix(domain, strings.ReplaceAll(org, ".", "-")+".")
+	return ok && strings.HasSuffix(rest, "gappssmtp.com")
+}
+
+// readSPF reads the results of SPF. That of the HELO name counts where there is no return path (RFC 7489
+// section 3.1.2, RFC 9989 section 4.3).
+func (c *collector) readSPF(r *Record, from string, o *observation, traces *provider.Traces) {
+	org := c.org(from)
+	for i := range r.SPFAuth {
+		s := &r.SPFAuth[i]
+		o.given = o.given || s.Result != ""
+		if s.Domain == "" {
+			continue
+		}
+		own := c.org(s.Domain) == org
+		aligned := own && (s.Domain == from || !c.align.strictSPF)
+		o.spfPassed = o.spfPassed || s.Result == Pass && s.Scope != ScopeHELO
+		switch {
+		case s.Result == Pass && aligned:
+			o.results.spf = o.results.spf || s.Scope != ScopeHELO || r.EnvelopeFrom == ""
+		case s.Result == Pass && own:
+			o.related, o.strictMiss = true, s.Domain
+		case s.Result == Pass:
+			traces.Envelope = append(traces.Envelope, s.Domain)
+			o.sawStranger(c, s.Domain)
+		case own && s.Result == PermError:
+			o.ownPermError = s.Domain
+		case own && s.Result == TempError:
+			o.notChecked = true
+		}
+	}
+}
+
+func (o *observation) sawStranger(c *collector, domain string) {
+	if o.stranger == "" {
+		if o.stranger = c.known(c.org(domain)); o.stranger == "" {
+			o.stranger = "other domains"
+		}
+	}
+}
+
+// evaluate takes the receiver's evaluation, works it out where it is missing, and compares the two.
+func (o *observation) evaluate(r *Record) {
+	o.dkim, o.spf = r.DKIM == Pass, r.SPF == Pass
+	if r.DKIM == "" {
+		o.dkim = o.results.dkim
+	}
+	if r.SPF == "" {
+		o.spf = o.results.spf
+	}
+	if !o.given {
+		return
+	}
+	for _, m := range []struct {
+		name         string
+		said, worked bool
+	}{{"DKIM", o.dkim, o.results.dkim}, {"SPF", o.spf, o.results.spf}} {
+		switch {
+		case m.said && !m.worked && o.contradictedBy == "":
+			o.contradictedBy = m.name
+		case !m.said && m.worked && o.failedDespite == "":
+			o.failedDespite = m.name
+		}
+	}
+}
+
+// forwarded reports whether the receiver knows that messages were forwarded (RFC 7489 appendix C, RFC 9990
+// section 3.1.1.9). ARC is reported as a local policy with a comment such as "arc=pass".
+func forwarded(overrides []Override) bool {
+	for _, o := range overrides {
+		switch o.Type {
+		case OverrideForwarded, OverrideForwarder, OverrideMailingList:
+			return true
+		case OverrideLocal, OverrideOther:
+			if strings.Contains(strings.ToLower(o.Comment), "arc=pass") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// note keeps what findings are about.
+func (c *collector) note(r *Record, o *observation) {
+	n, odd := r.Count, &c.oddities
+	if n == 0 {
+		return
+	}
+	if o.signs&sawForeignFrom != 0 {
+		odd.foreign.add(r.HeaderFrom, n)
+	}
+	odd.permError.add(o.ownPermError, n)
+	odd.badKeys.add(o.ownBadKey, n)
+	passed := o.spf || o.dkim
+	if !passed {
+		odd.strict.add(o.strictMiss, n)
+	}
+	if !o.given {
+		odd.noResults += n
+	}
+	switch {
+	case passed && (r.Disposition == DispositionQuarantine || r.Disposition == DispositionReject):
+		odd.passedLost += n
+	case !passed && r.Disposition == DispositionNone:
+		odd.spared.add(r.HeaderFrom, n)
+		for _, why := range r.Overrides {
+			odd.sparedWhy.add(why.Type, n)
+		}
+	}
+	for _, why := range r.Overrides {
+		if why.Type == OverrideLocal {
+			odd.local.add(diag.Quote(why.Comment), n)
+		}
+	}
+	if o.selectors[0] != 0 && o.signs&sawSPF != 0 && len(c.direct) < maxApart {
+		c.direct[o.selectors[0]] = true
+	}
+	c.contradictions.note(r, o)
+}
+
+func (k *contradictions) note(r *Record, o *observation) {
+	where := addressText(r.SourceIP, r.SourceText)
+	switch {
+	case o.contradictedBy != "":
+		k.passed += r.Count
+		if k.example == "" {
+			k.example = fmt.Sprintf("for %s, policy_evaluated says that %s passed, but no result of an aligned domain in auth_results does",
+				where, o.contradictedBy)
+		}
+	case o.failedDespite != "":
+		k.failed += r.Count
+		if k.example == "" {
+			k.example = fmt.Sprintf("for %s, policy_evaluated says that %s failed, but auth_results hold a pass for an aligned domain",
+				where, o.failedDespite)
+		}
+	}
+}

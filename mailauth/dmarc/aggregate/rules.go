@@ -1,0 +1,108 @@
+package aggregate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// rules is the table of all that is examined: what the file is, how well it is made, and what it says.
+var rules = slices.Concat(
+	fileRules,
+	when(isReport, formatRules, reporterRules),
+	when(isNamed, mailRules, policyRules),
+)
+
+// isReport reports whether the file is a report.
+func isReport(e *evidence) bool { return e.report != nil }
+
+// hasMail reports whether the report counts a message.
+func hasMail(e *evidence) bool { return isReport(e) && e.sums.totals.MessageCount > 0 }
+
+// isNamed reports whether it counts a message in the name of the domain.
+func isNamed(e *evidence) bool { return hasMail(e) && e.named > 0 }
+
+// when makes rules apply only where there is ground for them.
+func when(ground func(*evidence) bool, tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
+	all := slices.Concat(tables...)
+	for i := range all {
+		own := all[i].When
+		all[i].When = func(e *evidence) bool { return ground(e) && (own == nil || own(e)) }
+	}
+	return all
+}
+
+// domain names what the report is about.
+func (e *evidence) domain() string {
+	switch {
+	case e.report != nil && e.report.Policy.Domain != "":
+		return cut(e.report.Policy.Domain)
+	case e.sums.align.organization != "":
+		return cut(e.sums.align.organization)
+	}
+	return "the domain"
+}
+
+// reporter names who made the report.
+func (e *evidence) reporter() string {
+	if name := e.report.Metadata.Organization; name != "" {
+		return diag.Quote(name)
+	}
+	return "The receiver"
+}
+
+// messages writes a number of messages with their share of all: "120 messages (12 %)".
+func (e *evidence) messages(n int64) string {
+	return fmt.Sprintf("%s (%s)", countMessages(n), shareText(n, e.sums.totals.MessageCount))
+}
+
+// countMessages writes a number of messages, with separators.
+func countMessages(n int64) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return thousands(n) + " messages"
+}
+
+// thousands writes a number as people read it.
+func thousands(n int64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// shareText writes a share in percent. Only nothing is 0 %, and only all is 100 %.
+func shareText(part, whole int64) string {
+	switch share := 100 * float64(part) / float64(max(1, whole)); {
+	case part > 0 && share < 0.1:
+		return "less than 0.1 %"
+	case part < whole && share > 99.9:
+		return "more than 99.9 %"
+	case share == float64(int64(share)):
+		return fmt.Sprintf("%.0f %%", share)
+	default:
+		return fmt.Sprintf("%.1f %%", share)
+	}
+}
+
+// maxInSentence is how many names a sentence lists.
+const maxInSentence = 5
+
+// listed lists the largest of counts: "a (10), b (5) and 3 more".
+func listed(c *counts[string]) string {
+	list := c.sorted()
+	text := ""
+	for i, one := range list[:min(len(list), maxInSentence)] {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s (%s)", diag.Quote(one.what), thousands(one.n))
+	}
+	if len(list) > maxInSentence {
+		text += " and others"
+	}
+	return text
+}

@@ -1,0 +1,158 @@
+package aggregate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// formatRules are about how well the file is made. Its faults are those of the receiver that made it, or of
+// whoever handed it on: what could be read counts all the same.
+var formatRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.report.xml.truncated", Severity: diag.Error, NoScore: true,
+		Title:       "Truncated report: the XML ends too early",
+		Requirement: "The report is complete",
+		Ref:         "RFC 9990 section 3.1.1.2",
+		Advice:      "Save the attachment again and upload the whole file. If the message itself is cut off, ask the receiver, or raise the size limit of the mailbox.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.report.Truncated, "The XML is incomplete: it ends in the middle of the report. %s could be read; what came after them is lost.",
+				diag.Count(int64(e.report.Read), "record"))
+		},
+	},
+	faultRule("dmarc.report.archive.damaged", diag.Warning, "Damaged archive",
+		"The archive is undamaged", "RFC 9990 section 3.5.2",
+		"Save the attachment again, in binary form, and compare: numbers may be missing.",
+		"The archive around the report is damaged, so that records may be missing", nil, Damaged),
+	faultRule("dmarc.report.count.invalid", diag.Warning, "Records without a usable count",
+		"Every record has a count", "RFC 9990 section 3.1.1.8",
+		"Tell the receiver. The records are left out of all totals, since nobody knows how many messages they stand for.",
+		"Records are left out because their count is no number of messages", nil, BadCount),
+	faultRule("dmarc.report.address.invalid", diag.Warning, "Invalid source_ip: not an IP address",
+		"Every source_ip is an IP address", "RFC 9990 section 3.1.1.8",
+		"Tell the receiver. The messages are counted, but where they came from is not known.",
+		"The element source_ip of some records is not a valid IP address", nil, BadAddress),
+	faultRule("dmarc.report.xml.encoding", diag.Warning, "Characters that are not UTF-8",
+		"The characters are in the declared encoding", "RFC 9990 section 3.1.1",
+		"Tell the receiver. Numbers and addresses are not affected; names may show a wrong letter.",
+		"The file has bytes that are not valid in its character encoding, which is UTF-8 unless it declares another", nil, BadEncoding),
+	faultRule("dmarc.report.xml.malformed", diag.Warning, "XML that is not well-formed",
+		"The XML is well-formed", "RFC 9990 section 3.1.1",
+		"Tell the receiver: other tools refuse the file. What could be read is shown.",
+		"The XML is not well-formed", nil, Malformed, BadEntity, BadChar, Doctype),
+	faultRule("dmarc.report.metadata.missing", diag.Warning, "Required metadata missing",
+		"The metadata is complete", "RFC 9990 section 3.1.1.3",
+		"Tell the receiver. Without its name and the ID of the report, duplicates cannot be recognized.",
+		"The metadata lacks required elements", below("report_metadata"), Missing),
+	faultRule("dmarc.report.policy.missing", diag.Warning, "Published policy incomplete",
+		"The published policy is complete", "RFC 9990 section 3.1.1.5",
+		"Look the record up with dmarc/lookup: the report does not tell what the receiver found.",
+		"The section policy_published lacks required elements", below("policy_published"), Missing),
+	faultRule("dmarc.report.record.missing", diag.Warning, "Records with missing elements",
+		"The records are complete", "RFC 9990 section 3.1.1.7",
+		"Tell the receiver. What is missing was worked out from the other elements where that is possible.",
+		"Records lack required elements", func(element string) bool {
+			return !strings.HasPrefix(element, "report_metadata") && !strings.HasPrefix(element, "policy_published") && element != "record"
+		}, Missing),
+	faultRule("dmarc.report.value.invalid", diag.Warning, "Values that the format does not define",
+		"All values are defined by the format", "RFC 9990 section 3.1.1",
+		"Tell the receiver. The values are shown as they stand, and count for neither pass nor fail.",
+		"The report has values that the format does not define", nil, BadValue, Repeated),
+	faultRule("dmarc.report.value.cut", diag.Info, "More or longer values than are kept",
+		"Nothing had to be cut", "RFC 9990 section 3.1.3",
+		"Nothing to do: counts are not affected.",
+		"Some values are longer or more than are kept", nil, TooLong, TooMany),
+	faultRule("dmarc.report.format.odd", diag.Info, "Small departures from the format",
+		"The format is followed to the letter", "RFC 9990 section 3.1.1",
+		"Nothing to do: nothing is lost. Stricter tools may refuse the report.",
+		"The report departs from the format in ways that lose nothing", nil, OddValue, Empty, Unknown, Misplaced, OldName),
+	{
+		Code: "dmarc.report.records.limit", Severity: diag.Warning,
+		Title:       "More records than are read",
+		Requirement: "All records are read",
+		Ref:         "RFC 9990 section 3.1.1.7",
+		Advice:      "Split the file, or read the rest with a tool of your own: all totals cover only the records that were read.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.report.Excess, "The report has more than %s records; those behind them were not read.", thousands(MaxRecords))
+		},
+	},
+	{
+		Code: "dmarc.report.files.unread", Severity: diag.Warning,
+		Title:       "Further files that were not read",
+		Requirement: "The file holds one report",
+		Ref:         "RFC 9990 section 3.5.2",
+		Advice:      "Upload the other files one by one.",
+		Fails: func(e *evidence) diag.Failures {
+			others := e.report.Others
+			return diag.FailIf(len(others) > 0, "The archive or message also holds %s, which may be another report.",
+				diag.Quote(strings.Join(others[:min(len(others), maxInSentence)], ", ")))
+		},
+	},
+}
+
+// below matches elements of a section of the report.
+func below(section string) func(string) bool {
+	return func(element string) bool { return strings.HasPrefix(element, section+"/") }
+}
+
+// faultRule is the rule that reading met no fault of some kinds, in elements that match.
+func faultRule(code diag.Code, severity diag.Severity, title, requirement, ref, advice, detail string,
+	match func(element string) bool, kinds ...Kind) diag.Rule[*evidence] {
+	return diag.Rule[*evidence]{
+		Code: code, Severity: severity, Title: title, Requirement: requirement, Ref: ref, Advice: advice,
+		Fails: func(e *evidence) diag.Failures {
+			var found []string
+			for _, f := range e.report.Faults {
+				if slices.Contains(kinds, f.Kind) && (match == nil || match(f.Element)) {
+					found = append(found, faultText(&f))
+				}
+			}
+			if len(found) == 0 {
+				return nil
+			}
+			text := strings.Join(found[:min(len(found), maxInSentence)], "; ")
+			if len(found) > maxInSentence {
+				text += fmt.Sprintf("; and %d more", len(found)-maxInSentence)
+			}
+			return diag.Fail("%s: %s.", detail, text)
+		},
+	}
+}
+
+// faultText says what was met, how often, and where first.
+func faultText(f *Fault) string {
+	var p Place
+	if len(f.Places) > 0 {
+		p = f.Places[0]
+	}
+	text := kindText[f.Kind]
+	switch {
+	case text == "" && p.Value == "":
+		text = "is empty or missing"
+	case text == "":
+		text = fmt.Sprintf("is %q", diag.Quote(p.Value))
+	case p.Value != "" && f.Kind != Damaged:
+		text += fmt.Sprintf(": %q", diag.Quote(p.Value))
+	}
+	if f.Element != "" {
+		text = f.Element + " " + text
+	}
+	if p.Line > 0 && f.Kind != Missing {
+		text += fmt.Sprintf(" in line %d", p.Line)
+	}
+	if f.Count > 1 {
+		text += fmt.Sprintf(" (%d times)", f.Count)
+	}
+	return text
+}
+
+// kindText says in a few words what a fault is. Of kinds without words the value says it.
+var kindText = map[Kind]string{
+	Malformed: "has broken markup", BadEntity: "has an unknown entity", BadChar: "has a control character",
+	BadEncoding: "has other bytes", Doctype: "has a document type declaration", Damaged: "its end or check sum is wrong",
+	Repeated: "stands more than once", TooLong: "is too long",
+	TooMany: "stands too often", Empty: "is empty", Unknown: "is unknown", Misplaced: "stands in the wrong place",
+	OldName: "has the name of a draft", Missing: "is missing",
+}

@@ -1,0 +1,225 @@
+package aggregate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// policyRules are about what the published policy does to the mail. None of them suggests a record: a report
+// does not hold all of the one that is published.
+var policyRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.report.spoofing.delivered", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
+		Title:       "Spoofed mail is delivered: the policy is none",
+		Requirement: "No spoofed mail is delivered because the policy is none",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Set up the legitimate services that fail first, if there are any; then publish p=quarantine, and p=reject once the reports stay clean.",
+		When:        func(e *evidence) bool { return !enforced(e) },
+		Fails: func(e *evidence) diag.Failures {
+			s := e.classes[Spoofing]
+			return diag.FailIf(s.messages > 0, "%s used %s without any authentication of it, from %s: %s. With p=none receivers deliver such mail.",
+				e.messages(s.messages), e.domain(), diag.Count(int64(s.sources), "source"), listed(&e.spoofers))
+		},
+	},
+	{
+		Code: "dmarc.report.spoofing.spared", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		Title:       "Spoofed mail was delivered in spite of the policy",
+		Requirement: "The policy was applied to spoofed mail",
+		Ref:         "RFC 9990 section 3.1.6",
+		Advice:      "Publish a policy that covers all mail: no weaker sp or np, no pct below 100, no t=y. What receivers spare by their own decision cannot be changed.",
+		When:        enforced,
+		Fails:       (*evidence).sparedSpoofing,
+		Partly: func(e *evidence) float64 {
+			s := e.classes[Spoofing]
+			return 1 - float64(s.delivered)/float64(max(1, s.messages))
+		},
+	},
+	{
+		Code: "dmarc.report.spoofing.stopped", Severity: diag.Info,
+		Title:       "Spoofed mail was stopped by the policy",
+		Requirement: "No spoofed mail had to be stopped",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Nothing to do: that is what the policy is for. The share of messages that pass is low because of others, not because of you.",
+		Fails: func(e *evidence) diag.Failures {
+			s := e.classes[Spoofing]
+			return diag.FailIf(s.affected > 0, "Of %s that used %s without any authentication of it, %s did not reach the inbox. The sources: %s.",
+				countMessages(s.messages), e.domain(), thousands(s.affected), listed(&e.spoofers))
+		},
+	},
+	{
+		Code: "dmarc.report.policy.none", Severity: diag.Info, Weight: 25, Category: factorPolicy,
+		Title:       "Policy none: failing mail is only reported",
+		Requirement: "The policy is quarantine or reject",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Set up what fails first. Enforce the policy when the reports of all receivers have been clean for some weeks.",
+		When:        func(e *evidence) bool { return slices.Contains(strengths, e.report.Policy.Policy) },
+		Fails: func(e *evidence) diag.Failures {
+			if e.report.Policy.Policy != "none" {
+				return nil
+			}
+			return e.readiness("p=quarantine or p=reject")
+		},
+	},
+	{
+		Code: "dmarc.report.policy.quarantine", Severity: diag.Info, Weight: 5, Category: factorPolicy,
+		Title:       "Policy quarantine: failing mail goes to spam folders",
+		Requirement: "The policy is reject, where it is enforced",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Publish p=reject when the reports of all receivers have been clean for some weeks.",
+		When:        enforced,
+		Fails: func(e *evidence) diag.Failures {
+			if e.report.Policy.Policy != "quarantine" {
+				return nil
+			}
+			return e.readiness("p=reject")
+		},
+		Partly: func(*evidence) float64 { return 0.5 },
+	},
+	{
+		Code: "dmarc.report.policy.subdomains", Severity: diag.Warning, Weight: 10, Category: factorScope,
+		Title:       "Weaker policy for subdomains (sp)",
+		Requirement: "Subdomains have the same policy",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Remove sp, or raise it to the value of p, once the mail of all subdomains passes: whoever wants to spoof the domain takes a subdomain.",
+		When:        enforced,
+		Fails: func(e *evidence) diag.Failures {
+			p := &e.report.Policy
+			return diag.FailIf(weaker(p.Subdomain, p.Policy), "The policy is p=%s, but sp=%s for subdomains, which are not protected as the domain is.%s",
+				p.Policy, p.Subdomain, e.sparedText())
+		},
+	},
+	{
+		Code: "dmarc.report.policy.nonexistent", Severity: diag.Warning, Weight: 5, Category: factorScope,
+		Title:       "Weaker policy for names that do not exist (np)",
+		Requirement: "Names that do not exist have the same policy",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Set np=reject: no legitimate mail comes from subdomains that do not exist.",
+		When:        enforced,
+		Fails: func(e *evidence) diag.Failures {
+			p := &e.report.Policy
+			return diag.FailIf(weaker(p.Nonexistent, p.Policy), "The policy is p=%s, but np=%s for subdomains that do not exist.", p.Policy, p.Nonexistent)
+		},
+	},
+	{
+		Code: "dmarc.report.policy.percentage", Severity: diag.Warning, Weight: 5, Category: factorScope,
+		Title:       "Policy applied to only part of the mail (pct)",
+		Requirement: "The policy applies to all mail",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Remove pct once all legitimate services pass. RFC 9989 removed it: some receivers apply the policy to everything already.",
+		When:        func(e *evidence) bool { return enforced(e) && e.report.Policy.Percentage != nil },
+		Fails: func(e *evidence) diag.Failures {
+			p := &e.report.Policy
+			return diag.FailIf(*p.Percentage < 100, "With pct=%d, receivers that know this tag apply p=%s to only %[1]d %% of the mail that fails.", *p.Percentage, p.Policy)
+		},
+	},
+	{
+		Code: "dmarc.report.policy.testing", Severity: diag.Warning, Weight: 5, Category: factorScope,
+		Title:       "Policy in test mode (t=y)",
+		Requirement: "The policy is not in test mode",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Remove t=y once all legitimate services pass.",
+		When:        enforced,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.report.Policy.Testing == "y", "With t=y, receivers apply a policy one step weaker than p=%s.", e.report.Policy.Policy)
+		},
+	},
+	{
+		Code: "dmarc.report.override.local", Severity: diag.Info,
+		Title:       "Receiver overrode the policy by rules of its own",
+		Requirement: "The receiver applied the policy without rules of its own",
+		Ref:         "RFC 9990 section 3.1.6",
+		Advice:      "Nothing to do: receivers may do so, and mostly for forwarded mail that they trust.",
+		Fails: func(e *evidence) diag.Failures {
+			n := e.sums.oddities.sparedWhy.of(OverrideLocal)
+			if n == 0 {
+				return nil
+			}
+			detail := fmt.Sprintf("%s failed, and local policy of the receiver decided otherwise.", e.messages(n))
+			if local := &e.sums.oddities.local; local.total > 0 {
+				detail += " The receiver says: " + listed(local) + "."
+			}
+			return diag.Failures{{Detail: detail}}
+		},
+	},
+}
+
+// strengths are the policies, the weakest first.
+var strengths = []string{"none", "quarantine", "reject"}
+
+// weaker reports whether a policy for some names is weaker than that for the domain. Absent means the same.
+func weaker(some, domain string) bool {
+	a, b := slices.Index(strengths, some), slices.Index(strengths, domain)
+	return a >= 0 && a < b
+}
+
+// enforced reports whether the policy asks for more than reports.
+func enforced(e *evidence) bool { return weaker("none", e.report.Policy.Policy) }
+
+// readiness says whom a stricter policy would concern.
+func (e *evidence) readiness(stricter string) diag.Failures {
+	f := e.enforcement
+	parts := []string{}
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{
+		{f.LegitimateCount, "of legitimate sources" + e.failingNames()}, {f.ForwardingCount, "forwarded"},
+		{f.UnknownCount, "of unknown sources"}, {f.SpoofingCount, "spoofed"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, thousands(part.n)+" "+part.what)
+		}
+	}
+	concerned := "no message"
+	if len(parts) > 0 {
+		concerned = e.messages(f.AffectedCount) + ": " + strings.Join(parts, ", ")
+	}
+	if f.Ready {
+		return diag.Failures{{
+			Detail: fmt.Sprintf("By this report the domain is ready to enforce. %s would have concerned %s.", stricter, concerned),
+			Advice: fmt.Sprintf("Compare the reports of all receivers over some weeks. If they look the same, publish %s.", strings.TrimPrefix(stricter, "p=quarantine or ")),
+		}}
+	}
+	return diag.Failures{{
+		Detail: fmt.Sprintf("By this report the domain is not ready to enforce a stricter policy. %s would have concerned %s.", stricter, concerned),
+	}}
+}
+
+// failingNames names the services that fail, in brackets.
+func (e *evidence) failingNames() string {
+	var names []string
+	for _, s := range e.failing[:min(len(e.failing), maxInSentence)] {
+		names = append(names, s.name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+// sparedSpoofing finds that spoofed mail was delivered though the policy is enforced.
+func (e *evidence) sparedSpoofing() diag.Failures {
+	s := e.classes[Spoofing]
+	return diag.FailIf(s.delivered > 0, "%s used %s without any authentication of it and reached the inbox.%s", e.messages(s.delivered), e.domain(), e.sparedText())
+}
+
+// sparedText says whose names failed mail used that the policy was not applied to, and why.
+func (e *evidence) sparedText() string {
+	odd := &e.sums.oddities
+	if odd.spared.total == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" Mail that failed and was delivered named %s in the From field.", listed(&odd.spared))
+	reasons := map[OverrideType]string{
+		OverrideSampledOut: "pct below 100", OverrideTestMode: "test mode", OverrideLocal: "local policy of the receiver",
+	}
+	for _, why := range odd.sparedWhy.sorted() {
+		if reason := reasons[why.what]; reason != "" {
+			return text + fmt.Sprintf(" The receiver gives as reason: %s.", reason)
+		}
+	}
+	return text
+}

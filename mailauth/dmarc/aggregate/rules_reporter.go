@@ -1,0 +1,152 @@
+package aggregate
+
+import (
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+const (
+	// usualSpan is the longest time that a report is usually about: a day (RFC 9990 section 3.1), with an hour
+	// or two for clocks and rounding.
+	usualSpan = 26 * time.Hour
+
+	// clockSkew is how far a report may reach into the future.
+	clockSkew = 2 * time.Hour
+
+	// oldAge is when a report says little about the present.
+	oldAge = 60 * 24 * time.Hour
+)
+
+// reporterRules are about what the receiver says of itself and whether it contradicts itself.
+var reporterRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.report.records.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "No messages in the report",
+		Requirement: "The report counts messages",
+		Ref:         "RFC 9990 section 3.1.1.7",
+		Advice:      "Wait for reports of other receivers or days: this one says nothing about the mail of the domain.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.sums.totals.MessageCount == 0, "The report has %s and counts no message that can be used.",
+				diag.Count(int64(e.report.Records), "record"))
+		},
+	},
+	{
+		Code: "dmarc.report.time.order", Severity: diag.Warning,
+		Title:       "Time span ends before it begins",
+		Requirement: "The time span begins before it ends",
+		Ref:         "RFC 9990 section 3.1.1.4",
+		Advice:      "Tell the receiver. The counts stand, but not for which day.",
+		When:        hasSpan,
+		Fails: func(e *evidence) diag.Failures {
+			m := &e.report.Metadata
+			return diag.FailIf(m.End.Before(m.Begin), "The report says that it begins at %s and ends at %s.", instant(m.Begin), instant(m.End))
+		},
+	},
+	{
+		Code: "dmarc.report.time.span", Severity: diag.Info,
+		DependsOn:   []diag.Code{"dmarc.report.time.order"},
+		Title:       "Report about more than one day",
+		Requirement: "The report is about one day at most",
+		Ref:         "RFC 9990 section 3.1.1.4",
+		Advice:      "Mind the span when you compare the counts with those of other receivers, which report day by day.",
+		When:        hasSpan,
+		Fails: func(e *evidence) diag.Failures {
+			m := &e.report.Metadata
+			return diag.FailIf(m.End.Sub(m.Begin) > usualSpan, "The report covers %.1f days, from %s to %s.",
+				m.End.Sub(m.Begin).Hours()/24, instant(m.Begin), instant(m.End))
+		},
+	},
+	{
+		Code: "dmarc.report.time.future", Severity: diag.Warning,
+		Title:       "Report about the future",
+		Requirement: "The report is about the past",
+		Ref:         "RFC 9990 section 3.1.1.4",
+		Advice:      "Tell the receiver that its clock is wrong. The counts stand, but not for which day.",
+		When:        hasSpan,
+		Fails: func(e *evidence) diag.Failures {
+			end := e.report.Metadata.End
+			return diag.FailIf(end.After(e.began.Add(clockSkew)), "The report ends at %s, which has not come yet.", instant(end))
+		},
+	},
+	{
+		Code: "dmarc.report.time.old", Severity: diag.Info,
+		Title:       "Report from more than two months ago",
+		Requirement: "The report is recent",
+		Ref:         "RFC 9990 section 3.1.1.4",
+		Advice:      "Analyze a newer report too, before you act: services and records may have changed since.",
+		When:        hasSpan,
+		Fails: func(e *evidence) diag.Failures {
+			end := e.report.Metadata.End
+			return diag.FailIf(e.began.Sub(end) > oldAge, "The report ends at %s, %d days ago.", instant(end), int(e.began.Sub(end).Hours()/24))
+		},
+	},
+	{
+		Code: "dmarc.report.errors.reported", Severity: diag.Warning,
+		Title:       "Receiver reports errors",
+		Requirement: "The receiver reports no errors",
+		Ref:         "RFC 9990 section 3.1.5",
+		Advice:      "Check the DMARC record with dmarc/lookup: such errors are mostly about records that are invalid or stand twice.",
+		Fails: func(e *evidence) diag.Failures {
+			errors := e.report.Metadata.Errors
+			return diag.FailIf(len(errors) > 0, "%s reports %s, the first of them: %s.", e.reporter(), diag.Count(int64(len(errors)), "error"),
+				diag.Quote(strings.TrimSuffix(strings.Join(errors[:min(1, len(errors))], ""), ".")))
+		},
+	},
+	{
+		Code: "dmarc.report.domain.foreign", Severity: diag.Warning,
+		Title:       "Records of another domain in the report",
+		Requirement: "All records are about the reported domain",
+		Ref:         "RFC 9990 section 3.1.2",
+		Advice:      "Tell the receiver that it mixed reports. The messages are counted in the totals; they say nothing about your domain, neither good nor bad.",
+		When:        hasMail,
+		Fails: func(e *evidence) diag.Failures {
+			foreign := &e.sums.oddities.foreign
+			return diag.FailIf(foreign.total > 0, "%s had a domain in the From field that the policy of %s does not cover: %s.",
+				e.messages(foreign.total), e.domain(), listed(foreign))
+		},
+	},
+	{
+		Code: "dmarc.report.evaluation.contradiction", Severity: diag.Warning,
+		Title:       "Evaluation contradicts the results (policy_evaluated, auth_results)",
+		Requirement: "The evaluation agrees with the results",
+		Ref:         "RFC 9990 section 3.1.1.9",
+		Advice:      "Do not rely on these records: ask the receiver which of the two is right. The totals follow policy_evaluated, the classification of sources the results.",
+		When:        hasMail,
+		Fails: func(e *evidence) diag.Failures {
+			k := &e.sums.contradictions
+			return diag.FailIf(k.passed+k.failed > 0, "For %s the two do not match: %s.", e.messages(k.passed+k.failed), k.example)
+		},
+	},
+	{
+		Code: "dmarc.report.results.missing", Severity: diag.Info,
+		Title:       "Records without authentication results",
+		Requirement: "The records have authentication results",
+		Ref:         "RFC 9990 section 3.1.1.11",
+		Advice:      "Nothing to do: the sources of these records are classified by the receiver's evaluation alone.",
+		When:        hasMail,
+		Fails: func(e *evidence) diag.Failures {
+			n := e.sums.oddities.noResults
+			return diag.FailIf(n > 0, "For %s the report does not say what DKIM and SPF found.", e.messages(n))
+		},
+	},
+	{
+		Code: "dmarc.report.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Reverse DNS of some sources could not be looked up",
+		Requirement: "Reverse DNS of the largest sources could be looked up",
+		Ref:         "RFC 1035 section 3.5",
+		Advice:      "Try again later: with their names, services can be recognized by more than their signatures.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.unnamed > 0, "The name servers did not answer for %s.", diag.Count(int64(e.unnamed), "source"))
+		},
+	},
+}
+
+// hasSpan reports whether the report says which time it is about.
+func hasSpan(e *evidence) bool {
+	return !e.report.Metadata.Begin.IsZero() && !e.report.Metadata.End.IsZero()
+}
+
+// instant writes a time.
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -1,0 +1,149 @@
+package aggregate
+
+import "github.com/diagkit/diagkit/diag"
+
+// texts are what the verdict says in words.
+var texts = diag.Texts{
+	"excellent": {
+		Headline: "Mail of the domain passes DMARC, and the policy is enforced",
+		Sub:      "Nothing to do. Look at the reports of other receivers too, and again when a new service sends for you.",
+	},
+	"valid": {
+		Headline: "Mail of the domain passes DMARC",
+		Sub:      "The findings say what could still be better. Look at the reports of other receivers too.",
+	},
+	"warning": {
+		Headline: "DMARC report with something to look at",
+		Sub:      "The domain works today. The findings say what should be fixed, and by whom.",
+	},
+	"invalid": {
+		Headline: "DMARC report shows a fault that costs mail or numbers",
+		Sub:      "Fix the first finding first.",
+	},
+	"unknown": {
+		Headline: "Nothing can be said about the mail of the domain",
+		Sub:      "The report holds no numbers to judge. Analyze the reports of other receivers.",
+	},
+	"dmarc.report.records.none": {
+		Headline: "The DMARC report counts no messages",
+		Sub:      "It says nothing about the mail of the domain. Analyze the reports of other receivers or days.",
+	},
+
+	"dmarc.report.kind.tls": {
+		Headline: "Not a DMARC report but a TLS report (RFC 8460)",
+		Sub:      "It tells about TLS connections, not about who sends in your name. Upload the XML of a DMARC report.",
+	},
+	"dmarc.report.kind.failure": {
+		Headline: "Not an aggregate report but a DMARC failure report",
+		Sub:      "It is about one message that failed. Upload the XML that came to an address of the tag rua.",
+	},
+	"dmarc.report.kind.dmarc_record": {
+		Headline: "Not a DMARC report but a DMARC record",
+		Sub:      "Check the record with dmarc/validate. Reports come by mail from the receivers.",
+	},
+	"dmarc.report.kind.empty": {
+		Headline: "Not a DMARC report: the file is empty",
+		Sub:      "Save the attachment again and upload it as it is.",
+	},
+	"dmarc.report.kind.message": {
+		Headline: "Not a DMARC report: the message has none attached",
+		Sub:      "Upload the message with its attachments, or the attachment itself.",
+	},
+	"dmarc.report.kind.archive": {
+		Headline: "Not a DMARC report: the archive holds none",
+		Sub:      "Upload the archive that came as attachment of the report.",
+	},
+	"dmarc.report.kind.encrypted": {
+		Headline: "Not readable: the archive is protected by a password",
+		Sub:      "Unpack it and upload the XML. Real reports have no password, so take care.",
+	},
+	"dmarc.report.kind.compression": {
+		Headline: "Not readable: compressed in a way that reports are not",
+		Sub:      "Unpack the file and upload the XML in it.",
+	},
+	"dmarc.report.kind.damaged": {
+		Headline: "Not readable: the archive is damaged",
+		Sub:      "Nothing in it could be unpacked. Save the attachment again and upload it.",
+	},
+	"dmarc.report.kind.other": {
+		Headline: "Not a DMARC report: the file is no such XML",
+		Sub:      "Upload the attachment of a message that came to an address of the tag rua.",
+	},
+	"dmarc.report.xml.truncated": {
+		Headline: "The DMARC report is truncated: its XML ends too early",
+		Sub:      "What could be read is shown, but numbers are missing. Upload the whole file.",
+	},
+
+	"dmarc.report.legitimate.blocked": {
+		Headline: "Legitimate mail fails DMARC and is not delivered as usual",
+		Sub:      "The enforced policy hits services of your own. Set up DKIM signing with your domain there now.",
+	},
+	"dmarc.report.spoofing.delivered": {
+		Headline: "Spoofed mail in your name is delivered: the policy is p=none",
+		Sub:      "Mail that is not authenticated uses the domain. Fix what fails of your own mail, then enforce the policy.",
+	},
+	"dmarc.report.spoofing.spared": {
+		Headline: "Spoofed mail was delivered in spite of the policy",
+		Sub:      "The policy does not cover all mail, or the receiver spared some. The findings say which and why.",
+	},
+	"dmarc.report.spoofing.stopped": {
+		Headline: "The policy stopped spoofed mail in your name",
+		Sub:      "Forged messages were rejected or quarantined, as the policy asks. There is nothing to do.",
+	},
+	"dmarc.report.service.unaligned": {
+		Headline: "A sending service of yours fails DMARC",
+		Sub:      "Its mail is lost once the policy is enforced. Set up DKIM signing with your domain there.",
+	},
+	"dmarc.report.sender.failing": {
+		Headline: "Some of your own mail fails DMARC",
+		Sub:      "It is lost once the policy is enforced. Sign it with DKIM, and list its servers in the SPF record.",
+	},
+	"dmarc.report.unknown.failing": {
+		Headline: "Mail of unknown sources fails DMARC",
+		Sub:      "Find out whether a service of yours is among them before you enforce the policy.",
+	},
+	"dmarc.report.alignment.strict": {
+		Headline: "Strict alignment makes authenticated mail fail",
+		Sub:      "The mail is authenticated by your own organization. Use relaxed alignment, or exactly the same domain.",
+	},
+	"dmarc.report.spf.permerror": {
+		Headline: "Receivers cannot evaluate the SPF record of the domain",
+		Sub:      "Mail passes by DKIM alone, or not at all. Check the record with spf/lookup.",
+	},
+	"dmarc.report.dkim.key": {
+		Headline: "Receivers find no usable key for DKIM signatures of the domain",
+		Sub:      "Signed mail counts as unsigned. Look up the selector that the finding names.",
+	},
+	"dmarc.report.policy.subdomains": {
+		Headline: "Subdomains are not protected: their policy (sp) is weaker",
+		Sub:      "Forged mail can use a subdomain. Raise sp to the value of p once their own mail passes.",
+	},
+	"dmarc.report.policy.nonexistent": {
+		Headline: "Names that do not exist are not protected (np)",
+		Sub:      "Forged mail can use any invented subdomain. Set np=reject.",
+	},
+	"dmarc.report.policy.percentage": {
+		Headline: "The policy applies to only a part of the mail (pct)",
+		Sub:      "The rest of the forged mail is delivered. Remove pct once your own mail passes.",
+	},
+	"dmarc.report.policy.testing": {
+		Headline: "The policy is in test mode (t=y)",
+		Sub:      "Receivers apply a weaker policy than published. Remove t=y once your own mail passes.",
+	},
+	"dmarc.report.policy.none": {
+		Headline: "The policy is p=none: failing mail is only reported",
+		Sub:      "The domain is not protected against spoofing yet. The findings say whether it is ready to enforce.",
+	},
+	"dmarc.report.domain.foreign": {
+		Headline: "The DMARC report holds records of another domain",
+		Sub:      "The receiver mixed reports. What it says about your domain stands; tell the receiver.",
+	},
+	"dmarc.report.evaluation.contradiction": {
+		Headline: "The DMARC report contradicts itself",
+		Sub:      "Evaluation and results of the receiver do not match. Do not act on these records alone.",
+	},
+	"dmarc.report.passed.blocked": {
+		Headline: "Mail that passes DMARC was quarantined or rejected",
+		Sub:      "DMARC was not the reason. Ask the receiver, and look at the reputation of the senders.",
+	},
+}
