@@ -90,9 +90,29 @@ func (e *evidence) repair() {
 	switch {
 	case e.assembled != "":
 		e.repaired = e.assembled
-	case e.key != nil && !e.key.Revoked && (e.found.Parted() != e.key.List.Text || slices.ContainsFunc(e.key.List.Faults, repairable)):
+	case len(e.found.Records) > 1:
+		e.repaired = e.only()
+	case e.key == nil || e.key.Revoked:
+	case e.found.Parted() != e.key.List.Text, slices.ContainsFunc(e.key.List.Faults, repairable):
 		e.repaired = repair(e.found.Parted(), allFlags...)
 	}
+}
+
+// only is the one of several records that verifiers use, if the others are of no use, or have the same key.
+func (e *evidence) only() string {
+	only, key := "", ""
+	for _, text := range e.found.Records {
+		switch k := ParseKey(text); {
+		case k.Revoked:
+			return "" // nobody but the owner knows which one is meant
+		case k.Err() != nil:
+		case only == "":
+			only, key = text, k.Base64
+		case k.Base64 != key:
+			return ""
+		}
+	}
+	return only
 }
 
 // repairable reports whether a fault is gone in the record that was probably meant.
@@ -165,7 +185,9 @@ func (e *evidence) target() string {
 // service is the service that the alias leads to, nil if there is none or it is not known.
 func (e *evidence) service() *provider.Service {
 	target := e.target()
-	for _, find := range []func(string) *provider.Service{provider.ByDKIM, provider.ByEnvelope, provider.BySPF, provider.ByPTR} {
+	for _, find := range []func(string) *provider.Service{
+		provider.ByDKIM, provider.ByEnvelope, provider.BySPF, provider.ByPTR,
+	} {
 		if s := find(target); target != "" && s != nil {
 			return s
 		}

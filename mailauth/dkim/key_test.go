@@ -101,11 +101,14 @@ func TestKeyFields(t *testing.T) {
 	require.True(t, k.Allows("sha256"))
 }
 
-// The key records of the corpus: what signs good messages is usable but for policies of today, and a bad record has a
-// fault that names it.
+// The key records of the corpora: what signs good messages is usable but for policies of today, a bad record has a
+// fault that names it, and what is said of a record agrees with that.
 func TestConformanceKeys(t *testing.T) {
 	folder := diagtest.Vectors(t, "mail", "dkim", "mail-dkim")
 	keys := corpusKeys(t, filepath.Join(folder, "FAKE_DNS.dat"))
+	for name, text := range stalwartKeys(t) {
+		keys[name] = text
+	}
 	good := goodSelectors(t, folder)
 	usable, refused := 0, 0
 	for name, text := range keys {
@@ -122,6 +125,11 @@ func TestConformanceKeys(t *testing.T) {
 		}
 		if broken.MatchString(name) { // g=*poe is a fault that RFC 6376 forgave
 			require.True(t, k.Revoked || len(k.List.Faults) > 0, name)
+		}
+		if r, invalid := Validate(ValidateRequest{Record: text}); text != "" {
+			require.NoError(t, invalid, name)
+			require.Equal(t, err == nil, r.Valid, "%s: %v, %+v", name, err, r.Findings)
+			checkSuggestions(t, text, r.Verdict)
 		}
 	}
 	require.NotZero(t, usable)
@@ -140,6 +148,26 @@ func corpusKeys(t *testing.T, path string) map[string]string {
 		name, text, ok := strings.Cut(lines.Text(), "  ")
 		if ok && strings.Contains(name, "_domainkey") && !strings.HasPrefix(text, "~") {
 			keys[name] = strings.Trim(strings.TrimSpace(text), `"`)
+		}
+	}
+	require.NotEmpty(t, keys)
+	return keys
+}
+
+// stalwartKeys reads the records on top of the messages of another corpus.
+func stalwartKeys(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "mail", "dkim", "stalwart"), "*.txt"))
+	require.NoError(t, err)
+	keys := map[string]string{}
+	for _, path := range files {
+		message, err := os.ReadFile(path)
+		require.NoError(t, err)
+		records, _, _ := strings.Cut(strings.ReplaceAll(string(message), "\r\n", "\n"), "\n\n")
+		for line := range strings.Lines(records) {
+			if name, text, _ := strings.Cut(strings.TrimSpace(line), " "); strings.Contains(name, "._domainkey.") {
+				keys[name] = text
+			}
 		}
 	}
 	require.NotEmpty(t, keys)

@@ -220,7 +220,7 @@ func identify(data []byte) content {
 	if key := rsaInside(data); key != nil {
 		return content{public: key, kind: RSA, form: SPKI}
 	}
-	if other, err := pki.ParseKey(data); err == nil && other.Curve != oidRSA.String() && other.Curve != oidEd25519.String() {
+	if other, err := pki.ParseKey(data); err == nil && !slices.Contains(usable, other.Curve) {
 		return content{other: &other}
 	}
 	return content{secret: isSecret(data)}
@@ -242,11 +242,11 @@ func readRSA(data []byte) *rsa.PublicKey {
 	return key
 }
 
-// The numbers of the algorithms of DKIM (RFC 3279 section 2.3.1, RFC 8410 section 3).
-var (
-	oidRSA     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
-	oidEd25519 = asn1.ObjectIdentifier{1, 3, 101, 112}
-)
+// oidRSA is rsaEncryption (RFC 3279 section 2.3.1).
+var oidRSA = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
+
+// usable are the numbers of the algorithms of DKIM: rsaEncryption and id-Ed25519 (RFC 8410 section 3).
+var usable = []string{oidRSA.String(), "1.3.101.112"}
 
 // rsaInside reads an RSA key whose algorithm lacks the parameter NULL, which verifiers do not mind.
 func rsaInside(data []byte) *rsa.PublicKey {

@@ -118,12 +118,12 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	return e, nil
 }
 
-// common are selectors that services and mail servers give to their keys, for whoever has mistaken one. What is
-// not here is looked up by whoever knows it.
+// common are selectors that services and mail servers give to their keys, for whoever has the wrong one. They are
+// asked for at once, so there are no more than a resolver takes without complaint.
 var common = []string{
 	"default", "dkim", "email", "mail", "smtp", "s1", "s2", "k1", "k2", "k3", "selector1", "selector2", "google", "sig1",
-	"fm1", "fm2", "fm3", "protonmail", "protonmail2", "protonmail3", "zoho", "zmail", "mandrill", "mxvault", "pm", "brevo1",
-	"brevo2", "hs1", "hs2", "cm", "kl", "zendesk1", "zendesk2",
+	"fm1", "fm2", "fm3", "protonmail", "protonmail2", "protonmail3", "zoho", "zmail", "mandrill", "mxvault", "pm",
+	"brevo1", "brevo2", "hs1", "hs2", "cm", "kl", "zendesk1", "zendesk2",
 }
 
 // guess looks for keys at common selectors.

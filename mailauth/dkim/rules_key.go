@@ -79,9 +79,13 @@ var keyRules = diag.Rules[*evidence]{
 		Ref:         "RFC 6376 section 8.3",
 		Advice: "Remove the record at once and never use this key again: whoever has read it can sign in the name of the " +
 			"domain. Generate a new key, and publish its public half at a new selector.",
+		When: func(e *evidence) bool {
+			return holds(e) && inOrder(e) && (e.key.Data != nil || len(kit.Faults(secret)(e)) > 0)
+		},
 	}, "p", secret),
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.base64", Severity: diag.Critical, Weight: 5, Category: factorKey,
+		When:        func(e *evidence) bool { return holds(e) && inOrder(e) && len(kit.Faults(secret)(e)) == 0 },
 		Title:       "Public key is not valid base64",
 		Requirement: "The public key is valid base64",
 		Advice: "Put only the base64 text of the key behind p=, without the BEGIN and END lines of a PEM file, quotation " +
@@ -99,7 +103,7 @@ var keyRules = diag.Rules[*evidence]{
 	}, "p", cutOff),
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.unreadable", Severity: diag.Critical, Weight: 5, Category: factorKey,
-		DependsOn:   []diag.Code{"dkim.key.base64"},
+		DependsOn:   []diag.Code{"dkim.key.base64", "dkim.key.truncated"},
 		Title:       "Public key cannot be read",
 		Requirement: "The public key can be read",
 		Advice: "Copy the public key again from the system that signs: what is published is not a key of the type " +
@@ -107,7 +111,7 @@ var keyRules = diag.Rules[*evidence]{
 	}, "p", badKey),
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.type.mismatch", Severity: diag.Critical, Weight: 5, Category: factorKey,
-		DependsOn:   []diag.Code{"dkim.key.type.unknown", "dkim.key.base64"},
+		DependsOn:   []diag.Code{"dkim.key.type.unknown", "dkim.key.unreadable"},
 		Title:       "Key is of another type than k= says",
 		Requirement: "The key is of the type that the record names",
 		Advice:      "Name the type of the key in k=: rsa (also if k is left out) or ed25519. DKIM defines no others.",
@@ -134,6 +138,7 @@ var keyRules = diag.Rules[*evidence]{
 	}, "p", bareRSA),
 	faulty(diag.Rule[*evidence]{
 		Code: "dkim.key.blanks", Severity: diag.Info,
+		DependsOn:   []diag.Code{"dkim.key.base64"},
 		Title:       "White space within the public key",
 		Requirement: "There is no white space within the public key",
 		Ref:         "RFC 6376 section 2.10",

@@ -42,7 +42,8 @@ var lookupRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dkim.record.alias.dangling", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 1, Category: factorRecord,
+		Code: "dkim.record.alias.dangling", Severity: diag.Error, StateIfFailed: diag.Missing,
+		Weight: 1, Category: factorRecord,
 		DependsOn:   []diag.Code{"dkim.record.unknown"},
 		Title:       "CNAME of the selector leads to no key",
 		Requirement: "The CNAME of the selector leads to a record",
@@ -89,7 +90,7 @@ var lookupRules = diag.Rules[*evidence]{
 		Ref:         "RFC 6376 section 3.6.2.1",
 		Advice: "Move the record to the selector's name. Many control panels add the domain themselves: enter only the " +
 			"part before it.",
-		When:  absent,
+		When:  func(e *evidence) bool { return absent(e) && e.searched(false) },
 		Fails: func(e *evidence) diag.Failures { return e.elsewhere(false) },
 	},
 	{
@@ -100,7 +101,7 @@ var lookupRules = diag.Rules[*evidence]{
 		Ref:         "RFC 6376 section 3.5",
 		Advice: "Compare with d= of the signatures: if it names the organizational domain, its key counts, not " +
 			"this one.",
-		When:  absent,
+		When:  func(e *evidence) bool { return absent(e) && e.searched(true) },
 		Fails: func(e *evidence) diag.Failures { return e.elsewhere(true) },
 	},
 	{
@@ -110,7 +111,7 @@ var lookupRules = diag.Rules[*evidence]{
 		Requirement: "The record is the selector's own, not that of a wildcard",
 		Ref:         "RFC 6376 section 3.6.2",
 		Advice:      "Publish keys at their own selectors: a record there takes precedence over the wildcard.",
-		When:        func(e *evidence) bool { return online(e) && e.txt.Exists() },
+		When:        func(e *evidence) bool { return online(e) && e.txt.Exists() && e.wildcard.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(fromWildcard(e), "The same record stands at *.%s, and is the answer for every selector "+
 				"without one "+
@@ -141,6 +142,17 @@ func missing(e *evidence) diag.Failures {
 	default:
 		return diag.Fail("There is no TXT record at %s.", e.name())
 	}
+}
+
+// searched reports whether there is a place of the kind, and every one was looked at, or one has a key.
+func (e *evidence) searched(parent bool) bool {
+	known, unknown := false, false
+	for _, p := range e.places {
+		if p.parent == parent {
+			known, unknown = true, unknown || p.answer.Err() != nil
+		}
+	}
+	return known && !unknown || len(e.elsewhere(parent)) > 0
 }
 
 // elsewhere finds keys at other names that verifiers would use at the right one.
@@ -191,7 +203,7 @@ var recordRules = diag.Rules[*evidence]{
 			"Which one verifiers use is not defined.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.found.Records) > 1, "There are %d key records at %s: %s.", len(e.found.Records), e.name(),
-				e.summary())
+				e.summary()).Suggesting(e.suggestion())
 		},
 	}),
 	{

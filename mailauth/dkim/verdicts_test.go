@@ -232,6 +232,11 @@ func lookupVerdicts(t *testing.T) []diag.Verdict {
 			"no selector", good},
 		{"two keys", at(s1, good, "v=DKIM1; p="+rsa1024), "invalid 69 record.multiple",
 			"an RSA key of 1024 bits, an RSA key of 2048 bits", ""},
+		{"two records with the same key", at(s1, good, "k=rsa; p="+rsa2048), "invalid 69 record.multiple",
+			"an RSA key of 2048 bits, an RSA key of 2048 bits", "k=rsa; p=" + rsa2048},
+		{"one of two cannot be used", at(s1, good, good[:300]), "invalid 69 record.multiple",
+			"one without a key that can be used", good},
+		{"one of two is revoked", at(s1, good, "v=DKIM1; p="), "invalid 69 record.multiple", "a revoked one", ""},
 		{"another record", at(s1, good, "site-verification=1"), "warning 94 record.other", "site-verification=1", ""},
 		{"spread over two records", at(s1, good[:255], good[255:]), "invalid 39 record.split", "spread over the 2 TXT records", good},
 		{"tags and key apart", at(s1, "v=DKIM1; k=rsa; ", "p="+rsa2048), "invalid 39 record.split", "spread over the 2", good},
@@ -258,18 +263,27 @@ func lookupVerdicts(t *testing.T) []diag.Verdict {
 			}
 		})
 	}
-	return append(append(seen, parentVerdict(t)), unknownVerdicts(t)...)
+	return append(append(seen, parentVerdicts(t)...), unknownVerdicts(t)...)
 }
 
-// parentVerdict judges a subdomain whose key stands at the organizational domain.
-func parentVerdict(t *testing.T) diag.Verdict {
-	w := diagtest.NewWorld(t)
-	w.Zone(at("s1._domainkey.example.com.", good) + "news.example.com. A 192.0.2.1\n")
-	r, err := Lookup(t.Context(), w.Env(), LookupRequest{diag.MustDomain("news.example.com"), request.Selector})
-	require.NoError(t, err)
-	require.Equal(t, "missing 0 record.missing record.parent", outcome(r.Verdict))
-	require.Empty(t, suggested(r.Verdict)) // signatures with d=example.com are in order
-	return r.Verdict
+// parentVerdicts judges a subdomain whose key may stand at the organizational domain, or under its name twice.
+func parentVerdicts(t *testing.T) []diag.Verdict {
+	var seen diagtest.Seen
+	for name, want := range map[string]string{
+		"s1._domainkey.example.com.":                       "missing 0 record.missing record.parent",
+		"s2._domainkey.example.com.":                       "missing 0 record.missing",
+		"s1._domainkey.news.example.com.example.com.":      "missing 0 record.missing record.misplaced",
+		"s1._domainkey.news.example.com.news.example.com.": "missing 0 record.missing record.misplaced",
+	} {
+		w := diagtest.NewWorld(t)
+		w.Zone(at(name, good) + "news.example.com. A 192.0.2.1\n")
+		r := lookup(t, w, LookupRequest{diag.MustDomain("news.example.com"), request.Selector})
+		seen.Add(r.Verdict)
+		require.Equal(t, want, outcome(r.Verdict))
+		// Where the organizational domain has the key, signatures with its name are in order.
+		require.Equal(t, strings.HasSuffix(want, "misplaced"), suggested(r.Verdict) != "")
+	}
+	return seen
 }
 
 // unknownVerdicts judges worlds in which servers do not say.
