@@ -140,7 +140,7 @@ func TestVerify(t *testing.T) {
 			"The sealer of i=3, s3.example.net, found that the chain had failed before.", ""},
 		{"no key", 2, replaceAll("s=arc", "s=gone"), arc.Fail, 0, "There is no key", ""},
 		{"DNS silent", 2, replaceAll("s=arc", "s=silent"), arc.Unknown, 0, "could not be looked up", ""},
-		{"DNS silent and changed", 2, func(s string) string { return replaceAll("s=arc", "s=silent")(s) + "x" }, arc.Fail, 0, "The body was changed", ""},
+		{"DNS silent and changed", 2, func(s string) string { return replaceAll("s=arc", "s=silent")(s) + "x" }, arc.Fail, 0, "A footer of 3 bytes was added", ""},
 		{"sha1", 1, replace("a=ed25519-sha256", "a=rsa-sha1"), arc.Fail, 0, "is of the type ed25519", ""},
 	}
 	dns := keyNames()
