@@ -14,7 +14,8 @@ import (
 // mail returns a message with an attachment.
 func mail(media, encoding, body string) string {
 	return "Received: from a\r\n by b\r\nFrom: dmarc@receiver.example\r\nSubject: Report Domain: example.com\r\n" +
-		"MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=\"b\"\r\n\r\n--b\r\n\r\nThis is a report: see the file.\r\n" +
+		"MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=\"b\"\r\n\r\n--b\r\n\r\n" +
+		"This is a report: see the file.\r\n" +
 		"--b\r\nContent-Type: " + media + "\r\nContent-Disposition: attachment; filename=\"r.xml.gz\"\r\n" +
 		"Content-Transfer-Encoding: " + encoding + "\r\n\r\n" + body + "\r\n--b--\r\n"
 }
@@ -53,23 +54,30 @@ func TestContainers(t *testing.T) {
 		{"zip of gzip", string(zipped("r.xml.gz", gz)), []Container{Zip, Gzip}, "r.xml", nil},
 		{"zip of zip", string(zipped("a.zip", zip)), []Container{Zip, Zip}, "r.xml", nil},
 		{"gzip of gzip", string(gzipped(gz)), []Container{Gzip, Gzip}, "", nil},
-		{"zip with other files", string(zipped("__MACOSX/r.xml", "x", "dir/", "", "read.me", "A report.", "b/r.xml", reportXML)),
+		{"zip with other files", string(zipped("__MACOSX/r.xml", "x", "dir/", "", "read.me", "A report.",
+			"b/r.xml", reportXML)),
 			[]Container{Zip}, "r.xml", nil},
 		{"gzip with zeros behind", gz + "\x00\x00\x00", []Container{Gzip}, "", []string{"damaged"}},
 		{"gzip that ends too early", gz[:len(gz)-6], []Container{Gzip}, "", []string{"damaged"}},
-		{"gzip with a wrong check sum", gz[:len(gz)-8] + "xxxx" + gz[len(gz)-4:], []Container{Gzip}, "", []string{"damaged"}},
+		{"gzip with a wrong check sum", gz[:len(gz)-8] + "xxxx" + gz[len(gz)-4:], []Container{Gzip}, "",
+			[]string{"damaged"}},
 		{"zip without directory", zip[:strings.Index(zip, "PK\x01\x02")], []Container{Zip}, "r.xml", []string{"damaged"}},
 		{"mail, gzip", mail("application/gzip", "base64", lines64([]byte(gz))), []Container{Message, Gzip}, "r.xml", nil},
-		{"mail, zip under another type", mail("application/octet-stream", "BASE64", lines64([]byte(zip))), []Container{Message, Zip}, "r.xml", nil},
+		{"mail, zip under another type", mail("application/octet-stream", "BASE64", lines64([]byte(zip))),
+			[]Container{Message, Zip}, "r.xml", nil},
 		{"mail, xml", mail("text/xml; charset=utf-8", "7bit", reportXML), []Container{Message}, "r.xml.gz", nil},
-		{"mail, quoted-printable", mail("application/xml", "quoted-printable", strings.ReplaceAll(reportXML, "><", ">=\r\n<")),
+		{"mail, quoted-printable", mail("application/xml", "quoted-printable", strings.ReplaceAll(reportXML, "><",
+			">=\r\n<")),
 			[]Container{Message}, "r.xml.gz", nil},
-		{"mail that is the report", "From: a\r\nContent-Type: application/gzip; name=a.gz\r\nContent-Transfer-Encoding: base64\r\n\r\n" +
-			lines64([]byte(gz)), []Container{Message, Gzip}, "a", nil},
-		{"mail box", "From dmarc@receiver.example Sat Oct 31\nFrom: a\nContent-Transfer-Encoding: base64\n\n" + lines64([]byte(gz)),
+		{"mail that is the report",
+			"From: a\r\nContent-Type: application/gzip; name=a.gz\r\nContent-Transfer-Encoding: base64\r\n\r\n" +
+				lines64([]byte(gz)), []Container{Message, Gzip}, "a", nil},
+		{"mail box",
+			"From dmarc@receiver.example Sat Oct 31\nFrom: a\nContent-Transfer-Encoding: base64\n\n" + lines64([]byte(gz)),
 			[]Container{Message, Gzip}, "", nil},
 		{"forwarded mail", "From: b\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: message/rfc822\n\n" +
-			mail("application/zip", "base64", lines64([]byte(zip))) + "\n--x--\n", []Container{Message, Message, Zip}, "r.xml", nil},
+			mail("application/zip", "base64", lines64([]byte(zip))) + "\n--x--\n", []Container{Message, Message, Zip},
+			"r.xml", nil},
 		{"mail in zip", string(zipped("a.eml", mail("application/gzip", "base64", lines64([]byte(gz))))),
 			[]Container{Zip, Message, Gzip}, "r.xml", nil},
 		{"base64", lines64([]byte(gz)), []Container{Base64, Gzip}, "", nil},
@@ -92,7 +100,8 @@ func TestContainers(t *testing.T) {
 
 // One report is read, and the names of others are told.
 func TestOthers(t *testing.T) {
-	data := zipped("1.xml", reportXML, "read.me", "Text.", "2.xml", "<feedback/>", "3.xml.gz", string(gzipped(reportXML)))
+	data := zipped("1.xml", reportXML, "read.me", "Text.", "2.xml", "<feedback/>",
+		"3.xml.gz", string(gzipped(reportXML)))
 	r, records, err := read(t, data)
 	require.NoError(t, err)
 	require.Equal(t, good1, summary(records))
@@ -102,7 +111,8 @@ func TestOthers(t *testing.T) {
 
 // What is no report is recognized.
 func TestNotReport(t *testing.T) {
-	tls := `{"organization-name":"Receiver","date-range":{"start-datetime":"2026-10-31T00:00:00Z"},"report-id":"1","policies":[]}`
+	tls := `{"organization-name":"Receiver","date-range":{"start-datetime":"2026-10-31T00:00:00Z"},` +
+		`"report-id":"1","policies":[]}`
 	failure := "Feedback-Type: auth-failure\r\nUser-Agent: x/1\r\nVersion: 1\r\n"
 	encrypted := zipped("secret.xml", reportXML)
 	for i, field := range map[int][]byte{6: zipLocal, 8: zipCentral} {
@@ -123,18 +133,22 @@ func TestNotReport(t *testing.T) {
 		{"TLS report in gzip", string(gzipped(tls)), ContentTLSReport, ""},
 		{"TLS report in mail", mail("application/tlsrpt+gzip", "base64", lines64(gzipped(tls))), ContentTLSReport, ""},
 		{"JSON", `{"a":1}`, ContentJSON, ""},
-		{"failure report", "From: a\r\nContent-Type: multipart/report; report-type=feedback-report; boundary=b\r\n\r\n--b\r\n\r\n" +
-			"Text\r\n--b\r\nContent-Type: message/feedback-report\r\n\r\n" + failure + "\r\n--b--\r\n", ContentFailure, ""},
+		{"failure report",
+			"From: a\r\nContent-Type: multipart/report; report-type=feedback-report; boundary=b\r\n\r\n--b\r\n\r\n" +
+				"Text\r\n--b\r\nContent-Type: message/feedback-report\r\n\r\n" + failure + "\r\n--b--\r\n", ContentFailure, ""},
 		{"body of a failure report", failure, ContentFailure, ""},
 		{"complaint", "Feedback-Type: abuse\r\n", ContentOtherReport, "abuse"},
 		{"web page", "<!DOCTYPE html>\n<html><body><p>Sign in<br></body></html>", ContentHTML, ""},
 		{"other XML", `<?xml version="1.0"?><svg><p>x</p></svg>`, ContentXML, "svg"},
 		{"other XML with records", `<list><record><name>x</name></record></list>`, ContentXML, "list"},
-		{"DMARC record", `"v=DMARC1; p=none; rua=mailto:a@example.com"`, ContentRecord, `"v=DMARC1; p=none; rua=mailto:a@example.com"`},
+		{"DMARC record", `"v=DMARC1; p=none"`, ContentRecord, `"v=DMARC1; p=none"`},
 		{"table", "source_ip,count,dkim\n192.0.2.1,2,pass\n", ContentCSV, ""},
-		{"mail", "From: a\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nText\r\n--b\r\nContent-Type: text/html\r\n\r\n" +
-			"<html>Text</html>\r\n--b--\r\n", ContentMessage, "text/plain, text/html"},
-		{"zip with other files", string(zipped("a.txt", "Text", "b.png", "\x89PNG\r\n\x1a\n")), ContentArchive, "a.txt, b.png"},
+		{"mail",
+			"From: a\r\nContent-Type: multipart/alternative; boundary=b\r\n\r\n--b\r\n\r\nText\r\n" +
+				"--b\r\nContent-Type: text/html\r\n\r\n" +
+				"<html>Text</html>\r\n--b--\r\n", ContentMessage, "text/plain, text/html"},
+		{"zip with other files", string(zipped("a.txt", "Text", "b.png", "\x89PNG\r\n\x1a\n")), ContentArchive,
+			"a.txt, b.png"},
 		{"zip with one other file", string(zipped("a.html", "<html></html>")), ContentHTML, ""},
 		{"zip without files", string(zipped()), ContentNoFiles, ""},
 		{"zip with a folder", string(zipped("a/", "")), ContentNoFiles, ""},

@@ -27,7 +27,7 @@ const (
 	// Nothing is lost.
 	Doctype   Kind = "doctype"   // a document type declaration; skipped
 	OddValue  Kind = "odd_value" // a value in another form than defined, and clear: "Pass", "3.0", a date in words
-	Empty     Kind = "empty"     // an element that must not be empty, and can be ignored, such as a reason without a type
+	Empty     Kind = "empty"     // an element that must not be empty, and can be ignored: a reason without type
 	Unknown   Kind = "unknown"   // an element that no version of the format has; skipped
 	Misplaced Kind = "misplaced" // an element that belongs elsewhere; read all the same
 	OldName   Kind = "old_name"  // a name of a draft

@@ -46,7 +46,8 @@ func check(t *testing.T, data []byte) {
 
 // FuzzRead reads damaged XML. A whole record behind it is read all the same, unless what is before swallows it.
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{"", reportXML, "<a b='", "<record>", "<![CDATA[", "<!--", "</feedback>", "&#x41;&x;", "<row><row/>", "\xff\xfe",
+	for _, seed := range []string{"", reportXML, "<a b='", "<record>", "<![CDATA[", "<!--", "</feedback>",
+		"&#x41;&x;", "<row><row/>", "\xff\xfe",
 		"<extensions><extension name='a'>", "<p>", "<reason><type>"} {
 		f.Add([]byte(seed))
 	}

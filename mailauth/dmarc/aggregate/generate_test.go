@@ -84,7 +84,8 @@ func newReport(r *rand.Rand, records int) *xmlReport {
 	report.Metadata.Organization, report.Metadata.Email = "Receiver & Sons", "dmarc-noreply@receiver.example"
 	report.Metadata.Contact, report.Metadata.ID = "https://receiver.example/dmarc", "20261031.example.com.1793404800"
 	report.Metadata.Begin, report.Metadata.End = 1793404800, 1793491199
-	report.Policy.Domain, report.Policy.P, report.Policy.SP, report.Policy.PCT = "example.com", "quarantine", "reject", 100
+	report.Policy.Domain, report.Policy.P, report.Policy.SP, report.Policy.PCT = "example.com", "quarantine",
+		"reject", 100
 	report.Policy.ADKIM, report.Policy.ASPF, report.Policy.FO = "r", "s", "1:d:s"
 	for range records {
 		report.Records = append(report.Records, newRecord(r))

@@ -57,10 +57,12 @@ func hostileFiles() []hostile {
 	spaces := func(n int) string { return strings.Repeat(" ", n) }
 	return []hostile{
 		{"gzip of blanks", func() []byte { return gzipped(spaces(100 << 20)) }, "", ContentEmpty, 0},
-		{"gzip of blanks in a report", func() []byte { return gzipped("<feedback>" + spaces(50<<20)) }, "compression ratio", "", 0},
+		{"gzip of blanks in a report", func() []byte { return gzipped("<feedback>" + spaces(50<<20)) },
+			"compression ratio", "", 0},
 		{"gzip of gzip of blanks", func() []byte { return gzipped(string(gzipped("<feedback>" + spaces(90<<20)))) },
 			"compression ratio", "", 0},
-		{"more than the most", func() []byte { return gzipped("<feedback>" + strings.Repeat(noise(2000)+spaces(200_000), 600)) },
+		{"more than the most",
+			func() []byte { return gzipped("<feedback>" + strings.Repeat(noise(2000)+spaces(200_000), 600)) },
 			"expanded size", "", 0},
 		{"nested gzip", func() []byte {
 			data := []byte(reportXML)
@@ -69,13 +71,20 @@ func hostileFiles() []hostile {
 			}
 			return data
 		}, "nesting", "", 0},
-		{"zip in gzip", func() []byte { return gzipped(string(zipped("a", "<feedback>"+noise(1<<20), "b", noise(8<<20)))) }, "", "", -1},
-		{"large zip in gzip", func() []byte { return gzipped("PK\x03\x04" + strings.Repeat(noise(1<<20), 11)) }, "size", "", 0},
+		{"zip in gzip", func() []byte {
+			return gzipped(string(zipped("a", "<feedback>"+noise(1<<20),
+				"b", noise(8<<20))))
+		}, "", "", -1},
+		{"large zip in gzip", func() []byte { return gzipped("PK\x03\x04" + strings.Repeat(noise(1<<20), 11)) }, "size",
+			"", 0},
 		{"zip in gzip in a message", func() []byte {
 			inner := gzipped(string(zipLocal) + strings.Repeat(noise(1<<20), 10)[:MaxSent-8])
 			return []byte("Content-Transfer-Encoding: base64\n\n" + base64.StdEncoding.EncodeToString(inner))
 		}, "", ContentEncrypted, 0}, // noise for a header
-		{"zip of zips", func() []byte { return zipped("1.zip", string(overlapping(500)), "2.zip", string(overlapping(500))) },
+		{"zip of zips", func() []byte {
+			return zipped("1.zip", string(overlapping(500)),
+				"2.zip", string(overlapping(500)))
+		},
 			"compression ratio", "", 0},
 		{"zip of many files", fill(string(zipLocal), string(zipCentral)+spaces(42), ""), "files", "", 0},
 		{"overlapping files", func() []byte { return overlapping(900) }, "compression ratio", "", 0},
@@ -88,26 +97,30 @@ func hostileFiles() []hostile {
 		{"deep nesting, closed", part(begin, "<a></b>", recordXML+end), "", "", -1},
 		{"end tags", part(begin+recordXML+strings.Repeat("<a>", maxDepth), "</b>", ""), "", "", 1},
 		{"large attribute", fill(begin+recordXML+`<a b="`, "c", `"/>`+recordXML+end), "", "", 2},
-		{"large attribute in gzip", func() []byte { return gzipped(begin + recordXML + `<a b="` + strings.Repeat("c", 300<<20)) },
+		{"large attribute in gzip",
+			func() []byte { return gzipped(begin + recordXML + `<a b="` + strings.Repeat("c", 300<<20)) },
 			"compression ratio", "", 0},
 		{"tags that do not end", part(begin+recordXML, "<a ", end), "", "", 1},
 		{"quotation marks", part(begin+recordXML, `<a "`, end), "", "", 1},
 		{"less-than signs", part(begin+recordXML, "<", end), "", "", 1},
-		{"ampersands", fill(begin+"<report_metadata><generator>", "&", "</generator></report_metadata>"+recordXML+end), "", "", 1},
+		{"ampersands", fill(begin+"<report_metadata><generator>", "&", "</generator></report_metadata>"+recordXML+end),
+			"", "", 1},
 		{"a large text", fill(begin+recordXML+"<version>", "a", ""), "", "", 1},
 		{"a comment", fill(begin+recordXML+"<!--", "-", ""), "", "", 1},
 		{"character data", fill(begin+recordXML+"<version><![CDATA[", "]", ""), "", "", 1},
 		{"a document type", part("<!DOCTYPE [", "'\"<", "]>"+reportXML), "", ContentText, 0},
 		{"empty records", part(begin, "<record/>", end), "", "", 0},
 		{"small records", fill(begin, "<record><count>1</count></record>", end), "", "", MaxRecords},
-		{"results", fill(begin+"<record><count>1</count><auth_results>", "<dkim><domain>a</domain></dkim>", "</auth_results></record>"),
+		{"results", fill(begin+"<record><count>1</count><auth_results>", "<dkim><domain>a</domain></dkim>",
+			"</auth_results></record>"),
 			"", "", 1},
 		{"names", names, "", "", 1},
 		{"fields", fill("From: a\nSubject: b\n", " c\n", "\n"), "", ContentMessage, 0},
 		{"parts", part("Content-Type: multipart/mixed; boundary=b\n\n", "--b\n\n<a>\n", ""), "files", "", 0},
 		{"nested parts", fill("", "Content-Type: multipart/mixed; boundary=b\n\n--b\n", ""), "files", "", 0},
 		{"base64 in base64", func() []byte {
-			inner := "Content-Transfer-Encoding: base64\n\n" + base64.StdEncoding.EncodeToString([]byte(reportXML+spaces(4<<20)))
+			inner := "Content-Transfer-Encoding: base64\n\n" +
+				base64.StdEncoding.EncodeToString([]byte(reportXML+spaces(4<<20)))
 			return []byte("Content-Transfer-Encoding: base64\n\n" + base64.StdEncoding.EncodeToString([]byte(inner)))
 		}, "", "", 1},
 		{"messages in messages", func() []byte {

@@ -87,8 +87,8 @@ func sniff(head []byte) format {
 // sniffJSON tells reports of TLS from other JSON by their fields (RFC 8460 section 4.4).
 func sniffJSON(text []byte) format {
 	names := 0
-	for _, name := range []string{`"organization-name"`, `"report-id"`, `"date-range"`, `"policies"`, `"contact-info"`} {
-		if bytes.Contains(text, []byte(name)) {
+	for _, name := range []string{"organization-name", "report-id", "date-range", "policies", "contact-info"} {
+		if bytes.Contains(text, []byte(`"`+name+`"`)) {
 			names++
 		}
 	}
@@ -99,8 +99,10 @@ func sniffJSON(text []byte) format {
 }
 
 // messageFields are fields of which each message or part has at least one.
-var messageFields = []string{"from", "to", "subject", "date", "received", "return-path", "delivered-to", "message-id", "mime-version",
-	"content-type", "content-transfer-encoding", "content-disposition", "dkim-signature", "authentication-results", "x-original-to"}
+var messageFields = []string{
+	"from", "to", "subject", "date", "received", "return-path", "delivered-to", "message-id", "mime-version",
+	"content-type", "content-transfer-encoding", "content-disposition", "dkim-signature", "authentication-results", "x-original-to",
+}
 
 // sniffFields recognizes what begins with fields: a message, or what reports of failures consist of.
 func sniffFields(text []byte) format {

@@ -94,7 +94,8 @@ func parseOf(r *Report, records []Record) parse {
 	p.Metadata.Error = append([]string{}, m.Errors...)
 	p.Policy.Domain, p.Policy.FO, p.Policy.Version = r.Policy.Domain, r.Policy.FailureOptions, r.Policy.Version
 	p.Policy.ADKIM, p.Policy.ASPF = theirs(r.Policy.DKIMAlignment), theirs(r.Policy.SPFAlignment)
-	p.Policy.P, p.Policy.SP, p.Policy.NP = theirs(r.Policy.Policy), theirs(r.Policy.Subdomain), theirs(r.Policy.Nonexistent)
+	p.Policy.P, p.Policy.SP = theirs(r.Policy.Policy), theirs(r.Policy.Subdomain)
+	p.Policy.NP = theirs(r.Policy.Nonexistent)
 	p.Policy.Testing, p.Policy.Discovery = r.Policy.Testing == "y", theirs(r.Policy.DiscoveryMethod)
 	for _, from := range records {
 		var to parsedRecord

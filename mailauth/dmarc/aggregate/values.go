@@ -20,16 +20,18 @@ type words struct {
 }
 
 var (
-	policies     = &words{[]string{"none", "quarantine", "reject"}, nil}
-	alignments   = &words{[]string{"r", "s"}, map[string]string{"relaxed": "r", "strict": "s"}}
-	yesNo        = &words{[]string{"n", "y"}, map[string]string{"no": "n", "false": "n", "0": "n", "yes": "y", "true": "y", "1": "y"}}
-	discoveries  = &words{[]string{"psl", "treewalk"}, map[string]string{"tree_walk": "treewalk", "tree-walk": "treewalk"}}
-	dispositions = &words{[]string{"none", "pass", "quarantine", "reject"}, nil}
-	evaluations  = &words{[]string{"pass", "fail"}, nil}
+	policies     = &words{defined: []string{"none", "quarantine", "reject"}}
+	dispositions = &words{defined: []string{"none", "pass", "quarantine", "reject"}}
+	evaluations  = &words{defined: []string{"pass", "fail"}}
+	overrides    = &words{defined: []string{"forwarded", "sampled_out", "trusted_forwarder", "mailing_list",
+		"local_policy", "policy_test_mode", "other"}}
 
-	overrides = &words{[]string{"forwarded", "sampled_out", "trusted_forwarder", "mailing_list", "local_policy",
-		"policy_test_mode", "other"}, nil}
-	scopes = &words{[]string{"mfrom", "helo"}, map[string]string{"mailfrom": "mfrom", "mail_from": "mfrom", "ehlo": "helo"}}
+	alignments = &words{[]string{"r", "s"}, map[string]string{"relaxed": "r", "strict": "s"}}
+	yesNo      = &words{[]string{"n", "y"},
+		map[string]string{"no": "n", "false": "n", "0": "n", "yes": "y", "true": "y", "1": "y"}}
+	discoveries = &words{[]string{"psl", "treewalk"}, map[string]string{"tree_walk": "treewalk", "tree-walk": "treewalk"}}
+	scopes      = &words{[]string{"mfrom", "helo"},
+		map[string]string{"mailfrom": "mfrom", "mail_from": "mfrom", "ehlo": "helo"}}
 
 	// RFC 7489 appendix C: temperror is commonly implemented as unknown, permerror as error.
 	spfResults = &words{[]string{"pass", "fail", "none", "softfail", "neutral", "temperror", "permerror"},
@@ -211,8 +213,10 @@ func (b *builder) readTime(l *leaf, text []byte, target *time.Time) {
 }
 
 // The forms of dates that receivers write instead of seconds since 1970. Those without a zone are UTC.
-var dateForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
-	"2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02", time.RFC1123Z, time.RFC1123}
+var dateForms = []string{
+	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700",
+	"2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02", time.RFC1123Z, time.RFC1123,
+}
 
 // parseTime reads seconds since 1970, and tells whether they were written in another way.
 func parseTime(s string) (t time.Time, odd, ok bool) {
