@@ -141,14 +141,17 @@ func (found *Found) long() diag.Failures {
 }
 
 // joints finds places where a string begins with a tag, and the one before it does not end with a semicolon:
-// strings are joined without anything between them (RFC 6376 section 3.6.2.2).
+// strings are joined without anything between them (RFC 6376 section 3.6.2.2). A string that is full was cut by a
+// program, wherever that was, and a name without an equals sign behind it goes on in the next string.
 func (found *Found) joints() diag.Failures {
 	var list diag.Failures
 	f, text, offset := found.List.format, found.List.Text, 0
 	for i, s := range found.Strings {
 		before := strings.TrimRight(text[:offset], f.white())
 		at := offset + len(s) - len(strings.TrimLeft(s, f.white()))
-		if name, ok := f.startsTag(text[at:]); ok && i > 0 && before != "" && !strings.HasSuffix(before, ";") {
+		last := before[strings.LastIndex(before, ";")+1:]
+		complete := i > 0 && len(found.Strings[i-1]) < diag.MaxTXTString && strings.Contains(last, "=")
+		if name, ok := f.startsTag(text[at:]); ok && complete {
 			list = append(list, diag.Failure{
 				Detail:   fmt.Sprintf("String %d begins with %s=, and no semicolon precedes it.", i+1, name),
 				Location: &diag.Location{Offset: at, Length: len(name)}, Target: name,
