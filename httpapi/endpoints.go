@@ -79,6 +79,7 @@ var endpoints = []Endpoint{
 	{"GET", "/spf/hosted/{id}", mailRead, 1, "single Hosted SPF profile", hosted(hostedspf.Show)},
 	{"GET", "/spf/hosted/{id}/history", mailRead, 2, "paginated resolution history", hosted(hostedspf.History)},
 	{"GET", "/spf/hosted/{id}/stats", mailRead, 2, "statistics over 24 hours, 7 days, 30 days", hosted(hostedspf.Stats)},
+	{"POST", "/dmarc/generate", mailWrite, 1, "DMARC record generator", pure(dmarc.Generate)},
 	{"POST", "/dmarcbis/migrate", mailWrite, 1, "DMARC to DMARCbis migration", pure(dmarcbis.Migrate)},
 	{"POST", "/spf/hosted/{id}/resolve", mailWrite, 5, "forced re-resolve of a Hosted SPF profile", hosted(hostedspf.Resolve)},
 	{"POST", "/http/qr", webRead, 2, "generate a QR code; success body is image bytes; image never stored", image(qr.Encode, "image/png", "image/svg+xml", "image/jpeg")},

@@ -15,7 +15,6 @@ var unbuilt = []string{
 	"POST /public/v1/certificats/bimi/parse",
 	"POST /public/v1/certificats/bimi/lookup",
 	"POST /public/v1/deliverability/score",
-	"POST /public/v1/dmarc/generate",
 	"POST /public/v1/url/check",
 	"POST /public/v1/page/crawl-check",
 	"POST /public/v1/phishing/check",

@@ -69,6 +69,8 @@ var tour = []stop{
 		`{"domain":"news.held.example"}`, 200, `"dmarcbis.obsolete.pct"`},
 	{"Its record for new receivers", "dmarcbis/migrate", "'v=DMARC1; p=quarantine; pct=20; rua=mailto:dmarc@held.example!10m'",
 		`{"record":"v=DMARC1; p=quarantine; pct=20; rua=mailto:dmarc@held.example!10m"}`, 200, `"behavior_change":"testing"`},
+	{"A DMARC record, and the way to it without losing mail", "dmarc/generate", "reject --domain good.example",
+		`{"policy":"reject","domain":"good.example","aggregate_reports":["dmarc@good.example"]}`, 200, `"rollout"`},
 	{"A signed zone", "resolve", "good.example A --dnssec",
 		`{"qname":"good.example","qtype":"A","dnssec":true}`, 200, `"dnssec_status":"secure"`},
 	{"A zone whose signatures are wrong", "resolve", "bogus.example A --dnssec",

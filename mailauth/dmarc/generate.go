@@ -1,0 +1,289 @@
+package dmarc
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+)
+
+// A Style is the standard for whose receivers a record is written.
+type Style string
+
+// The styles.
+const (
+	StyleDMARCbis Style = "dmarcbis" // RFC 9989
+	StyleRFC7489  Style = "rfc7489"
+)
+
+// Values lists the styles.
+func (Style) Values() []string { return []string{string(StyleDMARCbis), string(StyleRFC7489)} }
+
+// GenerateRequest says what a record is to ask for.
+type GenerateRequest struct {
+	Policy                     policy.Policy    `json:"policy" doc:"policy for mail of the domain that fails DMARC" example:"reject"`
+	Domain                     diag.Domain      `json:"domain,omitempty" doc:"domain of the record; tells external report addresses from its own" example:"example.com"`
+	SubdomainPolicy            policy.Policy    `json:"subdomain_policy,omitempty" doc:"policy for subdomains (sp); that of the domain if absent"`
+	NonexistentSubdomainPolicy policy.Policy    `json:"nonexistent_subdomain_policy,omitempty" doc:"policy for subdomains that do not exist (np); that for subdomains if absent; style dmarcbis only"`
+	DKIMAlignment              policy.Alignment `json:"dkim_alignment,omitempty" default:"relaxed" doc:"how near the domain of a DKIM signature must be to that of the From field"`
+	SPFAlignment               policy.Alignment `json:"spf_alignment,omitempty" default:"relaxed" doc:"how near the domain of SPF must be to that of the From field"`
+	AggregateReports           []string         `json:"aggregate_reports,omitempty" maxitems:"10" doc:"mail addresses for aggregate reports, with or without mailto:" example:"dmarc@example.com"`
+	FailureReports             []string         `json:"failure_reports,omitempty" maxitems:"10" doc:"mail addresses for failure reports, with or without mailto:"`
+	FailureOptions             []string         `json:"failure_options,omitempty" maxitems:"4" unique:"true" doc:"when failure reports are sent; 0 if absent: 0 if all of SPF and DKIM fail, 1 if one fails, d for each DKIM signature that fails, s if SPF fails; needs failure_reports"`
+	Percentage                 *int             `json:"percentage,omitempty" min:"0" max:"100" doc:"share of the mail to which the policy applies; legacy: below 100 only in the style rfc7489"`
+	Testing                    bool             `json:"testing,omitempty" doc:"whether the policy is only tested (t=y); style dmarcbis only"`
+	PSD                        policy.PSD       `json:"psd,omitempty" doc:"y for a public suffix, n for an organizational domain; style dmarcbis only"`
+	Style                      Style            `json:"style,omitempty" default:"dmarcbis" doc:"for receivers of which standard the record is written"`
+}
+
+// GenerateReport is a record to publish, and the way to it.
+type GenerateReport struct {
+	Record                 string          `json:"record" doc:"the record"`
+	Name                   string          `json:"name" doc:"where to publish it; relative to the domain if that is not given"`
+	Type                   string          `json:"type" doc:"type of the DNS record" example:"TXT"`
+	Value                  string          `json:"value" doc:"what to publish, the same as the record"`
+	TTL                    int             `json:"ttl" doc:"time to live in seconds" example:"3600"`
+	ZoneLine               string          `json:"zone_line,omitempty" doc:"the record as a line of a zone file, in strings of at most 255 bytes"`
+	Analysis               *Analysis       `json:"analysis" doc:"the record as dmarc/validate sees it"`
+	ExternalAuthorizations []Authorization `json:"external_authorizations" doc:"what the owners of report addresses in other organizations have to publish"`
+	Rollout                []RolloutStep   `json:"rollout" doc:"how to get to the record without losing mail, from monitoring on"`
+	Findings               []diag.Finding  `json:"findings" doc:"what to know before the record is published, the worst first"`
+}
+
+// An Authorization is a record by which a domain accepts reports for another (RFC 9990 section 4).
+type Authorization struct {
+	Name  string `json:"name" doc:"where to publish it"`
+	Type  string `json:"type" doc:"type of the DNS record" example:"TXT"`
+	Value string `json:"value" doc:"what to publish" example:"v=DMARC1"`
+}
+
+// ttl is that of generated records, in seconds: an hour, so that a mistake does not last.
+const ttl = 3600
+
+// Generate writes a record. It asks nothing of the DNS. The error is a *[diag.InputError].
+func Generate(req GenerateRequest) (*GenerateReport, error) {
+	g, err := newGeneration(req)
+	if err != nil {
+		return nil, err
+	}
+	record := g.record(g.target)
+	if len(record) > MaxRecordLength {
+		return nil, diag.Invalid("aggregate_reports", "and failure_reports are too long together: the record would have more than "+
+			"%d bytes", MaxRecordLength)
+	}
+	r := &GenerateReport{
+		Record: record, Name: "_dmarc", Type: "TXT", Value: record, TTL: ttl,
+		ExternalAuthorizations: g.authorizations(),
+		Rollout:                g.rollout(),
+	}
+	if !req.Domain.IsZero() {
+		r.Name = "_dmarc." + req.Domain.String()
+	}
+	r.ZoneLine = zoneLine(r.Name, record, !req.Domain.IsZero())
+	if r.Analysis, err = Validate(ValidateRequest{Record: record, Domain: req.Domain}); err != nil {
+		return nil, err
+	}
+	r.Findings = generateRules.Judge(g, nil).Findings
+	return r, nil
+}
+
+// Rules describes what is examined.
+func (*GenerateReport) Rules() []diag.RuleInfo { return generateRules.Describe() }
+
+// A stage is what a record asks for at one time of the rollout.
+type stage struct {
+	policies   policy.Policies // without those that were not asked for
+	testing    bool
+	percentage int
+}
+
+// A generation is a request whose parts are known to make sense: the evidence of the rules.
+type generation struct {
+	req      GenerateRequest
+	target   stage
+	rua, ruf []policy.URI
+}
+
+// newGeneration checks a request. The error is a *[diag.InputError].
+func newGeneration(req GenerateRequest) (*generation, error) {
+	if err := req.check(); err != nil {
+		return nil, err
+	}
+	g := &generation{req: req, target: stage{
+		policies: policy.Policies{
+			Domain: req.Policy, Subdomain: req.SubdomainPolicy, Nonexistent: req.NonexistentSubdomainPolicy,
+		},
+		testing: req.Testing, percentage: policy.DefaultPercentage,
+	}}
+	if req.Percentage != nil {
+		g.target.percentage = *req.Percentage
+	}
+	var err error
+	if g.rua, err = destinations("aggregate_reports", req.AggregateReports, req.Style); err != nil {
+		return nil, err
+	}
+	g.ruf, err = destinations("failure_reports", req.FailureReports, req.Style)
+	return g, err
+}
+
+// check refuses values that do not exist, and fields that make no sense beside each other.
+func (req *GenerateRequest) check() error {
+	if req.Policy == "" {
+		return diag.Invalid("policy", "is missing")
+	}
+	for _, one := range []struct {
+		field, value string
+		known        []string
+	}{
+		{"policy", string(req.Policy), req.Policy.Values()},
+		{"subdomain_policy", string(req.SubdomainPolicy), req.Policy.Values()},
+		{"nonexistent_subdomain_policy", string(req.NonexistentSubdomainPolicy), req.Policy.Values()},
+		{"dkim_alignment", string(req.DKIMAlignment), req.DKIMAlignment.Values()},
+		{"spf_alignment", string(req.SPFAlignment), req.SPFAlignment.Values()},
+		{"psd", string(req.PSD), req.PSD.Values()},
+		{"style", string(req.Style), req.Style.Values()},
+	} {
+		if one.value != "" && !slices.Contains(one.known, one.value) {
+			return diag.Invalid(one.field, "must be one of %s", strings.Join(one.known, ", "))
+		}
+	}
+	if err := req.checkOptions(); err != nil {
+		return err
+	}
+	return req.checkStyle()
+}
+
+// checkOptions refuses options that receivers would ignore.
+func (req *GenerateRequest) checkOptions() error {
+	list := req.FailureOptions
+	for i, o := range list {
+		switch {
+		case !slices.Contains([]string{"0", "1", "d", "s"}, o):
+			return diag.Invalid("failure_options", "must hold 0, 1, d or s, not %q", diag.Quote(o))
+		case slices.Contains(list[:i], o):
+			return diag.Invalid("failure_options", "must hold %q only once", o)
+		}
+	}
+	switch {
+	case slices.Contains(list, "0") && slices.Contains(list, "1"): // RFC 9989 section 4.7
+		return diag.Invalid("failure_options", "must not hold both 0 and 1: 1 asks for all reports that 0 asks for")
+	case len(list) > 0 && !slices.Equal(list, []string{"0"}) && len(req.FailureReports) == 0:
+		return diag.Invalid("failure_options", "needs failure_reports: without an address receivers ignore the options")
+	}
+	return nil
+}
+
+// checkStyle refuses what the standard does not have for which the record is written.
+func (req *GenerateRequest) checkStyle() error {
+	if req.Percentage != nil && (*req.Percentage < 0 || *req.Percentage > 100) {
+		return diag.Invalid("percentage", "must be between 0 and 100")
+	}
+	if req.Style != StyleRFC7489 {
+		if req.Percentage != nil && *req.Percentage < 100 { // RFC 9989 appendix A.6
+			return diag.Invalid("percentage", "does not exist in RFC 9989: set testing instead, or the style rfc7489")
+		}
+		return nil
+	}
+	const remedy = "does not exist in RFC 7489: leave it out, or set the style dmarcbis"
+	switch {
+	case req.Testing:
+		return diag.Invalid("testing", "does not exist in RFC 7489: set percentage to 0 instead, or the style dmarcbis")
+	case req.NonexistentSubdomainPolicy != "":
+		return diag.Invalid("nonexistent_subdomain_policy", remedy)
+	case req.PSD != "" && req.PSD != policy.Undeclared:
+		return diag.Invalid("psd", remedy)
+	}
+	return nil
+}
+
+// record writes the record of a stage, without what holds by default anyway.
+func (g *generation) record(s stage) string {
+	d := policy.NewDraft(s.policies.Domain)
+	set := func(tag, value string, condition bool) {
+		if condition {
+			d.Set(tag, value)
+		}
+	}
+	set("sp", string(s.policies.Subdomain), s.policies.Subdomain != "")
+	set("np", string(s.policies.Nonexistent), s.policies.Nonexistent != "")
+	set("adkim", "s", g.req.DKIMAlignment == policy.Strict)
+	set("aspf", "s", g.req.SPFAlignment == policy.Strict)
+	set("rua", joined(g.rua), len(g.rua) > 0)
+	set("ruf", joined(g.ruf), len(g.ruf) > 0)
+	options := strings.Join(g.req.FailureOptions, ":")
+	set("fo", options, options != "" && options != "0")
+	set("psd", string(g.req.PSD), g.req.PSD != "" && g.req.PSD != policy.Undeclared)
+	set("t", "y", s.testing)
+	set("pct", strconv.Itoa(s.percentage), s.percentage < policy.DefaultPercentage)
+	return d.String()
+}
+
+func joined(list []policy.URI) string {
+	var texts []string
+	for _, u := range list {
+		texts = append(texts, u.Text)
+	}
+	return strings.Join(texts, ",")
+}
+
+// authorizations lists the records that owners of addresses in other organizations have to publish.
+func (g *generation) authorizations() []Authorization {
+	list := []Authorization{}
+	for _, d := range g.external() {
+		if name := g.consentName(d); len(name) <= maxName {
+			list = append(list, Authorization{Name: name, Type: "TXT", Value: "v=" + policy.Format.Version})
+		}
+	}
+	return list
+}
+
+// maxName is how long a name can be in its text form (RFC 1035 section 2.3.4).
+const maxName = 253
+
+// consentName is where a domain accepts reports for that of the record (RFC 9990 section 4).
+func (g *generation) consentName(destination string) string {
+	return g.req.Domain.String() + "._report._dmarc." + destination
+}
+
+// external lists the domains of report addresses in other organizations, each once.
+func (g *generation) external() []string {
+	var list []string
+	if g.req.Domain.IsZero() {
+		return nil
+	}
+	own := policy.PublicSuffixOrganizational(g.req.Domain.String())
+	for _, u := range slices.Concat(g.rua, g.ruf) {
+		if policy.PublicSuffixOrganizational(u.Domain) != own && !slices.Contains(list, u.Domain) {
+			list = append(list, u.Domain)
+		}
+	}
+	return list
+}
+
+// zoneLine writes a record as in a zone file (RFC 1035 section 5.1).
+func zoneLine(name, record string, absolute bool) string {
+	if absolute {
+		name += "."
+	}
+	line := name + " " + strconv.Itoa(ttl) + " IN TXT"
+	for _, s := range cut(record) {
+		line += ` "` + s + `"`
+	}
+	return line
+}
+
+// cut splits a record into character-strings, behind a tag or an address where that is possible: they are joined
+// without anything between them.
+func cut(record string) []string {
+	var list []string
+	for len(record) > diag.MaxTXTString {
+		at := diag.MaxTXTString
+		if i := strings.LastIndexAny(record[:at], " ,"); i > 0 {
+			at = i + 1
+		}
+		list, record = append(list, record[:at]), record[at:]
+	}
+	return append(list, record)
+}

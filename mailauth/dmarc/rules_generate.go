@@ -1,0 +1,244 @@
+package dmarc
+
+import (
+	"cmp"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+)
+
+// generateRules say what to know before a generated record is published.
+var generateRules = diag.Rules[*generation]{
+	{
+		Code: "dmarc.generate.reports.missing", Severity: diag.Warning,
+		Title:       "No aggregate reports are requested",
+		Requirement: "Aggregate reports are requested",
+		Ref:         "RFC 9989 section 5.1.3",
+		Advice:      "Give an address in aggregate_reports: only the reports show which legitimate mail fails DMARC.",
+		Fails: func(g *generation) diag.Failures {
+			switch {
+			case len(g.rua) > 0:
+				return nil
+			case g.enforced():
+				return diag.Fail("The record asks for a policy, and no report will show which legitimate mail it hits.")
+			default:
+				return diag.Fail("Without a policy and without reports the record has no effect.")
+			}
+		},
+	},
+	{
+		Code: "dmarc.generate.enforced", Severity: diag.Info,
+		Title:       "The policy hits legitimate mail that fails DMARC",
+		Requirement: "No mail is treated differently because of the record",
+		Ref:         "RFC 9989 section 7.4",
+		Advice: "Publish the first step of the rollout, and go on only when the aggregate reports show what its goal says. Skip " +
+			"steps only for a domain that sends no mail, or whose reports are clean already.",
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailIf(g.enforced(), "Receivers are asked to apply %s to mail that fails DMARC, whether it is forged or a "+
+				"service of yours that is not set up yet.", g.strictest())
+		},
+	},
+	{
+		Code: "dmarc.generate.subdomain.weaker", Severity: diag.Warning,
+		Title:       "Subdomains are less protected than the domain",
+		Requirement: "Subdomains are protected like the domain",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Leave out subdomain_policy once mail of subdomains passes DMARC: forgers choose what is protected least.",
+		When:        func(g *generation) bool { return g.req.SubdomainPolicy != "" },
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailIf(g.req.SubdomainPolicy.Level() < g.req.Policy.Level(), "The policy for subdomains is %s, that for the "+
+				"domain %s.", g.req.SubdomainPolicy, g.req.Policy).About("sp")
+		},
+	},
+	{
+		Code: "dmarc.generate.nonexistent.weaker", Severity: diag.Warning,
+		Title:       "Subdomains that do not exist are less protected than others",
+		Requirement: "Subdomains that do not exist are protected like others",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Set nonexistent_subdomain_policy to reject, or leave it out: no legitimate mail should use such names.",
+		When:        func(g *generation) bool { return g.req.NonexistentSubdomainPolicy != "" },
+		Fails: func(g *generation) diag.Failures {
+			others := cmp.Or(g.req.SubdomainPolicy, g.req.Policy)
+			return diag.FailIf(g.req.NonexistentSubdomainPolicy.Level() < others.Level(), "The policy for subdomains that do not "+
+				"exist is %s, that for others %s.", g.req.NonexistentSubdomainPolicy, others).About("np")
+		},
+	},
+	{
+		Code: "dmarc.generate.subdomain.ignored", Severity: diag.Warning,
+		Title:       "Policies for subdomains have no effect here",
+		Requirement: "Policies for subdomains are in the record of an organizational domain",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Put them into the record of the organizational domain, or set psd to n if this is an organization of its own.",
+		When: func(g *generation) bool {
+			return !g.req.Domain.IsZero() && cmp.Or(g.req.SubdomainPolicy, g.req.NonexistentSubdomainPolicy) != ""
+		},
+		Fails: func(g *generation) diag.Failures {
+			org := policy.PublicSuffixOrganizational(g.req.Domain.String())
+			declared := g.req.PSD == policy.NotPSD || g.req.PSD == policy.IsPSD
+			return diag.FailIf(org != g.req.Domain.String() && !declared, "The organizational domain of %s is %s by the public "+
+				"suffix list, and only its sp and np count.", g.req.Domain, org)
+		},
+	},
+	{
+		Code: "dmarc.generate.external", Severity: diag.Info,
+		Title:       "Report addresses in another organization need its consent",
+		Requirement: "All report addresses belong to the organization of the domain",
+		Ref:         "RFC 9990 section 4",
+		Advice:      "Let the owner of the address publish the record in external_authorizations: until then no report is sent there.",
+		When:        func(g *generation) bool { return !g.req.Domain.IsZero() },
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailEach(g.external(), func(d string) diag.Failures {
+				return diag.FailIf(len(g.consentName(d)) <= maxName, "%s has to publish a TXT record at %s.", d, g.consentName(d)).About(d)
+			})
+		},
+	},
+	{
+		Code: "dmarc.generate.external.long", Severity: diag.Warning,
+		Title:       "A report address cannot be authorized",
+		Requirement: "Every report address in another organization can be authorized",
+		Ref:         "RFC 9990 section 4",
+		Advice:      "Use an address of the domain itself, or one at a domain with a shorter name.",
+		When:        func(g *generation) bool { return !g.req.Domain.IsZero() },
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailEach(g.external(), func(d string) diag.Failures {
+				return diag.FailIf(len(g.consentName(d)) > maxName, "The name at which %s would accept reports for %s has more than %d "+
+					"characters.", d, g.req.Domain, maxName).About(d)
+			})
+		},
+	},
+	{
+		Code: "dmarc.generate.external.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Whether report addresses need consent is not known",
+		Requirement: "The domain is given, so that report addresses of others are known",
+		Ref:         "RFC 9990 section 4",
+		Advice:      "Give the domain to learn what the owners of addresses in other organizations have to publish.",
+		When:        func(g *generation) bool { return len(g.rua)+len(g.ruf) > 0 },
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailIf(g.req.Domain.IsZero(), "No domain was given with the report addresses.")
+		},
+	},
+	{
+		Code: "dmarc.generate.destinations.many", Severity: diag.Info,
+		Title:       "More report addresses than receivers need to serve",
+		Requirement: "There are at most two addresses for each kind of report",
+		Ref:         "RFC 7489 section 6.2",
+		Advice:      "Put the two most important addresses first: receivers may ignore the others.",
+		Fails: func(g *generation) diag.Failures {
+			const served = 2
+			return append(
+				diag.FailIf(len(g.rua) > served, "There are %d addresses for aggregate reports.", len(g.rua)).About("rua"),
+				diag.FailIf(len(g.ruf) > served, "There are %d addresses for failure reports.", len(g.ruf)).About("ruf")...)
+		},
+	},
+	{
+		Code: "dmarc.generate.failure_reports", Severity: diag.Info,
+		Title:       "Failure reports hold parts of mail, and few receivers send them",
+		Requirement: "No failure reports are requested",
+		Ref:         "RFC 9989 section 10.2",
+		Advice: "Make sure that the address may receive personal data, and rely on aggregate reports: most receivers send no " +
+			"failure reports.",
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailIf(len(g.ruf) > 0, "%s asks for reports on single messages.", diag.Count(len(g.ruf), "address")).About("ruf")
+		},
+	},
+	{
+		Code: "dmarc.generate.testing.idle", Severity: diag.Warning,
+		Title:       "Nothing to test: the policy is none",
+		Requirement: "There is a policy to test, or nothing is tested",
+		Ref:         "RFC 9989 section 4.7",
+		Advice:      "Leave out testing, or set policy to quarantine: t=y has no effect on a policy of none.",
+		When:        func(g *generation) bool { return g.req.Testing },
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailIf(!g.enforced(), "t=y asks receivers to apply the policy one level lower, and it is none already.").About("t")
+		},
+	},
+	{
+		Code: "dmarc.generate.testing.legacy", Severity: diag.Info,
+		Title:       "Receivers that follow RFC 7489 do not know t=y",
+		Requirement: "The record does not depend on t=y",
+		Ref:         "RFC 9989 appendix A.6",
+		Advice:      "Publish the policy one level lower instead of t=y if these receivers shall hold back, too.",
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailIf(g.req.Testing && g.enforced(), "They apply %s in full, while those that follow RFC 9989 apply it one "+
+				"level lower.", g.strictest()).About("t")
+		},
+	},
+	{
+		Code: "dmarc.generate.percentage", Severity: diag.Warning,
+		Title:       "Receivers that follow RFC 9989 ignore pct",
+		Requirement: "The policy applies to all mail",
+		Ref:         "RFC 9989 appendix A.6",
+		Advice:      "Publish the policy one level lower instead of pct, until the reports are clean: all receivers know that.",
+		When:        func(g *generation) bool { return g.enforced() },
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailIf(g.target.percentage < policy.DefaultPercentage, "They apply %s to all mail that fails DMARC, not to %d "+
+				"percent of it.", g.strictest(), g.target.percentage).About("pct")
+		},
+	},
+	{
+		Code: "dmarc.generate.percentage.idle", Severity: diag.Warning,
+		Title:       "A share of nothing: the policy is none",
+		Requirement: "There is a policy to apply to a share of the mail, or no share is given",
+		Ref:         "RFC 7489 section 6.3",
+		Advice:      "Leave out percentage, or set policy to quarantine: pct has no effect on a policy of none.",
+		When:        func(g *generation) bool { return g.target.percentage < policy.DefaultPercentage },
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailIf(!g.enforced(), "pct=%d has no effect, because the policy asks for nothing.", g.target.percentage).About("pct")
+		},
+	},
+	{
+		Code: "dmarc.generate.psd", Severity: diag.Error,
+		Title:       "psd=y for a domain that is not a public suffix",
+		Requirement: "psd=y is declared for a public suffix only",
+		Ref:         "RFC 9989 section 4.7",
+		Advice: "Leave out psd unless unrelated organizations register domains here: with psd=y, subdomains are no longer aligned " +
+			"with the domain.",
+		When: func(g *generation) bool { return !g.req.Domain.IsZero() && g.req.PSD == policy.IsPSD },
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailIf(!policy.IsPublicSuffix(g.req.Domain.String()), "The public suffix list does not have %s.", g.req.Domain).
+				About("psd")
+		},
+	},
+	{
+		Code: "dmarc.generate.alignment.strict", Severity: diag.Info,
+		Title:       "Strict alignment fails mail that subdomains authenticate",
+		Requirement: "Alignment is relaxed",
+		Ref:         "RFC 9989 section 4.4",
+		Advice: "Check in the reports that each service signs with exactly the domain of the From field, or uses exactly that " +
+			"domain as the return path.",
+		Fails: func(g *generation) diag.Failures {
+			return append(
+				diag.FailIf(g.req.DKIMAlignment == policy.Strict, "Signatures of subdomains do not count for the domain.").About("adkim"),
+				diag.FailIf(g.req.SPFAlignment == policy.Strict, "Return paths at subdomains do not count for the domain.").About("aspf")...)
+		},
+	},
+	{
+		Code: "dmarc.generate.size", Severity: diag.Info,
+		Title:       "The record does not fit into a small DNS message",
+		Requirement: "The record fits into a DNS message of 512 bytes",
+		Ref:         "RFC 1035 section 4.2.1",
+		Advice:      "Use fewer or shorter report addresses: some networks still lose larger answers.",
+		Fails: func(g *generation) diag.Failures {
+			n := len(g.record(g.target))
+			return diag.FailIf(n > comfortable, "The record has %d bytes, and about %d fit.", n, comfortable)
+		},
+	},
+}
+
+// comfortable is how many bytes of a TXT record fit into a message of 512 bytes beside header, question, owner and
+// some labels of both (RFC 1035 section 4.2.1), as with SPF (RFC 7208 section 3.4).
+const comfortable = 450
+
+// enforced reports whether the record asks for any policy.
+func (g *generation) enforced() bool { return g.strictest() != policy.None }
+
+// strictest is the strictest policy of the record.
+func (g *generation) strictest() policy.Policy {
+	strictest := g.req.Policy
+	for _, p := range []policy.Policy{g.req.SubdomainPolicy, g.req.NonexistentSubdomainPolicy} {
+		if p.Level() > strictest.Level() {
+			strictest = p
+		}
+	}
+	return strictest
+}
