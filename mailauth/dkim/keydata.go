@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/asn1"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -31,91 +30,37 @@ func (k *Key) readKey() {
 		k.Revoked = true
 		return
 	}
-	if strings.Contains(p.Value, "PRIVATE KEY") {
-		k.badBase64(p, secret, "p= holds a private key")
+	data, err := base64.StdEncoding.DecodeString(k.Base64)
+	n, total := lengths(k.Base64)
+	switch {
+	case strings.Contains(p.Value, "PRIVATE KEY"):
+		k.notBase64(secret, p, flaw{text: "p= holds a private key"})
 		return
-	}
-	data, err := decode(k.Base64)
-	if n, total := lengths(k.Base64); err != nil && n < total && k.Type != Ed25519 && !errors.Is(err, errForeign) {
+	case err != nil && n < total && k.Type != Ed25519 && whatIsWrong(p.Value).n == 0:
 		k.fault(cutOff, p, fmt.Sprintf("the key in p= is cut off: it has %d of its %d bytes", n, total))
 		return
-	}
-	if err != nil {
-		k.badBase64(p, badBase64, err.Error())
+	case err != nil:
+		k.notBase64(badBase64, p, whatIsWrong(p.Value))
 		return
-	}
-	if k.Base64 != p.Value {
-		if identify(data).public == nil && formEncoded(p.Value) {
-			k.badBase64(p, badBase64, "the base64 value of p= has blanks in place of plus signs, as web forms make them")
-			return
-		}
+	case k.Base64 != p.Value && identify(data).public == nil && formEncoded(p.Value):
+		k.notBase64(badBase64, p, flaw{text: "the base64 value of p= has blanks in place of plus signs, as web forms make them"})
+		return
+	case k.Base64 != p.Value:
 		k.note(blankKey, p, "p= has white space in its value")
 	}
 	k.Data = data
 	k.readData(p)
 }
 
-// badBase64 adds a fault in what is not base64, and takes away what says the same of its characters.
-func (k *Key) badBase64(p taglist.Tag, kind taglist.Kind, text string) {
-	k.List.Faults = slices.DeleteFunc(k.List.Faults, func(f taglist.Fault) bool {
-		return f.Kind == taglist.BadValue && f.Offset >= p.Offset && f.Offset < p.Offset+p.Length
+// notBase64 adds a fault in what is not base64, and takes away what says the same of its characters.
+func (k *Key) notBase64(kind taglist.Kind, p taglist.Tag, f flaw) {
+	k.List.Faults = slices.DeleteFunc(k.List.Faults, func(old taglist.Fault) bool {
+		return old.Kind == taglist.BadValue && old.Offset >= p.Offset && old.Offset < p.Offset+p.Length
 	})
-	k.fault(kind, p, text)
-}
-
-// formEncoded reports whether base64 becomes a key with plus signs in place of its blanks.
-func formEncoded(value string) bool {
-	data, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(value, " ", "+"))
-	return err == nil && identify(data).public != nil
-}
-
-// lengths returns how many bytes of base64 there are, and how many the key says that it has.
-func lengths(text string) (n, total int) {
-	data, err := base64.StdEncoding.DecodeString(text[:len(text)/4*4])
-	if err != nil {
-		return 0, 0
+	if f.n == 0 {
+		f.n = len(p.Value)
 	}
-	total, _ = derLength(data)
-	return len(data), total
-}
-
-// unfold removes the white space that may stand anywhere in base64 (RFC 6376 section 2.10).
-func unfold(s string) string {
-	if !strings.ContainsAny(s, white) {
-		return s
-	}
-	return strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "").Replace(s)
-}
-
-// errForeign says that a value has signs that base64 does not have, or not there.
-var errForeign = errors.New("so that it is not base64")
-
-// decode decodes base64, and says what is wrong with it.
-func decode(text string) ([]byte, error) {
-	data, err := base64.StdEncoding.DecodeString(text)
-	if err == nil {
-		return data, nil
-	}
-	digits := strings.TrimRight(text, "=")
-	outside := func(r rune) bool {
-		return !('A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '+' || r == '/')
-	}
-	at := strings.IndexFunc(digits, outside)
-	switch {
-	case strings.Contains(text, "-----"):
-		return nil, fmt.Errorf("p= holds the lines of a PEM file (-----BEGIN …-----), %w", errForeign)
-	case strings.HasPrefix(text, "ssh-"):
-		return nil, fmt.Errorf("p= holds a key in the format of SSH, %w", errForeign)
-	case at >= 0 && digits[at] == '=':
-		return nil, fmt.Errorf("p= has an equals sign at position %d of its value, before the end, %w", at+1, errForeign)
-	case at >= 0:
-		r := []rune(digits[at:])[0]
-		return nil, fmt.Errorf("p= has the character %s at position %d of its value, %w", quoted(string(r)), at+1, errForeign)
-	case len(digits)%4 == 1:
-		return nil, fmt.Errorf("the base64 value of p= has %d characters, so that at least one is missing", len(digits))
-	default:
-		return nil, errors.New("the base64 value of p= is not padded with equals signs to a multiple of 4 characters")
-	}
+	k.List.Add(taglist.Fault{Kind: kind, Text: f.text, Offset: p.ValueOffset + f.at, Length: f.n})
 }
 
 // readData makes a key of the bytes.

@@ -127,3 +127,25 @@ func TestLookupFails(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 	})
 }
+
+// A finding about base64 points at what does not belong there.
+func TestLocations(t *testing.T) {
+	tests := []struct{ text, at string }{
+		{"v=DKIM1; p=-----BEGIN PUBLIC KEY-----" + rsa2048, "-----BEGIN PUBLIC KEY-----"},
+		{"v=DKIM1; p=" + rsa2048[:100] + `"` + rsa2048[100:], `"`},
+		{"v=DKIM1; p=" + rsa2048[:99] + "=" + rsa2048[99:], "="},
+		{"v=DKIM1; k=RSA; p=" + rsa2048, "RSA"},
+		{"v=DKIM1; t=y; p=" + rsa2048, "t=y"},
+		{"v=DKIM1; P=" + rsa2048, "P"},
+		{"k=rsa; v=DKIM1; p=" + rsa2048, "k=rsa"},
+		{"v=DKIM1; s=x; p=" + rsa2048, "x"},
+		{"v=DKIM1; p=" + rsa512, "p=" + rsa512},
+	}
+	for _, tt := range tests {
+		r, err := Validate(ValidateRequest{Record: tt.text})
+		require.NoError(t, err)
+		l := r.Findings[0].Location
+		require.NotNil(t, l, "%+v", r.Findings[0])
+		require.Equal(t, tt.at, tt.text[l.Offset:l.Offset+l.Length])
+	}
+}

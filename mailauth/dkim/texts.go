@@ -33,8 +33,8 @@ var texts = diag.Texts{
 		Sub:      "It can have no DKIM keys. Check the spelling, registration and delegation.",
 	},
 	"dkim.record.unknown": {
-		Headline: "DKIM key could not be looked up: no answer from the name servers",
-		Sub:      "Whether there is a key is unknown. Check the name servers and try again.",
+		Headline: "DKIM key could not be looked up",
+		Sub:      "The name servers failed or did not answer, so whether there is a key is unknown. Check them and try again.",
 	},
 	"dkim.record.alias.dangling": {
 		Headline: "CNAME of the DKIM selector leads to no key",
