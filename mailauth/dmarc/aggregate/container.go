@@ -134,8 +134,8 @@ func (o *opener) openXML(f *file) error {
 // telling orders what was found by how much it says about the mistake that was made.
 var telling = []Content{
 	ContentEmpty, ContentText, ContentBinary, ContentHTML, ContentMessage, ContentArchive, ContentNoFiles,
-	ContentXML, ContentJSON, ContentCSV, ContentBroken, ContentUnsupported, ContentRecord, ContentOtherReport, ContentFailure, ContentTLSReport,
-	ContentEncrypted,
+	ContentXML, ContentJSON, ContentCSV, ContentBroken, ContentUnsupported, ContentRecord,
+	ContentOtherReport, ContentFailure, ContentTLSReport, ContentEncrypted,
 }
 
 // missed notes what is in a file that is no report. Of several the most telling counts.

@@ -25,10 +25,6 @@ func TestMemoryOfLargeReport(t *testing.T) {
 	require.Less(t, growth, int64(2<<20))
 }
 
-// maxLive is what Read holds at worst beside the file that it is given: a body of a message without its
-// transfer encoding, an archive that was packed once more, and the buffers of both.
-const maxLive = 40 << 20
-
 // What is made to take memory takes a few times what may be sent.
 func TestMemoryOfHostileFiles(t *testing.T) {
 	if testing.Short() {
@@ -36,12 +32,12 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 	}
 	for _, h := range hostileFiles() {
 		data := h.make()
-		live := int64(maxLive + 1)
-		for n := 0; n < 10 && live > maxLive; n++ { // garbage that is not collected in time may be counted
+		live := int64(MaxMemory + 1)
+		for n := 0; n < 10 && live > MaxMemory; n++ { // garbage that is not collected in time may be counted
 			live = min(live, liveBytes(func() { _, _ = Read(data, func(*Record) error { return nil }) }))
 		}
 		t.Logf("%s: %d KiB of heap", h.name, live>>10)
-		assert.LessOrEqual(t, live, int64(maxLive), h.name)
+		assert.LessOrEqual(t, live, int64(MaxMemory), h.name)
 	}
 }
 

@@ -19,6 +19,10 @@ const (
 	MaxAuth    = 100  // results of DKIM or SPF, overrides, errors, extensions of one record or report
 )
 
+// MaxMemory is what Read holds at worst beside the file that it is given, in bytes: a body of a message without its
+// transfer encoding, an archive that was packed once more, and buffers. A report by itself takes 1 MiB.
+const MaxMemory = 40 << 20
+
 const (
 	// minExpanded is what any file may expand to: a small report compresses well.
 	minExpanded = 1 << 20

@@ -14,7 +14,8 @@ import (
 func summary(records []Record) string {
 	var lines []string
 	for _, r := range records {
-		line := fmt.Sprint(r.Number, " ", r.SourceIP, " ", r.Count, " ", r.Disposition, " ", r.DKIM, " ", r.SPF, " ", r.HeaderFrom)
+		line := fmt.Sprintf("%d %s %d %s %s", r.Number, r.SourceIP, r.Count, r.Disposition, r.DKIM)
+		line += fmt.Sprintf(" %s %s", r.SPF, r.HeaderFrom)
 		for _, o := range r.Overrides {
 			line += fmt.Sprintf(" %s(%s)", o.Type, o.Comment)
 		}
