@@ -53,7 +53,7 @@ type Result struct {
 	Selector string `json:"selector" doc:"the selector (s=); empty if it is not valid"`
 	Identity string `json:"identity,omitempty" doc:"on whose behalf the domain signed (i=), decoded"`
 
-	Verified    *bool  `json:"verified,omitempty" doc:"whether the signature is valid and acceptable; absent if that is not known"`
+	Verified    *bool  `json:"verified" doc:"whether the signature is valid and acceptable; null if that is not known"`
 	BodyHashOK  *bool  `json:"body_hash_ok,omitempty" doc:"whether the body is as it was signed; absent if that is not known"`
 	SignatureOK *bool  `json:"signature_ok,omitempty" doc:"whether the header fields are as they were signed; absent if that is not known"`
 	Result      Word   `json:"result" doc:"the result as in Authentication-Results; unchecked if there was no body to check"`
