@@ -1,4 +1,4 @@
-// Package header explains the header of a message: call [Audit].
+// Package header explains the header of a message: call [Audit], or [Analyze] to ask the DNS as well.
 //
 // Every server that a message passes puts fields in front of those that are there (RFC 5321 section 4.4), so a header
 // is read from the bottom up. Each Received says who handed the message over, to whom, how and when:
@@ -15,4 +15,9 @@
 // [Audit] asks nobody. It tells what the fields say: the way of the message and where it was delayed, results that
 // count and those that do not, signatures and whether their domain is that of From, verdicts of spam filters in plain
 // words, and whatever suggests deception or damage.
+//
+// [Analyze] adds what receivers do. It finds the outside hop, where the receiver's own side took the message from
+// elsewhere, and believes nothing below it. For the address noted there it looks up SPF, for the envelope sender and the
+// HELO name, and the name of the address; for the message DKIM, ARC and DMARC. From all of that it concludes whether the
+// message comes from the domain in its From field, with reasons that can be read out to whoever asks.
 package header

@@ -1,0 +1,354 @@
+package header
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/message"
+	msgauth "github.com/emersion/go-msgauth/dkim"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// signingKey is the same every time.
+var signingKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+
+// keyText is its record.
+var keyText = "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(signingKey.Public().(ed25519.PublicKey))
+
+// mailZone is the world of the tests: the author's domain, its server, a forwarder and a stranger.
+var mailZone = `
+example.org.                TXT "v=spf1 ip4:192.0.2.25 -all"
+_dmarc.example.org.         TXT "v=DMARC1; p=reject"
+s1._domainkey.example.org.  TXT "` + keyText + `"
+mail.example.org.           A   192.0.2.25
+mail.example.org.           TXT "v=spf1 a -all"
+25.2.0.192.in-addr.arpa.    PTR mail.example.org.
+fwd.example.net.            A   198.51.100.61
+61.100.51.198.in-addr.arpa. PTR fwd.example.net.
+forward.example.net.        TXT "v=spf1 ip4:198.51.100.61 -all"
+s1._domainkey.example.net.  TXT "` + keyText + `"
+vps.hosting.test.           A   203.0.113.77
+77.113.0.203.in-addr.arpa.  PTR vps.hosting.test.
+mx.example.com.             A   198.51.100.10
+`
+
+// letter is the message of the tests without what servers add.
+const letter = "From: Alice Example <alice@example.org>\nTo: bob@example.com\nSubject: Offer\n" +
+	"Date: Sun, 01 Nov 2026 09:00:00 +0000\nMessage-ID: <1@mail.example.org>\nMIME-Version: 1.0\n" +
+	"Content-Type: text/plain\n\nHello Bob,\n\nhere is the offer.\n"
+
+// The ways that a letter may come.
+const (
+	direct = "Return-Path: <alice@example.org>\nReceived: from mail.example.org (mail.example.org [192.0.2.25])\n" +
+		"\tby mx.example.com (Postfix) with ESMTPS id 1; Sun, 01 Nov 2026 09:00:04 +0000\n"
+	spoofed = "Return-Path: <alice@example.org>\nReceived: from vps.hosting.test (vps.hosting.test [203.0.113.77])\n" +
+		"\tby mx.example.com (Postfix) with ESMTPS id 1; Sun, 01 Nov 2026 09:00:04 +0000\n"
+	forwarded = "Return-Path: <alice@example.org>\nReceived: from fwd.example.net (fwd.example.net [198.51.100.61])\n" +
+		"\tby mx.example.com (Postfix) with ESMTPS id 2; Sun, 01 Nov 2026 09:00:09 +0000\n" +
+		"Received: from mail.example.org (mail.example.org [192.0.2.25])\n" +
+		"\tby fwd.example.net (Postfix) with ESMTPS id 1; Sun, 01 Nov 2026 09:00:04 +0000\n"
+)
+
+// received is when the letters came; the tests run three hours later.
+var receivedAt = time.Date(2026, 11, 1, 9, 0, 4, 0, time.UTC)
+
+// signed puts a signature of a domain before a letter.
+func signed(t testing.TB, text, domain string, change func(*msgauth.SignOptions)) string {
+	t.Helper()
+	o := msgauth.SignOptions{
+		Domain: domain, Selector: "s1", Signer: signingKey,
+		HeaderCanonicalization: msgauth.CanonicalizationRelaxed, BodyCanonicalization: msgauth.CanonicalizationRelaxed,
+		HeaderKeys: []string{"From", "To", "Subject", "Date", "Message-ID", "MIME-Version", "Content-Type"},
+	}
+	if change != nil {
+		change(&o)
+	}
+	var b bytes.Buffer
+	require.NoError(t, msgauth.Sign(&b, strings.NewReader(strings.ReplaceAll(text, "\n", "\r\n")), &o))
+	return strings.ReplaceAll(b.String(), "\r\n", "\n")
+}
+
+func mailWorld(t testing.TB) *diagtest.World {
+	w := diagtest.NewWorld(t)
+	w.Zone(mailZone)
+	w.SetTime(receivedAt.Add(3 * time.Hour))
+	return w
+}
+
+func analyze(t testing.TB, w *diagtest.World, req AnalyzeRequest) *AnalyzeReport {
+	t.Helper()
+	r, err := Analyze(t.Context(), w.Env(), req)
+	require.NoError(t, err)
+	return r
+}
+
+// live picks the codes of what was found live.
+func liveCodes(v diag.Verdict) (codes []string) {
+	for _, c := range diagtest.Codes(v) {
+		if short, ok := strings.CutPrefix(string(c), "header.live."); ok {
+			codes = append(codes, short)
+		}
+	}
+	return codes
+}
+
+// headOf returns the header of a message.
+func headOf(text string) string { head, _, _ := strings.Cut(text, "\n\n"); return head + "\n" }
+
+func TestAnalyze(t *testing.T) {
+	good := signed(t, letter, "example.org", nil)
+	listed := strings.Replace(good, "here is the offer.\n", "here is the offer.\n-- \nA list\n", 1)
+	expiring := signed(t, letter, "example.org", func(o *msgauth.SignOptions) { o.Expiration = receivedAt.Add(time.Hour) })
+	expired := signed(t, letter, "example.org", func(o *msgauth.SignOptions) { o.Expiration = receivedAt.Add(-time.Hour) })
+	other := signed(t, letter, "example.net", nil)
+	without := func(text, name string) string { return strings.Replace(mailZone, text, name, 1) }
+	const results = "Authentication-Results: mx.example.com; spf=pass smtp.mailfrom=alice@example.org;\n" +
+		" dkim=pass header.d=example.org header.s=s1; dmarc=pass header.from=example.org\n"
+	tests := []struct {
+		name      string
+		text      string
+		zone      string // empty: mailZone
+		fail      string // name that is not answered
+		dmarc     string
+		authentic Authenticity
+		codes     []string
+		says      string // in a reason
+	}{
+		{"genuine", direct + good, "", "", "pass", Likely, nil, "The message was signed by example.org and has not been changed since."},
+		{"genuine header", headOf(direct + good), "", "", "pass", Likely, nil, "is authorized to send for example.org"},
+		{"spoof", spoofed + letter, "", "", "fail", Unlikely, []string{"dmarc.fail", "spf.fail"}, "not authorized"},
+		{"spoof of a monitored domain", spoofed + letter, without("p=reject", "p=none"), "", "fail", Unlikely,
+			[]string{"dmarc.fail.monitored", "spf.fail"}, "DMARC fails"},
+		{"forwarded", forwarded + good, "", "", "pass", Likely, []string{"forwarded", "spf.forwarded"},
+			"It was forwarded by fwd.example.net: SPF fails for that reason, and DKIM still passes."},
+		{"forwarded with SRS", strings.Replace(forwarded, "<alice@example.org>", "<SRS0=a=b=example.org=alice@forward.example.net>", 1) + good,
+			"", "", "pass", Likely, []string{"forwarded"}, "SPF is about the forwarder"},
+		{"forwarded header", headOf(forwarded + good), "", "", "", NotDecided, []string{"spf.fail", "undecided"}, "only of the whole message"},
+		{"forwarded and unsigned", forwarded + letter, "", "", "fail", Unlikely, []string{"dmarc.fail", "spf.fail"},
+			"It says of itself that it was forwarded"},
+		{"changed by a list", forwarded + listed, "", "", "fail", NotDecided, []string{"dmarc.fail.unclear", "spf.fail", "dkim.body"},
+			"changed on the way"},
+		{"changed on the direct way", direct + listed, "", "", "pass", Likely, []string{"dkim.body"}, "do not rely on"},
+		{"changed header", direct + strings.Replace(good, "Subject: Offer", "Subject: Other", 1), "", "", "pass", Likely,
+			[]string{"dkim.signature"}, "does not verify"},
+		{"bounce", strings.Replace(direct, "<alice@example.org>", "<>", 1) + letter, "", "", "pass", Likely, nil, "mail.example.org"},
+		{"signed by another", direct + other, "", "", "pass", Likely, nil, "another organization"},
+		{"expired since", direct + expiring, "", "", "pass", Likely, []string{"dkim.expired"}, "Its signature expired on 1 November 2026"},
+		{"expired before", direct + expired, "", "", "pass", Likely, []string{"dkim.policy"}, ""},
+		{"key withdrawn", direct + good, without("s1._domainkey.example.org.", "s9._domainkey.example.org."), "", "pass", Likely,
+			[]string{"dkim.key"}, "does not verify"},
+		{"key withdrawn, noted by the receiver", results + forwarded + good, without("s1._domainkey.example.org.", "s9._domainkey.example.org."),
+			"", "fail", Likely, []string{"dmarc.fail.since", "spf.fail", "dkim.key", "recorded", "recorded", "recorded"}, "have probably changed since"},
+		{"spoof with a note of its own", spoofed + results + letter, "", "", "fail", NotDecided,
+			[]string{"dmarc.fail.unclear", "spf.fail", "recorded", "recorded"}, "could have written it"},
+		{"no policy", direct + good, without("_dmarc.example.org.", "x.example.org."), "", "none", Likely, []string{"dmarc.missing"},
+			"publishes no DMARC policy"},
+		{"no policy, spoof", spoofed + letter, without("_dmarc.example.org.", "x.example.org."), "", "none", Unlikely,
+			[]string{"dmarc.missing", "spf.fail"}, "not authorized"},
+		{"SPF does not answer", forwarded + letter, "", "example.org.", "temperror", NotDecided, []string{"dns"}, "did not answer"},
+		{"key does not answer", forwarded + good, "", "s1._domainkey.example.org.", "temperror", NotDecided, []string{"dns", "spf.fail"},
+			"did not answer"},
+		{"policy does not answer", direct + good, "", "_dmarc.example.org.", "temperror", NotDecided, []string{"dns"}, "did not answer"},
+		{"PTR does not answer", direct + good, "", "25.2.0.192.in-addr.arpa.", "pass", Likely, []string{"ptr.unknown"}, ""},
+		{"no PTR", direct + good, without("25.2.0.192.in-addr.arpa.", "26.2.0.192.in-addr.arpa."), "", "pass", Likely,
+			[]string{"ptr.missing"}, ""},
+		{"PTR of others", direct + good, without("25.2.0.192.in-addr.arpa.    PTR mail", "25.2.0.192.in-addr.arpa. PTR www"), "", "pass", Likely,
+			[]string{"ptr.unconfirmed"}, ""},
+		{"broken SPF", direct + good, without("v=spf1 ip4:192.0.2.25", "v=spf1 ipv4:192.0.2.25"), "", "pass", Likely,
+			[]string{"spf.permerror"}, "cannot be evaluated"},
+		{"no SPF", direct + good, without("example.org.                TXT", "x.example.org. TXT"), "", "pass", Likely,
+			[]string{"spf.none"}, "does not say"},
+		{"HELO refused", direct + good, without("v=spf1 a -all", "v=spf1 -all"), "", "pass", Likely, []string{"spf.helo"}, ""},
+		{"envelope of a service", strings.Replace(spoofed, "alice@example.org", "b@bounce.hosting.test", 1) + good,
+			mailZone + "bounce.hosting.test. TXT \"v=spf1 ip4:203.0.113.77 -all\"\n", "", "pass", Likely, []string{"spf.unaligned"}, "envelope sender"},
+		{"no Received", good, "", "", "pass", Likely, []string{"hop"}, ""},
+		{"no Received, header alone", headOf(letter), "", "", "", NotDecided, []string{"undecided", "hop"}, "not known which server"},
+		{"no Return-Path", strings.Replace(direct, "Return-Path: <alice@example.org>\n", "", 1) + letter, "", "", "", NotDecided,
+			[]string{"undecided"}, "no Return-Path"},
+		{"two authors", direct + strings.Replace(letter, "From: ", "From: carol@example.net, ", 1), "", "", "permerror", NotDecided,
+			nil, "several domains"},
+		{"no author", direct + strings.Replace(letter, "From: ", "X-From: ", 1), "", "", "-", NotDecided, nil, "no From field"},
+		{"display name", direct + strings.Replace(letter, "Alice Example", "\"support@bank.example\"", 1), "", "", "pass", Likely,
+			nil, "The display name shows the address support@bank.example"},
+		{"through a filter", strings.ReplaceAll(spoofed, "vps.hosting.test", "mx1.pphosted.com") + letter,
+			strings.ReplaceAll(mailZone, "vps.hosting.test", "mx1.pphosted.com"), "", "fail", NotDecided,
+			[]string{"dmarc.fail.unclear", "spf.fail", "gateway"}, "mail filter"},
+		{"part of the body", direct + signedInPart(t, letter, 10), "", "", "pass", Likely, []string{"dkim.appended"}, "except for the last"},
+		{"list that seals", sealed(t, forwarded+"List-Id: <a.example.net>\n"+letter), "", "", "fail", NotDecided,
+			[]string{"dmarc.fail.unclear", "spf.fail"}, "fwd.example.net"},
+		{"key withdrawn long ago", strings.ReplaceAll(forwarded, " 2026", " 2025") + good,
+			without("s1._domainkey.example.org.", "s9._domainkey.example.org."), "", "fail", NotDecided,
+			[]string{"dmarc.fail.since", "spf.fail", "dkim.key"}, "was received on 1 November 2025"},
+	}
+	seen := diagtest.Seen{}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := diagtest.NewWorld(t)
+			w.Zone(tt.zone)
+			if tt.zone == "" {
+				w.Zone(mailZone)
+			}
+			w.SetTime(receivedAt.Add(3 * time.Hour))
+			if tt.fail != "" {
+				w.Fault(tt.fail, 0, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+			}
+			req := AnalyzeRequest{Message: tt.text, TrustedAuthservIDs: []string{"mx.example.com"}}
+			if !strings.Contains(tt.text, "\n\n") {
+				req = AnalyzeRequest{Headers: tt.text}
+			}
+			r := analyze(t, w, req)
+			seen.Add(r.Verdict)
+			dmarc := "-"
+			if r.Live.DMARC != nil {
+				dmarc = string(r.Live.DMARC.Result)
+			}
+			reasons := strings.Join(r.Conclusion.Reasons, "\n")
+			require.Equal(t, tt.dmarc, dmarc, reasons)
+			require.Equal(t, tt.authentic, r.Conclusion.Authentic, reasons)
+			require.Equal(t, tt.codes, liveCodes(r.Verdict))
+			require.Contains(t, reasons, tt.says)
+			require.True(t, r.Live.Performed)
+			for _, s := range r.Conclusion.Reasons {
+				require.Regexp(t, `^[A-Z0-9a-z].*\.$`, s)
+			}
+		})
+	}
+	t.Run("rules", func(t *testing.T) { coverLive(t, seen) })
+}
+
+// coverLive adds what the table cannot say, and holds that each rule was seen both ways.
+func coverLive(t *testing.T, seen diagtest.Seen) {
+	w := mailWorld(t)
+	failed := "ARC-Seal: i=1; a=rsa-sha256; t=1; cv=none; d=example.net; s=none; b=QUFB\n" +
+		"ARC-Message-Signature: i=1; a=rsa-sha256; d=example.net; s=none; h=from; bh=QUFB; b=QUFB\n" +
+		"ARC-Authentication-Results: i=1; example.net; dmarc=pass header.from=example.org\n"
+	r := analyze(t, w, AnalyzeRequest{Message: failed + direct + letter})
+	require.Equal(t, []string{"arc.failed"}, liveCodes(r.Verdict))
+	seen.Add(r.Verdict)
+	r = analyze(t, w, AnalyzeRequest{Message: sealed(t, direct+signed(t, letter, "example.org", nil))})
+	require.Empty(t, liveCodes(r.Verdict))
+	require.Equal(t, "pass", string(r.Live.ARC.Result))
+	seen.Add(r.Verdict)
+	diagtest.CoverRules(t, liveRules, seen)
+	diagtest.CheckTexts(t, analyzeTexts, analyzeRules.Describe(), seen)
+}
+
+// What the DNS says is asked for at once: the addresses of names are all that depends on an answer.
+func TestAnalyzeRoundTrips(t *testing.T) {
+	text := signed(t, letter, "example.org", nil)
+	for i := range 5 {
+		text = signed(t, text, fmt.Sprintf("d%d.example.net", i), nil)
+	}
+	trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
+		w.Zone(mailZone)
+	}, func(ctx context.Context, env *diag.Env) {
+		_, err := Analyze(ctx, env, AnalyzeRequest{Message: forwarded + text})
+		require.NoError(t, err)
+	})
+	require.Equal(t, 2, trips)
+}
+
+func TestAnalyzeOffline(t *testing.T) {
+	const results = "Authentication-Results: mx.example.com; dmarc=%s header.from=example.org\n"
+	for _, tt := range []struct {
+		noted   string
+		trusted []string
+		want    Authenticity
+	}{
+		{"pass", []string{"mx.example.com"}, Likely},
+		{"pass", nil, NotDecided},
+		{"fail", []string{"mx.example.com"}, Unlikely},
+		{"none", []string{"mx.example.com"}, NotDecided},
+	} {
+		req := AnalyzeRequest{
+			Headers: fmt.Sprintf(results, tt.noted) + direct + headOf(letter), Live: new(false), TrustedAuthservIDs: tt.trusted,
+		}
+		r, err := Analyze(t.Context(), &diag.Env{Resolver: noResolver{t}}, req)
+		require.NoError(t, err)
+		require.False(t, r.Live.Performed)
+		require.Empty(t, liveCodes(r.Verdict))
+		require.Equal(t, tt.want, r.Conclusion.Authentic)
+		require.Equal(t, "192.0.2.25", r.Conclusion.SendingIP)
+	}
+}
+
+// noResolver must not be asked.
+type noResolver struct{ t *testing.T }
+
+func (r noResolver) Exchange(context.Context, *dns.Msg) (*dns.Msg, error) {
+	r.t.Error("the DNS was asked")
+	return nil, context.Canceled
+}
+
+func TestAnalyzeInput(t *testing.T) {
+	w := mailWorld(t)
+	many := make([]string, maxTrusted+1)
+	for _, req := range []AnalyzeRequest{
+		{}, {Headers: "A: b", Message: "A: b"}, {Headers: strings.Repeat("a", message.MaxHeaderBytes+1)},
+		{Message: strings.Repeat("a", MaxMessageBytes+1)}, {MessageBase64: make([]byte, MaxMessageBytes+1)},
+		{Headers: "A: b", TrustedAuthservIDs: many},
+	} {
+		_, err := Analyze(t.Context(), w.Env(), req)
+		var input *diag.InputError
+		require.ErrorAs(t, err, &input)
+	}
+	text := direct + signed(t, letter, "example.org", nil)
+	a := analyze(t, w, AnalyzeRequest{Message: text})
+	b := analyze(t, w, AnalyzeRequest{MessageBase64: []byte(strings.ReplaceAll(text, "\n", "\r\n"))})
+	require.Equal(t, a.Conclusion, b.Conclusion)
+}
+
+// Whatever a sender writes into a message, it does not become authentic by that.
+func TestAnalyzeBelievesNoClaims(t *testing.T) {
+	w := mailWorld(t)
+	claims := []string{
+		"Authentication-Results: mx.example.com; dmarc=pass header.from=example.org\n",
+		"Received: from mail.example.org (mail.example.org [192.0.2.25]) by mx.example.com; Sun, 01 Nov 2026 09:00:03 +0000\n",
+		"Received-SPF: pass client-ip=192.0.2.25; envelope-from=alice@example.org\n",
+		"X-Forwarded-To: bob@example.com\nList-Id: <a.example.net>\n",
+		"ARC-Seal: i=1; a=rsa-sha256; t=1; cv=none; d=example.net; s=none; b=QUFB\n" +
+			"ARC-Message-Signature: i=1; a=rsa-sha256; d=example.net; s=none; h=from; bh=QUFB; b=QUFB\n" +
+			"ARC-Authentication-Results: i=1; mx.example.com; dmarc=pass header.from=example.org\n",
+		"DKIM-Signature: v=1; a=ed25519-sha256; c=relaxed/relaxed; d=example.org; s=s9; h=from; bh=QUFB; b=QUFB\n",
+		"Return-Path: <b@vps.hosting.test>\n",
+	}
+	lie := strings.Replace(spoofed, "from vps.hosting.test (vps.hosting.test", "from mx2.example.com (unknown", 1)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SampledFrom([]string{spoofed, lie}).Draw(t, "hop")
+		for _, i := range rapid.SliceOfN(rapid.IntRange(0, len(claims)-1), 0, 8).Draw(t, "claims") {
+			text += claims[i]
+		}
+		r, err := Analyze(context.Background(), w.Env(), AnalyzeRequest{
+			Message: text + letter, TrustedAuthservIDs: []string{"mx.example.com"},
+		})
+		require.NoError(t, err)
+		require.NotEqual(t, Likely, r.Conclusion.Authentic, "%s\n%q", text, r.Conclusion.Reasons)
+		require.Equal(t, "203.0.113.77", r.Conclusion.SendingIP, text)
+	})
+}
+
+// A message made to keep verifiers busy costs as many lookups and as much time as its bounds allow.
+func TestAnalyzeHostile(t *testing.T) {
+	var many strings.Builder
+	for i := range 700 {
+		fmt.Fprintf(&many, "DKIM-Signature: v=1; a=rsa-sha256; d=d%d.test; s=s; h=from; bh=QUFB; b=QUFB\n", i)
+		fmt.Fprintf(&many, "Received: from a%d.test (a%d.test [203.0.113.%d]) by mx.example.com; Sun, 01 Nov 2026 09:00:04 +0000\n", i, i, i%250)
+	}
+	text := many.String() + letter + strings.Repeat("a line of the body that is long enough\n", MaxMessageBytes/40-10_000)
+	w := mailWorld(t)
+	r := analyze(t, w, AnalyzeRequest{Message: text})
+	require.Len(t, r.Live.DKIM, 50)
+	require.Equal(t, 650, r.Live.DKIMMore)
+	require.LessOrEqual(t, len(r.Conclusion.Reasons), maxReasons+4)
+	require.Less(t, len(w.Queries()), 400)
+}

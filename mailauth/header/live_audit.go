@@ -1,0 +1,59 @@
+package header
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+// analyzeRules are those of what was found live, and those of the header.
+var analyzeRules = slices.Concat(liveRules, lift(auditRules))
+
+// superseded are the rules about what others noted that is now checked live; where the two differ says
+// header.live.recorded.
+var superseded = []diag.Code{
+	"header.dmarc.fail", "header.dmarc.forwarded", "header.dmarc.error", "header.dmarc.none", "header.spf.fail",
+	"header.spf.outweighed", "header.spf.weak", "header.spf.error", "header.dkim.fail", "header.dkim.expired",
+	"header.alignment.none", "header.arc.fail",
+}
+
+// lift makes rules about a header rules about an analysis.
+func lift(rules diag.Rules[*evidence]) diag.Rules[*analysis] {
+	lifted := make(diag.Rules[*analysis], 0, len(rules))
+	for _, r := range rules {
+		l := diag.Rule[*analysis]{
+			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category, Title: r.Title,
+			Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice, DependsOn: r.DependsOn,
+			StateIfFailed: r.StateIfFailed, NoScore: r.NoScore,
+			Fails: func(a *analysis) diag.Failures { return r.Fails(a.evidence) },
+			When: func(a *analysis) bool {
+				return !(a.live != nil && slices.Contains(superseded, r.Code)) && (r.When == nil || r.When(a.evidence))
+			},
+		}
+		if r.Partly != nil {
+			l.Partly = func(a *analysis) float64 { return r.Partly(a.evidence) }
+		}
+		lifted = append(lifted, l)
+	}
+	return lifted
+}
+
+// align fills in what is aligned by what was found now.
+func (a *analysis) align(to *Alignment) {
+	l := a.live
+	if l == nil || l.could == nil {
+		return
+	}
+	if l.spf != nil && l.spf.Outcome != spf.Temperror {
+		to.SPFAligned = new(l.spf.Outcome == spf.Pass && l.aligned(policy.SPF, l.spfDomain()))
+	}
+	switch {
+	case l.signed(dkim.Pass) != nil:
+		to.DKIMAligned = new(true)
+	case l.signed(dkim.TempError, dkim.Unchecked) == nil && len(l.dkim.Signatures) > 0:
+		to.DKIMAligned = new(false)
+	}
+}

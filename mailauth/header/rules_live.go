@@ -1,0 +1,215 @@
+package header
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+// The factors of what was checked live.
+var (
+	liveDMARC = diag.Category{Code: "live_dmarc", Label: "DMARC now"}
+	liveAuth  = diag.Category{Code: "live_authentication", Label: "SPF and DKIM now"}
+	liveHost  = diag.Category{Code: "live_server", Label: "Sending server"}
+)
+
+// checked reports whether the live checks were made.
+func checked(a *analysis) bool { return a.live != nil }
+
+// judged reports whether SPF was checked for the envelope sender.
+func judged(a *analysis) bool { return checked(a) && a.live.spf != nil }
+
+// passes reports whether DMARC passes.
+func passes(a *analysis) bool { return checked(a) && a.live.dmarc.result == policy.ResultPass }
+
+// liveRules judge what the DNS says about a message.
+var liveRules = slices.Concat(liveDMARCRules, liveSPFRules, liveDKIMRules, liveServerRules)
+
+var liveDMARCRules = diag.Rules[*analysis]{
+	{
+		Code: "header.live.dns", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: liveDMARC,
+		Title:       "The DNS did not answer all questions",
+		Requirement: "The DNS answered what authentication needs",
+		Ref:         "RFC 9989 section 5.3.6",
+		Advice: "Repeat the check later. If the name servers of the domain keep failing, its owner has to fix them: " +
+			"receivers defer or refuse its mail meanwhile.",
+		When: func(a *analysis) bool { return checked(a) && !passes(a) },
+		Fails: func(a *analysis) diag.Failures {
+			return diag.FailEach(a.live.silences(), func(text string) diag.Failures { return diag.Fail("%s", text) })
+		},
+	},
+	{
+		Code: "header.live.dmarc.fail", Severity: diag.Error, Weight: 40, Category: liveDMARC,
+		Title:       "DMARC fails: nothing shows that the author sent it",
+		Requirement: "DMARC passes, or the policy asks for nothing",
+		Ref:         "RFC 9989 section 5.3.5",
+		Advice: "Treat the message as forged unless the sender confirms it by another way. If it is genuine, the owner of the domain " +
+			"has to sign it with DKIM under the domain of the From field, or authorize the server with SPF.",
+		When:  func(a *analysis) bool { return checked(a) && enforced(a.live) },
+		Fails: func(a *analysis) diag.Failures { return a.failsDMARC(noExcuse) },
+	},
+	{
+		Code: "header.live.dmarc.fail.unclear", Severity: diag.Error, Weight: 20, Category: liveDMARC,
+		Title:       "DMARC fails, though the message may be genuine",
+		Requirement: "DMARC does not fail for a message that may be genuine",
+		Ref:         "RFC 7960 section 3",
+		Advice: "Judge by the reasons whether what came between is to be trusted: mailing lists should put their own address into From when " +
+			"they change messages, and filters should check before they do.",
+		When:  func(a *analysis) bool { return checked(a) && enforced(a.live) },
+		Fails: func(a *analysis) diag.Failures { return a.failsDMARC(changedBody, vouched, filtered, claimedPass) },
+	},
+	{
+		Code: "header.live.dmarc.fail.since", Severity: diag.Warning, Weight: 10, Category: liveDMARC,
+		Title:       "DMARC fails now, some time after delivery",
+		Requirement: "DMARC still has the result that it had at delivery",
+		Ref:         "RFC 8601 section 4.1",
+		Advice: "Rely on what the receiver noted when it took the message: keys are withdrawn and records change. Analyze messages soon after " +
+			"they came.",
+		When:  checked,
+		Fails: func(a *analysis) diag.Failures { return a.failsDMARC(notedPass, longAgo) },
+	},
+	{
+		Code: "header.live.dmarc.fail.monitored", Severity: diag.Warning, Weight: 30, Category: liveDMARC,
+		Title:       "DMARC fails under a policy that asks for nothing",
+		Requirement: "DMARC passes also where the policy asks for nothing",
+		Ref:         "RFC 9989 section 5.3.5",
+		Advice: "Check with the sender whether the message is genuine: with p=none receivers deliver forged messages too. If it is, " +
+			"the owner of the domain has to sign it with DKIM, or authorize the server with SPF, before the policy is made stricter.",
+		When: func(a *analysis) bool { return checked(a) && !enforced(a.live) },
+		Fails: func(a *analysis) diag.Failures {
+			return a.failsDMARC(noExcuse, changedBody, vouched, filtered, claimedPass)
+		},
+	},
+	{
+		Code: "header.live.dmarc.missing", Severity: diag.Warning, Weight: 10, Category: liveDMARC,
+		Title:       "The domain of the sender has no DMARC policy",
+		Requirement: "The domain of the sender publishes a DMARC policy",
+		Ref:         "RFC 9989 section 4.10",
+		Advice: "Ask the owner of the domain to publish a DMARC record: without one, receivers are not told what to do with " +
+			"messages that only pretend to be from it.",
+		When: func(a *analysis) bool { return checked(a) && a.live.could != nil },
+		Fails: func(a *analysis) diag.Failures {
+			return diag.FailIf(a.live.dmarc.result == policy.ResultNone,
+				"There is no DMARC record for %s, so DMARC is not evaluated: its result is none.", a.author()).About(a.author())
+		},
+	},
+	{
+		Code: "header.live.undecided", Severity: diag.Info, Category: liveDMARC,
+		Title:       "DMARC cannot be decided from the header alone",
+		Requirement: "What DMARC needs is at hand",
+		Ref:         "RFC 9989 section 5.3",
+		Advice:      "Submit the whole message as it was received, with all Received and Return-Path fields and the body.",
+		When:        func(a *analysis) bool { return checked(a) && len(a.input.from) == 1 },
+		Fails: func(a *analysis) diag.Failures {
+			switch a.live.dmarc.open {
+			case noBody:
+				return diag.Fail("The signature of %s covers a body that was not submitted, so whether DMARC passes is not known.",
+					a.live.signed(dkim.Unchecked).Domain)
+			case noHop:
+				return diag.Fail("Which server delivered the message from outside is not known, so SPF cannot be checked. %s", a.live.why)
+			case noEnvelope:
+				return diag.Fail("There is no Return-Path field, so the domain that SPF is about is not known.")
+			default:
+				return nil
+			}
+		},
+	},
+	{
+		Code: "header.live.forwarded", Severity: diag.Info, Category: liveDMARC,
+		Title:       "The message was forwarded; DKIM shows who sent it",
+		Requirement: "The message came without a forwarder between",
+		Ref:         "RFC 7960 section 3",
+		Advice:      "Nothing is wrong. Do not add forwarders to the SPF record of the author's domain: DKIM is what survives forwarding.",
+		When:        func(a *analysis) bool { return passes(a) },
+		Fails: func(a *analysis) diag.Failures {
+			by := a.forwarder()
+			return diag.FailIf(by != "", "%s passed the message on. SPF is about the forwarder (%s), and the signature of %s "+
+				"still verifies.", by, a.live.spfOutcome(), a.author())
+		},
+	},
+	{
+		Code: "header.live.recorded", Severity: diag.Info, Category: liveDMARC,
+		Title:       "The receiver noted another result than is found now",
+		Requirement: "What the receiver noted is found again",
+		Ref:         "RFC 8601 section 4.1",
+		Advice: "Take what the receiver noted for the time of delivery, if the field is its own, and what is found now for today: keys are " +
+			"rotated, and records change.",
+		When: checked,
+		Fails: func(a *analysis) diag.Failures {
+			return diag.FailEach(a.comparisons(), func(c Comparison) diag.Failures {
+				return diag.FailIf(!c.Agrees, "%s noted %s=%s%s, and now it is %s. %s", diag.Quote(c.AuthServID), c.Method,
+					diag.Quote(c.Recorded), c.about(), c.Now, c.Reason)
+			})
+		},
+	},
+}
+
+// enforced reports whether the policy asks receivers to act.
+func enforced(l *liveEvidence) bool {
+	return l.could != nil && l.could.Applied != policy.None && l.could.Applied != ""
+}
+
+// failsDMARC says that DMARC fails, if it does with one of these excuses.
+func (a *analysis) failsDMARC(with ...excuse) diag.Failures {
+	l := a.live
+	if l.dmarc.result != policy.ResultFail || !slices.Contains(with, a.excuse()) {
+		return nil
+	}
+	return diag.Fail("DMARC fails for %s, whose policy is %s=%s: %s; %s.", a.author(), l.could.Tag, l.could.Policy,
+		l.spfOutcome(), l.dkimOutcome()).About(a.author())
+}
+
+// spfOutcome says how SPF went, in a clause.
+func (l *liveEvidence) spfOutcome() string {
+	switch {
+	case l.spf == nil:
+		return "SPF was not checked"
+	case l.spf.Outcome == spf.Pass && !l.aligned(policy.SPF, l.spfDomain()):
+		return fmt.Sprintf("SPF passes, but for %s, which is not aligned", diag.Quote(l.spf.Domain))
+	default:
+		return fmt.Sprintf("SPF of %s for %s gives %s", l.hop.ip, diag.Quote(l.spf.Domain), l.spf.Outcome)
+	}
+}
+
+// dkimOutcome says how DKIM went, in a clause.
+func (l *liveEvidence) dkimOutcome() string {
+	aligned := 0
+	for i := range l.dkim.Signatures {
+		if s := &l.dkim.Signatures[i]; l.aligned(policy.DKIM, s.Domain) {
+			aligned++
+		}
+	}
+	switch n := len(l.dkim.Signatures); {
+	case n == 0:
+		return "there is no DKIM signature"
+	case aligned == 0:
+		return fmt.Sprintf("none of %s is of an aligned domain", diag.Count(n, "DKIM signature"))
+	default:
+		return fmt.Sprintf("%s of an aligned domain, none of which verifies", diag.Count(aligned, "DKIM signature"))
+	}
+}
+
+// silences says what the DNS did not answer that matters.
+func (l *liveEvidence) silences() (list []string) {
+	if l.spf != nil && l.spf.Outcome == spf.Temperror {
+		list = append(list, fmt.Sprintf("SPF of %s could not be evaluated (temperror): %s.", diag.Quote(l.spf.Domain),
+			diag.Quote(l.spf.Reason)))
+	}
+	for i := range l.dkim.Signatures {
+		if s := &l.dkim.Signatures[i]; s.Result == dkim.TempError {
+			list = append(list, fmt.Sprintf("The DKIM key of %s could not be looked up: %s", s.Domain, s.Reason))
+		}
+	}
+	if l.could != nil && l.could.Err != nil && l.dmarc.result == policy.ResultTempError {
+		list = append(list, fmt.Sprintf("The DMARC policy of %s could not be looked up: %s.", l.input.from[0],
+			diag.Reason(l.could.Err)))
+	}
+	if l.hop == nil && slices.ContainsFunc(l.hops, func(h hopEvidence) bool { return h.ptr.err != nil }) {
+		list = append(list, l.why)
+	}
+	return list
+}

@@ -1,0 +1,116 @@
+package header
+
+import (
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dkim"
+)
+
+var liveDKIMRules = diag.Rules[*analysis]{
+	{
+		Code: "header.live.dkim.body", Severity: diag.Warning, Weight: 15, Category: liveAuth,
+		Title:       "The body was changed after signing: DKIM body hash differs",
+		Requirement: "The body is as it was signed with DKIM",
+		Ref:         "RFC 6376 section 6.1.3",
+		Advice: "Do not rely on what the body says, such as account numbers, before the sender confirms it. Look for what changes messages on " +
+			"the way: a mailing list, a disclaimer, a virus filter.",
+		When: checked,
+		Fails: func(a *analysis) diag.Failures {
+			return a.live.each(func(s *dkim.Result) bool { return s.BodyHashOK != nil && !*s.BodyHashOK },
+				"The body hash of the DKIM signature of %s does not match: the body was altered. %s")
+		},
+	},
+	{
+		Code: "header.live.dkim.signature", Severity: diag.Warning, Weight: 15, Category: liveAuth,
+		Title:       "A DKIM signature does not match the header",
+		Requirement: "The header is as it was signed with DKIM",
+		Ref:         "RFC 6376 section 6.1.3",
+		Advice: "Compare the fields that the signature covers with those of the original; if the key was replaced since, the result at the time of " +
+			"delivery counts.",
+		When: checked,
+		Fails: func(a *analysis) diag.Failures {
+			return a.live.each(func(s *dkim.Result) bool {
+				return s.Result == dkim.Fail && (s.BodyHashOK == nil || *s.BodyHashOK)
+			}, "The DKIM signature of %s does not verify. %s")
+		},
+	},
+	{
+		Code: "header.live.dkim.key", Severity: diag.Warning, Weight: 10, Category: liveAuth,
+		Title:       "A DKIM signature cannot be verified",
+		Requirement: "All DKIM signatures can be verified",
+		Ref:         "RFC 6376 section 6.1",
+		Advice: "Have the signer publish a valid key under the selector that it uses, and keep old keys for a week after the last signature; " +
+			"dkim/lookup says what is wrong with the key.",
+		When: checked,
+		Fails: func(a *analysis) diag.Failures {
+			return a.live.each(func(s *dkim.Result) bool { return s.Result == dkim.PermError || s.Result == dkim.Neutral },
+				"The DKIM signature of %s cannot be verified. %s")
+		},
+	},
+	{
+		Code: "header.live.dkim.policy", Severity: diag.Warning, Weight: 10, Category: liveAuth,
+		Title:       "A DKIM signature is valid but must not be accepted",
+		Requirement: "Valid DKIM signatures may be accepted",
+		Ref:         "RFC 8301 section 3",
+		Advice:      "Have the signer use rsa-sha256 with a key of 2048 bits, or Ed25519 beside it, and leave out what the detail names.",
+		When:        checked,
+		Fails: func(a *analysis) diag.Failures {
+			return a.live.each(func(s *dkim.Result) bool { return s.Result == dkim.Policy },
+				"The DKIM signature of %s must not be accepted. %s")
+		},
+	},
+	{
+		Code: "header.live.dkim.appended", Severity: diag.Warning, Weight: 10, Category: liveAuth,
+		Title:       "Part of the body is not signed: DKIM covers only its beginning",
+		Requirement: "DKIM signatures cover the whole body",
+		Ref:         "RFC 6376 section 8.2",
+		Advice:      "Do not rely on the end of the body. Have the signer leave out the tag l=.",
+		When:        checked,
+		Fails: func(a *analysis) diag.Failures {
+			return diag.FailEach(a.live.signatures(func(s *dkim.Result) bool { return s.UnsignedBytes > 0 }),
+				func(s *dkim.Result) diag.Failures {
+					return diag.Fail("The DKIM signature of %s covers only the beginning of the body (l=%d); %s behind it can be anybody's.",
+						s.Domain, *s.BodyLength, diag.Count(s.UnsignedBytes, "byte")).About(s.Domain)
+				})
+		},
+	},
+	{
+		Code: "header.live.dkim.expired", Severity: diag.Info, Category: liveAuth,
+		Title:       "A DKIM signature has expired since the message was received",
+		Requirement: "DKIM signatures are still within their time",
+		Ref:         "RFC 6376 section 3.5",
+		Advice:      "Nothing is wrong: what counts is that it had not expired when the message was received.",
+		When:        checked,
+		Fails: func(a *analysis) diag.Failures {
+			return diag.FailEach(a.live.signatures(a.live.expiredSince), func(s *dkim.Result) diag.Failures {
+				return diag.Fail("The DKIM signature of %s expired on %s, after the message was received on %s.", s.Domain,
+					day(*s.ExpiresAt), day(a.live.at)).About(s.Domain)
+			})
+		},
+	},
+}
+
+// signatures lists the signatures for which a condition holds.
+func (l *liveEvidence) signatures(holds func(*dkim.Result) bool) (list []*dkim.Result) {
+	for i := range l.dkim.Signatures {
+		if s := &l.dkim.Signatures[i]; holds(s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// each returns a failure for each such signature, with its domain and reason.
+func (l *liveEvidence) each(holds func(*dkim.Result) bool, format string) diag.Failures {
+	return diag.FailEach(l.signatures(holds), func(s *dkim.Result) diag.Failures {
+		domain := s.Domain
+		if domain == "" {
+			domain = "an unknown domain"
+		}
+		return diag.Fail(format, domain, s.Reason).About(s.Domain)
+	})
+}
+
+// expiredSince reports whether a signature was in its time when the message was received, and no longer is.
+func (l *liveEvidence) expiredSince(s *dkim.Result) bool {
+	return s.ExpiresAt != nil && s.ExpiresAt.Before(l.now) && !s.ExpiresAt.Before(l.at)
+}
