@@ -35,9 +35,7 @@ func (e *evidence) correct() string {
 	if value, _ := d.Get("p"); d[1].Tag != "p" {
 		d.SetFirst(1, "p", value) // RFC 7489 section 6.4
 	}
-	if len(e.found.Records) != 1 || len(e.record.Repeated()) == 0 {
-		limit(&d, e.today())
-	} // else some receivers apply the record, and the mildest of its policies stays
+	limit(&d, e.today())
 	s := d.String()
 	if unchanged := len(e.found.Records) == 1 && s == e.found.Records[0]; unchanged || !sound(s) {
 		return ""
@@ -80,6 +78,9 @@ func rejoined(text string, parts []string) string {
 // today are the policies that receivers apply now, but for t and pct.
 func (e *evidence) today() policy.Policies {
 	switch {
+	case kit.One(e) && len(e.record.Repeated()) > 0: // receivers that use it all the same take the first of two tags
+		r := policy.Parse(policy.DraftOf(&e.record.List).String())
+		return r.Reading(policy.RFC9989).Requested
 	case !e.reading.Usable:
 		return policy.Policies{Domain: policy.None, Subdomain: policy.None, Nonexistent: policy.None}
 	case e.inherited() && e.location != e.own.Domain && len(e.own.Found.Records) > 0:

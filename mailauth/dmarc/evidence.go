@@ -100,7 +100,8 @@ var serious = []taglist.Kind{
 
 // valid reports whether receivers can use the record, and no tag has an error.
 func (e *evidence) valid() bool {
-	return kit.One(e) && e.reading.Usable && !e.faulty(serious...)
+	unpublishable := func(s string) bool { return len(s) > diag.MaxTXTString }
+	return kit.One(e) && e.reading.Usable && !e.faulty(serious...) && !slices.ContainsFunc(e.found.Strings, unpublishable)
 }
 
 // faulty reports whether the record has a fault of one of the kinds.

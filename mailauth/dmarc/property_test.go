@@ -1,0 +1,140 @@
+package dmarc
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// raises is the only rule that suggests a stricter policy, by one level, to a domain that gets reports.
+const raises = diag.Code("dmarc.policy.none")
+
+// checkSuggestions fails if a suggested record is not what it must be (CONTRACT 1.8): a record that is valid, keeps
+// every destination of the records it replaces, and asks for nothing stricter than what is in force. The advice of
+// the rule that does says what to check first.
+func checkSuggestions(t require.TestingT, v diag.Verdict, before []string, inForce policy.Policies) {
+	for _, r := range v.Recommendations {
+		if r.SuggestedValue == "" {
+			continue
+		}
+		a, err := Validate(ValidateRequest{Record: r.SuggestedValue})
+		require.NoError(t, err)
+		require.True(t, a.Valid, "%s suggests %q: %+v", r.Code, r.SuggestedValue, a.Findings)
+		require.Empty(t, a.Errors, "%s suggests %q", r.Code, r.SuggestedValue)
+		after := policy.Parse(r.SuggestedValue)
+		for _, text := range before {
+			old := policy.Parse(text)
+			keeps(t, old.AggregateURIs, after.AggregateURIs, r)
+			keeps(t, old.FailureURIs, after.FailureURIs, r)
+		}
+		asked, most := after.Reading(policy.RFC9989).Requested, inForce
+		if r.Code == raises {
+			require.Contains(t, r.Detail, "reports")
+			most = policy.Policies{Domain: policy.Quarantine, Subdomain: policy.Quarantine, Nonexistent: policy.Quarantine}
+		}
+		require.LessOrEqual(t, asked.Domain.Level(), most.Domain.Level(), "%s suggests %q", r.Code, r.SuggestedValue)
+		if r.Code != raises {
+			require.LessOrEqual(t, asked.Subdomain.Level(), most.Subdomain.Level(), "%s suggests %q", r.Code, r.SuggestedValue)
+			require.LessOrEqual(t, asked.Nonexistent.Level(), most.Nonexistent.Level(), "%s suggests %q", r.Code,
+				r.SuggestedValue)
+		}
+	}
+}
+
+func keeps(t require.TestingT, before, after []policy.URI, r diag.Recommendation) {
+	for _, u := range before {
+		if !u.Valid() || u.Domain == "" { // "P:none" is a URI, too
+			continue
+		}
+		same := func(v policy.URI) bool { return strings.EqualFold(u.URI, v.URI) }
+		require.True(t, slices.ContainsFunc(after, same), "%s suggests %q, which loses %s", r.Code, r.SuggestedValue, u.URI)
+	}
+}
+
+// inForce are the policies that receivers apply of a text now; of a tag that appears twice they take the first.
+func inForce(text string) policy.Policies {
+	r := policy.Parse(text)
+	if len(r.Repeated()) > 0 && r.Is() {
+		r = policy.Parse(policy.DraftOf(&r.List).String())
+	}
+	return r.Reading(policy.RFC9989).Requested
+}
+
+// draws makes records with all that people get wrong in them.
+var draws = rapid.Custom(func(t *rapid.T) string {
+	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
+	tags := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
+		policies := []string{"none", "quarantine", "reject", "rejct", "", "Reject"}
+		uris := []string{"mailto:a@example.com", "mailto:b@example.net!10m", "c@example.com",
+			"mailto:d@example.com mailto:e@example.com", "mailto://f@example.com", "https://example.com/", "mailto:g!h@example.com", "bogus", "mailto:i@example.com,", ""}
+		values := map[string][]string{
+			"p": policies, "sp": policies, "np": policies, "P": policies, "rua": uris, "ruf": uris, "RUA": uris,
+			"adkim": {"r", "s", "strict"}, "aspf": {"r", "s", ""}, "fo": {"0", "1", "0:1:d", "x"}, "t": {"y", "n", "yes"},
+			"psd": {"y", "n", "u", "1"}, "pct": {"100", "50", "0", "x"}, "ri": {"3600"}, "rf": {"afrf"}, "rau": uris,
+			"x-y": {"z"}, "foo": {"bar"},
+		}
+		names := make([]string, 0, len(values))
+		for name := range values {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		name := rapid.SampledFrom(names).Draw(t, "name")
+		value := rapid.SampledFrom(values[name]).Draw(t, "value")
+		return name + rapid.SampledFrom([]string{"=", " = ", ":", ""}).Draw(t, "equals") + value
+	}), 0, 6).Draw(t, "tags")
+	version := pick("version", "v=DMARC1", "v=DMARC1", "v=DMARC1", "v = DMARC1", "v=dmarc1", "DMARC1", " v=DMARC1",
+		"“v=DMARC1", "")
+	text := version
+	for _, tag := range tags {
+		text += pick("separator", "; ", "; ", "; ", ";", " ", ", ", ";; ") + tag
+	}
+	return text + pick("end", "", ";", " ", "”")
+})
+
+func TestSuggestionsHarmNobody(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := draws.Draw(t, "record")
+		if strings.TrimSpace(text) == "" {
+			return
+		}
+		a, err := Validate(ValidateRequest{Record: text, Domain: diag.MustDomain("example.com")})
+		require.NoError(t, err)
+		checkSuggestions(t, a.Verdict, []string{text}, inForce(text))
+	})
+	for _, tt := range records {
+		a, err := Validate(ValidateRequest{Record: tt.record})
+		require.NoError(t, err)
+		checkSuggestions(t, a.Verdict, []string{a.Record}, inForce(a.Record))
+	}
+	for _, tt := range worlds {
+		r := lookup(t, tt.zone, tt.domain, tt.spoil)
+		now := policy.Policies{Domain: policy.None, Subdomain: policy.None, Nonexistent: policy.None}
+		if len(r.Records) == 1 {
+			now = inForce(r.Record)
+		}
+		if len(r.Findings) > 0 && r.Findings[0].Code == "dmarc.record.missing.no_mail" { // nobody sends anything
+			now = policy.Policies{Domain: policy.Reject, Subdomain: policy.Reject, Nonexistent: policy.Reject}
+		}
+		checkSuggestions(t, r.Verdict, r.Records, now)
+	}
+}
+
+// Corrected once is corrected for good.
+func TestCorrectionIsFinal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := &evidence{offline: true, found: policy.Format.Read(draws.Draw(t, "record"))}
+		r := policy.Read(e.found.List)
+		if e.judged(&r); e.suggested == "" {
+			return
+		}
+		again := &evidence{offline: true, found: policy.Format.Read(e.suggested)}
+		r = policy.Read(again.found.List)
+		again.judged(&r)
+		require.Empty(t, again.suggested, "%q", e.suggested)
+	})
+}
