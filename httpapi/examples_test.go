@@ -32,6 +32,7 @@ mx2.example.com.        A    192.0.2.26
 host.example.com.       A    192.0.2.1
 s1._domainkey.example.com. TXT "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAhMcIL5mVEDPivsRfDUxwRAPUCF6ggPmmpEhvW0SWlwx5W4GNJd0wSNnSfczH1LirHNtWvfrhlHaRXc6W+lXEmkGfIhiVcAQM6as4dgGUgvLrihtv/kPFrZ0s4jXQPJ5Y6iqliJ7Jsc6ya23tgMDsvdQEKGx1" "by5fw1fOKoYVyVc33igkmlypIEtup8N1AlT++xQZ8uf/noNkmBFOM4+E/Me+JDaKyqODXLZrDiQoiZPvmEkD+OkM4+n7wpmaopqqOfMDFZlwBK4upSW6WjSSi2rcJigSm8Kcgq/pUoPEEJgQ1FNmoV6yTvTBOfftMyjlfcdNelyUX/q4FaOBtKrccQIDAQAB"
 _mta-sts.example.com.   TXT  "v=STSv1; id=20260101T000000"
+_dmarc.example.com.     TXT  "v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com"
 _smtp._tls.example.com. TXT  "v=TLSRPTv1; rua=mailto:tls@example.com"
 `
 
