@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"crypto/ed25519"
 	"crypto/rsa"
+	"encoding/asn1"
+	"encoding/base64"
 	"errors"
 	"os"
 	"path/filepath"
@@ -99,6 +101,24 @@ func TestKeyFields(t *testing.T) {
 	require.Len(t, k.Public.(ed25519.PublicKey), 32)
 	require.Equal(t, Raw, k.Form)
 	require.True(t, k.Allows("sha256"))
+}
+
+// Verifiers do not mind an RSA key whose algorithm lacks the parameter NULL.
+func TestParseKeyWithoutNull(t *testing.T) {
+	data, err := base64.StdEncoding.DecodeString(bareRSA1024)
+	require.NoError(t, err)
+	var info struct {
+		Algorithm struct{ OID asn1.ObjectIdentifier }
+		Key       asn1.BitString
+	}
+	info.Algorithm.OID, info.Key = oidRSA, asn1.BitString{Bytes: data, BitLength: 8 * len(data)}
+	spki, err := asn1.Marshal(info)
+	require.NoError(t, err)
+	k := ParseKey("v=DKIM1; p=" + base64.StdEncoding.EncodeToString(spki))
+	require.NoError(t, k.Err())
+	require.Equal(t, ParseKey("p="+rsa1024).Public, k.Public)
+
+	require.Equal(t, "a=zz", ParseKey("v=DKIM1; n=a=zz; p=").Notes) // not quoted-printable
 }
 
 // The key records of the corpora: what signs good messages is usable but for policies of today, a bad record has a

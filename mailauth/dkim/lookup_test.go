@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
 
@@ -126,6 +127,26 @@ func TestLookupFails(t *testing.T) {
 		_, err = Lookup(ctx, w.Env(), request)
 		require.ErrorIs(t, err, context.Canceled)
 	})
+}
+
+// failing answers as a resolver does that could not look up the target of an alias.
+type failing struct{ *diagtest.World }
+
+func (f failing) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	m, err := f.World.Exchange(ctx, q)
+	if err == nil && strings.HasPrefix(q.Question[0].Name, "s1._domainkey.example.com.") {
+		m.Rcode = dns.RcodeServerFailure
+	}
+	return m, err
+}
+
+func TestLookupUnknownTarget(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone(zone + alias)
+	r, err := Lookup(t.Context(), &diag.Env{Resolver: failing{w}, Clock: w.Env().Clock}, request)
+	require.NoError(t, err)
+	require.Equal(t, "unknown none record.unknown", outcome(r.Verdict))
+	require.Contains(t, r.Findings[0].Detail, "is an alias (CNAME) of s1.dkim.example.net, whose TXT lookup failed")
 }
 
 // A finding about base64 points at what does not belong there.

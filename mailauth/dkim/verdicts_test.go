@@ -32,6 +32,8 @@ func testKey(name string) string {
 	panic("no key " + name)
 }
 
+var rsa4096 = testKey("rsa4096")
+
 // altered is the key of 2048 bits with another modulus or exponent.
 func altered(factor int64, exponent int) string {
 	data, err := base64.StdEncoding.DecodeString(rsa2048)
@@ -110,7 +112,7 @@ var validations = []struct {
 	{"in quotes", `"v=DKIM1; k=rsa; p=` + rsa2048[:200] + `" "` + rsa2048[200:] + `"`, "valid 100", ""},
 	{"of a key generator", "s1._domainkey\tIN\tTXT\t( \"v=DKIM1; h=sha256; k=rsa; \"\n\t  \"p=" + rsa2048[:200] + "\"\n\t  \"" +
 		rsa2048[200:] + "\" )  ; ----- DKIM key s1 for example.com", "valid 100", ""},
-	{"4096 bits", "v=DKIM1; p=" + testKey("rsa4096"), "valid 100", ""},
+	{"4096 bits", "v=DKIM1; p=" + rsa4096, "valid 100", ""},
 	{"Ed25519", "v=DKIM1; k=ed25519; p=" + testKey("ed25519"), "valid 100 key.ed25519.alone", ""},
 	{"no version", "p=" + rsa2048, "valid 100 record.version.missing", ""},
 	{"unknown tag", good + "; x=y", "valid 100 record.unknown_tag", ""},
@@ -180,6 +182,11 @@ var validations = []struct {
 	{"other service", "v=DKIM1; k=rsa; s=other; p=" + rsa2048, "invalid 39 service.refused", good},
 	{"strings out of order", `"v=DKIM1; k=rsa; p=` + rsa2048[:150] + `" "` + rsa2048[300:] + `" "` + rsa2048[150:300] + `"`,
 		"invalid 39 record.order", good},
+	{"strings that two orders make a key of", `"v=DKIM1; k=rsa; p=` + rsa4096[:200] + `" "` + rsa4096[600:] + `" "` +
+		rsa4096[400:600] + `" "` + rsa4096[200:400] + `"`, "invalid 39 key.base64", ""},
+	{"Ed448", "v=DKIM1; p=" + base64.StdEncoding.EncodeToString(append([]byte("\x30\x43\x30\x05\x06\x03\x2b\x65\x71\x03\x3a\x00"),
+		make([]byte, 57)...)), "invalid 39 key.type.mismatch", ""},
+	{"a character missing", "v=DKIM1; k=ed25519; p=" + testKey("ed25519")[:41], "invalid 39 key.base64", ""},
 	{"SPF", "v=spf1 -all", "invalid 39 record.version key.missing", ""},
 	{"prose", "hello world", "invalid 39 key.missing record.syntax", ""},
 }
@@ -236,6 +243,10 @@ func lookupVerdicts(t *testing.T) []diag.Verdict {
 			"an RSA key of 2048 bits, an RSA key of 2048 bits", "k=rsa; p=" + rsa2048},
 		{"one of two cannot be used", at(s1, good, good[:300]), "invalid 69 record.multiple",
 			"one without a key that can be used", good},
+		{"two types", at(s1, good, "v=DKIM1; k=ed25519; p="+testKey("ed25519")), "invalid 69 record.multiple",
+			"an Ed25519 key, an RSA key of 2048 bits", ""},
+		{"spread over six records", at(s1, good[:60], good[60:120], good[120:180], good[180:240], good[240:300], good[300:]),
+			"invalid 39 key.truncated" + strings.Repeat(" record.other", 5), "of its 294 bytes", ""},
 		{"one of two is revoked", at(s1, good, "v=DKIM1; p="), "invalid 69 record.multiple", "a revoked one", ""},
 		{"another record", at(s1, good, "site-verification=1"), "warning 94 record.other", "site-verification=1", ""},
 		{"spread over two records", at(s1, good[:255], good[255:]), "invalid 39 record.split", "spread over the 2 TXT records", good},
@@ -258,6 +269,11 @@ func lookupVerdicts(t *testing.T) []diag.Verdict {
 			seen.Add(r.Verdict)
 			require.Equal(t, tt.want, outcome(r.Verdict), "%+v", r.Findings)
 			require.Equal(t, tt.fixed, suggested(r.Verdict))
+			if tt.fixed != "" {
+				v, err := Validate(ValidateRequest{Record: tt.fixed})
+				require.NoError(t, err)
+				require.True(t, v.Valid)
+			}
 			if tt.detail != "" {
 				require.Contains(t, r.Findings[0].Detail, tt.detail)
 			}
