@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkRead reads a report of a large receiver, and beside it what encoding/xml takes to unmarshal it.
-func BenchmarkRead(b *testing.B) {
+// BenchmarkLargeReport reads and analyses a report of a large receiver, and beside it what encoding/xml takes to
+// unmarshal it.
+func BenchmarkLargeReport(b *testing.B) {
 	data := large()
 	b.Run("Read", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
@@ -17,6 +18,15 @@ func BenchmarkRead(b *testing.B) {
 			r, err := Read(data, func(*Record) error { return nil })
 			require.NoError(b, err)
 			require.Equal(b, 14_200, r.Read)
+		}
+	})
+	b.Run("Analyze", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		b.ReportAllocs()
+		for b.Loop() {
+			a, err := Analyze(b.Context(), nil, Request{Content: data})
+			require.NoError(b, err)
+			require.Equal(b, 14_200, a.RecordsCount)
 		}
 	})
 	b.Run("encoding-xml", func(b *testing.B) {

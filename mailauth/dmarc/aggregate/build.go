@@ -22,6 +22,7 @@ type builder struct {
 	overrun bool // text is cut
 	cut     bool // the XML ends inside a tag, comment or the like
 
+	policy      *Policy // that of the report, once it is read
 	rec         Record
 	inRecord    bool
 	counted     bool // rec has a count

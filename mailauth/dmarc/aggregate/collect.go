@@ -135,7 +135,10 @@ func newCollector(a alignment) *collector {
 // add sums up one record.
 func (c *collector) add(r *Record) error {
 	if c.align.organization == "" {
-		c.align.organization = c.org(r.HeaderFrom) // a guess, until the policy is known
+		c.align.organization = c.org(r.HeaderFrom) // a guess, where the policy is not known yet
+		if r.Policy != nil {
+			c.align = alignmentOf(r.Policy, c.align)
+		}
 	}
 	at := c.tally(r)
 	o := c.observe(r)

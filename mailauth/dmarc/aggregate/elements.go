@@ -99,7 +99,7 @@ var (
 	rangeBegin = custom((*builder).readBegin)
 	rangeEnd   = custom((*builder).readEnd)
 
-	policyPublished = newSection("policy_published", (*builder).openPolicy, nil, map[string]child{
+	policyPublished = newSection("policy_published", (*builder).openPolicy, (*builder).closePolicy, map[string]child{
 		"domain":            domain(func(b *builder) *string { return &b.report.Policy.Domain }),
 		"p":                 word(policies, func(b *builder) *string { return &b.report.Policy.Policy }),
 		"sp":                word(policies, func(b *builder) *string { return &b.report.Policy.Subdomain }),

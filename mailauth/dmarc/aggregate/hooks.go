@@ -6,6 +6,7 @@ func (b *builder) openFeedback() bool { b.has.feedback = true; return true }
 func (b *builder) closeFeedback()     { b.ended = true }
 func (b *builder) openMetadata() bool { b.has.metadata = true; return true }
 func (b *builder) openPolicy() bool   { b.has.policy = true; return true }
+func (b *builder) closePolicy()       { b.policy = &b.report.Policy }
 
 func (b *builder) openRecord() bool {
 	if b.report.Records == MaxRecords {
@@ -15,7 +16,7 @@ func (b *builder) openRecord() bool {
 	}
 	line, _ := b.scan.place()
 	b.rec = Record{
-		Number: b.report.Records + 1, Line: line,
+		Number: b.report.Records + 1, Line: line, Policy: b.policy,
 		Overrides: b.rec.Overrides[:0], DKIMAuth: b.rec.DKIMAuth[:0], SPFAuth: b.rec.SPFAuth[:0],
 		Extensions: b.rec.Extensions[:0],
 	}

@@ -38,7 +38,8 @@ const (
 // large; an error of each ends it and is returned.
 //
 // The Record is used again for the next one: what is kept of its lists must be copied, not so its strings.
-// Metadata and policy may stand behind the records, and are complete when Read returns. If it returns an
+// Metadata and policy may stand behind the records, and are complete when Read returns; a Record holds the policy
+// where it stands before. If it returns an
 // error, the records so far count for nothing.
 func Read(file []byte, each func(*Record) error) (*Report, error) {
 	if len(file) > MaxSent {

@@ -194,6 +194,15 @@ func TestReadFaults(t *testing.T) {
 	}
 }
 
+// A record has the policy only where it is known.
+func TestPolicyOfRecords(t *testing.T) {
+	r, records, err := read(t, []byte("<feedback>"+recordXML+policyXML+recordXML+end))
+	require.NoError(t, err)
+	require.Nil(t, records[0].Policy)
+	require.Equal(t, &r.Policy, records[1].Policy)
+	require.Equal(t, "example.com", records[1].Policy.Domain)
+}
+
 // Wherever a file ends, the records before are read, and that it ends is told.
 func TestReadTruncated(t *testing.T) {
 	text := begin + recordXML + "\n" + recordXML + "<!-- a > b -->" + recordXML + end

@@ -84,6 +84,9 @@ type Record struct {
 	Number int // from 1, in the order of the file
 	Line   int // of its start tag
 
+	// Policy is the policy of the report; nil if the record stands before policy_published. It must not be changed.
+	Policy *Policy
+
 	SourceIP   netip.Addr // the zero Addr if SourceText is no address; never mapped to IPv6, without zone
 	SourceText string     // as it stands
 	Count      int64      // messages, never negative

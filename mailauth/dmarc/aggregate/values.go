@@ -173,7 +173,7 @@ func (b *builder) readAddress(l *leaf, text []byte) {
 		b.fault(Repeated, l.path, text)
 		return
 	}
-	b.rec.SourceText = b.intern(text)
+	b.rec.SourceText = string(text)
 	if a, err := netip.ParseAddr(b.rec.SourceText); err == nil && a == a.Unmap().WithZone("") {
 		b.rec.SourceIP = a
 		return
