@@ -17,15 +17,16 @@ import (
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/message"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 var public, private, _ = ed25519.GenerateKey(rand.Reader)
 
-// keyNames are where the sealers of the tests publish their key.
-func keyNames() records {
-	r := records{}
+// keys are what the sealers of the tests publish.
+func keys() map[string]string {
+	r := map[string]string{}
 	for i := range arc.MaxSets + 2 {
 		r[fmt.Sprintf("arc._domainkey.s%d.example.net.", i)] = "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(public)
 	}
@@ -139,13 +140,14 @@ func TestVerify(t *testing.T) {
 		{"failed before", 2, func(s string) string { return seal(t, s+"x", "fail") }, arc.Fail, 0,
 			"The sealer of i=3, s3.example.net, found that the chain had failed before.", ""},
 		{"no key", 2, replaceAll("s=arc", "s=gone"), arc.Fail, 0, "There is no key", ""},
-		{"DNS silent", 2, replaceAll("s=arc", "s=silent"), arc.Unknown, 0, "could not be looked up", ""},
-		{"DNS silent and changed", 2, func(s string) string { return replaceAll("s=arc", "s=silent")(s) + "x" }, arc.Fail, 0, "A footer of 3 bytes was added", ""},
+		{"DNS broken", 2, replaceAll("s=arc", "s=broken"), arc.Unknown, 0, "could not be looked up", ""},
+		{"DNS broken and changed", 2, func(s string) string { return replaceAll("s=arc", "s=broken")(s) + "x" }, arc.Fail, 0, "A footer of 3 bytes was added", ""},
+		{"longer than is read", 1, func(s string) string { return strings.Repeat("X: y\r\n", 50_000) + s }, arc.Unknown, 0, "256 KiB", ""},
 		{"sha1", 1, replace("a=ed25519-sha256", "a=rsa-sha1"), arc.Fail, 0, "is of the type ed25519", ""},
 	}
-	dns := keyNames()
+	w := publish(t, keys())
 	for i := range 4 {
-		dns[fmt.Sprintf("silent._domainkey.s%d.example.net.", i)] = "~~silent~~"
+		w.Break(fmt.Sprintf("broken._domainkey.s%d.example.net.", i), dns.RcodeServerFailure)
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,7 +155,7 @@ func TestVerify(t *testing.T) {
 			if tt.change != nil {
 				text = tt.change(text)
 			}
-			r, err := arc.Verify(t.Context(), dns.env(), []byte(text), dkim.Options{})
+			r, err := arc.Verify(t.Context(), w.Env(), []byte(text), dkim.Options{})
 			require.NoError(t, err)
 			var faults []string
 			for _, f := range r.Faults {
@@ -174,12 +176,12 @@ func replaceAll(old, to string) func(string) string {
 
 func TestHeaderOnly(t *testing.T) {
 	header, _, _ := strings.Cut(chain(t, 2), "\r\n\r\n")
-	r, err := arc.Verify(t.Context(), keyNames().env(), []byte(header), dkim.Options{HeaderOnly: true})
+	r, err := arc.Verify(t.Context(), publish(t, keys()).Env(), []byte(header), dkim.Options{HeaderOnly: true})
 	require.NoError(t, err)
 	require.Equal(t, arc.Unknown, r.Result)
 	require.Nil(t, r.Sets[1].MessageOK)
 	require.True(t, *r.Sets[1].SealOK)
-	r, err = arc.Verify(t.Context(), keyNames().env(), []byte(replace("Minutes", "Money")(header)), dkim.Options{HeaderOnly: true})
+	r, err = arc.Verify(t.Context(), publish(t, keys()).Env(), []byte(replace("Minutes", "Money")(header)), dkim.Options{HeaderOnly: true})
 	require.NoError(t, err)
 	require.Equal(t, arc.Fail, r.Result)
 }
@@ -199,7 +201,7 @@ func TestParse(t *testing.T) {
 func TestRoundTrips(t *testing.T) {
 	text := chain(t, 5)
 	trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
-		for name, record := range keyNames() {
+		for name, record := range keys() {
 			w.Zone(fmt.Sprintf("%s 300 IN TXT %q", name, record))
 		}
 	}, func(ctx context.Context, env *diag.Env) {
@@ -213,7 +215,7 @@ func TestRoundTrips(t *testing.T) {
 func TestContextEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := arc.Verify(ctx, keyNames().env(), []byte(chain(t, 1)), dkim.Options{})
+	_, err := arc.Verify(ctx, publish(t, keys()).Env(), []byte(chain(t, 1)), dkim.Options{})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -221,9 +223,9 @@ func TestContextEnded(t *testing.T) {
 func FuzzVerify(f *testing.F) {
 	f.Add(chain(f, 2))
 	f.Add("ARC-Seal: i=1; cv=none\r\nARC-Message-Signature: i=2\r\nARC-Authentication-Results: i=1; a; b=c\r\n")
-	dns := keyNames()
+	w := publish(f, keys())
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := arc.Verify(t.Context(), dns.env(), []byte(text), dkim.Options{})
+		r, err := arc.Verify(t.Context(), w.Env(), []byte(text), dkim.Options{})
 		require.NoError(t, err)
 		_, err = json.Marshal(r)
 		require.NoError(t, err)

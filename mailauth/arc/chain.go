@@ -35,7 +35,7 @@ func (State) Values() []string {
 type Chain struct {
 	Instances  int     `json:"instances" min:"0" doc:"the highest instance"`
 	Sets       []Set   `json:"sets" doc:"the sets, oldest first"`
-	OrderValid bool    `json:"order_valid" doc:"whether the instances run from 1 without a gap, each with its three fields, and say so of the chain"`
+	OrderValid bool    `json:"order_valid" doc:"whether the structure of the chain is valid"`
 	Faults     []Fault `json:"faults" doc:"what is wrong with the structure"`
 }
 
@@ -49,10 +49,10 @@ type Set struct {
 	MessageDomain string     `json:"message_domain,omitempty" doc:"domain of the message signature, if it is another one"`
 	SignedFields  []string   `json:"signed_fields" doc:"what the message signature covers (h=), lower case"`
 	AuthServID    string     `json:"authserv_id,omitempty" doc:"who authenticated the message"`
-	SealOK        *bool      `json:"seal_ok,omitempty" doc:"whether the seal is valid; absent if that is not known"`
-	MessageOK     *bool      `json:"message_ok,omitempty" doc:"whether the message is still as it was sealed; absent if that is not known"`
-	SealReason    string     `json:"seal_reason,omitempty" doc:"why the seal is not valid, or why that is not known"`
-	MessageReason string     `json:"message_reason,omitempty" doc:"why the message signature is not valid, or why that is not known"`
+	SealOK        *bool      `json:"seal_ok,omitempty" doc:"whether the seal is valid; absent if unknown"`
+	MessageOK     *bool      `json:"message_ok,omitempty" doc:"whether the message is as sealed; absent if unknown"`
+	SealReason    string     `json:"seal_reason,omitempty" doc:"why the seal is not valid, or unknown"`
+	MessageReason string     `json:"message_reason,omitempty" doc:"why the message signature is not valid, or unknown"`
 
 	// The fields, nil if they are missing.
 	Seal           *dkim.Signature `json:"-"`
@@ -182,7 +182,7 @@ func (s *Set) add(p part, index int) bool {
 		return false
 	case p.signature.Kind == dkim.ARCMessage && s.MessageIndex < 0:
 		s.Message, s.MessageIndex = p.signature, index
-		for _, n := range p.signature.Names {
+		for _, n := range p.signature.Names[:min(len(p.signature.Names), dkim.MaxFields)] {
 			s.SignedFields = append(s.SignedFields, strings.ToLower(strings.ToValidUTF8(n, "\uFFFD")))
 		}
 	case p.signature.Kind == dkim.ARCSeal && s.SealIndex < 0:

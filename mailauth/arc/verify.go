@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/message"
 )
 
 // Result is what became of a chain.
@@ -16,18 +17,22 @@ type Result struct {
 
 	// OldestPass is the lowest instance from which on all message signatures are valid; 0 if all are, or the chain
 	// does not pass (RFC 8617 section 5.2, step 5).
-	OldestPass int `json:"oldest_pass" min:"0" doc:"the set since which the message is unchanged; 0 if it never was changed, or the chain does not pass"`
+	OldestPass int `json:"oldest_pass" min:"0" doc:"the set since which the message is unchanged; 0 if always, or without pass"`
 
 	Chain
 }
 
 // Verify validates the chain of a message. Whatever is wrong with the message, it returns a result; an error means
-// that the context has ended. Without a body, whether message signatures are valid is known only if their header fields
-// were changed.
+// that the context has ended. Without a body, message signatures are known to be invalid where their header fields
+// were changed, and not known to be valid.
 func Verify(ctx context.Context, env *diag.Env, text []byte, o dkim.Options) (*Result, error) {
 	m := dkim.Split(text)
 	r := &Result{Chain: *Parse(m.Fields)}
 	switch {
+	case len(m.Excess) > 0:
+		r.Result = Unknown
+		r.Reason = fmt.Sprintf("The header has more than the %d KiB that are read.", message.MaxHeaderBytes>>10)
+		return r, ctx.Err()
 	case len(r.Faults) > 0:
 		r.Result, r.Reason = Fail, r.Faults[0].Text
 		return r, ctx.Err()

@@ -17,7 +17,7 @@ const (
 	HeaderChanged         Cause = "header_changed"         // the key is the right one, a header field is not
 	SubjectTagged         Cause = "subject_tagged"         // the header is as signed without the tag before the subject
 	FieldAdded            Cause = "field_added"            // the header is as signed without one of its fields
-	OtherKey              Cause = "other_key"              // the signature was made with another key than is published, or is damaged
+	OtherKey              Cause = "other_key"              // another key than is published signed, or it is damaged
 	BadSignature          Cause = "bad_signature"          // the header or the key is another: Ed25519 does not tell
 	EmptyBody             Cause = "empty_body"             // the hash is that of an empty body
 	MailboxQuoted         Cause = "mailbox_quoted"         // it is as signed without the quoting of mailbox files

@@ -80,48 +80,43 @@ type Published struct {
 	Text   string // the same in a sentence
 }
 
-// read picks the key out of an answer. Of several, verifiers may take any (RFC 6376 section 3.6.2.2).
+// read picks the key out of an answer.
 func (p *Published) read(a diag.Answer[*dns.TXT]) {
-	found := format.Find(a.Records)
-	switch {
+	switch found := format.Find(a.Records); {
 	case a.Err() != nil:
-		p.Cause = KeyUnknown
-		p.Text = fmt.Sprintf("The key at %s could not be looked up: %s.", p.Name, diag.Reason(a.Err()))
-		return
+		p.lack(KeyUnknown, "The key at %s could not be looked up: %s.", p.Name, diag.Reason(a.Err()))
 	case len(a.Records) == 0 && a.NXDomain():
-		p.Cause = KeyMissing
-		p.Text = fmt.Sprintf("There is no key: the name %s does not exist.", p.Name)
-		return
+		p.lack(KeyMissing, "There is no key: the name %s does not exist.", p.Name)
 	case len(a.Records) == 0:
-		p.Cause = KeyMissing
-		p.Text = fmt.Sprintf("There is no key: %s has no TXT record.", p.Name)
-		return
-	case len(found.Records) > 1:
-		p.Cause = KeyAmbiguous
-		p.Text = fmt.Sprintf("There are %d keys at %s, of which verifiers may take any.", len(found.Records), p.Name)
-		return
+		p.lack(KeyMissing, "There is no key: %s has no TXT record.", p.Name)
+	case len(found.Records) > 1: // RFC 6376 section 3.6.2.2
+		p.lack(KeyAmbiguous, "There are %d keys at %s, of which verifiers may take any.", len(found.Records), p.Name)
 	case len(found.Records) == 1:
-		p.Record = found.Records[0]
+		p.use(found.Records[0])
 	case len(a.Records) == 1: // not a key, but verifiers read it as one
-		p.Record = diag.TXT(a.Records[0])
+		p.use(diag.TXT(a.Records[0]))
 	default:
-		p.Cause = KeyMissing
-		p.Text = fmt.Sprintf("There is no key: none of the %d TXT records at %s is one.", len(a.Records), p.Name)
-		return
+		p.lack(KeyMissing, "There is no key: none of the %d TXT records at %s is one.", len(a.Records), p.Name)
 	}
-	p.Key = ParseKey(p.Record)
+}
+
+// lack notes why there is no key to verify with.
+func (p *Published) lack(cause Cause, format string, args ...any) {
+	p.Cause, p.Text = cause, fmt.Sprintf(format, args...)
+}
+
+// use reads the record.
+func (p *Published) use(record string) {
+	p.Record, p.Key = record, ParseKey(record)
 	err, _ := p.Key.Err().(*KeyError)
 	switch {
 	case err == nil && p.Key.Details.SizeBits > maxRSABits:
-		p.Cause = KeyUnusable
-		p.Text = fmt.Sprintf("The key at %s has %d bits, more than verifiers compute with.", p.Name, p.Key.Details.SizeBits)
+		p.lack(KeyUnusable, "The key at %s has %d bits, more than verifiers compute with.", p.Name, p.Key.Details.SizeBits)
 	case err == nil, err.Reason == ReasonSize:
 	case err.Reason == ReasonRevoked:
-		p.Cause = KeyRevoked
-		p.Text = fmt.Sprintf("The key at %s has been revoked: the value of p= is empty.", p.Name)
+		p.lack(KeyRevoked, "The key at %s has been revoked: the value of p= is empty.", p.Name)
 	default:
-		p.Cause = KeyUnusable
-		p.Text = fmt.Sprintf("The key at %s cannot be used: %s.", p.Name, err.Text)
+		p.lack(KeyUnusable, "The key at %s cannot be used: %s.", p.Name, err.Text)
 	}
 }
 
@@ -136,8 +131,6 @@ type Check struct {
 	Key         *Published // nil if the signature does not say where it is
 	BodyHashOK  *bool
 	SignatureOK *bool
-
-	digest []byte // of the signed fields
 }
 
 // Failed reports whether the body or a signed field is known not to be as it was signed.
@@ -161,8 +154,8 @@ func (c *Checker) Check(s *Signature, signed []int, self int) Check {
 	if check.Key == nil || check.Key.Key == nil || check.Key.Key.Public == nil {
 		return check
 	}
-	check.digest = c.digest(s, s.Header, signed, self)
-	check.SignatureOK = new(matches(check.Key.Key.Public, s.Hash, check.digest, s.Bytes))
+	digest := c.digest(s, s.Header, signed, self)
+	check.SignatureOK = new(matches(check.Key.Key.Public, s.Hash, digest, s.Bytes))
 	return check
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -122,4 +123,32 @@ func TestConformanceStalwart(t *testing.T) {
 	}
 	require.Positive(t, passed)
 	t.Logf("%d signatures pass in %d messages", passed, len(list))
+}
+
+// TestConformanceHeaders verifies all kinds of real messages, of which the keys are not known: each signature has
+// its result, also in what is cut off or damaged.
+func TestConformanceHeaders(t *testing.T) {
+	messages, signatures, intact := 0, 0, 0
+	err := filepath.WalkDir(diagtest.Vectors(t, "mail", "headers"), func(path string, d os.DirEntry, err error) error {
+		require.NoError(t, err)
+		if d.IsDir() {
+			return nil
+		}
+		tt := vector{name: path, text: read(t, path), dns: records{}}
+		v := tt.verify(t)
+		require.Len(t, v.Signatures, len(message.Split([]byte(tt.text)).All("DKIM-Signature")), path)
+		for _, r := range v.Signatures {
+			require.NotEqual(t, dkim.Pass, r.Result, path)
+			require.NotEmpty(t, r.Reason, path)
+			if r.BodyHashOK != nil && *r.BodyHashOK {
+				intact++
+			}
+		}
+		messages++
+		signatures += len(v.Signatures)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Positive(t, signatures)
+	t.Logf("%d messages, %d signatures, %d bodies as signed", messages, signatures, intact)
 }

@@ -42,8 +42,8 @@ func (c *Checker) explainHeader(s *Signature, check Check, self int) (Cause, str
 			return OtherKey, fmt.Sprintf("The signature was made with another key than the one published at %s: "+
 				"it has %d bits, the key %d. If the key is the right one, b= was damaged.", name, 8*len(s.Bytes), bits)
 		case !ok:
-			return OtherKey, fmt.Sprintf("The signature was made with another key than the one published at %s, or was damaged.",
-				name)
+			return OtherKey, fmt.Sprintf(
+				"The signature was made with another key than the one published at %s, or was damaged.", name)
 		case hash != s.Hash:
 			return OtherHash, fmt.Sprintf("The signature was made with %s, although a= says %s.", hash, s.Algorithm)
 		}
@@ -59,10 +59,11 @@ func (c *Checker) explainHeader(s *Signature, check Check, self int) (Cause, str
 			strings.Join(names, ", "))
 	}
 	if isRSA {
-		return HeaderChanged, "A signed header field was changed, removed or added after signing. The key is the one that signed."
+		return HeaderChanged,
+			"A signed header field was changed, removed or added after signing. The key is the one that signed."
 	}
-	return BadSignature, fmt.Sprintf("A signed header field was changed after signing, or the key at %s is not the one that signed.",
-		name)
+	return BadSignature, fmt.Sprintf(
+		"A signed header field was changed after signing, or the key at %s is not the one that signed.", name)
 }
 
 // The bounds of what is tried.

@@ -28,10 +28,11 @@ func (c *Checker) explainBody(s *Signature) (Cause, string) {
 	size := c.bodies.sizes[s.Body]
 	switch {
 	case s.Length != nil && *s.Length > size: // RFC 6376 section 3.5
-		return BodyCutOff, fmt.Sprintf("The body was cut off: it has %d bytes, and the signature covers %d (l=).", size, *s.Length)
+		return BodyCutOff, fmt.Sprintf("The body was cut off: it has %d bytes, and the signature covers %d (l=).",
+			size, *s.Length)
 	case s.Length != nil:
-		return BodyChanged, fmt.Sprintf("The body was changed after signing, within the first %d bytes that the signature covers.",
-			*s.Length)
+		return BodyChanged, fmt.Sprintf(
+			"The body was changed after signing, within the first %d bytes that the signature covers.", *s.Length)
 	}
 	form := s.bodyForm()
 	if c.stories[form] == nil {
@@ -53,11 +54,14 @@ func (c *Checker) tryBodies(form bodyForm, size int64) map[string]story {
 			stories[sum] = story{cause, fmt.Sprintf(format, args...)}
 		}
 	}
-	try(form.canonical, nil, EmptyBody, "The body hash (bh=) is that of an empty body: the signer did not see the body.")
+	try(form.canonical, nil, EmptyBody,
+		"The body hash (bh=) is that of an empty body: the signer did not see the body.")
 	if form.canonical == Simple {
-		try(Relaxed, c.body, WhiteSpace, "White space in the body was changed after signing, which c=%s does not tolerate.", Simple)
+		try(Relaxed, c.body, WhiteSpace,
+			"White space in the body was changed after signing, which c=%s does not tolerate.", Simple)
 	} else {
-		try(Simple, c.body, WrongCanonicalization, "The signer canonicalized the body as %s, although c= says %s.", Simple, Relaxed)
+		try(Simple, c.body, WrongCanonicalization,
+			"The signer canonicalized the body as %s, although c= says %s.", Simple, Relaxed)
 	}
 	c.tryFooters(form, size, stories)
 	if len(c.body) > maxTried {

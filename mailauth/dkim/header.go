@@ -63,28 +63,36 @@ func (f SignedField) Absent() bool { return f.Present == 0 }
 // meant to be signed.
 func (f SignedField) Unsigned() int { return f.Present - f.Signed }
 
+// MaxFields bounds the names of h= that are reported, the first ones. Signers name up to sixty.
+const MaxFields = 100
+
 // important lists fields that a signature should cover, as they say who sent what to whom, or how it is to be
 // shown (RFC 6376 section 5.4.1).
 var important = []string{
 	"from", "reply-to", "subject", "date", "to", "cc", "in-reply-to", "references", "message-id",
 	"resent-date", "resent-from", "resent-to", "resent-cc", "mime-version", "content-type", "content-transfer-encoding",
-	"list-id", "list-help", "list-unsubscribe", "list-unsubscribe-post", "list-subscribe", "list-post", "list-owner", "list-archive",
-	"sender",
+	"list-id", "list-help", "list-unsubscribe", "list-unsubscribe-post", "list-subscribe", "list-post", "list-owner",
+	"list-archive", "sender",
 }
 
 // coverage says how a signature covers the header: the fields that h= names, each once, in order; and the
 // important ones that are there without being named.
-func (h *header) coverage(s *Signature, self int) (fields []SignedField, unsigned []string) {
+func (h *header) coverage(s *Signature) (fields []SignedField, unsigned []string) {
+	fields, unsigned = []SignedField{}, []string{}
 	at := map[string]int{}
 	for _, n := range s.Names {
 		n = strings.ToLower(n)
 		i, ok := at[n]
 		if !ok {
-			i = len(fields)
+			i = len(at)
 			at[n] = i
-			fields = append(fields, SignedField{Name: n, Present: len(h.byName[n])})
+			if i < MaxFields {
+				fields = append(fields, SignedField{Name: n, Present: len(h.byName[n])})
+			}
 		}
-		fields[i].Listed++
+		if i < MaxFields {
+			fields[i].Listed++
+		}
 	}
 	own := strings.ToLower(string(s.Kind))
 	for i := range fields {

@@ -2,6 +2,7 @@ package dkim_test
 
 import (
 	"context"
+	"crypto"
 	"fmt"
 	"strings"
 	"testing"
@@ -125,4 +126,53 @@ func TestVerifyContextEnded(t *testing.T) {
 	cancel()
 	_, err := dkim.Verify(ctx, records{}.env(), []byte(sign(t, keys().ed25519, edwards, mail)), dkim.Options{})
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestExplain finds what the signer did wrong, and what programs do to messages.
+func TestExplain(t *testing.T) {
+	quoted := "From: a\r\n\r\nHello\r\nFrom here on = 1\r\n"
+	encode := func(s string) string {
+		head, body, _ := strings.Cut(s, "\r\n\r\n")
+		return head + "\r\nContent-Transfer-Encoding: Quoted-Printable\r\n\r\n" + strings.ReplaceAll(body, "=", "=3D")
+	}
+	tests := []struct {
+		name   string
+		signer signer
+		change func(string) string
+		cause  dkim.Cause
+	}{
+		{"quoted-printable", signer{tags: relaxed}, encode, dkim.BodyReencoded},
+		{"mailbox", signer{tags: relaxed}, replace("\r\nFrom here", "\r\n>From here"), dkim.MailboxQuoted},
+		{"simple body", signer{tags: relaxed, body: dkim.Simple}, replace("Hello", "Hello "), dkim.BodyChanged},
+		{"simple body called relaxed", signer{tags: relaxed, body: dkim.Simple}, nil, dkim.WrongCanonicalization},
+		{"relaxed header called simple", signer{tags: simple, header: dkim.Relaxed}, nil, dkim.WrongCanonicalization},
+		{"other hash", signer{tags: relaxed, hash: crypto.SHA1}, nil, dkim.OtherHash},
+		{"other hash of the body", signer{tags: relaxed, bodyHash: crypto.SHA1}, nil, dkim.BodyChanged},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.signer.key = keys().rsa
+			text := tt.signer.sign(t, strings.Replace(quoted, "= 1", "=  1", 1))
+			if tt.change != nil {
+				text = tt.change(text)
+			}
+			r := verifyWith(t, text, dkim.Options{}).Signatures[0]
+			require.Equal(t, dkim.Fail, r.Result)
+			require.Equal(t, tt.cause, r.Cause, r.Reason)
+		})
+	}
+}
+
+// A message cannot make the result long.
+func TestVerifyManyNames(t *testing.T) {
+	names := "From"
+	for i := range 20_000 {
+		names += fmt.Sprintf(":x%d", i)
+	}
+	r := verifyWith(t, sign(t, keys().rsa, "v=1; a=rsa-sha256; d=example.org; s=s1; h="+names, mail), dkim.Options{}).Signatures[0]
+	require.Equal(t, dkim.Neutral, r.Result) // beyond MaxSignatureBytes
+	names = names[:10_000]
+	r = verifyWith(t, sign(t, keys().rsa, "v=1; a=rsa-sha256; d=example.org; s=s1; h="+names, mail), dkim.Options{}).Signatures[0]
+	require.Equal(t, dkim.Pass, r.Result, r.Reason)
+	require.Len(t, r.Fields, dkim.MaxFields)
 }

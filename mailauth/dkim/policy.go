@@ -77,7 +77,7 @@ func (c *Checker) lengthIssue(s *Signature, add func(IssueCode, bool, string, st
 		add(IssueLength, false, "l", "The signature covers only the first %s of the body (l=): anything can be appended.",
 			diag.Count(*s.Length, "byte"))
 	case more > 0:
-		add(IssueAppended, false, "l", "The signature covers only the first %s of the body (l=): the last %d are not signed.",
-			diag.Count(*s.Length, "byte"), more)
+		add(IssueAppended, false, "l",
+			"The signature covers only the first %s of the body (l=): the last %d are not signed.", diag.Count(*s.Length, "byte"), more)
 	}
 }

@@ -18,7 +18,7 @@ const (
 	Neutral   Word = "neutral"   // it has syntax errors, or asks for what verifiers do not know
 	TempError Word = "temperror" // the key could not be looked up at present
 	PermError Word = "permerror" // it cannot be verified, now or later
-	Unchecked Word = "unchecked" // not of RFC 8601: the signature of the header verifies, and there is no body to check
+	Unchecked Word = "unchecked" // not of RFC 8601: the header is as signed, and there is no body
 )
 
 // Values lists the results.
@@ -53,10 +53,10 @@ type Result struct {
 	Selector string `json:"selector" doc:"the selector (s=); empty if it is not valid"`
 	Identity string `json:"identity,omitempty" doc:"on whose behalf the domain signed (i=), decoded"`
 
-	Verified    *bool  `json:"verified" doc:"whether the signature is valid and acceptable; null if that is not known"`
-	BodyHashOK  *bool  `json:"body_hash_ok,omitempty" doc:"whether the body is as it was signed; absent if that is not known"`
-	SignatureOK *bool  `json:"signature_ok,omitempty" doc:"whether the header fields are as they were signed; absent if that is not known"`
-	Result      Word   `json:"result" doc:"the result as in Authentication-Results; unchecked if there was no body to check"`
+	Verified    *bool  `json:"verified" doc:"whether the signature is valid and acceptable; null if unknown"`
+	BodyHashOK  *bool  `json:"body_hash_ok,omitempty" doc:"whether the body is as signed; absent if unknown"`
+	SignatureOK *bool  `json:"signature_ok,omitempty" doc:"whether the header is as signed; absent if unknown"`
+	Result      Word   `json:"result" doc:"result of RFC 8601, or unchecked if there was no body"`
 	Reason      string `json:"reason,omitempty" doc:"why the result is not pass, in a sentence"`
 	Cause       Cause  `json:"cause,omitempty" doc:"what the reason says, as a code"`
 
@@ -64,10 +64,10 @@ type Result struct {
 	Canonicalization string         `json:"canonicalization" doc:"of the header and of the body" example:"relaxed/relaxed"`
 	SignedAt         *time.Time     `json:"signed_at,omitempty" doc:"when the message was signed (t=)"`
 	ExpiresAt        *time.Time     `json:"expires_at,omitempty" doc:"when the signature expires (x=)"`
-	BodyLength       *int64         `json:"body_length,omitempty" min:"0" doc:"how many bytes of the body are signed (l=); all if absent"`
-	UnsignedBytes    int64          `json:"unsigned_bytes" min:"0" doc:"how many bytes of the body lie behind those that are signed"`
-	Fields           []SignedField  `json:"signed_fields" doc:"the header fields that h= names, and how far they are signed"`
-	Unsigned         []string       `json:"unsigned_fields" doc:"important header fields of the message that h= does not name"`
+	BodyLength       *int64         `json:"body_length,omitempty" min:"0" doc:"signed bytes of the body (l=); all if absent"`
+	UnsignedBytes    int64          `json:"unsigned_bytes" min:"0" doc:"bytes of the body behind the signed ones"`
+	Fields           []SignedField  `json:"signed_fields" doc:"header fields that h= names; at most 100"`
+	Unsigned         []string       `json:"unsigned_fields" doc:"important header fields that h= does not name"`
 	Issues           []Issue        `json:"issues" doc:"what speaks against the signature apart from cryptography"`
 	KeyName          string         `json:"key_name,omitempty" doc:"where the key is looked up"`
 	KeyRecord        string         `json:"key_record,omitempty" doc:"the record of the key, if there is exactly one"`

@@ -2,6 +2,7 @@ package dkim_test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -35,37 +36,47 @@ func keyRecord(key crypto.Signer) string {
 	return "v=DKIM1; k=rsa; p=" + base64.StdEncoding.EncodeToString(der)
 }
 
-// sign puts a signature in front of a message. The tags are all but bh and b; the values are taken from them.
+// A signer puts a signature in front of a message. Tags are all but bh and b.
+type signer struct {
+	key            crypto.Signer
+	tags           string
+	header, body   dkim.Canonicalization // instead of what c= says, if they are set
+	hash, bodyHash crypto.Hash           // instead of what a= says
+}
+
 func sign(t testing.TB, key crypto.Signer, tags, text string) string {
+	return signer{key: key, tags: tags}.sign(t, text)
+}
+
+func (w signer) sign(t testing.TB, text string) string {
 	t.Helper()
-	s := dkim.ParseSignature(dkim.DKIMSignature, tags)
-	hash := s.Hash
-	if hash == 0 {
-		hash = crypto.SHA256
-	}
+	s := dkim.ParseSignature(dkim.DKIMSignature, w.tags)
+	w.header, w.body = cmp.Or(w.header, s.Header), cmp.Or(w.body, s.Body)
+	w.hash = cmp.Or(w.hash, s.Hash, crypto.SHA256)
+	w.bodyHash = cmp.Or(w.bodyHash, s.Hash, crypto.SHA256)
 	m := message.Split([]byte(text))
 	var body bytes.Buffer
-	s.Body.WriteBody(&body, m.Body)
+	w.body.WriteBody(&body, m.Body)
 	if s.Length != nil {
 		body.Truncate(int(min(*s.Length, int64(body.Len()))))
 	}
-	field := "DKIM-Signature: " + tags + "; bh=" + base64.StdEncoding.EncodeToString(sum(hash, body.Bytes())) + ";\r\n\tb="
+	field := "DKIM-Signature: " + w.tags + "; bh=" + base64.StdEncoding.EncodeToString(sum(w.bodyHash, body.Bytes())) + ";\r\n\tb="
 	var header []byte
 	taken := map[string]int{}
 	for _, name := range s.Names {
 		all := m.All(name)
 		name = strings.ToLower(name)
 		if n := len(all) - 1 - taken[name]; n >= 0 {
-			header = s.Header.AppendField(header, all[n].Raw)
+			header = w.header.AppendField(header, all[n].Raw)
 			taken[name]++
 		}
 	}
-	header = append(header, bytes.TrimSuffix(s.Header.AppendField(nil, []byte(field)), []byte("\r\n"))...)
-	digest := sum(hash, header)
-	if _, ok := key.(ed25519.PrivateKey); ok {
-		hash = 0
+	header = append(header, bytes.TrimSuffix(w.header.AppendField(nil, []byte(field)), []byte("\r\n"))...)
+	digest, options := sum(w.hash, header), w.hash
+	if _, ok := w.key.(ed25519.PrivateKey); ok {
+		options = 0
 	}
-	signature, err := key.Sign(rand.Reader, digest, hash)
+	signature, err := w.key.Sign(rand.Reader, digest, options)
 	require.NoError(t, err)
 	return field + fold(base64.StdEncoding.EncodeToString(signature)) + "\r\n" + text
 }

@@ -83,7 +83,7 @@ func (r *Result) judge(c *Checker, o Options, cut bool) {
 	}
 	r.Issues = s.issues(c, check, o.At)
 	r.Result, r.Cause, r.Reason = r.conclude(c, check)
-	if cut && r.Result == Fail {
+	if cut { // the fields that count are the lowest ones, which are those that are missing
 		r.Result, r.Cause = Neutral, HeaderTooLong
 		r.Reason = fmt.Sprintf("The header has more than the %d KiB that are read, so that signed fields may be missing.",
 			message.MaxHeaderBytes>>10)
@@ -110,7 +110,7 @@ func (r *Result) describe(c *Checker) {
 	if size, ok := c.bodies.sizes[s.Body]; ok && s.Length != nil {
 		r.UnsignedBytes = max(0, size-*s.Length)
 	}
-	r.Fields, r.Unsigned = c.header.coverage(s, r.Index)
+	r.Fields, r.Unsigned = c.header.coverage(s)
 }
 
 // conclude sums up what is known, in the order of RFC 6376 section 6.1.
