@@ -79,6 +79,8 @@ var tour = []stop{
 		`{"record":"v=DMARC1; p=quarantine; pct=20; rua=mailto:dmarc@held.example!10m"}`, 200, `"behavior_change":"testing"`},
 	{"A DMARC record, and the way to it without losing mail", "dmarc/generate", "reject --domain good.example",
 		`{"policy":"reject","domain":"good.example","aggregate_reports":["dmarc@good.example"]}`, 200, `"rollout"`},
+	analyzed("A message that is what it seems to be", letter{"mx1.good.example", "192.0.2.12", true}, `"authentic":"likely"`),
+	analyzed("One that only pretends to be", letter{"vps.rented.example", "203.0.113.77", false}, `"authentic":"unlikely"`),
 	{"A signed zone", "resolve", "good.example A --dnssec",
 		`{"qname":"good.example","qtype":"A","dnssec":true}`, 200, `"dnssec_status":"secure"`},
 	{"A zone whose signatures are wrong", "resolve", "bogus.example A --dnssec",

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-msgauth/dkim"
+)
+
+// letterKey signs the mail of good.example; its other half stands in internet.zone. It is secret from nobody.
+var letterKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+
+// A letter is a message as it lies in a mailbox at example.com.
+type letter struct {
+	host, ip string // of the server that delivered it
+	signed   bool
+}
+
+// base64 writes the letter as a request has it, sent a minute ago.
+func (l letter) base64() string {
+	at := time.Now().Add(-time.Minute).UTC().Format(time.RFC1123Z)
+	text := fmt.Sprintf("From: Good Shop <orders@good.example>\r\nTo: bob@example.com\r\nSubject: Your order\r\nDate: %s\r\n"+
+		"Message-ID: <1@%s>\r\nMIME-Version: 1.0\r\nContent-Type: text/plain\r\n\r\nIt is on its way.\r\n", at, l.host)
+	if l.signed {
+		text = sign(text)
+	}
+	text = fmt.Sprintf("Return-Path: <orders@good.example>\r\nReceived: from %s (%[1]s [%s])\r\n\tby mx1.example.com (Postfix) "+
+		"with ESMTPS id 1\r\n\tfor <bob@example.com>; %s\r\n", l.host, l.ip, at) + text
+	return base64.StdEncoding.EncodeToString([]byte(text))
+}
+
+// sign puts a signature of good.example before a message.
+func sign(text string) string {
+	var b bytes.Buffer
+	err := dkim.Sign(&b, strings.NewReader(text), &dkim.SignOptions{
+		Domain: "good.example", Selector: "mail", Signer: letterKey,
+		HeaderCanonicalization: dkim.CanonicalizationRelaxed, BodyCanonicalization: dkim.CanonicalizationRelaxed,
+		HeaderKeys: []string{"From", "To", "Subject", "Date", "Message-ID", "MIME-Version", "Content-Type"},
+	})
+	if err != nil {
+		return text // the tour, whose stops are tested, shows that it is not signed
+	}
+	return b.String()
+}
+
+// analyzed is a stop of the tour at which a letter is analyzed.
+func analyzed(about string, l letter, sees string) stop {
+	text := l.base64()
+	return stop{about, "mail/header-analyze", "--message-base64 " + text, `{"message_base64":"` + text + `"}`, 200, sees}
+}
