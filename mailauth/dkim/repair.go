@@ -171,9 +171,9 @@ func meant(text string) bool {
 	return data != nil && !strings.Contains(text, " ") || armour.MatchString(text)
 }
 
-// maxParts bounds the parts of a record that are put together in every order: 120 orders for five. A key of 4096
-// bits takes three.
-const maxParts = 5
+// maxParts bounds the parts of a record that are put together in every order: 24 orders for four. A record with a
+// key of 4096 bits takes three, or four as key generators write it.
+const maxParts = 4
 
 // assemble puts the parts of a record together in the only order that makes a whole key of them, empty if there
 // is none or more than one. Strings of one record that are in order need no help.
