@@ -40,11 +40,12 @@ type View struct {
 	Organizational    string
 	OrganizationalErr error
 
-	// Policy is the step at which the record that applies was found; nil without one. With PolicyErr it is not
-	// known whether there is one.
+	// Policy is the step at which the record that applies was found, and Origin what that is to the domain; nil and
+	// empty without one. With PolicyErr they are not known, and Presumed is what the answers that came say.
 	Policy    *Step
-	Origin    Origin // empty without a policy
+	Origin    Origin
 	PolicyErr error
+	Presumed  *Step
 }
 
 // PolicyDomain returns the domain whose record applies, or nothing.
@@ -117,16 +118,18 @@ func (d *Discovery) digest(l *lookups) {
 func (d *Discovery) byWalk() View {
 	w, v := &d.Walk, View{Method: TreeWalk}
 	v.Organizational, v.OrganizationalErr = w.Organizational()
-	own := &w.Steps[0]
+	own, stop := &w.Steps[0], w.stop()
 	switch org := w.at(v.Organizational); {
 	case own.Record != nil: // whatever is not known further up
 		v.Policy, v.Origin = own, Own
-	case w.Err() != nil:
-		v.PolicyErr = w.Err()
+		return v
 	case org != nil && org.Record != nil:
 		v.Policy, v.Origin = org, Organizational
-	case w.stop() != nil && w.stop().Record.PSD == IsPSD:
-		v.Policy, v.Origin = w.stop(), PublicSuffix
+	case stop != nil && stop.Record.PSD == IsPSD:
+		v.Policy, v.Origin = stop, PublicSuffix
+	}
+	if err := w.Err(); err != nil {
+		v.Policy, v.Origin, v.PolicyErr, v.Presumed = nil, "", err, v.Policy
 	}
 	return v
 }

@@ -54,11 +54,13 @@ func TestDiscover(t *testing.T) {
 			agrees: true},
 		{name: "psd=n", domain: "unit.example.com", tree: "unit.example.com unit.example.com",
 			list: "example.com unit.example.com", outcomes: "stop", exists: true},
-		{name: "psd=y", domain: "giant.bank.example", tree: "giant.bank.example bank.example", list: "bank.example bank.example",
+		{name: "psd=y", domain: "giant.bank.example", tree: "giant.bank.example bank.example",
+			list:     "bank.example bank.example",
 			outcomes: "no_record stop", exists: true},
 		{name: "psd=y at the start", domain: "bank.example", tree: "bank.example bank.example",
 			list: "bank.example bank.example", outcomes: "stop", exists: true, agrees: true},
-		{name: "record at a public suffix without psd=y", domain: "a.example.co.uk", tree: "co.uk co.uk", list: "example.co.uk -",
+		{name: "record at a public suffix without psd=y", domain: "a.example.co.uk", tree: "co.uk co.uk",
+			list:     "example.co.uk -",
 			outcomes: "no_record no_record record no_record", exists: true},
 		{name: "no record anywhere", domain: "www.example.net", tree: "www.example.net -", list: "example.net -",
 			outcomes: "no_record no_record no_record"},
@@ -70,9 +72,11 @@ func TestDiscover(t *testing.T) {
 
 		{name: "unknown above an own record", domain: "example.com", broken: "_dmarc.com", tree: "?example.com example.com",
 			list: "example.com example.com", outcomes: "record unknown", exists: true},
-		{name: "unknown above the organizational domain", domain: "www.example.com", broken: "_dmarc.com", tree: "?example.com ?",
+		{name: "unknown above the organizational domain", domain: "www.example.com", broken: "_dmarc.com",
+			tree: "?example.com ?example.com",
 			list: "example.com example.com", outcomes: "no_record record unknown", exists: true},
-		{name: "unknown at the domain", domain: "own.example.com", broken: "_dmarc.own.example.com", tree: "?example.com ?",
+		{name: "unknown at the domain", domain: "own.example.com", broken: "_dmarc.own.example.com",
+			tree: "?example.com ?example.com",
 			list: "example.com ?", outcomes: "unknown record no_record", exists: true},
 		{name: "unknown above psd=n: the walk does not come there", domain: "unit.example.com", broken: "_dmarc.example.com",
 			tree: "unit.example.com unit.example.com", list: "example.com unit.example.com", outcomes: "stop", exists: true},
@@ -114,6 +118,8 @@ func told(v View) string {
 		org = "?" + org
 	}
 	switch {
+	case v.PolicyErr != nil && v.Presumed != nil:
+		policy = "?" + v.Presumed.Domain
 	case v.PolicyErr != nil:
 		policy = "?"
 	case policy == "":

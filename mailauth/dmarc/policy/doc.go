@@ -1,5 +1,5 @@
-// Package policy reads DMARC policy records (RFC 9989 section 4.7): call [Parse] with the text of one, or
-// [Format] and its Find with the TXT records at a name.
+// Package policy finds and reads DMARC policy records, and applies them to messages (RFC 9989): call [Discover] with
+// a domain, [Evaluate] with what is known of a message, or [Parse] with the text of a record.
 //
 // # How DMARC works
 //
@@ -21,4 +21,9 @@
 //
 // [Parse] reads every tag as far as it can be read, with all faults. What receivers make of the record is
 // another matter: [Record.Reading] tells it for either standard. A [Draft] writes records.
+//
+// [Discover] finds the record that applies to a domain and its organizational domain, by tree walk and by list, in one
+// round trip. Its [Walk] has exactly the queries of a receiver that goes step by step, and what each found; a step at
+// which the servers did not say is never taken for one without a record. [Evaluate] does the same for the domains that
+// SPF and DKIM authenticated, and says whether the message passes and what is asked of receivers if it does not.
 package policy
