@@ -74,7 +74,8 @@ func bareDestination(text string) (u policy.URI, reason string) {
 	case len(local) > maxLocalPart:
 		return u, fmt.Sprintf("has more than %d characters before the at sign", maxLocalPart)
 	case strings.ContainsFunc(local, foreign):
-		return u, "has a character before the at sign that senders of reports need not support: give one plain address per item"
+		return u, "has a character before the at sign that senders of reports need not support: give one plain address " +
+			"per item"
 	}
 	return policy.ParseURI("mailto:" + escaped(local) + "@" + domain.String()), ""
 }

@@ -70,8 +70,8 @@ func Generate(req GenerateRequest) (*GenerateReport, error) {
 	}
 	record := g.record(g.target)
 	if len(record) > MaxRecordLength {
-		return nil, diag.Invalid("aggregate_reports", "and failure_reports are too long together: the record would have more than "+
-			"%d bytes", MaxRecordLength)
+		return nil, diag.Invalid("aggregate_reports", "and failure_reports are too long together: the record would have "+
+			"more than %d bytes", MaxRecordLength)
 	}
 	r := &GenerateReport{
 		Record: record, Name: "_dmarc", Type: "TXT", Value: record, TTL: ttl,

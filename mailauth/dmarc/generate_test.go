@@ -28,10 +28,11 @@ func TestGenerate(t *testing.T) {
 			rollout: "p=none|p=quarantine; t=y|p=quarantine|p=reject"},
 		{name: "monitoring", req: GenerateRequest{Policy: policy.None, Domain: domain, AggregateReports: to},
 			want: "p=none; rua=mailto:d@example.com", rollout: "p=none; rua=mailto:d@example.com"},
-		{name: "nothing at all", req: GenerateRequest{Policy: policy.None}, want: "p=none", codes: "reports.missing", rollout: "p=none"},
+		{name: "nothing at all", req: GenerateRequest{Policy: policy.None}, want: "p=none", codes: "reports.missing",
+			rollout: "p=none"},
 		{name: "quarantine", req: GenerateRequest{Policy: policy.Quarantine, Domain: domain, AggregateReports: to},
-			want: "p=quarantine; rua=mailto:d@example.com", codes: "enforced", rollout: "p=none; rua=mailto:d@example.com|" +
-				"p=quarantine; rua=mailto:d@example.com; t=y|p=quarantine; rua=mailto:d@example.com"},
+			want: "p=quarantine; rua=mailto:d@example.com", codes: "enforced", rollout: "p=none; " +
+				"rua=mailto:d@example.com|p=quarantine; rua=mailto:d@example.com; t=y|p=quarantine; rua=mailto:d@example.com"},
 		{name: "everything", req: GenerateRequest{
 			Policy: policy.Quarantine, Domain: domain, SubdomainPolicy: policy.None, NonexistentSubdomainPolicy: policy.Reject,
 			DKIMAlignment: policy.Strict, SPFAlignment: policy.Strict, Testing: true, PSD: policy.NotPSD, Style: StyleDMARCbis,
@@ -45,7 +46,8 @@ func TestGenerate(t *testing.T) {
 			Percentage: new(100), PSD: policy.Undeclared, FailureOptions: []string{"0"}, AggregateReports: to,
 		}, want: "p=none; rua=mailto:d@example.com"},
 
-		{name: "old style", req: GenerateRequest{Policy: policy.Quarantine, Domain: domain, Style: StyleRFC7489, Percentage: new(50)}, want: "p=quarantine; pct=50", codes: "reports.missing percentage enforced",
+		{name: "old style", req: GenerateRequest{Policy: policy.Quarantine, Domain: domain, Style: StyleRFC7489,
+			Percentage: new(50)}, want: "p=quarantine; pct=50", codes: "reports.missing percentage enforced",
 			rollout: "p=none|p=quarantine; pct=10|p=quarantine; pct=50"},
 		{name: "old style, in full", req: GenerateRequest{Policy: policy.Reject, Style: StyleRFC7489}, want: "p=reject",
 			codes: "reports.missing enforced", rollout: "p=none|p=quarantine; pct=10|p=quarantine|p=reject"},
@@ -53,15 +55,18 @@ func TestGenerate(t *testing.T) {
 			want: "p=quarantine; pct=0", codes: "reports.missing percentage enforced", rollout: "p=none|p=quarantine; pct=0"},
 		{name: "size limit", req: GenerateRequest{Policy: policy.None, Domain: domain, Style: StyleRFC7489,
 			AggregateReports: []string{"mailto:d@example.com!10m"}}, want: "p=none; rua=mailto:d@example.com!10m"},
-		{name: "share of nothing", req: GenerateRequest{Policy: policy.None, Domain: domain, AggregateReports: to, Style: StyleRFC7489,
+		{name: "share of nothing", req: GenerateRequest{Policy: policy.None, Domain: domain, AggregateReports: to,
+			Style:      StyleRFC7489,
 			Percentage: new(20)}, want: "p=none; rua=mailto:d@example.com; pct=20", codes: "percentage.idle"},
-		{name: "test of nothing", req: GenerateRequest{Policy: policy.None, Domain: domain, AggregateReports: to, Testing: true},
+		{name: "test of nothing", req: GenerateRequest{Policy: policy.None, Domain: domain, AggregateReports: to,
+			Testing: true},
 			want: "p=none; rua=mailto:d@example.com; t=y", codes: "testing.idle"},
 		{name: "tested", req: GenerateRequest{Policy: policy.Quarantine, Testing: true}, want: "p=quarantine; t=y",
 			codes: "reports.missing enforced testing.legacy", rollout: "p=none|p=quarantine; t=y"},
 		{name: "tested reject", req: GenerateRequest{Policy: policy.Reject, Testing: true}, want: "p=reject; t=y",
 			codes: "reports.missing enforced testing.legacy", rollout: "p=none|p=quarantine; t=y|p=quarantine|p=reject; t=y"},
-		{name: "only subdomains", req: GenerateRequest{Policy: policy.None, SubdomainPolicy: policy.Reject}, want: "p=none; sp=reject",
+		{name: "only subdomains", req: GenerateRequest{Policy: policy.None, SubdomainPolicy: policy.Reject},
+			want:    "p=none; sp=reject",
 			codes:   "reports.missing enforced",
 			rollout: "p=none; sp=none|p=none; sp=quarantine; t=y|p=none; sp=quarantine|p=none; sp=reject"},
 
@@ -73,7 +78,8 @@ func TestGenerate(t *testing.T) {
 			want: "p=none; sp=quarantine; np=none; rua=mailto:d@example.com", codes: "nonexistent.weaker enforced"},
 		{name: "psd=y", req: GenerateRequest{Policy: policy.None, Domain: domain, AggregateReports: to, PSD: policy.IsPSD},
 			want: "p=none; rua=mailto:d@example.com; psd=y", codes: "psd"},
-		{name: "psd=y of a public suffix", req: GenerateRequest{Policy: policy.None, Domain: diag.MustDomain("co.uk"), PSD: policy.IsPSD,
+		{name: "psd=y of a public suffix", req: GenerateRequest{Policy: policy.None, Domain: diag.MustDomain("co.uk"),
+			PSD:              policy.IsPSD,
 			AggregateReports: []string{"d@nic.uk"}}, want: "p=none; rua=mailto:d@nic.uk; psd=y", codes: "external"},
 		{name: "external", req: GenerateRequest{Policy: policy.None, Domain: domain,
 			AggregateReports: []string{"a@reports.example.net", "b@reports.example.net", "c@example.org"}},
@@ -82,7 +88,8 @@ func TestGenerate(t *testing.T) {
 		{name: "external, without a domain", req: GenerateRequest{Policy: policy.None, AggregateReports: to},
 			want: "p=none; rua=mailto:d@example.com", codes: "external.unknown"},
 		{name: "external, too long", req: GenerateRequest{Policy: policy.None, Domain: long, AggregateReports: []string{
-			"d@" + strings.Repeat("b", 60) + ".example.net"}}, want: "p=none; rua=mailto:d@" + strings.Repeat("b", 60) + ".example.net",
+			"d@" + strings.Repeat("b", 60) + ".example.net"}}, want: "p=none; rua=mailto:d@" + strings.Repeat("b", 60) +
+			".example.net",
 			codes: "external.long"},
 		{name: "odd addresses", req: GenerateRequest{Policy: policy.None, Domain: domain, AggregateReports: []string{
 			" a!b%c+d/e@Example.COM ", "MAILTO:f%21g@example.com", "h@bücher.example.com"}},
@@ -160,13 +167,16 @@ func checkGenerated(t *testing.T, req GenerateRequest) *GenerateReport {
 func TestGenerateProperties(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	one := func(list ...string) string { return list[random.IntN(len(list))] }
-	addresses := []string{"a@example.com", "mailto:b@example.net", "c!d@example.org", "e%f&g=h@sub.example.com", "i@bücher.example",
+	addresses := []string{"a@example.com", "mailto:b@example.net", "c!d@example.org", "e%f&g=h@sub.example.com",
+		"i@bücher.example",
 		"mailto:j@example.com?subject=x", "k@" + strings.Repeat("l", 60) + ".example"}
 	generated := 0
 	for range 3000 {
 		req := GenerateRequest{
-			Policy: policy.Policy(one("none", "quarantine", "reject")), SubdomainPolicy: policy.Policy(one("", "none", "quarantine", "reject")),
-			NonexistentSubdomainPolicy: policy.Policy(one("", "", "none", "reject")), DKIMAlignment: policy.Alignment(one("", "relaxed", "strict")),
+			Policy: policy.Policy(one("none", "quarantine", "reject")), SubdomainPolicy: policy.Policy(one("", "none",
+				"quarantine", "reject")),
+			NonexistentSubdomainPolicy: policy.Policy(one("", "", "none", "reject")), DKIMAlignment: policy.Alignment(one("",
+				"relaxed", "strict")),
 			SPFAlignment: policy.Alignment(one("", "relaxed", "strict")), Style: Style(one("", "dmarcbis", "rfc7489")),
 			PSD: policy.PSD(one("", "", "u", "n", "y")), Testing: random.IntN(3) == 0,
 		}
@@ -202,27 +212,36 @@ func TestGenerateInput(t *testing.T) {
 		{"unknown style", "style", "dmarcbis", GenerateRequest{Policy: policy.None, Style: "x"}},
 		{"unknown psd", "psd", "y, n, u", GenerateRequest{Policy: policy.None, PSD: "x"}},
 		{"percentage of RFC 9989", "percentage", "testing", GenerateRequest{Policy: policy.Reject, Percentage: new(50)}},
-		{"percentage out of bounds", "percentage", "100", GenerateRequest{Policy: policy.Reject, Percentage: new(101), Style: StyleRFC7489}},
-		{"testing of RFC 7489", "testing", "percentage", GenerateRequest{Policy: policy.Reject, Testing: true, Style: StyleRFC7489}},
-		{"np of RFC 7489", "nonexistent_subdomain_policy", "dmarcbis", GenerateRequest{Policy: policy.Reject, Style: StyleRFC7489,
+		{"percentage out of bounds", "percentage", "100", GenerateRequest{Policy: policy.Reject, Percentage: new(101),
+			Style: StyleRFC7489}},
+		{"testing of RFC 7489", "testing", "percentage", GenerateRequest{Policy: policy.Reject, Testing: true,
+			Style: StyleRFC7489}},
+		{"np of RFC 7489", "nonexistent_subdomain_policy", "dmarcbis", GenerateRequest{Policy: policy.Reject,
+			Style:                      StyleRFC7489,
 			NonexistentSubdomainPolicy: policy.Reject}},
-		{"psd of RFC 7489", "psd", "dmarcbis", GenerateRequest{Policy: policy.Reject, Style: StyleRFC7489, PSD: policy.NotPSD}},
-		{"unknown option", "failure_options", "0, 1, d or s", GenerateRequest{Policy: policy.None, FailureOptions: []string{"x"}}},
+		{"psd of RFC 7489", "psd", "dmarcbis", GenerateRequest{Policy: policy.Reject, Style: StyleRFC7489,
+			PSD: policy.NotPSD}},
+		{"unknown option", "failure_options", "0, 1, d or s", GenerateRequest{Policy: policy.None,
+			FailureOptions: []string{"x"}}},
 		{"option twice", "failure_options", "once", GenerateRequest{Policy: policy.None, FailureOptions: []string{"d", "d"}}},
 		{"options that exclude each other", "failure_options", "both", GenerateRequest{Policy: policy.None,
 			FailureOptions: []string{"0", "1"}}},
 		{"options without an address", "failure_options", "failure_reports", GenerateRequest{Policy: policy.None,
 			FailureOptions: []string{"1"}}},
 		{"too many", "aggregate_reports", "10", GenerateRequest{Policy: policy.None, AggregateReports: make([]string, 11)}},
-		{"too long together", "aggregate_reports", "too long", GenerateRequest{Policy: policy.None, AggregateReports: lengthy("a"),
-			FailureReports: lengthy("b")}},
+		{"too long together", "aggregate_reports", "too long", GenerateRequest{Policy: policy.None,
+			AggregateReports: lengthy("a"),
+			FailureReports:   lengthy("b")}},
 	}
 	for address, says := range map[string]string{
 		"": "is empty", "example.com": "mail address", "@example.com": "mail address", "a@": "domain", "a@b@c d": "domain",
-		"a b@example.com": "character", "a,b@example.com": "character", "ä@example.com": "character", "<a@example.com>": "domain",
-		"https://example.com/x": "mail address", "mailto:a": "has no address", "mailto:a@example.com,mailto:b@example.com": "%2C",
-		"mailto:a;b@example.com": "%3B", "mailto://a@example.com": "slashes", "mailto:a@example.com!10m": "mailto:a@example.com",
-		"mailto:a!b@example.com": "%21", strings.Repeat("a", 65) + "@example.com": "64",
+		"a b@example.com": "character", "a,b@example.com": "character", "ä@example.com": "character",
+		"<a@example.com>":       "domain",
+		"https://example.com/x": "mail address", "mailto:a": "has no address",
+		"mailto:a@example.com,mailto:b@example.com": "%2C",
+		"mailto:a;b@example.com":                    "%3B", "mailto://a@example.com": "slashes",
+		"mailto:a@example.com!10m": "mailto:a@example.com",
+		"mailto:a!b@example.com":   "%21", strings.Repeat("a", 65) + "@example.com": "64",
 	} {
 		tests = append(tests, struct {
 			name, field, says string
@@ -251,11 +270,13 @@ func lengthy(letter string) (list []string) {
 }
 
 func FuzzGenerateAddress(f *testing.F) {
-	for _, seed := range []string{"a@example.com", "mailto:a@example.com!10m", "a!,;%b@example.com", "mailto:a%2", "ä@ö.example", "\"x y\"@z"} {
+	for _, seed := range []string{"a@example.com", "mailto:a@example.com!10m", "a!,;%b@example.com", "mailto:a%2",
+		"ä@ö.example", "\"x y\"@z"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
-		req := GenerateRequest{Policy: policy.None, Domain: diag.MustDomain("example.com"), AggregateReports: []string{address}}
+		req := GenerateRequest{Policy: policy.None, Domain: diag.MustDomain("example.com"),
+			AggregateReports: []string{address}}
 		if _, err := Generate(req); err != nil {
 			require.ErrorAs(t, err, new(*diag.InputError))
 			return

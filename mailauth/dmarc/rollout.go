@@ -39,8 +39,8 @@ func (g *generation) rollout() []RolloutStep {
 		}
 	}
 	if full := g.limited(1, stage{percentage: 100}); top > 1 {
-		add(full, enforceDays, "For the whole time all legitimate mail passes DMARC, by DKIM and not by SPF alone, also what "+
-			"is forwarded and what is written to mailing lists.")
+		add(full, enforceDays, "For the whole time all legitimate mail passes DMARC, by DKIM and not by SPF alone, also "+
+			"what is forwarded and what is written to mailing lists.")
 	}
 	add(g.target, 0, g.arrival(top))
 	return steps
@@ -71,8 +71,8 @@ func (g *generation) sampled() stage {
 
 // monitoring is the goal of the first step.
 func (g *generation) monitoring() string {
-	goal := "Every service that sends for the domain appears in the aggregate reports, and passes DMARC by an aligned DKIM " +
-		"signature or an aligned SPF domain."
+	goal := "Every service that sends for the domain appears in the aggregate reports, and passes DMARC by an aligned " +
+		"DKIM signature or an aligned SPF domain."
 	if len(g.rua) == 0 {
 		return "Add an address for aggregate reports (rua) first: without it nothing below can be seen. " + goal
 	}
@@ -87,10 +87,13 @@ func (g *generation) arrival(top int) string {
 	case top == 0:
 		return "The reports show who sends mail in the name of the domain. Stay here until all legitimate mail passes DMARC."
 	case g.target.testing:
-		return "This is the record that was asked for. Remove t=y once the reports stay clean: then the policy is applied in full."
+		return "This is the record that was asked for. Remove t=y once the reports stay clean: then the policy is applied " +
+			"in full."
 	case g.target.percentage < policy.DefaultPercentage:
-		return "This is the record that was asked for. Remove pct once the reports stay clean: then the policy is applied in full."
+		return "This is the record that was asked for. Remove pct once the reports stay clean: then the policy is applied " +
+			"in full."
 	default:
-		return "This is the record that was asked for. Go on reading the reports: new services have to be set up before they send."
+		return "This is the record that was asked for. Go on reading the reports: new services have to be set up before " +
+			"they send."
 	}
 }

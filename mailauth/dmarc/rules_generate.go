@@ -31,11 +31,11 @@ var generateRules = diag.Rules[*generation]{
 		Title:       "The policy hits legitimate mail that fails DMARC",
 		Requirement: "No mail is treated differently because of the record",
 		Ref:         "RFC 9989 section 7.4",
-		Advice: "Publish the first step of the rollout, and go on only when the aggregate reports show what its goal says. Skip " +
-			"steps only for a domain that sends no mail, or whose reports are clean already.",
+		Advice: "Publish the first step of the rollout, and go on only when the aggregate reports show what its goal " +
+			"says. Skip steps only for a domain that sends no mail, or whose reports are clean already.",
 		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(g.enforced(), "Receivers are asked to apply %s to mail that fails DMARC, whether it is forged or a "+
-				"service of yours that is not set up yet.", g.strictest())
+			return diag.FailIf(g.enforced(), "Receivers are asked to apply %s to mail that fails DMARC, whether it is forged "+
+				"or a service of yours that is not set up yet.", g.strictest())
 		},
 	},
 	{
@@ -43,11 +43,11 @@ var generateRules = diag.Rules[*generation]{
 		Title:       "Subdomains are less protected than the domain",
 		Requirement: "Subdomains are protected like the domain",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Leave out subdomain_policy once mail of subdomains passes DMARC: forgers choose what is protected least.",
+		Advice:      "Leave out subdomain_policy once mail of subdomains passes DMARC: forgers choose the weakest name.",
 		When:        func(g *generation) bool { return g.req.SubdomainPolicy != "" },
 		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(g.req.SubdomainPolicy.Level() < g.req.Policy.Level(), "The policy for subdomains is %s, that for the "+
-				"domain %s.", g.req.SubdomainPolicy, g.req.Policy).About("sp")
+			return diag.FailIf(g.req.SubdomainPolicy.Level() < g.req.Policy.Level(), "The policy for subdomains is %s, that "+
+				"for the domain %s.", g.req.SubdomainPolicy, g.req.Policy).About("sp")
 		},
 	},
 	{
@@ -59,8 +59,9 @@ var generateRules = diag.Rules[*generation]{
 		When:        func(g *generation) bool { return g.req.NonexistentSubdomainPolicy != "" },
 		Fails: func(g *generation) diag.Failures {
 			others := cmp.Or(g.req.SubdomainPolicy, g.req.Policy)
-			return diag.FailIf(g.req.NonexistentSubdomainPolicy.Level() < others.Level(), "The policy for subdomains that do not "+
-				"exist is %s, that for others %s.", g.req.NonexistentSubdomainPolicy, others).About("np")
+			return diag.FailIf(g.req.NonexistentSubdomainPolicy.Level() < others.Level(),
+				"The policy for subdomains that do not exist is %s, that for others %s.", g.req.NonexistentSubdomainPolicy,
+				others).About("np")
 		},
 	},
 	{
@@ -68,15 +69,16 @@ var generateRules = diag.Rules[*generation]{
 		Title:       "Policies for subdomains have no effect here",
 		Requirement: "Policies for subdomains are in the record of an organizational domain",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Put them into the record of the organizational domain, or set psd to n if this is an organization of its own.",
+		Advice: "Put them into the record of the organizational domain, or set psd to n if this is an organization of its " +
+			"own.",
 		When: func(g *generation) bool {
 			return !g.req.Domain.IsZero() && cmp.Or(g.req.SubdomainPolicy, g.req.NonexistentSubdomainPolicy) != ""
 		},
 		Fails: func(g *generation) diag.Failures {
 			org := policy.PublicSuffixOrganizational(g.req.Domain.String())
 			declared := g.req.PSD == policy.NotPSD || g.req.PSD == policy.IsPSD
-			return diag.FailIf(org != g.req.Domain.String() && !declared, "The organizational domain of %s is %s by the public "+
-				"suffix list, and only its sp and np count.", g.req.Domain, org)
+			return diag.FailIf(org != g.req.Domain.String() && !declared, "The organizational domain of %s is %s by the "+
+				"public suffix list, and only its sp and np count.", g.req.Domain, org)
 		},
 	},
 	{
@@ -84,11 +86,13 @@ var generateRules = diag.Rules[*generation]{
 		Title:       "Report addresses in another organization need its consent",
 		Requirement: "All report addresses belong to the organization of the domain",
 		Ref:         "RFC 9990 section 4",
-		Advice:      "Let the owner of the address publish the record in external_authorizations: until then no report is sent there.",
-		When:        func(g *generation) bool { return !g.req.Domain.IsZero() },
+		Advice: "Let the owner of the address publish the record in external_authorizations: until then no report is sent " +
+			"there.",
+		When: func(g *generation) bool { return !g.req.Domain.IsZero() },
 		Fails: func(g *generation) diag.Failures {
 			return diag.FailEach(g.external(), func(d string) diag.Failures {
-				return diag.FailIf(len(g.consentName(d)) <= maxName, "%s has to publish a TXT record at %s.", d, g.consentName(d)).About(d)
+				return diag.FailIf(len(g.consentName(d)) <= maxName, "%s has to publish a TXT record at %s.", d,
+					g.consentName(d)).About(d)
 			})
 		},
 	},
@@ -101,8 +105,8 @@ var generateRules = diag.Rules[*generation]{
 		When:        func(g *generation) bool { return !g.req.Domain.IsZero() },
 		Fails: func(g *generation) diag.Failures {
 			return diag.FailEach(g.external(), func(d string) diag.Failures {
-				return diag.FailIf(len(g.consentName(d)) > maxName, "The name at which %s would accept reports for %s has more than %d "+
-					"characters.", d, g.req.Domain, maxName).About(d)
+				return diag.FailIf(len(g.consentName(d)) > maxName, "The name at which %s would accept reports for %s has more "+
+					"than %d characters.", d, g.req.Domain, maxName).About(d)
 			})
 		},
 	},
@@ -135,10 +139,11 @@ var generateRules = diag.Rules[*generation]{
 		Title:       "Failure reports hold parts of mail, and few receivers send them",
 		Requirement: "No failure reports are requested",
 		Ref:         "RFC 9989 section 10.2",
-		Advice: "Make sure that the address may receive personal data, and rely on aggregate reports: most receivers send no " +
-			"failure reports.",
+		Advice: "Make sure that the address may receive personal data, and rely on aggregate reports: most receivers send " +
+			"no failure reports.",
 		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(len(g.ruf) > 0, "%s asks for reports on single messages.", diag.Count(len(g.ruf), "address")).About("ruf")
+			return diag.FailIf(len(g.ruf) > 0, "%s asks for reports on single messages.", diag.Count(len(g.ruf),
+				"address")).About("ruf")
 		},
 	},
 	{
@@ -149,7 +154,8 @@ var generateRules = diag.Rules[*generation]{
 		Advice:      "Leave out testing, or set policy to quarantine: t=y has no effect on a policy of none.",
 		When:        func(g *generation) bool { return g.req.Testing },
 		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(!g.enforced(), "t=y asks receivers to apply the policy one level lower, and it is none already.").About("t")
+			return diag.FailIf(!g.enforced(), "t=y asks receivers to apply the policy one level lower, and it is none "+
+				"already.").About("t")
 		},
 	},
 	{
@@ -159,8 +165,8 @@ var generateRules = diag.Rules[*generation]{
 		Ref:         "RFC 9989 appendix A.6",
 		Advice:      "Publish the policy one level lower instead of t=y if these receivers shall hold back, too.",
 		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(g.req.Testing && g.enforced(), "They apply %s in full, while those that follow RFC 9989 apply it one "+
-				"level lower.", g.strictest()).About("t")
+			return diag.FailIf(g.req.Testing && g.enforced(), "They apply %s in full, while those that follow RFC 9989 apply "+
+				"it one level lower.", g.strictest()).About("t")
 		},
 	},
 	{
@@ -168,11 +174,11 @@ var generateRules = diag.Rules[*generation]{
 		Title:       "Receivers that follow RFC 9989 ignore pct",
 		Requirement: "The policy applies to all mail",
 		Ref:         "RFC 9989 appendix A.6",
-		Advice:      "Publish the policy one level lower instead of pct, until the reports are clean: all receivers know that.",
+		Advice:      "Publish the policy one level lower instead of pct until the reports are clean.",
 		When:        func(g *generation) bool { return g.enforced() },
 		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(g.target.percentage < policy.DefaultPercentage, "They apply %s to all mail that fails DMARC, not to %d "+
-				"percent of it.", g.strictest(), g.target.percentage).About("pct")
+			return diag.FailIf(g.target.percentage < policy.DefaultPercentage, "They apply %s to all mail that fails DMARC, "+
+				"not to %d percent of it.", g.strictest(), g.target.percentage).About("pct")
 		},
 	},
 	{
@@ -183,7 +189,8 @@ var generateRules = diag.Rules[*generation]{
 		Advice:      "Leave out percentage, or set policy to quarantine: pct has no effect on a policy of none.",
 		When:        func(g *generation) bool { return g.target.percentage < policy.DefaultPercentage },
 		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(!g.enforced(), "pct=%d has no effect, because the policy asks for nothing.", g.target.percentage).About("pct")
+			return diag.FailIf(!g.enforced(), "pct=%d has no effect, because the policy asks for nothing.",
+				g.target.percentage).About("pct")
 		},
 	},
 	{
@@ -191,11 +198,12 @@ var generateRules = diag.Rules[*generation]{
 		Title:       "psd=y for a domain that is not a public suffix",
 		Requirement: "psd=y is declared for a public suffix only",
 		Ref:         "RFC 9989 section 4.7",
-		Advice: "Leave out psd unless unrelated organizations register domains here: with psd=y, subdomains are no longer aligned " +
-			"with the domain.",
+		Advice: "Leave out psd unless unrelated organizations register domains here: with psd=y, subdomains are no longer " +
+			"aligned with the domain.",
 		When: func(g *generation) bool { return !g.req.Domain.IsZero() && g.req.PSD == policy.IsPSD },
 		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(!policy.IsPublicSuffix(g.req.Domain.String()), "The public suffix list does not have %s.", g.req.Domain).
+			return diag.FailIf(!policy.IsPublicSuffix(g.req.Domain.String()), "The public suffix list does not have %s.",
+				g.req.Domain).
 				About("psd")
 		},
 	},
@@ -204,12 +212,14 @@ var generateRules = diag.Rules[*generation]{
 		Title:       "Strict alignment fails mail that subdomains authenticate",
 		Requirement: "Alignment is relaxed",
 		Ref:         "RFC 9989 section 4.4",
-		Advice: "Check in the reports that each service signs with exactly the domain of the From field, or uses exactly that " +
-			"domain as the return path.",
+		Advice: "Check in the reports that each service signs with exactly the domain of the From field, or uses exactly " +
+			"that domain as the return path.",
 		Fails: func(g *generation) diag.Failures {
 			return append(
-				diag.FailIf(g.req.DKIMAlignment == policy.Strict, "Signatures of subdomains do not count for the domain.").About("adkim"),
-				diag.FailIf(g.req.SPFAlignment == policy.Strict, "Return paths at subdomains do not count for the domain.").About("aspf")...)
+				diag.FailIf(g.req.DKIMAlignment == policy.Strict, "Signatures of subdomains do not count for the "+
+					"domain.").About("adkim"),
+				diag.FailIf(g.req.SPFAlignment == policy.Strict, "Return paths at subdomains do not count for the "+
+					"domain.").About("aspf")...)
 		},
 	},
 	{

@@ -36,9 +36,11 @@ func TestCheck(t *testing.T) {
 		suggested          string // first suggestion, without "v=DMARC1; "
 	}{
 		{name: "good", zone: good, state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np"},
-		{name: "inherited", zone: good, domain: "www.example.com", state: diag.Valid, score: "100", ready: true, compatible: true,
-			missing: "np"},
-		{name: "np is not reject", zone: mx + at("example.com", "v=DMARC1; p=none"+rua), codes: "policy.np", state: diag.Valid,
+		{name: "inherited", zone: good, domain: "www.example.com", state: diag.Valid, score: "100", ready: true,
+			compatible: true,
+			missing:    "np"},
+		{name: "np is not reject", zone: mx + at("example.com", "v=DMARC1; p=none"+rua), codes: "policy.np",
+			state: diag.Valid,
 			score: "100", ready: true, compatible: true, missing: "np"},
 		{name: "np differs from sp", zone: mx + at("example.com", "v=DMARC1; p=none; np=reject"+rua), codes: "legacy.np",
 			state: diag.Valid, score: "100", ready: true},
@@ -48,17 +50,25 @@ func TestCheck(t *testing.T) {
 
 		{name: "no record", zone: mx, codes: "record.missing", state: diag.Missing, score: "0", policy: "-",
 			suggested: "p=none; rua=mailto:dmarc-reports@example.com"},
-		{name: "no record, no mail", zone: "example.com. MX 0 .\n", codes: "record.missing.no_mail", state: diag.Missing, score: "0",
+		{name: "no record, no mail", zone: "example.com. MX 0 .\n", codes: "record.missing.no_mail", state: diag.Missing,
+			score:  "0",
 			policy: "-", suggested: "p=reject"},
-		{name: "no record, implicit MX", zone: "example.com. A 192.0.2.1\n", codes: "record.missing", state: diag.Missing, score: "0",
+		{name: "no record, implicit MX", zone: "example.com. A 192.0.2.1\n", codes: "record.missing", state: diag.Missing,
+			score:  "0",
 			policy: "-", suggested: "p=none; rua=mailto:dmarc-reports@example.com"},
+		{name: "no record of a subdomain", zone: mx, domain: "www.example.com", codes: "record.missing", state: diag.Missing,
+			score: "0", organizational: "www.example.com", policy: "-", agree: "no",
+			suggested: "p=none; rua=mailto:dmarc-reports@example.com"},
 		{name: "no domain", zone: mx, domain: "example.net", codes: "domain.missing", state: diag.Missing, score: "none",
 			organizational: "example.net", policy: "-"},
-		{name: "no subdomain", zone: good, domain: "nx.example.com", codes: "domain.missing", state: diag.Missing, score: "none",
+		{name: "no subdomain", zone: good, domain: "nx.example.com", codes: "domain.missing", state: diag.Missing,
+			score:      "none",
 			compatible: true, missing: "np"},
-		{name: "stray", zone: mx + at("example.com", "v=dmarc1; p=reject"), codes: "record.stray", state: diag.Bad, score: "39",
+		{name: "stray", zone: mx + at("example.com", "v=dmarc1; p=reject"), codes: "record.stray", state: diag.Bad,
+			score:  "39",
 			policy: "-"},
-		{name: "several records", zone: good + at("example.com", "v=DMARC1; p=none"), codes: "record.multiple", state: diag.Bad,
+		{name: "several records", zone: good + at("example.com", "v=DMARC1; p=none"), codes: "record.multiple",
+			state: diag.Bad,
 			score: "39", policy: "-"},
 		{name: "stray at the subdomain", domain: "www.example.com", zone: good + at("www.example.com", "DMARC1; p=none"),
 			codes: "record.discarded", state: diag.Bad, score: "69", missing: "np", compatible: true},
@@ -66,7 +76,8 @@ func TestCheck(t *testing.T) {
 			zone:  good + at("www.example.com", "v=DMARC1; p=none") + at("www.example.com", "v=DMARC1; p=reject"),
 			state: diag.Bad, score: "69", missing: "np"},
 
-		{name: "unusable", zone: mx + at("example.com", "v=DMARC1; p=rejct"), codes: "record.unusable", state: diag.Bad, score: "69",
+		{name: "unusable", zone: mx + at("example.com", "v=DMARC1; p=rejct"), codes: "record.unusable", state: diag.Bad,
+			score:   "69",
 			missing: "np", compatible: true, suggested: "p=none"},
 		{name: "policy not valid", zone: mx + at("example.com", "v=DMARC1; p=rejct"+rua), codes: "policy.invalid policy.np",
 			state: diag.Bad, score: "69", missing: "np", compatible: true, suggested: "p=none" + rua},
@@ -74,26 +85,33 @@ func TestCheck(t *testing.T) {
 			score: "94", missing: "np", compatible: true, suggested: "p=none" + rua},
 
 		{name: "pct", zone: mx + at("example.com", "v=DMARC1; p=quarantine; np=reject; pct=50"+rua),
-			codes: "obsolete.pct legacy.np", state: diag.Warned, score: "84", missing: "t", suggested: "p=none; np=quarantine" + rua},
-		{name: "pct of another domain", domain: "www.example.com", zone: mx + at("example.com", "v=DMARC1; p=reject; pct=0"+rua),
+			codes: "obsolete.pct legacy.np", state: diag.Warned, score: "84", missing: "t",
+			suggested: "p=none; np=quarantine" + rua},
+		{name: "pct of another domain", domain: "www.example.com", zone: mx + at("example.com",
+			"v=DMARC1; p=reject; pct=0"+rua),
 			codes: "obsolete.pct", state: diag.Warned, score: "84", missing: "np t"},
-		{name: "tags without effect", zone: mx + at("example.com", "v=DMARC1; p=reject; pct=100; ri=1; rf=afrf; rua=mailto:d@example.com!1m"),
+		{name: "tags without effect", zone: mx + at("example.com", "v=DMARC1; p=reject; pct=100; ri=1; rf=afrf; "+
+			"rua=mailto:d@example.com!1m"),
 			codes: "obsolete.tag obsolete.tag obsolete.tag obsolete.size", state: diag.Valid, score: "100", ready: true,
 			compatible: true, missing: "np", suggested: "p=reject" + rua},
-		{name: "tags without effect, of another domain", domain: "www.example.com", zone: mx + at("example.com", "v=DMARC1; p=reject; ri=1"+rua),
+		{name: "tags without effect, of another domain", domain: "www.example.com", zone: mx + at("example.com",
+			"v=DMARC1; p=reject; ri=1"+rua),
 			codes: "obsolete.tag", state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np"},
-		{name: "size limits", zone: mx + at("example.com", "v=DMARC1; p=reject; rua=mailto:d@example.com!1m; ruf=mailto:f@example.com!1m"),
+		{name: "size limits", zone: mx + at("example.com", "v=DMARC1; p=reject; rua=mailto:d@example.com!1m; "+
+			"ruf=mailto:f@example.com!1m"),
 			codes: "obsolete.size obsolete.size", state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np",
 			suggested: "p=reject" + rua + "; ruf=mailto:f@example.com"},
 
 		{name: "t=y", zone: mx + at("example.com", "v=DMARC1; p=reject; sp=quarantine; np=reject; t=y"+rua),
 			codes: "legacy.t policy.np legacy.np", state: diag.Warned, score: "94", ready: true,
 			suggested: "p=quarantine; sp=none; np=quarantine" + rua},
-		{name: "t=y of another domain", domain: "www.example.com", zone: mx + at("example.com", "v=DMARC1; p=reject; t=y"+rua),
+		{name: "t=y of another domain", domain: "www.example.com", zone: mx + at("example.com",
+			"v=DMARC1; p=reject; t=y"+rua),
 			codes: "legacy.t policy.np", state: diag.Warned, score: "94", ready: true, missing: "np"},
 		{name: "t=y and pct=0 agree", zone: mx + at("example.com", "v=DMARC1; p=reject; t=y; pct=0"+rua),
 			codes: "policy.np obsolete.tag", state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np"},
-		{name: "p at the end", zone: mx + at("example.com", "v=DMARC1"+rua+"; p=reject"), codes: "legacy.order", state: diag.Warned,
+		{name: "p at the end", zone: mx + at("example.com", "v=DMARC1"+rua+"; p=reject"), codes: "legacy.order",
+			state: diag.Warned,
 			score: "94", ready: true, missing: "np", suggested: "p=reject" + rua},
 
 		{name: "psd=n", domain: "www.example.com", zone: good + at("www.example.com", "v=DMARC1; p=reject; psd=n"+rua),
@@ -102,7 +120,8 @@ func TestCheck(t *testing.T) {
 		{name: "psd=y", domain: "www.example.com", zone: mx + at("example.com", "v=DMARC1; p=reject; psd=y"+rua),
 			codes: "psd.wrong legacy.organizational", state: diag.Warned, score: "93", organizational: "www.example.com",
 			agree: "no", missing: "np"},
-		{name: "record of a public suffix", domain: "a.example.co.uk", codes: "psd.missing legacy.policy legacy.organizational",
+		{name: "record of a public suffix", domain: "a.example.co.uk", codes: "psd.missing legacy.policy " +
+			"legacy.organizational",
 			zone:  at("co.uk", "v=DMARC1; p=reject; rua=mailto:d@co.uk") + "a.example.co.uk. A 192.0.2.1\n",
 			state: diag.Warned, score: "90", organizational: "co.uk", policy: "co.uk", agree: "no", missing: "np psd"},
 		{name: "nearer record", domain: "a.www.example.com",
@@ -113,7 +132,8 @@ func TestCheck(t *testing.T) {
 
 		{name: "top does not answer", zone: good, broken: "_dmarc.com", codes: "organizational.unknown", state: diag.Valid,
 			score: "100", ready: true, organizational: "-", agree: "?"},
-		{name: "record does not answer", zone: good, broken: "_dmarc.example.com", codes: "record.unknown", state: diag.Unknown,
+		{name: "record does not answer", zone: good, broken: "_dmarc.example.com", codes: "record.unknown",
+			state: diag.Unknown,
 			score: "none", organizational: "-", policy: "-", agree: "?"},
 		{name: "record on the way does not answer", zone: good, domain: "www.example.com", broken: "_dmarc.example.com",
 			codes: "record.unknown", state: diag.Unknown, score: "none", organizational: "-", policy: "-", agree: "?"},
@@ -122,8 +142,9 @@ func TestCheck(t *testing.T) {
 			score: "100", ready: true, organizational: "-", policy: "www.example.com", agree: "?"},
 		{name: "domain does not answer", zone: good, domain: "www.example.com", broken: "www.example.com",
 			codes: "existence.unknown", state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np"},
-		{name: "list does not answer", domain: "a.b.example.com", broken: "_dmarc.example.com", codes: "legacy.organizational psl.unknown",
-			zone: "a.b.example.com. A 192.0.2.1\n" + at("b.example.com", "v=DMARC1; p=reject; psd=n"+rua), state: diag.Warned,
+		{name: "list does not answer", domain: "a.b.example.com", broken: "_dmarc.example.com",
+			codes: "legacy.organizational psl.unknown",
+			zone:  "a.b.example.com. A 192.0.2.1\n" + at("b.example.com", "v=DMARC1; p=reject; psd=n"+rua), state: diag.Warned,
 			score: "94", ready: true, organizational: "b.example.com", policy: "b.example.com", agree: "no", missing: "np"},
 	}
 	var seen diagtest.Seen
@@ -221,8 +242,10 @@ func TestCheckSuggestions(t *testing.T) {
 	}
 	for _, p := range values["p"] {
 		for _, sp := range values["sp"] {
-			for _, rest := range []string{"; pct=0", "; pct=30", "; t=y", "; t=y; pct=0", "; ri=1", "; np=quarantine; pct=10", ""} {
-				for _, rua := range []string{"", "; rua=mailto:a@example.com!10m,mailto:b@example.net", "; rua=mailto:c@example.com"} {
+			for _, rest := range []string{"; pct=0", "; pct=30", "; t=y", "; t=y; pct=0", "; ri=1",
+				"; np=quarantine; pct=10", ""} {
+				for _, rua := range []string{"", "; rua=mailto:a@example.com!10m,mailto:b@example.net",
+					"; rua=mailto:c@example.com"} {
 					w := diagtest.NewWorld(t)
 					record := "v=DMARC1; p=" + p + "; sp=" + sp + rest + rua
 					w.Zone(mx + at("example.com", record))

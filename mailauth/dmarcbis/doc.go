@@ -21,8 +21,8 @@
 // what t=y says. rf, ri and the size limits of addresses are gone, too.
 //
 // Receivers of both standards will be in use for years. What they make of one record can differ: one that is
-// tested by t=y is applied in full by receivers that do not know t, and one that is held back by pct=10 is applied in full
-// by those that do not know pct.
+// tested by t=y is applied in full by receivers that do not know t, and one that is held back by pct=10 is applied
+// in full by those that do not know pct.
 //
 // # How to use the package
 //

@@ -45,7 +45,8 @@ func Migrate(req MigrateRequest) (*MigrateReport, error) {
 	}
 	c := convert(req)
 	if len(c.migrated) > dmarc.MaxRecordLength {
-		return nil, diag.Invalid("record", "is too long: the migrated record would have more than %d bytes", dmarc.MaxRecordLength)
+		return nil, diag.Invalid("record", "is too long: the migrated record would have more than %d bytes",
+			dmarc.MaxRecordLength)
 	}
 	verdict := migrateRules.Judge(c, nil)
 	r := &MigrateReport{

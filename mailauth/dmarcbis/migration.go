@@ -128,7 +128,8 @@ func (m *migration) debris() {
 	}
 	for _, t := range l.Extensions() {
 		broken := func(f taglist.Fault) bool {
-			return (f.Kind == taglist.BadValue || f.Kind == taglist.Unparted) && t.Offset <= f.Offset && f.Offset < t.Offset+t.Length
+			return (f.Kind == taglist.BadValue || f.Kind == taglist.Unparted) && t.Offset <= f.Offset &&
+				f.Offset < t.Offset+t.Length
 		}
 		if slices.ContainsFunc(l.Faults, broken) {
 			m.remove(strings.ToLower(t.Name), refSyntax, "DMARC does not define the tag, and its value is not valid.")

@@ -19,7 +19,8 @@ var values = map[string][]string{
 	"p": {"none", "quarantine", "reject", "Reject", "rejct", ""}, "sp": {"none", "quarantine", "reject", "x"},
 	"np": {"none", "quarantine", "reject", "y"}, "pct": {"0", "1", "50", "99", "100", "101", "x"},
 	"t": {"y", "n", "Y", "maybe"}, "psd": {"y", "n", "u", "x"}, "adkim": {"r", "s", "strict"}, "aspf": {"r", "s", ""},
-	"rua": {"mailto:a@example.com", "mailto:a@example.com!10m,mailto:b@example.net", "a@example.com", "mailto:", "https://x.example/",
+	"rua": {"mailto:a@example.com", "mailto:a@example.com!10m,mailto:b@example.net", "a@example.com", "mailto:",
+		"https://x.example/",
 		"mailto:a@example.com , mailto:c%21d@example.com", "mailto:a@example.com;ruf=mailto:f@example.com!1k"},
 	"ruf": {"mailto:f@example.org", "mailto:f@example.org!5g", "x"}, "fo": {"0", "1", "0:1", "d:s", "1:d:s", "7", "s:0"},
 	"rf": {"afrf", "iodef"}, "ri": {"86400", "3600", "x"}, "other": {"1", "\xff"},
@@ -74,8 +75,10 @@ func TestMigrateProperties(t *testing.T) {
 
 func FuzzMigrate(f *testing.F) {
 	for _, seed := range []string{
-		"v=DMARC1; p=reject; pct=100; rua=mailto:dmarc@example.com!10m", "v=DMARC1;p=quarantine;pct=50;sp=none;ri=1;rf=afrf;fo=0:1",
-		"v=DMARC1; rua=mailto:a@example.com p=reject", "v=DMARC1; p=none; p=reject;;x", "v=dmarc1; p=none", "\"v=DMARC1;\" \"p=none\"", "",
+		"v=DMARC1; p=reject; pct=100; rua=mailto:dmarc@example.com!10m",
+		"v=DMARC1;p=quarantine;pct=50;sp=none;ri=1;rf=afrf;fo=0:1",
+		"v=DMARC1; rua=mailto:a@example.com p=reject", "v=DMARC1; p=none; p=reject;;x", "v=dmarc1; p=none",
+		"\"v=DMARC1;\" \"p=none\"", "",
 	} {
 		f.Add(seed, "reject", "n")
 	}

@@ -49,7 +49,11 @@ var discoveryRules = diag.Rules[*evidence]{
 			if e.Tree.PolicyErr == nil {
 				return nil
 			}
-			return e.failedSteps("The TXT lookup of %s failed: %s.")
+			presumed := ""
+			if s := e.Tree.Presumed; s != nil {
+				presumed = fmt.Sprintf(" By the answers that came, the record of %s applies.", s.Domain)
+			}
+			return e.failedSteps("The TXT lookup of %s failed: %s." + presumed)
 		},
 	},
 	{
@@ -93,7 +97,8 @@ var discoveryRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarcbis.record.multiple", Severity: diag.Critical, Weight: 20, Category: factorDiscovery, DependsOn: afterRecord,
+		Code: "dmarcbis.record.multiple", Severity: diag.Critical, Weight: 20, Category: factorDiscovery,
+		DependsOn:   afterRecord,
 		Title:       "More than one DMARC record, so that none applies",
 		Requirement: "The DMARC record is the only one at its name",
 		Ref:         "RFC 9989 section 4.10",
@@ -119,7 +124,8 @@ var discoveryRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarcbis.record.discarded", Severity: diag.Error, Weight: 10, Category: factorDiscovery, DependsOn: afterRecord,
+		Code: "dmarcbis.record.discarded", Severity: diag.Error, Weight: 10, Category: factorDiscovery,
+		DependsOn:   afterRecord,
 		Title:       "Receivers discard what is published nearer to the domain",
 		Requirement: "Receivers discard nothing that is published nearer to the domain than the record that applies",
 		Ref:         "RFC 9989 section 4.10",
@@ -135,27 +141,31 @@ var discoveryRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20, Category: factorDiscovery,
-		DependsOn:   []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.multiple", "dmarcbis.record.stray"},
+		Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
+		Category: factorDiscovery,
+		DependsOn: []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.multiple",
+			"dmarcbis.record.stray"},
 		Title:       "No DMARC record",
 		Requirement: "The domain has a DMARC record, or a domain above it has one that applies",
 		Ref:         "RFC 9989 section 4.10.1",
-		Advice: "Publish a record with p=none at _dmarc and an address of yours for reports. Raise the policy once the reports " +
-			"show that all legitimate mail passes.",
+		Advice: "Publish a record with p=none and an address of yours for reports. At the organizational domain it covers " +
+			"all subdomains. Raise the policy once the reports show that all legitimate mail passes.",
 		When: func(e *evidence) bool { return hasRecord(e) || e.mayReceive() },
 		Fails: func(e *evidence) diag.Failures {
-			return e.absent("v=DMARC1; p=none; rua=mailto:dmarc-reports@" + e.domain.String())
+			return e.absent("v=DMARC1; p=none; rua=mailto:dmarc-reports@" + e.List.Organizational)
 		},
 	},
 	{
 		Code: "dmarcbis.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.multiple", "dmarcbis.record.stray"},
+		DependsOn: []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.multiple",
+			"dmarcbis.record.stray"},
 		Title:       "No DMARC record for a domain that receives no mail",
 		Requirement: "The domain has a DMARC record, although it receives no mail",
 		Ref:         "RFC 9989 section 4.10.1",
-		Advice:      "Check that nothing sends mail in the name of the domain. Then publish the suggested record, so that nobody can.",
-		When:        func(e *evidence) bool { return hasRecord(e) || !e.mayReceive() },
-		Fails:       func(e *evidence) diag.Failures { return e.absent("v=DMARC1; p=reject") },
+		Advice: "Check that nothing sends mail in the name of the domain. Then publish the suggested record at the domain " +
+			"itself, so that nobody can.",
+		When:  func(e *evidence) bool { return hasRecord(e) || !e.mayReceive() },
+		Fails: func(e *evidence) diag.Failures { return e.absent("v=DMARC1; p=reject") },
 	},
 	{
 		Code: "dmarcbis.record.elsewhere", Severity: diag.Info, DependsOn: afterRecord,
@@ -182,8 +192,8 @@ var discoveryRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.Tree.Origin != policy.Own },
 		Fails: func(e *evidence) diag.Failures {
 			labels := strings.Count(e.domain.String(), ".") + 1
-			return diag.FailIf(labels > policy.MaxQueries, "%s has %d labels, and after the domain itself the walk goes on with the "+
-				"last %d.", e.domain, labels, policy.MaxQueries-1)
+			return diag.FailIf(labels > policy.MaxQueries, "%s has %d labels, and after the domain itself the walk goes on "+
+				"with the last %d.", e.domain, labels, policy.MaxQueries-1)
 		},
 	},
 }
@@ -227,8 +237,8 @@ func (e *evidence) absent(suggested string) diag.Failures {
 	names := e.Walk.Queries()
 	detail := "There is no DMARC record at " + strings.Join(names, ", ") + "."
 	if len(names) > 1 {
-		detail = fmt.Sprintf("There is no DMARC record at %s that applies, nor at the %s above it.", names[0],
-			diag.Count(len(names)-1, "name"))
+		detail = fmt.Sprintf("There is no DMARC record at %s, and none of a domain above it that applies (%s).", names[0],
+			strings.Join(names[1:], ", "))
 	}
 	return diag.Fail("%s", detail).Suggesting(suggested)
 }
@@ -240,8 +250,8 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "Receivers cannot use the DMARC record",
 		Requirement: "Receivers can use the DMARC record",
 		Ref:         "RFC 9989 section 4.10.1",
-		Advice: "Correct the record. Begin with p=none and rua, and raise the policy once the reports show that all legitimate " +
-			"mail passes.",
+		Advice: "Correct the record. Begin with p=none and rua, and raise the policy once the reports show that all " +
+			"legitimate mail passes.",
 		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.newer.Usable, "Receivers apply no DMARC to mail of %s: %s.", e.domain, e.newer.Reason).
@@ -254,8 +264,8 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "Policy cannot be read, and p=none is assumed",
 		Requirement: "Every policy of the record can be read",
 		Ref:         "RFC 9989 section 4.10.1",
-		Advice: "Check which policy was meant. Publish it once the aggregate reports show that all legitimate mail passes; " +
-			"until then write what receivers do today.",
+		Advice: "Check which policy was meant. Publish it once the aggregate reports show that all legitimate mail " +
+			"passes; until then write what receivers do today.",
 		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.newer.Assumed && e.record().Has("p"), "Receivers act as if the record said only p=none: %s.",
@@ -281,8 +291,8 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "Mail of subdomains that do not exist is not rejected",
 		Requirement: "Mail of subdomains that do not exist is rejected",
 		Ref:         "RFC 9989 section 4.7",
-		Advice: "Check in the aggregate reports that no legitimate mail uses subdomains that do not exist; then add np=reject. " +
-			"It concerns no other mail.",
+		Advice: "Check in the aggregate reports that no legitimate mail uses subdomains that do not exist; then add " +
+			"np=reject. It concerns no other mail.",
 		When: func(e *evidence) bool { return e.covers() },
 		Fails: func(e *evidence) diag.Failures {
 			p := e.newer.Applied.Nonexistent

@@ -31,8 +31,8 @@ var migrateRules = diag.Rules[*conversion]{
 		Title:       "Receivers cannot use the original record",
 		Requirement: "Receivers can use the original record",
 		Ref:         refPolicy,
-		Advice: "Check which policy was meant. Publish the migrated record, read the aggregate reports, and only then raise the " +
-			"policy to what was meant.",
+		Advice: "Check which policy was meant. Publish the migrated record, read the aggregate reports, and only then " +
+			"raise the policy to what was meant.",
 		Fails: func(c *conversion) diag.Failures {
 			reading := c.before.Reading(policy.RFC9989)
 			return diag.FailIf(!reading.Usable, "Receivers treat the domain as one without DMARC: %s.", reading.Reason)
@@ -43,8 +43,8 @@ var migrateRules = diag.Rules[*conversion]{
 		Title:       "The policies of the original record cannot be read",
 		Requirement: "The policies of the original record can be read",
 		Ref:         refPolicy,
-		Advice: "Check which policy was meant. The migrated record says what receivers do today; raise its policy once the " +
-			"aggregate reports show that all legitimate mail passes.",
+		Advice: "Check which policy was meant. The migrated record says what receivers do today; raise its policy once " +
+			"the aggregate reports show that all legitimate mail passes.",
 		Fails: func(c *conversion) diag.Failures {
 			reading := c.before.Reading(policy.RFC9989)
 			return diag.FailIf(reading.Assumed, "Receivers act as if the record said only p=none: %s.", reading.Reason)
@@ -64,12 +64,12 @@ var migrateRules = diag.Rules[*conversion]{
 		Title:       "A policy for a share of the mail has no equal in RFC 9989",
 		Requirement: "The policy holds for all mail, or is only tested",
 		Ref:         refPercent,
-		Advice: "Publish the migrated record while you read the aggregate reports. Remove t=y once all legitimate mail passes: " +
-			"then the policy applies to all mail.",
+		Advice: "Publish the migrated record while you read the aggregate reports. Remove t=y once all legitimate mail " +
+			"passes: then the policy applies to all mail.",
 		Fails: func(c *conversion) diag.Failures {
 			partial := c.after.Testing && !flagged(&c.before) && c.before.Percentage > 0
-			return diag.FailIf(partial, "With pct=%d the policy applied to %d percent of the failing mail, and with t=y receivers "+
-				"apply it one level lower to all of it.", c.before.Percentage, c.before.Percentage)
+			return diag.FailIf(partial, "With pct=%d the policy applied to %d percent of the failing mail, and with t=y "+
+				"receivers apply it one level lower to all of it.", c.before.Percentage, c.before.Percentage)
 		},
 	},
 	{
@@ -77,12 +77,12 @@ var migrateRules = diag.Rules[*conversion]{
 		Title:       "Receivers that follow RFC 7489 apply the migrated record in full",
 		Requirement: "Receivers that follow RFC 7489 treat no mail worse than before",
 		Ref:         refPercent,
-		Advice: "Publish the record with the lower policy instead, which receivers of both standards treat alike, until the " +
-			"aggregate reports show that all legitimate mail passes.",
+		Advice: "Publish the record with the lower policy instead, which receivers of both standards treat alike, until " +
+			"the aggregate reports show that all legitimate mail passes.",
 		When: func(c *conversion) bool { return c.after.Testing },
 		Fails: func(c *conversion) diag.Failures {
-			return differences(c.legacy, Stricter, "They do not know t: mail%s that fails DMARC meets the policy %s instead of %s.").
-				Suggesting(c.lowered())
+			const detail = "They do not know t: mail%s that fails DMARC meets the policy %s instead of %s."
+			return differences(c.legacy, Stricter, detail).Suggesting(c.lowered())
 		},
 	},
 	{
@@ -90,7 +90,7 @@ var migrateRules = diag.Rules[*conversion]{
 		Title:       "Receivers that follow RFC 7489 are stricter with the migrated record",
 		Requirement: "Receivers that follow RFC 7489 are not stricter with the migrated record",
 		Ref:         "RFC 7489 section 6.3",
-		Advice:      "Check in the aggregate reports that no legitimate mail fails DMARC before you publish the migrated record.",
+		Advice:      "Check in the aggregate reports that no legitimate mail fails DMARC before you publish it.",
 		When:        func(c *conversion) bool { return !c.after.Testing && c.behavior != Stricter },
 		Fails: func(c *conversion) diag.Failures {
 			return differences(c.legacy, Stricter, "Mail%s that fails DMARC meets the policy %s there instead of %s.")
@@ -102,7 +102,7 @@ var migrateRules = diag.Rules[*conversion]{
 		Requirement: "The migrated record is as strict as the original",
 		Ref:         refPercent,
 		Advice:      "Raise the policy again once the aggregate reports show that all legitimate mail passes.",
-		When:        func(c *conversion) bool { return c.behavior == Looser || c.behavior == Testing || c.behavior == Same },
+		When:        func(c *conversion) bool { return c.behavior != Stricter },
 		Fails: func(c *conversion) diag.Failures {
 			return differences(c.comparisons, Looser, "Mail%s that fails DMARC meets the policy %s instead of %s.")
 		},
@@ -137,11 +137,12 @@ var migrateRules = diag.Rules[*conversion]{
 		Title:       "psd=y for a domain that is not a public suffix",
 		Requirement: "psd=y is declared for a public suffix only",
 		Ref:         refFormat,
-		Advice: "Leave out psd=y unless unrelated organizations register subdomains here: with it, the subdomains are no longer " +
-			"aligned with the domain.",
+		Advice: "Leave out psd=y unless unrelated organizations register subdomains here: with it, the subdomains are no " +
+			"longer aligned with the domain.",
 		When: func(c *conversion) bool { return c.added("psd") && !c.domain.IsZero() && c.after.PSD == policy.IsPSD },
 		Fails: func(c *conversion) diag.Failures {
-			return diag.FailIf(!policy.IsPublicSuffix(c.domain.String()), "The list of public suffixes does not have %s.", c.domain)
+			return diag.FailIf(!policy.IsPublicSuffix(c.domain.String()), "The list of public suffixes does not have %s.",
+				c.domain)
 		},
 	},
 	{

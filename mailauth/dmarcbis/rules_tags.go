@@ -17,12 +17,13 @@ var obsoleteRules = diag.Rules[*evidence]{
 		Title:       "pct is obsolete: the policy applies to all mail",
 		Requirement: "No pct holds the policy back",
 		Ref:         refPercent,
-		Advice: "Remove pct, and publish the policy one level lower until the aggregate reports show that all legitimate mail " +
-			"passes.",
+		Advice: "Remove pct, and publish the policy one level lower until the aggregate reports show that all legitimate " +
+			"mail passes.",
 		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			r := e.record()
-			failures := diag.FailIf(sampled(r) && !flagged(r), "Receivers of RFC 9989 ignore pct=%d and apply the policy to all mail.",
+			failures := diag.FailIf(sampled(r) && !flagged(r), "Receivers of RFC 9989 ignore pct=%d and apply the policy to "+
+				"all mail.",
 				r.Percentage).About("pct")
 			if c := e.conversion(); c != nil {
 				return failures.Suggesting(c.lowered())
@@ -56,7 +57,8 @@ var obsoleteRules = diag.Rules[*evidence]{
 		Partly:      func(*evidence) float64 { return 1 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.obsolete, func(o ObsoleteTag) diag.Failures {
-				return diag.FailIf(isAddress(o.Tag), "The address %q of %s has a size limit.", diag.Quote(o.Value), o.Tag).About(o.Tag)
+				return diag.FailIf(isAddress(o.Tag), "The address %q of %s has a size limit.", diag.Quote(o.Value),
+					o.Tag).About(o.Tag)
 			}).Suggesting(e.harmless())
 		},
 	},
@@ -80,11 +82,12 @@ var suffixRules = diag.Rules[*evidence]{
 		Title:       "Record of a public suffix without psd=y",
 		Requirement: "The record of a public suffix declares psd=y",
 		Ref:         "RFC 9989 section 5.2",
-		Advice: "Add psd=y if unrelated organizations register domains here: without it they all count as one organization, " +
-			"whose domains may send mail in each other's name.",
+		Advice: "Add psd=y if unrelated organizations register domains here: without it they all count as one " +
+			"organization, whose domains may send mail in each other's name.",
 		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(undeclared(e), "%s is a public suffix by the list, and its record has psd=%s.", e.Tree.PolicyDomain(),
+			return diag.FailIf(undeclared(e), "%s is a public suffix by the list, and its record has psd=%s.",
+				e.Tree.PolicyDomain(),
 				e.record().PSD).About("psd")
 		},
 	},
@@ -93,13 +96,14 @@ var suffixRules = diag.Rules[*evidence]{
 		Title:       "psd=y at a domain that is no known public suffix",
 		Requirement: "Only public suffixes declare psd=y",
 		Ref:         "RFC 9989 section 4.7",
-		Advice: "Remove psd=y unless unrelated organizations register domains here: with it, each domain below is an organization " +
-			"of its own, and not aligned with this one.",
+		Advice: "Remove psd=y unless unrelated organizations register domains here: with it, each domain below is an " +
+			"organization of its own, and not aligned with this one.",
 		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.Walk.Steps, func(s policy.Step) diag.Failures {
 				return diag.FailIf(s.PSD() == policy.IsPSD && !policy.IsPublicSuffix(s.Domain),
-					"The record of %s declares psd=y, and the list of public suffixes does not have the domain.", s.Domain).About(s.Name)
+					"The record of %s declares psd=y, and the list of public suffixes does not have the domain.",
+					s.Domain).About(s.Name)
 			})
 		},
 	},
@@ -126,16 +130,18 @@ var legacyRulesTable = diag.Rules[*evidence]{
 			if list == "" {
 				return diag.Fail("To mail of %s the record of %s applies by RFC 9989, and none by RFC 7489.", e.domain, walk)
 			}
-			return diag.Fail("To mail of %s the record of %s applies by RFC 9989, and that of %s by RFC 7489.", e.domain, walk, list)
+			return diag.Fail("To mail of %s the record of %s applies by RFC 9989, and that of %s by RFC 7489.", e.domain,
+				walk, list)
 		},
 	},
 	{
-		Code: "dmarcbis.legacy.organizational", Severity: diag.Warning, Weight: 5, Category: factorLegacy, DependsOn: afterUsable,
+		Code: "dmarcbis.legacy.organizational", Severity: diag.Warning, Weight: 5, Category: factorLegacy,
+		DependsOn:   afterUsable,
 		Title:       "Tree walk and public suffix list find different organizations",
 		Requirement: "Tree walk and public suffix list find the same organizational domain",
 		Ref:         "RFC 9989 appendix C.3",
-		Advice: "Publish a record for each domain that sends mail, and sign with exactly that domain: then neither policy nor " +
-			"alignment depends on the organizational domain.",
+		Advice: "Publish a record for each domain that sends mail, and sign with exactly that domain: then neither policy " +
+			"nor alignment depends on the organizational domain.",
 		When: func(e *evidence) bool { return hasRecord(e) && e.Tree.OrganizationalErr == nil },
 		Fails: func(e *evidence) diag.Failures {
 			agree, _ := e.Agree()
@@ -150,8 +156,8 @@ var legacyRulesTable = diag.Rules[*evidence]{
 		Title:       "Policy is only tested, and applied by receivers of RFC 7489",
 		Requirement: "The policy is not tested by t=y, which receivers of RFC 7489 do not know",
 		Ref:         refPercent,
-		Advice: "Remove t=y once the aggregate reports show that all legitimate mail passes. Until then the suggested record asks " +
-			"receivers of both standards for the lower policy.",
+		Advice: "Remove t=y once the aggregate reports show that all legitimate mail passes. Until then the suggested " +
+			"record asks receivers of both standards for the lower policy.",
 		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			newer, older := e.newer.Applied, e.older.Applied
@@ -189,8 +195,8 @@ var legacyRulesTable = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return hasRecord(e) && e.record().Has("np") },
 		Fails: func(e *evidence) diag.Failures {
 			p := e.newer.Requested
-			return diag.FailIf(p.Nonexistent != p.Subdomain, "By RFC 9989 subdomains that do not exist meet the policy %s, by "+
-				"RFC 7489 the policy %s.", p.Nonexistent, p.Subdomain).About("np")
+			return diag.FailIf(p.Nonexistent != p.Subdomain, "By RFC 9989 subdomains that do not exist meet the policy %s, "+
+				"by RFC 7489 the policy %s.", p.Nonexistent, p.Subdomain).About("np")
 		},
 	},
 }

@@ -85,7 +85,8 @@ func (e *evidence) disagreement() string {
 	case last.Outcome == policy.Stopped && last.Record.PSD == policy.NotPSD:
 		return fmt.Sprintf("%s: the record of %s declares psd=n, which the list knows nothing of.", beginning, last.Domain)
 	case last.Outcome == policy.Stopped:
-		return fmt.Sprintf("%s: the record of %s declares psd=y, and the list does not have %s.", beginning, last.Domain, last.Domain)
+		return fmt.Sprintf("%s: the record of %s declares psd=y, and the list does not have %s.", beginning, last.Domain,
+			last.Domain)
 	case e.Tree.Policy == nil:
 		return beginning + ": without any record on the way, the walk ends where it began."
 	case policy.IsPublicSuffix(walk):
@@ -131,8 +132,8 @@ func insteadOfPercentage(r *policy.Record) (replacement, effect string) {
 	case pct == 0:
 		return "t=y", "Receivers of RFC 9989 ignore it and apply the policy to all mail; t=y says what pct=0 said."
 	default:
-		return "t=y", fmt.Sprintf("Receivers of RFC 9989 ignore it and apply the policy to all mail instead of %d percent. "+
-			"Nothing says the same; t=y asks them to apply it one level lower.", pct)
+		return "t=y", fmt.Sprintf("Receivers of RFC 9989 ignore it and apply the policy to all mail instead of %d "+
+			"percent. Nothing says the same; t=y asks them to apply it one level lower.", pct)
 	}
 }
 
