@@ -19,6 +19,9 @@ const (
 
 	// textBody leaves room for a text of 1 MiB and the JSON around it.
 	textBody = 1<<20 + defaultBody
+
+	// headerBody leaves room for a header of 256 KiB with its line ends and quotation marks escaped.
+	headerBody = 512<<10 + defaultBody
 )
 
 // What operations hold at worst, in bytes. TestWeights measures it.

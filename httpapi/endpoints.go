@@ -74,6 +74,7 @@ var endpoints = []Endpoint{
 	{"POST", "/dmarc/lookup", mailRead, 1, "DMARC lookup and parsing", call(dmarc.Lookup)},
 	{"POST", "/dmarc/validate", mailRead, 1, "DMARC validation, no DNS lookup; returns scoring and recommendations", pure(dmarc.Validate)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
+	{"POST", "/mail/header-audit", mailRead, 2, "raw email header analysis", call(header.Audit).upTo(headerBody).holding(6 << 20)},
 	{"POST", "/mail/header-analyze", mailRead, 2, "email header analysis", call(header.Analyze).upTo(11 << 20)}, // 5 MiB, escaped
 	{"POST", "/dmarcbis/check", mailRead, 2, "DMARCbis Tree Walk analysis", call(dmarcbis.Check)},
 	{"POST", "/dmarc/report/analyze", mailRead, 5, "DMARC aggregate report analysis", call(aggregate.Analyze).uploads("content_base64", aggregate.MaxSent)},

@@ -9,7 +9,6 @@ var unbuilt = []string{
 	"POST /public/v1/dane/lookup",
 	"POST /public/v1/blacklist/ip",
 	"POST /public/v1/smtp/check",
-	"POST /public/v1/mail/header-audit",
 	"POST /public/v1/mail/domain-check",
 	"POST /public/v1/certificats/bimi/parse",
 	"POST /public/v1/certificats/bimi/lookup",

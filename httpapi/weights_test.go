@@ -29,6 +29,11 @@ func TestWeights(t *testing.T) {
 	list := func(item string) string {
 		return "[" + strings.Repeat(item+",", size/(len(item)+1)-2) + item + "]"
 	}
+	headers := func(unit string) string {
+		body, err := json.Marshal(map[string]string{"headers": "Authentication-Results: a; " + strings.Repeat(unit, (250<<10)/len(unit))})
+		require.NoError(t, err)
+		return string(body)
+	}
 	for _, tt := range []struct{ name, path, body string }{
 		{"list", "/text/json/format", text(list("1"))},
 		{"deep", "/text/json/format", text(list(strings.Repeat("[", 500) + strings.Repeat("]", 500)))},
@@ -46,6 +51,9 @@ func TestWeights(t *testing.T) {
 		{"letters", "/text/slug", text(strings.Repeat("Ä ", size/3))},
 		{"letters", "/text/urlencode", text(strings.Repeat("é", size/2))},
 		{"many", "/text/password/generate", `{"length":128,"count":100}`},
+		{"fields", "/mail/header-audit", headers("a:\n")},
+		{"results", "/mail/header-audit", headers("spf=a ")},
+		{"verdicts", "/mail/header-audit", headers("X-Mimecast-Impersonation-Protect: " + strings.Repeat("a=b;", 30) + "\n")},
 		{"jpeg", "/http/qr", `{"data":"a","format":"jpeg","size":4096,"foreground":"#200000"}`},
 		{"png", "/http/qr", `{"data":"` + strings.Repeat("a", 1200) + `","size":4096}`},
 	} {

@@ -81,6 +81,8 @@ var tour = []stop{
 		`{"policy":"reject","domain":"good.example","aggregate_reports":["dmarc@good.example"]}`, 200, `"rollout"`},
 	analyzed("A message that is what it seems to be", letter{"mx1.good.example", "192.0.2.12", true}, `"authentic":"likely"`),
 	analyzed("One that only pretends to be", letter{"vps.rented.example", "203.0.113.77", false}, `"authentic":"unlikely"`),
+	{"A message whose header claims a sender that the receiving server refuted", "mail/header-audit", demoHeader(),
+		`{"headers":"` + forgedHeader + `"}`, 200, `"header.dmarc.fail"`},
 	{"A signed zone", "resolve", "good.example A --dnssec",
 		`{"qname":"good.example","qtype":"A","dnssec":true}`, 200, `"dnssec_status":"secure"`},
 	{"A zone whose signatures are wrong", "resolve", "bogus.example A --dnssec",
@@ -110,6 +112,14 @@ var tour = []stop{
 	{"Two mistakes in a request, told at once", "resolve", "'' NONSENSE",
 		`{"qname":"","qtype":"NONSENSE"}`, 400, `"fields"`},
 }
+
+// forgedHeader is the header of a forged message, as JSON has it.
+const forgedHeader = `Received: from vps77.example ([192.0.2.77]) by mx1.good.example with ESMTP; Sun, 01 Nov 2026 09:00:04 +0000\n` +
+	`Authentication-Results: mx1.good.example; spf=fail smtp.mailfrom=boss@good.example; dmarc=fail (p=reject) header.from=good.example\n` +
+	`From: The boss <boss@good.example>\nTo: office@good.example\nSubject: Urgent payment\nDate: Sun, 01 Nov 2026 09:00:00 +0000\n`
+
+// demoHeader is the same as an argument of the command line: $'…' is how shells write line ends.
+func demoHeader() string { return "$'" + forgedHeader + "'" }
 
 // request says what a client sends: the fields are in the body, or in path and query.
 func (s stop) request() (method, target, body string, err error) {

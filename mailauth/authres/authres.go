@@ -176,9 +176,16 @@ func (p *parser) authserv() {
 	}
 }
 
+// MaxResults bounds the results and properties of one field; what follows is not read. Real fields have up to twenty.
+const MaxResults = 500
+
 // results reads what is separated by semicolons.
 func (p *parser) results() {
 	for !p.done() {
+		if len(p.h.Results)+len(p.h.Properties) >= MaxResults {
+			p.fault("there are more results than are read")
+			return
+		}
 		if p.peek() == ';' {
 			p.at++
 			p.comments = nil
@@ -214,6 +221,10 @@ func (p *parser) result() {
 		case r == nil && typed && !slices.Contains(methods, name):
 			p.h.Properties = append(p.h.Properties, Property{typ, property, value})
 		case r == nil || slices.Contains(methods, name):
+			if len(p.h.Results) >= MaxResults {
+				p.at = len(p.s)
+				break
+			}
 			if r != nil {
 				p.fault("no semicolon stands before " + name)
 				flush(at)
@@ -224,6 +235,7 @@ func (p *parser) result() {
 			r.Method = strings.TrimSpace(r.Method)
 		case name == "reason":
 			r.Reason = value
+		case len(r.Properties) >= MaxResults:
 		case typed:
 			r.Properties = append(r.Properties, Property{typ, property, value})
 		default:

@@ -137,10 +137,10 @@ var authenticationRules = diag.Rules[*evidence]{
 		Requirement: "SPF did not fail where nothing else authenticates the sender",
 		Ref:         "RFC 7208 section 8.4",
 		Advice:      "Do not trust the sender. If the message is yours, add the sending address to the SPF record of the envelope sender's domain.",
-		When:        func(e *evidence) bool { return e.has("spf") && !e.hasDMARC() },
+		When:        func(e *evidence) bool { return e.has("spf") },
 		Fails: func(e *evidence) diag.Failures {
 			aligned, _ := e.aligned("dkim")
-			return diag.FailIf(e.value("spf") == "fail" && !aligned, "%s", e.spfText()).About("spf")
+			return diag.FailIf(e.value("spf") == "fail" && !aligned && !e.hasDMARC(), "%s", e.spfText()).About("spf")
 		},
 	},
 	{
@@ -157,7 +157,7 @@ var authenticationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "header.spf.weak", Severity: diag.Warning, Weight: 4, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.spf.outweighed"},
+		DependsOn:   []diag.Code{"header.authres.missing"},
 		Title:       "SPF does not authorize the sending address",
 		Requirement: "SPF authorizes the sending address, or DMARC passes",
 		Ref:         "RFC 7208 section 8",

@@ -116,6 +116,18 @@ var formRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "header.size.large", Severity: diag.Warning, Weight: 2, Category: factorForm,
+		DependsOn:   []diag.Code{"header.fields.none"},
+		Title:       "Header is too large to be read in full",
+		Requirement: "The header has a size that servers accept",
+		Ref:         "RFC 5321 section 4.5.3.1",
+		Advice:      "Find what adds fields again and again, mostly a loop or a filter; many servers refuse headers of more than 100 KiB.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.msg.Excess) > 0, "Of the header %d bytes were not read, as it has more than %d fields or %d bytes.",
+				len(e.msg.Excess), message.MaxFields, message.MaxHeaderBytes)
+		},
+	},
+	{
 		Code: "header.characters.control", Severity: diag.Warning, Weight: 2, Category: factorForm,
 		DependsOn:   []diag.Code{"header.fields.none"},
 		Title:       "Control character in a field",

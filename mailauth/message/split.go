@@ -5,16 +5,18 @@ import (
 	"strings"
 )
 
-// MaxHeaderBytes bounds the header that [Split] reads (CONTRACT 1.9). Real ones have up to some 30 KiB. It bounds
-// the number of fields too, as each takes at least two bytes and a line end.
-const MaxHeaderBytes = 256 << 10
+// The bounds of the header that [Split] reads (CONTRACT 1.9). Real ones have up to some 30 KiB in 200 fields.
+const (
+	MaxHeaderBytes = 256 << 10
+	MaxFields      = 10_000 // malformed lines included
+)
 
 // A Message is a message in pieces. All slices point into the text that was split.
 type Message struct {
 	Mark      []byte  // a byte order mark before the header; usually none
 	Fields    []Field // in order
 	Malformed []Line  // lines of the header that belong to no field, in order
-	Excess    []byte  // what lies beyond [MaxHeaderBytes] of the header; usually nothing
+	Excess    []byte  // what lies beyond [MaxHeaderBytes] or [MaxFields]; usually nothing
 	Separator []byte  // the blank line behind the header; empty if there is none
 	Body      []byte  // all behind the blank line
 
@@ -64,7 +66,7 @@ func Split(text []byte) *Message {
 			m.Separator, m.Body = line, text[s.at:]
 			return m
 		}
-		if begin-len(m.Mark)+len(line) > MaxHeaderBytes {
+		if begin-len(m.Mark)+len(line) > MaxHeaderBytes || len(m.Fields)+len(m.Malformed) == MaxFields {
 			m.skip(text, begin, &s)
 			return m
 		}
