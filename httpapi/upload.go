@@ -234,6 +234,8 @@ func (p *parser) readBytes(v reflect.Value, l *limits) {
 
 func (p *parser) checkBytes(data []byte, l *limits) bool {
 	switch {
+	case len(data) == 0 && l.minLen > 0:
+		p.invalid("must not be empty")
 	case len(data) < l.minLen:
 		p.invalid("must have at least %d bytes", l.minLen)
 	case l.maxBytes > 0 && len(data) > l.maxBytes:

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -17,9 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// maxInput bounds what is read from standard input: the largest body of the API.
-const maxInput = 10 << 20
 
 // checkCommand makes the command of one endpoint. Arguments fill its required fields in their order;
 // every field is a flag too.
@@ -45,6 +41,10 @@ func (a *app) checkCommand(ep httpapi.Endpoint, global *pflag.FlagSet) *cobra.Co
 	usage, name, example := []string{ep.Name()}, ep.Name(), []string{}
 	for _, p := range positional(params) {
 		if !p.Required && p.OneOf == "" {
+			continue
+		}
+		if _, ok := fileOf(params, p); ok {
+			usage, example = append(usage, "FILE"), append(example, "FILE")
 			continue
 		}
 		usage = append(usage, strings.ToUpper(p.Name))
@@ -147,7 +147,9 @@ func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, a
 	a.shared(params, values)
 	for _, p := range positional(params) {
 		if len(args) > 0 && len(*values[p.Name]) == 0 {
-			*values[p.Name] = args[:1]
+			if err := a.argument(params, p, values, args[0]); err != nil {
+				return nil, err
+			}
 			args = args[1:]
 		}
 	}
@@ -182,14 +184,11 @@ func (a *app) requestBody(params []httpapi.Param, values map[string]*[]string, a
 // is encoded here, so that a file can be given as it is.
 func (a *app) value(p httpapi.Param, text string) (string, error) {
 	if text == "-" {
-		data, err := io.ReadAll(io.LimitReader(a.stdin, maxInput+1))
+		data, err := readInput(a.stdin, p.Name+": standard input")
 		if err != nil {
-			return "", fmt.Errorf("reading standard input: %w", err)
+			return "", err
 		}
-		if len(data) > maxInput {
-			return "", usagef("%s: standard input has more than %d bytes", p.Name, maxInput)
-		}
-		if strings.HasSuffix(p.Name, "_base64") {
+		if strings.HasSuffix(p.Name, inBase64) {
 			return base64.StdEncoding.EncodeToString(data), nil
 		}
 		text = string(data)

@@ -111,6 +111,34 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+// A check that takes a file takes its name, or its content from standard input, or the text itself.
+func TestFileArgument(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "report.xml.gz")
+	require.NoError(t, os.WriteFile(name, []byte("\x1f\x8bfile"), 0o600))
+	inBase64 := base64.StdEncoding.EncodeToString
+	for _, test := range []struct{ name, arg, want, err string }{
+		{"name", name, `{"content_base64":"` + inBase64([]byte("\x1f\x8bfile")) + `"}`, ""},
+		{"standard input", "-", `{"content_base64":"` + inBase64([]byte("\xffstdin")) + `"}`, ""},
+		{"text", "<feedback/>", `{"xml":"<feedback/>"}`, ""},
+		{"missing file", name + "x", "", "no such file"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := &app{stdin: strings.NewReader("\xffstdin")}
+			params, values := endpoint(t, "dmarc/report/analyze").Params(), map[string]*[]string{}
+			for _, p := range params {
+				values[p.Name] = new([]string)
+			}
+			body, err := a.requestBody(params, values, []string{test.arg})
+			if test.err != "" {
+				require.ErrorContains(t, err, test.err)
+				return
+			}
+			require.NoError(t, err)
+			assert.JSONEq(t, test.want, string(body))
+		})
+	}
+}
+
 // What a field takes in base64 can be given as it is.
 func TestBinaryInput(t *testing.T) {
 	a := &app{stdin: strings.NewReader("\x89PNG\xff")}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/diagkit/diagkit/httpapi"
+)
+
+// maxInput bounds what is read from standard input or a file: the largest body of the API.
+const maxInput = 10 << 20
+
+// inBase64 ends the names of fields that hold a file.
+const inBase64 = "_base64"
+
+// fileOf returns the field that takes a file where p, the first of its group, takes what is in it: a report can be given
+// as XML or as the file in which it came. An argument for a field named text is that text.
+func fileOf(params []httpapi.Param, p httpapi.Param) (httpapi.Param, bool) {
+	for _, other := range params {
+		if p.Name != "text" && p.OneOf != "" && other.OneOf == p.OneOf && strings.HasSuffix(other.Name, inBase64) {
+			return other, true
+		}
+	}
+	return httpapi.Param{}, false
+}
+
+// argument puts an argument into its field: "-" and the name of a file into the field of its group for files, if it
+// has one, and any other text into the first.
+func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[string]*[]string, text string) error {
+	file, ok := fileOf(params, p)
+	if !ok || text != "-" && strings.ContainsAny(text, "<:\n") {
+		*values[p.Name] = []string{text}
+		return nil
+	}
+	if text != "-" {
+		var err error
+		if text, err = readFile(text); err != nil {
+			return usageError{err}
+		}
+	}
+	*values[file.Name] = []string{text}
+	return nil
+}
+
+// readFile returns a file in base64.
+func readFile(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := readInput(f, name)
+	return base64.StdEncoding.EncodeToString(data), err
+}
+
+// readInput reads a file or standard input.
+func readInput(r io.Reader, name string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if len(data) > maxInput {
+		return nil, usagef("%s has more than %d bytes", name, maxInput)
+	}
+	return data, nil
+}
