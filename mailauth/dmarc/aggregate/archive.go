@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
@@ -19,7 +20,8 @@ import (
 const maxNamed = 10
 
 func (o *opener) openGzip(f *file) error {
-	z, err := gzip.NewReader(f.rest)
+	packed := bufio.NewReader(f.rest)
+	z, err := gzip.NewReader(packed)
 	if err != nil {
 		o.missed(f, ContentBroken, "")
 		return nil
@@ -28,7 +30,29 @@ func (o *opener) openGzip(f *file) error {
 	if name == "" {
 		name = strings.TrimSuffix(f.name, ".gz")
 	}
-	return o.openStream(z, name, f, Gzip)
+	z.Multistream(false)
+	return o.openStream(&members{z, packed}, name, f, Gzip)
+}
+
+// members reads all members of a gzip file (RFC 1952 section 2.2). What stands behind them and is none, such as
+// the zeros of a tape, is nothing, where the reader of the standard library has an error.
+type members struct {
+	z      *gzip.Reader
+	packed *bufio.Reader
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	n, err := m.z.Read(p)
+	if err != io.EOF {
+		return n, err
+	}
+	if next, _ := m.packed.Peek(2); string(next) != "\x1f\x8b" {
+		return n, io.EOF
+	}
+	if err = m.z.Reset(m.packed); err == nil {
+		m.z.Multistream(false)
+	}
+	return n, err
 }
 
 // openStream opens what a file expands to.
