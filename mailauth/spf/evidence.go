@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/miekg/dns"
 )
 
@@ -25,7 +26,7 @@ type evidence struct {
 	wildcard  string // the SPF record that a wildcard publishes for subdomains
 	elsewhere []place
 	strings   []string // character-strings of the record, if there is exactly one
-	mail      reception
+	mail      reception.Reception
 
 	tree   *Tree
 	ip     netip.Addr
@@ -43,27 +44,6 @@ type evidence struct {
 type place struct {
 	name   string
 	record string
-}
-
-// reception is what is known of where mail for the domain goes.
-type reception struct {
-	mx        diag.Answer[*dns.MX]
-	addresses addresses
-}
-
-// receives reports whether the domain receives mail, and whether that is known. A null MX says that it
-// does not (RFC 7505 section 3); without MX records mail goes to its address (RFC 5321 section 5.1).
-func (r *reception) receives() (yes, known bool) {
-	switch {
-	case r.mx.Err() != nil:
-		return false, false
-	case r.mx.Exists():
-		return len(mxHosts(r.mx)) > 0, true
-	case len(r.addresses.v4)+len(r.addresses.v6) > 0:
-		return true, true
-	default:
-		return false, r.addresses.err == nil
-	}
 }
 
 // helper reports whether the name is one that only other records lead to, such as _spf.example.com.

@@ -77,8 +77,9 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	var g, ahead diag.Group
 	g.Go(func() { e.tree = walk(l, name, "") })
 	g.Go(func() { e.type99 = diag.Lookup[*dns.SPF](bounded, env, req.Domain.FQDN()) })
-	g.Go(func() { e.mail.mx = ask[*dns.MX](l, name, dns.TypeMX) })
-	g.Go(func() { e.mail.addresses = l.addressesOf(name, true, true) })
+	g.Go(func() { e.mail.MX = ask[*dns.MX](l, name, dns.TypeMX) }) // which the record may ask for, too
+	g.Go(func() { e.mail.Addresses.V4 = ask[*dns.A](l, name, dns.TypeA) })
+	g.Go(func() { e.mail.Addresses.V6 = ask[*dns.AAAA](l, name, dns.TypeAAAA) })
 	elsewhere := make([]diag.Answer[*dns.TXT], 1+len(misplaced))
 	for i, label := range append([]string{"*"}, misplaced...) {
 		g.Go(func() { elsewhere[i] = diag.Lookup[*dns.TXT](bounded, env, req.Domain.Sub(label)) })
@@ -112,7 +113,7 @@ func (e *evidence) silent(elsewhere []diag.Answer[*dns.TXT]) bool {
 			return false
 		}
 	}
-	return e.published.answer.Silent() && e.type99.Silent() && e.mail.mx.Silent()
+	return e.published.answer.Silent() && e.type99.Silent() && e.mail.MX.Silent()
 }
 
 // evaluate finds out what a receiver decides.

@@ -19,7 +19,7 @@ const (
 // needed reports whether the lack of a record leaves mail unprotected: the domain is known to receive mail,
 // or other records lead to the name.
 func needed(e *evidence) bool {
-	receives, _ := e.mail.receives()
+	receives, _ := e.mail.Receives()
 	return receives || e.helper()
 }
 
@@ -32,7 +32,7 @@ func absent(e *evidence) diag.Failures {
 	if n := len(e.published.texts); n > 0 {
 		f.Detail = fmt.Sprintf("%s has %s, and none begins with v=spf1.", e.domain, diag.Count(n, "TXT record"))
 	}
-	if receives, known := e.mail.receives(); known && !receives && !e.helper() && len(e.elsewhere) == 0 {
+	if receives, known := e.mail.Receives(); known && !receives && !e.helper() && len(e.elsewhere) == 0 {
 		f.Detail += " It receives no mail."
 		f.Suggested = "v=spf1 -all"
 	}
