@@ -54,7 +54,7 @@ type destination struct {
 	uris     []policy.URI // that lead there
 	external bool
 	mail     reception.Reception
-	consent  consent
+	consent  policy.Consent
 }
 
 // judged takes a record as that which is judged.

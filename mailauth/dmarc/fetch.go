@@ -151,7 +151,7 @@ func (e *evidence) follow(ctx context.Context, env *diag.Env) {
 	for i := range e.destinations {
 		d := &e.destinations[i]
 		if d.external {
-			g.Go(func() { d.consent = lookupConsent(bounded, env, e.location, d.domain) })
+			g.Go(func() { d.consent = policy.LookupConsent(bounded, env, e.location, d.domain) })
 		}
 		if d.domain == e.domain.String() {
 			d.mail = e.mail

@@ -86,10 +86,10 @@ func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
 
 func (d *destination) report() Destination {
 	r := Destination{
-		URI: d.uris[0].Text, Domain: d.domain, RecordName: d.consent.name, Wildcard: d.consent.general(),
-		Rcode: d.consent.answer.RcodeName(),
+		URI: d.uris[0].Text, Domain: d.domain, RecordName: d.consent.Name, Wildcard: d.consent.ForAll(),
+		Rcode: d.consent.Answer.RcodeName(),
 	}
-	if yes, known := d.consent.given(); known {
+	if yes, known := d.consent.Given(); known {
 		r.Authorized = new(yes)
 	}
 	return r
@@ -130,7 +130,7 @@ func (e *evidence) partial() bool {
 	_, known := e.mail.Receives()
 	return !known || e.discovery.Walk.Err() != nil || slices.ContainsFunc(e.destinations, func(d destination) bool {
 		_, mail := d.mail.Receives()
-		_, consent := d.consent.given()
+		_, consent := d.consent.Given()
 		return !mail || d.external && !consent
 	})
 }

@@ -143,12 +143,12 @@ var destinationRules = diag.Rules[*evidence]{
 		Advice:      "Try again later: receivers that cannot look it up send no reports meanwhile.",
 		When:        foreign,
 		Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
-			_, known := d.consent.given()
+			_, known := d.consent.Given()
 			if !d.external || known {
 				return nil
 			}
 			return diag.Fail("Whether %s accepts reports for %s is not known: the TXT lookup of %s failed: %s.", d.domain,
-				e.location, d.consent.name, diag.Reason(d.consent.answer.Err()))
+				e.location, d.consent.Name, diag.Reason(d.consent.Answer.Err()))
 		}),
 	},
 	{
@@ -160,19 +160,19 @@ var destinationRules = diag.Rules[*evidence]{
 			"or use an address of your own domain: until then receivers send no reports there.",
 		When: foreign,
 		Fails: eachDestination(func(e *evidence, d *destination) diag.Failures {
-			yes, known := d.consent.given()
+			yes, known := d.consent.Given()
 			switch {
 			case !d.external || yes || !known:
 				return nil
-			case d.consent.tooLong:
+			case d.consent.TooLong:
 				return diag.Fail("%s cannot accept reports for %s: the name %s would be too long.", d.domain, e.location,
-					d.consent.name)
-			case d.consent.answer.Exists():
+					d.consent.Name)
+			case d.consent.Answer.Exists():
 				return diag.Fail("%s is not authorized to receive reports for %s: the TXT record at %s does not begin with "+
-					"v=DMARC1.", d.domain, e.location, d.consent.name)
+					"v=DMARC1.", d.domain, e.location, d.consent.Name)
 			default:
 				return diag.Fail("%s is not authorized to receive reports for %s: there is no TXT record at %s.", d.domain,
-					e.location, d.consent.name)
+					e.location, d.consent.Name)
 			}
 		}),
 	},
@@ -236,9 +236,9 @@ var destinationRules = diag.Rules[*evidence]{
 
 // overridden tells of addresses that replace that of the record, at the same host or at another.
 func (d *destination) overridden(here bool) diag.Failures {
-	list, allowed := d.consent.overrides(d.domain)
+	list, allowed := d.consent.Overrides()
 	return diag.FailIf(len(list) > 0 && allowed == here, "The record at %s replaces the address of the domain by %s.",
-		d.consent.name, diag.Quote(strings.Join(list, ", ")))
+		d.consent.Name, diag.Quote(strings.Join(list, ", ")))
 }
 
 // eachDestination makes the test of a rule about each destination.
