@@ -201,7 +201,7 @@ func (e *evidence) analysis(ended time.Time) *Analysis {
 	for _, s := range e.top {
 		a.Sources = append(a.Sources, s.written())
 	}
-	a.SourcesTruncated = len(e.sums.tallies) > len(e.top)
+	a.SourcesTruncated = e.sums.tallies.count > len(e.top)
 	a.RecordsCount, a.RecordsTruncated = e.report.Records, e.report.Truncated || e.report.Excess
 	return a
 }

@@ -131,7 +131,7 @@ func (c *collector) classifySigned(t *tally) (Class, Reason) {
 // classifyService classifies a known service of whose messages none is aligned. A mailbox provider that is known
 // by its address alone, and signed nothing, passes on what came to one of its mailboxes.
 func classifyService(t *tally) (Class, Reason) {
-	if t.service.Category.Hosts() && t.basis == provider.BasisPTR {
+	if t.service.Category.Hosts() && t.basis() == provider.BasisPTR {
 		return Forwarding, ReasonMailboxRelay
 	}
 	return Legitimate, ReasonService

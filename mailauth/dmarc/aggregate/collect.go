@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/diagkit/diagkit/mailauth/provider"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -61,35 +60,11 @@ const (
 	sawCovered                         // the From field names a domain that the report is about
 )
 
-// A tally is what is summed up of one source: little, for a report may have 200,000 of them.
-type tally struct {
-	ip   netip.Addr
-	text string // in place of an address
-
-	messages, pass, spf, dkim int64
-	overridden                int64 // messages that the receiver knows to be forwarded
-	dispositions              [dispositionCount]int64
-
-	seen      signs
-	service   *provider.Service // that most messages lead to, by majority vote
-	basis     provider.Basis
-	votes     int64
-	stranger  string   // organizational domain of the first identity of somebody else that passed
-	selectors [2]int32 // of the owner's first signature that passed where SPF did for somebody else; of the first broken one
-}
-
-// The dispositions by index; others are not counted.
-var dispositionIndex = map[Disposition]int{
-	DispositionNone: 0, DispositionQuarantine: 1, DispositionReject: 2, DispositionPass: 3,
-}
-
-const dispositionCount = 4
-
 // A collector sums up records.
 type collector struct {
 	align   alignment
 	totals  Totals
-	tallies []tally
+	tallies tallies
 	byIP    map[netip.Addr]int32
 	byText  map[string]int32
 
@@ -99,7 +74,7 @@ type collector struct {
 	direct    map[int32]bool   // those that passed from an address that SPF authorizes
 	orgs      map[string]string
 
-	strangers map[string]string // interned
+	strangers map[string]*string
 
 	contradictions contradictions
 	oddities       oddities
@@ -128,7 +103,7 @@ type oddities struct {
 func newCollector(a alignment) *collector {
 	return &collector{
 		align: a, byIP: map[netip.Addr]int32{}, byText: map[string]int32{}, details: map[int32]*source{},
-		selectors: map[string]int32{}, direct: map[int32]bool{}, orgs: map[string]string{}, strangers: map[string]string{},
+		selectors: map[string]int32{}, direct: map[int32]bool{}, orgs: map[string]string{}, strangers: map[string]*string{},
 	}
 }
 
@@ -142,7 +117,7 @@ func (c *collector) add(r *Record) error {
 	}
 	at := c.tally(r)
 	o := c.observe(r)
-	c.sum(&c.tallies[at], r, &o)
+	c.sum(c.tallies.at(at), r, &o)
 	c.note(r, &o)
 	if c.details != nil {
 		c.details[at].add(r)
@@ -177,18 +152,18 @@ func (c *collector) tally(r *Record) int32 {
 	if ok {
 		return at
 	}
-	at = int32(len(c.tallies))
 	t := tally{ip: r.SourceIP}
 	if t.ip.IsValid() {
+		at = c.tallies.add(t)
 		c.byIP[t.ip] = at
 	} else {
-		if len(c.byText) < maxBadTexts {
-			t.text = r.SourceText
+		if t.text = new(r.SourceText); len(c.byText) >= maxBadTexts {
+			t.text = new("")
 		}
-		c.byText[t.text] = at
+		at = c.tallies.add(t)
+		c.byText[*t.text] = at
 	}
-	c.tallies = append(c.tallies, t)
-	if len(c.tallies) > maxSources {
+	if c.tallies.count > maxSources {
 		c.details = nil
 	}
 	if c.details != nil {
@@ -216,8 +191,11 @@ func (c *collector) sum(t *tally, r *Record, o *observation) {
 	} else {
 		c.totals.FailCount += n
 	}
-	if i, ok := dispositionIndex[r.Disposition]; ok {
-		t.dispositions[i] += n
+	switch failed := !o.spf && !o.dkim; {
+	case failed && r.Disposition == DispositionNone:
+		t.delivered += n
+	case failed && (r.Disposition == DispositionQuarantine || r.Disposition == DispositionReject):
+		t.affected += n
 	}
 	c.totals.Dispositions.add(r.Disposition, n)
 	if o.forwarded {
@@ -228,22 +206,11 @@ func (c *collector) sum(t *tally, r *Record, o *observation) {
 	}
 	t.seen |= o.signs
 	t.vote(o, n)
-	t.stranger = cmp.Or(t.stranger, o.stranger)
+	if t.stranger == nil && o.stranger != "" {
+		t.stranger = c.known(o.stranger)
+	}
 	for i, selector := range o.selectors {
 		t.selectors[i] = cmp.Or(t.selectors[i], selector)
-	}
-}
-
-// vote counts messages for the service that they lead to, or for none: what has the majority in the end is kept
-// (the algorithm of Boyer and Moore), for one message of many may lead elsewhere.
-func (t *tally) vote(o *observation, n int64) {
-	switch {
-	case t.service == o.service:
-		t.votes += n
-	case t.votes >= n:
-		t.votes -= n
-	default:
-		t.service, t.basis, t.votes = o.service, o.basis, n-t.votes
 	}
 }
 
@@ -290,28 +257,37 @@ func (c *collector) number(d *DKIMAuth) int32 {
 	return n
 }
 
-// known returns one copy of a name for all sources, empty if there are too many.
-func (c *collector) known(name string) string {
-	if kept, ok := c.strangers[name]; ok {
-		return kept
+// known returns one copy of a name for all sources; if there are too many, a word for the others.
+func (c *collector) known(name string) *string {
+	kept, ok := c.strangers[name]
+	if !ok && (len(c.strangers) >= maxApart || len(name) > maxDomain) {
+		name = otherDomains
+		kept, ok = c.strangers[name]
 	}
-	if len(c.strangers) >= maxApart || len(name) > maxDomain {
-		return ""
+	if !ok {
+		kept = &name
+		c.strangers[name] = kept
 	}
-	c.strangers[name] = name
-	return name
+	return kept
 }
+
+// otherDomains stands for domains that are not told apart.
+const otherDomains = "other domains"
 
 // largest returns the largest sources, the largest first, those of one size by address. Where there are
 // more than are kept, they are without details.
 func (c *collector) largest() []*source {
-	order := make([]int32, len(c.tallies))
+	order := make([]int32, c.tallies.count)
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(a, b int32) int {
-		s, t := &c.tallies[a], &c.tallies[b]
-		return cmp.Or(cmp.Compare(t.messages, s.messages), s.ip.Compare(t.ip), strings.Compare(s.text, t.text))
+		s, t := c.tallies.at(a), c.tallies.at(b)
+		by := cmp.Or(cmp.Compare(t.messages, s.messages), s.ip.Compare(t.ip))
+		if by == 0 {
+			by = strings.Compare(*s.text, *t.text) // no address occurs twice
+		}
+		return by
 	})
 	list := make([]*source, 0, min(len(order), maxSources))
 	for _, at := range order[:min(len(order), maxSources)] {
@@ -319,7 +295,7 @@ func (c *collector) largest() []*source {
 		if s == nil {
 			s = &source{}
 		}
-		s.at, s.tally = at, &c.tallies[at]
+		s.at, s.tally = at, c.tallies.at(at)
 		list = append(list, s)
 	}
 	return list

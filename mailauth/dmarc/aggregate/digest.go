@@ -64,8 +64,7 @@ func (e *evidence) conclude() {
 	}
 	services := map[*provider.Service]*ServiceTotal{}
 	senders := map[*provider.Service]*sender{}
-	for i := range e.sums.tallies {
-		t := &e.sums.tallies[i]
+	for t := range e.sums.tallies.all() {
 		class, reason := e.sums.classify(t)
 		if reason != ReasonForeignDomain {
 			e.classes[class].add(t)
@@ -86,7 +85,7 @@ func (e *evidence) conclude() {
 		return cmp.Or(cmp.Compare(b.MessageCount, a.MessageCount), strings.Compare(a.Service, b.Service))
 	})
 	e.settleSenders(senders)
-	e.sums.totals.SourceCount = len(e.sums.tallies)
+	e.sums.totals.SourceCount = e.sums.tallies.count
 	e.enforce()
 }
 
@@ -94,9 +93,7 @@ func (s *classSum) add(t *tally) {
 	s.sources++
 	s.messages, s.pass = s.messages+t.messages, s.pass+t.pass
 	s.spf, s.dkim = s.spf+t.spf, s.dkim+t.dkim
-	affected := min(t.messages-t.pass, t.dispositions[1]+t.dispositions[2])
-	s.affected += affected
-	s.delivered += min(t.messages-t.pass-affected, t.dispositions[0])
+	s.delivered, s.affected = s.delivered+t.delivered, s.affected+t.affected
 }
 
 // name keeps the names of a source that findings mention.
@@ -104,20 +101,20 @@ func (e *evidence) name(t *tally, class Class, reason Reason) {
 	failed := t.messages - t.pass
 	switch {
 	case class == Spoofing:
-		e.spoofers.add(addressText(t.ip, t.text), failed)
+		e.spoofers.add(t.name(), failed)
 	case class == Forwarding && t.service != nil:
 		e.forwarders.add(t.service.Name, t.messages)
 	case class == Forwarding:
-		e.forwarders.add(addressText(t.ip, t.text), t.messages)
+		e.forwarders.add(t.name(), t.messages)
 	case class == Unclear && reason == ReasonStranger:
-		e.strangers.add(t.stranger, failed)
+		e.strangers.add(t.strangerName(), failed)
 	}
 }
 
 // fail counts a legitimate source whose mail fails, with its service if it has one.
 func (e *evidence) fail(t *tally, senders map[*provider.Service]*sender) {
 	if t.service == nil {
-		one := &sender{name: addressText(t.ip, t.text)}
+		one := &sender{name: t.name()}
 		if one.merge(t); one.healthy() {
 			e.stray += one.failed
 			return
@@ -140,8 +137,8 @@ func (s *sender) merge(t *tally) {
 	s.sources++
 	s.messages += t.messages
 	s.failed += t.messages - t.pass
-	s.affected += min(t.messages-t.pass, t.dispositions[1]+t.dispositions[2])
-	s.as.add(t.stranger, t.messages-t.pass)
+	s.affected += t.affected
+	s.as.add(t.strangerName(), t.messages-t.pass)
 }
 
 // healthy reports whether so little fails that there is nothing to fix.
@@ -149,8 +146,8 @@ func (s *sender) healthy() bool { return s.failed*100 <= s.messages*strayPercent
 
 // settleSenders lists the services that fail, the largest first. What passes at a service counts for it too.
 func (e *evidence) settleSenders(senders map[*provider.Service]*sender) {
-	for i := range e.sums.tallies {
-		if t := &e.sums.tallies[i]; t.service != nil && t.pass == t.messages && senders[t.service] != nil {
+	for t := range e.sums.tallies.all() {
+		if t.service != nil && t.pass == t.messages && senders[t.service] != nil {
 			senders[t.service].merge(t)
 		}
 	}

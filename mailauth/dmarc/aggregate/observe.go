@@ -160,11 +160,7 @@ func (c *collector) readSPF(r *Record, from string, o *observation, traces *prov
 }
 
 func (o *observation) sawStranger(c *collector, domain string) {
-	if o.stranger == "" {
-		if o.stranger = c.known(c.org(domain)); o.stranger == "" {
-			o.stranger = "other domains"
-		}
-	}
+	o.stranger = cmp.Or(o.stranger, c.org(domain))
 }
 
 // evaluate takes the receiver's evaluation, works it out where it is missing, and compares the two.
@@ -247,19 +243,18 @@ func (c *collector) note(r *Record, o *observation) {
 }
 
 func (k *contradictions) note(r *Record, o *observation) {
-	where := addressText(r.SourceIP, r.SourceText)
 	switch {
 	case o.contradictedBy != "":
 		k.passed += r.Count
 		if k.example == "" {
 			k.example = fmt.Sprintf("for %s, policy_evaluated says that %s passed, but no result of an aligned domain in auth_results does",
-				where, o.contradictedBy)
+				addressText(r.SourceIP, r.SourceText), o.contradictedBy)
 		}
 	case o.failedDespite != "":
 		k.failed += r.Count
 		if k.example == "" {
 			k.example = fmt.Sprintf("for %s, policy_evaluated says that %s failed, but auth_results hold a pass for an aligned domain",
-				where, o.failedDespite)
+				addressText(r.SourceIP, r.SourceText), o.failedDespite)
 		}
 	}
 }

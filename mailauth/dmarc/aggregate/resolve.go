@@ -42,7 +42,7 @@ func (e *evidence) resolve(ctx context.Context, env *diag.Env) error {
 			e.unnamed++
 		}
 		if s.service == nil && s.confirmed {
-			s.service, s.basis = provider.Identify(provider.Traces{PTR: s.names[:1]})
+			s.serve(provider.Identify(provider.Traces{PTR: s.names[:1]}))
 		}
 	}
 	return ctx.Err()

@@ -78,16 +78,18 @@ type source struct {
 	names     []string // in reverse DNS
 	confirmed bool     // one of the names leads back to the address, and stands first
 
-	overrides  counts[Override]
-	headerFrom counts[string]
-	envelope   counts[string]
-	dkimAuth   counts[DKIMAuth]
-	spfAuth    counts[SPFAuth]
+	dispositions Dispositions
+	overrides    counts[Override]
+	headerFrom   counts[string]
+	envelope     counts[string]
+	dkimAuth     counts[DKIMAuth]
+	spfAuth      counts[SPFAuth]
 }
 
 // add takes what a record says.
 func (s *source) add(r *Record) {
 	n := r.Count
+	s.dispositions.add(r.Disposition, n)
 	for _, o := range r.Overrides {
 		s.overrides.addUpTo(maxDetails, Override{o.Type, diag.Quote(o.Comment)}, n)
 	}
@@ -114,19 +116,20 @@ func (s *source) written() Source {
 	w := Source{
 		MessageCount: s.messages, PassCount: s.pass, SPFAlignedCount: s.spf, DKIMAlignedCount: s.dkim,
 		Classification: s.class, Reason: s.reason, Explanation: explanations[s.reason],
-		Dispositions:    Dispositions{s.dispositions[0], s.dispositions[1], s.dispositions[2], s.dispositions[3]},
-		SourceText:      diag.Quote(s.text),
+		Dispositions:    s.dispositions,
 		OverrideReasons: []OverrideCount{}, HeaderFrom: []string{}, EnvelopeFrom: []string{},
 		DKIM: []DKIMCount{}, SPF: []SPFCount{},
 	}
 	if s.ip.IsValid() {
 		w.SourceIP = &s.ip
+	} else {
+		w.SourceText = s.name()
 	}
 	if len(s.names) > 0 {
 		w.PTR, w.PTRConfirmed = s.names[0], &s.confirmed
 	}
 	if s.service != nil {
-		w.Service, w.ServiceBasis, w.Category = s.service.Name, s.basis, s.service.Category
+		w.Service, w.ServiceBasis, w.Category = s.service.Name, s.basis(), s.service.Category
 	}
 	for _, o := range s.overrides.sorted() {
 		w.OverrideReasons = append(w.OverrideReasons, OverrideCount{cut(string(o.what.Type)), o.n, o.what.Comment})

@@ -1,0 +1,75 @@
+//go:build !race
+
+package aggregate
+
+// The race detector takes memory of its own.
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/stretchr/testify/require"
+)
+
+// maxAnalyzed is what Analyze holds at worst: what Read does, a tally of each of 200,000 sources, the names that
+// are told apart, and the reply.
+const maxAnalyzed = 64 << 20
+
+// manySources is the largest report: in every record another address, other domains, selectors and comments.
+func manySources(t testing.TB, records int) []byte {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	require.NoError(t, err)
+	io.WriteString(z, begin)
+	for i := range records {
+		fmt.Fprintf(z, "<record><row><source_ip>%s</source_ip><count>%d</count><policy_evaluated><disposition>none</disposition><dkim>fail</dkim>"+
+			"<reason><type>local_policy</type><comment>c%d</comment></reason></policy_evaluated></row>"+
+			"<identifiers><header_from>a%[3]d.example.com</header_from></identifiers><auth_results>"+
+			"<dkim><domain>k%[3]d.example</domain><selector>s%[3]d</selector><result>pass</result></dkim>"+
+			"<spf><domain>b%[3]d.example</domain><result>pass</result></spf></auth_results></record>", testIP(i), 1+i%1000, i)
+	}
+	io.WriteString(z, end)
+	require.NoError(t, z.Close())
+	return b.Bytes()
+}
+
+func TestMemoryOfManySources(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs several seconds; runs without -short")
+	}
+	file := manySources(t, MaxRecords)
+	require.Less(t, len(file), MaxSent)
+	env := diagtest.NewWorld(t).Env()
+	var a *Analysis
+	live := int64(maxAnalyzed + 1)
+	for n := 0; n < 5 && live > maxAnalyzed; n++ { // garbage that is not collected in time may be counted
+		live = min(live, liveBytes(func() { a, _ = Analyze(t.Context(), env, Request{Content: file}) }))
+	}
+	text, err := json.Marshal(a)
+	require.NoError(t, err)
+	t.Logf("%d KiB of heap, %d KiB of reply", live>>10, len(text)>>10)
+	require.Less(t, live, int64(maxAnalyzed))
+	require.Equal(t, MaxRecords, a.Totals.SourceCount)
+	require.Len(t, a.Sources, maxSources)
+	require.True(t, a.SourcesTruncated)
+	require.EqualValues(t, 1000, a.Sources[0].MessageCount)
+	require.Len(t, a.Sources[0].HeaderFrom, 1, "details are of the second reading")
+	checkSums(t, a)
+}
+
+// BenchmarkAnalyze analyzes a report of a large receiver: to be compared with BenchmarkRead.
+func BenchmarkAnalyze(b *testing.B) {
+	data := large()
+	env := diagtest.NewWorld(b).Env()
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := Analyze(b.Context(), env, Request{Content: data})
+		require.NoError(b, err)
+	}
+}

@@ -1,0 +1,99 @@
+package aggregate
+
+import (
+	"iter"
+	"net/netip"
+	"slices"
+
+	"github.com/diagkit/diagkit/mailauth/provider"
+)
+
+// A tally is what is summed up of one source: little, for a report may have 200,000 of them.
+type tally struct {
+	ip   netip.Addr
+	text *string // in place of an address, if there is none
+
+	messages, pass, spf, dkim int64
+	delivered, affected       int64 // of what failed: with disposition none; quarantined or rejected
+	overridden                int64 // messages that the receiver knows to be forwarded
+
+	service   *provider.Service // that most messages lead to
+	votes     int64             // by how many messages it leads
+	stranger  *string           // organizational domain of the first identity of somebody else that passed
+	selectors [2]int32          // of the owner's first signature that passed where SPF did not; of the first broken one
+	seen      signs
+	by        uint8 // what the service is known by, see bases
+}
+
+// bases are what a service is known by, as a tally has it.
+var bases = append([]provider.Basis{""}, provider.BasisDKIM, provider.BasisEnvelope, provider.BasisPTR)
+
+func (t *tally) basis() provider.Basis { return bases[t.by] }
+
+// serve makes a source one of a service.
+func (t *tally) serve(s *provider.Service, basis provider.Basis) {
+	t.service, t.by = s, uint8(slices.Index(bases, basis))
+}
+
+// name is the address, or what stands in its place.
+func (t *tally) name() string {
+	if t.text == nil {
+		return addressText(t.ip, "")
+	}
+	return addressText(t.ip, *t.text)
+}
+
+// strangerName is the domain of somebody else that mail of the source is authenticated for; empty if none is.
+func (t *tally) strangerName() string {
+	if t.stranger == nil {
+		return ""
+	}
+	return *t.stranger
+}
+
+// vote counts messages for the service that they lead to, or for none: what has the majority in the end is kept
+// (the algorithm of Boyer and Moore), for one message of many may lead elsewhere.
+func (t *tally) vote(o *observation, n int64) {
+	switch {
+	case t.service == o.service:
+		t.votes += n
+	case t.votes >= n:
+		t.votes -= n
+	default:
+		t.votes = n - t.votes
+		t.serve(o.service, o.basis)
+	}
+}
+
+// chunk is how many tallies are allocated at once.
+const chunk = 1024
+
+// tallies is a list that does not move what is in it, and never has a second copy of it while it grows.
+type tallies struct {
+	chunks [][]tally
+	count  int
+}
+
+// add appends a tally and returns its index.
+func (l *tallies) add(t tally) int32 {
+	if l.count%chunk == 0 {
+		l.chunks = append(l.chunks, make([]tally, 0, min(chunk, max(16, l.count))))
+	}
+	last := &l.chunks[len(l.chunks)-1]
+	*last = append(*last, t)
+	l.count++
+	return int32(l.count - 1)
+}
+
+func (l *tallies) at(i int32) *tally { return &l.chunks[i/chunk][i%chunk] }
+
+// all yields the tallies in the order in which they were added.
+func (l *tallies) all() iter.Seq[*tally] {
+	return func(yield func(*tally) bool) {
+		for i := range int32(l.count) {
+			if !yield(l.at(i)) {
+				return
+			}
+		}
+	}
+}
