@@ -5,7 +5,11 @@ package httpapi
 // The race detector takes memory of its own.
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -55,6 +59,9 @@ func TestWeights(t *testing.T) {
 		{"results", "/mail/header-audit", headers("spf=a ")},
 		{"verdicts", "/mail/header-audit", headers("X-Mimecast-Impersonation-Protect: " + strings.Repeat("a=b;", 30) + "\n")},
 		{"jpeg", "/http/qr", `{"data":"a","format":"jpeg","size":4096,"foreground":"#200000"}`},
+		{"sources", "/dmarc/report/analyze", report(t, 200_000)},
+		{"records", "/dmarc/report/analyze", report(t, 10_000)},
+		{"xml", "/dmarc/report/analyze", `{"xml":"<feedback>` + strings.Repeat("<record><count>1</count></record>", 200_000) + `"}`},
 		{"png", "/http/qr", `{"data":"` + strings.Repeat("a", 1200) + `","size":4096}`},
 	} {
 		t.Run(strings.TrimPrefix(tt.path, "/")+"/"+tt.name, func(t *testing.T) {
@@ -78,6 +85,21 @@ func TestWeights(t *testing.T) {
 			assert.LessOrEqual(t, live, weight)
 		})
 	}
+}
+
+// report is a request to analyze a compressed report with another source in each of its records.
+func report(t *testing.T, records int) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	io.WriteString(z, "<feedback>")
+	for i := range records {
+		fmt.Fprintf(z, "<record><row><source_ip>198.%d.%d.%d</source_ip><count>1</count></row><identifiers><header_from>a%d.example"+
+			"</header_from></identifiers></record>", byte(i>>16), byte(i>>8), byte(i), i)
+	}
+	require.NoError(t, z.Close())
+	body, err := json.Marshal(map[string][]byte{"content_base64": b.Bytes()})
+	require.NoError(t, err)
+	return string(body)
 }
 
 // liveBytes returns how many bytes were live at most while f ran, as far as looking now and then tells.

@@ -5,6 +5,8 @@ package main
 // The race detector takes memory of its own.
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -40,6 +42,7 @@ func worstMix(n int) (paths, bodies []string) {
 		{"/http/qr", `{"data":"a","format":"jpeg","size":4096,"foreground":"#002000"}`},
 		{"/text/json/to-yaml", text(list(`[1]`))},
 		{"/text/slug", text(strings.Repeat("Ä ", size/3))},
+		{"/dmarc/report/analyze", manySources(50_000)},
 	} {
 		paths, bodies = append(paths, c[0]), append(bodies, c[1])
 	}
@@ -47,6 +50,24 @@ func worstMix(n int) (paths, bodies []string) {
 		paths, bodies = append(paths, paths[i]), append(bodies, bodies[i])
 	}
 	return paths, bodies
+}
+
+// manySources is a request to analyze a report with another source in each record.
+func manySources(records int) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	fmt.Fprint(z, "<feedback>")
+	for i := range records {
+		fmt.Fprintf(z, "<record><row><source_ip>198.%d.%d.%d</source_ip><count>1</count></row></record>", byte(i>>16), byte(i>>8), byte(i))
+	}
+	if err := z.Close(); err != nil {
+		panic(err)
+	}
+	body, err := json.Marshal(map[string][]byte{"content_base64": b.Bytes()})
+	if err != nil {
+		panic(err)
+	}
+	return string(body)
 }
 
 // All that a key of the plan Pack may ask at once stays below half a gigabyte, also where each reply is
@@ -63,7 +84,7 @@ func TestMemoryOfWorstMix(t *testing.T) {
 	out := command(t, "account", "create", "--name=customer", "--plan=pack", "--json", store)
 	var account accountView
 	require.NoError(t, json.Unmarshal([]byte(out), &account))
-	out = command(t, "key", "create", "--account", string(account.ID), "--name=worst", "--scopes=dns:read,web:read", "--json", store)
+	out = command(t, "key", "create", "--account", string(account.ID), "--name=worst", "--scopes=dns:read,mail:read,web:read", "--json", store)
 	secret := secretPattern.FindString(out)
 	paths, bodies := worstMix(atOnce)
 	status := make([]int, atOnce)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	_ "embed"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -16,6 +18,20 @@ type stop struct {
 	fields string // of the request, as JSON
 	status int
 	sees   string // part of the reply
+}
+
+// report is an aggregate report of DMARC about plain.example.
+//
+//go:embed report.xml
+var report string
+
+// reportFields is the request to analyze it.
+func reportFields() string {
+	text, err := json.Marshal(report)
+	if err != nil {
+		return ""
+	}
+	return `{"xml":` + string(text) + `}`
 }
 
 var tour = []stop{
@@ -83,6 +99,8 @@ var tour = []stop{
 	analyzed("One that only pretends to be", letter{"vps.rented.example", "203.0.113.77", false}, `"authentic":"unlikely"`),
 	{"A message whose header claims a sender that the receiving server refuted", "mail/header-audit", demoHeader(),
 		`{"headers":"` + forgedHeader + `"}`, 200, `"header.dmarc.fail"`},
+	{"What receivers saw: a service that is set up, one that is not, a forwarder, and somebody who spoofs the domain",
+		"dmarc/report/analyze", `"$(cat examples/demo/report.xml)"`, reportFields(), 200, `"service":"Mailchimp"`},
 	{"A signed zone", "resolve", "good.example A --dnssec",
 		`{"qname":"good.example","qtype":"A","dnssec":true}`, 200, `"dnssec_status":"secure"`},
 	{"A zone whose signatures are wrong", "resolve", "bogus.example A --dnssec",

@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -22,6 +23,34 @@ type Request struct {
 	// ResolvePTR says whether the largest sources are looked up in reverse DNS. Without it nothing is
 	// asked of the network.
 	ResolvePTR bool `json:"resolve_ptr,omitempty" default:"false" doc:"whether to look up the names of the largest sources"`
+}
+
+const (
+	// MaxAnalyzed is what Analyze holds at worst beside what Read does, in bytes: a tally of each of 200,000 sources,
+	// the names that are told apart, and the reply.
+	MaxAnalyzed = 64 << 20
+
+	// fixedMemory is what it holds whatever the report: buffers, maps and the reply.
+	fixedMemory = 3 << 20
+
+	// sentFactor is how often the file is held: as sent, decoded, and once more where it is text.
+	sentFactor = 5
+
+	// tallyFactor is how many bytes the sums take for each byte of XML, if it has nothing but short records.
+	tallyFactor = 4
+)
+
+// Memory is what the analysis may hold at worst, in bytes: it depends on how far the file can expand.
+func (r *Request) Memory() int64 {
+	sent := int64(len(r.XML) + len(r.Content))
+	expanded, inner := sent, int64(0)
+	text := bytes.TrimLeft(bytes.TrimPrefix(r.Content, []byte("\ufeff")), " \t\r\n")
+	if len(text) > 0 && text[0] != '<' { // packed in some way
+
+		expanded = min(MaxExpanded, max(minExpanded, MaxRatio*sent))
+		inner = min(MaxMemory, expanded)
+	}
+	return fixedMemory + sentFactor*sent + inner + min(MaxAnalyzed, tallyFactor*expanded)
 }
 
 // An Analysis says what a report means for the domain that it is about.

@@ -16,10 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxAnalyzed is what Analyze holds at worst: what Read does, a tally of each of 200,000 sources, the names that
-// are told apart, and the reply.
-const maxAnalyzed = 64 << 20
-
 // manySources is the largest report: in every record another address, other domains, selectors and comments.
 func manySources(t testing.TB, records int) []byte {
 	var b bytes.Buffer
@@ -46,14 +42,14 @@ func TestMemoryOfManySources(t *testing.T) {
 	require.Less(t, len(file), MaxSent)
 	env := diagtest.NewWorld(t).Env()
 	var a *Analysis
-	live := int64(maxAnalyzed + 1)
-	for n := 0; n < 5 && live > maxAnalyzed; n++ { // garbage that is not collected in time may be counted
+	live := int64(MaxAnalyzed + 1)
+	for n := 0; n < 5 && live > MaxAnalyzed; n++ { // garbage that is not collected in time may be counted
 		live = min(live, liveBytes(func() { a, _ = Analyze(t.Context(), env, Request{Content: file}) }))
 	}
 	text, err := json.Marshal(a)
 	require.NoError(t, err)
 	t.Logf("%d KiB of heap, %d KiB of reply", live>>10, len(text)>>10)
-	require.Less(t, live, int64(maxAnalyzed))
+	require.Less(t, live, int64(MaxAnalyzed))
 	require.Equal(t, MaxRecords, a.Totals.SourceCount)
 	require.Len(t, a.Sources, maxSources)
 	require.True(t, a.SourcesTruncated)

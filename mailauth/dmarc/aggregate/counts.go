@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// counts are messages by something, of which a bounded number is told apart: the first that were met.
+// counts are messages by something, of which a bounded number is told apart. Once there are as many, one that comes
+// with more messages takes the place of the smallest.
 type counts[K comparable] struct {
 	list  []count[K]
 	total int64
@@ -25,14 +26,21 @@ func (c *counts[K]) addUpTo(most int, what K, n int64) {
 		return
 	}
 	c.total += n
+	least := 0
 	for i := range c.list {
 		if c.list[i].what == what {
 			c.list[i].n += n
 			return
 		}
+		if c.list[i].n < c.list[least].n {
+			least = i
+		}
 	}
-	if len(c.list) < most {
+	switch {
+	case len(c.list) < most:
 		c.list = append(c.list, count[K]{what, n})
+	case c.list[least].n < n:
+		c.list[least] = count[K]{what, n}
 	}
 }
 

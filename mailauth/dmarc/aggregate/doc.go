@@ -1,5 +1,6 @@
 // Package aggregate reads the aggregate reports of DMARC, by which receivers tell a domain what became of
-// the mail in its name (RFC 9990, before it RFC 7489 section 7.2 and appendix C): call [Read] with a file.
+// the mail in its name (RFC 9990, before it RFC 7489 section 7.2 and appendix C): call [Analyze] with a file to learn
+// what it means, or [Read] for its records.
 //
 // # How aggregate reports work
 //
@@ -21,4 +22,28 @@
 // The DKIM and SPF of policy_evaluated say whether the mechanism passed for a domain that is aligned with
 // the From field; the results of auth_results do not ask about alignment, and may all pass in a record that
 // fails DMARC.
+//
+// # How sources are classified
+//
+// [Analyze] sums up messages, not records, by the address that sent them, and says of each source what it is.
+// The first of these rules that applies decides, and is told with the source as its [Reason]:
+//
+//  1. Its From fields name other domains than the report is about: unknown.
+//  2. SPF passed for the domain: legitimate, for the owner's record lists it.
+//  3. It is known as forwarder, mailing list or gateway, or the receiver says so of most of its messages: forwarding.
+//  4. Signatures of the domain passed. At a known service the owner set them up: legitimate. Where SPF passed for nobody,
+//     or the same selector signs at a source that SPF lists, the mail was passed on: forwarding. Else it is another
+//     service of the owner: legitimate.
+//  5. Nothing passed for the domain, but it is a service of package provider: legitimate, and to be set up. A mailbox
+//     provider that is known by its address alone forwards.
+//  6. A domain of the same organization passed that is not aligned: legitimate.
+//  7. policy_evaluated says pass where no result does: unknown.
+//  8. Signatures of the domain that pass elsewhere are broken here: forwarding if the return path is another's.
+//  9. Another domain passed: unknown. It may be a service that the table does not know, or anybody.
+//  10. The receiver could not check, or does not say what it found: unknown.
+//  11. Nothing is authenticated: spoofing.
+//
+// What passed is worked out anew from auth_results, because those cannot be a slip of the evaluation; organizational
+// domains are those of the public suffix list, since the tree walk of RFC 9989 would need the network. The totals follow
+// policy_evaluated, which is what the receiver acted on; a finding tells where the two contradict each other.
 package aggregate
