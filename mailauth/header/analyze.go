@@ -29,11 +29,11 @@ type AnalyzeRequest struct {
 
 // An AnalyzeReport says whether a message is authentic, and why.
 type AnalyzeReport struct {
+	Conclusion Conclusion `json:"conclusion" doc:"whether the message is authentic"`
+	Live       Live       `json:"live" doc:"what the DNS says now"`
 	Facts
 	diag.Verdict
-	Anomalies  []diag.Finding `json:"anomalies" doc:"those of the findings that suggest deception or damage"`
-	Live       Live           `json:"live" doc:"what the DNS says now"`
-	Conclusion Conclusion     `json:"conclusion" doc:"whether the message is authentic"`
+	Anomalies []diag.Finding `json:"anomalies" doc:"those of the findings that suggest deception or damage"`
 }
 
 // Rules describes what is examined.

@@ -126,6 +126,8 @@ func TestAnalyze(t *testing.T) {
 	}{
 		{"genuine", direct + good, "", "", "pass", Likely, nil, "The message was signed by example.org and has not been changed since."},
 		{"genuine header", headOf(direct + good), "", "", "pass", Likely, nil, "is authorized to send for example.org"},
+		{"genuine, and noted so", results + direct + good, "", "", "pass", Likely, nil, "has not been changed since"},
+		{"genuine, and monitored", direct + good, without("p=reject", "p=none"), "", "pass", Likely, nil, "DMARC passes"},
 		{"spoof", spoofed + letter, "", "", "fail", Unlikely, []string{"dmarc.fail", "spf.fail"}, "not authorized"},
 		{"spoof of a monitored domain", spoofed + letter, without("p=reject", "p=none"), "", "fail", Unlikely,
 			[]string{"dmarc.fail.monitored", "spf.fail"}, "DMARC fails"},
@@ -351,4 +353,20 @@ func TestAnalyzeHostile(t *testing.T) {
 	require.Equal(t, 650, r.Live.DKIMMore)
 	require.LessOrEqual(t, len(r.Conclusion.Reasons), maxReasons+4)
 	require.Less(t, len(w.Queries()), 400)
+}
+
+// What was not examined is not praised, and has no score.
+func TestAnalyzePraisesNothingUnexamined(t *testing.T) {
+	w := mailWorld(t)
+	env := w.NewEnv()
+	env.Resolver = silence{}
+	r, err := Analyze(t.Context(), env, AnalyzeRequest{Message: direct + signed(t, letter, "example.org", nil)})
+	require.NoError(t, err)
+	require.Equal(t, diag.Unknown, r.State)
+	require.Nil(t, r.Score)
+	for _, c := range r.Passed {
+		if strings.HasPrefix(string(c.Code), "header.live.") {
+			require.Contains(t, []diag.Code{"header.live.hop", "header.live.dkim.appended", "header.live.dkim.body"}, c.Code)
+		}
+	}
 }

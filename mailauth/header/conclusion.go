@@ -315,6 +315,8 @@ func (a *analysis) sayBroken(c *Conclusion) {
 		case !a.live.aligned(policy.DKIM, s.Domain) || s.Result == dkim.Pass || s.Result == dkim.Unchecked:
 		case s.BodyHashOK != nil && !*s.BodyHashOK:
 			c.say("The body was changed after %s had signed it: do not rely on what it says now.", s.Domain)
+		case s.Result == dkim.TempError:
+			c.say("A signature of %s could not be checked: %s", s.Domain, s.Reason)
 		default:
 			c.say("A signature of %s does not verify: %s", s.Domain, s.Reason)
 		}

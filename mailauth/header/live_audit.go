@@ -12,9 +12,14 @@ import (
 // analyzeRules are those of what was found live, and those of the header.
 var analyzeRules = slices.Concat(liveRules, lift(auditRules))
 
+// unnoted is the rule that nobody noted any results. It matters less where they are found live, so that there it is
+// no finding, only what other rules suppose.
+const unnoted diag.Code = "header.authres.missing"
+
 // superseded are the rules about what others noted that is now checked live; where the two differ says
 // header.live.recorded.
 var superseded = []diag.Code{
+	unnoted,
 	"header.dmarc.fail", "header.dmarc.forwarded", "header.dmarc.error", "header.dmarc.none", "header.spf.fail",
 	"header.spf.outweighed", "header.spf.weak", "header.spf.error", "header.dkim.fail", "header.dkim.expired",
 	"header.alignment.none", "header.arc.fail",
@@ -23,14 +28,18 @@ var superseded = []diag.Code{
 // lift makes rules about a header rules about an analysis.
 func lift(rules diag.Rules[*evidence]) diag.Rules[*analysis] {
 	lifted := make(diag.Rules[*analysis], 0, len(rules))
+	noted := rules[slices.IndexFunc(rules, func(r diag.Rule[*evidence]) bool { return r.Code == unnoted })].Fails
 	for _, r := range rules {
+		needsNotes := slices.Contains(r.DependsOn, unnoted)
 		l := diag.Rule[*analysis]{
 			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category, Title: r.Title,
-			Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice, DependsOn: r.DependsOn,
+			Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice,
+			DependsOn:     slices.DeleteFunc(slices.Clone(r.DependsOn), func(c diag.Code) bool { return c == unnoted }),
 			StateIfFailed: r.StateIfFailed, NoScore: r.NoScore,
 			Fails: func(a *analysis) diag.Failures { return r.Fails(a.evidence) },
 			When: func(a *analysis) bool {
-				return !(a.live != nil && slices.Contains(superseded, r.Code)) && (r.When == nil || r.When(a.evidence))
+				live := a.live != nil && slices.Contains(superseded, r.Code)
+				return !live && !(needsNotes && noted(a.evidence) != nil) && (r.When == nil || r.When(a.evidence))
 			},
 		}
 		if r.Partly != nil {

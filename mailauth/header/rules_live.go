@@ -20,8 +20,15 @@ var (
 // checked reports whether the live checks were made.
 func checked(a *analysis) bool { return a.live != nil }
 
-// judged reports whether SPF was checked for the envelope sender.
-func judged(a *analysis) bool { return checked(a) && a.live.spf != nil }
+// judged reports whether SPF has a result for the envelope sender.
+func judged(a *analysis) bool {
+	return checked(a) && a.live.spf != nil && a.live.spf.Outcome != spf.Temperror
+}
+
+// decisive reports whether DMARC passes or fails.
+func decisive(a *analysis) bool {
+	return passes(a) || checked(a) && a.live.dmarc.result == policy.ResultFail
+}
 
 // passes reports whether DMARC passes.
 func passes(a *analysis) bool { return checked(a) && a.live.dmarc.result == policy.ResultPass }
@@ -49,17 +56,18 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Ref:         "RFC 9989 section 5.3.5",
 		Advice: "Treat the message as forged unless the sender confirms it by another way. If it is genuine, the owner of the domain " +
 			"has to sign it with DKIM under the domain of the From field, or authorize the server with SPF.",
-		When:  func(a *analysis) bool { return checked(a) && enforced(a.live) },
+		When:  func(a *analysis) bool { return decisive(a) && enforced(a.live) },
 		Fails: func(a *analysis) diag.Failures { return a.failsDMARC(noExcuse) },
 	},
 	{
 		Code: "header.live.dmarc.fail.unclear", Severity: diag.Error, Weight: 20, Category: liveDMARC,
+		DependsOn:   []diag.Code{"header.live.dmarc.fail"},
 		Title:       "DMARC fails, though the message may be genuine",
 		Requirement: "DMARC does not fail for a message that may be genuine",
 		Ref:         "RFC 7960 section 3",
 		Advice: "Judge by the reasons whether what came between is to be trusted: mailing lists should put their own address into From when " +
 			"they change messages, and filters should check before they do.",
-		When:  func(a *analysis) bool { return checked(a) && enforced(a.live) },
+		When:  func(a *analysis) bool { return decisive(a) && enforced(a.live) },
 		Fails: func(a *analysis) diag.Failures { return a.failsDMARC(changedBody, vouched, filtered, claimedPass) },
 	},
 	{
@@ -69,7 +77,9 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Ref:         "RFC 8601 section 4.1",
 		Advice: "Rely on what the receiver noted when it took the message: keys are withdrawn and records change. Analyze messages soon after " +
 			"they came.",
-		When:  checked,
+		When: func(a *analysis) bool {
+			return passes(a) || decisive(a) && slices.Contains([]excuse{notedPass, longAgo}, a.excuse())
+		},
 		Fails: func(a *analysis) diag.Failures { return a.failsDMARC(notedPass, longAgo) },
 	},
 	{
@@ -79,7 +89,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Ref:         "RFC 9989 section 5.3.5",
 		Advice: "Check with the sender whether the message is genuine: with p=none receivers deliver forged messages too. If it is, " +
 			"the owner of the domain has to sign it with DKIM, or authorize the server with SPF, before the policy is made stricter.",
-		When: func(a *analysis) bool { return checked(a) && !enforced(a.live) },
+		When: func(a *analysis) bool { return decisive(a) && !enforced(a.live) },
 		Fails: func(a *analysis) diag.Failures {
 			return a.failsDMARC(noExcuse, changedBody, vouched, filtered, claimedPass)
 		},
@@ -91,7 +101,9 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Ref:         "RFC 9989 section 4.10",
 		Advice: "Ask the owner of the domain to publish a DMARC record: without one, receivers are not told what to do with " +
 			"messages that only pretend to be from it.",
-		When: func(a *analysis) bool { return checked(a) && a.live.could != nil },
+		When: func(a *analysis) bool {
+			return checked(a) && a.live.could != nil && a.live.dmarc.result != policy.ResultTempError
+		},
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(a.live.dmarc.result == policy.ResultNone,
 				"There is no DMARC record for %s, so DMARC is not evaluated: its result is none.", a.author()).About(a.author())
@@ -103,7 +115,9 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Requirement: "What DMARC needs is at hand",
 		Ref:         "RFC 9989 section 5.3",
 		Advice:      "Submit the whole message as it was received, with all Received and Return-Path fields and the body.",
-		When:        func(a *analysis) bool { return checked(a) && len(a.input.from) == 1 },
+		When: func(a *analysis) bool {
+			return checked(a) && len(a.input.from) == 1 && a.live.dmarc.result != policy.ResultTempError
+		},
 		Fails: func(a *analysis) diag.Failures {
 			switch a.live.dmarc.open {
 			case noBody:
@@ -138,7 +152,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Ref:         "RFC 8601 section 4.1",
 		Advice: "Take what the receiver noted for the time of delivery, if the field is its own, and what is found now for today: keys are " +
 			"rotated, and records change.",
-		When: checked,
+		When: func(a *analysis) bool { return checked(a) && len(a.comparisons()) > 0 },
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailEach(a.comparisons(), func(c Comparison) diag.Failures {
 				return diag.FailIf(!c.Agrees, "%s noted %s=%s%s, and now it is %s. %s", diag.Quote(c.AuthServID), c.Method,

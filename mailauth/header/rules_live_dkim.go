@@ -13,7 +13,7 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Ref:         "RFC 6376 section 6.1.3",
 		Advice: "Do not rely on what the body says, such as account numbers, before the sender confirms it. Look for what changes messages on " +
 			"the way: a mailing list, a disclaimer, a virus filter.",
-		When: checked,
+		When: anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil }),
 		Fails: func(a *analysis) diag.Failures {
 			return a.live.each(func(s *dkim.Result) bool { return s.BodyHashOK != nil && !*s.BodyHashOK },
 				"The body hash of the DKIM signature of %s does not match: the body was altered. %s")
@@ -26,7 +26,7 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Ref:         "RFC 6376 section 6.1.3",
 		Advice: "Compare the fields that the signature covers with those of the original; if the key was replaced since, the result at the time of " +
 			"delivery counts.",
-		When: checked,
+		When: anySignature(func(s *dkim.Result) bool { return s.SignatureOK != nil }),
 		Fails: func(a *analysis) diag.Failures {
 			return a.live.each(func(s *dkim.Result) bool {
 				return s.Result == dkim.Fail && (s.BodyHashOK == nil || *s.BodyHashOK)
@@ -40,7 +40,7 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Ref:         "RFC 6376 section 6.1",
 		Advice: "Have the signer publish a valid key under the selector that it uses, and keep old keys for a week after the last signature; " +
 			"dkim/lookup says what is wrong with the key.",
-		When: checked,
+		When: anySignature(func(s *dkim.Result) bool { return s.Result != dkim.TempError }),
 		Fails: func(a *analysis) diag.Failures {
 			return a.live.each(func(s *dkim.Result) bool { return s.Result == dkim.PermError || s.Result == dkim.Neutral },
 				"The DKIM signature of %s cannot be verified. %s")
@@ -52,7 +52,7 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Requirement: "Valid DKIM signatures may be accepted",
 		Ref:         "RFC 8301 section 3",
 		Advice:      "Have the signer use rsa-sha256 with a key of 2048 bits, or Ed25519 beside it, and leave out what the detail names.",
-		When:        checked,
+		When:        anySignature(func(s *dkim.Result) bool { return s.Result == dkim.Pass || s.Result == dkim.Policy }),
 		Fails: func(a *analysis) diag.Failures {
 			return a.live.each(func(s *dkim.Result) bool { return s.Result == dkim.Policy },
 				"The DKIM signature of %s must not be accepted. %s")
@@ -64,7 +64,7 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Requirement: "DKIM signatures cover the whole body",
 		Ref:         "RFC 6376 section 8.2",
 		Advice:      "Do not rely on the end of the body. Have the signer leave out the tag l=.",
-		When:        checked,
+		When:        anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil }),
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailEach(a.live.signatures(func(s *dkim.Result) bool { return s.UnsignedBytes > 0 }),
 				func(s *dkim.Result) diag.Failures {
@@ -79,7 +79,7 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Requirement: "DKIM signatures are still within their time",
 		Ref:         "RFC 6376 section 3.5",
 		Advice:      "Nothing is wrong: what counts is that it had not expired when the message was received.",
-		When:        checked,
+		When:        anySignature(func(s *dkim.Result) bool { return s.ExpiresAt != nil }),
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailEach(a.live.signatures(a.live.expiredSince), func(s *dkim.Result) diag.Failures {
 				return diag.Fail("The DKIM signature of %s expired on %s, after the message was received on %s.", s.Domain,
@@ -87,6 +87,11 @@ var liveDKIMRules = diag.Rules[*analysis]{
 			})
 		},
 	},
+}
+
+// anySignature is the condition that there is such a signature.
+func anySignature(is func(*dkim.Result) bool) func(*analysis) bool {
+	return func(a *analysis) bool { return checked(a) && len(a.live.signatures(is)) > 0 }
 }
 
 // signatures lists the signatures for which a condition holds.

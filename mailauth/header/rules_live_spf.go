@@ -13,9 +13,9 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Requirement: "SPF does not fail for a forwarder",
 		Ref:         "RFC 7208 appendix D",
 		Advice:      "Do not add the forwarder to the SPF record: it would let all its customers send for the domain. DKIM is what counts here.",
-		When:        judged,
+		When:        func(a *analysis) bool { return judged(a) && passes(a) && a.forwarder() != "" },
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(passes(a) && a.forwarder() != "" && refused(a.live.spf),
+			return diag.FailIf(refused(a.live.spf),
 				"SPF gives %s: %s does not authorize %s, the server of the forwarder %s.", a.live.spf.Outcome,
 				diag.Quote(a.live.spf.Domain), a.live.hop.ip, a.forwarder())
 		},
@@ -46,7 +46,7 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Requirement: "The SPF record of the envelope sender can be evaluated",
 		Ref:         "RFC 7208 section 2.6.7",
 		Advice:      "Have the owner of the domain correct its SPF record; spf/lookup says what is wrong with it.",
-		When:        judged,
+		When:        func(a *analysis) bool { return judged(a) && a.live.spf.Outcome != spf.None },
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(a.live.spf.Outcome == spf.Permerror, "The SPF record of %s cannot be evaluated: %s.",
 				diag.Quote(a.live.spf.Domain), diag.Quote(a.live.spf.Reason)).About(a.live.spf.Domain)
@@ -71,7 +71,9 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Ref:         "RFC 7208 section 2.3",
 		Advice: "Have the operator of the server authorize its address in the SPF record of its HELO name, such as \"v=spf1 a -all\", or let " +
 			"it give its own name.",
-		When: func(a *analysis) bool { return checked(a) && a.live.helo != nil },
+		When: func(a *analysis) bool {
+			return checked(a) && a.live.helo != nil && a.live.helo.Outcome != spf.Temperror && a.live.helo.Outcome != spf.None
+		},
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(refused(a.live.helo), "SPF of the HELO name %s gives %s for %s: the server uses a name that "+
 				"does not authorize it.", diag.Quote(a.live.helo.Domain), a.live.helo.Outcome, a.live.hop.ip)
@@ -83,10 +85,9 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Requirement: "SPF does not pass for a domain that is not aligned",
 		Ref:         "RFC 9989 section 4.4.2",
 		Advice:      "If a service sends for the domain, set up a return path below the domain with it, so that SPF counts for DMARC, too.",
-		When:        judged,
+		When:        func(a *analysis) bool { return judged(a) && a.live.spf.Outcome == spf.Pass && len(a.input.from) == 1 },
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.live.spf.Outcome == spf.Pass && len(a.input.from) == 1 &&
-				!a.live.aligned(policy.SPF, a.live.spfDomain()) && a.forwarder() == "",
+			return diag.FailIf(!a.live.aligned(policy.SPF, a.live.spfDomain()) && a.forwarder() == "",
 				"SPF passes for %s, which is not aligned with %s.", diag.Quote(a.live.spf.Domain), a.author())
 		},
 	},

@@ -2,15 +2,19 @@ package header
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
-// analyzeTexts speak for what header-analyze comes to: where its own rules do not, those of header-audit.
+// analyzeTexts speak for what header-analyze comes to: its own, and those of the rules of header-audit.
 var analyzeTexts = func() diag.Texts {
-	all := maps.Clone(auditTexts)
-	delete(all, "header.authres.missing") // nobody needs to have noted what is checked now
-	maps.Copy(all, liveTexts)
+	all := maps.Clone(liveTexts)
+	for key, text := range auditTexts {
+		if strings.Contains(key, ".") { // a rule, not a state or a band
+			all[key] = text
+		}
+	}
 	return all
 }()
 
