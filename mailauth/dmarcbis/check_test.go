@@ -223,6 +223,16 @@ func TestCheckSilence(t *testing.T) {
 	require.ErrorAs(t, err, new(*diag.InputError))
 }
 
+// A server that denies a name which has names below it is not believed.
+func TestCheckWrongNXDOMAIN(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone(mx + at("example.com", "v=DMARC1; p=reject; rua=mailto:d@example.com"))
+	w.Fault("example.com", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeNameError})
+	r, err := Check(t.Context(), w.Env(), CheckRequest{Domain: diag.MustDomain("example.com")})
+	require.NoError(t, err)
+	require.Equal(t, diag.Valid, r.State, "%+v", r.Findings)
+}
+
 // Everything is asked for at once.
 func TestCheckRoundTrips(t *testing.T) {
 	trips := diagtest.DNSRoundTrips(t, func(w *diagtest.World) {

@@ -29,7 +29,7 @@ var discoveryRules = diag.Rules[*evidence]{
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
 		Fails: func(e *evidence) diag.Failures {
 			exists, err := e.Exists()
-			if err != nil || exists || e.Walk.Steps[0].Record != nil {
+			if err != nil || exists || e.Walk.Steps[0].Answer.Exists() { // some servers deny names above others
 				return nil
 			}
 			if r := e.record(); r != nil && e.newer.Usable {
