@@ -283,6 +283,8 @@ func TestResultsThatCount(t *testing.T) {
 		{"without a name", received + "Authentication-Results: spf=fail\n", nil, "fail"},
 		{"foreign name", received + "Authentication-Results: a.example.org; spf=pass\n", nil, ""},
 		{"below another server", received + "Received: by a.example.org; x\nAuthentication-Results: mx.example.com; spf=pass\n", nil, ""},
+		{"without a name beside one with it", received + "Authentication-Results: mx.example.com; dkim=pass\nAuthentication-Results: spf=pass\n", nil, ""},
+		{"Microsoft", "Received: from a.example.org (192.0.2.1) by mx.example.com with Microsoft SMTP Server; x\nAuthentication-Results: spf=fail\nAuthentication-Results: x.example.com; dkim=pass\n", nil, "fail"},
 		{"no hops", "Authentication-Results: a.example.org; spf=pass\n", nil, "pass"},
 		{"trusted", received + "Authentication-Results: a.example.org; spf=pass\n", []string{"a.example.org"}, "pass"},
 		{"not trusted", received + "Authentication-Results: mx.example.com; spf=pass\n", []string{"a.example.org"}, ""},

@@ -57,6 +57,21 @@ func (e *evidence) readAuthentication() {
 		}
 		e.authFields = append(e.authFields, a)
 	}
+	e.doubtNameless()
+}
+
+// doubtNameless takes results without a server's name for those of others where the receiving side writes its name
+// into its own: servers of Microsoft leave out theirs, also on the way out.
+func (e *evidence) doubtNameless() {
+	named := slices.ContainsFunc(e.authFields, func(a authField) bool { return a.header != nil && !a.foreign && a.id != "" })
+	if n := len(e.hops); !named || n > 0 && e.hops[n-1].isMicrosoft() {
+		return
+	}
+	for i := range e.authFields {
+		if a := &e.authFields[i]; a.header != nil && a.id == "" {
+			a.foreign = true
+		}
+	}
 }
 
 // receivedRegion returns how many fields at the top the receiving side wrote: all before the first Received that a

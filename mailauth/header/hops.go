@@ -3,6 +3,7 @@ package header
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/mailauth/message"
@@ -34,6 +35,11 @@ func (h *hop) client() string {
 		return h.ip.String()
 	}
 	return "an unnamed client"
+}
+
+// isMicrosoft reports whether Exchange or Microsoft 365 took the message.
+func (h *hop) isMicrosoft() bool {
+	return strings.HasPrefix(strings.ToLower(h.with), "microsoft smtp server")
 }
 
 // server names who took the message, for a sentence.

@@ -40,6 +40,8 @@ func TestParseReceived(t *testing.T) {
 			"mail.example.org|a.example|mail.example.org|192.0.2.25|mx.example.com|esmtps|1xyz-0001-2a|bob@example.com|yes TLSv1.3 TLS_AES_256_GCM_SHA384|09:00:04"},
 		{"Exim literal", "from [192.0.2.25] (port=4711 helo=a.example) by mx.example.com with esmtp (Exim 4.96) id 1" + date,
 			"[192.0.2.25]|a.example||192.0.2.25|mx.example.com|esmtp|1||no|09:00:04"},
+		{"Exim of old", "from [192.0.2.25] (helo=a.example) by mx.example.com with esmtps (TLSv1.2:ECDHE-RSA-AES256-GCM-SHA384:256) (Exim 4.89) id 1" + date,
+			"[192.0.2.25]|a.example||192.0.2.25|mx.example.com|esmtps|1||yes TLSv1.2 ECDHE-RSA-AES256-GCM-SHA384|09:00:04"},
 		{"Exim local", "from alice by mail.example.org with local (Exim 4.96) id 1xyz" + date, "alice|alice|||mail.example.org|local|1xyz||?|09:00:04"},
 		{"Sendmail", "from a.example (b.example [192.0.2.25]) by mx.example.com (8.17.1/8.17.1) with ESMTPS id 1 (version=TLSv1.3 cipher=TLS_AES_256_GCM_SHA384 bits=256 verify=NO) for <bob@example.com>; Sun, 1 Nov 2026 01:00:04 -0800",
 			"a.example|a.example|b.example|192.0.2.25|mx.example.com|ESMTPS|1|bob@example.com|yes TLSv1.3 TLS_AES_256_GCM_SHA384|09:00:04"},

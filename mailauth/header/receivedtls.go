@@ -21,7 +21,7 @@ func (r *received) encryption() {
 		switch {
 		case encryptedProtocols[protocol]:
 			r.tls = tlsYes
-		case plainProtocols[protocol], strings.HasPrefix(strings.ToUpper(r.with), "MICROSOFT SMTP SERVER"):
+		case plainProtocols[protocol], strings.HasPrefix(strings.ToLower(r.with), "microsoft smtp server"):
 			r.tls = tlsNo
 		}
 	}
@@ -49,12 +49,17 @@ func isTLSComment(c string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(lower, "tls") && len(lower) <= len("TLSv1.3") || strings.HasPrefix(lower, "tlsv1")
+	return strings.HasPrefix(lower, "tls") && len(lower) <= len("TLSv1.3") || strings.HasPrefix(lower, "tlsv1") || strings.HasPrefix(lower, "tls1.")
 }
 
 // tlsDetails reads version and cipher from a comment.
 func (r *received) tlsDetails(c string) {
 	words := strings.FieldsFunc(c, func(ch rune) bool { return ch == ' ' || ch == ',' || ch == ';' })
+	// Exim of old has "TLS1.2:ECDHE_RSA_AES_256_GCM_SHA384:256", also behind X= or "TLSv1.2:".
+	if parts := strings.Split(c, ":"); len(words) == 1 && len(parts) > 1 && strings.HasPrefix(strings.ToLower(parts[0]), "tls") {
+		r.tlsVersion, r.tlsCipher = tlsVersion(parts[0]), parts[1]
+		return
+	}
 	for i, w := range words {
 		lower := strings.ToLower(w)
 		switch {

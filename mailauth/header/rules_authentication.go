@@ -100,7 +100,7 @@ var authenticationRules = diag.Rules[*evidence]{
 		Advice:      "Nothing is wrong with the sender. Whoever runs the list can write its own address into From, so that DMARC passes.",
 		When:        (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.value("dmarc") == "fail", "%s Before the list changed the message DMARC passed, as %s sealed with ARC, and the receiving side found the chain valid.",
+			return diag.FailIf(e.value("dmarc") == "fail", "%s Before the message was passed on DMARC had passed, as %s sealed with ARC, and the receiving side found the chain valid.",
 				e.dmarcText(), e.sealer()).About(e.fromDomain)
 		},
 	},
@@ -159,12 +159,13 @@ var authenticationRules = diag.Rules[*evidence]{
 		Code: "header.spf.weak", Severity: diag.Warning, Weight: 4, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.authres.missing"},
 		Title:       "SPF does not authorize the sending address",
-		Requirement: "SPF authorizes the sending address, or DMARC passes",
+		Requirement: "SPF authorizes the sending address, or a signature proves the sender",
 		Ref:         "RFC 7208 section 8",
 		Advice:      "Add the sending service to the SPF record of the envelope sender's domain.",
 		When:        func(e *evidence) bool { return e.has("spf") && e.value("dmarc") != "pass" },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(slices.Contains([]string{"softfail", "neutral", "none"}, e.value("spf")), "%s", e.spfText()).About("spf")
+			signed, _ := e.aligned("dkim")
+			return diag.FailIf(!signed && slices.Contains([]string{"softfail", "neutral", "none"}, e.value("spf")), "%s", e.spfText()).About("spf")
 		},
 	},
 	{
@@ -206,7 +207,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			spf, _ := e.aligned("spf")
 			dkim, _ := e.aligned("dkim")
-			return diag.FailIf(!spf && !dkim, "From has %s, and what passed is %s.", e.fromDomain, e.passedDomains()).About(e.fromDomain)
+			passed := e.passedDomains()
+			return diag.FailIf(!spf && !dkim && passed != "", "From has %s, and what passed is %s.", e.fromDomain, passed).About(e.fromDomain)
 		},
 	},
 	{
@@ -321,7 +323,7 @@ func (e *evidence) passedDomains() string {
 	var list []string
 	for _, method := range []string{"spf", "dkim"} {
 		for _, r := range e.passing(method) {
-			if text := strings.ToUpper(method) + " for " + orDomain(r.Domain()); len(list) < 5 && !slices.Contains(list, text) {
+			if text := strings.ToUpper(method) + " for " + orDomain(r.Domain()); r.Domain() != "" && len(list) < 5 && !slices.Contains(list, text) {
 				list = append(list, text)
 			}
 		}

@@ -202,6 +202,7 @@ var formRules = diag.Rules[*evidence]{
 // damageTexts say what was done about each kind of damage.
 var damageTexts = map[Damage]string{
 	message.QuotedPrintable: "The text was copied in quoted-printable form, with =3D for = and = at line ends; it was decoded before reading. What looks broken in it says nothing about the message.",
+	message.Summary:         "A table of the mail program stood above the header; it was left out.",
 	message.Quoted:          "Every line began with \">\", as in a reply; the marks were removed before reading.",
 	message.Indented:        "Every line began with white space; it was removed before reading.",
 	message.DoubleSpaced:    "A blank line stood behind every line; these lines were removed before reading.",

@@ -11,6 +11,7 @@ type Damage string
 
 // The kinds of damage that [Repair] knows.
 const (
+	Summary         Damage = "summary"          // the table that a mail program shows above the header, copied with it
 	Escaped         Damage = "escaped"          // line ends written as \n, as in JSON
 	DoubleSpaced    Damage = "double-spaced"    // a blank line behind every line
 	Quoted          Damage = "quoted"           // "> " before every line, as in a reply
@@ -27,11 +28,12 @@ const maxQuoteLevels = 5
 // returned as it is. It is for headers that people paste; never verify a signature over the result.
 func Repair(text []byte) ([]byte, []Damage) {
 	var done []Damage
+	text = trimFirstLines(text)
 	for _, step := range []struct {
 		damage Damage
 		repair func(string) string
 	}{
-		{Escaped, unescapeLines}, {DoubleSpaced, singleSpace}, {Quoted, unquoteLines}, {Indented, outdent},
+		{Escaped, unescapeLines}, {Summary, cutSummary}, {DoubleSpaced, singleSpace}, {Quoted, unquoteLines}, {Indented, outdent},
 		{HTML, unescapeHTML}, {QuotedPrintable, decodeQuotedPrintable}, {Unindented, foldAgain},
 	} {
 		if repaired := step.repair(string(text)); repaired != string(text) {
@@ -40,6 +42,52 @@ func Repair(text []byte) ([]byte, []Damage) {
 	}
 	return text, done
 }
+
+// trimFirstLines removes blank lines before the first one that is not: whoever pastes a header means no empty one.
+func trimFirstLines(text []byte) []byte {
+	rest := bytes.TrimLeft(text, " \t\r\n")
+	if i := bytes.LastIndexAny(text[:len(text)-len(rest)], "\r\n"); i >= 0 {
+		return text[i+1:]
+	}
+	return text
+}
+
+// summaryLines begin the lines of the table that Gmail shows above the original of a message.
+var summaryLines = []string{"original message", "created at:", "created on:", "message id\t"}
+
+// firstFields are those that the header of a received message begins with.
+var firstFields = []string{"delivered-to:", "received:", "return-path:", "x-original-to:", "x-received:", "authentication-results:"}
+
+// cutSummary removes a table above the header.
+func cutSummary(text string) string {
+	before := func(line string, list []string) bool {
+		line = strings.ToLower(strings.TrimSpace(line[:min(len(line), maxMark)]) + "\t")
+		return slices.ContainsFunc(list, func(begin string) bool { return strings.HasPrefix(line, begin) })
+	}
+	found := false
+	for at, n := 0, 0; at < len(text) && n < maxSummary; n++ {
+		end := len(text)
+		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		switch line := text[at:end]; {
+		case before(line, firstFields) && found:
+			return text[at:]
+		case before(line, firstFields):
+			return text
+		case before(line, summaryLines):
+			found = true
+		}
+		at = end
+	}
+	return text
+}
+
+// The bounds of the search for a table, in lines and in bytes of each.
+const (
+	maxSummary = 40
+	maxMark    = 100
+)
 
 // headerLines returns the lines of the header, and what is behind it from the blank line on.
 func headerLines(text string) (lines []string, rest string) {

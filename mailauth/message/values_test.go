@@ -175,6 +175,8 @@ func TestRepair(t *testing.T) {
 		damage     []Damage
 	}{
 		{"none", whole, whole, nil},
+		{"blank lines before it", " \r\n\n" + whole, whole, nil},
+		{"summary of Gmail", "Original Message\nMessage ID\t<a@b>\nCreated at:\tSun, Nov 1, 2026 at 9:00 AM\nFrom:\tA <a@b>\nSPF:\tPASS with IP 192.0.2.1\n\n\n" + whole, whole, []Damage{Summary}},
 		{"quoted", before("> "), whole, []Damage{Quoted}},
 		{"quoted twice", before("> >"), whole, []Damage{Quoted}},
 		{"indented", before("    "), whole, []Damage{Indented}},
