@@ -205,6 +205,15 @@ func (m *Message) All(name string) []*Field {
 	return list
 }
 
+// Values returns the values of all fields of a name, in order.
+func (m *Message) Values(name string) []string {
+	var list []string
+	for _, f := range m.All(name) {
+		list = append(list, f.Value())
+	}
+	return list
+}
+
 // First returns the first field of a name, whatever its case, or nil.
 func (m *Message) First(name string) *Field {
 	for i := range m.Fields {

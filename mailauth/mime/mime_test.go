@@ -9,22 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSplit(t *testing.T) {
-	h, body := Split([]byte("From a@b Tue\r\nSubject: a\r\n\tb \r\nX : c\r\nno field\r\nEmpty:\r\n\r\nbody\r\n"))
-	require.Equal(t, Header{{"Subject", "a b"}, {"X", "c"}, {"Empty", ""}}, h)
-	require.Equal(t, "body\r\n", string(body))
-	require.Equal(t, "a b", h.Get("subject"))
-	require.Empty(t, h.Get("To"))
-	require.Equal(t, []string{"c"}, h.All("x"))
-
-	h, body = Split([]byte("\nbody"))
-	require.Empty(t, h)
-	require.Equal(t, "body", string(body))
-	h, body = Split([]byte("A: b"))
-	require.Equal(t, Header{{"A", "b"}}, h)
-	require.Empty(t, body)
-}
-
 func TestParts(t *testing.T) {
 	const head = "Content-Type: multipart/mixed; boundary=b\n\n"
 	tests := []struct {
@@ -97,13 +81,4 @@ func FuzzParts(f *testing.F) {
 			t.Errorf("%q became %q", body, p.Body())
 		}
 	})
-}
-
-// A value in many lines is cut: it would take many times the memory of its text.
-func TestHeaderIsBounded(t *testing.T) {
-	h, body := Split([]byte("A: 1\nB: 2\n" + strings.Repeat(" b\n", maxHeader) + "C: 3\n\nbody"))
-	require.Equal(t, "1", h.Get("A"))
-	require.Less(t, len(h.Get("B")), 2*maxHeader)
-	require.Len(t, h, 3)
-	require.Equal(t, "body", string(body))
 }

@@ -7,17 +7,21 @@ import (
 	"mime"
 	"mime/quotedprintable"
 	"strings"
+
+	"github.com/diagkit/diagkit/mailauth/message"
 )
 
 // The bounds of a message. Reports have a handful of parts, two levels deep.
 const (
 	MaxParts = 1000
 	maxDepth = 10
+
+	maxParams = 1000 // of a field that the standard library cannot read
 )
 
 // A Part is a leaf of the tree: it has no parts of its own, or is a message that is attached (message/rfc822).
 type Part struct {
-	Header Header
+	Header *message.Message  // its fields
 	Type   string            // media type in lower case; text/plain where none is given (RFC 2045 section 5.2)
 	Params map[string]string // parameters of Content-Type, by names in lower case
 	Name   string            // file name; may be empty
@@ -27,9 +31,9 @@ type Part struct {
 
 // Parts returns the leaves of a message in order, at most [MaxParts]. The first is the whole message if it is not
 // multipart, or if its boundary is nowhere.
-func Parts(message []byte) []Part {
+func Parts(text []byte) []Part {
 	var leaves []Part
-	collect(&leaves, message, 0)
+	collect(&leaves, text, 0)
 	return leaves
 }
 
@@ -49,10 +53,10 @@ func collect(leaves *[]Part, text []byte, depth int) {
 }
 
 func newPart(text []byte) Part {
-	p := Part{}
-	p.Header, p.raw = Split(text)
-	p.Type, p.Params = MediaType(p.Header.Get("Content-Type"))
-	_, disposition := MediaType(p.Header.Get("Content-Disposition"))
+	m := message.Split(text)
+	p := Part{Header: m, raw: m.Body}
+	p.Type, p.Params = MediaType(m.Value("Content-Type"))
+	_, disposition := MediaType(m.Value("Content-Disposition"))
 	if p.Name = disposition["filename"]; p.Name == "" {
 		p.Name = p.Params["name"]
 	}
@@ -66,7 +70,7 @@ func MediaType(value string) (string, map[string]string) {
 	}
 	params := map[string]string{}
 	t := "text/plain"
-	for i, part := range strings.SplitN(value, ";", maxFields) {
+	for i, part := range strings.SplitN(value, ";", maxParams) {
 		name, v, ok := strings.Cut(part, "=")
 		name = strings.ToLower(strings.TrimSpace(name))
 		switch _, twice := params[name]; {
@@ -117,7 +121,7 @@ func chomp(text []byte) []byte {
 // Body returns the body without its transfer encoding (RFC 2045 section 6). Of a broken encoding it is what can be
 // read. It is never longer than what was sent.
 func (p *Part) Body() []byte {
-	switch strings.ToLower(p.Header.Get("Content-Transfer-Encoding")) {
+	switch strings.ToLower(p.Header.Value("Content-Transfer-Encoding")) {
 	case "base64":
 		return decodeBase64(p.raw)
 	case "quoted-printable":

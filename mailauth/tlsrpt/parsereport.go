@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/diagkit/diagkit/mailauth/mime"
 )
 
@@ -72,8 +73,8 @@ func parseBody(data []byte) (*Report, error) {
 // parseMessage looks for a report in the parts of a message. Some senders name its type differently, or not at
 // all, so its contents decide.
 func parseMessage(data []byte, depth int) (*Report, error) {
-	header, _ := mime.Split(data)
-	if len(header) == 0 {
+	m := message.Split(data)
+	if len(m.Fields) == 0 {
 		return nil, errors.New("it is neither JSON nor gzip nor a message: " + guess(data))
 	}
 	refusal := errors.New("no part of the message is JSON or gzip")
@@ -93,8 +94,8 @@ func parseMessage(data []byte, depth int) (*Report, error) {
 			refusal = err
 			continue
 		}
-		r.Submitter = cmp.Or(r.Submitter, header.Get("TLS-Report-Submitter"))
-		r.Domain = cmp.Or(r.Domain, header.Get("TLS-Report-Domain"))
+		r.Submitter = cmp.Or(r.Submitter, m.Value("TLS-Report-Submitter"))
+		r.Domain = cmp.Or(r.Domain, m.Value("TLS-Report-Domain"))
 		if !strings.HasPrefix(p.Type, "application/tlsrpt") && p.Type != "message/rfc822" {
 			r.fault("The report has the media type %s, not application/tlsrpt+json or +gzip", quote(p.Type))
 		}

@@ -33,7 +33,7 @@ Subject: Offer
 		return
 	}
 	fmt.Println(report.Type, report.Failure, report.SourceIP, report.ReportedDomain)
-	fmt.Println(report.Original.Header.Get("Subject"))
+	fmt.Println(report.Original.Header.Value("Subject"))
 	// Output:
 	// auth-failure dmarc 192.0.2.1 example.com
 	// Offer

@@ -56,7 +56,7 @@ Subject: Offer
 func TestParse(t *testing.T) {
 	r, err := Parse([]byte(complete))
 	require.NoError(t, err)
-	require.Len(t, r.Original.Header, 3)
+	require.Len(t, r.Original.Header.Fields, 3)
 	require.False(t, r.Original.HasBody)
 	r.Original = Original{}
 	require.Equal(t, &Report{
@@ -65,7 +65,7 @@ func TestParse(t *testing.T) {
 		SourceIP: netip.MustParseAddr("192.0.2.1"), Delivery: Rejected, Incidents: 3,
 		ReportedDomain: "example.com", OriginalFrom: "a@example.com",
 		OriginalRcpt: []string{"redacted@receiver.example"}, ReportingMTA: "mx.receiver.example",
-		HasAlignment: true, AuthenticationResults: []string{"mx.receiver.example; dmarc=fail header.from=example.com"},
+		HasAlignment: true, AuthenticationResults: []string{"mx.receiver.example; dmarc=fail    header.from=example.com"},
 		DKIMDomain: "example.com", DKIMSelector: "s1", SPFRecord: `txt : example.com : "v=spf1 -all"`, Redacted: true,
 	}, r)
 }
@@ -116,7 +116,7 @@ func TestParseText(t *testing.T) {
 	require.Equal(t, "example.com", r.ReportedDomain)
 	require.Equal(t, []string{"spf"}, r.AlignedBy)
 	require.Equal(t, Rejected, r.Delivery)
-	require.Equal(t, "a@example.com", r.Original.Header.Get("from"))
+	require.Equal(t, "a@example.com", r.Original.Header.Value("from"))
 }
 
 func TestParseRefuses(t *testing.T) {
@@ -163,7 +163,7 @@ func TestConformanceFailureReports(t *testing.T) {
 			continue
 		}
 		if r.Type == "" || !r.SourceIP.IsValid() || r.ReportedDomain == "" || r.Arrival.IsZero() ||
-			r.Original.Header.Get("From") == "" {
+			r.Original.Header.Value("From") == "" {
 			t.Errorf("%s: %+v", filepath.Base(file), r)
 		}
 		if r.TextOnly {

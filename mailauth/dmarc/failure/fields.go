@@ -1,7 +1,6 @@
 package failure
 
 import (
-	"net/mail"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -9,34 +8,34 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/mime"
+	"github.com/diagkit/diagkit/mailauth/message"
 )
 
 // fields reads the part for programs.
-func (r *Report) fields(h mime.Header) {
-	r.Type = FeedbackType(strings.ToLower(h.Get("Feedback-Type")))
-	r.Failure = Failure(strings.ToLower(h.Get("Auth-Failure")))
-	r.UserAgent, r.Version = h.Get("User-Agent"), h.Get("Version")
-	r.SourceIP = r.address(h.Get("Source-IP"))
-	r.Delivery = Delivery(strings.ToLower(h.Get("Delivery-Result")))
-	r.ReportedDomain = canonicalDomain(h.Get("Reported-Domain"))
-	r.OriginalFrom = addrSpec(h.Get("Original-Mail-From"))
-	for _, rcpt := range some(h.All("Original-Rcpt-To")) {
+func (r *Report) fields(h *message.Message) {
+	r.Type = FeedbackType(strings.ToLower(h.Value("Feedback-Type")))
+	r.Failure = Failure(strings.ToLower(h.Value("Auth-Failure")))
+	r.UserAgent, r.Version = h.Value("User-Agent"), h.Value("Version")
+	r.SourceIP = r.address(h.Value("Source-IP"))
+	r.Delivery = Delivery(strings.ToLower(h.Value("Delivery-Result")))
+	r.ReportedDomain = canonicalDomain(h.Value("Reported-Domain"))
+	r.OriginalFrom = addrSpec(h.Value("Original-Mail-From"))
+	for _, rcpt := range some(h.Values("Original-Rcpt-To")) {
 		r.OriginalRcpt = append(r.OriginalRcpt, addrSpec(rcpt))
 	}
-	r.EnvelopeID = h.Get("Original-Envelope-Id")
-	_, mta, ok := strings.Cut(h.Get("Reporting-MTA"), ";") // RFC 3464 section 2.2.2: "dns; name"
+	r.EnvelopeID = h.Value("Original-Envelope-Id")
+	_, mta, ok := strings.Cut(h.Value("Reporting-MTA"), ";") // RFC 3464 section 2.2.2: "dns; name"
 	if r.ReportingMTA = strings.TrimSpace(mta); !ok {
-		r.ReportingMTA = h.Get("Reporting-MTA")
+		r.ReportingMTA = h.Value("Reporting-MTA")
 	}
-	r.ReportedURIs = some(h.All("Reported-URI"))
-	r.AuthenticationResults = some(h.All("Authentication-Results"))
-	r.DKIMDomain, r.DKIMIdentity = canonicalDomain(h.Get("DKIM-Domain")), h.Get("DKIM-Identity")
-	r.DKIMSelector, r.DKIMKey = h.Get("DKIM-Selector"), h.Get("DKIM-Selector-DNS")
-	r.SPFRecord = h.Get("SPF-DNS")
+	r.ReportedURIs = some(h.Values("Reported-URI"))
+	r.AuthenticationResults = some(h.Values("Authentication-Results"))
+	r.DKIMDomain, r.DKIMIdentity = canonicalDomain(h.Value("DKIM-Domain")), h.Value("DKIM-Identity")
+	r.DKIMSelector, r.DKIMKey = h.Value("DKIM-Selector"), h.Value("DKIM-Selector-DNS")
+	r.SPFRecord = h.Value("SPF-DNS")
 	r.arrival(h)
 	r.alignment(h)
-	r.incidents(h.Get("Incidents"))
+	r.incidents(h.Value("Incidents"))
 	r.checkFields()
 }
 
@@ -68,10 +67,10 @@ func (r *Report) checkFields() {
 }
 
 // arrival reads when the message came; Received-Date is its name in the drafts of RFC 5965.
-func (r *Report) arrival(h mime.Header) {
-	value := h.Get("Arrival-Date")
+func (r *Report) arrival(h *message.Message) {
+	value := h.Value("Arrival-Date")
 	if value == "" {
-		value = h.Get("Received-Date")
+		value = h.Value("Received-Date")
 	}
 	if value == "" {
 		return
@@ -82,20 +81,15 @@ func (r *Report) arrival(h mime.Header) {
 	}
 }
 
-// date reads a date of RFC 5322, also with the names of American zones, which time.Parse knows without offsets.
+// date reads a date of RFC 5322, and of how else it is written.
 func date(value string) (time.Time, bool) {
-	value, _, _ = strings.Cut(value, "(")
-	for _, zone := range [][2]string{{"EDT", "-0400"}, {"EST", "-0500"}, {"CDT", "-0500"}, {"CST", "-0600"},
-		{"MDT", "-0600"}, {"MST", "-0700"}, {"PDT", "-0700"}, {"PST", "-0800"}} { // RFC 5322 section 4.3
-		value = strings.Replace(value, " "+zone[0], " "+zone[1], 1)
-	}
-	t, err := mail.ParseDate(strings.TrimSpace(value))
-	return t.UTC(), err == nil
+	d, err := message.ParseDate(value)
+	return d.Time.UTC(), err == nil
 }
 
 // alignment reads "none" or the mechanisms; between them stands a comma, and with some programs something else.
-func (r *Report) alignment(h mime.Header) {
-	value := strings.ToLower(h.Get("Identity-Alignment"))
+func (r *Report) alignment(h *message.Message) {
+	value := strings.ToLower(h.Value("Identity-Alignment"))
 	if value == "" {
 		return
 	}
@@ -161,11 +155,11 @@ func canonicalDomain(s string) string {
 
 // domainOf returns the domain of the first address in a field; empty if there is none.
 func domainOf(field string) string {
-	list, err := mail.ParseAddressList(field)
-	if err != nil || len(list) == 0 {
+	list := message.ParseAddresses(field)
+	if len(list) == 0 {
 		return ""
 	}
-	return canonicalDomain(list[0].Address[strings.LastIndexByte(list[0].Address, '@')+1:])
+	return canonicalDomain(list[0].Domain)
 }
 
 // redacted reports whether an address looks like one that was replaced: by a word, by signs, or by the digest that

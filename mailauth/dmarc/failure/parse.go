@@ -1,12 +1,14 @@
 package failure
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/diagkit/diagkit/mailauth/mime"
 )
 
@@ -18,20 +20,19 @@ const (
 )
 
 // Parse reads the message that brought a report. An error says why it is none.
-func Parse(message []byte) (*Report, error) {
-	if len(message) > MaxBytes {
+func Parse(text []byte) (*Report, error) {
+	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("it is longer than %d bytes", MaxBytes)
 	}
-	header, _ := mime.Split(message)
-	if len(header) == 0 {
+	header := message.Split(text)
+	if len(header.Fields) == 0 {
 		return nil, errors.New("it is not a message: it has no header fields")
 	}
-	parts := mime.Parts(message)
+	parts := mime.Parts(text)
 	r := &Report{Incidents: 1}
 	feedback := slices.IndexFunc(parts, isFeedback)
 	if feedback >= 0 {
-		fields, _ := mime.Split(leadingText(parts[feedback].Body()))
-		r.fields(fields)
+		r.fields(message.Split(leadingText(parts[feedback].Body())))
 		r.envelope(header)
 	} else if !r.text(header, parts) {
 		return nil, errors.New("it has neither a part of the type message/feedback-report " +
@@ -51,8 +52,8 @@ func isFeedback(p mime.Part) bool {
 	if p.Type == "message/feedback-report" {
 		return true
 	}
-	fields, _ := mime.Split(leadingText(p.Body()))
-	return p.Type != "message/rfc822" && fields.Get("Feedback-Type") != "" && fields.Get("User-Agent") != ""
+	fields := message.Split(leadingText(p.Body()))
+	return p.Type != "message/rfc822" && fields.Value("Feedback-Type") != "" && fields.Value("User-Agent") != ""
 }
 
 // leadingText removes the blank lines that some programs begin a part with.
@@ -61,8 +62,8 @@ func leadingText(body []byte) []byte {
 }
 
 // envelope notes where the message around the report departs from RFC 5965 section 2.
-func (r *Report) envelope(header mime.Header) {
-	t, params := mime.MediaType(header.Get("Content-Type"))
+func (r *Report) envelope(header *message.Message) {
+	t, params := mime.MediaType(header.Value("Content-Type"))
 	switch {
 	case t != "multipart/report":
 		r.deviates("The report is a message of the type %s, not multipart/report", t)
@@ -75,9 +76,9 @@ func (r *Report) envelope(header mime.Header) {
 func (r *Report) attached(p *mime.Part) {
 	switch p.Type {
 	case "message/rfc822", "text/rfc822-headers", "message/rfc822-headers", "message/global", "message/global-headers":
-		header, body := mime.Split(leadingText(p.Body()))
-		if len(header) > 0 {
-			r.Original = Original{header, len(strings.TrimSpace(string(body))) > 0}
+		m := message.Split(leadingText(p.Body()))
+		if len(m.Fields) > 0 {
+			r.Original = Original{m, len(bytes.TrimSpace(m.Body)) > 0}
 		}
 	}
 }
@@ -97,9 +98,9 @@ func (r *Report) complete() {
 		r.deviates("The message that failed is not attached, nor is its header")
 	}
 	if r.ReportedDomain == "" {
-		r.ReportedDomain = domainOf(r.Original.Header.Get("From"))
+		r.ReportedDomain = domainOf(r.Original.value("From"))
 	}
-	addresses := append([]string{r.OriginalFrom, r.Original.Header.Get("To")}, r.OriginalRcpt...)
+	addresses := append([]string{r.OriginalFrom, r.Original.value("To")}, r.OriginalRcpt...)
 	r.Redacted = slices.ContainsFunc(addresses, redacted)
 }
 

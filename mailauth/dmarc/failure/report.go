@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/diagkit/diagkit/mailauth/mime"
+	"github.com/diagkit/diagkit/mailauth/message"
 )
 
 // A FeedbackType is what a report is about (RFC 5965 section 7.3, RFC 6591 section 3.1).
@@ -89,6 +89,14 @@ type Report struct {
 
 // Original is the message that the report is about, as far as it is attached.
 type Original struct {
-	Header  mime.Header // its fields, in order; nil if none are attached
-	HasBody bool        // whether more than the header is attached
+	Header  *message.Message // its fields, in order; nil if none are attached
+	HasBody bool             // whether more than the header is attached
+}
+
+// value returns the value of the first field of a name; empty if there is none.
+func (o *Original) value(name string) string {
+	if o.Header == nil {
+		return ""
+	}
+	return o.Header.Value(name)
 }

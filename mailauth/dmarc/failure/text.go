@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/mailauth/message"
 	"github.com/diagkit/diagkit/mailauth/mime"
 )
 
@@ -36,7 +37,7 @@ var labels = map[string]func(*Report, string){
 
 // text reads a report that has no part for programs. It takes it for one only if the text names both address and
 // domain, or a copy of the header is in it; all other messages are none.
-func (r *Report) text(header mime.Header, parts []mime.Part) bool {
+func (r *Report) text(header *message.Message, parts []mime.Part) bool {
 	for i := range parts {
 		if p := &parts[i]; p.Type == "text/plain" {
 			body := p.Body()
@@ -47,12 +48,12 @@ func (r *Report) text(header mime.Header, parts []mime.Part) bool {
 		}
 	}
 	if r.ReportedDomain == "" {
-		r.ReportedDomain = domainOf(r.Original.Header.Get("From"))
+		r.ReportedDomain = domainOf(r.Original.value("From"))
 	}
-	subject := strings.ToLower(header.Get("Subject"))
+	subject := strings.ToLower(header.Value("Subject"))
 	speaks := strings.Contains(subject, "dmarc") || strings.Contains(subject, "failure report") ||
 		strings.Contains(subject, "forensic")
-	t, _ := mime.MediaType(header.Get("Content-Type"))
+	t, _ := mime.MediaType(header.Value("Content-Type"))
 	if !r.SourceIP.IsValid() || r.ReportedDomain == "" || !speaks && t != "multipart/report" {
 		return false
 	}
@@ -74,8 +75,7 @@ func (r *Report) readText(body []byte) {
 		var line []byte
 		line, rest, _ = bytes.Cut(rest, []byte("\n"))
 		if isCopy(line) {
-			header, _ := mime.Split(leadingText(rest))
-			r.Original = Original{Header: header}
+			r.Original = Original{Header: message.Split(leadingText(rest))}
 			return
 		}
 		label, value, ok := strings.Cut(string(line), ":")
