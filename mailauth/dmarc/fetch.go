@@ -43,8 +43,12 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 		return nil, err
 	}
 	e.mail.MX, e.own = e.discovery.MX, &e.discovery.Walk.Steps[0]
-	e.sort(elsewhere[0])
-	e.locate(names[1:], elsewhere[1:])
+	everywhere := map[string]bool{} // what a wildcard answers for every name stands at none of them
+	for _, r := range elsewhere[0].Records {
+		everywhere[diag.TXT(r)] = true
+	}
+	e.sort(everywhere)
+	e.locate(names[1:], elsewhere[1:], everywhere)
 	e.find()
 	if req.CheckReporting == nil || *req.CheckReporting {
 		e.follow(ctx, env)
@@ -60,11 +64,7 @@ func misplaced(d diag.Domain) []string {
 }
 
 // sort tells the other TXT records beside the record by what they were meant for.
-func (e *evidence) sort(wildcard diag.Answer[*dns.TXT]) {
-	everywhere := map[string]bool{}
-	for _, r := range wildcard.Records {
-		everywhere[diag.TXT(r)] = true
-	}
+func (e *evidence) sort(everywhere map[string]bool) {
 	stray := func(text string) bool {
 		return slices.ContainsFunc(e.own.Found.Strays, func(s taglist.Stray) bool { return s.Text == text })
 	}
@@ -97,12 +97,12 @@ func isFragment(text string) bool {
 	return false
 }
 
-// locate keeps the records at wrong names. What a wildcard answers for every name stands at none of them.
-func (e *evidence) locate(names []string, answers []diag.Answer[*dns.TXT]) {
+// locate keeps the records at wrong names.
+func (e *evidence) locate(names []string, answers []diag.Answer[*dns.TXT], everywhere map[string]bool) {
 	for i, a := range answers {
 		for _, r := range a.Records {
 			text := diag.TXT(r)
-			if policy.Format.Is(text) && text != e.beside.wildcard && len(e.places) < maxPlaces {
+			if policy.Format.Is(text) && !everywhere[text] && len(e.places) < maxPlaces {
 				e.places = append(e.places, place{strings.TrimSuffix(names[i], "."), text})
 			}
 		}

@@ -119,7 +119,7 @@ func parked(e *evidence) bool {
 // absenceRules are about a record that is not there, or not where receivers look.
 var absenceRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarc.record.location", Severity: diag.Error, Weight: 15, Category: factorSyntax,
+		Code: "dmarc.record.location", Severity: diag.Error, Weight: 1, Category: factorSyntax,
 		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
 		Title:       "DMARC record is published at the wrong name",
 		Requirement: "The DMARC record is published at _dmarc",
@@ -135,7 +135,7 @@ var absenceRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "dmarc.record.alias", Severity: diag.Error, Weight: 15, Category: factorSyntax,
+		Code: "dmarc.record.alias", Severity: diag.Error, Weight: 1, Category: factorSyntax,
 		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
 		Title:       "CNAME at _dmarc leads to no DMARC record",
 		Requirement: "An alias at _dmarc leads to a DMARC record",
@@ -156,7 +156,7 @@ var absenceRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.record.missing", Severity: diag.Error, Weight: 15, Category: factorSyntax,
+		Code: "dmarc.record.missing", Severity: diag.Error, Weight: 1, Category: factorSyntax,
 		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
 		Title:       "No DMARC record",
 		Requirement: "A DMARC record applies to the domain",
@@ -167,7 +167,7 @@ var absenceRules = diag.Rules[*evidence]{
 		Fails: absent,
 	},
 	{
-		Code: "dmarc.record.missing.no_mail", Severity: diag.Warning, Weight: 15, Category: factorSyntax,
+		Code: "dmarc.record.missing.no_mail", Severity: diag.Warning, Weight: 1, Category: factorSyntax,
 		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
 		Title:       "No DMARC record on a domain without mail",
 		Requirement: "A DMARC record applies to the domain, although it receives no mail",

@@ -55,7 +55,7 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.record.split", Severity: diag.Error, Weight: 2, Category: factorSyntax,
+		Code: "dmarc.record.split", Severity: diag.Error, Weight: 1, Category: factorSyntax,
 		Title:       "Rest of the DMARC record is in another TXT record",
 		Requirement: "The whole DMARC record is in one TXT record",
 		Ref:         "RFC 9989 section 4.5",

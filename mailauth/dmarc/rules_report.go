@@ -18,7 +18,7 @@ func quiet(e *evidence) bool { return parked(e) && e.requested() == policy.Rejec
 // reportRules are about where reports go, as far as the record tells.
 var reportRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 8, Category: factorReporting,
+		Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 10, Category: factorReporting,
 		Title:       "No aggregate reports requested (no rua)",
 		Requirement: "The record asks for aggregate reports (rua)",
 		Ref:         "RFC 9989 section 5.1.3",
@@ -52,7 +52,7 @@ var reportRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.uri.invalid", Severity: diag.Error, Weight: 3, Category: factorReporting,
+		Code: "dmarc.uri.invalid", Severity: diag.Error, Weight: 2, Category: factorReporting,
 		Title:       "Invalid report address in rua or ruf",
 		Requirement: "Every destination of reports is a valid URI",
 		Ref:         "RFC 9989 section 4.6",
@@ -71,7 +71,7 @@ var reportRules = diag.Rules[*evidence]{
 		Fails:       kit.Faults(policy.EmptyURI),
 	},
 	{
-		Code: "dmarc.uri.scheme", Severity: diag.Warning, Weight: 1, Category: factorReporting,
+		Code: "dmarc.uri.scheme", Severity: diag.Warning,
 		Title:       "Report address that is not mailto",
 		Requirement: "Every report address is of mailto",
 		Ref:         "RFC 9989 section 4.7",
@@ -186,7 +186,7 @@ var destinationRules = diag.Rules[*evidence]{
 		Fails:       eachDestination(func(_ *evidence, d *destination) diag.Failures { return d.overridden(true) }),
 	},
 	{
-		Code: "dmarc.destination.override.elsewhere", Severity: diag.Warning, Weight: 1, Category: factorReporting,
+		Code: "dmarc.destination.override.elsewhere", Severity: diag.Warning,
 		Title:       "Report destination sends reports to another host",
 		Requirement: "No report destination sends reports to another host",
 		Ref:         "RFC 9990 section 4",
