@@ -16,6 +16,7 @@ const (
 	WhiteSpace            Cause = "white_space"            // it is as signed but for white space
 	HeaderChanged         Cause = "header_changed"         // the key is the right one, a header field is not
 	SubjectTagged         Cause = "subject_tagged"         // the header is as signed without the tag before the subject
+	FromRewritten         Cause = "from_rewritten"         // it is as signed with the From of another field, as lists rewrite it
 	FieldAdded            Cause = "field_added"            // the header is as signed without one of its fields
 	OtherKey              Cause = "other_key"              // another key than is published signed, or it is damaged
 	BadSignature          Cause = "bad_signature"          // the header or the key is another: Ed25519 does not tell
@@ -45,7 +46,7 @@ const (
 func (Cause) Values() []string {
 	return []string{
 		string(BodyChanged), string(FooterAdded), string(BannerAdded), string(BodyCutOff), string(BodyReencoded),
-		string(WhiteSpace), string(HeaderChanged), string(SubjectTagged), string(FieldAdded), string(OtherKey),
+		string(WhiteSpace), string(HeaderChanged), string(SubjectTagged), string(FromRewritten), string(FieldAdded), string(OtherKey),
 		string(EmptyBody), string(MailboxQuoted), string(WrongCanonicalization), string(BadSignature),
 		string(OtherHash), string(SyntaxError), string(TagMissing), string(Unsupported),
 		string(DomainMismatch), string(FromUnsigned), string(KeyMissing), string(KeyRevoked), string(KeyUnusable),

@@ -3,6 +3,7 @@ package dkim
 import (
 	"bytes"
 	"context"
+	"crypto"
 	"fmt"
 	"slices"
 	"time"
@@ -78,7 +79,12 @@ type Published struct {
 	Key    *Key   // nil if there is none, or several
 	Cause  Cause  // why there is no key to verify with; empty if there is one
 	Text   string // the same in a sentence
+
+	several []crypto.PublicKey // those of several records
 }
+
+// maxKeys bounds the keys at one name that are tried.
+const maxKeys = 4
 
 // read picks the key out of an answer.
 func (p *Published) read(a diag.Answer[*dns.TXT]) {
@@ -91,6 +97,11 @@ func (p *Published) read(a diag.Answer[*dns.TXT]) {
 		p.lack(KeyMissing, "There is no key: %s has no TXT record.", p.Name)
 	case len(found.Records) > 1: // RFC 6376 section 3.6.2.2
 		p.lack(KeyAmbiguous, "There are %d keys at %s, of which verifiers may take any.", len(found.Records), p.Name)
+		for _, record := range found.Records[:min(len(found.Records), maxKeys)] {
+			if key := ParseKey(record); key.Public != nil && key.Details.SizeBits <= maxRSABits {
+				p.several = append(p.several, key.Public)
+			}
+		}
 	case len(found.Records) == 1:
 		p.use(found.Records[0])
 	case len(a.Records) == 1: // not a key, but verifiers read it as one
@@ -118,6 +129,19 @@ func (p *Published) use(record string) {
 	default:
 		p.lack(KeyUnusable, "The key at %s cannot be used: %s.", p.Name, err.Text)
 	}
+}
+
+// public returns the keys with which a signature may have been made.
+func (p *Published) public() []crypto.PublicKey {
+	switch {
+	case p == nil:
+		return nil
+	case p.Key == nil:
+		return p.several
+	case p.Key.Public == nil || p.Key.Details.SizeBits > maxRSABits:
+		return nil
+	}
+	return []crypto.PublicKey{p.Key.Public}
 }
 
 // Short reports whether verifiers must refuse the key for its size (RFC 8301 section 3.2).
@@ -151,11 +175,14 @@ func (c *Checker) Check(s *Signature, signed []int, self int) Check {
 	if s.Kind != ARCSeal && !c.headerOnly {
 		check.BodyHashOK = new(bytes.Equal(c.bodies.sum(s.bodyForm(), s.bodyLength()), s.BodyHash))
 	}
-	if check.Key == nil || check.Key.Key == nil || check.Key.Key.Public == nil {
+	keys := check.Key.public()
+	if len(keys) == 0 {
 		return check
 	}
 	digest := c.digest(s, s.Header, signed, self)
-	check.SignatureOK = new(matches(check.Key.Key.Public, s.Hash, digest, s.Bytes))
+	check.SignatureOK = new(slices.ContainsFunc(keys, func(key crypto.PublicKey) bool {
+		return matches(key, s.Hash, digest, s.Bytes)
+	}))
 	return check
 }
 

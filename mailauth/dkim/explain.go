@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"crypto/rsa"
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/diagkit/diagkit/diag"
 )
 
 // Explain says why a check failed: the cause, and the same in a sentence.
@@ -17,7 +14,7 @@ func (c *Checker) Explain(s *Signature, check Check, self int) (Cause, string) {
 	if check.BodyHashOK != nil && !*check.BodyHashOK {
 		cause, text = c.explainBody(s)
 	}
-	if check.SignatureOK == nil || *check.SignatureOK {
+	if check.SignatureOK == nil || *check.SignatureOK || check.Key.Key == nil {
 		return cause, text
 	}
 	also, more := c.explainHeader(s, check, self)
@@ -40,7 +37,7 @@ func (c *Checker) explainHeader(s *Signature, check Check, self int) (Cause, str
 		switch bits := key.N.BitLen(); {
 		case !ok && len(s.Bytes) != (bits+7)/8:
 			return OtherKey, fmt.Sprintf("The signature was made with another key than the one published at %s: "+
-				"it has %d bits, the key %d. If the key is the right one, b= was damaged.", name, 8*len(s.Bytes), bits)
+				"the signature has %d bits, the key %d. If the key is the right one, b= was damaged.", name, 8*len(s.Bytes), bits)
 		case !ok:
 			return OtherKey, fmt.Sprintf(
 				"The signature was made with another key than the one published at %s, or was damaged.", name)
@@ -64,71 +61,6 @@ func (c *Checker) explainHeader(s *Signature, check Check, self int) (Cause, str
 	}
 	return BadSignature, fmt.Sprintf(
 		"A signed header field was changed after signing, or the key at %s is not the one that signed.", name)
-}
-
-// The bounds of what is tried.
-const (
-	maxSubjectWords = 6       // before the subject, as in "Re: [list] [External] Minutes"
-	maxDropped      = 40      // fields of which each is left out once
-	maxTriedHeader  = 8 << 20 // bytes of headers, for all signatures of a message: real headers have 10 KiB
-)
-
-// tryHeaders looks for the change that broke a signature among the usual ones.
-func (c *Checker) tryHeaders(s *Signature, self int, same target) (Cause, string) {
-	signed := c.Selected(s, self)
-	size := len(s.Value)
-	for _, i := range signed {
-		size += len(c.header.fields[i].Raw)
-	}
-	try := func(canonical Canonicalization, signed []int) bool {
-		c.tries -= size
-		return c.tries >= 0 && same(c.digest(s, canonical, signed, self))
-	}
-	if other := s.Header.other(); try(other, signed) {
-		return WrongCanonicalization, fmt.Sprintf("The signer canonicalized the header as %s, although c= says %s.",
-			other, s.Header)
-	}
-	for _, i := range signed {
-		f := &c.header.fields[i]
-		if !f.Is("Subject") {
-			continue
-		}
-		original := *f
-		value := original.RawValue()
-		for _, shorter := range untagged(value) {
-			f.Raw = slices.Concat(original.Raw[:len(original.Raw)-len(value)], []byte(" "), shorter)
-			found := try(s.Header, signed)
-			*f = original
-			if found {
-				return SubjectTagged, fmt.Sprintf("The subject was changed after signing: %q was put in front of it.",
-					diag.Quote(strings.TrimSpace(string(value[:len(value)-len(shorter)]))))
-			}
-		}
-	}
-	for at, i := range signed[:min(len(signed), maxDropped)] {
-		if try(s.Header, slices.Concat(signed[:at], signed[at+1:])) {
-			article := "The"
-			if c.header.count(c.header.fields[i].Name) > 1 {
-				article = "Another"
-			}
-			return FieldAdded, fmt.Sprintf("%s header field %s was added after signing.", article, c.header.fields[i].Name)
-		}
-	}
-	return "", ""
-}
-
-// untagged returns a subject without its first word, without its first two, and so on.
-func untagged(value []byte) (list [][]byte) {
-	rest := bytes.TrimLeft(value, " \t")
-	for range maxSubjectWords {
-		n := bytes.IndexAny(rest, " \t")
-		if n < 0 {
-			break
-		}
-		rest = bytes.TrimLeft(rest[n:], " \t")
-		list = append(list, rest)
-	}
-	return list
 }
 
 // changed lists the signed fields that differ from the copies in z=.

@@ -100,6 +100,8 @@ func TestVerifySeveralKeys(t *testing.T) {
 	v, err := dkim.Verify(t.Context(), w.Env(), []byte(sign(t, keys().ed25519, edwards, mail)), dkim.Options{})
 	require.NoError(t, err)
 	require.Equal(t, dkim.KeyAmbiguous, v.Signatures[0].Cause)
+	require.Equal(t, dkim.PermError, v.Signatures[0].Result)
+	require.True(t, *v.Signatures[0].SignatureOK)
 }
 
 // TestRoundTrips: however many keys, one round trip.

@@ -124,6 +124,8 @@ func (r *Result) conclude(c *Checker, check Check) (Word, Cause, string) {
 	case p.Cause == KeyUnknown && !changed:
 		return TempError, p.Cause, p.Text
 	case p.Cause == KeyUnknown:
+	case p.Cause == KeyAmbiguous && r.SignatureOK != nil && *r.SignatureOK:
+		return PermError, p.Cause, p.Text + " The signature was made with one of them."
 	case p.Cause != "":
 		return PermError, p.Cause, p.Text
 	default:

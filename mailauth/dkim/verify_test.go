@@ -72,6 +72,19 @@ func TestVerify(t *testing.T) {
 		{"subject with simple", simple, "", replace("Subject: ", "Subject: [team] "), dkim.Fail, dkim.SubjectTagged, "+-", ""},
 		{"field added", relaxed + ":Reply-To", "", replace("To: bob", "Reply-To: list@example.net\r\nTo: bob"),
 			dkim.Fail, dkim.FieldAdded, "+-", ""},
+		{"list", relaxed + ":Reply-To:List-Id:List-Post:Sender", "", func(s string) string {
+			return "List-Id: <a>\r\nReply-To: a\r\nList-Post: <b>\r\n" + replace("Subject: ", "Subject: [team] ")(s)
+		}, dkim.Fail, dkim.SubjectTagged, "+-", ""},
+		{"list that sorts", relaxed + ":List-Id:List-Post:Sender", "", func(s string) string {
+			return replace("To: ", "List-Id: <a>\r\nSender: a\r\nTo: ")(s)
+		}, dkim.Fail, dkim.FieldAdded, "+-", ""},
+		{"From rewritten", relaxed, "", func(s string) string {
+			s = replace("From: Alice", "From: Alice via team <team@example.net>\r\nReply-To: Alice")(s)
+			return replace("Subject: ", "Subject: [team] ")(s) + "--\r\nfooter\r\n"
+		}, dkim.Fail, dkim.FooterAdded, "--", ""},
+		{"From rewritten, no footer", edwards, "", func(s string) string {
+			return replace("From: Alice", "From: Alice via team <team@example.net>\r\nX-Original-From: Alice")(s)
+		}, dkim.Fail, dkim.FromRewritten, "+-", ""},
 		{"second From, oversigned", relaxed + ":From", "", replace("From: ", "From: eve@example.net\r\nFrom: "),
 			dkim.Fail, dkim.FieldAdded, "+-", ""},
 		{"second From", relaxed, "", replace("From: ", "From: eve@example.net\r\nFrom: "), dkim.Pass, "", "++", "from_added"},

@@ -1,0 +1,156 @@
+package dkim
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// The bounds of what is tried.
+const (
+	maxSubjectWords = 6       // before the subject, as in "Re: [list] [External] Minutes"
+	maxDropped      = 40      // fields of which each is left out once
+	maxTriedHeader  = 8 << 20 // bytes of headers, for all signatures of a message: real headers have 10 KiB
+	minTry          = 8 << 10 // what each try counts at least, for what cryptography takes
+)
+
+// A change is one that the header may have gone through after signing.
+type change struct {
+	index    int    // of the field
+	original []byte // what it may have been
+	cause    Cause
+	text     string // a clause
+}
+
+// tryHeaders looks for the changes that broke a signature among those that mailing lists and gateways make.
+func (c *Checker) tryHeaders(s *Signature, self int, same target) (Cause, string) {
+	signed := c.Selected(s, self)
+	size := max(len(s.Value), minTry)
+	for _, i := range signed {
+		size += len(c.header.fields[i].Raw)
+	}
+	try := func(canonical Canonicalization, signed []int, undone ...change) bool {
+		c.tries -= size
+		if c.tries < 0 {
+			return false
+		}
+		defer c.undo(undone)()
+		return same(c.digest(s, canonical, signed, self))
+	}
+	if other := s.Header.other(); try(other, signed) {
+		return WrongCanonicalization, fmt.Sprintf("The signer canonicalized the header as %s, although c= says %s.",
+			other, s.Header)
+	}
+	for _, fewer := range c.fewer(signed, self) {
+		for _, from := range c.rewritten(signed) {
+			for _, subject := range c.tagged(signed) {
+				if try(s.Header, fewer, from, subject) {
+					return c.found(signed, fewer, from, subject)
+				}
+			}
+		}
+	}
+	for at := range signed[:min(len(signed), maxDropped)] {
+		if fewer := slices.Concat(signed[:at], signed[at+1:]); try(s.Header, fewer) {
+			return c.found(signed, fewer)
+		}
+	}
+	return "", ""
+}
+
+// undo puts the originals of changes into the header, until the function that it returns is called.
+func (c *Checker) undo(changes []change) (redo func()) {
+	fields := c.header.fields
+	var old []change
+	for _, ch := range changes {
+		if ch.original != nil {
+			old = append(old, change{index: ch.index, original: fields[ch.index].Raw})
+			fields[ch.index].Raw = ch.original
+		}
+	}
+	return func() {
+		for _, ch := range old {
+			fields[ch.index].Raw = ch.original
+		}
+	}
+}
+
+// fewer returns the signed fields, and which of them may have been there when the message was signed: those below
+// the signature, since servers put what they add in front; and those that are not of a mailing list.
+func (c *Checker) fewer(signed []int, self int) [][]int {
+	below := slices.DeleteFunc(slices.Clone(signed), func(i int) bool { return i < self })
+	unlisted := slices.DeleteFunc(slices.Clone(signed), func(i int) bool {
+		name := strings.ToLower(c.header.fields[i].Name)
+		return strings.HasPrefix(name, "list-") || name == "sender" || name == "precedence"
+	})
+	return slices.CompactFunc([][]int{signed, below, unlisted}, slices.Equal)
+}
+
+// rewritten returns what From may have been before a mailing list put its own address there. The first one, as in
+// tagged, is no change.
+func (c *Checker) rewritten(signed []int) []change {
+	list := []change{{}}
+	for _, i := range signed {
+		if from := &c.header.fields[i]; from.Is("From") {
+			for _, name := range []string{"x-original-from", "x-google-original-from", "reply-to"} {
+				for _, other := range c.header.byName[name] {
+					f := &c.header.fields[other]
+					list = append(list, change{i, slices.Concat([]byte("From:"), f.RawValue()), FromRewritten,
+						fmt.Sprintf("From was rewritten (what was signed is now in %s)", f.Name)})
+				}
+			}
+			break
+		}
+	}
+	return list[:min(len(list), 1+maxSubjectWords)]
+}
+
+// tagged returns what the subject may have been: without its first word, without its first two, and so on.
+func (c *Checker) tagged(signed []int) []change {
+	list := []change{{}}
+	for _, i := range signed {
+		if f := &c.header.fields[i]; f.Is("Subject") {
+			value := f.RawValue()
+			rest := bytes.TrimLeft(value, " \t")
+			for range maxSubjectWords {
+				n := bytes.IndexAny(rest, " \t")
+				if n < 0 {
+					break
+				}
+				rest = bytes.TrimLeft(rest[n:], " \t")
+				list = append(list, change{i, slices.Concat(f.Raw[:len(f.Raw)-len(value)], []byte(" "), rest), SubjectTagged,
+					fmt.Sprintf("%q was put in front of the subject", diag.Quote(string(bytes.TrimSpace(value[:len(value)-len(rest)]))))})
+			}
+			break
+		}
+	}
+	return list
+}
+
+// found says what was done to the header.
+func (c *Checker) found(signed, fewer []int, changes ...change) (Cause, string) {
+	cause, texts := FieldAdded, []string{}
+	for _, ch := range changes {
+		if ch.original != nil {
+			cause, texts = ch.cause, append(texts, ch.text)
+		}
+	}
+	var added []string
+	for at, next := 0, 0; at < len(signed) && len(added) < maxDropped; at++ {
+		if next < len(fewer) && fewer[next] == signed[at] {
+			next++
+		} else {
+			added = append(added, c.header.fields[signed[at]].Name)
+		}
+	}
+	switch n := len(added); {
+	case n == 1:
+		texts = append(texts, "a field "+added[0]+" was added")
+	case n > 1:
+		texts = append(texts, "the fields "+strings.Join(added[:n-1], ", ")+" and "+added[n-1]+" were added")
+	}
+	return cause, "The header was changed after signing: " + strings.Join(texts, ", and ") + "."
+}
