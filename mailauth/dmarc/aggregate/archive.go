@@ -26,8 +26,8 @@ func (o *opener) openGzip(f *file) error {
 		o.missed(f, ContentBroken, "")
 		return nil
 	}
-	name := z.Name
-	if name == "" {
+	name := path.Base(z.Name)
+	if z.Name == "" {
 		name = strings.TrimSuffix(f.name, ".gz")
 	}
 	z.Multistream(false)
@@ -88,7 +88,7 @@ func (o *opener) openZip(f *file) error {
 	}
 	var names []string
 	for _, entry := range archive.File {
-		base := path.Base(entry.Name)
+		base := shortName(path.Base(entry.Name))
 		if strings.HasSuffix(entry.Name, "/") || strings.HasPrefix(entry.Name, "__MACOSX/") || base == ".DS_Store" {
 			continue
 		}
@@ -148,7 +148,7 @@ func (o *opener) openLocal(f *file, data []byte) error {
 	case begin >= len(data):
 		o.missed(f, ContentBroken, "")
 	case flags&1 != 0:
-		o.missed(f, ContentEncrypted, string(data[size:size+name]))
+		o.missed(f, ContentEncrypted, shortName(string(data[size:size+name])))
 	case method == zip.Deflate:
 		r := flate.NewReader(bytes.NewReader(data[begin:]))
 		return o.openStream(&damaged{r}, path.Base(string(data[size:size+name])), f, Zip)

@@ -9,8 +9,13 @@ import (
 	"strings"
 )
 
-// headSize is how much of a file is looked at to tell what it is.
-const headSize = 4096
+const (
+	// headSize is how much of a file is looked at to tell what it is.
+	headSize = 4096
+
+	// maxName bounds the names of files and extensions, in bytes.
+	maxName = 255
+)
 
 // An opener looks for a report in a file, and in the files in it.
 type opener struct {
@@ -35,7 +40,12 @@ type file struct {
 }
 
 func inMemory(data []byte, name string, in []Container) *file {
-	return &file{name, in, data[:min(len(data), headSize)], data, bytes.NewReader(data)}
+	return &file{shortName(name), in, data[:min(len(data), headSize)], data, bytes.NewReader(data)}
+}
+
+// shortName makes a name of a file fit to be shown. Those in archives may be in any encoding.
+func shortName(name string) string {
+	return strings.ToValidUTF8(name[:min(len(name), maxName)], "\ufffd")
 }
 
 // streamed returns a file that is expanded as it is read.
@@ -45,7 +55,7 @@ func (o *opener) streamed(r io.Reader, name string, in []Container) (*file, erro
 	if len(head) == 0 && err != io.EOF || errors.Is(err, &o.limit) {
 		return nil, err
 	}
-	return &file{name, in, head, nil, b}, nil
+	return &file{shortName(name), in, head, nil, b}, nil
 }
 
 // all returns the contents of a file. What is expanded to that end must not be larger than what may be sent.

@@ -177,3 +177,15 @@ func TestNotReport(t *testing.T) {
 	_, err := Read(make([]byte, MaxSent+1), nil)
 	require.Equal(t, &LimitError{"size", MaxSent}, err)
 }
+
+// Names in archives are shown, whatever they are.
+func TestNames(t *testing.T) {
+	r, _, err := read(t, zipped("\xe4\xff.xml", reportXML, strings.Repeat("ä", 300)+".xml", reportXML))
+	require.NoError(t, err)
+	require.Equal(t, "\ufffd.xml", r.Name)
+	require.Equal(t, []string{strings.Repeat("ä", 127) + "\ufffd"}, r.Others)
+	r, _, err = read(t, []byte("<feedback xmlns='"+strings.Repeat("x", 300)+"'><extensions><extension name='\xff'/></extensions></feedback>"))
+	require.NoError(t, err)
+	require.Len(t, r.Namespace, maxName)
+	require.Equal(t, []Extension{{Name: "\ufffd"}}, r.Extensions)
+}

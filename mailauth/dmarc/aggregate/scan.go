@@ -3,6 +3,7 @@ package aggregate
 import (
 	"bytes"
 	"io"
+	"strings"
 )
 
 const (
@@ -259,6 +260,6 @@ func attribute(attributes []byte, name string) string {
 			return ""
 		}
 		value, _, _ := bytes.Cut(rest[1:], rest[:1])
-		return string(value[:min(len(value), 256)])
+		return strings.ToValidUTF8(string(value[:min(len(value), maxName)]), "\ufffd")
 	}
 }

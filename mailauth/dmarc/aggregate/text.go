@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxNames bounds the strings that are kept to be used again, and maxName their length: a report
+	// maxNames bounds the strings that are kept to be used again, and maxShared their length: a report
 	// has a few hundred domains and selectors.
-	maxNames = 4096
-	maxName  = 128
+	maxNames  = 4096
+	maxShared = 128
 )
 
 // intern returns a text as a string, which it shares with others of the same text.
@@ -27,7 +27,7 @@ func (b *builder) intern(text []byte) string {
 }
 
 func (b *builder) internText(s string) string {
-	if len(b.names) < maxNames && len(s) <= maxName {
+	if len(b.names) < maxNames && len(s) <= maxShared {
 		b.names[s] = s
 	}
 	return s
