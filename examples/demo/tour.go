@@ -2,9 +2,9 @@ package main
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/diagkit/diagkit/httpapi"
@@ -26,13 +26,7 @@ type stop struct {
 var report string
 
 // reportFields is the request to analyze it.
-func reportFields() string {
-	text, err := json.Marshal(report)
-	if err != nil {
-		return ""
-	}
-	return `{"xml":` + string(text) + `}`
-}
+func reportFields() string { return `{"xml":` + strconv.Quote(report) + `}` }
 
 var tour = []stop{
 	{"A domain that does everything right", "mta-sts/lookup", "good.example",

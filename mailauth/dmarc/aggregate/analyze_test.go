@@ -127,8 +127,8 @@ func verdictTests(t testing.TB) []struct{ name, file, codes, state, score string
 	encrypted[bytes.Index(encrypted, []byte("PK\x01\x02"))+8] |= 1 // in the directory
 	return []struct{ name, file, codes, state, score string }{
 		{"sound", sound, "", "valid", "100"},
-		{"p=none, and ready", feedbackXML(pNone, own), "policy.none", "valid", "76"},
-		{"p=none and spoofing", feedbackXML(pNone, own, spoofer), "spoofing.delivered policy.none", "warning", "66"},
+		{"p=none, and ready", feedbackXML(pNone, own), "policy.none", "valid", "77"},
+		{"p=none and spoofing", feedbackXML(pNone, own, spoofer), "spoofing.delivered policy.none", "warning", "68"},
 		{"p=reject and spoofing", feedbackXML(pReject, own, strings.ReplaceAll(spoofer, ">none<", ">reject<")), "spoofing.stopped", "valid", "100"},
 		{"p=reject and spared spoofing", feedbackXML(pReject, own, spoofer), "spoofing.spared", "warning", "94"},
 		{"p=quarantine", feedbackXML(`<p>quarantine</p>`, own), "policy.quarantine", "valid", "98"},
@@ -158,6 +158,8 @@ func verdictTests(t testing.TB) []struct{ name, file, codes, state, score string
 		{"a key that is missing", feedbackXML(pReject, rowXML("192.0.2.25 10 none fail pass example.com", "dkim example.com s9 permerror",
 			"spf example.com pass")), "dkim.key dkim.coverage", "warning", "*"},
 		{"strict", feedbackXML(`<adkim>s</adkim><aspf>s</aspf><p>reject</p>`, own), "", "valid", "100"},
+		{"signatures that break", feedbackXML(pReject, rowXML("192.0.2.25 10 none fail pass example.com", "dkim example.com s1 fail",
+			"spf example.com pass")), "dkim.broken dkim.coverage", "warning", "*"},
 		{"weak subdomains", feedbackXML(`<p>reject</p><sp>none</sp><np>quarantine</np>`, own), "policy.subdomains policy.nonexistent", "warning", "*"},
 		{"pct and t", feedbackXML(`<p>reject</p><pct>50</pct><testing>y</testing>`, own), "policy.percentage policy.testing", "warning", "*"},
 		{"pct of all", feedbackXML(`<p>reject</p><pct>100</pct><testing>n</testing><sp>reject</sp>`, own), "", "valid", "100"},

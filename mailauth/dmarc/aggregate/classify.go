@@ -45,24 +45,27 @@ const (
 
 // explanations are the reasons in sentences.
 var explanations = map[Reason]string{
-	ReasonForeignDomain:   "Its messages name a domain in the From field that the report is not about.",
-	ReasonSPF:             "The SPF record of the domain authorizes it.",
-	ReasonForwarder:       "It is known for passing on the mail of others.",
-	ReasonOverride:        "The receiver says that most of its messages were forwarded or came over a mailing list.",
-	ReasonServiceSigned:   "It is a sending service that signs with a key of the domain.",
-	ReasonDKIMSurvived:    "Signatures of the domain pass, but SPF does not, as after forwarding. It may also be a server that the SPF record lacks.",
+	ReasonForeignDomain: "Its messages name a domain in the From field that the report is not about.",
+	ReasonSPF:           "The SPF record of the domain authorizes it.",
+	ReasonForwarder:     "It is known for passing on the mail of others.",
+	ReasonOverride:      "The receiver says that most of its messages were forwarded or came over a mailing list.",
+	ReasonServiceSigned: "It is a sending service that signs with a key of the domain.",
+	ReasonDKIMSurvived: "Signatures of the domain pass, but SPF does not, as after forwarding. It may also be a " +
+		"server that the SPF record lacks.",
 	ReasonSharedSignature: "It passes on signatures that servers of the domain made, with a return path of its own.",
 	ReasonDKIM:            "It signs with a key of the domain.",
 	ReasonService:         "It is a known sending service that is not set up to pass DMARC for the domain.",
 	ReasonMailboxRelay:    "It is a mailbox provider, and nothing in its messages passes, as after forwarding.",
 	ReasonRelated:         "Its messages are authenticated by a domain of the same organization that is not aligned.",
 	ReasonContradiction:   "The receiver's evaluation contradicts its own results.",
-	ReasonBroken:          "Signatures of the domain that pass elsewhere are broken here, as after a change by a mailing list.",
-	ReasonStranger:        "Its messages are authenticated by a domain that has nothing to do with yours: a service that is not set up, a forwarder, or somebody else.",
-	ReasonNotChecked:      "The receiver could not check its messages.",
-	ReasonNoResults:       "Its messages fail, and the report does not say what DKIM and SPF found.",
-	ReasonNothing:         "Nothing in its messages is authenticated, and it is no known service.",
-	ReasonNoMessages:      "The report counts no message of it.",
+	ReasonBroken: "Signatures of the domain that pass elsewhere are broken here, as after a change by a " +
+		"mailing list.",
+	ReasonStranger: "Its messages are authenticated by a domain that has nothing to do with yours: a service " +
+		"that is not set up, a forwarder, or somebody else.",
+	ReasonNotChecked: "The receiver could not check its messages.",
+	ReasonNoResults:  "Its messages fail, and the report does not say what DKIM and SPF found.",
+	ReasonNothing:    "Nothing in its messages is authenticated, and it is no known service.",
+	ReasonNoMessages: "The report counts no message of it.",
 }
 
 // Values lists the reasons.

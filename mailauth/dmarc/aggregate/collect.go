@@ -91,6 +91,7 @@ type oddities struct {
 	foreign    counts[string] // From fields with domains of others
 	permError  counts[string] // domains of the owner for which SPF cannot be evaluated
 	badKeys    counts[string] // the owner's selectors whose key cannot be used
+	broken     counts[string] // the owner's selectors whose signatures break where SPF passes
 	strict     counts[string] // identities that fail only by strict alignment
 	spared     counts[string] // From fields of failed mail to which an enforcing policy was not applied
 	sparedWhy  counts[OverrideType]

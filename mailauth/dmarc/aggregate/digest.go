@@ -49,7 +49,7 @@ type sender struct {
 	messages int64
 	failed   int64
 	affected int64          // quarantined or rejected
-	as       counts[string] // organizational domains that its mail is authenticated for
+	as       counts[string] // domains that its mail is authenticated for
 }
 
 // conclude classifies all sources and sums them up.

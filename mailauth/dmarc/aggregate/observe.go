@@ -33,7 +33,8 @@ type results struct {
 	strictMiss    string
 	ownPermError  string
 	ownBadKey     string
-	notChecked    bool // the receiver could not check an identity of the owner
+	ownBroken     string // selector of a signature of the owner that did not verify
+	notChecked    bool   // the receiver could not check an identity of the owner
 	ownedSelector [2]int32
 }
 
@@ -111,13 +112,14 @@ func (c *collector) readDKIM(r *Record, from string, o *observation, traces *pro
 		case d.Result == Pass:
 			traces.DKIM = append(traces.DKIM, d.Domain)
 			o.related = o.related || ownTenant(d.Domain, org)
-			o.sawStranger(c, d.Domain)
+			o.sawStranger(d.Domain)
 		case own && d.Result == PermError && d.Selector != "":
 			o.ownBadKey = d.Selector + "._domainkey." + d.Domain
 		case own && d.Result == TempError:
 			o.notChecked = true
-		case own && d.Result == Fail:
+		case own && (d.Result == Fail || d.Result == PolicyBad || d.Result == Neutral) && d.Selector != "":
 			o.ownedSelector[1] = c.number(d)
+			o.ownBroken = d.Selector + "._domainkey." + d.Domain
 		}
 	}
 	o.selectors = o.ownedSelector
@@ -131,7 +133,7 @@ func ownTenant(domain, org string) bool {
 }
 
 // readSPF reads the results of SPF. That of the HELO name counts where there is no return path (RFC 7489
-// section 3.1.2, RFC 9989 section 4.3).
+// section 3.1.2, RFC 9989 section 4.4.2).
 func (c *collector) readSPF(r *Record, from string, o *observation, traces *provider.Traces) {
 	org := c.org(from)
 	for i := range r.SPFAuth {
@@ -150,7 +152,7 @@ func (c *collector) readSPF(r *Record, from string, o *observation, traces *prov
 			o.related, o.strictMiss = true, s.Domain
 		case s.Result == Pass:
 			traces.Envelope = append(traces.Envelope, s.Domain)
-			o.sawStranger(c, s.Domain)
+			o.sawStranger(s.Domain)
 		case own && s.Result == PermError:
 			o.ownPermError = s.Domain
 		case own && s.Result == TempError:
@@ -159,8 +161,8 @@ func (c *collector) readSPF(r *Record, from string, o *observation, traces *prov
 	}
 }
 
-func (o *observation) sawStranger(c *collector, domain string) {
-	o.stranger = cmp.Or(o.stranger, c.org(domain))
+func (o *observation) sawStranger(domain string) {
+	o.stranger = cmp.Or(o.stranger, domain)
 }
 
 // evaluate takes the receiver's evaluation, works it out where it is missing, and compares the two.
@@ -215,6 +217,9 @@ func (c *collector) note(r *Record, o *observation) {
 	}
 	odd.permError.add(o.ownPermError, n)
 	odd.badKeys.add(o.ownBadKey, n)
+	if o.signs&sawSPF != 0 && !o.results.dkim {
+		odd.broken.add(o.ownBroken, n)
+	}
 	passed := o.spf || o.dkim
 	if !passed {
 		odd.strict.add(o.strictMiss, n)
@@ -247,13 +252,15 @@ func (k *contradictions) note(r *Record, o *observation) {
 	case o.contradictedBy != "":
 		k.passed += r.Count
 		if k.example == "" {
-			k.example = fmt.Sprintf("for %s, policy_evaluated says that %s passed, but no result of an aligned domain in auth_results does",
+			k.example = fmt.Sprintf("for %s, policy_evaluated says that %s passed, but no result of an aligned domain in "+
+				"auth_results does",
 				addressText(r.SourceIP, r.SourceText), o.contradictedBy)
 		}
 	case o.failedDespite != "":
 		k.failed += r.Count
 		if k.example == "" {
-			k.example = fmt.Sprintf("for %s, policy_evaluated says that %s failed, but auth_results hold a pass for an aligned domain",
+			k.example = fmt.Sprintf("for %s, policy_evaluated says that %s failed, but auth_results hold a pass for an "+
+				"aligned domain",
 				addressText(r.SourceIP, r.SourceText), o.failedDespite)
 		}
 	}

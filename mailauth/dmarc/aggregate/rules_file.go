@@ -10,12 +10,15 @@ import (
 var fileRules = diag.Rules[*evidence]{
 	notReport("dmarc.report.kind.tls", "TLS report, not a DMARC report", "The file is no TLS report",
 		"RFC 8460 section 4.4",
-		"Read it with a tool for TLS reports: it comes because of the TLSRPT record of the domain and tells about TLS connections. Aggregate reports are XML files.",
+		"Read it with a tool for TLS reports: it comes because of the TLSRPT record of the domain and tells about TLS "+
+			"connections. Aggregate reports are XML files.",
 		"The file holds JSON of RFC 8460, a report about the TLS connections to the mail servers of a domain.",
 		ContentTLSReport),
-	notReport("dmarc.report.kind.failure", "DMARC failure report, not an aggregate report", "The file is no failure report",
+	notReport("dmarc.report.kind.failure", "DMARC failure report, not an aggregate report", "The file is no failure "+
+		"report",
 		"RFC 9991 section 3",
-		"Look at the message in it, which failed DMARC. Aggregate reports come to the addresses of rua, failure reports to those of ruf.",
+		"Look at the message in it, which failed DMARC. Aggregate reports come to the addresses of rua, failure reports "+
+			"to those of ruf.",
 		"The file holds a failure report: one message that failed DMARC.",
 		ContentFailure),
 	notReport("dmarc.report.kind.dmarc_record", "DMARC record, not a DMARC report", "The file is no DMARC record",
@@ -38,19 +41,23 @@ var fileRules = diag.Rules[*evidence]{
 		"Upload the archive that came as attachment: it holds one XML file.",
 		"The archive holds no aggregate report.",
 		ContentArchive),
-	notReport("dmarc.report.kind.encrypted", "Archive protected by a password", "The archive is not protected by a password",
+	notReport("dmarc.report.kind.encrypted", "Archive protected by a password", "The archive is not protected by a "+
+		"password",
 		"RFC 9990 section 3.5.2",
-		"Unpack the archive and upload the XML file in it. Real reports have no password: take care if the message gives you one.",
+		"Unpack the archive and upload the XML file in it. Real reports have no password: take care if the message gives "+
+			"you one.",
 		"The archive cannot be opened without a password.",
 		ContentEncrypted),
-	notReport("dmarc.report.kind.compression", "Compression that is not used for reports", "The compression is gzip or zip",
+	notReport("dmarc.report.kind.compression", "Compression that is not used for reports", "The compression is gzip "+
+		"or zip",
 		"RFC 9990 section 3.5.2",
 		"Unpack the file and upload the XML file in it.",
 		"The file is compressed in a way that reports are not; they come as gzip, zip or plain XML.",
 		ContentUnsupported),
 	notReport("dmarc.report.kind.damaged", "Damaged archive: nothing can be read", "The archive can be unpacked",
 		"RFC 9990 section 3.5.2",
-		"Save the attachment again, in binary form, and upload it. If it is damaged there too, the receiver that sent it has to repair its reports.",
+		"Save the attachment again, in binary form, and upload it. If it is damaged there too, the receiver that sent it "+
+			"has to repair its reports.",
 		"The archive is broken, and nothing in it could be unpacked.",
 		ContentBroken),
 	notReport("dmarc.report.kind.other", "Not a DMARC report", "The file is an aggregate report",
@@ -65,11 +72,13 @@ var contentText = map[Content]string{
 	ContentJSON: "It holds JSON", ContentHTML: "It is a web page", ContentXML: "It is XML of another kind",
 	ContentCSV: "It is a table", ContentText: "It is text", ContentBinary: "It holds binary data",
 	ContentOtherReport: "It is a report of another kind", ContentNoFiles: "It is an archive without files",
-	ContentArchive: "It holds other files", ContentMessage: "It has other parts", ContentUnsupported: "The format is another",
+	ContentArchive: "It holds other files", ContentMessage: "It has other parts",
+	ContentUnsupported: "The format is another",
 }
 
 // notReport is the rule that a file is not one of some contents.
-func notReport(code diag.Code, title, requirement, ref, advice, detail string, contents ...Content) diag.Rule[*evidence] {
+func notReport(code diag.Code, title, requirement, ref, advice, detail string,
+	contents ...Content) diag.Rule[*evidence] {
 	return diag.Rule[*evidence]{
 		Code: code, Severity: diag.Error, NoScore: true,
 		Title: title, Requirement: requirement, Ref: ref, Advice: advice,

@@ -16,9 +16,11 @@ var formatRules = diag.Rules[*evidence]{
 		Title:       "Truncated report: the XML ends too early",
 		Requirement: "The report is complete",
 		Ref:         "RFC 9990 section 3.1.1.2",
-		Advice:      "Save the attachment again and upload the whole file. If the message itself is cut off, ask the receiver, or raise the size limit of the mailbox.",
+		Advice: "Save the attachment again and upload the whole file. If the message itself is cut off, ask the " +
+			"receiver, or raise the size limit of the mailbox.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.report.Truncated, "The XML is incomplete: it ends in the middle of the report. %s could be read; what came after them is lost.",
+			return diag.FailIf(e.report.Truncated, "The XML is incomplete: it ends in the middle of the report. %s could be "+
+				"read; what came after them is lost.",
 				diag.Count(int64(e.report.Read), "record"))
 		},
 	},
@@ -37,7 +39,8 @@ var formatRules = diag.Rules[*evidence]{
 	faultRule("dmarc.report.xml.encoding", diag.Warning, "Characters that are not UTF-8",
 		"The characters are in the declared encoding", "RFC 9990 section 3.1.1",
 		"Tell the receiver. Numbers and addresses are not affected; names may show a wrong letter.",
-		"The file has bytes that are not valid in its character encoding, which is UTF-8 unless it declares another", nil, BadEncoding),
+		"The file has bytes that are not valid in its character encoding, which is UTF-8 unless it declares "+
+			"another", nil, BadEncoding),
 	faultRule("dmarc.report.xml.malformed", diag.Warning, "XML that is not well-formed",
 		"The XML is well-formed", "RFC 9990 section 3.1.1",
 		"Tell the receiver: other tools refuse the file. What could be read is shown.",
@@ -53,9 +56,7 @@ var formatRules = diag.Rules[*evidence]{
 	faultRule("dmarc.report.record.missing", diag.Warning, "Records with missing elements",
 		"The records are complete", "RFC 9990 section 3.1.1.7",
 		"Tell the receiver. What is missing was worked out from the other elements where that is possible.",
-		"Records lack required elements", func(element string) bool {
-			return !strings.HasPrefix(element, "report_metadata") && !strings.HasPrefix(element, "policy_published") && element != "record"
-		}, Missing),
+		"Records lack required elements", inRecords, Missing),
 	faultRule("dmarc.report.value.invalid", diag.Warning, "Values that the format does not define",
 		"All values are defined by the format", "RFC 9990 section 3.1.1",
 		"Tell the receiver. The values are shown as they stand, and count for neither pass nor fail.",
@@ -73,9 +74,11 @@ var formatRules = diag.Rules[*evidence]{
 		Title:       "More records than are read",
 		Requirement: "All records are read",
 		Ref:         "RFC 9990 section 3.1.1.7",
-		Advice:      "Split the file, or read the rest with a tool of your own: all totals cover only the records that were read.",
+		Advice: "Split the file, or read the rest with a tool of your own: all totals cover only the records that " +
+			"were read.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.report.Excess, "The report has more than %s records; those behind them were not read.", thousands(MaxRecords))
+			return diag.FailIf(e.report.Excess, "The report has more than %s records; those behind them were not "+
+				"read.", thousands(MaxRecords))
 		},
 	},
 	{
@@ -95,6 +98,11 @@ var formatRules = diag.Rules[*evidence]{
 // below matches elements of a section of the report.
 func below(section string) func(string) bool {
 	return func(element string) bool { return strings.HasPrefix(element, section+"/") }
+}
+
+// inRecords matches elements of records.
+func inRecords(element string) bool {
+	return element != "record" && element != "feedback" && !below("report_metadata")(element) && !below("policy_published")(element)
 }
 
 // faultRule is the rule that reading met no fault of some kinds, in elements that match.

@@ -13,9 +13,10 @@ var mailRules = diag.Rules[*evidence]{
 		Code: "dmarc.report.legitimate.blocked", Severity: diag.Error, Weight: 10, Category: factorAuthentication,
 		Title:       "Legitimate mail was quarantined or rejected",
 		Requirement: "No legitimate mail was quarantined or rejected",
-		Ref:         "RFC 9989 section 5.4",
-		Advice:      "Set up DKIM signing with your domain at the services that fail, now; if that takes days, publish p=none until it is done.",
-		When:        hasOwn,
+		Ref:         "RFC 9989 section 5.1.6",
+		Advice: "Set up DKIM signing with your domain at the services that fail, now; if that takes days, publish " +
+			"p=none until it is done.",
+		When: hasOwn,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.classes[Legitimate].affected
 			return diag.FailIf(n > 0, "%s of legitimate sources failed DMARC and did not reach the inbox: %s.",
@@ -27,7 +28,8 @@ var mailRules = diag.Rules[*evidence]{
 		Title:       "Mail that passed was quarantined or rejected",
 		Requirement: "Mail that passed was delivered",
 		Ref:         "RFC 9990 section 3.1.1.9",
-		Advice:      "Ask the receiver why: DMARC was not the reason. Content and reputation of the senders are what else receivers judge.",
+		Advice: "Ask the receiver why: DMARC was not the reason. Content and reputation of the senders are what " +
+			"else receivers judge.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sums.oddities.passedLost
 			return diag.FailIf(n > 0, "%s passed DMARC, and yet the report says that the policy was applied.", e.messages(n))
@@ -37,9 +39,10 @@ var mailRules = diag.Rules[*evidence]{
 		Code: "dmarc.report.service.unaligned", Severity: diag.Warning, Weight: 20, Category: factorAuthentication,
 		Title:       "Sending service fails DMARC: not aligned with the domain",
 		Requirement: "All known sending services pass",
-		Ref:         "RFC 9989 section 4.4",
-		Advice:      "Set up DKIM signing with your domain at the service, and a return path in your domain where it offers one.",
-		When:        hasOwn,
+		Ref:         "RFC 9989 section 5.1.6",
+		Advice: "Set up DKIM signing with your domain at the service, and a return path in your domain where it " +
+			"offers one.",
+		When: hasOwn,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.failing, e.unaligned)
 		},
@@ -49,38 +52,37 @@ var mailRules = diag.Rules[*evidence]{
 		Code: "dmarc.report.sender.failing", Severity: diag.Warning, Weight: 10, Category: factorAuthentication,
 		Title:       "Mail of an own source fails DMARC",
 		Requirement: "Mail of own sources passes",
-		Ref:         "RFC 9989 section 4.4",
-		Advice:      "Find out which server or service this is. Sign its mail with DKIM for your domain, and list its address in the SPF record.",
-		When:        hasOwn,
-		Fails:       (*evidence).ownFailures,
-		Partly:      legitimateShare,
+		Ref:         "RFC 9989 section 5.1.6",
+		Advice: "Find out which server or service this is. Sign its mail with DKIM for your domain, and list its " +
+			"address in the SPF record.",
+		When:   hasOwn,
+		Fails:  (*evidence).ownFailures,
+		Partly: legitimateShare,
 	},
 	{
 		Code: "dmarc.report.sender.stray", Severity: diag.Info,
 		Title:       "A few messages of sources that are set up fail",
 		Requirement: "No message of a source that is set up fails",
-		Ref:         "RFC 9989 section 4.4",
+		Ref:         "RFC 9989 section 5.1.5",
 		Advice:      "Nothing to do while they are few: a part of the mail is always damaged on its way.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.stray > 0, "%s failed at sources of which at least %d %% pass.", e.messages(e.stray), 100-strayPercent)
+			return diag.FailIf(e.stray > 0, "%s failed at sources of which at least %d %% "+
+				"pass.", e.messages(e.stray), 100-strayPercent)
 		},
 	},
 	{
 		Code: "dmarc.report.unknown.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
 		Title:       "Mail of unknown sources fails DMARC",
 		Requirement: "No mail of unknown sources fails",
-		Ref:         "RFC 9989 section 4.4",
-		Advice:      "Find out whether any of them is a service of yours: ask marketing, sales, support and HR. If so, set up DKIM signing with your domain there.",
+		Ref:         "RFC 9989 section 5.1.5",
+		Advice: "Find out whether any of them is a service of yours: ask marketing, sales, support and HR. If so, " +
+			"set up DKIM signing with your domain there.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.classes[Unclear].failed()
 			if n == 0 {
 				return nil
 			}
-			detail := fmt.Sprintf("%s of unknown sources failed.", e.messages(n))
-			if e.strangers.total > 0 {
-				detail += " Authentication passed for other domains, which tell who sent this mail: " + listed(&e.strangers) + "."
-			}
-			return diag.Failures{{Detail: detail}}
+			return diag.Failures{{Detail: e.unknownText(n)}}
 		},
 		Partly: func(e *evidence) float64 {
 			return 1 - float64(e.classes[Unclear].failed())/float64(e.sums.totals.MessageCount)
@@ -91,11 +93,13 @@ var mailRules = diag.Rules[*evidence]{
 		Title:       "Strict alignment fails mail that relaxed alignment would pass",
 		Requirement: "Alignment is no stricter than the mail",
 		Ref:         "RFC 9989 section 4.4",
-		Advice:      "Remove adkim=s or aspf=s from the DMARC record, or have these senders use exactly the domain of the From field.",
-		When:        func(e *evidence) bool { return e.sums.align.strictDKIM || e.sums.align.strictSPF },
+		Advice: "Remove adkim=s or aspf=s from the DMARC record, or have these senders use exactly the domain of " +
+			"the From field.",
+		When: func(e *evidence) bool { return e.sums.align.strictDKIM || e.sums.align.strictSPF },
 		Fails: func(e *evidence) diag.Failures {
 			c := &e.sums.oddities.strict
-			return diag.FailIf(c.total > 0, "%s failed in spite of an authenticated domain of the same organization: %s.", e.messages(c.total), listed(c))
+			return diag.FailIf(c.total > 0, "%s failed in spite of an authenticated domain of the same organization: "+
+				"%s.", e.messages(c.total), listed(c))
 		},
 	},
 	{
@@ -106,7 +110,8 @@ var mailRules = diag.Rules[*evidence]{
 		Advice:      "Check the record with spf/lookup: mostly it needs more than 10 DNS lookups, or stands twice.",
 		Fails: func(e *evidence) diag.Failures {
 			c := &e.sums.oddities.permError
-			return diag.FailIf(c.total > 0, "For %s the receiver could not evaluate the SPF record: %s.", e.messages(c.total), listed(c))
+			return diag.FailIf(c.total > 0, "For %s the receiver could not evaluate the SPF record: "+
+				"%s.", e.messages(c.total), listed(c))
 		},
 	},
 	{
@@ -117,19 +122,37 @@ var mailRules = diag.Rules[*evidence]{
 		Advice:      "Look the selector up with dkim/lookup, and publish the key that the sender signs with.",
 		Fails: func(e *evidence) diag.Failures {
 			c := &e.sums.oddities.badKeys
-			return diag.FailIf(c.total > 0, "For %s the receiver found no key that it could use: %s.", e.messages(c.total), listed(c))
+			return diag.FailIf(c.total > 0, "For %s the receiver found no key that it could use: "+
+				"%s.", e.messages(c.total), listed(c))
+		},
+	},
+	{
+		Code: "dmarc.report.dkim.broken", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+		Title:       "DKIM signatures of own servers do not verify",
+		Requirement: "DKIM signatures of own servers verify",
+		Ref:         "RFC 6376 section 6.1.3",
+		Advice: "Look the selector up with dkim/lookup, and check that the server signs with that key, and last: " +
+			"nothing may change a message after it is signed.",
+		When: hasOwn,
+		Fails: func(e *evidence) diag.Failures {
+			c := &e.sums.oddities.broken
+			return diag.FailIf(c.total*100 > e.classes[Legitimate].messages*strayPercent,
+				"%s came from servers that the SPF record lists, with a signature of the domain that failed: "+
+					"%s.", e.messages(c.total), listed(c))
 		},
 	},
 	{
 		Code: "dmarc.report.dkim.coverage", Severity: diag.Info, Weight: 10, Category: factorCoverage,
 		Title:       "Mail that passes by SPF alone",
 		Requirement: "Legitimate mail passes by DKIM",
-		Ref:         "RFC 9989 section 8.6",
-		Advice:      "Sign this mail with DKIM for your domain: when it is forwarded, SPF fails, and only a signature lets it pass.",
-		When:        hasPassed,
+		Ref:         "RFC 9989 section 7.4",
+		Advice: "Sign this mail with DKIM for your domain: when it is forwarded, SPF fails, and only a signature " +
+			"lets it pass.",
+		When: hasPassed,
 		Fails: func(e *evidence) diag.Failures {
 			own := e.classes[Legitimate]
-			return diag.FailIf(own.dkim < own.pass, "%s of legitimate sources passed without an aligned signature.", e.messages(own.pass-own.dkim))
+			return diag.FailIf(own.dkim < own.pass, "%s of legitimate sources passed without an aligned "+
+				"signature.", e.messages(own.pass-own.dkim))
 		},
 		Partly: func(e *evidence) float64 {
 			return float64(e.classes[Legitimate].dkim) / float64(e.classes[Legitimate].pass)
@@ -139,12 +162,14 @@ var mailRules = diag.Rules[*evidence]{
 		Code: "dmarc.report.spf.coverage", Severity: diag.Info, Weight: 5, Category: factorCoverage,
 		Title:       "Mail that passes by DKIM alone",
 		Requirement: "Legitimate mail passes by SPF",
-		Ref:         "RFC 9989 section 4.4",
-		Advice:      "Use a return path in your domain where the sender offers that. Where it does not, nothing is lost: DMARC needs one of the two.",
-		When:        hasPassed,
+		Ref:         "RFC 9989 section 4.4.2",
+		Advice: "Use a return path in your domain where the sender offers that. Where it does not, nothing is lost: " +
+			"DMARC needs one of the two.",
+		When: hasPassed,
 		Fails: func(e *evidence) diag.Failures {
 			own := e.classes[Legitimate]
-			return diag.FailIf(own.spf < own.pass, "%s of legitimate sources passed without aligned SPF.", e.messages(own.pass-own.spf))
+			return diag.FailIf(own.spf < own.pass, "%s of legitimate sources passed without aligned "+
+				"SPF.", e.messages(own.pass-own.spf))
 		},
 		Partly: func(e *evidence) float64 {
 			return float64(e.classes[Legitimate].spf) / float64(e.classes[Legitimate].pass)
@@ -154,9 +179,10 @@ var mailRules = diag.Rules[*evidence]{
 		Code: "dmarc.report.forwarding.seen", Severity: diag.Info,
 		Title:       "Forwarded mail in the report",
 		Requirement: "No mail was forwarded",
-		Ref:         "RFC 9989 section 8.6",
-		Advice:      "Keep signing with DKIM: forwarding breaks SPF, and signatures survive it. Do not add forwarders to the SPF record.",
-		Fails:       (*evidence).forwardingSeen,
+		Ref:         "RFC 9989 section 7.4",
+		Advice: "Keep signing with DKIM: forwarding breaks SPF, and signatures survive it. Do not add forwarders to " +
+			"the SPF record.",
+		Fails: (*evidence).forwardingSeen,
 	},
 }
 
@@ -174,7 +200,8 @@ func legitimateShare(e *evidence) float64 {
 
 // unaligned finds that a service fails. What to do is the service's own way.
 func (e *evidence) unaligned(s *sender) diag.Failures {
-	detail := fmt.Sprintf("%s: %s from %s failed DMARC for %s.", s.name, e.messages(s.failed), diag.Count(int64(s.sources), "source"), e.domain())
+	detail := fmt.Sprintf("%s: %s from %s failed DMARC for "+
+		"%s.", s.name, e.messages(s.failed), diag.Count(int64(s.sources), "source"), e.domain())
 	if s.as.total > 0 {
 		detail += fmt.Sprintf(" Its mail is authenticated as %s.", as(&s.as))
 	}
@@ -185,7 +212,8 @@ func (e *evidence) unaligned(s *sender) diag.Failures {
 	if s.service.Docs != "" {
 		steps += " See " + s.service.Docs + "."
 	}
-	steps += " If nobody in your organization uses it, somebody else does in your name: enforce the policy, and report it to the service."
+	steps += " If nobody in your organization uses it, somebody else does in your name: enforce the policy, and " +
+		"report it to the service."
 	return diag.Failures{{Detail: detail, Target: s.name, Advice: steps}}
 }
 
@@ -202,7 +230,8 @@ func as(c *counts[string]) string {
 func (e *evidence) ownFailures() diag.Failures {
 	var all diag.Failures
 	for _, s := range e.own {
-		detail := fmt.Sprintf("%s of %s failed, though other mail of this source passes or is authenticated by your organization.", e.messages(s.failed), s.name)
+		detail := fmt.Sprintf("%s of %s failed, though other mail of this source passes or is authenticated by your "+
+			"organization.", e.messages(s.failed), s.name)
 		all = append(all, diag.Failure{Detail: detail, Target: s.name})
 	}
 	return all
@@ -224,6 +253,19 @@ func (e *evidence) affectedNames() string {
 	return listed(&c)
 }
 
+// unknownText says what is known of unknown sources.
+func (e *evidence) unknownText(failed int64) string {
+	text := fmt.Sprintf("%s of unknown sources failed.", e.messages(failed))
+	if e.strangers.total > 0 {
+		text += fmt.Sprintf(" Authentication passed, but not aligned with %s, for domains that tell who sent this mail: "+
+			"%s.", e.domain(), listed(&e.strangers))
+	}
+	if n := e.classes[Unclear].affected; n > 0 {
+		text += fmt.Sprintf(" Quarantined or rejected: %s.", countMessages(n))
+	}
+	return text
+}
+
 // forwardingSeen finds that mail was forwarded, and whether it still passed.
 func (e *evidence) forwardingSeen() diag.Failures {
 	sum := e.classes[Forwarding]
@@ -237,7 +279,8 @@ func (e *evidence) forwardingSeen() diag.Failures {
 	case sum.pass == 0:
 		detail += " None of it passed: not signed for the domain, or changed on the way."
 	default:
-		detail += fmt.Sprintf(" Of it, %s did not pass: not signed for the domain, or changed on the way.", countMessages(failed))
+		detail += fmt.Sprintf(" Of it, %s did not pass: not signed for the domain, or changed on the "+
+			"way.", countMessages(failed))
 	}
 	return diag.Failures{{Detail: detail}}
 }

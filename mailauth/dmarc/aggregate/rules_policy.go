@@ -16,11 +16,13 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Spoofed mail is delivered: the policy is none",
 		Requirement: "No spoofed mail is delivered because the policy is none",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Set up the legitimate services that fail first, if there are any; then publish p=quarantine, and p=reject once the reports stay clean.",
-		When:        func(e *evidence) bool { return !enforced(e) },
+		Advice: "Set up the legitimate services that fail first, if there are any; then publish p=quarantine, and " +
+			"p=reject once the reports stay clean.",
+		When: func(e *evidence) bool { return !enforced(e) },
 		Fails: func(e *evidence) diag.Failures {
 			s := e.classes[Spoofing]
-			return diag.FailIf(s.messages > 0, "%s used %s without any authentication of it, from %s: %s. With p=none receivers deliver such mail.",
+			return diag.FailIf(s.messages > 0, "%s used %s without any authentication of it, from %s: %s. With p=none "+
+				"receivers deliver such mail.",
 				e.messages(s.messages), e.domain(), diag.Count(int64(s.sources), "source"), listed(&e.spoofers))
 		},
 	},
@@ -29,9 +31,10 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Spoofed mail was delivered in spite of the policy",
 		Requirement: "The policy was applied to spoofed mail",
 		Ref:         "RFC 9990 section 3.1.6",
-		Advice:      "Publish a policy that covers all mail: no weaker sp or np, no pct below 100, no t=y. What receivers spare by their own decision cannot be changed.",
-		When:        enforced,
-		Fails:       (*evidence).sparedSpoofing,
+		Advice: "Once all legitimate services pass, publish a policy that covers all mail: no weaker sp or np, no " +
+			"pct below 100, no t=y. What receivers spare by their own decision cannot be changed.",
+		When:  enforced,
+		Fails: (*evidence).sparedSpoofing,
 		Partly: func(e *evidence) float64 {
 			s := e.classes[Spoofing]
 			return 1 - float64(s.delivered)/float64(max(1, s.messages))
@@ -42,10 +45,12 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Spoofed mail was stopped by the policy",
 		Requirement: "No spoofed mail had to be stopped",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Nothing to do: that is what the policy is for. The share of messages that pass is low because of others, not because of you.",
+		Advice: "Nothing to do: that is what the policy is for. The share of messages that pass is low because of " +
+			"others, not because of you.",
 		Fails: func(e *evidence) diag.Failures {
 			s := e.classes[Spoofing]
-			return diag.FailIf(s.affected > 0, "Of %s that used %s without any authentication of it, %s did not reach the inbox. The sources: %s.",
+			return diag.FailIf(s.affected > 0, "Of %s that used %s without any authentication of it, %s did not reach the "+
+				"inbox. The sources: %s.",
 				countMessages(s.messages), e.domain(), thousands(s.affected), listed(&e.spoofers))
 		},
 	},
@@ -53,9 +58,10 @@ var policyRules = diag.Rules[*evidence]{
 		Code: "dmarc.report.policy.none", Severity: diag.Info, Weight: 25, Category: factorPolicy,
 		Title:       "Policy none: failing mail is only reported",
 		Requirement: "The policy is quarantine or reject",
-		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Set up what fails first. Enforce the policy when the reports of all receivers have been clean for some weeks.",
-		When:        func(e *evidence) bool { return slices.Contains(strengths, e.report.Policy.Policy) },
+		Ref:         "RFC 9989 section 5.1.7",
+		Advice: "Set up what fails first. Enforce the policy when the reports of all receivers have been clean for " +
+			"some weeks.",
+		When: func(e *evidence) bool { return slices.Contains(strengths, e.report.Policy.Policy) },
 		Fails: func(e *evidence) diag.Failures {
 			if e.report.Policy.Policy != "none" {
 				return nil
@@ -67,9 +73,10 @@ var policyRules = diag.Rules[*evidence]{
 		Code: "dmarc.report.policy.quarantine", Severity: diag.Info, Weight: 5, Category: factorPolicy,
 		Title:       "Policy quarantine: failing mail goes to spam folders",
 		Requirement: "The policy is reject, where it is enforced",
-		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Publish p=reject when the reports of all receivers have been clean for some weeks.",
-		When:        enforced,
+		Ref:         "RFC 9989 section 5.1.7",
+		Advice: "Set up what fails first. Publish p=reject when the reports of all receivers have been clean for " +
+			"some weeks.",
+		When: enforced,
 		Fails: func(e *evidence) diag.Failures {
 			if e.report.Policy.Policy != "quarantine" {
 				return nil
@@ -83,11 +90,13 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Weaker policy for subdomains (sp)",
 		Requirement: "Subdomains have the same policy",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Remove sp, or raise it to the value of p, once the mail of all subdomains passes: whoever wants to spoof the domain takes a subdomain.",
-		When:        enforced,
+		Advice: "Remove sp, or raise it to the value of p, once the mail of all subdomains passes: whoever wants to " +
+			"spoof the domain takes a subdomain.",
+		When: enforced,
 		Fails: func(e *evidence) diag.Failures {
 			p := &e.report.Policy
-			return diag.FailIf(weaker(p.Subdomain, p.Policy), "The policy is p=%s, but sp=%s for subdomains, which are not protected as the domain is.%s",
+			return diag.FailIf(weaker(p.Subdomain, p.Policy), "The policy is p=%s, but sp=%s for subdomains, which are not "+
+				"protected as the domain is.%s",
 				p.Policy, p.Subdomain, e.sparedText())
 		},
 	},
@@ -96,11 +105,13 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Weaker policy for names that do not exist (np)",
 		Requirement: "Names that do not exist have the same policy",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Set np=reject: no legitimate mail comes from subdomains that do not exist.",
-		When:        enforced,
+		Advice: "Set np=reject, once you know that no service of yours sends from a subdomain that does not exist " +
+			"in the DNS.",
+		When: enforced,
 		Fails: func(e *evidence) diag.Failures {
 			p := &e.report.Policy
-			return diag.FailIf(weaker(p.Nonexistent, p.Policy), "The policy is p=%s, but np=%s for subdomains that do not exist.", p.Policy, p.Nonexistent)
+			return diag.FailIf(weaker(p.Nonexistent, p.Policy), "The policy is p=%s, but np=%s for subdomains that do not "+
+				"exist.", p.Policy, p.Nonexistent)
 		},
 	},
 	{
@@ -108,11 +119,13 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Policy applied to only part of the mail (pct)",
 		Requirement: "The policy applies to all mail",
 		Ref:         "RFC 9989 section 4.7",
-		Advice:      "Remove pct once all legitimate services pass. RFC 9989 removed it: some receivers apply the policy to everything already.",
-		When:        func(e *evidence) bool { return enforced(e) && e.report.Policy.Percentage != nil },
+		Advice: "Remove pct once all legitimate services pass. RFC 9989 removed it: some receivers apply the policy " +
+			"to everything already.",
+		When: func(e *evidence) bool { return enforced(e) && e.report.Policy.Percentage != nil },
 		Fails: func(e *evidence) diag.Failures {
 			p := &e.report.Policy
-			return diag.FailIf(*p.Percentage < 100, "With pct=%d, receivers that know this tag apply p=%s to only %[1]d %% of the mail that fails.", *p.Percentage, p.Policy)
+			return diag.FailIf(*p.Percentage < 100, "With pct=%d, receivers that know this tag apply p=%s to only %[1]d %% "+
+				"of the mail that fails.", *p.Percentage, p.Policy)
 		},
 	},
 	{
@@ -123,14 +136,15 @@ var policyRules = diag.Rules[*evidence]{
 		Advice:      "Remove t=y once all legitimate services pass.",
 		When:        enforced,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.report.Policy.Testing == "y", "With t=y, receivers apply a policy one step weaker than p=%s.", e.report.Policy.Policy)
+			return diag.FailIf(e.report.Policy.Testing == "y", "With t=y, receivers apply a policy one step weaker than "+
+				"p=%s.", e.report.Policy.Policy)
 		},
 	},
 	{
 		Code: "dmarc.report.override.local", Severity: diag.Info,
 		Title:       "Receiver overrode the policy by rules of its own",
 		Requirement: "The receiver applied the policy without rules of its own",
-		Ref:         "RFC 9990 section 3.1.6",
+		Ref:         "RFC 9989 section 5.4",
 		Advice:      "Nothing to do: receivers may do so, and mostly for forwarded mail that they trust.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sums.oddities.sparedWhy.of(OverrideLocal)
@@ -179,12 +193,15 @@ func (e *evidence) readiness(stricter string) diag.Failures {
 	}
 	if f.Ready {
 		return diag.Failures{{
-			Detail: fmt.Sprintf("By this report the domain is ready to enforce. %s would have concerned %s.", stricter, concerned),
-			Advice: fmt.Sprintf("Compare the reports of all receivers over some weeks. If they look the same, publish %s.", strings.TrimPrefix(stricter, "p=quarantine or ")),
+			Detail: fmt.Sprintf("By this report the domain is ready to enforce. %s would have concerned "+
+				"%s.", stricter, concerned),
+			Advice: fmt.Sprintf("Compare the reports of all receivers over some weeks. If they look the same, publish "+
+				"%s.", strings.TrimPrefix(stricter, "p=quarantine or ")),
 		}}
 	}
 	return diag.Failures{{
-		Detail: fmt.Sprintf("By this report the domain is not ready to enforce a stricter policy. %s would have concerned %s.", stricter, concerned),
+		Detail: fmt.Sprintf("By this report the domain is not ready to enforce a stricter policy. %s would have "+
+			"concerned %s.", stricter, concerned),
 	}}
 }
 
@@ -203,7 +220,8 @@ func (e *evidence) failingNames() string {
 // sparedSpoofing finds that spoofed mail was delivered though the policy is enforced.
 func (e *evidence) sparedSpoofing() diag.Failures {
 	s := e.classes[Spoofing]
-	return diag.FailIf(s.delivered > 0, "%s used %s without any authentication of it and reached the inbox.%s", e.messages(s.delivered), e.domain(), e.sparedText())
+	return diag.FailIf(s.delivered > 0, "%s used %s without any authentication of it and reached the "+
+		"inbox.%s", e.messages(s.delivered), e.domain(), e.sparedText())
 }
 
 // sparedText says whose names failed mail used that the policy was not applied to, and why.

@@ -41,7 +41,8 @@ var reporterRules = diag.Rules[*evidence]{
 		When:        hasSpan,
 		Fails: func(e *evidence) diag.Failures {
 			m := &e.report.Metadata
-			return diag.FailIf(m.End.Before(m.Begin), "The report says that it begins at %s and ends at %s.", instant(m.Begin), instant(m.End))
+			return diag.FailIf(m.End.Before(m.Begin), "The report says that it begins at %s and ends at "+
+				"%s.", instant(m.Begin), instant(m.End))
 		},
 	},
 	{
@@ -79,7 +80,8 @@ var reporterRules = diag.Rules[*evidence]{
 		When:        hasSpan,
 		Fails: func(e *evidence) diag.Failures {
 			end := e.report.Metadata.End
-			return diag.FailIf(e.began.Sub(end) > oldAge, "The report ends at %s, %d days ago.", instant(end), int(e.began.Sub(end).Hours()/24))
+			return diag.FailIf(e.began.Sub(end) > oldAge, "The report ends at %s, %d days "+
+				"ago.", instant(end), int(e.began.Sub(end).Hours()/24))
 		},
 	},
 	{
@@ -87,10 +89,12 @@ var reporterRules = diag.Rules[*evidence]{
 		Title:       "Receiver reports errors",
 		Requirement: "The receiver reports no errors",
 		Ref:         "RFC 9990 section 3.1.5",
-		Advice:      "Check the DMARC record with dmarc/lookup: such errors are mostly about records that are invalid or stand twice.",
+		Advice: "Check the DMARC record with dmarc/lookup: such errors are mostly about records that are invalid or " +
+			"stand twice.",
 		Fails: func(e *evidence) diag.Failures {
 			errors := e.report.Metadata.Errors
-			return diag.FailIf(len(errors) > 0, "%s reports %s, the first of them: %s.", e.reporter(), diag.Count(int64(len(errors)), "error"),
+			return diag.FailIf(len(errors) > 0, "%s reports %s, the first of them: "+
+				"%s.", e.reporter(), diag.Count(int64(len(errors)), "error"),
 				diag.Quote(strings.TrimSuffix(strings.Join(errors[:min(1, len(errors))], ""), ".")))
 		},
 	},
@@ -99,8 +103,9 @@ var reporterRules = diag.Rules[*evidence]{
 		Title:       "Records of another domain in the report",
 		Requirement: "All records are about the reported domain",
 		Ref:         "RFC 9990 section 3.1.2",
-		Advice:      "Tell the receiver that it mixed reports. The messages are counted in the totals; they say nothing about your domain, neither good nor bad.",
-		When:        hasMail,
+		Advice: "Tell the receiver that it mixed reports. The messages are counted in the totals; they say nothing " +
+			"about your domain, neither good nor bad.",
+		When: hasMail,
 		Fails: func(e *evidence) diag.Failures {
 			foreign := &e.sums.oddities.foreign
 			return diag.FailIf(foreign.total > 0, "%s had a domain in the From field that the policy of %s does not cover: %s.",
@@ -112,11 +117,13 @@ var reporterRules = diag.Rules[*evidence]{
 		Title:       "Evaluation contradicts the results (policy_evaluated, auth_results)",
 		Requirement: "The evaluation agrees with the results",
 		Ref:         "RFC 9990 section 3.1.1.9",
-		Advice:      "Do not rely on these records: ask the receiver which of the two is right. The totals follow policy_evaluated, the classification of sources the results.",
-		When:        hasMail,
+		Advice: "Do not rely on these records: ask the receiver which of the two is right. The totals follow " +
+			"policy_evaluated, the classification of sources the results.",
+		When: hasMail,
 		Fails: func(e *evidence) diag.Failures {
 			k := &e.sums.contradictions
-			return diag.FailIf(k.passed+k.failed > 0, "For %s the two do not match: %s.", e.messages(k.passed+k.failed), k.example)
+			return diag.FailIf(k.passed+k.failed > 0, "For %s the two do not match: "+
+				"%s.", e.messages(k.passed+k.failed), k.example)
 		},
 	},
 	{

@@ -19,7 +19,7 @@ type tally struct {
 
 	service   *provider.Service // that most messages lead to
 	votes     int64             // by how many messages it leads
-	stranger  *string           // organizational domain of the first identity of somebody else that passed
+	stranger  *string           // first domain of somebody else that passed
 	selectors [2]int32          // of the owner's first signature that passed where SPF did not; of the first broken one
 	seen      signs
 	by        uint8 // what the service is known by, see bases

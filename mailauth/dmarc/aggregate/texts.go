@@ -114,6 +114,10 @@ var texts = diag.Texts{
 		Headline: "Receivers find no usable key for DKIM signatures of the domain",
 		Sub:      "Signed mail counts as unsigned. Look up the selector that the finding names.",
 	},
+	"dmarc.report.dkim.broken": {
+		Headline: "DKIM signatures of your own servers fail",
+		Sub:      "The mail passes by SPF alone, and fails once it is forwarded. Check the key and the signing server.",
+	},
 	"dmarc.report.policy.subdomains": {
 		Headline: "Subdomains are not protected: their policy (sp) is weaker",
 		Sub:      "Forged mail can use a subdomain. Raise sp to the value of p once their own mail passes.",
