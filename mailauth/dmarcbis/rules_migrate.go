@@ -60,19 +60,6 @@ var migrateRules = diag.Rules[*conversion]{
 		Fails: stricter,
 	},
 	{
-		Code: "dmarcbis.migrate.percentage", Severity: diag.Warning, DependsOn: isRecord,
-		Title:       "A policy for a share of the mail has no equal in RFC 9989",
-		Requirement: "The policy holds for all mail, or is only tested",
-		Ref:         refPercent,
-		Advice: "Publish the migrated record while you read the aggregate reports. Remove t=y once all legitimate mail " +
-			"passes: then the policy applies to all mail.",
-		Fails: func(c *conversion) diag.Failures {
-			partial := c.after.Testing && !flagged(&c.before) && c.before.Percentage > 0
-			return diag.FailIf(partial, "With pct=%d the policy applied to %d percent of the failing mail, and with t=y "+
-				"receivers apply it one level lower to all of it.", c.before.Percentage, c.before.Percentage)
-		},
-	},
-	{
 		Code: "dmarcbis.migrate.legacy", Severity: diag.Warning, DependsOn: isRecord,
 		Title:       "Receivers that follow RFC 7489 apply the migrated record in full",
 		Requirement: "Receivers that follow RFC 7489 treat no mail worse than before",
@@ -83,6 +70,19 @@ var migrateRules = diag.Rules[*conversion]{
 		Fails: func(c *conversion) diag.Failures {
 			const detail = "They do not know t: mail%s that fails DMARC meets the policy %s instead of %s."
 			return differences(c.legacy, Stricter, detail).Suggesting(c.lowered())
+		},
+	},
+	{
+		Code: "dmarcbis.migrate.percentage", Severity: diag.Warning, DependsOn: isRecord,
+		Title:       "A policy for a share of the mail has no equal in RFC 9989",
+		Requirement: "The policy holds for all mail, or is only tested",
+		Ref:         refPercent,
+		Advice: "Read the aggregate reports, and remove t=y once all legitimate mail passes: then the policy applies to " +
+			"all mail.",
+		Fails: func(c *conversion) diag.Failures {
+			partial := c.after.Testing && !flagged(&c.before) && c.before.Percentage > 0
+			return diag.FailIf(partial, "With pct=%d the policy applied to %d percent of the failing mail, and with t=y "+
+				"receivers apply it one level lower to all of it.", c.before.Percentage, c.before.Percentage)
 		},
 	},
 	{
