@@ -58,6 +58,8 @@ func TestWeights(t *testing.T) {
 		{"fields", "/mail/header-audit", headers("a:\n")},
 		{"results", "/mail/header-audit", headers("spf=a ")},
 		{"verdicts", "/mail/header-audit", headers("X-Mimecast-Impersonation-Protect: " + strings.Repeat("a=b;", 30) + "\n")},
+		{"fields", "/mail/header-analyze", strings.Replace(headers("a:\n"), "{", `{"live":false,`, 1)},
+		{"body", "/mail/header-analyze", `{"live":false,"message":"` + strings.Repeat(`a:\n`, 80_000) + `\n` + strings.Repeat("x", 4*size) + `"}`},
 		{"jpeg", "/http/qr", `{"data":"a","format":"jpeg","size":4096,"foreground":"#200000"}`},
 		{"sources", "/dmarc/report/analyze", report(t, 200_000)},
 		{"records", "/dmarc/report/analyze", report(t, 10_000)},

@@ -43,6 +43,7 @@ func worstMix(n int) (paths, bodies []string) {
 		{"/text/json/to-yaml", text(list(`[1]`))},
 		{"/text/slug", text(strings.Repeat("Ä ", size/3))},
 		{"/dmarc/report/analyze", manySources(50_000)},
+		{"/mail/header-analyze", `{"live":false,"message":"` + strings.Repeat(`a:\n`, 80_000) + `\n` + strings.Repeat("x", 4*size) + `"}`},
 	} {
 		paths, bodies = append(paths, c[0]), append(bodies, c[1])
 	}

@@ -27,6 +27,20 @@ type AnalyzeRequest struct {
 	Live *bool `json:"live,omitempty" default:"true" doc:"whether to look up SPF, DKIM, DMARC, ARC and PTR now"`
 }
 
+// The memory of an analysis, in bytes: for lookups and report, for each byte of the header with what is read of it, and
+// for each byte of the message with its copies.
+const (
+	analyzeFixed  = 1 << 20
+	headerFactor  = 28
+	messageFactor = 4
+)
+
+// Memory is what the analysis may hold at worst, in bytes.
+func (req *AnalyzeRequest) Memory() int64 {
+	n := len(req.Headers) + len(req.Message) + len(req.MessageBase64)
+	return analyzeFixed + headerFactor*int64(min(n, message.MaxHeaderBytes)) + messageFactor*int64(n)
+}
+
 // An AnalyzeReport says whether a message is authentic, and why.
 type AnalyzeReport struct {
 	Conclusion Conclusion `json:"conclusion" doc:"whether the message is authentic"`

@@ -1,0 +1,122 @@
+//go:build !race
+
+package header
+
+// The race detector takes memory of its own.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// hostileMessages are made to take memory and time, each as large as it may be.
+func hostileMessages(t testing.TB) map[string]string {
+	fill := func(head, unit string) string {
+		return head + "\n" + strings.Repeat(unit, (MaxMessageBytes-len(head)-1)/len(unit))
+	}
+	header := func(unit string) string { return strings.Repeat(unit, (250<<10)/len(unit)) }
+	hash, signature := strings.Repeat("A", 43)+"=", strings.Repeat("A", 86)+"=="
+	var lengths, selectors, received strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&lengths, "DKIM-Signature: v=1; a=ed25519-sha256; c=simple/relaxed; d=example.org; s=s1; h=from; l=%d; bh=%s; b=%s\n",
+			MaxMessageBytes/2-10*i, hash, signature)
+		fmt.Fprintf(&selectors, "DKIM-Signature: v=1; a=ed25519-sha256; c=relaxed/relaxed; d=example.org; s=s1; i=@a%d.example.org; h=%s; bh=%s; b=%s\n",
+			i, strings.Repeat("from:", 800), hash, signature)
+	}
+	for i := range 2000 {
+		fmt.Fprintf(&received, "Received: from a%d.test ([203.0.113.9]) by b%[1]d.test with ESMTP id %[1]d for <c@d.test>; Sun, 01 Nov 2026 09:00:04 +0000\n", i)
+	}
+	const from = "From: a@example.org\n"
+	return map[string]string{
+		"body":       fill(direct+signed(t, letter, "example.org", nil)+"\n", "another line of the body\n"),
+		"lengths":    fill(lengths.String()+from, "a \t b\n"),
+		"signatures": fill(selectors.String()+from, "a\n"),
+		"fields":     fill(header("a:\n")+from, "a\n"),
+		"results":    fill("Authentication-Results: mx; "+header("spf=a ")+"\n"+from, "a\n"),
+		"received":   fill(received.String()+from, "a\n"),
+		"base64": fill(direct+strings.Replace(headOf(signed(t, letter, "example.org", nil)), "text/plain",
+			"text/plain\nContent-Transfer-Encoding: base64", 1), strings.Repeat("QUJD", 18)+"\n"),
+		"line ends":          fill(lengths.String()+from, "a\r\r\n"),
+		"one line":           fill(direct+signed(t, letter, "example.org", nil)+"\n", "a"),
+		"header: fields":     header("a:\n") + from,
+		"header: results":    "Authentication-Results: mx; " + header("spf=a ") + "\n" + from,
+		"header: received":   received.String() + from,
+		"header: signatures": selectors.String() + from,
+		"header: verdicts":   header("X-Mimecast-Impersonation-Protect: "+strings.Repeat("a=b;", 30)+"\n") + from,
+		"header: addresses":  "From: " + header("a@b.c, ") + "\n",
+		"blank":              fill(lengths.String()+from, "\r\n"),
+	}
+}
+
+// What an analysis holds stays within what its request says.
+func TestMemoryOfAnalyze(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs several seconds; runs without -short")
+	}
+	env := mailWorld(t).Env()
+	for name, text := range hostileMessages(t) {
+		t.Run(name, func(t *testing.T) {
+			require.LessOrEqual(t, len(text), MaxMessageBytes)
+			req := AnalyzeRequest{Message: text}
+			if strings.HasPrefix(name, "header: ") {
+				req = AnalyzeRequest{Headers: text}
+			}
+			weight := req.Memory()
+			var r *AnalyzeReport
+			live, took := weight+1, time.Duration(0)
+			for n := 0; n < 5 && live > weight; n++ { // garbage that is not collected in time may be counted
+				live = min(live, liveBytes(func() {
+					begin := time.Now()
+					r, _ = Analyze(t.Context(), env, req)
+					took = time.Since(begin)
+				}))
+			}
+			reply, err := json.Marshal(r)
+			require.NoError(t, err)
+			t.Logf("%d KiB of %d, %d KiB of reply, %v", (live)>>10, weight>>10, len(reply)>>10, took)
+			require.LessOrEqual(t, live+2*int64(len(reply)), weight)
+		})
+	}
+}
+
+// liveBytes returns how many bytes were live at most while f ran, as far as looking now and then tells.
+func liveBytes(f func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	before, most := stats.HeapAlloc, stats.HeapAlloc
+	done := make(chan bool)
+	go func() { f(); close(done) }()
+	for {
+		select {
+		case <-done:
+			return int64(most) - int64(before)
+		default:
+			runtime.ReadMemStats(&stats)
+			most = max(most, stats.HeapAlloc)
+			runtime.Gosched()
+		}
+	}
+}
+
+// BenchmarkAnalyze analyzes an ordinary message without the DNS.
+func BenchmarkAnalyze(b *testing.B) {
+	text := []byte(direct + signed(b, letter, "example.org", nil))
+	text = bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+	env := mailWorld(b).Env()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Analyze(b.Context(), env, AnalyzeRequest{MessageBase64: text}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
