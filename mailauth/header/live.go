@@ -219,7 +219,7 @@ func newLiveInput(text []byte, headerOnly bool, e *evidence) *liveInput {
 		in.times[index] = h.time
 		in.relays = append(in.relays, relay{
 			index: index, from: h.rdns, helo: h.helo, ip: h.ip, by: h.by, byIP: addrIn(h.software),
-			authUser: authenticated(h.with),
+			authUser: authenticated(h.with), fetched: fetched(h.with),
 		})
 	}
 	in.outside = findOutside(in.relays, e.trusted, e.senderHint())
@@ -228,6 +228,11 @@ func newLiveInput(text []byte, headerOnly bool, e *evidence) *liveInput {
 	in.recorded = e.recorded()
 	in.claims = e.claims(in)
 	return in
+}
+
+// fetched reports whether a protocol is one by which mail is read from a mailbox.
+func fetched(with string) bool {
+	return hasPrefixFold(with, "POP3") || hasPrefixFold(with, "IMAP")
 }
 
 // authenticated reports whether a protocol is one for users who have signed in: ESMTPA, ESMTPSA and such (RFC 3848).

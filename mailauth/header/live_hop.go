@@ -1,6 +1,7 @@
 package header
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -24,6 +25,7 @@ type relay struct {
 	by       string     // who wrote the field
 	byIP     netip.Addr // its address; mostly not there
 	authUser bool       // the mail was submitted by somebody who had signed in (RFC 3848)
+	fetched  bool       // a program fetched the mail from a mailbox there
 }
 
 // An outside is what the search for the outside hop came to: where the receiver's own side took the mail from
@@ -82,7 +84,11 @@ func (o *outside) step(r *relay, hint netip.Addr) (done bool) {
 		sender = organizational(r.helo)
 	}
 	claims = sender != "" && slices.Contains(o.own, sender)
-	switch by := diag.Quote(r.by); {
+	by := diag.Quote(cmp.Or(r.by, "A server without a name"))
+	switch {
+	case r.fetched: // the mailbox is the receiver's own
+		o.add(sender)
+		return false
 	case r.authUser:
 		o.candidates = nil
 		o.why = fmt.Sprintf("The message was submitted to %s by a user who had signed in, not delivered by a server.", by)
@@ -96,8 +102,7 @@ func (o *outside) step(r *relay, hint netip.Addr) (done bool) {
 		o.accept(r, true, "%s took the message from %s, which names itself a server of the same side.", by, r.ip)
 		return len(o.candidates) == maxCandidates
 	case r.ip.IsValid():
-		o.accept(r, false, "%s took the message from %s, which is not of the receiver's side (%s).", by, r.ip,
-			strings.Join(o.own[:min(len(o.own), 3)], ", "))
+		o.accept(r, false, "%s took the message from %s, which is not of the receiver's side%s.", by, r.ip, o.names())
 		return true
 	case sender != "" && !claims:
 		o.candidates = nil
@@ -106,6 +111,14 @@ func (o *outside) step(r *relay, hint netip.Addr) (done bool) {
 	default:
 		return false // delivered within one host
 	}
+}
+
+// names lists the receiver's own side, in brackets.
+func (o *outside) names() string {
+	if len(o.own) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(o.own[:min(len(o.own), 3)], ", ") + ")"
 }
 
 func (o *outside) accept(r *relay, claims bool, why string, args ...any) {

@@ -25,6 +25,8 @@ func TestFindOutside(t *testing.T) {
 		{"direct", []relay{direct}, nil, "", sender, "not of the receiver's side (example.com)"},
 		{"what stands below is not looked at", []relay{direct, forged}, nil, "", sender, "not of the receiver's side"},
 		{"within a host", []relay{{by: "mx.example.com"}, direct}, nil, "", sender, ""},
+		{"fetched from a mailbox", []relay{{by: "localhost", from: "imap.hoster.example", fetched: true}, direct}, nil, "", sender, ""},
+		{"by nobody", []relay{{from: "mail.example.org", ip: ip(sender)}}, nil, "", sender, "A server without a name took"},
 		{"by an address", []relay{{by: "2001:db8::1"}, direct}, nil, "", sender, ""},
 		{"through a filter", []relay{{by: "mx.example.com", from: "localhost", ip: ip("127.0.0.1")}, direct}, nil, "", sender, ""},
 		{"private network with another name", []relay{

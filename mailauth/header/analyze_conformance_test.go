@@ -1,0 +1,47 @@
+package header
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/stretchr/testify/require"
+)
+
+// TestConformanceAnalyze analyzes real messages where the DNS answers nothing: each has a report, and none is called
+// forged for that.
+func TestConformanceAnalyze(t *testing.T) {
+	messages, known := 0, 0
+	for _, folder := range []string{"mail/headers", "mail/dkim", "mail/arc/stalwart"} {
+		before := messages
+		err := filepath.WalkDir(diagtest.Vectors(t, folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) == ".tsv" || filepath.Ext(path) == ".dat" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil || len(text) == 0 {
+				return err
+			}
+			messages++
+			r, err := Analyze(t.Context(), &diag.Env{Resolver: silence{}}, AnalyzeRequest{MessageBase64: text})
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				return nil
+			}
+			if r.Conclusion.Authentic != NotDecided || len(r.Conclusion.Reasons) == 0 {
+				t.Errorf("%s: %+v", path, r.Conclusion)
+			}
+			if r.Live.OutsideHop.Known {
+				known++
+			}
+			t.Logf("%s: %s %s", filepath.Base(path), r.Conclusion.SendingIP, r.Live.OutsideHop.Reason)
+			return nil
+		})
+		require.NoError(t, err)
+		require.Greater(t, messages, before, folder)
+	}
+	t.Logf("messages: %d, of which %d tell the server that delivered from outside", messages, known)
+}
