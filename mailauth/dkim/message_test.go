@@ -3,7 +3,11 @@ package dkim_test
 import (
 	"context"
 	"crypto"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
 	"fmt"
+	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -104,7 +108,19 @@ func TestVerifySeveralKeys(t *testing.T) {
 	require.True(t, *v.Signatures[0].SignatureOK)
 }
 
-// TestRoundTrips: however many keys, one round trip.
+// A key that is too large is not computed with, whatever it is.
+func TestVerifyLargeKey(t *testing.T) {
+	n := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 9001), big.NewInt(1))
+	der, err := x509.MarshalPKIXPublicKey(&rsa.PublicKey{N: n, E: 65537})
+	require.NoError(t, err)
+	dns := records{"s1._domainkey.example.org.": "v=DKIM1; p=" + base64.StdEncoding.EncodeToString(der)}
+	v, err := dkim.Verify(t.Context(), dns.env(), []byte(sign(t, keys().rsa, relaxed, mail)), dkim.Options{})
+	require.NoError(t, err)
+	require.Equal(t, dkim.KeyUnusable, v.Signatures[0].Cause, v.Signatures[0].Reason)
+	require.Nil(t, v.Signatures[0].SignatureOK)
+}
+
+// TestRoundTripsOfVerify: however many keys, one round trip.
 func TestRoundTripsOfVerify(t *testing.T) {
 	text := mail
 	for _, tags := range []string{edwards, edwards, strings.Replace(edwards, "s=s1", "s=s2", 1), strings.Replace(edwards, "s=s1", "s=s3", 1)} {
