@@ -22,9 +22,8 @@ var obsoleteRules = diag.Rules[*evidence]{
 		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
 			r := e.record()
-			failures := diag.FailIf(sampled(r) && !flagged(r), "Receivers of RFC 9989 ignore pct=%d and apply the policy to "+
-				"all mail.",
-				r.Percentage).About("pct")
+			failures := diag.FailIf(sampled(r) && !flagged(r), "Receivers of RFC 9989 ignore pct=%d in the record of %s and "+
+				"apply the policy to all mail.", r.Percentage, e.Tree.PolicyDomain()).About("pct")
 			if c := e.conversion(); c != nil {
 				return failures.Suggesting(c.lowered())
 			}
