@@ -2,6 +2,7 @@ package authres
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,7 +218,7 @@ func (p *parser) result() {
 		case !ok && name == "none" && r == nil:
 			p.h.None = true
 		case !ok || name == "":
-			p.fault("\"" + clip(name) + "\" is neither a result nor a property")
+			p.fault(fmt.Sprintf("%q is neither a result nor a property", clip(name)))
 		case r == nil && typed && !slices.Contains(methods, name):
 			p.h.Properties = append(p.h.Properties, Property{typ, property, value})
 		case r == nil || slices.Contains(methods, name):
@@ -226,7 +227,7 @@ func (p *parser) result() {
 				break
 			}
 			if r != nil {
-				p.fault("no semicolon stands before " + name)
+				p.fault("no semicolon stands before " + clip(name))
 				flush(at)
 				begin = at
 			}

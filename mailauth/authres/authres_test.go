@@ -124,7 +124,8 @@ func TestResult(t *testing.T) {
 
 func TestParseReceivedSPF(t *testing.T) {
 	tests := []struct{ value, result, ip, domain string }{
-		{"pass (google.com: domain of a@b.example designates 192.0.2.1 as permitted sender) client-ip=192.0.2.1;", "pass", "192.0.2.1", ""},
+		{"pass (google.com: domain of a@b.example designates 192.0.2.1 as permitted sender) client-ip=192.0.2.1;", "pass", "192.0.2.1", "b.example"},
+		{"Fail (r.example: domain of b.example does not designate 203.0.113.44) client-ip=203.0.113.44; helo=vps.example;", "fail", "203.0.113.44", "b.example"},
 		{"Fail (x) receiver=r.example; client-ip=203.0.113.44; helo=vps.example;", "fail", "203.0.113.44", "vps.example"},
 		{`pass client-ip="2001:db8::1"; envelope-from="a@B.example"; helo=h.example; mechanism="include:x"` + "\treceived=r.example", "pass", "2001:db8::1", "b.example"},
 		{"None (x) receiver=r.example; identity=helo; client-ip=192.0.2.1 helo=h.example; envelope-from=<a@b.example>", "none", "192.0.2.1", "h.example"},

@@ -28,10 +28,19 @@ func (r *ReceivedSPF) ClientIP() (netip.Addr, bool) {
 	return ip, err == nil
 }
 
-// Domain is the domain that was checked, in lower case: of envelope-from, or with identity=helo of helo.
+// Domain is the domain that was checked, in lower case: of envelope-from, or with identity=helo of helo. Servers that
+// leave envelope-from out mostly name the domain in their comment: "domain of alice@example.org designates …".
 func (r *ReceivedSPF) Domain() string {
 	from := strings.Trim(r.Get("envelope-from"), "<>")
-	if identity := strings.ToLower(r.Get("identity")); from == "" || identity == "helo" {
+	if strings.EqualFold(r.Get("identity"), "helo") {
+		from = r.Get("helo")
+	}
+	for _, c := range r.Comments {
+		if _, behind, ok := strings.Cut(c, "domain of "); ok && from == "" {
+			from, _, _ = strings.Cut(behind, " ")
+		}
+	}
+	if from == "" {
 		from = r.Get("helo")
 	}
 	from = from[strings.LastIndexByte(from, '@')+1:]

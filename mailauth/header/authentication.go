@@ -63,7 +63,8 @@ func (e *evidence) readAuthentication() {
 // doubtNameless takes results without a server's name for those of others where the receiving side writes its name
 // into its own: servers of Microsoft leave out theirs, also on the way out.
 func (e *evidence) doubtNameless() {
-	named := slices.ContainsFunc(e.authFields, func(a authField) bool { return a.header != nil && !a.foreign && a.id != "" })
+	named := slices.ContainsFunc(e.authFields,
+		func(a authField) bool { return a.header != nil && !a.foreign && a.id != "" })
 	if n := len(e.hops); !named || n > 0 && e.hops[n-1].isMicrosoft() {
 		return
 	}
@@ -195,15 +196,33 @@ func (e *evidence) result(method string) (authres.Result, bool) {
 	return list[0], true
 }
 
-// aligned reports whether a method passed for the domain in From (RFC 9989); known is false without any result.
+// aligned reports whether a method passed for the domain in From (RFC 9989); known is false without any result, and
+// where the domain of one that passed is not told.
 func (e *evidence) aligned(method string) (aligned, known bool) {
 	list := e.results(method)
 	if e.fromDomain == "" || len(list) == 0 {
 		return false, false
 	}
-	return slices.ContainsFunc(list, func(r authres.Result) bool {
-		return r.Value == "pass" && sameOrganization(r.Domain(), e.fromDomain)
-	}), true
+	known = true
+	for i := range list {
+		domain := e.domainOf(&list[i])
+		switch {
+		case list[i].Value != "pass":
+		case domain == "":
+			known = false
+		case sameOrganization(domain, e.fromDomain):
+			return true, true
+		}
+	}
+	return false, known
+}
+
+// domainOf is the domain that a result is about. Where the field does not tell, SPF is about the envelope sender.
+func (e *evidence) domainOf(r *result) string {
+	if d := r.Domain(); d != "" || r.Method != "spf" || e.returnPath == nil {
+		return d
+	}
+	return e.returnPath.Domain
 }
 
 // passing returns the results of a method that count and pass.

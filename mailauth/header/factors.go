@@ -17,7 +17,8 @@ var (
 )
 
 // auditRules is the table of all that is examined without the network.
-var auditRules = slices.Concat(formRules, identityRules, authenticationRules, signatureRules, routeRules, filterRules, listRules)
+var auditRules = slices.Concat(formRules, identityRules, authenticationRules, signatureRules, routeRules, filterRules,
+	listRules)
 
 // anomalyCodes are the rules whose failure suggests deception or damage.
 var anomalyCodes = []diag.Code{

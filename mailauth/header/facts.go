@@ -144,7 +144,8 @@ func (e *evidence) authentication() Authentication {
 		}
 		return results
 	}
-	all := Authentication{SPF: list("spf"), DKIM: list("dkim"), DMARC: list("dmarc"), BIMI: list("bimi"), ARC: list("arc")}
+	all := Authentication{SPF: list("spf"), DKIM: list("dkim"), DMARC: list("dmarc"), BIMI: list("bimi"),
+		ARC: list("arc")}
 	for i := range e.authFields {
 		if a := &e.authFields[i]; a.spf != nil && len(all.SPF) < maxResults {
 			all.SPF = append(all.SPF, e.authResult(a, spfResult(a.spf)))
@@ -155,14 +156,17 @@ func (e *evidence) authentication() Authentication {
 
 func (e *evidence) authResult(a *authField, r authres.Result) AuthResult {
 	result := AuthResult{
-		Result: clip(r.Value, maxShown), Domain: clip(r.Domain(), maxShown), Selector: clip(r.Property("header.s", "header.selector"), maxShown),
-		Reason: clip(r.Reason, maxShown), AuthservID: clip(a.id, maxShown), Credible: e.counts(a), Field: clip(a.field.Name, maxShown), Raw: clip(r.Raw, maxRaw),
+		Result: clip(r.Value, maxShown), Domain: clip(r.Domain(), maxShown),
+		Selector: clip(r.Property("header.s", "header.selector"), maxShown), Reason: clip(r.Reason, maxShown),
+		AuthservID: clip(a.id, maxShown), Credible: e.counts(a), Field: clip(a.field.Name, maxShown),
+		Raw: clip(r.Raw, maxRaw),
 	}
 	if r.Raw == "" {
 		result.Raw = clip(a.field.Value(), maxRaw)
 	}
 	if r.Method == "dmarc" {
-		result.Policy = strings.ToLower(clip(firstOf(r.Note("p"), r.Note("policy"), r.Property("policy.dmarc", "policy.published-domain-policy")), maxShown))
+		told := r.Property("policy.dmarc", "policy.published-domain-policy")
+		result.Policy = strings.ToLower(clip(firstOf(r.Note("p"), r.Note("policy"), told), maxShown))
 	}
 	if result.Reason == "" {
 		result.Reason = clip(strings.Join(r.Comments, "; "), maxShown)
@@ -186,9 +190,11 @@ func firstOf(texts ...string) string {
 func (e *evidence) hopReport(i int) Hop {
 	h := &e.hops[i]
 	r := Hop{
-		Index: i, From: clip(h.from, maxShown), HELO: clip(h.helo, maxShown), RDNS: clip(h.rdns, maxShown), By: clip(h.by, maxShown),
+		Index: i, From: clip(h.from, maxShown), HELO: clip(h.helo, maxShown),
+		RDNS: clip(h.rdns, maxShown), By: clip(h.by, maxShown),
 		Via: clip(h.via, maxShown), With: clip(h.with, maxShown), ID: clip(h.id, maxShown), For: clip(h.rcpt, maxShown),
-		TLSVersion: clip(h.tlsVersion, maxShown), TLSCipher: clip(h.tlsCipher, maxShown), Border: i == e.border, Raw: clip(h.field.Value(), maxRaw),
+		TLSVersion: clip(h.tlsVersion, maxShown), TLSCipher: clip(h.tlsCipher,
+			maxShown), Border: i == e.border, Raw: clip(h.field.Value(), maxRaw),
 	}
 	if h.ip.IsValid() {
 		r.IP, r.PrivateIP = new(h.ip), isPrivate(h.ip)

@@ -24,7 +24,8 @@ type brand struct {
 // brands are the names that are imitated most, by the published reports of providers about phishing.
 var brands = []brand{
 	{"paypal", []string{"paypal.com", "paypal.de", "paypal.co.uk", "paypal.fr"}},
-	{"amazon", []string{"amazon.com", "amazon.de", "amazon.co.uk", "amazon.fr", "amazon.es", "amazon.it", "amazon.ca", "amazon.co.jp", "amazonses.com", "amazonaws.com"}},
+	{"amazon", []string{"amazon.com", "amazon.de", "amazon.co.uk", "amazon.fr", "amazon.es", "amazon.it", "amazon.ca",
+		"amazon.co.jp", "amazonses.com", "amazonaws.com"}},
 	{"apple", []string{"apple.com", "icloud.com"}},
 	{"icloud", []string{"apple.com", "icloud.com"}},
 	{"microsoft", []string{"microsoft.com", "microsoftonline.com", "office.com", "office365.com", "outlook.com"}},
@@ -86,7 +87,10 @@ func shownDomains(name string) (addresses, hosts []string) {
 	if len(name) > maxName {
 		name = name[:maxName]
 	}
-	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(" \t<>()[]\"',;:|/", r) }) {
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool {
+		return strings.ContainsRune(" \t<>()[]\"',;:|/",
+			r)
+	}) {
 		word = strings.Trim(word, ".-!?")
 		at := strings.LastIndexByte(word, '@')
 		domain := strings.ToLower(word[at+1:])

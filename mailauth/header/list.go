@@ -65,7 +65,8 @@ func (e *evidence) oneClickSigned() bool {
 
 // bulk reports whether the message says that it was sent to many: newsletters and lists.
 func (e *evidence) bulk() bool {
-	return e.list.Unsubscribe != "" || e.list.ID != "" || slices.Contains([]string{"bulk", "list"}, e.list.Precedence) ||
+	return e.list.Unsubscribe != "" || e.list.ID != "" || slices.Contains([]string{"bulk", "list"},
+		e.list.Precedence) ||
 		e.list.FeedbackID != ""
 }
 

@@ -237,7 +237,8 @@ func (r *received) clientComment(comment string) {
 		lower := strings.ToLower(w)
 		if ip := addrIn(w); ip.IsValid() && !r.ip.IsValid() {
 			r.ip = ip
-			if i > 0 && r.rdns == "" && isHostName(words[i-1]) && !strings.EqualFold(words[0], "helo") && !strings.EqualFold(words[0], "ehlo") {
+			if i > 0 && r.rdns == "" && isHostName(words[i-1]) && !strings.EqualFold(words[0],
+				"helo") && !strings.EqualFold(words[0], "ehlo") {
 				r.rdns = hostName(words[i-1])
 			}
 			continue

@@ -34,7 +34,8 @@ var (
 		"ESMTPS": true, "ESMTPSA": true, "SMTPS": true, "SMTPSA": true, "LMTPS": true, "LMTPSA": true, "HTTPS": true,
 		"UTF8SMTPS": true, "UTF8SMTPSA": true, "UTF8LMTPS": true, "UTF8LMTPSA": true, "ASMTPS": true, "XESMTPS": true,
 	}
-	plainProtocols = map[string]bool{"SMTP": true, "ESMTP": true, "ESMTPA": true, "SMTPA": true, "UTF8SMTP": true, "UTF8SMTPA": true, "ASMTP": true}
+	plainProtocols = map[string]bool{"SMTP": true, "ESMTP": true, "ESMTPA": true, "SMTPA": true, "UTF8SMTP": true,
+		"UTF8SMTPA": true, "ASMTP": true}
 )
 
 // isTLSComment reports whether a comment describes an encrypted connection: "using TLSv1.3 with cipher …",
@@ -49,7 +50,8 @@ func isTLSComment(c string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(lower, "tls") && len(lower) <= len("TLSv1.3") || strings.HasPrefix(lower, "tlsv1") || strings.HasPrefix(lower, "tls1.")
+	return strings.HasPrefix(lower, "tls") && len(lower) <= len("TLSv1.3") || strings.HasPrefix(lower,
+		"tlsv1") || strings.HasPrefix(lower, "tls1.")
 }
 
 // tlsDetails reads version and cipher from a comment.
@@ -69,10 +71,15 @@ func (r *received) tlsDetails(c string) {
 			r.tlsCipher = strings.Trim(w[len("cipher="):], `"`)
 		case lower == "cipher" && i+1 < len(words):
 			r.tlsCipher = words[i+1]
-		case r.tlsVersion == "" && (strings.HasPrefix(lower, "tlsv1") || strings.HasPrefix(lower, "sslv") || strings.HasPrefix(lower, "tls1")):
+		case r.tlsVersion == "" && isTLSVersion(lower):
 			r.tlsVersion = tlsVersion(w)
 		}
 	}
+}
+
+// isTLSVersion reports whether a word in lower case names a version of TLS.
+func isTLSVersion(w string) bool {
+	return strings.HasPrefix(w, "tlsv1") || strings.HasPrefix(w, "sslv") || strings.HasPrefix(w, "tls1")
 }
 
 // tlsVersion writes the version of TLS in one way: TLSv1.3 for TLS1_3, TLS1.3 and TLSv1.3.

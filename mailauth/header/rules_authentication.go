@@ -19,7 +19,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		Ref:         "RFC 8601 section 2",
 		Advice:      "Take the header from the recipient's mailbox, or let the live analysis check the message.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.authenticated(), "The header has no Authentication-Results of the receiving side, so it does not tell whether the sender is authentic.")
+			return diag.FailIf(!e.authenticated(),
+				"The header has no Authentication-Results of the receiving side, so it does not tell whether the sender is authentic.")
 		},
 	},
 	{
@@ -34,7 +35,8 @@ var authenticationRules = diag.Rules[*evidence]{
 				if a.header == nil || len(a.header.Faults) == 0 {
 					return nil
 				}
-				return diag.Fail("In %s in line %d %s.", shortName(a.field), a.field.Line, strings.Join(a.header.Faults, "; ")).About(a.id)
+				return diag.Fail("In %s in line %d %s.", shortName(a.field), a.field.Line,
+					strings.Join(a.header.Faults, "; ")).About(a.id)
 			})
 		},
 	},
@@ -47,7 +49,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		Advice:      "Let the border server remove Authentication-Results with its own name from incoming mail; ignore these.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
-				return diag.FailIf(e.ownName(a.id), "Results in line %d name %s, but stand below what its servers wrote: they came with the message.",
+				return diag.FailIf(e.ownName(a.id),
+					"Results in line %d name %s, but stand below what its servers wrote: they came with the message.",
 					a.field.Line, diag.Quote(a.id)).About(a.id)
 			})
 		},
@@ -62,7 +65,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
 				claims := e.contradicted(&a)
-				return diag.FailIf(len(claims) > 0, "%s claims %s; the receiving side found otherwise.", named(a.id), strings.Join(claims, " and ")).About(a.id)
+				return diag.FailIf(len(claims) > 0, "%s claims %s; the receiving side found otherwise.", named(a.id),
+					strings.Join(claims, " and ")).About(a.id)
 			})
 		},
 	},
@@ -75,7 +79,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		Advice:      "Do not build anything on them: anybody can write such a field.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
-				return diag.Fail("%s wrote results in line %d, which prove nothing here.", named(a.id), a.field.Line).About(a.id)
+				return diag.Fail("%s wrote results in line %d, which prove nothing here.", named(a.id),
+					a.field.Line).About(a.id)
 			})
 		},
 	},
@@ -85,7 +90,7 @@ var authenticationRules = diag.Rules[*evidence]{
 		Title:       "DMARC failed",
 		Requirement: "DMARC did not fail",
 		Ref:         "RFC 9989 section 4.4",
-		Advice:      "Do not trust the sender. If the message is yours, let the sending service sign with DKIM for the domain in From, or use a return path of that domain.",
+		Advice:      "Do not trust the sender unless the message came through a list that you know. If it is yours, let the sending service sign with DKIM for the domain in From, or use a return path of that domain.",
 		When:        (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.value("dmarc") == "fail" && !e.sealedPass(), "%s", e.dmarcText()).About(e.fromDomain)
@@ -100,7 +105,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		Advice:      "Nothing is wrong with the sender. Whoever runs the list can write its own address into From, so that DMARC passes.",
 		When:        (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.value("dmarc") == "fail", "%s Before the message was passed on DMARC had passed, as %s sealed with ARC, and the receiving side found the chain valid.",
+			return diag.FailIf(e.value("dmarc") == "fail",
+				"%s Before the message was passed on DMARC had passed, as %s sealed with ARC, and the receiving side found the chain valid.",
 				e.dmarcText(), e.sealer()).About(e.fromDomain)
 		},
 	},
@@ -114,7 +120,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		When:        (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
 			v := e.value("dmarc")
-			return diag.FailIf(v == "temperror" || v == "permerror", "The receiving side notes dmarc=%s for %s.", v, orDomain(e.fromDomain)).About(e.fromDomain)
+			return diag.FailIf(v == "temperror" || v == "permerror", "The receiving side notes dmarc=%s for %s.", v,
+				orDomain(e.fromDomain)).About(e.fromDomain)
 		},
 	},
 	{
@@ -127,7 +134,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		When:        (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
 			v := e.value("dmarc")
-			return diag.FailIf(v == "none" || v == "bestguesspass", "The receiving side notes dmarc=%s for %s.", v, orDomain(e.fromDomain)).About(e.fromDomain)
+			return diag.FailIf(v == "none" || v == "bestguesspass", "The receiving side notes dmarc=%s for %s.", v,
+				orDomain(e.fromDomain)).About(e.fromDomain)
 		},
 	},
 	{
@@ -165,7 +173,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.has("spf") && e.value("dmarc") != "pass" },
 		Fails: func(e *evidence) diag.Failures {
 			signed, _ := e.aligned("dkim")
-			return diag.FailIf(!signed && slices.Contains([]string{"softfail", "neutral", "none"}, e.value("spf")), "%s", e.spfText()).About("spf")
+			return diag.FailIf(!signed && slices.Contains([]string{"softfail", "neutral", "none"}, e.value("spf")),
+				"%s", e.spfText()).About("spf")
 		},
 	},
 	{
@@ -191,7 +200,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.has("dkim") },
 		Fails: func(e *evidence) diag.Failures {
 			failed := e.failedDKIM()
-			return diag.FailIf(len(e.passing("dkim")) == 0 && failed != "", "The receiving side notes %s.", failed).About("dkim")
+			return diag.FailIf(len(e.passing("dkim")) == 0 && failed != "", "The receiving side notes %s.",
+				failed).About("dkim")
 		},
 	},
 	{
@@ -208,7 +218,8 @@ var authenticationRules = diag.Rules[*evidence]{
 			spf, _ := e.aligned("spf")
 			dkim, _ := e.aligned("dkim")
 			passed := e.passedDomains()
-			return diag.FailIf(!spf && !dkim && passed != "", "From has %s, and what passed is %s.", e.fromDomain, passed).About(e.fromDomain)
+			return diag.FailIf(!spf && !dkim && passed != "", "From has %s, and what passed is %s.", e.fromDomain,
+				passed).About(e.fromDomain)
 		},
 	},
 	{
@@ -218,8 +229,12 @@ var authenticationRules = diag.Rules[*evidence]{
 		Requirement: "ARC sets are complete and run from 1 without gaps",
 		Ref:         "RFC 8617 section 5.2",
 		Advice:      "Ignore the chain: a server on the way removed or forged a part of it, so that it proves nothing.",
+		When:        func(e *evidence) bool { return len(e.chain.Sets)+len(e.chain.Faults) > 0 },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.chain.Faults, func(f arc.Fault) diag.Failures { return diag.Fail("ARC: %s", f.Text).About("arc") })
+			return diag.FailEach(e.chain.Faults, func(f arc.Fault) diag.Failures {
+				return diag.Fail("ARC: %s",
+					f.Text).About("arc")
+			})
 		},
 	},
 	{
@@ -231,7 +246,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		Advice:      "Ignore the chain. ARC itself is no reason to refuse a message.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.chain.Sets, func(s arc.Set) diag.Failures {
-				return diag.FailIf(s.State == arc.Fail, "Seal %d by %s says cv=fail: the chain did not verify when it arrived there.", s.Instance, orDomain(s.Domain)).About("arc")
+				return diag.FailIf(s.State == arc.Fail,
+					"Seal %d by %s says cv=fail: the chain did not verify when it arrived there.", s.Instance, orDomain(s.Domain)).About("arc")
 			})
 		},
 	},
@@ -266,7 +282,8 @@ func (e *evidence) dmarcText() string {
 		switch {
 		case !known || aligned:
 		case len(passing) > 0:
-			why = append(why, fmt.Sprintf("%s passed for %s, another domain", strings.ToUpper(method), orDomain(passing[0].Domain())))
+			passed := orDomain(e.domainOf(&passing[0]))
+			why = append(why, fmt.Sprintf("%s passed for %s, another domain", strings.ToUpper(method), passed))
 		default:
 			why = append(why, strings.ToUpper(method)+": "+diag.Quote(e.value(method)))
 		}
@@ -274,13 +291,16 @@ func (e *evidence) dmarcText() string {
 	if len(why) > 0 {
 		text += " (" + strings.Join(why, "; ") + ")"
 	}
+	if e.mailingList() {
+		text += ". The message came through a mailing list; lists that change subject or body break signatures"
+	}
 	return text + "."
 }
 
 // spfText says how SPF came out.
 func (e *evidence) spfText() string {
 	r, _ := e.result("spf")
-	text := fmt.Sprintf("The receiving side notes spf=%s for %s", diag.Quote(r.Value), orDomain(r.Domain()))
+	text := fmt.Sprintf("The receiving side notes spf=%s for %s", diag.Quote(r.Value), orDomain(e.domainOf(&r)))
 	if len(r.Comments) > 0 && r.Comments[0] != "" {
 		text += " (" + diag.Quote(r.Comments[0]) + ")"
 	}
@@ -307,7 +327,8 @@ func named(id string) string {
 func (e *evidence) failedDKIM() string {
 	var list []string
 	for _, r := range e.results("dkim") {
-		if slices.Contains([]string{"fail", "permerror", "temperror", "policy", "neutral", "invalid"}, r.Value) && len(list) < 5 {
+		if slices.Contains([]string{"fail", "permerror", "temperror", "policy", "neutral", "invalid"},
+			r.Value) && len(list) < 5 {
 			text := "dkim=" + r.Value + " for " + orDomain(r.Domain())
 			if reason := firstOf(append([]string{r.Reason}, r.Comments...)...); reason != "" {
 				text += " (" + diag.Quote(reason) + ")"
@@ -323,7 +344,7 @@ func (e *evidence) passedDomains() string {
 	var list []string
 	for _, method := range []string{"spf", "dkim"} {
 		for _, r := range e.passing(method) {
-			if text := strings.ToUpper(method) + " for " + orDomain(r.Domain()); r.Domain() != "" && len(list) < 5 && !slices.Contains(list, text) {
+			if text := strings.ToUpper(method) + " for " + orDomain(e.domainOf(&r)); e.domainOf(&r) != "" && len(list) < 5 && !slices.Contains(list, text) {
 				list = append(list, text)
 			}
 		}
@@ -333,12 +354,14 @@ func (e *evidence) passedDomains() string {
 
 // foreignFields are the fields Authentication-Results that the receiving side did not write.
 func (e *evidence) foreignFields() []authField {
-	return slices.DeleteFunc(slices.Clone(e.authFields), func(a authField) bool { return a.header == nil || !a.foreign })
+	return slices.DeleteFunc(slices.Clone(e.authFields),
+		func(a authField) bool { return a.header == nil || !a.foreign })
 }
 
 // ownName reports whether a server's name is one under which the receiving side wrote results.
 func (e *evidence) ownName(id string) bool {
-	return id != "" && slices.ContainsFunc(e.authFields, func(a authField) bool { return !a.foreign && a.header != nil && a.id == id })
+	return id != "" && slices.ContainsFunc(e.authFields,
+		func(a authField) bool { return !a.foreign && a.header != nil && a.id == id })
 }
 
 // contradicted lists the methods that a field of others says passed, and of which the receiving side found that they
@@ -347,7 +370,8 @@ func (e *evidence) contradicted(a *authField) []string {
 	var claims []string
 	for _, r := range a.header.Results {
 		found, ok := e.result(r.Method)
-		if claim := r.Method + "=pass"; r.Value == "pass" && ok && found.Value != "pass" && !slices.Contains(claims, claim) {
+		if claim := r.Method + "=pass"; r.Value == "pass" && ok && found.Value != "pass" && !slices.Contains(claims,
+			claim) {
 			claims = append(claims, claim)
 		}
 	}
@@ -358,7 +382,8 @@ func (e *evidence) contradicted(a *authField) []string {
 // a mailing list changed the message.
 func (e *evidence) sealedPass() bool {
 	h := e.sealed()
-	return e.value("arc") == "pass" && h != nil && slices.ContainsFunc(h.Results, func(r result) bool { return r.Method == "dmarc" && r.Value == "pass" })
+	return e.value("arc") == "pass" && h != nil && slices.ContainsFunc(h.Results,
+		func(r result) bool { return r.Method == "dmarc" && r.Value == "pass" })
 }
 
 // sealer is the domain that sealed first.

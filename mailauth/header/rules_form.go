@@ -26,7 +26,10 @@ var formRules = diag.Rules[*evidence]{
 		Ref:         "RFC 2045 section 6.7",
 		Advice:      "Take the header from the source view of the mail program if anything looks wrong.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.damage, func(d Damage) diag.Failures { return diag.Fail("%s", damageTexts[d]).About(string(d)) })
+			return diag.FailEach(e.damage, func(d Damage) diag.Failures {
+				return diag.Fail("%s",
+					damageTexts[d]).About(string(d))
+			})
 		},
 	},
 	{
@@ -37,7 +40,8 @@ var formRules = diag.Rules[*evidence]{
 		Ref:         "RFC 5322 section 3.6",
 		Advice:      "Copy the whole header; if the field is really missing, fix the program that sends, as most servers refuse such messages.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.count("From") == 0, "The header has no field From, which every message must have.").About("From")
+			return diag.FailIf(e.count("From") == 0,
+				"The header has no field From, which every message must have.").About("From")
 		},
 	},
 	{
@@ -48,7 +52,8 @@ var formRules = diag.Rules[*evidence]{
 		Ref:         "RFC 5322 section 3.6",
 		Advice:      "Copy the whole header; if the field is really missing, fix the program that sends.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.count("Date") == 0, "The header has no field Date, which every message must have.").About("Date")
+			return diag.FailIf(e.count("Date") == 0,
+				"The header has no field Date, which every message must have.").About("Date")
 		},
 	},
 	{
@@ -59,7 +64,8 @@ var formRules = diag.Rules[*evidence]{
 		Ref:         "RFC 5322 section 3.6.4",
 		Advice:      "Let the sending program add a Message-ID; large providers count its absence against a message.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.count("Message-ID") == 0, "The header has no field Message-ID, which every message should have.").About("Message-ID")
+			return diag.FailIf(e.count("Message-ID") == 0,
+				"The header has no field Message-ID, which every message should have.").About("Message-ID")
 		},
 	},
 	{
@@ -98,7 +104,8 @@ var formRules = diag.Rules[*evidence]{
 		Advice:      "Check whether the line was broken by copying; if it was sent so, many servers take it for the beginning of the body.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.badLines(), func(l message.Line) diag.Failures {
-				return diag.Fail("Line %d has no field name with a colon and continues no field: %s.", l.Line, quoted(message.Unfold(l.Raw)))
+				return diag.Fail("Line %d has no field name with a colon and continues no field: %s.", l.Line,
+					quoted(message.Unfold(l.Raw)))
 			})
 		},
 	},
@@ -111,7 +118,8 @@ var formRules = diag.Rules[*evidence]{
 		Advice:      "Let the sending program fold long fields: servers may break or refuse such lines, which breaks DKIM signatures.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.longLines(), func(f *message.Field) diag.Failures {
-				return diag.Fail("The field %s in line %d has a line of %d bytes.", shortName(f), f.Line, f.LongestLine()).About(shortName(f))
+				return diag.Fail("The field %s in line %d has a line of %d bytes.", shortName(f), f.Line,
+					f.LongestLine()).About(shortName(f))
 			})
 		},
 	},
@@ -123,7 +131,8 @@ var formRules = diag.Rules[*evidence]{
 		Ref:         "RFC 5321 section 4.5.3.1",
 		Advice:      "Find what adds fields again and again, mostly a loop or a filter; many servers refuse headers of more than 100 KiB.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.msg.Excess) > 0, "Of the header %d bytes were not read, as it has more than %d fields or %d bytes.",
+			return diag.FailIf(len(e.msg.Excess) > 0,
+				"Of the header %d bytes were not read, as it has more than %d fields or %d bytes.",
 				len(e.msg.Excess), message.MaxFields, message.MaxHeaderBytes)
 		},
 	},
@@ -160,7 +169,8 @@ var formRules = diag.Rules[*evidence]{
 		Advice:      "Encode the text as RFC 2047 says unless every server on the way takes SMTPUTF8.",
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere(func(f *message.Field) bool { _, utf := isRaw(f); return utf })
-			return diag.FailIf(len(bad) > 0, "UTF-8 stands unencoded in %s, which only servers with SMTPUTF8 have to take.", names(bad))
+			return diag.FailIf(len(bad) > 0,
+				"UTF-8 stands unencoded in %s, which only servers with SMTPUTF8 have to take.", names(bad))
 		},
 	},
 	{
@@ -194,7 +204,8 @@ var formRules = diag.Rules[*evidence]{
 		Ref:         "RFC 5322 section 3.6.3",
 		Advice:      "Name the recipient in To; some filters count its absence against a message.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.count("To")+e.count("Cc")+e.count("Bcc") == 0, "The header has neither To nor Cc: the recipients were given in the envelope alone.")
+			return diag.FailIf(e.count("To")+e.count("Cc")+e.count("Bcc") == 0,
+				"The header has neither To nor Cc: the recipients were given in the envelope alone.")
 		},
 	},
 }

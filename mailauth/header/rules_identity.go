@@ -18,7 +18,8 @@ var identityRules = diag.Rules[*evidence]{
 		Advice:      "Do not trust the message: programs differ in which From they show and which one they check.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.count("From")
-			return diag.FailIf(n > 1, "The field From occurs %d times, with %s.", n, strings.Join(shown(e.from), " and ")).About("From")
+			return diag.FailIf(n > 1, "The field From occurs %d times, with %s.", n,
+				strings.Join(shown(e.from), " and ")).About("From")
 		},
 	},
 	{
@@ -34,7 +35,8 @@ var identityRules = diag.Rules[*evidence]{
 					return nil
 				}
 			}
-			return diag.Fail("From is %s, in which there is no valid address.", quoted(e.text("From", maxRaw))).About("From")
+			return diag.Fail("From is %s, in which there is no valid address.",
+				quoted(e.text("From", maxRaw))).About("From")
 		},
 	},
 	{
@@ -50,7 +52,8 @@ var identityRules = diag.Rules[*evidence]{
 			if len(e.sender) == 0 {
 				sender = ", without the field Sender that this requires"
 			}
-			return diag.FailIf(len(authors) > 1, "From has %d addresses, %s%s.", len(authors), strings.Join(shown(authors), " and "), sender).About("From")
+			return diag.FailIf(len(authors) > 1, "From has %d addresses, %s%s.", len(authors),
+				strings.Join(shown(authors), " and "), sender).About("From")
 		},
 	},
 	{
@@ -67,7 +70,8 @@ var identityRules = diag.Rules[*evidence]{
 			}
 			addresses, _ := shownDomains(a.Name)
 			return diag.FailEach(addresses, func(domain string) diag.Failures {
-				return diag.FailIf(!sameOrganization(domain, a.Domain), "The display name %s shows an address of %s, while the message is from %s.",
+				return diag.FailIf(!sameOrganization(domain, a.Domain),
+					"The display name %s shows an address of %s, while the message is from %s.",
 					quoted(a.Name), diag.Quote(domain), diag.Quote(a.Addr())).About("From")
 			})
 		},
@@ -86,7 +90,8 @@ var identityRules = diag.Rules[*evidence]{
 			}
 			_, hosts := shownDomains(a.Name)
 			return diag.FailEach(hosts, func(domain string) diag.Failures {
-				return diag.FailIf(!sameOrganization(domain, a.Domain), "The display name %s shows the domain %s, while the message is from %s.",
+				return diag.FailIf(!sameOrganization(domain, a.Domain),
+					"The display name %s shows the domain %s, while the message is from %s.",
 					quoted(a.Name), diag.Quote(domain), diag.Quote(a.Addr())).About("From")
 			})
 		},
@@ -133,7 +138,8 @@ var identityRules = diag.Rules[*evidence]{
 			bad := e.fieldsWhere(func(f *message.Field) bool {
 				return (f.Is("From") || f.Is("Subject") || f.Is("Reply-To") || f.Is("Sender")) && hasDirection(f.Text())
 			})
-			return diag.FailIf(len(bad) > 0, "Characters that are invisible or reverse the direction stand in %s.", names(bad))
+			return diag.FailIf(len(bad) > 0, "Characters that are invisible or reverse the direction stand in %s.",
+				names(bad))
 		},
 	},
 	{
@@ -147,7 +153,8 @@ var identityRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.replyTo, func(a message.Address) diag.Failures {
 				bad := isFreemail(a.Domain) && !isFreemail(e.fromDomain)
-				return diag.FailIf(bad, "The message is from %s, and answers go to %s.", e.fromDomain, diag.Quote(a.Addr())).About("Reply-To")
+				return diag.FailIf(bad, "The message is from %s, and answers go to %s.", e.fromDomain,
+					diag.Quote(a.Addr())).About("Reply-To")
 			})
 		},
 	},
@@ -161,7 +168,8 @@ var identityRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.fromDomain != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(domainsOf(e.replyTo), func(domain string) diag.Failures {
-				return diag.FailIf(!sameOrganization(domain, e.fromDomain), "The message is from %s, and answers go to %s.", e.fromDomain, diag.Quote(domain)).About("Reply-To")
+				return diag.FailIf(!sameOrganization(domain, e.fromDomain),
+					"The message is from %s, and answers go to %s.", e.fromDomain, diag.Quote(domain)).About("Reply-To")
 			})
 		},
 	},
@@ -176,7 +184,8 @@ var identityRules = diag.Rules[*evidence]{
 			return e.fromDomain != "" && e.returnPath != nil && e.returnPath.Domain != ""
 		},
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!sameOrganization(e.returnPath.Domain, e.fromDomain), "Bounces go to %s, while From has %s: SPF does not count for DMARC.",
+			return diag.FailIf(!sameOrganization(e.returnPath.Domain, e.fromDomain),
+				"Bounces go to %s, while From has %s: SPF does not count for DMARC.",
 				diag.Quote(e.returnPath.Domain), e.fromDomain).About("Return-Path")
 		},
 	},
@@ -190,7 +199,8 @@ var identityRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.fromDomain != "" && len(e.sender) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(domainsOf(e.sender), func(domain string) diag.Failures {
-				return diag.FailIf(!sameOrganization(domain, e.fromDomain), "Sender has %s, and From has %s.", diag.Quote(domain), e.fromDomain).About("Sender")
+				return diag.FailIf(!sameOrganization(domain, e.fromDomain), "Sender has %s, and From has %s.",
+					diag.Quote(domain), e.fromDomain).About("Sender")
 			})
 		},
 	},
@@ -203,7 +213,8 @@ var identityRules = diag.Rules[*evidence]{
 		Advice:      "Let the mail server leave the field out if that should not be known; the recipient can use it to trace abuse.",
 		Fails: func(e *evidence) diag.Failures {
 			var all diag.Failures
-			for _, name := range []string{"X-Originating-IP", "X-Sender-IP", "X-Source-IP", "X-Client-IP", "X-Remote-IP"} {
+			for _, name := range []string{"X-Originating-IP", "X-Sender-IP", "X-Source-IP", "X-Client-IP",
+				"X-Remote-IP"} {
 				if value := e.msg.Value(name); value != "" {
 					all = append(all, diag.Fail("%s is %s.", name, strings.Trim(quoted(value), `"`)).About(name)...)
 				}

@@ -18,7 +18,8 @@ var listRules = diag.Rules[*evidence]{
 		Advice:      "Write List-Unsubscribe: <https://…>, <mailto:…>.",
 		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" },
 		Fails: func(e *evidence) diag.Failures {
-			good := strings.Contains(e.list.Unsubscribe, "<") && (e.hasURI("https") || e.hasURI("http") || e.hasURI("mailto"))
+			good := strings.Contains(e.list.Unsubscribe,
+				"<") && (e.hasURI("https") || e.hasURI("http") || e.hasURI("mailto"))
 			return diag.FailIf(!good, "List-Unsubscribe is %s.", quoted(e.list.Unsubscribe)).About("List-Unsubscribe")
 		},
 	},
@@ -31,7 +32,8 @@ var listRules = diag.Rules[*evidence]{
 		Advice:      "Add List-Unsubscribe with an https address.",
 		When:        func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.list.Unsubscribe == "", "One-click unsubscription is announced, but there is no address for it.").About("List-Unsubscribe-Post")
+			return diag.FailIf(e.list.Unsubscribe == "",
+				"One-click unsubscription is announced, but there is no address for it.").About("List-Unsubscribe-Post")
 		},
 	},
 	{
@@ -43,7 +45,8 @@ var listRules = diag.Rules[*evidence]{
 		Advice:      "Add an https address to List-Unsubscribe that unsubscribes upon a POST request; mailto cannot do that.",
 		When:        func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.hasHTTPSUnsubscribe(), "List-Unsubscribe-Post announces one click, but List-Unsubscribe has no https address, only %s.",
+			return diag.FailIf(!e.hasHTTPSUnsubscribe(),
+				"List-Unsubscribe-Post announces one click, but List-Unsubscribe has no https address, only %s.",
 				diag.Quote(strings.Join(e.list.URIs, ", "))).About("List-Unsubscribe")
 		},
 	},
@@ -56,7 +59,8 @@ var listRules = diag.Rules[*evidence]{
 		Advice:      "Write exactly List-Unsubscribe-Post: List-Unsubscribe=One-Click.",
 		When:        func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.list.Post != oneClickPost, "List-Unsubscribe-Post is %s.", quoted(e.list.Post)).About("List-Unsubscribe-Post")
+			return diag.FailIf(e.list.Post != oneClickPost, "List-Unsubscribe-Post is %s.",
+				quoted(e.list.Post)).About("List-Unsubscribe-Post")
 		},
 	},
 	{
@@ -68,7 +72,8 @@ var listRules = diag.Rules[*evidence]{
 		Advice:      "Add list-unsubscribe and list-unsubscribe-post to the signed fields (h=); receivers ignore one click otherwise.",
 		When:        func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.oneClickSigned(), "No valid DKIM signature covers both List-Unsubscribe and List-Unsubscribe-Post.").About("List-Unsubscribe-Post")
+			return diag.FailIf(!e.oneClickSigned(),
+				"No valid DKIM signature covers both List-Unsubscribe and List-Unsubscribe-Post.").About("List-Unsubscribe-Post")
 		},
 	},
 	{
@@ -80,7 +85,8 @@ var listRules = diag.Rules[*evidence]{
 		Advice:      "Add List-Unsubscribe-Post: List-Unsubscribe=One-Click and an https address; Google and Yahoo demand it of those who send to many.",
 		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" && !e.mailingList() },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.list.Post == "", "The header has List-Unsubscribe, but not List-Unsubscribe-Post.").About("List-Unsubscribe-Post")
+			return diag.FailIf(e.list.Post == "",
+				"The header has List-Unsubscribe, but not List-Unsubscribe-Post.").About("List-Unsubscribe-Post")
 		},
 	},
 	{
@@ -92,7 +98,8 @@ var listRules = diag.Rules[*evidence]{
 		Advice:      "Add List-Unsubscribe with an https address; without it people press the spam button instead.",
 		When:        (*evidence).bulk,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.list.Unsubscribe == "", "The message marks itself as sent to many, and has no List-Unsubscribe.").About("List-Unsubscribe")
+			return diag.FailIf(e.list.Unsubscribe == "",
+				"The message marks itself as sent to many, and has no List-Unsubscribe.").About("List-Unsubscribe")
 		},
 	},
 	{
@@ -104,7 +111,8 @@ var listRules = diag.Rules[*evidence]{
 		Advice:      "Use https in List-Unsubscribe.",
 		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.hasURI("http") && !e.hasHTTPSUnsubscribe(), "List-Unsubscribe has an http address and no https address.").About("List-Unsubscribe")
+			return diag.FailIf(e.hasURI("http") && !e.hasHTTPSUnsubscribe(),
+				"List-Unsubscribe has an http address and no https address.").About("List-Unsubscribe")
 		},
 	},
 }

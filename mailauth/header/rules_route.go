@@ -2,6 +2,7 @@ package header
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,8 @@ var routeRules = diag.Rules[*evidence]{
 		Ref:         "RFC 5321 section 4.4",
 		Advice:      "Take the header from the recipient's mailbox; a copy in the sender's folder of sent mail has no Received.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.hops) == 0, "The header has no field Received, which every server on the way adds.")
+			return diag.FailIf(len(e.hops) == 0,
+				"The header has no field Received, which every server on the way adds.")
 		},
 	},
 	{
@@ -57,7 +59,8 @@ var routeRules = diag.Rules[*evidence]{
 			if !h.noTime {
 				return ""
 			}
-			return fmt.Sprintf("The field Received of %s in line %d has no time that can be read.", diag.Quote(h.server()), h.field.Line)
+			return fmt.Sprintf("The field Received of %s in line %d has no time that can be read.",
+				diag.Quote(h.server()), h.field.Line)
 		}),
 	},
 	{
@@ -68,7 +71,8 @@ var routeRules = diag.Rules[*evidence]{
 		Ref:         "RFC 5322 section 3.3",
 		Advice:      "Let the sending program write the time as in Sun, 1 Nov 2026 09:00:04 +0000.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.dateErr != nil, "Date is %s: %v.", quoted(e.msg.Value("Date")), e.dateErr).About("Date")
+			return diag.FailIf(e.dateErr != nil, "Date is %s: %v.", quoted(e.msg.Value("Date")),
+				e.dateErr).About("Date")
 		},
 	},
 	{
@@ -84,14 +88,17 @@ var routeRules = diag.Rules[*evidence]{
 				is   bool
 				text string
 			}{
-				{e.date.WrongWeekday, "the day of the week is not that of the date"}, {e.date.NoZone, "the time zone is not told"},
-				{e.date.ObsoleteZone && !e.date.NoZone, "the time zone is a name instead of an offset"}, {e.date.Unusual, "the form is unusual"},
+				{e.date.WrongWeekday, "the day of the week is not that of the date"}, {e.date.NoZone,
+					"the time zone is not told"},
+				{e.date.ObsoleteZone && !e.date.NoZone,
+					"the time zone is a name instead of an offset"}, {e.date.Unusual, "the form is unusual"},
 			} {
 				if o.is {
 					odd = append(odd, o.text)
 				}
 			}
-			return diag.FailIf(len(odd) > 0, "In the date %s %s.", quoted(e.msg.Value("Date")), strings.Join(odd, ", and ")).About("Date")
+			return diag.FailIf(len(odd) > 0, "In the date %s %s.", quoted(e.msg.Value("Date")),
+				strings.Join(odd, ", and ")).About("Date")
 		},
 	},
 	{
@@ -105,9 +112,11 @@ var routeRules = diag.Rules[*evidence]{
 			t, arrived := e.date.Time, e.earliest()
 			switch {
 			case !arrived.IsZero() && t.After(arrived.Add(maxAhead)):
-				return diag.Fail("Date is %s, which is %s after the first server took the message at %s.", clock(t), span(t.Sub(arrived)), clock(arrived)).About("Date")
+				return diag.Fail("Date is %s, which is %s after the first server took the message at %s.", clock(t),
+					span(t.Sub(arrived)), clock(arrived)).About("Date")
 			case arrived.IsZero() && t.After(e.now.Add(maxAhead)):
-				return diag.Fail("Date is %s, which is %s ahead of the clock.", clock(t), span(t.Sub(e.now))).About("Date")
+				return diag.Fail("Date is %s, which is %s ahead of the clock.", clock(t),
+					span(t.Sub(e.now))).About("Date")
 			}
 			return nil
 		},
@@ -121,7 +130,8 @@ var routeRules = diag.Rules[*evidence]{
 		Advice:      "Ask whether an old message was sent again, or set the clock of the sending device.",
 		Fails: func(e *evidence) diag.Failures {
 			t, arrived := e.date.Time, e.earliest()
-			return diag.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)), "Date is %s, which is %s before the first server took the message at %s.",
+			return diag.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)),
+				"Date is %s, which is %s before the first server took the message at %s.",
 				clock(t), span(arrived.Sub(t)), clock(arrived)).About("Date")
 		},
 	},
@@ -132,6 +142,7 @@ var routeRules = diag.Rules[*evidence]{
 		Requirement: "Time runs forwards from server to server",
 		Ref:         "RFC 5321 section 4.4",
 		Advice:      "Set the clock of the server that is wrong. If the older field is not of a server that you know, it may be forged.",
+		When:        (*evidence).timed,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !h.timed || h.delay > -maxSkew {
 				return ""
@@ -146,6 +157,7 @@ var routeRules = diag.Rules[*evidence]{
 		Requirement: "No hop took an hour",
 		Ref:         "RFC 5321 section 4.5.4.1",
 		Advice:      "Look into the log of the server that handed the message over, by the id of the hop, for why it had to wait.",
+		When:        (*evidence).timed,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !h.timed || h.delay < longDelay {
 				return ""
@@ -160,6 +172,7 @@ var routeRules = diag.Rules[*evidence]{
 		Requirement: "No hop took more than ten minutes",
 		Ref:         "RFC 5321 section 4.5.4.1",
 		Advice:      "Nothing needs to be done if it happened once; greylisting and busy filters take minutes.",
+		When:        (*evidence).timed,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !h.timed || h.delay < shortDelay {
 				return ""
@@ -174,6 +187,7 @@ var routeRules = diag.Rules[*evidence]{
 		Requirement: "The message was encrypted with TLS wherever it crossed the Internet",
 		Ref:         "RFC 3207; RFC 3848 section 2",
 		Advice:      "Let both servers offer and use STARTTLS; with MTA-STS or DANE the receiver can demand it.",
+		When:        (*evidence).tellsTLS,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !e.crossed(h) || h.tls != tlsNo {
 				return ""
@@ -189,11 +203,13 @@ var routeRules = diag.Rules[*evidence]{
 		Requirement: "No hop used an outdated version of TLS",
 		Ref:         "RFC 8996 section 2",
 		Advice:      "Enable TLS 1.2 and 1.3 on both servers.",
+		When:        (*evidence).tellsTLS,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !e.crossed(h) || !weakTLS(h.tlsVersion) {
 				return ""
 			}
-			return fmt.Sprintf("%s took the message from %s with %s.", diag.Quote(h.server()), diag.Quote(h.client()), h.tlsVersion)
+			return fmt.Sprintf("%s took the message from %s with %s.", diag.Quote(h.server()), diag.Quote(h.client()),
+				h.tlsVersion)
 		}),
 	},
 	{
@@ -203,11 +219,9 @@ var routeRules = diag.Rules[*evidence]{
 		Requirement: "No client introduced itself with the receiver's own name",
 		Ref:         "RFC 5321 section 4.1.4",
 		Advice:      "Refuse clients from outside that use your own names in HELO; only forged mail does that.",
+		When:        func(e *evidence) bool { return e.outside() != nil },
 		Fails: func(e *evidence) diag.Failures {
 			h := e.outside()
-			if h == nil {
-				return nil
-			}
 			helo, by := organizational(h.helo), organizational(h.by)
 			forged := helo != "" && helo == by && strings.EqualFold(h.helo, h.by)
 			return diag.FailIf(forged, "The client at %s called itself %s, which is the name of the server that took the message.", h.ip, diag.Quote(h.helo))
@@ -261,6 +275,16 @@ func (e *evidence) crossed(h *hop) bool {
 	}
 	by := organizational(h.by)
 	return by == "" || organizational(firstOf(h.rdns, h.helo)) != by
+}
+
+// timed reports whether the time between two hops is known.
+func (e *evidence) timed() bool {
+	return slices.ContainsFunc(e.hops, func(h hop) bool { return h.timed })
+}
+
+// tellsTLS reports whether the header tells of a hop across the Internet whether it was encrypted.
+func (e *evidence) tellsTLS() bool {
+	return slices.ContainsFunc(e.hops, func(h hop) bool { return h.tls != tlsUnknown && e.crossed(&h) })
 }
 
 // delayText says where time was lost.

@@ -20,6 +20,9 @@ var signatureRules = diag.Rules[*evidence]{
 		Ref:         "RFC 6376 section 3.5",
 		Advice:      "Set up DKIM at the sending service: a signature survives forwarding, SPF does not.",
 		Fails: func(e *evidence) diag.Failures {
+			if r, ok := e.result("dkim"); ok && r.Value != "none" && len(e.signatures) == 0 {
+				return diag.Fail("The header has no DKIM-Signature, although the receiving side notes dkim=%s: the copy is not complete.", diag.Quote(r.Value))
+			}
 			return diag.FailIf(len(e.signatures) == 0, "The header has no DKIM-Signature.")
 		},
 	},
@@ -148,7 +151,8 @@ var signatureRules = diag.Rules[*evidence]{
 					domains = append(domains, s.Domain)
 				}
 			}
-			return diag.Fail("From has %s, and the signatures are of %s.", e.fromDomain, diag.Quote(strings.Join(domains, ", "))).About("dkim")
+			return diag.Fail("From has %s, and the signatures are of %s.", e.fromDomain,
+				diag.Quote(strings.Join(domains, ", "))).About("dkim")
 		},
 	},
 }
@@ -162,7 +166,8 @@ func eachSignature(wrong func(*evidence, *signature) string) func(*evidence) dia
 		for i := range e.signatures {
 			s := &e.signatures[i]
 			if text := wrong(e, s); text != "" {
-				all = append(all, diag.Fail("The signature of %s %s.", orDomain(s.Domain), text).About(clip(s.Domain, maxShown))...)
+				failed := diag.Fail("The signature of %s %s.", orDomain(s.Domain), text)
+				all = append(all, failed.About(clip(s.Domain, maxShown))...)
 			}
 		}
 		return all

@@ -41,7 +41,8 @@ func (e *evidence) readSignatures() {
 		}
 		s := signature{field: f, parsed: p, Signature: Signature{
 			Domain: p.Domain.String(), Selector: clip(p.Selector, maxShown), Algorithm: clip(p.Algorithm, maxShown),
-			Canonicalization: clip(string(p.Header)+"/"+string(p.Body), maxShown), Identity: text("i"), SignedHeaders: []string{},
+			Canonicalization: clip(string(p.Header)+"/"+string(p.Body),
+				maxShown), Identity: text("i"), SignedHeaders: []string{},
 			Timestamp: p.Time, ExpiresAt: p.Expires, BodyLength: p.Length,
 		}}
 		if p.Domain.IsZero() {
@@ -71,7 +72,8 @@ func arcReport(c *arc.Chain) ARC {
 	for i := range c.Sets {
 		s := &c.Sets[i]
 		seal := Seal{
-			Instance: s.Instance, Domain: clip(s.Domain, maxShown), Selector: clip(s.Selector, maxShown), CV: clip(string(s.State), maxShown),
+			Instance: s.Instance, Domain: clip(s.Domain, maxShown), Selector: clip(s.Selector,
+				maxShown), CV: clip(string(s.State), maxShown),
 			Timestamp: s.SealedAt, Complete: s.Seal != nil && s.Message != nil && s.Authentication != nil, Results: []string{},
 		}
 		if s.Authentication != nil {

@@ -90,7 +90,8 @@ func (e *evidence) readSpam() {
 }
 
 func (e *evidence) addSpam(f *message.Field, known spamField) {
-	v := SpamVerdict{Vendor: known.vendor, Field: clip(f.Name, maxShown), Verdict: Unstated, Details: map[string]string{}}
+	v := SpamVerdict{Vendor: known.vendor, Field: clip(f.Name, maxShown), Verdict: Unstated,
+		Details: map[string]string{}}
 	known.read(&v, f.Value())
 	e.spam = append(e.spam, v)
 }

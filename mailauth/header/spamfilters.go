@@ -57,7 +57,10 @@ var filterFields = []spamField{
 	}},
 	{"X-Sophos-Email-Scan-Details", "sophos", func(v *SpamVerdict, s string) { v.set("details", s) }},
 	{"X-Proofpoint-Spam-Details", "proofpoint", readProofpoint},
-	{"X-Proofpoint-Spam-Details-Enc", "proofpoint", func(v *SpamVerdict, s string) { v.set("details", "encrypted for the operator") }},
+	{"X-Proofpoint-Spam-Details-Enc", "proofpoint", func(v *SpamVerdict, s string) {
+		v.set("details",
+			"encrypted for the operator")
+	}},
 	{"X-Proofpoint-Virus-Version", "proofpoint", func(v *SpamVerdict, s string) { v.set("scanner", s) }},
 	{"X-CLX-Score", "proofpoint", readScore},
 	{"X-Mimecast-Spam-Score", "mimecast", func(v *SpamVerdict, s string) {
@@ -77,7 +80,10 @@ var filterFields = []spamField{
 	{"X-Barracuda-Spam-Flag", "barracuda", readFlag},
 	{"X-Barracuda-Spam-Score", "barracuda", readScore},
 	{"X-IronPort-Anti-Spam-Filtered", "cisco", func(v *SpamVerdict, s string) { v.set("filtered", s) }},
-	{"X-IronPort-Anti-Spam-Result", "cisco", func(v *SpamVerdict, _ string) { v.set("result", "encoded for the operator") }},
+	{"X-IronPort-Anti-Spam-Result", "cisco", func(v *SpamVerdict, _ string) {
+		v.set("result",
+			"encoded for the operator")
+	}},
 	{"X-IronPort-AV", "cisco", func(v *SpamVerdict, s string) { v.set("antivirus", s) }},
 	{"X-IronPort-SPAM", "cisco", readFlag},
 	{"X-ThreatScanner-Verdict", "cisco", readFlag},

@@ -17,11 +17,20 @@ var microsoftFields = []spamField{
 		v.set("PCL", s+": phishing confidence level, 1 to 8; above 3 is suspicious")
 	}},
 	{"X-MS-Exchange-Organization-AuthAs", "microsoft", func(v *SpamVerdict, s string) {
-		v.set("AuthAs", explain(s, map[string]string{"Anonymous": "came from outside without logging in", "Internal": "sent from inside the organization", "Partner": "came from a partner domain", "External": "came from outside"}))
+		v.set("AuthAs", explain(s, authAsCodes))
 	}},
-	{"X-MS-Exchange-Organization-AVStamp-Enterprise", "microsoft", func(v *SpamVerdict, s string) { v.set("AVStamp", s) }},
-	{"X-MS-Exchange-AtpMessageProperties", "microsoft", func(v *SpamVerdict, s string) { v.set("AtpMessageProperties", s) }},
-	{"X-MS-Exchange-SkipListedInternetSender", "microsoft", func(v *SpamVerdict, s string) { v.set("SkipListedInternetSender", s) }},
+	{"X-MS-Exchange-Organization-AVStamp-Enterprise", "microsoft", func(v *SpamVerdict, s string) {
+		v.set("AVStamp",
+			s)
+	}},
+	{"X-MS-Exchange-AtpMessageProperties", "microsoft", func(v *SpamVerdict, s string) {
+		v.set("AtpMessageProperties",
+			s)
+	}},
+	{"X-MS-Exchange-SkipListedInternetSender", "microsoft", func(v *SpamVerdict,
+		s string) {
+		v.set("SkipListedInternetSender", s)
+	}},
 }
 
 // explain adds what a code means.
@@ -54,10 +63,15 @@ var (
 		"AMP": Malware, "BIMP": Phishing, "BULK": Bulk, "DIMP": Phishing, "FTBP": Malware, "GIMP": Phishing, "HPHSH": Phishing, "HPHISH": Phishing, "HSPM": Spam,
 		"INTOS": Phishing, "MALW": Malware, "OSPM": Spam, "PHSH": Phishing, "SAP": Malware, "SPM": Spam, "SPOOF": Spoofing, "UIMP": Phishing,
 	}
+	authAsCodes = map[string]string{
+		"Anonymous": "came from outside without logging in", "Internal": "sent from inside the organization",
+		"Partner": "came from a partner domain", "External": "came from outside",
+	}
 	ipvCodes = map[string]string{"CAL": "the address is on the allow list of the connection filter, so that nothing was filtered", "NLI": "the address is on no list"}
 	dirCodes = map[string]string{"INB": "inbound", "OUT": "outbound", "INT": "within the organization"}
 	// forefrontKeys are the other keys that mean something to people.
-	forefrontKeys = map[string]string{"CIP": "connecting address", "CTRY": "country of the address", "LANG": "language", "H": "HELO name", "PTR": "reverse DNS name", "SRV": "service", "SFTY": "safety tip"}
+	forefrontKeys = map[string]string{"CIP": "connecting address", "CTRY": "country of the address",
+		"LANG": "language", "H": "HELO name", "PTR": "reverse DNS name", "SRV": "service", "SFTY": "safety tip"}
 )
 
 // readForefront reads key:value pairs, separated by semicolons.
@@ -150,7 +164,8 @@ var compauthCodes = map[string]string{
 
 // compauthVerdict reads the composite authentication of Microsoft 365.
 func compauthVerdict(f *message.Field, r authres.Result) SpamVerdict {
-	v := SpamVerdict{Vendor: "microsoft", Field: clip(f.Name, maxShown), Verdict: Unstated, Details: map[string]string{}}
+	v := SpamVerdict{Vendor: "microsoft", Field: clip(f.Name, maxShown), Verdict: Unstated,
+		Details: map[string]string{}}
 	v.set("compauth", r.Value)
 	switch r.Value {
 	case "fail":

@@ -65,7 +65,7 @@ var auditTexts = diag.Texts{
 		Sub:      "Fraud with invoices begins so. Ask the sender another way before you answer.",
 	},
 	"header.dmarc.fail": {
-		Headline: "DMARC failed: the sender is not authentic",
+		Headline: "DMARC failed: the sender is not authenticated",
 		Sub:      "The receiving side could not authenticate the domain in From. The findings say why.",
 	},
 	"header.dmarc.forwarded": {
