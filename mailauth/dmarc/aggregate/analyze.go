@@ -153,7 +153,7 @@ func Analyze(ctx context.Context, env *diag.Env, req Request) (*Analysis, error)
 		file = []byte(req.XML)
 	}
 	e := &evidence{began: env.Now()}
-	if err := e.read(file); err != nil {
+	if err := e.read(ctx, file); err != nil {
 		return nil, err
 	}
 	if req.ResolvePTR {
@@ -185,9 +185,9 @@ type evidence struct {
 // read collects the records. They are read a second time where what the alignment depends on stood behind
 // them or was guessed wrongly, and another time for the details of the largest sources where there are more
 // than can be kept of all: so memory does not grow with what is in the records.
-func (e *evidence) read(file []byte) error {
+func (e *evidence) read(ctx context.Context, file []byte) error {
 	c := newCollector(alignment{})
-	report, err := Read(file, c.add)
+	report, err := Read(file, until(ctx, c.add))
 	if other, ok := errors.AsType[*NotReportError](err); ok {
 		e.other, e.sums = other, c
 		return nil
@@ -197,7 +197,7 @@ func (e *evidence) read(file []byte) error {
 	}
 	if want := alignmentOf(&report.Policy, c.align); want != c.align {
 		c = newCollector(want)
-		if _, err := Read(file, c.add); err != nil {
+		if _, err := Read(file, until(ctx, c.add)); err != nil {
 			return err
 		}
 	}
@@ -205,7 +205,7 @@ func (e *evidence) read(file []byte) error {
 	e.top = c.largest()
 	if c.details == nil {
 		c.detail(e.top)
-		_, err = Read(file, c.addDetails)
+		_, err = Read(file, until(ctx, c.addDetails))
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"cmp"
+	"context"
 	"net/netip"
 	"slices"
 	"strings"
@@ -98,13 +99,23 @@ type oddities struct {
 	local      counts[string] // comments on overrides by local policy
 	noResults  int64          // records without results
 	passedLost int64          // messages that passed and were not delivered all the same
-	odd        int64          // messages whose disposition is not known
 }
 
 func newCollector(a alignment) *collector {
 	return &collector{
 		align: a, byIP: map[netip.Addr]int32{}, byText: map[string]int32{}, details: map[int32]*source{},
 		selectors: map[string]int32{}, direct: map[int32]bool{}, orgs: map[string]string{}, strangers: map[string]*string{},
+	}
+}
+
+// until makes what takes records end with a context, looking at it now and then.
+func until(ctx context.Context, each func(*Record) error) func(*Record) error {
+	const often = 100 // records: a fraction of a millisecond
+	return func(r *Record) error {
+		if r.Number%often == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return each(r)
 	}
 }
 

@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -300,4 +301,12 @@ func TestReadStops(t *testing.T) {
 	_, err := Read([]byte(begin+recordXML+recordXML+end), func(*Record) error { calls++; return enough })
 	require.Equal(t, enough, err)
 	require.Equal(t, 1, calls)
+}
+
+// Nobody waits for the analysis of a large report.
+func TestAnalyzeEndsWithContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Analyze(ctx, nil, Request{XML: begin + strings.Repeat(recordXML, 100) + end})
+	require.ErrorIs(t, err, context.Canceled)
 }
