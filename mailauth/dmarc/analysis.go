@@ -93,6 +93,9 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 
 // otherKind says what a text is that is a record of another kind, as a clause; empty if it is none.
 func otherKind(text string) string {
+	if zoneFileLine.MatchString(text) {
+		return "it is a line of a zone file, of which only the text in quotes is the record"
+	}
 	for version, kind := range map[string]string{
 		"v=spf1": "an SPF", "v=dkim1": "a DKIM", "v=bimi1": "a BIMI", "v=stsv1": "an MTA-STS", "v=tlsrptv1": "a TLSRPT",
 	} {

@@ -119,10 +119,11 @@ func sound(text string) bool {
 
 // The forms in which the version and the tags of broken records are written.
 var (
-	versionLike = regexp.MustCompile(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
-	tagFirst    = regexp.MustCompile(`(?i)^\s*(?:` + strings.Join(tags, "|") + `)\s*=`)
-	tagInside   = regexp.MustCompile(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
-	mailtoLike  = regexp.MustCompile(`(?i)[\s,]*mailto\s*[:=]\s*(?://)?`)
+	zoneFileLine = regexp.MustCompile(`(?i)^\s*\S+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?TXT\s+`)
+	versionLike  = regexp.MustCompile(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
+	tagFirst     = regexp.MustCompile(`(?i)^\s*(?:` + strings.Join(tags, "|") + `)\s*=`)
+	tagInside    = regexp.MustCompile(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
+	mailtoLike   = regexp.MustCompile(`(?i)[\s,]*mailto\s*[:=]\s*(?://)?`)
 )
 
 // mend reads a text that may be broken, as its author meant it.
@@ -176,6 +177,7 @@ func pieces(text string) []string {
 		return r
 	}, strings.ToValidUTF8(text, ""))
 	var list []string
+	text = zoneFileLine.ReplaceAllString(text, "")
 	for segment := range strings.SplitSeq(text, ";") {
 		if at := versionLike.FindStringIndex(segment); at != nil {
 			segment = segment[at[1]:]

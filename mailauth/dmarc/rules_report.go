@@ -85,6 +85,21 @@ var reportRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "dmarc.uri.external", Severity: diag.Info,
+		Title:       "Report address in another domain needs its consent",
+		Requirement: "Every report address belongs to the domain",
+		Ref:         "RFC 9990 section 4",
+		Advice: "Have v=DMARC1 published as a TXT record at the name in the detail before you publish the record: without it " +
+			"receivers send no reports there.",
+		When: func(e *evidence) bool { return e.offline && kit.One(e) && e.location != "" },
+		Fails: func(e *evidence) diag.Failures {
+			return eachURI(e, func(u policy.URI) diag.Failures {
+				return diag.FailIf(u.Valid() && e.external(u), "%s must accept the reports of %s at %s.", u.Domain, e.location,
+					policy.ConsentName(e.location, u.Domain))
+			})
+		},
+	},
+	{
 		Code: "dmarc.uri.size", Severity: diag.Info,
 		Title:       "Obsolete size limit at a report address",
 		Requirement: "No report address has a size limit",

@@ -1,6 +1,7 @@
 package dmarc
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,10 @@ var records = []struct{ name, record, outcome, suggested string }{
 		"invalid 0 record.version", ""},
 	{"anything", "hello",
 		"invalid 0 record.version", ""},
+	{"zone file line", "_dmarc.example.com. 3600 IN TXT \"v=DMARC1; p=none; rua=mailto:dmarc@example.com\"",
+		"invalid 0 record.version", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
+	{"escaped semicolons", "v=DMARC1\\; p=none\\; rua=mailto:dmarc@example.com",
+		"invalid 0 record.version", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
 	{"zone file", "\"v=DMARC1; p=rej\" \"ect; rua=mailto:dmarc@example.com\"",
 		"valid 100", ""},
 	{"joined strings", "\"v=DMARC1; p=none; rua=mailto:a@example.com\" \"ruf=mailto:b@example.com\"",
@@ -182,6 +187,12 @@ func validateVerdicts(t *testing.T) []diag.Verdict {
 			require.Equal(t, tt.suggested, suggested(a.Verdict))
 			require.Equal(t, a.State == diag.Valid || a.State == diag.Warned, a.Valid)
 		})
+	}
+	for _, uri := range []string{"mailto:d@reports.example.net", "mailto:d@mail.example.com"} {
+		a, err := Validate(ValidateRequest{Record: "v=DMARC1; p=reject; rua=" + uri, Domain: diag.MustDomain("example.com")})
+		require.NoError(t, err)
+		told := slices.Contains(seen.Add(a.Verdict), "dmarc.uri.external")
+		require.Equal(t, *a.AggregateURIs[0].External, told)
 	}
 	return seen
 }

@@ -110,6 +110,8 @@ func (f Format) Resembles(text string) (why string) {
 		return "white space precedes it"
 	case strings.IndexAny(text, "\"'\\") == 0:
 		return "it has quotation marks in it"
+	case strings.Contains(text[:min(len(text), maxHead)], `\`):
+		return "it has a backslash in it"
 	case foreign >= 0 && foreign < maxHead:
 		return "it has the character " + character(text[foreign:]) + " in it"
 	case strings.HasPrefix(plain, version):

@@ -40,6 +40,7 @@ func TestResembles(t *testing.T) {
 	}{
 		{dmarc, "v=dmarc1; p=none", "its beginning is not written exactly v=DMARC1"},
 		{dmarc, "v=DMARC1p=none", "its version is not DMARC1"},
+		{dmarc, `v=DMARC1\; p=none`, "it has a backslash in it"},
 		{dmarc, "v=DMARC1 p=none", "no semicolon follows its version"},
 		{dmarc, "v=DMARC2; p=none", "its version is not DMARC1"},
 		{dmarc, "v=DMARC; p=none", "its version is not DMARC1"},
