@@ -93,8 +93,8 @@ type PublishedPolicy struct {
 	Policy            string `json:"policy,omitempty" doc:"tag p"`
 	SubdomainPolicy   string `json:"subdomain_policy,omitempty" doc:"tag sp"`
 	NonexistentPolicy string `json:"nonexistent_subdomain_policy,omitempty" doc:"tag np"`
-	DKIMAlignment     string `json:"dkim_alignment" enum:"relaxed strict" doc:"tag adkim; relaxed if the report does not say"`
-	SPFAlignment      string `json:"spf_alignment" enum:"relaxed strict" doc:"tag aspf; relaxed if the report does not say"`
+	DKIMAlignment     string `json:"dkim_alignment,omitempty" enum:"relaxed strict" doc:"tag adkim; relaxed if the report does not say"`
+	SPFAlignment      string `json:"spf_alignment,omitempty" enum:"relaxed strict" doc:"tag aspf; relaxed if the report does not say"`
 	Percentage        *int   `json:"percentage,omitempty" doc:"tag pct, which RFC 9989 removed"`
 	Testing           *bool  `json:"testing,omitempty" doc:"tag t"`
 	FailureOptions    string `json:"failure_options,omitempty" doc:"tag fo"`
@@ -215,7 +215,6 @@ func (e *evidence) analysis(ended time.Time) *Analysis {
 	a := &Analysis{
 		Verdict: rules.Judge(e, texts), Timing: diag.NewTiming(e.began, ended), Partial: e.unnamed > 0,
 		Metadata: ReportMetadata{Errors: []string{}},
-		Policy:   PublishedPolicy{DKIMAlignment: "relaxed", SPFAlignment: "relaxed"},
 		Services: e.services, Sources: []Source{},
 	}
 	if e.report == nil {

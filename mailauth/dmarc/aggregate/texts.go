@@ -136,7 +136,7 @@ var texts = diag.Texts{
 	},
 	"dmarc.report.policy.none": {
 		Headline: "The policy is p=none: failing mail is only reported",
-		Sub:      "The domain is not protected against spoofing yet. The findings say whether it is ready to enforce.",
+		Sub:      "Mail of the domain passes DMARC, but spoofed mail would be delivered. A finding says whether it is ready to enforce.",
 	},
 	"dmarc.report.domain.foreign": {
 		Headline: "The DMARC report holds records of another domain",
