@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -258,6 +259,36 @@ func TestAnalyzeRoundTrips(t *testing.T) {
 		require.NoError(t, err)
 	})
 	require.Equal(t, 2, trips)
+}
+
+// What is silent is given up in time, and is then not known.
+func TestAnalyzeSilence(t *testing.T) {
+	text := forwarded + signed(t, letter, "example.org", nil)
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Zone(mailZone)
+		for _, name := range []string{"example.org", "s1._domainkey.example.org", "_dmarc.example.org", "61.100.51.198.in-addr.arpa"} {
+			w.Silence(name)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		begin := time.Now()
+		r, err := Analyze(ctx, w.Env(), AnalyzeRequest{Message: text})
+		require.NoError(t, err)
+		require.LessOrEqual(t, time.Since(begin), liveTimeout)
+		require.Equal(t, NotDecided, r.Conclusion.Authentic)
+		require.Equal(t, diag.Unknown, r.State, diagtest.Codes(r.Verdict))
+		require.True(t, r.Live.Partial)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Zone(mailZone)
+		w.Silence("example.org")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		cancel()
+		_, err := Analyze(ctx, w.Env(), AnalyzeRequest{Message: text})
+		require.ErrorIs(t, err, context.Canceled)
+	})
 }
 
 func TestAnalyzeOffline(t *testing.T) {

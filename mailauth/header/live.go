@@ -47,7 +47,8 @@ type liveEvidence struct {
 	hops  []hopEvidence // of all candidates
 	why   string        // says why it is the one, or why none is known
 	at    time.Time     // when the message was received; now if it does not tell
-	now   time.Time
+	now   time.Time     // when the DNS was asked
+	ended time.Time
 
 	ptr  *PTR
 	spf  *spf.Result // for the envelope sender; nil without hop or envelope
@@ -94,7 +95,7 @@ func gatherLive(ctx context.Context, env *diag.Env, in *liveInput) (*liveEvidenc
 			return nil, err
 		}
 	}
-	e.hops = hops
+	e.hops, e.ended = hops, env.Now()
 	e.choose(hops)
 	e.dmarc = e.evaluate()
 	return e, nil
@@ -105,7 +106,9 @@ func gatherLive(ctx context.Context, env *diag.Env, in *liveInput) (*liveEvidenc
 func (in *liveInput) askHop(ctx context.Context, env *diag.Env, g *diag.Group, r *relay, h *hopEvidence) {
 	g.Go(func() { h.ptr = lookupPTR(ctx, env, r.ip) })
 	check := func(sender, domain string) *spf.Result {
-		result, err := spf.Check(ctx, env, spf.CheckRequest{IP: r.ip, Sender: sender, HELO: r.helo, Domain: domain, Receiver: r.by})
+		result, err := spf.Check(ctx, env, spf.CheckRequest{
+			IP: r.ip, Sender: sender, HELO: r.helo, Domain: domain, Receiver: r.by,
+		})
 		if err != nil {
 			return &spf.Result{Outcome: spf.Temperror, Domain: domain, Reason: "no response in time"}
 		}

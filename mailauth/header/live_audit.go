@@ -25,6 +25,23 @@ var superseded = []diag.Code{
 	"header.alignment.none", "header.arc.fail",
 }
 
+// liveAnomalies are the rules of what was found live whose failure suggests deception or damage.
+var liveAnomalies = []diag.Code{
+	"header.live.dmarc.fail", "header.live.dmarc.fail.unclear", "header.live.dmarc.fail.monitored",
+	"header.live.dkim.body", "header.live.dkim.signature", "header.live.dkim.appended",
+}
+
+// deceptions picks the findings that suggest deception or damage, in their order.
+func deceptions(findings []diag.Finding) []diag.Finding {
+	list := []diag.Finding{}
+	for _, f := range findings {
+		if slices.Contains(liveAnomalies, f.Code) || slices.Contains(anomalyCodes, f.Code) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
 // lift makes rules about a header rules about an analysis.
 func lift(rules diag.Rules[*evidence]) diag.Rules[*analysis] {
 	lifted := make(diag.Rules[*analysis], 0, len(rules))

@@ -104,7 +104,8 @@ func (e *evidence) recorded() (list []recorded) {
 				return list
 			}
 			list = append(list, recorded{
-				a.header.AuthservID, trusted && !a.foreign, !a.foreign, a.position, r.Method, r.Value, r.Domain(), r.Property("header.s"),
+				a.header.AuthservID, trusted && !a.foreign, !a.foreign, a.position,
+				r.Method, r.Value, r.Domain(), r.Property("header.s"),
 			})
 		}
 	}

@@ -144,7 +144,8 @@ func (o *outside) confirm(names func(netip.Addr) (confirmed []string, err error)
 		own := slices.ContainsFunc(hosts, func(h string) bool { return slices.Contains(o.own, organizational(h)) })
 		switch {
 		case err != nil:
-			return nil, fmt.Sprintf("%s claims to be a server of the receiver's side, and its name could not be looked up.", c.ip)
+			return nil, fmt.Sprintf("%s claims to be a server of the receiver's side, and its name could not be looked "+
+				"up.", c.ip)
 		case !own:
 			return &c.relay, fmt.Sprintf("%s took the message from %s, which claims to be a server of the same side; "+
 				"no name of that side leads to its address.", diag.Quote(c.by), c.ip)

@@ -3,6 +3,7 @@ package header
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/arc"
@@ -14,6 +15,9 @@ import (
 // Live is what the DNS says about a message now.
 type Live struct {
 	Performed  bool         `json:"performed" doc:"whether the DNS was asked; if not, all else is absent or empty"`
+	Partial    bool         `json:"partial" doc:"whether the DNS left questions without an answer"`
+	CheckedAt  *time.Time   `json:"checked_at,omitempty" doc:"when the DNS was asked"`
+	DurationMS *int64       `json:"duration_ms,omitempty" min:"0" doc:"how long it took"`
 	OutsideHop *OutsideHop  `json:"outside_hop,omitempty" doc:"where the receiver's side took the message from elsewhere"`
 	SPF        *SPFResult   `json:"spf,omitempty" doc:"SPF of the envelope sender, or of the HELO name for bounces, for the server that delivered; absent where server or sender is not known"`
 	SPFHELO    *SPFResult   `json:"spf_helo,omitempty" doc:"SPF of the name that the server gave itself"`
@@ -106,15 +110,21 @@ func (a *analysis) report() Live {
 		return r
 	}
 	r.Performed, r.ARC, r.DKIMMore = true, l.arc, l.dkim.Surplus
+	timing := diag.NewTiming(l.now, l.ended)
+	r.CheckedAt, r.DurationMS = &timing.CheckedAt, &timing.DurationMS
+	r.Partial = len(l.silences()) > 0 || l.ptr != nil && l.ptr.err != nil || l.arc.Result == arc.Unknown
 	r.OutsideHop = &OutsideHop{Reason: l.why}
 	if l.hop != nil {
-		r.OutsideHop = &OutsideHop{true, new(l.hop.index), l.hop.ip.String(), diag.Quote(l.hop.helo), diag.Quote(l.hop.by), l.why}
+		r.OutsideHop = &OutsideHop{
+			true, new(l.hop.index), l.hop.ip.String(), diag.Quote(l.hop.helo), diag.Quote(l.hop.by), l.why,
+		}
 		r.PTR = append(r.PTR, *l.ptr)
 		r.SPF = l.spfReport(l.spf, l.identity())
 		r.SPFHELO = l.spfReport(l.helo, HELO)
 	}
 	for _, s := range l.dkim.Signatures {
-		r.DKIM = append(r.DKIM, DKIMResult{s, l.aligned(policy.DKIM, s.Domain), s.ExpiresAt != nil && s.ExpiresAt.Before(l.now)})
+		expired := s.ExpiresAt != nil && s.ExpiresAt.Before(l.now)
+		r.DKIM = append(r.DKIM, DKIMResult{s, l.aligned(policy.DKIM, s.Domain), expired})
 	}
 	r.DMARC = l.dmarcReport()
 	r.Recorded = append(r.Recorded, a.comparisons()...)
@@ -188,17 +198,20 @@ func (l *liveEvidence) found(r recorded) (now, reason string) {
 	switch r.method {
 	case "spf":
 		if l.spf != nil && strings.EqualFold(l.spf.Domain, r.domain) {
-			return string(l.spf.Outcome), fmt.Sprintf("The SPF record of %s has changed since, or the server noted another address.",
+			return string(l.spf.Outcome), fmt.Sprintf("The SPF record of %s has changed since, or the server noted another "+
+				"address.",
 				diag.Quote(r.domain))
 		}
 	case "dmarc":
 		if l.dmarc.result != "" {
-			return string(l.dmarc.result), "Records or keys have changed since, or what was submitted is not all of the message as it came."
+			return string(l.dmarc.result), "Records or keys have changed since, or what was submitted is not all of the " +
+				"message as it came."
 		}
 	case "dkim":
 		for i := range l.dkim.Signatures {
 			s := &l.dkim.Signatures[i]
-			if s.Domain != r.domain || r.selector != "" && !strings.EqualFold(s.Selector, r.selector) || s.Result == dkim.Unchecked {
+			other := s.Domain != r.domain || r.selector != "" && !strings.EqualFold(s.Selector, r.selector)
+			if other || s.Result == dkim.Unchecked {
 				continue
 			}
 			switch s.Cause {

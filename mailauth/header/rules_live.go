@@ -54,7 +54,8 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Title:       "DMARC fails: nothing shows that the author sent it",
 		Requirement: "DMARC passes, or the policy asks for nothing",
 		Ref:         "RFC 9989 section 5.3.5",
-		Advice: "Treat the message as forged unless the sender confirms it by another way. If it is genuine, the owner of the domain " +
+		Advice: "Treat the message as forged unless the sender confirms it by another way. If it is genuine, the owner of " +
+			"the domain " +
 			"has to sign it with DKIM under the domain of the From field, or authorize the server with SPF.",
 		When:  func(a *analysis) bool { return decisive(a) && enforced(a.live) },
 		Fails: func(a *analysis) diag.Failures { return a.failsDMARC(noExcuse) },
@@ -65,7 +66,8 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Title:       "DMARC fails, though the message may be genuine",
 		Requirement: "DMARC does not fail for a message that may be genuine",
 		Ref:         "RFC 7960 section 3",
-		Advice: "Judge by the reasons whether what came between is to be trusted: mailing lists should put their own address into From when " +
+		Advice: "Judge by the reasons whether what came between is to be trusted: mailing lists should put their own " +
+			"address into From when " +
 			"they change messages, and filters should check before they do.",
 		When:  func(a *analysis) bool { return decisive(a) && enforced(a.live) },
 		Fails: func(a *analysis) diag.Failures { return a.failsDMARC(changedBody, vouched, filtered, claimedPass) },
@@ -75,7 +77,8 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Title:       "DMARC fails now, some time after delivery",
 		Requirement: "DMARC still has the result that it had at delivery",
 		Ref:         "RFC 8601 section 4.1",
-		Advice: "Rely on what the receiver noted when it took the message: keys are withdrawn and records change. Analyze messages soon after " +
+		Advice: "Rely on what the receiver noted when it took the message: keys are withdrawn and records change. Analyze " +
+			"messages soon after " +
 			"they came.",
 		When: func(a *analysis) bool {
 			return passes(a) || decisive(a) && slices.Contains([]excuse{notedPass, longAgo}, a.excuse())
@@ -87,8 +90,10 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Title:       "DMARC fails under a policy that asks for nothing",
 		Requirement: "DMARC passes also where the policy asks for nothing",
 		Ref:         "RFC 9989 section 5.3.5",
-		Advice: "Check with the sender whether the message is genuine: with p=none receivers deliver forged messages too. If it is, " +
-			"the owner of the domain has to sign it with DKIM, or authorize the server with SPF, before the policy is made stricter.",
+		Advice: "Check with the sender whether the message is genuine: with p=none receivers deliver forged messages too. " +
+			"If it is, " +
+			"the owner of the domain has to sign it with DKIM, or authorize the server with SPF, before the policy is made " +
+			"stricter.",
 		When: func(a *analysis) bool { return decisive(a) && !enforced(a.live) },
 		Fails: func(a *analysis) diag.Failures {
 			return a.failsDMARC(noExcuse, changedBody, vouched, filtered, claimedPass)
@@ -99,7 +104,8 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Title:       "The domain of the sender has no DMARC policy",
 		Requirement: "The domain of the sender publishes a DMARC policy",
 		Ref:         "RFC 9989 section 4.10",
-		Advice: "Ask the owner of the domain to publish a DMARC record: without one, receivers are not told what to do with " +
+		Advice: "Ask the owner of the domain to publish a DMARC record: without one, receivers are not told what to do " +
+			"with " +
 			"messages that only pretend to be from it.",
 		When: func(a *analysis) bool {
 			return checked(a) && a.live.could != nil && a.live.dmarc.result != policy.ResultTempError
@@ -124,7 +130,8 @@ var liveDMARCRules = diag.Rules[*analysis]{
 				return diag.Fail("The signature of %s covers a body that was not submitted, so whether DMARC passes is not known.",
 					a.live.signed(dkim.Unchecked).Domain)
 			case noHop:
-				return diag.Fail("Which server delivered the message from outside is not known, so SPF cannot be checked. %s", a.live.why)
+				return diag.Fail("Which server delivered the message from outside is not known, so SPF cannot be checked. "+
+					"%s", a.live.why)
 			case noEnvelope:
 				return diag.Fail("There is no Return-Path field, so the domain that SPF is about is not known.")
 			default:
@@ -137,8 +144,9 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Title:       "The message was forwarded; DKIM shows who sent it",
 		Requirement: "The message came without a forwarder between",
 		Ref:         "RFC 7960 section 3",
-		Advice:      "Nothing is wrong. Do not add forwarders to the SPF record of the author's domain: DKIM is what survives forwarding.",
-		When:        func(a *analysis) bool { return passes(a) },
+		Advice: "Nothing is wrong. Do not add forwarders to the SPF record of the author's domain: DKIM is what " +
+			"survives forwarding.",
+		When: func(a *analysis) bool { return passes(a) },
 		Fails: func(a *analysis) diag.Failures {
 			by := a.forwarder()
 			return diag.FailIf(by != "", "%s passed the message on. SPF is about the forwarder (%s), and the signature of %s "+
@@ -150,7 +158,8 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Title:       "The receiver noted another result than is found now",
 		Requirement: "What the receiver noted is found again",
 		Ref:         "RFC 8601 section 4.1",
-		Advice: "Take what the receiver noted for the time of delivery, if the field is its own, and what is found now for today: keys are " +
+		Advice: "Take what the receiver noted for the time of delivery, if the field is its own, and what is found now for " +
+			"today: keys are " +
 			"rotated, and records change.",
 		When: func(a *analysis) bool { return checked(a) && len(a.comparisons()) > 0 },
 		Fails: func(a *analysis) diag.Failures {

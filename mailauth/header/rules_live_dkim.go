@@ -11,7 +11,8 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Title:       "The body was changed after signing: DKIM body hash differs",
 		Requirement: "The body is as it was signed with DKIM",
 		Ref:         "RFC 6376 section 6.1.3",
-		Advice: "Do not rely on what the body says, such as account numbers, before the sender confirms it. Look for what changes messages on " +
+		Advice: "Do not rely on what the body says, such as account numbers, before the sender confirms it. Look for what " +
+			"changes messages on " +
 			"the way: a mailing list, a disclaimer, a virus filter.",
 		When: anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil }),
 		Fails: func(a *analysis) diag.Failures {
@@ -24,7 +25,8 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Title:       "A DKIM signature does not match the header",
 		Requirement: "The header is as it was signed with DKIM",
 		Ref:         "RFC 6376 section 6.1.3",
-		Advice: "Compare the fields that the signature covers with those of the original; if the key was replaced since, the result at the time of " +
+		Advice: "Compare the fields that the signature covers with those of the original; if the key was replaced since, " +
+			"the result at the time of " +
 			"delivery counts.",
 		When: anySignature(func(s *dkim.Result) bool { return s.SignatureOK != nil }),
 		Fails: func(a *analysis) diag.Failures {
@@ -38,7 +40,8 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Title:       "A DKIM signature cannot be verified",
 		Requirement: "All DKIM signatures can be verified",
 		Ref:         "RFC 6376 section 6.1",
-		Advice: "Have the signer publish a valid key under the selector that it uses, and keep old keys for a week after the last signature; " +
+		Advice: "Have the signer publish a valid key under the selector that it uses, and keep old keys for a week after " +
+			"the last signature; " +
 			"dkim/lookup says what is wrong with the key.",
 		When: anySignature(func(s *dkim.Result) bool { return s.Result != dkim.TempError }),
 		Fails: func(a *analysis) diag.Failures {
@@ -51,8 +54,9 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Title:       "A DKIM signature is valid but must not be accepted",
 		Requirement: "Valid DKIM signatures may be accepted",
 		Ref:         "RFC 8301 section 3",
-		Advice:      "Have the signer use rsa-sha256 with a key of 2048 bits, or Ed25519 beside it, and leave out what the detail names.",
-		When:        anySignature(func(s *dkim.Result) bool { return s.Result == dkim.Pass || s.Result == dkim.Policy }),
+		Advice: "Have the signer use rsa-sha256 with a key of 2048 bits, or Ed25519 beside it, and leave out what the " +
+			"detail names.",
+		When: anySignature(func(s *dkim.Result) bool { return s.Result == dkim.Pass || s.Result == dkim.Policy }),
 		Fails: func(a *analysis) diag.Failures {
 			return a.live.each(func(s *dkim.Result) bool { return s.Result == dkim.Policy },
 				"The DKIM signature of %s must not be accepted. %s")
@@ -68,7 +72,8 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailEach(a.live.signatures(func(s *dkim.Result) bool { return s.UnsignedBytes > 0 }),
 				func(s *dkim.Result) diag.Failures {
-					return diag.Fail("The DKIM signature of %s covers only the beginning of the body (l=%d); %s behind it can be anybody's.",
+					return diag.Fail("The DKIM signature of %s covers only the beginning of the body (l=%d); %s behind it can be "+
+						"anybody's.",
 						s.Domain, *s.BodyLength, diag.Count(s.UnsignedBytes, "byte")).About(s.Domain)
 				})
 		},

@@ -15,8 +15,9 @@ var liveServerRules = diag.Rules[*analysis]{
 		Title:       "The server that delivered from outside is not known",
 		Requirement: "The server that delivered from outside is known",
 		Ref:         "RFC 5321 section 4.4",
-		Advice:      "Name the receiver's own servers and mail filters in trusted_authserv_ids, and submit all Received fields.",
-		When:        checked,
+		Advice: "Name the receiver's own servers and mail filters in trusted_authserv_ids, and submit all Received " +
+			"fields.",
+		When: checked,
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(a.live.hop == nil, "SPF and PTR were not checked. %s", a.live.why)
 		},
@@ -26,12 +27,14 @@ var liveServerRules = diag.Rules[*analysis]{
 		Title:       "The sending address has no name (PTR record)",
 		Requirement: "The sending address has a name (PTR record)",
 		Ref:         "RFC 1912 section 2.1",
-		Advice: "Have the operator of the server publish a PTR record for its address that names a host with this address: Google, Microsoft and " +
+		Advice: "Have the operator of the server publish a PTR record for its address that names a host with this address: " +
+			"Google, Microsoft and " +
 			"Yahoo refuse or defer mail from addresses without one.",
 		When: ptrKnown,
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(len(a.live.ptr.Hostnames) == 0,
-				"The address %s, from which the message came, has no PTR record: there is no reverse DNS.", a.live.ptr.IP).About(a.live.ptr.IP)
+				"The address %s, from which the message came, has no PTR record: there is no reverse "+
+					"DNS.", a.live.ptr.IP).About(a.live.ptr.IP)
 		},
 	},
 	{
@@ -39,7 +42,8 @@ var liveServerRules = diag.Rules[*analysis]{
 		Title:       "The name of the sending address does not lead back to it",
 		Requirement: "The name of the sending address leads back to it",
 		Ref:         "RFC 1912 section 2.1", DependsOn: []diag.Code{"header.live.ptr.missing"},
-		Advice: "Have the operator of the server publish an address record for the name in the PTR record: anybody can write any name into a " +
+		Advice: "Have the operator of the server publish an address record for the name in the PTR record: anybody can " +
+			"write any name into a " +
 			"PTR record, and large receivers ask for one that leads back.",
 		When: ptrKnown,
 		Fails: func(a *analysis) diag.Failures {
@@ -65,11 +69,13 @@ var liveServerRules = diag.Rules[*analysis]{
 		Title:       "The message came through a mail filter",
 		Requirement: "No mail filter of others stands between",
 		Ref:         "RFC 7208 section 2.5",
-		Advice: "If the filter is the receiver's, name its domain in trusted_authserv_ids: SPF has to be checked for the server that delivered to " +
+		Advice: "If the filter is the receiver's, name its domain in trusted_authserv_ids: SPF has to be checked for the " +
+			"server that delivered to " +
 			"the filter.",
 		When: func(a *analysis) bool { return ptrKnown(a) && !passes(a) },
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.gateway() != "", "The server that delivered the message, %s, is a mail filter, whose customer may be the "+
+			return diag.FailIf(a.gateway() != "", "The server that delivered the message, %s, is a mail filter, whose "+
+				"customer may be the "+
 				"sender or the receiver.", a.gateway())
 		},
 	},
@@ -78,7 +84,8 @@ var liveServerRules = diag.Rules[*analysis]{
 		Title:       "The ARC chain is not valid",
 		Requirement: "The ARC chain is valid, if there is one",
 		Ref:         "RFC 8617 section 5.2",
-		Advice: "Give no weight to what the chain says of earlier results. Whoever changed the message after the last seal, or sealed it wrongly, " +
+		Advice: "Give no weight to what the chain says of earlier results. Whoever changed the message after the last " +
+			"seal, or sealed it wrongly, " +
 			"has to fix that.",
 		When: func(a *analysis) bool { return checked(a) && len(a.live.arc.Sets) > 0 },
 		Fails: func(a *analysis) diag.Failures {

@@ -12,8 +12,9 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Title:       "SPF fails because the message was forwarded",
 		Requirement: "SPF does not fail for a forwarder",
 		Ref:         "RFC 7208 appendix D",
-		Advice:      "Do not add the forwarder to the SPF record: it would let all its customers send for the domain. DKIM is what counts here.",
-		When:        func(a *analysis) bool { return judged(a) && passes(a) && a.forwarder() != "" },
+		Advice: "Do not add the forwarder to the SPF record: it would let all its customers send for the domain. DKIM " +
+			"is what counts here.",
+		When: func(a *analysis) bool { return judged(a) && passes(a) && a.forwarder() != "" },
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(refused(a.live.spf),
 				"SPF gives %s: %s does not authorize %s, the server of the forwarder %s.", a.live.spf.Outcome,
@@ -25,7 +26,8 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Title:       "SPF fails: the server may not send for the domain",
 		Requirement: "SPF does not refuse the server",
 		Ref:         "RFC 7208 section 2.6.4",
-		Advice: "If the server is one of the domain's own or of its service, have the owner of the domain authorize it in the SPF record; " +
+		Advice: "If the server is one of the domain's own or of its service, have the owner of the domain authorize it in " +
+			"the SPF record; " +
 			"otherwise somebody else used the domain as envelope sender.",
 		When: judged,
 		Fails: func(a *analysis) diag.Failures {
@@ -69,7 +71,8 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Title:       "SPF of the HELO name refuses the server",
 		Requirement: "SPF of the HELO name does not refuse the server",
 		Ref:         "RFC 7208 section 2.3",
-		Advice: "Have the operator of the server authorize its address in the SPF record of its HELO name, such as \"v=spf1 a -all\", or let " +
+		Advice: "Have the operator of the server authorize its address in the SPF record of its HELO name, such as " +
+			"\"v=spf1 a -all\", or let " +
 			"it give its own name.",
 		When: func(a *analysis) bool {
 			return checked(a) && a.live.helo != nil && a.live.helo.Outcome != spf.Temperror && a.live.helo.Outcome != spf.None
@@ -84,8 +87,9 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Title:       "SPF passes for another domain than that of the author",
 		Requirement: "SPF does not pass for a domain that is not aligned",
 		Ref:         "RFC 9989 section 4.4.2",
-		Advice:      "If a service sends for the domain, set up a return path below the domain with it, so that SPF counts for DMARC, too.",
-		When:        func(a *analysis) bool { return judged(a) && a.live.spf.Outcome == spf.Pass && len(a.input.from) == 1 },
+		Advice: "If a service sends for the domain, set up a return path below the domain with it, so that SPF counts " +
+			"for DMARC, too.",
+		When: func(a *analysis) bool { return judged(a) && a.live.spf.Outcome == spf.Pass && len(a.input.from) == 1 },
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(!a.live.aligned(policy.SPF, a.live.spfDomain()) && a.forwarder() == "",
 				"SPF passes for %s, which is not aligned with %s.", diag.Quote(a.live.spf.Domain), a.author())

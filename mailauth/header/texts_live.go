@@ -42,7 +42,8 @@ var liveTexts = diag.Texts{
 	},
 	"header.live.dmarc.fail": {
 		Headline: "DMARC fails: the message is probably not from its author",
-		Sub: "Neither SPF nor DKIM shows that the domain in the From field sent it, and that domain asks receivers not to deliver such mail. " +
+		Sub: "Neither SPF nor DKIM shows that the domain in the From field sent it, and that domain asks receivers not to " +
+			"deliver such mail. " +
 			"Do not follow its links before the sender has confirmed it.",
 	},
 	"header.live.dmarc.fail.unclear": {
@@ -56,15 +57,18 @@ var liveTexts = diag.Texts{
 	},
 	"header.live.dmarc.fail.monitored": {
 		Headline: "DMARC fails, and the policy of the domain asks for nothing",
-		Sub:      "Neither SPF nor DKIM shows that the domain in the From field sent the message. Ask the sender before relying on it.",
+		Sub: "Neither SPF nor DKIM shows that the domain in the From field sent the message. Ask the sender before " +
+			"relying on it.",
 	},
 	"header.live.dmarc.missing": {
 		Headline: "The domain of the sender has no DMARC policy",
-		Sub:      "SPF and DKIM were checked, but the domain does not tell receivers what to do with forged mail. Its owner should publish a policy.",
+		Sub: "SPF and DKIM were checked, but the domain does not tell receivers what to do with forged mail. Its " +
+			"owner should publish a policy.",
 	},
 	"header.live.undecided": {
 		Headline: "Whether the message is authentic cannot be told from this alone",
-		Sub:      "What was submitted is in order as far as it goes. Submit the whole message with all its fields to decide DMARC.",
+		Sub: "What was submitted is in order as far as it goes. Submit the whole message with all its fields to " +
+			"decide DMARC.",
 	},
 	"header.live.forwarded": {
 		Headline: "The message is authentic, and was forwarded",
@@ -76,7 +80,8 @@ var liveTexts = diag.Texts{
 	},
 	"header.live.spf.helo": {
 		Headline: "The server uses a HELO name that does not authorize it",
-		Sub:      "The operator of the server should authorize its address for that name; the message itself is judged by DMARC.",
+		Sub: "The operator of the server should authorize its address for that name; the message itself is judged by " +
+			"DMARC.",
 	},
 	"header.live.spf.permerror": {
 		Headline: "The SPF record of the envelope sender is broken",
@@ -88,11 +93,13 @@ var liveTexts = diag.Texts{
 	},
 	"header.live.dkim.signature": {
 		Headline: "A DKIM signature does not verify",
-		Sub:      "The header was changed after signing, or the key was replaced since. The reasons say whether the message is authentic all the same.",
+		Sub: "The header was changed after signing, or the key was replaced since. The reasons say whether the " +
+			"message is authentic all the same.",
 	},
 	"header.live.dkim.key": {
 		Headline: "A DKIM signature cannot be verified",
-		Sub:      "Its key or its tags are at fault, which the signer has to fix. The reasons say whether the message is authentic all the same.",
+		Sub: "Its key or its tags are at fault, which the signer has to fix. The reasons say whether the message is " +
+			"authentic all the same.",
 	},
 	"header.live.dkim.policy": {
 		Headline: "A DKIM signature is too weak to be accepted",
@@ -104,10 +111,12 @@ var liveTexts = diag.Texts{
 	},
 	"header.live.ptr.missing": {
 		Headline: "The sending address has no name in the DNS (PTR record)",
-		Sub:      "Large receivers refuse or defer mail from such addresses. The operator of the server has to publish a PTR record.",
+		Sub: "Large receivers refuse or defer mail from such addresses. The operator of the server has to publish a " +
+			"PTR record.",
 	},
 	"header.live.ptr.unconfirmed": {
 		Headline: "The name of the sending address does not lead back to it",
-		Sub:      "Large receivers ask for a name that does. The operator of the server has to correct the PTR or the address record.",
+		Sub: "Large receivers ask for a name that does. The operator of the server has to correct the PTR or the " +
+			"address record.",
 	},
 }
