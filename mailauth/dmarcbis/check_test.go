@@ -233,6 +233,19 @@ func TestCheckWrongNXDOMAIN(t *testing.T) {
 	require.Equal(t, diag.Valid, r.State, "%+v", r.Findings)
 }
 
+// A record that is longer than any that works is told, but neither examined nor rewritten.
+func TestCheckHugeRecord(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	text := "v=DMARC1; p=quarantine; pct=5" + strings.Repeat("; a=b", 2000)
+	parts := "\"" + strings.Join(diag.SplitTXT(text), "\" \"") + "\""
+	w.Zone(mx + "_dmarc.example.com. TXT " + parts + "\n")
+	r, err := Check(t.Context(), w.Env(), CheckRequest{Domain: diag.MustDomain("example.com")})
+	require.NoError(t, err)
+	require.Nil(t, r.Analysis)
+	require.Equal(t, text, r.TreeWalk[0].Record)
+	require.Empty(t, firstSuggestion(r.Recommendations))
+}
+
 // Everything is asked for at once.
 func TestCheckRoundTrips(t *testing.T) {
 	trips := diagtest.DNSRoundTrips(t, func(w *diagtest.World) {

@@ -312,9 +312,10 @@ func (e *evidence) migrated() string {
 	return c.migrated
 }
 
-// conversion migrates the record of the domain itself; that of another domain is not the reader's to change.
+// conversion migrates the record of the domain itself; that of another domain is not the reader's to change, and one
+// that is too long to be examined is left alone.
 func (e *evidence) conversion() *conversion {
-	if e.Tree.Origin != policy.Own {
+	if e.Tree.Origin != policy.Own || e.analysis == nil {
 		return nil
 	}
 	return convertRecord(e.record().List.Text, e.domain)
