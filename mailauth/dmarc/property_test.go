@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -136,5 +138,49 @@ func TestCorrectionIsFinal(t *testing.T) {
 		r = policy.Read(again.found.List)
 		again.judged(&r)
 		require.Empty(t, again.suggested, "%q", e.suggested)
+	})
+}
+
+// Whatever is published at whatever level, and whichever servers fail, the report does not contradict itself.
+func TestLookupIsConsistent(t *testing.T) {
+	levels := []string{"com", "example.com", "a.example.com", "b.a.example.com"}
+	rapid.Check(t, func(rt *rapid.T) {
+		w := diagtest.NewWorld(t)
+		defer w.Close()
+		var zone strings.Builder
+		zone.WriteString("x.com. TXT \"x\"\n")
+		for _, domain := range levels {
+			for range rapid.IntRange(0, 2).Draw(rt, "records") {
+				text := draws.Draw(rt, "record")
+				if text != "" && !strings.ContainsAny(text, "\"\\") && len(text) <= diag.MaxTXTString {
+					zone.WriteString(dmarcAt(domain, text))
+				}
+			}
+			zone.WriteString(rapid.SampledFrom([]string{"", domain + ". MX 0 .\n", domain + ". MX 10 mx.example.com.\n",
+				domain + ". A 192.0.2.1\n"}).Draw(rt, "mail"))
+		}
+		w.Zone(zone.String())
+		for _, name := range levels {
+			if rapid.IntRange(0, 9).Draw(rt, "broken") == 0 {
+				w.Break("_dmarc."+name, dns.RcodeServerFailure)
+			}
+		}
+		domain := rapid.SampledFrom(levels).Draw(rt, "domain")
+		r, err := Lookup(t.Context(), w.Env(), LookupRequest{Domain: diag.MustDomain(domain)})
+		require.NoError(rt, err)
+		ignorant := slices.ContainsFunc(r.Findings, func(f diag.Finding) bool {
+			return f.Code == "dmarc.record.unknown" || f.Code == "dmarc.record.inherited.unknown"
+		})
+		require.True(rt, ignorant || r.State != diag.Unknown, "%+v", r.Findings)
+		require.False(rt, ignorant && r.State == diag.Missing, "%+v", r.Findings)
+		require.False(rt, r.State == diag.Unknown && r.Score != nil)
+		require.Equal(rt, r.Found, len(r.Records) > 0)
+		require.False(rt, r.Valid && (len(r.Errors) > 0 && r.State != diag.Missing), "%+v", r.Findings)
+		require.False(rt, r.Inherited && r.Location == domain)
+		require.NotEmpty(rt, r.Headline)
+		require.Equal(rt, r.Policy != "", r.Policy.Level() > 0 || r.Policy == policy.None)
+		for _, v := range r.Views {
+			require.True(rt, v.Usable || v.AppliedPolicy == policy.None, "%+v", v)
+		}
 	})
 }
