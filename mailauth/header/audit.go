@@ -86,6 +86,7 @@ type Signature struct {
 	Timestamp        *time.Time `json:"timestamp,omitempty" doc:"when it was signed (t=)"`
 	ExpiresAt        *time.Time `json:"expires_at,omitempty" doc:"until when it is valid (x=)"`
 	BodyLength       *int64     `json:"body_length,omitempty" min:"0" doc:"bytes of the body that are signed (l=)"`
+	Service          string     `json:"service,omitempty" doc:"sending service that signs with this domain"`
 	Aligned          *bool      `json:"aligned,omitempty" doc:"whether its domain is that of From, as DMARC compares them"`
 }
 
@@ -121,6 +122,7 @@ type Hop struct {
 	From       string      `json:"from" doc:"who handed the message over, as the field has it; empty where it does not say"`
 	HELO       string      `json:"helo,omitempty" doc:"what the client called itself"`
 	RDNS       string      `json:"reverse_dns,omitempty" doc:"name that the server found for the client's address"`
+	Service    string      `json:"service,omitempty" doc:"sending service that the client belongs to, by its name in reverse DNS"`
 	IP         *netip.Addr `json:"ip,omitempty" doc:"address of the client"`
 	PrivateIP  bool        `json:"private_ip" doc:"whether that address is private, loopback or link-local"`
 	By         string      `json:"by" doc:"server that took the message"`

@@ -234,6 +234,13 @@ func TestFacts(t *testing.T) {
 	require.True(t, *r.DKIMSignatures[0].Aligned)
 	require.Equal(t, 100, *r.Score)
 
+	r = audit(t, replaced(t, "d=example.org; s", "d=sendgrid.net; s", "(mail.example.org [", "(o1.ptr.sendgrid.net ["))
+	require.Equal(t, "Twilio SendGrid", r.DKIMSignatures[0].Service)
+	require.Equal(t, "Twilio SendGrid", r.Hops[1].Service)
+	require.True(t, slices.ContainsFunc(r.Findings, func(f diag.Finding) bool {
+		return f.Code == "header.dkim.unaligned" && strings.Contains(f.Detail, "To let Twilio SendGrid sign with your domain: ")
+	}), "%+v", r.Findings)
+
 	r = audit(t, "Return-Path: <>\nReceived: from a by b; x\n"+arcSet)
 	require.Empty(t, *r.Message.ReturnPath)
 	require.Equal(t, 1, r.ARC.Instances)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/diagkit/diagkit/mailauth/authres"
 	"github.com/diagkit/diagkit/mailauth/message"
+	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
 // The bounds of what a report repeats from a header.
@@ -195,6 +196,9 @@ func (e *evidence) hopReport(i int) Hop {
 		Via: clip(h.via, maxShown), With: clip(h.with, maxShown), ID: clip(h.id, maxShown), For: clip(h.rcpt, maxShown),
 		TLSVersion: clip(h.tlsVersion, maxShown), TLSCipher: clip(h.tlsCipher,
 			maxShown), Border: i == e.border, Raw: clip(h.field.Value(), maxRaw),
+	}
+	if h.rdns != "" {
+		r.Service = serviceName(provider.ByPTR(h.rdns))
 	}
 	if h.ip.IsValid() {
 		r.IP, r.PrivateIP = new(h.ip), isPrivate(h.ip)

@@ -19,12 +19,12 @@ var onceFields = []string{
 // count is how many fields of a name there are.
 func (e *evidence) count(name string) int { return len(e.msg.All(name)) }
 
-// duplicates lists the fields that may occur once and occur more often.
+// duplicates lists the fields that may occur once and occur more often, by their names as sent.
 func (e *evidence) duplicates() []string {
 	list := []string{}
 	for _, name := range onceFields {
-		if e.count(name) > 1 {
-			list = append(list, name)
+		if all := e.msg.All(name); len(all) > 1 {
+			list = append(list, all[0].Name)
 		}
 	}
 	return list

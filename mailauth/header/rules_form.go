@@ -91,7 +91,7 @@ var formRules = diag.Rules[*evidence]{
 		Advice:      "Let the sending program write the field once: readers differ in which one they show and which one they check.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.duplicates(), func(name string) diag.Failures {
-				return diag.FailIf(name != "From", "The field %s occurs %d times.", name, e.count(name)).About(name)
+				return diag.FailIf(!strings.EqualFold(name, "From"), "The field %s occurs %d times.", name, e.count(name)).About(name)
 			})
 		},
 	},

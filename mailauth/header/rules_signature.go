@@ -2,12 +2,14 @@ package header
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
 // signatureRules are about what DKIM signatures say; nothing is verified.
@@ -151,8 +153,8 @@ var signatureRules = diag.Rules[*evidence]{
 					domains = append(domains, s.Domain)
 				}
 			}
-			return diag.Fail("From has %s, and the signatures are of %s.", e.fromDomain,
-				diag.Quote(strings.Join(domains, ", "))).About("dkim")
+			return diag.Fail("From has %s, and the signatures are of %s.%s", e.fromDomain,
+				diag.Quote(strings.Join(domains, ", ")), e.signingHint()).About("dkim")
 		},
 	},
 }
@@ -172,6 +174,17 @@ func eachSignature(wrong func(*evidence, *signature) string) func(*evidence) dia
 		}
 		return all
 	}
+}
+
+// signingHint says how a service that signs with its own domain is made to sign with one of the customer's; empty if
+// none is known.
+func (e *evidence) signingHint() string {
+	for i := range e.signatures {
+		if s := provider.ByDKIM(e.signatures[i].Domain); s != nil && s.Sign != "" {
+			return fmt.Sprintf(" To let %s sign with your domain: %s", s.Name, s.Sign)
+		}
+	}
+	return ""
 }
 
 // arrival is when the receiving side took the message; zero if the header does not tell.

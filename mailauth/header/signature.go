@@ -8,6 +8,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/authres"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/message"
+	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
 // The bounds of signatures. Verifiers stop much earlier (RFC 6376 section 6.1).
@@ -48,6 +49,7 @@ func (e *evidence) readSignatures() {
 		if p.Domain.IsZero() {
 			s.Domain = strings.ToLower(text("d"))
 		}
+		s.Service = serviceName(provider.ByDKIM(s.Domain))
 		for _, name := range p.Names[:min(len(p.Names), maxSignedHeaders)] {
 			s.SignedHeaders = append(s.SignedHeaders, clip(name, maxShown))
 		}
@@ -56,6 +58,14 @@ func (e *evidence) readSignatures() {
 		}
 		e.signatures = append(e.signatures, s)
 	}
+}
+
+// serviceName is the name of a sending service; empty if it is not known.
+func serviceName(s *provider.Service) string {
+	if s == nil {
+		return ""
+	}
+	return s.Name
 }
 
 // sealed returns what the first sealer of ARC found, or nil.
