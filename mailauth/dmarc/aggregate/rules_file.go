@@ -60,11 +60,26 @@ var fileRules = diag.Rules[*evidence]{
 			"has to repair its reports.",
 		"The archive is broken, and nothing in it could be unpacked.",
 		ContentBroken),
-	notReport("dmarc.report.kind.other", "Not a DMARC report", "The file is an aggregate report",
-		"RFC 9990 section 3.1.1",
-		"Upload the attachment of a message that came to an address of the tag rua: XML, mostly in gzip or zip.",
-		"The file is no aggregate report in XML.",
-		ContentJSON, ContentHTML, ContentXML, ContentCSV, ContentText, ContentBinary, ContentOtherReport),
+	{
+		Code: "dmarc.report.kind.other", Severity: diag.Error, NoScore: true,
+		Title:       "Not a DMARC report",
+		Requirement: "The file is an aggregate report",
+		Ref:         "RFC 9990 section 3.1.1",
+		Advice: "Upload the attachment of a message that came to an address of the tag rua: XML, mostly in gzip " +
+			"or zip.",
+		When: func(e *evidence) bool { return e.other == nil || slices.Contains(otherContents, e.other.Content) },
+		Fails: func(e *evidence) diag.Failures {
+			if e.other == nil {
+				return nil
+			}
+			return e.other.describe("The file is no aggregate report in XML.")
+		},
+	},
+}
+
+// otherContents are those that have no rule of their own.
+var otherContents = []Content{
+	ContentJSON, ContentHTML, ContentXML, ContentCSV, ContentText, ContentBinary, ContentOtherReport,
 }
 
 // contentText says of contents that share a rule what they are.
@@ -82,24 +97,24 @@ func notReport(code diag.Code, title, requirement, ref, advice, detail string,
 	return diag.Rule[*evidence]{
 		Code: code, Severity: diag.Error, NoScore: true,
 		Title: title, Requirement: requirement, Ref: ref, Advice: advice,
+		When: func(e *evidence) bool { return e.other != nil }, // of a report there is nothing to say here
 		Fails: func(e *evidence) diag.Failures {
-			if e.other == nil || !slices.Contains(contents, e.other.Content) {
+			if !slices.Contains(contents, e.other.Content) {
 				return nil
 			}
-			return diag.Fail("%s%s", detail, elseText(e.other)).About(diag.Quote(e.other.Name))
+			return e.other.describe(detail)
 		},
 	}
 }
 
-// elseText says what is known of a file beside its content.
-func elseText(other *NotReportError) string {
-	text := ""
+// describe fails with what the file is, and what is known beside that.
+func (other *NotReportError) describe(detail string) diag.Failures {
 	if what := contentText[other.Content]; what != "" {
-		text = " " + what
+		detail += " " + what
 		if other.Detail != "" {
-			text += ": " + diag.Quote(other.Detail)
+			detail += ": " + diag.Quote(other.Detail)
 		}
-		text += "."
+		detail += "."
 	}
-	return text
+	return diag.Fail("%s", detail).About(diag.Quote(other.Name))
 }

@@ -24,10 +24,10 @@ var formatRules = diag.Rules[*evidence]{
 				diag.Count(int64(e.report.Read), "record"))
 		},
 	},
-	faultRule("dmarc.report.archive.damaged", diag.Warning, "Damaged archive",
+	only(isPacked, faultRule("dmarc.report.archive.damaged", diag.Warning, "Damaged archive",
 		"The archive is undamaged", "RFC 9990 section 3.5.2",
 		"Save the attachment again, in binary form, and compare: numbers may be missing.",
-		"The archive around the report is damaged, so that records may be missing", nil, Damaged),
+		"The archive around the report is damaged, so that records may be missing", nil, Damaged)),
 	faultRule("dmarc.report.count.invalid", diag.Warning, "Records without a usable count",
 		"Every record has a count", "RFC 9990 section 3.1.1.8",
 		"Tell the receiver. The records are left out of all totals, since nobody knows how many messages they stand for.",
@@ -93,6 +93,15 @@ var formatRules = diag.Rules[*evidence]{
 				diag.Quote(strings.Join(others[:min(len(others), maxInSentence)], ", ")))
 		},
 	},
+}
+
+// isPacked reports whether the report came in an archive or a message.
+func isPacked(e *evidence) bool { return len(e.report.Container) > 0 }
+
+// only makes a rule apply where there is ground for it.
+func only(ground func(*evidence) bool, r diag.Rule[*evidence]) diag.Rule[*evidence] {
+	r.When = ground
+	return r
 }
 
 // below matches elements of a section of the report.

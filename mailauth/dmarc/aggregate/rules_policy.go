@@ -33,7 +33,7 @@ var policyRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9990 section 3.1.6",
 		Advice: "Once all legitimate services pass, publish a policy that covers all mail: no weaker sp or np, no " +
 			"pct below 100, no t=y. What receivers spare by their own decision cannot be changed.",
-		When:  enforced,
+		When:  func(e *evidence) bool { return enforced(e) && e.classes[Spoofing].messages > 0 },
 		Fails: (*evidence).sparedSpoofing,
 		Partly: func(e *evidence) float64 {
 			s := e.classes[Spoofing]
