@@ -2,6 +2,7 @@ package header
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dkim"
@@ -76,7 +77,14 @@ func (a *analysis) author() string {
 
 func (a *analysis) concludePass(c *Conclusion) {
 	c.Authentic = Likely
-	c.say("DMARC passes: %s stands behind the address in the From field.", a.author())
+	if a.live.open() && !slices.Contains(a.live.dmarc.by, policy.DKIM) {
+		c.Authentic = NotDecided
+		c.say("DMARC passes for %s, but only since its SPF record authorizes every server of the Internet: that shows "+
+			"nothing.",
+			a.author())
+	} else {
+		c.say("DMARC passes: %s stands behind the address in the From field.", a.author())
+	}
 	a.saySigned(c)
 	a.saySPF(c)
 	a.sayForwarded(c)
@@ -118,9 +126,14 @@ func (a *analysis) concludeFail(c *Conclusion) {
 
 func (a *analysis) concludeWithoutPolicy(c *Conclusion) {
 	l := a.live
+	if l.nonexistent() {
+		c.Authentic = Unlikely
+		c.say("The domain %s does not exist, so nobody there can have sent the message.", a.author())
+		return
+	}
 	c.say("%s publishes no DMARC policy.", a.author())
 	signed := l.signed(dkim.Pass) != nil
-	passes := l.spf != nil && l.spf.Outcome == spf.Pass && l.aligned(policy.SPF, l.spfDomain())
+	passes := l.spf != nil && l.spf.Outcome == spf.Pass && !l.open() && l.aligned(policy.SPF, l.spfDomain())
 	fails := l.spf != nil && l.spf.Outcome == spf.Fail && l.aligned(policy.SPF, l.spfDomain())
 	a.sayMechanisms(c)
 	switch {

@@ -79,6 +79,20 @@ func (l *liveEvidence) headerIntact() *dkim.Result {
 	return nil
 }
 
+// open reports whether SPF passes since the record authorizes everybody: that shows nothing about the server.
+func (l *liveEvidence) open() bool {
+	return l.spf != nil && l.spf.Outcome == spf.Pass && strings.EqualFold(strings.TrimPrefix(l.spf.MatchedTerm, "+"), "all")
+}
+
+// nonexistent reports whether it is known that the author's domain does not exist.
+func (l *liveEvidence) nonexistent() bool {
+	if l.could == nil {
+		return false
+	}
+	exists, err := l.could.Discovery.Exists()
+	return err == nil && !exists
+}
+
 // anySigned returns a signature that passes, whoever made it.
 func (l *liveEvidence) anySigned() *dkim.Result {
 	for i := range l.dkim.Signatures {

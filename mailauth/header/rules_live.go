@@ -100,6 +100,20 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		},
 	},
 	{
+		Code: "header.live.author.nonexistent", Severity: diag.Error, Weight: 20, Category: liveDMARC,
+		Title:       "The domain of the sender does not exist",
+		Requirement: "The domain of the sender exists",
+		Ref:         "RFC 9989 section 3.2.13",
+		Advice:      "Treat the message as forged: nobody can answer it, and nobody can have sent it from there.",
+		When: func(a *analysis) bool {
+			return checked(a) && a.live.could != nil && a.live.could.Discovery.MX.Err() == nil
+		},
+		Fails: func(a *analysis) diag.Failures {
+			return diag.FailIf(a.live.nonexistent(), "The DNS says that %s, the domain in the From field, does not exist.",
+				a.author()).About(a.author())
+		},
+	},
+	{
 		Code: "header.live.dmarc.missing", Severity: diag.Warning, Weight: 10, Category: liveDMARC,
 		Title:       "The domain of the sender has no DMARC policy",
 		Requirement: "The domain of the sender publishes a DMARC policy",
@@ -108,11 +122,16 @@ var liveDMARCRules = diag.Rules[*analysis]{
 			"with " +
 			"messages that only pretend to be from it.",
 		When: func(a *analysis) bool {
-			return checked(a) && a.live.could != nil && a.live.dmarc.result != policy.ResultTempError
+			return checked(a) && a.live.could != nil && a.live.dmarc.result != policy.ResultTempError && !a.live.nonexistent()
 		},
 		Fails: func(a *analysis) diag.Failures {
+			several := ""
+			if n := len(a.live.could.Discovery.Walk.Steps[0].Found.Records); n > 1 {
+				several = fmt.Sprintf(" The name has %d records, of which receivers use none.", n)
+			}
 			return diag.FailIf(a.live.dmarc.result == policy.ResultNone,
-				"There is no DMARC record for %s, so DMARC is not evaluated: its result is none.", a.author()).About(a.author())
+				"There is no DMARC record for %s that can be used, so DMARC is not evaluated: its result is none.%s",
+				a.author(), several).About(a.author())
 		},
 	},
 	{

@@ -1,6 +1,8 @@
 package header
 
 import (
+	"slices"
+
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 )
@@ -79,6 +81,32 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		},
 	},
 	{
+		Code: "header.live.dkim.caution", Severity: diag.Warning, Weight: 5, Category: liveAuth,
+		Title:       "A DKIM signature does not show what it seems to",
+		Requirement: "DKIM signatures show what they seem to",
+		Ref:         "RFC 6376 section 8.15",
+		Advice:      "Do not rely on the signature for what the detail names. The signer has to correct how it signs.",
+		When:        anySignature(func(s *dkim.Result) bool { return s.SignatureOK != nil }),
+		Fails: func(a *analysis) diag.Failures {
+			return a.live.issues(dkim.IssueFromAdded, dkim.IssuePublicSuffix)
+		},
+	},
+	{
+		Code: "header.live.dkim.note", Severity: diag.Info, Category: liveAuth,
+		Title:       "A DKIM signature could be better",
+		Requirement: "DKIM signatures are made as well as they can be",
+		Ref:         "RFC 8301 section 3.2",
+		Advice:      "Have the signer use a key of 2048 bits, leave out the tag l=, and remove t=y once it has tested.",
+		When:        anySignature(func(s *dkim.Result) bool { return s.PublicKey != nil }),
+		Fails: func(a *analysis) diag.Failures {
+			short := diag.FailEach(a.live.signatures(shortKey), func(s *dkim.Result) diag.Failures {
+				return diag.Fail("The RSA key of %s at %s has %d bits; 2048 are recommended.", s.Domain, s.KeyName,
+					s.PublicKey.SizeBits).About(s.Domain)
+			})
+			return append(short, a.live.issues(dkim.IssueTesting, dkim.IssueLength)...)
+		},
+	},
+	{
 		Code: "header.live.dkim.expired", Severity: diag.Info, Category: liveAuth,
 		Title:       "A DKIM signature has expired since the message was received",
 		Requirement: "DKIM signatures are still within their time",
@@ -97,6 +125,25 @@ var liveDKIMRules = diag.Rules[*analysis]{
 // anySignature is the condition that there is such a signature.
 func anySignature(is func(*dkim.Result) bool) func(*analysis) bool {
 	return func(a *analysis) bool { return checked(a) && len(a.live.signatures(is)) > 0 }
+}
+
+// shortKey reports whether a signature was made with an RSA key that is accepted, but shorter than recommended.
+func shortKey(s *dkim.Result) bool {
+	return s.Key != nil && s.Key.Type == dkim.RSA && s.PublicKey != nil && s.PublicKey.SizeBits >= dkim.MinRSABits &&
+		s.PublicKey.SizeBits < dkim.RecommendedRSABits
+}
+
+// issues returns a failure for each such issue of a signature.
+func (l *liveEvidence) issues(codes ...dkim.IssueCode) (failures diag.Failures) {
+	for i := range l.dkim.Signatures {
+		s := &l.dkim.Signatures[i]
+		for _, issue := range s.Issues {
+			if slices.Contains(codes, issue.Code) && !issue.Refused {
+				failures = append(failures, diag.Fail("The DKIM signature of %s: %s", s.Domain, issue.Text).About(s.Domain)...)
+			}
+		}
+	}
+	return failures
 }
 
 // signatures lists the signatures for which a condition holds.

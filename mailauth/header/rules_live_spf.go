@@ -43,6 +43,20 @@ var liveSPFRules = diag.Rules[*analysis]{
 		},
 	},
 	{
+		Code: "header.live.spf.all", Severity: diag.Warning, Weight: 15, Category: liveAuth,
+		Title:       "SPF passes for every server of the Internet",
+		Requirement: "SPF passes for the servers of the domain only",
+		Ref:         "RFC 7208 section 5.1",
+		Advice: "Do not take the pass for proof of anything. The owner of the domain has to list the servers that send for " +
+			"it, and end the " +
+			"record with -all or ~all.",
+		When: func(a *analysis) bool { return judged(a) && a.live.spf.Outcome == spf.Pass },
+		Fails: func(a *analysis) diag.Failures {
+			return diag.FailIf(a.live.open(), "SPF passes by the mechanism all: %s authorizes anybody to send.",
+				diag.Quote(a.live.spf.Domain)).About(a.live.spf.Domain)
+		},
+	},
+	{
 		Code: "header.live.spf.permerror", Severity: diag.Warning, Weight: 10, Category: liveAuth,
 		Title:       "The SPF record of the envelope sender is broken",
 		Requirement: "The SPF record of the envelope sender can be evaluated",

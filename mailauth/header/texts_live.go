@@ -60,6 +60,19 @@ var liveTexts = diag.Texts{
 		Sub: "Neither SPF nor DKIM shows that the domain in the From field sent the message. Ask the sender before " +
 			"relying on it.",
 	},
+	"header.live.author.nonexistent": {
+		Headline: "The domain of the sender does not exist",
+		Sub:      "Nobody there can have sent the message, and nobody can answer it. Treat it as forged.",
+	},
+	"header.live.spf.all": {
+		Headline: "SPF passes, but for every server of the Internet",
+		Sub: "The record of the domain authorizes anybody to send, so that the pass shows nothing. The reasons say " +
+			"whether DKIM does.",
+	},
+	"header.live.dkim.caution": {
+		Headline: "A DKIM signature does not show what it seems to",
+		Sub:      "It verifies, but not for all that people see or believe of it; the findings say for what not.",
+	},
 	"header.live.dmarc.missing": {
 		Headline: "The domain of the sender has no DMARC policy",
 		Sub: "SPF and DKIM were checked, but the domain does not tell receivers what to do with forged mail. Its " +
