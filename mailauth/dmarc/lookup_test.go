@@ -44,6 +44,15 @@ var worlds = []struct {
 		"missing 0 record.missing.no_mail", "v=DMARC1; p=reject"},
 	{"no record, no mail", "example.com. TXT \"x\"\n", "", nil,
 		"missing 0 record.missing.no_mail", "v=DMARC1; p=reject"},
+	{"no record at a public suffix", "co.uk. TXT \"x\"\nexample.co.uk. A 192.0.2.1\n", "co.uk", nil,
+		"missing 0 record.missing.no_mail", ""},
+	{"no record at a public suffix with mail", "co.uk. MX 10 mx.example.com.\n", "co.uk", nil,
+		"missing 0 record.missing", ""},
+	{"none without reports, null MX", "example.com. MX 0 .\n" + dmarcAt("example.com", "v=DMARC1; p=none"), "", nil,
+		"warning 47 policy.none rua.missing policy.reject", ""},
+	{"inherited without reports, mail at the subdomain only", "example.com. MX 0 .\na.example.com. MX 10 mx.example.net.\n" +
+		dmarcAt("example.com", "v=DMARC1; p=quarantine"), "a.example.com", nil,
+		"warning 76 rua.missing policy.reject record.inherited", ""},
 	{"no record, MX SERVFAIL", "x.example.com. A 192.0.2.1\n", "", func(w *diagtest.World) {
 		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
 	},

@@ -220,8 +220,11 @@ func absent(e *evidence) diag.Failures {
 		return nil
 	}
 	f := diag.Fail("There is no TXT record at %s.", e.own.Name)
-	if n := len(e.own.Answer.Records); n > 0 {
-		f = diag.Fail("%s has %s, none of which is a DMARC record.", e.own.Name, diag.Count(n, "TXT record"))
+	switch n := len(e.own.Answer.Records); {
+	case n == 1:
+		f = diag.Fail("The TXT record at %s is not a DMARC record.", e.own.Name)
+	case n > 1:
+		f = diag.Fail("None of the %d TXT records at %s is a DMARC record.", n, e.own.Name)
 	}
 	if org := e.discovery.Tree.Organizational; org != e.domain.String() {
 		f[0].Detail += " No parent domain has a record that applies, either."
@@ -231,6 +234,10 @@ func absent(e *evidence) diag.Failures {
 			diag.Quote(e.beside.fragments[0])).Suggesting(e.suggested)
 	}
 	switch receives, known := e.mail.Receives(); {
+	case policy.IsPublicSuffix(e.own.Domain): // RFC 9989 section 4.10.2: without psd=y it would hold for all below it
+		f[0].Advice = "Leave it unless you operate this public suffix. The record of a public suffix declares psd=y, and " +
+			"applies to every domain below it that has none of its own."
+		return f
 	case receives:
 		d := policy.NewDraft(policy.None)
 		d.Set("rua", e.mailbox())

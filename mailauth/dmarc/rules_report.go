@@ -12,6 +12,12 @@ import (
 // servedURIs is how many addresses a receiver needs to serve (RFC 7489 section 6.2).
 const servedURIs = 2
 
+// receives reports whether the domain of the record is known to receive mail.
+func (e *evidence) receives() bool {
+	yes, _ := e.mail.Receives()
+	return yes && !e.inherited()
+}
+
 // quiet reports whether nobody needs reports: the domain receives no mail, and all that forges it is refused.
 func quiet(e *evidence) bool { return parked(e) && e.requested() == policy.Reject }
 
@@ -33,7 +39,7 @@ var reportRules = diag.Rules[*evidence]{
 			if e.requested() == policy.None {
 				f = diag.Fail("With p=none and no rua the record neither protects the domain nor brings reports.")
 			}
-			if e.location == "" || !e.valid() {
+			if e.location == "" || !e.valid() || !e.offline && !e.receives() {
 				return f
 			}
 			return f.Suggesting(e.with("rua", e.mailbox()))

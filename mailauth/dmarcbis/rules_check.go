@@ -240,7 +240,17 @@ func (e *evidence) absent(suggested string) diag.Failures {
 		detail = fmt.Sprintf("There is no DMARC record at %s, and none of a domain above it that applies (%s).", names[0],
 			strings.Join(names[1:], ", "))
 	}
-	return diag.Fail("%s", detail).Suggesting(suggested)
+	f := diag.Fail("%s", detail)
+	switch _, known := e.mail.Receives(); {
+	case policy.IsPublicSuffix(e.domain.String()): // without psd=y the record would hold for all that is below
+		f[0].Advice = "Leave it unless you operate this public suffix. The record of a public suffix declares psd=y, and " +
+			"applies to every domain below it that has none of its own."
+		return f
+	case !known:
+		return f
+	default:
+		return f.Suggesting(suggested)
+	}
 }
 
 // recordRules are about what the record asks for.
