@@ -38,14 +38,14 @@ func (p parser) uris(name string) []URI {
 		return nil
 	}
 	var list []URI
-	offset := t.ValueOffset
+	offset, blank := t.ValueOffset, strings.Trim(t.Value, white+",") == ""
 	for part := range strings.SplitSeq(t.Value, ",") {
 		text := strings.Trim(part, white)
 		u := ParseURI(text)
 		u.Offset, u.Length = offset+strings.Index(part, text), len(text)
 		offset += len(part) + 1
 		fault := taglist.Fault{Offset: u.Offset, Length: u.Length}
-		if text == "" && strings.Trim(t.Value, white+",") != "" {
+		if text == "" && !blank {
 			fault.Kind, fault.Harmless = EmptyURI, true
 			fault.Text = fmt.Sprintf("there is nothing between two commas of %s, or behind the last one", t.Name)
 			p.list.Add(fault)
