@@ -126,7 +126,7 @@ func TestAnalyze(t *testing.T) {
 		says      string // in a reason
 	}{
 		{"genuine", direct + good, "", "", "pass", Likely, nil, "The message was signed by example.org and has not been changed since."},
-		{"genuine header", headOf(direct + good), "", "", "pass", Likely, nil, "is authorized to send for example.org"},
+		{"genuine header", headOf(direct + good), "", "", "pass", Likely, nil, "The header is as example.org signed it"},
 		{"genuine, and noted so", results + direct + good, "", "", "pass", Likely, nil, "has not been changed since"},
 		{"genuine, and monitored", direct + good, without("p=reject", "p=none"), "", "pass", Likely, nil, "DMARC passes"},
 		{"spoof", spoofed + letter, "", "", "fail", Unlikely, []string{"dmarc.fail", "spf.fail"}, "not authorized"},

@@ -22,6 +22,10 @@ func (a *analysis) sayMechanisms(c *Conclusion) {
 // saySigned says which signature shows who sent the message.
 func (a *analysis) saySigned(c *Conclusion) {
 	s := a.live.signed(dkim.Pass)
+	if u := a.live.signed(dkim.Unchecked); s == nil && u != nil && a.live.dmarc.open != noBody {
+		c.say("The header is as %s signed it; whether the body is, too, can be told only of the whole message.", u.Domain)
+		return
+	}
 	if s == nil {
 		if other := a.live.anySigned(); other != nil {
 			c.say("The message was signed by %s, which is another organization than %s.", other.Domain, a.author())

@@ -15,3 +15,18 @@ func ExampleParseRecord() {
 	// [mailto:tls-reports@example.com https://tls.example.com/v1] <nil>
 	// the TLSRPT record is not valid: "tls-reports@example.com" is not a URI of mailto or https
 }
+
+func ExampleParseReport() {
+	report, err := tlsrpt.ParseReport([]byte(`{"organization-name": "Receiver Inc.", "report-id": "1",
+		"date-range": {"start-datetime": "2026-11-01T00:00:00Z", "end-datetime": "2026-11-01T23:59:59Z"},
+		"policies": [{"policy": {"policy-type": "sts", "policy-domain": "example.com"},
+			"summary": {"total-successful-session-count": 97, "total-failure-session-count": 3},
+			"failure-details": [{"result-type": "certificate-expired", "failed-session-count": 3}]}]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(report.Organization, report.Successful, report.Failed, report.Policies[0].Failures[0].Result)
+	// Output:
+	// Receiver Inc. 97 3 certificate-expired
+}
