@@ -263,6 +263,9 @@ func TestBorder(t *testing.T) {
 		{"Gmail", "Received: by 2002:a05:6a10::1 with SMTP id x" + at + "Received: from a.example.org (a.example.org. [192.0.2.1]) by mx.google.com with ESMTPS id y" + at, "192.0.2.1"},
 		{"HELO of the receiver", "Received: from mx.example.com (unknown [192.0.2.1]) by mx.example.com" + at, "192.0.2.1"},
 		{"internal names", "Received: from a ([10.0.0.1]) by store.internal" + at + "Received: from a.example.org ([192.0.2.1]) by mx.internal" + at, "192.0.2.1"},
+		{"Microsoft", "Received: from a.eurprd08.prod.outlook.com (2603:10a6::1) by b.eurprd08.prod.outlook.com with HTTPS" + at +
+			"Received: from c.mail.protection.outlook.com (2603:10a6::2) by a.outlook.office365.com (2603:10a6::3) with Microsoft SMTP Server id 15" + at +
+			"Received: from a.example.org (192.0.2.1) by c.mail.protection.outlook.com (10.2.3.4) with Microsoft SMTP Server id 15" + at, "192.0.2.1"},
 		{"private only", "Received: from a ([10.0.0.1]) by mx.example.com" + at, ""},
 	}
 	for _, tt := range tests {
@@ -292,6 +295,10 @@ func TestResultsThatCount(t *testing.T) {
 		{"below another server", received + "Received: by a.example.org; x\nAuthentication-Results: mx.example.com; spf=pass\n", nil, ""},
 		{"without a name beside one with it", received + "Authentication-Results: mx.example.com; dkim=pass\nAuthentication-Results: spf=pass\n", nil, ""},
 		{"Microsoft", "Received: from a.example.org (192.0.2.1) by mx.example.com with Microsoft SMTP Server; x\nAuthentication-Results: spf=fail\nAuthentication-Results: x.example.com; dkim=pass\n", nil, "fail"},
+		{"internal names", "Received: from a.internal ([10.0.0.1]) by store.internal; x\nAuthentication-Results: spf.icloud.com; spf=pass\n" +
+			"Received: from a.example.org ([192.0.2.1]) by mta.svc.cluster.local; x\nReceived: from b ([192.0.2.2]) by a.example.org; x\n", nil, "pass"},
+		{"numbers for names", "Authentication-Results: a.mail.yahoo.com; spf=pass\nReceived: from 192.0.2.1 (EHLO a.example.org) by 10.1.2.3; x\n" +
+			"Received: by a.example.org; x\nAuthentication-Results: b.example.org; spf=fail\n", nil, "pass"},
 		{"no hops", "Authentication-Results: a.example.org; spf=pass\n", nil, "pass"},
 		{"trusted", received + "Authentication-Results: a.example.org; spf=pass\n", []string{"a.example.org"}, "pass"},
 		{"not trusted", received + "Authentication-Results: mx.example.com; spf=pass\n", []string{"a.example.org"}, ""},

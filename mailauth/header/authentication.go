@@ -52,8 +52,8 @@ func (e *evidence) readAuthentication() {
 			continue
 		}
 		a.foreign = !e.ofReceiver(&a, end, own)
-		if !a.foreign && a.header != nil && organizational(a.id) != "" {
-			own = append(own, organizational(a.id))
+		if !a.foreign && a.header != nil && operator(a.id) != "" {
+			own = append(own, operator(a.id))
 		}
 		e.authFields = append(e.authFields, a)
 	}
@@ -75,33 +75,27 @@ func (e *evidence) doubtNameless() {
 	}
 }
 
-// receivedRegion returns how many fields at the top the receiving side wrote: all before the first Received that a
-// server of another organization wrote, or before the second one if no server has a public name.
+// receivedRegion returns how many fields at the top the receiving side wrote: all before the Received that follows the
+// one of the border. Without a border it is all before the first Received of another organization, or before the second
+// one.
 func (e *evidence) receivedRegion() int {
-	org, seen := e.receiver(), 0
+	org, newer := e.receiver(), len(e.hops)
 	for i := range e.msg.Fields {
-		if f := &e.msg.Fields[i]; f.Is("Received") {
-			h := e.hopOf(f)
-			if h == nil {
-				break
-			}
-			by := organizational(h.by)
-			if by != "" && by != org || org == "" && seen > 0 {
-				return i
-			}
-			seen++
+		if !e.msg.Fields[i].Is("Received") {
+			continue
+		}
+		if newer--; newer < 0 {
+			break
+		}
+		by := operator(e.hops[newer].by)
+		switch {
+		case e.border >= 0 && newer < e.border, e.border < 0 && by != "" && by != org:
+			return i
+		case e.border < 0 && org == "" && newer < len(e.hops)-1:
+			return i
 		}
 	}
 	return len(e.msg.Fields)
-}
-
-// hopOf returns the hop of a field Received, or nil beyond [maxHops].
-func (e *evidence) hopOf(f *message.Field) *hop {
-	i := slices.IndexFunc(e.hops, func(h hop) bool { return h.field == f })
-	if i < 0 {
-		return nil
-	}
-	return &e.hops[i]
 }
 
 // ofReceiver reports whether a field was written where the message was received: it stands in the part of the header
@@ -110,7 +104,7 @@ func (e *evidence) ofReceiver(a *authField, end int, own []string) bool {
 	if a.position >= end {
 		return false
 	}
-	org := organizational(a.id)
+	org := operator(a.id)
 	first := e.firstReceived()
 	switch {
 	case a.spf != nil, a.id == "", org == "":

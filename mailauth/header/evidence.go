@@ -140,6 +140,30 @@ func organizational(name string) string {
 	return policy.PublicSuffixOrganizational(name)
 }
 
+// operators are domains whose servers hand mail to each other within one company.
+var operators = map[string]string{
+	"office365.com": "outlook.com", "microsoft.com": "outlook.com", "hotmail.com": "outlook.com", "exchangelabs.com": "outlook.com",
+	"googlemail.com": "google.com", "gmail.com": "google.com", "1e100.net": "google.com", "googlegroups.com": "google.com",
+	"apple.com": "icloud.com", "me.com": "icloud.com", "yahoodns.net": "yahoo.com", "aol.com": "yahoo.com",
+	"fastmail.com": "messagingengine.com", "amazonaws.com": "amazonses.com", "web.de": "gmx.net", "kundenserver.de": "gmx.net",
+}
+
+// operator is who runs the server of a name: its organizational domain, or one that stands for several of a company.
+// The list of public suffixes has names below outlook.com and amazonaws.com that customers do not get for mail.
+func operator(name string) string {
+	org := organizational(name)
+	lower := strings.ToLower(strings.TrimSuffix(name, "."))
+	for _, d := range []string{"outlook.com", "amazonaws.com"} {
+		if strings.HasSuffix(lower, "."+d) {
+			org = d
+		}
+	}
+	if other, ok := operators[org]; ok {
+		return other
+	}
+	return org
+}
+
 // sameOrganization reports whether two names have the same organizational domain, as relaxed alignment asks.
 func sameOrganization(a, b string) bool {
 	a, b = canonical(a), canonical(b)

@@ -86,11 +86,11 @@ func (e *evidence) findBorder() int {
 		if fallback < 0 {
 			fallback = i
 		}
-		by := organizational(h.by)
+		by := operator(h.by)
 		if org != "" && by != "" && by != org {
 			break // from here on others wrote
 		}
-		inside := org != "" && (organizational(h.rdns) == org || h.rdns == "" && organizational(h.helo) == org && by == org)
+		inside := org != "" && (operator(h.rdns) == org || h.rdns == "" && operator(h.helo) == org && by == org)
 		if !inside {
 			return i
 		}
@@ -99,11 +99,15 @@ func (e *evidence) findBorder() int {
 }
 
 // receiver is the organizational domain of the servers that received the message: that of the newest Received with
-// a public name. Where the newest are internal, those names say nothing.
+// a public name. It is empty if a server with an internal name took the message from outside.
 func (e *evidence) receiver() string {
 	for i := len(e.hops) - 1; i >= 0; i-- {
-		if org := organizational(e.hops[i].by); org != "" {
+		h := &e.hops[i]
+		if org := operator(h.by); org != "" {
 			return org
+		}
+		if _, ok := h.public(); ok {
+			return ""
 		}
 	}
 	return ""

@@ -222,7 +222,7 @@ var routeRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.outside() != nil },
 		Fails: func(e *evidence) diag.Failures {
 			h := e.outside()
-			helo, by := organizational(h.helo), organizational(h.by)
+			helo, by := operator(h.helo), operator(h.by)
 			forged := helo != "" && helo == by && strings.EqualFold(h.helo, h.by)
 			return diag.FailIf(forged, "The client at %s called itself %s, which is the name of the server that took the message.", h.ip, diag.Quote(h.helo))
 		},
@@ -273,8 +273,8 @@ func (e *evidence) crossed(h *hop) bool {
 	if _, ok := h.public(); !ok {
 		return false
 	}
-	by := organizational(h.by)
-	return by == "" || organizational(firstOf(h.rdns, h.helo)) != by
+	by := operator(h.by)
+	return by == "" || operator(firstOf(h.rdns, h.helo)) != by
 }
 
 // timed reports whether the time between two hops is known.
