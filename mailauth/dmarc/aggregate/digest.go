@@ -20,11 +20,10 @@ type digest struct {
 	classes     map[Class]*classSum // without mail in the name of others
 	services    []ServiceTotal
 	failing     []*sender // legitimate services that fail, the largest first
-	own         []*sender // legitimate sources that fail and are no known service, the largest first
-	ownFailed   int64     // their messages, and those of sources beyond the list
-	ownSources  int
-	stray       int64 // messages that fail of sources that are set up
-	named       int64 // messages in the name of the domain
+	own         []*sender // the largest legitimate sources that fail and are no known service, the worst first
+	ownFailed   int64     // messages of all such sources, also those that are not listed
+	stray       int64     // messages that fail of sources that are set up
+	named       int64     // messages in the name of the domain
 	strangers   counts[string]
 	spoofers    counts[string] // addresses
 	forwarders  counts[string]
@@ -61,6 +60,10 @@ func (e *evidence) conclude() {
 	}
 	for _, s := range e.top {
 		s.class, s.reason = e.sums.classify(s.tally)
+		one := &sender{name: s.tally.name()}
+		if one.merge(s.tally); s.class == Legitimate && s.service == nil && !one.healthy() {
+			e.own = append(e.own, one)
+		}
 	}
 	services := map[*provider.Service]*ServiceTotal{}
 	senders := map[*provider.Service]*sender{}
@@ -120,9 +123,6 @@ func (e *evidence) fail(t *tally, senders map[*provider.Service]*sender) {
 			return
 		}
 		e.ownFailed += one.failed
-		if e.ownSources++; len(e.own) < maxSources {
-			e.own = append(e.own, one)
-		}
 		return
 	}
 	s := senders[t.service]
@@ -189,7 +189,7 @@ func (e *evidence) enforce() {
 	f.AffectedCount = f.LegitimateCount + f.ForwardingCount + f.UnknownCount + f.SpoofingCount
 	f.AffectedPercent = percent(f.AffectedCount, all.MessageCount)
 	others := e.classes[Legitimate].messages + e.classes[Forwarding].messages + e.classes[Unclear].messages
-	f.Ready = len(e.failing)+len(e.own) == 0 && others > 0 && f.UnknownCount*100 <= others*readyPercent &&
+	f.Ready = len(e.failing) == 0 && e.ownFailed == 0 && others > 0 && f.UnknownCount*100 <= others*readyPercent &&
 		!e.report.Truncated && !e.report.Excess
 	e.enforcement = f
 }

@@ -234,6 +234,9 @@ func (e *evidence) ownFailures() diag.Failures {
 			"organization.", e.messages(s.failed), s.name)
 		all = append(all, diag.Failure{Detail: detail, Target: s.name})
 	}
+	if len(all) == 0 && e.ownFailed > 0 {
+		return diag.Fail("%s of many small sources failed, which belong to your organization.", e.messages(e.ownFailed))
+	}
 	return all
 }
 
