@@ -52,7 +52,7 @@ type candidate struct {
 func findOutside(relays []relay, trusted []string, hint netip.Addr) outside {
 	o := outside{}
 	for _, id := range trusted {
-		if org := organizational(id); org != "" {
+		if org := operator(id); org != "" {
 			o.add(org)
 			o.trusted = true
 		}
@@ -78,10 +78,10 @@ func findOutside(relays []relay, trusted []string, hint netip.Addr) outside {
 // step looks at one hop, and reports whether the search ends there.
 func (o *outside) step(r *relay, hint netip.Addr) (done bool) {
 	// Whoever hands over is of the same side as who wrote the field above, so this name is one, too.
-	o.add(organizational(r.by))
-	sender, claims := organizational(r.from), false
+	o.add(operator(r.by))
+	sender, claims := operator(r.from), false
 	if sender == "" {
-		sender = organizational(r.helo)
+		sender = operator(r.helo)
 	}
 	claims = sender != "" && slices.Contains(o.own, sender)
 	by := diag.Quote(cmp.Or(r.by, "A server without a name"))
@@ -141,7 +141,7 @@ func (o *outside) confirm(names func(netip.Addr) (confirmed []string, err error)
 			return &c.relay, o.why
 		}
 		hosts, err := names(c.ip)
-		own := slices.ContainsFunc(hosts, func(h string) bool { return slices.Contains(o.own, organizational(h)) })
+		own := slices.ContainsFunc(hosts, func(h string) bool { return slices.Contains(o.own, operator(h)) })
 		switch {
 		case err != nil:
 			return nil, fmt.Sprintf("%s claims to be a server of the receiver's side, and its name could not be looked "+
