@@ -57,15 +57,3 @@ func TestMemoryOfManySources(t *testing.T) {
 	require.Len(t, a.Sources[0].HeaderFrom, 1, "details are of the second reading")
 	checkSums(t, a)
 }
-
-// BenchmarkAnalyze analyzes a report of a large receiver: to be compared with BenchmarkRead.
-func BenchmarkAnalyze(b *testing.B) {
-	data := large()
-	env := diagtest.NewWorld(b).Env()
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		_, err := Analyze(b.Context(), env, Request{Content: data})
-		require.NoError(b, err)
-	}
-}
