@@ -36,6 +36,7 @@ func (a *app) render(w io.Writer, ep httpapi.Endpoint, r *tree) {
 		p.line("")
 		p.wrap("  ", record)
 	}
+	p.conclusion(r.get("conclusion"))
 	p.advice(r)
 	p.findings(r)
 	if passed := r.get("passed_checks"); len(passed.items) > 0 {
@@ -218,6 +219,18 @@ func (p *printer) verdict(ep httpapi.Endpoint, r *tree) {
 		if text := r.get(name).text(); text != "" {
 			p.wrap("  ", text)
 		}
+	}
+}
+
+// conclusion says why a report concludes what it does, if it has reasons.
+func (p *printer) conclusion(c *tree) {
+	reasons := c.get("reasons")
+	if len(reasons.items) == 0 {
+		return
+	}
+	p.heading("Authentic: " + c.get("authentic").text())
+	for _, reason := range reasons.items {
+		p.wrap("  - ", reason.text())
 	}
 }
 

@@ -88,3 +88,15 @@ func TestExplain(t *testing.T) {
 	assert.Equal(t, []string{"there was no answer from the resolver Quad9 in time"}, explain(late))
 	assert.Equal(t, []string{"interrupted"}, explain(diag.Unavailable("the resolver Quad9", context.Canceled)))
 }
+
+// A conclusion is told with its reasons, each on a line of its own.
+func TestConclusion(t *testing.T) {
+	r, err := parseTree([]byte(`{"conclusion": {"authentic": "unlikely", "reasons": ["DMARC fails.", "It is not signed."]}}`))
+	require.NoError(t, err)
+	var b strings.Builder
+	(&printer{w: &b, width: 80}).conclusion(r.get("conclusion"))
+	assert.Equal(t, "\nAuthentic: unlikely\n  - DMARC fails.\n  - It is not signed.\n", b.String())
+	b.Reset()
+	(&printer{w: &b, width: 80}).conclusion(r.get("nothing"))
+	assert.Empty(t, b.String())
+}
