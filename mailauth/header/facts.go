@@ -11,13 +11,12 @@ import (
 
 // The bounds of what a report repeats from a header.
 const (
-	maxRaw       = 2000 // bytes of one field
-	maxShown     = 200  // bytes of a name or a value in it
-	maxListed    = 50   // items of a list
-	maxResults   = 50   // results of one method
-	maxSubject   = 1000 // bytes of the subject
-	maxBadLines  = 50
-	maxDuplicate = 50
+	maxRaw      = 2000 // bytes of one field
+	maxShown    = 200  // bytes of a name or a value in it
+	maxListed   = 50   // items of a list
+	maxResults  = 50   // results of one method
+	maxSubject  = 1000 // bytes of the subject
+	maxBadLines = 50
 )
 
 // clip makes a text of strangers valid UTF-8 and bounds it, in bytes.
