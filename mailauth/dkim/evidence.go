@@ -124,6 +124,11 @@ func (e *evidence) suggestion() string { return e.repaired }
 // online reports whether the DNS was asked.
 func online(e *evidence) bool { return !e.domain.IsZero() }
 
+// nonexistent reports whether the domain is known not to exist.
+func (e *evidence) nonexistent() bool {
+	return e.apex.NXDomain() && len(e.apex.Aliases) == 0 && !e.txt.Exists() && !aliased(e)
+}
+
 // answered reports whether the name servers told what is at the selector.
 func answered(e *evidence) bool { return e.txt.Err() == nil }
 

@@ -16,19 +16,18 @@ var lookupRules = diag.Rules[*evidence]{
 		Requirement: "The domain exists",
 		Ref:         "RFC 8020 section 2",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
-		When:        online,
+		When:        func(e *evidence) bool { return online(e) && (e.apex.Err() == nil || e.txt.Exists() || aliased(e)) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.apex.NXDomain() && len(e.apex.Aliases) == 0 && !e.txt.Exists() && !aliased(e),
-				"The DNS answers NXDOMAIN for %s.", e.domain)
+			return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
 		},
 	},
 	{
 		Code: "dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dkim.domain.missing"},
 		Title:       "DKIM key could not be looked up",
 		Requirement: "The name servers answer for the DKIM key",
 		Ref:         "RFC 6376 section 6.1.2",
 		Advice:      "Check the name servers of the domain: until they answer, verifiers defer mail or treat it as unsigned.",
+		When:        func(e *evidence) bool { return online(e) && !e.nonexistent() },
 		Fails: func(e *evidence) diag.Failures {
 			if answered(e) {
 				return nil

@@ -318,6 +318,10 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 			w.Zone("s1._domainkey.example.com. CNAME s1.dkim.example.net.")
 			w.Break("s1.dkim.example.net", dns.RcodeServerFailure)
 		}, "unknown none record.unknown", "SERVFAIL"},
+		{"everything", func(w *diagtest.World) {
+			w.Break("example.com", dns.RcodeServerFailure)
+			w.Break("s1._domainkey.example.com", dns.RcodeServerFailure)
+		}, "unknown none record.unknown", "SERVFAIL"},
 		{"the domain alone", func(w *diagtest.World) {
 			w.Zone(at("s1._domainkey.example.com.", good))
 			w.Fault("example.com", dns.TypeSOA, diagtest.Fault{Rcode: dns.RcodeServerFailure})
@@ -341,6 +345,9 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 				require.Equal(t, tt.want, outcome(r.Verdict), "%+v", r.Findings)
 				for _, f := range r.Findings {
 					require.Contains(t, f.Detail, tt.cause)
+				}
+				if tt.name == "everything" {
+					require.Empty(t, r.Passed, "nothing was seen that could be praised")
 				}
 			})
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
 
@@ -82,6 +83,14 @@ func TestLookupReport(t *testing.T) {
 	require.False(t, r.Partial)
 	require.True(t, *r.AggregateURIs[0].External)
 	require.False(t, *r.FailureURIs[0].External)
+}
+
+// A domain that nobody asked about successfully is not praised for existing.
+func TestNothingUnseenIsPraised(t *testing.T) {
+	r := lookup(t, "example.net. TXT x\n", "", func(w *diagtest.World) {
+		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+	})
+	require.NotContains(t, r.Passed, diag.Check{Code: "dmarc.domain.missing", Label: "The domain exists"})
 }
 
 // Without a record nothing is told of one.

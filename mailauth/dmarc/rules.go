@@ -73,6 +73,10 @@ var lookupRules = diag.Rules[*evidence]{
 		Requirement: "The domain exists",
 		Ref:         "RFC 9989 section 3.2.13",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		When: func(e *evidence) bool {
+			_, err := e.discovery.Exists()
+			return err == nil || !e.own.Answer.NXDomain() // what has a name below it exists (RFC 8020 section 2)
+		},
 		Fails: func(e *evidence) diag.Failures {
 			if !e.nonexistent() {
 				return nil
@@ -87,7 +91,8 @@ var lookupRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.record.inherited.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dmarc.domain.missing"},
+		DependsOn:   []diag.Code{"dmarc.record.unknown"},
+		When:        func(e *evidence) bool { return !e.nonexistent() },
 		Title:       "Record of a parent domain could not be looked up",
 		Requirement: "The name servers of the parent domains answer",
 		Ref:         "RFC 9989 section 4.10.1",

@@ -13,11 +13,16 @@ import (
 var checkRules = slices.Concat(discoveryRules, recordRules, obsoleteRules, suffixRules, legacyRulesTable)
 
 var (
-	afterDomain = []diag.Code{"dmarcbis.domain.missing"}
-	afterRecord = []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown"}
+	afterRecord = []diag.Code{"dmarcbis.record.unknown"}
 )
 
 func hasRecord(e *evidence) bool { return e.record() != nil }
+
+// nonexistent reports whether the domain is known not to exist. Some servers deny names above others.
+func (e *evidence) nonexistent() bool {
+	exists, err := e.Exists()
+	return err == nil && !exists && !e.Walk.Steps[0].Answer.Exists()
+}
 
 // discoveryRules are about finding the record.
 var discoveryRules = diag.Rules[*evidence]{
@@ -27,9 +32,12 @@ var discoveryRules = diag.Rules[*evidence]{
 		Requirement: "The DNS does not answer NXDOMAIN for the domain",
 		Ref:         "RFC 9989 section 3.2.13",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		When: func(e *evidence) bool {
+			_, err := e.Exists()
+			return err == nil || e.Walk.Steps[0].Answer.Exists()
+		},
 		Fails: func(e *evidence) diag.Failures {
-			exists, err := e.Exists()
-			if err != nil || exists || e.Walk.Steps[0].Answer.Exists() { // some servers deny names above others
+			if !e.nonexistent() {
 				return nil
 			}
 			if r := e.record(); r != nil && e.newer.Usable {
@@ -40,11 +48,12 @@ var discoveryRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarcbis.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, DependsOn: afterDomain,
+		Code: "dmarcbis.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
 		Title:       "DMARC record could not be looked up",
 		Requirement: "The name servers answer for every name that decides about the policy",
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice:      "Check the name servers of these names: until they answer, receivers cannot tell which policy applies.",
+		When:        func(e *evidence) bool { return !e.nonexistent() },
 		Fails: func(e *evidence) diag.Failures {
 			if e.Tree.PolicyErr == nil {
 				return nil
@@ -143,7 +152,7 @@ var discoveryRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
 		Category: factorDiscovery,
-		DependsOn: []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.multiple",
+		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
 			"dmarcbis.record.stray"},
 		Title:       "No DMARC record",
 		Requirement: "The domain has a DMARC record, or a domain above it has one that applies",
@@ -157,7 +166,7 @@ var discoveryRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.record.missing.no_mail", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		DependsOn: []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.multiple",
+		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
 			"dmarcbis.record.stray"},
 		Title:       "No DMARC record for a domain that receives no mail",
 		Requirement: "The domain has a DMARC record, although it receives no mail",
@@ -270,7 +279,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.policy.invalid", Severity: diag.Error, Weight: 10, Category: factorPolicy,
-		DependsOn:   []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.unusable"},
+		DependsOn:   []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"},
 		Title:       "Policy cannot be read, and p=none is assumed",
 		Requirement: "Every policy of the record can be read",
 		Ref:         "RFC 9989 section 4.10.1",
@@ -284,7 +293,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.policy.absent", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
-		DependsOn:   []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.unusable"},
+		DependsOn:   []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"},
 		Title:       "No p, and p=none is assumed",
 		Requirement: "The record has p",
 		Ref:         "RFC 9989 section 4.7",
@@ -297,7 +306,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarcbis.policy.np", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.unusable"},
+		DependsOn:   []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"},
 		Title:       "Mail of subdomains that do not exist is not rejected",
 		Requirement: "Mail of subdomains that do not exist is rejected",
 		Ref:         "RFC 9989 section 4.7",

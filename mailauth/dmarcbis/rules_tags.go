@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-var afterUsable = []diag.Code{"dmarcbis.domain.missing", "dmarcbis.record.unknown", "dmarcbis.record.unusable"}
+var afterUsable = []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"}
 
 // obsoleteRules are about what RFC 9989 removed.
 var obsoleteRules = diag.Rules[*evidence]{
