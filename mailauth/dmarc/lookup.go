@@ -20,10 +20,10 @@ type LookupReport struct {
 	Details
 	Location             string        `json:"location,omitempty" doc:"domain whose record applies; absent if none does"`
 	Inherited            bool          `json:"inherited" doc:"whether the record is that of another domain"`
-	OrganizationalDomain string        `json:"organizational_domain" doc:"by the DNS tree walk of RFC 9989"`
+	OrganizationalDomain string        `json:"organizational_domain,omitempty" doc:"by the DNS tree walk of RFC 9989; absent if a failed query leaves it open"`
 	DiscoveryMethod      policy.Method `json:"discovery_method" doc:"how the record was found"`
 	ExternalDestinations []Destination `json:"external_destinations" maxitems:"10" doc:"destinations of reports in other organizations"`
-	Views                []View        `json:"views" doc:"what receivers of either standard find and do"`
+	Views                []View        `json:"views" doc:"what receivers of either standard find and do; without those of a standard for which a failed query leaves it open"`
 	Partial              bool          `json:"partial" doc:"whether something could not be learned"`
 }
 
@@ -40,7 +40,7 @@ type Destination struct {
 // A View is what receivers of one standard find for the domain, and what they do with mail of it that fails.
 type View struct {
 	Standard             policy.Standard `json:"standard" doc:"by which receivers read records"`
-	OrganizationalDomain string          `json:"organizational_domain" doc:"as they find it"`
+	OrganizationalDomain string          `json:"organizational_domain,omitempty" doc:"as they find it; absent if a failed query leaves it open"`
 	PolicyDomain         string          `json:"policy_domain,omitempty" doc:"domain whose record applies; absent if none does"`
 	Usable               bool            `json:"usable" doc:"whether DMARC applies to mail of the domain"`
 	AppliedPolicy        policy.Policy   `json:"applied_policy" doc:"what they apply to mail of the domain; none also where DMARC does not apply"`
@@ -67,10 +67,10 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 		Details:              e.details(),
 		Location:             e.discovery.Tree.PolicyDomain(),
 		Inherited:            e.inherited(),
-		OrganizationalDomain: e.discovery.Tree.Organizational,
+		OrganizationalDomain: organizational(&e.discovery.Tree),
 		DiscoveryMethod:      policy.TreeWalk,
 		ExternalDestinations: []Destination{},
-		Views:                []View{e.view(policy.RFC7489), e.view(policy.RFC9989)},
+		Views:                e.views(),
 		Partial:              e.partial(),
 	}
 	for i := range e.destinations {
@@ -95,6 +95,26 @@ func (d *destination) report() Destination {
 	return r
 }
 
+// views are those of both standards, as far as the servers said what receivers find.
+func (e *evidence) views() []View {
+	list := []View{}
+	if e.discovery.List.PolicyErr == nil {
+		list = append(list, e.view(policy.RFC7489))
+	}
+	if e.discovery.Tree.PolicyErr == nil {
+		list = append(list, e.view(policy.RFC9989))
+	}
+	return list
+}
+
+// organizational is the organizational domain that a method finds; empty if that is not known.
+func organizational(v *policy.View) string {
+	if v.OrganizationalErr != nil {
+		return ""
+	}
+	return v.Organizational
+}
+
 // view is what receivers of a standard find and do.
 func (e *evidence) view(s policy.Standard) View {
 	found := &e.discovery.Tree
@@ -102,7 +122,7 @@ func (e *evidence) view(s policy.Standard) View {
 		found = &e.discovery.List
 	}
 	v := View{
-		Standard: s, OrganizationalDomain: found.Organizational, PolicyDomain: found.PolicyDomain(),
+		Standard: s, OrganizationalDomain: organizational(found), PolicyDomain: found.PolicyDomain(),
 		AppliedPolicy: policy.None, Percentage: policy.DefaultPercentage,
 	}
 	if found.Policy == nil {
@@ -113,7 +133,6 @@ func (e *evidence) view(s policy.Standard) View {
 	if !v.Usable {
 		return v
 	}
-	v.Percentage = reading.Percentage
 	switch {
 	case found.Origin == policy.Own:
 		v.AppliedPolicy = reading.Applied.Domain
@@ -121,6 +140,9 @@ func (e *evidence) view(s policy.Standard) View {
 		v.AppliedPolicy = reading.Applied.Nonexistent
 	default:
 		v.AppliedPolicy = reading.Applied.Subdomain
+	}
+	if v.AppliedPolicy != policy.None { // of nothing there is no share
+		v.Percentage = reading.Percentage
 	}
 	return v
 }

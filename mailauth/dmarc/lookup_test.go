@@ -105,6 +105,8 @@ var worlds = []struct {
 		"missing 0 record.missing", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
 	{"none", mx + dmarcAt("example.com", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"), "", nil,
 		"warning 61 policy.none policy.reject", "v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com"},
+	{"none with pct", mx + dmarcAt("example.com", "v=DMARC1; p=none; pct=50; rua=mailto:dmarc@example.com"), "", nil,
+		"warning 59 policy.none policy.sampled policy.reject", "v=DMARC1; p=quarantine; pct=50; rua=mailto:dmarc@example.com"},
 	{"none without reports", mx + dmarcAt("example.com", "v=DMARC1; p=none"), "", nil,
 		"warning 47 policy.none rua.missing policy.reject", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com"},
 	{"reject without reports", mx + dmarcAt("example.com", "v=DMARC1; p=reject; sp=quarantine"), "", nil,

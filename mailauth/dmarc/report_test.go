@@ -107,6 +107,19 @@ func TestLookupReportWithoutRecord(t *testing.T) {
 	require.Equal(t, []any{}, fields["aggregate_uris"])
 }
 
+// What a failed lookup leaves open is absent.
+func TestUnknownIsAbsent(t *testing.T) {
+	r := lookup(t, full+"a.example.com. A 192.0.2.1\n", "a.example.com", broken("_dmarc.example.com"))
+	require.Empty(t, r.OrganizationalDomain)
+	require.Empty(t, r.Views)
+	r = lookup(t, full, "", broken("_dmarc.com"))
+	require.Empty(t, r.OrganizationalDomain)
+	require.Equal(t, []View{
+		{policy.RFC7489, "example.com", "example.com", true, policy.Reject, 100, ""},
+		{policy.RFC9989, "", "example.com", true, policy.Reject, 100, ""},
+	}, r.Views)
+}
+
 func TestViewsOfConflictingRecords(t *testing.T) {
 	r := lookup(t, full+"a.example.com. A 192.0.2.1\n"+dmarcAt("a.example.com", "v=DMARC1; p=none")+
 		dmarcAt("a.example.com", "v=DMARC1; p=quarantine"), "a.example.com", nil)

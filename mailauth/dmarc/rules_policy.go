@@ -82,6 +82,9 @@ var applicationRules = diag.Rules[*evidence]{
 		When: usable,
 		Fails: func(e *evidence) diag.Failures {
 			t, _ := e.record.List.Tag("pct")
+			if e.record.Percentage < policy.DefaultPercentage && e.requested() == policy.None {
+				return at(diag.Fail("pct=%d has no effect on a policy of none.", e.record.Percentage).About("pct"), t)
+			}
 			return at(diag.FailIf(e.record.Percentage < policy.DefaultPercentage,
 				"With pct=%d receivers of RFC 7489 apply %s to %d %% of failing mail and %s to the rest; those of RFC 9989 "+
 					"apply it to all.",

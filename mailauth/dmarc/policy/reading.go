@@ -77,6 +77,9 @@ func (r *Record) Reading(s Standard) Reading {
 		if v.Percentage = r.Percentage; v.Percentage == 0 { // RFC 7489 section 6.6.4
 			v.Applied, v.Percentage = v.Requested.Lowered(), 100
 		}
+		if v.Applied == (Policies{None, None, None}) { // of nothing there is no share
+			v.Percentage = 100
+		}
 	}
 	return v
 }
