@@ -30,7 +30,7 @@ Received: from [10.1.1.7] (unknown [10.1.1.7])
 	by mail.example.org (Postfix) with ESMTPSA id 4XcQ1Y9xyz
 	for <bob@example.com>; Sun, 01 Nov 2026 09:00:02 +0000 (UTC)
 DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=example.org; s=s1;
-	t=1793523600; h=from:to:subject:date:message-id:list-unsubscribe:list-unsubscribe-post;
+	t=1793523600; x=1794128400; h=from:to:subject:date:message-id:list-unsubscribe:list-unsubscribe-post;
 	bh=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=;
 	b=Zk3Qh0p0m1cS9uYxN2Vb7s4mYw3r8TqXlqk5mH2pA0oJx9dLk8fR6s1TeWvUuGQb
 X-Spam-Status: No, score=-1.9 required=5.0 tests=DKIM_VALID,SPF_PASS autolearn=ham
@@ -151,8 +151,8 @@ func TestAudit(t *testing.T) {
 		{"Subject not signed", replaced(t, "to:subject", "to"), "header.dkim.uncovered"},
 		{"SHA-1", replaced(t, "rsa-sha256", "rsa-sha1"), "header.dkim.sha1"},
 		{"part of the body", replaced(t, "t=1793523600", "l=10"), "header.dkim.length"},
-		{"expired", replaced(t, "t=1793523600", "x=1793523601"), "header.dkim.expired"},
-		{"signed later", replaced(t, "t=1793523600", "t=1793599999"), "header.dkim.future"},
+		{"expired", replaced(t, "x=1794128400", "x=1793523601"), "header.dkim.expired"},
+		{"signed later", replaced(t, "t=1793523600; x=1794128400", "t=1793599999"), "header.dkim.future"},
 		{"signed by a service", replaced(t, "d=example.org; s", "d=esp.example.net; s", "d=example.org ", "d=esp.example.net ", "header.i=@example.org ", ""), "header.dkim.unaligned"},
 
 		{"no Received", without(good, "Received"), "header.received.missing"},
@@ -349,4 +349,19 @@ func TestConformanceHeaders(t *testing.T) {
 	require.Positive(t, results)
 	require.Greater(t, timed*100, hops*95, "hops with a time, in percent")
 	t.Logf("%d files, %d hops, %d with a time, %d results, %d verdicts of filters, %d findings", files, hops, timed, results, verdicts, findings)
+}
+
+// What a header does not hold is not praised, and without results of authentication there is no score.
+func TestNothingUnseenIsPraised(t *testing.T) {
+	r := audit(t, "From: alice@example.org\nTo: bob@example.com\nSubject: Offer\n"+
+		"Date: Sun, 01 Nov 2026 09:00:00 +0000\nMessage-ID: <1@example.org>\n")
+	require.Nil(t, r.Score)
+	require.Equal(t, diag.Undetermined, r.Band)
+	require.Contains(t, r.Headline, "authenticat")
+	for _, c := range r.Passed {
+		for _, part := range []string{"header.authres", "header.dkim", "header.dmarc", "header.spf", "header.arc", "header.hop",
+			"header.received", "header.reply_to", "header.spam", "header.list", "header.from.display", "header.from.brand", "header.date.past"} {
+			require.False(t, strings.HasPrefix(string(c.Code), part), c.Code)
+		}
+	}
 }

@@ -13,6 +13,11 @@ func (e *evidence) authenticated() bool {
 	return e.has("spf") || e.has("dkim") || e.has("dmarc") || e.has("arc") || e.has("compauth")
 }
 
+// noted reports whether any server wrote Authentication-Results.
+func (e *evidence) noted() bool {
+	return slices.ContainsFunc(e.authFields, func(a authField) bool { return a.header != nil })
+}
+
 func (e *evidence) has(method string) bool { return len(e.results(method)) > 0 }
 
 func (e *evidence) hasDMARC() bool { return e.has("dmarc") }

@@ -11,7 +11,7 @@ import (
 // authenticationRules are about what servers found.
 var authenticationRules = diag.Rules[*evidence]{
 	{
-		Code: "header.authres.missing", Severity: diag.Info, Category: factorAuthentication,
+		Code: "header.authres.missing", Severity: diag.Info, Category: factorAuthentication, NoScore: true,
 		DependsOn:   []diag.Code{"header.fields.none"},
 		Title:       "No results of authentication that count",
 		Requirement: "The receiving side wrote down results of authentication",
@@ -46,6 +46,7 @@ var authenticationRules = diag.Rules[*evidence]{
 		Requirement: "No results pretend to be from the receiving server",
 		Ref:         "RFC 8601 section 5",
 		Advice:      "Let the border server remove Authentication-Results with its own name from incoming mail; ignore these.",
+		When:        (*evidence).noted,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
 				return diag.FailIf(e.ownName(a.id),
@@ -61,6 +62,7 @@ var authenticationRules = diag.Rules[*evidence]{
 		Requirement: "No results of others contradict those of the receiving side",
 		Ref:         "RFC 8601 section 5",
 		Advice:      "Only believe the results of your own servers. The others were written before the message arrived, perhaps by the sender.",
+		When:        (*evidence).noted,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
 				claims := e.contradicted(&a)
@@ -193,10 +195,10 @@ var authenticationRules = diag.Rules[*evidence]{
 		Code: "header.dkim.fail", Severity: diag.Warning, Weight: 6, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.authres.missing"},
 		Title:       "No DKIM signature verified",
-		Requirement: "A DKIM signature verified, or none was there",
+		Requirement: "A DKIM signature verified",
 		Ref:         "RFC 6376 section 6.1",
 		Advice:      "Find out what changed the message behind the signer: a footer, a rewritten subject, a filter; or compare the published key.",
-		When:        func(e *evidence) bool { return e.has("dkim") },
+		When:        func(e *evidence) bool { return len(e.passing("dkim")) > 0 || e.failedDKIM() != "" },
 		Fails: func(e *evidence) diag.Failures {
 			failed := e.failedDKIM()
 			return diag.FailIf(len(e.passing("dkim")) == 0 && failed != "", "The receiving side notes %s.",

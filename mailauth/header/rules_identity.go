@@ -63,6 +63,7 @@ var identityRules = diag.Rules[*evidence]{
 		Requirement: "The display name shows no other address",
 		Ref:         "RFC 7489 section 12.4",
 		Advice:      "Judge the message by the real address. Many programs only show the name, and DMARC does not protect it.",
+		When:        (*evidence).named,
 		Fails: func(e *evidence) diag.Failures {
 			a := e.author()
 			if a == nil || viaList(a.Name) {
@@ -83,6 +84,7 @@ var identityRules = diag.Rules[*evidence]{
 		Requirement: "The display name shows no other domain",
 		Ref:         "RFC 7489 section 12.4",
 		Advice:      "Judge the message by the real address. Many programs only show the name, and DMARC does not protect it.",
+		When:        (*evidence).named,
 		Fails: func(e *evidence) diag.Failures {
 			a := e.author()
 			if a == nil || viaList(a.Name) {
@@ -103,6 +105,7 @@ var identityRules = diag.Rules[*evidence]{
 		Requirement: "The display name is not that of another company",
 		Ref:         "RFC 7489 section 12.4",
 		Advice:      "Check whether this domain sends on behalf of the company; it is the most frequent form of phishing.",
+		When:        (*evidence).named,
 		Fails: func(e *evidence) diag.Failures {
 			a := e.author()
 			if a == nil || viaList(a.Name) {
@@ -134,9 +137,10 @@ var identityRules = diag.Rules[*evidence]{
 		Requirement: "Names and subject hold no invisible or reversing characters",
 		Ref:         "Unicode Technical Report 36 section 2.5",
 		Advice:      "Read the text in its raw form: what is shown is not what is written.",
+		When:        func(e *evidence) bool { return len(e.fieldsWhere(readByPeople)) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere(func(f *message.Field) bool {
-				return (f.Is("From") || f.Is("Subject") || f.Is("Reply-To") || f.Is("Sender")) && hasDirection(f.Text())
+				return readByPeople(f) && hasDirection(f.Text())
 			})
 			return diag.FailIf(len(bad) > 0, "Characters that are invisible or reverse the direction stand in %s.",
 				names(bad))
@@ -149,7 +153,7 @@ var identityRules = diag.Rules[*evidence]{
 		Requirement: "Answers do not go to a free mail address of others",
 		Ref:         "RFC 5322 section 3.6.2",
 		Advice:      "Do not answer before the sender has confirmed the address another way; fraud with invoices begins so.",
-		When:        func(e *evidence) bool { return e.fromDomain != "" },
+		When:        (*evidence).answersElsewhere,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.replyTo, func(a message.Address) diag.Failures {
 				bad := isFreemail(a.Domain) && !isFreemail(e.fromDomain)
@@ -165,7 +169,7 @@ var identityRules = diag.Rules[*evidence]{
 		Requirement: "Answers go to the domain in From",
 		Ref:         "RFC 5322 section 3.6.2",
 		Advice:      "Check that the sender wants that; it is usual for lists and services, and for fraud.",
-		When:        func(e *evidence) bool { return e.fromDomain != "" },
+		When:        (*evidence).answersElsewhere,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(domainsOf(e.replyTo), func(domain string) diag.Failures {
 				return diag.FailIf(!sameOrganization(domain, e.fromDomain),
@@ -223,6 +227,20 @@ var identityRules = diag.Rules[*evidence]{
 		},
 	},
 }
+
+// readByPeople reports whether mail programs show a field.
+func readByPeople(f *message.Field) bool {
+	return f.Is("From") || f.Is("Subject") || f.Is("Reply-To") || f.Is("Sender")
+}
+
+// named reports whether From shows a name beside the address.
+func (e *evidence) named() bool {
+	a := e.author()
+	return a != nil && a.Name != ""
+}
+
+// answersElsewhere reports whether it is told where answers go, and whose message they answer.
+func (e *evidence) answersElsewhere() bool { return e.fromDomain != "" && len(e.replyTo) > 0 }
 
 // validDomain reports whether a domain is one that mail can come from: a name with a dot, or an address literal.
 func validDomain(domain string) bool {

@@ -165,7 +165,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Ref:         "RFC 7960 section 3",
 		Advice: "Nothing is wrong. Do not add forwarders to the SPF record of the author's domain: DKIM is what " +
 			"survives forwarding.",
-		When: func(a *analysis) bool { return passes(a) },
+		When: func(a *analysis) bool { return passes(a) && a.live.hop != nil },
 		Fails: func(a *analysis) diag.Failures {
 			by := a.forwarder()
 			return diag.FailIf(by != "", "%s passed the message on. SPF is about the forwarder (%s), and the signature of %s "+

@@ -30,10 +30,10 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Advice: "Compare the fields that the signature covers with those of the original; if the key was replaced since, " +
 			"the result at the time of " +
 			"delivery counts.",
-		When: anySignature(func(s *dkim.Result) bool { return s.SignatureOK != nil }),
+		When: anySignature(usableKey),
 		Fails: func(a *analysis) diag.Failures {
 			return a.live.each(func(s *dkim.Result) bool {
-				return s.Result == dkim.Fail && (s.BodyHashOK == nil || *s.BodyHashOK)
+				return usableKey(s) && !*s.SignatureOK
 			}, "The DKIM signature of %s does not verify. %s")
 		},
 	},
@@ -125,6 +125,11 @@ var liveDKIMRules = diag.Rules[*analysis]{
 // anySignature is the condition that there is such a signature.
 func anySignature(is func(*dkim.Result) bool) func(*analysis) bool {
 	return func(a *analysis) bool { return checked(a) && len(a.live.signatures(is)) > 0 }
+}
+
+// usableKey reports whether the header was compared with a key that may be used for the signature.
+func usableKey(s *dkim.Result) bool {
+	return s.SignatureOK != nil && s.Result != dkim.PermError && s.Result != dkim.Neutral
 }
 
 // shortKey reports whether a signature was made with an RSA key that is accepted, but shorter than recommended.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/arc"
 )
 
 // ptrKnown reports whether the names of the sending server are known, or known to be missing.
@@ -82,14 +83,16 @@ var liveServerRules = diag.Rules[*analysis]{
 	{
 		Code: "header.live.arc.failed", Severity: diag.Info, Category: liveHost,
 		Title:       "The ARC chain is not valid",
-		Requirement: "The ARC chain is valid, if there is one",
+		Requirement: "The ARC chain is valid",
 		Ref:         "RFC 8617 section 5.2",
 		Advice: "Give no weight to what the chain says of earlier results. Whoever changed the message after the last " +
 			"seal, or sealed it wrongly, " +
 			"has to fix that.",
-		When: func(a *analysis) bool { return checked(a) && len(a.live.arc.Sets) > 0 },
+		When: func(a *analysis) bool {
+			return checked(a) && (a.live.arc.Result == arc.Pass || a.live.arc.Result == arc.Fail)
+		},
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.live.arc.Result == "fail", "The ARC chain of %s fails. %s",
+			return diag.FailIf(a.live.arc.Result == arc.Fail, "The ARC chain of %s fails. %s",
 				diag.Count(len(a.live.arc.Sets), "set"), a.live.arc.Reason)
 		},
 	},

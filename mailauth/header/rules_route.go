@@ -128,6 +128,7 @@ var routeRules = diag.Rules[*evidence]{
 		Requirement: "Date is near the time of sending",
 		Ref:         "RFC 5322 section 3.6.1",
 		Advice:      "Ask whether an old message was sent again, or set the clock of the sending device.",
+		When:        func(e *evidence) bool { return !e.earliest().IsZero() },
 		Fails: func(e *evidence) diag.Failures {
 			t, arrived := e.date.Time, e.earliest()
 			return diag.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)),
@@ -203,7 +204,7 @@ var routeRules = diag.Rules[*evidence]{
 		Requirement: "No hop used an outdated version of TLS",
 		Ref:         "RFC 8996 section 2",
 		Advice:      "Enable TLS 1.2 and 1.3 on both servers.",
-		When:        (*evidence).tellsTLS,
+		When:        (*evidence).tellsVersion,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !e.crossed(h) || !weakTLS(h.tlsVersion) {
 				return ""
@@ -219,7 +220,7 @@ var routeRules = diag.Rules[*evidence]{
 		Requirement: "No client introduced itself with the receiver's own name",
 		Ref:         "RFC 5321 section 4.1.4",
 		Advice:      "Refuse clients from outside that use your own names in HELO; only forged mail does that.",
-		When:        func(e *evidence) bool { return e.outside() != nil },
+		When:        func(e *evidence) bool { h := e.outside(); return h != nil && h.helo != "" },
 		Fails: func(e *evidence) diag.Failures {
 			h := e.outside()
 			helo, by := operator(h.helo), operator(h.by)
@@ -285,6 +286,11 @@ func (e *evidence) timed() bool {
 // tellsTLS reports whether the header tells of a hop across the Internet whether it was encrypted.
 func (e *evidence) tellsTLS() bool {
 	return slices.ContainsFunc(e.hops, func(h hop) bool { return h.tls != tlsUnknown && e.crossed(&h) })
+}
+
+// tellsVersion reports whether the header tells the version of TLS of a hop across the Internet.
+func (e *evidence) tellsVersion() bool {
+	return slices.ContainsFunc(e.hops, func(h hop) bool { return h.tlsVersion != "" && e.crossed(&h) })
 }
 
 // delayText says where time was lost.

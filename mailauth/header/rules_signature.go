@@ -111,6 +111,7 @@ var signatureRules = diag.Rules[*evidence]{
 		Requirement: "No DKIM signature had expired when the message arrived",
 		Ref:         "RFC 6376 section 3.5",
 		Advice:      "Let signatures be valid for a week at least: queues and greylisting delay messages for hours and days.",
+		When:        arrivedWith(func(s *signature) bool { return s.ExpiresAt != nil }),
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			arrived := e.arrival()
 			if s.ExpiresAt == nil || arrived.IsZero() || !s.ExpiresAt.Before(arrived) {
@@ -126,6 +127,7 @@ var signatureRules = diag.Rules[*evidence]{
 		Requirement: "No DKIM signature is dated after the message arrived",
 		Ref:         "RFC 6376 section 3.5",
 		Advice:      "Set the clock of the server that signs; some verifiers refuse signatures from the future.",
+		When:        arrivedWith(func(s *signature) bool { return s.Timestamp != nil }),
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			arrived := e.arrival()
 			if s.Timestamp == nil || arrived.IsZero() || !s.Timestamp.After(arrived.Add(maxSkew)) {
@@ -173,6 +175,13 @@ func eachSignature(wrong func(*evidence, *signature) string) func(*evidence) dia
 			}
 		}
 		return all
+	}
+}
+
+// arrivedWith is the condition that there is such a signature and the time of arrival is known.
+func arrivedWith(is func(*signature) bool) func(*evidence) bool {
+	return func(e *evidence) bool {
+		return !e.arrival().IsZero() && slices.ContainsFunc(e.signatures, func(s signature) bool { return is(&s) })
 	}
 }
 
