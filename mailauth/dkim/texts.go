@@ -1,16 +1,29 @@
 package dkim
 
-import "github.com/diagkit/diagkit/diag"
+import (
+	"maps"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// textsOffline are those of a record that need not be published.
+var textsOffline = func() diag.Texts {
+	t := maps.Clone(texts)
+	valid := diag.Text{Headline: "DKIM record is valid",
+		Sub: "Verifiers can use the key once the record is published at its selector."}
+	t["excellent"], t["valid"] = valid, valid
+	return t
+}()
 
 // texts are what the verdict says in words.
 var texts = diag.Texts{
 	"excellent": {
 		Headline: "DKIM key is published correctly",
-		Sub:      "Verifiers find the key and can use it. Whether mail is signed with it shows a message's header.",
+		Sub:      "Verifiers find the key and can use it. The header of a message shows whether your mail is signed with it.",
 	},
 	"valid": {
 		Headline: "DKIM key is published correctly",
-		Sub:      "Verifiers find the key and can use it. Whether mail is signed with it shows a message's header.",
+		Sub:      "Verifiers find the key and can use it. The header of a message shows whether your mail is signed with it.",
 	},
 	"warning": {
 		Headline: "DKIM key works but has a weakness",
@@ -18,11 +31,11 @@ var texts = diag.Texts{
 	},
 	"invalid": {
 		Headline: "DKIM key is broken: verifiers do not use it",
-		Sub:      "Mail that is signed with it counts as unsigned. Fix the first finding first.",
+		Sub:      "Mail signed with it counts as unsigned. Fix the first finding first.",
 	},
 	"missing": {
 		Headline: "No DKIM key at this selector",
-		Sub:      "Mail that is signed with it counts as unsigned. Publish the key, or check the selector.",
+		Sub:      "Mail signed with it counts as unsigned. Publish the key, or check the selector.",
 	},
 	"unknown": {
 		Headline: "DKIM key could not be looked up",
@@ -38,7 +51,7 @@ var texts = diag.Texts{
 	},
 	"dkim.record.alias.dangling": {
 		Headline: "CNAME of the DKIM selector leads to no key",
-		Sub:      "Mail that is signed with it counts as unsigned. The key must be published where the CNAME leads.",
+		Sub:      "Mail signed with it counts as unsigned. The key must be published where the CNAME leads.",
 	},
 	"dkim.record.misplaced": {
 		Headline: "No DKIM key at this selector: it is published at the wrong name",
@@ -46,7 +59,7 @@ var texts = diag.Texts{
 	},
 	"dkim.record.split": {
 		Headline: "DKIM key is spread over several TXT records and cannot be used",
-		Sub:      "Verifiers do not put records together. Publish the suggested record as one.",
+		Sub:      "Verifiers do not combine records. Publish the suggested record as one.",
 	},
 	"dkim.record.multiple": {
 		Headline: "More than one DKIM key at this selector",
@@ -58,7 +71,7 @@ var texts = diag.Texts{
 	},
 	"dkim.record.version": {
 		Headline: "DKIM record does not begin with v=DKIM1 and is discarded",
-		Sub:      "Mail that is signed with the key counts as unsigned. Put v=DKIM1 first, exactly so.",
+		Sub:      "Mail signed with the key counts as unsigned. Put v=DKIM1 first, exactly so.",
 	},
 	"dkim.record.syntax": {
 		Headline: "DKIM record has a syntax error",
@@ -74,7 +87,7 @@ var texts = diag.Texts{
 	},
 	"dkim.record.string.long": {
 		Headline: "DKIM record has a string of more than 255 bytes",
-		Sub:      "It cannot be published so. Split it into strings of at most 255 bytes.",
+		Sub:      "It cannot be published like this. Split it into strings of at most 255 bytes.",
 	},
 	"dkim.key.exponent.small": {
 		Headline: "DKIM key works, but its RSA exponent is small",
@@ -98,15 +111,15 @@ var texts = diag.Texts{
 	},
 	"dkim.key.type.unknown": {
 		Headline: "DKIM record has an unknown key type (k=) and is ignored",
-		Sub:      "Mail that is signed with the key counts as unsigned. Write k=rsa or k=ed25519.",
+		Sub:      "Mail signed with the key counts as unsigned. Write k=rsa or k=ed25519.",
 	},
 	"dkim.key.type.mismatch": {
-		Headline: "DKIM key is of another type than k= says",
+		Headline: "DKIM key is not of the type that k= says",
 		Sub:      "No signature verifies with it. Name the type of the key that is published.",
 	},
 	"dkim.key.private": {
 		Headline: "Private DKIM key is published in the DNS record",
-		Sub:      "Whoever has read it can sign in the name of the domain. Remove it and generate a new key.",
+		Sub:      "Whoever has read it can sign as the domain. Remove it and generate a new key.",
 	},
 	"dkim.key.base64": {
 		Headline: "DKIM public key is not valid base64",
@@ -121,7 +134,7 @@ var texts = diag.Texts{
 		Sub:      "No signature verifies. Copy the key again from the system that signs.",
 	},
 	"dkim.key.ed25519.wrapped": {
-		Headline: "Ed25519 key of DKIM is not in its raw form of 32 bytes",
+		Headline: "DKIM Ed25519 key is not in its raw form of 32 bytes",
 		Sub:      "Verifiers refuse it. Publish the suggested record, which holds the same key.",
 	},
 	"dkim.key.rsa.bare": {
@@ -130,26 +143,26 @@ var texts = diag.Texts{
 	},
 	"dkim.key.factor": {
 		Headline: "DKIM key is weak: anybody can compute the private key",
-		Sub:      "Whoever does can sign in the name of the domain. Replace the key at once.",
+		Sub:      "Whoever does can sign as the domain. Replace the key at once.",
 	},
 	"dkim.key.exponent.invalid": {
 		Headline: "DKIM key is not valid: its exponent cannot be that of an RSA key",
 		Sub:      "Verifiers refuse it. Generate a new key.",
 	},
 	"dkim.key.size.refused": {
-		Headline: "DKIM key is too short: RSA with less than 1024 bits",
-		Sub:      "Verifiers must refuse it, and it can be broken. Replace it by a key of 2048 bits.",
+		Headline: "DKIM key is too short: RSA with fewer than 1024 bits",
+		Sub:      "Verifiers must refuse it, and it can be broken. Replace it with a key of 2048 bits.",
 	},
 	"dkim.key.size.short": {
-		Headline: "DKIM key works, but RSA with less than 2048 bits is weak",
-		Sub:      "Replace it by a key of 2048 bits at a new selector.",
+		Headline: "DKIM key works, but RSA with fewer than 2048 bits is weak",
+		Sub:      "Replace it with a key of 2048 bits at a new selector.",
 	},
 	"dkim.key.size.long": {
 		Headline: "DKIM key is longer than verifiers must support (4096 bits)",
-		Sub:      "Some verifiers do not use it. Replace it by a key of 2048 bits at a new selector.",
+		Sub:      "Some verifiers do not use it. Replace it with a key of 2048 bits at a new selector.",
 	},
 	"dkim.hash.refused": {
-		Headline: "DKIM record (h=) excludes sha256, so that no signature is accepted",
+		Headline: "DKIM record (h=) excludes sha256, so no signature is accepted",
 		Sub:      "Verifiers must not accept sha1. Remove the tag h.",
 	},
 	"dkim.service.refused": {

@@ -111,8 +111,12 @@ func (*Analysis) Rules() []diag.RuleInfo { return rules.Describe() }
 
 // details judges the evidence and writes it down.
 func (e *evidence) details() Details {
+	words := texts
+	if e.offline {
+		words = textsOffline
+	}
 	d := Details{
-		Verdict: rules.Judge(e, texts), Valid: e.valid(),
+		Verdict: rules.Judge(e, words), Valid: e.valid(),
 		FailureOptions: []string{}, ReportFormats: []string{}, AggregateURIs: []URI{}, FailureURIs: []URI{},
 		Errors: []string{}, Warnings: []string{}, ParsedTags: []taglist.ParsedTag{},
 	}

@@ -22,7 +22,7 @@ var policyRules = diag.Rules[*evidence]{
 			if e.requested().Level() > 0 {
 				return nil
 			}
-			f := diag.Fail("%s asks receivers to deliver mail of %s that fails DMARC as if nothing were wrong.",
+			f := diag.Fail("%s asks receivers to deliver mail from %s that fails DMARC as if nothing were wrong.",
 				e.statement(), e.subject())
 			// Whoever gets no reports cannot know what a stricter policy would break.
 			if e.valid() && !e.reading.Assumed && e.record.Reported() && e.record.Policy == policy.None {
@@ -41,7 +41,7 @@ var policyRules = diag.Rules[*evidence]{
 			"yours that fails. Stay with quarantine if people of the domain write to mailing lists.",
 		When: usable,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.requested() != policy.Reject, "The policy for mail of %s is %s; reject is the strictest.",
+			return diag.FailIf(e.requested() != policy.Reject, "The policy for mail from %s is %s; reject is the strictest.",
 				e.subject(), e.requested())
 		},
 	},

@@ -158,8 +158,8 @@ func foreign(e *evidence) bool {
 var destinationRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.destination.consent.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Consent of a report destination could not be looked up",
-		Requirement: "The name servers of every report destination answer for its consent",
+		Title:       "Authorization by a report destination could not be looked up",
+		Requirement: "The name servers of every report destination answer for its authorization record",
 		Ref:         "RFC 9990 section 4",
 		Advice:      "Try again later: receivers that cannot look it up send no reports meanwhile.",
 		When:        foreign,
@@ -174,8 +174,8 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.destination.unauthorized", Severity: diag.Warning, Weight: 2, Category: factorReporting,
-		Title:       "External report destination has not given its consent",
-		Requirement: "Every external report destination accepts the reports",
+		Title:       "External report destination has not authorized the reports",
+		Requirement: "Every external report destination has authorized the reports",
 		Ref:         "RFC 9990 section 4",
 		Advice: "Ask the operator of the destination to publish v=DMARC1 as a TXT record at the name in the detail, " +
 			"or use an address of your own domain: until then receivers send no reports there.",
@@ -211,7 +211,7 @@ var destinationRules = diag.Rules[*evidence]{
 		Title:       "Report destination sends reports to another host",
 		Requirement: "No report destination sends reports to another host",
 		Ref:         "RFC 9990 section 4",
-		Advice: "Ask the operator of the destination to remove rua from the record of its consent, or use another " +
+		Advice: "Ask the operator of the destination to remove rua from its authorization record, or use another " +
 			"address: receivers send no reports at all.",
 		When:  foreign,
 		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures { return d.overridden(false) }),
@@ -283,8 +283,8 @@ var discoveryRules = diag.Rules[*evidence]{
 		Advice:      "Leave it if the policy suits the domain; a record at the domain itself would take its place.",
 		When:        func(e *evidence) bool { return usable(e) && online(e) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.inherited(), "%s has no record of its own, so that %s of %s applies to it.", e.domain,
-				e.requested(), e.location)
+			return diag.FailIf(e.inherited(), "%s has no record of its own, so the record of %s applies to it, with the policy "+
+				"%s.", e.domain, e.location, e.requested())
 		},
 	},
 	{
@@ -325,9 +325,9 @@ var discoveryRules = diag.Rules[*evidence]{
 			older, newer := e.view(policy.RFC7489), e.view(policy.RFC9989)
 			if older.PolicyDomain == newer.PolicyDomain {
 				return diag.FailIf(older.AppliedPolicy != newer.AppliedPolicy || older.Percentage != newer.Percentage,
-					"To mail of %s receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain, older.spoken(), newer.spoken())
+					"For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain, older.spoken(), newer.spoken())
 			}
-			return diag.Fail("To mail of %s receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain,
+			return diag.Fail("For mail from %s, receivers of RFC 7489 apply %s, those of RFC 9989 %s.", e.domain,
 				older.spoken()+from(older.PolicyDomain), newer.spoken()+from(newer.PolicyDomain))
 		},
 	},

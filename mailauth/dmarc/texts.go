@@ -1,13 +1,27 @@
 package dmarc
 
-import "github.com/diagkit/diagkit/diag"
+import (
+	"maps"
+
+	"github.com/diagkit/diagkit/diag"
+)
 
 // The consequences that several verdicts share.
 const (
 	ignored  = "For receivers there is no DMARC record. "
 	works    = "Receivers use the record. "
-	unsecure = "Anyone can forge mail of the domain. "
+	unsecure = "Anyone can forge mail from the domain. "
 )
+
+// textsOffline are those of a record that need not be published: nothing was seen to be enforced.
+var textsOffline = func() diag.Texts {
+	t := maps.Clone(texts)
+	t["excellent"] = diag.Text{Headline: "DMARC record is valid: it asks receivers to reject forged mail",
+		Sub: "It takes effect once it is published. Do that when the aggregate reports show that all your senders pass."}
+	t["valid"] = diag.Text{Headline: "DMARC record is valid and asks for enforcement",
+		Sub: "It takes effect once it is published; the findings show what can be improved."}
+	return t
+}()
 
 // texts are what the verdict says in words.
 var texts = diag.Texts{
@@ -37,19 +51,19 @@ var texts = diag.Texts{
 		Sub: unsecure + "Publish a record with p=none and a mailbox for reports; then work towards enforcement."},
 	"dmarc.record.missing.no_mail": {Headline: "No DMARC record on a domain that receives no mail",
 		Sub: unsecure + "Publish v=DMARC1; p=reject if nobody sends mail from it."},
-	"dmarc.record.version": {Headline: "DMARC record does not begin with v=DMARC1; and is ignored",
-		Sub: ignored + "Correct its beginning; the finding tells what is wrong with it."},
+	"dmarc.record.version": {Headline: "DMARC record does not begin with v=DMARC1 and is ignored",
+		Sub: ignored + "Correct its beginning; the finding says what is wrong."},
 	"dmarc.record.stray": {Headline: "DMARC works, but another TXT record looks like a broken one",
 		Sub: works + "Remove the TXT record that they ignore."},
 	"dmarc.record.multiple": {Headline: "More than one DMARC record, so receivers use none",
 		Sub: ignored + "Merge the records into one."},
-	"dmarc.record.own.ignored": {Headline: "Broken DMARC record: that of a parent domain applies",
+	"dmarc.record.own.ignored": {Headline: "Broken DMARC record: the one of a parent domain applies",
 		Sub: "Receivers ignore the record of the domain itself. Correct or remove it."},
-	"dmarc.record.split": {Headline: "Rest of the DMARC record is in another TXT record, and ignored",
-		Sub: "Receivers see only a part of what was meant. Put all tags into one TXT record."},
+	"dmarc.record.split": {Headline: "Part of the DMARC record is in another TXT record and is ignored",
+		Sub: "Receivers see only part of what was meant. Put all tags into one TXT record."},
 	"dmarc.record.syntax": {Headline: "Syntax error in the DMARC record",
 		Sub: "Receivers discard what they cannot read. Correct the tag that the finding names."},
-	"dmarc.record.semicolon": {Headline: "DMARC works, but two semicolons follow on each other",
+	"dmarc.record.semicolon": {Headline: "DMARC works, but the record has two semicolons in a row",
 		Sub: works + "Some refuse it. Remove the second semicolon."},
 	"dmarc.record.repeated": {Headline: "A tag appears twice in the DMARC record",
 		Sub: "Some receivers ignore the record, others use the first tag or the last. Keep one of them."},
@@ -87,23 +101,23 @@ var texts = diag.Texts{
 		Sub: "Attackers can forge subdomains. Raise or remove sp when the reports show that their mail passes."},
 	"dmarc.subdomain.nonexistent.weaker": {Headline: "DMARC is enforced, but nonexistent subdomains are not (np)",
 		Sub: "Attackers can invent subdomains. Raise np."},
-	"dmarc.psd.suffix": {Headline: "DMARC record claims to be a public suffix (psd=y)",
+	"dmarc.psd.suffix": {Headline: "DMARC record declares the domain a public suffix (psd=y)",
 		Sub: "Every subdomain counts as an organization of its own. Remove psd=y."},
 	"dmarc.rua.missing": {Headline: "DMARC works, but no reports are requested (no rua)",
 		Sub: "You do not learn which of your mail fails. Add a mailbox for reports as rua."},
 	"dmarc.uri.invalid": {Headline: "DMARC report address is invalid",
 		Sub: "Receivers send no reports to it. Write it as mailto:local-part@domain."},
-	"dmarc.uri.empty": {Headline: "DMARC works, but a list of report addresses has a comma too many",
+	"dmarc.uri.empty": {Headline: "DMARC works, but a list of report addresses has an extra comma",
 		Sub: works + "Some may send no reports. Remove the comma."},
 	"dmarc.uri.scheme": {Headline: "DMARC works, but a report address is not mailto",
 		Sub: works + "Few send reports there. Add a mailto address."},
-	"dmarc.destination.unauthorized": {Headline: "DMARC works, but a report destination has not given its consent",
-		Sub: "Receivers send no reports there. Ask its operator to publish the consent."},
+	"dmarc.destination.unauthorized": {Headline: "DMARC works, but a report destination has not authorized it",
+		Sub: "Receivers send no reports there. Ask its operator to publish the authorization record."},
 	"dmarc.destination.override.elsewhere": {Headline: "DMARC works, but a report destination redirects reports elsewhere",
 		Sub: "Receivers send no reports at all. Ask its operator to correct the record that it publishes."},
 	"dmarc.destination.undeliverable": {Headline: "DMARC works, but a report address receives no mail",
 		Sub: "Reports to it are lost. Correct the address."},
-	"dmarc.record.wildcard": {Headline: "Wildcard TXT record answers at _dmarc",
+	"dmarc.record.wildcard": {Headline: "A wildcard TXT record answers at _dmarc",
 		Sub: "It is no DMARC record. Publish a record at _dmarc itself."},
-	"dmarc.record.spf": {Headline: "SPF record at _dmarc", Sub: "Nobody looks for SPF there. Move or remove it."},
+	"dmarc.record.spf": {Headline: "An SPF record is published at _dmarc", Sub: "Nobody looks for SPF there. Move or remove it."},
 }
