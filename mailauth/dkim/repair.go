@@ -55,7 +55,7 @@ const maxRepairs = 16
 // tidy reads a text without what does not belong there, with the semicolons that are missing and the names of
 // the tags as DKIM writes them.
 func tidy(text string) taglist.List {
-	text = strings.TrimSpace(armour.ReplaceAllString(noise.Replace(strings.ToValidUTF8(text, "")), ""))
+	text = strings.TrimSpace(armour.ReplaceAllString(noise.Replace(taglist.Entities.Replace(strings.ToValidUTF8(text, ""))), ""))
 	list := format.Parse(text)
 	for range maxRepairs {
 		i := slices.IndexFunc(list.Faults, func(f taglist.Fault) bool { return f.Kind == taglist.Unparted })

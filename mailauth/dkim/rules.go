@@ -1,8 +1,10 @@
 package dkim
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
@@ -30,11 +32,14 @@ var syntaxRules = diag.Rules[*evidence]{
 		Advice:      "Begin the record with exactly v=DKIM1; in this letter case: verifiers discard the record otherwise.",
 		When:        inOrder,
 		Fails: func(e *evidence) diag.Failures {
-			list := kit.Faults(taglist.Misplaced)(e).About("v")
+			list := kit.Faults(taglist.Misplaced)(e)
+			if len(list) == 0 && e.masked() {
+				list = diag.Fail("").Suggesting(e.suggestion())
+			}
 			for i := range list {
 				list[i].Detail = e.beginning()
 			}
-			return list
+			return list.About("v")
 		},
 	}),
 	kit.Syntax(diag.Rule[*evidence]{
@@ -104,6 +109,13 @@ func granularity(value string) string {
 	return "no local parts but those that match " + diag.Quote(value)
 }
 
+// masked reports whether something stands before the v, so that it is not the name of the first tag: a quotation mark,
+// or a character that nobody sees.
+func (e *evidence) masked() bool {
+	_, ok := e.key.List.Tag("v")
+	return !ok && strings.HasPrefix(noise.Replace(e.key.List.Text), "v=")
+}
+
 // beginning says why the record does not begin as it must.
 func (e *evidence) beginning() string {
 	text := e.key.List.Text
@@ -113,6 +125,9 @@ func (e *evidence) beginning() string {
 			"files only."
 	case why != "":
 		return "The record does not begin with v=DKIM1: " + why + "."
+	case e.masked():
+		first, _ := utf8.DecodeRuneInString(text)
+		return fmt.Sprintf("The record does not begin with v=DKIM1: the character %U stands before it.", first)
 	default:
 		return "The record begins with " + quoted(text) + ", not with v=DKIM1."
 	}

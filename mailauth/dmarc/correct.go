@@ -123,7 +123,7 @@ var (
 	versionLike  = regexp.MustCompile(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
 	tagFirst     = regexp.MustCompile(`(?i)^\s*(?:` + strings.Join(tags, "|") + `)\s*=`)
 	tagInside    = regexp.MustCompile(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
-	mailtoLike   = regexp.MustCompile(`(?i)[\s,]*mailto\s*[:=]\s*(?://)?`)
+	mailtoLike   = regexp.MustCompile(`(?i)[\s,]*mailto\s*[:=]\s*(?://)?<?`)
 )
 
 // mend reads a text that may be broken, as its author meant it.
@@ -164,6 +164,7 @@ func known(name string) bool { return slices.Contains(tags, name) }
 
 // pieces cuts a text into its tags, without the version, whatever stands between them.
 func pieces(text string) []string {
+	text = taglist.Entities.Replace(text)
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case strings.ContainsRune("\"'`\\“”„‟‘’‚‛«»", r), unicode.Is(unicode.Cf, r),

@@ -41,7 +41,7 @@ var discoveryRules = diag.Rules[*evidence]{
 				return nil
 			}
 			if r := e.record(); r != nil && e.newer.Usable {
-				return diag.Fail("The DNS answers NXDOMAIN for %s. Mail in its name that fails DMARC meets the policy %s of %s.",
+				return diag.Fail("The DNS answers NXDOMAIN for %s. Mail from it that fails DMARC gets the policy %s of %s.",
 					e.domain, e.newer.Applied.Nonexistent, e.Tree.PolicyDomain())
 			}
 			return diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
@@ -187,7 +187,7 @@ var discoveryRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.Walk.Steps, func(s policy.Step) diag.Failures {
 				return diag.FailIf(s.Record != nil && s.Domain != e.Tree.PolicyDomain() && s.PSD() != policy.IsPSD,
-					"The record at %s does not apply to mail of %s: the organizational domain is %s.",
+					"The record at %s does not apply to mail from %s: the organizational domain is %s.",
 					s.Name, e.domain, e.Tree.Organizational).About(s.Name)
 			})
 		},
@@ -273,7 +273,7 @@ var recordRules = diag.Rules[*evidence]{
 			"legitimate mail passes.",
 		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.newer.Usable, "Receivers apply no DMARC to mail of %s: %s.", e.domain, e.newer.Reason).
+			return diag.FailIf(!e.newer.Usable, "Receivers apply no DMARC to mail from %s: %s.", e.domain, e.newer.Reason).
 				Suggesting(e.migrated())
 		},
 	},
@@ -307,15 +307,15 @@ var recordRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarcbis.policy.np", Severity: diag.Info,
 		DependsOn:   []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.unusable"},
-		Title:       "Mail of subdomains that do not exist is not rejected",
-		Requirement: "Mail of subdomains that do not exist is rejected",
+		Title:       "Mail from nonexistent subdomains is not rejected",
+		Requirement: "Mail from nonexistent subdomains is rejected",
 		Ref:         "RFC 9989 section 4.7",
 		Advice: "Check in the aggregate reports that no legitimate mail uses subdomains that do not exist; then add " +
 			"np=reject. It concerns no other mail.",
 		When: func(e *evidence) bool { return e.covers() },
 		Fails: func(e *evidence) diag.Failures {
 			p := e.newer.Applied.Nonexistent
-			return diag.FailIf(p != policy.Reject, "Mail of subdomains of %s that do not exist meets the policy %s.",
+			return diag.FailIf(p != policy.Reject, "Mail from nonexistent subdomains of %s gets the policy %s.",
 				e.Tree.PolicyDomain(), p)
 		},
 	},

@@ -68,7 +68,7 @@ var migrateRules = diag.Rules[*conversion]{
 			"the aggregate reports show that all legitimate mail passes.",
 		When: func(c *conversion) bool { return c.after.Testing },
 		Fails: func(c *conversion) diag.Failures {
-			const detail = "They do not know t: mail%s that fails DMARC meets the policy %s instead of %s."
+			const detail = "They do not know t: mail%s that fails DMARC gets the policy %s instead of %s."
 			return differences(c.legacy, Stricter, detail).Suggesting(c.lowered())
 		},
 	},
@@ -93,7 +93,7 @@ var migrateRules = diag.Rules[*conversion]{
 		Advice:      "Check in the aggregate reports that no legitimate mail fails DMARC before you publish it.",
 		When:        func(c *conversion) bool { return !c.after.Testing && c.behavior != Stricter },
 		Fails: func(c *conversion) diag.Failures {
-			return differences(c.legacy, Stricter, "Mail%s that fails DMARC meets the policy %s there instead of %s.")
+			return differences(c.legacy, Stricter, "Mail%s that fails DMARC gets the policy %s there instead of %s.")
 		},
 	},
 	{
@@ -104,7 +104,7 @@ var migrateRules = diag.Rules[*conversion]{
 		Advice:      "Raise the policy again once the aggregate reports show that all legitimate mail passes.",
 		When:        func(c *conversion) bool { return c.behavior != Stricter },
 		Fails: func(c *conversion) diag.Failures {
-			return differences(c.comparisons, Looser, "Mail%s that fails DMARC meets the policy %s instead of %s.")
+			return differences(c.comparisons, Looser, "Mail%s that fails DMARC gets the policy %s instead of %s.")
 		},
 	},
 	{
@@ -161,7 +161,8 @@ var isRecord = []diag.Code{"dmarcbis.migrate.version"}
 
 // of names mail in a sentence.
 var of = map[Scope]string{
-	ScopeDomain: " of the domain", ScopeSubdomains: " of subdomains", ScopeNonexistent: " of subdomains that do not exist",
+	ScopeDomain: " from the domain", ScopeSubdomains: " from subdomains",
+	ScopeNonexistent: " from nonexistent subdomains",
 }
 
 // differences tells which mail is treated differently: all of it in one sentence, if it is treated the same.
@@ -187,7 +188,7 @@ func told(t Treatment) string {
 
 // stricter lists what is treated worse than before.
 func stricter(c *conversion) diag.Failures {
-	list := differences(c.comparisons, Stricter, "Mail%s that fails DMARC meets the policy %s instead of %s.")
+	list := differences(c.comparisons, Stricter, "Mail%s that fails DMARC gets the policy %s instead of %s.")
 	if realigned(c.before.PSD, c.after.PSD, c.domain.String()) == Stricter {
 		list = append(list, diag.Failure{Target: "psd", Detail: fmt.Sprintf("With psd=%s, mail may no longer be aligned "+
 			"that another domain of the same organization authenticates.", c.after.PSD)})

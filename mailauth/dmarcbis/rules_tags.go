@@ -127,10 +127,11 @@ var legacyRulesTable = diag.Rules[*evidence]{
 				return nil
 			}
 			if list == "" {
-				return diag.Fail("To mail of %s the record of %s applies by RFC 9989, and none by RFC 7489.", e.domain, walk)
+				return diag.Fail("By RFC 9989 the record of %s applies to mail from %s, by RFC 7489 none does.", walk,
+					e.domain)
 			}
-			return diag.Fail("To mail of %s the record of %s applies by RFC 9989, and that of %s by RFC 7489.", e.domain,
-				walk, list)
+			return diag.Fail("By RFC 9989 the record of %s applies to mail from %s, by RFC 7489 that of %s.", walk,
+				e.domain, list)
 		},
 	},
 	{
@@ -194,7 +195,7 @@ var legacyRulesTable = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return hasRecord(e) && e.record().Has("np") },
 		Fails: func(e *evidence) diag.Failures {
 			p := e.newer.Requested
-			return diag.FailIf(p.Nonexistent != p.Subdomain, "By RFC 9989 subdomains that do not exist meet the policy %s, "+
+			return diag.FailIf(p.Nonexistent != p.Subdomain, "By RFC 9989 nonexistent subdomains get the policy %s, "+
 				"by RFC 7489 the policy %s.", p.Nonexistent, p.Subdomain).About("np")
 		},
 	},

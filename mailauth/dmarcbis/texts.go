@@ -13,7 +13,7 @@ var texts = diag.Texts{
 		Sub:      "Receivers find the record and use it. The findings say what could be tidied up.",
 	},
 	"warning": {
-		Headline: "DMARC works under RFC 9989, with a difference to know",
+		Headline: "DMARC works under RFC 9989, with a caveat",
 		Sub:      "Receivers find a record, but not all of them use it as it was meant. Read the first finding.",
 	},
 	"invalid": {
@@ -22,7 +22,7 @@ var texts = diag.Texts{
 	},
 	"missing": {
 		Headline: "No DMARC record applies to the domain",
-		Sub:      "Receivers have no policy for mail in its name. Publish a record with p=none and an address for reports.",
+		Sub:      "Receivers have no policy for mail from it. Publish a record with p=none and an address for reports.",
 	},
 	"unknown": {
 		Headline: "The tree walk could not be completed",
@@ -38,7 +38,7 @@ var texts = diag.Texts{
 	},
 	"dmarcbis.record.missing.no_mail": {
 		Headline: "No DMARC record for a domain that receives no mail",
-		Sub:      "Anybody can send in its name. If it sends nothing, publish a record with p=reject.",
+		Sub:      "Anyone can forge mail from it. If it sends nothing, publish a record with p=reject.",
 	},
 	"dmarcbis.record.multiple": {
 		Headline: "More than one DMARC record at a name, so receivers use none",

@@ -62,12 +62,12 @@ func found(d *policy.Discovery, s *policy.Step) string {
 	case s.Outcome == policy.Stopped:
 		return fmt.Sprintf("psd=y ends the walk: %s is a public suffix, and its own organizational domain.", s.Domain)
 	case s.Outcome == policy.Recorded && s.Domain == d.Tree.PolicyDomain():
-		return fmt.Sprintf("There is a record, and it applies to mail of %s.", d.Walk.Start)
+		return fmt.Sprintf("There is a record, and it applies to mail from %s.", d.Walk.Start)
 	case s.Outcome == policy.Recorded && d.Tree.OrganizationalErr == nil && s.Domain == d.Tree.Organizational:
-		return fmt.Sprintf("There is a record. It does not apply to mail of %s, but makes %s its organizational domain.",
+		return fmt.Sprintf("There is a record. It does not apply to mail from %s, but makes %s its organizational domain.",
 			d.Walk.Start, s.Domain)
 	case s.Outcome == policy.Recorded && d.Tree.PolicyErr == nil:
-		return fmt.Sprintf("There is a record, but it does not apply to mail of %s.", d.Walk.Start)
+		return fmt.Sprintf("There is a record, but it does not apply to mail from %s.", d.Walk.Start)
 	case s.Outcome == policy.Recorded:
 		return "There is a record."
 	case len(s.Found.Strays) > 0:

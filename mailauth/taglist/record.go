@@ -131,6 +131,10 @@ func (f Format) unended(text string) bool {
 	return ok && (f.Fields || rest != "" && strings.Contains(" \t,:", rest[:1]))
 }
 
+// Entities undoes HTML, in which control panels and web pages hand out records: what stands for the signs between tags.
+var Entities = strings.NewReplacer("&#59;", ";", "&semi;", ";", "&#61;", "=", "&equals;", "=", "&#43;", "+", "&plus;", "+",
+	"&amp;", "&", "&quot;", `"`, "&#34;", `"`, "&nbsp;", " ", "&#160;", " ")
+
 // long finds character-strings that cannot be published (RFC 1035 section 3.3).
 func (found *Found) long() diag.Failures {
 	for i, s := range found.Strings {

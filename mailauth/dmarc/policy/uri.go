@@ -55,6 +55,9 @@ func (p parser) uris(name string) []URI {
 		switch {
 		case !u.Valid():
 			fault.Kind, fault.Text = BadURI, fmt.Sprintf("%q in %s %s", diag.Quote(text), t.Name, u.problem)
+			if text == "" {
+				fault.Text = t.Name + " has no address"
+			}
 			p.list.Add(fault)
 		case u.HasSizeLimit:
 			fault.Kind, fault.Harmless = SizeLimit, true
