@@ -145,7 +145,7 @@ func TestAnalyze(t *testing.T) {
 		{"changed header", direct + strings.Replace(good, "Subject: Offer", "Subject: Other", 1), "", "", "pass", Likely,
 			[]string{"dkim.signature"}, "does not verify"},
 		{"bounce", strings.Replace(direct, "<alice@example.org>", "<>", 1) + letter, "", "", "pass", Likely, nil, "mail.example.org"},
-		{"signed by another", direct + other, "", "", "pass", Likely, nil, "another organization"},
+		{"signed by another", direct + other, "", "", "pass", Likely, nil, "not aligned with"},
 		{"expired since", direct + expiring, "", "", "pass", Likely, []string{"dkim.expired"}, "Its signature expired on 1 November 2026"},
 		{"expired before", direct + expired, "", "", "pass", Likely, []string{"dkim.policy"}, ""},
 		{"key withdrawn", direct + good, without("s1._domainkey.example.org.", "s9._domainkey.example.org."), "", "pass", Likely,
@@ -154,6 +154,9 @@ func TestAnalyze(t *testing.T) {
 			"", "fail", Likely, []string{"dmarc.fail.since", "spf.fail", "dkim.key", "recorded", "recorded", "recorded"}, "have probably changed since"},
 		{"spoof with a note of its own", spoofed + results + letter, "", "", "fail", NotDecided,
 			[]string{"dmarc.fail.unclear", "spf.fail", "recorded", "recorded"}, "could have written it"},
+		{"sub-domain under strict alignment", direct + strings.Replace(letter, "alice@example.org", "alice@news.example.org", 1),
+			without("p=reject", "p=reject; aspf=s") + "news.example.org. A 192.0.2.9\n", "", "fail", NotDecided,
+			[]string{"dmarc.fail.unclear", "spf.unaligned"}, "belongs to the same organization"},
 		{"no policy", direct + good, without("_dmarc.example.org.", "x.example.org."), "", "none", Likely, []string{"dmarc.missing"},
 			"publishes no DMARC policy"},
 		{"no policy, spoof", spoofed + letter, without("_dmarc.example.org.", "x.example.org."), "", "none", Unlikely,
@@ -412,4 +415,12 @@ func TestAnalyzePraisesNothingUnexamined(t *testing.T) {
 			require.Contains(t, []diag.Code{"header.live.hop", "header.live.dkim.appended", "header.live.dkim.body"}, c.Code)
 		}
 	}
+}
+
+// What cannot be decided has no score.
+func TestUndecidedHasNoScore(t *testing.T) {
+	r := analyze(t, mailWorld(t), AnalyzeRequest{Message: letter})
+	require.Equal(t, NotDecided, r.Conclusion.Authentic)
+	require.Nil(t, r.Score)
+	require.Equal(t, diag.Undetermined, r.Band)
 }

@@ -114,6 +114,9 @@ func (a *analysis) concludeFail(c *Conclusion) {
 		c.say("The ARC chain is valid, and %s says in it that DMARC passed before: the message is as trustworthy as that "+
 			"server.",
 			diag.Quote(l.arc.Sets[0].Domain))
+	case sameSide:
+		c.say("%s is authenticated and belongs to the same organization, but is not aligned with %s as its DMARC policy "+
+			"requires.", l.misaligned(), a.author())
 	case longAgo:
 		c.say("The message was received on %s. Keys and SPF records may have changed since, so that a failure today says "+
 			"little.",

@@ -40,6 +40,7 @@ const (
 	vouched            // a valid ARC chain says that it passed before
 	longAgo            // the message is older than what the DNS says about it
 	filtered           // the server before may be a filter of the receiver
+	sameSide           // a domain of the author's organization is authenticated; only strict alignment refuses it
 )
 
 // excuse finds why the message may be genuine although DMARC fails now.
@@ -52,6 +53,8 @@ func (a *analysis) excuse() excuse {
 	switch r := a.recordedTrusted("dmarc"); {
 	case r != nil && r.result == "pass" && a.beyondReach(r):
 		return notedPass
+	case l.misaligned() != "":
+		return sameSide
 	case l.headerIntact() != nil:
 		return changedBody
 	case l.arcVouches():
@@ -77,6 +80,22 @@ func (l *liveEvidence) headerIntact() *dkim.Result {
 		}
 	}
 	return nil
+}
+
+// misaligned returns a domain of the author's organization that SPF or DKIM authenticates, though the policy demands
+// that the domains be the same (adkim=s, aspf=s); empty if there is none. On public suffixes, where strangers share
+// an organization, there is none either.
+func (l *liveEvidence) misaligned() string {
+	org := organizational(l.input.from[0].String())
+	if s := l.spfDomain(); l.spf != nil && l.spf.Outcome == spf.Pass && !l.open() && org != "" && organizational(s) == org {
+		return s
+	}
+	for i := range l.dkim.Signatures {
+		if s := &l.dkim.Signatures[i]; s.Result == dkim.Pass && org != "" && organizational(s.Domain) == org {
+			return s.Domain
+		}
+	}
+	return ""
 }
 
 // open reports whether SPF passes since the record authorizes everybody: that shows nothing about the server.

@@ -223,6 +223,7 @@ func newLiveInput(text []byte, headerOnly bool, e *evidence) *liveInput {
 		in.relays = append(in.relays, relay{
 			index: index, from: h.rdns, helo: h.helo, ip: h.ip, by: h.by, byIP: addrIn(h.software),
 			authUser: authenticated(h.with), fetched: fetched(h.with),
+			https: strings.EqualFold(h.with, "HTTPS"),
 		})
 	}
 	in.outside = findOutside(in.relays, e.trusted, e.senderHint())

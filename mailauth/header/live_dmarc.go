@@ -63,9 +63,7 @@ func (e *liveEvidence) evaluate() dmarcResult {
 	case len(r.by) > 0:
 		r.result, r.by = policy.ResultPass, slices.Compact(r.by)
 	case r.result == policy.ResultTempError:
-		if r.reason = "no response"; temporary != nil {
-			r.reason = diag.Reason(temporary)
-		}
+		r.reason = e.temporary(temporary)
 	case e.unchecked():
 		return dmarcResult{open: noBody}
 	case e.hop == nil:
@@ -74,6 +72,18 @@ func (e *liveEvidence) evaluate() dmarcResult {
 		return dmarcResult{open: noEnvelope}
 	}
 	return r
+}
+
+// temporary says why something could not be looked up that DMARC needs.
+func (e *liveEvidence) temporary(err error) string {
+	switch {
+	case err != nil:
+		return diag.Reason(err)
+	case e.spf != nil && e.spf.Outcome == spf.Temperror:
+		return e.spf.Reason
+	default:
+		return "a DKIM key could not be looked up"
+	}
 }
 
 func errOr(a, b error) error {

@@ -26,6 +26,7 @@ type relay struct {
 	byIP     netip.Addr // its address; mostly not there
 	authUser bool       // the mail was submitted by somebody who had signed in (RFC 3848)
 	fetched  bool       // a program fetched the mail from a mailbox there
+	https    bool       // the protocol is HTTPS, by which Microsoft 365 hands mail to the server of the mailbox
 }
 
 // An outside is what the search for the outside hop came to: where the receiver's own side took the mail from
@@ -96,7 +97,7 @@ func (o *outside) step(r *relay, hint netip.Addr) (done bool) {
 	case r.ip.IsValid() && r.ip == hint:
 		o.accept(r, false, "%s noted the address %s as that of the sender.", by, r.ip)
 		return true
-	case r.ip.IsValid() && isPrivate(r.ip), r.ip.IsValid() && claims && near(r.ip, r.byIP):
+	case r.ip.IsValid() && isPrivate(r.ip), r.ip.IsValid() && claims && (r.https || near(r.ip, r.byIP)):
 		return false
 	case r.ip.IsValid() && claims:
 		o.accept(r, true, "%s took the message from %s, which names itself a server of the same side.", by, r.ip)

@@ -41,6 +41,8 @@ func TestFindOutside(t *testing.T) {
 			helo: "a.prod.outlook.com", ip: ip("2603:10b6:20::2")}, direct}, nil, "", sender, ""},
 		{"own network in two parts of the list of public suffixes", []relay{{by: "b.eurprd08.prod.outlook.com",
 			byIP: ip("2603:10a6:10::1"), helo: "A.EURP194.PROD.OUTLOOK.COM", ip: ip("2603:10a6:209::2")}, direct}, nil, "", sender, ""},
+		{"own mailbox server", []relay{{by: "b.prod.outlook.com", helo: "a.prod.outlook.com", ip: ip("2603:10b6:20::2"), https: true},
+			direct}, nil, "", sender, ""},
 		{"gateway that the caller trusts", []relay{{by: "mx.example.com", from: "mx.filter.example.net", ip: ip("198.51.100.10")},
 			{by: "mx.filter.example.net", from: "mail.example.org", ip: ip(sender)}}, []string{"example.net"}, "", sender, ""},
 		{"gateway that nobody named", []relay{{by: "mx.example.com", from: "mx.filter.example.net", ip: ip("198.51.100.10")},

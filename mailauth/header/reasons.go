@@ -28,7 +28,7 @@ func (a *analysis) saySigned(c *Conclusion) {
 	}
 	if s == nil {
 		if other := a.live.anySigned(); other != nil {
-			c.say("The message was signed by %s, which is another organization than %s.", other.Domain, a.author())
+			c.say("The message was signed by %s, which is not aligned with %s.", other.Domain, a.author())
 		}
 		return
 	}
@@ -78,7 +78,7 @@ func (a *analysis) sayForwarded(c *Conclusion) {
 	}
 	l := a.live
 	effect := "SPF is about the forwarder"
-	if l.spf != nil && l.spf.Outcome != spf.Pass {
+	if l.spf != nil && refused(l.spf) {
 		effect = "SPF fails for that reason"
 	}
 	switch {

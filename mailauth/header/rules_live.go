@@ -69,8 +69,10 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Advice: "Judge by the reasons whether what came between is to be trusted: mailing lists should put their own " +
 			"address into From when " +
 			"they change messages, and filters should check before they do.",
-		When:  func(a *analysis) bool { return decisive(a) && enforced(a.live) },
-		Fails: func(a *analysis) diag.Failures { return a.failsDMARC(changedBody, vouched, filtered, claimedPass) },
+		When: func(a *analysis) bool { return decisive(a) && enforced(a.live) },
+		Fails: func(a *analysis) diag.Failures {
+			return a.failsDMARC(changedBody, vouched, filtered, claimedPass, sameSide)
+		},
 	},
 	{
 		Code: "header.live.dmarc.fail.since", Severity: diag.Warning, Weight: 10, Category: liveDMARC,
@@ -96,7 +98,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 			"stricter.",
 		When: func(a *analysis) bool { return decisive(a) && !enforced(a.live) },
 		Fails: func(a *analysis) diag.Failures {
-			return a.failsDMARC(noExcuse, changedBody, vouched, filtered, claimedPass)
+			return a.failsDMARC(noExcuse, changedBody, vouched, filtered, claimedPass, sameSide)
 		},
 	},
 	{
@@ -135,7 +137,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		},
 	},
 	{
-		Code: "header.live.undecided", Severity: diag.Info, Category: liveDMARC,
+		Code: "header.live.undecided", Severity: diag.Info, Category: liveDMARC, NoScore: true,
 		Title:       "DMARC cannot be decided from the header alone",
 		Requirement: "What DMARC needs is at hand",
 		Ref:         "RFC 9989 section 5.3",
