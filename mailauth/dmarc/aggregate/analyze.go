@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"net/netip"
 	"time"
 
@@ -262,12 +263,14 @@ func policyOf(p *Policy) PublishedPolicy {
 	return published
 }
 
-// percent is a share, rounded down to hundredths so that only all is 100.
+// percent is a share, rounded down to hundredths so that only all is 100, and only nothing is 0.
 func percent(part, whole int64) float64 {
-	if whole == 0 {
+	if part <= 0 || whole <= 0 {
 		return 0
 	}
-	return float64(int64(float64(part)/float64(whole)*10_000)) / 100
+	hi, lo := bits.Mul64(uint64(part), 10_000) // floating point would make 28.99 of 29 in 100
+	hundredths, _ := bits.Div64(hi, lo, uint64(whole))
+	return float64(max(1, hundredths)) / 100
 }
 
 // addressText names a source in sentences and in the report.

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag"
 )
 
 // maxCount is more messages than any receiver counts in a day; 200,000 such counts have a sum.
@@ -69,7 +72,18 @@ func (b *builder) readDomain(l *leaf, text []byte) {
 	if string(name) == "<>" {
 		return // the null sender of notifications (RFC 5321 section 4.5.5)
 	}
-	b.keep(l, b.intern(name))
+	b.keep(l, ascii(b.intern(name)))
+}
+
+// ascii writes a name as it stands in the DNS, if it can be: some receivers write letters beyond ASCII.
+func ascii(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 || len(name) > maxDomain {
+		return name
+	}
+	if d, err := diag.ParseDomain(name); err == nil {
+		return d.String()
+	}
+	return name
 }
 
 // readWord reads one of the words of a leaf; others are kept too.
