@@ -27,6 +27,7 @@ const (
 	ReasonSPF             Reason = "spf_aligned"
 	ReasonForwarder       Reason = "known_forwarder"
 	ReasonOverride        Reason = "forwarding_override"
+	ReasonGateway         Reason = "mail_gateway"
 	ReasonServiceSigned   Reason = "service_signed"
 	ReasonDKIMSurvived    Reason = "dkim_survived"
 	ReasonSharedSignature Reason = "signature_of_another_source"
@@ -39,6 +40,7 @@ const (
 	ReasonStranger        Reason = "unrelated_domain"
 	ReasonNotChecked      Reason = "not_checked"
 	ReasonNoResults       Reason = "no_results"
+	ReasonUncompared      Reason = "nothing_to_compare"
 	ReasonNothing         Reason = "unauthenticated"
 	ReasonNoMessages      Reason = "no_messages"
 )
@@ -49,6 +51,8 @@ var explanations = map[Reason]string{
 	ReasonSPF:           "The SPF record of the domain authorizes it.",
 	ReasonForwarder:     "It is known for passing on the mail of others.",
 	ReasonOverride:      "The receiver says that most of its messages were forwarded or came over a mailing list.",
+	ReasonGateway: "It is a mail gateway that much of the mail fails at: one that your own mail leaves through, or " +
+		"one that a recipient's mail arrives through.",
 	ReasonServiceSigned: "It is a sending service that signs with a key of the domain.",
 	ReasonDKIMSurvived: "Signatures of the domain pass, but SPF does not, as after forwarding. It may also be a " +
 		"server that the SPF record lacks.",
@@ -58,12 +62,14 @@ var explanations = map[Reason]string{
 	ReasonMailboxRelay:    "It is a mailbox provider, and nothing in its messages passes, as after forwarding.",
 	ReasonRelated:         "Its messages are authenticated by a domain of the same organization that is not aligned.",
 	ReasonContradiction:   "The receiver's evaluation contradicts its own results.",
-	ReasonBroken: "Signatures of the domain that pass elsewhere are broken here, as after a change by a " +
-		"mailing list.",
+	ReasonBroken: "Its messages carry signatures of the domain that do not verify, as after a change by a mailing " +
+		"list.",
 	ReasonStranger: "Its messages are authenticated by a domain that has nothing to do with yours: a service " +
 		"that is not set up, a forwarder, or somebody else.",
-	ReasonNotChecked: "The receiver could not check its messages.",
+	ReasonNotChecked: "The receiver could not evaluate SPF or DKIM of the domain for its messages.",
 	ReasonNoResults:  "Its messages fail, and the report does not say what DKIM and SPF found.",
+	ReasonUncompared: "Nothing in its messages is authenticated, but nor is any other mail in the report, and the " +
+		"policy is not enforced: it may be your own mail that is not set up yet.",
 	ReasonNothing:    "Nothing in its messages is authenticated, and it is no known service.",
 	ReasonNoMessages: "The report counts no message of it.",
 }
@@ -72,7 +78,7 @@ var explanations = map[Reason]string{
 func (Reason) Values() []string {
 	return []string{
 		string(ReasonForeignDomain), string(ReasonSPF), string(ReasonForwarder), string(ReasonOverride),
-		string(ReasonServiceSigned), string(ReasonDKIMSurvived), string(ReasonSharedSignature), string(ReasonDKIM),
+		string(ReasonGateway), string(ReasonUncompared), string(ReasonServiceSigned), string(ReasonDKIMSurvived), string(ReasonSharedSignature), string(ReasonDKIM),
 		string(ReasonService), string(ReasonMailboxRelay), string(ReasonRelated), string(ReasonContradiction),
 		string(ReasonBroken), string(ReasonStranger), string(ReasonNotChecked), string(ReasonNoResults),
 		string(ReasonNothing), string(ReasonNoMessages),
@@ -89,10 +95,12 @@ func (c *collector) classify(t *tally) (Class, Reason) {
 		return Unclear, ReasonForeignDomain
 	case saw(sawSPF):
 		return Legitimate, ReasonSPF
-	case t.service != nil && t.service.Category.Relays():
-		return Forwarding, ReasonForwarder
 	case 2*t.overridden > t.messages:
 		return Forwarding, ReasonOverride
+	case t.service != nil && t.service.Category == provider.Gateway && !healthy(t.messages-t.pass, t.messages):
+		return Unclear, ReasonGateway // they stand on the way out as often as on the way in
+	case t.service != nil && t.service.Category.Relays():
+		return Forwarding, ReasonForwarder
 	case saw(sawDKIM | sawDKIMElse):
 		return c.classifySigned(t)
 	case t.service != nil:
@@ -103,27 +111,30 @@ func (c *collector) classify(t *tally) (Class, Reason) {
 		return Unclear, ReasonContradiction
 	case saw(sawBroken) && c.direct[t.selectors[1]] && saw(sawStranger):
 		return Forwarding, ReasonBroken
-	case saw(sawBroken) && c.direct[t.selectors[1]]:
-		return Unclear, ReasonBroken
 	case saw(sawStranger):
 		return Unclear, ReasonStranger
+	case saw(sawBroken) && (c.direct[t.selectors[1]] || len(c.direct) == 0): // a forger would hardly know the selector
+		return Unclear, ReasonBroken
 	case saw(sawError):
 		return Unclear, ReasonNotChecked
 	case saw(sawNoResults):
 		return Unclear, ReasonNoResults
+	case c.totals.PassCount == 0 && !c.enforced && !saw(sawDenied):
+		return Unclear, ReasonUncompared
 	}
 	return Spoofing, ReasonNothing
 }
 
 // classifySigned classifies a source whose messages have signatures of the domain that pass, while SPF does not
 // pass for the domain. Nobody signs with a key of the domain whom its owner did not let: it is a service of the
-// owner, or somebody passes on what such a service sent. Mailboxes send with the owner's return path, so what
-// comes from them otherwise was forwarded.
+// owner, or somebody passes on what such a service sent: then the report mostly has the same selector from an
+// address that SPF authorizes. Mailboxes send with the owner's return path, so what comes from them otherwise was
+// forwarded.
 func (c *collector) classifySigned(t *tally) (Class, Reason) {
 	switch {
 	case t.service != nil && !t.service.Category.Hosts():
 		return Legitimate, ReasonServiceSigned
-	case t.seen&sawDKIM != 0:
+	case c.direct[t.selectors[0]] && t.seen&sawDKIM != 0, t.service != nil && t.seen&sawDKIM != 0:
 		return Forwarding, ReasonDKIMSurvived
 	case c.direct[t.selectors[0]]:
 		return Forwarding, ReasonSharedSignature

@@ -29,7 +29,7 @@ func TestClassify(t *testing.T) {
 		{"a service that signs", pNone, []string{rowXML("192.0.2.1 1 none pass fail example.com", "dkim example.com k2 pass", "spf mail7.mcsv.net pass")},
 			Legitimate, ReasonServiceSigned, "Mailchimp"},
 		{"a service that is not set up", pNone, []string{mailchimp}, Legitimate, ReasonService, "Mailchimp"},
-		{"a service in whose name SPF failed", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "spf mail7.mcsv.net fail")},
+		{"a service in whose name SPF failed", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "spf mail7.mcsv.net fail"), direct},
 			Spoofing, ReasonNothing, ""},
 		{"the owner's account at Google without a key", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com",
 			"dkim example-com.20230601.gappssmtp.com x pass", "spf example.com fail")}, Legitimate, ReasonService, "Google Workspace"},
@@ -64,7 +64,11 @@ func TestClassify(t *testing.T) {
 		{"contradiction", pNone, []string{rowXML("192.0.2.1 1 none pass fail example.com", "dkim example.com s1 fail", "spf example.com fail")},
 			Unclear, ReasonContradiction, ""},
 		{"spoofing", pNone, []string{spoofer}, Spoofing, ReasonNothing, ""},
-		{"spoofing with a null sender", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "helo spammer.example none")}, Spoofing, ReasonNothing, ""},
+		{"spoofing with a null sender", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "helo spammer.example none"), direct}, Spoofing, ReasonNothing, ""},
+		{"a domain that is not set up yet", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "spf example.com none")},
+			Unclear, ReasonUncompared, ""},
+		{"a gateway on the way out, or in", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "spf pphosted.com pass"), direct},
+			Unclear, ReasonGateway, "Proofpoint"},
 		{"a HELO name of the domain", pNone, []string{rowXML("192.0.2.1 1 none fail pass example.com", "helo mx.example.com pass")}, Legitimate, ReasonSPF, ""},
 		{"no messages", pNone, []string{rowXML("192.0.2.1 0 none fail fail example.com", "spf example.com fail")}, Unclear, ReasonNoMessages, ""},
 	}
@@ -132,7 +136,7 @@ func TestResolvePTR(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"192.0.2.10":  "mail-sor-f41.google.com · Google Workspace · mailbox_relay",
 		"192.0.2.11":  "mail-sor-f42.google.com ·  · unauthenticated", // anybody may write such a name
-		"192.0.2.12":  "a.pphosted.com · Proofpoint · known_forwarder",
+		"192.0.2.12":  "a.pphosted.com · Proofpoint · mail_gateway",
 		"192.0.2.13":  "o1.sendgrid.net · Twilio SendGrid · known_service",
 		"192.0.2.14":  " ·  · unauthenticated",
 		"2001:db8::1": " ·  · unauthenticated",

@@ -25,6 +25,8 @@ type alignment struct {
 	strictDKIM, strictSPF bool
 }
 
+func (a alignment) strict() bool { return a.strictDKIM || a.strictSPF }
+
 // alignmentOf is the alignment that a report's policy sets. Without a domain in it the guess stands.
 func alignmentOf(p *Policy, guess alignment) alignment {
 	f := alignment{guess.organization, p.DKIMAlignment == "s", p.SPFAlignment == "s"}
@@ -59,15 +61,17 @@ const (
 	sawContradiction                   // policy_evaluated says that something passed, auth_results that nothing did
 	sawForeignFrom                     // the From field names a domain of somebody else
 	sawCovered                         // the From field names a domain that the report is about
+	sawDenied                          // the owner's SPF record says that it may not send
 )
 
 // A collector sums up records.
 type collector struct {
-	align   alignment
-	totals  Totals
-	tallies tallies
-	byIP    map[netip.Addr]int32
-	byText  map[string]int32
+	align    alignment
+	enforced bool // the policy is more than none
+	totals   Totals
+	tallies  tallies
+	byIP     map[netip.Addr]int32
+	byText   map[string]int32
 
 	details map[int32]*source // by index in tallies; nil once there are more than maxSources
 

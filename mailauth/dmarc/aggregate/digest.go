@@ -27,6 +27,7 @@ type digest struct {
 	strangers   counts[string]
 	spoofers    counts[string] // addresses
 	forwarders  counts[string]
+	gateways    counts[string] // that fail
 	enforcement *Enforcement
 }
 
@@ -48,6 +49,7 @@ type sender struct {
 	messages int64
 	failed   int64
 	affected int64          // quarantined or rejected
+	strict   bool           // it fails by strict alignment alone
 	as       counts[string] // domains that its mail is authenticated for
 }
 
@@ -58,9 +60,10 @@ func (e *evidence) conclude() {
 	if e.report == nil {
 		return
 	}
+	e.sums.enforced = enforced(e)
 	for _, s := range e.top {
 		s.class, s.reason = e.sums.classify(s.tally)
-		one := &sender{name: s.tally.name()}
+		one := &sender{name: s.tally.name(), strict: s.reason == ReasonRelated && e.sums.align.strict()}
 		if one.merge(s.tally); s.class == Legitimate && s.service == nil && !one.healthy() {
 			e.own = append(e.own, one)
 		}
@@ -111,13 +114,15 @@ func (e *evidence) name(t *tally, class Class, reason Reason) {
 		e.forwarders.add(t.name(), t.messages)
 	case class == Unclear && reason == ReasonStranger:
 		e.strangers.add(t.strangerName(), failed)
+	case class == Unclear && reason == ReasonGateway:
+		e.gateways.add(t.service.Name, failed)
 	}
 }
 
 // fail counts a legitimate source whose mail fails, with its service if it has one.
 func (e *evidence) fail(t *tally, senders map[*provider.Service]*sender) {
 	if t.service == nil {
-		one := &sender{name: t.name()}
+		one := &sender{}
 		if one.merge(t); one.healthy() {
 			e.stray += one.failed
 			return
@@ -141,8 +146,10 @@ func (s *sender) merge(t *tally) {
 	s.as.add(t.strangerName(), t.messages-t.pass)
 }
 
+func (s *sender) healthy() bool { return healthy(s.failed, s.messages) }
+
 // healthy reports whether so little fails that there is nothing to fix.
-func (s *sender) healthy() bool { return s.failed*100 <= s.messages*strayPercent }
+func healthy(failed, messages int64) bool { return failed*100 <= messages*strayPercent }
 
 // settleSenders lists the services that fail, the largest first. What passes at a service counts for it too.
 func (e *evidence) settleSenders(senders map[*provider.Service]*sender) {

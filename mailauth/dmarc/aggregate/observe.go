@@ -3,6 +3,7 @@ package aggregate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -26,7 +27,9 @@ type observation struct {
 
 // results are the results of a record by whose identities they are about.
 type results struct {
-	given         bool // there is one at all
+	given         bool // there is one at all, and no identity of the owner has one that the format does not define
+	undefined     bool // an identity of the owner has such a result
+	denied        bool // the owner's SPF record says that the source may not send
 	spf, dkim     bool // an aligned identity passed
 	spfPassed     bool // SPF passed for whomever
 	related       bool // an identity of the owner's organization passed that is not aligned
@@ -46,10 +49,14 @@ func (c *collector) observe(r *Record) observation {
 	var traces provider.Traces
 	c.readDKIM(r, from, &o, &traces)
 	c.readSPF(r, from, &o, &traces)
+	o.given = o.given && !o.undefined
 	o.service, o.basis = provider.Identify(traces)
 	o.evaluate(r)
 	o.forwarded = forwarded(r.Overrides)
 	o.signs |= o.path()
+	if o.denied {
+		o.signs |= sawDenied
+	}
 	if o.dkim && !o.results.dkim && o.given || o.spf && !o.results.spf && o.given {
 		o.signs |= sawContradiction
 	}
@@ -113,10 +120,13 @@ func (c *collector) readDKIM(r *Record, from string, o *observation, traces *pro
 			traces.DKIM = append(traces.DKIM, d.Domain)
 			o.related = o.related || ownTenant(d.Domain, org)
 			o.sawStranger(d.Domain)
-		case own && d.Result == PermError && d.Selector != "":
-			o.ownBadKey = d.Selector + "._domainkey." + d.Domain
-		case own && d.Result == TempError:
+		case own && (d.Result == PermError || d.Result == TempError):
 			o.notChecked = true
+			if d.Result == PermError && d.Selector != "" {
+				o.ownBadKey = d.Selector + "._domainkey." + d.Domain
+			}
+		case own && d.Result != "" && !slices.Contains(dkimResults.defined, string(d.Result)):
+			o.undefined = true
 		case own && (d.Result == Fail || d.Result == PolicyBad || d.Result == Neutral) && d.Selector != "":
 			o.ownedSelector[1] = c.number(d)
 			o.ownBroken = d.Selector + "._domainkey." + d.Domain
@@ -146,17 +156,23 @@ func (c *collector) readSPF(r *Record, from string, o *observation, traces *prov
 		aligned := own && (s.Domain == from || !c.align.strictSPF)
 		o.spfPassed = o.spfPassed || s.Result == Pass && s.Scope != ScopeHELO
 		switch {
+		case s.Result == Pass && aligned && s.Scope == ScopeHELO && (r.EnvelopeFrom != "" || r.SPF == Fail):
+			o.related = true // the report may leave out a return path that was there
 		case s.Result == Pass && aligned:
-			o.results.spf = o.results.spf || s.Scope != ScopeHELO || r.EnvelopeFrom == ""
+			o.results.spf = true
 		case s.Result == Pass && own:
 			o.related, o.strictMiss = true, s.Domain
 		case s.Result == Pass:
 			traces.Envelope = append(traces.Envelope, s.Domain)
 			o.sawStranger(s.Domain)
 		case own && s.Result == PermError:
-			o.ownPermError = s.Domain
+			o.ownPermError, o.notChecked = s.Domain, true
 		case own && s.Result == TempError:
 			o.notChecked = true
+		case own && s.Result == Fail:
+			o.denied = true
+		case own && s.Result != "" && !slices.Contains(spfResults.defined, string(s.Result)):
+			o.undefined = true
 		}
 	}
 }
@@ -168,10 +184,10 @@ func (o *observation) sawStranger(domain string) {
 // evaluate takes the receiver's evaluation, works it out where it is missing, and compares the two.
 func (o *observation) evaluate(r *Record) {
 	o.dkim, o.spf = r.DKIM == Pass, r.SPF == Pass
-	if r.DKIM == "" {
+	if r.DKIM != Pass && r.DKIM != Fail {
 		o.dkim = o.results.dkim
 	}
-	if r.SPF == "" {
+	if r.SPF != Pass && r.SPF != Fail {
 		o.spf = o.results.spf
 	}
 	if !o.given {

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -14,8 +15,8 @@ var mailRules = diag.Rules[*evidence]{
 		Title:       "Legitimate mail was quarantined or rejected",
 		Requirement: "No legitimate mail was quarantined or rejected",
 		Ref:         "RFC 9989 section 5.1.6",
-		Advice: "Set up DKIM signing with your domain at the services that fail, now; if that takes days, publish " +
-			"p=none until it is done.",
+		Advice: "Fix these sources now, as the findings about them say: mostly they lack DKIM signing with your domain. " +
+			"If that takes days, publish p=none until it is done.",
 		When: hasOwn,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.classes[Legitimate].affected
@@ -55,7 +56,7 @@ var mailRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 5.1.6",
 		Advice: "Find out which server or service this is. Sign its mail with DKIM for your domain, and list its " +
 			"address in the SPF record.",
-		When:   hasOwn,
+		When:   func(e *evidence) bool { return hasOwn(e) && (len(e.own) == 0 || slices.ContainsFunc(e.own, lenient)) },
 		Fails:  (*evidence).ownFailures,
 		Partly: legitimateShare,
 	},
@@ -82,7 +83,13 @@ var mailRules = diag.Rules[*evidence]{
 			if n == 0 {
 				return nil
 			}
-			return diag.Failures{{Detail: e.unknownText(n)}}
+			f := diag.Failure{Detail: e.unknownText(n)}
+			if e.gateways.total > 0 {
+				f.Advice = "Find out whether your own mail leaves through the gateway. If so, list its servers in your SPF " +
+					"record, and sign at the gateway, or have it leave signed mail unchanged. If not, it is a recipient's, " +
+					"and must stay out of the SPF record."
+			}
+			return diag.Failures{f}
 		},
 		Partly: func(e *evidence) float64 {
 			return 1 - float64(e.classes[Unclear].failed())/float64(e.sums.totals.MessageCount)
@@ -95,7 +102,7 @@ var mailRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 4.4",
 		Advice: "Remove adkim=s or aspf=s from the DMARC record, or have these senders use exactly the domain of " +
 			"the From field.",
-		When: func(e *evidence) bool { return e.sums.align.strictDKIM || e.sums.align.strictSPF },
+		When: func(e *evidence) bool { return e.sums.align.strict() },
 		Fails: func(e *evidence) diag.Failures {
 			c := &e.sums.oddities.strict
 			return diag.FailIf(c.total > 0, "%s failed in spite of an authenticated domain of the same organization: "+
@@ -189,6 +196,9 @@ var mailRules = diag.Rules[*evidence]{
 // hasOwn reports whether there is mail of legitimate sources.
 func hasOwn(e *evidence) bool { return e.classes[Legitimate].messages > 0 }
 
+// lenient reports whether a source fails for more than strict alignment, of which another finding tells.
+func lenient(s *sender) bool { return !s.strict }
+
 // hasPassed reports whether mail of legitimate sources passed.
 func hasPassed(e *evidence) bool { return e.classes[Legitimate].pass > 0 }
 
@@ -212,8 +222,8 @@ func (e *evidence) unaligned(s *sender) diag.Failures {
 	if s.service.Docs != "" {
 		steps += " See " + s.service.Docs + "."
 	}
-	steps += " If nobody in your organization uses it, somebody else does in your name: enforce the policy, and " +
-		"report it to the service."
+	steps += " If nobody in your organization uses it, somebody else does so in your name: report it to the service, " +
+		"and enforce the policy once all your own mail passes."
 	return diag.Failures{{Detail: detail, Target: s.name, Advice: steps}}
 }
 
@@ -230,6 +240,9 @@ func as(c *counts[string]) string {
 func (e *evidence) ownFailures() diag.Failures {
 	var all diag.Failures
 	for _, s := range e.own {
+		if s.strict {
+			continue
+		}
 		detail := fmt.Sprintf("%s of %s failed, though other mail of this source passes or is authenticated by your "+
 			"organization.", e.messages(s.failed), s.name)
 		all = append(all, diag.Failure{Detail: detail, Target: s.name})
@@ -263,6 +276,9 @@ func (e *evidence) unknownText(failed int64) string {
 		text += fmt.Sprintf(" Authentication passed, but not aligned with %s, for domains that tell who sent this mail: "+
 			"%s.", e.domain(), listed(&e.strangers))
 	}
+	if e.gateways.total > 0 {
+		text += fmt.Sprintf(" Mail gateways among them: %s.", listed(&e.gateways))
+	}
 	if n := e.classes[Unclear].affected; n > 0 {
 		text += fmt.Sprintf(" Quarantined or rejected: %s.", countMessages(n))
 	}
@@ -284,6 +300,9 @@ func (e *evidence) forwardingSeen() diag.Failures {
 	default:
 		detail += fmt.Sprintf(" Of it, %s did not pass: not signed for the domain, or changed on the "+
 			"way.", countMessages(failed))
+	}
+	if sum.affected > 0 {
+		detail += fmt.Sprintf(" Quarantined or rejected: %s.", countMessages(sum.affected))
 	}
 	return diag.Failures{{Detail: detail}}
 }

@@ -21,9 +21,9 @@ var policyRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool { return !enforced(e) },
 		Fails: func(e *evidence) diag.Failures {
 			s := e.classes[Spoofing]
-			return diag.FailIf(s.messages > 0, "%s used %s without any authentication of it, from %s: %s. With p=none "+
-				"receivers deliver such mail.",
-				e.messages(s.messages), e.domain(), diag.Count(int64(s.sources), "source"), listed(&e.spoofers))
+			return diag.FailIf(s.messages > s.affected, "%s used %s without any authentication of it, from %s: %s. With "+
+				"p=none, receivers deliver such mail.",
+				e.messages(s.messages-s.affected), e.domain(), diag.Count(int64(s.sources), "source"), listed(&e.spoofers))
 		},
 	},
 	{
@@ -42,11 +42,11 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.spoofing.stopped", Severity: diag.Info,
-		Title:       "Spoofed mail was stopped by the policy",
+		Title:       "Spoofed mail was quarantined or rejected",
 		Requirement: "No spoofed mail had to be stopped",
 		Ref:         "RFC 9989 section 4.7",
-		Advice: "Nothing to do: that is what the policy is for. The share of messages that pass is low because of " +
-			"others, not because of you.",
+		Advice: "Nothing to do: this is how such mail should be treated. It lowers the share of messages that pass, but " +
+			"none of them are yours.",
 		Fails: func(e *evidence) diag.Failures {
 			s := e.classes[Spoofing]
 			return diag.FailIf(s.affected > 0, "Of %s that used %s without any authentication of it, %s did not reach the "+
@@ -66,7 +66,7 @@ var policyRules = diag.Rules[*evidence]{
 			if e.report.Policy.Policy != "none" {
 				return nil
 			}
-			return e.readiness("p=quarantine or p=reject")
+			return e.readiness("p=quarantine or p=reject", "p=quarantine, and p=reject later.")
 		},
 	},
 	{
@@ -81,7 +81,7 @@ var policyRules = diag.Rules[*evidence]{
 			if e.report.Policy.Policy != "quarantine" {
 				return nil
 			}
-			return e.readiness("p=reject")
+			return e.readiness("p=reject", "p=reject.")
 		},
 		Partly: func(*evidence) float64 { return 0.5 },
 	},
@@ -173,7 +173,7 @@ func weaker(some, domain string) bool {
 func enforced(e *evidence) bool { return weaker("none", e.report.Policy.Policy) }
 
 // readiness says whom a stricter policy would concern.
-func (e *evidence) readiness(stricter string) diag.Failures {
+func (e *evidence) readiness(stricter, next string) diag.Failures {
 	f := e.enforcement
 	parts := []string{}
 	for _, part := range []struct {
@@ -195,14 +195,23 @@ func (e *evidence) readiness(stricter string) diag.Failures {
 		return diag.Failures{{
 			Detail: fmt.Sprintf("By this report the domain is ready to enforce. %s would have concerned "+
 				"%s.", stricter, concerned),
-			Advice: fmt.Sprintf("Compare the reports of all receivers over some weeks. If they look the same, publish "+
-				"%s.", strings.TrimPrefix(stricter, "p=quarantine or ")),
+			Advice: "Compare the reports of all receivers over some weeks. If they look the same, publish " + next +
+				e.listCaution(),
 		}}
 	}
 	return diag.Failures{{
 		Detail: fmt.Sprintf("By this report the domain is not ready to enforce a stricter policy. %s would have "+
 			"concerned %s.", stricter, concerned),
 	}}
+}
+
+// listCaution adds what to mind where forwarded mail fails, which enforcement would lose (RFC 9989 section 7.4).
+func (e *evidence) listCaution() string {
+	if e.enforcement.ForwardingCount == 0 {
+		return ""
+	}
+	return " Forwarded mail that fails is lost then, such as posts of your users to mailing lists: with such users, " +
+		"do not go beyond p=quarantine."
 }
 
 // failingNames names the services that fail, in brackets.
