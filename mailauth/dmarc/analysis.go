@@ -70,8 +70,8 @@ type ValidateRequest struct {
 
 // Validate examines the text of a record, and asks nothing of the DNS. The error is a *[diag.InputError].
 func Validate(req ValidateRequest) (*Analysis, error) {
-	if req.Record == "" {
-		return nil, diag.Invalid("record", "is missing")
+	if strings.TrimSpace(req.Record) == "" {
+		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DMARC1; p=none")
 	}
 	if len(req.Record) > MaxRecordLength {
 		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)

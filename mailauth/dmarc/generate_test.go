@@ -78,6 +78,8 @@ func TestGenerate(t *testing.T) {
 			want: "p=none; sp=quarantine; np=none; rua=mailto:d@example.com", codes: "nonexistent.weaker enforced"},
 		{name: "psd=y", req: GenerateRequest{Policy: policy.None, Domain: domain, AggregateReports: to, PSD: policy.IsPSD},
 			want: "p=none; rua=mailto:d@example.com; psd=y", codes: "psd"},
+		{name: "public suffix without psd=y", req: GenerateRequest{Policy: policy.None, Domain: diag.MustDomain("co.uk"),
+			AggregateReports: []string{"d@co.uk"}}, want: "p=none; rua=mailto:d@co.uk", codes: "psd.missing"},
 		{name: "psd=y of a public suffix", req: GenerateRequest{Policy: policy.None, Domain: diag.MustDomain("co.uk"),
 			PSD:              policy.IsPSD,
 			AggregateReports: []string{"d@nic.uk"}}, want: "p=none; rua=mailto:d@nic.uk; psd=y", codes: "external"},

@@ -52,7 +52,7 @@ func TestErrorsAndWarnings(t *testing.T) {
 }
 
 func TestValidateRefuses(t *testing.T) {
-	for _, record := range []string{"", strings.Repeat("a", MaxRecordLength+1)} {
+	for _, record := range []string{"", " \t", strings.Repeat("a", MaxRecordLength+1)} {
 		_, err := Validate(ValidateRequest{Record: record})
 		input, ok := errors.AsType[*diag.InputError](err)
 		require.True(t, ok)

@@ -208,6 +208,19 @@ var generateRules = diag.Rules[*generation]{
 		},
 	},
 	{
+		Code: "dmarc.generate.psd.missing", Severity: diag.Warning,
+		Title:       "Record for a public suffix without psd=y",
+		Requirement: "A record for a public suffix declares psd=y",
+		Ref:         "RFC 9989 section 5.2",
+		Advice: "Set psd to y if you operate this public suffix; otherwise give the domain that you registered below it. " +
+			"Without psd=y all domains below count as one organization.",
+		When: func(g *generation) bool { return !g.req.Domain.IsZero() },
+		Fails: func(g *generation) diag.Failures {
+			return diag.FailIf(policy.IsPublicSuffix(g.req.Domain.String()) && g.req.PSD != policy.IsPSD, "%s is a public "+
+				"suffix, and its record applies to every domain below it that has none of its own.", g.req.Domain).About("psd")
+		},
+	},
+	{
 		Code: "dmarc.generate.alignment.strict", Severity: diag.Info,
 		Title:       "Strict alignment fails mail that subdomains authenticate",
 		Requirement: "Alignment is relaxed",

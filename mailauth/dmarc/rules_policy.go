@@ -24,6 +24,9 @@ var policyRules = diag.Rules[*evidence]{
 			}
 			f := diag.Fail("%s asks receivers to deliver mail from %s that fails DMARC as if nothing were wrong.",
 				e.statement(), e.subject())
+			if parked(e) && !e.inherited() {
+				f[0].Advice = "Check that nothing sends mail from the domain, which receives none; then publish p=reject."
+			}
 			// Whoever gets no reports cannot know what a stricter policy would break.
 			if e.valid() && !e.reading.Assumed && e.record.Reported() && e.record.Policy == policy.None {
 				return f.Suggesting(e.with("p", string(policy.Quarantine)))

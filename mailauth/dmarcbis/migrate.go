@@ -38,8 +38,8 @@ type MigrateReport struct {
 // It asks nothing of the DNS. The error is a *[diag.InputError].
 func Migrate(req MigrateRequest) (*MigrateReport, error) {
 	switch {
-	case req.Record == "":
-		return nil, diag.Invalid("record", "is missing")
+	case strings.TrimSpace(req.Record) == "":
+		return nil, diag.Invalid("record", "is empty; give the text of the TXT record, such as v=DMARC1; p=none")
 	case len(req.Record) > dmarc.MaxRecordLength:
 		return nil, diag.Invalid("record", "is longer than %d bytes", dmarc.MaxRecordLength)
 	}
