@@ -121,6 +121,9 @@ func parked(e *evidence) bool {
 	return !e.offline && known && !receives
 }
 
+// suffix reports whether the domain is a public suffix: its record holds for all who registered names below it.
+func suffix(e *evidence) bool { return policy.IsPublicSuffix(e.domain.String()) }
+
 // absenceRules are about a record that is not there, or not where receivers look.
 var absenceRules = diag.Rules[*evidence]{
 	{
@@ -178,7 +181,17 @@ var absenceRules = diag.Rules[*evidence]{
 		Requirement: "A DMARC record applies to the domain, although it receives no mail",
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice:      "Publish v=DMARC1; p=reject if nobody sends mail from the domain, so that receivers refuse forged mail.",
-		When:        func(e *evidence) bool { return parked(e) && (e.record != nil || fresh(e)) },
+		When:        func(e *evidence) bool { return parked(e) && !suffix(e) && (e.record != nil || fresh(e)) },
+		Fails:       absent,
+	},
+	{
+		Code: "dmarc.record.missing.suffix", Severity: diag.Warning, Weight: 1, Category: factorSyntax,
+		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "No DMARC record on a public suffix",
+		Requirement: "A DMARC record applies to the public suffix",
+		Ref:         "RFC 9989 section 5.2",
+		Advice:      "Leave it unless you operate this public suffix.",
+		When:        func(e *evidence) bool { return parked(e) && suffix(e) && (e.record != nil || fresh(e)) },
 		Fails:       absent,
 	},
 	{
@@ -239,7 +252,7 @@ func absent(e *evidence) diag.Failures {
 			diag.Quote(e.beside.fragments[0])).Suggesting(e.suggested)
 	}
 	switch receives, known := e.mail.Receives(); {
-	case policy.IsPublicSuffix(e.own.Domain): // RFC 9989 section 4.10.2: without psd=y it would hold for all below it
+	case suffix(e): // RFC 9989 section 4.10.2: without psd=y it would hold for all below it
 		f[0].Advice = "Leave it unless you operate this public suffix. The record of a public suffix declares psd=y, and " +
 			"applies to every domain below it that has none of its own."
 		return f

@@ -38,7 +38,7 @@ var texts = diag.Texts{
 	},
 	"dmarcbis.record.missing.no_mail": {
 		Headline: "No DMARC record for a domain that receives no mail",
-		Sub:      "Anyone can forge mail from it. If it sends nothing, publish a record with p=reject.",
+		Sub:      "Anyone can forge mail from it. If nothing sends from it, publish the p=reject record that is suggested.",
 	},
 	"dmarcbis.record.multiple": {
 		Headline: "More than one DMARC record at a name, so receivers use none",
