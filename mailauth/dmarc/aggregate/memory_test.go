@@ -7,7 +7,9 @@ package aggregate
 import (
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,21 +45,22 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 
 // liveBytes returns how many bytes were live at most while f ran, as far as looking now and then tells.
 func liveBytes(f func()) int64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	before, most := stats.HeapAlloc, stats.HeapAlloc
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(heap)
+	before, most := heap[0].Value.Uint64(), heap[0].Value.Uint64()
 	done := make(chan bool)
 	go func() { f(); close(done) }()
+	often := time.NewTicker(200 * time.Microsecond)
+	defer often.Stop()
 	for {
 		select {
 		case <-done:
 			return int64(most - before)
-		default:
-			runtime.ReadMemStats(&stats)
-			most = max(most, stats.HeapAlloc)
-			runtime.Gosched()
+		case <-often.C:
+			metrics.Read(heap)
+			most = max(most, heap[0].Value.Uint64())
 		}
 	}
 }
