@@ -7,11 +7,12 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// rules is the table of all that is examined: what the file is, how well it is made, and what it says.
+// rules is the table of all that is examined: what the file is, what it says, and how well it is made. Of findings of
+// one severity the first speaks for all: what the mail of the domain needs goes before the faults of a receiver.
 var rules = slices.Concat(
 	fileRules,
-	when(isReport, formatRules, reporterRules),
 	when(isNamed, mailRules, policyRules),
+	when(isReport, reporterRules, formatRules),
 )
 
 // isReport reports whether the file is a report.

@@ -72,30 +72,6 @@ var mailRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.report.unknown.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		Title:       "Mail of unknown sources fails DMARC",
-		Requirement: "No mail of unknown sources fails",
-		Ref:         "RFC 9989 section 5.1.5",
-		Advice: "Find out whether any of them is a service of yours: ask marketing, sales, support and HR. If so, " +
-			"set up DKIM signing with your domain there.",
-		Fails: func(e *evidence) diag.Failures {
-			n := e.classes[Unclear].failed()
-			if n == 0 {
-				return nil
-			}
-			f := diag.Failure{Detail: e.unknownText(n)}
-			if e.gateways.total > 0 {
-				f.Advice = "Find out whether your own mail leaves through the gateway. If so, list its servers in your SPF " +
-					"record, and sign at the gateway, or have it leave signed mail unchanged. If not, it is a recipient's, " +
-					"and must stay out of the SPF record."
-			}
-			return diag.Failures{f}
-		},
-		Partly: func(e *evidence) float64 {
-			return 1 - float64(e.classes[Unclear].failed())/float64(e.sums.totals.MessageCount)
-		},
-	},
-	{
 		Code: "dmarc.report.alignment.strict", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
 		Title:       "Strict alignment fails mail that relaxed alignment would pass",
 		Requirement: "Alignment is no stricter than the mail",
@@ -146,6 +122,44 @@ var mailRules = diag.Rules[*evidence]{
 			return diag.FailIf(c.total*100 > e.classes[Legitimate].messages*strayPercent,
 				"%s came from servers that the SPF record lists, with a signature of the domain that failed: "+
 					"%s.", e.messages(c.total), listed(c))
+		},
+	},
+	{
+		Code: "dmarc.report.unknown.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+		Title:       "Mail of unknown sources fails DMARC",
+		Requirement: "No mail of unknown sources fails",
+		Ref:         "RFC 9989 section 5.1.5",
+		Advice: "Find out whether any of them is a service of yours: ask marketing, sales, support and HR. If so, " +
+			"set up DKIM signing with your domain there.",
+		Fails: func(e *evidence) diag.Failures {
+			n := e.classes[Unclear].failed()
+			if n == 0 {
+				return nil
+			}
+			f := diag.Failure{Detail: e.unknownText(n)}
+			if e.gateways.total > 0 {
+				f.Advice = "Find out whether your own mail leaves through the gateway. If so, list its servers in your SPF " +
+					"record, and sign at the gateway, or have it leave signed mail unchanged. If not, it is a recipient's, " +
+					"and must stay out of the SPF record."
+			}
+			return diag.Failures{f}
+		},
+		Partly: func(e *evidence) float64 {
+			return 1 - float64(e.classes[Unclear].failed())/float64(e.sums.totals.MessageCount)
+		},
+	},
+	{
+		Code: "dmarc.report.forwarding.blocked", Severity: diag.Warning,
+		Title:       "Forwarded mail was quarantined or rejected",
+		Requirement: "No forwarded mail was quarantined or rejected",
+		Ref:         "RFC 9989 section 7.4",
+		Advice: "Sign all mail with DKIM, so that it passes when it is forwarded unchanged. If your users post to mailing " +
+			"lists, which change messages, do not publish p=reject.",
+		When: func(e *evidence) bool { return e.classes[Forwarding].messages > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			n := e.classes[Forwarding].affected
+			return diag.FailIf(n > 0, "%s came through forwarders or mailing lists, failed DMARC, and did not reach the inbox.",
+				e.messages(n))
 		},
 	},
 	{
@@ -300,9 +314,6 @@ func (e *evidence) forwardingSeen() diag.Failures {
 	default:
 		detail += fmt.Sprintf(" Of it, %s did not pass: not signed for the domain, or changed on the "+
 			"way.", countMessages(failed))
-	}
-	if sum.affected > 0 {
-		detail += fmt.Sprintf(" Quarantined or rejected: %s.", countMessages(sum.affected))
 	}
 	return diag.Failures{{Detail: detail}}
 }

@@ -6,22 +6,22 @@ import "github.com/diagkit/diagkit/diag"
 var texts = diag.Texts{
 	"excellent": {
 		Headline: "Mail of the domain passes DMARC, and the policy is enforced",
-		Sub:      "Nothing to do. Look at the reports of other receivers too, and again when a new service sends for you.",
+		Sub:      "Nothing to do. Check the reports of other receivers too, and again when a new service sends for you.",
 	},
 	"valid": {
 		Headline: "Mail of the domain passes DMARC",
-		Sub:      "The findings say what could still be better. Look at the reports of other receivers too.",
+		Sub:      "The findings say what can be improved. Check the reports of other receivers too.",
 	},
 	"warning": {
-		Headline: "DMARC report with something to look at",
-		Sub:      "The domain works today. The findings say what should be fixed, and by whom.",
+		Headline: "DMARC report with findings to look at",
+		Sub:      "The findings say what should be fixed, and by whom.",
 	},
 	"invalid": {
-		Headline: "DMARC report shows a fault that costs mail or numbers",
-		Sub:      "Fix the first finding first.",
+		Headline: "DMARC report with a serious fault",
+		Sub:      "Mail or numbers are lost. Start with the first finding.",
 	},
 	"unknown": {
-		Headline: "Nothing can be said about the mail of the domain",
+		Headline: "The DMARC report says nothing about the mail of the domain",
 		Sub:      "The report holds no numbers to judge. Analyze the reports of other receivers.",
 	},
 	"dmarc.report.records.none": {
@@ -66,8 +66,8 @@ var texts = diag.Texts{
 		Sub:      "Nothing in it could be unpacked. Save the attachment again and upload it.",
 	},
 	"dmarc.report.kind.other": {
-		Headline: "Not a DMARC report: the file is no such XML",
-		Sub:      "Upload the attachment of a message that came to an address of the tag rua.",
+		Headline: "Not a DMARC report: the file holds something else",
+		Sub:      "Upload the attachment of a message sent to one of your rua addresses: XML, usually in gzip or zip.",
 	},
 	"dmarc.report.xml.truncated": {
 		Headline: "The DMARC report is truncated: its XML ends too early",
@@ -76,7 +76,7 @@ var texts = diag.Texts{
 
 	"dmarc.report.legitimate.blocked": {
 		Headline: "Legitimate mail fails DMARC and is not delivered as usual",
-		Sub:      "The enforced policy hits services of your own. Set up DKIM signing with your domain there now.",
+		Sub:      "The enforced policy hits your own mail. Fix the sources that the findings name now.",
 	},
 	"dmarc.report.spoofing.delivered": {
 		Headline: "Spoofed mail in your name is delivered: the policy is p=none",
@@ -87,8 +87,12 @@ var texts = diag.Texts{
 		Sub:      "The policy does not cover all mail, or the receiver spared some. The findings say which and why.",
 	},
 	"dmarc.report.spoofing.stopped": {
-		Headline: "The policy stopped spoofed mail in your name",
-		Sub:      "Forged messages were rejected or quarantined, as the policy asks. There is nothing to do.",
+		Headline: "Spoofed mail in your name was rejected or quarantined",
+		Sub:      "Receivers did not deliver the forged messages to the inbox. There is nothing to do.",
+	},
+	"dmarc.report.forwarding.blocked": {
+		Headline: "Forwarded mail fails DMARC and is not delivered as usual",
+		Sub:      "Forwarders and mailing lists break authentication. Sign all mail with DKIM, and weigh p=quarantine.",
 	},
 	"dmarc.report.service.unaligned": {
 		Headline: "A sending service of yours fails DMARC",
@@ -140,7 +144,63 @@ var texts = diag.Texts{
 	},
 	"dmarc.report.domain.foreign": {
 		Headline: "The DMARC report holds records of another domain",
-		Sub:      "The receiver mixed reports. What it says about your domain stands; tell the receiver.",
+		Sub:      "The receiver mixed up reports. What it says about your domain stands; tell the receiver.",
+	},
+	"dmarc.report.errors.reported": {
+		Headline: "The receiver had errors while it made the DMARC report",
+		Sub:      "They are often about an invalid or duplicate DMARC record. Check it with dmarc/lookup.",
+	},
+	"dmarc.report.time.order": {
+		Headline: "The DMARC report ends before it begins",
+		Sub:      "The counts stand, but not for which day. Tell the receiver.",
+	},
+	"dmarc.report.time.future": {
+		Headline: "The DMARC report is about a time that has not come yet",
+		Sub:      "The counts stand, but not for which day. Tell the receiver that its clock is wrong.",
+	},
+	"dmarc.report.archive.damaged": {
+		Headline: "The archive is damaged: the DMARC report may be incomplete",
+		Sub:      "Save the attachment again, in binary form, and compare the numbers.",
+	},
+	"dmarc.report.count.invalid": {
+		Headline: "The DMARC report has records without a usable count",
+		Sub:      "They are left out of all totals; the other records count. Tell the receiver.",
+	},
+	"dmarc.report.address.invalid": {
+		Headline: "The DMARC report names sources that are not IP addresses",
+		Sub:      "Their messages are counted, but nobody can tell where they came from. Tell the receiver.",
+	},
+	"dmarc.report.xml.encoding": {
+		Headline: "The DMARC report has characters that are not UTF-8",
+		Sub:      "Counts and addresses are not affected. Tell the receiver.",
+	},
+	"dmarc.report.xml.malformed": {
+		Headline: "The DMARC report is not well-formed XML",
+		Sub:      "What could be read is shown; other tools refuse the file. Tell the receiver.",
+	},
+	"dmarc.report.metadata.missing": {
+		Headline: "The DMARC report lacks required metadata",
+		Sub:      "The records count in full. Tell the receiver.",
+	},
+	"dmarc.report.policy.missing": {
+		Headline: "The DMARC report does not say what policy was published",
+		Sub:      "The counts stand. Check the record itself with dmarc/lookup.",
+	},
+	"dmarc.report.record.missing": {
+		Headline: "The DMARC report has incomplete records",
+		Sub:      "What is missing was worked out where possible. Tell the receiver.",
+	},
+	"dmarc.report.value.invalid": {
+		Headline: "The DMARC report has values that the format does not define",
+		Sub:      "None of them counts as a pass. Tell the receiver.",
+	},
+	"dmarc.report.records.limit": {
+		Headline: "The DMARC report has more records than are read",
+		Sub:      "The totals cover only the records that were read. Split the file.",
+	},
+	"dmarc.report.files.unread": {
+		Headline: "Only the first file was read: there may be another DMARC report",
+		Sub:      "Upload the other files one by one.",
 	},
 	"dmarc.report.evaluation.contradiction": {
 		Headline: "The DMARC report contradicts itself",
