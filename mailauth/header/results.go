@@ -22,6 +22,16 @@ func (e *evidence) has(method string) bool { return len(e.results(method)) > 0 }
 
 func (e *evidence) hasDMARC() bool { return e.has("dmarc") }
 
+// tellsPolicy reports whether the result of DMARC tells if the domain has a policy.
+func (e *evidence) tellsPolicy() bool {
+	return slices.Contains([]string{"pass", "fail", "none", "bestguesspass"}, e.value("dmarc"))
+}
+
+// tellsSPF reports whether SPF has a result that neither failed nor ended with an error, and DMARC did not pass.
+func (e *evidence) tellsSPF() bool {
+	return slices.Contains([]string{"pass", "softfail", "neutral", "none"}, e.value("spf")) && e.value("dmarc") != "pass"
+}
+
 // value is the result of a method that counts; empty if there is none.
 func (e *evidence) value(method string) string {
 	r, _ := e.result(method)

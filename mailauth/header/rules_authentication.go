@@ -13,10 +13,11 @@ var authenticationRules = diag.Rules[*evidence]{
 	{
 		Code: "header.authres.missing", Severity: diag.Info, Category: factorAuthentication, NoScore: true,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "No results of authentication that count",
-		Requirement: "The receiving side wrote down results of authentication",
+		Title:       "No authentication results from the receiving server",
+		Requirement: "The receiving server recorded authentication results",
 		Ref:         "RFC 8601 section 2",
-		Advice:      "Take the header from the recipient's mailbox, or let the live analysis check the message.",
+		Advice: "Copy the header from the recipient's mailbox, or use mail/header-analyze to check SPF, " +
+			"DKIM and DMARC now.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.authenticated(),
 				"The header has no Authentication-Results of the receiving side, so it does not tell whether the sender is authentic.")
@@ -25,10 +26,11 @@ var authenticationRules = diag.Rules[*evidence]{
 	{
 		Code: "header.authres.syntax", Severity: diag.Info, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.authres.missing"},
-		Title:       "Results of authentication depart from their syntax",
-		Requirement: "Results of authentication keep to their syntax",
+		Title:       "Authentication-Results field has a syntax error",
+		Requirement: "Authentication-Results fields are well-formed",
 		Ref:         "RFC 8601 section 2.2",
-		Advice:      "Nothing needs to be done: the results were read. Programs that are strict ignore the field.",
+		Advice: "No action is needed to read this message: the results were understood. Strict parsers " +
+			"ignore such fields, so whoever runs that server should fix the syntax.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.authFields, func(a authField) diag.Failures {
 				if a.header == nil || len(a.header.Faults) == 0 {
@@ -42,11 +44,12 @@ var authenticationRules = diag.Rules[*evidence]{
 	{
 		Code: "header.authres.forged", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Results pretend to be from the receiving server",
-		Requirement: "No results pretend to be from the receiving server",
+		Title:       "Forged Authentication-Results in the receiver's name",
+		Requirement: "No Authentication-Results field uses the receiver's name falsely",
 		Ref:         "RFC 8601 section 5",
-		Advice:      "Let the border server remove Authentication-Results with its own name from incoming mail; ignore these.",
-		When:        (*evidence).noted,
+		Advice: "Ignore these results, and configure the border server to remove Authentication-Results " +
+			"fields with its own name from incoming mail.",
+		When: (*evidence).noted,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
 				return diag.FailIf(e.ownName(a.id),
@@ -58,11 +61,12 @@ var authenticationRules = diag.Rules[*evidence]{
 	{
 		Code: "header.authres.contradicted", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.authres.missing"},
-		Title:       "Results that came with the message contradict the real ones",
-		Requirement: "No results of others contradict those of the receiving side",
+		Title:       "Authentication-Results from outside contradict the real ones",
+		Requirement: "No Authentication-Results from outside contradict the real ones",
 		Ref:         "RFC 8601 section 5",
-		Advice:      "Only believe the results of your own servers. The others were written before the message arrived, perhaps by the sender.",
-		When:        (*evidence).noted,
+		Advice: "Trust only the results of your own servers. The others were added before the message " +
+			"arrived, possibly by the sender.",
+		When: (*evidence).noted,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
 				claims := e.contradicted(&a)
@@ -74,10 +78,10 @@ var authenticationRules = diag.Rules[*evidence]{
 	{
 		Code: "header.authres.foreign", Severity: diag.Info, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.authres.forged", "header.authres.contradicted"},
-		Title:       "Results of servers before the receiving side",
-		Requirement: "All results are of the receiving side",
+		Title:       "Authentication-Results from servers outside the receiving side",
+		Requirement: "All Authentication-Results come from the receiving side",
 		Ref:         "RFC 8601 section 5",
-		Advice:      "Do not build anything on them: anybody can write such a field.",
+		Advice:      "Do not rely on these results: anyone can add such a field.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
 				return diag.Fail("%s wrote results in line %d, which prove nothing here.", named(a.id),
@@ -91,8 +95,10 @@ var authenticationRules = diag.Rules[*evidence]{
 		Title:       "DMARC failed",
 		Requirement: "DMARC did not fail",
 		Ref:         "RFC 9989 section 4.4",
-		Advice:      "Do not trust the sender unless the message came through a list that you know. If it is yours, let the sending service sign with DKIM for the domain in From, or use a return path of that domain.",
-		When:        (*evidence).hasDMARC,
+		Advice: "Do not trust the sender unless the message came through a mailing list that you know. If " +
+			"you sent it, have the sending service sign with DKIM for the domain in From, or use a return path " +
+			"in that domain.",
+		When: (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.value("dmarc") == "fail" && !e.sealedPass(), "%s", e.dmarcText()).About(e.fromDomain)
 		},
@@ -101,10 +107,11 @@ var authenticationRules = diag.Rules[*evidence]{
 		Code: "header.dmarc.forwarded", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.dmarc.fail"},
 		Title:       "DMARC failed after a list or forwarder changed the message",
-		Requirement: "DMARC did not fail behind a list or forwarder",
+		Requirement: "DMARC did not fail because of a list or forwarder",
 		Ref:         "RFC 8617 section 7.2.1",
-		Advice:      "Nothing is wrong with the sender. Whoever runs the list can write its own address into From, so that DMARC passes.",
-		When:        (*evidence).hasDMARC,
+		Advice: "No action is needed by the sender. The operator of the list can rewrite From to its own " +
+			"address so that DMARC passes.",
+		When: (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.value("dmarc") == "fail",
 				"%s Before the message was passed on DMARC had passed, as %s sealed with ARC, and the receiving side found the chain valid.",
@@ -117,8 +124,9 @@ var authenticationRules = diag.Rules[*evidence]{
 		Title:       "DMARC could not be evaluated",
 		Requirement: "DMARC could be evaluated",
 		Ref:         "RFC 8601 section 2.7.1; RFC 7489 section 11.2",
-		Advice:      "Check the DMARC record and the name servers of the domain; receivers apply no policy meanwhile.",
-		When:        (*evidence).hasDMARC,
+		Advice: "Check the DMARC record and the name servers of the domain. Until this is fixed, " +
+			"receivers apply no DMARC policy.",
+		When: (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
 			v := e.value("dmarc")
 			return diag.FailIf(v == "temperror" || v == "permerror", "The receiving side notes dmarc=%s for %s.", v,
@@ -128,11 +136,12 @@ var authenticationRules = diag.Rules[*evidence]{
 	{
 		Code: "header.dmarc.none", Severity: diag.Info, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.authres.missing"},
-		Title:       "Domain in From publishes no DMARC policy",
-		Requirement: "The domain in From publishes a DMARC policy",
+		Title:       "Domain in From has no DMARC record",
+		Requirement: "The domain in From publishes a DMARC record",
 		Ref:         "RFC 9989 section 4.10",
-		Advice:      "Publish a DMARC record for the domain, beginning with p=none and reports.",
-		When:        (*evidence).hasDMARC,
+		Advice: "Publish a DMARC record for the domain. Start with p=none and an address for aggregate " +
+			"reports (rua=).",
+		When: (*evidence).tellsPolicy,
 		Fails: func(e *evidence) diag.Failures {
 			v := e.value("dmarc")
 			return diag.FailIf(v == "none" || v == "bestguesspass", "The receiving side notes dmarc=%s for %s.", v,
@@ -143,10 +152,11 @@ var authenticationRules = diag.Rules[*evidence]{
 		Code: "header.spf.fail", Severity: diag.Error, Weight: 10, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.authres.missing"},
 		Title:       "SPF failed, and nothing else authenticates the sender",
-		Requirement: "SPF did not fail where nothing else authenticates the sender",
+		Requirement: "SPF did not fail for a message that nothing else authenticates",
 		Ref:         "RFC 7208 section 8.4",
-		Advice:      "Do not trust the sender. If the message is yours, add the sending address to the SPF record of the envelope sender's domain.",
-		When:        func(e *evidence) bool { return e.has("spf") },
+		Advice: "Do not trust the sender. If you sent the message, add the sending address to the SPF " +
+			"record of the envelope sender's domain.",
+		When: func(e *evidence) bool { return e.has("spf") },
 		Fails: func(e *evidence) diag.Failures {
 			aligned, _ := e.aligned("dkim")
 			return diag.FailIf(e.value("spf") == "fail" && !aligned && !e.hasDMARC(), "%s", e.spfText()).About("spf")
@@ -158,8 +168,9 @@ var authenticationRules = diag.Rules[*evidence]{
 		Title:       "SPF failed at the last hop",
 		Requirement: "SPF did not fail at the last hop",
 		Ref:         "RFC 7208 appendix D",
-		Advice:      "Do not add forwarders to the SPF record: forwarding breaks SPF by design, and DMARC goes by DKIM then.",
-		When:        func(e *evidence) bool { return e.has("spf") },
+		Advice: "Do not add forwarders to the SPF record. Forwarding breaks SPF by design, which is why " +
+			"DMARC also accepts DKIM.",
+		When: func(e *evidence) bool { return e.has("spf") },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.value("spf") == "fail", "%s", e.spfText()).About("spf")
 		},
@@ -168,10 +179,10 @@ var authenticationRules = diag.Rules[*evidence]{
 		Code: "header.spf.weak", Severity: diag.Warning, Weight: 4, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.authres.missing"},
 		Title:       "SPF does not authorize the sending address",
-		Requirement: "SPF authorizes the sending address, or a signature proves the sender",
+		Requirement: "SPF authorizes the sending address, or DKIM authenticates the sender",
 		Ref:         "RFC 7208 section 8",
 		Advice:      "Add the sending service to the SPF record of the envelope sender's domain.",
-		When:        func(e *evidence) bool { return e.has("spf") && e.value("dmarc") != "pass" },
+		When:        (*evidence).tellsSPF,
 		Fails: func(e *evidence) diag.Failures {
 			signed, _ := e.aligned("dkim")
 			return diag.FailIf(!signed && slices.Contains([]string{"softfail", "neutral", "none"}, e.value("spf")),
@@ -184,8 +195,9 @@ var authenticationRules = diag.Rules[*evidence]{
 		Title:       "SPF could not be evaluated",
 		Requirement: "SPF could be evaluated",
 		Ref:         "RFC 7208 section 8.7",
-		Advice:      "Check the SPF record of the envelope sender's domain: permerror means that it is broken, temperror that a name server failed.",
-		When:        func(e *evidence) bool { return e.has("spf") },
+		Advice: "Check the SPF record of the envelope sender's domain. permerror means that the record is " +
+			"invalid, temperror that a DNS lookup failed.",
+		When: func(e *evidence) bool { return e.has("spf") },
 		Fails: func(e *evidence) diag.Failures {
 			v := e.value("spf")
 			return diag.FailIf(v == "permerror" || v == "temperror", "%s", e.spfText()).About("spf")
@@ -197,8 +209,9 @@ var authenticationRules = diag.Rules[*evidence]{
 		Title:       "No DKIM signature verified",
 		Requirement: "A DKIM signature verified",
 		Ref:         "RFC 6376 section 6.1",
-		Advice:      "Find out what changed the message behind the signer: a footer, a rewritten subject, a filter; or compare the published key.",
-		When:        func(e *evidence) bool { return len(e.passing("dkim")) > 0 || e.failedDKIM() != "" },
+		Advice: "Find out what changed the message after it was signed, such as a footer, a rewritten " +
+			"subject or a filter, and check that the published key matches the signing key.",
+		When: func(e *evidence) bool { return len(e.passing("dkim")) > 0 || e.failedDKIM() != "" },
 		Fails: func(e *evidence) diag.Failures {
 			failed := e.failedDKIM()
 			return diag.FailIf(len(e.passing("dkim")) == 0 && failed != "", "The receiving side notes %s.",
@@ -208,10 +221,11 @@ var authenticationRules = diag.Rules[*evidence]{
 	{
 		Code: "header.alignment.none", Severity: diag.Warning, Weight: 6, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.authres.missing"},
-		Title:       "What passed is not the domain in From",
-		Requirement: "What passed is the domain in From",
+		Title:       "SPF or DKIM passed, but not for the domain in From",
+		Requirement: "SPF or DKIM passed for the domain in From",
 		Ref:         "RFC 9989 section 4.4",
-		Advice:      "Let the sending service sign with DKIM for the domain in From, or use a return path of that domain.",
+		Advice: "Have the sending service sign with DKIM for the domain in From, or use a return path in " +
+			"that domain.",
 		When: func(e *evidence) bool {
 			return e.fromDomain != "" && !e.hasDMARC() && len(e.passing("spf"))+len(e.passing("dkim")) > 0
 		},
@@ -227,9 +241,9 @@ var authenticationRules = diag.Rules[*evidence]{
 		Code: "header.arc.order", Severity: diag.Warning, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.fields.none"},
 		Title:       "ARC chain is damaged: a set is missing, incomplete or invalid",
-		Requirement: "ARC sets are complete and run from 1 without gaps",
+		Requirement: "The ARC sets are complete and numbered from 1 without gaps",
 		Ref:         "RFC 8617 section 5.2",
-		Advice:      "Ignore the chain: a server on the way removed or forged a part of it, so that it proves nothing.",
+		Advice:      "Ignore the chain: part of it was removed, altered or forged, so it proves nothing.",
 		When:        func(e *evidence) bool { return len(e.chain.Sets)+len(e.chain.Faults) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.chain.Faults, func(f arc.Fault) diag.Failures {
@@ -241,10 +255,10 @@ var authenticationRules = diag.Rules[*evidence]{
 	{
 		Code: "header.arc.fail", Severity: diag.Info, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.arc.order"},
-		Title:       "ARC chain is marked as broken",
-		Requirement: "No seal marks the ARC chain as broken",
+		Title:       "ARC chain is marked as failed",
+		Requirement: "No ARC seal reports a failed chain",
 		Ref:         "RFC 8617 section 4.4",
-		Advice:      "Ignore the chain. ARC itself is no reason to refuse a message.",
+		Advice:      "Ignore the chain. A failed ARC chain is no reason to reject a message.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.chain.Sets, func(s arc.Set) diag.Failures {
 				return diag.FailIf(s.State == arc.Fail,

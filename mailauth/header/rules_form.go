@@ -11,20 +11,21 @@ import (
 var formRules = diag.Rules[*evidence]{
 	{
 		Code: "header.fields.none", Severity: diag.Critical, Category: factorForm, NoScore: true,
-		Title:       "Text is no header: it has no field",
-		Requirement: "The text is a header",
+		Title:       "Text contains no header field",
+		Requirement: "The text contains header fields",
 		Ref:         "RFC 5322 section 2.2",
-		Advice:      "Copy the whole header from the mail program, where it is called source, original or Internet headers.",
+		Advice: "Copy the whole header from the mail program, where it is called source, original or " +
+			"Internet headers.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.msg.Fields) == 0, "None of the lines begins with the name of a field and a colon.")
 		},
 	},
 	{
 		Code: "header.copy.damaged", Severity: diag.Info, Category: factorForm,
-		Title:       "Header was damaged by copying and has been restored",
-		Requirement: "The header is as it was received",
+		Title:       "Header was damaged by copying and was repaired",
+		Requirement: "The header was not damaged by copying",
 		Ref:         "RFC 2045 section 6.7",
-		Advice:      "Take the header from the source view of the mail program if anything looks wrong.",
+		Advice:      "Copy the header from the source view of the mail program if anything looks wrong.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.damage, func(d Damage) diag.Failures {
 				return diag.Fail("%s",
@@ -38,7 +39,8 @@ var formRules = diag.Rules[*evidence]{
 		Title:       "No From field",
 		Requirement: "There is a From field",
 		Ref:         "RFC 5322 section 3.6",
-		Advice:      "Copy the whole header; if the field is really missing, fix the program that sends, as most servers refuse such messages.",
+		Advice: "Copy the whole header. If the field is really missing, fix the sending program: most " +
+			"servers reject such messages.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.count("From") == 0,
 				"The header has no field From, which every message must have.").About("From")
@@ -50,7 +52,7 @@ var formRules = diag.Rules[*evidence]{
 		Title:       "No Date field",
 		Requirement: "There is a Date field",
 		Ref:         "RFC 5322 section 3.6",
-		Advice:      "Copy the whole header; if the field is really missing, fix the program that sends.",
+		Advice:      "Copy the whole header. If the field is really missing, fix the sending program.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.count("Date") == 0,
 				"The header has no field Date, which every message must have.").About("Date")
@@ -62,7 +64,8 @@ var formRules = diag.Rules[*evidence]{
 		Title:       "No Message-ID field",
 		Requirement: "There is a Message-ID field",
 		Ref:         "RFC 5322 section 3.6.4",
-		Advice:      "Let the sending program add a Message-ID; large providers count its absence against a message.",
+		Advice: "Have the sending program add a Message-ID: large providers count its absence against a " +
+			"message.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.count("Message-ID") == 0,
 				"The header has no field Message-ID, which every message should have.").About("Message-ID")
@@ -74,7 +77,7 @@ var formRules = diag.Rules[*evidence]{
 		Title:       "Message-ID does not have the form <left@right>",
 		Requirement: "The Message-ID is well-formed",
 		Ref:         "RFC 5322 section 3.6.4",
-		Advice:      "Let the sending program write <unique@its.domain>.",
+		Advice:      "Have the sending program write a unique identifier such as <unique@its.domain>.",
 		Fails: func(e *evidence) diag.Failures {
 			value := strings.TrimSpace(e.msg.Value("Message-ID"))
 			left, right, ok := strings.Cut(strings.Trim(value, "<>"), "@")
@@ -85,10 +88,11 @@ var formRules = diag.Rules[*evidence]{
 	{
 		Code: "header.fields.duplicate", Severity: diag.Warning, Weight: 3, Category: factorForm,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Field that may occur once occurs several times",
-		Requirement: "No field occurs more often than it may",
+		Title:       "Field that may appear only once is repeated",
+		Requirement: "No field is repeated that may appear only once",
 		Ref:         "RFC 5322 section 3.6",
-		Advice:      "Let the sending program write the field once: readers differ in which one they show and which one they check.",
+		Advice: "Have the sending program write the field once: mail programs differ in which one they " +
+			"display and check.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.duplicates(), func(name string) diag.Failures {
 				return diag.FailIf(!strings.EqualFold(name, "From"), "The field %s occurs %d times.", name, e.count(name)).About(name)
@@ -98,10 +102,11 @@ var formRules = diag.Rules[*evidence]{
 	{
 		Code: "header.lines.malformed", Severity: diag.Warning, Weight: 3, Category: factorForm,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Malformed line: it is not a header field",
-		Requirement: "Every line is part of a field",
+		Title:       "Malformed line that is not a header field",
+		Requirement: "Every line is part of a header field",
 		Ref:         "RFC 5322 section 2.2",
-		Advice:      "Check whether the line was broken by copying; if it was sent so, many servers take it for the beginning of the body.",
+		Advice: "Check whether copying broke the line. If it was sent like this, many servers treat it as " +
+			"the start of the body.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.badLines(), func(l message.Line) diag.Failures {
 				return diag.Fail("Line %d has no field name with a colon and continues no field: %s.", l.Line,
@@ -115,7 +120,8 @@ var formRules = diag.Rules[*evidence]{
 		Title:       "Line is longer than 998 bytes",
 		Requirement: "No line is longer than 998 bytes",
 		Ref:         "RFC 5322 section 2.1.1",
-		Advice:      "Let the sending program fold long fields: servers may break or refuse such lines, which breaks DKIM signatures.",
+		Advice: "Have the sending program fold long fields: servers may break or reject such lines, which " +
+			"breaks DKIM signatures.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.longLines(), func(f *message.Field) diag.Failures {
 				return diag.Fail("The field %s in line %d has a line of %d bytes.", shortName(f), f.Line,
@@ -126,10 +132,11 @@ var formRules = diag.Rules[*evidence]{
 	{
 		Code: "header.size.large", Severity: diag.Warning, Weight: 2, Category: factorForm,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Header is too large to be read in full",
-		Requirement: "The header has a size that servers accept",
+		Title:       "Header exceeds the limits and was not read in full",
+		Requirement: "The header is within the usual size limits",
 		Ref:         "RFC 5321 section 4.5.3.1",
-		Advice:      "Find what adds fields again and again, mostly a loop or a filter; many servers refuse headers of more than 100 KiB.",
+		Advice: "Find out what keeps adding fields, usually a mail loop or a filter. Many servers reject " +
+			"headers over 100 KiB.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.msg.Excess) > 0,
 				"Of the header %d bytes were not read, as it has more than %d fields or %d bytes.",
@@ -140,9 +147,10 @@ var formRules = diag.Rules[*evidence]{
 		Code: "header.characters.control", Severity: diag.Warning, Weight: 2, Category: factorForm,
 		DependsOn:   []diag.Code{"header.fields.none"},
 		Title:       "Control character in a field",
-		Requirement: "No field has control characters",
+		Requirement: "No field contains control characters",
 		Ref:         "RFC 5322 section 2.2",
-		Advice:      "Remove NUL and other control characters where the field is made; servers refuse or change them.",
+		Advice: "Remove NUL and other control characters where the field is generated: servers reject or " +
+			"alter them.",
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere(hasControl)
 			return diag.FailIf(len(bad) > 0, "Control characters stand in %s.", names(bad))
@@ -154,7 +162,8 @@ var formRules = diag.Rules[*evidence]{
 		Title:       "Characters that are neither ASCII nor UTF-8",
 		Requirement: "All characters are ASCII or UTF-8",
 		Ref:         "RFC 5322 section 2.2",
-		Advice:      "Encode the text as RFC 2047 says, as in =?utf-8?Q?M=C3=BCller?=; without it readers must guess the character set.",
+		Advice: "Encode the text as in RFC 2047, such as =?utf-8?Q?M=C3=BCller?=. Otherwise mail programs " +
+			"have to guess the character set.",
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere(func(f *message.Field) bool { raw, utf := isRaw(f); return raw && !utf })
 			return diag.FailIf(len(bad) > 0, "Bytes of an undeclared character set stand in %s.", names(bad))
@@ -163,10 +172,10 @@ var formRules = diag.Rules[*evidence]{
 	{
 		Code: "header.characters.utf8", Severity: diag.Info, Category: factorForm,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Characters outside ASCII are not encoded",
-		Requirement: "Characters outside ASCII are encoded",
+		Title:       "Unencoded UTF-8 in a field",
+		Requirement: "No field contains unencoded UTF-8",
 		Ref:         "RFC 6532 section 3",
-		Advice:      "Encode the text as RFC 2047 says unless every server on the way takes SMTPUTF8.",
+		Advice:      "Encode the text as in RFC 2047 unless every server on the path supports SMTPUTF8.",
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere(func(f *message.Field) bool { _, utf := isRaw(f); return utf })
 			return diag.FailIf(len(bad) > 0,
@@ -177,9 +186,10 @@ var formRules = diag.Rules[*evidence]{
 		Code: "header.fields.blank", Severity: diag.Info, Category: factorForm,
 		DependsOn:   []diag.Code{"header.fields.none"},
 		Title:       "White space before the colon of a field",
-		Requirement: "No white space precedes a colon",
+		Requirement: "No field has white space before the colon",
 		Ref:         "RFC 5322 section 4.5",
-		Advice:      "Write the colon directly behind the name; some servers do not recognize the field otherwise.",
+		Advice: "Write the colon directly after the field name: some servers do not recognize the field " +
+			"otherwise.",
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere((*message.Field).SpaceBeforeColon)
 			return diag.FailIf(len(bad) > 0, "White space stands before the colon of %s.", names(bad))
@@ -191,7 +201,8 @@ var formRules = diag.Rules[*evidence]{
 		Title:       "Lines end with two carriage returns",
 		Requirement: "Lines end with CRLF or LF",
 		Ref:         "RFC 5322 section 2.1",
-		Advice:      "Do not convert line ends twice: the first carriage return becomes part of the line and breaks signatures.",
+		Advice: "Convert line endings only once: the extra carriage return becomes part of the line and " +
+			"breaks signatures.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.msg.Ends.CRCRLF > 0, "%s with CR CR LF instead of CRLF.", endings(e.msg.Ends.CRCRLF))
 		},
@@ -199,10 +210,10 @@ var formRules = diag.Rules[*evidence]{
 	{
 		Code: "header.recipients.missing", Severity: diag.Info, Category: factorForm,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "No recipient is named",
-		Requirement: "A recipient is named",
+		Title:       "No recipient in To or Cc",
+		Requirement: "A recipient is named in To or Cc",
 		Ref:         "RFC 5322 section 3.6.3",
-		Advice:      "Name the recipient in To; some filters count its absence against a message.",
+		Advice:      "Add the recipient to To: some filters count its absence against a message.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.count("To")+e.count("Cc")+e.count("Bcc") == 0,
 				"The header has neither To nor Cc: the recipients were given in the envelope alone.")

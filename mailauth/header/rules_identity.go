@@ -13,9 +13,10 @@ var identityRules = diag.Rules[*evidence]{
 		Code: "header.from.duplicate", Severity: diag.Error, Weight: 10, Category: factorIdentity,
 		DependsOn:   []diag.Code{"header.from.missing"},
 		Title:       "Several From fields",
-		Requirement: "There is one From field",
+		Requirement: "There is only one From field",
 		Ref:         "RFC 5322 section 3.6",
-		Advice:      "Do not trust the message: programs differ in which From they show and which one they check.",
+		Advice: "Do not trust the message: mail programs differ in which From they display and which one " +
+			"they check.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.count("From")
 			return diag.FailIf(n > 1, "The field From occurs %d times, with %s.", n,
@@ -28,7 +29,8 @@ var identityRules = diag.Rules[*evidence]{
 		Title:       "From has no valid address",
 		Requirement: "From has a valid address",
 		Ref:         "RFC 5322 section 3.6.2",
-		Advice:      "Let the sending program write a whole address with a domain into From; receivers refuse mail without one.",
+		Advice: "Have the sending program write a complete address with a domain in From: receivers " +
+			"reject mail without one.",
 		Fails: func(e *evidence) diag.Failures {
 			for _, a := range e.from {
 				if a.Local != "" && validDomain(a.Domain) {
@@ -43,9 +45,10 @@ var identityRules = diag.Rules[*evidence]{
 		Code: "header.from.multiple", Severity: diag.Error, Weight: 10, Category: factorIdentity,
 		DependsOn:   []diag.Code{"header.from.duplicate", "header.from.invalid"},
 		Title:       "From has more than one address",
-		Requirement: "From has one address",
+		Requirement: "From has only one address",
 		Ref:         "RFC 5322 section 3.6.2; RFC 7489 section 6.6.1",
-		Advice:      "Send with one author in From. DMARC needs a single domain, and most receivers refuse messages with several authors.",
+		Advice: "Send with one author in From. DMARC needs a single domain, and most receivers reject " +
+			"messages with several.",
 		Fails: func(e *evidence) diag.Failures {
 			authors := e.authors()
 			sender := ""
@@ -62,8 +65,9 @@ var identityRules = diag.Rules[*evidence]{
 		Title:       "Display name shows another address than the real one",
 		Requirement: "The display name shows no other address",
 		Ref:         "RFC 7489 section 12.4",
-		Advice:      "Judge the message by the real address. Many programs only show the name, and DMARC does not protect it.",
-		When:        (*evidence).named,
+		Advice: "Judge the message by the real address. Many mail programs show only the display name, " +
+			"and DMARC does not protect it.",
+		When: (*evidence).named,
 		Fails: func(e *evidence) diag.Failures {
 			a := e.author()
 			if a == nil || viaList(a.Name) {
@@ -83,8 +87,9 @@ var identityRules = diag.Rules[*evidence]{
 		Title:       "Display name shows another domain than the real one",
 		Requirement: "The display name shows no other domain",
 		Ref:         "RFC 7489 section 12.4",
-		Advice:      "Judge the message by the real address. Many programs only show the name, and DMARC does not protect it.",
-		When:        (*evidence).named,
+		Advice: "Judge the message by the real address. Many mail programs show only the display name, " +
+			"and DMARC does not protect it.",
+		When: (*evidence).named,
 		Fails: func(e *evidence) diag.Failures {
 			a := e.author()
 			if a == nil || viaList(a.Name) {
@@ -101,11 +106,12 @@ var identityRules = diag.Rules[*evidence]{
 	{
 		Code: "header.from.brand", Severity: diag.Warning, Weight: 2, Category: factorIdentity,
 		DependsOn:   []diag.Code{"header.from.display_domain"},
-		Title:       "Display name is that of a well-known company",
-		Requirement: "The display name is not that of another company",
+		Title:       "Display name uses the name of a well-known company",
+		Requirement: "The display name does not use the name of another company",
 		Ref:         "RFC 7489 section 12.4",
-		Advice:      "Check whether this domain sends on behalf of the company; it is the most frequent form of phishing.",
-		When:        (*evidence).named,
+		Advice: "Check whether this domain sends on behalf of the company. Such display names are common " +
+			"in phishing.",
+		When: (*evidence).named,
 		Fails: func(e *evidence) diag.Failures {
 			a := e.author()
 			if a == nil || viaList(a.Name) {
@@ -119,10 +125,11 @@ var identityRules = diag.Rules[*evidence]{
 	{
 		Code: "header.from.lookalike", Severity: diag.Error, Weight: 5, Category: factorIdentity,
 		DependsOn:   []diag.Code{"header.from.invalid"},
-		Title:       "Domain in From looks like another one",
-		Requirement: "The domain in From cannot be taken for another one",
+		Title:       "Domain in From imitates another domain",
+		Requirement: "The domain in From does not imitate another domain",
 		Ref:         "RFC 5890 section 4.4; Unicode Technical Standard 39 section 4",
-		Advice:      "Treat the message as forged until the sender has confirmed it another way; such domains pass SPF, DKIM and DMARC.",
+		Advice: "Treat the message as forged until the sender has confirmed it through another channel. " +
+			"Lookalike domains can pass SPF, DKIM and DMARC.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(domainsOf(e.authors()), func(domain string) diag.Failures {
 				why := lookalike(domain)
@@ -133,10 +140,10 @@ var identityRules = diag.Rules[*evidence]{
 	{
 		Code: "header.text.direction", Severity: diag.Warning, Weight: 2, Category: factorIdentity,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Invisible characters or reversed text in a name or the subject",
-		Requirement: "Names and subject hold no invisible or reversing characters",
+		Title:       "Invisible or direction-changing characters in a name or the subject",
+		Requirement: "Names and subject have no invisible or direction-changing characters",
 		Ref:         "Unicode Technical Report 36 section 2.5",
-		Advice:      "Read the text in its raw form: what is shown is not what is written.",
+		Advice:      "Read the raw text: what is displayed differs from what was written.",
 		When:        func(e *evidence) bool { return len(e.fieldsWhere(readByPeople)) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere(func(f *message.Field) bool {
@@ -149,11 +156,12 @@ var identityRules = diag.Rules[*evidence]{
 	{
 		Code: "header.reply_to.freemail", Severity: diag.Warning, Weight: 3, Category: factorIdentity,
 		DependsOn:   []diag.Code{"header.from.invalid"},
-		Title:       "Answers go to a free mail address instead of the sender",
-		Requirement: "Answers do not go to a free mail address of others",
+		Title:       "Replies go to a free mail address",
+		Requirement: "Replies do not go to an unrelated free mail address",
 		Ref:         "RFC 5322 section 3.6.2",
-		Advice:      "Do not answer before the sender has confirmed the address another way; fraud with invoices begins so.",
-		When:        (*evidence).answersElsewhere,
+		Advice: "Do not reply before the sender has confirmed the address through another channel: this " +
+			"is typical of invoice fraud.",
+		When: (*evidence).answersElsewhere,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.replyTo, func(a message.Address) diag.Failures {
 				bad := isFreemail(a.Domain) && !isFreemail(e.fromDomain)
@@ -165,11 +173,12 @@ var identityRules = diag.Rules[*evidence]{
 	{
 		Code: "header.reply_to.other", Severity: diag.Info, Category: factorIdentity,
 		DependsOn:   []diag.Code{"header.reply_to.freemail"},
-		Title:       "Answers go to another domain",
-		Requirement: "Answers go to the domain in From",
+		Title:       "Replies go to another domain",
+		Requirement: "Replies go to the domain in From",
 		Ref:         "RFC 5322 section 3.6.2",
-		Advice:      "Check that the sender wants that; it is usual for lists and services, and for fraud.",
-		When:        (*evidence).answersElsewhere,
+		Advice: "Check that the sender intends this. It is common for mailing lists and sending services, " +
+			"but also for fraud.",
+		When: (*evidence).answersElsewhere,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(domainsOf(e.replyTo), func(domain string) diag.Failures {
 				return diag.FailIf(!sameOrganization(domain, e.fromDomain),
@@ -180,10 +189,11 @@ var identityRules = diag.Rules[*evidence]{
 	{
 		Code: "header.return_path.other", Severity: diag.Info, Category: factorIdentity,
 		DependsOn:   []diag.Code{"header.from.invalid"},
-		Title:       "Envelope sender is of another domain than From",
-		Requirement: "The envelope sender is of the domain in From",
+		Title:       "Envelope sender and From use different domains",
+		Requirement: "Envelope sender and From use the same domain",
 		Ref:         "RFC 9989 section 4.4",
-		Advice:      "Set up a return path below your own domain at the sending service, so that SPF counts for DMARC too.",
+		Advice: "Set up a custom return path under your own domain at the sending service, so that SPF " +
+			"counts for DMARC too.",
 		When: func(e *evidence) bool {
 			return e.fromDomain != "" && e.returnPath != nil && e.returnPath.Domain != ""
 		},
@@ -197,10 +207,11 @@ var identityRules = diag.Rules[*evidence]{
 		Code: "header.sender.other", Severity: diag.Info, Category: factorIdentity,
 		DependsOn:   []diag.Code{"header.from.invalid"},
 		Title:       "Sent by another domain on behalf of the author",
-		Requirement: "Sender and author are of one domain",
+		Requirement: "Sender and From use the same domain",
 		Ref:         "RFC 5322 section 3.6.2",
-		Advice:      "Nothing needs to be done if the author uses that service; some programs show the message as sent on behalf.",
-		When:        func(e *evidence) bool { return e.fromDomain != "" && len(e.sender) > 0 },
+		Advice: "No action is needed if the author uses that service. Some mail programs show such " +
+			"messages as sent on behalf of the author.",
+		When: func(e *evidence) bool { return e.fromDomain != "" && len(e.sender) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(domainsOf(e.sender), func(domain string) diag.Failures {
 				return diag.FailIf(!sameOrganization(domain, e.fromDomain), "Sender has %s, and From has %s.",
@@ -211,10 +222,11 @@ var identityRules = diag.Rules[*evidence]{
 	{
 		Code: "header.originating_ip.shown", Severity: diag.Info, Category: factorIdentity,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Header tells the address of the sender's device",
-		Requirement: "The header does not tell the address of the sender's device",
+		Title:       "Header reveals the IP address of the sender's device",
+		Requirement: "The header does not reveal the IP address of the sender's device",
 		Ref:         "RFC 5321 section 7.6",
-		Advice:      "Let the mail server leave the field out if that should not be known; the recipient can use it to trace abuse.",
+		Advice: "Configure the mail server to omit the field if the address should stay private. " +
+			"Recipients can use it to trace abuse.",
 		Fails: func(e *evidence) diag.Failures {
 			var all diag.Failures
 			for _, name := range []string{"X-Originating-IP", "X-Sender-IP", "X-Source-IP", "X-Client-IP",

@@ -12,8 +12,8 @@ var listRules = diag.Rules[*evidence]{
 	{
 		Code: "header.list.unsubscribe.syntax", Severity: diag.Warning, Weight: 3, Category: factorList,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "List-Unsubscribe has no address in angle brackets",
-		Requirement: "List-Unsubscribe has an address in angle brackets",
+		Title:       "List-Unsubscribe has no URI in angle brackets",
+		Requirement: "List-Unsubscribe has a URI in angle brackets",
 		Ref:         "RFC 2369 section 2",
 		Advice:      "Write List-Unsubscribe: <https://…>, <mailto:…>.",
 		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" },
@@ -27,9 +27,9 @@ var listRules = diag.Rules[*evidence]{
 		Code: "header.list.one_click.alone", Severity: diag.Warning, Weight: 2, Category: factorList,
 		DependsOn:   []diag.Code{"header.fields.none"},
 		Title:       "List-Unsubscribe-Post without List-Unsubscribe",
-		Requirement: "List-Unsubscribe-Post stands beside List-Unsubscribe",
+		Requirement: "List-Unsubscribe-Post is accompanied by List-Unsubscribe",
 		Ref:         "RFC 8058 section 3.1",
-		Advice:      "Add List-Unsubscribe with an https address.",
+		Advice:      "Add a List-Unsubscribe field with an https URI.",
 		When:        func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.list.Unsubscribe == "",
@@ -39,11 +39,12 @@ var listRules = diag.Rules[*evidence]{
 	{
 		Code: "header.list.one_click.https", Severity: diag.Warning, Weight: 4, Category: factorList,
 		DependsOn:   []diag.Code{"header.list.one_click.alone"},
-		Title:       "One-click unsubscribe without an https address",
-		Requirement: "One-click unsubscribe has an https address",
+		Title:       "One-click unsubscribe without an https URI",
+		Requirement: "One-click unsubscribe has an https URI",
 		Ref:         "RFC 8058 section 3.1",
-		Advice:      "Add an https address to List-Unsubscribe that unsubscribes upon a POST request; mailto cannot do that.",
-		When:        func(e *evidence) bool { return e.list.Post != "" },
+		Advice: "Add an https URI to List-Unsubscribe that unsubscribes on a POST request. A mailto URI " +
+			"cannot do that.",
+		When: func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.hasHTTPSUnsubscribe(),
 				"List-Unsubscribe-Post announces one click, but List-Unsubscribe has no https address, only %s.",
@@ -53,10 +54,10 @@ var listRules = diag.Rules[*evidence]{
 	{
 		Code: "header.list.one_click.value", Severity: diag.Warning, Weight: 3, Category: factorList,
 		DependsOn:   []diag.Code{"header.list.one_click.alone"},
-		Title:       "List-Unsubscribe-Post has another value than the only valid one",
+		Title:       "List-Unsubscribe-Post has an invalid value",
 		Requirement: "List-Unsubscribe-Post is List-Unsubscribe=One-Click",
 		Ref:         "RFC 8058 section 3.1",
-		Advice:      "Write exactly List-Unsubscribe-Post: List-Unsubscribe=One-Click.",
+		Advice:      "Set the field to exactly List-Unsubscribe-Post: List-Unsubscribe=One-Click.",
 		When:        func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.list.Post != oneClickPost, "List-Unsubscribe-Post is %s.",
@@ -66,11 +67,12 @@ var listRules = diag.Rules[*evidence]{
 	{
 		Code: "header.list.one_click.unsigned", Severity: diag.Warning, Weight: 3, Category: factorList,
 		DependsOn:   []diag.Code{"header.list.one_click.https"},
-		Title:       "DKIM does not cover the fields of one-click unsubscribe",
-		Requirement: "A valid DKIM signature covers the fields of one-click unsubscribe",
+		Title:       "One-click unsubscribe is not covered by DKIM",
+		Requirement: "A valid DKIM signature covers the one-click unsubscribe fields",
 		Ref:         "RFC 8058 section 4",
-		Advice:      "Add list-unsubscribe and list-unsubscribe-post to the signed fields (h=); receivers ignore one click otherwise.",
-		When:        func(e *evidence) bool { return e.list.Post != "" },
+		Advice: "Add list-unsubscribe and list-unsubscribe-post to the signed fields (h=). Otherwise " +
+			"receivers ignore one-click unsubscribe.",
+		When: func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.oneClickSigned(),
 				"No valid DKIM signature covers both List-Unsubscribe and List-Unsubscribe-Post.").About("List-Unsubscribe-Post")
@@ -82,8 +84,9 @@ var listRules = diag.Rules[*evidence]{
 		Title:       "Newsletter without one-click unsubscribe",
 		Requirement: "Newsletters offer one-click unsubscribe",
 		Ref:         "RFC 8058 section 3.1; sender guidelines of Google and Yahoo",
-		Advice:      "Add List-Unsubscribe-Post: List-Unsubscribe=One-Click and an https address; Google and Yahoo demand it of those who send to many.",
-		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" && !e.mailingList() },
+		Advice: "Add List-Unsubscribe-Post: List-Unsubscribe=One-Click and an https URI. Google and Yahoo " +
+			"require it from bulk senders.",
+		When: func(e *evidence) bool { return e.list.Unsubscribe != "" && !e.mailingList() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.list.Post == "",
 				"The header has List-Unsubscribe, but not List-Unsubscribe-Post.").About("List-Unsubscribe-Post")
@@ -95,8 +98,9 @@ var listRules = diag.Rules[*evidence]{
 		Title:       "Bulk mail without List-Unsubscribe",
 		Requirement: "Bulk mail has List-Unsubscribe",
 		Ref:         "RFC 2369 section 3.2; sender guidelines of Google and Yahoo",
-		Advice:      "Add List-Unsubscribe with an https address; without it people press the spam button instead.",
-		When:        (*evidence).bulk,
+		Advice: "Add List-Unsubscribe with an https URI. Recipients who cannot unsubscribe report " +
+			"messages as spam.",
+		When: (*evidence).bulk,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.list.Unsubscribe == "",
 				"The message marks itself as sent to many, and has no List-Unsubscribe.").About("List-Unsubscribe")
@@ -105,10 +109,10 @@ var listRules = diag.Rules[*evidence]{
 	{
 		Code: "header.list.unsubscribe.http", Severity: diag.Info, Category: factorList,
 		DependsOn:   []diag.Code{"header.list.unsubscribe.syntax"},
-		Title:       "Unsubscribing goes over unencrypted http",
-		Requirement: "Unsubscribing goes over https",
+		Title:       "Unsubscribe link uses unencrypted http",
+		Requirement: "The unsubscribe link uses https",
 		Ref:         "RFC 8058 section 3.1",
-		Advice:      "Use https in List-Unsubscribe.",
+		Advice:      "Use an https URI in List-Unsubscribe.",
 		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.hasURI("http") && !e.hasHTTPSUnsubscribe(),

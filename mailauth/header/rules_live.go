@@ -30,6 +30,11 @@ func decisive(a *analysis) bool {
 	return passes(a) || checked(a) && a.live.dmarc.result == policy.ResultFail
 }
 
+// current reports whether DMARC passes, or fails for no reason that lies in the time since delivery.
+func current(a *analysis) bool {
+	return passes(a) || decisive(a) && !slices.Contains([]excuse{notedPass, longAgo}, a.excuse())
+}
+
 // passes reports whether DMARC passes.
 func passes(a *analysis) bool { return checked(a) && a.live.dmarc.result == policy.ResultPass }
 
@@ -39,11 +44,11 @@ var liveRules = slices.Concat(liveDMARCRules, liveSPFRules, liveDKIMRules, liveS
 var liveDMARCRules = diag.Rules[*analysis]{
 	{
 		Code: "header.live.dns", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: liveDMARC,
-		Title:       "The DNS did not answer all questions",
-		Requirement: "The DNS answered what authentication needs",
+		Title:       "DNS lookups failed, so the check is incomplete",
+		Requirement: "All DNS lookups that authentication needs succeeded",
 		Ref:         "RFC 9989 section 5.3.6",
-		Advice: "Repeat the check later. If the name servers of the domain keep failing, its owner has to fix them: " +
-			"receivers defer or refuse its mail meanwhile.",
+		Advice: "Repeat the check later. If the name servers of the domain keep failing, its owner has to " +
+			"fix them: receivers may defer or reject its mail meanwhile.",
 		When: func(a *analysis) bool { return checked(a) && !passes(a) },
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailEach(a.live.silences(), func(text string) diag.Failures { return diag.Fail("%s", text) })
@@ -51,12 +56,12 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dmarc.fail", Severity: diag.Error, Weight: 40, Category: liveDMARC,
-		Title:       "DMARC fails: nothing shows that the author sent it",
-		Requirement: "DMARC passes, or the policy asks for nothing",
+		Title:       "DMARC fails: the author is not authenticated",
+		Requirement: "DMARC does not fail without an explanation",
 		Ref:         "RFC 9989 section 5.3.5",
-		Advice: "Treat the message as forged unless the sender confirms it by another way. If it is genuine, the owner of " +
-			"the domain " +
-			"has to sign it with DKIM under the domain of the From field, or authorize the server with SPF.",
+		Advice: "Treat the message as forged unless the sender confirms it through another channel. If it " +
+			"is genuine, the owner of the domain has to sign it with DKIM for the domain in From, or authorize " +
+			"the server with SPF.",
 		When:  func(a *analysis) bool { return decisive(a) && enforced(a.live) },
 		Fails: func(a *analysis) diag.Failures { return a.failsDMARC(noExcuse) },
 	},
@@ -66,10 +71,10 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Title:       "DMARC fails, though the message may be genuine",
 		Requirement: "DMARC does not fail for a message that may be genuine",
 		Ref:         "RFC 7960 section 3",
-		Advice: "Judge by the reasons whether what came between is to be trusted: mailing lists should put their own " +
-			"address into From when " +
-			"they change messages, and filters should check before they do.",
-		When: func(a *analysis) bool { return decisive(a) && enforced(a.live) },
+		Advice: "Use the reasons to decide whether to trust the intermediary. Mailing lists that change " +
+			"messages should rewrite From to their own address, and filters should check messages before " +
+			"changing them.",
+		When: func(a *analysis) bool { return current(a) && enforced(a.live) },
 		Fails: func(a *analysis) diag.Failures {
 			return a.failsDMARC(changedBody, vouched, filtered, claimedPass, sameSide)
 		},
@@ -77,11 +82,10 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	{
 		Code: "header.live.dmarc.fail.since", Severity: diag.Warning, Weight: 10, Category: liveDMARC,
 		Title:       "DMARC fails now, some time after delivery",
-		Requirement: "DMARC still has the result that it had at delivery",
+		Requirement: "DMARC did not start to fail after delivery",
 		Ref:         "RFC 8601 section 4.1",
-		Advice: "Rely on what the receiver noted when it took the message: keys are withdrawn and records change. Analyze " +
-			"messages soon after " +
-			"they came.",
+		Advice: "Rely on the results that the receiver recorded at delivery: keys are withdrawn and " +
+			"records change. Analyze messages soon after they arrive.",
 		When: func(a *analysis) bool {
 			return passes(a) || decisive(a) && slices.Contains([]excuse{notedPass, longAgo}, a.excuse())
 		},
@@ -89,24 +93,23 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dmarc.fail.monitored", Severity: diag.Warning, Weight: 30, Category: liveDMARC,
-		Title:       "DMARC fails under a policy that asks for nothing",
-		Requirement: "DMARC passes also where the policy asks for nothing",
+		Title:       "DMARC fails, but the policy is not enforced",
+		Requirement: "DMARC passes for a domain without an enforced policy",
 		Ref:         "RFC 9989 section 5.3.5",
-		Advice: "Check with the sender whether the message is genuine: with p=none receivers deliver forged messages too. " +
-			"If it is, " +
-			"the owner of the domain has to sign it with DKIM, or authorize the server with SPF, before the policy is made " +
-			"stricter.",
-		When: func(a *analysis) bool { return decisive(a) && !enforced(a.live) },
+		Advice: "Check with the sender whether the message is genuine: without an enforced policy, forged " +
+			"messages are delivered too. If it is, the owner of the domain has to sign it with DKIM or " +
+			"authorize the server with SPF before enforcing the policy.",
+		When: func(a *analysis) bool { return current(a) && !enforced(a.live) },
 		Fails: func(a *analysis) diag.Failures {
 			return a.failsDMARC(noExcuse, changedBody, vouched, filtered, claimedPass, sameSide)
 		},
 	},
 	{
 		Code: "header.live.author.nonexistent", Severity: diag.Error, Weight: 20, Category: liveDMARC,
-		Title:       "The domain of the sender does not exist",
-		Requirement: "The domain of the sender exists",
+		Title:       "Sender's domain does not exist",
+		Requirement: "The sender's domain exists",
 		Ref:         "RFC 9989 section 3.2.13",
-		Advice:      "Treat the message as forged: nobody can answer it, and nobody can have sent it from there.",
+		Advice:      "Treat the message as forged: a domain that does not exist can neither send nor receive mail.",
 		When: func(a *analysis) bool {
 			return checked(a) && a.live.could != nil && a.live.could.Discovery.MX.Err() == nil
 		},
@@ -117,12 +120,11 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dmarc.missing", Severity: diag.Warning, Weight: 10, Category: liveDMARC,
-		Title:       "The domain of the sender has no DMARC policy",
-		Requirement: "The domain of the sender publishes a DMARC policy",
+		Title:       "Sender's domain has no DMARC policy",
+		Requirement: "The sender's domain publishes a DMARC policy",
 		Ref:         "RFC 9989 section 4.10",
-		Advice: "Ask the owner of the domain to publish a DMARC record: without one, receivers are not told what to do " +
-			"with " +
-			"messages that only pretend to be from it.",
+		Advice: "Ask the owner of the domain to publish a DMARC record. Without one, receivers are not " +
+			"told how to handle forged mail.",
 		When: func(a *analysis) bool {
 			return checked(a) && a.live.could != nil && a.live.dmarc.result != policy.ResultTempError && !a.live.nonexistent()
 		},
@@ -138,10 +140,10 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.undecided", Severity: diag.Info, Category: liveDMARC, NoScore: true,
-		Title:       "DMARC cannot be decided from the header alone",
-		Requirement: "What DMARC needs is at hand",
+		Title:       "DMARC cannot be evaluated from what was submitted",
+		Requirement: "Everything that DMARC needs was submitted",
 		Ref:         "RFC 9989 section 5.3",
-		Advice:      "Submit the whole message as it was received, with all Received and Return-Path fields and the body.",
+		Advice:      "Submit the whole message as received, with all Received and Return-Path fields and the body.",
 		When: func(a *analysis) bool {
 			return checked(a) && len(a.input.from) == 1 && a.live.dmarc.result != policy.ResultTempError
 		},
@@ -162,11 +164,11 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.forwarded", Severity: diag.Info, Category: liveDMARC,
-		Title:       "The message was forwarded; DKIM shows who sent it",
-		Requirement: "The message came without a forwarder between",
+		Title:       "Message was forwarded; DKIM authenticates the author",
+		Requirement: "No forwarder is evident",
 		Ref:         "RFC 7960 section 3",
-		Advice: "Nothing is wrong. Do not add forwarders to the SPF record of the author's domain: DKIM is what " +
-			"survives forwarding.",
+		Advice: "No action is needed. Do not add forwarders to the SPF record of the author's domain: " +
+			"DKIM is designed to survive forwarding.",
 		When: func(a *analysis) bool { return passes(a) && a.live.hop != nil },
 		Fails: func(a *analysis) diag.Failures {
 			by := a.forwarder()
@@ -176,12 +178,11 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.recorded", Severity: diag.Info, Category: liveDMARC,
-		Title:       "The receiver noted another result than is found now",
-		Requirement: "What the receiver noted is found again",
+		Title:       "Result recorded by the receiver differs from the current one",
+		Requirement: "The results recorded by the receiver match the current ones",
 		Ref:         "RFC 8601 section 4.1",
-		Advice: "Take what the receiver noted for the time of delivery, if the field is its own, and what is found now for " +
-			"today: keys are " +
-			"rotated, and records change.",
+		Advice: "Use the recorded result for the time of delivery, if the field is the receiver's own, " +
+			"and the current one for today. Keys are rotated and records change.",
 		When: func(a *analysis) bool { return checked(a) && len(a.comparisons()) > 0 },
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailEach(a.comparisons(), func(c Comparison) diag.Failures {

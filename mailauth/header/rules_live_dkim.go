@@ -10,12 +10,11 @@ import (
 var liveDKIMRules = diag.Rules[*analysis]{
 	{
 		Code: "header.live.dkim.body", Severity: diag.Warning, Weight: 15, Category: liveAuth,
-		Title:       "The body was changed after signing: DKIM body hash differs",
-		Requirement: "The body is as it was signed with DKIM",
+		Title:       "Body was changed after signing: DKIM body hash does not match",
+		Requirement: "The body has not been changed since it was signed with DKIM",
 		Ref:         "RFC 6376 section 6.1.3",
-		Advice: "Do not rely on what the body says, such as account numbers, before the sender confirms it. Look for what " +
-			"changes messages on " +
-			"the way: a mailing list, a disclaimer, a virus filter.",
+		Advice: "Do not rely on the body, such as account numbers in it, before the sender confirms it. " +
+			"Look for what changes messages on the way: a mailing list, a disclaimer or a virus filter.",
 		When: anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil }),
 		Fails: func(a *analysis) diag.Failures {
 			return a.live.each(func(s *dkim.Result) bool { return s.BodyHashOK != nil && !*s.BodyHashOK },
@@ -24,12 +23,11 @@ var liveDKIMRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dkim.signature", Severity: diag.Warning, Weight: 15, Category: liveAuth,
-		Title:       "A DKIM signature does not match the header",
-		Requirement: "The header is as it was signed with DKIM",
+		Title:       "DKIM signature does not match the header",
+		Requirement: "The signed header fields match the DKIM signature",
 		Ref:         "RFC 6376 section 6.1.3",
-		Advice: "Compare the fields that the signature covers with those of the original; if the key was replaced since, " +
-			"the result at the time of " +
-			"delivery counts.",
+		Advice: "Compare the signed fields with those of the original. If the key was replaced since, the " +
+			"result at the time of delivery counts.",
 		When: anySignature(usableKey),
 		Fails: func(a *analysis) diag.Failures {
 			return a.live.each(func(s *dkim.Result) bool {
@@ -39,12 +37,12 @@ var liveDKIMRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dkim.key", Severity: diag.Warning, Weight: 10, Category: liveAuth,
-		Title:       "A DKIM signature cannot be verified",
+		Title:       "DKIM signature cannot be verified",
 		Requirement: "All DKIM signatures can be verified",
 		Ref:         "RFC 6376 section 6.1",
-		Advice: "Have the signer publish a valid key under the selector that it uses, and keep old keys for a week after " +
-			"the last signature; " +
-			"dkim/lookup says what is wrong with the key.",
+		Advice: "Have the signer publish a valid key under the selector that it uses, and keep old keys " +
+			"published for at least a week after the last signature. Use dkim/lookup to see what is wrong with " +
+			"the key.",
 		When: anySignature(func(s *dkim.Result) bool { return s.Result != dkim.TempError }),
 		Fails: func(a *analysis) diag.Failures {
 			return a.live.each(func(s *dkim.Result) bool { return s.Result == dkim.PermError || s.Result == dkim.Neutral },
@@ -53,11 +51,11 @@ var liveDKIMRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dkim.policy", Severity: diag.Warning, Weight: 10, Category: liveAuth,
-		Title:       "A DKIM signature is valid but must not be accepted",
-		Requirement: "Valid DKIM signatures may be accepted",
+		Title:       "DKIM signature must not be accepted, though it matches",
+		Requirement: "DKIM signatures that match may be accepted",
 		Ref:         "RFC 8301 section 3",
-		Advice: "Have the signer use rsa-sha256 with a key of 2048 bits, or Ed25519 beside it, and leave out what the " +
-			"detail names.",
+		Advice: "Have the signer use rsa-sha256 with a 2048-bit key, or Ed25519 in addition, and correct " +
+			"what the detail names.",
 		When: anySignature(func(s *dkim.Result) bool { return s.Result == dkim.Pass || s.Result == dkim.Policy }),
 		Fails: func(a *analysis) diag.Failures {
 			return a.live.each(func(s *dkim.Result) bool { return s.Result == dkim.Policy },
@@ -66,10 +64,10 @@ var liveDKIMRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dkim.appended", Severity: diag.Warning, Weight: 10, Category: liveAuth,
-		Title:       "Part of the body is not signed: DKIM covers only its beginning",
+		Title:       "DKIM signature covers only the beginning of the body",
 		Requirement: "DKIM signatures cover the whole body",
 		Ref:         "RFC 6376 section 8.2",
-		Advice:      "Do not rely on the end of the body. Have the signer leave out the tag l=.",
+		Advice:      "Do not rely on the end of the body. Have the signer remove the l= tag.",
 		When:        anySignature(func(s *dkim.Result) bool { return s.BodyHashOK != nil }),
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailEach(a.live.signatures(func(s *dkim.Result) bool { return s.UnsignedBytes > 0 }),
@@ -82,22 +80,24 @@ var liveDKIMRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dkim.caution", Severity: diag.Warning, Weight: 5, Category: liveAuth,
-		Title:       "A DKIM signature does not show what it seems to",
-		Requirement: "DKIM signatures show what they seem to",
+		Title:       "DKIM signature is misleading",
+		Requirement: "No DKIM signature is misleading",
 		Ref:         "RFC 6376 section 8.15",
-		Advice:      "Do not rely on the signature for what the detail names. The signer has to correct how it signs.",
-		When:        anySignature(func(s *dkim.Result) bool { return s.SignatureOK != nil }),
+		Advice: "Do not rely on the signature for what the detail names. The signer has to correct how it " +
+			"signs.",
+		When: anySignature(func(s *dkim.Result) bool { return s.SignatureOK != nil }),
 		Fails: func(a *analysis) diag.Failures {
 			return a.live.issues(dkim.IssueFromAdded, dkim.IssuePublicSuffix)
 		},
 	},
 	{
 		Code: "header.live.dkim.note", Severity: diag.Info, Category: liveAuth,
-		Title:       "A DKIM signature could be better",
-		Requirement: "DKIM signatures are made as well as they can be",
+		Title:       "DKIM signature or key could be improved",
+		Requirement: "DKIM signatures and keys follow current recommendations",
 		Ref:         "RFC 8301 section 3.2",
-		Advice:      "Have the signer use a key of 2048 bits, leave out the tag l=, and remove t=y once it has tested.",
-		When:        anySignature(func(s *dkim.Result) bool { return s.PublicKey != nil }),
+		Advice: "Have the signer use a 2048-bit key, remove l= from the signature, and remove t=y from " +
+			"the key when testing is complete.",
+		When: anySignature(func(s *dkim.Result) bool { return s.PublicKey != nil }),
 		Fails: func(a *analysis) diag.Failures {
 			short := diag.FailEach(a.live.signatures(shortKey), func(s *dkim.Result) diag.Failures {
 				return diag.Fail("The RSA key of %s at %s has %d bits; 2048 are recommended.", s.Domain, s.KeyName,
@@ -108,10 +108,10 @@ var liveDKIMRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dkim.expired", Severity: diag.Info, Category: liveAuth,
-		Title:       "A DKIM signature has expired since the message was received",
-		Requirement: "DKIM signatures are still within their time",
+		Title:       "DKIM signature has expired since delivery",
+		Requirement: "No DKIM signature has expired since delivery",
 		Ref:         "RFC 6376 section 3.5",
-		Advice:      "Nothing is wrong: what counts is that it had not expired when the message was received.",
+		Advice:      "No action is needed: the signature was valid when the message was received.",
 		When:        anySignature(func(s *dkim.Result) bool { return s.ExpiresAt != nil }),
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailEach(a.live.signatures(a.live.expiredSince), func(s *dkim.Result) diag.Failures {

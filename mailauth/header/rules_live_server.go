@@ -13,11 +13,11 @@ func ptrKnown(a *analysis) bool { return checked(a) && a.live.ptr != nil && a.li
 var liveServerRules = diag.Rules[*analysis]{
 	{
 		Code: "header.live.hop", Severity: diag.Info, Category: liveHost,
-		Title:       "The server that delivered from outside is not known",
-		Requirement: "The server that delivered from outside is known",
+		Title:       "Server that delivered the message from outside is unknown",
+		Requirement: "The server that delivered the message from outside is known",
 		Ref:         "RFC 5321 section 4.4",
-		Advice: "Name the receiver's own servers and mail filters in trusted_authserv_ids, and submit all Received " +
-			"fields.",
+		Advice: "Submit all Received fields, and list the receiver's own servers and mail filters in " +
+			"trusted_authserv_ids.",
 		When: checked,
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(a.live.hop == nil, "SPF and PTR were not checked. %s", a.live.why)
@@ -25,12 +25,12 @@ var liveServerRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.ptr.missing", Severity: diag.Warning, Weight: 10, Category: liveHost,
-		Title:       "The sending address has no name (PTR record)",
-		Requirement: "The sending address has a name (PTR record)",
+		Title:       "Sending address has no PTR record",
+		Requirement: "The sending address has a PTR record",
 		Ref:         "RFC 1912 section 2.1",
-		Advice: "Have the operator of the server publish a PTR record for its address that names a host with this address: " +
-			"Google, Microsoft and " +
-			"Yahoo refuse or defer mail from addresses without one.",
+		Advice: "Have the operator of the server publish a PTR record for its address, with a host name " +
+			"that resolves to this address. Google, Microsoft and Yahoo reject or defer mail from addresses " +
+			"without one.",
 		When: ptrKnown,
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(len(a.live.ptr.Hostnames) == 0,
@@ -40,12 +40,12 @@ var liveServerRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.ptr.unconfirmed", Severity: diag.Warning, Weight: 10, Category: liveHost,
-		Title:       "The name of the sending address does not lead back to it",
-		Requirement: "The name of the sending address leads back to it",
+		Title:       "PTR name of the sending address does not resolve back to it",
+		Requirement: "The PTR name of the sending address resolves back to it",
 		Ref:         "RFC 1912 section 2.1", DependsOn: []diag.Code{"header.live.ptr.missing"},
-		Advice: "Have the operator of the server publish an address record for the name in the PTR record: anybody can " +
-			"write any name into a " +
-			"PTR record, and large receivers ask for one that leads back.",
+		Advice: "Have the operator of the server publish an address record for the name in the PTR " +
+			"record. Anyone can put any name in a PTR record, so large receivers require one that resolves " +
+			"back.",
 		When: ptrKnown,
 		Fails: func(a *analysis) diag.Failures {
 			p := a.live.ptr
@@ -55,8 +55,8 @@ var liveServerRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: liveHost,
-		Title:       "The name of the sending address could not be looked up",
-		Requirement: "The name of the sending address could be looked up",
+		Title:       "PTR lookup for the sending address failed",
+		Requirement: "The PTR lookup for the sending address succeeded",
 		Ref:         "RFC 1912 section 2.1",
 		Advice:      "Repeat the check later.",
 		When:        func(a *analysis) bool { return checked(a) && a.live.ptr != nil },
@@ -67,12 +67,11 @@ var liveServerRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.gateway", Severity: diag.Info, Category: liveHost,
-		Title:       "The message came through a mail filter",
-		Requirement: "No mail filter of others stands between",
+		Title:       "Message came through a mail filter",
+		Requirement: "No external mail filter is in between",
 		Ref:         "RFC 7208 section 2.5",
-		Advice: "If the filter is the receiver's, name its domain in trusted_authserv_ids: SPF has to be checked for the " +
-			"server that delivered to " +
-			"the filter.",
+		Advice: "If the filter is the receiver's, add its domain to trusted_authserv_ids: SPF has to be " +
+			"checked for the server that delivered to the filter.",
 		When: func(a *analysis) bool { return ptrKnown(a) && !passes(a) },
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(a.gateway() != "", "The server that delivered the message, %s, is a mail filter, whose "+
@@ -82,12 +81,11 @@ var liveServerRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.arc.failed", Severity: diag.Info, Category: liveHost,
-		Title:       "The ARC chain is not valid",
+		Title:       "ARC chain is not valid",
 		Requirement: "The ARC chain is valid",
 		Ref:         "RFC 8617 section 5.2",
-		Advice: "Give no weight to what the chain says of earlier results. Whoever changed the message after the last " +
-			"seal, or sealed it wrongly, " +
-			"has to fix that.",
+		Advice: "Ignore the earlier results that the chain reports. Whoever changed the message after the " +
+			"last seal, or sealed it incorrectly, has to fix that.",
 		When: func(a *analysis) bool {
 			return checked(a) && (a.live.arc.Result == arc.Pass || a.live.arc.Result == arc.Fail)
 		},

@@ -27,10 +27,11 @@ var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.received.missing", Severity: diag.Info, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "No Received field: the way of the message is not known",
-		Requirement: "Received fields tell the way of the message",
+		Title:       "No Received field: the path of the message is unknown",
+		Requirement: "Received fields show the path of the message",
 		Ref:         "RFC 5321 section 4.4",
-		Advice:      "Take the header from the recipient's mailbox; a copy in the sender's folder of sent mail has no Received.",
+		Advice: "Copy the header from the recipient's mailbox. A copy in the sender's Sent folder has no " +
+			"Received fields.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.hops) == 0,
 				"The header has no field Received, which every server on the way adds.")
@@ -40,9 +41,10 @@ var routeRules = diag.Rules[*evidence]{
 		Code: "header.received.loop", Severity: diag.Error, Weight: 5, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.received.missing"},
 		Title:       "More than 100 hops: the message was in a loop",
-		Requirement: "The message was in no loop",
+		Requirement: "The message was not in a mail loop",
 		Ref:         "RFC 5321 section 6.3",
-		Advice:      "Find two servers that appear again and again, and correct the forwarding or routing between them.",
+		Advice: "Find the servers that appear again and again, and correct the forwarding or routing " +
+			"between them.",
 		Fails: func(e *evidence) diag.Failures {
 			n := len(e.hops) + e.hopsCut
 			return diag.FailIf(n > maxLoop, "The header has %d fields Received.", n)
@@ -51,10 +53,10 @@ var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.received.time", Severity: diag.Info, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.received.missing"},
-		Title:       "Received field without a time that can be read",
-		Requirement: "Every Received field has a time",
+		Title:       "Received field without a readable time",
+		Requirement: "Every Received field has a readable time",
 		Ref:         "RFC 5321 section 4.4",
-		Advice:      "Nothing needs to be done; the delay at that hop is not known.",
+		Advice:      "No action is needed. The delay at that hop is unknown.",
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !h.noTime {
 				return ""
@@ -66,10 +68,10 @@ var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.date.invalid", Severity: diag.Warning, Weight: 3, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.date.missing"},
-		Title:       "Date cannot be read",
-		Requirement: "Date can be read",
+		Title:       "Date field cannot be parsed",
+		Requirement: "The Date field can be parsed",
 		Ref:         "RFC 5322 section 3.3",
-		Advice:      "Let the sending program write the time as in Sun, 1 Nov 2026 09:00:04 +0000.",
+		Advice:      "Have the sending program write the date like this: Sun, 1 Nov 2026 09:00:04 +0000.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.dateErr != nil, "Date is %s: %v.", quoted(e.msg.Value("Date")),
 				e.dateErr).About("Date")
@@ -78,10 +80,11 @@ var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.date.form", Severity: diag.Info, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.date.invalid"},
-		Title:       "Date is not written as it should be",
-		Requirement: "Date is written as it should be",
+		Title:       "Date field does not follow the standard format",
+		Requirement: "The Date field follows the standard format",
 		Ref:         "RFC 5322 section 3.3",
-		Advice:      "Let the sending program write the time as in Sun, 1 Nov 2026 09:00:04 +0000; filters count oddities against a message.",
+		Advice: "Have the sending program write the date like this: Sun, 1 Nov 2026 09:00:04 +0000. " +
+			"Filters count deviations against a message.",
 		Fails: func(e *evidence) diag.Failures {
 			var odd []string
 			for _, o := range []struct {
@@ -104,10 +107,11 @@ var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.date.future", Severity: diag.Warning, Weight: 3, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.date.invalid"},
-		Title:       "Date lies in the future",
-		Requirement: "Date does not lie after the arrival",
+		Title:       "Date is in the future",
+		Requirement: "The Date is not later than the arrival",
 		Ref:         "RFC 5322 section 3.6.1",
-		Advice:      "Set the clock of the sending device. Spam is dated so in order to stay at the top of the inbox.",
+		Advice: "Correct the clock of the sending device. Spammers also use future dates to stay at the " +
+			"top of the inbox.",
 		Fails: func(e *evidence) diag.Failures {
 			t, arrived := e.date.Time, e.earliest()
 			switch {
@@ -124,10 +128,10 @@ var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.date.past", Severity: diag.Warning, Weight: 2, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.date.future"},
-		Title:       "Date lies days before the message was sent",
-		Requirement: "Date is near the time of sending",
+		Title:       "Date is days before the message was sent",
+		Requirement: "The Date is close to the time of sending",
 		Ref:         "RFC 5322 section 3.6.1",
-		Advice:      "Ask whether an old message was sent again, or set the clock of the sending device.",
+		Advice:      "Check whether an old message was sent again, or correct the clock of the sending device.",
 		When:        func(e *evidence) bool { return !e.earliest().IsZero() },
 		Fails: func(e *evidence) diag.Failures {
 			t, arrived := e.date.Time, e.earliest()
@@ -140,10 +144,11 @@ var routeRules = diag.Rules[*evidence]{
 		Code: "header.hop.time.backwards", Severity: diag.Warning, Weight: 2, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.received.missing"},
 		Title:       "Time runs backwards between two servers",
-		Requirement: "Time runs forwards from server to server",
+		Requirement: "Times increase from server to server",
 		Ref:         "RFC 5321 section 4.4",
-		Advice:      "Set the clock of the server that is wrong. If the older field is not of a server that you know, it may be forged.",
-		When:        (*evidence).timed,
+		Advice: "Correct the clock of the server that is wrong. If the older field is not from a server " +
+			"that you know, it may be forged.",
+		When: (*evidence).timed,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !h.timed || h.delay > -maxSkew {
 				return ""
@@ -155,10 +160,11 @@ var routeRules = diag.Rules[*evidence]{
 		Code: "header.hop.delay.long", Severity: diag.Warning, Weight: 2, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.received.missing"},
 		Title:       "Delivery was delayed for an hour or more",
-		Requirement: "No hop took an hour",
+		Requirement: "No hop took an hour or more",
 		Ref:         "RFC 5321 section 4.5.4.1",
-		Advice:      "Look into the log of the server that handed the message over, by the id of the hop, for why it had to wait.",
-		When:        (*evidence).timed,
+		Advice: "Check the log of the server that handed the message over for the reason; the id of the " +
+			"hop identifies the message.",
+		When: (*evidence).timed,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !h.timed || h.delay < longDelay {
 				return ""
@@ -169,10 +175,10 @@ var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.hop.delay.short", Severity: diag.Info, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.hop.delay.long"},
-		Title:       "Delivery was delayed for minutes",
-		Requirement: "No hop took more than ten minutes",
+		Title:       "Delivery was delayed for several minutes",
+		Requirement: "No hop took more than 10 minutes",
 		Ref:         "RFC 5321 section 4.5.4.1",
-		Advice:      "Nothing needs to be done if it happened once; greylisting and busy filters take minutes.",
+		Advice:      "No action is needed if this happened once. Greylisting and busy filters can take minutes.",
 		When:        (*evidence).timed,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !h.timed || h.delay < shortDelay {
@@ -187,7 +193,7 @@ var routeRules = diag.Rules[*evidence]{
 		Title:       "Message crossed the Internet without TLS",
 		Requirement: "The message was encrypted with TLS wherever it crossed the Internet",
 		Ref:         "RFC 3207; RFC 3848 section 2",
-		Advice:      "Let both servers offer and use STARTTLS; with MTA-STS or DANE the receiver can demand it.",
+		Advice:      "Enable STARTTLS on both servers. With MTA-STS or DANE the receiving domain can require it.",
 		When:        (*evidence).tellsTLS,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !e.crossed(h) || h.tls != tlsNo {
@@ -200,8 +206,8 @@ var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.hop.tls.weak", Severity: diag.Warning, Weight: 2, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.received.missing"},
-		Title:       "Hop used an outdated version of TLS",
-		Requirement: "No hop used an outdated version of TLS",
+		Title:       "Hop used an outdated TLS version",
+		Requirement: "No hop used an outdated TLS version",
 		Ref:         "RFC 8996 section 2",
 		Advice:      "Enable TLS 1.2 and 1.3 on both servers.",
 		When:        (*evidence).tellsVersion,
@@ -216,11 +222,12 @@ var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.hop.helo.receiver", Severity: diag.Warning, Weight: 3, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.received.missing"},
-		Title:       "Client introduced itself with the receiver's own name",
-		Requirement: "No client introduced itself with the receiver's own name",
+		Title:       "Client used the receiving server's own name in HELO",
+		Requirement: "No client used the receiving server's own name in HELO",
 		Ref:         "RFC 5321 section 4.1.4",
-		Advice:      "Refuse clients from outside that use your own names in HELO; only forged mail does that.",
-		When:        func(e *evidence) bool { h := e.outside(); return h != nil && h.helo != "" },
+		Advice: "Reject outside clients that use your own server names in HELO. Legitimate mail does not " +
+			"do that.",
+		When: func(e *evidence) bool { h := e.outside(); return h != nil && h.helo != "" },
 		Fails: func(e *evidence) diag.Failures {
 			h := e.outside()
 			helo, by := operator(h.helo), operator(h.by)
@@ -231,10 +238,10 @@ var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.hop.address.impossible", Severity: diag.Warning, Weight: 3, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.received.missing"},
-		Title:       "Received field holds an address that cannot exist",
-		Requirement: "No Received field holds an address that cannot exist",
+		Title:       "Received field contains an impossible IP address",
+		Requirement: "No Received field contains an impossible IP address",
 		Ref:         "RFC 5321 section 4.1.3",
-		Advice:      "Take that field and all below it for invented by the sender.",
+		Advice:      "Treat that field and all fields below it as forged by the sender.",
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			bad := impossibleAddress(h.field.Value())
 			if bad == "" {

@@ -20,7 +20,7 @@ var signatureRules = diag.Rules[*evidence]{
 		Title:       "Message is not signed with DKIM",
 		Requirement: "The message is signed with DKIM",
 		Ref:         "RFC 6376 section 3.5",
-		Advice:      "Set up DKIM at the sending service: a signature survives forwarding, SPF does not.",
+		Advice:      "Set up DKIM at the sending service. Unlike SPF, a signature survives forwarding.",
 		Fails: func(e *evidence) diag.Failures {
 			if r, ok := e.result("dkim"); ok && r.Value != "none" && len(e.signatures) == 0 {
 				return diag.Fail("The header has no DKIM-Signature, although the receiving side notes dkim=%s: the copy is not complete.", diag.Quote(r.Value))
@@ -32,9 +32,10 @@ var signatureRules = diag.Rules[*evidence]{
 		Code: "header.dkim.malformed", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.dkim.missing"},
 		Title:       "DKIM signature is malformed",
-		Requirement: "DKIM signatures keep to their syntax",
+		Requirement: "DKIM signatures are well-formed",
 		Ref:         "RFC 6376 section 6.1.1",
-		Advice:      "Copy the whole field; if it was sent so, fix the program that signs, as verifiers ignore the signature.",
+		Advice: "Copy the whole field. If it was sent like this, fix the signing program: verifiers " +
+			"ignore the signature.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			if err, ok := errors.AsType[*dkim.SignatureError](s.parsed.Err()); ok && s.signs("From") {
 				return "cannot be verified: " + err.Fault.Text
@@ -48,7 +49,7 @@ var signatureRules = diag.Rules[*evidence]{
 		Title:       "DKIM signature does not cover From",
 		Requirement: "DKIM signatures cover From",
 		Ref:         "RFC 6376 section 5.4",
-		Advice:      "List from in h=; verifiers do not accept a signature without it.",
+		Advice:      "List from in h=. Verifiers reject a signature that does not cover From.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			if s.signs("From") {
 				return ""
@@ -59,10 +60,11 @@ var signatureRules = diag.Rules[*evidence]{
 	{
 		Code: "header.dkim.uncovered", Severity: diag.Info, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.dkim.from_unsigned"},
-		Title:       "DKIM signature leaves out a field that people read",
+		Title:       "DKIM signature leaves out Subject, Date or To",
 		Requirement: "DKIM signatures cover Subject, Date and To",
 		Ref:         "RFC 6376 section 5.4.1",
-		Advice:      "Sign Subject, Date, To and Message-ID too: what is not signed can be changed without anybody noticing.",
+		Advice: "Sign Subject, Date, To and Message-ID too. Fields that are not signed can be changed " +
+			"unnoticed.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			var lacks []string
 			for _, name := range []string{"Subject", "Date", "To"} {
@@ -82,7 +84,7 @@ var signatureRules = diag.Rules[*evidence]{
 		Title:       "DKIM signature uses SHA-1",
 		Requirement: "No DKIM signature uses SHA-1",
 		Ref:         "RFC 8301 section 3.1",
-		Advice:      "Sign with rsa-sha256; verifiers take a signature with SHA-1 for invalid.",
+		Advice:      "Sign with rsa-sha256. Verifiers treat SHA-1 signatures as invalid.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			if strings.HasSuffix(strings.ToLower(s.Algorithm), "sha1") {
 				return "uses " + diag.Quote(s.Algorithm)
@@ -93,10 +95,10 @@ var signatureRules = diag.Rules[*evidence]{
 	{
 		Code: "header.dkim.length", Severity: diag.Warning, Weight: 2, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.dkim.missing"},
-		Title:       "DKIM signature covers only a part of the body",
+		Title:       "DKIM signature covers only part of the body",
 		Requirement: "DKIM signatures cover the whole body",
 		Ref:         "RFC 6376 section 8.2",
-		Advice:      "Sign without l=: with it anybody can add text or replace what is shown, and the signature still verifies.",
+		Advice:      "Sign without l=. With it, anyone can append content, and the signature still verifies.",
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			if s.BodyLength == nil {
 				return ""
@@ -110,8 +112,9 @@ var signatureRules = diag.Rules[*evidence]{
 		Title:       "DKIM signature had expired when the message arrived",
 		Requirement: "No DKIM signature had expired when the message arrived",
 		Ref:         "RFC 6376 section 3.5",
-		Advice:      "Let signatures be valid for a week at least: queues and greylisting delay messages for hours and days.",
-		When:        arrivedWith(func(s *signature) bool { return s.ExpiresAt != nil }),
+		Advice: "Make signatures valid for at least a week. Queues and greylisting delay messages for " +
+			"hours or days.",
+		When: arrivedWith(func(s *signature) bool { return s.ExpiresAt != nil }),
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			arrived := e.arrival()
 			if s.ExpiresAt == nil || arrived.IsZero() || !s.ExpiresAt.Before(arrived) {
@@ -126,7 +129,7 @@ var signatureRules = diag.Rules[*evidence]{
 		Title:       "DKIM signature is dated after the message arrived",
 		Requirement: "No DKIM signature is dated after the message arrived",
 		Ref:         "RFC 6376 section 3.5",
-		Advice:      "Set the clock of the server that signs; some verifiers refuse signatures from the future.",
+		Advice:      "Correct the clock of the signing server. Some verifiers reject signatures from the future.",
 		When:        arrivedWith(func(s *signature) bool { return s.Timestamp != nil }),
 		Fails: eachSignature(func(e *evidence, s *signature) string {
 			arrived := e.arrival()
@@ -139,11 +142,12 @@ var signatureRules = diag.Rules[*evidence]{
 	{
 		Code: "header.dkim.unaligned", Severity: diag.Info, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.dkim.missing", "header.from.invalid"},
-		Title:       "No DKIM signature is of the domain in From",
-		Requirement: "A DKIM signature is of the domain in From",
+		Title:       "No DKIM signature matches the domain in From",
+		Requirement: "A DKIM signature matches the domain in From",
 		Ref:         "RFC 9989 section 4.4",
-		Advice:      "Set up signing with your own domain at the sending service; a signature of the service does not count for DMARC.",
-		When:        func(e *evidence) bool { return e.fromDomain != "" },
+		Advice: "Set up DKIM signing with your own domain at the sending service. A signature with the " +
+			"domain of the service does not count for DMARC.",
+		When: func(e *evidence) bool { return e.fromDomain != "" },
 		Fails: func(e *evidence) diag.Failures {
 			var domains []string
 			for i := range e.signatures {
