@@ -137,17 +137,6 @@ func (e *evidence) totalDelay() (d time.Duration, known bool) {
 	return last.Sub(first), n > 1
 }
 
-// slowest returns the hop before which the message waited longest, or nil if nothing is known of times.
-func (e *evidence) slowest() *hop {
-	var slowest *hop
-	for i := range e.hops {
-		if h := &e.hops[i]; h.timed && h.delay > 0 && (slowest == nil || h.delay > slowest.delay) {
-			slowest = h
-		}
-	}
-	return slowest
-}
-
 // before returns the hop before another one, or nil.
 func (e *evidence) before(h *hop) *hop {
 	for i := range e.hops {

@@ -1,7 +1,6 @@
 package header
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -30,11 +29,6 @@ func (Judgment) Values() []string {
 		string(Spam), string(NotSpam), string(Suspicious), string(Bulk), string(Phishing), string(Spoofing), string(Malware),
 		string(Allowed), string(Unstated),
 	}
-}
-
-// bad reports whether a filter found the message harmful or unwanted.
-func (j Judgment) bad() bool {
-	return slices.Contains([]Judgment{Spam, Phishing, Spoofing, Malware}, j)
 }
 
 // The bounds of what is reported of filters.
