@@ -34,6 +34,7 @@ const (
 	ReasonDKIM            Reason = "dkim_aligned"
 	ReasonService         Reason = "known_service"
 	ReasonMailboxRelay    Reason = "mailbox_relay"
+	ReasonHosting         Reason = "hosting_provider"
 	ReasonRelated         Reason = "related_domain"
 	ReasonContradiction   Reason = "contradiction"
 	ReasonBroken          Reason = "broken_signature"
@@ -59,9 +60,11 @@ var explanations = map[Reason]string{
 	ReasonSharedSignature: "It passes on signatures that servers of the domain made, with a return path of its own.",
 	ReasonDKIM:            "It signs with a key of the domain.",
 	ReasonService:         "It is a known sending service that is not set up to pass DMARC for the domain.",
-	ReasonMailboxRelay:    "It is a mailbox provider, and nothing in its messages passes, as after forwarding.",
-	ReasonRelated:         "Its messages are authenticated by a domain of the same organization that is not aligned.",
-	ReasonContradiction:   "The receiver's evaluation contradicts its own results.",
+	ReasonHosting: "It is a server of a hosting provider, and nothing in its messages passes: a website of yours may " +
+		"run there, or somebody else's.",
+	ReasonMailboxRelay:  "It is a mailbox provider, and nothing in its messages passes, as after forwarding.",
+	ReasonRelated:       "Its messages are authenticated by a domain of the same organization that is not aligned.",
+	ReasonContradiction: "The receiver's evaluation contradicts its own results.",
 	ReasonBroken: "Its messages carry signatures of the domain that do not verify, as after a change by a mailing " +
 		"list.",
 	ReasonStranger: "Its messages are authenticated by a domain that has nothing to do with yours: a service " +
@@ -78,8 +81,9 @@ var explanations = map[Reason]string{
 func (Reason) Values() []string {
 	return []string{
 		string(ReasonForeignDomain), string(ReasonSPF), string(ReasonForwarder), string(ReasonOverride),
-		string(ReasonGateway), string(ReasonUncompared), string(ReasonServiceSigned), string(ReasonDKIMSurvived), string(ReasonSharedSignature), string(ReasonDKIM),
-		string(ReasonService), string(ReasonMailboxRelay), string(ReasonRelated), string(ReasonContradiction),
+		string(ReasonGateway), string(ReasonUncompared), string(ReasonServiceSigned), string(ReasonDKIMSurvived),
+		string(ReasonSharedSignature), string(ReasonDKIM), string(ReasonService), string(ReasonMailboxRelay),
+		string(ReasonHosting), string(ReasonRelated), string(ReasonContradiction),
 		string(ReasonBroken), string(ReasonStranger), string(ReasonNotChecked), string(ReasonNoResults),
 		string(ReasonNothing), string(ReasonNoMessages),
 	}
@@ -143,9 +147,13 @@ func (c *collector) classifySigned(t *tally) (Class, Reason) {
 }
 
 // classifyService classifies a known service of whose messages none is aligned. A mailbox provider that is known
-// by its address alone, and signed nothing, passes on what came to one of its mailboxes.
+// by its address alone, and signed nothing, passes on what came to one of its mailboxes. Of a web host that is not
+// known: the owner's own website may send from there.
 func classifyService(t *tally) (Class, Reason) {
-	if t.service.Category.Hosts() && t.basis() == provider.BasisPTR {
+	switch {
+	case t.service.Category == provider.Hosting && t.basis() == provider.BasisPTR:
+		return Unclear, ReasonHosting
+	case t.service.Category.Hosts() && t.basis() == provider.BasisPTR:
 		return Forwarding, ReasonMailboxRelay
 	}
 	return Legitimate, ReasonService

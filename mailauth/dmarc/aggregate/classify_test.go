@@ -72,7 +72,7 @@ func TestClassify(t *testing.T) {
 		{"a HELO name of the domain", pNone, []string{rowXML("192.0.2.1 1 none fail pass example.com", "helo mx.example.com pass")}, Legitimate, ReasonSPF, ""},
 		{"no messages", pNone, []string{rowXML("192.0.2.1 0 none fail fail example.com", "spf example.com fail")}, Unclear, ReasonNoMessages, ""},
 	}
-	seen := map[string]bool{string(ReasonMailboxRelay): true} // needs reverse DNS, see TestResolvePTR
+	seen := map[string]bool{string(ReasonMailboxRelay): true, string(ReasonHosting): true} // need reverse DNS, see TestResolvePTR
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			file := feedbackXML(tt.policy, tt.records...)
@@ -117,9 +117,11 @@ func TestResolvePTR(t *testing.T) {
 		a.pphosted.com.          A   192.0.2.12
 		13.2.0.192.in-addr.arpa. PTR o1.sendgrid.net.
 		13.2.0.192.in-addr.arpa. PTR alias.example.
-		o1.sendgrid.net.         A   192.0.2.13`)
+		o1.sendgrid.net.         A   192.0.2.13
+		15.2.0.192.in-addr.arpa. PTR w1.kasserver.com.
+		w1.kasserver.com.        A   192.0.2.15`)
 	var records []string
-	for _, ip := range []string{"192.0.2.10", "192.0.2.11", "192.0.2.12", "192.0.2.13", "192.0.2.14", "2001:db8::1", "none"} {
+	for _, ip := range []string{"192.0.2.10", "192.0.2.11", "192.0.2.12", "192.0.2.13", "192.0.2.14", "192.0.2.15", "2001:db8::1", "none"} {
 		records = append(records, rowXML(ip+" 10 none fail fail example.com", "spf example.com fail"))
 	}
 	a, err := Analyze(t.Context(), w.Env(), Request{XML: feedbackXML(pNone, records...), ResolvePTR: true})
@@ -139,6 +141,7 @@ func TestResolvePTR(t *testing.T) {
 		"192.0.2.12":  "a.pphosted.com · Proofpoint · mail_gateway",
 		"192.0.2.13":  "o1.sendgrid.net · Twilio SendGrid · known_service",
 		"192.0.2.14":  " ·  · unauthenticated",
+		"192.0.2.15":  "w1.kasserver.com · All-Inkl · hosting_provider",
 		"2001:db8::1": " ·  · unauthenticated",
 		"none":        " ·  · unauthenticated",
 	}, got)
