@@ -8,20 +8,20 @@ import (
 
 // fileRules are about what the file is. One of them fails if it is no report, and nothing else is judged then.
 var fileRules = diag.Rules[*evidence]{
-	notReport("dmarc.report.kind.tls", "TLS report, not a DMARC report", "The file is no TLS report",
+	notReport("dmarc.report.kind.tls", "TLS report, not a DMARC report", "The file is not a TLS report",
 		"RFC 8460 section 4.4",
-		"Read it with a tool for TLS reports: it comes because of the TLSRPT record of the domain and tells about TLS "+
-			"connections. Aggregate reports are XML files.",
-		"The file holds JSON of RFC 8460, a report about the TLS connections to the mail servers of a domain.",
+		"Read it with a tool for TLS reports: it was sent because the domain has a TLSRPT record. DMARC aggregate reports "+
+			"are XML files.",
+		"The file is a TLS report in JSON (RFC 8460), about TLS connections to the mail servers of a domain.",
 		ContentTLSReport),
-	notReport("dmarc.report.kind.failure", "DMARC failure report, not an aggregate report", "The file is no failure "+
-		"report",
+	notReport("dmarc.report.kind.failure", "DMARC failure report, not an aggregate report", "The file is not a "+
+		"failure report",
 		"RFC 9991 section 3",
 		"Look at the message in it, which failed DMARC. Aggregate reports come to the addresses of rua, failure reports "+
 			"to those of ruf.",
-		"The file holds a failure report: one message that failed DMARC.",
+		"The file is a failure report, about one message that failed DMARC.",
 		ContentFailure),
-	notReport("dmarc.report.kind.dmarc_record", "DMARC record, not a DMARC report", "The file is no DMARC record",
+	notReport("dmarc.report.kind.dmarc_record", "DMARC record, not a DMARC report", "The file is not a DMARC record",
 		"RFC 9989 section 4.7",
 		"Check the record with dmarc/validate. Reports are sent by receivers of mail to the addresses in its tag rua.",
 		"The text is the DMARC record of a domain.",
@@ -29,30 +29,30 @@ var fileRules = diag.Rules[*evidence]{
 	notReport("dmarc.report.kind.empty", "Empty file", "The file is not empty",
 		"RFC 9990 section 3.1",
 		"Save the attachment again and upload it as it is.",
-		"The file holds no report, for it is empty.",
+		"The file is empty.",
 		ContentEmpty, ContentNoFiles),
 	notReport("dmarc.report.kind.message", "Message without a DMARC report", "The message has a report attached",
 		"RFC 9990 section 3.5.2",
-		"Upload the message with its attachments, or the attachment itself: an XML file, mostly in gzip or zip.",
+		"Upload the message with its attachments, or the attachment itself: an XML file, usually in gzip or zip.",
 		"The message has no aggregate report attached.",
 		ContentMessage),
 	notReport("dmarc.report.kind.archive", "Archive without a DMARC report", "The archive holds a report",
 		"RFC 9990 section 3.5.2",
-		"Upload the archive that came as attachment: it holds one XML file.",
+		"Upload the archive that was attached to the report message: it holds one XML file.",
 		"The archive holds no aggregate report.",
 		ContentArchive),
 	notReport("dmarc.report.kind.encrypted", "Archive protected by a password", "The archive is not protected by a "+
 		"password",
 		"RFC 9990 section 3.5.2",
-		"Unpack the archive and upload the XML file in it. Real reports have no password: take care if the message gives "+
-			"you one.",
+		"Unpack the archive and upload the XML file in it. Real reports have no password: be careful if the message "+
+			"supplies one.",
 		"The archive cannot be opened without a password.",
 		ContentEncrypted),
 	notReport("dmarc.report.kind.compression", "Compression that is not used for reports", "The compression is gzip "+
 		"or zip",
 		"RFC 9990 section 3.5.2",
 		"Unpack the file and upload the XML file in it.",
-		"The file is compressed in a way that reports are not; they come as gzip, zip or plain XML.",
+		"The file is compressed in a format that is not used for reports, which come as gzip, zip or plain XML.",
 		ContentUnsupported),
 	notReport("dmarc.report.kind.damaged", "Damaged archive: nothing can be read", "The archive can be unpacked",
 		"RFC 9990 section 3.5.2",
@@ -65,14 +65,14 @@ var fileRules = diag.Rules[*evidence]{
 		Title:       "Not a DMARC report",
 		Requirement: "The file is an aggregate report",
 		Ref:         "RFC 9990 section 3.1.1",
-		Advice: "Upload the attachment of a message that came to an address of the tag rua: XML, mostly in gzip " +
+		Advice: "Upload the attachment of a message sent to one of your rua addresses: XML, usually in gzip " +
 			"or zip.",
 		When: func(e *evidence) bool { return e.other == nil || slices.Contains(otherContents, e.other.Content) },
 		Fails: func(e *evidence) diag.Failures {
 			if e.other == nil {
 				return nil
 			}
-			return e.other.describe("The file is no aggregate report in XML.")
+			return e.other.describe("The file is not an aggregate report in XML.")
 		},
 	},
 }

@@ -31,7 +31,7 @@ var formatRules = diag.Rules[*evidence]{
 	faultRule("dmarc.report.count.invalid", diag.Warning, "Records without a usable count",
 		"Every record has a count", "RFC 9990 section 3.1.1.8",
 		"Tell the receiver. The records are left out of all totals, since nobody knows how many messages they stand for.",
-		"Records are left out because their count is no number of messages", nil, BadCount),
+		"Records are left out because their count is not a number of messages", nil, BadCount),
 	faultRule("dmarc.report.address.invalid", diag.Warning, "Invalid source_ip: not an IP address",
 		"Every source_ip is an IP address", "RFC 9990 section 3.1.1.8",
 		"Tell the receiver. The messages are counted, but where they came from is not known.",
@@ -51,7 +51,7 @@ var formatRules = diag.Rules[*evidence]{
 		"The metadata lacks required elements", below("report_metadata"), Missing),
 	faultRule("dmarc.report.policy.missing", diag.Warning, "Published policy incomplete",
 		"The published policy is complete", "RFC 9990 section 3.1.1.5",
-		"Look the record up with dmarc/lookup: the report does not tell what the receiver found.",
+		"Look the record up with dmarc/lookup: the report does not say what the receiver found.",
 		"The section policy_published lacks required elements", below("policy_published"), Missing),
 	faultRule("dmarc.report.record.missing", diag.Warning, "Records with missing elements",
 		"The records are complete", "RFC 9990 section 3.1.1.7",
@@ -59,16 +59,16 @@ var formatRules = diag.Rules[*evidence]{
 		"Records lack required elements", inRecords, Missing),
 	faultRule("dmarc.report.value.invalid", diag.Warning, "Values that the format does not define",
 		"All values are defined by the format", "RFC 9990 section 3.1.1",
-		"Tell the receiver. The values are shown as they stand, and none of them counts as a pass.",
+		"Tell the receiver. The values are shown as sent, and none of them counts as a pass.",
 		"The report has values that the format does not define", nil, BadValue, Repeated),
-	faultRule("dmarc.report.value.cut", diag.Info, "More or longer values than are kept",
+	faultRule("dmarc.report.value.cut", diag.Info, "Values cut short or left out",
 		"Nothing had to be cut", "RFC 9990 section 3.1.3",
 		"Nothing to do: counts are not affected.",
 		"Some values are longer or more than are kept", nil, TooLong, TooMany),
-	faultRule("dmarc.report.format.odd", diag.Info, "Small departures from the format",
+	faultRule("dmarc.report.format.odd", diag.Info, "Minor deviations from the format",
 		"The format is followed to the letter", "RFC 9990 section 3.1.1",
 		"Nothing to do: nothing is lost. Stricter tools may refuse the report.",
-		"The report departs from the format in ways that lose nothing", nil, OddValue, Empty, Unknown, Misplaced, OldName),
+		"The report deviates from the format in ways that lose nothing", nil, OddValue, Empty, Unknown, Misplaced, OldName),
 	{
 		Code: "dmarc.report.records.limit", Severity: diag.Warning,
 		Title:       "More records than are read",
@@ -111,7 +111,8 @@ func below(section string) func(string) bool {
 
 // inRecords matches elements of records.
 func inRecords(element string) bool {
-	return element != "record" && element != "feedback" && !below("report_metadata")(element) && !below("policy_published")(element)
+	return element != "record" && element != "feedback" && !below("report_metadata")(element) &&
+		!below("policy_published")(element)
 }
 
 // faultRule is the rule that reading met no fault of some kinds, in elements that match.
@@ -168,8 +169,9 @@ func faultText(f *Fault) string {
 // kindText says in a few words what a fault is. Of kinds without words the value says it.
 var kindText = map[Kind]string{
 	Malformed: "has broken markup", BadEntity: "has an unknown entity", BadChar: "has a control character",
-	BadEncoding: "has other bytes", Doctype: "has a document type declaration", Damaged: "its end or check sum is wrong",
-	Repeated: "stands more than once", TooLong: "is too long",
-	TooMany: "stands too often", Empty: "is empty", Unknown: "is unknown", Misplaced: "stands in the wrong place",
+	BadEncoding: "has bytes in another encoding", Doctype: "has a document type declaration",
+	Damaged:  "its end or checksum is wrong",
+	Repeated: "appears more than once", TooLong: "is too long",
+	TooMany: "appears too often", Empty: "is empty", Unknown: "is unknown", Misplaced: "is in the wrong place",
 	OldName: "has the name of a draft", Missing: "is missing",
 }

@@ -15,7 +15,7 @@ var mailRules = diag.Rules[*evidence]{
 		Title:       "Legitimate mail was quarantined or rejected",
 		Requirement: "No legitimate mail was quarantined or rejected",
 		Ref:         "RFC 9989 section 5.1.6",
-		Advice: "Fix these sources now, as the findings about them say: mostly they lack DKIM signing with your domain. " +
+		Advice: "Fix these sources now, as the findings about them say: usually they lack DKIM signing with your domain. " +
 			"If that takes days, publish p=none until it is done.",
 		When: hasOwn,
 		Fails: func(e *evidence) diag.Failures {
@@ -51,8 +51,8 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.sender.failing", Severity: diag.Warning, Weight: 10, Category: factorAuthentication,
-		Title:       "Mail of an own source fails DMARC",
-		Requirement: "Mail of own sources passes",
+		Title:       "Mail from one of your own sources fails DMARC",
+		Requirement: "Mail from your own sources passes",
 		Ref:         "RFC 9989 section 5.1.6",
 		Advice: "Find out which server or service this is. Sign its mail with DKIM for your domain, and list its " +
 			"address in the SPF record.",
@@ -62,10 +62,10 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.sender.stray", Severity: diag.Info,
-		Title:       "A few messages of sources that are set up fail",
-		Requirement: "No message of a source that is set up fails",
+		Title:       "A few messages from properly set-up sources fail",
+		Requirement: "No message from a properly set-up source fails",
 		Ref:         "RFC 9989 section 5.1.5",
-		Advice:      "Nothing to do while they are few: a part of the mail is always damaged on its way.",
+		Advice:      "Nothing to do while they are few: some mail is always altered in transit.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.stray > 0, "%s failed at sources of which at least %d %% "+
 				"pass.", e.messages(e.stray), 100-strayPercent)
@@ -74,14 +74,14 @@ var mailRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.report.alignment.strict", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
 		Title:       "Strict alignment fails mail that relaxed alignment would pass",
-		Requirement: "Alignment is no stricter than the mail",
+		Requirement: "Strict alignment fails no authenticated mail",
 		Ref:         "RFC 9989 section 4.4",
 		Advice: "Remove adkim=s or aspf=s from the DMARC record, or have these senders use exactly the domain of " +
 			"the From field.",
 		When: func(e *evidence) bool { return e.sums.align.strict() },
 		Fails: func(e *evidence) diag.Failures {
 			c := &e.sums.oddities.strict
-			return diag.FailIf(c.total > 0, "%s failed in spite of an authenticated domain of the same organization: "+
+			return diag.FailIf(c.total > 0, "%s failed although a domain of the same organization was authenticated: "+
 				"%s.", e.messages(c.total), listed(c))
 		},
 	},
@@ -90,7 +90,7 @@ var mailRules = diag.Rules[*evidence]{
 		Title:       "SPF record with an error (permerror)",
 		Requirement: "The SPF record can be evaluated",
 		Ref:         "RFC 7208 section 2.6.7",
-		Advice:      "Check the record with spf/lookup: mostly it needs more than 10 DNS lookups, or stands twice.",
+		Advice:      "Check the record with spf/lookup: usually it needs more than 10 DNS lookups, or is published twice.",
 		Fails: func(e *evidence) diag.Failures {
 			c := &e.sums.oddities.permError
 			return diag.FailIf(c.total > 0, "For %s the receiver could not evaluate the SPF record: "+
@@ -111,11 +111,11 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.dkim.broken", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
-		Title:       "DKIM signatures of own servers do not verify",
-		Requirement: "DKIM signatures of own servers verify",
+		Title:       "DKIM signatures of your own servers do not verify",
+		Requirement: "DKIM signatures of your own servers verify",
 		Ref:         "RFC 6376 section 6.1.3",
-		Advice: "Look the selector up with dkim/lookup, and check that the server signs with that key, and last: " +
-			"nothing may change a message after it is signed.",
+		Advice: "Look the selector up with dkim/lookup, and check that the server signs with that key, after " +
+			"everything else that changes the message.",
 		When: hasOwn,
 		Fails: func(e *evidence) diag.Failures {
 			c := &e.sums.oddities.broken

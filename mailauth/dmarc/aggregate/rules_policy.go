@@ -21,7 +21,7 @@ var policyRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool { return !enforced(e) },
 		Fails: func(e *evidence) diag.Failures {
 			s := e.classes[Spoofing]
-			return diag.FailIf(s.messages > s.affected, "%s used %s without any authentication of it, from %s: %s. With "+
+			return diag.FailIf(s.messages > s.affected, "%s used %s without being authenticated as it, from %s: %s. With "+
 				"p=none, receivers deliver such mail.",
 				e.messages(s.messages-s.affected), e.domain(), diag.Count(int64(s.sources), "source"), listed(&e.spoofers))
 		},
@@ -49,7 +49,7 @@ var policyRules = diag.Rules[*evidence]{
 			"none of them are yours.",
 		Fails: func(e *evidence) diag.Failures {
 			s := e.classes[Spoofing]
-			return diag.FailIf(s.affected > 0, "Of %s that used %s without any authentication of it, %s did not reach the "+
+			return diag.FailIf(s.affected > 0, "Of %s that used %s without being authenticated as it, %s did not reach the "+
 				"inbox. The sources: %s.",
 				countMessages(s.messages), e.domain(), thousands(s.affected), listed(&e.spoofers))
 		},
@@ -90,8 +90,8 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Weaker policy for subdomains (sp)",
 		Requirement: "Subdomains have the same policy",
 		Ref:         "RFC 9989 section 4.7",
-		Advice: "Remove sp, or raise it to the value of p, once the mail of all subdomains passes: whoever wants to " +
-			"spoof the domain takes a subdomain.",
+		Advice: "Remove sp, or raise it to the value of p, once the mail of all subdomains passes: spoofers " +
+			"choose a subdomain otherwise.",
 		When: enforced,
 		Fails: func(e *evidence) diag.Failures {
 			p := &e.report.Policy
@@ -142,10 +142,10 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.override.local", Severity: diag.Info,
-		Title:       "Receiver overrode the policy by rules of its own",
-		Requirement: "The receiver applied the policy without rules of its own",
+		Title:       "Receiver overrode the policy by local rules",
+		Requirement: "The receiver did not override the policy by local rules",
 		Ref:         "RFC 9989 section 5.4",
-		Advice:      "Nothing to do: receivers may do so, and mostly for forwarded mail that they trust.",
+		Advice:      "Nothing to do: receivers may do so, usually for forwarded mail that they trust.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sums.oddities.sparedWhy.of(OverrideLocal)
 			if n == 0 {
@@ -229,7 +229,7 @@ func (e *evidence) failingNames() string {
 // sparedSpoofing finds that spoofed mail was delivered though the policy is enforced.
 func (e *evidence) sparedSpoofing() diag.Failures {
 	s := e.classes[Spoofing]
-	return diag.FailIf(s.delivered > 0, "%s used %s without any authentication of it and reached the "+
+	return diag.FailIf(s.delivered > 0, "%s used %s without being authenticated as it and reached the "+
 		"inbox.%s", e.messages(s.delivered), e.domain(), e.sparedText())
 }
 

@@ -34,8 +34,8 @@ var reporterRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.time.order", Severity: diag.Warning,
-		Title:       "Time span ends before it begins",
-		Requirement: "The time span begins before it ends",
+		Title:       "Report period ends before it begins",
+		Requirement: "The report period begins before it ends",
 		Ref:         "RFC 9990 section 3.1.1.4",
 		Advice:      "Tell the receiver. The counts stand, but not for which day.",
 		When:        hasSpan,
@@ -48,10 +48,10 @@ var reporterRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.report.time.span", Severity: diag.Info,
 		DependsOn:   []diag.Code{"dmarc.report.time.order"},
-		Title:       "Report about more than one day",
-		Requirement: "The report is about one day at most",
+		Title:       "Report covers more than one day",
+		Requirement: "The report covers one day at most",
 		Ref:         "RFC 9990 section 3.1.1.4",
-		Advice:      "Mind the span when you compare the counts with those of other receivers, which report day by day.",
+		Advice:      "Keep the span in mind when you compare these counts with the daily reports of other receivers.",
 		When:        hasSpan,
 		Fails: func(e *evidence) diag.Failures {
 			m := &e.report.Metadata
@@ -61,8 +61,8 @@ var reporterRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.time.future", Severity: diag.Warning,
-		Title:       "Report about the future",
-		Requirement: "The report is about the past",
+		Title:       "Report period lies in the future",
+		Requirement: "The report period lies in the past",
 		Ref:         "RFC 9990 section 3.1.1.4",
 		Advice:      "Tell the receiver that its clock is wrong. The counts stand, but not for which day.",
 		When:        hasSpan,
@@ -89,8 +89,8 @@ var reporterRules = diag.Rules[*evidence]{
 		Title:       "Receiver reports errors",
 		Requirement: "The receiver reports no errors",
 		Ref:         "RFC 9990 section 3.1.5",
-		Advice: "Check the DMARC record with dmarc/lookup: such errors are mostly about records that are invalid or " +
-			"stand twice.",
+		Advice: "Check the DMARC record with dmarc/lookup: such errors are usually about records that are invalid " +
+			"or published twice.",
 		Fails: func(e *evidence) diag.Failures {
 			errors := e.report.Metadata.Errors
 			return diag.FailIf(len(errors) > 0, "%s reports %s, the first of them: "+
@@ -100,10 +100,10 @@ var reporterRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.report.domain.foreign", Severity: diag.Warning,
-		Title:       "Records of another domain in the report",
+		Title:       "Report contains records of another domain",
 		Requirement: "All records are about the reported domain",
 		Ref:         "RFC 9990 section 3.1.2",
-		Advice: "Tell the receiver that it mixed reports. The messages are counted in the totals; they say nothing " +
+		Advice: "Tell the receiver that it mixed up reports. The messages are counted in the totals; they say nothing " +
 			"about your domain, neither good nor bad.",
 		When: hasMail,
 		Fails: func(e *evidence) diag.Failures {
@@ -143,7 +143,7 @@ var reporterRules = diag.Rules[*evidence]{
 		Title:       "Reverse DNS of some sources could not be looked up",
 		Requirement: "Reverse DNS of the largest sources could be looked up",
 		Ref:         "RFC 1035 section 3.5",
-		Advice:      "Try again later: with their names, services can be recognized by more than their signatures.",
+		Advice:      "Try again later: names in reverse DNS help to recognize sending services.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.unnamed > 0, "The name servers did not answer for %s.", diag.Count(int64(e.unnamed), "source"))
 		},

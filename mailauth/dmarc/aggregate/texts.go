@@ -31,11 +31,11 @@ var texts = diag.Texts{
 
 	"dmarc.report.kind.tls": {
 		Headline: "Not a DMARC report but a TLS report (RFC 8460)",
-		Sub:      "It tells about TLS connections, not about who sends in your name. Upload the XML of a DMARC report.",
+		Sub:      "It is about TLS connections, not about who sends in your name. Upload the XML of a DMARC report.",
 	},
 	"dmarc.report.kind.failure": {
 		Headline: "Not an aggregate report but a DMARC failure report",
-		Sub:      "It is about one message that failed. Upload the XML that came to an address of the tag rua.",
+		Sub:      "It is about one message that failed. Upload the XML sent to one of your rua addresses.",
 	},
 	"dmarc.report.kind.dmarc_record": {
 		Headline: "Not a DMARC report but a DMARC record",
@@ -55,10 +55,10 @@ var texts = diag.Texts{
 	},
 	"dmarc.report.kind.encrypted": {
 		Headline: "Not readable: the archive is protected by a password",
-		Sub:      "Unpack it and upload the XML. Real reports have no password, so take care.",
+		Sub:      "Unpack it and upload the XML. Real reports have no password, so be careful.",
 	},
 	"dmarc.report.kind.compression": {
-		Headline: "Not readable: compressed in a way that reports are not",
+		Headline: "Not readable: a compression that is not used for reports",
 		Sub:      "Unpack the file and upload the XML in it.",
 	},
 	"dmarc.report.kind.damaged": {
@@ -140,7 +140,7 @@ var texts = diag.Texts{
 	},
 	"dmarc.report.policy.none": {
 		Headline: "The policy is p=none: failing mail is only reported",
-		Sub:      "Mail of the domain passes DMARC, but spoofed mail would be delivered. A finding says whether it is ready to enforce.",
+		Sub:      "Mail of the domain passes DMARC, but spoofed mail would be delivered. See whether it is ready to enforce.",
 	},
 	"dmarc.report.domain.foreign": {
 		Headline: "The DMARC report holds records of another domain",
