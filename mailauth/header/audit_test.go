@@ -151,6 +151,10 @@ func TestAudit(t *testing.T) {
 		{"Subject not signed", replaced(t, "to:subject", "to"), "header.dkim.uncovered"},
 		{"SHA-1", replaced(t, "rsa-sha256", "rsa-sha1"), "header.dkim.sha1"},
 		{"part of the body", replaced(t, "t=1793523600", "l=10"), "header.dkim.length"},
+		{"results of others alone", without(good, "Authentication-Results") +
+			"Authentication-Results: mx.example.com; dmarc=pass header.from=example.org\n",
+			"header.authres.foreign header.authres.missing"},
+		{"one click, and keys that could not be looked up", replaced(t, "dkim=pass", "dkim=temperror"), "header.dkim.fail"},
 		{"expired", replaced(t, "x=1794128400", "x=1793523601"), "header.dkim.expired"},
 		{"signed later", replaced(t, "t=1793523600; x=1794128400", "t=1793599999"), "header.dkim.future"},
 		{"signed by a service", replaced(t, "d=example.org; s", "d=esp.example.net; s", "d=example.org ", "d=esp.example.net ", "header.i=@example.org ", ""), "header.dkim.unaligned"},

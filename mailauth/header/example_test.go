@@ -28,5 +28,5 @@ Date: Sun, 01 Nov 2026 09:00:00 +0000
 	// Output:
 	// DMARC failed: the sender is not authenticated
 	// vps77.example.net 203.0.113.77 to mx.example.com
-	// The receiving side notes dmarc=fail for example.org, whose policy is reject (SPF: fail).
+	// The receiving server recorded dmarc=fail for example.org, whose policy is reject (SPF: fail).
 }

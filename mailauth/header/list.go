@@ -54,7 +54,8 @@ func (e *evidence) hasHTTPSUnsubscribe() bool { return e.hasURI("https") }
 // oneClickSigned reports whether one signature covers both fields (RFC 8058 section 4). Where servers wrote down
 // which signatures pass, it must be one of these.
 func (e *evidence) oneClickSigned() bool {
-	passing, known := e.passing("dkim"), len(e.results("dkim")) > 0
+	passing := e.passing("dkim")
+	known := slices.ContainsFunc(e.results("dkim"), func(r result) bool { return r.Value != "temperror" })
 	return slices.ContainsFunc(e.signatures, func(s signature) bool {
 		passed := !known || slices.ContainsFunc(passing, func(r result) bool {
 			return r.Domain() == "" || sameOrganization(r.Domain(), s.Domain)

@@ -40,7 +40,7 @@ func (e *evidence) value(method string) string {
 
 // dmarcText says how DMARC came out, and why as far as the results tell.
 func (e *evidence) dmarcText() string {
-	text := fmt.Sprintf("The receiving side notes dmarc=%s for %s", e.value("dmarc"), orDomain(e.fromDomain))
+	text := fmt.Sprintf("The receiving server recorded dmarc=%s for %s", e.value("dmarc"), orDomain(e.fromDomain))
 	r, _ := e.result("dmarc")
 	if p := strings.ToLower(firstOf(r.Note("p"), r.Note("policy"))); p != "" {
 		text += ", whose policy is " + diag.Quote(p)
@@ -70,7 +70,7 @@ func (e *evidence) dmarcText() string {
 // spfText says how SPF came out.
 func (e *evidence) spfText() string {
 	r, _ := e.result("spf")
-	text := fmt.Sprintf("The receiving side notes spf=%s for %s", diag.Quote(r.Value), orDomain(e.domainOf(&r)))
+	text := fmt.Sprintf("The receiving server recorded spf=%s for %s", diag.Quote(r.Value), orDomain(e.domainOf(&r)))
 	if len(r.Comments) > 0 && r.Comments[0] != "" {
 		text += " (" + diag.Quote(r.Comments[0]) + ")"
 	}
@@ -88,7 +88,7 @@ func orDomain(domain string) string {
 // named names a server at the beginning of a sentence.
 func named(id string) string {
 	if id == "" {
-		return "A server that does not tell its name"
+		return "An unnamed server"
 	}
 	return diag.Quote(id)
 }

@@ -20,7 +20,7 @@ var authenticationRules = diag.Rules[*evidence]{
 			"DKIM and DMARC now.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.authenticated(),
-				"The header has no Authentication-Results of the receiving side, so it does not tell whether the sender is authentic.")
+				"The receiving server recorded no Authentication-Results, so the header does not show whether the sender is authentic.")
 		},
 	},
 	{
@@ -36,7 +36,7 @@ var authenticationRules = diag.Rules[*evidence]{
 				if a.header == nil || len(a.header.Faults) == 0 {
 					return nil
 				}
-				return diag.Fail("In %s in line %d %s.", shortName(a.field), a.field.Line,
+				return diag.Fail("%s in line %d: %s.", shortName(a.field), a.field.Line,
 					strings.Join(a.header.Faults, "; ")).About(a.id)
 			})
 		},
@@ -53,7 +53,7 @@ var authenticationRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
 				return diag.FailIf(e.ownName(a.id),
-					"Results in line %d name %s, but stand below what its servers wrote: they came with the message.",
+					"The results in line %d name %s, but are below the fields that its servers added: they came with the message.",
 					a.field.Line, diag.Quote(a.id)).About(a.id)
 			})
 		},
@@ -70,21 +70,23 @@ var authenticationRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
 				claims := e.contradicted(&a)
-				return diag.FailIf(len(claims) > 0, "%s claims %s; the receiving side found otherwise.", named(a.id),
+				return diag.FailIf(len(claims) > 0, "%s claims %s; the receiving server found otherwise.", named(a.id),
 					strings.Join(claims, " and ")).About(a.id)
 			})
 		},
 	},
 	{
 		Code: "header.authres.foreign", Severity: diag.Info, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.forged", "header.authres.contradicted"},
+		DependsOn:   []diag.Code{"header.authres.forged"},
 		Title:       "Authentication-Results from servers outside the receiving side",
 		Requirement: "All Authentication-Results come from the receiving side",
 		Ref:         "RFC 8601 section 5",
 		Advice:      "Do not rely on these results: anyone can add such a field.",
+		When:        (*evidence).noted,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
-				return diag.Fail("%s wrote results in line %d, which prove nothing here.", named(a.id),
+				return diag.FailIf(len(e.contradicted(&a)) == 0,
+					"%s is named in line %d as the author of results, which prove nothing here.", named(a.id),
 					a.field.Line).About(a.id)
 			})
 		},
@@ -114,7 +116,7 @@ var authenticationRules = diag.Rules[*evidence]{
 		When: (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.value("dmarc") == "fail",
-				"%s Before the message was passed on DMARC had passed, as %s sealed with ARC, and the receiving side found the chain valid.",
+				"%s DMARC had passed before the message was forwarded, according to the ARC seal of %s, and the receiving server found the chain valid.",
 				e.dmarcText(), e.sealer()).About(e.fromDomain)
 		},
 	},
@@ -129,7 +131,7 @@ var authenticationRules = diag.Rules[*evidence]{
 		When: (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
 			v := e.value("dmarc")
-			return diag.FailIf(v == "temperror" || v == "permerror", "The receiving side notes dmarc=%s for %s.", v,
+			return diag.FailIf(v == "temperror" || v == "permerror", "The receiving server recorded dmarc=%s for %s.", v,
 				orDomain(e.fromDomain)).About(e.fromDomain)
 		},
 	},
@@ -144,7 +146,7 @@ var authenticationRules = diag.Rules[*evidence]{
 		When: (*evidence).tellsPolicy,
 		Fails: func(e *evidence) diag.Failures {
 			v := e.value("dmarc")
-			return diag.FailIf(v == "none" || v == "bestguesspass", "The receiving side notes dmarc=%s for %s.", v,
+			return diag.FailIf(v == "none" || v == "bestguesspass", "The receiving server recorded dmarc=%s for %s.", v,
 				orDomain(e.fromDomain)).About(e.fromDomain)
 		},
 	},
@@ -214,7 +216,7 @@ var authenticationRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool { return len(e.passing("dkim")) > 0 || e.failedDKIM() != "" },
 		Fails: func(e *evidence) diag.Failures {
 			failed := e.failedDKIM()
-			return diag.FailIf(len(e.passing("dkim")) == 0 && failed != "", "The receiving side notes %s.",
+			return diag.FailIf(len(e.passing("dkim")) == 0 && failed != "", "The receiving server recorded %s.",
 				failed).About("dkim")
 		},
 	},
@@ -233,7 +235,7 @@ var authenticationRules = diag.Rules[*evidence]{
 			spf, _ := e.aligned("spf")
 			dkim, _ := e.aligned("dkim")
 			passed := e.passedDomains()
-			return diag.FailIf(!spf && !dkim && passed != "", "From has %s, and what passed is %s.", e.fromDomain,
+			return diag.FailIf(!spf && !dkim && passed != "", "From uses %s, but authentication passed for other domains: %s.", e.fromDomain,
 				passed).About(e.fromDomain)
 		},
 	},
@@ -262,7 +264,7 @@ var authenticationRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.chain.Sets, func(s arc.Set) diag.Failures {
 				return diag.FailIf(s.State == arc.Fail,
-					"Seal %d by %s says cv=fail: the chain did not verify when it arrived there.", s.Instance, orDomain(s.Domain)).About("arc")
+					"Seal %d by %s has cv=fail: the chain was not valid when the message arrived there.", s.Instance, orDomain(s.Domain)).About("arc")
 			})
 		},
 	},

@@ -17,7 +17,7 @@ var formRules = diag.Rules[*evidence]{
 		Advice: "Copy the whole header from the mail program, where it is called source, original or " +
 			"Internet headers.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.msg.Fields) == 0, "None of the lines begins with the name of a field and a colon.")
+			return diag.FailIf(len(e.msg.Fields) == 0, "No line starts with a field name and a colon.")
 		},
 	},
 	{
@@ -43,7 +43,7 @@ var formRules = diag.Rules[*evidence]{
 			"servers reject such messages.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.count("From") == 0,
-				"The header has no field From, which every message must have.").About("From")
+				"The header has no From field, which every message must have.").About("From")
 		},
 	},
 	{
@@ -55,7 +55,7 @@ var formRules = diag.Rules[*evidence]{
 		Advice:      "Copy the whole header. If the field is really missing, fix the sending program.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.count("Date") == 0,
-				"The header has no field Date, which every message must have.").About("Date")
+				"The header has no Date field, which every message must have.").About("Date")
 		},
 	},
 	{
@@ -68,7 +68,7 @@ var formRules = diag.Rules[*evidence]{
 			"message.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.count("Message-ID") == 0,
-				"The header has no field Message-ID, which every message should have.").About("Message-ID")
+				"The header has no Message-ID field, which every message should have.").About("Message-ID")
 		},
 	},
 	{
@@ -95,7 +95,7 @@ var formRules = diag.Rules[*evidence]{
 			"display and check.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.duplicates(), func(name string) diag.Failures {
-				return diag.FailIf(!strings.EqualFold(name, "From"), "The field %s occurs %d times.", name, e.count(name)).About(name)
+				return diag.FailIf(!strings.EqualFold(name, "From"), "The field %s appears %d times.", name, e.count(name)).About(name)
 			})
 		},
 	},
@@ -109,7 +109,7 @@ var formRules = diag.Rules[*evidence]{
 			"the start of the body.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.badLines(), func(l message.Line) diag.Failures {
-				return diag.Fail("Line %d has no field name with a colon and continues no field: %s.", l.Line,
+				return diag.Fail("Line %d is neither a field with a colon nor the continuation of one: %s.", l.Line,
 					quoted(message.Unfold(l.Raw)))
 			})
 		},
@@ -124,7 +124,7 @@ var formRules = diag.Rules[*evidence]{
 			"breaks DKIM signatures.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.longLines(), func(f *message.Field) diag.Failures {
-				return diag.Fail("The field %s in line %d has a line of %d bytes.", shortName(f), f.Line,
+				return diag.Fail("The field %s in line %d contains a line of %d bytes.", shortName(f), f.Line,
 					f.LongestLine()).About(shortName(f))
 			})
 		},
@@ -139,7 +139,7 @@ var formRules = diag.Rules[*evidence]{
 			"headers over 100 KiB.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.msg.Excess) > 0,
-				"Of the header %d bytes were not read, as it has more than %d fields or %d bytes.",
+				"%d bytes of the header were not read, because it has more than %d fields or %d bytes.",
 				len(e.msg.Excess), message.MaxFields, message.MaxHeaderBytes)
 		},
 	},
@@ -153,7 +153,7 @@ var formRules = diag.Rules[*evidence]{
 			"alter them.",
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere(hasControl)
-			return diag.FailIf(len(bad) > 0, "Control characters stand in %s.", names(bad))
+			return diag.FailIf(len(bad) > 0, "There are control characters in %s.", names(bad))
 		},
 	},
 	{
@@ -166,7 +166,7 @@ var formRules = diag.Rules[*evidence]{
 			"have to guess the character set.",
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere(func(f *message.Field) bool { raw, utf := isRaw(f); return raw && !utf })
-			return diag.FailIf(len(bad) > 0, "Bytes of an undeclared character set stand in %s.", names(bad))
+			return diag.FailIf(len(bad) > 0, "There are bytes of an undeclared character set in %s.", names(bad))
 		},
 	},
 	{
@@ -179,7 +179,7 @@ var formRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere(func(f *message.Field) bool { _, utf := isRaw(f); return utf })
 			return diag.FailIf(len(bad) > 0,
-				"UTF-8 stands unencoded in %s, which only servers with SMTPUTF8 have to take.", names(bad))
+				"There is unencoded UTF-8 in %s, which only servers with SMTPUTF8 have to accept.", names(bad))
 		},
 	},
 	{
@@ -192,7 +192,7 @@ var formRules = diag.Rules[*evidence]{
 			"otherwise.",
 		Fails: func(e *evidence) diag.Failures {
 			bad := e.fieldsWhere((*message.Field).SpaceBeforeColon)
-			return diag.FailIf(len(bad) > 0, "White space stands before the colon of %s.", names(bad))
+			return diag.FailIf(len(bad) > 0, "There is white space before the colon of %s.", names(bad))
 		},
 	},
 	{
@@ -204,7 +204,7 @@ var formRules = diag.Rules[*evidence]{
 		Advice: "Convert line endings only once: the extra carriage return becomes part of the line and " +
 			"breaks signatures.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.msg.Ends.CRCRLF > 0, "%s with CR CR LF instead of CRLF.", endings(e.msg.Ends.CRCRLF))
+			return diag.FailIf(e.msg.Ends.CRCRLF > 0, "%s with CR CR LF instead of CR LF.", endings(e.msg.Ends.CRCRLF))
 		},
 	},
 	{
@@ -216,18 +216,18 @@ var formRules = diag.Rules[*evidence]{
 		Advice:      "Add the recipient to To: some filters count its absence against a message.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.count("To")+e.count("Cc")+e.count("Bcc") == 0,
-				"The header has neither To nor Cc: the recipients were given in the envelope alone.")
+				"The header has neither To nor Cc: the recipients were named only in the SMTP envelope.")
 		},
 	},
 }
 
 // damageTexts say what was done about each kind of damage.
 var damageTexts = map[Damage]string{
-	message.QuotedPrintable: "The text was copied in quoted-printable form, with =3D for = and = at line ends; it was decoded before reading. What looks broken in it says nothing about the message.",
-	message.Summary:         "A table of the mail program stood above the header; it was left out.",
-	message.Quoted:          "Every line began with \">\", as in a reply; the marks were removed before reading.",
+	message.QuotedPrintable: "The text was copied in quoted-printable form, with =3D for = and = at line ends; it was decoded before reading. What looks broken in it is no fault of the message.",
+	message.Summary:         "The mail program had put a table above the header; it was removed.",
+	message.Quoted:          "Every line began with \">\", as in a reply; the quote marks were removed before reading.",
 	message.Indented:        "Every line began with white space; it was removed before reading.",
-	message.DoubleSpaced:    "A blank line stood behind every line; these lines were removed before reading.",
+	message.DoubleSpaced:    "Every line was followed by a blank line; these were removed before reading.",
 	message.HTML:            "The text was copied from the source of a web page, with &lt; for <; it was decoded before reading.",
 	message.Escaped:         "Line ends were written as \\n; they were restored before reading.",
 	message.Unindented:      "Folded lines had lost the white space before them; it was restored before reading.",

@@ -19,7 +19,7 @@ var identityRules = diag.Rules[*evidence]{
 			"they check.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.count("From")
-			return diag.FailIf(n > 1, "The field From occurs %d times, with %s.", n,
+			return diag.FailIf(n > 1, "The From field appears %d times, with %s.", n,
 				strings.Join(shown(e.from), " and ")).About("From")
 		},
 	},
@@ -37,7 +37,7 @@ var identityRules = diag.Rules[*evidence]{
 					return nil
 				}
 			}
-			return diag.Fail("From is %s, in which there is no valid address.",
+			return diag.Fail("From is %s, which contains no valid address.",
 				quoted(e.text("From", maxRaw))).About("From")
 		},
 	},
@@ -53,7 +53,7 @@ var identityRules = diag.Rules[*evidence]{
 			authors := e.authors()
 			sender := ""
 			if len(e.sender) == 0 {
-				sender = ", without the field Sender that this requires"
+				sender = ", without the Sender field that this requires"
 			}
 			return diag.FailIf(len(authors) > 1, "From has %d addresses, %s%s.", len(authors),
 				strings.Join(shown(authors), " and "), sender).About("From")
@@ -118,7 +118,7 @@ var identityRules = diag.Rules[*evidence]{
 				return nil
 			}
 			b, ok := impersonated(a.Name, a.Domain)
-			return diag.FailIf(ok, "The display name %s begins with the name %s, while the domain %s is not known as one of that company.",
+			return diag.FailIf(ok, "The display name %s uses the name %s, but the domain %s is not known to belong to that company.",
 				quoted(a.Name), quoted(b.name), diag.Quote(a.Domain)).About("From")
 		},
 	},
@@ -133,7 +133,7 @@ var identityRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(domainsOf(e.authors()), func(domain string) diag.Failures {
 				why := lookalike(domain)
-				return diag.FailIf(why != "", "In the domain %s the label %s.", diag.Quote(domain), why).About(domain)
+				return diag.FailIf(why != "", "In the domain %s, the label %s.", diag.Quote(domain), why).About(domain)
 			})
 		},
 	},
@@ -149,7 +149,7 @@ var identityRules = diag.Rules[*evidence]{
 			bad := e.fieldsWhere(func(f *message.Field) bool {
 				return readByPeople(f) && hasDirection(f.Text())
 			})
-			return diag.FailIf(len(bad) > 0, "Characters that are invisible or reverse the direction stand in %s.",
+			return diag.FailIf(len(bad) > 0, "There are invisible or direction-changing characters in %s.",
 				names(bad))
 		},
 	},
@@ -165,7 +165,7 @@ var identityRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.replyTo, func(a message.Address) diag.Failures {
 				bad := isFreemail(a.Domain) && !isFreemail(e.fromDomain)
-				return diag.FailIf(bad, "The message is from %s, and answers go to %s.", e.fromDomain,
+				return diag.FailIf(bad, "The message is from %s, but replies go to %s.", e.fromDomain,
 					diag.Quote(a.Addr())).About("Reply-To")
 			})
 		},
@@ -182,7 +182,7 @@ var identityRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(domainsOf(e.replyTo), func(domain string) diag.Failures {
 				return diag.FailIf(!sameOrganization(domain, e.fromDomain),
-					"The message is from %s, and answers go to %s.", e.fromDomain, diag.Quote(domain)).About("Reply-To")
+					"The message is from %s, but replies go to %s.", e.fromDomain, diag.Quote(domain)).About("Reply-To")
 			})
 		},
 	},
@@ -199,7 +199,7 @@ var identityRules = diag.Rules[*evidence]{
 		},
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!sameOrganization(e.returnPath.Domain, e.fromDomain),
-				"Bounces go to %s, while From has %s: SPF does not count for DMARC.",
+				"The envelope sender uses %s and From uses %s, so SPF does not count for DMARC.",
 				diag.Quote(e.returnPath.Domain), e.fromDomain).About("Return-Path")
 		},
 	},
@@ -214,7 +214,7 @@ var identityRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool { return e.fromDomain != "" && len(e.sender) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(domainsOf(e.sender), func(domain string) diag.Failures {
-				return diag.FailIf(!sameOrganization(domain, e.fromDomain), "Sender has %s, and From has %s.",
+				return diag.FailIf(!sameOrganization(domain, e.fromDomain), "Sender uses %s, and From uses %s.",
 					diag.Quote(domain), e.fromDomain).About("Sender")
 			})
 		},

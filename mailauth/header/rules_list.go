@@ -33,7 +33,7 @@ var listRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.list.Unsubscribe == "",
-				"One-click unsubscription is announced, but there is no address for it.").About("List-Unsubscribe-Post")
+				"One-click unsubscribe is announced, but there is no URI for it.").About("List-Unsubscribe-Post")
 		},
 	},
 	{
@@ -47,7 +47,7 @@ var listRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool { return e.list.Post != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.hasHTTPSUnsubscribe(),
-				"List-Unsubscribe-Post announces one click, but List-Unsubscribe has no https address, only %s.",
+				"List-Unsubscribe-Post announces one-click unsubscribe, but List-Unsubscribe has no https URI, only %s.",
 				diag.Quote(strings.Join(e.list.URIs, ", "))).About("List-Unsubscribe")
 		},
 	},
@@ -67,8 +67,8 @@ var listRules = diag.Rules[*evidence]{
 	{
 		Code: "header.list.one_click.unsigned", Severity: diag.Warning, Weight: 3, Category: factorList,
 		DependsOn:   []diag.Code{"header.list.one_click.https"},
-		Title:       "One-click unsubscribe is not covered by DKIM",
-		Requirement: "A valid DKIM signature covers the one-click unsubscribe fields",
+		Title:       "One-click unsubscribe is not covered by a valid DKIM signature",
+		Requirement: "A DKIM signature covers the one-click unsubscribe fields",
 		Ref:         "RFC 8058 section 4",
 		Advice: "Add list-unsubscribe and list-unsubscribe-post to the signed fields (h=). Otherwise " +
 			"receivers ignore one-click unsubscribe.",
@@ -103,7 +103,7 @@ var listRules = diag.Rules[*evidence]{
 		When: (*evidence).bulk,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.list.Unsubscribe == "",
-				"The message marks itself as sent to many, and has no List-Unsubscribe.").About("List-Unsubscribe")
+				"The message is marked as bulk mail but has no List-Unsubscribe field.").About("List-Unsubscribe")
 		},
 	},
 	{
@@ -116,7 +116,7 @@ var listRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.hasURI("http") && !e.hasHTTPSUnsubscribe(),
-				"List-Unsubscribe has an http address and no https address.").About("List-Unsubscribe")
+				"List-Unsubscribe has an http URI and no https URI.").About("List-Unsubscribe")
 		},
 	},
 }

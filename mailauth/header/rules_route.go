@@ -34,7 +34,7 @@ var routeRules = diag.Rules[*evidence]{
 			"Received fields.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.hops) == 0,
-				"The header has no field Received, which every server on the way adds.")
+				"The header has no Received field, which every server on the path adds.")
 		},
 	},
 	{
@@ -47,7 +47,7 @@ var routeRules = diag.Rules[*evidence]{
 			"between them.",
 		Fails: func(e *evidence) diag.Failures {
 			n := len(e.hops) + e.hopsCut
-			return diag.FailIf(n > maxLoop, "The header has %d fields Received.", n)
+			return diag.FailIf(n > maxLoop, "The header has %d Received fields.", n)
 		},
 	},
 	{
@@ -61,7 +61,7 @@ var routeRules = diag.Rules[*evidence]{
 			if !h.noTime {
 				return ""
 			}
-			return fmt.Sprintf("The field Received of %s in line %d has no time that can be read.",
+			return fmt.Sprintf("The Received field of %s in line %d has no readable time.",
 				diag.Quote(h.server()), h.field.Line)
 		}),
 	},
@@ -92,7 +92,7 @@ var routeRules = diag.Rules[*evidence]{
 				text string
 			}{
 				{e.date.WrongWeekday, "the day of the week is not that of the date"}, {e.date.NoZone,
-					"the time zone is not told"},
+					"the time zone is missing"},
 				{e.date.ObsoleteZone && !e.date.NoZone,
 					"the time zone is a name instead of an offset"}, {e.date.Unusual, "the form is unusual"},
 			} {
@@ -116,7 +116,7 @@ var routeRules = diag.Rules[*evidence]{
 			t, arrived := e.date.Time, e.earliest()
 			switch {
 			case !arrived.IsZero() && t.After(arrived.Add(maxAhead)):
-				return diag.Fail("Date is %s, which is %s after the first server took the message at %s.", clock(t),
+				return diag.Fail("Date is %s, which is %s after the first server received the message at %s.", clock(t),
 					span(t.Sub(arrived)), clock(arrived)).About("Date")
 			case arrived.IsZero() && t.After(e.now.Add(maxAhead)):
 				return diag.Fail("Date is %s, which is %s ahead of the clock.", clock(t),
@@ -136,7 +136,7 @@ var routeRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			t, arrived := e.date.Time, e.earliest()
 			return diag.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)),
-				"Date is %s, which is %s before the first server took the message at %s.",
+				"Date is %s, which is %s before the first server received the message at %s.",
 				clock(t), span(arrived.Sub(t)), clock(arrived)).About("Date")
 		},
 	},
@@ -153,7 +153,7 @@ var routeRules = diag.Rules[*evidence]{
 			if !h.timed || h.delay > -maxSkew {
 				return ""
 			}
-			return fmt.Sprintf("%s took the message %s before the server that handed it over: one of their clocks is wrong.", diag.Quote(h.server()), span(-h.delay))
+			return fmt.Sprintf("%s received the message %s before the server that handed it over: one of their clocks is wrong.", diag.Quote(h.server()), span(-h.delay))
 		}),
 	},
 	{
@@ -199,7 +199,7 @@ var routeRules = diag.Rules[*evidence]{
 			if !e.crossed(h) || h.tls != tlsNo {
 				return ""
 			}
-			return fmt.Sprintf("%s took the message from %s (%s) with %s, unencrypted: everyone on the path could read it.",
+			return fmt.Sprintf("%s received the message from %s (%s) with %s, unencrypted: it could be read in transit.",
 				diag.Quote(h.server()), diag.Quote(h.client()), h.ip, diag.Quote(h.with))
 		}),
 	},
@@ -215,7 +215,7 @@ var routeRules = diag.Rules[*evidence]{
 			if !e.crossed(h) || !weakTLS(h.tlsVersion) {
 				return ""
 			}
-			return fmt.Sprintf("%s took the message from %s with %s.", diag.Quote(h.server()), diag.Quote(h.client()),
+			return fmt.Sprintf("%s received the message from %s with %s.", diag.Quote(h.server()), diag.Quote(h.client()),
 				h.tlsVersion)
 		}),
 	},
@@ -232,7 +232,7 @@ var routeRules = diag.Rules[*evidence]{
 			h := e.outside()
 			helo, by := operator(h.helo), operator(h.by)
 			forged := helo != "" && helo == by && strings.EqualFold(h.helo, h.by)
-			return diag.FailIf(forged, "The client at %s called itself %s, which is the name of the server that took the message.", h.ip, diag.Quote(h.helo))
+			return diag.FailIf(forged, "The client at %s introduced itself as %s, which is the name of the server that received the message.", h.ip, diag.Quote(h.helo))
 		},
 	},
 	{
@@ -247,7 +247,7 @@ var routeRules = diag.Rules[*evidence]{
 			if bad == "" {
 				return ""
 			}
-			return fmt.Sprintf("The field Received in line %d has the address [%s].", h.field.Line, diag.Quote(bad))
+			return fmt.Sprintf("The Received field in line %d contains the address [%s].", h.field.Line, diag.Quote(bad))
 		}),
 	},
 }
@@ -302,7 +302,7 @@ func (e *evidence) tellsVersion() bool {
 
 // delayText says where time was lost.
 func (e *evidence) delayText(h *hop) string {
-	text := fmt.Sprintf("The message waited %s before %s took it", span(h.delay), diag.Quote(h.server()))
+	text := fmt.Sprintf("The message waited %s before %s received it", span(h.delay), diag.Quote(h.server()))
 	if b := e.before(h); b != nil && b.by != "" {
 		text += " from " + diag.Quote(b.by)
 	}
@@ -311,7 +311,7 @@ func (e *evidence) delayText(h *hop) string {
 	}
 	text += "."
 	if i := e.border; i >= 0 && &e.hops[i] == h {
-		text += " This is where the receiving side took it from outside, as with greylisting, a full queue of the sender, or a server that was down."
+		text += " This is where the receiving side took it from outside: typical causes are greylisting, a full queue at the sender, or a server that was down."
 	}
 	return text
 }

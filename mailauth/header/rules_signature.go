@@ -23,7 +23,7 @@ var signatureRules = diag.Rules[*evidence]{
 		Advice:      "Set up DKIM at the sending service. Unlike SPF, a signature survives forwarding.",
 		Fails: func(e *evidence) diag.Failures {
 			if r, ok := e.result("dkim"); ok && r.Value != "none" && len(e.signatures) == 0 {
-				return diag.Fail("The header has no DKIM-Signature, although the receiving side notes dkim=%s: the copy is not complete.", diag.Quote(r.Value))
+				return diag.Fail("The header has no DKIM-Signature, although the receiving server recorded dkim=%s: the copy is incomplete.", diag.Quote(r.Value))
 			}
 			return diag.FailIf(len(e.signatures) == 0, "The header has no DKIM-Signature.")
 		},
@@ -159,7 +159,7 @@ var signatureRules = diag.Rules[*evidence]{
 					domains = append(domains, s.Domain)
 				}
 			}
-			return diag.Fail("From has %s, and the signatures are of %s.%s", e.fromDomain,
+			return diag.Fail("From uses %s, but the signatures are by %s.%s", e.fromDomain,
 				diag.Quote(strings.Join(domains, ", ")), e.signingHint()).About("dkim")
 		},
 	},

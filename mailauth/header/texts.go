@@ -6,8 +6,8 @@ import "github.com/diagkit/diagkit/diag"
 var auditTexts = diag.Texts{
 	"excellent": {
 		Headline: "The header is consistent and shows no anomalies",
-		Sub: "Nothing in it suggests deception or damage, and no authentication result speaks against the " +
-			"sender.",
+		Sub: "Nothing in it suggests deception or damage, and the domain in From " +
+			"did not fail authentication.",
 	},
 	"valid": {
 		Headline: "The header is consistent and shows no anomalies",
@@ -167,7 +167,7 @@ var auditTexts = diag.Texts{
 		Sub:      "Add one to List-Unsubscribe. Large providers require it from bulk senders.",
 	},
 	"header.list.one_click.unsigned": {
-		Headline: "One-click unsubscribe is ignored: DKIM does not cover it",
+		Headline: "One-click unsubscribe is ignored: no valid DKIM signature covers it",
 		Sub:      "Add List-Unsubscribe and List-Unsubscribe-Post to the signed fields.",
 	},
 	"header.list.one_click.value": {
