@@ -21,6 +21,7 @@ const (
 	MaxFailures      = 100_000 // of all policies together
 	maxFaults        = 100     // listed; who has more has sent something else
 	maxAttached      = 3       // messages within messages
+	maxExpanded      = 5       // parts of a message that are expanded: each may take all of MaxExpandedBytes
 )
 
 // ParseReport reads a report (RFC 8460 section 4.4): JSON, compressed with gzip or not, or the message that
@@ -33,7 +34,8 @@ func ParseReport(data []byte) (*Report, error) {
 	if looksLikeReport(data) {
 		return parseBody(data)
 	}
-	return parseMessage(data, 0)
+	expanded := 0
+	return parseMessage(data, 0, &expanded)
 }
 
 // looksLikeReport reports whether the text is JSON or gzip by its first bytes.
@@ -72,7 +74,7 @@ func parseBody(data []byte) (*Report, error) {
 
 // parseMessage looks for a report in the parts of a message. Some senders name its type differently, or not at
 // all, so its contents decide.
-func parseMessage(data []byte, depth int) (*Report, error) {
+func parseMessage(data []byte, depth int, expanded *int) (*Report, error) {
 	m := message.Split(data)
 	if len(m.Fields) == 0 {
 		return nil, errors.New("it is neither JSON nor gzip nor a message: " + guess(data))
@@ -82,11 +84,16 @@ func parseMessage(data []byte, depth int) (*Report, error) {
 		body := p.Body()
 		var r *Report
 		var err error
+		if isGzip(body) {
+			if *expanded++; *expanded > maxExpanded {
+				return nil, fmt.Errorf("it has more than %d compressed parts, and the first are no reports", maxExpanded)
+			}
+		}
 		switch {
 		case looksLikeReport(body):
 			r, err = parseBody(body)
 		case p.Type == "message/rfc822" && depth < maxAttached:
-			r, err = parseMessage(body, depth+1)
+			r, err = parseMessage(body, depth+1, expanded)
 		default:
 			continue
 		}

@@ -168,6 +168,14 @@ func TestReportIsBounded(t *testing.T) {
 	require.Equal(t, int64(math.MaxInt64), add(math.MaxInt64, 1))
 }
 
+// A message of many parts that expand to the most costs the time of a few of them.
+func TestCompressedPartsAreBounded(t *testing.T) {
+	bomb := zipped(strings.Repeat(" ", MaxExpandedBytes+1))
+	part := "--b\r\nContent-Transfer-Encoding: base64\r\n\r\n" + base64.StdEncoding.EncodeToString(bomb) + "\r\n"
+	_, err := ParseReport([]byte("Content-Type: multipart/mixed; boundary=b\r\n\r\n" + strings.Repeat(part, 200)))
+	require.ErrorContains(t, err, "more than 5 compressed parts")
+}
+
 // TestConformanceReports reads real reports. Each is read, with all sessions that its details count.
 func TestConformanceReports(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "mail/tlsrpt-reports"), "*"))
