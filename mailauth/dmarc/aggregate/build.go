@@ -33,6 +33,7 @@ type builder struct {
 	has    struct{ feedback, metadata, policy, record bool }
 	faults map[faultKey]int // index in report.Faults
 	names  map[string]string
+	idn    map[string]string // names beyond ASCII, as they stand in the DNS
 }
 
 // A frame is an element that is open.

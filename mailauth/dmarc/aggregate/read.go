@@ -61,7 +61,8 @@ func Read(file []byte, each func(*Record) error) (*Report, error) {
 
 // readXML reads XML. What the source breaks off with is a Fault; the error is that of each, or a LimitError.
 func readXML(src io.Reader, each func(*Record) error) (*builder, error) {
-	b := &builder{report: &Report{}, each: each, faults: map[faultKey]int{}, names: map[string]string{}}
+	b := &builder{report: &Report{}, each: each, faults: map[faultKey]int{}, names: map[string]string{},
+		idn: map[string]string{}}
 	b.scan = scanner{src: src, buf: make([]byte, window), to: b}
 	b.scan.run()
 	if b.err != nil {

@@ -1,6 +1,8 @@
 package aggregate
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -58,6 +60,22 @@ func TestInternationalNames(t *testing.T) {
 	require.Equal(t, []string{"xn--bcher-kva.example"}, a.Sources[0].HeaderFrom)
 	require.Equal(t, "xn--bcher-kva.example", a.Sources[0].SPF[0].Domain)
 	require.NotContains(t, codesOf(a), diag.Code("dmarc.report.domain.foreign"))
+}
+
+// Converting names takes long, so that a report of nothing else must not have all of them converted.
+func TestInternationalNamesAreBounded(t *testing.T) {
+	records := make([]string, maxIDN+1)
+	for i := range records {
+		records[i] = rowXML(fmt.Sprintf("192.0.2.%d 1 none pass pass ü%d.example", i%250, i))
+	}
+	var names []string
+	_, err := Read([]byte(feedbackXML(pNone, records...)), func(r *Record) error {
+		names = append(names, r.HeaderFrom)
+		return nil
+	})
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(names[maxIDN-1], "xn--"), names[maxIDN-1])
+	require.Equal(t, fmt.Sprintf("ü%d.example", maxIDN), names[maxIDN])
 }
 
 func TestPercent(t *testing.T) {

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"net/netip"
 	"slices"
@@ -72,18 +73,27 @@ func (b *builder) readDomain(l *leaf, text []byte) {
 	if string(name) == "<>" {
 		return // the null sender of notifications (RFC 5321 section 4.5.5)
 	}
-	b.keep(l, ascii(b.intern(name)))
+	b.keep(l, b.ascii(b.intern(name)))
 }
 
+// maxIDN is how many names beyond ASCII are converted, which takes a thousand times what reading one does. Real reports
+// have a few.
+const maxIDN = 1000
+
 // ascii writes a name as it stands in the DNS, if it can be: some receivers write letters beyond ASCII.
-func ascii(name string) string {
+func (b *builder) ascii(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 || len(name) > maxDomain {
 		return name
 	}
-	if d, err := diag.ParseDomain(name); err == nil {
-		return d.String()
+	converted, ok := b.idn[name]
+	if !ok && len(b.idn) < maxIDN {
+		converted = name
+		if d, err := diag.ParseDomain(name); err == nil {
+			converted = d.String()
+		}
+		b.idn[name] = converted
 	}
-	return name
+	return cmp.Or(converted, name)
 }
 
 // readWord reads one of the words of a leaf; others are kept too.
