@@ -41,7 +41,7 @@ Message-ID: <1@vps.example.net>
 	// Output:
 	// DMARC fails: the message is probably not from its author
 	// unlikely
-	// - DMARC fails: neither SPF nor DKIM shows that bank.example sent the message.
+	// - DMARC fails: neither SPF nor DKIM authenticates bank.example, the domain in From.
 	// - The server 203.0.113.77 is not authorized to send for bank.example (SPF: fail).
 	// - The message is not signed with DKIM.
 }

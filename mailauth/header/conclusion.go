@@ -56,7 +56,7 @@ func (a *analysis) conclude() Conclusion {
 	case d.result == policy.ResultNone:
 		a.concludeWithoutPolicy(&c)
 	case d.result == policy.ResultTempError:
-		c.say("The DNS did not answer all questions (%s), so that nothing can be concluded now.", diag.Quote(d.reason))
+		c.say("DNS lookups failed (%s), so authenticity cannot be decided now.", diag.Quote(d.reason))
 		a.sayMechanisms(&c)
 	default:
 		a.concludeOpen(&c)
@@ -79,11 +79,11 @@ func (a *analysis) concludePass(c *Conclusion) {
 	c.Authentic = Likely
 	if a.live.open() && !slices.Contains(a.live.dmarc.by, policy.DKIM) {
 		c.Authentic = NotDecided
-		c.say("DMARC passes for %s, but only since its SPF record authorizes every server of the Internet: that shows "+
-			"nothing.",
+		c.say("DMARC passes for %s, but only because its SPF record authorizes every server on the Internet, which "+
+			"proves nothing.",
 			a.author())
 	} else {
-		c.say("DMARC passes: %s stands behind the address in the From field.", a.author())
+		c.say("DMARC passes: the message was sent on behalf of %s, the domain in From.", a.author())
 	}
 	a.saySigned(c)
 	a.saySPF(c)
@@ -93,7 +93,7 @@ func (a *analysis) concludePass(c *Conclusion) {
 
 func (a *analysis) concludeFail(c *Conclusion) {
 	l := a.live
-	c.say("DMARC fails: neither SPF nor DKIM shows that %s sent the message.", a.author())
+	c.say("DMARC fails: neither SPF nor DKIM authenticates %s, the domain in From.", a.author())
 	a.sayMechanisms(c)
 	c.Authentic = NotDecided
 	switch a.excuse() {
@@ -101,29 +101,28 @@ func (a *analysis) concludeFail(c *Conclusion) {
 		c.Authentic = Unlikely
 	case notedPass:
 		c.Authentic = Likely
-		c.say("%s noted when the message arrived that DMARC passed; keys or records have probably changed since.",
+		c.say("%s recorded at delivery that DMARC passed; keys or records have probably changed since.",
 			diag.Quote(a.recordedTrusted("dmarc").authServID))
 	case claimedPass:
-		c.say("A field in the name of %s says that DMARC passed, but the sender could have written it: make sure that the "+
-			"receiver removes such fields.", diag.Quote(a.recordedTrusted("dmarc").authServID))
+		c.say("An Authentication-Results field of %s says that DMARC passed, but the sender could have added it: make sure "+
+			"that the receiver removes such fields.", diag.Quote(a.recordedTrusted("dmarc").authServID))
 	case changedBody:
-		c.say("The header is still as %s signed it, but the body is not: the message is genuine in its origin and was "+
-			"changed "+
+		c.say("The header is as %s signed it, but the body is not: the message comes from that domain and was changed "+
 			"on the way, as mailing lists and filters do.", l.headerIntact().Domain)
 	case vouched:
-		c.say("The ARC chain is valid, and %s says in it that DMARC passed before: the message is as trustworthy as that "+
-			"server.",
+		c.say("The ARC chain is valid, and %s states in it that DMARC passed before: the message is as trustworthy as "+
+			"that server.",
 			diag.Quote(l.arc.Sets[0].Domain))
 	case sameSide:
 		c.say("%s is authenticated and belongs to the same organization, but is not aligned with %s as its DMARC policy "+
 			"requires.", l.misaligned(), a.author())
 	case longAgo:
-		c.say("The message was received on %s. Keys and SPF records may have changed since, so that a failure today says "+
+		c.say("The message was received on %s. Keys and SPF records may have changed since, so a failure today means "+
 			"little.",
 			day(l.at))
 	case filtered:
-		c.say("The message came through %s, a mail filter. If it is that of the receiver, name it in trusted_authserv_ids: "+
-			"then the server before it is judged.", a.gateway())
+		c.say("The message came through %s, a mail filter. If it is the receiver's, list it in trusted_authserv_ids, "+
+			"so that the server before it is judged.", a.gateway())
 	}
 }
 
@@ -131,7 +130,7 @@ func (a *analysis) concludeWithoutPolicy(c *Conclusion) {
 	l := a.live
 	if l.nonexistent() {
 		c.Authentic = Unlikely
-		c.say("The domain %s does not exist, so nobody there can have sent the message.", a.author())
+		c.say("The domain %s does not exist, so it cannot have sent the message.", a.author())
 		return
 	}
 	c.say("%s publishes no DMARC policy.", a.author())
@@ -152,18 +151,18 @@ func (a *analysis) concludeOpen(c *Conclusion) {
 	switch a.live.dmarc.open {
 	case noAuthor:
 		if len(a.input.from) > 1 {
-			c.say("The From field shows addresses of several domains, so that DMARC cannot be applied; most receivers refuse " +
+			c.say("The From field has addresses in several domains, so DMARC cannot be applied; most receivers reject " +
 				"such messages.")
 		} else {
-			c.say("There is no From field with a valid address, so that there is no domain to be authentic for.")
+			c.say("No From field has a valid address, so there is no domain to authenticate.")
 		}
 	case noBody:
-		c.say("The header is as %s signed it. Whether the body is, too, can be told only of the whole message.",
+		c.say("The header is as %s signed it. Whether the body is too can only be checked with the whole message.",
 			a.live.signed(dkim.Unchecked).Domain)
 	case noHop:
-		c.say("It is not known which server delivered the message from outside. %s", a.live.why)
+		c.say("Which server delivered the message from outside is unknown. %s", a.live.why)
 	case noEnvelope:
-		c.say("The envelope sender is not known, since there is no Return-Path field: SPF cannot be checked for DMARC.")
+		c.say("The envelope sender is unknown because there is no Return-Path field, so SPF cannot be checked for DMARC.")
 	case decided:
 		c.say("The DMARC record cannot be used.")
 	}
@@ -179,16 +178,15 @@ func (a *analysis) concludeOffline(c *Conclusion) {
 	r := a.recordedTrusted("dmarc")
 	switch {
 	case r == nil:
-		c.say("Nothing was checked live, and no Authentication-Results field of a server in trusted_authserv_ids says how " +
-			"DMARC went.")
+		c.say("Nothing was checked live, and no server in trusted_authserv_ids recorded a DMARC result.")
 	case r.result == "pass":
 		c.Authentic = Likely
-		c.say("%s noted when the message arrived that DMARC passes for %s.", diag.Quote(r.authServID), diag.Quote(r.domain))
+		c.say("%s recorded at delivery that DMARC passed for %s.", diag.Quote(r.authServID), diag.Quote(r.domain))
 	case r.result == "fail":
 		c.Authentic = Unlikely
-		c.say("%s noted when the message arrived that DMARC fails for %s.", diag.Quote(r.authServID), diag.Quote(r.domain))
+		c.say("%s recorded at delivery that DMARC failed for %s.", diag.Quote(r.authServID), diag.Quote(r.domain))
 	default:
-		c.say("%s noted the DMARC result %s, which decides nothing.", diag.Quote(r.authServID), diag.Quote(r.result))
+		c.say("%s recorded the DMARC result %s, which decides nothing.", diag.Quote(r.authServID), diag.Quote(r.result))
 	}
 	c.Reasons = append(c.Reasons, why)
 }

@@ -60,7 +60,7 @@ func findOutside(relays []relay, trusted []string, hint netip.Addr) outside {
 	}
 	for i := range relays {
 		if i == maxOwnHops {
-			o.why = fmt.Sprintf("The first %d Received fields are all of the receiver's own side.", maxOwnHops)
+			o.why = fmt.Sprintf("The first %d Received fields are all from the receiver's own servers.", maxOwnHops)
 			return o
 		}
 		if done := o.step(&relays[i], hint); done {
@@ -71,7 +71,7 @@ func findOutside(relays []relay, trusted []string, hint netip.Addr) outside {
 	case len(relays) == 0:
 		o.why = "The message has no Received field."
 	case len(o.candidates) == 0:
-		o.why = "No Received field says that the receiver took the message from a server outside."
+		o.why = "No Received field shows the receiver accepting the message from an outside server."
 	}
 	return o
 }
@@ -85,29 +85,29 @@ func (o *outside) step(r *relay, hint netip.Addr) (done bool) {
 		sender = operator(r.helo)
 	}
 	claims = sender != "" && slices.Contains(o.own, sender)
-	by := diag.Quote(cmp.Or(r.by, "A server without a name"))
+	by := diag.Quote(cmp.Or(r.by, "An unnamed server"))
 	switch {
 	case r.fetched: // the mailbox is the receiver's own
 		o.add(sender)
 		return false
 	case r.authUser:
 		o.candidates = nil
-		o.why = fmt.Sprintf("The message was submitted to %s by a user who had signed in, not delivered by a server.", by)
+		o.why = fmt.Sprintf("The message was submitted to %s by an authenticated user, not delivered by a server.", by)
 		return true
 	case r.ip.IsValid() && r.ip == hint:
-		o.accept(r, false, "%s noted the address %s as that of the sender.", by, r.ip)
+		o.accept(r, false, "%s recorded %s as the address of the sender.", by, r.ip)
 		return true
 	case r.ip.IsValid() && isPrivate(r.ip), r.ip.IsValid() && claims && (r.https || near(r.ip, r.byIP)):
 		return false
 	case r.ip.IsValid() && claims:
-		o.accept(r, true, "%s took the message from %s, which names itself a server of the same side.", by, r.ip)
+		o.accept(r, true, "%s received the message from %s, which claims a name of the same organization.", by, r.ip)
 		return len(o.candidates) == maxCandidates
 	case r.ip.IsValid():
-		o.accept(r, false, "%s took the message from %s, which is not of the receiver's side%s.", by, r.ip, o.names())
+		o.accept(r, false, "%s received the message from %s, which is not one of the receiver's servers%s.", by, r.ip, o.names())
 		return true
 	case sender != "" && !claims:
 		o.candidates = nil
-		o.why = fmt.Sprintf("%s took the message from %s, but did not note its address.", by, diag.Quote(sender))
+		o.why = fmt.Sprintf("%s received the message from %s but did not record its address.", by, diag.Quote(sender))
 		return true
 	default:
 		return false // delivered within one host
@@ -145,15 +145,14 @@ func (o *outside) confirm(names func(netip.Addr) (confirmed []string, err error)
 		own := slices.ContainsFunc(hosts, func(h string) bool { return slices.Contains(o.own, operator(h)) })
 		switch {
 		case err != nil:
-			return nil, fmt.Sprintf("%s claims to be a server of the receiver's side, and its name could not be looked "+
-				"up.", c.ip)
+			return nil, fmt.Sprintf("%s claims to be one of the receiver's servers, but its name could not be looked up.", c.ip)
 		case !own:
-			return &c.relay, fmt.Sprintf("%s took the message from %s, which claims to be a server of the same side; "+
-				"no name of that side leads to its address.", diag.Quote(c.by), c.ip)
+			return &c.relay, fmt.Sprintf("%s received the message from %s, which claims a name of the same "+
+				"organization; no such name resolves to its address.", diag.Quote(c.by), c.ip)
 		}
 	}
 	if len(o.candidates) > 0 {
-		return nil, "All servers up to where the Received fields end are of the receiver's own side."
+		return nil, "All Received fields are from the receiver's own servers."
 	}
 	return nil, o.why
 }
@@ -164,7 +163,7 @@ func (o *outside) offline() (*relay, string) {
 		return &o.candidates[n-1].relay, o.why
 	}
 	if len(o.candidates) > 0 {
-		return nil, "All servers up to where the Received fields end are of the receiver's own side."
+		return nil, "All Received fields are from the receiver's own servers."
 	}
 	return nil, o.why
 }

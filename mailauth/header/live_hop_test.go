@@ -22,11 +22,11 @@ func TestFindOutside(t *testing.T) {
 		why     string
 	}{
 		{"none", nil, nil, "", "", "no Received field"},
-		{"direct", []relay{direct}, nil, "", sender, "not of the receiver's side (example.com)"},
-		{"what stands below is not looked at", []relay{direct, forged}, nil, "", sender, "not of the receiver's side"},
+		{"direct", []relay{direct}, nil, "", sender, "not one of the receiver's servers (example.com)"},
+		{"what stands below is not looked at", []relay{direct, forged}, nil, "", sender, "not one of the receiver's servers"},
 		{"within a host", []relay{{by: "mx.example.com"}, direct}, nil, "", sender, ""},
 		{"fetched from a mailbox", []relay{{by: "localhost", from: "imap.hoster.example", fetched: true}, direct}, nil, "", sender, ""},
-		{"by nobody", []relay{{from: "mail.example.org", ip: ip(sender)}}, nil, "", sender, "A server without a name took"},
+		{"by nobody", []relay{{from: "mail.example.org", ip: ip(sender)}}, nil, "", sender, "An unnamed server received"},
 		{"by an address", []relay{{by: "2001:db8::1"}, direct}, nil, "", sender, ""},
 		{"through a filter", []relay{{by: "mx.example.com", from: "localhost", ip: ip("127.0.0.1")}, direct}, nil, "", sender, ""},
 		{"private network with another name", []relay{
@@ -34,7 +34,7 @@ func TestFindOutside(t *testing.T) {
 		{"own server with a name that is confirmed", []relay{
 			{by: "imap.example.com", from: "mx.example.com", ip: ip("198.51.100.10")}, direct}, nil, "", sender, ""},
 		{"own name that is a lie", []relay{
-			{by: "mx.example.com", helo: "mx2.example.com", ip: ip(vps)}, forged}, nil, "", vps, "claims to be"},
+			{by: "mx.example.com", helo: "mx2.example.com", ip: ip(vps)}, forged}, nil, "", vps, "claims a name"},
 		{"own name that cannot be looked up", []relay{
 			{by: "mx.example.com", helo: "mx2.example.com", ip: ip("203.0.113.99")}, forged}, nil, "", "", "could not be looked up"},
 		{"own network without names", []relay{{by: "b.prod.outlook.com", byIP: ip("2603:10a6:10::1"),
@@ -47,11 +47,11 @@ func TestFindOutside(t *testing.T) {
 			{by: "mx.filter.example.net", from: "mail.example.org", ip: ip(sender)}}, []string{"example.net"}, "", sender, ""},
 		{"gateway that nobody named", []relay{{by: "mx.example.com", from: "mx.filter.example.net", ip: ip("198.51.100.10")},
 			{by: "mx.filter.example.net", from: "mail.example.org", ip: ip(sender)}}, nil, "", "198.51.100.10", ""},
-		{"no address", []relay{{by: "mx.example.com", from: "mail.example.org"}}, nil, "", "", "did not note its address"},
-		{"user who signed in", []relay{{by: "mx.example.com", ip: ip(vps), authUser: true}}, nil, "", "", "signed in"},
-		{"noted by the receiver", []relay{{by: "a.outlook.com", from: "b.outlook.com", ip: ip(vps)}, forged}, nil, vps, vps, "noted"},
-		{"all own", []relay{{by: "a.example.com", from: "b.example.com", ip: ip("198.51.100.10")}}, nil, "", "", "up to where"},
-		{"only internal", []relay{{by: "a.example.com", ip: ip("10.0.0.1")}}, nil, "", "", "No Received field says"},
+		{"no address", []relay{{by: "mx.example.com", from: "mail.example.org"}}, nil, "", "", "did not record its address"},
+		{"user who signed in", []relay{{by: "mx.example.com", ip: ip(vps), authUser: true}}, nil, "", "", "authenticated user"},
+		{"noted by the receiver", []relay{{by: "a.outlook.com", from: "b.outlook.com", ip: ip(vps)}, forged}, nil, vps, vps, "recorded"},
+		{"all own", []relay{{by: "a.example.com", from: "b.example.com", ip: ip("198.51.100.10")}}, nil, "", "", "All Received fields"},
+		{"only internal", []relay{{by: "a.example.com", ip: ip("10.0.0.1")}}, nil, "", "", "No Received field shows"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

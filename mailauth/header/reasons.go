@@ -33,7 +33,7 @@ func (a *analysis) saySigned(c *Conclusion) {
 		return
 	}
 	if s.UnsignedBytes > 0 {
-		c.say("The message was signed by %s, except for the last %s of its body, which anybody may have added.", s.Domain,
+		c.say("The message was signed by %s, except for the last %s of its body, which anyone may have added.", s.Domain,
 			diag.Count(s.UnsignedBytes, "byte"))
 	} else {
 		c.say("The message was signed by %s and has not been changed since.", s.Domain)
@@ -55,16 +55,16 @@ func (a *analysis) saySPF(c *Conclusion) {
 	case l.spf.Outcome == spf.Pass && aligned:
 		c.say("The server %s is authorized to send for %s (SPF).", l.hop.ip, domain)
 	case l.spf.Outcome == spf.Pass:
-		c.say("The server %s is authorized to send for %s (SPF), which is the envelope sender and not the "+
-			"author.", l.hop.ip, domain)
+		c.say("The server %s is authorized to send for %s (SPF), the domain of the envelope sender, which is not the "+
+			"author's.", l.hop.ip, domain)
 	case l.spf.Outcome == spf.Fail, l.spf.Outcome == spf.Softfail:
 		if a.forwarder() == "" {
 			c.say("The server %s is not authorized to send for %s (SPF: %s).", l.hop.ip, domain, l.spf.Outcome)
 		}
 	case l.spf.Outcome == spf.Temperror:
-		c.say("SPF of %s could not be checked: %s.", domain, diag.Quote(l.spf.Reason))
+		c.say("SPF for %s could not be checked: %s.", domain, diag.Quote(l.spf.Reason))
 	case l.spf.Outcome == spf.Permerror:
-		c.say("SPF of %s cannot be evaluated: %s.", domain, diag.Quote(l.spf.Reason))
+		c.say("The SPF record of %s cannot be evaluated: %s.", domain, diag.Quote(l.spf.Reason))
 	default:
 		c.say("%s does not say whether the server %s may send (SPF: %s).", domain, l.hop.ip, l.spf.Outcome)
 	}
@@ -77,7 +77,7 @@ func (a *analysis) sayForwarded(c *Conclusion) {
 		return
 	}
 	l := a.live
-	effect := "SPF is about the forwarder"
+	effect := "SPF concerns the forwarder"
 	if l.spf != nil && refused(l.spf) {
 		effect = "SPF fails for that reason"
 	}
@@ -85,7 +85,7 @@ func (a *analysis) sayForwarded(c *Conclusion) {
 	case l.signed(dkim.Pass) != nil:
 		c.say("It was forwarded by %s: %s, and DKIM still passes.", by, effect)
 	default:
-		c.say("It says of itself that it was forwarded by %s; if that is true, %s.", by, effect)
+		c.say("According to its own header, it was forwarded by %s; if that is true, %s.", by, effect)
 	}
 }
 
@@ -96,7 +96,7 @@ func (a *analysis) sayBroken(c *Conclusion) {
 		switch {
 		case !a.live.aligned(policy.DKIM, s.Domain) || s.Result == dkim.Pass || s.Result == dkim.Unchecked:
 		case s.BodyHashOK != nil && !*s.BodyHashOK:
-			c.say("The body was changed after %s had signed it: do not rely on what it says now.", s.Domain)
+			c.say("The body was changed after %s signed it: do not rely on what it says now.", s.Domain)
 		case s.Result == dkim.TempError:
 			c.say("A signature of %s could not be checked: %s", s.Domain, s.Reason)
 		default:
@@ -114,8 +114,7 @@ const maxReasons = 12
 // sayRecorded says that the receiver found something else.
 func (a *analysis) sayRecorded(c *Conclusion) {
 	if r := a.recordedTrusted("dmarc"); r != nil && r.result == "fail" && c.Authentic == Likely {
-		c.say("%s noted when the message arrived that DMARC failed; keys or records have probably changed "+
-			"since.", diag.Quote(r.authServID))
+		c.say("%s recorded at delivery that DMARC failed; keys or records have probably changed since.", diag.Quote(r.authServID))
 	}
 }
 

@@ -131,10 +131,10 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Fails: func(a *analysis) diag.Failures {
 			several := ""
 			if n := len(a.live.could.Discovery.Walk.Steps[0].Found.Records); n > 1 {
-				several = fmt.Sprintf(" The name has %d records, of which receivers use none.", n)
+				several = fmt.Sprintf(" The name has %d DMARC records, and receivers ignore all of them.", n)
 			}
 			return diag.FailIf(a.live.dmarc.result == policy.ResultNone,
-				"There is no DMARC record for %s that can be used, so DMARC is not evaluated: its result is none.%s",
+				"There is no usable DMARC record for %s, so the DMARC result is none.%s",
 				a.author(), several).About(a.author())
 		},
 	},
@@ -150,13 +150,13 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		Fails: func(a *analysis) diag.Failures {
 			switch a.live.dmarc.open {
 			case noBody:
-				return diag.Fail("The signature of %s covers a body that was not submitted, so whether DMARC passes is not known.",
+				return diag.Fail("The signature of %s covers a body that was not submitted, so whether DMARC passes is unknown.",
 					a.live.signed(dkim.Unchecked).Domain)
 			case noHop:
-				return diag.Fail("Which server delivered the message from outside is not known, so SPF cannot be checked. "+
+				return diag.Fail("Which server delivered the message from outside is unknown, so SPF cannot be checked. "+
 					"%s", a.live.why)
 			case noEnvelope:
-				return diag.Fail("There is no Return-Path field, so the domain that SPF is about is not known.")
+				return diag.Fail("There is no Return-Path field, so the domain to check with SPF is unknown.")
 			default:
 				return nil
 			}
@@ -172,7 +172,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		When: func(a *analysis) bool { return passes(a) && a.live.hop != nil },
 		Fails: func(a *analysis) diag.Failures {
 			by := a.forwarder()
-			return diag.FailIf(by != "", "%s passed the message on. SPF is about the forwarder (%s), and the signature of %s "+
+			return diag.FailIf(by != "", "%s forwarded the message. SPF concerns the forwarder (%s), and the signature of %s "+
 				"still verifies.", by, a.live.spfOutcome(), a.author())
 		},
 	},
@@ -186,7 +186,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		When: func(a *analysis) bool { return checked(a) && len(a.comparisons()) > 0 },
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailEach(a.comparisons(), func(c Comparison) diag.Failures {
-				return diag.FailIf(!c.Agrees, "%s noted %s=%s%s, and now it is %s. %s", diag.Quote(c.AuthServID), c.Method,
+				return diag.FailIf(!c.Agrees, "%s recorded %s=%s%s, but the result is now %s. %s", diag.Quote(c.AuthServID), c.Method,
 					diag.Quote(c.Recorded), c.about(), c.Now, c.Reason)
 			})
 		},
@@ -216,7 +216,7 @@ func (l *liveEvidence) spfOutcome() string {
 	case l.spf.Outcome == spf.Pass && !l.aligned(policy.SPF, l.spfDomain()):
 		return fmt.Sprintf("SPF passes, but for %s, which is not aligned", diag.Quote(l.spf.Domain))
 	default:
-		return fmt.Sprintf("SPF of %s for %s gives %s", l.hop.ip, diag.Quote(l.spf.Domain), l.spf.Outcome)
+		return fmt.Sprintf("SPF for %s and the domain %s gives %s", l.hop.ip, diag.Quote(l.spf.Domain), l.spf.Outcome)
 	}
 }
 
@@ -232,16 +232,16 @@ func (l *liveEvidence) dkimOutcome() string {
 	case n == 0:
 		return "there is no DKIM signature"
 	case aligned == 0:
-		return fmt.Sprintf("none of %s is of an aligned domain", diag.Count(n, "DKIM signature"))
+		return fmt.Sprintf("no aligned domain among %s", diag.Count(n, "DKIM signature"))
 	default:
-		return fmt.Sprintf("%s of an aligned domain, none of which verifies", diag.Count(aligned, "DKIM signature"))
+		return fmt.Sprintf("%s of an aligned domain, but none verifies", diag.Count(aligned, "DKIM signature"))
 	}
 }
 
 // silences says what the DNS did not answer that matters.
 func (l *liveEvidence) silences() (list []string) {
 	if l.spf != nil && l.spf.Outcome == spf.Temperror {
-		list = append(list, fmt.Sprintf("SPF of %s could not be evaluated (temperror): %s.", diag.Quote(l.spf.Domain),
+		list = append(list, fmt.Sprintf("SPF for %s could not be evaluated (temperror): %s.", diag.Quote(l.spf.Domain),
 			diag.Quote(l.spf.Reason)))
 	}
 	for i := range l.dkim.Signatures {

@@ -72,8 +72,7 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailEach(a.live.signatures(func(s *dkim.Result) bool { return s.UnsignedBytes > 0 }),
 				func(s *dkim.Result) diag.Failures {
-					return diag.Fail("The DKIM signature of %s covers only the beginning of the body (l=%d); %s behind it can be "+
-						"anybody's.",
+					return diag.Fail("The DKIM signature of %s covers only the beginning of the body (l=%d); the following %s may come from anyone.",
 						s.Domain, *s.BodyLength, diag.Count(s.UnsignedBytes, "byte")).About(s.Domain)
 				})
 		},
@@ -100,7 +99,7 @@ var liveDKIMRules = diag.Rules[*analysis]{
 		When: anySignature(func(s *dkim.Result) bool { return s.PublicKey != nil }),
 		Fails: func(a *analysis) diag.Failures {
 			short := diag.FailEach(a.live.signatures(shortKey), func(s *dkim.Result) diag.Failures {
-				return diag.Fail("The RSA key of %s at %s has %d bits; 2048 are recommended.", s.Domain, s.KeyName,
+				return diag.Fail("The RSA key of %s at %s has %d bits; 2048 bits are recommended.", s.Domain, s.KeyName,
 					s.PublicKey.SizeBits).About(s.Domain)
 			})
 			return append(short, a.live.issues(dkim.IssueTesting, dkim.IssueLength)...)

@@ -20,7 +20,7 @@ var liveServerRules = diag.Rules[*analysis]{
 			"trusted_authserv_ids.",
 		When: checked,
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.live.hop == nil, "SPF and PTR were not checked. %s", a.live.why)
+			return diag.FailIf(a.live.hop == nil, "SPF and PTR could not be checked. %s", a.live.why)
 		},
 	},
 	{
@@ -34,8 +34,7 @@ var liveServerRules = diag.Rules[*analysis]{
 		When: ptrKnown,
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(len(a.live.ptr.Hostnames) == 0,
-				"The address %s, from which the message came, has no PTR record: there is no reverse "+
-					"DNS.", a.live.ptr.IP).About(a.live.ptr.IP)
+				"The address %s, from which the message came, has no PTR record (reverse DNS).", a.live.ptr.IP).About(a.live.ptr.IP)
 		},
 	},
 	{
@@ -49,7 +48,7 @@ var liveServerRules = diag.Rules[*analysis]{
 		When: ptrKnown,
 		Fails: func(a *analysis) diag.Failures {
 			p := a.live.ptr
-			return diag.FailIf(!p.ForwardConfirmed, "The PTR record of %s names %s, which does not have this address.", p.IP,
+			return diag.FailIf(!p.ForwardConfirmed, "The PTR record of %s points to %s, which does not resolve to this address.", p.IP,
 				strings.Join(p.Hostnames, ", ")).About(p.IP)
 		},
 	},
@@ -61,7 +60,7 @@ var liveServerRules = diag.Rules[*analysis]{
 		Advice:      "Repeat the check later.",
 		When:        func(a *analysis) bool { return checked(a) && a.live.ptr != nil },
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.live.ptr.err != nil, "The PTR record of %s, or what it names, could not be looked up: %s.",
+			return diag.FailIf(a.live.ptr.err != nil, "The PTR record of %s, or the host that it points to, could not be looked up: %s.",
 				a.live.ptr.IP, a.live.ptr.Error).About(a.live.ptr.IP)
 		},
 	},
@@ -74,9 +73,8 @@ var liveServerRules = diag.Rules[*analysis]{
 			"checked for the server that delivered to the filter.",
 		When: func(a *analysis) bool { return ptrKnown(a) && !passes(a) },
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.gateway() != "", "The server that delivered the message, %s, is a mail filter, whose "+
-				"customer may be the "+
-				"sender or the receiver.", a.gateway())
+			return diag.FailIf(a.gateway() != "", "The server that delivered the message, %s, is a mail filter, which may "+
+				"belong to the sender or to the receiver.", a.gateway())
 		},
 	},
 	{
@@ -90,7 +88,7 @@ var liveServerRules = diag.Rules[*analysis]{
 			return checked(a) && (a.live.arc.Result == arc.Pass || a.live.arc.Result == arc.Fail)
 		},
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.live.arc.Result == arc.Fail, "The ARC chain of %s fails. %s",
+			return diag.FailIf(a.live.arc.Result == arc.Fail, "The ARC chain of %s is not valid. %s",
 				diag.Count(len(a.live.arc.Sets), "set"), a.live.arc.Reason)
 		},
 	},

@@ -50,7 +50,7 @@ var liveSPFRules = diag.Rules[*analysis]{
 			"send for it, and end the record with -all or ~all.",
 		When: func(a *analysis) bool { return judged(a) && a.live.spf.Outcome == spf.Pass },
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.live.open(), "SPF passes by the mechanism all: %s authorizes anybody to send.",
+			return diag.FailIf(a.live.open(), "SPF passes by the mechanism all: %s authorizes anyone to send.",
 				diag.Quote(a.live.spf.Domain)).About(a.live.spf.Domain)
 		},
 	},
@@ -90,8 +90,8 @@ var liveSPFRules = diag.Rules[*analysis]{
 			return checked(a) && a.live.helo != nil && a.live.helo.Outcome != spf.Temperror && a.live.helo.Outcome != spf.None
 		},
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(refused(a.live.helo), "SPF of the HELO name %s gives %s for %s: the server uses a name that "+
-				"does not authorize it.", diag.Quote(a.live.helo.Domain), a.live.helo.Outcome, a.live.hop.ip)
+			return diag.FailIf(refused(a.live.helo), "SPF for the HELO name %s gives %s for %s: that name does not "+
+				"authorize the server.", diag.Quote(a.live.helo.Domain), a.live.helo.Outcome, a.live.hop.ip)
 		},
 	},
 	{
