@@ -70,7 +70,7 @@ var explanations = map[Reason]string{
 	ReasonStranger: "Its messages are authenticated by a domain that has nothing to do with yours: a service " +
 		"that is not set up, a forwarder, or somebody else.",
 	ReasonNotChecked: "The receiver could not evaluate SPF or DKIM of the domain for its messages.",
-	ReasonNoResults:  "Its messages fail, and the report does not say what DKIM and SPF found.",
+	ReasonNoResults:  "Its messages fail, and the report does not say in defined words what DKIM and SPF found.",
 	ReasonUncompared: "Nothing in its messages is authenticated, but nor is any other mail in the report, and the " +
 		"policy is not enforced: it may be your own mail that is not set up yet.",
 	ReasonNothing:    "Nothing in its messages is authenticated, and it is no known service.",

@@ -240,7 +240,7 @@ func (c *collector) note(r *Record, o *observation) {
 	if !passed {
 		odd.strict.add(o.strictMiss, n)
 	}
-	if !o.given {
+	if !o.given && !o.undefined {
 		odd.noResults += n
 	}
 	switch {

@@ -88,7 +88,7 @@ var texts = diag.Texts{
 	},
 	"dmarc.report.spoofing.stopped": {
 		Headline: "Spoofed mail in your name was rejected or quarantined",
-		Sub:      "Receivers did not deliver the forged messages to the inbox. There is nothing to do.",
+		Sub:      "Receivers kept the forged messages out of the inbox, as they should.",
 	},
 	"dmarc.report.forwarding.blocked": {
 		Headline: "Forwarded mail fails DMARC and is not delivered as usual",
