@@ -109,7 +109,7 @@ func TestVerify(t *testing.T) {
 		{"one", 1, nil, arc.Pass, 0, "", ""},
 		{"three", 3, nil, arc.Pass, 0, "", ""},
 		{"as many as allowed", arc.MaxSets, nil, arc.Pass, 0, "", ""},
-		{"too many", arc.MaxSets + 1, nil, arc.Fail, 0, "has the instance 51", "too_many too_many too_many"},
+		{"too many", arc.MaxSets + 1, nil, arc.Fail, 0, "has instance 51", "too_many too_many too_many"},
 		{"changed by the second sealer", 1, func(s string) string {
 			return seal(t, replace("Subject: ", "Subject: [team] ")(s), "pass")
 		}, arc.Pass, 2, "", ""},
@@ -118,7 +118,7 @@ func TestVerify(t *testing.T) {
 		}, arc.Pass, 3, "", ""},
 		{"changed behind the last", 2, replace("Hello", "Hullo"), arc.Fail, 0,
 			"The message signature i=2 of s2.example.net is not valid: The body was changed", ""},
-		{"subject changed behind the last", 2, replace("Subject: ", "Subject: [team] "), arc.Fail, 0, `"[team]" was put in front`, ""},
+		{"subject changed behind the last", 2, replace("Subject: ", "Subject: [team] "), arc.Fail, 0, `"[team]" was added before`, ""},
 		{"results changed", 2, replace("i=1; s1.example.net; spf=pass", "i=1; s1.example.net; spf=fail"), arc.Fail, 0,
 			"The seal i=2 of s2.example.net is not valid", ""},
 		{"gap", 3, func(s string) string {
@@ -138,7 +138,7 @@ func TestVerify(t *testing.T) {
 		{"none after a chain", 1, func(s string) string { return seal(t, s, "none") }, arc.Fail, 0, "says cv=none", "wrong_state"},
 		{"pass without a chain", 0, func(s string) string { return seal(t, s, "pass") }, arc.Fail, 0, "says cv=pass", "wrong_state"},
 		{"failed before", 2, func(s string) string { return seal(t, s+"x", "fail") }, arc.Fail, 0,
-			"The sealer of i=3, s3.example.net, found that the chain had failed before.", ""},
+			"The sealer of i=3, s3.example.net, found that the chain had already failed.", ""},
 		{"no key", 2, replaceAll("s=arc", "s=gone"), arc.Fail, 0, "There is no key", ""},
 		{"DNS broken", 2, replaceAll("s=arc", "s=broken"), arc.Unknown, 0, "could not be looked up", ""},
 		{"DNS broken and changed", 2, func(s string) string { return replaceAll("s=arc", "s=broken")(s) + "x" }, arc.Fail, 0, "A footer of 3 bytes was added", ""},

@@ -156,10 +156,10 @@ func (c *Chain) add(found map[int]*Set, f *message.Field, index int) {
 	p := read(f)
 	switch {
 	case p.instance < 1: // RFC 8617 section 4.2.1
-		c.fault(NoInstance, 0, "A field %s has no valid instance (i=).", f.Name)
+		c.fault(NoInstance, 0, "An %s field has no valid instance (i=).", f.Name)
 		return
 	case p.instance > MaxSets:
-		c.fault(TooMany, p.instance, "A field %s has the instance %d; a chain has at most %d.", f.Name, p.instance, MaxSets)
+		c.fault(TooMany, p.instance, "An %s field has instance %d; a chain has at most %d.", f.Name, p.instance, MaxSets)
 		return
 	}
 	s := found[p.instance]

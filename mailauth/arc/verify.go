@@ -94,7 +94,7 @@ func (s *Set) judge(c *dkim.Checker, signature *dkim.Signature, check dkim.Check
 		return new(false), text
 	}
 	if check.BodyHashOK == nil && signature.Kind == dkim.ARCMessage {
-		return nil, "The message signature covers the body, and there is none to compare with."
+		return nil, "The message signature covers the body, but there is no body to compare it with."
 	}
 	return check.SignatureOK, ""
 }
@@ -105,7 +105,7 @@ func (r *Result) conclude() {
 	for i := range r.Sets { // step 2; no sealer may go on after that (section 5.1.2)
 		if s := &r.Sets[i]; s.State == Fail {
 			r.Result = Fail
-			r.Reason = fmt.Sprintf("The sealer of i=%d, %s, found that the chain had failed before.", s.Instance, s.Domain)
+			r.Reason = fmt.Sprintf("The sealer of i=%d, %s, found that the chain had already failed.", s.Instance, s.Domain)
 			return
 		}
 	}

@@ -135,7 +135,7 @@ func ParseARC(value string) (*Header, error) {
 	return h, err
 }
 
-// methods are those that begin a result although no semicolon stands before them: the registry of RFC 8601 section
+// methods are those that begin a result although there is no semicolon before them: the registry of RFC 8601 section
 // 2.7 and what large providers add.
 var methods = []string{
 	"arc", "auth", "bimi", "compauth", "dkim", "dkim-adsp", "dkim-atps", "dmarc", "dnswl", "domainkeys", "iprev",
@@ -164,7 +164,7 @@ func (p *parser) authserv() {
 	p.skip()
 	if p.peek() == '=' || strings.Contains(id, "=") { // a result stands in its place
 		p.at, p.comments = begin, nil
-		p.fault("the name of the server (authserv-id) is missing")
+		p.fault("the authserv-id (the name of the server) is missing")
 		return
 	}
 	p.h.AuthservID = id
@@ -173,7 +173,7 @@ func (p *parser) authserv() {
 		p.skip()
 	}
 	if p.peek() != ';' && !p.done() {
-		p.fault("no semicolon stands behind the name of the server")
+		p.fault("there is no semicolon after the authserv-id")
 	}
 }
 
@@ -184,7 +184,7 @@ const MaxResults = 500
 func (p *parser) results() {
 	for !p.done() {
 		if len(p.h.Results)+len(p.h.Properties) >= MaxResults {
-			p.fault("there are more results than are read")
+			p.fault("there are too many results, and only the first ones were read")
 			return
 		}
 		if p.peek() == ';' {
@@ -227,7 +227,7 @@ func (p *parser) result() {
 				break
 			}
 			if r != nil {
-				p.fault("no semicolon stands before " + clip(name))
+				p.fault("there is no semicolon before " + clip(name))
 				flush(at)
 				begin = at
 			}

@@ -52,7 +52,7 @@ func (c *Checker) explainHeader(s *Signature, check Check, self int) (Cause, str
 		return cause, text
 	}
 	if names := c.changed(s); len(names) > 0 {
-		return HeaderChanged, fmt.Sprintf("Header fields were changed after signing: not as copied in z= are %s.",
+		return HeaderChanged, fmt.Sprintf("Header fields were changed after signing, as the copies in z= show: %s.",
 			strings.Join(names, ", "))
 	}
 	if isRSA {

@@ -27,7 +27,7 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 		add(IssueSHA1, true, "a", "The signature was made with rsa-sha1, which verifiers must not accept.")
 	}
 	if s.Draft() { // RFC 6376 section 3.5
-		add(IssueDraft, true, "", "The signature has no version (v=1), as those of drafts before 2007.")
+		add(IssueDraft, true, "", "The signature has no version tag (v=1), like those of drafts from before 2007.")
 	}
 	if p := check.Key; p != nil && p.Key != nil {
 		if p.Short() { // RFC 8301 section 3.2
@@ -46,12 +46,12 @@ func (s *Signature) issues(c *Checker, check Check, at time.Time) []Issue {
 			s.Time.Format(time.RFC3339))
 	}
 	if s.Time != nil && s.Expires != nil && !s.Expires.After(*s.Time) { // RFC 6376 section 3.5
-		add(IssueTimes, false, "x", "The signature expires no later than it was made.")
+		add(IssueTimes, false, "x", "The signature expires no later than it was made (x= is not after t=).")
 	}
 	c.lengthIssue(s, add)
 	if suffix, official := publicsuffix.PublicSuffix(s.Domain.String()); official && suffix == s.Domain.String() {
 		// RFC 6376 section 6.1.1
-		add(IssuePublicSuffix, false, "d", "The signing domain %s is one below which anyone can register.", s.Domain)
+		add(IssuePublicSuffix, false, "d", "The signing domain %s is a public suffix, under which anyone can register.", s.Domain)
 	}
 	listed := 0
 	for _, n := range s.Names {
