@@ -2,7 +2,6 @@ package dmarc
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -152,15 +151,8 @@ var absenceRules = diag.Rules[*evidence]{
 			"two cannot stand at one name.",
 		When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
 		Fails: func(e *evidence) diag.Failures {
-			aliases := e.own.Answer.Aliases
-			if len(aliases) == 0 {
-				return nil
-			}
-			what := "has no DMARC record"
-			if e.own.Answer.NXDomain() {
-				what = "does not exist"
-			}
-			return diag.Fail("%s is an alias (CNAME) of %s, which %s.", e.own.Name, trimDot(aliases[len(aliases)-1]), what)
+			alias := e.own.DanglingAlias()
+			return diag.FailIf(alias != "", "%s", alias)
 		},
 	},
 	{
@@ -268,5 +260,3 @@ func absent(e *evidence) diag.Failures {
 
 // mailbox is where reports may go if nobody has said it yet.
 func (e *evidence) mailbox() string { return "mailto:dmarc-reports@" + e.location }
-
-func trimDot(name string) string { return strings.TrimSuffix(name, ".") }

@@ -63,6 +63,16 @@ func TestCheck(t *testing.T) {
 		{name: "no record of a subdomain", zone: mx, domain: "www.example.com", codes: "record.missing", state: diag.Missing,
 			score: "0", organizational: "www.example.com", policy: "-", agree: "no",
 			suggested: "p=none; rua=mailto:dmarc-reports@example.com"},
+		{name: "alias to nowhere", zone: mx + "_dmarc.example.com. CNAME gone.example.net.\n", codes: "record.alias",
+			state: diag.Missing, score: "0", policy: "-"},
+		{name: "alias to another text, no mail", domain: "a.example.com", zone: "a.example.com. MX 0 .\n" +
+			"_dmarc.a.example.com. CNAME d.example.net.\nd.example.net. A 192.0.2.1\n", codes: "record.alias",
+			state: diag.Missing, score: "0", organizational: "a.example.com", policy: "-", agree: "no"},
+		{name: "alias to a provider", zone: mx + "_dmarc.example.com. CNAME d.example.net.\nd.example.net. TXT " +
+			"\"v=DMARC1; p=reject" + rua + "\"\n", state: diag.Valid, score: "100", ready: true, compatible: true, missing: "np"},
+		{name: "alias to nowhere at the subdomain", domain: "www.example.com", zone: good +
+			"_dmarc.www.example.com. CNAME gone.example.net.\n", state: diag.Valid, score: "100", ready: true,
+			compatible: true, missing: "np"},
 		{name: "no domain", zone: mx, domain: "example.net", codes: "domain.missing", state: diag.Missing, score: "none",
 			organizational: "example.net", policy: "-"},
 		{name: "no subdomain", zone: good, domain: "nx.example.com", codes: "domain.missing", state: diag.Missing,
@@ -216,6 +226,18 @@ func firstSuggestion(list []diag.Recommendation) string {
 		}
 	}
 	return ""
+}
+
+// An alias that leads to no record is told in the step that met it.
+func TestCheckAliasDetail(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone(mx + "_dmarc.example.com. CNAME gone.example.net.\n")
+	r, err := Check(t.Context(), w.Env(), CheckRequest{Domain: diag.MustDomain("example.com")})
+	require.NoError(t, err)
+	const alias = "_dmarc.example.com is an alias (CNAME) of gone.example.net, which does not exist."
+	require.Contains(t, r.TreeWalk[0].Detail, alias)
+	require.Equal(t, alias, r.Findings[0].Detail)
+	require.Contains(t, r.Recommendations[0].Detail, "replace the CNAME")
 }
 
 func TestCheckSilence(t *testing.T) {

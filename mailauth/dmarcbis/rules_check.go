@@ -150,6 +150,24 @@ var discoveryRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "dmarcbis.record.alias", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
+		Category:    factorDiscovery,
+		DependsOn:   afterRecord,
+		Title:       "CNAME at _dmarc leads to no DMARC record",
+		Requirement: "An alias at _dmarc leads to a DMARC record",
+		Ref:         "RFC 1034 section 3.6.2",
+		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the " +
+			"two cannot stand at one name.",
+		When: func(e *evidence) bool {
+			own := &e.Walk.Steps[0]
+			return len(own.Answer.Aliases) > 0 && (own.DanglingAlias() != "" && !hasRecord(e) || len(own.Found.Records) > 0)
+		},
+		Fails: func(e *evidence) diag.Failures {
+			alias := e.Walk.Steps[0].DanglingAlias()
+			return diag.FailIf(alias != "", "%s", alias)
+		},
+	},
+	{
 		Code: "dmarcbis.record.missing", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
 		Category: factorDiscovery,
 		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
@@ -159,7 +177,7 @@ var discoveryRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Publish a record with p=none and an address of yours for reports. At the organizational domain it covers " +
 			"all subdomains. Raise the policy once the reports show that all legitimate mail passes.",
-		When: func(e *evidence) bool { return hasRecord(e) || e.mayReceive() },
+		When: func(e *evidence) bool { return hasRecord(e) || e.fresh() && e.mayReceive() },
 		Fails: func(e *evidence) diag.Failures {
 			return e.absent("v=DMARC1; p=none; rua=mailto:dmarc-reports@" + e.List.Organizational)
 		},
@@ -173,7 +191,7 @@ var discoveryRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Check that nothing sends mail in the name of the domain. Then publish the suggested record at the domain " +
 			"itself, so that nobody can.",
-		When:  func(e *evidence) bool { return hasRecord(e) || !e.mayReceive() },
+		When:  func(e *evidence) bool { return hasRecord(e) || e.fresh() && !e.mayReceive() },
 		Fails: func(e *evidence) diag.Failures { return e.absent("v=DMARC1; p=reject") },
 	},
 	{
@@ -231,6 +249,9 @@ func (e *evidence) failedSteps(format string) diag.Failures {
 		return diag.Fail(format, s.Name, diag.Reason(s.Err())).About(s.Name)
 	})
 }
+
+// fresh reports whether a record can be published at the domain without removing an alias first.
+func (e *evidence) fresh() bool { return e.Walk.Steps[0].DanglingAlias() == "" }
 
 // mayReceive reports whether the domain receives mail as far as is known.
 func (e *evidence) mayReceive() bool {

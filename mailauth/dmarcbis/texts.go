@@ -40,6 +40,10 @@ var texts = diag.Texts{
 		Headline: "No DMARC record for a domain that receives no mail",
 		Sub:      "Anyone can forge mail from it. If nothing sends from it, publish the p=reject record that is suggested.",
 	},
+	"dmarcbis.record.alias": {
+		Headline: "CNAME at _dmarc leads to no DMARC record",
+		Sub:      "For receivers there is no record. Have it published at the target, or replace the alias by a TXT record.",
+	},
 	"dmarcbis.record.multiple": {
 		Headline: "More than one DMARC record at a name, so receivers use none",
 		Sub:      "Remove all records but one; until then the policy there has no effect.",

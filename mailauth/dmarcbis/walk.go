@@ -72,6 +72,8 @@ func found(d *policy.Discovery, s *policy.Step) string {
 		return "There is a record."
 	case len(s.Found.Strays) > 0:
 		return "There is no record that receivers recognize, but a text that was probably meant as one."
+	case s.DanglingAlias() != "":
+		return s.DanglingAlias()
 	case s.Answer.NXDomain():
 		return "The name does not exist."
 	default:

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -62,6 +63,21 @@ func (s *Step) Err() error {
 		return nil
 	}
 	return s.Answer.Err()
+}
+
+// DanglingAlias tells, as a sentence, of an alias at the name that leads to no record, nor to a text that was meant as
+// one; empty if there is none. Nothing else can be published beside a CNAME (RFC 1034 section 3.6.2).
+func (s *Step) DanglingAlias() string {
+	aliases := s.Answer.Aliases
+	if !s.Asked || s.Err() != nil || len(aliases) == 0 || len(s.Found.Records)+len(s.Found.Strays) > 0 {
+		return ""
+	}
+	what := "has no DMARC record"
+	if s.Answer.NXDomain() {
+		what = "does not exist"
+	}
+	return fmt.Sprintf("%s is an alias (CNAME) of %s, which %s.", s.Name,
+		strings.TrimSuffix(aliases[len(aliases)-1], "."), what)
 }
 
 // PSD returns what the record says of psd; it is undeclared where there is no record.
