@@ -116,7 +116,8 @@ var authenticationRules = diag.Rules[*evidence]{
 		When: (*evidence).hasDMARC,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.value("dmarc") == "fail",
-				"%s DMARC had passed before the message was forwarded, according to the ARC seal of %s, and the receiving server found the chain valid.",
+				"%s DMARC had passed before the message was forwarded, according to the ARC seal of %s, and "+
+					"the receiving server found the chain valid.",
 				e.dmarcText(), e.sealer()).About(e.fromDomain)
 		},
 	},

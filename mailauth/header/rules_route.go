@@ -153,7 +153,8 @@ var routeRules = diag.Rules[*evidence]{
 			if !h.timed || h.delay > -maxSkew {
 				return ""
 			}
-			return fmt.Sprintf("%s received the message %s before the server that handed it over: one of their clocks is wrong.", diag.Quote(h.server()), span(-h.delay))
+			return fmt.Sprintf("%s received the message %s before the server that handed it over: "+
+				"one of their clocks is wrong.", diag.Quote(h.server()), span(-h.delay))
 		}),
 	},
 	{
@@ -232,7 +233,8 @@ var routeRules = diag.Rules[*evidence]{
 			h := e.outside()
 			helo, by := operator(h.helo), operator(h.by)
 			forged := helo != "" && helo == by && strings.EqualFold(h.helo, h.by)
-			return diag.FailIf(forged, "The client at %s introduced itself as %s, which is the name of the server that received the message.", h.ip, diag.Quote(h.helo))
+			return diag.FailIf(forged, "The client at %s introduced itself as %s, which is the name of the server that "+
+				"received the message.", h.ip, diag.Quote(h.helo))
 		},
 	},
 	{
