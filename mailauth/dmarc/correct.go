@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
@@ -123,7 +122,6 @@ var (
 	versionLike  = regexp.MustCompile(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?dmarc[\s_-]*v?1?(?:[\s,.:]+|$|\b)`)
 	tagFirst     = regexp.MustCompile(`(?i)^\s*(?:` + strings.Join(tags, "|") + `)\s*=`)
 	tagInside    = regexp.MustCompile(`(?i)[\s,]+(?:` + strings.Join(tags, "|") + `)\s*=`)
-	mailtoLike   = regexp.MustCompile(`(?i)[\s,]*mailto\s*[:=]\s*(?://)?<?`)
 )
 
 // mend reads a text that may be broken, as its author meant it.
@@ -219,11 +217,11 @@ func assign(d *policy.Draft, name, value string) bool {
 			d.Set(name, lower)
 		}
 	case "rua", "ruf":
-		list, ok := destinationsIn(value)
+		list, ok := policy.RestoreURIs(value)
 		if repeated {
 			list = append(strings.Split(before, ","), list...)
 		}
-		if list = unique(list); len(list) > 0 {
+		if list = policy.UniqueURIs(list); len(list) > 0 {
 			d.Set(name, strings.Join(list, ","))
 		}
 		return ok
@@ -251,56 +249,6 @@ func harmless(r *policy.Record) bool { return len(r.List.Faults) == 0 }
 
 func fault(r *policy.Record, k taglist.Kind) bool {
 	return slices.ContainsFunc(r.List.Faults, func(f taglist.Fault) bool { return f.Kind == k })
-}
-
-// destinationsIn reads URIs, whatever stands between them. It reports false if one cannot be read.
-func destinationsIn(value string) (list []string, ok bool) {
-	ok = true
-	value = mailtoLike.ReplaceAllString(value, " mailto:")
-	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ' ' || r == ',' }) {
-		part = strings.Trim(part, "<>()[]{}.")
-		if part == "" {
-			continue
-		}
-		u := policy.ParseURI(part)
-		for _, again := range []string{"mailto:" + part, escapedMark(part), asciiDomain(part)} {
-			if u.Valid() {
-				break
-			}
-			u = policy.ParseURI(again)
-		}
-		if ok = ok && u.Valid(); u.Valid() {
-			list = append(list, u.URI)
-		}
-	}
-	return list, ok
-}
-
-// escapedMark writes exclamation marks before the at sign as URIs must (RFC 9989 section 4.8).
-func escapedMark(uri string) string {
-	local, domain, _ := strings.Cut(uri, "@")
-	return strings.ReplaceAll(local, "!", "%21") + "@" + domain
-}
-
-// asciiDomain writes the domain of an address as A-labels.
-func asciiDomain(uri string) string {
-	local, domain, _ := strings.Cut(uri, "@")
-	d, err := diag.ParseDomain(domain)
-	if err != nil {
-		return uri
-	}
-	return local + "@" + d.String()
-}
-
-// unique drops what stands in a list before.
-func unique(list []string) []string {
-	var kept []string
-	for _, s := range list {
-		if !slices.ContainsFunc(kept, func(k string) bool { return strings.EqualFold(k, s) }) {
-			kept = append(kept, s)
-		}
-	}
-	return kept
 }
 
 // merged adds the tags of another draft.

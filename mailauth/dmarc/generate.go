@@ -244,7 +244,7 @@ const maxName = 253
 
 // consentName is where a domain accepts reports for that of the record (RFC 9990 section 4).
 func (g *generation) consentName(destination string) string {
-	return policy.ConsentName(g.req.Domain.String(), destination)
+	return policy.ConsentName("_dmarc", g.req.Domain.String(), destination)
 }
 
 // external lists the domains of report addresses in other organizations, each once.

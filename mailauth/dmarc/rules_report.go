@@ -101,7 +101,7 @@ var reportRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return eachURI(e, func(u policy.URI) diag.Failures {
 				return diag.FailIf(u.Valid() && e.external(u), "%s must accept the reports of %s at %s.", u.Domain, e.location,
-					policy.ConsentName(e.location, u.Domain))
+					policy.ConsentName("_dmarc", e.location, u.Domain))
 			})
 		},
 	},

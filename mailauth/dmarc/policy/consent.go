@@ -19,21 +19,22 @@ type Consent struct {
 	Wildcard    diag.Answer[*dns.TXT] // the same for all domains
 }
 
-// ConsentName is where a destination accepts the reports of a domain, without a final dot.
-func ConsentName(domain, destination string) string {
-	return domain + "._report._dmarc." + destination
+// ConsentName is where a destination accepts the reports of a domain, without a final dot. The label is that of the
+// protocol: _dmarc, or _tls for TLSRPT, which does not ask for it.
+func ConsentName(label, domain, destination string) string {
+	return domain + "._report." + label + "." + destination
 }
 
 // LookupConsent asks whether a destination accepts reports for the domain of a record. Failures of the DNS are in the
 // result.
 func LookupConsent(ctx context.Context, env *diag.Env, domain, destination string) Consent {
-	c := Consent{Name: ConsentName(domain, destination), Destination: destination}
+	c := Consent{Name: ConsentName("_dmarc", domain, destination), Destination: destination}
 	if c.TooLong = len(c.Name) > maxName; c.TooLong {
 		return c
 	}
 	var g diag.Group
 	g.Go(func() { c.Answer = diag.Lookup[*dns.TXT](ctx, env, c.Name+".") })
-	g.Go(func() { c.Wildcard = diag.Lookup[*dns.TXT](ctx, env, ConsentName("*", destination)+".") })
+	g.Go(func() { c.Wildcard = diag.Lookup[*dns.TXT](ctx, env, ConsentName("_dmarc", "*", destination)+".") })
 	g.Wait()
 	return c
 }
