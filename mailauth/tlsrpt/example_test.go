@@ -13,7 +13,7 @@ func ExampleParseRecord() {
 	fmt.Println(err)
 	// Output:
 	// [mailto:tls-reports@example.com https://tls.example.com/v1] <nil>
-	// the TLSRPT record is not valid: "tls-reports@example.com" is not a URI of mailto or https
+	// the TLSRPT record is not valid: "tls-reports@example.com" in rua has no mailto: in front of the address
 }
 
 func ExampleParseReport() {

@@ -1,12 +1,20 @@
-// Package tlsrpt reads TLSRPT records, by which a domain asks senders of mail to report how TLS went (RFC 8460):
-// call [Find] with the TXT records at _smtp._tls.<domain>, or [ParseRecord] with one text; [ParseReport] reads the
-// reports themselves.
+// Package tlsrpt examines TLSRPT, by which a domain asks senders of mail to report how TLS went (RFC 8460): call
+// [Lookup] with a domain, [Find] with the TXT records at _smtp._tls.<domain>, or [ParseRecord] with one text;
+// [ParseReport] reads the reports themselves.
+//
+// # How TLSRPT works
+//
+// A domain that receives mail publishes where reports are to go, as URIs of mailto or https:
 //
 //	_smtp._tls.example.com. TXT "v=TLSRPTv1; rua=mailto:tls-reports@example.com"
 //
 // Senders that know TLSRPT send one report a day to each address: how often TLS succeeded, and why it failed
 // where it did, for want of STARTTLS, for a bad certificate, or for a policy of MTA-STS or DANE. A report is JSON,
-// mostly compressed with gzip, and comes as a message or by HTTPS.
+// mostly compressed with gzip, and comes as a message or by HTTPS. Without MTA-STS and DANE there is no policy that
+// could fail, and a report tells little more than how often STARTTLS worked.
+//
+// Senders look for the record at that one name: a domain does not inherit the record of its parent. Unlike with
+// DMARC a destination in another domain need not consent (RFC 8460 section 3).
 package tlsrpt
 
 import (
@@ -57,54 +65,20 @@ func ParseRecord(text string) (Record, error) {
 	return read(&l)
 }
 
-// badRUA is a fault in the addresses.
-const badRUA taglist.Kind = "rua"
+// The faults of the addresses.
+const (
+	noRUA  taglist.Kind = "no rua"
+	badRUA taglist.Kind = "rua"
+)
 
 // read makes a record of its fields.
 func read(l *taglist.List) (Record, error) {
 	r := Record{Extensions: l.Extensions()}
-	rua, ok := l.Tag("rua")
-	if !ok {
-		l.Add(taglist.Fault{Kind: badRUA, Text: "the record has no rua", Length: len(l.Text)})
-	} else {
-		r.RUA = addresses(l, rua)
+	for _, a := range addresses(l) {
+		r.RUA = append(r.RUA, a.Text)
 	}
 	if faults := l.Errors(); len(faults) > 0 {
 		return Record{}, errors.New("the TLSRPT record is not valid: " + strings.Join(faults, "; "))
 	}
 	return r, nil
-}
-
-// addresses splits rua at its commas: those within a URI are written %2C (RFC 8460 section 3).
-func addresses(l *taglist.List, rua taglist.Tag) []string {
-	var list []string
-	at := rua.ValueOffset
-	for part := range strings.SplitSeq(rua.Value, ",") {
-		uri := strings.Trim(part, " \t")
-		if !isAddress(uri) {
-			l.Add(taglist.Fault{
-				Kind: badRUA, Text: fmt.Sprintf("%.200q is not a URI of mailto or https", uri),
-				Offset: at + strings.Index(part, uri), Length: len(uri),
-			})
-		}
-		list = append(list, uri)
-		at += len(part) + 1
-	}
-	return list
-}
-
-// isAddress reports whether s is a URI to which reports can go. Its characters are visible ASCII (RFC 3986
-// section 2).
-func isAddress(s string) bool {
-	scheme, rest, ok := strings.Cut(s, ":")
-	visible := !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '!' })
-	switch {
-	case !ok || !visible:
-		return false
-	case strings.EqualFold(scheme, "mailto"):
-		local, domain, ok := strings.Cut(rest, "@")
-		return ok && local != "" && domain != ""
-	default:
-		return strings.EqualFold(scheme, "https") && len(rest) > 2 && strings.HasPrefix(rest, "//")
-	}
 }

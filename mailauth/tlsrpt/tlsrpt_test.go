@@ -22,12 +22,13 @@ func TestParseRecord(t *testing.T) {
 		{"extension", "v=TLSRPTv1; x=y; rua=mailto:a@b", []string{"mailto:a@b"}, ""},
 		{"second rua is ignored", "v=TLSRPTv1; rua=mailto:a@b; rua=x", []string{"mailto:a@b"}, ""},
 		{"no rua", "v=TLSRPTv1;", nil, "the record has no rua"},
-		{"bare address", "v=TLSRPTv1; rua=a@b", nil, `"a@b" is not a URI`},
-		{"http", "v=TLSRPTv1; rua=http://a/", nil, "is not a URI of mailto or https"},
-		{"mailto without a domain", "v=TLSRPTv1; rua=mailto:a", nil, "is not a URI"},
-		{"comma at the end", "v=TLSRPTv1; rua=mailto:a@b,", nil, `"" is not a URI`},
-		{"beyond ASCII", "v=TLSRPTv1; rua=mailto:\u00e4@b", nil, "is not a URI"},
-		{"size limit of DMARC", "v=TLSRPTv1; rua=mailto:a@b!10m", nil, "is not a URI"},
+		{"empty rua", "v=TLSRPTv1; rua=;", nil, "rua has no value"},
+		{"bare address", "v=TLSRPTv1; rua=a@b", nil, `"a@b" in rua has no mailto:`},
+		{"http", "v=TLSRPTv1; rua=http://a/", nil, `has the scheme "http"`},
+		{"mailto without a domain", "v=TLSRPTv1; rua=mailto:a", nil, "has no address of the form local-part@domain"},
+		{"comma at the end", "v=TLSRPTv1; rua=mailto:a@b,", nil, "a comma in rua without an address"},
+		{"beyond ASCII", "v=TLSRPTv1; rua=mailto:\u00e4@b", nil, "has a character that a URI cannot have"},
+		{"size limit of DMARC", "v=TLSRPTv1; rua=mailto:a@b!10m", nil, "TLSRPT knows no size limit"},
 		{"white space", "v=TLSRPTv1; rua =mailto:a@b", nil, "white space at the equals sign"},
 		{"other version", "v=TLSRPTv2; rua=mailto:a@b", nil, "does not begin with v=TLSRPTv1"},
 	}
@@ -60,7 +61,7 @@ func TestFind(t *testing.T) {
 		{"none", []string{"v=spf1 -all"}, "there is no TLSRPT record"},
 		{"two", []string{record, record}, "there are 2 TLSRPT records, of which senders use none"},
 		{"stray", []string{"v=TLSRPTv1"}, "no semicolon follows its version"},
-		{"broken", []string{"v=TLSRPTv1; rua=a@b"}, "is not a URI"},
+		{"broken", []string{"v=TLSRPTv1; rua=a@b"}, "has no mailto:"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
