@@ -23,6 +23,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/textutil"
 	"github.com/diagkit/diagkit/webcheck/qr"
@@ -74,6 +75,7 @@ var endpoints = []Endpoint{
 	{"POST", "/dmarc/lookup", mailRead, 1, "DMARC lookup and parsing", call(dmarc.Lookup)},
 	{"POST", "/dmarc/validate", mailRead, 1, "DMARC validation, no DNS lookup; returns scoring and recommendations", pure(dmarc.Validate)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
+	{"POST", "/tls-rpt/lookup", mailRead, 2, "TLS-RPT lookup", call(tlsrpt.Lookup)},
 	{"POST", "/mail/header-audit", mailRead, 2, "raw email header analysis", call(header.Audit).upTo(headerBody).holding(6 << 20)},
 	{"POST", "/mail/header-analyze", mailRead, 2, "email header analysis", call(header.Analyze).upTo(11 << 20)}, // 5 MiB, escaped
 	{"POST", "/dmarcbis/check", mailRead, 2, "DMARCbis Tree Walk analysis", call(dmarcbis.Check)},

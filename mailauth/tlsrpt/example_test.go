@@ -1,10 +1,44 @@
 package tlsrpt_test
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
+
+func ExampleLookup() {
+	world, err := diagtest.New(diagtest.Config{Zone: `
+		example.com.            MX  10 mx.example.com.
+		mx.example.com.         A   192.0.2.25
+		_mta-sts.example.com.   TXT "v=STSv1; id=20260101T000000"
+		_smtp._tls.example.com. TXT "v=TLSRPTv1; rua=tls@example.com"`})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+
+	// With nil instead of world.Env() the real Internet is asked.
+	report, err := tlsrpt.Lookup(context.Background(), world.Env(), tlsrpt.Request{
+		Domain: diag.MustDomain("example.com"),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(report.Headline)
+	for _, f := range report.Findings {
+		fmt.Printf("%s: %s: %s (%s)\n", f.Severity, f.Code, f.Detail, f.Reference)
+	}
+	fmt.Println(report.Recommendations[0].SuggestedValue)
+	// Output:
+	// TLSRPT record has a report address that senders cannot use
+	// error: tlsrpt.rua.invalid: "tls@example.com" in rua has no mailto: in front of the address. (RFC 8460 section 3)
+	// v=TLSRPTv1; rua=mailto:tls@example.com
+}
 
 func ExampleParseRecord() {
 	record, err := tlsrpt.ParseRecord("v=TLSRPTv1; rua=mailto:tls-reports@example.com,https://tls.example.com/v1")

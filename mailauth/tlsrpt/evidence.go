@@ -1,0 +1,183 @@
+package tlsrpt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/miekg/dns"
+)
+
+// evidence is all that the rules look at.
+type evidence struct {
+	domain diag.Domain
+	now    time.Time
+
+	txt       diag.Answer[*dns.TXT]
+	found     taglist.Found
+	addresses []address // of the record, if there is exactly one
+	suggested string    // the record as it should be written; empty if that is not known
+
+	unrelated []string // TXT records that are for something else
+	wildcard  string   // a text that answers at every name; empty if none does
+	places    []place  // where records are published by mistake
+	parent    place    // the record of the organizational domain; zero if there is none
+	searched  bool     // whether the servers answered for all these names
+
+	mail         reception.Reception
+	sts          diag.Answer[*dns.TXT]
+	tlsa         []diag.Answer[*dns.TLSA] // of the most preferred mail servers
+	destinations []destination
+	unchecked    int // destinations beyond [MaxDestinations]
+}
+
+// A place is a name at which a record was found, and at which no sender looks.
+type place struct {
+	name   string
+	record string
+}
+
+// A destination is where reports go by one scheme.
+type destination struct {
+	scheme, domain string
+	uris           []address // that lead there
+	external       bool
+	mail           reception.Reception // of mailto
+	hosts          diag.Addresses      // of https
+	consentName    string
+	consent        diag.Answer[*dns.TXT]
+}
+
+// valid8 makes a text of strangers fit for a report.
+func valid8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// read picks out the record and reads its addresses.
+func (e *evidence) read() {
+	if e.txt.Err() != nil {
+		return
+	}
+	e.found = format.Find(e.txt.Records)
+	if len(e.found.Records) == 1 {
+		e.addresses = addresses(&e.found.List)
+	}
+}
+
+// locate keeps the records at wrong names, and tells the other texts at the right one by where they come from. What a
+// wildcard answers for every name stands at none of them.
+func (e *evidence) locate(names []string, answers []diag.Answer[*dns.TXT]) {
+	everywhere := map[string]bool{}
+	for _, r := range answers[0].Records {
+		everywhere[diag.TXT(r)] = true
+	}
+	for _, r := range e.txt.Records {
+		text := diag.TXT(r)
+		stray := slices.ContainsFunc(e.found.Strays, func(s taglist.Stray) bool { return s.Text == text })
+		switch {
+		case format.Is(text), stray:
+		case everywhere[text]:
+			e.wildcard = text
+		default:
+			e.unrelated = append(e.unrelated, text)
+		}
+	}
+	e.searched = true
+	for i, a := range answers {
+		e.searched = e.searched && a.Err() == nil
+		for _, r := range a.Records {
+			text := diag.TXT(r)
+			switch p := (place{strings.TrimSuffix(names[i], "."), text}); {
+			case !format.Is(text) || everywhere[text]:
+			case names[i] == e.parentName():
+				e.parent = p
+			case len(e.places) < maxPlaces:
+				e.places = append(e.places, p)
+			}
+		}
+	}
+}
+
+// name is where the record is, for a sentence.
+func (e *evidence) name() string { return prefix + "." + e.domain.String() }
+
+// nonexistent reports whether the domain is known not to exist.
+func (e *evidence) nonexistent() bool { return e.mail.MX.NXDomain() && e.txt.NXDomain() }
+
+// receives reports whether mail for the domain may go somewhere. If that is not known, it may.
+func (e *evidence) receives() bool {
+	yes, known := e.mail.Receives()
+	return yes || !known
+}
+
+// valid reports whether senders can use the record.
+func (e *evidence) valid() bool { return kit.One(e) && len(e.found.List.Errors()) == 0 }
+
+// external reports whether a domain is that of another organization.
+func (e *evidence) external(domain string) bool {
+	return domain != "" &&
+		policy.PublicSuffixOrganizational(domain) != policy.PublicSuffixOrganizational(e.domain.String())
+}
+
+// stsRecord is what marks the record of MTA-STS (RFC 8461 section 3.1).
+var stsRecord = taglist.Format{Protocol: "MTA-STS", Version: "STSv1", Readers: "Senders", Fields: true}
+
+func (e *evidence) protectedBySTS() bool {
+	return slices.ContainsFunc(e.sts.Records, func(r *dns.TXT) bool { return stsRecord.Is(diag.TXT(r)) })
+}
+
+func (e *evidence) protectedByDANE() bool {
+	return slices.ContainsFunc(e.tlsa, func(a diag.Answer[*dns.TLSA]) bool { return a.Exists() })
+}
+
+// policiesKnown reports whether the servers said if there is a policy to report about.
+func (e *evidence) policiesKnown() bool {
+	return e.sts.Err() == nil && e.mail.MX.Err() == nil &&
+		!slices.ContainsFunc(e.tlsa, func(a diag.Answer[*dns.TLSA]) bool { return a.Err() != nil })
+}
+
+// authorized reports whether an external destination says that it takes the reports, and whether that is known.
+func (d *destination) authorized() (yes, known bool) {
+	yes = slices.ContainsFunc(d.consent.Records, func(r *dns.TXT) bool {
+		return strings.HasPrefix(diag.TXT(r), "v="+format.Version)
+	})
+	return yes, d.consent.Err() == nil
+}
+
+// refusal says why no report arrives there, as a clause about the domain; empty if one may.
+func (d *destination) refusal() string {
+	switch a := d.hosts; {
+	case d.scheme == "mailto":
+		return d.mail.Refusal()
+	case a.Err() != nil || len(a.All()) > 0:
+		return ""
+	case a.V4.NXDomain():
+		return "does not exist"
+	default:
+		return "has no address"
+	}
+}
+
+// unknown says why it is not known whether reports arrive there, for a sentence; empty if it is.
+func (d *destination) unknown() string {
+	if d.scheme == "mailto" {
+		return d.mail.Unknown()
+	}
+	if len(d.hosts.All()) > 0 || d.hosts.Err() == nil {
+		return ""
+	}
+	return fmt.Sprintf("the address lookup of %s failed: %s", d.domain, diag.Reason(d.hosts.Err()))
+}
+
+// partial reports whether the servers left something open.
+func (e *evidence) partial() bool {
+	_, known := e.mail.Receives()
+	return e.txt.Err() != nil || !known || !e.policiesKnown() ||
+		slices.ContainsFunc(e.destinations, func(d destination) bool {
+			_, consent := d.authorized()
+			return d.unknown() != "" || d.external && !consent
+		})
+}

@@ -1,0 +1,233 @@
+package tlsrpt
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// rules is the table of all that is examined, in the order in which a sender would meet it.
+var rules = slices.Concat(lookupRules, absenceRules, recordRules, addressRules, destinationRules, policyRules)
+
+// kit makes the rules that all records share.
+var kit = taglist.Kit[*evidence]{
+	Format: format, Ref: "RFC 8460 section 3",
+	Found:   func(e *evidence) *taglist.Found { return &e.found },
+	Suggest: func(e *evidence) string { return e.suggested },
+}
+
+// lookupRules are about the answers of the DNS.
+var lookupRules = diag.Rules[*evidence]{
+	{
+		Code: "tlsrpt.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "TLSRPT record could not be looked up",
+		Requirement: "The name servers answer for the TLSRPT record",
+		Ref:         "RFC 8460 section 3",
+		Advice:      "Check that every name server of the domain answers TXT queries: until then senders send no reports.",
+		Fails: func(e *evidence) diag.Failures {
+			if e.txt.Err() == nil {
+				return nil
+			}
+			return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err()))
+		},
+	},
+	{
+		Code: "tlsrpt.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		DependsOn:   []diag.Code{"tlsrpt.record.unknown"},
+		Title:       "Domain does not exist",
+		Requirement: "The domain exists",
+		Ref:         "RFC 8460 section 3",
+		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		When: func(e *evidence) bool { // what has a name below it exists (RFC 8020 section 2)
+			return e.mail.MX.Err() == nil || !e.txt.NXDomain()
+		},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
+		},
+	},
+}
+
+// none reports whether there is nothing at the name that could be a record.
+func none(e *evidence) bool {
+	return e.txt.Err() == nil && len(e.found.Records)+len(e.found.Strays) == 0 && !e.nonexistent()
+}
+
+// attempted reports whether somebody tried to publish a record.
+func attempted(e *evidence) bool { return len(e.places) > 0 || len(e.txt.Aliases) > 0 }
+
+// present reports whether there is a record.
+func present(e *evidence) bool { return len(e.found.Records) > 0 }
+
+// absenceRules are about a record that is not there, or not where senders look. They apply to a domain with a record,
+// too, which fulfils them.
+var absenceRules = diag.Rules[*evidence]{
+	{
+		Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1, Category: factorRecord,
+		Title:       "TLSRPT record is published at the wrong name",
+		Requirement: "The TLSRPT record is published at _smtp._tls",
+		Ref:         "RFC 8460 section 3",
+		Advice:      "Publish the record at _smtp._tls below the domain, and remove the other: senders look nowhere else.",
+		When:        func(e *evidence) bool { return e.receives() && (present(e) || none(e)) },
+		Fails: func(e *evidence) diag.Failures {
+			if present(e) {
+				return nil
+			}
+			return diag.FailEach(e.places, func(p place) diag.Failures {
+				return diag.Fail("The record %q is published at %s, which is the wrong place: senders look at %s.",
+					diag.Quote(p.record), p.name, e.name()).About(p.name)
+			}).Suggesting(e.suggested)
+		},
+	},
+	{
+		Code: "tlsrpt.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1, Category: factorRecord,
+		Title:       "CNAME at _smtp._tls leads to no TLSRPT record",
+		Requirement: "An alias at _smtp._tls leads to a TLSRPT record",
+		Ref:         "RFC 1034 section 3.6.2",
+		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two " +
+			"cannot stand at one name.",
+		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e)) },
+		Fails: func(e *evidence) diag.Failures {
+			aliases := e.txt.Aliases
+			if present(e) || len(aliases) == 0 {
+				return nil
+			}
+			what := "has no TLSRPT record"
+			if e.txt.NXDomain() {
+				what = "does not exist"
+			}
+			return diag.Fail("%s is an alias (CNAME) of %s, which %s.", e.name(),
+				strings.TrimSuffix(aliases[len(aliases)-1], "."), what)
+		},
+	},
+	{
+		Code: "tlsrpt.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 8, Category: factorRecord,
+		Title:       "No TLSRPT record",
+		Requirement: "The domain has a TLSRPT record",
+		Ref:         "RFC 8460 section 3",
+		Advice: "Set up a mailbox for reports, then publish a TXT record at _smtp._tls, such as the suggested one: " +
+			"otherwise you do not learn that senders cannot deliver over TLS.",
+		When:  func(e *evidence) bool { return e.receives() && (present(e) || none(e) && !attempted(e)) },
+		Fails: absent,
+	},
+	{
+		Code: "tlsrpt.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing,
+		Title:       "No TLSRPT record, and none is needed",
+		Requirement: "The domain has a TLSRPT record, although it receives no mail",
+		Ref:         "RFC 8460 section 3",
+		Advice:      "Leave it: reports are about incoming mail only. Publish a record once the domain receives mail.",
+		When:        func(e *evidence) bool { return !e.receives() && (present(e) || none(e)) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!present(e), "There is no TLSRPT record at %s, and the domain %s.", e.name(), e.mail.Refusal())
+		},
+	},
+	{
+		Code: "tlsrpt.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"tlsrpt.record.unknown"},
+		Title:       "Wildcard TXT record answers at _smtp._tls",
+		Requirement: "No wildcard TXT record of another kind answers at _smtp._tls",
+		Ref:         "RFC 4592 section 2.2.1",
+		Advice: "Publish a TLSRPT record at _smtp._tls, which takes the place of the wildcard there, or remove the " +
+			"wildcard.",
+		When: func(e *evidence) bool {
+			return e.receives() && !e.nonexistent() && (e.searched || e.wildcard != "")
+		},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.wildcard != "", "The wildcard *.%s answers at %s with %q, which is no TLSRPT record.",
+				e.domain, e.name(), diag.Quote(e.wildcard))
+		},
+	},
+}
+
+// absent finds that there is no record.
+func absent(e *evidence) diag.Failures {
+	if present(e) {
+		return nil
+	}
+	f := diag.Fail("There is no TXT record at %s.", e.name())
+	if e.txt.Exists() {
+		f = diag.Fail("None of the TXT records at %s begins with v=TLSRPTv1.", e.name())
+	}
+	if e.protectedBySTS() {
+		f[0].Detail += " The domain has MTA-STS, and nobody learns when a sender cannot follow it."
+	}
+	switch yes, known := e.mail.Receives(); {
+	case e.parent.name != "":
+		f[0].Detail += " The record at " + e.parent.name + " does not apply to subdomains."
+		f[0].Advice = "Publish the record of the organizational domain at _smtp._tls of the subdomain, too: it is not " +
+			"inherited."
+		if _, err := ParseRecord(e.parent.record); err == nil {
+			f[0].Suggested = e.parent.record
+		}
+	case yes && known:
+		f[0].Suggested = "v=TLSRPTv1; rua=mailto:tls-reports@" + e.domain.String()
+	}
+	return f
+}
+
+// recordRules are about what at the name is the record, and its form.
+var recordRules = diag.Rules[*evidence]{
+	kit.Version(diag.Rule[*evidence]{
+		Code: "tlsrpt.record.version", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
+	}),
+	kit.Stray(diag.Rule[*evidence]{Code: "tlsrpt.record.stray", Severity: diag.Warning}),
+	kit.Multiple(diag.Rule[*evidence]{
+		Code: "tlsrpt.record.multiple", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
+		Advice: "Merge the records into one with all addresses, separated by commas, and remove the others: with " +
+			"several, senders use none.",
+		Fails: func(e *evidence) diag.Failures {
+			n := len(e.found.Records)
+			return diag.FailIf(n > 1, "There are %d records that begin with v=TLSRPTv1 at %s.", n, e.name()).
+				Suggesting(e.suggested)
+		},
+	}),
+	{
+		Code: "tlsrpt.record.blank", Severity: diag.Warning,
+		Title:       "Space before the first semicolon of the record",
+		Requirement: "No space precedes the first semicolon of the record",
+		Ref:         "RFC 8460 section 3",
+		Advice:      "Write v=TLSRPTv1; without a space: the syntax allows one, but some senders ignore such a record.",
+		When:        kit.One,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(blankVersion(e.found.Records[0]), "The record %q has white space before its first semicolon.",
+				diag.Quote(e.found.Records[0])).Suggesting(e.suggested)
+		},
+	},
+	kit.Syntax(diag.Rule[*evidence]{
+		Code: "tlsrpt.record.syntax", Severity: diag.Critical, Weight: 3, Category: factorSyntax,
+		Advice: "Write each field as name=value without spaces at the equals sign, and one semicolon between two of them: " +
+			"senders ignore a record with an error.",
+	}),
+	kit.Joined(diag.Rule[*evidence]{Code: "tlsrpt.record.joined", Severity: diag.Error}),
+	kit.Repeated(diag.Rule[*evidence]{
+		Code: "tlsrpt.record.repeated", Severity: diag.Warning,
+		Advice: "Put all addresses into one rua, separated by commas: senders use the first field of a name.",
+	}),
+	kit.Unknown(diag.Rule[*evidence]{Code: "tlsrpt.record.unknown_field", Severity: diag.Info}),
+	{
+		Code: "tlsrpt.record.unrelated", Severity: diag.Info,
+		Title:       "TXT record of another kind at _smtp._tls",
+		Requirement: "No TXT record of another kind stands at _smtp._tls",
+		Ref:         "RFC 8460 section 3",
+		Advice:      "Move the record to where it belongs, or remove it: at this name nobody looks for it.",
+		When:        func(e *evidence) bool { return e.txt.Err() == nil && !e.nonexistent() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.unrelated, func(text string) diag.Failures {
+				return diag.Fail("The TXT record %q at %s does not belong to TLSRPT.", diag.Quote(text), e.name())
+			})
+		},
+	},
+	{
+		Code: "tlsrpt.record.elsewhere", Severity: diag.Info,
+		Title:       "Another TLSRPT record is published where nobody looks",
+		Requirement: "No TLSRPT record is published where nobody looks",
+		Ref:         "RFC 8460 section 3",
+		Advice:      "Remove the record at the other name, so that nobody takes it for the one that applies.",
+		When:        func(e *evidence) bool { return kit.One(e) && (e.searched || len(e.places) > 0) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.places, func(p place) diag.Failures {
+				return diag.Fail("The record %q at %s has no effect.", diag.Quote(p.record), p.name).About(p.name)
+			})
+		},
+	},
+}
