@@ -53,8 +53,8 @@ type destination struct {
 	consent        diag.Answer[*dns.TXT]
 }
 
-// valid8 makes a text of strangers fit for a report.
-func valid8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// printable makes a text of strangers fit for a report.
+func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // read picks out the record and reads its addresses.
 func (e *evidence) read() {

@@ -69,7 +69,7 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*LookupReport, err
 	}
 	for _, a := range e.addresses {
 		r.RUA = append(r.RUA, Destination{
-			URI: valid8(a.Text), Scheme: a.Scheme, Destination: valid8(a.Address), External: e.external(a.Domain),
+			URI: printable(a.Text), Scheme: a.Scheme, Destination: printable(a.Address), External: e.external(a.Domain),
 			Valid: a.valid(),
 		})
 	}

@@ -106,8 +106,8 @@ var absenceRules = diag.Rules[*evidence]{
 		Title:       "No TLSRPT record",
 		Requirement: "The domain has a TLSRPT record",
 		Ref:         "RFC 8460 section 3",
-		Advice: "Set up a mailbox for reports, then publish a TXT record at _smtp._tls, such as the suggested one: " +
-			"otherwise you do not learn that senders cannot deliver over TLS.",
+		Advice: "Set up a mailbox for reports, then publish a TXT record at _smtp._tls with v=TLSRPTv1; rua=mailto: and its " +
+			"address: otherwise you do not learn that senders cannot deliver over TLS.",
 		When:  func(e *evidence) bool { return e.receives() && (present(e) || none(e) && !attempted(e)) },
 		Fails: absent,
 	},
