@@ -140,6 +140,7 @@ func (d *draft) assign(name, value string) bool {
 
 // pieces cuts a text into its fields, without the version, whatever stands between them.
 func pieces(text string) []string {
+	text = taglist.Entities.Replace(text)
 	text = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("\"`\\“”„‟‘’‚‛«»", r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && r != '\t' {
 			return -1
