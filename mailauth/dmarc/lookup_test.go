@@ -58,7 +58,17 @@ var worlds = []struct {
 	{"no record, MX SERVFAIL", "x.example.com. A 192.0.2.1\n", "", func(w *diagtest.World) {
 		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
 	},
-		"missing 0 record.missing", ""},
+		"missing 0 record.missing.mail.unknown", ""},
+	{"no record, MX silent", "x.example.com. A 192.0.2.1\n", "", func(w *diagtest.World) {
+		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Silent: true})
+	},
+		"missing 0 record.missing.mail.unknown", ""},
+	{"none, MX silent", dmarcAt("example.com", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"), "",
+		func(w *diagtest.World) { w.Fault("example.com", dns.TypeMX, diagtest.Fault{Silent: true}) },
+		"warning 61 policy.none policy.reject destination.mail.unknown", "v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com"},
+	{"none, no reports, MX silent", dmarcAt("example.com", "v=DMARC1; p=none"), "",
+		func(w *diagtest.World) { w.Fault("example.com", dns.TypeMX, diagtest.Fault{Silent: true}) },
+		"warning 47 policy.none rua.missing policy.reject mail.unknown", ""},
 	{"parked", "example.com. MX 0 .\n" + dmarcAt("example.com", "v=DMARC1; p=reject"), "", nil,
 		"valid 100 rua.missing.no_mail", ""},
 	{"parked, with reports", "example.com. MX 0 .\n" + dmarcAt("example.com", "v=DMARC1; p=reject; rua=mailto:d@example.net") +
@@ -198,6 +208,16 @@ func lookupVerdicts(t *testing.T) []diag.Verdict {
 		})
 	}
 	return seen
+}
+
+// What a missing record means is not known where the MX lookup fails, and the finding says so.
+func TestMissingWithoutMX(t *testing.T) {
+	r := lookup(t, "x.example.com. A 192.0.2.1\n", "", func(w *diagtest.World) {
+		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Silent: true})
+	})
+	require.Equal(t, diag.Warning, r.Findings[0].Severity)
+	require.Contains(t, r.Findings[0].Detail, "Whether the domain receives mail is not known: the MX lookup of example.com failed")
+	require.True(t, r.Partial)
 }
 
 func TestRules(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 
 // rules is the table of all that is examined.
 var rules = slices.Concat(lookupRules, existing(slices.Concat(policyRules, absenceRules, recordRules, syntaxRules,
-	valueRules, subdomainRules, reportRules, destinationRules, applicationRules, alignmentRules, discoveryRules)))
+	valueRules, subdomainRules, reportRules, destinationRules, applicationRules, alignmentRules, discoveryRules,
+	mailRules)))
 
 // existing limits rules to domains that are not known not to exist: of such a domain nothing else is judged
 // (CONTRACT 1.7).
@@ -108,11 +109,35 @@ var lookupRules = diag.Rules[*evidence]{
 	},
 }
 
+// mailRules are about whether the domain has mail, on which the meaning of a missing or weak record depends.
+var mailRules = diag.Rules[*evidence]{
+	{
+		Code: "dmarc.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "Whether the domain receives mail is not known",
+		Requirement: "The name servers say whether the domain receives mail",
+		Ref:         "RFC 5321 section 5.1",
+		Advice: "Check the name servers of the domain, and try again: a missing record or a weak policy weighs more " +
+			"where the domain has mail.",
+		When: func(e *evidence) bool { // once is enough: absence and destinations of reports speak of it themselves
+			itself := func(d destination) bool { return d.domain == e.domain.String() }
+			return online(e) && !(e.record == nil && fresh(e)) && !slices.ContainsFunc(e.destinations, itself)
+		},
+		Fails: func(e *evidence) diag.Failures {
+			why := e.mail.Unknown()
+			return diag.FailIf(why != "", "Whether %s receives mail is not known: %s.", e.domain, why)
+		},
+	},
+}
+
 // fresh reports whether nothing is published that could be a record.
 func fresh(e *evidence) bool {
 	return e.record == nil && len(e.found.Records)+len(e.found.Strays) == 0 && len(e.places) == 0 &&
 		len(e.own.Answer.Aliases) == 0
 }
+
+// mailUnknown reports whether it is not known if the domain receives mail.
+func mailUnknown(e *evidence) bool { return !e.offline && e.mail.Unknown() != "" }
 
 // parked reports whether the domain is known to receive no mail.
 func parked(e *evidence) bool {
@@ -163,7 +188,20 @@ var absenceRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one. " +
 			"Create the mailbox first, and raise p once the reports show that all your senders pass.",
-		When:  func(e *evidence) bool { return !parked(e) && (e.record != nil || fresh(e)) },
+		When: func(e *evidence) bool {
+			return !parked(e) && !mailUnknown(e) && (e.record != nil || fresh(e))
+		},
+		Fails: absent,
+	},
+	{
+		Code: "dmarc.record.missing.mail.unknown", Severity: diag.Warning, Weight: 1, Category: factorSyntax,
+		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "No DMARC record, and whether the domain has mail is unknown",
+		Requirement: "A DMARC record applies to the domain, whether or not it has mail",
+		Ref:         "RFC 9989 section 4.10.1",
+		Advice: "Publish a TXT record at _dmarc: with p=none and a mailbox for reports if the domain has mail, and with " +
+			"p=reject only if nobody sends mail from it.",
+		When:  func(e *evidence) bool { return mailUnknown(e) && (e.record != nil || fresh(e)) },
 		Fails: absent,
 	},
 	{
@@ -229,6 +267,10 @@ func absent(e *evidence) diag.Failures {
 	if e.record != nil {
 		return nil
 	}
+	unknown := ""
+	if why := e.mail.Unknown(); why != "" {
+		unknown = " Whether the domain receives mail is not known: " + why + "."
+	}
 	f := diag.Fail("There is no TXT record at %s.", e.own.Name)
 	switch n := len(e.own.Answer.Records); {
 	case n == 1:
@@ -240,8 +282,12 @@ func absent(e *evidence) diag.Failures {
 		f[0].Detail += " No parent domain has a record that applies, either."
 	}
 	if len(e.beside.fragments) > 0 {
-		return diag.Fail("%s has the TXT record %q, which does not begin with v=DMARC1.", e.own.Name,
+		f = diag.Fail("%s has the TXT record %q, which does not begin with v=DMARC1.", e.own.Name,
 			diag.Quote(e.beside.fragments[0])).Suggesting(e.suggested)
+	}
+	f[0].Detail += unknown
+	if len(e.beside.fragments) > 0 {
+		return f
 	}
 	switch receives, known := e.mail.Receives(); {
 	case suffix(e): // RFC 9989 section 4.10.2: without psd=y it would hold for all below it

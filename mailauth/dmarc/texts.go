@@ -51,6 +51,8 @@ var texts = diag.Texts{
 		Sub: unsecure + "Publish a record with p=none and a mailbox for reports; then work towards enforcement."},
 	"dmarc.record.missing.no_mail": {Headline: "No DMARC record on a domain that receives no mail",
 		Sub: unsecure + "Publish v=DMARC1; p=reject if nobody sends mail from it."},
+	"dmarc.record.missing.mail.unknown": {Headline: "No DMARC record; whether the domain has mail is unknown",
+		Sub: unsecure + "Check its name servers: what to publish depends on whether the domain has mail."},
 	"dmarc.record.missing.suffix": {Headline: "No DMARC record on a public suffix",
 		Sub: "That is usual. A record here would apply to every domain below it that has none of its own."},
 	"dmarc.record.version": {Headline: "DMARC record does not begin with v=DMARC1 and is ignored",
