@@ -35,6 +35,9 @@ func (e *evidence) correct() string {
 		d.SetFirst(1, "p", value) // RFC 7489 section 6.4
 	}
 	limit(&d, e.today())
+	if psd, _ := d.Get("psd"); !e.offline && suffix(e) && len(e.found.Records) == 0 && psd != string(policy.IsPSD) {
+		return "" // it would begin to hold for all who registered names below it (RFC 9989 section 4.10.2)
+	}
 	s := d.String()
 	if unchanged := len(e.found.Records) == 1 && s == e.found.Records[0]; unchanged || !sound(s) {
 		return ""

@@ -49,7 +49,24 @@ var worlds = []struct {
 	{"public suffix without mail, with a record", "co.uk. TXT \"x\"\n" + dmarcAt("co.uk", "v=DMARC1; p=reject; psd=y"), "co.uk", nil,
 		"valid 100 rua.missing.no_mail", ""},
 	{"no record at a public suffix with mail", "co.uk. MX 10 mx.example.com.\n", "co.uk", nil,
-		"missing 0 record.missing", ""},
+		"missing 0 record.missing.suffix.mail", ""},
+	{"no record at a public suffix, MX SERVFAIL", "x.co.uk. A 192.0.2.1\n", "co.uk", func(w *diagtest.World) {
+		w.Fault("co.uk", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+	},
+		"missing 0 record.missing.suffix", ""},
+	{"public suffix with mail, with a record", "co.uk. MX 10 mx.example.com.\n" +
+		dmarcAt("co.uk", "v=DMARC1; p=reject; psd=y; rua=mailto:d@co.uk"), "co.uk", nil,
+		"valid 100", ""},
+	{"public suffix, at the domain itself", `co.uk. TXT "v=DMARC1; p=reject; rua=mailto:d@co.uk"` + "\n", "co.uk", nil,
+		"missing 0 record.location", ""},
+	{"public suffix, at the domain itself, with psd", `co.uk. TXT "v=DMARC1; p=none; psd=y; rua=mailto:d@co.uk"` + "\n",
+		"co.uk", nil, "missing 0 record.location", "v=DMARC1; p=none; psd=y; rua=mailto:d@co.uk"},
+	{"public suffix, stray", dmarcAt("co.uk", "v=dmarc1; p=none; rua=mailto:d@co.uk"), "co.uk", nil,
+		"invalid 0 record.version", ""},
+	{"public suffix, without a version", "co.uk. TXT \"x\"\n" + dmarcAt("co.uk", "p=none; rua=mailto:d@co.uk"), "co.uk", nil,
+		"missing 0 record.missing.suffix", ""},
+	{"below a public suffix", "example.co.uk. MX 10 mx.example.com.\n", "example.co.uk", nil,
+		"missing 0 record.missing", "v=DMARC1; p=none; rua=mailto:dmarc-reports@example.co.uk"},
 	{"none without reports, null MX", "example.com. MX 0 .\n" + dmarcAt("example.com", "v=DMARC1; p=none"), "", nil,
 		"warning 47 policy.none rua.missing policy.reject", ""},
 	{"inherited without reports, mail at the subdomain only", "example.com. MX 0 .\na.example.com. MX 10 mx.example.net.\n" +

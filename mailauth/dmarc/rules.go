@@ -148,6 +148,10 @@ func parked(e *evidence) bool {
 // suffix reports whether the domain is a public suffix: its record holds for all who registered names below it.
 func suffix(e *evidence) bool { return policy.IsPublicSuffix(e.domain.String()) }
 
+// leaveSuffix is the advice where a public suffix has no record: whoever does not operate it can publish none there.
+const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
+	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
+
 // absenceRules are about a record that is not there, or not where receivers look.
 var absenceRules = diag.Rules[*evidence]{
 	{
@@ -159,12 +163,18 @@ var absenceRules = diag.Rules[*evidence]{
 		Advice: "Move the record to _dmarc below the domain: receivers look nowhere else. Once it is there it takes " +
 			"effect, so publish it with p=none first and raise p when the reports show that all senders pass.",
 		When: func(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) == 0 && e.record == nil },
-		Fails: suggesting(func(e *evidence) diag.Failures {
-			return diag.FailEach(e.places, func(p place) diag.Failures {
+		Fails: func(e *evidence) diag.Failures {
+			f := diag.FailEach(e.places, func(p place) diag.Failures {
 				return diag.Fail("The record %q is published at %s, which is the wrong place: receivers look at %s.",
 					diag.Quote(p.record), p.name, e.own.Name).About(p.name)
 			})
-		}),
+			for i := range f {
+				if suffix(e) && e.suggested == "" {
+					f[i].Advice = leaveSuffix
+				}
+			}
+			return f.Suggesting(e.suggested)
+		},
 	},
 	{
 		Code: "dmarc.record.alias", Severity: diag.Error, Weight: 1, Category: factorSyntax,
@@ -189,7 +199,7 @@ var absenceRules = diag.Rules[*evidence]{
 		Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one. " +
 			"Create the mailbox first, and raise p once the reports show that all your senders pass.",
 		When: func(e *evidence) bool {
-			return !parked(e) && !mailUnknown(e) && (e.record != nil || fresh(e))
+			return !parked(e) && !mailUnknown(e) && !suffix(e) && (e.record != nil || fresh(e))
 		},
 		Fails: absent,
 	},
@@ -201,7 +211,7 @@ var absenceRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Publish a TXT record at _dmarc: with p=none and a mailbox for reports if the domain has mail, and with " +
 			"p=reject only if nobody sends mail from it.",
-		When:  func(e *evidence) bool { return mailUnknown(e) && (e.record != nil || fresh(e)) },
+		When:  func(e *evidence) bool { return mailUnknown(e) && !suffix(e) && (e.record != nil || fresh(e)) },
 		Fails: absent,
 	},
 	{
@@ -220,9 +230,23 @@ var absenceRules = diag.Rules[*evidence]{
 		Title:       "No DMARC record on a public suffix",
 		Requirement: "A DMARC record applies to the public suffix",
 		Ref:         "RFC 9989 section 5.2",
-		Advice:      "Leave it unless you operate this public suffix.",
-		When:        func(e *evidence) bool { return parked(e) && suffix(e) && (e.record != nil || fresh(e)) },
-		Fails:       absent,
+		Advice:      leaveSuffix,
+		When: func(e *evidence) bool {
+			return (parked(e) || mailUnknown(e)) && suffix(e) && (e.record != nil || fresh(e))
+		},
+		Fails: absent,
+	},
+	{
+		Code: "dmarc.record.missing.suffix.mail", Severity: diag.Error, Weight: 1, Category: factorSyntax,
+		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Title:       "No DMARC record on a public suffix that receives mail",
+		Requirement: "A DMARC record applies to the public suffix, which receives mail",
+		Ref:         "RFC 9989 section 5.2",
+		Advice:      leaveSuffix,
+		When: func(e *evidence) bool {
+			return !e.offline && !parked(e) && !mailUnknown(e) && suffix(e) && (e.record != nil || fresh(e))
+		},
+		Fails: absent,
 	},
 	{
 		Code: "dmarc.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
@@ -291,8 +315,6 @@ func absent(e *evidence) diag.Failures {
 	}
 	switch receives, known := e.mail.Receives(); {
 	case suffix(e): // RFC 9989 section 4.10.2: without psd=y it would hold for all below it
-		f[0].Advice = "Leave it unless you operate this public suffix. The record of a public suffix declares psd=y, and " +
-			"applies to every domain below it that has none of its own."
 		return f
 	case receives:
 		d := policy.NewDraft(policy.None)

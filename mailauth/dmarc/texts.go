@@ -55,6 +55,8 @@ var texts = diag.Texts{
 		Sub: unsecure + "Check its name servers: what to publish depends on whether the domain has mail."},
 	"dmarc.record.missing.suffix": {Headline: "No DMARC record on a public suffix",
 		Sub: "That is usual. A record here would apply to every domain below it that has none of its own."},
+	"dmarc.record.missing.suffix.mail": {Headline: "No DMARC record on a public suffix that receives mail",
+		Sub: "Anyone can forge mail from it. A record of its operator declares psd=y, and applies to all domains below it."},
 	"dmarc.record.version": {Headline: "DMARC record does not begin with v=DMARC1 and is ignored",
 		Sub: ignored + "Correct its beginning; the finding says what is wrong."},
 	"dmarc.record.stray": {Headline: "DMARC works, but another TXT record looks like a broken one",

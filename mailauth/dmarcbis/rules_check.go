@@ -24,6 +24,10 @@ func (e *evidence) nonexistent() bool {
 	return err == nil && !exists && !e.Walk.Steps[0].Answer.Exists()
 }
 
+// leaveSuffix is the advice where a public suffix has no record: whoever does not operate it can publish none there.
+const leaveSuffix = "Leave it unless you operate this public suffix. Its record declares psd=y, and applies to every " +
+	"domain below it that has none of its own: begin with p=none and a mailbox for reports."
+
 // discoveryRules are about finding the record.
 var discoveryRules = diag.Rules[*evidence]{
 	{
@@ -177,7 +181,7 @@ var discoveryRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Publish a record with p=none and an address of yours for reports. At the organizational domain it covers " +
 			"all subdomains. Raise the policy once the reports show that all legitimate mail passes.",
-		When: func(e *evidence) bool { return hasRecord(e) || e.fresh() && e.mayReceive() },
+		When: func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && e.mayReceive()) },
 		Fails: func(e *evidence) diag.Failures {
 			return e.absent("v=DMARC1; p=none; rua=mailto:dmarc-reports@" + e.List.Organizational)
 		},
@@ -191,8 +195,37 @@ var discoveryRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Check that nothing sends mail in the name of the domain. Then publish the suggested record at the domain " +
 			"itself, so that nobody can.",
-		When:  func(e *evidence) bool { return hasRecord(e) || e.fresh() && !e.mayReceive() },
+		When:  func(e *evidence) bool { return !e.suffix() && (hasRecord(e) || e.fresh() && !e.mayReceive()) },
 		Fails: func(e *evidence) diag.Failures { return e.absent("v=DMARC1; p=reject") },
+	},
+	{
+		Code: "dmarcbis.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
+			"dmarcbis.record.stray"},
+		Title:       "No DMARC record on a public suffix",
+		Requirement: "The public suffix has a DMARC record",
+		Ref:         "RFC 9989 section 5.2",
+		Advice:      leaveSuffix,
+		When: func(e *evidence) bool {
+			yes, _ := e.mail.Receives()
+			return e.suffix() && (hasRecord(e) || e.fresh() && !yes)
+		},
+		Fails: func(e *evidence) diag.Failures { return e.absent("") },
+	},
+	{
+		Code: "dmarcbis.record.missing.suffix.mail", Severity: diag.Error, StateIfFailed: diag.Missing, Weight: 20,
+		Category: factorDiscovery,
+		DependsOn: []diag.Code{"dmarcbis.record.unknown", "dmarcbis.record.multiple",
+			"dmarcbis.record.stray"},
+		Title:       "No DMARC record on a public suffix that receives mail",
+		Requirement: "The public suffix, which receives mail, has a DMARC record",
+		Ref:         "RFC 9989 section 5.2",
+		Advice:      leaveSuffix,
+		When: func(e *evidence) bool {
+			yes, _ := e.mail.Receives()
+			return e.suffix() && yes && (hasRecord(e) || e.fresh())
+		},
+		Fails: func(e *evidence) diag.Failures { return e.absent("") },
 	},
 	{
 		Code: "dmarcbis.record.elsewhere", Severity: diag.Info, DependsOn: afterRecord,
@@ -250,6 +283,9 @@ func (e *evidence) failedSteps(format string) diag.Failures {
 	})
 }
 
+// suffix reports whether the domain is a public suffix.
+func (e *evidence) suffix() bool { return policy.IsPublicSuffix(e.domain.String()) }
+
 // fresh reports whether a record can be published at the domain without removing an alias first.
 func (e *evidence) fresh() bool { return e.Walk.Steps[0].DanglingAlias() == "" }
 
@@ -272,11 +308,7 @@ func (e *evidence) absent(suggested string) diag.Failures {
 	}
 	f := diag.Fail("%s", detail)
 	switch _, known := e.mail.Receives(); {
-	case policy.IsPublicSuffix(e.domain.String()): // without psd=y the record would hold for all that is below
-		f[0].Advice = "Leave it unless you operate this public suffix. The record of a public suffix declares psd=y, and " +
-			"applies to every domain below it that has none of its own."
-		return f
-	case !known:
+	case e.suffix(), !known: // without psd=y the record of a suffix would hold for all that is below
 		return f
 	default:
 		return f.Suggesting(suggested)

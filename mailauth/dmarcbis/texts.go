@@ -40,6 +40,14 @@ var texts = diag.Texts{
 		Headline: "No DMARC record for a domain that receives no mail",
 		Sub:      "Anyone can forge mail from it. If nothing sends from it, publish the p=reject record that is suggested.",
 	},
+	"dmarcbis.record.missing.suffix": {
+		Headline: "No DMARC record on a public suffix",
+		Sub:      "That is usual. A record here would apply to every domain below it that has none of its own.",
+	},
+	"dmarcbis.record.missing.suffix.mail": {
+		Headline: "No DMARC record on a public suffix that receives mail",
+		Sub:      "Anyone can forge mail from it. A record of its operator declares psd=y, and applies to all domains below it.",
+	},
 	"dmarcbis.record.alias": {
 		Headline: "CNAME at _dmarc leads to no DMARC record",
 		Sub:      "For receivers there is no record. Have it published at the target, or replace the alias by a TXT record.",
