@@ -35,14 +35,6 @@ func online(e *evidence) bool { return !e.offline }
 // usable reports whether receivers of RFC 9989 use the record.
 func usable(e *evidence) bool { return kit.One(e) && e.reading.Usable }
 
-// name is where the record is, for a sentence.
-func (e *evidence) name() string {
-	if e.offline || e.location == "" {
-		return "the record"
-	}
-	return "_dmarc." + e.location
-}
-
 // suggesting gives the failures of a rule the corrected record.
 func suggesting(fails func(*evidence) diag.Failures) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures { return fails(e).Suggesting(e.suggested) }
