@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -34,6 +35,24 @@ func SplitTXT(text string) []string {
 		list, text = append(list, text[:MaxTXTString]), text[MaxTXTString:]
 	}
 	return append(list, text)
+}
+
+// zoneLine begins a TXT record in a zone file whose strings are in quotes: a name, perhaps a TTL and a class, the type.
+var zoneLine = regexp.MustCompile(`(?i)^\s*[^\s"]+\s+(?:[0-9]+[smhdw]?\s+)?(?:IN\s+)?(?:[0-9]+[smhdw]?\s+)?TXT\s*[("]`)
+
+// PastedTXT is [SplitTXT] for a text that may also be a whole TXT record of a zone file with its name, as key generators
+// write it; line says that it is one.
+func PastedTXT(text string) (parts []string, line bool) {
+	if zoneLine.MatchString(text) {
+		zone := dns.NewZoneParser(strings.NewReader(strings.TrimSpace(text)+"\n"), ".", "") // which includes no files
+		zone.SetDefaultTTL(0)
+		if rr, _ := zone.Next(); rr != nil {
+			if r, ok := rr.(*dns.TXT); ok && zone.Err() == nil {
+				return TXTStrings(r), true
+			}
+		}
+	}
+	return SplitTXT(text), false
 }
 
 // unquote returns the strings of a text that is nothing but strings in quotes, else nil.

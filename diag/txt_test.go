@@ -83,6 +83,27 @@ func TestDNSSECStatus(t *testing.T) {
 	require.Contains(t, DNSSECStatus("").Values(), string(Insecure))
 }
 
+func TestPastedTXT(t *testing.T) {
+	const want = "v=DMARC1; p=none"
+	for text, line := range map[string]bool{
+		want:                    false,
+		`"v=DMARC1;" " p=none"`: false,
+		`_dmarc.example.com. 3600 IN TXT "v=DMARC1; p=none"`:            true,
+		`_dmarc IN 1h TXT "v=DMARC1;" " p=none"`:                        true,
+		` _dmarc in txt ( "v=DMARC1;"` + "\n" + `" p=none" ) ; comment`: true,
+		`@ TXT "v=DMARC1; p=none"`:                                      true,
+	} {
+		parts, is := PastedTXT(text)
+		require.Equal(t, want, strings.Join(parts, ""), text)
+		require.Equal(t, line, is, text)
+	}
+	for _, text := range []string{"", "a TXT b", `a TXT "b`, `$INCLUDE /etc/passwd TXT "b"`, `a A TXT "b"`} {
+		parts, is := PastedTXT(text)
+		require.Equal(t, SplitTXT(text), parts)
+		require.False(t, is, text)
+	}
+}
+
 func TestSplitTXT(t *testing.T) {
 	long := strings.Repeat("a", 300)
 	for text, want := range map[string][]string{

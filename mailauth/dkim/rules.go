@@ -57,6 +57,7 @@ var syntaxRules = diag.Rules[*evidence]{
 		Code: "dkim.record.string.long", Severity: diag.Error, Ref: "RFC 1035 section 3.3",
 		When: func(e *evidence) bool { return one(e) && !online(e) },
 	}),
+	kit.Line(diag.Rule[*evidence]{Code: "dkim.record.line", Severity: diag.Info}),
 	kit.Unknown(diag.Rule[*evidence]{
 		Code: "dkim.record.unknown_tag", Severity: diag.Info, Ref: keySection, When: inOrder,
 		Fails: func(e *evidence) diag.Failures { return kit.Faults(taglist.Unknown)(e).Suggesting("") },

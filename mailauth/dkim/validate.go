@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/miekg/dns"
 )
 
 // MaxRecordLength bounds the text of a record, in bytes: an RSA key of 16,384 bits takes 2,800.
@@ -31,21 +30,9 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)
 	}
 	e := &evidence{}
-	e.take([][]string{parts(req.Record)})
+	parts, line := diag.PastedTXT(req.Record)
+	e.take([][]string{parts})
+	e.found.Line = line
 	v := rules.Judge(e, textsOffline)
 	return &ValidateReport{Record: clean(e.found.Records[0]), Verdict: v, KeyFields: e.fields(v)}, nil
-}
-
-// parts returns the character-strings of a text as people paste it: a record of a zone file with its name, as
-// key generators write it, the strings in quotes alone, or the text itself.
-func parts(text string) []string {
-	if strings.Contains(text, "TXT") && strings.Contains(text, `"`) {
-		zone := dns.NewZoneParser(strings.NewReader(text+"\n"), ".", "") // which includes no files
-		if rr, _ := zone.Next(); rr != nil {
-			if r, ok := rr.(*dns.TXT); ok && zone.Err() == nil {
-				return diag.TXTStrings(r)
-			}
-		}
-	}
-	return diag.SplitTXT(text)
 }

@@ -111,7 +111,7 @@ var validations = []struct {
 	{"strict", "v=DKIM1; t=s; s=email:*; h=sha256; n=hello=20you; p=" + rsa2048, "valid 100", ""},
 	{"in quotes", `"v=DKIM1; k=rsa; p=` + rsa2048[:200] + `" "` + rsa2048[200:] + `"`, "valid 100", ""},
 	{"of a key generator", "s1._domainkey\tIN\tTXT\t( \"v=DKIM1; h=sha256; k=rsa; \"\n\t  \"p=" + rsa2048[:200] + "\"\n\t  \"" +
-		rsa2048[200:] + "\" )  ; ----- DKIM key s1 for example.com", "valid 100", ""},
+		rsa2048[200:] + "\" )  ; ----- DKIM key s1 for example.com", "valid 100 record.line", ""},
 	{"4096 bits", "v=DKIM1; p=" + rsa4096, "valid 100", ""},
 	{"Ed25519", "v=DKIM1; k=ed25519; p=" + testKey("ed25519"), "valid 100 key.ed25519.alone", ""},
 	{"no version", "p=" + rsa2048, "valid 100 record.version.missing", ""},

@@ -76,7 +76,8 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 	if len(req.Record) > MaxRecordLength {
 		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)
 	}
-	text := strings.Join(diag.SplitTXT(req.Record), "")
+	parts, _ := diag.PastedTXT(req.Record)
+	text := strings.Join(parts, "")
 	e := &evidence{domain: req.Domain.Name(), location: req.Domain.String(), offline: true}
 	e.found = policy.Format.Read(req.Record)
 	for i := range e.found.Strays {

@@ -124,6 +124,7 @@ var syntaxRules = diag.Rules[*evidence]{
 	}),
 	kit.Joined(diag.Rule[*evidence]{Code: "dmarc.record.joined", Severity: diag.Error, Ref: "RFC 9989 section 4.5"}),
 	kit.Long(diag.Rule[*evidence]{Code: "dmarc.record.string", Severity: diag.Error, Ref: "RFC 1035 section 3.3"}),
+	kit.Line(diag.Rule[*evidence]{Code: "dmarc.record.line", Severity: diag.Info}),
 	kit.Unknown(diag.Rule[*evidence]{Code: "dmarc.tag.unknown", Severity: diag.Warning, Ref: "RFC 9989 section 4.7"}),
 	{
 		Code: "dmarc.tag.removed", Severity: diag.Info,

@@ -81,7 +81,7 @@ var records = []struct{ name, record, outcome, suggested string }{
 	{"anything", "hello",
 		"invalid 0 record.version", ""},
 	{"zone file line", "_dmarc.example.com. 3600 IN TXT \"v=DMARC1; p=none; rua=mailto:dmarc@example.com\"",
-		"invalid 0 record.version", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
+		"warning 60 policy.none policy.reject record.line", "v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com"},
 	{"escaped semicolons", "v=DMARC1\\; p=none\\; rua=mailto:dmarc@example.com",
 		"invalid 0 record.version", "v=DMARC1; p=none; rua=mailto:dmarc@example.com"},
 	{"zone file", "\"v=DMARC1; p=rej\" \"ect; rua=mailto:dmarc@example.com\"",

@@ -98,6 +98,7 @@ func settings(r *policy.Record) []string {
 type conversion struct {
 	domain             diag.Domain
 	original, migrated string
+	line               bool // the original was a line of a zone file
 	before, after      policy.Record
 	changes            []Change
 	comparisons        []Comparison // as its owner asks for
@@ -118,8 +119,9 @@ func newConversion(text string, domain diag.Domain) *conversion {
 
 // convert migrates the record of a request. What is no DMARC record remains as it is.
 func convert(req MigrateRequest) *conversion {
-	text := strings.Join(diag.SplitTXT(req.Record), "")
-	c := newConversion(text, req.Domain)
+	parts, line := diag.PastedTXT(req.Record)
+	c := newConversion(strings.Join(parts, ""), req.Domain)
+	c.line = line
 	c.migrate(req.NonexistentSubdomainPolicy, req.PSD)
 	return c
 }

@@ -79,6 +79,8 @@ func TestMigrate(t *testing.T) {
 			behavior: Same},
 		{name: "strings of a zone file", record: `"v=DMARC1; p=reject; " "pct=100` + rua + `"`, want: "p=reject" + rua,
 			behavior: Same},
+		{name: "line of a zone file", record: `_dmarc.example.com. 3600 IN TXT "v=DMARC1; p=reject; pct=100` + rua + `"`,
+			want: "p=reject" + rua, behavior: Same, codes: "line"},
 
 		{name: "np is asked for", record: "v=DMARC1; p=none" + rua, np: policy.Reject, want: "p=none" + rua + "; np=reject",
 			behavior: Stricter, incompatible: true, codes: "stricter"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // migrateRules say what to know before a migrated record is published.
@@ -25,6 +26,14 @@ var migrateRules = diag.Rules[*conversion]{
 			return diag.FailIf(!c.before.Is(), "Receivers ignore the text %q: %s. It was not changed.",
 				diag.Quote(c.original), why)
 		},
+	},
+	{
+		Code: "dmarcbis.migrate.line", Severity: diag.Info, DependsOn: isRecord,
+		Title:       taglist.LineTitle,
+		Requirement: taglist.LineRequirement,
+		Ref:         "RFC 1035 section 5.1",
+		Advice:      taglist.LineAdvice,
+		Fails:       func(c *conversion) diag.Failures { return diag.FailIf(c.line, taglist.LineDetail) },
 	},
 	{
 		Code: "dmarcbis.migrate.unusable", Severity: diag.Error, DependsOn: isRecord,

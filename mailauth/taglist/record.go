@@ -16,6 +16,7 @@ type Found struct {
 	Strays  []Stray  // those that readers ignore, although they were probably meant
 	List    List     // the record, if there is exactly one
 	Strings []string // its character-strings
+	Line    bool     // the text was a line of a zone file
 }
 
 // A Stray is a text that was probably meant as a record.
@@ -35,10 +36,11 @@ func (f Format) Find(answer []*dns.TXT) Found {
 
 // Read takes one text, as it is or as in a zone file, for what is to be published.
 func (f Format) Read(text string) Found {
-	var found Found
-	f.add(&found, diag.SplitTXT(text))
+	parts, line := diag.PastedTXT(text)
+	found := Found{Line: line}
+	f.add(&found, parts)
 	if len(found.Records)+len(found.Strays) == 0 {
-		found.Strays = []Stray{{strings.Join(diag.SplitTXT(text), ""), "it does not begin with v=" + f.Version}}
+		found.Strays = []Stray{{strings.Join(parts, ""), "it does not begin with v=" + f.Version}}
 	}
 	return found
 }

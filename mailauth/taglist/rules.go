@@ -122,6 +122,27 @@ func (k Kit[E]) Long(r diag.Rule[E]) diag.Rule[E] {
 	})
 }
 
+// Line finds that the text is a line of a zone file, of which only the strings in quotes are the record.
+func (k Kit[E]) Line(r diag.Rule[E]) diag.Rule[E] {
+	return k.fill(r, diag.Rule[E]{
+		Title:       LineTitle,
+		Requirement: LineRequirement,
+		Advice:      LineAdvice,
+		Ref:         "RFC 1035 section 5.1",
+		When:        k.One,
+		Fails:       func(e E) diag.Failures { return diag.FailIf(k.Found(e).Line, LineDetail) },
+	})
+}
+
+// The words about a text that is a line of a zone file.
+const (
+	LineTitle       = "Text is a line of a zone file, not only the record"
+	LineRequirement = "The text is only the record"
+	LineAdvice      = "Enter only the text in quotes where a form asks for the value of the record; the line as it is belongs " +
+		"into a zone file."
+	LineDetail = "The text is a line of a zone file with a name and a type. The strings in quotes were read as the record."
+)
+
 // Faults returns the faults of the kinds, for rules of the protocol's own.
 func (k Kit[E]) Faults(kinds ...Kind) func(E) diag.Failures {
 	return func(e E) diag.Failures {
@@ -160,7 +181,7 @@ func (k Kit[E]) fill(r, usual diag.Rule[E]) diag.Rule[E] {
 	r.Title = cmp.Or(r.Title, usual.Title)
 	r.Requirement = cmp.Or(r.Requirement, usual.Requirement)
 	r.Advice = cmp.Or(r.Advice, usual.Advice)
-	r.Ref = cmp.Or(r.Ref, k.Ref)
+	r.Ref = cmp.Or(r.Ref, usual.Ref, k.Ref)
 	if r.When == nil {
 		r.When = usual.When
 	}
