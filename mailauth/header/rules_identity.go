@@ -69,16 +69,7 @@ var identityRules = diag.Rules[*evidence]{
 			"and DMARC does not protect it.",
 		When: (*evidence).named,
 		Fails: func(e *evidence) diag.Failures {
-			a := e.author()
-			if a == nil || viaList(a.Name) {
-				return nil
-			}
-			addresses, _ := shownDomains(a.Name)
-			return diag.FailEach(addresses, func(domain string) diag.Failures {
-				return diag.FailIf(!sameOrganization(domain, a.Domain),
-					"The display name %s shows an address of %s, while the message is from %s.",
-					quoted(a.Name), diag.Quote(domain), diag.Quote(a.Addr())).About("From")
-			})
+			return e.shownInName("an address of", func(addresses, _ []string) []string { return addresses })
 		},
 	},
 	{
@@ -91,16 +82,7 @@ var identityRules = diag.Rules[*evidence]{
 			"and DMARC does not protect it.",
 		When: (*evidence).named,
 		Fails: func(e *evidence) diag.Failures {
-			a := e.author()
-			if a == nil || viaList(a.Name) {
-				return nil
-			}
-			_, hosts := shownDomains(a.Name)
-			return diag.FailEach(hosts, func(domain string) diag.Failures {
-				return diag.FailIf(!sameOrganization(domain, a.Domain),
-					"The display name %s shows the domain %s, while the message is from %s.",
-					quoted(a.Name), diag.Quote(domain), diag.Quote(a.Addr())).About("From")
-			})
+			return e.shownInName("the domain", func(_, hosts []string) []string { return hosts })
 		},
 	},
 	{
@@ -261,4 +243,18 @@ func validDomain(domain string) bool {
 	}
 	_, err := diag.ParseDomain(domain)
 	return err == nil && strings.Contains(domain, ".")
+}
+
+// shownInName fails for each domain in the display name of the author that is of another organization; which picks
+// those in addresses or those that stand alone.
+func (e *evidence) shownInName(what string, which func(addresses, hosts []string) []string) diag.Failures {
+	a := e.author()
+	if a == nil || viaList(a.Name) {
+		return nil
+	}
+	return diag.FailEach(which(shownDomains(a.Name)), func(domain string) diag.Failures {
+		return diag.FailIf(!sameOrganization(domain, a.Domain),
+			"The display name %s shows %s %s, while the message is from %s.",
+			quoted(a.Name), what, diag.Quote(domain), diag.Quote(a.Addr())).About("From")
+	})
 }
