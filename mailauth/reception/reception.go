@@ -1,5 +1,5 @@
 // Package reception tells whether a domain receives mail, and where its mail goes (RFC 5321 section 5.1): call
-// [Lookup] with a domain.
+// [Lookup] with a domain, or [LookupHosts] for its mail servers with their addresses.
 //
 // Mail goes to the hosts of the MX records. Without any it goes to the address of the domain itself, which makes an
 // implicit MX of it. A domain that wants none says so by a null MX, "MX 0 ." (RFC 7505). What a missing record of
@@ -51,7 +51,7 @@ func (r *Reception) Receives() (yes, known bool) {
 	case r.Addresses.V4.Exists() || r.Addresses.V6.Exists():
 		return true, true
 	default:
-		return false, r.Addresses.Err() == nil
+		return false, r.MX.NXDomain() || r.Addresses.Err() == nil
 	}
 }
 
