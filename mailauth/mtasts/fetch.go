@@ -1,18 +1,15 @@
 package mtasts
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 	"github.com/miekg/dns"
@@ -20,9 +17,8 @@ import (
 
 // The bounds of what is fetched.
 const (
-	// MaxMXHosts is how many mail servers are looked at, the most preferred first. Large providers
-	// have up to ten.
-	MaxMXHosts = 50
+	// MaxMXHosts is how many mail servers are looked at, the most preferred first.
+	MaxMXHosts = reception.MaxHosts
 
 	// Timeout is how long anything is waited for. What has not answered then is reported as unknown,
 	// before the caller's time is up, which usually is 15 seconds (CONTRACT 1.9). Senders wait for the
@@ -48,20 +44,15 @@ type evidence struct {
 	page   *fetch.Result // the policy as it was served
 	policy *document     // what was served with status 200, else nil
 
-	mx      diag.Answer[*dns.MX]
-	nullMX  bool
-	hosts   []host
-	surplus int // mail servers beyond [MaxMXHosts]
+	mail  reception.Hosts
+	hosts []host // those of mail
 }
 
-// A host is a mail server.
+// A host is a mail server, and what the policy says about it.
 type host struct {
-	preference uint16
-	name       string // without a final dot
-	addresses  []netip.Addr
-	err        error // why it is not known whether it has addresses
-	pattern    string
-	covered    bool
+	reception.Host
+	pattern string
+	covered bool
 }
 
 // gather asks all there is to ask at once. The policy does not wait for the record, for most domains
@@ -93,7 +84,7 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	} else if failure != nil {
 		return nil, failure
 	}
-	if e.txt.Silent() && e.tlsrpt.Silent() && e.mx.Silent() && e.page.Err != nil && e.page.Err.Unanswered {
+	if e.txt.Silent() && e.tlsrpt.Silent() && e.mail.MX.Silent() && e.page.Err != nil && e.page.Err.Unanswered {
 		return nil, fmt.Errorf("examining MTA-STS of %s: %w", d,
 			diag.Unavailable(diag.DefaultResolver+" or the policy host", e.txt.Err()))
 	}
@@ -130,44 +121,10 @@ func fetchPolicy(ctx context.Context, env *diag.Env, d diag.Domain, wait time.Du
 
 // lookupMX finds the mail servers and, at once for all, their addresses.
 func (e *evidence) lookupMX(ctx context.Context, env *diag.Env) {
-	e.mx = diag.Lookup[*dns.MX](ctx, env, e.domain.FQDN())
-	if e.mx.Err() != nil {
-		return
+	e.mail = reception.LookupHosts(ctx, env, e.domain.Name(), MaxMXHosts)
+	for _, h := range e.mail.List {
+		e.hosts = append(e.hosts, host{Host: h})
 	}
-	for _, r := range e.mx.Records {
-		name := strings.TrimSuffix(dns.CanonicalName(r.Mx), ".")
-		if name == "" { // RFC 7505 section 3
-			e.nullMX = true
-			continue
-		}
-		e.hosts = append(e.hosts, host{preference: r.Preference, name: name})
-	}
-	if len(e.mx.Records) == 0 {
-		e.hosts = []host{{name: e.domain.String()}} // RFC 5321 section 5.1
-	}
-	slices.SortFunc(e.hosts, byPreference)
-	e.hosts = slices.CompactFunc(e.hosts, func(a, b host) bool { return a.name == b.name })
-	e.surplus = max(0, len(e.hosts)-MaxMXHosts)
-	e.hosts = e.hosts[:len(e.hosts)-e.surplus]
-	var g diag.Group
-	for i := range e.hosts {
-		g.Go(func() {
-			h := &e.hosts[i]
-			a := diag.LookupAddresses(ctx, env, h.name)
-			h.addresses, h.err = a.All(), cmp.Or(a.V4.Err(), a.V6.Err())
-		})
-	}
-	g.Wait()
-	if len(e.mx.Records) == 0 && len(e.hosts[0].addresses) == 0 && e.hosts[0].err == nil {
-		e.hosts = nil // it receives no mail at all
-	}
-}
-
-func byPreference(a, b host) int {
-	if a.preference != b.preference {
-		return int(a.preference) - int(b.preference)
-	}
-	return strings.Compare(a.name, b.name)
 }
 
 // digest reads the texts that were fetched. It touches nothing.
@@ -181,7 +138,7 @@ func (e *evidence) digest() {
 		e.policy = scanPolicy(string(e.page.Body))
 		for i := range e.hosts {
 			h := &e.hosts[i]
-			h.pattern, h.covered = e.policy.policy.Match(h.name)
+			h.pattern, h.covered = e.policy.policy.Match(h.Name)
 		}
 	}
 }

@@ -3,12 +3,12 @@ package mtasts
 import (
 	"context"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
 // Request asks for the examination of one domain.
@@ -55,12 +55,9 @@ type LineError struct {
 
 // An MXHost is a mail server of the domain.
 type MXHost struct {
-	Preference uint16       `json:"preference" doc:"preference of the MX record; the lowest is tried first"`
-	Host       string       `json:"host" doc:"name of the host"`
-	Addresses  []netip.Addr `json:"addresses" doc:"addresses of the host"`
-	Resolves   bool         `json:"resolves" doc:"whether it has an address"`
-	MatchedBy  string       `json:"matched_by,omitempty" doc:"pattern of the policy that lists it"`
-	Covered    bool         `json:"covered" doc:"whether the policy lists it"`
+	reception.MXHost
+	MatchedBy string `json:"matched_by,omitempty" doc:"pattern of the policy that lists it"`
+	Covered   bool   `json:"covered" doc:"whether the policy lists it"`
 }
 
 // Coverage counts mail servers.
@@ -105,16 +102,13 @@ func (e *evidence) report(ended time.Time) *Report {
 		r.Version = version
 	}
 	for _, h := range e.hosts {
-		r.MXHosts = append(r.MXHosts, MXHost{
-			Preference: h.preference, Host: h.name, Addresses: append([]netip.Addr{}, h.addresses...),
-			Resolves: len(h.addresses) > 0, MatchedBy: h.pattern, Covered: h.covered,
-		})
+		r.MXHosts = append(r.MXHosts, MXHost{MXHost: h.MXHost(), MatchedBy: h.pattern, Covered: h.covered})
 		if h.covered {
 			r.MXCoverage.CoveredCount++
 		}
 	}
 	r.MXCoverage.TotalCount = len(e.hosts)
-	r.MXCoverage.Complete = len(e.hosts) > 0 && e.surplus == 0 && r.MXCoverage.CoveredCount == len(e.hosts)
+	r.MXCoverage.Complete = len(e.hosts) > 0 && e.mail.Surplus == 0 && r.MXCoverage.CoveredCount == len(e.hosts)
 	return r
 }
 
@@ -136,9 +130,9 @@ func (e *evidence) partial() bool {
 	// Without a record nobody asks for a policy, so its host need not answer.
 	unanswered := unanswered(e) && announced(e)
 	for _, h := range e.hosts {
-		unanswered = unanswered || h.err != nil
+		unanswered = unanswered || h.Err() != nil
 	}
-	return unanswered || e.txt.Err() != nil || e.mx.Err() != nil || e.tlsrpt.Err() != nil
+	return unanswered || e.txt.Err() != nil || e.mail.MX.Err() != nil || e.tlsrpt.Err() != nil
 }
 
 func (e *evidence) policyFile() PolicyFile {

@@ -164,11 +164,11 @@ var recordRules = diag.Rules[*evidence]{
 }
 
 // nonexistent reports whether the domain does not exist.
-func nonexistent(e *evidence) bool { return e.mx.NXDomain() && e.txt.NXDomain() }
+func nonexistent(e *evidence) bool { return e.mail.MX.NXDomain() && e.txt.NXDomain() }
 
 // receives reports whether mail for the domain may go somewhere: there is no null MX, and an MX record or an
 // address (RFC 5321 section 5.1). If that is not known, it may.
-func receives(e *evidence) bool { return e.mx.Err() != nil || len(e.hosts) > 0 }
+func receives(e *evidence) bool { return e.mail.MX.Err() != nil || len(e.hosts) > 0 }
 
 // absent finds that there is no record.
 func absent(e *evidence) diag.Failures {

@@ -7,7 +7,7 @@ import (
 )
 
 // mxHosts reports whether the MX hosts are known and there are any.
-func mxHosts(e *evidence) bool { return announced(e) && e.mx.Err() == nil && len(e.hosts) > 0 }
+func mxHosts(e *evidence) bool { return announced(e) && e.mail.MX.Err() == nil && len(e.hosts) > 0 }
 
 // enforced reports whether senders hold the mail servers against the policy.
 func (e *evidence) enforced() bool {
@@ -28,14 +28,14 @@ var mxRules = diag.Rules[*evidence]{
 		Advice:      "Check the name servers: senders defer mail while MX or address records cannot be looked up.",
 		When:        announced,
 		Fails: func(e *evidence) diag.Failures {
-			if e.mx.Err() != nil {
-				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(e.mx.Err()))
+			if e.mail.MX.Err() != nil {
+				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(e.mail.MX.Err()))
 			}
 			return diag.FailEach(e.hosts, func(h host) diag.Failures {
-				if h.err == nil {
+				if h.Err() == nil {
 					return nil
 				}
-				return diag.Fail("The address lookup of %s failed: %s.", h.name, diag.Reason(h.err)).About(h.name)
+				return diag.Fail("The address lookup of %s failed: %s.", h.Name, diag.Reason(h.Err())).About(h.Name)
 			})
 		},
 	},
@@ -53,7 +53,7 @@ var mxRules = diag.Rules[*evidence]{
 				consequence = "senders do not deliver to it"
 			}
 			return diag.FailEach(uncovered(e), func(h host) diag.Failures {
-				return diag.Fail("The policy does not list the mail server %s: %s.", h.name, consequence).About(h.name)
+				return diag.Fail("The policy does not list the mail server %s: %s.", h.Name, consequence).About(h.Name)
 			}).Suggesting(e.newPolicy())
 		},
 		Partly: func(e *evidence) float64 {
@@ -84,7 +84,7 @@ var mxRules = diag.Rules[*evidence]{
 		When:        mxHosts,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.policy.policy.MX, func(pattern string) diag.Failures {
-				used := func(h host) bool { return matches(pattern, h.name) }
+				used := func(h host) bool { return matches(pattern, h.Name) }
 				return diag.FailIf(!slices.ContainsFunc(e.hosts, used), "The pattern %s matches no mail server of the domain.",
 					pattern).About(pattern)
 			})
@@ -96,9 +96,10 @@ var mxRules = diag.Rules[*evidence]{
 		Requirement: "The domain has no null MX",
 		Ref:         "RFC 7505 section 3",
 		Advice:      "Take record and policy down, or remove the null MX: a domain without mail needs no policy.",
-		When:        func(e *evidence) bool { return announced(e) && e.mx.Err() == nil },
+		When:        func(e *evidence) bool { return announced(e) && e.mail.MX.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.nullMX, "The null MX of %s says that it receives no mail.", e.domain)
+			return diag.FailIf(e.mail.NullMX() || e.mail.NullBeside(),
+				"The null MX of %s says that it receives no mail.", e.domain)
 		},
 	},
 	{
@@ -107,10 +108,10 @@ var mxRules = diag.Rules[*evidence]{
 		Requirement: "The domain has MX records",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Publish MX records: without one senders turn to the address of the domain itself, if it has one.",
-		When:        func(e *evidence) bool { return announced(e) && e.mx.Err() == nil },
+		When:        func(e *evidence) bool { return announced(e) && e.mail.MX.Err() == nil },
 		Fails: func(e *evidence) diag.Failures {
 			switch {
-			case e.mx.Exists():
+			case e.mail.MX.Exists():
 				return nil
 			case len(e.hosts) == 0:
 				return diag.Fail("%s has neither MX records nor an address.", e.domain)
@@ -128,7 +129,7 @@ var mxRules = diag.Rules[*evidence]{
 		When:        mxHosts,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.hosts, func(h host) diag.Failures {
-				return diag.FailIf(len(h.addresses) == 0 && h.err == nil, "%s has no address.", h.name).About(h.name)
+				return diag.FailIf(len(h.Addresses.All()) == 0 && h.Err() == nil, "%s has no address.", h.Name).About(h.Name)
 			})
 		},
 	},
@@ -140,8 +141,8 @@ var mxRules = diag.Rules[*evidence]{
 		Advice:      "Remove MX records: senders try only a few hosts.",
 		When:        mxHosts,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.surplus > 0, "%d mail servers were not examined, beyond the first %d.",
-				e.surplus, MaxMXHosts)
+			return diag.FailIf(e.mail.Surplus > 0, "%d mail servers were not examined, beyond the first %d.",
+				e.mail.Surplus, MaxMXHosts)
 		},
 	},
 }

@@ -32,7 +32,7 @@ func (d *document) has(key string, bad kind) bool { return d.seen[key] && d.of(b
 // newPolicy is a policy that lists the present mail servers and keeps what is good of the present
 // policy; empty if the mail servers are not known.
 func (e *evidence) newPolicy() string {
-	if len(e.hosts) == 0 || e.surplus > 0 {
+	if len(e.hosts) == 0 || e.mail.Surplus > 0 {
 		return ""
 	}
 	p := Policy{Mode: Testing, MaxAge: week}
@@ -42,15 +42,15 @@ func (e *evidence) newPolicy() string {
 		}
 		p.MaxAge = max(week, e.policy.policy.MaxAge)
 		for _, pattern := range e.policy.policy.MX {
-			used := func(h host) bool { return matches(pattern, h.name) }
+			used := func(h host) bool { return matches(pattern, h.Name) }
 			if !slices.Contains(p.MX, pattern) && slices.ContainsFunc(e.hosts, used) {
 				p.MX = append(p.MX, pattern)
 			}
 		}
 	}
 	for _, h := range e.hosts {
-		if _, ok := p.Match(h.name); !ok {
-			p.MX = append(p.MX, h.name)
+		if _, ok := p.Match(h.Name); !ok {
+			p.MX = append(p.MX, h.Name)
 		}
 	}
 	if _, err := ParsePolicy(p.String()); err != nil { // a mail server has a name that no host may have

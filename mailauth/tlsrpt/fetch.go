@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -100,27 +99,14 @@ func (e *evidence) parentName() string {
 
 // lookupTLSA asks the mail servers for DANE (RFC 7672 section 2.2.3).
 func (e *evidence) lookupTLSA(ctx context.Context, env *diag.Env) {
-	hosts := e.mailServers()
+	hosts, _ := e.mail.Named(MaxMXHosts)
+	hosts = slices.DeleteFunc(hosts, func(h reception.Host) bool { return len("_25._tcp."+h.Name+".") > maxName })
 	e.tlsa = make([]diag.Answer[*dns.TLSA], len(hosts))
 	var g diag.Group
-	for i, host := range hosts {
-		g.Go(func() { e.tlsa[i] = diag.Lookup[*dns.TLSA](ctx, env, "_25._tcp."+host) })
+	for i, h := range hosts {
+		g.Go(func() { e.tlsa[i] = diag.Lookup[*dns.TLSA](ctx, env, "_25._tcp."+h.Name) })
 	}
 	g.Wait()
-}
-
-// mailServers are the most preferred ones, as absolute names.
-func (e *evidence) mailServers() []string {
-	records := slices.Clone(e.mail.MX.Records)
-	slices.SortStableFunc(records, func(a, b *dns.MX) int { return int(a.Preference) - int(b.Preference) })
-	var hosts []string
-	for _, mx := range records {
-		host := strings.ToLower(mx.Mx)
-		if host != "." && len("_25._tcp."+host) <= maxName && !slices.Contains(hosts, host) && len(hosts) < MaxMXHosts {
-			hosts = append(hosts, host)
-		}
-	}
-	return hosts
 }
 
 // follow looks at the destinations of reports. Those of the domain itself are known from its own lookups.
