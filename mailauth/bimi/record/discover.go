@@ -1,0 +1,167 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/miekg/dns"
+)
+
+// DefaultSelector is the selector of messages that name none (section 4.4 of the draft).
+const DefaultSelector = "default"
+
+// Node is what stands between the selector and the domain in the name of a record.
+const Node = "_bimi"
+
+// The bounds of a discovery.
+const (
+	// Timeout is how long answers are waited for.
+	Timeout = 10 * time.Second
+
+	// maxPlaces is how many names are asked for: as many as a receiver may ask in looking for the organizational domain
+	// (RFC 9989 section 4.10).
+	maxPlaces = policy.MaxQueries
+
+	// maxName bounds a name in the DNS, in characters without the final dot (RFC 1035 section 2.3.4).
+	maxName = 253
+)
+
+// A Place is a name at which there may be a record.
+type Place struct {
+	Domain string // without a final dot
+	Name   string // <selector>._bimi.<domain>, without a final dot
+	Answer diag.Answer[*dns.TXT]
+	Found  taglist.Found
+	Record *Record // the record, if there is exactly one
+}
+
+// A Discovery is what the DNS says about the records of a domain and of those above it.
+type Discovery struct {
+	Domain   diag.Domain
+	Selector diag.Selector
+	Places   []Place // that of the domain, then those of its parents
+}
+
+// Name is where the record of a domain is, without a final dot.
+func Name(selector diag.Selector, domain string) string {
+	return selector.String() + "." + Node + "." + domain
+}
+
+// Discover asks for the records of a domain and of the domains above it, one of which is the organizational domain, all
+// at once. A zero selector is the default. The error is that of the context, or a *[diag.InputError]; failures of the
+// DNS are in the result.
+func Discover(ctx context.Context, env *diag.Env, domain diag.Domain, selector diag.Selector) (*Discovery, error) {
+	if selector.IsZero() {
+		selector = diag.MustSelector(DefaultSelector)
+	}
+	if err := check(domain, selector); err != nil {
+		return nil, err
+	}
+	wait, cancel := diag.Within(ctx, Timeout)
+	defer cancel()
+	d := &Discovery{Domain: domain, Selector: selector}
+	for _, name := range ancestors(domain.String()) {
+		d.Places = append(d.Places, Place{Domain: name, Name: Name(selector, name)})
+	}
+	var g diag.Group
+	for i := range d.Places {
+		g.Go(func() { d.Places[i].lookup(wait, env) })
+	}
+	g.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("looking for the BIMI record %s: %w", d.Places[0].Name, err)
+	}
+	return d, nil
+}
+
+// check refuses what can have no record, and says what to enter instead.
+func check(domain diag.Domain, selector diag.Selector) error {
+	if domain.IsZero() {
+		return diag.Invalid("domain", "is missing")
+	}
+	s := selector.String()
+	if before, _, ok := strings.Cut("."+s+".", "."+Node+"."); ok {
+		if before = strings.Trim(before, "."); before == "" {
+			before = DefaultSelector
+		}
+		return diag.Invalid("selector", "%q is a name of the DNS; enter the part before %s: %q", s, Node, before)
+	}
+	if name := Name(selector, domain.String()); len(name) > maxName {
+		return diag.Invalid("selector", "is too long for this domain: %s has %d characters, and a name has at most %d",
+			name, len(name), maxName)
+	}
+	return nil
+}
+
+// ancestors lists a domain and those above it, without the top-level domain: mail does not come from there, and it is
+// nobody's organizational domain. Of a name with many labels the middle is left out, as in a tree walk.
+func ancestors(domain string) []string {
+	labels := strings.Split(domain, ".")
+	list := []string{domain}
+	for i := max(1, len(labels)-maxPlaces); i+1 < len(labels) && len(list) < maxPlaces; i++ {
+		list = append(list, strings.Join(labels[i:], "."))
+	}
+	return list
+}
+
+func (p *Place) lookup(ctx context.Context, env *diag.Env) {
+	if p.Answer = diag.Lookup[*dns.TXT](ctx, env, p.Name+"."); p.Answer.Err() != nil {
+		return
+	}
+	p.Found = Format.Find(p.Answer.Records)
+	if len(p.Found.Records) == 1 {
+		record := Read(p.Found.List)
+		p.Record = &record
+	}
+}
+
+// At returns the place of a domain, or nil if that is not above the one that was asked for.
+func (d *Discovery) At(domain string) *Place {
+	for i := range d.Places {
+		if d.Places[i].Domain == domain {
+			return &d.Places[i]
+		}
+	}
+	return nil
+}
+
+// Own returns the place of the domain itself.
+func (d *Discovery) Own() *Place { return &d.Places[0] }
+
+// Applies returns the place whose records apply, given the organizational domain: that of the domain itself if it has
+// any, else that of the organizational domain (section 7.2 of the draft). It is nil if neither has one; the error says
+// why that is not known. A place with several records applies, too, although receivers use none of them.
+func (d *Discovery) Applies(organizational string) (*Place, error) {
+	for _, p := range []*Place{d.Own(), d.At(organizational)} {
+		if p == nil {
+			continue
+		}
+		if err := p.Answer.Err(); err != nil {
+			return nil, fmt.Errorf("looking up TXT %s: %w", p.Name, err)
+		}
+		if len(p.Found.Records) > 0 {
+			return p, nil
+		}
+	}
+	return nil, nil
+}
+
+// Organizational is the organizational domain by the list of public suffixes.
+func (d *Discovery) Organizational() string {
+	return policy.PublicSuffixOrganizational(d.Domain.String())
+}
+
+// Record returns the record that receivers use which go by the list of public suffixes, and the domain at which it
+// stands, which a certificate may name as well. The record is nil without an error if there is none, or more than one.
+func (d *Discovery) Record() (r *Record, domain string, err error) {
+	p, err := d.Applies(d.Organizational())
+	if p == nil || err != nil {
+		return nil, "", err
+	}
+	return p.Record, p.Domain, nil
+}

@@ -1,0 +1,149 @@
+package record
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// A URI is the value of l or a.
+type URI struct {
+	Text    string // as it stands in the record
+	URL     diag.URL
+	Problem string // why receivers cannot use it, as a clause about it; empty if they can, or if there is none
+}
+
+// Usable reports whether there is a URI that receivers can use.
+func (u URI) Usable() bool { return u.Text != "" && u.Problem == "" }
+
+// readURI reads the value of a tag, and notes what is wrong with it.
+func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL) string) URI {
+	u := URI{Text: t.Value}
+	if t.Value == "" {
+		return u
+	}
+	if u.URL, u.Problem = parseURI(t.Value); u.Problem == "" {
+		u.Problem = special(u.URL)
+	}
+	if u.Problem != "" {
+		r.List.Add(taglist.Fault{
+			Kind: kind, Text: fmt.Sprintf("%q in %s %s", diag.Quote(t.Value), strings.ToLower(t.Name), u.Problem),
+			Offset: t.ValueOffset, Length: len(t.Value),
+		})
+	}
+	return u
+}
+
+// parseURI reads a URI of https whose host is a fully qualified domain name (section 4.3 of the draft). The problem is a
+// clause about it; the URL may be there in spite of it.
+func parseURI(text string) (u diag.URL, problem string) {
+	scheme, rest, ok := strings.Cut(text, ":")
+	switch {
+	case strings.Count(strings.ToLower(text), "https://") > 1 && strings.Contains(text, ","):
+		return u, "has several URIs; there may be one"
+	case !ok || strings.ContainsAny(scheme, "/.?#@ "):
+		return u, "has no https:// in front"
+	case strings.EqualFold(scheme, "https") && !strings.HasPrefix(rest, "//"):
+		return u, "has no two slashes behind https:"
+	case strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c >= 0x7f }):
+		return u, "has a character that a URI cannot have"
+	}
+	u, err := diag.ParseURL(text)
+	switch _, named := u.Host().Domain(); {
+	case strings.EqualFold(scheme, "http"):
+		return u, "begins with http: receivers fetch by https only"
+	case !strings.EqualFold(scheme, "https"):
+		return u, fmt.Sprintf("has the scheme %q: receivers fetch by https only", diag.Quote(scheme))
+	case err != nil:
+		return u, urlProblem(text)
+	case !named || !strings.Contains(u.Host().Name(), "."):
+		return u, "does not name its host by a fully qualified domain name"
+	case strings.Contains(text, ","):
+		return u, "has a comma, which is written %2C there"
+	default:
+		return u, ""
+	}
+}
+
+// urlProblem says what is wrong with a URI of https that cannot be read.
+func urlProblem(text string) string {
+	u, err := url.Parse(text)
+	switch {
+	case len(text) > maxURI:
+		return fmt.Sprintf("is longer than %d bytes", maxURI)
+	case err != nil:
+		return "is not a URI"
+	case u.User != nil:
+		return "has a user name in it"
+	case u.Host == "":
+		return "has no host"
+	}
+	if _, err := diag.ParseHost(u.Hostname()); err != nil {
+		return "does not name its host by a fully qualified domain name"
+	}
+	return "is not a URI"
+}
+
+// maxURI is how long a URL is that can be fetched (CONTRACT part 2), in bytes.
+const maxURI = 2048
+
+// images are the suffixes of formats of images that no receiver takes: only SVG is in the registry (section 4.3.2 of
+// the draft).
+var images = []string{
+	".png", ".jpg", ".jpeg", ".jfif", ".gif", ".webp", ".avif", ".bmp", ".ico", ".tif", ".tiff", ".heic", ".eps", ".ai", ".pdf",
+}
+
+// certificates are the suffixes of files of certificates.
+var certificates = []string{".pem", ".crt", ".cer", ".der", ".p7b", ".p7c", ".pfx", ".p12"}
+
+// Suffix is the suffix of the file that a URL names, in lower case with its dot; empty if it has none.
+func Suffix(u diag.URL) string {
+	if u.IsZero() {
+		return ""
+	}
+	return strings.ToLower(path.Ext(u.HTTP().Path))
+}
+
+// logoProblem says why a URL cannot be that of a logo.
+func logoProblem(u diag.URL) string {
+	switch suffix := Suffix(u); {
+	case slices.Contains(certificates, suffix):
+		return "names a certificate, not a logo"
+	case slices.Contains(images, suffix):
+		return fmt.Sprintf("names a %s file: the logo must be SVG", strings.ToUpper(suffix[1:]))
+	default:
+		return ""
+	}
+}
+
+// certificateProblem says why a URL cannot be that of a certificate.
+func certificateProblem(u diag.URL) string {
+	if suffix := Suffix(u); suffix == ".svg" || suffix == ".svgz" || slices.Contains(images, suffix) {
+		return "names an image, not a certificate"
+	}
+	return ""
+}
+
+// prefixProblem says why no local part begins with a prefix of lps: a clause, empty if one may.
+func prefixProblem(prefix string) string {
+	ldh := func(c rune) bool {
+		return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '-'
+	}
+	switch {
+	case prefix == "":
+		return "there is a comma in lps without a prefix beside it"
+	case strings.ContainsFunc(prefix, func(c rune) bool { return !ldh(c) }):
+		return fmt.Sprintf("%q in lps has a character that is not a letter, digit or hyphen", diag.Quote(prefix))
+	case len(prefix) > maxPrefix:
+		return fmt.Sprintf("%q in lps is longer than %d characters", diag.Quote(prefix), maxPrefix)
+	case prefix[0] == '-': // hyphens at both ends of the local part are removed first (section 4.5 of the draft)
+		return fmt.Sprintf("%q in lps begins with a hyphen, as no selector does", diag.Quote(prefix))
+	default:
+		return ""
+	}
+}
