@@ -94,6 +94,13 @@ func (g *Guard) allowsAddr(ip netip.Addr) bool {
 	}
 }
 
+// Public reports whether hosts all over the Internet reach an address, as far as its number tells: it is not one of
+// IANA's special-purpose registries, or AllowNetworks of the guard has it. Unlike [Guard.Check] it does not ask what
+// the operator denies.
+func (e *Env) Public(ip netip.Addr) bool {
+	return ip.IsValid() && ip.Zone() == "" && (public(ip) || contains(e.orReal().Guard.AllowNetworks, ip.Unmap()))
+}
+
 // contains reports whether one of the networks has the address, which is not an IPv4-mapped one.
 // Networks may be written in the IPv4-mapped form.
 func contains(networks []netip.Prefix, ip netip.Addr) bool {

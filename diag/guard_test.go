@@ -224,3 +224,30 @@ func BenchmarkGuardCheck(b *testing.B) {
 		})
 	}
 }
+
+// What is public for everybody does not depend on what the operator denies.
+func TestPublic(t *testing.T) {
+	env := &Env{Guard: Guard{
+		AllowNetworks: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
+		DenyNetworks:  []netip.Prefix{netip.MustParsePrefix("9.9.9.0/24")},
+	}}
+	tests := []struct {
+		addr string
+		env  *Env
+		want bool
+	}{
+		{"9.9.9.9", env, true},
+		{"192.0.2.1", env, true},
+		{"192.0.2.1", nil, false},
+		{"10.0.0.1", env, false},
+		{"127.0.0.1", nil, false},
+		{"::ffff:9.9.9.9", nil, false},
+		{"fd00::1", nil, false},
+		{"2620:fe::fe", nil, true},
+		{"2620:fe::fe%eth0", nil, false},
+	}
+	for _, tt := range tests {
+		assert.Equal(t, tt.want, tt.env.Public(netip.MustParseAddr(tt.addr)), tt.addr)
+	}
+	assert.False(t, env.Public(netip.Addr{}))
+}
