@@ -121,6 +121,20 @@ func (h *Host) Aliases() []string {
 // have some of the other kind.
 func (h *Host) Err() error { return cmp.Or(h.Addresses.V4.Err(), h.Addresses.V6.Err()) }
 
+// DNSSEC is what is known of the authenticity of the addresses: secure only if the lookups of both kinds are, for an
+// attacker would forge the other one.
+func (h *Host) DNSSEC() diag.DNSSECStatus {
+	v4, v6 := h.Addresses.V4.DNSSEC(), h.Addresses.V6.DNSSEC()
+	switch {
+	case v4 == diag.Bogus || v6 == diag.Bogus:
+		return diag.Bogus
+	case v4 == v6:
+		return v4
+	default:
+		return diag.Indeterminate
+	}
+}
+
 // MXHost is the host as a report shows it.
 func (h *Host) MXHost() MXHost {
 	addresses := h.Addresses.All()

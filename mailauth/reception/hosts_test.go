@@ -102,7 +102,14 @@ func TestLookupHostsDNSSEC(t *testing.T) {
 	w.Secure("signed.example")
 	h := reception.LookupHosts(t.Context(), w.Env(), diag.MustName("signed.example"), 1)
 	require.Equal(t, diag.Secure, h.MX.DNSSEC())
-	require.Equal(t, diag.Indeterminate, h.List[0].Addresses.V4.DNSSEC())
+	require.Equal(t, diag.Indeterminate, h.List[0].DNSSEC())
+	w.Fault("mx.plain.example", dns.TypeA, diagtest.Fault{Secure: true})
+	h = reception.LookupHosts(t.Context(), w.Env(), diag.MustName("signed.example"), 1)
+	require.Equal(t, diag.Secure, h.List[0].Addresses.V4.DNSSEC())
+	require.Equal(t, diag.Indeterminate, h.List[0].DNSSEC(), "AAAA is not vouched for")
+	w.Secure("mx.plain.example")
+	h = reception.LookupHosts(t.Context(), w.Env(), diag.MustName("signed.example"), 1)
+	require.Equal(t, diag.Secure, h.List[0].DNSSEC())
 }
 
 func TestLookupHostsRoundTrips(t *testing.T) {
