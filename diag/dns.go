@@ -154,7 +154,7 @@ func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 		return a
 	}
 	a.Rcode, a.Authentic = m.Rcode, m.AuthenticatedData
-	_, a.walked = e.DNS().(*resolver.Iterator)
+	_, a.walked = e.source().DNS().(*resolver.Iterator)
 	a.Extended = ExtendedErrors(m)
 	chain, rrs := FollowAliases(m, name, qtype)
 	if len(chain) == MaxAliases && len(rrs) == 0 {

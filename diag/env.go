@@ -53,6 +53,7 @@ type Env struct {
 	// Data holds files that replace built-in lists of the same name, see List. If nil, there are none.
 	Data fs.FS
 
+	origin    *Env     // of which this one is derived, see Cached; nil if it is none
 	lists     sync.Map // file name to list, see List
 	system    sync.Once
 	systemDNS Resolver
@@ -98,12 +99,43 @@ func (e *Env) DNS() Resolver {
 	return e.systemDNS
 }
 
+// The bounds of the cache of one operation: no operation lasts longer than the time for which replies are
+// kept, and the largest asks a few hundred questions.
+const (
+	operationTime    = 2 * time.Minute
+	operationReplies = 4096
+	operationBytes   = 8 << 20
+)
+
+// Cached returns an environment for one operation that consists of several diagnostics: it is like e, but
+// the same question to the DNS is asked once, and all who ask it at any time get the same answer. The
+// operator's lists and connections are shared with e.
+func (e *Env) Cached() *Env {
+	e = e.orReal()
+	return &Env{
+		Resolver: &resolver.Cache{
+			Upstream: e.DNS(), MinTTL: operationTime, MaxEntries: operationReplies, MaxBytes: operationBytes, Clock: e.Now,
+		},
+		HideResolver: e.HideResolver, Dial: e.Dial, Roots: e.Roots, TrustAnchors: e.TrustAnchors,
+		RootServers: e.RootServers, Clock: e.Clock, Guard: e.Guard, Data: e.Data,
+		origin: e.source(),
+	}
+}
+
+// source is the environment from which this one derives, or itself.
+func (e *Env) source() *Env {
+	if e = e.orReal(); e.origin != nil {
+		return e.origin
+	}
+	return e
+}
+
 // Upstream returns a resolver that asks the given servers through the environment's network. It is
 // made once for each id, so that its connections are used again: an id always stands for the same
 // servers. The guard is not asked, for the servers are the operator's choice; servers to which a
 // caller's input leads are dialled through [Env.DialAddr].
 func (e *Env) Upstream(id string, servers ...resolver.Server) Resolver {
-	e = e.orReal()
+	e = e.source()
 	if r, ok := e.clients.Load(id); ok {
 		return r.(Resolver)
 	}

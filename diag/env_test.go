@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/diagkit/diagkit/diag/resolver"
@@ -111,4 +112,36 @@ func answer(conn net.Conn) {
 			return
 		}
 	}
+}
+
+// A derived environment asks the same question once, whatever its answer, and shares what its origin keeps.
+func TestEnvCached(t *testing.T) {
+	refusing := new(fakeDNS).set("example.com.", dns.TypeMX, fakeAnswer{rcode: dns.RcodeRefused})
+	e := &Env{
+		Resolver: refusing,
+		Data:     fstest.MapFS{"list.txt": {Data: []byte("mine")}}, HideResolver: true,
+	}
+	c := e.Cached()
+	for range 2 {
+		a := Lookup[*dns.MX](t.Context(), c, "example.com")
+		require.Error(t, a.Err())
+	}
+	require.Len(t, refusing.asked, 1)
+	Lookup[*dns.MX](t.Context(), e.Cached(), "example.com")
+	require.Len(t, refusing.asked, 2, "each operation has a cache of its own")
+	require.True(t, c.HideResolver)
+
+	read := 0
+	list := func(e *Env) string {
+		text, err := List(e, "list.txt", func() string { return "" }, func(b []byte) (string, error) {
+			read++
+			return string(b), nil
+		})
+		require.NoError(t, err)
+		return text
+	}
+	require.Equal(t, []string{"mine", "mine", "mine"}, []string{list(c), list(e), list(c.Cached())})
+	require.Equal(t, 1, read)
+	require.Same(t, e.Upstream("x"), c.Upstream("x"))
+	require.NotNil(t, (*Env)(nil).Cached().DNS())
 }

@@ -131,8 +131,16 @@ func (f *failedRule) recommendations() (list []Recommendation) {
 	return list
 }
 
-// caps are the highest scores that a failed rule leaves, by its severity (CONTRACT 1.7): an average
-// must not hide a fault.
+// Cap is the highest score that a failed rule of this severity leaves (CONTRACT 1.7): an average must not
+// hide a fault. It holds for one diagnostic as for a whole of several.
+func (s Severity) Cap() int {
+	if c, ok := caps[s]; ok {
+		return c
+	}
+	return 100
+}
+
+// caps are what [Severity.Cap] tells.
 var caps = map[Severity]int{Info: 100, Warning: 94, Error: 69, Critical: 39}
 
 // stateRank orders the states by what they say of the whole: that a record is missing says more than

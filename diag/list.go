@@ -7,13 +7,13 @@ import (
 )
 
 // ForgetLists makes the lists of [Env.Data] be read again, each when it is needed next.
-func (e *Env) ForgetLists() { e.lists.Clear() }
+func (e *Env) ForgetLists() { e.source().lists.Clear() }
 
 // List returns a list that an operator may replace, such as that of public resolvers: what parse
 // makes of the file of that name in [Env.Data], or else what is built in. The file is read once for
 // each Env. The error names the file.
 func List[T any](e *Env, name string, builtIn func() T, parse func([]byte) (T, error)) (T, error) {
-	e = e.orReal()
+	e = e.source()
 	if e.Data == nil {
 		return builtIn(), nil
 	}

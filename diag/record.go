@@ -22,6 +22,9 @@ type RecordLookup struct {
 	Timing
 }
 
+// Published is the record, if there is exactly one: what reports on a record have in common.
+func (l RecordLookup) Published() string { return l.Record }
+
 // NewRecordLookup fills the shared part of a report from the answer to the question for the record
 // and from those of its texts that are of the kind looked for.
 func NewRecordLookup[R dns.RR](d Name, a Answer[R], records []string, began, ended time.Time) RecordLookup {

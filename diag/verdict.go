@@ -207,6 +207,9 @@ type Verdict struct {
 // Text is the headline of the verdict, for a report that has no more of it.
 func (v Verdict) Text() Text { return Text{v.Headline, v.Sub} }
 
+// Judgement is the verdict itself: what reports that embed one have in common.
+func (v Verdict) Judgement() Verdict { return v }
+
 // Fulfilled lists the rules that were fulfilled in the order of the table: those of Passed, and those
 // about ignorance, which say nothing when all was learned.
 func (v Verdict) Fulfilled() []Code { return slices.Clone(v.fulfilled) }

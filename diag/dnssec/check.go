@@ -44,6 +44,31 @@ type Report struct {
 // Rules describes the rules behind the findings.
 func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 
+// Judgement is the report as the verdict of a part of a larger check. There is no score: a zone is secure, or not
+// signed, or broken.
+func (r *Report) Judgement() diag.Verdict {
+	v := diag.Verdict{
+		State: diag.Valid, Band: diag.Undetermined, Headline: r.Headline, Sub: r.Sub, Factors: []diag.Factor{},
+		Breakdown: diag.Breakdown{Categories: map[string]diag.CategoryScore{}}, Passed: []diag.Check{},
+		Findings: r.Findings, Recommendations: r.Recommendations,
+	}
+	worst := diag.Info
+	for _, f := range r.Findings {
+		worst = max(worst, f.Severity)
+	}
+	switch {
+	case r.Status == diag.Indeterminate:
+		v.State = diag.Unknown
+	case r.Status == diag.Bogus || worst >= diag.Error:
+		v.State = diag.Bad
+	case worst == diag.Warning:
+		v.State = diag.Warned
+	case r.Status == diag.Insecure:
+		v.State = diag.Missing
+	}
+	return v
+}
+
 // A TrustAnchor is where a chain of trust begins.
 type TrustAnchor struct {
 	Zone    string   `json:"zone" doc:"the zone, \".\" for the root; empty if there is no trust anchor for the name"`

@@ -56,6 +56,11 @@ type Cache struct {
 	MaxTTL         time.Duration
 	MaxNegativeTTL time.Duration
 
+	// MinTTL is how long every reply is kept at least, whatever it is and whatever its times to live say,
+	// unless it is cut off: for a cache that lives no longer than one diagnostic, whose parts shall see
+	// the same answers. 0 means that replies are kept as they allow.
+	MinTTL time.Duration
+
 	// Clock tells the time. If nil, it is the wall clock.
 	Clock func() time.Time
 

@@ -123,6 +123,43 @@ func TestHowLongRepliesAreKept(t *testing.T) {
 	}
 }
 
+// With MinTTL whatever came is kept that long, but for what was cut off.
+func TestMinTTL(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(m *dns.Msg)
+		want   time.Duration
+	}{
+		{"TTL zero", func(m *dns.Msg) { m.Answer = records("www.example.com. 0 IN A 192.0.2.1") }, 30 * time.Second},
+		{"longer TTL", func(m *dns.Msg) { m.Answer = records(anAddress) }, time.Minute},
+		{"NXDOMAIN without SOA", func(m *dns.Msg) { m.Rcode = dns.RcodeNameError }, 30 * time.Second},
+		{"SERVFAIL", func(m *dns.Msg) { m.Rcode = dns.RcodeServerFailure }, 30 * time.Second},
+		{"REFUSED", func(m *dns.Msg) { m.Rcode = dns.RcodeRefused }, 30 * time.Second},
+		{"truncated", func(m *dns.Msg) { m.Truncated, m.Answer = true, records(anAddress) }, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				up := &origin{change: c.change}
+				cache := &resolver.Cache{Upstream: up, MinTTL: 30 * time.Second}
+				ask := func() int32 {
+					_, err := cache.Exchange(t.Context(), question())
+					require.NoError(t, err)
+					return up.asked.Load()
+				}
+				require.EqualValues(t, 1, ask())
+				if c.want == 0 {
+					assert.EqualValues(t, 2, ask(), "must not be kept")
+					return
+				}
+				<-time.After(c.want - time.Nanosecond)
+				assert.EqualValues(t, 1, ask(), "must be kept")
+				<-time.After(time.Nanosecond)
+				assert.EqualValues(t, 2, ask(), "must be over")
+			})
+		})
+	}
+}
+
 func TestHitIsACopyForTheCaller(t *testing.T) {
 	now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	up := &origin{change: func(m *dns.Msg) { m.Answer = records(anAddress) }}

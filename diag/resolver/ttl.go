@@ -17,6 +17,11 @@ func (c *Cache) lifetime(m *dns.Msg, qtype uint16) time.Duration {
 	if m.Truncated {
 		return 0 // what is missing is not known to be missing
 	}
+	return max(c.MinTTL, c.allowed(m, qtype))
+}
+
+// allowed is how long a reply lets itself be kept.
+func (c *Cache) allowed(m *dns.Msg, qtype uint16) time.Duration {
 	switch m.Rcode {
 	case dns.RcodeServerFailure:
 		return failureTTL
