@@ -15,11 +15,24 @@ import (
 type URI struct {
 	Text    string // as it stands in the record
 	URL     diag.URL
-	Problem string // why receivers cannot use it, as a clause about it; empty if they can, or if there is none
+	Fault   URIFault // empty if receivers can use it, or if there is none
+	Problem string   // the fault as a clause about the URI
 }
 
+// A URIFault is what keeps receivers from using a URI.
+type URIFault string
+
+// The faults of a URI.
+const (
+	Insecure    URIFault = "http"      // http instead of https
+	WrongFormat URIFault = "format"    // names a file that is no SVG, or no certificate
+	Several     URIFault = "several"   // there is more than one
+	Comma       URIFault = "comma"     // has a comma that is not encoded
+	Malformed   URIFault = "malformed" // anything else
+)
+
 // Usable reports whether there is a URI that receivers can use.
-func (u URI) Usable() bool { return u.Text != "" && u.Problem == "" }
+func (u URI) Usable() bool { return u.Text != "" && u.Fault == "" }
 
 // readURI reads the value of a tag, and notes what is wrong with it.
 func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL) string) URI {
@@ -27,10 +40,12 @@ func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL
 	if t.Value == "" {
 		return u
 	}
-	if u.URL, u.Problem = parseURI(t.Value); u.Problem == "" {
-		u.Problem = special(u.URL)
+	if u.parse(); u.Fault == "" {
+		if u.Problem = special(u.URL); u.Problem != "" {
+			u.Fault = WrongFormat
+		}
 	}
-	if u.Problem != "" {
+	if u.Fault != "" {
 		r.List.Add(taglist.Fault{
 			Kind: kind, Text: fmt.Sprintf("%q in %s %s", diag.Quote(t.Value), strings.ToLower(t.Name), u.Problem),
 			Offset: t.ValueOffset, Length: len(t.Value),
@@ -39,34 +54,38 @@ func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL
 	return u
 }
 
-// parseURI reads a URI of https whose host is a fully qualified domain name (section 4.3 of the draft). The problem is a
-// clause about it; the URL may be there in spite of it.
-func parseURI(text string) (u diag.URL, problem string) {
-	scheme, rest, ok := strings.Cut(text, ":")
+// parse reads a URI of https whose host is a fully qualified domain name (section 4.3 of the draft). The URL may be there
+// in spite of a fault.
+func (u *URI) parse() {
+	scheme, rest, ok := strings.Cut(u.Text, ":")
+	fault := func(f URIFault, format string, args ...any) { u.Fault, u.Problem = f, fmt.Sprintf(format, args...) }
 	switch {
-	case strings.Count(strings.ToLower(text), "https://") > 1 && strings.Contains(text, ","):
-		return u, "has several URIs; there may be one"
+	case strings.Count(strings.ToLower(u.Text), "https://") > 1 && strings.Contains(u.Text, ","):
+		fault(Several, "has several URIs: receivers take one only")
+		return
 	case !ok || strings.ContainsAny(scheme, "/.?#@ "):
-		return u, "has no https:// in front"
+		fault(Malformed, "has no https:// in front")
+		return
 	case strings.EqualFold(scheme, "https") && !strings.HasPrefix(rest, "//"):
-		return u, "has no two slashes behind https:"
-	case strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c >= 0x7f }):
-		return u, "has a character that a URI cannot have"
+		fault(Malformed, "has no two slashes after https:")
+		return
+	case strings.ContainsFunc(u.Text, func(c rune) bool { return c <= ' ' || c >= 0x7f }):
+		fault(Malformed, "has a character that a URI cannot have")
+		return
 	}
-	u, err := diag.ParseURL(text)
-	switch _, named := u.Host().Domain(); {
+	var err error
+	u.URL, err = diag.ParseURL(u.Text)
+	switch _, named := u.URL.Host().Domain(); {
 	case strings.EqualFold(scheme, "http"):
-		return u, "begins with http: receivers fetch by https only"
+		fault(Insecure, "begins with http: receivers fetch by https only")
 	case !strings.EqualFold(scheme, "https"):
-		return u, fmt.Sprintf("has the scheme %q: receivers fetch by https only", diag.Quote(scheme))
+		fault(Malformed, "has the scheme %q: receivers fetch by https only", diag.Quote(scheme))
 	case err != nil:
-		return u, urlProblem(text)
-	case !named || !strings.Contains(u.Host().Name(), "."):
-		return u, "does not name its host by a fully qualified domain name"
-	case strings.Contains(text, ","):
-		return u, "has a comma, which is written %2C there"
-	default:
-		return u, ""
+		fault(Malformed, "%s", urlProblem(u.Text))
+	case !named || !strings.Contains(u.URL.Host().Name(), "."):
+		fault(Malformed, "does not name its host by a fully qualified domain name")
+	case strings.Contains(u.Text, ","):
+		fault(Comma, "has a comma, which is written %%2C in a record")
 	}
 }
 
