@@ -1,0 +1,118 @@
+package compose
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// owners tell by its beginning which kind of part a value to publish belongs to.
+var owners = []struct {
+	prefix string
+	kind   Kind
+}{
+	{"v=spf1", SPF}, {"v=dkim1", DKIM}, {"v=dmarc1", DMARC}, {"v=bimi1", BIMI}, {"v=stsv1", MTASTS},
+	{"version: stsv1", MTASTS}, {"v=tlsrptv1", TLSRPT},
+}
+
+// gates name the parts that must not be broken when a stricter policy is published: what they break is lost from then
+// on. Without a gate the value to publish is withheld, and the advice names what comes first.
+var gates = map[diag.Code][]Kind{
+	"dmarc.policy.none":           {SPF, DKIM},
+	"dmarc.policy.reject":         {SPF, DKIM},
+	"dmarc.policy.testing":        {SPF, DKIM},
+	"dmarc.policy.sampled":        {SPF, DKIM},
+	"dmarc.subdomain.weaker":      {SPF, DKIM},
+	"dmarc.alignment.strict":      {SPF, DKIM},
+	"mtasts.policy.mode.testing":  {MX, SMTP},
+	"mtasts.policy.mode.none":     {MX, SMTP},
+	"mtasts.policy.max_age.short": {MX, SMTP},
+}
+
+// actions are what to do about the findings, in the order of effect: first what is broken, then what is weak, then the
+// rest; within each by what the fault does to mail. No advice stands twice.
+func (w *Whole) actions(list []told) []diag.Recommendation {
+	list = slices.Clone(list)
+	rank := func(t told) int { return min(int(t.Severity), int(diag.Error)) } // what is broken is broken
+	slices.SortStableFunc(list, func(a, b told) int {
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(a.effect(), b.effect()), cmp.Compare(b.Severity, a.Severity))
+	})
+	recommendations := []diag.Recommendation{}
+	advised, valued := map[string]bool{"": true}, map[string]bool{}
+	for _, t := range list {
+		if advised[t.Advice] {
+			continue
+		}
+		advised[t.Advice] = true
+		r := diag.Recommendation{Code: t.Code, Priority: priority(t.Severity), Title: t.Title, Detail: t.Advice}
+		if first := w.first(&t); first != "" {
+			r.Detail = "Fix " + first + " first. Then: " + lowerFirst(t.Advice)
+		} else if value := w.value(&t); value != "" {
+			if key := kindOf(value) + " " + t.part.Target(); !valued[key] {
+				valued[key] = true
+				r.SuggestedValue = value
+			}
+		}
+		recommendations = append(recommendations, r)
+	}
+	return recommendations
+}
+
+// first names the broken part that must be fixed before the advice may be followed, or nothing.
+func (w *Whole) first(t *told) string {
+	for _, kind := range gates[t.Code] {
+		for _, p := range w.Parts {
+			if p.kind == kind && p.Fails() {
+				return kind.Label
+			}
+		}
+	}
+	return ""
+}
+
+// value is what the part suggests to publish about a finding, if the whole can pass it on.
+func (w *Whole) value(t *told) string {
+	for _, r := range t.part.verdict.Recommendations {
+		if r.Code != t.Code || r.Detail != t.Advice || r.SuggestedValue == "" {
+			continue
+		}
+		kind := kindOf(r.SuggestedValue)
+		if kind != "" && (kind != t.part.kind.Code || t.part.foreign) || w.Withhold != nil && w.Withhold(r.SuggestedValue) {
+			return ""
+		}
+		return r.SuggestedValue
+	}
+	return ""
+}
+
+// kindOf is the code of the kind of part that a value belongs to; empty if that cannot be told.
+func kindOf(value string) string {
+	value = strings.ToLower(strings.TrimSpace(value))
+	for _, o := range owners {
+		if strings.HasPrefix(value, o.prefix) {
+			return o.kind.Code
+		}
+	}
+	return ""
+}
+
+// lowerFirst begins a text in lower case, unless its first word is an abbreviation.
+func lowerFirst(s string) string {
+	if len(s) > 1 && 'A' <= s[0] && s[0] <= 'Z' && ('a' <= s[1] && s[1] <= 'z' || s[1] == ' ') {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
+}
+
+func priority(s diag.Severity) diag.Priority {
+	switch {
+	case s >= diag.Error:
+		return diag.High
+	case s == diag.Warning:
+		return diag.Medium
+	default:
+		return diag.Low
+	}
+}

@@ -1,0 +1,26 @@
+// Package compose joins several diagnostics of one domain into one: call [Start], then [Go] for each part, then
+// [Run.Wait], and [Sum] for the verdict of the whole.
+//
+//	run := compose.Start(ctx, env)
+//	spfPart := compose.Go(run, compose.SPF, func(ctx context.Context, env *diag.Env) (*spf.LookupReport, error) {
+//		return spf.Lookup(ctx, env, spf.LookupRequest{Domain: name})
+//	})
+//	run.Wait()
+//	verdict := compose.Sum(compose.Whole{Parts: []*compose.Summary{&spfPart.Summary}, ...})
+//
+// # Parts
+//
+// Parts run at once and share one cache, so that a question that several of them ask is asked once. A part that ends
+// in an error, in a panic or with its time becomes a part of state unknown; the others are not touched.
+//
+// # The whole
+//
+// A reader of several reports wants to know what to do first. So their findings become one list in which nothing
+// stands twice: a fault that several parts tell is told by the part whose record causes it ([roots]), and failed
+// lookups of several parts become one finding. The list is ordered by severity; what to do is ordered by what it does
+// to mail, see [Effect]. A value to publish is only passed on if it belongs to the part that suggests it, if no other
+// was suggested for the same record, and if nothing that is broken elsewhere would make it do harm.
+//
+// The score is the weighted mean of those parts that have one, under the caps of [diag.Severity.Cap]: what is not
+// known leaves the denominator, and an average does not hide a fault.
+package compose

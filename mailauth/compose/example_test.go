@@ -1,0 +1,49 @@
+package compose_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+func Example() {
+	world, err := diagtest.New(diagtest.Config{Zone: `
+		example.com.        MX  10 mx.example.com.
+		example.com.        TXT "v=spf1 +all"
+		mx.example.com.     A   192.0.2.25
+		_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:dmarc@example.com"
+	`})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+	domain := diag.MustDomain("example.com")
+
+	run := compose.Start(context.Background(), world.Env())
+	spfPart := compose.Go(run, compose.SPF, func(ctx context.Context, env *diag.Env) (*spf.LookupReport, error) {
+		return spf.Lookup(ctx, env, spf.LookupRequest{Domain: domain.Name()})
+	})
+	dmarcPart := compose.Go(run, compose.DMARC, func(ctx context.Context, env *diag.Env) (*dmarc.LookupReport, error) {
+		return dmarc.Lookup(ctx, env, dmarc.LookupRequest{Domain: domain})
+	})
+	run.Wait()
+
+	whole := compose.Whole{Parts: []compose.Share{
+		{Summary: &spfPart.Summary, Weight: 50}, {Summary: &dmarcPart.Summary, Weight: 50},
+	}}
+	v := whole.Sum()
+	fmt.Println(v.Headline)
+	for _, f := range v.Findings {
+		fmt.Println(f.Severity, f.Target, f.Title)
+	}
+	// Output:
+	// Fix SPF first: +all lets every host pass
+	// critical spf +all lets every host pass
+	// warning dmarc Policy is none: forged mail is delivered
+}

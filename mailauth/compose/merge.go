@@ -1,0 +1,159 @@
+package compose
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// A told finding is one of a part on its way into the list of the whole.
+type told struct {
+	diag.Finding
+	part *Summary
+}
+
+// effect is what the fault does to mail.
+func (t *told) effect() Effect { return EffectOf(t.Code, t.Severity) }
+
+// roots name the faults that are told of another: the code of the consequence, and how the codes of its causes
+// begin. A consequence is left out where a cause that is at least as grave is in the list.
+var roots = map[diag.Code]root{
+	"mtasts.tls_rpt.missing":    {causes: []string{"tlsrpt.record.", "tlsrpt.rua."}},
+	"tlsrpt.policy.missing":     {causes: []string{"mtasts.record.", "mtasts.policy."}},
+	"mtasts.mx.address.missing": {causes: []string{"mx."}, host: true},
+	"spf.mx.address":            {causes: []string{"mx."}, host: true},
+	"mtasts.mx.missing":         {causes: []string{"mx."}},
+	"mtasts.mx.null":            {causes: []string{"mx."}},
+	"dmarc.policy.reject":       {causes: []string{"dmarc.policy.none"}},
+}
+
+// A root says where the cause of a fault is told.
+type root struct {
+	causes []string
+	host   bool // the cause must be about the same host
+}
+
+// consequence reports whether another finding of the list tells the cause of this one.
+func (t *told) consequence(list []told) bool {
+	r, ok := roots[t.Code]
+	if !ok {
+		return false
+	}
+	return slices.ContainsFunc(list, func(other told) bool {
+		return other.Code != t.Code && other.Severity >= t.Severity && (!r.host || other.Target == t.Target) &&
+			slices.ContainsFunc(r.causes, func(c string) bool { return strings.HasPrefix(string(other.Code), c) })
+	})
+}
+
+// lookups are the codes, beside those that end in "record.unknown", of lookups about the domain that failed. They
+// nearly always fail together.
+var lookups = []diag.Code{
+	"dmarc.record.inherited.unknown", "dmarc.mail.unknown", "mtasts.mx.unknown", "dnssec.answer.unavailable",
+	"dnssec.ds.unavailable", "check.part.unavailable", "check.part.timeout",
+}
+
+// failedLookup reports whether the finding is about a lookup that failed.
+func (t *told) failedLookup() bool {
+	return strings.HasSuffix(string(t.Code), ".record.unknown") || slices.Contains(lookups, t.Code)
+}
+
+// merge makes one list of the findings of all parts: none twice, the worst first.
+func (w *Whole) merge() []told {
+	var all, failed []told
+	for _, p := range w.parts() {
+		for _, f := range p.Findings {
+			t := told{f, p}
+			if t.failedLookup() {
+				failed = append(failed, t)
+				continue
+			}
+			all = append(all, t)
+		}
+	}
+	all = append(all, w.lookups(failed)...)
+	list := slices.DeleteFunc(slices.Clone(all), func(t told) bool { return t.consequence(all) })
+	type fact struct {
+		code   diag.Code
+		detail string
+	}
+	seen := map[fact]bool{}
+	list = slices.DeleteFunc(list, func(t told) bool {
+		f := fact{t.Code, t.Detail}
+		again := seen[f]
+		seen[f] = true
+		return again
+	})
+	slices.SortStableFunc(list, func(a, b told) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.effect(), b.effect()))
+	})
+	return list
+}
+
+// lookups makes one finding of the failed lookups of several parts. Those of one part alone stand for themselves.
+func (w *Whole) lookups(failed []told) []told {
+	var labels []string
+	for _, t := range failed {
+		if !slices.Contains(labels, t.part.kind.Label) {
+			labels = append(labels, t.part.kind.Label)
+		}
+	}
+	if len(labels) < 2 {
+		return failed
+	}
+	worst := slices.MaxFunc(failed, func(a, b told) int { return cmp.Compare(a.Severity, b.Severity) })
+	e := &lookupEvidence{labels: labels, all: !w.known(), detail: worst.Detail}
+	s := Summarize(Kind{Code: "dns", Label: "DNS"}, &lookupReport{wholeRules.Judge(e, partTexts)})
+	list := make([]told, 0, 1)
+	for _, f := range s.Findings {
+		list = append(list, told{f, &s})
+	}
+	return list
+}
+
+// lookupEvidence is what is known about failed lookups of several parts.
+type lookupEvidence struct {
+	labels []string
+	all    bool // nothing at all is known
+	detail string
+}
+
+func (e *lookupEvidence) list() string {
+	last := len(e.labels) - 1
+	if last <= 0 {
+		return strings.Join(e.labels, "")
+	}
+	return strings.Join(e.labels[:last], ", ") + " and " + e.labels[last]
+}
+
+// lookupReport stands for the report of a part that tells of them.
+type lookupReport struct{ diag.Verdict }
+
+func (*lookupReport) Rules() []diag.RuleInfo { return wholeRules.Describe() }
+
+// wholeRules are about what several parts could not learn.
+var wholeRules = diag.Rules[*lookupEvidence]{
+	{
+		Code: "check.domain.unavailable", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "DNS does not answer for the domain",
+		Requirement: "The DNS answers for the domain",
+		Ref:         "RFC 9520 section 2",
+		Advice: "Check that every name server of the domain answers, and its delegation: until then mail to the domain and " +
+			"mail from it is deferred.",
+		Fails: func(e *lookupEvidence) diag.Failures {
+			return diag.FailIf(e.all && len(e.labels) > 1, "Nothing could be examined. %s", e.detail)
+		},
+	},
+	{
+		Code: "check.lookups.failed", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"check.domain.unavailable"},
+		Title:       "DNS lookups failed for several parts",
+		Requirement: "The DNS answers for all parts",
+		Ref:         "RFC 9520 section 2",
+		Advice:      "Check that every name server of the domain answers for these names, and try again.",
+		Fails: func(e *lookupEvidence) diag.Failures {
+			return diag.FailIf(len(e.labels) > 1, "%s could not be examined completely. %s", e.list(), e.detail)
+		},
+	},
+}

@@ -1,0 +1,179 @@
+package compose
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// A Kind is what a part examines.
+type Kind struct {
+	Code  string // as findings of the whole name the part: "spf"
+	Label string // in a sentence: "SPF"
+}
+
+// The kinds of parts.
+var (
+	SPF        = Kind{"spf", "SPF"}
+	DKIM       = Kind{"dkim", "DKIM"}
+	DMARC      = Kind{"dmarc", "DMARC"}
+	BIMI       = Kind{"bimi", "BIMI"}
+	MX         = Kind{"mx", "MX"}
+	MTASTS     = Kind{"mta_sts", "MTA-STS"}
+	DANE       = Kind{"dane", "DANE"}
+	TLSRPT     = Kind{"tls_rpt", "TLS-RPT"}
+	SMTP       = Kind{"smtp", "SMTP"}
+	DNSSEC     = Kind{"dnssec", "DNSSEC"}
+	Reputation = Kind{"reputation", "Reputation"}
+)
+
+// A Summary is what the whole says about a part.
+type Summary struct {
+	State    diag.State     `json:"state" doc:"the outcome in a word; unknown: the servers did not say"`
+	Score    *int           `json:"score,omitempty" min:"0" max:"100" doc:"score of the part; absent where nothing can be scored"`
+	Band     diag.Band      `json:"score_band" doc:"the score in a word; unknown: there is none"`
+	Headline string         `json:"verdict_headline" maxlen:"70" doc:"the outcome in a plain sentence"`
+	Sub      string         `json:"verdict_sub" doc:"the consequence and the next step"`
+	Record   string         `json:"record,omitempty" doc:"the record, if the part is about one and there is exactly one"`
+	Findings []diag.Finding `json:"findings" doc:"what the part has found, the worst first"`
+
+	// Err is why there is no result: an error of the part, or a *[diag.GoPanic].
+	Err error `json:"-"`
+
+	kind    Kind
+	target  string // how findings of the whole name the part; empty: by the code of the kind
+	foreign bool   // the record belongs to another domain
+	verdict diag.Verdict
+	rules   map[diag.Code]diag.RuleInfo
+}
+
+// A Part is a diagnostic within a whole, with its report of type R.
+type Part[R any] struct {
+	Summary
+	Result *R `json:"result,omitempty" doc:"the report of the part itself; absent if it could not be made"`
+}
+
+// A Report is what a part returns. Reports that embed a [diag.Verdict] have its method Judgement.
+type Report interface {
+	Judgement() diag.Verdict
+	Rules() []diag.RuleInfo
+}
+
+// A Run is several parts at work.
+type Run struct {
+	ctx   context.Context
+	env   *diag.Env
+	group diag.Group
+}
+
+// Start begins a run: its parts see the environment through a cache that they share.
+func Start(ctx context.Context, env *diag.Env) *Run { return &Run{ctx: ctx, env: env.Cached()} }
+
+// Env is the environment that the parts share.
+func (r *Run) Env() *diag.Env { return r.env }
+
+// Context is that of the run.
+func (r *Run) Context() context.Context { return r.ctx }
+
+// Do runs a function beside the parts, such as one that finds out which parts there are and calls [Go] for them.
+func (r *Run) Do(f func()) { r.group.Go(f) }
+
+// Wait returns when all parts have ended.
+func (r *Run) Wait() { r.group.Wait() }
+
+// partTime bounds a part; the rest of the run's time does if it is shorter. The largest part has 30 seconds
+// (CONTRACT 1.9).
+const partTime = 30 * time.Second
+
+// Go begins a part. What it returns is filled when [Run.Wait] has returned.
+func Go[R any, P interface {
+	*R
+	Report
+}](r *Run, kind Kind, f func(context.Context, *diag.Env) (P, error)) *Part[R] {
+	p := &Part[R]{}
+	r.group.Go(func() {
+		ctx, cancel := diag.Within(r.ctx, partTime)
+		defer cancel()
+		report, err := guarded(ctx, r.env, f)
+		if err != nil {
+			p.Summary = failed(kind, err)
+			return
+		}
+		p.Result = report
+		p.Summary = Summarize(kind, report)
+	})
+	return p
+}
+
+// guarded calls f, and makes an error of its panic.
+func guarded[T any](ctx context.Context, env *diag.Env, f func(context.Context, *diag.Env) (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if carried, ok := p.(*diag.GoPanic); ok {
+				err = carried
+				return
+			}
+			err = &diag.GoPanic{Value: p, Stack: debug.Stack()}
+		}
+	}()
+	return f(ctx, env)
+}
+
+// Summarize is the summary of a report that was made elsewhere.
+func Summarize(kind Kind, report Report) Summary {
+	v := report.Judgement()
+	s := Summary{
+		State: v.State, Score: v.Score, Band: v.Band, Headline: v.Headline, Sub: v.Sub, Findings: v.Findings,
+		kind: kind, verdict: v, rules: map[diag.Code]diag.RuleInfo{},
+	}
+	if r, ok := report.(interface{ Published() string }); ok {
+		s.Record = r.Published()
+	}
+	for _, rule := range report.Rules() {
+		s.rules[rule.Code] = rule
+	}
+	return s
+}
+
+// Named sets how findings of the whole name the part, where there are several of a kind: "dkim:s1".
+func (s *Summary) Named(target string) { s.target = target }
+
+// Foreign says that the record belongs to another domain, such as the organizational domain of a subdomain: what the
+// part suggests to publish is no advice to this one.
+func (s *Summary) Foreign() { s.foreign = true }
+
+// Target is how findings of the whole name the part.
+func (s *Summary) Target() string {
+	if s.target != "" {
+		return s.target
+	}
+	return s.kind.Code
+}
+
+// Verdict is the verdict of the part's report.
+func (s *Summary) Verdict() diag.Verdict { return s.verdict }
+
+// Known reports whether the part came to a conclusion.
+func (s *Summary) Known() bool { return s.State != diag.Unknown }
+
+// Works reports whether the part is known and has no error.
+func (s *Summary) Works() bool { return s.Known() && s.State != diag.Missing && s.worst() < diag.Error }
+
+// Fails reports whether the part is known to have an error: ignorance is none.
+func (s *Summary) Fails() bool { return s.worst() >= diag.Error }
+
+// worst is the severity of the gravest finding that is not ignorance.
+func (s *Summary) worst() diag.Severity {
+	worst := diag.Info
+	for _, f := range s.Findings {
+		if !s.ignorance(f.Code) {
+			worst = max(worst, f.Severity)
+		}
+	}
+	return worst
+}
+
+// ignorance reports whether a rule is about what the servers did not say.
+func (s *Summary) ignorance(code diag.Code) bool { return s.rules[code].State == diag.Unknown }

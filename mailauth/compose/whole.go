@@ -1,0 +1,301 @@
+package compose
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// A Share is a part and what it counts for.
+type Share struct {
+	*Summary
+	Weight int
+
+	// NoMatter says that it does not matter if the part is unknown, as DKIM for a domain that sends no mail.
+	NoMatter bool
+}
+
+// A Whole is what is to be summed up.
+type Whole struct {
+	Parts []Share // in the order of a reader
+
+	// Own is what the operation has found beside its parts; may be nil.
+	Own *Summary
+
+	// Good and Open are the texts where no finding is above info: all is known, or something could not be learned.
+	Good, Open diag.Text
+
+	// Withhold reports whether a value must not be suggested, for a reason that only the operation knows; may be nil.
+	Withhold func(value string) bool
+}
+
+// parts are all that have findings.
+func (w *Whole) parts() []*Summary {
+	var list []*Summary
+	if w.Own != nil {
+		list = append(list, w.Own)
+	}
+	for _, p := range w.Parts {
+		list = append(list, p.Summary)
+	}
+	return list
+}
+
+// known reports whether any part came to a conclusion.
+func (w *Whole) known() bool {
+	for _, p := range w.Parts {
+		if p.Known() {
+			return true
+		}
+	}
+	return false
+}
+
+// Partial reports whether a part that matters is not known.
+func (w *Whole) Partial() bool {
+	for _, p := range w.Parts {
+		if !p.Known() && !p.NoMatter {
+			return true
+		}
+	}
+	return false
+}
+
+// Ready reports whether no part has an error, whether it is one of the domain or of those who could not say.
+func (w *Whole) Ready() bool {
+	for _, p := range w.parts() {
+		for _, f := range p.Findings {
+			if f.Severity >= diag.Error {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Sum is the verdict of the whole.
+func (w *Whole) Sum() diag.Verdict {
+	list := w.merge()
+	v := diag.Verdict{
+		State: w.state(list), Band: diag.Undetermined, Factors: []diag.Factor{}, Passed: w.passed(),
+		Breakdown:       diag.Breakdown{Categories: map[string]diag.CategoryScore{}},
+		Recommendations: w.actions(list), Findings: []diag.Finding{},
+	}
+	for _, t := range list {
+		f := t.Finding
+		f.Target = t.part.Target()
+		v.Findings = append(v.Findings, f)
+	}
+	w.score(&v)
+	text := w.text(list, &v)
+	v.Headline, v.Sub = text.Headline, text.Sub
+	return v
+}
+
+// state is that of the gravest finding. Ignorance counts as a warning where something else is known.
+func (w *Whole) state(list []told) diag.State {
+	state := diag.Valid
+	for _, t := range list {
+		switch {
+		case t.part.ignorance(t.Code):
+			if t.Severity > diag.Info && state == diag.Valid {
+				state = diag.Warned
+			}
+		case t.Severity >= diag.Error:
+			return diag.Bad
+		case t.Severity == diag.Warning:
+			state = diag.Warned
+		}
+	}
+	if !w.enough() {
+		return diag.Unknown
+	}
+	return state
+}
+
+// counts reports whether a part has a score, or should have one.
+func (p *Share) counts() bool { return p.Weight > 0 && (p.Score != nil || !p.Known() && !p.NoMatter) }
+
+// enough reports whether at least half of what counts is known: a score of the rest would be a guess.
+func (w *Whole) enough() bool {
+	known, all := 0, 0
+	for _, p := range w.Parts {
+		if !p.counts() {
+			continue
+		}
+		all += p.Weight
+		if p.Score != nil {
+			known += p.Weight
+		}
+	}
+	return 2*known >= all && known > 0
+}
+
+// score fills in the score of the whole, and what each part contributed.
+func (w *Whole) score(v *diag.Verdict) {
+	if v.State == diag.Unknown || !w.enough() {
+		return
+	}
+	limit := 100
+	for _, p := range w.Parts {
+		if p.Weight == 0 {
+			continue
+		}
+		f := p.factor()
+		v.Factors = merged(v.Factors, f)
+		if f.MaxPoints > 0 {
+			sum := v.Breakdown.Categories[string(f.Code)]
+			v.Breakdown.Categories[string(f.Code)] = diag.CategoryScore{Earned: sum.Earned + f.Points, Max: sum.Max + f.MaxPoints}
+		}
+		v.Breakdown.Earned, v.Breakdown.Max = v.Breakdown.Earned+f.Points, v.Breakdown.Max+f.MaxPoints
+	}
+	for _, f := range v.Findings {
+		severity := f.Severity
+		if v.State != diag.Bad {
+			severity = min(severity, diag.Warning) // which is ignorance
+		}
+		limit = min(limit, severity.Cap())
+	}
+	score := 100 * v.Breakdown.Earned / v.Breakdown.Max
+	v.Score = new(min(score, limit))
+	v.Breakdown.Penalty = score - *v.Score
+	v.Band = diag.BandOf(*v.Score)
+}
+
+// Points are what the part earns of its weight; measured is false if it has no score.
+func (p *Share) Points() (points, most int, measured bool) {
+	if p.Score == nil {
+		return 0, 0, false
+	}
+	return (*p.Score*p.Weight + 50) / 100, p.Weight, true
+}
+
+// factor is the part as a factor of the score.
+func (p *Share) factor() diag.Factor {
+	points, most, _ := p.Points()
+	f := diag.Factor{
+		Code: diag.Code(p.kind.Code), Label: p.kind.Label, Points: points, MaxPoints: most, Status: diag.FactorPass,
+	}
+	switch worst := p.worst(); {
+	case most == 0:
+		f.Status = diag.FactorNotApplicable
+	case points == 0:
+		f.Status = diag.FactorFail
+	case points < most || worst >= diag.Warning:
+		f.Status = diag.FactorPartial
+	}
+	for _, one := range p.Findings {
+		if !p.ignorance(one.Code) && one.Severity >= diag.Warning {
+			f.Detail = one.Detail
+			break
+		}
+	}
+	return f
+}
+
+// merged appends a factor; parts of one kind share one.
+func merged(list []diag.Factor, f diag.Factor) []diag.Factor {
+	for i := range list {
+		if list[i].Code != f.Code {
+			continue
+		}
+		list[i].Points, list[i].MaxPoints = list[i].Points+f.Points, list[i].MaxPoints+f.MaxPoints
+		if list[i].Status != f.Status {
+			list[i].Status = diag.FactorPartial
+		}
+		if list[i].Detail == "" {
+			list[i].Detail = f.Detail
+		}
+		return list
+	}
+	return append(list, f)
+}
+
+// essential is the weight from which a fulfilled rule of a part is worth telling of the whole: the reports of the
+// parts list the others.
+const essential = 10
+
+// passed lists what the parts fulfil, as far as it weighs.
+func (w *Whole) passed() []diag.Check {
+	list := []diag.Check{}
+	seen := map[diag.Code]bool{}
+	for _, p := range w.Parts {
+		for _, c := range p.verdict.Passed {
+			if p.rules[c.Code].Weight >= essential && !seen[c.Code] {
+				seen[c.Code] = true
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+// text is the headline: what to do first, or that there is nothing to do.
+func (w *Whole) text(list []told, v *diag.Verdict) diag.Text {
+	if len(v.Recommendations) == 0 || v.State == diag.Valid {
+		if w.Partial() {
+			return w.Open
+		}
+		return w.Good
+	}
+	first := v.Recommendations[0]
+	i := 0
+	for list[i].Code != first.Code {
+		i++
+	}
+	return diag.Text{Headline: headline(&list[i]), Sub: first.Detail + remainder(v.Findings)}
+}
+
+// headline names what to do first, in at most [diag.MaxHeadline] characters.
+func headline(t *told) string {
+	label := t.part.kind.Label
+	verb := "Fix %s first: %s"
+	if t.Severity < diag.Error {
+		verb = "Next step is %s: %s"
+	}
+	short, _, _ := strings.Cut(t.Title, ": ")
+	for _, text := range []string{fmt.Sprintf(verb, label, lowerFirst(short)), label + ": " + lowerFirst(short), short} {
+		if label != "" && len([]rune(text)) <= diag.MaxHeadline {
+			return text
+		}
+	}
+	return t.Title
+}
+
+// remainder counts what there is beside the first thing to do.
+func remainder(findings []diag.Finding) string {
+	var errors, warnings int
+	for _, f := range findings {
+		switch {
+		case f.Severity >= diag.Error:
+			errors++
+		case f.Severity == diag.Warning:
+			warnings++
+		}
+	}
+	switch {
+	case errors > 0:
+		errors--
+	case warnings > 0:
+		warnings--
+	}
+	switch {
+	case errors > 0 && warnings > 0:
+		return fmt.Sprintf(" After that, %s and %s remain.", diag.Count(errors, "error"), diag.Count(warnings, "warning"))
+	case errors == 1 || errors == 0 && warnings == 1:
+		return " After that, " + one(errors) + " remains."
+	case errors > 0:
+		return fmt.Sprintf(" After that, %d errors remain.", errors)
+	case warnings > 0:
+		return fmt.Sprintf(" After that, %d warnings remain.", warnings)
+	}
+	return ""
+}
+
+func one(errors int) string {
+	if errors > 0 {
+		return "1 error"
+	}
+	return "1 warning"
+}
