@@ -166,3 +166,22 @@ func decodeText(v asn1.RawValue) (string, bool) {
 		return "", false
 	}
 }
+
+// An Attribute is one part of a distinguished name.
+type Attribute struct {
+	Type  string // object identifier, such as "2.5.4.3"
+	Value string // as text; empty if the value is none
+}
+
+// Attributes lists the parts of the DER form of a distinguished name, in their order and at most [MaxAttributes]. Of a
+// name that cannot be decoded it lists what comes before the fault.
+func Attributes(der []byte) []Attribute {
+	var list []Attribute
+	for _, rdn := range decodeName(der) {
+		for _, a := range rdn {
+			value, _ := decodeText(a.Value)
+			list = append(list, Attribute{a.Type.String(), value})
+		}
+	}
+	return list
+}

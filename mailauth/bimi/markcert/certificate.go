@@ -1,0 +1,90 @@
+package markcert
+
+import (
+	"crypto/x509"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// A Certificate describes a mark certificate.
+type Certificate struct {
+	pki.Certificate
+
+	Type                Type     `json:"type" doc:"verified mark certificate (vmc) or common mark certificate (cmc), by the mark type"`
+	MarkType            MarkType `json:"mark_type,omitempty" doc:"how the mark was verified" example:"Registered Mark"`
+	TrademarkID         string   `json:"trademark_registration_id,omitempty" doc:"number of the trademark at its office"`
+	TrademarkCountry    string   `json:"trademark_country_or_region,omitempty" doc:"country or region of the trademark office" example:"US"`
+	TrademarkOffice     string   `json:"trademark_office_name,omitempty" doc:"name of the trademark office"`
+	StatuteCitation     string   `json:"statute_citation,omitempty" doc:"law by which the mark of a government was granted"`
+	PriorUseURL         string   `json:"prior_use_mark_source_url,omitempty" doc:"page on which the authority saw the logo"`
+	JurisdictionCountry string   `json:"jurisdiction_country,omitempty" doc:"country in whose register the subject stands" example:"US"`
+	BusinessCategory    string   `json:"business_category,omitempty" doc:"kind of organization" example:"Private Organization"`
+	Pilot               bool     `json:"pilot,omitempty" doc:"whether it has the extension of the pilot of common mark certificates"`
+	LogoEmbedded        bool     `json:"logo_embedded" doc:"whether it holds a logo that can be decoded"`
+	LogoSHA256          string   `json:"logo_sha256,omitempty" doc:"SHA-256 of the logo after decompression, in hex"`
+	LogotypeSVGBytes    *int     `json:"logotype_svg_bytes,omitempty" min:"0" doc:"size of the logo after decompression"`
+	CoversDomain        *bool    `json:"covers_domain,omitempty" doc:"whether its names cover the domain; absent if none was given"`
+	CARecognized        bool     `json:"ca_recognized" doc:"whether its chain leads to an authority for mark certificates, whatever the date"`
+	CTLogged            bool     `json:"ct_logged" doc:"whether a log that is known has signed that it was logged (RFC 6962)"`
+}
+
+// A Mark is a certificate, read as one for marks.
+type Mark struct {
+	X509     *x509.Certificate
+	Subject  Subject
+	Coverage Coverage
+	Logotype *Logotype // nil if there is no such extension
+	Pilot    bool      // it has the extension of the pilot of CMCs
+}
+
+// Read reads a certificate as one for marks.
+func Read(c *x509.Certificate) *Mark {
+	m := &Mark{
+		X509: c, Subject: readSubject(c), Coverage: Cover(c.DNSNames), Pilot: extension(c, oidPilot) != nil,
+	}
+	if ext := extension(c, oidLogotype); ext != nil {
+		m.Logotype = ReadLogotype(ext.Value)
+	}
+	return m
+}
+
+// ForMarks reports whether the certificate has the purpose of mark certificates and is not that of an authority.
+func (m *Mark) ForMarks() bool { return forMarks(m.X509) && !m.X509.IsCA }
+
+// Logo returns the logo after decompression, or nil if there is none that can be decoded.
+func (m *Mark) Logo() []byte {
+	if m.Logotype == nil || m.Logotype.Fault != "" {
+		return nil
+	}
+	return m.Logotype.Image.SVG
+}
+
+// Describe describes the certificate as of a time. Whom it covers, and who recognizes it, is not part of it.
+func (m *Mark) Describe(now time.Time) Certificate {
+	c := Certificate{
+		Certificate: pki.Describe(m.X509, now),
+		Type:        m.Subject.Type(), MarkType: MarkType(bounded(string(m.Subject.MarkType()))),
+		TrademarkID: m.Subject.show(TrademarkID), TrademarkCountry: m.Subject.show(TrademarkLand),
+		TrademarkOffice: m.Subject.show(TrademarkOffice), StatuteCitation: m.Subject.show(StatuteCitation),
+		PriorUseURL: m.Subject.show(PriorUseURL), JurisdictionCountry: m.Subject.show(JurisdictionLand),
+		BusinessCategory: m.Subject.show(BusinessCategory), Pilot: m.Pilot,
+	}
+	if logo := m.Logo(); logo != nil {
+		c.LogoEmbedded, c.LogoSHA256, c.LogotypeSVGBytes = true, m.Logotype.Image.SHA256, new(len(logo))
+	}
+	return c
+}
+
+// show returns a field for a report.
+func (s Subject) show(f Field) string { return bounded(s.Get(f)) }
+
+// maxShown bounds the value of a field in a report, in bytes. The X.520 bound of most of them is 64 characters.
+const maxShown = 500
+
+func bounded(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	return clean(s[:maxShown])
+}

@@ -1,0 +1,263 @@
+package markcert
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha1" //lint:ignore SA1019 authorities write this hash of the logo into certificates
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/crypto/cryptobyte"
+	"golang.org/x/crypto/cryptobyte/asn1"
+)
+
+// MaxLogoBytes bounds a logo after decompression. Receivers take up to 32 KiB (section 4.2 of draft-svg-tiny-ps-abrotman);
+// what is larger is read as well, to say how large it is.
+const MaxLogoBytes = 1 << 20
+
+// SVGMediaType is the only type of image that mark certificates may hold.
+const SVGMediaType = "image/svg+xml"
+
+// A Logotype is the logo in a certificate (RFC 9399).
+type Logotype struct {
+	Images int   // in the whole extension
+	Image  Image // of the subject, the first if there are several
+	Fault  string
+	Others []string // other kinds of logos in the extension
+}
+
+// An Image is one image of a logotype (LogotypeDetails of RFC 9399 section 4.1).
+type Image struct {
+	MediaType string
+	URIs      int
+	URI       string // the beginning of the first, for reports
+	Embedded  bool   // the URI is a data URI
+
+	Compressed bool   // by gzip
+	SVG        []byte // decompressed; nil if there is a fault
+	SHA256     string // of SVG, in hex
+
+	HashAlgorithm string // of the first hash
+	HashChecked   bool   // there is a hash that can be checked
+	HashMatches   bool   // none of those disagrees with the SVG
+
+	Fault string // why there is no SVG, as a clause; empty if there is
+}
+
+// The parts of the extension (RFC 9399 section 4.1).
+//
+//	LogotypeExtn ::= SEQUENCE {
+//	   communityLogos [0] EXPLICIT SEQUENCE OF LogotypeInfo OPTIONAL,
+//	   issuerLogo     [1] EXPLICIT LogotypeInfo OPTIONAL,
+//	   subjectLogo    [2] EXPLICIT LogotypeInfo OPTIONAL,
+//	   otherLogos     [3] EXPLICIT SEQUENCE OF OtherLogotypeInfo OPTIONAL }
+//	LogotypeInfo ::= CHOICE { direct [0] LogotypeData, indirect [1] LogotypeReference }
+//	LogotypeData ::= SEQUENCE { image SEQUENCE OF LogotypeImage OPTIONAL, audio [1] SEQUENCE OF LogotypeAudio OPTIONAL }
+//	LogotypeImage ::= SEQUENCE { imageDetails LogotypeDetails, imageInfo LogotypeImageInfo OPTIONAL }
+//	LogotypeDetails ::= SEQUENCE {
+//	   mediaType    IA5String,
+//	   logotypeHash SEQUENCE SIZE (1..MAX) OF HashAlgAndValue,
+//	   logotypeURI  SEQUENCE SIZE (1..MAX) OF IA5String }
+var (
+	tagCommunity = asn1.Tag(0).Constructed().ContextSpecific()
+	tagIssuer    = asn1.Tag(1).Constructed().ContextSpecific()
+	tagSubject   = asn1.Tag(2).Constructed().ContextSpecific()
+	tagOther     = asn1.Tag(3).Constructed().ContextSpecific()
+	tagDirect    = asn1.Tag(0).Constructed().ContextSpecific()
+	tagIndirect  = asn1.Tag(1).Constructed().ContextSpecific()
+)
+
+// errMalformed says that the extension is not what its ASN.1 says.
+var errMalformed = errors.New("it is not encoded as RFC 9399 says")
+
+// clean makes a text of strangers fit for a report.
+func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// ReadLogotype reads the value of a logotype extension, as far as it can be read.
+func ReadLogotype(der []byte) *Logotype {
+	l := &Logotype{}
+	if err := l.read(cryptobyte.String(der)); err != nil {
+		l.Fault = err.Error()
+	}
+	return l
+}
+
+func (l *Logotype) read(s cryptobyte.String) error {
+	var ext, community, issuer, subject, other cryptobyte.String
+	var hasCommunity, hasIssuer, hasSubject, hasOther bool
+	if !s.ReadASN1(&ext, asn1.SEQUENCE) || !s.Empty() ||
+		!ext.ReadOptionalASN1(&community, &hasCommunity, tagCommunity) ||
+		!ext.ReadOptionalASN1(&issuer, &hasIssuer, tagIssuer) ||
+		!ext.ReadOptionalASN1(&subject, &hasSubject, tagSubject) ||
+		!ext.ReadOptionalASN1(&other, &hasOther, tagOther) || !ext.Empty() {
+		return errMalformed
+	}
+	for _, o := range []struct {
+		is   bool
+		what string
+	}{{hasCommunity, "community"}, {hasIssuer, "issuer"}, {hasOther, "other"}} {
+		if o.is {
+			l.Others = append(l.Others, o.what)
+		}
+	}
+	if !hasSubject {
+		return errors.New("it has no logo of the subject")
+	}
+	return l.readSubject(subject)
+}
+
+func (l *Logotype) readSubject(s cryptobyte.String) error {
+	if s.PeekASN1Tag(tagIndirect) {
+		return errors.New("it refers to logos elsewhere instead of holding one")
+	}
+	var direct, images, audio cryptobyte.String
+	if !s.ReadASN1(&direct, tagDirect) || !s.Empty() ||
+		!direct.ReadOptionalASN1(&images, nil, asn1.SEQUENCE) ||
+		!direct.ReadOptionalASN1(&audio, nil, tagIndirect) || !direct.Empty() {
+		return errMalformed
+	}
+	for !images.Empty() {
+		var image, details cryptobyte.String
+		if !images.ReadASN1(&image, asn1.SEQUENCE) || !image.ReadASN1(&details, asn1.SEQUENCE) {
+			return errMalformed
+		}
+		if l.Images++; l.Images > 1 {
+			continue
+		}
+		if err := l.Image.read(details); err != nil {
+			return err
+		}
+	}
+	if l.Images == 0 {
+		return errors.New("it holds no image")
+	}
+	return nil
+}
+
+// read reads LogotypeDetails.
+func (i *Image) read(s cryptobyte.String) error {
+	var media, hashes, uris cryptobyte.String
+	if !s.ReadASN1(&media, asn1.IA5String) || !s.ReadASN1(&hashes, asn1.SEQUENCE) ||
+		!s.ReadASN1(&uris, asn1.SEQUENCE) || !s.Empty() {
+		return errMalformed
+	}
+	i.MediaType = clean(string(media[:min(len(media), 100)]))
+	var first string
+	for !uris.Empty() {
+		var uri cryptobyte.String
+		if !uris.ReadASN1(&uri, asn1.IA5String) {
+			return errMalformed
+		}
+		if i.URIs++; i.URIs == 1 {
+			first = string(uri)
+		}
+	}
+	i.URI = clean(first[:min(len(first), 100)])
+	i.decode(first)
+	return i.compareHashes(hashes)
+}
+
+// decode reads a data URI (RFC 2397): base64, and gzip inside (RFC 6170 section 5).
+func (i *Image) decode(uri string) {
+	head, data, ok := strings.Cut(uri, ",")
+	if i.Embedded = len(uri) >= 5 && strings.EqualFold(uri[:5], "data:"); !i.Embedded || !ok {
+		i.Fault = "its URI is not a data URI"
+		return
+	}
+	head = strings.ToLower(head)
+	if !strings.HasSuffix(head, ";base64") {
+		i.Fault = "its data URI is not encoded in Base64"
+		return
+	}
+	if kind, _, _ := strings.Cut(strings.TrimPrefix(head, "data:"), ";"); kind != SVGMediaType && kind != "" {
+		i.Fault = fmt.Sprintf("its data URI has the type %.100q, not %s", kind, SVGMediaType)
+		return
+	}
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		i.Fault = "the Base64 of its data URI is broken"
+		return
+	}
+	if i.Compressed = bytes.HasPrefix(raw, []byte{0x1f, 0x8b}); !i.Compressed {
+		i.keep(raw)
+		return
+	}
+	svg, err := expand(raw)
+	if err != nil {
+		i.Fault = err.Error()
+		return
+	}
+	i.keep(svg)
+}
+
+func (i *Image) keep(svg []byte) {
+	sum := sha256.Sum256(svg)
+	i.SVG, i.SHA256 = svg, hex.EncodeToString(sum[:])
+}
+
+// expand decompresses a logo, up to the bound.
+func expand(data []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, errors.New("its gzip compression is broken")
+	}
+	out, err := io.ReadAll(io.LimitReader(r, MaxLogoBytes+1))
+	switch {
+	case len(out) > MaxLogoBytes:
+		return nil, fmt.Errorf("it expands to more than %d bytes", MaxLogoBytes)
+	case err != nil:
+		return nil, errors.New("its gzip compression is broken")
+	}
+	return out, nil
+}
+
+// hashes are the algorithms that certificates use for logos, by their identifiers.
+var hashes = map[string]struct {
+	name string
+	sum  func([]byte) []byte
+}{
+	"1.3.14.3.2.26":          {"SHA-1", func(b []byte) []byte { s := sha1.Sum(b); return s[:] }},
+	"2.16.840.1.101.3.4.2.1": {"SHA-256", func(b []byte) []byte { s := sha256.Sum256(b); return s[:] }},
+	"2.16.840.1.101.3.4.2.2": {"SHA-384", func(b []byte) []byte { s := sha512.Sum384(b); return s[:] }},
+	"2.16.840.1.101.3.4.2.3": {"SHA-512", func(b []byte) []byte { s := sha512.Sum512(b); return s[:] }},
+}
+
+// maxHashes bounds the hashes of an image that are computed, for each costs a pass over the logo. Real ones have 1.
+const maxHashes = 4
+
+// unix makes each line end of a text LF.
+func unix(text []byte) []byte {
+	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+}
+
+// compareHashes compares the hashes of the extension with the logo: they are over the text after decompression, with LF
+// at the end of lines (RFC 6170 section 5.2), and some over the text as it is.
+func (i *Image) compareHashes(list cryptobyte.String) error {
+	i.HashMatches = true
+	for n := 0; !list.Empty(); n++ {
+		var one, algorithm, value cryptobyte.String
+		var oid objectIdentifier
+		if !list.ReadASN1(&one, asn1.SEQUENCE) || !one.ReadASN1(&algorithm, asn1.SEQUENCE) ||
+			!algorithm.ReadASN1ObjectIdentifier(&oid) || !one.ReadASN1(&value, asn1.OCTET_STRING) || !one.Empty() {
+			return errMalformed
+		}
+		h, known := hashes[oid.String()]
+		if n == 0 {
+			i.HashAlgorithm = oid.String()
+			if known {
+				i.HashAlgorithm = h.name
+			}
+		}
+		if known && n < maxHashes && i.SVG != nil {
+			i.HashChecked = true
+			i.HashMatches = i.HashMatches && (bytes.Equal(h.sum(i.SVG), value) || bytes.Equal(h.sum(unix(i.SVG)), value))
+		}
+	}
+	return nil
+}
