@@ -1,0 +1,175 @@
+package mx
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/reception"
+	"golang.org/x/net/publicsuffix"
+)
+
+// A host is a mail server that an MX record names, or the domain itself.
+type host struct {
+	reception.Host
+	fault              fault
+	reachable, special []netip.Addr // addresses that are public, and that are not
+}
+
+// A fault is why a host cannot receive mail. Each host has the first that applies, so that one mistake is told once.
+type fault int
+
+// The faults.
+const (
+	sound        fault = iota
+	literal            // the name is an IP address
+	loopback           // the name stands for the sender's own machine
+	repeating          // the name ends with the domain twice
+	malformed          // the name has characters that no host name has
+	undetermined       // the servers did not say whether it has an address
+	nonexistent        // the name does not exist
+	addressless        // the name has no address
+	unroutable         // none of its addresses is public
+)
+
+func (e *evidence) faultOf(h *host) fault {
+	switch a := h.Addresses; {
+	case address(h.Name, e.domain.String()).IsValid():
+		return literal
+	case isLocalhost(h.Name):
+		return loopback
+	case withoutDomain(h.Name, e.domain.String()) != "":
+		return repeating
+	case oddity(h.Name) != "":
+		return malformed
+	case a.V4.NXDomain() || a.V6.NXDomain(): // the name does not exist, whatever became of the other lookup
+		return nonexistent
+	case a.Err() != nil:
+		return undetermined
+	case len(h.reachable)+len(h.special) == 0:
+		return addressless
+	case len(h.reachable) == 0:
+		return unroutable
+	default:
+		return sound
+	}
+}
+
+// with lists the hosts that have a fault.
+func (e *evidence) with(f fault) []host {
+	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.fault != f })
+}
+
+// address returns the IP address that stands in place of a name, also if the zone file appended the domain to it.
+func address(name, domain string) netip.Addr {
+	text := strings.TrimSuffix(name, "."+domain)
+	ip, err := netip.ParseAddr(strings.Trim(text, "[]"))
+	if err != nil {
+		return netip.Addr{}
+	}
+	return ip
+}
+
+// isLocalhost reports whether a name stands for the machine that looks it up (RFC 6761 section 6.3), or is one under
+// which zones used to publish the loopback address (RFC 1912 section 4.1).
+func isLocalhost(name string) bool {
+	return strings.HasPrefix(name+".", "localhost.") || strings.HasSuffix(name, ".localhost")
+}
+
+// withoutDomain returns the name that was meant where a zone file appended the domain to a name that already ended
+// with it; empty if it did not.
+func withoutDomain(name, domain string) string {
+	if meant, ok := strings.CutSuffix(name, "."+domain); ok && (meant == domain || strings.HasSuffix(meant, "."+domain)) {
+		return meant
+	}
+	return ""
+}
+
+// foreign returns the name of another organization that a zone file may have appended the domain to, such as
+// mx.example.net.example.com; empty if it does not look like one. Names of fewer than three labels before the domain
+// are more often chosen so.
+func foreign(name, domain string) string {
+	meant, ok := strings.CutSuffix(name, "."+domain)
+	if !ok || strings.Count(meant, ".") < 2 {
+		return ""
+	}
+	if _, official := publicsuffix.PublicSuffix(meant); !official {
+		return ""
+	}
+	return meant
+}
+
+// oddity says what keeps a name from being that of a host (RFC 1123 section 2.1); empty if nothing does. Underscores
+// are let pass here, as most senders do.
+func oddity(name string) string {
+	for label := range strings.SplitSeq(name, ".") {
+		switch {
+		case strings.ContainsFunc(label, notInHosts):
+			return fmt.Sprintf("its label %s has a character that no host name has", diag.Quote(label))
+		case label == "" || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-"):
+			return fmt.Sprintf("its label %s begins or ends with a hyphen", diag.Quote(label))
+		}
+	}
+	return ""
+}
+
+func notInHosts(r rune) bool {
+	return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+}
+
+// internalNames are the endings of names that exist within a network only (RFC 6762 section 3 and appendix G, RFC 8375
+// section 4, RFC 9476 section 3, and ICANN's reservation of internal).
+var internalNames = []string{
+	"local", "lan", "home", "corp", "internal", "intranet", "private", "alt", "localdomain", "home.arpa",
+}
+
+// internal returns the ending for which a name exists within a network only, or nothing.
+func internal(name string) string {
+	for _, ending := range internalNames {
+		if strings.HasSuffix("."+name, "."+ending) {
+			return ending
+		}
+	}
+	return ""
+}
+
+// purpose says what an address is that is not public.
+func purpose(ip netip.Addr) string {
+	switch ip = ip.Unmap(); {
+	case ip.IsLoopback():
+		return "a loopback address"
+	case ip.IsPrivate():
+		return "a private address"
+	case ip.IsLinkLocalUnicast():
+		return "a link-local address"
+	case ip.IsUnspecified():
+		return "the unspecified address"
+	default:
+		return "a special-purpose address"
+	}
+}
+
+// purposes lists addresses with what they are.
+func purposes(list []netip.Addr) string {
+	var texts []string
+	for _, ip := range list {
+		texts = append(texts, fmt.Sprintf("%s, %s", ip, purpose(ip)))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// join lists things for a sentence.
+func join[T any](list []T) string {
+	texts := make([]string, len(list))
+	for i, one := range list {
+		texts[i] = fmt.Sprint(one)
+	}
+	switch n := len(texts); n {
+	case 0, 1:
+		return strings.Join(texts, "")
+	default:
+		return strings.Join(texts[:n-1], ", ") + " and " + texts[n-1]
+	}
+}

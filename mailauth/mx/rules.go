@@ -1,0 +1,204 @@
+package mx
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/miekg/dns"
+)
+
+// rules is the table of all that is examined, in the order in which a sender would meet it.
+var rules = slices.Concat(
+	recordRules, nullRules, onceComplete(nameRules, complete), onceComplete(addressRules, settled), deliveryRules,
+	redundancyRules, wildcardRules,
+)
+
+// onceComplete makes rules about every host: none is fulfilled before every host was examined. A fault of one host is
+// a fault all the same.
+func onceComplete(rules diag.Rules[*evidence], complete func(*evidence) bool) diag.Rules[*evidence] {
+	rules = slices.Clone(rules)
+	for i := range rules {
+		fails := rules[i].Fails
+		rules[i].When = func(e *evidence) bool { return named(e) && (complete(e) || len(fails(e)) > 0) }
+	}
+	return rules
+}
+
+// complete reports whether all hosts were examined.
+func complete(e *evidence) bool { return e.mail.Surplus == 0 }
+
+// settled reports whether all addresses of the hosts are known.
+func settled(e *evidence) bool {
+	return complete(e) && !slices.ContainsFunc(e.hosts, func(h host) bool { return h.Err() != nil })
+}
+
+// hasRecords reports whether there are MX records.
+func hasRecords(e *evidence) bool { return e.mail.MX.Exists() }
+
+// named reports whether MX records name hosts.
+func named(e *evidence) bool { return hasRecords(e) && len(e.hosts) > 0 }
+
+// manyHosts is the number of MX hosts beyond which an mx term of SPF is an error (RFC 7208 section 4.6.4).
+const manyHosts = 10
+
+// recordRules are about the MX records as a whole.
+var recordRules = diag.Rules[*evidence]{
+	{
+		Code: "mx.lookup.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "MX records could not be looked up",
+		Requirement: "The name servers answer for the MX records",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Check the name servers of the domain: senders defer mail while MX records cannot be looked up.",
+		Fails: func(e *evidence) diag.Failures {
+			if err := e.mail.MX.Err(); err != nil {
+				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(err))
+			}
+			return nil
+		},
+	},
+	{
+		Code: "mx.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		DependsOn:   []diag.Code{"mx.lookup.unknown"},
+		Title:       "Domain does not exist",
+		Requirement: "The domain exists",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Fails: func(e *evidence) diag.Failures {
+			switch a := e.mail.MX; {
+			case !a.NXDomain():
+				return nil
+			case len(a.Aliases) > 0:
+				return diag.Fail("%s is an alias of %s, which does not exist.", e.domain, bare(a.Aliases[len(a.Aliases)-1]))
+			default:
+				return diag.Fail("The DNS answers NXDOMAIN for %s.", e.domain)
+			}
+		},
+	},
+	{
+		Code: "mx.domain.address.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"mx.domain.missing"},
+		Title:       "No MX record, and the address of the domain is unknown",
+		Requirement: "The name servers answer for the address of a domain without MX records",
+		Ref:         "RFC 5321 section 5.1",
+		Advice: "Check the name servers of the domain: without MX records, its address decides whether it receives " +
+			"mail.",
+		When: func(e *evidence) bool { return !hasRecords(e) },
+		Fails: func(e *evidence) diag.Failures {
+			if err := e.mail.Addresses.Err(); err != nil {
+				return diag.Fail("%s has no MX record, and the lookup of its address failed: %s.", e.domain, diag.Reason(err))
+			}
+			return nil
+		},
+	},
+	{
+		Code: "mx.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
+		DependsOn:   []diag.Code{"mx.domain.missing"},
+		Title:       "No MX record and no address: the domain receives no mail",
+		Requirement: "The domain has an MX record or an address",
+		Ref:         "RFC 5321 section 5.1",
+		Advice: "Publish MX records if the domain is to receive mail. If it neither receives nor sends any, publish " +
+			"the null MX \"0 .\", so that senders give up at once.",
+		When: func(e *evidence) bool { _, known := e.mail.Receives(); return known },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!hasRecords(e) && !e.mail.Implicit, "%s has neither an MX record nor an address.", e.domain)
+		},
+	},
+	{
+		Code: "mx.record.implicit", Severity: diag.Warning, Weight: 5, Category: factorRecords,
+		DependsOn:   []diag.Code{"mx.record.missing"},
+		Title:       "No MX record: mail goes to the domain's own address",
+		Requirement: "Mail goes to hosts that MX records name",
+		Ref:         "RFC 5321 section 5.1",
+		Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish " +
+			"the null MX \"0 .\" instead: until then senders try its address for days.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.mail.Implicit, "%s has no MX record, so that senders deliver to its address %s.",
+				e.domain, join(e.mail.Addresses.All()))
+		},
+	},
+	{
+		Code: "mx.record.many", Severity: diag.Info,
+		Title:       "More than 10 MX hosts",
+		Requirement: "There are at most 10 MX hosts",
+		Ref:         "RFC 7208 section 4.6.4",
+		Advice: "Remove MX records: senders try only a few hosts, and an mx term in the SPF record fails with more " +
+			"than 10.",
+		When: named,
+		Fails: func(e *evidence) diag.Failures {
+			switch n := len(e.hosts) + e.mail.Surplus; {
+			case e.mail.Surplus > 0:
+				return diag.Fail("%s has %d MX hosts; those after the first %d were not examined.",
+					e.domain, n, reception.MaxHosts)
+			default:
+				return diag.FailIf(n > manyHosts, "%s has %d MX hosts.", e.domain, n)
+			}
+		},
+	},
+}
+
+// preferences lists those of the MX records that name a host, in ascending order.
+func (e *evidence) preferences(host string) (list []uint16) {
+	for _, mx := range e.mail.MX.Records {
+		if bare(dns.CanonicalName(mx.Mx)) == host {
+			list = append(list, mx.Preference)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// nullRules are about the null MX (RFC 7505).
+var nullRules = diag.Rules[*evidence]{
+	{
+		Code: "mx.null.present", Severity: diag.Info,
+		Title:       "Null MX: the domain receives no mail",
+		Requirement: "The domain receives mail",
+		Ref:         "RFC 7505 section 3",
+		Advice:      "Replace the null MX with MX records if the domain is to receive mail.",
+		When:        hasRecords,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
+		},
+	},
+	{
+		Code: "mx.null.mixed", Severity: diag.Error, Weight: 5, Category: factorRecords,
+		Title:       "Null MX beside other MX records",
+		Requirement: "A null MX is the only MX record",
+		Ref:         "RFC 7505 section 3",
+		Advice:      "Remove the null MX if the domain receives mail, or else all other MX records.",
+		When:        hasRecords,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.mail.NullBeside(),
+				"%s has a null MX beside the MX host %s: some senders take it for a domain that receives no mail.",
+				e.domain, join(e.names()))
+		},
+	},
+	{
+		Code: "mx.null.preference", Severity: diag.Warning, Weight: 1, Category: factorRecords,
+		Title:       "Null MX with a preference other than 0",
+		Requirement: "A null MX has the preference 0",
+		Ref:         "RFC 7505 section 3",
+		Advice:      "Set the preference to 0: some senders do not recognize a null MX with another one.",
+		When:        func(e *evidence) bool { return e.mail.NullMX() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.mail.MX.Records, func(mx *dns.MX) diag.Failures {
+				return diag.FailIf(mx.Preference != 0, "The null MX of %s has the preference %d.", e.domain, mx.Preference).
+					Suggesting(data(0, "."))
+			})
+		},
+	},
+}
+
+// names lists the names of the hosts.
+func (e *evidence) names() []string {
+	list := make([]string, 0, len(e.hosts))
+	for _, h := range e.hosts {
+		list = append(list, h.Name)
+	}
+	return list
+}
+
+// bare is a name without its final dot.
+func bare(name string) string { return strings.TrimSuffix(name, ".") }

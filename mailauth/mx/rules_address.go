@@ -1,0 +1,261 @@
+package mx
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// addressRules are about the addresses of the hosts.
+var addressRules = diag.Rules[*evidence]{
+	{
+		Code: "mx.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "Addresses of an MX host could not be looked up",
+		Requirement: "The name servers answer for the addresses of every MX host",
+		Ref:         "RFC 5321 section 5.1",
+		Advice: "Check the name servers of the host: senders skip it or defer mail while its address cannot be " +
+			"looked up.",
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(undetermined, func(h host) diag.Failures {
+				return diag.Fail("The address lookup of the MX host %s failed: %s.", h.Name, diag.Reason(h.Err()))
+			})
+		},
+	},
+	{
+		Code: "mx.host.address.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "One kind of address of an MX host could not be looked up",
+		Requirement: "The name servers answer for both kinds of addresses of every MX host",
+		Ref:         "RFC 4074 section 4",
+		Advice:      "Check that the name servers of the host answer both A and AAAA lookups; some senders wait for both.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.hosts, func(h host) diag.Failures {
+				if h.Err() == nil || h.Addresses.Err() != nil {
+					return nil
+				}
+				kind := "AAAA"
+				if h.Addresses.V4.Err() != nil {
+					kind = "A"
+				}
+				return diag.Fail("The %s lookup of the MX host %s failed: %s.", kind, h.Name, diag.Reason(h.Err())).
+					About(h.Name)
+			})
+		},
+	},
+	{
+		Code: "mx.host.nonexistent", Severity: diag.Error, Weight: 5, Category: factorAddresses,
+		Title:       "MX host does not exist",
+		Requirement: "Every MX host exists",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Correct the name in the MX record, add an address record for the host, or remove its MX record.",
+		Fails:       func(e *evidence) diag.Failures { return e.each(nonexistent, e.nonexistence) },
+	},
+	{
+		Code: "mx.host.address.missing", Severity: diag.Error, Weight: 5, Category: factorAddresses,
+		Title:       "MX host without an address",
+		Requirement: "Every MX host has an address",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Add an address record for the host, or remove its MX record.",
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(addressless, func(h host) diag.Failures {
+				return diag.Fail("The MX host %s has neither an IPv4 nor an IPv6 address.", h.Name)
+			})
+		},
+	},
+	{
+		Code: "mx.host.address.private", Severity: diag.Error, Weight: 5, Category: factorAddresses,
+		Title:       "MX host has no public address",
+		Requirement: "Every MX host has a public address",
+		Ref:         "RFC 6890 section 2.2",
+		Advice:      "Publish the public address of the mail server, or remove the MX record.",
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(unroutable, func(h host) diag.Failures {
+				return diag.Fail("No sender on the Internet reaches the MX host %s: it has %s.", h.Name, purposes(h.special))
+			})
+		},
+	},
+	{
+		Code: "mx.host.address.special", Severity: diag.Warning, Weight: 2, Category: factorAddresses,
+		Title:       "MX host with an address that is not public",
+		Requirement: "All addresses of the MX hosts are public",
+		Ref:         "RFC 6890 section 2.2",
+		Advice:      "Remove the address record, which costs senders a connection attempt each time they choose it.",
+		Fails: func(e *evidence) diag.Failures {
+			return e.each(sound, func(h host) diag.Failures {
+				return diag.FailIf(len(h.special) > 0, "The MX host %s has, beside public addresses, %s.", h.Name,
+					purposes(h.special))
+			})
+		},
+	},
+	{
+		Code: "mx.host.alias", Severity: diag.Warning, Weight: 3, Category: factorNames,
+		Title:       "MX record points to a CNAME",
+		Requirement: "No MX record points to a CNAME",
+		Ref:         "RFC 2181 section 10.3",
+		Advice: "Name the host at the end of the alias in the MX record, after adding it to the MTA-STS policy if " +
+			"there is one; or replace the CNAME with address records.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.hosts, func(h host) diag.Failures {
+				chain := h.Aliases()
+				if len(chain) == 0 {
+					return nil
+				}
+				return diag.Fail("The MX host %s is an alias (CNAME) of %s; some senders refuse to follow it.",
+					h.Name, chain[len(chain)-1]).About(h.Name)
+			})
+		},
+	},
+}
+
+// deliveryRules are about what becomes of the mail.
+var deliveryRules = diag.Rules[*evidence]{
+	{
+		Code: "mx.hosts.unreachable", Severity: diag.Critical, Weight: 5, Category: factorAddresses,
+		Title:       "No MX host has a public address: mail cannot be delivered",
+		Requirement: "At least one MX host has a public address",
+		Ref:         "RFC 5321 section 5.1",
+		Advice: "Let an MX record name a mail server that has a public address; until then all mail to the domain is " +
+			"lost.",
+		When: func(e *evidence) bool {
+			return named(e) && e.mail.Surplus == 0 && (len(e.reachable()) > 0 || len(e.with(undetermined)) == 0)
+		},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.reachable()) == 0, "Mail to %s cannot be delivered: of its MX hosts, %s, none has a "+
+				"public address.", e.domain, join(e.names()))
+		},
+	},
+}
+
+// reachable lists the hosts with a public address.
+func (e *evidence) reachable() []host {
+	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return len(h.reachable) == 0 })
+}
+
+// addresses lists the public addresses of all hosts, each once.
+func (e *evidence) addresses() (v4, v6 []netip.Addr) {
+	for _, h := range e.hosts {
+		for _, ip := range h.reachable {
+			switch {
+			case ip.Is4() && !slices.Contains(v4, ip):
+				v4 = append(v4, ip)
+			case !ip.Is4() && !slices.Contains(v6, ip):
+				v6 = append(v6, ip)
+			}
+		}
+	}
+	return v4, v6
+}
+
+// compared reports whether the hosts can be compared with each other.
+func compared(e *evidence) bool { return named(e) && settled(e) && len(e.reachable()) > 0 }
+
+// single reports whether all hosts lead to the same machine, as far as addresses tell.
+func (e *evidence) single() bool {
+	v4, v6 := e.addresses()
+	return len(v4) <= 1 && len(v6) <= 1
+}
+
+// redundancyRules are about what happens when a host fails, or a sender has one version of IP only.
+var redundancyRules = diag.Rules[*evidence]{
+	{
+		Code: "mx.redundancy.host", Severity: diag.Info, Weight: 1, Category: factorRedundancy,
+		Title:       "Only one MX host",
+		Requirement: "Mail can go to more than one mail server",
+		Ref:         "RFC 5321 section 5.1",
+		Advice: "Leave it if short outages do not matter: senders try again for days. Else publish a second mail server " +
+			"that knows the same recipients and filters as strictly.",
+		When: compared,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.reachable()) == 1 && e.single(),
+				"All mail to %s goes to %s: while it is down, mail waits at the senders.", e.domain, e.reachable()[0].Name)
+		},
+	},
+	{
+		Code: "mx.redundancy.address", Severity: diag.Info, Weight: 1, Category: factorRedundancy,
+		Title:       "All MX hosts have the same address",
+		Requirement: "The MX hosts have different addresses",
+		Ref:         "RFC 5321 section 5.1",
+		Advice: "Keep one of the MX records, or put the hosts on different machines: several names of one machine add " +
+			"nothing.",
+		When: func(e *evidence) bool { return compared(e) && len(e.reachable()) > 1 },
+		Fails: func(e *evidence) diag.Failures {
+			v4, v6 := e.addresses()
+			return diag.FailIf(e.single(), "%d MX hosts lead to %s alone.", len(e.reachable()), join(slices.Concat(v4, v6)))
+		},
+	},
+	{
+		Code: "mx.ipv4.missing", Severity: diag.Warning, Weight: 3, Category: factorRedundancy,
+		Title:       "MX hosts have IPv6 addresses only",
+		Requirement: "An MX host has an IPv4 address",
+		Ref:         "RFC 3974 section 3",
+		Advice:      "Add an IPv4 address to a mail server: many senders have no IPv6 and cannot deliver.",
+		When:        compared,
+		Fails: func(e *evidence) diag.Failures {
+			v4, _ := e.addresses()
+			return diag.FailIf(len(v4) == 0, "None of the MX hosts of %s has a public IPv4 address.", e.domain)
+		},
+	},
+	{
+		Code: "mx.ipv6.missing", Severity: diag.Info, Weight: 1, Category: factorRedundancy,
+		Title:       "No MX host has an IPv6 address",
+		Requirement: "An MX host has an IPv6 address",
+		Ref:         "RFC 3974 section 3",
+		Advice:      "Leave it if the mail service offers no IPv6: senders deliver over IPv4. Else add an AAAA record.",
+		When:        compared,
+		Fails: func(e *evidence) diag.Failures {
+			_, v6 := e.addresses()
+			return diag.FailIf(len(v6) == 0, "None of the MX hosts of %s has a public IPv6 address.", e.domain)
+		},
+	},
+}
+
+// wildcardRules are about MX records that answer for names that nobody published.
+var wildcardRules = diag.Rules[*evidence]{
+	{
+		Code: "mx.wildcard.source", Severity: diag.Info,
+		Title:       "MX records are those of a wildcard",
+		Requirement: "The MX records are not those of a wildcard",
+		Ref:         "RFC 4592 section 2.2.1",
+		Advice: "Publish the MX records at the name itself if it is to receive mail: any other record that is added there " +
+			"ends the effect of the wildcard.",
+		When: func(e *evidence) bool { return named(e) && aboveKnown(e) },
+		Fails: func(e *evidence) diag.Failures {
+			// A wildcard answers for the wildcards below it, too: the topmost is where the records are.
+			for _, a := range slices.Backward(e.above) {
+				if a.Exists() && sameRecords(a, e.mail.MX) {
+					return diag.Fail("The MX records of %s are those of the wildcard %s, from which they probably come.",
+						e.domain, bare(a.Name))
+				}
+			}
+			return nil
+		},
+	},
+	{
+		Code: "mx.wildcard.subdomains", Severity: diag.Info, DependsOn: []diag.Code{"mx.wildcard.source"},
+		Title:       "Wildcard MX: every subdomain receives mail",
+		Requirement: "No wildcard MX makes every subdomain receive mail",
+		Ref:         "RFC 1912 section 2.7",
+		Advice: "Keep the wildcard only if the mail servers accept mail for any subdomain; else publish MX records for " +
+			"those that receive mail.",
+		When: func(e *evidence) bool { return named(e) && e.wild.Err() == nil },
+		Fails: func(e *evidence) diag.Failures {
+			hosts := slices.ContainsFunc(e.wild.Records, func(mx *dns.MX) bool { return mx.Mx != "." })
+			return diag.FailIf(hosts, "*.%s has an MX record, so that senders deliver mail for subdomains that were never "+
+				"set up.", e.domain)
+		},
+	},
+}
+
+// aboveKnown reports whether the servers answered for the wildcards that the domain may match.
+func aboveKnown(e *evidence) bool {
+	return !slices.ContainsFunc(e.above, func(a diag.Answer[*dns.MX]) bool { return a.Err() != nil })
+}
+
+// sameRecords reports whether two answers have the same MX records, in any order.
+func sameRecords(a, b diag.Answer[*dns.MX]) bool {
+	x, y := presentation(a), presentation(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}
