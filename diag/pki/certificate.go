@@ -10,8 +10,6 @@ import (
 	"net/netip"
 	"strings"
 	"time"
-
-	"golang.org/x/crypto/cryptobyte"
 )
 
 // A Certificate describes an X.509 certificate (RFC 5280).
@@ -216,21 +214,6 @@ const sctExtension = "1.3.6.1.4.1.11129.2.4.2"
 
 // countSCTs counts the timestamps embedded in a certificate; what is not well formed does not count.
 func countSCTs(c *x509.Certificate) int {
-	for _, ext := range c.Extensions {
-		if ext.Id.String() != sctExtension {
-			continue
-		}
-		var octets, list cryptobyte.String
-		value := cryptobyte.String(ext.Value)
-		if !value.ReadASN1(&octets, 0x04) || !octets.ReadUint16LengthPrefixed(&list) {
-			return 0
-		}
-		count := 0
-		var sct cryptobyte.String
-		for list.ReadUint16LengthPrefixed(&sct) {
-			count++
-		}
-		return count
-	}
-	return 0
+	list, _ := SCTs(c)
+	return len(list)
 }
