@@ -26,8 +26,8 @@ type Place struct {
 // maxPlaces bounds the records at wrong names, of which a reader needs one.
 const maxPlaces = 5
 
-// Look sorts the texts at the name of the record, those of the wildcard of the domain, and those at names where records
-// are published by mistake. What a wildcard answers for every name stands at none of them.
+// Look sorts the texts at the name of the record, those of the wildcard of the domain, and those at names where
+// records are published by mistake. What a wildcard answers for every name stands at none of them.
 func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []diag.Answer[*dns.TXT]) Elsewhere {
 	e := Elsewhere{Searched: wildcard.Err() == nil}
 	everywhere := map[string]bool{}
@@ -57,8 +57,8 @@ func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []
 	return e
 }
 
-// A Finder makes the rules about records that are not where readers look. Like its [Kit] it fills in what the rule that
-// it is given leaves empty. When a rule applies depends on what a missing record means, which the rule has to say.
+// A Finder makes the rules about records that are not where readers look. Like its [Kit] it fills in what the rule
+// that it is given leaves empty. When a rule applies depends on what a missing record means, which the rule has to say.
 type Finder[E any] struct {
 	Kit[E]
 	Label     string // of the name of the record, such as "_smtp._tls"
@@ -66,6 +66,14 @@ type Finder[E any] struct {
 	At        func(E) *diag.Answer[*dns.TXT]
 	Elsewhere func(E) *Elsewhere
 }
+
+// Placed reports whether there is a record, or one at a wrong name: there is something to say about its location.
+func (k Finder[E]) Placed(e E) bool {
+	return len(k.Found(e).Records)+len(k.Elsewhere(e).Places) > 0
+}
+
+// Aliased reports whether there is a record, or an alias that leads to none.
+func (k Finder[E]) Aliased(e E) bool { return len(k.Found(e).Records)+len(k.At(e).Aliases) > 0 }
 
 // Location finds records at wrong names where there is none at the right one.
 func (k Finder[E]) Location(r diag.Rule[E]) diag.Rule[E] {
@@ -92,7 +100,7 @@ func (k Finder[E]) Alias(r diag.Rule[E]) diag.Rule[E] {
 	protocol := k.Format.Protocol
 	return k.fill(r, diag.Rule[E]{
 		Title:       "CNAME at " + k.Label + " leads to no " + protocol + " record",
-		Requirement: "An alias at " + k.Label + " leads to a " + protocol + " record",
+		Requirement: "If " + k.Label + " is an alias, it leads to the " + protocol + " record",
 		Ref:         "RFC 1034 section 3.6.2",
 		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two " +
 			"cannot stand at one name.",

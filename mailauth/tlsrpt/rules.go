@@ -59,9 +59,6 @@ func none(e *evidence) bool {
 	return e.txt.Err() == nil && len(e.found.Records)+len(e.found.Strays) == 0 && !e.nonexistent()
 }
 
-// attempted reports whether somebody tried to publish a record.
-func attempted(e *evidence) bool { return len(e.elsewhere.Places) > 0 || len(e.txt.Aliases) > 0 }
-
 // present reports whether there is a record.
 func present(e *evidence) bool { return len(e.found.Records) > 0 }
 
@@ -69,12 +66,14 @@ func present(e *evidence) bool { return len(e.found.Records) > 0 }
 // too, which fulfils them.
 var absenceRules = diag.Rules[*evidence]{
 	kit.Location(diag.Rule[*evidence]{
-		Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1, Category: factorRecord,
-		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e)) },
+		Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Weight: 1, Category: factorRecord,
+		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Placed(e)) },
 	}),
 	kit.Alias(diag.Rule[*evidence]{
-		Code: "tlsrpt.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1, Category: factorRecord,
-		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e)) },
+		Code: "tlsrpt.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Weight: 1, Category: factorRecord,
+		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Aliased(e)) },
 	}),
 	{
 		Code: "tlsrpt.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 8, Category: factorRecord,
@@ -83,7 +82,9 @@ var absenceRules = diag.Rules[*evidence]{
 		Ref:         "RFC 8460 section 3",
 		Advice: "Set up a mailbox for reports, then publish a TXT record at _smtp._tls with v=TLSRPTv1; rua=mailto: and its " +
 			"address: otherwise you do not learn that senders cannot deliver over TLS.",
-		When:  func(e *evidence) bool { return e.receives() && (present(e) || none(e) && !attempted(e)) },
+		When: func(e *evidence) bool {
+			return e.receives() && (present(e) || none(e) && !kit.Placed(e) && !kit.Aliased(e))
+		},
 		Fails: absent,
 	},
 	{
