@@ -15,6 +15,7 @@ import (
 	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/zonecheck"
+	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
@@ -74,6 +75,7 @@ var endpoints = []Endpoint{
 	{"POST", "/dkim/validate", mailRead, 1, "DKIM validation, no DNS lookup", pure(dkim.Validate)},
 	{"POST", "/dmarc/lookup", mailRead, 1, "DMARC lookup and parsing", call(dmarc.Lookup)},
 	{"POST", "/dmarc/validate", mailRead, 1, "DMARC validation, no DNS lookup; returns scoring and recommendations", pure(dmarc.Validate)},
+	{"POST", "/bimi/validate", mailRead, 2, "BIMI validation, no DNS lookup", pure(bimi.Validate)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
 	{"POST", "/tls-rpt/lookup", mailRead, 2, "TLS-RPT lookup", call(tlsrpt.Lookup)},
 	{"POST", "/mail/header-audit", mailRead, 2, "raw email header analysis", call(header.Audit).upTo(headerBody).holding(6 << 20)},

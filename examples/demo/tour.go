@@ -85,6 +85,8 @@ var tour = []stop{
 		`{"domain":"good.example"}`, 200, `"score_band":"excellent"`},
 	{"One that left out the scheme of an address", "tls-rpt/lookup", "deaf.example",
 		`{"domain":"deaf.example"}`, 200, `rua=mailto:tls@deaf.example,mailto:tls@good.example`},
+	{"A BIMI record with its version at the end", "bimi/validate", "l=…; v=BIMI1",
+		`{"record":"l=https://brand.example.com/logo.svg; v=BIMI1; a=;"}`, 200, `"bimi.record.version"`},
 	{"The walk up the tree by which receivers find a DMARC record", "dmarcbis/check", "good.example",
 		`{"domain":"good.example"}`, 200, `"ready":true`},
 	{"A policy that is held back by a tag of which new receivers know nothing", "dmarcbis/check", "news.held.example",

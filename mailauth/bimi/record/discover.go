@@ -134,15 +134,16 @@ func (d *Discovery) At(domain string) *Place {
 func (d *Discovery) Own() *Place { return &d.Places[0] }
 
 // Applies returns the place whose records apply, given the organizational domain: that of the domain itself if it has
-// any, else that of the organizational domain (section 7.2 of the draft). It is nil if neither has one; the error says
-// why that is not known. A place with several records applies, too, although receivers use none of them.
+// any, else that of the organizational domain (section 7.2 of the draft). It is nil if neither has one. With an error it is
+// the place that the servers did not answer for. A place with several records applies, too, although receivers use none
+// of them.
 func (d *Discovery) Applies(organizational string) (*Place, error) {
 	for _, p := range []*Place{d.Own(), d.At(organizational)} {
 		if p == nil {
 			continue
 		}
 		if err := p.Answer.Err(); err != nil {
-			return nil, fmt.Errorf("looking up TXT %s: %w", p.Name, err)
+			return p, fmt.Errorf("looking up TXT %s: %w", p.Name, err)
 		}
 		if len(p.Found.Records) > 0 {
 			return p, nil

@@ -1,0 +1,250 @@
+package bimi
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// The forms in which the parts of broken records are written.
+var (
+	versionLike = regexp.MustCompile(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?bimi[\s_-]*v?\d*(?:[\s,.:]+|$)`)
+	tagInside   = regexp.MustCompile(`(?i)[\s,]+(?:[la]\s*[=:]\s*(?:https?:|$)|(?:avp|lps)\s*=)`)
+	tagLike     = regexp.MustCompile(`(?is)^([a-z][a-z0-9_]*)\s*=\s*(.*)$`)
+	colonLike   = regexp.MustCompile(`(?is)^(l|a|avp|lps)\s*:\s*(.*)$`)
+	oneSlash    = regexp.MustCompile(`(?i)^https:/*`)
+)
+
+// words are what people write for the names of tags.
+var words = map[string]string{
+	"location": "l", "logo": "l", "svg": "l", "authority": "a", "evidence": "a", "vmc": "a", "cmc": "a", "certificate": "a",
+}
+
+// correct returns the record as it should be written, with every address of what is published. It is empty if one of
+// them is not known, or nothing needs correction.
+func (e *evidence) correct() string {
+	texts := e.sources()
+	d := draft{tags: map[string]string{}}
+	for _, text := range texts {
+		if !d.add(text) {
+			return ""
+		}
+	}
+	if len(texts) == 0 || e.exemplary() && !d.renamed {
+		return ""
+	}
+	s := d.String()
+	r := record.Parse(s)
+	if !clean(&r) || len(s) > diag.MaxTXTString || !d.keeps(texts) {
+		return ""
+	}
+	return s
+}
+
+// clean reports whether a record has no fault but tags that are not known.
+func clean(r *record.Record) bool {
+	return !slices.ContainsFunc(r.List.Faults, func(f taglist.Fault) bool { return f.Kind != taglist.Unknown })
+}
+
+// exemplary reports whether there is one record that all receivers read alike.
+func (e *evidence) exemplary() bool {
+	return e.valid() && clean(e.record) && !blankVersion(e.found.Records[0]) && len(e.capitals()) == 0
+}
+
+// blankVersion reports whether a record does not begin with v=BIMI1; as all receivers expect, although its syntax allows
+// white space there.
+func blankVersion(text string) bool {
+	return text != "v="+record.Format.Version && !strings.HasPrefix(text, "v="+record.Format.Version+";")
+}
+
+// capitals lists the tags whose names are not in lower case, which some receivers do not know then.
+func (e *evidence) capitals() (list []taglist.Tag) {
+	for _, t := range e.found.List.Tags {
+		known := slices.ContainsFunc(record.Format.Tags, func(d taglist.Definition) bool { return strings.EqualFold(d.Name, t.Name) })
+		if known && t.Name != strings.ToLower(t.Name) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// sources are the texts that make up what the owner meant.
+func (e *evidence) sources() []string {
+	switch {
+	case len(e.found.Records) == 1:
+		return []string{e.found.Parted()}
+	case len(e.found.Records) > 1:
+		return e.found.Records
+	case len(e.found.Strays) > 0:
+		var list []string
+		for _, s := range e.found.Strays {
+			list = append(list, s.Text)
+		}
+		return list
+	case len(e.beside.places) > 0:
+		return []string{e.beside.places[0].record}
+	default:
+		return nil
+	}
+}
+
+// A draft is a record in the making.
+type draft struct {
+	tags    map[string]string
+	order   []string // of the tags that BIMI does not define
+	renamed bool     // a tag had another name
+}
+
+// String writes the tags in the order of the draft's examples. Without l nothing is meant by the rest.
+func (d *draft) String() string {
+	s := "v=" + record.Format.Version + ";"
+	for _, name := range append([]string{"l", "a", "avp", "lps"}, d.order...) {
+		if value, ok := d.tags[name]; ok {
+			s += " " + name + "=" + value + ";"
+		}
+	}
+	return s
+}
+
+// keeps reports whether no address and no prefix is lost that receivers can use as it is, and nothing is declined that
+// was not.
+func (d *draft) keeps(texts []string) bool {
+	after := record.Parse(d.String())
+	for _, text := range texts {
+		before := record.Parse(text)
+		if after.Declined && !before.Declined {
+			return false
+		}
+		if !record.Format.Is(text) { // receivers use nothing of it
+			continue
+		}
+		lost := func(prefix string) bool { return !slices.Contains(after.Prefixes, prefix) }
+		if before.Location.Usable() && before.Location.Text != after.Location.Text ||
+			before.Authority.Usable() && before.Authority.Text != after.Authority.Text ||
+			before.LocalPartSelectors && !after.LocalPartSelectors || slices.ContainsFunc(before.Prefixes, lost) {
+			return false
+		}
+	}
+	return true
+}
+
+// add takes what a text says, which may be broken, as its author meant it. It reports false where something would be
+// lost: an address that cannot be read, a text that is no tag, a second address.
+func (d *draft) add(text string) bool {
+	for _, piece := range pieces(text) {
+		m := tagLike.FindStringSubmatch(piece)
+		if m == nil {
+			m = colonLike.FindStringSubmatch(piece)
+		}
+		if m == nil || !d.assign(meant(m[1], m[2]), m[1], strings.TrimSpace(m[2])) {
+			return false
+		}
+	}
+	return true
+}
+
+// meant is the tag that was meant by a name.
+func meant(typed, value string) string {
+	name := strings.ToLower(typed)
+	if _, known := words[name]; known {
+		return words[name]
+	}
+	preference := strings.EqualFold(value, "brand") || strings.EqualFold(value, "personal")
+	switch near := taglist.Nearest(name, "avp", "lps"); {
+	case slices.Contains([]string{"l", "a", "avp", "lps"}, name):
+		return name
+	case near == "lps", near == "avp" && preference:
+		return near
+	case (name == "s" || name == "p") && preference: // avp in older drafts
+		return "avp"
+	default:
+		return typed
+	}
+}
+
+// assign takes the value of a tag.
+func (d *draft) assign(name, typed, value string) bool {
+	switch name {
+	case "l", "a":
+		value = strings.Trim(value, "<>, \t")
+		if name == "a" && strings.EqualFold(value, "self") { // of drafts before 2021: no certificate
+			value = ""
+		}
+		value = oneSlash.ReplaceAllString(value, "https://")
+	case "avp":
+		if value = strings.ToLower(value); value != string(record.Brand) && value != string(record.Personal) {
+			return true // receivers ignore it
+		}
+	case "lps":
+		list := prefixes(value)
+		if list == "" && value != "" { // which would mean every local part
+			return false
+		}
+		value = list
+	default:
+		if strings.EqualFold(name, "v") || value == "" {
+			return !strings.EqualFold(name, "v") // a second version
+		}
+	}
+	before, repeated := d.tags[name]
+	if repeated && before != value {
+		return false
+	}
+	_, known := words[strings.ToLower(typed)]
+	d.renamed = d.renamed || known || name != typed
+	if _, defined := definedTags[name]; !defined && !repeated {
+		d.order = append(d.order, name)
+	}
+	u := record.Parse("v=BIMI1; l=" + value).Location
+	if (name == "l" || name == "a") && u.Fault == record.Comma {
+		value = strings.ReplaceAll(value, ",", "%2C")
+	}
+	d.tags[name] = value
+	return true
+}
+
+// definedTags are those that a draft writes in an order of its own.
+var definedTags = map[string]bool{"l": true, "a": true, "avp": true, "lps": true}
+
+// prefixes writes the prefixes of lps as local parts are compared: a dot or an underscore as a hyphen (section 4.5 of the
+// draft).
+func prefixes(value string) string {
+	var list []string
+	for part := range strings.SplitSeq(value, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, strings.NewReplacer(".", "-", "_", "-").Replace(part))
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+// pieces cuts a text into its tags, without the version, whatever stands between them.
+func pieces(text string) []string {
+	text = taglist.Entities.Replace(text)
+	text = strings.Map(func(r rune) rune {
+		if strings.ContainsRune("\"`\\“”„‟‘’‚‛«»", r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	var list []string
+	for segment := range strings.SplitSeq(text, ";") {
+		if at := versionLike.FindStringIndex(segment); at != nil {
+			segment = segment[at[1]:]
+		}
+		from := 0
+		for _, at := range tagInside.FindAllStringIndex(segment, -1) {
+			list, from = append(list, segment[from:at[0]]), at[0]
+		}
+		list = append(list, segment[from:])
+	}
+	for i := range list {
+		list[i] = strings.TrimRight(strings.TrimLeft(list[i], " \t,"), " \t")
+	}
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
+}

@@ -1,0 +1,193 @@
+package bimi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+)
+
+// A DMARC says whether the DMARC policy of a domain is strong enough for its logo to be shown.
+type DMARC struct {
+	Found      *bool         `json:"found,omitempty" doc:"whether a DMARC record applies to the domain; absent if that is not known"`
+	Policy     policy.Policy `json:"policy,omitempty" doc:"policy for mail of the domain that fails DMARC"`
+	Percentage *int          `json:"percentage,omitempty" min:"0" max:"100" doc:"share of the mail to which the policy applies (pct), if there is a record"`
+	Eligible   *bool         `json:"eligible,omitempty" doc:"whether receivers that follow the BIMI draft show logos for the domain as far as DMARC is concerned; absent if that is not known"`
+	Reason     string        `json:"reason,omitempty" doc:"why they do not, or why that is not known"`
+}
+
+// An obstacle is what keeps receivers from showing a logo for want of a strong DMARC policy.
+type obstacle struct {
+	kind   obstacleKind
+	domain string // whose record it is
+	text   string // a sentence
+}
+
+type obstacleKind string
+
+// The kinds of obstacles (section 7.1 of the draft).
+const (
+	dmarcMissing    obstacleKind = "missing"
+	dmarcInvalid    obstacleKind = "invalid"
+	dmarcNone       obstacleKind = "p=none"
+	dmarcSubdomains obstacleKind = "sp=none"
+	dmarcPartial    obstacleKind = "pct"
+	dmarcTesting    obstacleKind = "t=y"
+
+	// dmarcRejectPartial is none to the draft, which asks for pct=100 with quarantine only; some receivers ask for it
+	// with reject, too.
+	dmarcRejectPartial obstacleKind = "pct with reject"
+)
+
+// standing is what was learned about DMARC.
+type standing struct {
+	step      *policy.Step // the record that applies
+	policy    policy.Policy
+	obstacles []obstacle
+	unknown   error // why not all is known
+}
+
+// assess looks at DMARC as the receivers of either standard do.
+func assess(d *policy.Discovery) standing {
+	var s standing
+	s.view(d, &d.List, policy.RFC7489)
+	s.view(d, &d.Tree, policy.RFC9989)
+	return s
+}
+
+// view adds what receivers of one standard find.
+func (s *standing) view(d *policy.Discovery, v *policy.View, standard policy.Standard) {
+	if v.PolicyErr != nil {
+		s.unknown = v.PolicyErr
+		return
+	}
+	if v.Policy == nil {
+		s.absent(d, v)
+		return
+	}
+	reading := v.Policy.Record.Reading(standard)
+	if s.step = v.Policy; v.Origin == policy.Own {
+		s.policy = reading.Requested.Domain
+	} else {
+		s.policy = reading.Requested.Subdomain
+	}
+	s.check(v.Policy, standard)
+	// The record of the organizational domain counts as well where the domain has one of its own.
+	if org := stepAt(d, v.Organizational); v.Origin == policy.Own && org != nil && org.Domain != v.Policy.Domain {
+		switch {
+		case org.Err() != nil:
+			s.unknown = org.Err()
+		case org.Record != nil:
+			s.check(org, standard)
+		}
+	}
+}
+
+// stepAt returns the step of a domain, or nil if a tree walk does not come there.
+func stepAt(d *policy.Discovery, domain string) *policy.Step {
+	i := slices.IndexFunc(d.Walk.Steps, func(s policy.Step) bool { return s.Domain == domain })
+	if i < 0 {
+		return nil
+	}
+	return &d.Walk.Steps[i]
+}
+
+// absent adds that there is no record, or none that counts.
+func (s *standing) absent(d *policy.Discovery, v *policy.View) {
+	for _, domain := range []string{d.Domain.String(), v.Organizational} {
+		step := stepAt(d, domain)
+		switch {
+		case step == nil:
+		case len(step.Found.Records) > 1:
+			s.add(dmarcInvalid, domain, "There are %d DMARC records at %s, of which receivers use none.",
+				len(step.Found.Records), step.Name)
+			return
+		case len(step.Found.Strays) > 0:
+			s.add(dmarcInvalid, domain, "Receivers ignore the DMARC record %q at %s: %s.",
+				diag.Quote(step.Found.Strays[0].Text), step.Name, step.Found.Strays[0].Why)
+			return
+		}
+	}
+	where := "_dmarc." + d.Domain.String()
+	if v.Organizational != d.Domain.String() {
+		where += " or _dmarc." + v.Organizational
+	}
+	if d.Tree.Policy != nil { // so that only those who walk the tree find one
+		s.add(dmarcMissing, d.Domain.String(), "There is no DMARC record at %s, where receivers look that follow RFC 7489; those "+
+			"that follow RFC 9989 find the one at %s.", where, d.Tree.Policy.Name)
+		return
+	}
+	s.add(dmarcMissing, d.Domain.String(), "There is no DMARC record at %s.", where)
+}
+
+// check adds what is wrong with a record (section 7.1 of the draft).
+func (s *standing) check(step *policy.Step, standard policy.Standard) {
+	r := step.Record
+	reading := r.Reading(standard)
+	switch {
+	case !reading.Usable:
+		s.add(dmarcInvalid, step.Domain, "Receivers cannot use the DMARC record at %s: %s.", step.Name, reading.Reason)
+		return
+	case reading.Assumed:
+		s.add(dmarcInvalid, step.Domain, "Receivers take the DMARC record at %s for p=none: %s.", step.Name, reading.Reason)
+		return
+	case reading.Requested.Domain == policy.None:
+		s.add(dmarcNone, step.Domain, "The DMARC record at %s has p=none.", step.Name)
+	case r.Percentage < policy.DefaultPercentage && reading.Requested.Domain == policy.Quarantine:
+		s.add(dmarcPartial, step.Domain, "The DMARC record at %s has p=quarantine with pct=%d.", step.Name, r.Percentage)
+	case r.Percentage < policy.DefaultPercentage:
+		s.add(dmarcRejectPartial, step.Domain, "The DMARC record at %s has pct=%d.", step.Name, r.Percentage)
+	}
+	if r.SubdomainPolicy == policy.None {
+		s.add(dmarcSubdomains, step.Domain, "The DMARC record at %s has sp=none.", step.Name)
+	}
+	if r.Testing { // RFC 9989 section 4.7
+		s.add(dmarcTesting, step.Domain, "The DMARC record at %s has t=y: the policy is only tested.", step.Name)
+	}
+}
+
+// add notes an obstacle once.
+func (s *standing) add(kind obstacleKind, domain, format string, args ...any) {
+	same := func(o obstacle) bool { return o.kind == kind && o.domain == domain }
+	if !slices.ContainsFunc(s.obstacles, same) {
+		s.obstacles = append(s.obstacles, obstacle{kind, domain, fmt.Sprintf(format, args...)})
+	}
+}
+
+// of lists the obstacles of a kind.
+func (s *standing) of(kind obstacleKind) (list []obstacle) {
+	for _, o := range s.obstacles {
+		if o.kind == kind {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// eligible reports whether logos are shown as far as DMARC is concerned, and why not; nil if that is not known.
+func (s *standing) eligible() (yes *bool, reason string) {
+	for _, o := range s.obstacles {
+		if o.kind != dmarcRejectPartial {
+			return new(false), o.text
+		}
+	}
+	if s.unknown != nil {
+		return nil, "The lookup of the DMARC record failed: " + diag.Reason(s.unknown) + "."
+	}
+	return new(true), ""
+}
+
+// report writes it down.
+func (s *standing) report() DMARC {
+	d := DMARC{Policy: s.policy}
+	d.Eligible, d.Reason = s.eligible()
+	if s.step != nil {
+		d.Found, d.Percentage = new(true), new(s.step.Record.Percentage)
+	} else if s.unknown == nil {
+		d.Found = new(false)
+	}
+	d.Reason = strings.ToValidUTF8(d.Reason, "\uFFFD")
+	return d
+}

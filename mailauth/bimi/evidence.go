@@ -1,0 +1,102 @@
+package bimi
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// evidence is all that the rules look at.
+type evidence struct {
+	offline bool // only a text is known
+	now     time.Time
+
+	// What receivers use: found are the records at the name that decides, and record is the one, if there is one.
+	found     taglist.Found
+	record    *record.Record
+	suggested string // the record as it should be written; empty if that is not known
+
+	// What a lookup adds.
+	discovery *record.Discovery
+	place     *record.Place // where the records of found are; nil if there are none
+	failing   *record.Place // the place without an answer, for which it is not known whether there is a record; else nil
+	split     bool          // receivers of RFC 7489 and those of RFC 9989 find other records
+	dmarc     *policy.Discovery
+	standing  standing
+	beside    beside
+}
+
+// beside is what is published near the record.
+type beside struct {
+	wildcard  string   // a text that answers at every name; empty if none does
+	unrelated []string // TXT records at the name that are for something else
+	places    []place  // records at names at which no receiver looks
+	searched  bool     // whether the servers answered for all these names
+	fallback  string   // the record of the default selector, where another one was asked for and has none
+}
+
+// A place is a name at which a record was found, and at which no receiver looks.
+type place struct {
+	name   string
+	record string
+}
+
+// printable makes a text of strangers fit for a report.
+func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// take reads the record, if there is exactly one.
+func (e *evidence) take(found taglist.Found) {
+	e.found = found
+	if len(found.Records) == 1 {
+		r := record.Read(found.List)
+		e.record, e.found.List = &r, r.List
+	}
+	e.suggested = e.correct()
+}
+
+// domain is the one that was asked for.
+func (e *evidence) domain() diag.Domain { return e.discovery.Domain }
+
+// name is where the record of the domain is, for a sentence.
+func (e *evidence) name() string { return e.discovery.Own().Name }
+
+// nonexistent reports whether the domain is known not to exist.
+func (e *evidence) nonexistent() bool {
+	if e.offline || !e.discovery.Own().Answer.NXDomain() || len(e.discovery.Own().Answer.Aliases) > 0 {
+		return false
+	}
+	exists, err := e.dmarc.Exists()
+	return err == nil && !exists
+}
+
+// present reports whether there is a record.
+func (e *evidence) present() bool { return len(e.found.Records) > 0 }
+
+// none reports whether there is nothing that could be a record.
+func (e *evidence) none() bool {
+	return e.failing == nil && len(e.found.Records)+len(e.found.Strays) == 0 && !e.nonexistent()
+}
+
+// active reports whether there is one record, which does not decline: one that asks for a logo to be shown.
+func (e *evidence) active() bool { return e.record != nil && !e.record.Declined }
+
+// torn reports whether a tag may be hidden in another one, so that nothing can be said about either.
+func (e *evidence) torn() bool {
+	hides := func(f taglist.Fault) bool {
+		return slices.Contains([]taglist.Kind{taglist.NoEquals, taglist.BadName, taglist.Unparted}, f.Kind)
+	}
+	return slices.ContainsFunc(e.found.List.Faults, hides) || e.found.Parted() != e.found.List.Text
+}
+
+// valid reports whether receivers can use the record.
+func (e *evidence) valid() bool { return e.record != nil && e.record.Valid() && !e.unpublishable() }
+
+// unpublishable reports whether a character-string is too long for the DNS.
+func (e *evidence) unpublishable() bool {
+	return slices.ContainsFunc(e.found.Strings, func(s string) bool { return len(s) > diag.MaxTXTString })
+}

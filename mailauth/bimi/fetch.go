@@ -1,0 +1,177 @@
+package bimi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/miekg/dns"
+)
+
+// The bounds of what is looked up.
+const (
+	// maxPlaces bounds the records at wrong names, of which a reader needs one.
+	maxPlaces = 5
+
+	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
+	maxName = 254
+)
+
+// gather asks all there is to ask: first for the record, wherever it may be, and for DMARC at once.
+func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, error) {
+	e := &evidence{now: env.Now()}
+	bounded, cancel := diag.Within(ctx, record.Timeout)
+	defer cancel()
+	selector := req.Selector
+	if selector.IsZero() {
+		selector = diag.MustSelector(record.DefaultSelector)
+	}
+	names := misplaced(req.Domain, selector)
+	elsewhere := make([]diag.Answer[*dns.TXT], len(names))
+	var failures [2]error
+	var g diag.Group
+	g.Go(func() { e.discovery, failures[0] = record.Discover(ctx, env, req.Domain, selector) })
+	g.Go(func() { e.dmarc, failures[1] = policy.Discover(ctx, env, req.Domain.Name()) })
+	for i, name := range names {
+		g.Go(func() { elsewhere[i] = diag.Lookup[*dns.TXT](bounded, env, name) })
+	}
+	g.Wait()
+	for _, err := range failures {
+		if err != nil {
+			return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain, err)
+		}
+	}
+	if e.discovery.Own().Answer.Silent() && e.dmarc.Unavailable() != nil {
+		return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain,
+			diag.Unavailable(diag.DefaultResolver, e.discovery.Own().Answer.Err()))
+	}
+	e.standing = assess(e.dmarc)
+	if e.nonexistent() {
+		return e, ctx.Err()
+	}
+	e.settle()
+	e.locate(names, elsewhere)
+	e.take(e.pick())
+	return e, ctx.Err()
+}
+
+// settle tells which records apply. Receivers that go by the list of public suffixes and those that walk the tree of the
+// DNS may take another domain for the organizational domain.
+func (e *evidence) settle() {
+	place, err := e.discovery.Applies(e.discovery.Organizational())
+	if err != nil {
+		e.failing = place
+		return
+	}
+	// Without a DMARC record there is no BIMI, whatever a walk takes for the organizational domain then.
+	if e.place = place; e.dmarc.Tree.OrganizationalErr != nil || e.dmarc.Tree.Policy == nil {
+		return
+	}
+	other, err := e.discovery.Applies(e.dmarc.Tree.Organizational)
+	if err != nil || other == e.place {
+		return
+	}
+	e.split = true
+	if e.place == nil {
+		e.place = other
+	}
+}
+
+// pick returns the records that apply, and what was meant as one at the name of the domain or where those are.
+func (e *evidence) pick() taglist.Found {
+	own, org := e.discovery.Own(), e.discovery.At(e.discovery.Organizational())
+	if e.place != nil {
+		org = e.place
+	}
+	var found taglist.Found
+	if e.place != nil {
+		found = e.place.Found
+	}
+	if e.failing != nil {
+		return found
+	}
+	found.Strays = slices.Clone(own.Found.Strays)
+	if org != nil && org != own {
+		found.Strays = append(found.Strays, org.Found.Strays...)
+	}
+	return found
+}
+
+// misplaced lists the wildcard of the domain, the default selector if another one is asked for, and the names under
+// which records are published by mistake: without the selector or without _bimi, with these in another form, and those
+// that come about where a control panel adds a domain to the name that was typed.
+func misplaced(d diag.Domain, selector diag.Selector) []string {
+	s, zone := selector.String(), policy.PublicSuffixOrganizational(d.String())
+	list := []string{
+		d.Sub("*"), d.FQDN(), d.Sub(record.Node), d.Sub(s), d.Sub(s + ".bimi"), d.Sub(record.Node + "." + s), d.Sub(s + "_bimi"),
+		d.Sub(s + "." + record.Node + "." + d.String()),
+	}
+	if s != record.DefaultSelector {
+		list = append(list, d.Sub(record.DefaultSelector+"."+record.Node))
+	}
+	if zone != d.String() {
+		list = append(list, d.Sub(s+"."+record.Node)+zone+".")
+	}
+	return slices.DeleteFunc(list, func(name string) bool { return len(name) > maxName })
+}
+
+// locate keeps the records at wrong names, and tells the other texts at the right one by where they come from. What a
+// wildcard answers for every name stands at none of them.
+func (e *evidence) locate(names []string, answers []diag.Answer[*dns.TXT]) {
+	everywhere := map[string]bool{}
+	if strings.HasPrefix(names[0], "*.") {
+		for _, r := range answers[0].Records {
+			everywhere[diag.TXT(r)] = true
+		}
+	}
+	e.sort(everywhere)
+	e.beside.searched = true
+	for i, a := range answers {
+		e.beside.searched = e.beside.searched && a.Err() == nil
+		for _, r := range a.Records {
+			text := diag.TXT(r)
+			switch {
+			case !record.Format.Is(text) || everywhere[text]:
+			case names[i] == e.discovery.Domain.Sub(record.DefaultSelector+"."+record.Node):
+				e.beside.fallback = text
+			default:
+				e.misplace(names[i], text)
+			}
+		}
+	}
+	for _, p := range e.discovery.Places[1:] {
+		for _, text := range p.Found.Records {
+			if p.Domain != e.discovery.Organizational() && p.Domain != e.dmarc.Tree.Organizational && !everywhere[text] {
+				e.misplace(p.Name, text)
+			}
+		}
+	}
+}
+
+// misplace keeps a record at a wrong name.
+func (e *evidence) misplace(name, text string) {
+	if len(e.beside.places) < maxPlaces {
+		e.beside.places = append(e.beside.places, place{strings.TrimSuffix(name, "."), text})
+	}
+}
+
+// sort tells what else is at the name of the record.
+func (e *evidence) sort(everywhere map[string]bool) {
+	own := e.discovery.Own()
+	for _, r := range own.Answer.Records {
+		text := diag.TXT(r)
+		stray := slices.ContainsFunc(own.Found.Strays, func(s taglist.Stray) bool { return s.Text == text })
+		switch {
+		case record.Format.Is(text), stray:
+		case everywhere[text]:
+			e.beside.wildcard = text
+		default:
+			e.beside.unrelated = append(e.beside.unrelated, text)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package bimi
+
+import (
+	"context"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// LookupRequest asks for the examination of what a domain publishes.
+type LookupRequest struct {
+	Domain           diag.Domain   `json:"domain" doc:"domain of the From field" example:"example.com"`
+	Selector         diag.Selector `json:"selector,omitempty" default:"default" doc:"selector of the record: s= of the field BIMI-Selector"`
+	FetchLogo        *bool         `json:"fetch_logo,omitempty" default:"true" doc:"whether to fetch the logo and to examine it"`
+	FetchCertificate *bool         `json:"fetch_certificate,omitempty" default:"true" doc:"whether to fetch the certificate and to examine it"`
+}
+
+// LookupReport says what a domain publishes, and what to think of it.
+type LookupReport struct {
+	diag.RecordLookup
+	diag.Verdict
+	Selector  diag.Selector `json:"selector" doc:"selector of the record"`
+	Location  string        `json:"location,omitempty" doc:"domain at which the record was found: the domain itself or its organizational domain"`
+	Inherited bool          `json:"inherited" doc:"whether the record is that of the organizational domain"`
+	Fields
+	DMARC   DMARC `json:"dmarc" doc:"whether the DMARC policy lets receivers show the logo"`
+	Partial bool  `json:"partial" doc:"whether something could not be learned"`
+}
+
+// Lookup finds the record of a domain, its logo and its certificate, and examines them and the DMARC policy. The error is
+// a *[diag.InputError], that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
+func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
+	if req.Domain.IsZero() {
+		return nil, diag.Invalid("domain", "is missing")
+	}
+	e, err := gather(ctx, env, req)
+	if err != nil {
+		return nil, err
+	}
+	return e.report(env), nil
+}
+
+// Rules describes what is examined.
+func (*LookupReport) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// report judges the evidence and writes it down.
+func (e *evidence) report(env *diag.Env) *LookupReport {
+	at := e.discovery.Own()
+	if e.place != nil && !e.nonexistent() {
+		at = e.place
+	}
+	r := &LookupReport{
+		RecordLookup: diag.NewRecordLookup(e.domain().Name(), at.Answer, e.found.Records, e.now, env.Now()),
+		Verdict:      rules.Judge(e, texts),
+		Selector:     e.discovery.Selector,
+		Fields:       e.fields(),
+		DMARC:        e.standing.report(),
+		Partial:      e.failing != nil || e.standing.unknown != nil || !e.beside.searched,
+	}
+	if e.present() {
+		r.Location, r.Inherited = at.Domain, at != e.discovery.Own()
+	}
+	return r
+}

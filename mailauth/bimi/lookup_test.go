@@ -1,0 +1,311 @@
+package bimi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// at is a TXT record.
+func at(name, text string) string { return name + ". TXT \"" + text + "\"\n" }
+
+const (
+	mail   = "example.com. MX 10 mx.example.com.\n"
+	reject = `_dmarc.example.com. TXT "v=DMARC1; p=reject; rua=mailto:d@example.com"` + "\n"
+	strict = mail + reject
+	sub    = "a.example.com. MX 10 mx.example.com.\n"
+)
+
+// with is a domain with a strong DMARC policy and these records.
+func with(texts ...string) string {
+	zone := strict
+	for _, text := range texts {
+		zone += at("default._bimi.example.com", text)
+	}
+	return zone
+}
+
+// under is a domain with a record and this DMARC record.
+func under(dmarc string) string { return mail + at("_dmarc.example.com", dmarc) + record1 }
+
+var record1 = at("default._bimi.example.com", full)
+
+func broken(name string) func(*diagtest.World) {
+	return func(w *diagtest.World) { w.Break(name, dns.RcodeServerFailure) }
+}
+
+var worlds = []struct {
+	name, zone, domain, selector string
+	spoil                        func(*diagtest.World)
+	outcome, suggested, dmarc    string
+}{
+	{"exemplary", with(full), "", "", nil,
+		"valid 100", "", "reject true"},
+	{"without certificate", with(alone), "", "", nil,
+		"warning 94 certificate.missing", "", "reject true"},
+	{"declined", with("v=BIMI1; l=; a=;"), "", "", nil,
+		"valid 100 record.declined", "", "reject true"},
+	{"declined without DMARC", mail + at("default._bimi.example.com", "v=BIMI1; l=; a=;"), "", "", nil,
+		"valid 100 record.declined", "", "missing false"},
+	{"delegated", strict + "default._bimi.example.com. CNAME b.example.net.\n" + at("b.example.net", full), "", "", nil,
+		"valid 100", "", "reject true"},
+	{"selector", strict + at("s1._bimi.example.com", full), "", "s1", nil,
+		"valid 100 selector.header", "", "reject true"},
+
+	{"no record", strict, "", "", nil,
+		"missing none record.missing", "", "reject true"},
+	{"no record, no DMARC", mail, "", "", nil,
+		"missing none record.missing", "", "missing false"},
+	{"no record, null MX", "example.com. MX 0 .\n", "", "", nil,
+		"missing none record.missing", "", "missing false"},
+	{"no record, MX SERVFAIL", "x.example.com. A 192.0.2.1\n" + reject, "", "", func(w *diagtest.World) {
+		w.Fault("example.com", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+	}, "missing none record.missing", "", "reject true"},
+	{"no record at the selector", with(full), "", "s1", nil,
+		"missing none record.missing", "", "reject true"},
+	{"no such domain", "example.net. TXT \"x\"\n", "", "", nil,
+		"missing none domain.missing", "", "missing false"},
+	{"no such subdomain", with(full), "gone.example.com", "", nil,
+		"missing none domain.missing", "", "reject true"},
+	{"SERVFAIL", with(full), "", "", broken("default._bimi.example.com"),
+		"unknown none record.unknown", "", "reject true"},
+	{"silence", with(full), "", "", func(w *diagtest.World) { w.Silence("default._bimi.example.com") },
+		"unknown none record.unknown", "", "reject true"},
+	{"SERVFAIL above", strict + sub, "a.example.com", "", broken("default._bimi.example.com"),
+		"unknown none record.unknown", "", "reject true"},
+	{"SERVFAIL above a record", strict + sub + at("default._bimi.a.example.com", full), "a.example.com", "",
+		broken("default._bimi.example.com"), "valid 100", "", "reject true"},
+	{"dangling alias", strict + "default._bimi.example.com. CNAME gone.example.net.\n", "", "", nil,
+		"missing none record.alias", "", "reject true"},
+	{"alias to another text", strict + "default._bimi.example.com. CNAME b.example.net.\nb.example.net. TXT \"x\"\n", "", "", nil,
+		"missing none record.alias record.unrelated", "", "reject true"},
+
+	{"inherited", with(full) + sub, "a.example.com", "", nil,
+		"valid 100", "", "reject true"},
+	{"inherited selector", strict + sub + at("s1._bimi.example.com", full), "a.example.com", "s1", nil,
+		"valid 100 selector.header", "", "reject true"},
+	{"subdomain declines", with(full) + sub + at("default._bimi.a.example.com", "v=BIMI1; l=; a=;"), "a.example.com", "", nil,
+		"valid 100 record.declined", "", "reject true"},
+	{"broken own record", with(full) + sub + at("default._bimi.a.example.com", "v=bimi1; l="+logoURL), "a.example.com", "", nil,
+		"warning 94 record.stray", "", "reject true"},
+	{"record of a parent in between", strict + "a.b.example.com. MX 10 mx.example.com.\n" + at("default._bimi.b.example.com", full), "a.b.example.com", "", nil,
+		"missing none record.location", full + ";", "reject true"},
+	{"organizational domain by the tree", mail + "a.b.example.com. MX 10 mx.example.com.\n" + at("_dmarc.b.example.com", "v=DMARC1; p=reject; psd=n") +
+		reject + at("default._bimi.b.example.com", full), "a.b.example.com", "", nil,
+		"warning 94 record.organizational", "", "reject true"},
+
+	{"at the domain itself", strict + at("example.com", full), "", "", nil,
+		"missing none record.location", full + ";", "reject true"},
+	{"without selector", strict + at("_bimi.example.com", full), "", "", nil,
+		"missing none record.location", full + ";", "reject true"},
+	{"without underscore", strict + at("default.bimi.example.com", full), "", "", nil,
+		"missing none record.location", full + ";", "reject true"},
+	{"domain twice", strict + at("default._bimi.example.com.example.com", full), "", "", nil,
+		"missing none record.location", full + ";", "reject true"},
+	{"organizational domain twice", strict + sub + at("default._bimi.a.example.com.example.com", full), "a.example.com", "", nil,
+		"missing none record.location", full + ";", "reject true"},
+	{"wrong place, http", strict + at("_bimi.example.com", "v=BIMI1; l=http://brand.example.com/logo.svg"), "", "", nil,
+		"missing none record.location", "", "reject true"},
+	{"also elsewhere", with(full) + at("example.com", full), "", "", nil,
+		"valid 100 record.elsewhere", "", "reject true"},
+	{"wildcard of SPF", strict + at("*.example.com", "v=spf1 -all"), "", "", nil,
+		"missing none record.missing record.wildcard", "", "reject true"},
+	{"wildcard of BIMI", strict + at("*.example.com", full), "", "", nil,
+		"valid 100", "", "reject true"},
+	{"another text beside", with(full, "verification=1"), "", "", nil,
+		"valid 100 record.unrelated", "", "reject true"},
+
+	{"two records", with(full, alone), "", "", nil,
+		"invalid 39 record.multiple", "", "reject true"},
+	{"two records, alike", with(full, full+";"), "", "", nil,
+		"invalid 39 record.multiple", full + ";", "reject true"},
+	{"two records below one", with(full) + sub + at("default._bimi.a.example.com", full) + at("default._bimi.a.example.com", alone), "a.example.com", "", nil,
+		"invalid 39 record.multiple", "", "reject true"},
+	{"lower case", with("v=bimi1; l=" + logoURL + "; a=" + markURL), "", "", nil,
+		"invalid 0 record.version", full + ";", "reject true"},
+	{"stray", with(full, "v=BIMI2; l="+logoURL), "", "", nil,
+		"warning 94 record.stray", "", "reject true"},
+	{"http", with("v=BIMI1; l=http://brand.example.com/logo.svg; a="), "", "", nil,
+		"invalid 69 location.http certificate.missing", "", "reject true"},
+
+	{"no DMARC", mail + record1, "", "", nil,
+		"invalid 69 dmarc.missing", "", "missing false"},
+	{"no DMARC for a subdomain", mail + sub + record1, "a.example.com", "", nil,
+		"invalid 69 dmarc.missing", "", "missing false"},
+	{"DMARC SERVFAIL", with(full), "", "", broken("_dmarc.example.com"),
+		"unknown none dmarc.unknown", "", "unknown unknown"},
+	{"DMARC SERVFAIL, http", with("v=BIMI1; l=http://brand.example.com/logo.svg; a=" + markURL), "", "", broken("_dmarc.example.com"),
+		"invalid 69 location.http dmarc.unknown", "", "unknown unknown"},
+	{"DMARC of a domain in between", mail + "a.b.example.com. MX 10 mx.example.com.\n" + at("_dmarc.b.example.com", "v=DMARC1; p=reject") + record1,
+		"a.b.example.com", "", nil, "invalid 69 dmarc.missing record.organizational", "", "reject false"},
+	{"two DMARC records", with(full) + at("_dmarc.example.com", "v=DMARC1; p=none"), "", "", nil,
+		"invalid 69 dmarc.invalid", "", "missing false"},
+	{"broken DMARC record", under("v=DMARC1; p=rejct"), "", "", nil,
+		"invalid 69 dmarc.invalid", "", " false"},
+	{"DMARC record for another version", under("v=dmarc1; p=reject"), "", "", nil,
+		"invalid 69 dmarc.invalid", "", "missing false"},
+	{"broken DMARC record with reports", under("v=DMARC1; p=rejct; rua=mailto:d@example.com"), "", "", nil,
+		"invalid 69 dmarc.invalid", "", "none false"},
+	{"p=none", under("v=DMARC1; p=none"), "", "", nil,
+		"invalid 69 dmarc.none", "", "none false"},
+	{"p=quarantine", under("v=DMARC1; p=quarantine"), "", "", nil,
+		"valid 100", "", "quarantine true"},
+	{"p=quarantine with pct", under("v=DMARC1; p=quarantine; pct=50"), "", "", nil,
+		"invalid 69 dmarc.percentage", "", "quarantine false"},
+	{"p=quarantine with pct=100", under("v=DMARC1; p=quarantine; pct=100"), "", "", nil,
+		"valid 100", "", "quarantine true"},
+	{"p=reject with pct", under("v=DMARC1; p=reject; pct=50"), "", "", nil,
+		"warning 94 dmarc.percentage.reject", "", "reject true"},
+	{"sp=none", under("v=DMARC1; p=reject; sp=none"), "", "", nil,
+		"invalid 69 dmarc.subdomains", "", "reject false"},
+	{"sp=none for a subdomain", under("v=DMARC1; p=reject; sp=none") + sub, "a.example.com", "", nil,
+		"invalid 69 dmarc.subdomains", "", "none false"},
+	{"p=none for a subdomain with sp", under("v=DMARC1; p=none; sp=reject") + sub, "a.example.com", "", nil,
+		"invalid 69 dmarc.none", "", "reject false"},
+	{"own policy below p=none", under("v=DMARC1; p=none") + sub + at("_dmarc.a.example.com", "v=DMARC1; p=reject"), "a.example.com", "", nil,
+		"invalid 69 dmarc.none", "", "reject false"},
+	{"own policy, SERVFAIL above", with(full) + sub + at("_dmarc.a.example.com", "v=DMARC1; p=reject"), "a.example.com", "", broken("_dmarc.example.com"),
+		"unknown none dmarc.unknown", "", "reject unknown"},
+	{"own p=none, SERVFAIL above", with(full) + sub + at("_dmarc.a.example.com", "v=DMARC1; p=none"), "a.example.com", "", broken("_dmarc.example.com"),
+		"invalid 69 dmarc.none dmarc.unknown", "", "none false"},
+	{"t=y", under("v=DMARC1; p=reject; t=y"), "", "", nil,
+		"invalid 69 dmarc.testing", "", "reject false"},
+	{"all of it", under("v=DMARC1; p=quarantine; sp=none; pct=10; t=y"), "", "", nil,
+		"invalid 69 dmarc.subdomains dmarc.percentage dmarc.testing", "", "quarantine false"},
+}
+
+func lookup(t *testing.T, zone, domain, selector string, spoil func(*diagtest.World)) *LookupReport {
+	w := diagtest.NewWorld(t)
+	w.Zone(zone)
+	if spoil != nil {
+		spoil(w)
+	}
+	if domain == "" {
+		domain = "example.com"
+	}
+	req := LookupRequest{Domain: diag.MustDomain(domain), FetchLogo: new(false), FetchCertificate: new(false)}
+	if selector != "" {
+		req.Selector = diag.MustSelector(selector)
+	}
+	r, err := Lookup(t.Context(), w.Env(), req)
+	require.NoError(t, err)
+	return r
+}
+
+// eligibility is a DMARC in a line.
+func eligibility(d DMARC) string {
+	policy, eligible := string(d.Policy), "unknown"
+	if d.Found == nil {
+		policy = "unknown"
+	} else if !*d.Found {
+		policy = "missing"
+	}
+	if d.Eligible != nil {
+		eligible = map[bool]string{true: "true", false: "false"}[*d.Eligible]
+	}
+	return policy + " " + eligible
+}
+
+func TestLookup(t *testing.T) {
+	var seen diagtest.Seen
+	for _, tt := range worlds {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := lookup(t, tt.zone, tt.domain, tt.selector, tt.spoil)
+				seen.Add(r.Verdict)
+				require.Equal(t, tt.outcome, outcome(r.Verdict), "%+v", r.Findings)
+				require.Equal(t, tt.suggested, suggested(r.Verdict))
+				require.Equal(t, tt.dmarc, eligibility(r.DMARC))
+				checkReport(t, r)
+			})
+		})
+	}
+	for _, tt := range records {
+		r, err := Validate(ValidateRequest{Record: tt.record})
+		require.NoError(t, err)
+		seen.Add(r.Verdict)
+	}
+	diagtest.CoverRules(t, rules, seen)
+	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+	diagtest.CheckTexts(t, textsOffline, rules.Describe(), seen)
+}
+
+// checkReport fails if the parts of a report contradict each other.
+func checkReport(t require.TestingT, r *LookupReport) {
+	require.Equal(t, r.Found, len(r.Records) > 0)
+	require.Equal(t, r.Found, r.Location != "")
+	require.False(t, r.Valid && !r.Found)
+	require.False(t, r.State == diag.Unknown && r.Score != nil)
+	eligible := r.DMARC.Eligible
+	require.Equal(t, eligible != nil && *eligible, r.DMARC.Reason == "", "%+v", r.DMARC)
+	require.Equal(t, eligible == nil, r.DMARC.Eligible == nil)
+	for _, f := range r.Findings {
+		ofRecord := strings.HasPrefix(string(f.Code), "bimi.record.") || strings.HasPrefix(string(f.Code), "bimi.location.")
+		require.False(t, r.Valid && f.Severity >= diag.Error && ofRecord, "%+v", f)
+		require.False(t, f.Code == "bimi.dmarc.missing" && eligible == nil, "%+v", f)
+	}
+	for _, rec := range r.Recommendations {
+		checkCorrection(t, rec.SuggestedValue, r.Records...)
+	}
+}
+
+func TestLookupReport(t *testing.T) {
+	r := lookup(t, with(full+"; avp=personal; lps=news")+sub, "a.example.com", "", nil)
+	r.DurationMS, r.CheckedAt = 0, time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	text, err := json.MarshalIndent(r, "", "  ")
+	require.NoError(t, err)
+	diagtest.Golden(t, "testdata/report.json", append(text, '\n'))
+}
+
+func TestTexts(t *testing.T) {
+	text, err := json.MarshalIndent(texts, "", "  ")
+	require.NoError(t, err)
+	diagtest.Golden(t, "testdata/texts.json", append(text, '\n'))
+}
+
+// Record, DMARC and the guesses are asked for at once.
+func TestLookupRoundTrips(t *testing.T) {
+	for _, domain := range []string{"example.com", "a.b.example.com"} {
+		trips := diagtest.RoundTrips(t, func(w *diagtest.World) { w.Zone(with(full)) },
+			func(ctx context.Context, env *diag.Env) {
+				_, err := Lookup(ctx, env, LookupRequest{
+					Domain: diag.MustDomain(domain), FetchLogo: new(false), FetchCertificate: new(false),
+				})
+				require.NoError(t, err)
+			})
+		require.Equal(t, 1, trips)
+	}
+}
+
+func TestLookupFails(t *testing.T) {
+	for _, req := range []LookupRequest{
+		{}, {Domain: diag.MustDomain(strings.Repeat("a.", 122) + "com")},
+		{Domain: diag.MustDomain("example.com"), Selector: diag.MustSelector("default._bimi")},
+	} {
+		_, err := Lookup(t.Context(), diagtest.NewWorld(t).Env(), req)
+		_, ok := errors.AsType[*diag.InputError](err)
+		require.True(t, ok, "%v", err)
+	}
+	request := LookupRequest{Domain: diag.MustDomain("example.com")}
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Silence("*.")
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		_, err := Lookup(ctx, w.Env(), request)
+		require.ErrorIs(t, err, diag.ErrUnavailable)
+		canceled, stop := context.WithCancel(t.Context())
+		stop()
+		_, err = Lookup(canceled, w.Env(), request)
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}

@@ -1,0 +1,91 @@
+package bimi
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// draws makes records with all that people get wrong in them.
+var draws = rapid.Custom(func(t *rapid.T) string {
+	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
+	text := pick("version", "v=BIMI1", "v=BIMI1", "v=BIMI1", "v = BIMI1", "V=BIMI1", "v=bimi1", "BIMI1", " v=BIMI1", "v=BIMI2",
+		"“v=BIMI1", "")
+	for range rapid.IntRange(0, 4).Draw(t, "tags") {
+		text += pick("separator", "; ", "; ", "; ", ";", " ", ", ", ";; ", " ; ")
+		text += pick("name", "l", "l", "a", "a", "L", "avp", "lps", "location", "vmc", "apv", "s", "x", "v", "") +
+			pick("equals", "=", "=", " = ", ":", "")
+		text += pick("value", logoURL, markURL, "https://b.example.com/other.svgz", "http://brand.example.com/logo.svg", "",
+			"self", "brand", "Personal", "news,no.reply", "https:/one.example.com/a.svg", "<"+logoURL+">", "a,,b",
+			logoURL+","+logoURL, "https://brand.example.com/a,b.svg", "https://192.0.2.1/a.svg", "https://brand.example.com/x?l=1")
+	}
+	return text + pick("end", "", ";", " ", "”")
+})
+
+// checkCorrection fails if a correction is not what a suggestion must be (CONTRACT 1.8): a record without an error that
+// keeps every address and prefix that receivers can use, declines only if that was said, and needs no correction itself.
+func checkCorrection(t require.TestingT, suggested string, before ...string) {
+	if suggested == "" {
+		return
+	}
+	r, err := Validate(ValidateRequest{Record: suggested})
+	require.NoError(t, err)
+	require.True(t, r.Valid, "%q is suggested for %q: %+v", suggested, before, r.Findings)
+	for _, f := range r.Findings {
+		require.True(t, f.Severity < diag.Warning || f.Code == "bimi.certificate.missing", "%q: %+v", suggested, f)
+	}
+	require.Empty(t, suggestedBy(r), "%q is corrected again", suggested)
+	after := record.Parse(suggested)
+	for _, text := range before {
+		parts, _ := diag.PastedTXT(text)
+		found := record.Format.Read(text)
+		_ = parts
+		if len(found.Records) != 1 {
+			continue
+		}
+		b := record.Parse(found.Records[0])
+		require.True(t, !b.Location.Usable() || b.Location.Text == after.Location.Text, "%q loses l of %q", suggested, text)
+		require.True(t, !b.Authority.Usable() || b.Authority.Text == after.Authority.Text, "%q loses a of %q", suggested, text)
+		require.True(t, !after.Declined || b.Location.Text == "", "%q declines for %q", suggested, text)
+		for _, p := range b.Prefixes {
+			require.True(t, slices.Contains(after.Prefixes, p), "%q loses %s of %q", suggested, p, text)
+		}
+	}
+}
+
+func suggestedBy(r *ValidateReport) string { return suggested(r.Verdict) }
+
+func TestCorrectionsHarmNobody(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := draws.Draw(rt, "record")
+		if text == "" {
+			return
+		}
+		r, err := Validate(ValidateRequest{Record: text})
+		if err != nil {
+			return
+		}
+		checkCorrection(rt, suggested(r.Verdict), text)
+		for _, f := range r.Findings {
+			require.False(rt, r.Valid && f.Severity >= diag.Error, "%q: %+v", text, f)
+		}
+		require.Equal(rt, r.Valid, r.State == diag.Valid || r.State == diag.Warned, "%q: %+v", text, r.Findings)
+	})
+}
+
+func FuzzValidate(f *testing.F) {
+	for _, tt := range records {
+		f.Add(tt.record)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := Validate(ValidateRequest{Record: text})
+		if err != nil {
+			return
+		}
+		checkCorrection(t, suggested(r.Verdict), text)
+	})
+}

@@ -1,0 +1,231 @@
+package bimi
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// rules is the table of all that is examined, in the order in which a receiver would meet it.
+var rules = slices.Concat(lookupRules, absenceRules, recordRules, tagRules, dmarcRules, besideRules)
+
+// Where it is written.
+const (
+	internetDraft  = "draft-brand-indicators-for-message-identification-14"
+	refDefinition  = internetDraft + " section 4.3"
+	refDeclination = internetDraft + " section 4.3.1"
+	refFormats     = internetDraft + " section 4.3.2"
+	refSelectors   = internetDraft + " section 4.4"
+	refLocalPart   = internetDraft + " section 4.5"
+	refHeader      = internetDraft + " section 5.1"
+	refDMARC       = internetDraft + " section 7.1"
+	refDiscovery   = internetDraft + " section 7.2"
+)
+
+// kit makes the rules that all records share.
+var kit = taglist.Kit[*evidence]{
+	Format: record.Format, Ref: refDefinition,
+	Found:   func(e *evidence) *taglist.Found { return &e.found },
+	Suggest: func(e *evidence) string { return e.suggested },
+}
+
+// online reports whether the DNS was asked.
+func online(e *evidence) bool { return !e.offline }
+
+// lookupRules are about the answers of the DNS.
+var lookupRules = diag.Rules[*evidence]{
+	{
+		Code: "bimi.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "BIMI record could not be looked up",
+		Requirement: "The name servers answer for the BIMI record",
+		Ref:         refDiscovery,
+		Advice:      "Check that every name server of the domain answers TXT queries: until then receivers show no logo.",
+		When:        online,
+		Fails: func(e *evidence) diag.Failures {
+			if e.failing == nil {
+				return nil
+			}
+			return diag.Fail("The TXT lookup of %s failed: %s.", e.failing.Name, diag.Reason(e.failing.Answer.Err()))
+		},
+	},
+	{
+		Code: "bimi.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		DependsOn:   []diag.Code{"bimi.record.unknown"},
+		Title:       "Domain does not exist",
+		Requirement: "The domain exists",
+		Ref:         "RFC 8020 section 2",
+		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		When: func(e *evidence) bool { // what has a name below it exists (RFC 8020 section 2)
+			return e.dmarc.MX.Err() == nil || !e.discovery.Own().Answer.NXDomain()
+		},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain())
+		},
+	},
+}
+
+// attempted reports whether somebody tried to publish a record.
+func attempted(e *evidence) bool { return len(e.beside.places) > 0 || aliased(e) }
+
+// aliased reports whether there is an alias at the name.
+func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 0 }
+
+// absenceRules are about a record that is not there, or not where receivers look. They apply to a domain with a record,
+// too, which fulfils them.
+var absenceRules = diag.Rules[*evidence]{
+	{
+		Code: "bimi.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
+		Title:       "BIMI record is published at the wrong name",
+		Requirement: "The BIMI record is published at <selector>._bimi",
+		Ref:         refDiscovery,
+		Advice:      "Publish the record at <selector>._bimi below the domain and remove the other: receivers look nowhere else.",
+		When:        func(e *evidence) bool { return online(e) && (e.present() || e.none()) },
+		Fails: func(e *evidence) diag.Failures {
+			if e.present() {
+				return nil
+			}
+			return diag.FailEach(e.beside.places, func(p place) diag.Failures {
+				return diag.Fail("The record %q is published at %s, which is the wrong place: receivers look at %s.",
+					diag.Quote(p.record), p.name, e.looked()).About(p.name)
+			}).Suggesting(e.suggested)
+		},
+	},
+	{
+		Code: "bimi.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
+		Title:       "CNAME of the BIMI record leads to no BIMI record",
+		Requirement: "A CNAME at the name of the BIMI record leads to a BIMI record",
+		Ref:         "RFC 1034 section 3.6.2",
+		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two " +
+			"cannot stand at one name.",
+		When: func(e *evidence) bool { return online(e) && aliased(e) && (e.present() || e.none()) },
+		Fails: func(e *evidence) diag.Failures {
+			own := e.discovery.Own().Answer
+			if e.present() {
+				return nil
+			}
+			what := "has no BIMI record"
+			if own.NXDomain() {
+				what = "does not exist"
+			}
+			return diag.Fail("%s is an alias (CNAME) of %s, which %s.", e.name(),
+				strings.TrimSuffix(own.Aliases[len(own.Aliases)-1], "."), what)
+		},
+	},
+	{
+		Code: "bimi.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
+		Title:       "No BIMI record",
+		Requirement: "The domain has a BIMI record",
+		Ref:         refDiscovery,
+		Advice: "Leave it unless mailboxes are to show your logo. For that you need a DMARC policy of quarantine or reject and " +
+			"a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate.",
+		When:  func(e *evidence) bool { return online(e) && (e.present() || e.none() && !attempted(e)) },
+		Fails: absent,
+	},
+}
+
+// looked lists where receivers look for the record, for a sentence.
+func (e *evidence) looked() string {
+	if org := e.discovery.At(e.discovery.Organizational()); org != nil && org != e.discovery.Own() {
+		return e.name() + " and " + org.Name
+	}
+	return e.name()
+}
+
+// absent finds that there is no record.
+func absent(e *evidence) diag.Failures {
+	if e.present() {
+		return nil
+	}
+	f := diag.Fail("There is no BIMI record at %s.", e.looked())
+	if e.beside.fallback != "" {
+		f[0].Detail += " There is one for the selector default, which receivers do not use for messages that name another selector."
+		f[0].Advice = "Check the spelling of the selector. Publish a record for it, or leave the field BIMI-Selector out of messages."
+	}
+	return f
+}
+
+// recordRules are about what at the name is the record, and its form.
+var recordRules = diag.Rules[*evidence]{
+	kit.Version(diag.Rule[*evidence]{
+		Code: "bimi.record.version", Severity: diag.Critical, Weight: 3, Category: factorRecord,
+	}),
+	kit.Stray(diag.Rule[*evidence]{Code: "bimi.record.stray", Severity: diag.Warning}),
+	kit.Multiple(diag.Rule[*evidence]{
+		Code: "bimi.record.multiple", Severity: diag.Critical, Weight: 3, Category: factorRecord, Ref: refDiscovery,
+		Advice: "Remove all records but one: with several, receivers use none. Publish records for other logos at other " +
+			"selectors.",
+		Fails: func(e *evidence) diag.Failures {
+			n := len(e.found.Records)
+			if n < 2 {
+				return nil
+			}
+			return diag.Fail("There are %d records that begin with v=BIMI1 at %s.", n, e.place.Name).Suggesting(e.suggested)
+		},
+	}),
+	kit.Syntax(diag.Rule[*evidence]{
+		Code: "bimi.record.syntax", Severity: diag.Error, Weight: 3, Category: factorRecord,
+		Advice: "Write each tag as name=value, and a semicolon between two of them: receivers must not guess what was meant.",
+	}),
+	kit.Repeated(diag.Rule[*evidence]{
+		Code: "bimi.record.repeated", Severity: diag.Error, Weight: 2, Category: factorRecord, Ref: "RFC 6376 section 3.2",
+	}),
+	kit.Joined(diag.Rule[*evidence]{Code: "bimi.record.joined", Severity: diag.Error}),
+	kit.Long(diag.Rule[*evidence]{
+		Code: "bimi.record.string.long", Severity: diag.Error, Ref: "RFC 1035 section 3.3",
+		When: func(e *evidence) bool { return kit.One(e) && e.offline },
+	}),
+	kit.Line(diag.Rule[*evidence]{
+		Code: "bimi.record.line", Severity: diag.Info,
+		When: func(e *evidence) bool { return kit.One(e) && e.offline },
+	}),
+	{
+		Code: "bimi.record.blank", Severity: diag.Warning,
+		Title:       "White space before the first semicolon of the record",
+		Requirement: "The record begins with v=BIMI1; without white space",
+		Ref:         refDefinition,
+		Advice:      "Write v=BIMI1; without a space: the syntax allows one, but some receivers ignore such a record.",
+		When:        kit.One,
+		Fails: func(e *evidence) diag.Failures {
+			blank := strings.ContainsAny(head(e.found.Records[0]), " \t\r\n")
+			return diag.FailIf(blank, "The record %q has white space before its first semicolon.",
+				diag.Quote(e.found.Records[0])).Suggesting(e.suggested)
+		},
+	},
+	{
+		Code: "bimi.record.case", Severity: diag.Warning,
+		Title:       "Name of a tag is not in lower case",
+		Requirement: "The names of all tags are in lower case",
+		Ref:         refDefinition,
+		Advice:      "Write the names of tags in lower case: receivers must not correct capitalization, and some do not know the tag.",
+		When:        kit.One,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.capitals(), func(t taglist.Tag) diag.Failures {
+				return diag.Failures{{
+					Detail: "The tag " + t.Name + " is written " + strings.ToLower(t.Name) + ".", Target: strings.ToLower(t.Name),
+					Location: &diag.Location{Offset: t.Offset, Length: len(t.Name)}, Suggested: e.suggested,
+				}}
+			})
+		},
+	},
+	kit.Unknown(diag.Rule[*evidence]{
+		Code: "bimi.record.unknown_tag", Severity: diag.Info,
+		Fails: func(e *evidence) diag.Failures {
+			list := kit.Faults(taglist.Unknown)(e)
+			for i := range list {
+				if list[i].Suggested != "" {
+					list[i].Advice = "Correct the name of the tag: receivers ignore a tag that they do not know."
+				}
+			}
+			return list
+		},
+	}),
+}
+
+// head is a record up to its first semicolon.
+func head(text string) string {
+	first, _, _ := strings.Cut(text, ";")
+	return first
+}

@@ -1,0 +1,173 @@
+package bimi
+
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/diagkit/diagkit/mailauth/taglist"
+)
+
+// hasRecord reports whether there is one record.
+func hasRecord(e *evidence) bool { return e.record != nil }
+
+// whole reports whether there is one record, in which no tag is hidden in another.
+func whole(e *evidence) bool { return e.record != nil && !e.torn() }
+
+// tagRules are about what the tags of the record say.
+var tagRules = diag.Rules[*evidence]{
+	{
+		Code: "bimi.record.declined", Severity: diag.Info,
+		Title:       "Record declines: receivers show no logo",
+		Requirement: "The record asks for a logo to be shown",
+		Ref:         refDeclination,
+		Advice:      "Leave it if no logo is to be shown for mail from the domain; otherwise write the address of the logo into l.",
+		When:        hasRecord,
+		Fails: func(e *evidence) diag.Failures {
+			text := "l and a are empty: the domain does not take part in BIMI."
+			if e.record.LocalPartSelectors {
+				text = "l and a are empty: no logo is shown but for senders whose local part is a selector (lps)."
+			}
+			return diag.FailIf(e.record.Declined, "%s", text)
+		},
+	},
+	{
+		Code: "bimi.location.missing", Severity: diag.Error, Weight: 4, Category: factorLogo,
+		Title:       "BIMI record has no logo address (l)",
+		Requirement: "The record has the address of a logo, or declines",
+		Ref:         refDefinition,
+		Advice:      "Write the https address of the logo into l. To decline, publish v=BIMI1; l=; a=; instead.",
+		When:        whole,
+		Fails:       kit.Faults(record.NoLocation),
+	},
+	uriRule(diag.Rule[*evidence]{
+		Code: "bimi.location.http", Severity: diag.Error, Weight: 4, Category: factorLogo,
+		Title:       "Logo address (l) is http instead of https",
+		Requirement: "The logo address is https",
+		Advice: "Serve the logo by https, check in a browser that it appears without a warning, and write that address into l: " +
+			"receivers fetch by https only.",
+	}, "l", location, record.Insecure),
+	uriRule(diag.Rule[*evidence]{
+		Code: "bimi.location.format", Severity: diag.Error, Weight: 4, Category: factorLogo,
+		Title:       "Logo address (l) names a file that is not SVG",
+		Requirement: "The logo address names no file of another format than SVG",
+		Ref:         refFormats,
+		Advice:      "Export the logo as SVG Tiny PS and write the address of that file into l: receivers take no other format.",
+	}, "l", location, record.WrongFormat),
+	uriRule(diag.Rule[*evidence]{
+		Code: "bimi.location.invalid", Severity: diag.Error, Weight: 4, Category: factorLogo,
+		Title:       "Logo address (l) cannot be used",
+		Requirement: "The logo address is one that receivers can use",
+		Advice:      "Write the one full address of the logo, such as https://example.com/logo.svg, into l.",
+	}, "l", location, record.Several, record.Comma, record.Malformed),
+	uriRule(diag.Rule[*evidence]{
+		Code: "bimi.authority.http", Severity: diag.Error, Weight: 3, Category: factorCertificate,
+		Title:       "Certificate address (a) is http instead of https",
+		Requirement: "The certificate address is https",
+		Advice: "Serve the certificate by https, check that it can be fetched there, and write that address into a: receivers " +
+			"fetch by https only.",
+	}, "a", authority, record.Insecure),
+	uriRule(diag.Rule[*evidence]{
+		Code: "bimi.authority.invalid", Severity: diag.Error, Weight: 3, Category: factorCertificate,
+		Title:       "Certificate address (a) cannot be used",
+		Requirement: "The certificate address is one that receivers can use",
+		Advice:      "Write the one full address of the certificate file (PEM) into a, or leave a empty.",
+	}, "a", authority, record.WrongFormat, record.Several, record.Comma, record.Malformed),
+	{
+		Code: "bimi.certificate.missing", Severity: diag.Warning, Weight: 2, Category: factorCertificate,
+		Title:       "No certificate (a): many mailboxes show no logo",
+		Requirement: "The record has the address of a certificate",
+		Ref:         refDefinition,
+		Advice: "For Gmail and Apple Mail obtain a mark certificate (VMC or CMC), publish it and write its address into a. " +
+			"Without one the logo appears only where the receiver does not ask for a certificate.",
+		When: func(e *evidence) bool { return whole(e) && e.active() },
+		Fails: func(e *evidence) diag.Failures {
+			text := "The record has an empty a"
+			if !e.record.Has("a") {
+				text = "The record has no a"
+			}
+			return diag.FailIf(e.record.Authority.Text == "",
+				"%s: nobody vouches for the logo, and receivers such as Gmail and Apple Mail show none without a certificate.", text)
+		},
+	},
+	{
+		Code: "bimi.avp.invalid", Severity: diag.Warning,
+		Title:       "Avatar preference (avp) is neither brand nor personal",
+		Requirement: "The avatar preference is brand or personal",
+		Ref:         refDefinition,
+		Advice: "Write avp=brand for the logo or avp=personal for the avatar of the sender, in lower case, or remove the tag: " +
+			"receivers ignore other values or the whole record.",
+		When:  func(e *evidence) bool { return hasRecord(e) && e.record.Has("avp") },
+		Fails: kit.Faults(record.BadAvatar),
+	},
+	{
+		Code: "bimi.lps.invalid", Severity: diag.Warning,
+		Title:       "Local-part prefix (lps) that matches no address",
+		Requirement: "Every prefix in lps can match an address",
+		Ref:         refLocalPart,
+		Advice: "Write the prefixes with letters, digits and hyphens only, and a comma between two of them: dots and " +
+			"underscores of the address count as hyphens.",
+		When:  func(e *evidence) bool { return hasRecord(e) && e.record.LocalPartSelectors },
+		Fails: kit.Faults(record.BadPrefix),
+	},
+	{
+		Code: "bimi.lps.used", Severity: diag.Info,
+		Title:       "Logo depends on the sender's address (lps)",
+		Requirement: "The logo does not depend on the sender's address",
+		Ref:         refLocalPart,
+		Advice: "Check the records of these selectors one by one, and make sure that the record without them is right as " +
+			"well: few receivers know lps.",
+		When: hasRecord,
+		Fails: func(e *evidence) diag.Failures {
+			which := "any local part"
+			if list := e.record.Prefixes; len(list) > 0 {
+				which = "local parts that begin with " + diag.Quote(strings.Join(list, ", "))
+			}
+			return diag.FailIf(e.record.LocalPartSelectors, "For %s receivers look for a record of that selector first, "+
+				"which was not examined.", which)
+		},
+	},
+}
+
+func location(e *evidence) record.URI  { return e.record.Location }
+func authority(e *evidence) record.URI { return e.record.Authority }
+
+// uriRule completes a rule about faults of a URI.
+func uriRule(r diag.Rule[*evidence], tag string, of func(*evidence) record.URI, faults ...record.URIFault) diag.Rule[*evidence] {
+	if r.Ref == "" {
+		r.Ref = refDefinition
+	}
+	r.When = func(e *evidence) bool { return whole(e) && of(e).Text != "" }
+	r.Fails = func(e *evidence) diag.Failures {
+		u := of(e)
+		for _, f := range faults {
+			if u.Fault == f {
+				return e.uriFailure(tag, u)
+			}
+		}
+		return nil
+	}
+	return r
+}
+
+// uriFailure is what is wrong with a URI.
+func (e *evidence) uriFailure(tag string, u record.URI) diag.Failures {
+	t, _ := e.found.List.Tag(tag)
+	text := taglist.Fault{Text: "the address " + `"` + diag.Quote(u.Text) + `" in ` + tag + " " + u.Problem}.Text
+	f := diag.Fail("%s", diag.Sentence(text)).About(tag).Suggesting(e.suggested)
+	f[0].Location = &diag.Location{Offset: t.ValueOffset, Length: len(t.Value)}
+	if advice := uriAdvice[u.Fault]; advice != "" {
+		f[0].Advice = advice
+	}
+	if tag == "a" && strings.EqualFold(u.Text, "self") {
+		f[0].Advice = "Leave a empty: the value self is from early drafts, and receivers do not know it."
+	}
+	return f
+}
+
+// uriAdvice says what to do about some faults.
+var uriAdvice = map[record.URIFault]string{
+	record.Several: "Keep the one address that is to be used: a record has one logo and one certificate. Publish records for " +
+		"other logos at other selectors.",
+	record.Comma: "Write each comma of the address as %2C.",
+}
