@@ -58,6 +58,7 @@ type Env struct {
 	system    sync.Once
 	systemDNS Resolver
 	clients   sync.Map // resolver id to Resolver, see Upstream
+	shared    sync.Map // key to value, see Shared
 }
 
 // A Clock tells the time. The nil Clock is the wall clock.
@@ -128,6 +129,18 @@ func (e *Env) source() *Env {
 		return e.origin
 	}
 	return e
+}
+
+// Shared returns the value that all diagnostics of an environment share under a key, such as how often a
+// service may still be asked. The first who needs it makes it. The key has a type of the package that uses
+// it, and the value takes care of concurrent use. Environments from [Env.Cached] share with their origin.
+func Shared[T any](e *Env, key any, make func() T) T {
+	e = e.source()
+	if v, ok := e.shared.Load(key); ok {
+		return v.(T)
+	}
+	v, _ := e.shared.LoadOrStore(key, make())
+	return v.(T)
 }
 
 // Upstream returns a resolver that asks the given servers through the environment's network. It is

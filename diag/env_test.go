@@ -145,3 +145,15 @@ func TestEnvCached(t *testing.T) {
 	require.Same(t, e.Upstream("x"), c.Upstream("x"))
 	require.NotNil(t, (*Env)(nil).Cached().DNS())
 }
+
+func TestSharedIsMadeOncePerEnvironment(t *testing.T) {
+	type key struct{}
+	made := 0
+	get := func(e *Env) int { return Shared(e, key{}, func() int { made++; return made }) }
+	a, b := &Env{}, &Env{}
+	for range 2 {
+		require.Equal(t, 1, get(a))
+		require.Equal(t, 1, get(a.Cached()))
+		require.Equal(t, 2, get(b))
+	}
+}
