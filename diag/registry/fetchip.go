@@ -64,7 +64,7 @@ type ipEvidence struct {
 // the question open, over WHOIS.
 func (c *Client) fetchIP(ctx context.Context, env *diag.Env, ip diag.IP) (*ipEvidence, error) {
 	e := &ipEvidence{ip: ip, now: env.Now(), source: FromNone, registry: NoRegistry, outcome: absent}
-	if block, purpose, ok := purposeOf(ip.Addr); ok {
+	if block, purpose, ok := PurposeOf(ip.Addr); ok {
 		e.block, e.purpose = block, &purpose
 		e.facts = factsOfPurpose(block, purpose)
 		return e, nil

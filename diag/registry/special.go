@@ -31,8 +31,8 @@ var special = sync.OnceValue(func() map[netip.Prefix]Purpose {
 	return table
 })
 
-// purposeOf returns the smallest block of the table that has the address, and its purpose.
-func purposeOf(ip netip.Addr) (netip.Prefix, Purpose, bool) {
+// PurposeOf returns the smallest block of the table that has the address, and its purpose.
+func PurposeOf(ip netip.Addr) (netip.Prefix, Purpose, bool) {
 	for bits := ip.BitLen(); bits >= 0; bits-- {
 		p, err := ip.Prefix(bits)
 		if purpose, ok := special()[p]; ok && err == nil {
