@@ -20,6 +20,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
 	"github.com/diagkit/diagkit/mailauth/dmarcbis"
+	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/mailauth/header"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
@@ -80,6 +81,7 @@ var endpoints = []Endpoint{
 	{"POST", "/tls-rpt/lookup", mailRead, 2, "TLS-RPT lookup", call(tlsrpt.Lookup)},
 	{"POST", "/mail/header-audit", mailRead, 2, "raw email header analysis", call(header.Audit).upTo(headerBody).holding(6 << 20)},
 	{"POST", "/mail/header-analyze", mailRead, 2, "email header analysis", call(header.Analyze).upTo(11 << 20)}, // 5 MiB, escaped
+	{"POST", "/blacklist/ip", mailRead, 5, "multi-RBL blacklist check", call(dnsbl.Check)},
 	{"POST", "/dmarcbis/check", mailRead, 2, "DMARCbis Tree Walk analysis", call(dmarcbis.Check)},
 	{"POST", "/dmarc/report/analyze", mailRead, 5, "DMARC aggregate report analysis", call(aggregate.Analyze).uploads("content_base64", aggregate.MaxSent)},
 	{"GET", "/spf/hosted", mailRead, 1, "list the key's Hosted SPF profiles", hosted(hostedspf.List)},

@@ -1,0 +1,185 @@
+package dnsbl
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// Timeout is how long all lists together are waited for. One that has not answered by then did not answer;
+// receivers wait no longer either.
+const Timeout = 5 * time.Second
+
+// The test addresses (RFC 5782 section 5): each list has the first, and none has the second.
+var (
+	listedTest4   = netip.MustParseAddr("127.0.0.2")
+	unlistedTest4 = netip.MustParseAddr("127.0.0.1")
+	listedTest6   = netip.MustParseAddr("::ffff:127.0.0.2")
+	unlistedTest6 = netip.MustParseAddr("::ffff:127.0.0.1")
+)
+
+// A probe is what one list was asked, and what it answered.
+type probe struct {
+	list  *List
+	keyed bool
+	zone  string // where it is asked, absolute; with the key, so that it must not be shown
+
+	limited  bool // not asked, because of its rate
+	address  reply
+	latency  time.Duration
+	listed   []reply // of test addresses that must be listed
+	unlisted []reply // of test addresses that must not be
+	texts    []string
+
+	outcome outcome
+}
+
+// A reply is an answer to one question of a list.
+type reply struct {
+	addrs []netip.Addr
+	fault Status // why there is none: TimedOut, Refused or Failed; empty if there is one
+	why   string // the same as the end of a sentence
+}
+
+// evidence is all that the rules look at.
+type evidence struct {
+	ip      diag.IP
+	purpose purpose
+	probes  []*probe // as the file has them
+
+	began, ended time.Time
+}
+
+// gather asks all lists at once. What the lists do not answer stands in the evidence.
+func gather(ctx context.Context, env *diag.Env, ip diag.IP, probes []*probe, secrets keys) *evidence {
+	e := &evidence{ip: ip, purpose: purposeOf(ip.Addr), probes: probes, began: env.Now()}
+	limits := limiterOf(env)
+	ask, cancel := diag.Within(ctx, Timeout)
+	defer cancel()
+	var g diag.Group
+	for _, p := range probes {
+		if p.limited = !limits.take(p.list, e.began); p.limited {
+			continue
+		}
+		g.Go(func() { p.ask(ask, env, ip, secrets) })
+	}
+	g.Wait()
+	for _, p := range probes {
+		p.outcome = p.weigh()
+	}
+	e.ended = env.Now()
+	return e
+}
+
+// ask asks a list about an address and the test addresses at once, and then why it lists the address, if it does.
+func (p *probe) ask(ctx context.Context, env *diag.Env, ip diag.IP, secrets keys) {
+	var listed, unlisted []netip.Addr
+	switch {
+	case p.list.Untestable:
+	case ip.Is4():
+		listed, unlisted = []netip.Addr{listedTest4}, []netip.Addr{unlistedTest4}
+	default:
+		// Most lists of both kinds have their test entries for IPv4 only.
+		listed, unlisted = []netip.Addr{listedTest6, listedTest4}, []netip.Addr{unlistedTest6, unlistedTest4}
+	}
+	p.listed, p.unlisted = make([]reply, len(listed)), make([]reply, len(unlisted))
+	var g diag.Group
+	g.Go(func() {
+		began := env.Now()
+		p.address = p.query(ctx, env, ip.Addr, secrets)
+		p.latency = max(0, env.Now().Sub(began))
+	})
+	for i := range listed {
+		g.Go(func() { p.listed[i] = p.query(ctx, env, listed[i], secrets) })
+		g.Go(func() { p.unlisted[i] = p.query(ctx, env, unlisted[i], secrets) })
+	}
+	g.Wait()
+	if p.weigh().status == Listed {
+		p.texts = texts(diag.Lookup[*dns.TXT](ctx, env, p.name(ip.Addr)), secrets)
+	}
+}
+
+// query asks about one address.
+func (p *probe) query(ctx context.Context, env *diag.Env, ip netip.Addr, secrets keys) reply {
+	a := diag.Lookup[*dns.A](ctx, env, p.name(ip))
+	if err := a.Err(); err != nil {
+		return failed(a, secrets)
+	}
+	var r reply
+	for _, rr := range a.Records[:min(len(a.Records), maxAddrs)] {
+		if addr, ok := netip.AddrFromSlice(rr.A.To4()); ok {
+			r.addrs = append(r.addrs, addr)
+		}
+	}
+	return r
+}
+
+// maxAddrs bounds the return codes of one answer: a list of lists has one for each, which are a dozen.
+const maxAddrs = 32
+
+// failed is the reply of a list that did not answer. The name that was asked for may have a key in it, so that
+// the words are those of the outcome and not those of the error.
+func failed(a diag.Answer[*dns.A], secrets keys) reply {
+	switch {
+	case !a.Silent() && a.Rcode == dns.RcodeRefused:
+		return reply{fault: Refused, why: "its name servers or the resolver answered REFUSED"}
+	case !a.Silent() && a.Rcode != dns.RcodeSuccess && a.Rcode != dns.RcodeNameError:
+		return reply{fault: Failed, why: "the lookup ended with " + a.RcodeName()}
+	case !a.Silent():
+		return reply{fault: Failed, why: "the resolver filters the list's zone by a policy of its own"}
+	}
+	why := diag.Reason(a.Err())
+	if why == noResponse {
+		return reply{fault: TimedOut, why: why}
+	}
+	return reply{fault: Failed, why: "the lookup failed: " + diag.Quote(secrets.scrub(why))}
+}
+
+// noResponse is what [diag.Reason] says of a question that nobody answered in time.
+const noResponse = "no response"
+
+// name is what is looked up in a list for an address: its octets or, of IPv6, its nibbles in reverse order
+// before the zone (RFC 5782 sections 2.1 and 2.4).
+func (p *probe) name(ip netip.Addr) string { return reversed(ip) + "." + p.zone }
+
+// reversed is an address as lists have it, without a final dot.
+func reversed(ip netip.Addr) string {
+	if ip.Is4() {
+		o := ip.As4()
+		return fmt.Sprintf("%d.%d.%d.%d", o[3], o[2], o[1], o[0])
+	}
+	const digits = "0123456789abcdef"
+	o := ip.As16()
+	b := make([]byte, 0, 64)
+	for i := len(o) - 1; i >= 0; i-- {
+		b = append(b, digits[o[i]&0xf], '.', digits[o[i]>>4], '.')
+	}
+	return string(b[:len(b)-1])
+}
+
+// The bounds of what a list says of an address. One text of an address is usual.
+const (
+	maxTexts  = 4
+	maxReason = 300
+)
+
+// texts are what a list says of an address, fit for a report.
+func texts(a diag.Answer[*dns.TXT], secrets keys) []string {
+	var list []string
+	for _, rr := range a.Records[:min(len(a.Records), maxTexts)] {
+		text := secrets.scrub(diag.TXT(rr))
+		text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+		if len(text) > maxReason {
+			text = strings.ToValidUTF8(text[:maxReason], "") + "…"
+		}
+		if text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}

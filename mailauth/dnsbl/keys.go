@@ -1,0 +1,88 @@
+package dnsbl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// KeysFile is the name of the file of keys among those of the operator, see [diag.List]: lines of the name of an
+// account, as the file of lists has it, and its key. There is no built-in one. A key is part of the name that is
+// looked up, and of nothing else: reports, errors and logs do not have it.
+const KeysFile = "dnsbl-keys.txt"
+
+// A secret is a key. Formatting it does not show it.
+type secret struct{ text string }
+
+func (secret) String() string   { return "(secret)" }
+func (secret) GoString() string { return "(secret)" }
+
+// keys are the keys by the names of their accounts.
+type keys map[string]secret
+
+// maxKey bounds a key, which is a label of the DNS (RFC 1035 section 2.3.4) with its dot.
+const maxKey = 64
+
+// parseKeys reads a file of keys. The error does not tell what stands in it.
+func parseKeys(data []byte) (keys, error) {
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("more than %d bytes", maxFile)
+	}
+	k := keys{}
+	number := 0
+	for line := range strings.Lines(string(data)) {
+		number++
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if len(words) != 2 || !isID(words[0]) || !isKey(words[1]) {
+			return nil, fmt.Errorf("line %d is not the name of an account and a key of letters, digits and hyphens", number)
+		}
+		if _, twice := k[words[0]]; twice {
+			return nil, fmt.Errorf("line %d: the account has a key already", number)
+		}
+		k[words[0]] = secret{words[1]}
+	}
+	return k, nil
+}
+
+func isKey(s string) bool {
+	return s != "" && len(s) < maxKey &&
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+}
+
+// place returns where a list is asked, absolute, and whether with a key; empty if not at all.
+func (k keys) place(l *List) (zone string, keyed bool) {
+	if key, ok := k[l.Key]; ok && l.Keyed != "" {
+		return strings.Replace(l.Keyed, keyMark, key.text, 1) + ".", true
+	}
+	if l.Zone == "" {
+		return "", false
+	}
+	return l.Zone + ".", false
+}
+
+// scrub takes the keys out of a text of strangers, who may repeat what they were asked.
+func (k keys) scrub(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	for _, key := range k {
+		for {
+			at := strings.Index(lower(s), lower(key.text))
+			if at < 0 {
+				break
+			}
+			s = s[:at] + "…" + s[at+len(key.text):]
+		}
+	}
+	return s
+}
+
+// lower is a text in lower case as the DNS compares names (RFC 4343 section 3). Its length stays as it is.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, s)
+}

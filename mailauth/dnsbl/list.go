@@ -1,0 +1,225 @@
+package dnsbl
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Category says what a list is about.
+type Category string
+
+// The categories.
+const (
+	Spam       Category = "spam"       // sources of spam
+	Exploit    Category = "exploit"    // infected or hijacked machines, attackers
+	Policy     Category = "policy"     // addresses that should not send mail themselves: no accusation
+	Proxy      Category = "proxy"      // proxies, VPNs, Tor
+	Bot        Category = "bot"        // members and controllers of botnets
+	Reputation Category = "reputation" // a score, or the company that an address keeps
+	Allow      Category = "allow"      // senders that somebody vouches for
+)
+
+// Values lists the categories.
+func (Category) Values() []string {
+	return []string{
+		string(Spam), string(Exploit), string(Policy), string(Proxy), string(Bot), string(Reputation), string(Allow),
+	}
+}
+
+// Kinds of return codes that are no category: what they say is no listing.
+const (
+	neutral Category = "neutral" // something is known, and it is neither bad nor good
+	refused Category = "refused" // the list did not answer the question
+)
+
+// Severity says how many receivers use a list, and so what a listing means for mail.
+type Severity string
+
+// The severities.
+const (
+	High   Severity = "high"   // large receivers reject mail on its word
+	Medium Severity = "medium" // some reject, many count it
+	Low    Severity = "low"    // few use it
+)
+
+// Values lists the severities.
+func (Severity) Values() []string { return []string{string(High), string(Medium), string(Low)} }
+
+// A List is a DNS-based list of addresses.
+type List struct {
+	ID       string // short, permanent: lower-case letters, digits, hyphens
+	Name     string // for people
+	Operator string // who runs it
+
+	// Zone is where it is asked, without a final dot. Empty if it answers those with a key only.
+	Zone string
+
+	// Keyed is where it is asked by those who have a key, with {key} in its place, and Key is the name of
+	// the account that the key belongs to, by which the file [KeysFile] has it. Both may be empty.
+	Keyed, Key string
+
+	Category Category
+	Severity Severity
+
+	// Network says that it lists networks for what some of their addresses did.
+	Network bool
+
+	// IPv4 and IPv6 say which addresses it knows.
+	IPv4, IPv6 bool
+
+	// Untestable says that it has no entry for the test address (RFC 5782 section 5).
+	Untestable bool
+
+	// Delist is where to ask for removal, with {ip} in place of the address. May be empty.
+	Delist string
+
+	// Rate is how often it may be asked about an address; zero if there is no limit.
+	Rate Rate
+
+	// Codes are its return codes. A code that is in none of them is a listing of the list's category.
+	Codes []Code
+}
+
+// A Rate is so many lookups in so much time.
+type Rate struct {
+	Count int
+	Per   time.Duration
+}
+
+// A Code is a set of return codes and what they mean.
+type Code struct {
+	Pattern pattern
+	Kind    Category // or neutral or refused
+	Meaning string
+}
+
+// A pattern is a set of IPv4 addresses: the octets from first to last.
+type pattern struct{ first, last [4]byte }
+
+func (p pattern) has(a netip.Addr) bool {
+	octets := a.As4()
+	for i, o := range octets {
+		if o < p.first[i] || o > p.last[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// knows reports whether the list has addresses of this kind.
+func (l *List) knows(ip netip.Addr) bool { return ip.Is4() && l.IPv4 || ip.Is6() && l.IPv6 }
+
+// public is the zone as it may be shown: without the key.
+func (l *List) public(keyed bool) string {
+	if keyed {
+		return strings.TrimPrefix(l.Keyed, keyMark+".")
+	}
+	return l.Zone
+}
+
+// delistURL is where to ask for the removal of an address.
+func (l *List) delistURL(ip netip.Addr) string { return strings.ReplaceAll(l.Delist, ipMark, ip.String()) }
+
+// The return codes with a meaning for all lists.
+var (
+	// errorCodes tell the one who asks that the question was not answered; Spamhaus began it, and others
+	// followed (docs.spamhaus.com, "Return codes").
+	errorCodes = netip.MustParsePrefix("127.255.255.0/24")
+
+	// codes are what lists answer with (RFC 5782 section 2.1).
+	codes = netip.MustParsePrefix("127.0.0.0/8")
+
+	// notACode must not be used for a listing, for it is what the local host is called (RFC 5782 section 2.1).
+	// Some lists answer so to those who may not ask.
+	notACode = netip.MustParseAddr("127.0.0.1")
+)
+
+// errorMeanings are the reasons of errorCodes.
+var errorMeanings = map[netip.Addr]string{
+	netip.MustParseAddr("127.255.255.252"): "the name of the zone is misspelled",
+	netip.MustParseAddr("127.255.255.253"): "the key is not valid for this zone",
+	netip.MustParseAddr("127.255.255.254"): "the list does not answer queries through public or shared resolvers",
+	netip.MustParseAddr("127.255.255.255"): "too many queries, or the resolver is not registered with the list",
+}
+
+// A reading is what an answer of a list means.
+type reading struct {
+	kind     readingKind
+	category Category // of a listing, the gravest of its codes
+	codes    []netip.Addr
+	meanings []string
+}
+
+type readingKind int
+
+const (
+	absent  readingKind = 0 // no entry
+	noted   readingKind = 1 // an entry, which is no listing
+	present readingKind = 2 // an entry, which is a listing
+	denied  readingKind = 3 // the list refused to answer
+	foreign readingKind = 4 // an address that no list answers with
+)
+
+// read takes the addresses that a list answered with for what they mean.
+func (l *List) read(addrs []netip.Addr) reading {
+	r := reading{codes: slices.Clone(addrs)}
+	slices.SortFunc(r.codes, netip.Addr.Compare)
+	for _, a := range r.codes {
+		kind, category, meanings := l.decode(a)
+		r.kind = max(r.kind, kind)
+		if kind == present && (r.category == "" || gravity(category) > gravity(r.category)) {
+			r.category = category
+		}
+		for _, m := range meanings {
+			if !slices.Contains(r.meanings, m) {
+				r.meanings = append(r.meanings, m)
+			}
+		}
+	}
+	return r
+}
+
+// decode is read for one address.
+func (l *List) decode(a netip.Addr) (kind readingKind, category Category, meanings []string) {
+	if !codes.Contains(a) {
+		return foreign, "", nil
+	}
+	for _, c := range l.Codes {
+		if !c.Pattern.has(a) {
+			continue
+		}
+		meanings = append(meanings, c.Meaning)
+		if category == "" {
+			category = c.Kind
+		}
+	}
+	switch {
+	case category == refused, category == "" && (errorCodes.Contains(a) || a == notACode):
+		if m := errorMeanings[a]; category == "" && m != "" {
+			meanings = []string{m}
+		}
+		return denied, "", meanings
+	case category == "":
+		return present, l.Category, nil
+	case category == neutral, category == Allow && l.Category != Allow:
+		return noted, "", meanings
+	default:
+		return present, category, meanings
+	}
+}
+
+// refusal says how a list refused to answer, as the end of a sentence.
+func (r *reading) refusal() string {
+	if len(r.meanings) > 0 {
+		return fmt.Sprintf("it answered %s: %s", r.codes[len(r.codes)-1], strings.Join(r.meanings, "; "))
+	}
+	return fmt.Sprintf("it answered %s, by which lists refuse", r.codes[len(r.codes)-1])
+}
+
+// gravity orders categories by what they accuse an address of.
+func gravity(c Category) int {
+	return slices.Index([]Category{Allow, Policy, Reputation, Proxy, Exploit, Bot, Spam}, c)
+}

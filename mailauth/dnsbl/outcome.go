@@ -1,0 +1,150 @@
+package dnsbl
+
+import "fmt"
+
+// Status says what came of asking a list about an address.
+type Status string
+
+// The statuses.
+const (
+	Listed   Status = "listed"
+	Clean    Status = "clean"
+	TimedOut Status = "timeout" // no response in time
+	Refused  Status = "refused" // the list does not answer whoever asks
+	Failed   Status = "error"   // the answer is none, or cannot be relied on
+)
+
+// Values lists the statuses.
+func (Status) Values() []string {
+	return []string{string(Listed), string(Clean), string(TimedOut), string(Refused), string(Failed)}
+}
+
+// SelfTest says what came of asking a list about the test addresses (RFC 5782 section 5).
+type SelfTest string
+
+// The outcomes of the self-test.
+const (
+	Passed   SelfTest = "passed"   // the list has the one and not the other
+	Empty    SelfTest = "empty"    // it has neither: nobody keeps the list
+	Wildcard SelfTest = "wildcard" // it has both: it lists every address
+	Parked   SelfTest = "parked"   // it answers with addresses that no list answers with
+	NotAsked SelfTest = "none"     // the list has no test addresses
+	Open     SelfTest = "unknown"  // the list did not answer
+)
+
+// Values lists the outcomes of the self-test.
+func (SelfTest) Values() []string {
+	return []string{
+		string(Passed), string(Empty), string(Wildcard), string(Parked), string(NotAsked), string(Open),
+	}
+}
+
+// An outcome is what the answers of a list come to.
+type outcome struct {
+	status  Status
+	test    SelfTest
+	reading reading // of the answer about the address
+	why     string  // why it is neither listed nor clean, as the end of a sentence
+}
+
+// measured reports whether the list said something about the address.
+func (o *outcome) measured() bool { return o.status == Listed || o.status == Clean }
+
+// dead reports whether the list is no longer kept, so that nobody learns anything from it.
+func (o *outcome) dead() bool { return o.test == Empty || o.test == Wildcard }
+
+// weigh says what the answers of a list come to. An accusation counts only if the list is known not to list
+// everything, and its absence only if the list is known to list something.
+func (p *probe) weigh() outcome {
+	if p.limited {
+		return outcome{status: Failed, test: Open, why: "it is asked too often, so that it was left out"}
+	}
+	test, fault := p.selfTest()
+	r := p.list.read(p.address.addrs)
+	o := outcome{test: test, reading: r}
+	fail := func(s Status, why string) outcome { o.status, o.why = s, why; return o }
+	switch {
+	case p.address.fault != "":
+		return fail(p.address.fault, p.address.why)
+	case r.kind == denied:
+		return fail(Refused, r.refusal())
+	case r.kind == foreign:
+		return fail(Failed, fmt.Sprintf("it answered %s, which is no return code of a list", r.codes[len(r.codes)-1]))
+	case test == Wildcard:
+		return fail(Failed, "it lists every address, even 127.0.0.1, which no list may have")
+	case test == Parked:
+		return fail(Failed, "it answered for its test address with an address that is no return code of a list")
+	case fault.fault == Refused:
+		return fail(Refused, fault.why)
+	case r.kind == present && (test != Open || p.exonerates()):
+		o.status = Listed
+	case r.kind != present && (test == Passed || test == NotAsked):
+		o.status = Clean
+	case test == Empty:
+		return fail(Failed, "it does not list its test address 127.0.0.2, so that the list is not in operation")
+	default:
+		return fail(fault.fault, "its test addresses could not be looked up: "+fault.why)
+	}
+	return o
+}
+
+// selfTest says what the test addresses tell of a list, and if that is nothing, why.
+func (p *probe) selfTest() (SelfTest, reply) {
+	if p.list.Untestable {
+		return NotAsked, reply{}
+	}
+	listed, unlisted := p.list.survey(p.listed), p.list.survey(p.unlisted)
+	fault := worse(listed.fault, unlisted.fault)
+	switch {
+	case unlisted.present:
+		return Wildcard, reply{}
+	case fault.fault == Refused:
+		return Open, fault
+	case listed.foreign || unlisted.foreign:
+		return Parked, reply{}
+	case (listed.present || listed.noted) && p.exonerates():
+		return Passed, reply{}
+	case fault.fault != "":
+		return Open, fault
+	default:
+		return Empty, reply{}
+	}
+}
+
+// A survey is what a list said of several addresses.
+type survey struct {
+	absent, noted, present, foreign bool  // of any of them
+	fault                           reply // the worst one
+}
+
+func (l *List) survey(replies []reply) (s survey) {
+	for _, one := range replies {
+		r := l.read(one.addrs)
+		switch {
+		case one.fault != "":
+			s.fault = worse(s.fault, one)
+		case r.kind == denied:
+			s.fault = worse(s.fault, reply{fault: Refused, why: r.refusal()})
+		}
+		s.absent = s.absent || one.fault == "" && r.kind == absent
+		s.noted = s.noted || r.kind == noted
+		s.present = s.present || r.kind == present
+		s.foreign = s.foreign || r.kind == foreign
+	}
+	return s
+}
+
+// exonerates reports whether the list is known to leave out an address that it must leave out.
+func (p *probe) exonerates() bool {
+	s := p.list.survey(p.unlisted)
+	return (s.absent || s.noted) && !s.present
+}
+
+// worse keeps the fault that says more: a refusal before an error, an error before silence.
+func worse(a, b reply) reply {
+	rank := map[Status]int{"": 0, TimedOut: 1, Failed: 2, Refused: 3}
+	if rank[b.fault] > rank[a.fault] {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,256 @@
+package dnsbl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// rules is the table of all that is examined: what could be learned, and what the lists say.
+var rules = slices.Concat(knowledgeRules, listingRules, coverageRules)
+
+// The factors of the score, in the order of a reader.
+var (
+	factorMajor   = diag.Category{Code: "major", Label: "Widely used lists"}
+	factorOther   = diag.Category{Code: "other", Label: "Other lists"}
+	factorPolicy  = diag.Category{Code: "policy", Label: "Policy lists"}
+	factorNetwork = diag.Category{Code: "network", Label: "Lists of networks"}
+)
+
+// A class is what a listing means for mail.
+type class int
+
+// The classes.
+const (
+	major   class = iota // large receivers reject the mail
+	minor                // some receivers reject or count it
+	obscure              // few do
+	policy               // the address should not send mail itself
+	network              // the list has the whole network
+)
+
+// classOf is the class of a listing, or without one of what the list might say.
+func classOf(p *probe) class {
+	switch {
+	case p.category() == Policy:
+		return policy
+	case p.list.Network:
+		return network
+	case p.list.Severity == High:
+		return major
+	case p.list.Severity == Medium:
+		return minor
+	default:
+		return obscure
+	}
+}
+
+// blocks returns the blocklists for which the condition holds.
+func (e *evidence) blocks(is func(*probe) bool) (list []*probe) {
+	for _, p := range e.probes {
+		if p.list.Category != Allow && is(p) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func (e *evidence) listings() []*probe {
+	return e.blocks(func(p *probe) bool { return p.outcome.status == Listed })
+}
+
+// on returns the listings of a class.
+func (e *evidence) on(c class) []*probe {
+	return e.blocks(func(p *probe) bool { return p.outcome.status == Listed && classOf(p) == c })
+}
+
+// accusations are the listings of the address itself for what it did.
+func (e *evidence) accusations() []*probe {
+	return slices.Concat(e.on(major), e.on(minor), e.on(obscure))
+}
+
+// public reports whether receivers can see mail come from the address.
+func public(e *evidence) bool { return !e.purpose.hidden }
+
+// measured makes a condition: whether some list could have said what the class is about.
+func measured(c class) func(*evidence) bool {
+	return func(e *evidence) bool {
+		return public(e) && len(e.blocks(func(p *probe) bool {
+			return p.outcome.measured() && (classOf(p) == c || c == policy && p.list.hasPolicies())
+		})) > 0
+	}
+}
+
+// hasPolicies reports whether a list names addresses that should not send mail, beside others.
+func (l *List) hasPolicies() bool {
+	return slices.ContainsFunc(l.Codes, func(c Code) bool { return c.Kind == Policy })
+}
+
+// listed makes a test: one failure for each listing of a class.
+func listed(c class) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(e.on(c), func(p *probe) diag.Failures { return e.listing(p) })
+	}
+}
+
+// listing is the failure of an address that a list has.
+func (e *evidence) listing(p *probe) diag.Failures {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s lists %s", p.list.Name, e.ip)
+	if p.list.Network {
+		b.WriteString(" with its network")
+	}
+	var said []string
+	for _, code := range p.outcome.reading.codes {
+		said = append(said, code.String())
+	}
+	fmt.Fprintf(&b, " (%s", strings.Join(said, ", "))
+	if len(p.outcome.reading.meanings) > 0 {
+		b.WriteString(": " + strings.Join(p.outcome.reading.meanings, "; "))
+	}
+	b.WriteString(").")
+	if len(p.texts) > 0 {
+		fmt.Fprintf(&b, ` The list says: "%s".`, diag.Quote(strings.TrimSuffix(strings.Join(p.texts, "; "), ".")))
+	}
+	return diag.Failures{{Detail: b.String(), Advice: e.remedy(p)}}.About(p.list.ID)
+}
+
+// remedies are what removes the cause of a listing, which comes before the request for removal: an address whose
+// cause remains is listed again.
+var remedies = map[Category]string{
+	Spam: "Find and stop what sends the spam: a hijacked mailbox, a form or script that is abused, or a mailing to " +
+		"people who did not ask for it.",
+	Exploit: "Find and clean the machine behind the address that is infected or attacks others; behind NAT it may be any.",
+	Bot:     "Find and clean the machine behind the address that is part of a botnet; behind NAT it may be any.",
+	Proxy:   "Close the proxy, or send mail from an address that is no proxy, VPN or Tor node.",
+	Policy: "If this is a client or has a dynamic address, send through the mail server of your provider. If it is a mail " +
+		"server with a static address, give it a reverse name of its own.",
+	Reputation: "Check the mail log for spam and bounces, and give the address a reverse name of its own.",
+}
+
+const networkRemedy = "Ask your provider to stop the spam from its network, or send from an address of another network: nobody " +
+	"else can end this listing."
+
+// remedy says what to do about a listing.
+func (e *evidence) remedy(p *probe) string {
+	if p.list.Network {
+		return networkRemedy
+	}
+	text := remedies[p.category()]
+	if url := p.list.delistURL(e.ip.Addr); url != "" {
+		return text + " Then request removal from " + p.list.Name + " at " + url + "."
+	}
+	return text + " Then ask " + p.list.Operator + " for removal."
+}
+
+// listingRules are about what the lists say of the address, by what it means for mail.
+var listingRules = diag.Rules[*evidence]{
+	{
+		Code: "dnsbl.listed.several", Severity: diag.Critical, Weight: 10, Category: factorMajor,
+		Title:       "Listed on several widely used blocklists",
+		Requirement: "At most one widely used blocklist has the address",
+		Ref:         "RFC 5782 section 2.1",
+		Advice:      "Stop sending from the address until the cause is found: each further message makes removal harder.",
+		When:        measured(major),
+		Fails: func(e *evidence) diag.Failures {
+			on := e.on(major)
+			return diag.FailIf(len(on) > 1, "%s is on %s, so that most receivers reject its mail.", e.ip, names(on))
+		},
+	},
+	{
+		Code: "dnsbl.listed.major", Severity: diag.Error, Weight: 30, Category: factorMajor,
+		Title:       "Listed on a widely used blocklist",
+		Requirement: "No widely used blocklist has the address",
+		Ref:         "RFC 5782 section 2.1",
+		Advice:      "Remove the cause, then request removal.",
+		When:        measured(major),
+		Fails:       listed(major),
+	},
+	{
+		Code: "dnsbl.listed.many", Severity: diag.Error, Weight: 5, Category: factorOther,
+		Title:       "Listed on several independent blocklists",
+		Requirement: "At most two smaller blocklists have the address",
+		Ref:         "RFC 5782 section 2.1",
+		Advice:      "Look for the cause before requesting removal: lists that work differently do not err alike.",
+		When:        func(e *evidence) bool { return measured(minor)(e) || measured(obscure)(e) },
+		Fails: func(e *evidence) diag.Failures {
+			on := slices.Concat(e.on(minor), e.on(obscure))
+			return diag.FailIf(operators(on) >= manyOperators, "%s is on %s.", e.ip, names(on))
+		},
+	},
+	{
+		Code: "dnsbl.listed.minor", Severity: diag.Warning, Weight: 15, Category: factorOther,
+		Title:       "Listed on a blocklist that some receivers use",
+		Requirement: "No blocklist that some receivers use has the address",
+		Ref:         "RFC 5782 section 2.1",
+		Advice:      "Remove the cause, then request removal.",
+		When:        measured(minor),
+		Fails:       listed(minor),
+	},
+	{
+		Code: "dnsbl.listed.obscure", Severity: diag.Warning, Weight: 5, Category: factorOther,
+		Title:       "Listed on a blocklist that few receivers use",
+		Requirement: "No blocklist that few receivers use has the address",
+		Ref:         "RFC 5782 section 2.1",
+		Advice:      "Remove the cause, then request removal.",
+		When:        measured(obscure),
+		Fails:       listed(obscure),
+	},
+	{
+		Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 35, Category: factorPolicy,
+		Title:       "On a policy list: the address should not send mail directly",
+		Requirement: "No policy list says that the address should not send mail directly",
+		Ref:         "RFC 5782 section 1",
+		Advice:      "Send through the mail server of your provider, or have a static address of a mail server taken off the list.",
+		When:        measured(policy),
+		Fails:       listed(policy),
+		Partly: func(e *evidence) float64 {
+			if slices.ContainsFunc(e.on(policy), func(p *probe) bool { return p.list.Severity == High }) {
+				return 0
+			}
+			return 0.8 // few receivers use the others
+		},
+	},
+	{
+		Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork,
+		Title:       "Listed with its whole network, for what others did",
+		Requirement: "No list of networks has the network of the address",
+		Ref:         "RFC 6471 section 2.1.3",
+		Advice:      networkRemedy,
+		When:        measured(network),
+		Fails:       listed(network),
+	},
+}
+
+// manyOperators is how many who run lists must have the address before chance is ruled out: one lists it by
+// mistake, two may have the same source.
+const manyOperators = 3
+
+func operators(list []*probe) int {
+	seen := map[string]bool{}
+	for _, p := range list {
+		seen[p.list.Operator] = true
+	}
+	return len(seen)
+}
+
+// maxNamed bounds the lists that a sentence names.
+const maxNamed = 6
+
+// names lists names in a sentence.
+func names(list []*probe) string {
+	words := make([]string, 0, maxNamed)
+	for _, p := range list[:min(len(list), maxNamed)] {
+		words = append(words, p.list.Name)
+	}
+	switch more := len(list) - len(words); {
+	case more > 0:
+		return strings.Join(words, ", ") + fmt.Sprintf(" and %d more", more)
+	case len(words) > 1:
+		return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+	default:
+		return strings.Join(words, "")
+	}
+}

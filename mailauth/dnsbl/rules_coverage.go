@@ -1,0 +1,252 @@
+package dnsbl
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// with returns the blocklists whose outcome is as the condition says.
+func (e *evidence) with(is func(*outcome) bool) []*probe {
+	return e.blocks(func(p *probe) bool { return is(&p.outcome) })
+}
+
+func (e *evidence) answered() []*probe { return e.with((*outcome).measured) }
+
+// unanswered makes a test: how many blocklists have a status other than those that say something, and which.
+func unanswered(s Status, what string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		on := e.with(func(o *outcome) bool { return o.status == s && !o.dead() })
+		if len(on) == 0 {
+			return nil
+		}
+		return diag.Fail("%s %s: %s. The first: %s.", diag.Count(len(on), "blocklist"), what, names(on), on[0].outcome.why)
+	}
+}
+
+// rewritten reports whether it is the resolver that answers in place of the lists. A few domains of lists are
+// parked at any time; more of them at once are not.
+func rewritten(e *evidence) []*probe {
+	parked := e.with(func(o *outcome) bool { return o.reading.kind == foreign || o.test == Parked })
+	if len(parked) < minRewritten || 2*len(parked) < len(e.probes)-len(e.with((*outcome).silent)) {
+		return nil
+	}
+	return parked
+}
+
+// minRewritten is how many lists at least must answer with strange addresses before the resolver is blamed.
+const minRewritten = 3
+
+// silent reports whether there was no answer.
+func (o *outcome) silent() bool { return o.status == TimedOut }
+
+// majors are the widely used blocklists, and those of them that did not say anything.
+func (e *evidence) majors() (all, missing []*probe) {
+	all = e.blocks(func(p *probe) bool { return p.list.Severity == High })
+	for _, p := range all {
+		if !p.outcome.measured() {
+			missing = append(missing, p)
+		}
+	}
+	return all, missing
+}
+
+// open reports whether so few of the widely used lists answered that nothing can be said.
+func open(e *evidence) bool {
+	all, missing := e.majors()
+	return len(e.listings()) == 0 && 2*len(missing) > len(all)
+}
+
+// knowledgeRules are about whether the lists can say anything about the address.
+var knowledgeRules = diag.Rules[*evidence]{
+	{
+		Code: "dnsbl.address.special", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "Not a public address",
+		Requirement: "The address is a public one",
+		Ref:         "RFC 6890 section 2.2.2",
+		Advice:      "Check the public address that the mail is sent from; receivers note it in their Received fields.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.purpose.hidden, "%s is a special-purpose address, %s. Receivers on the Internet never see mail "+
+				"come from it, so that no list can say anything about it.", e.ip, e.purpose.text)
+		},
+	},
+	{
+		Code: "dnsbl.address.special.listed", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Lists have an entry for the special-purpose address",
+		Requirement: "No list has an entry for the special-purpose address",
+		Ref:         "RFC 5782 section 5, RFC 6471 section 3.5",
+		Advice:      "Leave it: such entries are for tests, or cover all space that is not in public use.",
+		When:        func(e *evidence) bool { return !public(e) },
+		Fails: func(e *evidence) diag.Failures {
+			on := e.listings()
+			return diag.FailIf(len(on) > 0, "%s is on %s: %s.", e.ip, diag.Count(len(on), "blocklist"), names(on))
+		},
+	},
+	{
+		Code: "dnsbl.address.documentation", Severity: diag.Info,
+		Title:       "Address for use in documentation",
+		Requirement: "The address is not set aside for documentation",
+		Ref:         "RFC 5737 section 3, RFC 3849 section 2",
+		Advice:      "Check the address that the mail is sent from, if this one was taken from an example.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.purpose.example, "%s is set aside for examples: %s.", e.ip, e.purpose.text)
+		},
+	},
+	{
+		Code: "dnsbl.resolver.rewrites", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "The resolver rewrites the answers of lists",
+		Requirement: "The resolver passes on the answers of lists as they are",
+		Ref:         "RFC 5782 section 2.1",
+		Advice: "Ask through a resolver that returns NXDOMAIN unchanged. Nothing follows for the address: check it at the " +
+			"websites of the lists.",
+		When: public,
+		Fails: func(e *evidence) diag.Failures {
+			on := rewritten(e)
+			return diag.FailIf(len(on) > 0, "%d of %d blocklists seem to answer with addresses outside 127.0.0.0/8, as a resolver "+
+				"does that replaces NXDOMAIN by a page of its own.", len(on), len(e.blocks(func(*probe) bool { return true })))
+		},
+	},
+	{
+		Code: "dnsbl.answers.refused", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"dnsbl.resolver.rewrites"},
+		Title:       "Blocklists refuse to answer",
+		Requirement: "At least one blocklist answers",
+		Ref:         "RFC 6471 section 3.3",
+		Advice: "Check the address at the websites of the lists. The lists answer a resolver of one's own, or those who " +
+			"have registered; the address is not to blame.",
+		Fails: func(e *evidence) diag.Failures {
+			on := e.with(func(o *outcome) bool { return o.status == Refused })
+			if len(e.answered()) > 0 || len(on) == 0 {
+				return nil
+			}
+			return diag.Fail("No blocklist said whether it has %s, and %d refused: %s. The first: %s.",
+				e.ip, len(on), names(on), on[0].outcome.why)
+		},
+	},
+	{
+		Code: "dnsbl.answers.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"dnsbl.answers.refused"},
+		Title:       "No blocklist gave a usable answer",
+		Requirement: "At least one blocklist gave a usable answer",
+		Ref:         "RFC 5782 section 5",
+		Advice:      "Try again in a few minutes, or check the address at the websites of the lists.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.answered()) == 0, "None of %s said whether it has %s.",
+				diag.Count(len(e.blocks(func(*probe) bool { return true })), "blocklist"), e.ip)
+		},
+	},
+	{
+		Code: "dnsbl.answers.few", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"dnsbl.answers.none"},
+		Title:       "Most of the widely used blocklists did not answer",
+		Requirement: "Most of the widely used blocklists answered",
+		Ref:         "RFC 6471 section 3.3",
+		Advice:      "Check the address at the websites of these lists, which decide whether mail is accepted.",
+		Fails: func(e *evidence) diag.Failures {
+			_, missing := e.majors()
+			if !open(e) {
+				return nil
+			}
+			return diag.Fail("%s did not say whether they have %s. The first: %s.", names(missing), e.ip, missing[0].outcome.why)
+		},
+	},
+}
+
+// coverageRules are about lists that said nothing, which is worth knowing, and no fault of the address.
+var coverageRules = diag.Rules[*evidence]{
+	{
+		Code: "dnsbl.major.unanswered", Severity: diag.Info,
+		DependsOn:   []diag.Code{"dnsbl.answers.few"},
+		Title:       "A widely used blocklist did not answer",
+		Requirement: "All widely used blocklists answered",
+		Ref:         "RFC 6471 section 3.3",
+		Advice:      "Check the address at the website of the list.",
+		When:        func(e *evidence) bool { all, _ := e.majors(); return public(e) && len(all) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			_, missing := e.majors()
+			return diag.FailEach(missing, func(p *probe) diag.Failures {
+				return diag.Fail("%s did not say whether it has %s: %s.", p.list.Name, e.ip, p.outcome.why).About(p.list.ID)
+			})
+		},
+	},
+	{
+		Code: "dnsbl.lists.refused", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"dnsbl.answers.refused"},
+		Title:       "Some blocklists refused to answer",
+		Requirement: "No blocklist refused to answer",
+		Ref:         "RFC 6471 section 3.3",
+		Advice:      "Check the address at the websites of these lists if it matters: they do not answer this service.",
+		Fails:       unanswered(Refused, "refused to answer"),
+	},
+	{
+		Code: "dnsbl.lists.silent", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Some blocklists did not respond in time",
+		Requirement: "All blocklists responded in time",
+		Ref:         "RFC 6471 section 3.2",
+		Advice:      "Try again later if these lists matter.",
+		Fails:       unanswered(TimedOut, "did not respond"),
+	},
+	{
+		Code: "dnsbl.lists.failed", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"dnsbl.resolver.rewrites"},
+		Title:       "Some blocklists could not be asked",
+		Requirement: "All blocklists could be asked",
+		Ref:         "RFC 6471 section 3.2",
+		Advice:      "Try again later if these lists matter.",
+		Fails:       unanswered(Failed, "could not be asked"),
+	},
+	{
+		Code: "dnsbl.lists.wildcard", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Blocklists that list every address were ignored",
+		Requirement: "No blocklist lists every address",
+		Ref:         "RFC 5782 section 5, RFC 6471 section 3.4",
+		Advice:      "Remove these lists from mail servers that use them: they make them reject all mail.",
+		Fails: func(e *evidence) diag.Failures {
+			on := e.with(func(o *outcome) bool { return o.test == Wildcard })
+			return diag.FailIf(len(on) > 0, "%s, even 127.0.0.1: %s.", listEvery(len(on)), names(on))
+		},
+	},
+	{
+		Code: "dnsbl.lists.empty", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Blocklists that are out of operation were ignored",
+		Requirement: "All blocklists are in operation",
+		Ref:         "RFC 5782 section 5",
+		Advice:      "Leave it: these lists have no entries, so that nobody learns anything from them.",
+		Fails: func(e *evidence) diag.Failures {
+			on := e.with(func(o *outcome) bool { return o.test == Empty && o.status != Listed })
+			return diag.FailIf(len(on) > 0, "%s not even the test address 127.0.0.2: %s.", listNothing(len(on)), names(on))
+		},
+	},
+	{
+		Code: "dnsbl.allowlist.none", Severity: diag.Info,
+		Title:       "On no allow list",
+		Requirement: "An allow list vouches for the address",
+		Ref:         "RFC 5782 section 2.2",
+		Advice:      "Leave it, or register a mail server of good standing with dnswl.org, which is free.",
+		When: func(e *evidence) bool {
+			return public(e) && slices.ContainsFunc(e.probes, func(p *probe) bool { return p.list.Category == Allow && p.outcome.measured() })
+		},
+		Fails: func(e *evidence) diag.Failures {
+			for _, p := range e.probes {
+				if p.list.Category == Allow && p.outcome.status == Listed {
+					return nil
+				}
+			}
+			return diag.Fail("No allow list that answered has %s.", e.ip)
+		},
+	},
+}
+
+func listEvery(n int) string {
+	if n == 1 {
+		return "1 blocklist lists every address"
+	}
+	return diag.Count(n, "blocklist") + " list every address"
+}
+
+func listNothing(n int) string {
+	if n == 1 {
+		return "1 blocklist lists"
+	}
+	return diag.Count(n, "blocklist") + " list"
+}

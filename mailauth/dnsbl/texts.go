@@ -1,0 +1,127 @@
+package dnsbl
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// judge applies the rules and fills in the texts.
+func (e *evidence) judge() diag.Verdict {
+	v := rules.Judge(e, verdictTexts)
+	fill := e.filler()
+	v.Headline, v.Sub = fill.Replace(v.Headline), fill.Replace(v.Sub)
+	return v
+}
+
+// filler puts the facts into the texts of the verdict.
+func (e *evidence) filler() *strings.Replacer {
+	listings := e.listings()
+	on, first := "a blocklist", ""
+	// The one that weighs most speaks for all.
+	for _, c := range []class{major, minor, obscure, policy, network} {
+		if found := e.on(c); len(found) > 0 {
+			first = found[0].list.Name
+			break
+		}
+	}
+	if first == "" && len(listings) > 0 {
+		first = listings[0].list.Name
+	}
+	switch len(listings) {
+	case 0:
+	case 1:
+		on = "the blocklist " + first
+	default:
+		on = fmt.Sprintf("%d blocklists, among them %s", len(listings), first)
+	}
+	_, missing := e.majors()
+	unasked := ""
+	if len(missing) > 0 {
+		unasked = missing[0].list.Name
+	}
+	return strings.NewReplacer(
+		"{lists}", on, "{first}", first, "{unasked}", unasked, "{purpose}", e.purpose.text, "{ip}", e.ip.String(),
+		"{answered}", fmt.Sprint(len(e.answered())),
+	)
+}
+
+// verdictTexts are what the verdict says in words. What stands in braces is filled in: {lists} says on how many
+// blocklists the address is, and names the one that weighs most.
+var verdictTexts = diag.Texts{
+	"excellent": {
+		Headline: "Not listed on any of the {answered} blocklists that answered",
+		Sub:      "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address changes.",
+	},
+	"valid": {
+		Headline: "Not listed on any of the {answered} blocklists that answered",
+		Sub:      "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address changes.",
+	},
+	"dnsbl.major.unanswered": {
+		Headline: "Not listed on {answered} blocklists, but {unasked} is missing",
+		Sub:      "Not listed as far as lists answered; a widely used one did not. Check {ip} at its website.",
+	},
+	"warning": {
+		Headline: "Listed on {lists}",
+		Sub:      "Some receivers reject or filter mail from {ip}. Remove the cause first, then request removal.",
+	},
+	"dnsbl.listed.minor": {
+		Headline: "Listed on {lists}",
+		Sub:      "Some receivers reject or filter mail from {ip}. Remove the cause first, then request removal.",
+	},
+	"dnsbl.listed.obscure": {
+		Headline: "Listed on {lists}",
+		Sub:      "Few receivers use the list, so most mail from {ip} is not affected. Remove the cause, then request removal.",
+	},
+	"dnsbl.listed.policy": {
+		Headline: "Listed by policy as an address that should not send mail directly",
+		Sub: "That is no accusation, but receivers reject mail that comes directly from {ip}. Send through the provider's mail " +
+			"server, or have the address of a mail server taken off {first}.",
+	},
+	"dnsbl.listed.network": {
+		Headline: "Listed only with its whole network, on {first}",
+		Sub:      "The list blames the network of {ip} and not the address, and few receivers reject mail on its word. Ask the provider.",
+	},
+	"invalid": {
+		Headline: "Listed on {lists}",
+		Sub:      "Receivers reject mail from {ip}. Remove the cause first, then request removal.",
+	},
+	"dnsbl.listed.several": {
+		Headline: "Listed on {lists}",
+		Sub: "Most receivers reject mail from {ip}. Stop sending, find what sends the spam, and request removal only then: an " +
+			"address whose cause remains is listed again.",
+	},
+	"dnsbl.listed.major": {
+		Headline: "Listed on {lists}",
+		Sub:      "Many receivers reject mail from {ip}. Remove the cause first, then request removal, or it is listed again.",
+	},
+	"dnsbl.listed.many": {
+		Headline: "Listed on {lists}",
+		Sub:      "Lists that work differently agree about {ip}. Find what sends the spam first, then request removal from each.",
+	},
+	"unknown": {
+		Headline: "Whether the address is listed is not known",
+		Sub:      "The blocklists did not say. Try again in a few minutes.",
+	},
+	"dnsbl.address.special": {
+		Headline: "Special-purpose address, not a public one: check the public address",
+		Sub:      "{ip} is {purpose}. Receivers never see it, so blocklists say nothing about it.",
+	},
+	"dnsbl.resolver.rewrites": {
+		Headline: "Not known whether it is listed: the resolver rewrites answers",
+		Sub:      "The resolver replaces NXDOMAIN, so that the lists cannot be heard. Use another resolver; nothing follows for {ip}.",
+	},
+	"dnsbl.answers.refused": {
+		Headline: "Not known whether it is listed: blocklists refuse to answer",
+		Sub:      "The lists do not answer the resolver of this service. Nothing follows for {ip}: check it at their websites.",
+	},
+	"dnsbl.answers.none": {
+		Headline: "Not known whether it is listed: no blocklist answered",
+		Sub:      "Nothing follows for {ip}. Try again in a few minutes.",
+	},
+	"dnsbl.answers.few": {
+		Headline: "Not known: most widely used blocklists did not answer",
+		Sub:      "The {answered} blocklists that answered do not list {ip}, but those that decide did not say. Check it at their websites.",
+	},
+}
