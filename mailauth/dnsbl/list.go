@@ -121,7 +121,9 @@ func (l *List) public(keyed bool) string {
 }
 
 // delistURL is where to ask for the removal of an address.
-func (l *List) delistURL(ip netip.Addr) string { return strings.ReplaceAll(l.Delist, ipMark, ip.String()) }
+func (l *List) delistURL(ip netip.Addr) string {
+	return strings.ReplaceAll(l.Delist, ipMark, ip.String())
+}
 
 // The return codes with a meaning for all lists.
 var (
