@@ -37,6 +37,7 @@ type beside struct {
 	unrelated []string // TXT records at the name that are for something else
 	places    []place  // records at names at which no receiver looks
 	searched  bool     // whether the servers answered for all these names
+	open      string   // the SPF record if it lets everybody send
 	fallback  string   // the record of the default selector, where another one was asked for and has none
 }
 

@@ -136,6 +136,8 @@ func (e *evidence) locate(names []string, answers []diag.Answer[*dns.TXT]) {
 		for _, r := range a.Records {
 			text := diag.TXT(r)
 			switch {
+			case names[i] == e.discovery.Domain.FQDN() && allowsAll(text):
+				e.beside.open = text
 			case !record.Format.Is(text) || everywhere[text]:
 			case names[i] == e.discovery.Domain.Sub(record.DefaultSelector+"."+record.Node):
 				e.beside.fallback = text
@@ -151,6 +153,16 @@ func (e *evidence) locate(names []string, answers []diag.Answer[*dns.TXT]) {
 			}
 		}
 	}
+}
+
+// allowsAll reports whether a text is an SPF record by which every host may send (RFC 7208 section 5.1).
+func allowsAll(text string) bool {
+	terms := strings.Fields(strings.ToLower(text))
+	if len(terms) == 0 || terms[0] != "v=spf1" {
+		return false
+	}
+	i := slices.IndexFunc(terms, func(s string) bool { return strings.TrimLeft(s, "+-~?") == "all" })
+	return i >= 0 && (terms[i] == "all" || terms[i] == "+all")
 }
 
 // misplace keeps a record at a wrong name.

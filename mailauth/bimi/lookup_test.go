@@ -179,6 +179,10 @@ var worlds = []struct {
 		"invalid 69 dmarc.none dmarc.unknown", "", "none false"},
 	{"t=y", under("v=DMARC1; p=reject; t=y"), "", "", nil,
 		"invalid 69 dmarc.testing", "", "reject false"},
+	{"SPF for all", with(full) + at("example.com", "v=spf1 mx +all"), "", "", nil,
+		"warning 94 spf.open", "", "reject true"},
+	{"SPF", with(full) + at("example.com", "v=spf1 mx ?all all"), "", "", nil,
+		"valid 100", "", "reject true"},
 	{"all of it", under("v=DMARC1; p=quarantine; sp=none; pct=10; t=y"), "", "", nil,
 		"invalid 69 dmarc.subdomains dmarc.percentage dmarc.testing", "", "quarantine false"},
 }

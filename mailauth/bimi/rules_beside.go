@@ -36,6 +36,18 @@ var besideRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "bimi.spf.open", Severity: diag.Warning,
+		Title:       "SPF lets every host send: some receivers show no logo then",
+		Requirement: "The SPF record does not let every host send",
+		Ref:         "RFC 7208 section 5.1",
+		Advice: "List the hosts that send for the domain in the SPF record, and end it with -all or ~all: with +all anybody's " +
+			"mail passes DMARC, and receivers that check this show no logo for it.",
+		When: func(e *evidence) bool { return wanted(e) && (e.beside.searched || e.beside.open != "") },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.beside.open != "", "The SPF record %q of %s lets every host send.", diag.Quote(e.beside.open), e.domain())
+		},
+	},
+	{
 		Code: "bimi.record.wildcard", Severity: diag.Info,
 		Title:       "Wildcard TXT record answers at the name of the BIMI record",
 		Requirement: "No wildcard TXT record of another kind answers at the name of the BIMI record",
