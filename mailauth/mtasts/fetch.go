@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -25,10 +26,16 @@ const (
 	// policy for up to a minute (RFC 8461 section 3.3).
 	Timeout = 10 * time.Second
 
+	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
+	maxName = 254
+
 	// Grace is how long the policy is waited for once it is known that there is no record, in the
 	// hope of saying that there is a policy all the same.
 	Grace = time.Second
 )
+
+// label is where the record is, below the domain (RFC 8461 section 3.1).
+const label = "_mta-sts"
 
 // evidence is all that the rules look at; only gather and digest fill it.
 type evidence struct {
@@ -37,6 +44,7 @@ type evidence struct {
 
 	txt        diag.Answer[*dns.TXT]
 	found      taglist.Found
+	elsewhere  taglist.Elsewhere
 	record     Record // read as far as it can be, if there is exactly one
 	tlsrpt     diag.Answer[*dns.TXT]
 	unreported error // why no reports are requested; nil if they are
@@ -65,6 +73,8 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	fetching, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	var failure error
+	names := misplaced(d)
+	elsewhere := make([]diag.Answer[*dns.TXT], len(names))
 	var g diag.Group
 	g.Go(func() {
 		e.lookupRecord(lookups, env)
@@ -75,7 +85,11 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	g.Go(func() { e.tlsrpt = diag.Lookup[*dns.TXT](lookups, env, d.Sub("_smtp._tls")) })
 	g.Go(func() { e.page, failure = fetchPolicy(fetching, env, d, wait) })
 	g.Go(func() { e.lookupMX(lookups, env) })
+	for i, name := range names {
+		g.Go(func() { elsewhere[i] = diag.Lookup[*dns.TXT](lookups, env, name) })
+	}
 	g.Wait()
+	e.elsewhere = format.Look(&e.found, e.txt, elsewhere[0], elsewhere[1:])
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -93,10 +107,20 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 
 // lookupRecord asks for the TXT records and picks out those that matter.
 func (e *evidence) lookupRecord(ctx context.Context, env *diag.Env) {
-	e.txt = diag.Lookup[*dns.TXT](ctx, env, e.domain.Sub("_mta-sts"))
+	e.txt = diag.Lookup[*dns.TXT](ctx, env, e.domain.Sub(label))
 	if answered(e) {
 		e.found = format.Find(e.txt.Records)
 	}
+}
+
+// misplaced lists the wildcard of the domain, and the names under which records are published by mistake: the domain
+// itself, that of the policy host, the label in another form, and what comes about where a control panel adds the
+// domain to the name that was typed.
+func misplaced(d diag.Domain) []string {
+	list := []string{
+		d.Sub("*"), d.FQDN(), d.Sub("mta-sts"), d.Sub("_mta_sts"), d.Sub("_mtasts"), d.Sub(label + "." + d.String()),
+	}
+	return slices.DeleteFunc(list, func(name string) bool { return len(name) > maxName })
 }
 
 // policyURL is where the policy is (RFC 8461 section 3.3).

@@ -113,7 +113,25 @@ func TestLookup(t *testing.T) {
 		{"no domain", "example.net. A 192.0.2.1\n", nil, "missing none mtasts.domain.missing"},
 		{"mail, but no record", mx, nil, "missing 0 mtasts.record.missing"},
 		{"records of other kinds", mx + `_mta-sts.example.com. TXT "v=spf1 -all"`, nil,
-			"missing 0 mtasts.record.missing"},
+			"missing 0 mtasts.record.missing mtasts.record.unrelated"},
+		{"wildcard of SPF", mx + `*.example.com. TXT "v=spf1 -all"`, nil,
+			"missing 0 mtasts.record.missing mtasts.record.wildcard"},
+		{"wildcard of MTA-STS", reports + mx + `*.example.com. TXT "v=STSv1; id=20260101T000000"`, serve(policy),
+			"valid 100"},
+		{"record at the domain", mx + `example.com. TXT "v=STSv1; id=20260101T000000"`, nil,
+			"missing 0 mtasts.record.location"},
+		{"record at the policy host", mx + `mta-sts.example.com. TXT "v=STSv1; id=20260101T000000"`, nil,
+			"missing 0 mtasts.record.location"},
+		{"domain appended twice", mx + `_mta-sts.example.com.example.com. TXT "v=STSv1; id=20260101T000000"`, nil,
+			"missing 0 mtasts.record.location"},
+		{"record also elsewhere", good + `_mtasts.example.com. TXT "v=STSv1; id=1"`, serve(policy),
+			"valid 100 mtasts.record.elsewhere"},
+		{"record beside another kind", good + `_mta-sts.example.com. TXT "v=spf1 -all"`, serve(policy),
+			"valid 100 mtasts.record.unrelated"},
+		{"alias of nothing", mx + "_mta-sts.example.com. CNAME gone.example.net.\nexample.net. TXT x", nil,
+			"missing 0 mtasts.record.alias"},
+		{"alias of another record", mx + "_mta-sts.example.com. CNAME a.example.net.\na.example.net. TXT x", nil,
+			"missing 0 mtasts.record.alias mtasts.record.unrelated"},
 		{"name without TXT", mx + `_mta-sts.example.com. A 192.0.2.1`, nil, "missing 0 mtasts.record.missing"},
 		{"web server for every name", mx, serveAs("text/html", 200, "<html>"), "missing 0 mtasts.record.missing"},
 		{"policy without a record", reports + mx, serve(policy),
@@ -186,7 +204,7 @@ func TestLookup(t *testing.T) {
 			"invalid 39 mtasts.policy.mx.invalid mtasts.mx.uncovered"},
 
 		{"mode none", good, serve("version: STSv1\nmode: none\nmax_age: 86400\n"),
-			"warning 63 mtasts.policy.mode.none"},
+			"warning 64 mtasts.policy.mode.none"},
 		{"testing", good, edited("enforce", "testing"), "warning 88 mtasts.policy.mode.testing"},
 		{"max_age 0", good, edited("604800", "0"), "invalid 69 mtasts.policy.max_age.zero"},
 		{"max_age of a day", good, edited("604800", "86400"), "warning 94 mtasts.policy.max_age.short"},
@@ -215,6 +233,9 @@ func TestLookup(t *testing.T) {
 			got := fmt.Sprintf("%s %s %s", r.State, diagtest.Score(r.Verdict), join(seen.Add(r.Verdict)))
 			require.Equal(t, tt.want, strings.TrimSpace(got), "%+v", r.Findings)
 			require.False(t, r.Partial)
+			for _, passed := range r.Passed { // what is not there is at no right place
+				require.True(t, r.Found || passed.Code != "mtasts.record.location")
+			}
 		})
 	}
 	seen = append(seen, tlsVerdicts(t)...)

@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
+	"github.com/miekg/dns"
 )
 
 // rules is the table of all that is examined, in the order in which a sender would meet it.
@@ -18,12 +19,23 @@ var rules = slices.Concat(recordRules, serverRules, certificateRules, answerRule
 const idLayout = "20060102T150405"
 
 // kit makes the rules that all records share.
-var kit = taglist.Kit[*evidence]{
-	Format: format, Ref: "RFC 8461 section 3.1",
-	Found: func(e *evidence) *taglist.Found { return &e.found }, Suggest: (*evidence).newRecord,
+var kit = taglist.Finder[*evidence]{
+	Kit: taglist.Kit[*evidence]{
+		Format: format, Ref: "RFC 8461 section 3.1",
+		Found: func(e *evidence) *taglist.Found { return &e.found }, Suggest: (*evidence).newRecord,
+	},
+	Label: label, Name: (*evidence).name,
+	At:        func(e *evidence) *diag.Answer[*dns.TXT] { return &e.txt },
+	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.elsewhere },
 }
 
+// name is where the record is, for a sentence.
+func (e *evidence) name() string { return label + "." + e.domain.String() }
+
 func answered(e *evidence) bool { return e.txt.Err() == nil }
+
+// present reports whether there is a record.
+func present(e *evidence) bool { return len(e.found.Records) > 0 }
 
 // attempted reports whether there is a record, or something that was probably meant as one.
 func attempted(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) > 0 }
@@ -52,7 +64,7 @@ var recordRules = diag.Rules[*evidence]{
 			if answered(e) {
 				return nil
 			}
-			return diag.Fail("The TXT lookup of _mta-sts.%s failed: %s.", e.domain, diag.Reason(e.txt.Err()))
+			return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err()))
 		},
 	},
 	{
@@ -66,6 +78,17 @@ var recordRules = diag.Rules[*evidence]{
 			return diag.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 		},
 	},
+	kit.Location(diag.Rule[*evidence]{
+		Code: "mtasts.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Weight: 1, Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.missing"},
+		When:  func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Placed(e)) },
+		Fails: misplacedRecord,
+	}),
+	kit.Alias(diag.Rule[*evidence]{
+		Code: "mtasts.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Weight: 1, Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.missing"},
+		When: func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Aliased(e)) },
+	}),
 	{
 		Code: "mtasts.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10, Category: factorRecord,
 		DependsOn:   []diag.Code{"mtasts.domain.missing"},
@@ -73,8 +96,10 @@ var recordRules = diag.Rules[*evidence]{
 		Requirement: "The domain has an MTA-STS record",
 		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Serve a policy in testing mode first; then publish the TXT record at _mta-sts.",
-		When:        func(e *evidence) bool { return receives(e) && (len(e.found.Records) > 0 || len(e.found.Strays) == 0) },
-		Fails:       absent,
+		When: func(e *evidence) bool {
+			return receives(e) && (present(e) || !attempted(e) && !kit.Placed(e) && !kit.Aliased(e))
+		},
+		Fails: absent,
 	},
 	{
 		Code: "mtasts.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing,
@@ -83,9 +108,15 @@ var recordRules = diag.Rules[*evidence]{
 		Requirement: "The domain has an MTA-STS record, although it receives no mail",
 		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Leave it: MTA-STS protects incoming mail only. Set it up once the domain receives mail.",
-		When:        func(e *evidence) bool { return !receives(e) && (len(e.found.Records) > 0 || len(e.found.Strays) == 0) },
+		When:        func(e *evidence) bool { return !receives(e) && (present(e) || !attempted(e)) },
 		Fails:       absent,
 	},
+	kit.Wildcard(diag.Rule[*evidence]{
+		Code: "mtasts.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"mtasts.domain.missing"},
+		When: func(e *evidence) bool {
+			return receives(e) && (e.elsewhere.Searched || e.elsewhere.Wildcard != "")
+		},
+	}),
 	kit.Version(diag.Rule[*evidence]{
 		Code: "mtasts.record.version", Severity: diag.Critical, Weight: 1, Category: factorRecord,
 	}),
@@ -142,6 +173,11 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	kit.Repeated(diag.Rule[*evidence]{Code: "mtasts.record.repeated", Severity: diag.Warning}),
 	kit.Unknown(diag.Rule[*evidence]{Code: "mtasts.record.unknown_field", Severity: diag.Info}),
+	kit.Unrelated(diag.Rule[*evidence]{
+		Code: "mtasts.record.unrelated", Severity: diag.Info, DependsOn: []diag.Code{"mtasts.domain.missing"},
+		When: answered,
+	}),
+	kit.Another(diag.Rule[*evidence]{Code: "mtasts.record.elsewhere", Severity: diag.Info}),
 	{
 		Code: "mtasts.tls_rpt.missing", Severity: diag.Warning, Weight: 5, Category: factorReporting,
 		Title:       "No TLS reports requested",
@@ -172,7 +208,7 @@ func receives(e *evidence) bool { return e.mail.MX.Err() != nil || len(e.hosts) 
 
 // absent finds that there is no record.
 func absent(e *evidence) diag.Failures {
-	name := "_mta-sts." + e.domain.String()
+	name := e.name()
 	switch {
 	case len(e.found.Records) > 0:
 		return nil
@@ -181,6 +217,15 @@ func absent(e *evidence) diag.Failures {
 	default:
 		return missing(e, "There is no TXT record at "+name+".")
 	}
+}
+
+// misplacedRecord finds records at wrong names. None is suggested for the right one unless a policy is served for it.
+func misplacedRecord(e *evidence) diag.Failures {
+	failures := kit.Location(diag.Rule[*evidence]{}).Fails(e)
+	if !e.validPolicy() {
+		return failures.Suggesting("")
+	}
+	return failures
 }
 
 // missing fails for want of a record. What is suggested comes first: the record if a policy is served, else

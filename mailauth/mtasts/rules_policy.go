@@ -72,7 +72,7 @@ var textRules = diag.Rules[*evidence]{
 			if !unannounced(e) || attempted(e) {
 				return nil
 			}
-			return missing(e, "A policy is served, but there is no record at _mta-sts."+e.domain.String()+".")
+			return missing(e, "A policy is served, but there is no record at "+e.name()+".")
 		},
 	},
 	{

@@ -32,6 +32,14 @@ var texts = diag.Texts{
 		Headline: "MTA-STS record could not be looked up",
 		Sub:      "The name servers did not answer. Check them and try again.",
 	},
+	"mtasts.record.location": {
+		Headline: "The MTA-STS record is published at the wrong name",
+		Sub:      "Senders look at _mta-sts below the domain and nowhere else. Publish it there.",
+	},
+	"mtasts.record.alias": {
+		Headline: "The CNAME at _mta-sts leads to no MTA-STS record",
+		Sub:      "For senders there is no MTA-STS. Have the record published at the target, or replace the CNAME.",
+	},
 	"mtasts.policy.unknown": {
 		Headline: "MTA-STS policy could not be fetched: its host did not answer",
 		Sub:      "Senders without a copy deliver unprotected until it is back. Check the web server, and try again.",

@@ -75,8 +75,8 @@ func (e *evidence) sources() []string {
 			list = append(list, s.Text)
 		}
 		return list
-	case len(e.places) > 0:
-		return []string{e.places[0].record}
+	case len(e.elsewhere.Places) > 0:
+		return []string{e.elsewhere.Places[0].Record}
 	default:
 		return nil
 	}

@@ -23,23 +23,14 @@ type evidence struct {
 	addresses []address // of the record, if there is exactly one
 	suggested string    // the record as it should be written; empty if that is not known
 
-	unrelated []string // TXT records that are for something else
-	wildcard  string   // a text that answers at every name; empty if none does
-	places    []place  // where records are published by mistake
-	parent    place    // the record of the organizational domain; zero if there is none
-	searched  bool     // whether the servers answered for all these names
+	elsewhere taglist.Elsewhere
+	parent    taglist.Place // the record of the organizational domain; zero if there is none
 
 	mail         reception.Reception
 	sts          diag.Answer[*dns.TXT]
 	tlsa         []diag.Answer[*dns.TLSA] // of the most preferred mail servers
 	destinations []destination
 	unchecked    int // destinations beyond [MaxDestinations]
-}
-
-// A place is a name at which a record was found, and at which no sender looks.
-type place struct {
-	name   string
-	record string
 }
 
 // A destination is where reports go by one scheme.
@@ -67,38 +58,16 @@ func (e *evidence) read() {
 	}
 }
 
-// locate keeps the records at wrong names, and tells the other texts at the right one by where they come from. What a
-// wildcard answers for every name stands at none of them.
-func (e *evidence) locate(names []string, answers []diag.Answer[*dns.TXT]) {
-	everywhere := map[string]bool{}
-	for _, r := range answers[0].Records {
-		everywhere[diag.TXT(r)] = true
-	}
-	for _, r := range e.txt.Records {
-		text := diag.TXT(r)
-		stray := slices.ContainsFunc(e.found.Strays, func(s taglist.Stray) bool { return s.Text == text })
-		switch {
-		case format.Is(text), stray:
-		case everywhere[text]:
-			e.wildcard = text
-		default:
-			e.unrelated = append(e.unrelated, text)
+// locate keeps the records at wrong names, the last of which may be that of the organizational domain.
+func (e *evidence) locate(wildcard diag.Answer[*dns.TXT], others []diag.Answer[*dns.TXT]) {
+	e.elsewhere = format.Look(&e.found, e.txt, wildcard, others)
+	e.elsewhere.Places = slices.DeleteFunc(e.elsewhere.Places, func(p taglist.Place) bool {
+		inherited := p.Name+"." == e.parentName()
+		if inherited {
+			e.parent = p
 		}
-	}
-	e.searched = true
-	for i, a := range answers {
-		e.searched = e.searched && a.Err() == nil
-		for _, r := range a.Records {
-			text := diag.TXT(r)
-			switch p := (place{strings.TrimSuffix(names[i], "."), text}); {
-			case !format.Is(text) || everywhere[text]:
-			case names[i] == e.parentName():
-				e.parent = p
-			case len(e.places) < maxPlaces:
-				e.places = append(e.places, p)
-			}
-		}
-	}
+		return inherited
+	})
 }
 
 // name is where the record is, for a sentence.

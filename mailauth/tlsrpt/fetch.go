@@ -24,9 +24,6 @@ const (
 	// enough to know that there is something to report.
 	MaxMXHosts = 5
 
-	// maxPlaces bounds the records at wrong names, of which a reader needs one.
-	maxPlaces = 5
-
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
 )
@@ -71,7 +68,7 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 			dest.mail, dest.hosts = e.mail, e.mail.Addresses
 		}
 	}
-	e.locate(names, elsewhere)
+	e.locate(elsewhere[0], elsewhere[1:])
 	e.suggested = e.correct()
 	return e, nil
 }

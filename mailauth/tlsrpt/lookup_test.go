@@ -240,6 +240,9 @@ func TestLookup(t *testing.T) {
 				require.Equal(t, tt.outcome, outcome(r.Verdict), "%+v", r.Findings)
 				require.Equal(t, tt.suggested, suggested(r.Verdict))
 				checkReport(t, r)
+				for _, passed := range r.Passed { // what is not there is at no right place
+					require.True(t, r.Found || passed.Code != "tlsrpt.record.location")
+				}
 			})
 		})
 	}

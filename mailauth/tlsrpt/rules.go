@@ -2,20 +2,25 @@ package tlsrpt
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/miekg/dns"
 )
 
 // rules is the table of all that is examined, in the order in which a sender would meet it.
 var rules = slices.Concat(lookupRules, absenceRules, recordRules, addressRules, destinationRules, policyRules)
 
 // kit makes the rules that all records share.
-var kit = taglist.Kit[*evidence]{
-	Format: format, Ref: "RFC 8460 section 3",
-	Found:   func(e *evidence) *taglist.Found { return &e.found },
-	Suggest: func(e *evidence) string { return e.suggested },
+var kit = taglist.Finder[*evidence]{
+	Kit: taglist.Kit[*evidence]{
+		Format: format, Ref: "RFC 8460 section 3",
+		Found:   func(e *evidence) *taglist.Found { return &e.found },
+		Suggest: func(e *evidence) string { return e.suggested },
+	},
+	Label: prefix, Name: (*evidence).name,
+	At:        func(e *evidence) *diag.Answer[*dns.TXT] { return &e.txt },
+	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.elsewhere },
 }
 
 // lookupRules are about the answers of the DNS.
@@ -54,53 +59,22 @@ func none(e *evidence) bool {
 	return e.txt.Err() == nil && len(e.found.Records)+len(e.found.Strays) == 0 && !e.nonexistent()
 }
 
-// attempted reports whether somebody tried to publish a record.
-func attempted(e *evidence) bool { return len(e.places) > 0 || len(e.txt.Aliases) > 0 }
-
 // present reports whether there is a record.
 func present(e *evidence) bool { return len(e.found.Records) > 0 }
 
 // absenceRules are about a record that is not there, or not where senders look. They apply to a domain with a record,
 // too, which fulfils them.
 var absenceRules = diag.Rules[*evidence]{
-	{
-		Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1, Category: factorRecord,
-		Title:       "TLSRPT record is published at the wrong name",
-		Requirement: "The TLSRPT record is published at _smtp._tls",
-		Ref:         "RFC 8460 section 3",
-		Advice:      "Publish the record at _smtp._tls below the domain, and remove the other: senders look nowhere else.",
-		When:        func(e *evidence) bool { return e.receives() && (present(e) || none(e)) },
-		Fails: func(e *evidence) diag.Failures {
-			if present(e) {
-				return nil
-			}
-			return diag.FailEach(e.places, func(p place) diag.Failures {
-				return diag.Fail("The record %q is published at %s, which is the wrong place: senders look at %s.",
-					diag.Quote(p.record), p.name, e.name()).About(p.name)
-			}).Suggesting(e.suggested)
-		},
-	},
-	{
-		Code: "tlsrpt.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 1, Category: factorRecord,
-		Title:       "CNAME at _smtp._tls leads to no TLSRPT record",
-		Requirement: "An alias at _smtp._tls leads to a TLSRPT record",
-		Ref:         "RFC 1034 section 3.6.2",
-		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two " +
-			"cannot stand at one name.",
-		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e)) },
-		Fails: func(e *evidence) diag.Failures {
-			aliases := e.txt.Aliases
-			if present(e) || len(aliases) == 0 {
-				return nil
-			}
-			what := "has no TLSRPT record"
-			if e.txt.NXDomain() {
-				what = "does not exist"
-			}
-			return diag.Fail("%s is an alias (CNAME) of %s, which %s.", e.name(),
-				strings.TrimSuffix(aliases[len(aliases)-1], "."), what)
-		},
-	},
+	kit.Location(diag.Rule[*evidence]{
+		Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Weight: 1, Category: factorRecord,
+		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Placed(e)) },
+	}),
+	kit.Alias(diag.Rule[*evidence]{
+		Code: "tlsrpt.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Weight: 1, Category: factorRecord,
+		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Aliased(e)) },
+	}),
 	{
 		Code: "tlsrpt.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 8, Category: factorRecord,
 		Title:       "No TLSRPT record",
@@ -108,7 +82,9 @@ var absenceRules = diag.Rules[*evidence]{
 		Ref:         "RFC 8460 section 3",
 		Advice: "Set up a mailbox for reports, then publish a TXT record at _smtp._tls with v=TLSRPTv1; rua=mailto: and its " +
 			"address: otherwise you do not learn that senders cannot deliver over TLS.",
-		When:  func(e *evidence) bool { return e.receives() && (present(e) || none(e) && !attempted(e)) },
+		When: func(e *evidence) bool {
+			return e.receives() && (present(e) || none(e) && !kit.Placed(e) && !kit.Aliased(e))
+		},
 		Fails: absent,
 	},
 	{
@@ -122,21 +98,12 @@ var absenceRules = diag.Rules[*evidence]{
 			return diag.FailIf(!present(e), "There is no TLSRPT record at %s, and the domain %s.", e.name(), e.mail.Refusal())
 		},
 	},
-	{
+	kit.Wildcard(diag.Rule[*evidence]{
 		Code: "tlsrpt.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"tlsrpt.record.unknown"},
-		Title:       "Wildcard TXT record answers at _smtp._tls",
-		Requirement: "No wildcard TXT record of another kind answers at _smtp._tls",
-		Ref:         "RFC 4592 section 2.2.1",
-		Advice: "Publish a TLSRPT record at _smtp._tls, which takes the place of the wildcard there, or remove the " +
-			"wildcard.",
 		When: func(e *evidence) bool {
-			return e.receives() && !e.nonexistent() && (e.searched || e.wildcard != "")
+			return e.receives() && !e.nonexistent() && (e.elsewhere.Searched || e.elsewhere.Wildcard != "")
 		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.wildcard != "", "The wildcard *.%s answers at %s with %q, which is no TLSRPT record.",
-				e.domain, e.name(), diag.Quote(e.wildcard))
-		},
-	},
+	}),
 }
 
 // absent finds that there is no record.
@@ -152,12 +119,12 @@ func absent(e *evidence) diag.Failures {
 		f[0].Detail += " The domain has MTA-STS, and nobody learns when a sender cannot follow it."
 	}
 	switch yes, known := e.mail.Receives(); {
-	case e.parent.name != "":
-		f[0].Detail += " The record at " + e.parent.name + " does not apply to subdomains."
+	case e.parent.Name != "":
+		f[0].Detail += " The record at " + e.parent.Name + " does not apply to subdomains."
 		f[0].Advice = "Publish the record of the organizational domain at _smtp._tls of the subdomain, too: it is not " +
 			"inherited."
-		if _, err := ParseRecord(e.parent.record); err == nil {
-			f[0].Suggested = e.parent.record
+		if _, err := ParseRecord(e.parent.Record); err == nil {
+			f[0].Suggested = e.parent.Record
 		}
 	case yes && known:
 		f[0].Suggested = "v=TLSRPTv1; rua=mailto:tls-reports@" + e.domain.String()
@@ -204,30 +171,9 @@ var recordRules = diag.Rules[*evidence]{
 		Advice: "Put all addresses into one rua, separated by commas: senders use the first field of a name.",
 	}),
 	kit.Unknown(diag.Rule[*evidence]{Code: "tlsrpt.record.unknown_field", Severity: diag.Info}),
-	{
+	kit.Unrelated(diag.Rule[*evidence]{
 		Code: "tlsrpt.record.unrelated", Severity: diag.Info,
-		Title:       "TXT record of another kind at _smtp._tls",
-		Requirement: "No TXT record of another kind stands at _smtp._tls",
-		Ref:         "RFC 8460 section 3",
-		Advice:      "Move the record to where it belongs, or remove it: at this name nobody looks for it.",
-		When:        func(e *evidence) bool { return e.txt.Err() == nil && !e.nonexistent() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.unrelated, func(text string) diag.Failures {
-				return diag.Fail("The TXT record %q at %s does not belong to TLSRPT.", diag.Quote(text), e.name())
-			})
-		},
-	},
-	{
-		Code: "tlsrpt.record.elsewhere", Severity: diag.Info,
-		Title:       "Another TLSRPT record is published where nobody looks",
-		Requirement: "No TLSRPT record is published where nobody looks",
-		Ref:         "RFC 8460 section 3",
-		Advice:      "Remove the record at the other name, so that nobody takes it for the one that applies.",
-		When:        func(e *evidence) bool { return kit.One(e) && (e.searched || len(e.places) > 0) },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.places, func(p place) diag.Failures {
-				return diag.Fail("The record %q at %s has no effect.", diag.Quote(p.record), p.name).About(p.name)
-			})
-		},
-	},
+		When: func(e *evidence) bool { return e.txt.Err() == nil && !e.nonexistent() },
+	}),
+	kit.Another(diag.Rule[*evidence]{Code: "tlsrpt.record.elsewhere", Severity: diag.Info}),
 }

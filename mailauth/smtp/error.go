@@ -1,0 +1,142 @@
+package smtp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// A Step is a part of a session.
+type Step string
+
+// The steps, in order.
+const (
+	StepConnect  Step = "connect"  // the TCP connection
+	StepBanner   Step = "banner"   // the first reply, sent without a command
+	StepHello    Step = "hello"    // EHLO and HELO
+	StepStartTLS Step = "starttls" // the command STARTTLS
+	StepTLS      Step = "tls"      // the TLS handshake
+	StepCommand  Step = "command"  // any other command
+)
+
+// A Kind is what went wrong in a step.
+type Kind string
+
+// The kinds.
+const (
+	Blocked     Kind = "blocked"      // the guard does not allow the address or the port; nothing was sent
+	Refused     Kind = "refused"      // the connection was refused: nothing listens there
+	Unreachable Kind = "unreachable"  // no connection came about, which may be the fault of the network in between
+	TimedOut    Kind = "timed_out"    // no answer came in time
+	Closed      Kind = "closed"       // the server closed the connection instead of answering
+	NotSMTP     Kind = "not_smtp"     // the answer is no reply of SMTP
+	TooLong     Kind = "too_long"     // the answer exceeds a limit of this package
+	Deferred    Kind = "deferred"     // the reply has a code of 4xx: try again later
+	Rejected    Kind = "rejected"     // the reply has a code of 5xx, or another that is no success
+	NotOffered  Kind = "not_offered"  // the server does not list STARTTLS
+	NoHandshake Kind = "no_handshake" // TLS did not come about
+)
+
+// An Error says how a session ended. Its text is a clause that tells what happened, without the name
+// of the server.
+type Error struct {
+	Step  Step
+	Kind  Kind
+	Reply Reply // what the server said, for Deferred and Rejected
+	Err   error // the cause; may be nil
+}
+
+func (e *Error) Error() string {
+	at := map[Step]string{
+		StepConnect: "the connection attempt", StepBanner: "the connection", StepHello: "EHLO",
+		StepStartTLS: "STARTTLS", StepTLS: "the TLS handshake", StepCommand: "a command",
+	}[e.Step]
+	switch e.Kind {
+	case Blocked:
+		return "the address is not allowed to be reached"
+	case Refused:
+		return "the connection was refused"
+	case Unreachable:
+		return "no connection could be established"
+	case TimedOut:
+		return "there was no response to " + at
+	case Closed:
+		return "the server closed the connection without a response to " + at
+	case NotSMTP:
+		return "the response to " + at + " is not SMTP"
+	case TooLong:
+		return "the response to " + at + " is longer than any mail server needs"
+	case Deferred, Rejected:
+		return "the response to " + at + " was " + e.Reply.String()
+	case NotOffered:
+		return "STARTTLS is not offered"
+	default:
+		return "the TLS handshake failed: " + diag.Quote(fmt.Sprint(e.Err))
+	}
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Temporary reports whether trying again later may help.
+func (e *Error) Temporary() bool {
+	return e.Kind == Deferred || e.Kind == TimedOut || e.Kind == Unreachable
+}
+
+// errTooLong is what a reader returns at its limit.
+var errTooLong = errors.New("too much data")
+
+// connectError classifies the error of a dialler.
+func connectError(err error) *Error {
+	e := &Error{Step: StepConnect, Kind: Unreachable, Err: err}
+	if _, blocked := errors.AsType[*diag.BlockedError](err); blocked {
+		e.Kind = Blocked
+		return e
+	}
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET):
+		e.Kind = Refused
+	case timeout(err):
+		e.Kind = TimedOut
+	}
+	return e
+}
+
+// readError classifies the error of reading or writing in a step.
+func readError(step Step, err error) *Error {
+	e := &Error{Step: step, Kind: Closed, Err: err}
+	switch {
+	case errors.Is(err, errTooLong):
+		e.Kind = TooLong
+	case errors.Is(err, errNotReply):
+		e.Kind = NotSMTP
+	case timeout(err), errors.Is(err, net.ErrClosed): // closed by us, at the end of the context
+		e.Kind = TimedOut
+	}
+	return e
+}
+
+// handshakeError classifies the error of a TLS handshake.
+func handshakeError(err error) *Error {
+	e := &Error{Step: StepTLS, Kind: NoHandshake, Err: err}
+	switch {
+	case timeout(err), errors.Is(err, net.ErrClosed):
+		e.Kind = TimedOut
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, syscall.EPIPE):
+		e.Kind = Closed
+	}
+	return e
+}
+
+func timeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled) || errors.As(err, &t) && t.Timeout()
+}

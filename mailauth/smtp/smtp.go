@@ -1,0 +1,262 @@
+package smtp
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// Bounds of a session.
+const (
+	maxLine       = 2048      // bytes of a line; RFC 5321 section 4.5.3.1.5 allows 512
+	maxReplyLines = 100       // lines of a reply; the longest lists of extensions have about 25
+	maxReplies    = 50        // replies in a session
+	maxBytes      = 128 << 10 // in a session, apart from the records of TLS
+
+	// Times are far below the minutes of RFC 5321 section 4.5.3.2, since a person waits. Some servers
+	// delay the banner on purpose: postscreen for 6 seconds.
+	connectTimeout = 10 * time.Second
+	bannerTimeout  = 15 * time.Second
+	stepTimeout    = 10 * time.Second // each other reply, and the handshake
+	quitTimeout    = 2 * time.Second
+	sessionTimeout = 25 * time.Second // all of a session
+)
+
+// portTLS is the port on which TLS comes first (RFC 8314 section 3.3).
+const portTLS = 465
+
+// A Config says whom to connect to, and how.
+type Config struct {
+	// Addr is the address and port of the server. On port 465 TLS comes first, on others STARTTLS
+	// may follow.
+	Addr netip.AddrPort
+
+	// ServerName is the name that is asked for in the TLS handshake (SNI), and that [Session.TLS]
+	// compares with the certificate: a host name without final dot, or an IP address. If empty, no
+	// name is asked for.
+	ServerName string
+
+	// Name is what EHLO says: the client's own name. If empty, it is the client's address (RFC 5321
+	// section 4.1.4).
+	Name string
+}
+
+// A Session is a conversation with a server. Its methods must be called one after the other.
+type Session struct {
+	Config    Config
+	Connected time.Duration // until the connection stood; 0 if it never did
+	Greeted   time.Duration // from then until the banner was there; 0 if it never was
+	Banner    Reply         // the first reply
+	Hello     Hello         // the latest answer to EHLO or HELO; empty again after STARTTLS
+
+	// State is that of TLS, nil without. Its certificates are as served, and have not been verified.
+	State *tls.ConnectionState
+
+	// Injected reports that more than the reply to STARTTLS had come before TLS began. It has been
+	// thrown away: it is not from the server, or the server is broken.
+	Injected bool
+
+	Transcript []Line // what both sides said
+
+	env    *diag.Env
+	begin  time.Time
+	cancel func()
+	conn   net.Conn
+	text   lineReader
+	left   int64 // bytes that may still come
+	count  int   // replies so far
+	failed bool  // the conversation has broken off
+}
+
+// Dial connects to a server and reads its banner. The session ends with the context, and after 25
+// seconds at the latest. It must be closed, and is not nil also with an error, which is an *[Error].
+func Dial(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
+	s := &Session{
+		Config: c, env: env, begin: time.Now(), left: maxBytes, cancel: func() {},
+		Hello: Hello{Extensions: []Extension{}}, Transcript: []Line{},
+	}
+	ctx, end := context.WithTimeout(ctx, sessionTimeout)
+	if err := s.connect(ctx); err != nil {
+		end()
+		return s, err
+	}
+	// Whatever is under way ends with the context.
+	stop := context.AfterFunc(ctx, func() { s.conn.Close() })
+	raw := s.conn
+	s.cancel = func() {
+		stop()
+		end()
+		raw.Close()
+	}
+	if c.Addr.Port() == portTLS {
+		if err := s.handshake(); err != nil {
+			return s, err
+		}
+	}
+	return s, s.greeting()
+}
+
+func (s *Session) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := s.env.DialAddr(ctx, "tcp", s.Config.Addr, diag.SMTPPorts)
+	if err != nil {
+		return connectError(err)
+	}
+	s.Connected = time.Since(s.begin)
+	s.conn, s.text = conn, newLineReader(conn, &s.left)
+	return nil
+}
+
+func (s *Session) greeting() error {
+	begin := time.Now()
+	r, err := s.read(StepBanner, bannerTimeout)
+	if err != nil {
+		return err
+	}
+	s.Banner, s.Greeted = r, time.Since(begin)
+	return r.failure(StepBanner)
+}
+
+// Secure connects to a server, and does all that comes before TLS, and TLS: after it the State of the
+// session holds the certificates. If the server does not offer STARTTLS, the error has the kind
+// NotOffered.
+func Secure(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
+	s, err := Dial(ctx, env, c)
+	if err != nil || s.State != nil {
+		return s, err
+	}
+	if err := s.SayHello(); err != nil {
+		return s, err
+	}
+	return s, s.StartTLS()
+}
+
+// SayHello introduces the client with EHLO, or with HELO to a server that does not know EHLO (RFC 5321
+// section 3.2).
+func (s *Session) SayHello() error {
+	for _, verb := range []string{"EHLO", "HELO"} {
+		r, err := s.exchange(StepHello, verb+" "+s.name())
+		if err != nil {
+			return err
+		}
+		s.Hello = parseHello(r, verb == "EHLO")
+		if r.OK() || r.Temporary() {
+			break
+		}
+	}
+	return s.Hello.Reply.failure(StepHello)
+}
+
+// name returns what the client calls itself.
+func (s *Session) name() string {
+	if s.Config.Name != "" {
+		return s.Config.Name
+	}
+	a, ok := s.conn.LocalAddr().(*net.TCPAddr)
+	if !ok {
+		return "[127.0.0.1]"
+	}
+	ip := a.AddrPort().Addr().Unmap().WithZone("")
+	if ip.Is6() {
+		return "[IPv6:" + ip.String() + "]" // RFC 5321 section 4.1.3
+	}
+	return "[" + ip.String() + "]"
+}
+
+// StartTLS begins TLS, if the server offers it in Hello.
+func (s *Session) StartTLS() error {
+	if !s.Hello.Has("STARTTLS") {
+		return &Error{Step: StepStartTLS, Kind: NotOffered}
+	}
+	r, err := s.exchange(StepStartTLS, "STARTTLS")
+	if err != nil {
+		return err
+	}
+	if err := r.failure(StepStartTLS); err != nil {
+		return err
+	}
+	// A server of TLS waits for the client to begin. What has come by now was not sent by it, or was
+	// meant to be taken for a part of the encrypted session (RFC 3207 section 6, CVE-2011-0411).
+	s.Injected = s.text.Buffered() > 0
+	s.Hello = Hello{Extensions: []Extension{}} // RFC 3207 section 4.2
+	return s.handshake()
+}
+
+// handshake speaks TLS. All versions and suites that the library knows are offered, as senders do that
+// would otherwise send in clear text (RFC 7435 section 3).
+func (s *Session) handshake() error {
+	conn := tls.Client(s.conn, &tls.Config{
+		ServerName:         s.Config.ServerName,
+		InsecureSkipVerify: true, // verified afterwards, so that there is something to describe
+		MinVersion:         tls.VersionTLS10,
+		CipherSuites:       allSuites(),
+		Time:               s.env.Now,
+	})
+	if err := s.conn.SetDeadline(time.Now().Add(stepTimeout)); err != nil {
+		return handshakeError(err)
+	}
+	if err := conn.Handshake(); err != nil {
+		failure := handshakeError(err)
+		s.note(FromTLS, failure.Error())
+		return s.fail(failure)
+	}
+	state := conn.ConnectionState()
+	s.State = &state
+	s.conn, s.text = conn, newLineReader(conn, &s.left)
+	s.note(FromTLS, fmt.Sprintf("%s, %s", tls.VersionName(state.Version), tls.CipherSuiteName(state.CipherSuite)))
+	return nil
+}
+
+func allSuites() []uint16 {
+	var ids []uint16
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		ids = append(ids, suite.ID)
+	}
+	return ids
+}
+
+// TLS describes the encrypted connection and judges its certificates; nil without one.
+func (s *Session) TLS() *pki.TLS {
+	if s.State == nil {
+		return nil
+	}
+	v := pki.Verifier{ServerName: s.Config.ServerName, Now: s.env.Now()}
+	if s.env != nil {
+		v.Roots = s.env.Roots
+	}
+	return v.Describe(*s.State)
+}
+
+// Command sends a command and returns the reply, whatever its code. A command has one line, and no line end.
+func (s *Session) Command(line string) (Reply, error) { return s.exchange(StepCommand, line) }
+
+// Quit takes leave of the server if it still listens, for two seconds at most, and closes the session.
+func (s *Session) Quit() {
+	if s.conn != nil && !s.failed && s.write("QUIT", quitTimeout) == nil {
+		s.read(StepCommand, quitTimeout) // a courtesy: nothing depends on the reply
+	}
+	s.Close()
+}
+
+// Close ends the session at once.
+func (s *Session) Close() { s.cancel() }
+
+func (s *Session) exchange(step Step, line string) (Reply, error) {
+	if strings.ContainsAny(line, "\r\n") {
+		return Reply{}, &Error{Step: step, Kind: Rejected, Err: fmt.Errorf("a command of more than one line")}
+	}
+	unsent := s.write(line, stepTimeout)
+	r, err := s.read(step, stepTimeout) // also if the server has gone, for it may have said why
+	if err != nil && unsent != nil {
+		return Reply{}, readError(step, unsent)
+	}
+	return r, err
+}
