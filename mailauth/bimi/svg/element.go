@@ -1,0 +1,198 @@
+package svg
+
+import (
+	"slices"
+	"strings"
+)
+
+// A binding is a prefix of names with its namespace.
+type binding struct{ prefix, namespace string }
+
+// lookup returns the namespace of a prefix; the empty prefix is the default namespace.
+func (v *validator) lookup(prefix string) (string, bool) {
+	switch prefix {
+	case "xml":
+		return namespaceXML, true
+	case "xmlns":
+		return namespaceXMLNS, true
+	}
+	for _, b := range slices.Backward(v.names) {
+		if b.prefix == prefix {
+			return b.namespace, true
+		}
+	}
+	return "", prefix == ""
+}
+
+// start opens an element.
+func (v *validator) start(t token) bool {
+	switch {
+	case v.ended:
+		v.add(Syntax, t.offset, t.name, "", "A second element, %s, follows the end of the image.", clip(t.name))
+		return false
+	case len(v.stack) >= maxDepth:
+		v.add(Limit, t.offset, t.name, "", "Elements are nested more than %d deep.", maxDepth)
+		return false
+	}
+	o := open{name: t.name, names: len(v.names)}
+	if !v.bind(t) {
+		return false
+	}
+	prefix, local, ok := v.split(t.name, t.offset, t.name, "")
+	namespace, known := v.lookup(prefix)
+	o.local = local
+	if ok && !known {
+		v.add(Namespace, t.offset, t.name, "", "The prefix of the element %s is not declared.", clip(t.name))
+	}
+	if len(v.stack) == 0 {
+		if !v.root(t, namespace, local) {
+			return false
+		}
+		o.model = models["svg"]
+	} else {
+		v.inherit(&o, v.top())
+		o.model = v.child(t, namespace, local, known)
+		v.top().children++
+	}
+	if prefix != "" && o.model != nil {
+		v.add(Prefix, t.offset, t.name, "", "The element is written with a prefix, as %s.", clip(t.name))
+	}
+	v.attributes(t, &o)
+	if o.model != nil {
+		v.notice(t, &o)
+	}
+	v.stack = append(v.stack, o)
+	if t.empty {
+		v.pop()
+	}
+	return true
+}
+
+// inherit passes on what holds for all that an element contains.
+func (v *validator) inherit(o, parent *open) {
+	o.based, o.moved, o.fill = parent.based, parent.moved, parent.fill
+	o.hidden = parent.hidden || parent.local == "defs" || parent.model == nil
+}
+
+// bind brings the namespaces into scope that a tag declares (Namespaces in XML 1.0 section 3).
+func (v *validator) bind(t token) bool {
+	for _, a := range t.attrs {
+		prefix, ok := strings.CutPrefix(a.name, "xmlns:")
+		if !ok && a.name != "xmlns" {
+			continue
+		}
+		if a.name == "xmlns" {
+			prefix = ""
+		}
+		switch {
+		case ok && !isNCName(prefix), ok && a.value == "",
+			prefix == "xmlns", a.value == namespaceXMLNS,
+			(prefix == "xml") != (a.value == namespaceXML):
+			v.add(Namespace, a.offset, t.name, a.name, "The namespace declaration %s is not allowed.", clip(a.name))
+		case prefix == "xml": // it is always declared
+		case len(v.names) >= maxNamespaces:
+			v.add(Limit, a.offset, t.name, a.name, "There are more than %d namespaces in scope.", maxNamespaces)
+			return false
+		default:
+			v.names = append(v.names, binding{prefix, a.value})
+		}
+	}
+	return true
+}
+
+// split separates the prefix of a name.
+func (v *validator) split(name string, offset int, element, attribute string) (prefix, local string, ok bool) {
+	prefix, local, found := strings.Cut(name, ":")
+	if !found {
+		return "", name, true
+	}
+	if !isNCName(prefix) || !isNCName(local) {
+		v.add(Namespace, offset, element, attribute, "The name %s has a colon where none may stand.", clip(name))
+		return "", name, false
+	}
+	return prefix, local, true
+}
+
+// root judges the root, without which nothing else can be judged.
+func (v *validator) root(t token, namespace, local string) bool {
+	switch {
+	case local != "svg":
+		v.add(NotSVG, t.offset, t.name, "", "The root element is %s, not svg.", clip(t.name))
+	case namespace == "":
+		v.add(NotSVG, t.offset, t.name, "xmlns", "The svg element does not declare the namespace of SVG.")
+	case namespace != namespaceSVG:
+		v.add(NotSVG, t.offset, t.name, "xmlns", "The svg element is in the namespace %s, not in that of SVG.", clip(namespace))
+	default:
+		return true
+	}
+	return false
+}
+
+// child judges an element inside of the root by its name and its place. It returns the model by which its attributes
+// are judged, or nil if the element has no place in the profile.
+func (v *validator) child(t token, namespace, local string, known bool) *model {
+	parent := v.top()
+	m := models[local]
+	switch {
+	case namespace != namespaceSVG:
+		if known {
+			v.foreign(t, namespace, local)
+		}
+		return nil
+	case m == nil || banned[local] == Font:
+		k := banned[local]
+		if k == "" {
+			k = Element
+		}
+		// What stands in an element that must not be there goes with it, unless it is a danger.
+		if parent.model != nil || k.Forbidden() != "" && banned[parent.local] != k {
+			v.add(k, t.offset, t.name, "", "The element %s is not part of SVG Tiny PS.", clip(t.name))
+		}
+		return nil
+	case parent.model == nil:
+		return m
+	case local == "title" && parent.local == "svg":
+		v.title(t, parent)
+	case !parent.model.children[local]:
+		v.misplaced(t, local, parent)
+	}
+	return m
+}
+
+// title judges the place of a title in the root.
+func (v *validator) title(t token, parent *open) {
+	switch {
+	case v.doc.HasTitle:
+		v.add(Placement, t.offset, t.name, "", "There is more than one title.")
+	case parent.children > 0:
+		v.add(Placement, t.offset, t.name, "", "The title is not the first element of the image.")
+	}
+}
+
+func (v *validator) misplaced(t token, local string, parent *open) {
+	why := places[local]
+	if why != "" {
+		why = ": " + why
+	}
+	v.add(Placement, t.offset, t.name, "", "The element %s must not stand in %s%s.", clip(t.name), clip(parent.name), why)
+}
+
+const namespaceXHTML = "http://www.w3.org/1999/xhtml"
+
+// foreign judges an element of another namespace.
+func (v *validator) foreign(t token, namespace, local string) {
+	k := EditorData
+	switch {
+	case strings.EqualFold(local, "script"):
+		k = Script
+	case v.top().model == nil: // goes with what is around it
+		return
+	case namespace == namespaceXHTML:
+		k = ForeignContent
+	}
+	if namespace == "" {
+		v.add(k, t.offset, t.name, "", "The element %s is in no namespace.", clip(t.name))
+		return
+	}
+	v.add(k, t.offset, t.name, "", "The element %s is not SVG but of the namespace %s.", clip(t.name), clip(namespace))
+}

@@ -1,0 +1,127 @@
+package svg
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// The byte order marks (XML 1.0 appendix F.1).
+const (
+	markUTF8    = "\xEF\xBB\xBF"
+	markUTF16BE = "\xFE\xFF"
+	markUTF16LE = "\xFF\xFE"
+)
+
+// decodeText turns the bytes of a document into UTF-8 and names the encoding it found. The problem is empty if all
+// is well, else it ends the examination.
+//
+// Software that reads XML must know UTF-8 and UTF-16 and nothing else (XML 1.0 section 2.2). ISO 8859-1 is read
+// besides, since editors of old wrote it.
+func decodeText(image []byte) (text, encoding, problem string) {
+	switch {
+	case bytes.HasPrefix(image, []byte(markUTF16BE)), bytes.HasPrefix(image, []byte(markUTF16LE)):
+		text, problem = decodeUTF16(image)
+		encoding = "utf-16"
+	default:
+		text, encoding = string(bytes.TrimPrefix(image, []byte(markUTF8))), "utf-8"
+	}
+	if problem != "" {
+		return text, encoding, problem
+	}
+	marked := len(text) != len(image) || encoding == "utf-16"
+	switch declared := strings.ToLower(declaredEncoding(text)); {
+	case declared == "" || declared == encoding:
+	case declared == "us-ascii" || declared == "ascii":
+		if !marked && strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 }) {
+			return text, declared, "The document declares US-ASCII and has other characters."
+		}
+	case marked:
+		return text, encoding, fmt.Sprintf("The document declares the encoding %.40q, but begins with the byte order mark of %s.",
+			declared, strings.ToUpper(encoding))
+	case declared == "iso-8859-1" || declared == "latin1" || declared == "latin-1":
+		return decodeLatin1(text), "iso-8859-1", ""
+	default:
+		return text, declared, fmt.Sprintf("The document declares the encoding %.40q, which software need not know.", declared)
+	}
+	return text, encoding, ""
+}
+
+// declaredEncoding returns the encoding of an XML declaration, as far as it can be told without reading the document.
+func declaredEncoding(text string) string {
+	if !strings.HasPrefix(text, "<?xml") {
+		return ""
+	}
+	declaration, _, _ := strings.Cut(text[:min(len(text), 200)], "?>")
+	_, rest, ok := strings.Cut(declaration, "encoding")
+	rest = strings.TrimLeft(rest, white)
+	if !ok || !strings.HasPrefix(rest, "=") {
+		return ""
+	}
+	rest = strings.TrimLeft(rest[1:], white)
+	if rest == "" {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest[1:], rest[:1])
+	return name
+}
+
+func decodeUTF16(image []byte) (text, problem string) {
+	if len(image)%2 != 0 {
+		return "", "The document is in UTF-16 and ends within a character."
+	}
+	little := image[0] == markUTF16LE[0]
+	units := make([]uint16, 0, len(image)/2)
+	for i := 2; i < len(image); i += 2 {
+		u := uint16(image[i])<<8 | uint16(image[i+1])
+		if little {
+			u = u<<8 | u>>8
+		}
+		units = append(units, u)
+	}
+	var b strings.Builder
+	for i := 0; i < len(units); i++ {
+		c := rune(units[i])
+		if utf16.IsSurrogate(c) {
+			if i++; i >= len(units) {
+				return "", "The document is in UTF-16 and ends within a character."
+			}
+			if c = utf16.DecodeRune(c, rune(units[i])); c == utf8.RuneError {
+				return "", "The document is in UTF-16 and has half a surrogate pair."
+			}
+		}
+		b.WriteRune(c)
+	}
+	return b.String(), ""
+}
+
+func decodeLatin1(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for i := range len(text) {
+		b.WriteRune(rune(text[i]))
+	}
+	return b.String()
+}
+
+// firstBad returns where the first character is that XML does not allow, or -1 (XML 1.0 section 2.2).
+func firstBad(text string) int {
+	for i, c := range text {
+		if c == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(text[i:]); n == 1 {
+				return i
+			}
+		}
+		if !isChar(c) {
+			return i
+		}
+	}
+	return -1
+}
+
+func isChar(c rune) bool {
+	return c >= 0x20 && c <= 0xD7FF || c == '\t' || c == '\n' || c == '\r' || c >= 0xE000 && c <= 0xFFFD ||
+		c >= 0x10000 && c <= 0x10FFFF
+}

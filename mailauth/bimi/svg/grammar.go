@@ -1,0 +1,172 @@
+package svg
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A reader reads the values of SVG, which are numbers, letters and separators.
+type reader struct{ rest string }
+
+func (r *reader) white() { r.rest = strings.TrimLeft(r.rest, white) }
+
+// separator skips white space with at most one comma in it (comma-wsp).
+func (r *reader) separator() (comma bool) {
+	r.white()
+	if rest, ok := strings.CutPrefix(r.rest, ","); ok {
+		r.rest, comma = rest, true
+		r.white()
+	}
+	return comma
+}
+
+func (r *reader) is(c byte) bool { return r.rest != "" && r.rest[0] == c }
+
+// number reads a number (SVG Tiny 1.2 section 4.2.1). Numbers need no separator where a sign or a second point
+// begins the next.
+func (r *reader) number() (float64, bool) {
+	s, i := r.rest, 0
+	if i < len(s) && (s[i] == '+' || s[i] == '-') {
+		i++
+	}
+	digits := 0
+	for point := false; i < len(s); i++ {
+		if s[i] == '.' && !point {
+			point = true
+		} else if isDigit(s[i]) {
+			digits++
+		} else {
+			break
+		}
+	}
+	if digits == 0 {
+		return 0, false
+	}
+	i += exponent(s[i:])
+	f, err := strconv.ParseFloat(s[:i], 64)
+	r.rest = s[i:]
+	return f, err == nil
+}
+
+// exponent returns the length of an exponent. What begins one may be the unit em as well.
+func exponent(s string) int {
+	if s == "" || s[0]|0x20 != 'e' {
+		return 0
+	}
+	i := 1
+	if i < len(s) && (s[i] == '+' || s[i] == '-') {
+		i++
+	}
+	begin := i
+	for i < len(s) && isDigit(s[i]) {
+		i++
+	}
+	if i == begin {
+		return 0
+	}
+	return i
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// flag reads a flag of an arc, which needs no separator behind it.
+func (r *reader) flag() bool {
+	if !r.is('0') && !r.is('1') {
+		return false
+	}
+	r.rest = r.rest[1:]
+	return true
+}
+
+// unitsOf are the units of lengths (SVG Tiny 1.2 section 7.10 has them on the root only; software knows them anywhere).
+var unitsOf = []string{"", "px", "%", "em", "ex", "in", "cm", "mm", "pt", "pc"}
+
+// parseLength reads a length and its unit.
+func parseLength(v string) (size float64, unit string, ok bool) {
+	r := reader{strings.Trim(v, white)}
+	size, ok = r.number()
+	if !ok {
+		return 0, "", false
+	}
+	for _, u := range unitsOf {
+		if strings.EqualFold(r.rest, u) {
+			return size, u, true
+		}
+	}
+	return 0, "", false
+}
+
+func isLength(v string) bool {
+	_, _, ok := parseLength(v)
+	return ok || collapse(v) == "inherit"
+}
+
+func isAreaLength(v string) bool { return isLength(v) || collapse(v) == "auto" }
+
+func isNumber(v string) bool {
+	r := reader{strings.Trim(v, white)}
+	_, ok := r.number()
+	return ok && r.rest == "" || !ok && r.rest == "inherit"
+}
+
+// readNumbers reads a list of numbers to its end; ok is false if there is something else in it.
+func readNumbers(v string) (n int, ok bool) {
+	r := reader{strings.Trim(v, white)}
+	for r.rest != "" {
+		if n > 0 && r.separator() && r.rest == "" {
+			return n, false
+		}
+		if _, ok := r.number(); !ok {
+			return n, false
+		}
+		n++
+	}
+	return n, true
+}
+
+// isNumbers takes the positions of text: one number, or one for each letter.
+func isNumbers(v string) bool {
+	n, ok := readNumbers(v)
+	return ok && n > 0 || isLength(v)
+}
+
+func isPoints(v string) bool {
+	n, ok := readNumbers(v)
+	return ok && n%2 == 0
+}
+
+func isDashes(v string) bool {
+	switch collapse(v) {
+	case "none", "inherit":
+		return true
+	}
+	for part := range strings.FieldsFuncSeq(v, func(c rune) bool { return c == ',' || strings.ContainsRune(white, c) }) {
+		if !isLength(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// transforms are the functions of transform and how many numbers each may have (SVG Tiny 1.2 section 7.6).
+var transforms = map[string]string{
+	"matrix": "6", "translate": "1 2", "scale": "1 2", "rotate": "1 3", "skewX": "1", "skewY": "1",
+}
+
+func isTransform(v string) bool {
+	v = strings.Trim(v, white)
+	if v == "none" || v == "ref(svg)" {
+		return true
+	}
+	for v != "" {
+		name, rest, ok := strings.Cut(v, "(")
+		arguments, rest, closed := strings.Cut(rest, ")")
+		allowed := transforms[strings.Trim(name, white)]
+		n, numeric := readNumbers(arguments)
+		if !ok || !closed || !numeric || allowed == "" || !strings.Contains(" "+allowed+" ", " "+strconv.Itoa(n)+" ") {
+			return false
+		}
+		v = strings.TrimLeft(rest, ","+white)
+	}
+	return true
+}

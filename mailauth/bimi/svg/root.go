@@ -1,0 +1,181 @@
+package svg
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// rootAttributes reads what the root says of the image as a whole.
+func (v *validator) rootAttributes(t token, has map[string]attr) {
+	d := v.doc
+	d.Version, d.BaseProfile = clip(has["version"].value), clip(has["baseProfile"].value)
+	d.Width, d.Height = clip(has["width"].value), clip(has["height"].value)
+	if _, ok := has["version"]; !ok {
+		v.add(Version, t.offset, t.name, "version", "The svg element has no version, which must be 1.2.")
+	}
+	if _, ok := has["baseProfile"]; !ok {
+		v.add(Profile, t.offset, t.name, "baseProfile", "The svg element has no baseProfile, which must be tiny-ps.")
+	}
+	v.viewBox(t, has)
+	width, height := v.dimension(t, has, "width"), v.dimension(t, has, "height")
+	if d.Box == (Box{}) {
+		d.Box = Box{Width: width, Height: height}
+	}
+	switch {
+	case d.Box.Width > 0 && d.Box.Height > 0 && !d.Box.Square():
+		v.add(NotSquare, t.offset, t.name, "", "The image is %s wide and %s high.", short(d.Box.Width), short(d.Box.Height))
+	case width > 0 && height > 0 && !nearly(width, height):
+		v.add(NotSquare, t.offset, t.name, "", "The image has a width of %s and a height of %s.", d.Width, d.Height)
+	}
+}
+
+// viewBox reads the view box: four numbers, of which the last two are above 0 (SVG Tiny 1.2 section 7.7).
+func (v *validator) viewBox(t token, has map[string]attr) {
+	a, ok := has["viewBox"]
+	if !ok {
+		v.add(NoViewBox, t.offset, t.name, "viewBox", "The svg element has no viewBox.")
+		return
+	}
+	v.doc.ViewBox = clip(collapse(a.value))
+	r := reader{strings.Trim(a.value, white)}
+	var numbers [4]float64
+	for i := range numbers {
+		if i > 0 {
+			r.separator()
+		}
+		if numbers[i], ok = r.number(); !ok {
+			break
+		}
+	}
+	if !ok || r.rest != "" || numbers[2] <= 0 || numbers[3] <= 0 {
+		v.add(BadViewBox, a.offset, t.name, a.name, "The viewBox is %s, not four numbers of which the last two are above 0.", quoted(a.value))
+		return
+	}
+	v.doc.Box = Box{numbers[0], numbers[1], numbers[2], numbers[3]}
+}
+
+// perInch are the units of absolute lengths.
+var perInch = map[string]float64{"": 96, "px": 96, "pt": 72, "pc": 6, "in": 1, "cm": 2.54, "mm": 25.4}
+
+// dimension returns the width or height of the root in pixels, or 0.
+func (v *validator) dimension(t token, has map[string]attr, name string) float64 {
+	a, ok := has[name]
+	if !ok {
+		return 0
+	}
+	size, unit, ok := parseLength(a.value)
+	scale := perInch[strings.ToLower(unit)]
+	switch {
+	case !ok || size <= 0:
+		v.add(Dimension, a.offset, t.name, a.name, "The %s is %s, not a length above 0.", name, quoted(a.value))
+	case scale == 0:
+		v.add(Dimension, a.offset, t.name, a.name, "The %s is %s, which depends on where the image is shown.", name, quoted(a.value))
+	default:
+		return size * 96 / scale
+	}
+	return 0
+}
+
+// notice looks at what an element of the profile does for the image.
+func (v *validator) notice(t token, o *open) {
+	parent := ""
+	if len(v.stack) == 1 {
+		parent = v.top().local
+	}
+	switch o.local {
+	case "title":
+		if parent == "svg" && !v.doc.HasTitle {
+			v.doc.HasTitle, o.text = true, new(strings.Builder)
+		}
+	case "desc":
+		if parent == "svg" {
+			o.text = new(strings.Builder)
+		}
+	case "text", "textArea":
+		v.add(Lettering, t.offset, t.name, "", "The element %s is drawn in a font of the device.", clip(t.name))
+		v.draw(t, o)
+	case "path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "use":
+		v.draw(t, o)
+	}
+}
+
+// draw notes a shape. The first of all is what lies behind the others.
+func (v *validator) draw(t token, o *open) {
+	if !o.hidden && !v.drawn {
+		v.drawn, v.backed = true, v.covers(t, o)
+	}
+}
+
+// covers reports whether a shape covers the whole image, or may do so.
+func (v *validator) covers(t token, o *open) bool {
+	attrs := map[string]string{}
+	for _, a := range t.attrs {
+		attrs[a.name] = a.value
+	}
+	if o.fill == "none" || o.fill == "transparent" || attrs["fill-opacity"] == "0" {
+		return false
+	}
+	all := v.doc.Box
+	if o.moved || all.AspectRatio() == 0 {
+		return true // who knows
+	}
+	var shape Box
+	switch o.local {
+	case "rect":
+		shape = Box{extent(attrs["x"], 0), extent(attrs["y"], 0), extent(attrs["width"], all.Width), extent(attrs["height"], all.Height)}
+	case "circle":
+		r := extent(attrs["r"], min(all.Width, all.Height))
+		shape = Box{extent(attrs["cx"], all.Width) - r, extent(attrs["cy"], all.Height) - r, 2 * r, 2 * r}
+	case "path":
+		shape, _ = outline(attrs["d"])
+	case "polygon", "ellipse", "use":
+		return true // who knows
+	}
+	const slack = 0.01 // of the image, which nobody sees
+	dx, dy := slack*all.Width, slack*all.Height
+	return shape.X <= all.X+dx && shape.Y <= all.Y+dy &&
+		shape.X+shape.Width >= all.X+all.Width-dx && shape.Y+shape.Height >= all.Y+all.Height-dy
+}
+
+// extent is a length of a shape in the units of the image; percentages are those of whole.
+func extent(v string, whole float64) float64 {
+	size, unit, _ := parseLength(v)
+	if unit == "%" {
+		return size * whole / 100
+	}
+	return size
+}
+
+// maxTitle is how long a title should be at most, in characters (section 2.3 of the draft).
+const maxTitle = 64
+
+// finish judges what is known when all was read.
+func (v *validator) finish() {
+	d := v.doc
+	switch n := utf8.RuneCountInString(d.Title); {
+	case !d.HasTitle:
+		v.add(NoTitle, whole, "title", "", "The image has no title.")
+	case n == 0:
+		v.add(EmptyTitle, whole, "title", "", "The title is empty.")
+	case n > maxTitle:
+		v.add(LongTitle, whole, "title", "", "The title has more than %d characters.", maxTitle)
+	case isPlaceholder(d.Title):
+		v.add(PlaceholderTitle, whole, "title", "", "The title is %s, which says nothing about the brand.", quoted(d.Title))
+	}
+	for _, r := range v.refs {
+		if !v.ids[r.id] {
+			v.add(Dangling, r.offset, r.element, r.attribute, "The attribute %s of %s refers to #%s, which is not in the image.",
+				clip(r.attribute), clip(r.element), clip(r.id))
+		}
+	}
+	switch {
+	case !v.drawn:
+		v.add(Blank, whole, "", "", "The image has no shape that is drawn.")
+	case !v.backed:
+		v.add(Background, whole, "", "", "No shape covers the whole image behind the others.")
+	}
+}
+
+// short writes a number as people do.
+func short(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
