@@ -86,8 +86,8 @@ func (e *evidence) sources() []string {
 			list = append(list, s.Text)
 		}
 		return list
-	case len(e.beside.places) > 0:
-		return []string{e.beside.places[0].record}
+	case len(e.beside.Places) > 0:
+		return []string{e.beside.Places[0].Record}
 	default:
 		return nil
 	}

@@ -31,20 +31,11 @@ type evidence struct {
 	beside    beside
 }
 
-// beside is what is published near the record.
+// beside is what else the names tell at which the DNS was asked.
 type beside struct {
-	wildcard  string   // a text that answers at every name; empty if none does
-	unrelated []string // TXT records at the name that are for something else
-	places    []place  // records at names at which no receiver looks
-	searched  bool     // whether the servers answered for all these names
-	open      string   // the SPF record if it lets everybody send
-	fallback  string   // the record of the default selector, where another one was asked for and has none
-}
-
-// A place is a name at which a record was found, and at which no receiver looks.
-type place struct {
-	name   string
-	record string
+	taglist.Elsewhere
+	fallback string // the record of the default selector, where another one was asked for and has none
+	open     string // the SPF record if it lets everybody send
 }
 
 // printable makes a text of strangers fit for a report.

@@ -13,14 +13,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// The bounds of what is looked up.
-const (
-	// maxPlaces bounds the records at wrong names, of which a reader needs one.
-	maxPlaces = 5
-
-	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
-	maxName = 254
-)
+// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
+const maxName = 254
 
 // gather asks all there is to ask: first for the record, wherever it may be, and for DMARC at once.
 func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, error) {
@@ -33,10 +27,15 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	}
 	names := misplaced(req.Domain, selector)
 	elsewhere := make([]diag.Answer[*dns.TXT], len(names))
+	var wildcard, fallback diag.Answer[*dns.TXT]
 	var failures [2]error
 	var g diag.Group
 	g.Go(func() { e.discovery, failures[0] = record.Discover(ctx, env, req.Domain, selector) })
 	g.Go(func() { e.dmarc, failures[1] = policy.Discover(ctx, env, req.Domain.Name()) })
+	g.Go(func() { wildcard = diag.Lookup[*dns.TXT](bounded, env, req.Domain.Sub("*")) })
+	if s := record.DefaultSelector; selector.String() != s {
+		g.Go(func() { fallback = diag.Lookup[*dns.TXT](bounded, env, req.Domain.Sub(s+"."+record.Node)) })
+	}
 	for i, name := range names {
 		g.Go(func() { elsewhere[i] = diag.Lookup[*dns.TXT](bounded, env, name) })
 	}
@@ -55,8 +54,9 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 		return e, ctx.Err()
 	}
 	e.settle()
-	e.locate(names, elsewhere)
-	e.take(e.pick())
+	e.found = e.pick()
+	e.locate(wildcard, fallback, elsewhere)
+	e.take(e.found)
 	return e, ctx.Err()
 }
 
@@ -102,17 +102,13 @@ func (e *evidence) pick() taglist.Found {
 	return found
 }
 
-// misplaced lists the wildcard of the domain, the default selector if another one is asked for, and the names under
-// which records are published by mistake: without the selector or without _bimi, with these in another form, and those
-// that come about where a control panel adds a domain to the name that was typed.
+// misplaced lists the names under which records are published by mistake: without the selector or without _bimi, with
+// these in another form, and those that come about where a control panel adds a domain to the name that was typed.
 func misplaced(d diag.Domain, selector diag.Selector) []string {
 	s, zone := selector.String(), policy.PublicSuffixOrganizational(d.String())
 	list := []string{
-		d.Sub("*"), d.FQDN(), d.Sub(record.Node), d.Sub(s), d.Sub(s + ".bimi"), d.Sub(record.Node + "." + s), d.Sub(s + "_bimi"),
+		d.FQDN(), d.Sub(record.Node), d.Sub(s), d.Sub(s + ".bimi"), d.Sub(record.Node + "." + s), d.Sub(s + "_bimi"),
 		d.Sub(s + "." + record.Node + "." + d.String()),
-	}
-	if s != record.DefaultSelector {
-		list = append(list, d.Sub(record.DefaultSelector+"."+record.Node))
 	}
 	if zone != d.String() {
 		list = append(list, d.Sub(s+"."+record.Node)+zone+".")
@@ -120,37 +116,23 @@ func misplaced(d diag.Domain, selector diag.Selector) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return len(name) > maxName })
 }
 
-// locate keeps the records at wrong names, and tells the other texts at the right one by where they come from. What a
-// wildcard answers for every name stands at none of them.
-func (e *evidence) locate(names []string, answers []diag.Answer[*dns.TXT]) {
-	everywhere := map[string]bool{}
-	if strings.HasPrefix(names[0], "*.") {
-		for _, r := range answers[0].Records {
-			everywhere[diag.TXT(r)] = true
+// locate keeps the records at wrong names, also those of domains between the one that was asked for and its
+// organizational domain, and tells the other texts at the right name by where they come from.
+func (e *evidence) locate(wildcard, fallback diag.Answer[*dns.TXT], others []diag.Answer[*dns.TXT]) {
+	for i, p := range e.discovery.Places {
+		if i > 0 && p.Domain != e.discovery.Organizational() && p.Domain != e.dmarc.Tree.Organizational {
+			others = append(others, p.Answer)
 		}
 	}
-	e.sort(everywhere)
-	e.beside.searched = true
-	for i, a := range answers {
-		e.beside.searched = e.beside.searched && a.Err() == nil
-		for _, r := range a.Records {
-			text := diag.TXT(r)
-			switch {
-			case names[i] == e.discovery.Domain.FQDN() && allowsAll(text):
-				e.beside.open = text
-			case !record.Format.Is(text) || everywhere[text]:
-			case names[i] == e.discovery.Domain.Sub(record.DefaultSelector+"."+record.Node):
-				e.beside.fallback = text
-			default:
-				e.misplace(names[i], text)
-			}
+	e.beside.Elsewhere = record.Format.Look(&e.found, e.discovery.Own().Answer, wildcard, others)
+	for _, r := range others[0].Records {
+		if text := diag.TXT(r); allowsAll(text) {
+			e.beside.open = text
 		}
 	}
-	for _, p := range e.discovery.Places[1:] {
-		for _, text := range p.Found.Records {
-			if p.Domain != e.discovery.Organizational() && p.Domain != e.dmarc.Tree.Organizational && !everywhere[text] {
-				e.misplace(p.Name, text)
-			}
+	for _, r := range fallback.Records {
+		if text := diag.TXT(r); record.Format.Is(text) {
+			e.beside.fallback = text
 		}
 	}
 }
@@ -163,27 +145,4 @@ func allowsAll(text string) bool {
 	}
 	i := slices.IndexFunc(terms, func(s string) bool { return strings.TrimLeft(s, "+-~?") == "all" })
 	return i >= 0 && (terms[i] == "all" || terms[i] == "+all")
-}
-
-// misplace keeps a record at a wrong name.
-func (e *evidence) misplace(name, text string) {
-	if len(e.beside.places) < maxPlaces {
-		e.beside.places = append(e.beside.places, place{strings.TrimSuffix(name, "."), text})
-	}
-}
-
-// sort tells what else is at the name of the record.
-func (e *evidence) sort(everywhere map[string]bool) {
-	own := e.discovery.Own()
-	for _, r := range own.Answer.Records {
-		text := diag.TXT(r)
-		stray := slices.ContainsFunc(own.Found.Strays, func(s taglist.Stray) bool { return s.Text == text })
-		switch {
-		case record.Format.Is(text), stray:
-		case everywhere[text]:
-			e.beside.wildcard = text
-		default:
-			e.beside.unrelated = append(e.beside.unrelated, text)
-		}
-	}
 }

@@ -54,7 +54,7 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 		Selector:     e.discovery.Selector,
 		Fields:       e.fields(),
 		DMARC:        e.standing.report(),
-		Partial:      e.failing != nil || e.standing.unknown != nil || !e.beside.searched,
+		Partial:      e.failing != nil || e.standing.unknown != nil || !e.beside.Searched,
 	}
 	if e.present() {
 		r.Location, r.Inherited = at.Domain, at != e.discovery.Own()

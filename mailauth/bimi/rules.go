@@ -7,6 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/miekg/dns"
 )
 
 // rules is the table of all that is examined, in the order in which a receiver would meet it.
@@ -26,10 +27,15 @@ const (
 )
 
 // kit makes the rules that all records share.
-var kit = taglist.Kit[*evidence]{
-	Format: record.Format, Ref: refDefinition,
-	Found:   func(e *evidence) *taglist.Found { return &e.found },
-	Suggest: func(e *evidence) string { return e.suggested },
+var kit = taglist.Finder[*evidence]{
+	Kit: taglist.Kit[*evidence]{
+		Format: record.Format, Ref: refDefinition,
+		Found:   func(e *evidence) *taglist.Found { return &e.found },
+		Suggest: func(e *evidence) string { return e.suggested },
+	},
+	Label: "<selector>." + record.Node, Name: (*evidence).name,
+	At:        func(e *evidence) *diag.Answer[*dns.TXT] { return &e.discovery.Own().Answer },
+	Elsewhere: func(e *evidence) *taglist.Elsewhere { return &e.beside.Elsewhere },
 }
 
 // online reports whether the DNS was asked.
@@ -68,7 +74,7 @@ var lookupRules = diag.Rules[*evidence]{
 }
 
 // attempted reports whether somebody tried to publish a record.
-func attempted(e *evidence) bool { return len(e.beside.places) > 0 || aliased(e) }
+func attempted(e *evidence) bool { return len(e.beside.Places) > 0 || aliased(e) }
 
 // aliased reports whether there is an alias at the name.
 func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 0 }
@@ -76,44 +82,14 @@ func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 
 // absenceRules are about a record that is not there, or not where receivers look. They apply to a domain with a record,
 // too, which fulfils them.
 var absenceRules = diag.Rules[*evidence]{
-	{
-		Code: "bimi.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
-		Title:       "BIMI record is published at the wrong name",
-		Requirement: "The BIMI record is published at <selector>._bimi",
-		Ref:         refDiscovery,
-		Advice:      "Publish the record at <selector>._bimi below the domain and remove the other: receivers look nowhere else.",
-		When:        func(e *evidence) bool { return online(e) && (e.present() || e.none()) },
-		Fails: func(e *evidence) diag.Failures {
-			if e.present() {
-				return nil
-			}
-			return diag.FailEach(e.beside.places, func(p place) diag.Failures {
-				return diag.Fail("The record %q is published at %s, which is the wrong place: receivers look at %s.",
-					diag.Quote(p.record), p.name, e.looked()).About(p.name)
-			}).Suggesting(e.suggested)
-		},
-	},
-	{
+	kit.Location(diag.Rule[*evidence]{
+		Code: "bimi.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true, Ref: refDiscovery,
+		When: func(e *evidence) bool { return online(e) && (e.present() || e.none()) },
+	}),
+	kit.Alias(diag.Rule[*evidence]{
 		Code: "bimi.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
-		Title:       "CNAME of the BIMI record leads to no BIMI record",
-		Requirement: "A CNAME at the name of the BIMI record leads to a BIMI record",
-		Ref:         "RFC 1034 section 3.6.2",
-		Advice: "Have the record published at the target of the CNAME, or replace the CNAME with a TXT record: the two " +
-			"cannot stand at one name.",
 		When: func(e *evidence) bool { return online(e) && aliased(e) && (e.present() || e.none()) },
-		Fails: func(e *evidence) diag.Failures {
-			own := e.discovery.Own().Answer
-			if e.present() {
-				return nil
-			}
-			what := "has no BIMI record"
-			if own.NXDomain() {
-				what = "does not exist"
-			}
-			return diag.Fail("%s is an alias (CNAME) of %s, which %s.", e.name(),
-				strings.TrimSuffix(own.Aliases[len(own.Aliases)-1], "."), what)
-		},
-	},
+	}),
 	{
 		Code: "bimi.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
 		Title:       "No BIMI record",

@@ -42,52 +42,32 @@ var besideRules = diag.Rules[*evidence]{
 		Ref:         "RFC 7208 section 5.1",
 		Advice: "List the hosts that send for the domain in the SPF record, and end it with -all or ~all: with +all anybody's " +
 			"mail passes DMARC, and receivers that check this show no logo for it.",
-		When: func(e *evidence) bool { return wanted(e) && (e.beside.searched || e.beside.open != "") },
+		When: func(e *evidence) bool { return wanted(e) && (e.beside.Searched || e.beside.open != "") },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.beside.open != "", "The SPF record %q of %s lets every host send.", diag.Quote(e.beside.open), e.domain())
 		},
 	},
-	{
+	kit.Wildcard(diag.Rule[*evidence]{
 		Code: "bimi.record.wildcard", Severity: diag.Info,
-		Title:       "Wildcard TXT record answers at the name of the BIMI record",
-		Requirement: "No wildcard TXT record of another kind answers at the name of the BIMI record",
-		Ref:         "RFC 4592 section 2.2.1",
 		Advice: "Leave it, or publish a BIMI record, which takes the place of the wildcard there: receivers ignore texts of other " +
 			"kinds.",
 		When: func(e *evidence) bool {
-			return online(e) && e.failing == nil && !e.nonexistent() && (e.beside.searched || e.beside.wildcard != "")
+			return online(e) && e.failing == nil && !e.nonexistent() && (e.beside.Searched || e.beside.Wildcard != "")
 		},
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.beside.wildcard != "", "The wildcard *.%s answers at %s with %q, which is no BIMI record.",
-				e.domain(), e.name(), diag.Quote(e.beside.wildcard))
+			return diag.FailIf(e.beside.Wildcard != "", "The wildcard *.%s answers at %s with %q, which is no BIMI record.",
+				e.domain(), e.name(), diag.Quote(e.beside.Wildcard))
 		},
-	},
-	{
-		Code: "bimi.record.unrelated", Severity: diag.Info,
-		Title:       "TXT record of another kind at the name of the BIMI record",
-		Requirement: "No TXT record of another kind stands at the name of the BIMI record",
-		Ref:         refDiscovery,
-		Advice:      "Move the record to where it belongs, or remove it: some receivers do not expect it there.",
-		When:        func(e *evidence) bool { return online(e) && e.failing == nil && !e.nonexistent() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.beside.unrelated, func(text string) diag.Failures {
-				return diag.Fail("The TXT record %q at %s does not belong to BIMI.", diag.Quote(text), e.name())
-			})
-		},
-	},
-	{
-		Code: "bimi.record.elsewhere", Severity: diag.Info,
-		Title:       "Another BIMI record is published where nobody looks",
-		Requirement: "No BIMI record is published where nobody looks",
-		Ref:         refDiscovery,
-		Advice:      "Remove the record at the other name, so that nobody takes it for the one that applies.",
+	}),
+	kit.Unrelated(diag.Rule[*evidence]{
+		Code: "bimi.record.unrelated", Severity: diag.Info, Ref: refDiscovery,
+		Advice: "Move the record to where it belongs, or remove it: some receivers do not expect it there.",
+		When:   func(e *evidence) bool { return online(e) && e.failing == nil && !e.nonexistent() },
+	}),
+	kit.Another(diag.Rule[*evidence]{
+		Code: "bimi.record.elsewhere", Severity: diag.Info, Ref: refDiscovery,
 		When: func(e *evidence) bool {
-			return online(e) && kit.One(e) && (e.beside.searched || len(e.beside.places) > 0)
+			return online(e) && kit.One(e) && (e.beside.Searched || len(e.beside.Places) > 0)
 		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.beside.places, func(p place) diag.Failures {
-				return diag.Fail("The record %q at %s has no effect.", diag.Quote(p.record), p.name).About(p.name)
-			})
-		},
-	},
+	}),
 }
