@@ -80,16 +80,7 @@ func (t *Trust) follow(chain []*x509.Certificate, roots *RootSet, at []time.Time
 
 // explain says why a chain is not trusted, in the words of mark certificates.
 func explain(e *pki.TrustError, leaf *x509.Certificate, others []*x509.Certificate) string {
-	top := leaf
-	for range others {
-		i := slices.IndexFunc(others, func(o *x509.Certificate) bool {
-			return o != top && string(o.RawSubject) == string(top.RawIssuer)
-		})
-		if i < 0 || string(top.RawIssuer) == string(top.RawSubject) {
-			break
-		}
-		top = others[i]
-	}
+	top := topOf(leaf, others)
 	switch e.Reason {
 	case pki.SelfSignedLeaf:
 		return "the certificate is signed with its own key, not by an authority"
@@ -116,4 +107,17 @@ func label(n pki.Name) string {
 	default:
 		return "“" + diag.Quote(n.Raw) + "”"
 	}
+}
+
+// topOf follows the names of the issuers from a certificate as far as the others have them.
+func topOf(leaf *x509.Certificate, others []*x509.Certificate) *x509.Certificate {
+	top := leaf
+	for range others {
+		i := slices.IndexFunc(others, func(o *x509.Certificate) bool { return o != top && string(o.RawSubject) == string(top.RawIssuer) })
+		if i < 0 || string(top.RawIssuer) == string(top.RawSubject) {
+			break
+		}
+		top = others[i]
+	}
+	return top
 }

@@ -1,0 +1,147 @@
+package markcert
+
+import (
+	"crypto/x509"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/mailauth/bimi/record"
+)
+
+// evidence is all that the rules look at; only digest and the functions that fetch fill it.
+type evidence struct {
+	now     time.Time
+	roots   *RootSet
+	logs    []pki.Log
+	place   *Place              // where the record stands; nil if no domain was given
+	read    bool                // there is a text
+	bundle  *Bundle             // never nil once there is a text
+	mark    *Mark               // the certificate that is judged; nil if the text has none
+	others  []*x509.Certificate // the other certificates of the text, in order, each once
+	trust   Trust
+	stamps  []Timestamp
+	garbled bool   // the list of timestamps cannot be read
+	first   string // the first fault of the text that the corrected one does not have
+
+	url         string // that was asked for
+	urlFault    string // why it is not fetched, as a clause
+	fetched     *Fetched
+	discovery   *record.Discovery // if a domain was asked for
+	applies     *record.Place     // the record that applies; nil if there is none
+	unlearned   error             // why that is not known
+	nonexistent bool              // the domain does not exist
+}
+
+// digest reads the text of a certificate and all that is in it. It touches nothing.
+func (e *evidence) digest(text []byte) {
+	e.read, e.bundle = true, ReadPEM(text)
+	certs := e.bundle.Certificates
+	if len(certs) == 0 {
+		return
+	}
+	leaf := certs[choose(certs)]
+	e.mark = Read(leaf)
+	for _, c := range certs {
+		if !c.Equal(leaf) && !slices.ContainsFunc(e.others, c.Equal) {
+			e.others = append(e.others, c)
+		}
+	}
+	if !e.attempted() {
+		return
+	}
+	e.trust = Verify(leaf, e.others, e.roots, e.now)
+	e.stamps, e.garbled = readTimestamps(leaf, e.issuer(), e.logs)
+	e.first = e.firstFault()
+}
+
+// firstFault names the first fault of the text that its corrected form does not have.
+func (e *evidence) firstFault() string {
+	switch {
+	case e.bundle.Form != PEM:
+		return "form"
+	case !e.inOrder():
+		return "order"
+	case len(e.bundle.Certificates) > len(e.others)+1:
+		return "duplicate"
+	case len(e.unrelated()) > 0:
+		return "unrelated"
+	default:
+		return "others"
+	}
+}
+
+// unrelated names the certificates that are not needed to reach the root.
+func (e *evidence) unrelated() (list []string) {
+	if !e.trust.Recognized {
+		return nil
+	}
+	for _, c := range e.others {
+		if !slices.ContainsFunc(e.trust.Chain, func(in *x509.Certificate) bool { return same(in, c) }) {
+			list = append(list, name(c))
+		}
+	}
+	if e.bundle.Excess > 0 {
+		list = append(list, diag.Count(e.bundle.Excess, "further one"))
+	}
+	return list
+}
+
+// choose returns the position of the mark certificate: that with the purpose, else with a logo, else the first that is not
+// of an authority.
+func choose(certs []*x509.Certificate) int {
+	for _, is := range []func(*x509.Certificate) bool{
+		func(c *x509.Certificate) bool { return forMarks(c) && !c.IsCA },
+		func(c *x509.Certificate) bool { return extension(c, oidLogotype) != nil },
+		func(c *x509.Certificate) bool { return !c.IsCA },
+	} {
+		if i := slices.IndexFunc(certs, is); i >= 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// attempted reports whether the certificate is one for marks, or was meant to be.
+func (e *evidence) attempted() bool {
+	return e.mark != nil && (e.mark.ForMarks() || e.mark.Logotype != nil || e.mark.Subject.Has(MarkTypeField))
+}
+
+// issuer returns the certificate that signed the one that is judged, or nil.
+func (e *evidence) issuer() *x509.Certificate {
+	for _, c := range slices.Concat(e.others, e.roots.Certificates) {
+		if string(c.RawSubject) == string(e.mark.X509.RawIssuer) && e.mark.X509.CheckSignatureFrom(c) == nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// covers reports whether the names of the certificate cover the domain.
+func (e *evidence) covers() bool { return e.mark.Coverage.Covers(*e.place) }
+
+// logged reports whether a log that is known has signed a timestamp for the certificate.
+func (e *evidence) logged() bool {
+	return slices.ContainsFunc(e.stamps, func(t Timestamp) bool { return t.Verified != nil && *t.Verified })
+}
+
+// corrected is the text as it should be: the certificate and those of its issuers, in their order. It is empty if the
+// chain is not complete, or if nobody but the owner knows which of several certificates is to stay.
+func (e *evidence) corrected() string {
+	others := func(c *x509.Certificate) bool { return forMarks(c) && !c.IsCA }
+	if !e.trust.Recognized || slices.ContainsFunc(e.others, others) {
+		return ""
+	}
+	var text strings.Builder
+	for _, c := range e.trust.Chain[:max(1, len(e.trust.Chain)-1)] {
+		text.WriteString(pki.PEM(c))
+	}
+	return text.String()
+}
+
+// ended reports whether the validity of the certificate does not hold now.
+func (e *evidence) ended() bool {
+	return e.now.After(e.mark.X509.NotAfter) || e.now.Before(e.mark.X509.NotBefore)
+}

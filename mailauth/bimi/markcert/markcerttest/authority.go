@@ -1,0 +1,166 @@
+// Package markcerttest issues mark certificates for tests and examples: call [New] for an authority, then
+// [Authority.Issue]. An environment with the files of [Authority.Files] as its Data trusts the authority and its log.
+package markcerttest
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+	"testing/fstest"
+	"time"
+)
+
+// Logo is a logo without a fault.
+const Logo = `<svg xmlns="http://www.w3.org/2000/svg" version="1.2" baseProfile="tiny-ps" viewBox="0 0 64 64">` +
+	`<title>Example</title><rect width="64" height="64" fill="#0b5fff"/></svg>`
+
+// An Authority issues mark certificates. It and what it issues are the same every time.
+type Authority struct {
+	Root, Intermediate *x509.Certificate
+
+	rootKey, key, log key
+}
+
+// New makes an authority that is valid for a century.
+func New() *Authority {
+	a := &Authority{rootKey: newKey("root"), key: newKey("intermediate"), log: newKey("log")}
+	a.Root = must(sign(authority("markcerttest Root"), nil, a.rootKey, a.rootKey))
+	below := authority("markcerttest Intermediate")
+	below.UnknownExtKeyUsage = []asn1.ObjectIdentifier{Usage}
+	a.Intermediate = must(sign(below, a.Root, a.key, a.rootKey))
+	return a
+}
+
+func authority(name string) *x509.Certificate {
+	return &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name, Organization: []string{"markcerttest"}},
+		NotBefore: time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC),
+		NotAfter:  time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC),
+		KeyUsage:  x509.KeyUsageCertSign | x509.KeyUsageCRLSign, IsCA: true, BasicConstraintsValid: true,
+	}
+}
+
+// The identifiers of what makes a certificate one for marks.
+var (
+	Usage    = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 31}
+	Policy   = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 53087, 1, 1}
+	Logotype = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 1, 12}
+	scts     = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}
+)
+
+// A Mark says what certificate to issue. The zero value is one without a fault, for example.com.
+type Mark struct {
+	Domains             []string
+	SVG                 string            // empty means [Logo]
+	NotBefore, NotAfter time.Time         // zero means the year 2026
+	Fields              map[string]string // of the subject, by identifier; replace the usual ones, and remove them if empty
+
+	Unlogged bool                    // no timestamp of a log
+	Change   func(*x509.Certificate) // if set, changes the template as the last step
+}
+
+// Certificate issues a certificate.
+func (a *Authority) Certificate(m Mark) (*x509.Certificate, error) {
+	template := m.template()
+	if m.Change != nil {
+		m.Change(template)
+	}
+	own := newKey("mark")
+	if !m.Unlogged {
+		before, err := sign(template, a.Intermediate, own, a.key)
+		if err != nil {
+			return nil, err
+		}
+		template.ExtraExtensions = append(slices.Clone(template.ExtraExtensions), a.timestamp(before))
+	}
+	return sign(template, a.Intermediate, own, a.key)
+}
+
+// Issue issues a certificate, as the text that is published: without the root.
+func (a *Authority) Issue(m Mark) string {
+	return PEM(must(a.Certificate(m)), a.Intermediate)
+}
+
+// Files are the lists that make an environment trust the authority and its log.
+func (a *Authority) Files() fstest.MapFS {
+	spki := must(x509.MarshalPKIXPublicKey(a.log.Public()))
+	logs := fmt.Sprintf(`{"operators":[{"name":"markcerttest","logs":[{"description":"markcerttest Log","key":%q}]}]}`,
+		base64.StdEncoding.EncodeToString(spki))
+	return fstest.MapFS{"mark-roots.pem": {Data: []byte(PEM(a.Root))}, "ct-logs.json": {Data: []byte(logs)}}
+}
+
+// PEM writes certificates as text.
+func PEM(certs ...*x509.Certificate) string {
+	var text []byte
+	for _, c := range certs {
+		text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
+	}
+	return string(text)
+}
+
+// timestamp is the promise of the log to publish a certificate (RFC 6962 section 3.2).
+func (a *Authority) timestamp(before *x509.Certificate) pkix.Extension {
+	at := binary.BigEndian.AppendUint64(nil, uint64(before.NotBefore.UnixMilli()))
+	issuer := sha256.Sum256(a.Intermediate.RawSubjectPublicKeyInfo)
+	tbs := before.RawTBSCertificate
+	signed := slices.Concat([]byte{0, 0}, at, []byte{0, 1}, issuer[:],
+		[]byte{byte(len(tbs) >> 16), byte(len(tbs) >> 8), byte(len(tbs))}, tbs, []byte{0, 0})
+	sum := sha256.Sum256(signed)
+	signature := must(a.log.Sign(nil, sum[:], crypto.SHA256))
+	id := sha256.Sum256(must(x509.MarshalPKIXPublicKey(a.log.Public())))
+	sct := slices.Concat([]byte{0}, id[:], at, []byte{0, 0, 4, 3}, prefixed(signature))
+	return pkix.Extension{Id: scts, Value: must(asn1.Marshal(prefixed(prefixed(sct))))}
+}
+
+func prefixed(b []byte) []byte {
+	return append(binary.BigEndian.AppendUint16(nil, uint16(len(b))), b...)
+}
+
+// A key signs without random numbers (RFC 6979): the same certificate has the same signature.
+type key struct{ *ecdsa.PrivateKey }
+
+func (k key) Sign(_ io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
+	return k.PrivateKey.Sign(nil, digest, opts)
+}
+
+// newKey takes the first digest of a chain that is a valid scalar.
+func newKey(name string) key {
+	seed := sha256.Sum256([]byte("markcerttest\x00" + name))
+	for {
+		if k, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), seed[:]); err == nil {
+			return key{k}
+		}
+		seed = sha256.Sum256(seed[:])
+	}
+}
+
+// sign issues a certificate; without a parent it signs itself.
+func sign(template, parent *x509.Certificate, of, by key) (*x509.Certificate, error) {
+	if parent == nil {
+		parent = template
+	}
+	der, err := x509.CreateCertificate(nil, template, parent, of.Public(), by)
+	if err != nil {
+		return nil, fmt.Errorf("issuing a mark certificate: %w", err)
+	}
+	return x509.ParseCertificate(der)
+}
+
+// must returns a value that cannot fail to be made: keys and templates are ours.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,47 @@
+package markcert
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// The severities follow one principle: critical is what receivers refuse by the draft, so that no logo is shown; error is
+// what breaks a requirement on which some of them insist; warning is what authorities or publishers should do better.
+
+// parseRules are about a text; lookupRules about how it was found and fetched as well.
+var (
+	parseRules  = slices.Concat(textRules, validityRules, chainRules, profileRules, subjectRules, domainRules, logoRules, logRules)
+	lookupRules = slices.Concat(recordRules, fetchRules, parseRules)
+)
+
+// The factors of the score, in the order of a reader.
+var (
+	factorFetch   = diag.Category{Code: "fetch", Label: "Web server"}
+	factorText    = diag.Category{Code: "text", Label: "PEM text"}
+	factorDates   = diag.Category{Code: "validity", Label: "Validity"}
+	factorChain   = diag.Category{Code: "chain", Label: "Authority"}
+	factorProfile = diag.Category{Code: "profile", Label: "Certificate profile"}
+	factorSubject = diag.Category{Code: "subject", Label: "Mark and owner"}
+	factorDomain  = diag.Category{Code: "domain", Label: "Domain"}
+	factorLogo    = diag.Category{Code: "logo", Label: "Logo"}
+	factorLog     = diag.Category{Code: "transparency", Label: "Certificate Transparency"}
+)
+
+// What the rules cite.
+const (
+	draft = "draft-fetch-validation-vmc-wchuang-11 section "
+	mcr   = "Mark Certificate Requirements section "
+)
+
+// read reports whether there is a text to judge.
+func read(e *evidence) bool { return e.read }
+
+// marked reports whether there is a certificate that is one for marks, or was meant to be.
+func marked(e *evidence) bool { return e.attempted() }
+
+// placed reports whether there is one, and a domain to compare it with.
+func placed(e *evidence) bool { return e.attempted() && e.place != nil }
+
+// drawn reports whether it has a logo of which something can be said.
+func drawn(e *evidence) bool { return e.attempted() && e.mark.Logo() != nil }

@@ -1,0 +1,198 @@
+package markcert
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// fieldsRef is where the fields of the subject are listed.
+const fieldsRef = mcr + "7.1.4.2.2"
+
+// reissue is what can be done about a subject.
+const reissue = "Ask the authority to reissue the certificate with the right fields. Receivers of today show the logo all the same."
+
+// required are the fields that each mark certificate has, and those that a mark type asks for besides.
+var (
+	required = []Field{
+		Organization, StreetAddress, Country, BusinessCategory, RegistrationNumber, JurisdictionLand,
+	}
+	requiredFor = map[MarkType][]Field{
+		Registered: {TrademarkLand, TrademarkID}, ModifiedRegistered: {TrademarkLand, TrademarkID},
+		Government: {StatuteLand, StatuteCitation},
+	}
+	trademarks = []MarkType{Registered, ModifiedRegistered}
+	// allowedFor are the mark types that have a field at all.
+	allowedFor = []struct {
+		field Field
+		types []MarkType
+	}{
+		{TrademarkOffice, trademarks}, {TrademarkLand, trademarks}, {TrademarkID, trademarks},
+		{StatuteLand, []MarkType{Government}}, {StatuteState, []MarkType{Government}}, {StatutePlace, []MarkType{Government}},
+		{StatuteCitation, []MarkType{Government}}, {StatuteURL, []MarkType{Government}},
+		{PriorUseURL, []MarkType{PriorUse}},
+	}
+	// implied are fields that ask for another one: a place lies in a state.
+	implied = map[Field]Field{JurisdictionPlace: JurisdictionState, StatutePlace: StatuteState}
+)
+
+// categories are the kinds of organizations (section 4.1.1 of the EV Guidelines).
+var categories = []string{"Private Organization", "Government Entity", "Business Entity", "Non-Commercial Entity"}
+
+// sourceSince is since when certificates for marks in prior use say where the authority saw the mark.
+var sourceSince = time.Date(2025, time.April, 15, 0, 0, 0, 0, time.UTC)
+
+// typed reports whether the mark type is one of which the fields are known.
+func typed(e *evidence) bool {
+	return marked(e) && e.mark.Subject.Type() != UnknownType && e.mark.Subject.MarkType() != Provisional
+}
+
+// subjectRules are about who the certificate is for, and which mark.
+var subjectRules = diag.Rules[*evidence]{
+	{
+		Code: "markcert.type.unknown", Severity: diag.Error, Weight: 3, Category: factorSubject,
+		Title:       "Mark type missing or unknown",
+		Requirement: "The certificate says how the mark was verified",
+		Ref:         fieldsRef,
+		Advice: "Ask the authority to reissue the certificate with the mark type: mailboxes choose by it whether to show the " +
+			"logo, and whether with a check mark.",
+		When: marked,
+		Fails: func(e *evidence) diag.Failures {
+			t := e.mark.Subject.MarkType()
+			if e.mark.Subject.Type() != UnknownType {
+				return nil
+			}
+			if t == "" {
+				return diag.Fail("The subject has no mark type (1.3.6.1.4.1.53087.1.13), and no trademark from which it could be inferred.")
+			}
+			return diag.Fail("The mark type is %q, which is none of those that are known: Registered Mark, Government Mark, "+
+				"Prior Use Mark, Modified Registered Mark.", diag.Quote(string(t)))
+		},
+	},
+	{
+		Code: "markcert.type.inferred", Severity: diag.Info, DependsOn: []diag.Code{"markcert.type.unknown"},
+		Title:       "Mark type missing, as in certificates of the first years",
+		Requirement: "The certificate names its mark type",
+		Ref:         fieldsRef,
+		Advice:      "Leave it until the next renewal: present certificates have the field.",
+		When:        marked,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.mark.Subject.Has(MarkTypeField),
+				"The subject has no mark type; the trademark in it says that it is a Registered Mark.")
+		},
+	},
+	{
+		Code: "markcert.type.common", Severity: diag.Info, DependsOn: []diag.Code{"markcert.type.unknown"},
+		Title:       "Common mark certificate (CMC)",
+		Requirement: "The certificate is a verified mark certificate (VMC)",
+		Ref:         mcr + "1.1",
+		Advice: "Check that the mailboxes that matter to you accept it: Gmail shows the logo without the check mark, Apple Mail asks " +
+			"for a verified mark certificate, which needs a registered trademark.",
+		When: marked,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.mark.Subject.Type() == CMC, "The mark type %s makes it a common mark certificate.", e.mark.Subject.MarkType())
+		},
+	},
+	{
+		Code: "markcert.subject.missing", Severity: diag.Warning, Weight: 2, Category: factorSubject,
+		Title:       "Required fields missing in the subject",
+		Requirement: "The subject has all required fields",
+		Ref:         fieldsRef,
+		Advice:      reissue,
+		When:        marked,
+		Fails: func(e *evidence) diag.Failures {
+			s, t := e.mark.Subject, e.mark.Subject.MarkType()
+			return diag.FailEach(slices.Concat(required, requiredFor[t]), func(f Field) diag.Failures {
+				what := "each mark certificate"
+				if slices.Contains(requiredFor[t], f) {
+					what = "a certificate for a " + string(t)
+				}
+				return diag.FailIf(!s.Has(f), "The subject has no %s, which %s must have.", f, what).About(string(f))
+			})
+		},
+	},
+	{
+		Code: "markcert.subject.place", Severity: diag.Warning, Weight: 1, Category: factorSubject,
+		Title:       "Neither locality nor state in the subject",
+		Requirement: "The subject has a locality or a state",
+		Ref:         fieldsRef,
+		Advice:      reissue,
+		When:        marked,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.mark.Subject.Has(Locality) && !e.mark.Subject.Has(StateOrProvince),
+				"The subject has neither localityName nor stateOrProvinceName; one of the two is required.")
+		},
+	},
+	{
+		Code: "markcert.subject.state", Severity: diag.Warning, Weight: 1, Category: factorSubject,
+		Title:       "Place without its state in the subject",
+		Requirement: "Places in the subject come with their state",
+		Ref:         fieldsRef,
+		Advice:      reissue,
+		When:        marked,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach([]Field{JurisdictionPlace, StatutePlace}, func(f Field) diag.Failures {
+				return diag.FailIf(e.mark.Subject.Has(f) && !e.mark.Subject.Has(implied[f]),
+					"The subject has %s without %s.", f, implied[f]).About(string(f))
+			})
+		},
+	},
+	{
+		Code: "markcert.subject.category", Severity: diag.Warning, Weight: 1, Category: factorSubject,
+		Title:       "Unknown business category",
+		Requirement: "The business category is one of the four that are defined",
+		Ref:         fieldsRef,
+		Advice:      reissue,
+		When:        func(e *evidence) bool { return marked(e) && e.mark.Subject.Has(BusinessCategory) },
+		Fails: func(e *evidence) diag.Failures {
+			c := e.mark.Subject.Get(BusinessCategory)
+			return diag.FailIf(!slices.Contains(categories, c), "The businessCategory is %q, not one of: %s.",
+				diag.Quote(c), strings.Join(categories, ", ")).About(string(BusinessCategory))
+		},
+	},
+	{
+		Code: "markcert.subject.source", Severity: diag.Warning, Weight: 1, Category: factorSubject,
+		Title:       "Source of the mark in prior use missing",
+		Requirement: "A certificate for a mark in prior use says where the mark was seen",
+		Ref:         fieldsRef,
+		Advice:      reissue,
+		When:        func(e *evidence) bool { return marked(e) && e.mark.Subject.MarkType() == PriorUse },
+		Fails: func(e *evidence) diag.Failures {
+			begin := e.mark.X509.NotBefore
+			return diag.FailIf(!begin.Before(sourceSince) && !e.mark.Subject.Has(PriorUseURL),
+				"The subject has no %s, which certificates for a Prior Use Mark must have since %s; this one is of %s.",
+				PriorUseURL, date(sourceSince), date(begin)).About(string(PriorUseURL))
+		},
+	},
+	{
+		Code: "markcert.subject.foreign", Severity: diag.Warning, Weight: 1, Category: factorSubject,
+		Title:       "Fields of another mark type in the subject",
+		Requirement: "The subject has no field of another mark type",
+		Ref:         fieldsRef,
+		Advice:      reissue,
+		When:        typed,
+		Fails: func(e *evidence) diag.Failures {
+			var all diag.Failures
+			for _, a := range allowedFor {
+				if e.mark.Subject.Has(a.field) && !slices.Contains(a.types, e.mark.Subject.MarkType()) {
+					all = append(all, diag.Fail("The subject has %s, which a certificate for a %s must not have.",
+						a.field, e.mark.Subject.MarkType()).About(string(a.field))...)
+				}
+			}
+			return all
+		},
+	},
+	{
+		Code: "markcert.subject.unknown", Severity: diag.Info,
+		Title:       "Unknown attribute in the subject",
+		Requirement: "All attributes of the subject are known",
+		Ref:         fieldsRef,
+		Advice:      "Leave it: receivers ignore attributes that they do not know.",
+		When:        marked,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.mark.Subject.Unknown) > 0, "The requirements know no attribute %s.", join(e.mark.Subject.Unknown))
+		},
+	},
+}

@@ -1,0 +1,255 @@
+package markcert
+
+import (
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// textRules are about the text of PEM blocks.
+var textRules = diag.Rules[*evidence]{
+	{
+		Code: "cert_pem_missing", Severity: diag.Critical, Weight: 10, Category: factorText,
+		Title:       "No certificate in the text",
+		Requirement: "The text holds a certificate",
+		Ref:         "RFC 7468 section 5",
+		Advice: "Publish the PEM file that the authority delivered: it begins with -----BEGIN CERTIFICATE----- and holds the " +
+			"mark certificate and those of its issuers.",
+		When: read,
+		Fails: func(e *evidence) diag.Failures {
+			found, ok := forms[e.bundle.Form]
+			if !ok || len(e.bundle.Certificates) > 0 {
+				return nil
+			}
+			detail, advice := found[0], found[1]
+			if e.bundle.Form == Blocks {
+				detail = fmt.Sprintf("The text has PEM blocks, but no certificate among them: %s.", join(e.bundle.Others))
+			}
+			return diag.Failures{{Detail: detail, Advice: advice}}
+		},
+	},
+	{
+		Code: "markcert.pem.private_key", Severity: diag.Critical, Weight: 5, Category: factorText,
+		Title:       "Private key in the text",
+		Requirement: "The text holds no private key",
+		Ref:         "RFC 7468 section 13",
+		Advice: "Remove the private key, have the certificate revoked and reissued with a new key, and check what else uses " +
+			"the key: whoever could read the text can use it.",
+		When: read,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.bundle.PrivateKey, "Beside certificates the text has a block with a private key. It is not repeated here.")
+		},
+	},
+	{
+		Code: "cert_invalid", Severity: diag.Critical, Weight: 5, Category: factorText, DependsOn: []diag.Code{"cert_pem_missing"},
+		Title:       "Certificate cannot be read",
+		Requirement: "Each certificate of the text can be read",
+		Ref:         "RFC 7468 section 5.1",
+		Advice:      "Copy the file from the authority again, byte by byte: a character of it was lost or changed.",
+		When:        read,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.bundle.Broken, func(b Broken) diag.Failures {
+				if b.Index == 0 {
+					return diag.Fail("A block of a certificate cannot be read: %s.", b.Text)
+				}
+				return diag.Fail("Certificate %d of the text cannot be read: %s.", b.Index, b.Text).About(fmt.Sprintf("certificate %d", b.Index))
+			})
+		},
+	},
+	{
+		Code: "cert_not_vmc", Severity: diag.Critical, Weight: 10, Category: factorProfile, DependsOn: []diag.Code{"cert_pem_missing"},
+		Title:       "Not a mark certificate",
+		Requirement: "The certificate is one for marks",
+		Ref:         draft + "4.4",
+		Advice: "Publish the verified or common mark certificate that an authority for marks issued to you. A certificate for a " +
+			"web server cannot take its place.",
+		When:  func(e *evidence) bool { return e.mark != nil },
+		Fails: notForMarks,
+	},
+	{
+		Code: "markcert.pem.form", Severity: diag.Error, Weight: 4, Category: factorText, DependsOn: []diag.Code{"cert_pem_missing"},
+		Title:       "Certificate is not encoded as PEM",
+		Requirement: "The certificate is encoded as PEM",
+		Ref:         draft + "3.3",
+		Advice:      "Convert the certificate to PEM and add the certificates of its issuers: receivers read no other form.",
+		When:        read,
+		Fails: func(e *evidence) diag.Failures {
+			if e.bundle.Form == PEM {
+				return nil
+			}
+			what := "binary form (DER)"
+			if e.bundle.Form == Base64 {
+				what = "Base64 without the lines -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----"
+			}
+			return e.fix("form", diag.Fail("The certificate is there in %s.", what))
+		},
+	},
+	{
+		Code: "markcert.pem.several", Severity: diag.Error, Weight: 3, Category: factorText, DependsOn: []diag.Code{"cert_not_vmc"},
+		Title:       "More than one mark certificate",
+		Requirement: "The text holds one mark certificate",
+		Ref:         draft + "3.3",
+		Advice:      "Leave one mark certificate in the text. Another logo needs a record of its own, with another selector and URL.",
+		When:        marked,
+		Fails: func(e *evidence) diag.Failures {
+			var names []string
+			for _, c := range e.others {
+				if forMarks(c) && !c.IsCA {
+					names = append(names, name(c))
+				}
+			}
+			return diag.FailIf(len(names) > 0, "Beside the certificate of %s the text has %s of %s: receivers may refuse both.",
+				name(e.mark.X509), diag.Count(len(names), "mark certificate"), strings.Join(names[:min(len(names), 3)], ", "))
+		},
+	},
+	{
+		Code: "markcert.pem.order", Severity: diag.Warning, Weight: 2, Category: factorText, DependsOn: []diag.Code{"cert_not_vmc"},
+		Title:       "Certificates are not in order",
+		Requirement: "The mark certificate comes first, then its issuers",
+		Ref:         draft + "3.3",
+		Advice:      "Put the mark certificate first, then the one that issued it, and so on: receivers may refuse another order.",
+		When:        func(e *evidence) bool { return marked(e) && len(e.bundle.Certificates) > 1 },
+		Fails: func(e *evidence) diag.Failures {
+			if e.inOrder() {
+				return nil
+			}
+			return e.fix("order", diag.Fail("The certificates stand in this order: %s.", e.sequence()))
+		},
+	},
+	{
+		Code: "markcert.pem.duplicate", Severity: diag.Warning, Weight: 1, Category: factorText, DependsOn: []diag.Code{"cert_not_vmc"},
+		Title:       "Certificate appears twice",
+		Requirement: "Each certificate appears once",
+		Ref:         draft + "3.3",
+		Advice:      "Remove the repeated certificates: receivers may refuse a text with duplicates.",
+		When:        marked,
+		Fails: func(e *evidence) diag.Failures {
+			extra := len(e.bundle.Certificates) - len(e.others) - 1
+			if extra == 0 {
+				return nil
+			}
+			return e.fix("duplicate", diag.Fail("Of %d certificates in the text %d repeat another one.",
+				len(e.bundle.Certificates), extra))
+		},
+	},
+	{
+		Code: "markcert.pem.unrelated", Severity: diag.Warning, Weight: 1, Category: factorText,
+		DependsOn:   []diag.Code{"cert_not_vmc", "markcert.pem.several"},
+		Title:       "Certificates that do not belong to the chain",
+		Requirement: "All certificates belong to the chain",
+		Ref:         draft + "3.3",
+		Advice:      "Remove the certificates that have issued none of the others.",
+		When:        func(e *evidence) bool { return marked(e) && e.trust.Recognized },
+		Fails: func(e *evidence) diag.Failures {
+			list := e.unrelated()
+			if len(list) == 0 {
+				return nil
+			}
+			return e.fix("unrelated", diag.Fail("These certificates are not needed to reach the root: %s.",
+				strings.Join(list[:min(len(list), 5)], ", ")))
+		},
+	},
+	{
+		Code: "markcert.pem.others", Severity: diag.Warning, Weight: 1, Category: factorText,
+		DependsOn:   []diag.Code{"cert_pem_missing", "markcert.pem.private_key"},
+		Title:       "PEM blocks that are no certificates",
+		Requirement: "All PEM blocks are certificates",
+		Ref:         draft + "3.3",
+		Advice:      "Remove the other blocks: receivers expect certificates only.",
+		When:        read,
+		Fails: func(e *evidence) diag.Failures {
+			if len(e.bundle.Others) == 0 {
+				return nil
+			}
+			return e.fix("others", diag.Fail("The text has blocks of other kinds as well: %s.", join(e.bundle.Others)))
+		},
+	},
+}
+
+// forms say what stands there instead of a certificate, and what to do.
+var forms = map[Form][2]string{
+	Empty:  {"The text is empty.", ""},
+	Blocks: {"", ""},
+	Other:  {"The text is no certificate: it has no line -----BEGIN CERTIFICATE-----.", ""},
+	HTML: {"The text is a web page, not a certificate.",
+		"Publish the certificate itself at this URL. A server that shows a page for every address, or asks to log in, must not do so here."},
+	SVG: {"The text is an SVG image, not a certificate: perhaps l and a were exchanged.",
+		"Publish the certificate at this URL, and in the BIMI record name the logo in l and the certificate in a."},
+	PKCS7: {"The text is a PKCS #7 bundle (.p7b), not PEM certificates.",
+		"Convert the bundle to PEM certificates, the mark certificate first: receivers read no other form."},
+	Cut: {"The text has only the beginning or the end of a PEM block.",
+		"Copy the whole file, from the first -----BEGIN CERTIFICATE----- to the last -----END CERTIFICATE-----."},
+}
+
+// notForMarks says what a certificate is that is not one for marks.
+func notForMarks(e *evidence) diag.Failures {
+	c := e.mark.X509
+	switch {
+	case e.mark.ForMarks() && extension(c, oidPoison) == nil:
+		return nil
+	case extension(c, oidPoison) != nil:
+		return diag.Failures{{
+			Detail: "The certificate is a precertificate, which exists for the logs only (RFC 6962 section 3.1).",
+			Advice: "Publish the certificate itself, which the authority delivered after the precertificate was logged.",
+		}}
+	case c.IsCA:
+		return diag.Failures{{
+			Detail: fmt.Sprintf("The certificate of %s is that of an authority, and the text has none for a mark.", name(c)),
+			Advice: "Put your own mark certificate first in the text: only those of its issuers are there.",
+		}}
+	case c.ExtKeyUsage == nil && c.UnknownExtKeyUsage == nil:
+		return diag.Fail("The certificate of %s has no extended key usage; one for marks has id-kp-BrandIndicatorforMessageIdentification.", name(c))
+	default:
+		return diag.Fail("The certificate of %s was issued for %s, not for marks (id-kp-BrandIndicatorforMessageIdentification).",
+			name(c), join(e.described().ExtKeyUsage))
+	}
+}
+
+// fix suggests the corrected text, in the first of the failures that it corrects.
+func (e *evidence) fix(fault string, f diag.Failures) diag.Failures {
+	if e.first == "" || e.first == fault {
+		return f.Suggesting(e.corrected())
+	}
+	return f
+}
+
+// same reports whether two certificates are the same one, or have the same name and key: a root may be there in the form
+// that another root has signed.
+func same(a, b *x509.Certificate) bool {
+	return a.Equal(b) || string(a.RawSubject) == string(b.RawSubject) && string(a.RawSubjectPublicKeyInfo) == string(b.RawSubjectPublicKeyInfo)
+}
+
+// inOrder reports whether each certificate of the text follows one that it issued.
+func (e *evidence) inOrder() bool {
+	list := slices.Concat([]*x509.Certificate{e.mark.X509}, e.others)
+	if !e.bundle.Certificates[0].Equal(e.mark.X509) {
+		return false
+	}
+	for i := 1; i < len(list); i++ {
+		above := func(c *x509.Certificate) bool { return string(list[i-1].RawIssuer) == string(c.RawSubject) }
+		if !above(list[i]) && slices.ContainsFunc(list[i:], above) {
+			return false
+		}
+	}
+	return true
+}
+
+// sequence names the certificates of the text in their order.
+func (e *evidence) sequence() string {
+	var names []string
+	for _, c := range e.bundle.Certificates[:min(len(e.bundle.Certificates), 6)] {
+		names = append(names, name(c))
+	}
+	return strings.Join(names, ", ")
+}
+
+func join(list []string) string {
+	var quoted []string
+	for _, s := range list[:min(len(list), 5)] {
+		quoted = append(quoted, diag.Quote(s))
+	}
+	return strings.Join(quoted, ", ")
+}

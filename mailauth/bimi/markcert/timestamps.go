@@ -1,0 +1,58 @@
+package markcert
+
+import (
+	"crypto/x509"
+	_ "embed"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// LogsFile is the list of logs of an operator, see [diag.List] and [pki.ParseLogs]. The built-in logs, which are those of
+// mark certificates, count beside it: the lists of web browsers do not have them.
+const LogsFile = "ct-logs.json"
+
+//go:embed data/ct-logs.json
+var logsText []byte
+
+// DefaultLogs returns the logs for mark certificates that are built in.
+var DefaultLogs = sync.OnceValue(func() []pki.Log {
+	logs, err := pki.ParseLogs(logsText)
+	if err != nil {
+		panic(err) // the list is part of the program, and a test reads it
+	}
+	return logs
+})
+
+// Logs returns the logs of an environment. The error names the file that could not be read.
+func Logs(env *diag.Env) ([]pki.Log, error) {
+	return diag.List(env, LogsFile, DefaultLogs, func(data []byte) ([]pki.Log, error) {
+		logs, err := pki.ParseLogs(data)
+		return append(logs, DefaultLogs()...), err
+	})
+}
+
+// A Timestamp is the promise of a log to publish the certificate (RFC 6962 section 3.2).
+type Timestamp struct {
+	Log      string    `json:"log,omitempty" doc:"name of the log; absent if it is not known" example:"DigiCert Gorgon"`
+	LoggedAt time.Time `json:"logged_at" doc:"when the log received the certificate"`
+	Verified *bool     `json:"verified,omitempty" doc:"whether the log signed it for this certificate; absent if that could not be checked"`
+}
+
+// readTimestamps reads and verifies the timestamps in a certificate. The issuer may be nil: then none can be verified.
+func readTimestamps(leaf, issuer *x509.Certificate, logs []pki.Log) (list []Timestamp, broken bool) {
+	scts, err := pki.SCTs(leaf)
+	for _, s := range scts {
+		t := Timestamp{LoggedAt: s.Timestamp}
+		if i := slices.IndexFunc(logs, func(l pki.Log) bool { return l.ID == s.LogID }); i >= 0 {
+			if t.Log = logs[i].Description; issuer != nil {
+				t.Verified = new(s.Verify(leaf, issuer, logs[i].Key) == nil)
+			}
+		}
+		list = append(list, t)
+	}
+	return list, err != nil
+}
