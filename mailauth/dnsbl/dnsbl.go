@@ -225,7 +225,7 @@ func (p *probe) result(ip netip.Addr) Result {
 	}
 	switch {
 	case r.Listed:
-		r.Reason = strings.Join(p.texts, "; ")
+		r.Reason = strings.Join(p.reasons, "; ")
 		if l.Category != Allow {
 			r.DelistURL = l.delistURL(ip)
 		}

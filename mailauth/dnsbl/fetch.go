@@ -34,7 +34,7 @@ type probe struct {
 	latency  time.Duration
 	listed   []reply // of test addresses that must be listed
 	unlisted []reply // of test addresses that must not be
-	texts    []string
+	reasons  []string
 
 	outcome outcome
 }
@@ -100,7 +100,7 @@ func (p *probe) ask(ctx context.Context, env *diag.Env, ip diag.IP, secrets keys
 	}
 	g.Wait()
 	if p.weigh().status == Listed {
-		p.texts = texts(diag.Lookup[*dns.TXT](ctx, env, p.name(ip.Addr)), secrets)
+		p.reasons = reasons(diag.Lookup[*dns.TXT](ctx, env, p.name(ip.Addr)), secrets)
 	}
 }
 
@@ -168,8 +168,8 @@ const (
 	maxReason = 300
 )
 
-// texts are what a list says of an address, fit for a report.
-func texts(a diag.Answer[*dns.TXT], secrets keys) []string {
+// reasons are what a list says of an address, fit for a report.
+func reasons(a diag.Answer[*dns.TXT], secrets keys) []string {
 	var list []string
 	for _, rr := range a.Records[:min(len(a.Records), maxTexts)] {
 		text := secrets.scrub(diag.TXT(rr))

@@ -152,6 +152,7 @@ type reading struct {
 	kind     readingKind
 	category Category // of a listing, the gravest of its codes
 	codes    []netip.Addr
+	decisive netip.Addr // the code that made it what it is
 	meanings []string
 }
 
@@ -171,7 +172,9 @@ func (l *List) read(addrs []netip.Addr) reading {
 	slices.SortFunc(r.codes, netip.Addr.Compare)
 	for _, a := range r.codes {
 		kind, category, meanings := l.decode(a)
-		r.kind = max(r.kind, kind)
+		if kind > r.kind || !r.decisive.IsValid() {
+			r.kind, r.decisive = kind, a
+		}
 		if kind == present && (r.category == "" || gravity(category) > gravity(r.category)) {
 			r.category = category
 		}
@@ -180,6 +183,9 @@ func (l *List) read(addrs []netip.Addr) reading {
 				r.meanings = append(r.meanings, m)
 			}
 		}
+	}
+	if r.kind != present {
+		r.category = ""
 	}
 	return r
 }
@@ -216,9 +222,9 @@ func (l *List) decode(a netip.Addr) (kind readingKind, category Category, meanin
 // refusal says how a list refused to answer, as the end of a sentence.
 func (r *reading) refusal() string {
 	if len(r.meanings) > 0 {
-		return fmt.Sprintf("it answered %s: %s", r.codes[len(r.codes)-1], strings.Join(r.meanings, "; "))
+		return fmt.Sprintf("it answered %s: %s", r.decisive, strings.Join(r.meanings, "; "))
 	}
-	return fmt.Sprintf("it answered %s, by which lists refuse", r.codes[len(r.codes)-1])
+	return fmt.Sprintf("it answered %s, by which lists refuse", r.decisive)
 }
 
 // gravity orders categories by what they accuse an address of.

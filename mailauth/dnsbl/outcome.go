@@ -69,7 +69,7 @@ func (p *probe) weigh() outcome {
 	case r.kind == denied:
 		return fail(Refused, r.refusal())
 	case r.kind == foreign:
-		return fail(Failed, fmt.Sprintf("it answered %s, which is no return code of a list", r.codes[len(r.codes)-1]))
+		return fail(Failed, fmt.Sprintf("it answered %s, which is no return code of a list", r.decisive))
 	case test == Wildcard:
 		return fail(Failed, "it lists every address, even 127.0.0.1, which no list may have")
 	case test == Parked:

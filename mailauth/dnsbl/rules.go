@@ -111,8 +111,8 @@ func (e *evidence) listing(p *probe) diag.Failures {
 		b.WriteString(": " + strings.Join(p.outcome.reading.meanings, "; "))
 	}
 	b.WriteString(").")
-	if len(p.texts) > 0 {
-		fmt.Fprintf(&b, ` The list says: "%s".`, diag.Quote(strings.TrimSuffix(strings.Join(p.texts, "; "), ".")))
+	if len(p.reasons) > 0 {
+		fmt.Fprintf(&b, ` The list says: "%s".`, diag.Quote(strings.TrimSuffix(strings.Join(p.reasons, "; "), ".")))
 	}
 	return diag.Failures{{Detail: b.String(), Advice: e.remedy(p)}}.About(p.list.ID)
 }

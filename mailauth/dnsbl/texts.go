@@ -9,7 +9,7 @@ import (
 
 // judge applies the rules and fills in the texts.
 func (e *evidence) judge() diag.Verdict {
-	v := rules.Judge(e, verdictTexts)
+	v := rules.Judge(e, texts)
 	fill := e.filler()
 	v.Headline, v.Sub = fill.Replace(v.Headline), fill.Replace(v.Sub)
 	return v
@@ -47,9 +47,9 @@ func (e *evidence) filler() *strings.Replacer {
 	)
 }
 
-// verdictTexts are what the verdict says in words. What stands in braces is filled in: {lists} says on how many
+// texts are what the verdict says in words. What stands in braces is filled in: {lists} says on how many
 // blocklists the address is, and names the one that weighs most.
-var verdictTexts = diag.Texts{
+var texts = diag.Texts{
 	"excellent": {
 		Headline: "Not listed on any of the {answered} blocklists that answered",
 		Sub:      "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address changes.",
