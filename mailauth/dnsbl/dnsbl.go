@@ -64,6 +64,28 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 // another one for the reasons of listings. The error is a *[diag.InputError], that of the context if it ended, or
 // wraps [diag.ErrUnavailable] if no list answered at all.
 func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	e, err := examine(ctx, env, req, func(*List) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	return e.report(), nil
+}
+
+// Listings asks the blocklists of medium and high severity about an address, as [Check] does, and returns the
+// listings. The count is how many of these lists said something.
+func Listings(ctx context.Context, env *diag.Env, ip diag.IP) (listings []Result, answered int, err error) {
+	e, err := examine(ctx, env, Request{IP: ip}, func(l *List) bool { return l.Category != Allow && l.Severity != Low })
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, p := range e.listings() {
+		listings = append(listings, p.result(ip.Addr))
+	}
+	return listings, len(e.answered()), nil
+}
+
+// examine asks those lists of a request of which the condition holds.
+func examine(ctx context.Context, env *diag.Env, req Request, is func(*List) bool) (*evidence, error) {
 	if req.IP.IsZero() {
 		return nil, diag.Invalid("ip", "is missing")
 	}
@@ -79,6 +101,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	probes = slices.DeleteFunc(probes, func(p *probe) bool { return !is(p.list) })
 	e := gather(ctx, env, req.IP, probes, secrets)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -86,7 +109,7 @@ func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if err := e.unavailable(); err != nil {
 		return nil, fmt.Errorf("asking about %s: %w", req.IP, err)
 	}
-	return e.report(), nil
+	return e, nil
 }
 
 // choose picks the lists that a request names, or all that know addresses of this kind.
