@@ -106,6 +106,31 @@ func liveCodes(v diag.Verdict) (codes []string) {
 // headOf returns the header of a message.
 func headOf(text string) string { head, _, _ := strings.Cut(text, "\n\n"); return head + "\n" }
 
+// zen is a blocklist that is in operation.
+const zen = "2.0.0.127.zen.spamhaus.org. A 127.0.0.2\n"
+
+func TestAnalyzeAsksBlocklists(t *testing.T) {
+	for _, tt := range []struct{ zone, want string }{
+		{zen + "25.2.0.192.zen.spamhaus.org. A 127.0.0.4\n", "spamhaus-zen "},
+		{zen, ""},
+		{"*.zen.spamhaus.org. A 127.255.255.254\n2.0.0.127.psbl.surriel.com. A 127.0.0.2\n", ""},
+		{"", "not known"},
+	} {
+		w := mailWorld(t)
+		w.Zone(tt.zone)
+		r := analyze(t, w, AnalyzeRequest{Message: direct + letter})
+		got := ""
+		for _, one := range r.Live.Blacklists {
+			got += one.ID + " "
+		}
+		if r.Live.Blacklists == nil {
+			got = "not known"
+		}
+		require.Equal(t, tt.want, got)
+		require.False(t, r.Live.Partial)
+	}
+}
+
 func TestAnalyze(t *testing.T) {
 	good := signed(t, letter, "example.org", nil)
 	listed := strings.Replace(good, "here is the offer.\n", "here is the offer.\n-- \nA list\n", 1)
@@ -170,6 +195,10 @@ func TestAnalyze(t *testing.T) {
 			[]string{"ptr.missing"}, ""},
 		{"PTR of others", direct + good, without("25.2.0.192.in-addr.arpa.    PTR mail", "25.2.0.192.in-addr.arpa. PTR www"), "", "pass", Likely,
 			[]string{"ptr.unconfirmed"}, ""},
+		{"blocklisted", direct + good, mailZone + zen + "25.2.0.192.zen.spamhaus.org. A 127.0.0.4\n", "", "pass", Likely,
+			[]string{"blocklisted"}, ""},
+		{"not blocklisted", direct + good, mailZone + zen, "", "pass", Likely, nil, ""},
+		{"blocklists refuse", direct + good, mailZone + "*.zen.spamhaus.org. A 127.255.255.254\n", "", "pass", Likely, nil, ""},
 		{"broken SPF", direct + good, without("v=spf1 ip4:192.0.2.25", "v=spf1 ipv4:192.0.2.25"), "", "pass", Likely,
 			[]string{"spf.permerror"}, "cannot be evaluated"},
 		{"no SPF", direct + good, without("example.org.                TXT", "x.example.org. TXT"), "", "pass", Likely,

@@ -51,6 +51,7 @@ type liveEvidence struct {
 	ended time.Time
 
 	ptr  *PTR
+	rbl  *listing
 	spf  *spf.Result // for the envelope sender; nil without hop or envelope
 	helo *spf.Result // for the name that the server gave itself; nil without either
 	dkim *dkim.Verification
@@ -64,6 +65,7 @@ type liveEvidence struct {
 // hopEvidence is what the DNS said about one candidate for the outside hop.
 type hopEvidence struct {
 	ptr       PTR
+	rbl       listing
 	spf, helo *spf.Result
 }
 
@@ -105,6 +107,7 @@ func gatherLive(ctx context.Context, env *diag.Env, in *liveInput) (*liveEvidenc
 // time is left out.
 func (in *liveInput) askHop(ctx context.Context, env *diag.Env, g *diag.Group, r *relay, h *hopEvidence) {
 	g.Go(func() { h.ptr = lookupPTR(ctx, env, r.ip) })
+	g.Go(func() { h.rbl = lookupListing(ctx, env, r.ip) })
 	check := func(sender, domain string) *spf.Result {
 		result, err := spf.Check(ctx, env, spf.CheckRequest{
 			IP: r.ip, Sender: sender, HELO: r.helo, Domain: domain, Receiver: r.by,
@@ -192,7 +195,7 @@ func (e *liveEvidence) choose(hops []hopEvidence) {
 	})
 	if e.hop != nil {
 		h := find(e.hop.ip)
-		e.ptr, e.spf, e.helo = &h.ptr, h.spf, h.helo
+		e.ptr, e.rbl, e.spf, e.helo = &h.ptr, &h.rbl, h.spf, h.helo
 	}
 }
 

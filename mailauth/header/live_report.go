@@ -9,24 +9,26 @@ import (
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
+	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
 // Live is what the DNS says about a message now.
 type Live struct {
-	Performed  bool         `json:"performed" doc:"whether the DNS was asked; if not, all else is absent or empty"`
-	Partial    bool         `json:"partial" doc:"whether the DNS left questions without an answer"`
-	CheckedAt  *time.Time   `json:"checked_at,omitempty" doc:"when the DNS was asked"`
-	DurationMS *int64       `json:"duration_ms,omitempty" min:"0" doc:"how long it took"`
-	OutsideHop *OutsideHop  `json:"outside_hop,omitempty" doc:"where the receiver's side took the message from elsewhere"`
-	SPF        *SPFResult   `json:"spf,omitempty" doc:"SPF of the envelope sender, or of the HELO name for bounces, for the server that delivered; absent where server or sender is not known"`
-	SPFHELO    *SPFResult   `json:"spf_helo,omitempty" doc:"SPF of the name that the server gave itself"`
-	DKIM       []DKIMResult `json:"dkim" doc:"each DKIM signature, the topmost first; at most 50"`
-	DKIMMore   int          `json:"dkim_more_count" min:"0" doc:"signatures beyond these, which are not verified"`
-	DMARC      *DMARCResult `json:"dmarc,omitempty" doc:"DMARC of the author's domain (RFC 9989); absent without such a domain"`
-	ARC        *arc.Result  `json:"arc,omitempty" doc:"the ARC chain (RFC 8617), which is reported and never scored"`
-	PTR        []PTR        `json:"ptr" doc:"the names of the server that delivered"`
-	Recorded   []Comparison `json:"recorded" doc:"what servers of the receiver noted, beside what is found now; at most 20"`
+	Performed  bool           `json:"performed" doc:"whether the DNS was asked; if not, all else is absent or empty"`
+	Partial    bool           `json:"partial" doc:"whether the DNS left questions without an answer"`
+	CheckedAt  *time.Time     `json:"checked_at,omitempty" doc:"when the DNS was asked"`
+	DurationMS *int64         `json:"duration_ms,omitempty" min:"0" doc:"how long it took"`
+	OutsideHop *OutsideHop    `json:"outside_hop,omitempty" doc:"where the receiver's side took the message from elsewhere"`
+	SPF        *SPFResult     `json:"spf,omitempty" doc:"SPF of the envelope sender, or of the HELO name for bounces, for the server that delivered; absent where server or sender is not known"`
+	SPFHELO    *SPFResult     `json:"spf_helo,omitempty" doc:"SPF of the name that the server gave itself"`
+	DKIM       []DKIMResult   `json:"dkim" doc:"each DKIM signature, the topmost first; at most 50"`
+	DKIMMore   int            `json:"dkim_more_count" min:"0" doc:"signatures beyond these, which are not verified"`
+	DMARC      *DMARCResult   `json:"dmarc,omitempty" doc:"DMARC of the author's domain (RFC 9989); absent without such a domain"`
+	ARC        *arc.Result    `json:"arc,omitempty" doc:"the ARC chain (RFC 8617), which is reported and never scored"`
+	PTR        []PTR          `json:"ptr" doc:"the names of the server that delivered"`
+	Blacklists []dnsbl.Result `json:"blacklists,omitzero" maxitems:"200" doc:"the more widely used blocklists that have the server that delivered; absent if none of them answered"`
+	Recorded   []Comparison   `json:"recorded" doc:"what servers of the receiver noted, beside what is found now; at most 20"`
 }
 
 // OutsideHop is where the receiver's side took the message from elsewhere.
@@ -118,7 +120,7 @@ func (a *analysis) report() Live {
 		r.OutsideHop = &OutsideHop{
 			true, new(l.hop.index), l.hop.ip.String(), diag.Quote(l.hop.helo), diag.Quote(l.hop.by), l.why,
 		}
-		r.PTR = append(r.PTR, *l.ptr)
+		r.PTR, r.Blacklists = append(r.PTR, *l.ptr), l.rbl.report()
 		r.SPF = l.spfReport(l.spf, l.identity())
 		r.SPFHELO = l.spfReport(l.helo, HELO)
 	}

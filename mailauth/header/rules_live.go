@@ -39,7 +39,7 @@ func current(a *analysis) bool {
 func passes(a *analysis) bool { return checked(a) && a.live.dmarc.result == policy.ResultPass }
 
 // liveRules judge what the DNS says about a message.
-var liveRules = slices.Concat(liveDMARCRules, liveSPFRules, liveDKIMRules, liveServerRules)
+var liveRules = slices.Concat(liveDMARCRules, liveSPFRules, liveDKIMRules, liveServerRules, liveListed)
 
 var liveDMARCRules = diag.Rules[*analysis]{
 	{

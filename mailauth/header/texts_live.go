@@ -136,4 +136,9 @@ var liveTexts = diag.Texts{
 		Sub: "Large receivers require one that does. The operator of the server has to correct the PTR or " +
 			"the address record.",
 	},
+	"header.live.blocklisted": {
+		Headline: "The sending address is on a blocklist",
+		Sub: "Receivers that use the list reject or filter mail from it, whether this message is authentic or not. The operator " +
+			"of the server has to remove the cause.",
+	},
 }
