@@ -36,6 +36,10 @@ type Document struct {
 	Box                  Box // the area that is shown; zero if unknown
 	Size                 int // bytes
 
+	// Complete says that the image was read to its end. Else a fault of the kinds [Syntax], [Encoding], [NotSVG] or
+	// [Limit] tells why not, and nothing is known of what comes behind it.
+	Complete bool
+
 	// Faults are the departures from the profile, in the order of the document. Of each kind only the first are kept.
 	Faults []Fault
 
@@ -56,6 +60,9 @@ func (b Box) AspectRatio() float64 {
 
 // Square reports whether the box is as wide as it is high.
 func (b Box) Square() bool { return b.Width > 0 && nearly(b.Width, b.Height) }
+
+// Square reports whether the image is as wide as it is high.
+func (d *Document) Square() bool { return d.Box.Square() && d.Counts[NotSquare] == 0 }
 
 // nearly reports whether lengths differ by less than a hundredth, which nobody sees in a logo.
 func nearly(a, b float64) bool { return a > 0 && b > 0 && max(a, b)/min(a, b) < 1.01 }

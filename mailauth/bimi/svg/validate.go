@@ -92,7 +92,7 @@ func (v *validator) examine(image []byte) {
 	v.in.unknown = func(name string, offset int) {
 		v.add(Entity, offset, "", "", "The image uses the entity &%s;, which XML does not define.", clip(name))
 	}
-	if v.read() {
+	if v.doc.Complete = v.read(); v.doc.Complete {
 		v.finish()
 	}
 	v.traces()
