@@ -1,0 +1,259 @@
+package dane
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/diagkit/diagkit/mailauth/smtp"
+	"github.com/miekg/dns"
+)
+
+// The bounds of what is asked and connected to.
+const (
+	// Timeout is how long anything is waited for, before the caller's time is up, which usually is 15 seconds
+	// (CONTRACT 1.9).
+	Timeout = 12 * time.Second
+
+	// MaxHosts is how many servers are examined, the most preferred first. Large providers have up to ten.
+	MaxHosts = 10
+
+	// MaxRecords is how many TLSA records of a host are looked at. Two are needed, and four are usual during a change.
+	MaxRecords = 50
+
+	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
+	maxName = 254
+)
+
+// The ports of mail.
+const (
+	portMail       = 25
+	portTLS        = 465
+	portSubmission = 587
+)
+
+// evidence is all that the rules look at; only gather and digest fill it.
+type evidence struct {
+	domain diag.Domain
+	port   uint16
+	verify bool // connect to the servers
+	now    time.Time
+
+	mail    reception.Hosts
+	srv     diag.Answer[*dns.SRV]  // for submission
+	own     diag.Answer[*dns.TLSA] // at the domain itself
+	source  source
+	naming  diag.DNSSECStatus // of the records that name the hosts
+	hosts   []host
+	surplus int // servers beyond [MaxHosts]
+}
+
+// A source is what names the servers.
+type source string
+
+// The sources, for a sentence.
+const (
+	fromMX     source = "MX records"
+	fromSRV    source = "SRV records"
+	fromDomain source = "address records" // of the domain itself
+)
+
+// A host is a server of the domain.
+type host struct {
+	reception.Host
+	base string // the TLSA base domain (RFC 7672 section 2.2.3), without a final dot
+
+	addressStatus, tlsaStatus diag.DNSSECStatus
+
+	tlsa    diag.Answer[*dns.TLSA]
+	records []Record
+	servers []server // for each address that was tried
+	fault   fault
+}
+
+// A server is a host at one of its addresses.
+type server struct {
+	ip       netip.Addr
+	startTLS *bool // whether STARTTLS is offered; nil if that is not known
+	err      *smtp.Error
+	chain    peerChain
+	result   Result // of the records of the host that senders use
+}
+
+// recordName is where the TLSA records of a host are, without a final dot.
+func (e *evidence) recordName(base string) string { return e.prefix() + "." + base }
+
+func (e *evidence) prefix() string { return "_" + strconv.Itoa(int(e.port)) + "._tcp" }
+
+// gather asks in three round trips: for the hosts, for their addresses and TLSA records, and over connections to all of
+// them at once. Hosts that are aliases and answers that the resolver does not vouch for take more.
+func (e *evidence) gather(ctx context.Context, env *diag.Env) error {
+	bounded, cancel := diag.Within(ctx, Timeout)
+	defer cancel()
+	env = env.Cached() // what is asked ahead is asked once
+	e.findHosts(bounded, env)
+	var g diag.Group
+	for i := range e.hosts {
+		g.Go(func() { e.examine(bounded, env, &e.hosts[i]) })
+	}
+	g.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if e.mail.MX.Silent() && len(e.hosts) == 0 {
+		return fmt.Errorf("examining DANE of %s: %w", e.domain, diag.Unavailable(diag.DefaultResolver, e.mail.MX.Err()))
+	}
+	return nil
+}
+
+// findHosts finds the servers, and asks for their TLSA records ahead.
+func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
+	var g diag.Group
+	g.Go(func() { e.mail = reception.LookupHosts(ctx, env, e.domain.Name(), MaxHosts) })
+	g.Go(func() { e.askAhead(ctx, env) })
+	g.Go(func() { e.own = e.lookupTLSA(ctx, env, e.domain.String()) })
+	if e.port != portMail {
+		g.Go(func() { e.srv = diag.Lookup[*dns.SRV](ctx, env, e.domain.Sub(e.service())) })
+	}
+	g.Wait()
+	e.source, e.surplus = fromMX, e.mail.Surplus
+	list := e.mail.List
+	switch {
+	case e.port == portMail && e.mail.Implicit:
+		e.source = fromDomain
+	case e.port == portMail:
+	case e.srv.Exists():
+		e.source = fromSRV
+		list, e.surplus = targets(e.srv.Records)
+		reception.Resolve(ctx, env, list)
+	case e.own.Exists():
+		e.source, e.surplus = fromDomain, 0
+		list = []reception.Host{{Name: e.domain.String()}}
+		reception.Resolve(ctx, env, list)
+	}
+	for _, h := range list {
+		e.hosts = append(e.hosts, host{Host: h, base: h.Name})
+	}
+	e.naming = e.named(ctx, env)
+}
+
+// named is the DNSSEC status of the records that name the hosts.
+func (e *evidence) named(ctx context.Context, env *diag.Env) diag.DNSSECStatus {
+	if e.source == fromSRV {
+		return proven(ctx, env, e.srv, dns.TypeSRV)
+	}
+	return proven(ctx, env, e.mail.MX, dns.TypeMX)
+}
+
+// askAhead asks for the TLSA records as soon as the MX records are known, at the same time as for the addresses, and
+// validates the MX records if the resolver does not vouch for them.
+func (e *evidence) askAhead(ctx context.Context, env *diag.Env) {
+	mail := reception.Reception{MX: diag.Lookup[*dns.MX](ctx, env, e.domain.FQDN())}
+	hosts, _ := mail.Named(MaxHosts)
+	var g diag.Group
+	for _, h := range hosts {
+		g.Go(func() { e.lookupTLSA(ctx, env, h.Name) })
+	}
+	g.Go(func() { proven(ctx, env, mail.MX, dns.TypeMX) })
+	g.Wait()
+}
+
+// lookupTLSA asks for the TLSA records of a base domain. One that is too long for the prefix has none.
+func (e *evidence) lookupTLSA(ctx context.Context, env *diag.Env, base string) diag.Answer[*dns.TLSA] {
+	name := e.recordName(base) + "."
+	if len(name) > maxName {
+		return diag.Answer[*dns.TLSA]{Name: name, Rcode: dns.RcodeNameError}
+	}
+	return diag.Lookup[*dns.TLSA](ctx, env, name)
+}
+
+// service is the label of the SRV records for submission (RFC 6186 section 3.1, RFC 8314 section 5.1).
+func (e *evidence) service() string {
+	if e.port == portTLS {
+		return "_submissions._tcp"
+	}
+	return "_submission._tcp"
+}
+
+// targets lists the hosts of SRV records. The root says that there is no such service (RFC 2782).
+func targets(records []*dns.SRV) (hosts []reception.Host, surplus int) {
+	records = slices.Clone(records)
+	slices.SortStableFunc(records, func(a, b *dns.SRV) int { return int(a.Priority) - int(b.Priority) })
+	seen := map[string]bool{"": true}
+	for _, r := range records {
+		name := strings.TrimSuffix(dns.CanonicalName(r.Target), ".")
+		if !seen[name] {
+			seen[name] = true
+			hosts = append(hosts, reception.Host{Preference: r.Priority, Name: name})
+		}
+	}
+	surplus = max(0, len(hosts)-MaxHosts)
+	return hosts[:len(hosts)-surplus], surplus
+}
+
+// examine learns the rest about one host.
+func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
+	h.tlsa = e.lookupTLSA(ctx, env, h.base)
+	var v4, v6 diag.DNSSECStatus
+	var g diag.Group
+	g.Go(func() { v4 = proven(ctx, env, h.Addresses.V4, dns.TypeA) })
+	g.Go(func() { v6 = proven(ctx, env, h.Addresses.V6, dns.TypeAAAA) })
+	g.Wait()
+	h.addressStatus = weaker(v4, v6)
+	if aliases := h.Aliases(); len(aliases) > 0 {
+		e.followAlias(ctx, env, h, aliases[len(aliases)-1])
+	}
+	h.tlsaStatus = proven(ctx, env, h.tlsa, dns.TypeTLSA)
+	for _, rr := range h.tlsa.Records[:min(len(h.tlsa.Records), MaxRecords)] {
+		h.records = append(h.records, NewRecord(rr))
+	}
+	if e.verify && len(h.records) > 0 {
+		e.connect(ctx, env, h)
+	}
+}
+
+// followAlias chooses the TLSA base domain of a host that is an alias: its target if all of the way there is secure and
+// has records; else the name itself, for which it is enough that the alias is secure (RFC 7672 sections 2.2.2, 2.2.3).
+func (e *evidence) followAlias(ctx context.Context, env *diag.Env, h *host, target string) {
+	if h.addressStatus == diag.Secure {
+		if expanded := e.lookupTLSA(ctx, env, target); expanded.Exists() || expanded.Err() != nil {
+			h.base, h.tlsa = target, expanded
+		}
+		return
+	}
+	if h.addressStatus == diag.Insecure {
+		alias := diag.Lookup[*dns.CNAME](ctx, env, h.Name+".")
+		h.addressStatus = proven(ctx, env, alias, dns.TypeCNAME)
+	}
+}
+
+// proven is the DNSSEC status of an answer: what the resolver says of it, or if that is nothing, what our own
+// validator finds. To an unsigned zone and to a resolver that does not validate the resolver's answer looks the same.
+func proven[R dns.RR](ctx context.Context, env *diag.Env, a diag.Answer[R], rrtype uint16) diag.DNSSECStatus {
+	if s := a.DNSSEC(); s != diag.Indeterminate || a.Silent() || a.Name == "" || len(a.Name) > maxName {
+		return s
+	}
+	v := dnssec.Validator{Env: env}
+	r, err := v.Validate(ctx, a.Name, rrtype)
+	if err != nil {
+		return diag.Indeterminate
+	}
+	return r.Status
+}
+
+// weaker is the status of two answers that are relied on together.
+func weaker(a, b diag.DNSSECStatus) diag.DNSSECStatus {
+	for _, s := range []diag.DNSSECStatus{diag.Bogus, diag.Indeterminate, diag.Insecure} {
+		if a == s || b == s {
+			return s
+		}
+	}
+	return diag.Secure
+}

@@ -1,0 +1,190 @@
+package dane
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/miekg/dns"
+)
+
+// Usage says which certificate a record speaks of, and what else must hold (RFC 6698 section 2.1.1).
+type Usage uint8
+
+// The usages, by their names in RFC 7218 section 2.1.
+const (
+	PKIXTA Usage = 0 // an authority that issued the certificate, which public authorities vouch for
+	PKIXEE Usage = 1 // the certificate of the server, which public authorities vouch for
+	DANETA Usage = 2 // an authority that issued the certificate
+	DANEEE Usage = 3 // the certificate of the server
+)
+
+// Selector says which part of the certificate a record speaks of (RFC 6698 section 2.1.2).
+type Selector uint8
+
+// The selectors.
+const (
+	Cert Selector = 0 // the whole certificate
+	SPKI Selector = 1 // the public key (SubjectPublicKeyInfo)
+)
+
+// Matching says how the part is compared (RFC 6698 section 2.1.3).
+type Matching uint8
+
+// The matching types.
+const (
+	Full   Matching = 0 // all of it
+	SHA256 Matching = 1
+	SHA512 Matching = 2
+)
+
+// unassigned names the numbers that no standard defines.
+const unassigned = "unassigned"
+
+func (u Usage) String() string {
+	return nameOf(int(u), "PrivCert", "PKIX-TA", "PKIX-EE", "DANE-TA", "DANE-EE")
+}
+
+func (s Selector) String() string { return nameOf(int(s), "PrivSel", "Cert", "SPKI") }
+
+func (m Matching) String() string { return nameOf(int(m), "PrivMatch", "Full", "SHA2-256", "SHA2-512") }
+
+// nameOf names a number in the registries of RFC 7218, in which 255 is for private use.
+func nameOf(n int, private string, names ...string) string {
+	switch {
+	case n < len(names):
+		return names[n]
+	case n == 255:
+		return private
+	default:
+		return unassigned
+	}
+}
+
+// A Record is a TLSA record.
+type Record struct {
+	Usage    Usage
+	Selector Selector
+	Matching Matching
+	Data     []byte // the certificate association data
+}
+
+// NewRecord returns what a record of the DNS says.
+func NewRecord(rr *dns.TLSA) Record {
+	data, _ := hex.DecodeString(rr.Certificate) // the library has made the digits
+	return Record{Usage(rr.Usage), Selector(rr.Selector), Matching(rr.MatchingType), data}
+}
+
+// errNotTLSA is what [ParseRecord] says of all texts that are no record.
+var errNotTLSA = errors.New("not a TLSA record: it must be three numbers and hexadecimal digits")
+
+// ParseRecord reads a record as in a zone file: either its data, "3 1 1 60317c58…", or the whole line. What it says is
+// not judged, see [Record.Fault].
+func ParseRecord(text string) (Record, error) {
+	rr, err := dns.NewRR(text)
+	if tlsa, ok := rr.(*dns.TLSA); err == nil && ok {
+		return NewRecord(tlsa), nil
+	}
+	if strings.ContainsAny(text, "\n;$") {
+		return Record{}, errNotTLSA // more than the data
+	}
+	rr, err = dns.NewRR(". TLSA " + text)
+	if tlsa, ok := rr.(*dns.TLSA); err == nil && ok {
+		return NewRecord(tlsa), nil
+	}
+	return Record{}, errNotTLSA
+}
+
+// String writes the data of the record as in a zone file.
+func (r Record) String() string { return r.numbers() + " " + hex.EncodeToString(r.Data) }
+
+// numbers is how people call a record: "3 1 1".
+func (r Record) numbers() string { return fmt.Sprintf("%d %d %d", r.Usage, r.Selector, r.Matching) }
+
+// maxKeyBytes bounds the public keys with which signatures are checked: RSA with 16384 bits. The work grows with the
+// square of the size, and the domain chooses it.
+const maxKeyBytes = 16384/8 + 64
+
+// Fault says why no client can use the record, in a clause about it; empty if clients that know its usage can.
+func (r Record) Fault() string {
+	switch {
+	case r.Usage > DANEEE:
+		return fmt.Sprintf("has the usage %d, which is not defined", r.Usage)
+	case r.Selector > SPKI:
+		return fmt.Sprintf("has the selector %d, which is not defined", r.Selector)
+	case r.Matching > SHA512:
+		return fmt.Sprintf("has the matching type %d, which is not defined", r.Matching)
+	}
+	want := map[Matching]int{SHA256: sha256.Size, SHA512: sha512.Size}[r.Matching]
+	if r.Matching != Full {
+		if len(r.Data) == want {
+			return ""
+		}
+		return fmt.Sprintf("has %d bytes of data, and %s has %d", len(r.Data), r.Matching, want)
+	}
+	var err error
+	if what := "certificate"; r.Selector == Cert {
+		_, err = x509.ParseCertificate(r.Data)
+		return faultOf(err, what)
+	}
+	_, err = x509.ParsePKIXPublicKey(r.Data)
+	return faultOf(err, "public key")
+}
+
+func faultOf(err error, what string) string {
+	if err == nil {
+		return ""
+	}
+	return "has data that are no " + what + " in DER"
+}
+
+// UsableForSMTP reports whether senders of mail can use the record: those with the usages PKIX-TA and PKIX-EE have no
+// effect (RFC 7672 section 3.1.3).
+func (r Record) UsableForSMTP() bool {
+	return (r.Usage == DANETA || r.Usage == DANEEE) && r.Fault() == ""
+}
+
+// Matches reports whether the data of the record are those of a certificate, whatever the usage says about its place.
+func (r Record) Matches(c *x509.Certificate) bool {
+	part := c.Raw
+	if r.Selector == SPKI {
+		part = c.RawSubjectPublicKeyInfo
+	}
+	switch r.Matching {
+	case Full:
+	case SHA256:
+		sum := sha256.Sum256(part)
+		part = sum[:]
+	case SHA512:
+		sum := sha512.Sum512(part)
+		part = sum[:]
+	default:
+		return false
+	}
+	return r.Selector <= SPKI && bytes.Equal(part, r.Data)
+}
+
+// superseded marks the records that clients leave out for a stronger digest of the same usage and selector: then only
+// the strongest counts, and full data beside it (RFC 7671 section 9). A record with a fault supersedes nothing.
+func superseded(records []Record) []bool {
+	type group struct {
+		Usage
+		Selector
+	}
+	strongest := map[group]Matching{}
+	for _, r := range records {
+		if g := (group{r.Usage, r.Selector}); r.Fault() == "" {
+			strongest[g] = max(strongest[g], r.Matching)
+		}
+	}
+	list := make([]bool, len(records))
+	for i, r := range records {
+		list[i] = r.Matching != Full && r.Matching < strongest[group{r.Usage, r.Selector}]
+	}
+	return list
+}

@@ -1,0 +1,253 @@
+package dane
+
+import (
+	"cmp"
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// A Peer is what a server presented, and how it is to be judged.
+type Peer struct {
+	Chain []*x509.Certificate // as sent, that of the server first
+	Names []string            // of which the certificate must cover one, but for DANE-EE; without final dots
+	Now   time.Time
+	Roots *x509.CertPool // public authorities, for PKIX-TA and PKIX-EE; nil means those of the system
+}
+
+// Reason is why a record does not authenticate a server.
+type Reason string
+
+// The reasons, from what is farthest from success.
+const (
+	Unusable   Reason = "unusable"   // no client can use the record
+	Superseded Reason = "superseded" // a record with a stronger digest counts instead
+	NoMatch    Reason = "no_match"   // no certificate at the place that the usage names has the data
+	BadChain   Reason = "bad_chain"  // the certificate that it names did not issue that of the server, or must not
+	OutOfDate  Reason = "dates"      // a certificate has expired, or is not yet valid
+	WrongName  Reason = "name"       // the certificate covers none of the names
+)
+
+var reasons = []Reason{Unusable, Superseded, NoMatch, BadChain, OutOfDate, WrongName}
+
+// A MatchError says why a record does not authenticate a server.
+type MatchError struct {
+	Reason Reason
+	Text   string // a clause
+}
+
+func (e *MatchError) Error() string { return e.Text }
+
+// A Match is what one record says of a server.
+type Match struct {
+	// Found reports that the record has the data of a certificate at the place that its usage names, whatever else
+	// is wrong.
+	Found bool
+
+	// Err is why the record does not authenticate the server; nil if it does.
+	Err *MatchError
+}
+
+// A Result is what TLSA records say of a server.
+type Result struct {
+	Matches []Match // one for each record
+}
+
+// OK reports whether one of the records authenticates the server, which is enough.
+func (r Result) OK() bool {
+	return slices.ContainsFunc(r.Matches, func(m Match) bool { return m.Err == nil })
+}
+
+// Err returns why no record authenticates the server: of all reasons that which is closest to success. It is nil if
+// one does.
+func (r Result) Err() *MatchError {
+	var closest *MatchError
+	for _, m := range r.Matches {
+		if m.Err == nil {
+			return nil
+		}
+		if closest == nil || slices.Index(reasons, m.Err.Reason) > slices.Index(reasons, closest.Reason) {
+			closest = m.Err
+		}
+	}
+	if closest == nil {
+		return &MatchError{NoMatch, "there are no TLSA records"}
+	}
+	return closest
+}
+
+// Verify compares TLSA records with what a server presented (RFC 7671). All usages count; senders of mail use those
+// for which [Record.UsableForSMTP] holds only.
+//
+// It agrees with OpenSSL, with which most senders verify. In particular DANE-TA speaks of an issuer: the certificate
+// of the server itself is none, also if it signed itself, unless the record has the whole public key that signed it.
+func Verify(records []Record, p Peer) Result {
+	p.Chain = p.Chain[:min(len(p.Chain), pki.MaxChain)]
+	r := Result{Matches: make([]Match, len(records))}
+	weaker := superseded(records)
+	for i, record := range records {
+		m := &r.Matches[i]
+		switch fault := record.Fault(); {
+		case len(p.Chain) == 0:
+			m.Err = &MatchError{NoMatch, "the server presented no certificate"}
+			continue
+		case fault != "":
+			m.Err = &MatchError{Unusable, "the record " + fault}
+			continue
+		}
+		if m.Found, m.Err = p.judge(record); weaker[i] {
+			m.Err = &MatchError{Superseded, "clients that know SHA2-512 use the records with it instead"}
+		}
+	}
+	return r
+}
+
+// judge looks for the certificate of a record, and then at all else that the usage demands.
+func (p *Peer) judge(r Record) (found bool, err *MatchError) {
+	switch r.Usage {
+	case DANEEE:
+		// Names and dates do not matter (RFC 7671 section 5.1).
+		if r.Matches(p.Chain[0]) {
+			return true, nil
+		}
+		return false, errOther
+	case DANETA:
+		pool, sent := p.anchors(r)
+		err := p.path(pool)
+		if err == nil {
+			return true, p.named()
+		}
+		if !sent && !(pki.Verifier{Roots: pool, Now: p.Now}).Complete(p.Chain) {
+			return false, errNoIssuer // no path at any time shows that the record has to do with the server
+		}
+		return true, err
+	case PKIXEE:
+		if !r.Matches(p.Chain[0]) {
+			return false, errOther
+		}
+		return true, cmp.Or(p.path(p.Roots), p.named())
+	default:
+		return p.pkixTA(r)
+	}
+}
+
+var (
+	errOther    = &MatchError{NoMatch, "it is not that of the certificate that the server presents"}
+	errNoIssuer = &MatchError{NoMatch, "no issuer of the certificate that the server presents has it"}
+)
+
+// anchors are the certificates that a record makes trust anchors: those that the server sends beside its own, and
+// that in the record itself. A public key becomes an anchor for every certificate that it signed (RFC 7671 section
+// 5.2.2). It also tells whether the server sends one.
+func (p *Peer) anchors(r Record) (pool *x509.CertPool, sent bool) {
+	pool = x509.NewCertPool()
+	for _, c := range p.Chain[1:] {
+		if r.Matches(c) && !c.Equal(p.Chain[0]) {
+			pool.AddCert(c)
+			sent = true
+		}
+	}
+	if r.Matching != Full || len(r.Data) > maxAnchorBytes {
+		return pool, sent
+	}
+	if r.Selector == SPKI {
+		for i, c := range p.Chain {
+			if anchor := bareKey(r.Data, c.RawIssuer, byte(i)); anchor != nil {
+				pool.AddCert(anchor)
+			}
+		}
+		return pool, sent
+	}
+	if c, err := x509.ParseCertificate(r.Data); err == nil && !c.Equal(p.Chain[0]) &&
+		len(c.RawSubjectPublicKeyInfo) <= maxKeyBytes {
+		pool.AddCert(c)
+	}
+	return pool, sent
+}
+
+// maxAnchorBytes bounds what is parsed of a record. Certificates have 1 to 2 kB.
+const maxAnchorBytes = 16 << 10
+
+// bareKey makes a trust anchor of a public key, with the name that issued a certificate: an anchor is but a name and a
+// key (RFC 5280 section 6.1.1). Its dates are unlimited. It is nil for a key that signs nothing.
+func bareKey(spki, name []byte, serial byte) *x509.Certificate {
+	if len(spki) > maxKeyBytes {
+		return nil
+	}
+	key, err := x509.ParsePKIXPublicKey(spki)
+	if err != nil {
+		return nil
+	}
+	return &x509.Certificate{
+		Raw:        append(slices.Clone(spki), serial), // unlike that of all others, by which a pool tells them apart
+		RawSubject: name, PublicKey: key, PublicKeyAlgorithm: algorithm(key),
+		Version: 3, BasicConstraintsValid: true, IsCA: true, MaxPathLen: -1,
+		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC),
+	}
+}
+
+// path says why no valid path leads from the certificate of the server to one of the anchors; nil if one does.
+func (p *Peer) path(anchors *x509.CertPool) *MatchError {
+	err := pki.Verifier{Roots: anchors, Now: p.Now}.Trust(p.Chain)
+	if err == nil {
+		return nil
+	}
+	reason := BadChain
+	if trust, ok := err.(*pki.TrustError); ok && (trust.Reason == pki.Expired || trust.Reason == pki.NotYetValid) {
+		reason = OutOfDate
+	}
+	return &MatchError{reason, err.Error()}
+}
+
+// pkixTA looks for the certificate of a record on the way to a public authority.
+func (p *Peer) pkixTA(r Record) (found bool, err *MatchError) {
+	found = slices.ContainsFunc(p.Chain[1:], r.Matches)
+	if err := p.path(p.Roots); err != nil {
+		return found, err
+	}
+	sent := x509.NewCertPool()
+	for _, c := range p.Chain[1:] {
+		sent.AddCert(c)
+	}
+	paths, _ := p.Chain[0].Verify(x509.VerifyOptions{Roots: p.Roots, Intermediates: sent, CurrentTime: p.Now})
+	for _, path := range paths {
+		if slices.ContainsFunc(path[1:], r.Matches) {
+			return true, p.named()
+		}
+	}
+	return found, errNoIssuer
+}
+
+// named says why the certificate of the server covers none of the names; nil if it does.
+func (p *Peer) named() *MatchError {
+	leaf := p.Chain[0]
+	if slices.ContainsFunc(p.Names, func(name string) bool { return covers(leaf, name) }) {
+		return nil
+	}
+	of := "no host name"
+	switch n := len(leaf.DNSNames); {
+	case n > maxNamed:
+		of = fmt.Sprintf("%s and %d other names", leaf.DNSNames[0], n-1)
+	case n > 0:
+		of = strings.Join(leaf.DNSNames, ", ")
+	case leaf.Subject.CommonName != "":
+		of = leaf.Subject.CommonName
+	}
+	return &MatchError{WrongName, fmt.Sprintf("the certificate is for %.200q, not for %s", of, strings.Join(p.Names, " or "))}
+}
+
+// maxNamed bounds the names of a certificate in a sentence.
+const maxNamed = 3
+
+// covers reports whether a certificate is for a name. Without any host name among the alternative names the common
+// name counts, as senders of mail have it (RFC 7672 section 3.2.3).
+func covers(c *x509.Certificate, name string) bool {
+	if len(c.DNSNames) > 0 || c.Subject.CommonName == "" {
+		return c.VerifyHostname(name) == nil
+	}
+	return (&x509.Certificate{DNSNames: []string{c.Subject.CommonName}, Extensions: c.Extensions}).VerifyHostname(name) == nil
+}
