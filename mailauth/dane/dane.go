@@ -2,6 +2,7 @@ package dane
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/hex"
 
 	"github.com/diagkit/diagkit/diag"
@@ -86,7 +87,7 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
 	}
-	e := &evidence{domain: req.Domain, port: req.Port, now: env.Now(), verify: req.Verify == nil || *req.Verify}
+	e := &evidence{domain: req.Domain, port: req.Port, now: env.Now(), roots: publicRoots(env), verify: req.Verify == nil || *req.Verify}
 	if e.port == 0 {
 		e.port = portMail
 	}
@@ -146,4 +147,12 @@ func (h *host) report(e *evidence) Host {
 		r.TLSA = append(r.TLSA, t)
 	}
 	return r
+}
+
+// publicRoots are the authorities that the environment trusts.
+func publicRoots(env *diag.Env) *x509.CertPool {
+	if env == nil {
+		return nil
+	}
+	return env.Roots
 }

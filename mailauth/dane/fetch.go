@@ -2,6 +2,7 @@ package dane
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -45,6 +46,7 @@ type evidence struct {
 	port   uint16
 	verify bool // connect to the servers
 	now    time.Time
+	roots  *x509.CertPool // public authorities; nil means those of the system
 
 	mail    reception.Hosts
 	srv     diag.Answer[*dns.SRV]  // for submission
@@ -71,6 +73,10 @@ type host struct {
 	base string // the TLSA base domain (RFC 7672 section 2.2.3), without a final dot
 
 	addressStatus, tlsaStatus diag.DNSSECStatus
+
+	// ground is what the use of the TLSA base domain rests on: the addresses, or for a secure alias of an unsigned
+	// host the alias.
+	ground diag.DNSSECStatus
 
 	tlsa    diag.Answer[*dns.TLSA]
 	records []Record
@@ -207,6 +213,7 @@ func (e *evidence) examine(ctx context.Context, env *diag.Env, h *host) {
 	g.Go(func() { v6 = proven(ctx, env, h.Addresses.V6, dns.TypeAAAA) })
 	g.Wait()
 	h.addressStatus = weaker(v4, v6)
+	h.ground = h.addressStatus
 	if aliases := h.Aliases(); len(aliases) > 0 {
 		e.followAlias(ctx, env, h, aliases[len(aliases)-1])
 	}
@@ -230,7 +237,7 @@ func (e *evidence) followAlias(ctx context.Context, env *diag.Env, h *host, targ
 	}
 	if h.addressStatus == diag.Insecure {
 		alias := diag.Lookup[*dns.CNAME](ctx, env, h.Name+".")
-		h.addressStatus = proven(ctx, env, alias, dns.TypeCNAME)
+		h.ground = proven(ctx, env, alias, dns.TypeCNAME)
 	}
 }
 

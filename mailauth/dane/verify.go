@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -237,7 +238,7 @@ func (p *Peer) named() *MatchError {
 	case leaf.Subject.CommonName != "":
 		of = leaf.Subject.CommonName
 	}
-	return &MatchError{WrongName, fmt.Sprintf("the certificate is for %.200q, not for %s", of, strings.Join(p.Names, " or "))}
+	return &MatchError{WrongName, fmt.Sprintf("the certificate is for %s, not for %s", diag.Quote(of), strings.Join(p.Names, " or "))}
 }
 
 // maxNamed bounds the names of a certificate in a sentence.

@@ -1,0 +1,135 @@
+package dane
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// rules is the table of all that is examined, in the order in which a sender would meet it.
+var rules = slices.Concat(hostRules, dnssecRules, absenceRules, recordRules, connectionRules, certificateRules, upkeepRules)
+
+// each fails for every host with one of the faults.
+func each(e *evidence, fails func(h *host) diag.Failures, faults ...fault) diag.Failures {
+	return diag.FailEach(e.having(faults...), func(h *host) diag.Failures { return fails(h).About(h.Name) })
+}
+
+// because fails for every host with one of the faults, with the reason as a sentence and what follows from it.
+func because(e *evidence, consequence string, faults ...fault) diag.Failures {
+	return each(e, func(h *host) diag.Failures {
+		return diag.Fail("%s.%s", capital(e.reason(h)), consequence)
+	}, faults...)
+}
+
+// capital makes a clause begin a sentence, unless it begins with a name.
+func capital(s string) string {
+	for _, word := range []string{"the ", "there ", "none ", "no ", "DNSSEC "} {
+		if strings.HasPrefix(s, word) {
+			return strings.ToUpper(s[:1]) + s[1:]
+		}
+	}
+	return s
+}
+
+// hasHosts reports whether there are servers to judge.
+func hasHosts(e *evidence) bool { return len(e.hosts) > 0 }
+
+// hostRules are about how the servers are found.
+var hostRules = diag.Rules[*evidence]{
+	{
+		Code: "dane.mx.bogus", Severity: diag.Critical, Weight: 5, Category: factorDNSSEC,
+		Title:       "DNSSEC validation of the MX records fails",
+		Requirement: "The MX records do not fail DNSSEC validation",
+		Ref:         "RFC 7672 section 2.1.2",
+		Advice: "Repair the DNSSEC signatures or the DS records of the domain now; dnssec/check shows where the chain " +
+			"breaks. Senders that validate cannot find the mail servers.",
+		When: func(e *evidence) bool { return e.mail.MX.Err() == nil || e.naming == diag.Bogus },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.naming == diag.Bogus, "The signatures of the %s of %s are not valid.", e.source, e.domain)
+		},
+	},
+	{
+		Code: "dane.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "Mail servers could not be looked up",
+		Requirement: "The name servers answer for the mail servers",
+		Ref:         "RFC 7672 section 2.1.3",
+		Advice:      "Check that every name server of the domain answers MX queries: senders defer mail while the lookup fails.",
+		When:        func(e *evidence) bool { return e.naming != diag.Bogus },
+		Fails: func(e *evidence) diag.Failures {
+			switch {
+			case e.port != portMail && e.srv.Err() != nil:
+				return diag.Fail("The SRV lookup of %s.%s failed: %s.", e.service(), e.domain, diag.Reason(e.srv.Err()))
+			case e.source != fromMX && hasHosts(e), e.mail.Unknown() == "":
+				return nil
+			}
+			return diag.Fail("%s.", capital(e.mail.Unknown()))
+		},
+	},
+	{
+		Code: "dane.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		DependsOn:   []diag.Code{"dane.mx.unknown"},
+		Title:       "Domain does not exist",
+		Requirement: "The domain exists",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.mail.MX.NXDomain() && !hasHosts(e), "The DNS answers NXDOMAIN for %s.", e.domain)
+		},
+	},
+	{
+		Code: "dane.mail.none", Severity: diag.Info, StateIfFailed: diag.Missing,
+		DependsOn:   []diag.Code{"dane.mx.bogus", "dane.mx.unknown", "dane.domain.missing"},
+		Title:       "Domain without servers, which needs no DANE",
+		Requirement: "The domain has servers that DANE can protect",
+		Ref:         "RFC 7672 section 2.2",
+		Advice:      "Leave it: DANE protects servers only. Publish TLSA records once the domain has some.",
+		Fails: func(e *evidence) diag.Failures {
+			switch {
+			case hasHosts(e):
+				return nil
+			case e.source == fromSRV:
+				return diag.Fail("The SRV record at %s.%s says that there is no such service.", e.service(), e.domain)
+			default:
+				return diag.Fail("%s receives no mail: it %s.", e.domain, e.mail.Refusal())
+			}
+		},
+	},
+	{
+		Code: "dane.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "Addresses of a mail server could not be looked up",
+		Requirement: "The name servers answer for the addresses of the mail servers",
+		Ref:         "RFC 7672 section 2.1.3",
+		Advice:      "Check the name servers of the host: senders defer mail while its addresses cannot be looked up.",
+		When:        hasHosts,
+		Fails:       func(e *evidence) diag.Failures { return because(e, "", addressUnknown) },
+	},
+	{
+		Code: "dane.host.address", Severity: diag.Warning, Weight: 10, Category: factorCoverage,
+		Title:       "Mail server without an address",
+		Requirement: "Every mail server has an address",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Give the host an address, or remove the record that names it.",
+		When:        hasHosts,
+		Fails:       func(e *evidence) diag.Failures { return because(e, "", noAddress) },
+	},
+	{
+		Code: "dane.host.many", Severity: diag.Info,
+		Title:       "Too many mail servers to examine",
+		Requirement: "All mail servers were examined",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Reduce the number of mail servers: senders try only a few of them.",
+		When:        hasHosts,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.surplus > 0, "%s not examined, beyond the first %d.", wereServers(e.surplus), MaxHosts)
+		},
+	},
+}
+
+func wereServers(n int) string {
+	if n == 1 {
+		return "1 mail server was"
+	}
+	return fmt.Sprintf("%d mail servers were", n)
+}

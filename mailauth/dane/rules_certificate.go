@@ -1,0 +1,217 @@
+package dane
+
+import (
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// refused says what follows if a host cannot be authenticated (RFC 7672 section 2.2). Postfix for one applies DANE to
+// signed hosts of unsigned MX records as well.
+func (e *evidence) refused() string {
+	if e.naming == diag.Insecure {
+		return " Senders that use DANE for signed hosts of unsigned MX records, such as Postfix by default, do not deliver to it."
+	}
+	return " Senders that use DANE do not deliver to this host."
+}
+
+// compared reports whether a server was held against its records.
+func compared(e *evidence) bool {
+	for _, h := range e.hosts {
+		if s := h.server(); h.applies() && s != nil && len(s.chain) > 0 && h.fault != unusable {
+			return true
+		}
+	}
+	return false
+}
+
+// reached reports whether a server with TLSA records that apply was spoken to.
+func reached(e *evidence) bool {
+	for _, h := range e.hosts {
+		if h.applies() && h.fault != unverified && h.fault != unreachable {
+			return true
+		}
+	}
+	return false
+}
+
+// connectionRules are about the way to the certificate.
+var connectionRules = diag.Rules[*evidence]{
+	{
+		Code: "dane.certificate.unverified", Severity: diag.Info, NoScore: true,
+		Title:       "TLSA records not compared with certificates",
+		Requirement: "The TLSA records were compared with the certificates",
+		Ref:         "RFC 7672 section 3",
+		Advice:      "Run the check with verify_certificate to know whether senders can deliver.",
+		When:        func(e *evidence) bool { return e.grounded() && len(e.having(tlsaUnknown)) == 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return each(e, func(h *host) diag.Failures {
+				return diag.Fail("No connection to %s was requested, so that its certificate is not known.", h.Name)
+			}, unverified)
+		},
+	},
+	{
+		Code: "dane.server.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "Certificate of a mail server could not be fetched",
+		Requirement: "The certificates of all mail servers with TLSA records could be fetched",
+		Ref:         "RFC 7672 section 2.2",
+		Advice:      "Check that the server answers and that no firewall stands in between, then try again.",
+		When:        func(e *evidence) bool { return e.verify && e.grounded() },
+		Fails: func(e *evidence) diag.Failures {
+			return each(e, func(h *host) diag.Failures {
+				return diag.Fail("The certificate of %s is not known: %s.", h.Name, e.reason(h))
+			}, unreachable)
+		},
+	},
+	{
+		Code: "dane.server.address", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Mail server not examined at one of its addresses",
+		Requirement: "The mail servers were examined over IPv4 and IPv6 where they have both",
+		Ref:         "RFC 7672 section 2.2",
+		Advice:      "Check that the server answers at this address as well.",
+		When:        reached,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.unreached(), func(address string) diag.Failures {
+				return diag.Fail("There was no certificate to be had from %s.", address)
+			})
+		},
+	},
+	{
+		Code: "dane.starttls.missing", Severity: diag.Error, Weight: 5, Category: factorCertificate,
+		Title:       "STARTTLS not offered although TLSA records exist",
+		Requirement: "All mail servers with TLSA records offer STARTTLS",
+		Ref:         "RFC 7672 section 2.2",
+		Advice: "Enable STARTTLS on the server, and check that no firewall removes it; until then remove the TLSA records of " +
+			"this host: senders that use DANE never deliver without TLS.",
+		When: func(e *evidence) bool { return reached(e) && e.port != portTLS },
+		Fails: func(e *evidence) diag.Failures {
+			return each(e, func(h *host) diag.Failures {
+				return diag.Fail("%s does not offer STARTTLS.%s", h.Name, e.refused())
+			}, noStartTLS)
+		},
+	},
+	{
+		Code: "dane.starttls.failed", Severity: diag.Error, Weight: 5, Category: factorCertificate,
+		Title:       "TLS with a mail server fails although TLSA records exist",
+		Requirement: "TLS works with all mail servers that have TLSA records",
+		Ref:         "RFC 7672 section 2.2",
+		Advice: "Check certificate, key and TLS versions in the configuration of the server; its log tells why TLS fails. " +
+			"Senders that use DANE never deliver without TLS.",
+		When: reached,
+		Fails: func(e *evidence) diag.Failures {
+			return each(e, func(h *host) diag.Failures {
+				return diag.Fail("TLS with %s does not come about: %s.%s", h.Name, e.reason(h), e.refused())
+			}, badStartTLS)
+		},
+	},
+}
+
+// certificateRules are about what the servers present.
+var certificateRules = diag.Rules[*evidence]{
+	{
+		Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, Category: factorCertificate,
+		Title:       "Certificate matches no TLSA record",
+		Requirement: "Every certificate matches a TLSA record",
+		Ref:         "RFC 7672 section 2.2",
+		Advice: "Make sure on the server itself that it is its certificate, then publish a TLSA record for its key beside the " +
+			"old ones, and remove those once their TTL has passed. Afterwards let the renewal keep the key, or publish the " +
+			"next key before it is used.",
+		When:  compared,
+		Fails: mismatches,
+	},
+	{
+		Code: "dane.certificate.name", Severity: diag.Error, Weight: 5, Category: factorCertificate,
+		DependsOn:   []diag.Code{"dane.certificate.mismatch"},
+		Title:       "Certificate does not match the name of the mail server",
+		Requirement: "Certificates that DANE-TA authenticates are for the names of their hosts",
+		Ref:         "RFC 7672 section 3.2.3",
+		Advice: "Get a certificate with the name of the mail server, or publish a TLSA record 3 1 1 for its key: with usage 3 " +
+			"the name does not matter.",
+		When: compared,
+		Fails: func(e *evidence) diag.Failures {
+			return because(e, " With usage 2 (DANE-TA) the name must match."+e.refused(), wrongName)
+		},
+	},
+	{
+		Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, Category: factorCertificate,
+		DependsOn:   []diag.Code{"dane.certificate.mismatch"},
+		Title:       "Certificate has expired or is not yet valid",
+		Requirement: "Certificates that DANE-TA authenticates are within their validity",
+		Ref:         "RFC 7671 section 5.2",
+		Advice:      "Renew the certificate and automate renewal: with usage 2 (DANE-TA) its dates count.",
+		When:        compared,
+		Fails: func(e *evidence) diag.Failures {
+			return because(e, " With usage 2 (DANE-TA) the dates count."+e.refused(), outOfDate)
+		},
+	},
+	{
+		Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, Category: factorCertificate,
+		DependsOn:   []diag.Code{"dane.certificate.mismatch"},
+		Title:       "Certificate chain does not lead to the TLSA trust anchor",
+		Requirement: "Certificates lead to the trust anchor of their TLSA record",
+		Ref:         "RFC 7672 section 3.1.2",
+		Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA record " +
+			"3 1 1 for its own key.",
+		When: compared,
+		Fails: func(e *evidence) diag.Failures {
+			return because(e, e.refused(), badChain)
+		},
+	},
+	{
+		Code: "dane.certificate.expiring", Severity: diag.Warning,
+		DependsOn:   []diag.Code{"dane.certificate.mismatch", "dane.certificate.dates"},
+		Title:       "Certificate expires within two weeks",
+		Requirement: "Certificates that DANE-TA authenticates are valid for at least two weeks",
+		Ref:         "RFC 7671 section 5.2",
+		Advice:      "Renew the certificate: once it has expired, senders that use DANE do not deliver.",
+		When:        compared,
+		Fails: func(e *evidence) diag.Failures {
+			return eachLeaf(e, func(h *host, leaf *pki.Certificate) diag.Failures {
+				if h.byKey() || leaf.NotAfter.Sub(e.now) > expiring {
+					return nil
+				}
+				f := diag.Fail("The certificate of %s expires on %s, and usage 2 (DANE-TA) demands a valid one.", h.Name,
+					leaf.NotAfter.Format(time.DateOnly))
+				f[0].Due = leaf.NotAfter
+				return f
+			})
+		},
+	},
+	{
+		Code: "dane.certificate.expired.ignored", Severity: diag.Info,
+		DependsOn:   []diag.Code{"dane.certificate.mismatch"},
+		Title:       "Certificate has expired, which DANE-EE ignores",
+		Requirement: "Certificates have not expired, although DANE-EE ignores that",
+		Ref:         "RFC 7671 section 5.1",
+		Advice: "Renew the certificate with the same key: senders that use DANE do not mind, but those that use MTA-STS, and " +
+			"mail clients, do.",
+		When: compared,
+		Fails: func(e *evidence) diag.Failures {
+			return eachLeaf(e, func(h *host, leaf *pki.Certificate) diag.Failures {
+				return diag.FailIf(leaf.Expired && h.byKey(), "The certificate of %s expired on %s.", h.Name,
+					leaf.NotAfter.Format(time.DateOnly))
+			})
+		},
+	},
+}
+
+// expiring is how long before its end a certificate should have been renewed.
+const expiring = 14 * 24 * time.Hour
+
+// eachLeaf fails for the hosts that are authenticated.
+func eachLeaf(e *evidence, fails func(*host, *pki.Certificate) diag.Failures) diag.Failures {
+	return each(e, func(h *host) diag.Failures {
+		return fails(h, new(pki.Describe(h.server().chain[0], e.now)))
+	}, none)
+}
+
+// byKey reports whether a record authenticates the host for which names and dates do not count.
+func (h *host) byKey() bool {
+	for i, m := range h.server().result.Matches {
+		if m.Err == nil && h.records[i].Usage == DANEEE {
+			return true
+		}
+	}
+	return false
+}
