@@ -56,9 +56,9 @@ var effects = map[string]struct{ broken, weak Effect }{
 	"smtp.":                 {Loss, Protection},
 	"dnssec.":               {Loss, Protection}, // validating resolvers answer SERVFAIL
 	"dnsbl.":                {Loss, Acceptance},
-	"ptr.":                  {Acceptance, Acceptance},
+	"check.ptr.":            {Acceptance, Acceptance},
+	"check.dkim.":           {Acceptance, Acceptance},
 	"check.":                {Loss, Protection},
-	"domain.":               {Loss, Loss},
 }
 
 // EffectOf returns the effect of a fault.

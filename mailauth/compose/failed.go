@@ -3,6 +3,7 @@ package compose
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -20,7 +21,9 @@ type failure struct{ diag.Verdict }
 func (*failure) Rules() []diag.RuleInfo { return partRules.Describe() }
 
 // Rules describes what a whole may say beside what its parts say.
-func Rules() []diag.RuleInfo { return append(partRules.Describe(), wholeRules.Describe()...) }
+func Rules() []diag.RuleInfo {
+	return slices.Concat(partRules.Describe(), wholeRules.Describe(), keyRules.Describe())
+}
 
 // isTimeout reports whether a part ended with its time.
 func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded) }

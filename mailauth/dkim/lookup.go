@@ -3,7 +3,6 @@ package dkim
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -116,40 +115,6 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 		return nil, fmt.Errorf("examining the DKIM key %s: %w", e.name(), diag.Unavailable(diag.DefaultResolver, e.txt.Err()))
 	}
 	return e, nil
-}
-
-// common are selectors that services and mail servers give to their keys, for whoever has the wrong one. They are
-// asked for at once, so there are no more than a resolver takes without complaint.
-var common = []string{
-	"default", "dkim", "email", "mail", "smtp", "s1", "s2", "k1", "k2", "k3", "selector1", "selector2", "google", "sig1",
-	"fm1", "fm2", "fm3", "protonmail", "protonmail2", "protonmail3", "zoho", "zmail", "mandrill", "mxvault", "pm",
-	"brevo1", "brevo2", "hs1", "hs2", "cm", "kl", "zendesk1", "zendesk2",
-}
-
-// guess looks for keys at common selectors.
-func (e *evidence) guess(ctx context.Context, env *diag.Env) error {
-	bounded, cancel := diag.Within(ctx, Timeout)
-	defer cancel()
-	found := make([]bool, len(common))
-	var g diag.Group
-	for i, selector := range common {
-		g.Go(func() {
-			a := diag.Lookup[*dns.TXT](bounded, env, selector+"."+label+"."+e.domain.FQDN())
-			found[i] = slices.ContainsFunc(textsOf(a), func(text string) bool {
-				return format.Is(text) && !ParseKey(text).Revoked
-			})
-		})
-	}
-	g.Wait()
-	for i, selector := range common {
-		if found[i] {
-			e.others = append(e.others, selector)
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("looking for the selectors of %s: %w", e.domain, err)
-	}
-	return nil
 }
 
 // places lists the names to which records get by mistake.

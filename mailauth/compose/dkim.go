@@ -1,0 +1,212 @@
+package compose
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/provider"
+)
+
+// A DKIMPart is the key at one selector, or what came of the search for one.
+type DKIMPart struct {
+	Selector string `json:"selector,omitempty" doc:"selector of the key; absent where none was found"`
+	Part[dkim.LookupReport]
+}
+
+// Keys are the DKIM keys of a domain in a [Run].
+type Keys struct {
+	domain diag.Domain
+	asked  bool // the selectors are those of the caller, and must be there
+	tried  []diag.Selector
+	search *dkim.Search
+	err    error
+	keys   []*key
+}
+
+type key struct {
+	selector diag.Selector
+	part     *Part[dkim.LookupReport]
+}
+
+// maxKeys bounds the keys that are examined; a wildcard that answers for all selectors counts as none.
+const maxKeys = 20
+
+// FindKeys begins to examine the keys of a domain: those at the given selectors, each of which must be there, or where
+// none are given whatever is found at common ones. [Keys.Parts] tells them when [Run.Wait] has returned.
+func FindKeys(r *Run, domain diag.Domain, selectors []diag.Selector) *Keys {
+	k := &Keys{domain: domain, asked: len(selectors) > 0, tried: selectors}
+	if k.asked {
+		k.examine(r, selectors)
+		return k
+	}
+	k.tried = dkim.CommonSelectors()
+	r.Do(func() {
+		ctx, cancel := diag.Within(r.ctx, partTime)
+		defer cancel()
+		k.search, k.err = guarded(ctx, r.env, func(ctx context.Context, env *diag.Env) (*dkim.Search, error) {
+			return dkim.Find(ctx, env, domain, k.tried)
+		})
+		if k.err == nil {
+			k.examine(r, k.search.Found[:min(len(k.search.Found), maxKeys)])
+		}
+	})
+	return k
+}
+
+// examine begins a part for each selector.
+func (k *Keys) examine(r *Run, selectors []diag.Selector) {
+	for _, s := range selectors {
+		p := Go(r, DKIM, func(ctx context.Context, env *diag.Env) (*dkim.LookupReport, error) {
+			return dkim.Lookup(ctx, env, dkim.LookupRequest{Domain: k.domain, Selector: s})
+		})
+		k.keys = append(k.keys, &key{s, p})
+	}
+}
+
+// Parts are the keys that count, at least one entry: the keys, or that none is known. Silent says that the domain
+// sends no mail, which needs no key; the services are those that send for it.
+//
+// Where selectors are guessed, a revoked key or an alias that leads nowhere beside a usable key is what a rotation
+// leaves behind, and is left out; so are revoked keys of a domain that sends no mail.
+func (k *Keys) Parts(silent bool, services []*provider.Service) []*DKIMPart {
+	if k.err != nil {
+		return []*DKIMPart{{Part: Part[dkim.LookupReport]{Summary: failed(DKIM, k.err)}}}
+	}
+	works := slices.ContainsFunc(k.keys, func(one *key) bool { return one.part.Works() })
+	var list []*DKIMPart
+	for _, one := range k.keys {
+		if !k.asked && (works || silent) && retired(one.part) {
+			continue
+		}
+		p := &DKIMPart{Selector: one.selector.String(), Part: *one.part}
+		p.Named(DKIM.Code + ":" + p.Selector)
+		list = append(list, p)
+	}
+	if len(list) > 0 {
+		return list
+	}
+	e := &keyEvidence{domain: k.domain.String(), tried: len(k.tried), silent: silent, services: services}
+	if k.search != nil {
+		e.search = *k.search
+	}
+	s := Summarize(DKIM, &keyReport{keyRules.Judge(e, keyTexts)})
+	return []*DKIMPart{{Part: Part[dkim.LookupReport]{Summary: s}}}
+}
+
+// retired reports whether a selector is out of use: its key is revoked, or its alias leads to none.
+func retired(p *Part[dkim.LookupReport]) bool {
+	return p.Result != nil && (p.Result.Revoked || p.State == diag.Missing)
+}
+
+// keyEvidence is what is known where no key was found.
+type keyEvidence struct {
+	domain   string
+	tried    int
+	search   dkim.Search
+	silent   bool
+	services []*provider.Service
+}
+
+// keyReport stands for the report of a key that was not found.
+type keyReport struct{ diag.Verdict }
+
+func (*keyReport) Rules() []diag.RuleInfo { return keyRules.Describe() }
+
+// unanswered reports whether it is open if there are keys at the selectors that were tried.
+func (e *keyEvidence) unanswered() bool { return len(e.search.Failed) > 0 }
+
+// advice says how to come to a key, by the services that are known to send for the domain.
+func (e *keyEvidence) advice() string {
+	var signs []string
+	for _, s := range e.services[:min(len(e.services), 2)] {
+		signs = append(signs, "For "+s.Name+": "+s.Sign)
+	}
+	if len(signs) == 0 {
+		return ""
+	}
+	return "Check again with the selectors that your mail is signed with (s= in the field DKIM-Signature of a message). " +
+		"If it is not signed, set up signing. " + strings.Join(signs, " ")
+}
+
+// none tells that no key was found.
+func (e *keyEvidence) none() diag.Failures {
+	detail := fmt.Sprintf("There is no key at %s.", diag.Count(e.tried, "common selector"))
+	if e.search.None {
+		detail += fmt.Sprintf(" The name _domainkey.%s does not exist, so that there is probably no key at any other.", e.domain)
+	}
+	if e.search.Wildcard {
+		detail += fmt.Sprintf(" A wildcard below _domainkey.%s answers for all of them.", e.domain)
+	}
+	return diag.Failures{{Detail: detail, Advice: e.advice()}}
+}
+
+// keyRules are about a search that found no key. All of them are ignorance: a selector cannot be guessed.
+var keyRules = diag.Rules[*keyEvidence]{
+	{
+		Code: "check.dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "DKIM selectors could not be looked up",
+		Requirement: "The name servers answer for the common selectors",
+		Ref:         "RFC 6376 section 3.6.2",
+		Advice:      "Check that every name server of the domain answers TXT queries, and try again.",
+		When:        func(e *keyEvidence) bool { return !e.silent },
+		Fails: func(e *keyEvidence) diag.Failures {
+			if !e.unanswered() {
+				return nil
+			}
+			return diag.Fail("The lookup of %s of %s failed: %s.", diag.Count(len(e.search.Failed), "common selector"),
+				e.domain, diag.Reason(e.search.Err))
+		},
+	},
+	{
+		Code: "check.dkim.unneeded", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "No DKIM key found, and none is needed",
+		Requirement: "The domain sends mail, which a DKIM key is for",
+		Ref:         "RFC 7208 section 10.1.2",
+		Advice:      "Leave it: mail that claims to come from the domain cannot be signed for it without a key.",
+		Fails: func(e *keyEvidence) diag.Failures {
+			return diag.FailIf(e.silent, "The SPF record of %s says that it sends no mail.", e.domain)
+		},
+	},
+	{
+		Code: "check.dkim.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"check.dkim.record.unknown", "check.dkim.unneeded"},
+		Title:       "Probably no DKIM key at all",
+		Requirement: "The name _domainkey exists, below which keys are published",
+		Ref:         "RFC 8020 section 2",
+		Advice: "Set up DKIM signing at every service that sends for the domain, and publish the keys. If there are keys, " +
+			"check again with their selectors (s= in the field DKIM-Signature of a message).",
+		Fails: func(e *keyEvidence) diag.Failures {
+			if !e.search.None {
+				return nil
+			}
+			return e.none()
+		},
+	},
+	{
+		Code: "check.dkim.selector", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"check.dkim.none"},
+		Title:       "No DKIM key found at the common selectors",
+		Requirement: "There is a key at one of the common selectors",
+		Ref:         "RFC 6376 section 3.1",
+		Advice: "Check again with the selectors that your mail is signed with (s= in the field DKIM-Signature of a message): " +
+			"selectors cannot be listed, only tried.",
+		Fails: (*keyEvidence).none,
+	},
+}
+
+var keyTexts = diag.Texts{
+	"valid":   {Headline: "DKIM key found", Sub: "There is a key at one of the selectors."},
+	"unknown": {Headline: "No DKIM key found", Sub: "Check again with the selectors that your mail is signed with."},
+	"check.dkim.record.unknown": {Headline: "DKIM selectors could not be looked up",
+		Sub: "The name servers did not answer. Check them and try again."},
+	"check.dkim.none": {Headline: "Probably no DKIM key at all",
+		Sub: "Large receivers ask senders to sign their mail. Set up signing, or name the selectors if there are keys."},
+	"check.dkim.selector": {Headline: "No DKIM key at the common selectors",
+		Sub: "Whether mail is signed is not known. Check again with the selectors that your mail is signed with."},
+	"check.dkim.unneeded": {Headline: "No DKIM key found, and none is needed",
+		Sub: "The domain says that it sends no mail, so there is nothing to sign."},
+}

@@ -1,0 +1,36 @@
+package compose
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/provider"
+	"github.com/diagkit/diagkit/mailauth/spf"
+)
+
+// Silent reports whether the domain says that it sends no mail: its SPF record is valid and lets no host pass
+// (RFC 7208 section 10.1.2).
+func Silent(p *Part[spf.LookupReport]) bool {
+	if p.Result == nil || !p.Result.Valid || !p.Result.Found {
+		return false
+	}
+	r := p.Result
+	has := func(code diag.Code) bool {
+		return slices.ContainsFunc(r.Findings, func(f diag.Finding) bool { return f.Code == code })
+	}
+	alone := len(r.Terms) == 1 && r.AllQualifier == spf.QualifierFail
+	return (alone || has("spf.none.form")) && !has("spf.senders.none")
+}
+
+// Senders are the services that an SPF record lets send and that can sign with the domain of a customer.
+func Senders(p *Part[spf.LookupReport]) (list []*provider.Service) {
+	if p.Result == nil {
+		return nil
+	}
+	for _, known := range p.Result.Providers {
+		if s := provider.BySPF(known.Domain); s != nil && s.Sign != "" && !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
