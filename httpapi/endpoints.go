@@ -21,6 +21,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
 	"github.com/diagkit/diagkit/mailauth/dmarcbis"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
+	"github.com/diagkit/diagkit/mailauth/domaincheck"
 	"github.com/diagkit/diagkit/mailauth/header"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
@@ -82,6 +83,7 @@ var endpoints = []Endpoint{
 	{"POST", "/mail/header-audit", mailRead, 2, "raw email header analysis", call(header.Audit).upTo(headerBody).holding(6 << 20)},
 	{"POST", "/mail/header-analyze", mailRead, 2, "email header analysis", call(header.Analyze).upTo(11 << 20)}, // 5 MiB, escaped
 	{"POST", "/blacklist/ip", mailRead, 5, "multi-RBL blacklist check", call(dnsbl.Check)},
+	{"POST", "/mail/domain-check", mailRead, 10, "full email domain readiness check", call(domaincheck.Check).within(30 * time.Second)},
 	{"POST", "/dmarcbis/check", mailRead, 2, "DMARCbis Tree Walk analysis", call(dmarcbis.Check)},
 	{"POST", "/dmarc/report/analyze", mailRead, 5, "DMARC aggregate report analysis", call(aggregate.Analyze).uploads("content_base64", aggregate.MaxSent)},
 	{"GET", "/spf/hosted", mailRead, 1, "list the key's Hosted SPF profiles", hosted(hostedspf.List)},

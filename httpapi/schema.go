@@ -101,7 +101,7 @@ func (s *schemas) reference(t reflect.Type) schema {
 // name is the type's own name; where two packages use one, that of the package stands before it. A type
 // inside a request is another component than the same type in a reply: it is closed.
 func (s *schemas) name(t reflect.Type) string {
-	name := t.Name()
+	name := genericName(t.Name())
 	if pkg := path.Base(t.PkgPath()); pkg != "diag" && pkg != "pki" && pkg != "httpapi" {
 		name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
 	}
@@ -113,6 +113,16 @@ func (s *schemas) name(t reflect.Type) string {
 	}
 	s.types[name] = t
 	return name
+}
+
+// genericName makes a name of that of a generic type: "Part[example.org/mailauth/spf.Report]" becomes PartSpfReport.
+func genericName(name string) string {
+	name, argument, ok := strings.Cut(name, "[")
+	if !ok {
+		return name
+	}
+	pkg, of, _ := strings.Cut(path.Base(strings.TrimSuffix(argument, "]")), ".")
+	return name + strings.ToUpper(pkg[:1]) + pkg[1:] + of
 }
 
 func (s *schemas) object(t reflect.Type) schema {

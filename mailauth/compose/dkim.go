@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,9 @@ type key struct {
 	part     *Part[dkim.LookupReport]
 }
 
+// errEnded is the error of a search that did not come to its end.
+var errEnded = errors.New("the search for keys ended early")
+
 // maxKeys bounds the keys that are examined; a wildcard that answers for all selectors counts as none.
 const maxKeys = 20
 
@@ -44,12 +48,9 @@ func FindKeys(r *Run, domain diag.Domain, selectors []diag.Selector) *Keys {
 		return k
 	}
 	k.tried = dkim.CommonSelectors()
-	r.Do(func() {
-		ctx, cancel := diag.Within(r.ctx, partTime)
-		defer cancel()
-		k.search, k.err = guarded(ctx, r.env, func(ctx context.Context, env *diag.Env) (*dkim.Search, error) {
-			return dkim.Find(ctx, env, domain, k.tried)
-		})
+	k.err = errEnded
+	r.Do(func(ctx context.Context, env *diag.Env) {
+		k.search, k.err = dkim.Find(ctx, env, domain, k.tried)
 		if k.err == nil {
 			k.examine(r, k.search.Found[:min(len(k.search.Found), maxKeys)])
 		}
@@ -100,6 +101,27 @@ func (k *Keys) Parts(silent bool, services []*provider.Service) []*DKIMPart {
 // retired reports whether a selector is out of use: its key is revoked, or its alias leads to none.
 func retired(p *Part[dkim.LookupReport]) bool {
 	return p.Result != nil && (p.Result.Revoked || p.State == diag.Missing)
+}
+
+// KeyShares are the keys as parts of a whole: all together count for the weight, by their mean.
+func KeyShares(keys []*DKIMPart, weight int, silent bool) []Share {
+	list := make([]Share, 0, len(keys))
+	sum, known, worst := 0, 0, 0
+	for i, k := range keys {
+		list = append(list, Share{Summary: &k.Summary, NoMatter: silent})
+		if k.Score == nil {
+			continue
+		}
+		sum, known = sum+*k.Score, known+1
+		if keys[worst].Score == nil || *k.Score < *keys[worst].Score {
+			worst = i
+		}
+	}
+	list[worst].Weight = weight
+	if known > 0 {
+		list[worst].Rating = new(sum / known)
+	}
+	return list
 }
 
 // keyEvidence is what is known where no key was found.

@@ -71,14 +71,18 @@ type Run struct {
 // Start begins a run: its parts see the environment through a cache that they share.
 func Start(ctx context.Context, env *diag.Env) *Run { return &Run{ctx: ctx, env: env.Cached()} }
 
-// Env is the environment that the parts share.
-func (r *Run) Env() *diag.Env { return r.env }
-
-// Context is that of the run.
-func (r *Run) Context() context.Context { return r.ctx }
-
-// Do runs a function beside the parts, such as one that finds out which parts there are and calls [Go] for them.
-func (r *Run) Do(f func()) { r.group.Go(f) }
+// Do runs a function beside the parts, such as one that finds out which parts there are and calls [Go] for them. A
+// panic in it is kept from the parts: what it was to find is not known then.
+func (r *Run) Do(f func(context.Context, *diag.Env)) {
+	r.group.Go(func() {
+		ctx, cancel := diag.Within(r.ctx, partTime)
+		defer cancel()
+		_, _ = guarded(ctx, r.env, func(ctx context.Context, env *diag.Env) (any, error) {
+			f(ctx, env)
+			return nil, nil
+		})
+	})
+}
 
 // Wait returns when all parts have ended.
 func (r *Run) Wait() { r.group.Wait() }
@@ -177,3 +181,9 @@ func (s *Summary) worst() diag.Severity {
 
 // ignorance reports whether a rule is about what the servers did not say.
 func (s *Summary) ignorance(code diag.Code) bool { return s.rules[code].State == diag.Unknown }
+
+// Absent leaves of the part only that the domain does not exist.
+func (s *Summary) Absent() {
+	s.State, s.Score, s.Band, s.Record, s.Findings = diag.Missing, nil, diag.Undetermined, "", []diag.Finding{}
+	s.Headline, s.Sub = "Domain does not exist", "There is nothing to examine. Check the spelling of the domain."
+}

@@ -1,7 +1,9 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -12,6 +14,9 @@ type Share struct {
 	*Summary
 	Weight int
 
+	// Rating takes the place of the part's own score, as for one of several keys that counts for all; may be nil.
+	Rating *int
+
 	// NoMatter says that it does not matter if the part is unknown, as DKIM for a domain that sends no mail.
 	NoMatter bool
 }
@@ -20,8 +25,8 @@ type Share struct {
 type Whole struct {
 	Parts []Share // in the order of a reader
 
-	// Own is what the operation has found beside its parts; may be nil.
-	Own *Summary
+	// Own is what the operation has found beside its parts.
+	Own []*Summary
 
 	// Good and Open are the texts where no finding is above info: all is known, or something could not be learned.
 	Good, Open diag.Text
@@ -32,10 +37,7 @@ type Whole struct {
 
 // parts are all that have findings.
 func (w *Whole) parts() []*Summary {
-	var list []*Summary
-	if w.Own != nil {
-		list = append(list, w.Own)
-	}
+	list := slices.Clone(w.Own)
 	for _, p := range w.Parts {
 		list = append(list, p.Summary)
 	}
@@ -114,8 +116,13 @@ func (w *Whole) state(list []told) diag.State {
 	return state
 }
 
+// rating is the score by which the part counts; nil if it does not.
+func (p *Share) rating() *int { return cmp.Or(p.Rating, p.Score) }
+
 // counts reports whether a part has a score, or should have one.
-func (p *Share) counts() bool { return p.Weight > 0 && (p.Score != nil || !p.Known() && !p.NoMatter) }
+func (p *Share) counts() bool {
+	return p.Weight > 0 && (p.rating() != nil || !p.Known() && !p.NoMatter)
+}
 
 // enough reports whether at least half of what counts is known: a score of the rest would be a guess.
 func (w *Whole) enough() bool {
@@ -125,7 +132,7 @@ func (w *Whole) enough() bool {
 			continue
 		}
 		all += p.Weight
-		if p.Score != nil {
+		if p.rating() != nil {
 			known += p.Weight
 		}
 	}
@@ -143,10 +150,9 @@ func (w *Whole) score(v *diag.Verdict) {
 			continue
 		}
 		f := p.factor()
-		v.Factors = merged(v.Factors, f)
+		v.Factors = append(v.Factors, f)
 		if f.MaxPoints > 0 {
-			sum := v.Breakdown.Categories[string(f.Code)]
-			v.Breakdown.Categories[string(f.Code)] = diag.CategoryScore{Earned: sum.Earned + f.Points, Max: sum.Max + f.MaxPoints}
+			v.Breakdown.Categories[string(f.Code)] = diag.CategoryScore{Earned: f.Points, Max: f.MaxPoints}
 		}
 		v.Breakdown.Earned, v.Breakdown.Max = v.Breakdown.Earned+f.Points, v.Breakdown.Max+f.MaxPoints
 	}
@@ -165,10 +171,11 @@ func (w *Whole) score(v *diag.Verdict) {
 
 // Points are what the part earns of its weight; measured is false if it has no score.
 func (p *Share) Points() (points, most int, measured bool) {
-	if p.Score == nil {
+	score := p.rating()
+	if score == nil {
 		return 0, 0, false
 	}
-	return (*p.Score*p.Weight + 50) / 100, p.Weight, true
+	return (*score*p.Weight + 50) / 100, p.Weight, true
 }
 
 // factor is the part as a factor of the score.
@@ -192,24 +199,6 @@ func (p *Share) factor() diag.Factor {
 		}
 	}
 	return f
-}
-
-// merged appends a factor; parts of one kind share one.
-func merged(list []diag.Factor, f diag.Factor) []diag.Factor {
-	for i := range list {
-		if list[i].Code != f.Code {
-			continue
-		}
-		list[i].Points, list[i].MaxPoints = list[i].Points+f.Points, list[i].MaxPoints+f.MaxPoints
-		if list[i].Status != f.Status {
-			list[i].Status = diag.FactorPartial
-		}
-		if list[i].Detail == "" {
-			list[i].Detail = f.Detail
-		}
-		return list
-	}
-	return append(list, f)
 }
 
 // essential is the weight from which a fulfilled rule of a part is worth telling of the whole: the reports of the

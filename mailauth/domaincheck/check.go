@@ -1,0 +1,131 @@
+package domaincheck
+
+import (
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/mtasts"
+	"github.com/diagkit/diagkit/mailauth/mx"
+	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/tlsrpt"
+)
+
+// check is one examination: what was found, and what follows from it.
+type check struct {
+	Request
+	began time.Time
+
+	spf     *compose.Part[spf.LookupReport]
+	keys    *compose.Keys
+	dmarc   *compose.Part[dmarc.LookupReport]
+	mx      *compose.Part[mx.Report]
+	mtasts  *compose.Part[mtasts.Report]
+	tlsrpt  *compose.Part[tlsrpt.LookupReport]
+	dnssec  *compose.Part[dnssec.Report]
+	reverse []compose.ReverseName // of addresses that are known to send
+
+	gone   bool                // the domain does not exist
+	silent bool                // the domain says that it sends no mail
+	dkim   []*compose.DKIMPart // what the keys come to
+}
+
+// conclude tells what the parts mean for each other.
+func (c *check) conclude() {
+	c.gone = slices.ContainsFunc(c.mx.Findings, func(f diag.Finding) bool { return f.Code == "mx.domain.missing" })
+	c.silent = compose.Silent(c.spf)
+	c.dkim = c.keys.Parts(c.silent, compose.Senders(c.spf))
+	if c.dmarc.Result != nil && c.dmarc.Result.Inherited {
+		c.dmarc.Foreign()
+	}
+}
+
+// The weights of the parts in the score: mail that is lost or forged matters more than what would be good to have.
+const (
+	weightSPF    = 20
+	weightDKIM   = 15
+	weightDMARC  = 20
+	weightMX     = 20
+	weightMTASTS = 8
+	weightTLSRPT = 3
+	weightDNSSEC = 3
+)
+
+// shares are the parts in the order of a reader, and what they count for.
+func (c *check) shares() []compose.Share {
+	list := []compose.Share{{Summary: &c.spf.Summary, Weight: weightSPF}}
+	list = append(list, compose.KeyShares(c.dkim, weightDKIM, c.silent)...)
+	return append(list,
+		compose.Share{Summary: &c.dmarc.Summary, Weight: weightDMARC},
+		compose.Share{Summary: &c.mx.Summary, Weight: weightMX},
+		compose.Share{Summary: &c.mtasts.Summary, Weight: weightMTASTS},
+		compose.Share{Summary: &c.tlsrpt.Summary, Weight: weightTLSRPT},
+		compose.Share{Summary: &c.dnssec.Summary, Weight: weightDNSSEC, Rating: ratingOf(&c.dnssec.Summary)},
+	)
+}
+
+// ratingOf is what a part without a score of its own counts for: nothing if there is none and none is needed.
+func ratingOf(s *compose.Summary) *int {
+	switch s.State {
+	case diag.Valid:
+		return new(100)
+	case diag.Warned:
+		return new(70)
+	case diag.Bad:
+		return new(0)
+	default:
+		return nil
+	}
+}
+
+// report sums up and writes down.
+func (c *check) report(ended time.Time) *Report {
+	r := &Report{Domain: c.Domain, DomainUnicode: c.Domain.UnicodeIfDifferent(), Timing: diag.NewTiming(c.began, ended)}
+	own := rules.Judge(c, texts)
+	if c.gone {
+		c.forget()
+		r.Verdict = own
+		for i := range r.Findings {
+			r.Findings[i].Target = "domain"
+		}
+	} else {
+		s := compose.Summarize(kindReverse, &ownReport{own})
+		w := compose.Whole{Parts: c.shares(), Own: []*compose.Summary{&s}, Good: c.good(), Open: c.open(), Withhold: c.withhold}
+		r.Verdict, r.Ready, r.Partial = w.Sum(), w.Ready(), w.Partial()
+	}
+	if c.spf.Known() && !c.gone {
+		r.SendsMail = new(!c.silent)
+	}
+	r.Pillars = c.pillars()
+	r.Requirements = c.requirements()
+	return r
+}
+
+// forget leaves of each part only that the domain does not exist.
+func (c *check) forget() {
+	for _, p := range c.shares() {
+		p.Absent()
+	}
+	c.spf.Result, c.dmarc.Result, c.mtasts.Result, c.tlsrpt.Result, c.dnssec.Result = nil, nil, nil, nil, nil
+	c.dkim = c.dkim[:1]
+	c.dkim[0].Result, c.dkim[0].Selector = nil, ""
+}
+
+func (c *check) pillars() Pillars {
+	m := &MXPart{Part: c.mx, Hosts: []reception.MXHost{}}
+	if c.mx.Result != nil {
+		m.NullMX = c.mx.Result.NullMX
+		for _, h := range c.mx.Result.Hosts {
+			m.Hosts = append(m.Hosts, h.MXHost)
+		}
+	}
+	return Pillars{
+		Sending:   Sending{SPF: c.spf, DKIM: c.dkim, DMARC: c.dmarc},
+		Receiving: Receiving{MX: m, MTASTS: c.mtasts, TLSRPT: c.tlsrpt},
+		Integrity: Integrity{DNSSEC: c.dnssec},
+	}
+}

@@ -1,0 +1,128 @@
+package domaincheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/mtasts"
+	"github.com/diagkit/diagkit/mailauth/mx"
+	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/tlsrpt"
+)
+
+// A Request asks for the examination of a domain.
+type Request struct {
+	Domain        diag.Domain     `json:"domain" doc:"domain that sends or receives mail" example:"example.com"`
+	DKIMSelectors []diag.Selector `json:"dkim_selectors,omitempty" maxitems:"20" unique:"true" doc:"selectors of DKIM keys, each of which must exist; without any, 40 common ones are tried"`
+	IncludeSMTP   bool            `json:"include_smtp,omitempty" default:"false" doc:"whether to connect to the mail servers too"`
+}
+
+// A Report says how a domain is set up for mail, and what to do first.
+type Report struct {
+	Domain        diag.Domain `json:"domain" doc:"the domain, as A-labels"`
+	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
+	diag.Verdict
+	Ready        bool          `json:"ready" doc:"whether no part has an error"`
+	SendsMail    *bool         `json:"sends_mail,omitempty" doc:"false if the SPF record says that the domain sends no mail; absent if SPF is not known"`
+	Pillars      Pillars       `json:"pillars" doc:"the parts"`
+	Requirements []Requirement `json:"requirements" doc:"what large receivers ask of bulk senders: Google, Yahoo, Microsoft"`
+	Partial      bool          `json:"partial" doc:"whether something could not be learned"`
+	diag.Timing
+}
+
+// Pillars are the parts by what they are for.
+type Pillars struct {
+	Sending   Sending   `json:"sending" doc:"whether receivers can tell mail of the domain from forgeries"`
+	Receiving Receiving `json:"receiving" doc:"whether mail for the domain arrives, and safely"`
+	Integrity Integrity `json:"integrity" doc:"whether the records of the domain can be trusted"`
+}
+
+// Sending are the parts about mail from the domain.
+type Sending struct {
+	SPF   *compose.Part[spf.LookupReport]   `json:"spf" doc:"which hosts may send"`
+	DKIM  []*compose.DKIMPart               `json:"dkim" maxitems:"20" doc:"keys with which mail is signed; one entry of state unknown if none was found"`
+	DMARC *compose.Part[dmarc.LookupReport] `json:"dmarc" doc:"what receivers do with forged mail"`
+}
+
+// Receiving are the parts about mail for the domain.
+type Receiving struct {
+	MX     *MXPart                            `json:"mx" doc:"where mail goes"`
+	MTASTS *compose.Part[mtasts.Report]       `json:"mta_sts" doc:"whether senders must encrypt"`
+	TLSRPT *compose.Part[tlsrpt.LookupReport] `json:"tls_rpt" doc:"whether senders report failures of encryption"`
+}
+
+// An MXPart is the part about MX records.
+type MXPart struct {
+	*compose.Part[mx.Report]
+	Hosts  []reception.MXHost `json:"hosts" maxitems:"50" doc:"mail servers, the most preferred first"`
+	NullMX bool               `json:"null_mx" doc:"whether the domain says that it receives no mail (RFC 7505)"`
+}
+
+// Integrity are the parts about the records themselves.
+type Integrity struct {
+	DNSSEC *compose.Part[dnssec.Report] `json:"dnssec" doc:"whether the zone is signed"`
+}
+
+// Check examines the mail set-up of a domain. The error is a *[diag.InputError], that of the context if it ended, or wraps
+// [diag.ErrUnavailable] if nothing could be learned.
+func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	if req.Domain.IsZero() {
+		return nil, diag.Invalid("domain", "is missing")
+	}
+	c := &check{Request: req, began: env.Now()}
+	c.gather(ctx, env)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("checking %s: %w", req.Domain, err)
+	}
+	c.conclude()
+	if err := c.unavailable(); err != nil {
+		return nil, err
+	}
+	return c.report(env.Now()), nil
+}
+
+// gather runs all parts at once.
+func (c *check) gather(ctx context.Context, env *diag.Env) {
+	run := compose.Start(ctx, env)
+	c.spf = compose.Go(run, compose.SPF, func(ctx context.Context, env *diag.Env) (*spf.LookupReport, error) {
+		return spf.Lookup(ctx, env, spf.LookupRequest{Domain: c.Domain.Name()})
+	})
+	c.keys = compose.FindKeys(run, c.Domain, c.DKIMSelectors)
+	c.dmarc = compose.Go(run, compose.DMARC, func(ctx context.Context, env *diag.Env) (*dmarc.LookupReport, error) {
+		return dmarc.Lookup(ctx, env, dmarc.LookupRequest{Domain: c.Domain})
+	})
+	c.mx = compose.Go(run, compose.MX, func(ctx context.Context, env *diag.Env) (*mx.Report, error) {
+		return mx.Lookup(ctx, env, mx.Request{Domain: c.Domain})
+	})
+	c.mtasts = compose.Go(run, compose.MTASTS, func(ctx context.Context, env *diag.Env) (*mtasts.Report, error) {
+		return mtasts.Lookup(ctx, env, mtasts.Request{Domain: c.Domain})
+	})
+	c.tlsrpt = compose.Go(run, compose.TLSRPT, func(ctx context.Context, env *diag.Env) (*tlsrpt.LookupReport, error) {
+		return tlsrpt.Lookup(ctx, env, tlsrpt.Request{Domain: c.Domain})
+	})
+	c.dnssec = compose.Go(run, compose.DNSSEC, func(ctx context.Context, env *diag.Env) (*dnssec.Report, error) {
+		return dnssec.Check(ctx, env, dnssec.Request{Domain: c.Domain.Name()})
+	})
+	run.Do(func(ctx context.Context, env *diag.Env) {
+		c.reverse = compose.LookupReverse(ctx, env, c.senders(ctx, env))
+	})
+	run.Wait()
+}
+
+// unavailable is the error of the parts if no server answered any of them.
+func (c *check) unavailable() error {
+	var errs []error
+	for _, p := range c.shares() {
+		if p.Err == nil || !errors.Is(p.Err, diag.ErrUnavailable) && !errors.Is(p.Err, context.DeadlineExceeded) {
+			return nil
+		}
+		errs = append(errs, p.Err)
+	}
+	return errs[0]
+}
