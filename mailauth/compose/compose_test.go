@@ -181,7 +181,7 @@ func TestIgnorance(t *testing.T) {
 	w = whole(spf, part(DMARC, 0, fault{code: "dmarc.record.unknown", severity: diag.Error, unknown: true}))
 	v = w.Sum()
 	require.Equal(t, []diag.Code{"check.domain.unavailable"}, diagtest.Codes(v))
-	require.Equal(t, "Fix DNS first: DNS does not answer for the domain", v.Headline)
+	require.Equal(t, "Fix first: DNS does not answer for the domain", v.Headline)
 	detail := part(DKIM, 0, fault{code: "dkim.keys.unknown", severity: diag.Info, unknown: true})
 	w = whole(detail, part(SPF, 100), part(DMARC, 100))
 	v = w.Sum()

@@ -25,7 +25,9 @@ var roots = map[diag.Code]root{
 	"mtasts.mx.address.missing": {causes: []string{"mx."}, host: true},
 	"spf.mx.address":            {causes: []string{"mx."}, host: true},
 	"mtasts.mx.missing":         {causes: []string{"mx."}},
-	"mtasts.mx.null":            {causes: []string{"mx."}},
+	"mx.host.nonexistent":       {causes: []string{"mx.hosts.unreachable"}},
+	"mx.host.address.missing":   {causes: []string{"mx.hosts.unreachable"}},
+	"mx.host.address.private":   {causes: []string{"mx.hosts.unreachable"}},
 	"dmarc.policy.reject":       {causes: []string{"dmarc.policy.none"}},
 }
 
@@ -51,7 +53,7 @@ func (t *told) consequence(list []told) bool {
 // nearly always fail together.
 var lookups = []diag.Code{
 	"dmarc.record.inherited.unknown", "dmarc.mail.unknown", "mtasts.mx.unknown", "dnssec.answer.unavailable",
-	"dnssec.ds.unavailable", "check.part.unavailable", "check.part.timeout",
+	"dnssec.ds.unavailable", "mx.lookup.unknown", "mx.domain.address.unknown", "check.part.unavailable", "check.part.timeout",
 }
 
 // failedLookup reports whether the finding is about a lookup that failed.

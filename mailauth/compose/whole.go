@@ -239,13 +239,16 @@ func (w *Whole) text(list []told, v *diag.Verdict) diag.Text {
 // headline names what to do first, in at most [diag.MaxHeadline] characters.
 func headline(t *told) string {
 	label := t.part.kind.Label
-	verb := "Fix %s first: %s"
-	if t.Severity < diag.Error {
-		verb = "Next step is %s: %s"
-	}
 	short, _, _ := strings.Cut(t.Title, ": ")
-	for _, text := range []string{fmt.Sprintf(verb, label, lowerFirst(short)), label + ": " + lowerFirst(short), short} {
-		if label != "" && len([]rune(text)) <= diag.MaxHeadline {
+	begin, beginWith := "Next step: ", "Next step for "+label+": "
+	if t.Severity >= diag.Error {
+		begin, beginWith = "Fix first: ", "Fix "+label+" first: "
+	}
+	if !strings.Contains(t.Title, label) {
+		begin = beginWith
+	}
+	for _, text := range []string{begin + lowerFirst(short), label + ": " + lowerFirst(short)} {
+		if len([]rune(text)) <= diag.MaxHeadline {
 			return text
 		}
 	}

@@ -58,12 +58,13 @@ func (c *check) senders(ctx context.Context, env *diag.Env) []netip.Addr {
 	return list
 }
 
-// withhold keeps back a policy that names a mail server without an address: it would be published with the fault.
+// withhold keeps back a policy of MTA-STS that names a mail server whose MX record has to be changed first: one without an
+// address, or an alias.
 func (c *check) withhold(value string) bool {
 	if c.mx.Result == nil || !strings.Contains(strings.ToLower(value), "stsv1") {
 		return false
 	}
 	return slices.ContainsFunc(c.mx.Result.Hosts, func(h mx.Host) bool {
-		return !h.Resolves && strings.Contains(value, h.Host)
+		return (!h.Resolves || len(h.CNAMEChain) > 0) && strings.Contains(value, h.Host)
 	})
 }
