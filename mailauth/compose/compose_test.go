@@ -85,7 +85,7 @@ func TestOrder(t *testing.T) {
 	require.Equal(t, []diag.Code{
 		"mx.host.address", "spf.all.pass", "bimi.record.syntax", "dmarc.policy.none", "tlsrpt.record.missing", "dnssec.ds.missing",
 	}, actions)
-	require.Equal(t, "Fix MX first: title of mx.host.address", v.Headline)
+	require.Equal(t, "Fix first: title of mx.host.address", v.Headline)
 	require.Equal(t, "Mend mx.host.address. After that, 2 errors and 2 warnings remain.", v.Sub)
 	require.Equal(t, diag.Bad, v.State)
 	require.Equal(t, "33", diagtest.Score(v))
@@ -123,7 +123,7 @@ func TestNothingTwice(t *testing.T) {
 		}, []diag.Code{"mx.host.address", "mtasts.mx.address.missing"}},
 		{"a consequence that is graver than its cause", []*Summary{
 			part(MTASTS, 90, fault{code: "mtasts.tls_rpt.missing", severity: diag.Error}), part(TLSRPT, 0, missing),
-		}, []diag.Code{"mtasts.tls_rpt.missing", "tlsrpt.record.missing"}},
+		}, []diag.Code{"tlsrpt.record.missing"}},
 		{"failed lookups of several parts", []*Summary{
 			part(SPF, 0, fault{code: "spf.record.unknown", severity: diag.Error, unknown: true}),
 			part(DMARC, 0, fault{code: "dmarc.record.unknown", severity: diag.Error, unknown: true}), part(MX, 100),
@@ -135,6 +135,18 @@ func TestNothingTwice(t *testing.T) {
 		w := whole(tt.parts...)
 		require.Equal(t, tt.want, diagtest.Codes(w.Sum()), tt.name)
 	}
+}
+
+// What follows from a fault makes it as grave as that.
+func TestConsequence(t *testing.T) {
+	v := whole(
+		part(DMARC, 60, fault{code: "dmarc.policy.none", severity: diag.Warning}),
+		part(BIMI, 50, fault{code: "bimi.dmarc.none", severity: diag.Error}),
+	).Sum()
+	require.Equal(t, []diag.Code{"dmarc.policy.none"}, diagtest.Codes(v))
+	require.Equal(t, diag.Error, v.Findings[0].Severity)
+	require.Equal(t, "dmarc.policy.none at  Title of bimi.dmarc.none.", v.Findings[0].Detail)
+	require.Equal(t, diag.High, v.Recommendations[0].Priority)
 }
 
 func TestSuggestions(t *testing.T) {
@@ -174,7 +186,7 @@ func TestIgnorance(t *testing.T) {
 	spf := part(SPF, 0, fault{code: "spf.record.unknown", severity: diag.Error, unknown: true})
 	w := whole(spf, part(DMARC, 100), part(MX, 100))
 	v := w.Sum()
-	require.Equal(t, []any{diag.Warned, "94", true, false}, []any{v.State, diagtest.Score(v), w.Partial(), w.Ready()})
+	require.Equal(t, []any{diag.Warned, "89", true, false}, []any{v.State, diagtest.Score(v), w.Partial(), w.Ready()})
 	w = whole(spf, part(DMARC, 0, fault{code: "dmarc.record.unknown", severity: diag.Error, unknown: true}), part(MX, 100))
 	v = w.Sum()
 	require.Equal(t, []any{diag.Unknown, "none", diag.Undetermined}, []any{v.State, diagtest.Score(v), v.Band}, "too little")

@@ -94,8 +94,16 @@ func (k *Keys) Parts(silent bool, services []*provider.Service) []*DKIMPart {
 	if k.search != nil {
 		e.search = *k.search
 	}
-	s := Summarize(DKIM, &keyReport{keyRules.Judge(e, keyTexts)})
-	return []*DKIMPart{{Part: Part[dkim.LookupReport]{Summary: s}}}
+	return []*DKIMPart{{Part: Part[dkim.LookupReport]{Summary: Summarize(DKIM, e.report())}}}
+}
+
+// report judges what is known. The whole part is unknown even where the finding is but an info, since nothing is left
+// of it.
+func (e *keyEvidence) report() *keyReport {
+	v := keyRules.Judge(e, keyTexts)
+	text := keyTexts[string(v.Findings[0].Code)]
+	v.State, v.Headline, v.Sub = diag.Unknown, text.Headline, text.Sub
+	return &keyReport{v}
 }
 
 // retired reports whether a selector is out of use: its key is revoked, or its alias leads to none.

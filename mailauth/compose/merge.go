@@ -17,18 +17,28 @@ type told struct {
 // effect is what the fault does to mail.
 func (t *told) effect() Effect { return EffectOf(t.Code, t.Severity) }
 
-// roots name the faults that are told of another: the code of the consequence, and how the codes of its causes
-// begin. A consequence is left out where a cause that is at least as grave is in the list.
+// roots name the faults that are told of another: the code of the consequence, and how the codes of its causes begin. A
+// consequence is left out where a cause is in the list, which then is as grave as what follows from it.
 var roots = map[diag.Code]root{
 	"mtasts.tls_rpt.missing":    {causes: []string{"tlsrpt.record.", "tlsrpt.rua."}},
 	"tlsrpt.policy.missing":     {causes: []string{"mtasts.record.", "mtasts.policy."}},
 	"mtasts.mx.address.missing": {causes: []string{"mx."}, host: true},
 	"spf.mx.address":            {causes: []string{"mx."}, host: true},
 	"mtasts.mx.missing":         {causes: []string{"mx."}},
+	"mtasts.mx.uncovered":       {causes: []string{"mtasts.mx.undeliverable"}},
+	"dnssec.resolver.differs":   {causes: []string{"check.domain.unavailable", "check.lookups.failed"}},
 	"mx.host.nonexistent":       {causes: []string{"mx.hosts.unreachable"}},
 	"mx.host.address.missing":   {causes: []string{"mx.hosts.unreachable"}},
 	"mx.host.address.private":   {causes: []string{"mx.hosts.unreachable"}},
 	"dmarc.policy.reject":       {causes: []string{"dmarc.policy.none"}},
+	"bimi.dmarc.missing":        {causes: []string{"dmarc.record."}},
+	"bimi.dmarc.invalid":        {causes: []string{"dmarc.record.", "dmarc.policy.value", "dmarc.policy.missing"}},
+	"bimi.dmarc.none":           {causes: []string{"dmarc.policy.none"}},
+	"bimi.dmarc.subdomains":     {causes: []string{"dmarc.subdomain.weaker"}},
+	"bimi.dmarc.percentage":     {causes: []string{"dmarc.policy.sampled"}},
+	"bimi.dmarc.testing":        {causes: []string{"dmarc.policy.testing"}},
+
+	"bimi.dmarc.percentage.reject": {causes: []string{"dmarc.policy.sampled"}},
 }
 
 // A root says where the cause of a fault is told.
@@ -37,23 +47,49 @@ type root struct {
 	host   bool // the cause must be about the same host
 }
 
-// consequence reports whether another finding of the list tells the cause of this one.
-func (t *told) consequence(list []told) bool {
+// cause finds the finding of the list that tells the cause of this one, the gravest of them; nil if there is none.
+func (t *told) cause(list []told) *told {
 	r, ok := roots[t.Code]
 	if !ok {
-		return false
+		return nil
 	}
-	return slices.ContainsFunc(list, func(other told) bool {
-		return other.Code != t.Code && other.Severity >= t.Severity && (!r.host || other.Target == t.Target) &&
-			slices.ContainsFunc(r.causes, func(c string) bool { return strings.HasPrefix(string(other.Code), c) })
-	})
+	var found *told
+	for i := range list {
+		other := &list[i]
+		begins := func(c string) bool { return strings.HasPrefix(string(other.Code), c) }
+		if other.Code != t.Code && (!r.host || other.Target == t.Target) && slices.ContainsFunc(r.causes, begins) &&
+			(found == nil || other.Severity > found.Severity) {
+			found = other
+		}
+	}
+	return found
+}
+
+// attribute leaves out the findings whose cause is told, and has the cause say what is graver about them.
+func attribute(list []told) []told {
+	var kept []bool
+	for i := range list {
+		cause := list[i].cause(list)
+		kept = append(kept, cause == nil)
+		if cause != nil && cause.Severity < list[i].Severity {
+			cause.Severity = list[i].Severity
+			cause.Detail += " " + list[i].Title + "."
+		}
+	}
+	var rest []told
+	for i, t := range list {
+		if kept[i] {
+			rest = append(rest, t)
+		}
+	}
+	return rest
 }
 
 // lookups are the codes, beside those that end in "record.unknown", of lookups about the domain that failed. They
 // nearly always fail together.
 var lookups = []diag.Code{
 	"dmarc.record.inherited.unknown", "dmarc.mail.unknown", "mtasts.mx.unknown", "dnssec.answer.unavailable",
-	"dnssec.ds.unavailable", "mx.lookup.unknown", "mx.domain.address.unknown", "check.part.unavailable", "check.part.timeout",
+	"dnssec.ds.unavailable", "mx.lookup.unknown", "mx.domain.address.unknown", "bimi.dmarc.unknown", "check.part.unavailable", "check.part.timeout",
 }
 
 // failedLookup reports whether the finding is about a lookup that failed.
@@ -61,21 +97,28 @@ func (t *told) failedLookup() bool {
 	return strings.HasSuffix(string(t.Code), ".record.unknown") || slices.Contains(lookups, t.Code)
 }
 
+// ours are the codes about the resolver of this service: the domain has no part in them, and its owner can do nothing.
+var ours = []diag.Code{"dnssec.resolver.strips", "dnssec.anchor.none"}
+
 // merge makes one list of the findings of all parts: none twice, the worst first.
 func (w *Whole) merge() []told {
 	var all, failed []told
 	for _, p := range w.parts() {
 		for _, f := range p.Findings {
 			t := told{f, p}
-			if t.failedLookup() {
+			switch {
+			case slices.Contains(ours, f.Code):
+				t.Severity = diag.Info
+				all = append(all, t)
+			case t.failedLookup():
 				failed = append(failed, t)
-				continue
+			default:
+				all = append(all, t)
 			}
-			all = append(all, t)
 		}
 	}
 	all = append(all, w.lookups(failed)...)
-	list := slices.DeleteFunc(slices.Clone(all), func(t told) bool { return t.consequence(all) })
+	list := attribute(all)
 	type fact struct {
 		code   diag.Code
 		detail string

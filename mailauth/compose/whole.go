@@ -44,10 +44,10 @@ func (w *Whole) parts() []*Summary {
 	return list
 }
 
-// known reports whether any part came to a conclusion.
+// known reports whether any part came to a conclusion, beside DNSSEC, which asks the name servers themselves.
 func (w *Whole) known() bool {
 	for _, p := range w.Parts {
-		if p.Known() {
+		if p.Known() && p.kind != DNSSEC {
 			return true
 		}
 	}
@@ -68,7 +68,7 @@ func (w *Whole) Partial() bool {
 func (w *Whole) Ready() bool {
 	for _, p := range w.parts() {
 		for _, f := range p.Findings {
-			if f.Severity >= diag.Error {
+			if f.Severity >= diag.Error && !slices.Contains(ours, f.Code) {
 				return false
 			}
 		}
@@ -139,6 +139,9 @@ func (w *Whole) enough() bool {
 	return 2*known >= all && known > 0
 }
 
+// unknownCap is the highest score where something that decides is unknown: such a whole is good at best.
+const unknownCap = 89
+
 // score fills in the score of the whole, and what each part contributed.
 func (w *Whole) score(v *diag.Verdict) {
 	if v.State == diag.Unknown || !w.enough() {
@@ -157,11 +160,11 @@ func (w *Whole) score(v *diag.Verdict) {
 		v.Breakdown.Earned, v.Breakdown.Max = v.Breakdown.Earned+f.Points, v.Breakdown.Max+f.MaxPoints
 	}
 	for _, f := range v.Findings {
-		severity := f.Severity
-		if v.State != diag.Bad {
-			severity = min(severity, diag.Warning) // which is ignorance
+		if f.Severity >= diag.Error && v.State != diag.Bad { // which is ignorance
+			limit = min(limit, unknownCap)
+			continue
 		}
-		limit = min(limit, severity.Cap())
+		limit = min(limit, f.Severity.Cap())
 	}
 	score := 100 * v.Breakdown.Earned / v.Breakdown.Max
 	v.Score = new(min(score, limit))
@@ -244,7 +247,7 @@ func headline(t *told) string {
 	if t.Severity >= diag.Error {
 		begin, beginWith = "Fix first: ", "Fix "+label+" first: "
 	}
-	if !strings.Contains(t.Title, label) {
+	if !strings.Contains(strings.ToLower(t.Title), strings.ToLower(label)) {
 		begin = beginWith
 	}
 	for _, text := range []string{begin + lowerFirst(short), label + ": " + lowerFirst(short)} {

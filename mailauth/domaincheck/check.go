@@ -6,6 +6,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
@@ -23,6 +24,7 @@ type check struct {
 	spf     *compose.Part[spf.LookupReport]
 	keys    *compose.Keys
 	dmarc   *compose.Part[dmarc.LookupReport]
+	bimi    *compose.Part[bimi.LookupReport]
 	mx      *compose.Part[mx.Report]
 	mtasts  *compose.Part[mtasts.Report]
 	tlsrpt  *compose.Part[tlsrpt.LookupReport]
@@ -42,6 +44,9 @@ func (c *check) conclude() {
 	if c.dmarc.Result != nil && c.dmarc.Result.Inherited {
 		c.dmarc.Foreign()
 	}
+	if c.bimi.Result != nil && c.bimi.Result.Inherited {
+		c.bimi.Foreign()
+	}
 }
 
 // The weights of the parts in the score: mail that is lost or forged matters more than what would be good to have.
@@ -49,6 +54,7 @@ const (
 	weightSPF    = 20
 	weightDKIM   = 15
 	weightDMARC  = 20
+	weightBIMI   = 2
 	weightMX     = 20
 	weightMTASTS = 8
 	weightTLSRPT = 3
@@ -61,6 +67,7 @@ func (c *check) shares() []compose.Share {
 	list = append(list, compose.KeyShares(c.dkim, weightDKIM, c.silent)...)
 	return append(list,
 		compose.Share{Summary: &c.dmarc.Summary, Weight: weightDMARC},
+		compose.Share{Summary: &c.bimi.Summary, Weight: weightBIMI},
 		compose.Share{Summary: &c.mx.Summary, Weight: weightMX},
 		compose.Share{Summary: &c.mtasts.Summary, Weight: weightMTASTS},
 		compose.Share{Summary: &c.tlsrpt.Summary, Weight: weightTLSRPT},
@@ -110,7 +117,8 @@ func (c *check) forget() {
 	for _, p := range c.shares() {
 		p.Absent()
 	}
-	c.spf.Result, c.dmarc.Result, c.mtasts.Result, c.tlsrpt.Result, c.dnssec.Result = nil, nil, nil, nil, nil
+	c.spf.Result, c.dmarc.Result, c.bimi.Result, c.mx.Result = nil, nil, nil, nil
+	c.mtasts.Result, c.tlsrpt.Result, c.dnssec.Result = nil, nil, nil
 	c.dkim = c.dkim[:1]
 	c.dkim[0].Result, c.dkim[0].Selector = nil, ""
 }
@@ -124,7 +132,7 @@ func (c *check) pillars() Pillars {
 		}
 	}
 	return Pillars{
-		Sending:   Sending{SPF: c.spf, DKIM: c.dkim, DMARC: c.dmarc},
+		Sending:   Sending{SPF: c.spf, DKIM: c.dkim, DMARC: c.dmarc, BIMI: c.bimi},
 		Receiving: Receiving{MX: m, MTASTS: c.mtasts, TLSRPT: c.tlsrpt},
 		Integrity: Integrity{DNSSEC: c.dnssec},
 	}

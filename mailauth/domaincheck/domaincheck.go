@@ -7,6 +7,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
@@ -48,6 +49,7 @@ type Sending struct {
 	SPF   *compose.Part[spf.LookupReport]   `json:"spf" doc:"which hosts may send"`
 	DKIM  []*compose.DKIMPart               `json:"dkim" maxitems:"20" doc:"keys with which mail is signed; one entry of state unknown if none was found"`
 	DMARC *compose.Part[dmarc.LookupReport] `json:"dmarc" doc:"what receivers do with forged mail"`
+	BIMI  *compose.Part[bimi.LookupReport]  `json:"bimi" doc:"which logo receivers show"`
 }
 
 // Receiving are the parts about mail for the domain.
@@ -96,6 +98,9 @@ func (c *check) gather(ctx context.Context, env *diag.Env) {
 	c.keys = compose.FindKeys(run, c.Domain, c.DKIMSelectors)
 	c.dmarc = compose.Go(run, compose.DMARC, func(ctx context.Context, env *diag.Env) (*dmarc.LookupReport, error) {
 		return dmarc.Lookup(ctx, env, dmarc.LookupRequest{Domain: c.Domain})
+	})
+	c.bimi = compose.Go(run, compose.BIMI, func(ctx context.Context, env *diag.Env) (*bimi.LookupReport, error) {
+		return bimi.Lookup(ctx, env, bimi.LookupRequest{Domain: c.Domain})
 	})
 	c.mx = compose.Go(run, compose.MX, func(ctx context.Context, env *diag.Env) (*mx.Report, error) {
 		return mx.Lookup(ctx, env, mx.Request{Domain: c.Domain})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
@@ -21,7 +22,7 @@ var kindReverse = compose.Kind{Code: "ptr", Label: "Reverse DNS"}
 func (*Report) Rules() []diag.RuleInfo {
 	return slices.Concat(
 		rules.Describe(), compose.Rules(), (*spf.LookupReport)(nil).Rules(), (*dkim.LookupReport)(nil).Rules(),
-		(*dmarc.LookupReport)(nil).Rules(), (*mx.Report)(nil).Rules(), (*mtasts.Report)(nil).Rules(),
+		(*dmarc.LookupReport)(nil).Rules(), (*bimi.LookupReport)(nil).Rules(), (*mx.Report)(nil).Rules(), (*mtasts.Report)(nil).Rules(),
 		(*tlsrpt.LookupReport)(nil).Rules(), (*dnssec.Report)(nil).Rules(),
 	)
 }

@@ -1,0 +1,207 @@
+package domaincheck
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Each world says what its reader is told first, what is told at all, and whether the domain is ready.
+func TestWorlds(t *testing.T) {
+	lone := `example.com. TXT "v=spf1 -all"`
+	for _, tt := range []struct {
+		name     string
+		edits    edits
+		more     func(*diagtest.World)
+		headline string
+		state    diag.State
+		ready    bool
+		grave    []diag.Code
+	}{
+		{name: "good", headline: "Domain is ready to send and receive mail", state: diag.Valid, ready: true},
+		{name: "p=none", edits: edits{"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`},
+			headline: "Next step for DMARC: policy is none", state: diag.Warned, ready: true,
+			grave: []diag.Code{"dmarc.policy.none"}},
+		{name: "BIMI with p=none is one fault", edits: edits{
+			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`,
+			"more":  `default._bimi.example.com. TXT "v=BIMI1; l=https://example.com/logo.svg; a="`,
+		}, headline: "Fix DMARC first: policy is none", state: diag.Bad,
+			grave: []diag.Code{"dmarc.policy.none", "bimi.certificate.missing"}},
+		{name: "no DMARC", edits: edits{"dmarc": ""}, headline: "Fix first: no DMARC record", state: diag.Bad,
+			grave: []diag.Code{"dmarc.record.missing"}},
+		{name: "no SPF and p=none: SPF comes first", edits: edits{
+			"spf": "", "dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`,
+		}, headline: "Fix first: no SPF record", state: diag.Bad, grave: []diag.Code{"spf.record.missing", "dmarc.policy.none"}},
+		{name: "an MX host is gone, the other works", edits: edits{"host": "mx1.example.com. A 192.0.2.25"},
+			headline: "Fix first: MX host does not exist", state: diag.Bad, grave: []diag.Code{"mx.host.nonexistent"}},
+		{name: "all MX hosts are gone, and everybody may send", edits: edits{
+			"host": "", "spf": `example.com. TXT "v=spf1 +all"`,
+		}, headline: "Fix first: no MX host has a public address", state: diag.Bad,
+			grave: []diag.Code{"mx.hosts.unreachable", "spf.all.pass"}},
+		{name: "no TLS reports is one fault", edits: edits{"tlsrpt": ""},
+			headline: "Next step for TLS-RPT: no TLSRPT record", state: diag.Warned, ready: true,
+			grave: []diag.Code{"tlsrpt.record.missing"}},
+		{name: "broken TLS reports do not outrank lost mail", edits: edits{
+			"tlsrpt": `_smtp._tls.example.com. TXT "v=TLSRPTv1;"`, "host": "", "ptr": "", "spf": `example.com. TXT "v=spf1 ip4:203.0.113.0/28 -all"`,
+		}, headline: "Fix first: no MX host has a public address", state: diag.Bad,
+			grave: []diag.Code{"mx.hosts.unreachable", "tlsrpt.rua.missing"}},
+		{name: "an enforced policy that covers no server", edits: edits{
+			"policy": "version: STSv1\nmode: enforce\nmx: old.example.com\nmax_age: 604800\n",
+		}, headline: "Fix MTA-STS first: enforced policy covers no mail server", state: diag.Bad,
+			grave: []diag.Code{"mtasts.mx.undeliverable"}},
+		{name: "a short key", edits: edits{"dkim": `default._domainkey.example.com. TXT ` + key1024},
+			headline: "Next step for DKIM: RSA key is shorter than 2048 bits", state: diag.Warned, ready: true,
+			grave: []diag.Code{"dkim.key.size.short"}},
+		{name: "a revoked key beside one in use is a rotation", edits: edits{
+			"more": `s1._domainkey.example.com. TXT "v=DKIM1; p="` + "\nselector2._domainkey.example.com. CNAME gone.example.net.",
+		}, headline: "Domain is ready to send and receive mail", state: diag.Valid, ready: true},
+		{name: "only a revoked key", edits: edits{"dkim": `default._domainkey.example.com. TXT "v=DKIM1; p="`},
+			headline: "Fix first: DKIM key has been revoked", state: diag.Bad, grave: []diag.Code{"dkim.key.revoked"}},
+		{name: "a key at a selector that nobody guesses", edits: edits{"dkim": `x2026._domainkey.example.com. TXT ` + key2048},
+			headline: "Set up well as far as seen; DKIM selector is not known", state: diag.Valid, ready: true},
+		{name: "no key at all", edits: edits{"dkim": ""}, headline: "Next step: probably no DKIM key at all",
+			state: diag.Warned, ready: true, grave: []diag.Code{"check.dkim.none"}},
+		{name: "a wildcard below _domainkey is no key", edits: edits{"dkim": `*._domainkey.example.com. TXT "v=DKIM1; p="`},
+			headline: "Set up well as far as seen; DKIM selector is not known", state: diag.Valid, ready: true},
+		{name: "parked as it should be", edits: edits{
+			"mx": "example.com. MX 0 .", "host": "", "ptr": "", "spf": lone, "sts": "", "tlsrpt": "", "policy": "",
+			"dkim": `*._domainkey.example.com. TXT "v=DKIM1; p="`, "dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=reject"`,
+		}, headline: "Domain is set up well for having no mail", state: diag.Valid, ready: true},
+		{name: "parked without DMARC wants DMARC, not DKIM", edits: edits{
+			"mx": "example.com. MX 0 .", "host": "", "ptr": "", "spf": lone, "sts": "", "tlsrpt": "", "policy": "",
+			"dkim": "", "dmarc": "",
+		}, headline: "Next step: no DMARC record on a domain without mail", state: diag.Warned, ready: true,
+			grave: []diag.Code{"dmarc.record.missing.no_mail"}},
+		{name: "receives and sends nothing", edits: edits{"spf": lone, "dkim": "", "ptr": ""},
+			headline: "Domain is ready to receive mail, and sends none", state: diag.Valid, ready: true},
+		{name: "two SPF records", edits: edits{
+			"spf": `example.com. TXT "v=spf1 mx -all"` + "\n" + `example.com. TXT "v=spf1 ip4:192.0.2.25 -all"`,
+		}, headline: "Fix first: more than one SPF record", state: diag.Bad, grave: []diag.Code{"spf.record.multiple"}},
+		{name: "a sending address without a name", edits: edits{"ptr": ""},
+			headline: "Next step: sending address has no name in reverse DNS", state: diag.Warned, ready: true,
+			grave: []diag.Code{"check.ptr.missing"}},
+		{name: "a name that leads elsewhere", edits: edits{"ptr": "25.2.0.192.in-addr.arpa. PTR mx2.example.com."},
+			headline: "", state: diag.Warned, ready: true, grave: []diag.Code{"check.ptr.unconfirmed"}},
+		{name: "a resolver that strips DNSSEC is no fault of the domain", edits: edits{"signed": "no"},
+			headline: "Set up well as far as seen; some parts are not known", state: diag.Valid, ready: true},
+		{name: "SERVFAIL for one record", more: servfail("_dmarc.example.com"),
+			headline: "Fix first: DMARC record could not be looked up", state: diag.Warned,
+			grave: []diag.Code{"dmarc.record.unknown"}},
+		{name: "SERVFAIL for several records is one finding",
+			more:     servfail("_dmarc.example.com", "_mta-sts.example.com", "_smtp._tls.example.com"),
+			headline: "Fix first: DNS lookups failed for several parts", state: diag.Warned,
+			grave: []diag.Code{"check.lookups.failed"}},
+		{name: "SERVFAIL for all", more: servfail("example.com", "*.example.com"),
+			headline: "Fix first: DNS does not answer for the domain", state: diag.Unknown,
+			grave: []diag.Code{"check.domain.unavailable"}},
+		{name: "an alias as MX host", edits: edits{
+			"host": "mx1.example.com. CNAME mx.example.net.\nmx.example.net. A 192.0.2.25\nmx2.example.com. A 198.51.100.25",
+			"ptr":  "25.2.0.192.in-addr.arpa. PTR mx.example.net.", "sts": "", "policy": "",
+		}, headline: "Next step: MX record points to a CNAME", state: diag.Warned, ready: true,
+			grave: []diag.Code{"mx.host.alias", "mtasts.record.missing"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := tt.edits.world(t)
+			if tt.more != nil {
+				tt.more(w)
+			}
+			r := run(t, w, example)
+			if tt.headline != "" {
+				assert.Equal(t, tt.headline, r.Headline)
+			}
+			assert.Equal(t, tt.state, r.State)
+			assert.Equal(t, tt.ready, r.Ready)
+			assert.Equal(t, append([]diag.Code{}, tt.grave...), grave(r))
+			consistent(t, r)
+		})
+	}
+}
+
+// consistent checks what holds for every reply.
+func consistent(t *testing.T, r *Report) {
+	t.Helper()
+	assert.LessOrEqual(t, len([]rune(r.Headline)), diag.MaxHeadline)
+	assert.NotEmpty(t, r.Sub)
+	seen := map[string]bool{}
+	worst := diag.Severity(-1)
+	for i, f := range r.Findings {
+		assert.False(t, seen[string(f.Code)+f.Detail], "%s stands twice", f.Code)
+		seen[string(f.Code)+f.Detail] = true
+		assert.NotEmpty(t, f.Target)
+		assert.NotEmpty(t, f.Advice, f.Code)
+		if i > 0 {
+			assert.GreaterOrEqual(t, r.Findings[i-1].Severity, f.Severity, "the worst first")
+		}
+		worst = max(worst, f.Severity)
+	}
+	if r.Score != nil {
+		limit := max(diag.Info, worst).Cap()
+		if r.State != diag.Bad && worst >= diag.Error { // which is ignorance
+			limit = 89
+		}
+		assert.LessOrEqual(t, *r.Score, limit)
+		assert.Equal(t, diag.BandOf(*r.Score), r.Band)
+	} else {
+		assert.Equal(t, diag.Undetermined, r.Band)
+	}
+	advised := map[string]bool{}
+	for _, one := range r.Recommendations {
+		assert.False(t, advised[one.Detail], "advised twice: %s", one.Detail)
+		advised[one.Detail] = true
+	}
+	if r.Ready {
+		assert.Less(t, worst, diag.Error)
+	}
+	for _, q := range r.Requirements {
+		if q.Met == nil {
+			assert.NotEmpty(t, q.Unknown)
+		} else {
+			assert.Equal(t, *q.Met, len(q.Missing) == 0)
+		}
+	}
+	known := map[diag.Code]bool{}
+	for _, rule := range r.Rules() {
+		known[rule.Code] = true
+	}
+	for _, f := range r.Findings {
+		assert.True(t, known[f.Code], "%s is not described", f.Code)
+	}
+}
+
+func TestNonexistent(t *testing.T) {
+	r := run(t, diagtest.NewWorld(t), Request{Domain: diag.MustDomain("gone.example")})
+	require.Equal(t, []diag.Code{"check.domain.missing"}, diagtest.Codes(r.Verdict))
+	require.Equal(t, "Domain does not exist", r.Headline)
+	require.False(t, r.Ready)
+	require.Nil(t, r.Score)
+	require.Empty(t, r.Pillars.Sending.SPF.Findings)
+	require.Nil(t, r.Pillars.Sending.SPF.Result)
+	require.Equal(t, diag.Missing, r.Pillars.Sending.DKIM[0].State)
+	require.Len(t, r.Pillars.Sending.DKIM, 1)
+	consistent(t, r)
+}
+
+func TestSelectors(t *testing.T) {
+	w := edits{"more": `s2._domainkey.example.com. TXT "v=DKIM1; p="`}.world(t)
+	req := example
+	req.DKIMSelectors = []diag.Selector{diag.MustSelector("default"), diag.MustSelector("s2"), diag.MustSelector("gone")}
+	r := run(t, w, req)
+	var states []string
+	for _, p := range r.Pillars.Sending.DKIM {
+		states = append(states, p.Selector+" "+string(p.State))
+	}
+	require.Equal(t, []string{"default valid", "s2 invalid", "gone missing"}, states)
+	require.Equal(t, []diag.Code{"dkim.record.missing", "dkim.key.revoked"}, sorted(grave(r)))
+	require.False(t, r.Ready)
+	consistent(t, r)
+}
+
+func sorted(list []diag.Code) []diag.Code {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b diag.Code) int { return len(b) - len(a) })
+	return list
+}
