@@ -162,8 +162,11 @@ func (e *keyEvidence) advice() string {
 		"If it is not signed, set up signing. " + strings.Join(signs, " ")
 }
 
-// none tells that no key was found.
+// none tells that no key was found, if any selector was tried.
 func (e *keyEvidence) none() diag.Failures {
+	if e.tried == 0 {
+		return nil
+	}
 	detail := fmt.Sprintf("There is no key at %s.", diag.Count(e.tried, "common selector"))
 	if e.search.None {
 		detail += fmt.Sprintf(" The name _domainkey.%s does not exist, so that there is probably no key at any other.", e.domain)

@@ -120,14 +120,18 @@ func (c *check) gather(ctx context.Context, env *diag.Env) {
 	run.Wait()
 }
 
-// unavailable is the error of the parts if no server answered any of them.
+// unavailable is the error of a part if no server answered for the domain: no part is known, and some heard nothing at
+// all. DNSSEC, DMARC and BIMI ask the servers of parent zones, too, which need not be silent.
 func (c *check) unavailable() error {
-	var errs []error
 	for _, p := range c.shares() {
-		if p.Err == nil || !errors.Is(p.Err, diag.ErrUnavailable) && !errors.Is(p.Err, context.DeadlineExceeded) {
+		if p.Known() {
 			return nil
 		}
-		errs = append(errs, p.Err)
 	}
-	return errs[0]
+	for _, err := range []error{c.spf.Err, c.mx.Err, c.tlsrpt.Err} {
+		if !errors.Is(err, diag.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+			return nil
+		}
+	}
+	return c.mx.Err
 }

@@ -1,0 +1,141 @@
+package compose
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/provider"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+const keyText = `"v=DKIM1; k=ed25519; p=iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w="`
+
+var domain = diag.MustDomain("example.com")
+
+func keysOf(t *testing.T, w *diagtest.World, silent bool, services []*provider.Service, selectors ...diag.Selector) []*DKIMPart {
+	run := Start(t.Context(), w.Env())
+	keys := FindKeys(run, domain, selectors)
+	run.Wait()
+	return keys.Parts(silent, services)
+}
+
+// What is said where no key was found. A key is never called missing that nobody asked for.
+func TestNoKey(t *testing.T) {
+	var seen diagtest.Seen
+	google := []*provider.Service{provider.BySPF("_spf.google.com")}
+	for _, tt := range []struct {
+		name, zone string
+		servfail   string
+		silent     bool
+		services   []*provider.Service
+		want       diag.Code
+		advice     string
+	}{
+		{name: "nothing below _domainkey", zone: `example.com. TXT "x"`, want: "check.dkim.none", advice: "Set up DKIM signing"},
+		{name: "something is there", zone: `x2026._domainkey.example.com. TXT ` + keyText, want: "check.dkim.selector",
+			advice: "Check again"},
+		{name: "a known service", zone: `x2026._domainkey.example.com. TXT ` + keyText, services: google,
+			want: "check.dkim.selector", advice: "For Google Workspace: In the Admin console"},
+		{name: "a wildcard", zone: `*._domainkey.example.com. TXT "v=DKIM1; p="`, want: "check.dkim.selector"},
+		{name: "the servers do not say", zone: `example.com. TXT "x"`, servfail: "*.example.com", want: "check.dkim.record.unknown"},
+		{name: "no mail is sent", zone: `example.com. TXT "v=spf1 -all"`, silent: true, want: "check.dkim.unneeded"},
+		{name: "and the servers do not say", zone: `example.com. TXT "x"`, servfail: "*.example.com", silent: true,
+			want: "check.dkim.unneeded"},
+	} {
+		w := diagtest.NewWorld(t)
+		w.Zone(tt.zone)
+		if tt.servfail != "" {
+			w.Break(tt.servfail, dns.RcodeServerFailure)
+		}
+		list := keysOf(t, w, tt.silent, tt.services)
+		require.Len(t, list, 1, tt.name)
+		require.Equal(t, []diag.Code{tt.want}, seen.Add(list[0].verdict), tt.name)
+		require.Equal(t, diag.Unknown, list[0].State, tt.name)
+		require.Nil(t, list[0].Score, tt.name)
+		require.Contains(t, list[0].Findings[0].Advice, tt.advice, tt.name)
+		require.Empty(t, list[0].Selector)
+	}
+	diagtest.CoverRules(t, keyRules, append(seen, keyRules.Judge(&keyEvidence{}, keyTexts)))
+	diagtest.CheckTexts(t, keyTexts, keyRules.Describe(), seen)
+}
+
+// Which keys count: what rotations leave behind does not, unless it was asked for.
+func TestKeysThatCount(t *testing.T) {
+	const inUse = `s1._domainkey.example.com. TXT ` + keyText + "\n"
+	const revoked = `k1._domainkey.example.com. TXT "v=DKIM1; p="` + "\n"
+	const dangling = "selector2._domainkey.example.com. CNAME gone.example.net.\n"
+	const broken = `google._domainkey.example.com. TXT "v=DKIM1; p=AAAA"` + "\n"
+	for _, tt := range []struct {
+		name, zone string
+		silent     bool
+		asked      []diag.Selector
+		want       []string
+	}{
+		{"one in use", inUse, false, nil, []string{"s1"}},
+		{"rotated", inUse + revoked + dangling, false, nil, []string{"s1"}},
+		{"only revoked", revoked, false, nil, []string{"k1"}},
+		{"only dangling", dangling, false, nil, []string{"selector2"}},
+		{"revoked, for a domain that sends nothing", revoked, true, nil, []string{""}},
+		{"broken beside one in use", inUse + broken, false, nil, []string{"google", "s1"}},
+		{"asked for", inUse + revoked, false, []diag.Selector{diag.MustSelector("k1"), diag.MustSelector("gone")}, []string{"k1", "gone"}},
+	} {
+		w := diagtest.NewWorld(t)
+		w.Zone(tt.zone)
+		var got []string
+		for _, p := range keysOf(t, w, tt.silent, nil, tt.asked...) {
+			got = append(got, p.Selector)
+		}
+		require.Equal(t, tt.want, got, tt.name)
+	}
+}
+
+// All keys together count for one weight, by their mean.
+func TestKeyShares(t *testing.T) {
+	key := func(score int) *DKIMPart {
+		return &DKIMPart{Part: Part[dkim.LookupReport]{Summary: *part(DKIM, score)}}
+	}
+	shares := KeyShares([]*DKIMPart{key(100), key(50), key(90)}, 15, false)
+	var weights []int
+	for _, s := range shares {
+		weights = append(weights, s.Weight)
+	}
+	require.Equal(t, []int{0, 15, 0}, weights)
+	require.Equal(t, 80, *shares[1].Rating)
+	unknown := key(0)
+	unknown.State, unknown.Score = diag.Unknown, nil
+	shares = KeyShares([]*DKIMPart{unknown}, 15, true)
+	require.Nil(t, shares[0].Rating)
+	require.True(t, shares[0].NoMatter)
+}
+
+func TestReverseRules(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone(`
+		1.2.0.192.in-addr.arpa. PTR good.example.
+		good.example. A 192.0.2.1
+		2.2.0.192.in-addr.arpa. PTR good.example.
+		2.2.0.192.in-addr.arpa. PTR other.example.
+		other.example. A 198.51.100.1
+	`)
+	w.Break("4.2.0.192.in-addr.arpa", dns.RcodeServerFailure)
+	w.Silence("5.2.0.192.in-addr.arpa")
+	rules := ReverseRules(func(list []ReverseName) []ReverseName { return list })
+	var seen diagtest.Seen
+	for addr, want := range map[string]diag.Code{
+		"192.0.2.1": "", "192.0.2.2": "check.ptr.unconfirmed", "192.0.2.3": "check.ptr.missing", "192.0.2.4": "check.ptr.unknown",
+	} {
+		list := LookupReverse(t.Context(), w.Env(), []netip.Addr{netip.MustParseAddr(addr)})
+		codes := seen.Add(rules.Judge(list, nil))
+		if want == "" {
+			require.Empty(t, codes)
+			continue
+		}
+		require.Equal(t, []diag.Code{want}, codes, addr)
+	}
+	require.Equal(t, "a, b, c and 1 more", listed([]string{"a", "b", "c", "d"}))
+	diagtest.CoverRules(t, rules, seen)
+}

@@ -1,0 +1,151 @@
+package domaincheck
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/stretchr/testify/require"
+)
+
+func ExampleCheck() {
+	world, err := diagtest.New(diagtest.Config{Zone: edits{"host": ""}.zone()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+	r, err := Check(context.Background(), world.Env(), Request{Domain: diag.MustDomain("example.com")})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Headline)
+	fmt.Println(r.Recommendations[0].Detail)
+	for _, q := range r.Requirements {
+		fmt.Println(q.Code, *q.Met)
+	}
+	// Output:
+	// Fix first: no MX host has a public address
+	// Let an MX record name a mail server that has a public address; until then all mail to the domain is lost.
+	// google_bulk false
+	// yahoo_bulk false
+	// microsoft_bulk true
+}
+
+func TestRules(t *testing.T) {
+	var seen diagtest.Seen
+	for _, tt := range []struct {
+		edits edits
+		more  func(*diagtest.World)
+		req   Request
+		want  []diag.Code
+	}{
+		{req: example, want: []diag.Code{}},
+		{edits: edits{"ptr": ""}, req: example, want: []diag.Code{"check.ptr.missing"}},
+		{edits: edits{"ptr": "25.2.0.192.in-addr.arpa. PTR mx2.example.com."}, req: example, want: []diag.Code{"check.ptr.unconfirmed"}},
+		{more: servfail("25.2.0.192.in-addr.arpa"), req: example, want: []diag.Code{"check.ptr.unknown"}},
+		{req: Request{Domain: diag.MustDomain("gone.example")}, want: []diag.Code{"check.domain.missing"}},
+	} {
+		w := tt.edits.world(t)
+		if tt.more != nil {
+			tt.more(w)
+		}
+		c := &check{Request: tt.req}
+		c.gather(t.Context(), w.Env())
+		c.conclude()
+		require.Equal(t, tt.want, seen.Add(rules.Judge(c, texts)))
+	}
+	diagtest.CoverRules(t, rules, seen)
+	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+}
+
+// Whether bulk senders meet the requirements, and what is missing.
+func TestRequirements(t *testing.T) {
+	ok, failed := new(true), new(false)
+	noPTR := edits{"ptr": ""}
+	for _, tt := range []struct {
+		name                     string
+		edits                    edits
+		more                     func(*diagtest.World)
+		google, yahoo, microsoft *bool
+		missing                  int // of Google
+	}{
+		{"good", nil, nil, ok, ok, ok, 0},
+		{"p=none is enough", edits{"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none"`}, nil, ok, ok, ok, 0},
+		{"no DMARC", edits{"dmarc": ""}, nil, failed, failed, failed, 1},
+		{"no SPF", edits{"spf": ""}, nil, failed, failed, failed, 1},
+		{"Microsoft asks for no PTR", noPTR, nil, failed, failed, ok, 1},
+		{"1024 bits are enough", edits{"dkim": `default._domainkey.example.com. TXT ` + key1024}, nil, ok, ok, ok, 0},
+		{"a key at another selector", edits{"dkim": `x._domainkey.example.com. TXT ` + key2048}, nil, nil, nil, nil, 0},
+		{"which does not matter without DMARC", edits{"dkim": `x._domainkey.example.com. TXT ` + key2048, "dmarc": ""}, nil,
+			failed, failed, failed, 1},
+		{"DMARC unknown", nil, servfail("_dmarc.example.com"), nil, nil, nil, 0},
+		{"reverse DNS unknown", nil, servfail("25.2.0.192.in-addr.arpa"), nil, nil, ok, 0},
+		{"sends no mail", edits{"spf": `example.com. TXT "v=spf1 -all"`, "dkim": ""}, nil, failed, failed, failed, 2},
+	} {
+		w := tt.edits.world(t)
+		if tt.more != nil {
+			tt.more(w)
+		}
+		r := run(t, w, example)
+		require.Equal(t, []*bool{tt.google, tt.yahoo, tt.microsoft},
+			[]*bool{r.Requirements[0].Met, r.Requirements[1].Met, r.Requirements[2].Met}, tt.name)
+		require.Len(t, r.Requirements[0].Missing, tt.missing, tt.name)
+	}
+}
+
+// Where nobody answers at all there is no result, and the caller is not charged.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Silence("example.com")
+		w.Silence("*.example.com")
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		_, err := Check(ctx, w.Env(), example)
+		require.ErrorIs(t, err, diag.ErrUnavailable)
+	})
+}
+
+// One name that nobody answers for costs no more than its part.
+func TestSilenceOfOnePart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := edits{}.world(t, func(w *diagtest.World) { w.Silence("_dmarc.example.com") })
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		r, err := Check(ctx, w.Env(), example)
+		require.NoError(t, err)
+		require.NoError(t, ctx.Err())
+		require.Equal(t, diag.Unknown, r.Pillars.Sending.DMARC.State)
+		require.Equal(t, diag.Valid, r.Pillars.Sending.SPF.State)
+		require.True(t, r.Partial)
+		require.False(t, r.Ready)
+	})
+}
+
+func TestContextEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Check(ctx, edits{}.world(t).Env(), example)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = Check(t.Context(), nil, Request{})
+	require.ErrorContains(t, err, "domain")
+}
+
+// A record of another domain is not suggested to this one.
+func TestSubdomain(t *testing.T) {
+	w := edits{
+		"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`,
+		"more":  "sub.example.com. MX 10 mx1.example.com.\n" + `sub.example.com. TXT "v=spf1 ip4:192.0.2.25 -all"`,
+	}.world(t)
+	r := run(t, w, Request{Domain: diag.MustDomain("sub.example.com")})
+	require.Contains(t, grave(r), diag.Code("dmarc.policy.none"))
+	for _, one := range r.Recommendations {
+		require.NotContains(t, one.SuggestedValue, "v=DMARC1", "the record is that of example.com")
+	}
+}
