@@ -80,9 +80,9 @@ var endpoints = []Endpoint{
 	{"POST", "/bimi/validate", mailRead, 2, "BIMI validation, no DNS lookup", pure(bimi.Validate)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
 	{"POST", "/tls-rpt/lookup", mailRead, 2, "TLS-RPT lookup", call(tlsrpt.Lookup)},
+	{"POST", "/blacklist/ip", mailRead, 5, "multi-RBL blacklist check", call(dnsbl.Check).holding(3 << 20)},
 	{"POST", "/mail/header-audit", mailRead, 2, "raw email header analysis", call(header.Audit).upTo(headerBody).holding(6 << 20)},
 	{"POST", "/mail/header-analyze", mailRead, 2, "email header analysis", call(header.Analyze).upTo(11 << 20)}, // 5 MiB, escaped
-	{"POST", "/blacklist/ip", mailRead, 5, "multi-RBL blacklist check", call(dnsbl.Check)},
 	{"POST", "/mail/domain-check", mailRead, 10, "full email domain readiness check", call(domaincheck.Check).within(30 * time.Second)},
 	{"POST", "/dmarcbis/check", mailRead, 2, "DMARCbis Tree Walk analysis", call(dmarcbis.Check)},
 	{"POST", "/dmarc/report/analyze", mailRead, 5, "DMARC aggregate report analysis", call(aggregate.Analyze).uploads("content_base64", aggregate.MaxSent)},

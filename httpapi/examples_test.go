@@ -29,6 +29,11 @@ mx1.example.com.        AAAA 2001:db8::25
 mx2.example.com.        A    192.0.2.26
 25.2.0.192.in-addr.arpa. PTR mx1.example.com.
 1.2.0.192.in-addr.arpa. PTR  host.example.com.
+2.0.0.127.zen.spamhaus.org.  A 127.0.0.2
+2.0.0.127.bl.spamcop.net.    A 127.0.0.2
+2.0.0.127.list.dnswl.org.    A 127.0.10.0
+25.2.0.192.zen.spamhaus.org. A 127.0.0.4
+25.2.0.192.zen.spamhaus.org. TXT "https://www.spamhaus.org/query/ip/192.0.2.25"
 host.example.com.       A    192.0.2.1
 s1._domainkey.example.com. TXT "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAhMcIL5mVEDPivsRfDUxwRAPUCF6ggPmmpEhvW0SWlwx5W4GNJd0wSNnSfczH1LirHNtWvfrhlHaRXc6W+lXEmkGfIhiVcAQM6as4dgGUgvLrihtv/kPFrZ0s4jXQPJ5Y6iqliJ7Jsc6ya23tgMDsvdQEKGx1" "by5fw1fOKoYVyVc33igkmlypIEtup8N1AlT++xQZ8uf/noNkmBFOM4+E/Me+JDaKyqODXLZrDiQoiZPvmEkD+OkM4+n7wpmaopqqOfMDFZlwBK4upSW6WjSSi2rcJigSm8Kcgq/pUoPEEJgQ1FNmoV6yTvTBOfftMyjlfcdNelyUX/q4FaOBtKrccQIDAQAB"
 _mta-sts.example.com.   TXT  "v=STSv1; id=20260101T000000"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag/propagation"
 	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/spf13/cobra"
 )
@@ -20,11 +21,23 @@ var lists = map[string]struct {
 	purpose string
 	builtIn func() ([]byte, error)
 	check   func([]byte) error // of a file that replaces it
+	secret  bool               // such a file is not shown
 }{
 	plansFile: {
 		purpose: "plans, their allowances and prices",
 		builtIn: func() ([]byte, error) { return formatPlans(metering.DefaultPlans()) },
 		check:   func(data []byte) error { _, err := parsePlans(data); return err },
+	},
+	dnsbl.File: {
+		purpose: "blocklists and allow lists that blacklist/ip asks",
+		builtIn: func() ([]byte, error) { return dnsbl.BuiltIn(), nil },
+		check:   func(data []byte) error { _, err := dnsbl.ParseLists(data); return err },
+	},
+	dnsbl.KeysFile: {
+		purpose: "keys of blocklists that need one",
+		builtIn: func() ([]byte, error) { return []byte("# name of the account, key; such as: spamhaus KEY\n"), nil },
+		check:   dnsbl.CheckKeys,
+		secret:  true,
 	},
 	propagation.File: {
 		purpose: "resolvers that resolve/propagation asks",
@@ -131,7 +144,13 @@ func (a *app) showData(name string) error {
 		return usagef("there is no list %q; diagd data list names them", name)
 	}
 	data, err := a.override(name)
-	if err == nil && data == nil {
+	if err != nil {
+		return err
+	}
+	if list.secret && data != nil {
+		return usagef("%s holds secrets and is not shown; read the file itself", name)
+	}
+	if data == nil {
 		data, err = list.builtIn()
 	}
 	if err != nil {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -47,8 +49,9 @@ func TestSettings(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			views := parsed[[]dataView](t, append([]string{"data", "list"}, test.args...)...)
-			require.NotEmpty(t, views)
-			assert.Equal(t, test.want, views[0].Source)
+			at := slices.IndexFunc(views, func(v dataView) bool { return v.Name == plansFile })
+			require.GreaterOrEqual(t, at, 0)
+			assert.Equal(t, test.want, views[at].Source)
 		})
 	}
 }
@@ -148,6 +151,25 @@ func TestData(t *testing.T) {
 			assert.Contains(t, err.String(), filepath.Join(dir, plansFile))
 			assert.Contains(t, err.String(), test.want)
 		})
+	}
+}
+
+// Keys of blocklists are checked at the start, and told to nobody.
+func TestKeysAreNotShown(t *testing.T) {
+	dir, key := t.TempDir(), "S3cretKey"
+	file := filepath.Join(dir, dnsbl.KeysFile)
+	require.NoError(t, os.WriteFile(file, []byte("spamhaus "+key+"\n"), 0o600))
+	start(t, "--store=memory:", "--data", dir)
+	assert.Contains(t, command(t, "data", "show", dnsbl.KeysFile), "# name of the account")
+	assert.Contains(t, command(t, "data", "show", dnsbl.File), "zen.spamhaus.org")
+	for _, args := range [][]string{{"data", "show", dnsbl.KeysFile}, {"serve", "--store=memory:"}} {
+		var out, err bytes.Buffer
+		if args[0] == "serve" {
+			require.NoError(t, os.WriteFile(file, []byte("spamhaus = "+key+"\n"), 0o600))
+		}
+		assert.NotZero(t, run(t.Context(), append(args, "--data", dir), &out, &err))
+		assert.NotContains(t, out.String()+err.String(), key)
+		assert.Contains(t, err.String(), dnsbl.KeysFile)
 	}
 }
 

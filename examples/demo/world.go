@@ -2,11 +2,14 @@ package main
 
 import (
 	_ "embed"
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/miekg/dns"
 )
 
@@ -22,6 +25,7 @@ func newWorld() (*diagtest.World, error) {
 	if err != nil {
 		return nil, err
 	}
+	world.Zone(testAddresses())
 	servePolicies(world)
 	world.HTTPS("good.example", page("A good web site."))
 	world.HTTPS("www.good.example", page("A good web site."))
@@ -71,4 +75,15 @@ func page(text string) http.Handler {
 		w.Header().Set("Content-Type", "text/plain")
 		io.WriteString(w, text)
 	})
+}
+
+// testAddresses are the entries by which blocklists show that they are in operation (RFC 5782 section 5).
+func testAddresses() string {
+	var b strings.Builder
+	for _, l := range dnsbl.Lists() {
+		if l.Zone != "" && l.IPv4 {
+			fmt.Fprintf(&b, "2.0.0.127.%s. A 127.0.0.2\n", l.Zone)
+		}
+	}
+	return b.String()
 }

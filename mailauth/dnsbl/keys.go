@@ -22,6 +22,9 @@ type keys map[string]secret
 // maxKey bounds a key, which is a label of the DNS (RFC 1035 section 2.3.4) with its dot.
 const maxKey = 64
 
+// CheckKeys returns what is wrong with a file of keys, or nil. The error does not tell what stands in the file.
+func CheckKeys(data []byte) error { _, err := parseKeys(data); return err }
+
 // parseKeys reads a file of keys. The error does not tell what stands in it.
 func parseKeys(data []byte) (keys, error) {
 	if len(data) > maxFile {

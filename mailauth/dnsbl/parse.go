@@ -24,6 +24,9 @@ const File = "dnsbl.txt"
 // Lists returns the built-in lists. They must not be changed.
 func Lists() []*List { return builtIn() }
 
+// BuiltIn returns the built-in file of lists, to be changed and used as [File].
+func BuiltIn() []byte { return []byte(listsText) }
+
 var builtIn = sync.OnceValue(func() []*List {
 	lists, err := ParseLists([]byte(listsText))
 	if err != nil {
