@@ -31,6 +31,13 @@ var roots = map[diag.Code]root{
 	"mx.host.address.missing":   {causes: []string{"mx.hosts.unreachable"}},
 	"mx.host.address.private":   {causes: []string{"mx.hosts.unreachable"}},
 	"dmarc.policy.reject":       {causes: []string{"dmarc.policy.none"}},
+	"dane.zone.unsigned":        {causes: []string{"dnssec.ds.missing"}},
+	"dane.mx.insecure":          {causes: []string{"dnssec.ds.missing"}},
+	"dane.dnssec.unknown":       {causes: ours},
+	"dane.mx.bogus":             {causes: broken},
+	"dane.host.address":         {causes: []string{"mx.host."}, host: true},
+	"dane.host.unknown":         {causes: []string{"mx.host."}, host: true},
+	"dane.mail.none":            {causes: noMail},
 	"bimi.dmarc.missing":        {causes: []string{"dmarc.record."}},
 	"bimi.dmarc.invalid":        {causes: []string{"dmarc.record.", "dmarc.policy.value", "dmarc.policy.missing"}},
 	"bimi.dmarc.none":           {causes: []string{"dmarc.policy.none"}},
@@ -38,8 +45,19 @@ var roots = map[diag.Code]root{
 	"bimi.dmarc.percentage":     {causes: []string{"dmarc.policy.sampled"}},
 	"bimi.dmarc.testing":        {causes: []string{"dmarc.policy.testing"}},
 
-	"bimi.dmarc.percentage.reject": {causes: []string{"dmarc.policy.sampled"}},
+	"mtasts.record.missing.no_mail": {causes: noMail},
+	"tlsrpt.record.missing.no_mail": {causes: noMail},
+	"bimi.dmarc.percentage.reject":  {causes: []string{"dmarc.policy.sampled"}},
 }
+
+// Causes of several consequences.
+var (
+	noMail = []string{"mx.null.present", "mx.record.missing"}
+	broken = []string{"dnssec.signature.", "dnssec.ds.", "dnssec.dnskey.", "dnssec.delegation.", "dnssec.denial."}
+
+	// ours are about the resolver of this service: the domain has no part in them, and its owner can do nothing.
+	ours = []string{"dnssec.resolver.strips", "dnssec.anchor.none"}
+)
 
 // A root says where the cause of a fault is told.
 type root struct {
@@ -71,7 +89,7 @@ func attribute(list []told) []told {
 	for i := range list {
 		cause := list[i].cause(list)
 		kept = append(kept, cause == nil)
-		if cause != nil && cause.Severity < list[i].Severity {
+		if cause != nil && cause.Severity < list[i].Severity && !cause.ours() {
 			cause.Severity = list[i].Severity
 			cause.Detail += " " + list[i].Title + "."
 		}
@@ -89,16 +107,16 @@ func attribute(list []told) []told {
 // nearly always fail together.
 var lookups = []diag.Code{
 	"dmarc.record.inherited.unknown", "dmarc.mail.unknown", "mtasts.mx.unknown", "dnssec.answer.unavailable",
-	"dnssec.ds.unavailable", "mx.lookup.unknown", "mx.domain.address.unknown", "bimi.dmarc.unknown", "check.part.unavailable", "check.part.timeout",
+	"dnssec.ds.unavailable", "mx.lookup.unknown", "mx.domain.address.unknown", "bimi.dmarc.unknown", "dane.mx.unknown", "check.part.unavailable", "check.part.timeout",
 }
+
+// ours reports whether the finding is about this service, not about the domain.
+func (t *told) ours() bool { return slices.Contains(ours, string(t.Code)) }
 
 // failedLookup reports whether the finding is about a lookup that failed.
 func (t *told) failedLookup() bool {
 	return strings.HasSuffix(string(t.Code), ".record.unknown") || slices.Contains(lookups, t.Code)
 }
-
-// ours are the codes about the resolver of this service: the domain has no part in them, and its owner can do nothing.
-var ours = []diag.Code{"dnssec.resolver.strips", "dnssec.anchor.none"}
 
 // merge makes one list of the findings of all parts: none twice, the worst first.
 func (w *Whole) merge() []told {
@@ -107,7 +125,7 @@ func (w *Whole) merge() []told {
 		for _, f := range p.Findings {
 			t := told{f, p}
 			switch {
-			case slices.Contains(ours, f.Code):
+			case t.ours():
 				t.Severity = diag.Info
 				all = append(all, t)
 			case t.failedLookup():

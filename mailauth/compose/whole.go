@@ -68,7 +68,7 @@ func (w *Whole) Partial() bool {
 func (w *Whole) Ready() bool {
 	for _, p := range w.parts() {
 		for _, f := range p.Findings {
-			if f.Severity >= diag.Error && !slices.Contains(ours, f.Code) {
+			if f.Severity >= diag.Error && !slices.Contains(ours, string(f.Code)) {
 				return false
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/dane"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/mx"
@@ -27,6 +28,7 @@ type check struct {
 	bimi    *compose.Part[bimi.LookupReport]
 	mx      *compose.Part[mx.Report]
 	mtasts  *compose.Part[mtasts.Report]
+	dane    *compose.Part[dane.Report]
 	tlsrpt  *compose.Part[tlsrpt.LookupReport]
 	dnssec  *compose.Part[dnssec.Report]
 	reverse []compose.ReverseName // of addresses that are known to send
@@ -57,6 +59,7 @@ const (
 	weightBIMI   = 2
 	weightMX     = 20
 	weightMTASTS = 8
+	weightDANE   = 5
 	weightTLSRPT = 3
 	weightDNSSEC = 3
 )
@@ -70,6 +73,7 @@ func (c *check) shares() []compose.Share {
 		compose.Share{Summary: &c.bimi.Summary, Weight: weightBIMI},
 		compose.Share{Summary: &c.mx.Summary, Weight: weightMX},
 		compose.Share{Summary: &c.mtasts.Summary, Weight: weightMTASTS},
+		compose.Share{Summary: &c.dane.Summary, Weight: weightDANE},
 		compose.Share{Summary: &c.tlsrpt.Summary, Weight: weightTLSRPT},
 		compose.Share{Summary: &c.dnssec.Summary, Weight: weightDNSSEC, Rating: ratingOf(&c.dnssec.Summary)},
 	)
@@ -118,7 +122,7 @@ func (c *check) forget() {
 		p.Absent()
 	}
 	c.spf.Result, c.dmarc.Result, c.bimi.Result, c.mx.Result = nil, nil, nil, nil
-	c.mtasts.Result, c.tlsrpt.Result, c.dnssec.Result = nil, nil, nil
+	c.mtasts.Result, c.dane.Result, c.tlsrpt.Result, c.dnssec.Result = nil, nil, nil, nil
 	c.dkim = c.dkim[:1]
 	c.dkim[0].Result, c.dkim[0].Selector = nil, ""
 }
@@ -133,7 +137,7 @@ func (c *check) pillars() Pillars {
 	}
 	return Pillars{
 		Sending:   Sending{SPF: c.spf, DKIM: c.dkim, DMARC: c.dmarc, BIMI: c.bimi},
-		Receiving: Receiving{MX: m, MTASTS: c.mtasts, TLSRPT: c.tlsrpt},
+		Receiving: Receiving{MX: m, MTASTS: c.mtasts, DANE: c.dane, TLSRPT: c.tlsrpt},
 		Integrity: Integrity{DNSSEC: c.dnssec},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/dane"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/mx"
@@ -56,6 +57,7 @@ type Sending struct {
 type Receiving struct {
 	MX     *MXPart                            `json:"mx" doc:"where mail goes"`
 	MTASTS *compose.Part[mtasts.Report]       `json:"mta_sts" doc:"whether senders must encrypt"`
+	DANE   *compose.Part[dane.Report]         `json:"dane" doc:"whether DNSSEC proves the certificates of the mail servers"`
 	TLSRPT *compose.Part[tlsrpt.LookupReport] `json:"tls_rpt" doc:"whether senders report failures of encryption"`
 }
 
@@ -107,6 +109,9 @@ func (c *check) gather(ctx context.Context, env *diag.Env) {
 	})
 	c.mtasts = compose.Go(run, compose.MTASTS, func(ctx context.Context, env *diag.Env) (*mtasts.Report, error) {
 		return mtasts.Lookup(ctx, env, mtasts.Request{Domain: c.Domain})
+	})
+	c.dane = compose.Go(run, compose.DANE, func(ctx context.Context, env *diag.Env) (*dane.Report, error) {
+		return dane.Lookup(ctx, env, dane.Request{Domain: c.Domain})
 	})
 	c.tlsrpt = compose.Go(run, compose.TLSRPT, func(ctx context.Context, env *diag.Env) (*tlsrpt.LookupReport, error) {
 		return tlsrpt.Lookup(ctx, env, tlsrpt.Request{Domain: c.Domain})

@@ -102,7 +102,7 @@ func TestWorlds(t *testing.T) {
 			"host": "mx1.example.com. CNAME mx.example.net.\nmx.example.net. A 192.0.2.25\nmx2.example.com. A 198.51.100.25",
 			"ptr":  "25.2.0.192.in-addr.arpa. PTR mx.example.net.", "sts": "", "policy": "",
 		}, headline: "Next step: MX record points to a CNAME", state: diag.Warned, ready: true,
-			grave: []diag.Code{"mx.host.alias", "mtasts.record.missing"}},
+			grave: []diag.Code{"mx.host.alias", "mtasts.record.missing", "dane.host.missing"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := tt.edits.world(t)

@@ -7,6 +7,7 @@ import (
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/dane"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
@@ -23,7 +24,7 @@ func (*Report) Rules() []diag.RuleInfo {
 	return slices.Concat(
 		rules.Describe(), compose.Rules(), (*spf.LookupReport)(nil).Rules(), (*dkim.LookupReport)(nil).Rules(),
 		(*dmarc.LookupReport)(nil).Rules(), (*bimi.LookupReport)(nil).Rules(), (*mx.Report)(nil).Rules(), (*mtasts.Report)(nil).Rules(),
-		(*tlsrpt.LookupReport)(nil).Rules(), (*dnssec.Report)(nil).Rules(),
+		(*dane.Report)(nil).Rules(), (*tlsrpt.LookupReport)(nil).Rules(), (*dnssec.Report)(nil).Rules(),
 	)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/dnssec"
 	"github.com/diagkit/diagkit/mailauth/bimi"
+	"github.com/diagkit/diagkit/mailauth/dane"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
@@ -52,6 +53,10 @@ var parts = map[string]func(context.Context, *diag.Env) error{
 	},
 	"mtasts": func(ctx context.Context, env *diag.Env) error {
 		_, err := mtasts.Lookup(ctx, env, mtasts.Request{Domain: example.Domain})
+		return err
+	},
+	"dane": func(ctx context.Context, env *diag.Env) error {
+		_, err := dane.Lookup(ctx, env, dane.Request{Domain: example.Domain})
 		return err
 	},
 	"tlsrpt": func(ctx context.Context, env *diag.Env) error {

@@ -1,6 +1,9 @@
 package domaincheck
 
 import (
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -68,9 +71,11 @@ func (e edits) world(t testing.TB, more ...func(*diagtest.World)) *diagtest.Worl
 
 func (e edits) build(w *diagtest.World) {
 	w.Zone(e.zone())
+	e.mailServers(w)
 	if e["signed"] != "no" {
 		w.ServeZones()
 		w.Sign(".", diagtest.Signing{}) // so that unsigned zones are proven to be
+		w.Sign("example.com.", diagtest.Signing{})
 	}
 	policy := policyText
 	if changed, ok := e["policy"]; ok {
@@ -83,6 +88,21 @@ func (e edits) build(w *diagtest.World) {
 		rw.Header().Set("Content-Type", "text/plain")
 		io.WriteString(rw, policy)
 	}))
+}
+
+// mailServers opens those that have an address, and publishes their certificates (RFC 7672).
+func (e edits) mailServers(w *diagtest.World) {
+	for _, host := range []string{"mx1.example.com", "mx2.example.com"} {
+		if !strings.Contains(e.zone(), host+". A ") {
+			continue
+		}
+		cert := w.Certificate(diagtest.CertSpec{Names: []string{host}})
+		w.SMTP(diagtest.SMTP{Host: host, TLS: &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now}})
+		if _, ok := e["tlsa"]; !ok {
+			w.Zone(fmt.Sprintf("_25._tcp.%s. TLSA 3 1 1 %x\n", host, sha256.Sum256(cert.Leaf.RawSubjectPublicKeyInfo)))
+		}
+	}
+	w.Zone(e["tlsa"] + "\n")
 }
 
 func run(t testing.TB, w *diagtest.World, req Request) *Report {
