@@ -25,6 +25,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/header"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
+	"github.com/diagkit/diagkit/mailauth/smtpcheck"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 	"github.com/diagkit/diagkit/metering"
@@ -81,6 +82,7 @@ var endpoints = []Endpoint{
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
 	{"POST", "/tls-rpt/lookup", mailRead, 2, "TLS-RPT lookup", call(tlsrpt.Lookup)},
 	{"POST", "/blacklist/ip", mailRead, 5, "multi-RBL blacklist check", call(dnsbl.Check).holding(3 << 20)},
+	{"POST", "/smtp/check", mailRead, 6, "SMTP test (HELO, STARTTLS, AUTH)", call(smtpcheck.Check).within(30 * time.Second)},
 	{"POST", "/mail/header-audit", mailRead, 2, "raw email header analysis", call(header.Audit).upTo(headerBody).holding(6 << 20)},
 	{"POST", "/mail/header-analyze", mailRead, 2, "email header analysis", call(header.Analyze).upTo(11 << 20)}, // 5 MiB, escaped
 	{"POST", "/mail/domain-check", mailRead, 10, "full email domain readiness check", call(domaincheck.Check).within(30 * time.Second)},

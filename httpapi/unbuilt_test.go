@@ -5,7 +5,6 @@ var unbuilt = []string{
 	"POST /public/v1/bimi/lookup",
 	"POST /public/v1/bimi/logo/lookup",
 	"POST /public/v1/dane/lookup",
-	"POST /public/v1/smtp/check",
 	"POST /public/v1/certificats/bimi/parse",
 	"POST /public/v1/certificats/bimi/lookup",
 	"POST /public/v1/deliverability/score",

@@ -2,11 +2,12 @@ package smtp
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/diagkit/diagkit/diag"
@@ -41,6 +42,7 @@ const (
 	Rejected    Kind = "rejected"     // the reply has a code of 5xx, or another that is no success
 	NotOffered  Kind = "not_offered"  // the server does not list STARTTLS
 	NoHandshake Kind = "no_handshake" // TLS did not come about
+	Overrun     Kind = "overrun"      // the time for the whole session ended; the server may be slow or the caller impatient
 )
 
 // An Error says how a session ended. Its text is a clause that tells what happened, without the name
@@ -57,9 +59,12 @@ func (e *Error) Error() string {
 		StepConnect: "the connection attempt", StepBanner: "the connection", StepHello: "EHLO",
 		StepStartTLS: "STARTTLS", StepTLS: "the TLS handshake", StepCommand: "a command",
 	}[e.Step]
+	if text := e.banner(); text != "" {
+		return text
+	}
 	switch e.Kind {
 	case Blocked:
-		return "the address is not allowed to be reached"
+		return "the address is not public"
 	case Refused:
 		return "the connection was refused"
 	case Unreachable:
@@ -76,9 +81,47 @@ func (e *Error) Error() string {
 		return "the response to " + at + " was " + e.Reply.String()
 	case NotOffered:
 		return "STARTTLS is not offered"
+	case Overrun:
+		return "the time for the session ended while waiting for a response to " + at
 	default:
-		return "the TLS handshake failed: " + diag.Quote(fmt.Sprint(e.Err))
+		return "the TLS handshake failed: " + handshakeText(e.Err)
 	}
+}
+
+// banner is the text of errors of the first reply; empty for others.
+func (e *Error) banner() string {
+	if e.Step != StepBanner {
+		return ""
+	}
+	switch e.Kind {
+	case TimedOut:
+		return "no complete banner came"
+	case Closed:
+		return "the server closed the connection without a banner"
+	case NotSMTP:
+		return "the first line is not one of SMTP"
+	case TooLong:
+		return "the banner is longer than any mail server needs"
+	case Deferred, Rejected:
+		return "the banner was " + e.Reply.String()
+	default:
+		return ""
+	}
+}
+
+// handshakeText puts an error of crypto/tls into plain words.
+func handshakeText(err error) string {
+	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain {
+		return "the server does not speak TLS"
+	}
+	if err == nil {
+		return "no reason is known"
+	}
+	text := strings.ReplaceAll(err.Error(), "tls: ", "")
+	if alert, ok := strings.CutPrefix(text, "remote error: "); ok {
+		return "the server sent the alert \"" + diag.Quote(alert) + "\""
+	}
+	return diag.Quote(text)
 }
 
 // Unwrap returns the cause.
@@ -86,7 +129,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Temporary reports whether trying again later may help.
 func (e *Error) Temporary() bool {
-	return e.Kind == Deferred || e.Kind == TimedOut || e.Kind == Unreachable
+	return e.Kind == Deferred || e.Kind == TimedOut || e.Kind == Unreachable || e.Kind == Overrun
 }
 
 // errTooLong is what a reader returns at its limit.
@@ -116,7 +159,9 @@ func readError(step Step, err error) *Error {
 		e.Kind = TooLong
 	case errors.Is(err, errNotReply):
 		e.Kind = NotSMTP
-	case timeout(err), errors.Is(err, net.ErrClosed): // closed by us, at the end of the context
+	case errors.Is(err, net.ErrClosed): // closed by us, at the end of the context
+		e.Kind = Overrun
+	case timeout(err):
 		e.Kind = TimedOut
 	}
 	return e
@@ -126,7 +171,9 @@ func readError(step Step, err error) *Error {
 func handshakeError(err error) *Error {
 	e := &Error{Step: StepTLS, Kind: NoHandshake, Err: err}
 	switch {
-	case timeout(err), errors.Is(err, net.ErrClosed):
+	case errors.Is(err, net.ErrClosed):
+		e.Kind = Overrun
+	case timeout(err):
 		e.Kind = TimedOut
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
 		errors.Is(err, syscall.EPIPE):

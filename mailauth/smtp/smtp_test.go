@@ -180,28 +180,28 @@ func TestErrors(t *testing.T) {
 		{"refused", behaves(diagtest.Refuses), smtp.StepConnect, smtp.Refused, "the connection was refused"},
 		{"unreachable", behaves(diagtest.Unreachable), smtp.StepConnect, smtp.TimedOut,
 			"there was no response to the connection attempt"},
-		{"silent", behaves(diagtest.Hangs), smtp.StepBanner, smtp.TimedOut, "there was no response to the connection"},
+		{"silent", behaves(diagtest.Hangs), smtp.StepBanner, smtp.TimedOut, "no complete banner came"},
 		{"closes", behaves(diagtest.Closes), smtp.StepBanner, smtp.Closed,
-			"the server closed the connection without a response to the connection"},
+			"the server closed the connection without a banner"},
 		{"banner 421", replies("CONNECT", "421 4.3.2 busy"), smtp.StepBanner, smtp.Deferred,
-			"the response to the connection was 421 4.3.2 busy"},
+			"the banner was 421 4.3.2 busy"},
 		{"banner 554", replies("CONNECT", "554-no\n554 mail here"), smtp.StepBanner, smtp.Rejected,
-			"the response to the connection was 554 no mail here"},
+			"the banner was 554 no mail here"},
 		{"ssh", raw("SSH-2.0-OpenSSH_10.0\r\n"), smtp.StepBanner, smtp.NotSMTP,
-			"the response to the connection is not SMTP"},
+			"the first line is not one of SMTP"},
 		{"binary without line end", raw("\x16\x03\x01\x00\xff"), smtp.StepBanner, smtp.NotSMTP,
-			"the response to the connection is not SMTP"},
+			"the first line is not one of SMTP"},
 		{"codes that differ", raw("220-a\r\n250 b\r\n"), smtp.StepBanner, smtp.NotSMTP,
-			"the response to the connection is not SMTP"},
-		{"begun line", raw("220 mx"), smtp.StepBanner, smtp.TimedOut, "there was no response to the connection"},
+			"the first line is not one of SMTP"},
+		{"begun line", raw("220 mx"), smtp.StepBanner, smtp.TimedOut, "no complete banner came"},
 		{"long line", endless("2", 0), smtp.StepBanner, smtp.TooLong,
-			"the response to the connection is longer than any mail server needs"},
+			"the banner is longer than any mail server needs"},
 		{"many lines", endless("220-"+strings.Repeat("x", 400)+"\r\n", 0), smtp.StepBanner, smtp.TooLong,
-			"the response to the connection is longer than any mail server needs"},
+			"the banner is longer than any mail server needs"},
 		{"slow line", endless("2", 2*time.Second), smtp.StepBanner, smtp.TimedOut,
-			"there was no response to the connection"},
+			"no complete banner came"},
 		{"slow lines", endless("220-wait\r\n", 2*time.Second), smtp.StepBanner, smtp.TimedOut,
-			"there was no response to the connection"},
+			"no complete banner came"},
 		{"EHLO silent", replies("EHLO", diagtest.NoReply), smtp.StepHello, smtp.TimedOut,
 			"there was no response to EHLO"},
 		{"EHLO hung up", replies("EHLO", diagtest.HangUp), smtp.StepHello, smtp.Closed,
@@ -217,12 +217,13 @@ func TestErrors(t *testing.T) {
 		{"503", replies("STARTTLS", "503 never"), smtp.StepStartTLS, smtp.Rejected,
 			"the response to STARTTLS was 503 never"},
 		{"no TLS", raw("220 mx\r\n", ok, "220 go\r\n", "not TLS at all\r\n"), smtp.StepTLS, smtp.NoHandshake,
-			"the TLS handshake failed: tls: first record does not look like a TLS handshake"},
+			"the TLS handshake failed: the server does not speak TLS"},
 		{"TLS stalls", raw("220 mx\r\n", ok, "220 go\r\n"), smtp.StepTLS, smtp.TimedOut,
 			"there was no response to the TLS handshake"},
 		{"tarpit", fake(diagtest.SMTP{Delays: map[string]time.Duration{
 			"CONNECT": 9 * time.Second, "EHLO": 9 * time.Second, "STARTTLS": 9 * time.Second}}),
-			smtp.StepStartTLS, smtp.TimedOut, "there was no response to STARTTLS"},
+			smtp.StepStartTLS, smtp.Overrun,
+			"the time for the session ended while waiting for a response to STARTTLS"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -289,7 +290,7 @@ func TestContext(t *testing.T) {
 		defer cancel()
 		s, err := smtp.Dial(ctx, w.Env(), config(25))
 		e, _ := errors.AsType[*smtp.Error](err)
-		require.Equal(t, smtp.TimedOut, e.Kind)
+		require.Equal(t, smtp.Overrun, e.Kind)
 		require.Equal(t, time.Second, time.Since(begin))
 		s.Close()
 		w.Close()

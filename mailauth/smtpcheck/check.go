@@ -1,0 +1,133 @@
+package smtpcheck
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/smtp"
+)
+
+// Check speaks with the mail servers of a domain, or with one. Servers that do not answer are a result. The error is a
+// *[diag.InputError], that of the context if it ended, or wraps [diag.ErrUnavailable] if the DNS did not answer at all.
+func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	req, err := req.checked()
+	if err != nil {
+		return nil, err
+	}
+	e, err := gather(ctx, env, req)
+	if err != nil {
+		return nil, err
+	}
+	e.digest()
+	return e.report(env.Now()), nil
+}
+
+// report judges the evidence and writes it down.
+func (e *evidence) report(ended time.Time) *Report {
+	r := &Report{
+		Verdict: rules.Judge(e, texts),
+		MXFound: e.mail.MX.Exists(),
+		NullMX:  e.mail.NullMX(), ImplicitMX: e.mail.Implicit,
+		Servers: []Server{}, Partial: e.partial(),
+		Timing: diag.NewTiming(e.began, ended),
+	}
+	if e.byDomain() {
+		r.Domain = e.req.Domain.String()
+		if unicode := e.req.Domain.Unicode(); unicode != r.Domain {
+			r.DomainUnicode = unicode
+		}
+	}
+	for _, s := range e.servers {
+		one := s.report()
+		one.Findings = e.about(s, r.Findings)
+		r.Servers = append(r.Servers, one)
+		r.Summary.add(s)
+	}
+	return r
+}
+
+func (sum *Summary) add(s *server) {
+	for count, is := range map[*int]bool{
+		&sum.Servers: true, &sum.Reachable: s.answered(), &sum.TLS: s.tls != nil,
+		&sum.Trusted:    s.tls != nil && s.tls.Trusted && (s.tls.HostnameMatch || s.byAddress()),
+		&sum.OpenRelays: s.relay.status == RelayOpen,
+	} {
+		if is {
+			*count++
+		}
+	}
+}
+
+// report writes down what is known about a server.
+func (s *server) report() Server {
+	ip := s.addr.Addr()
+	r := Server{
+		Host: s.host, Preference: s.preference, Address: ip.String(), IPVersion: diag.IP{Addr: ip}.Version(),
+		Port: int(s.addr.Port()), Reachable: s.answered(),
+		Extensions: []Extension{}, Transcript: []Line{}, Findings: []diag.Finding{},
+		StartTLS: StartTLS{Advertised: s.offersTLS(), Negotiated: s.tls != nil && !s.implicitTLS()},
+		TLS:      s.tls,
+		Auth: Auth{
+			BeforeTLS: len(s.before()) > 0, AfterTLS: len(s.after()) > 0,
+			Mechanisms: union(s.before(), s.after()), PlaintextBeforeTLS: revealing(s.before()) != nil,
+		},
+		Relay: Relay{Tested: s.relay.tested, Status: s.relay.status, Reply: s.relay.reply},
+		PTR: PTR{
+			Hostnames: s.ptr.hosts, ForwardConfirmed: s.ptr.confirmed,
+			MatchesBanner: s.bannerName() != "" && slices.Contains(s.ptr.hosts, s.bannerName()),
+		},
+	}
+	if hello := s.hello(); hello.Reply.Code != 0 {
+		r.ESMTP, r.EHLOOK = hello.Extended && hello.Reply.OK(), hello.Extended && hello.Reply.OK()
+		for _, x := range hello.Extensions {
+			r.Extensions = append(r.Extensions, Extension{x.Name, x.Params})
+		}
+		if n, ok := s.size(); ok {
+			r.SizeLimit = &n
+		}
+	}
+	if s.tlsFault != nil && s.offersTLS() {
+		r.StartTLS.Error = s.tlsFault.Error()
+	}
+	for _, err := range []*smtp.Error{s.err, s.tlsFault, s.again} {
+		if err != nil && r.Error == "" && err.Kind != smtp.NotOffered {
+			r.Error = err.Error()
+		}
+	}
+	if s.session != nil {
+		s.converse(&r)
+	} else if r.Error == "" {
+		r.Error = "there was no time left to test it"
+	}
+	return r
+}
+
+// converse writes down the session.
+func (s *server) converse(r *Server) {
+	ms := func(d time.Duration) *int64 { return new(d.Milliseconds()) }
+	if s.session.Connected > 0 || s.session.Banner.Code != 0 {
+		r.ConnectMS = ms(s.session.Connected)
+	}
+	if s.answered() {
+		r.Banner, r.BannerMS = s.session.Banner.String(), ms(s.session.Greeted)
+	}
+	for _, line := range s.session.Transcript {
+		r.Transcript = append(r.Transcript, Line{line.At.Milliseconds(), Direction(line.From), line.Text})
+	}
+}
+
+// union lists what is in either list, each once.
+func union(a, b []string) []string {
+	list := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

@@ -1,0 +1,310 @@
+package smtpcheck
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	one = "example.com. MX 10 mx1.example.com.\n" +
+		"mx1.example.com. A 192.0.2.1\n" +
+		"1.2.0.192.in-addr.arpa. PTR mx1.example.com.\n"
+	two = one +
+		"example.com. MX 20 mx2.example.com.\n" +
+		"mx2.example.com. A 192.0.2.2\n" +
+		"2.2.0.192.in-addr.arpa. PTR mx2.example.com.\n"
+	both = one +
+		"mx1.example.com. AAAA 2001:db8::1\n" +
+		"1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa. PTR mx1.example.com.\n"
+)
+
+// denied is what a server does that relays for nobody.
+var denied = map[string]string{"RCPT": "550 5.7.1 relaying denied"}
+
+// good is a server without faults, on which cases build.
+func good(change ...func(*diagtest.SMTP)) func(*diagtest.World) {
+	return on("mx1.example.com", change...)
+}
+
+func on(host string, change ...func(*diagtest.SMTP)) func(*diagtest.World) {
+	return func(w *diagtest.World) {
+		s := diagtest.SMTP{Host: host, Extensions: []string{"SIZE 52428800"}, Replies: map[string]string{}}
+		for k, v := range denied {
+			s.Replies[k] = v
+		}
+		for _, c := range change {
+			c(&s)
+		}
+		w.SMTP(s)
+	}
+}
+
+func says(command, reply string) func(*diagtest.SMTP) {
+	return func(s *diagtest.SMTP) { s.Replies[command] = reply }
+}
+
+func certificate(c diagtest.Cert) func(*diagtest.SMTP) { return func(s *diagtest.SMTP) { s.Cert = c } }
+
+func behaves(hostport string, b diagtest.Behaviour) func(*diagtest.World) {
+	return func(w *diagtest.World) { w.Behave(hostport, b) }
+}
+
+// raw is a server that sends a text and then nothing.
+func raw(hostport, text string) func(*diagtest.World) {
+	return func(w *diagtest.World) {
+		w.Serve(hostport, func(c net.Conn) {
+			io.WriteString(c, text)
+			io.Copy(io.Discard, c)
+		})
+	}
+}
+
+// tlsWith replaces the TLS configuration of the good server.
+func tlsWith(change func(*diagtest.World, *tls.Config)) func(*diagtest.World) {
+	return func(w *diagtest.World) {
+		c := &tls.Config{Time: w.Now, Certificates: []tls.Certificate{
+			w.Certificate(diagtest.CertSpec{Names: []string{"mx1.example.com"}}),
+		}}
+		change(w, c)
+		good(func(s *diagtest.SMTP) { s.TLS = c })(w)
+	}
+}
+
+func leaf(spec func(*diagtest.World) diagtest.CertSpec) func(*diagtest.World) {
+	return tlsWith(func(w *diagtest.World, c *tls.Config) {
+		s := spec(w)
+		s.Names = []string{"mx1.example.com"}
+		c.Certificates = []tls.Certificate{w.Certificate(s)}
+	})
+}
+
+func rsaKey(bits int) *rsa.PrivateKey {
+	key, err := rsa.GenerateKey(rand.Reader, bits)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+type setup = []func(*diagtest.World)
+
+// A sibling is a small world and a request.
+type sibling struct {
+	name    string
+	zone    string
+	setup   setup
+	request string // JSON; empty: of example.com
+}
+
+// play runs the test in the world of a case.
+func (c *sibling) play(t *testing.T) (r *Report) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Zone(c.zone)
+		for _, f := range c.setup {
+			f(w)
+		}
+		var req Request
+		require.NoError(t, json.Unmarshal([]byte(`{"helo": "client.example.net"}`), &req))
+		if c.request == "" {
+			c.request = `{"domain": "example.com"}`
+		}
+		require.NoError(t, json.Unmarshal([]byte(c.request), &req))
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var err error
+		r, err = Check(ctx, w.Env(), req)
+		require.NoError(t, err)
+		require.Less(t, time.Since(begin), 30*time.Second)
+		w.Close()
+	})
+	return r
+}
+
+// summary is the state, the score and the codes of the findings.
+func summary(v diag.Verdict) string {
+	text := fmt.Sprintf("%s %s", v.State, diagtest.Score(v))
+	for _, code := range diagtest.Codes(v) {
+		text += " " + strings.TrimPrefix(string(code), "smtp.")
+	}
+	return text
+}
+
+// sketch is what a server is in short.
+func (s *Server) sketch() string {
+	var words []string
+	for word, is := range map[string]bool{
+		"reachable": s.Reachable, "ehlo": s.EHLOOK, "starttls": s.StartTLS.Negotiated, "tls": s.TLS != nil,
+		"ptr": s.PTR.ForwardConfirmed, "agrees": s.PTR.MatchesBanner, "findings": len(s.Findings) > 0, "error": s.Error != "",
+	} {
+		if is {
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	return strings.Join(append(words, string(s.Relay.Status)), " ")
+}
+
+// What each sibling is told lies in testdata/siblings.txt: state, score and codes, then the texts, then the servers.
+func TestCheck(t *testing.T) {
+	var seen diagtest.Seen
+	var told strings.Builder
+	for _, c := range siblings {
+		t.Run(c.name, func(t *testing.T) {
+			r := c.play(t)
+			seen.Add(r.Verdict)
+			fmt.Fprintf(&told, "%s: %s\n  %s\n", c.name, summary(r.Verdict), r.Headline)
+			for _, f := range r.Findings {
+				fmt.Fprintf(&told, "  %s: %s\n", f.Severity, f.Detail)
+			}
+			for _, s := range r.Servers {
+				fmt.Fprintf(&told, "  > %s %d: %s\n", s.Address, s.Port, s.sketch())
+			}
+		})
+	}
+	diagtest.Golden(t, "testdata/siblings.txt", []byte(told.String()))
+	diagtest.CoverRules(t, rules, seen)
+	diagtest.CheckTexts(t, texts, (*Report)(nil).Rules(), seen)
+}
+
+var siblings = []sibling{
+	{name: "well run", zone: one, setup: setup{good()}},
+	{name: "both families", zone: both, setup: setup{good()}},
+	{name: "null MX", zone: "example.com. MX 0 ."},
+	{name: "no domain", zone: "example.net. A 192.0.2.9"},
+	{name: "no mail", zone: `example.com. TXT "x"`},
+	{name: "implicit MX", zone: "example.com. A 192.0.2.1\n1.2.0.192.in-addr.arpa. PTR example.com.", setup: setup{on("example.com")}},
+	{name: "implicit MX refused", zone: "example.com. A 192.0.2.1"},
+	{name: "MX lookup fails", setup: setup{func(w *diagtest.World) { w.Break("example.com", dns.RcodeServerFailure) }}},
+	{name: "host lookup fails", zone: one, setup: setup{func(w *diagtest.World) { w.Break("mx1.example.com", dns.RcodeServerFailure) }}},
+	{name: "one host lookup fails", zone: two, setup: setup{good(), func(w *diagtest.World) { w.Break("mx2.example.com", dns.RcodeServerFailure) }}},
+	{name: "no such host", zone: "example.com. MX 10 gone.example.com."},
+	{name: "one of two hosts does not exist", zone: one + "example.com. MX 20 gone.example.com.", setup: setup{good()}},
+	{name: "host without address", zone: one + "example.com. MX 20 bare.example.com.\nbare.example.com. TXT \"x\"", setup: setup{good()}},
+	{name: "alias", zone: "example.com. MX 10 mail.example.com.\nmail.example.com. CNAME mx1.example.com.\nmx1.example.com. A 192.0.2.1\n1.2.0.192.in-addr.arpa. PTR mx1.example.com.",
+		setup: setup{good()}},
+	{name: "max_hosts", zone: two, setup: setup{good(), on("mx2.example.com")}, request: `{"domain": "example.com", "max_hosts": 1}`},
+	{name: "many addresses", zone: one + "mx1.example.com. A 192.0.2.3\nmx1.example.com. A 192.0.2.4", setup: setup{good()}},
+	{name: "IPv6 only", zone: strings.ReplaceAll(both, "mx1.example.com. A 192.0.2.1", ""), setup: setup{good()}},
+	{name: "private address", zone: "example.com. MX 10 mx1.example.com.\nmx1.example.com. A 10.0.0.1"},
+	{name: "one of two private", zone: one + "example.com. MX 20 mx2.example.com.\nmx2.example.com. A 10.0.0.1", setup: setup{good()}},
+	{name: "refused", zone: one},
+	{name: "one of two refused", zone: two, setup: setup{good()}},
+	{name: "unreachable", zone: one, setup: setup{behaves("mx1.example.com:25", diagtest.Unreachable)}},
+	{name: "all of two unreachable", zone: two, setup: setup{
+		behaves("mx1.example.com:25", diagtest.Unreachable), behaves("mx2.example.com:25", diagtest.Unreachable)}},
+	{name: "one of two unreachable", zone: two, setup: setup{good(), behaves("mx2.example.com:25", diagtest.Unreachable)}},
+	{name: "hangs", zone: one, setup: setup{behaves("mx1.example.com:25", diagtest.Hangs)}},
+	{name: "one of two hangs", zone: two, setup: setup{good(), behaves("mx2.example.com:25", diagtest.Hangs)}},
+	{name: "no IPv6 here", zone: both, setup: setup{good(), behaves("[2001:db8::1]:25", diagtest.Unreachable)}},
+	{name: "IPv6 refused", zone: both, setup: setup{good(), behaves("[2001:db8::1]:25", diagtest.Refuses)}},
+	{name: "closes", zone: one, setup: setup{behaves("mx1.example.com:25", diagtest.Closes)}},
+	{name: "banner 421", zone: one, setup: setup{good(says("CONNECT", "421 4.3.2 too many connections"))}},
+	{name: "one of two 421", zone: two, setup: setup{good(), on("mx2.example.com", says("CONNECT", "421 4.3.2 busy"))}},
+	{name: "EHLO 451", zone: one, setup: setup{good(says("EHLO", "451 later"))}},
+	{name: "banner 554", zone: one, setup: setup{good(says("CONNECT", "554 no SMTP service here"))}},
+	{name: "blocklisted client", zone: one, setup: setup{good(says("CONNECT", "554 5.7.1 your IP is listed by Spamhaus"))}},
+	{name: "one of two blocklists the client", zone: two, setup: setup{good(), on("mx2.example.com", says("CONNECT", "554 5.7.1 client host blocked"))}},
+	{name: "SSH", zone: one, setup: setup{raw("mx1.example.com:25", "SSH-2.0-OpenSSH_10.0\r\n")}},
+	{name: "binary garbage", zone: one, setup: setup{raw("mx1.example.com:25", "\x00\xff\xfe\x16\x03")}},
+	{name: "endless banner", zone: one, setup: setup{raw("mx1.example.com:25", strings.Repeat("220-x\r\n", 9999))}},
+	{name: "EHLO refused", zone: one, setup: setup{good(says("EHLO", "550 no"), says("HELO", "550 no"))}},
+	{name: "HELO only", zone: one, setup: setup{good(says("EHLO", "502 what"))}},
+	{name: "EHLO silent", zone: one, setup: setup{good(says("EHLO", diagtest.NoReply))}},
+	{name: "banner localhost", zone: one, setup: setup{good(says("CONNECT", "220 localhost ESMTP"))}},
+	{name: "bare banner", zone: one, setup: setup{good(says("CONNECT", "220"))}},
+	{name: "banner name without address", zone: one, setup: setup{good(says("CONNECT", "220 old.example.com ESMTP"))}},
+	{name: "banner of another name", zone: one + "other.example.com. A 192.0.2.1", setup: setup{good(says("CONNECT", "220 other.example.com ESMTP"))}},
+	{name: "EHLO name localhost", zone: one, setup: setup{good(says("EHLO", "250-localhost\n250-SIZE 52428800\n250 STARTTLS"))}},
+	{name: "EHLO without name", zone: one, setup: setup{good(says("EHLO", "250-\n250 STARTTLS"))}},
+	{name: "small", zone: one, setup: setup{good(func(s *diagtest.SMTP) { s.Extensions = []string{"SIZE 1048576"} })}},
+	{name: "no STARTTLS", zone: one, setup: setup{good(func(s *diagtest.SMTP) { s.NoStartTLS = true })}},
+	{name: "STARTTLS 454", zone: one, setup: setup{good(says("STARTTLS", "454 4.7.0 TLS not available"))}},
+	{name: "STARTTLS closes", zone: one, setup: setup{good(says("STARTTLS", diagtest.HangUp))}},
+	{name: "TLS does not come", zone: one, setup: setup{tlsWith(func(_ *diagtest.World, c *tls.Config) { c.Certificates = nil })}},
+	{name: "injected", zone: one, setup: setup{good(says("STARTTLS", "220 go\n250 forged"))}},
+	{name: "client certificate", zone: one, setup: setup{tlsWith(func(_ *diagtest.World, c *tls.Config) {
+		c.ClientAuth = tls.RequireAnyClientCert
+	})}},
+	{name: "TLS 1.0", zone: one, setup: setup{tlsWith(func(_ *diagtest.World, c *tls.Config) {
+		c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS10
+	})}},
+	{name: "3DES", zone: one, setup: setup{tlsWith(func(w *diagtest.World, c *tls.Config) {
+		c.Certificates = []tls.Certificate{w.Certificate(diagtest.CertSpec{Names: []string{"mx1.example.com"}, Key: rsaKey(2048)})}
+		c.MaxVersion, c.CipherSuites = tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_3DES_EDE_CBC_SHA}
+	})}},
+	{name: "expired", zone: one, setup: setup{good(certificate(diagtest.CertExpired))}},
+	{name: "not yet valid", zone: one, setup: setup{good(certificate(diagtest.CertNotYetValid))}},
+	{name: "wrong name", zone: one, setup: setup{good(certificate(diagtest.CertWrongName))}},
+	{name: "self-signed", zone: one, setup: setup{good(certificate(diagtest.CertSelfSigned))}},
+	{name: "unknown authority", zone: one, setup: setup{good(certificate(diagtest.CertUnknownAuthority))}},
+	{name: "incomplete", zone: one, setup: setup{good(certificate(diagtest.CertMissingIntermediate))}},
+	{name: "expires soon", zone: one, setup: setup{leaf(func(w *diagtest.World) diagtest.CertSpec {
+		return diagtest.CertSpec{NotAfter: w.Now().Add(100 * time.Hour)}
+	})}},
+	{name: "short-lived", zone: one, setup: setup{leaf(func(w *diagtest.World) diagtest.CertSpec {
+		return diagtest.CertSpec{NotBefore: w.Now().Add(-48 * time.Hour), NotAfter: w.Now().Add(96 * time.Hour)}
+	})}},
+	{name: "weak key", zone: one, setup: setup{leaf(func(*diagtest.World) diagtest.CertSpec {
+		return diagtest.CertSpec{Key: rsaKey(1024)}
+	})}},
+	{name: "not for servers", zone: one, setup: setup{leaf(func(*diagtest.World) diagtest.CertSpec {
+		return diagtest.CertSpec{Change: func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }}
+	})}},
+	{name: "AUTH before TLS", zone: one, setup: setup{good(func(s *diagtest.SMTP) { s.Extensions = []string{"AUTH PLAIN LOGIN"} })}},
+	{name: "AUTH CRAM-MD5 before TLS", zone: one, setup: setup{good(func(s *diagtest.SMTP) { s.Extensions = []string{"AUTH CRAM-MD5"} })}},
+	{name: "AUTH after TLS", zone: one, setup: setup{good(func(s *diagtest.SMTP) { s.Encrypted = []string{"AUTH PLAIN"} })}},
+	{name: "open relay", zone: one, setup: setup{good(says("RCPT", "250 2.1.5 ok"))}},
+	{name: "open relay without TLS", zone: one, setup: setup{good(says("RCPT", "250 ok"), func(s *diagtest.SMTP) { s.NoStartTLS = true })}},
+	{name: "percent hack", zone: one, setup: setup{good(says("RCPT TO:<relay-test%", "250 ok"))}},
+	{name: "catch-all", zone: one, setup: setup{good(says("RCPT TO:<relay-test%", "250 ok"), says("RCPT TO:<relay-test-control@", "250 ok"))}},
+	{name: "greylisting", zone: one, setup: setup{good(says("RCPT", "451 4.7.1 greylisted, try again"))}},
+	{name: "relay denied with 454", zone: one, setup: setup{good(says("RCPT", "454 4.7.1 Relay access denied"))}},
+	{name: "sender refused, null sender accepted", zone: one, setup: setup{good(says("MAIL", "550 5.1.8 sender domain"), says("MAIL FROM:<>", "250 ok"))}},
+	{name: "every sender refused", zone: one, setup: setup{good(says("MAIL", "550 5.1.8 sender"))}},
+	{name: "sender refused late", zone: one, setup: setup{good(says("RCPT", "550 5.1.8 sender address rejected"))}},
+	{name: "client refused late", zone: one, setup: setup{good(says("RCPT", "554 5.7.1 client host blocked"))}},
+	{name: "AUTH wanted", zone: one, setup: setup{good(says("MAIL", "530 5.7.0 Authentication required"))}},
+	{name: "hangs up at MAIL", zone: one, setup: setup{good(says("MAIL", diagtest.HangUp))}},
+	{name: "hangs up at RCPT", zone: one, setup: setup{good(says("RCPT", diagtest.HangUp))}},
+	{name: "relay test not asked for", zone: one, setup: setup{good(says("RCPT", "250 ok"))}, request: `{"domain": "example.com", "check_relay": false}`},
+	{name: "no PTR", zone: "example.com. MX 10 mx1.example.com.\nmx1.example.com. A 192.0.2.1", setup: setup{good()}},
+	{name: "PTR unconfirmed", zone: "example.com. MX 10 mx1.example.com.\nmx1.example.com. A 192.0.2.1\n1.2.0.192.in-addr.arpa. PTR a.example.net.\na.example.net. A 192.0.2.9", setup: setup{good()}},
+	{name: "PTR lookup fails", zone: one, setup: setup{good(), func(w *diagtest.World) { w.Break("1.2.0.192.in-addr.arpa", dns.RcodeServerFailure) }}},
+	{name: "PTR silent", zone: one, setup: setup{good(), func(w *diagtest.World) { w.Silence("1.2.0.192.in-addr.arpa") }}},
+	{name: "PTR name fails", zone: strings.ReplaceAll(one, "PTR mx1.example.com", "PTR broken.example.net"), setup: setup{good(), func(w *diagtest.World) { w.Break("broken.example.net", dns.RcodeServerFailure) }}},
+	{name: "host by name", zone: one, setup: setup{good()}, request: `{"host": "mx1.example.com"}`},
+	{name: "host by address", zone: one, setup: setup{good()}, request: `{"host": "192.0.2.1"}`},
+	{name: "host by IPv6 address", zone: both, setup: setup{good()}, request: `{"host": "2001:db8::1"}`},
+	{name: "host that does not exist", request: `{"host": "gone.example.com"}`},
+	{name: "host loopback", request: `{"host": "127.0.0.1"}`},
+	{name: "all ports", zone: one, setup: setup{good(),
+		good(func(s *diagtest.SMTP) { s.Port, s.Encrypted = 587, []string{"AUTH PLAIN"} }),
+		good(func(s *diagtest.SMTP) { s.Implicit, s.Extensions = true, []string{"AUTH PLAIN"} })},
+		request: `{"domain": "example.com", "ports": [587, 465, 25]}`},
+	{name: "no submission", zone: one, setup: setup{good()}, request: `{"domain": "example.com", "ports": [25, 465, 587]}`},
+	{name: "submission without AUTH", zone: one, setup: setup{good(func(s *diagtest.SMTP) { s.Port = 587 })}, request: `{"host": "mx1.example.com", "ports": [587]}`},
+	{name: "no TLS on 465", zone: one, setup: setup{good(func(s *diagtest.SMTP) { s.Port = 465 })}, request: `{"host": "mx1.example.com", "ports": [465]}`},
+	{name: "tarpit", zone: one, setup: setup{good(func(s *diagtest.SMTP) {
+		s.Delays = map[string]time.Duration{"": 8 * time.Second, "CONNECT": 8 * time.Second}
+	})}},
+	{name: "endless drip", zone: one, setup: setup{good(), func(w *diagtest.World) { w.Drip("mx1.example.com:25", time.Second) }}},
+}

@@ -1,0 +1,227 @@
+package smtpcheck
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/mailauth/smtp"
+)
+
+// A fate is what became of the attempt to speak with a server. Each server has one, so that one fault is told once.
+type fate int
+
+// The fates.
+const (
+	usable    fate = iota // the server accepted EHLO or HELO
+	unknown               // it cannot be told whether the server or the network of the client is at fault
+	private               // the address is not public
+	refused               // the connection was refused
+	silent                // there was no connection or no banner, although others on the port answered
+	deferred              // the banner or the reply to EHLO has a code of 4xx
+	turnedOff             // the banner has a code of 5xx
+	unwelcome             // the same, for reasons that lie with the address of the client
+	garbled               // what came is not SMTP
+	spoiled               // TLS did not come about on port 465
+	rude                  // neither EHLO nor HELO was accepted
+)
+
+// digest gives each server its fate. It touches nothing.
+func (e *evidence) digest() {
+	for _, s := range e.servers {
+		s.fate = e.fateOf(s)
+	}
+	blind := !e.any((*server).usable)
+	for _, s := range e.servers {
+		s.blind = blind
+	}
+}
+
+func (e *evidence) fateOf(s *server) fate {
+	switch {
+	case s.session == nil, s.err != nil && s.err.Kind == smtp.Overrun:
+		return unknown
+	case s.err == nil:
+		return usable
+	case s.err.Kind == smtp.Blocked && !s.public:
+		return private
+	case s.err.Kind == smtp.Deferred:
+		return deferred
+	}
+	switch s.err.Step {
+	case smtp.StepConnect:
+		return e.fateOfConnection(s)
+	case smtp.StepBanner:
+		return e.fateOfBanner(s)
+	case smtp.StepTLS:
+		return spoiled
+	default:
+		return rude
+	}
+}
+
+func (e *evidence) fateOfConnection(s *server) fate {
+	switch {
+	case s.err.Kind == smtp.Refused:
+		return refused
+	case s.err.Kind != smtp.Blocked && e.otherwise(s, (*server).heard):
+		return silent
+	default:
+		return unknown
+	}
+}
+
+func (e *evidence) fateOfBanner(s *server) fate {
+	switch {
+	case s.err.Kind == smtp.Rejected && aboutClient(s.err.Reply):
+		return unwelcome
+	case s.err.Kind == smtp.Rejected:
+		return turnedOff
+	case s.err.Kind != smtp.TimedOut:
+		return garbled
+	case e.otherwise(s, (*server).answered):
+		return silent
+	default:
+		return unknown
+	}
+}
+
+// otherwise reports whether something holds for another server on the same port over the same version of the Internet
+// Protocol: if it does, silence is not the fault of the network between here and there.
+func (e *evidence) otherwise(s *server, holds func(*server) bool) bool {
+	return slices.ContainsFunc(e.servers, func(o *server) bool {
+		return o != s && o.addr.Port() == s.addr.Port() && o.addr.Addr().Is4() == s.addr.Addr().Is4() && holds(o)
+	})
+}
+
+// heard reports whether the machine behind an address let itself be heard: by a connection, or by refusing it.
+func (s *server) heard() bool {
+	return s.session != nil && (s.err == nil || s.err.Step != smtp.StepConnect || s.err.Kind == smtp.Refused)
+}
+
+// answered reports whether a mail server answered, whatever it said.
+func (s *server) answered() bool { return s.session != nil && s.session.Banner.Code != 0 }
+
+func (s *server) usable() bool      { return s.fate == usable }
+func (s *server) implicitTLS() bool { return s.addr.Port() == 465 }
+func (s *server) byAddress() bool   { return s.host == s.addr.Addr().String() }
+func (s *server) has(f fate) bool   { return s.fate == f }
+
+// forMail reports whether the port is the one on which servers take mail of each other.
+func (s *server) forMail() bool { return s.addr.Port() == mailPort }
+
+// hello is the answer that lists the extensions: the first one.
+func (s *server) hello() smtp.Hello {
+	if s.implicitTLS() {
+		return s.encrypted
+	}
+	return s.plain
+}
+
+func (s *server) offersTLS() bool { return s.plain.Has("STARTTLS") }
+
+// before and after list the mechanisms of AUTH that are offered before and after encryption.
+func (s *server) before() []string { return s.plain.Mechanisms() }
+func (s *server) after() []string  { return s.encrypted.Mechanisms() }
+
+// revealing lists the mechanisms that send the password as it is (RFC 4954 section 4, RFC 7628 section 3.1 for tokens).
+func revealing(mechanisms []string) (list []string) {
+	for _, m := range mechanisms {
+		if slices.Contains([]string{"PLAIN", "LOGIN", "XOAUTH2", "OAUTHBEARER"}, m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// size is the limit that holds for mail: the one over TLS, if there is one.
+func (s *server) size() (int64, bool) {
+	if n, ok := s.encrypted.Size(); ok {
+		return n, ok
+	}
+	return s.plain.Size()
+}
+
+// names are what the server calls itself, by where it does.
+func (s *server) helloName() string {
+	return strings.TrimSuffix(strings.ToLower(s.hello().Domain), ".")
+}
+
+// trust returns why the certificate is not trusted, and its reason.
+func (s *server) trust() (pki.Reason, string) {
+	if e, ok := errors.AsType[*pki.TrustError](s.tls.Trust); ok {
+		return e.Reason, e.Text
+	}
+	return "", ""
+}
+
+// leaf is the certificate of the server, nil if it showed none.
+func (s *server) leaf() *pki.Certificate { return s.tls.Leaf() }
+
+// oldTLS reports whether the version of TLS is one that must not be used any more (RFC 8996).
+func (s *server) oldTLS() bool {
+	return s.tls.Version == tls.VersionName(tls.VersionTLS10) || s.tls.Version == tls.VersionName(tls.VersionTLS11)
+}
+
+// brokenCipher reports whether the cipher suite uses RC4 (RFC 7465) or 3DES (RFC 9325 section 4.1).
+func (s *server) brokenCipher() bool {
+	return strings.Contains(s.tls.CipherSuite, "RC4") || strings.Contains(s.tls.CipherSuite, "3DES")
+}
+
+// main are the servers that decide whether mail arrives: those on port 25, or all if that was not asked for.
+func (e *evidence) main() []*server {
+	var list []*server
+	for _, s := range e.servers {
+		if s.forMail() || !slices.Contains(e.req.Ports, mailPort) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// ignorance reports whether a fate says nothing about how the server treats others.
+func (f fate) ignorance() bool { return f == unknown || f == deferred || f == unwelcome }
+
+// any reports whether a main server has one of the fates.
+func (e *evidence) any(is func(*server) bool) bool { return slices.ContainsFunc(e.main(), is) }
+
+// unsettled reports whether nothing was learned about some way to deliver mail.
+func (e *evidence) unsettled() bool {
+	return e.any(func(s *server) bool { return s.fate.ignorance() }) ||
+		slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Err() != nil })
+}
+
+// partial reports whether something could not be learned.
+func (e *evidence) partial() bool {
+	if _, known := e.mail.Receives(); e.byDomain() && !known {
+		return true
+	}
+	return slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Err() != nil }) ||
+		slices.ContainsFunc(e.servers, func(s *server) bool {
+			return s.fate.ignorance() || s.ptr.err != nil || s.ptr.unsure || s.relayUnknown() || s.cutShort()
+		})
+}
+
+// cutShort reports whether the time ended while the server was spoken to.
+func (s *server) cutShort() bool {
+	return s.again != nil && s.again.Kind == smtp.Overrun || s.tlsFault != nil && s.tlsFault.Kind == smtp.Overrun
+}
+
+// relayUnknown reports whether the relay test was made, and has no outcome.
+func (s *server) relayUnknown() bool { return s.relay.tested && s.relay.status == RelayInconclusive }
+
+// joined lists things in a sentence.
+func joined[T any](list []T) string {
+	texts := make([]string, 0, len(list))
+	for _, v := range list {
+		texts = append(texts, fmt.Sprint(v))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// quoted is what a server sent, fit for a sentence.
+func quoted(s string) string { return diag.Quote(s) }

@@ -1,0 +1,199 @@
+package smtpcheck
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/mailauth/smtp"
+)
+
+// A server is one address and port of a host, and what was learned about it.
+type server struct {
+	host       string
+	preference *uint16 // nil without an MX record
+	addr       netip.AddrPort
+	public     bool // senders all over the Internet reach the address
+
+	started   time.Time
+	session   *smtp.Session // nil if its turn did not come
+	err       *smtp.Error   // why there was no session with a hello; nil if there was
+	plain     smtp.Hello    // before TLS; on port 465 there is none
+	encrypted smtp.Hello    // over TLS
+	tls       *pki.TLS      // nil without TLS
+	tlsFault  *smtp.Error   // why there is no TLS
+	again     *smtp.Error   // why the server did not answer EHLO over TLS
+	relay     relay
+	ptr       ptr
+	named     diag.Addresses // of the name in the banner
+	nameAsked bool           // whether that name was looked up
+
+	fate  fate // what became of it all; set by digest
+	blind bool // no server at all could be tested, of which the rules tell once; set by digest
+}
+
+// A prober speaks with servers.
+type prober struct {
+	env      *diag.Env
+	evidence *evidence
+	slots    map[string]chan struct{} // by host and by address: who holds one may connect
+}
+
+func (p *prober) makeSlots() {
+	for _, s := range p.evidence.servers {
+		for _, key := range s.keys() {
+			p.slots[key] = make(chan struct{}, maxConnections)
+		}
+	}
+}
+
+// keys name what a connection to the server counts for.
+func (s *server) keys() [2]string {
+	return [2]string{"host " + s.host, "address " + s.addr.Addr().String()}
+}
+
+// take waits for a slot of the host and then for one of the address, so that nobody who holds the second waits.
+func (p *prober) take(ctx context.Context, s *server) (release func(), ok bool) {
+	keys := s.keys()
+	for i, key := range keys {
+		select {
+		case p.slots[key] <- struct{}{}:
+		case <-ctx.Done():
+			if i > 0 {
+				<-p.slots[keys[0]]
+			}
+			return nil, false
+		}
+	}
+	return func() {
+		<-p.slots[keys[1]]
+		<-p.slots[keys[0]]
+	}, true
+}
+
+// config says how to connect to a server.
+func (p *prober) config(s *server) smtp.Config {
+	return smtp.Config{Addr: s.addr, ServerName: s.host, Name: p.evidence.req.HELO.String()}
+}
+
+// probe speaks with a server once its turn has come.
+func (p *prober) probe(ctx context.Context, s *server) {
+	release, ok := p.take(ctx, s)
+	if !ok {
+		return
+	}
+	defer release()
+	s.started = time.Now()
+	session, err := smtp.Dial(ctx, p.env, p.config(s))
+	s.session = session
+	var g diag.Group
+	if name := s.bannerName(); err == nil && fullName(name) {
+		s.nameAsked = true
+		g.Go(func() { s.named = diag.LookupAddresses(ctx, p.env, name+".") })
+	}
+	if s.err = asError(err); s.err == nil {
+		p.converse(ctx, s)
+	} else if s.err.Step == smtp.StepTLS {
+		s.tlsFault = s.err
+	}
+	session.Quit()
+	session.State = nil // the description is enough
+	if s.tls != nil {
+		s.tls.Peers, s.tls.OCSP = nil, nil
+	}
+	g.Wait()
+}
+
+// converse goes on after the banner.
+func (p *prober) converse(ctx context.Context, s *server) {
+	session := s.session
+	s.tls = session.TLS() // of port 465
+	if s.err = asError(session.SayHello()); s.err != nil {
+		return
+	}
+	if s.tls != nil {
+		s.encrypted = session.Hello
+	} else {
+		s.plain = session.Hello
+		p.startTLS(s)
+	}
+	switch {
+	case !p.evidence.checksRelay() || s.again != nil:
+	case s.tlsFault == nil, s.tlsFault.Step == smtp.StepStartTLS && s.tlsFault.Reply.Code != 0, s.tlsFault.Kind == smtp.NotOffered:
+		s.relay = p.evidence.testRelay(session, s)
+	default:
+		p.relayInClear(ctx, s)
+	}
+}
+
+// startTLS begins TLS where it is offered, and introduces the client again.
+func (p *prober) startTLS(s *server) {
+	if s.tlsFault = asError(s.session.StartTLS()); s.tlsFault != nil {
+		return
+	}
+	s.tls = s.session.TLS()
+	s.again = asError(s.session.SayHello())
+	s.encrypted = s.session.Hello
+}
+
+// relayInClear tests for a relay over a connection of its own, after TLS has spoiled the first: senders do the same.
+func (p *prober) relayInClear(ctx context.Context, s *server) {
+	s.session.Close() // so that there is one connection at a time
+	later := time.Since(s.started)
+	session, err := smtp.Dial(ctx, p.env, p.config(s))
+	defer session.Quit()
+	if err == nil && session.SayHello() == nil {
+		s.relay = p.evidence.testRelay(session, s)
+	}
+	for _, line := range session.Transcript {
+		line.At += later
+		s.session.Transcript = append(s.session.Transcript, line)
+	}
+}
+
+// asError returns the typed error of package smtp.
+func asError(err error) *smtp.Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*smtp.Error](err); ok {
+		return e
+	}
+	return &smtp.Error{Step: smtp.StepCommand, Kind: smtp.Closed, Err: err}
+}
+
+// bannerName returns the name with which the server introduces itself in its banner, in lower case (RFC 5321
+// section 4.2); empty if there is none.
+func (s *server) bannerName() string {
+	if s.session == nil || !s.session.Banner.OK() {
+		return ""
+	}
+	fields := strings.Fields(s.session.Banner.Text())
+	if len(fields) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(strings.ToLower(fields[0]), ".")
+}
+
+// fullName reports whether a name can be that of a host on the Internet: it has a dot, and is neither an address nor
+// a name that means another machine everywhere (RFC 6761 section 6.3, RFC 6762 section 3).
+func fullName(name string) bool {
+	host, err := diag.ParseHost(name)
+	if err != nil {
+		return false
+	}
+	d, ok := host.Domain()
+	if !ok || !strings.Contains(d.String(), ".") {
+		return false
+	}
+	for _, suffix := range []string{".localdomain", ".local", ".lan", ".internal", ".invalid", ".home.arpa"} {
+		if strings.HasSuffix(d.String(), suffix) {
+			return false
+		}
+	}
+	return !strings.HasPrefix(d.String(), "localhost.")
+}

@@ -1,0 +1,116 @@
+package smtpcheck
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/reception"
+)
+
+// rules is the table of all that is tested, in the order in which a sender meets it.
+var rules = slices.Concat(domainRules, hostRules, reachRules, overServers(serverRules))
+
+// serverRules are about single servers.
+var serverRules = slices.Concat(sessionRules, helloRules, encryptionRules, certificateRules, authRules, relayRules, ptrRules)
+
+type host = reception.Host
+
+// A serverRule is a requirement on each server. Servers of one host with the same fault share a finding.
+type serverRule struct {
+	diag.Rule[*evidence]
+	applies func(*server) bool   // nil: to every server
+	fault   func(*server) string // what is wrong, as words that follow on the name of the server; empty: nothing
+	failure func(*server, *diag.Failure)
+}
+
+// overServers makes rules about the evidence of rules about servers.
+func overServers(list []serverRule) diag.Rules[*evidence] {
+	rules := make(diag.Rules[*evidence], 0, len(list))
+	for _, r := range list {
+		one := r.Rule
+		one.When = func(e *evidence) bool { return slices.ContainsFunc(e.servers, r.on) }
+		one.Fails = func(e *evidence) diag.Failures { return r.failures(e) }
+		rules = append(rules, one)
+	}
+	return rules
+}
+
+func (r *serverRule) on(s *server) bool { return r.applies == nil || r.applies(s) }
+
+// of returns what is wrong with a server.
+func (r *serverRule) of(s *server) string {
+	if !r.on(s) {
+		return ""
+	}
+	return r.fault(s)
+}
+
+// failures tells the faults of all servers, one for each host and kind of fault.
+func (r *serverRule) failures(e *evidence) (list diag.Failures) {
+	type key struct{ host, fault string }
+	index, places := map[key]int{}, map[key][]*server{}
+	for _, s := range e.servers {
+		fault := r.of(s)
+		if fault == "" {
+			continue
+		}
+		k := key{s.host, fault}
+		if _, known := index[k]; !known {
+			index[k] = len(list)
+			f := diag.Failure{Target: s.host}
+			if r.failure != nil {
+				r.failure(s, &f)
+			}
+			list = append(list, f)
+		}
+		places[k] = append(places[k], s)
+		list[index[k]].Detail = fmt.Sprintf("%s %s.", e.label(places[k]), fault)
+	}
+	return list
+}
+
+// label names servers of one host in a sentence, with ports if more than one was asked for.
+func (e *evidence) label(servers []*server) string {
+	var addresses []string
+	for _, s := range servers {
+		text := s.addr.Addr().String()
+		if len(e.req.Ports) > 1 {
+			text = s.addr.String()
+		} else if s.byAddress() {
+			continue
+		}
+		addresses = append(addresses, text)
+	}
+	if len(addresses) == 0 {
+		return servers[0].host
+	}
+	return fmt.Sprintf("%s (%s)", servers[0].host, joined(addresses))
+}
+
+// about lists the findings that are about a server.
+func (e *evidence) about(s *server, findings []diag.Finding) []diag.Finding {
+	list := []diag.Finding{}
+	for _, f := range findings {
+		if f.Target == s.host && !aboutServers(f.Code) {
+			list = append(list, f) // about the host as a whole
+		}
+		for _, r := range serverRules {
+			if fault := r.of(s); r.Code == f.Code && f.Target == s.host && fault != "" && tells(f.Detail, fault) {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
+// aboutServers reports whether a rule is about single servers.
+func aboutServers(code diag.Code) bool {
+	return slices.ContainsFunc(serverRules, func(r serverRule) bool { return r.Code == code })
+}
+
+// tells reports whether a detail ends with a fault.
+func tells(detail, fault string) bool {
+	end := " " + fault + "."
+	return len(detail) >= len(end) && detail[len(detail)-len(end):] == end
+}

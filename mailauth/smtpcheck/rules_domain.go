@@ -1,0 +1,204 @@
+package smtpcheck
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// domainRules are about where the mail of a domain goes. Package mx examines that in depth.
+var domainRules = diag.Rules[*evidence]{
+	{
+		Code: "smtp.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "MX records could not be looked up",
+		Requirement: "The name servers answer for the MX records",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Check the name servers of the domain: senders defer mail while MX records cannot be looked up.",
+		When:        (*evidence).byDomain,
+		Fails: func(e *evidence) diag.Failures {
+			if why := e.mail.Unknown(); why != "" {
+				return diag.Failures{{Detail: diag.Sentence(why)}}
+			}
+			return nil
+		},
+	},
+	{
+		Code: "smtp.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		DependsOn:   []diag.Code{"smtp.mx.unknown"},
+		Title:       "Domain does not exist",
+		Requirement: "The domain exists",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.mail.MX.NXDomain(), "The DNS answers NXDOMAIN for %s.", e.req.Domain)
+		},
+	},
+	{
+		Code: "smtp.mx.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
+		DependsOn:   []diag.Code{"smtp.domain.missing"},
+		Title:       "No MX record and no address: the domain receives no mail",
+		Requirement: "The domain has an MX record or an address",
+		Ref:         "RFC 5321 section 5.1",
+		Advice: "Publish MX records if the domain is to receive mail. If it neither receives nor sends any, publish " +
+			"the null MX \"0 .\", so that senders give up at once.",
+		Fails: func(e *evidence) diag.Failures {
+			yes, _ := e.mail.Receives()
+			return diag.FailIf(!yes && !e.mail.NullMX(),
+				"%s has neither an MX record nor an address, so that there is no mail server to test.", e.req.Domain)
+		},
+	},
+	{
+		Code: "smtp.mx.null", Severity: diag.Info, DependsOn: []diag.Code{"smtp.mx.missing"},
+		Title:       "Null MX: the domain receives no mail",
+		Requirement: "The domain receives mail",
+		Ref:         "RFC 7505 section 3",
+		Advice:      "Replace the null MX with MX records if the domain is to receive mail; otherwise there is nothing to do.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail; no server was tested.",
+				e.req.Domain)
+		},
+	},
+	{
+		Code: "smtp.mx.implicit", Severity: diag.Warning, Weight: 2, Category: factorReach,
+		DependsOn:   []diag.Code{"smtp.mx.null"},
+		Title:       "No MX record: mail goes to the domain's own address",
+		Requirement: "Mail goes to hosts that MX records name",
+		Ref:         "RFC 5321 section 5.1",
+		Advice: "Publish MX records that name the mail servers. If the domain neither receives nor sends mail, publish " +
+			"the null MX \"0 .\" instead: until then senders try its address for days.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.mail.Implicit, "%s has no MX record, so that senders deliver to its own address.", e.req.Domain)
+		},
+	},
+	{
+		Code: "smtp.mx.untested", Severity: diag.Info,
+		DependsOn:   []diag.Code{"smtp.mx.null"},
+		Title:       "Not every mail server was tested",
+		Requirement: "Every mail server was tested",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Raise max_hosts, or test the other mail servers by name.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.mail.Surplus > 0, "%s has %s; only the %d most preferred were tested.",
+				e.req.Domain, diag.Count(len(e.mail.List)+e.mail.Surplus, "mail server"), len(e.mail.List))
+		},
+	},
+}
+
+// hostRules are about the addresses of the hosts.
+var hostRules = diag.Rules[*evidence]{
+	{
+		Code: "smtp.host.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Addresses of a mail server could not be looked up",
+		Requirement: "The name servers answer for the addresses of every mail server",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Check the name servers of the host: senders skip it while its address cannot be looked up.",
+		When:        hasHosts,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+				if h.Err() == nil || missing(h) {
+					return nil
+				}
+				kind := "AAAA"
+				if h.Addresses.V4.Err() != nil {
+					kind = "A"
+				}
+				return diag.Fail("The %s lookup of %s failed: %s.", kind, h.Name, diag.Reason(h.Err())).About(h.Name)
+			})
+		},
+	},
+	{
+		Code: "smtp.host.missing", Severity: diag.Error, Weight: 5, Category: factorReach,
+		Title:       "Mail server without an address",
+		Requirement: "Every mail server has an address",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Add an address record for the host, or correct or remove the MX record that names it.",
+		When:        hasHosts,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+				switch {
+				case !e.missing(h):
+					return nil
+				case h.Addresses.V4.NXDomain():
+					return diag.Fail("The mail server %s does not exist (NXDOMAIN).", h.Name).About(h.Name)
+				default:
+					return diag.Fail("The mail server %s has neither an IPv4 nor an IPv6 address.", h.Name).About(h.Name)
+				}
+			})
+		},
+	},
+	{
+		Code: "smtp.mx.alias", Severity: diag.Warning, Weight: 1, Category: factorNames,
+		Title:       "MX record points to a CNAME",
+		Requirement: "No MX record points to a CNAME",
+		Ref:         "RFC 2181 section 10.3",
+		Advice:      "Name the host at the end of the alias in the MX record: some senders refuse to deliver to an alias.",
+		When:        func(e *evidence) bool { return e.mail.MX.Exists() && len(e.mail.List) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+				chain := h.Aliases()
+				if len(chain) == 0 {
+					return nil
+				}
+				return diag.Fail("The MX host %s is an alias (CNAME) of %s.", h.Name, chain[len(chain)-1]).About(h.Name)
+			})
+		},
+	},
+	{
+		Code: "smtp.host.untested", Severity: diag.Info,
+		Title:       "Not every address of the mail servers was tested",
+		Requirement: "Every address of the mail servers was tested",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Test the other addresses one by one if they lead to machines of their own.",
+		When:        func(e *evidence) bool { return len(e.servers) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.skipped > 0, "At most %d IPv4 and %d IPv6 addresses of each host were tested; %s left out.",
+				maxAddresses, maxAddresses, plural(e.skipped, "was", "were"))
+		},
+	},
+	{
+		Code: "smtp.ipv4.missing", Severity: diag.Warning, Weight: 2, Category: factorReach,
+		Title:       "Mail servers have IPv6 addresses only",
+		Requirement: "A mail server has an IPv4 address",
+		Ref:         "RFC 3974 section 3",
+		Advice:      "Add an IPv4 address to a mail server: many senders have no IPv6 and cannot deliver.",
+		When: func(e *evidence) bool {
+			_, literal := e.req.Host.IP()
+			return len(e.servers) > 0 && !literal
+		},
+		Fails: func(e *evidence) diag.Failures {
+			v4 := slices.ContainsFunc(e.servers, func(s *server) bool { return s.addr.Addr().Is4() })
+			open := slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Addresses.V4.Err() != nil })
+			return diag.FailIf(!v4 && !open, "%s an IPv6 address and no IPv4 address.", e.subject())
+		},
+	},
+}
+
+// hasHosts reports whether there are names of hosts.
+func hasHosts(e *evidence) bool {
+	_, literal := e.req.Host.IP()
+	return len(e.mail.List) > 0 && !literal
+}
+
+// missing reports whether a host has no address as a matter of fact.
+func (e *evidence) missing(h host) bool { return hasHosts(e) && missing(h) }
+
+func missing(h host) bool {
+	a := h.Addresses
+	return len(a.All()) == 0 && (a.Err() == nil && h.Err() == nil || a.V4.NXDomain() || a.V6.NXDomain())
+}
+
+// subject begins a sentence about the mail servers.
+func (e *evidence) subject() string {
+	if len(e.mail.List) == 1 {
+		return "The mail server " + e.mail.List[0].Name + " has"
+	}
+	return "The mail servers of " + e.req.Domain.String() + " have"
+}
+
+// plural counts addresses with the form of the verb that fits.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 other " + one
+	}
+	return diag.Count(n, "other") + " " + many
+}

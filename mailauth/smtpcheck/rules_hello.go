@@ -1,0 +1,215 @@
+package smtpcheck
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// smallSize is the size of messages, in bytes, below which mail with ordinary attachments does not arrive: the large
+// providers take 20 MB and more.
+const smallSize = 10_000_000
+
+// helloRules are about how servers introduce themselves.
+var helloRules = []serverRule{
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.hello.refused", Severity: diag.Error, Weight: 5, Category: factorProtocol,
+			Title:       "Mail server accepts neither EHLO nor HELO",
+			Requirement: "The mail servers accept EHLO",
+			Ref:         "RFC 5321 section 3.2",
+			Advice: "Check the filters of the mail server that look at the name in EHLO, and its log: a sender that cannot " +
+				"introduce itself cannot deliver.",
+		},
+		applies: func(s *server) bool { return s.usable() || s.fate == rude },
+		fault:   when(rude, func(s *server) string { return "does not get beyond EHLO: " + s.err.Error() }),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.hello.basic", Severity: diag.Warning, Weight: 3, Category: factorProtocol,
+			Title:       "Mail server knows HELO but not EHLO",
+			Requirement: "The mail servers know EHLO",
+			Ref:         "RFC 5321 section 2.2.1",
+			Advice: "Enable EHLO, which every server must support, and check that no firewall with an SMTP fixup rewrites the " +
+				"session: without EHLO there is no encryption.",
+		},
+		applies: (*server).usable,
+		fault: func(s *server) string {
+			if s.hello().Extended {
+				return ""
+			}
+			return "does not accept EHLO and had to be greeted with HELO"
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.banner.name", Severity: diag.Info, Weight: 1, Category: factorNames,
+			Title:       "Banner without a full host name",
+			Requirement: "The banners begin with a full host name",
+			Ref:         "RFC 5321 section 4.2",
+			Advice:      "Set the host name of the mail server to its full name in the public DNS.",
+		},
+		applies: (*server).usable,
+		fault: func(s *server) string {
+			switch name := s.bannerName(); {
+			case fullName(name):
+				return ""
+			case name == "":
+				return "has no host name in its banner"
+			default:
+				return fmt.Sprintf("begins its banner with %q, which is no host name on the Internet", quoted(name))
+			}
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.hello.name", Severity: diag.Info, Weight: 1, Category: factorNames,
+			Title:       "Response to EHLO without a full host name",
+			Requirement: "The responses to EHLO begin with a full host name",
+			Ref:         "RFC 5321 section 4.1.1.1",
+			Advice:      "Set the host name of the mail server to its full name in the public DNS.",
+		},
+		applies: (*server).usable,
+		fault: func(s *server) string {
+			switch name := s.helloName(); {
+			case fullName(name):
+				return ""
+			case name == "":
+				return "does not name itself in its response to EHLO"
+			default:
+				return fmt.Sprintf("calls itself %q in its response to EHLO, which is no host name on the Internet", quoted(name))
+			}
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.banner.unresolved", Severity: diag.Info, Weight: 1, Category: factorNames,
+			Title:       "Host name in the banner has no address",
+			Requirement: "The host names in the banners have addresses",
+			Ref:         "RFC 5321 section 4.2",
+			Advice: "Set the host name of the mail server to a name with an address record, or add one for this name: " +
+				"receivers distrust mail of a server with a name that does not resolve.",
+		},
+		applies: func(s *server) bool {
+			return s.usable() && s.nameAsked && s.named.V4.Err() == nil && s.named.V6.Err() == nil
+		},
+		fault: func(s *server) string {
+			if len(s.named.All()) > 0 {
+				return ""
+			}
+			return "calls itself " + s.bannerName() + " in its banner, a name without an address"
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.session.slow", Severity: diag.Info, StateIfFailed: diag.Unknown,
+			Title:       "Mail server too slow to be tested completely",
+			Requirement: "The mail servers answer fast enough to be tested completely",
+			Ref:         "RFC 5321 section 4.5.3.2",
+			Advice: "Nothing to do if the server slows down unknown clients on purpose. Otherwise look for slow DNS lookups or a " +
+				"heavy load.",
+		},
+		applies: (*server).usable,
+		fault: func(s *server) string {
+			if s.cutShort() {
+				return "could not be tested completely: it answered too slowly"
+			}
+			return ""
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.size.small", Severity: diag.Info,
+			Title:       "Mail server accepts small messages only",
+			Requirement: "The mail servers accept messages of 10 MB",
+			Ref:         "RFC 1870 section 4",
+			Advice:      "Raise the limit if mail with attachments is to arrive: large providers accept 20 MB and more.",
+		},
+		applies: func(s *server) bool { _, ok := s.size(); return s.usable() && ok },
+		fault: func(s *server) string {
+			if n, _ := s.size(); n < smallSize {
+				return fmt.Sprintf("accepts messages of at most %d bytes", n)
+			}
+			return ""
+		},
+	},
+}
+
+// ptrRules are about the names of the addresses.
+var ptrRules = []serverRule{
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.ptr.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+			Title:       "Reverse DNS of a mail server could not be looked up",
+			Requirement: "The reverse DNS of the mail servers could be looked up",
+			Ref:         "RFC 1912 section 2.1",
+			Advice:      "Check the name servers of the reverse zone, or ask who runs the network to do so.",
+		},
+		applies: func(s *server) bool { return s.fate != private },
+		fault: func(s *server) string {
+			switch {
+			case s.ptr.err != nil:
+				return "has an address whose PTR lookup failed: " + diag.Reason(s.ptr.err)
+			case s.ptr.unsure:
+				return "has an address with the host name " + joined(s.ptr.hosts) + ", whose addresses could not be looked up"
+			default:
+				return ""
+			}
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.ptr.missing", Severity: diag.Info, Weight: 1, Category: factorNames,
+			Title:       "Mail server without reverse DNS (PTR)",
+			Requirement: "The addresses of the mail servers have reverse DNS (PTR)",
+			Ref:         "RFC 1912 section 2.1",
+			Advice: "Nothing to do if the server only receives mail. If it also sends, set a PTR record with its host name: " +
+				"large receivers, among them Gmail and Outlook.com, refuse mail from addresses without one.",
+		},
+		applies: func(s *server) bool { return s.usable() && s.ptr.err == nil },
+		fault: func(s *server) string {
+			if len(s.ptr.hosts) > 0 {
+				return ""
+			}
+			return "has no reverse DNS: " + s.addr.Addr().String() + " has no PTR record"
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.ptr.unconfirmed", Severity: diag.Info, Weight: 1, Category: factorNames,
+			Title:       "Reverse DNS does not lead back to the address",
+			Requirement: "The reverse DNS of the mail servers leads back to their addresses",
+			Ref:         "RFC 1912 section 2.1",
+			Advice: "Give the host name in the PTR record an address record with this address: receivers distrust mail of a " +
+				"server whose reverse DNS is not confirmed.",
+		},
+		applies: func(s *server) bool { return s.usable() && len(s.ptr.hosts) > 0 && !s.ptr.unsure },
+		fault: func(s *server) string {
+			if s.ptr.confirmed {
+				return ""
+			}
+			return fmt.Sprintf("has the PTR record %s, which does not lead back to %s",
+				quoted(joined(s.ptr.hosts)), s.addr.Addr())
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.ptr.banner", Severity: diag.Info,
+			Title:       "Banner and reverse DNS name different hosts",
+			Requirement: "The banners and the reverse DNS name the same hosts",
+			Ref:         "RFC 5321 section 4.2",
+			Advice: "Nothing to do if the server only receives mail. If it also sends, use the same name in banner, EHLO and " +
+				"PTR record: some receivers compare them.",
+		},
+		applies: func(s *server) bool { return s.usable() && s.ptr.confirmed && fullName(s.bannerName()) },
+		fault: func(s *server) string {
+			for _, h := range s.ptr.hosts {
+				if strings.EqualFold(h, s.bannerName()) {
+					return ""
+				}
+			}
+			return fmt.Sprintf("calls itself %s in its banner, and %s in reverse DNS", s.bannerName(), quoted(joined(s.ptr.hosts)))
+		},
+	},
+}

@@ -1,0 +1,265 @@
+package smtpcheck
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/smtp"
+)
+
+// reachRules are about whether mail can be delivered at all.
+var reachRules = diag.Rules[*evidence]{
+	{
+		Code: "smtp.servers.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "No mail server could be tested",
+		Requirement: "A mail server could be tested",
+		Ref:         "RFC 5321 section 4.5.4.1",
+		Advice: "Connect to the mail server from another network, for instance with \"nc -v HOST 25\". If that works, the " +
+			"network of this service blocks the port; if not, check the firewall in front of the mail server.",
+		When: func(e *evidence) bool { return len(e.mail.List) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			silent := e.any(func(s *server) bool { return s.fate == unknown })
+			if e.any((*server).usable) || !e.unsettled() || !silent && len(e.servers) > 0 {
+				return nil
+			}
+			return diag.Failures{e.ignorance()}
+		},
+	},
+	{
+		Code: "smtp.servers.deferred", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "Mail servers answer with a temporary failure",
+		Requirement: "A mail server answers without a temporary failure",
+		Ref:         "RFC 5321 section 4.2.1",
+		Advice: "Test again in a few minutes. If the reply stays the same, look for its reason in the log of the mail server: " +
+			"too many connections, low disk space, or a limit for unknown clients.",
+		When:  func(e *evidence) bool { return slices.ContainsFunc(e.servers, (*server).answered) },
+		Fails: func(e *evidence) diag.Failures { return e.turned(deferred, "%s cannot take mail at the moment: %s.") },
+	},
+	{
+		Code: "smtp.servers.unwelcome", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "Mail servers refuse the address of this client",
+		Requirement: "No mail server refuses the address of this client",
+		Ref:         "RFC 5321 section 3.1",
+		Advice: "Nothing to fix unless senders see the same reply: it is about the address from which this test comes. Allow " +
+			"that address in the mail server, or test from another one.",
+		When:  func(e *evidence) bool { return slices.ContainsFunc(e.servers, (*server).answered) },
+		Fails: func(e *evidence) diag.Failures { return e.turned(unwelcome, "%s refuses this client: %s.") },
+	},
+	{
+		Code: "smtp.servers.unreachable", Severity: diag.Critical, Weight: 10, Category: factorReach,
+		Title:       "No mail server accepts mail",
+		Requirement: "A mail server accepts mail",
+		Ref:         "RFC 5321 section 4.5.4.1",
+		Advice: "Make one mail server work, and open its port in the firewall for the whole Internet: until then no mail " +
+			"arrives. The other findings say what is wrong with each.",
+		When: func(e *evidence) bool {
+			return len(e.mail.List) > 0 && (e.any((*server).usable) || !e.unsettled())
+		},
+		Fails: func(e *evidence) diag.Failures {
+			if e.any((*server).usable) {
+				return nil
+			}
+			if len(e.servers) == 0 {
+				return diag.Fail("None of the mail servers has an address.")
+			}
+			return diag.Fail("None of the mail servers can be used: %s.", joined(e.troubles()))
+		},
+	},
+}
+
+// troubles says of each server why it cannot be used.
+func (e *evidence) troubles() (list []string) {
+	const enough = 4 // a sentence with more is not read
+	for i, s := range e.main() {
+		if i == enough {
+			return append(list, "and so on")
+		}
+		list = append(list, e.label([]*server{s})+": "+s.err.Error())
+	}
+	return list
+}
+
+// ignorance says why nothing was learned.
+func (e *evidence) ignorance() diag.Failure {
+	var quiet []*server
+	for _, s := range e.main() {
+		if s.fate == unknown {
+			quiet = append(quiet, s)
+		}
+	}
+	if len(quiet) > 0 {
+		return diag.Failure{Detail: e.silence(quiet)}
+	}
+	return diag.Failure{
+		Detail: "The addresses of the mail servers could not be looked up.",
+		Advice: "Check the name servers of the mail servers: senders defer mail while their addresses cannot be looked up.",
+	}
+}
+
+// turned tells of servers that answered and could not be tested, if there is no other.
+func (e *evidence) turned(f fate, format string) diag.Failures {
+	return diag.FailEach(e.main(), func(s *server) diag.Failures {
+		if !s.blind || s.fate != f {
+			return nil
+		}
+		return diag.Fail(format, e.label([]*server{s}), s.err).About(s.host)
+	})
+}
+
+// silence says that nobody answered, and that the reason may lie here.
+func (e *evidence) silence(quiet []*server) string {
+	ports := []uint16{}
+	for _, s := range quiet {
+		if !slices.Contains(ports, s.addr.Port()) {
+			ports = append(ports, s.addr.Port())
+		}
+	}
+	what := "There was no response to the connection attempts on port " + joined(ports)
+	if slices.ContainsFunc(quiet, func(s *server) bool { return s.err != nil && s.err.Step == smtp.StepBanner }) {
+		what = "Connections on port " + joined(ports) + " were accepted, but no complete banner came"
+	}
+	return what + " (" + joined(addressesOf(quiet)) + "). Either no mail server answers there, or the network of this " +
+		"service blocks outgoing mail connections, as many hosting providers do."
+}
+
+func addressesOf(servers []*server) (list []string) {
+	for _, s := range servers {
+		if ip := s.addr.Addr().String(); !slices.Contains(list, ip) {
+			list = append(list, ip)
+		}
+	}
+	return list
+}
+
+// sessionRules are about what ended a session before it began.
+var sessionRules = []serverRule{
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.address.private", Severity: diag.Error, Weight: 5, Category: factorReach,
+			Title:       "Mail server with an address that is not public",
+			Requirement: "The addresses of the mail servers are public",
+			Ref:         "RFC 6890 section 2.2",
+			Advice:      "Publish the public address of the mail server, and remove the one that is not public.",
+		},
+		fault: when(private, func(*server) string { return "cannot be reached from the Internet: the address is not public" }),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.connection.refused", Severity: diag.Error, Weight: 5, Category: factorReach,
+			Title:       "Mail server refuses connections",
+			Requirement: "Every mail server that could be tested accepts connections",
+			Ref:         "RFC 5321 section 3.1",
+			Advice: "Start the mail server and let it listen on this address, or remove the address or the MX record: senders " +
+				"lose time on it, and mail waits if no other server answers.",
+		},
+		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() },
+		fault:   when(refused, func(s *server) string { return "refuses connections on port 25" }),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.connection.silent", Severity: diag.Error, Weight: 5, Category: factorReach,
+			Title:       "Mail server does not answer",
+			Requirement: "Every mail server that could be tested answers",
+			Ref:         "RFC 5321 section 4.5.3.2",
+			Advice: "Check that the mail server runs and that no firewall drops connections to it, or remove its address or " +
+				"MX record: senders wait for minutes before they try the next one.",
+		},
+		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() },
+		fault:   when(silent, func(s *server) string { return "does not answer on port 25: " + s.err.Error() }),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.connection.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+			Title:       "Mail server could not be tested at one of its addresses",
+			Requirement: "Every address of the mail servers could be tested",
+			Ref:         "RFC 5321 section 4.5.3.2",
+			Advice: "Test the address from another network: the network of this service may have no IPv6, or may block the " +
+				"port.",
+		},
+		applies: func(s *server) bool { return !s.blind },
+		fault: when(unknown, func(s *server) string {
+			if s.session == nil {
+				return "was not tested: there was no time left"
+			}
+			return "could not be tested: " + s.err.Error()
+		}),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.submission.unavailable", Severity: diag.Info,
+			Title:       "No submission service on a tested port",
+			Requirement: "The tested submission ports accept connections",
+			Ref:         "RFC 8314 section 3.3",
+			Advice:      "Nothing to do if users submit mail to another host. Otherwise start the submission service on this port.",
+		},
+		applies: func(s *server) bool { return !s.forMail() && !s.fate.ignorance() },
+		fault: func(s *server) string {
+			if s.fate != refused && s.fate != silent {
+				return ""
+			}
+			return "offers no submission there: " + s.err.Error()
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.session.deferred", Severity: diag.Warning,
+			Title:       "Mail server answers with a temporary failure",
+			Requirement: "No mail server answers with a temporary failure before the first message",
+			Ref:         "RFC 5321 section 4.2.1",
+			Advice: "Look for the reason in the log of the mail server: too many connections, low disk space, or a limit for " +
+				"unknown clients. Senders try again later, so that mail is late but not lost.",
+		},
+		applies: func(s *server) bool { return s.answered() && !s.blind },
+		fault: when(deferred, func(s *server) string {
+			return "cannot take mail at the moment: " + s.err.Error()
+		}),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.session.unwelcome", Severity: diag.Info, StateIfFailed: diag.Unknown,
+			Title:       "Mail server refuses the address of this client",
+			Requirement: "No mail server refuses the address of this client",
+			Ref:         "RFC 5321 section 3.1",
+			Advice: "Nothing to do unless senders see the same reply: the refusal is about the address from which this test " +
+				"comes. Allow it in the mail server to get a full result.",
+		},
+		applies: func(s *server) bool { return s.answered() && !s.blind },
+		fault:   when(unwelcome, func(s *server) string { return "refuses this client: " + s.err.Error() }),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.banner.refused", Severity: diag.Error, Weight: 5, Category: factorReach,
+			Title:       "Mail server turns clients away in its banner",
+			Requirement: "The banners of the mail servers have the code 220",
+			Ref:         "RFC 5321 section 3.1",
+			Advice: "Allow connections from the Internet in the mail server, or remove its MX record if it is not meant to " +
+				"receive mail: a banner of 5xx makes senders return mail at once.",
+		},
+		applies: (*server).answered,
+		fault:   when(turnedOff, func(s *server) string { return "turns clients away: " + s.err.Error() }),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.banner.invalid", Severity: diag.Error, Weight: 5, Category: factorProtocol,
+			Title:       "No SMTP banner",
+			Requirement: "Every server that accepts connections sends an SMTP banner",
+			Ref:         "RFC 5321 section 4.2",
+			Advice: "Check which program listens on this port, and whether a firewall or a limit closes connections before " +
+				"the mail server sees them.",
+		},
+		applies: func(s *server) bool { return s.answered() || s.fate == garbled },
+		fault: when(garbled, func(s *server) string {
+			return "accepts connections, but does not begin with an SMTP banner: " + s.err.Error()
+		}),
+	},
+}
+
+// when makes a fault of a fate.
+func when(f fate, say func(*server) string) func(*server) string {
+	return func(s *server) string {
+		if s.fate != f {
+			return ""
+		}
+		return say(s)
+	}
+}

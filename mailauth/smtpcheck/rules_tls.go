@@ -1,0 +1,302 @@
+package smtpcheck
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/mailauth/smtp"
+)
+
+// opportunistic says why a certificate matters where most senders do not look at it (RFC 7435).
+const opportunistic = "Most senders encrypt all the same, but those that follow MTA-STS or ask for a valid certificate " +
+	"do not deliver."
+
+// encryptionRules are about how TLS comes about.
+var encryptionRules = []serverRule{
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.starttls.missing", Severity: diag.Warning, Weight: 10, Category: factorTLS,
+			Title:       "STARTTLS not offered: mail arrives unencrypted",
+			Requirement: "The mail servers offer STARTTLS",
+			Ref:         "RFC 3207 section 4",
+			Advice: "Install a certificate and enable STARTTLS in the mail server. Until then anybody on the way can read " +
+				"mail, and Gmail marks it as not encrypted.",
+		},
+		applies: func(s *server) bool { return s.usable() && !s.implicitTLS() },
+		fault: func(s *server) string {
+			if s.tlsFault != nil && s.tlsFault.Kind == smtp.NotOffered {
+				return "does not offer STARTTLS"
+			}
+			return ""
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.starttls.refused", Severity: diag.Warning, Weight: 10, Category: factorTLS,
+			Title:       "STARTTLS is offered, then refused",
+			Requirement: "The mail servers accept STARTTLS where they offer it",
+			Ref:         "RFC 3207 section 4",
+			Advice: "Look for the reason in the log of the mail server, most often a certificate or a key that cannot be " +
+				"read. Until then mail arrives unencrypted, or not at all from senders that insist on encryption.",
+		},
+		applies: func(s *server) bool { return s.usable() && s.offersTLS() },
+		fault: func(s *server) string {
+			if s.tlsFault != nil && s.tlsFault.Step == smtp.StepStartTLS && !s.cutShort() {
+				return "offers STARTTLS, but TLS was not negotiated: " + s.tlsFault.Error()
+			}
+			return ""
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.tls.handshake", Severity: diag.Error, Weight: 10, Category: factorTLS,
+			Title:       "TLS handshake fails",
+			Requirement: "The mail servers complete the TLS handshake",
+			Ref:         "RFC 3207 section 4",
+			Advice: "Check certificate, key and enabled TLS versions of the mail server, for instance with \"openssl s_client " +
+				"-starttls smtp -connect HOST:25\". Many senders defer mail when the handshake fails.",
+		},
+		applies: func(s *server) bool { return s.tls != nil || s.handshakeFailed() },
+		fault: func(s *server) string {
+			if s.handshakeFailed() {
+				return "starts TLS, but it does not come about: " + s.tlsFault.Error()
+			}
+			return ""
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.starttls.injection", Severity: diag.Error, Weight: 5, Category: factorTLS,
+			Title:       "Unencrypted bytes follow the reply to STARTTLS",
+			Requirement: "Nothing follows the reply to STARTTLS before TLS begins",
+			Ref:         "RFC 3207 section 6",
+			Advice: "Update the mail server, and look for a proxy or a firewall on the way that changes sessions: what comes " +
+				"between STARTTLS and TLS can be taken for a part of the encrypted session.",
+		},
+		applies: func(s *server) bool { return s.tls != nil && !s.implicitTLS() },
+		fault: func(s *server) string {
+			if s.session.Injected {
+				return "sends more than its reply to STARTTLS before TLS begins"
+			}
+			return ""
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.hello.encrypted", Severity: diag.Error, Weight: 5, Category: factorTLS,
+			Title:       "Mail server does not answer EHLO over TLS",
+			Requirement: "The mail servers answer EHLO over TLS",
+			Ref:         "RFC 3207 section 4.2",
+			Advice: "Look for the reason in the log of the mail server, such as a client certificate that it asks for: mail " +
+				"over TLS does not arrive.",
+		},
+		applies: func(s *server) bool { return s.usable() && s.tls != nil && !s.implicitTLS() },
+		fault: func(s *server) string {
+			if s.again == nil || s.cutShort() {
+				return ""
+			}
+			return "completes the TLS handshake, but goes no further: " + s.again.Error()
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.tls.version", Severity: diag.Warning, Weight: 3, Category: factorTLS,
+			Title:       "Mail server uses an obsolete TLS version",
+			Requirement: "The mail servers use TLS 1.2 or later",
+			Ref:         "RFC 8996 section 2",
+			Advice:      "Enable TLS 1.2 and 1.3: senders that follow the standard do not use older versions.",
+		},
+		applies: encrypted,
+		fault: func(s *server) string {
+			if s.oldTLS() {
+				return "offers nothing newer than " + s.tls.Version
+			}
+			return ""
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.tls.cipher", Severity: diag.Warning, Weight: 3, Category: factorTLS,
+			Title:       "Mail server uses a broken cipher",
+			Requirement: "The mail servers use strong ciphers",
+			Ref:         "RFC 9325 section 4.1",
+			Advice:      "Enable cipher suites with AES-GCM or ChaCha20, and disable RC4 and 3DES.",
+		},
+		applies: encrypted,
+		fault: func(s *server) string {
+			if s.brokenCipher() {
+				return "chooses the cipher suite " + s.tls.CipherSuite
+			}
+			return ""
+		},
+	},
+}
+
+// handshakeFailed reports whether TLS was begun and did not come about.
+func (s *server) handshakeFailed() bool {
+	return s.tlsFault != nil && s.tlsFault.Step == smtp.StepTLS && !s.cutShort()
+}
+
+func encrypted(s *server) bool { return s.tls != nil }
+
+// certified reports whether the server showed a certificate.
+func certified(s *server) bool { return s.tls != nil && s.leaf() != nil }
+
+// soonDays is how long before its end a certificate should have been replaced, unless its whole life is not much
+// longer: automation renews when a third is left.
+const soonDays = 14
+
+// certificateRules are about the certificate that servers show.
+var certificateRules = []serverRule{
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.certificate.expired", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Title:       "Certificate of the mail server has expired",
+			Requirement: "The certificates of the mail servers have not expired",
+			Ref:         "RFC 8461 section 4.2",
+			Advice:      "Renew the certificate, reload the mail server and automate both. " + opportunistic,
+		},
+		applies: encrypted,
+		fault:   distrusted(pki.Expired),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.certificate.early", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Title:       "Certificate of the mail server is not valid yet",
+			Requirement: "The certificates of the mail servers are valid already",
+			Ref:         "RFC 8461 section 4.2",
+			Advice: "Install a certificate that is valid now, and check the clock of the machine that issued it. " +
+				opportunistic,
+		},
+		applies: encrypted,
+		fault:   distrusted(pki.NotYetValid),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.certificate.incomplete", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Title:       "Certificate chain is incomplete: the issuer is not sent",
+			Requirement: "The mail servers send complete certificate chains",
+			Ref:         "RFC 8446 section 4.4.2",
+			Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, and not the certificate of the " +
+				"server alone. If the issuer is an authority of your own, use a public one instead. " + opportunistic,
+		},
+		applies: encrypted,
+		fault: func(s *server) string {
+			if !s.missesIssuer() {
+				return ""
+			}
+			last := s.tls.Chain[len(s.tls.Chain)-1]
+			return fmt.Sprintf("shows a certificate that is not trusted: its chain is incomplete, for the certificate of its "+
+				"issuer %q is not sent, and that issuer is no trusted authority", quoted(issuer(last)))
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.certificate.self_signed", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Title:       "Certificate of the mail server is self-signed",
+			Requirement: "The certificates of the mail servers are not self-signed",
+			Ref:         "RFC 8461 section 4.2",
+			Advice: "Use a certificate of a public authority, unless DANE (TLSA records in a signed zone) pins this one. " +
+				opportunistic,
+		},
+		applies: encrypted,
+		fault:   distrusted(pki.SelfSignedLeaf),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.certificate.untrusted", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Title:       "Certificate of the mail server is not trusted",
+			Requirement: "The certificates of the mail servers are issued by trusted authorities",
+			Ref:         "RFC 8461 section 4.2",
+			Advice: "Use a certificate of a public authority, unless DANE (TLSA records in a signed zone) pins this one. " +
+				opportunistic,
+		},
+		applies: encrypted,
+		fault: func(s *server) string {
+			if s.missesIssuer() {
+				return ""
+			}
+			return distrusted(pki.NoCertificate, pki.UnknownAuthority, pki.WrongUsage, pki.BadChain)(s)
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.certificate.name", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Title:       "Certificate does not match the name of the mail server",
+			Requirement: "The certificates match the names of the mail servers",
+			Ref:         "RFC 8461 section 4.1",
+			Advice:      "Get a certificate with the name of the MX host as a subject alternative name. " + opportunistic,
+		},
+		applies: func(s *server) bool { return certified(s) && !s.byAddress() },
+		fault: func(s *server) string {
+			if s.tls.Name == nil {
+				return ""
+			}
+			return "shows a certificate for another host name: " + s.tls.Name.Error()
+		},
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.certificate.expiring", Severity: diag.Warning, Weight: 1, Category: factorCertificate,
+			Title:       "Certificate of the mail server expires within two weeks",
+			Requirement: "The certificates of the mail servers are valid for at least two weeks",
+			Ref:         "RFC 8461 section 4.2",
+			Advice:      "Renew the certificate, reload the mail server and automate both.",
+		},
+		applies: func(s *server) bool { return certified(s) && !s.leaf().Expired },
+		fault: func(s *server) string {
+			leaf := s.leaf()
+			life := leaf.NotAfter.Sub(leaf.NotBefore) / (24 * time.Hour)
+			if leaf.DaysRemaining >= min(soonDays, int(life)/4) {
+				return ""
+			}
+			return "shows a certificate that expires on " + leaf.NotAfter.Format(time.DateOnly) + ", in " +
+				diag.Count(leaf.DaysRemaining, "day")
+		},
+		failure: func(s *server, f *diag.Failure) { f.Due = s.leaf().NotAfter },
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.certificate.key", Severity: diag.Warning, Weight: 3, Category: factorCertificate,
+			Title:       "Certificate of the mail server has a weak key",
+			Requirement: "The certificates of the mail servers have strong keys",
+			Ref:         "RFC 9325 section 4.5",
+			Advice:      "Get a certificate with an ECDSA key on P-256, or an RSA key of 2048 bits or more.",
+		},
+		applies: certified,
+		fault: func(s *server) string {
+			if key := s.leaf().PublicKey; key.Weak {
+				return "shows a certificate with a weak key: " + key.WeakReason
+			}
+			return ""
+		},
+	},
+}
+
+// missesIssuer reports whether the chain ends before a root, at a certificate whose issuer is not trusted itself.
+func (s *server) missesIssuer() bool {
+	why, _ := s.trust()
+	if why != pki.UnknownAuthority && why != pki.Incomplete {
+		return false
+	}
+	return !s.tls.Chain[len(s.tls.Chain)-1].SelfSigned
+}
+
+// issuer is who issued a certificate, in a word.
+func issuer(c pki.Certificate) string { return cmp.Or(c.Issuer.CommonName, c.Issuer.Raw) }
+
+// distrusted says why the chain is not trusted, if it is for one of the reasons.
+func distrusted(reasons ...pki.Reason) func(*server) string {
+	return func(s *server) string {
+		why, text := s.trust()
+		for _, r := range reasons {
+			if r == why {
+				return "shows a certificate that is not trusted: " + text
+			}
+		}
+		return ""
+	}
+}
