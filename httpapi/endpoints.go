@@ -78,6 +78,7 @@ var endpoints = []Endpoint{
 	{"POST", "/dkim/validate", mailRead, 1, "DKIM validation, no DNS lookup", pure(dkim.Validate)},
 	{"POST", "/dmarc/lookup", mailRead, 1, "DMARC lookup and parsing", call(dmarc.Lookup)},
 	{"POST", "/dmarc/validate", mailRead, 1, "DMARC validation, no DNS lookup; returns scoring and recommendations", pure(dmarc.Validate)},
+	{"POST", "/bimi/lookup", mailRead, 2, "BIMI lookup with logo retrieval", call(bimi.Lookup)},
 	{"POST", "/bimi/validate", mailRead, 2, "BIMI validation, no DNS lookup", pure(bimi.Validate)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
 	{"POST", "/tls-rpt/lookup", mailRead, 2, "TLS-RPT lookup", call(tlsrpt.Lookup)},

@@ -35,6 +35,7 @@ const (
 	dmarcSubdomains obstacleKind = "sp=none"
 	dmarcPartial    obstacleKind = "pct"
 	dmarcTesting    obstacleKind = "t=y"
+	dmarcDisputed   obstacleKind = "disputed" // one of the others, to receivers of one standard only
 
 	// dmarcRejectPartial is none to the draft, which asks for pct=100 with quarantine only; some receivers ask for it
 	// with reject, too.
@@ -51,10 +52,32 @@ type standing struct {
 
 // assess looks at DMARC as the receivers of either standard do.
 func assess(d *policy.Discovery) standing {
-	var s standing
-	s.view(d, &d.List, policy.RFC7489)
-	s.view(d, &d.Tree, policy.RFC9989)
+	var s, older, newer standing
+	older.view(d, &d.List, policy.RFC7489)
+	newer.view(d, &d.Tree, policy.RFC9989)
+	s.step, s.policy = newer.step, newer.policy
+	if s.step == nil {
+		s.step, s.policy = older.step, older.policy
+	}
+	if s.unknown = newer.unknown; s.unknown == nil {
+		s.unknown = older.unknown
+	}
+	s.merge(older, newer, "RFC 7489")
+	s.merge(newer, older, "RFC 9989")
 	return s
+}
+
+// merge adds the obstacles that receivers of a standard see. Those that the others know not to be there are disputed.
+func (s *standing) merge(from, other standing, standard string) {
+	for _, o := range from.obstacles {
+		same := func(p obstacle) bool { return p.kind == o.kind && p.domain == o.domain }
+		if !slices.ContainsFunc(other.obstacles, same) && other.unknown == nil {
+			o.kind, o.text = dmarcDisputed, o.text+" This is so for receivers that follow "+standard+" only."
+		}
+		if !slices.ContainsFunc(s.obstacles, same) {
+			s.obstacles = append(s.obstacles, o)
+		}
+	}
 }
 
 // view adds what receivers of one standard find.
@@ -73,14 +96,14 @@ func (s *standing) view(d *policy.Discovery, v *policy.View, standard policy.Sta
 	} else {
 		s.policy = reading.Requested.Subdomain
 	}
-	s.check(v.Policy, standard)
+	s.check(v.Policy, reading)
 	// The record of the organizational domain counts as well where the domain has one of its own.
 	if org := stepAt(d, v.Organizational); v.Origin == policy.Own && org != nil && org.Domain != v.Policy.Domain {
 		switch {
 		case org.Err() != nil:
 			s.unknown = org.Err()
 		case org.Record != nil:
-			s.check(org, standard)
+			s.check(org, org.Record.Reading(standard))
 		}
 	}
 }
@@ -100,6 +123,9 @@ func (s *standing) absent(d *policy.Discovery, v *policy.View) {
 		step := stepAt(d, domain)
 		switch {
 		case step == nil:
+		case step.DanglingAlias() != "":
+			s.add(dmarcMissing, d.Domain.String(), "%s", step.DanglingAlias())
+			return
 		case len(step.Found.Records) > 1:
 			s.add(dmarcInvalid, domain, "There are %d DMARC records at %s, of which receivers use none.",
 				len(step.Found.Records), step.Name)
@@ -114,18 +140,12 @@ func (s *standing) absent(d *policy.Discovery, v *policy.View) {
 	if v.Organizational != d.Domain.String() {
 		where += " or _dmarc." + v.Organizational
 	}
-	if d.Tree.Policy != nil { // so that only those who walk the tree find one
-		s.add(dmarcMissing, d.Domain.String(), "There is no DMARC record at %s, where receivers look that follow RFC 7489; those "+
-			"that follow RFC 9989 find the one at %s.", where, d.Tree.Policy.Name)
-		return
-	}
 	s.add(dmarcMissing, d.Domain.String(), "There is no DMARC record at %s.", where)
 }
 
 // check adds what is wrong with a record (section 7.1 of the draft).
-func (s *standing) check(step *policy.Step, standard policy.Standard) {
+func (s *standing) check(step *policy.Step, reading policy.Reading) {
 	r := step.Record
-	reading := r.Reading(standard)
 	switch {
 	case !reading.Usable:
 		s.add(dmarcInvalid, step.Domain, "Receivers cannot use the DMARC record at %s: %s.", step.Name, reading.Reason)
@@ -148,12 +168,9 @@ func (s *standing) check(step *policy.Step, standard policy.Standard) {
 	}
 }
 
-// add notes an obstacle once.
+// add notes an obstacle.
 func (s *standing) add(kind obstacleKind, domain, format string, args ...any) {
-	same := func(o obstacle) bool { return o.kind == kind && o.domain == domain }
-	if !slices.ContainsFunc(s.obstacles, same) {
-		s.obstacles = append(s.obstacles, obstacle{kind, domain, fmt.Sprintf(format, args...)})
-	}
+	s.obstacles = append(s.obstacles, obstacle{kind, domain, fmt.Sprintf(format, args...)})
 }
 
 // of lists the obstacles of a kind.

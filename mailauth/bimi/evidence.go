@@ -29,6 +29,12 @@ type evidence struct {
 	dmarc     *policy.Discovery
 	standing  standing
 	beside    beside
+
+	// The logo and the certificate; nil if they were not fetched.
+	logo, mark *part
+	fetched    fetched
+	matches    *bool // whether the logo is the one in the certificate; nil if that is not known
+	lineEnds   bool  // it is but for its line ends
 }
 
 // beside is what else the names tell at which the DNS was asked.

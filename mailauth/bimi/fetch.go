@@ -16,7 +16,8 @@ import (
 // maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 const maxName = 254
 
-// gather asks all there is to ask: first for the record, wherever it may be, and for DMARC at once.
+// gather asks all there is to ask: first for the record, wherever it may be, and for DMARC at once, then for logo and
+// certificate, which do not wait for DMARC.
 func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, error) {
 	e := &evidence{now: env.Now()}
 	bounded, cancel := diag.Within(ctx, record.Timeout)
@@ -29,8 +30,15 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	elsewhere := make([]diag.Answer[*dns.TXT], len(names))
 	var wildcard, fallback diag.Answer[*dns.TXT]
 	var failures [2]error
+	var first fetched
 	var g diag.Group
-	g.Go(func() { e.discovery, failures[0] = record.Discover(ctx, env, req.Domain, selector) })
+	g.Go(func() {
+		if e.discovery, failures[0] = record.Discover(ctx, env, req.Domain, selector); failures[0] == nil {
+			if p, err := e.discovery.Applies(e.discovery.Organizational()); err == nil {
+				first, failures[0] = fetch(ctx, env, req, e.discovery, p)
+			}
+		}
+	})
 	g.Go(func() { e.dmarc, failures[1] = policy.Discover(ctx, env, req.Domain.Name()) })
 	g.Go(func() { wildcard = diag.Lookup[*dns.TXT](bounded, env, req.Domain.Sub("*")) })
 	if s := record.DefaultSelector; selector.String() != s {
@@ -57,6 +65,13 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	e.found = e.pick()
 	e.locate(wildcard, fallback, elsewhere)
 	e.take(e.found)
+	if e.place != nil && e.place.Record != first.record { // that of a domain which only a tree walk finds
+		var err error
+		if first, err = fetch(ctx, env, req, e.discovery, e.place); err != nil {
+			return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain, err)
+		}
+	}
+	e.keep(first)
 	return e, ctx.Err()
 }
 

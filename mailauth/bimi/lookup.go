@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi/logo"
+	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
 )
 
 // LookupRequest asks for the examination of what a domain publishes.
@@ -22,8 +24,19 @@ type LookupReport struct {
 	Location  string        `json:"location,omitempty" doc:"domain at which the record was found: the domain itself or its organizational domain"`
 	Inherited bool          `json:"inherited" doc:"whether the record is that of the organizational domain"`
 	Fields
-	DMARC   DMARC `json:"dmarc" doc:"whether the DMARC policy lets receivers show the logo"`
-	Partial bool  `json:"partial" doc:"whether something could not be learned"`
+	DMARC                  DMARC        `json:"dmarc" doc:"whether the DMARC policy lets receivers show the logo"`
+	Logo                   *logo.Logo   `json:"logo,omitempty" doc:"the logo, if it was fetched"`
+	Certificate            *Certificate `json:"certificate,omitempty" doc:"the certificate, if it was fetched"`
+	LogoMatchesCertificate *bool        `json:"logo_matches_certificate,omitempty" doc:"whether the logo is the same file as the one in the certificate; absent if one of them could not be read"`
+	Partial                bool         `json:"partial" doc:"whether something could not be learned"`
+}
+
+// A Certificate is what is known of a certificate and what to think of it.
+type Certificate struct {
+	*markcert.Certificate
+	Valid        bool           `json:"valid" doc:"whether receivers can use the certificate now"`
+	ChainTrusted *bool          `json:"chain_trusted,omitempty" doc:"whether the chain leads to an authority for mark certificates now; absent without a mark certificate"`
+	Findings     []diag.Finding `json:"findings" doc:"what is wrong with the certificate, the worst first"`
 }
 
 // Lookup finds the record of a domain, its logo and its certificate, and examines them and the DMARC policy. The error is
@@ -50,11 +63,21 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 	}
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain().Name(), at.Answer, e.found.Records, e.now, env.Now()),
-		Verdict:      rules.Judge(e, texts),
+		Verdict:      rules.Judge(e, e.texts()),
 		Selector:     e.discovery.Selector,
 		Fields:       e.fields(),
 		DMARC:        e.standing.report(),
 		Partial:      e.failing != nil || e.standing.unknown != nil || !e.beside.Searched,
+
+		LogoMatchesCertificate: e.matches,
+	}
+	if f := e.fetched.logo; f != nil {
+		l := f.Logo()
+		r.Logo, r.Partial = &l, r.Partial || len(e.logo.unknown) > 0
+	}
+	if m := e.fetched.mark; m != nil {
+		r.Certificate = &Certificate{m.Certificate, m.Valid, m.ChainTrusted, m.Findings}
+		r.Partial = r.Partial || m.Partial || len(e.mark.unknown) > 0
 	}
 	if e.present() {
 		r.Location, r.Inherited = at.Domain, at != e.discovery.Own()

@@ -146,7 +146,13 @@ var worlds = []struct {
 	{"DMARC SERVFAIL, http", with("v=BIMI1; l=http://brand.example.com/logo.svg; a=" + markURL), "", "", broken("_dmarc.example.com"),
 		"invalid 69 location.http dmarc.unknown", "", "unknown unknown"},
 	{"DMARC of a domain in between", mail + "a.b.example.com. MX 10 mx.example.com.\n" + at("_dmarc.b.example.com", "v=DMARC1; p=reject") + record1,
-		"a.b.example.com", "", nil, "invalid 69 dmarc.missing record.organizational", "", "reject false"},
+		"a.b.example.com", "", nil, "warning 94 dmarc.disputed record.organizational", "", "reject false"},
+	{"p is not the second tag", under("v=DMARC1; rua=mailto:d@example.com; p=reject"), "", "", nil,
+		"warning 94 dmarc.disputed", "", "reject false"},
+	{"DMARC of a public suffix", "example.co.uk. MX 10 mx.example.com.\n" + at("default._bimi.example.co.uk", full) + at("_dmarc.co.uk", "v=DMARC1; p=reject; psd=y"),
+		"example.co.uk", "", nil, "warning 94 dmarc.disputed", "", "reject false"},
+	{"DMARC alias leads nowhere", mail + record1 + "_dmarc.example.com. CNAME d.example.net.\n", "", "", nil,
+		"invalid 69 dmarc.missing", "", "missing false"},
 	{"two DMARC records", with(full) + at("_dmarc.example.com", "v=DMARC1; p=none"), "", "", nil,
 		"invalid 69 dmarc.invalid", "", "missing false"},
 	{"broken DMARC record", under("v=DMARC1; p=rejct"), "", "", nil,
@@ -237,6 +243,9 @@ func TestLookup(t *testing.T) {
 		r, err := Validate(ValidateRequest{Record: tt.record})
 		require.NoError(t, err)
 		seen.Add(r.Verdict)
+	}
+	for _, tt := range shelves {
+		synctest.Test(t, func(t *testing.T) { seen.Add(visit(t, tt.record, tt.shelf).Verdict) })
 	}
 	diagtest.CoverRules(t, rules, seen)
 	diagtest.CheckTexts(t, texts, rules.Describe(), seen)

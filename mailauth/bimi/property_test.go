@@ -2,10 +2,13 @@ package bimi
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -38,12 +41,10 @@ func checkCorrection(t require.TestingT, suggested string, before ...string) {
 	for _, f := range r.Findings {
 		require.True(t, f.Severity < diag.Warning || f.Code == "bimi.certificate.missing", "%q: %+v", suggested, f)
 	}
-	require.Empty(t, suggestedBy(r), "%q is corrected again", suggested)
+	require.Empty(t, correction(r), "%q is corrected again", suggested)
 	after := record.Parse(suggested)
 	for _, text := range before {
-		parts, _ := diag.PastedTXT(text)
 		found := record.Format.Read(text)
-		_ = parts
 		if len(found.Records) != 1 {
 			continue
 		}
@@ -57,7 +58,7 @@ func checkCorrection(t require.TestingT, suggested string, before ...string) {
 	}
 }
 
-func suggestedBy(r *ValidateReport) string { return suggested(r.Verdict) }
+func correction(r *ValidateReport) string { return suggested(r.Verdict) }
 
 func TestCorrectionsHarmNobody(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -74,6 +75,48 @@ func TestCorrectionsHarmNobody(t *testing.T) {
 			require.False(rt, r.Valid && f.Severity >= diag.Error, "%q: %+v", text, f)
 		}
 		require.Equal(rt, r.Valid, r.State == diag.Valid || r.State == diag.Warned, "%q: %+v", text, r.Findings)
+	})
+}
+
+// Whatever stands in the DNS, and whatever fails, the parts of a report agree, ignorance is not told as absence, and
+// suggestions harm nobody.
+func TestReportsAreConsistent(t *testing.T) {
+	levels := []string{"example.com", "a.example.com", "b.a.example.com"}
+	rapid.Check(t, func(rt *rapid.T) {
+		w := diagtest.NewWorld(t)
+		defer w.Close()
+		pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(rt, what) }
+		zone := "x.com. TXT \"x\"\n"
+		for _, domain := range levels {
+			for range rapid.IntRange(0, 2).Draw(rt, "records") {
+				text := draws.Draw(rt, "record")
+				if strings.ContainsAny(text, "\"\\") || text == "" || len(text) > diag.MaxTXTString {
+					continue
+				}
+				zone += at(pick("name", "default._bimi.", "default._bimi.", "s1._bimi.", "_bimi.", "", "*.")+domain, text)
+			}
+			zone += pick("dmarc", "", at("_dmarc."+domain, "v=DMARC1; p=reject"), at("_dmarc."+domain, "v=DMARC1; p=none; rua=mailto:a@b.example"),
+				at("_dmarc."+domain, "v=DMARC1; p=quarantine; sp=none; pct=20"), at("_dmarc."+domain, "v=DMARC1; psd=n; p=reject"))
+			zone += pick("mail", "", domain+". MX 0 .\n", domain+". MX 10 mx.example.com.\n")
+		}
+		w.Zone(zone)
+		for _, name := range []string{"default._bimi.example.com", "_dmarc.example.com", "_dmarc.a.example.com", "example.com"} {
+			if rapid.IntRange(0, 9).Draw(rt, "broken") == 0 {
+				w.Break(name, dns.RcodeServerFailure)
+			}
+		}
+		r, err := Lookup(rt.Context(), w.Env(), LookupRequest{
+			Domain: diag.MustDomain(pick("domain", levels...)), Selector: diag.MustSelector(pick("selector", "default", "default", "s1")),
+			FetchLogo: new(false), FetchCertificate: new(false),
+		})
+		require.NoError(rt, err)
+		checkReport(rt, r)
+		require.NotEmpty(rt, r.Headline)
+		ignorant := slices.ContainsFunc(diagtest.Codes(r.Verdict), func(c diag.Code) bool { return strings.HasSuffix(string(c), ".unknown") })
+		require.True(rt, ignorant || r.State != diag.Unknown, "%+v", r.Findings)
+		require.True(rt, r.Partial || !ignorant)
+		require.True(rt, r.State != diag.Missing || !r.Found)
+		require.True(rt, r.State != diag.Valid || r.Declined || *r.DMARC.Eligible)
 	})
 }
 

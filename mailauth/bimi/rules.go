@@ -11,7 +11,7 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a receiver would meet it.
-var rules = slices.Concat(lookupRules, absenceRules, recordRules, tagRules, dmarcRules, besideRules)
+var rules = slices.Concat(lookupRules, absenceRules, recordRules, tagRules, dmarcRules, partsRules, besideRules)
 
 // Where it is written.
 const (
@@ -24,6 +24,8 @@ const (
 	refHeader      = internetDraft + " section 5.1"
 	refDMARC       = internetDraft + " section 7.1"
 	refDiscovery   = internetDraft + " section 7.2"
+	refEvidence    = internetDraft + " section 7.4"
+	refValidation  = internetDraft + " section 7.6"
 )
 
 // kit makes the rules that all records share.
@@ -105,7 +107,7 @@ var absenceRules = diag.Rules[*evidence]{
 // looked lists where receivers look for the record, for a sentence.
 func (e *evidence) looked() string {
 	if org := e.discovery.At(e.discovery.Organizational()); org != nil && org != e.discovery.Own() {
-		return e.name() + " and " + org.Name
+		return e.name() + " or " + org.Name
 	}
 	return e.name()
 }

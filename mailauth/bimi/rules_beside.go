@@ -31,8 +31,8 @@ var besideRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool { return online(e) && e.present() },
 		Fails: func(e *evidence) diag.Failures {
 			s := e.discovery.Selector.String()
-			return diag.FailIf(s != record.DefaultSelector, "Receivers use this record only for messages with the field "+
-				"BIMI-Selector: v=BIMI1; s=%s;.", s)
+			return diag.FailIf(s != record.DefaultSelector, "Receivers use this record only for messages that have the field "+
+				"\"BIMI-Selector: v=BIMI1; s=%s\".", s)
 		},
 	},
 	{

@@ -21,6 +21,44 @@ var textsOffline = func() diag.Texts {
 	return t
 }()
 
+// texts are those for what was examined: the words of the parts where they speak for the whole, and no praise for what
+// was not fetched.
+func (e *evidence) texts() diag.Texts {
+	t := maps.Clone(texts)
+	for p, codes := range map[*part][]diag.Code{
+		e.logo: {"bimi.logo_file.unknown", "bimi.logo_file.invalid", "bimi.logo_file.flawed"},
+		e.mark: {"bimi.certificate.unknown", "bimi.certificate.invalid", "bimi.certificate.flawed"},
+	} {
+		for _, code := range codes {
+			if p != nil {
+				t[string(code)] = p.Text
+			}
+		}
+	}
+	what, rest := "", ""
+	switch located, certified := e.unfetchedLogo(), e.unfetchedMark(); {
+	case located && certified:
+		what, rest = "BIMI record and DMARC policy are correct", "Logo and certificate were not examined."
+	case located:
+		what, rest = "BIMI record, certificate and DMARC policy are correct", "The logo was not examined."
+	case certified:
+		what, rest = "BIMI record, logo and DMARC policy are correct", "The certificate was not examined."
+	default:
+		return t
+	}
+	t["excellent"] = diag.Text{Headline: what, Sub: rest}
+	t["valid"] = t["excellent"]
+	return t
+}
+
+// unfetchedLogo reports whether there is a logo that was not fetched.
+func (e *evidence) unfetchedLogo() bool { return e.active() && e.logo == nil }
+
+// unfetchedMark reports whether there is a certificate that was not fetched.
+func (e *evidence) unfetchedMark() bool {
+	return e.active() && e.mark == nil && e.record.Authority.Text != ""
+}
+
 // texts are what the verdict says in words.
 var texts = diag.Texts{
 	"excellent": {
@@ -119,9 +157,17 @@ var texts = diag.Texts{
 		Headline: "BIMI has no certificate: many mailboxes show no logo",
 		Sub:      "Gmail and Apple Mail ask for a mark certificate (VMC or CMC); some others show the logo without.",
 	},
+	"bimi.logo_file.mismatch": {
+		Headline: "The BIMI logo is not the one in its certificate",
+		Sub:      "Receivers that ask for a certificate show no logo. Publish the file for which it was issued.",
+	},
 	"bimi.dmarc.unknown": {
 		Headline: "BIMI is published, but the DMARC policy could not be looked up",
 		Sub:      "Whether receivers show the logo depends on it. Check the name servers and try again.",
+	},
+	"bimi.dmarc.disputed": {
+		Headline: "BIMI works only where receivers read the DMARC policy as meant",
+		Sub:      "Receivers of RFC 7489 and RFC 9989 do not agree about it. Publish DMARC at the domain itself.",
 	},
 	"bimi.dmarc.missing": {
 		Headline: "BIMI has no effect: the domain has no DMARC record",

@@ -30,7 +30,7 @@ func TestWorlds(t *testing.T) {
 			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`,
 			"more":  `default._bimi.example.com. TXT "v=BIMI1; l=https://example.com/logo.svg; a="`,
 		}, headline: "Fix DMARC first: policy is none", state: diag.Bad,
-			grave: []diag.Code{"dmarc.policy.none", "bimi.certificate.missing"}},
+			grave: []diag.Code{"dmarc.policy.none", "bimi.logo_file.invalid", "bimi.certificate.missing"}},
 		{name: "no DMARC", edits: edits{"dmarc": ""}, headline: "Fix first: no DMARC record", state: diag.Bad,
 			grave: []diag.Code{"dmarc.record.missing"}},
 		{name: "no SPF and p=none: SPF comes first", edits: edits{

@@ -1,0 +1,136 @@
+package bimi
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi/logo"
+	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
+	"github.com/diagkit/diagkit/mailauth/bimi/record"
+)
+
+// fetched is what the addresses of a record served; each is nil if it was not asked for, or if there is no address that
+// can be used.
+type fetched struct {
+	record *record.Record
+	logo   *logo.Fetched
+	mark   *markcert.LookupReport
+}
+
+// fetch fetches logo and certificate of the record at a place at once. The error is that of the context, or that of a
+// list of authorities that cannot be read.
+func fetch(ctx context.Context, env *diag.Env, req LookupRequest, d *record.Discovery, p *record.Place) (fetched, error) {
+	if p == nil || p.Record == nil {
+		return fetched{}, nil
+	}
+	f := fetched{record: p.Record}
+	var failures [2]error
+	var g diag.Group
+	if l := p.Record.Location; l.Usable() && wants(req.FetchLogo) {
+		g.Go(func() { f.logo, failures[0] = logo.Fetch(ctx, env, l.URL) })
+	}
+	if a := p.Record.Authority; a.Usable() && wants(req.FetchCertificate) {
+		at := &markcert.Place{Domain: p.Domain, Organizational: d.Organizational(), Selector: d.Selector.String()}
+		g.Go(func() { f.mark, failures[1] = markcert.Check(ctx, env, a.URL, at) })
+	}
+	g.Wait()
+	for _, err := range failures {
+		if err != nil {
+			return fetched{}, err
+		}
+	}
+	return f, nil
+}
+
+// wants reports whether something is asked for, as it is without a word.
+func wants(b *bool) bool { return b == nil || *b }
+
+// keep takes what was fetched, and compares it.
+func (e *evidence) keep(f fetched) {
+	e.fetched = f
+	if f.logo != nil {
+		e.logo = newPart(f.logo.Verdict(), (*logo.Report).Rules(nil))
+	}
+	if f.mark == nil {
+		return
+	}
+	e.mark = newPart(f.mark.Verdict, f.mark.Rules())
+	if c := f.mark.Certificate; f.logo != nil && f.logo.Image != nil && c != nil && c.LogoSHA256 != "" {
+		e.matches = new(sum(f.logo.Image) == c.LogoSHA256)
+		e.lineEnds = !*e.matches && slices.Contains(otherLineEnds(f.logo.Image), c.LogoSHA256)
+	}
+}
+
+// sum is the SHA-256 of an image, in hexadecimal digits.
+func sum(image []byte) string {
+	h := sha256.Sum256(image)
+	return hex.EncodeToString(h[:])
+}
+
+// otherLineEnds are the sums of an image with the line ends of other systems, and with or without one at its end: version
+// control and editors change them.
+func otherLineEnds(image []byte) []string {
+	unix := bytes.ReplaceAll(image, []byte("\r\n"), []byte("\n"))
+	bare := bytes.TrimRight(unix, "\n")
+	var list []string
+	for _, text := range [][]byte{unix, bare, append(slices.Clone(bare), '\n')} {
+		list = append(list, sum(text), sum(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))))
+	}
+	return list
+}
+
+// A part is what the report on the logo or the certificate says, of which this one keeps what the reader must know: the
+// report itself is there as well.
+type part struct {
+	diag.Text
+	unknown, broken, flawed []diag.Finding
+}
+
+// newPart sorts the findings of a report: ignorance, what keeps receivers from showing a logo, and what may do so.
+func newPart(v diag.Verdict, infos []diag.RuleInfo) *part {
+	p := &part{Text: v.Text()}
+	for _, f := range v.Findings {
+		ignorance := func(r diag.RuleInfo) bool { return r.Code == f.Code && r.State == diag.Unknown }
+		switch {
+		case f.Severity == diag.Info:
+		case slices.ContainsFunc(infos, ignorance):
+			p.unknown = append(p.unknown, f)
+		case f.Severity >= diag.Error:
+			p.broken = append(p.broken, f)
+		default:
+			p.flawed = append(p.flawed, f)
+		}
+	}
+	return p
+}
+
+// partRules make three rules of a part: about ignorance, about what is broken, and about what has a weakness.
+func partRules(of func(*evidence) *part, unknown, broken, flawed diag.Rule[*evidence]) diag.Rules[*evidence] {
+	list := func(pick func(*part) []diag.Finding) func(*evidence) diag.Failures {
+		return func(e *evidence) diag.Failures { return failures(pick(of(e))) }
+	}
+	ignorance := func(p *part) []diag.Finding { return p.unknown }
+	faults := func(p *part) []diag.Finding { return p.broken }
+	weaknesses := func(p *part) []diag.Finding { return p.flawed }
+	unknown.Fails, broken.Fails, flawed.Fails = list(ignorance), list(faults), list(weaknesses)
+	known := func(pick func(*part) []diag.Finding) func(*evidence) bool {
+		return func(e *evidence) bool {
+			p := of(e)
+			return p != nil && (len(p.unknown) == 0 || len(pick(p)) > 0)
+		}
+	}
+	unknown.When = func(e *evidence) bool { return of(e) != nil }
+	broken.When, flawed.When = known(faults), known(weaknesses)
+	return diag.Rules[*evidence]{unknown, broken, flawed}
+}
+
+// failures takes the findings of a part over.
+func failures(findings []diag.Finding) diag.Failures {
+	return diag.FailEach(findings, func(f diag.Finding) diag.Failures {
+		return diag.Failures{{Detail: f.Title + ". " + f.Detail, Target: f.Target, Location: f.Location, Advice: f.Advice}}
+	})
+}
