@@ -158,8 +158,11 @@ func unfetched(e *evidence) diag.Failures {
 	}
 }
 
-// failure says in a clause what ended the fetch.
+// failure says in a clause what ended the fetch; empty if nothing did.
 func (e *evidence) failure() string {
+	if e.fetched.Result.Err == nil {
+		return ""
+	}
 	return diag.Quote(strings.TrimSuffix(e.fetched.Result.Err.Message, "."))
 }
 
