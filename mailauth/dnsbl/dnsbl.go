@@ -177,10 +177,14 @@ var (
 	errNoList  = errors.New("no list gave a usable answer")
 )
 
-// unavailable returns an error if there was no answer from any list, not even that it refuses to answer.
+// unavailable returns an error if no list that is in operation answered, not even that it refuses to answer.
 func (e *evidence) unavailable() error {
-	silent := true
+	asked, silent := 0, true
 	for _, p := range e.probes {
+		if p.outcome.dead() {
+			continue
+		}
+		asked++
 		for _, r := range slices.Concat([]reply{p.address}, p.listed, p.unlisted) {
 			if r.fault == "" && !p.limited {
 				return nil
@@ -188,11 +192,14 @@ func (e *evidence) unavailable() error {
 			silent = silent && r.fault == TimedOut
 		}
 	}
-	err := errNoList
-	if silent {
-		err = errSilence
+	switch {
+	case asked == 0:
+		return nil
+	case silent:
+		return diag.Unavailable(fmt.Sprintf("any of %s", diag.Count(asked, "blocklist")), errSilence)
+	default:
+		return diag.Unavailable(fmt.Sprintf("any of %s", diag.Count(asked, "blocklist")), errNoList)
 	}
-	return diag.Unavailable(fmt.Sprintf("%s through the resolver", diag.Count(len(e.probes), "blocklist")), err)
 }
 
 // report judges the evidence and writes it down.

@@ -371,6 +371,13 @@ func TestNothingLearned(t *testing.T) {
 	}{
 		{"silence", func(w *diagtest.World) { w.Silence("*.") }, true},
 		{"SERVFAIL", func(w *diagtest.World) { w.Break("*.", dns.RcodeServerFailure) }, false},
+		{"silence of all that are in operation", func(w *diagtest.World) {
+			for i, zone := range allZones() {
+				if w.Silence("*." + zone); i%3 == 0 {
+					w.Fault("*."+zone, 0, diagtest.Fault{Answers: []string{""}})
+				}
+			}
+		}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
