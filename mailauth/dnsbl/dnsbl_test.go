@@ -100,13 +100,13 @@ var worlds = []world{
 		codes: "dnsbl.listed.several dnsbl.listed.major dnsbl.listed.major dnsbl.listed.major", state: diag.Bad, score: "39",
 		headline: "Listed on 3 blocklists, among them Spamhaus ZEN", listed: 3},
 	{name: "PBL only", zone: entries("zen.spamhaus.org", "127.0.0.10"),
-		codes: "dnsbl.listed.policy", state: diag.Warned, score: "66", headline: "Listed by policy", listed: 1},
+		codes: "dnsbl.listed.policy", state: diag.Warned, score: "68", headline: "Listed by policy", listed: 1},
 	{name: "PBL and XBL", zone: entries("zen.spamhaus.org", "127.0.0.11", "zen.spamhaus.org", "127.0.0.4"),
 		codes: "dnsbl.listed.major", state: diag.Bad, score: "69", headline: "Listed on the blocklist Spamhaus ZEN", listed: 1},
 	{name: "a minor policy list", zone: entries("dyna.spamrats.com", "127.0.0.36"),
-		codes: "dnsbl.listed.policy", state: diag.Warned, score: "93", headline: "Listed by policy", listed: 1},
+		codes: "dnsbl.listed.policy.minor", state: diag.Warned, score: "94", headline: "Listed by policy on SpamRATS Dyna", listed: 1},
 	{name: "a list that some use", zone: entries("psbl.surriel.com", "127.0.0.2"),
-		codes: "dnsbl.listed.minor", state: diag.Warned, score: "85", headline: "Listed on the blocklist PSBL", listed: 1},
+		codes: "dnsbl.listed.minor", state: diag.Warned, score: "86", headline: "Listed on the blocklist PSBL", listed: 1},
 	{name: "a list that few use", zone: entries("rbl.schulte.org", "127.0.0.2"),
 		codes: "dnsbl.listed.obscure", state: diag.Warned, score: "94", headline: "Listed on the blocklist schulte.org", listed: 1},
 	{name: "three lists of different operators",
@@ -132,22 +132,24 @@ var worlds = []world{
 	{name: "neutral on blocklists", zone: entries("hostkarma.junkemailfilter.com", "127.0.0.5", "bl.mailspike.net", "127.0.0.14"),
 		state: diag.Valid, score: "100", headline: "Not listed"},
 	{name: "a public resolver", zone: refuseAll("127.255.255.254", "zen.spamhaus.org"),
-		codes: "dnsbl.major.unanswered dnsbl.lists.refused", state: diag.Valid, score: "100",
-		headline: "Not listed on 63 blocklists, but Spamhaus ZEN is missing"},
+		codes: "dnsbl.major.unanswered", state: diag.Valid, score: "100",
+		headline: "Not listed on 63 lists; no answer from Spamhaus ZEN"},
 	{name: "too many queries", zone: entries("zen.spamhaus.org", "127.255.255.255"),
-		codes: "dnsbl.major.unanswered dnsbl.lists.refused", state: diag.Valid, score: "100", headline: "ZEN is missing"},
+		codes: "dnsbl.major.unanswered", state: diag.Valid, score: "100", headline: "no answer from Spamhaus ZEN"},
+	{name: "a list that few use refuses", zone: refuseAll("127.255.255.254", "rbl.schulte.org"),
+		codes: "dnsbl.lists.refused", state: diag.Valid, score: "100", headline: "63 blocklists"},
 	{name: "127.0.0.1 as a refusal", zone: refuseAll("127.0.0.1", "b.barracudacentral.org"),
-		codes: "dnsbl.major.unanswered dnsbl.lists.refused", state: diag.Valid, score: "100", headline: "Barracuda is missing"},
+		codes: "dnsbl.major.unanswered", state: diag.Valid, score: "100", headline: "no answer from Barracuda"},
 	{name: "refused only at the test address", zone: "2.0.0.127.bl.spamcop.net. A 127.255.255.255\n",
-		codes: "dnsbl.major.unanswered dnsbl.lists.refused", state: diag.Valid, score: "100", headline: "SpamCop is missing"},
+		codes: "dnsbl.major.unanswered", state: diag.Valid, score: "100", headline: "no answer from SpamCop"},
 	{name: "dnswl refuses", zone: refuseAll("127.0.0.255", "list.dnswl.org"), state: diag.Valid, score: "100", headline: "Not listed"},
 	{name: "refused beside a listing", zone: refuseAll("127.255.255.254", "zen.spamhaus.org") + entries("psbl.surriel.com", "127.0.0.2"),
-		codes: "dnsbl.listed.minor dnsbl.major.unanswered dnsbl.lists.refused", state: diag.Warned, score: "85",
+		codes: "dnsbl.listed.minor dnsbl.major.unanswered", state: diag.Warned, score: "80",
 		headline: "Listed on the blocklist PSBL", listed: 1},
 	{name: "a list that lists everything", zone: everything("rbl.schulte.org"),
 		codes: "dnsbl.lists.wildcard", state: diag.Valid, score: "100", headline: "63 blocklists that answered"},
 	{name: "a widely used list that lists everything", zone: everything("bl.spamcop.net"),
-		codes: "dnsbl.major.unanswered dnsbl.lists.wildcard", state: diag.Valid, score: "100", headline: "SpamCop is missing"},
+		codes: "dnsbl.major.unanswered dnsbl.lists.wildcard", state: diag.Valid, score: "100", headline: "no answer from SpamCop"},
 	{name: "a parked domain", zone: refuseAll("203.0.113.80", "rbl.schulte.org"),
 		codes: "dnsbl.lists.failed", state: diag.Valid, score: "100", headline: "63 blocklists"},
 	{name: "a list out of operation", spoil: func(w *diagtest.World) {
@@ -164,26 +166,26 @@ var worlds = []world{
 	{name: "no list in operation", bare: true, codes: "dnsbl.answers.none dnsbl.lists.empty", state: diag.Unknown, score: "none",
 		headline: "no blocklist answered"},
 	{name: "most widely used lists refuse", zone: refuseAll("127.255.255.254", majorZones[:2]...),
-		codes: "dnsbl.answers.few dnsbl.lists.refused", state: diag.Unknown, score: "none", headline: "most widely used blocklists"},
+		codes: "dnsbl.answers.few", state: diag.Unknown, score: "none", headline: "most widely used blocklists"},
 	{name: "widely used lists SERVFAIL", spoil: func(w *diagtest.World) {
 		for _, zone := range majorZones {
 			w.Break("*."+zone, dns.RcodeServerFailure)
 		}
-	}, codes: "dnsbl.answers.few dnsbl.lists.failed", state: diag.Unknown, score: "none", headline: "most widely used"},
+	}, codes: "dnsbl.answers.few", state: diag.Unknown, score: "none", headline: "most widely used"},
 	{name: "widely used lists SERVFAIL, and another lists it", zone: entries("psbl.surriel.com", "127.0.0.2"),
 		spoil: func(w *diagtest.World) {
 			for _, zone := range majorZones {
 				w.Break("*."+zone, dns.RcodeServerFailure)
 			}
-		}, codes: "dnsbl.listed.minor dnsbl.major.unanswered dnsbl.major.unanswered dnsbl.major.unanswered dnsbl.lists.failed",
-		state: diag.Warned, score: "76", headline: "PSBL", listed: 1},
+		}, codes: "dnsbl.listed.minor dnsbl.major.unanswered dnsbl.major.unanswered dnsbl.major.unanswered",
+		state: diag.Warned, score: "57", headline: "PSBL", listed: 1},
 	{name: "a list is silent", spoil: func(w *diagtest.World) { w.Silence("*.bl.blocklist.de") },
 		codes: "dnsbl.lists.silent", state: diag.Valid, score: "100", headline: "63 blocklists"},
 	{name: "a list is silent about the address", spoil: func(w *diagtest.World) { w.Silence(rev + "zen.spamhaus.org") },
-		codes: "dnsbl.major.unanswered dnsbl.lists.silent", state: diag.Valid, score: "100", headline: "ZEN is missing"},
+		codes: "dnsbl.major.unanswered", state: diag.Valid, score: "100", headline: "no answer from Spamhaus ZEN"},
 	{name: "a listing without an answer about 127.0.0.1", zone: entries("zen.spamhaus.org", "127.0.0.2"),
 		spoil: func(w *diagtest.World) { w.Silence("1.0.0.127.zen.spamhaus.org") },
-		codes: "dnsbl.major.unanswered dnsbl.lists.silent", state: diag.Valid, score: "100", headline: "ZEN is missing"},
+		codes: "dnsbl.major.unanswered", state: diag.Valid, score: "100", headline: "no answer from Spamhaus ZEN"},
 	{name: "a listing without an answer about 127.0.0.2", zone: entries("zen.spamhaus.org", "127.0.0.2"),
 		spoil: func(w *diagtest.World) { w.Silence("2.0.0.127.zen.spamhaus.org") },
 		codes: "dnsbl.listed.major", state: diag.Bad, score: "69", headline: "Spamhaus ZEN", listed: 1},
@@ -195,7 +197,7 @@ var worlds = []world{
 		headline: "the resolver rewrites answers", listed: 1},
 	{name: "the resolver filters a list", spoil: func(w *diagtest.World) {
 		w.Fault(rev+"zen.spamhaus.org", 0, diagtest.Fault{Answers: []string{""}, Explain: dns.ExtendedErrorCodeBlocked, Text: "x"})
-	}, codes: "dnsbl.major.unanswered dnsbl.lists.failed", state: diag.Valid, score: "100", headline: "ZEN is missing"},
+	}, codes: "dnsbl.major.unanswered", state: diag.Valid, score: "100", headline: "no answer from Spamhaus ZEN"},
 
 	// Addresses of all kinds.
 	{name: "private", ip: "10.1.2.3", codes: "dnsbl.address.special", state: diag.Unknown, score: "none",
@@ -292,6 +294,30 @@ func holds(t *testing.T, r *Report) {
 	}
 }
 
+// Headlines have room for the longest name of a list, and the largest number of them.
+func TestHeadlinesFit(t *testing.T) {
+	name := strings.Repeat("x", maxName)
+	lists := []*List{}
+	for i := range maxLists {
+		l := &List{ID: fmt.Sprint(i), Name: name, Category: Spam, Severity: High, Zone: "x", IPv4: true}
+		lists = append(lists, l)
+	}
+	for _, listed := range []int{0, 1, maxLists} {
+		e := &evidence{ip: diag.MustIP(ip4)}
+		for i, l := range lists {
+			p := &probe{list: l, outcome: outcome{status: Failed}}
+			if i < listed {
+				p.outcome.status = Listed
+			}
+			e.probes = append(e.probes, p)
+		}
+		for key, text := range texts {
+			headline := e.filler().Replace(text.Headline)
+			require.LessOrEqual(t, len([]rune(headline)), diag.MaxHeadline, "%s: %s", key, headline)
+		}
+	}
+}
+
 func TestReport(t *testing.T) {
 	w := working(t)
 	w.Zone(entries("zen.spamhaus.org", "127.0.0.2", "zen.spamhaus.org", "127.0.0.9", "list.dnswl.org", "127.0.5.2") +
@@ -309,7 +335,7 @@ func TestReport(t *testing.T) {
 				ID: "spamhaus-zen", Name: "Spamhaus ZEN", Zone: "zen.spamhaus.org", Operator: "The Spamhaus Project", Category: Spam,
 				Status: Listed, SelfTest: Passed, Listed: true, ReturnCodes: []string{"127.0.0.2", "127.0.0.9"},
 				Meanings: []string{
-					"SBL: source of spam or host of a spam operation", "DROP: network taken over or leased by criminals",
+					"SBL, source of spam or host of a spam operation", "DROP, network taken over or leased by criminals",
 				},
 				Reason: "https://www.spamhaus.org/sbl/query/SBL1", Severity: High,
 				DelistURL: "https://check.spamhaus.org/results?query=192.0.2.25",
@@ -322,7 +348,7 @@ func TestReport(t *testing.T) {
 		Allowlists: []Result{{
 			ID: "dnswl", Name: "dnswl.org", Zone: "list.dnswl.org", Operator: "dnswl.org", Category: Allow, Status: Listed,
 			SelfTest: Passed, Listed: true, ReturnCodes: []string{"127.0.5.2"},
-			Meanings: []string{"Service or network provider", "Trust: medium"}, Severity: High,
+			Meanings: []string{"Service or network provider", "Medium trust"}, Severity: High,
 		}},
 		SpecialPurpose: "Documentation (TEST-NET-1) (RFC 5737)",
 	}, r)
@@ -334,7 +360,7 @@ func TestDetailOfAListing(t *testing.T) {
 	r, err := Check(t.Context(), w.Env(), Request{IP: diag.MustIP(ip4)})
 	require.NoError(t, err)
 	f := r.Findings[0]
-	require.Equal(t, "Spamhaus ZEN lists 192.0.2.25 (127.0.0.2: SBL: source of spam or host of a spam operation). "+
+	require.Equal(t, "Spamhaus ZEN lists 192.0.2.25 (127.0.0.2: SBL, source of spam or host of a spam operation). "+
 		`The list says: "Listed by SBL, see above".`, f.Detail)
 	require.Equal(t, "spamhaus-zen", f.Target)
 	require.Regexp(t, "^Find and stop what sends the spam: .* Then request removal from Spamhaus ZEN at "+

@@ -35,6 +35,6 @@ func Example() {
 	}
 	// Output:
 	// Listed on the blocklist Spamhaus ZEN
-	// Spamhaus ZEN listed [127.0.0.4] [XBL: infected, hijacked or abused by third parties] https://www.spamhaus.org/query/ip/192.0.2.25
+	// Spamhaus ZEN listed [127.0.0.4] [XBL, infected, hijacked or abused by third parties] https://www.spamhaus.org/query/ip/192.0.2.25
 	// dnswl.org clean
 }

@@ -170,10 +170,11 @@ const (
 func (l *List) read(addrs []netip.Addr) reading {
 	r := reading{codes: slices.Clone(addrs)}
 	slices.SortFunc(r.codes, netip.Addr.Compare)
+	var decisive []string // meanings of that code
 	for _, a := range r.codes {
 		kind, category, meanings := l.decode(a)
 		if kind > r.kind || !r.decisive.IsValid() {
-			r.kind, r.decisive = kind, a
+			r.kind, r.decisive, decisive = kind, a, meanings
 		}
 		if kind == present && (r.category == "" || gravity(category) > gravity(r.category)) {
 			r.category = category
@@ -186,6 +187,9 @@ func (l *List) read(addrs []netip.Addr) reading {
 	}
 	if r.kind != present {
 		r.category = ""
+	}
+	if r.kind > present {
+		r.meanings = decisive
 	}
 	return r
 }
@@ -222,7 +226,7 @@ func (l *List) decode(a netip.Addr) (kind readingKind, category Category, meanin
 // refusal says how a list refused to answer, as the end of a sentence.
 func (r *reading) refusal() string {
 	if len(r.meanings) > 0 {
-		return fmt.Sprintf("it answered %s: %s", r.decisive, strings.Join(r.meanings, "; "))
+		return fmt.Sprintf("it answered %s (%s)", r.decisive, strings.Join(r.meanings, "; "))
 	}
 	return fmt.Sprintf("it answered %s, by which lists refuse", r.decisive)
 }

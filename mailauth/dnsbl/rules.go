@@ -24,16 +24,22 @@ type class int
 
 // The classes.
 const (
-	major   class = iota // large receivers reject the mail
-	minor                // some receivers reject or count it
-	obscure              // few do
-	policy               // the address should not send mail itself
-	network              // the list has the whole network
+	major       class = iota // large receivers reject the mail
+	minor                    // some receivers reject or count it
+	obscure                  // few do
+	policy                   // the address should not send mail itself, as receivers believe
+	minorPolicy              // the same, as few receivers believe
+	network                  // the list has the whole network
 )
+
+// classes are all of them, the weightiest first.
+var classes = []class{major, minor, obscure, policy, minorPolicy, network}
 
 // classOf is the class of a listing, or without one of what the list might say.
 func classOf(p *probe) class {
 	switch {
+	case p.category() == Policy && p.list.Severity == Low:
+		return minorPolicy
 	case p.category() == Policy:
 		return policy
 	case p.list.Network:
@@ -78,7 +84,7 @@ func public(e *evidence) bool { return !e.purpose.hidden }
 func measured(c class) func(*evidence) bool {
 	return func(e *evidence) bool {
 		return public(e) && len(e.blocks(func(p *probe) bool {
-			return p.outcome.measured() && (classOf(p) == c || c == policy && p.list.hasPolicies())
+			return p.outcome.measured() && (classOf(p) == c || c == policy && p.list.Severity != Low && p.list.hasPolicies())
 		})) > 0
 	}
 }
@@ -139,10 +145,28 @@ func (e *evidence) remedy(p *probe) string {
 		return networkRemedy
 	}
 	text := remedies[p.category()]
+	if e.told(p) {
+		text = "Remove the cause first."
+	}
 	if url := p.list.delistURL(e.ip.Addr); url != "" {
 		return text + " Then request removal from " + p.list.Name + " at " + url + "."
 	}
 	return text + " Then ask " + p.list.Operator + " for removal."
+}
+
+// told reports whether an earlier finding says what to do about the cause of this listing.
+func (e *evidence) told(p *probe) bool {
+	for _, c := range classes {
+		for _, earlier := range e.on(c) {
+			if earlier == p {
+				return false
+			}
+			if earlier.category() == p.category() && !earlier.list.Network {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // listingRules are about what the lists say of the address, by what it means for mail.
@@ -206,12 +230,15 @@ var listingRules = diag.Rules[*evidence]{
 		Advice:      "Send through the mail server of your provider, or have a static address of a mail server taken off the list.",
 		When:        measured(policy),
 		Fails:       listed(policy),
-		Partly: func(e *evidence) float64 {
-			if slices.ContainsFunc(e.on(policy), func(p *probe) bool { return p.list.Severity == High }) {
-				return 0
-			}
-			return 0.8 // few receivers use the others
-		},
+	},
+	{
+		Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		Title:       "On a policy list that few receivers use",
+		Requirement: "No policy list that few receivers use has the address",
+		Ref:         "RFC 5782 section 1",
+		Advice:      "Give a mail server a reverse name of its own, and have it taken off the list.",
+		When:        measured(minorPolicy),
+		Fails:       listed(minorPolicy),
 	},
 	{
 		Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork,

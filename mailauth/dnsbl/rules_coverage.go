@@ -13,10 +13,13 @@ func (e *evidence) with(is func(*outcome) bool) []*probe {
 
 func (e *evidence) answered() []*probe { return e.with((*outcome).measured) }
 
-// unanswered makes a test: how many blocklists have a status other than those that say something, and which.
+// unanswered makes a test: how many blocklists have a status other than those that say something, and which. The
+// widely used ones have rules of their own.
 func unanswered(s Status, what string) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
-		on := e.with(func(o *outcome) bool { return o.status == s && !o.dead() })
+		on := e.blocks(func(p *probe) bool {
+			return p.outcome.status == s && !p.outcome.dead() && p.list.Severity != High
+		})
 		if len(on) == 0 {
 			return nil
 		}

@@ -20,7 +20,7 @@ func (e *evidence) filler() *strings.Replacer {
 	listings := e.listings()
 	on, first := "a blocklist", ""
 	// The one that weighs most speaks for all.
-	for _, c := range []class{major, minor, obscure, policy, network} {
+	for _, c := range classes {
 		if found := e.on(c); len(found) > 0 {
 			first = found[0].list.Name
 			break
@@ -59,7 +59,7 @@ var texts = diag.Texts{
 		Sub:      "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address changes.",
 	},
 	"dnsbl.major.unanswered": {
-		Headline: "Not listed on {answered} blocklists, but {unasked} is missing",
+		Headline: "Not listed on {answered} lists; no answer from {unasked}",
 		Sub:      "Not listed as far as lists answered; a widely used one did not. Check {ip} at its website.",
 	},
 	"warning": {
@@ -78,6 +78,10 @@ var texts = diag.Texts{
 		Headline: "Listed by policy as an address that should not send mail directly",
 		Sub: "That is no accusation, but receivers reject mail that comes directly from {ip}. Send through the provider's mail " +
 			"server, or have the address of a mail server taken off {first}.",
+	},
+	"dnsbl.listed.policy.minor": {
+		Headline: "Listed by policy on {first}, which few use",
+		Sub:      "That is no accusation, and few receivers use the list. If {ip} is a mail server, have it taken off.",
 	},
 	"dnsbl.listed.network": {
 		Headline: "Listed only with its whole network, on {first}",
@@ -106,7 +110,7 @@ var texts = diag.Texts{
 	},
 	"dnsbl.address.special": {
 		Headline: "Special-purpose address, not a public one: check the public address",
-		Sub:      "{ip} is {purpose}. Receivers never see it, so blocklists say nothing about it.",
+		Sub:      "{ip} is reserved as {purpose}. Receivers never see it, so blocklists say nothing about it.",
 	},
 	"dnsbl.resolver.rewrites": {
 		Headline: "Not known whether it is listed: the resolver rewrites answers",
