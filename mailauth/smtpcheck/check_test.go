@@ -277,6 +277,8 @@ var siblings = []sibling{
 	{name: "percent hack", zone: one, setup: setup{good(says("RCPT TO:<relay-test%", "250 ok"))}},
 	{name: "catch-all", zone: one, setup: setup{good(says("RCPT TO:<relay-test%", "250 ok"), says("RCPT TO:<relay-test-control@", "250 ok"))}},
 	{name: "greylisting", zone: one, setup: setup{good(says("RCPT", "451 4.7.1 greylisted, try again"))}},
+	{name: "greylisting that repeats the address", zone: one, setup: setup{good(says("RCPT",
+		"450 4.3.2 <Relay-Test@example.net>: Recipient address rejected: Try again later"))}},
 	{name: "relay denied with 454", zone: one, setup: setup{good(says("RCPT", "454 4.7.1 Relay access denied"))}},
 	{name: "sender refused, null sender accepted", zone: one, setup: setup{good(says("MAIL", "550 5.1.8 sender domain"), says("MAIL FROM:<>", "250 ok"))}},
 	{name: "every sender refused", zone: one, setup: setup{good(says("MAIL", "550 5.1.8 sender"))}},

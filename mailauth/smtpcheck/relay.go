@@ -71,7 +71,8 @@ func (r *relay) ask(session *smtp.Session, s *server) (again bool) {
 		return false
 	}
 	r.reply, r.deferred = reply.String(), reply.Temporary()
-	switch about := strings.ToLower(r.reply); {
+	// Servers repeat the address, which has the word that is looked for.
+	switch about := strings.ReplaceAll(strings.ToLower(r.reply), r.recipient, ""); {
 	case reply.OK():
 		r.status = RelayOpen
 	case strings.Contains(about, "relay"), wantsAuth(reply):
