@@ -63,6 +63,12 @@ func exampleWorld(t testing.TB) *diagtest.World {
 		rw.Header().Set("Content-Type", "text/plain")
 		io.WriteString(rw, examplePolicy)
 	}))
+	for _, host := range []string{"mx1.example.com", "mx2.example.com"} {
+		w.SMTP(diagtest.SMTP{
+			Host: host, Extensions: []string{"PIPELINING", "SIZE 52428800", "8BITMIME"},
+			Replies: map[string]string{"RCPT": "550 5.7.1 relaying denied"},
+		})
+	}
 	w.ServeZones()
 	w.Sign("example.com.", diagtest.Signing{})
 	w.RDAP("rdap.verisign.com", map[string]string{"/com/v1/domain/example.com": exampleRegistration})

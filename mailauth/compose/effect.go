@@ -54,6 +54,8 @@ var effects = map[string]struct{ broken, weak Effect }{
 	"dane.":                 {Loss, Protection}, // senders that validate do not deliver (RFC 7672 section 2.2)
 	"tlsrpt.":               {Extra, Extra},
 	"smtp.":                 {Loss, Protection},
+	"smtp.relay.":           {Acceptance, Extra}, // blocklists list an open relay
+	"smtp.ptr.":             {Acceptance, Extra},
 	"dnssec.":               {Loss, Protection}, // validating resolvers answer SERVFAIL
 	"dnsbl.":                {Loss, Acceptance},
 	"check.ptr.":            {Acceptance, Acceptance},

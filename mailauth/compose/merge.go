@@ -38,6 +38,16 @@ var roots = map[diag.Code]root{
 	"dane.host.address":         {causes: []string{"mx.host."}, host: true},
 	"dane.host.unknown":         {causes: []string{"mx.host."}, host: true},
 	"dane.mail.none":            {causes: noMail},
+	"smtp.domain.missing":       {causes: []string{"mx.domain.missing"}},
+	"smtp.mx.missing":           {causes: noMail},
+	"smtp.mx.null":              {causes: noMail},
+	"smtp.mx.implicit":          {causes: []string{"mx.record.implicit"}},
+	"smtp.mx.alias":             {causes: []string{"mx.host.alias"}, host: true},
+	"smtp.host.missing":         {causes: []string{"mx.host."}, host: true},
+	"smtp.host.unknown":         {causes: []string{"mx.host."}, host: true},
+	"smtp.address.private":      {causes: []string{"mx.host."}, host: true},
+	"smtp.ipv4.missing":         {causes: []string{"mx.ipv4.missing"}},
+	"smtp.servers.unreachable":  {causes: []string{"mx.hosts.unreachable"}},
 	"bimi.dmarc.missing":        {causes: []string{"dmarc.record."}},
 	"bimi.dmarc.invalid":        {causes: []string{"dmarc.record.", "dmarc.policy.value", "dmarc.policy.missing"}},
 	"bimi.dmarc.none":           {causes: []string{"dmarc.policy.none"}},
@@ -107,7 +117,8 @@ func attribute(list []told) []told {
 // nearly always fail together.
 var lookups = []diag.Code{
 	"dmarc.record.inherited.unknown", "dmarc.mail.unknown", "mtasts.mx.unknown", "dnssec.answer.unavailable",
-	"dnssec.ds.unavailable", "mx.lookup.unknown", "mx.domain.address.unknown", "bimi.dmarc.unknown", "dane.mx.unknown", "check.part.unavailable", "check.part.timeout",
+	"dnssec.ds.unavailable", "mx.lookup.unknown", "smtp.mx.unknown", "mx.domain.address.unknown", "bimi.dmarc.unknown",
+	"dane.mx.unknown", "check.part.unavailable", "check.part.timeout",
 }
 
 // ours reports whether the finding is about this service, not about the domain.
