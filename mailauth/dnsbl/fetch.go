@@ -55,7 +55,8 @@ type evidence struct {
 	began, ended time.Time
 }
 
-// gather asks all lists at once. What the lists do not answer stands in the evidence.
+// gather asks all lists at once. What the lists do not answer stands in the evidence. A file has at most [maxLists]
+// lists, each of which is asked at most five questions at the same time: that is the bound on what is under way.
 func gather(ctx context.Context, env *diag.Env, ip diag.IP, probes []*probe, secrets keys) *evidence {
 	e := &evidence{ip: ip, purpose: purposeOf(ip.Addr), probes: probes, began: env.Now()}
 	limits := limiterOf(env)

@@ -52,7 +52,7 @@ func TestKeysAreSecret(t *testing.T) {
 		"told": func(w *diagtest.World) {
 			w.Fault("*.dq.spamhaus.net", 0, diagtest.Fault{Rcode: dns.RcodeServerFailure, Explain: 22, Text: key + " fails"})
 		},
-		"bad key":  func(w *diagtest.World) { w.Zone("*.zen.dq.spamhaus.net. A 127.255.255.253\n") },
+		"bad key":  func(w *diagtest.World) { w.Zone("*.zen.dq.spamhaus.net. A 127.255.255.251\n") },
 		"no reply": func(w *diagtest.World) { w.Silence("*.") },
 		"aliases":  func(w *diagtest.World) { w.Zone("*.zen.dq.spamhaus.net. CNAME x." + key + ".zen.dq.spamhaus.net.\n") },
 	} {

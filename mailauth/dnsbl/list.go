@@ -141,8 +141,9 @@ var (
 
 // errorMeanings are the reasons of errorCodes.
 var errorMeanings = map[netip.Addr]string{
+	netip.MustParseAddr("127.255.255.250"): "the key of the account has been disabled",
+	netip.MustParseAddr("127.255.255.251"): "the key of the account is not accepted",
 	netip.MustParseAddr("127.255.255.252"): "the name of the zone is misspelled",
-	netip.MustParseAddr("127.255.255.253"): "the key is not valid for this zone",
 	netip.MustParseAddr("127.255.255.254"): "the list does not answer queries through public or shared resolvers",
 	netip.MustParseAddr("127.255.255.255"): "too many queries, or the resolver is not registered with the list",
 }
