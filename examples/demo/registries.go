@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"testing/fstest"
 	"time"
@@ -28,10 +29,12 @@ func serveRegistries(world *diagtest.World) error {
 	vantages, err := json.Marshal(slices.DeleteFunc(propagation.Vantages(), func(v propagation.Vantage) bool {
 		return !slices.ContainsFunc(resolver.Public(), func(p resolver.PublicResolver) bool { return p.ID == v.ID })
 	}))
-	world.Env().Data = fstest.MapFS{
+	lists := fstest.MapFS{
 		"rdap-bootstrap.json": {Data: []byte(`{"dns": {"services": [[["example", "com"], ["https://` + rdapServer + `/"]]]}}`)},
 		"vantages.json":       {Data: vantages},
 	}
+	maps.Copy(lists, authority.Files())
+	world.Env().Data = lists
 	return err
 }
 

@@ -27,6 +27,7 @@ func newWorld() (*diagtest.World, error) {
 	}
 	world.Zone(testAddresses())
 	servePolicies(world)
+	serveBrands(world)
 	world.HTTPS("good.example", page("A good web site."))
 	world.HTTPS("www.good.example", page("A good web site."))
 	world.HTTPS("example.com", page("An example."))
@@ -70,9 +71,12 @@ func servePolicies(world *diagtest.World) {
 	}
 }
 
-func page(text string) http.Handler {
+func page(text string) http.Handler { return file("text/plain", text) }
+
+// file serves a text with a media type.
+func file(media, text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain")
+		w.Header().Set("Content-Type", media)
 		io.WriteString(w, text)
 	})
 }
