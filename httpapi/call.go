@@ -20,6 +20,9 @@ const (
 	// textBody leaves room for a text of 1 MiB and the JSON around it.
 	textBody = 1<<20 + defaultBody
 
+	// pemBody leaves room for certificates of 256 KiB with their line ends escaped.
+	pemBody = 256<<10 + defaultBody
+
 	// headerBody leaves room for a header of 256 KiB with its line ends and quotation marks escaped.
 	headerBody = 512<<10 + defaultBody
 )

@@ -16,6 +16,7 @@ import (
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/zonecheck"
 	"github.com/diagkit/diagkit/mailauth/bimi"
+	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
@@ -89,6 +90,8 @@ var endpoints = []Endpoint{
 	{"POST", "/mail/domain-check", mailRead, 10, "full email domain readiness check", call(domaincheck.Check).within(30 * time.Second)},
 	{"POST", "/dmarcbis/check", mailRead, 2, "DMARCbis Tree Walk analysis", call(dmarcbis.Check)},
 	{"POST", "/dmarc/report/analyze", mailRead, 5, "DMARC aggregate report analysis", call(aggregate.Analyze).uploads("content_base64", aggregate.MaxSent)},
+	{"POST", "/certificats/bimi/parse", mailRead, 1, "BIMI/VMC certificate parser", call(markcert.Parse).upTo(pemBody).holding(5 << 20)},
+	{"POST", "/certificats/bimi/lookup", mailRead, 2, "BIMI certificate download and parse", call(markcert.Lookup).holding(5 << 20)},
 	{"GET", "/spf/hosted", mailRead, 1, "list the key's Hosted SPF profiles", hosted(hostedspf.List)},
 	{"GET", "/spf/hosted/{id}", mailRead, 1, "single Hosted SPF profile", hosted(hostedspf.Show)},
 	{"GET", "/spf/hosted/{id}/history", mailRead, 2, "paginated resolution history", hosted(hostedspf.History)},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/mailauth/bimi/markcert/markcerttest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -69,6 +70,16 @@ func exampleWorld(t testing.TB) *diagtest.World {
 			Replies: map[string]string{"RCPT": "550 5.7.1 relaying denied"},
 		})
 	}
+	authority := markcerttest.New()
+	w.Env().Data = authority.Files()
+	w.HTTPS("example.com", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/mark.pem" {
+			http.NotFound(rw, r)
+			return
+		}
+		rw.Header().Set("Content-Type", "application/pem-certificate-chain")
+		io.WriteString(rw, authority.Issue(markcerttest.Mark{}))
+	}))
 	w.ServeZones()
 	w.Sign("example.com.", diagtest.Signing{})
 	w.RDAP("rdap.verisign.com", map[string]string{"/com/v1/domain/example.com": exampleRegistration})

@@ -4,8 +4,6 @@ package httpapi
 var unbuilt = []string{
 	"POST /public/v1/bimi/logo/lookup",
 	"POST /public/v1/dane/lookup",
-	"POST /public/v1/certificats/bimi/parse",
-	"POST /public/v1/certificats/bimi/lookup",
 	"POST /public/v1/deliverability/score",
 	"POST /public/v1/url/check",
 	"POST /public/v1/page/crawl-check",

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/mailauth/bimi/markcert/markcerttest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -35,6 +36,11 @@ func TestWeights(t *testing.T) {
 	}
 	headers := func(unit string) string {
 		body, err := json.Marshal(map[string]string{"headers": "Authentication-Results: a; " + strings.Repeat(unit, (250<<10)/len(unit))})
+		require.NoError(t, err)
+		return string(body)
+	}
+	certificate := func(pem string) string {
+		body, err := json.Marshal(map[string]string{"pem": pem[:min(len(pem), 256<<10)]})
 		require.NoError(t, err)
 		return string(body)
 	}
@@ -60,6 +66,11 @@ func TestWeights(t *testing.T) {
 		{"verdicts", "/mail/header-audit", headers("X-Mimecast-Impersonation-Protect: " + strings.Repeat("a=b;", 30) + "\n")},
 		{"fields", "/mail/header-analyze", strings.Replace(headers("a:\n"), "{", `{"live":false,`, 1)},
 		{"body", "/mail/header-analyze", `{"live":false,"message":"` + strings.Repeat(`a:\n`, 80_000) + `\n` + strings.Repeat("x", 4*size) + `"}`},
+		{"logo", "/certificats/bimi/parse", certificate(markcerttest.New().Issue(markcerttest.Mark{SVG: strings.Repeat("<a/>", size/4)}))},
+		{"names", "/certificats/bimi/parse", certificate(markcerttest.New().Issue(markcerttest.Mark{
+			Domains: strings.Split(strings.Repeat("a.example,", 15_000), ",")[:15_000]}))},
+		{"blocks", "/certificats/bimi/parse", certificate(strings.Repeat(markcerttest.New().Issue(markcerttest.Mark{}), 100))},
+		{"lines", "/certificats/bimi/parse", certificate(strings.Repeat("-----END A-----", 20_000))},
 		{"jpeg", "/http/qr", `{"data":"a","format":"jpeg","size":4096,"foreground":"#200000"}`},
 		{"sources", "/dmarc/report/analyze", report(t, 200_000)},
 		{"records", "/dmarc/report/analyze", report(t, 10_000)},

@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
+	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 )
 
 // evidence is all that the rules look at; only digest and the functions that fetch fill it.
@@ -23,8 +24,9 @@ type evidence struct {
 	others  []*x509.Certificate // the other certificates of the text, in order, each once
 	trust   Trust
 	stamps  []Timestamp
-	garbled bool   // the list of timestamps cannot be read
-	first   string // the first fault of the text that the corrected one does not have
+	garbled bool          // the list of timestamps cannot be read
+	drawing *svg.Document // the logo in the certificate; nil if there is none
+	first   string        // the first fault of the text that the corrected one does not have
 
 	url         string // that was asked for
 	urlFault    string // why it is not fetched, as a clause
@@ -54,6 +56,9 @@ func (e *evidence) digest(text []byte) {
 	}
 	e.trust = Verify(leaf, e.others, e.roots, e.now)
 	e.stamps, e.garbled = readTimestamps(leaf, e.issuer(), e.logs)
+	if logo := e.mark.Logo(); logo != nil {
+		e.drawing = svg.Validate(logo)
+	}
 	e.first = e.firstFault()
 }
 
@@ -130,8 +135,7 @@ func (e *evidence) logged() bool {
 // corrected is the text as it should be: the certificate and those of its issuers, in their order. It is empty if the
 // chain is not complete, or if nobody but the owner knows which of several certificates is to stay.
 func (e *evidence) corrected() string {
-	others := func(c *x509.Certificate) bool { return forMarks(c) && !c.IsCA }
-	if !e.trust.Recognized || slices.ContainsFunc(e.others, others) {
+	if !e.trust.Recognized || slices.ContainsFunc(e.others, e.rivals) {
 		return ""
 	}
 	var text strings.Builder

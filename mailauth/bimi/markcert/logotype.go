@@ -2,7 +2,6 @@ package markcert
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha1" //lint:ignore SA1019 authorities write this hash of the logo into certificates
 	"crypto/sha256"
 	"crypto/sha512"
@@ -10,16 +9,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
+	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 	"golang.org/x/crypto/cryptobyte"
 	"golang.org/x/crypto/cryptobyte/asn1"
 )
-
-// MaxLogoBytes bounds a logo after decompression. Receivers take up to 32 KiB (section 4.2 of draft-svg-tiny-ps-abrotman);
-// what is larger is read as well, to say how large it is.
-const MaxLogoBytes = 1 << 20
 
 // SVGMediaType is the only type of image that mark certificates may hold.
 const SVGMediaType = "image/svg+xml"
@@ -184,37 +179,13 @@ func (i *Image) decode(uri string) {
 		i.Fault = "the Base64 of its data URI is broken"
 		return
 	}
-	if i.Compressed = bytes.HasPrefix(raw, []byte{0x1f, 0x8b}); !i.Compressed {
-		i.keep(raw)
-		return
-	}
-	svg, err := expand(raw)
-	if err != nil {
+	image, compressed, err := svg.Decode(raw)
+	if i.Compressed = compressed; err != nil {
 		i.Fault = err.Error()
 		return
 	}
-	i.keep(svg)
-}
-
-func (i *Image) keep(svg []byte) {
-	sum := sha256.Sum256(svg)
-	i.SVG, i.SHA256 = svg, hex.EncodeToString(sum[:])
-}
-
-// expand decompresses a logo, up to the bound.
-func expand(data []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, errors.New("its gzip compression is broken")
-	}
-	out, err := io.ReadAll(io.LimitReader(r, MaxLogoBytes+1))
-	switch {
-	case len(out) > MaxLogoBytes:
-		return nil, fmt.Errorf("it expands to more than %d bytes", MaxLogoBytes)
-	case err != nil:
-		return nil, errors.New("its gzip compression is broken")
-	}
-	return out, nil
+	sum := sha256.Sum256(image)
+	i.SVG, i.SHA256 = image, hex.EncodeToString(sum[:])
 }
 
 // hashes are the algorithms that certificates use for logos, by their identifiers.

@@ -23,11 +23,12 @@ var rootsText []byte
 type RootSet struct {
 	Certificates []*x509.Certificate
 	pool         *x509.CertPool
+	refused      map[string]distrust // by fingerprint
 }
 
 // NewRootSet returns a list of these authorities.
 func NewRootSet(certificates ...*x509.Certificate) *RootSet {
-	s := &RootSet{Certificates: certificates, pool: x509.NewCertPool()}
+	s := &RootSet{Certificates: certificates, pool: x509.NewCertPool(), refused: distrusted}
 	for _, c := range certificates {
 		s.pool.AddCert(c)
 	}

@@ -106,7 +106,7 @@ var chainRules = diag.Rules[*evidence]{
 		Advice:      "Order the next certificate from DigiCert, GlobalSign or SSL.com.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
-			d, ok := distrusted[fingerprint(e.trust.Root)]
+			d, ok := e.roots.refused[fingerprint(e.trust.Root)]
 			if !ok {
 				return nil
 			}

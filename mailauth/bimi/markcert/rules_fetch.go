@@ -51,7 +51,10 @@ var fetchRules = diag.Rules[*evidence]{
 		Advice:      "Check that the web server and its name servers answer, and try again.",
 		When:        fetched,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.unanswered(), "%s gave no answer: %s.", e.fetched.Result.URL.Host(), e.failure())
+			if !e.unanswered() {
+				return nil
+			}
+			return diag.Fail("%s gave no answer: %s.", e.fetched.Result.URL.Host(), e.failure())
 		},
 	},
 	{

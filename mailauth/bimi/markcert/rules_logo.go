@@ -1,13 +1,12 @@
 package markcert
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 )
-
-// MaxShownBytes is how large a logo may be to be shown (section 4.2 of draft-svg-tiny-ps-abrotman; 32 KiB as Gmail reads it).
-const MaxShownBytes = 32 << 10
 
 // logoRules are about the logo in the certificate.
 var logoRules = diag.Rules[*evidence]{
@@ -103,14 +102,57 @@ var logoRules = diag.Rules[*evidence]{
 		Code: "markcert.logo.size", Severity: diag.Error, Weight: 2, Category: factorLogo, DependsOn: []diag.Code{"markcert.logotype.malformed"},
 		Title:       "Logo in the certificate is larger than 32 KiB",
 		Requirement: "The logo in the certificate has at most 32 KiB",
-		Ref:         "draft-svg-tiny-ps-abrotman-10 section 4.2",
+		Ref:         "draft-svg-tiny-ps-abrotman-10 section 2.1",
 		Advice:      "Simplify the logo, then have the certificate reissued with it: mailboxes show no larger one.",
 		When:        drawn,
 		Fails: func(e *evidence) diag.Failures {
 			size := len(e.mark.Logo())
-			return diag.FailIf(size > MaxShownBytes, "The logo has %d bytes after decompression, and %d are allowed.", size, MaxShownBytes)
+			return diag.FailIf(size > svg.MaxLogo, "The logo has %d bytes after decompression, and %d are allowed.", size, svg.MaxLogo)
 		},
 	},
+	{
+		Code: "markcert.logo.profile", Severity: diag.Error, Weight: 3, Category: factorLogo, DependsOn: []diag.Code{"markcert.logotype.malformed"},
+		Title:       "Logo in the certificate is not SVG Tiny PS",
+		Requirement: "The logo in the certificate is SVG Tiny PS",
+		Ref:         draft + "4.2",
+		Advice:      "Correct the logo, then have the certificate reissued with it: mailboxes refuse what the profile keeps out.",
+		When:        drawn,
+		Fails: func(e *evidence) diag.Failures {
+			return e.logoFaults(func(f svg.Fault) bool { return f.Severity() >= diag.Error })
+		},
+	},
+	{
+		Code: "markcert.logo.weakness", Severity: diag.Info, DependsOn: []diag.Code{"markcert.logotype.malformed"},
+		Title:       "Logo in the certificate could be better",
+		Requirement: "The logo in the certificate follows the recommendations for logos",
+		Ref:         "draft-svg-tiny-ps-abrotman-10 section 2.1",
+		Advice:      "Improve the logo before the next certificate is issued.",
+		When:        drawn,
+		Fails: func(e *evidence) diag.Failures {
+			return e.logoFaults(func(f svg.Fault) bool { return f.Severity() < diag.Error })
+		},
+	},
+}
+
+// logoFaults lists the first fault of each kind that is meant, the size apart, which has a rule of its own.
+func (e *evidence) logoFaults(meant func(svg.Fault) bool) diag.Failures {
+	var all diag.Failures
+	seen := map[svg.Kind]bool{svg.Size: true}
+	for _, f := range e.drawing.Faults {
+		if seen[f.Kind] || !meant(f) {
+			continue
+		}
+		seen[f.Kind] = true
+		detail, more := f.Message, e.drawing.Counts[f.Kind]-1
+		if f.Line > 0 {
+			detail = fmt.Sprintf("Line %d of the logo: %s", f.Line, f.Message)
+		}
+		if more > 0 {
+			detail += fmt.Sprintf(" There are %d more of the kind.", more)
+		}
+		all = append(all, diag.Fail("%s", detail).About(string(f.Kind))...)
+	}
+	return all
 }
 
 // svgType reports whether a media type is that of SVG, perhaps compressed (RFC 9399 section 7).

@@ -97,7 +97,7 @@ var textRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			var names []string
 			for _, c := range e.others {
-				if forMarks(c) && !c.IsCA {
+				if e.rivals(c) {
 					names = append(names, name(c))
 				}
 			}
@@ -106,7 +106,8 @@ var textRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.pem.order", Severity: diag.Warning, Weight: 2, Category: factorText, DependsOn: []diag.Code{"cert_not_vmc"},
+		Code: "markcert.pem.order", Severity: diag.Warning, Weight: 2, Category: factorText,
+		DependsOn:   []diag.Code{"cert_not_vmc", "markcert.pem.several"},
 		Title:       "Certificates are not in order",
 		Requirement: "The mark certificate comes first, then its issuers",
 		Ref:         draft + "3.3",
@@ -235,6 +236,11 @@ func (e *evidence) inOrder() bool {
 		}
 	}
 	return true
+}
+
+// rivals reports whether a certificate is another one for a mark, and not the issuer of the first.
+func (e *evidence) rivals(c *x509.Certificate) bool {
+	return forMarks(c) && !c.IsCA && string(c.RawSubject) != string(e.mark.X509.RawIssuer)
 }
 
 // sequence names the certificates of the text in their order.

@@ -30,7 +30,7 @@ func Verify(leaf *x509.Certificate, others []*x509.Certificate, roots *RootSet, 
 	err := v.Trust(chain)
 	t := Trust{Trusted: err == nil}
 	if e, ok := errors.AsType[*pki.TrustError](err); ok {
-		t.Reason, t.Text = e.Reason, explain(e, leaf, others)
+		t.Reason, t.Text = explain(e, leaf, others)
 	}
 	t.Chain = t.follow(chain, roots, times(now, chain))
 	if t.Recognized = len(t.Chain) > 0; t.Recognized {
@@ -78,18 +78,19 @@ func (t *Trust) follow(chain []*x509.Certificate, roots *RootSet, at []time.Time
 	return nil
 }
 
-// explain says why a chain is not trusted, in the words of mark certificates.
-func explain(e *pki.TrustError, leaf *x509.Certificate, others []*x509.Certificate) string {
+// explain says why a chain is not trusted, in the words of mark certificates. Where not even the issuer of the certificate
+// is there, nobody can tell where the chain leads; a root may be left out.
+func explain(e *pki.TrustError, leaf *x509.Certificate, others []*x509.Certificate) (pki.Reason, string) {
 	top := topOf(leaf, others)
-	switch e.Reason {
-	case pki.SelfSignedLeaf:
-		return "the certificate is signed with its own key, not by an authority"
-	case pki.Incomplete:
-		return fmt.Sprintf("the certificate of its issuer %s is missing from the text", issuer(top))
-	case pki.UnknownAuthority:
-		return fmt.Sprintf("its chain leads to %s, which is no authority for mark certificates", issuer(top))
+	switch {
+	case e.Reason == pki.SelfSignedLeaf:
+		return e.Reason, "the certificate is signed with its own key, not by an authority"
+	case e.Reason != pki.Incomplete && e.Reason != pki.UnknownAuthority:
+		return e.Reason, e.Text
+	case top == leaf:
+		return pki.Incomplete, fmt.Sprintf("the certificate of its issuer %s is missing from the text", issuer(leaf))
 	default:
-		return e.Text
+		return pki.UnknownAuthority, fmt.Sprintf("its chain leads to %s, which is no authority for mark certificates", issuer(top))
 	}
 }
 

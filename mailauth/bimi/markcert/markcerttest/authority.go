@@ -33,13 +33,31 @@ type Authority struct {
 }
 
 // New makes an authority that is valid for a century.
-func New() *Authority {
-	a := &Authority{rootKey: newKey("root"), key: newKey("intermediate"), log: newKey("log")}
-	a.Root = must(sign(authority("markcerttest Root"), nil, a.rootKey, a.rootKey))
-	below := authority("markcerttest Intermediate")
-	below.UnknownExtKeyUsage = []asn1.ObjectIdentifier{Usage}
-	a.Intermediate = must(sign(below, a.Root, a.key, a.rootKey))
+func New() *Authority { return Named("markcerttest") }
+
+// Named makes an authority of another name, with other keys.
+func Named(name string) *Authority {
+	a := &Authority{rootKey: newKey(name + " root"), key: newKey(name + " intermediate"), log: newKey(name + " log")}
+	a.Root = must(sign(authority(name+" Root"), nil, a.rootKey.Public(), a.rootKey))
+	a.Intermediate = a.intermediate(name+" Intermediate", nil)
 	return a
+}
+
+// Below returns the authority with another intermediate certificate, whose template the function changes.
+func (a *Authority) Below(name string, change func(*x509.Certificate)) *Authority {
+	other := *a
+	other.key = newKey(name)
+	other.Intermediate = other.intermediate(name, change)
+	return &other
+}
+
+func (a *Authority) intermediate(name string, change func(*x509.Certificate)) *x509.Certificate {
+	template := authority(name)
+	template.UnknownExtKeyUsage = []asn1.ObjectIdentifier{Usage}
+	if change != nil {
+		change(template)
+	}
+	return must(sign(template, a.Root, a.key.Public(), a.rootKey))
 }
 
 func authority(name string) *x509.Certificate {
@@ -66,6 +84,7 @@ type Mark struct {
 	NotBefore, NotAfter time.Time         // zero means the year 2026
 	Fields              map[string]string // of the subject, by identifier; replace the usual ones, and remove them if empty
 
+	Key      crypto.PublicKey        // nil means one on the curve P-256
 	Unlogged bool                    // no timestamp of a log
 	Change   func(*x509.Certificate) // if set, changes the template as the last step
 }
@@ -76,7 +95,10 @@ func (a *Authority) Certificate(m Mark) (*x509.Certificate, error) {
 	if m.Change != nil {
 		m.Change(template)
 	}
-	own := newKey("mark")
+	own := m.Key
+	if own == nil {
+		own = newKey("mark").Public()
+	}
 	if !m.Unlogged {
 		before, err := sign(template, a.Intermediate, own, a.key)
 		if err != nil {
@@ -146,11 +168,11 @@ func newKey(name string) key {
 }
 
 // sign issues a certificate; without a parent it signs itself.
-func sign(template, parent *x509.Certificate, of, by key) (*x509.Certificate, error) {
+func sign(template, parent *x509.Certificate, of crypto.PublicKey, by key) (*x509.Certificate, error) {
 	if parent == nil {
 		parent = template
 	}
-	der, err := x509.CreateCertificate(nil, template, parent, of.Public(), by)
+	der, err := x509.CreateCertificate(nil, template, parent, of, by)
 	if err != nil {
 		return nil, fmt.Errorf("issuing a mark certificate: %w", err)
 	}
