@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/miekg/dns"
@@ -174,7 +175,7 @@ func reasons(a diag.Answer[*dns.TXT], secrets keys) []string {
 	var list []string
 	for _, rr := range a.Records[:min(len(a.Records), maxTexts)] {
 		text := secrets.scrub(diag.TXT(rr))
-		text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+		text = strings.Join(strings.FieldsFunc(text, unprintable), " ")
 		if len(text) > maxReason {
 			text = strings.ToValidUTF8(text[:maxReason], "") + "…"
 		}
@@ -183,4 +184,9 @@ func reasons(a diag.Answer[*dns.TXT], secrets keys) []string {
 		}
 	}
 	return list
+}
+
+// unprintable reports whether a character is a space, controls a terminal or changes the direction of writing.
+func unprintable(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }
