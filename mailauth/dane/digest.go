@@ -270,7 +270,7 @@ func (e *evidence) partial() bool {
 func (e *evidence) unreached() (list []string) {
 	for _, h := range e.hosts {
 		for _, s := range h.servers {
-			if s.fault() == unreachable && h.fault != unreachable {
+			if s.fault() == unreachable && h.fault != unreachable && h.applies() {
 				list = append(list, fmt.Sprintf("%s (%s)", s.ip, h.Name))
 			}
 		}

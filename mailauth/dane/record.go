@@ -76,7 +76,7 @@ type Record struct {
 
 // NewRecord returns what a record of the DNS says.
 func NewRecord(rr *dns.TLSA) Record {
-	data, _ := hex.DecodeString(rr.Certificate) // the library has made the digits
+	data, _ := hex.DecodeString(rr.Certificate) // digits that the library has made of bytes
 	return Record{Usage(rr.Usage), Selector(rr.Selector), Matching(rr.MatchingType), data}
 }
 
@@ -86,16 +86,18 @@ var errNotTLSA = errors.New("not a TLSA record: it must be three numbers and hex
 // ParseRecord reads a record as in a zone file: either its data, "3 1 1 60317c58…", or the whole line. What it says is
 // not judged, see [Record.Fault].
 func ParseRecord(text string) (Record, error) {
-	rr, err := dns.NewRR(text)
-	if tlsa, ok := rr.(*dns.TLSA); err == nil && ok {
-		return NewRecord(tlsa), nil
+	if strings.ContainsAny(text, "\n$") { // more than one line, or a directive
+		return Record{}, errNotTLSA
 	}
-	if strings.ContainsAny(text, "\n;$") {
-		return Record{}, errNotTLSA // more than the data
-	}
-	rr, err = dns.NewRR(". TLSA " + text)
-	if tlsa, ok := rr.(*dns.TLSA); err == nil && ok {
-		return NewRecord(tlsa), nil
+	for _, line := range []string{text, ". TLSA " + text} {
+		rr, err := dns.NewRR(line)
+		tlsa, ok := rr.(*dns.TLSA)
+		if err != nil || !ok {
+			continue
+		}
+		if _, err := hex.DecodeString(tlsa.Certificate); err == nil {
+			return NewRecord(tlsa), nil
+		}
 	}
 	return Record{}, errNotTLSA
 }

@@ -173,9 +173,12 @@ var absenceRules = diag.Rules[*evidence]{
 		Advice: "Let the name servers of the host answer TLSA queries, and sign the zone that it is in with DNSSEC: once it is " +
 			"signed, a failed TLSA lookup keeps senders from delivering.",
 		When: func(e *evidence) bool {
-			return hasHosts(e) && !e.published() && len(e.having(absent, addressUnknown, tlsaUnknown, bogus, noAddress)) == 0
+			return hasHosts(e) && len(e.having(absent, addressUnknown, tlsaUnknown, bogus, noAddress)) == 0
 		},
 		Fails: func(e *evidence) diag.Failures {
+			if e.published() {
+				return nil
+			}
 			return each(e, func(h *host) diag.Failures {
 				return diag.Fail("%s. The lookup failed here: %s.", capital(e.reason(h)), diag.Reason(h.tlsa.Err()))
 			}, unasked)
@@ -183,6 +186,7 @@ var absenceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dane.tlsa.missing.submission", Severity: diag.Info, StateIfFailed: diag.Missing,
+		DependsOn:   []diag.Code{"dane.mx.unknown"},
 		Title:       "No TLSA records for submission",
 		Requirement: "The submission servers have TLSA records",
 		Ref:         "RFC 7673 section 3",

@@ -26,14 +26,14 @@ type Reason string
 // The reasons, from what is farthest from success.
 const (
 	Unusable   Reason = "unusable"   // no client can use the record
-	Superseded Reason = "superseded" // a record with a stronger digest counts instead
 	NoMatch    Reason = "no_match"   // no certificate at the place that the usage names has the data
+	Superseded Reason = "superseded" // it would, but a record with a stronger digest counts instead
 	BadChain   Reason = "bad_chain"  // the certificate that it names did not issue that of the server, or must not
 	OutOfDate  Reason = "dates"      // a certificate has expired, or is not yet valid
 	WrongName  Reason = "name"       // the certificate covers none of the names
 )
 
-var reasons = []Reason{Unusable, Superseded, NoMatch, BadChain, OutOfDate, WrongName}
+var reasons = []Reason{Unusable, NoMatch, Superseded, BadChain, OutOfDate, WrongName}
 
 // A MatchError says why a record does not authenticate a server.
 type MatchError struct {
@@ -100,7 +100,7 @@ func Verify(records []Record, p Peer) Result {
 			m.Err = &MatchError{Unusable, "the record " + fault}
 			continue
 		}
-		if m.Found, m.Err = p.judge(record); weaker[i] {
+		if m.Found, m.Err = p.judge(record); weaker[i] && m.Err == nil {
 			m.Err = &MatchError{Superseded, "clients that know SHA2-512 use the records with it instead"}
 		}
 	}
