@@ -31,9 +31,7 @@ func newWorld() (*diagtest.World, error) {
 	world.HTTPS("good.example", page("A good web site."))
 	world.HTTPS("www.good.example", page("A good web site."))
 	world.HTTPS("example.com", page("An example."))
-	for _, host := range []string{"mx1.good.example", "mx2.good.example", "mx1.example.com"} {
-		world.SMTP(diagtest.SMTP{Host: host})
-	}
+	serveMail(world)
 
 	if err := serveRegistries(world); err != nil {
 		return nil, err
@@ -44,6 +42,7 @@ func newWorld() (*diagtest.World, error) {
 	}
 	world.Server("ns.lame.example", "").Configure(diagtest.ServerConfig{NoAA: true})
 	world.Sign("good.example.", diagtest.Signing{})
+	world.Sign("renewed.example.", diagtest.Signing{})
 	world.Sign("bogus.example.", diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.SigCorrupt}}})
 	world.Delay("slow.example", 3*time.Second)
 	world.Break("servfail.example", dns.RcodeServerFailure)
