@@ -43,6 +43,10 @@ type Env struct {
 	// empty, they are those of the root of the Internet. The guard is not asked about them.
 	RootServers []resolver.NameServer
 
+	// HelloName is the host name with which mail servers are greeted (RFC 5321 section 4.1.1.1): that of
+	// this machine in the DNS, if it has one. If empty, its address is used.
+	HelloName string
+
 	// Clock tells the time. If nil, it is the wall clock.
 	Clock Clock
 
@@ -118,7 +122,7 @@ func (e *Env) Cached() *Env {
 			Upstream: e.DNS(), MinTTL: operationTime, MaxEntries: operationReplies, MaxBytes: operationBytes, Clock: e.Now,
 		},
 		HideResolver: e.HideResolver, Dial: e.Dial, Roots: e.Roots, TrustAnchors: e.TrustAnchors,
-		RootServers: e.RootServers, Clock: e.Clock, Guard: e.Guard, Data: e.Data,
+		RootServers: e.RootServers, HelloName: e.HelloName, Clock: e.Clock, Guard: e.Guard, Data: e.Data,
 		origin: e.source(),
 	}
 }

@@ -84,9 +84,9 @@ func (a *app) client() (*http.Client, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, usagef("--server: %q is no address, such as https://diag.example", a.server)
 	}
-	if w := &a.world; len(w.Resolvers)+len(w.AllowNetworks)+len(w.AllowPorts) > 0 || w.RootHints+w.TrustAnchor != "" {
-		return nil, usagef("--resolver, --allow-networks, --allow-ports, --root-hints and --trust-anchor are" +
-			" the server's to set")
+	if w := &a.world; len(w.Resolvers)+len(w.AllowNetworks)+len(w.AllowPorts) > 0 || w.RootHints+w.TrustAnchor+w.HelloName != "" {
+		return nil, usagef("--resolver, --allow-networks, --allow-ports, --root-hints, --trust-anchor and" +
+			" --hello-name are the server's to set")
 	}
 	roots, err := a.world.Roots()
 	if err != nil {

@@ -241,6 +241,7 @@ func TestServerFlags(t *testing.T) {
 		"--server https://diag.example --allow-ports 25",
 		"--server https://diag.example --root-hints named.root",
 		"--server https://diag.example --trust-anchor root.key",
+		"--server https://diag.example --hello-name checks.example.net",
 		"--server https://diag.example --ca-file no/such/file",
 	} {
 		s := newSession(nil)

@@ -25,6 +25,7 @@ type Flags struct {
 	CAFile        string
 	RootHints     string
 	TrustAnchor   string
+	HelloName     string
 }
 
 // Add defines the flags.
@@ -38,6 +39,8 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 	fs.UintSliceVar(&f.AllowPorts, "allow-ports", nil, "ports that checks may reach beside those of their protocol")
 	fs.StringVar(&f.CAFile, "ca-file", "", "PEM file of certificate authorities to trust instead of the system's")
 	fs.StringVar(&f.RootHints, "root-hints", "", "file with the name servers of another root, such as named.root")
+	fs.StringVar(&f.HelloName, "hello-name", "",
+		"host name of this machine in the DNS, with which mail servers are greeted (default: its address)")
 	fs.StringVar(&f.TrustAnchor, "trust-anchor", "", "file with the DS or DNSKEY records to validate DNSSEC from")
 }
 
@@ -77,6 +80,13 @@ func (f *Flags) Env() (*diag.Env, func(), error) {
 	}
 	if env.TrustAnchors, err = read("trust-anchor", f.TrustAnchor, dnssec.ParseAnchors); err != nil {
 		return nil, nil, err
+	}
+	if f.HelloName != "" {
+		name, err := diag.ParseDomain(f.HelloName)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--hello-name: %w", err)
+		}
+		env.HelloName = name.String()
 	}
 	client.Roots = env.Roots
 	return env, func() { client.Close() }, nil

@@ -18,7 +18,7 @@ const (
 	maxLine       = 2048      // bytes of a line; RFC 5321 section 4.5.3.1.5 allows 512
 	maxReplyLines = 100       // lines of a reply; the longest lists of extensions have about 25
 	maxReplies    = 50        // replies in a session
-	maxBytes      = 128 << 10 // in a session, apart from the records of TLS
+	maxBytes      = 32 << 10 // in a session, apart from the records of TLS
 
 	// Times are far below the minutes of RFC 5321 section 4.5.3.2, since a person waits. Some servers
 	// delay the banner on purpose: postscreen for 6 seconds.
@@ -43,8 +43,8 @@ type Config struct {
 	// name is asked for.
 	ServerName string
 
-	// Name is what EHLO says: the client's own name. If empty, it is the client's address (RFC 5321
-	// section 4.1.4).
+	// Name is what EHLO says: the client's own name. If empty, it is that of the environment, or else the
+	// client's address (RFC 5321 section 4.1.4).
 	Name string
 }
 
@@ -159,6 +159,9 @@ func (s *Session) SayHello() error {
 func (s *Session) name() string {
 	if s.Config.Name != "" {
 		return s.Config.Name
+	}
+	if s.env != nil && s.env.HelloName != "" {
+		return s.env.HelloName
 	}
 	a, ok := s.conn.LocalAddr().(*net.TCPAddr)
 	if !ok {

@@ -115,6 +115,12 @@ func TestName(t *testing.T) {
 	}
 	require.Contains(t, server.Commands(), "EHLO [203.0.113.254]")
 	require.Contains(t, server.Commands(), "EHLO [IPv6:2001:db8:ffff::254]")
+	env := w.NewEnv()
+	env.HelloName = "checks.example.net"
+	s, err := smtp.Secure(t.Context(), env, smtp.Config{Addr: netip.MustParseAddrPort("192.0.2.25:25")})
+	require.NoError(t, err)
+	s.Quit()
+	require.Contains(t, server.Commands(), "EHLO checks.example.net")
 }
 
 // raw is a server that sends a text, then does what else is to be done.
