@@ -15,9 +15,9 @@ import (
 
 // Bounds of a session.
 const (
-	maxLine       = 2048      // bytes of a line; RFC 5321 section 4.5.3.1.5 allows 512
-	maxReplyLines = 100       // lines of a reply; the longest lists of extensions have about 25
-	maxReplies    = 50        // replies in a session
+	maxLine       = 2048     // bytes of a line; RFC 5321 section 4.5.3.1.5 allows 512
+	maxReplyLines = 100      // lines of a reply; the longest lists of extensions have about 25
+	maxReplies    = 50       // replies in a session
 	maxBytes      = 32 << 10 // in a session, apart from the records of TLS
 
 	// Times are far below the minutes of RFC 5321 section 4.5.3.2, since a person waits. Some servers
