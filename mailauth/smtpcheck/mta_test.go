@@ -22,7 +22,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -67,34 +66,22 @@ const (
 // name is what all servers call themselves.
 const name = "mx.example.com"
 
-// start runs a server in the chroot until the test ends.
+// start runs a server in the chroot until the test ends. The first in a process namespace takes all others along when
+// it ends; here that is a cat, which ends with the other end of its standard input: at the latest with this process.
 func start(t *testing.T, root string, m mta) {
 	t.Helper()
 	var output bytes.Buffer
-	cmd := exec.Command(m.command[0], m.command[1:]...)
-	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/sbin:/usr/bin", "MAIL_CONFIG=/etc/postfix"}
+	cmd := exec.Command("sh", append([]string{"-c", `chroot "$0" "$@" & exec cat`, root}, m.command...)...)
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	cmd.Stdout, cmd.Stderr = &output, &output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 	cmd.WaitDelay = 5 * time.Second
-	// Whoever is the first in a process namespace takes all others along when it ends; and it ends with the thread that
-	// started it, which is locked until then.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
-	started, stop, stopped := make(chan error), make(chan struct{}), make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		defer close(stopped)
-		err := cmd.Start()
-		started <- err
-		if err != nil {
-			return
-		}
-		<-stop
-		cmd.Process.Kill()
-		cmd.Wait()
-	}()
-	require.NoError(t, <-started, m.name)
+	life, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start(), m.name)
 	t.Cleanup(func() {
-		close(stop)
-		<-stopped
+		life.Close()
+		cmd.Wait()
 		if t.Failed() {
 			t.Logf("%s says: %s", m.name, &output)
 		}
@@ -109,7 +96,7 @@ func start(t *testing.T, root string, m mta) {
 				conn.Close()
 			}
 			return err == nil
-		}, 20*time.Second, 50*time.Millisecond, "%s does not listen on %s: %s", m.name, m.address(h, 25), &output)
+		}, 20*time.Second, 50*time.Millisecond, "%s does not listen on %s", m.name, m.address(h, 25))
 	}
 }
 
@@ -165,9 +152,12 @@ func env(t *testing.T, pki *diagtest.World, zone string) *diag.Env {
 // handshakes asks the client of the standard library whether a handshake comes about: not every server that offers
 // STARTTLS can do it. Debian 12 has an OpenSMTPD that cannot (github.com/OpenSMTPD/OpenSMTPD/issues/1239).
 func handshakes(t *testing.T, m mta) bool {
-	c, err := netsmtp.Dial(m.address(wellRun, 25).String())
+	conn, err := net.DialTimeout("tcp", m.address(wellRun, 25).String(), time.Second)
 	require.NoError(t, err)
-	defer c.Close()
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	c, err := netsmtp.NewClient(conn, name)
+	require.NoError(t, err)
 	require.NoError(t, c.Hello("client.example.net"))
 	return c.StartTLS(&tls.Config{InsecureSkipVerify: true}) == nil
 }
