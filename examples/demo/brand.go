@@ -31,6 +31,10 @@ func serveBrands(world *diagtest.World) {
 	mux := http.NewServeMux()
 	mux.Handle("/logo.svg", file("image/svg+xml", markcerttest.Logo))
 	mux.Handle("/mark.pem", file("application/pem-certificate-chain", certificate))
+	past := authority.Issue(markcerttest.Mark{
+		Domains: []string{"good.example"}, NotBefore: world.Now().AddDate(-1, -1, 0), NotAfter: world.Now().AddDate(0, -1, 0),
+	})
+	mux.Handle("/past.pem", file("application/pem-certificate-chain", past))
 	world.HTTPS(goodBrand, mux)
 	world.HTTPS(sketchBrand, file("image/svg+xml", sketch))
 }

@@ -28,6 +28,14 @@ var report string
 // reportFields is the request to analyze it.
 func reportFields() string { return `{"xml":` + strconv.Quote(report) + `}` }
 
+// markText is a mark certificate of example.com.
+//
+//go:embed mark.pem
+var markText string
+
+// markFields is the request to judge it for another domain.
+func markFields() string { return `{"domain":"good.example","pem":` + strconv.Quote(markText) + `}` }
+
 var tour = []stop{
 	{"A domain that does everything right", "mta-sts/lookup", "good.example",
 		`{"domain":"good.example"}`, 200, `"score_band":"excellent"`},
@@ -95,6 +103,12 @@ var tour = []stop{
 		`{"domain":"renewed.example"}`, 200, `"dane.certificate.mismatch"`},
 	{"A BIMI record with its version at the end", "bimi/validate", "l=…; v=BIMI1",
 		`{"record":"l=https://brand.example.com/logo.svg; v=BIMI1; a=;"}`, 200, `"bimi.record.version"`},
+	{"The certificate that vouches for a logo", "certificats/bimi/lookup", "--domain good.example",
+		`{"domain":"good.example"}`, 200, `"chain_trusted":true`},
+	{"One that was not renewed", "certificats/bimi/lookup", "https://brand.good.example/past.pem",
+		`{"url":"https://brand.good.example/past.pem"}`, 200, `"cert_expired"`},
+	{"One that is for another domain", "certificats/bimi/parse", `"$(cat examples/demo/mark.pem)" --domain good.example`,
+		markFields(), 200, `"cert_domain_mismatch"`},
 	{"A domain that is ready for mail, seen as a whole", "mail/domain-check", "good.example",
 		`{"domain":"good.example"}`, 200, `"ready":true`},
 	{"One where nothing is right, and what to do first", "mail/domain-check", "hopeless.example",
