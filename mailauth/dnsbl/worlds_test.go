@@ -145,7 +145,7 @@ var worlds = []world{
 		headline: "Special-purpose"},
 	{name: "unique local", ip: "fd00::1", codes: "dnsbl.address.special", state: diag.Unknown, score: "none", headline: "Special-purpose"},
 	{name: "the test address", ip: "127.0.0.2", codes: "dnsbl.address.special dnsbl.address.special.listed", state: diag.Unknown,
-		score: "none", headline: "Special-purpose", listed: 63},
+		score: "none", headline: "Special-purpose", listed: 64},
 	{name: "public", ip: "8.8.8.8", state: diag.Valid, score: "100", headline: "Not listed"},
 	{name: "mapped", ip: "::ffff:192.0.2.25", zone: entries("zen.spamhaus.org", "127.0.0.2"),
 		codes: "dnsbl.listed.major", state: diag.Bad, score: "69", headline: "Spamhaus ZEN", listed: 1},
