@@ -54,6 +54,8 @@ var roots = map[diag.Code]root{
 	"bimi.dmarc.subdomains":     {causes: []string{"dmarc.subdomain.weaker"}},
 	"bimi.dmarc.percentage":     {causes: []string{"dmarc.policy.sampled"}},
 	"bimi.dmarc.testing":        {causes: []string{"dmarc.policy.testing"}},
+	"bimi.dmarc.disputed":       {causes: []string{"dmarc.policy.position"}},
+	"bimi.spf.open":             {causes: []string{"spf.all.pass"}},
 
 	"mtasts.record.missing.no_mail": {causes: noMail},
 	"tlsrpt.record.missing.no_mail": {causes: noMail},
