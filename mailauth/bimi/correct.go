@@ -187,8 +187,11 @@ func (d *draft) assign(name, typed, value string) bool {
 		}
 		value = list
 	default:
-		if strings.EqualFold(name, "v") || value == "" {
-			return !strings.EqualFold(name, "v") // a second version
+		if strings.EqualFold(name, "v") && value != "" { // another version
+			return false
+		}
+		if value == "" {
+			return true
 		}
 	}
 	before, repeated := d.tags[name]

@@ -113,11 +113,34 @@ func (p *Place) lookup(ctx context.Context, env *diag.Env) {
 	if p.Answer = diag.Lookup[*dns.TXT](ctx, env, p.Name+"."); p.Answer.Err() != nil {
 		return
 	}
-	p.Found = Format.Find(p.Answer.Records)
+	p.Found = Find(p.Answer.Records)
 	if len(p.Found.Records) == 1 {
 		record := Read(p.Found.List)
 		p.Record = &record
 	}
+}
+
+// Find picks the records out of an answer. A text without a version that names a logo or a certificate was meant as one.
+func Find(answer []*dns.TXT) taglist.Found {
+	found := Format.Find(answer)
+	for _, r := range answer {
+		text := diag.TXT(r)
+		if !Format.Is(text) && Format.Resembles(text) == "" && headless(text) {
+			found.Strays = append(found.Strays, taglist.Stray{Text: text, Why: "it does not begin with v=" + Format.Version})
+		}
+	}
+	return found
+}
+
+// headless reports whether a text has a tag l or a with a URL.
+func headless(text string) bool {
+	list := Format.Parse(text)
+	for _, name := range []string{"l", "a"} {
+		if t, ok := list.Tag(name); ok && strings.HasPrefix(strings.ToLower(t.Value), "http") {
+			return true
+		}
+	}
+	return false
 }
 
 // At returns the place of a domain, or nil if that is not above the one that was asked for.
