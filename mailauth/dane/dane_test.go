@@ -88,6 +88,18 @@ var tests = []struct {
 		"warning 94 pass tlsa.usage.unknown tlsa.selector.unknown tlsa.matching.unknown tlsa.data tlsa.data tlsa.data"},
 
 	{"no records", setting{zone: oneMX}, "missing 0 missing tlsa.missing"},
+	{"two servers, each with a fault of its own", setting{zone: oneMX + at + "2 0 1 {issuer}\n" + at + other + second +
+		"_25._tcp.mx2.example.com. TLSA " + other, cert: diagtest.CertSpec{Cert: diagtest.CertWrongName},
+		spoil: func(w *diagtest.World) { w.SMTP(diagtest.SMTP{Host: "mx2.example.com"}) }},
+		"invalid 69 fail fail certificate.mismatch certificate.name"},
+	{"no records at a provider that does not sign", setting{zone: "example.com. MX 10 mx.example.net.\nmx.example.net. A 198.51.100.25\n"},
+		"missing 0 insecure tlsa.missing"},
+	{"AAAA lookup fails", setting{zone: oneMX + key, spoil: func(w *diagtest.World) {
+		w.Fault("mx.example.com", dns.TypeAAAA, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+	}}, "unknown none unverified host.unknown"},
+	{"SRV record for another port", setting{zone: oneMX + "_submission._tcp.example.com. SRV 0 1 2525 smtp.example.com.\n" +
+		"_587._tcp.mx.example.com. TLSA 3 1 1 {key}\n", smtp: diagtest.SMTP{Port: 587}, req: Request{Port: 587}},
+		"valid 100 pass tlsa.rollover"},
 	{"no records, unsigned", setting{zone: oneMX, signed: "none"}, "missing 0 insecure tlsa.missing zone.unsigned"},
 	{"records unsigned", setting{zone: oneMX + key, signed: "none"}, "missing 0 insecure tlsa.insecure"},
 	{"records unsigned, lookup fails", setting{zone: oneMX, signed: "none", spoil: breaking("_25._tcp.mx.example.com")},

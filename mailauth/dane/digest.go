@@ -68,8 +68,8 @@ func (h *host) judge(e *evidence) fault {
 	switch status := weaker(h.ground, h.tlsaStatus); {
 	case h.ground == diag.Bogus || h.ground == diag.Secure && h.tlsaStatus == diag.Bogus:
 		return bogus
-	case h.Err() != nil && len(h.Addresses.All()) == 0:
-		return addressUnknown
+	case h.Err() != nil && (len(h.Addresses.All()) == 0 || h.ground != diag.Insecure):
+		return addressUnknown // also of one kind: senders cannot tell whether DANE applies
 	case len(h.Addresses.All()) == 0:
 		return noAddress
 	case h.ground == diag.Insecure && h.tlsa.Err() != nil:

@@ -135,9 +135,9 @@ func (e *evidence) findHosts(ctx context.Context, env *diag.Env) {
 	case e.port == portMail && e.mail.Implicit:
 		e.source = fromDomain
 	case e.port == portMail:
-	case e.srv.Exists():
+	case len(e.services()) > 0:
 		e.source = fromSRV
-		list, e.surplus = targets(e.srv.Records)
+		list, e.surplus = targets(e.services())
 		reception.Resolve(ctx, env, list)
 	case e.own.Exists():
 		e.source, e.surplus = fromDomain, 0
@@ -186,6 +186,11 @@ func (e *evidence) service() string {
 		return "_submissions._tcp"
 	}
 	return "_submission._tcp"
+}
+
+// services are the SRV records that concern the port that was asked for, or say that there is no service.
+func (e *evidence) services() []*dns.SRV {
+	return slices.DeleteFunc(slices.Clone(e.srv.Records), func(r *dns.SRV) bool { return r.Port != e.port && r.Target != "." })
 }
 
 // targets lists the hosts of SRV records. The root says that there is no such service (RFC 2782).

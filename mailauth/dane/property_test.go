@@ -36,7 +36,9 @@ func TestSuggestions(t *testing.T) {
 				fixed := after.lookup(t)
 				require.NotContains(t, diagtest.Codes(fixed.Verdict), diag.Code("dane.certificate.mismatch"))
 				for _, h := range fixed.Hosts {
-					require.NotEqual(t, Failed, h.Status, "%+v", h)
+					if strings.Contains(rec.SuggestedValue, h.RecordName+".") {
+						require.NotEqual(t, Failed, h.Status, "%+v", h)
+					}
 				}
 				for line := range strings.SplitSeq(rec.SuggestedValue, "\n") {
 					record, err := ParseRecord(line)
@@ -44,7 +46,7 @@ func TestSuggestions(t *testing.T) {
 					require.True(t, record.UsableForSMTP())
 					rr, err := dns.NewRR(line)
 					require.NoError(t, err)
-					require.Contains(t, []string{"_25._tcp.mx.example.com.", "_25._tcp.mx.example.net."}, rr.Header().Name)
+					require.Contains(t, []string{"_25._tcp.mx.example.com.", "_25._tcp.mx.example.net.", "_25._tcp.mx2.example.com."}, rr.Header().Name)
 				}
 			}
 		})

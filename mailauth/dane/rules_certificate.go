@@ -1,6 +1,7 @@
 package dane
 
 import (
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -18,23 +19,30 @@ func (e *evidence) refused() string {
 
 // compared reports whether a server was held against its records.
 func compared(e *evidence) bool {
-	for _, h := range e.hosts {
-		if s := h.server(); h.applies() && s != nil && len(s.chain) > 0 && h.fault != unusable {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.hosts, func(h host) bool {
+		s := h.server()
+		return h.applies() && s != nil && len(s.chain) > 0 && h.fault != unusable
+	})
 }
 
 // reached reports whether a server with TLSA records that apply was spoken to.
 func reached(e *evidence) bool {
-	for _, h := range e.hosts {
-		if h.applies() && h.fault != unverified && h.fault != unreachable {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.hosts, func(h host) bool {
+		return h.applies() && h.fault != unverified && h.fault != unreachable
+	})
 }
+
+// settled reports whether a rule about one fault of all servers can be judged: one has it, or all that a sender would
+// hold against TLSA records have been seen, and something of them was seen.
+func settled(something func(*evidence) bool, has fault) func(*evidence) bool {
+	return func(e *evidence) bool {
+		open := e.having(unreachable, unverified, tlsaUnknown, addressUnknown, statusUnknown)
+		return len(e.having(has)) > 0 || len(open) == 0 && something(e)
+	}
+}
+
+// matched reports whether the certificate of a server matches a record.
+func matched(e *evidence) bool { return len(e.having(none)) > 0 }
 
 // connectionRules are about the way to the certificate.
 var connectionRules = diag.Rules[*evidence]{
@@ -84,7 +92,7 @@ var connectionRules = diag.Rules[*evidence]{
 		Ref:         "RFC 7672 section 2.2",
 		Advice: "Enable STARTTLS on the server, and check that no firewall removes it; until then remove the TLSA records of " +
 			"this host: senders that use DANE never deliver without TLS.",
-		When: func(e *evidence) bool { return reached(e) && e.port != portTLS },
+		When: func(e *evidence) bool { return e.port != portTLS && settled(reached, noStartTLS)(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return each(e, func(h *host) diag.Failures {
 				return diag.Fail("%s does not offer STARTTLS.%s", h.Name, e.refused())
@@ -98,7 +106,7 @@ var connectionRules = diag.Rules[*evidence]{
 		Ref:         "RFC 7672 section 2.2",
 		Advice: "Check certificate, key and TLS versions in the configuration of the server; its log tells why TLS fails. " +
 			"Senders that use DANE never deliver without TLS.",
-		When: reached,
+		When: settled(reached, badStartTLS),
 		Fails: func(e *evidence) diag.Failures {
 			return each(e, func(h *host) diag.Failures {
 				return diag.Fail("TLS with %s does not come about: %s.%s", h.Name, e.reason(h), e.refused())
@@ -117,55 +125,51 @@ var certificateRules = diag.Rules[*evidence]{
 		Advice: "Make sure on the server itself that it is its certificate, then publish a TLSA record for its key beside the " +
 			"old ones, and remove those once their TTL has passed. Afterwards let the renewal keep the key, or publish the " +
 			"next key before it is used.",
-		When:  compared,
+		When:  settled(compared, mismatch),
 		Fails: mismatches,
 	},
 	{
 		Code: "dane.certificate.name", Severity: diag.Error, Weight: 5, Category: factorCertificate,
-		DependsOn:   []diag.Code{"dane.certificate.mismatch"},
 		Title:       "Certificate does not match the name of the mail server",
 		Requirement: "Certificates that DANE-TA authenticates are for the names of their hosts",
 		Ref:         "RFC 7672 section 3.2.3",
 		Advice: "Get a certificate with the name of the mail server, or publish a TLSA record 3 1 1 for its key: with usage 3 " +
 			"the name does not matter.",
-		When: compared,
+		When: settled(matched, wrongName),
 		Fails: func(e *evidence) diag.Failures {
 			return because(e, " With usage 2 (DANE-TA) the name must match."+e.refused(), wrongName)
 		},
 	},
 	{
 		Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, Category: factorCertificate,
-		DependsOn:   []diag.Code{"dane.certificate.mismatch"},
 		Title:       "Certificate has expired or is not yet valid",
 		Requirement: "Certificates that DANE-TA authenticates are within their validity",
 		Ref:         "RFC 7671 section 5.2",
 		Advice:      "Renew the certificate and automate renewal: with usage 2 (DANE-TA) its dates count.",
-		When:        compared,
+		When:        settled(matched, outOfDate),
 		Fails: func(e *evidence) diag.Failures {
 			return because(e, " With usage 2 (DANE-TA) the dates count."+e.refused(), outOfDate)
 		},
 	},
 	{
 		Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, Category: factorCertificate,
-		DependsOn:   []diag.Code{"dane.certificate.mismatch"},
 		Title:       "Certificate chain does not lead to the TLSA trust anchor",
 		Requirement: "Certificates lead to the trust anchor of their TLSA record",
 		Ref:         "RFC 7672 section 3.1.2",
 		Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA record " +
 			"3 1 1 for its own key.",
-		When: compared,
+		When: settled(matched, badChain),
 		Fails: func(e *evidence) diag.Failures {
 			return because(e, e.refused(), badChain)
 		},
 	},
 	{
 		Code: "dane.certificate.expiring", Severity: diag.Warning,
-		DependsOn:   []diag.Code{"dane.certificate.mismatch", "dane.certificate.dates"},
 		Title:       "Certificate expires within two weeks",
 		Requirement: "Certificates that DANE-TA authenticates are valid for at least two weeks",
 		Ref:         "RFC 7671 section 5.2",
 		Advice:      "Renew the certificate: once it has expired, senders that use DANE do not deliver.",
-		When:        compared,
+		When:        matched,
 		Fails: func(e *evidence) diag.Failures {
 			return eachLeaf(e, func(h *host, leaf *pki.Certificate) diag.Failures {
 				if h.byKey() || leaf.NotAfter.Sub(e.now) > expiring {
@@ -180,13 +184,12 @@ var certificateRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dane.certificate.expired.ignored", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dane.certificate.mismatch"},
 		Title:       "Certificate has expired, which DANE-EE ignores",
 		Requirement: "Certificates have not expired, although DANE-EE ignores that",
 		Ref:         "RFC 7671 section 5.1",
 		Advice: "Renew the certificate with the same key: senders that use DANE do not mind, but those that use MTA-STS, and " +
 			"mail clients, do.",
-		When: compared,
+		When: matched,
 		Fails: func(e *evidence) diag.Failures {
 			return eachLeaf(e, func(h *host, leaf *pki.Certificate) diag.Failures {
 				return diag.FailIf(leaf.Expired && h.byKey(), "The certificate of %s expired on %s.", h.Name,

@@ -158,9 +158,14 @@ var absenceRules = diag.Rules[*evidence]{
 				return nil
 			}
 			f := diag.Fail("There are no TLSA records at %s.", e.names(e.without()))
-			if e.naming == diag.Insecure {
+			switch {
+			case e.naming == diag.Insecure:
 				f[0].Advice = "Sign the zone of the domain with DNSSEC first; TLSA records have no effect without. If the mail " +
 					"servers are those of a provider, ask whether it supports DANE."
+			case slices.ContainsFunc(e.without(), func(h *host) bool { return h.ground == diag.Insecure }):
+				f[0].Detail += " The zone of the mail servers is not signed."
+				f[0].Advice = "Ask the provider of the mail servers whether it supports DANE: TLSA records need a signed zone, and " +
+					"only the owner of that zone can sign it and publish them. The domain itself is ready."
 			}
 			return f
 		},
