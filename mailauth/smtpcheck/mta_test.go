@@ -44,9 +44,9 @@ type mta struct {
 }
 
 var mtas = []mta{
-	{"Postfix", "127.25.1.", []string{"/usr/lib/postfix/sbin/master", "-d"}, nil},
+	{"Postfix", "127.25.1.", []string{"/usr/lib/postfix/sbin/master", "-d"}, []host{withoutFile}},
 	{"Exim", "127.25.2.", []string{"/usr/sbin/exim4", "-bdf"}, []host{screening}},
-	{"OpenSMTPD", "127.25.3.", []string{"/usr/sbin/smtpd", "-d"}, []host{earlyAuth, greylisting, screening}},
+	{"OpenSMTPD", "127.25.3.", []string{"/usr/sbin/smtpd", "-d"}, []host{earlyAuth, greylisting, screening, withoutFile}},
 }
 
 // A host is the last number of an address, which stands for a way to set up the server.
@@ -61,6 +61,7 @@ const (
 	expired     host = 5
 	greylisting host = 6
 	screening   host = 7 // a first line of the banner, and the last one later, for clients that cannot wait
+	withoutFile host = 8 // the file with the certificate is missing
 )
 
 // name is what all servers call themselves.
@@ -86,7 +87,7 @@ func start(t *testing.T, root string, m mta) {
 			t.Logf("%s says: %s", m.name, &output)
 		}
 	})
-	for _, h := range []host{wellRun, unencrypted, openRelay, earlyAuth, expired, greylisting, screening} {
+	for h := wellRun; h <= withoutFile; h++ {
 		if slices.Contains(m.absent, h) {
 			continue
 		}
@@ -254,6 +255,8 @@ var expectations = []struct {
 		[]diag.Code{"smtp.certificate.expired"}},
 	{"greylisting", greylisting, 25, facts{true, true, true, false, false, smtpcheck.RelayInconclusive}, nil},
 	{"screening", screening, 25, facts{true, true, true, false, false, smtpcheck.RelayClosed}, nil},
+	{"lost certificate", withoutFile, 25, facts{offered: true, relay: smtpcheck.RelayClosed},
+		[]diag.Code{"smtp.starttls.refused"}},
 	{"submission", wellRun, 587, facts{true, true, true, false, true, smtpcheck.RelayClosed}, nil},
 	{"submission over TLS", wellRun, 465, facts{false, false, true, false, true, smtpcheck.RelayClosed}, nil},
 }
