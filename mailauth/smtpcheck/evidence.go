@@ -109,7 +109,6 @@ func (s *server) answered() bool { return s.session != nil && s.session.Banner.C
 func (s *server) usable() bool      { return s.fate == usable }
 func (s *server) implicitTLS() bool { return s.addr.Port() == 465 }
 func (s *server) byAddress() bool   { return s.host == s.addr.Addr().String() }
-func (s *server) has(f fate) bool   { return s.fate == f }
 
 // forMail reports whether the port is the one on which servers take mail of each other.
 func (s *server) forMail() bool { return s.addr.Port() == mailPort }
