@@ -49,10 +49,10 @@ var formatRules = diag.Rules[*evidence]{
 		Advice:      "Save the file in UTF-8 and write encoding=\"UTF-8\" into its first line: not every receiver reads others.",
 	}),
 	of(svg.Limit, diag.Rule[*evidence]{
-		Code: "bimi.logo.nesting", Category: factorFormat,
-		Title:       "Logo is nested too deeply to be examined",
-		Requirement: "The logo is not nested too deeply",
-		Advice:      "Ungroup all shapes in the drawing software and export the logo again.",
+		Code: "bimi.logo.complexity", Category: factorFormat,
+		Title:       "Logo is too complex to be examined",
+		Requirement: "The logo is simple enough to be examined",
+		Advice:      "Ungroup all shapes in the drawing software, delete what is hidden, and export the logo again.",
 	}),
 	of(svg.Namespace, diag.Rule[*evidence]{
 		Code: "bimi.logo.namespace", Weight: 1, Category: factorFormat,

@@ -22,6 +22,9 @@ const (
 	// declares 9.
 	maxNamespaces = 64
 
+	// maxAttrs bounds the attributes of an element. The profile knows less than 60 for any.
+	maxAttrs = 500
+
 	// maxPerKind bounds the faults of a kind that are kept. The others are counted.
 	maxPerKind = 50
 )

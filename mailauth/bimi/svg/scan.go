@@ -54,10 +54,11 @@ type scanner struct {
 type syntaxError struct {
 	offset  int
 	message string
+	limit   bool // it is no fault of XML, but more than is read
 }
 
 func (s *scanner) fail(offset int, format string, args ...any) *syntaxError {
-	return &syntaxError{offset, fmt.Sprintf(format, args...)}
+	return &syntaxError{offset: offset, message: fmt.Sprintf(format, args...)}
 }
 
 // next returns the next token.
@@ -237,6 +238,11 @@ func (s *scanner) startTag() (token, *syntaxError) {
 			return t, nil
 		case !spaced:
 			return token{}, s.fail(s.pos, "There is no space before what follows in the tag of %s.", clip(t.name))
+		}
+		if len(s.attrs) == maxAttrs {
+			err := s.fail(t.offset, "The element %s has more than %d attributes.", clip(t.name), maxAttrs)
+			err.limit = true
+			return token{}, err
 		}
 		a, err := s.attr()
 		if err != nil {

@@ -94,8 +94,8 @@ func (v *validator) examine(image []byte) {
 	}
 	if v.doc.Complete = v.read(); v.doc.Complete {
 		v.finish()
+		v.traces()
 	}
-	v.traces()
 }
 
 func (v *validator) badCharacter(offset int) {
@@ -112,7 +112,11 @@ func (v *validator) read() bool {
 	for {
 		t, err := v.in.next()
 		if err != nil {
-			v.add(Syntax, err.offset, "", "", "%s", err.message)
+			k := Syntax
+			if err.limit {
+				k = Limit
+			}
+			v.add(k, err.offset, "", "", "%s", err.message)
 			return false
 		}
 		ok := true
@@ -195,9 +199,11 @@ const maxText = 1000
 // characters judges text. Outside of the root there may be white space only.
 func (v *validator) characters(t token) bool {
 	if len(v.stack) == 0 {
-		if strings.Trim(v.in.text[t.offset:v.in.pos], white) == "" {
+		rest := strings.TrimLeft(v.in.text[t.offset:v.in.pos], white)
+		if rest == "" {
 			return true
 		}
+		t.offset = v.in.pos - len(rest)
 		if v.ended {
 			v.add(Syntax, t.offset, "", "", "Text follows the end of the image.")
 		} else {
