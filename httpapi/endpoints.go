@@ -16,6 +16,7 @@ import (
 	"github.com/diagkit/diagkit/diag/resolve"
 	"github.com/diagkit/diagkit/diag/zonecheck"
 	"github.com/diagkit/diagkit/mailauth/bimi"
+	"github.com/diagkit/diagkit/mailauth/bimi/logo"
 	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
 	"github.com/diagkit/diagkit/mailauth/dane"
 	"github.com/diagkit/diagkit/mailauth/dkim"
@@ -82,6 +83,7 @@ var endpoints = []Endpoint{
 	{"POST", "/dmarc/validate", mailRead, 1, "DMARC validation, no DNS lookup; returns scoring and recommendations", pure(dmarc.Validate)},
 	{"POST", "/bimi/lookup", mailRead, 2, "BIMI lookup with logo retrieval", call(bimi.Lookup)},
 	{"POST", "/bimi/validate", mailRead, 2, "BIMI validation, no DNS lookup", pure(bimi.Validate)},
+	{"POST", "/bimi/logo/lookup", mailRead, 2, "BIMI logo download and validation", call(logo.Lookup).holding(24 << 20)},
 	{"POST", "/mta-sts/lookup", mailRead, 2, "MTA-STS policy lookup", call(mtasts.Lookup)},
 	{"POST", "/tls-rpt/lookup", mailRead, 2, "TLS-RPT lookup", call(tlsrpt.Lookup)},
 	{"POST", "/dane/lookup", mailRead, 2, "DANE/TLSA lookup for SMTP", call(dane.Lookup)},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"net/http"
 
 	"github.com/diagkit/diagkit/diag/diagtest"
@@ -20,6 +21,11 @@ const sketch = `<svg xmlns="http://www.w3.org/2000/svg" version="1.1" viewBox="0
 </svg>
 `
 
+// exported is a logo as another one exports it, with a raster image, CSS and a position.
+//
+//go:embed exported.svg
+var exported string
+
 // authority issues mark certificates. This Internet trusts it.
 var authority = markcerttest.New()
 
@@ -30,6 +36,7 @@ func serveBrands(world *diagtest.World) {
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/logo.svg", file("image/svg+xml", markcerttest.Logo))
+	mux.Handle("/exported.svg", file("image/svg+xml", exported))
 	mux.Handle("/mark.pem", file("application/pem-certificate-chain", certificate))
 	past := authority.Issue(markcerttest.Mark{
 		Domains: []string{"good.example"}, NotBefore: world.Now().AddDate(-1, -1, 0), NotAfter: world.Now().AddDate(0, -1, 0),
