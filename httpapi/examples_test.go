@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -65,7 +67,10 @@ func exampleWorld(t testing.TB) *diagtest.World {
 		io.WriteString(rw, examplePolicy)
 	}))
 	for _, host := range []string{"mx1.example.com", "mx2.example.com"} {
+		cert := w.Certificate(diagtest.CertSpec{Names: []string{host}})
+		w.Zone(fmt.Sprintf("_25._tcp.%s. TLSA 3 1 1 %x\n", host, sha256.Sum256(cert.Leaf.RawSubjectPublicKeyInfo)))
 		w.SMTP(diagtest.SMTP{
+			TLS:  &tls.Config{Certificates: []tls.Certificate{cert}, Time: w.Now},
 			Host: host, Extensions: []string{"PIPELINING", "SIZE 52428800", "8BITMIME"},
 			Replies: map[string]string{"RCPT": "550 5.7.1 relaying denied"},
 		})
