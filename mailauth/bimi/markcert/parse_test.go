@@ -172,6 +172,8 @@ var parseCases = []struct {
 	{name: "never valid together", text: func(string, string) string {
 		return chained(func(c *template) { c.NotBefore, c.NotAfter = june.AddDate(3, 0, 0), june.AddDate(4, 0, 0) })
 	}, codes: codes("markcert.chain.untrusted")},
+	{name: "issuer with a huge key", text: func(l, i string) string { return l + heavy() + i },
+		codes: codes("markcert.chain.untrusted")},
 	{name: "SHA-1", text: func(string, string) string { return selfSigned("SHA-1") }, codes: codes("markcert.signature.weak", "markcert.log.missing")},
 
 	{name: "RSA 1024", mark: mark{Key: weakKey()}, codes: codes("markcert.key.weak")},
@@ -397,6 +399,18 @@ func selfSigned(hash string) string {
 		der = bytes.ReplaceAll(der, sha256WithRSA, sha1WithRSA)
 	}
 	return block("CERTIFICATE", string(der))
+}
+
+// heavy is an issuer with a key with which a signature takes long to be checked.
+func heavy() string {
+	n := new(big.Int).Lsh(big.NewInt(1), 200_000)
+	c, err := authority.Certificate(mark{Key: &rsa.PublicKey{N: n.Sub(n, big.NewInt(1)), E: 65537}, Unlogged: true, Change: func(c *template) {
+		c.RawSubject, c.IsCA, c.KeyUsage = authority.Intermediate.RawSubject, true, x509.KeyUsageCertSign
+	}})
+	if err != nil {
+		panic(err)
+	}
+	return markcerttest.PEM(c)
 }
 
 // weakKey is a key that can be broken.

@@ -1,6 +1,7 @@
 package markcert
 
 import (
+	"crypto/rsa"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -32,7 +33,10 @@ func Verify(leaf *x509.Certificate, others []*x509.Certificate, roots *RootSet, 
 	if e, ok := errors.AsType[*pki.TrustError](err); ok {
 		t.Reason, t.Text = explain(e, leaf, others)
 	}
-	t.Chain = t.follow(chain, roots, times(now, chain))
+	if slices.ContainsFunc(chain, unverifiable) {
+		return t
+	}
+	t.Chain = follow(chain, roots, times(now, chain))
 	if t.Recognized = len(t.Chain) > 0; t.Recognized {
 		t.Root, t.Chain[0] = t.Chain[len(t.Chain)-1], leaf
 	} else if !t.Trusted && (t.Reason == pki.Expired || t.Reason == pki.NotYetValid) {
@@ -60,8 +64,18 @@ func times(now time.Time, chain []*x509.Certificate) []time.Time {
 	return list
 }
 
+// maxRSABits bounds the keys with which signatures are checked, for the work grows with their square and strangers choose
+// them. It is the bound of [pki.Verifier].
+const maxRSABits = 16384
+
+// unverifiable reports whether signatures of the key of a certificate take too long to be checked.
+func unverifiable(c *x509.Certificate) bool {
+	key, ok := c.PublicKey.(*rsa.PublicKey)
+	return ok && key.N.BitLen() > maxRSABits
+}
+
 // follow finds a chain to a root at one of the times.
-func (t *Trust) follow(chain []*x509.Certificate, roots *RootSet, at []time.Time) []*x509.Certificate {
+func follow(chain []*x509.Certificate, roots *RootSet, at []time.Time) []*x509.Certificate {
 	between := x509.NewCertPool()
 	for _, c := range chain[1:min(len(chain), pki.MaxChain)] {
 		between.AddCert(c)
