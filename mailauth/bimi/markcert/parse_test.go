@@ -144,7 +144,7 @@ var parseCases = []struct {
 	}}, codes: codes("cert_not_vmc")},
 	{name: "two purposes", mark: mark{Change: func(c *template) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }},
 		codes: codes("markcert.usage.extra")},
-	{name: "precertificate", mark: mark{Change: extend(oidPoison, true, 5, 0)}, codes: codes("cert_not_vmc", "markcert.chain.untrusted")},
+	{name: "precertificate", mark: mark{Change: extend(oidPoison, true, 5, 0)}, codes: codes("cert_not_vmc", "markcert.chain.invalid")},
 	{name: "authority with a logo", mark: mark{Change: func(c *template) { c.IsCA = true }}, codes: codes("cert_not_vmc", "markcert.usage.signing")},
 	{name: "may sign", mark: mark{Change: func(c *template) { c.KeyUsage = x509.KeyUsageCertSign }}, codes: codes("markcert.usage.signing")},
 
@@ -165,15 +165,15 @@ var parseCases = []struct {
 	{name: "issuer without the purpose", text: func(string, string) string { return chained(func(c *template) { c.UnknownExtKeyUsage = nil }) },
 		codes: codes("markcert.chain.usage")},
 	{name: "issuer that may not sign", text: func(string, string) string { return chained(func(c *template) { c.IsCA, c.KeyUsage = false, 0 }) },
-		codes: codes("markcert.chain.untrusted", "markcert.log.unknown")},
+		codes: codes("markcert.chain.invalid", "markcert.log.unknown")},
 	{name: "issuer for other names", text: func(string, string) string {
 		return chained(func(c *template) { c.PermittedDNSDomains = []string{"example.net"} })
-	}, codes: codes("markcert.chain.untrusted")},
+	}, codes: codes("markcert.chain.invalid")},
 	{name: "never valid together", text: func(string, string) string {
 		return chained(func(c *template) { c.NotBefore, c.NotAfter = june.AddDate(3, 0, 0), june.AddDate(4, 0, 0) })
-	}, codes: codes("markcert.chain.untrusted")},
+	}, codes: codes("markcert.chain.invalid")},
 	{name: "issuer with a huge key", text: func(l, i string) string { return l + heavy() + i },
-		codes: codes("markcert.chain.untrusted")},
+		codes: codes("markcert.chain.invalid")},
 	{name: "SHA-1", text: func(string, string) string { return selfSigned("SHA-1") }, codes: codes("markcert.signature.weak", "markcert.log.missing")},
 
 	{name: "RSA 1024", mark: mark{Key: weakKey()}, codes: codes("markcert.key.weak")},
@@ -184,7 +184,7 @@ var parseCases = []struct {
 	{name: "pilot", mark: mark{NotBefore: march, Change: extend(oidPilot, false, 5, 0)}},
 	{name: "critical pilot", mark: mark{NotBefore: march, Change: extend(oidPilot, true, 5, 0)}, codes: codes("markcert.pilot.critical")},
 	{name: "late pilot", mark: mark{NotBefore: march.AddDate(0, 0, 1), Change: extend(oidPilot, true, 5, 0)}, codes: codes("markcert.pilot.late")},
-	{name: "unknown critical extension", mark: mark{Change: extend(asn1.ObjectIdentifier{1, 2, 3}, true, 5, 0)}, codes: codes("markcert.chain.untrusted")},
+	{name: "unknown critical extension", mark: mark{Change: extend(asn1.ObjectIdentifier{1, 2, 3}, true, 5, 0)}, codes: codes("markcert.chain.invalid")},
 
 	{name: "no mark type", mark: mark{Fields: map[string]string{"1.3.6.1.4.1.53087.1.13": ""}}, codes: codes("markcert.type.inferred")},
 	{name: "no mark at all", mark: mark{Fields: map[string]string{"1.3.6.1.4.1.53087.1.13": "", "1.3.6.1.4.1.53087.1.4": ""}},

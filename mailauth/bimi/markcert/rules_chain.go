@@ -51,8 +51,21 @@ var chainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.chain.untrusted", Severity: diag.Critical, Weight: 10, Category: factorChain,
+		Code: "markcert.chain.invalid", Severity: diag.Critical, Weight: 4, Category: factorChain,
 		DependsOn:   []diag.Code{"markcert.signature.weak", "markcert.chain.incomplete"},
+		Title:       "Chain of certificates is not valid",
+		Requirement: "The certificates form a valid chain",
+		Ref:         "RFC 5280 section 6.1",
+		Advice: "Publish the certificates of the issuers that the authority delivered with the mark certificate; if these are they, " +
+			"have it reissued.",
+		When: marked,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.trust.Recognized && !e.unrecognized(), "The certificate cannot be verified: %s.", e.trust.Text)
+		},
+	},
+	{
+		Code: "markcert.chain.untrusted", Severity: diag.Critical, Weight: 10, Category: factorChain,
+		DependsOn:   []diag.Code{"markcert.chain.invalid"},
 		Title:       "Not issued by an authority for mark certificates",
 		Requirement: "An authority for mark certificates issued the certificate",
 		Ref:         draft + "5.1",
@@ -118,6 +131,11 @@ var chainRules = diag.Rules[*evidence]{
 				d.by, d.operator, date(d.since), date(e.mark.X509.NotBefore))
 		},
 	},
+}
+
+// unrecognized reports whether the chain is sound and ends at somebody who is no authority for marks.
+func (e *evidence) unrecognized() bool {
+	return e.trust.Reason == pki.SelfSignedLeaf || e.trust.Reason == pki.UnknownAuthority
 }
 
 // unrooted are the certificates whose signatures matter: the mark certificate and the others that are no roots.

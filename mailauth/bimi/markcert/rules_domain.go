@@ -48,7 +48,7 @@ var domainRules = diag.Rules[*evidence]{
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			list := e.mark.Coverage.Wildcards
-			return diag.FailIf(len(list) > 0, "The certificate has %s, which cover no domain here: names are compared as they are.", join(list))
+			return diag.FailIf(len(list) > 0, "The certificate names %s. Names are compared as they are, so that a wildcard covers no domain.", join(list))
 		},
 	},
 }

@@ -40,7 +40,7 @@ var textRules = diag.Rules[*evidence]{
 			"the key: whoever could read the text can use it.",
 		When: read,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.bundle.PrivateKey, "Beside certificates the text has a block with a private key. It is not repeated here.")
+			return diag.FailIf(e.bundle.PrivateKey, "The text has a block with a private key. It is not repeated here.")
 		},
 	},
 	{
@@ -84,7 +84,7 @@ var textRules = diag.Rules[*evidence]{
 			if e.bundle.Form == Base64 {
 				what = "Base64 without the lines -----BEGIN CERTIFICATE----- and -----END CERTIFICATE-----"
 			}
-			return e.fix("form", diag.Fail("The certificate is there in %s.", what))
+			return e.fix("form", diag.Fail("The certificate is in %s.", what))
 		},
 	},
 	{
@@ -101,8 +101,8 @@ var textRules = diag.Rules[*evidence]{
 					names = append(names, name(c))
 				}
 			}
-			return diag.FailIf(len(names) > 0, "Beside the certificate of %s the text has %s of %s: receivers may refuse both.",
-				name(e.mark.X509), diag.Count(len(names), "mark certificate"), strings.Join(names[:min(len(names), 3)], ", "))
+			return diag.FailIf(len(names) > 0, "Beside the mark certificate of %s the text has %s, of %s: receivers may refuse them all.",
+				name(e.mark.X509), diag.Count(len(names), "other one"), strings.Join(names[:min(len(names), 3)], ", "))
 		},
 	},
 	{
@@ -128,12 +128,11 @@ var textRules = diag.Rules[*evidence]{
 		Advice:      "Remove the repeated certificates: receivers may refuse a text with duplicates.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
-			extra := len(e.bundle.Certificates) - len(e.others) - 1
-			if extra == 0 {
+			if len(e.bundle.Certificates) == len(e.others)+1 {
 				return nil
 			}
-			return e.fix("duplicate", diag.Fail("Of %d certificates in the text %d repeat another one.",
-				len(e.bundle.Certificates), extra))
+			return e.fix("duplicate", diag.Fail("The text has %d certificates, but only %d different ones.",
+				len(e.bundle.Certificates), len(e.others)+1))
 		},
 	},
 	{

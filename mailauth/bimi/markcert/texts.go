@@ -88,6 +88,10 @@ var texts = diag.Texts{
 		Headline: "Certificate of the issuer is missing from the text",
 		Sub:      "Receivers cannot follow the chain and show no logo. Append the intermediate certificate to the text.",
 	},
+	"markcert.chain.invalid": {
+		Headline: "Chain of the mark certificate is not valid",
+		Sub:      "Receivers cannot verify it and show no logo. Publish the issuers that the authority delivered with it.",
+	},
 	"markcert.chain.untrusted": {
 		Headline: "Mark certificate is not from a recognized authority",
 		Sub:      "Mailboxes show no logo for it. Order one from an authority whose mark certificates they accept.",
