@@ -146,6 +146,37 @@ func TestPartsRoundTrips(t *testing.T) {
 	require.Equal(t, 3, trips, "the record, the addresses of the host, the connection")
 }
 
+// A record that only a tree walk finds has its logo fetched, too; silence about DMARC does not keep one from being fetched.
+func TestLogoIsFetchedAnyway(t *testing.T) {
+	tree := mail + reject + "a.b.example.com. MX 10 mx.example.com.\n" + at("_dmarc.b.example.com", "v=DMARC1; p=reject; psd=n") +
+		at("default._bimi.b.example.com", full)
+	for _, tt := range []struct {
+		name, zone, domain string
+		spoil              func(*diagtest.World)
+	}{
+		{"tree walk", tree, "a.b.example.com", nil},
+		{"DMARC is silent", with(full), "example.com", func(w *diagtest.World) { w.Silence("_dmarc.example.com") }},
+		{"guesses are silent", with(full), "example.com", func(w *diagtest.World) { w.Silence("_bimi.example.com") }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := diagtest.NewWorld(t)
+				w.Zone(tt.zone)
+				shelf{logo: drawn, mark: issued(markcerttest.Mark{}), spoil: tt.spoil}.open(w)
+				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+				defer cancel()
+				env := w.Env()
+				env.Data = issuer.Files()
+				r, err := Lookup(ctx, env, LookupRequest{Domain: diag.MustDomain(tt.domain)})
+				require.NoError(t, err)
+				require.NotNil(t, r.Logo)
+				require.True(t, r.Logo.TinyPSCompliant)
+				require.True(t, *r.LogoMatchesCertificate)
+			})
+		})
+	}
+}
+
 // What is not fetched is not praised.
 func TestUnfetched(t *testing.T) {
 	w := diagtest.NewWorld(t)

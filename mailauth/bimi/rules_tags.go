@@ -18,7 +18,7 @@ func whole(e *evidence) bool { return e.record != nil && !e.torn() }
 var tagRules = diag.Rules[*evidence]{
 	{
 		Code: "bimi.record.declined", Severity: diag.Info,
-		Title:       "Record declines: receivers show no logo",
+		Title:       "Record declines BIMI: l and a are empty",
 		Requirement: "The record asks for a logo to be shown",
 		Ref:         refDeclination,
 		Advice:      "Leave it if no logo is to be shown for mail from the domain; otherwise write the address of the logo into l.",
