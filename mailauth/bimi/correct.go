@@ -13,7 +13,7 @@ import (
 
 // The forms in which the parts of broken records are written.
 var (
-	versionLike = regexp.MustCompile(`(?i)^\s*(?:v(?:ersion)?\s*[=:]*\s*)?bimi[\s_-]*v?\d*(?:[\s,.:]+|$)`)
+	versionLike = regexp.MustCompile(`(?i)^\s*(?:[^\s;=]+\s+(?:\d+\s+)?(?:IN\s+)?TXT\s+)?(?:v(?:ersion)?\s*[=:]*\s*)?bimi[\s_-]*v?\d*(?:[\s,.:]+|$)`)
 	tagInside   = regexp.MustCompile(`(?i)[\s,]+(?:[la]\s*[=:]\s*(?:https?:|$)|(?:avp|lps)\s*=)`)
 	tagLike     = regexp.MustCompile(`(?is)^([a-z][a-z0-9_]*)\s*=\s*(.*)$`)
 	colonLike   = regexp.MustCompile(`(?is)^(l|a|avp|lps)\s*:\s*(.*)$`)
@@ -24,6 +24,9 @@ var (
 var words = map[string]string{
 	"location": "l", "logo": "l", "svg": "l", "authority": "a", "evidence": "a", "vmc": "a", "cmc": "a", "certificate": "a",
 }
+
+// nobody are the values of a that say that there is no certificate: the first was one in drafts before 2021.
+var nobody = []string{"self", "none", "null", "-"}
 
 // correct returns the record as it should be written, with every address of what is published. It is empty if one of
 // them is not known, or nothing needs correction.
@@ -172,7 +175,7 @@ func (d *draft) assign(name, typed, value string) bool {
 	switch name {
 	case "l", "a":
 		value = strings.Trim(value, "<>, \t")
-		if name == "a" && strings.EqualFold(value, "self") { // of drafts before 2021: no certificate
+		if name == "a" && slices.Contains(nobody, strings.ToLower(value)) {
 			value = ""
 		}
 		value = oneSlash.ReplaceAllString(value, "https://")

@@ -60,6 +60,9 @@ func (u *URI) parse() {
 	scheme, rest, ok := strings.Cut(u.Text, ":")
 	fault := func(f URIFault, format string, args ...any) { u.Fault, u.Problem = f, fmt.Sprintf(format, args...) }
 	switch {
+	case strings.ContainsAny(u.Text, "\"<>“”"):
+		fault(Malformed, "has quotation marks or brackets, which do not belong to an address")
+		return
 	case strings.Count(strings.ToLower(u.Text), "https://") > 1 && strings.Contains(u.Text, ","):
 		fault(Several, "has several URIs: receivers take one only")
 		return
@@ -69,8 +72,11 @@ func (u *URI) parse() {
 	case strings.EqualFold(scheme, "https") && !strings.HasPrefix(rest, "//"):
 		fault(Malformed, "has no two slashes after https:")
 		return
-	case strings.ContainsFunc(u.Text, func(c rune) bool { return c <= ' ' || c >= 0x7f }):
-		fault(Malformed, "has a character that a URI cannot have")
+	case strings.ContainsAny(u.Text, " \t"):
+		fault(Malformed, "has a space, which is written %%20 in a URI")
+		return
+	case strings.ContainsFunc(u.Text, func(c rune) bool { return c < ' ' || c >= 0x7f }):
+		fault(Malformed, "has a character beyond ASCII: names of hosts are written in Punycode there, and the rest is percent-encoded")
 		return
 	}
 	var err error
