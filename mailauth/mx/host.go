@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/registry"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"golang.org/x/net/publicsuffix"
 )
@@ -135,29 +136,17 @@ func internal(name string) string {
 	return ""
 }
 
-// purpose says what an address is that is not public.
-func purpose(ip netip.Addr) string {
-	switch ip = ip.Unmap(); {
-	case ip.IsLoopback():
-		return "a loopback address"
-	case ip.IsPrivate():
-		return "a private address"
-	case ip.IsLinkLocalUnicast():
-		return "a link-local address"
-	case ip.IsUnspecified():
-		return "the unspecified address"
-	default:
-		return "a special-purpose address"
-	}
-}
-
-// purposes lists addresses with what they are.
+// purposes lists addresses that are not public with what they are for.
 func purposes(list []netip.Addr) string {
 	var texts []string
 	for _, ip := range list {
-		texts = append(texts, fmt.Sprintf("%s, %s", ip, purpose(ip)))
+		text := "not a public address"
+		if _, p, ok := registry.PurposeOf(ip); ok {
+			text = p.Name + ", " + p.RFC
+		}
+		texts = append(texts, fmt.Sprintf("%s (%s)", ip, text))
 	}
-	return strings.Join(texts, "; ")
+	return join(texts)
 }
 
 // join lists things for a sentence.

@@ -71,7 +71,7 @@ var addressRules = diag.Rules[*evidence]{
 		Advice:      "Publish the public address of the mail server, or remove the MX record.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(unroutable, func(h host) diag.Failures {
-				return diag.Fail("No sender on the Internet reaches the MX host %s: it has %s.", h.Name, purposes(h.special))
+				return diag.Fail("No sender on the Internet reaches the MX host %s: it has only %s.", h.Name, purposes(h.special))
 			})
 		},
 	},
