@@ -84,6 +84,7 @@ func TestRoundTrips(t *testing.T) {
 		{"IPv4 and IPv6", setting{zone: oneMX + key + "mx.example.com. AAAA 2001:db8::25\n"}, 3},
 		{"many hosts", setting{zone: oneMX + key + many()}, 3},
 		{"no records", setting{zone: oneMX}, 2},
+		{"unsigned, with proof of it", setting{zone: oneMX, signed: "none"}, 4},
 		{"null MX", setting{zone: "example.com. MX 0 .\n"}, 1},
 		{"implicit MX", setting{zone: "example.com. A 192.0.2.25\n_25._tcp.example.com. TLSA 3 1 1 {key}\n",
 			smtp: diagtest.SMTP{Host: "example.com"}}, 2},
