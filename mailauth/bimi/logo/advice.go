@@ -11,6 +11,10 @@ func adviceFor(f svg.Fault) string {
 	switch f.Kind {
 	case svg.Attribute:
 		return attributeAdvice(f)
+	case svg.Value:
+		if f.Attribute == "id" || f.Attribute == "xml:id" {
+			return "Rename it without spaces, such as Layer_2, or remove it if nothing refers to it: layer names become identifiers on export."
+		}
 	case svg.TextLayout:
 		return elementAdvice[f.Element]
 	case svg.Effect, svg.Reuse:
@@ -30,6 +34,8 @@ func adviceFor(f svg.Fault) string {
 // attributeAdvice is about attributes that drawing software writes.
 func attributeAdvice(f svg.Fault) string {
 	switch name := f.Attribute; {
+	case name != "baseProfile" && strings.EqualFold(name, "baseProfile"), name != "viewBox" && strings.EqualFold(name, "viewBox"):
+		return "Write baseProfile and viewBox with a capital letter in the middle: the case of names matters."
 	case name == "opacity":
 		return "Replace opacity by fill-opacity and stroke-opacity, which are allowed, or mix the color without transparency."
 	case name == "href":

@@ -14,8 +14,8 @@ const (
 )
 
 // exportAgain is what to do with a file that is damaged.
-const exportAgain = "Export the logo again as SVG and upload that file as it is: editing by hand or a content management system " +
-	"has damaged it."
+const exportAgain = "Correct the place in a text editor, or export the logo again as SVG and upload that file as it is: editing by " +
+	"hand or a content management system has damaged it."
 
 // formatRules are about what makes a file an SVG image.
 var formatRules = diag.Rules[*evidence]{
@@ -110,7 +110,7 @@ var safetyRules = diag.Rules[*evidence]{
 		Title:       "Logo uses entities",
 		Requirement: "The logo uses no entities",
 		Ref:         "XML 1.0 section 4.2",
-		Advice: "Write the characters themselves instead of entities such as &nbsp;. In Illustrator choose \"Presentation " +
+		Advice: "Write the characters themselves instead of entities such as &nbsp; in the text. In Illustrator choose \"Presentation " +
 			"Attributes\" for CSS properties, not \"Style Attributes (Entity References)\".",
 	}),
 	of(svg.Instruction, diag.Rule[*evidence]{

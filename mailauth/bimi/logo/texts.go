@@ -143,10 +143,6 @@ var texts = diag.Texts{
 		Headline: "The BIMI logo is larger than 32 KiB",
 		Sub:      "Receivers refuse it, also if it is compressed. Simplify the drawing and export it again.",
 	},
-	"bimi.logo.title.missing": {
-		Headline: "The BIMI logo has no title",
-		Sub:      notShown + "Write the name of the brand into a title, directly behind the svg tag.",
-	},
 	"bimi.logo.square": {
 		Headline: "The BIMI logo is not square",
 		Sub:      "Mailboxes crop or shrink it. Place it on a square artboard and export it again.",

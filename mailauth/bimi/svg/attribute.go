@@ -24,6 +24,7 @@ func (v *validator) attributes(t token, o *open) {
 		has[key] = a
 		if o.model == nil {
 			v.dangerous(a, key, t)
+			v.exists(a, key)
 			continue
 		}
 		v.attribute(a, key, t, o)
@@ -76,12 +77,32 @@ func (v *validator) dangerous(a attr, key string, t token) bool {
 		v.add(EventHandler, a.offset, t.name, a.name, "The attribute %s of %s runs a script.", clip(a.name), clip(t.name))
 	case hasPrefixFold(value, "javascript:"), hasPrefixFold(value, "vbscript:"):
 		v.add(Script, a.offset, t.name, a.name, "The attribute %s of %s is a script.", clip(a.name), clip(t.name))
-	case (key == "href" || key == "xlink:href" || key == "src") && !strings.HasPrefix(value, "#"):
+	case (key == "href" || key == "xlink:href" || key == "src") && !strings.HasPrefix(value, "#") && !told(t, value):
 		v.add(External, a.offset, t.name, a.name, "The attribute %s of %s refers to another document, %s.", clip(a.name), clip(t.name), clip(a.value))
 	default:
 		return false
 	}
 	return true
+}
+
+// told reports whether the element alone says what its address is for: a link, or a raster image in the document.
+func told(t token, value string) bool {
+	_, local, found := strings.Cut(t.name, ":")
+	if !found {
+		local = t.name
+	}
+	return banned[local] == Link || banned[local] == RasterImage && hasPrefixFold(value, "data:")
+}
+
+// exists notes the identifier of an element that is not of the profile.
+func (v *validator) exists(a attr, key string) {
+	if key != "id" && key != "xml:id" {
+		return
+	}
+	if v.ids == nil {
+		v.ids = map[string]bool{}
+	}
+	v.ids[strings.Trim(a.value, white)] = true
 }
 
 func hasPrefixFold(s, prefix string) bool {

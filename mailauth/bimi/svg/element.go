@@ -118,6 +118,9 @@ func (v *validator) root(t token, namespace, local string) bool {
 	switch {
 	case local != "svg":
 		v.add(NotSVG, t.offset, t.name, "", "The root element is %s, not svg.", clip(t.name))
+	case namespace == "" && v.doc.Counts[Entity] > 0: // which may well stand for the namespace; that is fault enough
+		v.names = append(v.names, binding{"", namespaceSVG})
+		return true
 	case namespace == "":
 		v.add(NotSVG, t.offset, t.name, "xmlns", "The svg element does not declare the namespace of SVG.")
 	case namespace != namespaceSVG:

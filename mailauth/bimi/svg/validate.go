@@ -147,8 +147,7 @@ func (v *validator) doctype(t token) bool {
 	}
 	v.add(Doctype, t.offset, "", "", "The image has a document type declaration (<!DOCTYPE).")
 	if i := strings.Index(t.text, "<!ENTITY"); i >= 0 {
-		n := strings.Count(t.text, "<!ENTITY")
-		v.add(Entity, t.offset+i, "", "", "The document type declaration declares entities: %d of them.", n)
+		v.add(Entity, t.offset+i, "", "", "The document type declaration declares entities.")
 	}
 	return true
 }
