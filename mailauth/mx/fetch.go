@@ -32,7 +32,10 @@ type evidence struct {
 	now    time.Time
 	public func(netip.Addr) bool // whether senders all over the Internet reach an address
 
-	mail  reception.Hosts
+	mail reception.Hosts
+
+	preferences map[string][]uint16 // of the MX records, by the name of the host, in ascending order
+
 	hosts []host                    // those of mail
 	wild  diag.Answer[*dns.MX]      // of the wildcard of the domain; zero if the domain is too long to have one
 	above []diag.Answer[*dns.MX]    // of the wildcards that the domain may match, from its parent upward
@@ -101,6 +104,14 @@ func (e *evidence) lookupMeant(ctx context.Context, env *diag.Env) {
 
 // digest classifies the hosts. It touches nothing.
 func (e *evidence) digest() {
+	e.preferences = map[string][]uint16{}
+	for _, mx := range e.mail.MX.Records {
+		name := bare(dns.CanonicalName(mx.Mx))
+		e.preferences[name] = append(e.preferences[name], mx.Preference)
+	}
+	for _, list := range e.preferences {
+		slices.Sort(list)
+	}
 	for _, h := range e.mail.List {
 		one := host{Host: h}
 		for _, ip := range h.Addresses.All() {

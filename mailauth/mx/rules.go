@@ -138,17 +138,6 @@ var recordRules = diag.Rules[*evidence]{
 	},
 }
 
-// preferences lists those of the MX records that name a host, in ascending order.
-func (e *evidence) preferences(host string) (list []uint16) {
-	for _, mx := range e.mail.MX.Records {
-		if bare(dns.CanonicalName(mx.Mx)) == host {
-			list = append(list, mx.Preference)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
 // nullRules are about the null MX (RFC 7505).
 var nullRules = diag.Rules[*evidence]{
 	{

@@ -23,7 +23,7 @@ var nameRules = diag.Rules[*evidence]{
 		Advice:      "Keep one MX record for each host: senders gain nothing by trying the same host again.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.hosts, func(h host) diag.Failures {
-				list := e.preferences(h.Name)
+				list := e.preferences[h.Name]
 				return diag.FailIf(len(list) > 1, "%s is listed with the preferences %s.", h.Name, join(list)).About(h.Name)
 			})
 		},
