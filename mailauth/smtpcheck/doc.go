@@ -21,6 +21,6 @@
 // # How it is built
 //
 // Package smtp speaks with the servers, probe.go decides what to say to them; digest makes one fate of what happened
-// to each server; the rules are about servers with a fate. No server is spoken to over more than two connections at
+// to each server; the rules are about servers with a fate. No host is spoken to over more than two connections at
 // the same time.
 package smtpcheck

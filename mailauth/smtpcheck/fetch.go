@@ -25,6 +25,9 @@ const (
 	// maxAddresses are tested of each host over each version of the Internet Protocol. Large providers publish
 	// up to eight, all of which lead to servers with the same configuration.
 	maxAddresses = 2
+
+	// maxServers bounds the addresses and ports that are tested in all, the most preferred hosts first.
+	maxServers = 60
 )
 
 // evidence is all that the rules look at; only gather and digest fill it.
@@ -101,6 +104,10 @@ func (e *evidence) list() {
 					continue
 				}
 				seen[addr] = true
+				if len(e.servers) == maxServers {
+					e.skipped++
+					continue
+				}
 				e.servers = append(e.servers, &server{
 					host: host.Name, preference: preference, addr: addr, public: e.public(ip),
 					relay: relay{status: RelayInconclusive}, ptr: ptr{hosts: []string{}},

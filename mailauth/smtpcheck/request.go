@@ -1,6 +1,7 @@
 package smtpcheck
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
@@ -56,6 +57,22 @@ func (r Request) checked() (Request, error) {
 		return r, diag.Invalid("max_hosts", "must be between 1 and %d", maxHosts)
 	}
 	return r, nil
+}
+
+// What a check holds at worst, in bytes; TestMemory measures it. A server may send a certificate of 256 KiB and say
+// 32 KiB in a session, all of which is described in the report.
+const (
+	ownMemory    = 512 << 10
+	serverMemory = 640 << 10
+)
+
+// Memory is what the request may make a check hold, in bytes.
+func (r *Request) Memory() int64 {
+	hosts, ports := cmp.Or(r.MaxHosts, defaultHosts), max(1, len(r.Ports))
+	if r.Domain.IsZero() {
+		hosts = 1
+	}
+	return ownMemory + serverMemory*int64(min(maxServers, hosts*ports*2*maxAddresses))
 }
 
 // A Host is a mail server, by its name or its IP address.

@@ -151,7 +151,7 @@ var hostRules = diag.Rules[*evidence]{
 		Advice:      "Test the other addresses one by one if they lead to machines of their own.",
 		When:        func(e *evidence) bool { return len(e.servers) > 0 },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.skipped > 0, "At most %d IPv4 and %d IPv6 addresses of each host were tested; %s left out.",
+			return diag.FailIf(e.skipped > 0, "At most %d IPv4 and %d IPv6 addresses of each host are tested; %s left out.",
 				maxAddresses, maxAddresses, plural(e.skipped, "was", "were"))
 		},
 	},
