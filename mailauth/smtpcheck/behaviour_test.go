@@ -45,8 +45,8 @@ func TestCommands(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, RelayOpen, r.Servers[0].Relay.Status)
 	require.Equal(t, []string{
-		"EHLO client.example.net", "STARTTLS", "EHLO client.example.net", "MAIL FROM:<relay-test@example.org>",
-		"RCPT TO:<relay-test@example.net>", "RSET", "QUIT"}, server.Commands())
+		"EHLO client.example.net", "STARTTLS", "EHLO client.example.net", "MAIL FROM:<smtp-check@example.org>",
+		"RCPT TO:<smtp-check@example.net>", "RSET", "QUIT"}, server.Commands())
 	require.Empty(t, server.Mails())
 }
 

@@ -1,6 +1,7 @@
 package smtpcheck
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,10 +39,10 @@ func (e *evidence) strangers() (sender, recipient string) {
 // have a hello, and is left as it was.
 func (e *evidence) testRelay(session *smtp.Session, s *server) relay {
 	from, to := e.strangers()
-	r := relay{tested: true, status: RelayInconclusive, recipient: "relay-test@" + to}
+	r := relay{tested: true, status: RelayInconclusive, recipient: "smtp-check@" + to}
 	// Some servers refuse the sender, which says nothing about the recipient. The null sender is refused by none
 	// that follows RFC 5321 section 6.1.
-	for _, sender := range []string{"relay-test@" + from, ""} {
+	for _, sender := range []string{"smtp-check@" + from, ""} {
 		r.sender = sender
 		if again := r.ask(session, s); !again {
 			break
@@ -71,14 +72,13 @@ func (r *relay) ask(session *smtp.Session, s *server) (again bool) {
 		return false
 	}
 	r.reply, r.deferred = reply.String(), reply.Temporary()
-	// Servers repeat the address, which has the word that is looked for.
-	switch about := strings.ReplaceAll(strings.ToLower(r.reply), r.recipient, ""); {
+	switch {
 	case reply.OK():
 		r.status = RelayOpen
-	case strings.Contains(about, "relay"), wantsAuth(reply):
+	case relayDenied.MatchString(words(reply)), wantsAuth(reply):
 		r.status, r.deferred = RelayClosed, false // Postfix has 454 for it
 	case reply.Temporary():
-	case strings.Contains(about, "sender"):
+	case strings.Contains(words(reply), "sender"):
 		again = true
 	case !aboutClient(reply):
 		r.status = RelayClosed
@@ -99,10 +99,10 @@ func (e *evidence) testPercent(session *smtp.Session, s *server, r *relay, to st
 	if reply, err := session.Command("MAIL FROM:<" + r.sender + ">"); err != nil || !reply.OK() {
 		return
 	}
-	disguised := "relay-test%" + to + "@" + local
+	disguised := "smtp-check%" + to + "@" + local
 	reply, err := session.Command("RCPT TO:<" + disguised + ">")
 	if err == nil && reply.OK() {
-		control, err := session.Command("RCPT TO:<relay-test-control@" + local + ">")
+		control, err := session.Command("RCPT TO:<smtp-check-control@" + local + ">")
 		if err == nil && !control.OK() && !control.Temporary() {
 			r.status, r.reply, r.recipient = RelayOpen, reply.String(), disguised
 		}
@@ -110,9 +110,17 @@ func (e *evidence) testPercent(session *smtp.Session, s *server, r *relay, to st
 	session.Command("RSET") // the session ends next, so that nothing depends on the reply
 }
 
+// relayDenied finds refusals to relay, also where the code is a temporary one. A word alone does not do: replies name
+// hosts and addresses, which may have it.
+var relayDenied = regexp.MustCompile(`\brelay(ing)?( access)? (is )?(denied|not|prohibited|refused|rejected|disabled)|` +
+	`\b(to|not|cannot|no) relay(ing)?\b`)
+
+// words are the whole text of a reply in lower case.
+func words(r smtp.Reply) string { return strings.ToLower(strings.Join(r.Lines, " ")) }
+
 // wantsAuth reports whether a reply asks the client to sign in (RFC 4954 section 6).
 func wantsAuth(r smtp.Reply) bool {
-	text := strings.ToLower(r.String())
+	text := words(r)
 	return r.Code >= 500 && (r.Code == 530 || r.Code == 550 || r.Code == 553 || r.Code == 554) &&
 		(strings.Contains(text, "authentication required") || strings.Contains(text, "authenticat") && strings.Contains(text, "must"))
 }
@@ -126,6 +134,6 @@ var clientWords = []string{
 
 // aboutClient reports whether a refusal is about who asks rather than about what is asked.
 func aboutClient(r smtp.Reply) bool {
-	text := strings.ToLower(r.String())
+	text := words(r)
 	return slices.ContainsFunc(clientWords, func(w string) bool { return strings.Contains(text, w) })
 }

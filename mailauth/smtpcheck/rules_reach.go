@@ -118,8 +118,12 @@ func (e *evidence) silence(quiet []*server) string {
 	if slices.ContainsFunc(quiet, func(s *server) bool { return s.err != nil && s.err.Step == smtp.StepBanner }) {
 		what = "Connections on port " + joined(ports) + " were accepted, but no complete banner came"
 	}
+	why := "blocks outgoing mail connections, as many hosting providers do"
+	if !slices.ContainsFunc(quiet, func(s *server) bool { return s.addr.Addr().Is4() }) {
+		why = "has no IPv6 or blocks outgoing mail connections"
+	}
 	return what + " (" + joined(addressesOf(quiet)) + "). Either no mail server answers there, or the network of this " +
-		"service blocks outgoing mail connections, as many hosting providers do."
+		"service " + why + "."
 }
 
 func addressesOf(servers []*server) (list []string) {
