@@ -18,7 +18,8 @@ func (v *validator) attributes(t token, o *open) {
 			continue
 		}
 		if _, twice := has[key]; twice {
-			v.add(Namespace, a.offset, t.name, a.name, "The attribute %s stands twice, with two prefixes for one namespace.", clip(a.name))
+			v.add(Namespace, a.offset, t.name, a.name, "The attribute %s stands twice, with two prefixes for one namespace.",
+				clip(a.name))
 			continue
 		}
 		has[key] = a
@@ -61,7 +62,8 @@ func (v *validator) key(a attr, t token) (string, bool) {
 	case namespace == namespaceXLink:
 		return "xlink:" + local, true
 	case v.modelled():
-		v.add(EditorData, a.offset, t.name, a.name, "The attribute %s of %s is of the namespace %s.", clip(a.name), clip(t.name), clip(namespace))
+		v.add(EditorData, a.offset, t.name, a.name, "The attribute %s of %s is of the namespace %s.",
+			clip(a.name), clip(t.name), clip(namespace))
 	}
 	return "", false
 }
@@ -78,7 +80,8 @@ func (v *validator) dangerous(a attr, key string, t token) bool {
 	case hasPrefixFold(value, "javascript:"), hasPrefixFold(value, "vbscript:"):
 		v.add(Script, a.offset, t.name, a.name, "The attribute %s of %s is a script.", clip(a.name), clip(t.name))
 	case (key == "href" || key == "xlink:href" || key == "src") && !strings.HasPrefix(value, "#") && !told(t, value):
-		v.add(External, a.offset, t.name, a.name, "The attribute %s of %s refers to another document, %s.", clip(a.name), clip(t.name), clip(a.value))
+		v.add(External, a.offset, t.name, a.name, "The attribute %s of %s refers to another document, %s.",
+			clip(a.name), clip(t.name), clip(a.value))
 	default:
 		return false
 	}
@@ -126,9 +129,11 @@ func (v *validator) attribute(a attr, key string, t token, o *open) {
 	case key == "baseProfile" && collapse(a.value) != "tiny-ps":
 		v.add(Profile, a.offset, t.name, a.name, "The baseProfile is %s, not tiny-ps.", quoted(a.value))
 	case kind.strict != nil && !kind.strict(a.value):
-		v.add(Value, a.offset, t.name, a.name, "The value of %s on %s is %s, not %s.", clip(a.name), clip(t.name), quoted(a.value), kind.wanted)
+		v.add(Value, a.offset, t.name, a.name, "The value of %s on %s is %s, not %s.",
+			clip(a.name), clip(t.name), quoted(a.value), kind.wanted)
 	case kind.understood != nil && !kind.understood(a.value):
-		v.add(Malformed, a.offset, t.name, a.name, "The value of %s on %s is %s, not %s.", clip(a.name), clip(t.name), quoted(a.value), kind.wanted)
+		v.add(Malformed, a.offset, t.name, a.name, "The value of %s on %s is %s, not %s.",
+			clip(a.name), clip(t.name), quoted(a.value), kind.wanted)
 	}
 	v.external(a, t)
 	switch key {
