@@ -88,8 +88,8 @@ func Dial(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 		return s, err
 	}
 	// Whatever is under way ends with the context.
-	stop := context.AfterFunc(ctx, func() { s.conn.Close() })
-	raw := s.conn
+	raw := s.conn // the handshake puts TLS in its place
+	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	s.cancel = func() {
 		stop()
 		end()
