@@ -19,6 +19,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/logo"
 	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
 	"github.com/diagkit/diagkit/mailauth/dane"
+	"github.com/diagkit/diagkit/mailauth/deliverability"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
@@ -100,6 +101,7 @@ var endpoints = []Endpoint{
 	{"GET", "/spf/hosted/{id}", mailRead, 1, "single Hosted SPF profile", hosted(hostedspf.Show)},
 	{"GET", "/spf/hosted/{id}/history", mailRead, 2, "paginated resolution history", hosted(hostedspf.History)},
 	{"GET", "/spf/hosted/{id}/stats", mailRead, 2, "statistics over 24 hours, 7 days, 30 days", hosted(hostedspf.Stats)},
+	{"POST", "/deliverability/score", mailWrite, 30, "aggregated score (SPF, DKIM, DMARC, BIMI, reputation)", call(deliverability.Score).within(45 * time.Second)},
 	{"POST", "/dmarc/generate", mailWrite, 1, "DMARC record generator", pure(dmarc.Generate)},
 	{"POST", "/dmarcbis/migrate", mailWrite, 1, "DMARC to DMARCbis migration", pure(dmarcbis.Migrate)},
 	{"POST", "/spf/hosted/{id}/resolve", mailWrite, 5, "forced re-resolve of a Hosted SPF profile", hosted(hostedspf.Resolve)},

@@ -2,7 +2,6 @@ package httpapi
 
 // unbuilt are the rows of the contract that the table does not have yet. The list only shrinks.
 var unbuilt = []string{
-	"POST /public/v1/deliverability/score",
 	"POST /public/v1/url/check",
 	"POST /public/v1/page/crawl-check",
 	"POST /public/v1/phishing/check",

@@ -11,7 +11,8 @@ type Effect int
 
 // The effects, the gravest first.
 const (
-	Loss       Effect = iota // mail does not arrive, now
+	Refusal    Effect = iota // receivers refuse all mail of the sender, whatever its records say
+	Loss                     // mail does not arrive, now
 	Forgery                  // others can send mail in the name of the domain
 	Acceptance               // large receivers refuse or downgrade mail of the domain
 	Protection               // mail arrives, and something that would protect it is missing
@@ -57,7 +58,10 @@ var effects = map[string]struct{ broken, weak Effect }{
 	"smtp.relay.":           {Acceptance, Extra}, // blocklists list an open relay
 	"smtp.ptr.":             {Acceptance, Extra},
 	"dnssec.":               {Loss, Protection}, // validating resolvers answer SERVFAIL
-	"dnsbl.":                {Loss, Acceptance},
+	"dnsbl.":                {Refusal, Protection},
+	"dnsbl.listed.":         {Refusal, Loss},
+	"dnsbl.listed.obscure":  {Acceptance, Acceptance},
+	"dnsbl.listed.network":  {Acceptance, Acceptance},
 	"check.ptr.":            {Acceptance, Acceptance},
 	"check.dkim.":           {Acceptance, Acceptance},
 	"check.":                {Loss, Protection},

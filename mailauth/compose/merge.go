@@ -180,7 +180,7 @@ func (w *Whole) lookups(failed []told) []told {
 	}
 	worst := slices.MaxFunc(failed, func(a, b told) int { return cmp.Compare(a.Severity, b.Severity) })
 	e := &lookupEvidence{labels: labels, all: !w.known(), detail: worst.Detail}
-	s := Summarize(Kind{Code: "dns", Label: "DNS"}, &lookupReport{wholeRules.Judge(e, partTexts)})
+	s := Summarize(Kind{Code: worst.part.kind.Code, Label: "DNS"}, &lookupReport{wholeRules.Judge(e, partTexts)})
 	list := make([]told, 0, 1)
 	for _, f := range s.Findings {
 		list = append(list, told{f, &s})

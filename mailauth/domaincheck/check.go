@@ -2,6 +2,7 @@ package domaincheck
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -140,4 +141,15 @@ func (c *check) pillars() Pillars {
 		Receiving: Receiving{MX: m, MTASTS: c.mtasts, DANE: c.dane, TLSRPT: c.tlsrpt},
 		Integrity: Integrity{DNSSEC: c.dnssec},
 	}
+}
+
+// withhold keeps back a policy of MTA-STS that names a mail server whose MX record has to be changed first: one without an
+// address, or an alias.
+func (c *check) withhold(value string) bool {
+	if c.mx.Result == nil || !strings.Contains(strings.ToLower(value), "stsv1") {
+		return false
+	}
+	return slices.ContainsFunc(c.mx.Result.Hosts, func(h mx.Host) bool {
+		return (!h.Resolves || len(h.CNAMEChain) > 0) && strings.Contains(value, h.Host)
+	})
 }

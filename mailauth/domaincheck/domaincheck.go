@@ -120,7 +120,7 @@ func (c *check) gather(ctx context.Context, env *diag.Env) {
 		return dnssec.Check(ctx, env, dnssec.Request{Domain: c.Domain.Name()})
 	})
 	run.Do(func(ctx context.Context, env *diag.Env) {
-		c.reverse = compose.LookupReverse(ctx, env, c.senders(ctx, env))
+		c.reverse = compose.LookupReverse(ctx, env, compose.SendingAddresses(ctx, env, c.Domain))
 	})
 	run.Wait()
 }

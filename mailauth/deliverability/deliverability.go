@@ -1,0 +1,137 @@
+package deliverability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi"
+	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/tlsrpt"
+)
+
+// A Report says how likely mail of a domain is to be accepted, and what to do first.
+type Report struct {
+	Domain        diag.Domain `json:"domain" doc:"the domain, as A-labels"`
+	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
+	Email         string      `json:"email,omitempty" doc:"the address, if the request gave one"`
+	diag.Verdict
+	Components Components `json:"components" doc:"what the score consists of"`
+	Advice     *Advice    `json:"advice,omitempty" doc:"what lowers the score most, and what to do about it; absent when nothing needs to be improved"`
+	Partial    bool       `json:"partial" doc:"whether a component could not be measured"`
+	diag.Timing
+}
+
+// Components are what the score consists of.
+type Components struct {
+	SPF        *Component[spf.LookupReport]    `json:"spf" doc:"which hosts may send"`
+	DKIM       *Component[KeyReport]           `json:"dkim" doc:"keys with which mail is signed"`
+	DMARC      *Component[dmarc.LookupReport]  `json:"dmarc" doc:"what receivers do with forged mail"`
+	BIMI       *Component[bimi.LookupReport]   `json:"bimi" doc:"which logo receivers show"`
+	Reputation *Component[ReputationReport]    `json:"reputation" doc:"what is known of the sending addresses"`
+	TLSRPT     *Component[tlsrpt.LookupReport] `json:"tls_rpt" doc:"whether senders report failures of encryption"`
+}
+
+// A Component is a part and what it contributes to the score.
+type Component[R any] struct {
+	compose.Part[R]
+	Weight    int  `json:"weight" doc:"what it counts for, of 100"`
+	Points    int  `json:"points" min:"0" doc:"points earned"`
+	MaxPoints int  `json:"max_points" min:"0" doc:"points that could be earned: the weight, or 0 if the component does not count here"`
+	Measured  bool `json:"measured" doc:"whether the component is known"`
+}
+
+// A KeyReport is what was found about DKIM keys.
+type KeyReport struct {
+	Keys []*compose.DKIMPart `json:"keys" maxitems:"20" doc:"one entry for each key; one of state unknown if none was found"`
+}
+
+// Advice is what to do first.
+type Advice struct {
+	Cause  Cause  `json:"cause" doc:"the fault that does most harm to mail"`
+	Action Action `json:"action" doc:"what to do about it"`
+}
+
+// A Cause is the fault behind an advice.
+type Cause struct {
+	Code      diag.Code     `json:"code" doc:"permanent name of the rule"`
+	Component string        `json:"component" doc:"component that it lowers: spf, dkim, dmarc, bimi, reputation, tls_rpt, or domain"`
+	Severity  diag.Severity `json:"severity" doc:"how much it matters"`
+	Message   string        `json:"message" doc:"what was seen"`
+}
+
+// An Action is something to do.
+type Action struct {
+	Code           diag.Code `json:"code" doc:"rule that it mends"`
+	Component      string    `json:"component" doc:"component that it improves"`
+	Message        string    `json:"message" doc:"what to do"`
+	SuggestedValue string    `json:"suggested_value,omitempty" doc:"a value to publish as it is"`
+}
+
+// The weights of the components (CONTRACT 3.3.4).
+const (
+	weightSPF        = 25
+	weightDKIM       = 25
+	weightDMARC      = 20
+	weightReputation = 20
+	weightBIMI       = 5
+	weightTLSRPT     = 5
+)
+
+// Score examines a domain and scores it. The error is a *[diag.InputError], that of the context if it ended, or wraps
+// [diag.ErrUnavailable] if nothing could be learned.
+func Score(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	domain, err := req.subject()
+	if err != nil {
+		return nil, err
+	}
+	s := &scoring{Request: req, domain: domain, began: env.Now()}
+	s.gather(ctx, env)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("scoring %s: %w", domain, err)
+	}
+	s.conclude()
+	if err := s.unavailable(); err != nil {
+		return nil, err
+	}
+	return s.report(env.Now()), nil
+}
+
+// gather runs all components at once.
+func (s *scoring) gather(ctx context.Context, env *diag.Env) {
+	run := compose.Start(ctx, env)
+	s.spf = compose.Go(run, compose.SPF, func(ctx context.Context, env *diag.Env) (*spf.LookupReport, error) {
+		return spf.Lookup(ctx, env, spf.LookupRequest{Domain: s.domain.Name(), IP: s.IP})
+	})
+	s.keys = compose.FindKeys(run, s.domain, s.DKIMSelectors)
+	s.dmarc = compose.Go(run, compose.DMARC, func(ctx context.Context, env *diag.Env) (*dmarc.LookupReport, error) {
+		return dmarc.Lookup(ctx, env, dmarc.LookupRequest{Domain: s.domain})
+	})
+	s.bimi = compose.Go(run, compose.BIMI, func(ctx context.Context, env *diag.Env) (*bimi.LookupReport, error) {
+		return bimi.Lookup(ctx, env, bimi.LookupRequest{Domain: s.domain})
+	})
+	s.reputation = compose.Go(run, compose.Reputation, s.lookupReputation)
+	s.tlsrpt = compose.Go(run, compose.TLSRPT, func(ctx context.Context, env *diag.Env) (*tlsrpt.LookupReport, error) {
+		return tlsrpt.Lookup(ctx, env, tlsrpt.Request{Domain: s.domain})
+	})
+	run.Wait()
+}
+
+// unavailable is the error of a component if no server answered for the domain: none is known, and some heard nothing at
+// all. DMARC and BIMI ask the servers of parent zones, too, which need not be silent.
+func (s *scoring) unavailable() error {
+	for _, p := range s.shares() {
+		if p.Known() {
+			return nil
+		}
+	}
+	for _, err := range []error{s.spf.Err, s.tlsrpt.Err} {
+		if !errors.Is(err, diag.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+			return nil
+		}
+	}
+	return s.spf.Err
+}

@@ -1,0 +1,134 @@
+package deliverability
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/dnsbl"
+	"github.com/diagkit/diagkit/mailauth/reception"
+)
+
+// A ReputationReport is what is known of the addresses that send mail of the domain.
+type ReputationReport struct {
+	Assumed   bool                  `json:"assumed" doc:"whether the addresses are those of the mail servers, or of the domain itself, because the request gave none"`
+	Addresses []Address             `json:"addresses" maxitems:"5" doc:"what blocklists say of each address"`
+	Reverse   []compose.ReverseName `json:"reverse" maxitems:"5" doc:"names in reverse DNS of the addresses that are known to send"`
+	verdict   diag.Verdict
+}
+
+// An Address is one that sends mail, and what blocklists say of it.
+type Address struct {
+	Address netip.Addr    `json:"address" doc:"the address"`
+	Report  *dnsbl.Report `json:"report,omitempty" doc:"the report of blacklist/ip; absent if no list answered"`
+}
+
+// Judgement is the verdict of all addresses.
+func (r *ReputationReport) Judgement() diag.Verdict { return r.verdict }
+
+// Rules describes what is examined.
+func (*ReputationReport) Rules() []diag.RuleInfo {
+	return slices.Concat(reputationRules.Describe(), (*dnsbl.Report)(nil).Rules())
+}
+
+// lookupReputation finds the addresses that send and asks about all of them at once.
+func (s *scoring) lookupReputation(ctx context.Context, env *diag.Env) (*ReputationReport, error) {
+	r := &ReputationReport{Assumed: s.IP.IsZero(), Addresses: []Address{}, Reverse: []compose.ReverseName{}}
+	var g diag.Group
+	known := []netip.Addr{s.IP.Addr}
+	if r.Assumed {
+		g.Go(func() { known = compose.SendingAddresses(ctx, env, s.domain) })
+		s.assume(ctx, env, r)
+	} else {
+		r.Addresses = append(r.Addresses, Address{Address: s.IP.Addr})
+	}
+	errs := make([]error, len(r.Addresses))
+	for i := range r.Addresses {
+		g.Go(func() {
+			a := &r.Addresses[i]
+			a.Report, errs[i] = dnsbl.Check(ctx, env, dnsbl.Request{IP: diag.IP{Addr: a.Address}})
+		})
+	}
+	g.Wait()
+	r.Reverse = compose.LookupReverse(ctx, env, known)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i, err := range errs {
+		if err == nil {
+			break
+		}
+		if i == len(errs)-1 {
+			return nil, err // of no address anything is known
+		}
+	}
+	r.judge()
+	return r, nil
+}
+
+// assume takes the addresses of the mail servers, or of the domain itself where there are none, which often send, too.
+func (s *scoring) assume(ctx context.Context, env *diag.Env, r *ReputationReport) {
+	hosts := reception.LookupHosts(ctx, env, s.domain.Name(), compose.MaxAddresses)
+	for _, h := range hosts.List {
+		for _, addr := range h.Addresses.All() {
+			addr = addr.Unmap()
+			same := func(a Address) bool { return a.Address == addr }
+			if len(r.Addresses) < compose.MaxAddresses && env.Public(addr) && !slices.ContainsFunc(r.Addresses, same) {
+				r.Addresses = append(r.Addresses, Address{Address: addr})
+			}
+		}
+	}
+}
+
+// judge makes one verdict of those about the addresses, of which the worst speaks for all.
+func (r *ReputationReport) judge() {
+	own := reputationRules.Judge(r, reputationTexts)
+	v := diag.Verdict{
+		State: own.State, Band: diag.Undetermined, Headline: own.Headline, Sub: own.Sub, Findings: own.Findings,
+		Recommendations: own.Recommendations, Passed: own.Passed, Factors: []diag.Factor{},
+	}
+	var worst *diag.Verdict
+	told := map[diag.Code]bool{} // what lists do not say is the same for every address
+	for _, a := range r.Addresses {
+		if a.Report == nil {
+			continue
+		}
+		one := &a.Report.Verdict
+		for _, f := range one.Findings {
+			if f.Severity > diag.Info || !told[f.Code] {
+				v.Findings = append(v.Findings, f)
+			}
+			told[f.Code] = true
+		}
+		v.Recommendations = append(v.Recommendations, one.Recommendations...)
+		if worst == nil || worse(one, worst) {
+			worst = one
+		}
+	}
+	slices.SortStableFunc(v.Findings, func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) })
+	if worst != nil {
+		v.Passed, v.Factors, v.Breakdown = worst.Passed, worst.Factors, worst.Breakdown
+		if worst.State != diag.Unknown {
+			v.Score, v.Band = worst.Score, worst.Band
+		}
+		if own.State != diag.Warned || worst.State == diag.Bad || worst.State == diag.Unknown {
+			v.State, v.Headline, v.Sub = worst.State, worst.Headline, worst.Sub
+		}
+		if own.State == diag.Warned && v.Score != nil {
+			v.Score = new(min(*v.Score, diag.Warning.Cap()))
+			v.Band = diag.BandOf(*v.Score)
+		}
+	}
+	r.verdict = v
+}
+
+// worse reports whether a verdict is worse than another: a listing is worse than ignorance, and a lower score than a
+// higher one.
+func worse(a, b *diag.Verdict) bool {
+	if a.Score == nil || b.Score == nil {
+		return a.Score != nil
+	}
+	return *a.Score < *b.Score
+}

@@ -1,0 +1,105 @@
+package deliverability
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi"
+	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/dkim"
+	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/tlsrpt"
+)
+
+// Rules describes what is examined: by this package, and by those of the components.
+func (*Report) Rules() []diag.RuleInfo {
+	return slices.Concat(
+		rules.Describe(), (*ReputationReport)(nil).Rules(), compose.Rules(), (*spf.LookupReport)(nil).Rules(),
+		(*dkim.LookupReport)(nil).Rules(), (*dmarc.LookupReport)(nil).Rules(), (*bimi.LookupReport)(nil).Rules(),
+		(*tlsrpt.LookupReport)(nil).Rules(),
+	)
+}
+
+// rules are about the domain itself.
+var rules = diag.Rules[*scoring]{
+	{
+		Code: "score.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Title:       "Domain does not exist",
+		Requirement: "The domain exists",
+		Ref:         "RFC 8020 section 2",
+		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		Fails: func(s *scoring) diag.Failures {
+			return diag.FailIf(s.gone, "The DNS answers NXDOMAIN for %s. Receivers refuse mail from a domain that does not exist.",
+				s.domain)
+		},
+	},
+}
+
+var texts = diag.Texts{
+	"valid":   {Headline: "Domain exists", Sub: "The components say how likely its mail is to be accepted."},
+	"missing": {Headline: "Domain does not exist", Sub: "Receivers refuse mail from it."},
+	"score.domain.missing": {Headline: "Domain does not exist",
+		Sub: "Receivers refuse mail from it. Check the spelling, registration and delegation."},
+}
+
+// reputationRules are about which addresses were looked at, and their names.
+var reputationRules = append(diag.Rules[*ReputationReport]{
+	{
+		Code: "score.address.none", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "No sending address is known",
+		Requirement: "An address that sends mail is known",
+		Ref:         "RFC 5782 section 2.1",
+		Advice:      "Give the address of the host that sends the mail in the field ip, to have blocklists asked about it.",
+		Fails: func(r *ReputationReport) diag.Failures {
+			return diag.FailIf(len(r.Addresses) == 0, "The request gave no address, and no mail server of the domain has one.")
+		},
+	},
+	{
+		Code: "score.address.assumed", Severity: diag.Info,
+		Title:       "Addresses of the mail servers taken for those that send",
+		Requirement: "The request gave the address that sends mail",
+		Ref:         "RFC 5782 section 2.1",
+		Advice:      "Give the address of the host that sends the mail in the field ip: it need not be a mail server of the domain.",
+		When:        func(r *ReputationReport) bool { return len(r.Addresses) > 0 },
+		Fails: func(r *ReputationReport) diag.Failures {
+			return diag.FailIf(r.Assumed, "The request gave no address, so that blocklists were asked about %s, where mail for "+
+				"the domain goes.", diag.Count(len(r.Addresses), "address"))
+		},
+	},
+}, compose.ReverseRules(func(r *ReputationReport) []compose.ReverseName { return r.Reverse })...)
+
+var reputationTexts = diag.Texts{
+	"valid": {Headline: "Nothing is known against the sending addresses", Sub: "Check again when mail is rejected."},
+	"warning": {Headline: "Reverse DNS of a sending address is incomplete",
+		Sub: "Large receivers refuse mail from it. Have its operator publish a name that leads back to the address."},
+	"unknown": {Headline: "Reputation of the sending addresses is not known",
+		Sub: "Give the address of the host that sends the mail, and check again."},
+}
+
+// good is the text where nothing needs to be improved.
+func good(silent bool) diag.Text {
+	if silent {
+		return diag.Text{Headline: "Domain sends no mail, and forgeries can be rejected",
+			Sub: "Nothing needs to be improved. Publish its senders in SPF before it sends mail."}
+	}
+	return diag.Text{Headline: "Mail of the domain is set up to be accepted",
+		Sub: "Nothing needs to be improved. Check again when you add a sending service or mail is rejected."}
+}
+
+// open is the text where what is known needs no improvement.
+func open(s *scoring) diag.Text {
+	t := diag.Text{Headline: "Set up well as far as measured; some components are not known",
+		Sub: "What could be measured is in order. Check again later for the rest."}
+	unknown := len(s.dkim) == 1 && s.dkim[0].Selector == "" && !s.dkim[0].Known()
+	switch {
+	case unknown && !s.reputation.Known():
+	case unknown:
+		t.Headline = "Set up well as far as measured; DKIM selector is not known"
+		t.Sub = "Everything else is in order. Check again with the selectors that your mail is signed with."
+	case !s.reputation.Known():
+		t.Headline = "Set up well as far as measured; reputation is not known"
+		t.Sub = "Everything else is in order. Check the sending address at the websites of the blocklists."
+	}
+	return t
+}

@@ -1,0 +1,142 @@
+package deliverability
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi"
+	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/dmarc"
+	"github.com/diagkit/diagkit/mailauth/spf"
+	"github.com/diagkit/diagkit/mailauth/tlsrpt"
+)
+
+// scoring is one examination: what was found, and what follows from it.
+type scoring struct {
+	Request
+	domain diag.Domain
+	began  time.Time
+
+	spf        *compose.Part[spf.LookupReport]
+	keys       *compose.Keys
+	dmarc      *compose.Part[dmarc.LookupReport]
+	bimi       *compose.Part[bimi.LookupReport]
+	reputation *compose.Part[ReputationReport]
+	tlsrpt     *compose.Part[tlsrpt.LookupReport]
+
+	gone   bool // the domain does not exist
+	silent bool // it says that it sends no mail
+	dkim   []*compose.DKIMPart
+}
+
+// conclude tells what the components mean for each other.
+func (s *scoring) conclude() {
+	s.gone = slices.ContainsFunc(s.spf.Findings, func(f diag.Finding) bool { return f.Code == "spf.domain.missing" })
+	s.silent = compose.Silent(s.spf)
+	s.dkim = s.keys.Parts(s.silent, compose.Senders(s.spf))
+	if s.dmarc.Result != nil && s.dmarc.Result.Inherited {
+		s.dmarc.Foreign()
+	}
+	if s.bimi.Result != nil && s.bimi.Result.Inherited {
+		s.bimi.Foreign()
+	}
+}
+
+// shares are the components as parts of the whole.
+func (s *scoring) shares() []compose.Share {
+	list := []compose.Share{{Summary: &s.spf.Summary, Weight: weightSPF}}
+	list = append(list, compose.KeyShares(s.dkim, weightDKIM, s.silent)...)
+	return append(list,
+		compose.Share{Summary: &s.dmarc.Summary, Weight: weightDMARC},
+		compose.Share{Summary: &s.bimi.Summary, Weight: weightBIMI},
+		compose.Share{Summary: &s.reputation.Summary, Weight: weightReputation, NoMatter: s.silent},
+		compose.Share{Summary: &s.tlsrpt.Summary, Weight: weightTLSRPT},
+	)
+}
+
+// report sums up and writes down.
+func (s *scoring) report(ended time.Time) *Report {
+	r := &Report{
+		Domain: s.domain, DomainUnicode: s.domain.UnicodeIfDifferent(), Email: s.Email, Timing: diag.NewTiming(s.began, ended),
+	}
+	if s.gone {
+		s.forget()
+		r.Verdict = rules.Judge(s, texts)
+		for i := range r.Findings {
+			r.Findings[i].Target = "domain"
+		}
+	} else {
+		w := compose.Whole{Parts: s.shares(), Good: good(s.silent), Open: open(s)}
+		r.Verdict, r.Partial = w.Sum(), w.Partial()
+	}
+	r.Components = s.components()
+	r.Advice = advice(&r.Verdict)
+	return r
+}
+
+// forget leaves of each component only that the domain does not exist.
+func (s *scoring) forget() {
+	for _, p := range s.shares() {
+		p.Absent()
+	}
+	s.spf.Result, s.dmarc.Result, s.bimi.Result, s.reputation.Result, s.tlsrpt.Result = nil, nil, nil, nil, nil
+	s.dkim = s.dkim[:1]
+	s.dkim[0].Result, s.dkim[0].Selector = nil, ""
+}
+
+func (s *scoring) components() Components {
+	return Components{
+		SPF: component(s.spf, weightSPF), DKIM: s.dkimComponent(), DMARC: component(s.dmarc, weightDMARC),
+		BIMI: component(s.bimi, weightBIMI), Reputation: component(s.reputation, weightReputation),
+		TLSRPT: component(s.tlsrpt, weightTLSRPT),
+	}
+}
+
+// component is a part with what it contributes.
+func component[R any](p *compose.Part[R], weight int) *Component[R] {
+	c := &Component[R]{Part: *p, Weight: weight, Measured: p.Known()}
+	share := compose.Share{Summary: &c.Summary, Weight: weight}
+	c.Points, c.MaxPoints, _ = share.Points()
+	return c
+}
+
+// dkimComponent is what all keys come to: the state and the texts are those of the worst.
+func (s *scoring) dkimComponent() *Component[KeyReport] {
+	shares := compose.KeyShares(s.dkim, weightDKIM, s.silent)
+	worst := slices.IndexFunc(shares, func(p compose.Share) bool { return p.Weight > 0 })
+	c := &Component[KeyReport]{Weight: weightDKIM, Measured: shares[worst].Known()}
+	c.Summary = *shares[worst].Summary
+	if rating := shares[worst].Rating; rating != nil {
+		c.Score, c.Band = rating, diag.BandOf(*rating)
+	}
+	c.Points, c.MaxPoints, _ = shares[worst].Points()
+	c.Findings = []diag.Finding{}
+	for _, k := range s.dkim {
+		c.Findings = append(c.Findings, k.Findings...)
+	}
+	slices.SortStableFunc(c.Findings, func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) })
+	if !s.gone {
+		c.Result = &KeyReport{s.dkim}
+	}
+	return c
+}
+
+// advice is the first thing to do, if there is anything above info.
+func advice(v *diag.Verdict) *Advice {
+	if len(v.Recommendations) == 0 {
+		return nil
+	}
+	first := v.Recommendations[0]
+	i := slices.IndexFunc(v.Findings, func(f diag.Finding) bool { return f.Code == first.Code })
+	if i < 0 || v.Findings[i].Severity == diag.Info {
+		return nil
+	}
+	f := v.Findings[i]
+	component, _, _ := strings.Cut(f.Target, ":")
+	return &Advice{
+		Cause{f.Code, component, f.Severity, f.Detail},
+		Action{first.Code, component, first.Detail, first.SuggestedValue},
+	}
+}
