@@ -31,6 +31,9 @@ var gates = map[diag.Code][]Kind{
 	"mtasts.policy.max_age.short": {MX, SMTP},
 }
 
+// nothing begins the advice about what may stay as it is.
+const nothing = "Leave it"
+
 // actions are what to do about the findings, in the order of effect: first what is broken, then what is weak, then the
 // rest; within each by what the fault does to mail. No advice stands twice.
 func (w *Whole) actions(list []told) []diag.Recommendation {
@@ -42,7 +45,7 @@ func (w *Whole) actions(list []told) []diag.Recommendation {
 	recommendations := []diag.Recommendation{}
 	advised, valued := map[string]bool{"": true}, map[string]bool{}
 	for _, t := range list {
-		if advised[t.Advice] {
+		if advised[t.Advice] || t.Severity == diag.Info && strings.HasPrefix(t.Advice, nothing) {
 			continue
 		}
 		advised[t.Advice] = true

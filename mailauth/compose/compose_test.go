@@ -197,7 +197,7 @@ func TestIgnorance(t *testing.T) {
 	detail := part(DKIM, 0, fault{code: "dkim.keys.unknown", severity: diag.Info, unknown: true})
 	w = whole(detail, part(SPF, 100), part(DMARC, 100))
 	v = w.Sum()
-	require.Equal(t, []any{diag.Valid, "100", "In order as far as known"}, []any{v.State, diagtest.Score(v), v.Headline})
+	require.Equal(t, []any{diag.Valid, "94", "In order as far as known"}, []any{v.State, diagtest.Score(v), v.Headline})
 	w.Parts[0].NoMatter = true
 	require.Equal(t, "All in order", w.Sum().Headline)
 	require.Equal(t, "All in order", whole(part(SPF, 100)).Sum().Headline)

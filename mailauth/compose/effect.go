@@ -62,6 +62,7 @@ var effects = map[string]struct{ broken, weak Effect }{
 	"dnsbl.listed.":         {Refusal, Loss},
 	"dnsbl.listed.obscure":  {Acceptance, Acceptance},
 	"dnsbl.listed.network":  {Acceptance, Acceptance},
+	"score.spf.":            {Loss, Loss},
 	"check.ptr.":            {Acceptance, Acceptance},
 	"check.dkim.":           {Acceptance, Acceptance},
 	"check.":                {Loss, Protection},

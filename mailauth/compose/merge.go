@@ -31,6 +31,7 @@ var roots = map[diag.Code]root{
 	"mx.host.address.missing":   {causes: []string{"mx.hosts.unreachable"}},
 	"mx.host.address.private":   {causes: []string{"mx.hosts.unreachable"}},
 	"dmarc.policy.reject":       {causes: []string{"dmarc.policy.none"}},
+	"spf.ip.result":             {causes: []string{"score.spf.address"}},
 	"dane.zone.unsigned":        {causes: []string{"dnssec.ds.missing"}},
 	"dane.mx.insecure":          {causes: []string{"dnssec.ds.missing"}},
 	"dane.dnssec.unknown":       {causes: ours},
@@ -68,7 +69,10 @@ var (
 	broken = []string{"dnssec.signature.", "dnssec.ds.", "dnssec.dnskey.", "dnssec.delegation.", "dnssec.denial."}
 
 	// ours are about the resolver of this service: the domain has no part in them, and its owner can do nothing.
-	ours = []string{"dnssec.resolver.strips", "dnssec.anchor.none"}
+	ours = []string{
+		"dnssec.resolver.strips", "dnssec.anchor.none", "dnsbl.resolver.rewrites", "dnsbl.answers.refused", "dnsbl.answers.none",
+		"dnsbl.answers.few",
+	}
 )
 
 // A root says where the cause of a fault is told.

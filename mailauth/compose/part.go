@@ -3,6 +3,7 @@ package compose
 import (
 	"context"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -139,6 +140,31 @@ func Summarize(kind Kind, report Report) Summary {
 		s.rules[rule.Code] = rule
 	}
 	return s
+}
+
+// Add joins to the part what the operation finds out about it beside the part's own report, which stays as it is.
+func (s *Summary) Add(report Report) {
+	v := report.Judgement()
+	for _, rule := range report.Rules() {
+		s.rules[rule.Code] = rule
+	}
+	if len(v.Findings) == 0 {
+		return
+	}
+	s.Findings = slices.Concat(s.Findings, v.Findings)
+	slices.SortStableFunc(s.Findings, func(a, b diag.Finding) int { return int(b.Severity) - int(a.Severity) })
+	s.verdict.Recommendations = slices.Concat(s.verdict.Recommendations, v.Recommendations)
+	worst := s.worst()
+	if !s.Known() || s.State == diag.Missing || worst < diag.Warning {
+		return
+	}
+	if s.Score != nil && *s.Score > worst.Cap() {
+		s.Score = new(worst.Cap())
+		s.Band = diag.BandOf(*s.Score)
+	}
+	if s.State == diag.Valid || s.State == diag.Warned && v.State == diag.Bad {
+		s.State, s.Headline, s.Sub = v.State, v.Headline, v.Sub
+	}
 }
 
 // Named sets how findings of the whole name the part, where there are several of a kind: "dkim:s1".

@@ -139,8 +139,12 @@ func (w *Whole) enough() bool {
 	return 2*known >= all && known > 0
 }
 
-// unknownCap is the highest score where something that decides is unknown: such a whole is good at best.
-const unknownCap = 89
+// The highest scores without full knowledge: nothing is known to be without a fault, and where failed lookups are an
+// error of their own the whole is good at best.
+const (
+	partialCap = 94
+	unknownCap = 89
+)
 
 // score fills in the score of the whole, and what each part contributed.
 func (w *Whole) score(v *diag.Verdict) {
@@ -148,6 +152,9 @@ func (w *Whole) score(v *diag.Verdict) {
 		return
 	}
 	limit := 100
+	if w.Partial() {
+		limit = partialCap
+	}
 	for _, p := range w.Parts {
 		if p.Weight == 0 {
 			continue

@@ -15,7 +15,7 @@ import (
 // Rules describes what is examined: by this package, and by those of the components.
 func (*Report) Rules() []diag.RuleInfo {
 	return slices.Concat(
-		rules.Describe(), (*ReputationReport)(nil).Rules(), compose.Rules(), (*spf.LookupReport)(nil).Rules(),
+		rules.Describe(), addressRules.Describe(), (*ReputationReport)(nil).Rules(), compose.Rules(), (*spf.LookupReport)(nil).Rules(),
 		(*dkim.LookupReport)(nil).Rules(), (*dmarc.LookupReport)(nil).Rules(), (*bimi.LookupReport)(nil).Rules(),
 		(*tlsrpt.LookupReport)(nil).Rules(),
 	)
@@ -41,6 +41,45 @@ var texts = diag.Texts{
 	"missing": {Headline: "Domain does not exist", Sub: "Receivers refuse mail from it."},
 	"score.domain.missing": {Headline: "Domain does not exist",
 		Sub: "Receivers refuse mail from it. Check the spelling, registration and delegation."},
+}
+
+// addressReport stands for the report of what SPF says of the address that sends.
+type addressReport struct{ diag.Verdict }
+
+func (*addressReport) Rules() []diag.RuleInfo { return addressRules.Describe() }
+
+// addressRules are about the address that the request gave.
+var addressRules = diag.Rules[*scoring]{
+	{
+		Code: "score.spf.address", Severity: diag.Warning,
+		Title:       "Sending address does not pass SPF",
+		Requirement: "The sending address passes SPF",
+		Ref:         "RFC 7208 section 2.6",
+		Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain; or make sure that the " +
+			"return path of its mail is in a domain whose SPF lets it pass, and that the mail is signed for this one.",
+		When: func(s *scoring) bool { return s.tested() != "" },
+		Fails: func(s *scoring) diag.Failures {
+			return diag.FailIf(s.tested() != spf.Pass, "SPF of %s gives %s for %s: mail from there with this return path is not "+
+				"authenticated by SPF.", s.domain, s.tested(), s.IP)
+		},
+	},
+}
+
+// tested is what SPF decides about the address that the request gave; empty if it gave none or that is not known.
+func (s *scoring) tested() spf.Outcome {
+	if s.spf.Result == nil || s.spf.Result.IPTest == nil || !s.spf.Works() {
+		return ""
+	}
+	if r := s.spf.Result.IPTest.Result; r != spf.Temperror {
+		return r
+	}
+	return ""
+}
+
+var addressTexts = diag.Texts{
+	"valid": {Headline: "Sending address passes SPF", Sub: "Receivers that ask for SPF accept mail from it."},
+	"warning": {Headline: "SPF does not let the sending address pass",
+		Sub: "The record is in order, but mail from the address is not authenticated by it. Add the address or its service."},
 }
 
 // reputationRules are about which addresses were looked at, and their names.

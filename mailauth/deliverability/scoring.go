@@ -35,6 +35,7 @@ type scoring struct {
 func (s *scoring) conclude() {
 	s.gone = slices.ContainsFunc(s.spf.Findings, func(f diag.Finding) bool { return f.Code == "spf.domain.missing" })
 	s.silent = compose.Silent(s.spf)
+	s.spf.Add(&addressReport{addressRules.Judge(s, addressTexts)})
 	s.dkim = s.keys.Parts(s.silent, compose.Senders(s.spf))
 	if s.dmarc.Result != nil && s.dmarc.Result.Inherited {
 		s.dmarc.Foreign()
