@@ -67,12 +67,22 @@ func (w *Whole) actions(list []told) []diag.Recommendation {
 func (w *Whole) first(t *told) string {
 	for _, kind := range gates[t.Code] {
 		for _, p := range w.Parts {
-			if p.kind == kind && p.Fails() {
+			if p.kind == kind && (p.Fails() || p.weakTLS()) {
 				return kind.Label
 			}
 		}
 	}
 	return ""
+}
+
+// weakTLS reports whether the part has seen a mail server that senders refuse once they must encrypt (RFC 8461
+// section 4.2), which is but a warning as long as they need not.
+func (s *Summary) weakTLS() bool {
+	return slices.ContainsFunc(s.Findings, func(f diag.Finding) bool {
+		code := string(f.Code)
+		return f.Severity >= diag.Warning && f.Code != "smtp.certificate.expiring" &&
+			(strings.HasPrefix(code, "smtp.certificate.") || strings.HasPrefix(code, "smtp.starttls.") || strings.HasPrefix(code, "smtp.tls."))
+	})
 }
 
 // value is what the part suggests to publish about a finding, if the whole can pass it on.

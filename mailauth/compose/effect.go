@@ -63,6 +63,7 @@ var effects = map[string]struct{ broken, weak Effect }{
 	"dnsbl.listed.obscure":  {Acceptance, Acceptance},
 	"dnsbl.listed.network":  {Acceptance, Acceptance},
 	"score.spf.":            {Loss, Loss},
+	"check.tls.":            {Loss, Loss},
 	"check.ptr.":            {Acceptance, Acceptance},
 	"check.dkim.":           {Acceptance, Acceptance},
 	"check.":                {Loss, Protection},

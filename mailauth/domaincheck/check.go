@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/mx"
 	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/diagkit/diagkit/mailauth/smtpcheck"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
@@ -31,6 +32,7 @@ type check struct {
 	mtasts  *compose.Part[mtasts.Report]
 	dane    *compose.Part[dane.Report]
 	tlsrpt  *compose.Part[tlsrpt.LookupReport]
+	smtp    *compose.Part[smtpcheck.Report] // nil unless asked for
 	dnssec  *compose.Part[dnssec.Report]
 	reverse []compose.ReverseName // of addresses that are known to send
 
@@ -44,6 +46,9 @@ func (c *check) conclude() {
 	c.gone = slices.ContainsFunc(c.mx.Findings, func(f diag.Finding) bool { return f.Code == "mx.domain.missing" })
 	c.silent = compose.Silent(c.spf)
 	c.dkim = c.keys.Parts(c.silent, compose.Senders(c.spf))
+	if c.smtp != nil {
+		c.smtp.Add(&tlsReport{tlsRules.Judge(c, tlsTexts)})
+	}
 	if c.dmarc.Result != nil && c.dmarc.Result.Inherited {
 		c.dmarc.Foreign()
 	}
@@ -62,6 +67,7 @@ const (
 	weightMTASTS = 8
 	weightDANE   = 5
 	weightTLSRPT = 3
+	weightSMTP   = 10
 	weightDNSSEC = 3
 )
 
@@ -69,7 +75,7 @@ const (
 func (c *check) shares() []compose.Share {
 	list := []compose.Share{{Summary: &c.spf.Summary, Weight: weightSPF}}
 	list = append(list, compose.KeyShares(c.dkim, weightDKIM, c.silent)...)
-	return append(list,
+	list = append(list,
 		compose.Share{Summary: &c.dmarc.Summary, Weight: weightDMARC},
 		compose.Share{Summary: &c.bimi.Summary, Weight: weightBIMI},
 		compose.Share{Summary: &c.mx.Summary, Weight: weightMX},
@@ -78,6 +84,10 @@ func (c *check) shares() []compose.Share {
 		compose.Share{Summary: &c.tlsrpt.Summary, Weight: weightTLSRPT},
 		compose.Share{Summary: &c.dnssec.Summary, Weight: weightDNSSEC, Rating: ratingOf(&c.dnssec.Summary)},
 	)
+	if c.smtp != nil {
+		list = append(list, compose.Share{Summary: &c.smtp.Summary, Weight: weightSMTP})
+	}
+	return list
 }
 
 // ratingOf is what a part without a score of its own counts for: nothing if there is none and none is needed.
@@ -124,6 +134,9 @@ func (c *check) forget() {
 	}
 	c.spf.Result, c.dmarc.Result, c.bimi.Result, c.mx.Result = nil, nil, nil, nil
 	c.mtasts.Result, c.dane.Result, c.tlsrpt.Result, c.dnssec.Result = nil, nil, nil, nil
+	if c.smtp != nil {
+		c.smtp.Result = nil
+	}
 	c.dkim = c.dkim[:1]
 	c.dkim[0].Result, c.dkim[0].Selector = nil, ""
 }
@@ -138,7 +151,7 @@ func (c *check) pillars() Pillars {
 	}
 	return Pillars{
 		Sending:   Sending{SPF: c.spf, DKIM: c.dkim, DMARC: c.dmarc, BIMI: c.bimi},
-		Receiving: Receiving{MX: m, MTASTS: c.mtasts, DANE: c.dane, TLSRPT: c.tlsrpt},
+		Receiving: Receiving{MX: m, MTASTS: c.mtasts, DANE: c.dane, TLSRPT: c.tlsrpt, SMTP: c.smtp},
 		Integrity: Integrity{DNSSEC: c.dnssec},
 	}
 }

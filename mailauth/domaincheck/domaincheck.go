@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/mx"
 	"github.com/diagkit/diagkit/mailauth/reception"
+	"github.com/diagkit/diagkit/mailauth/smtpcheck"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
@@ -59,6 +60,7 @@ type Receiving struct {
 	MTASTS *compose.Part[mtasts.Report]       `json:"mta_sts" doc:"whether senders must encrypt"`
 	DANE   *compose.Part[dane.Report]         `json:"dane" doc:"whether DNSSEC proves the certificates of the mail servers"`
 	TLSRPT *compose.Part[tlsrpt.LookupReport] `json:"tls_rpt" doc:"whether senders report failures of encryption"`
+	SMTP   *compose.Part[smtpcheck.Report]    `json:"smtp,omitempty" doc:"how the mail servers behave; absent unless the request asked for it"`
 }
 
 // An MXPart is the part about MX records.
@@ -116,6 +118,11 @@ func (c *check) gather(ctx context.Context, env *diag.Env) {
 	c.tlsrpt = compose.Go(run, compose.TLSRPT, func(ctx context.Context, env *diag.Env) (*tlsrpt.LookupReport, error) {
 		return tlsrpt.Lookup(ctx, env, tlsrpt.Request{Domain: c.Domain})
 	})
+	if c.IncludeSMTP {
+		c.smtp = compose.Go(run, compose.SMTP, func(ctx context.Context, env *diag.Env) (*smtpcheck.Report, error) {
+			return smtpcheck.Check(ctx, env, smtpcheck.Request{Domain: c.Domain})
+		})
+	}
 	c.dnssec = compose.Go(run, compose.DNSSEC, func(ctx context.Context, env *diag.Env) (*dnssec.Report, error) {
 		return dnssec.Check(ctx, env, dnssec.Request{Domain: c.Domain.Name()})
 	})

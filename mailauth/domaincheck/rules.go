@@ -12,6 +12,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc"
 	"github.com/diagkit/diagkit/mailauth/mtasts"
 	"github.com/diagkit/diagkit/mailauth/mx"
+	"github.com/diagkit/diagkit/mailauth/smtpcheck"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 )
@@ -22,11 +23,17 @@ var kindReverse = compose.Kind{Code: "ptr", Label: "Reverse DNS"}
 // Rules describes what is examined: by this package, and by those of the parts.
 func (*Report) Rules() []diag.RuleInfo {
 	return slices.Concat(
-		rules.Describe(), compose.Rules(), (*spf.LookupReport)(nil).Rules(), (*dkim.LookupReport)(nil).Rules(),
+		rules.Describe(), tlsRules.Describe(), compose.Rules(), (*spf.LookupReport)(nil).Rules(), (*dkim.LookupReport)(nil).Rules(),
 		(*dmarc.LookupReport)(nil).Rules(), (*bimi.LookupReport)(nil).Rules(), (*mx.Report)(nil).Rules(), (*mtasts.Report)(nil).Rules(),
-		(*dane.Report)(nil).Rules(), (*tlsrpt.LookupReport)(nil).Rules(), (*dnssec.Report)(nil).Rules(),
+		(*dane.Report)(nil).Rules(), (*tlsrpt.LookupReport)(nil).Rules(), (*smtpcheck.Report)(nil).Rules(),
+		(*dnssec.Report)(nil).Rules(),
 	)
 }
+
+// tlsReport stands for the report of what MTA-STS and the mail servers mean for each other.
+type tlsReport struct{ diag.Verdict }
+
+func (*tlsReport) Rules() []diag.RuleInfo { return tlsRules.Describe() }
 
 // ownReport stands for the report of what this package finds itself.
 type ownReport struct{ diag.Verdict }

@@ -64,6 +64,23 @@ func TestRules(t *testing.T) {
 	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
 }
 
+func TestTLSRules(t *testing.T) {
+	var seen diagtest.Seen
+	for _, cert := range []diagtest.Cert{diagtest.CertGood, diagtest.CertSelfSigned, diagtest.CertWrongName, diagtest.CertExpired} {
+		req := example
+		req.IncludeSMTP = true
+		c := &check{Request: req}
+		c.gather(t.Context(), edits{"tlsa": ""}.world(t, func(w *diagtest.World) {
+			w.SMTP(diagtest.SMTP{Host: "mx1.example.com", Cert: cert})
+		}).Env())
+		c.conclude()
+		codes := seen.Add(tlsRules.Judge(c, tlsTexts))
+		require.Equal(t, cert != diagtest.CertGood, len(codes) > 0)
+	}
+	diagtest.CoverRules(t, tlsRules, seen)
+	diagtest.CheckTexts(t, tlsTexts, tlsRules.Describe(), seen)
+}
+
 // Whether bulk senders meet the requirements, and what is missing.
 func TestRequirements(t *testing.T) {
 	ok, failed := new(true), new(false)
