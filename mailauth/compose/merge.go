@@ -145,7 +145,7 @@ func attribute(list []told) []told {
 var lookups = []diag.Code{
 	"dmarc.record.inherited.unknown", "dmarc.mail.unknown", "mtasts.mx.unknown", "dnssec.answer.unavailable",
 	"dnssec.ds.unavailable", "mx.lookup.unknown", "smtp.mx.unknown", "mx.domain.address.unknown", "bimi.dmarc.unknown",
-	"dane.mx.unknown", "check.part.unavailable", "check.part.timeout",
+	"dane.mx.unknown", "score.address.unknown", "check.part.unavailable", "check.part.timeout",
 }
 
 // ours reports whether the finding is about this service, not about the domain.

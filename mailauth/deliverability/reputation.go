@@ -16,7 +16,9 @@ type ReputationReport struct {
 	Assumed   bool                  `json:"assumed" doc:"whether the addresses are those of the mail servers, or of the domain itself, because the request gave none"`
 	Addresses []Address             `json:"addresses" maxitems:"5" doc:"what blocklists say of each address"`
 	Reverse   []compose.ReverseName `json:"reverse" maxitems:"5" doc:"names in reverse DNS of the addresses that are known to send"`
-	verdict   diag.Verdict
+
+	open    error // why the mail servers are not known
+	verdict diag.Verdict
 }
 
 // An Address is one that sends mail, and what blocklists say of it.
@@ -37,9 +39,14 @@ func (*ReputationReport) Rules() []diag.RuleInfo {
 func (s *scoring) lookupReputation(ctx context.Context, env *diag.Env) (*ReputationReport, error) {
 	r := &ReputationReport{Assumed: s.IP.IsZero(), Addresses: []Address{}, Reverse: []compose.ReverseName{}}
 	var g diag.Group
-	known := []netip.Addr{s.IP.Addr}
+	g.Go(func() {
+		known := []netip.Addr{s.IP.Addr}
+		if r.Assumed {
+			known = compose.SendingAddresses(ctx, env, s.domain)
+		}
+		r.Reverse = compose.LookupReverse(ctx, env, known)
+	})
 	if r.Assumed {
-		g.Go(func() { known = compose.SendingAddresses(ctx, env, s.domain) })
 		s.assume(ctx, env, r)
 	} else {
 		r.Addresses = append(r.Addresses, Address{Address: s.IP.Addr})
@@ -52,7 +59,6 @@ func (s *scoring) lookupReputation(ctx context.Context, env *diag.Env) (*Reputat
 		})
 	}
 	g.Wait()
-	r.Reverse = compose.LookupReverse(ctx, env, known)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -71,6 +77,7 @@ func (s *scoring) lookupReputation(ctx context.Context, env *diag.Env) (*Reputat
 // assume takes the addresses of the mail servers, or of the domain itself where there are none, which often send, too.
 func (s *scoring) assume(ctx context.Context, env *diag.Env, r *ReputationReport) {
 	hosts := reception.LookupHosts(ctx, env, s.domain.Name(), compose.MaxAddresses)
+	r.open = hosts.MX.Err()
 	for _, h := range hosts.List {
 		for _, addr := range h.Addresses.All() {
 			addr = addr.Unmap()
@@ -88,6 +95,10 @@ func (r *ReputationReport) judge() {
 	v := diag.Verdict{
 		State: own.State, Band: diag.Undetermined, Headline: own.Headline, Sub: own.Sub, Findings: own.Findings,
 		Recommendations: own.Recommendations, Passed: own.Passed, Factors: []diag.Factor{},
+	}
+	if len(r.Addresses) == 0 {
+		text := reputationTexts["unknown"]
+		v.State, v.Headline, v.Sub = diag.Unknown, text.Headline, text.Sub
 	}
 	var worst *diag.Verdict
 	told := map[diag.Code]bool{} // what lists do not say is the same for every address

@@ -85,13 +85,26 @@ var addressTexts = diag.Texts{
 // reputationRules are about which addresses were looked at, and their names.
 var reputationRules = append(diag.Rules[*ReputationReport]{
 	{
+		Code: "score.address.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "Mail servers could not be looked up",
+		Requirement: "The name servers answer for the MX records, whose hosts are taken for those that send",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Check that every name server of the domain answers MX queries, or give the sending address in the field ip.",
+		Fails: func(r *ReputationReport) diag.Failures {
+			if r.open == nil {
+				return nil
+			}
+			return diag.Fail("No address to ask blocklists about is known: the MX lookup failed: %s.", diag.Reason(r.open))
+		},
+	},
+	{
 		Code: "score.address.none", Severity: diag.Info, StateIfFailed: diag.Unknown,
 		Title:       "No sending address is known",
 		Requirement: "An address that sends mail is known",
 		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Give the address of the host that sends the mail in the field ip, to have blocklists asked about it.",
 		Fails: func(r *ReputationReport) diag.Failures {
-			return diag.FailIf(len(r.Addresses) == 0, "The request gave no address, and no mail server of the domain has one.")
+			return diag.FailIf(len(r.Addresses) == 0 && r.open == nil, "The request gave no address, and no mail server of the domain has one.")
 		},
 	},
 	{
@@ -116,8 +129,8 @@ var reputationTexts = diag.Texts{
 		Sub: "Give the address of the host that sends the mail, and check again."},
 }
 
-// good is the text where nothing needs to be improved.
-func good(silent bool) diag.Text {
+// goodText is the text where nothing needs to be improved.
+func goodText(silent bool) diag.Text {
 	if silent {
 		return diag.Text{Headline: "Domain sends no mail, and forgeries can be rejected",
 			Sub: "Nothing needs to be improved. Publish its senders in SPF before it sends mail."}
@@ -126,8 +139,8 @@ func good(silent bool) diag.Text {
 		Sub: "Nothing needs to be improved. Check again when you add a sending service or mail is rejected."}
 }
 
-// open is the text where what is known needs no improvement.
-func open(s *scoring) diag.Text {
+// openText is the text where what is known needs no improvement.
+func openText(s *scoring) diag.Text {
 	t := diag.Text{Headline: "Set up well as far as measured; some components are not known",
 		Sub: "What could be measured is in order. Check again later for the rest."}
 	unknown := len(s.dkim) == 1 && s.dkim[0].Selector == "" && !s.dkim[0].Known()

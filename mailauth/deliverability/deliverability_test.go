@@ -1,0 +1,333 @@
+package deliverability
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func sending(ip string) Request {
+	r := example
+	r.IP = diag.MustIP(ip)
+	return r
+}
+
+func asked(selectors ...string) Request {
+	r := example
+	for _, s := range selectors {
+		r.DKIMSelectors = append(r.DKIMSelectors, diag.MustSelector(s))
+	}
+	return r
+}
+
+// Each world says what its reader is told first, what the score is, and what is not known.
+func TestWorlds(t *testing.T) {
+	none := `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`
+	elsewhere := `x2026._domainkey.example.com. TXT ` + key2048
+	for _, tt := range []struct {
+		name     string
+		edits    edits
+		more     func(*diagtest.World)
+		req      Request
+		headline string
+		score    string // from to
+		state    diag.State
+		partial  bool
+		advice   string // component of the advice
+		grave    []diag.Code
+	}{
+		{name: "good", headline: "Mail of the domain is set up to be accepted", score: "100", state: diag.Valid},
+		{name: "good, with its address", req: sending("203.0.113.25"), score: "100", state: diag.Valid,
+			headline: "Mail of the domain is set up to be accepted"},
+		{name: "p=none", edits: edits{"dmarc": none}, headline: "Next step for DMARC: policy is none", score: "91",
+			state: diag.Warned, advice: "dmarc", grave: []diag.Code{"dmarc.policy.none"}},
+		{name: "listed: before any record", edits: edits{"more": listed("25.113.0.203", "zen.spamhaus.org"), "spf": "", "dmarc": ""},
+			headline: "Fix Reputation first: listed on a widely used blocklist", score: "46", state: diag.Bad, advice: "reputation",
+			grave: []diag.Code{"dnsbl.listed.major", "dmarc.record.missing", "spf.record.missing"}},
+		{name: "listed on an obscure list: after the records", edits: edits{
+			"more": listed("25.113.0.203", "rbl.schulte.org"), "dmarc": none,
+		}, headline: "Next step for DMARC: policy is none", score: "90", state: diag.Warned, advice: "dmarc",
+			grave: []diag.Code{"dmarc.policy.none", "dnsbl.listed.obscure"}},
+		{name: "lists refuse this service", edits: edits{"refuse": "127.255.255.254"}, score: "94", state: diag.Valid, partial: true,
+			headline: "Set up well as far as measured; reputation is not known"},
+		{name: "lists refuse, and p=none", edits: edits{"refuse": "127.255.255.254", "dmarc": none}, score: "89", state: diag.Warned,
+			partial: true, headline: "Next step for DMARC: policy is none", advice: "dmarc", grave: []diag.Code{"dmarc.policy.none"}},
+		{name: "no SPF", edits: edits{"spf": ""}, headline: "Fix first: no SPF record", score: "69", state: diag.Bad, advice: "spf",
+			grave: []diag.Code{"spf.record.missing"}},
+		{name: "everybody may send, DMARC none", edits: edits{"spf": `example.com. TXT "v=spf1 +all"`, "dmarc": none},
+			headline: "Fix SPF first: +all lets every host pass", score: "39", state: diag.Bad, advice: "spf",
+			grave: []diag.Code{"spf.all.pass", "dmarc.policy.none"}},
+		{name: "permerror comes before forgery", edits: edits{"spf": `example.com. TXT "v=spf1 mx include: -all"`, "dmarc": ""},
+			headline: "Fix SPF first: term without its value", score: "39", state: diag.Bad, advice: "spf",
+			grave: []diag.Code{"spf.syntax.value.missing", "dmarc.record.missing"}},
+		{name: "key asked for and missing", req: asked("2026a"), headline: "Fix first: no DKIM key at this selector", score: "69",
+			state: diag.Bad, advice: "dkim", grave: []diag.Code{"dkim.record.missing"}},
+		{name: "one of two keys asked for is missing", req: asked("default", "2026a"), score: "69", state: diag.Bad, advice: "dkim",
+			headline: "Fix first: no DKIM key at this selector", grave: []diag.Code{"dkim.record.missing"}},
+		{name: "no key found", edits: edits{"dkim": elsewhere}, score: "94", state: diag.Valid, partial: true,
+			headline: "Set up well as far as measured; DKIM selector is not known"},
+		{name: "neither key nor reputation", edits: edits{"dkim": elsewhere, "refuse": "127.255.255.254"}, score: "94", partial: true,
+			headline: "Set up well as far as measured; some components are not known", state: diag.Valid},
+		{name: "a short key", edits: edits{"dkim": `default._domainkey.example.com. TXT ` + key1024}, score: "94", state: diag.Warned,
+			headline: "Next step for DKIM: RSA key is shorter than 2048 bits", advice: "dkim", grave: []diag.Code{"dkim.key.size.short"}},
+		{name: "a revoked key", edits: edits{"dkim": `default._domainkey.example.com. TXT "v=DKIM1; p="`}, score: "69",
+			headline: "Fix first: DKIM key has been revoked", state: diag.Bad, advice: "dkim", grave: []diag.Code{"dkim.key.revoked"}},
+		{name: "the address does not pass SPF", edits: edits{"more": "9.113.0.203.in-addr.arpa. PTR out.example.com.\nout.example.com. A 203.0.113.9"},
+			req: sending("203.0.113.9"), headline: "Next step: sending address does not pass SPF", score: "94",
+			state: diag.Warned, advice: "spf", grave: []diag.Code{"score.spf.address"}},
+		{name: "the address has no name", edits: edits{"ptr": ""}, req: sending("203.0.113.25"), score: "94", state: diag.Warned,
+			headline: "Next step for Reputation: sending address has no name in reverse DNS", advice: "reputation",
+			grave: []diag.Code{"check.ptr.missing"}},
+		{name: "SPF unknown", more: servfail("example.com"), headline: "", score: "89", state: diag.Warned, partial: true, advice: "spf"},
+		{name: "only DMARC unknown", more: servfail("_dmarc.example.com"), score: "89", state: diag.Warned, partial: true,
+			headline: "Fix first: DMARC record could not be looked up", advice: "dmarc", grave: []diag.Code{"dmarc.record.unknown"}},
+		{name: "all unknown", more: servfail("example.com", "*.example.com"), score: "none", state: diag.Unknown, partial: true,
+			headline: "Fix first: DNS does not answer for the domain", advice: "spf", grave: []diag.Code{"check.domain.unavailable"}},
+		{name: "BIMI with p=none is one fault", edits: edits{
+			"dmarc": none, "more": `default._bimi.example.com. TXT "v=BIMI1; l=https://example.com/logo.svg; a="`,
+		}, headline: "Fix DMARC first: policy is none", score: "69", state: diag.Bad, advice: "dmarc"},
+		{name: "no TLS reports", edits: edits{"tlsrpt": ""}, headline: "Next step for TLS-RPT: no TLSRPT record", score: "94",
+			state: diag.Warned, advice: "tls_rpt", grave: []diag.Code{"tlsrpt.record.missing"}},
+		{name: "sends no mail", edits: edits{
+			"mx": "example.com. MX 0 .", "host": "", "ptr": "", "tlsrpt": "", "dkim": "", "spf": `example.com. TXT "v=spf1 -all"`,
+			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=reject"`,
+		}, headline: "Domain sends no mail, and forgeries can be rejected", score: "100", state: diag.Valid},
+		{name: "no address is known", edits: edits{
+			"mx": "example.com. MX 0 .", "host": "", "ptr": "", "tlsrpt": "", "spf": `example.com. TXT "v=spf1 ip4:203.0.113.128/25 -all"`,
+			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=reject"`,
+		}, headline: "Set up well as far as measured; reputation is not known", score: "94", state: diag.Valid, partial: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req := tt.req
+			if req.Domain.IsZero() {
+				req = example
+			}
+			r := score(t, tt.edits, tt.more, req)
+			if tt.headline != "" {
+				assert.Equal(t, tt.headline, r.Headline)
+			}
+			assert.Equal(t, tt.state, r.State)
+			assert.Equal(t, tt.score, diagtest.Score(r.Verdict))
+			assert.Equal(t, tt.partial, r.Partial)
+			if tt.advice == "" {
+				assert.Nil(t, r.Advice)
+			} else if assert.NotNil(t, r.Advice) {
+				assert.Equal(t, tt.advice, r.Advice.Cause.Component)
+				assert.Equal(t, tt.advice, r.Advice.Action.Component)
+			}
+			if tt.grave != nil {
+				assert.Equal(t, tt.grave, grave(r))
+			}
+			consistent(t, r)
+		})
+	}
+}
+
+// consistent checks what holds for every reply.
+func consistent(t *testing.T, r *Report) {
+	t.Helper()
+	assert.LessOrEqual(t, len([]rune(r.Headline)), diag.MaxHeadline)
+	assert.NotEmpty(t, r.Sub)
+	seen, advised, known := map[string]bool{}, map[string]bool{}, map[diag.Code]bool{}
+	for _, rule := range r.Rules() {
+		known[rule.Code] = true
+	}
+	for i, f := range r.Findings {
+		assert.True(t, known[f.Code], "%s is not described", f.Code)
+		assert.False(t, seen[string(f.Code)+f.Detail], "%s stands twice", f.Code)
+		seen[string(f.Code)+f.Detail] = true
+		assert.NotEmpty(t, f.Target)
+		if i > 0 {
+			assert.GreaterOrEqual(t, r.Findings[i-1].Severity, f.Severity, "the worst first")
+		}
+	}
+	for _, one := range r.Recommendations {
+		assert.False(t, advised[one.Detail], "advised twice: %s", one.Detail)
+		advised[one.Detail] = true
+	}
+	points, most := 0, 0
+	for _, c := range []struct {
+		score              *int
+		weight, points, of int
+		measured           bool
+	}{
+		{r.Components.SPF.Score, r.Components.SPF.Weight, r.Components.SPF.Points, r.Components.SPF.MaxPoints, r.Components.SPF.Measured},
+		{r.Components.DKIM.Score, r.Components.DKIM.Weight, r.Components.DKIM.Points, r.Components.DKIM.MaxPoints, r.Components.DKIM.Measured},
+		{r.Components.DMARC.Score, r.Components.DMARC.Weight, r.Components.DMARC.Points, r.Components.DMARC.MaxPoints, r.Components.DMARC.Measured},
+		{r.Components.BIMI.Score, r.Components.BIMI.Weight, r.Components.BIMI.Points, r.Components.BIMI.MaxPoints, r.Components.BIMI.Measured},
+		{r.Components.Reputation.Score, r.Components.Reputation.Weight, r.Components.Reputation.Points, r.Components.Reputation.MaxPoints, r.Components.Reputation.Measured},
+		{r.Components.TLSRPT.Score, r.Components.TLSRPT.Weight, r.Components.TLSRPT.Points, r.Components.TLSRPT.MaxPoints, r.Components.TLSRPT.Measured},
+	} {
+		assert.LessOrEqual(t, c.points, c.of)
+		assert.Equal(t, c.score != nil, c.of == c.weight)
+		if !c.measured {
+			assert.Nil(t, c.score)
+			assert.Zero(t, c.of)
+		}
+		points, most = points+c.points, most+c.of
+	}
+	if r.Score != nil {
+		assert.Equal(t, []int{points, most}, []int{r.Breakdown.Earned, r.Breakdown.Max})
+		assert.LessOrEqual(t, *r.Score, 100*points/most)
+	}
+}
+
+func ExampleScore() {
+	world, err := diagtest.New(diagtest.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+	edits{"more": listed("25.113.0.203", "zen.spamhaus.org")}.build(world)
+	r, err := Score(context.Background(), world.Env(), Request{Email: "news@example.com", IP: diag.MustIP("203.0.113.25")})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(*r.Score, r.Headline)
+	fmt.Println(r.Advice.Cause.Component, r.Advice.Cause.Code)
+	// Output:
+	// 69 Fix Reputation first: listed on a widely used blocklist
+	// reputation dnsbl.listed.major
+}
+
+// What addresses are taken for those that send.
+func TestAddresses(t *testing.T) {
+	six := edits{"mx": "", "host": ""}
+	for i := range 6 {
+		six["more"] += fmt.Sprintf("example.com. MX %d mx%d.example.com.\nmx%d.example.com. A 203.0.113.%d\n", i, i, i, 30+i)
+	}
+	for _, tt := range []struct {
+		name    string
+		edits   edits
+		req     Request
+		want    []string
+		assumed bool
+	}{
+		{"given", nil, sending("203.0.113.99"), []string{"203.0.113.99"}, false},
+		{"mail servers", nil, example, []string{"203.0.113.25"}, true},
+		{"at most five", six, example, []string{"203.0.113.30", "203.0.113.31", "203.0.113.32", "203.0.113.33", "203.0.113.34"}, true},
+		{"the domain itself", edits{"mx": "", "more": "example.com. A 203.0.113.7"}, example, []string{"203.0.113.7"}, true},
+		{"private addresses say nothing", edits{"host": "mx1.example.com. A 10.0.0.1"}, example, nil, true},
+	} {
+		r := score(t, tt.edits, nil, tt.req).Components.Reputation
+		var got []string
+		for _, a := range r.Result.Addresses {
+			got = append(got, a.Address.String())
+		}
+		require.Equal(t, tt.want, got, tt.name)
+		require.Equal(t, tt.assumed, r.Result.Assumed, tt.name)
+		told := slices.ContainsFunc(r.Findings, func(f diag.Finding) bool { return f.Code == "score.address.assumed" })
+		require.Equal(t, tt.assumed && len(got) > 0, told, tt.name)
+	}
+}
+
+func TestEmail(t *testing.T) {
+	for email, want := range map[string]string{
+		"a@example.com": "", "a.b+c@example.com": "", `"a b"@example.com`: "", "jürgen@example.com": "",
+		"example.com": "field domain", "@example.com": "field domain", "a@": "no domain name", "a@192.0.2.1": "no domain name",
+		"a@exa mple.com": "no domain name", "a b@example.com": "cannot stand before", "A <a@example.com>": "address alone",
+		"a@b@example.com": "cannot stand before",
+	} {
+		req := Request{Email: email}
+		d, err := req.subject()
+		if want == "" {
+			require.NoError(t, err, email)
+			require.Equal(t, "example.com", d.String())
+			continue
+		}
+		require.ErrorContains(t, err, want, email)
+		input := &diag.InputError{}
+		require.ErrorAs(t, err, &input)
+		require.Equal(t, "email", input.Field)
+	}
+	_, err := Score(t.Context(), nil, Request{})
+	require.ErrorContains(t, err, "domain")
+	_, err = Score(t.Context(), nil, Request{Email: "a@example.com", Domain: example.Domain})
+	require.ErrorContains(t, err, "one of them")
+}
+
+func TestNonexistent(t *testing.T) {
+	r := score(t, nil, nil, Request{Domain: diag.MustDomain("gone.example")})
+	require.Equal(t, []diag.Code{"score.domain.missing"}, diagtest.Codes(r.Verdict))
+	require.Nil(t, r.Score)
+	require.Equal(t, diag.Missing, r.Components.DKIM.State)
+	require.Nil(t, r.Components.Reputation.Result)
+	require.Equal(t, "domain", r.Advice.Cause.Component)
+	consistent(t, r)
+}
+
+func TestRules(t *testing.T) {
+	var own, address, reputation diagtest.Seen
+	for _, tt := range []struct {
+		edits edits
+		more  func(*diagtest.World)
+		req   Request
+	}{
+		{req: example}, {req: sending("203.0.113.25")}, {req: sending("203.0.113.9")}, {req: Request{Domain: diag.MustDomain("gone.example")}},
+		{edits: edits{"host": ""}, req: example}, {edits: edits{"ptr": "25.113.0.203.in-addr.arpa. PTR a.example.com."}, req: example},
+		{more: servfail("example.com"), req: example},
+		{more: servfail("25.113.0.203.in-addr.arpa"), req: example},
+	} {
+		w := diagtest.NewWorld(t)
+		tt.edits.build(w)
+		if tt.more != nil {
+			tt.more(w)
+		}
+		s := &scoring{Request: tt.req, domain: tt.req.Domain}
+		s.gather(t.Context(), w.Env())
+		s.conclude()
+		own.Add(rules.Judge(s, texts))
+		address.Add(addressRules.Judge(s, addressTexts))
+		if s.reputation.Result != nil {
+			reputation.Add(reputationRules.Judge(s.reputation.Result, reputationTexts))
+		}
+	}
+	diagtest.CoverRules(t, rules, own)
+	diagtest.CheckTexts(t, texts, rules.Describe(), own)
+	diagtest.CoverRules(t, addressRules, address)
+	diagtest.CheckTexts(t, addressTexts, addressRules.Describe(), address)
+	diagtest.CoverRules(t, reputationRules, reputation)
+	diagtest.CheckTexts(t, reputationTexts, reputationRules.Describe(), reputation)
+}
+
+// Where nobody answers at all there is no result, and the caller is not charged.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Silence("example.com")
+		w.Silence("*.example.com")
+		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
+		defer cancel()
+		_, err := Score(ctx, w.Env(), example)
+		require.ErrorIs(t, err, diag.ErrUnavailable)
+	})
+}
+
+// Silent blocklists cost no more than the component.
+func TestSilentLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Zone(edits{}.zone())
+		for _, tld := range []string{"org", "net", "info", "de", "ch", "uk", "me", "hu", "no", "nz", "se", "pl", "com.br", "biz"} {
+			w.Silence("*." + tld)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
+		defer cancel()
+		r, err := Score(ctx, w.Env(), example)
+		require.NoError(t, err)
+		require.NoError(t, ctx.Err())
+		require.Equal(t, diag.Unknown, r.Components.Reputation.State)
+		require.True(t, r.Partial)
+		require.Equal(t, diag.Valid, r.Components.SPF.State)
+	})
+}
