@@ -123,7 +123,8 @@ func (p *prober) converse(ctx context.Context, s *server) {
 	}
 	switch {
 	case !p.evidence.checksRelay() || s.again != nil:
-	case s.tlsFault == nil, s.tlsFault.Step == smtp.StepStartTLS && s.tlsFault.Reply.Code != 0, s.tlsFault.Kind == smtp.NotOffered:
+	case s.tlsFault == nil, s.tlsFault.Kind == smtp.NotOffered,
+		s.tlsFault.Step == smtp.StepStartTLS && s.tlsFault.Reply.Code != 0:
 		s.relay = p.evidence.testRelay(session, s)
 	default:
 		p.relayInClear(ctx, s)

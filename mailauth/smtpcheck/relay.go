@@ -122,7 +122,8 @@ func words(r smtp.Reply) string { return strings.ToLower(strings.Join(r.Lines, "
 func wantsAuth(r smtp.Reply) bool {
 	text := words(r)
 	return r.Code >= 500 && (r.Code == 530 || r.Code == 550 || r.Code == 553 || r.Code == 554) &&
-		(strings.Contains(text, "authentication required") || strings.Contains(text, "authenticat") && strings.Contains(text, "must"))
+		(strings.Contains(text, "authentication required") ||
+			strings.Contains(text, "authenticat") && strings.Contains(text, "must"))
 }
 
 // clientWords appear in refusals that are about the address of the client, such as those of blocklists.

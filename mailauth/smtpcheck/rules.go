@@ -12,7 +12,9 @@ import (
 var rules = slices.Concat(domainRules, hostRules, reachRules, overServers(serverRules))
 
 // serverRules are about single servers.
-var serverRules = slices.Concat(sessionRules, helloRules, encryptionRules, certificateRules, authRules, relayRules, ptrRules)
+var serverRules = slices.Concat(
+	sessionRules, helloRules, encryptionRules, certificateRules, authRules, relayRules, ptrRules,
+)
 
 type host = reception.Host
 

@@ -180,8 +180,8 @@ var certificateRules = []serverRule{
 			Title:       "Certificate chain is incomplete: the issuer is not sent",
 			Requirement: "The mail servers send complete certificate chains",
 			Ref:         "RFC 8446 section 4.4.2",
-			Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, and not the certificate of the " +
-				"server alone. If the issuer is an authority of your own, use a public one instead. " + opportunistic,
+			Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, and not the " +
+				"certificate of the server alone. If the issuer is an authority of your own, use a public one instead. " + opportunistic,
 		},
 		applies: encrypted,
 		fault: func(s *server) string {
