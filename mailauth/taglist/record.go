@@ -191,11 +191,14 @@ type ParsedTag struct {
 	Description string `json:"description" doc:"what the tag says"`
 }
 
-// Parsed lists the tags of the record in order, then those that it lacks and that have a default. A tag is
-// not valid if a fault that is not harmless lies in it.
+// maxParsed bounds the tags that a report lists: no format has more than 20, and a record of 64 KiB may have thousands.
+const maxParsed = 100
+
+// Parsed lists the tags of the record in order, at most 100 of them, then those that it lacks and that have a default. A
+// tag is not valid if a fault that is not harmless lies in it.
 func (l *List) Parsed() []ParsedTag {
 	list := []ParsedTag{}
-	for _, t := range l.Tags {
+	for _, t := range l.Tags[:min(len(l.Tags), maxParsed)] {
 		d, known := l.format.definition(t.Name)
 		if !known {
 			d.Description = "Not defined by " + l.format.Protocol + ", and ignored"

@@ -173,3 +173,9 @@ func TestKit(t *testing.T) {
 	}
 	diagtest.CoverRules(t, rules, seen)
 }
+
+// A record of thousands of tags does not make a report of megabytes.
+func TestParsedIsBounded(t *testing.T) {
+	list := dmarc.Parse("v=DMARC1; " + strings.Repeat("a=b; ", 5000))
+	require.LessOrEqual(t, len(list.Parsed()), 100+len(dmarc.Tags))
+}
