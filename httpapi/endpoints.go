@@ -92,7 +92,7 @@ var endpoints = []Endpoint{
 	{"POST", "/smtp/check", mailRead, 6, "SMTP test (HELO, STARTTLS, AUTH)", call(smtpcheck.Check).within(30 * time.Second)},
 	{"POST", "/mail/header-audit", mailRead, 2, "raw email header analysis", call(header.Audit).upTo(headerBody).holding(6 << 20)},
 	{"POST", "/mail/header-analyze", mailRead, 2, "email header analysis", call(header.Analyze).upTo(11 << 20)}, // 5 MiB, escaped
-	{"POST", "/mail/domain-check", mailRead, 10, "full email domain readiness check", call(domaincheck.Check).within(30 * time.Second)},
+	{"POST", "/mail/domain-check", mailRead, 10, "full email domain readiness check", call(domaincheck.Check).within(30 * time.Second).holding(40 << 20)},
 	{"POST", "/dmarcbis/check", mailRead, 2, "DMARCbis Tree Walk analysis", call(dmarcbis.Check)},
 	{"POST", "/dmarc/report/analyze", mailRead, 5, "DMARC aggregate report analysis", call(aggregate.Analyze).uploads("content_base64", aggregate.MaxSent)},
 	{"POST", "/certificats/bimi/parse", mailRead, 1, "BIMI/VMC certificate parser", call(markcert.Parse).upTo(pemBody).holding(5 << 20)},
@@ -101,7 +101,7 @@ var endpoints = []Endpoint{
 	{"GET", "/spf/hosted/{id}", mailRead, 1, "single Hosted SPF profile", hosted(hostedspf.Show)},
 	{"GET", "/spf/hosted/{id}/history", mailRead, 2, "paginated resolution history", hosted(hostedspf.History)},
 	{"GET", "/spf/hosted/{id}/stats", mailRead, 2, "statistics over 24 hours, 7 days, 30 days", hosted(hostedspf.Stats)},
-	{"POST", "/deliverability/score", mailWrite, 30, "aggregated score (SPF, DKIM, DMARC, BIMI, reputation)", call(deliverability.Score).within(45 * time.Second)},
+	{"POST", "/deliverability/score", mailWrite, 30, "aggregated score (SPF, DKIM, DMARC, BIMI, reputation)", call(deliverability.Score).within(45 * time.Second).holding(40 << 20)},
 	{"POST", "/dmarc/generate", mailWrite, 1, "DMARC record generator", pure(dmarc.Generate)},
 	{"POST", "/dmarcbis/migrate", mailWrite, 1, "DMARC to DMARCbis migration", pure(dmarcbis.Migrate)},
 	{"POST", "/spf/hosted/{id}/resolve", mailWrite, 5, "forced re-resolve of a Hosted SPF profile", hosted(hostedspf.Resolve)},
