@@ -177,8 +177,12 @@ var (
 	errNoList  = errors.New("no list gave a usable answer")
 )
 
-// unavailable returns an error if no list that is in operation answered, not even that it refuses to answer.
+// unavailable returns an error if no list that is in operation answered, not even that it refuses to answer. What
+// there is to say about an address that no receiver sees does not need them.
 func (e *evidence) unavailable() error {
+	if e.purpose.hidden {
+		return nil
+	}
 	asked, silent := 0, true
 	for _, p := range e.probes {
 		if p.outcome.dead() {

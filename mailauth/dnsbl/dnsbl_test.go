@@ -3,6 +3,7 @@ package dnsbl
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -186,6 +187,40 @@ func TestDetailOfAListing(t *testing.T) {
 	require.Equal(t, "spamhaus-zen", f.Target)
 	require.Regexp(t, "^Find and stop what sends the spam: .* Then request removal from Spamhaus ZEN at "+
 		`https://check\.spamhaus\.org/results\?query=192\.0\.2\.25\.$`, f.Advice)
+}
+
+func TestAdvice(t *testing.T) {
+	for name, tt := range map[string]struct {
+		zone   string
+		advice []string // of the findings about a list, the gravest first, by their beginnings and ends
+	}{
+		"a list that forgets by itself": {entries("bl.spamcop.net", "127.0.0.2"), []string{
+			"^Find and stop .* SpamCop then removes the entry by itself 24 hours after the last report; see https://www.spamcop.net/.*25\\.$",
+		}},
+		"the cause is told once": {entries("bl.spamcop.net", "127.0.0.2", "psbl.surriel.com", "127.0.0.2", "dnsbl-1.uceprotect.net", "127.0.0.2"),
+			[]string{
+				"^Find and stop", "^Remove the cause first, then request removal from PSBL at .*25\\.$",
+				"^Remove the cause. UCEPROTECT Level 1 then removes the entry by itself 7 days after the last spam; see",
+			}},
+		"policy lists": {entries("zen.spamhaus.org", "127.0.0.10", "dyna.spamrats.com", "127.0.0.36"), []string{
+			"^If this is a home connection .* leave the entry .* mail server with a static address, .*, then request removal from Spamhaus ZEN",
+			"^If this is a mail server with a static address, also request removal from SpamRATS Dyna at",
+		}},
+		"a public resolver": {refuseAll("127.255.255.254", "zen.spamhaus.org"), []string{
+			"^Check the address at the website of the list, https://check.spamhaus.org/.*=192.0.2.25\\. .* recursive resolver of its own",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := working(t)
+			w.Zone(tt.zone)
+			r, err := Check(t.Context(), w.Env(), Request{IP: diag.MustIP(ip4)})
+			require.NoError(t, err)
+			r.Findings = slices.DeleteFunc(r.Findings, func(f diag.Finding) bool { return f.Target == "" })
+			for i, want := range tt.advice {
+				require.Regexp(t, want, r.Findings[i].Advice)
+			}
+		})
+	}
 }
 
 func TestInput(t *testing.T) {

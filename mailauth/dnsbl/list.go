@@ -64,6 +64,9 @@ type List struct {
 	Category Category
 	Severity Severity
 
+	// Decisive says that a listing alone makes most large receivers reject mail.
+	Decisive bool
+
 	// Network says that it lists networks for what some of their addresses did.
 	Network bool
 
@@ -75,6 +78,9 @@ type List struct {
 
 	// Delist is where to ask for removal, with {ip} in place of the address. May be empty.
 	Delist string
+
+	// Expires is when an entry is removed by itself, as the end of a sentence. Empty if somebody must ask.
+	Expires string
 
 	// Rate is how often it may be asked about an address; zero if there is no limit.
 	Rate Rate

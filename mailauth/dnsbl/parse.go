@@ -149,6 +149,11 @@ func (p *parser) set(key, value string) (err error) {
 	case "severity":
 		l.Severity = Severity(value)
 		return oneOf(value, l.Severity.Values())
+	case "decisive":
+		l.Decisive = value == "yes"
+		return oneOf(value, []string{"yes", "no"})
+	case "expires":
+		l.Expires = strings.TrimSuffix(value, ".")
 	case "scope":
 		l.Network = value == "network"
 		return oneOf(value, []string{"address", "network"})

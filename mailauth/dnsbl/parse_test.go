@@ -75,6 +75,7 @@ func TestDecode(t *testing.T) {
 		{"spamhaus-zen", "128.0.0.2", foreign, "", ""},
 		{"hostkarma", "127.0.0.1", noted, "", "White"},
 		{"hostkarma", "127.0.0.1 127.0.0.2", present, Spam, "White"},
+		{"hostkarma", "127.0.0.3 127.0.1.1", noted, "", "Yellow"},
 		{"efnet", "127.0.0.1", present, Proxy, "Open proxy"},
 		{"mailspike", "127.0.0.19", noted, "", "good"},
 		{"uceprotect-3", "127.0.0.2", present, Reputation, "Provider"},
@@ -107,6 +108,7 @@ func TestParseLists(t *testing.T) {
 		sample + "name Other\n":                     `line 7: the key "name" stands twice`,
 		sample + "\n" + sample:                      `line 8: the id "own" stands twice`,
 		sample + "\n" + "b" + sample:                `line 9: the name "Own" stands twice`,
+		sample + "decisive perhaps\n":               `line 7: "perhaps" is none of: yes, no`,
 		sample + "rate often\n":                     `line 7: "often" is no rate`,
 		sample + "rate 0/s\n":                       `line 7: "0/s" is no rate`,
 		sample + "severity dire\n":                  `line 7: "dire" is none of: high, medium, low`,
@@ -129,11 +131,13 @@ func TestParseLists(t *testing.T) {
 		_, err := ParseLists([]byte(text))
 		require.ErrorContains(t, err, want, "%.200q", text)
 	}
-	lists, err := ParseLists([]byte(strings.ReplaceAll(sample, "\n", "\r\n") + "rate 10/s\ntest no\nscope network\n"))
+	lists, err := ParseLists([]byte(strings.ReplaceAll(sample, "\n", "\r\n") + "rate 10/s\ntest no\nscope network\ndecisive yes\n" +
+		"expires after a week.\n"))
 	require.NoError(t, err)
 	require.Len(t, lists, 1)
 	require.Equal(t, "bl.example.net", lists[0].Zone)
-	require.True(t, lists[0].Untestable && lists[0].Network && lists[0].IPv4 && !lists[0].IPv6)
+	require.Equal(t, "after a week", lists[0].Expires)
+	require.True(t, lists[0].Decisive && lists[0].Untestable && lists[0].Network && lists[0].IPv4 && !lists[0].IPv6)
 }
 
 // What is read can be asked: every list has an id, a name that a headline has room for, and a zone in front of

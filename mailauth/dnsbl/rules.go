@@ -24,7 +24,8 @@ type class int
 
 // The classes.
 const (
-	major       class = iota // large receivers reject the mail
+	decisive    class = iota // most large receivers reject the mail
+	major                    // many receivers do
 	minor                    // some receivers reject or count it
 	obscure                  // few do
 	policy                   // the address should not send mail itself, as receivers believe
@@ -33,7 +34,7 @@ const (
 )
 
 // classes are all of them, the weightiest first.
-var classes = []class{major, minor, obscure, policy, minorPolicy, network}
+var classes = []class{decisive, major, minor, obscure, policy, minorPolicy, network}
 
 // classOf is the class of a listing, or without one of what the list might say.
 func classOf(p *probe) class {
@@ -44,6 +45,8 @@ func classOf(p *probe) class {
 		return policy
 	case p.list.Network:
 		return network
+	case p.list.Decisive && (p.outcome.status != Listed || len(p.outcome.reading.meanings) > 0):
+		return decisive // but for a code that nobody has documented
 	case p.list.Severity == High:
 		return major
 	case p.list.Severity == Medium:
@@ -70,11 +73,6 @@ func (e *evidence) listings() []*probe {
 // on returns the listings of a class.
 func (e *evidence) on(c class) []*probe {
 	return e.blocks(func(p *probe) bool { return p.outcome.status == Listed && classOf(p) == c })
-}
-
-// accusations are the listings of the address itself for what it did.
-func (e *evidence) accusations() []*probe {
-	return slices.Concat(e.on(major), e.on(minor), e.on(obscure))
 }
 
 // public reports whether receivers can see mail come from the address.
@@ -128,30 +126,52 @@ func (e *evidence) listing(p *probe) diag.Failures {
 var remedies = map[Category]string{
 	Spam: "Find and stop what sends the spam: a hijacked mailbox, a form or script that is abused, or a mailing to " +
 		"people who did not ask for it.",
-	Exploit: "Find and clean the machine behind the address that is infected or attacks others; behind NAT it may be any.",
-	Bot:     "Find and clean the machine behind the address that is part of a botnet; behind NAT it may be any.",
-	Proxy:   "Close the proxy, or send mail from an address that is no proxy, VPN or Tor node.",
-	Policy: "If this is a client or has a dynamic address, send through the mail server of your provider. If it is a mail " +
-		"server with a static address, give it a reverse name of its own.",
-	Reputation: "Check the mail log for spam and bounces, and give the address a reverse name of its own.",
+	Exploit:    "Find and clean the machine behind the address that is infected or attacks others; behind NAT it may be any.",
+	Bot:        "Find and clean the machine behind the address that is part of a botnet; behind NAT it may be any.",
+	Proxy:      "Close the proxy, or send mail from an address that is no proxy, VPN or Tor node.",
+	Reputation: "Check the mail log for spam and bounces, and give the address a PTR record with a host name of its own.",
 }
 
 const networkRemedy = "Ask your provider to stop the spam from its network, or send from an address of another network: nobody " +
 	"else can end this listing."
 
+// What to do about policy lists, which differs between clients and mail servers. Neither has done anything wrong.
+const (
+	policyRemedy = "If this is a home connection or another dynamic address, leave the entry and send through the mail " +
+		"server of your provider (port 587 or 465). If it is a mail server with a static address, give it a PTR record " +
+		"with a host name of its own, then "
+	policyRemedyAgain = "If this is a mail server with a static address, also "
+)
+
 // remedy says what to do about a listing.
 func (e *evidence) remedy(p *probe) string {
-	if p.list.Network {
+	removal := "ask " + p.list.Operator + " for removal."
+	url := p.list.delistURL(e.ip.Addr)
+	if url != "" {
+		removal = "request removal from " + p.list.Name + " at " + url + "."
+	}
+	told := e.told(p)
+	switch text := remedies[p.category()]; {
+	case p.list.Network:
 		return networkRemedy
+	case p.category() == Policy && told:
+		return policyRemedyAgain + removal
+	case p.category() == Policy:
+		return policyRemedy + removal
+	case p.list.Expires != "":
+		if told {
+			text = "Remove the cause."
+		}
+		text += " " + p.list.Name + " then removes the entry by itself " + p.list.Expires
+		if url == "" {
+			return text + "."
+		}
+		return text + "; see " + url + "."
+	case told:
+		return "Remove the cause first, then " + removal
+	default:
+		return text + " Then " + removal
 	}
-	text := remedies[p.category()]
-	if e.told(p) {
-		text = "Remove the cause first."
-	}
-	if url := p.list.delistURL(e.ip.Addr); url != "" {
-		return text + " Then request removal from " + p.list.Name + " at " + url + "."
-	}
-	return text + " Then ask " + p.list.Operator + " for removal."
 }
 
 // told reports whether an earlier finding says what to do about the cause of this listing.
@@ -172,21 +192,30 @@ func (e *evidence) told(p *probe) bool {
 // listingRules are about what the lists say of the address, by what it means for mail.
 var listingRules = diag.Rules[*evidence]{
 	{
-		Code: "dnsbl.listed.several", Severity: diag.Critical, Weight: 10, Category: factorMajor,
+		Code: "dnsbl.listed.several", Severity: diag.Critical, Weight: 5, Category: factorMajor,
 		Title:       "Listed on several widely used blocklists",
-		Requirement: "At most one widely used blocklist has the address",
+		Requirement: "At most one widely used blocklist that answered has the address",
 		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Stop sending from the address until the cause is found: each further message makes removal harder.",
-		When:        measured(major),
+		When:        func(e *evidence) bool { return measured(decisive)(e) || measured(major)(e) },
 		Fails: func(e *evidence) diag.Failures {
-			on := e.on(major)
+			on := slices.Concat(e.on(decisive), e.on(major))
 			return diag.FailIf(len(on) > 1, "%s is on %s, so that most receivers reject its mail.", e.ip, names(on))
 		},
 	},
 	{
-		Code: "dnsbl.listed.major", Severity: diag.Error, Weight: 30, Category: factorMajor,
+		Code: "dnsbl.listed.decisive", Severity: diag.Critical, Weight: 40, Category: factorMajor,
+		Title:       "Listed on a blocklist that most large receivers enforce",
+		Requirement: "No blocklist that most large receivers enforce has the address",
+		Ref:         "RFC 5782 section 2.1",
+		Advice:      "Remove the cause, then request removal.",
+		When:        measured(decisive),
+		Fails:       listed(decisive),
+	},
+	{
+		Code: "dnsbl.listed.major", Severity: diag.Error, Weight: 80, Category: factorMajor,
 		Title:       "Listed on a widely used blocklist",
-		Requirement: "No widely used blocklist has the address",
+		Requirement: "No other widely used blocklist that answered has the address",
 		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Remove the cause, then request removal.",
 		When:        measured(major),
@@ -195,7 +224,7 @@ var listingRules = diag.Rules[*evidence]{
 	{
 		Code: "dnsbl.listed.many", Severity: diag.Error, Weight: 5, Category: factorOther,
 		Title:       "Listed on several independent blocklists",
-		Requirement: "At most two smaller blocklists have the address",
+		Requirement: "At most two smaller blocklists that answered have the address",
 		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Look for the cause before requesting removal: lists that work differently do not err alike.",
 		When:        func(e *evidence) bool { return measured(minor)(e) || measured(obscure)(e) },
@@ -205,9 +234,9 @@ var listingRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dnsbl.listed.minor", Severity: diag.Warning, Weight: 15, Category: factorOther,
+		Code: "dnsbl.listed.minor", Severity: diag.Warning, Weight: 30, Category: factorOther,
 		Title:       "Listed on a blocklist that some receivers use",
-		Requirement: "No blocklist that some receivers use has the address",
+		Requirement: "No blocklist that some receivers use and that answered has the address",
 		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Remove the cause, then request removal.",
 		When:        measured(minor),
@@ -216,14 +245,14 @@ var listingRules = diag.Rules[*evidence]{
 	{
 		Code: "dnsbl.listed.obscure", Severity: diag.Warning, Weight: 5, Category: factorOther,
 		Title:       "Listed on a blocklist that few receivers use",
-		Requirement: "No blocklist that few receivers use has the address",
+		Requirement: "No blocklist that few receivers use and that answered has the address",
 		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Remove the cause, then request removal.",
 		When:        measured(obscure),
 		Fails:       listed(obscure),
 	},
 	{
-		Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 35, Category: factorPolicy,
+		Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 60, Category: factorPolicy,
 		Title:       "On a policy list: the address should not send mail directly",
 		Requirement: "No policy list says that the address should not send mail directly",
 		Ref:         "RFC 5782 section 1",
@@ -236,7 +265,7 @@ var listingRules = diag.Rules[*evidence]{
 		Title:       "On a policy list that few receivers use",
 		Requirement: "No policy list that few receivers use has the address",
 		Ref:         "RFC 5782 section 1",
-		Advice:      "Give a mail server a reverse name of its own, and have it taken off the list.",
+		Advice:      "Give a mail server a PTR record with a host name of its own, and have it taken off the list.",
 		When:        measured(minorPolicy),
 		Fails:       listed(minorPolicy),
 	},

@@ -1,7 +1,7 @@
 package dnsbl
 
 import (
-	"slices"
+	"fmt"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -115,8 +115,8 @@ var knowledgeRules = diag.Rules[*evidence]{
 		Title:       "Blocklists refuse to answer",
 		Requirement: "At least one blocklist answers",
 		Ref:         "RFC 6471 section 3.3",
-		Advice: "Check the address at the websites of the lists. The lists answer a resolver of one's own, or those who " +
-			"have registered; the address is not to blame.",
+		Advice: "Check the address at the websites of the lists; nothing follows for it. To get answers here, the operator of " +
+			"this service uses a recursive resolver of its own instead of a public one, or keys of the lists.",
 		Fails: func(e *evidence) diag.Failures {
 			on := e.with(func(o *outcome) bool { return o.status == Refused })
 			if len(e.answered()) > 0 || len(on) == 0 {
@@ -133,9 +133,10 @@ var knowledgeRules = diag.Rules[*evidence]{
 		Requirement: "At least one blocklist gave a usable answer",
 		Ref:         "RFC 5782 section 5",
 		Advice:      "Try again in a few minutes, or check the address at the websites of the lists.",
+		When:        asksBlocklists,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.answered()) == 0, "None of %s said whether it has %s.",
-				diag.Count(len(e.blocks(func(*probe) bool { return true })), "blocklist"), e.ip)
+			return diag.FailIf(len(e.answered()) == 0, "%s asked, and none said whether it lists %s.",
+				were(len(e.blocks(func(*probe) bool { return true }))), e.ip)
 		},
 	},
 	{
@@ -150,7 +151,7 @@ var knowledgeRules = diag.Rules[*evidence]{
 			if !open(e) {
 				return nil
 			}
-			return diag.Fail("%s did not say whether they have %s. The first: %s.", names(missing), e.ip, missing[0].outcome.why)
+			return diag.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(missing), missing[0].outcome.why)
 		},
 	},
 }
@@ -168,7 +169,10 @@ var coverageRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			_, missing := e.majors()
 			return diag.FailEach(missing, func(p *probe) diag.Failures {
-				return diag.Fail("%s did not say whether it has %s: %s.", p.list.Name, e.ip, p.outcome.why).About(p.list.ID)
+				return diag.Failures{{
+					Detail: fmt.Sprintf("%s did not say whether it has %s: %s.", p.list.Name, e.ip, p.outcome.why),
+					Advice: e.elsewhere(p),
+				}}.About(p.list.ID)
 			})
 		},
 	},
@@ -187,6 +191,7 @@ var coverageRules = diag.Rules[*evidence]{
 		Requirement: "All blocklists responded in time",
 		Ref:         "RFC 6471 section 3.2",
 		Advice:      "Try again later if these lists matter.",
+		When:        public,
 		Fails:       unanswered(TimedOut, "did not respond"),
 	},
 	{
@@ -204,6 +209,7 @@ var coverageRules = diag.Rules[*evidence]{
 		Requirement: "No blocklist lists every address",
 		Ref:         "RFC 5782 section 5, RFC 6471 section 3.4",
 		Advice:      "Remove these lists from mail servers that use them: they make them reject all mail.",
+		When:        public,
 		Fails: func(e *evidence) diag.Failures {
 			on := e.with(func(o *outcome) bool { return o.test == Wildcard })
 			return diag.FailIf(len(on) > 0, "%s, even 127.0.0.1: %s.", listEvery(len(on)), names(on))
@@ -215,9 +221,10 @@ var coverageRules = diag.Rules[*evidence]{
 		Requirement: "All blocklists are in operation",
 		Ref:         "RFC 5782 section 5",
 		Advice:      "Leave it: these lists have no entries, so that nobody learns anything from them.",
+		When:        public,
 		Fails: func(e *evidence) diag.Failures {
 			on := e.with(func(o *outcome) bool { return o.test == Empty && o.status != Listed })
-			return diag.FailIf(len(on) > 0, "%s not even the test address 127.0.0.2: %s.", listNothing(len(on)), names(on))
+			return diag.FailIf(len(on) > 0, "%s not even list the test address 127.0.0.2: %s.", do(len(on)), names(on))
 		},
 	},
 	{
@@ -227,15 +234,39 @@ var coverageRules = diag.Rules[*evidence]{
 		Ref:         "RFC 5782 section 2.2",
 		Advice:      "Leave it, or register a mail server of good standing with dnswl.org, which is free.",
 		When: func(e *evidence) bool {
-			return public(e) && slices.ContainsFunc(e.probes, func(p *probe) bool { return p.list.Category == Allow && p.outcome.measured() })
+			_, answered := e.allowed()
+			return public(e) && answered > 0
 		},
 		Fails: func(e *evidence) diag.Failures {
-			for _, p := range e.probes {
-				if p.list.Category == Allow && p.outcome.status == Listed {
-					return nil
-				}
+			on, _ := e.allowed()
+			return diag.FailIf(len(on) == 0, "No allow list that answered has %s.", e.ip)
+		},
+	},
+	{
+		Code: "dnsbl.allowlist.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "No allow list gave a usable answer",
+		Requirement: "At least one allow list gave a usable answer",
+		Ref:         "RFC 6471 section 3.3",
+		Advice:      "Try again in a few minutes, or check the address at the websites of the lists.",
+		When:        asksAllowlistsOnly,
+		Fails: func(e *evidence) diag.Failures {
+			if _, answered := e.allowed(); answered > 0 {
+				return nil
 			}
-			return diag.Fail("No allow list that answered has %s.", e.ip)
+			return diag.Fail("No usable answer about %s came from %s. The first: %s.", e.ip, names(e.probes), e.probes[0].outcome.why)
+		},
+	},
+	{
+		Code: "dnsbl.allowlist.only", Severity: diag.Info,
+		Title:       "Only allow lists were asked",
+		Requirement: "At least one blocklist was asked",
+		Ref:         "RFC 5782 section 2.2",
+		Advice:      "Ask without a choice of lists to learn whether a blocklist has the address.",
+		When:        public,
+		Fails: func(e *evidence) diag.Failures {
+			_, answered := e.allowed()
+			return diag.FailIf(asksAllowlistsOnly(e) && answered > 0,
+				"The request names allow lists only, so that no blocklist was asked about %s.", e.ip)
 		},
 	},
 }
@@ -247,9 +278,50 @@ func listEvery(n int) string {
 	return diag.Count(n, "blocklist") + " list every address"
 }
 
-func listNothing(n int) string {
+func do(n int) string {
 	if n == 1 {
-		return "1 blocklist lists"
+		return "1 blocklist does"
 	}
-	return diag.Count(n, "blocklist") + " list"
+	return diag.Count(n, "blocklist") + " do"
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "1 blocklist was"
+	}
+	return diag.Count(n, "blocklist") + " were"
+}
+
+// elsewhere says how to learn what a list did not say.
+func (e *evidence) elsewhere(p *probe) string {
+	text := "Check the address at the website of the list"
+	if url := p.list.delistURL(e.ip.Addr); url != "" {
+		text += ", " + url
+	}
+	if p.outcome.status == Refused {
+		text += ". To get answers here, the operator of this service uses a recursive resolver of its own instead of a " +
+			"public one, or a key of the list"
+	}
+	return text + "."
+}
+
+// asksBlocklists reports whether a blocklist is asked about a public address, and not allow lists alone.
+func asksBlocklists(e *evidence) bool {
+	return public(e) && len(e.blocks(func(*probe) bool { return true })) > 0
+}
+
+// asksAllowlistsOnly reports whether the request names allow lists only.
+func asksAllowlistsOnly(e *evidence) bool { return public(e) && !asksBlocklists(e) }
+
+// allowed are the allow lists that have the address, and how many of them answered.
+func (e *evidence) allowed() (on []*probe, answered int) {
+	for _, p := range e.probes {
+		if p.list.Category != Allow || !p.outcome.measured() {
+			continue
+		}
+		if answered++; p.outcome.status == Listed {
+			on = append(on, p)
+		}
+	}
+	return on, answered
 }

@@ -36,6 +36,19 @@ func (e *evidence) filler() *strings.Replacer {
 	default:
 		on = fmt.Sprintf("%d blocklists, among them %s", len(listings), first)
 	}
+	answered := e.answered()
+	clean := fmt.Sprintf("any of the %d blocklists that answered", len(answered))
+	if len(answered) == 1 {
+		clean = answered[0].list.Name + ", the one list that answered"
+	}
+	allowed := "On no allow list"
+	switch found, _ := e.allowed(); len(found) {
+	case 0:
+	case 1:
+		allowed = "On the allow list " + found[0].list.Name
+	default:
+		allowed = "On " + diag.Count(len(found), "allow list")
+	}
 	_, missing := e.majors()
 	unasked := ""
 	if len(missing) > 0 {
@@ -43,7 +56,7 @@ func (e *evidence) filler() *strings.Replacer {
 	}
 	return strings.NewReplacer(
 		"{lists}", on, "{first}", first, "{unasked}", unasked, "{purpose}", e.purpose.text, "{ip}", e.ip.String(),
-		"{answered}", fmt.Sprint(len(e.answered())),
+		"{answered}", diag.Count(len(answered), "list"), "{clean}", clean, "{allowed}", allowed,
 	)
 }
 
@@ -51,15 +64,15 @@ func (e *evidence) filler() *strings.Replacer {
 // blocklists the address is, and names the one that weighs most.
 var texts = diag.Texts{
 	"excellent": {
-		Headline: "Not listed on any of the {answered} blocklists that answered",
+		Headline: "Not listed on {clean}",
 		Sub:      "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address changes.",
 	},
 	"valid": {
-		Headline: "Not listed on any of the {answered} blocklists that answered",
+		Headline: "Not listed on {clean}",
 		Sub:      "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address changes.",
 	},
 	"dnsbl.major.unanswered": {
-		Headline: "Not listed on {answered} lists; no answer from {unasked}",
+		Headline: "Not listed on {answered}; no answer from {unasked}",
 		Sub:      "Not listed as far as lists answered; a widely used one did not. Check {ip} at its website.",
 	},
 	"warning": {
@@ -96,6 +109,11 @@ var texts = diag.Texts{
 		Sub: "Most receivers reject mail from {ip}. Stop sending, find what sends the spam, and request removal only then: an " +
 			"address whose cause remains is listed again.",
 	},
+	"dnsbl.listed.decisive": {
+		Headline: "Listed on {lists}",
+		Sub: "Most large receivers reject mail from {ip}. Find and stop the cause first, then request removal: an address " +
+			"whose cause remains is listed again.",
+	},
 	"dnsbl.listed.major": {
 		Headline: "Listed on {lists}",
 		Sub:      "Many receivers reject mail from {ip}. Remove the cause first, then request removal, or it is listed again.",
@@ -104,13 +122,21 @@ var texts = diag.Texts{
 		Headline: "Listed on {lists}",
 		Sub:      "Lists that work differently agree about {ip}. Find what sends the spam first, then request removal from each.",
 	},
+	"dnsbl.allowlist.only": {
+		Headline: "{allowed}; no blocklist was asked",
+		Sub:      "The request names allow lists only. Ask without a choice of lists to learn whether a blocklist has {ip}.",
+	},
+	"dnsbl.allowlist.unanswered": {
+		Headline: "Not known whether it is on an allow list: none answered",
+		Sub:      "Nothing follows for {ip}. Try again in a few minutes.",
+	},
 	"unknown": {
 		Headline: "Whether the address is listed is not known",
 		Sub:      "The blocklists did not say. Try again in a few minutes.",
 	},
 	"dnsbl.address.special": {
 		Headline: "Special-purpose address, not a public one: check the public address",
-		Sub:      "{ip} is reserved as {purpose}. Receivers never see it, so blocklists say nothing about it.",
+		Sub:      "{ip} is set aside: {purpose}. Receivers never see it, so blocklists say nothing about it.",
 	},
 	"dnsbl.resolver.rewrites": {
 		Headline: "Not known whether it is listed: the resolver rewrites answers",
@@ -126,6 +152,6 @@ var texts = diag.Texts{
 	},
 	"dnsbl.answers.few": {
 		Headline: "Not known: most widely used blocklists did not answer",
-		Sub:      "The {answered} blocklists that answered do not list {ip}, but those that decide did not say. Check it at their websites.",
+		Sub:      "{ip} is on no list of the {answered} that answered, but those that decide did not say. Check it at their websites.",
 	},
 }

@@ -16,7 +16,8 @@ import (
 type world struct {
 	name  string
 	ip    string // empty: the address of the tests
-	bare  bool   // lists do not have their test entries
+	lists []string
+	bare  bool // lists do not have their test entries
 	zone  string
 	spoil func(*diagtest.World)
 
@@ -30,19 +31,19 @@ type world struct {
 var worlds = []world{
 	{name: "clean", state: diag.Valid, score: "100", headline: "Not listed on any of the 64 blocklists that answered"},
 	{name: "one widely used list", zone: entries("zen.spamhaus.org", "127.0.0.2"),
-		codes: "dnsbl.listed.major", state: diag.Bad, score: "69", headline: "Listed on the blocklist Spamhaus ZEN", listed: 1},
+		codes: "dnsbl.listed.decisive", state: diag.Bad, score: "39", headline: "Listed on the blocklist Spamhaus ZEN", listed: 1},
 	{name: "three widely used lists",
 		zone:  entries("zen.spamhaus.org", "127.0.0.2", "bl.spamcop.net", "127.0.0.2", "b.barracudacentral.org", "127.0.0.2"),
-		codes: "dnsbl.listed.several dnsbl.listed.major dnsbl.listed.major dnsbl.listed.major", state: diag.Bad, score: "39",
+		codes: "dnsbl.listed.several dnsbl.listed.decisive dnsbl.listed.major dnsbl.listed.major", state: diag.Bad, score: "39",
 		headline: "Listed on 3 blocklists, among them Spamhaus ZEN", listed: 3},
 	{name: "PBL only", zone: entries("zen.spamhaus.org", "127.0.0.10"),
-		codes: "dnsbl.listed.policy", state: diag.Warned, score: "68", headline: "Listed by policy", listed: 1},
+		codes: "dnsbl.listed.policy", state: diag.Warned, score: "69", headline: "Listed by policy", listed: 1},
 	{name: "PBL and XBL", zone: entries("zen.spamhaus.org", "127.0.0.11", "zen.spamhaus.org", "127.0.0.4"),
-		codes: "dnsbl.listed.major", state: diag.Bad, score: "69", headline: "Listed on the blocklist Spamhaus ZEN", listed: 1},
+		codes: "dnsbl.listed.decisive", state: diag.Bad, score: "39", headline: "Listed on the blocklist Spamhaus ZEN", listed: 1},
 	{name: "a minor policy list", zone: entries("dyna.spamrats.com", "127.0.0.36"),
 		codes: "dnsbl.listed.policy.minor", state: diag.Warned, score: "94", headline: "Listed by policy on SpamRATS Dyna", listed: 1},
 	{name: "a list that some use", zone: entries("psbl.surriel.com", "127.0.0.2"),
-		codes: "dnsbl.listed.minor", state: diag.Warned, score: "86", headline: "Listed on the blocklist PSBL", listed: 1},
+		codes: "dnsbl.listed.minor", state: diag.Warned, score: "87", headline: "Listed on the blocklist PSBL", listed: 1},
 	{name: "a list that few use", zone: entries("rbl.schulte.org", "127.0.0.2"),
 		codes: "dnsbl.listed.obscure", state: diag.Warned, score: "94", headline: "Listed on the blocklist schulte.org", listed: 1},
 	{name: "three lists of different operators",
@@ -59,7 +60,7 @@ var worlds = []world{
 	{name: "a Tor exit", zone: entries("torexit.dan.me.uk", "127.0.0.100"),
 		codes: "dnsbl.listed.obscure", state: diag.Warned, score: "94", headline: "Tor exits", listed: 1},
 	{name: "a code that the list does not document", zone: entries("zen.spamhaus.org", "127.0.0.77"),
-		codes: "dnsbl.listed.major", state: diag.Bad, score: "69", headline: "Spamhaus ZEN", listed: 1},
+		codes: "dnsbl.listed.major", state: diag.Bad, score: "58", headline: "Spamhaus ZEN", listed: 1},
 
 	// What is no listing.
 	{name: "allow list only", zone: entries("list.dnswl.org", "127.0.5.2"), state: diag.Valid, score: "100", headline: "Not listed"},
@@ -80,7 +81,7 @@ var worlds = []world{
 		codes: "dnsbl.major.unanswered", state: diag.Valid, score: "100", headline: "no answer from SpamCop"},
 	{name: "dnswl refuses", zone: refuseAll("127.0.0.255", "list.dnswl.org"), state: diag.Valid, score: "100", headline: "Not listed"},
 	{name: "refused beside a listing", zone: refuseAll("127.255.255.254", "zen.spamhaus.org") + entries("psbl.surriel.com", "127.0.0.2"),
-		codes: "dnsbl.listed.minor dnsbl.major.unanswered", state: diag.Warned, score: "80",
+		codes: "dnsbl.listed.minor dnsbl.major.unanswered", state: diag.Warned, score: "77",
 		headline: "Listed on the blocklist PSBL", listed: 1},
 	{name: "a list that lists everything", zone: everything("rbl.schulte.org"),
 		codes: "dnsbl.lists.wildcard", state: diag.Valid, score: "100", headline: "63 blocklists that answered"},
@@ -114,7 +115,7 @@ var worlds = []world{
 				w.Break("*."+zone, dns.RcodeServerFailure)
 			}
 		}, codes: "dnsbl.listed.minor dnsbl.major.unanswered dnsbl.major.unanswered dnsbl.major.unanswered",
-		state: diag.Warned, score: "57", headline: "PSBL", listed: 1},
+		state: diag.Warned, score: "40", headline: "PSBL", listed: 1},
 	{name: "a list is silent", spoil: func(w *diagtest.World) { w.Silence("*.bl.blocklist.de") },
 		codes: "dnsbl.lists.silent", state: diag.Valid, score: "100", headline: "63 blocklists"},
 	{name: "a list is silent about the address", spoil: func(w *diagtest.World) { w.Silence(rev + "zen.spamhaus.org") },
@@ -124,7 +125,7 @@ var worlds = []world{
 		codes: "dnsbl.major.unanswered", state: diag.Valid, score: "100", headline: "no answer from Spamhaus ZEN"},
 	{name: "a listing without an answer about 127.0.0.2", zone: entries("zen.spamhaus.org", "127.0.0.2"),
 		spoil: func(w *diagtest.World) { w.Silence("2.0.0.127.zen.spamhaus.org") },
-		codes: "dnsbl.listed.major", state: diag.Bad, score: "69", headline: "Spamhaus ZEN", listed: 1},
+		codes: "dnsbl.listed.decisive", state: diag.Bad, score: "39", headline: "Spamhaus ZEN", listed: 1},
 	{name: "the resolver rewrites NXDOMAIN", zone: refuseAll("203.0.113.80", allZones()...),
 		codes: "dnsbl.resolver.rewrites", state: diag.Unknown, score: "none", headline: "the resolver rewrites answers"},
 	{name: "the resolver rewrites NXDOMAIN, and a list has the address",
@@ -148,11 +149,36 @@ var worlds = []world{
 		score: "none", headline: "Special-purpose", listed: 64},
 	{name: "public", ip: "8.8.8.8", state: diag.Valid, score: "100", headline: "Not listed"},
 	{name: "mapped", ip: "::ffff:192.0.2.25", zone: entries("zen.spamhaus.org", "127.0.0.2"),
-		codes: "dnsbl.listed.major", state: diag.Bad, score: "69", headline: "Spamhaus ZEN", listed: 1},
+		codes: "dnsbl.listed.decisive", state: diag.Bad, score: "39", headline: "Spamhaus ZEN", listed: 1},
 	{name: "IPv6", ip: "2001:db8::25", state: diag.Valid, score: "100", headline: "Not listed on any of the 14 blocklists"},
 	{name: "IPv6 listed", ip: "2001:db8::25",
 		zone:  "5.2.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.zen.spamhaus.org. A 127.0.0.3\n",
-		codes: "dnsbl.listed.major", state: diag.Bad, score: "69", headline: "Spamhaus ZEN", listed: 1},
+		codes: "dnsbl.listed.decisive", state: diag.Bad, score: "39", headline: "Spamhaus ZEN", listed: 1},
+	{name: "a special-purpose address, and no list answers", ip: "10.1.2.3", spoil: func(w *diagtest.World) { w.Silence("*.") },
+		codes: "dnsbl.address.special", state: diag.Unknown, score: "none", headline: "Special-purpose"},
+
+	// Some lists only.
+	{name: "one blocklist", lists: []string{"psbl"}, state: diag.Valid, score: "100",
+		headline: "Not listed on PSBL, the one list that answered"},
+	{name: "one of two answers", lists: []string{"psbl", "spamcop", "barracuda", "spamhaus-zen"},
+		zone:  refuseAll("127.255.255.254", "zen.spamhaus.org", "psbl.surriel.com") + refuseAll("127.0.0.1", "b.barracudacentral.org"),
+		codes: "dnsbl.answers.few dnsbl.lists.refused", state: diag.Unknown, score: "none", headline: "most widely used"},
+	{name: "allow lists only", lists: []string{"dnswl", "mailspike-allow"}, codes: "dnsbl.allowlist.only", state: diag.Valid,
+		score: "none", headline: "On no allow list; no blocklist was asked"},
+	{name: "an allow list that has it only", lists: []string{"dnswl"}, zone: entries("list.dnswl.org", "127.0.5.1"),
+		codes: "dnsbl.allowlist.only", state: diag.Valid, score: "none", headline: "On the allow list dnswl.org; no blocklist was asked"},
+	{name: "two allow lists that have it only", lists: []string{"dnswl", "mailspike-allow"},
+		zone:  entries("list.dnswl.org", "127.0.5.1", "wl.mailspike.net", "127.0.0.19"),
+		codes: "dnsbl.allowlist.only", state: diag.Valid, score: "none", headline: "On 2 allow lists; no blocklist was asked"},
+	{name: "an allow list that refuses only", lists: []string{"dnswl"}, zone: refuseAll("127.0.0.255", "list.dnswl.org"),
+		codes: "dnsbl.allowlist.unanswered", state: diag.Unknown, score: "none", headline: "Not known whether it is on an allow list"},
+	{name: "behaviour that Hostkarma notes", zone: entries("hostkarma.junkemailfilter.com", "127.0.0.3", "hostkarma.junkemailfilter.com", "127.0.1.1"),
+		state: diag.Valid, score: "100", headline: "Not listed"},
+	{name: "SpamCop only", zone: entries("bl.spamcop.net", "127.0.0.2"),
+		codes: "dnsbl.listed.major", state: diag.Bad, score: "65", headline: "Listed on the blocklist SpamCop", listed: 1},
+	{name: "two widely used lists", zone: entries("bl.spamcop.net", "127.0.0.2", "b.barracudacentral.org", "127.0.0.2"),
+		codes: "dnsbl.listed.several dnsbl.listed.major dnsbl.listed.major", state: diag.Bad, score: "39",
+		headline: "Listed on 2 blocklists, among them SpamCop", listed: 2},
 	{name: "IPv6 on a list that lists everything", ip: "2001:db8::25", zone: "*.dnsbl.dronebl.org. A 127.0.0.3\n",
 		codes: "dnsbl.lists.wildcard", state: diag.Valid, score: "100", headline: "13 blocklists"},
 }
@@ -176,7 +202,7 @@ func TestWorlds(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 				defer cancel()
-				r, err := Check(ctx, w.Env(), Request{IP: ip})
+				r, err := Check(ctx, w.Env(), Request{IP: ip, Lists: tt.lists})
 				require.NoError(t, err)
 				require.Equal(t, tt.codes, codesOf(seen.Add(r.Verdict)), "%+v", r.Findings)
 				require.Equal(t, tt.state, r.State)
