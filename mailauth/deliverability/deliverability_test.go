@@ -50,8 +50,8 @@ func TestWorlds(t *testing.T) {
 		{name: "p=none", edits: edits{"dmarc": none}, headline: "Next step for DMARC: policy is none", score: "91",
 			state: diag.Warned, advice: "dmarc", grave: []diag.Code{"dmarc.policy.none"}},
 		{name: "listed: before any record", edits: edits{"more": listed("25.113.0.203", "zen.spamhaus.org"), "spf": "", "dmarc": ""},
-			headline: "Fix Reputation first: listed on a widely used blocklist", score: "46", state: diag.Bad, advice: "reputation",
-			grave: []diag.Code{"dnsbl.listed.major", "dmarc.record.missing", "spf.record.missing"}},
+			headline: "Fix Reputation first: listed on the most widely used blocklist", score: "39", state: diag.Bad, advice: "reputation",
+			grave: []diag.Code{"dnsbl.listed.decisive", "dmarc.record.missing", "spf.record.missing"}},
 		{name: "listed on an obscure list: after the records", edits: edits{
 			"more": listed("25.113.0.203", "rbl.schulte.org"), "dmarc": none,
 		}, headline: "Next step for DMARC: policy is none", score: "90", state: diag.Warned, advice: "dmarc",
@@ -196,8 +196,8 @@ func ExampleScore() {
 	fmt.Println(*r.Score, r.Headline)
 	fmt.Println(r.Advice.Cause.Component, r.Advice.Cause.Code)
 	// Output:
-	// 69 Fix Reputation first: listed on a widely used blocklist
-	// reputation dnsbl.listed.major
+	// 39 Fix Reputation first: listed on the most widely used blocklist
+	// reputation dnsbl.listed.decisive
 }
 
 // What addresses are taken for those that send.

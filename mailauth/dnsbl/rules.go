@@ -205,8 +205,8 @@ var listingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.listed.decisive", Severity: diag.Critical, Weight: 40, Category: factorMajor,
-		Title:       "Listed on a blocklist that most large receivers enforce",
-		Requirement: "No blocklist that most large receivers enforce has the address",
+		Title:       "Listed on the most widely used blocklist",
+		Requirement: "The most widely used blocklist does not have the address",
 		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Remove the cause, then request removal.",
 		When:        measured(decisive),

@@ -78,7 +78,7 @@ var knowledgeRules = diag.Rules[*evidence]{
 		Title:       "Lists have an entry for the special-purpose address",
 		Requirement: "No list has an entry for the special-purpose address",
 		Ref:         "RFC 5782 section 5, RFC 6471 section 3.5",
-		Advice:      "Leave it: such entries are for tests, or cover all space that is not in public use.",
+		Advice:      "Ignore the entries: they are for tests, or cover all space that is not in public use.",
 		When:        func(e *evidence) bool { return !public(e) },
 		Fails: func(e *evidence) diag.Failures {
 			on := e.listings()
@@ -220,7 +220,7 @@ var coverageRules = diag.Rules[*evidence]{
 		Title:       "Blocklists that are out of operation were ignored",
 		Requirement: "All blocklists are in operation",
 		Ref:         "RFC 5782 section 5",
-		Advice:      "Leave it: these lists have no entries, so that nobody learns anything from them.",
+		Advice:      "Ignore these lists, and remove them from mail servers that ask them: they have no entries.",
 		When:        public,
 		Fails: func(e *evidence) diag.Failures {
 			on := e.with(func(o *outcome) bool { return o.test == Empty && o.status != Listed })
@@ -232,7 +232,7 @@ var coverageRules = diag.Rules[*evidence]{
 		Title:       "On no allow list",
 		Requirement: "An allow list vouches for the address",
 		Ref:         "RFC 5782 section 2.2",
-		Advice:      "Leave it, or register a mail server of good standing with dnswl.org, which is free.",
+		Advice:      "Register a mail server of good standing with dnswl.org if you like: it is free, and mail does not depend on it.",
 		When: func(e *evidence) bool {
 			_, answered := e.allowed()
 			return public(e) && answered > 0
