@@ -1,6 +1,7 @@
 package dane
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/x509"
 	"fmt"
@@ -142,17 +143,17 @@ var (
 )
 
 // anchors are the certificates that a record makes trust anchors: those that the server sends beside its own, and
-// that in the record itself. A public key becomes an anchor for every certificate that it signed (RFC 7671 section
-// 5.2.2). It also tells whether the server sends one.
+// that in the record itself. A public key becomes an anchor for every certificate that it signed, unless the server
+// sends a certificate for it (RFC 7671 section 5.2.3). It also tells whether the server sends one.
 func (p *Peer) anchors(r Record) (pool *x509.CertPool, sent bool) {
 	pool = x509.NewCertPool()
 	for _, c := range p.Chain[1:] {
 		if r.Matches(c) && !c.Equal(p.Chain[0]) {
-			pool.AddCert(c)
+			pool.AddCert(anchor(c))
 			sent = true
 		}
 	}
-	if r.Matching != Full || len(r.Data) > maxAnchorBytes {
+	if r.Matching != Full || len(r.Data) > maxAnchorBytes || sent {
 		return pool, sent
 	}
 	if r.Selector == SPKI {
@@ -170,6 +171,22 @@ func (p *Peer) anchors(r Record) (pool *x509.CertPool, sent bool) {
 	return pool, sent
 }
 
+// anchor makes a trust anchor of a certificate that was sent. Like OpenSSL it takes the dates of one that signed itself
+// into account, and not those of an intermediate one (RFC 5280 section 6.1.1 leaves out both).
+func anchor(c *x509.Certificate) *x509.Certificate {
+	if bytes.Equal(c.RawSubject, c.RawIssuer) {
+		return c
+	}
+	timeless := *c
+	timeless.NotBefore, timeless.NotAfter = always()
+	return &timeless
+}
+
+// always is a validity that does not end.
+func always() (from, until time.Time) {
+	return time.Unix(0, 0), time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
+}
+
 // maxAnchorBytes bounds what is parsed of a record. Certificates have 1 to 2 kB.
 const maxAnchorBytes = 16 << 10
 
@@ -183,11 +200,11 @@ func bareKey(spki, name []byte, serial byte) *x509.Certificate {
 	if err != nil {
 		return nil
 	}
+	from, until := always()
 	return &x509.Certificate{
 		Raw:        append(slices.Clone(spki), serial), // unlike that of all others, by which a pool tells them apart
 		RawSubject: name, PublicKey: key, PublicKeyAlgorithm: algorithm(key),
-		Version: 3, BasicConstraintsValid: true, IsCA: true, MaxPathLen: -1,
-		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC),
+		Version: 3, BasicConstraintsValid: true, IsCA: true, MaxPathLen: -1, NotBefore: from, NotAfter: until,
 	}
 }
 

@@ -111,6 +111,22 @@ func TestDigestAgility(t *testing.T) {
 	require.Empty(t, k.reason(of(DANEEE, SPKI, SHA256, k.leaf), broken))
 }
 
+// Of an intermediate trust anchor that the server sends all counts but the dates, whatever the record holds of it.
+func TestVerifyAnchorThatIsSent(t *testing.T) {
+	k := newKit(t, diagtest.CertSpec{})
+	old, mere := *k.issuer, *k.issuer
+	old.NotAfter = k.now.AddDate(0, 0, -1)
+	mere.IsCA = false
+	for _, s := range []Selector{Cert, SPKI} {
+		for _, m := range []Matching{Full, SHA256, SHA512} {
+			k.chain = []*x509.Certificate{k.leaf, &old}
+			require.Empty(t, k.reason(of(DANETA, s, m, &old)), "RFC 5280 section 6.1.1")
+			k.chain = []*x509.Certificate{k.leaf, &mere}
+			require.Equal(t, BadChain, k.reason(of(DANETA, s, m, &mere)), "it may not sign")
+		}
+	}
+}
+
 func TestVerifyWithout(t *testing.T) {
 	k := newKit(t, diagtest.CertSpec{})
 	require.Equal(t, NoMatch, k.reason())
