@@ -52,6 +52,10 @@ var tests = []struct {
 		cert: diagtest.CertSpec{Cert: diagtest.CertWrongName}}, "invalid 69 fail certificate.name"},
 	{"issuer of a certificate for the domain", setting{zone: oneMX + at + "2 0 1 {issuer}\n" + at + other,
 		cert: diagtest.CertSpec{Names: []string{"example.com"}}}, "valid 100 pass"},
+	{"issuer of a certificate for an unsigned domain", setting{zone: "example.com. MX 10 mx.example.net.\n" +
+		"mx.example.net. A 198.51.100.25\n_25._tcp.mx.example.net. TLSA 2 0 1 {issuer}\n", signed: "example.net.",
+		smtp: diagtest.SMTP{Host: "mx.example.net"}, cert: diagtest.CertSpec{Names: []string{"example.com"}}},
+		"invalid 69 fail certificate.name zone.unsigned"},
 	{"anchor that did not issue the certificate", setting{zone: oneMX + at + "2 0 1 {issuer}\n",
 		tls: func(c tls.Certificate) *tls.Config {
 			w, _ := diagtest.New(diagtest.Config{})

@@ -50,17 +50,32 @@ func (e *evidence) digest() {
 // compare holds the records against what the server presented. Those that senders cannot use are compared as well, for
 // the report, and have no part in the outcome.
 func (s *server) compare(h *host, e *evidence) {
-	names := []string{h.base}
-	if d := e.domain.String(); d != h.base { // the next-hop domain (RFC 7672 section 3.2.2)
-		names = append(names, d)
-	}
-	all := Verify(h.records, Peer{Chain: s.chain, Names: names, Now: e.now, Roots: new(x509.CertPool)})
+	all := Verify(h.records, Peer{Chain: s.chain, Names: e.references(h), Now: e.now, Roots: new(x509.CertPool)})
 	for i, r := range h.records {
 		if !r.UsableForSMTP() {
 			all.Matches[i].Err = &MatchError{Unusable, "senders of mail do not use the record"}
 		}
 	}
 	s.result = all
+}
+
+// references are the names of which the certificate of a host must cover one: the TLSA base domain, and if the records
+// that led there are signed, the domain and that of which it is an alias (RFC 7672 section 3.2.2).
+func (e *evidence) references(h *host) []string {
+	names := []string{h.base}
+	if e.naming == diag.Insecure {
+		return names
+	}
+	known := []string{e.domain.String()}
+	if n := len(e.mail.MX.Aliases); n > 0 && e.source != fromSRV {
+		known = append(known, strings.TrimSuffix(e.mail.MX.Aliases[n-1], "."))
+	}
+	for _, name := range known {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // judge finds the fault of a host.

@@ -78,3 +78,13 @@ func TestAddressesDiffer(t *testing.T) {
 	require.Contains(t, r.Findings[0].Detail, "mx.example.com at 2001:db8::25 presents")
 	require.Empty(t, r.Recommendations[0].SuggestedValue)
 }
+
+// A certificate may be for the name of which the domain is an alias (RFC 7672 section 3.2.2).
+func TestDomainIsAlias(t *testing.T) {
+	s := setting{zone: oneMX + "alias.example.com. CNAME example.com.\n" + at + "2 0 1 {issuer}\n" + at + other,
+		cert: diagtest.CertSpec{Names: []string{"example.com"}}}
+	_, env := s.world(t)
+	r, err := Lookup(t.Context(), env, Request{Domain: diag.MustDomain("alias.example.com")})
+	require.NoError(t, err)
+	require.Equal(t, Pass, r.Hosts[0].Status)
+}
