@@ -54,7 +54,7 @@ var hostRules = diag.Rules[*evidence]{
 		Code: "dane.mx.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
 		Title:       "Mail servers could not be looked up",
 		Requirement: "The name servers answer for the mail servers",
-		Ref:         "RFC 7672 section 2.1.3",
+		Ref:         "RFC 7672 section 2.1.2",
 		Advice:      "Check that every name server of the domain answers MX queries: senders defer mail while the lookup fails.",
 		When:        func(e *evidence) bool { return e.naming != diag.Bogus },
 		Fails: func(e *evidence) diag.Failures {
@@ -100,7 +100,7 @@ var hostRules = diag.Rules[*evidence]{
 		Code: "dane.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
 		Title:       "Addresses of a mail server could not be looked up",
 		Requirement: "The name servers answer for the addresses of the mail servers",
-		Ref:         "RFC 7672 section 2.1.3",
+		Ref:         "RFC 7672 section 2.1.2",
 		Advice:      "Check the name servers of the host: senders defer mail while its addresses cannot be looked up.",
 		When:        hasHosts,
 		Fails:       func(e *evidence) diag.Failures { return because(e, "", addressUnknown) },
