@@ -17,91 +17,6 @@ type told struct {
 // effect is what the fault does to mail.
 func (t *told) effect() Effect { return EffectOf(t.Code, t.Severity) }
 
-// roots name the faults that are told of another: the code of the consequence, and how the codes of its causes begin. A
-// consequence is left out where a cause is in the list, which then is as grave as what follows from it.
-var roots = map[diag.Code]root{
-	"mtasts.tls_rpt.missing":       {causes: []string{"tlsrpt.record.", "tlsrpt.rua."}},
-	"tlsrpt.policy.missing":        {causes: []string{"mtasts.record.", "mtasts.policy."}},
-	"mtasts.mx.address.missing":    {causes: []string{"mx."}, host: true},
-	"spf.mx.address":               {causes: []string{"mx."}, host: true},
-	"mtasts.mx.missing":            {causes: []string{"mx."}},
-	"mtasts.mx.uncovered":          {causes: []string{"mtasts.mx.undeliverable"}},
-	"dnssec.resolver.differs":      {causes: []string{"check.domain.unavailable", "check.lookups.failed"}},
-	"mx.host.nonexistent":          {causes: []string{"mx.hosts.unreachable"}},
-	"mx.host.address.missing":      {causes: []string{"mx.hosts.unreachable"}},
-	"mx.host.address.private":      {causes: []string{"mx.hosts.unreachable"}},
-	"dmarc.policy.reject":          {causes: []string{"dmarc.policy.none"}},
-	"spf.ip.result":                {causes: []string{"score.spf.address"}},
-	"dane.zone.unsigned":           {causes: []string{"dnssec.ds.missing"}},
-	"dane.mx.insecure":             {causes: []string{"dnssec.ds.missing"}},
-	"dane.dnssec.unknown":          {causes: ours},
-	"dane.mx.bogus":                {causes: broken},
-	"dane.host.address":            {causes: []string{"mx.host."}, host: true},
-	"dane.host.unknown":            {causes: []string{"mx.host."}, host: true},
-	"dane.mail.none":               {causes: noMail},
-	"smtp.domain.missing":          {causes: []string{"mx.domain.missing"}},
-	"smtp.mx.missing":              {causes: noMail},
-	"smtp.mx.null":                 {causes: noMail},
-	"smtp.mx.implicit":             {causes: []string{"mx.record.implicit"}},
-	"smtp.mx.alias":                {causes: []string{"mx.host.alias"}, host: true},
-	"smtp.host.missing":            {causes: []string{"mx.host."}, host: true},
-	"smtp.host.unknown":            {causes: []string{"mx.host."}, host: true},
-	"smtp.address.private":         {causes: []string{"mx.host."}, host: true},
-	"smtp.ipv4.missing":            {causes: []string{"mx.ipv4.missing"}},
-	"smtp.connection.refused":      {causes: []string{"smtp.servers.unreachable"}},
-	"smtp.connection.silent":       {causes: []string{"smtp.servers.unreachable"}},
-	"smtp.banner.refused":          {causes: []string{"smtp.servers.unreachable"}},
-	"smtp.starttls.missing":        {causes: enforced, host: true},
-	"smtp.starttls.refused":        {causes: enforced, host: true},
-	"smtp.certificate.expired":     {causes: enforced, host: true},
-	"smtp.certificate.early":       {causes: enforced, host: true},
-	"smtp.certificate.incomplete":  {causes: enforced, host: true},
-	"smtp.certificate.self_signed": {causes: enforced, host: true},
-	"smtp.certificate.untrusted":   {causes: enforced, host: true},
-	"smtp.certificate.name":        {causes: enforced, host: true},
-	"smtp.ptr.missing":             {causes: []string{"check.ptr.missing"}},
-	"smtp.ptr.unconfirmed":         {causes: []string{"check.ptr.unconfirmed"}},
-	"dane.server.unreachable":      {causes: []string{"smtp.servers.", "smtp.connection.", "smtp.session."}},
-	"dane.starttls.missing":        {causes: []string{"smtp.starttls.missing"}, host: true},
-	"dane.starttls.failed":         {causes: []string{"smtp.starttls.refused", "smtp.tls.handshake"}, host: true},
-	"dane.certificate.name":        {causes: []string{"smtp.certificate.name"}, host: true},
-	"dane.certificate.dates":       {causes: []string{"smtp.certificate.expired", "smtp.certificate.early"}, host: true},
-	"dane.certificate.expiring":    {causes: []string{"smtp.certificate.expiring"}, host: true},
-	"smtp.servers.unreachable":     {causes: []string{"mx.hosts.unreachable"}},
-	"bimi.dmarc.missing":           {causes: []string{"dmarc.record."}},
-	"bimi.dmarc.invalid":           {causes: []string{"dmarc.record.", "dmarc.policy.value", "dmarc.policy.missing"}},
-	"bimi.dmarc.none":              {causes: []string{"dmarc.policy.none"}},
-	"bimi.dmarc.subdomains":        {causes: []string{"dmarc.subdomain.weaker"}},
-	"bimi.dmarc.percentage":        {causes: []string{"dmarc.policy.sampled"}},
-	"bimi.dmarc.testing":           {causes: []string{"dmarc.policy.testing"}},
-	"bimi.dmarc.disputed":          {causes: []string{"dmarc.policy.position"}},
-	"bimi.spf.open":                {causes: []string{"spf.all.pass"}},
-
-	"mtasts.record.missing.no_mail": {causes: noMail},
-	"tlsrpt.record.missing.no_mail": {causes: noMail},
-	"bimi.dmarc.percentage.reject":  {causes: []string{"dmarc.policy.sampled"}},
-}
-
-// Causes of several consequences.
-var (
-	enforced = []string{"check.tls.enforced"}
-
-	noMail = []string{"mx.null.present", "mx.record.missing"}
-	broken = []string{"dnssec.signature.", "dnssec.ds.", "dnssec.dnskey.", "dnssec.delegation.", "dnssec.denial."}
-
-	// ours are about the resolver of this service: the domain has no part in them, and its owner can do nothing.
-	ours = []string{
-		"dnssec.resolver.strips", "dnssec.anchor.none", "dnsbl.resolver.rewrites", "dnsbl.answers.refused", "dnsbl.answers.none",
-		"dnsbl.answers.few",
-	}
-)
-
-// A root says where the cause of a fault is told.
-type root struct {
-	causes []string
-	host   bool // the cause must be about the same host
-}
-
 // cause finds the finding of the list that tells the cause of this one, the gravest of them; nil if there is none.
 func (t *told) cause(list []told) *told {
 	r, ok := roots[t.Code]
@@ -112,7 +27,7 @@ func (t *told) cause(list []told) *told {
 	for i := range list {
 		other := &list[i]
 		begins := func(c string) bool { return strings.HasPrefix(string(other.Code), c) }
-		if other.Code != t.Code && (!r.host || other.Target == t.Target) && slices.ContainsFunc(r.causes, begins) &&
+		if other.Code != t.Code && (other.Severity > diag.Info || t.Severity == diag.Info || other.ours()) && (!r.host || other.Target == t.Target) && slices.ContainsFunc(r.causes, begins) &&
 			(found == nil || other.Severity > found.Severity) {
 			found = other
 		}

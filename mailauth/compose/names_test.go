@@ -1,0 +1,22 @@
+package compose_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/compose"
+	"github.com/diagkit/diagkit/mailauth/deliverability"
+	"github.com/diagkit/diagkit/mailauth/domaincheck"
+	"github.com/stretchr/testify/assert"
+)
+
+// Every code that the tables name is one of a part: a rule that is renamed would silently be told twice.
+func TestNamedCodesExist(t *testing.T) {
+	rules := slices.Concat((*domaincheck.Report)(nil).Rules(), (*deliverability.Report)(nil).Rules())
+	for _, name := range compose.Named() {
+		exists := func(r diag.RuleInfo) bool { return strings.HasPrefix(string(r.Code), name) }
+		assert.True(t, slices.ContainsFunc(rules, exists), name)
+	}
+}
