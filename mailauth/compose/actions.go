@@ -50,7 +50,9 @@ func (w *Whole) actions(list []told) []diag.Recommendation {
 		}
 		advised[t.Advice] = true
 		r := diag.Recommendation{Code: t.Code, Priority: priority(t.Severity), Title: t.Title, Detail: t.Advice}
-		if first := w.first(&t); first != "" {
+		if instead := unparked[t.Code]; w.Sends && instead != "" {
+			r.Detail = instead
+		} else if first := w.first(&t); first != "" {
 			r.Detail = "Fix " + first + " first. Then: " + lowerFirst(t.Advice)
 		} else if value := w.value(&t); value != "" {
 			if key := kindOf(value) + " " + t.part.Target(); !valued[key] {
@@ -61,6 +63,15 @@ func (w *Whole) actions(list []told) []diag.Recommendation {
 		recommendations = append(recommendations, r)
 	}
 	return recommendations
+}
+
+// unparked is the advice for a domain that receives no mail and seems to send some, such as one for newsletters: the
+// parts, which see only that it receives none, would have its mail refused.
+var unparked = map[diag.Code]string{
+	"spf.record.missing.no_mail": "List every host and service that sends mail of the domain in an SPF record: it has a DKIM " +
+		"key, so that it seems to send mail although it receives none. Publish v=spf1 -all only if it sends none.",
+	"dmarc.record.missing.no_mail": "Publish v=DMARC1; p=none with a report address (rua) that receives mail: the domain seems " +
+		"to send mail although it receives none. Move to p=reject once the reports show that all of it passes, or if it sends none.",
 }
 
 // first names the broken part that must be fixed before the advice may be followed, or nothing.

@@ -22,6 +22,13 @@ func Silent(p *Part[spf.LookupReport]) bool {
 	return (alone || has("spf.none.form")) && !has("spf.senders.none")
 }
 
+// Sends reports whether the domain seems to send mail, whether it receives any or not: its SPF record is there and does
+// not say otherwise, or it has a key to sign with.
+func Sends(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
+	works := func(k *DKIMPart) bool { return k.Works() }
+	return p.Result != nil && p.Result.Found && !Silent(p) || slices.ContainsFunc(keys, works)
+}
+
 // Senders are the services that an SPF record lets send and that can sign with the domain of a customer.
 func Senders(p *Part[spf.LookupReport]) (list []*provider.Service) {
 	if p.Result == nil {

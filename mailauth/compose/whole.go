@@ -31,6 +31,9 @@ type Whole struct {
 	// Good and Open are the texts where no finding is above info: all is known, or something could not be learned.
 	Good, Open diag.Text
 
+	// Sends says that the domain seems to send mail, see [Sends].
+	Sends bool
+
 	// Withhold reports whether a value must not be suggested, for a reason that only the operation knows; may be nil.
 	Withhold func(value string) bool
 }

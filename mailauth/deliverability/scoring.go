@@ -69,7 +69,7 @@ func (s *scoring) report(ended time.Time) *Report {
 			r.Findings[i].Target = "domain"
 		}
 	} else {
-		w := compose.Whole{Parts: s.shares(), Good: goodText(s.silent), Open: openText(s)}
+		w := compose.Whole{Parts: s.shares(), Good: goodText(s.silent), Open: openText(s), Sends: compose.Sends(s.spf, s.dkim)}
 		r.Verdict, r.Partial = w.Sum(), w.Partial()
 	}
 	r.Components = s.components()

@@ -116,11 +116,13 @@ func (c *check) report(ended time.Time) *Report {
 		}
 	} else {
 		s := compose.Summarize(kindReverse, &ownReport{own})
-		w := compose.Whole{Parts: c.shares(), Own: []*compose.Summary{&s}, Good: c.good(), Open: c.open(), Withhold: c.withhold}
+		w := compose.Whole{Parts: c.shares(), Own: []*compose.Summary{&s}, Good: c.good(), Open: c.open(), Withhold: c.withhold,
+			Sends: compose.Sends(c.spf, c.dkim),
+		}
 		r.Verdict, r.Ready, r.Partial = w.Sum(), w.Ready(), w.Partial()
 	}
-	if c.spf.Known() && !c.gone {
-		r.SendsMail = new(!c.silent)
+	if sends := compose.Sends(c.spf, c.dkim); !c.gone && (sends || c.silent) {
+		r.SendsMail = &sends
 	}
 	r.Pillars = c.pillars()
 	r.Requirements = c.requirements()

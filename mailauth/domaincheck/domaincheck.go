@@ -32,7 +32,7 @@ type Report struct {
 	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
 	diag.Verdict
 	Ready        bool          `json:"ready" doc:"whether no part has an error"`
-	SendsMail    *bool         `json:"sends_mail,omitempty" doc:"false if the SPF record says that the domain sends no mail; absent if SPF is not known"`
+	SendsMail    *bool         `json:"sends_mail,omitempty" doc:"whether the domain sends mail, as far as its SPF record and keys tell; absent if they do not"`
 	Pillars      Pillars       `json:"pillars" doc:"the parts"`
 	Requirements []Requirement `json:"requirements" doc:"what large receivers ask of bulk senders: Google, Yahoo, Microsoft"`
 	Partial      bool          `json:"partial" doc:"whether something could not be learned"`

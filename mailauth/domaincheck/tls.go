@@ -10,15 +10,20 @@ import (
 var tlsRules = diag.Rules[*check]{
 	{
 		Code: "check.tls.enforced", Severity: diag.Error,
-		Title:       "MTA-STS is enforced, and a mail server has no valid TLS",
+		Title:       "Mail server has no valid TLS, which MTA-STS enforces",
 		Requirement: "Every mail server has the valid TLS that the enforced MTA-STS policy asks for",
 		Ref:         "RFC 8461 section 4.2",
 		Advice: "Set the MTA-STS policy to mode testing at once, with a new id, if the mail server cannot be fixed today. Then " +
 			"install a trusted certificate for the name of the MX host, and enforce the policy again.",
 		When: func(c *check) bool { return c.enforced() && c.smtp != nil && c.smtp.Result != nil },
 		Fails: func(c *check) diag.Failures {
+			told := map[string]bool{} // a host by two addresses is one
 			return diag.FailEach(c.smtp.Result.Servers, func(s smtpcheck.Server) diag.Failures {
-				return diag.FailIf(s.Reachable && !verified(&s), "Senders that follow the MTA-STS policy of %s do not deliver to %s "+
+				if !s.Reachable || verified(&s) || told[s.Host] {
+					return nil
+				}
+				told[s.Host] = true
+				return diag.Fail("Senders that follow the MTA-STS policy of %s do not deliver to %s "+
 					"(%s): %s.", c.Domain, s.Host, s.Address, whyNot(&s)).About(s.Host)
 			})
 		},
