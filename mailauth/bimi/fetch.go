@@ -58,7 +58,8 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 			diag.Unavailable(diag.DefaultResolver, e.discovery.Own().Answer.Err()))
 	}
 	e.standing = assess(e.dmarc)
-	if e.nonexistent() {
+	if e.nonexistent() { // nothing else is judged (CONTRACT 1.7)
+		e.standing.obstacles, e.standing.unknown = []obstacle{{text: "The domain does not exist."}}, nil
 		return e, ctx.Err()
 	}
 	e.settle()

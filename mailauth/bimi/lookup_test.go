@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -75,7 +76,7 @@ var worlds = []struct {
 	{"no such domain", "example.net. TXT \"x\"\n", "", "", nil,
 		"missing none domain.missing", "", "missing false"},
 	{"no such subdomain", with(full), "gone.example.com", "", nil,
-		"missing none domain.missing", "", "reject true"},
+		"missing none domain.missing", "", "reject false"},
 	{"SERVFAIL", with(full), "", "", broken("default._bimi.example.com"),
 		"unknown none record.unknown", "", "reject true"},
 	{"silence", with(full), "", "", func(w *diagtest.World) { w.Silence("default._bimi.example.com") },
@@ -262,6 +263,8 @@ func checkReport(t require.TestingT, r *LookupReport) {
 	require.Equal(t, r.Found, r.Location != "")
 	require.False(t, r.Valid && !r.Found)
 	require.False(t, r.State == diag.Unknown && r.Score != nil)
+	missing := slices.ContainsFunc(r.Findings, func(f diag.Finding) bool { return f.Code == "bimi.domain.missing" })
+	require.False(t, missing && r.Partial, "all is known of a domain that does not exist")
 	eligible := r.DMARC.Eligible
 	require.Equal(t, eligible != nil && *eligible, r.DMARC.Reason == "", "%+v", r.DMARC)
 	require.Equal(t, eligible == nil, r.DMARC.Eligible == nil)
