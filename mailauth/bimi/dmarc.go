@@ -23,6 +23,7 @@ type obstacle struct {
 	kind   obstacleKind
 	domain string // whose record it is
 	text   string // a sentence
+	silent bool   // the record asks for no reports, from which its owner would learn what a stricter policy stops
 }
 
 type obstacleKind string
@@ -166,11 +167,17 @@ func (s *standing) check(step *policy.Step, reading policy.Reading) {
 	if r.Testing { // RFC 9989 section 4.7
 		s.add(dmarcTesting, step.Domain, "The DMARC record at %s has t=y: the policy is only tested.", step.Name)
 	}
+	if len(r.AggregateURIs) == 0 {
+		for i := range s.obstacles {
+			o := &s.obstacles[i]
+			o.silent = o.silent || o.domain == step.Domain
+		}
+	}
 }
 
 // add notes an obstacle.
 func (s *standing) add(kind obstacleKind, domain, format string, args ...any) {
-	s.obstacles = append(s.obstacles, obstacle{kind, domain, fmt.Sprintf(format, args...)})
+	s.obstacles = append(s.obstacles, obstacle{kind: kind, domain: domain, text: fmt.Sprintf(format, args...)})
 }
 
 // of lists the obstacles of a kind.

@@ -329,3 +329,15 @@ func TestLookupFails(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 	})
 }
+
+// Nobody is told to read reports that do not come.
+func TestPolicyIsMovedOnReports(t *testing.T) {
+	for _, tt := range []struct{ dmarc, begins string }{
+		{"v=DMARC1; p=none; rua=mailto:d@example.com", "Check in the DMARC reports that all your mail passes"},
+		{"v=DMARC1; p=none", "Ask for DMARC reports first: the record has no rua. Check in them that all your mail passes"},
+		{"v=DMARC1; p=quarantine; pct=5", "Ask for DMARC reports first"},
+	} {
+		r := lookup(t, under(tt.dmarc), "", "", nil)
+		require.True(t, strings.HasPrefix(r.Findings[0].Advice, tt.begins), r.Findings[0].Advice)
+	}
+}

@@ -1,6 +1,8 @@
 package bimi
 
 import (
+	"strings"
+
 	"github.com/diagkit/diagkit/diag"
 )
 
@@ -44,28 +46,28 @@ var dmarcRules = diag.Rules[*evidence]{
 		Code: "bimi.dmarc.none", Weight: 8,
 		Title:       "DMARC policy is none, so receivers show no logo",
 		Requirement: "The DMARC policy is quarantine or reject",
-		Advice: "Check in the DMARC reports that all your mail passes, then move the policy to quarantine and later to reject: " +
+		Advice: checkReports + " that all your mail passes, then move the policy to quarantine and later to reject: " +
 			"mail that fails is then no longer delivered as usual.",
 	}, dmarcNone),
 	dmarcRule(diag.Rule[*evidence]{
 		Code: "bimi.dmarc.subdomains", Weight: 4,
 		Title:       "DMARC policy for subdomains is none: receivers show no logo",
 		Requirement: "The DMARC policy for subdomains is not none",
-		Advice: "Check in the DMARC reports that the mail of all subdomains passes, then move sp to quarantine or reject, or " +
+		Advice: checkReports + " that the mail of all subdomains passes, then move sp to quarantine or reject, or " +
 			"remove sp so that the policy of the domain applies: receivers show no logo with sp=none.",
 	}, dmarcSubdomains),
 	dmarcRule(diag.Rule[*evidence]{
 		Code: "bimi.dmarc.percentage", Weight: 4,
 		Title:       "DMARC quarantine applies to a part of the mail only (pct)",
 		Requirement: "The DMARC policy quarantine applies to all mail",
-		Advice: "Check in the DMARC reports that all your mail passes, then remove pct: receivers show no logo with quarantine " +
+		Advice: checkReports + " that all your mail passes, then remove pct: receivers show no logo with quarantine " +
 			"and less than pct=100.",
 	}, dmarcPartial),
 	dmarcRule(diag.Rule[*evidence]{
 		Code: "bimi.dmarc.testing", Weight: 4,
 		Title:       "DMARC policy is in test mode (t=y)",
 		Requirement: "The DMARC policy is not in test mode",
-		Advice: "Check in the DMARC reports that all your mail passes, then remove t=y: receivers apply a weaker policy while it " +
+		Advice: checkReports + " that all your mail passes, then remove t=y: receivers apply a weaker policy while it " +
 			"stands there, and show no logo.",
 	}, dmarcTesting),
 	dmarcRule(diag.Rule[*evidence]{
@@ -79,10 +81,16 @@ var dmarcRules = diag.Rules[*evidence]{
 		Code: "bimi.dmarc.percentage.reject", Severity: diag.Warning,
 		Title:       "DMARC reject applies to a part of the mail only (pct)",
 		Requirement: "The DMARC policy reject applies to all mail",
-		Advice: "Check in the DMARC reports that all your mail passes, then remove pct: some receivers show a logo only for a " +
+		Advice: checkReports + " that all your mail passes, then remove pct: some receivers show a logo only for a " +
 			"policy that applies to all mail.",
 	}, dmarcRejectPartial),
 }
+
+// checkReports begins the advice that moves a policy, and askForReports takes its place where no reports come.
+const (
+	checkReports  = "Check in the DMARC reports"
+	askForReports = "Ask for DMARC reports first: the record has no rua. Check in them"
+)
 
 // dmarcRule completes a rule about one kind of obstacles. It is an error unless the rule says otherwise.
 func dmarcRule(r diag.Rule[*evidence], kind obstacleKind) diag.Rule[*evidence] {
@@ -95,7 +103,11 @@ func dmarcRule(r diag.Rule[*evidence], kind obstacleKind) diag.Rule[*evidence] {
 	}
 	r.Fails = func(e *evidence) diag.Failures {
 		return diag.FailEach(e.standing.of(kind), func(o obstacle) diag.Failures {
-			return diag.Fail("%s", o.text).About("_dmarc." + o.domain)
+			f := diag.Fail("%s", o.text).About("_dmarc." + o.domain)
+			if o.silent && strings.HasPrefix(r.Advice, checkReports) {
+				f[0].Advice = askForReports + r.Advice[len(checkReports):]
+			}
+			return f
 		})
 	}
 	return r
