@@ -78,8 +78,9 @@ var tagRules = diag.Rules[*evidence]{
 		Title:       "No certificate (a): many mailboxes show no logo",
 		Requirement: "The record has the address of a certificate",
 		Ref:         refDefinition,
-		Advice: "For Gmail and Apple Mail obtain a mark certificate (VMC or CMC), publish it and write its address into a. " +
-			"Without one the logo appears only where the receiver does not ask for a certificate.",
+		Advice: "For Gmail and Apple Mail obtain a mark certificate, publish it and write its address into a: both take a VMC, " +
+			"which needs a registered trademark, and Gmail a CMC, too. Without one, receivers such as Yahoo and Fastmail can " +
+			"still show the logo.",
 		When: func(e *evidence) bool { return whole(e) && e.active() },
 		Fails: func(e *evidence) diag.Failures {
 			text := "The record has an empty a"
@@ -87,7 +88,7 @@ var tagRules = diag.Rules[*evidence]{
 				text = "The record has no a"
 			}
 			return diag.FailIf(e.record.Authority.Text == "",
-				"%s: nobody vouches for the logo, and receivers such as Gmail and Apple Mail show none without a certificate.", text)
+				"%s: receivers such as Gmail and Apple Mail show no logo without a mark certificate.", text)
 		},
 	},
 	{
@@ -119,12 +120,12 @@ var tagRules = diag.Rules[*evidence]{
 			"well: few receivers know lps.",
 		When: hasRecord,
 		Fails: func(e *evidence) diag.Failures {
-			which := "any local part"
+			which := ""
 			if list := e.record.Prefixes; len(list) > 0 {
-				which = "local parts that begin with " + diag.Quote(strings.Join(list, ", "))
+				which = " if it begins with " + diag.Quote(strings.Join(list, ", "))
 			}
-			return diag.FailIf(e.record.LocalPartSelectors, "For %s receivers look for a record of that selector first, "+
-				"which was not examined.", which)
+			return diag.FailIf(e.record.LocalPartSelectors, "Receivers that know lps take the local part of the sender's address "+
+				"for the selector%s. Records of such selectors were not examined.", which)
 		},
 	},
 }
