@@ -56,24 +56,13 @@ func clean(r *record.Record) bool {
 
 // exemplary reports whether there is one record that all receivers read alike.
 func (e *evidence) exemplary() bool {
-	return e.valid() && clean(e.record) && !blankVersion(e.found.Records[0]) && len(e.capitals()) == 0
+	return e.valid() && clean(e.record) && !blankVersion(e.found.Records[0])
 }
 
 // blankVersion reports whether a record does not begin with v=BIMI1; as all receivers expect, although its syntax allows
 // white space there.
 func blankVersion(text string) bool {
 	return text != "v="+record.Format.Version && !strings.HasPrefix(text, "v="+record.Format.Version+";")
-}
-
-// capitals lists the tags whose names are not in lower case, which some receivers do not know then.
-func (e *evidence) capitals() (list []taglist.Tag) {
-	for _, t := range e.found.List.Tags {
-		known := slices.ContainsFunc(record.Format.Tags, func(d taglist.Definition) bool { return strings.EqualFold(d.Name, t.Name) })
-		if known && t.Name != strings.ToLower(t.Name) {
-			list = append(list, t)
-		}
-	}
-	return list
 }
 
 // sources are the texts that make up what the owner meant.

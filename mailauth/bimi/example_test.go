@@ -49,6 +49,6 @@ func ExampleValidate() {
 	fmt.Println(report.Headline)
 	fmt.Println(report.Recommendations[0].SuggestedValue)
 	// Output:
-	// The BIMI record does not begin with v=BIMI1 and is ignored
+	// The BIMI record is ignored: it must begin with v=BIMI1;
 	// v=BIMI1; l=https://example.com/logo.svg; a=;
 }

@@ -129,6 +129,8 @@ func absent(e *evidence) diag.Failures {
 var recordRules = diag.Rules[*evidence]{
 	kit.Version(diag.Rule[*evidence]{
 		Code: "bimi.record.version", Severity: diag.Critical, Weight: 3, Category: factorRecord,
+		Title:       "BIMI record does not begin with v=BIMI1;",
+		Requirement: "The BIMI record begins with v=BIMI1;",
 	}),
 	kit.Stray(diag.Rule[*evidence]{Code: "bimi.record.stray", Severity: diag.Warning}),
 	kit.Multiple(diag.Rule[*evidence]{
@@ -149,6 +151,8 @@ var recordRules = diag.Rules[*evidence]{
 	}),
 	kit.Repeated(diag.Rule[*evidence]{
 		Code: "bimi.record.repeated", Severity: diag.Error, Weight: 2, Category: factorRecord, Ref: "RFC 6376 section 3.2",
+		Advice: "Keep the tag with the value that is meant and remove the other: a record in which a tag appears twice is not " +
+			"valid.",
 	}),
 	kit.Joined(diag.Rule[*evidence]{Code: "bimi.record.joined", Severity: diag.Error}),
 	kit.Long(diag.Rule[*evidence]{
@@ -173,20 +177,14 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "bimi.record.case", Severity: diag.Warning,
+		Code: "bimi.record.case", Severity: diag.Error,
 		Title:       "Name of a tag is not in lower case",
 		Requirement: "The names of all tags are in lower case",
-		Ref:         refDefinition,
-		Advice:      "Write the names of tags in lower case: receivers must not correct capitalization, and some do not know the tag.",
-		When:        kit.One,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.capitals(), func(t taglist.Tag) diag.Failures {
-				return diag.Failures{{
-					Detail: "The tag " + t.Name + " is written " + strings.ToLower(t.Name) + ".", Target: strings.ToLower(t.Name),
-					Location: &diag.Location{Offset: t.Offset, Length: len(t.Name)}, Suggested: e.suggested,
-				}}
-			})
-		},
+		Ref:         "RFC 6376 section 3.2",
+		Advice: "Write the names of tags in lower case: they are case-sensitive, and receivers must not correct " +
+			"capitalization.",
+		When:  kit.One,
+		Fails: kit.Faults(record.BadCase),
 	},
 	kit.Unknown(diag.Rule[*evidence]{
 		Code: "bimi.record.unknown_tag", Severity: diag.Info,

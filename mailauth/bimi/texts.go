@@ -87,7 +87,7 @@ var texts = diag.Texts{
 	},
 	"bimi.record.unknown": {
 		Headline: "BIMI record could not be looked up",
-		Sub:      "The name servers did not answer. Check them and try again.",
+		Sub:      "Whether there is one is not known: the name servers failed or did not answer. Check them and try again.",
 	},
 	"bimi.domain.missing": {
 		Headline: "Domain does not exist",
@@ -102,7 +102,7 @@ var texts = diag.Texts{
 		Sub:      "Receivers find no record and show no logo. Have it published at the target, or replace the CNAME.",
 	},
 	"bimi.record.version": {
-		Headline: "The BIMI record does not begin with v=BIMI1 and is ignored",
+		Headline: "The BIMI record is ignored: it must begin with v=BIMI1;",
 		Sub:      "For receivers there is no record, and they show no logo. Correct its beginning.",
 	},
 	"bimi.record.multiple": {
@@ -115,7 +115,11 @@ var texts = diag.Texts{
 	},
 	"bimi.record.repeated": {
 		Headline: "BIMI record has a tag twice and is not valid",
-		Sub:      "Receivers show no logo. Remove the second tag.",
+		Sub:      "Receivers show no logo. Keep the tag with the value that is meant and remove the other.",
+	},
+	"bimi.record.case": {
+		Headline: "Tag names of the BIMI record must be in lower case",
+		Sub:      "Receivers must not correct capitalization, and show no logo. Write the names in lower case.",
 	},
 	"bimi.record.joined": {
 		Headline: "Strings of the BIMI record join to a broken text",
@@ -155,7 +159,7 @@ var texts = diag.Texts{
 	},
 	"bimi.certificate.missing": {
 		Headline: "BIMI has no certificate: many mailboxes show no logo",
-		Sub:      "Gmail and Apple Mail ask for a mark certificate (VMC or CMC); some others show the logo without.",
+		Sub:      "Gmail and Apple Mail show no logo without a mark certificate; Yahoo and Fastmail do.",
 	},
 	"bimi.logo_file.mismatch": {
 		Headline: "The BIMI logo is not the one in its certificate",

@@ -1,12 +1,14 @@
 package record
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// Format is that of the record (section 4.3 of the draft): the tags of DKIM, of which the ABNF allows each letter case.
+// Format is that of the record (section 4.3 of the draft): the tags of DKIM. A name in capitals is read, and is a fault
+// ([BadCase]): names are case-sensitive (RFC 6376 section 3.2), and receivers must not correct capitalization.
 var Format = taglist.Format{
 	Protocol: "BIMI", Version: "BIMI1", Readers: "Receivers", FoldNames: true,
 	Tags: []taglist.Definition{
@@ -33,6 +35,7 @@ func (AvatarPreference) Values() []string { return []string{string(Brand), strin
 // The kinds of faults in the values of tags, beside those of [taglist].
 const (
 	NoLocation   taglist.Kind = "no l"
+	BadCase      taglist.Kind = "case"
 	BadLocation  taglist.Kind = "l"
 	BadAuthority taglist.Kind = "a"
 	BadAvatar    taglist.Kind = "avp" // harmless: receivers ignore the tag
@@ -64,6 +67,7 @@ func Parse(text string) Record { return Read(Format.Parse(text)) }
 // Read reads the tags of a list of [Format], such as that of a [taglist.Found].
 func Read(l taglist.List) Record {
 	r := Record{List: l, AvatarPreference: Brand}
+	r.readNames()
 	r.readURIs()
 	r.readAvatar()
 	r.readPrefixes()
@@ -82,6 +86,19 @@ func (r *Record) Has(name string) bool {
 	return ok
 }
 
+// readNames finds names of tags that are not in lower case.
+func (r *Record) readNames() {
+	for _, t := range r.List.Tags {
+		name := strings.ToLower(t.Name)
+		known := slices.ContainsFunc(Format.Tags, func(d taglist.Definition) bool { return d.Name == name })
+		if known && t.Name != name {
+			r.List.Add(taglist.Fault{
+				Kind: BadCase, Text: "the tag " + t.Name + " must be written " + name + ", in lower case", Offset: t.Offset, Length: len(t.Name),
+			})
+		}
+	}
+}
+
 // readURIs reads l, which must be there, and a.
 func (r *Record) readURIs() {
 	l, located := r.List.Tag("l")
@@ -91,7 +108,10 @@ func (r *Record) readURIs() {
 	case !located:
 		r.List.Add(taglist.Fault{Kind: NoLocation, Text: "the record has no l", Length: len(r.List.Text)})
 	case l.Value == "" && a.Value == "":
-		r.Declined = true
+		// A repeated tag with an address makes the record invalid, and no declination.
+		r.Declined = !slices.ContainsFunc(r.List.Tags, func(t taglist.Tag) bool {
+			return t.Value != "" && (strings.EqualFold(t.Name, "l") || strings.EqualFold(t.Name, "a"))
+		})
 		return
 	case l.Value == "":
 		r.List.Add(taglist.Fault{

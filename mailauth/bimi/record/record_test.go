@@ -24,7 +24,7 @@ func TestParse(t *testing.T) {
 		{"empty a", "v=BIMI1; l=" + logo + "; a=;", "", true},
 		{"any order", "v=BIMI1; avp=brand; a=" + mark + "; l=" + logo, "", true},
 		{"white space", "v = BIMI1 ; l = " + logo + " ; a = " + mark + " ", "", true},
-		{"letter case of names", "V=BIMI1; L=" + logo + "; A=" + mark, "", true},
+		{"letter case of names", "V=BIMI1; L=" + logo + "; A=" + mark, "must be written v, in lower case", false},
 		{"letter case of the scheme", "v=BIMI1; l=HTTPS://brand.example.com/logo.svg", "", true},
 		{"compressed", "v=BIMI1; l=https://brand.example.com/logo.svgz", "", true},
 		{"no suffix", "v=BIMI1; l=https://brand.example.com/logo?id=7", "", true},
