@@ -15,14 +15,14 @@ import (
 var (
 	versionLike = regexp.MustCompile(`(?i)^\s*(?:[^\s;=]+\s+(?:\d+\s+)?(?:IN\s+)?TXT\s+)?(?:v(?:ersion)?\s*[=:]*\s*)?bimi[\s_-]*v?\d*(?:[\s,.:]+|$)`)
 	tagInside   = regexp.MustCompile(`(?i)[\s,]+(?:[la]\s*[=:]\s*(?:https?:|$)|(?:avp|lps)\s*=)`)
-	tagLike     = regexp.MustCompile(`(?is)^([a-z][a-z0-9_]*)\s*=\s*(.*)$`)
+	tagLike     = regexp.MustCompile(`(?is)^([a-z1][a-z0-9_]*)\s*=\s*(.*)$`)
 	colonLike   = regexp.MustCompile(`(?is)^(l|a|avp|lps)\s*:\s*(.*)$`)
-	oneSlash    = regexp.MustCompile(`(?i)^https:/*`)
+	httpsLike   = regexp.MustCompile(`(?i)^(?:https(?::/*|//+))+`)
 )
 
 // words are what people write for the names of tags.
 var words = map[string]string{
-	"location": "l", "logo": "l", "svg": "l", "authority": "a", "evidence": "a", "vmc": "a", "cmc": "a", "certificate": "a",
+	"location": "l", "logo": "l", "svg": "l", "url": "l", "uri": "l", "authority": "a", "evidence": "a", "vmc": "a", "cmc": "a", "certificate": "a",
 }
 
 // nobody are the values of a that say that there is no certificate: the first was one in drafts before 2021.
@@ -146,10 +146,13 @@ func meant(typed, value string) string {
 	if _, known := words[name]; known {
 		return words[name]
 	}
+	lookalike := (name == "1" || name == "i") && httpsLike.MatchString(value)
 	preference := strings.EqualFold(value, "brand") || strings.EqualFold(value, "personal")
 	switch near := taglist.Nearest(name, "avp", "lps"); {
 	case slices.Contains([]string{"l", "a", "avp", "lps"}, name):
 		return name
+	case lookalike:
+		return "l"
 	case near == "lps", near == "avp" && preference:
 		return near
 	case (name == "s" || name == "p") && preference: // avp in older drafts
@@ -167,7 +170,7 @@ func (d *draft) assign(name, typed, value string) bool {
 		if name == "a" && slices.Contains(nobody, strings.ToLower(value)) {
 			value = ""
 		}
-		value = oneSlash.ReplaceAllString(value, "https://")
+		value = httpsLike.ReplaceAllString(value, "https://")
 	case "avp":
 		if value = strings.ToLower(value); value != string(record.Brand) && value != string(record.Personal) {
 			return true // receivers ignore it
@@ -179,10 +182,11 @@ func (d *draft) assign(name, typed, value string) bool {
 		}
 		value = list
 	default:
-		if strings.EqualFold(name, "v") && value != "" { // another version
+		version := strings.EqualFold(name, "v")
+		if version && value != "" && taglist.Nearest(value, record.Format.Version) == "" { // another version
 			return false
 		}
-		if value == "" {
+		if version || value == "" {
 			return true
 		}
 	}

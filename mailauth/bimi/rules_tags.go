@@ -2,10 +2,10 @@ package bimi
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // hasRecord reports whether there is one record.
@@ -154,8 +154,13 @@ func uriRule(r diag.Rule[*evidence], tag string, of func(*evidence) record.URI, 
 // uriFailure is what is wrong with a URI.
 func (e *evidence) uriFailure(tag string, u record.URI) diag.Failures {
 	t, _ := e.found.List.Tag(tag)
-	text := taglist.Fault{Text: "the address " + `"` + diag.Quote(u.Text) + `" in ` + tag + " " + u.Problem}.Text
-	f := diag.Fail("%s", diag.Sentence(text)).About(tag).Suggesting(e.suggested)
+	shown := strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return unicode.ReplacementChar
+		}
+		return c
+	}, u.Text)
+	f := diag.Fail("The address \"%s\" in %s %s.", diag.Quote(shown), tag, u.Problem).About(tag).Suggesting(e.suggested)
 	f[0].Location = &diag.Location{Offset: t.ValueOffset, Length: len(t.Value)}
 	if advice := uriAdvice[u.Fault]; advice != "" {
 		f[0].Advice = advice

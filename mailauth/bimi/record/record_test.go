@@ -69,7 +69,7 @@ func TestParse(t *testing.T) {
 		{"one label", "v=BIMI1; l=https://brand/logo.svg", "fully qualified domain name", false},
 		{"localhost", "v=BIMI1; l=https://localhost/logo.svg", "fully qualified domain name", false},
 		{"user", "v=BIMI1; l=https://a:b@brand.example.com/logo.svg", "user name", false},
-		{"beyond ASCII", "v=BIMI1; l=https://brand.example.com/l\u00f6go.svg", "the character", false},
+		{"beyond ASCII", "v=BIMI1; l=https://brand.example.com/l\u00f6go.svg", "a character beyond ASCII", false},
 		{"space", "v=BIMI1; l=https://brand.example.com/my logo.svg", "has a space, which is written %20", false},
 		{"angle brackets", "v=BIMI1; l=<" + logo + ">", "quotation marks or brackets", false},
 		{"percent sign", "v=BIMI1; l=https://brand.example.com/%zz.svg", "is not a URI", false},

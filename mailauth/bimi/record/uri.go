@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/taglist"
@@ -46,6 +48,10 @@ func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL
 		}
 	}
 	if u.Fault != "" {
+		// A character that no value may have is part of this fault, not another one.
+		r.List.Faults = slices.DeleteFunc(r.List.Faults, func(f taglist.Fault) bool {
+			return f.Kind == taglist.BadValue && f.Offset >= t.ValueOffset && f.Offset < t.ValueOffset+len(t.Value)
+		})
 		r.List.Add(taglist.Fault{
 			Kind: kind, Text: fmt.Sprintf("%q in %s %s", diag.Quote(t.Value), strings.ToLower(t.Name), u.Problem),
 			Offset: t.ValueOffset, Length: len(t.Value),
@@ -53,6 +59,9 @@ func (r *Record) readURI(kind taglist.Kind, t taglist.Tag, special func(diag.URL
 	}
 	return u
 }
+
+// schemeTwice finds a scheme behind another one.
+var schemeTwice = regexp.MustCompile(`(?i)^https?:/*https?:/`)
 
 // parse reads a URI of https whose host is a fully qualified domain name (section 4.3 of the draft). The URL may be there
 // in spite of a fault.
@@ -66,6 +75,9 @@ func (u *URI) parse() {
 	case strings.Count(strings.ToLower(u.Text), "https://") > 1 && strings.Contains(u.Text, ","):
 		fault(Several, "has several URIs: receivers take one only")
 		return
+	case schemeTwice.MatchString(u.Text):
+		fault(Malformed, "has more than one scheme in front")
+		return
 	case !ok || strings.ContainsAny(scheme, "/.?#@ "):
 		fault(Malformed, "has no https:// in front")
 		return
@@ -75,7 +87,10 @@ func (u *URI) parse() {
 	case strings.ContainsAny(u.Text, " \t"):
 		fault(Malformed, "has a space, which is written %%20 in a URI")
 		return
-	case strings.ContainsFunc(u.Text, func(c rune) bool { return c < ' ' || c >= 0x7f }):
+	case strings.ContainsFunc(u.Text, unicode.IsControl):
+		fault(Malformed, "has a control character, which does not belong to an address")
+		return
+	case strings.ContainsFunc(u.Text, func(c rune) bool { return c > 0x7f }):
 		fault(Malformed, "has a character beyond ASCII: names of hosts are written in Punycode there, and the rest is percent-encoded")
 		return
 	}
