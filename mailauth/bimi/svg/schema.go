@@ -118,7 +118,7 @@ var models = map[string]*model{
 	"polygon":  shape(table{"points": points}),
 	"use":      shape(lengths("x y"), table{"xlink:href": text}),
 
-	"text":     withText(shape(table{"x": numbers, "y": numbers, "rotate": text})),
+	"text":     withText(shape(table{"x": numbers, "y": numbers, "rotate": text, "editable": oneOf("none")})),
 	"textArea": withText(shape(table{"x": length, "y": length, "width": areaLength, "height": areaLength})),
 
 	"solidColor":     element("", coreAttrs, paintAttrs),

@@ -177,7 +177,7 @@ func TestValidate(t *testing.T) {
 		{"small path", titled + `<path d="m1 1 20 0,0,20-20,0z"/></svg>`, "background"},
 		{"filled by a path that is moved", titled + `<g transform="scale(9)"><path d="M0 0h9"/></g></svg>`, ""},
 		{"blank", titled + `<defs><path d="M0 0"/></defs></svg>`, "blank"},
-		{"text", with(`<text x="1 2">a</text>`), "lettering 2:1 text"},
+		{"text", with(`<text x="1 2" editable="none">a</text>`), "lettering 2:1 text"},
 		{"dangling", xlinked(`<use xlink:href="#a"/><g fill="url(#b)"/>`), "dangling 2:6 use xlink:href, dangling 2:26 g fill"},
 		{"identifier twice", with(`<g id="a"/><g xml:id="a"/>`), "repeated 2:15 g xml:id"},
 		{"malformed values", with(`<path d="L0 0" fill="#12" transform="turn(3)" stroke-width="a"/>`), "malformed 2:7 path d, malformed 2:16 path fill, malformed 2:27 path transform, malformed 2:47 path stroke-width"},
