@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
 )
 
 // The byte order marks (XML 1.0 appendix F.1).
@@ -18,8 +21,8 @@ const (
 // decodeText turns the bytes of a document into UTF-8 and names the encoding it found. The problem is empty if all
 // is well, else it ends the examination.
 //
-// Software that reads XML must know UTF-8 and UTF-16 and nothing else (XML 1.0 section 2.2). ISO 8859-1 is read
-// besides, since editors of old wrote it.
+// Software that reads XML must know UTF-8 and UTF-16 and nothing else (XML 1.0 section 2.2). Encodings with one byte for
+// each character are read besides, since editors of old wrote them and most software knows them.
 func decodeText(image []byte) (text, encoding, problem string) {
 	switch {
 	case bytes.HasPrefix(image, []byte(markUTF16BE)), bytes.HasPrefix(image, []byte(markUTF16LE)):
@@ -33,20 +36,34 @@ func decodeText(image []byte) (text, encoding, problem string) {
 	}
 	marked := len(text) != len(image) || encoding == "utf-16"
 	switch declared := strings.ToLower(declaredEncoding(text)); {
-	case declared == "" || declared == encoding:
+	case declared == "", declared == encoding, encoding == "utf-16" && (declared == "utf-16le" || declared == "utf-16be"):
+	case declared == "utf8":
+		return text, declared, ""
 	case declared == "us-ascii" || declared == "ascii":
 		if !marked && strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 }) {
 			return text, declared, "The document declares US-ASCII and has other characters."
 		}
 	case marked:
-		return text, encoding, fmt.Sprintf("The document declares the encoding %.40q, but begins with the byte order mark of %s.",
-			declared, strings.ToUpper(encoding))
-	case declared == "iso-8859-1" || declared == "latin1" || declared == "latin-1":
-		return decodeLatin1(text), "iso-8859-1", ""
+		return text, encoding, fmt.Sprintf("The document declares the encoding %.40q, but begins with the byte order mark of "+
+			"%s.", declared, strings.ToUpper(encoding))
 	default:
+		if text, ok := decodeBytes(text, declared); ok {
+			return text, declared, ""
+		}
 		return text, declared, fmt.Sprintf("The document declares the encoding %.40q, which software need not know.", declared)
 	}
 	return text, encoding, ""
+}
+
+// decodeBytes decodes a text that has one byte for each character; not ok if there is no such encoding of the name.
+func decodeBytes(text, encoding string) (string, bool) {
+	e, err := htmlindex.Get(encoding)
+	single, ok := e.(*charmap.Charmap)
+	if err != nil || !ok {
+		return "", false
+	}
+	text, err = single.NewDecoder().String(text)
+	return text, err == nil
 }
 
 // declaredEncoding returns the encoding of an XML declaration, as far as it can be told without reading the document.
@@ -95,15 +112,6 @@ func decodeUTF16(image []byte) (text, problem string) {
 		b.WriteRune(c)
 	}
 	return b.String(), ""
-}
-
-func decodeLatin1(text string) string {
-	var b strings.Builder
-	b.Grow(len(text))
-	for i := range len(text) {
-		b.WriteRune(rune(text[i]))
-	}
-	return b.String()
 }
 
 // firstBad returns where the first character is that XML does not allow, or -1 (XML 1.0 section 2.2).

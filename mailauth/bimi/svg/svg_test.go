@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConformanceSVG judges the images of the manifest. Where it expects neither validity nor the opposite there must be
-// a warning.
+// TestConformanceSVG judges the images of the manifest. Where it expects neither validity nor the opposite there must
+// be a warning.
 func TestConformanceSVG(t *testing.T) {
 	dir := diagtest.Vectors(t, "mail/bimi/svg")
 	text, err := os.ReadFile(filepath.Join(dir, "MANIFEST.json"))
@@ -26,7 +26,9 @@ func TestConformanceSVG(t *testing.T) {
 	passed := 0
 	for _, c := range cases {
 		if t.Run(c.File, func(t *testing.T) {
-			image, err := os.ReadFile(filepath.Join(dir, c.File))
+			file, err := os.ReadFile(filepath.Join(dir, c.File))
+			require.NoError(t, err)
+			image, _, err := Decode(file)
 			require.NoError(t, err)
 			d := Validate(image)
 			if c.Expected == nil {

@@ -82,8 +82,8 @@ func (v *validator) examine(image []byte) {
 		v.add(Encoding, whole, "", "", "%s", problem)
 		return
 	}
-	if encoding != "utf-8" && encoding != "us-ascii" && encoding != "ascii" {
-		v.add(Charset, whole, "", "", "The image is in %s, not in UTF-8.", strings.ToUpper(encoding))
+	if encoding != "utf-8" {
+		v.add(Charset, whole, "", "", "The encoding of the image is %s, not UTF-8.", strings.ToUpper(encoding))
 	}
 	if bad := firstBad(text); bad >= 0 {
 		v.badCharacter(bad)

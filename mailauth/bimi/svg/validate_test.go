@@ -88,12 +88,17 @@ func TestValidate(t *testing.T) {
 		{"DOCTYPE inside", with("<!DOCTYPE svg>"), "syntax 2:1"},
 
 		{"ISO 8859-1", "<?xml version='1.0' encoding='ISO-8859-1'?>" + strings.Replace(good, "Example", "Soci\xe9t\xe9", 1), "charset"},
+		{"windows-1252", "<?xml version='1.0' encoding='windows-1252'?>" + strings.Replace(good, "Example", "\x80", 1), "charset"},
+		{"misspelled UTF-8", "<?xml version='1.0' encoding='utf8'?>" + good, "charset"},
+		{"label that stands for nothing", "<?xml version='1.0' encoding='iso-2022-kr'?>" + good, "encoding"},
 		{"not UTF-8", strings.Replace(good, "Example", "\n Soci\xe9t\xe9", 1), "encoding 2:6"},
 		{"control character", strings.Replace(good, "Example", "\x07", 1), "encoding 1:104"},
 		{"unknown encoding", "<?xml version='1.0' encoding='EBCDIC'?>" + good, "encoding"},
 		{"mark and another encoding", markUTF8 + "<?xml version='1.0' encoding='iso-8859-1'?>" + good, "encoding"},
 		{"not US-ASCII", "<?xml version='1.0' encoding='us-ascii'?>" + strings.Replace(good, "Example", "é", 1), "encoding"},
 		{"UTF-16", utf16of(good), "charset"},
+		{"UTF-16 with its order declared", utf16of("<?xml version='1.0' encoding='UTF-16LE'?>" + good), "charset"},
+		{"UTF-16 declared, UTF-8 found", "<?xml version='1.0' encoding='UTF-16'?>" + good, "encoding"},
 		{"UTF-16 of odd length", utf16of(good) + "a", "encoding"},
 
 		{"DOCTYPE", "<!DOCTYPE svg PUBLIC \"-//W3C//DTD SVG 1.1//EN\" \"http://w3.org/>.dtd\">\n" + good, "doctype 1:1"},
