@@ -18,7 +18,7 @@ const (
 	draftBIMI  = "draft-brand-indicators-for-message-identification-14"
 	refRecord  = draftBIMI + " section 4.3"
 	refFormats = draftBIMI + " section 4.3.2"
-	refFetch   = draftBIMI + " section 7.4"
+	refFetch   = draftBIMI + " section 7.5"
 )
 
 // byDomain reports whether the logo was asked for by its domain.

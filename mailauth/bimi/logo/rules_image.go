@@ -7,10 +7,9 @@ import (
 
 // Where it is written.
 const (
-	draftSVG   = "draft-svg-tiny-ps-abrotman-10"
-	refProfile = draftSVG + " section 2"
+	refProfile = "draft-svg-tiny-ps-abrotman-12 section 2"
 	refXML     = "XML 1.0 section 2.1"
-	refTiny    = "SVG Tiny 1.2 section 7.7"
+	refTiny    = "SVG Tiny 1.2 chapter 7"
 )
 
 // exportAgain is what to do with a file that is damaged.
@@ -248,28 +247,28 @@ var profileRules = diag.Rules[*evidence]{
 		Code: "bimi.logo.value.malformed", Weight: 1, Category: factorProfile,
 		Title:       "Attributes have values that software cannot read",
 		Requirement: "All attributes have values that software can read",
-		Ref:         "SVG Tiny 1.2 section 4.2",
+		Ref:         "SVG Tiny 1.2 chapter 4",
 		Advice:      "Correct the value: the schema accepts it, but the shape is drawn in part, in black, or not at all.",
 	}),
 	of(svg.Dangling, diag.Rule[*evidence]{
 		Code: "bimi.logo.reference", Weight: 1, Category: factorProfile,
 		Title:       "References lead to nothing",
 		Requirement: "All references lead to elements of the image",
-		Ref:         "SVG Tiny 1.2 section 5.10",
+		Ref:         "SVG Tiny 1.2 chapter 14",
 		Advice:      "Put back the element with that id, or remove the reference: what it should draw is missing or black.",
 	}),
 	of(svg.Repeated, diag.Rule[*evidence]{
 		Code: "bimi.logo.id.repeated", Category: factorProfile,
 		Title:       "Identifiers stand more than once",
 		Requirement: "Each identifier stands once",
-		Ref:         "SVG Tiny 1.2 section 5.10.1",
+		Ref:         "SVG Tiny 1.2 chapter 5",
 		Advice:      "Rename one of the identifiers, or remove those that nothing refers to.",
 	}),
 	of(svg.Base, diag.Rule[*evidence]{
 		Code: "bimi.logo.base", Category: factorProfile,
 		Title:       "xml:base is set",
 		Requirement: "xml:base is not set",
-		Ref:         "SVG Tiny 1.2 section 5.10",
+		Ref:         "SVG Tiny 1.2 chapter 5",
 		Advice:      "Remove xml:base: references would lead out of the image, and cautious receivers refuse it.",
 	}),
 }

@@ -102,7 +102,7 @@ var logoRules = diag.Rules[*evidence]{
 		Code: "markcert.logo.size", Severity: diag.Error, Weight: 2, Category: factorLogo, DependsOn: []diag.Code{"markcert.logotype.malformed"},
 		Title:       "Logo in the certificate is larger than 32 KiB",
 		Requirement: "The logo in the certificate has at most 32 KiB",
-		Ref:         "draft-svg-tiny-ps-abrotman-10 section 2.1",
+		Ref:         "draft-svg-tiny-ps-abrotman-12 section 2",
 		Advice:      "Simplify the logo, then have the certificate reissued with it: mailboxes show no larger one.",
 		When:        drawn,
 		Fails: func(e *evidence) diag.Failures {
@@ -125,7 +125,7 @@ var logoRules = diag.Rules[*evidence]{
 		Code: "markcert.logo.weakness", Severity: diag.Info, DependsOn: []diag.Code{"markcert.logotype.malformed"},
 		Title:       "Logo in the certificate could be better",
 		Requirement: "The logo in the certificate follows the recommendations for logos",
-		Ref:         "draft-svg-tiny-ps-abrotman-10 section 2.1",
+		Ref:         "draft-svg-tiny-ps-abrotman-12 section 2",
 		Advice:      "Improve the logo before the next certificate is issued.",
 		When:        drawn,
 		Fails: func(e *evidence) diag.Failures {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// keywords are the colors that have names (SVG Tiny 1.2 section 11.13 has the first 16; those of CSS are drawn as well),
+// keywords are the colors that have names (SVG Tiny 1.2 chapter 11 has the first 16; those of CSS are drawn as well),
 // and the words that stand for colors.
 var keywords = set("aqua black blue fuchsia gray green lime maroon navy olive purple red silver teal white yellow " +
 	"inherit currentcolor none transparent " +
@@ -44,7 +44,7 @@ func isColor(v string) bool {
 	return keywords[v] || systemColors[v]
 }
 
-// systemColors are those of the user interface (SVG Tiny 1.2 section 11.13.2).
+// systemColors are those of the user interface (SVG Tiny 1.2 chapter 11).
 var systemColors = set("activeborder activecaption appworkspace background buttonface buttonhighlight buttonshadow " +
 	"buttontext captiontext graytext highlight highlighttext inactiveborder inactivecaption inactivecaptiontext " +
 	"infobackground infotext menu menutext scrollbar threeddarkshadow threedface threedhighlight threedlightshadow " +

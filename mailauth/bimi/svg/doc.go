@@ -1,5 +1,5 @@
 // Package svg judges images against SVG Tiny Portable/Secure, the profile of SVG for logos of brands
-// (draft-svg-tiny-ps-abrotman-10, "the draft" below): call [Decode] with a file as it was served, then [Validate] with
+// (draft-svg-tiny-ps-abrotman-12, "the draft" below): call [Decode] with a file as it was served, then [Validate] with
 // the image.
 //
 // # How the profile works

@@ -8,7 +8,7 @@ import (
 
 // The bounds of what is examined.
 const (
-	// MaxLogo is how long an image should be at most, uncompressed ("32 kilobytes": section 2.1 of the draft).
+	// MaxLogo is how long an image should be at most, uncompressed ("32 kilobytes": section 2.4 of the draft).
 	MaxLogo = 32 << 10
 
 	// MaxBytes is how much is read at most. Exports with a raster image inside reach some hundred kilobytes; with a

@@ -22,7 +22,7 @@ func (r *reader) separator() (comma bool) {
 
 func (r *reader) is(c byte) bool { return r.rest != "" && r.rest[0] == c }
 
-// number reads a number (SVG Tiny 1.2 section 4.2.1). Numbers need no separator where a sign or a second point
+// number reads a number (SVG Tiny 1.2 chapter 4). Numbers need no separator where a sign or a second point
 // begins the next.
 func (r *reader) number() (float64, bool) {
 	s, i := r.rest, 0
@@ -78,7 +78,7 @@ func (r *reader) flag() bool {
 	return true
 }
 
-// unitsOf are the units of lengths (SVG Tiny 1.2 section 7.10 has them on the root only; software knows them anywhere).
+// unitsOf are the units of lengths (SVG Tiny 1.2 chapter 7 has them on the root only; software knows them anywhere).
 var unitsOf = []string{"", "px", "%", "em", "ex", "in", "cm", "mm", "pt", "pc"}
 
 // parseLength reads a length and its unit.
@@ -148,7 +148,7 @@ func isDashes(v string) bool {
 	return true
 }
 
-// transforms are the functions of transform and how many numbers each may have (SVG Tiny 1.2 section 7.6).
+// transforms are the functions of transform and how many numbers each may have (SVG Tiny 1.2 chapter 7).
 var transforms = map[string]string{
 	"matrix": "6", "translate": "1 2", "scale": "1 2", "rotate": "1 3", "skewX": "1", "skewY": "1",
 }

@@ -2,7 +2,7 @@ package svg
 
 import "strings"
 
-// commands are those of paths with how many numbers follow each (SVG Tiny 1.2 section 8.3). Tiny 1.2 has no arcs;
+// commands are those of paths with how many numbers follow each (SVG Tiny 1.2 chapter 8). Tiny 1.2 has no arcs;
 // since the schema takes them and receivers draw them, they are fine.
 var commands = map[byte]int{'m': 2, 'l': 2, 'h': 1, 'v': 1, 'c': 6, 's': 4, 'q': 4, 't': 2, 'a': 7, 'z': 0}
 

@@ -30,7 +30,7 @@ func (v *validator) rootAttributes(t token, has map[string]attr) {
 	}
 }
 
-// viewBox reads the view box: four numbers, of which the last two are above 0 (SVG Tiny 1.2 section 7.7).
+// viewBox reads the view box: four numbers, of which the last two are above 0 (SVG Tiny 1.2 chapter 7).
 func (v *validator) viewBox(t token, has map[string]attr) {
 	a, ok := has["viewBox"]
 	if !ok {
@@ -147,7 +147,7 @@ func extent(v string, whole float64) float64 {
 	return size
 }
 
-// maxTitle is how long a title should be at most, in characters (section 2.3 of the draft).
+// maxTitle is how long a title should be at most, in characters (section 2.1 of the draft).
 const maxTitle = 64
 
 // finish judges what is known when all was read.
