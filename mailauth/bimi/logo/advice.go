@@ -15,9 +15,7 @@ func adviceFor(f svg.Fault) string {
 		if f.Attribute == "id" || f.Attribute == "xml:id" {
 			return "Rename it without spaces, such as Layer_2, or remove it if nothing refers to it: layer names become identifiers on export."
 		}
-	case svg.TextLayout:
-		return elementAdvice[f.Element]
-	case svg.Effect, svg.Reuse:
+	case svg.Effect, svg.Element:
 		return elementAdvice[f.Element]
 	case svg.Namespace:
 		if strings.HasPrefix(f.Attribute, "xlink:") {
@@ -55,16 +53,23 @@ func attributeAdvice(f svg.Fault) string {
 		return "Remove it: logos hardly ever look different without it."
 	case name == "display" || name == "visibility":
 		return "Remove the attribute, and with it the whole element if it is hidden: delete hidden layers before export."
+	case (name == "x" || name == "y") && f.Element == "svg":
+		return "Remove x and y from the svg element: Illustrator writes x=\"0px\" y=\"0px\", which changes nothing."
 	case name == "transform":
 		return "Move the transform to the shapes inside: " + f.Element + " cannot have one."
 	}
 	return ""
 }
 
+// outlines is what to do with text.
+const outlines = "Convert text to outlines (Type > Create Outlines in Illustrator, Path > Object to Path in Inkscape)."
+
 // elementAdvice is about elements that drawing software writes.
 var elementAdvice = map[string]string{
 	"tspan": "Convert text to outlines (paths). The BIMI Group's page on solving SVG issues names tspan as allowed, but its " +
 		"schema, by which certificate authorities check logos, refuses it.",
+	"textPath": outlines,
+	"flowRoot": outlines,
 	"symbol":   "Expand symbols in the drawing software, or draw the shapes where they are used: only use of shapes in defs is allowed.",
 	"pattern":  "Expand the pattern fill into shapes, or use a plain color or gradient.",
 	"marker":   "Expand arrow heads and other markers into shapes (outline stroke).",

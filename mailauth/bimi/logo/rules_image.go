@@ -145,24 +145,18 @@ var safetyRules = diag.Rules[*evidence]{
 		Requirement: "The logo contains no links",
 		Advice:      "Remove the element and keep the shapes inside it: logos cannot be clicked.",
 	}),
-	of(svg.Media, diag.Rule[*evidence]{
-		Code: "bimi.logo.media", Weight: 1, Category: factorSafety,
-		Title:       "Logo contains audio or video",
-		Requirement: "The logo contains no audio or video",
-		Advice:      "Remove audio and video elements.",
-	}),
 	of(svg.ForeignContent, diag.Rule[*evidence]{
 		Code: "bimi.logo.foreign", Weight: 1, Category: factorSafety,
-		Title:       "Logo contains HTML or other foreign content",
-		Requirement: "The logo contains no HTML or other foreign content",
-		Advice: "Remove foreignObject and the like, and draw what they show with shapes. In Illustrator export without " +
+		Title:       "Logo contains HTML, audio or video",
+		Requirement: "The logo contains no HTML, audio or video",
+		Advice: "Remove foreignObject, audio, video and the like, and draw what they show with shapes. In Illustrator export without " +
 			"\"Preserve Illustrator Editing Capabilities\".",
 	}),
 	of(svg.Font, diag.Rule[*evidence]{
 		Code: "bimi.logo.font", Weight: 1, Category: factorSafety,
 		Title:       "Logo embeds a font",
 		Requirement: "The logo embeds no font",
-		Advice:      "Convert text to outlines (Type > Create Outlines in Illustrator, Path > Object to Path in Inkscape).",
+		Advice:      outlines,
 	}),
 }
 
@@ -187,18 +181,6 @@ var profileRules = diag.Rules[*evidence]{
 		Requirement: "The logo uses no filters, masks or clipping",
 		Advice:      "Remove the effect, or expand it into shapes (Object > Expand Appearance in Illustrator) and export again.",
 	}),
-	of(svg.Reuse, diag.Rule[*evidence]{
-		Code: "bimi.logo.reuse", Weight: 1, Category: factorProfile,
-		Title:       "Logo uses symbols, patterns or markers",
-		Requirement: "The logo uses no symbols, patterns or markers",
-		Advice:      "Expand symbols, patterns and markers into shapes and export again.",
-	}),
-	of(svg.TextLayout, diag.Rule[*evidence]{
-		Code: "bimi.logo.text_layout", Weight: 1, Category: factorProfile,
-		Title:       "Logo has styled text",
-		Requirement: "The logo has no styled text",
-		Advice:      "Convert text to outlines (Type > Create Outlines in Illustrator, Path > Object to Path in Inkscape).",
-	}),
 	of(svg.EditorData, diag.Rule[*evidence]{
 		Code: "bimi.logo.editor_data", Weight: 1, Category: factorProfile,
 		Title:       "Logo has data of the drawing software",
@@ -214,9 +196,9 @@ var profileRules = diag.Rules[*evidence]{
 	}),
 	of(svg.Placement, diag.Rule[*evidence]{
 		Code: "bimi.logo.placement", Weight: 1, Category: factorProfile,
-		Title:       "Elements stand where they must not",
-		Requirement: "All elements stand where they may",
-		Advice: "Move the element or remove it: one title as the first element of svg; desc and metadata only directly in svg; " +
+		Title:       "Elements or text stand where they must not",
+		Requirement: "All elements and text stand where they may",
+		Advice: "Move the element or the text, or remove it: one title as the first element of svg; desc and metadata only directly in svg; " +
 			"shapes only in svg, g and defs.",
 	}),
 	of(svg.Attribute, diag.Rule[*evidence]{
@@ -230,18 +212,6 @@ var profileRules = diag.Rules[*evidence]{
 		Title:       "Attributes have values that are not allowed",
 		Requirement: "All attributes have values that are allowed",
 		Advice:      "Replace the value by one of those that are named, or remove the attribute.",
-	}),
-	of(svg.Position, diag.Rule[*evidence]{
-		Code: "bimi.logo.position", Weight: 1, Category: factorProfile,
-		Title:       "svg element has x or y",
-		Requirement: "The svg element has no x and no y",
-		Advice:      "Remove x and y from the svg element; Illustrator writes x=\"0px\" y=\"0px\", which changes nothing.",
-	}),
-	of(svg.Text, diag.Rule[*evidence]{
-		Code: "bimi.logo.text", Weight: 1, Category: factorProfile,
-		Title:       "Text stands between the elements",
-		Requirement: "No text stands between the elements",
-		Advice:      "Remove the text, or put it into the title if it names the brand.",
 	}),
 	of(svg.Malformed, diag.Rule[*evidence]{
 		Code: "bimi.logo.value.malformed", Weight: 1, Category: factorProfile,
@@ -257,13 +227,6 @@ var profileRules = diag.Rules[*evidence]{
 		Ref:         "SVG Tiny 1.2 chapter 14",
 		Advice:      "Put back the element with that id, or remove the reference: what it should draw is missing or black.",
 	}),
-	of(svg.Repeated, diag.Rule[*evidence]{
-		Code: "bimi.logo.id.repeated", Category: factorProfile,
-		Title:       "Identifiers stand more than once",
-		Requirement: "Each identifier stands once",
-		Ref:         "SVG Tiny 1.2 chapter 5",
-		Advice:      "Rename one of the identifiers, or remove those that nothing refers to.",
-	}),
 	of(svg.Base, diag.Rule[*evidence]{
 		Code: "bimi.logo.base", Category: factorProfile,
 		Title:       "xml:base is set",
@@ -277,15 +240,9 @@ var profileRules = diag.Rules[*evidence]{
 var titleRules = diag.Rules[*evidence]{
 	of(svg.NoTitle, diag.Rule[*evidence]{
 		Code: "bimi.logo.title.missing", Weight: 2, Category: factorTitle,
-		Title:       "Logo has no title",
+		Title:       "Logo has no title, or an empty one",
 		Requirement: "The logo has a title",
-		Advice:      "Write <title>Name of the brand</title> directly behind the svg tag.",
-	}),
-	of(svg.EmptyTitle, diag.Rule[*evidence]{
-		Code: "bimi.logo.title.empty", Weight: 1, Category: factorTitle,
-		Title:       "Title of the logo is empty",
-		Requirement: "The title of the logo is not empty",
-		Advice:      "Write the name of the brand into the title: screen readers read it aloud.",
+		Advice:      "Write <title>Name of the brand</title> directly after the svg tag: screen readers read it aloud.",
 	}),
 	of(svg.LongTitle, diag.Rule[*evidence]{
 		Code: "bimi.logo.title.long", Weight: 1, Category: factorTitle,

@@ -1,6 +1,7 @@
 package svg
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -25,7 +26,9 @@ func (v *validator) attributes(t token, o *open) {
 		has[key] = a
 		if o.model == nil {
 			v.dangerous(a, key, t)
-			v.exists(a, key)
+			if key == "id" || key == "xml:id" {
+				v.identify(a)
+			}
 			continue
 		}
 		v.attribute(a, key, t, o)
@@ -97,11 +100,8 @@ func told(t token, value string) bool {
 	return banned[local] == Link || banned[local] == RasterImage && hasPrefixFold(value, "data:")
 }
 
-// exists notes the identifier of an element that is not of the profile.
-func (v *validator) exists(a attr, key string) {
-	if key != "id" && key != "xml:id" {
-		return
-	}
+// identify notes an identifier, to which references may lead.
+func (v *validator) identify(a attr) {
 	if v.ids == nil {
 		v.ids = map[string]bool{}
 	}
@@ -119,7 +119,7 @@ func (v *validator) attribute(a attr, key string, t token, o *open) {
 	}
 	kind, ok := o.model.attrs[key]
 	if !ok {
-		v.add(unknownAttribute(key, o, len(v.stack) == 0), a.offset, t.name, a.name,
+		v.add(cmp.Or(bannedAttrs[key], Attribute), a.offset, t.name, a.name,
 			"The attribute %s is not allowed on %s.", clip(a.name), clip(t.name))
 		return
 	}
@@ -138,7 +138,7 @@ func (v *validator) attribute(a attr, key string, t token, o *open) {
 	v.external(a, t)
 	switch key {
 	case "id", "xml:id":
-		v.identify(a, t)
+		v.identify(a)
 	case "xml:base":
 		v.add(Base, a.offset, t.name, a.name, "The element %s sets xml:base to %s.", clip(t.name), quoted(a.value))
 	case "fill":
@@ -146,17 +146,6 @@ func (v *validator) attribute(a attr, key string, t token, o *open) {
 	case "transform":
 		o.moved = true
 	}
-}
-
-// unknownAttribute is the kind of fault that an attribute is which the profile does not know on an element.
-func unknownAttribute(key string, o *open, root bool) Kind {
-	if k, ok := bannedAttrs[key]; ok {
-		return k
-	}
-	if root && (key == "x" || key == "y") {
-		return Position
-	}
-	return Attribute
 }
 
 // quoted writes a value of strangers.
@@ -192,18 +181,6 @@ func indexURL(s string) int {
 		}
 	}
 	return -1
-}
-
-// identify notes an identifier.
-func (v *validator) identify(a attr, t token) {
-	id := strings.Trim(a.value, white)
-	if v.ids == nil {
-		v.ids = map[string]bool{}
-	}
-	if v.ids[id] {
-		v.add(Repeated, a.offset, t.name, a.name, "The identifier %s stands twice.", clip(id))
-	}
-	v.ids[id] = true
 }
 
 // references notes the references of an element within the document. Where xml:base is set they lead out of it.

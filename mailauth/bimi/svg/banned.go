@@ -9,16 +9,13 @@ var banned = kindsOf(map[Kind]string{
 	RasterImage:    "image feImage",
 	Stylesheet:     "style",
 	Link:           "a view",
-	Media:          "audio video",
 	External:       "prefetch link",
-	ForeignContent: "foreignObject iframe html body canvas embed object div span p",
+	ForeignContent: "foreignObject iframe html body canvas embed object div span p audio video",
 	Effect: "filter mask clipPath color-profile cursor feBlend feColorMatrix feComponentTransfer feComposite " +
 		"feConvolveMatrix feDiffuseLighting feDisplacementMap feDistantLight feDropShadow feFlood feFuncA feFuncB " +
 		"feFuncG feFuncR feGaussianBlur feMerge feMergeNode feMorphology feOffset fePointLight feSpecularLighting " +
 		"feSpotLight feTile feTurbulence",
-	Reuse:      "symbol pattern marker switch hatch hatchpath mesh meshgradient meshpatch meshrow",
-	TextLayout: "tspan textPath tref tbreak altGlyph altGlyphDef altGlyphItem glyphRef flowRoot flowRegion flowPara flowSpan",
-	Font:       "font font-face font-face-src font-face-uri font-face-name font-face-format glyph missing-glyph hkern vkern",
+	Font: "font font-face font-face-src font-face-uri font-face-name font-face-format glyph missing-glyph hkern vkern",
 })
 
 // bannedAttrs are attributes that say more than that they are not in the profile.

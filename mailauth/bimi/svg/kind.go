@@ -31,32 +31,26 @@ const (
 	RasterImage    Kind = "raster_image"
 	Stylesheet     Kind = "stylesheet"
 	Link           Kind = "link"
-	Media          Kind = "media"           // audio and video
-	ForeignContent Kind = "foreign_content" // HTML and the like
+	ForeignContent Kind = "foreign_content" // HTML, audio, video and the like
 )
 
 // What the profile has no place for.
 const (
 	Effect     Kind = "effect"      // filters, masks, clipping, blending
-	Reuse      Kind = "reuse"       // symbols, patterns, markers, switches
-	TextLayout Kind = "text_layout" // tspan and the like
 	Font       Kind = "font"        // embedded fonts
 	EditorData Kind = "editor_data" // elements and attributes of other namespaces
 	Element    Kind = "element"     // another element that the profile does not know
-	Placement  Kind = "placement"   // an element where it must not stand
+	Placement  Kind = "placement"   // an element or text where it must not stand
 	Attribute  Kind = "attribute"   // an attribute that the element must not have
 	Value      Kind = "value"       // a value that the attribute must not have
-	Text       Kind = "text"        // text outside of the elements for text
 	Version    Kind = "version"
 	Profile    Kind = "base_profile"
-	Position   Kind = "position" // x or y on the root
-	NoTitle    Kind = "title_missing"
-	Size       Kind = "size" // longer than 32 KiB
+	NoTitle    Kind = "title_missing" // or empty
+	Size       Kind = "size"          // longer than 32 KiB
 )
 
 // What a schema cannot tell, and what makes a good logo.
 const (
-	EmptyTitle       Kind = "title_empty"
 	LongTitle        Kind = "title_long"
 	PlaceholderTitle Kind = "title_placeholder"
 	NoViewBox        Kind = "view_box_missing"
@@ -65,7 +59,6 @@ const (
 	Dimension        Kind = "dimension"  // a width or height of the root that is relative, or no length
 	Malformed        Kind = "malformed"  // a value that software cannot understand
 	Dangling         Kind = "dangling"   // a reference to what is not in the document
-	Repeated         Kind = "repeated"   // an identifier that stands twice
 	Base             Kind = "base"       // xml:base
 	Prefix           Kind = "prefix"     // elements written with a prefix
 	Charset          Kind = "charset"    // not in UTF-8
@@ -89,16 +82,16 @@ var traits = []trait{
 	{Doctype, diag.Error, "doctype"}, {Entity, diag.Error, "entity"},
 	{Instruction, diag.Error, "processing_instruction"}, {RasterImage, diag.Error, "raster_image"},
 	{Animation, diag.Error, "animation"}, {Stylesheet, diag.Error, "stylesheet"}, {Link, diag.Error, "link"},
-	{Media, diag.Error, "media"}, {ForeignContent, diag.Error, "foreign_content"},
-	{Effect, diag.Error, ""}, {Reuse, diag.Error, ""}, {TextLayout, diag.Error, ""}, {Font, diag.Error, "font"},
+	{ForeignContent, diag.Error, "foreign_content"},
+	{Effect, diag.Error, ""}, {Font, diag.Error, "font"},
 	{EditorData, diag.Error, ""}, {Element, diag.Error, ""}, {Placement, diag.Error, ""},
-	{Attribute, diag.Error, ""}, {Value, diag.Error, ""}, {Text, diag.Error, ""}, {Namespace, diag.Error, ""},
-	{Version, diag.Error, ""}, {Profile, diag.Error, ""}, {Position, diag.Error, ""}, {NoTitle, diag.Error, ""},
+	{Attribute, diag.Error, ""}, {Value, diag.Error, ""}, {Namespace, diag.Error, ""},
+	{Version, diag.Error, ""}, {Profile, diag.Error, ""}, {NoTitle, diag.Error, ""},
 	{Size, diag.Error, ""},
-	{EmptyTitle, diag.Warning, ""}, {LongTitle, diag.Warning, ""}, {PlaceholderTitle, diag.Warning, ""},
+	{LongTitle, diag.Warning, ""}, {PlaceholderTitle, diag.Warning, ""},
 	{NoViewBox, diag.Warning, ""}, {BadViewBox, diag.Warning, ""}, {NotSquare, diag.Warning, ""},
 	{Dimension, diag.Warning, ""}, {Malformed, diag.Warning, ""}, {Dangling, diag.Warning, ""},
-	{Repeated, diag.Warning, ""}, {Base, diag.Warning, ""}, {Prefix, diag.Warning, ""}, {Charset, diag.Warning, ""},
+	{Base, diag.Warning, ""}, {Prefix, diag.Warning, ""}, {Charset, diag.Warning, ""},
 	{Blank, diag.Warning, ""}, {Lettering, diag.Info, ""}, {Background, diag.Info, ""},
 }
 

@@ -157,7 +157,7 @@ func (v *validator) finish() {
 	case !d.HasTitle:
 		v.add(NoTitle, whole, "title", "", "The image has no title.")
 	case n == 0:
-		v.add(EmptyTitle, whole, "title", "", "The title is empty.")
+		v.add(NoTitle, whole, "title", "", "The title is empty.")
 	case n > maxTitle:
 		v.add(LongTitle, whole, "title", "", "The title has more than %d characters.", maxTitle)
 	case isPlaceholder(d.Title):

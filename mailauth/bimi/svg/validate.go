@@ -215,7 +215,8 @@ func (v *validator) characters(t token) bool {
 	case o.text != nil:
 		o.text.WriteString(t.text[:min(len(t.text), max(0, maxText-o.text.Len()))])
 	case o.model != nil && !o.model.text && strings.Trim(t.text, white) != "":
-		v.add(Text, t.offset, o.name, "", "The element %s contains text (%s), which it must not.", clip(o.name), clip(collapse(t.text)))
+		v.add(Placement, t.offset, o.name, "", "The element %s contains text (%s), which it must not.", clip(o.name),
+			clip(collapse(t.text)))
 	}
 	return true
 }
