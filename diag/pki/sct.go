@@ -25,7 +25,7 @@ const MaxSCTs = 20
 type SCT struct {
 	Version   uint8
 	LogID     [sha256.Size]byte // SHA-256 of the key of the log
-	Timestamp time.Time
+	Timestamp time.Time         // not after [latest]; zero if the version is not known
 
 	millis     uint64
 	extensions []byte
@@ -50,7 +50,8 @@ func SCTs(c *x509.Certificate) ([]SCT, error) {
 
 func parseSCTs(value cryptobyte.String) ([]SCT, error) {
 	var octets, list cryptobyte.String
-	if !value.ReadASN1(&octets, asn1.OCTET_STRING) || !octets.ReadUint16LengthPrefixed(&list) {
+	if !value.ReadASN1(&octets, asn1.OCTET_STRING) || !value.Empty() || !octets.ReadUint16LengthPrefixed(&list) ||
+		!octets.Empty() {
 		return nil, errSCT
 	}
 	var found []SCT
@@ -82,9 +83,12 @@ func parseSCT(in cryptobyte.String) (s SCT, ok bool) {
 		return s, false
 	}
 	s.extensions, s.signature = extensions, signature
-	s.Timestamp = time.UnixMilli(int64(min(s.millis, 1<<52))).UTC()
+	s.Timestamp = time.UnixMilli(int64(min(s.millis, uint64(latest.UnixMilli())))).UTC()
 	return s, true
 }
+
+// latest is the last moment that RFC 3339, and with it JSON, has a form for; a timestamp has room for later ones.
+var latest = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
 
 // The algorithms of signatures, as TLS 1.2 numbers them (RFC 5246 section 7.4.1.4.1). RFC 6962 section 2.1.4 allows no
 // others.

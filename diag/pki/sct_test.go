@@ -19,7 +19,7 @@ import (
 )
 
 // logged issues a certificate with timestamps of a log, as authorities do: first without them, to be signed by the log.
-func logged(t *testing.T, log *ecdsa.PrivateKey, spoil func(*x509.Certificate)) (leaf, issuer *x509.Certificate) {
+func logged(t testing.TB, log *ecdsa.PrivateKey, spoil func(*x509.Certificate)) (leaf, issuer *x509.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func logged(t *testing.T, log *ecdsa.PrivateKey, spoil func(*x509.Certificate)) 
 	return sign(t, template, issuer, own, key), issuer
 }
 
-func sign(t *testing.T, template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) *x509.Certificate {
+func sign(t testing.TB, template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) *x509.Certificate {
 	t.Helper()
 	if parent == nil {
 		parent = template
@@ -91,6 +91,29 @@ func TestSCT(t *testing.T) {
 	require.Empty(t, scts)
 }
 
+// listed is the value of an extension with one timestamp.
+func listed(version byte, millis uint64) []byte {
+	sct := binary.BigEndian.AppendUint64(append([]byte{version}, make([]byte, sha256.Size)...), millis)
+	sct = append(sct, 0, 0, 4, 3, 0, 0)
+	list := append(binary.BigEndian.AppendUint16(nil, uint16(len(sct))), sct...)
+	value, _ := asn1.Marshal(append(binary.BigEndian.AppendUint16(nil, uint16(len(list))), list...))
+	return value
+}
+
+func TestParseSCTs(t *testing.T) {
+	scts, err := parseSCTs(listed(0, 1<<63))
+	require.NoError(t, err)
+	_, err = scts[0].Timestamp.MarshalJSON()
+	require.NoError(t, err, "the largest number of milliseconds is no date of RFC 3339")
+
+	scts, err = parseSCTs(listed(1, 1))
+	require.NoError(t, err)
+	require.True(t, scts[0].Timestamp.IsZero(), "nothing is known of another version")
+
+	_, err = parseSCTs(append(listed(0, 1), 0))
+	require.Error(t, err, "bytes after the list")
+}
+
 func TestParseLogs(t *testing.T) {
 	log, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -120,6 +143,28 @@ func FuzzSCTs(f *testing.F) {
 		}
 		if err == nil && len(value) < 4 {
 			t.Errorf("%x is a list of timestamps", value)
+		}
+	})
+}
+
+// What is left of a certificate without its timestamps is a certificate without them, and can be cut once only.
+func FuzzWithoutSCTs(f *testing.F) {
+	log, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(f, err)
+	leaf, issuer := logged(f, log, nil)
+	f.Add(leaf.RawTBSCertificate)
+	f.Add(issuer.RawTBSCertificate)
+	f.Add([]byte{0x30, 4, 0xa3, 2, 0x30, 0})
+	f.Fuzz(func(t *testing.T, der []byte) {
+		once, err := withoutSCTs(der)
+		if err != nil {
+			return
+		}
+		if len(once) > len(der) {
+			t.Errorf("%x grew to %x", der, once)
+		}
+		if again, err := withoutSCTs(once); err == nil && string(again) != string(once) {
+			t.Errorf("%x has timestamps left", once)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/asn1"
 	"encoding/base64"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -247,6 +248,9 @@ var parseCases = []struct {
 	{name: "not logged", mark: mark{Unlogged: true}, codes: codes("markcert.log.missing")},
 	{name: "garbled timestamps", mark: mark{Unlogged: true, Change: extend(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 2}, false, 4, 1, 0)},
 		codes: codes("markcert.log.missing")},
+	{name: "timestamp of a far future", mark: mark{Unlogged: true, Change: stamped(0, 1<<63)},
+		codes: codes("markcert.log.future", "markcert.log.unknown")},
+	{name: "timestamp of another version", mark: mark{Unlogged: true, Change: stamped(1, 1)}, codes: codes("markcert.log.unknown")},
 	{name: "timestamps of another", mark: mark{Unlogged: true, Change: borrowed}, codes: codes("markcert.log.forged")},
 }
 
@@ -309,6 +313,8 @@ func uniq(list []diag.Code) []diag.Code {
 // checkReport checks what holds for each report.
 func checkReport(t *testing.T, r *ParseReport) {
 	t.Helper()
+	_, err := json.Marshal(r)
+	require.NoError(t, err)
 	worst := diag.Info
 	for _, f := range r.Findings {
 		worst = max(worst, f.Severity)

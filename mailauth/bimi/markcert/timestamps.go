@@ -38,7 +38,7 @@ func Logs(env *diag.Env) ([]pki.Log, error) {
 // A Timestamp is the promise of a log to publish the certificate (RFC 6962 section 3.2).
 type Timestamp struct {
 	Log      string    `json:"log,omitempty" doc:"name of the log; absent if it is not known" example:"DigiCert Gorgon"`
-	LoggedAt time.Time `json:"logged_at" doc:"when the log received the certificate"`
+	LoggedAt time.Time `json:"logged_at,omitzero" doc:"when the log received the certificate; absent if the timestamp cannot be read"`
 	Verified *bool     `json:"verified,omitempty" doc:"whether the log signed it for this certificate; absent if that could not be checked"`
 }
 
