@@ -51,8 +51,8 @@ const (
 )
 
 // maxRSACheckBits bounds the RSA keys with which signatures are checked: the work grows with the
-// square of the size, and the sender chooses it. crypto/tls refuses keys above 8192 bits.
-const maxRSACheckBits = 16384
+// square of the size, and the sender chooses it. It is the bound of crypto/tls; authorities use 4096.
+const maxRSACheckBits = 8192
 
 // Describe describes a certificate as of a time. It trusts nothing; see [Verifier] for that.
 func Describe(c *x509.Certificate, now time.Time) Certificate {
@@ -91,7 +91,7 @@ func SelfSigned(c *x509.Certificate) bool {
 	if string(c.RawSubject) != string(c.RawIssuer) {
 		return false
 	}
-	if !checkable(c) {
+	if !Checkable(c) {
 		return true
 	}
 	err := c.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature)
@@ -99,9 +99,9 @@ func SelfSigned(c *x509.Certificate) bool {
 	return err == nil || insecure || errors.Is(err, x509.ErrUnsupportedAlgorithm)
 }
 
-// checkable reports whether signatures made with the key of a certificate can be checked in bounded
-// time.
-func checkable(c *x509.Certificate) bool {
+// Checkable reports whether signatures made with the key of a certificate can be checked in bounded
+// time. [Verifier] calls a chain with another key bad.
+func Checkable(c *x509.Certificate) bool {
 	return c.PublicKeyAlgorithm != x509.RSA || len(c.RawSubjectPublicKeyInfo) <= maxRSACheckBits/8+64
 }
 

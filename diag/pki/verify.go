@@ -63,7 +63,7 @@ func (v Verifier) Trust(chain []*x509.Certificate) error {
 	}
 	chain = chain[:min(len(chain), MaxChain)]
 	for _, c := range chain {
-		if !checkable(c) {
+		if !Checkable(c) {
 			return &TrustError{BadChain, fmt.Sprintf("the key of %s is too large to be checked", label(c)), nil}
 		}
 	}
@@ -101,7 +101,7 @@ func (v Verifier) Complete(chain []*x509.Certificate) bool {
 		return false
 	}
 	for _, c := range chain {
-		if !checkable(c) {
+		if !Checkable(c) {
 			return false
 		}
 	}

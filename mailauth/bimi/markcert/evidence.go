@@ -117,7 +117,8 @@ func (e *evidence) attempted() bool {
 // issuer returns the certificate that signed the one that is judged, or nil.
 func (e *evidence) issuer() *x509.Certificate {
 	for _, c := range slices.Concat(e.others, e.roots.Certificates) {
-		if string(c.RawSubject) == string(e.mark.X509.RawIssuer) && !unverifiable(c) && e.mark.X509.CheckSignatureFrom(c) == nil {
+		if string(c.RawSubject) == string(e.mark.X509.RawIssuer) && pki.Checkable(c) &&
+			e.mark.X509.CheckSignatureFrom(c) == nil {
 			return c
 		}
 	}

@@ -23,14 +23,16 @@ var rootsText []byte
 type RootSet struct {
 	Certificates []*x509.Certificate
 	pool         *x509.CertPool
+	timeless     *x509.CertPool      // the same, always valid
 	refused      map[string]distrust // by fingerprint
 }
 
 // NewRootSet returns a list of these authorities.
 func NewRootSet(certificates ...*x509.Certificate) *RootSet {
-	s := &RootSet{Certificates: certificates, pool: x509.NewCertPool(), refused: distrusted}
+	s := &RootSet{Certificates: certificates, pool: x509.NewCertPool(), timeless: x509.NewCertPool(), refused: distrusted}
 	for _, c := range certificates {
 		s.pool.AddCert(c)
+		s.timeless.AddCert(timeless(c))
 	}
 	return s
 }

@@ -1,7 +1,6 @@
 package markcert
 
 import (
-	"crypto/rsa"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -33,10 +32,10 @@ func Verify(leaf *x509.Certificate, others []*x509.Certificate, roots *RootSet, 
 	if e, ok := errors.AsType[*pki.TrustError](err); ok {
 		t.Reason, t.Text = explain(e, leaf, others)
 	}
-	if slices.ContainsFunc(chain, unverifiable) {
+	if slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return !pki.Checkable(c) }) {
 		return t
 	}
-	t.Chain = follow(chain, roots, times(now, chain))
+	t.Chain = follow(chain, roots, now)
 	if t.Recognized = len(t.Chain) > 0; t.Recognized {
 		t.Root, t.Chain[0] = t.Chain[len(t.Chain)-1], leaf
 	} else if !t.Trusted && (t.Reason == pki.Expired || t.Reason == pki.NotYetValid) {
@@ -55,41 +54,62 @@ func handled(c *x509.Certificate) *x509.Certificate {
 	return &known
 }
 
-// times are moments at which a chain may be valid: now, and where a validity begins or ends.
-func times(now time.Time, chain []*x509.Certificate) []time.Time {
-	list := []time.Time{now}
-	for _, c := range chain[:min(len(chain), pki.MaxChain)] {
-		list = append(list, c.NotAfter, c.NotBefore)
+// follow finds a chain to a root, all of whose certificates are valid at some time: now, if there is such a one. The
+// signatures are checked once, whatever the dates are, for strangers choose how long that takes.
+func follow(chain []*x509.Certificate, roots *RootSet, now time.Time) []*x509.Certificate {
+	chain = chain[:min(len(chain), pki.MaxChain)]
+	between := x509.NewCertPool()
+	for _, c := range chain[1:] {
+		between.AddCert(timeless(c))
+	}
+	found, err := timeless(chain[0]).Verify(x509.VerifyOptions{
+		Roots: roots.timeless, Intermediates: between, CurrentTime: now,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
+	})
+	if err != nil {
+		return nil
+	}
+	var other []*x509.Certificate
+	for _, path := range found {
+		path = dated(path, slices.Concat(chain, roots.Certificates))
+		switch from, until := validity(path); {
+		case !now.Before(from) && !now.After(until):
+			return path
+		case !from.After(until) && other == nil:
+			other = path
+		}
+	}
+	return other
+}
+
+// timeless returns a copy of a certificate that is always valid. Its signature is over bytes that stay as they are.
+func timeless(c *x509.Certificate) *x509.Certificate {
+	always := *c
+	always.NotBefore, always.NotAfter = time.Time{}, time.Unix(1<<40, 0)
+	return &always
+}
+
+// dated returns the certificates of which those of a path are copies.
+func dated(path, originals []*x509.Certificate) []*x509.Certificate {
+	list := make([]*x509.Certificate, len(path))
+	for i, c := range path {
+		list[i] = originals[slices.IndexFunc(originals, c.Equal)]
 	}
 	return list
 }
 
-// maxRSABits bounds the keys with which signatures are checked, for the work grows with their square and strangers choose
-// them. It is the bound of [pki.Verifier].
-const maxRSABits = 16384
-
-// unverifiable reports whether signatures of the key of a certificate take too long to be checked.
-func unverifiable(c *x509.Certificate) bool {
-	key, ok := c.PublicKey.(*rsa.PublicKey)
-	return ok && key.N.BitLen() > maxRSABits
-}
-
-// follow finds a chain to a root at one of the times.
-func follow(chain []*x509.Certificate, roots *RootSet, at []time.Time) []*x509.Certificate {
-	between := x509.NewCertPool()
-	for _, c := range chain[1:min(len(chain), pki.MaxChain)] {
-		between.AddCert(c)
-	}
-	for _, moment := range at {
-		found, err := chain[0].Verify(x509.VerifyOptions{
-			Roots: roots.pool, Intermediates: between, CurrentTime: moment,
-			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny},
-		})
-		if err == nil {
-			return found[0]
+// validity returns from when and until when all certificates of a path are valid.
+func validity(path []*x509.Certificate) (from, until time.Time) {
+	from, until = path[0].NotBefore, path[0].NotAfter
+	for _, c := range path {
+		if c.NotBefore.After(from) {
+			from = c.NotBefore
+		}
+		if c.NotAfter.Before(until) {
+			until = c.NotAfter
 		}
 	}
-	return nil
+	return from, until
 }
 
 // explain says why a chain is not trusted, in the words of mark certificates. Where not even the issuer of the certificate
