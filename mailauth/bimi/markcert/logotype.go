@@ -170,7 +170,7 @@ func (i *Image) decode(uri string) {
 		i.Fault = "its data URI is not encoded in Base64"
 		return
 	}
-	if kind, _, _ := strings.Cut(strings.TrimPrefix(head, "data:"), ";"); kind != SVGMediaType && kind != "" {
+	if kind, _, _ := strings.Cut(strings.TrimPrefix(head, "data:"), ";"); !svgType(kind) && kind != "" {
 		i.Fault = fmt.Sprintf("its data URI has the type %.100q, not %s", kind, SVGMediaType)
 		return
 	}

@@ -99,6 +99,9 @@ func (b *Bundle) add(index int, der []byte) {
 	b.Certificates = append(b.Certificates, c)
 }
 
+// bundled is the fault of a bundle that is labeled as a certificate.
+const bundled = "what it encodes is a PKCS #7 bundle"
+
 // fault says why bytes are no certificate.
 func fault(der []byte) string {
 	switch {
@@ -106,6 +109,8 @@ func fault(der []byte) string {
 		return "it is empty"
 	case der[0] != 0x30:
 		return "what it encodes is not ASN.1"
+	case isPKCS7(der):
+		return bundled
 	default:
 		return "what it encodes is not a valid X.509 certificate"
 	}
@@ -185,12 +190,14 @@ func (b *Bundle) guess(text []byte) {
 // oidSignedData stands at the beginning of PKCS #7 bundles (RFC 5652 section 5.1).
 var oidSignedData = []byte{0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02}
 
+func isPKCS7(der []byte) bool { return bytes.Contains(der[:min(len(der), 32)], oidSignedData) }
+
 func (b *Bundle) binary(der []byte, form Form) {
 	certs, err := x509.ParseCertificates(der)
 	switch {
 	case err == nil && len(certs) > 0:
 		b.Form, b.Certificates = form, certs[:min(len(certs), MaxCertificates)]
-	case bytes.Contains(der[:min(len(der), 32)], oidSignedData):
+	case isPKCS7(der):
 		b.Form = PKCS7
 	}
 }

@@ -2,7 +2,9 @@ package markcert
 
 import (
 	"testing"
+	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,5 +42,42 @@ func TestCovers(t *testing.T) {
 		{"none", nil, at("example.com", "", ""), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, Cover(tt.names).Covers(tt.place)) })
+	}
+}
+
+// What is said of a certificate in words, where a list, a time or the order of the rules decides.
+func TestDetails(t *testing.T) {
+	names := func(list ...string) text {
+		return func(_, issuer string) string { return authority.Issue(mark{Domains: list}) }
+	}
+	for _, tt := range []struct {
+		name   string
+		text   text
+		now    time.Time
+		domain string
+		want   string
+	}{
+		{"two names", names("example.net", "example.org"), june, "example.com",
+			"The certificate is for example.net and example.org, not for example.com."},
+		{"many names", names("a.example", "b.example", "c.example", "d.example", "e.example", "f.example"), june, "example.com",
+			"The certificate is for a.example, b.example, c.example, d.example, e.example and 1 more, not for example.com."},
+		{"just expired", names("example.com"), time.Date(2027, time.January, 1, 0, 0, 1, 0, time.UTC), "example.com",
+			"The certificate expired on 2027-01-01, less than an hour ago."},
+		{"key alone", blocks(block("PRIVATE KEY", "secret")), june, "",
+			"The text has a block with a private key. It is not repeated here."},
+		{"no usage", func(string, string) string {
+			return authority.Issue(mark{Change: func(c *template) { c.UnknownExtKeyUsage = nil }})
+		}, june, "", "The certificate of “Example Ltd” holds a mark, but lacks the extended key usage of mark certificates " +
+			"(id-kp-BrandIndicatorforMessageIdentification)."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req := ParseRequest{PEM: tt.text("", "")}
+			if tt.domain != "" {
+				req.Domain = diag.MustDomain(tt.domain)
+			}
+			r, err := Parse(t.Context(), testEnv(tt.now), req)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, r.Findings[0].Detail)
+		})
 	}
 }

@@ -31,7 +31,7 @@ var (
 // What the rules cite.
 const (
 	draft = "draft-fetch-validation-vmc-wchuang-11 section "
-	mcr   = "Mark Certificate Requirements section "
+	mcr   = "Mark Certificate Requirements" // sections only where they are the same in all versions
 )
 
 // read reports whether there is a text to judge.

@@ -20,7 +20,7 @@ var chainRules = diag.Rules[*evidence]{
 		Code: "markcert.signature.weak", Severity: diag.Critical, Weight: 3, Category: factorChain,
 		Title:       "Signature with a broken hash algorithm",
 		Requirement: "All signatures use SHA-256 or better",
-		Ref:         mcr + "7.1.3",
+		Ref:         mcr,
 		Advice:      "Have the authority reissue the certificate: no receiver accepts such a signature.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {

@@ -59,15 +59,15 @@ func mismatch(e *evidence) diag.Failures {
 		return nil
 	}
 	names := slices.Concat(e.mark.Coverage.Domains, e.mark.Coverage.Selectors, e.mark.Coverage.Wildcards)
-	list := join(names)
-	if len(names) > 5 {
-		list += fmt.Sprintf(" and %d more", len(names)-5)
+	for i, n := range names {
+		names[i] = diag.Quote(n)
 	}
+	list := and(names)
 	place := *e.place
 	if place.Selector != "" {
 		if place.Selector = ""; e.mark.Coverage.Covers(place) {
 			return diag.Failures{{
-				Detail: fmt.Sprintf("The certificate is for %s, which do not include the selector %s of %s.", list, e.place.Selector, e.place.Domain),
+				Detail: fmt.Sprintf("The certificate is for %s, not for the selector %s of %s.", list, e.place.Selector, e.place.Domain),
 				Advice: "Publish the record at the selector that the certificate names, or have it reissued for the domain without a selector.",
 			}}
 		}

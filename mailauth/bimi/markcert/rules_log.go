@@ -65,7 +65,7 @@ var logRules = diag.Rules[*evidence]{
 				return diag.Fail("The certificate holds %s; to verify them, the certificate of the issuer is needed, which is not in the text.",
 					diag.Count(len(e.stamps), "timestamp"))
 			}
-			return diag.Fail("The certificate holds %s of logs whose keys are not known here.", diag.Count(len(e.stamps), "timestamp"))
+			return diag.Fail("The certificate holds %s, but none of a log whose key is known here.", diag.Count(len(e.stamps), "timestamp"))
 		},
 	},
 }

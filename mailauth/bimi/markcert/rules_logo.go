@@ -52,7 +52,7 @@ var logoRules = diag.Rules[*evidence]{
 		Code: "markcert.logotype.several", Severity: diag.Error, Weight: 1, Category: factorLogo, DependsOn: []diag.Code{"markcert.logotype.malformed"},
 		Title:       "More than one logo in the certificate",
 		Requirement: "The certificate holds one logo",
-		Ref:         mcr + "7.1.2.3",
+		Ref:         mcr,
 		Advice:      "Have the certificate reissued with one logo: receivers may take either, or none.",
 		When:        drawn,
 		Fails: func(e *evidence) diag.Failures {

@@ -17,7 +17,7 @@ var profileRules = diag.Rules[*evidence]{
 		Code: "markcert.key.weak", Severity: diag.Error, Weight: 3, Category: factorProfile,
 		Title:       "Weak public key",
 		Requirement: "The key is strong enough",
-		Ref:         mcr + "6.1.5",
+		Ref:         mcr + " section 6.1.5",
 		Advice:      "Have the certificate reissued with an RSA key of at least 2048 bits or a key on the curve P-256 or P-384.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
@@ -29,7 +29,7 @@ var profileRules = diag.Rules[*evidence]{
 		Code: "markcert.usage.signing", Severity: diag.Error, Weight: 1, Category: factorProfile,
 		Title:       "Mark certificate may sign other certificates",
 		Requirement: "The certificate may not sign others",
-		Ref:         mcr + "7.1.2.3",
+		Ref:         mcr,
 		Advice:      "Have the certificate reissued without the key usages of an authority.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
@@ -42,7 +42,7 @@ var profileRules = diag.Rules[*evidence]{
 		Code: "markcert.usage.extra", Severity: diag.Warning, Weight: 1, Category: factorProfile, DependsOn: []diag.Code{"cert_not_vmc"},
 		Title:       "Mark certificate has further purposes",
 		Requirement: "The certificate has no purpose but marks",
-		Ref:         mcr + "7.1.2.3",
+		Ref:         mcr,
 		Advice:      "Have the certificate reissued with id-kp-BrandIndicatorforMessageIdentification as its only purpose: logs refuse others.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
@@ -54,7 +54,7 @@ var profileRules = diag.Rules[*evidence]{
 		Code: "markcert.policy.missing", Severity: diag.Warning, Weight: 1, Category: factorProfile, DependsOn: []diag.Code{"cert_not_vmc"},
 		Title:       "Policy of mark certificates missing",
 		Requirement: "The certificate names the policy of mark certificates",
-		Ref:         mcr + "7.1.6.1",
+		Ref:         mcr,
 		Advice:      "Have the certificate reissued with the policy 1.3.6.1.4.1.53087.1.1: logs refuse certificates without it.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
@@ -92,7 +92,7 @@ var profileRules = diag.Rules[*evidence]{
 		Code: "markcert.pilot.late", Severity: diag.Error, Weight: 1, Category: factorProfile,
 		Title:       "Pilot extension in a certificate issued after the pilot",
 		Requirement: "The certificate has no extension of the pilot, which ended on 2025-03-15",
-		Ref:         mcr + "7.1.2.3",
+		Ref:         mcr,
 		Advice:      "Have the certificate reissued without the extension 1.3.6.1.4.1.53087.4.1.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {

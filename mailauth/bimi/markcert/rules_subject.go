@@ -9,7 +9,7 @@ import (
 )
 
 // fieldsRef is where the fields of the subject are listed.
-const fieldsRef = mcr + "7.1.4.2.2"
+const fieldsRef = mcr + " section 7.1.4.2.2"
 
 // reissue is what can be done about a subject.
 const reissue = "Ask the authority to reissue the certificate with the right fields. Receivers of today show the logo all the same."
@@ -87,7 +87,7 @@ var subjectRules = diag.Rules[*evidence]{
 		Code: "markcert.type.common", Severity: diag.Info, DependsOn: []diag.Code{"markcert.type.unknown"},
 		Title:       "Common mark certificate (CMC)",
 		Requirement: "The certificate is a verified mark certificate (VMC)",
-		Ref:         mcr + "1.1",
+		Ref:         mcr,
 		Advice: "Check that the mailboxes that matter to you accept it: Gmail shows the logo without the check mark, Apple Mail asks " +
 			"for a verified mark certificate, which needs a registered trademark.",
 		When: marked,

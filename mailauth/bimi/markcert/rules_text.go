@@ -12,6 +12,18 @@ import (
 // textRules are about the text of PEM blocks.
 var textRules = diag.Rules[*evidence]{
 	{
+		Code: "markcert.pem.private_key", Severity: diag.Critical, Weight: 5, Category: factorText,
+		Title:       "Private key in the text",
+		Requirement: "The text holds no private key",
+		Ref:         "RFC 5280 section 8",
+		Advice: "Remove the private key, have the certificate revoked and reissued with a new key, and check what else uses " +
+			"the key: whoever could read the text can use it.",
+		When: read,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.bundle.PrivateKey, "The text has a block with a private key. It is not repeated here.")
+		},
+	},
+	{
 		Code: "cert_pem_missing", Severity: diag.Critical, Weight: 10, Category: factorText,
 		Title:       "No certificate in the text",
 		Requirement: "The text holds a certificate",
@@ -32,18 +44,6 @@ var textRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.pem.private_key", Severity: diag.Critical, Weight: 5, Category: factorText,
-		Title:       "Private key in the text",
-		Requirement: "The text holds no private key",
-		Ref:         "RFC 7468 section 13",
-		Advice: "Remove the private key, have the certificate revoked and reissued with a new key, and check what else uses " +
-			"the key: whoever could read the text can use it.",
-		When: read,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.bundle.PrivateKey, "The text has a block with a private key. It is not repeated here.")
-		},
-	},
-	{
 		Code: "cert_invalid", Severity: diag.Critical, Weight: 5, Category: factorText, DependsOn: []diag.Code{"cert_pem_missing"},
 		Title:       "Certificate cannot be read",
 		Requirement: "Each certificate of the text can be read",
@@ -55,7 +55,11 @@ var textRules = diag.Rules[*evidence]{
 				if b.Index == 0 {
 					return diag.Fail("A block of a certificate cannot be read: %s.", b.Text)
 				}
-				return diag.Fail("Certificate %d of the text cannot be read: %s.", b.Index, b.Text).About(fmt.Sprintf("certificate %d", b.Index))
+				f := diag.Fail("Certificate %d of the text cannot be read: %s.", b.Index, b.Text)
+				if b.Text == bundled {
+					f[0].Advice = forms[PKCS7][1]
+				}
+				return f.About(fmt.Sprintf("certificate %d", b.Index))
 			})
 		},
 	},
@@ -66,7 +70,8 @@ var textRules = diag.Rules[*evidence]{
 		Ref:         draft + "4.4",
 		Advice: "Publish the verified or common mark certificate that an authority for marks issued to you. A certificate for a " +
 			"web server cannot take its place.",
-		When:  func(e *evidence) bool { return e.mark != nil },
+		// What cannot be read may be the mark certificate.
+		When:  func(e *evidence) bool { return e.mark != nil && !(len(e.bundle.Broken) > 0 && e.mark.X509.IsCA) },
 		Fails: notForMarks,
 	},
 	{
@@ -95,14 +100,13 @@ var textRules = diag.Rules[*evidence]{
 		Advice:      "Leave one mark certificate in the text. Another logo needs a record of its own, with another selector and URL.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
-			var names []string
+			names := []string{name(e.mark.X509)}
 			for _, c := range e.others {
 				if e.rivals(c) {
 					names = append(names, name(c))
 				}
 			}
-			return diag.FailIf(len(names) > 0, "Beside the mark certificate of %s the text has %s, of %s: receivers may refuse them all.",
-				name(e.mark.X509), diag.Count(len(names), "other one"), strings.Join(names[:min(len(names), 3)], ", "))
+			return diag.FailIf(len(names) > 1, "The text has mark certificates of %s: receivers may refuse them all.", and(names))
 		},
 	},
 	{
@@ -200,6 +204,12 @@ func notForMarks(e *evidence) diag.Failures {
 			Detail: fmt.Sprintf("The certificate of %s is that of an authority, and the text has none for a mark.", name(c)),
 			Advice: "Put your own mark certificate first in the text: only those of its issuers are there.",
 		}}
+	case e.attempted():
+		return diag.Failures{{
+			Detail: fmt.Sprintf("The certificate of %s holds a mark, but lacks the extended key usage of mark certificates "+
+				"(id-kp-BrandIndicatorforMessageIdentification).", name(c)),
+			Advice: "Have the certificate reissued with this extended key usage: receivers refuse a mark certificate without it.",
+		}}
 	case c.ExtKeyUsage == nil && c.UnknownExtKeyUsage == nil:
 		return diag.Fail("The certificate of %s has no extended key usage; one for marks has id-kp-BrandIndicatorforMessageIdentification.", name(c))
 	default:
@@ -251,6 +261,19 @@ func (e *evidence) sequence() string {
 	return strings.Join(names, ", ")
 }
 
+// and writes a list for a sentence: "a, b and c", or "a, b, c, d, e and 3 more".
+func and(list []string) string {
+	if more := len(list) - 5; more > 0 {
+		list = append(slices.Clone(list[:5]), fmt.Sprintf("%d more", more))
+	}
+	last := len(list) - 1
+	if last < 1 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:last], ", ") + " and " + list[last]
+}
+
+// join shows the first texts of a list that strangers wrote.
 func join(list []string) string {
 	var quoted []string
 	for _, s := range list[:min(len(list), 5)] {

@@ -83,7 +83,10 @@ func ending(e *evidence, within time.Duration) diag.Failures {
 
 // age writes a time in days, or in hours if it is short.
 func age(d time.Duration) string {
-	if d < 2*day {
+	switch {
+	case d < time.Hour:
+		return "less than an hour"
+	case d < 2*day:
 		return diag.Count(int(d/time.Hour), "hour")
 	}
 	return diag.Count(int(d/day), "day")

@@ -57,7 +57,7 @@ var texts = diag.Texts{
 		Sub:      "Mailboxes that ask for a certificate show no logo. Publish it at the URL, or correct the URL in the record.",
 	},
 	"markcert.pem.private_key": {
-		Headline: "Private key lies beside the certificate",
+		Headline: "Private key in the text of the certificate",
 		Sub:      "Whoever could read it can use it. Remove it, and have the certificate revoked and reissued with a new key.",
 	},
 	"markcert.pem.form": {
