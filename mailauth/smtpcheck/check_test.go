@@ -329,6 +329,33 @@ var siblings = []sibling{
 	{name: "every sender refused", zone: one, setup: setup{good(says("MAIL", "550 5.1.8 sender"))}},
 	{name: "sender refused late", zone: one, setup: setup{good(says("RCPT", "550 5.1.8 sender address rejected"))}},
 	{name: "client refused late", zone: one, setup: setup{good(says("RCPT", "554 5.7.1 client host blocked"))}},
+	{name: "sender without SPF pass", zone: one, setup: setup{good(
+		says("RCPT", "550 5.7.23 <smtp-check@example.net>: Recipient address rejected: SPF fail - not authorized"))}},
+	{name: "sender not authenticated", zone: one, setup: setup{good(
+		says("RCPT", "550-5.7.26 This mail has been blocked because the sender is unauthenticated.\n550 5.7.26 You must "+
+			"authenticate with SPF or DKIM"))}},
+	{name: "sender deferred, null sender accepted", zone: one,
+		setup: setup{good(says("MAIL", "450 4.1.8 Sender address rejected"), says("MAIL FROM:<>", "250 ok"))}},
+	{name: "recipient domain has a null MX", zone: one, setup: setup{good(
+		says("RCPT", "556 5.1.10 <smtp-check@example.net>: Recipient address rejected: Domain example.net does not accept "+
+			"mail (nullMX)"))}},
+	{name: "recipient domain is unroutable", zone: one, setup: setup{good(says("RCPT", "550 Unrouteable address"))}},
+	{name: "recipient of Microsoft 365", zone: one,
+		setup: setup{good(says("RCPT", "550 5.4.1 Recipient address rejected: Access denied. AS(201806281)"))}},
+	{name: "recipient of qmail", zone: one, setup: setup{good(
+		says("RCPT", "553 sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)"))}},
+	{name: "client banned", zone: one,
+		setup: setup{good(says("RCPT", "550 5.7.606 Access denied, banned sending IP [203.0.113.1]"))}},
+	{name: "client without anonymous mail", zone: one, setup: setup{good(says("MAIL",
+		"530 5.7.57 SMTP; Client was not authenticated to send anonymous mail during MAIL FROM"))}},
+	{name: "name in EHLO refused", zone: one, setup: setup{good(
+		says("EHLO", "504 5.5.2 <client.example.net>: Helo command rejected: need fully-qualified hostname"),
+		says("HELO", "504 5.5.2 <client.example.net>: Helo command rejected: need fully-qualified hostname"))}},
+	{name: "name in EHLO refused by Exim", zone: one, setup: setup{good(
+		says("EHLO", "501 Syntactically invalid EHLO argument(s)"), says("HELO", "501 Syntactically invalid HELO argument(s)"))}},
+	{name: "name in EHLO refused late", zone: one, setup: setup{good(
+		says("RCPT", "550 5.7.1 <client.example.net>: Helo command rejected: Host not found"))}},
+	{name: "relay test without an answer", zone: one, setup: setup{good(says("MAIL", diagtest.NoReply))}},
 	{name: "AUTH wanted", zone: one, setup: setup{good(says("MAIL", "530 5.7.0 Authentication required"))}},
 	{name: "hangs up at MAIL", zone: one, setup: setup{good(says("MAIL", diagtest.HangUp))}},
 	{name: "hangs up at RCPT", zone: one, setup: setup{good(says("RCPT", diagtest.HangUp))}},

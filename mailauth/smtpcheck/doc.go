@@ -14,9 +14,10 @@
 //
 // A refused connection, a reply or a handshake that fails is what the server does. Silence is not: outgoing
 // connections to port 25 are blocked in many networks, and so is IPv6. Silence is held against a server only if
-// another one answered on the same port over the same version of the Internet Protocol; otherwise the outcome is unknown.
-// The same holds for replies of 4xx, such as greylisting, and for refusals that are about the address of the client:
-// they say nothing about how the server treats others.
+// another one answered on the same port over the same version of the Internet Protocol; otherwise the outcome is
+// unknown. The same holds for replies of 4xx, such as greylisting, and for refusals that are about the address or the
+// name of the client: they say nothing about how the server treats others. Nor does a refusal tell of relaying that is
+// about the sender of the test, or says that no mail can go to the domain of its recipient.
 //
 // # How it is built
 //

@@ -24,7 +24,7 @@ const (
 	silent                // there was no connection or no banner, although others on the port answered
 	deferred              // the banner or the reply to EHLO has a code of 4xx
 	turnedOff             // the banner has a code of 5xx
-	unwelcome             // a reply of 5xx, for reasons that lie with the address of the client
+	unwelcome             // a reply of 5xx, for reasons that lie with the address or the name of the client
 	garbled               // what came is not SMTP
 	spoiled               // TLS did not come about on port 465
 	rude                  // neither EHLO nor HELO was accepted

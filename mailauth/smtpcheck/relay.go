@@ -16,6 +16,7 @@ type relay struct {
 	sender    string // in the command MAIL
 	recipient string // in the command RCPT
 	deferred  bool   // the reply was temporary, as with greylisting
+	late      bool   // a reply did not come in time
 }
 
 // checksRelay reports whether the relay test was asked for.
@@ -59,17 +60,17 @@ func (r *relay) ask(session *smtp.Session, s *server) (again bool) {
 	reply, err := session.Command("MAIL FROM:<" + r.sender + ">")
 	switch {
 	case err != nil:
-		return false
+		return r.broken(err)
 	case !reply.OK():
 		r.reply, r.deferred = reply.String(), reply.Temporary()
 		if wantsAuth(reply) || !reply.Temporary() && s.addr.Port() != mailPort {
 			r.status = RelayClosed // who has not signed in may not send at all (RFC 6409 section 4.3)
 			return false
 		}
-		return !reply.Temporary()
+		return !reply.Temporary() || aboutSender(reply)
 	}
 	if reply, err = session.Command("RCPT TO:<" + r.recipient + ">"); err != nil {
-		return false
+		return r.broken(err)
 	}
 	r.reply, r.deferred = reply.String(), reply.Temporary()
 	switch {
@@ -77,14 +78,21 @@ func (r *relay) ask(session *smtp.Session, s *server) (again bool) {
 		r.status = RelayOpen
 	case relayDenied.MatchString(words(reply)), wantsAuth(reply):
 		r.status, r.deferred = RelayClosed, false // Postfix has 454 for it
-	case reply.Temporary():
-	case strings.Contains(words(reply), "sender"):
+	case aboutSender(reply):
 		again = true
-	case !aboutClient(reply):
+	case reply.Temporary():
+	case !aboutClient(reply) && !aboutDomain(reply):
 		r.status = RelayClosed
 	}
 	_, err = session.Command("RSET")
 	return again && err == nil
+}
+
+// broken notes why a reply did not come. Nothing more can be asked.
+func (r *relay) broken(err error) (again bool) {
+	kind := asError(err).Kind
+	r.late = kind == smtp.TimedOut || kind == smtp.Overrun
+	return false
 }
 
 // testPercent asks a server that refuses foreign recipients for one in disguise, user%example.org@its.own.domain, for
@@ -118,23 +126,42 @@ var relayDenied = regexp.MustCompile(`\brelay(ing)?( access)? (is )?(denied|not|
 // words are the whole text of a reply in lower case.
 func words(r smtp.Reply) string { return strings.ToLower(strings.Join(r.Lines, " ")) }
 
-// wantsAuth reports whether a reply asks the client to sign in (RFC 4954 section 6).
+// wantsAuth reports whether a reply asks the client to sign in (RFC 4954 section 6). Replies about SPF, DKIM and DMARC
+// have the same words and mean the sender.
 func wantsAuth(r smtp.Reply) bool {
-	text := words(r)
-	return r.Code >= 500 && (r.Code == 530 || r.Code == 550 || r.Code == 553 || r.Code == 554) &&
-		(strings.Contains(text, "authentication required") ||
-			strings.Contains(text, "authenticat") && strings.Contains(text, "must"))
+	return slices.Contains([]int{530, 550, 553, 554}, r.Code) && !aboutSender(r) && authWanted.MatchString(words(r))
 }
 
-// clientWords appear in refusals that are about the address of the client, such as those of blocklists.
-var clientWords = []string{
-	"blocked", "blacklist", "blocklist", "block list", "black list", "denylist", "listed", "rbl", "dnsbl", "spamhaus",
-	"reputation", "reverse dns", "rdns", "ptr record", "reverse hostname", "your ip", "your host", "client host",
-	"your address", "your network", "policy reasons",
+var authWanted = regexp.MustCompile(`authentication required|authenticat.*must|must.*authenticat|not authenticated`)
+
+// aboutSender reports whether a refusal is about the sender of the message (RFC 3463 section 3.2, RFC 7372 section 3,
+// RFC 7505 section 4.2), so that another sender may get further.
+func aboutSender(r smtp.Reply) bool {
+	return senderStatus.MatchString(r.Status()) || senderWords.MatchString(words(r))
 }
 
-// aboutClient reports whether a refusal is about who asks rather than about what is asked.
+var senderStatus = regexp.MustCompile(`^[45]\.(1\.[78]|7\.2[0-467])$`)
+
+var senderWords = regexp.MustCompile(`\b(sender|spf|dmarc|return[- ]path|callback|callout)\b`)
+
+// aboutDomain reports whether a refusal says that no mail can go to the domain of the recipient: those reserved for
+// documentation have a null MX (RFC 7505 section 4.1), which a server that relays for everybody may look up.
+func aboutDomain(r smtp.Reply) bool {
+	return slices.Contains([]string{"5.1.2", "5.1.10"}, r.Status()) || domainWords.MatchString(words(r))
+}
+
+var domainWords = regexp.MustCompile(`null ?mx|unroute?able|(domain|host)( name)? (not found|does not exist)`)
+
+// aboutClient reports whether a refusal is about who asks rather than about what is asked: about the address, as those
+// of blocklists are, or about the name in EHLO.
 func aboutClient(r smtp.Reply) bool {
-	text := words(r)
-	return slices.ContainsFunc(clientWords, func(w string) bool { return strings.Contains(text, w) })
+	return r.Status() == "5.7.25" || clientWords.MatchString(words(r)) || helloWords.MatchString(words(r))
 }
+
+var clientWords = regexp.MustCompile(`blocked|bl[ao]c?k ?list|denylist|listed|rbl|dnsbl|spamhaus|reputation|banned|` +
+	`reverse dns|rdns|ptr record|reverse hostname|your (ip|host|address|network)|client host|sending ip|the ip you|` +
+	`ip address|policy reasons`)
+
+// Words that go with EHLO or HELO also stand in replies to a command that is unknown, which therefore do not do alone.
+var helloWords = regexp.MustCompile(`\b(helo|ehlo)\b( \S+)? (command rejected|argument|name|hostname|domain|does not|is )|` +
+	`\b(bad|invalid|bogus|forged|fake|impossible) (helo|ehlo)\b|valid hostname`)

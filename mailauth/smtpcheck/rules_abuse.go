@@ -90,8 +90,8 @@ var relayRules = []serverRule{
 			Title:       "Relay test without a result",
 			Requirement: "The relay test has a result",
 			Ref:         "RFC 5321 section 4.2.1",
-			Advice: "Test from another address, or allow this client in the mail server for the test: the reply may be about " +
-				"the client and not about relaying.",
+			Advice: "Look at the reply in the transcript: it may be about this client, or about the sender or the recipient of " +
+				"the test, and not about relaying. Test from another address if it is about the client.",
 		},
 		applies: func(s *server) bool { return s.relay.tested && s.relay.status != RelayOpen },
 		fault: func(s *server) string {
@@ -100,6 +100,8 @@ var relayRules = []serverRule{
 				return ""
 			case s.relay.reply != "":
 				return "refused the relay test for another reason: the reply was " + s.relay.reply
+			case s.relay.late:
+				return "did not answer the relay test in time"
 			default:
 				return "broke off the relay test without a reply"
 			}

@@ -37,11 +37,12 @@ var reachRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "smtp.servers.unwelcome", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "Mail servers refuse the address of this client",
-		Requirement: "No mail server refuses the address of this client",
+		Title:       "Mail servers refuse this client",
+		Requirement: "No mail server refuses this client",
 		Ref:         "RFC 5321 section 3.1",
-		Advice: "Nothing to fix unless senders see the same reply: it is about the address from which this test comes. Allow " +
-			"that address in the mail server, or test from another one.",
+		Advice: "Nothing to fix unless senders see the same reply: it is about the address or the name of the client that " +
+			"makes this test. Set helo to a name that leads to that address, allow it in the mail server, or test from " +
+			"another one.",
 		When:  func(e *evidence) bool { return slices.ContainsFunc(e.servers, (*server).answered) },
 		Fails: func(e *evidence) diag.Failures { return e.turned(unwelcome, "%s refuses this client: %s.") },
 	},
@@ -221,11 +222,11 @@ var sessionRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.session.unwelcome", Severity: diag.Info, StateIfFailed: diag.Unknown,
-			Title:       "Mail server refuses the address of this client",
-			Requirement: "No mail server refuses the address of this client",
+			Title:       "Mail server refuses this client",
+			Requirement: "No mail server refuses this client",
 			Ref:         "RFC 5321 section 3.1",
-			Advice: "Nothing to do unless senders see the same reply: the refusal is about the address from which this test " +
-				"comes. Allow it in the mail server to get a full result.",
+			Advice: "Nothing to do unless senders see the same reply: the refusal is about the address or the name of the " +
+				"client that makes this test. Allow it in the mail server to get a full result.",
 		},
 		applies: func(s *server) bool { return s.answered() && !s.blind },
 		fault:   when(unwelcome, func(s *server) string { return "refuses this client: " + s.err.Error() }),

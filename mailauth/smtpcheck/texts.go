@@ -67,7 +67,7 @@ var texts = diag.Texts{
 		Sub:      "Senders try again later. Test again in a few minutes, and look into the log if it stays like this.",
 	},
 	"smtp.servers.unwelcome": {
-		Headline: "Mail servers refuse the address of this client: outcome unknown",
+		Headline: "Mail servers refuse this client: outcome unknown",
 		Sub:      "That says nothing about other senders. Test from another address, or allow this one.",
 	},
 	"smtp.relay.deferred": {
