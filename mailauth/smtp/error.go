@@ -42,7 +42,7 @@ const (
 	Rejected    Kind = "rejected"     // the reply has a code of 5xx, or another that is no success
 	NotOffered  Kind = "not_offered"  // the server does not list STARTTLS
 	NoHandshake Kind = "no_handshake" // TLS did not come about
-	Overrun     Kind = "overrun"      // the time for the whole session ended; the server may be slow or the caller impatient
+	Overrun     Kind = "overrun"      // the time for the whole session ended; the server or the caller is the cause
 )
 
 // An Error says how a session ended. Its text is a clause that tells what happened, without the name
@@ -61,6 +61,9 @@ func (e *Error) Error() string {
 	}[e.Step]
 	if text := e.banner(); text != "" {
 		return text
+	}
+	if e.Step == StepConnect && e.Kind == Overrun {
+		return "the time ended while other connections to the same address were under way"
 	}
 	switch e.Kind {
 	case Blocked:

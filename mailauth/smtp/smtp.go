@@ -75,16 +75,23 @@ type Session struct {
 	failed bool  // the conversation has broken off
 }
 
-// Dial connects to a server and reads its banner. The session ends with the context, and after 25
-// seconds at the latest. It must be closed, and is not nil also with an error, which is an *[Error].
+// Dial connects to a server and reads its banner. An address gets two connections of an environment at a time, on
+// whatever port; Dial waits for one. The session ends with the context, and after 25 seconds at the latest. It must be
+// closed, and is not nil also with an error, which is an *[Error].
 func Dial(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 	s := &Session{
 		Config: c, env: env, begin: time.Now(), left: maxBytes, cancel: func() {},
 		Hello: Hello{Extensions: []Extension{}}, Transcript: []Line{},
 	}
+	leave, err := turnsOf(env).take(ctx, c.Addr.Addr().Unmap())
+	if err != nil {
+		return s, &Error{Step: StepConnect, Kind: Overrun, Err: err}
+	}
+	s.begin = time.Now()
 	ctx, end := context.WithTimeout(ctx, sessionTimeout)
 	if err := s.connect(ctx); err != nil {
 		end()
+		leave()
 		return s, err
 	}
 	// Whatever is under way ends with the context.
@@ -94,6 +101,7 @@ func Dial(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 		stop()
 		end()
 		raw.Close()
+		leave()
 	}
 	if c.Addr.Port() == portTLS {
 		if err := s.handshake(); err != nil {

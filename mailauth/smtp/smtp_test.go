@@ -302,3 +302,41 @@ func TestContext(t *testing.T) {
 		w.Close()
 	})
 }
+
+// An address gets two connections at a time, whichever diagnostic asks, and waiting ends with the context.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Host(host, addr)
+		w.SMTP(diagtest.SMTP{Host: host})
+		dial := func(env *diag.Env, limit time.Duration) (*smtp.Session, time.Duration, error) {
+			begin := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			t.Cleanup(cancel)
+			s, err := smtp.Dial(ctx, env, config(25))
+			return s, time.Since(begin), err
+		}
+		first, _, err := dial(w.Env(), time.Minute)
+		require.NoError(t, err)
+		second, _, err := dial(w.Env().Cached(), time.Minute)
+		require.NoError(t, err)
+		third, waited, err := dial(w.Env(), 3*time.Second)
+		e, _ := errors.AsType[*smtp.Error](err)
+		require.Equal(t, []any{smtp.StepConnect, smtp.Overrun, 3 * time.Second}, []any{e.Step, e.Kind, waited})
+		require.Equal(t, "the time ended while other connections to the same address were under way", e.Error())
+		third.Quit()
+		time.AfterFunc(time.Second, first.Close)
+		fourth, waited, err := dial(w.Env(), time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, time.Second, waited)
+		for _, s := range []*smtp.Session{first, second, fourth} {
+			s.Close()
+			s.Close()
+		}
+		fifth, waited, err := dial(w.Env(), time.Minute)
+		require.NoError(t, err)
+		require.Zero(t, waited)
+		fifth.Close()
+		w.Close()
+	})
+}

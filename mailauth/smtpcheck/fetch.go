@@ -19,7 +19,8 @@ const (
 	// Timeout is how long all of it lasts: the operation has 30 seconds (CONTRACT 1.9).
 	Timeout = 28 * time.Second
 
-	// maxConnections is how many connections a host, and an address, has to serve at the same time.
+	// maxConnections is how many connections a host has to serve at the same time. Package smtp has the same bound for
+	// an address.
 	maxConnections = 2
 
 	// maxAddresses are tested of each host over each version of the Internet Protocol. Large providers publish

@@ -40,39 +40,23 @@ type server struct {
 type prober struct {
 	env      *diag.Env
 	evidence *evidence
-	slots    map[string]chan struct{} // by host and by address: who holds one may connect
+	slots    map[string]chan struct{} // by host: who holds one may connect
 }
 
 func (p *prober) makeSlots() {
 	for _, s := range p.evidence.servers {
-		for _, key := range s.keys() {
-			p.slots[key] = make(chan struct{}, maxConnections)
-		}
+		p.slots[s.host] = make(chan struct{}, maxConnections)
 	}
 }
 
-// keys name what a connection to the server counts for.
-func (s *server) keys() [2]string {
-	return [2]string{"host " + s.host, "address " + s.addr.Addr().String()}
-}
-
-// take waits for a slot of the host and then for one of the address, so that nobody who holds the second waits.
+// take waits for a slot of the host. Package smtp waits for the address, to which several hosts may lead.
 func (p *prober) take(ctx context.Context, s *server) (release func(), ok bool) {
-	keys := s.keys()
-	for i, key := range keys {
-		select {
-		case p.slots[key] <- struct{}{}:
-		case <-ctx.Done():
-			if i > 0 {
-				<-p.slots[keys[0]]
-			}
-			return nil, false
-		}
+	select {
+	case p.slots[s.host] <- struct{}{}:
+		return func() { <-p.slots[s.host] }, true
+	case <-ctx.Done():
+		return nil, false
 	}
-	return func() {
-		<-p.slots[keys[1]]
-		<-p.slots[keys[0]]
-	}, true
 }
 
 // config says how to connect to a server.
