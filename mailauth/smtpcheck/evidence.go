@@ -38,7 +38,32 @@ func (e *evidence) digest() {
 	blind := !e.any((*server).usable)
 	for _, s := range e.servers {
 		s.blind = blind
+		s.spare = e.spareOf(s)
 	}
+}
+
+// A spare is what senders have instead of a server on the same port.
+type spare int
+
+// The kinds.
+const (
+	none      spare = iota
+	address         // the host can be used at another address
+	preferred       // a host that senders prefer can be used, so that this one is a backup
+)
+
+func (e *evidence) spareOf(s *server) spare {
+	kind := none
+	for _, o := range e.servers {
+		switch {
+		case o == s || !o.usable() || o.addr.Port() != s.addr.Port():
+		case o.host == s.host:
+			return address
+		case o.preference != nil && s.preference != nil && *o.preference < *s.preference:
+			kind = preferred
+		}
+	}
+	return kind
 }
 
 func (e *evidence) fateOf(s *server) fate {
@@ -194,7 +219,7 @@ func (e *evidence) any(is func(*server) bool) bool { return slices.ContainsFunc(
 // unsettled reports whether nothing was learned about some way to deliver mail.
 func (e *evidence) unsettled() bool {
 	return e.any(func(s *server) bool { return s.fate.ignorance() }) ||
-		slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Err() != nil })
+		slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Err() != nil && !missing(h) })
 }
 
 // partial reports whether something could not be learned.

@@ -32,8 +32,9 @@ type server struct {
 	named     diag.Addresses // of the name in the banner
 	nameAsked bool           // whether that name was looked up
 
-	fate  fate // what became of it all; set by digest
-	blind bool // no server at all could be tested, of which the rules tell once; set by digest
+	fate  fate  // what became of it all; set by digest
+	spare spare // what senders have instead; set by digest
+	blind bool  // no server at all could be tested, of which the rules tell once; set by digest
 }
 
 // A prober speaks with servers.

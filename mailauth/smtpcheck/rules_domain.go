@@ -87,6 +87,17 @@ var domainRules = diag.Rules[*evidence]{
 // hostRules are about the addresses of the hosts.
 var hostRules = diag.Rules[*evidence]{
 	{
+		Code: "smtp.host.nonexistent", Severity: diag.Error, NoScore: true,
+		Title:       "Host does not exist",
+		Requirement: "The host exists",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Check the spelling of the host name, or add an address record for it.",
+		When:        func(e *evidence) bool { return !e.byDomain() && hasHosts(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.gone(), "The DNS answers NXDOMAIN for %s.", e.req.Host.Name())
+		},
+	},
+	{
 		Code: "smtp.host.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
 		Title:       "Addresses of a mail server could not be looked up",
 		Requirement: "The name servers answer for the addresses of every mail server",
@@ -112,13 +123,13 @@ var hostRules = diag.Rules[*evidence]{
 		Requirement: "Every mail server has an address",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Add an address record for the host, or correct or remove the MX record that names it.",
-		When:        hasHosts,
+		When:        func(e *evidence) bool { return hasHosts(e) && !e.gone() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.mail.List, func(h host) diag.Failures {
 				switch {
 				case !e.missing(h):
 					return nil
-				case h.Addresses.V4.NXDomain():
+				case nonexistent(h):
 					return diag.Fail("The mail server %s does not exist (NXDOMAIN).", h.Name).About(h.Name)
 				default:
 					return diag.Fail("The mail server %s has neither an IPv4 nor an IPv6 address.", h.Name).About(h.Name)
@@ -173,6 +184,11 @@ var hostRules = diag.Rules[*evidence]{
 	},
 }
 
+// gone reports whether the host that was asked about does not exist, upon which nothing else is judged.
+func (e *evidence) gone() bool {
+	return !e.byDomain() && missing(e.mail.List[0]) && nonexistent(e.mail.List[0])
+}
+
 // hasHosts reports whether there are names of hosts.
 func hasHosts(e *evidence) bool {
 	_, literal := e.req.Host.IP()
@@ -184,8 +200,10 @@ func (e *evidence) missing(h host) bool { return hasHosts(e) && missing(h) }
 
 func missing(h host) bool {
 	a := h.Addresses
-	return len(a.All()) == 0 && (a.Err() == nil && h.Err() == nil || a.V4.NXDomain() || a.V6.NXDomain())
+	return len(a.All()) == 0 && (a.Err() == nil && h.Err() == nil || nonexistent(h))
 }
+
+func nonexistent(h host) bool { return h.Addresses.V4.NXDomain() || h.Addresses.V6.NXDomain() }
 
 // subject begins a sentence about the mail servers.
 func (e *evidence) subject() string {

@@ -54,7 +54,7 @@ var reachRules = diag.Rules[*evidence]{
 		Advice: "Make one mail server work, and open its port in the firewall for the whole Internet: until then no mail " +
 			"arrives. The other findings say what is wrong with each.",
 		When: func(e *evidence) bool {
-			return len(e.mail.List) > 0 && (e.any((*server).usable) || !e.unsettled())
+			return len(e.mail.List) > 0 && !e.gone() && (e.any((*server).usable) || !e.unsettled())
 		},
 		Fails: func(e *evidence) diag.Failures {
 			if e.any((*server).usable) {
@@ -146,7 +146,12 @@ var sessionRules = []serverRule{
 			Ref:         "RFC 6890 section 2.2",
 			Advice:      "Publish the public address of the mail server, and remove the one that is not public.",
 		},
-		fault: when(private, func(*server) string { return "cannot be reached from the Internet: the address is not public" }),
+		fault: when(private, func(s *server) string {
+			if s.forMail() && s.spare == address {
+				return "" // smtp.address.unavailable tells
+			}
+			return "cannot be reached from the Internet: the address is not public"
+		}),
 	},
 	{
 		Rule: diag.Rule[*evidence]{
@@ -157,8 +162,8 @@ var sessionRules = []serverRule{
 			Advice: "Start the mail server and let it listen on this address, or remove the address or the MX record: senders " +
 				"lose time on it, and mail waits if no other server answers.",
 		},
-		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() },
-		fault:   when(refused, func(s *server) string { return "refuses connections on port 25" }),
+		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && (s.usable() || s.spare == none) },
+		fault:   when(refused, (*server).deafness),
 	},
 	{
 		Rule: diag.Rule[*evidence]{
@@ -169,8 +174,32 @@ var sessionRules = []serverRule{
 			Advice: "Check that the mail server runs and that no firewall drops connections to it, or remove its address or " +
 				"MX record: senders wait for minutes before they try the next one.",
 		},
-		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() },
-		fault:   when(silent, func(s *server) string { return "does not answer on port 25: " + s.err.Error() }),
+		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && (s.usable() || s.spare == none) },
+		fault:   when(silent, (*server).deafness),
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.address.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
+			Title:       "Mail server does not answer at one of its addresses",
+			Requirement: "The mail servers answer at all of their addresses",
+			Ref:         "RFC 5321 section 5.1",
+			Advice: "Let the mail server listen on this address and open port 25 for it in the firewall, or remove the address " +
+				"record: senders that try this address first lose time before they turn to the other one.",
+		},
+		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == address },
+		fault:   (*server).deafness,
+	},
+	{
+		Rule: diag.Rule[*evidence]{
+			Code: "smtp.backup.unavailable", Severity: diag.Warning, Weight: 3, Category: factorReach,
+			Title:       "Backup mail server does not answer",
+			Requirement: "The backup mail servers answer",
+			Ref:         "RFC 5321 section 5.1",
+			Advice: "Start the backup server and open port 25 for it in the firewall, or remove its MX record: as it is, mail " +
+				"waits at the senders when the preferred server fails.",
+		},
+		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == preferred },
+		fault:   (*server).deafness,
 	},
 	{
 		Rule: diag.Rule[*evidence]{
@@ -257,6 +286,20 @@ var sessionRules = []serverRule{
 			return "accepts connections, but does not begin with an SMTP banner: " + s.err.Error()
 		}),
 	},
+}
+
+// deafness says how a server on port 25 does not answer; empty if it does.
+func (s *server) deafness() string {
+	switch s.fate {
+	case refused:
+		return "refuses connections on port 25"
+	case silent:
+		return "does not answer on port 25: " + s.err.Error()
+	case private:
+		return "cannot be reached from the Internet: the address is not public"
+	default:
+		return ""
+	}
 }
 
 // when makes a fault of a fate.

@@ -25,7 +25,7 @@ var encryptionRules = []serverRule{
 			Advice: "Install a certificate and enable STARTTLS in the mail server. Until then anybody on the way can read " +
 				"mail, and Gmail marks it as not encrypted.",
 		},
-		applies: func(s *server) bool { return s.usable() && !s.implicitTLS() },
+		applies: func(s *server) bool { return s.usable() && !s.implicitTLS() && s.plain.Extended },
 		fault: func(s *server) string {
 			if s.tlsFault != nil && s.tlsFault.Kind == smtp.NotOffered {
 				return "does not offer STARTTLS"
@@ -62,9 +62,15 @@ var encryptionRules = []serverRule{
 		applies: func(s *server) bool { return s.tls != nil || s.handshakeFailed() },
 		fault: func(s *server) string {
 			if s.handshakeFailed() {
-				return "starts TLS, but it does not come about: " + s.tlsFault.Error()
+				return "cannot be used over TLS: " + s.tlsFault.Error()
 			}
 			return ""
+		},
+		failure: func(s *server, f *diag.Failure) {
+			if s.implicitTLS() {
+				f.Advice = "Let the mail server begin with TLS on port 465, such as smtpd_tls_wrappermode = yes in Postfix, and " +
+					"check its certificate and key, for instance with \"openssl s_client -connect HOST:465\"."
+			}
 		},
 	},
 	{

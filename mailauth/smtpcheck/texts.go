@@ -49,6 +49,10 @@ var texts = diag.Texts{
 		Headline: "An MX record points to a CNAME, which is forbidden",
 		Sub:      "Most senders follow it, some do not. Name the host at the end of the alias.",
 	},
+	"smtp.host.nonexistent": {
+		Headline: "Host does not exist",
+		Sub:      "The DNS answers NXDOMAIN, so that there is nothing to test. Check the spelling of the name.",
+	},
 	"smtp.host.missing": {
 		Headline: "A mail server has no address",
 		Sub:      "Senders lose time on it, and its share of the mail. Add an address or remove its MX record.",
@@ -76,7 +80,8 @@ var texts = diag.Texts{
 	},
 	"smtp.servers.unreachable": {
 		Headline: "No mail server accepts mail",
-		Sub:      "All mail is deferred or returned to its senders. The findings say what is wrong with each server.",
+		Sub: "None can be reached and used, so that all mail is deferred or returned to its senders. The findings say what " +
+			"is wrong with each server.",
 	},
 	"smtp.address.private": {
 		Headline: "A mail server has an address that is not public",
@@ -89,6 +94,15 @@ var texts = diag.Texts{
 	"smtp.connection.silent": {
 		Headline: "A mail server does not answer",
 		Sub:      "Senders wait for minutes before they try the others. Start it, or remove its address or MX record.",
+	},
+	"smtp.address.unavailable": {
+		Headline: "A mail server does not answer at one of its addresses",
+		Sub:      "Mail arrives by its other address. Let it listen on this one, or remove the address record.",
+	},
+	"smtp.backup.unavailable": {
+		Headline: "Backup mail server does not answer",
+		Sub: "Mail arrives while the preferred server works, and waits when that fails. Start the backup, or remove its MX " +
+			"record.",
 	},
 	"smtp.session.deferred": {
 		Headline: "A mail server answers with a temporary failure",
@@ -148,7 +162,8 @@ var texts = diag.Texts{
 	},
 	"smtp.certificate.incomplete": {
 		Headline: "Certificate chain of a mail server is incomplete",
-		Sub:      "Senders that check certificates do not trust it. Send the intermediate certificates along.",
+		Sub: "Senders that check certificates do not trust it. Send the intermediate certificates along, if the issuer is a " +
+			"public authority.",
 	},
 	"smtp.certificate.self_signed": {
 		Headline: "Certificate of a mail server is self-signed",
