@@ -217,9 +217,12 @@ func (e *evidence) reason(h *host) string {
 	case statusUnknown:
 		return "the DNSSEC status of " + h.weakest(name) + " could not be determined"
 	case unsigned:
-		return h.weakest(name) + " are not signed"
+		return h.weakest(name) + " are not signed with DNSSEC"
 	case absent:
-		return "there are no TLSA records, and they would not be signed"
+		if h.ground == diag.Insecure {
+			return "there are no TLSA records, and the address records of " + h.Name + " are not signed"
+		}
+		return "there are no TLSA records, and the " + string(e.source) + " of " + e.domain.String() + " are not signed"
 	case unasked:
 		return "the address records of " + h.Name + " are not signed, so that senders do not ask for TLSA records"
 	case unusable:
@@ -244,10 +247,14 @@ func (e *evidence) reason(h *host) string {
 
 // weakest names the records of a host whose DNSSEC status is that of the whole.
 func (h *host) weakest(name string) string {
-	if h.ground == weaker(h.ground, h.tlsaStatus) {
+	switch {
+	case h.ground == h.tlsaStatus:
+		return "the address records of " + h.Name + " and its TLSA records"
+	case h.ground == weaker(h.ground, h.tlsaStatus):
 		return "the address records of " + h.Name
+	default:
+		return "the TLSA records at " + name
 	}
-	return "the TLSA records of " + name
 }
 
 // having lists the hosts with one of these faults.

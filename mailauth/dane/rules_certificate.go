@@ -81,7 +81,7 @@ var connectionRules = diag.Rules[*evidence]{
 		When:        reached,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.unreached(), func(address string) diag.Failures {
-				return diag.Fail("There was no certificate to be had from %s.", address)
+				return diag.Fail("No certificate could be fetched from %s.", address)
 			})
 		},
 	},
@@ -109,7 +109,7 @@ var connectionRules = diag.Rules[*evidence]{
 		When: settled(reached, badStartTLS),
 		Fails: func(e *evidence) diag.Failures {
 			return each(e, func(h *host) diag.Failures {
-				return diag.Fail("TLS with %s does not come about: %s.%s", h.Name, e.reason(h), e.refused())
+				return diag.Fail("TLS with %s fails: %s.%s", h.Name, e.reason(h), e.refused())
 			}, badStartTLS)
 		},
 	},

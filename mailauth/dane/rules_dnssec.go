@@ -68,7 +68,7 @@ var dnssecRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool { return e.published() && e.grounded() && !e.broken() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.naming == diag.Insecure, "The mail servers have signed TLSA records, but the %s of %s are not "+
-				"signed, so that DANE does not protect the domain.", e.source, e.domain)
+				"signed with DNSSEC, so that DANE does not protect the domain.", e.source, e.domain)
 		},
 	},
 	{
@@ -105,7 +105,7 @@ var dnssecRules = diag.Rules[*evidence]{
 		Advice:      "Sign the zone with DNSSEC if the domain is to have DANE: nothing else in mail needs it.",
 		When:        func(e *evidence) bool { return hasHosts(e) && (!e.published() || e.broken()) && known(e.naming) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.naming == diag.Insecure, "The %s of %s are not signed, so that DANE cannot protect it.",
+			return diag.FailIf(e.naming == diag.Insecure, "The %s of %s are not signed with DNSSEC, so that DANE cannot protect it.",
 				e.source, e.domain)
 		},
 	},
@@ -117,15 +117,45 @@ func known(s diag.DNSSECStatus) bool { return s == diag.Secure || s == diag.Inse
 // without are the hosts that have no TLSA records.
 func (e *evidence) without() []*host { return e.having(absent) }
 
-// lookedUp reports whether it is known of every host that has an address whether it has TLSA records, and whether one
-// has an address.
+// lookedUp reports whether it is known of every host that has an address whether it has TLSA records, as far as that
+// matters, and of one at all.
 func (e *evidence) lookedUp() bool {
-	return len(e.hosts) > len(e.having(noAddress)) && len(e.having(addressUnknown, tlsaUnknown, bogus, unasked)) == 0
+	return len(e.hosts) > len(e.having(noAddress, unasked)) && len(e.having(addressUnknown, tlsaUnknown, bogus)) == 0
+}
+
+// foreign reports whether all of these hosts have names outside the domain, as those of a provider do.
+func (e *evidence) foreign(hosts []*host) bool {
+	own := "." + e.domain.String()
+	return !slices.ContainsFunc(hosts, func(h *host) bool { return strings.HasSuffix("."+h.base, own) })
 }
 
 // broken reports whether senders that know DANE do not deliver to one of the hosts.
 func (e *evidence) broken() bool {
 	return slices.ContainsFunc(e.hosts, func(h host) bool { return h.broken() })
+}
+
+// unpublished fails because no mail server has TLSA records, with advice for those who can act: the owner of the zone
+// that the domain is in, and the owner of that in which the mail servers are.
+func (e *evidence) unpublished() diag.Failures {
+	f := diag.Fail("There are no TLSA records at %s.", e.names(e.without()))
+	bare := slices.ContainsFunc(e.without(), func(h *host) bool { return h.ground == diag.Insecure })
+	switch {
+	case e.naming == diag.Insecure:
+		f[0].Detail += " They would have no effect, because the domain is not signed with DNSSEC."
+		f[0].Advice = "Sign the zone of the domain with DNSSEC first; if its DNS provider cannot, use MTA-STS, which needs no " +
+			"DNSSEC. If the mail servers are those of a provider, ask whether it supports DANE."
+	case bare && e.foreign(e.without()):
+		f[0].Detail += " The zone of the mail servers is not signed with DNSSEC."
+		f[0].Advice = "Ask the provider of the mail servers whether it supports DANE: TLSA records need a signed zone, and only " +
+			"the owner of that zone can sign it and publish them. The domain itself is ready. MTA-STS needs no DNSSEC."
+	case bare:
+		f[0].Detail += " The zone of the mail servers is not signed with DNSSEC."
+		f[0].Advice = "Sign the zone that the mail servers are in with DNSSEC first; TLSA records have no effect without."
+	case e.foreign(e.without()):
+		f[0].Advice = "Ask the provider of the mail servers whether it supports DANE: only the provider knows when their keys " +
+			"change, and can publish TLSA records at their names. The domain itself is ready."
+	}
+	return f
 }
 
 // absenceRules are about TLSA records that are not there, or not where senders look.
@@ -141,8 +171,13 @@ var absenceRules = diag.Rules[*evidence]{
 			if e.published() || len(e.without()) == 0 {
 				return nil
 			}
-			return diag.FailIf(len(e.misplaced()) > 0, "There are TLSA records at %s, and senders look at %s.",
+			f := diag.FailIf(len(e.misplaced()) > 0, "There are TLSA records at %s, and senders look at %s.",
 				e.recordName(e.domain.String()), e.names(e.without()))
+			if len(f) > 0 && e.foreign(e.without()) {
+				f[0].Advice = "Remove the TLSA records at the domain, and ask the provider of the mail servers whether it " +
+					"supports DANE: only the provider can publish TLSA records at their names."
+			}
+			return f
 		},
 	},
 	{
@@ -157,17 +192,7 @@ var absenceRules = diag.Rules[*evidence]{
 			if e.published() || len(e.without()) == 0 {
 				return nil
 			}
-			f := diag.Fail("There are no TLSA records at %s.", e.names(e.without()))
-			switch {
-			case e.naming == diag.Insecure:
-				f[0].Advice = "Sign the zone of the domain with DNSSEC first; TLSA records have no effect without. If the mail " +
-					"servers are those of a provider, ask whether it supports DANE."
-			case slices.ContainsFunc(e.without(), func(h *host) bool { return h.ground == diag.Insecure }):
-				f[0].Detail += " The zone of the mail servers is not signed."
-				f[0].Advice = "Ask the provider of the mail servers whether it supports DANE: TLSA records need a signed zone, and " +
-					"only the owner of that zone can sign it and publish them. The domain itself is ready."
-			}
-			return f
+			return e.unpublished()
 		},
 	},
 	{

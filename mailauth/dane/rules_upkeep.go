@@ -25,7 +25,7 @@ func usableEach(e *evidence, test func(h *host, records []Record) diag.Failures)
 var upkeepRules = diag.Rules[*evidence]{
 	{
 		Code: "dane.tlsa.renewal", Severity: diag.Info,
-		Title:       "TLSA records of the certificate break at each renewal",
+		Title:       "TLSA records break whenever the certificate is renewed",
 		Requirement: "TLSA records survive the renewal of the certificate with the same key",
 		Ref:         "RFC 7671 section 5.1",
 		Advice: "Publish a record 3 1 1 with the SHA-256 of the public key beside it, and let the renewal keep the key: a " +
@@ -35,7 +35,7 @@ var upkeepRules = diag.Rules[*evidence]{
 			return usableEach(e, func(h *host, records []Record) diag.Failures {
 				lasting := func(r Record) bool { return r.Usage != DANEEE || r.Selector != Cert }
 				return diag.FailIf(!slices.ContainsFunc(records, lasting),
-					"All TLSA records at %s speak of the whole certificate, which changes when it is renewed.", e.recordName(h.base))
+					"All TLSA records at %s are for the whole certificate, which changes when it is renewed.", e.recordName(h.base))
 			})
 		},
 	},

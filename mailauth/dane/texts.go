@@ -74,7 +74,7 @@ var texts = diag.Texts{
 	},
 	"dane.tlsa.location": {
 		Headline: "TLSA records are published at the wrong name",
-		Sub:      "Senders look for them at the names of the mail servers, so that DANE is not in effect. Move them there.",
+		Sub:      "Senders look for them at the names of the mail servers, so DANE is not in effect. Publish them there, or remove them.",
 	},
 	"dane.tlsa.missing": {
 		Headline: "DANE is not set up: no TLSA records",

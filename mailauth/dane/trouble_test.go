@@ -88,3 +88,32 @@ func TestDomainIsAlias(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Pass, r.Hosts[0].Status)
 }
+
+// The advice is for those who can act: whoever runs the mail servers publishes TLSA records, in a zone that is signed.
+func TestAdviceIsForWhoCanAct(t *testing.T) {
+	provider := "example.com. MX 10 mx.example.net.\nmx.example.net. A 198.51.100.25\n"
+	for _, tt := range []struct{ zone, signed, detail, advice string }{
+		{oneMX, "", "_25._tcp.mx.example.com.", "Have each mail server keep its private key"},
+		{oneMX, "none", "the domain is not signed", "MTA-STS, which needs no DNSSEC"},
+		{provider, "none", "the domain is not signed", "ask whether it supports DANE"},
+		{provider, "", "The zone of the mail servers is not signed", "Ask the provider of the mail servers"},
+		{provider, "example.com. example.net.", "_25._tcp.mx.example.net.", "only the provider knows when their keys change"},
+		{provider + "_25._tcp.example.com. TLSA " + other, "", "_25._tcp.example.com", "Remove the TLSA records at the domain"},
+	} {
+		r := (&setting{zone: tt.zone, signed: tt.signed}).lookup(t)
+		require.Equal(t, diag.Missing, r.State)
+		require.Contains(t, r.Findings[0].Detail, tt.detail)
+		require.Contains(t, r.Findings[0].Advice, tt.advice)
+	}
+}
+
+// What is missing is said of the records that lack it.
+func TestErrorNamesWhatIsNotSigned(t *testing.T) {
+	provider := "example.com. MX 10 mx.example.net.\nmx.example.net. A 198.51.100.25\n"
+	for signed, want := range map[string]string{
+		"example.net.": "there are no TLSA records, and the MX records of example.com are not signed",
+		"none":         "there are no TLSA records, and the address records of mx.example.net are not signed",
+	} {
+		require.Equal(t, want, (&setting{zone: provider, signed: signed}).lookup(t).Hosts[0].Error)
+	}
+}
