@@ -25,8 +25,11 @@ func Silent(p *Part[spf.LookupReport]) bool {
 // Sends reports whether the domain seems to send mail, whether it receives any or not: its SPF record is there and does
 // not say otherwise, or it has a key to sign with.
 func Sends(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
+	if Silent(p) {
+		return false
+	}
 	works := func(k *DKIMPart) bool { return k.Works() }
-	return p.Result != nil && p.Result.Found && !Silent(p) || slices.ContainsFunc(keys, works)
+	return p.Result != nil && p.Result.Found || slices.ContainsFunc(keys, works)
 }
 
 // Senders are the services that an SPF record lets send and that can sign with the domain of a customer.

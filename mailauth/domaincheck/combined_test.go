@@ -91,7 +91,7 @@ var broken = []string{"_dmarc.example.com", "_mta-sts.example.com", "_smtp._tls.
 // Whatever is combined, the reply is consistent, and what it suggests harms nobody.
 func TestAnyCombination(t *testing.T) {
 	keys := []string{"mx", "host", "ptr", "spf", "dkim", "dmarc", "sts", "tlsrpt", "policy", "more", "signed"}
-	n := 150
+	n := 80
 	if testing.Short() {
 		n = 40
 	}
