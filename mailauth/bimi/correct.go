@@ -32,13 +32,23 @@ var nobody = []string{"self", "none", "null", "-"}
 // them is not known, or nothing needs correction.
 func (e *evidence) correct() string {
 	texts := e.sources()
+	if rest := e.rest(); len(rest) > 0 {
+		if s := e.join(slices.Concat(texts, rest)); s != "" {
+			return s
+		}
+	}
+	return e.join(texts)
+}
+
+// join returns the record that texts make up.
+func (e *evidence) join(texts []string) string {
 	d := draft{tags: map[string]string{}}
 	for _, text := range texts {
 		if !d.add(text) {
 			return ""
 		}
 	}
-	if len(texts) == 0 || e.exemplary() && !d.renamed {
+	if len(texts) == 0 || len(texts) == 1 && e.exemplary() && !d.renamed {
 		return ""
 	}
 	s := d.String()
@@ -83,6 +93,19 @@ func (e *evidence) sources() []string {
 	default:
 		return nil
 	}
+}
+
+// rest lists the texts beside a record that were probably meant as its other part.
+func (e *evidence) rest() (list []string) {
+	if e.record == nil || e.place == nil {
+		return nil
+	}
+	for _, s := range e.place.Found.Strays {
+		if record.Continues(s.Text) {
+			list = append(list, s.Text)
+		}
+	}
+	return list
 }
 
 // A draft is a record in the making.

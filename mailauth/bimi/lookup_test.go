@@ -139,6 +139,12 @@ var worlds = []struct {
 		"invalid 0 record.version", full + ";", "reject true"},
 	{"stray", with(full, "v=BIMI2; l="+logoURL), "", "", nil,
 		"warning 94 record.stray", "", "reject true"},
+	{"rest in another record", with("v=BIMI1; l="+logoURL+";", "a="+markURL), "", "", nil,
+		"warning 94 record.stray certificate.missing", full + ";", "reject true"},
+	{"rest says otherwise", with(full, "l=https://b.example.com/logo.svg"), "", "", nil,
+		"warning 94 record.stray", "", "reject true"},
+	{"rest of another domain's record", with(full) + sub + at("default._bimi.a.example.com", "a=https://b.example.com/mark.pem"), "a.example.com", "", nil,
+		"warning 94 record.stray", "", "reject true"},
 	{"http", with("v=BIMI1; l=http://brand.example.com/logo.svg; a="), "", "", nil,
 		"invalid 69 location.http certificate.missing", "", "reject true"},
 

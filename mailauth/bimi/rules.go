@@ -132,7 +132,18 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "BIMI record does not begin with v=BIMI1;",
 		Requirement: "The BIMI record begins with v=BIMI1;",
 	}),
-	kit.Stray(diag.Rule[*evidence]{Code: "bimi.record.stray", Severity: diag.Warning}),
+	kit.Stray(diag.Rule[*evidence]{
+		Code: "bimi.record.stray", Severity: diag.Warning,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.found.Strays, func(s taglist.Stray) diag.Failures {
+				f := diag.Fail("Receivers ignore the TXT record %q: %s.", diag.Quote(s.Text), s.Why).Suggesting(e.suggested)
+				if slices.Contains(e.rest(), s.Text) {
+					f[0].Advice = "Publish all tags in one TXT record, and remove the other: receivers do not join records."
+				}
+				return f
+			})
+		},
+	}),
 	kit.Multiple(diag.Rule[*evidence]{
 		Code: "bimi.record.multiple", Severity: diag.Critical, Weight: 3, Category: factorRecord, Ref: refDiscovery,
 		Advice: "Remove all records but one: with several, receivers use none. Publish records for other logos at other " +

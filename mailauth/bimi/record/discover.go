@@ -125,15 +125,23 @@ func Find(answer []*dns.TXT) taglist.Found {
 	found := Format.Find(answer)
 	for _, r := range answer {
 		text := diag.TXT(r)
-		if !Format.Is(text) && Format.Resembles(text) == "" && headless(text) {
+		if !Format.Is(text) && Format.Resembles(text) == "" && names(text) {
 			found.Strays = append(found.Strays, taglist.Stray{Text: text, Why: "it does not begin with v=" + Format.Version})
 		}
 	}
 	return found
 }
 
-// headless reports whether a text has a tag l or a with a URL.
-func headless(text string) bool {
+// Continues reports whether a text was probably meant as the rest of a record that stands in another one: it has no
+// version, and names a logo or a certificate.
+func Continues(text string) bool {
+	list := Format.Parse(text)
+	_, versioned := list.Tag("v")
+	return !versioned && names(text)
+}
+
+// names reports whether a text has a tag l or a with a URL.
+func names(text string) bool {
 	list := Format.Parse(text)
 	for _, name := range []string{"l", "a"} {
 		if t, ok := list.Tag(name); ok && strings.HasPrefix(strings.ToLower(t.Value), "http") {
