@@ -203,6 +203,16 @@ func (s *standing) eligible() (yes *bool, reason string) {
 	return new(true), ""
 }
 
+// barred says why no receiver shows a logo; empty if some may.
+func (s *standing) barred() string {
+	for _, o := range s.obstacles {
+		if o.kind != dmarcRejectPartial && o.kind != dmarcDisputed {
+			return o.text
+		}
+	}
+	return ""
+}
+
 // report writes it down.
 func (s *standing) report() DMARC {
 	d := DMARC{Policy: s.policy}

@@ -127,16 +127,22 @@ var worlds = []struct {
 
 	{"two records", with(full, alone), "", "", nil,
 		"invalid 39 record.multiple", "", "reject true"},
+	{"two records, p=none", mail + at("_dmarc.example.com", "v=DMARC1; p=none") + at("default._bimi.example.com", full) + at("default._bimi.example.com", alone), "", "", nil,
+		"invalid 39 record.multiple dmarc.none", "", "none false"},
+	{"lower case, no DMARC", mail + at("default._bimi.example.com", "v=bimi1; l="+logoURL+"; a="+markURL), "", "", nil,
+		"invalid 39 record.version dmarc.missing", full + ";", "missing false"},
+	{"lower-case declination, no DMARC", mail + at("default._bimi.example.com", "v=bimi1; l=; a=;"), "", "", nil,
+		"invalid 0 record.version", "v=BIMI1; l=; a=;", "missing false"},
 	{"two records, alike", with(full, full+";"), "", "", nil,
 		"invalid 39 record.multiple", full + ";", "reject true"},
 	{"two records below one", with(full) + sub + at("default._bimi.a.example.com", full) + at("default._bimi.a.example.com", alone), "a.example.com", "", nil,
 		"invalid 39 record.multiple", "", "reject true"},
 	{"lower case", with("v=bimi1; l=" + logoURL + "; a=" + markURL), "", "", nil,
-		"invalid 0 record.version", full + ";", "reject true"},
+		"invalid 39 record.version", full + ";", "reject true"},
 	{"no version", with("l=" + logoURL + "; a=" + markURL), "", "", nil,
-		"invalid 0 record.version", full + ";", "reject true"},
+		"invalid 39 record.version", full + ";", "reject true"},
 	{"empty version", with("v=; l=" + logoURL + "; a=" + markURL), "", "", nil,
-		"invalid 0 record.version", full + ";", "reject true"},
+		"invalid 39 record.version", full + ";", "reject true"},
 	{"stray", with(full, "v=BIMI2; l="+logoURL), "", "", nil,
 		"warning 94 record.stray", "", "reject true"},
 	{"rest in another record", with("v=BIMI1; l="+logoURL+";", "a="+markURL), "", "", nil,
@@ -345,5 +351,20 @@ func TestPolicyIsMovedOnReports(t *testing.T) {
 	} {
 		r := lookup(t, under(tt.dmarc), "", "", nil)
 		require.True(t, strings.HasPrefix(r.Findings[0].Advice, tt.begins), r.Findings[0].Advice)
+	}
+}
+
+// Who has no record and no strong DMARC policy is told to begin with DMARC.
+func TestMissingBeginsWithDMARC(t *testing.T) {
+	none := mail + at("_dmarc.example.com", "v=DMARC1; p=none")
+	for _, tt := range []struct {
+		zone  string
+		spoil func(*diagtest.World)
+		first bool
+	}{{strict, nil, false}, {mail, nil, true}, {none, nil, true}, {none, broken("_dmarc.example.com"), false}} {
+		r := lookup(t, tt.zone, "", "", tt.spoil)
+		require.Equal(t, tt.first, strings.Contains(r.Sub, "DMARC"), r.Sub)
+		require.Equal(t, tt.first, strings.Contains(r.Findings[0].Detail, "no effect yet"), r.Findings[0].Detail)
+		require.Equal(t, tt.first, strings.Contains(r.Findings[0].Advice, "set up DMARC first"), r.Findings[0].Advice)
 	}
 }

@@ -121,6 +121,10 @@ func absent(e *evidence) diag.Failures {
 	if e.beside.fallback != "" {
 		f[0].Detail += " There is one for the selector default, which receivers do not use for messages that name another selector."
 		f[0].Advice = "Check the spelling of the selector. Publish a record for it, or leave the field BIMI-Selector out of messages."
+	} else if reason := e.standing.barred(); reason != "" {
+		f[0].Detail += " One would have no effect yet. " + reason
+		f[0].Advice = "Leave it unless mailboxes are to show your logo. For that set up DMARC first, with a policy of quarantine or " +
+			"reject; then you need a logo in SVG Tiny PS, and for most large mailbox providers a mark certificate."
 	}
 	return f
 }

@@ -1,14 +1,26 @@
 package bimi
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/bimi/record"
 )
 
-// wanted reports whether a record asks for a logo, so that DMARC matters.
+// wanted reports whether a record asks for a logo, be it one that receivers cannot use, so that DMARC matters.
 func wanted(e *evidence) bool {
-	return online(e) && e.active()
+	if !online(e) || e.record != nil {
+		return online(e) && e.active()
+	}
+	texts := slices.Clone(e.found.Records)
+	for _, s := range e.found.Strays {
+		texts = append(texts, s.Text)
+	}
+	return slices.ContainsFunc(texts, func(text string) bool {
+		r := record.Parse(text)
+		return !r.Declined
+	})
 }
 
 // dmarcRules are about the DMARC policy, without which receivers show no logo.

@@ -35,6 +35,12 @@ func (e *evidence) texts() diag.Texts {
 			}
 		}
 	}
+	if e.standing.barred() != "" {
+		t["missing"] = diag.Text{
+			Headline: texts["missing"].Headline,
+			Sub:      "Mailboxes show no logo for your mail. That does no harm; if you want one, begin with a strong DMARC policy.",
+		}
+	}
 	what, rest := "", ""
 	switch located, certified := e.unfetchedLogo(), e.unfetchedMark(); {
 	case located && certified:
