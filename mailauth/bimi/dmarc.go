@@ -23,6 +23,7 @@ type obstacle struct {
 	kind   obstacleKind
 	domain string // whose record it is
 	text   string // a sentence
+	advice string // empty: that of the rule
 	silent bool   // the record asks for no reports, from which its owner would learn what a stricter policy stops
 }
 
@@ -126,6 +127,8 @@ func (s *standing) absent(d *policy.Discovery, v *policy.View) {
 		case step == nil:
 		case step.DanglingAlias() != "":
 			s.add(dmarcMissing, d.Domain.String(), "%s", step.DanglingAlias())
+			s.obstacles[len(s.obstacles)-1].advice = "Have the DMARC record published at the target of the CNAME, or replace the " +
+				"CNAME with a TXT record: receivers show no logo before there is one with quarantine or reject."
 			return
 		case len(step.Found.Records) > 1:
 			s.add(dmarcInvalid, domain, "There are %d DMARC records at %s, of which receivers use none.",

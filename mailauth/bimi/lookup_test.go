@@ -368,3 +368,10 @@ func TestMissingBeginsWithDMARC(t *testing.T) {
 		require.Equal(t, tt.first, strings.Contains(r.Findings[0].Advice, "set up DMARC first"), r.Findings[0].Advice)
 	}
 }
+
+// An alias for the DMARC record that leads nowhere is fixed where it leads, not by a policy that starts anew.
+func TestDanglingDMARC(t *testing.T) {
+	r := lookup(t, mail+record1+"_dmarc.example.com. CNAME d.example.net.\n", "", "", nil)
+	require.Contains(t, r.Findings[0].Advice, "at the target of the CNAME")
+	require.NotContains(t, r.Findings[0].Advice, "p=none")
+}

@@ -116,6 +116,7 @@ func dmarcRule(r diag.Rule[*evidence], kind obstacleKind) diag.Rule[*evidence] {
 	r.Fails = func(e *evidence) diag.Failures {
 		return diag.FailEach(e.standing.of(kind), func(o obstacle) diag.Failures {
 			f := diag.Fail("%s", o.text).About("_dmarc." + o.domain)
+			f[0].Advice = o.advice
 			if o.silent && strings.HasPrefix(r.Advice, checkReports) {
 				f[0].Advice = askForReports + r.Advice[len(checkReports):]
 			}
