@@ -52,7 +52,7 @@ var systemColors = set("activeborder activecaption appworkspace background butto
 
 // isRGB takes three numbers, or three percentages.
 func isRGB(arguments string) bool {
-	parts := strings.Split(arguments, ",")
+	parts := strings.SplitN(arguments, ",", 4)
 	percent := strings.Count(arguments, "%")
 	if len(parts) != 3 || percent != 0 && percent != 3 {
 		return false

@@ -88,5 +88,12 @@ func collapse(s string) string {
 	if !strings.ContainsAny(s, white) {
 		return s
 	}
-	return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return strings.ContainsRune(white, c) }), " ")
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(s, func(c rune) bool { return strings.ContainsRune(white, c) }) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+	}
+	return b.String()
 }
