@@ -16,7 +16,13 @@ func adviceFor(f svg.Fault) string {
 			return "Rename it without spaces, such as Layer_2, or remove it if nothing refers to it: layer names become identifiers on export."
 		}
 	case svg.Effect, svg.Element:
-		return elementAdvice[f.Element]
+		switch f.Attribute {
+		case "clip-path":
+			return elementAdvice["clipPath"]
+		case "":
+			return elementAdvice[f.Element]
+		}
+		return elementAdvice[f.Attribute]
 	case svg.Namespace:
 		if strings.HasPrefix(f.Attribute, "xlink:") {
 			return `Add xmlns:xlink="http://www.w3.org/1999/xlink" to the svg element.`

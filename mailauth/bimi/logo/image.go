@@ -1,6 +1,7 @@
 package logo
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func (e *evidence) document() *svg.Document {
 	return e.fetched.Document
 }
 
-// maxListed is how many places of one kind of fault are told; the rest is counted.
+// maxListed is how many findings one kind of fault makes, and how many places a finding names; the rest is counted.
 const maxListed = 8
 
 // A repeat is a fault with how often it stands in the image: one export option makes the same fault on every shape.
@@ -41,7 +42,8 @@ type repeat struct {
 	more int
 }
 
-// list fails with the faults of one kind, those of the same element and attribute as one.
+// list fails with the faults of one kind. Those of the same element and attribute are one, and what has one remedy is
+// told in one finding.
 func list(d *svg.Document, k svg.Kind) (all diag.Failures) {
 	var repeats []repeat
 	for _, f := range d.Of(k) {
@@ -52,33 +54,61 @@ func list(d *svg.Document, k svg.Kind) (all diag.Failures) {
 			repeats = append(repeats, repeat{f, 0})
 		}
 	}
-	told := 0
-	for i, r := range repeats[:min(len(repeats), maxListed)] {
-		told += 1 + r.more
-		rest := 0
-		if i == maxListed-1 || i == len(repeats)-1 {
-			rest = d.Counts[k] - told
+	var groups [][]repeat
+	for _, r := range repeats {
+		i := slices.IndexFunc(groups, func(g []repeat) bool { return remedy(g[0].Fault) == remedy(r.Fault) })
+		if i >= 0 {
+			groups[i] = append(groups[i], r)
+		} else {
+			groups = append(groups, []repeat{r})
 		}
-		all = append(all, diag.Failure{Detail: detail(r, rest), Target: target(r.Fault), Advice: adviceFor(r.Fault)})
+	}
+	groups = groups[:min(len(groups), maxListed)]
+	rest := d.Counts[k]
+	for i, g := range groups {
+		for _, r := range g[:min(len(g), maxListed)] {
+			rest -= 1 + r.more
+		}
+		text := detail(g)
+		if i == len(groups)-1 && rest > 0 {
+			text += fmt.Sprintf(" There are %s of this kind.", others(rest))
+		}
+		all = append(all, diag.Failure{Detail: text, Target: target(g[0].Fault), Advice: adviceFor(g[0].Fault)})
 	}
 	return all
 }
 
-// detail writes a fault with its place, how often it is repeated, and how many others are not told.
-func detail(r repeat, rest int) string {
-	text := strings.TrimSuffix(r.Message, ".")
-	if r.Line > 0 {
-		text += fmt.Sprintf(" (line %d, column %d", r.Line, r.Column)
-		if r.more > 0 {
-			text += fmt.Sprintf(", and %s", diag.Count(r.more, "more time"))
-		}
-		text += ")"
+// remedy is the same for faults that one change removes.
+func remedy(f svg.Fault) string {
+	switch f.Kind {
+	case svg.Script, svg.EventHandler, svg.Stylesheet, svg.EditorData, svg.Animation, svg.RasterImage, svg.Font, svg.Lettering:
+		return ""
 	}
-	text += "."
-	if rest > 0 {
-		text += fmt.Sprintf(" There are %s of this kind.", others(rest))
+	return cmp.Or(adviceFor(f), target(f))
+}
+
+// detail writes the first of some faults with its place, and where else there are such.
+func detail(g []repeat) string {
+	text := strings.TrimSuffix(g[0].Message, ".") + place(g[0]) + "."
+	var also []string
+	for _, r := range g[1:min(len(g), maxListed)] {
+		also = append(also, target(r.Fault)+place(r))
+	}
+	if len(also) > 0 {
+		text += " The same applies to " + strings.Join(also, ", ") + "."
 	}
 	return text
+}
+
+// place writes where a fault stands, and how often it is repeated.
+func place(r repeat) string {
+	switch {
+	case r.Line == 0:
+		return ""
+	case r.more > 0:
+		return fmt.Sprintf(" (line %d, column %d, and %s)", r.Line, r.Column, diag.Count(r.more, "more time"))
+	}
+	return fmt.Sprintf(" (line %d, column %d)", r.Line, r.Column)
 }
 
 func others(n int) string {

@@ -97,7 +97,7 @@ func TestVerdicts(t *testing.T) {
 		{"instruction", `<?xml-stylesheet href="a.css"?>` + good, "invalid 69 instruction"},
 		{"raster image", with("<image/>"), "invalid 69 raster"},
 		{"animation", with("<animate/>"), "invalid 69 animation"},
-		{"CSS", with(`<style/><g style="fill:red"/>`), "invalid 69 stylesheet stylesheet"},
+		{"CSS", with(`<style/><g style="fill:red"/>`), "invalid 69 stylesheet"},
 		{"link", with("<a/>"), "invalid 69 link"},
 		{"video", with("<video/>"), "invalid 69 foreign"},
 		{"HTML", with("<foreignObject/>"), "invalid 69 foreign"},
@@ -105,7 +105,7 @@ func TestVerdicts(t *testing.T) {
 
 		{"version", edited("1.2", "1.1"), "invalid 69 version"},
 		{"profile", edited("tiny-ps", "tiny"), "invalid 69 base_profile"},
-		{"mask", with(`<mask/><g mask="url(#a)"/>`), "invalid 69 effect effect"},
+		{"mask", with(`<mask/><g mask="url(#a)"/>`), "invalid 69 effect"},
 		{"symbol", with(`<symbol/>`), "invalid 69 element"},
 		{"tspan", with(`<text><tspan>a</tspan></text>`), "invalid 69 element lettering background"},
 		{"editor", with(`<i:a xmlns:i="i"/>`), "invalid 69 editor_data"},
@@ -184,6 +184,11 @@ func TestDetails(t *testing.T) {
 	require.Equal(t, "g style", r.Findings[0].Target)
 	require.Equal(t, 81, r.FaultsCount)
 	require.Len(t, r.Faults, 50)
+
+	r = lookup(t, "", serve(with("<style/>\n<g style='' clip-path=''/><clipPath/>\n<defs style=''/>")), byURL(address))
+	require.Len(t, r.Findings, 2)
+	require.Contains(t, r.Findings[0].Detail, "The same applies to g style (line 2, column 4), defs style (line 3, column 7).")
+	require.Contains(t, r.Findings[1].Detail, "The same applies to clipPath (line 2, column 27).")
 
 	var b strings.Builder
 	for i := range 20 {

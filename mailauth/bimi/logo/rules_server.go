@@ -224,8 +224,10 @@ var answerRules = diag.Rules[*evidence]{
 				return nil
 			}
 			f := diag.Fail("The web server answered %d %s for %s.", head.StatusCode, diag.Quote(head.StatusText), diag.Quote(head.URL))
-			switch head.StatusCode {
-			case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+			switch code := head.StatusCode; {
+			case code >= http.StatusInternalServerError:
+				f[0].Advice = "Find the cause in the log of the web server and correct it, then try again."
+			case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusTooManyRequests:
 				f[0].Advice = "Let everybody fetch the logo, without a password and without a filter against programs: receivers " +
 					"fetch it from many addresses and run no scripts."
 			}
@@ -252,6 +254,10 @@ var answerRules = diag.Rules[*evidence]{
 		Requirement: "The logo is served as image/svg+xml",
 		Ref:         refFormats,
 		Advice:      "Let the web server send Content-Type: image/svg+xml for files ending in .svg and .svgz.",
+		When: func(e *evidence) bool { // what is no SVG need not be called one
+			d := e.document()
+			return d == nil || d.Counts[svg.NotSVG] == 0
+		},
 		Fails: func(e *evidence) diag.Failures {
 			switch e.fetched.mediaType() {
 			case "image/svg+xml":

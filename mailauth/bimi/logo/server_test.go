@@ -37,6 +37,8 @@ func serverVerdicts(t *testing.T) []diag.Verdict {
 	}{
 		{"good", diagtest.Site{}, "valid"},
 		{"not found", diagtest.Site{Handler: serveAs("text/plain", 404, "gone")}, "invalid status"},
+		{"error", diagtest.Site{Handler: serveAs("text/html", 503, "later")}, "invalid status"},
+		{"page", diagtest.Site{Handler: serveAs("text/html", 200, "<html></html>")}, "invalid format"},
 		{"forbidden", diagtest.Site{Handler: serveAs("text/html", 403, "no")}, "invalid status"},
 		{"redirect", diagtest.Site{Handler: redirect("/end")}, "warning redirect"},
 		{"circle", diagtest.Site{Handler: redirect("/logo.svg")}, "invalid redirect.loop redirect"},
