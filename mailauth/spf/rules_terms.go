@@ -293,7 +293,7 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "?all says nothing about other hosts",
 		Requirement: "The record does not end with ?all",
 		Ref:         "RFC 7208 section 8.2",
-		Advice:      "Replace ?all with ~all, and by -all once the list of senders is complete: ?all is as good as no record.",
+		Advice:      "Replace ?all with ~all, and with -all once the list of senders is complete: ?all is as good as no record.",
 		When:        decided,
 		Fails:       ending(QualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
 	},
