@@ -111,23 +111,24 @@ func retired(p *Part[dkim.LookupReport]) bool {
 	return p.Result != nil && (p.Result.Revoked || p.State == diag.Missing)
 }
 
-// KeyShares are the keys as parts of a whole: all together count for the weight, by their mean.
+// KeyShares are the keys as parts of a whole: all together count for the weight, by their mean, which does not hide the
+// gravest fault.
 func KeyShares(keys []*DKIMPart, weight int, silent bool) []Share {
 	list := make([]Share, 0, len(keys))
-	sum, known, worst := 0, 0, 0
+	sum, known, worst, limit := 0, 0, 0, 100
 	for i, k := range keys {
 		list = append(list, Share{Summary: &k.Summary, NoMatter: silent})
 		if k.Score == nil {
 			continue
 		}
-		sum, known = sum+*k.Score, known+1
+		sum, known, limit = sum+*k.Score, known+1, min(limit, k.worst().Cap())
 		if keys[worst].Score == nil || *k.Score < *keys[worst].Score {
 			worst = i
 		}
 	}
 	list[worst].Weight = weight
 	if known > 0 {
-		list[worst].Rating = new(sum / known)
+		list[worst].Rating = new(min(sum/known, limit))
 	}
 	return list
 }
@@ -201,7 +202,7 @@ var keyRules = diag.Rules[*keyEvidence]{
 		Ref:         "RFC 7208 section 10.1.2",
 		Advice:      "Leave it: mail that claims to come from the domain cannot be signed for it without a key.",
 		Fails: func(e *keyEvidence) diag.Failures {
-			return diag.FailIf(e.silent, "The SPF record of %s says that it sends no mail.", e.domain)
+			return diag.FailIf(e.silent, "%s sends no mail, as far as its records tell.", e.domain)
 		},
 	},
 	{
@@ -241,5 +242,5 @@ var keyTexts = diag.Texts{
 	"check.dkim.selector": {Headline: "No DKIM key at the common selectors",
 		Sub: "Whether mail is signed is not known. Check again with the selectors that your mail is signed with."},
 	"check.dkim.unneeded": {Headline: "No DKIM key found, and none is needed",
-		Sub: "The domain says that it sends no mail, so there is nothing to sign."},
+		Sub: "The domain sends no mail, as far as its records tell, so there is nothing to sign."},
 }

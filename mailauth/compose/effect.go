@@ -25,6 +25,7 @@ var effects = map[string]struct{ broken, weak Effect }{
 	"spf.":                  {Acceptance, Acceptance},
 	"spf.syntax.":           {Loss, Acceptance}, // permerror (RFC 7208 section 4.6)
 	"spf.record.version":    {Acceptance, Acceptance},
+	"spf.record.missing":    {Forgery, Forgery}, // before DMARC, which builds on it
 	"spf.record.multiple":   {Loss, Acceptance}, // RFC 7208 section 4.5
 	"spf.record.split":      {Loss, Acceptance},
 	"spf.include.":          {Loss, Acceptance},
@@ -66,6 +67,7 @@ var effects = map[string]struct{ broken, weak Effect }{
 	"check.tls.":            {Loss, Loss},
 	"check.ptr.":            {Acceptance, Acceptance},
 	"check.dkim.":           {Acceptance, Acceptance},
+	"check.dkim.none":       {Forgery, Forgery}, // before DMARC, which builds on it
 	"check.":                {Loss, Protection},
 }
 

@@ -93,10 +93,11 @@ func (w *Whole) merge() []told {
 	type fact struct {
 		code   diag.Code
 		detail string
+		key    string // two selectors with the same fault are two faults
 	}
 	seen := map[fact]bool{}
 	list = slices.DeleteFunc(list, func(t told) bool {
-		f := fact{t.Code, t.Detail}
+		f := fact{t.Code, t.Detail, t.part.target}
 		again := seen[f]
 		seen[f] = true
 		return again

@@ -22,7 +22,9 @@ var roots = map[diag.Code]root{
 	"tlsrpt.record.missing.no_mail": {causes: noMail},
 
 	"spf.mx.address": {causes: []string{"mx.host."}, host: true},
-	"spf.ip.result":  {causes: []string{"score.spf.address"}},
+	"spf.ip.result":  {causes: []string{"score.spf.", "spf.record.missing"}},
+
+	"score.address.unknown": {causes: []string{"spf.tree.unknown"}},
 
 	"dnssec.ds.missing":       {causes: []string{"dane.mx.insecure"}},
 	"dnssec.resolver.differs": {causes: []string{"check.domain.unavailable", "check.lookups.failed"}},

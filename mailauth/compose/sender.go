@@ -22,6 +22,11 @@ func Silent(p *Part[spf.LookupReport]) bool {
 	return (alone || has("spf.none.form")) && !has("spf.senders.none")
 }
 
+// Parked reports whether the records of the domain show no use for mail: it receives none, and has no SPF record.
+func Parked(p *Part[spf.LookupReport]) bool {
+	return slices.ContainsFunc(p.Findings, func(f diag.Finding) bool { return f.Code == "spf.record.missing.no_mail" })
+}
+
 // Sends reports whether the domain seems to send mail, whether it receives any or not: its SPF record is there and does
 // not say otherwise, or it has a key to sign with.
 func Sends(p *Part[spf.LookupReport], keys []*DKIMPart) bool {

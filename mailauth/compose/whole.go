@@ -246,16 +246,16 @@ func (w *Whole) text(list []told, v *diag.Verdict) diag.Text {
 	for list[i].Code != first.Code {
 		i++
 	}
-	return diag.Text{Headline: headline(&list[i]), Sub: first.Detail + remainder(v.Findings)}
+	return diag.Text{Headline: headline(&list[i]), Sub: first.Detail + remainder(list, &list[i])}
 }
 
 // headline names what to do first, in at most [diag.MaxHeadline] characters.
 func headline(t *told) string {
 	label := t.part.kind.Label
 	short, _, _ := strings.Cut(t.Title, ": ")
-	begin, beginWith := "Next step: ", "Next step for "+label+": "
+	begin, beginWith := "Next step: ", "Next step for "+lowerFirst(label)+": "
 	if t.Severity >= diag.Error {
-		begin, beginWith = "Fix first: ", "Fix "+label+" first: "
+		begin, beginWith = "Fix first: ", "Fix "+lowerFirst(label)+" first: "
 	}
 	if !strings.Contains(strings.ToLower(t.Title), strings.ToLower(label)) {
 		begin = beginWith
@@ -268,22 +268,18 @@ func headline(t *told) string {
 	return t.Title
 }
 
-// remainder counts what there is beside the first thing to do.
-func remainder(findings []diag.Finding) string {
+// remainder counts what there is beside the first thing to do, which may do for several faults, such as one at each of
+// several addresses.
+func remainder(list []told, first *told) string {
 	var errors, warnings int
-	for _, f := range findings {
+	for _, f := range list {
 		switch {
+		case f.Code == first.Code && f.Advice == first.Advice:
 		case f.Severity >= diag.Error:
 			errors++
 		case f.Severity == diag.Warning:
 			warnings++
 		}
-	}
-	switch {
-	case errors > 0:
-		errors--
-	case warnings > 0:
-		warnings--
 	}
 	switch {
 	case errors > 0 && warnings > 0:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,8 +51,8 @@ func TestWorlds(t *testing.T) {
 		{name: "p=none", edits: edits{"dmarc": none}, headline: "Next step for DMARC: policy is none", score: "91",
 			state: diag.Warned, advice: "dmarc", grave: []diag.Code{"dmarc.policy.none"}},
 		{name: "listed: before any record", edits: edits{"more": listed("25.113.0.203", "zen.spamhaus.org"), "spf": "", "dmarc": ""},
-			headline: "Fix Reputation first: listed on the most widely used blocklist", score: "39", state: diag.Bad, advice: "reputation",
-			grave: []diag.Code{"dnsbl.listed.decisive", "dmarc.record.missing", "spf.record.missing"}},
+			headline: "Fix reputation first: listed on the most widely used blocklist", score: "39", state: diag.Bad, advice: "reputation",
+			grave: []diag.Code{"dnsbl.listed.decisive", "spf.record.missing", "dmarc.record.missing"}},
 		{name: "listed on an obscure list: after the records", edits: edits{
 			"more": listed("25.113.0.203", "rbl.schulte.org"), "dmarc": none,
 		}, headline: "Next step for DMARC: policy is none", score: "90", state: diag.Warned, advice: "dmarc",
@@ -84,7 +85,7 @@ func TestWorlds(t *testing.T) {
 			req: sending("203.0.113.9"), headline: "Next step: sending address does not pass SPF", score: "94",
 			state: diag.Warned, advice: "spf", grave: []diag.Code{"score.spf.address"}},
 		{name: "the address has no name", edits: edits{"ptr": ""}, req: sending("203.0.113.25"), score: "94", state: diag.Warned,
-			headline: "Next step for Reputation: sending address has no name in reverse DNS", advice: "reputation",
+			headline: "Next step for reputation: sending address has no name in reverse DNS", advice: "reputation",
 			grave: []diag.Code{"check.ptr.missing"}},
 		{name: "SPF unknown", more: servfail("example.com"), headline: "", score: "89", state: diag.Warned, partial: true, advice: "spf"},
 		{name: "only DMARC unknown", more: servfail("_dmarc.example.com"), score: "89", state: diag.Warned, partial: true,
@@ -142,8 +143,8 @@ func consistent(t *testing.T, r *Report) {
 	}
 	for i, f := range r.Findings {
 		assert.True(t, known[f.Code], "%s is not described", f.Code)
-		assert.False(t, seen[string(f.Code)+f.Detail], "%s stands twice", f.Code)
-		seen[string(f.Code)+f.Detail] = true
+		assert.False(t, seen[string(f.Code)+f.Detail+f.Target], "%s stands twice", f.Code)
+		seen[string(f.Code)+f.Detail+f.Target] = true
 		assert.NotEmpty(t, f.Target)
 		if i > 0 {
 			assert.GreaterOrEqual(t, r.Findings[i-1].Severity, f.Severity, "the worst first")
@@ -180,6 +181,48 @@ func consistent(t *testing.T, r *Report) {
 	}
 }
 
+// What is to be done stands in an order in which it can be done, each action once, and with a value only where nothing has
+// to be done before.
+func TestActions(t *testing.T) {
+	none := `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`
+	parked := edits{"mx": "example.com. MX 0 .", "host": "", "ptr": "", "tlsrpt": "", "dkim": "", "spf": "", "dmarc": ""}
+	weak := edits{"dkim": "s1._domainkey.example.com. TXT " + key1024 + "\ns2._domainkey.example.com. TXT " + key1024}
+	for _, tt := range []struct {
+		name   string
+		edits  edits
+		want   []diag.Code // above info
+		values string
+		sub    string // its end
+	}{
+		{"no DKIM key at all, and p=none", edits{"dkim": "", "dmarc": none}, []diag.Code{"check.dkim.none", "dmarc.policy.none"}, "",
+			"After that, 1 warning remains."},
+		{"nothing at all", edits{"spf": "", "dkim": "", "dmarc": "", "tlsrpt": ""},
+			[]diag.Code{"spf.record.missing", "dmarc.record.missing", "check.dkim.none", "tlsrpt.record.missing"},
+			"v=DMARC1; p=none; rua=mailto:dmarc-reports@example.com|v=TLSRPTv1; rua=mailto:tls-reports@example.com",
+			"After that, 1 error and 2 warnings remain."},
+		{"no use for mail", parked, []diag.Code{"dmarc.record.missing.no_mail", "spf.record.missing.no_mail"},
+			"v=DMARC1; p=reject|v=spf1 -all", "After that, 1 warning remains."},
+		{"one fault of two keys", weak, []diag.Code{"dkim.key.size.short"}, "", "a week after the last use."},
+	} {
+		r := score(t, tt.edits, nil, example)
+		var codes []diag.Code
+		var values []string
+		for _, one := range r.Recommendations {
+			if one.Priority != diag.Low {
+				codes = append(codes, one.Code)
+			}
+			if one.SuggestedValue != "" {
+				values = append(values, one.SuggestedValue)
+			}
+		}
+		assert.Equal(t, tt.want, codes, tt.name)
+		assert.Equal(t, tt.values, strings.Join(values, "|"), tt.name)
+		assert.True(t, strings.HasSuffix(r.Sub, tt.sub), "%s: %s", tt.name, r.Sub)
+		consistent(t, r)
+	}
+	assert.Equal(t, []diag.Code{"dkim.key.size.short", "dkim.key.size.short"}, grave(score(t, weak, nil, example)), "both keys are told")
+}
+
 func ExampleScore() {
 	world, err := diagtest.New(diagtest.Config{})
 	if err != nil {
@@ -196,7 +239,7 @@ func ExampleScore() {
 	fmt.Println(*r.Score, r.Headline)
 	fmt.Println(r.Advice.Cause.Component, r.Advice.Cause.Code)
 	// Output:
-	// 39 Fix Reputation first: listed on the most widely used blocklist
+	// 39 Fix reputation first: listed on the most widely used blocklist
 	// reputation dnsbl.listed.decisive
 }
 

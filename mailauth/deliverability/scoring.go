@@ -36,7 +36,7 @@ func (s *scoring) conclude() {
 	s.gone = slices.ContainsFunc(s.spf.Findings, func(f diag.Finding) bool { return f.Code == "spf.domain.missing" })
 	s.silent = compose.Silent(s.spf)
 	s.spf.Add(&addressReport{addressRules.Judge(s, addressTexts)})
-	s.dkim = s.keys.Parts(s.silent, compose.Senders(s.spf))
+	s.dkim = s.keys.Parts(s.silent || compose.Parked(s.spf), compose.Senders(s.spf))
 	if s.dmarc.Result != nil && s.dmarc.Result.Inherited {
 		s.dmarc.Foreign()
 	}

@@ -45,7 +45,7 @@ type check struct {
 func (c *check) conclude() {
 	c.gone = slices.ContainsFunc(c.mx.Findings, func(f diag.Finding) bool { return f.Code == "mx.domain.missing" })
 	c.silent = compose.Silent(c.spf)
-	c.dkim = c.keys.Parts(c.silent, compose.Senders(c.spf))
+	c.dkim = c.keys.Parts(c.silent || compose.Parked(c.spf), compose.Senders(c.spf))
 	if c.smtp != nil {
 		c.smtp.Add(&tlsReport{tlsRules.Judge(c, tlsTexts)})
 	}
