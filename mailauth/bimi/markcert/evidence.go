@@ -94,8 +94,8 @@ func (e *evidence) unrelated() (list []string) {
 	return list
 }
 
-// choose returns the position of the mark certificate: that with the purpose, else with a logo, else the first that is not
-// of an authority.
+// choose returns the position of the mark certificate: that with the purpose, else with a logo, else the first that is
+// not of an authority.
 func choose(certs []*x509.Certificate) int {
 	for _, is := range []func(*x509.Certificate) bool{
 		func(c *x509.Certificate) bool { return forMarks(c) && !c.IsCA },

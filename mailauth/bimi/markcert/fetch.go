@@ -23,12 +23,13 @@ type Fetched struct {
 	Result *fetch.Result
 }
 
-// Fetch fetches the text of a certificate. It goes on when the certificate of the web server is not to be trusted, so that
-// all faults are found in one go. The error is a *[diag.InputError], or that of the context; whatever else happens is in
-// the result.
+// Fetch fetches the text of a certificate. It goes on when the certificate of the web server is not to be trusted, so
+// that all faults are found in one go. The error is a *[diag.InputError], or that of the context; whatever else happens
+// is in the result.
 func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
 	r, err := fetch.Do(ctx, env, fetch.Request{
-		URL: u, Header: http.Header{"Accept": {"application/pem-certificate-chain, application/x-pem-file, text/plain, */*;q=0.1"}},
+		URL: u, Header: http.Header{"Accept": {"application/pem-certificate-chain, application/x-pem-file, text/plain, " +
+			"*/*;q=0.1"}},
 		MaxRedirects: maxRedirects, MaxBytes: MaxBytes, Timeout: diag.TimeLeft(ctx, Timeout), Ports: diag.WebPorts,
 		AllowUntrusted: true,
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -37,8 +38,8 @@ type LookupReport struct {
 // Rules describes what is examined.
 func (*LookupReport) Rules() []diag.RuleInfo { return lookupRules.Describe() }
 
-// Lookup fetches a certificate and judges it. The error is a *[diag.InputError], that of the context if it ended, that of
-// a list that cannot be read, or wraps [diag.ErrUnavailable] if nothing could be learned.
+// Lookup fetches a certificate and judges it. The error is a *[diag.InputError], that of the context if it ended, that
+// of a list that cannot be read, or wraps [diag.ErrUnavailable] if nothing could be learned.
 func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupReport, error) {
 	if err := diag.ExactlyOne([]string{"url", "domain"}, req.URL != "", !req.Domain.IsZero()); err != nil {
 		return nil, err
@@ -60,9 +61,11 @@ func Lookup(ctx context.Context, env *diag.Env, req LookupRequest) (*LookupRepor
 	}
 	switch {
 	case e.discovery == nil && e.unanswered():
-		return nil, fmt.Errorf("fetching %s: %w", e.url, diag.Unavailable(e.fetched.Result.URL.Host().String(), e.fetched.Result.Err))
+		return nil, fmt.Errorf("fetching %s: %w",
+			e.url, diag.Unavailable(e.fetched.Result.URL.Host().String(), e.fetched.Result.Err))
 	case e.unlearned != nil:
-		return nil, fmt.Errorf("looking for the certificate of %s: %w", req.Domain, diag.Unavailable(diag.DefaultResolver, e.unlearned))
+		return nil, fmt.Errorf("looking for the certificate of %s: %w",
+			req.Domain, diag.Unavailable(diag.DefaultResolver, e.unlearned))
 	}
 	return e.lookupReport(env), nil
 }
@@ -101,7 +104,7 @@ func (e *evidence) find(ctx context.Context, env *diag.Env, req LookupRequest) e
 	e.place = &Place{e.applies.Domain, e.discovery.Organizational(), e.discovery.Selector.String()}
 	a := e.applies.Record.Authority
 	if e.url = a.Text; a.Fault != "" {
-		e.urlFault = a.Problem
+		e.urlFault = "it " + a.Problem
 		return nil
 	}
 	if a.Text == "" || len(e.applies.Record.Errors()) > 0 && a.URL.IsZero() {
@@ -110,9 +113,12 @@ func (e *evidence) find(ctx context.Context, env *diag.Env, req LookupRequest) e
 	return e.fetch(ctx, env, a.URL.String())
 }
 
+// login is the name and password in a URL, which no report repeats.
+var login = regexp.MustCompile(`//[^/?#]*@`)
+
 // fetch fetches a URL and reads what is there.
 func (e *evidence) fetch(ctx context.Context, env *diag.Env, text string) error {
-	e.url = text
+	e.url = login.ReplaceAllString(text, "//")
 	u, err := diag.ParseURL(text)
 	switch {
 	case err != nil:
@@ -144,7 +150,9 @@ func clause(err error) string {
 
 // lookupReport judges the evidence and writes it down.
 func (e *evidence) lookupReport(env *diag.Env) *LookupReport {
-	r := &LookupReport{ParseReport: *e.report(lookupRules), URL: bounded(clean(e.url)), Timing: diag.NewTiming(e.now, env.Now())}
+	r := &LookupReport{
+		ParseReport: *e.report(lookupRules), URL: bounded(clean(e.url)), Timing: diag.NewTiming(e.now, env.Now()),
+	}
 	if d := e.discovery; d != nil {
 		r.Domain, r.Selector, r.RecordName = &d.Domain, d.Selector.String(), d.Own().Name
 	}

@@ -241,3 +241,22 @@ func TestLists(t *testing.T) {
 	_, err := Roots(&diag.Env{Data: files})
 	require.ErrorContains(t, err, "not that of an authority")
 }
+
+// The password of a URL is in no report, and what a record says in place of a URL is told in a sentence.
+func TestLookupDetails(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Zone(zone + bimi("default", "v=BIMI1; l=https://brand.example/logo.svg; a=brand.example/mark.pem"))
+	for _, tt := range []struct {
+		request LookupRequest
+		want    string
+	}{
+		{LookupRequest{URL: "https://user:secret@brand.example/mark.pem"},
+			`Receivers cannot fetch the certificate from "https://brand.example/mark.pem": it must not have a user name or password.`},
+		{domain("example.com"), `Receivers cannot fetch the certificate from "brand.example/mark.pem": it has no https:// in front.`},
+	} {
+		r, err := Lookup(t.Context(), w.Env(), tt.request)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, r.Findings[0].Detail)
+		require.NotContains(t, r.URL, "secret")
+	}
+}

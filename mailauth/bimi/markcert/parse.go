@@ -26,8 +26,8 @@ type ParseReport struct {
 	diag.Verdict
 }
 
-// Parse judges the text of a certificate by the clock, the roots and the logs of the environment. It asks nobody. The error
-// is a *[diag.InputError], or that of a list that cannot be read.
+// Parse judges the text of a certificate by the clock, the roots and the logs of the environment. It asks nobody. The
+// error is a *[diag.InputError], or that of a list that cannot be read.
 func Parse(_ context.Context, env *diag.Env, req ParseRequest) (*ParseReport, error) {
 	if strings.TrimSpace(req.PEM) == "" {
 		return nil, diag.Invalid("pem", "is empty")

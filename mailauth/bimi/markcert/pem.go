@@ -57,7 +57,8 @@ const (
 	byteOrder  = "\ufeff"
 )
 
-// ReadPEM reads a text of PEM blocks as far as it can be read. Blanks, line ends and text around the blocks do not matter.
+// ReadPEM reads a text of PEM blocks as far as it can be read. Blanks, line ends and text around the blocks do not
+// matter.
 func ReadPEM(text []byte) *Bundle {
 	b := &Bundle{Form: Other}
 	rest := normalise(text[:min(len(text), MaxBytes)])
@@ -158,7 +159,8 @@ func normalise(text []byte) []byte {
 	return []byte(out.String())
 }
 
-// guess finds out what a text without a block of a certificate is, and reads the certificate if it is one in another form.
+// guess finds out what a text without a block of a certificate is, and reads the certificate if it is one in another
+// form.
 func (b *Bundle) guess(text []byte) {
 	trimmed := bytes.TrimSpace(bytes.TrimPrefix(text, []byte(byteOrder)))
 	head := strings.ToLower(string(trimmed[:min(len(trimmed), 512)]))
@@ -181,7 +183,8 @@ func (b *Bundle) guess(text []byte) {
 	case trimmed[0] == 0x30 && len(trimmed) > 1 && trimmed[1] >= 0x80:
 		b.binary(text, DER)
 	default:
-		if der, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(trimmed)), "")); err == nil && len(der) > 0 {
+		der, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(trimmed)), ""))
+		if err == nil && len(der) > 0 {
 			b.binary(der, Base64)
 		}
 	}

@@ -6,12 +6,14 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// The severities follow one principle: critical is what receivers refuse by the draft, so that no logo is shown; error is
-// what breaks a requirement on which some of them insist; warning is what authorities or publishers should do better.
+// The severities follow one principle: critical is what receivers refuse by the draft, so that no logo is shown; error
+// is what breaks a requirement on which some of them insist; warning is what authorities or publishers should do
+// better.
 
 // parseRules are about a text; lookupRules about how it was found and fetched as well.
 var (
-	parseRules  = slices.Concat(textRules, validityRules, chainRules, profileRules, subjectRules, domainRules, logoRules, logRules)
+	parseRules = slices.Concat(
+		textRules, validityRules, chainRules, profileRules, subjectRules, domainRules, logoRules, logRules)
 	lookupRules = slices.Concat(recordRules, fetchRules, parseRules)
 )
 

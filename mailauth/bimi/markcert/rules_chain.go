@@ -44,7 +44,8 @@ var chainRules = diag.Rules[*evidence]{
 			}
 			f := diag.Fail("The chain is broken: %s.", e.trust.Text)
 			if urls := e.top().IssuingCertificateURL; len(urls) > 0 {
-				f[0].Advice = fmt.Sprintf("Append the certificate of the issuer to the text, as PEM; its authority publishes it at %s.",
+				f[0].Advice = fmt.Sprintf("Append the certificate of the issuer to the text, as PEM; its authority publishes "+
+					"it at %s.",
 					diag.Quote(urls[0]))
 			}
 			return f
@@ -56,7 +57,8 @@ var chainRules = diag.Rules[*evidence]{
 		Title:       "Chain of certificates is not valid",
 		Requirement: "The certificates form a valid chain",
 		Ref:         "RFC 5280 section 6.1",
-		Advice: "Publish the certificates of the issuers that the authority delivered with the mark certificate; if these are they, " +
+		Advice: "Publish the certificates of the issuers that the authority delivered with the mark certificate; if " +
+			"these are they, " +
 			"have it reissued.",
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
@@ -69,7 +71,8 @@ var chainRules = diag.Rules[*evidence]{
 		Title:       "Not issued by an authority for mark certificates",
 		Requirement: "An authority for mark certificates issued the certificate",
 		Ref:         draft + "5.1",
-		Advice: "Order the certificate from an authority whose mark certificates mailbox providers accept: DigiCert, GlobalSign or " +
+		Advice: "Order the certificate from an authority whose mark certificates mailbox providers accept: DigiCert, " +
+			"GlobalSign or " +
 			"SSL.com. Authorities for web servers do not count.",
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
@@ -92,7 +95,8 @@ var chainRules = diag.Rules[*evidence]{
 				case e.now.After(c.NotAfter):
 					return diag.Fail("The certificate of %s expired on %s.", name(c), date(c.NotAfter))
 				default:
-					return diag.FailIf(e.now.Before(c.NotBefore), "The certificate of %s is valid only from %s.", name(c), date(c.NotBefore))
+					return diag.FailIf(e.now.Before(c.NotBefore), "The certificate of %s is valid only from %s.",
+						name(c), date(c.NotBefore))
 				}
 			})
 		},
@@ -124,7 +128,8 @@ var chainRules = diag.Rules[*evidence]{
 				return nil
 			}
 			if !e.mark.X509.NotBefore.After(d.since) {
-				return diag.Fail("%s accepts certificates of %s issued until %s only, such as this one: the next one needs another authority.",
+				return diag.Fail("%s accepts certificates of %s issued until %s only, such as this one: the next one needs "+
+					"another authority.",
 					d.by, d.operator, date(d.since))
 			}
 			return diag.Fail("%s accepts certificates of %s issued until %s only; this one is of %s.",

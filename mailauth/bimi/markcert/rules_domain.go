@@ -22,7 +22,8 @@ var domainRules = diag.Rules[*evidence]{
 				return nil
 			}
 			if cn := e.described().Subject.CommonName; strings.Contains(cn, ".") {
-				return diag.Fail("The certificate has no DNS name among its subject alternative names; the common name %s does not count.", diag.Quote(cn))
+				return diag.Fail("The certificate has no DNS name among its subject alternative names; the common name %s does "+
+					"not count.", diag.Quote(cn))
 			}
 			return diag.Fail("The certificate has no DNS name among its subject alternative names.")
 		},
@@ -33,7 +34,8 @@ var domainRules = diag.Rules[*evidence]{
 		Title:       "Certificate is for another domain",
 		Requirement: "The certificate covers the domain",
 		Ref:         draft + "5.2",
-		Advice: "Have the certificate reissued with the domain in it, or publish that of this domain: receivers show no logo of " +
+		Advice: "Have the certificate reissued with the domain in it, or publish that of this domain: receivers show no " +
+			"logo of " +
 			"another one.",
 		When:  placed,
 		Fails: mismatch,
@@ -48,7 +50,8 @@ var domainRules = diag.Rules[*evidence]{
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			list := e.mark.Coverage.Wildcards
-			return diag.FailIf(len(list) > 0, "The certificate names %s. Names are compared as they are, so that a wildcard covers no domain.", join(list))
+			return diag.FailIf(len(list) > 0, "The certificate names %s. Names are compared as they are, so that a wildcard "+
+				"covers no domain.", join(list))
 		},
 	},
 }
@@ -67,13 +70,16 @@ func mismatch(e *evidence) diag.Failures {
 	if place.Selector != "" {
 		if place.Selector = ""; e.mark.Coverage.Covers(place) {
 			return diag.Failures{{
-				Detail: fmt.Sprintf("The certificate is for %s, not for the selector %s of %s.", list, e.place.Selector, e.place.Domain),
-				Advice: "Publish the record at the selector that the certificate names, or have it reissued for the domain without a selector.",
+				Detail: fmt.Sprintf("The certificate is for %s, not for the selector %s of %s.",
+					list, e.place.Selector, e.place.Domain),
+				Advice: "Publish the record at the selector that the certificate names, or have it reissued for the domain " +
+					"without a selector.",
 			}}
 		}
 	}
 	f := diag.Fail("The certificate is for %s, not for %s.", list, e.place.Domain)
-	if slices.ContainsFunc(e.mark.Coverage.Domains, func(n string) bool { return strings.HasSuffix(n, "."+e.place.Domain) }) {
+	below := func(n string) bool { return strings.HasSuffix(n, "."+e.place.Domain) }
+	if slices.ContainsFunc(e.mark.Coverage.Domains, below) {
 		f[0].Advice = "Have the certificate reissued with the domain itself: the name of a subdomain does not cover it."
 	}
 	return f

@@ -12,7 +12,8 @@ import (
 
 // mediaTypes are those under which PEM certificates are served: RFC 8555 section 9.1, and what web servers know.
 var mediaTypes = []string{
-	"application/pem-certificate-chain", "application/x-pem-file", "application/x-x509-ca-cert", "application/x-x509-user-cert",
+	"application/pem-certificate-chain", "application/x-pem-file", "application/x-x509-ca-cert",
+	"application/x-x509-user-cert",
 	"text/plain", "application/octet-stream", "application/pkix-cert", "application/x-x509-cert",
 }
 
@@ -40,7 +41,8 @@ var fetchRules = diag.Rules[*evidence]{
 		Advice:      "Publish the certificate at a URL that begins with https://, and name that in the BIMI record.",
 		When:        func(e *evidence) bool { return e.url != "" || e.urlFault != "" },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.urlFault != "", "Receivers cannot fetch the certificate from %q: %s.", diag.Quote(e.url), e.urlFault)
+			return diag.FailIf(e.urlFault != "", "Receivers cannot fetch the certificate from %q: %s.",
+				diag.Quote(e.url), e.urlFault)
 		},
 	},
 	{
@@ -71,8 +73,9 @@ var fetchRules = diag.Rules[*evidence]{
 		Title:       "Web server has an untrusted TLS certificate",
 		Requirement: "The TLS certificate of the web server is trusted",
 		Ref:         draft + "3.2",
-		Advice:      "Renew the TLS certificate of the web server and automate renewal: receivers fetch nothing from it until then.",
-		When:        func(e *evidence) bool { return fetched(e) && len(e.handshakes()) > 0 },
+		Advice: "Renew the TLS certificate of the web server and automate renewal: receivers fetch nothing from it " +
+			"until then.",
+		When: func(e *evidence) bool { return fetched(e) && len(e.handshakes()) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.handshakes(), func(t *pki.TLS) diag.Failures {
 				if t.Err() == nil {
@@ -87,8 +90,9 @@ var fetchRules = diag.Rules[*evidence]{
 		Title:       "Redirect to a URL without TLS",
 		Requirement: "All redirects lead to https",
 		Ref:         draft + "3.2",
-		Advice:      "Redirect to https only, or better serve the certificate without a redirect: receivers fetch by https only.",
-		When:        served,
+		Advice: "Redirect to https only, or better serve the certificate without a redirect: receivers fetch by " +
+			"https only.",
+		When: served,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.fetched.Result.Hops, func(h fetch.Hop) diag.Failures {
 				return diag.FailIf(strings.HasPrefix(h.URL, "http:"), "The redirects lead through %s.", diag.Quote(h.URL))
@@ -155,7 +159,8 @@ func unfetched(e *evidence) diag.Failures {
 	case r.Err != nil:
 		return diag.Fail("The certificate cannot be fetched from %s: %s.", diag.Quote(r.URL.String()), e.failure())
 	case head.StatusCode != http.StatusOK:
-		return diag.Fail("The web server answered %d %s for %s.", head.StatusCode, diag.Quote(head.StatusText), diag.Quote(r.URL.String()))
+		return diag.Fail("The web server answered %d %s for %s.",
+			head.StatusCode, diag.Quote(head.StatusText), diag.Quote(r.URL.String()))
 	default:
 		return diag.FailIf(r.Truncated, "The file has more than %d bytes, which is no certificate.", MaxBytes)
 	}

@@ -9,12 +9,14 @@ import (
 // logRules are about Certificate Transparency.
 var logRules = diag.Rules[*evidence]{
 	{
-		Code: "markcert.log.missing", Severity: diag.Error, Weight: 4, Category: factorLog, DependsOn: []diag.Code{"cert_not_vmc"},
+		Code: "markcert.log.missing", Severity: diag.Error, Weight: 4, Category: factorLog,
+		DependsOn:   []diag.Code{"cert_not_vmc"},
 		Title:       "No proof that the certificate was logged",
 		Requirement: "The certificate holds timestamps of a log",
 		Ref:         draft + "4.6",
-		Advice:      "Have the certificate reissued with signed certificate timestamps (SCTs): receivers ask for one at least.",
-		When:        marked,
+		Advice: "Have the certificate reissued with signed certificate timestamps (SCTs): receivers ask for one at " +
+			"least.",
+		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			if e.garbled {
 				return diag.Fail("The extension with the signed certificate timestamps cannot be read.")
@@ -23,7 +25,8 @@ var logRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.log.forged", Severity: diag.Error, Weight: 3, Category: factorLog, DependsOn: []diag.Code{"markcert.log.missing"},
+		Code: "markcert.log.forged", Severity: diag.Error, Weight: 3, Category: factorLog,
+		DependsOn:   []diag.Code{"markcert.log.missing"},
 		Title:       "Timestamp of a log is not valid",
 		Requirement: "No timestamp is contradicted by the key of its log",
 		Ref:         "RFC 6962 section 3.2",
@@ -37,7 +40,8 @@ var logRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.log.future", Severity: diag.Error, Weight: 1, Category: factorLog, DependsOn: []diag.Code{"markcert.log.missing"},
+		Code: "markcert.log.future", Severity: diag.Error, Weight: 1, Category: factorLog,
+		DependsOn:   []diag.Code{"markcert.log.missing"},
 		Title:       "Timestamp of a log lies in the future",
 		Requirement: "All timestamps are of the past",
 		Ref:         "RFC 6962 section 5.2",
@@ -45,7 +49,8 @@ var logRules = diag.Rules[*evidence]{
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.stamps, func(t Timestamp) diag.Failures {
-				return diag.FailIf(t.LoggedAt.After(e.now), "A timestamp says that the certificate was logged on %s.", date(t.LoggedAt))
+				return diag.FailIf(t.LoggedAt.After(e.now), "A timestamp says that the certificate was logged on %s.",
+					date(t.LoggedAt))
 			})
 		},
 	},
@@ -62,10 +67,12 @@ var logRules = diag.Rules[*evidence]{
 				return nil
 			}
 			if slices.ContainsFunc(e.stamps, func(t Timestamp) bool { return t.Log != "" }) {
-				return diag.Fail("The certificate holds %s; to verify them, the certificate of the issuer is needed, which is not in the text.",
+				return diag.Fail("The certificate holds %s; to verify them, the certificate of the issuer is needed, which is "+
+					"not in the text.",
 					diag.Count(len(e.stamps), "timestamp"))
 			}
-			return diag.Fail("The certificate holds %s, but none of a log whose key is known here.", diag.Count(len(e.stamps), "timestamp"))
+			return diag.Fail("The certificate holds %s, but none of a log whose key is known here.",
+				diag.Count(len(e.stamps), "timestamp"))
 		},
 	},
 }

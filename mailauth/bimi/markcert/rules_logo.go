@@ -11,7 +11,8 @@ import (
 // logoRules are about the logo in the certificate.
 var logoRules = diag.Rules[*evidence]{
 	{
-		Code: "markcert.logotype.missing", Severity: diag.Critical, Weight: 8, Category: factorLogo, DependsOn: []diag.Code{"cert_not_vmc"},
+		Code: "markcert.logotype.missing", Severity: diag.Critical, Weight: 8, Category: factorLogo,
+		DependsOn:   []diag.Code{"cert_not_vmc"},
 		Title:       "No logo in the certificate",
 		Requirement: "The certificate holds a logo",
 		Ref:         draft + "4.1",
@@ -33,11 +34,13 @@ var logoRules = diag.Rules[*evidence]{
 			if l.Fault != "" {
 				return diag.Fail("The logotype extension is not as it should be: %s.", l.Fault)
 			}
-			return diag.FailIf(l.Image.Fault != "", "The logotype extension holds an image that cannot be read: %s.", l.Image.Fault)
+			return diag.FailIf(l.Image.Fault != "", "The logotype extension holds an image that cannot be read: %s.",
+				l.Image.Fault)
 		},
 	},
 	{
-		Code: "markcert.logotype.type", Severity: diag.Error, Weight: 1, Category: factorLogo, DependsOn: []diag.Code{"markcert.logotype.malformed"},
+		Code: "markcert.logotype.type", Severity: diag.Error, Weight: 1, Category: factorLogo,
+		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
 		Title:       "Logo in the certificate is declared as no SVG",
 		Requirement: "The logo in the certificate is declared as SVG",
 		Ref:         draft + "4.2",
@@ -45,11 +48,13 @@ var logoRules = diag.Rules[*evidence]{
 		When:        drawn,
 		Fails: func(e *evidence) diag.Failures {
 			t := e.mark.Logotype.Image.MediaType
-			return diag.FailIf(!svgType(t), "The logotype extension gives the logo the media type %q, not %s.", diag.Quote(t), SVGMediaType)
+			return diag.FailIf(!svgType(t), "The logotype extension gives the logo the media type %q, not %s.",
+				diag.Quote(t), SVGMediaType)
 		},
 	},
 	{
-		Code: "markcert.logotype.several", Severity: diag.Error, Weight: 1, Category: factorLogo, DependsOn: []diag.Code{"markcert.logotype.malformed"},
+		Code: "markcert.logotype.several", Severity: diag.Error, Weight: 1, Category: factorLogo,
+		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
 		Title:       "More than one logo in the certificate",
 		Requirement: "The certificate holds one logo",
 		Ref:         mcr,
@@ -65,7 +70,8 @@ var logoRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.logotype.hash", Severity: diag.Error, Weight: 2, Category: factorLogo, DependsOn: []diag.Code{"markcert.logotype.malformed"},
+		Code: "markcert.logotype.hash", Severity: diag.Error, Weight: 2, Category: factorLogo,
+		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
 		Title:       "Hash of the logo does not match",
 		Requirement: "The hash of the logo matches",
 		Ref:         "RFC 6170 section 5.2",
@@ -73,11 +79,13 @@ var logoRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return drawn(e) && e.mark.Logotype.Image.HashChecked },
 		Fails: func(e *evidence) diag.Failures {
 			i := e.mark.Logotype.Image
-			return diag.FailIf(!i.HashMatches, "The logotype extension has a %s hash that is not that of its logo.", i.HashAlgorithm)
+			return diag.FailIf(!i.HashMatches, "The logotype extension has a %s hash that is not that of its logo.",
+				i.HashAlgorithm)
 		},
 	},
 	{
-		Code: "markcert.logotype.uncompressed", Severity: diag.Warning, Weight: 1, Category: factorLogo, DependsOn: []diag.Code{"markcert.logotype.malformed"},
+		Code: "markcert.logotype.uncompressed", Severity: diag.Warning, Weight: 1, Category: factorLogo,
+		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
 		Title:       "Logo in the certificate is not compressed",
 		Requirement: "The logo in the certificate is compressed by gzip",
 		Ref:         "RFC 6170 section 5.2",
@@ -88,18 +96,21 @@ var logoRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.logotype.critical", Severity: diag.Warning, Weight: 1, Category: factorLogo, DependsOn: []diag.Code{"markcert.logotype.malformed"},
+		Code: "markcert.logotype.critical", Severity: diag.Warning, Weight: 1, Category: factorLogo,
+		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
 		Title:       "Logotype extension is marked critical",
 		Requirement: "The logotype extension is not critical",
 		Ref:         "RFC 9399 section 4.1",
-		Advice:      "Have the next certificate issued with the extension not critical: software that does not know it refuses the certificate.",
-		When:        drawn,
+		Advice: "Have the next certificate issued with the extension not critical: software that does not know it " +
+			"refuses the certificate.",
+		When: drawn,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(extension(e.mark.X509, oidLogotype).Critical, "The logotype extension is marked critical.")
 		},
 	},
 	{
-		Code: "markcert.logo.size", Severity: diag.Error, Weight: 2, Category: factorLogo, DependsOn: []diag.Code{"markcert.logotype.malformed"},
+		Code: "markcert.logo.size", Severity: diag.Error, Weight: 2, Category: factorLogo,
+		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
 		Title:       "Logo in the certificate is larger than 32 KiB",
 		Requirement: "The logo in the certificate has at most 32 KiB",
 		Ref:         "draft-svg-tiny-ps-abrotman-12 section 2",
@@ -107,16 +118,19 @@ var logoRules = diag.Rules[*evidence]{
 		When:        drawn,
 		Fails: func(e *evidence) diag.Failures {
 			size := len(e.mark.Logo())
-			return diag.FailIf(size > svg.MaxLogo, "The logo has %d bytes after decompression, and %d are allowed.", size, svg.MaxLogo)
+			return diag.FailIf(size > svg.MaxLogo, "The logo has %d bytes after decompression, and %d are allowed.",
+				size, svg.MaxLogo)
 		},
 	},
 	{
-		Code: "markcert.logo.profile", Severity: diag.Error, Weight: 3, Category: factorLogo, DependsOn: []diag.Code{"markcert.logotype.malformed"},
+		Code: "markcert.logo.profile", Severity: diag.Error, Weight: 3, Category: factorLogo,
+		DependsOn:   []diag.Code{"markcert.logotype.malformed"},
 		Title:       "Logo in the certificate is not SVG Tiny PS",
 		Requirement: "The logo in the certificate is SVG Tiny PS",
 		Ref:         draft + "4.2",
-		Advice:      "Correct the logo, then have the certificate reissued with it: mailboxes refuse what the profile keeps out.",
-		When:        drawn,
+		Advice: "Correct the logo, then have the certificate reissued with it: mailboxes refuse what the profile " +
+			"keeps out.",
+		When: drawn,
 		Fails: func(e *evidence) diag.Failures {
 			return e.logoFaults(func(f svg.Fault) bool { return f.Severity() >= diag.Error })
 		},

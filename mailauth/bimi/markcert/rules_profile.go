@@ -18,8 +18,9 @@ var profileRules = diag.Rules[*evidence]{
 		Title:       "Weak public key",
 		Requirement: "The key is strong enough",
 		Ref:         mcr + " section 6.1.5",
-		Advice:      "Have the certificate reissued with an RSA key of at least 2048 bits or a key on the curve P-256 or P-384.",
-		When:        marked,
+		Advice: "Have the certificate reissued with an RSA key of at least 2048 bits or a key on the curve P-256 or " +
+			"P-384.",
+		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			k := e.described().PublicKey
 			return diag.FailIf(k.Weak, "The key of the certificate is weak: %s.", k.WeakReason)
@@ -39,40 +40,47 @@ var profileRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.usage.extra", Severity: diag.Warning, Weight: 1, Category: factorProfile, DependsOn: []diag.Code{"cert_not_vmc"},
+		Code: "markcert.usage.extra", Severity: diag.Warning, Weight: 1, Category: factorProfile,
+		DependsOn:   []diag.Code{"cert_not_vmc"},
 		Title:       "Mark certificate has further purposes",
 		Requirement: "The certificate has no purpose but marks",
 		Ref:         mcr,
-		Advice:      "Have the certificate reissued with id-kp-BrandIndicatorforMessageIdentification as its only purpose: logs refuse others.",
-		When:        marked,
+		Advice: "Have the certificate reissued with id-kp-BrandIndicatorforMessageIdentification as its only " +
+			"purpose: logs refuse others.",
+		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			list := e.described().ExtKeyUsage
 			return diag.FailIf(len(list) > 1, "The certificate has these purposes: %s.", join(list))
 		},
 	},
 	{
-		Code: "markcert.policy.missing", Severity: diag.Warning, Weight: 1, Category: factorProfile, DependsOn: []diag.Code{"cert_not_vmc"},
+		Code: "markcert.policy.missing", Severity: diag.Warning, Weight: 1, Category: factorProfile,
+		DependsOn:   []diag.Code{"cert_not_vmc"},
 		Title:       "Policy of mark certificates missing",
 		Requirement: "The certificate names the policy of mark certificates",
 		Ref:         mcr,
-		Advice:      "Have the certificate reissued with the policy 1.3.6.1.4.1.53087.1.1: logs refuse certificates without it.",
-		When:        marked,
+		Advice: "Have the certificate reissued with the policy 1.3.6.1.4.1.53087.1.1: logs refuse certificates " +
+			"without it.",
+		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			for _, p := range e.mark.X509.PolicyIdentifiers {
 				if p.Equal(oidPolicy) {
 					return nil
 				}
 			}
-			return diag.Fail("The certificate policies do not include 1.3.6.1.4.1.53087.1.1, the Mark Certificate General Policy Identifier.")
+			return diag.Fail("The certificate policies do not include 1.3.6.1.4.1.53087.1.1, the Mark Certificate General " +
+				"Policy Identifier.")
 		},
 	},
 	{
-		Code: "markcert.revocation.missing", Severity: diag.Error, Weight: 1, Category: factorProfile, DependsOn: []diag.Code{"cert_not_vmc"},
+		Code: "markcert.revocation.missing", Severity: diag.Error, Weight: 1, Category: factorProfile,
+		DependsOn:   []diag.Code{"cert_not_vmc"},
 		Title:       "No revocation list named",
 		Requirement: "The certificate names a revocation list",
 		Ref:         draft + "5.1",
-		Advice:      "Have the certificate reissued with a CRL distribution point: receivers must be able to check whether it was revoked.",
-		When:        marked,
+		Advice: "Have the certificate reissued with a CRL distribution point: receivers must be able to check " +
+			"whether it was revoked.",
+		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.mark.X509.CRLDistributionPoints) == 0, "The certificate has no CRL distribution point.")
 		},
@@ -82,10 +90,12 @@ var profileRules = diag.Rules[*evidence]{
 		Title:       "Name constraints in a mark certificate",
 		Requirement: "The certificate has no name constraints",
 		Ref:         "RFC 5280 section 4.2.1.10",
-		Advice:      "Have the certificate reissued without name constraints: they belong into certificates of authorities only.",
-		When:        marked,
+		Advice: "Have the certificate reissued without name constraints: they belong into certificates of " +
+			"authorities only.",
+		When: marked,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(extension(e.mark.X509, oidNames) != nil, "The certificate has the extension name constraints (2.5.29.30).")
+			return diag.FailIf(extension(e.mark.X509, oidNames) != nil, "The certificate has the extension name constraints "+
+				"(2.5.29.30).")
 		},
 	},
 	{
@@ -98,7 +108,8 @@ var profileRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			begin := e.mark.X509.NotBefore
 			return diag.FailIf(e.mark.Pilot && !begin.Before(pilotEnd),
-				"The certificate, issued on %s, has the pilot identifier, which is forbidden since %s.", date(begin), date(pilotEnd))
+				"The certificate, issued on %s, has the pilot identifier, which is forbidden since %s.",
+				date(begin), date(pilotEnd))
 		},
 	},
 	{
@@ -106,12 +117,14 @@ var profileRules = diag.Rules[*evidence]{
 		Title:       "Certificate is from the pilot of common mark certificates",
 		Requirement: "The certificate has no critical extension of the pilot",
 		Ref:         "RFC 5280 section 4.2",
-		Advice:      "Renew the certificate in time: the next one has no such extension, which some software does not accept.",
-		When:        marked,
+		Advice: "Renew the certificate in time: the next one has no such extension, which some software does not " +
+			"accept.",
+		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			ext := extension(e.mark.X509, oidPilot)
 			return diag.FailIf(ext != nil && ext.Critical,
-				"The certificate has the critical extension 1.3.6.1.4.1.53087.4.1 of the pilot. Software that does not know it refuses the certificate.")
+				"The certificate has the critical extension 1.3.6.1.4.1.53087.4.1 of the pilot. Software that does not know it "+
+					"refuses the certificate.")
 		},
 	},
 }

@@ -49,8 +49,9 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "No BIMI record",
 		Requirement: "The domain has a BIMI record",
 		Ref:         recordRef + "4.3",
-		Advice:      "Publish a BIMI record if a logo is to be shown beside the mail of the domain; without one nothing is lost.",
-		When:        asked,
+		Advice: "Publish a BIMI record if a logo is to be shown beside the mail of the domain; without one nothing " +
+			"is lost.",
+		When: asked,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.applies == nil, "There is no BIMI record at %s%s.", e.discovery.Own().Name, e.above())
 		},
@@ -64,7 +65,8 @@ var recordRules = diag.Rules[*evidence]{
 		Advice:      "Remove all BIMI records of the selector but one: receivers use none of several.",
 		When:        asked,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.applies.Record == nil, "There are %d BIMI records at %s.", len(e.applies.Found.Records), e.applies.Name)
+			return diag.FailIf(e.applies.Record == nil, "There are %d BIMI records at %s.",
+				len(e.applies.Found.Records), e.applies.Name)
 		},
 	},
 	{
@@ -85,11 +87,13 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "BIMI record names no certificate",
 		Requirement: "The BIMI record names a certificate",
 		Ref:         recordRef + "4.3",
-		Advice: "Order a verified or common mark certificate if the logo is to be shown at Gmail and Apple Mail, and put its URL into " +
+		Advice: "Order a verified or common mark certificate if the logo is to be shown at Gmail and Apple Mail, and put " +
+			"its URL into " +
 			"a. Other mailboxes show the logo without one.",
 		When: recorded,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(strings.TrimSpace(e.applies.Record.Authority.Text) == "", "The tag a of the record at %s is empty or absent.", e.applies.Name)
+			return diag.FailIf(strings.TrimSpace(e.applies.Record.Authority.Text) == "", "The tag a of the record at %s is "+
+				"empty or absent.", e.applies.Name)
 		},
 	},
 	{

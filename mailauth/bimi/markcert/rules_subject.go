@@ -12,7 +12,8 @@ import (
 const fieldsRef = mcr + " section 7.1.4.2.2"
 
 // reissue is what can be done about a subject.
-const reissue = "Ask the authority to reissue the certificate with the right fields. Receivers of today show the logo all the same."
+const reissue = "Ask the authority to reissue the certificate with the right fields. Receivers of today show the " +
+	"logo all the same."
 
 // required are the fields that each mark certificate has, and those that a mark type asks for besides.
 var (
@@ -56,7 +57,8 @@ var subjectRules = diag.Rules[*evidence]{
 		Title:       "Mark type missing or unknown",
 		Requirement: "The certificate says how the mark was verified",
 		Ref:         fieldsRef,
-		Advice: "Ask the authority to reissue the certificate with the mark type: mailboxes choose by it whether to show the " +
+		Advice: "Ask the authority to reissue the certificate with the mark type: mailboxes choose by it whether to show " +
+			"the " +
 			"logo, and whether with a check mark.",
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
@@ -65,7 +67,8 @@ var subjectRules = diag.Rules[*evidence]{
 				return nil
 			}
 			if t == "" {
-				return diag.Fail("The subject has no mark type (1.3.6.1.4.1.53087.1.13), and no trademark from which it could be inferred.")
+				return diag.Fail("The subject has no mark type (1.3.6.1.4.1.53087.1.13), and no trademark from which it could " +
+					"be inferred.")
 			}
 			return diag.Fail("The mark type is %q, which is none of those that are known: Registered Mark, Government Mark, "+
 				"Prior Use Mark, Modified Registered Mark.", diag.Quote(string(t)))
@@ -88,11 +91,13 @@ var subjectRules = diag.Rules[*evidence]{
 		Title:       "Common mark certificate (CMC)",
 		Requirement: "The certificate is a verified mark certificate (VMC)",
 		Ref:         mcr,
-		Advice: "Check that the mailboxes that matter to you accept it: Gmail shows the logo without the check mark, Apple Mail asks " +
+		Advice: "Check that the mailboxes that matter to you accept it: Gmail shows the logo without the check mark, " +
+			"Apple Mail asks " +
 			"for a verified mark certificate, which needs a registered trademark.",
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mark.Subject.Type() == CMC, "The mark type %s makes it a common mark certificate.", e.mark.Subject.MarkType())
+			return diag.FailIf(e.mark.Subject.Type() == CMC, "The mark type %s makes it a common mark certificate.",
+				e.mark.Subject.MarkType())
 		},
 	},
 	{
@@ -192,7 +197,8 @@ var subjectRules = diag.Rules[*evidence]{
 		Advice:      "Leave it: receivers ignore attributes that they do not know.",
 		When:        marked,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.mark.Subject.Unknown) > 0, "The requirements know no attribute %s.", join(e.mark.Subject.Unknown))
+			return diag.FailIf(len(e.mark.Subject.Unknown) > 0, "The requirements know no attribute %s.",
+				join(e.mark.Subject.Unknown))
 		},
 	},
 }

@@ -16,7 +16,8 @@ var textRules = diag.Rules[*evidence]{
 		Title:       "Private key in the text",
 		Requirement: "The text holds no private key",
 		Ref:         "RFC 5280 section 8",
-		Advice: "Remove the private key, have the certificate revoked and reissued with a new key, and check what else uses " +
+		Advice: "Remove the private key, have the certificate revoked and reissued with a new key, and check what else " +
+			"uses " +
 			"the key: whoever could read the text can use it.",
 		When: read,
 		Fails: func(e *evidence) diag.Failures {
@@ -28,7 +29,8 @@ var textRules = diag.Rules[*evidence]{
 		Title:       "No certificate in the text",
 		Requirement: "The text holds a certificate",
 		Ref:         "RFC 7468 section 5",
-		Advice: "Publish the PEM file that the authority delivered: it begins with -----BEGIN CERTIFICATE----- and holds the " +
+		Advice: "Publish the PEM file that the authority delivered: it begins with -----BEGIN CERTIFICATE----- and holds " +
+			"the " +
 			"mark certificate and those of its issuers.",
 		When: read,
 		Fails: func(e *evidence) diag.Failures {
@@ -44,7 +46,8 @@ var textRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "cert_invalid", Severity: diag.Critical, Weight: 5, Category: factorText, DependsOn: []diag.Code{"cert_pem_missing"},
+		Code: "cert_invalid", Severity: diag.Critical, Weight: 5, Category: factorText,
+		DependsOn:   []diag.Code{"cert_pem_missing"},
 		Title:       "Certificate cannot be read",
 		Requirement: "Each certificate of the text can be read",
 		Ref:         "RFC 7468 section 5.1",
@@ -64,18 +67,21 @@ var textRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "cert_not_vmc", Severity: diag.Critical, Weight: 10, Category: factorProfile, DependsOn: []diag.Code{"cert_pem_missing"},
+		Code: "cert_not_vmc", Severity: diag.Critical, Weight: 10, Category: factorProfile,
+		DependsOn:   []diag.Code{"cert_pem_missing"},
 		Title:       "Not a mark certificate",
 		Requirement: "The certificate is one for marks",
 		Ref:         draft + "4.4",
-		Advice: "Publish the verified or common mark certificate that an authority for marks issued to you. A certificate for a " +
+		Advice: "Publish the verified or common mark certificate that an authority for marks issued to you. A " +
+			"certificate for a " +
 			"web server cannot take its place.",
 		// What cannot be read may be the mark certificate.
 		When:  func(e *evidence) bool { return e.mark != nil && !(len(e.bundle.Broken) > 0 && e.mark.X509.IsCA) },
 		Fails: notForMarks,
 	},
 	{
-		Code: "markcert.pem.form", Severity: diag.Error, Weight: 4, Category: factorText, DependsOn: []diag.Code{"cert_pem_missing"},
+		Code: "markcert.pem.form", Severity: diag.Error, Weight: 4, Category: factorText,
+		DependsOn:   []diag.Code{"cert_pem_missing"},
 		Title:       "Certificate is not encoded as PEM",
 		Requirement: "The certificate is encoded as PEM",
 		Ref:         draft + "3.3",
@@ -93,12 +99,14 @@ var textRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.pem.several", Severity: diag.Error, Weight: 3, Category: factorText, DependsOn: []diag.Code{"cert_not_vmc"},
+		Code: "markcert.pem.several", Severity: diag.Error, Weight: 3, Category: factorText,
+		DependsOn:   []diag.Code{"cert_not_vmc"},
 		Title:       "More than one mark certificate",
 		Requirement: "The text holds one mark certificate",
 		Ref:         draft + "3.3",
-		Advice:      "Leave one mark certificate in the text. Another logo needs a record of its own, with another selector and URL.",
-		When:        marked,
+		Advice: "Leave one mark certificate in the text. Another logo needs a record of its own, with another " +
+			"selector and URL.",
+		When: marked,
 		Fails: func(e *evidence) diag.Failures {
 			names := []string{name(e.mark.X509)}
 			for _, c := range e.others {
@@ -106,7 +114,8 @@ var textRules = diag.Rules[*evidence]{
 					names = append(names, name(c))
 				}
 			}
-			return diag.FailIf(len(names) > 1, "The text has mark certificates of %s: receivers may refuse them all.", and(names))
+			return diag.FailIf(len(names) > 1, "The text has mark certificates of %s: receivers may refuse them all.",
+				and(names))
 		},
 	},
 	{
@@ -115,8 +124,9 @@ var textRules = diag.Rules[*evidence]{
 		Title:       "Certificates are not in order",
 		Requirement: "The mark certificate comes first, then its issuers",
 		Ref:         draft + "3.3",
-		Advice:      "Put the mark certificate first, then the one that issued it, and so on: receivers may refuse another order.",
-		When:        func(e *evidence) bool { return marked(e) && len(e.bundle.Certificates) > 1 },
+		Advice: "Put the mark certificate first, then the one that issued it, and so on: receivers may refuse " +
+			"another order.",
+		When: func(e *evidence) bool { return marked(e) && len(e.bundle.Certificates) > 1 },
 		Fails: func(e *evidence) diag.Failures {
 			if e.inOrder() {
 				return nil
@@ -125,7 +135,8 @@ var textRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "markcert.pem.duplicate", Severity: diag.Warning, Weight: 1, Category: factorText, DependsOn: []diag.Code{"cert_not_vmc"},
+		Code: "markcert.pem.duplicate", Severity: diag.Warning, Weight: 1, Category: factorText,
+		DependsOn:   []diag.Code{"cert_not_vmc"},
 		Title:       "Certificate appears twice",
 		Requirement: "Each certificate appears once",
 		Ref:         draft + "3.3",
@@ -179,7 +190,8 @@ var forms = map[Form][2]string{
 	Blocks: {"", ""},
 	Other:  {"The text is no certificate: it has no line -----BEGIN CERTIFICATE-----.", ""},
 	HTML: {"The text is a web page, not a certificate.",
-		"Publish the certificate itself at this URL. A server that shows a page for every address, or asks to log in, must not do so here."},
+		"Publish the certificate itself at this URL. A server that shows a page for every address, or asks to log in, " +
+			"must not do so here."},
 	SVG: {"The text is an SVG image, not a certificate: perhaps l and a were exchanged.",
 		"Publish the certificate at this URL, and in the BIMI record name the logo in l and the certificate in a."},
 	PKCS7: {"The text is a PKCS #7 bundle (.p7b), not PEM certificates.",
@@ -208,12 +220,15 @@ func notForMarks(e *evidence) diag.Failures {
 		return diag.Failures{{
 			Detail: fmt.Sprintf("The certificate of %s holds a mark, but lacks the extended key usage of mark certificates "+
 				"(id-kp-BrandIndicatorforMessageIdentification).", name(c)),
-			Advice: "Have the certificate reissued with this extended key usage: receivers refuse a mark certificate without it.",
+			Advice: "Have the certificate reissued with this extended key usage: receivers refuse a mark certificate " +
+				"without it.",
 		}}
 	case c.ExtKeyUsage == nil && c.UnknownExtKeyUsage == nil:
-		return diag.Fail("The certificate of %s has no extended key usage; one for marks has id-kp-BrandIndicatorforMessageIdentification.", name(c))
+		return diag.Fail("The certificate of %s has no extended key usage; one for marks has "+
+			"id-kp-BrandIndicatorforMessageIdentification.", name(c))
 	default:
-		return diag.Fail("The certificate of %s was issued for %s, not for marks (id-kp-BrandIndicatorforMessageIdentification).",
+		return diag.Fail("The certificate of %s was issued for %s, not for marks "+
+			"(id-kp-BrandIndicatorforMessageIdentification).",
 			name(c), join(e.described().ExtKeyUsage))
 	}
 }
@@ -226,10 +241,11 @@ func (e *evidence) fix(fault string, f diag.Failures) diag.Failures {
 	return f
 }
 
-// same reports whether two certificates are the same one, or have the same name and key: a root may be there in the form
-// that another root has signed.
+// same reports whether two certificates are the same one, or have the same name and key: a root may be there in the
+// form that another root has signed.
 func same(a, b *x509.Certificate) bool {
-	return a.Equal(b) || string(a.RawSubject) == string(b.RawSubject) && string(a.RawSubjectPublicKeyInfo) == string(b.RawSubjectPublicKeyInfo)
+	return a.Equal(b) || string(a.RawSubject) == string(b.RawSubject) &&
+		string(a.RawSubjectPublicKeyInfo) == string(b.RawSubjectPublicKeyInfo)
 }
 
 // inOrder reports whether each certificate of the text follows one that it issued.

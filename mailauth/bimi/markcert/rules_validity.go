@@ -28,7 +28,8 @@ var validityRules = diag.Rules[*evidence]{
 		Title:       "Mark certificate expired",
 		Requirement: "The mark certificate has not expired",
 		Ref:         "RFC 5280 section 4.1.2.5",
-		Advice: "Renew the mark certificate at the authority and publish it at the same URL. Until then mailboxes that ask for " +
+		Advice: "Renew the mark certificate at the authority and publish it at the same URL. Until then mailboxes that " +
+			"ask for " +
 			"one show no logo.",
 		When: marked,
 		Fails: func(e *evidence) diag.Failures {
@@ -54,7 +55,8 @@ var validityRules = diag.Rules[*evidence]{
 		Title:       "Mark certificate expires within 14 days",
 		Requirement: "The mark certificate is valid for 14 more days",
 		Ref:         "RFC 5280 section 4.1.2.5",
-		Advice: "Renew the certificate now: the authority examines the owner and the mark again, which may take longer than the " +
+		Advice: "Renew the certificate now: the authority examines the owner and the mark again, which may take longer " +
+			"than the " +
 			"time that is left.",
 		When:  marked,
 		Fails: func(e *evidence) diag.Failures { return ending(e, urgent) },

@@ -67,7 +67,8 @@ const (
 
 // fields are the attributes of a subject by their identifiers; those of which nothing is asked have a name only.
 var fields = map[string]Field{
-	"2.5.4.10": Organization, "2.5.4.9": StreetAddress, "2.5.4.7": Locality, "2.5.4.8": StateOrProvince, "2.5.4.6": Country,
+	"2.5.4.10": Organization, "2.5.4.9": StreetAddress, "2.5.4.7": Locality, "2.5.4.8": StateOrProvince,
+	"2.5.4.6":  Country,
 	"2.5.4.15": BusinessCategory, "2.5.4.5": RegistrationNumber,
 	"1.3.6.1.4.1.311.60.2.1.1": JurisdictionPlace,
 	"1.3.6.1.4.1.311.60.2.1.2": JurisdictionState,

@@ -54,11 +54,13 @@ var texts = diag.Texts{
 	},
 	"cert_fetch_failed": {
 		Headline: "Mark certificate cannot be fetched",
-		Sub:      "Mailboxes that ask for a certificate show no logo. Publish it at the URL, or correct the URL in the record.",
+		Sub: "Mailboxes that ask for a certificate show no logo. Publish it at the URL, or correct the URL in the " +
+			"record.",
 	},
 	"markcert.pem.private_key": {
 		Headline: "Private key in the text of the certificate",
-		Sub:      "Whoever could read it can use it. Remove it, and have the certificate revoked and reissued with a new key.",
+		Sub: "Whoever could read it can use it. Remove it, and have the certificate revoked and reissued with a new " +
+			"key.",
 	},
 	"markcert.pem.form": {
 		Headline: "Mark certificate is not encoded as PEM",

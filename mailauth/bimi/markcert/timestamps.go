@@ -11,8 +11,8 @@ import (
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// LogsFile is the list of logs of an operator, see [diag.List] and [pki.ParseLogs]. The built-in logs, which are those of
-// mark certificates, count beside it: the lists of web browsers do not have them.
+// LogsFile is the list of logs of an operator, see [diag.List] and [pki.ParseLogs]. The built-in logs, which are those
+// of mark certificates, count beside it: the lists of web browsers do not have them.
 const LogsFile = "ct-logs.json"
 
 //go:embed data/ct-logs.json

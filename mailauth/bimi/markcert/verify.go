@@ -112,8 +112,8 @@ func validity(path []*x509.Certificate) (from, until time.Time) {
 	return from, until
 }
 
-// explain says why a chain is not trusted, in the words of mark certificates. Where not even the issuer of the certificate
-// is there, nobody can tell where the chain leads; a root may be left out.
+// explain says why a chain is not trusted, in the words of mark certificates. Where not even the issuer of the
+// certificate is there, nobody can tell where the chain leads; a root may be left out.
 func explain(e *pki.TrustError, leaf *x509.Certificate, others []*x509.Certificate) (pki.Reason, string) {
 	top := topOf(leaf, others)
 	switch {
@@ -124,7 +124,8 @@ func explain(e *pki.TrustError, leaf *x509.Certificate, others []*x509.Certifica
 	case top == leaf:
 		return pki.Incomplete, fmt.Sprintf("the certificate of its issuer %s is missing from the text", issuer(leaf))
 	default:
-		return pki.UnknownAuthority, fmt.Sprintf("its chain leads to %s, which is no authority for mark certificates", issuer(top))
+		return pki.UnknownAuthority, fmt.Sprintf("its chain leads to %s, which is no authority for mark certificates",
+			issuer(top))
 	}
 }
 
@@ -148,7 +149,9 @@ func label(n pki.Name) string {
 func topOf(leaf *x509.Certificate, others []*x509.Certificate) *x509.Certificate {
 	top := leaf
 	for range others {
-		i := slices.IndexFunc(others, func(o *x509.Certificate) bool { return o != top && string(o.RawSubject) == string(top.RawIssuer) })
+		i := slices.IndexFunc(others, func(o *x509.Certificate) bool {
+			return o != top && string(o.RawSubject) == string(top.RawIssuer)
+		})
 		if i < 0 || string(top.RawIssuer) == string(top.RawSubject) {
 			break
 		}
