@@ -91,6 +91,7 @@ func Verify(records []Record, p Peer) Result {
 	p.Chain = p.Chain[:min(len(p.Chain), pki.MaxChain)]
 	r := Result{Matches: make([]Match, len(records))}
 	weaker := superseded(records)
+	v := verification{Peer: p, known: map[string]*MatchError{}}
 	for i, record := range records {
 		m := &r.Matches[i]
 		switch fault := record.Fault(); {
@@ -101,74 +102,116 @@ func Verify(records []Record, p Peer) Result {
 			m.Err = &MatchError{Unusable, "the record " + fault}
 			continue
 		}
-		if m.Found, m.Err = p.judge(record); weaker[i] && m.Err == nil {
+		if m.Found, m.Err = v.judge(record); weaker[i] && m.Err == nil {
 			m.Err = &MatchError{Superseded, "clients that know SHA2-512 use the records with it instead"}
 		}
 	}
 	return r
 }
 
+// A verification bounds the work for all records together: a domain chooses both its records and its certificates, and
+// certificates that sign one another in many ways take long to follow.
+type verification struct {
+	Peer
+	known  map[string]*MatchError // what came of the trust anchors at these places in the chain; of public ones for none
+	unsent int                    // trust anchors that were tried, and that the server does not send
+}
+
+// maxUnsent is how many trust anchors that the server does not send are tried. One is usual, two during a change.
+const maxUnsent = 4
+
 // judge looks for the certificate of a record, and then at all else that the usage demands.
-func (p *Peer) judge(r Record) (found bool, err *MatchError) {
+func (v *verification) judge(r Record) (found bool, err *MatchError) {
 	switch r.Usage {
 	case DANEEE:
 		// Names and dates do not matter (RFC 7671 section 5.1).
-		if r.Matches(p.Chain[0]) {
+		if r.Matches(v.Chain[0]) {
 			return true, nil
 		}
 		return false, errOther
 	case DANETA:
-		pool, sent := p.anchors(r)
-		err := p.path(pool)
-		if err == nil {
-			return true, p.named()
-		}
-		if !sent && !(pki.Verifier{Roots: pool, Now: p.Now}).Complete(p.Chain) {
-			return false, errNoIssuer // no path at any time shows that the record has to do with the server
-		}
-		return true, err
+		return v.daneTA(r)
 	case PKIXEE:
-		if !r.Matches(p.Chain[0]) {
+		if !r.Matches(v.Chain[0]) {
 			return false, errOther
 		}
-		return true, cmp.Or(p.path(p.Roots), p.named())
+		return true, cmp.Or(v.public(), v.named())
 	default:
-		return p.pkixTA(r)
+		return v.pkixTA(r)
 	}
+}
+
+func (v *verification) daneTA(r Record) (found bool, err *MatchError) {
+	pool, places := v.anchors(r)
+	if len(places) > 0 {
+		err, done := v.known[string(places)]
+		if !done {
+			err = cmp.Or(v.path(pool), v.named())
+			v.known[string(places)] = err
+		}
+		return true, err
+	}
+	if r.Matching != Full {
+		return false, errNoIssuer
+	}
+	if v.unsent++; v.unsent > maxUnsent {
+		return false, errTooMany
+	}
+	switch err := v.path(pool); {
+	case err == nil:
+		return true, v.named()
+	case !(pki.Verifier{Roots: pool, Now: v.Now}).Complete(v.Chain):
+		return false, errNoIssuer // no path at any time shows that the record has to do with the server
+	default:
+		return true, err
+	}
+}
+
+// public says why no path leads to a public authority; nil if one does.
+func (v *verification) public() *MatchError {
+	err, done := v.known[""]
+	if !done {
+		err = v.path(v.Roots)
+		v.known[""] = err
+	}
+	return err
 }
 
 var (
 	errOther    = &MatchError{NoMatch, "it is not that of the certificate that the server presents"}
 	errNoIssuer = &MatchError{NoMatch, "no issuer of the certificate that the server presents has it"}
+	errTooMany  = &MatchError{NoMatch, "there are too many trust anchors that the server does not send"}
 )
 
-// anchors are the certificates that a record makes trust anchors: those that the server sends beside its own, and
-// that in the record itself. A public key becomes an anchor for every certificate that it signed, unless the server
-// sends a certificate for it (RFC 7671 section 5.2.3). It also tells whether the server sends one.
-func (p *Peer) anchors(r Record) (pool *x509.CertPool, sent bool) {
+// anchors are the certificates that a record makes trust anchors: those that the server sends beside its own, with
+// their places in the chain, or else that in the record itself. A public key becomes an anchor for every certificate
+// that it signed (RFC 7671 section 5.2.3).
+func (p *Peer) anchors(r Record) (pool *x509.CertPool, places []byte) {
 	pool = x509.NewCertPool()
-	for _, c := range p.Chain[1:] {
-		if r.Matches(c) && !c.Equal(p.Chain[0]) {
+	for i, c := range p.Chain {
+		if i > 0 && r.Matches(c) && !c.Equal(p.Chain[0]) {
 			pool.AddCert(anchor(c))
-			sent = true
+			places = append(places, byte(i))
 		}
 	}
-	if r.Matching != Full || len(r.Data) > maxAnchorBytes || sent {
-		return pool, sent
+	if r.Matching != Full || len(r.Data) > maxAnchorBytes || len(places) > 0 {
+		return pool, places
 	}
 	if r.Selector == SPKI {
+		named := map[string]bool{}
 		for i, c := range p.Chain {
-			if anchor := bareKey(r.Data, c.RawIssuer, byte(i)); anchor != nil {
+			if anchor := bareKey(r.Data, c.RawIssuer, byte(i)); anchor != nil && !named[string(c.RawIssuer)] {
 				pool.AddCert(anchor)
+				named[string(c.RawIssuer)] = true
 			}
 		}
-		return pool, sent
+		return pool, nil
 	}
 	if c, err := x509.ParseCertificate(r.Data); err == nil && !c.Equal(p.Chain[0]) &&
 		len(c.RawSubjectPublicKeyInfo) <= maxKeyBytes {
 		pool.AddCert(c)
 	}
-	return pool, sent
+	return pool, nil
 }
 
 // anchor makes a trust anchor of a certificate that was sent. Like OpenSSL it takes the dates of one that signed itself
@@ -222,19 +265,19 @@ func (p *Peer) path(anchors *x509.CertPool) *MatchError {
 }
 
 // pkixTA looks for the certificate of a record on the way to a public authority.
-func (p *Peer) pkixTA(r Record) (found bool, err *MatchError) {
-	found = slices.ContainsFunc(p.Chain[1:], r.Matches)
-	if err := p.path(p.Roots); err != nil {
+func (v *verification) pkixTA(r Record) (found bool, err *MatchError) {
+	found = slices.ContainsFunc(v.Chain[1:], r.Matches)
+	if err := v.public(); err != nil {
 		return found, err
 	}
 	sent := x509.NewCertPool()
-	for _, c := range p.Chain[1:] {
+	for _, c := range v.Chain[1:] {
 		sent.AddCert(c)
 	}
-	paths, _ := p.Chain[0].Verify(x509.VerifyOptions{Roots: p.Roots, Intermediates: sent, CurrentTime: p.Now})
+	paths, _ := v.Chain[0].Verify(x509.VerifyOptions{Roots: v.Roots, Intermediates: sent, CurrentTime: v.Now})
 	for _, path := range paths {
 		if slices.ContainsFunc(path[1:], r.Matches) {
-			return true, p.named()
+			return true, v.named()
 		}
 	}
 	return found, errNoIssuer

@@ -2,6 +2,7 @@ package dane
 
 import (
 	"crypto/x509"
+	"slices"
 	"testing"
 	"time"
 
@@ -125,6 +126,17 @@ func TestVerifyAnchorThatIsSent(t *testing.T) {
 			require.Equal(t, BadChain, k.reason(of(DANETA, s, m, &mere)), "it may not sign")
 		}
 	}
+}
+
+// Trust anchors that the server does not send are tried up to a limit, and records of those that it sends always.
+func TestVerifyManyAnchors(t *testing.T) {
+	k := newKit(t, diagtest.CertSpec{})
+	stranger := newKit(t, diagtest.CertSpec{}).leaf
+	records := slices.Repeat([]Record{of(DANETA, SPKI, Full, stranger)}, maxUnsent)
+	require.Equal(t, NoMatch, k.reason(records...))
+	require.Equal(t, NoMatch, k.reason(append(records, of(DANETA, SPKI, Full, k.root))...))
+	require.Empty(t, k.reason(append(records[1:], of(DANETA, SPKI, Full, k.root))...))
+	require.Empty(t, k.reason(append(records, of(DANETA, SPKI, Full, k.issuer))...))
 }
 
 func TestVerifyWithout(t *testing.T) {
