@@ -53,11 +53,12 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
+	_, known := e.mail.Receives()
 	r := &Report{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.mail.MX, presentation(e.mail.MX), e.now, ended),
 		Verdict:      rules.Judge(e, texts),
 		NullMX:       e.mail.NullMX(),
-		ImplicitMX:   e.mail.Implicit,
+		ImplicitMX:   e.mail.Implicit && known,
 		Hosts:        []Host{},
 		Partial:      e.partial(),
 	}

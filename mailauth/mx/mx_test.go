@@ -67,8 +67,9 @@ func TestLookup(t *testing.T) {
 			"missing none domain.missing", "example.com is an alias of gone.example.net, which does not exist."},
 		{"no mail", "example.com. TXT x", "", "missing none record.missing",
 			"example.com has neither an MX record nor an address."},
-		{"implicit", "example.com. A 192.0.2.80\nexample.com. AAAA 2001:db8::80", "", "warning 0 record.implicit",
+		{"implicit", "example.com. A 192.0.2.80\nexample.com. AAAA 2001:db8::80", "", "warning 60 record.implicit",
 			"example.com has no MX record, so that senders deliver to its address 2001:db8::80 and 192.0.2.80."},
+		{"implicit, not public", "example.com. A 10.0.0.80", "", "warning 0 record.implicit", ""},
 		{"null", "example.com. MX 0 .", "", "valid 100 null.present",
 			"The null MX of example.com says that it receives no mail."},
 		{"null with a preference", "example.com. MX 10 .", "", "warning 90 null.preference null.present",
@@ -257,6 +258,7 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 				seen.Add(r.Verdict)
 				require.Equal(t, tt.want, summary(r.Verdict), "%+v", r.Findings)
 				require.True(t, r.Partial)
+				require.False(t, r.ImplicitMX)
 				for _, passed := range r.Passed { // what was not examined is not praised
 					require.False(t, strings.Contains(tt.want, "host.") && passed.Code == "mx.host.address.missing")
 				}

@@ -117,6 +117,12 @@ var recordRules = diag.Rules[*evidence]{
 			return diag.FailIf(e.mail.Implicit, "%s has no MX record, so that senders deliver to its address %s.",
 				e.domain, join(e.mail.Addresses.All()))
 		},
+		Partly: func(e *evidence) float64 {
+			if len(e.reachable()) > 0 {
+				return 0.5 // RFC 5321 section 5.1: mail finds its way
+			}
+			return 0
+		},
 	},
 	{
 		Code: "mx.record.many", Severity: diag.Info,
