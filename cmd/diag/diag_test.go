@@ -263,6 +263,15 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// A finding that a report tells of the whole and of a part is listed once.
+func TestFindingsOnce(t *testing.T) {
+	r, err := parseTree([]byte(`{"findings": [{"code": "a", "detail": "x"}, {"code": "a", "detail": "y"}], "servers": [
+		{"findings": [{"code": "a", "detail": "x"}, {"code": "b", "detail": "x"}]}], "parts": {"findings": [
+		{"code": "c", "detail": "z", "location": {"offset": 1}}, {"code": "c", "detail": "z", "location": {"offset": 2}}]}}`))
+	require.NoError(t, err)
+	require.Len(t, r.findings(), 5)
+}
+
 // The first word tells how things are, also in reports without findings.
 func TestOutcome(t *testing.T) {
 	for reply, want := range map[string]string{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -110,15 +111,26 @@ func (t *tree) text() string {
 
 func (t *tree) isScalar() bool { return !t.list && !t.object }
 
-// findings collects all findings, also those of parts of a composite report.
+// findings collects all findings, also those of parts of a composite report. Parts repeat some of those of the whole:
+// each is listed once.
 func (t *tree) findings() []*tree {
+	seen := map[[3]string]bool{}
+	return slices.DeleteFunc(t.everyFinding(), func(f *tree) bool {
+		key := [3]string{f.get("code").text(), f.get("detail").text(), f.get("location").get("offset").text()}
+		again := seen[key]
+		seen[key] = true
+		return again
+	})
+}
+
+func (t *tree) everyFinding() []*tree {
 	var list []*tree
 	for i, item := range t.items {
 		if i < len(t.names) && t.names[i] == "findings" {
 			list = append(list, item.items...)
 			continue
 		}
-		list = append(list, item.findings()...)
+		list = append(list, item.everyFinding()...)
 	}
 	return list
 }
