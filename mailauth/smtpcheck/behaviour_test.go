@@ -140,7 +140,7 @@ func TestRequests(t *testing.T) {
 	domain, host := ofDomain.Domain, Host{diag.MustHost("mx1.example.com")}
 	for _, req := range []Request{
 		{}, {Domain: domain, Host: host}, {Domain: domain, Ports: []int{26}}, {Domain: domain, Ports: []int{65561}},
-		{Domain: domain, MaxHosts: 11}, {Domain: domain, MaxHosts: -1},
+		{Host: host, MaxHosts: 3}, {Domain: domain, MaxHosts: 11}, {Domain: domain, MaxHosts: -1},
 	} {
 		_, err := Check(t.Context(), w.Env(), req)
 		_, ok := errors.AsType[*diag.InputError](err)

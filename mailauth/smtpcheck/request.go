@@ -50,6 +50,9 @@ func (r Request) checked() (Request, error) {
 			return r, diag.Invalid("ports", "must be among 25, 465 and 587, not %d", p)
 		}
 	}
+	if r.Domain.IsZero() && r.MaxHosts != 0 && r.MaxHosts != defaultHosts {
+		return r, diag.Invalid("max_hosts", "makes sense beside domain only: one host was given")
+	}
 	if r.MaxHosts == 0 {
 		r.MaxHosts = defaultHosts
 	}
