@@ -120,8 +120,8 @@ func (e *evidence) testPercent(session *smtp.Session, s *server, r *relay, to st
 
 // relayDenied finds refusals to relay, also where the code is a temporary one. A word alone does not do: replies name
 // hosts and addresses, which may have it.
-var relayDenied = regexp.MustCompile(`\brelay(ing)?( access)? (is )?(denied|not|prohibited|refused|rejected|disabled)|` +
-	`\b(to|not|cannot|no) relay(ing)?\b`)
+var relayDenied = regexp.MustCompile(`\brelay(ing)?( access)? (is )?(denied|not|prohibited|refused|rejected|` +
+	`disabled)|\b(to|not|cannot|no) relay(ing)?\b`)
 
 // words are the whole text of a reply in lower case.
 func words(r smtp.Reply) string { return strings.ToLower(strings.Join(r.Lines, " ")) }
@@ -163,5 +163,5 @@ var clientWords = regexp.MustCompile(`blocked|bl[ao]c?k ?list|denylist|listed|rb
 	`ip address|policy reasons`)
 
 // Words that go with EHLO or HELO also stand in replies to a command that is unknown, which therefore do not do alone.
-var helloWords = regexp.MustCompile(`\b(helo|ehlo)\b( \S+)? (command rejected|argument|name|hostname|domain|does not|is )|` +
-	`\b(bad|invalid|bogus|forged|fake|impossible) (helo|ehlo)\b|valid hostname`)
+var helloWords = regexp.MustCompile(`\b(helo|ehlo)\b( \S+)? (command rejected|argument|name|hostname|domain|does not|` +
+	`is )|\b(bad|invalid|bogus|forged|fake|impossible) (helo|ehlo)\b|valid hostname`)

@@ -53,8 +53,8 @@ var relayRules = []serverRule{
 			Title:       "Open relay: foreign mail is accepted from strangers",
 			Requirement: "No mail server relays mail for strangers",
 			Ref:         "RFC 2505 section 2.1",
-			Advice: "Accept recipients of your own domains only, unless the client has signed in or is in your network, such as " +
-				"smtpd_relay_restrictions = permit_mynetworks, permit_sasl_authenticated, reject in Postfix. Spammers find " +
+			Advice: "Accept recipients of your own domains only, unless the client has signed in or is in your network, such " +
+				"as smtpd_relay_restrictions = permit_mynetworks, permit_sasl_authenticated, reject in Postfix. Spammers find " +
 				"an open relay within hours, and blocklists list it.",
 		},
 		applies: func(s *server) bool { return s.relay.tested && s.relay.status != RelayInconclusive },
@@ -90,8 +90,8 @@ var relayRules = []serverRule{
 			Title:       "Relay test without a result",
 			Requirement: "The relay test has a result",
 			Ref:         "RFC 5321 section 4.2.1",
-			Advice: "Look at the reply in the transcript: it may be about this client, or about the sender or the recipient of " +
-				"the test, and not about relaying. Test from another address if it is about the client.",
+			Advice: "Look at the reply in the transcript: it may be about this client, or about the sender or the recipient " +
+				"of the test, and not about relaying. Test from another address if it is about the client.",
 		},
 		applies: func(s *server) bool { return s.relay.tested && s.relay.status != RelayOpen },
 		fault: func(s *server) string {

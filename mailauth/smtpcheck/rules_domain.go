@@ -52,7 +52,7 @@ var domainRules = diag.Rules[*evidence]{
 		Title:       "Null MX: the domain receives no mail",
 		Requirement: "The domain receives mail",
 		Ref:         "RFC 7505 section 3",
-		Advice:      "Replace the null MX with MX records if the domain is to receive mail; otherwise there is nothing to do.",
+		Advice:      "Nothing to do, unless the domain is to receive mail: then replace the null MX with MX records.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail; no server was tested.",
 				e.req.Domain)

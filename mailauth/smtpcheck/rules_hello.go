@@ -107,8 +107,8 @@ var helloRules = []serverRule{
 			Title:       "Mail server too slow to be tested completely",
 			Requirement: "The mail servers answer fast enough to be tested completely",
 			Ref:         "RFC 5321 section 4.5.3.2",
-			Advice: "Nothing to do if the server slows down unknown clients on purpose. Otherwise look for slow DNS lookups or a " +
-				"heavy load.",
+			Advice: "Nothing to do if the server slows down unknown clients on purpose. Otherwise look for slow DNS lookups or " +
+				"a heavy load.",
 		},
 		applies: (*server).usable,
 		fault: func(s *server) string {
@@ -209,7 +209,8 @@ var ptrRules = []serverRule{
 					return ""
 				}
 			}
-			return fmt.Sprintf("calls itself %s in its banner, and %s in reverse DNS", s.bannerName(), quoted(joined(s.ptr.hosts)))
+			return fmt.Sprintf("calls itself %s in its banner, and %s in reverse DNS", s.bannerName(),
+				quoted(joined(s.ptr.hosts)))
 		},
 	},
 }

@@ -30,8 +30,8 @@ var reachRules = diag.Rules[*evidence]{
 		Title:       "Mail servers answer with a temporary failure",
 		Requirement: "A mail server answers without a temporary failure",
 		Ref:         "RFC 5321 section 4.2.1",
-		Advice: "Test again in a few minutes. If the reply stays the same, look for its reason in the log of the mail server: " +
-			"too many connections, low disk space, or a limit for unknown clients.",
+		Advice: "Test again in a few minutes. If the reply stays the same, look for its reason in the log of the mail " +
+			"server: too many connections, low disk space, or a limit for unknown clients.",
 		When:  func(e *evidence) bool { return slices.ContainsFunc(e.servers, (*server).answered) },
 		Fails: func(e *evidence) diag.Failures { return e.turned(deferred, "%s cannot take mail at the moment: %s.") },
 	},
@@ -183,8 +183,8 @@ var sessionRules = []serverRule{
 			Title:       "Mail server does not answer at one of its addresses",
 			Requirement: "The mail servers answer at all of their addresses",
 			Ref:         "RFC 5321 section 5.1",
-			Advice: "Let the mail server listen on this address and open port 25 for it in the firewall, or remove the address " +
-				"record: senders that try this address first lose time before they turn to the other one.",
+			Advice: "Let the mail server listen on this address and open port 25 for it in the firewall, or remove the " +
+				"address record: senders that try this address first lose time before they turn to the other one.",
 		},
 		applies: func(s *server) bool { return s.forMail() && !s.fate.ignorance() && s.spare == address },
 		fault:   (*server).deafness,
@@ -224,7 +224,7 @@ var sessionRules = []serverRule{
 			Title:       "No submission service on a tested port",
 			Requirement: "The tested submission ports accept connections",
 			Ref:         "RFC 8314 section 3.3",
-			Advice:      "Nothing to do if users submit mail to another host. Otherwise start the submission service on this port.",
+			Advice:      "Nothing to do if users submit mail to another host. Otherwise start the submission service here.",
 		},
 		applies: func(s *server) bool { return !s.forMail() && !s.fate.ignorance() },
 		fault: func(s *server) string {

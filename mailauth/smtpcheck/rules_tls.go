@@ -11,8 +11,8 @@ import (
 )
 
 // opportunistic says why a certificate matters where most senders do not look at it (RFC 7435).
-const opportunistic = "Most senders encrypt all the same, but those that follow MTA-STS or ask for a valid certificate " +
-	"do not deliver."
+const opportunistic = "Most senders encrypt all the same, but those that follow MTA-STS or ask for a valid " +
+	"certificate do not deliver."
 
 // encryptionRules are about how TLS comes about.
 var encryptionRules = []serverRule{
@@ -187,7 +187,8 @@ var certificateRules = []serverRule{
 			Requirement: "The mail servers send complete certificate chains",
 			Ref:         "RFC 8446 section 4.4.2",
 			Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, and not the " +
-				"certificate of the server alone. If the issuer is an authority of your own, use a public one instead. " + opportunistic,
+				"certificate of the server alone. If the issuer is an authority of your own, use a public one instead. " +
+				opportunistic,
 		},
 		applies: encrypted,
 		fault: func(s *server) string {

@@ -162,8 +162,8 @@ var texts = diag.Texts{
 	},
 	"smtp.certificate.incomplete": {
 		Headline: "Certificate chain of a mail server is incomplete",
-		Sub: "Senders that check certificates do not trust it. Send the intermediate certificates along, if the issuer is a " +
-			"public authority.",
+		Sub: "Senders that check certificates do not trust it. Send the intermediate certificates along, if the issuer is " +
+			"a public authority.",
 	},
 	"smtp.certificate.self_signed": {
 		Headline: "Certificate of a mail server is self-signed",
