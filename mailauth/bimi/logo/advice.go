@@ -13,7 +13,8 @@ func adviceFor(f svg.Fault) string {
 		return attributeAdvice(f)
 	case svg.Value:
 		if f.Attribute == "id" || f.Attribute == "xml:id" {
-			return "Rename it without spaces, such as Layer_2, or remove it if nothing refers to it: layer names become identifiers on export."
+			return "Rename it without spaces, such as Layer_2, or remove it if nothing refers to it: layer names become " +
+				"identifiers on export."
 		}
 	case svg.Effect, svg.Element:
 		switch f.Attribute {
@@ -72,14 +73,17 @@ const outlines = "Convert text to outlines (Type > Create Outlines in Illustrato
 
 // elementAdvice is about elements that drawing software writes.
 var elementAdvice = map[string]string{
-	"tspan": "Convert text to outlines (paths). The BIMI Group's page on solving SVG issues names tspan as allowed, but its " +
+	"tspan": "Convert text to outlines (paths). The BIMI Group's page on solving SVG issues names tspan as allowed, " +
+		"but its " +
 		"schema, by which certificate authorities check logos, refuses it.",
 	"textPath": outlines,
 	"flowRoot": outlines,
-	"symbol":   "Expand symbols in the drawing software, or draw the shapes where they are used: only use of shapes in defs is allowed.",
-	"pattern":  "Expand the pattern fill into shapes, or use a plain color or gradient.",
-	"marker":   "Expand arrow heads and other markers into shapes (outline stroke).",
-	"switch":   "Remove the switch element and keep what it holds; in Illustrator export without \"Preserve Illustrator Editing Capabilities\".",
+	"symbol": "Expand symbols in the drawing software, or draw the shapes where they are used: only use of shapes " +
+		"in defs is allowed.",
+	"pattern": "Expand the pattern fill into shapes, or use a plain color or gradient.",
+	"marker":  "Expand arrow heads and other markers into shapes (outline stroke).",
+	"switch": "Remove the switch element and keep what it holds; in Illustrator export without \"Preserve " +
+		"Illustrator Editing Capabilities\".",
 	"clipPath": "Release the clipping mask and crop the shapes themselves (Pathfinder: Crop, or boolean operations).",
 	"mask":     "Release the mask and crop the shapes themselves, or mix the colors without transparency.",
 	"filter":   "Remove shadows, blurs and glows: no filter effect is allowed.",

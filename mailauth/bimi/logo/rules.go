@@ -61,7 +61,8 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "No BIMI record",
 		Requirement: "The domain has a BIMI record",
 		Ref:         refRecord,
-		Advice: "Leave it unless mailboxes are to show your logo. For that you need a DMARC policy of quarantine or reject, a " +
+		Advice: "Leave it unless mailboxes are to show your logo. For that you need a DMARC policy of quarantine or " +
+			"reject, a " +
 			"logo in SVG Tiny PS and, for most mailboxes, a certificate for it.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.place == nil, "There is no BIMI record at %s.", e.discovery.Own().Name)

@@ -13,7 +13,8 @@ const (
 )
 
 // exportAgain is what to do with a file that is damaged.
-const exportAgain = "Correct the place in a text editor, or export the logo again as SVG and upload that file as it is: editing by " +
+const exportAgain = "Correct the place in a text editor, or export the logo again as SVG and upload that file as " +
+	"it is: editing by " +
 	"hand or a content management system has damaged it."
 
 // formatRules are about what makes a file an SVG image.
@@ -45,7 +46,8 @@ var formatRules = diag.Rules[*evidence]{
 		Title:       "Logo is not in UTF-8",
 		Requirement: "The logo is in UTF-8",
 		Ref:         "XML 1.0 section 4.3.3",
-		Advice:      "Save the file in UTF-8 and write encoding=\"UTF-8\" into its first line: not every receiver reads others.",
+		Advice: "Save the file in UTF-8 and write encoding=\"UTF-8\" into its first line: not every receiver reads " +
+			"others.",
 	}),
 	of(svg.Limit, diag.Rule[*evidence]{
 		Code: "bimi.logo.complexity", Category: factorFormat,
@@ -75,7 +77,8 @@ var safetyRules = diag.Rules[*evidence]{
 		Code: "bimi.logo.script", Weight: 3, Category: factorSafety,
 		Title:       "Logo contains a script",
 		Requirement: "The logo contains no script",
-		Advice: "Remove scripts, and comments that mention them. If nobody put one there, find out who changed the file: the " +
+		Advice: "Remove scripts, and comments that mention them. If nobody put one there, find out who changed the " +
+			"file: the " +
 			"web server may have been broken into.",
 	}),
 	of(svg.EventHandler, diag.Rule[*evidence]{
@@ -101,7 +104,8 @@ var safetyRules = diag.Rules[*evidence]{
 		Title:       "Logo has a DOCTYPE",
 		Requirement: "The logo has no DOCTYPE",
 		Ref:         "XML 1.0 section 2.8",
-		Advice: "Remove everything from <!DOCTYPE to its closing >. Older versions of Illustrator write it; \"Export As\" instead " +
+		Advice: "Remove everything from <!DOCTYPE to its closing >. Older versions of Illustrator write it; \"Export " +
+			"As\" instead " +
 			"of \"Save As\" does not.",
 	}),
 	of(svg.Entity, diag.Rule[*evidence]{
@@ -109,7 +113,8 @@ var safetyRules = diag.Rules[*evidence]{
 		Title:       "Logo uses entities",
 		Requirement: "The logo uses no entities",
 		Ref:         "XML 1.0 section 4.2",
-		Advice: "Write the characters themselves instead of entities such as &nbsp; in the text. In Illustrator choose \"Presentation " +
+		Advice: "Write the characters themselves instead of entities such as &nbsp; in the text. In Illustrator choose " +
+			"\"Presentation " +
 			"Attributes\" for CSS properties, not \"Style Attributes (Entity References)\".",
 	}),
 	of(svg.Instruction, diag.Rule[*evidence]{
@@ -123,7 +128,8 @@ var safetyRules = diag.Rules[*evidence]{
 		Code: "bimi.logo.raster", Weight: 2, Category: factorSafety,
 		Title:       "Logo contains a raster image",
 		Requirement: "The logo contains no raster image",
-		Advice: "Redraw the picture with shapes, or trace it (Image Trace in Illustrator, Trace Bitmap in Inkscape), and delete " +
+		Advice: "Redraw the picture with shapes, or trace it (Image Trace in Illustrator, Trace Bitmap in Inkscape), " +
+			"and delete " +
 			"the embedded image.",
 	}),
 	of(svg.Animation, diag.Rule[*evidence]{
@@ -136,8 +142,10 @@ var safetyRules = diag.Rules[*evidence]{
 		Code: "bimi.logo.stylesheet", Weight: 2, Category: factorSafety,
 		Title:       "Logo uses CSS",
 		Requirement: "The logo uses no CSS",
-		Advice: "Export with presentation attributes (in Illustrator Styling: Presentation Attributes, in Inkscape Plain SVG and " +
-			"Preferences for SVG output) and remove style elements and attributes: fill=\"#06c\" instead of style=\"fill:#06c\".",
+		Advice: "Export with presentation attributes (in Illustrator Styling: Presentation Attributes, in Inkscape " +
+			"Plain SVG and " +
+			"Preferences for SVG output) and remove style elements and attributes: fill=\"#06c\" instead of " +
+			"style=\"fill:#06c\".",
 	}),
 	of(svg.Link, diag.Rule[*evidence]{
 		Code: "bimi.logo.link", Weight: 1, Category: factorSafety,
@@ -149,7 +157,8 @@ var safetyRules = diag.Rules[*evidence]{
 		Code: "bimi.logo.foreign", Weight: 1, Category: factorSafety,
 		Title:       "Logo contains HTML, audio or video",
 		Requirement: "The logo contains no HTML, audio or video",
-		Advice: "Remove foreignObject, audio, video and the like, and draw what they show with shapes. In Illustrator export without " +
+		Advice: "Remove foreignObject, audio, video and the like, and draw what they show with shapes. In Illustrator " +
+			"export without " +
 			"\"Preserve Illustrator Editing Capabilities\".",
 	}),
 	of(svg.Font, diag.Rule[*evidence]{
@@ -179,13 +188,15 @@ var profileRules = diag.Rules[*evidence]{
 		Code: "bimi.logo.effect", Weight: 1, Category: factorProfile,
 		Title:       "Logo uses filters, masks or clipping",
 		Requirement: "The logo uses no filters, masks or clipping",
-		Advice:      "Remove the effect, or expand it into shapes (Object > Expand Appearance in Illustrator) and export again.",
+		Advice: "Remove the effect, or expand it into shapes (Object > Expand Appearance in Illustrator) and " +
+			"export again.",
 	}),
 	of(svg.EditorData, diag.Rule[*evidence]{
 		Code: "bimi.logo.editor_data", Weight: 1, Category: factorProfile,
 		Title:       "Logo has data of the drawing software",
 		Requirement: "The logo has no data of the drawing software",
-		Advice: "Export without it: Plain SVG or Optimized SVG in Inkscape, \"Export As\" in Illustrator. Else remove the elements " +
+		Advice: "Export without it: Plain SVG or Optimized SVG in Inkscape, \"Export As\" in Illustrator. Else remove " +
+			"the elements " +
 			"and attributes of other namespaces, such as sodipodi:, inkscape: and rdf:.",
 	}),
 	of(svg.Element, diag.Rule[*evidence]{
@@ -198,7 +209,8 @@ var profileRules = diag.Rules[*evidence]{
 		Code: "bimi.logo.placement", Weight: 1, Category: factorProfile,
 		Title:       "Elements or text stand where they must not",
 		Requirement: "All elements and text stand where they may",
-		Advice: "Move the element or the text, or remove it: one title as the first element of svg; desc and metadata only directly in svg; " +
+		Advice: "Move the element or the text, or remove it: one title as the first element of svg; desc and metadata " +
+			"only directly in svg; " +
 			"shapes only in svg, g and defs.",
 	}),
 	of(svg.Attribute, diag.Rule[*evidence]{
@@ -285,14 +297,16 @@ var designRules = diag.Rules[*evidence]{
 		Code: "bimi.logo.square", Weight: 1, Category: factorDesign,
 		Title:       "Logo is not square",
 		Requirement: "The logo is square",
-		Advice: "Place the logo in the middle of a square artboard, with some room at the edges, and export again: mailboxes show " +
+		Advice: "Place the logo in the middle of a square artboard, with some room at the edges, and export again: " +
+			"mailboxes show " +
 			"it in a square or circle.",
 	}),
 	of(svg.Dimension, diag.Rule[*evidence]{
 		Code: "bimi.logo.dimension", Weight: 1, Category: factorDesign,
 		Title:       "Width or height of the logo is not absolute",
 		Requirement: "The width and height of the logo are absolute",
-		Advice:      "Write width and height in pixels, the same for both and at least 96, or remove them: the viewBox is enough.",
+		Advice: "Write width and height in pixels, the same for both and at least 96, or remove them: the viewBox " +
+			"is enough.",
 	}),
 	of(svg.Blank, diag.Rule[*evidence]{
 		Code: "bimi.logo.blank", Weight: 1, Category: factorDesign,
@@ -304,14 +318,16 @@ var designRules = diag.Rules[*evidence]{
 		Code: "bimi.logo.lettering", Category: factorDesign,
 		Title:       "Logo has text in a font of the device",
 		Requirement: "The logo has no text in a font of the device",
-		Advice: "Convert text to outlines (Type > Create Outlines in Illustrator, Path > Object to Path in Inkscape), so that it " +
+		Advice: "Convert text to outlines (Type > Create Outlines in Illustrator, Path > Object to Path in Inkscape), " +
+			"so that it " +
 			"looks the same everywhere.",
 	}),
 	of(svg.Background, diag.Rule[*evidence]{
 		Code: "bimi.logo.background", Category: factorDesign,
 		Title:       "Background of the logo may be transparent",
 		Requirement: "The background of the logo is filled",
-		Advice: "Put a rectangle with a solid color behind the logo, as large as the viewBox: mailboxes with a dark theme show " +
+		Advice: "Put a rectangle with a solid color behind the logo, as large as the viewBox: mailboxes with a dark " +
+			"theme show " +
 			"theirs otherwise.",
 	}),
 }

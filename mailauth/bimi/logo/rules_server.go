@@ -274,7 +274,8 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "Logo is far too large",
 		Requirement: "The logo has at most 1 MiB",
 		Ref:         refFormats,
-		Advice:      "Draw the logo with shapes alone and export it again: 32 KiB are enough for that, and all that receivers take.",
+		Advice: "Draw the logo with shapes alone and export it again: 32 KiB are enough for that, and all that " +
+			"receivers take.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.tooLong(), "The image has more than 1 MiB and was not examined.")
 		},
@@ -299,7 +300,8 @@ var answerRules = diag.Rules[*evidence]{
 		Title:       "Logo is compressed twice",
 		Requirement: "The logo is compressed once at most",
 		Ref:         "RFC 9110 section 8.4",
-		Advice:      "Let the web server send .svgz files with Content-Encoding: gzip and compress them no further, or serve a plain .svg.",
+		Advice: "Let the web server send .svgz files with Content-Encoding: gzip and compress them no further, or " +
+			"serve a plain .svg.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.fetched.nested, "The file is compressed, and the web server compresses it once more.")
 		},

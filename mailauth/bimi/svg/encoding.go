@@ -44,7 +44,8 @@ func decodeText(image []byte) (text, encoding, problem string) {
 			return text, declared, "The document declares US-ASCII and has other characters."
 		}
 	case marked:
-		return text, encoding, fmt.Sprintf("The document declares the encoding %.40q, but begins with the byte order mark of "+
+		return text, encoding, fmt.Sprintf("The document declares the encoding %.40q, but begins with the byte order "+
+			"mark of "+
 			"%s.", declared, strings.ToUpper(encoding))
 	default:
 		if text, ok := decodeBytes(text, declared); ok {

@@ -49,7 +49,8 @@ func (v *validator) viewBox(t token, has map[string]attr) {
 		}
 	}
 	if !ok || r.rest != "" || numbers[2] <= 0 || numbers[3] <= 0 {
-		v.add(BadViewBox, a.offset, t.name, a.name, "The viewBox is %s, not four numbers of which the last two are above 0.", quoted(a.value))
+		v.add(BadViewBox, a.offset, t.name, a.name, "The viewBox is %s, not four numbers of which the last two are "+
+			"above 0.", quoted(a.value))
 		return
 	}
 	v.doc.Box = Box{numbers[0], numbers[1], numbers[2], numbers[3]}

@@ -64,7 +64,8 @@ var (
 	textAttrs = table{
 		"buffered-rendering": oneOf("auto dynamic static inherit"),
 		"display": oneOf("inline block list-item run-in compact marker table inline-table table-row-group " +
-			"table-header-group table-footer-group table-row table-column-group table-column table-cell table-caption none inherit"),
+			"table-header-group table-footer-group table-row table-column-group table-column table-cell table-caption none " +
+			"inherit"),
 		"image-rendering":       oneOf("auto optimizeSpeed optimizeQuality inherit"),
 		"shape-rendering":       oneOf("auto optimizeSpeed crispEdges geometricPrecision inherit"),
 		"text-rendering":        oneOf("auto optimizeSpeed optimizeLegibility geometricPrecision inherit"),

@@ -16,8 +16,9 @@ type valueType struct {
 
 // The types of values.
 var (
-	text       = valueType{}
-	ncName     = valueType{strict: onlyWord(isNCName), wanted: "a name that begins with a letter or underscore and has no spaces or colons"}
+	text   = valueType{}
+	ncName = valueType{strict: onlyWord(isNCName), wanted: "a name that begins with a letter or underscore and " +
+		"has no spaces or colons"}
 	nmTokens   = valueType{strict: isNmtokens, wanted: "a list of names"}
 	language   = valueType{strict: isLanguage, wanted: "a language tag such as en"}
 	aspect     = valueType{strict: aspectRatio.MatchString, wanted: "none, xMidYMid or xMidYMid meet"}
