@@ -87,7 +87,8 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if req.Domain.IsZero() {
 		return nil, diag.Invalid("domain", "is missing")
 	}
-	e := &evidence{domain: req.Domain, port: req.Port, now: env.Now(), roots: publicRoots(env), verify: req.Verify == nil || *req.Verify}
+	e := &evidence{domain: req.Domain, port: req.Port, now: env.Now(), roots: publicRoots(env),
+		verify: req.Verify == nil || *req.Verify}
 	if e.port == 0 {
 		e.port = portMail
 	}

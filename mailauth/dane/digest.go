@@ -23,7 +23,7 @@ const (
 	bogus          fault = "bogus"
 	tlsaUnknown    fault = "tlsa unknown" // the lookup of its TLSA records failed
 	absent         fault = "absent"       // it has no TLSA records
-	unasked        fault = "unasked"      // its addresses are not signed, so that it does not matter that the lookup failed
+	unasked        fault = "unasked"      // its addresses are not signed, and the lookup failed, which then does not matter
 	unsigned       fault = "unsigned"     // it has some, and its addresses or they themselves are not signed
 	unusable       fault = "unusable"     // senders can use none of the records
 	unverified     fault = "unverified"   // no connection was asked for

@@ -190,7 +190,9 @@ func (e *evidence) service() string {
 
 // services are the SRV records that concern the port that was asked for, or say that there is no service.
 func (e *evidence) services() []*dns.SRV {
-	return slices.DeleteFunc(slices.Clone(e.srv.Records), func(r *dns.SRV) bool { return r.Port != e.port && r.Target != "." })
+	return slices.DeleteFunc(slices.Clone(e.srv.Records), func(r *dns.SRV) bool {
+		return r.Port != e.port && r.Target != "."
+	})
 }
 
 // targets lists the hosts of SRV records. The root says that there is no such service (RFC 2782).

@@ -9,7 +9,8 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a sender would meet it.
-var rules = slices.Concat(hostRules, dnssecRules, absenceRules, recordRules, connectionRules, certificateRules, upkeepRules)
+var rules = slices.Concat(hostRules, dnssecRules, absenceRules, recordRules, connectionRules, certificateRules,
+	upkeepRules)
 
 // each fails for every host with one of the faults.
 func each(e *evidence, fails func(h *host) diag.Failures, faults ...fault) diag.Failures {
@@ -55,8 +56,9 @@ var hostRules = diag.Rules[*evidence]{
 		Title:       "Mail servers could not be looked up",
 		Requirement: "The name servers answer for the mail servers",
 		Ref:         "RFC 7672 section 2.1.2",
-		Advice:      "Check that every name server of the domain answers MX queries: senders defer mail while the lookup fails.",
-		When:        func(e *evidence) bool { return e.naming != diag.Bogus },
+		Advice: "Check that every name server of the domain answers MX queries: senders defer mail " +
+			"while the lookup fails.",
+		When: func(e *evidence) bool { return e.naming != diag.Bogus },
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.port != portMail && e.srv.Err() != nil:

@@ -90,8 +90,8 @@ var connectionRules = diag.Rules[*evidence]{
 		Title:       "STARTTLS not offered although TLSA records exist",
 		Requirement: "All mail servers with TLSA records offer STARTTLS",
 		Ref:         "RFC 7672 section 2.2",
-		Advice: "Enable STARTTLS on the server, and check that no firewall removes it; until then remove the TLSA records of " +
-			"this host: senders that use DANE never deliver without TLS.",
+		Advice: "Enable STARTTLS on the server, and check that no firewall removes it; until then remove the TLSA " +
+			"records of this host: senders that use DANE never deliver without TLS.",
 		When: func(e *evidence) bool { return e.port != portTLS && settled(reached, noStartTLS)(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return each(e, func(h *host) diag.Failures {
@@ -122,9 +122,9 @@ var certificateRules = diag.Rules[*evidence]{
 		Title:       "Certificate matches no TLSA record",
 		Requirement: "Every certificate matches a TLSA record",
 		Ref:         "RFC 7672 section 2.2",
-		Advice: "Make sure on the server itself that it is its certificate, then publish a TLSA record for its key beside the " +
-			"old ones, and remove those once their TTL has passed. Afterwards let the renewal keep the key, or publish the " +
-			"next key before it is used.",
+		Advice: "Make sure on the server itself that it is its certificate, then publish a TLSA record for its key " +
+			"beside the old ones, and remove those once their TTL has passed. Afterwards let the renewal keep the key, or " +
+			"publish the next key before it is used.",
 		When:  settled(compared, mismatch),
 		Fails: mismatches,
 	},
@@ -133,8 +133,8 @@ var certificateRules = diag.Rules[*evidence]{
 		Title:       "Certificate does not match the name of the mail server",
 		Requirement: "Certificates that DANE-TA authenticates are for the names of their hosts",
 		Ref:         "RFC 7672 section 3.2.3",
-		Advice: "Get a certificate with the name of the mail server, or publish a TLSA record 3 1 1 for its key: with usage 3 " +
-			"the name does not matter.",
+		Advice: "Get a certificate with the name of the mail server, or publish a TLSA record 3 1 1 for its key: with " +
+			"usage 3 the name does not matter.",
 		When: settled(matched, wrongName),
 		Fails: func(e *evidence) diag.Failures {
 			return because(e, " With usage 2 (DANE-TA) the name must match."+e.refused(), wrongName)
@@ -156,8 +156,8 @@ var certificateRules = diag.Rules[*evidence]{
 		Title:       "Certificate chain does not lead to the TLSA trust anchor",
 		Requirement: "Certificates lead to the trust anchor of their TLSA record",
 		Ref:         "RFC 7672 section 3.1.2",
-		Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA record " +
-			"3 1 1 for its own key.",
+		Advice: "Let the server send all certificates from its own up to the one in the TLSA record, or publish a TLSA " +
+			"record 3 1 1 for its own key.",
 		When: settled(matched, badChain),
 		Fails: func(e *evidence) diag.Failures {
 			return because(e, e.refused(), badChain)
@@ -187,8 +187,8 @@ var certificateRules = diag.Rules[*evidence]{
 		Title:       "Certificate has expired, which DANE-EE ignores",
 		Requirement: "Certificates have not expired, although DANE-EE ignores that",
 		Ref:         "RFC 7671 section 5.1",
-		Advice: "Renew the certificate with the same key: senders that use DANE do not mind, but those that use MTA-STS, and " +
-			"mail clients, do.",
+		Advice: "Renew the certificate with the same key: senders that use DANE do not mind, but those that use MTA-STS, " +
+			"and mail clients, do.",
 		When: matched,
 		Fails: func(e *evidence) diag.Failures {
 			return eachLeaf(e, func(h *host, leaf *pki.Certificate) diag.Failures {

@@ -23,8 +23,8 @@ var dnssecRules = diag.Rules[*evidence]{
 		Title:       "DNSSEC status could not be determined",
 		Requirement: "The DNSSEC status of all records is known",
 		Ref:         "RFC 7672 section 2.1.1",
-		Advice: "Try again with a resolver that validates DNSSEC or passes its records on; if that does not help, check the " +
-			"chain of trust with dnssec/check.",
+		Advice: "Try again with a resolver that validates DNSSEC or passes its records on; if that does not help, check " +
+			"the chain of trust with dnssec/check.",
 		When: hasHosts,
 		Fails: func(e *evidence) diag.Failures {
 			f := because(e, "", statusUnknown)
@@ -51,8 +51,8 @@ var dnssecRules = diag.Rules[*evidence]{
 		Title:       "TLSA lookup failed, so that senders defer mail",
 		Requirement: "The name servers answer for the TLSA records",
 		Ref:         "RFC 7672 section 2.1.2",
-		Advice: "Check that every name server of the host answers TLSA queries, and that no firewall drops them: senders that " +
-			"validate defer mail to a host of a signed zone while the lookup fails.",
+		Advice: "Check that every name server of the host answers TLSA queries, and that no firewall drops them: senders " +
+			"that validate defer mail to a host of a signed zone while the lookup fails.",
 		When: hasHosts,
 		Fails: func(e *evidence) diag.Failures {
 			return because(e, " Senders that validate defer mail to this host.", tlsaUnknown)
@@ -90,8 +90,8 @@ var dnssecRules = diag.Rules[*evidence]{
 		Title:       "Mail server that is not signed beside others that are",
 		Requirement: "No mail server is unsigned beside others that are signed",
 		Ref:         "RFC 7672 section 2.2",
-		Advice: "Sign the zone that the host is in with DNSSEC, or remove its MX record: an attacker can make senders turn to " +
-			"the host that is not protected.",
+		Advice: "Sign the zone that the host is in with DNSSEC, or remove its MX record: an attacker can make senders " +
+			"turn to the host that is not protected.",
 		When: func(e *evidence) bool { return e.grounded() },
 		Fails: func(e *evidence) diag.Failures {
 			return because(e, " Senders deliver to this host as if there were no DANE.", unsigned, unasked)
@@ -142,18 +142,18 @@ func (e *evidence) unpublished() diag.Failures {
 	switch {
 	case e.naming == diag.Insecure:
 		f[0].Detail += " They would have no effect, because the domain is not signed with DNSSEC."
-		f[0].Advice = "Sign the zone of the domain with DNSSEC first; if its DNS provider cannot, use MTA-STS, which needs no " +
-			"DNSSEC. If the mail servers are those of a provider, ask whether it supports DANE."
+		f[0].Advice = "Sign the zone of the domain with DNSSEC first; if its DNS provider cannot, use MTA-STS, which " +
+			"needs no DNSSEC. If the mail servers are those of a provider, ask whether it supports DANE."
 	case bare && e.foreign(e.without()):
 		f[0].Detail += " The zone of the mail servers is not signed with DNSSEC."
-		f[0].Advice = "Ask the provider of the mail servers whether it supports DANE: TLSA records need a signed zone, and only " +
-			"the owner of that zone can sign it and publish them. The domain itself is ready. MTA-STS needs no DNSSEC."
+		f[0].Advice = "Ask the provider of the mail servers whether it supports DANE: TLSA records need a signed zone, " +
+			"and only the owner of that zone can sign it and publish them. The domain itself is ready. MTA-STS needs no DNSSEC."
 	case bare:
 		f[0].Detail += " The zone of the mail servers is not signed with DNSSEC."
 		f[0].Advice = "Sign the zone that the mail servers are in with DNSSEC first; TLSA records have no effect without."
 	case e.foreign(e.without()):
-		f[0].Advice = "Ask the provider of the mail servers whether it supports DANE: only the provider knows when their keys " +
-			"change, and can publish TLSA records at their names. The domain itself is ready."
+		f[0].Advice = "Ask the provider of the mail servers whether it supports DANE: only the provider knows when their " +
+			"keys change, and can publish TLSA records at their names. The domain itself is ready."
 	}
 	return f
 }
@@ -185,8 +185,8 @@ var absenceRules = diag.Rules[*evidence]{
 		Title:       "No TLSA records for the mail servers",
 		Requirement: "The mail servers have TLSA records",
 		Ref:         "RFC 7672 section 1.3",
-		Advice: "Have each mail server keep its private key when it renews the certificate, publish the SHA-256 of its public " +
-			"key as TLSA 3 1 1, and check both after each change: DANE needs signed zones and this care.",
+		Advice: "Have each mail server keep its private key when it renews the certificate, publish the SHA-256 of its " +
+			"public key as TLSA 3 1 1, and check both after each change: DANE needs signed zones and this care.",
 		When: func(e *evidence) bool { return e.port == portMail && e.lookedUp() && len(e.misplaced()) == 0 },
 		Fails: func(e *evidence) diag.Failures {
 			if e.published() || len(e.without()) == 0 {
@@ -200,8 +200,8 @@ var absenceRules = diag.Rules[*evidence]{
 		Title:       "Mail servers not signed, so that DANE is not possible",
 		Requirement: "Senders ask for the TLSA records of the mail servers",
 		Ref:         "RFC 7672 section 2.2.2",
-		Advice: "Let the name servers of the host answer TLSA queries, and sign the zone that it is in with DNSSEC: once it is " +
-			"signed, a failed TLSA lookup keeps senders from delivering.",
+		Advice: "Let the name servers of the host answer TLSA queries, and sign the zone that it is in with DNSSEC: once " +
+			"it is signed, a failed TLSA lookup keeps senders from delivering.",
 		When: func(e *evidence) bool {
 			return hasHosts(e) && len(e.having(absent, addressUnknown, tlsaUnknown, bogus, noAddress)) == 0
 		},

@@ -54,8 +54,8 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "TLSA usage 0 or 1, which has no effect for SMTP",
 		Requirement: "No TLSA record has the usage PKIX-TA(0) or PKIX-EE(1)",
 		Ref:         "RFC 7672 section 3.1.3",
-		Advice: "Replace the record: by usage 3 instead of 1, and by usage 2 instead of 0 if the server sends the certificate " +
-			"of that authority. Mail servers treat the usages 0 and 1 as unusable.",
+		Advice: "Replace the record: by usage 3 instead of 1, and by usage 2 instead of 0 if the server sends the " +
+			"certificate of that authority. Mail servers treat the usages 0 and 1 as unusable.",
 		When: published,
 		Fails: func(e *evidence) diag.Failures {
 			return eachRecord(e, func(_ *host, r Record) string {
@@ -98,8 +98,8 @@ var recordRules = diag.Rules[*evidence]{
 		Title:       "TLSA record with data of the wrong length or form",
 		Requirement: "The data of all TLSA records have the form that the matching type demands",
 		Ref:         "RFC 6698 section 2.1.4",
-		Advice: "Publish the data anew: 64 hexadecimal digits for the matching type 1, 128 for 2, the whole certificate or key " +
-			"in DER for 0. Often the end was cut off or quotation marks were added.",
+		Advice: "Publish the data anew: 64 hexadecimal digits for the matching type 1, 128 for 2, the whole certificate " +
+			"or key in DER for 0. Often the end was cut off or quotation marks were added.",
 		When: published,
 		Fails: faulty(func(r Record) bool {
 			return r.Usage <= DANEEE && r.Selector <= SPKI && r.Matching <= SHA512 && r.Fault() != ""

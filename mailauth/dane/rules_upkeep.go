@@ -44,8 +44,8 @@ var upkeepRules = diag.Rules[*evidence]{
 		Title:       "Only one TLSA record, none for the next key",
 		Requirement: "There are TLSA records for the present and the next key",
 		Ref:         "RFC 7671 section 8.1",
-		Advice: "Publish a second record before the key changes, for the next key (3 1 1) or for the authority that issues the " +
-			"certificates (2 1 1), and wait for its TTL before the new key is used.",
+		Advice: "Publish a second record before the key changes, for the next key (3 1 1) or for the authority that " +
+			"issues the certificates (2 1 1), and wait for its TTL before the new key is used.",
 		When: applied,
 		Fails: func(e *evidence) diag.Failures {
 			return usableEach(e, func(h *host, records []Record) diag.Failures {

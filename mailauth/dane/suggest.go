@@ -18,7 +18,8 @@ func mismatches(e *evidence) diag.Failures {
 	var lines []string
 	f := each(e, func(h *host) diag.Failures {
 		s := h.server()
-		f := diag.Fail("%s presents a certificate that %s%s.%s", h.at(s), unmatched(len(h.usable())), e.cause(h, s), e.refused())
+		f := diag.Fail("%s presents a certificate that %s%s.%s", h.at(s), unmatched(len(h.usable())),
+			e.cause(h, s), e.refused())
 		if line := e.suggest(h); line != "" {
 			lines = append(lines, line)
 		} else {

@@ -6,11 +6,13 @@ import "github.com/diagkit/diagkit/diag"
 var texts = diag.Texts{
 	"excellent": {
 		Headline: "DANE protects all mail servers",
-		Sub:      "Senders that use DANE deliver over authenticated TLS only. Publish the next TLSA record before a key changes.",
+		Sub: "Senders that use DANE deliver over authenticated TLS only. Publish the next TLSA record " +
+			"before a key changes.",
 	},
 	"valid": {
 		Headline: "DANE is set up correctly",
-		Sub:      "Senders that use DANE deliver over authenticated TLS only. Publish the next TLSA record before a key changes.",
+		Sub: "Senders that use DANE deliver over authenticated TLS only. Publish the next TLSA record " +
+			"before a key changes.",
 	},
 	"warning": {
 		Headline: "DANE works but has a weakness",
@@ -30,7 +32,8 @@ var texts = diag.Texts{
 	},
 	"dane.mx.bogus": {
 		Headline: "DNSSEC validation of the MX records fails",
-		Sub:      "Senders that validate cannot find the mail servers and defer mail. Repair the signatures or the DS records now.",
+		Sub: "Senders that validate cannot find the mail servers and defer mail. Repair the signatures " +
+			"or the DS records now.",
 	},
 	"dane.mx.unknown": {
 		Headline: "Mail servers could not be looked up",
@@ -62,7 +65,8 @@ var texts = diag.Texts{
 	},
 	"dane.mx.insecure": {
 		Headline: "MX records are not signed, so DANE does not protect the domain",
-		Sub:      "The mail servers have TLSA records, but an attacker can forge which servers they are. Sign the domain's zone.",
+		Sub: "The mail servers have TLSA records, but an attacker can forge which servers they are. " +
+			"Sign the domain's zone.",
 	},
 	"dane.tlsa.insecure": {
 		Headline: "TLSA records are not signed and have no effect",
@@ -74,7 +78,8 @@ var texts = diag.Texts{
 	},
 	"dane.tlsa.location": {
 		Headline: "TLSA records are published at the wrong name",
-		Sub:      "Senders look for them at the names of the mail servers, so DANE is not in effect. Publish them there, or remove them.",
+		Sub: "Senders look for them at the names of the mail servers, so DANE is not in effect. " +
+			"Publish them there, or remove them.",
 	},
 	"dane.tlsa.missing": {
 		Headline: "DANE is not set up: no TLSA records",
@@ -82,7 +87,8 @@ var texts = diag.Texts{
 	},
 	"dane.tlsa.unasked": {
 		Headline: "DANE is not possible: mail servers are not signed",
-		Sub:      "Senders do not even ask for TLSA records. Sign the zone of the mail servers, and let TLSA queries be answered.",
+		Sub: "Senders do not even ask for TLSA records. Sign the zone of the mail servers, and let " +
+			"TLSA queries be answered.",
 	},
 	"dane.tlsa.missing.submission": {
 		Headline: "DANE is not set up for submission",
@@ -90,7 +96,8 @@ var texts = diag.Texts{
 	},
 	"dane.host.missing": {
 		Headline: "DANE protects only some of the mail servers",
-		Sub:      "An attacker can make senders turn to one without TLSA records. Publish TLSA records for every mail server.",
+		Sub: "An attacker can make senders turn to one without TLSA records. Publish TLSA records for " +
+			"every mail server.",
 	},
 	"dane.host.address": {
 		Headline: "A mail server has no address",
@@ -126,11 +133,13 @@ var texts = diag.Texts{
 	},
 	"dane.certificate.mismatch": {
 		Headline: "The certificate of a mail server matches no TLSA record",
-		Sub:      "Senders that use DANE defer mail, and return it in the end. Publish a TLSA record for its key beside the old one.",
+		Sub: "Senders that use DANE defer mail, and return it in the end. Publish a TLSA record for " +
+			"its key beside the old one.",
 	},
 	"dane.certificate.name": {
 		Headline: "DANE fails: the certificate does not match the mail server's name",
-		Sub:      "With usage 2 (DANE-TA) the name counts, and senders do not deliver. Get a certificate with the right name.",
+		Sub: "With usage 2 (DANE-TA) the name counts, and senders do not deliver. Get a certificate " +
+			"with the right name.",
 	},
 	"dane.certificate.dates": {
 		Headline: "DANE fails: a certificate is expired or not yet valid",

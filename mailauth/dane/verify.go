@@ -298,7 +298,8 @@ func (p *Peer) named() *MatchError {
 	case leaf.Subject.CommonName != "":
 		of = leaf.Subject.CommonName
 	}
-	return &MatchError{WrongName, fmt.Sprintf("the certificate is for %s, not for %s", diag.Quote(of), strings.Join(p.Names, " or "))}
+	return &MatchError{WrongName, fmt.Sprintf("the certificate is for %s, not for %s", diag.Quote(of),
+		strings.Join(p.Names, " or "))}
 }
 
 // maxNamed bounds the names of a certificate in a sentence.
@@ -310,5 +311,6 @@ func covers(c *x509.Certificate, name string) bool {
 	if len(c.DNSNames) > 0 || c.Subject.CommonName == "" {
 		return c.VerifyHostname(name) == nil
 	}
-	return (&x509.Certificate{DNSNames: []string{c.Subject.CommonName}, Extensions: c.Extensions}).VerifyHostname(name) == nil
+	common := &x509.Certificate{DNSNames: []string{c.Subject.CommonName}, Extensions: c.Extensions}
+	return common.VerifyHostname(name) == nil
 }
