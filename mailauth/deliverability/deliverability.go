@@ -103,8 +103,11 @@ func Score(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 // gather runs all components at once.
 func (s *scoring) gather(ctx context.Context, env *diag.Env) {
 	run := compose.Start(ctx, env)
+	if env.Public(s.IP.Addr) {
+		s.sender = s.IP
+	}
 	s.spf = compose.Go(run, compose.SPF, func(ctx context.Context, env *diag.Env) (*spf.LookupReport, error) {
-		return spf.Lookup(ctx, env, spf.LookupRequest{Domain: s.domain.Name(), IP: s.IP})
+		return spf.Lookup(ctx, env, spf.LookupRequest{Domain: s.domain.Name(), IP: s.sender})
 	})
 	s.keys = compose.FindKeys(run, s.domain, s.DKIMSelectors)
 	s.dmarc = compose.Go(run, compose.DMARC, func(ctx context.Context, env *diag.Env) (*dmarc.LookupReport, error) {

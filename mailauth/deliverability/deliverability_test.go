@@ -29,6 +29,12 @@ func asked(selectors ...string) Request {
 	return r
 }
 
+// mute is a domain that neither sends nor receives mail.
+var mute = edits{
+	"mx": "example.com. MX 0 .", "host": "", "ptr": "25.113.0.203.in-addr.arpa. PTR mx1.example.net.\nmx1.example.net. A 203.0.113.25",
+	"tlsrpt": "", "dkim": "", "spf": `example.com. TXT "v=spf1 -all"`, "dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=reject"`,
+}
+
 // Each world says what its reader is told first, what the score is, and what is not known.
 func TestWorlds(t *testing.T) {
 	none := `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`
@@ -101,6 +107,19 @@ func TestWorlds(t *testing.T) {
 			"mx": "example.com. MX 0 .", "host": "", "ptr": "", "tlsrpt": "", "dkim": "", "spf": `example.com. TXT "v=spf1 -all"`,
 			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=reject"`,
 		}, headline: "Domain sends no mail, and forgeries can be rejected", score: "100", state: diag.Valid},
+		{name: "sends no mail, and its mail server is listed", edits: edits{
+			"dkim": "", "spf": `example.com. TXT "v=spf1 -all"`, "more": listed("25.113.0.203", "zen.spamhaus.org"),
+		}, headline: "Domain sends no mail, and forgeries can be rejected", score: "100", state: diag.Valid},
+		{name: "says that it sends no mail, and is said to send", edits: mute, req: sending("203.0.113.25"), state: diag.Bad, score: "69",
+			headline: "Fix first: SPF record says that the domain sends no mail", advice: "spf"},
+		{name: "neither SPF nor DKIM", edits: edits{"dkim": ""}, req: sending("203.0.113.9"), state: diag.Bad, score: "69", partial: true,
+			headline: "Fix first: sending address is authenticated by neither SPF nor DKIM", advice: "spf",
+			grave: []diag.Code{"score.spf.unauthenticated", "check.dkim.none", "check.ptr.missing"}},
+		{name: "a private address", req: sending("10.1.2.3"), state: diag.Warned, score: "94", partial: true,
+			headline: "Next step for reputation: not a public address", advice: "reputation", grave: []diag.Code{"dnsbl.address.special"}},
+		{name: "mail server cannot be looked up", edits: edits{"spf": `example.com. TXT "v=spf1 ip4:203.0.113.25 -all"`},
+			more: servfail("mx1.example.com"), state: diag.Warned, score: "94", partial: true, advice: "reputation",
+			headline: "Next step for reputation: mail servers could not be looked up", grave: []diag.Code{"score.address.unknown"}},
 		{name: "no address is known", edits: edits{
 			"mx": "example.com. MX 0 .", "host": "", "ptr": "", "tlsrpt": "", "spf": `example.com. TXT "v=spf1 ip4:203.0.113.128/25 -all"`,
 			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=reject"`,
@@ -274,6 +293,13 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// The mail servers of a service do not say much about mail of its customers, and the reader is told.
+func TestService(t *testing.T) {
+	r := score(t, edits{"mx": "example.com. MX 1 smtp.google.com.\nsmtp.google.com. A 203.0.113.60"}, nil, example)
+	i := slices.IndexFunc(r.Findings, func(f diag.Finding) bool { return f.Code == "score.address.assumed" })
+	require.Contains(t, r.Findings[i].Detail, "asked about 1 address of the hosts that receive mail of the domain. They belong to Google Workspace")
+}
+
 func TestEmail(t *testing.T) {
 	for email, want := range map[string]string{
 		"a@example.com": "", "a.b+c@example.com": "", `"a b"@example.com`: "", "jürgen@example.com": "",
@@ -320,6 +346,8 @@ func TestRules(t *testing.T) {
 		{edits: edits{"host": ""}, req: example}, {edits: edits{"ptr": "25.113.0.203.in-addr.arpa. PTR a.example.com."}, req: example},
 		{more: servfail("example.com"), req: example},
 		{more: servfail("25.113.0.203.in-addr.arpa"), req: example},
+		{edits: edits{"dkim": ""}, req: sending("203.0.113.9")},
+		{edits: mute, req: example}, {edits: mute, req: sending("203.0.113.9")},
 	} {
 		w := diagtest.NewWorld(t)
 		tt.edits.build(w)

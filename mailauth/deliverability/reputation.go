@@ -8,6 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
+	"github.com/diagkit/diagkit/mailauth/provider"
 	"github.com/diagkit/diagkit/mailauth/reception"
 )
 
@@ -17,7 +18,9 @@ type ReputationReport struct {
 	Addresses []Address             `json:"addresses" maxitems:"5" doc:"what blocklists say of each address"`
 	Reverse   []compose.ReverseName `json:"reverse" maxitems:"5" doc:"names in reverse DNS of the addresses that are known to send"`
 
-	open    error // why the mail servers are not known
+	open    error             // why the mail servers are not known
+	service *provider.Service // whose mail servers they all are; nil if nobody's or unknown
+	quiet   bool              // nothing suggests that the domain sends mail
 	verdict diag.Verdict
 }
 
@@ -40,9 +43,12 @@ func (s *scoring) lookupReputation(ctx context.Context, env *diag.Env) (*Reputat
 	r := &ReputationReport{Assumed: s.IP.IsZero(), Addresses: []Address{}, Reverse: []compose.ReverseName{}}
 	var g diag.Group
 	g.Go(func() {
-		known := []netip.Addr{s.IP.Addr}
-		if r.Assumed {
+		var known []netip.Addr
+		switch {
+		case r.Assumed:
 			known = compose.SendingAddresses(ctx, env, s.domain)
+		case !s.sender.IsZero():
+			known = []netip.Addr{s.sender.Addr}
 		}
 		r.Reverse = compose.LookupReverse(ctx, env, known)
 	})
@@ -78,7 +84,11 @@ func (s *scoring) lookupReputation(ctx context.Context, env *diag.Env) (*Reputat
 func (s *scoring) assume(ctx context.Context, env *diag.Env, r *ReputationReport) {
 	hosts := reception.LookupHosts(ctx, env, s.domain.Name(), compose.MaxAddresses)
 	r.open = hosts.MX.Err()
+	r.service = operator(hosts.List)
 	for _, h := range hosts.List {
+		if r.open == nil {
+			r.open = h.Addresses.Err()
+		}
 		for _, addr := range h.Addresses.All() {
 			addr = addr.Unmap()
 			same := func(a Address) bool { return a.Address == addr }
@@ -87,6 +97,18 @@ func (s *scoring) assume(ctx context.Context, env *diag.Env, r *ReputationReport
 			}
 		}
 	}
+}
+
+// operator is the service that all the mail servers belong to, or nil.
+func operator(hosts []reception.Host) (s *provider.Service) {
+	for i, h := range hosts {
+		one := provider.ByPTR(h.Name)
+		if one == nil || i > 0 && one != s {
+			return nil
+		}
+		s = one
+	}
+	return s
 }
 
 // judge makes one verdict of those about the addresses, of which the worst speaks for all.
@@ -98,6 +120,9 @@ func (r *ReputationReport) judge() {
 	}
 	if len(r.Addresses) == 0 {
 		text := reputationTexts["unknown"]
+		if r.quiet {
+			text = reputationTexts["score.address.unneeded"]
+		}
 		v.State, v.Headline, v.Sub = diag.Unknown, text.Headline, text.Sub
 	}
 	var worst *diag.Verdict

@@ -1,6 +1,7 @@
 package deliverability
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
@@ -51,7 +52,21 @@ func (*addressReport) Rules() []diag.RuleInfo { return addressRules.Describe() }
 // addressRules are about the address that the request gave.
 var addressRules = diag.Rules[*scoring]{
 	{
+		Code: "score.spf.unauthenticated", Severity: diag.Error,
+		Title:       "Sending address is authenticated by neither SPF nor DKIM",
+		Requirement: "Mail from the sending address can be authenticated",
+		Ref:         "RFC 9989 section 4.2",
+		Advice: "Add the address, or the service that it belongs to, to the SPF record of the domain, and have its mail signed " +
+			"with a DKIM key of the domain: large receivers refuse mail that neither authenticates.",
+		When: func(s *scoring) bool { return s.tested() != "" && !s.silent },
+		Fails: func(s *scoring) diag.Failures {
+			return diag.FailIf(s.tested() != spf.Pass && s.unsigned(), "SPF of %s gives %s for %s, and no DKIM key is published "+
+				"with which its mail could be signed.", s.domain, s.tested(), s.sender)
+		},
+	},
+	{
 		Code: "score.spf.address", Severity: diag.Warning,
+		DependsOn:   []diag.Code{"score.spf.unauthenticated"},
 		Title:       "Sending address does not pass SPF",
 		Requirement: "The sending address passes SPF",
 		Ref:         "RFC 7208 section 2.6",
@@ -60,14 +75,40 @@ var addressRules = diag.Rules[*scoring]{
 		When: func(s *scoring) bool { return s.tested() != "" },
 		Fails: func(s *scoring) diag.Failures {
 			return diag.FailIf(s.tested() != spf.Pass, "SPF of %s gives %s for %s: mail from there with this return path is not "+
-				"authenticated by SPF.", s.domain, s.tested(), s.IP)
+				"authenticated by SPF.", s.domain, s.tested(), s.sender)
+		},
+	},
+	{
+		Code: "score.spf.silent", Severity: diag.Error,
+		Title:       "SPF record says that the domain sends no mail",
+		Requirement: "The records let some host send mail of the domain",
+		Ref:         "RFC 7208 section 10.1.2",
+		Advice: "If the host sends mail of the domain, replace the SPF record v=spf1 -all with one that lists every sender, and " +
+			"sign the mail. If it should not, keep the record: receivers refuse that mail.",
+		When: func(s *scoring) bool { return !s.sender.IsZero() },
+		Fails: func(s *scoring) diag.Failures {
+			return diag.FailIf(s.silent, "The SPF record of %s lets no host send, so that mail from %s fails.", s.domain, s.sender)
 		},
 	},
 }
 
+// unsigned reports whether it is known that there is no DKIM key.
+func (s *scoring) unsigned() bool {
+	for _, k := range s.dkim {
+		none := slices.ContainsFunc(k.Findings, func(f diag.Finding) bool { return f.Code == "check.dkim.none" })
+		if k.State != diag.Missing && !none {
+			return false
+		}
+	}
+	return true
+}
+
 // tested is what SPF decides about the address that the request gave; empty if it gave none or that is not known.
 func (s *scoring) tested() spf.Outcome {
-	if s.spf.Result == nil || s.spf.Result.IPTest == nil || !s.spf.Works() {
+	if s.spf.Result == nil || s.spf.Result.IPTest == nil {
+		return ""
+	}
+	if state := s.spf.Result.State; state != diag.Valid && state != diag.Warned {
 		return ""
 	}
 	if r := s.spf.Result.IPTest.Result; r != spf.Temperror {
@@ -78,6 +119,10 @@ func (s *scoring) tested() spf.Outcome {
 
 var addressTexts = diag.Texts{
 	"valid": {Headline: "Sending address passes SPF", Sub: "Receivers that ask for SPF accept mail from it."},
+	"invalid": {Headline: "SPF does not let the sending address pass, and nothing signs",
+		Sub: "Receivers refuse mail that neither SPF nor DKIM authenticates. List the address, and have its mail signed."},
+	"score.spf.silent": {Headline: "SPF says that the domain sends no mail",
+		Sub: "Mail from the sending address fails. List it in the record if it sends mail of the domain."},
 	"warning": {Headline: "SPF does not let the sending address pass",
 		Sub: "The record is in order, but mail from the address is not authenticated by it. Add the address or its service."},
 }
@@ -89,12 +134,22 @@ var reputationRules = append(diag.Rules[*ReputationReport]{
 		Title:       "Mail servers could not be looked up",
 		Requirement: "The name servers answer for the MX records, whose hosts are taken for those that send",
 		Ref:         "RFC 5321 section 5.1",
-		Advice:      "Check that every name server of the domain answers MX queries, or give the sending address in the field ip.",
+		Advice:      "Check that the name servers answer for the MX records and their hosts, or give the sending address in the field ip.",
 		Fails: func(r *ReputationReport) diag.Failures {
-			if r.open == nil {
+			if r.open == nil || len(r.Addresses) > 0 {
 				return nil
 			}
-			return diag.Fail("No address to ask blocklists about is known: the MX lookup failed: %s.", diag.Reason(r.open))
+			return diag.Fail("No address to ask blocklists about is known: the lookup of the mail servers failed: %s.", diag.Reason(r.open))
+		},
+	},
+	{
+		Code: "score.address.unneeded", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "No sending address to examine, and none is needed",
+		Requirement: "The domain sends mail, which comes from some address",
+		Ref:         "RFC 7208 section 10.1.2",
+		Advice:      "Leave it: blocklists say nothing about a domain that sends no mail.",
+		Fails: func(r *ReputationReport) diag.Failures {
+			return diag.FailIf(r.quiet, "The domain sends no mail, as far as its records tell.")
 		},
 	},
 	{
@@ -104,7 +159,7 @@ var reputationRules = append(diag.Rules[*ReputationReport]{
 		Ref:         "RFC 5782 section 2.1",
 		Advice:      "Give the address of the host that sends the mail in the field ip, to have blocklists asked about it.",
 		Fails: func(r *ReputationReport) diag.Failures {
-			return diag.FailIf(len(r.Addresses) == 0 && r.open == nil, "The request gave no address, and no mail server of the domain has one.")
+			return diag.FailIf(len(r.Addresses) == 0 && r.open == nil && !r.quiet, "The request gave no address, and no mail server of the domain has one.")
 		},
 	},
 	{
@@ -115,16 +170,34 @@ var reputationRules = append(diag.Rules[*ReputationReport]{
 		Advice:      "Give the address of the host that sends the mail in the field ip: it need not be a mail server of the domain.",
 		When:        func(r *ReputationReport) bool { return len(r.Addresses) > 0 },
 		Fails: func(r *ReputationReport) diag.Failures {
-			return diag.FailIf(r.Assumed, "The request gave no address, so that blocklists were asked about %s, where mail for "+
-				"the domain goes.", diag.Count(len(r.Addresses), "address"))
+			if !r.Assumed {
+				return nil
+			}
+			f := diag.Fail("The request gave no address, so that blocklists were asked about %s of the hosts that receive mail of "+
+				"the domain.", r.count())
+			if r.service != nil {
+				f[0].Detail += fmt.Sprintf(" They belong to %s, which may send from others: this says little about mail of the domain.",
+					r.service.Name)
+			}
+			return f
 		},
 	},
 }, compose.ReverseRules(func(r *ReputationReport) []compose.ReverseName { return r.Reverse })...)
+
+// count names the number of addresses.
+func (r *ReputationReport) count() string {
+	if len(r.Addresses) == 1 {
+		return "1 address"
+	}
+	return fmt.Sprintf("%d addresses", len(r.Addresses))
+}
 
 var reputationTexts = diag.Texts{
 	"valid": {Headline: "Nothing is known against the sending addresses", Sub: "Check again when mail is rejected."},
 	"warning": {Headline: "Reverse DNS of a sending address is incomplete",
 		Sub: "Large receivers refuse mail from it. Have its operator publish a name that leads back to the address."},
+	"score.address.unneeded": {Headline: "Reputation does not matter: the domain sends no mail",
+		Sub: "Give the address of a host in the field ip if one sends mail of the domain."},
 	"unknown": {Headline: "Reputation of the sending addresses is not known",
 		Sub: "Give the address of the host that sends the mail, and check again."},
 }

@@ -18,6 +18,7 @@ type scoring struct {
 	Request
 	domain diag.Domain
 	began  time.Time
+	sender diag.IP // the address of the request, if it is a public one: no record can name another
 
 	spf        *compose.Part[spf.LookupReport]
 	keys       *compose.Keys
@@ -28,6 +29,7 @@ type scoring struct {
 
 	gone   bool // the domain does not exist
 	silent bool // it says that it sends no mail
+	quiet  bool // nothing suggests that it sends any
 	dkim   []*compose.DKIMPart
 }
 
@@ -35,8 +37,14 @@ type scoring struct {
 func (s *scoring) conclude() {
 	s.gone = slices.ContainsFunc(s.spf.Findings, func(f diag.Finding) bool { return f.Code == "spf.domain.missing" })
 	s.silent = compose.Silent(s.spf)
-	s.spf.Add(&addressReport{addressRules.Judge(s, addressTexts)})
 	s.dkim = s.keys.Parts(s.silent || compose.Parked(s.spf), compose.Senders(s.spf))
+	s.quiet = s.IP.IsZero() && (s.silent || compose.Parked(s.spf) && !compose.Sends(s.spf, s.dkim))
+	s.spf.Add(&addressReport{addressRules.Judge(s, addressTexts)})
+	if s.quiet {
+		r := &ReputationReport{Assumed: true, Addresses: []Address{}, Reverse: []compose.ReverseName{}, quiet: true}
+		r.judge()
+		s.reputation = &compose.Part[ReputationReport]{Summary: compose.Summarize(compose.Reputation, r), Result: r}
+	}
 	if s.dmarc.Result != nil && s.dmarc.Result.Inherited {
 		s.dmarc.Foreign()
 	}
@@ -48,11 +56,11 @@ func (s *scoring) conclude() {
 // shares are the components as parts of the whole.
 func (s *scoring) shares() []compose.Share {
 	list := []compose.Share{{Summary: &s.spf.Summary, Weight: weightSPF}}
-	list = append(list, compose.KeyShares(s.dkim, weightDKIM, s.silent)...)
+	list = append(list, compose.KeyShares(s.dkim, weightDKIM, s.silent || s.quiet)...)
 	return append(list,
 		compose.Share{Summary: &s.dmarc.Summary, Weight: weightDMARC},
 		compose.Share{Summary: &s.bimi.Summary, Weight: weightBIMI},
-		compose.Share{Summary: &s.reputation.Summary, Weight: weightReputation, NoMatter: s.silent},
+		compose.Share{Summary: &s.reputation.Summary, Weight: weightReputation, NoMatter: s.quiet},
 		compose.Share{Summary: &s.tlsrpt.Summary, Weight: weightTLSRPT},
 	)
 }
@@ -105,7 +113,7 @@ func component[R any](p *compose.Part[R], weight int) *Component[R] {
 
 // dkimComponent is what all keys come to: the state and the texts are those of the worst.
 func (s *scoring) dkimComponent() *Component[KeyReport] {
-	shares := compose.KeyShares(s.dkim, weightDKIM, s.silent)
+	shares := compose.KeyShares(s.dkim, weightDKIM, s.silent || s.quiet)
 	worst := slices.IndexFunc(shares, func(p compose.Share) bool { return p.Weight > 0 })
 	c := &Component[KeyReport]{Weight: weightDKIM, Measured: shares[worst].Known()}
 	c.Summary = *shares[worst].Summary
