@@ -221,6 +221,10 @@ func TestActions(t *testing.T) {
 			"After that, 1 error and 2 warnings remain."},
 		{"no use for mail", parked, []diag.Code{"dmarc.record.missing.no_mail", "spf.record.missing.no_mail"},
 			"v=DMARC1; p=reject|v=spf1 -all", "After that, 1 warning remains."},
+		{"sends no mail, and p=none", edits{"mx": mute["mx"], "host": "", "ptr": "", "tlsrpt": "", "dkim": "", "spf": mute["spf"],
+			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.net"`, "more": "example.net. MX 1 mx.example.net.\n" +
+				`example.com._report._dmarc.example.net. TXT "v=DMARC1"` + "\nmx.example.net. A 203.0.113.1"},
+			[]diag.Code{"dmarc.policy.none"}, "v=DMARC1; p=quarantine; rua=mailto:a@example.net", "then publish p=quarantine, and p=reject if nobody misses mail."},
 		{"one fault of two keys", weak, []diag.Code{"dkim.key.size.short"}, "", "a week after the last use."},
 	} {
 		r := score(t, tt.edits, nil, example)

@@ -29,6 +29,10 @@ var policyRules = diag.Rules[*evidence]{
 			}
 			// Whoever gets no reports cannot know what a stricter policy would break.
 			if e.valid() && !e.reading.Assumed && e.record.Reported() && e.record.Policy == policy.None {
+				if f[0].Advice != "" {
+					f[0].Advice = "Check in the reports that nothing sends mail from the domain, which receives none; then publish " +
+						"p=quarantine, and p=reject if nobody misses mail."
+				}
 				return f.Suggesting(e.with("p", string(policy.Quarantine)))
 			}
 			return f
