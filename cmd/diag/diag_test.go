@@ -142,7 +142,8 @@ func TestOverview(t *testing.T) {
 	for _, ep := range overviewChecks() {
 		assert.Contains(t, out, " "+ep.Name()+" ")
 	}
-	assert.Contains(t, out, "✖ invalid  mta-sts/lookup ")
+	assert.Contains(t, out, "✖ invalid    mta sts ")
+	assert.Contains(t, out, "– optional   bimi ")
 	assert.Contains(t, out, "\nDo first\n  1. ")
 	assert.LessOrEqual(t, strings.Count(out, "\n"), 24, "one screen")
 }
@@ -263,13 +264,20 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A finding that a report tells of the whole and of a part is listed once.
+// The findings of a report are the list of the whole, which parts repeat; without one, those of the parts.
 func TestFindingsOnce(t *testing.T) {
-	r, err := parseTree([]byte(`{"findings": [{"code": "a", "detail": "x"}, {"code": "a", "detail": "y"}], "servers": [
-		{"findings": [{"code": "a", "detail": "x"}, {"code": "b", "detail": "x"}]}], "parts": {"findings": [
-		{"code": "c", "detail": "z", "location": {"offset": 1}}, {"code": "c", "detail": "z", "location": {"offset": 2}}]}}`))
-	require.NoError(t, err)
-	require.Len(t, r.findings(), 5)
+	for _, test := range []struct {
+		reply string
+		want  int
+	}{
+		{`{"findings": [{"code": "a"}, {"code": "b"}], "servers": [{"findings": [{"code": "a"}]}]}`, 2},
+		{`{"findings": [], "servers": [{"findings": [{"code": "a"}]}]}`, 0},
+		{`{"pillars": {"spf": {"findings": [{"code": "a"}]}}, "servers": [{"findings": [{"code": "b"}]}]}`, 2},
+	} {
+		r, err := parseTree([]byte(test.reply))
+		require.NoError(t, err)
+		assert.Len(t, r.findings(), test.want, test.reply)
+	}
 }
 
 // The first word tells how things are, also in reports without findings.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/httpapi"
@@ -27,33 +28,51 @@ func fileOf(params []httpapi.Param, p httpapi.Param) (httpapi.Param, bool) {
 	return httpapi.Param{}, false
 }
 
+// pemBegin begins a PEM text (RFC 7468 section 2).
+const pemBegin = "-----BEGIN "
+
+// pasted lets the text of a PEM file be an argument, though it begins as a flag does.
+func pasted(args []string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if strings.HasPrefix(arg, pemBegin) {
+			args[i] = "\n" + arg
+		}
+	}
+	return args
+}
+
 // argument puts an argument into its field: "-" and the name of a file into the field of its group for files, if it
-// has one, and any other text into the first.
+// has one, and any other text into the first. A field for PEM takes the name of a file too.
 func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[string]*[]string, text string) error {
+	if p.Name == "pem" && text != "-" && !strings.Contains(text, "\n") {
+		data, err := readFile(text)
+		*values[p.Name] = []string{string(data)}
+		return err
+	}
 	file, ok := fileOf(params, p)
 	if !ok || text != "-" && strings.ContainsAny(text, "<:\n") {
 		*values[p.Name] = []string{text}
 		return nil
 	}
 	if text != "-" {
-		var err error
-		if text, err = readFile(text); err != nil {
-			return usageError{err}
+		data, err := readFile(text)
+		if err != nil {
+			return err
 		}
+		text = base64.StdEncoding.EncodeToString(data)
 	}
 	*values[file.Name] = []string{text}
 	return nil
 }
 
-// readFile returns a file in base64.
-func readFile(name string) (string, error) {
+func readFile(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return "", err
+		return nil, usageError{err}
 	}
 	defer f.Close()
-	data, err := readInput(f, name)
-	return base64.StdEncoding.EncodeToString(data), err
+	return readInput(f, name)
 }
 
 // readInput reads a file or standard input.

@@ -116,15 +116,20 @@ func TestFileArgument(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "report.xml.gz")
 	require.NoError(t, os.WriteFile(name, []byte("\x1f\x8bfile"), 0o600))
 	inBase64 := base64.StdEncoding.EncodeToString
-	for _, test := range []struct{ name, arg, want, err string }{
-		{"name", name, `{"content_base64":"` + inBase64([]byte("\x1f\x8bfile")) + `"}`, ""},
-		{"standard input", "-", `{"content_base64":"` + inBase64([]byte("\xffstdin")) + `"}`, ""},
-		{"text", "<feedback/>", `{"xml":"<feedback/>"}`, ""},
-		{"missing file", name + "x", "", "no such file"},
+	pem := filepath.Join(t.TempDir(), "mark.pem")
+	require.NoError(t, os.WriteFile(pem, []byte("-----BEGIN X-----"), 0o600))
+	for _, test := range []struct{ check, arg, want, err string }{
+		{"dmarc/report/analyze", name, `{"content_base64":"` + inBase64([]byte("\x1f\x8bfile")) + `"}`, ""},
+		{"dmarc/report/analyze", "-", `{"content_base64":"` + inBase64([]byte("\xffstdin")) + `"}`, ""},
+		{"dmarc/report/analyze", "<feedback/>", `{"xml":"<feedback/>"}`, ""},
+		{"dmarc/report/analyze", name + "x", "", "no such file"},
+		{"certificats/bimi/parse", pem, `{"pem":"-----BEGIN X-----"}`, ""},
+		{"certificats/bimi/parse", pasted([]string{"-----BEGIN X-----"})[0], `{"pem":"\n-----BEGIN X-----"}`, ""},
+		{"certificats/bimi/parse", pem + "x", "", "no such file"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(test.check+" "+test.arg, func(t *testing.T) {
 			a := &app{stdin: strings.NewReader("\xffstdin")}
-			params, values := endpoint(t, "dmarc/report/analyze").Params(), map[string]*[]string{}
+			params, values := endpoint(t, test.check).Params(), map[string]*[]string{}
 			for _, p := range params {
 				values[p.Name] = new([]string)
 			}

@@ -93,7 +93,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // run is main without the process around it.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.command()
-	root.SetArgs(expand(root.PersistentFlags(), args))
+	root.SetArgs(expand(root.PersistentFlags(), pasted(args)))
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
@@ -13,12 +14,19 @@ import (
 )
 
 // maxActions is how many things to do the overview lists.
-const maxActions = 5
+const maxActions = 3
 
-// overviewChecks are the checks that need nothing but a domain and give a verdict.
+// joins are checks that run others: in the overview they stand for them, so that nothing is asked or told twice.
+var joins = map[string][]string{
+	"mail/domain-check": {"spf/lookup", "dmarc/lookup", "dmarcbis/check", "bimi/lookup", "mta-sts/lookup", "tls-rpt/lookup",
+		"dane/lookup", "dnssec/check"},
+}
+
+// overviewChecks are the checks that need nothing but a domain and give a verdict, but for those that another one runs.
 func overviewChecks() []httpapi.Endpoint {
+	joined := slices.Concat(slices.Collect(maps.Values(joins))...)
 	return slices.DeleteFunc(httpapi.Endpoints(), func(ep httpapi.Endpoint) bool {
-		if !ep.Headlined() || ep.Hosted() {
+		if !ep.Headlined() || ep.Hosted() || slices.Contains(joined, ep.Name()) {
 			return true
 		}
 		needed := []string{}
@@ -97,13 +105,14 @@ func (a *app) printOverview(b *bytes.Buffer, domain string, parts []part) {
 	p := &printer{w: b, color: a.colored(), width: a.width()}
 	p.line("%s\n", p.paint(bold, domain))
 	for _, one := range parts {
-		word, text := "unknown", ""
 		if one.err != nil {
-			text = explain(one.err)[0]
-		} else {
-			word, text = outcome(one.report), one.report.get("verdict_headline").text()
+			p.status("unknown", one.ep.Name(), explain(one.err)[0])
+			continue
 		}
-		p.line("  %s %s %s", p.pad(word, 10), fmt.Sprintf("%-18s", one.ep.Name()), head(printable(text), max(20, p.width-33)))
+		p.outcome(one.ep.Name(), one.report)
+		for _, section := range one.report.sections("") {
+			p.outcome("  "+words(section.name), section.report)
+		}
 	}
 	actions := actionsOf(parts)
 	if len(actions) > 0 {
@@ -115,6 +124,19 @@ func (a *app) printOverview(b *bytes.Buffer, domain string, parts []part) {
 	if more := len(actions) - maxActions; more > 0 {
 		p.line("  %s", p.paint(dim, fmt.Sprintf("… and %d more: run the check by its name", more)))
 	}
+}
+
+// outcome prints the verdict of a report in one line.
+func (p *printer) outcome(name string, r *tree) {
+	word := outcome(r)
+	if word == string(diag.Missing) && r.worst() <= diag.Info {
+		word = "optional"
+	}
+	p.status(word, name, r.get("verdict_headline").text())
+}
+
+func (p *printer) status(word, name, text string) {
+	p.line("  %s %-18s %s", p.pad(word, 10), printable(name), head(printable(text), max(20, p.width-33)))
 }
 
 // pad is a mark in a column of so many characters.

@@ -37,6 +37,12 @@ func (a *app) render(w io.Writer, ep httpapi.Endpoint, r *tree) {
 		p.wrap("  ", record)
 	}
 	p.conclusion(r.get("conclusion"))
+	if sections := r.sections(""); len(sections) > 0 {
+		p.line("")
+		for _, one := range sections {
+			p.outcome(words(one.name), one.report)
+		}
+	}
 	p.advice(r)
 	p.findings(r)
 	if passed := r.get("passed_checks"); len(passed.items) > 0 {
@@ -170,7 +176,7 @@ var marks = map[string]struct {
 }{
 	"done":     {"✔", green},
 	"critical": {"✖", red}, "error": {"✖", red}, "warning": {"▲", yellow}, "info": {"ℹ", blue},
-	"valid": {"✔", green}, "invalid": {"✖", red}, "missing": {"✖", red}, "unknown": {"?", dim},
+	"valid": {"✔", green}, "invalid": {"✖", red}, "missing": {"✖", red}, "unknown": {"?", dim}, "optional": {"–", dim},
 }
 
 func (p *printer) mark(word string) string {

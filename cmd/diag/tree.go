@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -111,26 +110,36 @@ func (t *tree) text() string {
 
 func (t *tree) isScalar() bool { return !t.list && !t.object }
 
-// findings collects all findings, also those of parts of a composite report. Parts repeat some of those of the whole:
-// each is listed once.
+// findings are those of a report. A report without a list of its own has those of its parts.
 func (t *tree) findings() []*tree {
-	seen := map[[3]string]bool{}
-	return slices.DeleteFunc(t.everyFinding(), func(f *tree) bool {
-		key := [3]string{f.get("code").text(), f.get("detail").text(), f.get("location").get("offset").text()}
-		again := seen[key]
-		seen[key] = true
-		return again
-	})
+	if t.has("findings") {
+		return t.get("findings").items
+	}
+	var list []*tree
+	for _, item := range t.items {
+		list = append(list, item.findings()...)
+	}
+	return list
 }
 
-func (t *tree) everyFinding() []*tree {
-	var list []*tree
+// A section is a part of a report that joins several, with a verdict of its own.
+type section struct {
+	name   string
+	report *tree
+}
+
+// sections lists the parts of a report that joins several, in order. Those of a list have the name of the list.
+func (t *tree) sections(name string) []section {
+	var list []section
 	for i, item := range t.items {
-		if i < len(t.names) && t.names[i] == "findings" {
-			list = append(list, item.items...)
+		if t.object {
+			name = t.names[i]
+		}
+		if item.has("verdict_headline") {
+			list = append(list, section{name, item})
 			continue
 		}
-		list = append(list, item.everyFinding()...)
+		list = append(list, item.sections(name)...)
 	}
 	return list
 }
