@@ -309,7 +309,7 @@ func TestEmail(t *testing.T) {
 		"a@example.com": "", "a.b+c@example.com": "", `"a b"@example.com`: "", "jürgen@example.com": "",
 		"example.com": "field domain", "@example.com": "field domain", "a@": "no domain name", "a@192.0.2.1": "no domain name",
 		"a@exa mple.com": "no domain name", "a b@example.com": "cannot stand before", "A <a@example.com>": "address alone",
-		"a@b@example.com": "cannot stand before",
+		"a@b@example.com": "cannot stand before", " a@example.com": "white space", "a@example.com\n": "white space",
 	} {
 		req := Request{Email: email}
 		d, err := req.subject()

@@ -44,6 +44,8 @@ func domainOf(email string) (diag.Domain, error) {
 		return none, diag.Invalid("email", "%.320q is not an address: it has no @. For a domain use the field domain", email)
 	case len(email) > maxAddress:
 		return none, diag.Invalid("email", "is longer than %d bytes", maxAddress)
+	case strings.TrimSpace(email) != email:
+		return none, diag.Invalid("email", "%q has white space around the address", email)
 	case at == 0:
 		return none, diag.Invalid("email", "%q has nothing before the @. For a domain use the field domain: %q", email, email[1:])
 	case at > maxLocalPart:
