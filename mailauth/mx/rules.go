@@ -151,7 +151,7 @@ var nullRules = diag.Rules[*evidence]{
 		Title:       "Null MX: the domain receives no mail",
 		Requirement: "The domain receives mail",
 		Ref:         "RFC 7505 section 3",
-		Advice:      "Replace the null MX with MX records if the domain is to receive mail.",
+		Advice:      "Leave it if the domain is to receive no mail. Otherwise replace the null MX with MX records.",
 		When:        hasRecords,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
