@@ -27,7 +27,11 @@ func (t *told) cause(list []told) *told {
 	for i := range list {
 		other := &list[i]
 		begins := func(c string) bool { return strings.HasPrefix(string(other.Code), c) }
-		if other.Code != t.Code && (other.Severity > diag.Info || t.Severity == diag.Info || other.ours()) && (!r.host || other.Target == t.Target) && slices.ContainsFunc(r.causes, begins) &&
+		weighs := other.Severity > diag.Info || t.Severity == diag.Info || other.ours()
+		if r.grave {
+			weighs = other.Severity == diag.Critical
+		}
+		if other.Code != t.Code && weighs && (!r.host || other.Target == t.Target) && slices.ContainsFunc(r.causes, begins) &&
 			(found == nil || other.Severity > found.Severity) {
 			found = other
 		}
@@ -63,6 +67,10 @@ var lookups = []diag.Code{
 	"dane.mx.unknown", "score.address.unknown", "check.part.unavailable", "check.part.timeout",
 }
 
+// aside are about a question that a part asks on its way, and say nothing about the domain: its name need not have
+// the records that DNSSEC is tried with.
+var aside = []string{"dnssec.answer.nodata"}
+
 // ours reports whether the finding is about this service, not about the domain.
 func (t *told) ours() bool { return slices.Contains(ours, string(t.Code)) }
 
@@ -78,6 +86,7 @@ func (w *Whole) merge() []told {
 		for _, f := range p.Findings {
 			t := told{f, p}
 			switch {
+			case slices.Contains(aside, string(t.Code)):
 			case t.ours():
 				t.Severity = diag.Info
 				all = append(all, t)

@@ -6,6 +6,7 @@ import "github.com/diagkit/diagkit/diag"
 type root struct {
 	causes []string
 	host   bool // the cause must be about the same host
+	grave  bool // the cause must be critical: from a lesser one it does not follow
 }
 
 // roots name the faults that are told of another: the code of the consequence, and how the codes of its causes begin. A
@@ -16,15 +17,22 @@ var roots = map[diag.Code]root{
 	"mtasts.mx.address.missing":     {causes: []string{"mx.host."}, host: true},
 	"mtasts.mx.missing":             {causes: []string{"mx.record."}},
 	"mtasts.mx.uncovered":           {causes: []string{"mtasts.mx.undeliverable"}},
+	"mtasts.mx.undeliverable":       {causes: []string{"mx.hosts.unreachable"}}, // first comes which hosts there are
+	"mtasts.mx.unused":              {causes: []string{"mx.hosts.unreachable"}},
+	"mtasts.mx.unknown":             {causes: []string{"mx.host.unknown"}, host: true},
 	"mtasts.record.missing.no_mail": {causes: noMail},
 
 	"tlsrpt.policy.missing":         {causes: []string{"mtasts.record.", "mtasts.policy."}},
 	"tlsrpt.record.missing.no_mail": {causes: noMail},
 
-	"spf.mx.address": {causes: []string{"mx.host."}, host: true},
-	"spf.ip.result":  {causes: []string{"score.spf.", "spf.record.missing"}},
+	"spf.all.softfail": {causes: []string{"spf.none.form"}},
+	"spf.mx.address":   {causes: []string{"mx.host."}, host: true},
+	"spf.ip.result":    {causes: []string{"score.spf.", "spf.record.missing"}},
 
 	"score.address.unknown": {causes: []string{"spf.tree.unknown"}},
+
+	"check.domain.unavailable": {causes: broken, grave: true},
+	"check.lookups.failed":     {causes: broken, grave: true},
 
 	"dnssec.ds.missing":       {causes: []string{"dane.mx.insecure"}},
 	"dnssec.resolver.differs": {causes: []string{"check.domain.unavailable", "check.lookups.failed"}},
@@ -37,7 +45,7 @@ var roots = map[diag.Code]root{
 
 	"dane.zone.unsigned":        {causes: []string{"dnssec.ds.missing"}},
 	"dane.dnssec.unknown":       {causes: ours},
-	"dane.mx.bogus":             {causes: broken},
+	"dane.mx.bogus":             {causes: broken, grave: true},
 	"dane.host.address":         {causes: []string{"mx.host."}, host: true},
 	"dane.host.unknown":         {causes: []string{"mx.host."}, host: true},
 	"dane.mail.none":            {causes: noMail},

@@ -98,6 +98,21 @@ func TestWorlds(t *testing.T) {
 		{name: "SERVFAIL for all", more: servfail("example.com", "*.example.com"),
 			headline: "Fix first: DNS does not answer for the domain", state: diag.Unknown,
 			grave: []diag.Code{"check.domain.unavailable"}},
+		{name: "parked, and the resolver strips DNSSEC", edits: edits{
+			"mx": "example.com. MX 0 .", "host": "", "ptr": "", "spf": lone, "sts": "", "tlsrpt": "", "policy": "",
+			"dkim": "", "dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=reject"`, "signed": "no",
+		}, headline: "Set up well as far as seen; some parts are not known", state: diag.Valid, ready: true},
+		{name: "SERVFAIL for MX hosts is told once for each", more: servfail("mx1.example.com", "mx2.example.com"),
+			headline: "Fix first: addresses of an MX host could not be looked up", state: diag.Warned,
+			grave: []diag.Code{"mx.host.unknown", "mx.host.unknown"}},
+		{name: "a policy cannot cover MX hosts that are none", edits: edits{"mx": "example.com. MX 10 192.0.2.25."},
+			headline: "Fix first: no MX host has a public address", state: diag.Bad,
+			grave: []diag.Code{"mx.hosts.unreachable", "mx.host.literal"}},
+		{name: "signatures that have expired are one fault", edits: edits{"signed": "no"}, more: func(w *diagtest.World) {
+			w.ServeZones()
+			w.Sign(".", diagtest.Signing{})
+			w.Sign("example.com.", diagtest.Signing{Inception: w.Now().AddDate(0, -3, 0), Expiration: w.Now().AddDate(0, -1, 0)})
+		}, headline: "Fix DNSSEC first: signature expired", state: diag.Bad, grave: []diag.Code{"dnssec.signature.expired"}},
 		{name: "an alias as MX host", edits: edits{
 			"host": "mx1.example.com. CNAME mx.example.net.\nmx.example.net. A 192.0.2.25\nmx2.example.com. A 198.51.100.25",
 			"ptr":  "25.2.0.192.in-addr.arpa. PTR mx.example.net.", "sts": "", "policy": "",
@@ -170,6 +185,23 @@ func consistent(t *testing.T, r *Report) {
 	for _, f := range r.Findings {
 		assert.True(t, known[f.Code], "%s is not described", f.Code)
 	}
+}
+
+// A domain that says that it has no mail has nothing to do.
+func TestNothingToDo(t *testing.T) {
+	r := run(t, edits{
+		"mx": "example.com. MX 0 .", "host": "", "ptr": "", "spf": `example.com. TXT "v=spf1 -all"`, "sts": "", "tlsrpt": "",
+		"policy": "", "dkim": "", "dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=reject"`,
+	}.world(t), example)
+	require.Equal(t, "Domain is set up well for having no mail", r.Headline)
+	require.Empty(t, r.Recommendations)
+}
+
+// A name below the zone need not have the records that DNSSEC is tried with.
+func TestNamesBelowTheZone(t *testing.T) {
+	r := run(t, edits{"more": "sub.example.com. MX 10 mx1.example.com."}.world(t), Request{Domain: diag.MustDomain("sub.example.com")})
+	require.Equal(t, diag.Valid, r.Pillars.Integrity.DNSSEC.State)
+	require.NotContains(t, diagtest.Codes(r.Verdict), diag.Code("dnssec.answer.nodata"))
 }
 
 func TestNonexistent(t *testing.T) {
