@@ -38,13 +38,13 @@ func (e *evidence) connect(ctx context.Context, env *diag.Env, h *host) {
 // handshake speaks with a server as a sender does, which asks for the TLSA base domain (RFC 7672 section 8.1).
 func (s *server) handshake(ctx context.Context, env *diag.Env, port uint16, base string) {
 	session, err := smtp.Secure(ctx, env, smtp.Config{Addr: netip.AddrPortFrom(s.ip, port), ServerName: base})
-	defer session.Close()
 	if err != nil {
 		var known bool
 		if s.err, known = errors.AsType[*smtp.Error](err); !known {
 			s.err = &smtp.Error{Step: smtp.StepConnect, Kind: smtp.Unreachable, Err: err}
 		}
 	}
+	defer session.Close() // there is one after an error too
 	if session.State != nil {
 		chain := session.State.PeerCertificates
 		s.chain = chain[:min(len(chain), pki.MaxChain)]

@@ -2,7 +2,7 @@ package markcert
 
 import (
 	"bytes"
-	"crypto/sha1" //lint:ignore SA1019 authorities write this hash of the logo into certificates
+	"crypto/sha1" // authorities write this hash of the logo into certificates
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
