@@ -34,8 +34,8 @@ var lists = map[string]struct {
 		check:   func(data []byte) error { _, err := dnsbl.ParseLists(data); return err },
 	},
 	dnsbl.KeysFile: {
-		purpose: "keys of blocklists that need one",
-		builtIn: func() ([]byte, error) { return []byte("# name of the account, key; such as: spamhaus KEY\n"), nil },
+		purpose: "keys of blocklists that need one, by name of account",
+		builtIn: func() ([]byte, error) { return []byte("{}\n"), nil },
 		check:   dnsbl.CheckKeys,
 		secret:  true,
 	},

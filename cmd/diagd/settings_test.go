@@ -158,14 +158,14 @@ func TestData(t *testing.T) {
 func TestKeysAreNotShown(t *testing.T) {
 	dir, key := t.TempDir(), "S3cretKey"
 	file := filepath.Join(dir, dnsbl.KeysFile)
-	require.NoError(t, os.WriteFile(file, []byte("spamhaus "+key+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(`{"spamhaus": "`+key+`"}`), 0o600))
 	start(t, "--store=memory:", "--data", dir)
-	assert.Contains(t, command(t, "data", "show", dnsbl.KeysFile), "# name of the account")
+	assert.Equal(t, "{}\n", command(t, "data", "show", dnsbl.KeysFile))
 	assert.Contains(t, command(t, "data", "show", dnsbl.File), "zen.spamhaus.org")
 	for _, args := range [][]string{{"data", "show", dnsbl.KeysFile}, {"serve", "--store=memory:"}} {
 		var out, err bytes.Buffer
 		if args[0] == "serve" {
-			require.NoError(t, os.WriteFile(file, []byte("spamhaus = "+key+"\n"), 0o600))
+			require.NoError(t, os.WriteFile(file, []byte(`{"spamhaus": "`+key+`",}`), 0o600))
 		}
 		assert.NotZero(t, run(t.Context(), append(args, "--data", dir), &out, &err))
 		assert.NotContains(t, out.String()+err.String(), key)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,7 +85,7 @@ func file(media, text string) http.Handler {
 func testAddresses() string {
 	var b strings.Builder
 	for _, l := range dnsbl.Lists() {
-		if l.Zone != "" && l.IPv4 {
+		if l.Zone != "" && slices.Contains(l.Families, dnsbl.IPv4) {
 			fmt.Fprintf(&b, "2.0.0.127.%s. A 127.0.0.2\n", l.Zone)
 		}
 	}

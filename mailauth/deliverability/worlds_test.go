@@ -2,6 +2,7 @@ package deliverability
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func (e edits) build(w *diagtest.World) {
 		case l.Zone == "":
 		case e["refuse"] != "":
 			w.Zone(fmt.Sprintf("*.%s. A %s\n", l.Zone, e["refuse"]))
-		case !l.Untestable && l.IPv4:
+		case l.Test && slices.Contains(l.Families, dnsbl.IPv4):
 			w.Zone(fmt.Sprintf("2.0.0.127.%s. A 127.0.0.2\n", l.Zone))
 		}
 	}

@@ -250,7 +250,7 @@ func listedFirst(a, b Result) int {
 func (p *probe) result(ip netip.Addr) Result {
 	l, o := p.list, &p.outcome
 	r := Result{
-		ID: l.ID, Name: l.Name, Zone: l.public(p.keyed), Operator: l.Operator, Category: p.category(), Network: l.Network,
+		ID: l.ID, Name: l.Name, Zone: l.public(p.keyed), Operator: l.Operator, Category: p.category(), Network: l.ofNetworks(),
 		Status: o.status, SelfTest: o.test, Listed: o.status == Listed, ReturnCodes: []string{},
 		Meanings: append([]string{}, o.reading.meanings...), Severity: l.Severity, LatencyMS: p.latency.Milliseconds(),
 	}

@@ -32,8 +32,8 @@ func testEntries(lists []*List) string {
 	var b strings.Builder
 	for _, l := range lists {
 		switch {
-		case l.Untestable || l.Zone == "":
-		case l.IPv4:
+		case !l.Test || l.Zone == "":
+		case slices.Contains(l.Families, IPv4):
 			fmt.Fprintf(&b, "2.0.0.127.%s. A 127.0.0.2\n", l.Zone)
 		default:
 			fmt.Fprintf(&b, "%s.%s. A 127.0.0.2\n", reversed(listedTest6), l.Zone)
@@ -121,7 +121,7 @@ func TestHeadlinesFit(t *testing.T) {
 	name := strings.Repeat("x", maxName)
 	lists := []*List{}
 	for i := range maxLists {
-		l := &List{ID: fmt.Sprint(i), Name: name, Category: Spam, Severity: High, Zone: "x", IPv4: true}
+		l := &List{ID: fmt.Sprint(i), Name: name, Category: Spam, Severity: High, Zone: "x"}
 		lists = append(lists, l)
 	}
 	for _, listed := range []int{0, 1, maxLists} {
@@ -324,8 +324,7 @@ func TestOneWindow(t *testing.T) {
 
 func TestOperatorsLists(t *testing.T) {
 	env := working(t).Env()
-	env.Data = fstest.MapFS{File: {Data: []byte(
-		"own\nname Own\noperator We\nzone bl.example.net\ncategory spam\nfamilies ipv4\ntest no\n")}}
+	env.Data = fstest.MapFS{File: {Data: []byte(sample(`"test": false`))}}
 	r, err := Check(t.Context(), env, Request{IP: diag.MustIP(ip4)})
 	require.NoError(t, err)
 	require.Equal(t, 1, r.CheckedCount)

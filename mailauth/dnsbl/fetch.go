@@ -82,7 +82,7 @@ func gather(ctx context.Context, env *diag.Env, ip diag.IP, probes []*probe, sec
 func (p *probe) ask(ctx context.Context, env *diag.Env, ip diag.IP, secrets keys) {
 	var listed, unlisted []netip.Addr
 	switch {
-	case p.list.Untestable:
+	case !p.list.Test:
 	case ip.Is4():
 		listed, unlisted = []netip.Addr{listedTest4}, []netip.Addr{unlistedTest4}
 	default:

@@ -1,14 +1,15 @@
 package dnsbl
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 )
 
-// KeysFile is the name of the file of keys among those of the operator, see [diag.List]: lines of the name of an
-// account, as the file of lists has it, and its key. There is no built-in one. A key is part of the name that is
-// looked up, and of nothing else: reports, errors and logs do not have it.
-const KeysFile = "dnsbl-keys.txt"
+// KeysFile is the name of the file of keys among those of the operator, see [diag.List]: a JSON object from the name
+// of an account, as key_name has it in the file of lists, to its key. There is no built-in one. A key is part of the
+// name that is looked up, and of nothing else: reports, errors and logs do not have it.
+const KeysFile = "dnsbl-keys.json"
 
 // A secret is a key. Formatting it does not show it.
 type secret struct{ text string }
@@ -25,26 +26,27 @@ const maxKey = 64
 // CheckKeys returns what is wrong with a file of keys, or nil. The error does not tell what stands in the file.
 func CheckKeys(data []byte) error { _, err := parseKeys(data); return err }
 
-// parseKeys reads a file of keys. The error does not tell what stands in it.
+// parseKeys reads a file of keys. The error does not tell what stands in it, not even names, for they may have been
+// exchanged with keys.
 func parseKeys(data []byte) (keys, error) {
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("more than %d bytes", maxFile)
+	if err := checkJSON(data); err != nil {
+		return nil, err
 	}
-	k := keys{}
-	number := 0
-	for line := range strings.Lines(string(data)) {
+	k, number := keys{}, 0
+	err := eachMember(data, func(name string, value json.RawMessage) error {
 		number++
-		words := strings.Fields(line)
-		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
-			continue
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil || !isID(name) || !isKey(text) {
+			return fmt.Errorf("member %d is not the name of an account and a key of letters, digits and hyphens", number)
 		}
-		if len(words) != 2 || !isID(words[0]) || !isKey(words[1]) {
-			return nil, fmt.Errorf("line %d is not the name of an account and a key of letters, digits and hyphens", number)
+		if _, twice := k[name]; twice {
+			return fmt.Errorf("member %d: the account has a key already", number)
 		}
-		if _, twice := k[words[0]]; twice {
-			return nil, fmt.Errorf("line %d: the account has a key already", number)
-		}
-		k[words[0]] = secret{words[1]}
+		k[name] = secret{text}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return k, nil
 }
@@ -56,8 +58,8 @@ func isKey(s string) bool {
 
 // place returns where a list is asked, absolute, and whether with a key; empty if not at all.
 func (k keys) place(l *List) (zone string, keyed bool) {
-	if key, ok := k[l.Key]; ok && l.Keyed != "" {
-		return strings.Replace(l.Keyed, keyMark, key.text, 1) + ".", true
+	if key, ok := k[l.KeyName]; ok && l.KeyedZone != "" {
+		return strings.Replace(l.KeyedZone, keyMark, key.text, 1) + ".", true
 	}
 	if l.Zone == "" {
 		return "", false

@@ -20,7 +20,7 @@ const key = "abcd1234SECRETkey"
 
 func keyed(w *diagtest.World) *diag.Env {
 	env := w.Env()
-	env.Data = fstest.MapFS{KeysFile: {Data: []byte("# ours\nspamhaus " + key + "\n")}}
+	env.Data = fstest.MapFS{KeysFile: {Data: []byte(`{"spamhaus": "` + key + `"}`)}}
 	return env
 }
 
@@ -71,12 +71,26 @@ func TestKeysAreSecret(t *testing.T) {
 			})
 		})
 	}
-	k, err := parseKeys([]byte("spamhaus " + key))
+	k, err := parseKeys([]byte(`{"spamhaus": "` + key + `"}`))
 	require.NoError(t, err)
 	hidden(t, fmt.Sprintf("%v %+v %#v %s", k, k, k, k))
-	for _, text := range []string{"spamhaus " + key + " x", "spamhaus " + key + ".x", "spam haus " + key, "spamhaus " + key + "\nspamhaus " + key, key} {
+	for text, want := range map[string]string{
+		"":                                "line 1 is not valid JSON",
+		key:                               "line 1 is not valid JSON",
+		"{\n\"spamhaus\": " + key + "\n}": "line 2 is not valid JSON",
+		`{"spamhaus": "` + key + `"} x`:   "line 1 is not valid JSON",
+		`"` + key + `"`:                   "must be an object",
+		`["` + key + `"]`:                 "must be an object",
+		`{"spamhaus": "` + key + `.x"}`:   "member 1 is not the name of an account and a key",
+		`{"spamhaus": ["` + key + `"]}`:   "member 1 is not the name of an account and a key",
+		`{"spamhaus": null}`:              "member 1 is not the name of an account and a key",
+		`{"` + key + `": "spamhaus"}`:     "member 1 is not the name of an account and a key",
+		`{"a": "` + key + `", "a": "b"}`:  "member 2: the account has a key already",
+		"{\"a\": \"" + key + "\xff\"}":    "the file is not UTF-8",
+		strings.Repeat(key, maxFile):      "more than 1048576 bytes",
+	} {
 		_, err := parseKeys([]byte(text))
-		require.Error(t, err, text)
+		require.ErrorContains(t, err, want, "%.100s", text)
 		hidden(t, err.Error())
 	}
 }
@@ -96,7 +110,7 @@ func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := working(t)
 		env := w.Env()
-		env.Data = fstest.MapFS{File: {Data: []byte(strings.Replace(sample, "bl.example.net", "all.s5h.net", 1) + "rate 2/s\n")}}
+		env.Data = fstest.MapFS{File: {Data: []byte(strings.Replace(sample(`"rate": "2/s"`), "bl.example.net", "all.s5h.net", 1))}}
 		ask := func(env *diag.Env) Status {
 			r, err := Check(t.Context(), env, Request{IP: diag.MustIP(ip4)})
 			if err != nil {

@@ -30,13 +30,13 @@ func (l *limiter) take(list *List, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	interval := list.Rate.Per / time.Duration(list.Rate.Count)
-	next := l.next[list.Zone+list.Keyed]
+	next := l.next[list.Zone+list.KeyedZone]
 	if next.Before(now) {
 		next = now
 	}
 	if next.Add(interval).Sub(now) > list.Rate.Per {
 		return false
 	}
-	l.next[list.Zone+list.Keyed] = next.Add(interval)
+	l.next[list.Zone+list.KeyedZone] = next.Add(interval)
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -48,58 +49,106 @@ const (
 // Values lists the severities.
 func (Severity) Values() []string { return []string{string(High), string(Medium), string(Low)} }
 
-// A List is a DNS-based list of addresses.
+// A Scope says what a list has entries for.
+type Scope string
+
+// The scopes.
+const (
+	OfAddresses Scope = "address" // what the address itself did
+	OfNetworks  Scope = "network" // what some addresses of its network did
+)
+
+// Values lists the scopes.
+func (Scope) Values() []string { return []string{string(OfAddresses), string(OfNetworks)} }
+
+// A Family is a version of the Internet Protocol.
+type Family string
+
+// The families.
+const (
+	IPv4 Family = "ipv4"
+	IPv6 Family = "ipv6"
+)
+
+// Values lists the families.
+func (Family) Values() []string { return []string{string(IPv4), string(IPv6)} }
+
+// A List is a DNS-based list of addresses. [ParseLists] describes its JSON.
 type List struct {
-	ID       string // short, permanent: lower-case letters, digits, hyphens
-	Name     string // for people
-	Operator string // who runs it
+	ID       string `json:"id"`       // short, permanent: lower-case letters, digits, hyphens
+	Name     string `json:"name"`     // for people
+	Operator string `json:"operator"` // who runs it
 
 	// Zone is where it is asked, without a final dot. Empty if it answers those with a key only.
-	Zone string
+	Zone string `json:"zone,omitempty"`
 
-	// Keyed is where it is asked by those who have a key, with {key} in its place, and Key is the name of
-	// the account that the key belongs to, by which the file [KeysFile] has it. Both may be empty.
-	Keyed, Key string
+	// KeyedZone is where it is asked by those who have a key, with {key} in its place, and KeyName is the name
+	// of the account that the key belongs to, by which the file [KeysFile] has it. Both may be empty.
+	KeyedZone string `json:"keyed_zone,omitempty"`
+	KeyName   string `json:"key_name,omitempty"`
 
-	Category Category
-	Severity Severity
+	Category Category `json:"category"`
+	Severity Severity `json:"severity"`
 
 	// Decisive says that a listing alone makes most large receivers reject mail.
-	Decisive bool
+	Decisive bool `json:"decisive,omitempty"`
 
-	// Network says that it lists networks for what some of their addresses did.
-	Network bool
+	Scope Scope `json:"scope"`
 
-	// IPv4 and IPv6 say which addresses it knows.
-	IPv4, IPv6 bool
+	// Families says which addresses it knows.
+	Families []Family `json:"families"`
 
-	// Untestable says that it has no entry for the test address (RFC 5782 section 5).
-	Untestable bool
+	// Test says that it has an entry for the test address (RFC 5782 section 5).
+	Test bool `json:"test"`
 
 	// Delist is where to ask for removal, with {ip} in place of the address. May be empty.
-	Delist string
+	Delist string `json:"delist,omitempty"`
 
 	// Expires is when an entry is removed by itself, as the end of a sentence. Empty if somebody must ask.
-	Expires string
+	Expires string `json:"expires,omitempty"`
 
 	// Rate is how often it may be asked about an address; zero if there is no limit.
-	Rate Rate
+	Rate Rate `json:"rate,omitzero"`
 
 	// Codes are its return codes. A code that is in none of them is a listing of the list's category.
-	Codes []Code
+	Codes []Code `json:"codes,omitempty"`
 }
 
-// A Rate is so many lookups in so much time.
+// A Rate is so many lookups in so much time. Its text is a number, a slash and s, m, h or d.
 type Rate struct {
 	Count int
 	Per   time.Duration
 }
 
+// units are the spans of a rate.
+var units = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+
+// UnmarshalText reads a rate such as 10/s.
+func (r *Rate) UnmarshalText(text []byte) error {
+	count, unit, _ := strings.Cut(string(text), "/")
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 1 || n > maxRateCount || units[unit] == 0 {
+		return fmt.Errorf("%.40q is no rate: a number up to %d, a slash and s, m, h or d", text, maxRateCount)
+	}
+	*r = Rate{n, units[unit]}
+	return nil
+}
+
+// MarshalText writes a rate as UnmarshalText reads it.
+func (r Rate) MarshalText() ([]byte, error) {
+	for unit, span := range units {
+		if span == r.Per {
+			return fmt.Appendf(nil, "%d/%s", r.Count, unit), nil
+		}
+	}
+	return nil, fmt.Errorf("a rate cannot be per %s", r.Per)
+}
+
 // A Code is a set of return codes and what they mean.
 type Code struct {
-	Pattern pattern
-	Kind    Category // or neutral or refused
-	Meaning string
+	Pattern pattern  `json:"codes"`
+	Kind    Category `json:"kind"` // or neutral or refused
+	Meaning string   `json:"meaning"`
 }
 
 // A pattern is a set of IPv4 addresses: the octets from first to last.
@@ -115,13 +164,58 @@ func (p pattern) has(a netip.Addr) bool {
 	return true
 }
 
+// UnmarshalText reads four octets, each a number, a range such as 4-7, or * for any.
+func (p *pattern) UnmarshalText(text []byte) error {
+	octets := strings.Split(string(text), ".")
+	if len(octets) != 4 || octets[0] != "127" {
+		return fmt.Errorf("%.40q is no return code: four octets, of which the first is 127", text)
+	}
+	for i, o := range octets {
+		first, last, isRange := strings.Cut(o, "-")
+		switch {
+		case o == "*":
+			first, last = "0", "255"
+		case !isRange:
+			last = first
+		}
+		a, errA := strconv.ParseUint(first, 10, 8)
+		b, errB := strconv.ParseUint(last, 10, 8)
+		if errA != nil || errB != nil || a > b {
+			return fmt.Errorf("%.40q is no return code: the octet %.10q is none", text, o)
+		}
+		p.first[i], p.last[i] = byte(a), byte(b)
+	}
+	return nil
+}
+
+// MarshalText writes a pattern as UnmarshalText reads it.
+func (p pattern) MarshalText() ([]byte, error) {
+	octets := make([]string, len(p.first))
+	for i, first := range p.first {
+		switch last := p.last[i]; {
+		case first == last:
+			octets[i] = strconv.Itoa(int(first))
+		case first == 0 && last == 255:
+			octets[i] = "*"
+		default:
+			octets[i] = fmt.Sprintf("%d-%d", first, last)
+		}
+	}
+	return []byte(strings.Join(octets, ".")), nil
+}
+
 // knows reports whether the list has addresses of this kind.
-func (l *List) knows(ip netip.Addr) bool { return ip.Is4() && l.IPv4 || ip.Is6() && l.IPv6 }
+func (l *List) knows(ip netip.Addr) bool {
+	return ip.Is4() && slices.Contains(l.Families, IPv4) || ip.Is6() && slices.Contains(l.Families, IPv6)
+}
+
+// ofNetworks reports whether it lists networks for what some of their addresses did.
+func (l *List) ofNetworks() bool { return l.Scope == OfNetworks }
 
 // public is the zone as it may be shown: without the key.
 func (l *List) public(keyed bool) string {
 	if keyed {
-		return strings.TrimPrefix(l.Keyed, keyMark+".")
+		return strings.TrimPrefix(l.KeyedZone, keyMark+".")
 	}
 	return l.Zone
 }

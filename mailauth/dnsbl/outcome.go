@@ -90,7 +90,7 @@ func (p *probe) weigh() outcome {
 
 // selfTest says what the test addresses tell of a list, and if that is nothing, why.
 func (p *probe) selfTest() (SelfTest, reply) {
-	if p.list.Untestable {
+	if !p.list.Test {
 		return NotAsked, reply{}
 	}
 	listed, unlisted := p.list.survey(p.listed), p.list.survey(p.unlisted)

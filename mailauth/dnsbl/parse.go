@@ -1,11 +1,12 @@
 package dnsbl
 
 import (
+	"cmp"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,13 +14,18 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// listsText is the built-in file of lists. Its form, source and date stand in it.
+// listsText is the built-in file of lists. Its source and date stand in it.
 //
-//go:embed data/dnsbl.txt
+// It has only lists that are in operation. Gone, and therefore not there: SORBS (2024), NiX Spam (January 2025), WPBL,
+// LashBack UBL, AHBL, NJABL, ORDB, DSBL, CBL (part of ZEN now), the lists of abuse.ch, inps.de, madavi, VirBL, MAPS.
+// Left out as well: parts of lists that are there as a whole, lists of domains, of countries and of unallocated
+// space, and lists that sell removal only.
+//
+//go:embed data/dnsbl.json
 var listsText string
 
 // File is the name of the file of lists among those that an operator may replace, see [diag.List].
-const File = "dnsbl.txt"
+const File = "dnsbl.json"
 
 // Lists returns the built-in lists. They must not be changed.
 func Lists() []*List { return builtIn() }
@@ -43,6 +49,7 @@ const (
 	maxID        = 40
 	maxName      = 28 // a headline has room for one
 	maxText      = 200
+	maxSource    = 1000
 	maxRateCount = 1_000_000
 )
 
@@ -52,227 +59,195 @@ const (
 	ipMark  = "{ip}"
 )
 
-// ParseLists reads a file of lists, such as the file [File] that replaces the built-in one: paragraphs, each of
-// which begins with the id of a list, followed by lines of a key and a value. The error names the line.
+// A listsFile is the file of lists.
+type listsFile struct {
+	Source string            `json:"source"`
+	Date   string            `json:"date"`
+	Lists  []json.RawMessage `json:"lists"`
+}
+
+// ParseLists reads a file of lists as JSON, such as the file [File] that replaces the built-in one. It is an object
+// of source (where the lists are from), date (when they were reviewed) and lists; the former two may be missing.
+// The members of a list:
+//
+//	id          short, permanent: lower-case letters, digits, hyphens
+//	name        for people, at most 28 bytes
+//	operator    who runs it
+//	zone        where it is asked; missing if it answers those with a key only
+//	keyed_zone  where it is asked with a key, which stands for {key}; goes before zone if there is a key
+//	key_name    name of the account by which [KeysFile] has the key
+//	category    spam, exploit, policy, proxy, bot, reputation, allow
+//	severity    how many receivers use it: high (large ones reject on its word), medium, low (default)
+//	decisive    true if a listing alone, but for one by policy, makes most large receivers reject mail
+//	scope       network if it lists networks for what some of their addresses did; default address
+//	families    array of ipv4, ipv6 or both
+//	test        false if it has no entry for the test address (RFC 5782 section 5)
+//	delist      URL where to ask for removal, the address standing for {ip}
+//	expires     when it removes entries by itself, as the end of a sentence; missing if somebody must ask for it
+//	rate        how often it may be asked about an address, such as 10/s, 600/m or 100000/d; beyond that it is left out
+//	codes       array of what its return codes mean, each an object of codes, kind and meaning
+//
+// In codes, an octet may be a range such as 4-7, or * for any. The kind is a category, neutral if they are no
+// listing, refused if they are no answer. All entries that fit give their meaning, the first gives the kind. A code
+// without an entry is a listing, but for 127.0.0.1 and 127.255.255.*, by which lists refuse.
+//
+// Members of other names, members that stand twice, and lists that share an id, a name or a zone are errors. The
+// error names the list and the member that is at fault.
 func ParseLists(data []byte) ([]*List, error) {
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("more than %d bytes", maxFile)
+	if err := checkJSON(data); err != nil {
+		return nil, err
 	}
-	p := parser{lists: []*List{}, seen: map[string]bool{}}
-	for line := range strings.Lines(string(data) + "\n\n") {
-		p.number++
-		if err := p.line(strings.TrimRight(line, " \t\r\n")); err != nil {
-			return nil, fmt.Errorf("line %d: %w", p.number, err)
+	var file listsFile
+	if err := decode(data, &file); err != nil {
+		return nil, err
+	}
+	if err := file.check(); err != nil {
+		return nil, err
+	}
+	lists, seen := []*List{}, map[string]bool{}
+	for i, text := range file.Lists {
+		l := &List{}
+		err := l.UnmarshalJSON(text)
+		if err == nil {
+			err = l.claim(seen)
 		}
+		if err != nil {
+			var named struct{ ID string }
+			_ = json.Unmarshal(text, &named) // the id of a list at fault, if it has one
+			return nil, fmt.Errorf("list %d (%.40q): %w", i+1, named.ID, err)
+		}
+		lists = append(lists, l)
 	}
-	if len(p.lists) == 0 {
-		return nil, errors.New("there is no list")
-	}
-	return p.lists, nil
+	return lists, nil
 }
 
-// A parser reads a file of lists line by line.
-type parser struct {
-	number int
-	list   *List
-	lists  []*List
-	seen   map[string]bool // ids, names and zones, and the keys of the present paragraph
-}
-
-// theKey is what an error calls the key of a line.
-const theKey = "the key"
-
-func (p *parser) line(line string) error {
-	switch {
-	case strings.HasPrefix(line, "#"):
-		return nil
-	case line == "":
-		return p.end()
-	case p.list == nil:
-		if !isID(line) {
-			return fmt.Errorf("%.50q is no id: 1 to %d lower-case letters, digits and hyphens", line, maxID)
-		}
-		p.list = &List{ID: line, Severity: Low}
-		return p.once("the id", line)
+func (f *listsFile) check() error {
+	if _, err := time.Parse(time.DateOnly, f.Date); f.Date != "" && err != nil {
+		return fmt.Errorf("date: %.40q is no date such as 2026-11-22", f.Date)
 	}
-	key, value, _ := strings.Cut(line, " ")
-	value = strings.TrimSpace(value)
-	if value == "" || len(value) > maxText || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return fmt.Errorf("the value of %.20q is missing, too long or has control characters", key)
-	}
-	if key != "code" {
-		if err := p.once(theKey, key); err != nil {
-			return err
-		}
-	}
-	return p.set(key, value)
-}
-
-// once fails if something stands twice.
-func (p *parser) once(what, text string) error {
-	if p.seen[what+" "+text] {
-		return fmt.Errorf("%s %.60q stands twice", what, text)
-	}
-	p.seen[what+" "+text] = true
-	return nil
-}
-
-// set takes one line of a paragraph.
-func (p *parser) set(key, value string) (err error) {
-	l := p.list
-	switch key {
-	case "name":
-		l.Name = value
-		if len(value) > maxName {
-			return fmt.Errorf("the name has more than %d bytes", maxName)
-		}
-		return p.once("the name", value)
-	case "operator":
-		l.Operator = value
-	case "zone":
-		l.Zone, err = parseZone(value)
-		return errors.Join(err, p.once("the zone", l.Zone))
-	case "keyed":
-		rest, ok := strings.CutPrefix(value, keyMark+".")
-		if !ok {
-			return fmt.Errorf("the keyed zone does not begin with %s", keyMark)
-		}
-		rest, err = parseZone(rest)
-		l.Keyed = keyMark + "." + rest
-		return errors.Join(err, p.once("the zone", l.Keyed))
-	case "key":
-		l.Key = value
-		return check(isID(value), "the name of a key has lower-case letters, digits and hyphens")
-	case "category":
-		l.Category = Category(value)
-		return oneOf(value, l.Category.Values())
-	case "severity":
-		l.Severity = Severity(value)
-		return oneOf(value, l.Severity.Values())
-	case "decisive":
-		l.Decisive = value == "yes"
-		return oneOf(value, []string{"yes", "no"})
-	case "expires":
-		l.Expires = strings.TrimSuffix(value, ".")
-	case "scope":
-		l.Network = value == "network"
-		return oneOf(value, []string{"address", "network"})
-	case "families":
-		l.IPv4, l.IPv6 = value != "ipv6", value != "ipv4"
-		return oneOf(value, []string{"ipv4", "ipv6", "ipv4 ipv6"})
-	case "test":
-		l.Untestable = value == "no"
-		return oneOf(value, []string{"yes", "no"})
-	case "delist":
-		l.Delist = value
-		return check(strings.HasPrefix(value, "https://") || strings.HasPrefix(value, "http://"), "the address is no URL")
-	case "rate":
-		l.Rate, err = parseRate(value)
-	case "code":
-		var c Code
-		c, err = parseCode(value)
-		l.Codes = append(l.Codes, c)
-		return errors.Join(err, check(len(l.Codes) <= maxCodes, "there are too many codes"))
-	default:
-		return fmt.Errorf("%.20q is no key", key)
-	}
-	return err
-}
-
-// end finishes a paragraph.
-func (p *parser) end() error {
-	l := p.list
-	if l == nil {
-		return nil
-	}
-	for key := range p.seen {
-		if strings.HasPrefix(key, theKey) {
-			delete(p.seen, key)
-		}
-	}
-	p.list, p.lists = nil, append(p.lists, l)
-	return errors.Join(
-		check(len(p.lists) <= maxLists, "there are too many lists"),
-		check(l.Name != "" && l.Operator != "" && l.Category != "", l.ID+" has no name, operator or category"),
-		check(l.IPv4 || l.IPv6, l.ID+" has no families"),
-		check(l.Zone != "" || l.Keyed != "", l.ID+" has no zone"),
-		check((l.Keyed == "") == (l.Key == ""), l.ID+" has a keyed zone without the name of its key, or the reverse"),
+	return cmp.Or(
+		checkText("source", f.Source, maxSource),
+		check(len(f.Lists) > 0 && len(f.Lists) <= maxLists, "lists", "there must be 1 to %d, not %d", maxLists, len(f.Lists)),
 	)
 }
 
-func check(ok bool, fault string) error {
-	if ok {
-		return nil
+// claim fails if a list of the same id, name or zone was there before.
+func (l *List) claim(seen map[string]bool) error {
+	for _, m := range [][2]string{{"id", l.ID}, {"name", l.Name}, {"zone", l.Zone}, {"keyed_zone", l.KeyedZone}} {
+		key := m[0] + " " + m[1]
+		if seen[key] {
+			return fmt.Errorf("%s: another list has %.60q", m[0], m[1])
+		}
+		seen[key] = m[1] != ""
 	}
-	return errors.New(fault)
+	return nil
 }
 
-func oneOf(value string, values []string) error {
-	return check(slices.Contains(values, value), fmt.Sprintf("%.40q is none of: %s", value, strings.Join(values, ", ")))
+// UnmarshalJSON reads a list, see [ParseLists].
+func (l *List) UnmarshalJSON(data []byte) error {
+	*l = List{Severity: Low, Scope: OfAddresses, Test: true}
+	if err := decode(data, l); err != nil {
+		return err
+	}
+	l.Expires = strings.TrimRight(l.Expires, ".")
+	var faults []error
+	if l.Zone != "" {
+		zone, err := parseZone("zone", l.Zone)
+		l.Zone, faults = zone, append(faults, err)
+	}
+	if l.KeyedZone != "" {
+		rest, ok := strings.CutPrefix(l.KeyedZone, keyMark+".")
+		rest, err := parseZone("keyed_zone", rest)
+		l.KeyedZone = keyMark + "." + rest
+		faults = append(faults, check(ok, "keyed_zone", "does not begin with %s", keyMark+"."), err)
+	}
+	return cmp.Or(append(faults, l.check(), l.checkTexts())...)
 }
 
-func isID(s string) bool {
-	return s != "" && len(s) <= maxID && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+func (l *List) check() error {
+	return cmp.Or(
+		check(isID(l.ID), "id", "must be 1 to %d lower-case letters, digits and hyphens", maxID),
+		check(l.Zone != "" || l.KeyedZone != "", "zone", "must be there if there is no keyed_zone"),
+		check((l.KeyedZone == "") == (l.KeyName == ""), "key_name", "must be there if there is a keyed_zone, and only then"),
+		check(l.KeyName == "" || isID(l.KeyName), "key_name",
+			"must be 1 to %d lower-case letters, digits and hyphens", maxID),
+		oneOf("category", l.Category, l.Category.Values()),
+		oneOf("severity", l.Severity, l.Severity.Values()),
+		oneOf("scope", l.Scope, l.Scope.Values()),
+		l.checkFamilies(),
+		check(len(l.Codes) <= maxCodes, "codes", "there may be at most %d", maxCodes),
+	)
+}
+
+func (l *List) checkFamilies() error {
+	if len(l.Families) == 0 {
+		return errors.New("families: must be there")
+	}
+	for i, f := range l.Families {
+		if err := oneOf("families", f, f.Values()); err != nil {
+			return err
+		}
+		if slices.Contains(l.Families[:i], f) {
+			return fmt.Errorf("families: %s stands twice", f)
+		}
+	}
+	return nil
+}
+
+func (l *List) checkTexts() error {
+	return cmp.Or(
+		check(l.Name != "", "name", "must be there"),
+		checkText("name", l.Name, maxName),
+		check(l.Operator != "", "operator", "must be there"),
+		checkText("operator", l.Operator, maxText),
+		checkText("expires", l.Expires, maxText),
+		checkText("delist", l.Delist, maxText),
+		check(l.Delist == "" || strings.HasPrefix(l.Delist, "https://") || strings.HasPrefix(l.Delist, "http://"),
+			"delist", "must be a URL that begins with https:// or http://"),
+	)
+}
+
+// UnmarshalJSON reads an object of codes, kind and meaning.
+func (c *Code) UnmarshalJSON(data []byte) error {
+	*c = Code{}
+	if err := decode(data, c); err != nil {
+		return err
+	}
+	return cmp.Or(
+		check(c.Pattern != pattern{}, "codes", "must be there"),
+		oneOf("kind", c.Kind, append(c.Kind.Values(), string(neutral), string(refused))),
+		check(c.Meaning != "", "meaning", "must be there"),
+		checkText("meaning", c.Meaning, maxText),
+	)
 }
 
 // maxZone leaves room for a key and a reversed IPv6 address in front of it, and one for the dots.
 const maxZone = 253 - 64 - maxKey - 1
 
-func parseZone(s string) (string, error) {
+func parseZone(member, s string) (string, error) {
 	d, err := diag.ParseDomain(s)
 	if err != nil || len(d.String()) > maxZone {
-		return "", fmt.Errorf("%.60q is no zone", s)
+		return "", fmt.Errorf("%s: %.60q is no zone", member, s)
 	}
 	return d.String(), nil
 }
 
-// units are the spans of a rate.
-var units = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
-
-// parseRate reads a rate such as 10/s.
-func parseRate(s string) (Rate, error) {
-	count, unit, _ := strings.Cut(s, "/")
-	n, err := strconv.Atoi(count)
-	if err != nil || n < 1 || n > maxRateCount || units[unit] == 0 {
-		return Rate{}, fmt.Errorf("%.40q is no rate: a number, a slash and s, m, h or d", s)
+func check(ok bool, member, fault string, args ...any) error {
+	if ok {
+		return nil
 	}
-	return Rate{n, units[unit]}, nil
+	return fmt.Errorf(member+": "+fault, args...)
 }
 
-// parseCode reads a pattern of return codes, their kind and their meaning.
-func parseCode(s string) (c Code, err error) {
-	text, rest, _ := strings.Cut(s, " ")
-	kind, meaning, _ := strings.Cut(rest, " ")
-	c = Code{Kind: Category(kind), Meaning: meaning}
-	if c.Pattern, err = parsePattern(text); err != nil {
-		return c, err
-	}
-	return c, errors.Join(
-		oneOf(kind, append(c.Kind.Values(), string(neutral), string(refused))),
-		check(meaning != "", "a code has no meaning"),
-	)
+func oneOf[T ~string](member string, value T, values []string) error {
+	return check(slices.Contains(values, string(value)), member, "%.40q is none of: %s", value, strings.Join(values, ", "))
 }
 
-// parsePattern reads four octets, each a number, a range such as 4-7, or * for any.
-func parsePattern(s string) (p pattern, err error) {
-	octets := strings.Split(s, ".")
-	if len(octets) != 4 || octets[0] != "127" {
-		return p, fmt.Errorf("%.40q is no return code: four octets, of which the first is 127", s)
-	}
-	for i, o := range octets {
-		first, last, isRange := strings.Cut(o, "-")
-		switch {
-		case o == "*":
-			first, last = "0", "255"
-		case !isRange:
-			last = first
-		}
-		a, errA := strconv.ParseUint(first, 10, 8)
-		b, errB := strconv.ParseUint(last, 10, 8)
-		if errA != nil || errB != nil || a > b {
-			return p, fmt.Errorf("%.40q is no return code: the octet %.10q is none", s, o)
-		}
-		p.first[i], p.last[i] = byte(a), byte(b)
-	}
-	return p, nil
+func checkText(member, text string, most int) error {
+	control := strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
+	return check(len(text) <= most && !control, member, "has more than %d bytes or a control character", most)
+}
+
+func isID(s string) bool {
+	return s != "" && len(s) <= maxID && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }

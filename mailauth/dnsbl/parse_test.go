@@ -1,10 +1,13 @@
 package dnsbl
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -15,7 +18,7 @@ func TestBuiltInLists(t *testing.T) {
 	for _, l := range lists {
 		t.Run(l.ID, func(t *testing.T) {
 			require.Equal(t, l.Category == Allow, l.Delist == "" && l.Category == Allow, "only blocklists have an address for removal")
-			if l.Untestable {
+			if !l.Test {
 				untestable++
 			}
 			if l.Zone != "" {
@@ -97,55 +100,128 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-const sample = "own\nname Own\noperator We\nzone bl.example.net\ncategory spam\nfamilies ipv4\n"
+// listsOf is a file of lists.
+func listsOf(lists ...string) string { return `{"lists": [` + strings.Join(lists, ", ") + "]}" }
+
+// own is a list with more members, or others in the place of some.
+func own(more ...string) string {
+	members := []string{`"id": "own"`, `"name": "Own"`, `"operator": "We"`, `"zone": "bl.example.net"`, `"category": "spam"`,
+		`"families": ["ipv4"]`}
+	for _, m := range more {
+		name, _, _ := strings.Cut(m, ":")
+		members = slices.DeleteFunc(members, func(s string) bool { return strings.HasPrefix(s, name+":") })
+		if !strings.HasSuffix(m, ":") {
+			members = append(members, m)
+		}
+	}
+	return "{" + strings.Join(members, ", ") + "}"
+}
+
+func sample(more ...string) string { return listsOf(own(more...)) }
 
 func TestParseLists(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                          "there is no list",
-		"# nothing\n":                               "there is no list",
-		"Own list\n":                                `line 1: "Own list" is no id`,
-		sample + "colour red\n":                     `line 7: "colour" is no key`,
-		sample + "name Other\n":                     `line 7: the key "name" stands twice`,
-		sample + "\n" + sample:                      `line 8: the id "own" stands twice`,
-		sample + "\n" + "b" + sample:                `line 9: the name "Own" stands twice`,
-		sample + "decisive perhaps\n":               `line 7: "perhaps" is none of: yes, no`,
-		sample + "rate often\n":                     `line 7: "often" is no rate`,
-		sample + "rate 0/s\n":                       `line 7: "0/s" is no rate`,
-		sample + "severity dire\n":                  `line 7: "dire" is none of: high, medium, low`,
-		sample + "code 10.0.0.2 spam x\n":           `line 7: "10.0.0.2" is no return code`,
-		sample + "code 127.0.0.9-3 spam x\n":        `the octet "9-3" is none`,
-		sample + "code 127.0.0 spam x\n":            "is no return code",
-		sample + "code 127.0.0.2 evil x\n":          `"evil" is none of`,
-		sample + "code 127.0.0.2 spam\n":            "a code has no meaning",
-		sample + "delist javascript:alert(1)\n":     "the address is no URL",
-		sample + "keyed key.example.net\n":          "the keyed zone does not begin with {key}",
-		sample + "keyed {key}.example.net\n":        "without the name of its key",
-		"own\nname Own\n":                           "own has no name, operator or category",
-		"own\nzone http://x/\n":                     `is no zone`,
-		"own\nname " + strings.Repeat("x", 29):      "the name has more than 28 bytes",
-		"own\nname \x01\n":                          "control characters",
-		strings.Repeat("x", maxFile+1):              "more than 1048576 bytes",
-		strings.Replace(sample, "ipv4", "4", 1):     `"4" is none of: ipv4, ipv6`,
-		strings.Replace(sample, "\nzone", "\n#", 1): "own has no zone",
-	} {
-		_, err := ParseLists([]byte(text))
-		require.ErrorContains(t, err, want, "%.200q", text)
+	code := func(codes, kind, meaning string) string {
+		return sample(fmt.Sprintf(`"codes": [{"codes": %q, "kind": %q, "meaning": %q}]`, codes, kind, meaning))
 	}
-	lists, err := ParseLists([]byte(strings.ReplaceAll(sample, "\n", "\r\n") + "rate 10/s\ntest no\nscope network\ndecisive yes\n" +
-		"expires after a week.\n"))
+	for _, tt := range []struct{ name, text, want string }{
+		{"nothing", "", "line 1 is not valid JSON"},
+		{"no JSON", "{\n\n\"lists\": x", "line 3 is not valid JSON"},
+		{"the old form", "own\nname Own\n", "line 1 is not valid JSON"},
+		{"two values", sample() + sample(), "line 1 is not valid JSON"},
+		{"no UTF-8", strings.Replace(sample(), "Own", "\xff", 1), "the file is not UTF-8"},
+		{"too long", strings.Repeat(" ", maxFile+1), "more than 1048576 bytes"},
+		{"array", "[" + own() + "]", "must be an object"},
+		{"null", "null", "must be an object"},
+		{"no lists", "{}", "lists: there must be 1 to 200, not 0"},
+		{"empty", listsOf(), "lists: there must be 1 to 200, not 0"},
+		{"too many", listsOf(slices.Repeat([]string{"{}"}, maxLists+1)...), "lists: there must be 1 to 200, not 201"},
+		{"lists of no array", `{"lists": {}}`, "lists: must be an array, not object"},
+		{"lists twice", `{"lists": [], "lists": []}`, "lists: stands twice"},
+		{"unknown beside lists", `{"version": 1}`, `"version" is no member`},
+		{"date", `{"date": "yesterday"}`, `date: "yesterday" is no date`},
+		{"source", `{"source": "\u0007"}`, "source: has more than 1000 bytes or a control character"},
+		{"null list", listsOf("null"), `list 1 (""): must be an object`},
+		{"no list", listsOf(`"own"`), `list 1 (""): must be an object`},
+		{"unknown member", sample(`"colour": "red"`), `list 1 ("own"): "colour" is no member`},
+		{"other case", sample(`"Zone": "x.example"`), `list 1 ("own"): "Zone" is no member`},
+		{"member twice", strings.Replace(sample(), "{\"id", `{"name": "x", "id`, 1), `list 1 ("own"): name: stands twice`},
+		{"id twice", listsOf(own(), own()), `list 2 ("own"): id: another list has "own"`},
+		{"name twice", listsOf(own(), own(`"id": "b"`)), `list 2 ("b"): name: another list has "Own"`},
+		{"zone twice", listsOf(own(), own(`"id": "b"`, `"name": "B"`, `"zone": "BL.example.net."`)),
+			`list 2 ("b"): zone: another list has "bl.example.net"`},
+		{"id", sample(`"id": "Own list"`), `list 1 ("Own list"): id: must be 1 to 40`},
+		{"no id", sample(`"id":`), `list 1 (""): id: must be`},
+		{"number", sample(`"id": 7`), `id: must be a string, not number`},
+		{"null member", sample(`"delist": null`), "delist: must not be null"},
+		{"decisive", sample(`"decisive": "yes"`), "decisive: must be true or false, not string"},
+		{"rate", sample(`"rate": "often"`), `rate: "often" is no rate`},
+		{"no rate", sample(`"rate": "0/s"`), `rate: "0/s" is no rate`},
+		{"numeric rate", sample(`"rate": 10`), "rate: must be a string, not number"},
+		{"rate of an object", sample(`"rate": {}`), "rate: must be a string, not object"},
+		{"severity", sample(`"severity": "dire"`), `severity: "dire" is none of: high, medium, low`},
+		{"scope", sample(`"scope": "world"`), `scope: "world" is none of: address, network`},
+		{"category", sample(`"category":`), `category: "" is none of: spam`},
+		{"operator", sample(`"operator": ""`), "operator: must be there"},
+		{"no name", sample(`"name":`), "name: must be there"},
+		{"long name", sample(`"name": "` + strings.Repeat("x", 29) + `"`), "name: has more than 28 bytes"},
+		{"control character", sample(`"expires": "\u0001"`), "expires: has more than 200 bytes or a control character"},
+		{"delist", sample(`"delist": "javascript:alert(1)"`), "delist: must be a URL"},
+		{"zone", sample(`"zone": "http://x/"`), `zone: "http://x/" is no zone`},
+		{"no zone", sample(`"zone":`), "zone: must be there if there is no keyed_zone"},
+		{"keyed", sample(`"keyed_zone": "key.example.net"`, `"key_name": "own"`), "keyed_zone: does not begin with {key}."},
+		{"bad keyed", sample(`"keyed_zone": "{key}.", "key_name": "own"`), `keyed_zone: "" is no zone`},
+		{"no key name", sample(`"keyed_zone": "{key}.example.net"`), "key_name: must be there if"},
+		{"key name alone", sample(`"key_name": "own"`), "key_name: must be there if there is a keyed_zone, and only then"},
+		{"key name", sample(`"keyed_zone": "{key}.example.net"`, `"key_name": "Own"`), "key_name: must be 1 to 40"},
+		{"no families", sample(`"families": []`), "families: must be there"},
+		{"families", sample(`"families": ["4"]`), `families: "4" is none of: ipv4, ipv6`},
+		{"families twice", sample(`"families": ["ipv6", "ipv6"]`), `families: ipv6 stands twice`},
+		{"families of no array", sample(`"families": "ipv4"`), `families: must be an array, not string`},
+		{"code", code("10.0.0.2", "spam", "x"), `codes: codes: "10.0.0.2" is no return code`},
+		{"range", code("127.0.0.9-3", "spam", "x"), `the octet "9-3" is none`},
+		{"short", code("127.0.0", "spam", "x"), `codes: codes: "127.0.0" is no return code`},
+		{"kind", code("127.0.0.2", "evil", "x"), `codes: kind: "evil" is none of`},
+		{"meaning", code("127.0.0.2", "spam", ""), "codes: meaning: must be there"},
+		{"no codes", sample(`"codes": [{"kind": "spam", "meaning": "x"}]`), "codes: codes: must be there"},
+		{"numeric codes", sample(`"codes": [{"codes": 2}]`), "codes: codes: must be a string, not number"},
+		{"null code", sample(`"codes": [null]`), "codes: must be an object"},
+		{"unknown member of a code", sample(`"codes": [{"code": "127.0.0.2"}]`), `codes: "code" is no member`},
+		{"too many codes", sample(`"codes": [` + strings.Repeat(`{"codes":"127.0.0.2","kind":"spam","meaning":"x"},`, maxCodes) +
+			`{"codes":"127.0.0.2","kind":"spam","meaning":"x"}]`), "codes: there may be at most 64"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lists, err := ParseLists([]byte(tt.text))
+			require.ErrorContains(t, err, tt.want)
+			require.Nil(t, lists)
+		})
+	}
+	lists, err := ParseLists([]byte(sample(`"rate": "10/s"`, `"test": false`, `"scope": "network"`, `"decisive": true`,
+		`"expires": "after a week."`)))
 	require.NoError(t, err)
-	require.Len(t, lists, 1)
-	require.Equal(t, "bl.example.net", lists[0].Zone)
-	require.Equal(t, "after a week", lists[0].Expires)
-	require.True(t, lists[0].Decisive && lists[0].Untestable && lists[0].Network && lists[0].IPv4 && !lists[0].IPv6)
+	require.Equal(t, []*List{{
+		ID: "own", Name: "Own", Operator: "We", Zone: "bl.example.net", Category: Spam, Severity: Low, Decisive: true,
+		Scope: OfNetworks, Families: []Family{IPv4}, Expires: "after a week", Rate: Rate{10, time.Second},
+	}}, lists)
+	lists, err = ParseLists([]byte(sample()))
+	require.NoError(t, err)
+	require.True(t, lists[0].Test && lists[0].Scope == OfAddresses)
+}
+
+// The built-in file says where it is from.
+func TestBuiltInFile(t *testing.T) {
+	var file listsFile
+	require.NoError(t, decode(BuiltIn(), &file))
+	require.Contains(t, file.Source, "docs.spamhaus.com")
+	require.NotEmpty(t, file.Date)
 }
 
 // What is read can be asked: every list has an id, a name that a headline has room for, and a zone in front of
-// which a key and an IPv6 address fit.
+// which a key and an IPv6 address fit. What is written of it is read as the same.
 func FuzzParseLists(f *testing.F) {
-	f.Add(sample)
+	f.Add(sample())
 	f.Add(listsText)
-	f.Add(sample + "code 127.0.*.2-9 neutral x\nkeyed {key}.k.example.net\nkey own\nrate 1/d\n")
+	f.Add(sample(`"codes": [{"codes": "127.0.*.2-9", "kind": "neutral", "meaning": "x"}]`,
+		`"keyed_zone": "{key}.k.example.net"`, `"key_name": "own"`, `"rate": "1/d"`, `"test": false`))
 	f.Fuzz(func(t *testing.T, text string) {
 		lists, err := ParseLists([]byte(text))
 		if err != nil {
@@ -157,13 +233,23 @@ func FuzzParseLists(f *testing.F) {
 		longest := netip.MustParseAddr("2001:db8::1")
 		for _, l := range lists {
 			require.True(t, isID(l.ID) && l.Name != "" && len(l.Name) <= maxName)
-			require.True(t, l.IPv4 || l.IPv6)
-			secrets := keys{l.Key: secret{strings.Repeat("k", maxKey-1)}}
+			require.NotEmpty(t, l.Families)
+			secrets := keys{l.KeyName: secret{strings.Repeat("k", maxKey-1)}}
 			zone, _ := secrets.place(l)
 			require.NotEmpty(t, zone)
 			require.LessOrEqual(t, len(reversed(longest))+1+len(zone), 254)
 			require.NotContains(t, l.public(true)+l.public(false), keyMark)
 		}
+		written, err := json.Marshal(map[string]any{"lists": lists})
+		require.NoError(t, err)
+		if len(written) > maxFile {
+			return // escapes made it longer than it may be
+		}
+		again, err := ParseLists(written)
+		require.NoError(t, err)
+		rewritten, err := json.Marshal(map[string]any{"lists": again})
+		require.NoError(t, err)
+		require.Equal(t, string(written), string(rewritten))
 	})
 }
 

@@ -43,7 +43,7 @@ func classOf(p *probe) class {
 		return minorPolicy
 	case p.category() == Policy:
 		return policy
-	case p.list.Network:
+	case p.list.ofNetworks():
 		return network
 	case p.list.Decisive && (p.outcome.status != Listed || len(p.outcome.reading.meanings) > 0):
 		return decisive // but for a code that nobody has documented
@@ -103,7 +103,7 @@ func listed(c class) func(*evidence) diag.Failures {
 func (e *evidence) listing(p *probe) diag.Failures {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s lists %s", p.list.Name, e.ip)
-	if p.list.Network {
+	if p.list.ofNetworks() {
 		b.WriteString(" with its network")
 	}
 	var said []string
@@ -152,7 +152,7 @@ func (e *evidence) remedy(p *probe) string {
 	}
 	told := e.told(p)
 	switch text := remedies[p.category()]; {
-	case p.list.Network:
+	case p.list.ofNetworks():
 		return networkRemedy
 	case p.category() == Policy && told:
 		return policyRemedyAgain + removal
@@ -181,7 +181,7 @@ func (e *evidence) told(p *probe) bool {
 			if earlier == p {
 				return false
 			}
-			if earlier.category() == p.category() && !earlier.list.Network {
+			if earlier.category() == p.category() && !earlier.list.ofNetworks() {
 				return true
 			}
 		}
