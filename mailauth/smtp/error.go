@@ -63,7 +63,7 @@ func (e *Error) Error() string {
 		return text
 	}
 	if e.Step == StepConnect && e.Kind == Overrun {
-		return "the time ended while other connections to the same address were under way"
+		return "the time ended while other connections to the same host were under way"
 	}
 	switch e.Kind {
 	case Blocked:

@@ -75,15 +75,15 @@ type Session struct {
 	failed bool  // the conversation has broken off
 }
 
-// Dial connects to a server and reads its banner. An address gets two connections of an environment at a time, on
-// whatever port; Dial waits for one. The session ends with the context, and after 25 seconds at the latest. It must be
-// closed, and is not nil also with an error, which is an *[Error].
+// Dial connects to a server and reads its banner. A host, by its ServerName, and an address get two connections of an
+// environment at a time, on whatever port; Dial waits for one. The session ends with the context, and after 25 seconds
+// at the latest. It must be closed, and is not nil also with an error, which is an *[Error].
 func Dial(ctx context.Context, env *diag.Env, c Config) (*Session, error) {
 	s := &Session{
 		Config: c, env: env, begin: time.Now(), left: maxBytes, cancel: func() {},
 		Hello: Hello{Extensions: []Extension{}}, Transcript: []Line{},
 	}
-	leave, err := turnsOf(env).take(ctx, c.Addr.Addr().Unmap())
+	leave, err := turnsOf(env).enter(ctx, c)
 	if err != nil {
 		return s, &Error{Step: StepConnect, Kind: Overrun, Err: err}
 	}

@@ -323,7 +323,7 @@ func TestTurns(t *testing.T) {
 		third, waited, err := dial(w.Env(), 3*time.Second)
 		e, _ := errors.AsType[*smtp.Error](err)
 		require.Equal(t, []any{smtp.StepConnect, smtp.Overrun, 3 * time.Second}, []any{e.Step, e.Kind, waited})
-		require.Equal(t, "the time ended while other connections to the same address were under way", e.Error())
+		require.Equal(t, "the time ended while other connections to the same host were under way", e.Error())
 		third.Quit()
 		time.AfterFunc(time.Second, first.Close)
 		fourth, waited, err := dial(w.Env(), time.Minute)
@@ -337,6 +337,32 @@ func TestTurns(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, waited)
 		fifth.Close()
+		w.Close()
+	})
+}
+
+// The addresses of a host share its connections.
+func TestTurnsOfHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Host(host, addr, "2001:db8::25")
+		w.SMTP(diagtest.SMTP{Host: host})
+		dial := func(ip string) (*smtp.Session, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			t.Cleanup(cancel)
+			return smtp.Dial(ctx, w.Env(), smtp.Config{Addr: netip.AddrPortFrom(netip.MustParseAddr(ip), 25), ServerName: host})
+		}
+		first, err := dial(addr)
+		require.NoError(t, err)
+		second, err := dial("2001:db8::25")
+		require.NoError(t, err)
+		_, err = dial("2001:db8::25")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		first.Close()
+		third, err := dial("2001:db8::25")
+		require.NoError(t, err)
+		second.Close()
+		third.Close()
 		w.Close()
 	})
 }
