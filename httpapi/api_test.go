@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/diagkit/diagkit/metering/meteringtest"
@@ -165,11 +166,13 @@ type testRequest struct {
 }
 
 type testReport struct {
+	compose.Panics `json:"-"`
+
 	Text string `json:"text"`
 }
 
 func echo(_ context.Context, _ *diag.Env, req testRequest) (*testReport, error) {
-	return &testReport{req.Text}, nil
+	return &testReport{Text: req.Text}, nil
 }
 
 var testPrefix = netip.MustParsePrefix("192.0.2.0/24")

@@ -58,7 +58,7 @@ func newScenario(t *testing.T) *scenario {
 	s := &scenario{}
 	answer := func(_ context.Context, _ *diag.Env, req anyRequest) (*testReport, error) {
 		n := s.runs.Add(1)
-		return &testReport{req.Name + req.Type + time.Duration(n).String()}, nil
+		return &testReport{Text: req.Name + req.Type + time.Duration(n).String()}, nil
 	}
 	draw := func(req anyRequest) (drawing, error) { return drawing{[]byte("\x89PNG\x00" + req.Text)}, nil }
 	s.api = newAPI(t, "agency", func(c *Config) { c.Observe = nil },

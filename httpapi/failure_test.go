@@ -176,7 +176,7 @@ func TestRepetitionAfterRotation(t *testing.T) {
 	sealed := row("/secret", 1, echo)
 	sealed.op = sealed.op.sealed()
 	large := row("/large", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
-		return &testReport{strings.Repeat("x", metering.MaxReplyBytes)}, nil
+		return &testReport{Text: strings.Repeat("x", metering.MaxReplyBytes)}, nil
 	})
 	a := newAPI(t, "self", nil, row("/x", 1, echo), sealed, large)
 	first := map[string]*reply{}
@@ -214,7 +214,7 @@ func TestSealedReply(t *testing.T) {
 	runs := 0
 	sealed := row("/secret", 1, func(context.Context, *diag.Env, testRequest) (*testReport, error) {
 		runs++
-		return &testReport{fmt.Sprint("correct horse ", runs)}, nil
+		return &testReport{Text: fmt.Sprint("correct horse ", runs)}, nil
 	})
 	sealed.op = sealed.op.sealed()
 	a := newAPI(t, "self", nil, sealed)

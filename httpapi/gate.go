@@ -320,8 +320,7 @@ func (x *exchange) finish() {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
-		x.log.Error("panic", "request_id", x.id, "endpoint", x.seen.Endpoint,
-			"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		x.logPanic(p, debug.Stack())
 		if x.seen.Status == 0 {
 			x.refuse(internal(http.StatusInternalServerError, reasonInternal, "internal error", nil))
 		}

@@ -197,7 +197,7 @@ func TestProfilesStayWithRotatedKeys(t *testing.T) {
 // An operation may work on profiles and have no parameters.
 func TestHostedWithoutParameters(t *testing.T) {
 	op := hosted(func(_ context.Context, _ *diag.Env, a hostedspf.Access, r testRequest) (*testReport, error) {
-		return &testReport{r.Text + string(a.Owner)}, nil
+		return &testReport{Text: r.Text + string(a.Owner)}, nil
 	})
 	a := newAPI(t, "self", nil, Endpoint{"POST", "/mine", metering.MailRead, 1, "", op})
 	require.JSONEq(t, `{"text":"x`+string(a.key.ID)+`"}`, a.post("/mine", `{"text":"x"}`).Body.String())

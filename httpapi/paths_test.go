@@ -81,7 +81,7 @@ func library() []Endpoint {
 // says is an operation that answers with a text.
 func says[Req any](text func(Req) string) operation {
 	return call(func(_ context.Context, _ *diag.Env, req Req) (*testReport, error) {
-		return &testReport{text(req)}, nil
+		return &testReport{Text: text(req)}, nil
 	})
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -30,6 +31,7 @@ func (x *exchange) work(req any) (*Result, *failure) {
 		f.private = true
 		return nil, f
 	}
+	x.logPanics(result.Report)
 	x.memory.shrink(int64(len(result.Body))) // until the client has it
 	return result, nil
 }
@@ -113,4 +115,17 @@ func (x *exchange) outcome(result *Result) (metering.Outcome, error) {
 		out.Reply.Body, err = seal(bearer(x.r.Header["Authorization"]), x.idem, result.Body)
 	}
 	return out, err
+}
+
+// logPanics logs the panics that ended parts of a report, which its reader sees as parts that are not known.
+func (x *exchange) logPanics(report any) {
+	if r, ok := report.(interface{ Panicked() []*diag.GoPanic }); ok {
+		for _, p := range r.Panicked() {
+			x.logPanic(p.Value, p.Stack)
+		}
+	}
+}
+
+func (x *exchange) logPanic(value any, stack []byte) {
+	x.log.Error("panic", "request_id", x.id, "endpoint", x.seen.Endpoint, "panic", fmt.Sprint(value), "stack", string(stack))
 }

@@ -223,7 +223,9 @@ func TestFailedParts(t *testing.T) {
 				return nil, diag.Unavailable(diag.DefaultResolver, errors.New("silence"))
 			}),
 		}
-		run.Wait()
+		panics := run.Wait()
+		require.Len(t, panics, 1)
+		require.Equal(t, "a bug", panics[0].Value)
 		require.NoError(t, ctx.Err(), "there is time left to answer")
 		require.True(t, good.Known())
 		require.NotNil(t, good.Result)

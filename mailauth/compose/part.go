@@ -2,8 +2,10 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -67,6 +69,24 @@ type Run struct {
 	ctx   context.Context
 	env   *diag.Env
 	group diag.Group
+
+	mu     sync.Mutex
+	panics Panics
+}
+
+// Panics are those that ended parts. A report that embeds them tells an operator of what its reader is not told.
+type Panics []*diag.GoPanic
+
+// Panicked returns the panics.
+func (p Panics) Panicked() []*diag.GoPanic { return p }
+
+// note keeps the error of a part if it is a panic.
+func (r *Run) note(err error) {
+	if p, ok := errors.AsType[*diag.GoPanic](err); ok {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.panics = append(r.panics, p)
+	}
 }
 
 // Start begins a run: its parts see the environment through a cache that they share.
@@ -78,15 +98,19 @@ func (r *Run) Do(f func(context.Context, *diag.Env)) {
 	r.group.Go(func() {
 		ctx, cancel := diag.Within(r.ctx, partTime)
 		defer cancel()
-		_, _ = guarded(ctx, r.env, func(ctx context.Context, env *diag.Env) (any, error) {
+		_, err := guarded(ctx, r.env, func(ctx context.Context, env *diag.Env) (any, error) {
 			f(ctx, env)
 			return nil, nil
 		})
+		r.note(err)
 	})
 }
 
-// Wait returns when all parts have ended.
-func (r *Run) Wait() { r.group.Wait() }
+// Wait returns the panics that ended parts when all parts have ended.
+func (r *Run) Wait() Panics {
+	r.group.Wait()
+	return r.panics
+}
 
 // partTime bounds a part; the rest of the run's time does if it is shorter. The largest part has 30 seconds
 // (CONTRACT 1.9).
@@ -103,6 +127,7 @@ func Go[R any, P interface {
 		defer cancel()
 		report, err := guarded(ctx, r.env, f)
 		if err != nil {
+			r.note(err)
 			p.Summary = failed(kind, err)
 			return
 		}

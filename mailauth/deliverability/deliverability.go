@@ -23,6 +23,8 @@ type Report struct {
 	Advice     *Advice    `json:"advice,omitempty" doc:"what lowers the score most, and what to do about it; absent when nothing needs to be improved"`
 	Partial    bool       `json:"partial" doc:"whether a component could not be measured"`
 	diag.Timing
+
+	compose.Panics `json:"-"`
 }
 
 // Components are what the score consists of.
@@ -120,7 +122,7 @@ func (s *scoring) gather(ctx context.Context, env *diag.Env) {
 	s.tlsrpt = compose.Go(run, compose.TLSRPT, func(ctx context.Context, env *diag.Env) (*tlsrpt.LookupReport, error) {
 		return tlsrpt.Lookup(ctx, env, tlsrpt.Request{Domain: s.domain})
 	})
-	run.Wait()
+	s.panics = run.Wait()
 }
 
 // unavailable is the error of a component if no server answered for the domain: none is known, and some heard nothing at

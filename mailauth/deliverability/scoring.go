@@ -15,6 +15,8 @@ import (
 
 // scoring is one examination: what was found, and what follows from it.
 type scoring struct {
+	panics compose.Panics
+
 	Request
 	domain diag.Domain
 	began  time.Time
@@ -68,6 +70,7 @@ func (s *scoring) shares() []compose.Share {
 // report sums up and writes down.
 func (s *scoring) report(ended time.Time) *Report {
 	r := &Report{
+		Panics: s.panics,
 		Domain: s.domain, DomainUnicode: s.domain.UnicodeIfDifferent(), Email: s.Email, Timing: diag.NewTiming(s.began, ended),
 	}
 	if s.gone {

@@ -36,6 +36,8 @@ type check struct {
 	dnssec  *compose.Part[dnssec.Report]
 	reverse []compose.ReverseName // of addresses that are known to send
 
+	panics compose.Panics
+
 	gone   bool                // the domain does not exist
 	silent bool                // the domain says that it sends no mail
 	dkim   []*compose.DKIMPart // what the keys come to
@@ -106,7 +108,9 @@ func ratingOf(s *compose.Summary) *int {
 
 // report sums up and writes down.
 func (c *check) report(ended time.Time) *Report {
-	r := &Report{Domain: c.Domain, DomainUnicode: c.Domain.UnicodeIfDifferent(), Timing: diag.NewTiming(c.began, ended)}
+	r := &Report{Domain: c.Domain, DomainUnicode: c.Domain.UnicodeIfDifferent(), Timing: diag.NewTiming(c.began, ended),
+		Panics: c.panics,
+	}
 	own := rules.Judge(c, texts)
 	if c.gone {
 		c.forget()

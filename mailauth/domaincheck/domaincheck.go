@@ -37,6 +37,8 @@ type Report struct {
 	Requirements []Requirement `json:"requirements" doc:"what large receivers ask of bulk senders: Google, Yahoo, Microsoft"`
 	Partial      bool          `json:"partial" doc:"whether something could not be learned"`
 	diag.Timing
+
+	compose.Panics `json:"-"`
 }
 
 // Pillars are the parts by what they are for.
@@ -129,7 +131,7 @@ func (c *check) gather(ctx context.Context, env *diag.Env) {
 	run.Do(func(ctx context.Context, env *diag.Env) {
 		c.reverse = compose.LookupReverse(ctx, env, compose.SendingAddresses(ctx, env, c.Domain))
 	})
-	run.Wait()
+	c.panics = run.Wait()
 }
 
 // unavailable is the error of a part if no server answered for the domain: no part is known, and some heard nothing at
