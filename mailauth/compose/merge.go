@@ -85,6 +85,9 @@ func (w *Whole) merge() []told {
 	for _, p := range w.parts() {
 		for _, f := range p.Findings {
 			t := told{f, p}
+			if w.Gentle && t.effect() == Extra {
+				t.Severity = min(t.Severity, diag.Warning)
+			}
 			switch {
 			case slices.Contains(aside, string(t.Code)):
 			case t.ours():

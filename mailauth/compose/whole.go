@@ -34,6 +34,9 @@ type Whole struct {
 	// Sends says that the domain seems to send mail, see [Sends].
 	Sends bool
 
+	// Gentle says that faults of effect [Extra] are warnings at most: they change nothing about what the whole is about.
+	Gentle bool
+
 	// Withhold reports whether a value must not be suggested, for a reason that only the operation knows; may be nil.
 	Withhold func(value string) bool
 }

@@ -75,6 +75,10 @@ func TestWorlds(t *testing.T) {
 		{name: "permerror comes before forgery", edits: edits{"spf": `example.com. TXT "v=spf1 mx include: -all"`, "dmarc": ""},
 			headline: "Fix SPF first: term without its value", score: "39", state: diag.Bad, advice: "spf",
 			grave: []diag.Code{"spf.syntax.value.missing", "dmarc.record.missing"}},
+		{name: "what mail does not depend on is no error", edits: edits{
+			"tlsrpt": `_smtp._tls.example.com. TXT "v=TLSRPTv1"`, "more": "default._bimi.example.com. TXT \"v=BIMI 1; l=x\"",
+		}, headline: "Next step: BIMI record does not begin with v=BIMI1;", score: "92", state: diag.Warned, advice: "bimi",
+			grave: []diag.Code{"bimi.record.version", "tlsrpt.record.version"}},
 		{name: "key asked for and missing", req: asked("2026a"), headline: "Fix first: no DKIM key at this selector", score: "69",
 			state: diag.Bad, advice: "dkim", grave: []diag.Code{"dkim.record.missing"}},
 		{name: "one of two keys asked for is missing", req: asked("default", "2026a"), score: "69", state: diag.Bad, advice: "dkim",
@@ -100,7 +104,7 @@ func TestWorlds(t *testing.T) {
 			headline: "Fix first: DNS does not answer for the domain", advice: "spf", grave: []diag.Code{"check.domain.unavailable"}},
 		{name: "BIMI with p=none is one fault", edits: edits{
 			"dmarc": none, "more": `default._bimi.example.com. TXT "v=BIMI1; l=https://example.com/logo.svg; a="`,
-		}, headline: "Fix DMARC first: policy is none", score: "69", state: diag.Bad, advice: "dmarc"},
+		}, headline: "Next step for DMARC: policy is none", score: "90", state: diag.Warned, advice: "dmarc"},
 		{name: "no TLS reports", edits: edits{"tlsrpt": ""}, headline: "Next step for TLS-RPT: no TLSRPT record", score: "94",
 			state: diag.Warned, advice: "tls_rpt", grave: []diag.Code{"tlsrpt.record.missing"}},
 		{name: "sends no mail", edits: edits{

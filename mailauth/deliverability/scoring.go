@@ -80,7 +80,8 @@ func (s *scoring) report(ended time.Time) *Report {
 			r.Findings[i].Target = "domain"
 		}
 	} else {
-		w := compose.Whole{Parts: s.shares(), Good: goodText(s.silent), Open: openText(s), Sends: compose.Sends(s.spf, s.dkim)}
+		w := compose.Whole{Parts: s.shares(), Good: goodText(s.silent), Open: openText(s), Gentle: true,
+			Sends: compose.Sends(s.spf, s.dkim)}
 		r.Verdict, r.Partial = w.Sum(), w.Partial()
 	}
 	r.Components = s.components()
