@@ -147,8 +147,12 @@ type keyReport struct{ diag.Verdict }
 
 func (*keyReport) Rules() []diag.RuleInfo { return keyRules.Describe() }
 
-// unanswered reports whether it is open if there are keys at the selectors that were tried.
-func (e *keyEvidence) unanswered() bool { return len(e.search.Failed) > 0 }
+// unanswered reports whether it is open if there are keys at most of the selectors that were tried. A few failures among
+// guesses are no fault of the domain.
+func (e *keyEvidence) unanswered() bool {
+	failed := len(e.search.Failed)
+	return failed > 0 && 2*failed >= e.tried
+}
 
 // advice says how to come to a key, by the services that are known to send for the domain.
 func (e *keyEvidence) advice() string {
@@ -174,6 +178,10 @@ func (e *keyEvidence) none() diag.Failures {
 	}
 	if e.search.Wildcard {
 		detail += fmt.Sprintf(" A wildcard below _domainkey.%s answers for all of them.", e.domain)
+	}
+	if failed := len(e.search.Failed); failed > 0 {
+		detail = fmt.Sprintf("No key was found at %s. The lookup of %d of them failed: %s.",
+			diag.Count(e.tried, "common selector"), failed, diag.Reason(e.search.Err))
 	}
 	return diag.Failures{{Detail: detail, Advice: e.advice()}}
 }

@@ -42,6 +42,8 @@ func TestNoKey(t *testing.T) {
 			want: "check.dkim.selector", advice: "For Google Workspace: In the Admin console"},
 		{name: "a wildcard", zone: `*._domainkey.example.com. TXT "v=DKIM1; p="`, want: "check.dkim.selector"},
 		{name: "the servers do not say", zone: `example.com. TXT "x"`, servfail: "*.example.com", want: "check.dkim.record.unknown"},
+		{name: "one of them does not", zone: `x2026._domainkey.example.com. TXT ` + keyText, servfail: "google._domainkey.example.com",
+			want: "check.dkim.selector", advice: "Check again"},
 		{name: "no mail is sent", zone: `example.com. TXT "v=spf1 -all"`, silent: true, want: "check.dkim.unneeded"},
 		{name: "and the servers do not say", zone: `example.com. TXT "x"`, servfail: "*.example.com", silent: true,
 			want: "check.dkim.unneeded"},
