@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
@@ -151,7 +150,7 @@ func (d *draft) keeps(texts []string) bool {
 // add takes what a text says, which may be broken, as its author meant it. It reports false where something would be
 // lost: an address that cannot be read, a text that is no tag, a second address.
 func (d *draft) add(text string) bool {
-	for _, piece := range pieces(text) {
+	for _, piece := range taglist.Pieces(text, versionLike, tagInside) {
 		m := tagLike.FindStringSubmatch(piece)
 		if m == nil {
 			m = colonLike.FindStringSubmatch(piece)
@@ -243,30 +242,4 @@ func prefixes(value string) string {
 		}
 	}
 	return strings.Join(list, ",")
-}
-
-// pieces cuts a text into its tags, without the version, whatever stands between them.
-func pieces(text string) []string {
-	text = taglist.Entities.Replace(text)
-	text = strings.Map(func(r rune) rune {
-		if strings.ContainsRune("\"`\\“”„‟‘’‚‛«»", r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && r != '\t' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	var list []string
-	for segment := range strings.SplitSeq(text, ";") {
-		if at := versionLike.FindStringIndex(segment); at != nil {
-			segment = segment[at[1]:]
-		}
-		from := 0
-		for _, at := range tagInside.FindAllStringIndex(segment, -1) {
-			list, from = append(list, segment[from:at[0]]), at[0]
-		}
-		list = append(list, segment[from:])
-	}
-	for i := range list {
-		list[i] = strings.TrimRight(strings.TrimLeft(list[i], " \t,"), " \t")
-	}
-	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }

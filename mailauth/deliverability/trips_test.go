@@ -2,8 +2,6 @@ package deliverability
 
 import (
 	"context"
-	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -14,7 +12,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
-	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -68,33 +65,18 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// A recorder counts the questions that reach a resolver.
-type recorder struct {
-	diag.Resolver
-	mu    sync.Mutex
-	asked map[string]int
-}
-
-func (r *recorder) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
-	r.mu.Lock()
-	r.asked[fmt.Sprint(q.Question[0].String(), q.IsEdns0().Do(), q.CheckingDisabled)]++
-	r.mu.Unlock()
-	return r.Resolver.Exchange(ctx, q)
-}
-
 // No question is asked twice: neither those of the components, nor those about the test addresses of blocklists, which
 // are the same for each of five addresses.
 func TestQuestionsAreAskedOnce(t *testing.T) {
 	w := diagtest.NewWorld(t)
 	e := edits{"more": "example.com. MX 20 mx2.example.com.\nmx2.example.com. A 203.0.113.26\nmx2.example.com. A 203.0.113.27"}
 	e.build(w)
-	env := w.NewEnv()
-	r := &recorder{Resolver: env.Resolver, asked: map[string]int{}}
-	env.Resolver = r
-	_, err := Score(t.Context(), env, example)
-	require.NoError(t, err)
-	for question, n := range r.asked {
+	asked := diagtest.Questions(w.NewEnv(), func(env *diag.Env) {
+		_, err := Score(t.Context(), env, example)
+		require.NoError(t, err)
+	})
+	for question, n := range asked {
 		assert.Equal(t, 1, n, question)
 	}
-	t.Logf("%d questions", len(r.asked))
+	t.Logf("%d questions", len(asked))
 }

@@ -2,8 +2,6 @@ package domaincheck
 
 import (
 	"context"
-	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
@@ -17,7 +15,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/mx"
 	"github.com/diagkit/diagkit/mailauth/spf"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
-	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -88,27 +85,9 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// A recorder counts the questions that reach a resolver, with what they ask of DNSSEC.
-type recorder struct {
-	diag.Resolver
-	mu    sync.Mutex
-	asked map[string]int
-}
-
-func (r *recorder) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
-	r.mu.Lock()
-	r.asked[fmt.Sprint(q.Question[0].String(), q.IsEdns0().Do(), q.CheckingDisabled)]++
-	r.mu.Unlock()
-	return r.Resolver.Exchange(ctx, q)
-}
-
 // record counts the questions of f in a world.
 func record(t *testing.T, e edits, f func(context.Context, *diag.Env) error) map[string]int {
-	env := e.world(t).NewEnv()
-	r := &recorder{Resolver: env.Resolver, asked: map[string]int{}}
-	env.Resolver = r
-	require.NoError(t, f(t.Context(), env))
-	return r.asked
+	return diagtest.Questions(e.world(t).NewEnv(), func(env *diag.Env) { require.NoError(t, f(t.Context(), env)) })
 }
 
 // No question is asked twice, though nearly every part asks for the MX records.

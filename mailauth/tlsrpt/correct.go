@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -100,7 +99,8 @@ func (d *draft) String() string {
 // lost: a destination that cannot be read, a text that is no field.
 func (d *draft) add(text string) bool {
 	last := ""
-	for _, piece := range pieces(text) {
+	for _, piece := range taglist.Pieces(text, versionLike, ruaInside) {
+		piece = strings.TrimRight(piece, " \t,")
 		name, value, ok := strings.Cut(piece, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		switch meant := taglist.Nearest(name, "rua", "v"); {
@@ -136,30 +136,4 @@ func (d *draft) assign(name, value string) bool {
 	}
 	d.rua = policy.UniqueURIs(append(d.rua, list...))
 	return ok
-}
-
-// pieces cuts a text into its fields, without the version, whatever stands between them.
-func pieces(text string) []string {
-	text = taglist.Entities.Replace(text)
-	text = strings.Map(func(r rune) rune {
-		if strings.ContainsRune("\"`\\“”„‟‘’‚‛«»", r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && r != '\t' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	var list []string
-	for segment := range strings.SplitSeq(text, ";") {
-		if at := versionLike.FindStringIndex(segment); at != nil {
-			segment = segment[at[1]:]
-		}
-		from := 0
-		for _, at := range ruaInside.FindAllStringIndex(segment, -1) {
-			list, from = append(list, segment[from:at[0]]), at[0]
-		}
-		list = append(list, segment[from:])
-	}
-	for i := range list {
-		list[i] = strings.Trim(list[i], " \t,")
-	}
-	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
