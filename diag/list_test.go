@@ -37,7 +37,11 @@ func TestList(t *testing.T) {
 			require.Equal(t, tt.want, got)
 		})
 	}
-	_, err := List(env, "bad.txt", builtIn, parse)
+	length, err := List(env, "good.txt", func() int { return 0 }, func(data []byte) (int, error) { return len(data), nil })
+	require.NoError(t, err)
+	require.Equal(t, 3, length, "another package reads the same file in its own way")
+
+	_, err = List(env, "bad.txt", builtIn, parse)
 	require.EqualError(t, err, "reading the list bad.txt: it is empty")
 
 	env.Data.(fstest.MapFS)["good.txt"].Data = []byte("c")

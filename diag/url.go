@@ -44,9 +44,27 @@ var (
 func ParseURL(s string) (URL, error) {
 	u, err := parseURL(s)
 	if err != nil {
-		return URL{}, Invalid("url", "%.300q is not a URL to fetch: %v", s, err)
+		return URL{}, Invalid("url", "%.300q is not a URL to fetch: %v", withoutUser(s), err)
 	}
 	return u, nil
+}
+
+// withoutUser leaves out what may be a user name and a password: messages end up in logs.
+func withoutUser(s string) string {
+	rest := s
+	if scheme, after, ok := strings.Cut(s, ":"); ok && strings.IndexAny(after, `/\\`) == 0 && !strings.ContainsAny(scheme, `/?#\@`) {
+		rest = after
+	}
+	rest = strings.TrimLeft(rest, `/\`)
+	end := strings.IndexAny(rest, `/?#\`)
+	if end < 0 {
+		end = len(rest)
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if at < 0 {
+		return s
+	}
+	return s[:len(s)-len(rest)] + "…" + rest[at:]
 }
 
 func parseURL(s string) (URL, error) {
@@ -223,15 +241,15 @@ func removeDotSegments(path string) string {
 // 5.2). It is checked like any other.
 func (u URL) Resolve(ref string) (URL, error) {
 	if len(ref) > maxURL {
-		return URL{}, Invalid("url", "%.300q is not a URL to fetch: %v", ref, errURLLong)
+		return URL{}, Invalid("url", "%.300q is not a URL to fetch: %v", withoutUser(ref), errURLLong)
 	}
 	r, err := url.Parse(ref)
 	if err != nil {
-		return URL{}, Invalid("url", "%.300q is not a URL", ref)
+		return URL{}, Invalid("url", "%.300q is not a URL", withoutUser(ref))
 	}
 	target := u.HTTP().ResolveReference(r)
 	if target.Scheme != "http" && target.Scheme != "https" || target.Opaque != "" {
-		return URL{}, Invalid("url", "%.300q is not a URL to fetch: %v", ref, errURLScheme)
+		return URL{}, Invalid("url", "%.300q is not a URL to fetch: %v", withoutUser(ref), errURLScheme)
 	}
 	return ParseURL(target.String())
 }

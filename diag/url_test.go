@@ -106,6 +106,25 @@ func TestParseURLRefuses(t *testing.T) {
 	}
 }
 
+// Messages repeat the URL, but no password: they end up in logs.
+func TestParseURLKeepsPasswords(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://a:geheim@example.com/x@y": `"https://…@example.com/x@y"`,
+		"a:geheim@example.com":             `"…@example.com"`,
+		"//a:geheim@b@example.com?q":       `"//…@example.com?q"`,
+		"ftp://a:geheim@example.com":       `"ftp://…@example.com"`,
+		"https:/a:geheim@example.com":      `"https:/…@example.com"`,
+		"https://exa mple.com/?a@b":        `"https://exa mple.com/?a@b"`,
+	} {
+		_, err := ParseURL(in)
+		require.Error(t, err, in)
+		require.Contains(t, err.Error(), want)
+		require.NotContains(t, err.Error(), "geheim")
+		_, err = MustURL("https://example.com/").Resolve(in)
+		require.False(t, err != nil && strings.Contains(err.Error(), "geheim"), "%v", err)
+	}
+}
+
 func TestURLParts(t *testing.T) {
 	u := MustURL("http://Example.com:8080/a?b#c")
 	require.Equal(t, "http", u.Scheme())

@@ -34,7 +34,15 @@ import (
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/textutil"
+	"github.com/diagkit/diagkit/webcheck/crawl"
+	"github.com/diagkit/diagkit/webcheck/csr"
+	"github.com/diagkit/diagkit/webcheck/headers"
+	"github.com/diagkit/diagkit/webcheck/hsts"
+	"github.com/diagkit/diagkit/webcheck/phishing"
 	"github.com/diagkit/diagkit/webcheck/qr"
+	qrdecode "github.com/diagkit/diagkit/webcheck/qr/decode"
+	"github.com/diagkit/diagkit/webcheck/redirect"
+	"github.com/diagkit/diagkit/webcheck/tlscert"
 )
 
 // Prefix stands before the path of every endpoint.
@@ -105,7 +113,15 @@ var endpoints = []Endpoint{
 	{"POST", "/dmarc/generate", mailWrite, 1, "DMARC record generator", pure(dmarc.Generate)},
 	{"POST", "/dmarcbis/migrate", mailWrite, 1, "DMARC to DMARCbis migration", pure(dmarcbis.Migrate)},
 	{"POST", "/spf/hosted/{id}/resolve", mailWrite, 5, "forced re-resolve of a Hosted SPF profile", hosted(hostedspf.Resolve)},
+	{"POST", "/url/check", webRead, 3, "redirect chain analysis", call(redirect.Check).holding(redirect.Memory)},
+	{"POST", "/page/crawl-check", webRead, 10, "page crawl with metadata extraction", call(crawl.Check)},
+	{"POST", "/phishing/check", webRead, 8, "heuristic phishing detection", call(phishing.Check).holding(phishing.Memory)},
+	{"POST", "/http/headers-check", webRead, 2, "HTTP headers, redirect chain, TLS", call(headers.Check).holding(headers.Memory)},
+	{"POST", "/http/hsts-check", webRead, 3, "HSTS analysis and preload eligibility", call(hsts.Check).holding(12 << 20)},
+	{"POST", "/certificates/ssl/check", webRead, 2, "web server TLS certificate and chain", call(tlscert.Check).holding(16 << 20)},
+	{"POST", "/certificates/csr/parse", webRead, 2, "CSR compliance analysis (verdict, weak-key detection, SPKI SHA-256 fingerprint)", call(csr.Parse).upTo(csrBody).holding(4<<20).alsoFor(mailRead, Deprecation{})},
 	{"POST", "/http/qr", webRead, 2, "generate a QR code; success body is image bytes; image never stored", image(qr.Encode, "image/png", "image/svg+xml", "image/jpeg")},
+	{"POST", "/http/qr/decode", webRead, 2, "read QR codes from an uploaded image; image never stored", call(qrdecode.Decode).uploads("image_base64", qrdecode.MaxBytes, "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")},
 }
 
 // An Endpoint is one operation of the public API.

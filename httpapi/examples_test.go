@@ -46,6 +46,25 @@ _smtp._tls.example.com. TXT  "v=TLSRPTv1; rua=mailto:tls@example.com"
 
 const examplePolicy = "version: STSv1\r\nmode: testing\r\nmx: *.example.com\r\nmax_age: 604800\r\n"
 
+const examplePage = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Bicycle repair in Sampletown</title>
+<meta name="description" content="All makes, two days, with a bicycle on loan while you wait for yours.">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="canonical" href="https://example.com/">
+<script type="application/ld+json">{"@context": "https://schema.org", "@type": "BicycleStore",}</script>
+</head>
+<body>
+<h1>Bicycle repair in Sampletown</h1>
+<p>We repair bicycles of all makes in our workshop, usually within two days, and lend you one while you wait.</p>
+<p><a href="/prices">Prices</a> <a href="https://www.example.net/" rel="nofollow">Partner</a></p>
+<img src="/shop.jpg" alt="Our workshop">
+</body>
+</html>
+`
+
 const exampleRegistration = `{
 	"objectClassName": "domain", "handle": "1_DOMAIN_COM-VRSN", "ldhName": "EXAMPLE.COM",
 	"status": ["client transfer prohibited"], "secureDNS": {"delegationSigned": false},
@@ -78,7 +97,13 @@ func exampleWorld(t testing.TB) *diagtest.World {
 	authority := markcerttest.New()
 	w.Env().Data = authority.Files()
 	w.HTTPS("example.com", http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/mark.pem" {
+		switch r.URL.Path {
+		case "/":
+			rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+			io.WriteString(rw, examplePage)
+			return
+		case "/mark.pem":
+		default:
 			http.NotFound(rw, r)
 			return
 		}

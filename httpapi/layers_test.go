@@ -32,6 +32,8 @@ var heavy = map[string][]string{
 	module + sqliteFiles:       {"metering/sqlite", "mailauth/hostedspf/sqlite", "cmd/diagd"},
 	"github.com/spf13/":        {"cmd"},
 	"golang.org/x/crypto/acme": {"cmd/diagd"},
+	"golang.org/x/image":       {"webcheck/qr"},
+	"github.com/makiuchi-d/":   {"webcheck/qr"},
 	"go.yaml.in/":              {}, // the second reader of the tests of textutil/yaml
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/dmarc/aggregate"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/webcheck/qr/raster"
 )
 
 // ErrorCode is one of the ten codes that the API answers with when it refuses or fails.
@@ -129,6 +130,9 @@ func problemFor(err error) *failure {
 		return quotaProblem(quota)
 	}
 	if over, ok := errors.AsType[*aggregate.LimitError](err); ok {
+		return invalidRequest(http.StatusRequestEntityTooLarge, reasonTooLarge, over.Sentence())
+	}
+	if over, ok := errors.AsType[*raster.TooLargeError](err); ok {
 		return invalidRequest(http.StatusRequestEntityTooLarge, reasonTooLarge, over.Sentence())
 	}
 	switch {

@@ -7,17 +7,25 @@ package httpapi
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	pictures "image"
+	"image/jpeg"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/mailauth/bimi/markcert/markcerttest"
+	"github.com/diagkit/diagkit/webcheck/qr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -97,6 +105,11 @@ func TestWeights(t *testing.T) {
 		{"sources", "/dmarc/report/analyze", report(t, 200_000)},
 		{"records", "/dmarc/report/analyze", report(t, 10_000)},
 		{"xml", "/dmarc/report/analyze", `{"xml":"<feedback>` + strings.Repeat("<record><count>1</count></record>", 200_000) + `"}`},
+		{"names", "/certificates/csr/parse", signingRequest(t, 14_000)},
+		{"blocks", "/certificates/csr/parse", `{"csr":"` + strings.Repeat(`-----BEGIN A-----\nMIIB\n`, 2500) + `"}`},
+		{"quoted", "/certificates/csr/parse", `{"csr":"` + strings.Repeat("> ", 32_000) + `"}`},
+		{"large", "/http/qr/decode", photo(t, 5000)},
+		{"small", "/http/qr/decode", photo(t, 1900)},
 		{"png", "/http/qr", `{"data":"` + strings.Repeat("a", 1200) + `","size":4096}`},
 	} {
 		t.Run(strings.TrimPrefix(tt.path, "/")+"/"+tt.name, func(t *testing.T) {
@@ -120,6 +133,37 @@ func TestWeights(t *testing.T) {
 			assert.LessOrEqual(t, live, weight)
 		})
 	}
+}
+
+// signingRequest is a request to judge a signing request with so many names.
+func signingRequest(t *testing.T, names int) string {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{DNSNames: slices.Repeat([]string{"a"}, names)}, key)
+	require.NoError(t, err)
+	body, err := json.Marshal(map[string][]byte{"csr": der})
+	require.NoError(t, err)
+	return string(body)
+}
+
+// photo is a request to decode a photo of a code, of so many pixels each way.
+func photo(t *testing.T, side int) string {
+	file, err := qr.Encode(qr.Request{Data: "https://example.com/", Size: min(side, 4096), Format: qr.JPEG})
+	require.NoError(t, err)
+	small, err := jpeg.Decode(bytes.NewReader(file.Data))
+	require.NoError(t, err)
+	img := pictures.NewYCbCr(pictures.Rect(0, 0, side, side), pictures.YCbCrSubsampleRatio420)
+	for y := range small.Bounds().Dy() {
+		for x := range small.Bounds().Dx() {
+			v, _, _, _ := small.At(x, y).RGBA()
+			img.Y[y*img.YStride+x] = byte(v >> 8)
+		}
+	}
+	var b bytes.Buffer
+	require.NoError(t, jpeg.Encode(&b, img, nil))
+	body, err := json.Marshal(map[string][]byte{"image_base64": b.Bytes()})
+	require.NoError(t, err)
+	return string(body)
 }
 
 // report is a request to analyze a compressed report with another source in each of its records.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/httpapi"
 )
@@ -18,8 +19,12 @@ const maxInput = 10 << 20
 const inBase64 = "_base64"
 
 // fileOf returns the field that takes a file where p, the first of its group, takes what is in it: a report can be given
-// as XML or as the file in which it came. An argument for a field named text is that text.
+// as XML or as the file in which it came. A field that is a file takes one anyway. An argument for a field named text is
+// that text.
 func fileOf(params []httpapi.Param, p httpapi.Param) (httpapi.Param, bool) {
+	if strings.HasSuffix(p.Name, inBase64) {
+		return p, true
+	}
 	for _, other := range params {
 		if p.Name != "text" && p.OneOf != "" && other.OneOf == p.OneOf && strings.HasSuffix(other.Name, inBase64) {
 			return other, true
@@ -43,19 +48,19 @@ func pasted(args []string) []string {
 }
 
 // argument puts an argument into its field: "-" and the name of a file into the field of its group for files, if it
-// has one, and any other text into the first. A field for PEM takes the name of a file too.
+// has one, and any other text into the first. Fields for certificates and signing requests take the name of a file too.
 func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[string]*[]string, text string) error {
-	if p.Name == "pem" && text != "-" && !strings.Contains(text, "\n") {
+	if (p.Name == "pem" || p.Name == "csr") && text != "-" && !strings.Contains(text, "\n") && !encoded(text) {
 		data, err := readFile(text)
-		*values[p.Name] = []string{string(data)}
+		*values[p.Name] = []string{printableFile(data)}
 		return err
 	}
 	file, ok := fileOf(params, p)
-	if !ok || text != "-" && strings.ContainsAny(text, "<:\n") {
+	if !ok || text != "-" && file.Name != p.Name && strings.ContainsAny(text, "<:\n") {
 		*values[p.Name] = []string{text}
 		return nil
 	}
-	if text != "-" {
+	if text != "-" && !(file.Name == p.Name && encoded(text)) {
 		data, err := readFile(text)
 		if err != nil {
 			return err
@@ -64,6 +69,19 @@ func (a *app) argument(params []httpapi.Param, p httpapi.Param, values map[strin
 	}
 	*values[file.Name] = []string{text}
 	return nil
+}
+
+// encoded reports whether an argument is Base64 rather than the name of a file: it is longer than names are.
+func encoded(text string) bool {
+	return len(text) > 255 && !strings.ContainsAny(text, ".:\\")
+}
+
+// printableFile is the text of a file, or the Base64 of one in binary form, since DER is as common as PEM.
+func printableFile(data []byte) string {
+	if utf8.Valid(data) {
+		return string(data)
+	}
+	return base64.StdEncoding.EncodeToString(data)
 }
 
 func readFile(name string) ([]byte, error) {

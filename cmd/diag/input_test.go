@@ -123,9 +123,16 @@ func TestFileArgument(t *testing.T) {
 		{"dmarc/report/analyze", "-", `{"content_base64":"` + inBase64([]byte("\xffstdin")) + `"}`, ""},
 		{"dmarc/report/analyze", "<feedback/>", `{"xml":"<feedback/>"}`, ""},
 		{"dmarc/report/analyze", name + "x", "", "no such file"},
+		{"http/qr/decode", name, `{"image_base64":"` + inBase64([]byte("\x1f\x8bfile")) + `"}`, ""},
+		{"http/qr/decode", "-", `{"image_base64":"` + inBase64([]byte("\xffstdin")) + `"}`, ""},
+		{"http/qr/decode", name + "x", "", "no such file"},
 		{"certificats/bimi/parse", pem, `{"pem":"-----BEGIN X-----"}`, ""},
 		{"certificats/bimi/parse", pasted([]string{"-----BEGIN X-----"})[0], `{"pem":"\n-----BEGIN X-----"}`, ""},
 		{"certificats/bimi/parse", pem + "x", "", "no such file"},
+		{"certificates/csr/parse", pem, `{"csr":"-----BEGIN X-----"}`, ""},
+		{"certificates/csr/parse", name, `{"csr":"` + inBase64([]byte("\x1f\x8bfile")) + `"}`, ""}, // binary
+		{"certificates/csr/parse", strings.Repeat("MIIB", 100), `{"csr":"` + strings.Repeat("MIIB", 100) + `"}`, ""},
+		{"certificates/csr/parse", "missing.csr", "", "no such file"},
 	} {
 		t.Run(test.check+" "+test.arg, func(t *testing.T) {
 			a := &app{stdin: strings.NewReader("\xffstdin")}

@@ -37,6 +37,7 @@ func (a *app) render(w io.Writer, ep httpapi.Endpoint, r *tree) {
 		p.wrap("  ", record)
 	}
 	p.conclusion(r.get("conclusion"))
+	p.hops(r)
 	if sections := r.sections(""); len(sections) > 0 {
 		p.line("")
 		for _, one := range sections {

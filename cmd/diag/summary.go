@@ -19,6 +19,8 @@ func (p *printer) summary(r *tree) {
 		item := r.items[i]
 		switch {
 		case slices.Contains(shown, name) || item.empty() || slices.Contains(incidental, name):
+		case name == "codes" && item.rows():
+			tables = append(tables, func() { p.codes(item.items) })
 		case item.rows():
 			tables = append(tables, func() { p.table(name, item.items) })
 		case item.object && slices.ContainsFunc(item.items, func(part *tree) bool { return part.object }):
@@ -41,7 +43,7 @@ func (p *printer) summary(r *tree) {
 }
 
 // incidental are facts that are no answer, or that the verdict tells: -v shows them.
-var incidental = []string{"checked_at", "duration_ms", "raw", "partial", "first_failure"}
+var incidental = []string{"checked_at", "duration_ms", "raw", "partial", "first_failure", "compliance"}
 
 // rows reports whether a value is a list with objects in it.
 func (t *tree) rows() bool {

@@ -52,6 +52,10 @@ statuses
   code  impact      meaning
   ok    protective  The registrar refuses to transfer the domain to another one.
 `},
+		{"what the findings tell", `{"subject": "example.com", "compliance": [{"code": "csr.names.none", "status": "pass"}]}`, `
+
+  subject                example.com
+`},
 		{"objects of objects", `{"windows": {"last_24h": {"from": "a", "count": 1}, "last_7d": {"from": "b", "count": 2}}}`, `
 
 windows
@@ -68,6 +72,30 @@ windows
 			assert.Equal(t, strings.TrimPrefix(c.want, "\n"), b.String())
 		})
 	}
+}
+
+// A chain of redirects is told in a line for each hop, with what is remarkable about it and how it ended.
+func TestHops(t *testing.T) {
+	const report = `{"final_url": "http://dead.example/", "error": {"message": "dead.example refuses connections"}, "hops": [
+		{"url": "https://sho.example/x", "status_code": 301, "redirect_type": "http", "cross_domain": true, "shortener": "Sho", "cookies": ["a"]},
+		{"url": "https://a.example/", "status_code": 200, "redirect_type": "meta_refresh", "delay_seconds": 5, "downgrade": true}]}`
+	r, err := parseTree([]byte(report))
+	require.NoError(t, err)
+	var b strings.Builder
+	(&printer{w: &b, width: 80}).hops(r)
+	assert.Equal(t, `
+Way
+   1  301  https://sho.example/x (shortener Sho, leads to another domain, sets 1
+           cookie)
+   2  200  https://a.example/ (meta refresh after 5 s, leads to http)
+   ✖       http://dead.example/ (dead.example refuses connections)
+`, b.String())
+
+	r, err = parseTree([]byte(`{"final_url": "https://a.example/", "hops": [{"url": "https://a.example/", "status_code": 200}]}`))
+	require.NoError(t, err)
+	b.Reset()
+	(&printer{w: &b, width: 80}).hops(r)
+	assert.Empty(t, b.String())
 }
 
 // A target that the detail names already is not told twice.

@@ -9,10 +9,16 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/propagation"
 	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/webcheck/csr"
+	"github.com/diagkit/diagkit/webcheck/hsts"
+	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+	"github.com/diagkit/diagkit/webcheck/tlscert"
 	"github.com/spf13/cobra"
 )
 
@@ -39,15 +45,55 @@ var lists = map[string]struct {
 		check:   dnsbl.CheckKeys,
 		secret:  true,
 	},
+	hsts.File: {
+		purpose: "HSTS preload list that http/hsts-check and http/headers-check look domains up in",
+		builtIn: func() ([]byte, error) { return hsts.NoList(), nil },
+		check:   func(data []byte) error { _, err := hsts.ParseList(data); return err },
+	},
+	markcert.RootsFile: {
+		purpose: "root certificates of the authorities for mark certificates",
+		builtIn: func() ([]byte, error) { return markcert.BuiltInRoots(), nil },
+		check:   func(data []byte) error { _, err := markcert.ParseRoots(data); return err },
+	},
 	propagation.File: {
 		purpose: "resolvers that resolve/propagation asks",
 		builtIn: func() ([]byte, error) { return formatJSON(propagation.Vantages()) },
 		check:   func(data []byte) error { _, err := propagation.ParseVantages(data); return err },
 	},
+	tlscert.LogsFile: {
+		purpose: "logs of Certificate Transparency, in the form of Google's log_list.json",
+		builtIn: func() ([]byte, error) { return markcert.BuiltInLogs(), nil }, // those of mark certificates
+		check:   tlscert.CheckLogs,
+	},
+	lookalike.File: {
+		purpose: "brands that phishing/check protects, with their own domains",
+		builtIn: func() ([]byte, error) { return lookalike.BuiltInFile(), nil },
+		check:   func(data []byte) error { _, err := lookalike.Parse(data); return err },
+	},
 	registry.BootstrapFile: {
 		purpose: "RDAP services of domains, addresses and AS numbers",
 		builtIn: func() ([]byte, error) { return formatJSON(registry.DefaultBootstrap()) },
 		check:   func(data []byte) error { _, err := registry.ParseBootstrap(data); return err },
+	},
+	csr.KeyListFile: {
+		purpose: "keys that are known to others, and moduli that share factors, for certificates/csr/parse",
+		builtIn: func() ([]byte, error) { return []byte("{\"lists\": []}\n"), nil },
+		check:   func(data []byte) error { _, err := pki.ParseKeyList(data); return err },
+	},
+	csr.KeyHashesFile: {
+		purpose: "the same as SHA-256 of each SubjectPublicKeyInfo, one a line",
+		builtIn: func() ([]byte, error) { return nil, nil },
+		check:   func(data []byte) error { _, err := pki.ParseKeyHashes(csr.KeyHashesFile, data); return err },
+	},
+	csr.KeyTableFile: {
+		purpose: "the same in the binary form of badkeys (its file blocklist.dat)",
+		builtIn: func() ([]byte, error) { return nil, nil },
+		check:   csr.CheckTable,
+	},
+	csr.KeyNamesFile: {
+		purpose: "names of the lists in the binary form (badkeysdata.json of badkeys)",
+		builtIn: func() ([]byte, error) { return []byte("{\"bkformat\": 0, \"blocklists\": []}\n"), nil },
+		check:   csr.CheckNames,
 	},
 	registry.ServersFile: {
 		purpose: "WHOIS servers by suffix",

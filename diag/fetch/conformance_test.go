@@ -64,7 +64,7 @@ func TestConformanceRedirects(t *testing.T) {
 var expectations = map[string]func(*fetch.Result) bool{
 	"blocked":        func(r *fetch.Result) bool { return code(r) == fetch.Blocked },
 	"hop 1 reported": func(r *fetch.Result) bool { return len(r.Hops) >= 1 },
-	"loop":           func(r *fetch.Result) bool { return r.Loop },
+	"loop":           func(r *fetch.Result) bool { return r.Loop && code(r) == fetch.Loop },
 	"fragment kept":  func(r *fetch.Result) bool { return code(r) == "" && strings.HasSuffix(r.URL.String(), "#z") },
 	"final":          func(r *fetch.Result) bool { return code(r) == "" && r.Final() != nil },
 	"warning":        func(r *fetch.Result) bool { return len(r.Hops) >= 1 },

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -30,28 +31,31 @@ func (r *Result) follow(ctx context.Context, env *diag.Env, req Request) *Error 
 	visited := map[string]bool{}
 	for {
 		visited[resource(r.URL)] = true
-		location, err := r.hop(ctx, env, req)
-		if err != nil || location == "" {
+		lead, err := r.hop(ctx, env, req)
+		if err != nil || lead.Target == "" {
 			return err
 		}
-		next, err := Resolve(r.URL, location)
-		if err != nil {
+		next := r.Hops[len(r.Hops)-1].Target
+		if next.IsZero() {
+			_, err := r.target(lead)
 			return err
 		}
 		if visited[resource(next)] {
 			r.Loop = true
-			return &Error{Code: TooManyRedirects, Message: "the redirects go round in a circle"}
+			return &Error{Code: Loop, Message: "the redirects form a loop"}
 		}
 		if len(r.Hops) > req.MaxRedirects {
-			return &Error{Code: TooManyRedirects, Message: "there are more redirects than are followed"}
+			return &Error{Code: TooManyRedirects,
+				Message: fmt.Sprintf("there are more than %d redirects", req.MaxRedirects)}
 		}
 		r.URL = next
+		r.Body, r.Truncated, r.TransferBytes, r.Encoding = nil, false, 0, ""
 	}
 }
 
 // hop makes one request and keeps what came of it. It returns where to go next, or nothing if this is
 // the end, where the body is read.
-func (r *Result) hop(ctx context.Context, env *diag.Env, req Request) (string, *Error) {
+func (r *Result) hop(ctx context.Context, env *diag.Env, req Request) (Lead, *Error) {
 	begin := env.Now()
 	r.TLS, r.Timing = nil, Timing{}
 	dialling, cancel := context.WithTimeout(ctx, ConnectTimeout)
@@ -63,27 +67,34 @@ func (r *Result) hop(ctx context.Context, env *diag.Env, req Request) (string, *
 	r.TLS, r.Timing = l.tls, l.timing
 	defer func() { r.Timing.Total = env.Now().Sub(begin) }()
 	if failure != nil {
-		return "", failure
+		return Lead{}, failure
 	}
 	if l.tls != nil && l.tls.Err() != nil && !req.AllowUntrusted {
-		return "", &Error{Code: TLS, Message: l.tls.Err().Error(), Cause: l.tls.Err()}
+		return Lead{}, &Error{Code: TLS, Message: l.tls.Err().Error(), Cause: l.tls.Err()}
 	}
 
 	sent := env.Now()
 	resp, fields, failure := l.exchange(ctx, req.hop(ctx, r.URL))
 	r.Timing.FirstByte = env.Now().Sub(sent)
 	if failure != nil {
-		return "", failure
+		return Lead{}, failure
 	}
 	r.Timing.Total = env.Now().Sub(begin)
 	h := r.describe(req.Method, l, resp, fields)
+	lead := Lead{Type: h.RedirectType, Target: h.Location}
+	if h.RedirectType != "" {
+		h.Target, _ = r.target(lead)
+	}
 	r.Hops = append(r.Hops, h)
 	if h.RedirectType != "" && req.MaxRedirects > 0 {
-		return h.Location, nil
+		return lead, nil
 	}
 	stop := context.AfterFunc(ctx, func() { l.raw.Close() })
 	defer stop()
-	return "", r.readBody(ctx, resp, req)
+	if failure := r.readBody(ctx, resp, req); failure != nil || req.Next == nil || h.RedirectType != "" {
+		return Lead{}, failure
+	}
+	return r.forwarded(req), nil
 }
 
 func (r *Result) describe(method string, l *link, resp *http.Response, fields []Field) Hop {

@@ -60,6 +60,7 @@ func TestDo(t *testing.T) {
 	h := *r.Final()
 	require.Equal(t, "192.0.2.1", h.IP.String())
 	h.Header, h.Fields, h.TLS, h.Timing = nil, nil, nil, fetch.Timing{}
+	require.True(t, h.Target.IsZero())
 	got, err := json.MarshalIndent(h, "", "  ")
 	require.NoError(t, err)
 	require.JSONEq(t, `{
@@ -114,11 +115,15 @@ func TestDoRedirects(t *testing.T) {
 		{"query only", "?x=end", "http://example.com/a/b?x=end", 2, "", ""},
 		{"bytes beyond ASCII", "/caf\u00e9/end", "http://example.com/caf%C3%A9/end", 2, "", ""},
 		{"space and lone percent sign", "/100% end", "http://example.com/100%25%20end", 2, "", ""},
+		{"lone percent sign in the query", "/end?a=100%&b=%zz", "http://example.com/end?a=100%&b=%zz", 2, "", ""},
+		{"lone percent sign in the fragment", "/end#?%", "http://example.com/end#?%25", 2, "", ""},
+		{"backslash in the query", `/end?a=\b`, "http://example.com/end?a=%5Cb", 2, "", ""},
 		{"international host", "https://b\u00fccher.example/end", "https://xn--bcher-kva.example/end", 2, "", ""},
 		{"own fragment", "/end#new", "http://example.com/end#new", 2, "", ""},
 		{"tab", "/a\tb", "", 1, fetch.Protocol, "control character"},
 		{"backslash", `\\www.example.com\end`, "", 1, fetch.Protocol, "backslash"},
-		{"to itself", "/a/b", "", 1, fetch.TooManyRedirects, "circle"},
+		{"three slashes", "///www.example.com/end", "", 1, fetch.Protocol, "three slashes"},
+		{"to itself", "/a/b", "", 1, fetch.Loop, "loop"},
 		{"loopback", "http://127.0.0.1/", "", 1, fetch.Blocked, "must not be reached"},
 		{"loopback in disguise", "http://2130706433/", "", 1, fetch.Blocked, "must not be reached"},
 		{"metadata", "http://169.254.169.254/latest/", "", 1, fetch.Blocked, "must not be reached"},
@@ -197,6 +202,7 @@ func TestDoRedirectLimit(t *testing.T) {
 	r := do(t, w, get("http://example.com/"))
 	require.Equal(t, fetch.TooManyRedirects, r.Err.Code)
 	require.Len(t, r.Hops, fetch.DefaultRedirects+1)
+	require.Equal(t, "there are more than 10 redirects", r.Err.Message)
 	require.False(t, r.Loop)
 
 	r = do(t, w, fetch.Request{URL: diag.MustURL("http://example.com/")})
@@ -212,7 +218,7 @@ func TestDoLoop(t *testing.T) {
 	}))
 	r := do(t, w, get("http://example.com/a"))
 	require.True(t, r.Loop)
-	require.Equal(t, fetch.TooManyRedirects, r.Err.Code)
+	require.Equal(t, fetch.Loop, r.Err.Code)
 	require.Len(t, r.Hops, 3)
 }
 

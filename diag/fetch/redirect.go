@@ -20,14 +20,20 @@ func redirects(status int) bool {
 }
 
 // Resolve returns the URL to which a reference in an answer leads, such as a Location (RFC 9110 section
-// 10.2.2). It reads what servers write as browsers do: bytes beyond ASCII, spaces and lone percent
-// signs become escapes. Control characters and backslashes are refused, because clients differ on
-// where those lead.
+// 10.2.2). It reads what servers write as browsers do: bytes beyond ASCII, spaces and, but for
+// those of a query, lone percent signs become escapes. Refused, because clients differ on where those lead, are
+// control characters, backslashes in front of a query, and three slashes at the beginning, after which browsers
+// and curl expect a host and others a path.
 func Resolve(base diag.URL, location string) (diag.URL, *Error) {
 	location = strings.Trim(location, " \t")
-	if strings.ContainsFunc(location, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+	path, _, _ := strings.Cut(location, "?") // in a query a backslash is a character like others
+	if strings.Contains(path, "\\") || strings.ContainsFunc(location, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return diag.URL{}, &Error{Code: Protocol,
 			Message: "the redirect has a control character or a backslash, which clients read differently"}
+	}
+	if strings.HasPrefix(location, "///") {
+		return diag.URL{}, &Error{Code: Protocol,
+			Message: "the redirect begins with three slashes, which clients read differently"}
 	}
 	next, err := base.Resolve(escape(location))
 	if err != nil {
@@ -63,9 +69,12 @@ func escape(s string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
 	b.WriteString(s[:begin])
+	path, _, _ := strings.Cut(s, "#")
+	fragment := len(path)
+	path, _, _ = strings.Cut(path, "?")
 	for i := begin; i < len(s); i++ {
-		c := s[i]
-		if c >= 0x80 || c == ' ' || c == '%' && (i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2])) {
+		c, query := s[i], len(path) < i && i < fragment
+		if c >= 0x80 || c == ' ' || c == '%' && !query && (i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2])) {
 			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
 			continue
 		}

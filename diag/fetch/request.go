@@ -47,6 +47,12 @@ type Request struct {
 	// with it stands in the TLS of the hop.
 	AllowUntrusted bool
 
+	// Next, if set, is asked about each answer that is no redirect of HTTP whether its document leads
+	// elsewhere, as [Refresh] finds in a header and a meta element says in a page. It is given the body
+	// as far as it was read. What it finds is followed like a redirect; a document that leads to itself
+	// after a while is reloaded, and ends the chain.
+	Next func(hop Hop, body []byte) Lead
+
 	// Raw leaves the body as it was sent: compressed, if the server chose to.
 	Raw bool
 }

@@ -12,8 +12,7 @@ import (
 // RedirectType is by what means a hop leads to the next.
 type RedirectType string
 
-// The types of redirects. A fetch follows those of HTTP only; the others are in documents, and stand
-// here for who reads those.
+// The types of redirects. A fetch follows those of HTTP, and the others if [Request].Next finds them.
 const (
 	HTTPRedirect  RedirectType = "http"           // a status and a Location (RFC 9110 section 15.4)
 	MetaRefresh   RedirectType = "meta_refresh"   // an element of the page
@@ -43,6 +42,11 @@ type Hop struct {
 	Fields []Field     `json:"-"` // the same as it came: in the order and spelling of the server
 	TLS    *pki.TLS    `json:"-"` // nil for http
 	Timing Timing      `json:"-"`
+
+	// Target is the URL of Location if it redirects; zero if it does not, or to nothing that may be fetched.
+	Target diag.URL `json:"-"`
+	// After is how long a document waits until it leads elsewhere; 0 for redirects of HTTP.
+	After time.Duration `json:"-"`
 }
 
 // A Field is one line of a header.
@@ -64,7 +68,7 @@ type Timing struct {
 type Result struct {
 	Hops []Hop    // those that answered, in order
 	URL  diag.URL // the last that was tried
-	Loop bool     // the redirects go round in a circle
+	Loop bool     // the redirects form a loop: Err says so too
 
 	Body          []byte // of the last hop, decompressed
 	Truncated     bool   // there is more of the body
@@ -96,7 +100,8 @@ const (
 	TLS              Reason = "tls"                // the handshake failed, or the certificate is not to be trusted
 	Timeout          Reason = "timeout"            // it took too long
 	Blocked          Reason = "blocked"            // the URL leads where nothing may be reached
-	TooManyRedirects Reason = "too_many_redirects" // or they go round in a circle
+	Loop             Reason = "loop"               // the redirects lead back to where they have been
+	TooManyRedirects Reason = "too_many_redirects" // there are more than are followed
 	Protocol         Reason = "protocol"           // what came is not HTTP, or breaks its rules
 )
 
@@ -104,7 +109,7 @@ const (
 func (Reason) Values() []string {
 	return []string{
 		string(DNS), string(Connect), string(TLS), string(Timeout), string(Blocked),
-		string(TooManyRedirects), string(Protocol),
+		string(Loop), string(TooManyRedirects), string(Protocol),
 	}
 }
 

@@ -1,13 +1,8 @@
 package pki
 
 import (
-	"crypto/dsa" //lint:ignore SA1019 keys of this kind are described in order to be called weak
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/asn1"
 	"encoding/hex"
 	"fmt"
 	"math/big"
@@ -54,79 +49,100 @@ func DescribeKey(key any, spki []byte) PublicKey {
 	if spki == nil {
 		spki, _ = x509.MarshalPKIXPublicKey(key) // without it there is no fingerprint, which is no fault
 	}
-	k := PublicKey{Algorithm: OtherKey}
-	if len(spki) > 0 {
-		sum := sha256.Sum256(spki)
-		k.SPKISHA256 = hex.EncodeToString(sum[:])
+	k, err := ReadKey(spki)
+	if err != nil { // a key that cannot be encoded
+		k = &Key{Algorithm: OtherKey, OID: "unknown", SPKI: spki}
 	}
-	switch key := key.(type) {
-	case *rsa.PublicKey:
-		k.Algorithm, k.SizeBits, k.Exponent = RSA, key.N.BitLen(), int64(key.E)
-		k.WeakReason = weakRSA(key.N, int64(key.E))
-	case *ecdsa.PublicKey:
-		k.Algorithm = ECDSA
-		if key.Curve != nil {
-			k.Curve, k.SizeBits = key.Curve.Params().Name, key.Curve.Params().BitSize
-		}
-		if k.SizeBits < MinCurveBits {
-			k.WeakReason = fmt.Sprintf("the curve %s has fewer than %d bits", k.Curve, MinCurveBits)
-		}
-	case ed25519.PublicKey:
-		k.Algorithm, k.SizeBits, k.Curve = Ed25519, 256, "Ed25519"
-	case *dsa.PublicKey:
-		k.Algorithm = DSA
-		if key.P != nil {
-			k.SizeBits = key.P.BitLen()
-		}
-		k.WeakReason = "DSA keys are no longer accepted for certificates"
-	default:
-		k.Curve = algorithmOID(spki)
-	}
-	k.Weak = k.WeakReason != ""
-	return k
+	return k.Describe()
 }
 
 // ParseKey describes a public key in DER form: a SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7). One
 // whose algorithm is unknown is described as far as possible; an error means that it is no key at all.
 func ParseKey(spki []byte) (PublicKey, error) {
-	key, err := x509.ParsePKIXPublicKey(spki)
-	switch {
-	case err == nil:
-		return DescribeKey(key, spki), nil
-	case algorithmOID(spki) != "": // key may hold a nil pointer of a known kind, such as a point off its curve
-		return DescribeKey(nil, spki), nil
-	default:
+	k, err := ReadKey(spki)
+	if err != nil {
 		return PublicKey{}, fmt.Errorf("reading the public key: %w", err)
 	}
+	return k.Describe(), nil
 }
 
-// algorithmOID returns the algorithm's number out of a SubjectPublicKeyInfo, to name a kind of key
-// that is not known otherwise.
-func algorithmOID(spki []byte) string {
-	var info struct {
-		Algorithm struct {
-			OID        asn1.ObjectIdentifier
-			Parameters asn1.RawValue `asn1:"optional"`
-		}
-		Key asn1.BitString
+// Describe describes the key. Whether it is weak is told as far as that takes no list of known keys; see [Key.Checks].
+func (k *Key) Describe() PublicKey {
+	d := PublicKey{Algorithm: k.Algorithm, SizeBits: k.Size(), WeakReason: k.weakness()}
+	if len(k.SPKI) > 0 {
+		sum := sha256.Sum256(k.SPKI)
+		d.SPKISHA256 = hex.EncodeToString(sum[:])
 	}
-	if rest, err := asn1.Unmarshal(spki, &info); err != nil || len(rest) > 0 {
+	switch {
+	case k.Algorithm == RSA && k.N == nil, k.Algorithm == Ed25519 && k.Fault != "":
+		d.Algorithm, d.Curve = OtherKey, k.OID // the label alone makes no key of a kind
+	case k.Algorithm == RSA && k.E.IsInt64():
+		d.Exponent = k.E.Int64()
+	case k.Algorithm == ECDSA:
+		d.Curve = k.CurveName()
+	case k.Algorithm == Ed25519, k.Algorithm == OtherKey:
+		d.Curve = k.Name
+	}
+	d.Weak = d.WeakReason != ""
+	return d
+}
+
+// CurveName is the name of the curve, its number if it has no name here, or empty.
+func (k *Key) CurveName() string {
+	if k.Curve != nil {
+		return k.Curve.Name
+	}
+	return k.CurveOID
+}
+
+// Size is the size of the modulus or of the field, in bits; 0 if it is unknown.
+func (k *Key) Size() int {
+	switch {
+	case k.N != nil:
+		return k.N.BitLen()
+	case k.P != nil:
+		return k.P.BitLen()
+	case k.Curve != nil:
+		return k.Curve.Bits
+	case k.OID == oidEd25519 && k.Fault == "":
+		return 256
+	case k.OID == oidEd448 && k.Fault == "":
+		return 448
+	default:
+		return 0
+	}
+}
+
+// weakness says why a key is weak, the gravest reason first; empty if it is not.
+func (k *Key) weakness() string {
+	switch {
+	case k.Algorithm == RSA && k.N != nil && k.N.Sign() > 0:
+		return k.weakRSA()
+	case k.Algorithm == DSA:
+		return "DSA keys are no longer accepted for certificates"
+	case k.Algorithm != ECDSA:
+		return ""
+	case k.Fault != "" && k.Curve != nil:
+		return k.Fault
+	case k.Curve != nil && k.Curve.Bits < MinCurveBits:
+		return fmt.Sprintf("the curve %s has fewer than %d bits", k.Curve.Name, MinCurveBits)
+	default:
 		return ""
 	}
-	return info.Algorithm.OID.String()
 }
 
-// weakRSA says why an RSA key is weak, the gravest reason first; empty if it is not. Only what can be told at
-// once is looked for: a search for factors belongs to who has the time.
-func weakRSA(n *big.Int, e int64) string {
-	switch reason := Factorable(n); {
+// weakRSA says why an RSA key is weak, the gravest reason first; empty if it is not.
+func (k *Key) weakRSA() string {
+	switch reason := Factorable(k.N); {
 	case reason != "":
 		return reason
-	case e < 3 || e%2 == 0:
+	case k.E.Cmp(big.NewInt(3)) < 0 || k.E.Bit(0) == 0:
 		return "the public exponent is not an odd number above 2"
-	case n.BitLen() < MinRSABits:
+	case k.N.BitLen() <= maxFactorBits && k.E.Cmp(k.N) < 0 && smallSecret(k.N, k.E):
+		return "the private exponent is so small that it follows from the public one"
+	case k.N.BitLen() < MinRSABits:
 		return fmt.Sprintf("the modulus has fewer than %d bits", MinRSABits)
-	case e < MinExponent:
+	case k.E.Cmp(big.NewInt(MinExponent)) < 0:
 		return fmt.Sprintf("the public exponent is below %d", MinExponent)
 	default:
 		return ""

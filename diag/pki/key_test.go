@@ -1,7 +1,6 @@
 package pki
 
 import (
-	"crypto/dsa" //lint:ignore SA1019 keys of this kind must be called weak
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -10,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"math/big"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,8 +57,6 @@ func TestDescribeKey(t *testing.T) {
 		{"P-256", curve(elliptic.P256()), ECDSA, 256, "P-256", ""},
 		{"P-521", curve(elliptic.P521()), ECDSA, 521, "P-521", ""},
 		{"Ed25519", edwards, Ed25519, 256, "Ed25519", ""},
-		{"DSA", &dsa.PublicKey{Parameters: dsa.Parameters{P: n}}, DSA, 2048, "",
-			"DSA keys are no longer accepted for certificates"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,14 +82,16 @@ func TestParseKey(t *testing.T) {
 	spki[len(spki)-1] ^= 1 // off the curve
 	got, err = ParseKey(spki)
 	require.NoError(t, err)
-	require.Equal(t, OtherKey, got.Algorithm)
+	require.Equal(t, ECDSA, got.Algorithm)
+	require.Equal(t, "the point is not on the curve P-256", got.WeakReason)
 
 	unknown, err := hex.DecodeString("300a300506032b657103010000"[:24]) // Ed448, cut to an empty key
 	require.NoError(t, err)
 	got, err = ParseKey(unknown)
 	require.NoError(t, err)
 	require.Equal(t, OtherKey, got.Algorithm)
-	require.Equal(t, "1.3.101.113", got.Curve)
+	require.Equal(t, "Ed448", got.Curve)
+	require.Zero(t, got.SizeBits)
 
 	_, err = ParseKey([]byte("no key"))
 	require.Error(t, err)
@@ -113,13 +113,13 @@ func TestFactorable(t *testing.T) {
 	for range 5 {
 		require.Empty(t, Factorable(modulus(t, 1024)))
 	}
-	require.Empty(t, Factorable(new(big.Int).Exp(p, big.NewInt(20), nil))) // too large to be looked at
+	require.Empty(t, Factorable(new(big.Int).Exp(p, big.NewInt(40), nil))) // too large to be looked at
 }
 
 // rocaPrime makes a prime as the flawed chips do: k times a product of small primes, and a power of 65537.
 func rocaPrime(t *testing.T) *big.Int {
 	t.Helper()
-	small := product(primesBelow(168))
+	small := product(primesUpTo(167))
 	for {
 		k, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 290))
 		require.NoError(t, err)
@@ -133,11 +133,24 @@ func rocaPrime(t *testing.T) *big.Int {
 }
 
 func BenchmarkFactorable(b *testing.B) {
-	n := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), maxFermatBits), big.NewInt(1<<20-3))
+	n := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 4096), big.NewInt(1<<20-3))
 	for Factorable(n) != "" {
 		n.Sub(n, big.NewInt(2))
 	}
 	for b.Loop() {
 		Factorable(n)
+	}
+}
+
+func BenchmarkDescribeKey(b *testing.B) {
+	for _, bits := range []int{2048, 4096, 16384} {
+		n := new(big.Int).Lsh(big.NewInt(1), uint(bits-1))
+		for n.Add(n, big.NewInt(987654321)); Factorable(n) != ""; n.Add(n, big.NewInt(2)) {
+		}
+		b.Run(strconv.Itoa(bits), func(b *testing.B) {
+			for b.Loop() {
+				Factorable(n)
+			}
+		})
 	}
 }

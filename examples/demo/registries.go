@@ -10,6 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/propagation"
 	"github.com/diagkit/diagkit/diag/resolver"
+	"github.com/diagkit/diagkit/webcheck/hsts"
 )
 
 // rdapServer is the registry of all domains of this Internet.
@@ -32,6 +33,7 @@ func serveRegistries(world *diagtest.World) error {
 	lists := fstest.MapFS{
 		"rdap-bootstrap.json": {Data: []byte(`{"dns": {"services": [[["example", "com"], ["https://` + rdapServer + `/"]]]}}`)},
 		"vantages.json":       {Data: vantages},
+		hsts.File:             {Data: []byte(preloadList)},
 	}
 	maps.Copy(lists, authority.Files())
 	world.Env().Data = lists

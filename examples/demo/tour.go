@@ -2,6 +2,7 @@ package main
 
 import (
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"strconv"
@@ -35,6 +36,24 @@ var markText string
 
 // markFields is the request to judge it for another domain.
 func markFields() string { return `{"domain":"good.example","pem":` + strconv.Quote(markText) + `}` }
+
+// signingText is a certificate signing request without subject alternative names.
+//
+//go:embed request.pem
+var signingText string
+
+// signingFields is the request to judge it.
+func signingFields() string { return `{"csr":` + strconv.Quote(signingText) + `}` }
+
+// codeImage is a QR code of a Wi-Fi network.
+//
+//go:embed code.png
+var codeImage []byte
+
+// codeFields is the request to read it.
+func codeFields() string {
+	return `{"image_base64":"` + base64.StdEncoding.EncodeToString(codeImage) + `"}`
+}
 
 var tour = []stop{
 	{"A domain that does everything right", "mta-sts/lookup", "good.example",
@@ -151,6 +170,60 @@ var tour = []stop{
 		`{"headers":"` + forgedHeader + `"}`, 200, `"header.dmarc.fail"`},
 	{"What receivers saw: a service that is set up, one that is not, a forwarder, and somebody who spoofs the domain",
 		"dmarc/report/analyze", `"$(cat examples/demo/report.xml)"`, reportFields(), 200, `"service":"Mailchimp"`},
+	{"A page as crawlers see it", "page/crawl-check", "https://good.example/",
+		`{"url":"https://good.example/"}`, 200, `"score_band":"excellent"`},
+	{"One that robots.txt keeps crawlers from, so that what it says is not known", "page/crawl-check", "https://hidden.example/",
+		`{"url":"https://hidden.example/"}`, 200, `"crawl.robots.disallowed"`},
+	{"One made in a hurry: structured data, images and scripts that do not work", "page/crawl-check", "https://hasty.example/",
+		`{"url":"https://hasty.example/"}`, 200, `"crawl.mixed.blocked"`},
+	{"Where a URL leads: to https, and no further", "url/check", "http://good.example/",
+		`{"url":"http://good.example/"}`, 200, `"score_band":"excellent"`},
+	{"A short one, and whither it leads", "url/check", "https://sho.example/x",
+		`{"url":"https://sho.example/x"}`, 200, `"url.cross_domain"`},
+	{"One that leads back to http", "url/check", "https://careless.example/",
+		`{"url":"https://careless.example/"}`, 200, `"url.redirect.downgrade"`},
+	{"One that goes round in circles between http and https", "url/check", "https://circle.example/",
+		`{"url":"https://circle.example/"}`, 200, `"code":"loop"`},
+	{"One that leads into a private network", "url/check", "https://inside.example/",
+		`{"url":"https://inside.example/"}`, 200, `"code":"blocked"`},
+	{"One that gives a password away", "url/check", "https://secret.example/",
+		`{"url":"https://secret.example/"}`, 200, `"url.location.credentials"`},
+	{"One whose page leads on after five seconds", "url/check", "https://moved.example/",
+		`{"url":"https://moved.example/"}`, 200, `"url.refresh.delay"`},
+	{"A certificate and a TLS configuration that are in order", "certificates/ssl/check", "good.example",
+		`{"host":"good.example"}`, 200, `"score_band":"excellent"`},
+	{"A certificate that has expired", "certificates/ssl/check", "stale.example",
+		`{"host":"stale.example"}`, 200, `"tls.certificate.expired"`},
+	{"One that nobody vouches for", "certificates/ssl/check", "alone.example",
+		`{"host":"alone.example"}`, 200, `"tls.chain.self_signed"`},
+	{"One whose intermediate certificate is not sent", "certificates/ssl/check", "half.example",
+		`{"host":"half.example"}`, 200, `"chain_issues":["incomplete"]`},
+	{"A server that still speaks TLS 1.0", "certificates/ssl/check", "museum.example",
+		`{"host":"museum.example"}`, 200, `"tls.version.obsolete"`},
+	{"A site that nothing speaks against", "phishing/check", "https://good.example/",
+		`{"url":"https://good.example/"}`, 200, `"verdict":"clean"`},
+	{"One in the name of a brand, which asks for a password and sends it elsewhere", "phishing/check", "https://paypal-secure-login.example/",
+		`{"url":"https://paypal-secure-login.example/"}`, 200, `"verdict":"malicious"`},
+	{"A name with a digit for a letter: the URL says enough", "phishing/check", "http://www.paypa1.com/ --fetch=false",
+		`{"url":"http://www.paypa1.com/","fetch":false}`, 200, `"brand":"PayPal"`},
+	{"A QR code on a poster: what it holds, and who can read it", "http/qr/decode", "examples/demo/code.png",
+		codeFields(), 200, `"qr.wifi.password"`},
+	{"Header fields that protect visitors, and a page that needs nothing they forbid", "http/headers-check", "https://good.example/",
+		`{"url":"https://good.example/"}`, 200, `"score_band":"excellent"`},
+	{"A shop whose login can be overheard", "http/headers-check", "https://basket.example/",
+		`{"url":"https://basket.example/"}`, 200, `"headers.cookies.session.secure"`},
+	{"A policy that stops no script", "http/headers-check", "https://loose.example/",
+		`{"url":"https://loose.example/"}`, 200, `"headers.csp.scripts.inline"`},
+	{"A site that is ready for the preload list of the browsers", "http/hsts-check", "good.example",
+		`{"domain":"good.example"}`, 200, `"grade":"preload_ready"`},
+	{"One that introduces HSTS with care, and what comes next", "http/hsts-check", "beginner.example",
+		`{"domain":"beginner.example"}`, 200, `"suggested_value":"max-age=604800"`},
+	{"One that leads to www before browsers see its header", "http/hsts-check", "eager.example",
+		`{"domain":"eager.example"}`, 200, `"redirects.http.www_first"`},
+	{"One that is on the list and about to leave it", "http/hsts-check", "listed.example",
+		`{"domain":"listed.example"}`, 200, `"at_risk":true`},
+	{"A signing request that names its host where nobody looks", "certificates/csr/parse", `"$(cat examples/demo/request.pem)"`,
+		signingFields(), 200, `"csr.names.san_missing"`},
 	{"A signed zone", "resolve", "good.example A --dnssec",
 		`{"qname":"good.example","qtype":"A","dnssec":true}`, 200, `"dnssec_status":"secure"`},
 	{"A zone whose signatures are wrong", "resolve", "bogus.example A --dnssec",

@@ -29,10 +29,14 @@ func newWorld() (*diagtest.World, error) {
 	world.Zone(testAddresses())
 	servePolicies(world)
 	serveBrands(world)
-	world.HTTPS("good.example", page("A good web site."))
-	world.HTTPS("www.good.example", page("A good web site."))
+	servePages(world)
 	world.HTTPS("example.com", page("An example."))
 	serveMail(world)
+	serveRedirects(world)
+	serveCertificates(world)
+	servePhishing(world)
+	serveSites(world)
+	serveHeaders(world)
 
 	if err := serveRegistries(world); err != nil {
 		return nil, err

@@ -165,7 +165,7 @@ func identify(data []byte) content {
 	if key := rsaInside(data); key != nil {
 		return content{public: key, kind: RSA, form: SPKI}
 	}
-	if other, err := pki.ParseKey(data); err == nil && !slices.Contains(usable, other.Curve) {
+	if other, err := pki.ParseKey(data); err == nil && other.Algorithm != pki.RSA && !slices.Contains(usable, other.Curve) {
 		return content{other: &other}
 	}
 	return content{secret: isSecret(data)}

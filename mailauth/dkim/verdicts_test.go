@@ -184,8 +184,8 @@ var validations = []struct {
 	{"other service", "v=DKIM1; k=rsa; s=other; p=" + rsa2048, "invalid 39 service.refused", good},
 	{"strings out of order", `"v=DKIM1; k=rsa; p=` + rsa2048[:150] + `" "` + rsa2048[300:] + `" "` + rsa2048[150:300] + `"`,
 		"invalid 39 record.order", good},
-	{"strings that two orders make a key of", `"v=DKIM1; k=rsa; p=` + rsa4096[:200] + `" "` + rsa4096[600:] + `" "` +
-		rsa4096[400:600] + `" "` + rsa4096[200:400] + `"`, "invalid 39 key.base64", ""},
+	{"strings that two orders make a key of", `"v=DKIM1; k=rsa; p=` + rsa4096[:176] + `" "` + rsa4096[600:] + `" "` +
+		rsa4096[400:600] + `" "` + rsa4096[176:400] + `"`, "invalid 39 key.base64", ""},
 	{"Ed448", "v=DKIM1; p=" + base64.StdEncoding.EncodeToString(append([]byte("\x30\x43\x30\x05\x06\x03\x2b\x65\x71\x03\x3a\x00"),
 		make([]byte, 57)...)), "invalid 39 key.type.mismatch", ""},
 	{"a character missing", "v=DKIM1; k=ed25519; p=" + testKey("ed25519")[:41], "invalid 39 key.base64", ""},

@@ -71,7 +71,7 @@ var serverRules = diag.Rules[*evidence]{
 		Requirement: "The redirects of the logo come to an end",
 		Ref:         "RFC 9110 section 15.4",
 		Advice:      "Serve the logo at the address itself, without redirects.",
-		When:        learned, Fails: failedFor(fetch.TooManyRedirects),
+		When:        learned, Fails: failedFor(fetch.Loop, fetch.TooManyRedirects),
 	},
 	{
 		Code: "bimi.logo.host.missing", Severity: diag.Critical, Weight: 2, Category: factorServer,

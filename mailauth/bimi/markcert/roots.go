@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,9 @@ const RootsFile = "mark-roots.pem"
 
 //go:embed data/mark-roots.pem
 var rootsText []byte
+
+// BuiltInRoots returns the built-in file of roots, to be changed and used as [RootsFile].
+func BuiltInRoots() []byte { return slices.Clone(rootsText) }
 
 // A RootSet is a list of authorities for mark certificates. It does not change once made.
 type RootSet struct {

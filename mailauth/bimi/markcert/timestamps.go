@@ -18,6 +18,9 @@ const LogsFile = "ct-logs.json"
 //go:embed data/ct-logs.json
 var logsText []byte
 
+// BuiltInLogs returns the built-in file of logs, to be added to and used as [LogsFile].
+func BuiltInLogs() []byte { return slices.Clone(logsText) }
+
 // DefaultLogs returns the logs for mark certificates that are built in.
 var DefaultLogs = sync.OnceValue(func() []pki.Log {
 	logs, err := pki.ParseLogs(logsText)

@@ -1,0 +1,252 @@
+package lint
+
+import (
+	"crypto/x509"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/cryptobyte"
+	cryptobyteasn1 "golang.org/x/crypto/cryptobyte/asn1"
+)
+
+// The kinds of names in GeneralName, by their tags (RFC 5280 section 4.2.1.6).
+const (
+	emailName     = 1
+	dnsName       = 2
+	directoryName = 4
+	uriName       = 6
+	addressName   = 7
+)
+
+// A generalName is one name of a certificate, or the base of one constraint.
+type generalName struct {
+	kind  uint8
+	value []byte // contents; of a directory name its DER
+}
+
+// A subtree is the name constraints of one certificate (RFC 5280 section 4.2.1.10).
+type subtree struct {
+	permitted, excluded []generalName
+}
+
+// maxComparisons bounds the work: as many names against as many constraints as anybody sends. It is the
+// bound of crypto/x509.
+const maxComparisons = 250_000
+
+// constraintsForm judges name constraints as such.
+func constraintsForm(c *x509.Certificate, p Profile) []Fault {
+	e := find(c, oidNameConstraints)
+	if e == nil {
+		return nil
+	}
+	const reference = "RFC 5280 section 4.2.1.10"
+	t, ok := parseConstraints(e.Value)
+	if !ok {
+		return []Fault{{"constraints.form", "The name constraints cannot be read", reference, c}}
+	}
+	if !e.Critical && p == RFC5280 { // BR section 7.1.2.5.2 allows it
+		return []Fault{{"constraints.noncritical", "The name constraints are not marked critical", reference, c}}
+	}
+	for _, base := range slices.Concat(t.permitted, t.excluded) {
+		if base.kind == dnsName && len(base.value) > 0 && !hostName(string(base.value)) {
+			why := fmt.Sprintf("The name constraint %.300q is no host name", base.value)
+			return []Fault{{"constraints.name", why, reference, c}}
+		}
+	}
+	return nil
+}
+
+// constraints holds the names of each certificate against the constraints of all its authorities.
+func constraints(path []*x509.Certificate) []Fault {
+	var faults []Fault
+	work := 0
+	for i, c := range path {
+		e := find(c, oidNameConstraints)
+		if e == nil || i == 0 {
+			continue
+		}
+		t, ok := parseConstraints(e.Value)
+		if !ok {
+			continue // told already
+		}
+		for j, subject := range path[:i] {
+			if j > 0 && selfIssued(subject) {
+				continue // RFC 5280 section 6.1.4 (b)
+			}
+			list, ok := namesOf(subject)
+			if work += len(list) * (len(t.permitted) + len(t.excluded)); work > maxComparisons {
+				return append(faults, Fault{"constraints.many", "There are more names and name constraints than clients compare",
+					"RFC 5280 section 4.2.1.10", c})
+			}
+			why := t.violated(list)
+			if why == "" && !ok {
+				why = "A name that cannot be read is under name constraints"
+			}
+			if why != "" {
+				faults = append(faults, Fault{"constraints.violated", why, "RFC 5280 section 4.2.1.10", subject})
+			}
+		}
+	}
+	return faults
+}
+
+// violated says which name lies outside of the permitted names, or inside of the excluded ones.
+func (t subtree) violated(list []generalName) string {
+	for _, n := range list {
+		kin := func(base generalName) bool { return base.kind == n.kind }
+		if !known(n.kind) && (slices.ContainsFunc(t.permitted, kin) || slices.ContainsFunc(t.excluded, kin)) {
+			return "A name of a kind that clients do not know is under name constraints"
+		}
+		if slices.ContainsFunc(t.excluded, func(base generalName) bool { return base.touches(n, true) }) {
+			return fmt.Sprintf("An authority of the path excludes the name %s", n)
+		}
+		if slices.ContainsFunc(t.permitted, kin) &&
+			!slices.ContainsFunc(t.permitted, func(base generalName) bool { return base.touches(n, false) }) {
+			return fmt.Sprintf("No authority of the path permits the name %s", n)
+		}
+	}
+	return ""
+}
+
+func known(kind uint8) bool {
+	return kind == emailName || kind == dnsName || kind == directoryName || kind == uriName || kind == addressName
+}
+
+func (n generalName) String() string {
+	switch n.kind {
+	case addressName:
+		if a, ok := netip.AddrFromSlice(n.value); ok {
+			return a.String()
+		}
+		return fmt.Sprintf("%x", n.value)
+	case directoryName:
+		return "of the subject"
+	default:
+		return fmt.Sprintf("%.300q", n.value)
+	}
+}
+
+// touches reports whether a name lies within a base. A wildcard stands for many names: it is within an
+// excluded base if one of them may be, and within a permitted one only if all are.
+func (base generalName) touches(n generalName, any bool) bool {
+	if base.kind != n.kind {
+		return false
+	}
+	switch n.kind {
+	case dnsName:
+		return withinDomain(string(n.value), string(base.value), any)
+	case emailName:
+		return withinMailbox(string(n.value), string(base.value))
+	case uriName:
+		u, err := url.Parse(string(n.value))
+		return err == nil && withinHost(u.Hostname(), string(base.value))
+	case addressName:
+		return withinNetwork(n.value, base.value)
+	case directoryName:
+		return withinDirectory(n.value, base.value)
+	default:
+		return false
+	}
+}
+
+func withinDomain(name, base string, any bool) bool {
+	if base == "" {
+		return true
+	}
+	if below, ok := strings.CutPrefix(base, "."); ok { // malformed, and clients take it for all names below
+		rest, _ := strings.CutPrefix(name, "*.")
+		return withinHostOrBelow(rest, below) && !strings.EqualFold(name, below)
+	}
+	rest, wildcard := strings.CutPrefix(name, "*.")
+	if withinHostOrBelow(rest, base) {
+		return true // and so are all names below it
+	}
+	// *.example.com stands for foo.example.com too.
+	_, parent, _ := strings.Cut(base, ".")
+	return wildcard && any && strings.EqualFold(parent, rest)
+}
+
+func withinHostOrBelow(name, base string) bool {
+	below := len(name) - len(base)
+	return strings.EqualFold(name, base) || below > 0 && name[below-1] == '.' && strings.EqualFold(name[below:], base)
+}
+
+// withinHost: a base with a leading period means the names below, one without the host alone.
+func withinHost(host, base string) bool {
+	if below, ok := strings.CutPrefix(base, "."); ok {
+		return withinHostOrBelow(host, below) && !strings.EqualFold(host, below)
+	}
+	return strings.EqualFold(host, base)
+}
+
+func withinMailbox(address, base string) bool {
+	local, host, ok := strings.Cut(address, "@")
+	if wanted, domain, whole := strings.Cut(base, "@"); whole {
+		return ok && local == wanted && strings.EqualFold(host, domain)
+	}
+	return ok && withinHost(host, base)
+}
+
+// withinNetwork: the base is an address and a mask of the same length.
+func withinNetwork(address, base []byte) bool {
+	if len(base) != 2*len(address) {
+		return false
+	}
+	for i, b := range address {
+		if mask := base[len(address)+i]; b&mask != base[i]&mask {
+			return false
+		}
+	}
+	return true
+}
+
+// withinDirectory: the base's relative names are those that the name begins with. Neither capitals, nor spaces, nor the
+// type of a string count (RFC 5280 section 7.1).
+func withinDirectory(name, base []byte) bool {
+	n, ok := relativeNames(name)
+	b, fine := relativeNames(base)
+	return ok && fine && len(n) >= len(b) && slices.Equal(n[:len(b)], b)
+}
+
+// relativeNames returns the parts of a distinguished name in a form that can be compared.
+func relativeNames(der []byte) (list []string, ok bool) {
+	in, name := cryptobyte.String(der), cryptobyte.String(nil)
+	if !in.ReadASN1(&name, cryptobyteasn1.SEQUENCE) {
+		return nil, false
+	}
+	for !name.Empty() {
+		var set, attribute cryptobyte.String
+		var parts []string
+		if !name.ReadASN1(&set, cryptobyteasn1.SET) {
+			return nil, false
+		}
+		for !set.Empty() {
+			if !set.ReadASN1(&attribute, cryptobyteasn1.SEQUENCE) {
+				return nil, false
+			}
+			parts = append(parts, spelling(attribute))
+		}
+		slices.Sort(parts)
+		list = append(list, strings.Join(parts, "+"))
+	}
+	return list, true
+}
+
+// spelling returns an attribute of a name with its text, if that is what it holds, in one spelling.
+func spelling(attribute cryptobyte.String) string {
+	rest := attribute
+	var id, value cryptobyte.String
+	var tag cryptobyteasn1.Tag
+	if !rest.ReadASN1(&id, cryptobyteasn1.OBJECT_IDENTIFIER) || !rest.ReadAnyASN1(&value, &tag) {
+		return fmt.Sprintf("%x", attribute)
+	}
+	switch tag {
+	case cryptobyteasn1.PrintableString, cryptobyteasn1.UTF8String, cryptobyteasn1.IA5String:
+		return fmt.Sprintf("%x %q", id, strings.Join(strings.Fields(strings.ToLower(string(value))), " "))
+	default:
+		return fmt.Sprintf("%x", attribute)
+	}
+}

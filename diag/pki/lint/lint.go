@@ -1,0 +1,140 @@
+package lint
+
+import (
+	"cmp"
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// A Profile is whose rules hold.
+type Profile int
+
+// The profiles. An authority of one's own need not follow the Baseline Requirements, and many do not.
+const (
+	WebPKI  Profile = 0 // authorities that browsers trust: RFC 5280 as the Baseline Requirements change it
+	RFC5280 Profile = 1 // all others
+)
+
+// A Fault is a rule that a certificate or the path breaks.
+type Fault struct {
+	ID        string            // of the rule, such as "serial.zero"; permanent
+	Detail    string            // what is wrong, a sentence without a full stop
+	Reference string            // where the rule stands
+	Cert      *x509.Certificate // that breaks it; nil if it is the path as a whole
+}
+
+// Untrusted is the ID of the fault that no path leads to a trusted root.
+const Untrusted = "path.untrusted"
+
+// Server says in what the certificates that a TLS server sent, its own first, break the rules of a
+// profile as of v.Now, and returns the path that it judged, leaf first and root last. Of
+// several paths it is the one with the fewest faults. Without any the only fault is [Untrusted], and
+// the path is nil. Of the certificates the first [pki.MaxChain] are looked at. Revocation lists are
+// used where one is by an issuer of the path; none is fetched.
+func Server(
+	sent []*x509.Certificate, v pki.Verifier, p Profile, lists []*x509.RevocationList,
+) ([]*x509.Certificate, []Fault) {
+	sent = sent[:min(len(sent), pki.MaxChain)]
+	if len(sent) == 0 {
+		return nil, []Fault{{ID: Untrusted, Detail: "There is no certificate", Reference: "RFC 8446 section 4.4.2"}}
+	}
+	v.Now = v.Now.Truncate(time.Second) // RFC 5280 section 4.1.2.5: validity has no fractions of a second
+	var best []*x509.Certificate
+	var least []Fault
+	for _, path := range paths(sent, v) {
+		if faults := judge(path, v, p, lists); best == nil || len(faults) < len(least) {
+			best, least = path, faults
+		}
+	}
+	if best == nil {
+		return nil, []Fault{{
+			ID: Untrusted, Cert: sent[0], Reference: "RFC 5280 section 6.1",
+			Detail: "No chain of the certificates sent leads to a trusted authority",
+		}}
+	}
+	return best, least
+}
+
+func judge(path []*x509.Certificate, v pki.Verifier, p Profile, lists []*x509.RevocationList) []Fault {
+	faults := []Fault{}
+	for i, c := range path {
+		faults = append(faults, certificate(c, roleOf(i, path), p)...)
+	}
+	faults = append(faults, validity(path, v.Now)...)
+	faults = append(faults, pathLength(path)...)
+	faults = append(faults, purposes(path)...)
+	faults = append(faults, constraints(path)...)
+	faults = append(faults, revocation(path, lists, v.Now)...)
+	if v.ServerName != "" {
+		if err := v.Name(path[0]); err != nil {
+			faults = append(faults, Fault{"name.mismatch", "The certificate does not cover " + v.ServerName,
+				"RFC 9525 section 6", path[0]})
+		}
+	}
+	if p == RFC5280 {
+		faults = slices.DeleteFunc(faults, func(f Fault) bool { return strings.HasPrefix(f.Reference, "BR ") })
+	}
+	slices.SortStableFunc(faults, func(a, b Fault) int {
+		return cmp.Compare(slices.Index(path, a.Cert), slices.Index(path, b.Cert))
+	})
+	return faults
+}
+
+func validity(path []*x509.Certificate, now time.Time) []Fault {
+	var faults []Fault
+	for _, c := range path {
+		switch {
+		case now.After(c.NotAfter):
+			faults = append(faults, Fault{"validity.expired", "The certificate expired on " + date(c.NotAfter),
+				"RFC 5280 section 4.1.2.5", c})
+		case now.Before(c.NotBefore):
+			faults = append(faults, Fault{"validity.early", "The certificate is valid only from " + date(c.NotBefore),
+				"RFC 5280 section 4.1.2.5", c})
+		}
+	}
+	return faults
+}
+
+func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// pathLength counts the intermediates below each authority. Self-issued ones do not count, and the
+// last certificate is no intermediate (RFC 5280 section 4.2.1.9).
+func pathLength(path []*x509.Certificate) []Fault {
+	var faults []Fault
+	below := 0
+	for i, c := range path[1:] {
+		if c.BasicConstraintsValid && (c.MaxPathLen > 0 || c.MaxPathLenZero) && below > c.MaxPathLen {
+			faults = append(faults, Fault{"path.length", fmt.Sprintf(
+				"The authority allows %d intermediate certificates below it, and the path has %d", c.MaxPathLen, below),
+				"RFC 5280 section 4.2.1.9", path[i+1]})
+		}
+		if !selfIssued(c) {
+			below++
+		}
+	}
+	return faults
+}
+
+// purposes holds the usages of the leaf and those of its authorities against that of a TLS server. A
+// root's do not count (RFC 5280 section 6.1), and are a fault of their own.
+func purposes(path []*x509.Certificate) []Fault {
+	var faults []Fault
+	for i, c := range path {
+		if i > 0 && i == len(path)-1 || !present(c, oidExtKeyUsage) {
+			continue
+		}
+		server := slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
+		if !server && !(i > 0 && slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny)) {
+			faults = append(faults, Fault{"eku.server", "The certificate was not issued for TLS servers",
+				"RFC 5280 section 4.2.1.12", c})
+		}
+	}
+	return faults
+}
+
+func selfIssued(c *x509.Certificate) bool { return string(c.RawSubject) == string(c.RawIssuer) }

@@ -1,0 +1,193 @@
+package pki
+
+import (
+	"encoding/asn1"
+	"errors"
+	"math/big"
+
+	"golang.org/x/crypto/cryptobyte"
+	asn1tag "golang.org/x/crypto/cryptobyte/asn1"
+)
+
+// A Key is a public key taken apart, also where crypto/x509 refuses to read it: elliptic curves off the four of NIST,
+// large exponents, points off their curve. Which fields are set depends on the algorithm.
+type Key struct {
+	Algorithm KeyAlgorithm
+	OID       string // of the algorithm
+	Name      string // of the algorithm, such as "Ed448"; the OID if it has none here
+	Fault     string // why nothing can be done with the key, as a clause; empty if it is sound
+
+	N, E     *big.Int // of RSA: modulus and public exponent
+	Absent   bool     // of RSA: the parameters are absent, where RFC 3279 section 2.3.1 asks for NULL
+	P, Q, G  *big.Int // of DSA; Y is the public value
+	X, Y     *big.Int // of an elliptic curve: the point
+	Curve    *Curve   // nil if it is unknown
+	CurveOID string   // of the curve, if it is named
+	Explicit bool     // the curve is given by its parameters and not by its name
+
+	Bytes []byte // content of the BIT STRING
+	SPKI  []byte // the whole SubjectPublicKeyInfo
+}
+
+// The object identifiers of algorithms of keys (RFC 3279 section 2.3, RFC 4055 section 1.2, RFC 5480 section 2.1.1).
+const (
+	oidRSA     = "1.2.840.113549.1.1.1"
+	oidPSS     = "1.2.840.113549.1.1.10"
+	oidOAEP    = "1.2.840.113549.1.1.7"
+	oidEC      = "1.2.840.10045.2.1"
+	oidDSA     = "1.2.840.10040.4.1"
+	oidEd25519 = "1.3.101.112"
+	oidEd448   = "1.3.101.113"
+)
+
+// keyNames are the names of algorithms of keys.
+var keyNames = map[string]string{
+	oidRSA: "RSA", oidPSS: "RSASSA-PSS", oidOAEP: "RSAES-OAEP", oidEC: "elliptic curve", oidDSA: "DSA",
+	oidEd25519: "Ed25519", oidEd448: "Ed448", "1.3.101.110": "X25519", "1.3.101.111": "X448",
+	"1.3.132.1.12": "ECDH", "1.3.132.1.13": "ECMQV", "1.2.840.10046.2.1": "Diffie-Hellman", "1.2.840.113549.1.3.1": "Diffie-Hellman",
+	"1.2.643.2.2.19": "GOST R 34.10-2001", "1.2.643.7.1.1.1.1": "GOST R 34.10-2012 (256 bits)",
+	"1.2.643.7.1.1.1.2": "GOST R 34.10-2012 (512 bits)", "1.2.156.10197.1.301": "SM2",
+	"2.16.840.1.101.3.4.3.17": "ML-DSA-44", "2.16.840.1.101.3.4.3.18": "ML-DSA-65", "2.16.840.1.101.3.4.3.19": "ML-DSA-87",
+	"2.16.840.1.101.3.4.4.1": "ML-KEM-512", "2.16.840.1.101.3.4.4.2": "ML-KEM-768", "2.16.840.1.101.3.4.4.3": "ML-KEM-1024",
+}
+
+// errNoKey says that bytes are no SubjectPublicKeyInfo.
+var errNoKey = errors.New("not a SubjectPublicKeyInfo in DER form")
+
+// ReadKey takes a SubjectPublicKeyInfo apart (RFC 5280 section 4.1.2.7). An error means that it is none; a key of an
+// algorithm that is unknown, or whose numbers make no sense, is one with a Fault or without numbers.
+func ReadKey(spki []byte) (*Key, error) {
+	input := cryptobyte.String(spki)
+	var info, algorithm, params cryptobyte.String
+	var id asn1.ObjectIdentifier
+	var bits asn1.BitString
+	if !input.ReadASN1(&info, asn1tag.SEQUENCE) || !input.Empty() ||
+		!info.ReadASN1(&algorithm, asn1tag.SEQUENCE) || !algorithm.ReadASN1ObjectIdentifier(&id) ||
+		!info.ReadASN1BitString(&bits) || !info.Empty() {
+		return nil, errNoKey
+	}
+	params = algorithm
+	k := &Key{Algorithm: OtherKey, OID: id.String(), Bytes: bits.RightAlign(), SPKI: spki}
+	if k.Name = keyNames[k.OID]; k.Name == "" {
+		k.Name = k.OID
+	}
+	switch k.OID {
+	case oidRSA, oidPSS, oidOAEP:
+		k.Algorithm, k.Absent = RSA, params.Empty()
+		k.readRSA()
+	case oidEC:
+		k.Algorithm = ECDSA
+		k.readEC(params)
+	case oidDSA:
+		k.Algorithm = DSA
+		k.readDSA(params)
+	case oidEd25519:
+		k.Algorithm = Ed25519
+		k.expect(32)
+	case oidEd448:
+		k.expect(57)
+	}
+	return k, nil
+}
+
+// expect notes a fault if the key has another length (RFC 8410 section 4).
+func (k *Key) expect(bytes int) {
+	if len(k.Bytes) != bytes {
+		k.Fault = "the key has the wrong length"
+	}
+}
+
+// readRSA reads an RSAPublicKey (RFC 8017 appendix A.1.1).
+func (k *Key) readRSA() {
+	input := cryptobyte.String(k.Bytes)
+	var key cryptobyte.String
+	n, e := new(big.Int), new(big.Int)
+	if !input.ReadASN1(&key, asn1tag.SEQUENCE) || !key.ReadASN1Integer(n) || !key.ReadASN1Integer(e) || !key.Empty() ||
+		!input.Empty() {
+		k.Fault = "modulus and exponent cannot be read"
+		return
+	}
+	if k.N, k.E = n, e; n.Sign() <= 0 || e.Sign() <= 0 {
+		k.Fault = "modulus or exponent is not a positive number"
+	}
+}
+
+// readDSA reads the parameters and the public value (RFC 3279 section 2.3.2).
+func (k *Key) readDSA(params cryptobyte.String) {
+	input := cryptobyte.String(k.Bytes)
+	var set cryptobyte.String
+	p, q, g, y := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
+	if !params.ReadASN1(&set, asn1tag.SEQUENCE) || !set.ReadASN1Integer(p) || !set.ReadASN1Integer(q) ||
+		!set.ReadASN1Integer(g) || !input.ReadASN1Integer(y) || p.Sign() <= 0 || q.Sign() <= 0 || g.Sign() <= 0 || y.Sign() <= 0 {
+		k.Fault = "the numbers of the key cannot be read"
+		return
+	}
+	k.P, k.Q, k.G, k.Y = p, q, g, y
+}
+
+// readEC reads the curve and the point (RFC 5480 section 2).
+func (k *Key) readEC(params cryptobyte.String) {
+	var id asn1.ObjectIdentifier
+	switch {
+	case params.PeekASN1Tag(asn1tag.OBJECT_IDENTIFIER):
+		if !params.ReadASN1ObjectIdentifier(&id) {
+			k.Fault = "the curve cannot be read"
+			return
+		}
+		k.CurveOID = id.String()
+		k.Curve = curves().byOID[k.CurveOID]
+	case params.PeekASN1Tag(asn1tag.SEQUENCE):
+		k.Explicit = true
+		if k.Curve = readCurve(params); k.Curve == nil {
+			k.Fault = "the parameters of the curve cannot be read"
+			return
+		}
+	default:
+		k.Fault = "no curve is named"
+		return
+	}
+	if k.Curve != nil {
+		k.readPoint()
+	}
+}
+
+// The first byte of a point (SEC 1 section 2.3.3).
+const (
+	pointEven         = 2
+	pointOdd          = 3
+	pointUncompressed = 4
+	pointHybridEven   = 6
+	pointHybridOdd    = 7
+)
+
+// Compressed reports whether the key is a point of an elliptic curve in a form other than the uncompressed one, the only
+// one that all implementations can read (RFC 5480 section 2.2).
+func (k *Key) Compressed() bool {
+	return k.Algorithm == ECDSA && len(k.Bytes) > 0 && k.Bytes[0] != pointUncompressed
+}
+
+func (k *Key) readPoint() {
+	c, size := k.Curve, (k.Curve.Bits+7)/8
+	if len(k.Bytes) == 0 {
+		k.Fault = "there is no point"
+		return
+	}
+	rest := k.Bytes[1:]
+	switch form := k.Bytes[0]; {
+	case (form == pointUncompressed || form == pointHybridEven || form == pointHybridOdd) && len(rest) == 2*size:
+		k.X, k.Y = new(big.Int).SetBytes(rest[:size]), new(big.Int).SetBytes(rest[size:])
+		if !c.On(k.X, k.Y) {
+			k.Fault = "the point is not on the curve " + c.Name
+		}
+	case (form == pointEven || form == pointOdd) && len(rest) == size:
+		k.X = new(big.Int).SetBytes(rest)
+		if c.Binary {
+			return // half of what a point needs, and all that identifies it
+		}
+		if k.Y = c.y(k.X, uint(form&1)); k.Y == nil {
+			k.Fault = "the point is not on the curve " + c.Name
+		}
+	default:
+		k.Fault = "the point has the wrong length or form for the curve " + c.Name
+	}
+}

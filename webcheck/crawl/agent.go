@@ -1,0 +1,90 @@
+package crawl
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/webcheck/robots"
+	"golang.org/x/net/http/httpguts"
+)
+
+// Agent is a crawler as which the page is asked for.
+type Agent string
+
+// The crawlers.
+const (
+	Default         Agent = "default"           // our own name
+	GoogleDesktop   Agent = "googlebot_desktop" // of Google Search
+	GoogleMobile    Agent = "googlebot_mobile"  // of Google Search, by which it indexes
+	Bing            Agent = "bingbot"
+	Custom          Agent = "custom" // as the request says
+	defaultToken          = "diagkit"
+	maxUserAgent          = 256
+	googleLimit           = 2 << 20
+	unpublishedSize       = 15 << 20
+)
+
+// Values lists the crawlers.
+func (Agent) Values() []string {
+	return []string{string(Default), string(GoogleDesktop), string(GoogleMobile), string(Bing), string(Custom)}
+}
+
+// A crawler is how one behaves.
+type crawler struct {
+	token  string // product token, for robots.txt and directives
+	header string // User-Agent
+	limit  int64  // bytes of HTML that it reads
+	own    bool   // directives are for search engines; ours follows those for all
+}
+
+// crawlers are those that are known. Google reads 2 MB of HTML for Search, uncompressed, and 15 MB elsewhere
+// (developers.google.com/crawling/docs/crawlers-fetchers/google-common-crawlers, February 2026). Microsoft
+// publishes no limit.
+var crawlers = map[Agent]crawler{
+	Default: {token: defaultToken, header: fetch.UserAgent, limit: unpublishedSize, own: true},
+	GoogleDesktop: {token: "googlebot", limit: googleLimit, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
+		"compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36"},
+	GoogleMobile: {token: "googlebot", limit: googleLimit, header: "Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X " +
+		"Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36 (compatible; " +
+		"Googlebot/2.1; +http://www.google.com/bot.html)"},
+	Bing: {token: "bingbot", limit: unpublishedSize, header: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; " +
+		"compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/142.0.0.0 Safari/537.36"},
+}
+
+// crawler returns how the crawler of a request behaves, or the caller's fault.
+func (r *Request) crawler() (crawler, error) {
+	agent, s := r.UserAgent, r.UserAgentString
+	if agent == "" {
+		agent = Default
+	}
+	if agent != Custom {
+		c, ok := crawlers[agent]
+		switch {
+		case !ok:
+			return c, diag.Invalid("user_agent", "must be one of %s", strings.Join(agent.Values(), ", "))
+		case s != "":
+			return c, diag.Invalid("user_agent_string", "makes sense only beside user_agent custom")
+		}
+		return c, nil
+	}
+	switch {
+	case strings.TrimSpace(s) == "":
+		return crawler{}, diag.Invalid("user_agent_string", "is missing: user_agent custom needs it")
+	case len(s) > maxUserAgent || !httpguts.ValidHeaderFieldValue(s):
+		return crawler{}, diag.Invalid("user_agent_string", "has a control character, or more than %d bytes", maxUserAgent)
+	}
+	return crawler{token: productToken(s), header: s, limit: unpublishedSize}, nil
+}
+
+// compatible finds the crawler in the User-Agent of one that calls itself a browser.
+var compatible = regexp.MustCompile(`(?i)compatible;\s*([a-z_-]+)`)
+
+// productToken finds the name by which robots.txt knows a crawler.
+func productToken(userAgent string) string {
+	if m := compatible.FindStringSubmatch(userAgent); m != nil {
+		return strings.ToLower(m[1])
+	}
+	return robots.Token(userAgent)
+}

@@ -1,0 +1,238 @@
+package crawl
+
+import (
+	"context"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/webcheck/page"
+)
+
+// The bounds of a request (CONTRACT 3.4).
+const (
+	MinBytes     = 64 << 10
+	MaxBytes     = 15 << 20
+	DefaultBytes = 5 << 20
+)
+
+// Request asks for a look at one page.
+type Request struct {
+	URL             diag.URL `json:"url" doc:"the page" example:"https://example.com/"`
+	UserAgent       Agent    `json:"user_agent,omitempty" default:"default" doc:"crawler as which the page is asked for"`
+	UserAgentString string   `json:"user_agent_string,omitempty" maxlen:"256" doc:"User-Agent of the crawler, with user_agent custom only"`
+	RespectRobots   *bool    `json:"respect_robots,omitempty" default:"true" doc:"do not fetch what robots.txt forbids"`
+	MaxBytes        int64    `json:"max_bytes,omitempty" default:"5242880" min:"65536" max:"15728640" doc:"how much of the page is read, after decompression"`
+}
+
+// Memory is how many bytes a check holds at worst: the body, which grows by doubling while it is read, what
+// is made of it, and a robots.txt.
+func (r *Request) Memory() int64 {
+	n := r.MaxBytes
+	if n == 0 {
+		n = DefaultBytes
+	}
+	return 2*n + page.Memory(n) + 2<<20
+}
+
+// Report says what a crawler finds.
+type Report struct {
+	URL        diag.URL    `json:"url" doc:"the page, normalised"`
+	FinalURL   diag.URL    `json:"final_url" doc:"where the redirects ended"`
+	StatusCode int         `json:"status_code,omitempty" doc:"status of the last answer; absent if there was none"`
+	Hops       []fetch.Hop `json:"hops" maxitems:"11" doc:"requests for the page, in order"`
+	Timings    *Timings    `json:"timings,omitempty" doc:"how long the last request took"`
+	Size       *Size       `json:"size,omitempty" doc:"size of the page"`
+
+	ContentType string         `json:"content_type,omitempty" doc:"media type of the page"`
+	Charset     string         `json:"charset,omitempty" doc:"encoding of the page" example:"utf-8"`
+	Language    string         `json:"language,omitempty" doc:"language that the page states" example:"en"`
+	Robots      RobotsReport   `json:"robots" doc:"what crawlers may do"`
+	Metadata    *Metadata      `json:"metadata,omitempty" doc:"what the page says of itself"`
+	Structured  []Item         `json:"structured_data" maxitems:"100" doc:"structured data"`
+	Headings    []Heading      `json:"headings" maxitems:"500" doc:"headings in the order of the page"`
+	Links       *Links         `json:"links,omitempty" doc:"links"`
+	Images      *Images        `json:"images,omitempty" doc:"images"`
+	Scripts     *int           `json:"scripts_count,omitempty" min:"0" doc:"scripts, inline ones too"`
+	Stylesheets *int           `json:"stylesheets_count,omitempty" min:"0" doc:"linked style sheets"`
+	Text        *TextReport    `json:"text,omitempty" doc:"visible text"`
+	Security    SecurityReport `json:"security" doc:"how the page and what it loads are transported"`
+
+	diag.Verdict
+	Partial bool `json:"partial" doc:"whether something could not be learned"`
+	diag.Timing
+}
+
+// Timings say how long the parts of a request took.
+type Timings struct {
+	DNSMS     int64 `json:"dns_ms" min:"0" doc:"until the addresses of the host were known"`
+	ConnectMS int64 `json:"connect_ms" min:"0" doc:"until the connection came about"`
+	TLSMS     int64 `json:"tls_ms" min:"0" doc:"for the TLS handshake"`
+	TTFBMS    int64 `json:"ttfb_ms" min:"0" doc:"from the request to the first byte of the answer"`
+	TotalMS   int64 `json:"total_ms" min:"0" doc:"of all that, and of the body"`
+}
+
+// Size is that of a page.
+type Size struct {
+	HTMLBytes         int64  `json:"html_bytes" min:"0" doc:"bytes that were read, after decompression"`
+	TransferBytes     int64  `json:"transfer_bytes" min:"0" doc:"bytes as they came"`
+	Encoding          string `json:"encoding,omitempty" doc:"content coding" example:"gzip"`
+	Truncated         bool   `json:"truncated" doc:"there is more than was read"`
+	CrawlerLimitBytes int64  `json:"crawler_limit_bytes" min:"0" doc:"how much of a page the crawler reads"`
+	OverCrawlerLimit  bool   `json:"over_crawler_limit" doc:"the page is longer than that"`
+}
+
+// RobotsReport is what crawlers may do. What is not known is absent.
+type RobotsReport struct {
+	RobotsTxtFound *bool    `json:"robots_txt_found,omitempty" doc:"whether the host has a robots.txt"`
+	RobotsTxtURL   string   `json:"robots_txt_url,omitempty" doc:"where it is"`
+	Allowed        *bool    `json:"allowed,omitempty" doc:"whether the crawler may fetch the page"`
+	MatchedRule    string   `json:"matched_rule,omitempty" doc:"rule that decided" example:"Disallow: /private/"`
+	MatchedLine    int      `json:"matched_line,omitempty" min:"1" doc:"line of that rule"`
+	MatchedAgent   string   `json:"matched_agent,omitempty" doc:"whom its group names, * for all crawlers"`
+	Meta           []string `json:"meta" maxitems:"200" doc:"directives of meta elements" example:"noindex"`
+	XRobotsTag     []string `json:"x_robots_tag" maxitems:"200" doc:"directives of X-Robots-Tag fields" example:"googlebot: noindex"`
+	Indexable      *bool    `json:"indexable,omitempty" doc:"whether the crawler may index the page"`
+	Followable     *bool    `json:"followable,omitempty" doc:"whether the crawler may follow its links"`
+}
+
+// Metadata is what a page says of itself. Lengths are in characters.
+type Metadata struct {
+	Title               string              `json:"title,omitempty" doc:"of the title element"`
+	TitleLength         int                 `json:"title_length" min:"0" doc:"length of the title"`
+	TitleFallback       *Fallback           `json:"title_fallback,omitempty" doc:"what crawlers show instead, if there is no title"`
+	Description         string              `json:"description,omitempty" doc:"of the meta element"`
+	DescriptionLength   int                 `json:"description_length" min:"0" doc:"length of the description"`
+	DescriptionFallback *Fallback           `json:"description_fallback,omitempty" doc:"what previews show instead, if there is no description"`
+	Canonical           string              `json:"canonical,omitempty" doc:"URL that the page says is its own"`
+	Viewport            string              `json:"viewport,omitempty" doc:"of the meta element"`
+	Author              string              `json:"author,omitempty" doc:"of the meta element"`
+	Generator           string              `json:"generator,omitempty" doc:"software that made the page"`
+	Favicon             string              `json:"favicon,omitempty" doc:"first icon that the page names"`
+	Hreflang            []Hreflang          `json:"hreflang" maxitems:"500" doc:"the page in other languages"`
+	OpenGraph           map[string][]string `json:"open_graph" doc:"values of Open Graph, by property"`
+	Twitter             map[string][]string `json:"twitter" doc:"values of Twitter cards, by name"`
+	Feeds               []string            `json:"feeds" maxitems:"100" doc:"feeds that the page names"`
+}
+
+// A Fallback stands in for something that is missing.
+type Fallback struct {
+	Value  string `json:"value" doc:"what is shown"`
+	Source string `json:"source" doc:"where it is from" example:"og:title"`
+}
+
+// A Hreflang is a page in another language.
+type Hreflang struct {
+	Lang string `json:"lang" doc:"language, or x-default" example:"de"`
+	URL  string `json:"url" doc:"the page; empty if it cannot be resolved"`
+}
+
+// An Item is a block of structured data.
+type Item struct {
+	Format string   `json:"format" doc:"json-ld, microdata or rdfa"`
+	Type   string   `json:"type" doc:"its types, such as Product; empty if it has none"`
+	Types  []string `json:"types" maxitems:"20" doc:"the same as a list"`
+	Valid  bool     `json:"valid" doc:"whether crawlers can read it"`
+	Error  string   `json:"error,omitempty" doc:"what is wrong with it"`
+	Line   int      `json:"line,omitempty" min:"1" doc:"where in the block, from 1"`
+	Column int      `json:"column,omitempty" min:"1" doc:"where in that line, in characters from 1"`
+}
+
+// A Heading is one of h1 to h6.
+type Heading struct {
+	Level int    `json:"level" min:"1" max:"6" doc:"from 1 to 6"`
+	Text  string `json:"text" doc:"its text"`
+}
+
+// Links are those of a page.
+type Links struct {
+	InternalCount  int    `json:"internal_count" min:"0" doc:"links to the same host"`
+	ExternalCount  int    `json:"external_count" min:"0" doc:"links to other hosts"`
+	OtherCount     int    `json:"other_count" min:"0" doc:"mailto, tel and whatever else is no page"`
+	NofollowCount  int    `json:"nofollow_count" min:"0" doc:"links that are marked nofollow"`
+	UGCCount       int    `json:"ugc_count" min:"0" doc:"links that are marked as of users"`
+	SponsoredCount int    `json:"sponsored_count" min:"0" doc:"links that are marked as paid"`
+	Items          []Link `json:"items" maxitems:"500" doc:"the first of them"`
+}
+
+// A Link is one of a page.
+type Link struct {
+	URL      string   `json:"url" doc:"where it leads; empty if it cannot be resolved"`
+	Text     string   `json:"text" doc:"its text, or that of its image"`
+	Kind     string   `json:"kind" doc:"internal, external or other"`
+	Rel      []string `json:"rel" maxitems:"20" doc:"its relations, such as nofollow"`
+	Nofollow bool     `json:"nofollow" doc:"whether it is marked nofollow, ugc or sponsored"`
+}
+
+// Images count those of a page.
+type Images struct {
+	Count           int      `json:"count" min:"0" doc:"img elements"`
+	MissingAltCount int      `json:"missing_alt_count" min:"0" doc:"those without alt; an empty one marks decoration"`
+	MissingAlt      []string `json:"missing_alt" maxitems:"20" doc:"the first of those"`
+}
+
+// TextReport counts the visible text.
+type TextReport struct {
+	Words   int `json:"words" min:"0" doc:"words by the rules of Unicode (UAX 29)"`
+	Percent int `json:"text_to_html_percent" min:"0" max:"100" doc:"share of visible text in the HTML"`
+}
+
+// SecurityReport says how the page and what it loads are transported.
+type SecurityReport struct {
+	HTTPS bool    `json:"https" doc:"whether the page came over HTTPS"`
+	Mixed []Mixed `json:"mixed_content" maxitems:"100" doc:"what it loads or sends over HTTP although it came over HTTPS"`
+}
+
+// Mixed is something that is loaded over HTTP by a page of HTTPS.
+type Mixed struct {
+	URL     string `json:"url" doc:"what is loaded"`
+	Element string `json:"element" doc:"element that loads it" example:"img"`
+	Blocked bool   `json:"blocked" doc:"whether browsers refuse to load it; others they upgrade to HTTPS"`
+}
+
+// Check fetches a page as a crawler would, and examines what it finds. The error is that of the context if it
+// ended, a *[diag.InputError] if the request makes no sense, or wraps [diag.ErrUnavailable] if nothing could
+// be learned.
+func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	switch {
+	case req.URL.IsZero():
+		return nil, diag.Invalid("url", "is missing")
+	case req.MaxBytes == 0:
+		req.MaxBytes = DefaultBytes
+	case req.MaxBytes < MinBytes || req.MaxBytes > MaxBytes:
+		return nil, diag.Invalid("max_bytes", "must be from %d to %d", MinBytes, MaxBytes)
+	}
+	agent, err := req.crawler()
+	if err != nil {
+		return nil, err
+	}
+	e, err := gather(ctx, env, req, agent)
+	if err != nil {
+		return nil, err
+	}
+	e.digest()
+	return e.report(env.Now()), nil
+}
+
+// Rules describes what is examined.
+func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// report judges the evidence and writes it down.
+func (e *evidence) report(ended time.Time) *Report {
+	r := &Report{URL: e.request.URL, FinalURL: e.url, Hops: e.hops, Robots: e.robotsReport(), Structured: []Item{},
+		Headings: []Heading{}, Security: SecurityReport{HTTPS: e.url.Scheme() == "https", Mixed: []Mixed{}},
+		Verdict: rules.Judge(e, texts), Partial: e.partial(), Timing: diag.NewTiming(e.now, ended)}
+	if h := e.final(); h != nil {
+		r.StatusCode, r.ContentType = h.StatusCode, e.mediaType
+		t := e.result.Timing
+		r.Timings = &Timings{t.DNS.Milliseconds(), t.Connect.Milliseconds(), t.TLS.Milliseconds(),
+			t.FirstByte.Milliseconds(), t.Total.Milliseconds()}
+		r.Size = &Size{HTMLBytes: int64(len(e.result.Body)), TransferBytes: e.result.TransferBytes,
+			Encoding: clip(e.result.Encoding, 100), Truncated: e.result.Truncated, CrawlerLimitBytes: e.agent.limit,
+			OverCrawlerLimit: e.overLimit()}
+	}
+	if e.page != nil {
+		e.describe(r)
+	}
+	return r
+}

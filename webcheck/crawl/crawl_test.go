@@ -1,0 +1,357 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// goodHead and goodBody make a page without a fault.
+const goodHead = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bicycle repair in Sampletown</title>` +
+	`<meta name="description" content="All makes, two days, with a bicycle on loan while you wait for yours.">` +
+	`<meta name="viewport" content="width=device-width, initial-scale=1">` +
+	`<link rel="canonical" href="https://example.com/">`
+
+var goodBody = `</head><body><h1>Bicycle repair</h1><p>` + strings.Repeat("We repair bicycles of all makes. ", 10) +
+	`</p><p><a href="/prices">Prices</a></p><img src="/shop.jpg" alt="Our shop"></body></html>`
+
+// page is the good page with something more in its head and body.
+func pageWith(head, body string) string {
+	return goodHead + head + strings.Replace(goodBody, "</body>", body+"</body>", 1)
+}
+
+// a site answers with a page at / and a robots.txt.
+type site struct {
+	status  int
+	header  string // fields, joined by line ends
+	body    string
+	robots  string // empty: 404; a number: that status; else the file
+	respect bool
+	agent   Agent
+	path    string
+}
+
+func (s site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/robots.txt" {
+		var status int
+		if _, err := fmt.Sscanf(s.robots, "%d", &status); err == nil {
+			w.WriteHeader(status)
+			return
+		}
+		if s.robots == "" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain")
+		io.WriteString(w, s.robots)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	for line := range strings.SplitSeq(s.header, "\n") {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			if value == "-" {
+				w.Header()[name] = nil
+				continue
+			}
+			if name == "Content-Type" {
+				w.Header().Del(name)
+			}
+			w.Header().Add(name, value)
+		}
+	}
+	if s.status != 0 {
+		w.WriteHeader(s.status)
+	}
+	io.WriteString(w, s.body)
+}
+
+func check(t *testing.T, w *diagtest.World, req Request) *Report {
+	t.Helper()
+	if req.URL.IsZero() {
+		req.URL = diag.MustURL("https://example.com/")
+	}
+	r, err := Check(t.Context(), w.Env(), req)
+	require.NoError(t, err)
+	return r
+}
+
+func join(codes []diag.Code) string {
+	var list []string
+	for _, c := range codes {
+		if text := strings.TrimPrefix(string(c), "crawl."); len(list) == 0 || list[len(list)-1] != text {
+			list = append(list, text)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// verdicts judges sites with one fault each.
+func verdicts(t *testing.T) diagtest.Seen {
+	good := pageWith("", "")
+	long := strings.Repeat("<!-- filler -->", MinBytes/10)
+	tests := []struct {
+		name  string
+		site  site
+		codes string
+	}{
+		{"good", site{body: good}, ""},
+		{"good with a robots.txt", site{body: good, robots: "User-agent: *\nDisallow: /x"}, ""},
+		{"robots.txt fails", site{body: good, robots: "503"}, "robots.unreachable"},
+		{"disallowed", site{body: good, robots: "User-agent: *\nDisallow: /"}, "robots.disallowed"},
+		{"disallowed and fetched", site{body: good, robots: "User-agent: *\nDisallow: /", respect: true}, "robots.disallowed"},
+		{"disallowed for another", site{body: good, robots: "User-agent: googlebot\nDisallow: /"}, ""},
+		{"disallowed for Google", site{body: good, robots: "User-agent: googlebot\nDisallow: /", agent: GoogleMobile}, "robots.disallowed"},
+		{"robots.txt is a page", site{body: good, robots: "<!doctype html><title>Home</title>"}, "robots.html"},
+		{"robots.txt with faults", site{body: good, robots: "User-agent: *\nDissallow: /x"}, "robots.syntax"},
+		{"robots.txt too long", site{body: good, robots: "User-agent: *\nDisallow: /x\n" + strings.Repeat("#\n", 300_000)}, "robots.size"},
+		{"not found", site{body: good, status: 404}, "status.missing"},
+		{"forbidden", site{body: good, status: 403}, "status.denied"},
+		{"server error", site{body: good, status: 500}, "status.server"},
+		{"no content", site{status: 204}, "status.other"},
+		{"challenge", site{body: good, status: 403, header: "Cf-Mitigated: challenge"}, "wall"},
+		{"challenge in words", site{body: "<title>Just a moment...</title>", status: 503}, "wall"},
+		{"challenge of Imperva", site{body: `<html><iframe src="/_Incapsula_Resource?x"></iframe>`}, "wall"},
+		{"no compression", site{body: good, header: "Content-Encoding: gzip"}, "body.encoding"},
+		{"broken off", site{body: good, header: "Content-Length: 99999"}, "body.broken"},
+		{"PDF", site{body: "%PDF-1.7\n%%EOF\n", header: "Content-Type: application/pdf"}, "type"},
+		{"no body", site{}, "body.empty"},
+		{"nothing in the body", site{body: goodHead + "</head><body></body></html>"}, "body.empty"},
+		{"longer than was read", site{body: pageWith("", long)}, "size.truncated"},
+		{"longer than Google reads", site{body: pageWith("", strings.Repeat("<!-- filler -->", 200_000)), agent: GoogleDesktop}, "size.limit size.truncated"},
+		{"noindex", site{body: pageWith(`<meta name=robots content=noindex>`, "")}, "index.forbidden"},
+		{"noindex in the header", site{body: good, header: "X-Robots-Tag: noindex, nofollow"}, "index.forbidden index.nofollow"},
+		{"noindex for another", site{body: good, header: "X-Robots-Tag: bingbot: noindex"}, ""},
+		{"noindex that nobody sees", site{body: pageWith(`<meta name=robots content=noindex>`, ""), respect: true, robots: "User-agent: *\nDisallow: /"},
+			"robots.disallowed index.hidden index.forbidden"},
+		{"contradiction", site{body: pageWith(`<meta name=robots content="index,follow">`, ""), header: "X-Robots-Tag: noindex"}, "index.forbidden index.conflict"},
+		{"unknown directive", site{body: pageWith(`<meta name=robots content="no-index">`, "")}, "index.unknown"},
+		{"unavailable after", site{body: pageWith(`<meta name=robots content="unavailable_after: 2030-01-01">`, "")}, "index.date"},
+		{"unavailable", site{body: pageWith(`<meta name=robots content="unavailable_after: 2020-01-01">`, "")}, "index.forbidden index.date"},
+		{"bad date", site{body: pageWith(`<meta name=robots content="unavailable_after: soon">`, "")}, "index.date"},
+		{"refresh", site{body: pageWith(`<meta http-equiv=refresh content="0;url=/new">`, "")}, "refresh"},
+		{"refresh of itself", site{body: pageWith(`<meta http-equiv=refresh content="30">`, "")}, ""},
+		{"refresh in the header", site{body: good, header: "Refresh: 5; url=/new"}, "refresh"},
+		{"soft 404", site{body: strings.Replace(good, "Bicycle repair</h1>", "404 Not Found</h1>", 1)}, "soft404"},
+		{"XHTML", site{body: strings.Replace(good, `<meta charset="utf-8">`, "", 1), header: "Content-Type: application/xhtml+xml"}, ""},
+		{"about error 404", site{body: strings.Replace(good, "Bicycle repair</h1>", "How to fix error 404</h1>", 1)}, ""},
+		{"no canonical", site{body: strings.Replace(good, `rel="canonical"`, "", 1)}, "canonical.missing"},
+		{"bad canonical", site{body: strings.Replace(good, `href="https://example.com/"`, `href="http://[bad"`, 1)}, "canonical.invalid"},
+		{"two canonicals", site{body: pageWith(`<link rel=canonical href=/b>`, "")}, "canonical.multiple"},
+		{"canonical in the body", site{body: pageWith("", `<link rel=canonical href=/>`)}, "canonical.body"},
+		{"canonical elsewhere", site{body: good, path: "?a=b"}, "canonical.elsewhere"},
+		{"hreflang", site{body: pageWith(`<link rel=alternate hreflang=de href=/de><link rel=alternate hreflang=en href=/>`, "")}, ""},
+		{"bad hreflang", site{body: pageWith(`<link rel=alternate hreflang=en-UK-x href=/>`, "")}, "hreflang.invalid"},
+		{"hreflang without itself", site{body: pageWith(`<link rel=alternate hreflang=de href=/de>`, "")}, "hreflang.self"},
+		{"no title", site{body: strings.Replace(good, "<title>Bicycle repair in Sampletown</title>", "", 1)}, "title.missing"},
+		{"two titles", site{body: pageWith("<title>Another</title>", "")}, "title.multiple"},
+		{"short title", site{body: strings.Replace(good, "Bicycle repair in Sampletown", "Shop", 1)}, "title.length"},
+		{"no description", site{body: strings.Replace(good, `name="description"`, "", 1)}, "description.missing"},
+		{"short description", site{body: strings.Replace(good, "All makes, two days, with a bicycle on loan while you wait for yours.", "Bicycles", 1)}, "description.length"},
+		{"Open Graph", site{body: pageWith(`<meta property=og:title content=a><meta property=og:type content=website><meta property=og:image content=/i><meta property=og:url content=/>`, "")}, ""},
+		{"Open Graph lacks something", site{body: pageWith(`<meta property=og:title content=a>`, "")}, "opengraph.incomplete"},
+		{"bad encoding", site{body: pageWith("", "\xff")}, "charset.invalid"},
+		{"unknown encoding", site{body: good, header: "Content-Type: text/html; charset=utf-99"}, "charset.invalid"},
+		{"no encoding", site{body: strings.Replace(good, `charset="utf-8"`, "", 1), header: "Content-Type: text/html"}, "charset.undeclared"},
+		{"late encoding", site{body: strings.Replace(good, `<meta charset="utf-8">`, "<!--"+strings.Repeat("-", 2000)+`--><meta charset="utf-8">`, 1), header: "Content-Type: text/html"}, "charset.late"},
+		{"no viewport", site{body: strings.Replace(good, `name="viewport"`, "", 1)}, "viewport.missing"},
+		{"no language", site{body: strings.Replace(good, ` lang="en"`, "", 1)}, "lang.missing"},
+		{"bad language", site{body: strings.Replace(good, ` lang="en"`, ` lang="english!"`, 1)}, "lang.invalid"},
+		{"no doctype", site{body: strings.Replace(good, "<!doctype html>", "", 1)}, "doctype"},
+		{"deep", site{body: pageWith("", strings.Repeat("<div>", 600))}, "depth"},
+		{"too large a tree", site{body: pageWith("", strings.Repeat("<p>x", 350_000))}, "size.truncated tree"},
+		{"frames", site{body: goodHead + `</head><frameset><frame src=/a></frameset></html>`}, "frames"},
+		{"scripts", site{body: goodHead + `</head><body><div id=root></div><noscript>Enable JavaScript.</noscript><script src=/a.js></script>`}, "script"},
+		{"little text", site{body: goodHead + `</head><body><h1>Bicycles</h1><p>We repair.</p></body></html>`}, "text.thin"},
+		{"no h1", site{body: strings.ReplaceAll(good, "h1>", "h2>")}, "heading.missing"},
+		{"skipped heading", site{body: pageWith("", "<h4>Deep</h4>")}, "heading.order"},
+		{"no alt", site{body: pageWith("", `<img src=/map.png><img src=/line.png alt="">`)}, "image.alt"},
+		{"script link", site{body: pageWith("", `<a href="javascript:void(0)">x</a>`)}, "link.script"},
+		{"JSON-LD", site{body: pageWith(`<script type="application/ld+json">{"@context":"https://schema.org","@type":"Product"}</script>`, "")}, ""},
+		{"bad JSON-LD", site{body: pageWith(`<script type="application/ld+json">{"@type":"Product",}</script>`, "")}, "jsonld.invalid"},
+		{"JSON-LD without a type", site{body: pageWith(`<script type="application/ld+json">{"name":"x"}</script>`, "")}, "jsonld.type"},
+		{"microdata", site{body: pageWith("", `<div itemscope itemtype="https://schema.org/Product"></div>`)}, ""},
+		{"microdata without a type", site{body: pageWith("", `<div itemscope></div>`)}, "microdata.type"},
+		{"blocked", site{body: pageWith(`<script src=http://cdn.example/a.js></script>`, "")}, "mixed.blocked"},
+		{"upgraded", site{body: pageWith("", `<img alt="" src=http://cdn.example/a.png>`)}, "mixed.upgraded"},
+		{"form", site{body: pageWith("", `<form action=/send></form><form><input type=password></form>`)}, ""},
+		{"form over HTTP", site{body: pageWith("", `<form action=http://example.com/send></form>`)}, "form.insecure"},
+	}
+	var seen diagtest.Seen
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := diagtest.NewWorld(t)
+			w.HTTPS("example.com", tt.site)
+			req := Request{URL: diag.MustURL("https://example.com/" + tt.site.path), UserAgent: tt.site.agent}
+			if tt.site.respect {
+				req.RespectRobots = new(false)
+			}
+			if len(tt.site.body) > MinBytes {
+				req.MaxBytes = max(MinBytes, int64(len(tt.site.body)*9/10))
+			}
+			r := check(t, w, req)
+			require.Equal(t, tt.codes, join(seen.Add(r.Verdict)), "%+v", r.Findings)
+			require.Equal(t, r.State == diag.Unknown, r.Score == nil && r.Partial, "%+v", r)
+		})
+	}
+	return seen
+}
+
+// hostVerdicts judges hosts at which there is no page.
+func hostVerdicts(t *testing.T) diagtest.Seen {
+	tests := []struct {
+		name  string
+		build func(*diagtest.World)
+		url   string
+		codes string
+	}{
+		{"no host", func(*diagtest.World) {}, "", "host.missing"},
+		{"refused", func(w *diagtest.World) {
+			w.Host("example.com", "192.0.2.1")
+			w.Behave("192.0.2.1:443", diagtest.Refuses)
+		}, "", "host.unreachable"},
+		{"bad TLS", func(w *diagtest.World) { w.HTTP("example.com:443", site{}) }, "", "host.tls"},
+		{"private", func(w *diagtest.World) { w.Host("example.com", "192.168.0.1") }, "", "host.blocked"},
+		{"other port", func(w *diagtest.World) { w.HTTPS("example.com", http.HandlerFunc(panics)) }, "http://example.com:8080/", "host.unreachable"},
+		{"untrusted", func(w *diagtest.World) {
+			w.Site(diagtest.Site{Host: "example.com", Handler: site{body: pageWith("", "")}, Cert: diagtest.CertExpired})
+		}, "", "certificate"},
+		{"HTTP", func(w *diagtest.World) {
+			w.HTTP("example.com", site{body: strings.ReplaceAll(pageWith("", ""), "https://", "http://")})
+		},
+			"http://example.com/", "https"},
+		{"password over HTTP", func(w *diagtest.World) {
+			w.HTTP("example.com", site{body: strings.ReplaceAll(pageWith("", "<input type=password>"), "https://", "http://")})
+		}, "http://example.com/", "form.password https"},
+		{"loop", func(w *diagtest.World) { w.HTTPS("example.com", http.HandlerFunc(moves("/b", "/"))) }, "", "redirect.broken"},
+		{"redirect to a private address", func(w *diagtest.World) {
+			w.HTTPS("example.com", http.HandlerFunc(moves("http://192.168.0.1/", "")))
+		}, "", "host.blocked"},
+		{"many redirects", func(w *diagtest.World) { w.HTTPS("example.com", http.HandlerFunc(steps(6))) }, "https://example.com/6", "redirect.many"},
+		{"endless redirects", func(w *diagtest.World) { w.HTTPS("example.com", http.HandlerFunc(steps(40))) }, "https://example.com/40", "redirect.broken"},
+	}
+	var seen diagtest.Seen
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := diagtest.NewWorld(t)
+			tt.build(w)
+			var req Request
+			if tt.url != "" {
+				req.URL = diag.MustURL(tt.url)
+			}
+			r := check(t, w, req)
+			require.Equal(t, tt.codes, join(seen.Add(r.Verdict)), "%+v", r.Findings)
+			require.False(t, r.Partial)
+		})
+	}
+	return seen
+}
+
+func panics(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// moves redirects from / to a, and from everywhere else to b. There is no robots.txt.
+func moves(a, b string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			http.NotFound(w, r)
+		case "/":
+			http.Redirect(w, r, a, http.StatusFound)
+		default:
+			http.Redirect(w, r, b, http.StatusFound)
+		}
+	}
+}
+
+// steps redirects from /n to /n-1, and serves a page at /0.
+func steps(n int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var i int
+		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &i); err != nil || i > n {
+			http.NotFound(w, r)
+		} else if i > 0 {
+			http.Redirect(w, r, fmt.Sprintf("/%d", i-1), http.StatusMovedPermanently)
+		} else {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			io.WriteString(w, strings.Replace(pageWith("", ""), `href="https://example.com/"`, `href="https://example.com/0"`, 1))
+		}
+	}
+}
+
+// silentVerdicts judges what is not known.
+func silentVerdicts(t *testing.T) diagtest.Seen {
+	var seen diagtest.Seen
+	slow := func(path string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == path {
+				<-r.Context().Done()
+			}
+			site{body: pageWith("", "")}.ServeHTTP(w, r)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.HTTPS("example.com", http.HandlerFunc(moves("https://www.example.com/", "")))
+		w.Host("www.example.com", "192.0.2.9")
+		w.Behave("192.0.2.9:443", diagtest.Unreachable)
+		r := check(t, w, Request{})
+		require.Equal(t, "host.unknown", join(seen.Add(r.Verdict)))
+
+		w = diagtest.NewWorld(t)
+		w.HTTPS("example.com", http.HandlerFunc(moves("https://www.example.com/", "")))
+		w.Silence("www.example.com")
+		r = check(t, w, Request{})
+		require.Equal(t, "host.unknown", join(seen.Add(r.Verdict)))
+		require.True(t, r.Partial)
+		require.Nil(t, r.Score)
+		require.Nil(t, r.Robots.Allowed)
+
+		w = diagtest.NewWorld(t)
+		w.HTTPS("example.com", slow("/robots.txt"))
+		r = check(t, w, Request{})
+		require.Equal(t, "robots.unreachable", join(seen.Add(r.Verdict)))
+
+		w = diagtest.NewWorld(t)
+		w.HTTPS("example.com", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				http.NotFound(w, r)
+				return
+			}
+			io.WriteString(w, goodHead)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}))
+		r = check(t, w, Request{})
+		require.Equal(t, "body.unknown", join(seen.Add(r.Verdict)))
+
+		w = diagtest.NewWorld(t)
+		w.Break("example.com", dns.RcodeServerFailure)
+		_, err := Check(context.Background(), w.Env(), Request{URL: diag.MustURL("https://example.com/")})
+		require.ErrorIs(t, err, diag.ErrUnavailable)
+	})
+	w := diagtest.NewWorld(t)
+	w.Site(diagtest.Site{Host: "example.com", Plain: true, Handler: http.HandlerFunc(panics)})
+	r := check(t, w, Request{URL: diag.MustURL("http://example.com/")})
+	require.Equal(t, "host.protocol", join(seen.Add(r.Verdict)))
+	return seen
+}
+
+func TestVerdicts(t *testing.T) {
+	var seen diagtest.Seen
+	seen = append(seen, verdicts(t)...)
+	seen = append(seen, hostVerdicts(t)...)
+	seen = append(seen, silentVerdicts(t)...)
+	if t.Failed() {
+		return
+	}
+	diagtest.CoverRules(t, rules, seen)
+	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+}

@@ -1,0 +1,206 @@
+package crawl
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/robots"
+)
+
+// evidence is all that the rules look at; only gather and digest fill it.
+type evidence struct {
+	request Request
+	agent   crawler
+	now     time.Time
+
+	hops   []fetch.Hop
+	url    diag.URL      // where the redirects ended
+	result *fetch.Result // of the last request for the page; nil if none was made
+	failed *fetch.Error  // what ended the chain early; nil if nothing did
+
+	robotsTxt *robotsTxt // of the host where the redirects ended
+	decision  robots.Decision
+
+	mediaType  string
+	header     []robots.Directive // of X-Robots-Tag
+	meta       []robots.Directive // of the page
+	effect     robots.Effect
+	wall       string     // whose wall against bots answered; empty if none did
+	page       *page.Page // nil if it is not known, or no HTML
+	words      int
+	canonicals []string // different ones, resolved; in the head or the header
+	mixed      []Mixed
+}
+
+// robotsTxt is the file of one host, and how it was served.
+type robotsTxt struct {
+	url    string
+	result *fetch.Result
+	file   *robots.File
+	status int // 0 if there was no answer
+}
+
+// unreachable reports whether a crawler must assume that everything is forbidden (RFC 9309 section
+// 2.3.1.4).
+func (f *robotsTxt) unreachable() bool { return f.file.All == robots.AllDisallowed }
+
+// final returns the last answer for the page, or nil.
+func (e *evidence) final() *fetch.Hop {
+	if e.result == nil {
+		return nil
+	}
+	return e.result.Final()
+}
+
+// succeeded reports whether the server answered with the page.
+func (e *evidence) succeeded() bool {
+	h := e.final()
+	return h != nil && h.StatusCode >= 200 && h.StatusCode < 300
+}
+
+// dead reports whether no web server answered for the host: then robots.txt says nothing either.
+func (e *evidence) dead() bool { return e.connection() != nil }
+
+// connection returns why no connection to the host of the page came about, or nil.
+func (e *evidence) connection() *fetch.Error {
+	failed := e.failed
+	if f := e.robotsTxt; failed == nil && e.result == nil && f != nil && len(f.result.Hops) == 0 && f.result.TLS == nil {
+		failed = f.result.Err
+	}
+	if failed == nil || e.final() != nil {
+		return nil
+	}
+	return failed
+}
+
+// silent reports whether nothing is known because servers did not answer.
+func (e *evidence) silent() bool {
+	failed := e.connection()
+	return failed != nil && failed.Unanswered
+}
+
+// judged reports whether there is a page to be judged: HTML that came with success, not a wall's.
+func (e *evidence) judged() bool { return e.page != nil && e.succeeded() && e.wall == "" }
+
+// whole reports whether the whole page was read, so that what is not there is missing.
+func (e *evidence) whole() bool { return e.judged() && !e.result.Truncated && !e.page.Cut }
+
+// overLimit reports whether the page is longer than what the crawler reads.
+func (e *evidence) overLimit() bool {
+	return int64(len(e.result.Body)) > e.agent.limit || e.result.Truncated && int64(len(e.result.Body)) >= e.agent.limit
+}
+
+func (e *evidence) partial() bool {
+	return e.silent() || e.wall != "" || e.result != nil && e.result.Err != nil && e.result.Err.Unanswered ||
+		e.robotsTxt != nil && e.robotsTxt.result.Err != nil && e.robotsTxt.result.Err.Unanswered
+}
+
+// respects reports whether the request keeps to robots.txt.
+func (r *Request) respects() bool { return r.RespectRobots == nil || *r.RespectRobots }
+
+// htmlTypes are the media types of HTML.
+var htmlTypes = []string{"text/html", "application/xhtml+xml"}
+
+// digest reads what was fetched. It touches nothing.
+func (e *evidence) digest() {
+	h := e.final()
+	if h == nil {
+		return
+	}
+	e.mediaType = mediaType(h.Header.Get("Content-Type"))
+	for _, v := range h.Header.Values("X-Robots-Tag") {
+		e.header = append(e.header, robots.ParseDirectives("", v)...)
+	}
+	e.header = e.header[:min(len(e.header), maxDirectives)]
+	readable := e.result.Err == nil || len(e.result.Body) > 0 && e.result.Err.Unanswered
+	if readable && e.isHTML() && len(e.result.Body) > 0 {
+		e.page = page.Read(e.result.Body, page.Options{URL: e.url, ContentType: h.Header.Get("Content-Type")})
+		e.readPage()
+	}
+	e.wall = wallOf(h, e.result.Body, e.page)
+	e.effect = robots.Combine(slices.Concat(e.header, e.meta), e.agent.token, e.now)
+}
+
+// maxDirectives bounds the directives that are kept of the header, and of the page.
+const maxDirectives = 200
+
+// isHTML reports whether the answer is HTML: it says so, or says nothing and looks like it.
+func (e *evidence) isHTML() bool {
+	if e.mediaType == "" {
+		return strings.HasPrefix(http.DetectContentType(e.result.Body), "text/html")
+	}
+	return slices.Contains(htmlTypes, e.mediaType)
+}
+
+func (e *evidence) readPage() {
+	for _, m := range e.page.Metas {
+		agent := m.Name
+		if m.Inert || !m.HasContent || agent == "" || agent != "robots" && agent != e.agent.token && !otherAgents[agent] {
+			continue
+		}
+		if agent == "robots" {
+			agent = ""
+		}
+		e.meta = append(e.meta, robots.ParseDirectives(agent, m.Content)...)
+	}
+	e.meta = e.meta[:min(len(e.meta), maxDirectives)]
+	e.words = countWords(e.page.Text)
+	e.findMixed()
+	for _, c := range e.canonicalTags() {
+		if c.InHead && c.URL != "" && !slices.Contains(e.canonicals, c.URL) {
+			e.canonicals = append(e.canonicals, c.URL)
+		}
+	}
+}
+
+// otherAgents are crawlers that meta elements name.
+var otherAgents = map[string]bool{
+	"googlebot": true, "googlebot-news": true, "bingbot": true, "msnbot": true, "slurp": true, "yandex": true,
+	"baiduspider": true, "duckduckbot": true, "applebot": true,
+}
+
+func (e *evidence) canonicalTags() []page.LinkTag { return e.page.Rel("canonical") }
+
+// maxMixed bounds what is listed of mixed content.
+const maxMixed = 100
+
+// findMixed looks for what a page of HTTPS loads over HTTP (W3C Mixed Content section 4).
+func (e *evidence) findMixed() {
+	if e.url.Scheme() != "https" {
+		return
+	}
+	seen := map[Mixed]bool{}
+	for _, r := range e.page.Resources {
+		m := Mixed{r.URL, r.Element, r.Blockable}
+		if strings.HasPrefix(r.URL, "http://") && !loopback(r.URL) && !seen[m] && len(e.mixed) < maxMixed {
+			seen[m] = true
+			e.mixed = append(e.mixed, m)
+		}
+	}
+}
+
+// loopback reports whether a URL leads to the machine itself, which is trustworthy (W3C Secure Contexts
+// section 3.1).
+func loopback(url string) bool {
+	rest := strings.TrimPrefix(url, "http://")
+	return strings.HasPrefix(rest, "127.") || strings.HasPrefix(rest, "[::1]") || strings.HasPrefix(rest, "localhost/") ||
+		strings.HasPrefix(rest, "localhost:")
+}
+
+func mediaType(contentType string) string {
+	kind, _, _ := strings.Cut(contentType, ";")
+	return clip(strings.ToLower(strings.TrimSpace(strings.ToValidUTF8(kind, "\uFFFD"))), 100)
+}
+
+// clip cuts a text to a number of bytes, between characters.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "")
+}

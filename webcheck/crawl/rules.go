@@ -1,0 +1,30 @@
+package crawl
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// rules is the table of all that is examined, in the order in which a crawler would meet it.
+var rules = slices.Concat(hostRules, robotsRules, answerRules, indexRules, canonicalRules, titleRules, headRules,
+	contentRules, dataRules, securityRules)
+
+// The factors of the score, in the order of a reader.
+var (
+	factorAccess   = diag.Category{Code: "access", Label: "Access and answer"}
+	factorIndexing = diag.Category{Code: "indexing", Label: "Indexing"}
+	factorMetadata = diag.Category{Code: "metadata", Label: "Title and metadata"}
+	factorContent  = diag.Category{Code: "content", Label: "Content"}
+	factorData     = diag.Category{Code: "structured_data", Label: "Structured data"}
+	factorSecurity = diag.Category{Code: "security", Label: "HTTPS and mixed content"}
+)
+
+// The references that stand with several rules.
+const (
+	htmlStandard = "HTML Standard section "
+	googleDoc    = "Google Search Central, "
+)
+
+func judged(e *evidence) bool { return e.judged() }
+func whole(e *evidence) bool  { return e.whole() }

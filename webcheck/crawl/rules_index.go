@@ -1,0 +1,280 @@
+package crawl
+
+import (
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/page"
+	"github.com/diagkit/diagkit/webcheck/robots"
+	"golang.org/x/text/language"
+)
+
+// served reports whether the page came with success, HTML or not, and not from a wall.
+func served(e *evidence) bool { return e.succeeded() && e.wall == "" }
+
+// said lists who forbids something, for a sentence.
+func (e *evidence) said(forbids func(robots.Effect) bool) string {
+	var places []string
+	for _, p := range []struct {
+		name string
+		list []robots.Directive
+	}{{"the X-Robots-Tag field", e.header}, {"a meta element", e.meta}} {
+		effect := robots.Combine(p.list, e.agent.token, e.now)
+		if !forbids(effect) {
+			continue
+		}
+		var texts []string
+		for _, d := range effect.Why {
+			texts = append(texts, diag.Quote(d.String()))
+		}
+		places = append(places, p.name+" ("+strings.Join(texts, ", ")+")")
+	}
+	return strings.Join(places, " and ")
+}
+
+func noIndex(e robots.Effect) bool  { return e.NoIndex }
+func noFollow(e robots.Effect) bool { return e.NoFollow }
+
+// indexRules are about directives for crawlers.
+var indexRules = diag.Rules[*evidence]{
+	{
+		Code: "crawl.index.hidden", Severity: diag.Warning, Weight: 5, Category: factorIndexing,
+		Title:       "noindex stands where robots.txt keeps crawlers from seeing it",
+		Requirement: "Crawlers may fetch the page that says noindex",
+		Ref:         googleDoc + "Block indexing with noindex",
+		Advice:      "Allow the page in robots.txt, so that crawlers see the noindex; else it can stay in the index by its links.",
+		When:        func(e *evidence) bool { return served(e) && e.effect.NoIndex },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.decision.Allowed, "Indexing is forbidden by %s, but robots.txt keeps crawlers from fetching the page.",
+				e.said(noIndex))
+		},
+	},
+	{
+		Code: "crawl.index.forbidden", Severity: diag.Warning, Weight: 10, Category: factorIndexing,
+		Title:       "Page forbids indexing (noindex)",
+		Requirement: "The page may be indexed",
+		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+		Advice:      "Remove noindex if the page is to be found in search engines; else leave it.",
+		When:        served,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.effect.NoIndex, "Indexing is forbidden by %s.", e.said(noIndex))
+		},
+	},
+	{
+		Code: "crawl.index.nofollow", Severity: diag.Info,
+		Title:       "Page asks not to follow its links (nofollow)",
+		Requirement: "Crawlers may follow the links of the page",
+		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+		Advice:      "Remove nofollow unless none of the links is to be followed; single links can be marked with rel.",
+		When:        served,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.effect.NoFollow, "Following links is forbidden by %s.", e.said(noFollow))
+		},
+	},
+	{
+		Code: "crawl.index.conflict", Severity: diag.Info,
+		Title:       "Directives for crawlers contradict each other",
+		Requirement: "Directives for crawlers agree",
+		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+		Advice:      "Say it once: where directives contradict each other, the one that forbids more counts.",
+		When:        served,
+		Fails:       contradictions,
+	},
+	{
+		Code: "crawl.index.unknown", Severity: diag.Warning, Weight: 1, Category: factorIndexing,
+		Title:       "Directive that no crawler knows",
+		Requirement: "Crawlers know all directives",
+		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+		Advice:      "Correct the spelling: crawlers ignore what they do not know.",
+		When:        served,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(slices.Concat(e.header, e.meta), func(d robots.Directive) diag.Failures {
+				return diag.FailIf(!d.Known(), "%q is none of the directives that crawlers know.", diag.Quote(d.Name))
+			})
+		},
+	},
+	{
+		Code: "crawl.index.date", Severity: diag.Info,
+		Title:       "Page leaves the index at a date",
+		Requirement: "The page stays in the index",
+		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
+		Advice:      "Remove unavailable_after if the page is to stay.",
+		When:        served,
+		Fails: func(e *evidence) diag.Failures {
+			t := e.effect.UnavailableAfter
+			switch {
+			case e.effect.BadDate:
+				return diag.Fail("The date of unavailable_after is in no form that crawlers read, such as 2026-12-31T23:59:59Z.")
+			case t.IsZero():
+				return nil
+			case !e.now.Before(t):
+				return diag.Fail("unavailable_after has passed at %s, which counts as noindex.", t.UTC().Format("2006-01-02 15:04 MST"))
+			}
+			return diag.Fail("unavailable_after says that the page is gone at %s.", t.UTC().Format("2006-01-02 15:04 MST"))
+		},
+	},
+	{
+		Code: "crawl.refresh", Severity: diag.Warning, Weight: 2, Category: factorIndexing,
+		Title:       "Page redirects by a refresh",
+		Requirement: "The page does not redirect by a refresh",
+		Ref:         htmlStandard + "4.2.5.3",
+		Advice:      "Redirect with status 301 or 308: crawlers see it at once, and browsers keep their history.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			r, ok := e.page.Refresh()
+			if header := e.final().Header.Get("Refresh"); header != "" {
+				r, ok = page.ParseRefresh(header, e.page.Base)
+			}
+			return diag.FailIf(ok && r.To.URL != "" && r.To.URL != e.url.String(), "After %d seconds browsers go to %s.", r.Delay, diag.Quote(r.To.URL))
+		},
+	},
+	{
+		Code: "crawl.soft404", Severity: diag.Warning, Weight: 5, Category: factorIndexing,
+		Title:       "Page says not found with status 200",
+		Requirement: "Error pages have an error status",
+		Ref:         googleDoc + "Soft 404 errors",
+		Advice:      "Answer with status 404 or 410 if the page does not exist.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			title, _ := e.page.Title()
+			for _, text := range append([]string{title}, e.firstHeadings()...) {
+				if e.words < maxErrorWords && errorText.MatchString(text) {
+					return diag.Fail("The page has status %d and says %q.", e.final().StatusCode, diag.Quote(text))
+				}
+			}
+			return nil
+		},
+	},
+}
+
+// contradictions are pairs of directives of which one forbids what another allows.
+func contradictions(e *evidence) (all diag.Failures) {
+	list := slices.Concat(e.header, e.meta)
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(list, func(d robots.Directive) bool {
+			return (d.Agent == "" || d.Agent == e.agent.token) && slices.Contains(names, d.Name)
+		})
+	}
+	all = append(all, diag.FailIf(has("index", "all") && has("noindex", "none"), "The page says both index and noindex.")...)
+	return append(all, diag.FailIf(has("follow", "all") && has("nofollow", "none"), "The page says both follow and nofollow.")...)
+}
+
+// canonicalRules are about the URL that a page says is its own, and its versions in other languages.
+var canonicalRules = diag.Rules[*evidence]{
+	{
+		Code: "crawl.canonical.missing", Severity: diag.Info, Weight: 1, Category: factorIndexing,
+		Title:       "No canonical URL",
+		Requirement: "The page names its canonical URL",
+		Ref:         "RFC 6596 section 3",
+		Advice:      "Add the link element to the head, with the URL under which the page is to be indexed.",
+		When:        whole,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.canonicalTags()) == 0 && !strings.Contains(e.final().Header.Get("Link"), "canonical"),
+				"%s has no link element with rel=canonical.", e.url).Suggesting(e.canonicalLine())
+		},
+	},
+	{
+		Code: "crawl.canonical.invalid", Severity: diag.Warning, Weight: 2, Category: factorIndexing,
+		Title:       "Canonical URL is not valid",
+		Requirement: "The canonical URL is a valid URL of a web page",
+		Ref:         "RFC 6596 section 3",
+		Advice:      "Name the whole URL of the page, with https.",
+		When:        func(e *evidence) bool { return judged(e) && len(e.canonicalTags()) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.canonicalTags(), func(l page.LinkTag) diag.Failures {
+				return diag.FailIf(!isWeb(l.URL) || l.Raw == "", "The canonical link has the href %q, which leads to no web page.", diag.Quote(l.Raw)).
+					Suggesting(e.canonicalLine())
+			})
+		},
+	},
+	{
+		Code: "crawl.canonical.multiple", Severity: diag.Warning, Weight: 2, Category: factorIndexing,
+		DependsOn:   []diag.Code{"crawl.canonical.invalid"},
+		Title:       "Several different canonical URLs",
+		Requirement: "The page names one canonical URL",
+		Ref:         googleDoc + "Specify a canonical URL",
+		Advice:      "Keep one of them: search engines ignore them all if they differ.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.canonicals) > 1, "The page names %d canonical URLs: %s.", len(e.canonicals),
+				diag.Quote(strings.Join(e.canonicals, ", ")))
+		},
+	},
+	{
+		Code: "crawl.canonical.body", Severity: diag.Warning, Weight: 1, Category: factorIndexing,
+		DependsOn:   []diag.Code{"crawl.canonical.invalid"},
+		Title:       "Canonical link outside the head is ignored",
+		Requirement: "The canonical link stands in the head",
+		Ref:         googleDoc + "Specify a canonical URL",
+		Advice:      "Move the link element into the head; an element in the head that belongs into the body ends it early.",
+		Fails: func(e *evidence) diag.Failures {
+			outside := slices.ContainsFunc(e.canonicalTags(), func(l page.LinkTag) bool { return !l.InHead })
+			return diag.FailIf(outside && !e.page.HeadOnly, "A link element with rel=canonical stands in the body of the page.")
+		},
+	},
+	{
+		Code: "crawl.canonical.elsewhere", Severity: diag.Info, DependsOn: []diag.Code{"crawl.canonical.multiple"},
+		Title:       "Canonical URL is another page",
+		Requirement: "The canonical URL is that of the page",
+		Ref:         "RFC 6596 section 3",
+		Advice:      "Leave it if the other page is to be indexed instead; else name the URL of this page.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.canonicals) == 1 && e.canonicals[0] != withoutFragment(e.url),
+				"The page at %s names %s as its canonical URL, so that that page is indexed instead.", e.url,
+				diag.Quote(strings.Join(e.canonicals, "")))
+		},
+	},
+	{
+		Code: "crawl.hreflang.invalid", Severity: diag.Warning, Weight: 1, Category: factorIndexing,
+		Title:       "Alternate language has an invalid code or URL",
+		Requirement: "Alternate languages have valid codes and URLs",
+		Ref:         "RFC 5646 section 2",
+		Advice:      "Use a language of ISO 639-1, perhaps with a region of ISO 3166-1, or x-default, and a whole URL.",
+		When:        func(e *evidence) bool { return judged(e) && len(e.page.Hreflangs()) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.page.Hreflangs(), func(l page.LinkTag) diag.Failures {
+				switch {
+				case !isWeb(l.URL):
+					return diag.Fail("The alternate for %q leads to %q, which is no web page.", diag.Quote(l.Hreflang), diag.Quote(l.Raw))
+				case !isLanguage(l.Hreflang):
+					return diag.Fail("%q is no code of a language, perhaps with a region, and not x-default.", diag.Quote(l.Hreflang))
+				}
+				return nil
+			})
+		},
+	},
+	{
+		Code: "crawl.hreflang.self", Severity: diag.Info, DependsOn: []diag.Code{"crawl.hreflang.invalid"},
+		Title:       "Alternate languages do not list the page itself",
+		Requirement: "Alternate languages list the page itself",
+		Ref:         googleDoc + "Localized versions of your pages",
+		Advice:      "List every version on every version, the page itself too: search engines ignore what is not mutual.",
+		Fails: func(e *evidence) diag.Failures {
+			self := slices.ContainsFunc(e.page.Hreflangs(), func(l page.LinkTag) bool {
+				return l.URL == withoutFragment(e.url) || slices.Contains(e.canonicals, l.URL)
+			})
+			return diag.FailIf(!self, "None of the %d alternates leads to %s.", len(e.page.Hreflangs()), e.url)
+		},
+	},
+}
+
+// canonicalLine is the link element that names the page itself.
+func (e *evidence) canonicalLine() string {
+	return `<link rel="canonical" href="` + html.EscapeString(withoutFragment(e.url)) + `">`
+}
+
+func isWeb(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// isLanguage reports whether a code is one that search engines know for hreflang.
+func isLanguage(code string) bool {
+	if strings.EqualFold(code, "x-default") {
+		return true
+	}
+	_, err := language.Parse(code)
+	return err == nil && !strings.Contains(code, "_")
+}

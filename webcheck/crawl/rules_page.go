@@ -1,0 +1,346 @@
+package crawl
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/page"
+)
+
+// The lengths within which search engines show titles and descriptions, in characters, and those of text, in
+// words.
+const (
+	minTitle       = 5
+	maxTitle       = 70 // Google cuts off at about 600 pixels
+	minDescription = 25
+	maxDescription = 320
+	thinWords      = 50  // below, there is little to find
+	maxErrorWords  = 200 // an error page has fewer
+	scriptedWords  = 20  // what is there before scripts run
+)
+
+// errorText is what error pages say in their title or heading.
+var errorText = regexp.MustCompile(`(?i)^\s*(error\s*)?40[34]\b|[-–|:]\s*(error\s*)?404\b|` +
+	`\b(page|file|url|document|site|seite|product) (was |could |can)?\s?(not|be not|n't) (be )?found\b|^not found\b|` +
+	`\bnicht gefunden\b|\bpage introuvable\b|no encontrada\b|\bpagina non trovata\b|\bniet gevonden\b|` +
+	`не найдена|ページが見つかりません|页面不存在`)
+
+func (e *evidence) firstHeadings() []string {
+	var list []string
+	for _, h := range e.page.Headings {
+		if h.Level == 1 && len(list) < 3 {
+			list = append(list, h.Text)
+		}
+	}
+	return list
+}
+
+// titled reports whether there is a page, and a title.
+func titled(e *evidence) bool {
+	if !e.judged() {
+		return false
+	}
+	_, ok := e.page.Title()
+	return ok
+}
+
+// titleRules are about title and description.
+var titleRules = diag.Rules[*evidence]{
+	{
+		Code: "crawl.title.missing", Severity: diag.Warning, Weight: 10, Category: factorMetadata,
+		Title:       "No title",
+		Requirement: "The page has a title",
+		Ref:         htmlStandard + "4.2.2",
+		Advice:      "Add a title element to the head: it is the headline of the page in search results and tabs.",
+		When:        func(e *evidence) bool { return whole(e) || titled(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!titled(e), "%s has no title element, or an empty one.", e.url)
+		},
+	},
+	{
+		Code: "crawl.title.multiple", Severity: diag.Info, DependsOn: []diag.Code{"crawl.title.missing"},
+		Title:       "More than one title",
+		Requirement: "The page has one title",
+		Ref:         htmlStandard + "4.2.2",
+		Advice:      "Keep one title element: browsers show the first.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.page.Titles) > 1, "The page has %d title elements.", len(e.page.Titles))
+		},
+	},
+	{
+		Code: "crawl.title.length", Severity: diag.Info, DependsOn: []diag.Code{"crawl.title.missing"},
+		Title:       "Title is cut off or says too little",
+		Requirement: "The title has a length that search results show",
+		Ref:         googleDoc + "Influencing title links",
+		Advice:      "Write a title of about 15 to 60 characters, with what matters first.",
+		Fails: func(e *evidence) diag.Failures {
+			title, _ := e.page.Title()
+			n := utf8.RuneCountInString(title)
+			return diag.FailIf(n < minTitle || n > maxTitle, "The title has %s.", diag.Count(n, "character"))
+		},
+	},
+	{
+		Code: "crawl.description.missing", Severity: diag.Warning, Weight: 5, Category: factorMetadata,
+		Title:       "No meta description",
+		Requirement: "The page has a meta description",
+		Ref:         htmlStandard + "4.2.5.1",
+		Advice:      "Add a meta element with name=description that says in a sentence or two what the page offers.",
+		When:        func(e *evidence) bool { return whole(e) || judged(e) && e.meta1("description") != "" },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.meta1("description") == "", "%s has no meta element with name=description, or an empty one.", e.url)
+		},
+	},
+	{
+		Code: "crawl.description.length", Severity: diag.Info, DependsOn: []diag.Code{"crawl.description.missing"},
+		Title:       "Meta description is cut off or says too little",
+		Requirement: "The meta description has a length that search results show",
+		Ref:         googleDoc + "Control your snippets in search results",
+		Advice:      "Write about 50 to 160 characters.",
+		Fails: func(e *evidence) diag.Failures {
+			n := utf8.RuneCountInString(e.meta1("description"))
+			return diag.FailIf(n < minDescription || n > maxDescription, "The description has %s.", diag.Count(n, "character"))
+		},
+	},
+	{
+		Code: "crawl.opengraph.incomplete", Severity: diag.Info, Weight: 1, Category: factorMetadata,
+		Title:       "Open Graph lacks a required property",
+		Requirement: "Open Graph has its four required properties",
+		Ref:         "The Open Graph protocol, basic metadata",
+		Advice:      "Add what is missing: og:title, og:type, og:image and og:url are required.",
+		When:        func(e *evidence) bool { return whole(e) && len(e.page.OpenGraph()) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			have, lacks := e.page.OpenGraph(), []string{}
+			for _, name := range []string{"og:title", "og:type", "og:image", "og:url"} {
+				if all := have[name]; len(all) == 0 || all[0] == "" {
+					lacks = append(lacks, name)
+				}
+			}
+			return diag.FailIf(len(lacks) > 0, "The page has Open Graph metadata without %s.", strings.Join(lacks, ", "))
+		},
+	},
+}
+
+// headRules are about what a page says of its form.
+var headRules = diag.Rules[*evidence]{
+	{
+		Code: "crawl.charset.invalid", Severity: diag.Warning, Weight: 3, Category: factorMetadata,
+		Title:       "Text is not in the encoding that is stated",
+		Requirement: "The text is in the encoding that is stated",
+		Ref:         "Encoding Standard section 4.2",
+		Advice:      "State the encoding in which the page is saved, best utf-8: readers see replacement characters.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			p := e.page
+			if p.UnknownCharset != "" {
+				return diag.Fail("%q is no encoding that browsers know.", diag.Quote(p.UnknownCharset))
+			}
+			return diag.FailIf(p.Undecoded, "The encoding is %s, but the page has bytes that are none of it.", p.Charset)
+		},
+	},
+	{
+		Code: "crawl.charset.undeclared", Severity: diag.Warning, Weight: 1, Category: factorMetadata,
+		DependsOn:   []diag.Code{"crawl.charset.invalid"},
+		Title:       "No encoding is stated",
+		Requirement: "The encoding is stated",
+		Ref:         htmlStandard + "4.2.5.4",
+		Advice:      "Add charset=utf-8 to Content-Type, or the meta element as the first one of the head.",
+		Fails: func(e *evidence) diag.Failures {
+			if e.page.CharsetBy != page.ByContent || e.mediaType == "application/xhtml+xml" { // XML is UTF-8 unless it says else
+				return nil
+			}
+			f := diag.Fail("Neither Content-Type nor the page states an encoding; by its bytes it is %s.", e.page.Charset)
+			if e.page.Charset == "utf-8" {
+				return f.Suggesting(`<meta charset="utf-8">`)
+			}
+			return f
+		},
+	},
+	{
+		Code: "crawl.charset.late", Severity: diag.Info, DependsOn: []diag.Code{"crawl.charset.invalid"},
+		Title:       "Encoding is stated beyond the first 1024 bytes",
+		Requirement: "The encoding is stated within the first 1024 bytes",
+		Ref:         htmlStandard + "4.2.5.4",
+		Advice:      "Move the meta element with the charset to the beginning of the head.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.page.LateCharset, "The declaration of %q ends beyond the first 1024 bytes of the page.",
+				diag.Quote(e.page.DeclaredCharset))
+		},
+	},
+	{
+		Code: "crawl.viewport.missing", Severity: diag.Warning, Weight: 3, Category: factorMetadata,
+		Title:       "No viewport for mobile devices",
+		Requirement: "The page sets a viewport for mobile devices",
+		Ref:         "CSS Viewport Module section 4",
+		Advice:      "Add a meta element with name=viewport and content=\"width=device-width, initial-scale=1\", once the layout fits.",
+		When:        func(e *evidence) bool { return whole(e) || judged(e) && e.meta1("viewport") != "" },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.meta1("viewport") == "", "%s has no meta element with name=viewport, so that phones show it as on a desk.", e.url)
+		},
+	},
+	{
+		Code: "crawl.lang.missing", Severity: diag.Info, Weight: 1, Category: factorMetadata,
+		Title:       "No language is stated",
+		Requirement: "The html element states the language",
+		Ref:         "WCAG 2.2 success criterion 3.1.1",
+		Advice:      "Add lang to the html element, such as lang=\"en\": screen readers pronounce by it.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.page.Lang == "", "The html element of the page has no lang.")
+		},
+	},
+	{
+		Code: "crawl.lang.invalid", Severity: diag.Info, DependsOn: []diag.Code{"crawl.lang.missing"},
+		Title:       "Language code is not valid",
+		Requirement: "The language code is valid",
+		Ref:         "RFC 5646 section 2",
+		Advice:      "Use a code such as en or en-GB.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!isLanguage(e.page.Lang), "%q is no valid code of a language.", diag.Quote(e.page.Lang))
+		},
+	},
+	{
+		Code: "crawl.doctype", Severity: diag.Info,
+		Title:       "No doctype",
+		Requirement: "The page begins with a doctype",
+		Ref:         htmlStandard + "13.1.1",
+		Advice:      "Begin the page with <!doctype html>: without it browsers lay it out as in 1998.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.page.Doctype, "The page has no doctype.")
+		},
+	},
+	{
+		Code: "crawl.depth", Severity: diag.Warning, Weight: 2, Category: factorContent,
+		Title:       "Elements are nested more than 512 deep",
+		Requirement: "Elements are nested at most 512 deep",
+		Ref:         htmlStandard + "13.2.6",
+		Advice:      "Close elements that are left open: parsers flatten or drop what is nested so deep.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.page.HeadOnly, "The elements of the page are nested more than 512 deep; it was read tag by tag instead.")
+		},
+	},
+	{
+		Code: "crawl.tree", Severity: diag.Info,
+		Title:       "Page has too many elements to examine",
+		Requirement: "The page was examined to its end",
+		Ref:         htmlStandard + "13.2.6",
+		Advice:      "Reduce the number of elements: browsers and crawlers need much memory for them.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.page.Cut, "The tree of the page would be too large; only its beginning was examined.")
+		},
+	},
+}
+
+// contentRules are about what readers see.
+var contentRules = diag.Rules[*evidence]{
+	{
+		Code: "crawl.frames", Severity: diag.Warning, Weight: 3, Category: factorContent,
+		DependsOn:   []diag.Code{"crawl.body.empty"},
+		Title:       "Page is made of frames",
+		Requirement: "The page is not made of frames",
+		Ref:         htmlStandard + "16.2",
+		Advice:      "Put the content into the page itself: search engines index the frames, not the page.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.page.Counts.Framesets > 0, "The page has a frameset instead of a body.")
+		},
+	},
+	{
+		Code: "crawl.script", Severity: diag.Warning, Weight: 5, Category: factorContent,
+		DependsOn:   []diag.Code{"crawl.frames"},
+		Title:       "Content appears only when scripts run",
+		Requirement: "The content stands in the HTML",
+		Ref:         googleDoc + "JavaScript SEO basics",
+		Advice:      "Render the content on the server: not every crawler runs scripts, and those that do come back later for it.",
+		When:        whole,
+		Fails: func(e *evidence) diag.Failures {
+			told := strings.Contains(strings.ToLower(e.page.Noscript.Text), "javascript")
+			empty := e.words < scriptedWords && e.page.Counts.Scripts > 0 && (told || e.page.Links.All == 0)
+			return diag.FailIf(empty && e.page.Counts.Images == 0, "The HTML has %s of text and %s; what the scripts add was not seen.",
+				diag.Count(e.words, "word"), diag.Count(e.page.Counts.Scripts, "script"))
+		},
+	},
+	{
+		Code: "crawl.text.thin", Severity: diag.Info, DependsOn: []diag.Code{"crawl.script"},
+		Title:       "Page has little text",
+		Requirement: "The page has text to be found by",
+		Ref:         googleDoc + "Creating helpful, reliable, people-first content",
+		Advice:      "Say in words what the page is about.",
+		When:        whole,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.words < thinWords, "The page has %s.", diag.Count(e.words, "word"))
+		},
+	},
+	{
+		Code: "crawl.heading.missing", Severity: diag.Info, Weight: 1, Category: factorContent,
+		DependsOn:   []diag.Code{"crawl.script"},
+		Title:       "No main heading (h1)",
+		Requirement: "The page has a main heading",
+		Ref:         htmlStandard + "4.3.11",
+		Advice:      "Mark the heading of the page as h1.",
+		When:        whole,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.page.Levels[0] == 0, "The page has no h1 element.")
+		},
+	},
+	{
+		Code: "crawl.heading.order", Severity: diag.Info,
+		Title:       "Heading level is skipped",
+		Requirement: "No heading level is skipped",
+		Ref:         htmlStandard + "4.3.11",
+		Advice:      "Let a heading be at most one level below the one before it.",
+		When:        func(e *evidence) bool { return judged(e) && len(e.page.Headings) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			last := e.page.Headings[0].Level
+			for _, h := range e.page.Headings {
+				if h.Level > last+1 {
+					return diag.Fail("The h%d %q follows a heading of level %d.", h.Level, diag.Quote(h.Text), last)
+				}
+				last = h.Level
+			}
+			return nil
+		},
+	},
+	{
+		Code: "crawl.image.alt", Severity: diag.Warning, Weight: 3, Category: factorContent,
+		Title:       "Image without alternative text (alt)",
+		Requirement: "Every image has an alternative text, or an empty one for decoration",
+		Ref:         htmlStandard + "4.8.4.4",
+		Advice:      "Add alt to each img: what it shows in a few words, or alt=\"\" if it is decoration.",
+		When:        func(e *evidence) bool { return judged(e) && e.page.Counts.Images > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			c := e.page.Counts
+			i := slices.IndexFunc(e.page.Images, func(i page.Image) bool { return !i.HasAlt })
+			first := ""
+			if i >= 0 && e.page.Images[i].Raw != "" {
+				first = ", the first of them " + diag.Quote(e.page.Images[i].Raw)
+			}
+			return diag.FailIf(c.MissingAlt > 0, "%d of %s without alt%s.", c.MissingAlt, diag.Count(c.Images, "image"), first)
+		},
+		Partly: func(e *evidence) float64 {
+			return 1 - float64(e.page.Counts.MissingAlt)/float64(max(1, e.page.Counts.Images))
+		},
+	},
+	{
+		Code: "crawl.link.script", Severity: diag.Info,
+		Title:       "Links that crawlers cannot follow",
+		Requirement: "Crawlers can follow the links",
+		Ref:         googleDoc + "Link best practices",
+		Advice:      "Use a elements with a href that is a URL; let scripts take it over.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			n := 0
+			for _, a := range e.page.Anchors {
+				if strings.HasPrefix(a.URL, "javascript:") || a.URL == "" {
+					n++
+				}
+			}
+			return diag.FailIf(n > 0, "%d of %s to a script or nowhere.", n, diag.Count(len(e.page.Anchors), "link")+" lead")
+		},
+	},
+}

@@ -1,0 +1,136 @@
+package csr
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// evidence is all that the rules look at; only digest fills it.
+type evidence struct {
+	paste  *Paste
+	block  *Block    // the one that is judged; nil if none of the text could be one
+	damage string    // why the block is no request, as a sentence
+	csr    *Contents // nil if there is no request that can be read
+	count  int       // of requests in the text
+
+	validity pki.Validity
+	key      pki.PublicKey
+	checks   map[pki.CheckCode]pki.KeyCheck
+	ordered  []pki.KeyCheck
+	names    []Name // of the SAN; where there is none, the common name
+	common   []string
+	fixed    *string // what correction found, which many findings repeat
+}
+
+// maxJudged bounds the names that are judged: public authorities stop at 100.
+const maxJudged = pki.MaxNames
+
+// digest finds the request in a text, takes it apart, and looks at key and names.
+func (e *evidence) digest(text string, known *pki.KnownKeys) error {
+	e.paste = Find(text)
+	for i := range e.paste.Blocks {
+		if e.paste.Blocks[i].Kind == RequestKind {
+			e.count++
+			if e.block == nil || e.block.DER == nil {
+				e.block = &e.paste.Blocks[i]
+			}
+		}
+	}
+	if e.block == nil {
+		return nil
+	}
+	if e.damage = e.block.Fault; e.damage != "" {
+		return nil
+	}
+	c, err := Read(e.block.DER)
+	if err != nil {
+		e.damage = reason(err)
+		return nil
+	}
+	e.csr = c
+	e.validity = c.Key.Check(c.Algorithm, c.Signed, c.Signature)
+	e.key = c.Key.Describe()
+	if e.ordered, err = c.Key.Checks(known); err != nil {
+		return err
+	}
+	e.checks = map[pki.CheckCode]pki.KeyCheck{}
+	for _, check := range e.ordered {
+		e.checks[check.Code] = check
+		if check.Status == pki.CheckFailed && !e.key.Weak {
+			e.key.Weak, e.key.WeakReason = true, clause(check.Detail)
+		}
+	}
+	e.judgeNames()
+	return nil
+}
+
+func reason(err error) string {
+	if m, ok := err.(*MalformedError); ok {
+		return m.Reason
+	}
+	return "The request cannot be read."
+}
+
+// clause makes a clause of a sentence.
+func clause(s string) string {
+	s = strings.TrimSuffix(s, ".")
+	if first, _, _ := strings.Cut(s, " "); first == "The" {
+		return "t" + s[1:]
+	}
+	return s
+}
+
+func (e *evidence) judgeNames() {
+	for _, a := range e.csr.Attributes {
+		if a.OID == oidCommonName && a.Value != "" {
+			e.common = append(e.common, a.Value)
+		}
+	}
+	for _, n := range e.csr.Names[:min(len(e.csr.Names), maxJudged)] {
+		e.names = append(e.names, JudgeName(n))
+	}
+	if len(e.csr.Names) == 0 && len(e.common) > 0 {
+		e.names = append(e.names, JudgeName(asName(e.common[len(e.common)-1])))
+	}
+}
+
+// asName is a common name as an alternative name.
+func asName(s string) GeneralName {
+	if ip, err := netip.ParseAddr(s); err == nil {
+		return GeneralName{Type: IPName, Value: ip.String(), IP: ip}
+	}
+	return GeneralName{Type: DNSName, Value: s}
+}
+
+// listed reports whether a common name is one of the alternative names.
+func (e *evidence) listed(common string) bool {
+	ip, err := netip.ParseAddr(common)
+	return slices.ContainsFunc(e.csr.Names, func(n GeneralName) bool {
+		return n.Type == DNSName && strings.EqualFold(n.Value, common) || n.Type == IPName && err == nil && n.IP == ip
+	})
+}
+
+// shown makes a name of a request fit for a sentence.
+func shown(s string) string {
+	if s == "" {
+		return "that is empty"
+	}
+	return diag.Quote(s)
+}
+
+// failed returns the detail of a search that found a weakness.
+func (e *evidence) failed(code pki.CheckCode) diag.Failures {
+	check := e.checks[code]
+	return diag.FailIf(check.Status == pki.CheckFailed, "%s", check.Detail).Suggesting(e.correction())
+}
+
+// searched reports whether a weakness was looked for.
+func searched(code pki.CheckCode) func(*evidence) bool {
+	return func(e *evidence) bool {
+		return e.csr != nil && e.checks[code].Status != pki.CheckSkipped && e.checks[code].Code != ""
+	}
+}

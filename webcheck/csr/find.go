@@ -1,0 +1,266 @@
+package csr
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The bounds of a text.
+const (
+	// MaxBytes is how much of a text is read (CONTRACT 3.4). Requests with a hundred names have 10 KiB.
+	MaxBytes = 64 << 10
+
+	// MaxBlocks is how many blocks of a text are looked at.
+	MaxBlocks = 50
+)
+
+// A Paste is what stands in a text that somebody pasted.
+type Paste struct {
+	Blocks []Block
+	Secret Kind // of a private key anywhere in the text; empty if there is none
+	Kind   Kind // what the text is if it has no block; empty if it has
+}
+
+// A Block is a part of a text that encodes something, between lines BEGIN and END or without them (RFC 7468).
+type Block struct {
+	Label string // of the line BEGIN; empty if there is none
+	Kind  Kind   // by its content, or else by its label
+	DER   []byte // nil if it cannot be decoded
+	Fault string // why not, as a sentence
+	Bent  bool   // white space or lines are not as they should be
+	Open  bool   // it has no line END
+}
+
+// boundary is the first or the last line of a block, as far as it can be recognised.
+var boundary = regexp.MustCompile(`(?i)-{2,}[ \t]*(BEGIN|END)[ \t]+([A-Z0-9][A-Z0-9 .#/]*?)[ \t]*-{2,}`)
+
+// secretText is what tells a private key by the text around it, whatever became of its lines.
+var secretText = regexp.MustCompile(`(?i)(?:BEGIN|END)[\s_]+(?:[A-Z0-9]+[\s_]+)*PRIVATE[\s_]+KEY|PuTTY-User-Key-File|AGE-SECRET-KEY-1|` +
+	`"d"\s*:\s*"[A-Za-z0-9_-]{16,}"|Private-Lines:|RSA Private-Key:|Private-Key:\s*\(`)
+
+// hasSecret reports whether the text tells of a private key. Few texts have one of the words, and the pattern is slow.
+func hasSecret(text string) bool {
+	lower := strings.ToLower(text)
+	return slices.ContainsFunc([]string{"private", "putty", "age-secret", `"d"`}, func(s string) bool { return strings.Contains(lower, s) }) &&
+		secretText.MatchString(text)
+}
+
+// undo takes back what mail, chat and word processors do to a text.
+var undo = strings.NewReplacer(
+	"\ufeff", "", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\u00ad", "", "\u00a0", " ", "\u2028", "\n", "\u2029", "\n",
+	"\u2010", "-", "\u2011", "-", "\u2012", "--", "\u2013", "--", "\u2014", "--", "\u2212", "-",
+	`\r\n`, "\n", `\n`, "\n", `\r`, "\n", "\r\n", "\n", "\r", "\n", "&#45;", "-", "&#43;", "+", "&nbsp;", " ", "&#10;", "\n", "<br>", "\n",
+)
+
+// quoted is what mail programs put before lines of others.
+var quoted = regexp.MustCompile(`(?m)^[ \t]*(?:[>|][ \t]*)+`)
+
+// Find looks for requests, and for what people paste in their place. What it holds of a private key is its kind only.
+func Find(text string) *Paste {
+	p := &Paste{}
+	text = undo.Replace(text[:min(len(text), MaxBytes)])
+	text = quoted.ReplaceAllString(text, "")
+	p.find(text, true)
+	if p.Secret == "" && hasSecret(text) {
+		p.Secret = PrivateKeyKind
+	}
+	for i := range p.Blocks {
+		if b := &p.Blocks[i]; b.Kind.secret() {
+			p.Secret, b.DER, b.Fault = b.Kind, nil, ""
+		}
+	}
+	return p
+}
+
+// find looks for blocks, and where there is none for something that is encoded without them.
+func (p *Paste) find(text string, again bool) {
+	marks := boundary.FindAllStringSubmatchIndex(text, 2*MaxBlocks)
+	for i, m := range marks {
+		if !strings.EqualFold(text[m[2]:m[3]], "BEGIN") || len(p.Blocks) >= MaxBlocks {
+			continue
+		}
+		end, open := len(text), true
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+			open = !strings.EqualFold(text[marks[i+1][2]:marks[i+1][3]], "END")
+		}
+		p.Blocks = append(p.Blocks, newBlock(strings.ToUpper(text[m[4]:m[5]]), text[m[1]:end], open))
+	}
+	if len(p.Blocks) == 0 {
+		p.bare(boundary.ReplaceAllString(text, "\n"), again)
+	}
+}
+
+// newBlock decodes what stands between the lines.
+func newBlock(label, body string, open bool) Block {
+	b := Block{Label: label, Kind: kindOfLabel(label), Open: open}
+	lines := strings.Split(strings.Trim(body, "\n"), "\n")
+	var data strings.Builder
+	for i, line := range lines {
+		trimmed := strings.TrimSpace(line)
+		if name, _, ok := strings.Cut(trimmed, ":"); ok && !strings.ContainsAny(name, "+/=") {
+			continue // a header of RFC 1421
+		}
+		if trimmed != line || len(line) > 76 || i < len(lines)-1 && len(line) < 64 && len(line) > 0 {
+			b.Bent = true
+		}
+		data.WriteString(trimmed)
+		data.WriteByte('\n')
+	}
+	if b.Kind.secret() {
+		return b // it is not even decoded
+	}
+	if b.DER, b.Fault = decode(data.String()); b.DER != nil {
+		if kind := kindOf(b.DER); kind != UnknownKind {
+			b.Kind = kind
+		}
+	}
+	return b
+}
+
+// kindOfLabel tells what a block should be. Labels are those of RFC 7468 and of older programs.
+func kindOfLabel(label string) Kind {
+	switch {
+	case strings.Contains(label, "PRIVATE KEY"):
+		return PrivateKeyKind
+	case strings.Contains(label, "CERTIFICATE REQUEST"):
+		return RequestKind
+	case strings.HasPrefix(label, "PGP"):
+		return PGPKind
+	case strings.HasPrefix(label, "SSH"):
+		return SSHKeyKind
+	case strings.Contains(label, "PUBLIC KEY"):
+		return PublicKeyKind
+	case label == "PKCS7" || label == "CMS" || label == "PKCS #7 SIGNED DATA" || label == "CERTIFICATE CHAIN":
+		return PKCS7Kind
+	case label == "PKCS12" || label == "PFX":
+		return PKCS12Kind
+	case strings.Contains(label, "CRL"):
+		return CRLKind
+	case strings.Contains(label, "PARAMETERS"):
+		return ParametersKind
+	case strings.Contains(label, "CERTIFICATE"):
+		return CertificateKind
+	default:
+		return UnknownKind
+	}
+}
+
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+// urlAlphabet turns the other alphabet of RFC 4648 section 5 into the usual one.
+var urlAlphabet = strings.NewReplacer("-", "+", "_", "/")
+
+// decode decodes Base64 with white space anywhere, in either alphabet, padded or not. Web forms turn plus signs into
+// blanks, which are put back where the text makes no sense without. The fault names no character, since the text may
+// be a secret.
+func decode(text string) (der []byte, fault string) {
+	data := strings.Join(strings.Fields(text), "")
+	der, fault = decodeWhole(data)
+	if fault == "" && complete(der) || !strings.Contains(strings.TrimSpace(text), " ") {
+		return der, fault
+	}
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.ReplaceAll(strings.TrimSpace(line), " ", "+"))
+	}
+	if with, none := decodeWhole(strings.Join(lines, "")); none == "" && complete(with) {
+		return with, ""
+	}
+	return der, fault
+}
+
+func decodeWhole(data string) (der []byte, fault string) {
+	data = strings.TrimRight(urlAlphabet.Replace(data), "=")
+	if data == "" {
+		return nil, "There is nothing between the lines BEGIN and END."
+	}
+	if rest := strings.TrimLeft(data, alphabet); rest != "" {
+		return nil, fmt.Sprintf("Character %d of the Base64 text is not one of the Base64 alphabet.", len(data)-len(rest)+1)
+	}
+	if len(data)%4 == 1 {
+		return nil, fmt.Sprintf("The Base64 text has %d characters, which no number of bytes encodes to: one is missing or too many.", len(data))
+	}
+	der, err := base64.RawStdEncoding.DecodeString(data)
+	if err != nil {
+		return nil, "The text between the lines BEGIN and END is not Base64."
+	}
+	return der, ""
+}
+
+// complete reports whether a DER value has the length that it says.
+func complete(der []byte) bool {
+	length, header, ok := derLength(der)
+	return ok && length+header == len(der)
+}
+
+// leastBare is how long a text without lines BEGIN and END must be to be taken for Base64. The smallest keys and
+// requests have more.
+const leastBare = 40
+
+// bare looks for something encoded without lines BEGIN and END: the whole text, or the longest run of its lines.
+func (p *Paste) bare(text string, again bool) {
+	trimmed := strings.TrimSpace(text)
+	run := longestRun(trimmed)
+	der, fault := decode(run)
+	if fault != "" || len(run) < leastBare {
+		der = nil
+	}
+	if octets, err := hex.DecodeString(strings.NewReplacer(" ", "", "\n", "", ":", "").Replace(trimmed)); err == nil && len(octets) > leastBare {
+		der = octets
+	}
+	switch kind := kindOf(der); {
+	case again && strings.Contains(string(der), "-----BEGIN "): // a PEM text in Base64, as Kubernetes has it
+		p.find(undo.Replace(string(der)), false)
+	case der != nil && kind != UnknownKind:
+		p.Blocks = append(p.Blocks, Block{Kind: kind, DER: der})
+	default:
+		p.Kind = kindOfText(trimmed)
+	}
+}
+
+// longestRun returns the longest run of lines in Base64.
+func longestRun(text string) string {
+	var best, run string
+	for line := range strings.Lines(text + "\n") {
+		line = strings.TrimSpace(line)
+		if strings.Trim(urlAlphabet.Replace(line), alphabet+"= ") != "" {
+			run = ""
+			continue
+		}
+		if run += line + "\n"; len(run) > len(best) {
+			best = run
+		}
+	}
+	return best
+}
+
+// kindOfText tells what a text is that encodes nothing.
+func kindOfText(text string) Kind {
+	lower := strings.ToLower(text)
+	switch {
+	case strings.HasPrefix(lower, "ssh-"), strings.HasPrefix(lower, "ecdsa-sha2-"), strings.HasPrefix(lower, "sk-ssh-"),
+		strings.HasPrefix(lower, "sk-ecdsa-"):
+		return SSHKeyKind
+	case strings.HasPrefix(lower, "spkac="):
+		return SPKACKind
+	case strings.HasPrefix(lower, "certificate request:"):
+		return PrintedKind
+	case strings.HasPrefix(lower, "certificate:"):
+		return CertificateKind
+	case strings.HasPrefix(lower, "<"):
+		return PageKind
+	case strings.HasPrefix(lower, "{") && strings.Contains(lower, `"kty"`):
+		return PublicKeyKind
+	case strings.Contains(lower, "[req]") || strings.Contains(lower, "[ req ]") || strings.Contains(lower, "distinguished_name"):
+		return ConfigKind
+	case !strings.ContainsAny(text, " \n\t") && len(text) > 0 && len(text) < 300 && strings.ContainsAny(text, "./\\") && !strings.HasSuffix(text, "."):
+		return NameKind
+	default:
+		return UnknownKind
+	}
+}

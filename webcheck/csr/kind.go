@@ -1,0 +1,236 @@
+package csr
+
+import "bytes"
+
+// A Kind is what something is that was given in the place of a request, or is one.
+type Kind string
+
+// The kinds.
+const (
+	RequestKind     Kind = "request"
+	CertificateKind Kind = "certificate"
+	PrivateKeyKind  Kind = "private_key"
+	PublicKeyKind   Kind = "public_key"
+	SSHKeyKind      Kind = "ssh_key"
+	PKCS7Kind       Kind = "pkcs7"
+	PKCS12Kind      Kind = "pkcs12"
+	CRLKind         Kind = "crl"
+	PGPKind         Kind = "pgp"
+	SPKACKind       Kind = "spkac"
+	ParametersKind  Kind = "parameters"
+	PrintedKind     Kind = "printed" // the readable form that openssl prints
+	ConfigKind      Kind = "config"  // a configuration of openssl
+	PageKind        Kind = "page"    // HTML
+	NameKind        Kind = "name"    // of a file, or a URL
+	UnknownKind     Kind = "unknown"
+)
+
+// secret reports whether it is something that nobody should paste.
+func (k Kind) secret() bool { return k == PrivateKeyKind || k == PKCS12Kind }
+
+// The first bytes of DER values (X.690 section 8.1.2).
+const (
+	tagInteger   = 0x02
+	tagBits      = 0x03
+	tagOctets    = 0x04
+	tagOID       = 0x06
+	tagIA5       = 0x16
+	tagUTCTime   = 0x17
+	tagTime      = 0x18
+	tagSequence  = 0x30
+	tagSet       = 0x31
+	tagContext0  = 0xa0
+	opensshMagic = "openssh-key-v1\x00"
+)
+
+// kindOf tells what bytes are by their structure. It needs no more than their beginning: what was cut off is still
+// recognised.
+func kindOf(der []byte) Kind {
+	switch {
+	case bytes.HasPrefix(der, []byte(opensshMagic)):
+		return PrivateKeyKind
+	case isSSHKey(der):
+		return SSHKeyKind
+	case len(der) < 4 || der[0] != tagSequence:
+		return UnknownKind
+	}
+	first, ok := begin(der)
+	if !ok {
+		return UnknownKind
+	}
+	second, _ := begin(first.after)
+	switch first.tag {
+	case tagInteger:
+		return kindOfNumbers(first)
+	case tagOID:
+		if bytes.HasPrefix(first.content, oidPKCS7) {
+			return PKCS7Kind
+		}
+	case tagSequence:
+		return kindOfSequence(first, second)
+	}
+	return UnknownKind
+}
+
+// A value is the beginning of a DER value: its content may be cut off.
+type value struct {
+	tag     byte
+	content []byte
+	after   []byte // what follows
+}
+
+// begin returns the first value inside of a value.
+func begin(der []byte) (value, bool) {
+	outer, ok := read(der)
+	if !ok {
+		return value{}, false
+	}
+	return read(outer.content)
+}
+
+// read reads a value whose content may be cut off. What follows is wrapped as begin expects it.
+func read(der []byte) (value, bool) {
+	length, header, ok := derLength(der)
+	if !ok {
+		return value{}, false
+	}
+	v := value{tag: der[0], content: der[header:]}
+	if length < len(v.content) {
+		v.after = append([]byte{tagSequence, 0x84, 0x7f, 0xff, 0xff, 0xff}, v.content[length:]...)
+		v.content = v.content[:length]
+	}
+	return v, true
+}
+
+// derLength reads tag and length (X.690 section 8.1.3). An indefinite length is that of BER, and none.
+func derLength(der []byte) (length, header int, ok bool) {
+	if len(der) < 2 || der[0]&0x1f == 0x1f {
+		return 0, 0, false
+	}
+	if der[1] < 0x80 {
+		return int(der[1]), 2, true
+	}
+	octets := int(der[1] & 0x7f)
+	if octets == 0 || octets > 4 || len(der) < 2+octets {
+		return 0, 0, false
+	}
+	for _, b := range der[2 : 2+octets] {
+		length = length<<8 | int(b)
+	}
+	return length, 2 + octets, length >= 0
+}
+
+// oidPKCS7 begins the identifiers of PKCS #7 (RFC 5652 section 4), oidPBES2 is that of encrypted private keys.
+var (
+	oidPKCS7   = []byte{0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07}
+	oidPKCS5   = []byte{0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05}
+	oidPKCS12  = []byte{0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c}
+	sshKeyWord = [][]byte{[]byte("ssh-"), []byte("ecdsa-sha2-"), []byte("sk-")}
+)
+
+// kindOfNumbers tells apart what begins with a number: private keys begin with their version, 0 or 1 (RFC 8017
+// appendix A.1.2, RFC 5958 section 2, RFC 5915 section 3), PKCS #12 with 3 (RFC 7292 section 4), and public keys and
+// parameters with a large number.
+func kindOfNumbers(first value) Kind {
+	switch {
+	case len(first.content) > 1:
+		return PublicKeyKind
+	case len(first.content) == 1 && first.content[0] == 3:
+		return PKCS12Kind
+	default:
+		return PrivateKeyKind
+	}
+}
+
+// kindOfSequence tells apart what begins with a sequence: what is signed, and keys that begin with their algorithm.
+func kindOfSequence(first, second value) Kind {
+	inside, ok := read(first.content)
+	if !ok {
+		return UnknownKind
+	}
+	switch inside.tag {
+	case tagContext0:
+		return CertificateKind
+	case tagOID:
+		switch {
+		case second.tag == tagOctets, bytes.HasPrefix(inside.content, oidPKCS5), bytes.HasPrefix(inside.content, oidPKCS12):
+			return PrivateKeyKind
+		default:
+			return PublicKeyKind
+		}
+	case tagInteger:
+		return kindOfSigned(inside)
+	case tagSequence:
+		if next, ok := read(unwrapped(inside)); ok && next.tag == tagIA5 {
+			return SPKACKind
+		}
+		if next, ok := read(inside.content); ok && next.tag == tagOID {
+			return CRLKind
+		}
+	}
+	return UnknownKind
+}
+
+// unwrapped is what follows a value, as it stands.
+func unwrapped(v value) []byte {
+	if len(v.after) < 6 {
+		return nil
+	}
+	return v.after[6:]
+}
+
+// kindOfSigned tells apart what begins with a version: requests (RFC 2986 section 4.1) go on with the subject,
+// certificates of version 1 and revocation lists (RFC 5280 sections 4.1 and 5.1) with an algorithm.
+func kindOfSigned(version value) Kind {
+	second, ok := read(unwrapped(version))
+	if !ok || second.tag != tagSequence {
+		return UnknownKind
+	}
+	if inside, ok := read(second.content); len(second.content) == 0 || ok && inside.tag == tagSet {
+		return RequestKind
+	}
+	third, _ := read(unwrapped(second))
+	fourth, _ := read(unwrapped(third))
+	switch fourth.tag {
+	case tagSequence:
+		return CertificateKind
+	case tagUTCTime, tagTime:
+		return CRLKind
+	}
+	return UnknownKind
+}
+
+// isSSHKey reports whether bytes are a public key as SSH sends it (RFC 4253 section 6.6): a string with its length.
+func isSSHKey(data []byte) bool {
+	if len(data) < 12 || data[0] != 0 || data[1] != 0 || data[2] != 0 {
+		return false
+	}
+	for _, word := range sshKeyWord {
+		if bytes.HasPrefix(data[4:], word) {
+			return true
+		}
+	}
+	return false
+}
+
+// descriptions are what the kinds are that are no request and no private key.
+var descriptions = map[Kind]string{
+	CertificateKind: "a certificate",
+	PublicKeyKind:   "a public key",
+	SSHKeyKind:      "a public key for SSH",
+	PKCS7Kind:       "a PKCS #7 bundle of certificates",
+	CRLKind:         "a revocation list",
+	PGPKind:         "text of OpenPGP",
+	SPKACKind:       "a request in the old form SPKAC",
+	ParametersKind:  "parameters for keys",
+	PrintedKind:     "the readable form of a request, as openssl prints it with -text",
+	ConfigKind:      "a configuration of openssl",
+	PageKind:        "an HTML page",
+	NameKind:        "the name of a file or a URL",
+}
+
+// secrets are what private keys come in, in words.
+var secrets = map[Kind]string{
+	PrivateKeyKind: "a private key",
+	PKCS12Kind:     "a PKCS #12 file, which as a rule holds a private key",
+}

@@ -1,0 +1,236 @@
+package csr
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/registry"
+	"golang.org/x/net/publicsuffix"
+)
+
+// A Name is one name that the certificate is to have, and whether a public authority may certify it.
+type Name struct {
+	Value   string `json:"value" doc:"the name as it stands in the request"`
+	Unicode string `json:"unicode,omitempty" doc:"the name in Unicode, if that is different"`
+	Wild    bool   `json:"wildcard" doc:"whether it stands for all names one level below a domain"`
+	Valid   bool   `json:"valid" doc:"whether a public authority may certify it"`
+	Reason  string `json:"reason,omitempty" doc:"why not, as a clause"`
+
+	Type  NameType  `json:"-"`
+	Fault NameFault `json:"-"`
+}
+
+// A NameFault is the kind of what is wrong with a name.
+type NameFault int
+
+// The kinds.
+const (
+	NoFault        NameFault = iota
+	BadSyntax                // it is no host name
+	BadIDN                   // a label that begins with xn-- is not the A-label of anything
+	BadWildcard              // the asterisk is not the whole of the first label
+	WildcardSuffix           // a wildcard for all of a public suffix
+	PublicSuffix             // it is a public suffix itself
+	InternalName             // it does not exist in the public DNS
+	ReverseName              // it belongs to the reverse DNS
+	ReservedIP               // the address is not public
+	AddressAsDNS             // an address where a host name should stand
+	ForeignType              // a mail address, URI or another type
+)
+
+// The sizes of names in octets (RFC 1035 section 2.3.4).
+const (
+	maxName  = 253
+	maxLabel = 63
+)
+
+// reservedTLDs are top-level domains that are not in the public DNS, and why (RFC 6761, RFC 6762, RFC 7686, RFC 8375,
+// and resolutions of ICANN).
+var reservedTLDs = map[string]string{
+	"localhost": "the name stands for the machine itself", "local": ".local is for multicast DNS in local networks",
+	"internal": ".internal is reserved for private use", "test": ".test is reserved for tests",
+	"invalid": ".invalid is reserved for names that do not exist", "example": ".example is reserved for documentation",
+	"onion": "the name is not that of an onion service of version 3", "alt": ".alt is reserved for names outside of the DNS",
+}
+
+// JudgeName judges a name for a certificate that browsers are to trust.
+func JudgeName(n GeneralName) Name {
+	name := Name{Value: text(n.Value), Type: n.Type}
+	switch n.Type {
+	case DNSName:
+		name.judgeDNS(n.Value)
+	case IPName:
+		name.judgeIP(n.IP)
+	case EmailName:
+		name.fail(ForeignType, "certificates for servers have no mail addresses")
+	case URIName:
+		name.fail(ForeignType, "certificates for servers have no URIs")
+	default:
+		name.fail(ForeignType, "certificates for servers have host names and IP addresses only")
+	}
+	name.Valid = name.Fault == NoFault
+	return name
+}
+
+// fail notes what is wrong, if nothing was before.
+func (n *Name) fail(fault NameFault, format string, args ...any) {
+	if n.Fault == NoFault {
+		n.Fault, n.Reason = fault, fmt.Sprintf(format, args...)
+	}
+}
+
+// judgeIP judges an address: those of the registries of IANA are nobody's (Baseline Requirements section 4.2.2).
+func (n *Name) judgeIP(ip netip.Addr) {
+	if !ip.IsValid() {
+		n.fail(BadSyntax, "an IP address has 4 or 16 bytes")
+		return
+	}
+	ip = ip.Unmap()
+	if _, purpose, ok := registry.PurposeOf(ip); ok {
+		n.fail(ReservedIP, "the address is reserved: %s (%s)", purpose.Name, purpose.RFC)
+	} else if !(&diag.Env{}).Public(ip) {
+		n.fail(ReservedIP, "the address is not public")
+	}
+}
+
+// judgeDNS judges a host name, the gravest fault first.
+func (n *Name) judgeDNS(raw string) {
+	base := strings.ToLower(raw)
+	if rest, ok := strings.CutPrefix(base, "*."); ok {
+		n.Wild, base = true, rest
+	}
+	if n.judgeForm(raw, base); n.Fault != NoFault {
+		return
+	}
+	n.judgeLabels(base)
+	if n.Fault != NoFault {
+		return
+	}
+	if d, err := diag.ParseDomain(base); err == nil {
+		if u := d.UnicodeIfDifferent(); u != "" {
+			n.Unicode = u
+			if n.Wild {
+				n.Unicode = "*." + u
+			}
+		}
+	}
+	n.judgePlace(base)
+}
+
+// judgeForm finds what is no name at all.
+func (n *Name) judgeForm(raw, base string) {
+	_, notIP := netip.ParseAddr(strings.Trim(raw, "[]"))
+	_, notNet := netip.ParsePrefix(raw)
+	switch {
+	case raw == "":
+		n.fail(BadSyntax, "it is empty")
+	case strings.Contains(raw, "\x00"):
+		n.fail(BadSyntax, "it has a NUL character, behind which some software stops to read")
+	case notIP == nil:
+		n.fail(AddressAsDNS, "an IP address must stand in the request as such, not as a host name")
+	case notNet == nil:
+		n.fail(AddressAsDNS, "it is a network, not a host name")
+	case strings.Contains(raw, "://"):
+		n.fail(BadSyntax, "it is a URL, not a host name")
+	case strings.Contains(raw, "@"):
+		n.fail(BadSyntax, "it is a mail address, not a host name")
+	case strings.ContainsAny(raw, "/?#"):
+		n.fail(BadSyntax, "it has a path, which a host name has not")
+	case strings.Contains(raw, ":"):
+		n.fail(BadSyntax, "it has a port or prefix, which a host name has not")
+	case strings.ContainsAny(raw, " \t\r\n,;"):
+		n.fail(BadSyntax, "it has a space or a separator: each name must stand alone")
+	case strings.Contains(base, "*") || raw == "*":
+		n.fail(BadWildcard, "an asterisk may only be the whole of the first label, as in *.example.com")
+	case !ascii(raw):
+		n.fail(BadSyntax, "it has characters beyond ASCII: international names are written as A-labels, which begin with xn--")
+	case strings.HasSuffix(raw, "."):
+		n.fail(BadSyntax, "it ends with a dot")
+	case len(raw) > maxName:
+		n.fail(BadSyntax, "it has more than %d octets", maxName)
+	}
+}
+
+// judgeLabels checks each label (RFC 5280 section 4.2.1.6, RFC 1123 section 2.1, RFC 5890 section 2.3.1).
+func (n *Name) judgeLabels(base string) {
+	for label := range strings.SplitSeq(base, ".") {
+		switch {
+		case label == "":
+			n.fail(BadSyntax, "it has an empty label")
+		case len(label) > maxLabel:
+			n.fail(BadSyntax, "a label has more than %d octets", maxLabel)
+		case strings.HasPrefix(label, "xn--"):
+			if _, err := diag.ParseDomain(label + ".example"); err != nil {
+				n.fail(BadIDN, "%s is not a valid A-label of IDNA 2008", label)
+			}
+		case strings.Contains(label, "_"):
+			n.fail(BadSyntax, "it has an underscore, which host names must not have")
+		case strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+			n.fail(BadSyntax, "it has a character other than letters, digits and hyphens")
+		case label[0] == '-' || label[len(label)-1] == '-':
+			n.fail(BadSyntax, "a label begins or ends with a hyphen")
+		case len(label) >= 4 && label[2:4] == "--":
+			n.fail(BadSyntax, "the label %s has hyphens in the third and fourth place, which are reserved", label)
+		}
+	}
+}
+
+// judgePlace judges where in the DNS a name stands.
+func (n *Name) judgePlace(name string) {
+	top := name[strings.LastIndexByte(name, '.')+1:]
+	suffix, public := publicSuffixOf(name)
+	reason, reserved := reservedTLDs[top]
+	switch {
+	case top == "onion" && isOnion(name):
+	case reserved:
+		n.fail(InternalName, "%s", reason)
+	case under(name, "home.arpa"):
+		n.fail(InternalName, "home.arpa is for home networks")
+	case under(name, "in-addr.arpa") || under(name, "ip6.arpa"):
+		n.fail(ReverseName, "it belongs to the reverse DNS, for which no certificates are issued any more")
+	case strings.Trim(top, "0123456789") == "":
+		n.fail(BadSyntax, "it ends in a number, which makes it an IP address")
+	case !public && !strings.Contains(name, "."):
+		n.fail(InternalName, "a single label is no name of the public DNS")
+	case !public:
+		n.fail(InternalName, "there is no top-level domain .%s", top)
+	case suffix == name && n.Wild:
+		n.fail(WildcardSuffix, "%s is a public suffix, below which everybody registers domains", name)
+	case suffix == name:
+		n.fail(PublicSuffix, "%s is a public suffix, which nobody can own", name)
+	}
+}
+
+// publicSuffixOf returns the suffix below which names are registered with a registry, and whether the top-level domain
+// exists. Suffixes that a company made its own, such as github.io, do not count (Baseline Requirements section 3.2.2.6).
+func publicSuffixOf(name string) (suffix string, exists bool) {
+	suffix, official := publicsuffix.PublicSuffix(name)
+	for !official && strings.Contains(suffix, ".") {
+		if _, own := publicsuffix.PublicSuffix(suffix); own {
+			return suffix, true
+		}
+		_, parent, _ := strings.Cut(suffix, ".")
+		suffix, official = publicsuffix.PublicSuffix(parent)
+	}
+	return suffix, official
+}
+
+func under(name, zone string) bool { return name == zone || strings.HasSuffix(name, "."+zone) }
+
+// isOnion reports whether a name is that of an onion service of version 3 (Baseline Requirements appendix B).
+func isOnion(name string) bool {
+	labels := strings.Split(name, ".")
+	service := labels[max(0, len(labels)-2)]
+	return len(labels) >= 2 && len(service) == 56 && strings.Trim(service, "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

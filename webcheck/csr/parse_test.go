@@ -1,0 +1,339 @@
+package csr
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/stretchr/testify/require"
+	asn1tag "golang.org/x/crypto/cryptobyte/asn1"
+)
+
+// rsa is a plan with an RSA key that did not sign.
+func withRSA(n *big.Int, e int64) plan {
+	return plan{spki: rsaKey("1.2.840.113549.1.1.1", true, n, big.NewInt(e))}
+}
+
+func named2(names ...string) plan { return plan{names: names, subject: [][2]string{}} }
+
+func of(attribute, value string) plan {
+	return plan{subject: [][2]string{{attribute, value}, {oidCommonName, "example.com"}}}
+}
+
+func armored(label string, p plan) string {
+	return strings.ReplaceAll(p.pem(), "CERTIFICATE REQUEST", label)
+}
+
+var (
+	p256      = namedCurve("1.2.840.10045.3.1.7")
+	secp256k1 = namedCurve("1.3.132.0.10")
+)
+
+// nearly are two primes that are close together.
+func nearly() *big.Int {
+	p := prime(1024)
+	q := new(big.Int).Add(p, big.NewInt(2))
+	for !q.ProbablyPrime(10) {
+		q.Add(q, big.NewInt(2))
+	}
+	return q.Mul(p, q)
+}
+
+// Wiener's attack finds d where it is below a third of the fourth root of n.
+func wiener() plan {
+	p, q := prime(1024), prime(1024)
+	n, one := new(big.Int).Mul(p, q), big.NewInt(1)
+	phi := new(big.Int).Mul(p.Sub(p, one), q.Sub(q, one))
+	for {
+		if e := new(big.Int).ModInverse(prime(400), phi); e != nil {
+			return plan{spki: rsaKey("1.2.840.113549.1.1.1", true, n, e)}
+		}
+	}
+}
+
+// cases are requests with the findings that they have, without those of an RSA key that did not sign.
+func cases() []struct{ name, text, want string } {
+	invalid := " csr.signature.invalid"
+	good := plan{}.pem()
+	garbled := strings.Replace(good, "M", "!", 1)
+	lines := strings.Split(good, "\n")
+	short := withRSA(new(big.Int).Mul(prime(512), prime(512)), 65537)
+	return []struct{ name, text, want string }{
+		{"good", good, ""},
+		{"several", good + good, "csr.pem.several"},
+		{"subject is no sequence", inPEM(withoutSubject()), "csr.der.malformed"},
+		{"other label", armored("CERTIFICATE", plan{}), "csr.pem.label"},
+		{"indented", "  " + strings.ReplaceAll(good, "\n", "\n  "), "csr.pem.bent"},
+		{"without END", strings.Join(lines[:len(lines)-2], "\n"), "csr.pem.bent"},
+		{"garbled", garbled, "csr.pem.malformed"},
+		{"cut off", "-----BEGIN CERTIFICATE REQUEST-----\n" + lines[1] + "\n-----END CERTIFICATE REQUEST-----", "csr.der.malformed"},
+		{"prose", "please sign this", "csr.pem.missing"},
+		{"public key", "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----", "csr.type.other"},
+		{"private key", "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\n-----END EC PRIVATE KEY-----", "csr.private_key.present"},
+		{"version", plan{version: 2}.pem(), "csr.version.unknown"},
+		{"more behind it", plan{behind: []byte{5, 0}}.pem(), "csr.der.trailing"},
+		{"broken extension", plan{raw: []Extension{{OID: oidKeyUsage, Value: []byte{1}}}}.pem(), "csr.part.malformed"},
+		{"broken SAN", plan{names: []string{}, raw: []Extension{{OID: oidSAN, Value: []byte{0x30, 3, 0x82, 9, 'a'}}}}.pem(), "csr.part.malformed"},
+		{"no list", plan{noList: true}.pem(), "csr.names.san_missing csr.attributes.missing"},
+		{"changed", plan{broken: true}.pem(), "csr.signature.invalid"},
+		{"signature of RSA", plan{hash: "1.2.840.113549.1.1.11"}.pem(), "csr.signature.invalid"},
+		{"signature unknown", plan{hash: "1.2.3.4"}.pem(), "csr.signature.unchecked"},
+		{"SHA-1", plan{hash: "1.2.840.10045.4.1"}.pem(), "csr.signature.invalid csr.signature.weak"},
+
+		{"Ed448", plan{spki: []byte("\x30\x43\x30\x05\x06\x03\x2b\x65\x71\x03\x3a\x00" + strings.Repeat("a", 57))}.pem(), "csr.key.algorithm" + invalid},
+		{"RSASSA-PSS", plan{spki: rsaKey("1.2.840.113549.1.1.10", false, semiprime(), big.NewInt(65537))}.pem(), "csr.key.identifier" + invalid},
+		{"RSA", withRSA(semiprime(), 65537).pem(), invalid},
+		{"off the curve", plan{spki: curveKey(p256, append([]byte{4}, make([]byte, 64)...))}.pem(), "csr.key.malformed csr.signature.unchecked"},
+		{"1024 bits", short.pem(), "csr.key.rsa.size" + invalid},
+		{"odd size", withRSA(new(big.Int).Mul(prime(1025), prime(1026)), 65537).pem(), "csr.key.rsa.multiple" + invalid},
+		{"2056 bits", withRSA(new(big.Int).SetBit(new(big.Int).Mul(prime(1028), prime(1028)), 2055, 1), 65537).pem(), ""},
+		{"exponent 1", withRSA(semiprime(), 1).pem(), "csr.key.rsa.exponent.invalid" + invalid},
+		{"exponent 3", withRSA(semiprime(), 3).pem(), "csr.key.rsa.exponent.unusual" + invalid},
+		{"close factors", withRSA(nearly(), 65537).pem(), "csr.key.fermat" + invalid},
+		{"small secret", wiener().pem(), "csr.key.rsa.exponent.unusual csr.key.small_secret" + invalid},
+		{"secp256k1", plan{spki: curveKey(secp256k1, []byte{2})}.pem(), "csr.key.curve.forbidden csr.key.malformed csr.signature.unchecked"},
+		{"P-521", plan{spki: curveKey(namedCurve("1.3.132.0.35"), p521())}.pem(), "csr.key.curve.compressed csr.key.curve.p521" + invalid},
+		{"compressed point", plan{spki: curveKey(p256, append([]byte{2 + basePoint()[63]&1}, basePoint()[:32]...))}.pem(), "csr.key.curve.compressed" + invalid},
+
+		{"nameless", plan{names: []string{}, subject: [][2]string{}}.pem(), "csr.names.none"},
+		{"without SAN", plan{names: []string{}}.pem(), "csr.names.san_missing"},
+		{"empty SAN", plan{names: []string{}, raw: []Extension{{OID: oidSAN, Value: []byte{0x30, 0}}}}.pem(), "csr.names.san_missing"},
+		{"underscore", named2("a_b.example.com").pem(), "csr.names.invalid"},
+		{"IDN", named2("xn--a.example.com").pem(), "csr.names.idn"},
+		{"address as name", named2("8.8.8.8").pem(), "csr.names.ip_as_dns"},
+		{"partial wildcard", named2("w*.example.com").pem(), "csr.names.wildcard"},
+		{"wildcard of a suffix", named2("*.co.uk").pem(), "csr.names.wildcard_suffix"},
+		{"suffix", named2("co.uk").pem(), "csr.names.public_suffix"},
+		{"internal", named2("server.corp").pem(), "csr.names.internal"},
+		{"reverse", named2("1.0.0.127.in-addr.arpa").pem(), "csr.names.reverse"},
+		{"private address", plan{others: []value2{{7, []byte{10, 0, 0, 1}}}}.pem(), "csr.names.reserved_ip"},
+		{"email", plan{others: []value2{{1, []byte("a@example.com")}}}.pem(), "csr.names.email"},
+		{"URI", plan{others: []value2{{6, []byte("https://example.com")}}}.pem(), "csr.names.uri"},
+		{"registered id", plan{others: []value2{{8, []byte{42}}}}.pem(), "csr.names.other"},
+		{"duplicate", named2("example.com", "EXAMPLE.com").pem(), "csr.names.duplicate csr.names.upper_case"},
+		{"many", named2(hosts(101)...).pem(), "csr.names.many"},
+		{"wildcard alone", named2("*.example.com").pem(), "csr.names.apex"},
+		{"covered", named2("*.example.com", "example.com", "www.example.com").pem(), "csr.names.covered"},
+		{"address as common name", plan{subject: [][2]string{{oidCommonName, "192.0.2.1"}}}.pem(), "csr.cn.ip"},
+		{"other common name", plan{subject: [][2]string{{oidCommonName, "www.example.com"}}}.pem(), "csr.cn.not_in_san"},
+		{"two common names", of(oidCommonName, "example.com").pem(), "csr.cn.several"},
+
+		{"country", of(oidCountry, "UK").pem(), "csr.subject.country"},
+		{"default", of("2.5.4.10", "Internet Widgits Pty Ltd").pem(), "csr.subject.default"},
+		{"placeholder", of("2.5.4.10", "-").pem(), "csr.subject.placeholder"},
+		{"long", of("2.5.4.10", strings.Repeat("x", 65)).pem(), "csr.subject.length"},
+		{"unit", of(oidUnit, "IT").pem(), "csr.subject.unit"},
+		{"email in the subject", of(oidEmail, "a@example.com").pem(), "csr.subject.email"},
+		{"teletex", plan{tag: 20}.pem(), "csr.subject.encoding"},
+		{"extension twice", plan{raw: append(purposesOf("1.3.6.1.5.5.7.3.1"), purposesOf("1.3.6.1.5.5.7.3.1")...)}.pem(), "csr.extensions.duplicate"},
+		{"CA", plan{raw: []Extension{{oidConstraints, true, []byte{0x30, 3, 1, 1, 0xff}}}}.pem(), "csr.constraints.ca"},
+		{"signs certificates", plan{raw: []Extension{{oidKeyUsage, true, []byte{3, 2, 2, 4}}}}.pem(), "csr.usage.signing"},
+		{"key encipherment", plan{raw: []Extension{{oidKeyUsage, true, []byte{3, 2, 5, 0x20}}}}.pem(), "csr.usage.unsuitable"},
+		{"code signing", plan{raw: purposesOf("1.3.6.1.5.5.7.3.3")}.pem(), "csr.purpose.server"},
+		{"server and code signing", plan{raw: purposesOf("1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.3")}.pem(), "csr.purpose.other"},
+		{"server and client", plan{raw: purposesOf("1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2")}.pem(), "csr.purpose.client"},
+		{"must-staple", plan{raw: []Extension{{oidTLSFeature, false, []byte{0x30, 3, 2, 1, 5}}}}.pem(), "csr.staple.required"},
+		{"key identifier", plan{raw: []Extension{{"2.5.29.14", false, []byte{4, 0}}}}.pem(), "csr.extensions.ignored"},
+		{"password", plan{password: true}.pem(), "csr.challenge.present"},
+	}
+}
+
+// withoutSubject has a set in the place of its subject.
+func withoutSubject() []byte {
+	return bytes.Replace(plan{}.encode(), []byte{2, 1, 0, 0x30}, []byte{2, 1, 0, 0x31}, 1)
+}
+
+func hosts(n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprintf("h%d.example.com", i))
+	}
+	return list
+}
+
+// p521 is the base point of the curve.
+func p521() []byte {
+	x, _ := new(big.Int).SetString("c6858e06b70404e9cd9e3ecb662395b4429c648139053fb521f828af606b4d3dbaa14b5e77efe75928fe1dc127a2ffa8de3348b3c1856a429bf97e7e31c2e5bd66", 16)
+	return append([]byte{2}, x.FillBytes(make([]byte, 66))...)
+}
+
+// Each rule is fulfilled by some requests and violated by others.
+func TestParse(t *testing.T) {
+	var seen diagtest.Seen
+	for _, tt := range cases() {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := Parse(t.Context(), nil, Request{CSR: tt.text})
+			require.NoError(t, err)
+			seen.Add(r.Judgement())
+			if tt.name == "2056 bits" {
+				require.Contains(t, diagtest.CodesOf(r.Findings), diag.Code("csr.key.rsa.unusual"))
+				return
+			}
+			require.ElementsMatch(t, strings.Fields(tt.want), words(r.Findings), "%+v", r.Findings)
+			for _, rec := range r.Recommendations {
+				told := strings.Contains(rec.Detail, "uggested command")
+				require.False(t, told && rec.SuggestedValue == "", "there is no command: %s", rec.Detail)
+			}
+			require.Equal(t, r.Valid, r.Outcome == Compliant || r.Outcome == Warned)
+			require.Equal(t, r.Outcome == Invalid, r.PublicKey == nil && r.SPKISHA256 == "")
+		})
+	}
+	for _, r := range listed(t) {
+		seen.Add(r.Judgement())
+	}
+	diagtest.CoverRules(t, rules, seen)
+	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+}
+
+func words(findings []diag.Finding) []string {
+	list := []string{}
+	for _, code := range diagtest.CodesOf(findings) {
+		list = append(list, string(code))
+	}
+	return list
+}
+
+// listed are requests whose keys are on lists, or have a weakness that takes long to make.
+func listed(t *testing.T) (list []*Report) {
+	n := semiprime()
+	sum := pki.DescribeKey(nil, withRSA(n, 65537).spki).SPKISHA256
+	good := pki.DescribeKey(nil, mustRead(t, plan{}).Key.SPKI).SPKISHA256
+	p := prime(1024)
+	file := func(text string) *diag.Env {
+		return &diag.Env{Data: fstest.MapFS{KeyListFile: {Data: []byte(text)}}}
+	}
+	other := fmt.Sprintf(`{"lists": [{"name": "debian_openssl", "spki_sha256": [%q], "moduli": ["%x"]}]}`, sum, new(big.Int).Mul(p, prime(1024)))
+	small := new(big.Int).Mul(n, big.NewInt(3*5*17))
+	roca, _ := new(big.Int).SetString("1", 10)
+	roca.Exp(big.NewInt(65537), big.NewInt(140), nil)
+	pattern := new(big.Int).SetBytes(append([]byte(strings.Repeat("\xaa", 20)), n.Bytes()[20:]...))
+	for _, tt := range []struct {
+		name string
+		env  *diag.Env
+		plan plan
+		want diag.Code
+	}{
+		{"Debian", file(other), withRSA(n, 65537), "csr.key.debian"},
+		{"blocklist", file(other), withRSA(n, 65537), "csr.key.blocklist"},
+		{"on no list", file(other), plan{}, ""},
+		{"shared prime", file(other), withRSA(new(big.Int).Mul(p, prime(1024)), 65537), "csr.key.shared_prime"},
+		{"no shared prime", file(other), withRSA(n, 65537), "csr.key.debian"},
+		{"small factor", nil, withRSA(small, 65537), "csr.key.small_factor"},
+		{"ROCA", nil, withRSA(roca, 65537), "csr.key.roca"},
+		{"pattern", nil, withRSA(pattern, 65537), "csr.key.pattern"},
+		{"explicit", nil, plan{spki: curveKey(explicit(), append([]byte{4}, basePoint()...))}, "csr.key.curve.explicit"},
+	} {
+		r, err := Parse(t.Context(), tt.env, Request{CSR: tt.plan.pem()})
+		require.NoError(t, err, tt.name)
+		if tt.want != "" {
+			require.Contains(t, diagtest.CodesOf(r.Findings), tt.want, tt.name)
+		}
+		if tt.name == "on no list" {
+			require.Equal(t, good, r.SPKISHA256)
+			require.Empty(t, r.Findings)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func mustRead(t *testing.T, p plan) *Contents {
+	c, err := Read(p.encode())
+	require.NoError(t, err)
+	return c
+}
+
+func basePoint() []byte {
+	c := signer().Curve.Params()
+	return append(c.Gx.FillBytes(make([]byte, 32)), c.Gy.FillBytes(make([]byte, 32))...)
+}
+
+// explicit are the parameters of P-256.
+func explicit() []byte {
+	c := signer().Curve.Params()
+	a := new(big.Int).Sub(c.P, big.NewInt(3))
+	var b builder
+	sequence(&b, func(b *builder) {
+		b.AddASN1Int64(1)
+		sequence(b, func(b *builder) {
+			b.AddASN1ObjectIdentifier(oid("1.2.840.10045.1.1"))
+			b.AddASN1BigInt(c.P)
+		})
+		sequence(b, func(b *builder) {
+			b.AddASN1OctetString(a.FillBytes(make([]byte, 32)))
+			b.AddASN1OctetString(c.B.FillBytes(make([]byte, 32)))
+		})
+		b.AddASN1(asn1tag.OCTET_STRING, func(b *builder) { b.AddBytes(append([]byte{4}, basePoint()...)) })
+		b.AddASN1BigInt(c.N)
+	})
+	return b.BytesOrPanic()
+}
+
+// However a request was bent on its way, it is the same request.
+func TestForms(t *testing.T) {
+	good := plan{}.pem()
+	der := plan{}.encode()
+	want := mustRead(t, plan{}).Key.SPKI
+	inBase64 := base64.StdEncoding.EncodeToString(der)
+	for name, text := range map[string]string{
+		"as it should be": good, "CRLF": strings.ReplaceAll(good, "\n", "\r\n"), "escaped": strings.ReplaceAll(good, "\n", `\n`),
+		"one line": strings.ReplaceAll(good, "\n", " "), "no line ends at all": strings.ReplaceAll(good, "\n", ""),
+		"quoted": "> " + strings.ReplaceAll(good, "\n", "\n> "), "new": armored("NEW CERTIFICATE REQUEST", plan{}),
+		"dashes of a word processor": strings.ReplaceAll(good, "-----", "—–"), "byte order mark": "\ufeff" + good,
+		"bare": inBase64, "bare, wrapped": wrap(inBase64), "for URLs": base64.RawURLEncoding.EncodeToString(der),
+		"with a letter around it": "Hello,\n\nhere it is:\n" + good + "\nYours", "Base64 of PEM": base64.StdEncoding.EncodeToString([]byte(good)),
+		"hex": fmt.Sprintf("%x", der), "lower case": strings.ReplaceAll(strings.ReplaceAll(good, "BEGIN", "begin"), "END", "end"),
+		"plus signs lost": strings.ReplaceAll(good, "+", " "),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := Parse(t.Context(), nil, Request{CSR: text})
+			require.NoError(t, err)
+			require.Equal(t, Compliant, r.Outcome, "%+v", r.Findings)
+			require.Equal(t, pki.DescribeKey(nil, want).SPKISHA256, r.SPKISHA256)
+		})
+	}
+}
+
+func wrap(s string) string {
+	var b strings.Builder
+	for len(s) > 64 {
+		b.WriteString(s[:64] + "\n")
+		s = s[64:]
+	}
+	return b.String() + s
+}
+
+// Names are judged one by one.
+func TestJudgeName(t *testing.T) {
+	for name, want := range map[string]NameFault{
+		"example.com": NoFault, "*.example.com": NoFault, "xn--mnchen-3ya.example.com": NoFault, "a-b.example.co.uk": NoFault,
+		"user.github.io": NoFault, "*.github.io": NoFault, "1.example.com": NoFault,
+		"": BadSyntax, "example.com.": BadSyntax, "example..com": BadSyntax, ".example.com": BadSyntax, "-a.example.com": BadSyntax,
+		"example.com/": BadSyntax, "example.com:443": BadSyntax, "https://example.com": BadSyntax, "a@example.com": BadSyntax,
+		"münchen.example.com": BadSyntax, "a b.example.com": BadSyntax, "example.com\x00.evil.example": BadSyntax,
+		"ab--cd.example.com": BadSyntax, "xn--zz.example.com": BadIDN, "xn--abc-.example.com": BadIDN, "xn--.example.com": BadIDN, strings.Repeat("a", 64) + ".example.com": BadSyntax,
+		strings.Repeat("a.", 130) + "com": BadSyntax, "example.123": BadSyntax,
+		"*": BadWildcard, "*.*.example.com": BadWildcard, "www.*.example.com": BadWildcard, "*w.example.com": BadWildcard,
+		"*.com": WildcardSuffix, "com": PublicSuffix, "co.uk": PublicSuffix, "localhost": InternalName, "server": InternalName,
+		"printer.local": InternalName, "a.internal": InternalName, "a.test": InternalName, "a.example": InternalName,
+		"a.home.arpa": InternalName, "a.lan": InternalName, "short.onion": InternalName,
+		strings.Repeat("a", 56) + ".onion": NoFault, "127.0.0.1": AddressAsDNS, "[::1]": AddressAsDNS, "192.0.2.0/24": AddressAsDNS,
+		"8.b.d.0.1.0.0.2.ip6.arpa": ReverseName,
+	} {
+		n := JudgeName(GeneralName{Type: DNSName, Value: name})
+		require.Equal(t, want, n.Fault, "%q: %s", name, n.Reason)
+		require.Equal(t, n.Valid, n.Reason == "", name)
+	}
+	for address, want := range map[string]NameFault{
+		"8.8.8.8": NoFault, "2606:4700::1": NoFault, "10.1.2.3": ReservedIP, "127.0.0.1": ReservedIP, "::1": ReservedIP, "fe80::1": ReservedIP,
+		"fd00::1": ReservedIP, "224.0.0.1": ReservedIP, "100.64.0.1": ReservedIP, "::ffff:10.0.0.1": ReservedIP,
+	} {
+		require.Equal(t, want, JudgeName(asName(address)).Fault, address)
+	}
+}

@@ -1,0 +1,272 @@
+package csr
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+const (
+	br    = "Baseline Requirements section "
+	pkcs  = "RFC 2986 section "
+	armor = "RFC 7468 section "
+)
+
+// rules is the table of all rules: those of the text first, then those that public authorities have.
+var rules = slices.Concat(textRules, authorityRules)
+
+// authorityRules are what the list of compliance is made of.
+var authorityRules = slices.Concat(structureRules, keyRules, signatureRules, nameRules, subjectRules, extensionRules)
+
+// readable reports whether there is a request that can be read.
+func readable(e *evidence) bool { return e.csr != nil }
+
+// judged reports whether it matters what the text is: a private key without a request is told alone.
+func judged(e *evidence) bool { return e.csr != nil || e.paste.Secret == "" }
+
+// regenerate is what to do where the request itself has to be made anew.
+const regenerate = "Make a new request with the same key, as the suggested command does."
+
+// textRules are about what was pasted.
+var textRules = diag.Rules[*evidence]{
+	{
+		Code: "csr.private_key.present", Severity: diag.Critical,
+		Title:       "Private key in the text",
+		Requirement: "The text holds no private key",
+		Ref:         br + "4.9.1.1",
+		Advice: "Treat the private key as compromised: generate a new one, have certificates for the old one revoked, and " +
+			"paste the signing request alone. Nothing of this key is repeated, logged or kept here.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.paste.Secret != "", "The text holds %s. A private key must never leave the server that uses it.",
+				secrets[e.paste.Secret])
+		},
+	},
+	{
+		Code: "csr.type.other", Severity: diag.Critical,
+		Title:       "Not a certificate signing request",
+		Requirement: "The text is a certificate signing request",
+		Ref:         armor + "7",
+		Advice:      "Paste the file that begins with -----BEGIN CERTIFICATE REQUEST-----.",
+		When:        judged,
+		Fails:       otherType,
+	},
+	{
+		Code: "csr.pem.missing", Severity: diag.Critical, DependsOn: []diag.Code{"csr.type.other"},
+		Title:       "No signing request in the text",
+		Requirement: "The text has a signing request in PEM form or in Base64",
+		Ref:         armor + "7",
+		Advice:      "Paste all of the file, from -----BEGIN CERTIFICATE REQUEST----- to -----END CERTIFICATE REQUEST-----.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.block == nil, "The text has no PEM block, and is not the Base64 encoding of a signing request either.")
+		},
+	},
+	{
+		Code: "csr.pem.malformed", Severity: diag.Critical, DependsOn: []diag.Code{"csr.pem.missing"},
+		Title:       "PEM text cannot be decoded",
+		Requirement: "The PEM text can be decoded",
+		Ref:         armor + "3",
+		Advice:      "Copy the file again, whole and unchanged: a character that is not Base64, or one missing, makes all of it unreadable.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.block.Fault != "", "%s", e.block.Fault)
+		},
+	},
+	{
+		Code: "csr.der.malformed", Severity: diag.Critical, DependsOn: []diag.Code{"csr.pem.malformed"},
+		Title:       "Signing request cannot be read",
+		Requirement: "The decoded text is a request in the form of PKCS #10",
+		Ref:         pkcs + "4.2",
+		Advice:      "Copy the file again, whole and unchanged. If that does not help, make a new request.",
+		When:        judged,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.damage != "", "%s", e.damage)
+		},
+	},
+	{
+		Code: "csr.pem.several", Severity: diag.Info,
+		Title:       "More than one block in the text",
+		Requirement: "The text has one block only",
+		Ref:         armor + "2",
+		Advice:      "Check that the first request is the one you mean: the others were not looked at.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.paste.Blocks) > 1, "The text has %s, of which %s: multiple PEM blocks. The first request is the one that is judged.",
+				diag.Count(len(e.paste.Blocks), "block"), requests(e.count))
+		},
+	},
+	{
+		Code: "csr.pem.label", Severity: diag.Warning,
+		Title:       "PEM label is not that of a signing request",
+		Requirement: "The PEM label is CERTIFICATE REQUEST",
+		Ref:         armor + "7",
+		Advice:      "Write CERTIFICATE REQUEST in the lines BEGIN and END.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.block.Label != "" && kindOfLabel(e.block.Label) != RequestKind,
+				"The block is labeled %s, and its content is a signing request.", diag.Quote(e.block.Label))
+		},
+	},
+	{
+		Code: "csr.pem.bent", Severity: diag.Info,
+		Title:       "PEM form is damaged but legible",
+		Requirement: "The text is in PEM form as it should be",
+		Ref:         armor + "3",
+		Advice:      "Send the authority the file as openssl wrote it: strict software refuses other forms.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			switch b := e.block; {
+			case b.Label == "":
+				return diag.Fail("The request came without the lines BEGIN and END.")
+			case b.Open:
+				return diag.Fail("The line END is missing; the request is complete nevertheless.")
+			default:
+				return diag.FailIf(b.Bent, "Lines are joined, indented or of another length than 64 characters.")
+			}
+		},
+	},
+}
+
+func requests(n int) string {
+	if n == 1 {
+		return "1 is a request"
+	}
+	return diag.Count(n, "request")[:len(diag.Count(n, "request"))-len(" requests")] + " are requests"
+}
+
+// otherType fails for what is known to be something else.
+func otherType(e *evidence) diag.Failures {
+	if e.block != nil {
+		return nil
+	}
+	kind := e.paste.Kind
+	for _, b := range e.paste.Blocks {
+		if kind = b.Kind; kind != UnknownKind {
+			break
+		}
+	}
+	what, known := descriptions[kind]
+	switch {
+	case known:
+		return diag.Fail("The text is %s, not a certificate signing request.", what).About(string(kind))
+	case len(e.paste.Blocks) > 0 && e.paste.Blocks[0].Fault != "" && e.paste.Blocks[0].Label == "":
+		return nil
+	case len(e.paste.Blocks) > 0:
+		return diag.Fail("The text has a PEM block, and that is no certificate signing request.")
+	}
+	return nil
+}
+
+// structureRules are about the form of the request itself.
+var structureRules = diag.Rules[*evidence]{
+	{
+		Code: "csr.version.unknown", Severity: diag.Error,
+		Title:       "Version of the request is not 0",
+		Requirement: "The version of the request is 0",
+		Ref:         pkcs + "4.1",
+		Advice:      regenerate,
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.csr.Version != 0, "The request has the version %d; there is none but 0, which is called v1.", e.csr.Version).
+				Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.der.trailing", Severity: diag.Error,
+		Title:       "Data behind the request",
+		Requirement: "Nothing follows the request",
+		Ref:         pkcs + "4.2",
+		Advice:      "Copy the file again: what follows the request does not belong to it.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.csr.Rest > 0, "%s of data follow the end of the request.", diag.Count(e.csr.Rest, "byte"))
+		},
+	},
+	{
+		Code: "csr.part.malformed", Severity: diag.Error,
+		Title:       "A part of the request cannot be read",
+		Requirement: "All parts of the request can be read",
+		Ref:         pkcs + "4.1",
+		Advice:      regenerate,
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.csr.Faults, func(s string) diag.Failures { return diag.Fail("%s", s) })
+		},
+	},
+	{
+		Code: "csr.attributes.missing", Severity: diag.Info,
+		Title:       "List of attributes missing",
+		Requirement: "The request has a list of attributes, if only an empty one",
+		Ref:         pkcs + "4.1",
+		Advice:      "Use current software for the next request: strict authorities refuse one without the list.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.csr.NoList, "The request ends with the public key; the list of attributes must be there even if it is empty.")
+		},
+	},
+}
+
+// signatureRules are about the signature of the request.
+var signatureRules = diag.Rules[*evidence]{
+	{
+		Code: "csr.signature.invalid", Severity: diag.Critical,
+		Title:       "Signature does not verify",
+		Requirement: "The signature is that of the key in the request",
+		Ref:         pkcs + "4.2",
+		Advice:      "Make a new request with the private key that belongs to it: this one was changed after signing, or signed with another key.",
+		When:        func(e *evidence) bool { return e.csr != nil && e.validity != pki.Unchecked },
+		Fails: func(e *evidence) diag.Failures {
+			switch e.validity {
+			case pki.BadMatch:
+				return diag.Fail("The bad signature (%s) is not that of this request by the key in it, so that the request was "+
+					"changed or the key is another one.", e.csr.Algorithm.Name).Suggesting(e.correction())
+			case pki.WrongScheme:
+				return diag.Fail("The signature is of the algorithm %s, which a key of the algorithm %s cannot make.",
+					diag.Quote(e.csr.Algorithm.Name), e.csr.Key.Name).Suggesting(e.correction())
+			default:
+				return nil
+			}
+		},
+	},
+	{
+		Code: "csr.signature.unchecked", Severity: diag.Info,
+		Title:       "Signature was not checked",
+		Requirement: "The signature can be checked",
+		Ref:         pkcs + "4.2",
+		Advice:      "Check it with the software that made the request, such as openssl req -verify.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.validity == pki.Unchecked, "Signatures of the algorithm %s by such a key are not checked here.",
+				diag.Quote(e.csr.Algorithm.Name))
+		},
+	},
+	{
+		Code: "csr.signature.weak", Severity: diag.Error,
+		Title:       "Weak signature hash",
+		Requirement: "The request is signed with SHA-256, SHA-384 or SHA-512",
+		Ref:         br + "7.1.3.2",
+		Advice:      "Sign the request again with SHA-256, as the suggested command does; the key can stay.",
+		When:        func(e *evidence) bool { return e.csr != nil && e.csr.Algorithm.Hash != "" },
+		Fails: func(e *evidence) diag.Failures {
+			a := e.csr.Algorithm
+			detail := "The request is signed with %s (%s), which authorities do not accept."
+			if a.Weak {
+				detail = "The request is signed with %s (%s), of which signatures can be forged."
+			}
+			return diag.FailIf(!slices.Contains([]string{"SHA-256", "SHA-384", "SHA-512"}, a.Hash), detail, a.Hash, a.Name).
+				Suggesting(e.correction())
+		},
+	},
+}
+
+// sentence joins words for a sentence, as many as fit.
+func sentence(list []string) string {
+	const most = 10
+	more := ""
+	if len(list) > most {
+		list, more = list[:most], " and others"
+	}
+	return diag.Quote(strings.Join(list, ", ")) + more
+}

@@ -1,0 +1,265 @@
+package csr
+
+import (
+	"math/big"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// newPair is what to do about a key that no authority takes.
+const newPair = "Generate a new key pair, as the suggested command does, and never use this one."
+
+// largestExponent is the upper end of the range that the Baseline Requirements recommend in section 6.1.6: 2^256 - 1.
+const largestExponent = 256
+
+// isRSA reports whether there is an RSA key whose numbers can be read.
+func isRSA(e *evidence) bool {
+	return e.csr != nil && e.csr.Key.Algorithm == pki.RSA && e.csr.Key.Fault == ""
+}
+
+// isCurve reports whether there is a key on an elliptic curve.
+func isCurve(e *evidence) bool { return e.csr != nil && e.csr.Key.Algorithm == pki.ECDSA }
+
+// allowedCurves are those of the Baseline Requirements, section 6.1.5.
+var allowedCurves = map[string]bool{"P-256": true, "P-384": true, "P-521": true}
+
+// keyRules are about the public key.
+var keyRules = diag.Rules[*evidence]{
+	{
+		Code: "csr.key.algorithm", Severity: diag.Error,
+		Title:       "Key type that public authorities do not accept",
+		Requirement: "The key is one of RSA or ECDSA",
+		Ref:         br + "6.1.5",
+		Advice:      "Generate an RSA key of at least 2048 bits or a key on the curve P-256, as the suggested command does.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			k := e.csr.Key
+			return diag.FailIf(k.Algorithm != pki.RSA && k.Algorithm != pki.ECDSA,
+				"The key type is %s. Certificates for servers are issued for keys of RSA and ECDSA only.", diag.Quote(k.Name)).
+				Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.key.identifier", Severity: diag.Error, DependsOn: []diag.Code{"csr.key.algorithm"},
+		Title:       "Key is labeled for one scheme of RSA only",
+		Requirement: "The algorithm of an RSA key is rsaEncryption",
+		Ref:         br + "7.1.3.1.1",
+		Advice:      newPair,
+		When:        isRSA,
+		Fails: func(e *evidence) diag.Failures {
+			k := e.csr.Key
+			if k.Name == "RSA" {
+				return diag.FailIf(k.Absent, "The algorithm of the key lacks its parameter NULL.").Suggesting(e.correction())
+			}
+			return diag.Fail("The algorithm of the key is %s. Authorities must use rsaEncryption for all RSA keys.", k.Name).
+				Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.key.malformed", Severity: diag.Critical,
+		Title:       "Public key makes no sense",
+		Requirement: "The public key is well formed",
+		Ref:         br + "6.1.6",
+		Advice:      newPair,
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.csr.Key.Fault != "", "The public key is malformed: %s.", e.csr.Key.Fault).Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.key.rsa.size", Severity: diag.Error,
+		Title:       "RSA key too small",
+		Requirement: "The RSA modulus has at least 2048 bits",
+		Ref:         br + "6.1.5",
+		Advice:      "Generate a key of at least 2048 bits, as the suggested command does.",
+		When:        isRSA,
+		Fails: func(e *evidence) diag.Failures {
+			n := e.csr.Key.Size()
+			return diag.FailIf(n < pki.MinRSABits, "The RSA key is too small: its modulus has %d bits, and %d are the least.", n, pki.MinRSABits).
+				Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.key.rsa.multiple", Severity: diag.Error,
+		Title:       "Bits of the RSA modulus are not a multiple of 8",
+		Requirement: "The number of bits of the RSA modulus is a multiple of 8",
+		Ref:         br + "6.1.5",
+		Advice:      newPair,
+		When:        isRSA,
+		Fails: func(e *evidence) diag.Failures {
+			n := e.csr.Key.Size()
+			return diag.FailIf(n%8 != 0, "The RSA modulus has %d bits, which 8 does not divide.", n).Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.key.rsa.unusual", Severity: diag.Info, DependsOn: []diag.Code{"csr.key.rsa.size", "csr.key.rsa.multiple"},
+		Title:       "RSA key of an unusual size",
+		Requirement: "The RSA key has 2048, 3072 or 4096 bits",
+		Ref:         br + "6.1.5",
+		Advice:      "Use 2048, 3072 or 4096 bits: some authorities, Let's Encrypt among them, accept no other size.",
+		When:        isRSA,
+		Fails: func(e *evidence) diag.Failures {
+			n := e.csr.Key.Size()
+			return diag.FailIf(n != 2048 && n != 3072 && n != 4096, "The RSA modulus has %d bits.", n).Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.key.rsa.exponent.invalid", Severity: diag.Critical,
+		Title:       "RSA exponent is not an odd number above 2",
+		Requirement: "The public exponent is an odd number from 3 on",
+		Ref:         br + "6.1.6",
+		Advice:      newPair,
+		When:        isRSA,
+		Fails: func(e *evidence) diag.Failures {
+			k := e.csr.Key
+			return diag.FailIf(k.E.Cmp(big.NewInt(3)) < 0 || k.E.Bit(0) == 0 || k.E.Cmp(k.N) >= 0, "%s",
+				e.checks[pki.CheckExponent].Detail).Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.key.rsa.exponent.unusual", Severity: diag.Warning, DependsOn: []diag.Code{"csr.key.rsa.exponent.invalid"},
+		Title:       "Unusual RSA exponent",
+		Requirement: "The public exponent is 65537",
+		Ref:         br + "6.1.6",
+		Advice:      "Generate a key with the exponent 65537, as the suggested command does: many authorities accept no other.",
+		When:        isRSA,
+		Fails: func(e *evidence) diag.Failures {
+			x := e.csr.Key.E
+			switch {
+			case x.BitLen() > largestExponent:
+				return diag.Fail("The public exponent has %d bits, and should be below 2^256.", x.BitLen()).Suggesting(e.correction())
+			case x.Cmp(big.NewInt(pki.MinExponent)) < 0:
+				return diag.Fail("The public exponent is %s: a small exponent makes mistakes in other software fatal.", x).Suggesting(e.correction())
+			case x.BitLen() > 64:
+				return diag.Fail("The public exponent is an unusual number of %d bits.", x.BitLen()).Suggesting(e.correction())
+			default:
+				return diag.FailIf(x.Cmp(big.NewInt(pki.MinExponent)) != 0, "The public exponent is %s, which is unusual.", x).Suggesting(e.correction())
+			}
+		},
+	},
+	{
+		Code: "csr.key.curve.forbidden", Severity: diag.Error,
+		Title:       "Elliptic curve that public authorities do not accept",
+		Requirement: "The curve is P-256, P-384 or P-521",
+		Ref:         br + "6.1.5",
+		Advice:      "Generate a key on the curve P-256, as the suggested command does.",
+		When:        isCurve,
+		Fails: func(e *evidence) diag.Failures {
+			k := e.csr.Key
+			name := k.CurveName()
+			if name == "" {
+				name = "not named"
+			}
+			return diag.FailIf(k.Curve == nil || !allowedCurves[k.Curve.Name], "The elliptic curve (EC) of the key is %s, which is not allowed.", name).
+				Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.key.curve.explicit", Severity: diag.Error,
+		Title:       "Elliptic curve given by its parameters",
+		Requirement: "The curve is given by its name",
+		Ref:         br + "7.1.3.1.2, RFC 5480 section 2.1.1",
+		Advice:      "Generate the key with a named curve, as the suggested command does.",
+		When:        isCurve,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.csr.Key.Explicit, "The key has explicit parameters of an elliptic curve (EC) in place of the name of the curve, which is not allowed.").
+				Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.key.curve.compressed", Severity: diag.Warning, DependsOn: []diag.Code{"csr.key.curve.forbidden", "csr.key.malformed"},
+		Title:       "Point of the key is compressed",
+		Requirement: "The point of the key is uncompressed",
+		Ref:         "RFC 5480 section 2.2",
+		Advice:      "Generate a new key, as the suggested command does: some authorities, Let's Encrypt among them, cannot read compressed points.",
+		When:        isCurve,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.csr.Key.Compressed(), "The key is a point on the curve %s in a form other than the uncompressed one.", e.csr.Key.CurveName()).
+				Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.key.curve.p521", Severity: diag.Info, DependsOn: []diag.Code{"csr.key.curve.forbidden"},
+		Title:       "Curve P-521 is not accepted everywhere",
+		Requirement: "The curve is P-256 or P-384",
+		Ref:         "Mozilla Root Store Policy section 5.1",
+		Advice:      "Use P-256 or P-384 unless your authority offers P-521: Mozilla's policy, and with it most authorities, excludes it.",
+		When:        isCurve,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.csr.Key.Curve.Name == "P-521", "The key is on the curve P-521.")
+		},
+	},
+	{
+		Code: "csr.key.debian", Severity: diag.Critical,
+		Title:       "Key made by the broken OpenSSL of Debian",
+		Requirement: "The key was not made by Debian's OpenSSL of 2006 to 2008",
+		Ref:         br + "6.1.1.3",
+		Advice:      newPair,
+		When:        searched(pki.CheckDebian),
+		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckDebian) },
+	},
+	{
+		Code: "csr.key.blocklist", Severity: diag.Critical,
+		Title:       "Private key of this request is public",
+		Requirement: "The private key is on no list of published keys",
+		Ref:         br + "6.1.1.3",
+		Advice:      newPair,
+		When:        searched(pki.CheckBlocklist),
+		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckBlocklist) },
+	},
+	{
+		Code: "csr.key.roca", Severity: diag.Critical,
+		Title:       "Key with the flaw ROCA",
+		Requirement: "The key lacks the fingerprint of ROCA",
+		Ref:         br + "6.1.1.3",
+		Advice:      "Generate the key with other software than the chip that made this one, and update the chip.",
+		When:        searched(pki.CheckROCA),
+		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckROCA) },
+	},
+	{
+		Code: "csr.key.fermat", Severity: diag.Critical,
+		Title:       "Factors of the RSA modulus are close together",
+		Requirement: "Fermat's method does not factor the modulus",
+		Ref:         br + "6.1.1.3",
+		Advice:      newPair,
+		When:        searched(pki.CheckFermat),
+		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckFermat) },
+	},
+	{
+		Code: "csr.key.small_factor", Severity: diag.Critical,
+		Title:       "RSA modulus has a small factor",
+		Requirement: "The modulus has no small prime factor",
+		Ref:         br + "6.1.6",
+		Advice:      newPair,
+		When:        searched(pki.CheckSmallFactor),
+		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckSmallFactor) },
+	},
+	{
+		Code: "csr.key.shared_prime", Severity: diag.Critical,
+		Title:       "RSA modulus shares a prime with another key",
+		Requirement: "The modulus shares no prime with known ones",
+		Ref:         br + "6.1.1.3",
+		Advice:      newPair,
+		When:        searched(pki.CheckSharedPrime),
+		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckSharedPrime) },
+	},
+	{
+		Code: "csr.key.small_secret", Severity: diag.Critical,
+		Title:       "Private exponent follows from the public one",
+		Requirement: "The private exponent is not small",
+		Ref:         br + "6.1.1.3",
+		Advice:      newPair,
+		When:        searched(pki.CheckSmallSecret),
+		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckSmallSecret) },
+	},
+	{
+		Code: "csr.key.pattern", Severity: diag.Warning,
+		Title:       "RSA modulus is not random",
+		Requirement: "The bits of the modulus look random",
+		Ref:         br + "6.1.1.3",
+		Advice:      "Generate the key with other software: this modulus was not made of random primes.",
+		When:        searched(pki.CheckPattern),
+		Fails:       func(e *evidence) diag.Failures { return e.failed(pki.CheckPattern) },
+	},
+}

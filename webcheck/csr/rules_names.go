@@ -1,0 +1,259 @@
+package csr
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"golang.org/x/net/publicsuffix"
+)
+
+// sanRef is where the content of the extension subjectAltName is decided.
+const sanRef = br + "7.1.2.7.12"
+
+// named reports whether there is a name to judge.
+func named(e *evidence) bool { return e.csr != nil && len(e.names) > 0 }
+
+// nameRule is one about a kind of faults of names.
+func nameRule(code diag.Code, title, requirement, ref, advice string, faults ...NameFault) diag.Rule[*evidence] {
+	return diag.Rule[*evidence]{
+		Code: code, Severity: diag.Error, Title: title, Requirement: requirement, Ref: ref, Advice: advice, When: named,
+		Fails: func(e *evidence) diag.Failures { return e.faulty(faults...) },
+	}
+}
+
+// maxNames is how many names many authorities put into a certificate.
+const maxNames = 100
+
+// nameRules are about the names that the certificate is to have.
+var nameRules = diag.Rules[*evidence]{
+	{
+		Code: "csr.names.none", Severity: diag.Error,
+		Title:       "No identifier in the request",
+		Requirement: "The request names a host",
+		Ref:         sanRef,
+		Advice:      "Make a new request with the names of the server: openssl req -new -key FILE -addext 'subjectAltName=DNS:NAME'.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.names) == 0, "The request has neither a subjectAltName with a name nor a common name.")
+		},
+	},
+	{
+		Code: "csr.names.san_missing", Severity: diag.Warning, DependsOn: []diag.Code{"csr.names.none"},
+		Title:       "Subject alternative name missing",
+		Requirement: "The names stand in the extension subjectAltName",
+		Ref:         sanRef,
+		Advice: "Make a new request with a subjectAltName, as the suggested command does. Many authorities add the common name by " +
+			"themselves; browsers look at nothing but the subjectAltName.",
+		When: readable,
+		Fails: func(e *evidence) diag.Failures {
+			detail := "The request has no subjectAltName (SAN); its only name is the common name %s."
+			if e.csr.HasSAN {
+				detail = "The subjectAltName (SAN) of the request is empty; the only name is the common name %s."
+			}
+			return diag.FailIf(len(e.csr.Names) == 0 && !e.csr.Unreadable, detail, shown(e.names[0].Value)).Suggesting(e.correction())
+		},
+	},
+	nameRule("csr.names.invalid", "Invalid DNS name", "All host names are well formed", sanRef+", RFC 5280 section 4.2.1.6",
+		"Correct the name, as the suggested command does where it can.", BadSyntax),
+	nameRule("csr.names.idn", "Invalid internationalized name (IDN)", "All A-labels are valid", sanRef+", RFC 5891 section 4.2",
+		"Write the name in Unicode, and let dns/idn convert it.", BadIDN),
+	nameRule("csr.names.ip_as_dns", "IP address as a DNS name", "IP addresses stand in the request as such", sanRef,
+		"Write the address with the type IP, as the suggested command does.", AddressAsDNS),
+	nameRule("csr.names.wildcard", "Invalid wildcard", "The asterisk of a wildcard is the whole of the first label", br+"1.6.1, RFC 9525 section 6.3",
+		"Name the hosts one by one, or ask for *. and the domain.", BadWildcard),
+	nameRule("csr.names.wildcard_suffix", "Wildcard for a public suffix", "No wildcard covers all of a public suffix", br+"3.2.2.6",
+		"Ask for a wildcard of your own domain.", WildcardSuffix),
+	nameRule("csr.names.public_suffix", "Name is a public suffix", "No name is a public suffix", br+"3.2.2.4",
+		"Ask for a name in your own domain.", PublicSuffix),
+	nameRule("csr.names.internal", "Internal name", "All names are in the public DNS", br+"4.2.2",
+		"Use a name in a domain that you have registered, or an authority of your own for internal names.", InternalName),
+	nameRule("csr.names.reverse", "Name of the reverse DNS", "No name is one of the reverse DNS", br+"4.2.2",
+		"Ask for the host name or for the address itself.", ReverseName),
+	nameRule("csr.names.reserved_ip", "Reserved IP address", "All IP addresses are public", br+"4.2.2, RFC 6890",
+		"Ask for a public address or a host name, or use an authority of your own for private addresses.", ReservedIP),
+	{
+		Code: "csr.names.email", Severity: diag.Error,
+		Title:       "Email address among the names (SAN)",
+		Requirement: "No name is a mail address",
+		Ref:         sanRef,
+		Advice:      "Leave the mail address out, as the suggested command does: certificates for servers cannot have it.",
+		When:        named,
+		Fails:       func(e *evidence) diag.Failures { return e.ofType(EmailName) },
+	},
+	{
+		Code: "csr.names.uri", Severity: diag.Error,
+		Title:       "URI among the names (SAN)",
+		Requirement: "No name is a URI",
+		Ref:         sanRef,
+		Advice:      "Leave the URI out, as the suggested command does: certificates for servers cannot have it.",
+		When:        named,
+		Fails:       func(e *evidence) diag.Failures { return e.ofType(URIName) },
+	},
+	{
+		Code: "csr.names.other", Severity: diag.Error,
+		Title:       "Name of another type (SAN)",
+		Requirement: "All names are host names or IP addresses",
+		Ref:         sanRef,
+		Advice:      "Leave the name out, as the suggested command does: certificates for servers have host names and addresses only.",
+		When:        named,
+		Fails:       func(e *evidence) diag.Failures { return e.ofType(OtherName) },
+	},
+	{
+		Code: "csr.names.duplicate", Severity: diag.Warning,
+		Title:       "Duplicate name (SAN)",
+		Requirement: "Each name stands once",
+		Ref:         sanRef,
+		Advice:      "Name each host once, as the suggested command does.",
+		When:        named,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.repeated(), func(s string) diag.Failures {
+				return diag.Fail("The name %s stands in the request more than once.", shown(s)).About(shown(s)).Suggesting(e.correction())
+			})
+		},
+	},
+	{
+		Code: "csr.names.many", Severity: diag.Warning,
+		Title:       "More than 100 names",
+		Requirement: "The request has at most 100 names",
+		Ref:         "Let's Encrypt, Rate Limits",
+		Advice:      "Ask for several certificates, or for a wildcard: most authorities stop at 100 names, and some charge for each.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			detail := fmt.Sprintf("The request has %d names.", len(e.csr.Names))
+			if len(e.csr.Names) > maxJudged {
+				detail = fmt.Sprintf("The request has %d names, of which the first %d are judged.", len(e.csr.Names), maxJudged)
+			}
+			return diag.FailIf(len(e.csr.Names) > maxNames, "%s", detail)
+		},
+	},
+	{
+		Code: "csr.names.upper_case", Severity: diag.Info,
+		Title:       "Upper case in a name",
+		Requirement: "The names are in lower case",
+		Ref:         "RFC 5280 section 4.2.1.6",
+		Advice:      "Leave it: case does not matter in host names, and authorities write them in lower case.",
+		When:        named,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.names, func(n Name) diag.Failures {
+				return diag.FailIf(n.Type == DNSName && n.Valid && n.Value != strings.ToLower(n.Value), "The name %s has upper-case letters.",
+					shown(n.Value)).About(shown(n.Value))
+			})
+		},
+	},
+	{
+		Code: "csr.names.apex", Severity: diag.Info,
+		Title:       "Wildcard without the domain itself",
+		Requirement: "With a wildcard the domain itself is named too",
+		Ref:         "RFC 9525 section 6.3",
+		Advice:      "Add the domain itself if the server answers for it: the wildcard does not cover it.",
+		When:        named,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.names, func(n Name) diag.Failures {
+				base := strings.TrimPrefix(strings.ToLower(n.Value), "*.")
+				apex, err := publicsuffix.EffectiveTLDPlusOne(base)
+				return diag.FailIf(n.Wild && n.Valid && err == nil && apex == base && !e.has(base),
+					"The wildcard %s does not cover %s, which is not named.", shown(n.Value), shown(base)).About(shown(n.Value))
+			})
+		},
+	},
+	{
+		Code: "csr.names.covered", Severity: diag.Info,
+		Title:       "Name that a wildcard covers already",
+		Requirement: "No name is covered by a wildcard of the request",
+		Ref:         "RFC 9525 section 6.3",
+		Advice:      "Leave it, or leave the name out: the certificate would serve for it all the same.",
+		When:        named,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.names, func(n Name) diag.Failures {
+				_, parent, ok := strings.Cut(strings.ToLower(n.Value), ".")
+				return diag.FailIf(ok && n.Type == DNSName && n.Valid && !n.Wild && e.has("*."+parent), "The wildcard %s covers %s.",
+					shown("*."+parent), shown(n.Value)).About(shown(n.Value))
+			})
+		},
+	},
+	{
+		Code: "csr.cn.ip", Severity: diag.Warning,
+		Title:       "Common name (CN) is an IP address",
+		Requirement: "The common name is no IP address, unless it is one of the names",
+		Ref:         br + "7.1.4.3",
+		Advice:      "Put the address among the names with the type IP, or leave it out; the suggested command does so.",
+		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.common, func(s string) diag.Failures {
+				return diag.FailIf(asName(s).Type == IPName && !e.listed(s), "The common name (CN) is the IP address %s, which is not among the names of the request.", shown(s)).
+					Suggesting(e.correction())
+			})
+		},
+	},
+	{
+		Code: "csr.cn.not_in_san", Severity: diag.Warning, DependsOn: []diag.Code{"csr.cn.ip"},
+		Title:       "Common name (CN) is not among the names (SAN)",
+		Requirement: "The common name is one of the alternative names",
+		Ref:         br + "7.1.4.3",
+		Advice:      "Add the common name to the subjectAltName, as the suggested command does, or leave it out: browsers ignore it.",
+		When:        func(e *evidence) bool { return e.csr != nil && len(e.common) > 0 && len(e.csr.Names) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.common, func(s string) diag.Failures {
+				return diag.FailIf(!e.listed(s), "The common name (CN) %s is not in the subjectAltName (SAN) of the request.", shown(s)).
+					Suggesting(e.correction())
+			})
+		},
+	},
+	{
+		Code: "csr.cn.several", Severity: diag.Warning,
+		Title:       "More than one common name (CN)",
+		Requirement: "The subject has one common name at most",
+		Ref:         br + "7.1.4.3",
+		Advice:      "Leave one common name, and put all names into the subjectAltName, as the suggested command does.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.common) > 1, "The subject has %d common names: %s.", len(e.common), sentence(e.common)).Suggesting(e.correction())
+		},
+	},
+}
+
+// ofType fails for each name of a type that certificates for servers do not have.
+func (e *evidence) ofType(t NameType) diag.Failures {
+	return diag.FailEach(e.names, func(n Name) diag.Failures {
+		if n.Type != t {
+			return nil
+		}
+		return e.refused(n)
+	})
+}
+
+// faulty fails for each name with one of these faults.
+func (e *evidence) faulty(faults ...NameFault) diag.Failures {
+	return diag.FailEach(e.names, func(n Name) diag.Failures {
+		if !slices.Contains(faults, n.Fault) {
+			return nil
+		}
+		return e.refused(n)
+	})
+}
+
+func (e *evidence) refused(n Name) diag.Failures {
+	if n.Value == "" {
+		return diag.Fail("A name of the request is empty.").Suggesting(e.correction())
+	}
+	return diag.Fail("The name %s cannot be certified: %s.", shown(n.Value), n.Reason).About(shown(n.Value)).Suggesting(e.correction())
+}
+
+// has reports whether a name in lower case is one of the names.
+func (e *evidence) has(name string) bool {
+	return slices.ContainsFunc(e.names, func(n Name) bool { return n.Type == DNSName && strings.EqualFold(n.Value, name) })
+}
+
+// repeated lists the names that stand more than once.
+func (e *evidence) repeated() (list []string) {
+	seen := map[string]int{}
+	for _, n := range e.csr.Names[:min(len(e.csr.Names), maxJudged)] {
+		key := string(n.Type) + " " + strings.ToLower(n.Value)
+		if seen[key]++; seen[key] == 2 {
+			list = append(list, text(n.Value))
+		}
+	}
+	return list
+}

@@ -1,0 +1,215 @@
+package csr
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// subjectRef is where the content of the subject is decided, for certificates that name an organization.
+const subjectRef = br + "7.1.2.7.4"
+
+// subjectRule is one that each attribute of the subject may fail.
+func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref, advice, detail string, fails func(SubjectAttribute) bool) diag.Rule[*evidence] {
+	return diag.Rule[*evidence]{
+		Code: code, Severity: severity, Title: title, Requirement: requirement, Ref: ref, Advice: advice, When: readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.csr.Attributes, func(a SubjectAttribute) diag.Failures {
+				if !fails(a) {
+					return nil
+				}
+				f := diag.Fail(detail, attributeName(a.OID), diag.Quote(a.Value)).About(attributeName(a.OID))
+				if severity > diag.Info {
+					f.Suggesting(e.correction())
+				}
+				return f
+			})
+		},
+	}
+}
+
+// The types of strings that are not for subjects any more (Baseline Requirements section 7.1.4.2).
+const (
+	tagTeletex   = 20
+	tagUniversal = 28
+	tagBMP       = 30
+)
+
+// subjectRules are about the subject, of which authorities certify only what they have verified.
+var subjectRules = diag.Rules[*evidence]{
+	subjectRule("csr.subject.country", diag.Warning, "Invalid country code", "The country is a code of ISO 3166-1", subjectRef,
+		"Write the two letters of ISO 3166-1 in upper case, such as GB, or leave the country out, as the suggested command does.",
+		"The %s is %q, which is no code of ISO 3166-1.", func(a SubjectAttribute) bool { return a.OID == oidCountry && !isCountry(a.Value) }),
+	subjectRule("csr.subject.default", diag.Warning, "Default value in the subject", "No value is one that a program filled in", subjectRef,
+		"Leave the value out, as the suggested command does, or write your own.",
+		"The %s is %q, the default value of a program.", isDefault),
+	subjectRule("csr.subject.placeholder", diag.Warning, "Placeholder in the subject", "The subject has no placeholders", subjectRef,
+		"Leave the value out, as the suggested command does.",
+		"The %s is %q. Authorities may not certify values that only say that there is none.", func(a SubjectAttribute) bool { return !isDefault(a) && isPlaceholder(a.Value) }),
+	subjectRule("csr.subject.length", diag.Error, "Value in the subject is too long", "No value of the subject is too long", br+"7.1.4.2, RFC 5280 appendix A.1",
+		"Shorten the value. Long host names stand in the subjectAltName alone; the suggested command does so.",
+		"The %s is too long: %s.", tooLong),
+	subjectRule("csr.subject.unit", diag.Warning, "Organizational unit (OU) in the subject", "The subject has no organizational unit", subjectRef,
+		"Leave the organizational unit out, as the suggested command does: authorities may not certify it since September 2022.",
+		"The subject has the %s %q.", func(a SubjectAttribute) bool { return a.OID == oidUnit && !isDefault(a) && !isPlaceholder(a.Value) }),
+	subjectRule("csr.subject.email", diag.Info, "Email address in the subject", "The subject has no mail address", subjectRef,
+		"Leave the mail address out next time: authorities do not certify it.",
+		"The subject has the %s %s.", func(a SubjectAttribute) bool { return a.OID == oidEmail }),
+	subjectRule("csr.subject.encoding", diag.Info, "Outdated type of string in the subject", "The strings of the subject are of UTF8String or PrintableString", br+"7.1.4.2",
+		"Use current software for the next request: authorities write the value in another type.",
+		"The %s %q is of a type of string that is not in use any more.", func(a SubjectAttribute) bool {
+			return a.Tag == tagTeletex || a.Tag == tagUniversal || a.Tag == tagBMP
+		}),
+}
+
+// extensionRules are about the extensions that are asked for. Authorities make their own, and refuse a request that
+// asks for what they may not give.
+var extensionRules = diag.Rules[*evidence]{
+	{
+		Code: "csr.extensions.duplicate", Severity: diag.Error,
+		Title:       "Extension stands twice",
+		Requirement: "Each extension stands once",
+		Ref:         "RFC 5280 section 4.2",
+		Advice:      regenerate,
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			seen, list := map[string]int{}, []string(nil)
+			for _, x := range e.csr.Extensions {
+				if seen[x.OID]++; seen[x.OID] == 2 {
+					list = append(list, extensionName(x.OID))
+				}
+			}
+			return diag.FailIf(len(list) > 0, "The request asks more than once for: %s.", sentence(list)).Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.constraints.ca", Severity: diag.Error,
+		Title:       "Request for a certificate of an authority",
+		Requirement: "The request is not for a certificate that issues others",
+		Ref:         br + "7.1.2.7.8",
+		Advice:      "Leave the basic constraints out, as the suggested command does: no public authority signs another one on request.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			b := e.csr.Constraints
+			return diag.FailIf(b != nil && b.IsCA, "The request asks for basic constraints with CA:TRUE.").Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.usage.signing", Severity: diag.Error,
+		Title:       "Key usage of an authority",
+		Requirement: "No key usage of an authority is asked for",
+		Ref:         br + "7.1.2.7.11",
+		Advice:      "Leave the key usage out, as the suggested command does: the authority sets it.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(slices.Contains(e.csr.KeyUsage, "keyCertSign") || slices.Contains(e.csr.KeyUsage, "cRLSign"),
+				"The request asks for these key usages: %s.", sentence(e.csr.KeyUsage)).Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.usage.unsuitable", Severity: diag.Warning,
+		Title:       "Key usage does not suit the key",
+		Requirement: "The key usage suits the key",
+		Ref:         br + "7.1.2.7.11",
+		Advice:      "Leave the key usage out, as the suggested command does: the authority sets it.",
+		When:        func(e *evidence) bool { return e.csr != nil && e.csr.HasUsage },
+		Fails: func(e *evidence) diag.Failures {
+			allowed := []string{"digitalSignature", "keyEncipherment", "dataEncipherment", "keyCertSign", "cRLSign"}
+			if e.csr.Key.Algorithm == pki.ECDSA {
+				allowed = []string{"digitalSignature", "keyAgreement", "keyCertSign", "cRLSign"}
+			}
+			bad := slices.DeleteFunc(slices.Clone(e.csr.KeyUsage), func(u string) bool { return slices.Contains(allowed, u) })
+			return diag.FailIf(len(bad) > 0, "Certificates for servers with such a key may not have the key usage: %s.", sentence(bad)).
+				Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.purpose.server", Severity: diag.Warning,
+		Title:       "Purpose (EKU) is not serverAuth",
+		Requirement: "If purposes are asked for, serverAuth is one of them",
+		Ref:         br + "7.1.2.7.10",
+		Advice:      "Leave the purposes out or ask for serverAuth: without it browsers refuse the certificate. The suggested command leaves them out.",
+		When:        func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
+		Fails: func(e *evidence) diag.Failures {
+			list := e.csr.ExtKeyUsage
+			if len(list) == 0 {
+				return diag.Fail("The extended key usage (EKU) of the request is empty.").Suggesting(e.correction())
+			}
+			return diag.FailIf(!slices.Contains(list, "serverAuth"), "The extended key usage (EKU) of the request lacks serverAuth; it has: %s.",
+				sentence(list)).Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.purpose.other", Severity: diag.Warning, DependsOn: []diag.Code{"csr.purpose.server"},
+		Title:       "Purpose (EKU) that certificates for servers may not have",
+		Requirement: "No purpose is asked for but serverAuth and clientAuth",
+		Ref:         br + "7.1.2.7.10",
+		Advice:      "Leave the purposes out, as the suggested command does.",
+		When:        func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
+		Fails: func(e *evidence) diag.Failures {
+			bad := slices.DeleteFunc(slices.Clone(e.csr.ExtKeyUsage), func(u string) bool { return u == "serverAuth" || u == "clientAuth" })
+			return diag.FailIf(len(bad) > 0, "The request asks for further purposes: %s.", sentence(bad)).Suggesting(e.correction())
+		},
+	},
+	{
+		Code: "csr.purpose.client", Severity: diag.Info,
+		Title:       "Purpose clientAuth is being phased out",
+		Requirement: "The purpose clientAuth is not asked for",
+		Ref:         "Chrome Root Program Policy",
+		Advice:      "Use an authority of your own for certificates of clients: Chrome demands of public ones that they certify servers only.",
+		When:        func(e *evidence) bool { return e.csr != nil && e.csr.HasPurposes },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(slices.Contains(e.csr.ExtKeyUsage, "clientAuth"), "The request asks for the purpose clientAuth.")
+		},
+	},
+	{
+		Code: "csr.staple.required", Severity: diag.Info,
+		Title:       "Certificate that must be stapled is asked for",
+		Requirement: "The request does not ask for must-staple",
+		Ref:         "RFC 7633 section 4",
+		Advice:      "Leave it out unless the authority runs OCSP and the server staples: Let's Encrypt refuses such requests since May 2025.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.csr.MustStaple, "The request asks for the TLS feature status_request (must-staple).")
+		},
+	},
+	{
+		Code: "csr.extensions.ignored", Severity: diag.Info,
+		Title:       "Extensions without effect",
+		Requirement: "The request asks for nothing that authorities ignore",
+		Ref:         br + "7.1.2.7.6",
+		Advice:      "Leave it: authorities set these extensions themselves.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			list := e.csr.others()
+			return diag.FailIf(len(list) > 0, "Authorities ignore these extensions of the request: %s.", sentence(list))
+		},
+	},
+	{
+		Code: "csr.challenge.present", Severity: diag.Info,
+		Title:       "Challenge password in the request",
+		Requirement: "The request has no challenge password",
+		Ref:         "RFC 2985 section 5.4.1",
+		Advice:      "Leave it empty next time: authorities ignore the password, and everybody can read it.",
+		When:        readable,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.csr.Challenge, "The request has the attribute challengePassword, which is not encrypted.")
+		},
+	},
+}
+
+// others lists the extensions beside those that the report shows one by one.
+func (c *Contents) others() []string {
+	list := []string{}
+	for _, x := range c.Extensions {
+		switch x.OID {
+		case oidSAN, oidKeyUsage, oidExtKeyUsage, oidConstraints, oidTLSFeature:
+		default:
+			if name := extensionName(x.OID); !slices.Contains(list, name) {
+				list = append(list, name)
+			}
+		}
+	}
+	return list
+}

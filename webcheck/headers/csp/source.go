@@ -1,0 +1,127 @@
+package csp
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// A Source is one source expression (section 2.3.1).
+type Source struct {
+	Keyword string // 'self', 'none', 'unsafe-inline' and others, without quotes
+	Nonce   string
+	Hash    string // as in sha256-…
+	Scheme  string // of a scheme source, or of a host source; empty if none is given
+	Host    string // may be * or begin with *.
+	Port    string // may be *
+	Path    string
+}
+
+// keywords are those that stand in quotes.
+var keywords = map[string]bool{
+	"self": true, "none": true, "unsafe-inline": true, "unsafe-eval": true, "strict-dynamic": true,
+	"unsafe-hashes": true, "report-sample": true, "wasm-unsafe-eval": true, "unsafe-allow-redirects": true,
+	"inline-speculation-rules": true, "trusted-types-eval": true, "report-sha256": true, "report-sha384": true,
+	"report-sha512": true,
+}
+
+// ParseSource reads a source expression; it reports whether browsers know it.
+func ParseSource(text string) (Source, bool) {
+	if len(text) > 2 && text[0] == '\'' && text[len(text)-1] == '\'' {
+		return parseQuoted(text[1 : len(text)-1])
+	}
+	if text == "*" {
+		return Source{Host: "*"}, true
+	}
+	scheme, rest, ok := strings.Cut(text, ":")
+	if ok && rest == "" && isScheme(scheme) {
+		return Source{Scheme: strings.ToLower(scheme)}, true
+	}
+	var s Source
+	if ok && strings.HasPrefix(rest, "//") {
+		if !isScheme(scheme) {
+			return Source{}, false
+		}
+		s.Scheme, text = strings.ToLower(scheme), rest[2:]
+	}
+	if i := strings.IndexByte(text, '/'); i >= 0 {
+		text, s.Path = text[:i], text[i:]
+	}
+	s.Host, s.Port, ok = strings.Cut(text, ":")
+	s.Host = strings.ToLower(s.Host)
+	if !isHost(s.Host) || ok && s.Port != "*" && (s.Port == "" || len(s.Port) > 5 || strings.Trim(s.Port, "0123456789") != "") ||
+		strings.ContainsAny(s.Path, "?#") {
+		return Source{}, false
+	}
+	return s, true
+}
+
+func parseQuoted(text string) (Source, bool) {
+	lower := strings.ToLower(text)
+	if keywords[lower] {
+		return Source{Keyword: lower}, true
+	}
+	if strings.HasPrefix(lower, "nonce-") {
+		return Source{Nonce: text[len("nonce-"):]}, isBase64(text[len("nonce-"):])
+	}
+	for algorithm, size := range map[string]int{"sha256-": 32, "sha384-": 48, "sha512-": 64} {
+		if strings.HasPrefix(lower, algorithm) {
+			value := normal(text[len(algorithm):])
+			sum, err := base64.StdEncoding.DecodeString(value)
+			return Source{Hash: algorithm + value}, err == nil && len(sum) == size
+		}
+	}
+	return Source{}, false
+}
+
+// normal writes base64 in the standard alphabet: policies may use that of URLs too.
+func normal(s string) string { return strings.NewReplacer("-", "+", "_", "/").Replace(s) }
+
+func isBase64(s string) bool {
+	s = strings.TrimRight(s, "=")
+	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_") == ""
+}
+
+// isScheme is RFC 3986 section 3.1.
+func isScheme(s string) bool {
+	s = strings.ToLower(s)
+	return s != "" && s[0] >= 'a' && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == ""
+}
+
+// isHost is the host-part of section 2.3.1. Browsers take underscores too.
+func isHost(s string) bool {
+	if s == "*" {
+		return true
+	}
+	s = strings.TrimSuffix(strings.TrimPrefix(s, "*."), ".")
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// sourceFault tells what is wrong with a source, if something is.
+func sourceFault(text string, kind shape) (Fault, bool) {
+	bare := strings.ToLower(strings.Trim(text, "'\"\u2018\u2019\u201c\u201d`"))
+	correct := "'" + bare + "'"
+	if i := strings.IndexByte(bare, '-'); strings.HasPrefix(bare, "nonce-") || strings.HasPrefix(bare, "sha") && i > 0 {
+		correct = "'" + strings.Trim(text, "'\"\u2018\u2019\u201c\u201d`") + "'"
+	}
+	_, quotedKnown := ParseSource(correct)
+	_, ok := ParseSource(text)
+	switch {
+	case quotedKnown && !strings.EqualFold(text, correct):
+		return Fault{Kind: MissingQuotes, Correct: correct}, true
+	case knownName(bare) && text[0] != '\'':
+		return Fault{Kind: MissingSemicolon, Correct: "; " + bare}, true
+	case !ok:
+		return Fault{Kind: InvalidSource}, true
+	case kind == ancestors && text[0] == '\'' && bare != "self" && bare != "none":
+		return Fault{Kind: InvalidSource}, true // section 6.4.2
+	}
+	return Fault{}, false
+}
+
+// knownName reports whether there is a directive of this name.
+func knownName(name string) bool { _, ok := directives[name]; return ok && strings.Contains(name, "-") }

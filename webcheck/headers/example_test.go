@@ -1,0 +1,38 @@
+package headers_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/webcheck/headers"
+)
+
+func ExampleCheck() {
+	world, err := diagtest.New(diagtest.Config{}) // nil instead of world.Env() is the real Internet
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+	world.HTTPS("example.com", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Security-Policy", "default-src 'self'; base-uri 'none'; frame-ancestors 'none'")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+	}))
+
+	report, err := headers.Check(context.Background(), world.Env(), headers.Request{URL: diag.MustURL("example.com")})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(report.Headline)
+	fmt.Println(report.Recommendations[0].SuggestedValue)
+	fmt.Println("Observatory:", report.Observatory.Grade)
+	// Output:
+	// The Strict-Transport-Security (HSTS) header is missing
+	// Strict-Transport-Security: max-age=31536000
+	// Observatory: B+
+}

@@ -1,0 +1,15 @@
+package headers
+
+import "github.com/diagkit/diagkit/diag"
+
+// The factors of the score, in the order of a reader.
+var (
+	factorTransport = diag.Category{Code: "transport", Label: "HTTPS"}
+	factorPolicy    = diag.Category{Code: "content_policy", Label: "Content-Security-Policy"}
+	factorFraming   = diag.Category{Code: "framing", Label: "Embedding by other sites"}
+	factorTypes     = diag.Category{Code: "content_types", Label: "Media types"}
+	factorPrivacy   = diag.Category{Code: "privacy", Label: "Referrer and permissions"}
+	factorCookies   = diag.Category{Code: "cookies", Label: "Cookies"}
+	factorSharing   = diag.Category{Code: "sharing", Label: "Cross-origin access"}
+	factorHygiene   = diag.Category{Code: "hygiene", Label: "Caching, disclosure, obsolete fields"}
+)

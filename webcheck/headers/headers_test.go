@@ -1,0 +1,354 @@
+package headers
+
+import (
+	"compress/gzip"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/webcheck/headers/csp"
+	"github.com/diagkit/diagkit/webcheck/hsts"
+	"github.com/stretchr/testify/require"
+)
+
+// goodHeader is a header without a fault, a field in each line.
+const goodHeader = `Content-Type: text/html; charset=utf-8
+Strict-Transport-Security: max-age=63072000; includeSubDomains
+Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'
+X-Frame-Options: DENY
+X-Content-Type-Options: nosniff
+Referrer-Policy: no-referrer
+Permissions-Policy: camera=(), microphone=(), geolocation=()
+Cross-Origin-Opener-Policy: same-origin
+Cross-Origin-Embedder-Policy: require-corp
+Cross-Origin-Resource-Policy: same-origin
+Cache-Control: no-cache`
+
+const goodBody = `<!doctype html><title>Home</title><script src="/app.js"></script><link rel="stylesheet" href="/site.css">`
+
+// change changes a header by lines: "Name: value" in the place of what there is, "+Name: value" beside it, "-Name".
+func change(header http.Header, lines string) http.Header {
+	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case name == "":
+		case name[0] == '-':
+			header.Del(name[1:])
+		case name[0] == '+':
+			header.Add(name[1:], value)
+		default:
+			header.Set(name, value)
+		}
+	}
+	return header
+}
+
+// serve answers with the good header, changed.
+func serve(lines, body string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Content-Type"] = nil // not to be guessed
+		status := http.StatusOK
+		for name, values := range change(change(http.Header{}, goodHeader), lines) {
+			if name == "Status" {
+				status = map[string]int{"404": 404, "204": 204}[values[0]]
+				continue
+			}
+			for i := range values {
+				values[i] = strings.ReplaceAll(values[i], "{origin}", r.Header.Get("Origin"))
+			}
+			if values[0] != "" || !strings.HasPrefix(name, "Access-Control") {
+				w.Header()[name] = values
+			}
+		}
+		if r.Header.Get("Origin") == "" && lines != "" && strings.Contains(lines, "{origin}") {
+			w.Header().Del("Access-Control-Allow-Origin")
+		}
+		w.WriteHeader(status)
+		if r.Method == http.MethodGet {
+			io.WriteString(w, body)
+		}
+	})
+}
+
+// newWorld has a site of a changed header, to which http redirects.
+func newWorld(t testing.TB, lines, body string) *diagtest.World {
+	w := diagtest.NewWorld(t)
+	w.HTTPS("example.com", serve(lines, body))
+	w.HTTP("example.com", http.RedirectHandler("https://example.com/", http.StatusMovedPermanently))
+	return w
+}
+
+func check(t testing.TB, w *diagtest.World, req Request) *Report {
+	t.Helper()
+	r, err := Check(t.Context(), w.Env(), req)
+	require.NoError(t, err)
+	return r
+}
+
+func join(codes []diag.Code) string {
+	var list []string
+	for _, c := range codes {
+		list = append(list, strings.TrimPrefix(string(c), "headers."))
+	}
+	return strings.Join(list, " ")
+}
+
+// A good page with one change, and the findings about it.
+var changes = []struct{ name, lines, body, codes string }{
+	{"good", "", goodBody, ""},
+	{"error page", "Status: 404", goodBody, "status.error"},
+	{"no HSTS", "-Strict-Transport-Security", goodBody, "hsts.missing"},
+	{"invalid HSTS", "Strict-Transport-Security: max-age=x", goodBody, "hsts.invalid"},
+	{"HSTS off", "Strict-Transport-Security: max-age=0", goodBody, "hsts.zero"},
+	{"short HSTS", "Strict-Transport-Security: max-age=86400; preload", goodBody, "hsts.short hsts.preload"},
+	{"HSTS twice", "+Strict-Transport-Security: max-age=5", goodBody, "hsts.duplicate"},
+	{"no CSP", "-Content-Security-Policy", goodBody, "csp.missing"},
+	{"reported CSP", "-Content-Security-Policy\nContent-Security-Policy-Report-Only: default-src 'self'", goodBody, "csp.report_only csp.missing"},
+	{"meta CSP", "-Content-Security-Policy", `<meta http-equiv="content-security-policy" content="default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'">`,
+		"csp.meta.directive csp.meta"},
+	{"CSP without scripts", "Content-Security-Policy: img-src 'self'", goodBody, "csp.scripts.unrestricted csp.objects csp.base csp.forms"},
+	{"inline scripts", "Content-Security-Policy: default-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'", goodBody,
+		"csp.scripts.inline csp.styles"},
+	{"nonce", "Content-Security-Policy: script-src 'nonce-abc' 'strict-dynamic' 'unsafe-inline' https:; object-src 'none'; base-uri 'none'; form-action 'none'",
+		`<script nonce="abc">1</script>`, "csp.nonce"},
+	{"broad scripts", "Content-Security-Policy: default-src 'self' https: *; object-src 'none'; base-uri 'none'; form-action 'none'", goodBody, "csp.scripts.broad"},
+	{"bypass", "Content-Security-Policy: script-src 'self' https://unpkg.com; object-src 'none'; base-uri 'none'; form-action 'none'", goodBody, "csp.scripts.bypass"},
+	{"eval", "Content-Security-Policy: default-src 'self' 'unsafe-eval'; base-uri 'none'; form-action 'none'", goodBody, "csp.scripts.eval"},
+	{"insecure sources", "Content-Security-Policy: default-src 'self'; img-src http:; base-uri 'none'; form-action 'none'", goodBody, "csp.insecure"},
+	{"blocked", "", `<script src="https://cdn.example.net/a.js" integrity="sha256-x"></script><script>1</script><style>a{}</style>`, "csp.blocks csp.blocks csp.blocks"},
+	{"syntax of CSP", "Content-Security-Policy: default-src 'self'; img-src self; base-uri 'none'; form-action 'none'", goodBody, "csp.syntax"},
+	{"repeated directive", "Content-Security-Policy: default-src 'self'; default-src 'none'; base-uri 'none'; form-action 'none'", goodBody, "csp.repeated"},
+	{"many policies", "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'" +
+		strings.Repeat(", img-src 'self'", csp.MaxPolicies), goodBody, "csp.long"},
+	{"deprecated directive", "Content-Security-Policy: default-src 'self'; plugin-types x; base-uri 'none'; form-action 'none'", goodBody, "csp.deprecated"},
+	{"undefined endpoint", "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'; report-to r", goodBody, "csp.reporting"},
+	{"defined endpoint", "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'; report-to r\nReporting-Endpoints: r=\"https://example.com/r\"", goodBody, ""},
+	{"framed", "-X-Frame-Options\nContent-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'", goodBody, "frame_options.missing"},
+	{"ALLOW-FROM", "X-Frame-Options: ALLOW-FROM https://a.example/\nContent-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'", goodBody, "frame_options.invalid"},
+	{"X-Frame-Options differ", "X-Frame-Options: DENY, SAMEORIGIN", goodBody, "frame_options.conflict"},
+	{"frame-ancestors of all", "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *", goodBody, "csp.ancestors"},
+	{"no nosniff", "-X-Content-Type-Options", goodBody, "content_type_options.missing"},
+	{"no-sniff", "X-Content-Type-Options: no-sniff", goodBody, "content_type_options.invalid"},
+	{"no media type", "-Content-Type", goodBody, "content_type.missing"},
+	{"no Referrer-Policy", "-Referrer-Policy", goodBody, "referrer.missing"},
+	{"Referrer-Policy in the page", "-Referrer-Policy", `<meta name="referrer" content="no-referrer">`, ""},
+	{"Referrer-Policy unknown", "Referrer-Policy: never", goodBody, "referrer.invalid"},
+	{"Referrer-Policy leaks", "Referrer-Policy: no-referrer, unsafe-url", goodBody, "referrer.leaks"},
+	{"Referrer-Policy origin", "Referrer-Policy: origin, later", goodBody, "referrer.insecure"},
+	{"no Permissions-Policy", "-Permissions-Policy", goodBody, "permissions.missing"},
+	{"Feature-Policy", "-Permissions-Policy\nFeature-Policy: camera 'none'; geolocation 'self' https://a.example", goodBody, "permissions.missing obsolete"},
+	{"old Permissions-Policy", "Permissions-Policy: camera 'none'; geolocation 'self'", goodBody, "permissions.invalid"},
+	{"broad Permissions-Policy", "Permissions-Policy: camera=*", goodBody, "permissions.broad"},
+	{"opener", "Cross-Origin-Opener-Policy: \"same-origin\"", goodBody, "opener.invalid"},
+	{"embedder", "Cross-Origin-Embedder-Policy: all", goodBody, "embedder.invalid"},
+	{"resource", "Cross-Origin-Resource-Policy: SAME-ORIGIN", goodBody, "resource.invalid"},
+	{"good cookies", "Set-Cookie: __Host-sid=x; Secure; HttpOnly; SameSite=Lax; Path=/\n+Set-Cookie: gone=; Max-Age=0", goodBody, ""},
+	{"prefix", "Set-Cookie: __Host-a=x; Domain=example.com; Secure; Path=/", goodBody, "cookies.prefix"},
+	{"SameSite=None", "Set-Cookie: a=x; SameSite=None", goodBody, "cookies.samesite.none"},
+	{"rejected cookie", "Set-Cookie: a=x; Domain=other.example; Secure", goodBody, "cookies.rejected"},
+	{"session cookie", "-Strict-Transport-Security\nSet-Cookie: PHPSESSID=x", goodBody,
+		"cookies.session.secure hsts.missing cookies.session.httponly cookies.samesite.missing"},
+	{"session cookie with HSTS", "Set-Cookie: PHPSESSID=x; HttpOnly; SameSite=Lax; Domain=example.com", goodBody, "cookies.secure cookies.domain"},
+	{"unknown SameSite", "Set-Cookie: a=x; Secure; SameSite=Loose", goodBody, "cookies.samesite.invalid"},
+	{"long cookie", "Set-Cookie: a=x; Secure; Max-Age=99999999", goodBody, "cookies.expires"},
+	{"cookie without an end", "Set-Cookie: a=x; Secure; Expires=later", goodBody, "cookies.expires"},
+	{"cached cookie", "Set-Cookie: a=x; Secure\nCache-Control: public, max-age=60", goodBody, "cache.cookies"},
+	{"reflected origin", "Access-Control-Allow-Origin: {origin}\nAccess-Control-Allow-Credentials: true\nVary: Origin", goodBody, "cors.reflected cors.null"},
+	{"reflected origin without credentials", "Access-Control-Allow-Origin: {origin}", goodBody, "cors.null cors.open cors.vary"},
+	{"star with credentials", "Access-Control-Allow-Origin: *\nAccess-Control-Allow-Credentials: true", goodBody, "cors.star_credentials"},
+	{"public", "Access-Control-Allow-Origin: *", goodBody, ""},
+	{"list of origins", "Access-Control-Allow-Origin: https://a.example, https://b.example\nVary: Origin", goodBody, "cors.invalid"},
+	{"misspelled", "-X-Content-Type-Options\nX-Content-Type-Option: nosniff", goodBody, "content_type_options.missing misspelled"},
+	{"misspelled frame options", "X-Frame-Option: DENY", goodBody, ""},
+	{"duplicate", "+Referrer-Policy: no-referrer", goodBody, "duplicate"},
+	{"versions", "Server: nginx/1.18.0 (Ubuntu)\nX-Powered-By: PHP/8.1", goodBody, "disclosure disclosure"},
+	{"name only", "Server: nginx", goodBody, ""},
+	{"XSS filter", "X-XSS-Protection: 1; mode=block", goodBody, "xss_protection"},
+	{"pins", "Public-Key-Pins: pin-sha256=\"x\"\nExpect-CT: max-age=5", goodBody, "obsolete obsolete"},
+	{"reporting", "Report-To: {x\nNEL: {\"report_to\":\"a\"}\nReporting-Endpoints: \"", goodBody, "reporting.syntax reporting.syntax"},
+	{"group of NEL", "Report-To: {\"group\":\"b\"}\nNEL: {\"report_to\":\"a\"}", goodBody, "reporting.group"},
+	{"NEL", "Report-To: {\"group\":\"a\"}\nNEL: {\"report_to\":\"a\"}", goodBody, ""},
+	{"Clear-Site-Data", "Clear-Site-Data: cookies", goodBody, "clear_site_data"},
+	{"Clear-Site-Data at each visit", "Clear-Site-Data: \"cookies\"", goodBody, "clear_site_data.page"},
+	{"insecure script", "Content-Security-Policy: default-src *; object-src 'none'; base-uri 'none'; form-action 'none'", `<script src="http://example.com/a.js"></script>`,
+		"scripts.insecure csp.scripts.broad"},
+	{"foreign script", "Content-Security-Policy: default-src https://cdn.example.net; base-uri 'none'; form-action 'none'", `<script src="https://cdn.example.net/a.js"></script>`,
+		"scripts.integrity"},
+	{"uncompressed", "", goodBody + strings.Repeat("<p>text</p>", 200), "compression"},
+	{"Alt-Svc", "Alt-Svc: h3=:443", goodBody, "alt_svc"},
+	{"good Alt-Svc", "Alt-Svc: h3=\":443\"; ma=86400", goodBody, ""},
+	{"JSON", "Content-Type: application/json\n-Content-Security-Policy\n-X-Frame-Options\n-Referrer-Policy\n-Permissions-Policy", "{}", ""},
+}
+
+var seen diagtest.Seen
+
+func testChanges(t *testing.T) {
+	for _, tt := range changes {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := check(t, newWorld(t, tt.lines, tt.body), Request{URL: diag.MustURL("example.com")})
+				require.Equal(t, tt.codes, join(seen.Add(r.Verdict)))
+				require.Equal(t, tt.name == "error page", r.Observatory == nil)
+				require.False(t, r.Partial)
+			})
+		})
+	}
+}
+
+func zipped(text string) string {
+	var b strings.Builder
+	z := gzip.NewWriter(&b)
+	io.WriteString(z, text)
+	z.Close()
+	return b.String()
+}
+
+// Worlds in which more is wrong than a field, and the findings about them.
+var worlds = []struct {
+	name, url string
+	world     func(*diagtest.World)
+	codes     string
+	reason    string // code of the error
+	state     diag.State
+}{
+	{"no such host", "nowhere.example", func(*diagtest.World) {}, "host.missing", "dns", diag.Bad},
+	{"no address", "mail.example", func(w *diagtest.World) { w.Zone("mail.example. MX 10 mx.mail.example.\n") }, "host.address", "dns", diag.Bad},
+	{"silent", "example.com", func(w *diagtest.World) {
+		w.HTTPS("example.com", nil)
+		w.Behave("example.com:443", diagtest.Hangs)
+	}, "fetch.unanswered", "timeout", diag.Unknown},
+	{"private", "https://10.0.0.5/", func(*diagtest.World) {}, "fetch.blocked", "blocked", diag.Bad},
+	{"refused", "example.com", func(w *diagtest.World) { w.Host("example.com") }, "fetch.refused", "connect", diag.Bad},
+	{"no TLS", "https://example.com:8443", func(w *diagtest.World) { w.Site(diagtest.Site{Host: "example.com", Port: 8443, Plain: true}) },
+		"fetch.tls", "tls", diag.Bad},
+	{"loop", "example.com", func(w *diagtest.World) {
+		w.HTTPS("example.com", http.RedirectHandler("https://example.com/", http.StatusFound))
+	}, "fetch.redirects", "loop", diag.Bad},
+	{"expired", "example.com", func(w *diagtest.World) {
+		w.Site(diagtest.Site{Host: "example.com", Cert: diagtest.CertExpired, Handler: serve("", goodBody)})
+	}, "tls.untrusted", "tls", diag.Bad},
+	{"plain", "http://example.com", func(w *diagtest.World) { w.HTTP("example.com", serve("", goodBody)) },
+		"https.missing hsts.over_http", "", diag.Bad},
+	{"plain beside https", "http://example.com", func(w *diagtest.World) {
+		w.HTTP("example.com", serve("-Strict-Transport-Security\nSet-Cookie: a=x; Secure", goodBody))
+		w.HTTPS("example.com", serve("", goodBody))
+	}, "https.missing cookies.rejected", "", diag.Bad},
+	{"not redirected", "example.com", func(w *diagtest.World) {
+		w.HTTP("example.com", serve("", goodBody))
+		w.HTTPS("example.com", serve("", goodBody))
+	}, "redirect.missing", "", diag.Warned},
+	{"by plain HTTP", "http://example.com", func(w *diagtest.World) {
+		w.HTTP("example.com", http.RedirectHandler("http://www.example.com/", http.StatusFound))
+		w.HTTP("www.example.com", http.RedirectHandler("https://www.example.com/", http.StatusFound))
+		w.HTTPS("www.example.com", serve("", goodBody))
+	}, "redirect.insecure", "", diag.Warned},
+	{"to another host", "http://example.com", func(w *diagtest.World) {
+		w.HTTP("example.com", http.RedirectHandler("https://www.example.com/", http.StatusFound))
+		w.HTTPS("www.example.com", serve("", goodBody))
+	}, "redirect.host", "", diag.Valid},
+	{"http silent", "example.com", func(w *diagtest.World) {
+		w.HTTPS("example.com", serve("", goodBody))
+		w.HTTP("example.com", nil)
+		w.Behave("example.com:80", diagtest.Hangs)
+	}, "redirect.unknown", "", diag.Valid},
+	{"HTTP/1.1", "example.com", func(w *diagtest.World) {
+		w.Site(diagtest.Site{Host: "example.com", HTTP1: true, Handler: serve("", goodBody)})
+	}, "http_version", "", diag.Valid},
+	{"compressed", "example.com", func(w *diagtest.World) {
+		w.HTTPS("example.com", serve("Content-Encoding: gzip", zipped(goodBody+strings.Repeat("<p>text</p>", 200))))
+	}, "", "", diag.Valid},
+	{"no HTTP", "http://example.com", func(w *diagtest.World) {
+		w.Serve("example.com:80", func(c net.Conn) { io.WriteString(c, "220 hello\r\n"); c.Close() })
+	}, "fetch.protocol", "protocol", diag.Bad},
+}
+
+func testWorlds(t *testing.T) {
+	for _, tt := range worlds {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := diagtest.NewWorld(t)
+				tt.world(w)
+				r := check(t, w, Request{URL: diag.MustURL(tt.url)})
+				require.Equal(t, tt.codes, join(seen.Add(r.Verdict)))
+				require.Equal(t, tt.state, r.State)
+				reason := ""
+				if r.Error != nil {
+					reason = string(r.Error.Code)
+				}
+				require.Equal(t, tt.reason, reason)
+				if r.StatusCode == 0 {
+					require.Nil(t, r.Score)
+					require.LessOrEqual(t, len(r.Passed), 1, "little was examined")
+				}
+			})
+		})
+	}
+}
+
+// TestRules plays both tables, and then holds what they have shown against the rules.
+func TestRules(t *testing.T) {
+	if t.Run("changes", testChanges) && t.Run("worlds", testWorlds) {
+		diagtest.CoverRules(t, rules, seen)
+		diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+	}
+}
+
+func TestNoRedirects(t *testing.T) {
+	w := newWorld(t, "", goodBody)
+	no := false
+	r := check(t, w, Request{URL: diag.MustURL("http://example.com/"), FollowRedirects: &no})
+	require.Equal(t, http.StatusMovedPermanently, r.StatusCode)
+	require.Equal(t, "http://example.com/", r.FinalURL)
+	require.Len(t, r.Hops, 1)
+	require.Equal(t, diag.Valid, r.State, "%v", diagtest.Codes(r.Verdict))
+}
+
+// TestPreloaded grades a site that browsers have on their list, and one that will be.
+func TestPreloaded(t *testing.T) {
+	list := `{"version":"1","entries":[{"name":"example.com","include_subdomains":true,"policy":"bulk-1-year"},
+		{"name":"pending.example","include_subdomains":true,"policy":"bulk-1-year","status":"pending"}]}`
+	for _, tt := range []struct{ host, list, transport, redirection string }{
+		{"www.example.com", list, "hsts-preloaded", "redirection-all-redirects-preloaded"},
+		{"pending.example", list, "hsts-implemented-max-age-at-least-six-months", "redirection-to-https"},
+		{"www.example.com", "{}", "hsts-implemented-max-age-at-least-six-months", "redirection-to-https"},
+	} {
+		w := diagtest.NewWorld(t)
+		w.HTTPS(tt.host, serve("", goodBody))
+		w.HTTP(tt.host, http.RedirectHandler("https://"+tt.host+"/", http.StatusMovedPermanently))
+		env := w.Env()
+		env.Data = fstest.MapFS{hsts.File: {Data: []byte(tt.list)}}
+		r, err := Check(t.Context(), env, Request{URL: diag.MustURL(tt.host)})
+		require.NoError(t, err)
+		results := map[string]string{}
+		for _, test := range r.Observatory.Tests {
+			results[test.Name] = test.Result
+		}
+		require.Equal(t, tt.transport, results["strict-transport-security"])
+		require.Equal(t, tt.redirection, results["redirection"])
+	}
+	env := diagtest.NewWorld(t).Env()
+	env.Data = fstest.MapFS{hsts.File: {Data: []byte(`[]`)}}
+	_, err := Check(t.Context(), env, Request{URL: diag.MustURL("example.com")})
+	require.ErrorContains(t, err, hsts.File)
+}
+
+func TestHead(t *testing.T) {
+	r := check(t, newWorld(t, "-X-Content-Type-Options", goodBody), Request{URL: diag.MustURL("https://example.com/"), Method: http.MethodHead})
+	require.Equal(t, "content_type_options.missing", join(diagtest.Codes(r.Verdict)))
+	require.Nil(t, r.Observatory)
+	require.Equal(t, "HEAD", r.Hops[0].Method)
+}
+
+func TestRequestIsChecked(t *testing.T) {
+	for _, req := range []Request{{}, {URL: diag.MustURL("example.com"), Method: "POST"}} {
+		_, err := Check(t.Context(), nil, req)
+		var input *diag.InputError
+		require.ErrorAs(t, err, &input)
+	}
+}

@@ -1,0 +1,170 @@
+package observatory
+
+import (
+	"net/http"
+	"strings"
+)
+
+// AlgorithmVersion is the version of the Observatory's algorithm that this package follows.
+const AlgorithmVersion = 6
+
+// A Scan is what was learned of a site.
+type Scan struct {
+	Host   string // of the site, as asked for
+	Secure bool   // whether the page is that of https; otherwise there is no https, and it is that of http
+
+	Page  Response  // the page at the end of its redirects
+	HTTP  *Response // what asking over http led to; nil if nothing answered
+	HTTPS *Response // what asking over https led to; nil if nothing answered
+
+	// Redirects are the URLs that asking over http went through, the first and the last among them.
+	Redirects []Step
+
+	Cookies []Cookie // that were set on the way to the page
+	CORS    *CORS    // the answer to a request from a foreign origin; nil if there was none
+
+	// Preloaded tells whether browsers know a host, by itself or by a parent domain, as one for https only. If
+	// nil, no host is known.
+	Preloaded func(host string) bool
+}
+
+// A Response is an answer of the site.
+type Response struct {
+	StatusCode int
+	Header     http.Header
+	Body       string // of the page; the Observatory reads it whatever the status is
+	Untrusted  bool   // a certificate on the way was not to be trusted
+}
+
+// A Step is one URL of a chain of redirects.
+type Step struct {
+	URL        string
+	StatusCode int
+}
+
+// A Cookie is one Set-Cookie line and the URL that sent it.
+type Cookie struct{ URL, Line string }
+
+// CORS is what a site answered to a request from a foreign origin.
+type CORS struct {
+	Origin string // that was sent
+	Header http.Header
+}
+
+// A Result is a grade and how it came about.
+type Result struct {
+	AlgorithmVersion int    `json:"algorithm_version" doc:"version of the algorithm of the HTTP Observatory"`
+	Score            int    `json:"score" min:"0" max:"200" doc:"points, above 100 with bonuses"`
+	Grade            string `json:"grade" doc:"grade that follows from the points" example:"B+"`
+	TestsPassed      int    `json:"tests_passed" min:"0" max:"12" doc:"how many tests were passed"`
+	Tests            []Test `json:"tests" maxitems:"12" doc:"the tests, in the order of the Observatory"`
+}
+
+// A Test is the outcome of one test.
+type Test struct {
+	Name     string `json:"name" doc:"name of the test" example:"x-content-type-options"`
+	Result   string `json:"result" doc:"the outcome, in the Observatory's words" example:"x-content-type-options-nosniff"`
+	Modifier int    `json:"modifier" doc:"points that the outcome adds or takes"`
+	Pass     bool   `json:"pass" doc:"whether the test is passed"`
+}
+
+// tests are the twelve tests in the Observatory's order.
+var tests = []struct {
+	name string
+	run  func(*scan) string
+}{
+	{"content-security-policy", (*scan).contentSecurityPolicy},
+	{"cookies", (*scan).cookies},
+	{"cross-origin-embedder-policy", (*scan).embedderPolicy},
+	{"cross-origin-opener-policy", (*scan).openerPolicy},
+	{"cross-origin-resource-sharing", (*scan).sharing},
+	{"redirection", (*scan).redirection},
+	{"referrer-policy", (*scan).referrerPolicy},
+	{"strict-transport-security", (*scan).transportSecurity},
+	{"subresource-integrity", (*scan).integrity},
+	{"x-content-type-options", (*scan).contentTypeOptions},
+	{"x-frame-options", (*scan).frameOptions},
+	{"cross-origin-resource-policy", (*scan).resourcePolicy},
+}
+
+// A scan is a Scan in work, with what several tests need.
+type scan struct {
+	Scan
+	policies policies
+	page     markup
+}
+
+// Grade grades a site.
+func Grade(s Scan) Result {
+	w := &scan{Scan: s, page: readMarkup(s.Page)}
+	w.policies = w.readPolicies()
+	r := Result{AlgorithmVersion: AlgorithmVersion, Tests: []Test{}}
+	without, with := 100, 100
+	for _, t := range tests {
+		result := t.run(w)
+		o := outcomes[result]
+		r.Tests = append(r.Tests, Test{t.name, result, o.modifier, o.pass})
+		if o.pass {
+			r.TestsPassed++
+		}
+		with += o.modifier
+		without += min(0, o.modifier)
+	}
+	r.Score = max(0, without)
+	if without >= bonusFrom {
+		r.Score = max(0, with)
+	}
+	r.Grade = gradeOf(r.Score)
+	return r
+}
+
+// Gradable reports whether the Observatory grades pages with this status: it takes others for a sign that it
+// was shut out.
+func Gradable(status int) bool {
+	return status >= 200 && status < 400 || status == http.StatusUnauthorized || status == http.StatusForbidden
+}
+
+// header returns a header field as the Observatory sees it: several of a name are one, joined by commas.
+func (r *Response) header(name string) (value string, ok bool) {
+	values := r.Header.Values(name)
+	return latin1(strings.Join(values, ", ")), len(values) > 0
+}
+
+// latin1 reads bytes beyond ASCII one by one, as the Observatory does.
+func latin1(s string) string {
+	for i := range len(s) {
+		if s[i] < 0x80 {
+			continue
+		}
+		runes := make([]rune, len(s))
+		for j := range len(s) {
+			runes[j] = rune(s[j])
+		}
+		return string(runes)
+	}
+	return s
+}
+
+// isSpace reports whether the Observatory's language takes a character for white space.
+func isSpace(r rune) bool {
+	switch {
+	case r >= '\t' && r <= '\r', r == ' ', r == 0xA0, r == 0x1680, r >= 0x2000 && r <= 0x200A,
+		r == 0x2028, r == 0x2029, r == 0x202F, r == 0x205F, r == 0x3000, r == 0xFEFF:
+		return true
+	}
+	return false
+}
+
+func trim(s string) string { return strings.TrimFunc(s, isSpace) }
+
+func lower(s string) string { return strings.ToLower(trim(s)) }
+
+// head returns the first n characters.
+func head(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}

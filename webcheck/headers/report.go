@@ -1,0 +1,206 @@
+package headers
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+)
+
+// The bounds of lists in a report; what a head can hold besides is named in findings.
+const (
+	maxFields      = 500
+	maxDisclosures = 30
+)
+
+// report judges the evidence and writes it down.
+func (e *evidence) report(ended time.Time) *Report {
+	timing := diag.NewTiming(e.now, ended)
+	r := &Report{
+		Verdict: rules.Judge(e, texts),
+		URL:     e.req.URL.String(), FinalURL: e.page.URL.String(), Hops: e.page.Hops, Headers: []fetch.Field{},
+		Cookies: []Cookie{}, Disclosure: []Disclosure{}, TLS: e.page.TLS, Partial: e.unanswered(), Error: e.failure(),
+		CheckedAt: timing.CheckedAt, DurationMS: timing.DurationMS,
+	}
+	if e.final == nil {
+		r.SecurityHeaders.each(func(h *Header) { *h = Header{Strength: Missing, Findings: []diag.Finding{}} })
+		return r
+	}
+	r.StatusCode, r.HTTPVersion, r.FinalURL = e.final.StatusCode, e.final.HTTPVersion, e.final.URL
+	r.Headers = append(r.Headers, e.final.Fields[:min(len(e.final.Fields), maxFields)]...)
+	r.Cookies = e.reportCookies()
+	r.Caching = e.caching()
+	r.Disclosure = append(r.Disclosure, e.disclosures()...)
+	r.Compression = text(e.page.Encoding)
+	r.Observatory = e.observatory()
+	r.SecurityHeaders = e.securityHeaders()
+	for i, h := range r.SecurityHeaders.list() {
+		for _, f := range r.Findings {
+			if strings.HasPrefix(string(f.Code), fieldCodes[i]) {
+				h.Findings = append(h.Findings, f)
+			}
+		}
+	}
+	return r
+}
+
+// failure is what ended the chain. A certificate that is not to be trusted ends it for browsers, though not for the
+// examination.
+func (e *evidence) failure() *fetch.Error {
+	if e.page.Err != nil {
+		return e.page.Err
+	}
+	if fault := untrusted(e.page.Hops); fault != nil {
+		return &fetch.Error{Code: fetch.TLS, Message: fault.TLS.Err().Error()}
+	}
+	return nil
+}
+
+// untrusted returns the first hop with a certificate that is not to be trusted, or nil.
+func untrusted(hops []fetch.Hop) *fetch.Hop {
+	i := slices.IndexFunc(hops, func(h fetch.Hop) bool { return h.TLS != nil && h.TLS.Err() != nil })
+	if i < 0 {
+		return nil
+	}
+	return &hops[i]
+}
+
+// list returns the headers in the order of the report.
+func (s *SecurityHeaders) list() []*Header {
+	return []*Header{
+		&s.StrictTransportSecurity, &s.ContentSecurityPolicy, &s.XFrameOptions, &s.XContentTypeOptions, &s.ReferrerPolicy,
+		&s.PermissionsPolicy, &s.CrossOriginOpenerPolicy, &s.CrossOriginEmbedderPolicy, &s.CrossOriginResourcePolicy,
+	}
+}
+
+func (s *SecurityHeaders) each(f func(*Header)) {
+	for _, h := range s.list() {
+		f(h)
+	}
+}
+
+// fieldCodes are the beginnings of the codes that concern the headers, in the order of list.
+var fieldCodes = []string{
+	"headers.hsts.", "headers.csp.", "headers.frame_options.", "headers.content_type_options.", "headers.referrer.",
+	"headers.permissions.", "headers.opener.", "headers.embedder.", "headers.resource.",
+}
+
+func (e *evidence) securityHeaders() (s SecurityHeaders) {
+	for i, one := range []struct {
+		name string
+		rate func(*evidence) (valid bool, strength Strength)
+	}{
+		{"Strict-Transport-Security", (*evidence).rateHSTS},
+		{"Content-Security-Policy", (*evidence).ratePolicy},
+		{"X-Frame-Options", (*evidence).rateFraming},
+		{"X-Content-Type-Options", (*evidence).rateSniffing},
+		{"Referrer-Policy", (*evidence).rateReferrer},
+		{"Permissions-Policy", (*evidence).rateFeatures},
+		{"Cross-Origin-Opener-Policy", (*evidence).rateOpener},
+		{"Cross-Origin-Embedder-Policy", (*evidence).rateEmbedder},
+		{"Cross-Origin-Resource-Policy", (*evidence).rateResource},
+	} {
+		h := s.list()[i]
+		*h = Header{Present: e.has(one.name), Value: e.value(one.name), Strength: Missing, Findings: []diag.Finding{}}
+		if h.Present {
+			h.Valid, h.Strength = one.rate(e)
+		}
+	}
+	return s
+}
+
+// rated is the strength of a header that browsers obey or not.
+func rated(valid bool, s Strength) (bool, Strength) {
+	if !valid {
+		return false, Weak
+	}
+	return true, s
+}
+
+// The ages of Strict-Transport-Security: half a year, below which it is weak, and a year.
+const (
+	halfYear  = 180 * 24 * time.Hour
+	wholeYear = 365 * 24 * time.Hour
+)
+
+func (e *evidence) rateHSTS() (bool, Strength) {
+	h := e.hsts[0]
+	switch {
+	case !e.trusted() || !h.Valid(): // RFC 6797 section 8.1
+		return false, Weak
+	case h.Age() < halfYear:
+		return true, Weak
+	case h.Age() >= wholeYear && h.IncludeSubdomains:
+		return true, Strong
+	default:
+		return true, Good
+	}
+}
+
+func (e *evidence) ratePolicy() (bool, Strength) {
+	all := e.scripts()
+	valid := slices.ContainsFunc(e.enforced, func(p policy) bool { return !p.Meta && known(p) })
+	switch {
+	case !valid || len(all) == 0 || e.inlineScripts() || e.broadScripts() != nil:
+		return rated(valid, Weak)
+	case e.bypasses() != nil || e.evals() || e.objects() || e.bases():
+		return true, Good
+	default:
+		return true, Strong
+	}
+}
+
+func (e *evidence) rateFraming() (bool, Strength) {
+	switch option, _ := e.frameOption(); option {
+	case "deny":
+		return true, Strong
+	case "sameorigin":
+		return true, Good
+	default:
+		return false, Weak
+	}
+}
+
+func (e *evidence) rateSniffing() (bool, Strength) { return rated(e.nosniff(), Strong) }
+
+func (e *evidence) rateReferrer() (bool, Strength) {
+	switch policy := e.referrer(); {
+	case policy == "":
+		return false, Weak
+	case slices.Contains(leaking, policy) || slices.Contains(insecureReferrers, policy):
+		return true, Weak
+	case policy == "strict-origin-when-cross-origin":
+		return true, Good
+	default:
+		return true, Strong
+	}
+}
+
+func (e *evidence) rateFeatures() (bool, Strength) {
+	f := &e.features
+	valid := f.err == nil && len(f.order) > 0
+	if f.closed("camera") && f.closed("microphone") && f.closed("geolocation") {
+		return rated(valid, Strong)
+	}
+	if slices.ContainsFunc(f.order, func(name string) bool { return !slices.Contains(f.lists[name], "*") }) {
+		return rated(valid, Good)
+	}
+	return rated(valid, Weak)
+}
+
+func (e *evidence) rateOpener() (bool, Strength) {
+	token, ok := e.token("Cross-Origin-Opener-Policy", openerPolicies)
+	return rated(ok, map[string]Strength{"same-origin": Strong, "same-origin-allow-popups": Good, "noopener-allow-popups": Good, "unsafe-none": Weak}[token])
+}
+
+func (e *evidence) rateEmbedder() (bool, Strength) {
+	token, ok := e.token("Cross-Origin-Embedder-Policy", embedderPolicies)
+	return rated(ok, map[string]Strength{"require-corp": Strong, "credentialless": Strong, "unsafe-none": Weak}[token])
+}
+
+func (e *evidence) rateResource() (bool, Strength) {
+	value := e.value("Cross-Origin-Resource-Policy")
+	return rated(slices.Contains(resourcePolicies, value), map[string]Strength{"same-origin": Strong, "same-site": Good, "cross-origin": Weak}[value])
+}

@@ -1,0 +1,170 @@
+package headers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/headers/setcookie"
+)
+
+func setsCookies(e *evidence) bool { return len(e.live()) > 0 }
+
+func setsSessions(e *evidence) bool {
+	return slices.ContainsFunc(e.live(), func(c cookie) bool { return c.session() })
+}
+
+// eachCookie makes the test of a rule that looks at one cookie after the other.
+func eachCookie(fails func(*evidence, *cookie) diag.Failures) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(e.live(), func(c cookie) diag.Failures { return fails(e, &c).About(c.title()) })
+	}
+}
+
+// protected reports whether Strict-Transport-Security keeps browsers from sending the cookie over http.
+func (e *evidence) protected() bool {
+	return e.trusted() && len(e.hsts) > 0 && e.hsts[0].Valid() && e.hsts[0].Age() >= halfYear
+}
+
+// cookieRules are about whether browsers take the cookies, and about those of logins.
+var cookieRules = diag.Rules[*evidence]{
+	{
+		Code: "headers.cookies.prefix", Severity: diag.Error, Weight: 10, Category: factorCookies, DependsOn: fetched,
+		Title:       "Cookie breaks the promise of its prefix and is rejected",
+		Requirement: "Cookies keep what the prefixes of their names promise",
+		Ref:         "RFC 6265bis section 4.1.3",
+		Advice: "Set a __Host- cookie with Secure, Path=/ and without Domain, a __Secure- cookie with Secure; or " +
+			"rename the cookie.",
+		When: setsCookies,
+		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
+			broken := c.BrokenPromises()
+			return diag.FailIf(broken != nil, "Browsers reject the cookie %s with the prefix %s: %s.", c.title(), c.Prefix(), strings.Join(broken, ", ")).
+				Suggesting(c.with(func(s *setcookie.Cookie) {
+					s.Secure = true
+					s.HTTPOnly = s.HTTPOnly || c.Prefix() == setcookie.HTTPName || c.Prefix() == setcookie.HostHTTP
+					if c.Prefix() == setcookie.HostName || c.Prefix() == setcookie.HostHTTP {
+						s.Domain, s.Path = "", "/"
+					}
+				}))
+		}),
+	},
+	{
+		Code: "headers.cookies.samesite.none", Severity: diag.Error, Weight: 10, Category: factorCookies, DependsOn: fetched,
+		Title:       "Cookie with SameSite=None lacks Secure and is rejected",
+		Requirement: "Cookies with SameSite=None have Secure",
+		Ref:         "RFC 6265bis section 5.7",
+		Advice:      "Add Secure, which SameSite=None requires, or set SameSite=Lax if other sites need not send the cookie.",
+		When:        setsCookies,
+		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
+			return diag.FailIf(c.SameSite == "None" && !c.Secure, "Browsers reject the cookie %s: it has SameSite=None without Secure.", c.title()).
+				Suggesting(c.with(func(s *setcookie.Cookie) { s.Secure = true }))
+		}),
+	},
+	{
+		Code: "headers.cookies.rejected", Severity: diag.Error, Weight: 5, Category: factorCookies, DependsOn: fetched,
+		Title: "Browsers reject a cookie", Requirement: "Browsers accept the cookies", Ref: "RFC 6265bis section 5.7",
+		Advice: "Correct the attribute that is named, or stop setting the cookie.",
+		When:   setsCookies,
+		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
+			why := c.refusal()
+			return diag.FailIf(why != "", "Browsers reject the cookie %s that %s sets: %s.", c.title(), c.from, why)
+		}),
+	},
+	{
+		Code: "headers.cookies.session.secure", Severity: diag.Error, Weight: 20, Category: factorCookies, DependsOn: fetched,
+		Title:       "Session cookie without Secure",
+		Requirement: "Session cookies have Secure, or HSTS protects them", Ref: "RFC 6265bis section 8.3",
+		Advice: "Add Secure to the cookie, so that browsers send it over HTTPS only.",
+		When:   setsSessions,
+		Fails: eachCookie(func(e *evidence, c *cookie) diag.Failures {
+			return diag.FailIf(c.session() && !c.Secure && !e.protected(),
+				"The cookie %s looks like that of a login and lacks Secure: one request over HTTP shows it to anybody on the way.", c.title()).
+				Suggesting(e.securely(c))
+		}),
+	},
+	{
+		Code: "headers.cookies.session.httponly", Severity: diag.Warning, Weight: 10, Category: factorCookies,
+		DependsOn: fetched,
+		Title:     "Session cookie without HttpOnly", Requirement: "Session cookies have HttpOnly",
+		Ref:    "RFC 6265bis section 4.1.2.6",
+		Advice: "Add HttpOnly, unless the page's own scripts read the cookie: an injected script can then not steal it.",
+		When:   setsSessions,
+		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
+			return diag.FailIf(c.session() && !c.HTTPOnly, "Any script of the page can read the cookie %s, which looks like that of a login.", c.title())
+		}),
+	},
+	{
+		Code: "headers.cookies.secure", Severity: diag.Warning, Weight: 5, Category: factorCookies, DependsOn: fetched,
+		Title: "Cookie without Secure", Requirement: "Cookies have Secure", Ref: "RFC 6265bis section 4.1.2.5",
+		Advice: "Add Secure to every cookie that an HTTPS page sets.",
+		When:   func(e *evidence) bool { return setsCookies(e) && e.secure() },
+		Fails: eachCookie(func(e *evidence, c *cookie) diag.Failures {
+			told := c.session() && !e.protected() || c.SameSite == "None" || c.Prefix() != setcookie.NoPrefix
+			return diag.FailIf(!c.Secure && !told, "The cookie %s lacks Secure, so that browsers send it over HTTP too.", c.title()).
+				Suggesting(e.securely(c))
+		}),
+	},
+}
+
+// securely returns the field with Secure; empty where the site does not answer over https, where it would not work.
+func (e *evidence) securely(c *cookie) string {
+	if !e.goodHTTPS() || c.from.Scheme != "https" {
+		return ""
+	}
+	return c.with(func(s *setcookie.Cookie) { s.Secure = true })
+}
+
+// cookieDetailRules are about attributes that do not do what was meant.
+var cookieDetailRules = diag.Rules[*evidence]{
+	{
+		Code: "headers.cookies.samesite.invalid", Severity: diag.Warning, Weight: 3, Category: factorCookies,
+		DependsOn:   fetched,
+		Title:       "SameSite has a value that browsers do not know",
+		Requirement: "SameSite has a value that browsers know", Ref: "RFC 6265bis section 5.6.7",
+		Advice: "Set SameSite to Lax, Strict, or None with Secure.",
+		When:   setsCookies,
+		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
+			return diag.FailIf(c.SameSite == "" && c.RawSameSite != "", "The cookie %s has SameSite=%s, which browsers take for absent.", c.title(), diag.Quote(c.RawSameSite))
+		}),
+	},
+	{
+		Code: "headers.cookies.samesite.missing", Severity: diag.Info, DependsOn: fetched,
+		Title: "Session cookie without SameSite", Requirement: "Session cookies have SameSite",
+		Ref: "RFC 6265bis section 5.6.7",
+		Advice: "Set SameSite=Lax, which Chromium assumes and other browsers do not: else other sites can cause " +
+			"requests with the cookie.",
+		When: setsCookies,
+		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
+			return diag.FailIf((c.session() || strings.Contains(strings.ToLower(c.Name), "csrf")) && c.SameSite == "" && c.RawSameSite == "",
+				"The cookie %s has no SameSite; some browsers send it with cross-site requests.", c.title())
+		}),
+	},
+	{
+		Code: "headers.cookies.domain", Severity: diag.Info, DependsOn: fetched,
+		Title: "Session cookie is shared with all sub-domains", Requirement: "Session cookies are for one host",
+		Ref:    "RFC 6265bis section 8.6",
+		Advice: "Leave Domain out, and name the cookie with __Host-, unless several hosts need the login.",
+		When:   setsSessions,
+		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
+			return diag.FailIf(c.session() && c.Domain != "" && c.BrokenPromises() == nil, "The cookie %s goes to every host below %s.", c.title(), diag.Quote(c.Domain))
+		}),
+	},
+	{
+		Code: "headers.cookies.expires", Severity: diag.Info, DependsOn: fetched,
+		Title:       "Cookie has an end that browsers do not follow",
+		Requirement: "Browsers follow the ends of cookies", Ref: "RFC 6265bis sections 5.5 and 5.6.1",
+		Advice: "Write Expires as a date such as Wed, 21 Oct 2026 07:28:00 GMT, or use Max-Age, for at most 400 days.",
+		When:   setsCookies,
+		Fails: eachCookie(func(e *evidence, c *cookie) diag.Failures {
+			limit := e.now.Add(setcookie.MaxAge)
+			late := c.MaxAge != nil && *c.MaxAge > int64(setcookie.MaxAge.Seconds()) || c.MaxAge == nil && c.Expires != nil && c.Expires.After(limit)
+			switch {
+			case c.BadExpires != "":
+				return diag.Fail("The Expires of the cookie %s is no date: %s.", c.title(), diag.Quote(c.BadExpires))
+			case late:
+				return diag.Fail("The cookie %s is to last for more than 400 days, to which browsers shorten it.", c.title())
+			}
+			return nil
+		}),
+	},
+}

@@ -1,0 +1,185 @@
+package headers
+
+import (
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/headers/csp"
+)
+
+const fieldCSP = "Content-Security-Policy"
+
+// htmlPage is the condition of rules that concern pages of HTML only.
+func htmlPage(e *evidence) bool { return e.isPage() }
+
+// policyRules are about what the policies achieve.
+var policyRules = diag.Rules[*evidence]{
+	{
+		Code: "headers.csp.report_only", Severity: diag.Warning, DependsOn: fetched,
+		Title:       "Content-Security-Policy is only reported on",
+		Requirement: "A reported Content-Security-Policy is enforced too",
+		Ref:         "CSP Level 3 section 3.2",
+		Advice:      "Once the reports show no resource that the page needs, send the policy as Content-Security-Policy.",
+		When:        htmlPage,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.reportOnly) > 0 && len(e.enforced) == 0,
+				"The page has Content-Security-Policy-Report-Only and no enforced policy: browsers report and block nothing.").About(fieldCSP)
+		},
+	},
+	{
+		Code: "headers.csp.missing", Severity: diag.Warning, Weight: 25, Category: factorPolicy, DependsOn: fetched,
+		Title: "No Content-Security-Policy", Requirement: "A Content-Security-Policy is enforced",
+		Ref: "CSP Level 3 section 3.1",
+		Advice: "Send a Content-Security-Policy. Begin with Content-Security-Policy-Report-Only and what the page is seen to load, " +
+			"give inline scripts nonces or hashes, and enforce the policy once the reports are clean.",
+		When: htmlPage,
+		Fails: func(e *evidence) diag.Failures {
+			f := diag.FailIf(len(e.enforced) == 0, "No Content-Security-Policy is enforced: a script that is injected into the page runs.").
+				About(fieldCSP)
+			if len(e.reportOnly) > 0 {
+				return f
+			}
+			return f.Suggesting(e.newPolicy())
+		},
+	},
+	{
+		Code: "headers.csp.meta", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+		Title:       "Content-Security-Policy stands in the page only",
+		Requirement: "The Content-Security-Policy is sent as a header",
+		Ref:         "CSP Level 3 section 3.3",
+		Advice: "Send the policy as a header: a meta element cannot restrict frame-ancestors or report, and what " +
+			"stands before it is not covered.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.has(fieldCSP), "The policy is that of a meta element; the answer has no Content-Security-Policy field.").About(fieldCSP)
+		},
+	},
+	{
+		Code: "headers.csp.scripts.unrestricted", Severity: diag.Warning, Weight: 20, Category: factorPolicy,
+		DependsOn:   []diag.Code{"headers.csp.missing"},
+		Title:       "Content-Security-Policy does not restrict scripts",
+		Requirement: "The Content-Security-Policy restricts scripts",
+		Ref:         "CSP Level 3 section 6.1.11",
+		Advice: "Add script-src, or default-src for all kinds of resources; try it in " +
+			"Content-Security-Policy-Report-Only first.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.scripts()) == 0, "The policy has neither script-src nor default-src, so that any injected script runs.").About("script-src")
+		},
+	},
+	{
+		Code: "headers.csp.scripts.inline", Severity: diag.Warning, Weight: 20, Category: factorPolicy,
+		DependsOn:   []diag.Code{"headers.csp.scripts.unrestricted"},
+		Title:       "'unsafe-inline' lets injected scripts run",
+		Requirement: "Inline scripts need a nonce or a hash", Ref: "CSP Level 3 section 6.7.3.2",
+		Advice: "Give each inline script a nonce that is new for each answer, or list its hash, and move event handlers into scripts; " +
+			"browsers then ignore 'unsafe-inline'.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.inlineScripts(), "script-src allows 'unsafe-inline' without a nonce or a hash: an injected script runs as the page's own.").
+				About("script-src")
+		},
+	},
+	{
+		Code: "headers.csp.scripts.broad", Severity: diag.Warning, Weight: 15, Category: factorPolicy,
+		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"},
+		Title:     "Scripts may come from anywhere", Requirement: "Scripts come from named places only",
+		Ref:    "CSP Level 3 section 6.7.2.7",
+		Advice: "List the hosts that serve scripts, or use nonces with 'strict-dynamic'.",
+		Fails: func(e *evidence) diag.Failures {
+			found := e.broadScripts()
+			return diag.FailIf(found != nil, "script-src allows %s, from which anybody can have a script served.", diag.Quote(strings.Join(found, " "))).
+				About("script-src")
+		},
+	},
+	{
+		Code: "headers.csp.scripts.bypass", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		DependsOn:   []diag.Code{"headers.csp.scripts.broad"},
+		Title:       "Allowed host serves scripts of anybody's choice",
+		Requirement: "No allowed host serves scripts of anybody's choice",
+		Ref:         "CSP Level 3 section 8.4",
+		Advice: "Replace the host by the full path of the file, or by a nonce with 'strict-dynamic'; or serve the file " +
+			"yourself.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.bypasses(), func(w weakness) diag.Failures {
+				return diag.Fail("script-src allows %s: %s %s.", w.source, strings.TrimPrefix(w.bypass.Host, "."), w.bypass.Reason).About(w.source)
+			})
+		},
+	},
+	{
+		Code: "headers.csp.scripts.eval", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"},
+		Title:     "'unsafe-eval' lets text run as code", Requirement: "Text does not run as code",
+		Ref:    "CSP Level 3 section 4.4.1",
+		Advice: "Replace eval and its like, then remove 'unsafe-eval'; WebAssembly needs 'wasm-unsafe-eval' only.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.evals(), "script-src allows 'unsafe-eval': text that reaches eval or a template library runs as code.").About("script-src")
+		},
+	},
+	{
+		Code: "headers.csp.insecure", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		DependsOn:   []diag.Code{"headers.csp.missing"},
+		Title:       "Policy allows resources over plain HTTP",
+		Requirement: "The policy allows resources over HTTPS only", Ref: "CSP Level 3 section 6.7.2.9",
+		Advice: "Write https in the place of http, or add upgrade-insecure-requests.",
+		When:   (*evidence).secure,
+		Fails: func(e *evidence) diag.Failures {
+			found := e.insecureSources()
+			return diag.FailIf(len(found) > 0, "The policy of this HTTPS page allows %s.", diag.Quote(strings.Join(found, " "))).About(fieldCSP)
+		},
+	},
+	{
+		Code: "headers.csp.blocks", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		DependsOn: []diag.Code{"headers.csp.missing"},
+		Title:     "Policy blocks what the page itself loads", Requirement: "The policy allows what the page loads",
+		Ref:    "CSP Level 3 section 4.1.2",
+		Advice: "Add the source to the directive, or remove the element: browsers do not load it.",
+		When:   func(e *evidence) bool { return e.document != nil },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.blocked(), func(b block) diag.Failures {
+				return diag.Fail("The page has %s, which %s of its policy blocks.", diag.Quote(b.what), b.directive).About(b.directive)
+			})
+		},
+	},
+	{
+		Code: "headers.csp.objects", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+		Title: "object-src is not restricted", Requirement: "object-src is restricted", Ref: "CSP Level 3 section 6.1.9",
+		Advice: "Add object-src 'none' unless the page embeds plug-ins.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.objects(), "The policy lets object and embed elements load from anywhere.").About("object-src")
+		},
+	},
+	{
+		Code: "headers.csp.base", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+		Title: "base-uri is not restricted", Requirement: "base-uri is restricted", Ref: "CSP Level 3 section 6.3.1",
+		Advice: "Add base-uri 'none', or 'self' if the page has a base element: default-src does not cover it.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.bases(), "An injected base element can turn the page's relative references to another site.").About("base-uri")
+		},
+	},
+	{
+		Code: "headers.csp.forms", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+		Title: "form-action is not restricted", Requirement: "form-action is restricted", Ref: "CSP Level 3 section 6.4.1",
+		Advice: "Add form-action with the hosts to which the site's forms send: default-src does not cover it.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(lists(e.enforced, "form-action")) == 0, "An injected form can send what visitors enter to another site.").About("form-action")
+		},
+	},
+	{
+		Code: "headers.csp.styles", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+		Title: "Inline styles are allowed", Requirement: "Inline styles need a nonce or a hash",
+		Ref:    "CSP Level 3 section 6.7.3.2",
+		Advice: "Move styles into files, or give style elements a nonce or a hash.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(every(lists(e.enforced, governing["style-src"]...), func(l csp.List) bool { return l.AllInline(false) }),
+				"style-src allows 'unsafe-inline': injected styles can hide, imitate and read parts of the page.").About("style-src")
+		},
+	},
+	{
+		Code: "headers.csp.nonce", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+		Title: "Nonce is the same in two answers", Requirement: "No nonce was seen twice", Ref: "CSP Level 3 section 8.1",
+		Advice: "Make a new random nonce for each answer, and let no cache keep the page; a nonce that is known " +
+			"vouches for injected scripts.",
+		Fails: func(e *evidence) diag.Failures {
+			n := e.reusedNonce()
+			return diag.FailIf(n != "", "The server sent the nonce %s twice, for two requests.", diag.Quote(n)).About(fieldCSP)
+		},
+	},
+}

@@ -1,0 +1,134 @@
+package headers
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/headers/csp"
+	"github.com/dunglas/httpsfv"
+)
+
+// policyDetailRules are about how the policies are written.
+var policyDetailRules = diag.Rules[*evidence]{
+	{
+		Code: "headers.csp.syntax", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
+		DependsOn: []diag.Code{"headers.csp.missing"},
+		Title:     "Browsers ignore a part of the policy", Requirement: "Browsers know every part of the policy",
+		Ref:    "CSP Level 3 section 2.3",
+		Advice: "Correct the part that is named: browsers skip what they do not know and apply the rest.",
+		Fails: inPolicies(csp.MissingQuotes, csp.MissingSemicolon, csp.InvalidSource, csp.UnknownDirective, csp.NoneWithOthers,
+			csp.MissingValue),
+	},
+	{
+		Code: "headers.csp.long", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+		Title: "Policy is longer than is examined", Requirement: "The whole policy is examined",
+		Ref: "CSP Level 3 section 2.2.2",
+		Advice: "Merge what is alike, and use nonces or hashes in the place of long lists of hosts: all of it is sent " +
+			"with each answer.",
+		Fails: inPolicies(csp.TooLong),
+	},
+	{
+		Code: "headers.csp.repeated", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		DependsOn: []diag.Code{"headers.csp.missing"},
+		Title:     "Directive stands twice in a policy", Requirement: "No directive stands twice in a policy",
+		Ref:    "CSP Level 3 section 2.2.1",
+		Advice: "Merge the sources into one directive: browsers use the first and skip the others.",
+		Fails:  inPolicies(csp.DuplicateDirective),
+	},
+	{
+		Code: "headers.csp.deprecated", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+		Title: "Directive was taken out of CSP", Requirement: "Every directive is one of CSP Level 3",
+		Ref:    "CSP Level 3 section 6",
+		Advice: "Remove the directive: browsers ignore it or will.",
+		Fails:  inPolicies(csp.DeprecatedDirective),
+	},
+	{
+		Code: "headers.csp.meta.directive", Severity: diag.Warning, DependsOn: []diag.Code{"headers.csp.missing"},
+		Title:       "Directive has no effect in a meta element",
+		Requirement: "Directives stand where they have an effect", Ref: "CSP Level 3 section 3.3",
+		Advice: "Send the directive in the Content-Security-Policy header field.",
+		Fails:  inPolicies(csp.MetaDirective),
+	},
+	{
+		Code: "headers.csp.reporting", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+		Title:       "report-to names an endpoint that is not defined",
+		Requirement: "report-to names a defined endpoint", Ref: "CSP Level 3 section 6.5.2",
+		Advice: "Define the endpoint in Reporting-Endpoints, with the URL that takes reports.",
+		Fails: func(e *evidence) diag.Failures {
+			defined := e.value("Report-To")
+			endpoints, _ := httpsfv.UnmarshalDictionary(e.values("Reporting-Endpoints"))
+			for i := range e.enforced {
+				d := e.enforced[i].Get("report-to")
+				if d == nil || len(d.Values) == 0 || strings.Contains(defined, `"`+d.Values[0]+`"`) {
+					continue
+				}
+				if endpoints != nil {
+					if _, ok := endpoints.Get(d.Values[0]); ok {
+						continue
+					}
+				}
+				return diag.Fail("report-to names %s, which neither Reporting-Endpoints nor Report-To defines.", diag.Quote(d.Values[0])).About("report-to")
+			}
+			return nil
+		},
+	},
+}
+
+// inPolicies makes the test of a rule about faults of some kinds.
+func inPolicies(kinds ...csp.Kind) func(*evidence) diag.Failures {
+	return func(e *evidence) (all diag.Failures) {
+		for i := range e.enforced {
+			for _, f := range e.enforced[i].Faults {
+				for _, kind := range kinds {
+					if f.Kind == kind {
+						all = append(all, diag.Failure{
+							Detail: describe(f), Target: diag.Quote(f.Directive), Location: where(e, &e.enforced[i], f),
+						})
+					}
+				}
+			}
+		}
+		return all
+	}
+}
+
+// where is the place of a fault in the header field, if there is one field with the policy in it.
+func where(e *evidence, p *csp.Policy, f csp.Fault) *diag.Location {
+	if p.Meta || len(e.values(fieldCSP)) != 1 {
+		return nil
+	}
+	return &diag.Location{Offset: f.Offset, Length: f.Length}
+}
+
+// describe puts a fault into a sentence.
+func describe(f csp.Fault) string {
+	correct := ""
+	if f.Correct != "" {
+		correct = fmt.Sprintf("; %s was probably meant", diag.Quote(f.Correct))
+	}
+	name, value := diag.Quote(f.Directive), diag.Quote(f.Value)
+	switch f.Kind {
+	case csp.DuplicateDirective:
+		return fmt.Sprintf("The directive %s stands twice; browsers use the first.", name)
+	case csp.UnknownDirective:
+		return fmt.Sprintf("Browsers do not know the directive %s%s.", name, correct)
+	case csp.DeprecatedDirective:
+		return fmt.Sprintf("The directive %s is no longer part of CSP.", name)
+	case csp.MetaDirective:
+		return fmt.Sprintf("The directive %s stands in a meta element, where browsers ignore it.", name)
+	case csp.MissingSemicolon:
+		return fmt.Sprintf("%s stands among the sources of %s; a semicolon is missing before it.", value, name)
+	case csp.MissingQuotes:
+		return fmt.Sprintf("%s in %s is read as a host: it must be written %s.", value, name, diag.Quote(f.Correct))
+	case csp.NoneWithOthers:
+		return fmt.Sprintf("'none' in %s has no effect beside other sources.", name)
+	case csp.MissingValue:
+		return fmt.Sprintf("The directive %s has no value.", name)
+	case csp.TooLong:
+		return fmt.Sprintf("There are more than %d policies, %d directives in one or %d sources in a directive; the rest was not examined.",
+			csp.MaxPolicies, csp.MaxDirectives, csp.MaxSources)
+	default:
+		return fmt.Sprintf("%s in %s is no source that browsers know.", value, name)
+	}
+}

@@ -1,0 +1,213 @@
+package headers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/headers/csp"
+)
+
+// framingRules are about who may embed the page.
+var framingRules = diag.Rules[*evidence]{
+	{
+		Code: "headers.frame_options.missing", Severity: diag.Warning, Weight: 15, Category: factorFraming,
+		DependsOn: fetched,
+		Title:     "Any site may embed the page", Requirement: "Other sites cannot embed the page",
+		Ref: "CSP Level 3 section 6.4.2",
+		Advice: "Send X-Frame-Options: SAMEORIGIN, or frame-ancestors in Content-Security-Policy with the sites that " +
+			"embed the page on purpose.",
+		When: htmlPage,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.framed() && !e.has("X-Frame-Options"),
+				"The page has neither X-Frame-Options nor frame-ancestors: a site can embed it invisibly and have visitors click in it (clickjacking).").
+				About("X-Frame-Options").Suggesting("X-Frame-Options: SAMEORIGIN")
+		},
+	},
+	{
+		Code: "headers.frame_options.invalid", Severity: diag.Warning, Weight: 15, Category: factorFraming,
+		DependsOn:   []diag.Code{"headers.frame_options.missing"},
+		Title:       "X-Frame-Options has a value that browsers ignore",
+		Requirement: "X-Frame-Options has a value that browsers know",
+		Ref:         "HTML Standard, The X-Frame-Options header",
+		Advice: "Send DENY or SAMEORIGIN; for single sites use frame-ancestors in Content-Security-Policy instead of " +
+			"ALLOW-FROM.",
+		When: func(e *evidence) bool { return e.has("X-Frame-Options") && len(e.frameAncestors()) == 0 },
+		Fails: func(e *evidence) diag.Failures {
+			option, _ := e.frameOption()
+			return diag.FailIf(option == "", "X-Frame-Options is %s, which browsers ignore: any site may embed the page.",
+				diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options").Suggesting(e.newFraming())
+		},
+	},
+	{
+		Code: "headers.frame_options.conflict", Severity: diag.Info, DependsOn: fetched,
+		Title: "X-Frame-Options has values that differ", Requirement: "X-Frame-Options has one value",
+		Ref:    "HTML Standard, The X-Frame-Options header",
+		Advice: "Send one of the values: browsers that meet several refuse to embed the page at all.",
+		When:   htmlPage,
+		Fails: func(e *evidence) diag.Failures {
+			_, conflict := e.frameOption()
+			return diag.FailIf(conflict, "X-Frame-Options is %s.", diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options")
+		},
+	},
+	{
+		Code: "headers.csp.ancestors", Severity: diag.Warning, Weight: 10, Category: factorFraming,
+		DependsOn:   []diag.Code{"headers.frame_options.missing"},
+		Title:       "frame-ancestors lets any site embed the page",
+		Requirement: "frame-ancestors names the sites that may embed the page",
+		Ref:         "CSP Level 3 section 6.4.2.2",
+		Advice:      "List the sites that embed the page; where frame-ancestors stands, browsers ignore X-Frame-Options.",
+		When:        func(e *evidence) bool { return len(e.frameAncestors()) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			for _, d := range e.frameAncestors() {
+				if len(broad(d.Sources())) == 0 {
+					return nil
+				}
+			}
+			return diag.Fail("frame-ancestors allows %s.", diag.Quote(strings.Join(e.frameAncestors()[0].Values, " "))).About("frame-ancestors")
+		},
+	},
+}
+
+// newFraming is what to send in the place of an X-Frame-Options that browsers ignore.
+func (e *evidence) newFraming() string {
+	option, origin, _ := strings.Cut(e.value("X-Frame-Options"), " ")
+	if strings.EqualFold(strings.TrimSuffix(option, ":"), "ALLOW-FROM") {
+		origin = strings.TrimSuffix(strings.TrimSpace(origin), "/")
+		existing := e.values(fieldCSP)
+		if s, ok := csp.ParseSource(origin); !ok || s.Host == "" || len(existing) > 1 || len(csp.ParseList(e.value(fieldCSP))) > 1 {
+			return ""
+		}
+		policy := ""
+		if len(existing) == 1 { // to which the directive is added
+			policy = strings.TrimRight(e.value(fieldCSP), "; ") + "; "
+		}
+		return fieldCSP + ": " + policy + "frame-ancestors " + origin
+	}
+	return "X-Frame-Options: SAMEORIGIN"
+}
+
+// fieldRules are about fields with a value or two.
+var fieldRules = diag.Rules[*evidence]{
+	{
+		Code: "headers.content_type_options.missing", Severity: diag.Warning, Weight: 10, Category: factorTypes,
+		DependsOn: fetched,
+		Title:     "No X-Content-Type-Options: nosniff", Requirement: "X-Content-Type-Options is sent",
+		Ref:    "Fetch Standard section 3.5",
+		Advice: "Send X-Content-Type-Options: nosniff with every answer.",
+		When:   func(e *evidence) bool { return !e.redirects() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.has("X-Content-Type-Options"), "Without X-Content-Type-Options browsers may run an uploaded file as a script or style.").
+				About("X-Content-Type-Options").Suggesting(nosniff)
+		},
+	},
+	{
+		Code: "headers.content_type_options.invalid", Severity: diag.Warning, Weight: 10, Category: factorTypes,
+		DependsOn:   []diag.Code{"headers.content_type_options.missing"},
+		Title:       "X-Content-Type-Options is not nosniff and is ignored",
+		Requirement: "X-Content-Type-Options is nosniff", Ref: "Fetch Standard section 3.5",
+		Advice: "Send X-Content-Type-Options: nosniff; there is no other value.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.nosniff(), "X-Content-Type-Options is %s, which does nothing.", diag.Quote(e.value("X-Content-Type-Options"))).
+				About("X-Content-Type-Options").Suggesting(nosniff)
+		},
+	},
+	{
+		Code: "headers.content_type.missing", Severity: diag.Warning, Weight: 5, Category: factorTypes, DependsOn: fetched,
+		Title: "No Content-Type", Requirement: "The answer says what it is", Ref: "RFC 9110 section 8.3",
+		Advice: "Send Content-Type, such as text/html; charset=utf-8.",
+		When:   func(e *evidence) bool { return e.document != nil && len(e.page.Body) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.mediaType() == "", "The answer has no Content-Type, so that browsers guess what it is.").About("Content-Type")
+		},
+	},
+	{
+		Code: "headers.referrer.missing", Severity: diag.Info, DependsOn: fetched,
+		Title: "No Referrer-Policy", Requirement: "Referrer-Policy is sent", Ref: "Referrer Policy section 4.1",
+		Advice: "Send Referrer-Policy: strict-origin-when-cross-origin, which is what current browsers do without it.",
+		When:   htmlPage,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.has("Referrer-Policy") && (e.document == nil || e.document.referrer == ""),
+				"The page leaves it to the browser what other sites learn of the address that a visitor comes from.").
+				About("Referrer-Policy").Suggesting("Referrer-Policy: strict-origin-when-cross-origin")
+		},
+	},
+	{
+		Code: "headers.referrer.invalid", Severity: diag.Warning, Weight: 5, Category: factorPrivacy, DependsOn: fetched,
+		Title:       "Referrer-Policy has no value that browsers know",
+		Requirement: "Referrer-Policy has a value that browsers know",
+		Ref:         "Referrer Policy section 8.1", Advice: "Send one of the policies, such as strict-origin-when-cross-origin.",
+		When: func(e *evidence) bool { return e.has("Referrer-Policy") },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.referrer() == "", "Referrer-Policy is %s, which browsers ignore.", diag.Quote(e.value("Referrer-Policy"))).
+				About("Referrer-Policy").Suggesting("Referrer-Policy: strict-origin-when-cross-origin")
+		},
+	},
+	{
+		Code: "headers.referrer.leaks", Severity: diag.Warning, Weight: 5, Category: factorPrivacy,
+		DependsOn:   []diag.Code{"headers.referrer.invalid"},
+		Title:       "Referrer-Policy tells other sites whole URLs",
+		Requirement: "Other sites do not learn whole URLs", Ref: "Referrer Policy section 3.8",
+		Advice: "Send strict-origin-when-cross-origin: other sites then learn the origin only.",
+		When:   func(e *evidence) bool { return e.has("Referrer-Policy") },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(slices.Contains(leaking, e.referrer()), "With %s other sites learn the whole URL of the page, with what stands in its query.", e.referrer()).
+				About("Referrer-Policy").Suggesting("Referrer-Policy: strict-origin-when-cross-origin")
+		},
+	},
+	{
+		Code: "headers.referrer.insecure", Severity: diag.Info, DependsOn: []diag.Code{"headers.referrer.invalid"},
+		Title:       "Referrer-Policy tells the origin over plain HTTP too",
+		Requirement: "The origin is told over HTTPS only", Ref: "Referrer Policy section 3.5",
+		Advice: "Send strict-origin or strict-origin-when-cross-origin instead.",
+		When:   func(e *evidence) bool { return e.has("Referrer-Policy") },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(slices.Contains(insecureReferrers, e.referrer()), "With %s the origin is sent to sites of plain HTTP too.", e.referrer()).About("Referrer-Policy")
+		},
+	},
+	{
+		Code: "headers.permissions.missing", Severity: diag.Info, DependsOn: fetched,
+		Title: "No Permissions-Policy", Requirement: "Permissions-Policy is sent", Ref: "Permissions Policy section 6.2",
+		Advice: "List the features that neither the page nor its frames use with an empty list, such as camera=(), " +
+			"microphone=(), geolocation=().",
+		When: htmlPage,
+		Fails: func(e *evidence) diag.Failures {
+			f := diag.FailIf(!e.features.sent, "The page does not say which features of the browser its scripts and frames may use.").About("Permissions-Policy")
+			if old := translated(e.value("Feature-Policy")); old != "" && e.has("Feature-Policy") {
+				return f.Suggesting("Permissions-Policy: " + old)
+			}
+			return f
+		},
+	},
+	{
+		Code: "headers.permissions.invalid", Severity: diag.Warning, Weight: 5, Category: factorPrivacy, DependsOn: fetched,
+		Title:       "Permissions-Policy has a syntax error and is ignored",
+		Requirement: "Permissions-Policy is a valid dictionary",
+		Ref:         "RFC 9651 section 4.2",
+		Advice: "Write each feature as name=(origins), separated by commas: camera=(), geolocation=(self). The syntax " +
+			"of Feature-Policy does not work here.",
+		When: func(e *evidence) bool { return e.features.sent },
+		Fails: func(e *evidence) diag.Failures {
+			f := diag.FailIf(e.features.err != nil || len(e.features.order) == 0, "Permissions-Policy is %s, which is no structured dictionary: browsers ignore all of it.",
+				diag.Quote(e.value("Permissions-Policy"))).About("Permissions-Policy")
+			if t := translated(e.value("Permissions-Policy")); t != "" {
+				return f.Suggesting("Permissions-Policy: " + t)
+			}
+			return f
+		},
+	},
+	{
+		Code: "headers.permissions.broad", Severity: diag.Info, DependsOn: []diag.Code{"headers.permissions.invalid"},
+		Title: "Any frame may use a sensitive feature", Requirement: "Sensitive features are limited",
+		Ref:    "Permissions Policy section 5.2",
+		Advice: "List the origins that use the feature, or none.",
+		When:   func(e *evidence) bool { return e.features.sent },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach([]string{"camera", "microphone", "geolocation", "payment", "usb", "serial", "bluetooth", "hid"}, func(name string) diag.Failures {
+				return diag.FailIf(slices.Contains(e.features.lists[name], "*"), "%s=* lets any frame ask for the feature.", name).About(name)
+			})
+		},
+	},
+}
+
+const nosniff = "X-Content-Type-Options: nosniff"

@@ -1,0 +1,111 @@
+package headers
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+func isHTTPS(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme == "https"
+}
+
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// hstsRules are about Strict-Transport-Security.
+var hstsRules = diag.Rules[*evidence]{
+	{
+		Code: "headers.hsts.over_http", Severity: diag.Warning, DependsOn: fetched,
+		Title:       "Strict-Transport-Security over HTTP is ignored",
+		Requirement: "Strict-Transport-Security is sent over HTTPS only",
+		Ref:         "RFC 6797 section 8.1", Advice: "Send the header over HTTPS, and redirect HTTP there.",
+		When: func(e *evidence) bool { return !e.secure() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.hsts) > 0, "%s sends Strict-Transport-Security over plain HTTP, where browsers ignore it.", e.final.URL).
+				About("Strict-Transport-Security")
+		},
+	},
+	{
+		Code: "headers.hsts.missing", Severity: diag.Warning, Weight: 20, Category: factorTransport, DependsOn: fetched,
+		Title: "No Strict-Transport-Security", Requirement: "Strict-Transport-Security is sent", Ref: "RFC 6797 section 7.1",
+		Advice: "Send Strict-Transport-Security with a max-age of at least half a year, so that browsers never try HTTP first. " +
+			"Add includeSubDomains only once every host below this one answers over HTTPS.",
+		When: (*evidence).secure,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.hsts) == 0,
+				"Browsers are not told to use HTTPS only (HSTS), so that an attacker on the network can keep a visitor on HTTP.").
+				About("Strict-Transport-Security").Suggesting(e.newHSTS())
+		},
+	},
+	{
+		Code: "headers.hsts.invalid", Severity: diag.Error, Weight: 20, Category: factorTransport,
+		DependsOn: []diag.Code{"headers.hsts.missing"},
+		Title:     "Strict-Transport-Security is invalid and ignored", Requirement: "Strict-Transport-Security is valid",
+		Ref:    "RFC 6797 section 6.1",
+		Advice: "Write the header as max-age=31536000, with further directives behind semicolons.",
+		Fails: func(e *evidence) diag.Failures {
+			if e.hsts[0].Valid() {
+				return nil
+			}
+			f := e.hsts[0].Faults[0]
+			return diag.Failures{{
+				Detail: diag.Sentence(f.Text), Target: "Strict-Transport-Security", Suggested: e.newHSTS(),
+				Location: &diag.Location{Offset: f.Offset, Length: f.Length},
+			}}
+		},
+	},
+	{
+		Code: "headers.hsts.zero", Severity: diag.Warning, Weight: 10, Category: factorTransport,
+		DependsOn: []diag.Code{"headers.hsts.invalid"},
+		Title:     "max-age=0 switches Strict-Transport-Security off", Requirement: "max-age is more than 0",
+		Ref:    "RFC 6797 section 6.1.1",
+		Advice: "Raise max-age once the whole host answers over HTTPS; leave it at 0 only to take HSTS back.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.hsts[0].Age() == 0, "With max-age=0 browsers forget that the host is to be reached over HTTPS only.").
+				About("max-age").Suggesting(e.newHSTS())
+		},
+	},
+	{
+		Code: "headers.hsts.short", Severity: diag.Warning, Weight: 5, Category: factorTransport,
+		DependsOn: []diag.Code{"headers.hsts.zero"},
+		Title:     "max-age of HSTS is shorter than half a year", Requirement: "max-age is at least half a year",
+		Ref:    "RFC 6797 section 11.2",
+		Advice: "Raise max-age to 31536000, a year: visitors who come less often are unprotected each time.",
+		Fails: func(e *evidence) diag.Failures {
+			age := e.hsts[0].Age()
+			return diag.FailIf(age < halfYear, "max-age is %d seconds, which is %s.", age/time.Second, diag.Count(int(age/(24*time.Hour)), "day")).
+				About("max-age").Suggesting(e.newHSTS())
+		},
+		Partly: func(e *evidence) float64 { return float64(e.hsts[0].Age()) / float64(halfYear) },
+	},
+	{
+		Code: "headers.hsts.preload", Severity: diag.Info, DependsOn: []diag.Code{"headers.hsts.invalid"},
+		Title: "preload without what preload lists require", Requirement: "preload comes with what preload lists require",
+		Ref: "hstspreload.org, submission requirements",
+		Advice: "Remove preload, or add includeSubDomains and raise max-age to a year once every host below answers " +
+			"over HTTPS.",
+		Fails: func(e *evidence) diag.Failures {
+			h := e.hsts[0]
+			return diag.FailIf(h.Preload && (!h.IncludeSubdomains || h.Age() < wholeYear),
+				"The header asks for preloading, which needs includeSubDomains and a max-age of at least 31536000.").About("preload")
+		},
+	},
+	{
+		Code: "headers.hsts.duplicate", Severity: diag.Info, DependsOn: []diag.Code{"headers.hsts.missing"},
+		Title: "Strict-Transport-Security is sent more than once", Requirement: "Strict-Transport-Security is sent once",
+		Ref: "RFC 6797 section 8.1",
+		Advice: "Let only one of web server, proxy and application send the header: browsers use the first, and " +
+			"preload lists refuse several.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.hsts) > 1, "The header is sent %d times.", len(e.hsts)).About("Strict-Transport-Security")
+		},
+	},
+}

@@ -1,0 +1,199 @@
+package headers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+)
+
+// isolationRules are about the fields that keep a page apart from others. Their absence is no fault: a page that
+// embeds or is embedded can break by them.
+var isolationRules = diag.Rules[*evidence]{
+	{
+		Code: "headers.opener.invalid", Severity: diag.Warning, Weight: 3, Category: factorSharing, DependsOn: fetched,
+		Title:       "Cross-Origin-Opener-Policy is invalid and ignored",
+		Requirement: "Cross-Origin-Opener-Policy has a value that browsers know",
+		Ref:         "HTML Standard, Cross-origin opener policies",
+		Advice:      "Send one value: same-origin, same-origin-allow-popups, noopener-allow-popups or unsafe-none.",
+		When:        func(e *evidence) bool { return e.has("Cross-Origin-Opener-Policy") },
+		Fails:       badToken("Cross-Origin-Opener-Policy", openerPolicies),
+	},
+	{
+		Code: "headers.embedder.invalid", Severity: diag.Warning, Weight: 3, Category: factorSharing, DependsOn: fetched,
+		Title:       "Cross-Origin-Embedder-Policy is invalid and ignored",
+		Requirement: "Cross-Origin-Embedder-Policy has a value that browsers know",
+		Ref:         "HTML Standard, Cross-origin embedder policies",
+		Advice:      "Send one value: require-corp, credentialless or unsafe-none.",
+		When:        func(e *evidence) bool { return e.has("Cross-Origin-Embedder-Policy") },
+		Fails:       badToken("Cross-Origin-Embedder-Policy", embedderPolicies),
+	},
+	{
+		Code: "headers.resource.invalid", Severity: diag.Warning, Weight: 3, Category: factorSharing, DependsOn: fetched,
+		Title:       "Cross-Origin-Resource-Policy is invalid and ignored",
+		Requirement: "Cross-Origin-Resource-Policy has a value that browsers know",
+		Ref:         "Fetch Standard, Cross-Origin-Resource-Policy header",
+		Advice:      "Send one value: same-origin, same-site or cross-origin.",
+		When:        func(e *evidence) bool { return e.has("Cross-Origin-Resource-Policy") },
+		Fails: func(e *evidence) diag.Failures {
+			value := e.value("Cross-Origin-Resource-Policy")
+			return diag.FailIf(!slices.Contains(resourcePolicies, value), "Cross-Origin-Resource-Policy is %s, which browsers ignore.",
+				diag.Quote(value)).About("Cross-Origin-Resource-Policy")
+		},
+	},
+}
+
+func badToken(name string, known []string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		_, ok := e.token(name, known)
+		return diag.FailIf(!ok, "%s is %s, which browsers ignore.", name, diag.Quote(e.value(name))).About(name)
+	}
+}
+
+// An access is what the site answers to requests from other sites.
+type access struct {
+	origin, allowed string
+	credentials     bool
+	several         bool // several Access-Control-Allow-Origin fields, which browsers refuse
+	vary            bool
+}
+
+// accesses returns what the page's own answer and those to probes say.
+func (e *evidence) accesses() []access {
+	list := []access{e.access("", e.final.Header.Values)}
+	for _, p := range []struct {
+		origin string
+		answer func(string) []string
+	}{{foreignOrigin, e.answer(1)}, {"null", e.answer(2)}, {foreignOrigin, e.answer(0)}} {
+		if p.answer != nil {
+			list = append(list, e.access(p.origin, p.answer))
+		}
+	}
+	return list
+}
+
+// answer returns the header of the answer to a probe, or nil if there is none.
+func (e *evidence) answer(i int) func(string) []string {
+	r := [3]*fetch.Result{e.probes.preflight, e.probes.foreign, e.probes.null}[i]
+	if r == nil || r.Final() == nil || r.Err != nil {
+		return nil
+	}
+	return r.Final().Header.Values
+}
+
+func (e *evidence) access(origin string, values func(string) []string) access {
+	allowed := values("Access-Control-Allow-Origin")
+	return access{
+		origin: origin, allowed: text(strings.Join(allowed, ", ")), several: len(allowed) > 1,
+		credentials: strings.Join(values("Access-Control-Allow-Credentials"), ", ") == "true",
+		vary:        slices.ContainsFunc(words(strings.Join(values("Vary"), ",")), func(w string) bool { return w == "origin" || w == "*" }),
+	}
+}
+
+// find returns the first access for which something holds.
+func (e *evidence) find(holds func(access) bool) (access, bool) {
+	list := e.accesses()
+	i := slices.IndexFunc(list, holds)
+	if i < 0 {
+		return access{}, false
+	}
+	return list[i], true
+}
+
+func reflects(a access) bool { return a.origin == foreignOrigin && a.allowed == a.origin }
+
+func sharing(e *evidence) bool {
+	_, ok := e.find(func(a access) bool { return a.allowed != "" })
+	return ok
+}
+
+const fieldCORS = "Access-Control-Allow-Origin"
+
+// sharingRules are about what scripts of other sites may read (Fetch Standard, CORS protocol).
+var sharingRules = diag.Rules[*evidence]{
+	{
+		Code: "headers.cors.reflected", Severity: diag.Error, Weight: 20, Category: factorSharing, DependsOn: fetched,
+		Title:       "CORS lets any site read with the visitor's credentials",
+		Requirement: "CORS gives credentials to no foreign site",
+		Ref:         "Fetch Standard, CORS protocol and credentials",
+		Advice:      "Compare Origin with a list of the sites that may read, and send no Access-Control-Allow-Origin to others.",
+		When:        sharing,
+		Fails: func(e *evidence) diag.Failures {
+			a, ok := e.find(func(a access) bool { return reflects(a) && a.credentials })
+			return diag.FailIf(ok, "The site answers the origin %s with that origin in Access-Control-Allow-Origin and with Access-Control-Allow-Credentials: "+
+				"any site can read what a visitor sees when logged in.", a.origin).About(fieldCORS)
+		},
+	},
+	{
+		Code: "headers.cors.star_credentials", Severity: diag.Warning, Weight: 5, Category: factorSharing, DependsOn: fetched,
+		Title:       "Access-Control-Allow-Origin: * does not work with credentials",
+		Requirement: "Access-Control-Allow-Origin: * comes without credentials",
+		Ref:         "Fetch Standard, CORS protocol and credentials",
+		Advice:      "Remove Access-Control-Allow-Credentials if the content is public; else name the one origin that may read.",
+		When:        sharing,
+		Fails: func(e *evidence) diag.Failures {
+			_, ok := e.find(func(a access) bool { return a.allowed == "*" && a.credentials })
+			return diag.FailIf(ok, "The answer has Access-Control-Allow-Origin: * with Access-Control-Allow-Credentials: true: browsers refuse requests with credentials.").
+				About(fieldCORS)
+		},
+	},
+	{
+		Code: "headers.cors.null", Severity: diag.Warning, Weight: 5, Category: factorSharing, DependsOn: fetched,
+		Title: "CORS allows the origin null", Requirement: "CORS does not allow the origin null",
+		Ref:    "Fetch Standard, CORS protocol",
+		Advice: "Take null out of the origins that are allowed: any site can make a request with it from a sandboxed frame.",
+		When:   sharing,
+		Fails: func(e *evidence) diag.Failures {
+			_, ok := e.find(func(a access) bool { return strings.EqualFold(a.allowed, "null") })
+			return diag.FailIf(ok, "The site allows the origin null, which sandboxed frames of any site have.").About(fieldCORS)
+		},
+	},
+	{
+		Code: "headers.cors.open", Severity: diag.Info, DependsOn: []diag.Code{"headers.cors.reflected"},
+		Title: "CORS allows whatever origin asks", Requirement: "CORS does not return whatever origin asks",
+		Ref:    "Fetch Standard, CORS protocol",
+		Advice: "Send Access-Control-Allow-Origin: * if the content is public, which says the same and can be cached.",
+		When:   sharing,
+		Fails: func(e *evidence) diag.Failures {
+			a, ok := e.find(reflects)
+			return diag.FailIf(ok, "The site answers the origin %s with that origin in Access-Control-Allow-Origin.", a.origin).About(fieldCORS)
+		},
+	},
+	{
+		Code: "headers.cors.invalid", Severity: diag.Warning, Weight: 5, Category: factorSharing, DependsOn: fetched,
+		Title:       "Access-Control-Allow-Origin has a value that browsers refuse",
+		Requirement: "Access-Control-Allow-Origin is one origin or *",
+		Ref:         "Fetch Standard, CORS check",
+		Advice:      "Send *, or the one origin of the request; lists and patterns do not exist.",
+		When:        sharing,
+		Fails: func(e *evidence) diag.Failures {
+			a, ok := e.find(func(a access) bool { return a.allowed != "" && (a.several || !isOrigin(a.allowed)) })
+			return diag.FailIf(ok, "Access-Control-Allow-Origin is %s.", diag.Quote(a.allowed)).About(fieldCORS)
+		},
+	},
+	{
+		Code: "headers.cors.vary", Severity: diag.Info, DependsOn: fetched,
+		Title:       "Answer depends on Origin without Vary: Origin",
+		Requirement: "An answer that depends on Origin has Vary: Origin",
+		Ref:         "Fetch Standard, CORS protocol and HTTP caches",
+		Advice:      "Send Vary: Origin with every answer, so that caches do not give one site the answer for another.",
+		When:        sharing,
+		Fails: func(e *evidence) diag.Failures {
+			first := e.accesses()[0]
+			_, differs := e.find(func(a access) bool {
+				return a.allowed != first.allowed && a.allowed != "*" && a.allowed != "" && !a.vary && a.origin != ""
+			})
+			return diag.FailIf(differs, "Access-Control-Allow-Origin differs between requests with and without Origin, and Vary does not name Origin.").About("Vary")
+		},
+	},
+}
+
+// isOrigin reports whether a value is *, null or an origin as browsers write it.
+func isOrigin(s string) bool {
+	if s == "*" || s == "null" {
+		return true
+	}
+	scheme, host, ok := strings.Cut(s, "://")
+	return ok && scheme != "" && host != "" && !strings.ContainsAny(host, "/?#*, ")
+}

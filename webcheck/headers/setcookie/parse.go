@@ -1,0 +1,196 @@
+package setcookie
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The bounds of a cookie (RFC 6265bis sections 5.6 and 5.7).
+const (
+	MaxPair      = 4096 // bytes of name and value
+	MaxAttribute = 1024 // bytes of the value of an attribute
+	MaxAge       = 400 * 24 * time.Hour
+	maxListed    = 20 // unknown attributes that are kept
+)
+
+// A Cookie is one Set-Cookie field as browsers read it.
+type Cookie struct {
+	Name, Value string
+	Domain      string // in lower case, without a first dot; empty if there is none
+	Path        string // empty if there is none that is valid
+	Expires     *time.Time
+	MaxAge      *int64 // in seconds
+	Secure      bool
+	HTTPOnly    bool
+	SameSite    string // Strict, Lax or None; empty if there is none, or one that is not known
+	Partitioned bool
+
+	RawSameSite string   // as written, also if it is not known
+	BadExpires  string   // a date that cannot be read
+	Unknown     []string // names of attributes that browsers skip
+}
+
+// Parse reads the value of a Set-Cookie field (RFC 6265bis section 5.6). It reports false if browsers ignore
+// the whole of it: because of a control character, because name and value are empty or too long.
+func Parse(line string) (Cookie, bool) {
+	var c Cookie
+	if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7F }) {
+		return c, false
+	}
+	pair, attributes, _ := strings.Cut(line, ";")
+	name, value, ok := strings.Cut(pair, "=")
+	if !ok {
+		name, value = "", pair
+	}
+	c.Name, c.Value = trim(name), trim(value)
+	if n := len(c.Name) + len(c.Value); n == 0 || n > MaxPair {
+		return c, false
+	}
+	for av := range strings.SplitSeq(attributes, ";") {
+		name, value, _ := strings.Cut(av, "=")
+		if name, value = trim(name), trim(value); len(value) <= MaxAttribute && (name != "" || value != "") {
+			c.attribute(name, value)
+		}
+	}
+	return c, true
+}
+
+func trim(s string) string { return strings.Trim(s, " \t") }
+
+// attribute takes one attribute; of several of a name the last counts.
+func (c *Cookie) attribute(name, value string) {
+	switch strings.ToLower(name) {
+	case "expires":
+		if t, ok := ParseDate(value); ok {
+			c.Expires, c.BadExpires = &t, ""
+		} else if c.Expires == nil {
+			c.BadExpires = value
+		}
+	case "max-age":
+		if n, ok := parseAge(value); ok {
+			c.MaxAge = &n
+		}
+	case "domain":
+		c.Domain = strings.ToLower(strings.TrimPrefix(value, "."))
+	case "path":
+		c.Path = ""
+		if strings.HasPrefix(value, "/") {
+			c.Path = value
+		}
+	case "secure":
+		c.Secure = true
+	case "httponly":
+		c.HTTPOnly = true
+	case "samesite":
+		c.RawSameSite = value
+		c.SameSite = map[string]string{"strict": "Strict", "lax": "Lax", "none": "None"}[strings.ToLower(value)]
+	case "partitioned":
+		c.Partitioned = true
+	case "priority": // of Chromium
+	default:
+		if len(c.Unknown) < maxListed {
+			c.Unknown = append(c.Unknown, name)
+		}
+	}
+}
+
+// parseAge is RFC 6265bis section 5.6.2.
+func parseAge(s string) (int64, bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil { // too large a number
+		n = int64(MaxAge / time.Second)
+		if digits != s {
+			n = -1
+		}
+	}
+	return n, true
+}
+
+// String writes the cookie as the value of a Set-Cookie field.
+func (c *Cookie) String() string {
+	parts := []string{c.Name + "=" + c.Value}
+	if c.Name == "" && !strings.Contains(c.Value, "=") {
+		parts[0] = c.Value
+	}
+	if c.Domain != "" {
+		parts = append(parts, "Domain="+strings.Repeat(".", len(c.Domain)-len(strings.TrimPrefix(c.Domain, ".")))+c.Domain)
+	}
+	if c.Path != "" {
+		parts = append(parts, "Path="+c.Path)
+	}
+	if c.MaxAge != nil {
+		parts = append(parts, "Max-Age="+strconv.FormatInt(*c.MaxAge, 10))
+	}
+	if c.Expires != nil {
+		parts = append(parts, "Expires="+c.Expires.UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT"))
+	}
+	for _, flag := range []struct {
+		set  bool
+		text string
+	}{{c.Secure, "Secure"}, {c.HTTPOnly, "HttpOnly"}, {c.SameSite != "", "SameSite=" + c.SameSite}, {c.Partitioned, "Partitioned"}} {
+		if flag.set {
+			parts = append(parts, flag.text)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Persistent reports whether the cookie outlives the browser's session.
+func (c *Cookie) Persistent() bool { return c.Expires != nil || c.MaxAge != nil }
+
+// Removes reports whether the field removes a cookie rather than to set one.
+func (c *Cookie) Removes(now time.Time) bool {
+	if c.MaxAge != nil {
+		return *c.MaxAge <= 0
+	}
+	return c.Expires != nil && !c.Expires.After(now)
+}
+
+// A Prefix is the promise that the beginning of a cookie's name makes (RFC 6265bis section 4.1.3).
+type Prefix string
+
+// The prefixes, which browsers compare without regard to case.
+const (
+	NoPrefix   Prefix = ""
+	SecureName Prefix = "__Secure-"
+	HostName   Prefix = "__Host-"
+	HTTPName   Prefix = "__Http-"
+	HostHTTP   Prefix = "__Host-Http-"
+)
+
+// Prefix returns the prefix of the cookie's name.
+func (c *Cookie) Prefix() Prefix {
+	for _, p := range []Prefix{HostHTTP, HostName, HTTPName, SecureName} {
+		if len(c.Name) >= len(p) && strings.EqualFold(c.Name[:len(p)], string(p)) {
+			return p
+		}
+	}
+	return NoPrefix
+}
+
+// BrokenPromises lists what the prefix of the name promises and the attributes do not keep, so that browsers
+// refuse the cookie. A cookie without a name must not look like one with a prefix.
+func (c *Cookie) BrokenPromises() []string {
+	prefix := c.Prefix()
+	if prefix == NoPrefix {
+		return nil
+	}
+	var broken []string
+	add := func(is bool, what string) {
+		if is {
+			broken = append(broken, what)
+		}
+	}
+	add(!c.Secure, "it lacks Secure")
+	add((prefix == HTTPName || prefix == HostHTTP) && !c.HTTPOnly, "it lacks HttpOnly")
+	if prefix == HostName || prefix == HostHTTP {
+		add(c.Domain != "", "it has the Domain "+c.Domain)
+		add(c.Path != "/", "its Path is not /")
+	}
+	return broken
+}

@@ -1,0 +1,183 @@
+package hsts
+
+import (
+	"context"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// Request asks for the examination of one site.
+type Request struct {
+	Domain diag.Domain `json:"domain" doc:"domain of the site, which may be a subdomain" example:"example.com"`
+}
+
+// Report says how a site uses HSTS, and what to think of it.
+type Report struct {
+	Domain         diag.Domain  `json:"domain" doc:"domain that was examined"`
+	DomainUnicode  string       `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
+	HTTPSReachable bool         `json:"https_reachable" doc:"whether the site answered over HTTPS"`
+	Header         *FieldReport `json:"header,omitempty" doc:"the header that came over HTTPS, of several the first"`
+	HeaderOverHTTP bool         `json:"header_over_http" doc:"whether plain HTTP sends the header too, where browsers ignore it"`
+	Grade          Grade        `json:"grade" doc:"what the header is worth, in a word"`
+	HTTPRedirect   Redirect     `json:"http_redirect" doc:"where plain HTTP leads"`
+	WWW            WWW          `json:"www" doc:"the host www below the domain"`
+	Preload        Preload      `json:"preload" doc:"preload list: whether the domain is on it, and whether it could be"`
+	TLS            *pki.TLS     `json:"tls,omitempty" doc:"TLS of the site"`
+	diag.Verdict
+	Errors   []Issue `json:"errors" doc:"what keeps the domain from being preloaded, in the vocabulary of hstspreload.org" example:"redirects.http.no_redirect"`
+	Warnings []Issue `json:"warnings" doc:"what hstspreload.org warns about" example:"redirects.http.useless_header"`
+	Partial  bool    `json:"partial" doc:"whether something could not be learned"`
+	diag.Timing
+}
+
+// A FieldReport is a Strict-Transport-Security header as browsers read it.
+type FieldReport struct {
+	Raw               string   `json:"raw" doc:"the field value as it came" example:"max-age=31536000; includeSubDomains"`
+	MaxAgeSeconds     *int64   `json:"max_age_seconds,omitempty" min:"0" doc:"how long browsers remember it; absent without a valid one"`
+	IncludeSubdomains bool     `json:"include_subdomains" doc:"whether it holds for subdomains too"`
+	Preload           bool     `json:"preload" doc:"whether it asks for preloading"`
+	DuplicateHeaders  bool     `json:"duplicate_headers" doc:"whether the answer has several of these headers"`
+	UnknownDirectives []string `json:"unknown_directives" maxitems:"50" doc:"directives that browsers skip"`
+	Valid             bool     `json:"valid" doc:"whether it follows RFC 6797; browsers ignore a header that does not"`
+	ParseErrors       []string `json:"parse_errors" maxitems:"20" doc:"why it does not"`
+}
+
+// Redirect says where the site leads visitors who come over plain HTTP.
+type Redirect struct {
+	Tested     bool        `json:"tested" doc:"whether it is known what plain HTTP does"`
+	StatusCode int         `json:"status_code,omitempty" doc:"status of the first answer"`
+	ToHTTPS    bool        `json:"to_https" doc:"whether the first redirect leads to HTTPS"`
+	SameHost   bool        `json:"same_host" doc:"whether the first redirect stays on the host"`
+	Hops       []fetch.Hop `json:"hops" maxitems:"4" doc:"answers in order"`
+}
+
+// WWW says what the host www below the domain does. The preload list asks for it.
+type WWW struct {
+	Tested         bool  `json:"tested" doc:"whether it was asked; it is not for subdomains"`
+	HTTPSReachable *bool `json:"https_reachable,omitempty" doc:"whether it speaks HTTPS with a valid certificate; absent if there is no such host, or if it was silent"`
+}
+
+// Preload keeps apart whether a domain is on the preload list, whether it could be, and whether it might be
+// taken off.
+type Preload struct {
+	Status            Status        `json:"status" doc:"what the list says; unknown: the server has no list"`
+	ListVersion       string        `json:"list_version,omitempty" doc:"version of the list that was asked"`
+	Entry             string        `json:"entry,omitempty" doc:"domain on the list that covers this one"`
+	IncludeSubdomains *bool         `json:"include_subdomains,omitempty" doc:"whether the entry holds for subdomains too"`
+	Policy            Policy        `json:"policy,omitempty" doc:"requirements under which the entry was added" example:"bulk-1-year"`
+	Eligible          bool          `json:"eligible" doc:"whether hstspreload.org would accept the domain now"`
+	Requirements      []Requirement `json:"requirements" doc:"requirements of the list, in this order"`
+	AtRisk            *bool         `json:"at_risk,omitempty" doc:"for an entry of its own: whether the site no longer meets the requirements under which it was added"`
+	Removal           *Removal      `json:"removal,omitempty" doc:"for an entry of its own: whether hstspreload.org would accept the wish to be removed"`
+}
+
+// Removal says whether the header asks for removal from the list.
+type Removal struct {
+	Ready  bool    `json:"ready" doc:"whether anyone could request the removal now"`
+	Errors []Issue `json:"errors" doc:"what keeps it from being accepted"`
+}
+
+// A Requirement is one that the preload list has.
+type Requirement struct {
+	Code   RequirementCode `json:"code" doc:"name of the requirement"`
+	Met    bool            `json:"met" doc:"whether the site meets it"`
+	Detail string          `json:"detail" doc:"what was seen"`
+}
+
+// Check asks a site over HTTPS and HTTP, its host www likewise, and examines what HSTS there is. The error is
+// that of the context if it ended, or wraps [diag.ErrUnavailable] if nothing could be learned.
+func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	if req.Domain.IsZero() {
+		return nil, diag.Invalid("domain", "is missing")
+	}
+	list, err := PreloadList(env)
+	if err != nil {
+		return nil, err
+	}
+	e, err := gather(ctx, env, req.Domain)
+	if err != nil {
+		return nil, err
+	}
+	e.digest(list)
+	r := e.report()
+	r.Timing = diag.NewTiming(e.now, env.Now())
+	return r, nil
+}
+
+// Rules describes what is examined.
+func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// report judges the evidence and writes it down.
+func (e *evidence) report() *Report {
+	r := &Report{
+		Domain: e.domain, DomainUnicode: e.domain.UnicodeIfDifferent(),
+		HTTPSReachable: first(e.https) != nil,
+		Header:         e.field(),
+		HeaderOverHTTP: len(fieldsOf(first(e.http))) > 0,
+		Grade:          e.grade(),
+		HTTPRedirect:   e.redirect(),
+		WWW:            WWW{Tested: e.www != nil, HTTPSReachable: e.wwwReachable()},
+		Preload:        e.preload(),
+		Verdict:        rules.Judge(e, e.texts()),
+		Errors:         append([]Issue{}, e.issues.Errors...),
+		Warnings:       append([]Issue{}, e.issues.Warnings...),
+		Partial:        e.partial(),
+	}
+	if head := first(e.https); head != nil {
+		r.TLS = head.TLS
+	} else {
+		r.TLS = e.https.TLS
+	}
+	return r
+}
+
+// The bounds of what a report quotes.
+const (
+	maxRaw     = 4096    // of a header, in bytes
+	maxSeconds = 1 << 53 // the largest number that all readers of JSON have
+	maxWord    = 100     // of a directive's name, in bytes
+)
+
+func (e *evidence) field() *FieldReport {
+	h := e.header
+	if h == nil {
+		return nil
+	}
+	f := &FieldReport{
+		Raw: shorten(h.Text, maxRaw), IncludeSubdomains: h.IncludeSubdomains, Preload: h.Preload,
+		DuplicateHeaders: len(e.fields) > 1, UnknownDirectives: []string{}, Valid: h.Valid(), ParseErrors: []string{},
+	}
+	if h.MaxAge != nil {
+		f.MaxAgeSeconds = new(int64(min(*h.MaxAge, maxSeconds)))
+	}
+	for _, name := range h.Unknown {
+		f.UnknownDirectives = append(f.UnknownDirectives, shorten(name, maxWord))
+	}
+	for _, fault := range h.Faults {
+		f.ParseErrors = append(f.ParseErrors, fault.Text)
+	}
+	return f
+}
+
+func shorten(s string, most int) string {
+	return strings.ToValidUTF8(s[:min(len(s), most)], "\uFFFD")
+}
+
+func (e *evidence) redirect() Redirect {
+	r := Redirect{Tested: e.http.Err == nil || !e.http.Err.Unanswered || first(e.http) != nil, Hops: e.http.Hops}
+	if head := first(e.http); head != nil {
+		r.StatusCode = head.StatusCode
+	}
+	if path := leads(e.http); len(path) > 0 {
+		r.ToHTTPS, r.SameHost = path[0].Scheme == "https", hostOf(path[0]) == e.domain.String()
+	}
+	return r
+}
+
+// partial reports whether servers left something open.
+func (e *evidence) partial() bool {
+	return silent(e.https) || silent(e.http) || e.www != nil && silent(e.www) || e.addrs.Err() != nil
+}

@@ -1,0 +1,405 @@
+package hsts
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	strong  = "max-age=31536000; includeSubDomains"
+	ready   = "max-age=63072000; includeSubDomains; preload"
+	home    = "https://example.com/"
+	ownList = `{"version": "2026-11-01", "entries": [
+		{"name": "example.com", "include_subdomains": true, "policy": "bulk-1-year"},
+		{"name": "old.example", "include_subdomains": true, "policy": "bulk-18-weeks"},
+		{"name": "new.example", "include_subdomains": true, "status": "pending"},
+		{"name": "dev", "include_subdomains": true, "policy": "public-suffix"}]}`
+)
+
+// page answers with headers, given as "Name: value".
+func page(headers ...string) http.HandlerFunc { return answer(http.StatusOK, headers...) }
+
+func answer(status int, headers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for _, line := range headers {
+			name, value, _ := strings.Cut(line, ": ")
+			w.Header()[name] = append(w.Header()[name], value)
+		}
+		w.WriteHeader(status)
+	}
+}
+
+func sts(values ...string) http.HandlerFunc {
+	lines := []string{}
+	for _, v := range values {
+		lines = append(lines, FieldName+": "+v)
+	}
+	return page(lines...)
+}
+
+func to(location string, headers ...string) http.HandlerFunc {
+	return answer(http.StatusMovedPermanently, append([]string{"Location: " + location}, headers...)...)
+}
+
+// paths serves by path; what is not there is the root.
+func paths(m map[string]http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		h, ok := m[r.URL.Path]
+		if !ok {
+			h = m["/"]
+		}
+		h(w, r)
+	}
+}
+
+// A site is a world of one domain.
+type site struct {
+	domain      string // "" means example.com
+	https, http http.HandlerFunc
+	cert        diagtest.Cert
+	list        string // the preload list
+	spoil       func(w *diagtest.World)
+}
+
+func (s site) name() string {
+	if s.domain == "" {
+		return "example.com"
+	}
+	return s.domain
+}
+
+func (s site) world(t *testing.T) *diagtest.World {
+	t.Helper()
+	w := diagtest.NewWorld(t)
+	w.Host(s.name())
+	if s.https != nil {
+		w.Site(diagtest.Site{Host: s.name(), Handler: s.https, Cert: s.cert})
+	}
+	if s.http != nil {
+		w.HTTP(s.name(), s.http)
+	}
+	if s.spoil != nil {
+		s.spoil(w)
+	}
+	return w
+}
+
+func (s site) check(t *testing.T) *Report {
+	t.Helper()
+	env := s.world(t).NewEnv()
+	if s.list != "" {
+		env.Data = fstest.MapFS{File: {Data: []byte(s.list)}}
+	}
+	r, err := Check(t.Context(), env, Request{diag.MustDomain(s.name())})
+	require.NoError(t, err)
+	return r
+}
+
+// secure opens www with HTTPS.
+func secure(w *diagtest.World) { w.HTTPS("www.example.com", sts(strong)) }
+
+// oldSuites makes a server of TLS 1.2 with a cipher suite without authenticated encryption.
+func oldSuites(w *diagtest.World) {
+	cert := w.Certificate(diagtest.CertSpec{Names: []string{"example.com"}})
+	w.Site(diagtest.Site{Host: "example.com", Handler: sts(strong), HTTP1: true, TLS: &tls.Config{
+		Certificates: []tls.Certificate{cert}, MaxVersion: tls.VersionTLS12, Time: w.Now,
+		CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA},
+	}})
+}
+
+func aged(days int) func(*diagtest.World) {
+	return func(w *diagtest.World) { w.Advance(time.Duration(days) * 24 * time.Hour) }
+}
+
+var worlds = []struct {
+	name string
+	site site
+	want string // state, score, grade, codes of the findings
+}{
+	{"strong", site{https: sts(strong), http: to(home)}, "valid 100 strong"},
+	{"strong with www", site{https: sts(strong), http: to(home), spoil: secure}, "valid 100 strong"},
+	{"ready", site{https: sts(ready), http: to(home)}, "valid 100 preload_ready"},
+	{"subdomain", site{domain: "app.example.com", https: sts(strong), http: to("https://app.example.com/")}, "valid 100 strong"},
+	{"one host", site{https: sts("max-age=31536000"), http: to(home)}, "valid 96 strong hsts.include_subdomains.missing"},
+	{"quoted", site{https: sts(`max-age="31536000"; includeSubDomains`), http: to(home)}, "valid 100 strong hsts.header.quoted"},
+	{"half a year", site{https: sts("max-age=15768000; includeSubDomains"), http: to(home)}, "valid 98 fair hsts.max_age.below_year"},
+	{"eleven years", site{https: sts("max-age=346896000; includeSubDomains"), http: to(home)}, "valid 100 strong hsts.max_age.long"},
+	{"no plain HTTP", site{https: sts(strong)}, "valid 100 strong hsts.http.unavailable"},
+	{"temporary redirect", site{https: sts(strong), http: answer(302, "Location: "+home)}, "valid 100 strong hsts.redirect.temporary"},
+	{"redirect to a port", site{https: sts(strong), http: to("https://example.com:8443/"),
+		spoil: func(w *diagtest.World) { w.HTTPS("example.com:8443", sts(strong)) }}, "valid 100 strong hsts.redirect.port"},
+	{"cookies", site{https: page(FieldName+": "+strong, "Set-Cookie: a=1; Secure", "Set-Cookie: b=1; HttpOnly"), http: to(home, "Set-Cookie: c=1")},
+		"valid 100 strong hsts.cookies.insecure"},
+	{"unknown directive", site{https: sts(strong + "; report-uri=\"/x\""), http: to(home)}, "valid 100 strong hsts.header.unknown_directive"},
+	{"preload on a subdomain", site{domain: "app.example.com", https: sts(ready), http: to("https://app.example.com/")},
+		"valid 100 strong hsts.preload.subdomain"},
+
+	{"missing", site{https: page(), http: to(home)}, "missing 0 missing hsts.header.missing"},
+	{"over HTTP only", site{https: page(), http: to(home, FieldName+": "+strong)}, "missing 0 missing hsts.header.http_only"},
+	{"over HTTP too", site{https: sts(strong), http: to(home, FieldName+": "+strong)}, "warning 94 strong hsts.http.header"},
+	{"five minutes", site{https: sts("max-age=300; includeSubDomains"), http: to(home)}, "warning 86 weak hsts.max_age.short"},
+	{"withdrawn", site{https: sts("max-age=0"), http: to(home)}, "warning 78 weak hsts.max_age.zero"},
+	{"misspelled", site{https: sts("max-age=31536000; includeSubDomain"), http: to(home)},
+		"warning 94 strong hsts.header.misspelled hsts.include_subdomains.missing"},
+	{"two headers", site{https: sts(strong, "max-age=0"), http: to(home)}, "warning 94 strong hsts.header.multiple"},
+	{"preload too early", site{https: sts("max-age=31536000; preload"), http: to(home)},
+		"warning 94 strong hsts.preload.premature hsts.include_subdomains.missing"},
+
+	{"rubbish", site{https: sts("max-age=31536000, includeSubDomains"), http: to(home)}, "invalid 69 invalid hsts.header.syntax"},
+	{"max-age twice", site{https: sts("max-age=1; max-age=1"), http: to(home)}, "invalid 69 invalid hsts.header.repeated"},
+	{"no max-age", site{https: sts("includeSubDomains"), http: to(home)}, "invalid 69 invalid hsts.max_age.missing"},
+	{"unit", site{https: sts("max-age=1y"), http: to(home)}, "invalid 69 invalid hsts.max_age.invalid"},
+	{"value", site{https: sts("max-age=31536000; includeSubDomains=1"), http: to(home)}, "invalid 69 invalid hsts.include_subdomains.value"},
+
+	{"no redirect", site{https: sts(strong), http: page()}, "warning 87 strong hsts.redirect.missing"},
+	{"not found", site{https: sts(strong), http: answer(404)}, "warning 87 strong hsts.redirect.missing"},
+	{"redirect to a path", site{https: sts(strong), http: paths(map[string]http.HandlerFunc{"/": to("/home"), "/home": to(home)})},
+		"warning 94 strong hsts.redirect.insecure"},
+	{"www first", site{https: sts(strong), http: to("https://www.example.com/"), spoil: secure}, "warning 94 strong hsts.redirect.host"},
+	{"header lost", site{https: paths(map[string]http.HandlerFunc{"/": sts(strong), "/app": page()}), http: to(home + "app")},
+		"warning 94 strong hsts.redirect.header"},
+	{"downgrade", site{https: to("http://example.com/a", FieldName+": "+strong),
+		http: paths(map[string]http.HandlerFunc{"/": to(home), "/a": page()})}, "invalid 69 strong hsts.redirect.downgrade"},
+	{"circle", site{https: to(home, FieldName+": "+strong), http: to(home)}, "warning 94 strong hsts.redirect.many"},
+	{"four redirects", site{https: paths(map[string]http.HandlerFunc{"/": to("/1", FieldName+": "+strong), "/1": to("/2"), "/2": to("/3"), "/3": to("/4"), "/4": page()}),
+		http: to(home)}, "warning 94 strong hsts.redirect.many"},
+	{"dead end", site{https: sts(strong), http: to("https://gone.example.com/")},
+		"warning 94 strong hsts.redirect.host hsts.redirect.broken"},
+	{"untrusted end", site{https: to("https://b.example.com/", FieldName+": "+strong), http: to(home),
+		spoil: func(w *diagtest.World) {
+			w.Site(diagtest.Site{Host: "b.example.com", Handler: page(), Cert: diagtest.CertExpired})
+		}}, "warning 94 strong hsts.redirect.broken"},
+	{"to a private address", site{https: sts(strong), http: to("https://10.0.0.1/")}, "warning 94 strong hsts.redirect.host hsts.redirect.broken"},
+
+	{"www without TLS", site{https: sts(strong), http: to(home), spoil: func(w *diagtest.World) {
+		w.Site(diagtest.Site{Host: "www.example.com", Handler: page(), Cert: diagtest.CertSelfSigned})
+	}}, "invalid 69 strong hsts.www.cut_off"},
+	{"www over HTTP only", site{https: sts(strong), http: to(home), spoil: func(w *diagtest.World) { w.HTTP("www.example.com", page()) }},
+		"invalid 69 strong hsts.www.cut_off"},
+	{"www that refuses all", site{https: sts(strong), http: to(home), spoil: func(w *diagtest.World) { w.Host("www.example.com") }},
+		"valid 100 strong"},
+	{"www not covered", site{https: sts("max-age=31536000"), http: to(home), spoil: func(w *diagtest.World) {
+		w.Site(diagtest.Site{Host: "www.example.com", Handler: page(), Cert: diagtest.CertWrongName})
+	}}, "warning 93 strong hsts.www.https hsts.include_subdomains.missing"},
+
+	{"expired", site{https: sts(strong), http: to(home), cert: diagtest.CertExpired}, "invalid 39 invalid hsts.certificate.untrusted"},
+	{"self-signed without a header", site{https: page(), http: to(home), cert: diagtest.CertSelfSigned},
+		"missing 0 missing hsts.certificate.untrusted hsts.header.missing"},
+	{"expiring", site{https: sts(strong), http: to(home), spoil: aged(50)}, "warning 94 strong hsts.certificate.expiring"},
+	{"old cipher suite", site{http: to(home), spoil: oldSuites}, "warning 94 strong hsts.tls.obsolete"},
+	{"no HTTPS", site{http: page()}, "invalid none unknown hsts.https.unreachable"},
+	{"no HTTP and no HTTPS", site{}, "invalid none unknown hsts.https.unreachable"},
+	{"private address", site{spoil: func(w *diagtest.World) { w.Zone("priv.example. A 10.0.0.1\n") }, domain: "priv.example"},
+		"invalid none unknown hsts.https.unreachable"},
+	{"no address", site{domain: "mail.example", spoil: func(w *diagtest.World) {
+		w.Flap("mail.example", "mail.example. MX 10 mx.example.\n")
+	}}, "invalid none unknown hsts.domain.address"},
+	{"no domain", site{domain: "gone.example", spoil: func(w *diagtest.World) { w.Break("gone.example", dns.RcodeNameError) }},
+		"invalid none unknown hsts.domain.missing"},
+
+	{"listed", site{https: sts(ready), http: to(home), list: ownList}, "valid 100 preloaded"},
+	{"listed, weak", site{https: sts("max-age=86400; includeSubDomains; preload"), http: to(home), list: ownList},
+		"warning 82 weak hsts.max_age.short hsts.preload.at_risk"},
+	{"listed, leaving", site{https: sts(strong), http: to(home), list: ownList}, "warning 94 strong hsts.preload.at_risk"},
+	{"listed, no header", site{https: page(), http: to(home), list: ownList},
+		"warning 79 missing hsts.header.missing_listed hsts.preload.at_risk"},
+	{"listed, expired", site{https: sts(ready), http: to(home), cert: diagtest.CertExpired, list: ownList},
+		"invalid none invalid hsts.https.locked_out hsts.certificate.untrusted"},
+	{"listed, without HTTPS", site{http: page(), list: ownList}, "invalid none unknown hsts.https.locked_out hsts.https.unreachable"},
+	{"listed for 18 weeks", site{domain: "old.example", https: sts("max-age=10886400; includeSubDomains; preload"),
+		http: to("https://old.example/"), list: ownList}, "warning 94 preloaded hsts.max_age.short"},
+	{"pending", site{domain: "new.example", https: sts(ready), http: to("https://new.example/"), list: ownList}, "valid 100 preload_ready"},
+	{"below a listed suffix", site{domain: "site.dev", https: sts(strong), http: to("https://site.dev/"), list: ownList}, "valid 100 preloaded"},
+	{"below a listed suffix, no header", site{domain: "site.dev", https: page(), http: to("https://site.dev/"), list: ownList},
+		"warning 87 missing hsts.header.missing_listed"},
+	{"not listed", site{domain: "other.example", https: sts(ready), http: to("https://other.example/"), list: ownList}, "valid 100 preload_ready"},
+}
+
+func TestCheck(t *testing.T) {
+	var seen diagtest.Seen
+	for _, tt := range worlds {
+		t.Run(tt.name, func(t *testing.T) {
+			r := tt.site.check(t)
+			got := fmt.Sprintf("%s %s %s", r.State, diagtest.Score(r.Verdict), r.Grade)
+			for _, code := range seen.Add(r.Verdict) {
+				got += " " + string(code)
+			}
+			require.Equal(t, tt.want, got, "%+v", r.Findings)
+			require.False(t, r.Partial)
+			consistent(t, r)
+		})
+	}
+	seen = append(seen, silentVerdicts(t)...)
+	seen = append(seen, sha1Verdict(t))
+	diagtest.CoverRules(t, rules, seen)
+	diagtest.CheckTexts(t, texts, (*Report)(nil).Rules(), seen)
+	said := map[string]bool{}
+	for _, v := range seen {
+		said[v.Headline] = true
+	}
+	for key, text := range texts {
+		require.True(t, said[text.Headline] || slices.Contains([]string{"invalid", "warning"}, key), "no test hears the text of %s", key)
+	}
+}
+
+// consistent holds a report to what is true of all.
+func consistent(t *testing.T, r *Report) {
+	t.Helper()
+	met := true
+	for _, q := range r.Preload.Requirements {
+		met = met && q.Met
+		require.NotEmpty(t, q.Detail)
+		require.NotContains(t, q.Detail, "%!")
+	}
+	require.Equal(t, r.Preload.Eligible, len(r.Errors) == 0)
+	require.Equal(t, r.Preload.Eligible, met, "%+v", r.Preload.Requirements)
+	require.Equal(t, r.Grade == GradeUnknown, !r.HTTPSReachable)
+	require.Equal(t, r.Preload.Status == UnknownStatus, r.Preload.ListVersion == "")
+	for _, rec := range r.Recommendations {
+		harmless(t, r, rec.SuggestedValue)
+	}
+	for _, f := range r.Findings {
+		require.NotContains(t, f.Detail, "%!")
+		require.True(t, strings.HasSuffix(f.Detail, "."), f.Detail)
+		require.NotContains(t, f.Detail, "..", f.Detail)
+	}
+}
+
+// harmless holds a suggestion to what may be published as it is: a valid header that covers no more hosts than
+// browsers insist on already, and that invites nobody to submit the domain.
+func harmless(t *testing.T, r *Report, value string) {
+	t.Helper()
+	if value == "" {
+		return
+	}
+	h := Parse(value)
+	_, strict := ParseStrict(value)
+	require.True(t, h.Valid() && strict.OK() && len(strict.Warnings) == 0, value)
+	require.NotZero(t, *h.MaxAge)
+	require.Empty(t, h.Unknown)
+	require.True(t, r.HTTPSReachable && r.TLS.Err() == nil)
+	listed := r.Preload.Status == Preloaded && *r.Preload.IncludeSubdomains
+	covered := r.Header != nil && r.Header.Valid && r.Header.IncludeSubdomains && *r.Header.MaxAgeSeconds > 0
+	require.True(t, !h.IncludeSubdomains || listed || covered, value)
+	require.True(t, !h.Preload || listed, value)
+	require.False(t, h.IncludeSubdomains && r.WWW.HTTPSReachable != nil && !*r.WWW.HTTPSReachable, value)
+}
+
+// silentVerdicts judges worlds in which servers do not say: that is never held against the site.
+func silentVerdicts(t *testing.T) []diag.Verdict {
+	tests := []struct {
+		name  string
+		spoil func(*diagtest.World)
+		want  string
+	}{
+		{"port 443 is silent", func(w *diagtest.World) { w.Behave("example.com:443", diagtest.Unreachable) },
+			"unknown none unknown hsts.https.unknown"},
+		{"port 443 hangs", func(w *diagtest.World) { w.Behave("example.com:443", diagtest.Hangs) },
+			"unknown none unknown hsts.https.unknown"},
+		{"port 80 is silent", func(w *diagtest.World) { w.Behave("example.com:80", diagtest.Unreachable) },
+			"valid 100 strong hsts.http.unknown"},
+		{"www is silent", func(w *diagtest.World) { w.Behave("www.example.com:443", diagtest.Unreachable) },
+			"valid 100 strong hsts.www.unknown"},
+		{"SERVFAIL", func(w *diagtest.World) { w.Break("example.com", dns.RcodeServerFailure) },
+			"unknown none unknown hsts.domain.unknown"},
+	}
+	var seen diagtest.Seen
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := site{https: sts(strong), http: to(home), spoil: tt.spoil}.check(t)
+				got := fmt.Sprintf("%s %s %s", r.State, diagtest.Score(r.Verdict), r.Grade)
+				for _, code := range seen.Add(r.Verdict) {
+					got += " " + string(code)
+				}
+				require.Equal(t, tt.want, got, "%+v", r.Findings)
+				require.True(t, r.Partial)
+				require.Less(t, r.DurationMS, int64(15_000))
+				consistent(t, r)
+			})
+		})
+	}
+	return seen
+}
+
+func TestCheckUnavailable(t *testing.T) {
+	w := site{https: sts(strong)}.world(t)
+	w.Silence("example.com")
+	_, err := Check(t.Context(), w.Env(), Request{diag.MustDomain("example.com")})
+	require.ErrorIs(t, err, diag.ErrUnavailable)
+}
+
+// All that does not depend on another answer is asked at once: addresses, connections, and the page behind the
+// redirect from plain HTTP.
+func TestCheckRoundTrips(t *testing.T) {
+	trips := diagtest.RoundTrips(t, func(w *diagtest.World) {
+		w.HTTPS("example.com", sts(strong))
+		w.HTTP("example.com", to(home))
+		secure(w)
+	}, func(ctx context.Context, env *diag.Env) {
+		_, err := Check(ctx, env, Request{diag.MustDomain("example.com")})
+		require.NoError(t, err)
+	})
+	require.Equal(t, 3, trips)
+}
+
+func TestCheckEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Check(ctx, site{}.world(t).Env(), Request{diag.MustDomain("example.com")})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = Check(t.Context(), nil, Request{})
+	_, ok := errors.AsType[*diag.InputError](err)
+	require.True(t, ok)
+}
+
+func TestCheckRefusesList(t *testing.T) {
+	env := site{https: sts(strong)}.world(t).NewEnv()
+	env.Data = fstest.MapFS{File: {Data: []byte(`{"entries": 1}`)}}
+	_, err := Check(t.Context(), env, Request{diag.MustDomain("example.com")})
+	require.ErrorContains(t, err, File)
+}
+
+func TestCheckReport(t *testing.T) {
+	r := site{https: sts("max-age=86400; preload; Include-Subdomains"), http: to("https://www.example.com/"), spoil: secure, list: ownList}.check(t)
+	r.DurationMS, r.TLS = 0, nil
+	for i := range r.HTTPRedirect.Hops {
+		r.HTTPRedirect.Hops[i].LatencyMS = 0
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	require.NoError(t, err)
+	diagtest.Golden(t, "testdata/report.json", append(text, '\n'))
+}
+
+// sha1Verdict judges a chain with a certificate that is signed with SHA-1: nothing that is trusted has one now.
+func sha1Verdict(t *testing.T) diag.Verdict {
+	t.Helper()
+	w := site{https: sts(ready), http: to(home)}.world(t)
+	e, err := gather(t.Context(), w.Env(), diag.MustDomain("example.com"))
+	require.NoError(t, err)
+	old := *e.https.Hops[0].TLS.Peers[0]
+	old.SignatureAlgorithm = x509.SHA1WithRSA
+	e.https.Hops[0].TLS.Peers[0] = &old
+	e.digest(&empty)
+	require.Equal(t, []Issue{SHA1Chain}, e.issues.Errors)
+	r := e.report()
+	require.Equal(t, []diag.Code{"hsts.certificate.sha1"}, diagtest.Codes(r.Verdict))
+	consistent(t, r)
+	return r.Verdict
+}

@@ -1,0 +1,199 @@
+package hsts
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// judgeAs says what hstspreload.org would say of the site by the requirements of a policy: the same codes in the
+// same order.
+func (e *evidence) judgeAs(policy Policy) Issues {
+	found := CheckFormat(e.domain.String())
+	if !found.OK() {
+		return found
+	}
+	found.add(CheckLevel(e.domain.String()))
+	head := first(e.https)
+	switch {
+	case head == nil:
+		found.fail(CannotConnect)
+		return found
+	case head.TLS.Err() != nil:
+		found.fail(InvalidChain)
+		return found
+	}
+	found.add(tlsIssues(head.TLS))
+	answer := answerIssues(head, policy)
+	found.add(answer)
+	redirects, afterRedirect := e.httpIssues(policy)
+	found.add(redirects)
+	if answer.OK() { // else it would be told twice
+		found.add(afterRedirect)
+	}
+	found.add(followIssues(e.https, 1))
+	found.add(insecureIssues(e.https))
+	if e.www != nil && e.www.Err != nil && e.www.Err.Code == fetch.TLS {
+		found.fail(WWWWithoutTLS)
+	}
+	return found
+}
+
+// answerIssues are about the header of an answer.
+func answerIssues(h *fetch.Hop, policy Policy) (found Issues) {
+	switch fields := fieldsOf(h); len(fields) {
+	case 0:
+		found.fail(NoHeader)
+	case 1:
+		found = Eligible(fields[0], policy)
+	default:
+		found.fail(MultipleHeaders)
+	}
+	return found
+}
+
+// tlsIssues are about the certificates and the cipher suite.
+func tlsIssues(t *pki.TLS) (found Issues) {
+	if sha1Signed(t) != nil {
+		found.fail(SHA1Chain)
+	}
+	if obsolete(t) {
+		found.warn(ObsoleteCipherSuite)
+	}
+	return found
+}
+
+// sha1Signed returns a certificate that is signed with SHA-1, or nil. The signature of a root does not matter.
+func sha1Signed(t *pki.TLS) *x509.Certificate {
+	for _, c := range t.Peers {
+		old := c.SignatureAlgorithm == x509.SHA1WithRSA || c.SignatureAlgorithm == x509.ECDSAWithSHA1
+		if old && !pki.SelfSigned(c) {
+			return c
+		}
+	}
+	return nil
+}
+
+// modern are the cipher suites of TLS 1.2 with forward secrecy and authenticated encryption.
+var modern = []string{
+	tls.CipherSuiteName(tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
+	tls.CipherSuiteName(tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384),
+	tls.CipherSuiteName(tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256),
+	tls.CipherSuiteName(tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256),
+	tls.CipherSuiteName(tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384),
+	tls.CipherSuiteName(tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256),
+}
+
+// obsolete reports whether a connection uses neither TLS 1.3 nor one of the modern cipher suites of TLS 1.2.
+func obsolete(t *pki.TLS) bool {
+	return t.Version != tls.VersionName(tls.VersionTLS13) && !slices.Contains(modern, t.CipherSuite)
+}
+
+// httpIssues are about plain HTTP. What is wrong with the header behind the first redirect stands apart.
+func (e *evidence) httpIssues(policy Policy) (found, afterRedirect Issues) {
+	head := first(e.http)
+	if head == nil {
+		found.warn(HTTPUnavailable)
+		return found, afterRedirect
+	}
+	if len(fieldsOf(head)) > 0 {
+		found.warn(HTTPUselessHeader)
+	}
+	path := leads(e.http)
+	found.add(followIssues(e.http, 0))
+	if len(path) == 0 {
+		found.fail(HTTPNoRedirect)
+		return found, afterRedirect
+	}
+	switch host := hostOf(path[0]); {
+	case path[0].Scheme == "https" && host == e.domain.String():
+		if next := e.afterRedirect(); next == nil {
+			afterRedirect.fail(FirstRedirectInvalid)
+		} else if !answerIssues(next, policy).OK() {
+			afterRedirect.fail(FirstRedirectNoHSTS)
+		}
+		found.add(insecureIssues(e.http))
+	case host == "www."+e.domain.String():
+		found.fail(HTTPWWWFirst)
+	default:
+		found.fail(FirstRedirectInsecure)
+	}
+	return found, afterRedirect
+}
+
+// afterRedirect returns the answer behind the first redirect from plain HTTP, if it is to be trusted; else nil.
+func (e *evidence) afterRedirect() *fetch.Hop {
+	if len(e.http.Hops) < 2 || e.http.Hops[1].TLS == nil || e.http.Hops[1].TLS.Err() != nil {
+		return nil
+	}
+	return &e.http.Hops[1]
+}
+
+// followIssues are about following redirects. Certificates count from a hop on, for the first answer over
+// HTTPS has been judged already.
+func followIssues(r *fetch.Result, from int) (found Issues) {
+	switch {
+	case tooMany(r):
+		found.fail(TooManyRedirects)
+	case brokenOff(r) != nil || untrustedHop(r, from) != nil:
+		found.fail(RedirectFollowError)
+	}
+	return found
+}
+
+// tooMany reports whether there are more redirects than hstspreload.org follows.
+func tooMany(r *fetch.Result) bool {
+	return r.Err != nil && (r.Err.Code == fetch.TooManyRedirects || r.Err.Code == fetch.Loop)
+}
+
+// brokenOff returns why a chain ended behind a redirect and before its end, or nil. That the body of the last
+// answer could not be read is no matter.
+func brokenOff(r *fetch.Result) *fetch.Error {
+	if r.Err == nil || len(r.Hops) == 0 || tooMany(r) {
+		return nil
+	}
+	if r.Hops[len(r.Hops)-1].RedirectType != fetch.HTTPRedirect {
+		return nil
+	}
+	return r.Err
+}
+
+// untrustedHop returns the first answer, counted from 0, whose certificate is not to be trusted, or nil.
+func untrustedHop(r *fetch.Result, from int) *fetch.Hop {
+	for i := from; i < len(r.Hops); i++ {
+		if h := &r.Hops[i]; h.TLS != nil && h.TLS.Err() != nil {
+			return h
+		}
+	}
+	return nil
+}
+
+// insecureIssues are about redirects that lead back to plain HTTP.
+func insecureIssues(r *fetch.Result) (found Issues) {
+	for i, u := range leads(r) {
+		if u.Scheme == "https" {
+			continue
+		}
+		if i == 0 {
+			found.fail(RedirectInsecure)
+		} else {
+			found.fail(RedirectInsecureLater)
+		}
+		break
+	}
+	return found
+}
+
+// wwwReachable reports whether the host www speaks HTTPS; nil if there is no such host, or nobody knows.
+func (e *evidence) wwwReachable() *bool {
+	switch {
+	case e.www == nil || silent(e.www):
+		return nil
+	case first(e.www) == nil && e.www.Err.Code == fetch.DNS:
+		return nil
+	}
+	return new(first(e.www) != nil)
+}

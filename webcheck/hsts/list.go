@@ -1,0 +1,197 @@
+package hsts
+
+import (
+	"errors"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// File is the name of the preload list among the lists that an operator may replace, see [diag.List]. None
+// is built in: without the file nothing is said about whether a domain is listed.
+const File = "hsts-preload.json"
+
+// NoList is the file that stands for none.
+func NoList() []byte { return []byte("{}\n") }
+
+// Policy says under which requirements an entry came onto the preload list.
+type Policy string
+
+// The policies of Chromium's list.
+const (
+	NoPolicy              Policy = ""
+	TestPolicy            Policy = "test"
+	Google                Policy = "google"
+	Custom                Policy = "custom"
+	BulkLegacy            Policy = "bulk-legacy"             // added before Chrome 50
+	Bulk18Weeks           Policy = "bulk-18-weeks"           // Chrome 50 to 63
+	Bulk1Year             Policy = "bulk-1-year"             // since then
+	PublicSuffix          Policy = "public-suffix"           // a suffix, at the wish of its owner
+	PublicSuffixRequested Policy = "public-suffix-requested" // a domain below it, at the wish of the owner of the suffix
+)
+
+var policies = []Policy{
+	NoPolicy, TestPolicy, Google, Custom, BulkLegacy, Bulk18Weeks, Bulk1Year, PublicSuffix, PublicSuffixRequested,
+}
+
+// bulk reports whether such entries were submitted at hstspreload.org, where they have to keep to the
+// requirements.
+func (p Policy) bulk() bool { return p == BulkLegacy || p == Bulk18Weeks || p == Bulk1Year }
+
+// Status is what the preload list says of a domain.
+type Status string
+
+// The statuses.
+const (
+	Preloaded     Status = "preloaded"
+	Pending       Status = "pending"    // accepted for a coming version of the list
+	UnknownStatus Status = "unknown"    // there is no list to look it up in
+	NotListed     Status = "not_listed" // it is not on the list
+)
+
+// Values lists the statuses.
+func (Status) Values() []string {
+	return []string{string(Preloaded), string(Pending), string(UnknownStatus), string(NotListed)}
+}
+
+// An Entry of the list makes browsers use HTTPS for a domain that they have never visited.
+type Entry struct {
+	Name              string
+	IncludeSubdomains bool
+	Policy            Policy
+	Pending           bool
+}
+
+// Status returns what the entry means.
+func (e Entry) Status() Status {
+	if e.Pending {
+		return Pending
+	}
+	return Preloaded
+}
+
+// A List is a preload list: 150,000 names take about 4 MB. It must not be changed, and is safe for concurrent
+// use.
+type List struct {
+	Version string // of the list, as its file says, else a hash of the file; empty: there is no list
+
+	names   string   // of all entries, in order
+	ends    []uint32 // where each ends in names
+	details []uint8  // bits below
+}
+
+// The bits of details; the rest is the index of the policy.
+const (
+	withSubdomains uint8 = 1 << 7
+	pendingEntry   uint8 = 1 << 6
+)
+
+// empty is the list where there is none.
+var empty List
+
+// PreloadList returns the operator's list, or one without a version if there is none. The error names the file.
+func PreloadList(env *diag.Env) (*List, error) {
+	return diag.List(env, File, func() *List { return &empty }, ParseList)
+}
+
+// Len returns the number of entries.
+func (l *List) Len() int { return len(l.ends) }
+
+// Entry returns an entry by its index.
+func (l *List) Entry(i int) Entry {
+	d := l.details[i]
+	return Entry{l.name(i), d&withSubdomains != 0, policies[d&^(withSubdomains|pendingEntry)], d&pendingEntry != 0}
+}
+
+func (l *List) name(i int) string {
+	begin := uint32(0)
+	if i > 0 {
+		begin = l.ends[i-1]
+	}
+	return l.names[begin:l.ends[i]]
+}
+
+// Lookup returns the entry that holds for a domain, in lower case and without a final dot: its own, or that
+// of the closest domain above it which includes subdomains.
+func (l *List) Lookup(domain string) (Entry, bool) {
+	for name, below := domain, false; ; below = true {
+		if i, ok := sort.Find(l.Len(), func(i int) int { return strings.Compare(name, l.name(i)) }); ok {
+			if e := l.Entry(i); !below || e.IncludeSubdomains {
+				return e, true
+			}
+		}
+		_, rest, ok := strings.Cut(name, ".")
+		if !ok {
+			return Entry{}, false
+		}
+		name = rest
+	}
+}
+
+// NewList makes a list of entries. A name that stands twice is refused.
+func NewList(version string, entries []Entry) (*List, error) {
+	b := builder{}
+	for _, e := range entries {
+		if err := b.add(e); err != nil {
+			return nil, err
+		}
+	}
+	return b.list(version)
+}
+
+// A builder collects entries, compactly from the start.
+type builder struct {
+	names   strings.Builder
+	ends    []uint32
+	details []uint8
+}
+
+var errManyEntries = errors.New("there are more than 1,000,000 entries")
+
+func (b *builder) add(e Entry) error {
+	if len(b.ends) == maxEntries {
+		return errManyEntries
+	}
+	i := slices.Index(policies, e.Policy)
+	if i < 0 {
+		i = 0 // one that came into use after this was written
+	}
+	d := uint8(i)
+	if e.IncludeSubdomains {
+		d |= withSubdomains
+	}
+	if e.Pending {
+		d |= pendingEntry
+	}
+	b.names.WriteString(e.Name)
+	b.ends = append(b.ends, uint32(b.names.Len()))
+	b.details = append(b.details, d)
+	return nil
+}
+
+// list sorts what was collected.
+func (b *builder) list(version string) (*List, error) {
+	unsorted := List{names: b.names.String(), ends: b.ends, details: b.details}
+	order := make([]uint32, len(b.ends))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(x, y uint32) int {
+		return strings.Compare(unsorted.name(int(x)), unsorted.name(int(y)))
+	})
+	sorted := builder{}
+	sorted.names.Grow(len(unsorted.names))
+	for n, i := range order {
+		name := unsorted.name(int(i))
+		if n > 0 && name == unsorted.name(int(order[n-1])) {
+			return nil, errors.New(name + " stands twice")
+		}
+		sorted.names.WriteString(name)
+		sorted.ends = append(sorted.ends, uint32(sorted.names.Len()))
+		sorted.details = append(sorted.details, b.details[i])
+	}
+	return &List{Version: version, names: sorted.names.String(), ends: slices.Clip(sorted.ends),
+		details: slices.Clip(sorted.details)}, nil
+}

@@ -1,0 +1,300 @@
+package hsts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"golang.org/x/net/publicsuffix"
+)
+
+// Grade is what the header of a site is worth, in a word.
+type Grade string
+
+// The grades.
+const (
+	GradeUnknown      Grade = "unknown"       // HTTPS could not be asked
+	GradeMissing      Grade = "missing"       // there is no header
+	GradeInvalid      Grade = "invalid"       // browsers ignore it
+	GradeWeak         Grade = "weak"          // max-age below 180 days
+	GradeFair         Grade = "fair"          // below a year
+	GradeStrong       Grade = "strong"        // a year and more
+	GradePreloadReady Grade = "preload_ready" // all requirements of the preload list are met
+	GradePreloaded    Grade = "preloaded"     // on the list, and up to its requirements
+)
+
+// Values lists the grades.
+func (Grade) Values() []string {
+	return []string{
+		string(GradeUnknown), string(GradeMissing), string(GradeInvalid), string(GradeWeak), string(GradeFair),
+		string(GradeStrong), string(GradePreloadReady), string(GradePreloaded),
+	}
+}
+
+// weakBelow is the max-age below which a header is weak: 180 days, as in MDN's Observatory.
+const weakBelow = 180 * 86400
+
+// age is the max-age that is in force, in seconds.
+func (e *evidence) age() uint64 {
+	if !e.inForce() || e.header.MaxAge == nil {
+		return 0
+	}
+	return *e.header.MaxAge
+}
+
+// trusted reports whether browsers accept the certificate. Else they ignore the header (RFC 6797 section 8.1).
+func (e *evidence) trusted() bool {
+	head := first(e.https)
+	return head != nil && head.TLS.Err() == nil
+}
+
+// inForce reports whether browsers obey the header.
+func (e *evidence) inForce() bool { return e.trusted() && e.header != nil && e.header.Valid() }
+
+// includesSubdomains reports whether a header that is in force, or the preload list, holds for subdomains.
+func (e *evidence) includesSubdomains() bool {
+	return e.inForce() && e.header.IncludeSubdomains && e.age() > 0 || e.listed() && e.entry.IncludeSubdomains
+}
+
+// listed reports whether browsers have the domain on their list.
+func (e *evidence) listed() bool { return e.entry != nil && !e.entry.Pending }
+
+// ownEntry reports whether the domain itself was submitted, rather than one above it.
+func (e *evidence) ownEntry() bool {
+	return e.entry != nil && e.entry.Name == e.domain.String() && e.entry.Policy.bulk()
+}
+
+// atRisk reports whether the domain was submitted and no longer meets the requirements of then.
+func (e *evidence) atRisk() bool { return e.ownEntry() && !silent(e.https) && !e.kept.OK() }
+
+func (e *evidence) grade() Grade {
+	switch {
+	case first(e.https) == nil:
+		return GradeUnknown
+	case e.header == nil:
+		return GradeMissing
+	case !e.inForce():
+		return GradeInvalid
+	case e.listed() && (e.ownEntry() && !e.atRisk() || !e.ownEntry() && e.age() >= oneYear):
+		return GradePreloaded
+	case e.issues.OK():
+		return GradePreloadReady
+	case e.age() < weakBelow:
+		return GradeWeak
+	case e.age() < oneYear:
+		return GradeFair
+	default:
+		return GradeStrong
+	}
+}
+
+func (e *evidence) preload() Preload {
+	p := Preload{
+		Status: e.status(), ListVersion: e.list.Version, Eligible: e.issues.OK(), Requirements: e.requirements(),
+	}
+	if e.entry == nil {
+		return p
+	}
+	p.Entry, p.Policy, p.IncludeSubdomains = e.entry.Name, e.entry.Policy, new(e.entry.IncludeSubdomains)
+	if e.ownEntry() && !silent(e.https) {
+		p.AtRisk = new(e.atRisk())
+		removal := e.removal()
+		p.Removal = &Removal{removal.OK(), append([]Issue{}, removal.Errors...)}
+	}
+	return p
+}
+
+func (e *evidence) status() Status {
+	switch {
+	case e.list.Version == "":
+		return UnknownStatus
+	case e.entry == nil:
+		return NotListed
+	default:
+		return e.entry.Status()
+	}
+}
+
+// removal says what keeps the wish to be removed from the list from being accepted.
+func (e *evidence) removal() (found Issues) {
+	switch {
+	case first(e.https) == nil:
+		found.fail(CannotConnect)
+	case !e.trusted():
+		found.fail(InvalidChain)
+	case len(e.fields) == 0:
+		found.fail(NoHeader)
+	case len(e.fields) > 1:
+		found.fail(MultipleHeaders)
+	default:
+		found = Removable(e.fields[0])
+	}
+	return found
+}
+
+// RequirementCode names a requirement of the preload list.
+type RequirementCode string
+
+// The requirements, in the order of the report.
+const (
+	NeedMaxAge      RequirementCode = "max_age"
+	NeedSubdomains  RequirementCode = "include_subdomains"
+	NeedDirective   RequirementCode = "preload_directive"
+	NeedRedirect    RequirementCode = "http_redirect"
+	NeedCertificate RequirementCode = "valid_certificate"
+	NeedWWW         RequirementCode = "www"
+	NeedRoot        RequirementCode = "root_domain"
+)
+
+// Values lists the requirements.
+func (RequirementCode) Values() []string {
+	return []string{
+		string(NeedMaxAge), string(NeedSubdomains), string(NeedDirective), string(NeedRedirect),
+		string(NeedCertificate), string(NeedWWW), string(NeedRoot),
+	}
+}
+
+func (e *evidence) requirements() []Requirement {
+	list := []Requirement{
+		e.headerRequirement(NeedMaxAge), e.headerRequirement(NeedSubdomains), e.headerRequirement(NeedDirective),
+		e.redirectRequirement(), e.certificateRequirement(), e.wwwRequirement(), e.rootRequirement(),
+	}
+	return list
+}
+
+// headerRequirement is one that the header must meet, as hstspreload.org reads it.
+func (e *evidence) headerRequirement(code RequirementCode) Requirement {
+	r := Requirement{Code: code}
+	switch {
+	case first(e.https) == nil:
+		r.Detail = "The site did not answer over HTTPS."
+		return r
+	case len(e.fields) == 0:
+		r.Detail = "There is no Strict-Transport-Security header."
+		return r
+	case len(e.fields) > 1:
+		r.Detail = fmt.Sprintf("There are %d Strict-Transport-Security headers, and exactly one is accepted.", len(e.fields))
+		return r
+	}
+	h, parsed := ParseStrict(e.fields[0])
+	switch code {
+	case NeedMaxAge:
+		r.Met = h.MaxAge != nil && *h.MaxAge >= oneYear && parsed.OK()
+		if h.MaxAge == nil || !parsed.OK() {
+			r.Detail = "hstspreload.org cannot read the max-age of the header."
+			break
+		}
+		r.Detail = fmt.Sprintf("The max-age is %s; at least %d (one year) is required.", seconds(*h.MaxAge), oneYear)
+	case NeedSubdomains:
+		r.Met = h.IncludeSubdomains
+		r.Detail = has("includeSubDomains", r.Met)
+	default:
+		r.Met = h.Preload
+		r.Detail = has("preload", r.Met)
+	}
+	return r
+}
+
+func has(directive string, is bool) string {
+	if is {
+		return "The header has the directive " + directive + "."
+	}
+	return "The header lacks the directive " + directive + "."
+}
+
+// redirectIssue lists what hstspreload.org finds wrong with redirects, and what that means.
+var redirectIssue = map[Issue]string{
+	HTTPNoRedirect:        "http://DOMAIN/ does not redirect to https://DOMAIN/.",
+	HTTPWWWFirst:          "The first redirect from http://DOMAIN/ leads to www.DOMAIN, not to https://DOMAIN/.",
+	FirstRedirectInsecure: "The first redirect from http://DOMAIN/ does not lead to https://DOMAIN/.",
+	FirstRedirectInvalid:  "http://DOMAIN/ redirects to https://DOMAIN/, which did not answer.",
+	FirstRedirectNoHSTS:   "http://DOMAIN/ redirects to a page whose header does not meet the requirements.",
+	RedirectInsecure:      "https://DOMAIN/ redirects to plain HTTP.",
+	RedirectInsecureLater: "One of the redirects leads back to plain HTTP.",
+	TooManyRedirects:      "There are more than 3 redirects.",
+	RedirectFollowError:   "One of the redirects leads to a page that could not be fetched.",
+}
+
+func (e *evidence) redirectRequirement() Requirement {
+	r := Requirement{Code: NeedRedirect}
+	if first(e.https) == nil {
+		r.Detail = "The site did not answer over HTTPS."
+		return r
+	}
+	found, after := e.httpIssues(Bulk1Year)
+	found.add(after)
+	found.add(followIssues(e.https, 1))
+	found.add(insecureIssues(e.https))
+	switch {
+	case len(found.Errors) > 0:
+		r.Detail = strings.ReplaceAll(redirectIssue[found.Errors[0]], "DOMAIN", e.domain.String())
+	case first(e.http) == nil:
+		r.Met, r.Detail = true, "The site does not answer over plain HTTP, so there is nothing to redirect."
+	default:
+		r.Met, r.Detail = true, fmt.Sprintf("http://%[1]s/ redirects to https://%[1]s/ first.", e.domain)
+	}
+	return r
+}
+
+func (e *evidence) certificateRequirement() Requirement {
+	r := Requirement{Code: NeedCertificate}
+	head := first(e.https)
+	switch {
+	case head == nil:
+		r.Detail = "The site did not answer over HTTPS."
+	case head.TLS.Err() != nil:
+		r.Detail = diag.Sentence(head.TLS.Err().Error())
+	case sha1Signed(head.TLS) != nil:
+		r.Detail = "A certificate of the chain is signed with SHA-1."
+	default:
+		r.Met, r.Detail = true, "The certificate is valid, and the chain leads to a trusted authority."
+	}
+	return r
+}
+
+func (e *evidence) wwwRequirement() Requirement {
+	r := Requirement{Code: NeedWWW, Met: true}
+	host := "www." + e.domain.String()
+	switch {
+	case e.www == nil:
+		r.Detail = "The list does not ask for a www below this domain."
+	case first(e.www) != nil:
+		r.Detail = host + " speaks HTTPS with a valid certificate."
+	case silent(e.www):
+		r.Detail = host + " did not answer."
+	case e.www.Err.Code == fetch.DNS:
+		r.Detail = host + " does not exist, so it need not speak HTTPS."
+	case e.www.Err.Code == fetch.TLS:
+		r.Met, r.Detail = false, fmt.Sprintf("%s accepts connections on port 443, but not over valid TLS: %s.", host, e.www.Err.Message)
+	default:
+		r.Detail = host + " does not accept connections on port 443; the list asks only for hosts that do."
+	}
+	return r
+}
+
+func (e *evidence) rootRequirement() Requirement {
+	r := Requirement{Code: NeedRoot}
+	found := append(CheckFormat(e.domain.String()).Errors, CheckLevel(e.domain.String()).Errors...)
+	switch {
+	case slices.Contains(found, FormatPublicSuffix):
+		r.Detail = fmt.Sprintf("%s is a public suffix, whose owner has to write to the maintainers of the list.", e.domain)
+	case slices.Contains(found, IsSubdomain):
+		r.Detail = fmt.Sprintf("%s is a subdomain; only %s can be submitted.", e.domain, e.registrable())
+	case len(found) > 0:
+		r.Detail = fmt.Sprintf("%s is not a registered domain.", e.domain)
+	default:
+		r.Met, r.Detail = true, fmt.Sprintf("%s is a registered domain, not a subdomain.", e.domain)
+	}
+	return r
+}
+
+// registrable returns the registered domain, or nothing.
+func (e *evidence) registrable() string {
+	name, err := publicsuffix.EffectiveTLDPlusOne(e.domain.String())
+	if err != nil {
+		return ""
+	}
+	return name
+}

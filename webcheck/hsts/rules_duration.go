@@ -1,0 +1,149 @@
+package hsts
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+)
+
+// inForce reports whether browsers obey the header.
+func inForce(e *evidence) bool { return e.inForce() }
+
+// durationRules are about what a header that is in force says.
+var durationRules = diag.Rules[*evidence]{
+	{
+		Code: "hsts.max_age.zero", Severity: diag.Warning, Weight: 40, Category: factorDuration,
+		Title:       "max-age=0 switches HSTS off",
+		Requirement: "The max-age is above 0",
+		Ref:         "RFC 6797 section 6.1.1",
+		Advice:      "Keep max-age=0 only to withdraw HSTS. Otherwise begin with 300 and " + stageAdvice,
+		When:        inForce,
+		Fails: func(e *evidence) diag.Failures {
+			if e.age() > 0 {
+				return nil
+			}
+			return diag.Failures{{
+				Detail:   "The header has max-age=0, which makes browsers forget that the site wants HTTPS.",
+				Location: e.header.Location(nameMaxAge), Suggested: e.beginning(),
+			}}
+		},
+	},
+	{
+		Code: "hsts.max_age.short", Severity: diag.Warning, Weight: 30, Category: factorDuration,
+		DependsOn:   []diag.Code{"hsts.max_age.zero"},
+		Title:       "max-age is shorter than 180 days",
+		Requirement: "The max-age is at least 180 days",
+		Ref:         "RFC 6797 section 11.2",
+		Advice: "Raise max-age in stages while nothing breaks: 300, 604800 (a week), 2592000 (a month), " +
+			"63072000 (two years).",
+		Fails: func(e *evidence) diag.Failures {
+			if e.age() >= weakBelow {
+				return nil
+			}
+			f := diag.Fail("Browsers forget the header after %s: who comes back later is not protected. At least %s are usual.",
+				seconds(e.age()), seconds(weakBelow)).Suggesting(e.longer())
+			f[0].Location = e.header.Location(nameMaxAge)
+			return f
+		},
+		Partly: func(e *evidence) float64 { return float64(e.age()) / weakBelow },
+	},
+	{
+		Code: "hsts.max_age.below_year", Severity: diag.Info, Weight: 6, Category: factorDuration,
+		DependsOn:   []diag.Code{"hsts.max_age.short"},
+		Title:       "max-age is shorter than a year",
+		Requirement: "The max-age is at least a year",
+		Ref:         "hstspreload.org, \"Submission Requirements\"",
+		Advice: "Raise max-age to 63072000 (two years) once all works: the preload list asks for at least " +
+			"31536000.",
+		Fails: func(e *evidence) diag.Failures {
+			if e.age() >= oneYear {
+				return nil
+			}
+			f := diag.Fail("The max-age is %s.", seconds(e.age())).Suggesting(e.longer())
+			f[0].Location = e.header.Location(nameMaxAge)
+			return f
+		},
+		Partly: func(e *evidence) float64 { return float64(e.age()) / oneYear },
+	},
+	{
+		Code: "hsts.max_age.long", Severity: diag.Info, DependsOn: []diag.Code{"hsts.max_age.zero"},
+		Title:       "max-age is longer than 10 years",
+		Requirement: "The max-age is at most 10 years",
+		Ref:         "RFC 6797 section 11.2",
+		Advice:      "Check the number for a typing error. Two years (63072000) are enough: each visit renews them.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.age() > tenYears, "The max-age is %s.", seconds(e.age()))
+		},
+	},
+	{
+		Code: "hsts.include_subdomains.missing", Severity: diag.Info, Weight: 8, Category: factorScope,
+		DependsOn:   []diag.Code{"hsts.max_age.zero"},
+		Title:       "Subdomains are not covered",
+		Requirement: "The header covers subdomains",
+		Ref:         "RFC 6797 section 14.4",
+		Advice: "Add includeSubDomains once every subdomain, also internal ones, speaks HTTPS with a valid certificate: " +
+			"browsers will use nothing else for any of them. Begin with a short max-age again.",
+		When: func(e *evidence) bool { return !e.listed() || !e.entry.IncludeSubdomains },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.header.IncludeSubdomains,
+				"The header holds for %s alone. Attackers can set cookies for it from any subdomain that is visited over HTTP.", e.domain)
+		},
+	},
+	{
+		Code: "hsts.cookies.insecure", Severity: diag.Info, DependsOn: []diag.Code{needsHTTPS},
+		Title:       "Cookies without the attribute Secure",
+		Requirement: "All cookies have the attribute Secure",
+		Ref:         "RFC 6797 section 14.4",
+		Advice: "Set cookies over HTTPS only, with the attribute Secure: the first visit of a browser is " +
+			"not protected by HSTS.",
+		Fails: func(e *evidence) diag.Failures {
+			names := e.insecureCookies()
+			return diag.FailIf(len(names) > 0, "Browsers also send over plain HTTP what the site sets as "+
+				"%s.", strings.Join(names, ", "))
+		},
+	},
+}
+
+// longer is the next stage of a header in force.
+func (e *evidence) longer() string {
+	if e.ownEntry() {
+		return e.listedValue()
+	}
+	return e.nextStage()
+}
+
+// maxCookies bounds the cookies that are named.
+const maxCookies = 5
+
+// insecureCookies lists the names of cookies that the first answers set without Secure.
+func (e *evidence) insecureCookies() (names []string) {
+	for _, head := range []*fetch.Hop{first(e.https), first(e.http)} {
+		if head == nil {
+			continue
+		}
+		for _, line := range head.Header["Set-Cookie"] {
+			name, secure := readCookie(line)
+			name = diag.Quote(name)
+			if !secure && name != "" && len(names) < maxCookies && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// readCookie returns the name of a cookie, and whether it has the attribute Secure (RFC 6265 section 5.2).
+func readCookie(line string) (name string, secure bool) {
+	pair, attributes, _ := strings.Cut(line, ";")
+	name, _, ok := strings.Cut(pair, "=")
+	if !ok {
+		return "", false
+	}
+	for a := range strings.SplitSeq(attributes, ";") {
+		key, _, _ := strings.Cut(a, "=")
+		secure = secure || strings.EqualFold(strings.TrimSpace(key), "secure")
+	}
+	return strings.TrimSpace(name), secure
+}

@@ -1,0 +1,202 @@
+package hsts
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+const needsHTTPS diag.Code = "hsts.https.unreachable"
+
+// present reports whether there is a header over HTTPS.
+func present(e *evidence) bool { return e.header != nil }
+
+// faulty fails with the faults of the header that are of a kind.
+func faulty(kind Kind) func(*evidence) diag.Failures {
+	return func(e *evidence) (all diag.Failures) {
+		for _, f := range e.header.Faults {
+			if f.Kind == kind {
+				all = append(all, diag.Failure{
+					Detail:    fmt.Sprintf("Browsers ignore the header, because %s.", f.Text),
+					Location:  &diag.Location{Offset: f.Offset, Length: f.Length},
+					Suggested: e.beginning(),
+				})
+			}
+		}
+		return all
+	}
+}
+
+// beginning is the value to begin with where no header is in force.
+func (e *evidence) beginning() string {
+	switch {
+	case !e.trusted():
+		return ""
+	case e.listed():
+		return e.listedValue()
+	default:
+		return firstValue
+	}
+}
+
+// stageAdvice says how HSTS is introduced.
+const stageAdvice = "raise it in stages while nothing breaks: 300, 604800 (a week), 2592000 (a month), 63072000 (two years)."
+
+// headerRules are about the header and its form.
+var headerRules = diag.Rules[*evidence]{
+	{
+		Code: "hsts.header.http_only", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Weight: 10, Category: factorHeader, DependsOn: []diag.Code{needsHTTPS},
+		Title:       "HSTS header is sent over plain HTTP only",
+		Requirement: "The HSTS header is sent over HTTPS",
+		Ref:         "RFC 6797 section 8.1",
+		Advice: "Send Strict-Transport-Security from the HTTPS site instead: browsers ignore it over HTTP. " +
+			"Begin with a short max-age and " + stageAdvice,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!present(e) && len(fieldsOf(first(e.http))) > 0,
+				"http://%[1]s/ sends Strict-Transport-Security, which browsers ignore over HTTP, and https://%[1]s/ does not send it.",
+				e.domain).Suggesting(e.beginning())
+		},
+	},
+	{
+		Code: "hsts.header.missing", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Weight: 10, Category: factorHeader, DependsOn: []diag.Code{"hsts.header.http_only"},
+		Title:       "No HSTS header",
+		Requirement: "The site sends an HSTS header over HTTPS",
+		Ref:         "RFC 6797 section 7.1",
+		Advice: "Send Strict-Transport-Security with a short max-age from every HTTPS answer, then " +
+			"" + stageAdvice,
+		When: func(e *evidence) bool { return !e.listed() || present(e) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!present(e), "The answer of https://%s/ (status %d) has no "+
+				"Strict-Transport-Security header.",
+				e.domain, first(e.https).StatusCode).Suggesting(e.beginning())
+		},
+	},
+	{
+		Code: "hsts.header.missing_listed", Severity: diag.Warning,
+		Weight: 15, Category: factorHeader, DependsOn: []diag.Code{"hsts.header.http_only"},
+		Title:       "Preloaded domain sends no HSTS header",
+		Requirement: "A preloaded domain sends an HSTS header",
+		Ref:         "hstspreload.org, \"Continued Requirements\"",
+		Advice: "Send Strict-Transport-Security from every HTTPS answer: clients without the preload list " +
+			"have nothing else.",
+		When: func(e *evidence) bool { return e.listed() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!present(e), "%s is covered by the preload list (as %s), but sends no "+
+				"Strict-Transport-Security header.",
+				e.domain, e.entry.Name).Suggesting(e.listedValue())
+		},
+	},
+	{
+		Code: "hsts.header.syntax", Severity: diag.Error, Weight: 8, Category: factorHeader,
+		Title:       "HSTS header is malformed, and browsers ignore it",
+		Requirement: "The HSTS header follows the syntax",
+		Ref:         "RFC 6797 section 6.1",
+		Advice:      "Write directives separated by semicolons, such as max-age=31536000; includeSubDomains.",
+		When:        present, Fails: faulty(BadSyntax),
+	},
+	{
+		Code: "hsts.header.repeated", Severity: diag.Error, Weight: 3, Category: factorHeader,
+		Title:       "Directive stands twice, and browsers ignore the header",
+		Requirement: "No directive stands twice",
+		Ref:         "RFC 6797 section 6.1",
+		Advice:      "Remove the repeated directive.",
+		When:        present, Fails: faulty(Repeated),
+	},
+	{
+		Code: "hsts.max_age.missing", Severity: diag.Error, Weight: 5, Category: factorHeader,
+		Title:       "HSTS header has no max-age, and browsers ignore it",
+		Requirement: "The HSTS header has a max-age",
+		Ref:         "RFC 6797 section 6.1.1",
+		Advice:      "Add max-age in seconds; begin with 300 and " + stageAdvice,
+		When:        present, Fails: faulty(NoMaxAge),
+	},
+	{
+		Code: "hsts.max_age.invalid", Severity: diag.Error, Weight: 5, Category: factorHeader,
+		Title:       "max-age is not a number, and browsers ignore the header",
+		Requirement: "The max-age is a number of seconds",
+		Ref:         "RFC 6797 section 6.1.1",
+		Advice:      "Write max-age as a number of seconds without a unit, such as max-age=31536000.",
+		When:        present, Fails: faulty(BadMaxAge),
+	},
+	{
+		Code: "hsts.include_subdomains.value", Severity: diag.Error, Weight: 3, Category: factorHeader,
+		Title:       "includeSubDomains has a value, and browsers ignore the header",
+		Requirement: "includeSubDomains has no value",
+		Ref:         "RFC 6797 section 6.1.2",
+		Advice:      "Write includeSubDomains alone, without a value.",
+		When:        present, Fails: faulty(ValueRejected),
+	},
+	{
+		Code: "hsts.header.multiple", Severity: diag.Warning, Weight: 3, Category: factorHeader,
+		Title:       "Several HSTS headers, of which only the first counts",
+		Requirement: "The answer has one HSTS header",
+		Ref:         "RFC 6797 section 8.1",
+		Advice: "Send the header from one place only, either the application or the proxy in front of it. " +
+			"hstspreload.org refuses several.",
+		When: present,
+		Fails: func(e *evidence) diag.Failures {
+			if len(e.fields) == 1 {
+				return nil
+			}
+			return diag.Fail("https://%s/ sends %d headers; browsers obey the first, %q, and skip %q.",
+				e.domain, len(e.fields),
+				diag.Quote(e.fields[0]), diag.Quote(strings.Join(e.fields[1:], ", ")))
+		},
+	},
+	{
+		Code: "hsts.header.misspelled", Severity: diag.Warning, Weight: 5, Category: factorHeader,
+		Title:       "Directive of the HSTS header is misspelled",
+		Requirement: "No directive is misspelled",
+		Ref:         "RFC 6797 section 6.1",
+		Advice: "Correct the spelling, or remove the directive. Before includeSubDomains takes effect, make " +
+			"sure that every subdomain speaks HTTPS.",
+		When:  present,
+		Fails: unknownDirectives(true),
+	},
+	{
+		Code: "hsts.header.unknown_directive", Severity: diag.Info,
+		Title:       "HSTS header has an unknown directive",
+		Requirement: "All directives are known",
+		Ref:         "RFC 6797 section 6.1",
+		Advice:      "Remove the directive: browsers skip it.",
+		When:        present,
+		Fails:       unknownDirectives(false),
+	},
+	{
+		Code: "hsts.header.quoted", Severity: diag.Info,
+		DependsOn: []diag.Code{
+			"hsts.header.syntax", "hsts.header.repeated", "hsts.max_age.missing", "hsts.max_age.invalid",
+			"hsts.include_subdomains.value",
+		},
+		Title:       "Browsers read the header, hstspreload.org does not",
+		Requirement: "The header is written as hstspreload.org reads it",
+		Ref:         "RFC 6797 section 6.2",
+		Advice:      "Write max-age=31536000 without quotes and without spaces around the equals sign.",
+		Fails: func(e *evidence) diag.Failures {
+			_, found := ParseStrict(e.header.Text)
+			return diag.FailIf(!found.OK(), "The header is valid, but hstspreload.org accepts neither quoted values nor spaces around =.")
+		},
+	},
+}
+
+// unknownDirectives fails with the directives that browsers skip, either those that were probably meant as another
+// or the rest.
+func unknownDirectives(misspelled bool) func(*evidence) diag.Failures {
+	return func(e *evidence) (all diag.Failures) {
+		for _, name := range e.header.Unknown {
+			known := meant(name)
+			if misspelled != (known != "") {
+				continue
+			}
+			detail := fmt.Sprintf("Browsers skip the unknown directive %q.", diag.Quote(name))
+			if known != "" {
+				detail = fmt.Sprintf("Browsers skip the unknown directive %q, which was probably meant as %s.", diag.Quote(name), known)
+			}
+			all = append(all, diag.Failure{Detail: detail, Target: shorten(name, maxWord), Location: e.header.Location(name)})
+		}
+		return all
+	}
+}

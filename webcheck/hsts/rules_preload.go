@@ -1,0 +1,91 @@
+package hsts
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// preloadRules are about the preload list. Not to be on it is no fault.
+var preloadRules = diag.Rules[*evidence]{
+	{
+		Code: "hsts.preload.premature", Severity: diag.Warning, Weight: 5, Category: factorPreload,
+		DependsOn:   []diag.Code{"hsts.max_age.zero"},
+		Title:       "preload is set, but the header does not meet the requirements",
+		Requirement: "The directive preload stands only in a header that meets the requirements",
+		Ref:         "hstspreload.org, \"Opting In\"",
+		Advice: "Remove preload until max-age is at least 31536000 and includeSubDomains is set: anybody may submit a domain that " +
+			"sends it, and a removal takes months.",
+		When: func(e *evidence) bool { return e.header.Preload && !e.ownEntry() && CheckLevel(e.domain.String()).OK() },
+		Fails: func(e *evidence) diag.Failures {
+			lacks := []string{}
+			if e.age() < oneYear {
+				lacks = append(lacks, "a max-age of a year")
+			}
+			if !e.header.IncludeSubdomains {
+				lacks = append(lacks, "includeSubDomains")
+			}
+			if len(lacks) == 0 {
+				return nil
+			}
+			f := diag.Fail("The header asks for preloading, for which it lacks %s.", strings.Join(lacks, " and "))
+			f[0].Location = e.header.Location(namePreload)
+			if e.age() >= weakBelow {
+				f.Suggesting(e.withoutPreload())
+			}
+			return f
+		},
+	},
+	{
+		Code: "hsts.preload.subdomain", Severity: diag.Info, DependsOn: []diag.Code{"hsts.max_age.zero"},
+		Title:       "preload has no effect on a subdomain",
+		Requirement: "The directive preload stands in the header of the registered domain",
+		Ref:         "hstspreload.org, \"Submission Requirements\"",
+		Advice:      "Remove preload here, and preload the registered domain if all of its subdomains speak HTTPS.",
+		When:        func(e *evidence) bool { return e.header.Preload && !e.ownEntry() && e.registrable() != "" },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!CheckLevel(e.domain.String()).OK(), "The preload list takes registered "+
+				"domains only, such as %s, and not %s.",
+				e.registrable(), e.domain)
+		},
+	},
+	{
+		Code: "hsts.preload.at_risk", Severity: diag.Warning, Weight: 12, Category: factorPreload,
+		DependsOn:   []diag.Code{"hsts.certificate.untrusted"},
+		Title:       "Preloaded domain no longer meets the requirements",
+		Requirement: "A preloaded domain goes on meeting the requirements",
+		Ref:         "hstspreload.org, \"Continued Requirements\"",
+		Advice:      "Meet the requirements again, or else expect to be taken off the list.",
+		When:        func(e *evidence) bool { return e.ownEntry() },
+		Fails: func(e *evidence) diag.Failures {
+			if !e.atRisk() {
+				return nil
+			}
+			detail := "%s is on the preload list and no longer meets its requirements (%s)."
+			if e.removal().OK() {
+				detail += " Its header lacks preload, so that anybody may request the removal."
+			}
+			return diag.Fail(detail, e.domain, joined(e.kept.Errors)).Suggesting(e.restored())
+		},
+	},
+}
+
+// restored is the header that meets the requirements again, where it is the header that is at fault.
+func (e *evidence) restored() string {
+	own := func(i Issue) bool {
+		return strings.HasPrefix(string(i), "header.") || strings.HasPrefix(string(i), "response.")
+	}
+	if !slices.ContainsFunc(e.kept.Errors, own) {
+		return ""
+	}
+	return e.listedValue()
+}
+
+func joined(list []Issue) string {
+	words := make([]string, len(list))
+	for i, issue := range list {
+		words[i] = string(issue)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,134 @@
+package hsts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// stages are how HSTS is introduced: each max-age is kept until nothing has broken for as long, so that a mistake
+// is over soon. The last is that of hstspreload.org.
+var stages = []uint64{300, 7 * 86400, 30 * 86400, 2 * 365 * 86400}
+
+// firstValue is the header to begin with: for five minutes, and for this host alone, so that no subdomain without
+// HTTPS is cut off.
+const firstValue = "max-age=300"
+
+// value writes a header.
+func value(age uint64, subdomains, preload bool) string {
+	s := fmt.Sprintf("max-age=%d", age)
+	if subdomains {
+		s += "; includeSubDomains"
+	}
+	if preload {
+		s += "; preload"
+	}
+	return s
+}
+
+// nextStage returns the header that follows on the one in force: with a longer max-age, and for the same hosts.
+// The directive preload is kept only where browsers have the domain on their list already: else it invites
+// anybody to submit the domain.
+func (e *evidence) nextStage() string {
+	i := slices.IndexFunc(stages, func(s uint64) bool { return s > e.age() })
+	if i < 0 || !e.trusted() {
+		return ""
+	}
+	return e.sameHosts(stages[i])
+}
+
+// sameHosts returns a header with another max-age for the hosts for which that in force holds, or nothing if it
+// would go on to cut off www.
+func (e *evidence) sameHosts(age uint64) string {
+	subdomains := e.inForce() && e.header.IncludeSubdomains
+	if subdomains && e.wwwBroken() {
+		return ""
+	}
+	return value(age, subdomains, subdomains && e.header.Preload && e.listed())
+}
+
+// listedValue is the header that a listed domain has to send. It cuts off nobody: browsers have all of that on
+// their list.
+func (e *evidence) listedValue() string {
+	if !e.trusted() || !e.listed() || !e.entry.IncludeSubdomains || e.wwwBroken() {
+		return ""
+	}
+	age := uint64(0)
+	if e.inForce() {
+		age = e.age()
+	}
+	return value(max(age, stages[len(stages)-1]), true, true)
+}
+
+// withoutPreload is the header in force without the directive preload.
+func (e *evidence) withoutPreload() string {
+	if !e.inForce() || e.age() == 0 {
+		return ""
+	}
+	return value(e.age(), e.header.IncludeSubdomains, false)
+}
+
+// spans are the units of ages, from the largest.
+var spans = []struct {
+	length uint64
+	name   string
+}{{365 * 86400, "year"}, {86400, "day"}, {3600, "hour"}, {60, "minute"}}
+
+// seconds writes an age for a sentence: "31536000 seconds (1 year)".
+func seconds(age uint64) string {
+	text := fmt.Sprintf("%d seconds", age)
+	for _, s := range spans {
+		if n := age / s.length; n > 0 {
+			about := ""
+			if age%s.length != 0 {
+				about = "about "
+			}
+			if n > 1 {
+				return fmt.Sprintf("%s (%s%d %ss)", text, about, n, s.name)
+			}
+			return fmt.Sprintf("%s (%s1 %s)", text, about, s.name)
+		}
+	}
+	return text
+}
+
+// meant returns the directive for which a name was probably meant, or nothing.
+func meant(name string) string {
+	lower := strings.ToLower(name)
+	plain := strings.NewReplacer("-", "", "_", "").Replace(lower)
+	for _, known := range []string{"max-age", "includeSubDomains", "preload"} {
+		target := strings.ToLower(known)
+		if lower != target && (distance(lower, target) <= 2 || distance(plain, strings.ReplaceAll(target, "-", "")) <= 1) {
+			return known
+		}
+	}
+	return ""
+}
+
+// maxCompared bounds the names that are compared: a misspelled one is no longer.
+const maxCompared = 24
+
+// distance is how many letters have to be changed, put in or taken out to make one word of another. Of long words
+// it is just large.
+func distance(a, b string) int {
+	if len(a) > maxCompared || len(b) > maxCompared {
+		return maxCompared
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

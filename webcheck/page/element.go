@@ -1,0 +1,217 @@
+package page
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// An element is a start tag, or a node of the tree.
+type element struct {
+	name     string
+	atom     atom.Atom
+	attrs    []html.Attribute
+	foreign  bool // of SVG or MathML
+	detached bool // a form that has no content, because a table stood in its way
+	capture  *capture
+}
+
+// attr returns an attribute with white space around it removed.
+func (e *element) attr(name string) (string, bool) {
+	for i := range e.attrs {
+		if e.attrs[i].Key == name && e.attrs[i].Namespace == "" {
+			return clip(strings.Trim(e.attrs[i].Val, whitespace), MaxValue), true
+		}
+	}
+	return "", false
+}
+
+func (e *element) value(name string) string {
+	v, _ := e.attr(name)
+	return v
+}
+
+func (e *element) has(name string) bool {
+	_, ok := e.attr(name)
+	return ok
+}
+
+// matters reports whether the end of an element means something.
+func (e *element) matters() bool {
+	switch e.atom {
+	case atom.Title, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.A, atom.Script, atom.Style,
+		atom.Head, atom.Template, atom.Noscript, atom.Svg, atom.Form, atom.Table:
+		return true
+	}
+	return false
+}
+
+// A capture collects the text of an element.
+type capture struct {
+	strings.Builder
+	limit int
+	total int  // bytes, also of what was not kept
+	code  bool // of a script, a style or noscript
+	done  func(c *capture)
+}
+
+func (c *capture) add(s string) {
+	c.total += len(s)
+	c.WriteString(clip(s, c.limit-c.Len()))
+}
+
+// reader takes what it needs from the elements of a page, in document order.
+type reader struct {
+	*Page
+	host string // of the page
+
+	base      parts  // those of Base
+	hasBase   bool   // which has them
+	splitBase string // of which Base they are
+
+	head, template, svg, hidden int // how many of them are open
+	forms                       []int
+	tableForm                   int // index and 1 of a detached form, 0 if there is none
+	captures                    []*capture
+	anchor                      int  // index and 1 of the link that is open
+	pending                     bool // white space in the visible text
+	words                       strings.Builder
+}
+
+// maxCaptures bounds how many texts are collected at once: headings in headings.
+const maxCaptures = 8
+
+// capture collects the text of an element up to its end.
+func (r *reader) capture(e *element, limit int, done func(c *capture)) {
+	if len(r.captures) < maxCaptures {
+		e.capture = &capture{limit: limit, code: isCode(e), done: done}
+		r.captures = append(r.captures, e.capture)
+	}
+}
+
+// unnoticed are the elements whose text nobody sees.
+func unnoticed(e *element) bool {
+	switch e.atom {
+	case atom.Script, atom.Style, atom.Template, atom.Title, atom.Noscript, atom.Textarea, atom.Select, atom.Iframe,
+		atom.Noembed, atom.Noframes, atom.Datalist, atom.Object, atom.Video, atom.Audio, atom.Canvas:
+		return true
+	}
+	return e.name == "svg" || e.name == "math"
+}
+
+// isCode reports whether the text of an element is not for readers.
+func isCode(e *element) bool {
+	return e.atom == atom.Script || e.atom == atom.Style || e.atom == atom.Noscript
+}
+
+func (r *reader) start(e *element) {
+	r.Counts.Elements++
+	r.open(e, 1)
+	if unnoticed(e) {
+		r.hidden++
+	} else if r.hidden == 0 && !inline(e) {
+		r.breakLine()
+	}
+	r.attributes(e)
+	if e.foreign {
+		r.startForeign(e)
+		return
+	}
+	switch e.atom {
+	case atom.Html:
+		if lang, ok := e.attr("lang"); ok && !r.HasLang {
+			r.Lang, r.HasLang = clip(lang, 100), true
+		}
+	case atom.Title:
+		r.startTitle(e)
+	case atom.Meta:
+		r.meta(e)
+	case atom.Link:
+		r.link(e)
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		r.startHeading(e)
+	case atom.A, atom.Area:
+		r.startAnchor(e)
+	case atom.Img:
+		r.image(e)
+	case atom.Script:
+		r.startScript(e)
+	case atom.Style:
+		r.startStyle(e)
+	case atom.Noscript:
+		r.startNoscript(e)
+	case atom.Form:
+		r.startForm(e)
+	case atom.Input, atom.Button, atom.Select, atom.Textarea:
+		r.input(e)
+	default:
+		r.load(e)
+	}
+}
+
+// open counts what an element is within.
+func (r *reader) open(e *element, by int) {
+	switch {
+	case e.name == "svg":
+		r.svg += by
+		r.Counts.SVGs += max(by, 0)
+	case e.foreign:
+	case e.atom == atom.Head:
+		r.head += by
+	case e.atom == atom.Template:
+		r.template += by
+		r.Counts.Templates += max(by, 0)
+	case e.atom == atom.Noscript:
+		r.Counts.Noscripts += max(by, 0)
+	}
+}
+
+func (r *reader) end(e *element) {
+	r.open(e, -1)
+	if unnoticed(e) {
+		r.hidden--
+	} else if r.hidden == 0 && !inline(e) {
+		r.breakLine()
+	}
+	if i := slices.Index(r.captures, e.capture); e.capture != nil && i >= 0 {
+		r.captures = slices.Delete(r.captures, i, i+1)
+		e.capture.done(e.capture)
+	}
+	if e.foreign {
+		return
+	}
+	switch e.atom {
+	case atom.Form:
+		if n := len(r.forms); n > 0 && !e.detached {
+			r.forms = r.forms[:n-1]
+		}
+	case atom.Table:
+		r.tableForm = 0
+	case atom.A:
+		r.anchor = 0
+	}
+}
+
+// text takes the text between elements.
+func (r *reader) text(s string) {
+	n := len(r.captures)
+	code := n > 0 && r.captures[n-1].code
+	for _, c := range r.captures {
+		if c.code == code {
+			c.add(s)
+		}
+	}
+	if r.hidden == 0 {
+		r.visible(s)
+	}
+}
+
+// finish ends what was still open, as in a page that was read as tokens.
+func (r *reader) finish() {
+	for _, c := range slices.Backward(r.captures) {
+		c.done(c)
+	}
+	r.Text = strings.TrimRight(r.words.String(), "\n")
+}

@@ -1,0 +1,178 @@
+package page
+
+import (
+	"strings"
+
+	"golang.org/x/net/html/atom"
+)
+
+// loads keeps something that the page loads by itself.
+func (r *reader) loads(name string, ref Ref, blockable bool, integrity string) {
+	if ref.Raw == "" || r.template > 0 {
+		return
+	}
+	if r.keep(len(r.Resources), MaxResources, ref.size()+64) {
+		r.Resources = append(r.Resources, Resource{ref, name, blockable, integrity})
+	}
+}
+
+// load takes the elements that load something and are not told apart otherwise.
+func (r *reader) load(e *element) {
+	switch e.atom {
+	case atom.Iframe, atom.Frame:
+		r.frame(e)
+	case atom.Frameset:
+		r.Counts.Framesets++
+	case atom.Source, atom.Video, atom.Audio, atom.Track, atom.Embed:
+		if src := e.value("src"); src != "" {
+			r.loads(e.name, r.ref(src), e.atom == atom.Embed || e.atom == atom.Track, "")
+		}
+		if poster := e.value("poster"); poster != "" {
+			r.loads(e.name, r.ref(poster), false, "")
+		}
+		r.sources(e.name, e.value("srcset"))
+	case atom.Object:
+		if data := e.value("data"); data != "" {
+			r.loads(e.name, r.ref(data), true, "")
+		}
+	case atom.Body, atom.Table, atom.Td, atom.Th:
+		if background := e.value("background"); background != "" {
+			r.loads(e.name, r.ref(background), false, "")
+		}
+	}
+}
+
+func (r *reader) frame(e *element) {
+	if e.atom == atom.Iframe {
+		r.Counts.Frames++
+	}
+	src := e.value("src")
+	if src == "" {
+		return
+	}
+	ref := r.ref(src)
+	r.loads(e.name, ref, true, "")
+	if r.keep(len(r.Frames), MaxFrames, ref.size()) {
+		r.Frames = append(r.Frames, ref)
+	}
+}
+
+// sources keeps the candidates of a srcset (html.spec.whatwg.org section 4.8.4.2.1). Browsers block those of
+// http on a page of https, unlike a src (W3C Mixed Content section 4.1).
+func (r *reader) sources(name, srcset string) {
+	const most = 50 // candidates
+	for range most {
+		srcset = strings.TrimLeft(srcset, whitespace+",")
+		if srcset == "" {
+			return
+		}
+		url := srcset
+		if end := strings.IndexAny(srcset, whitespace); end >= 0 {
+			url = srcset[:end]
+		}
+		srcset = srcset[len(url):]
+		if trimmed := strings.TrimRight(url, ","); trimmed != url {
+			url = trimmed
+		} else if comma := strings.IndexByte(srcset, ','); comma >= 0 { // descriptors
+			srcset = srcset[comma+1:]
+		} else {
+			srcset = ""
+		}
+		r.loads(name, r.ref(url), true, "")
+	}
+}
+
+// startForeign takes what an element of SVG loads.
+func (r *reader) startForeign(e *element) {
+	if e.name != "image" && e.name != "use" && e.name != "feImage" {
+		return
+	}
+	for _, a := range e.attrs {
+		if a.Key == "href" && !strings.HasPrefix(a.Val, "#") {
+			r.loads(e.name, r.ref(clip(a.Val, MaxValue)), e.name == "use", "")
+		}
+	}
+}
+
+func (r *reader) startScript(e *element) {
+	s := Script{Type: essence(e.value("type")), HasSrc: e.has("src"), Async: e.has("async"), Deferred: e.has("defer"),
+		Nonce: clip(e.value("nonce"), 200)}
+	s.Integrity, s.HasIntegrity = e.attr("integrity")
+	s.CrossOrigin, s.HasCrossOrigin = e.attr("crossorigin")
+	if s.HasSrc {
+		s.Ref = r.ref(e.value("src"))
+		r.Counts.ExternalScripts++
+	}
+	if s.Type == "application/ld+json" {
+		r.startJSONLD(e)
+		return
+	}
+	at := -1
+	if scripts := runs(s.Type); scripts {
+		r.Counts.Scripts++
+		if s.HasSrc {
+			r.loads("script", s.Ref, true, s.Integrity)
+		}
+		if r.keep(len(r.Scripts), MaxScripts, s.Ref.size()+len(s.Integrity)+200) {
+			at = len(r.Scripts)
+			r.Scripts = append(r.Scripts, s)
+		}
+	}
+	r.capture(e, 0, func(c *capture) {
+		if at >= 0 {
+			r.Scripts[at].Inline = c.total
+		}
+	})
+}
+
+// runs reports whether a script of this type runs (html.spec.whatwg.org section 4.12.1).
+func runs(mediaType string) bool {
+	switch mediaType {
+	case "", "module", "text/javascript", "application/javascript", "application/ecmascript", "application/x-ecmascript",
+		"application/x-javascript", "text/ecmascript", "text/javascript1.0", "text/javascript1.1", "text/javascript1.2",
+		"text/javascript1.3", "text/javascript1.4", "text/javascript1.5", "text/jscript", "text/livescript",
+		"text/x-ecmascript", "text/x-javascript":
+		return true
+	}
+	return false
+}
+
+// startStyle looks for what a style sheet in the page loads.
+func (r *reader) startStyle(e *element) {
+	r.Counts.Styles++
+	r.capture(e, maxStyle, func(c *capture) { r.styles("style", c.String()) })
+}
+
+// maxStyle bounds what is read of a style sheet in the page, in bytes.
+const maxStyle = 256 << 10
+
+// styles keeps the references of url() and @import in a style sheet or attribute (CSS Values 4 section 4.5).
+func (r *reader) styles(name, css string) {
+	const most = 200
+	rest := css
+	for range most {
+		i := strings.IndexByte(rest, '(')
+		at := strings.Index(rest, "@import")
+		switch {
+		case i < 0 && at < 0:
+			return
+		case at >= 0 && (i < 0 || at < i):
+			rest = strings.TrimLeft(rest[at+len("@import"):], whitespace)
+			if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
+				url, after, _ := strings.Cut(rest[1:], rest[:1])
+				rest = after
+				r.loads(name, r.ref(clip(url, MaxValue)), true, "")
+			}
+		default:
+			isURL := i >= 3 && strings.EqualFold(rest[i-3:i], "url")
+			rest = rest[i+1:]
+			if isURL {
+				url, _, _ := strings.Cut(rest, ")")
+				url = strings.Trim(url, whitespace+`"'`)
+				if !strings.HasPrefix(url, "#") && !hasScheme(url, "data") {
+					r.loads(name, r.ref(clip(url, MaxValue)), false, "")
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package page
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Read reads a page. There is none that it cannot read.
+func Read(body []byte, o Options) *Page {
+	d := Decode(body, o.ContentType)
+	return read(d, o)
+}
+
+func read(d Decoded, o Options) *Page {
+	p := &Page{Charset: d.Charset, CharsetBy: d.By, Undecoded: d.Undecoded, DeclaredCharset: d.Declared,
+		LateCharset: d.Late, UnknownCharset: d.Unknown, Base: o.URL.String()}
+	r := &reader{Page: p, host: hostOf(p.Base)}
+	text := d.Text
+	if n := safePrefix(text); n < len(text) {
+		text, p.Cut = text[:n], true
+	}
+	root, err := html.ParseWithOptions(bytes.NewReader(text), html.ParseOptionEnableScripting(true))
+	if err != nil { // the elements are nested too deep
+		p.HeadOnly = true
+		r.readTokens(text)
+	} else {
+		r.readTree(root)
+	}
+	r.finish()
+	return p
+}
+
+// readTree tells the reader of each node, in document order.
+func (r *reader) readTree(root *html.Node) {
+	doc := goquery.NewDocumentFromNode(root)
+	if base, ok := doc.FindMatcher(baseSelector).Attr("href"); ok {
+		r.setBase(base)
+	}
+	for n := root.FirstChild; n != nil; n = n.NextSibling {
+		if n.Type == html.DoctypeNode {
+			r.Doctype = true
+		}
+		r.walk(n)
+	}
+}
+
+// baseSelector finds the first base element with a href, which counts for all references, also for those
+// in front of it (html.spec.whatwg.org section 4.2.3).
+var baseSelector = goquery.Single("base[href]")
+
+// walk goes through a tree. It is at most 512 deep.
+func (r *reader) walk(n *html.Node) {
+	switch n.Type {
+	case html.TextNode:
+		r.text(n.Data)
+		return
+	case html.ElementNode:
+	default:
+		return
+	}
+	tag := element{name: n.Data, atom: n.DataAtom, foreign: n.Namespace != "", attrs: n.Attr}
+	if n.DataAtom == atom.Form && n.FirstChild == nil && n.Parent != nil && inTable(n.Parent.DataAtom) {
+		tag.detached = true
+	}
+	r.start(&tag)
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		r.walk(c)
+	}
+	r.end(&tag)
+}
+
+func inTable(a atom.Atom) bool {
+	return a == atom.Table || a == atom.Tbody || a == atom.Thead || a == atom.Tfoot || a == atom.Tr
+}
+
+// readTokens does the same without a tree, for pages of which none can be made.
+func (r *reader) readTokens(text []byte) {
+	if base := firstBase(text); base != "" {
+		r.setBase(base)
+	}
+	z := html.NewTokenizer(bytes.NewReader(text))
+	var open []element // those that end
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return
+		case html.DoctypeToken:
+			r.Doctype = true
+		case html.TextToken:
+			r.text(string(z.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t := z.Token()
+			tag := element{name: t.Data, atom: t.DataAtom, attrs: t.Attr}
+			tag.foreign = r.svg > 0
+			r.start(&tag)
+			if void[t.DataAtom] || tag.foreign && t.Type == html.SelfClosingTagToken {
+				r.end(&tag)
+			} else if tag.matters() && len(open) < maxOpen {
+				tag.attrs = nil
+				open = append(open, tag)
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			for i := len(open) - 1; i >= 0; i-- {
+				if open[i].name == string(name) {
+					r.end(&open[i])
+					open = append(open[:i], open[i+1:]...)
+					break
+				}
+			}
+		}
+	}
+}
+
+// maxOpen bounds the elements that wait for their ends while tokens are read.
+const maxOpen = 100
+
+func firstBase(text []byte) string {
+	z := html.NewTokenizer(bytes.NewReader(text))
+	for {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			return ""
+		}
+		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
+			continue
+		}
+		name, more := z.TagName()
+		if string(name) == "body" {
+			return ""
+		}
+		for base := string(name) == "base"; more; {
+			var key, value []byte
+			if key, value, more = z.TagAttr(); base && string(key) == "href" {
+				return string(value)
+			}
+		}
+	}
+}
+
+// void are the elements without content (html.spec.whatwg.org section 13.1.2).
+var void = map[atom.Atom]bool{
+	atom.Area: true, atom.Base: true, atom.Br: true, atom.Col: true, atom.Embed: true, atom.Hr: true, atom.Img: true,
+	atom.Input: true, atom.Link: true, atom.Meta: true, atom.Source: true, atom.Track: true, atom.Wbr: true,
+}
+
+func (r *reader) setBase(href string) {
+	ref := strings.Trim(href, whitespace)
+	url, ok := Resolve(r.Base, ref)
+	r.BaseTag = Ref{Raw: clip(ref, MaxValue), URL: url}
+	if scheme, _ := cutScheme(url); ok && scheme != "data" && scheme != "javascript" {
+		r.Base = url
+	}
+}
+
+// hostOf returns the host of an absolute URL in its normal form; empty if it has none.
+func hostOf(url string) string {
+	scheme, rest := cutScheme(url)
+	rest, ok := strings.CutPrefix(rest, "//")
+	if !ok || defaultPorts[scheme] == "" {
+		return ""
+	}
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, ']') {
+		rest = rest[:i]
+	}
+	return rest
+}

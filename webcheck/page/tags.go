@@ -1,0 +1,176 @@
+package page
+
+import (
+	"strings"
+
+	"golang.org/x/net/html/atom"
+)
+
+// keep reports whether there is room for one more item of this size in a list of this length.
+func (r *reader) keep(length, limit, size int) bool {
+	if length >= limit || r.kept+size > maxKept {
+		r.Truncated = true
+		return false
+	}
+	r.kept += size
+	return true
+}
+
+// ref resolves the reference in an attribute.
+func (r *reader) ref(raw string) Ref {
+	raw = strings.Trim(raw, whitespace)
+	if r.splitBase != r.Base {
+		r.splitBase = r.Base
+		r.base, r.hasBase = split(r.Base)
+	}
+	url, _ := r.base.resolve(raw, r.hasBase)
+	return Ref{Raw: raw, URL: url}
+}
+
+func (f Ref) size() int { return len(f.Raw) + len(f.URL) + 64 }
+
+func (r *reader) startTitle(e *element) {
+	r.capture(e, MaxTitle, func(c *capture) {
+		if title := collapse(c.String()); r.keep(len(r.Titles), MaxTitles, len(title)) {
+			r.Titles = append(r.Titles, title)
+		}
+	})
+}
+
+func (r *reader) meta(e *element) {
+	m := Meta{Name: lower(e.value("name")), Property: lower(e.value("property")), HTTPEquiv: lower(e.value("http-equiv")),
+		InHead: r.head > 0, Inert: r.template > 0}
+	if m.Name == "" && m.Property == "" && m.HTTPEquiv == "" {
+		return
+	}
+	m.Content, m.HasContent = e.attr("content")
+	if r.keep(len(r.Metas), MaxMeta, len(m.Name)+len(m.Property)+len(m.Content)+64) {
+		r.Metas = append(r.Metas, m)
+	}
+}
+
+func (r *reader) link(e *element) {
+	l := LinkTag{Rel: tokens(e.value("rel")), Hreflang: e.value("hreflang"), Type: e.value("type"), Sizes: e.value("sizes"),
+		Media: e.value("media"), As: lower(e.value("as")), InHead: r.head > 0}
+	l.Integrity, l.HasIntegrity = e.attr("integrity")
+	l.CrossOrigin, l.HasCrossOrigin = e.attr("crossorigin")
+	var href string
+	if href, l.HasHref = e.attr("href"); l.HasHref {
+		l.Ref = r.ref(href)
+	}
+	sheet := l.HasHref && contains(l.Rel, "stylesheet")
+	if sheet {
+		r.Counts.Stylesheets++
+	}
+	if len(l.Rel) > 0 && r.keep(len(r.LinkTags), MaxLinkTags, l.Ref.size()+len(l.Integrity)+200) {
+		r.LinkTags = append(r.LinkTags, l)
+	}
+	switch {
+	case href == "":
+	case sheet && !contains(l.Rel, "alternate"):
+		r.loads("link", l.Ref, true, l.Integrity)
+	case contains(l.Rel, "icon"), contains(l.Rel, "apple-touch-icon"):
+		r.loads("link", l.Ref, false, "")
+	case contains(l.Rel, "preload"), contains(l.Rel, "modulepreload"), contains(l.Rel, "manifest"):
+		r.loads("link", l.Ref, l.As != "image", l.Integrity)
+	}
+}
+
+func (r *reader) startHeading(e *element) {
+	level := int(e.name[1] - '0')
+	r.Levels[level-1]++
+	if !r.keep(len(r.Headings), MaxHeadings, 64) {
+		return
+	}
+	at := len(r.Headings)
+	r.Headings = append(r.Headings, Heading{Level: level})
+	r.capture(e, MaxTitle, func(c *capture) {
+		r.Headings[at].Text = collapse(c.String())
+		r.kept += len(r.Headings[at].Text)
+	})
+}
+
+func (r *reader) startAnchor(e *element) {
+	href, ok := e.attr("href")
+	if !ok {
+		return
+	}
+	a := Anchor{Ref: r.ref(href), Rel: tokens(e.value("rel")), Target: clip(e.value("target"), 100)}
+	a.Kind = r.kind(a.URL)
+	r.count(&a)
+	if !r.keep(len(r.Anchors), MaxAnchors, a.Ref.size()+200) {
+		return
+	}
+	at := len(r.Anchors)
+	if e.atom == atom.Area {
+		a.Text = clip(collapse(e.value("alt")), maxAnchorText)
+		r.Anchors = append(r.Anchors, a)
+		return
+	}
+	r.Anchors = append(r.Anchors, a)
+	r.anchor = at + 1
+	r.capture(e, 4*maxAnchorText, func(c *capture) {
+		if text := clip(collapse(c.String()), maxAnchorText); text != "" {
+			r.Anchors[at].Text = text
+			r.kept += len(text)
+		}
+	})
+}
+
+// maxAnchorText bounds what is kept of the text of a link.
+const maxAnchorText = 200
+
+func (r *reader) kind(url string) LinkKind {
+	scheme, _ := cutScheme(url)
+	switch {
+	case scheme != "http" && scheme != "https":
+		return Other
+	case hostOf(url) == r.host:
+		return Internal
+	default:
+		return External
+	}
+}
+
+func (r *reader) count(a *Anchor) {
+	r.Links.All++
+	switch a.Kind {
+	case Internal:
+		r.Links.Internal++
+	case External:
+		r.Links.External++
+	default:
+		r.Links.Other++
+	}
+	for _, rel := range a.Rel {
+		switch rel {
+		case "nofollow":
+			r.Links.NoFollow++
+		case "ugc":
+			r.Links.UGC++
+		case "sponsored":
+			r.Links.Sponsored++
+		}
+	}
+}
+
+func (r *reader) image(e *element) {
+	i := Image{Loading: lower(e.value("loading")), Width: clip(e.value("width"), 20), Height: clip(e.value("height"), 20)}
+	i.Alt, i.HasAlt = e.attr("alt")
+	i.Alt = clip(i.Alt, maxAnchorText)
+	r.Counts.Images++
+	if !i.HasAlt {
+		r.Counts.MissingAlt++
+	}
+	if r.anchor > 0 && r.Anchors[r.anchor-1].Text == "" {
+		r.Anchors[r.anchor-1].Text = collapse(i.Alt)
+	}
+	if src, ok := e.attr("src"); ok {
+		i.Ref = r.ref(src)
+		r.loads("img", i.Ref, false, "")
+	}
+	r.sources("img", e.value("srcset"))
+	if r.keep(len(r.Images), MaxImages, i.Ref.size()+len(i.Alt)+100) {
+		r.Images = append(r.Images, i)
+	}
+}

@@ -1,0 +1,207 @@
+package phishing
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/idn"
+	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+	"golang.org/x/net/publicsuffix"
+)
+
+// An anatomy is a URL taken apart. Nothing in it was asked of anybody.
+type anatomy struct {
+	input    string
+	url      diag.URL // as browsers read it, without user name and password
+	explicit bool     // whether the scheme was written
+	userinfo string   // what stood before an at sign, if anything
+	written  string   // the host as it was written, in lower case
+	tricks   []string // what browsers repair in silence, in words
+
+	domain     diag.Domain // zero for an address
+	unicode    string      // of the host
+	labels     []string    // of the host in ASCII
+	registered string      // registrable domain, empty if there is none
+	suffix     string      // public suffix
+	below      []string    // labels to the left of the registrable domain
+
+	path     string   // with its escapes undone, in lower case
+	query    string   // likewise
+	tail     string   // path, query and fragment as they stand in the URL
+	segments []string // of the path, without empty ones
+	words    []string // of path, query and fragment, in lower case
+
+	owner *lookalike.Target // the brand to which the host belongs, or nil
+	match *lookalike.Match  // the brand that the host imitates, or nil
+	names []mention         // brands that path or query name
+}
+
+// A mention is a brand's name in a URL.
+type mention struct {
+	target *lookalike.Target
+	text   string // as it stands there
+	domain bool   // whether it is a whole domain of the brand
+}
+
+// dissect takes what users paste apart, as browsers read it: spaces around it and line breaks in it are
+// dropped, backslashes are slashes, and user name and password are no part of the host (url.spec.whatwg.org,
+// "basic URL parser"). The error is an InputError.
+func dissect(input string, targets *lookalike.Targets) (*anatomy, error) {
+	a := &anatomy{input: input}
+	u, err := diag.ParseURL(a.repair(input))
+	if err != nil {
+		return nil, err
+	}
+	a.url = u
+	a.tail = strings.TrimPrefix(u.String(), u.Origin())
+	path, query, _ := strings.Cut(a.tail, "?")
+	path, _, _ = strings.Cut(path, "#")
+	a.path, a.query = plain(path), plain(query)
+	a.segments = strings.FieldsFunc(a.path, func(r rune) bool { return r == '/' })
+	a.words = words(plain(a.tail))
+	if d, ok := u.Host().Domain(); ok {
+		a.nameParts(d)
+		a.owner, a.match = targets.Owner(d.String()), targets.Find(d)
+	}
+	a.names = mentions(a.tail, targets, a.owner)
+	return a, nil
+}
+
+// repair does what browsers do before they read a URL, and notes what may deceive a reader.
+func (a *anatomy) repair(s string) string {
+	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
+	if strings.ContainsAny(s, "\t\r\n") {
+		s = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(s)
+		a.tricks = append(a.tricks, "line breaks or tabs, which browsers remove")
+	}
+	scheme, rest := "", s
+	if before, after, ok := cutScheme(s); ok {
+		scheme, rest, a.explicit = before+"://", after, true
+	}
+	end := strings.IndexAny(rest, "?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	if strings.Contains(rest[:end], `\`) {
+		a.tricks = append(a.tricks, "backslashes, which browsers take for slashes")
+		rest = strings.ReplaceAll(rest[:end], `\`, "/") + strings.ReplaceAll(rest[end:], `\`, "%5C")
+	} else {
+		rest = strings.ReplaceAll(rest, `\`, "%5C")
+	}
+	host, tail := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host, tail = rest[:i], rest[i:]
+	}
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		a.userinfo, host = host[:at], host[at+1:]
+	}
+	a.written = strings.ToLower(host)
+	if strings.Contains(host, "%") {
+		a.tricks = append(a.tricks, "a host with percent-encoded characters")
+	}
+	return scheme + host + escapeLone(tail)
+}
+
+// cutScheme cuts http or https and all slashes behind it, of either kind, as browsers do.
+func cutScheme(s string) (scheme, rest string, ok bool) {
+	before, after, found := strings.Cut(s, ":")
+	lower := strings.ToLower(before)
+	if !found || lower != "http" && lower != "https" || after == "" || after[0] != '/' && after[0] != '\\' {
+		if i := strings.Index(s, "://"); i > 0 && !strings.ContainsAny(s[:i], "/?#@.") {
+			return s[:i], s[i+3:], true // a scheme that is refused
+		}
+		return "", s, false
+	}
+	return lower, strings.TrimLeft(after, `/\`), true
+}
+
+// escapeLone writes percent signs that encode nothing as such.
+func escapeLone(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteByte(s[i])
+		if s[i] == '%' && (i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2])) {
+			b.WriteString("25")
+		}
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// plain undoes escapes, and brings a text into lower case.
+func plain(s string) string {
+	if decoded, err := url.PathUnescape(s); err == nil {
+		s = decoded
+	}
+	return strings.ToLower(strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// nameParts takes the host name apart.
+func (a *anatomy) nameParts(d diag.Domain) {
+	a.domain, a.unicode = d, d.Unicode()
+	host := d.String()
+	a.labels = strings.Split(host, ".")
+	a.suffix, _ = publicsuffix.PublicSuffix(host)
+	if registered, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil && len(a.labels) > 1 {
+		a.registered = registered
+		a.below = a.labels[:len(a.labels)-1-strings.Count(registered, ".")]
+	}
+}
+
+// label is the one that was registered: the leftmost of the registrable domain.
+func (a *anatomy) label() string {
+	label, _, _ := strings.Cut(a.registered, ".")
+	return label
+}
+
+// private reports whether the host lies under a domain of a company that gives names below it to others.
+func (a *anatomy) private() bool {
+	_, official := publicsuffix.PublicSuffix(a.suffix)
+	return strings.Contains(a.suffix, ".") && !official
+}
+
+// trusted reports whether the host belongs to a brand that does not let others put pages there.
+func (a *anatomy) trusted() bool {
+	return a.owner != nil && a.service() == nil && shortener(a.url.Host().Name()) == ""
+}
+
+// The bounds of the brands that one URL names, and of the words among which they are looked for.
+const (
+	maxMentions     = 5
+	maxMentionWords = 200
+)
+
+// mentions lists the brands that a path or query names as a word or by their domain.
+func mentions(tail string, targets *lookalike.Targets, owner *lookalike.Target) (list []mention) {
+	separate := func(r rune) bool { return strings.ContainsRune("/?&=-_+,;:|!@()[]{}$~* #", r) }
+	all := strings.FieldsFunc(plain(tail), separate)
+	for _, word := range all[:min(len(all), maxMentionWords)] {
+		m := mention{text: word}
+		if strings.Contains(word, ".") {
+			m.target, m.domain = targets.Domain(word), true
+		}
+		for _, part := range strings.Split(word, ".") {
+			if m.target == nil {
+				m.target, m.text, m.domain = targets.Label(idn.Fold(part)), part, false
+			}
+		}
+		if m.target == nil {
+			m.target, m.text = targets.Within(idn.Fold(word))
+		}
+		known := func(o mention) bool { return o.target == m.target }
+		if m.target != nil && m.target != owner && len(m.text) > 3 && !slices.ContainsFunc(list, known) {
+			if list = append(list, m); len(list) == maxMentions {
+				break
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,122 @@
+package phishing
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/registry"
+	"github.com/diagkit/diagkit/webcheck/page"
+)
+
+// The bounds of what is fetched. Pages that ask for passwords are small: a kit of more than 2 MiB is none.
+const (
+	maxPage         = 2 << 20
+	maxRefresh      = 256 << 10 // of each document on the way, in which a refresh is looked for
+	siteTimeout     = 10 * time.Second
+	registryTimeout = 9 * time.Second
+)
+
+// Memory is what a check holds at most, in bytes: a page of 2 MiB, and what is read out of it.
+const Memory = 48 << 20
+
+// gather asks all there is to ask: the site, the registry and the sources at once, and the registry once more if
+// the site leads to another.
+func (e *evidence) gather(ctx context.Context, env *diag.Env, sources []Source) {
+	e.sources = make([]SourceResult, len(sources))
+	var first, second *age
+	var g diag.Group
+	g.Go(func() { first = lookUpAge(ctx, env, e.anatomy) })
+	for i, s := range sources {
+		g.Go(func() { e.sources[i] = ask(ctx, env, s, e.url) })
+	}
+	g.Go(func() {
+		e.visit(ctx, env)
+		if e.end != nil {
+			second = lookUpAge(ctx, env, e.end)
+		}
+	})
+	g.Wait()
+	for _, a := range []*age{first, second} {
+		if a != nil {
+			e.ages = append(e.ages, *a)
+		}
+	}
+}
+
+// disable lists the sources that nobody was to ask.
+func (e *evidence) disable(sources []Source) {
+	for _, s := range sources {
+		e.sources = append(e.sources, SourceResult{ID: s.ID(), Name: s.Name(), Status: SourceDisabled, ThreatTypes: []string{}})
+	}
+}
+
+// visit follows the URL to its end and reads the page there.
+func (e *evidence) visit(ctx context.Context, env *diag.Env) {
+	site, err := fetch.Do(ctx, env, fetch.Request{
+		URL: e.url, MaxRedirects: fetch.DefaultRedirects, MaxBytes: maxPage, AllowUntrusted: true,
+		Timeout: diag.TimeLeft(ctx, siteTimeout),
+		Next: func(hop fetch.Hop, body []byte) fetch.Lead {
+			if lead := fetch.Refresh(hop.Header); lead.Target != "" {
+				return lead
+			}
+			p := readPage(hop, body[:min(len(body), maxRefresh)])
+			if p == nil {
+				return fetch.Lead{}
+			}
+			r, ok := p.Refresh()
+			if !ok || r.To.Raw == "" {
+				return fetch.Lead{}
+			}
+			return fetch.Lead{Type: fetch.MetaRefresh, Target: r.To.Raw, Base: p.Base, After: time.Duration(r.Delay) * time.Second}
+		},
+	})
+	if err != nil {
+		return // the context ended
+	}
+	e.site, e.body = site, site.Body
+	if final := site.Final(); final != nil {
+		e.page = readPage(*final, site.Body)
+	}
+	if end, err := dissect(site.URL.String(), e.targets); err == nil && end.place() != e.place() {
+		e.end = end
+	}
+	e.examine()
+}
+
+// readPage reads the page of an answer, or returns nil if it is none.
+func readPage(hop fetch.Hop, body []byte) *page.Page {
+	kind := strings.ToLower(hop.Header.Get("Content-Type"))
+	if len(bytes.TrimSpace(body)) == 0 ||
+		kind != "" && !strings.Contains(kind, "html") && !strings.Contains(kind, "xml") {
+		return nil
+	}
+	u, err := diag.ParseURL(hop.URL)
+	if err != nil {
+		return nil
+	}
+	return page.Read(body, page.Options{URL: u, ContentType: hop.Header.Get("Content-Type")})
+}
+
+// lookUpAge asks how long the domain of a site is registered. Under a suffix of a company that lets everybody have a
+// name there is no registration to ask for, and a brand's own domain need not be asked about.
+func lookUpAge(ctx context.Context, env *diag.Env, a *anatomy) *age {
+	if a.registered == "" || a.private() {
+		return nil
+	}
+	d, err := diag.ParseDomain(a.registered)
+	if err != nil {
+		return nil
+	}
+	bounded, cancel := diag.Within(ctx, registryTimeout)
+	defer cancel()
+	follow := false // the registry knows the date
+	report, err := registry.LookupDomain(bounded, env, registry.DomainRequest{Domain: d, FollowRegistrar: &follow})
+	if err != nil || report.RegisteredDomain != d.String() {
+		return &age{d, nil}
+	}
+	return &age{d, report}
+}

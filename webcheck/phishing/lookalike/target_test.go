@@ -1,0 +1,153 @@
+package lookalike
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseFaults(t *testing.T) {
+	for text, fault := range map[string]string{
+		``:                                      "EOF",
+		`[]`:                                    "cannot unmarshal",
+		`{"targets": []}`:                       "1 to 5000",
+		`{"targets": [null]}`:                   "is null",
+		`{"date": "today", "targets": []}`:      "no date",
+		`{"targets": [], "targets": []}`:        "stands twice",
+		`{"targets": [], "x": 1}`:               "unknown field",
+		`{"targets": []} {}`:                    "something follows",
+		`{"targets": [{"name": "A"}]}`:          "domains",
+		`{"targets": [{"domains": ["a.com"]}]}`: "name",
+		`{"targets": [{"name": "A", "domains": ["-"]}]}`:                               "domains",
+		`{"targets": [{"name": "A", "domains": ["a.com", "a.com"]}]}`:                  "stands twice",
+		`{"targets": [{"name": "A", "domains": ["a.com"], "labels": ["ab"]}]}`:         "labels",
+		`{"targets": [{"name": "A", "domains": ["a.com"], "labels": ["abc", "abc"]}]}`: "stands twice",
+		`{"targets": [{"name": "A", "domains": ["a.com"], "labels": ["A-B"]}]}`:        "labels",
+	} {
+		_, err := Parse([]byte(text))
+		require.ErrorContains(t, err, fault, text)
+	}
+	own, err := Parse([]byte(`{"targets": [{"name": "Acme", "domains": ["acme.example"], "labels": ["acme"]}]}`))
+	require.NoError(t, err)
+	require.Equal(t, "Acme", own.Find(diag.MustDomain("acme-login.com")).Target.Name)
+	require.Nil(t, own.Find(diag.MustDomain("paypal-login.com")))
+}
+
+func TestFind(t *testing.T) {
+	for host, want := range map[string]string{ // brand, technique, kind
+		"paypa1.com":                          "PayPal homoglyph looks like",
+		"rnicrosoft.com":                      "Microsoft homoglyph looks like",
+		"vvhatsapp.com":                       "WhatsApp homoglyph looks like",
+		"xn--80ak6aa92e.com":                  "Apple homoglyph looks like",
+		"pay-pal.com":                         "PayPal typo is, without its hyphens,",
+		"payppal.com":                         "PayPal typo doubles a letter of",
+		"papyal.com":                          "PayPal typo swaps two letters of",
+		"paypl.com":                           "PayPal typo leaves out a letter of",
+		"microsoft.xyz":                       "Microsoft typo has another top-level domain than",
+		"secure-paypal.com":                   "PayPal combo combines other words with",
+		"paypallogin.com":                     "PayPal combo combines other words with",
+		"face.book.com":                       "Facebook subdomain is, without its dots,",
+		"paypal.com.evil.example":             "PayPal subdomain puts under another domain",
+		"www.appleid.apple.com-login.example": "Apple subdomain combines other words with",
+		"signin-ebay.example.net":             "eBay subdomain combines other words with",
+	} {
+		m := BuiltIn().Find(diag.MustDomain(host))
+		require.NotNil(t, m, host)
+		require.Equal(t, want, m.Target.Name+" "+string(m.Technique)+" "+string(m.Kind), host)
+	}
+	for _, host := range []string{"paypal.com", "www.paypal.com", "google.co.uk", "amazon.de", "apply.com", "email.com",
+		"example.com", "com", "pineapple.com", "techtarget.com", "github.io", "team.com", "stream.com"} {
+		require.Nil(t, BuiltIn().Find(diag.MustDomain(host)), host)
+	}
+	require.NotNil(t, BuiltIn().Find(diag.MustDomain("paypal-login.github.io")), "the pages of others")
+}
+
+func TestOneEdit(t *testing.T) {
+	for _, tt := range []struct {
+		s, t string
+		want edit
+	}{
+		{"paypl", "paypal", omission}, {"paypall", "paypal", repetition}, {"ppaypal", "paypal", repetition},
+		{"paypalx", "paypal", insertion}, {"xpaypal", "paypal", insertion}, {"apypal", "paypal", transposition},
+		{"paypat", "paypal", substitution}, {"paypal", "paypal", noEdit}, {"abc", "xyz", noEdit}, {"", "a", omission},
+		{"a", "", insertion}, {"ab", "ba", transposition}, {"abcd", "badc", noEdit},
+	} {
+		require.Equal(t, tt.want, oneEdit(tt.s, tt.t), "%s of %s", tt.s, tt.t)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for host, want := range map[string]int{
+		"paypa1.com": 1, "rnicrosoft.com": 2, "arnazon.com": 2, "payapl.com": 1, "pay-pal.com": 1, "paypal-login.com": 0,
+		"xn--80ak6aa92e.com": 5, "microsoft.xyz": 0,
+	} {
+		require.Equal(t, want, BuiltIn().Find(diag.MustDomain(host)).Distance, host)
+	}
+}
+
+func TestClaimed(t *testing.T) {
+	paypal := BuiltIn().Domain("paypal.com")
+	for title, want := range map[string]bool{
+		"PayPal": true, "PayPal: Log in": true, "Log in to your PayPal account": true, "Anmelden - PayPal": true,
+		"Connectez | Votre compte PayPal": true, "PayPal 2026 secure verification": true, "Bei PayPal einloggen": true,
+		"Sign in with PayPal": false, "PayPal warns of phishing": false, "": false, "Pay by PayPal | My Shop": false,
+		"How to close a PayPal account": false, "PayPal-like services": false,
+	} {
+		require.Equal(t, want, paypal.Claimed(title), title)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	for title, want := range map[string]string{
+		"PayPal: log in":          "PayPal",
+		"Log in to your PayPal":   "PayPal",
+		"Sign in - Chase":         "Chase",
+		"The chase is on":         "",
+		"Bank of America | Login": "Bank of America",
+		"An apple a day":          "",
+		"":                        "",
+		"Hello":                   "",
+	} {
+		got := ""
+		if target := BuiltIn().Named(title); target != nil {
+			got = target.Name
+		}
+		require.Equal(t, want, got, title)
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	f.Add("paypa1.com")
+	f.Add("xn--80ak6aa92e.com")
+	f.Fuzz(func(t *testing.T, host string) {
+		d, err := diag.ParseDomain(host)
+		if err != nil {
+			return
+		}
+		m := BuiltIn().Find(d)
+		if m == nil {
+			return
+		}
+		if m.Target == nil || m.Label == "" || m.Part == "" || m.Technique == "" || m.Kind == "" || m.Strength < Weak || m.Distance < 0 {
+			t.Fatalf("%s: %+v", host, m)
+		}
+		if o := BuiltIn().Owner(d.String()); o != nil {
+			t.Fatalf("%s belongs to %s and imitates %s", host, o.Name, m.Target.Name)
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"targets": [{"name": "Acme", "domains": ["acme.example"], "labels": ["acme"]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		table, err := Parse(data)
+		if (err == nil) == (table == nil) {
+			t.Fatal("neither or both of an error and a table")
+		}
+		if table != nil {
+			table.Find(diag.MustDomain("acme-login." + strings.Repeat("a", 20) + ".example"))
+		}
+	})
+}

@@ -1,0 +1,85 @@
+//go:build !race
+
+package phishing
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/stretchr/testify/require"
+)
+
+// The race detector takes memory of its own.
+
+// maxTime is what the worst pages may take, on a machine that does much else.
+const maxTime = 20 * time.Second
+
+// Pages as big as are read, after as many redirects as are followed, each filled with what pages are read for.
+func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs several seconds; runs without -short")
+	}
+	for name, unit := range map[string]string{
+		"text": "x ", "elements": "<p>", "deep": "<b>", "links": "<a href=//a.b/>x</a>", "icons": "<link rel=icon href=//paypal.com/>",
+		"forms": "<form action=//a.b><input type=password></form>", "frames": `<iframe width=0 src=//a.b></iframe>`,
+		"attributes": "<a b c d e f g h i j k l>", "refreshes": `<meta http-equiv=refresh content="9;url=/">`,
+		"titles": "<title>PayPal</title>", "scripts": `<script>eval(x)</script>`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := diagtest.NewWorld(t)
+			fill := strings.Repeat(unit, maxPage/len(unit))
+			hops := 0
+			w.HTTPS("shop.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				if hops++; hops <= 9 {
+					fmt.Fprintf(w, `<meta http-equiv=refresh content="0;url=/%d">`, hops)
+				}
+				io.WriteString(w, fill)
+			}))
+			began := time.Now()
+			held := held(func() {
+				_, r := examine(t, w, new(Checker), Request{URL: "https://shop.example/"})
+				hold(t, r)
+			})
+			t.Logf("%d MiB of %d, %v", held>>20, Memory>>20, time.Since(began).Round(time.Millisecond))
+			require.LessOrEqual(t, held, int64(Memory))
+			require.Less(t, time.Since(began), maxTime)
+		})
+	}
+}
+
+// held is the most that the heap grows while a function runs, garbage being taken away quickly.
+func held(f func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	before := int64(m.HeapAlloc)
+	var most atomic.Int64
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most.Store(max(most.Load(), int64(m.HeapAlloc)-before))
+			select {
+			case <-stop:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	}()
+	f()
+	close(stop)
+	<-done
+	return most.Load()
+}

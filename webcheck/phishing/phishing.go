@@ -1,0 +1,151 @@
+package phishing
+
+import (
+	"context"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/webcheck/phishing/lookalike"
+)
+
+// A Request asks for the examination of one URL.
+type Request struct {
+	URL string `json:"url" minlen:"1" maxlen:"2048" doc:"URL, bare domain or IP address" example:"https://example.com/"`
+
+	// Fetch says whether the page, the registration and the sources are asked. Nil means true; if false,
+	// nobody is asked anything.
+	Fetch   *bool    `json:"fetch,omitempty" default:"true" doc:"whether to fetch the page and ask others; if false, the URL alone is examined"`
+	Sources []string `json:"sources,omitempty" maxitems:"20" doc:"ids of the reputation sources to ask; all that are configured by default"`
+}
+
+// A Report says what was found.
+type Report struct {
+	Input         string      `json:"input" doc:"the URL as it was given"`
+	NormalizedURL string      `json:"normalized_url" doc:"the URL as browsers read it, without user name and password"`
+	Host          string      `json:"host" doc:"domain or IP address, in lower case"`
+	Registered    diag.Domain `json:"registered_domain,omitzero" doc:"the part of the host that somebody registers"`
+	Verdict       Verdict     `json:"verdict" doc:"the outcome in a word; clean: no signal that weighs; inconclusive: the page could not be examined"`
+	diag.Text
+	RiskScore int            `json:"risk_score" min:"0" max:"100" doc:"the weights of all signals together"`
+	Signals   []Signal       `json:"signals" doc:"signals that were triggered, the heaviest first"`
+	Sources   []SourceResult `json:"sources" doc:"what reputation sources say"`
+	Coverage  Coverage       `json:"coverage" doc:"how much was examined"`
+	AgeDays   *int           `json:"domain_age_days,omitempty" min:"0" doc:"whole days since the domain was registered"`
+	Lookalike *Lookalike     `json:"lookalike,omitempty" doc:"the brand that the host, or the one that it leads to, imitates"`
+	Redirects []fetch.Hop    `json:"redirects" doc:"answers that led on, in order"`
+	TLS       *TLS           `json:"tls,omitempty" doc:"certificate of the site at the end of the redirects"`
+	Forms     []Form         `json:"forms" doc:"forms of the page that ask for something"`
+	Partial   bool           `json:"partial" doc:"whether something could not be examined that should have been"`
+	diag.Timing
+
+	Findings []diag.Finding `json:"findings" doc:"what is remarkable, the worst first"`
+}
+
+// Rules describes the rules behind the findings.
+func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// Verdict is the outcome in a word.
+type Verdict string
+
+// The verdicts.
+const (
+	Clean        Verdict = "clean"
+	Suspicious   Verdict = "suspicious"
+	Malicious    Verdict = "malicious"
+	Inconclusive Verdict = "inconclusive"
+)
+
+// Values lists the verdicts.
+func (Verdict) Values() []string {
+	return []string{string(Clean), string(Suspicious), string(Malicious), string(Inconclusive)}
+}
+
+// Category is what a signal is about.
+type Category string
+
+// Values lists the categories.
+func (Category) Values() []string {
+	return []string{ofURL.Code, ofHost.Code, ofTLS.Code, ofContent.Code, ofRegistration.Code, ofReputation.Code}
+}
+
+// A Signal is a reason to suspect phishing.
+type Signal struct {
+	Code      diag.Code     `json:"code" doc:"permanent name of the rule" example:"phishing.lookalike.homoglyph"`
+	Category  Category      `json:"category" doc:"what it is about"`
+	Severity  diag.Severity `json:"severity" doc:"how much it matters"`
+	Weight    int           `json:"weight" min:"0" max:"100" doc:"the risk that it stands for alone"`
+	Triggered bool          `json:"triggered" doc:"true: signals that were not triggered are not listed"`
+	Detail    string        `json:"detail" doc:"what was seen"`
+}
+
+// Coverage counts what was examined.
+type Coverage struct {
+	SourcesQueried  int `json:"sources_queried" min:"0" doc:"reputation sources that were asked"`
+	SourcesAnswered int `json:"sources_answered" min:"0" doc:"those of them that answered"`
+	HeuristicsRun   int `json:"heuristics_run" min:"0" doc:"rules that could be applied"`
+}
+
+// A Lookalike is the brand that a host imitates.
+type Lookalike struct {
+	Brand     string              `json:"brand" doc:"name of the brand" example:"PayPal"`
+	Technique lookalike.Technique `json:"technique" doc:"by what means it is imitated"`
+	Distance  int                 `json:"distance" min:"0" doc:"characters that differ; 0 if the name of the brand stands there as it is"`
+}
+
+// TLS is a certificate in short.
+type TLS struct {
+	Valid   bool   `json:"valid" doc:"whether the certificate is trusted and for this host"`
+	Issuer  string `json:"issuer" doc:"who issued it"`
+	AgeDays int    `json:"age_days" doc:"whole days since the beginning of its validity; negative before"`
+}
+
+// A Form is a form of the page.
+type Form struct {
+	ActionHost  string `json:"action_host" doc:"host to which it sends; empty if it sends to none"`
+	HasPassword bool   `json:"has_password" doc:"whether it asks for a password"`
+	CrossOrigin bool   `json:"cross_origin" doc:"whether that is another origin than the page's"`
+	Insecure    bool   `json:"insecure" doc:"whether it sends without encryption"`
+}
+
+// A Checker has reputation sources to ask. Its zero value has none.
+type Checker struct {
+	Sources []Source // at most 20; each with an id of its own
+}
+
+// Check examines a URL without reputation sources, see [Checker.Check].
+func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	return new(Checker).Check(ctx, env, req)
+}
+
+// Check examines a URL. The error is a *[diag.InputError] for what is no URL that a browser would fetch, and for a
+// source that is not configured; or that of the context if it ended. A site that does not answer is a result.
+func (c *Checker) Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	e, err := c.examine(ctx, env, req)
+	if err != nil {
+		return nil, err
+	}
+	return e.report(env.Now()), nil
+}
+
+// examine takes the URL apart and asks whom it may ask.
+func (c *Checker) examine(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
+	sources, err := c.chosen(req.Sources)
+	if err != nil {
+		return nil, err
+	}
+	targets, err := lookalike.Of(env)
+	if err != nil {
+		return nil, err
+	}
+	start, err := dissect(req.URL, targets)
+	if err != nil {
+		return nil, err
+	}
+	e := &evidence{anatomy: start, targets: targets, now: env.Now(), sources: []SourceResult{}}
+	if e.asked = req.Fetch == nil || *req.Fetch; e.asked {
+		e.gather(ctx, env, sources)
+	} else {
+		e.disable(sources)
+	}
+	return e, ctx.Err()
+}

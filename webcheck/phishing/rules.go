@@ -1,0 +1,46 @@
+package phishing
+
+import (
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// rules is the table of signals. A rule that fails is a signal that was triggered; its weight is how much
+// it raises the risk, see [risk]. Rules without a weight say what could not be examined.
+var rules = slices.Concat(
+	lift(brandRules), lift(hostRules), lift(urlRules), tlsRules, contentRules, registrationRules, reputationRules,
+)
+
+// lift makes rules on a URL rules on the URL that was given and the one that it leads to, if that is another
+// site.
+func lift(list diag.Rules[*anatomy]) (lifted diag.Rules[*evidence]) {
+	for _, r := range list {
+		applies := func(a *anatomy) bool { return r.When == nil || r.When(a) }
+		lifted = append(lifted, diag.Rule[*evidence]{
+			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category,
+			Title: r.Title, Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice,
+			When: func(e *evidence) bool { return slices.ContainsFunc(e.places(), applies) },
+			Fails: func(e *evidence) (all diag.Failures) {
+				for i, a := range e.places() {
+					if !applies(a) {
+						continue
+					}
+					for _, f := range r.Fails(a) {
+						if i > 0 {
+							f.Detail = "The URL leads to " + a.url.Host().String() + ". " + f.Detail
+						}
+						all = append(all, f)
+					}
+				}
+				return all
+			},
+		})
+	}
+	return lifted
+}
+
+// about returns the failure of a signal that is about a thing.
+func about(target, format string, args ...any) diag.Failures {
+	return diag.Fail(format, args...).About(target)
+}

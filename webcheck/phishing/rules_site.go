@@ -1,0 +1,168 @@
+package phishing
+
+import (
+	"github.com/diagkit/diagkit/diag"
+)
+
+// The ages below which a certificate or a registration is told, in days.
+const (
+	freshCertificate = 7   // most phishing sites get one on their first day
+	newDomain        = 30  // half of the domains that are registered for phishing are used within a month
+	youngDomain      = 180 // and nearly all of them within half a year
+)
+
+// certified reports whether the site at the end showed a certificate.
+func certified(e *evidence) bool {
+	return e.site != nil && e.site.TLS != nil && e.site.TLS.Leaf() != nil
+}
+
+var tlsRules = diag.Rules[*evidence]{
+	{
+		Code: "phishing.tls.invalid", Severity: diag.Warning, Weight: 30, Category: ofTLS,
+		Title:       "Certificate is not to be trusted",
+		Requirement: "The certificate is trusted and for this host",
+		Ref:         "RFC 9110 section 4.3.4",
+		Advice:      "Do not click through the browser's warning.",
+		When:        certified,
+		Fails: func(e *evidence) diag.Failures {
+			if err := e.site.TLS.Err(); err != nil {
+				return diag.Fail("The certificate of %s proves nothing: %s.", e.last().url.Host(), diag.Reason(err))
+			}
+			return nil
+		},
+	},
+	{
+		Code: "phishing.tls.new", Severity: diag.Info, Weight: 5, Category: ofTLS,
+		Title:       "Certificate issued only days ago",
+		Requirement: "The certificate was not issued only days ago",
+		When:        certified,
+		Fails: func(e *evidence) diag.Failures {
+			n := days(e.now.Sub(e.site.TLS.Leaf().NotBefore))
+			return diag.FailIf(n < freshCertificate,
+				"The certificate is %s old. New sites have new ones, and so have those that renewed theirs.", diag.Count(n, "day"))
+		},
+	},
+}
+
+var registrationRules = diag.Rules[*evidence]{
+	{
+		Code: "phishing.registration.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: ofRegistration,
+		Title:       "Age of the domain could not be learned",
+		Requirement: "The age of the domain could be learned",
+		When:        func(e *evidence) bool { return len(e.ages) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.ages, func(a age) diag.Failures {
+				switch {
+				case a.report == nil || a.report.Registered == nil:
+					return about(a.domain.String(), "No registry said since when %s is registered.", a.domain)
+				case *a.report.Registered && a.report.AgeDays == nil:
+					return about(a.domain.String(), "The registry of %s does not publish since when it is registered.", a.domain)
+				}
+				return nil
+			})
+		},
+	},
+	{
+		Code: "phishing.registration.missing", Severity: diag.Info, Weight: 10, Category: ofRegistration,
+		Title:       "Domain is not registered",
+		Requirement: "The domain is registered",
+		When:        func(e *evidence) bool { return known(e, false) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.ages, func(a age) diag.Failures {
+				if a.report == nil || a.report.Registered == nil || *a.report.Registered {
+					return nil
+				}
+				return about(a.domain.String(), "The registry says that %s is not registered: it never was, or was taken away.",
+					a.domain)
+			})
+		},
+	},
+	{
+		Code: "phishing.registration.new", Severity: diag.Warning, Weight: 32, Category: ofRegistration,
+		Title:       "Domain was registered in the last 30 days",
+		Requirement: "The domain was not registered in the last 30 days",
+		Advice:      "Wait: most phishing sites are taken down within days.",
+		When:        func(e *evidence) bool { return known(e, true) },
+		Fails:       younger(0, newDomain),
+	},
+	{
+		Code: "phishing.registration.young", Severity: diag.Info, Weight: 12, Category: ofRegistration,
+		Title:       "Domain is less than half a year old",
+		Requirement: "The domain is half a year old or new",
+		When:        func(e *evidence) bool { return known(e, true) },
+		Fails:       younger(newDomain, youngDomain),
+	},
+}
+
+// known reports whether something was learned of a registration; with its age, if that is asked for.
+func known(e *evidence, aged bool) bool {
+	for _, a := range e.ages {
+		if a.report != nil && a.report.Registered != nil && (!aged || a.report.AgeDays != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// younger finds domains whose age in days is in a range.
+func younger(from, below int) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(e.ages, func(a age) diag.Failures {
+			n, ok := a.days()
+			if !ok || n < from || n >= below {
+				return nil
+			}
+			return about(a.domain.String(), "%s was registered %s ago.", a.domain, diag.Count(n, "day"))
+		})
+	}
+}
+
+// days is the age in days, and whether it is known.
+func (a age) days() (int, bool) {
+	if a.report == nil || a.report.AgeDays == nil {
+		return 0, false
+	}
+	return *a.report.AgeDays, true
+}
+
+var reputationRules = diag.Rules[*evidence]{
+	{
+		Code: "phishing.source.match", Severity: diag.Critical, Weight: 95, Category: ofReputation,
+		Title:       "Listed by a reputation source",
+		Requirement: "No reputation source lists the URL",
+		Advice:      "Do not open the page. If the site is yours, clean it and ask the source to look again.",
+		When:        func(e *evidence) bool { return e.heard() > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.sources, func(s SourceResult) diag.Failures {
+				if s.Status != SourceMatch {
+					return nil
+				}
+				return about(s.ID, "%s lists the URL or its host for %s.", s.Name, quoted(s.ThreatTypes))
+			})
+		},
+	},
+	{
+		Code: "phishing.source.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: ofReputation,
+		Title:       "Reputation source did not answer",
+		Requirement: "All reputation sources answered",
+		When:        func(e *evidence) bool { return e.asked && len(e.sources) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.sources, func(s SourceResult) diag.Failures {
+				if s.Status != SourceTimeout && s.Status != SourceError {
+					return nil
+				}
+				return about(s.ID, "%s did not answer, or not in time, so that nothing is known of what it lists.", s.Name)
+			})
+		},
+	},
+}
+
+// heard counts the sources that answered.
+func (e *evidence) heard() (n int) {
+	for _, s := range e.sources {
+		if s.Status == SourceMatch || s.Status == SourceNoMatch {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,402 @@
+package phishing
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// The lengths from which a URL is told, in characters. Browsers on phones show some 30.
+const (
+	longURL     = 90
+	veryLongURL = 180
+	deepPath    = 5 // segments
+)
+
+var (
+	mailAddress = regexp.MustCompile(`[a-z0-9._%+-]{1,64}(?:@|%40)[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,5}\.[a-z]{2,24}`)
+	otherURL    = regexp.MustCompile(`(?:https?:/{1,2}|[/=]www\.)([a-z0-9.-]*)`)
+	dataURI     = regexp.MustCompile(`data:(?:text/|image/svg|application/)[a-z0-9.+-]*[;,]`)
+)
+
+var urlRules = diag.Rules[*anatomy]{
+	{
+		Code: "phishing.url.userinfo", Severity: diag.Error, Weight: 50, Category: ofURL,
+		Title:       "A user name stands before the host",
+		Requirement: "No user name stands before the host",
+		Ref:         "RFC 3986 section 7.6",
+		Advice:      "Read the host behind the last at sign: that is where the link leads.",
+		Fails: func(a *anatomy) diag.Failures {
+			return diag.FailIf(a.userinfo != "", "%q before the at sign is no part of the host; the link leads to %s.",
+				diag.Quote(a.userinfo), a.url.Host())
+		},
+	},
+	{
+		Code: "phishing.url.obfuscated", Severity: diag.Warning, Weight: 35, Category: ofURL,
+		Title:       "URL is obfuscated",
+		Requirement: "The URL is not obfuscated",
+		Ref:         "RFC 3986 section 7.6",
+		Fails: func(a *anatomy) diag.Failures {
+			return diag.FailEach(a.tricks, func(trick string) diag.Failures {
+				return diag.Fail("The URL has %s. It leads to %s.", trick, a.url.Host())
+			})
+		},
+	},
+	{
+		Code: "phishing.url.port", Severity: diag.Info, Weight: 7, Category: ofURL,
+		Title:       "Unusual port",
+		Requirement: "The port is that of the scheme",
+		Ref:         "RFC 9110 section 4.2",
+		Fails: func(a *anatomy) diag.Failures {
+			usual := a.url.Port() == 80 || a.url.Port() == 443
+			return diag.FailIf(!usual, "The URL names port %d; public sites use 80 and 443.", a.url.Port())
+		},
+	},
+	{
+		Code: "phishing.url.unencrypted", Severity: diag.Info, Weight: 3, Category: ofURL,
+		Title:       "URL without encryption",
+		Requirement: "The URL is an https URL",
+		Ref:         "RFC 9110 section 4.2.2",
+		Advice:      "Enter nothing confidential on a page whose URL begins with http.",
+		Fails: func(a *anatomy) diag.Failures {
+			return diag.FailIf(a.url.Scheme() == "http",
+				"The URL begins with http, so that whoever is on the way can read and change the page.")
+		},
+	},
+	{
+		Code: "phishing.url.data_uri", Severity: diag.Error, Weight: 60, Category: ofURL,
+		Title:       "URL carries a whole document",
+		Requirement: "The URL carries no document",
+		Ref:         "RFC 2397 section 5",
+		Fails: func(a *anatomy) diag.Failures {
+			found := dataURI.FindString(a.path + "?" + a.query)
+			return diag.FailIf(found != "", "The URL has a data URI in it (%s…): a document of the sender's making.",
+				diag.Quote(found))
+		},
+	},
+	{
+		Code: "phishing.url.long", Severity: diag.Info, Weight: 2, Category: ofURL,
+		Title:       "Long URL",
+		Requirement: "The URL is not long",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			n := len(a.url.String())
+			return diag.FailIf(n >= longURL, "The URL has %d characters, of which few browsers show more than the first 60.", n)
+		},
+	},
+	{
+		Code: "phishing.url.very_long", Severity: diag.Info, Weight: 5, Category: ofURL,
+		Title:       "Very long URL",
+		Requirement: "The URL is not very long",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			n := len(a.url.String())
+			return diag.FailIf(n >= veryLongURL,
+				"The URL has %d characters. Kits for phishing pages lengthen URLs to hide the host.", n)
+		},
+	},
+	{
+		Code: "phishing.url.deep", Severity: diag.Info, Weight: 3, Category: ofURL,
+		Title:       "Page many directories deep",
+		Requirement: "The page is not many directories deep",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			n := len(a.segments)
+			return diag.FailIf(n >= deepPath, "The path has %d parts. Pages that were put on a broken-into site lie deep.", n)
+		},
+	},
+	{
+		Code: "phishing.url.program_directory", Severity: diag.Warning, Weight: 21, Category: ofURL,
+		Title:       "Page in a directory of the site's software",
+		Requirement: "The page is in no directory of the site's software",
+		Advice:      "Tell the owner of the site: somebody may have broken in.",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			if dir := a.programDir(); dir != "" && !openExtensions[extension(a.file())] {
+				return about(dir, "The page lies in the directory %q, where the site's software keeps files that are no pages.",
+					diag.Quote(dir))
+			}
+			return nil
+		},
+	},
+	{
+		Code: "phishing.url.keyword", Severity: diag.Info, Weight: 15, Category: ofURL,
+		Title:       "Path or query speaks of logging in or verifying",
+		Requirement: "Neither path nor query speaks of logging in or verifying",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			list := credentials(a.words)
+			return diag.FailIf(len(list) > 0, "The path or query has %s, as pages that ask for passwords do.", quoted(list))
+		},
+	},
+	{
+		Code: "phishing.url.keywords", Severity: diag.Info, Weight: 9, Category: ofURL,
+		Title:       "Several trust words in path or query",
+		Requirement: "Path and query have at most one trust word",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			list := credentials(a.words)
+			return diag.FailIf(len(list) > 1, "The path or query has %s: the more such words, the more is pretended.",
+				quoted(list))
+		},
+	},
+	{
+		Code: "phishing.url.kit_parameter", Severity: diag.Info, Weight: 12, Category: ofURL,
+		Title:       "Query parameters typical of phishing kits",
+		Requirement: "The query has no parameters typical of phishing kits",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			var list []string
+			for _, p := range strings.FieldsFunc(a.query, func(r rune) bool { return r == '&' || r == ';' || r == '?' }) {
+				if name, _, _ := strings.Cut(p, "="); kitParams[name] && !slices.Contains(list, name) {
+					list = append(list, name)
+				}
+			}
+			return diag.FailIf(len(list) > 0, "The query has %s, as in pages made with phishing kits.", quoted(list))
+		},
+	},
+	{
+		Code: "phishing.url.mail_address", Severity: diag.Warning, Weight: 18, Category: ofURL,
+		Title:       "URL carries a mail address",
+		Requirement: "The URL carries no mail address",
+		Advice:      "Do not enter a password on a page that knows your address from the link.",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			found := addressIn(strings.ToLower(a.tail))
+			return diag.FailIf(found != "",
+				"The URL carries an address such as %s, to fill it into a form or to mark who clicked.", diag.Quote(found))
+		},
+	},
+	{
+		Code: "phishing.url.embedded_url", Severity: diag.Info, Weight: 15, Category: ofURL,
+		Title:       "Another URL in path or query",
+		Requirement: "There is no other URL in path or query",
+		When:        func(a *anatomy) bool { return foreign(a) && !a.namesDomain() },
+		Fails: func(a *anatomy) diag.Failures {
+			return diag.FailIf(a.hasOtherURL(),
+				"The path or query holds another URL, to which the site may redirect, or which is only there to be read.")
+		},
+	},
+	{
+		Code: "phishing.url.double_slash", Severity: diag.Info, Weight: 9, Category: ofURL,
+		Title:       "Empty directory in the path",
+		Requirement: "The path has no empty directory",
+		Ref:         "RFC 3986 section 3.3",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			rest := strings.TrimPrefix(strings.ReplaceAll(a.path, "://", ""), "/")
+			return diag.FailIf(strings.Contains(rest, "//"),
+				"The path has two slashes in a row, as paths that a program put together do.")
+		},
+	},
+	{
+		Code: "phishing.url.double_extension", Severity: diag.Warning, Weight: 18, Category: ofURL,
+		Title:       "File pretends to be of another kind",
+		Requirement: "The file has one extension",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			parts := strings.Split(a.file(), ".")
+			n := len(parts)
+			bad := n >= 3 && openExtensions[parts[n-2]] && lastExtensions[parts[n-1]]
+			return diag.FailIf(bad, "The file %q looks like a %s, and is none.", diag.Quote(a.file()), parts[max(0, n-2)])
+		},
+	},
+	{
+		Code: "phishing.url.program_page", Severity: diag.Info, Weight: 12, Category: ofURL,
+		Title:       "Page of a server program",
+		Requirement: "The page is not named for a program on the server",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			file := a.file()
+			return diag.FailIf(strings.HasSuffix(file, ".php") || strings.HasSuffix(file, ".cgi") || strings.HasSuffix(file,
+				".pl"),
+				"The page is the program %q. Nearly all phishing kits are written in PHP; so are many honest sites.",
+				diag.Quote(file))
+		},
+	},
+	{
+		Code: "phishing.url.random", Severity: diag.Info, Weight: 17, Category: ofURL,
+		Title:       "Random-looking text in path or query",
+		Requirement: "Path and query have no random-looking text",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			list := a.words
+			i := slices.IndexFunc(list, random)
+			if i < 0 {
+				return nil
+			}
+			return diag.Fail("The path or query has %q, which a machine drew: a mark for one visitor, or a name that no filter knows yet.",
+				diag.Quote(list[i]))
+		},
+	},
+	{
+		Code: "phishing.url.code", Severity: diag.Info, Weight: 13, Category: ofURL,
+		Title:       "Path without words",
+		Requirement: "The path has no codes in place of words",
+		When:        func(a *anatomy) bool { return foreign(a) && !slices.ContainsFunc(a.words, random) },
+		Fails: func(a *anatomy) diag.Failures {
+			list := words(a.tail)
+			i := slices.IndexFunc(list, coded)
+			if i < 0 {
+				return nil
+			}
+			return diag.Fail("The path or query has %q, a code that says nothing to a reader.", diag.Quote(list[i]))
+		},
+	},
+	{
+		Code: "phishing.url.repeated", Severity: diag.Info, Weight: 15, Category: ofURL,
+		Title:       "Directory in a directory of the same name",
+		Requirement: "No directory lies in one of the same name",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			for i, s := range a.segments {
+				if slices.Contains(a.segments[:i], s) && !isDigit(s[0]) {
+					return diag.Fail("The path has the directory %q twice, as when an archive is unpacked on a broken-into site.",
+						diag.Quote(s))
+				}
+			}
+			return nil
+		},
+	},
+	{
+		Code: "phishing.url.digits", Severity: diag.Info, Weight: 8, Category: ofURL,
+		Title:       "Many digits in path or query",
+		Requirement: "Path and query have few digits",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			n := digitsIn(a.path + a.query)
+			return diag.FailIf(n >= 15, "The path and query have %d digits.", n)
+		},
+	},
+	{
+		Code: "phishing.url.home_directory", Severity: diag.Info, Weight: 5, Category: ofURL,
+		Title:       "Page in a user's home directory",
+		Requirement: "The page is not in a user's home directory",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			if !strings.HasPrefix(a.path, "/~") {
+				return nil
+			}
+			return diag.Fail("The path begins with %q: somebody's own pages, whatever the host is called.",
+				diag.Quote(a.segments[0]))
+		},
+	},
+	{
+		Code: "phishing.url.entity", Severity: diag.Info, Weight: 12, Category: ofURL,
+		Title:       "HTML entities in the URL",
+		Requirement: "The URL has no HTML entities",
+		When:        foreign,
+		Fails: func(a *anatomy) diag.Failures {
+			return diag.FailIf(strings.Contains(a.tail, "&amp;"),
+				"The query has &amp; for &: it was put together from HTML by a program.")
+		},
+	},
+}
+
+// maxOtherURLs bounds the URLs within one that are looked at.
+const maxOtherURLs = 10
+
+// hasOtherURL reports whether path or query has the URL of another site. That of the same site only says where to
+// go on.
+func (a *anatomy) hasOtherURL() bool {
+	for _, m := range otherURL.FindAllStringSubmatch(plain(a.tail), maxOtherURLs) {
+		host := strings.Trim(m[1], ".-")
+		if host != a.place() && !strings.HasSuffix(host, "."+a.place()) && "www."+host != a.url.Host().Name() {
+			return true
+		}
+	}
+	return false
+}
+
+// maxAddressTries bounds the at signs around which a mail address is looked for.
+const maxAddressTries = 5
+
+// addressIn returns a mail address that stands in a text, or nothing. Only what is around an at sign is looked
+// at, for the expression is slow.
+func addressIn(s string) string {
+	for begin, try := 0, 0; try < maxAddressTries; try++ {
+		at := strings.IndexByte(s[begin:], '@')
+		if escaped := strings.Index(s[begin:], "%40"); escaped >= 0 && (at < 0 || escaped < at) {
+			at = escaped
+		}
+		if at < 0 {
+			return ""
+		}
+		at += begin
+		if found := mailAddress.FindString(s[max(begin, at-64):min(len(s), at+200)]); found != "" {
+			return found
+		}
+		begin = at + 1
+	}
+	return ""
+}
+
+// foreign reports whether the host is not that of a known brand, where nobody else has pages: what follows the
+// host is then the brand's own.
+func foreign(a *anatomy) bool { return !a.trusted() }
+
+// programDir returns the directory of the site's software in which the page lies, or nothing.
+func (a *anatomy) programDir() string {
+	if len(a.segments) < 2 {
+		return ""
+	}
+	for _, s := range a.segments[:len(a.segments)-1] {
+		if programDirs[s] {
+			return s
+		}
+	}
+	return ""
+}
+
+// extension is what follows the last dot of a file's name.
+func extension(file string) string { return file[strings.LastIndexByte(file, '.')+1:] }
+
+// file is the last part of the path, if it is not a directory.
+func (a *anatomy) file() string {
+	if len(a.segments) == 0 || strings.HasSuffix(a.path, "/") {
+		return ""
+	}
+	return a.segments[len(a.segments)-1]
+}
+
+// credentials lists the words that speak of passwords, also as parts of longer ones.
+func credentials(list []string) []string {
+	return pick(list, func(w string) bool {
+		return credentialWords[w] || len(w) < 30 && slices.ContainsFunc(credentialParts, func(p string) bool { return strings.Contains(w, p) })
+	})
+}
+
+// maxQuoted bounds the words that one detail quotes.
+const maxQuoted = 4
+
+// firstIn lists the words that are in a set, each once.
+func firstIn(list []string, in map[string]bool) []string {
+	return pick(list, func(w string) bool { return in[w] })
+}
+
+// pick lists the first words that are wanted, each once.
+func pick(list []string, wanted func(string) bool) (found []string) {
+	for _, w := range list {
+		if wanted(w) && !slices.Contains(found, w) && len(found) < maxQuoted {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// quoted lists words for a sentence: "a", "b" and "c".
+func quoted(list []string) string {
+	var b strings.Builder
+	for i, w := range list {
+		switch {
+		case i > 0 && i == len(list)-1:
+			b.WriteString(" and ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(`"` + diag.Quote(w) + `"`)
+	}
+	return b.String()
+}

@@ -1,0 +1,83 @@
+//go:build !race
+
+// Under the race detector these images take minutes; `.ci/run` reads them without it.
+
+package decode
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+)
+
+// images lists the image files of folders among the conformance vectors.
+func images(t *testing.T, folder string) (files []string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "web", "qr"), folder, "*"))
+	require.NoError(t, err)
+	for _, f := range all {
+		if filepath.Ext(f) != ".txt" {
+			files = append(files, f)
+		}
+	}
+	require.NotEmpty(t, files)
+	return files
+}
+
+// decodeFile decodes all codes of a file.
+func decodeFile(t *testing.T, file string) *Report {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	report, err := Decode(t.Context(), nil, Request{Image: data, MaxCodes: maxCodes})
+	require.NoError(t, err, file)
+	return report
+}
+
+// Sheets hold several codes; a text file beside a sheet lists them.
+func TestConformanceSheets(t *testing.T) {
+	played, right := 0, 0
+	for _, file := range images(t, "multi") {
+		want, err := os.ReadFile(strings.TrimSuffix(file, filepath.Ext(file)) + ".txt")
+		report := decodeFile(t, file)
+		var got []string
+		for _, c := range report.Codes {
+			got = append(got, c.Text)
+		}
+		played++
+		if err != nil { // no list: the name tells how many there are at least
+			if assert.GreaterOrEqual(t, len(got), 2, file) {
+				right++
+			}
+			t.Logf("%s: %q", filepath.Base(file), got)
+			continue
+		}
+		if assert.ElementsMatch(t, strings.Split(strings.TrimSpace(string(want)), "\n"), got, file) {
+			right++
+		}
+	}
+	t.Logf("sheets: %d/%d", right, played)
+}
+
+// Images without a code have none, and those with damaged or foreign codes do no harm.
+func TestConformanceNoCodes(t *testing.T) {
+	for _, folder := range []string{"*falsepositives*", "*partial", "*unsupported"} {
+		files, none := images(t, folder), 0
+		for _, file := range files {
+			if report := decodeFile(t, file); !report.Found {
+				none++
+			} else if folder == "*falsepositives*" {
+				t.Errorf("%s: %q", file, report.Codes[0].Text)
+			} else {
+				t.Logf("%s: %q", file, report.Codes[0].Text)
+			}
+		}
+		t.Logf("%s: no code in %d/%d", folder, none, len(files))
+	}
+}

@@ -1,0 +1,179 @@
+package decode
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// iso is the standard of QR codes.
+const iso = "ISO/IEC 18004:2015 "
+
+// rules is the table of what is examined.
+var rules = append(imageRules, contentRules...)
+
+// imageRules examine the image and how codes are printed.
+var imageRules = diag.Rules[*evidence]{
+	{
+		Code: "qr.image.unreadable", Severity: diag.Error,
+		Title:       "Image cannot be read",
+		Requirement: "The image can be read",
+		Advice:      "Send a PNG, JPEG, GIF, WebP or BMP file that opens in a browser.",
+		Fails: func(e *evidence) diag.Failures {
+			if e.broken == nil {
+				return nil
+			}
+			return diag.Fail("%s.", capital(e.broken.Error()))
+		},
+	},
+	{
+		Code: "qr.code.missing", Severity: diag.Warning, StateIfFailed: diag.Missing,
+		Title:       "No QR code found",
+		Requirement: "The image holds a QR code",
+		Advice: "Crop the image to the code with a light margin around it, and make sure that it is sharp, evenly lit and at least 3 pixels " +
+			"a module. Micro QR, Data Matrix, Aztec and bar codes are not read.",
+		Ref:       iso + "section 6.3",
+		DependsOn: []diag.Code{"qr.image.unreadable"},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.codes) == 0, "In %d by %d pixels there is no QR code that can be read.", e.image.Width, e.image.Height)
+		},
+	},
+	{
+		Code: "qr.code.more", Severity: diag.Info,
+		Title:       "More codes than asked for",
+		Requirement: "All codes that were found are in the reply",
+		Advice:      "Raise max_codes to have all of them.",
+		DependsOn:   []diag.Code{"qr.code.missing"},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.all > len(e.codes), "The image holds %d codes, of which the reply has the first %d.", e.all, len(e.codes))
+		},
+	},
+	each("qr.code.damaged", diag.Warning, func(c *Code) string {
+		if c.ErrorsCorrected == 0 || 2*c.ErrorsCorrected <= c.ErrorsCorrigible {
+			return ""
+		}
+		return fmt.Sprintf("needed %d of the %d corrections that its error correction allows", c.ErrorsCorrected, c.ErrorsCorrigible)
+	}, diag.Rule[*evidence]{
+		Title:       "Code is close to unreadable",
+		Requirement: "Less than half of the error correction is used up",
+		Ref:         iso + "section 7.5",
+		Advice:      "Print the code anew, larger or with more contrast, and keep logos and folds away from it; if it is a photo, take a sharper one.",
+	}),
+	each("qr.code.quiet", diag.Warning, func(c *Code) string {
+		if c.symbol == nil || c.symbol.Quiet >= 2 {
+			return ""
+		}
+		return fmt.Sprintf("has a light margin of %d modules on one side", int(c.symbol.Quiet))
+	}, diag.Rule[*evidence]{
+		Title:       "Quiet zone is missing",
+		Requirement: "A light margin surrounds each code",
+		Ref:         iso + "section 6.3.8",
+		Advice:      "Leave 4 modules free on all sides of the code: without them many readers do not find it.",
+	}),
+	each("qr.code.inverted", diag.Warning, func(c *Code) string {
+		return iff(c.Inverted, "has light modules on a dark background")
+	}, diag.Rule[*evidence]{
+		Title:       "Code is inverted",
+		Requirement: "Modules are dark on a light background",
+		Ref:         iso + "section 6.2",
+		Advice:      "Print dark modules on a light background: some readers know nothing else.",
+	}),
+	each("qr.code.mirrored", diag.Warning, func(c *Code) string {
+		return iff(c.Mirrored, "is a mirror image")
+	}, diag.Rule[*evidence]{
+		Title:       "Code is mirrored",
+		Requirement: "No code is a mirror image",
+		Ref:         iso + "section 6.2",
+		Advice:      "Turn the image over: some readers do not know mirrored codes.",
+	}),
+	each("qr.code.correction", diag.Info, func(c *Code) string {
+		return iff(c.ErrorCorrection == "L", "has error correction level L, which restores 7 % of it")
+	}, diag.Rule[*evidence]{
+		Title:       "Lowest error correction level",
+		Requirement: "Error correction is at level M or higher",
+		Ref:         iso + "section 7.5.1",
+		Advice:      "Use level M or Q for codes on paper, packages and outdoors, where dirt and wear come.",
+	}),
+	{
+		Code: "qr.append.incomplete", Severity: diag.Warning,
+		Title:       "Part of a text that is spread over several codes",
+		Requirement: "All parts of texts that are spread over several codes are there",
+		Ref:         iso + "section 8",
+		Advice:      "Send an image that shows all parts, and join their texts in the order of their numbers.",
+		DependsOn:   []diag.Code{"qr.code.missing"},
+		Fails:       incomplete,
+	},
+}
+
+// each makes a rule of a property of one code. What fails completes a sentence that begins with the code; empty is
+// fulfilled.
+func each(code diag.Code, severity diag.Severity, fails func(*Code) string, r diag.Rule[*evidence]) diag.Rule[*evidence] {
+	r.Code, r.Severity, r.DependsOn = code, severity, []diag.Code{"qr.code.missing"}
+	r.Fails = func(e *evidence) (all diag.Failures) {
+		for i, c := range e.codes {
+			if text := fails(c); text != "" {
+				all = append(all, diag.Fail("%s %s.", e.name(i), text).About(target(i))...)
+			}
+		}
+		return all
+	}
+	return r
+}
+
+// name is how a sentence calls a code.
+func (e *evidence) name(i int) string {
+	if len(e.codes) == 1 {
+		return "The code"
+	}
+	return "Code " + strconv.Itoa(i+1)
+}
+
+func target(i int) string { return "codes[" + strconv.Itoa(i) + "]" }
+
+func iff(holds bool, text string) string {
+	if holds {
+		return text
+	}
+	return ""
+}
+
+func capital(s string) string {
+	for i, r := range s {
+		return string(unicode.ToUpper(r)) + s[i+len(string(r)):]
+	}
+	return s
+}
+
+// incomplete names the parts that are missing of each text that is spread over several codes.
+func incomplete(e *evidence) (all diag.Failures) {
+	type text struct{ parts, parity int }
+	have := map[text]map[int]bool{}
+	for i, c := range e.codes {
+		if c.Append == nil {
+			continue
+		}
+		of := text{c.Append.Parts, c.Append.Parity}
+		if have[of] == nil {
+			have[of] = map[int]bool{}
+			for _, other := range e.codes {
+				if a := other.Append; a != nil && a.Parts == of.parts && a.Parity == of.parity {
+					have[of][a.Part] = true
+				}
+			}
+			var missing []string
+			for part := 1; part <= of.parts; part++ {
+				if !have[of][part] {
+					missing = append(missing, strconv.Itoa(part))
+				}
+			}
+			if len(missing) > 0 {
+				all = append(all, diag.Fail("%s is part %d of %d; missing: %s.", e.name(i), c.Append.Part, of.parts,
+					strings.Join(missing, ", ")).About(target(i))...)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,274 @@
+package redirect
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/idn"
+	"github.com/diagkit/diagkit/webcheck/hsts"
+	"github.com/diagkit/diagkit/webcheck/page"
+	"golang.org/x/net/publicsuffix"
+)
+
+// evidence is all that the rules look at.
+type evidence struct {
+	start diag.URL
+	limit int  // of redirects
+	head  bool // the method is HEAD
+	now   time.Time
+
+	result   *fetch.Result
+	nxdomain bool // the host at which the chain ended does not exist
+
+	steps    []step
+	domains  []string
+	location *locationFault // of the last hop; nil if there is none
+
+	page             *page.Page
+	pageHop          int         // index of the hop that it is of
+	script           string      // where its scripts seem to lead
+	later            *fetch.Lead // the refresh of the last document that was asked for one
+	title, canonical string
+}
+
+// maxNames bounds lists of names in a report.
+const maxNames = 50
+
+// A step is a hop with what it means for the way.
+type step struct {
+	hop       *fetch.Hop
+	url       diag.URL
+	site      string // registrable domain of the host, or the host itself
+	tracking  []string
+	cookies   []string
+	shortener string
+	script    string
+	hsts      bool
+	upgraded  bool
+	forwards  string // query parameter that names the target
+}
+
+// examine derives what the hops mean.
+func (e *evidence) examine() {
+	secure := map[string]bool{} // hosts that browsers visit over https only; true: and those below
+	e.domains = []string{}
+	for i := range e.result.Hops {
+		s := newStep(&e.result.Hops[i])
+		s.upgraded = s.url.Scheme() == "http" && pinned(secure, s.url.Host())
+		if h := s.policy(); h != nil {
+			s.hsts = *h.MaxAge > 0
+			secure[s.url.Host().Name()] = h.IncludeSubdomains
+			if !s.hsts {
+				delete(secure, s.url.Host().Name())
+			}
+		}
+		e.steps = append(e.steps, s)
+		e.visit(s.url)
+	}
+	e.visit(e.result.URL)
+	e.readLocation()
+	e.readPage()
+}
+
+func newStep(h *fetch.Hop) step {
+	u, _ := diag.ParseURL(h.URL) // it was made of a URL
+	s := step{hop: h, url: u, site: site(u.Host()), tracking: []string{}, cookies: []string{}}
+	s.tracking = append(s.tracking, trackingParameters(u)...)
+	if d, ok := u.Host().Domain(); ok {
+		s.shortener = Shortener(d)
+	}
+	for _, line := range h.Header.Values("Set-Cookie") {
+		name, _, ok := strings.Cut(line, "=")
+		name = printable(strings.TrimSpace(name))
+		if ok && !slices.Contains(s.cookies, name) && len(s.cookies) < maxNames {
+			s.cookies = append(s.cookies, name)
+		}
+	}
+	s.forwards = forwarding(&s)
+	return s
+}
+
+// policy returns the HSTS policy of a hop, or nil if browsers see none (RFC 6797 section 8.1): it must
+// come over https, without any error of TLS, from a host with a name.
+func (s *step) policy() *hsts.Header {
+	values := s.hop.Header.Values("Strict-Transport-Security")
+	if _, named := s.url.Host().Domain(); !named || len(values) == 0 || s.hop.TLS == nil || s.hop.TLS.Err() != nil {
+		return nil
+	}
+	h := hsts.Parse(values[0])
+	if !h.Valid() || h.MaxAge == nil {
+		return nil
+	}
+	return h
+}
+
+// pinned reports whether a host, or one above it with includeSubDomains, is to be visited over https
+// (RFC 6797 section 8.2).
+func pinned(secure map[string]bool, host diag.Host) bool {
+	name := host.Name()
+	if _, ok := secure[name]; ok {
+		return true
+	}
+	for {
+		_, parent, ok := strings.Cut(name, ".")
+		if !ok {
+			return false
+		}
+		if secure[parent] {
+			return true
+		}
+		name = parent
+	}
+}
+
+// visit keeps the registrable domain of a URL.
+func (e *evidence) visit(u diag.URL) {
+	if _, ok := u.Host().Domain(); ok && !slices.Contains(e.domains, site(u.Host())) {
+		e.domains = append(e.domains, site(u.Host()))
+	}
+}
+
+// site returns the registrable domain of a host by the list of publicsuffix.org; of a public suffix and
+// of an address the host itself.
+func site(h diag.Host) string {
+	d, ok := h.Domain()
+	if !ok {
+		return h.Name()
+	}
+	if org, err := publicsuffix.EffectiveTLDPlusOne(d.String()); err == nil {
+		return org
+	}
+	return d.String()
+}
+
+// unicode is the host for people, or nothing if that is the same.
+func (s *step) unicode() string {
+	d, ok := s.url.Host().Domain()
+	if !ok || d.Unicode() == d.String() {
+		return ""
+	}
+	return d.Unicode()
+}
+
+// lookalike returns a label of the host that looks like another one, and which, or that mixes scripts.
+func lookalike(h diag.Host) (label idn.Label, found bool) {
+	d, ok := h.Domain()
+	if !ok || !strings.Contains(d.String(), "xn--") {
+		return idn.Label{}, false
+	}
+	r, err := idn.Convert(idn.Request{Domain: d.String()})
+	if err != nil {
+		return idn.Label{}, false
+	}
+	for _, l := range r.Labels {
+		if l.MixedScript || l.ConfusableWith != "" {
+			return l, true
+		}
+	}
+	return idn.Label{}, false
+}
+
+func (s *step) redirects() bool { return s.hop.RedirectType != "" }
+
+func (s *step) permanent() bool {
+	code := s.hop.StatusCode
+	return s.hop.RedirectType == fetch.HTTPRedirect &&
+		(code == http.StatusMovedPermanently || code == http.StatusPermanentRedirect)
+}
+
+func (s *step) downgrade() bool {
+	return s.url.Scheme() == "https" && s.hop.Target.Scheme() == "http"
+}
+
+func (s *step) upgrade() bool { return s.url.Scheme() == "http" && s.hop.Target.Scheme() == "https" }
+
+func (s *step) crosses() bool {
+	return !s.hop.Target.IsZero() && site(s.hop.Target.Host()) != s.site
+}
+
+// last returns the last hop that answered, or nil.
+func (e *evidence) last() *step {
+	if len(e.steps) == 0 {
+		return nil
+	}
+	return &e.steps[len(e.steps)-1]
+}
+
+// end returns the hop at which the chain ended by itself, or nil if it did not.
+func (e *evidence) end() *step {
+	s := e.last()
+	if s == nil || e.result.Err != nil && (s.redirects() || s.hop.URL != e.result.URL.String()) {
+		return nil
+	}
+	return s
+}
+
+// failed reports whether the chain ended early for a reason, as a matter of fact.
+func (e *evidence) failed(code fetch.Reason) bool {
+	return e.result.Err != nil && e.result.Err.Code == code && !e.result.Err.Unanswered
+}
+
+// elsewhere reports whether it ended at a URL other than that of the last answer.
+func (e *evidence) elsewhere() bool {
+	s := e.last()
+	return s != nil && s.hop.URL != e.result.URL.String()
+}
+
+// followed counts redirects, with the last one if its target was tried.
+func (e *evidence) followed() int {
+	n := max(0, len(e.steps)-1)
+	if e.elsewhere() && !e.failed(fetch.Blocked) {
+		n++
+	}
+	return n
+}
+
+// truncated reports whether there are more redirects than were followed.
+func (e *evidence) truncated() bool {
+	s := e.last()
+	return e.failed(fetch.TooManyRedirects) || e.limit == 0 && s != nil && s.redirects()
+}
+
+// cutShort reports whether the end was reached, but not all of its document.
+func (e *evidence) cutShort() bool { return e.end() != nil && e.result.Err != nil }
+
+func (e *evidence) permanentOnly() bool {
+	n := e.followed()
+	for i := range n {
+		if !e.steps[i].permanent() {
+			return false
+		}
+	}
+	return n > 0
+}
+
+// readPage takes from the document at the end what is of interest.
+func (e *evidence) readPage() {
+	end := e.end()
+	if end == nil || end.redirects() {
+		e.later = nil
+		return
+	}
+	if e.later == nil { // it was not to be asked
+		e.next(*end.hop, e.result.Body)
+	}
+	if e.later.Type == "" {
+		e.later = nil
+	}
+	if e.page == nil || e.pageHop != end.hop.Index {
+		e.page = nil
+		e.read(*end.hop, e.result.Body)
+	}
+	if e.page == nil {
+		return
+	}
+	end.script = e.script
+	e.title, _ = e.page.Title()
+	if list := e.page.Canonicals(); len(list) > 0 {
+		e.canonical = list[0].URL
+	}
+}

@@ -1,0 +1,124 @@
+package redirect
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag/fetch"
+)
+
+// locationKind is what is wrong with the target of a redirect.
+type locationKind int
+
+// The kinds.
+const (
+	malformed   locationKind = iota // it cannot be read, or clients read it differently
+	credentials                     // it has a user name or a password
+	otherScheme                     // it leads out of the web, such as mailto
+	unsafe                          // browsers refuse such a redirect, such as javascript
+	local                           // it leads to the machine itself
+)
+
+// A locationFault is why the target of a redirect was not even tried.
+type locationFault struct {
+	kind   locationKind
+	scheme string // in lower case, if it is another one
+}
+
+var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):`)
+
+// unsafeSchemes are those that browsers do not follow from a page of the web (fetch.spec.whatwg.org,
+// "HTTP-redirect fetch", and html.spec.whatwg.org, "navigate").
+var unsafeSchemes = []string{"javascript", "data", "file", "about", "blob", "view-source", "vbscript", "filesystem"}
+
+// readLocation finds out what is wrong with the target of the last hop, if it was not tried.
+func (e *evidence) readLocation() {
+	s := e.last()
+	if s == nil || !s.redirects() || !s.hop.Target.IsZero() {
+		return
+	}
+	e.location = classify(s.hop.Location, s.url.Scheme())
+}
+
+func classify(location, base string) *locationFault {
+	f := &locationFault{kind: malformed}
+	text := strings.TrimSpace(location)
+	if m := scheme.FindStringSubmatch(text); m != nil {
+		f.scheme = strings.ToLower(m[1])
+		text = text[len(m[0]):]
+	}
+	switch web := f.scheme == "" || f.scheme == "http" || f.scheme == "https"; {
+	case slices.Contains(unsafeSchemes, f.scheme):
+		f.kind = unsafe
+		return f
+	case !web:
+		f.kind = otherScheme
+		return f
+	}
+	rest, ok := strings.CutPrefix(text, "//")
+	if !ok {
+		return f
+	}
+	if f.scheme == "" {
+		f.scheme = base
+	}
+	authority := rest[:len(rest)-len(strings.TrimLeft(rest, "/"))]
+	rest = rest[len(authority):]
+	if end := strings.IndexAny(rest, `/?#\`); end >= 0 {
+		rest = rest[:end]
+	}
+	host := strings.ToLower(strings.TrimSuffix(rest, "."))
+	host, _, _ = strings.Cut(host, ":")
+	switch {
+	case strings.Contains(rest, "@"):
+		f.kind = credentials
+	case strings.TrimSuffix(host, ".") == "localhost" || strings.HasSuffix(strings.TrimSuffix(host, "."), ".localhost"):
+		f.kind = local
+	}
+	return f
+}
+
+// withoutSecret shows a location whose user name and password are left out.
+func withoutSecret(location string) string {
+	i := strings.Index(location, "//")
+	if i < 0 {
+		return location
+	}
+	rest := strings.TrimLeft(location[i:], `/\`)
+	before := location[:len(location)-len(rest)]
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
+		rest = "…@" + rest[at+1:]
+	}
+	return before + rest
+}
+
+// expects reports whether an answer with this status should name a target (RFC 9110 section 15.4).
+func expects(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// locations returns the different targets that the Location fields of an answer name.
+func locations(h *fetch.Hop) []string {
+	list := slices.Clone(h.Header.Values("Location"))
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// unencoded reports whether a Location has what must be percent-encoded in a reference (RFC 3986 section
+// 2): characters beyond ASCII, spaces, and some punctuation.
+func unencoded(location string) bool {
+	return strings.ContainsFunc(strings.Trim(location, " \t"), func(r rune) bool {
+		return r >= 0x80 || strings.ContainsRune(" \"<>^`{|}", r)
+	})
+}

@@ -1,0 +1,184 @@
+package redirect
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+)
+
+// Request asks where a URL leads.
+type Request struct {
+	URL          string `json:"url" minlen:"1" maxlen:"2048" doc:"http or https URL; without a scheme it is https" example:"https://example.com/"`
+	Method       string `json:"method,omitempty" enum:"GET HEAD" default:"GET" doc:"method of the requests; with HEAD there are no documents to read"`
+	MaxRedirects *int   `json:"max_redirects,omitempty" default:"10" min:"0" max:"20" doc:"how many redirects are followed"`
+	UserAgent    string `json:"user_agent,omitempty" maxlen:"256" doc:"User-Agent of the requests; by default that of this service"`
+	FollowMeta   *bool  `json:"follow_meta,omitempty" default:"true" doc:"whether to follow meta refresh and the Refresh header, as browsers do"`
+}
+
+// Report says where a URL leads, and what to think of the way.
+type Report struct {
+	URL             string   `json:"url" doc:"the URL as it was given"`
+	NormalizedURL   string   `json:"normalized_url" doc:"the URL as it is requested"`
+	FinalURL        string   `json:"final_url" doc:"last URL of the chain; with an error, where it ended"`
+	FinalStatusCode int      `json:"final_status_code,omitempty" doc:"status at the end of the chain; absent if it was not reached"`
+	RedirectCount   int      `json:"redirect_count" min:"0" doc:"how many redirects were followed"`
+	Hops            []Hop    `json:"hops" maxitems:"21" doc:"requests that were answered, in order"`
+	LoopDetected    bool     `json:"loop_detected" doc:"whether the redirects form a loop"`
+	Truncated       bool     `json:"truncated" doc:"whether there are more redirects than were followed"`
+	HTTPSUpgrade    bool     `json:"https_upgrade" doc:"whether a redirect leads from http to https"`
+	Downgrade       bool     `json:"downgrade" doc:"whether a redirect leads from https to http"`
+	CrossDomain     bool     `json:"cross_domain" doc:"whether a redirect leads to another registrable domain"`
+	Domains         []string `json:"domains" doc:"registrable domains in the order met, each once"`
+	PermanentOnly   bool     `json:"permanent_only" doc:"whether there are redirects and all have status 301 or 308"`
+	Final           Final    `json:"final" doc:"what is at the end of the chain"`
+	diag.Verdict
+	Partial bool         `json:"partial" doc:"whether something could not be learned"`
+	Error   *fetch.Error `json:"error,omitempty" doc:"why the chain did not reach its end"`
+	diag.Timing
+}
+
+// A Hop is one request and the head of its answer.
+type Hop struct {
+	fetch.Hop
+	HostUnicode        string   `json:"host_unicode,omitempty" doc:"the host for people, if it has characters beyond ASCII"`
+	ResolvedLocation   string   `json:"resolved_location,omitempty" doc:"URL to which it leads"`
+	Permanent          bool     `json:"permanent" doc:"whether it redirects with status 301 or 308"`
+	KeepsMethod        *bool    `json:"keeps_method,omitempty" doc:"whether a POST stays a POST behind this redirect"`
+	DelaySeconds       int64    `json:"delay_seconds,omitempty" min:"0" doc:"how long a refresh waits"`
+	Downgrade          bool     `json:"downgrade" doc:"whether it leads from https to http"`
+	CrossDomain        bool     `json:"cross_domain" doc:"whether it leads to another registrable domain"`
+	Shortener          string   `json:"shortener,omitempty" doc:"URL shortener that the host belongs to" example:"Bitly"`
+	TrackingParameters []string `json:"tracking_parameters" maxitems:"50" doc:"names of the query parameters that serve tracking"`
+	Cookies            []string `json:"cookies" maxitems:"50" doc:"names of the cookies that it sets"`
+	HSTS               bool     `json:"hsts" doc:"whether it makes browsers use https for the host from then on"`
+	UpgradedByHSTS     bool     `json:"upgraded_by_hsts" doc:"whether browsers use https here because an earlier hop made them"`
+	ScriptTarget       string   `json:"script_target,omitempty" doc:"where a script of the page may lead; it was not run"`
+	Timing             HopTime  `json:"timing" doc:"how long the parts of the hop took"`
+}
+
+// HopTime is how long the parts of a hop took.
+type HopTime struct {
+	DNS       int64  `json:"dns_ms" min:"0" doc:"lookup of the host"`
+	Connect   int64  `json:"connect_ms" min:"0" doc:"connection"`
+	TLS       *int64 `json:"tls_ms,omitempty" min:"0" doc:"TLS handshake, for https"`
+	FirstByte int64  `json:"first_byte_ms" min:"0" doc:"from the request to the head of the answer"`
+}
+
+// Final is what is at the end of a chain.
+type Final struct {
+	ContentType   string `json:"content_type,omitempty" doc:"Content-Type of the answer"`
+	ContentLength *int64 `json:"content_length,omitempty" min:"0" doc:"Content-Length of the answer, in bytes"`
+	Title         string `json:"title,omitempty" doc:"title of the page"`
+	Canonical     string `json:"canonical,omitempty" doc:"canonical URL that the page names"`
+}
+
+// Check follows a URL and reports the way. The error is a *[diag.InputError], or that of the context if
+// it ended; a host that is dead, a loop, a target that must not be reached are results.
+func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	ask, err := req.fetch()
+	if err != nil {
+		return nil, err
+	}
+	e, err := gather(ctx, env, ask)
+	if err != nil {
+		return nil, err
+	}
+	e.examine()
+	return e.report(req, env), nil
+}
+
+// fetch returns the request in the words of the client.
+func (r Request) fetch() (fetch.Request, error) {
+	u, err := diag.ParseURL(r.URL)
+	if err != nil {
+		return fetch.Request{}, err
+	}
+	ask := fetch.Request{
+		URL: u, Method: r.Method, UserAgent: r.UserAgent, MaxRedirects: fetch.DefaultRedirects, MaxBytes: MaxBytes,
+		Header: http.Header{"Accept": {"text/html,application/xhtml+xml,*/*;q=0.8"}},
+	}
+	switch r.Method {
+	case "", http.MethodGet, http.MethodHead:
+	default:
+		return ask, diag.Invalid("method", "%.20q is neither GET nor HEAD", r.Method)
+	}
+	if r.MaxRedirects != nil {
+		ask.MaxRedirects = *r.MaxRedirects
+		if ask.MaxRedirects < 0 || ask.MaxRedirects > fetch.MaxRedirects {
+			return ask, diag.Invalid("max_redirects", "must be from 0 to %d", fetch.MaxRedirects)
+		}
+	}
+	if r.FollowMeta == nil || *r.FollowMeta {
+		ask.Next = func(fetch.Hop, []byte) fetch.Lead { return fetch.Lead{} } // see gather
+	}
+	return ask, nil
+}
+
+// Rules describes what is examined.
+func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// report judges the evidence and writes it down.
+func (e *evidence) report(req Request, env *diag.Env) *Report {
+	r := &Report{
+		URL: req.URL, NormalizedURL: e.start.String(), FinalURL: e.result.URL.String(),
+		RedirectCount: e.followed(), Hops: []Hop{},
+		LoopDetected: e.result.Loop, Truncated: e.truncated(),
+		Domains: e.domains, PermanentOnly: e.permanentOnly(), Error: e.result.Err,
+		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort(),
+		Verdict: rules.Judge(e, texts),
+	}
+	for i := range e.steps {
+		s := &e.steps[i]
+		r.HTTPSUpgrade = r.HTTPSUpgrade || s.upgrade()
+		r.Downgrade = r.Downgrade || s.downgrade()
+		r.CrossDomain = r.CrossDomain || s.crosses()
+		r.Hops = append(r.Hops, s.report())
+	}
+	if end := e.end(); end != nil {
+		r.FinalStatusCode = end.hop.StatusCode
+		r.Final = e.final(end)
+	}
+	r.Timing = diag.NewTiming(e.now, env.Now())
+	return r
+}
+
+// final describes the end of the chain.
+func (e *evidence) final(end *step) Final {
+	f := Final{ContentType: printable(end.hop.Header.Get("Content-Type")), Title: e.title, Canonical: e.canonical}
+	if n, err := strconv.ParseUint(end.hop.Header.Get("Content-Length"), 10, 63); err == nil {
+		f.ContentLength = new(int64(n))
+	}
+	return f
+}
+
+// report writes a hop down.
+func (s *step) report() Hop {
+	h := Hop{
+		Hop: *s.hop, HostUnicode: s.unicode(), Permanent: s.permanent(), DelaySeconds: int64(s.hop.After.Seconds()),
+		Downgrade: s.downgrade(), CrossDomain: s.crosses(), Shortener: s.shortener,
+		TrackingParameters: s.tracking, Cookies: s.cookies, HSTS: s.hsts, UpgradedByHSTS: s.upgraded,
+		ScriptTarget: s.script,
+		Timing: HopTime{
+			DNS: s.hop.Timing.DNS.Milliseconds(), Connect: s.hop.Timing.Connect.Milliseconds(),
+			FirstByte: s.hop.Timing.FirstByte.Milliseconds(),
+		},
+	}
+	if !s.hop.Target.IsZero() {
+		h.ResolvedLocation = s.hop.Target.String()
+	}
+	if s.hop.TLS != nil {
+		h.Timing.TLS = new(s.hop.Timing.TLS.Milliseconds())
+	}
+	if s.hop.RedirectType == fetch.HTTPRedirect {
+		code := s.hop.StatusCode
+		h.KeepsMethod = new(code == http.StatusTemporaryRedirect || code == http.StatusPermanentRedirect)
+	}
+	return h
+}
+
+// printable makes a text of strangers fit for a report.
+func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

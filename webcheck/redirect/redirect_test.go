@@ -1,0 +1,362 @@
+package redirect
+
+import (
+	"crypto/tls"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// A route is one answer of a site.
+type route struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// serve opens the sites of a script, which has a line for each URL: its status, fields of the header and
+// the body, with bars between them.
+func serve(t testing.TB, w *diagtest.World, script string) {
+	routes := map[string]route{}
+	for line := range strings.SplitSeq(strings.TrimSpace(script), "\n") {
+		parts := strings.Split(strings.TrimSpace(line), " | ")
+		address, status, _ := strings.Cut(parts[0], " ")
+		r := route{header: http.Header{}}
+		var err error
+		r.status, err = strconv.Atoi(status)
+		require.NoError(t, err, line)
+		for _, part := range parts[1:] {
+			if name, value, ok := strings.Cut(part, ": "); ok && !strings.HasPrefix(part, "<") {
+				r.header.Add(name, value)
+			} else {
+				r.body = part
+			}
+		}
+		if r.body != "" && !strings.HasPrefix(r.body, "<none>") {
+			r.header.Set("Content-Type", "text/html; charset=utf-8")
+		}
+		routes[address] = r
+		u, err := url.Parse(address)
+		require.NoError(t, err)
+		if u.Scheme == "http" {
+			w.HTTP(u.Host, answer(routes, u.Scheme))
+		} else {
+			w.HTTPS(u.Host, answer(routes, u.Scheme))
+		}
+	}
+}
+
+// answer answers by the routes of a scheme.
+func answer(routes map[string]route, scheme string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		found, ok := routes[scheme+"://"+r.Host+r.URL.RequestURI()]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header()["Content-Type"] = nil
+		for name, values := range found.header {
+			w.Header()[http.CanonicalHeaderKey(name)] = values
+		}
+		w.WriteHeader(found.status)
+		if r.Method != http.MethodHead {
+			io.WriteString(w, strings.TrimPrefix(found.body, "<none>"))
+		}
+	})
+}
+
+func check(t testing.TB, w *diagtest.World, req Request) *Report {
+	t.Helper()
+	r, err := Check(t.Context(), w.Env(), req)
+	require.NoError(t, err)
+	return r
+}
+
+func join(codes []diag.Code) string {
+	var list []string
+	for _, c := range codes {
+		list = append(list, strings.TrimPrefix(string(c), "url."))
+	}
+	return strings.Join(list, " ")
+}
+
+const home = " | <title>Home</title>"
+
+// A world with one chain of redirects, and the findings about it.
+var chains = []struct {
+	name   string
+	url    string
+	script string
+	codes  string // without "url."
+	final  string // where it ends, with the status in front; 0 if it does not end
+}{
+	{"one page", "example.com", "https://example.com/ 200" + home, "", "200 https://example.com/"},
+	{"to https", "http://example.com/", `
+		http://example.com/ 301 | Location: https://example.com/
+		https://example.com/ 200` + home, "", "200 https://example.com/"},
+	{"to https for now", "http://example.com/", `
+		http://example.com/ 302 | Location: https://example.com/
+		https://example.com/ 200` + home, "redirect.temporary", "200 https://example.com/"},
+	{"plain http", "http://example.com/", "http://example.com/ 200" + home, "final.http", "200 http://example.com/"},
+	{"downgrade", "https://example.com/", `
+		https://example.com/ 301 | Location: http://example.com/a
+		http://example.com/a 200` + home, "redirect.downgrade", "200 http://example.com/a"},
+	{"downgrade that browsers undo", "https://example.com/", `
+		https://example.com/ 301 | Location: http://www.example.com/ | Strict-Transport-Security: max-age=300; includeSubDomains
+		http://www.example.com/ 301 | Location: https://www.example.com/
+		https://www.example.com/ 200` + home, "redirect.downgrade hsts.upgraded", "200 https://www.example.com/"},
+	{"HSTS of the host alone", "https://example.com/", `
+		https://example.com/ 301 | Location: http://www.example.com/ | Strict-Transport-Security: max-age=300
+		http://www.example.com/ 200` + home, "redirect.downgrade", "200 http://www.example.com/"},
+	{"HSTS taken back", "https://example.com/a", `
+		https://example.com/a 301 | Location: /b | Strict-Transport-Security: max-age=300
+		https://example.com/b 301 | Location: http://example.com/ | Strict-Transport-Security: max-age=0
+		http://example.com/ 200` + home, "redirect.downgrade", "200 http://example.com/"},
+	{"loop of one", "https://example.com/", "https://example.com/ 301 | Location: /#top", "redirect.loop", "0 https://example.com/"},
+	{"loop of two", "https://example.com/a", `
+		https://example.com/a 301 | Location: /b
+		https://example.com/b 301 | Location: /a`, "redirect.loop", "0 https://example.com/b"},
+	{"loop behind a proxy", "https://example.com/", `
+		https://example.com/ 301 | Location: http://example.com/
+		http://example.com/ 301 | Location: https://example.com/`, "redirect.loop redirect.downgrade", "0 http://example.com/"},
+	{"loop with a cookie", "https://example.com/", "https://example.com/ 302 | Location: / | Set-Cookie: seen=1; Path=/",
+		"redirect.loop.cookie", "0 https://example.com/"},
+	{"loop of both kinds", "https://example.com/", `
+		https://example.com/ 200 | <meta http-equiv=refresh content="0; url=/b">
+		https://example.com/b 302 | Location: /`, "redirect.loop refresh", "0 https://example.com/b"},
+	{"page that reloads at once", "https://example.com/", `
+		https://example.com/ 200 | <meta http-equiv=refresh content="0; url=/">`, "redirect.loop refresh", "0 https://example.com/"},
+	{"four redirects", "https://example.com/1", `
+		https://example.com/1 301 | Location: /2
+		https://example.com/2 301 | Location: /3
+		https://example.com/3 301 | Location: /4
+		https://example.com/4 301 | Location: /5
+		https://example.com/5 200` + home, "redirect.chain", "200 https://example.com/5"},
+	{"Refresh header", "https://example.com/", `
+		https://example.com/ 200 | Refresh: 0; url=/b
+		https://example.com/b 200` + home, "refresh", "200 https://example.com/b"},
+	{"meta refresh with a base", "https://example.com/", `
+		https://example.com/ 200 | <base href="/c/"><meta http-equiv="Refresh" content="0;URL='d'">
+		https://example.com/c/d 200` + home, "refresh", "200 https://example.com/c/d"},
+	{"meta refresh in noscript beside a script", "https://example.com/", `
+		https://example.com/ 200 | <noscript><meta http-equiv=refresh content="0;URL=/b"></noscript><script>location.replace("/b")</script>
+		https://example.com/b 200` + home, "refresh", "200 https://example.com/b"},
+	{"meta refresh in noscript beside another script", "https://example.com/", `
+		https://example.com/ 200 | <noscript><meta http-equiv=refresh content="0;URL=/nojs"></noscript><script>run()</script>`, "",
+		"200 https://example.com/"},
+	{"meta refresh after a while", "https://example.com/", `
+		https://example.com/ 200 | <meta http-equiv=refresh content="5;url=/b">
+		https://example.com/b 200` + home, "refresh.delay refresh", "200 https://example.com/b"},
+	{"meta refresh after an hour", "https://example.com/", `
+		https://example.com/ 200 | <meta http-equiv=refresh content="3600;url=/logout">`, "refresh.later", "200 https://example.com/"},
+	{"page that reloads", "https://example.com/", `
+		https://example.com/ 200 | <meta http-equiv=refresh content="60">`, "refresh.later", "200 https://example.com/"},
+	{"script", "https://example.com/", `
+		https://example.com/ 200 | <title>a</title><script>window.location.href = "https:\/\/example.net\/x"</script>`,
+		"script", "200 https://example.com/"},
+	{"script in a page with contents", "https://example.com/", "https://example.com/ 200 | <script>location = 'x'</script><p>" +
+		strings.Repeat("word ", 200), "", "200 https://example.com/"},
+	{"script that scrolls", "https://example.com/", "https://example.com/ 200 | <script>location = '#x'; var relocation='y'</script>",
+		"", "200 https://example.com/"},
+	{"no Location", "https://example.com/", "https://example.com/ 301", "location.missing", "301 https://example.com/"},
+	{"backslash", "https://example.com/", `https://example.com/ 302 | Location: /\example.net`, "location.malformed", "0 https://example.com/"},
+	{"three slashes", "https://example.com/", "https://example.com/ 302 | Location: ///example.net/", "location.malformed",
+		"0 https://example.com/"},
+	{"bad host", "https://example.com/", `https://example.com/ 302 | Location: https://exa mple.net/`, "location.malformed", "0 https://example.com/"},
+	{"bad port", "https://example.com/", `https://example.com/ 302 | Location: https://example.net:99999/`, "location.malformed",
+		"0 https://example.com/"},
+	{"user name", "https://example.com/", "https://example.com/ 302 | Location: https://a:geheim@example.net/", "location.credentials",
+		"0 https://example.com/"},
+	{"user name without scheme", "https://example.com/", "https://example.com/ 302 | Location: //example.com@example.net/",
+		"location.credentials", "0 https://example.com/"},
+	{"script URL", "https://example.com/", "https://example.com/ 302 | Location: javascript:alert(1)", "location.unsafe",
+		"0 https://example.com/"},
+	{"app", "https://example.com/", "https://example.com/ 302 | Location: itms-apps://apps.example/1", "location.scheme",
+		"0 https://example.com/"},
+	{"two Locations", "https://example.com/", `
+		https://example.com/ 302 | Location: /a | Location: /b
+		https://example.com/a 200` + home, "location.multiple", "200 https://example.com/a"},
+	{"the same Location twice", "https://example.com/", `
+		https://example.com/ 302 | Location: /a | Location: /a
+		https://example.com/a 200` + home, "", "200 https://example.com/a"},
+	{"Location with a space", "https://example.com/", `
+		https://example.com/ 302 | Location: /a b
+		https://example.com/a%20b 200` + home, "location.encoding", "200 https://example.com/a%20b"},
+	{"fragment", "https://example.com/#x", `
+		https://example.com/ 302 | Location: /a
+		https://example.com/a 200` + home, "", "200 https://example.com/a#x"},
+	{"loopback", "https://example.com/", "https://example.com/ 302 | Location: http://127.0.0.1/", "redirect.blocked redirect.downgrade cross_domain",
+		"0 http://127.0.0.1/"},
+	{"localhost", "https://example.com/", "https://example.com/ 302 | Location: https://localhost:8080/", "redirect.blocked",
+		"0 https://example.com/"},
+	{"private", "http://10.0.0.1/", "https://example.com/ 200", "host.blocked", "0 http://10.0.0.1/"},
+	{"port", "https://example.com:22/", "https://example.com/ 200", "port.blocked", "0 https://example.com:22/"},
+	{"no such host", "https://none.example.com/", "https://example.com/ 200", "host.nxdomain", "0 https://none.example.com/"},
+	{"redirect to no such host", "https://example.com/", "https://example.com/ 301 | Location: https://none.example.com/", "host.nxdomain",
+		"0 https://none.example.com/"},
+	{"no address", "https://mail.example.com/", "https://example.com/ 200", "host.address", "0 https://mail.example.com/"},
+	{"refused", "https://refuses.example.com/", "https://example.com/ 200", "connection", "0 https://refuses.example.com/"},
+	{"silent", "https://silent.example.com/", "https://example.com/ 200", "unknown", "0 https://silent.example.com/"},
+	{"zone broken", "https://broken.example.com/", "https://example.com/ 200", "unknown", "0 https://broken.example.com/"},
+	{"no TLS", "https://example.com:8080/", "http://example.com:8080/ 200", "tls.handshake", "0 https://example.com:8080/"},
+	{"no HTTP", "http://ftp.example.com/", "https://example.com/ 200", "protocol", "0 http://ftp.example.com/"},
+	{"expired", "https://expired.example.com/", "https://example.com/ 200", "certificate.expired", "0 https://expired.example.com/"},
+	{"self-signed", "https://self.example.com/", "https://example.com/ 200", "certificate.untrusted", "0 https://self.example.com/"},
+	{"other name", "https://other.example.com/", "https://example.com/ 200", "certificate.name", "0 https://other.example.com/"},
+	{"expires soon", "https://soon.example.com/", "https://example.com/ 200", "certificate.expiring", "200 https://soon.example.com/"},
+	{"old TLS", "https://old.example.com/", "https://example.com/ 200", "tls.version", "200 https://old.example.com/"},
+	{"body breaks off", "http://half.example.com/", "https://example.com/ 200", "body final.http content_type", "200 http://half.example.com/"},
+	{"not found", "https://example.com/gone", "https://example.com/ 200", "status", "404 https://example.com/gone"},
+	{"forbidden", "https://example.com/", "https://example.com/ 403" + home, "status.refused", "403 https://example.com/"},
+	{"login", "https://example.com/", "https://example.com/ 401" + home, "status.refused", "401 https://example.com/"},
+	{"limit of requests", "https://example.com/", "https://example.com/ 429" + home, "status.refused", "429 https://example.com/"},
+	{"for legal reasons", "https://example.com/", "https://example.com/ 451" + home, "status", "451 https://example.com/"},
+	{"server error", "https://example.com/", "https://example.com/ 503" + home, "status", "503 https://example.com/"},
+	{"choices", "https://example.com/", "https://example.com/ 300" + home, "status.unusual", "300 https://example.com/"},
+	{"no Content-Type", "https://example.com/", "https://example.com/ 200 | <none>text", "content_type", "200 https://example.com/"},
+	{"canonical", "https://example.com/?a", "https://example.com/?a 200 | <title>a</title><link rel=canonical href=/?a>", "",
+		"200 https://example.com/?a"},
+	{"other canonical", "https://example.com/?a", "https://example.com/?a 200 | <title>a</title><link rel=canonical href=/>", "canonical",
+		"200 https://example.com/?a"},
+	{"lookalike", "https://аpple.example/", "https://xn--pple-43d.example/ 200" + home, "host.lookalike", "200 https://xn--pple-43d.example/"},
+	{"other domain", "https://example.com/", `
+		https://example.com/ 301 | Location: https://example.net/
+		https://example.net/ 200` + home, "cross_domain", "200 https://example.net/"},
+	{"open redirect", "https://example.com/go?to=https%3A%2F%2Fexample.net%2F", `
+		https://example.com/go?to=https%3A%2F%2Fexample.net%2F 302 | Location: https://example.net/
+		https://example.net/ 200` + home, "redirect.open cross_domain", "200 https://example.net/"},
+	{"shortener", "https://bit.ly/x", `
+		https://bit.ly/x 301 | Location: https://example.net/
+		https://example.net/ 200` + home, "cross_domain shortener", "200 https://example.net/"},
+	{"tracking", "https://example.com/?utm_source=a", "https://example.com/?utm_source=a 200" + home, "tracking.parameters",
+		"200 https://example.com/?utm_source=a"},
+	{"tracking lost", "https://example.com/?gclid=a&x=1", `
+		https://example.com/?gclid=a&x=1 301 | Location: /?x=1
+		https://example.com/?x=1 200` + home, "tracking.parameters tracking.lost", "200 https://example.com/?x=1"},
+	{"detour", "https://example.com/", `
+		https://example.com/ 302 | Location: https://ads.example/
+		https://ads.example/ 302 | Location: https://example.net/ | Set-Cookie: id=1
+		https://example.net/ 200` + home, "cross_domain cross_domain tracking.cookies", "200 https://example.net/"},
+}
+
+// unlucky opens hosts with faults below the names of chains.
+func unlucky(w *diagtest.World) {
+	w.Zone("refuses.example.com. A 192.0.2.201\nsilent.example.com. A 192.0.2.202\nmail.example.com. MX 10 mx.example.com.")
+	w.Behave("192.0.2.202:443", diagtest.Unreachable)
+	w.Break("broken.example.com", dns.RcodeServerFailure)
+	raw := func(text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				io.WriteString(conn, text)
+				conn.Close()
+			}
+		}
+	}
+	w.HTTP("ftp.example.com", raw("220 ready\r\n"))
+	w.HTTP("half.example.com", raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"))
+	w.Site(diagtest.Site{Host: "expired.example.com", Cert: diagtest.CertExpired})
+	w.Site(diagtest.Site{Host: "self.example.com", Cert: diagtest.CertSelfSigned})
+	w.Site(diagtest.Site{Host: "other.example.com", Cert: diagtest.CertWrongName})
+	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	soon := w.Certificate(diagtest.CertSpec{Names: []string{"soon.example.com"}, NotAfter: w.Now().Add(72 * time.Hour)})
+	w.Site(diagtest.Site{Host: "soon.example.com", Handler: ok, TLS: &tls.Config{Certificates: []tls.Certificate{soon}, Time: w.Now}})
+	old := w.Certificate(diagtest.CertSpec{Names: []string{"old.example.com"}})
+	w.Site(diagtest.Site{Host: "old.example.com", Handler: ok, HTTP1: true, TLS: &tls.Config{
+		Certificates: []tls.Certificate{old}, Time: w.Now, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}})
+}
+
+func TestCheck(t *testing.T) {
+	var seen diagtest.Seen
+	for _, tt := range chains {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := diagtest.NewWorld(t)
+				unlucky(w)
+				serve(t, w, tt.script)
+				r := check(t, w, Request{URL: tt.url})
+				require.Equal(t, tt.codes, join(seen.Add(r.Verdict)), "%+v", r.Findings)
+				require.Equal(t, tt.final, strconv.Itoa(r.FinalStatusCode)+" "+r.FinalURL)
+				consistent(t, r)
+			})
+		})
+	}
+	seen = append(seen, limitVerdicts(t)...)
+	diagtest.CoverRules(t, rules, seen)
+	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
+}
+
+// consistent holds the fields of a report against each other.
+func consistent(t *testing.T, r *Report) {
+	t.Helper()
+	require.NotNil(t, r.Domains)
+	require.LessOrEqual(t, r.RedirectCount, 20)
+	require.Equal(t, r.LoopDetected, r.Error != nil && r.Error.Code == fetch.Loop)
+	require.False(t, r.PermanentOnly && r.RedirectCount == 0)
+	require.Equal(t, r.State == diag.Unknown, r.Score == nil && !strings.Contains(join(diagtest.Codes(r.Verdict)), "nxdomain"))
+	for i, h := range r.Hops {
+		require.Equal(t, i+1, h.Index)
+		require.NotNil(t, h.Cookies)
+		require.NotNil(t, h.TrackingParameters)
+		if i+1 < len(r.Hops) {
+			require.Equal(t, r.Hops[i+1].URL, h.ResolvedLocation)
+			require.NotEmpty(t, h.RedirectType)
+		}
+	}
+	for _, f := range r.Findings {
+		require.NotContains(t, f.Detail, "geheim", "no password is repeated")
+	}
+	require.False(t, r.Error != nil && strings.Contains(r.Error.Message, "geheim"), "nor in the error")
+}
+
+// limitVerdicts judges chains that are longer than is followed.
+func limitVerdicts(t *testing.T) (seen diagtest.Seen) {
+	tests := []struct {
+		limit            int
+		codes            string
+		hops, redirects  int
+		error, truncated bool
+		state            diag.State
+	}{
+		{0, "redirect.stopped", 1, 0, false, true, diag.Valid},
+		{1, "redirect.stopped", 2, 1, true, true, diag.Valid},
+		{10, "redirect.limit", 11, 10, true, true, diag.Bad},
+		{11, "redirect.chain", 12, 11, false, false, diag.Warned},
+		{20, "redirect.chain", 12, 11, false, false, diag.Warned},
+	}
+	var script strings.Builder
+	for i := 1; i < 12; i++ {
+		script.WriteString("https://example.com/" + strconv.Itoa(i) + " 308 | Location: " + strconv.Itoa(i+1) + "\n")
+	}
+	for _, tt := range tests {
+		t.Run("limit of "+strconv.Itoa(tt.limit), func(t *testing.T) {
+			w := diagtest.NewWorld(t)
+			serve(t, w, script.String()+"https://example.com/12 200"+home)
+			r := check(t, w, Request{URL: "https://example.com/1", MaxRedirects: &tt.limit})
+			require.Equal(t, tt.codes, join(seen.Add(r.Verdict)))
+			require.Len(t, r.Hops, tt.hops)
+			require.Equal(t, tt.redirects, r.RedirectCount)
+			require.Equal(t, tt.error, r.Error != nil)
+			require.Equal(t, tt.truncated, r.Truncated)
+			require.Equal(t, tt.state, r.State)
+			require.Equal(t, tt.redirects > 0, r.PermanentOnly)
+		})
+	}
+	w := diagtest.NewWorld(t)
+	serve(t, w, "https://example.com/ 405")
+	r := check(t, w, Request{URL: "https://example.com/", Method: "HEAD"})
+	require.Equal(t, "method", join(seen.Add(r.Verdict)))
+	require.Equal(t, "HEAD", r.Hops[0].Method)
+	return seen
+}

@@ -1,0 +1,226 @@
+package redirect
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+)
+
+// refusesHEAD reports whether the server does not know the method (RFC 9110 sections 15.5.6 and 15.6.2).
+func refusesHEAD(e *evidence) bool {
+	code := e.end().hop.StatusCode
+	return e.head && (code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented)
+}
+
+// turnsAway reports whether a status speaks of who asks rather than of the page: a wall against programs, a
+// login, a limit (RFC 9110 sections 15.5.2 and 15.5.4, RFC 6585 section 4).
+func turnsAway(h *fetch.Hop) bool {
+	return h.StatusCode == http.StatusUnauthorized || h.StatusCode == http.StatusForbidden ||
+		h.StatusCode == http.StatusTooManyRequests
+}
+
+// destinationRules are about the end of the chain.
+var destinationRules = diag.Rules[*evidence]{
+	{
+		Code: "url.method", Severity: diag.Warning, Weight: 1, Category: factorDestination,
+		Title:       "Server does not support HEAD",
+		Requirement: "The server supports the method",
+		Ref:         "RFC 9110 section 9.1",
+		Advice:      "Check with GET. Servers must support HEAD wherever they support GET.",
+		When:        arrived,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(refusesHEAD(e), "%s answers a HEAD request with status %d.", e.end().at(),
+				e.end().hop.StatusCode).About(hop(e.end()))
+		},
+	},
+	{
+		Code: "url.status", Severity: diag.Error, Weight: 5, Category: factorDestination,
+		DependsOn:   []diag.Code{"url.method"},
+		Title:       "URL leads to an error page",
+		Requirement: "The URL leads to a page that can be served",
+		Ref:         "RFC 9110 section 15",
+		Advice:      "Correct the link or the redirect, or restore the page.",
+		When:        arrived,
+		Fails: func(e *evidence) diag.Failures {
+			h := e.end().hop
+			if h.StatusCode < http.StatusBadRequest || turnsAway(h) {
+				return nil
+			}
+			f := diag.Fail("%s answers %d %s.", diag.Quote(h.URL), h.StatusCode, diag.Quote(h.StatusText)).About(hop(e.end()))
+			if h.StatusCode >= http.StatusInternalServerError {
+				f[0].Advice = "Find the cause in the log of the web server, or of the proxy in front of it."
+			}
+			return f
+		},
+	},
+	{
+		Code: "url.status.refused", Severity: diag.Warning, Weight: 1, Category: factorDestination,
+		Title:       "Server turns the request away",
+		Requirement: "The server does not turn the request away",
+		Ref:         "RFC 9110 section 15.5",
+		Advice:      "Check in a browser: the server may turn away programs, or visitors that have not signed in.",
+		When:        arrived,
+		Fails: func(e *evidence) diag.Failures {
+			h := e.end().hop
+			return diag.FailIf(turnsAway(h), "%s answers %d %s. Visitors may get the page nevertheless.", diag.Quote(h.URL),
+				h.StatusCode, diag.Quote(h.StatusText)).About(hop(e.end()))
+		},
+	},
+	{
+		Code: "url.status.unusual", Severity: diag.Warning, Weight: 1, Category: factorDestination,
+		DependsOn:   []diag.Code{"url.location.missing"},
+		Title:       "URL ends with a status that shows no page",
+		Requirement: "The URL does not end with a status between 300 and 399",
+		Ref:         refRedirect,
+		Advice:      "Answer with status 200, or redirect with 301, 302, 303, 307 or 308.",
+		When:        func(e *evidence) bool { return arrived(e) && !e.end().redirects() },
+		Fails: func(e *evidence) diag.Failures {
+			h := e.end().hop
+			return diag.FailIf(h.StatusCode >= 300 && h.StatusCode < 400, "%s answers %d %s, which leads nowhere by itself.",
+				diag.Quote(h.URL), h.StatusCode, diag.Quote(h.StatusText)).About(hop(e.end()))
+		},
+	},
+	{
+		Code: "url.content_type", Severity: diag.Info,
+		DependsOn:   []diag.Code{"url.status", "url.status.refused"},
+		Title:       "Document has no Content-Type",
+		Requirement: "The document has a Content-Type",
+		Ref:         "RFC 9110 section 8.3",
+		Advice:      "Send Content-Type with every document: without it browsers guess.",
+		When:        func(e *evidence) bool { return arrived(e) && len(e.result.Body) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			none := e.end().hop.Header.Get("Content-Type") == ""
+			return diag.FailIf(none, "%s is served without a Content-Type.", e.end().at()).About(hop(e.end()))
+		},
+	},
+	{
+		Code: "url.canonical", Severity: diag.Info,
+		DependsOn:   []diag.Code{"url.status", "url.status.refused"},
+		Title:       "Page names another URL as canonical",
+		Requirement: "The page names its own URL as canonical",
+		Ref:         "RFC 6596 section 3",
+		Advice:      "Link to the canonical URL, or correct it if the page has an address of its own.",
+		When:        func(e *evidence) bool { return arrived(e) && e.canonical != "" },
+		Fails: func(e *evidence) diag.Failures {
+			own := resource(e.end().url)
+			named, err := diag.ParseURL(e.canonical)
+			return diag.FailIf(err != nil || resource(named) != own, "%s names %s as canonical.", e.end().at(),
+				diag.Quote(e.canonical)).About(hop(e.end()))
+		},
+	},
+}
+
+// wayRules are about whom a visitor meets on the way.
+var wayRules = diag.Rules[*evidence]{
+	{
+		Code: "url.host.lookalike", Severity: diag.Warning, Weight: 1, Category: factorDestination,
+		Title:       "Host name looks like another one",
+		Requirement: "No host on the way looks like another one",
+		Ref:         "UTS #39 section 4",
+		Advice:      "Do not enter passwords there unless you know the site: such names are used to deceive.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			l, found := lookalike(s.url.Host())
+			switch {
+			case !found:
+				return ""
+			case l.ConfusableWith != "":
+				return fmt.Sprintf("The label %q of %s is %s in the DNS, and looks like %q.", l.Unicode, s.unicode(), l.ASCII,
+					l.ConfusableWith)
+			default:
+				return fmt.Sprintf("The label %q of %s mixes scripts that no language uses together: %s.", l.Unicode, s.unicode(),
+					strings.Join(l.Scripts, ", "))
+			}
+		}),
+	},
+	{
+		Code: "url.redirect.open", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
+		Title:       "Query parameter decides where the redirect leads",
+		Requirement: "No query parameter decides where a redirect leads",
+		Ref:         "CWE-601",
+		Advice:      "Allow known targets only, or sign the parameter: an open redirect lends the name of the site to phishing.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			if s.forwards == "" {
+				return ""
+			}
+			return fmt.Sprintf("The parameter %q of %s holds the host to which it redirects: it may be an open redirect.",
+				diag.Quote(s.forwards), s.at())
+		}),
+	},
+	{
+		Code: "url.cross_domain", Severity: diag.Info,
+		Title:       "URL leads to another domain",
+		Requirement: "The URL stays on its domain",
+		Ref:         refRedirect,
+		Advice:      "Check that you know the domain to which the URL leads.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			if !s.crosses() {
+				return ""
+			}
+			return fmt.Sprintf("%s leads from %s to %s.", s.at(), s.site, site(s.hop.Target.Host()))
+		}),
+	},
+	{
+		Code: "url.shortener", Severity: diag.Info,
+		Title:       "URL shortener on the way",
+		Requirement: "No URL shortener is on the way",
+		Ref:         "RFC 3986 section 7.6",
+		Advice:      "Link to the target itself where there is room: the service sees every click and may end.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			if s.shortener == "" {
+				return ""
+			}
+			return fmt.Sprintf("%s belongs to the URL shortener %s.", s.url.Host(), s.shortener)
+		}),
+	},
+	{
+		Code: "url.tracking.parameters", Severity: diag.Info,
+		Title:       "Tracking parameters in the URL",
+		Requirement: "No URL on the way has tracking parameters",
+		Ref:         "RFC 3986 section 3.4",
+		Advice:      "Remove the parameters before you pass the URL on, if the clicks are not to be followed.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			if len(s.tracking) == 0 {
+				return ""
+			}
+			return fmt.Sprintf("%s has parameters that serve tracking: %s.", s.at(), diag.Quote(list(s.tracking)))
+		}),
+	},
+	{
+		Code: "url.tracking.lost", Severity: diag.Info,
+		Title:       "Redirects drop the tracking parameters",
+		Requirement: "The redirects keep the tracking parameters",
+		Ref:         "RFC 3986 section 3.4",
+		Advice:      "Let the redirect pass the query on, if the campaign is to be measured.",
+		When:        func(e *evidence) bool { return arrived(e) && len(e.steps[0].tracking) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			lost := slices.Clone(e.steps[0].tracking)
+			lost = slices.DeleteFunc(lost, func(name string) bool { return slices.Contains(e.end().tracking, name) })
+			return diag.FailIf(len(lost) > 0, "%s is without the tracking parameters that %s has: %s.", e.end().at(),
+				e.steps[0].at(), diag.Quote(list(lost))).About(hop(e.end()))
+		},
+	},
+	{
+		Code: "url.tracking.cookies", Severity: diag.Info,
+		Title:       "Third party on the way sets cookies",
+		Requirement: "No third party on the way sets cookies",
+		Ref:         "Navigational-Tracking Mitigations, bounce tracking",
+		Advice:      "Redirect without the detour, if visitors are not to be recognized there.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			if len(s.cookies) == 0 || s == e.last() || s.site == e.steps[0].site || s.site == e.last().site {
+				return ""
+			}
+			return fmt.Sprintf("%s sets %s (%s) on the way.", s.url.Host(), diag.Count(len(s.cookies), "cookie"),
+				diag.Quote(list(s.cookies)))
+		}),
+	},
+}

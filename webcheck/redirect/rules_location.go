@@ -1,0 +1,109 @@
+package redirect
+
+import (
+	"fmt"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+)
+
+// faulty fails with a sentence about the target of the last hop if it has that kind of fault.
+func faulty(kind locationKind, format string) func(*evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		if e.location == nil || e.location.kind != kind {
+			return nil
+		}
+		return diag.Fail(format, e.lastURL(), diag.Quote(e.lastLocation())).About(hop(e.last()))
+	}
+}
+
+// locationRules are about what stands in Location, or in a refresh.
+var locationRules = diag.Rules[*evidence]{
+	{
+		Code: "url.location.missing", Severity: diag.Error, Weight: 3, Category: factorRedirects,
+		Title:       "Redirect has no Location",
+		Requirement: "Every redirect names its target",
+		Ref:         refRedirect,
+		Advice:      "Send a Location header with the redirect, or another status.",
+		When:        answered,
+		Fails: func(e *evidence) diag.Failures {
+			s := e.last()
+			return diag.FailIf(expects(s.hop.StatusCode) && !s.redirects(),
+				"%s answers %d without a Location header, so browsers show an empty page.", s.at(), s.hop.StatusCode).About(hop(s))
+		},
+	},
+	{
+		Code: "url.location.malformed", Severity: diag.Error, Weight: 3, Category: factorRedirects,
+		Title:       "Target of a redirect is malformed",
+		Requirement: "The targets of redirects are well formed",
+		Ref:         refLocation,
+		Advice:      "Send a valid URL in Location, with everything else percent-encoded.",
+		When:        answered,
+		Fails: func(e *evidence) diag.Failures {
+			f := faulty(malformed, "%s leads to %q, which clients cannot read or read differently.")(e)
+			if f != nil && e.result.Err != nil {
+				f[0].Detail = fmt.Sprintf("%s leads to %q. %s", e.lastURL(), diag.Quote(e.lastLocation()),
+					diag.Sentence(e.result.Err.Message))
+			}
+			return f
+		},
+	},
+	{
+		Code: "url.location.credentials", Severity: diag.Error, Weight: 3, Category: factorRedirects,
+		Title:       "Redirect has a user name or password in its target",
+		Requirement: "No redirect has a user name or password in its target",
+		Ref:         "RFC 9110 section 4.2.4",
+		Advice: "Remove the user name and password from the URL, and change the password: it stands in logs and histories. " +
+			"Where they only imitate a host name, the redirect deceives visitors.",
+		When:  answered,
+		Fails: faulty(credentials, "%s leads to %s, with a user name or password in front of the host. It was not followed."),
+	},
+	{
+		Code: "url.location.unsafe", Severity: diag.Error, Weight: 3, Category: factorRedirects,
+		Title:       "Redirect that browsers refuse",
+		Requirement: "No redirect leads where browsers refuse to go",
+		Ref:         "Fetch Standard, HTTP-redirect fetch",
+		Advice:      "Redirect to an https URL. If the target comes from the request, allow known targets only.",
+		When:        answered,
+		Fails:       faulty(unsafe, "%s leads to %s, which browsers do not follow."),
+	},
+	{
+		Code: "url.location.scheme", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
+		Title:       "Redirect leads out of the web",
+		Requirement: "Redirects stay on the web",
+		Ref:         refLocation,
+		Advice:      "Offer a page for visitors without the app that the redirect asks for.",
+		When:        answered,
+		Fails:       faulty(otherScheme, "%s leads to %s, which needs an app that handles that scheme."),
+	},
+	{
+		Code: "url.location.multiple", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
+		Title:       "Several Location headers",
+		Requirement: "Every redirect has one Location header",
+		Ref:         "RFC 9110 section 5.3",
+		Advice:      "Send one Location header: clients differ on which of several they follow, and some refuse them all.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			all := locations(s.hop)
+			if len(all) < 2 || s.hop.RedirectType != fetch.HTTPRedirect {
+				return ""
+			}
+			return fmt.Sprintf("%s has %d different Location headers; the first, %s, was followed.", s.at(), len(all),
+				diag.Quote(withoutSecret(s.hop.Location)))
+		}),
+	},
+	{
+		Code: "url.location.encoding", Severity: diag.Info,
+		Title:       "Location is not percent-encoded",
+		Requirement: "Locations are percent-encoded",
+		Ref:         "RFC 3986 section 2.1",
+		Advice:      "Percent-encode spaces and characters beyond ASCII as UTF-8.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			if s.hop.RedirectType != fetch.HTTPRedirect || s.hop.Target.IsZero() || !unencoded(s.hop.Location) {
+				return ""
+			}
+			return fmt.Sprintf("%s leads to %q, read as %s.", s.at(), diag.Quote(s.hop.Location), s.target())
+		}),
+	},
+}

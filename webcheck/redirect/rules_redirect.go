@@ -1,0 +1,228 @@
+package redirect
+
+import (
+	"fmt"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+)
+
+// longChain is how many redirects are borne: https, the canonical host and one more.
+const longChain = 3
+
+// looped returns the hops of the loop.
+func (e *evidence) looped() []step {
+	if !e.result.Loop {
+		return nil
+	}
+	to := resource(e.last().hop.Target)
+	for i := range e.steps {
+		if resource(e.steps[i].url) == to {
+			return e.steps[i:]
+		}
+	}
+	return e.steps
+}
+
+// resource is a URL without its fragment.
+func resource(u diag.URL) string {
+	h := u.HTTP()
+	h.Fragment, h.RawFragment = "", ""
+	return h.String()
+}
+
+// cookies counts the cookies that a loop sets.
+func cookies(loop []step) (names []string) {
+	for i := range loop {
+		names = append(names, loop[i].cookies...)
+	}
+	return names
+}
+
+// flexible reports whether a loop is between http and https of one host.
+func flexible(loop []step) bool {
+	schemes := map[string]bool{}
+	for i := range loop {
+		if loop[i].url.Host() != loop[0].url.Host() {
+			return false
+		}
+		schemes[loop[i].url.Scheme()] = true
+	}
+	return len(schemes) == 2
+}
+
+func describeLoop(loop []step) string {
+	last := &loop[len(loop)-1]
+	if len(loop) == 1 {
+		return last.at() + " leads to itself."
+	}
+	return fmt.Sprintf("%s leads back to %s, so that %s follow one another without end.", last.at(), last.target(),
+		diag.Count(len(loop), "redirect"))
+}
+
+// redirectRules are about the chain as a whole.
+var redirectRules = diag.Rules[*evidence]{
+	{
+		Code: "url.redirect.loop", Severity: diag.Critical, Weight: 3, Category: factorRedirects,
+		Title:       "Redirects form a loop",
+		Requirement: "The redirects come to an end",
+		Ref:         refRedirect,
+		Advice:      "Remove one of the redirects of the loop.",
+		When:        answered,
+		Fails: func(e *evidence) diag.Failures {
+			loop := e.looped()
+			if len(loop) == 0 || len(cookies(loop)) > 0 {
+				return nil
+			}
+			f := diag.Fail("%s", describeLoop(loop)).About(hop(&loop[0]))
+			if flexible(loop) {
+				f[0].Advice = "Stop redirecting from https to http. If a proxy or CDN in front of the web server speaks http to it, let " +
+					"the proxy use https there, or let the web server go by X-Forwarded-Proto."
+			}
+			return f
+		},
+	},
+	{
+		Code: "url.redirect.loop.cookie", Severity: diag.Error, Weight: 2, Category: factorRedirects,
+		Title:       "Redirects form a loop for clients without cookies",
+		Requirement: "The redirects come to an end without cookies",
+		Ref:         "RFC 6265 section 7.2",
+		Advice:      "Serve the page without waiting for a cookie: crawlers, link previews and some visitors send none back.",
+		When:        answered,
+		Fails: func(e *evidence) diag.Failures {
+			loop := e.looped()
+			names := cookies(loop)
+			if len(names) == 0 {
+				return nil
+			}
+			return diag.Fail("%s It sets %s (%s), so a browser that sends cookies back may get further.", describeLoop(loop),
+				diag.Count(len(names), "cookie"), diag.Quote(list(names))).About(hop(&loop[0]))
+		},
+	},
+	{
+		Code: "url.redirect.limit", Severity: diag.Error, Weight: 2, Category: factorRedirects,
+		Title:       "Too many redirects",
+		Requirement: "The redirects are no more than are followed",
+		Ref:         refRedirect,
+		Advice:      "Redirect to the final URL at once. Search engines give up after 10 redirects, and browsers after 20.",
+		When:        answered,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.truncated() && e.limit >= fetch.DefaultRedirects,
+				"There are more than %d redirects; the next one leads to %s.", e.limit, e.last().target()).About(hop(e.last()))
+		},
+	},
+	{
+		Code: "url.redirect.stopped", Severity: diag.Info,
+		Title:       "More redirects than were to be followed",
+		Requirement: "All redirects were followed",
+		Ref:         refRedirect,
+		Advice:      "Ask with a greater max_redirects to see where the URL leads in the end.",
+		When:        answered,
+		Fails: func(e *evidence) diag.Failures {
+			if !e.truncated() || e.limit >= fetch.DefaultRedirects {
+				return nil
+			}
+			return diag.Fail("%s leads to %s, which was not requested: at most %s was to be followed.", e.lastURL(),
+				diag.Quote(e.lastLocation()), diag.Count(e.limit, "redirect")).About(hop(e.last()))
+		},
+	},
+	{
+		Code: "url.redirect.chain", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
+		DependsOn:   []diag.Code{"url.redirect.loop", "url.redirect.loop.cookie", "url.redirect.limit"},
+		Title:       "Chain of more than 3 redirects",
+		Requirement: "There are at most 3 redirects",
+		Ref:         refRedirect,
+		Advice:      "Redirect to the final URL at once, and link to it: each redirect costs visitors a round trip or more.",
+		Fails: func(e *evidence) diag.Failures {
+			n := e.followed()
+			return diag.FailIf(n > longChain, "%d redirects lead from %s to %s.", n, text(e.start), text(e.result.URL))
+		},
+	},
+	{
+		Code: "url.redirect.temporary", Severity: diag.Info,
+		Title:       "Redirect to https is temporary",
+		Requirement: "Redirects to https are permanent",
+		Ref:         "RFC 9110 section 15.4.2",
+		Advice:      "Use status 301 or 308, so that browsers and search engines remember the https URL.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			if !s.upgrade() || s.crosses() || s.permanent() || s.hop.RedirectType != fetch.HTTPRedirect {
+				return ""
+			}
+			return fmt.Sprintf("%s redirects to https with status %d, which is temporary.", s.at(), s.hop.StatusCode)
+		}),
+	},
+}
+
+// refreshRules are about redirects that stand in documents.
+var refreshRules = diag.Rules[*evidence]{
+	{
+		Code: "url.refresh", Severity: diag.Info,
+		Title:       "Document redirects instead of the server",
+		Requirement: "The server redirects, and no document",
+		Ref:         refRefresh,
+		Advice:      "Let the server redirect with status 301 or 308: many clients do not read documents for redirects.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			if s.hop.RedirectType == fetch.HTTPRedirect || !s.redirects() {
+				return ""
+			}
+			return fmt.Sprintf("%s leads to %s by %s.", s.at(), diag.Quote(s.hop.Location), means(s.hop.RedirectType))
+		}),
+	},
+	{
+		Code: "url.refresh.delay", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
+		Title:       "Redirect after a delay",
+		Requirement: "No redirect waits",
+		Ref:         "WCAG 2.2 success criterion 2.2.1, failure F40",
+		Advice:      "Redirect at once, by status 301 or 308 or with a delay of 0: readers lose a page that leaves by itself.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			if s.hop.After == 0 {
+				return ""
+			}
+			return fmt.Sprintf("%s leads elsewhere after %s.", s.at(), diag.Count(int64(s.hop.After.Seconds()), "second"))
+		}),
+	},
+	{
+		Code: "url.refresh.later", Severity: diag.Info,
+		Title:       "Page refreshes by itself",
+		Requirement: "The page stays as it is",
+		Ref:         "WCAG 2.2 success criterion 2.2.1, failure F41",
+		Advice:      "Update the page by a script, or let readers decide when it is loaded again.",
+		When:        arrived,
+		Fails: func(e *evidence) diag.Failures {
+			if e.later == nil {
+				return nil
+			}
+			after := diag.Count(int64(e.later.After.Seconds()), "second")
+			if e.later.Target == "" {
+				return diag.Fail("%s is loaded again after %s, by %s.", e.end().at(), after, means(e.later.Type)).
+					About(hop(e.end()))
+			}
+			return diag.Fail("%s leads to %s after %s, by %s, which was not followed.", e.end().at(),
+				diag.Quote(e.later.Target), after, means(e.later.Type)).About(hop(e.end()))
+		},
+	},
+	{
+		Code: "url.script", Severity: diag.Info,
+		Title:       "Page may redirect by a script",
+		Requirement: "No script of the page seems to redirect",
+		Ref:         "HTML Standard, the Location interface",
+		Advice:      "Let the server redirect with status 301 or 308: crawlers and link previews run no scripts.",
+		When:        arrived,
+		Fails: func(e *evidence) diag.Failures {
+			s := e.end()
+			return diag.FailIf(s.script != "", "A script of %s names %s as the next location. It was not run.", s.at(),
+				diag.Quote(s.script)).About(hop(s))
+		},
+	},
+}
+
+// means names the ways in which a document redirects.
+func means(t fetch.RedirectType) string {
+	if t == fetch.HeaderRefresh {
+		return "a Refresh header"
+	}
+	return "a meta refresh"
+}

@@ -1,0 +1,53 @@
+package redirect
+
+import (
+	"fmt"
+
+	"github.com/diagkit/diagkit/diag"
+)
+
+// transportRules are about encryption on the way.
+var transportRules = diag.Rules[*evidence]{
+	{
+		Code: "url.redirect.downgrade", Severity: diag.Error, Weight: 4, Category: factorTransport,
+		Title:       "Redirect from https to http",
+		Requirement: "No redirect leads from https to http",
+		Ref:         "RFC 9110 section 4.2.2",
+		Advice:      "Redirect to https URLs only: what is sent over http can be read and changed on the way.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			if !s.downgrade() {
+				return ""
+			}
+			return fmt.Sprintf("%s redirects to %s, which is not encrypted.", s.at(), s.target())
+		}),
+	},
+	{
+		Code: "url.final.http", Severity: diag.Warning, Weight: 3, Category: factorTransport,
+		DependsOn:   []diag.Code{"url.redirect.downgrade"},
+		Title:       "URL does not lead to https",
+		Requirement: "The URL leads to https",
+		Ref:         "RFC 9110 section 4.2.2",
+		Advice:      "Serve the site over https, redirect http to it with status 301, and link to the https URL.",
+		When:        arrived,
+		Fails: func(e *evidence) diag.Failures {
+			end := e.end()
+			return diag.FailIf(end.url.Scheme() == "http", "%s is served without encryption.", end.at()).About(hop(end))
+		},
+	},
+	{
+		Code: "url.hsts.upgraded", Severity: diag.Info,
+		Title:       "Browsers skip an http hop because of HSTS",
+		Requirement: "No hop is upgraded by HSTS",
+		Ref:         "RFC 6797 section 8.3",
+		Advice:      "Redirect to the https URL of that host at once.",
+		When:        answered,
+		Fails: each(func(e *evidence, s *step) string {
+			if !s.upgraded {
+				return ""
+			}
+			return fmt.Sprintf("An earlier hop sent Strict-Transport-Security for %s, so browsers request https instead of %s.",
+				s.url.Host(), s.at())
+		}),
+	},
+}

@@ -1,0 +1,18 @@
+package robots_test
+
+import (
+	"fmt"
+
+	"github.com/diagkit/diagkit/webcheck/robots"
+)
+
+func ExampleParse() {
+	file := robots.Parse([]byte("User-agent: *\nDisallow: /private/\nAllow: /private/open\n"))
+	for _, path := range []string{"/", "/private/offer", "/private/open"} {
+		fmt.Println(path, file.Match("Googlebot", path).Allowed)
+	}
+	// Output:
+	// / true
+	// /private/offer false
+	// /private/open true
+}

@@ -1,0 +1,190 @@
+package tlscert
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
+)
+
+// The bounds of CAA. Names have up to five labels, and records up to a dozen.
+const (
+	maxClimb      = 16 // labels of a name that are asked for, all at once
+	maxCAARecords = 50 // of a name that are read
+)
+
+// caa is what the DNS says about who may issue.
+type caa struct {
+	asked   bool
+	domain  string // where the records are, without a final dot; empty if there are none
+	records []*dns.CAA
+	err     error // why it is not known
+}
+
+// lookupCAA climbs from a name towards the root, and stops at the first records (RFC 8659 section 3). All names are
+// asked for at once; an answer counts only if those below it are known to be empty.
+func lookupCAA(ctx context.Context, env *diag.Env, name string) caa {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return caa{} // addresses have none (RFC 8659 section 3 speaks of names only)
+	}
+	var names []string
+	for rest := name; rest != ""; {
+		names = append(names, rest)
+		_, rest, _ = strings.Cut(rest, ".")
+	}
+	climbed := names[:min(len(names), maxClimb)]
+	answers := make([]diag.Answer[*dns.CAA], len(climbed))
+	var g diag.Group
+	for i, n := range climbed {
+		g.Go(func() { answers[i] = diag.Lookup[*dns.CAA](ctx, env, dns.Fqdn(n)) })
+	}
+	g.Wait()
+	for i, a := range answers {
+		switch {
+		case a.Err() != nil:
+			return caa{asked: true, err: fmt.Errorf("the CAA lookup of %s failed: %s", climbed[i], diag.Reason(a.Err()))}
+		case a.Exists():
+			return caa{asked: true, domain: climbed[i], records: a.Records[:min(len(a.Records), maxCAARecords)]}
+		}
+	}
+	if len(names) > maxClimb {
+		return caa{asked: true, err: fmt.Errorf("%s has more than %d labels", name, maxClimb)}
+	}
+	return caa{asked: true}
+}
+
+// A property of CAA (RFC 8659 section 4.1).
+const (
+	tagIssue     = "issue"
+	tagIssueWild = "issuewild"
+	flagCritical = 128
+)
+
+// knownTags are the properties that authorities understand (IANA, "Certification Authority Restriction Properties").
+var knownTags = []string{
+	tagIssue, tagIssueWild, "iodef", "contactemail", "contactphone", "issuemail", "issuevmc", "auth", "path", "policy",
+}
+
+// relevant lists the issuers that the records authorize for a wildcard name, or for any other; found is false if no
+// record limits them (RFC 8659 sections 4.2 and 4.3).
+func (c caa) relevant(wildcard bool) (domains []string, found bool) {
+	tag := tagIssue
+	if wildcard && slices.ContainsFunc(c.records, func(r *dns.CAA) bool {
+		return strings.EqualFold(r.Tag,
+			tagIssueWild)
+	}) {
+		tag = tagIssueWild
+	}
+	for _, r := range c.records {
+		if !strings.EqualFold(r.Tag, tag) {
+			continue
+		}
+		found = true
+		if domain, ok := issuerDomain(r.Value); ok && domain != "" {
+			domains = append(domains, domain)
+		}
+	}
+	return domains, found
+}
+
+// issuerDomain reads the value of issue or issuewild: a domain, or nothing, and parameters after a semicolon (RFC 8659
+// section 4.2). A value that breaks the syntax authorizes nobody.
+func issuerDomain(value string) (domain string, ok bool) {
+	domain, parameters, _ := strings.Cut(value, ";")
+	domain = strings.ToLower(strings.Trim(domain, " \t"))
+	if domain != "" {
+		if _, err := diag.ParseDomain(domain); err != nil || strings.HasSuffix(domain, ".") {
+			return "", false
+		}
+	}
+	for p := range strings.SplitSeq(parameters, ";") {
+		if p = strings.Trim(p, " \t"); p != "" && !strings.Contains(p, "=") {
+			return domain, false
+		}
+	}
+	return domain, true
+}
+
+// malformed lists the records that authorize nobody for their syntax.
+func (c caa) malformed() (list []string) {
+	for _, r := range c.records {
+		if tag := strings.ToLower(r.Tag); tag == tagIssue || tag == tagIssueWild {
+			if _, ok := issuerDomain(r.Value); !ok {
+				list = append(list, text(r))
+			}
+		}
+	}
+	return list
+}
+
+// strange lists the critical records that no authority understands, and which therefore forbid to issue (RFC 8659
+// section 4.5).
+func (c caa) strange() (list []string) {
+	for _, r := range c.records {
+		if r.Flag&flagCritical != 0 && !slices.Contains(knownTags, strings.ToLower(r.Tag)) {
+			list = append(list, text(r))
+		}
+	}
+	return list
+}
+
+// text is a record in presentation form.
+func text(r *dns.CAA) string {
+	return strings.ToValidUTF8(fmt.Sprintf("%d %s %q", r.Flag, r.Tag, r.Value), "\uFFFD")
+}
+
+// wildcard reports whether the certificate covers the name by a wildcard only.
+func (e *evidence) wildcard() bool {
+	if e.leaf() == nil {
+		return false
+	}
+	exact := slices.ContainsFunc(e.leaf().DNSNames, func(n string) bool { return strings.EqualFold(n, e.name) })
+	_, parent, _ := strings.Cut(e.name, ".")
+	return !exact && slices.ContainsFunc(e.leaf().DNSNames, func(n string) bool {
+		return strings.EqualFold(n,
+			"*."+parent)
+	})
+}
+
+// allowed says whether the records allow the issuer of the certificate, and whether that can be told.
+func (e *evidence) allowed() (yes, known bool) {
+	if !e.caa.asked || e.caa.err != nil || e.tls == nil {
+		return false, false
+	}
+	domains, found := e.caa.relevant(e.wildcard())
+	_, own := e.organization()
+	switch {
+	case len(e.caa.strange()) > 0, found && len(domains) == 0:
+		return false, true
+	case !found:
+		return true, true
+	case len(own) == 0:
+		return false, false
+	}
+	return slices.ContainsFunc(domains, func(d string) bool { return slices.Contains(own, d) }), true
+}
+
+// caaReport writes the answer of the DNS down.
+func (e *evidence) caaReport() *CAA {
+	if !e.caa.asked || e.caa.err != nil {
+		return nil
+	}
+	r := &CAA{Found: len(e.caa.records) > 0, Domain: e.caa.domain, Records: []string{}, Domains: []string{}}
+	for _, one := range e.caa.records {
+		r.Records = append(r.Records, text(one))
+	}
+	if name, domains := e.organization(); e.tls != nil {
+		r.Issuer = name
+		r.Domains = append(r.Domains, domains...)
+	}
+	if yes, known := e.allowed(); known {
+		r.Allowed = new(yes)
+	} else if !r.Found {
+		r.Allowed = new(true) // anybody
+	}
+	return r
+}

@@ -1,0 +1,253 @@
+package tlscert
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"golang.org/x/crypto/ocsp"
+)
+
+const day = 24 * time.Hour
+
+// Check speaks with a server, and judges its certificates and what it speaks. A server that does not answer is a
+// result. The error is a *[diag.InputError], that of the context if it ended, or that of a list that cannot be read.
+func Check(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
+	req, err := req.checked()
+	if err != nil {
+		return nil, err
+	}
+	e, err := gather(ctx, env, req)
+	if err != nil {
+		return nil, err
+	}
+	return e.report(env.Now()), nil
+}
+
+// report judges the evidence and writes it down.
+func (e *evidence) report(ended time.Time) *Report {
+	r := &Report{
+		Host: e.req.Host.Name(), Port: e.req.Port, Verdict: rules.Judge(e, texts),
+		TLS: e.tls, Certificate: e.described(), VerifiedChain: e.verifiedChain(), ChainIssues: e.chainIssues(),
+		OCSP: e.ocspReport(), SCTs: []SCT{}, CAA: e.caaReport(), HandshakeMS: e.took, Partial: e.partial(),
+		Timing: diag.NewTiming(e.began, ended),
+	}
+	if d, ok := e.req.Host.Domain(); ok {
+		r.HostUnicode = d.UnicodeIfDifferent()
+	}
+	if e.addr.IsValid() {
+		r.Address, r.IPVersion = e.addr.Addr().String(), diag.IP{Addr: e.addr.Addr()}.Version()
+	}
+	if c := r.Certificate; c != nil {
+		r.HostnameMatch, r.Trusted = new(e.tls.HostnameMatch), new(e.tls.Trusted)
+		r.ExpiresAt, r.DaysRemaining = new(c.NotAfter), new(c.DaysRemaining)
+		r.SCTs = e.scts
+	}
+	if e.failure != nil && (e.scan == nil || !e.scan.Any()) {
+		r.Error = e.failure
+	}
+	if slices.Contains(r.ChainIssues, Incomplete) && (e.repairTried || e.repaired) {
+		r.Repairable = new(e.repaired)
+	}
+	if e.scan != nil && *e.req.CheckVersions && !e.scan.NotTLS {
+		e.matrix(r)
+	}
+	return r
+}
+
+// matrix writes down what the scan found.
+func (e *evidence) matrix(r *Report) {
+	for _, v := range e.scan.Versions {
+		r.Versions = append(r.Versions, VersionSupport{v.Version.String(), boolOf(v.Supported)})
+	}
+	for _, s := range e.scan.Suites {
+		r.CipherSuites = append(r.CipherSuites, CipherSuite{
+			s.Version.String(), fmt.Sprintf("0x%04X", s.ID), s.Name, s.Strength(), s.ForwardSecret(), s.DHBits,
+		})
+	}
+	for _, g := range e.scan.Groups {
+		if name := g.Group.String(); !slices.Contains(r.Groups, name) {
+			r.Groups = append(r.Groups, name)
+		}
+	}
+	r.ALPN = slices.Clone(e.scan.ALPN)
+	if e.alpn != "" && !slices.Contains(r.ALPN, e.alpn) {
+		r.ALPN = slices.Insert(r.ALPN, 0, e.alpn)
+	}
+	if !e.scan.Any() {
+		return
+	}
+	f := &Features{
+		Compression: boolOf(e.scan.Compression), FallbackSCSV: boolOf(e.scan.FallbackSCSV),
+		ServerOrder: boolOf(e.scan.ServerOrder),
+	}
+	if old := e.scan.Old; old != nil && old.Version > probe.SSL3 {
+		f.SecureRenegotiation, f.MasterSecret = new(old.SecureRenegotiation), new(old.MasterSecret)
+		f.SessionTickets, f.Heartbeat = new(old.SessionTicket), new(old.Heartbeat)
+	}
+	if e.scan.New != nil {
+		f.PostQuantum = new(slices.ContainsFunc(e.scan.Groups,
+			func(g probe.GroupResult) bool { return g.Group.PostQuantum() }))
+	}
+	r.Features = f
+}
+
+func boolOf(a probe.Answer) *bool {
+	if a == probe.Unknown {
+		return nil
+	}
+	return new(a == probe.Yes)
+}
+
+// partial reports whether something could not be learned.
+func (e *evidence) partial() bool {
+	return e.failure != nil && e.failure.Unanswered || e.scan != nil && e.scan.Partial || e.caa.err != nil ||
+		e.repairFault != nil
+}
+
+func (e *evidence) verifiedChain() []ChainLink {
+	links := []ChainLink{}
+	for _, c := range e.verified {
+		sum := sha256.Sum256(c.Raw)
+		links = append(links, ChainLink{
+			Subject: subject(c), NotAfter: c.NotAfter.UTC(),
+			Served: slices.ContainsFunc(e.tls.Peers, func(p *x509.Certificate) bool { return same(p, c) }),
+			SHA256: hex.EncodeToString(sum[:]),
+		})
+	}
+	return links
+}
+
+// subject names a certificate in a sentence. Those of servers often have no subject.
+func subject(c *x509.Certificate) string {
+	if name := pki.ParseName(c.RawSubject); name.Raw != "" || len(c.DNSNames) == 0 {
+		return nameOf(name)
+	}
+	return diag.Quote(c.DNSNames[0])
+}
+
+func nameOf(n pki.Name) string {
+	for _, s := range append([]string{n.CommonName}, n.Organization...) {
+		if s != "" {
+			return diag.Quote(s)
+		}
+	}
+	return diag.Quote(n.Raw)
+}
+
+// chainIssues lists what is wrong with the chain as served.
+func (e *evidence) chainIssues() []ChainIssue {
+	list := []ChainIssue{}
+	if e.tls == nil {
+		return list
+	}
+	for _, one := range []struct {
+		issue ChainIssue
+		is    bool
+	}{
+		{Incomplete, e.incomplete()}, {WrongOrder, e.disordered()}, {Extra, len(e.extra()) > 0},
+		{ExpiredIntermediate, len(e.expiredIssuers()) > 0}, {WeakSignature, len(e.weaklySigned()) > 0},
+	} {
+		if one.is {
+			list = append(list, one.issue)
+		}
+	}
+	return list
+}
+
+// incomplete reports whether the chain ends before a root, at a certificate whose issuer is not trusted itself.
+func (e *evidence) incomplete() bool {
+	return !e.tls.ChainComplete && !pki.SelfSigned(e.top()) && !e.anchored
+}
+
+// disordered reports whether a certificate does not follow the one that it signed (RFC 5246 section 7.4.2).
+func (e *evidence) disordered() bool { return !slices.IsSorted(e.path) }
+
+// extra lists the certificates that belong to no path: the same twice, or of others. One with the name and the key of
+// one on the path is another way to a root, and is none.
+func (e *evidence) extra() (list []*x509.Certificate) {
+	for i, c := range e.tls.Peers {
+		if slices.Contains(e.path, i) {
+			continue
+		}
+		alternative := slices.ContainsFunc(e.path, func(j int) bool {
+			p := e.tls.Peers[j]
+			return bytes.Equal(p.RawSubject, c.RawSubject) && bytes.Equal(p.RawSubjectPublicKeyInfo,
+				c.RawSubjectPublicKeyInfo) &&
+				!same(p, c)
+		})
+		verified := slices.ContainsFunc(e.verified, func(v *x509.Certificate) bool { return same(v, c) })
+		if !alternative && !verified {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// expiredIssuers lists the certificates above the leaf that are needed and have expired.
+func (e *evidence) expiredIssuers() (list []*x509.Certificate) {
+	if e.tls.Trusted {
+		return nil // by another way
+	}
+	for _, c := range e.needed()[1:] {
+		if e.now.After(c.NotAfter) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// weaklySigned lists the certificates that are needed and signed with a broken hash. Roots are trusted without a look
+// at their signature.
+func (e *evidence) weaklySigned() (list []*x509.Certificate) {
+	for _, c := range e.needed() {
+		switch c.SignatureAlgorithm {
+		case x509.MD2WithRSA, x509.MD5WithRSA, x509.SHA1WithRSA, x509.DSAWithSHA1, x509.ECDSAWithSHA1:
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// The extension by which a certificate asks for a stapled response, and its content (RFC 7633 section 4): the number
+// of the extension status_request.
+var (
+	tlsFeature    = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 1, 24}
+	statusRequest = []byte{0x02, 0x01, 0x05}
+)
+
+// mustStaple reports whether the certificate asks for a stapled response.
+func (e *evidence) mustStaple() bool {
+	return e.leaf() != nil && slices.ContainsFunc(e.leaf().Extensions, func(x pkix.Extension) bool {
+		return x.Id.Equal(tlsFeature) && bytes.Contains(x.Value, statusRequest)
+	})
+}
+
+// sctList is the extension of an OCSP response that holds timestamps (RFC 6962 section 3.3).
+var sctList = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 11129, 2, 4, 5}
+
+func isSCTExtension(x pkix.Extension) bool { return x.Id.Equal(sctList) }
+
+func (e *evidence) ocspReport() OCSP {
+	r := OCSP{Stapled: len(e.staple) > 0, MustStaple: e.mustStaple()}
+	if e.response == nil {
+		return r
+	}
+	r.Status = map[int]OCSPStatus{ocsp.Good: OCSPGood, ocsp.Revoked: OCSPRevoked,
+		ocsp.Unknown: OCSPUnknown}[e.response.Status]
+	r.ProducedAt = new(e.response.ProducedAt.UTC())
+	if !e.response.NextUpdate.IsZero() {
+		r.NextUpdate = new(e.response.NextUpdate.UTC())
+	}
+	return r
+}

@@ -1,0 +1,187 @@
+package tlscert
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/pki/lint"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"golang.org/x/crypto/ocsp"
+)
+
+// evidence is all that the rules look at; only gather and digest fill it.
+type evidence struct {
+	req   Request
+	began time.Time
+	now   time.Time
+	name  string // that the certificate is to cover
+	roots *x509.CertPool
+	logs  logList
+
+	addr      netip.AddrPort // invalid if nothing was connected to
+	nxdomain  bool
+	unlearned error         // why no address is known
+	failure   *fetch.Error  // why crypto/tls made no connection
+	scan      *probe.Report // nil if it was not asked for
+	caa       caa
+
+	took           *int64 // milliseconds of the handshake
+	version, suite uint16 // of the connection, or as the scan found them
+	alpn           string
+	served         [][]byte // certificates in DER form
+	staple         []byte
+	handshakeSCTs  int
+
+	repairTried, repaired bool
+	repairFault           error
+	fetched               []*x509.Certificate
+
+	// What digest makes of it.
+	tls      *pki.TLS // nil if there are no certificates to describe
+	broken   error    // why a certificate cannot be read
+	path     []int    // of the served chain, from the leaf on
+	anchored bool     // the last certificate of the path was issued by a trusted authority
+	verified []*x509.Certificate
+	linted   bool // the chain was held to the rules of certificates
+	faults   []lint.Fault
+	response *ocsp.Response
+	ocspErr  error
+	scts     []SCT
+	sctFault bool // a timestamp, or the list of them, cannot be read
+}
+
+func (e *evidence) verifier() pki.Verifier {
+	return pki.Verifier{Roots: e.roots, ServerName: e.name, Now: e.now}
+}
+
+// parseChain reads the certificates of a chain. One that cannot be read ends it.
+func parseChain(served [][]byte) (chain []*x509.Certificate, err error) {
+	for _, der := range served[:min(len(served), pki.MaxChain)] {
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			return chain, err
+		}
+		chain = append(chain, c)
+	}
+	return chain, nil
+}
+
+// digest makes what the rules need of what was heard.
+func (e *evidence) digest() {
+	chain, err := parseChain(e.served)
+	e.broken = err
+	if len(chain) == 0 {
+		return
+	}
+	e.tls = e.verifier().DescribeChain(chain)
+	e.tls.Version, e.tls.CipherSuite, e.tls.ALPN = tls.VersionName(e.version), probe.SuiteOf(e.suite).Name, e.alpn
+	if e.version == 0 {
+		e.tls.Version, e.tls.CipherSuite = "", ""
+	}
+	e.path = follow(chain)
+	e.anchored = e.verifier().Complete([]*x509.Certificate{e.top()})
+	e.verified = e.verify(chain)
+	e.lint(chain)
+	e.readStaple()
+	e.readSCTs()
+}
+
+// leaf is the certificate of the server, or nil.
+func (e *evidence) leaf() *x509.Certificate {
+	if e.tls == nil {
+		return nil
+	}
+	return e.tls.Peers[0]
+}
+
+// described is the same as reports have it.
+func (e *evidence) described() *pki.Certificate {
+	if e.tls == nil {
+		return nil
+	}
+	return e.tls.Leaf()
+}
+
+// issuer is the certificate that signed the leaf, or nil if it is not known.
+func (e *evidence) issuer() *x509.Certificate {
+	switch {
+	case len(e.verified) > 1:
+		return e.verified[1]
+	case len(e.path) > 1:
+		return e.tls.Peers[e.path[1]]
+	case len(e.fetched) > 0:
+		return e.fetched[0]
+	default:
+		return nil
+	}
+}
+
+// verify returns a path from the leaf to a trusted authority, the shortest of those with the most certificates as
+// served, or nil if there is none.
+func (e *evidence) verify(chain []*x509.Certificate) []*x509.Certificate {
+	if slices.ContainsFunc(chain, func(c *x509.Certificate) bool { return !pki.Checkable(c) }) {
+		return nil
+	}
+	sent := x509.NewCertPool()
+	for _, c := range chain[1:] {
+		sent.AddCert(c)
+	}
+	paths, err := chain[0].Verify(x509.VerifyOptions{Roots: e.roots, Intermediates: sent, CurrentTime: e.now})
+	if err != nil {
+		return nil
+	}
+	return slices.MinFunc(paths, func(a, b []*x509.Certificate) int { return len(a) - len(b) })
+}
+
+// follow returns the positions of the certificates that lead from the leaf to the last issuer that was sent.
+func follow(chain []*x509.Certificate) []int {
+	path := []int{0}
+	for at := chain[0]; !bytes.Equal(at.RawSubject, at.RawIssuer); {
+		next := slices.IndexFunc(chain, func(c *x509.Certificate) bool { return issued(c, at) })
+		if next < 0 || slices.Contains(path, next) {
+			break
+		}
+		path = append(path, next)
+		at = chain[next]
+	}
+	return path
+}
+
+// issued reports whether a certificate may be that of another one's issuer: by its name, and by its key where that can
+// be checked.
+func issued(issuer, c *x509.Certificate) bool {
+	if !bytes.Equal(issuer.RawSubject, c.RawIssuer) {
+		return false
+	}
+	if len(c.AuthorityKeyId) > 0 && len(issuer.SubjectKeyId) > 0 && !bytes.Equal(c.AuthorityKeyId, issuer.SubjectKeyId) {
+		return false
+	}
+	return true
+}
+
+// needed lists the certificates of the path, without a root: as it was verified, or else as it was served.
+func (e *evidence) needed() (list []*x509.Certificate) {
+	if len(e.verified) > 1 {
+		return e.verified[:len(e.verified)-1]
+	}
+	for _, i := range e.path {
+		if c := e.tls.Peers[i]; i == 0 || !bytes.Equal(c.RawSubject, c.RawIssuer) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// reason says why the chain is not trusted; empty if it is.
+func (e *evidence) reason() pki.Reason {
+	if e.tls == nil || e.tls.Trust == nil {
+		return ""
+	}
+	return e.tls.Trust.(*pki.TrustError).Reason
+}

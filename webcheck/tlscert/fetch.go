@@ -1,0 +1,223 @@
+package tlscert
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/miekg/dns"
+)
+
+// The bounds of a check.
+const (
+	// Timeout is how long all of it lasts: the operation has 15 seconds (CONTRACT 1.9).
+	Timeout = 13 * time.Second
+
+	connectTimeout   = 6 * time.Second // for the lookup and the connection
+	handshakeTimeout = 6 * time.Second // for the handshake of crypto/tls
+)
+
+// gather asks the DNS and speaks with the server.
+func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) {
+	logs, err := Logs(env)
+	if err != nil {
+		return nil, err
+	}
+	e := &evidence{req: req, began: env.Now(), now: env.Now(), logs: logs, name: req.Host.Name()}
+	if !req.ServerName.IsZero() {
+		e.name = req.ServerName.String()
+	}
+	if env != nil {
+		e.roots = env.Roots
+	}
+	bounded, cancel := diag.Within(ctx, Timeout)
+	defer cancel()
+	var g diag.Group
+	g.Go(func() { e.caa = lookupCAA(bounded, env, e.name) })
+	g.Go(func() { e.exists(bounded, env) })
+	g.Go(func() {
+		if e.connect(bounded, env) {
+			e.speak(bounded, env)
+		}
+	})
+	g.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	e.digest()
+	return e, nil
+}
+
+// exists learns whether a name without addresses exists at all, and whether name servers or the server were silent.
+func (e *evidence) exists(ctx context.Context, env *diag.Env) {
+	if _, isIP := e.req.Host.IP(); !isIP {
+		found := diag.LookupAddresses(ctx, env, dns.Fqdn(e.req.Host.Name()))
+		e.nxdomain, e.unlearned = found.V4.NXDomain(), found.Err()
+	}
+}
+
+// connect makes the connection over which crypto/tls speaks. Its address is that of all others.
+func (e *evidence) connect(ctx context.Context, env *diag.Env) bool {
+	bounded, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	host := e.req.Host.Name()
+	conn, err := env.DialHost(bounded, host, uint16(e.req.Port), ports)
+	if err != nil {
+		e.failure = fetch.DialError(bounded, host, err)
+		return false
+	}
+	defer conn.Close()
+	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		e.addr = netip.AddrPortFrom(a.AddrPort().Addr().Unmap(), uint16(e.req.Port))
+	}
+	e.handshake(ctx, env, conn)
+	return e.addr.IsValid()
+}
+
+// handshake speaks TLS with all that crypto/tls has. Verification is done afterwards, so that a certificate that fails
+// it can be described; what was sent is kept even if the handshake fails later.
+func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) {
+	bounded, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	client := tls.Client(conn, &tls.Config{
+		ServerName:         e.name,
+		InsecureSkipVerify: true, // see above
+		NextProtos:         protocols(e.req.Port),
+		MinVersion:         tls.VersionTLS10, // to be able to say that it is old
+		CipherSuites:       allSuites(),
+		Time:               env.Now,
+		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+			e.served = raw
+			return nil
+		},
+	})
+	began := time.Now()
+	err := client.HandshakeContext(bounded)
+	if err != nil {
+		e.failure = fetch.HandshakeError(bounded, err)
+		return
+	}
+	e.took = new(time.Since(began).Milliseconds())
+	state := client.ConnectionState()
+	e.version, e.suite, e.alpn = state.Version, state.CipherSuite, state.NegotiatedProtocol
+	e.staple, e.handshakeSCTs = state.OCSPResponse, len(state.SignedCertificateTimestamps)
+}
+
+// allSuites are those of TLS 1.2 and earlier that crypto/tls has, the good ones first.
+func allSuites() (list []uint16) {
+	for _, s := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
+		list = append(list, s.ID)
+	}
+	return list
+}
+
+// speak sounds the server out, and fetches what is missing of its chain.
+func (e *evidence) speak(ctx context.Context, env *diag.Env) {
+	if e.failure != nil && e.failure.Code == fetch.Timeout {
+		return
+	}
+	var g diag.Group
+	switch {
+	case e.failure != nil: // the scan may find the chain
+		e.sound(ctx, env)
+		e.adopt()
+	case *e.req.CheckVersions:
+		g.Go(func() { e.sound(ctx, env) })
+	}
+	g.Go(func() { e.repair(ctx, env) })
+	g.Wait()
+}
+
+func (e *evidence) sound(ctx context.Context, env *diag.Env) {
+	e.scan = probe.Scan(ctx, func(ctx context.Context) (net.Conn, error) {
+		return env.DialAddr(ctx, "tcp", e.addr, ports)
+	}, probe.Config{ServerName: e.name, ALPN: protocols(e.req.Port)})
+}
+
+// adopt takes what the scan found for the connection that crypto/tls could not make.
+func (e *evidence) adopt() {
+	reply := e.scan.New
+	if e.scan.Old != nil && (reply == nil || len(e.scan.Old.Chain) > 0) {
+		reply = e.scan.Old
+	}
+	if reply == nil {
+		return
+	}
+	e.version, e.suite, e.alpn = uint16(reply.Version), reply.Suite, reply.ALPN
+	if len(e.served) == 0 {
+		e.served, e.staple = reply.Chain, reply.Staple
+	}
+}
+
+// The bounds of fetching issuers.
+const (
+	maxFetched      = 3         // chains have up to three certificates between leaf and root
+	maxIssuerBytes  = 256 << 10 // a certificate has a few kilobytes
+	issuerRedirects = 2
+	issuerTimeout   = 5 * time.Second
+)
+
+// repair fetches the issuers of a chain that does not lead to a trusted authority, as some browsers do (RFC 5280
+// section 4.2.2.1). It only serves to say that they would.
+func (e *evidence) repair(ctx context.Context, env *diag.Env) {
+	chain, _ := parseChain(e.served)
+	if len(chain) == 0 || e.verifier().Complete(chain) {
+		return
+	}
+	path := follow(chain)
+	last := chain[path[len(path)-1]]
+	for range maxFetched {
+		if pki.SelfSigned(last) || len(last.IssuingCertificateURL) == 0 {
+			return
+		}
+		e.repairTried = true
+		issuer, err := fetchIssuer(ctx, env, last)
+		if err != nil {
+			e.repairFault = err
+			return
+		}
+		e.fetched = append(e.fetched, issuer)
+		if e.verifier().Complete(slices.Concat(chain, e.fetched)) {
+			e.repaired = true
+			return
+		}
+		last = issuer
+	}
+}
+
+// fetchIssuer fetches the certificate that another one says it is signed by.
+func fetchIssuer(ctx context.Context, env *diag.Env, c *x509.Certificate) (*x509.Certificate, error) {
+	u, err := diag.ParseURL(c.IssuingCertificateURL[0])
+	if err != nil {
+		return nil, errors.New("the URL of the issuer is not valid")
+	}
+	r, err := fetch.Do(ctx, env, fetch.Request{
+		URL: u, MaxRedirects: issuerRedirects, MaxBytes: maxIssuerBytes, Timeout: issuerTimeout, AllowUntrusted: true,
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Err != nil:
+		return nil, r.Err
+	case r.Final() == nil || r.Final().StatusCode != 200:
+		return nil, fmt.Errorf("the answer is not a certificate")
+	}
+	issuer, err := parseIssuer(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if !issued(issuer, c) {
+		return nil, errors.New("the certificate there did not sign this one")
+	}
+	return issuer, nil
+}

@@ -1,0 +1,153 @@
+//go:build !race
+
+package tlscert
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// weight is what httpapi sets aside for a check.
+const weight = 16 << 20
+
+// What servers can make a check hold stays within its weight: long certificates, all suites, endless issuers.
+func TestHostileMemory(t *testing.T) {
+	a := newAuthorities(t)
+	w := diagtest.NewWorld(t)
+	w.SetTime(start)
+	w.Zone(zone)
+	names := []string{host}
+	for i := range 1700 {
+		names = append(names, fmt.Sprintf("%s%d.example.com", strings.Repeat("x", 50), i))
+	}
+	cert, _ := a.public.issue(t, leaf(func(c *x509.Certificate) {
+		c.DNSNames, c.IssuingCertificateURL = names, []string{"http://ca.example.net/"}
+	}))
+	server := probetest.Server{Suites: map[probe.Version][]uint16{}, DHBits: 8192, Groups: []probe.Group{23, 24, 25, 26,
+		27, 28, 29}}
+	for _, s := range probe.Suites() {
+		v := probe.TLS12
+		if s.TLS13() {
+			v = probe.TLS13
+		}
+		server.Suites[v] = append(server.Suites[v], s.ID)
+	}
+	server.Chain = [][]byte{cert.Raw}
+	w.Serve("192.0.2.10:443", server.Serve)
+	w.HTTP("ca.example.net", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		for range 100 {
+			rw.Write(make([]byte, 1<<20))
+		}
+	}))
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	r, err := Check(t.Context(), w.Env(), Request{Host: MustHost(host)})
+	took := time.Since(began)
+	require.NoError(t, err)
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	held := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	require.LessOrEqual(t, held, int64(weight))
+	t.Logf("%d KiB, of them %d of JSON, %d suites, %v", held>>10, len(text)>>10, len(r.CipherSuites), took)
+	runtime.KeepAlive(r)
+	runtime.KeepAlive(text)
+}
+
+// What a check holds at any time stays within its weight, whatever handshakes bring: as many suites, versions
+// and certificates as there can be, all at once.
+func TestHostilePeak(t *testing.T) {
+	a := newAuthorities(t)
+	cert, _ := a.public.issue(t, leaf(func(c *x509.Certificate) {
+		for i := range 900 {
+			c.DNSNames = append(c.DNSNames, fmt.Sprintf("%s%d.example.com", strings.Repeat("x", 50), i))
+		}
+	}))
+	server := probetest.Server{Suites: map[probe.Version][]uint16{}, DHBits: 8192, SSL2: true, Compress: true,
+		ClientOrder: true,
+		Groups:      []probe.Group{23, 24, 25, 26, 27, 28, 29}, Chain: [][]byte{cert.Raw, cert.Raw, cert.Raw,
+			cert.Raw}[:128<<10/len(cert.Raw)]}
+	for _, s := range probe.Suites() {
+		for _, v := range probe.Versions() {
+			if s.TLS13() == (v == probe.TLS13) {
+				server.Suites[v] = append(server.Suites[v], s.ID)
+			}
+		}
+	}
+	w := diagtest.NewWorld(t)
+	w.SetTime(start)
+	w.Zone(zone)
+	w.Serve("192.0.2.10:443", server.Serve)
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, peak := heap(), int64(0)
+	done := make(chan *Report)
+	go func() {
+		r, err := Check(t.Context(), w.Env(), Request{Host: MustHost(host)})
+		assert.NoError(t, err)
+		done <- r
+	}()
+	for {
+		select {
+		case r := <-done:
+			t.Logf("%d KiB at most, %d suites", peak>>10, len(r.CipherSuites))
+			require.LessOrEqual(t, peak, int64(weight))
+			return
+		default:
+			peak = max(peak, heap()-before)
+		}
+	}
+}
+
+// Servers that send rubbish without end, or drip, are left in time, and the reply says that nothing is known.
+func TestHostileServers(t *testing.T) {
+	a := newAuthorities(t)
+	endless := func(piece string) func(net.Conn) {
+		return func(conn net.Conn) {
+			go io.Copy(io.Discard, conn)
+			for {
+				if _, err := io.WriteString(conn, piece); err != nil {
+					return
+				}
+			}
+		}
+	}
+	for name, serve := range map[string]func(net.Conn){
+		"zeroes": endless(strings.Repeat("\x00", 1000)), "empty records": endless("\x16\x03\x03\x00\x00"),
+		"warnings":       endless("\x15\x03\x03\x00\x02\x01\x70"),
+		"a huge message": endless("\x16\x03\x03\x40\x00\x02\xff\xff\xff" + strings.Repeat("\x00", 1<<14-4)),
+		"HTTP":           endless("HTTP/1.1 400 Bad Request\r\n\r\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			r := check(t, a, "", nil, func(s setup) { s.w.Serve("192.0.2.10:443", serve) })
+			require.Nil(t, r.Certificate)
+			require.NotNil(t, r.Error)
+			require.Nil(t, r.Score)
+			require.Less(t, time.Since(began), 14*time.Second)
+		})
+	}
+}

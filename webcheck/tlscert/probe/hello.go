@@ -1,0 +1,199 @@
+package probe
+
+import (
+	"crypto/rand"
+	"net/netip"
+
+	"golang.org/x/crypto/cryptobyte"
+)
+
+// A Hello is what a ClientHello offers.
+type Hello struct {
+	Version    Version // the one version that is offered
+	Suites     []uint16
+	Groups     []Group // of the key exchange; empty leaves the extension out
+	ServerName string  // host name or IP address, of which only names are sent (RFC 6066 section 3)
+	ALPN       []string
+
+	Compression bool // offers DEFLATE (RFC 3749) beside no compression
+	Fallback    bool // says that a higher version failed before (RFC 7507)
+}
+
+// The numbers of the two suites that are none.
+const (
+	renegotiationSCSV = 0x00FF // RFC 5746 section 3.3
+	fallbackSCSV      = 0x5600 // RFC 7507 section 4
+)
+
+// The numbers of extensions (IANA, "TLS ExtensionType Values").
+const (
+	extServerName    = 0
+	extStatus        = 5
+	extGroups        = 10
+	extPointFormats  = 11
+	extSignatures    = 13
+	extHeartbeat     = 15
+	extALPN          = 16
+	extPadding       = 21
+	extMasterSecret  = 23
+	extSessionTicket = 35
+	extVersions      = 43
+	extKeyShare      = 51
+	extRenegotiation = 65281
+)
+
+// signatureSchemes are all that a server may have a certificate for (RFC 8446 section 4.2.3, RFC 8734, RFC 8998,
+// RFC 5246 section 7.4.1.4.1): what is left out here would hide a server.
+var signatureSchemes = []uint16{
+	0x0403, 0x0503, 0x0603, 0x0807, 0x0808, 0x0804, 0x0805, 0x0806, 0x0809, 0x080a, 0x080b, 0x081a, 0x081b, 0x081c,
+	0x0401, 0x0501, 0x0601, 0x0303, 0x0301, 0x0302, 0x0402, 0x0502, 0x0602, 0x0203, 0x0201, 0x0202, 0x0708, 0x0101,
+	0x0904, 0x0905, 0x0906, 0x0709, 0x0840, 0x0841, 0xeeee, 0xeded,
+}
+
+// The types of records and handshake messages that are written or read.
+const (
+	recordAlert     = 21
+	recordHandshake = 22
+	recordChange    = 20
+
+	clientHello       = 1
+	serverHello       = 2
+	certificate       = 11
+	serverKeyExchange = 12
+	certificateReq    = 13
+	serverHelloDone   = 14
+	certificateStatus = 22
+)
+
+// bytes writes the ClientHello as one record.
+func (h Hello) bytes() []byte {
+	var b cryptobyte.Builder
+	record := TLS10 // what all servers accept (RFC 8446 section 5.1)
+	if h.Version == SSL3 {
+		record = SSL3
+	}
+	b.AddUint8(recordHandshake)
+	b.AddUint16(uint16(record))
+	b.AddUint16LengthPrefixed(func(b *cryptobyte.Builder) {
+		b.AddUint8(clientHello)
+		b.AddUint24LengthPrefixed(h.body)
+	})
+	return b.BytesOrPanic() // lists are bounded by what is known
+}
+
+// body writes the message (RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2).
+func (h Hello) body(b *cryptobyte.Builder) {
+	b.AddUint16(uint16(min(h.Version, TLS12)))
+	b.AddBytes(random(32))
+	b.AddUint8LengthPrefixed(func(b *cryptobyte.Builder) {
+		if h.Version == TLS13 {
+			b.AddBytes(random(32)) // middlebox compatibility (RFC 8446 section 4.1.2)
+		}
+	})
+	b.AddUint16LengthPrefixed(func(b *cryptobyte.Builder) {
+		for _, s := range h.Suites {
+			b.AddUint16(s)
+		}
+		if h.Version == SSL3 {
+			b.AddUint16(renegotiationSCSV) // there are no extensions
+		}
+		if h.Fallback {
+			b.AddUint16(fallbackSCSV)
+		}
+	})
+	b.AddUint8LengthPrefixed(func(b *cryptobyte.Builder) {
+		if h.Compression {
+			b.AddUint8(1)
+		}
+		b.AddUint8(0)
+	})
+	if h.Version == SSL3 {
+		return
+	}
+	b.AddUint16LengthPrefixed(func(b *cryptobyte.Builder) {
+		h.extensions(b)
+		h.pad(b)
+	})
+}
+
+// extensions writes all but the padding.
+func (h Hello) extensions(b *cryptobyte.Builder) {
+	if _, err := netip.ParseAddr(h.ServerName); err != nil && h.ServerName != "" {
+		extension(b, extServerName, func(b *cryptobyte.Builder) {
+			list16(b, func(b *cryptobyte.Builder) {
+				b.AddUint8(0) // host_name
+				list16(b, func(b *cryptobyte.Builder) { b.AddBytes([]byte(h.ServerName)) })
+			})
+		})
+	}
+	extension(b, extMasterSecret, nothing)
+	if h.Version != TLS13 {
+		extension(b, extRenegotiation, func(b *cryptobyte.Builder) { b.AddUint8(0) })
+		extension(b, extSessionTicket, nothing)
+		extension(b, extPointFormats, func(b *cryptobyte.Builder) { b.AddBytes([]byte{1, 0}) })
+		extension(b, extHeartbeat, func(b *cryptobyte.Builder) { b.AddUint8(2) }) // peer_not_allowed_to_send
+	}
+	extension(b, extStatus, func(b *cryptobyte.Builder) { b.AddBytes([]byte{1, 0, 0, 0, 0}) }) // ocsp
+	if len(h.Groups) > 0 {
+		extension(b, extGroups, func(b *cryptobyte.Builder) {
+			list16(b, func(b *cryptobyte.Builder) {
+				for _, g := range h.Groups {
+					b.AddUint16(uint16(g))
+				}
+			})
+		})
+	}
+	if h.Version >= TLS12 {
+		extension(b, extSignatures, func(b *cryptobyte.Builder) {
+			list16(b, func(b *cryptobyte.Builder) {
+				for _, s := range signatureSchemes {
+					b.AddUint16(s)
+				}
+			})
+		})
+	}
+	if len(h.ALPN) > 0 {
+		extension(b, extALPN, func(b *cryptobyte.Builder) {
+			list16(b, func(b *cryptobyte.Builder) {
+				for _, p := range h.ALPN {
+					b.AddUint8LengthPrefixed(func(b *cryptobyte.Builder) { b.AddBytes([]byte(p)) })
+				}
+			})
+		})
+	}
+	if h.Version == TLS13 {
+		extension(b, extVersions, func(b *cryptobyte.Builder) { b.AddBytes([]byte{2, 3, 4}) })
+		extension(b, extKeyShare, func(b *cryptobyte.Builder) { b.AddUint16(0) }) // asks for a HelloRetryRequest
+	}
+}
+
+// paddedTo is the size from which some load balancers of F5 take a ClientHello again that they hang on from 256 bytes
+// (RFC 7685 section 4).
+const paddedTo = 512
+
+// pad fills the extensions up, so that no ClientHello has a size that servers are known to fail on.
+func (h Hello) pad(b *cryptobyte.Builder) {
+	var size cryptobyte.Builder
+	h.extensions(&size)
+	rest := paddedTo - len(size.BytesOrPanic()) - 2*len(h.Suites) - 60
+	if rest > 0 {
+		extension(b, extPadding, func(b *cryptobyte.Builder) { b.AddBytes(make([]byte, rest)) })
+	}
+}
+
+func extension(b *cryptobyte.Builder, number uint16, content func(*cryptobyte.Builder)) {
+	b.AddUint16(number)
+	list16(b, content)
+}
+
+func list16(b *cryptobyte.Builder, content func(*cryptobyte.Builder)) {
+	b.AddUint16LengthPrefixed(content)
+}
+
+func nothing(*cryptobyte.Builder) {}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b) // never fails
+	return b
+}

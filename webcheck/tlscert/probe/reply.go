@@ -1,0 +1,208 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"time"
+
+	"golang.org/x/crypto/cryptobyte"
+)
+
+// A Reply is what a server chose.
+type Reply struct {
+	Version     Version
+	Suite       uint16
+	Compression bool   // data would be compressed
+	Group       Group  // of the key exchange; 0 if there is none, or it is not a group
+	DHBits      int    // size of the prime, if keys are agreed on modulo a prime of the server
+	ALPN        string // application protocol
+
+	SecureRenegotiation bool // RFC 5746; in TLS 1.3 nobody renegotiates
+	MasterSecret        bool // extended master secret (RFC 7627)
+	SessionTicket       bool // RFC 5077
+	Heartbeat           bool // RFC 6520
+
+	ClientCertificate bool // the client is asked for a certificate; of TLS 1.2 and earlier only
+
+	Chain  [][]byte // certificates in DER form, leaf first; of TLS 1.2 and earlier only
+	Staple []byte   // OCSP response; of TLS 1.2 and earlier only
+}
+
+// MaxChain bounds the certificates that are kept of a chain.
+const MaxChain = 20
+
+// connectionTime bounds one exchange, so that a server that sends a byte now and then does not hold it up.
+const connectionTime = 5 * time.Second
+
+// Ask sends a ClientHello over a connection and reads what the server chose. The connection is of no use afterwards,
+// and is left open. The error is a *[Refusal] if the server does not want to speak like that, or [ErrNotTLS]; others
+// say that nothing was learned, such as that time has run out.
+func Ask(ctx context.Context, conn net.Conn, h Hello) (*Reply, error) {
+	deadline := time.Now().Add(connectionTime)
+	if end, ok := ctx.Deadline(); ok && end.Before(deadline) {
+		deadline = end
+	}
+	conn.SetDeadline(deadline)
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if h.Version == SSL2 {
+		return ask2(conn)
+	}
+	if _, err := conn.Write(h.bytes()); err != nil {
+		return nil, closed(err)
+	}
+	return newReader(conn).reply()
+}
+
+// reply reads the messages of the server up to where it waits for the client.
+func (r *reader) reply() (*Reply, error) {
+	kind, content, err := r.message()
+	if err != nil {
+		return nil, err
+	}
+	reply := &Reply{}
+	if kind != serverHello || !reply.hello(content) {
+		return nil, errMalformed
+	}
+	if reply.Version == TLS13 {
+		return reply, nil // the rest is encrypted
+	}
+	for {
+		kind, content, err := r.message()
+		if err != nil || kind == serverHelloDone {
+			return reply, nil // the choice is known, whatever happens to the rest
+		}
+		reply.add(kind, content)
+	}
+}
+
+// add reads one of the messages after the ServerHello.
+func (reply *Reply) add(kind uint8, content cryptobyte.String) {
+	switch kind {
+	case certificate:
+		reply.Chain = readChain(content)
+	case certificateStatus:
+		var status uint8
+		var staple cryptobyte.String
+		if content.ReadUint8(&status) && status == 1 && content.ReadUint24LengthPrefixed(&staple) { // RFC 6066 section 8
+			reply.Staple = bytes.Clone(staple)
+		}
+	case certificateReq:
+		reply.ClientCertificate = true
+	case serverKeyExchange:
+		reply.keyExchange(content)
+	}
+}
+
+// retry is the random number that makes a HelloRetryRequest of a ServerHello (RFC 8446 section 4.1.3).
+var retry = []byte{
+	0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91,
+	0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
+}
+
+// hello reads a ServerHello (RFC 8446 section 4.1.3, RFC 5246 section 7.4.1.3).
+func (reply *Reply) hello(in cryptobyte.String) bool {
+	var version uint16
+	var number, session, extensions cryptobyte.String
+	var compression uint8
+	if !in.ReadUint16(&version) || !in.ReadBytes((*[]byte)(&number), 32) || !in.ReadUint8LengthPrefixed(&session) ||
+		!in.ReadUint16(&reply.Suite) || !in.ReadUint8(&compression) {
+		return false
+	}
+	reply.Version, reply.Compression = Version(version), compression != 0
+	if in.Empty() {
+		return true
+	}
+	if !in.ReadUint16LengthPrefixed(&extensions) || !in.Empty() {
+		return false
+	}
+	isRetry := bytes.Equal(number, retry)
+	for !extensions.Empty() {
+		var kind uint16
+		var content cryptobyte.String
+		if !extensions.ReadUint16(&kind) || !extensions.ReadUint16LengthPrefixed(&content) {
+			return false
+		}
+		reply.extension(kind, content, isRetry)
+	}
+	return true
+}
+
+func (reply *Reply) extension(kind uint16, content cryptobyte.String, isRetry bool) {
+	switch kind {
+	case extVersions:
+		var v uint16
+		if content.ReadUint16(&v) {
+			reply.Version = Version(v)
+		}
+	case extKeyShare:
+		var g uint16
+		if content.ReadUint16(&g) && (isRetry || !content.Empty()) {
+			reply.Group = Group(g)
+		}
+	case extALPN:
+		var list, name cryptobyte.String
+		if content.ReadUint16LengthPrefixed(&list) && list.ReadUint8LengthPrefixed(&name) {
+			reply.ALPN = string(name)
+		}
+	case extRenegotiation:
+		reply.SecureRenegotiation = true
+	case extMasterSecret:
+		reply.MasterSecret = true
+	case extSessionTicket:
+		reply.SessionTicket = true
+	case extHeartbeat:
+		reply.Heartbeat = true
+	}
+}
+
+// readChain reads a Certificate message (RFC 5246 section 7.4.2). What is malformed ends the chain.
+func readChain(in cryptobyte.String) [][]byte {
+	var list, one cryptobyte.String
+	if !in.ReadUint24LengthPrefixed(&list) {
+		return nil
+	}
+	var chain [][]byte
+	for !list.Empty() && len(chain) < MaxChain && list.ReadUint24LengthPrefixed(&one) {
+		chain = append(chain, bytes.Clone(one))
+	}
+	return chain
+}
+
+// namedCurve says that a group is given by its number (RFC 8422 section 5.4).
+const namedCurve = 3
+
+// keyExchange reads the parameters of the key exchange (RFC 8422 section 5.4, RFC 5246 section 7.4.3).
+func (reply *Reply) keyExchange(in cryptobyte.String) {
+	s := SuiteOf(reply.Suite)
+	if s.psk() && !in.ReadUint16LengthPrefixed(new(cryptobyte.String)) { // RFC 5489 section 2: an identity hint first
+		return
+	}
+	switch {
+	case s.EllipticCurve():
+		var kind uint8
+		var group uint16
+		if in.ReadUint8(&kind) && kind == namedCurve && in.ReadUint16(&group) {
+			reply.Group = Group(group)
+		}
+	case s.FiniteField(), s.Export():
+		var prime cryptobyte.String
+		if s.FiniteField() && in.ReadUint16LengthPrefixed(&prime) {
+			reply.DHBits = bitLen(prime)
+		}
+	}
+}
+
+// bitLen is the size of a number in bits.
+func bitLen(number []byte) int {
+	number = bytes.TrimLeft(number, "\x00")
+	if len(number) == 0 {
+		return 0
+	}
+	bits := 8 * (len(number) - 1)
+	for first := number[0]; first > 0; first >>= 1 {
+		bits++
+	}
+	return bits
+}

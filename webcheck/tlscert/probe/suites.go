@@ -1,0 +1,213 @@
+package probe
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A Suite is a cipher suite: how keys are agreed on, who is authenticated, and how data are encrypted.
+type Suite struct {
+	ID       uint16
+	Name     string // as IANA has it, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
+	exchange string // ECDHE_RSA; empty in TLS 1.3
+	cipher   string // AES_128_GCM_SHA256
+}
+
+//go:embed data/suites.txt
+var suitesText string
+
+// table is the built-in list of suites in the order of their numbers.
+var table = sync.OnceValue(func() (list []Suite) {
+	for line := range strings.Lines(suitesText) {
+		number, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+		id, err := strconv.ParseUint(number, 16, 16)
+		if !ok || err != nil {
+			continue // a comment
+		}
+		list = append(list, newSuite(uint16(id), "TLS_"+name))
+	}
+	return list
+})
+
+var byID = sync.OnceValue(func() map[uint16]Suite {
+	m := map[uint16]Suite{}
+	for _, s := range table() {
+		m[s.ID] = s
+	}
+	return m
+})
+
+func newSuite(id uint16, name string) Suite {
+	s := Suite{ID: id, Name: name}
+	exchange, cipher, ok := strings.Cut(strings.TrimPrefix(name, "TLS_"), "_WITH_")
+	switch {
+	case ok:
+		s.exchange, s.cipher = exchange, cipher
+	case strings.HasPrefix(exchange, "ECCPWD"):
+		s.exchange = exchange
+	default:
+		s.cipher = exchange
+	}
+	return s
+}
+
+// Suites lists all suites that are known. The caller owns the list.
+func Suites() []Suite { return append([]Suite(nil), table()...) }
+
+// SuiteOf describes a suite by its number. One that is not known has a name like 0xC0FF.
+func SuiteOf(id uint16) Suite {
+	if s, ok := byID()[id]; ok {
+		return s
+	}
+	return Suite{ID: id, Name: fmt.Sprintf("0x%04X", id), exchange: "unknown", cipher: "unknown"}
+}
+
+// TLS13 reports whether a suite belongs to TLS 1.3, where the key exchange is not part of it.
+func (s Suite) TLS13() bool { return s.exchange == "" && s.cipher != "" }
+
+// ForwardSecret reports whether recorded sessions stay secret when the key of the server is stolen later.
+func (s Suite) ForwardSecret() bool {
+	return s.TLS13() || strings.HasPrefix(s.exchange, "ECDHE") || strings.HasPrefix(s.exchange, "DHE") ||
+		strings.HasPrefix(s.exchange, "ECCPWD")
+}
+
+// EllipticCurve reports whether keys are agreed on over an elliptic curve that the server picks for the session.
+func (s Suite) EllipticCurve() bool {
+	return strings.HasPrefix(s.exchange, "ECDHE") || s.exchange == "ECDH_anon"
+}
+
+// FiniteField reports whether keys are agreed on modulo a prime that the server picks for the session.
+func (s Suite) FiniteField() bool {
+	return strings.HasPrefix(s.exchange, "DHE") || strings.HasPrefix(s.exchange, "DH_anon")
+}
+
+// Anonymous reports whether the server shows no certificate.
+func (s Suite) Anonymous() bool { return strings.Contains(s.exchange, "anon") }
+
+// Unencrypted reports whether data are sent in the clear.
+func (s Suite) Unencrypted() bool {
+	return strings.HasPrefix(s.cipher, "NULL") || s.cipher == "SHA256_SHA256" || s.cipher == "SHA384_SHA384" // RFC 9150
+}
+
+// Export reports whether the suite was made weak for the export laws of the 1990s.
+func (s Suite) Export() bool { return strings.Contains(s.exchange, "EXPORT") }
+
+// RC4 reports whether the suite uses RC4 (RFC 7465).
+func (s Suite) RC4() bool { return strings.HasPrefix(s.cipher, "RC4") }
+
+// SmallBlock reports whether the cipher has blocks of 64 bits, which repeat after some gigabytes (CVE-2016-2183).
+func (s Suite) SmallBlock() bool {
+	for _, name := range []string{"3DES", "DES", "IDEA", "RC2", "28147", "MAGMA"} {
+		if strings.HasPrefix(s.cipher, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// ShortKey reports whether the key can be found by trying all: single DES and RC2.
+func (s Suite) ShortKey() bool {
+	return strings.HasPrefix(s.cipher, "DES") || strings.HasPrefix(s.cipher, "RC2") || s.Export()
+}
+
+// AEAD reports whether encryption and authentication are one step (RFC 5116); the others are CBC and older.
+func (s Suite) AEAD() bool {
+	for _, mode := range []string{"GCM", "CCM", "CHACHA20", "AEGIS", "MGM"} {
+		if strings.Contains(s.cipher, mode) {
+			return true
+		}
+	}
+	return strings.HasPrefix(s.exchange, "ECCPWD")
+}
+
+// signed12 reports whether a suite is of TLS 1.2 only, since it is authenticated by more than SHA-1.
+func (s Suite) signed12() bool {
+	return s.AEAD() || strings.HasSuffix(s.cipher, "SHA256") || strings.HasSuffix(s.cipher, "SHA384")
+}
+
+// fits reports whether a version has a suite.
+func (s Suite) fits(v Version) bool {
+	switch {
+	case v == TLS13:
+		return s.TLS13()
+	case v == TLS12:
+		return !s.TLS13()
+	default:
+		return !s.TLS13() && !s.signed12()
+	}
+}
+
+// Strength says how much a suite protects.
+type Strength string
+
+// The strengths.
+const (
+	Strong     Strength = "strong"     // forward secret, and AEAD (RFC 9325 section 4.2)
+	Acceptable Strength = "acceptable" // forward secret, with CBC
+	Weak       Strength = "weak"       // without forward secrecy, or with small blocks
+	Insecure   Strength = "insecure"   // known to be broken, or no protection at all
+)
+
+// Values lists the strengths.
+func (Strength) Values() []string {
+	return []string{string(Strong), string(Acceptable), string(Weak), string(Insecure)}
+}
+
+// Strength rates a suite.
+func (s Suite) Strength() Strength {
+	switch {
+	case s.Unencrypted(), s.Anonymous(), s.RC4(), s.ShortKey(), s.exchange == "unknown":
+		return Insecure
+	case s.SmallBlock(), !s.ForwardSecret():
+		return Weak
+	case s.AEAD():
+		return Strong
+	default:
+		return Acceptable
+	}
+}
+
+// common reports whether a suite is one that servers of today have.
+func (s Suite) common() bool {
+	return (strings.HasPrefix(s.cipher, "AES") || strings.HasPrefix(s.cipher, "CHACHA20")) &&
+		(s.exchange == "RSA" || s.exchange == "ECDHE_RSA" || s.exchange == "ECDHE_ECDSA" || s.exchange == "DHE_RSA")
+}
+
+// maxOffered bounds the suites of one ClientHello: some servers fail on more than 128.
+const maxOffered = 100
+
+// chunks divides the suites of a version into lists that are offered apart: the common ones with forward secrecy,
+// those without, and the rest.
+func chunks(v Version) [][]uint16 {
+	var secret, static, rest []uint16
+	for _, s := range table() {
+		switch {
+		case !s.fits(v):
+		case s.common() && s.ForwardSecret(), s.TLS13():
+			secret = append(secret, s.ID)
+		case s.common():
+			static = append(static, s.ID)
+		default:
+			rest = append(rest, s.ID)
+		}
+	}
+	var list [][]uint16
+	for _, chunk := range [][]uint16{secret, static, rest} {
+		for len(chunk) > maxOffered {
+			list, chunk = append(list, chunk[:maxOffered]), chunk[maxOffered:]
+		}
+		if len(chunk) > 0 {
+			list = append(list, chunk)
+		}
+	}
+	return list
+}
+
+// psk reports whether a suite needs a key that both sides share beforehand.
+func (s Suite) psk() bool { return strings.Contains(s.exchange, "PSK") }
+
+// chaCha reports whether the cipher is ChaCha20.
+func (s Suite) chaCha() bool { return strings.HasPrefix(s.cipher, "CHACHA20") }

@@ -1,0 +1,158 @@
+package tlscert
+
+import (
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+)
+
+// Report says what a server shows and speaks, and what to think of it. What is absent is not known.
+type Report struct {
+	Host        string `json:"host" doc:"server that was asked for" example:"example.com"`
+	HostUnicode string `json:"host_unicode,omitempty" doc:"its Unicode form, if different"`
+	Port        int    `json:"port" doc:"port" example:"443"`
+	Address     string `json:"address,omitempty" doc:"address that was connected to" example:"192.0.2.10"`
+	IPVersion   int    `json:"ip_version,omitempty" doc:"4 or 6"`
+	diag.Verdict
+	TLS           *pki.TLS         `json:"tls,omitempty" doc:"the connection and the chain as served; absent if there was none, or its certificates are not known"`
+	Certificate   *pki.Certificate `json:"certificate,omitempty" doc:"certificate of the server"`
+	HostnameMatch *bool            `json:"hostname_match,omitempty" doc:"whether it covers the name"`
+	Trusted       *bool            `json:"trusted,omitempty" doc:"whether its chain leads to a trusted authority, the name apart"`
+	ExpiresAt     *time.Time       `json:"expires_at,omitempty" doc:"when the certificate of the server expires"`
+	DaysRemaining *int             `json:"days_remaining,omitempty" doc:"whole days until the certificate of the server expires; negative when past"`
+	Error         *fetch.Error     `json:"error,omitempty" doc:"why no handshake with a certificate came about"`
+	VerifiedChain []ChainLink      `json:"verified_chain" doc:"the path to a trusted authority, leaf first, root included; empty if there is none"`
+	ChainIssues   []ChainIssue     `json:"chain_issues" doc:"what is wrong with the chain as served"`
+	Repairable    *bool            `json:"chain_repairable,omitempty" doc:"of an incomplete chain: whether fetching what the certificates point to completes it"`
+	Versions      []VersionSupport `json:"versions,omitempty" doc:"protocol versions, the oldest first"`
+	CipherSuites  []CipherSuite    `json:"cipher_suites,omitempty" doc:"cipher suites by version, the newest first, as the server prefers them"`
+	Groups        []string         `json:"groups,omitempty" doc:"groups for the key exchange, as the server prefers them" example:"[\"X25519\"]"`
+	ALPN          []string         `json:"alpn_protocols,omitempty" doc:"application protocols, as the server prefers them" example:"[\"h2\"]"`
+	Features      *Features        `json:"features,omitempty" doc:"extensions and habits of the server"`
+	OCSP          OCSP             `json:"ocsp" doc:"stapled OCSP response"`
+	SCTs          []SCT            `json:"scts" doc:"signed certificate timestamps"`
+	CAA           *CAA             `json:"caa,omitempty" doc:"which authorities may issue certificates for the name; absent for addresses, and if it could not be learned"`
+	HandshakeMS   *int64           `json:"handshake_ms,omitempty" min:"0" doc:"how long the TLS handshake took"`
+	Partial       bool             `json:"partial" doc:"whether something could not be learned"`
+	diag.Timing
+}
+
+// Rules describes what is examined.
+func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
+
+// A ChainLink is a certificate of the path that was verified.
+type ChainLink struct {
+	Subject  string    `json:"subject" doc:"common name, or the whole name without one"`
+	NotAfter time.Time `json:"not_after" doc:"last moment of validity"`
+	Served   bool      `json:"served" doc:"whether the server sends it"`
+	SHA256   string    `json:"fingerprint_sha256" doc:"SHA-256 of the whole certificate, in hex"`
+}
+
+// A ChainIssue is a fault of the chain as it is served.
+type ChainIssue string
+
+// The faults.
+const (
+	Incomplete          ChainIssue = "incomplete"           // an issuer is neither sent nor trusted
+	WrongOrder          ChainIssue = "wrong_order"          // certificates do not follow on each other
+	Extra               ChainIssue = "extra"                // certificates that belong to no path
+	ExpiredIntermediate ChainIssue = "expired_intermediate" // the validity of one that is needed has ended
+	WeakSignature       ChainIssue = "weak_signature"       // one that is needed is signed with MD5 or SHA-1
+)
+
+// Values lists the faults.
+func (ChainIssue) Values() []string {
+	return []string{
+		string(Incomplete), string(WrongOrder), string(Extra), string(ExpiredIntermediate), string(WeakSignature),
+	}
+}
+
+// A VersionSupport says whether the server speaks a version.
+type VersionSupport struct {
+	Version   string `json:"version" doc:"protocol version" example:"TLS 1.3"`
+	Supported *bool  `json:"supported,omitempty" doc:"whether the server speaks it; absent if that could not be learned"`
+}
+
+// A CipherSuite is one that the server accepts.
+type CipherSuite struct {
+	Version       string         `json:"version" doc:"protocol version" example:"TLS 1.2"`
+	ID            string         `json:"id" doc:"number in hex" example:"0xC02F"`
+	Name          string         `json:"name" doc:"name in the registry of IANA" example:"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"`
+	Strength      probe.Strength `json:"strength" doc:"how much it protects"`
+	ForwardSecret bool           `json:"forward_secret" doc:"whether recorded sessions stay secret when the key is stolen later"`
+	DHBits        int            `json:"dh_bits,omitempty" doc:"size of the prime of a Diffie-Hellman key exchange"`
+}
+
+// Features are extensions and habits of a server. What is absent is not known, or makes no sense with its versions.
+type Features struct {
+	SecureRenegotiation *bool `json:"secure_renegotiation,omitempty" doc:"RFC 5746; TLS 1.2 and earlier"`
+	MasterSecret        *bool `json:"extended_master_secret,omitempty" doc:"RFC 7627; TLS 1.2 and earlier"`
+	SessionTickets      *bool `json:"session_tickets,omitempty" doc:"RFC 5077; TLS 1.2 and earlier"`
+	Heartbeat           *bool `json:"heartbeat,omitempty" doc:"RFC 6520"`
+	Compression         *bool `json:"compression,omitempty" doc:"RFC 3749"`
+	FallbackSCSV        *bool `json:"fallback_scsv,omitempty" doc:"RFC 7507"`
+	ServerOrder         *bool `json:"server_cipher_order,omitempty" doc:"whether the server picks cipher suites by its own preference"`
+	PostQuantum         *bool `json:"post_quantum,omitempty" doc:"whether a key exchange protects against quantum computers"`
+}
+
+// OCSP is a stapled OCSP response.
+type OCSP struct {
+	Stapled    bool       `json:"stapled" doc:"whether the server sent one"`
+	Status     OCSPStatus `json:"status,omitempty" doc:"what it says; absent if it cannot be read"`
+	ProducedAt *time.Time `json:"produced_at,omitempty" doc:"when it was made"`
+	NextUpdate *time.Time `json:"next_update,omitempty" doc:"until when it is valid"`
+	MustStaple bool       `json:"must_staple" doc:"whether the certificate asks for one (RFC 7633)"`
+}
+
+// An OCSPStatus is what an OCSP response says of a certificate (RFC 6960 section 2.2).
+type OCSPStatus string
+
+// The statuses.
+const (
+	OCSPGood    OCSPStatus = "good"
+	OCSPRevoked OCSPStatus = "revoked"
+	OCSPUnknown OCSPStatus = "unknown"
+)
+
+// Values lists the statuses.
+func (OCSPStatus) Values() []string {
+	return []string{string(OCSPGood), string(OCSPRevoked), string(OCSPUnknown)}
+}
+
+// SCTSource is by what way a timestamp came (RFC 6962 section 3.3).
+type SCTSource string
+
+// The ways.
+const (
+	SCTEmbedded  SCTSource = "certificate"
+	SCTHandshake SCTSource = "tls"
+	SCTStapled   SCTSource = "ocsp"
+)
+
+// Values lists the ways.
+func (SCTSource) Values() []string {
+	return []string{string(SCTEmbedded), string(SCTHandshake), string(SCTStapled)}
+}
+
+// An SCT is a signed certificate timestamp: the promise of a log to publish the certificate.
+type SCT struct {
+	Source    SCTSource  `json:"source" doc:"by what way it came"`
+	LogID     string     `json:"log_id,omitempty" doc:"SHA-256 of the key of the log, in Base64"`
+	Log       string     `json:"log,omitempty" doc:"name of the log; absent if it is not known"`
+	Operator  string     `json:"operator,omitempty" doc:"who runs the log"`
+	Timestamp *time.Time `json:"timestamp,omitempty" doc:"when the log received the certificate"`
+	Verified  *bool      `json:"verified,omitempty" doc:"whether its signature is valid; absent if the log or the issuer is not known"`
+}
+
+// CAA says which authorities may issue certificates for the name (RFC 8659).
+type CAA struct {
+	Found   bool     `json:"found" doc:"whether there are records for the name or above it"`
+	Allowed *bool    `json:"allowed,omitempty" doc:"whether they allow the issuer of the certificate; absent if its names in CAA are not known"`
+	Domain  string   `json:"domain,omitempty" doc:"where the records are" example:"example.com"`
+	Records []string `json:"records" doc:"the records" example:"[\"0 issue \\\"ca.example\\\"\"]"`
+	Issuer  string   `json:"issuer,omitempty" doc:"organization that issued the certificate"`
+	Domains []string `json:"issuer_domains" doc:"names of that issuer in CAA records; empty if they are not known"`
+}

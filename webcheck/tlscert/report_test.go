@@ -1,0 +1,154 @@
+package tlscert
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestReport(t *testing.T) {
+	a := newAuthorities(t)
+	r := check(t, a, "", nil, cases[1].setup)
+	require.Equal(t, host, r.Host)
+	require.Equal(t, "192.0.2.10", r.Address)
+	require.Equal(t, 4, r.IPVersion)
+	require.Equal(t, 100, *r.Score, "%+v", r.Breakdown)
+	require.True(t, *r.Trusted && *r.HostnameMatch && r.TLS.ChainComplete)
+	require.Equal(t, 80, *r.DaysRemaining)
+	require.Len(t, r.VerifiedChain, 3)
+	require.Equal(t, []bool{true, true, false}, []bool{r.VerifiedChain[0].Served, r.VerifiedChain[1].Served,
+		r.VerifiedChain[2].Served})
+	require.Empty(t, r.ChainIssues)
+	require.Equal(t, OCSPGood, r.OCSP.Status)
+	require.Len(t, r.SCTs, 2)
+	require.Equal(t, "Let's Encrypt", r.CAA.Issuer)
+	require.True(t, *r.CAA.Allowed)
+	require.Contains(t, r.ALPN, "h2")
+	require.Contains(t, r.Groups, "X25519MLKEM768")
+	require.True(t, *r.Features.PostQuantum)
+	require.NotNil(t, r.HandshakeMS)
+	for _, v := range r.Versions {
+		require.Equal(t, v.Version == "TLS 1.2" || v.Version == "TLS 1.3", *v.Supported, v.Version)
+	}
+	require.NotEmpty(t, r.CipherSuites)
+	require.False(t, r.Partial)
+
+	for _, tt := range cases {
+		issues := map[string][]ChainIssue{
+			"incomplete": {Incomplete}, "repairable": {Incomplete}, "expired intermediate": {ExpiredIntermediate},
+			"wrong order and extra": {WrongOrder, Extra}, "SHA-1": {WeakSignature}, "unknown authority": {},
+		}
+		if want, ok := issues[tt.name]; ok {
+			r := check(t, a, tt.zone, tt.req, tt.setup)
+			require.Equal(t, want, r.ChainIssues, tt.name)
+			if tt.name == "repairable" {
+				require.True(t, *r.Repairable)
+			}
+		}
+	}
+}
+
+func TestRequest(t *testing.T) {
+	for text, want := range map[string]string{
+		"example.com": "example.com", "EXAMPLE.com.:8443": "example.com:8443", "192.0.2.1": "192.0.2.1",
+		"192.0.2.1:993": "192.0.2.1:993", "2001:db8::1": "[2001:db8::1]", "[2001:db8::1]": "[2001:db8::1]",
+		"[2001:db8::1]:443": "[2001:db8::1]:443", "b\u00fccher.example:443": "xn--bcher-kva.example:443",
+	} {
+		h, err := ParseHost(text)
+		require.NoError(t, err, text)
+		got, err := h.MarshalText()
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+	}
+	for _, text := range []string{"", "https://example.com/", "example.com:", "example.com:0", "example.com:65536",
+		"a b", "example.com:https", "localhost", ":443"} {
+		_, err := ParseHost(text)
+		require.Error(t, err, text)
+	}
+	for _, tt := range []struct {
+		host, field string
+		port        int
+	}{
+		{"example.com", "port", 22}, {"example.com:22", "host", 0}, {"example.com:443", "port", 8443}, {"example.com",
+			"port", -1},
+	} {
+		_, err := Check(t.Context(), nil, Request{Host: MustHost(tt.host), Port: tt.port})
+		input := new(diag.InputError)
+		require.ErrorAs(t, err, &input)
+		require.Equal(t, tt.field, input.Field)
+	}
+	_, err := Check(t.Context(), nil, Request{})
+	require.Error(t, err)
+}
+
+// An address, a server name and IPv6.
+func TestServerName(t *testing.T) {
+	a := newAuthorities(t)
+	r := check(t, a, "example.com. AAAA 2001:db8::10\n", nil, func(s setup) { s.serve(nil) })
+	require.Equal(t, "2001:db8::10", r.Address)
+	require.Equal(t, 6, r.IPVersion)
+	r = check(t, a, "", func(r *Request) { r.Host = MustHost("192.0.2.10") }, func(s setup) { s.serve(nil) })
+	require.False(t, *r.HostnameMatch)
+	require.Nil(t, r.CAA)
+	r = check(t, a, "", func(r *Request) { r.Host, r.ServerName = MustHost("192.0.2.10"), diag.MustDomain(host) },
+		func(s setup) { s.serve(nil) })
+	require.True(t, *r.HostnameMatch)
+	require.True(t, r.CAA.Found)
+}
+
+// The logs of an operator name timestamps, and say that their signatures are wrong.
+func TestLogs(t *testing.T) {
+	a := newAuthorities(t)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	spki, err := x509.MarshalPKIXPublicKey(key.Public())
+	require.NoError(t, err)
+	id := sha256.Sum256(spki)
+	list := `{"operators": [{"name": "Example", "logs": [{"description": "Example 2026", "key": "` +
+		base64.StdEncoding.EncodeToString(spki) + `"}]}]}`
+	require.NoError(t, CheckLogs([]byte(list)))
+	require.Error(t, CheckLogs([]byte(`{}`)))
+	r := check(t, a, "", nil, func(s setup) {
+		s.w.Env().Data = fstest.MapFS{LogsFile: {Data: []byte(list)}}
+		s.serve(func(c *x509.Certificate) {
+			one := embedded(2)
+			copy(one.Value[bytes.IndexByte(one.Value, 0)+5:], id[:]) // behind the lengths and the version
+			c.ExtraExtensions = []pkix.Extension{one}
+		})
+	})
+	require.Equal(t, "Example 2026", r.SCTs[0].Log)
+	require.False(t, *r.SCTs[0].Verified)
+	require.Contains(t, diagtest.Codes(r.Verdict), diag.Code("tls.sct.invalid"))
+}
+
+// A second more than the limit is another day (Baseline Requirements section 6.3.2).
+func TestLongestValidity(t *testing.T) {
+	a := newAuthorities(t)
+	for seconds, want := range map[int]string{-1: "", 0: "The certificate is valid for 201 days; the CA/Browser Forum allows 200."} {
+		r := check(t, a, "", nil, func(s setup) {
+			s.serve(func(c *x509.Certificate) {
+				c.NotAfter = c.NotBefore.Add(200*day + time.Duration(seconds)*time.Second)
+				c.ExtraExtensions = []pkix.Extension{embedded(3)}
+			})
+		})
+		got := ""
+		for _, f := range r.Findings {
+			if f.Code == "tls.certificate.validity" {
+				got = f.Detail
+			}
+		}
+		require.Equal(t, want, got)
+	}
+}

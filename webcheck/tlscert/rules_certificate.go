@@ -1,0 +1,250 @@
+package tlscert
+
+import (
+	"crypto/x509"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// certified reports whether the certificate of the server is known.
+func certified(e *evidence) bool { return e.tls != nil }
+
+// soonDays is how long before its end a certificate should have been replaced, unless its whole life is not much
+// longer: automation renews when a third is left.
+const soonDays = 14
+
+// certificateRules are about the certificate of the server itself.
+var certificateRules = diag.Rules[*evidence]{
+	{
+		Code: "tls.certificate.missing", Severity: diag.Critical, Weight: 10, Category: factorCertificate,
+		DependsOn:   []diag.Code{"tls.handshake.failed"},
+		Title:       "Server shows no certificate",
+		Requirement: "The server shows a certificate",
+		Ref:         "RFC 9325 section 4.1",
+		Advice:      "Configure a certificate, and disable anonymous cipher suites: anybody can pose as the server.",
+		When:        func(e *evidence) bool { return certified(e) || e.anonymous() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!certified(e), "The server at %s accepts anonymous cipher suites only, with which it shows no "+
+				"certificate.", e.addr)
+		},
+	},
+	{
+		Code: "tls.certificate.unread", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"tls.handshake.failed"},
+		Title:       "Certificate could not be read",
+		Requirement: "The certificate can be read",
+		Ref:         "RFC 8446 section 4.4.2",
+		Advice:      "Enable a common cipher suite and group: the certificate is sent encrypted with what this client does not have.",
+		When:        func(e *evidence) bool { return !e.anonymous() && (e.broken == nil || certified(e)) },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!certified(e),
+				"The server at %s sends its certificate encrypted by a key exchange or cipher that "+
+					"this client cannot complete.", e.addr)
+		},
+	},
+	{
+		Code: "tls.certificate.malformed", Severity: diag.Error, Weight: 5, Category: factorCertificate,
+		DependsOn:   []diag.Code{"tls.handshake.failed"},
+		Title:       "Certificate is malformed or of an unknown kind",
+		Requirement: "The certificates follow the X.509 format",
+		Ref:         "RFC 5280 section 4.1",
+		Advice:      "Have the certificate issued again by a public authority, with an RSA key or an ECDSA key on P-256.",
+		When:        func(e *evidence) bool { return len(e.served) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			if e.broken == nil {
+				return nil
+			}
+			return diag.Fail("A certificate of the chain cannot be read: %s.",
+				diag.Quote(strings.TrimPrefix(e.broken.Error(), "x509: ")))
+		},
+	},
+	{
+		Code: "tls.certificate.expired", Severity: diag.Critical, Weight: 20, Category: factorCertificate,
+		Title:       "Certificate has expired",
+		Requirement: "The certificate has not expired",
+		Ref:         "RFC 5280 section 4.1.2.5",
+		Advice:      "Renew the certificate, reload the server and automate both: clients refuse to connect.",
+		When:        certified,
+		Fails: func(e *evidence) diag.Failures {
+			c := e.described()
+			return diag.FailIf(c.Expired, "The certificate for %s expired on %s, %s ago.", subject(e.leaf()),
+				c.NotAfter.Format(time.DateOnly), diag.Count(max(1, -c.DaysRemaining), "day"))
+		},
+	},
+	{
+		Code: "tls.certificate.early", Severity: diag.Critical, Weight: 20, Category: factorCertificate,
+		Title:       "Certificate is not yet valid",
+		Requirement: "The validity of the certificate has begun",
+		Ref:         "RFC 5280 section 4.1.2.5",
+		Advice:      "Install a certificate that is valid now, and check the clock of the machine that issued it.",
+		When:        certified,
+		Fails: func(e *evidence) diag.Failures {
+			c := e.described()
+			return diag.FailIf(c.NotYetValid, "The certificate for %s is valid only from %s.", subject(e.leaf()),
+				c.NotBefore.Format(time.RFC3339))
+		},
+	},
+	{
+		Code: "tls.certificate.expiring", Severity: diag.Warning, Weight: 3, Category: factorCertificate,
+		Title:       "Certificate expires soon",
+		Requirement: "The certificate is valid for some time yet",
+		Ref:         "RFC 5280 section 4.1.2.5",
+		Advice:      "Renew the certificate, reload the server and automate both.",
+		When: func(e *evidence) bool {
+			return certified(e) && !e.described().Expired && !e.described().NotYetValid
+		},
+		Fails: func(e *evidence) diag.Failures {
+			c := e.described()
+			if c.DaysRemaining >= min(soonDays, int(life(e.leaf())/day)/4) {
+				return nil
+			}
+			return diag.Failures{{
+				Detail: fmt.Sprintf("The certificate expires on %s, in %s.", c.NotAfter.Format(time.DateOnly),
+					diag.Count(c.DaysRemaining, "day")),
+				Due: c.NotAfter,
+			}}
+		},
+	},
+	{
+		Code: "tls.certificate.name", Severity: diag.Critical, Weight: 20, Category: factorCertificate,
+		Title:       "Certificate does not match the name",
+		Requirement: "The certificate covers the name",
+		Ref:         "RFC 9525 section 6.3",
+		Advice: "Get a certificate with the name as a subject alternative name, or configure the server to choose the right " +
+			"certificate by the name that clients ask for (SNI).",
+		When:  certified,
+		Fails: mismatch,
+	},
+	{
+		Code: "tls.certificate.validity", Severity: diag.Warning, Weight: 2, Category: factorCertificate,
+		Title:       "Certificate is valid for longer than browsers accept",
+		Requirement: "The validity period is within the limit of browsers",
+		Ref:         "Baseline Requirements section 6.3.2",
+		Advice:      "Have the certificate issued again with a shorter validity, and automate renewal.",
+		When:        func(e *evidence) bool { return certified(e) && !e.described().SelfSigned },
+		Fails: func(e *evidence) diag.Failures {
+			limit, whose := e.longest()
+			return diag.FailIf(life(e.leaf()) > limit, "The certificate is valid for %d days; %s allows %d.",
+				int((life(e.leaf())+day-1)/day), whose, int(limit/day))
+		},
+	},
+}
+
+// anonymous reports whether the server accepts suites without a certificate only.
+func (e *evidence) anonymous() bool {
+	if e.scan == nil || len(e.scan.Suites) == 0 || len(e.served) > 0 {
+		return false
+	}
+	for _, s := range e.scan.Suites {
+		if !s.Anonymous() {
+			return false
+		}
+	}
+	return true
+}
+
+// life is the validity of a certificate, both ends included (RFC 5280 section 4.1.2.5).
+func life(c *x509.Certificate) time.Duration { return c.NotAfter.Sub(c.NotBefore) + time.Second }
+
+// limits are the longest validity that browsers accept of public authorities, by the day of issue (Baseline
+// Requirements section 6.3.2, ballot SC-081).
+var limits = []struct {
+	from time.Time
+	days int
+}{
+	{time.Date(2029, time.March, 15, 0, 0, 0, 0, time.UTC), 47},
+	{time.Date(2027, time.March, 15, 0, 0, 0, 0, time.UTC), 100},
+	{time.Date(2026, time.March, 15, 0, 0, 0, 0, time.UTC), 200},
+	{time.Date(2020, time.September, 1, 0, 0, 0, 0, time.UTC), 398},
+}
+
+// privateLimit is the longest validity that Apple accepts of any authority (support.apple.com/103769).
+const privateLimit = 825 * day
+
+// longest is the limit for the certificate, and whose it is.
+func (e *evidence) longest() (time.Duration, string) {
+	if e.public() {
+		for _, l := range limits {
+			if !e.leaf().NotBefore.Before(l.from) {
+				return time.Duration(l.days) * day, "the CA/Browser Forum"
+			}
+		}
+	}
+	return privateLimit, "Apple"
+}
+
+// maxShownNames bounds the names of a certificate in a sentence.
+const maxShownNames = 5
+
+// mismatch compares the names in the certificate with the one that was asked for.
+func mismatch(e *evidence) diag.Failures {
+	if e.tls.HostnameMatch {
+		return nil
+	}
+	var names []string
+	for _, n := range e.leaf().DNSNames {
+		names = append(names, diag.Quote(n))
+	}
+	for _, ip := range e.leaf().IPAddresses {
+		names = append(names, ip.String())
+	}
+	what := "the name"
+	if _, isIP := e.req.Host.IP(); isIP && e.req.ServerName.IsZero() {
+		what = "the address"
+	}
+	f := diag.Failure{Target: e.name}
+	switch n := len(names); {
+	case n == 0 && e.leaf().Subject.CommonName != "":
+		f.Detail = fmt.Sprintf("The certificate does not match %s %s: it lists no names, and clients ignore its common name %s.",
+			what, e.name, diag.Quote(e.leaf().Subject.CommonName))
+	case n == 0:
+		f.Detail = fmt.Sprintf("The certificate does not match %s %s: it lists no names at all.", what, e.name)
+	case n > maxShownNames:
+		f.Detail = fmt.Sprintf("The certificate does not match %s %s: it is for %s and %d more names.", what, e.name,
+			strings.Join(names[:maxShownNames], ", "), n-maxShownNames)
+	default:
+		f.Detail = fmt.Sprintf("The certificate does not match %s %s: it is for %s.", what, e.name, strings.Join(names,
+			", "))
+	}
+	for _, n := range e.leaf().DNSNames {
+		if n == "www."+e.name || "www."+n == e.name {
+			f.Advice = "Get a certificate for both names, with and without www., and install it on both."
+		}
+	}
+	return diag.Failures{f}
+}
+
+// keyRules are about the keys and signatures of the chain.
+var keyRules = diag.Rules[*evidence]{
+	{
+		Code: "tls.key.weak", Severity: diag.Error, Weight: 10, Category: factorKey,
+		Title:       "Certificate has a weak key",
+		Requirement: "The keys of the certificates are strong",
+		Ref:         "Baseline Requirements section 6.1.5",
+		Advice:      "Make a new key, ECDSA on P-256 or RSA with 2048 bits or more, and get a certificate for it.",
+		When:        certified,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.needed(), func(c *x509.Certificate) diag.Failures {
+				key := pki.DescribeKey(c.PublicKey, c.RawSubjectPublicKeyInfo)
+				return diag.FailIf(key.Weak, "The key of the certificate for %s is weak: %s.", subject(c), key.WeakReason)
+			})
+		},
+	},
+	{
+		Code: "tls.key.signature", Severity: diag.Error, Weight: 10, Category: factorKey,
+		Title:       "Certificate is signed with a broken hash",
+		Requirement: "The certificates are signed with SHA-256 or better",
+		Ref:         "Baseline Requirements section 7.1.3.2",
+		Advice:      "Have the certificates issued again: browsers refuse signatures with SHA-1 and MD5.",
+		When:        certified,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.weaklySigned(), func(c *x509.Certificate) diag.Failures {
+				return diag.Fail("The certificate for %s is signed with %s.", subject(c), c.SignatureAlgorithm)
+			})
+		},
+	},
+}

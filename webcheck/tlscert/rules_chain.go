@@ -1,0 +1,178 @@
+package tlscert
+
+import (
+	"crypto/x509"
+	"fmt"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// top is the last certificate of the path that was served.
+func (e *evidence) top() *x509.Certificate { return e.tls.Peers[e.path[len(e.path)-1]] }
+
+// missesKnown reports whether the chain is incomplete as a matter of fact: its issuer says where its certificate is,
+// or is a known authority. Otherwise it may as well be an authority that nobody trusts.
+func (e *evidence) missesKnown() bool {
+	return e.incomplete() && (e.repaired || e.public() || len(e.top().IssuingCertificateURL) > 0)
+}
+
+// chainRules are about the way from the certificate to a trusted authority.
+var chainRules = diag.Rules[*evidence]{
+	{
+		Code: "tls.chain.self_signed", Severity: diag.Critical, Weight: 20, Category: factorChain,
+		Title:       "Certificate is self-signed",
+		Requirement: "The certificate is issued by an authority",
+		Ref:         "RFC 5280 section 6.1",
+		Advice:      "Get a certificate of a public authority, such as by ACME; it may be had for free.",
+		When:        certified,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.tls.Trusted && e.described().SelfSigned,
+				"The certificate for %s is signed with its own key, so "+
+					"nobody vouches for it.", subject(e.leaf()))
+		},
+	},
+	{
+		Code: "tls.chain.incomplete", Severity: diag.Error, Weight: 15, Category: factorChain,
+		DependsOn:   []diag.Code{"tls.chain.self_signed"},
+		Title:       "Certificate chain is incomplete",
+		Requirement: "The server sends the intermediate certificates",
+		Ref:         "RFC 8446 section 4.4.2",
+		Advice: "Configure the whole chain with its intermediate certificates, such as fullchain.pem, and not the certificate " +
+			"of the server alone.",
+		When: certified,
+		Fails: func(e *evidence) diag.Failures {
+			if !e.missesKnown() {
+				return nil
+			}
+			detail := fmt.Sprintf("The server does not send the intermediate certificate of %s.",
+				nameOf(pki.ParseName(e.top().RawIssuer)))
+			switch {
+			case e.repaired:
+				detail += " Browsers that fetch it from where the certificate points can repair the chain; other clients fail."
+			case e.repairTried && e.repairFault == nil:
+				detail += " Fetching what the certificates point to does not complete the chain either."
+			case e.repairTried:
+				detail += " It could not be fetched from where the certificate points, either."
+			}
+			return diag.Fail("%s", detail)
+		},
+	},
+	{
+		Code: "tls.chain.untrusted", Severity: diag.Critical, Weight: 20, Category: factorChain,
+		DependsOn:   []diag.Code{"tls.chain.self_signed"},
+		Title:       "Certificate is issued by an authority that is not trusted",
+		Requirement: "The certificate is issued by a trusted authority",
+		Ref:         "RFC 5280 section 6.1.1",
+		Advice: "Install the intermediate certificates that the authority delivered, if they are missing; if the authority " +
+			"is your own, use a public one for clients that you do not manage.",
+		When: func(e *evidence) bool { return certified(e) && !e.missesKnown() },
+		Fails: func(e *evidence) diag.Failures {
+			if e.anchored || e.reason() != pki.UnknownAuthority && e.reason() != pki.Incomplete {
+				return nil
+			}
+			issuer := nameOf(pki.ParseName(e.top().RawIssuer))
+			return diag.Fail("The chain ends at the issuer %s, which is no trusted authority%s.", issuer, e.notSent())
+		},
+	},
+	{
+		Code: "tls.chain.expired", Severity: diag.Critical, Weight: 15, Category: factorChain,
+		Title:       "Intermediate certificate has expired",
+		Requirement: "The intermediate certificates have not expired",
+		Ref:         "RFC 5280 section 6.1.3",
+		Advice:      "Install the current intermediate certificates of the authority.",
+		When:        certified,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.expiredIssuers(), func(c *x509.Certificate) diag.Failures {
+				return diag.Fail("The certificate of the authority %s expired on %s.", subject(c),
+					c.NotAfter.UTC().Format(time.DateOnly))
+			})
+		},
+	},
+	{
+		Code: "tls.chain.invalid", Severity: diag.Critical, Weight: 10, Category: factorChain,
+		DependsOn:   []diag.Code{"tls.chain.expired"},
+		Title:       "Certificate chain breaks a rule of its issuers",
+		Requirement: "The chain keeps the rules that its issuers set",
+		Ref:         "RFC 5280 section 6.1.4",
+		Advice:      "Get a certificate that is issued for TLS servers, with names that its authority may vouch for.",
+		When:        certified,
+		Fails: func(e *evidence) diag.Failures {
+			switch why := e.reason(); {
+			case why == pki.BadChain, why == pki.WrongUsage:
+				return diag.Fail("The chain is not valid: %s.", e.tls.TrustError)
+			case e.anchored && why == pki.UnknownAuthority && len(e.weaklySigned()) == 0:
+				return diag.Fail("The chain is not valid: a certificate is not signed with the key of its issuer.")
+			}
+			return nil
+		},
+	},
+	{
+		Code: "tls.chain.expiring", Severity: diag.Warning, Weight: 2, Category: factorChain,
+		Title:       "Intermediate certificate expires before the certificate of the server",
+		Requirement: "The intermediate certificates outlive that of the server",
+		Ref:         "RFC 5280 section 6.1.3",
+		Advice:      "Install the current intermediate certificates of the authority before then.",
+		When:        func(e *evidence) bool { return certified(e) && len(e.verified) > 1 },
+		Fails: func(e *evidence) (list diag.Failures) {
+			for _, c := range e.verified[1:] {
+				if c.NotAfter.Before(e.leaf().NotAfter) {
+					list = append(list, diag.Failure{
+						Detail: fmt.Sprintf("The certificate of the authority %s expires on %s, and that of the server on %s.",
+							subject(c), c.NotAfter.UTC().Format(time.DateOnly), e.leaf().NotAfter.UTC().Format(time.DateOnly)),
+						Due: c.NotAfter,
+					})
+				}
+			}
+			return list
+		},
+	},
+	{
+		Code: "tls.chain.order", Severity: diag.Warning, Weight: 2, Category: factorChain,
+		Title:       "Certificates are sent in the wrong order",
+		Requirement: "Each certificate is followed by that of its issuer",
+		Ref:         "RFC 5246 section 7.4.2",
+		Advice:      "Put the certificate of the server first, and after each certificate that of its issuer.",
+		When:        certified,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.disordered(),
+				"The server sends %d certificates, and an issuer comes before what it signed; some "+
+					"clients refuse that in TLS 1.2 and earlier.", len(e.served))
+		},
+	},
+	{
+		Code: "tls.chain.extra", Severity: diag.Info, Weight: 1, Category: factorChain,
+		Title:       "Server sends certificates that do not belong to the chain",
+		Requirement: "The server sends no certificates beside the chain",
+		Ref:         "RFC 8446 section 4.4.2",
+		Advice:      "Remove them from the file of the chain: they only make each handshake longer.",
+		When:        certified,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.extra(), func(c *x509.Certificate) diag.Failures {
+				return diag.Fail("The certificate for %s belongs to no path from the certificate of the server.", subject(c))
+			})
+		},
+	},
+	{
+		Code: "tls.chain.root", Severity: diag.Info,
+		Title:       "Server sends the root certificate",
+		Requirement: "The server leaves out the root certificate",
+		Ref:         "RFC 8446 section 4.4.2",
+		Advice:      "Remove it from the file of the chain: clients trust their own copy only.",
+		When:        func(e *evidence) bool { return certified(e) && len(e.path) > 1 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(pki.SelfSigned(e.top()),
+				"The last certificate of the chain is the root %s, which clients have "+
+					"already or do not trust.", subject(e.top()))
+		},
+	},
+}
+
+// notSent says that the certificate of the last issuer is not among those served.
+func (e *evidence) notSent() string {
+	if !e.incomplete() {
+		return ""
+	}
+	return "; its certificate is not sent, so that it may also be an intermediate certificate that is missing"
+}

@@ -1,0 +1,264 @@
+package tlscert
+
+import (
+	"crypto/x509"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki/lint"
+)
+
+// lint holds the chain to the rules of certificates: to the Baseline Requirements where a public authority issued it,
+// else to RFC 5280 alone. Without a path to a trusted root there is nothing to hold.
+func (e *evidence) lint(chain []*x509.Certificate) {
+	profile := lint.RFC5280
+	if e.public() {
+		profile = lint.WebPKI
+	}
+	path, faults := lint.Server(chain, e.verifier(), profile, nil)
+	e.linted = len(path) > 0
+	for _, f := range faults {
+		root := e.linted && len(path) > 1 && f.Cert == path[len(path)-1]
+		if e.linted && !root { // a root is trusted as it is, and is not the server's to change
+			e.faults = append(e.faults, f)
+		}
+	}
+}
+
+// linted makes a rule of one of package lint.
+func linted(id string, r diag.Rule[*evidence]) diag.Rule[*evidence] {
+	r.When = func(e *evidence) bool { return e.linted }
+	r.Advice = "Have the certificate issued again in the right form: clients differ in what they accept."
+	r.Fails = func(e *evidence) diag.Failures {
+		return diag.FailEach(e.faults, func(f lint.Fault) diag.Failures {
+			if f.ID != id {
+				return nil
+			}
+			whose := "The path"
+			if f.Cert != nil {
+				whose = subject(f.Cert)
+			}
+			return diag.Fail("%s: %s.", whose, f.Detail)
+		})
+	}
+	return r
+}
+
+// formRules are about the form of the certificates, one for each of package lint that no other rule tells.
+var formRules = diag.Rules[*evidence]{
+	linted("version.old", diag.Rule[*evidence]{
+		Code: "tls.form.version_old", Severity: diag.Warning,
+		Title:       "Certificate is not of version 3",
+		Requirement: "The certificates are of version 3",
+		Ref:         "Baseline Requirements section 7.1.1",
+	}),
+	linted("serial.zero", diag.Rule[*evidence]{
+		Code: "tls.form.serial_zero", Severity: diag.Warning,
+		Title:       "Serial number is zero",
+		Requirement: "The serial numbers are positive",
+		Ref:         "RFC 5280 section 4.1.2.2",
+	}),
+	linted("serial.long", diag.Rule[*evidence]{
+		Code: "tls.form.serial_long", Severity: diag.Warning,
+		Title:       "Serial number has more than 20 octets",
+		Requirement: "The serial numbers have at most 20 octets",
+		Ref:         "RFC 5280 section 4.1.2.2",
+	}),
+	linted("issuer.empty", diag.Rule[*evidence]{
+		Code: "tls.form.issuer_empty", Severity: diag.Warning,
+		Title:       "Name of the issuer is empty",
+		Requirement: "The issuers have names",
+		Ref:         "RFC 5280 section 4.1.2.4",
+	}),
+	linted("subject.empty", diag.Rule[*evidence]{
+		Code: "tls.form.subject_empty", Severity: diag.Warning,
+		Title:       "Name of a certificate authority is empty",
+		Requirement: "The authorities have names",
+		Ref:         "RFC 5280 section 4.1.2.6",
+	}),
+	linted("extension.critical", diag.Rule[*evidence]{
+		Code: "tls.form.extension_critical", Severity: diag.Error,
+		Title:       "Critical extension is unknown to clients",
+		Requirement: "Clients know every critical extension",
+		Ref:         "RFC 5280 section 4.2",
+	}),
+	linted("aki.missing", diag.Rule[*evidence]{
+		Code: "tls.form.aki_missing", Severity: diag.Warning,
+		Title:       "Authority key identifier is missing",
+		Requirement: "The certificates have authority key identifiers",
+		Ref:         "RFC 5280 section 4.2.1.1",
+	}),
+	linted("aki.form", diag.Rule[*evidence]{
+		Code: "tls.form.aki_form", Severity: diag.Warning,
+		Title:       "Authority key identifier holds more than a key identifier",
+		Requirement: "The authority key identifiers hold key identifiers only",
+		Ref:         "Baseline Requirements section 7.1.2.11.1",
+	}),
+	linted("ski.missing", diag.Rule[*evidence]{
+		Code: "tls.form.ski_missing", Severity: diag.Warning,
+		Title:       "Authority has no subject key identifier",
+		Requirement: "The authorities have subject key identifiers",
+		Ref:         "RFC 5280 section 4.2.1.2",
+	}),
+	linted("ca.missing", diag.Rule[*evidence]{
+		Code: "tls.form.ca_missing", Severity: diag.Error,
+		Title:       "Issuer is not a certificate authority",
+		Requirement: "The issuers are certificate authorities",
+		Ref:         "RFC 5280 section 4.2.1.9",
+	}),
+	linted("ca.noncritical", diag.Rule[*evidence]{
+		Code: "tls.form.ca_noncritical", Severity: diag.Warning,
+		Title:       "Basic constraints of an authority are not critical",
+		Requirement: "The basic constraints of authorities are critical",
+		Ref:         "RFC 5280 section 4.2.1.9",
+	}),
+	linted("ca.usage", diag.Rule[*evidence]{
+		Code: "tls.form.ca_usage", Severity: diag.Error,
+		Title:       "Key usage of an authority does not allow to sign certificates",
+		Requirement: "The key usage of the authorities allows to sign certificates",
+		Ref:         "RFC 5280 section 4.2.1.3",
+	}),
+	linted("leaf.ca", diag.Rule[*evidence]{
+		Code: "tls.form.leaf_ca", Severity: diag.Warning,
+		Title:       "Server presents the certificate of an authority",
+		Requirement: "The certificate of the server is not that of an authority",
+		Ref:         "Baseline Requirements section 7.1.2.7.8",
+	}),
+	linted("leaf.usage", diag.Rule[*evidence]{
+		Code: "tls.form.leaf_usage", Severity: diag.Warning,
+		Title:       "Certificate of the server may sign others",
+		Requirement: "The certificate of the server may not sign others",
+		Ref:         "RFC 5280 section 4.2.1.9",
+	}),
+	linted("eku.missing", diag.Rule[*evidence]{
+		Code: "tls.form.eku_missing", Severity: diag.Warning,
+		Title:       "Extended key usage is missing",
+		Requirement: "The certificate has an extended key usage",
+		Ref:         "Baseline Requirements section 7.1.2.7.6",
+	}),
+	linted("eku.any", diag.Rule[*evidence]{
+		Code: "tls.form.eku_any", Severity: diag.Warning,
+		Title:       "Certificate allows any usage",
+		Requirement: "The certificate names its usages",
+		Ref:         "Baseline Requirements section 7.1.2.7.10",
+	}),
+	linted("eku.critical", diag.Rule[*evidence]{
+		Code: "tls.form.eku_critical", Severity: diag.Warning,
+		Title:       "Extended key usage is critical",
+		Requirement: "The extended key usage is not critical",
+		Ref:         "Baseline Requirements section 7.1.2.7.6",
+	}),
+	linted("eku.server", diag.Rule[*evidence]{
+		Code: "tls.form.eku_server", Severity: diag.Error,
+		Title:       "Certificate is not issued for TLS servers",
+		Requirement: "The path is issued for TLS servers",
+		Ref:         "RFC 5280 section 4.2.1.12",
+	}),
+	linted("san.missing", diag.Rule[*evidence]{
+		Code: "tls.form.san_missing", Severity: diag.Error,
+		Title:       "Subject alternative names are missing",
+		Requirement: "The certificate has subject alternative names",
+		Ref:         "Baseline Requirements section 7.1.2.7.12",
+	}),
+	linted("san.critical", diag.Rule[*evidence]{
+		Code: "tls.form.san_critical", Severity: diag.Warning,
+		Title:       "Subject alternative names are critical beside a subject",
+		Requirement: "The subject alternative names are not critical beside a subject",
+		Ref:         "Baseline Requirements section 7.1.2.7.12",
+	}),
+	linted("san.noncritical", diag.Rule[*evidence]{
+		Code: "tls.form.san_noncritical", Severity: diag.Warning,
+		Title:       "Subject alternative names are not critical without a subject",
+		Requirement: "The subject alternative names are critical where there is no subject",
+		Ref:         "RFC 5280 section 4.2.1.6",
+	}),
+	linted("san.name", diag.Rule[*evidence]{
+		Code: "tls.form.san_name", Severity: diag.Warning,
+		Title:       "Subject alternative name is malformed",
+		Requirement: "The subject alternative names are well formed",
+		Ref:         "RFC 5280 section 4.2.1.6",
+	}),
+	linted("san.suffix", diag.Rule[*evidence]{
+		Code: "tls.form.san_suffix", Severity: diag.Error,
+		Title:       "Wildcard covers a whole public suffix",
+		Requirement: "No wildcard covers a public suffix",
+		Ref:         "Baseline Requirements section 3.2.2.6",
+	}),
+	linted("cn.foreign", diag.Rule[*evidence]{
+		Code: "tls.form.cn_foreign", Severity: diag.Warning,
+		Title:       "Common name is not a subject alternative name",
+		Requirement: "The common name is one of the subject alternative names",
+		Ref:         "Baseline Requirements section 7.1.4.3",
+	}),
+	linted("constraints.form", diag.Rule[*evidence]{
+		Code: "tls.form.constraints_form", Severity: diag.Warning,
+		Title:       "Name constraints are malformed",
+		Requirement: "The name constraints can be read",
+		Ref:         "RFC 5280 section 4.2.1.10",
+	}),
+	linted("constraints.name", diag.Rule[*evidence]{
+		Code: "tls.form.constraints_name", Severity: diag.Warning,
+		Title:       "Name constraint is malformed",
+		Requirement: "The name constraints hold valid names",
+		Ref:         "RFC 5280 section 4.2.1.10",
+	}),
+	linted("constraints.noncritical", diag.Rule[*evidence]{
+		Code: "tls.form.constraints_noncritical", Severity: diag.Warning,
+		Title:       "Name constraints are not critical",
+		Requirement: "The name constraints are critical",
+		Ref:         "RFC 5280 section 4.2.1.10",
+	}),
+	linted("constraints.leaf", diag.Rule[*evidence]{
+		Code: "tls.form.constraints_leaf", Severity: diag.Warning,
+		Title:       "Certificate of the server has name constraints",
+		Requirement: "The certificate of the server has no name constraints",
+		Ref:         "RFC 5280 section 4.2.1.10",
+	}),
+	linted("constraints.many", diag.Rule[*evidence]{
+		Code: "tls.form.constraints_many", Severity: diag.Warning,
+		Title:       "More names and name constraints than clients compare",
+		Requirement: "There are no more names and constraints than clients compare",
+		Ref:         "RFC 5280 section 4.2.1.10",
+	}),
+	linted("constraints.violated", diag.Rule[*evidence]{
+		Code: "tls.form.constraints_violated", Severity: diag.Error,
+		Title:       "Certificate has a name that its authority may not certify",
+		Requirement: "The authorities may certify the names",
+		Ref:         "RFC 5280 section 4.2.1.10",
+	}),
+	linted("path.length", diag.Rule[*evidence]{
+		Code: "tls.form.path_length", Severity: diag.Error,
+		Title:       "More intermediate certificates than an authority allows",
+		Requirement: "The path is no longer than its authorities allow",
+		Ref:         "RFC 5280 section 4.2.1.9",
+	}),
+	linted("policy.noncritical", diag.Rule[*evidence]{
+		Code: "tls.form.policy_noncritical", Severity: diag.Warning,
+		Title:       "Policy constraints are not critical",
+		Requirement: "The policy constraints are critical",
+		Ref:         "RFC 5280 section 4.2.1.11",
+	}),
+	linted("aia.form", diag.Rule[*evidence]{
+		Code: "tls.form.aia_form", Severity: diag.Warning,
+		Title:       "Authority information access is malformed",
+		Requirement: "The authority information access can be read",
+		Ref:         "RFC 5280 section 4.2.2.1",
+	}),
+	linted("key.odd", diag.Rule[*evidence]{
+		Code: "tls.form.key_odd", Severity: diag.Warning,
+		Title:       "Size of an RSA key is not divisible by 8",
+		Requirement: "The sizes of RSA keys are divisible by 8",
+		Ref:         "Baseline Requirements section 6.1.5",
+	}),
+	linted("key.curve", diag.Rule[*evidence]{
+		Code: "tls.form.key_curve", Severity: diag.Warning,
+		Title:       "Key is on a curve that public authorities must not use",
+		Requirement: "The keys are on P-256, P-384 or P-521",
+		Ref:         "Baseline Requirements section 6.1.5",
+	}),
+	linted("key.kind", diag.Rule[*evidence]{
+		Code: "tls.form.key_kind", Severity: diag.Warning,
+		Title:       "Kind of key that public authorities must not use",
+		Requirement: "The keys are RSA or ECDSA keys",
+		Ref:         "Baseline Requirements section 6.1.5",
+	}),
+}

@@ -1,0 +1,211 @@
+package tlscert
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"golang.org/x/crypto/ocsp"
+)
+
+// issuanceRules are about what logs and authorities say of the certificate.
+var issuanceRules = diag.Rules[*evidence]{
+	{
+		Code: "tls.sct.missing", Severity: diag.Error, Weight: 5, Category: factorIssuance,
+		Title:       "Too few signed certificate timestamps",
+		Requirement: "The certificate has the timestamps that browsers ask for",
+		Ref:         "RFC 9162 section 6.3",
+		Advice:      "Have the certificate issued again with embedded timestamps: browsers refuse it as it is.",
+		When:        func(e *evidence) bool { return certified(e) && e.tls.Trusted && e.public() },
+		Fails: func(e *evidence) diag.Failures {
+			n, want := len(e.scts), e.wantedSCTs()
+			return diag.FailIf(n < want,
+				"The certificate comes with %s of Certificate Transparency logs; browsers ask for %d.",
+				diag.Count(n, "timestamp"), want)
+		},
+	},
+	{
+		Code: "tls.sct.invalid", Severity: diag.Error, Weight: 2, Category: factorIssuance,
+		Title:       "Certificate timestamp is not valid",
+		Requirement: "The timestamps can be read, and their signatures are valid",
+		Ref:         "RFC 6962 section 3.2",
+		Advice:      "Have the certificate issued again: browsers do not count the timestamp.",
+		When:        func(e *evidence) bool { return certified(e) && (len(e.scts) > 0 || e.sctFault) },
+		Fails: func(e *evidence) (list diag.Failures) {
+			if e.sctFault {
+				list = diag.Fail("A timestamp in the certificate cannot be read.")
+			}
+			for _, s := range e.scts {
+				if s.Verified != nil && !*s.Verified {
+					list = append(list, diag.Failure{Target: s.Log,
+						Detail: fmt.Sprintf("The timestamp of the log %s is not signed for this certificate.", diag.Quote(s.Log))})
+				}
+			}
+			return list
+		},
+	},
+	{
+		Code: "tls.ocsp.must_staple", Severity: diag.Error, Weight: 5, Category: factorIssuance,
+		Title:       "Certificate demands a stapled OCSP response, and there is none",
+		Requirement: "The server staples the OCSP response that the certificate demands",
+		Ref:         "RFC 7633 section 4.2.2",
+		Advice:      "Enable OCSP stapling, and let the server fetch the response before the first connection.",
+		When:        func(e *evidence) bool { return certified(e) && e.mustStaple() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.staple) == 0,
+				"The certificate has the extension must-staple, and the handshake had no OCSP "+
+					"response; some clients refuse such a connection.")
+		},
+	},
+	{
+		Code: "tls.ocsp.invalid", Severity: diag.Warning, Weight: 2, Category: factorIssuance,
+		Title:       "Stapled OCSP response is not valid",
+		Requirement: "The stapled OCSP response is for the certificate, and signed by its issuer",
+		Ref:         "RFC 6960 section 3.2",
+		Advice:      "Let the server fetch the response again, and check that it knows the certificate of the issuer.",
+		When:        func(e *evidence) bool { return certified(e) && len(e.staple) > 0 },
+		Fails: func(e *evidence) diag.Failures {
+			if e.ocspErr == nil {
+				return nil
+			}
+			return diag.Fail("The stapled OCSP response is of no use: %s.", diag.Quote(strings.TrimPrefix(e.ocspErr.Error(),
+				"ocsp: ")))
+		},
+	},
+	{
+		Code: "tls.ocsp.revoked", Severity: diag.Critical, Weight: 10, Category: factorIssuance,
+		DependsOn:   []diag.Code{"tls.ocsp.invalid"},
+		Title:       "Certificate was revoked",
+		Requirement: "The stapled OCSP response does not say that the certificate was revoked",
+		Ref:         "RFC 6960 section 2.2",
+		Advice:      "Make a new key, get a new certificate and install it at once.",
+		When:        func(e *evidence) bool { return e.response != nil },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.response.Status == ocsp.Revoked,
+				"The OCSP response says that the certificate was revoked on %s.",
+				e.response.RevokedAt.UTC().Format(time.DateOnly))
+		},
+	},
+	{
+		Code: "tls.ocsp.outdated", Severity: diag.Warning, Weight: 2, Category: factorIssuance,
+		DependsOn:   []diag.Code{"tls.ocsp.invalid"},
+		Title:       "Stapled OCSP response is outdated",
+		Requirement: "The stapled OCSP response is current",
+		Ref:         "RFC 6960 section 4.2.2.1",
+		Advice:      "Let the server fetch the response again, and check that it can reach the OCSP server of the authority.",
+		When:        func(e *evidence) bool { return e.response != nil },
+		Fails: func(e *evidence) diag.Failures {
+			until := e.response.NextUpdate
+			return diag.FailIf(!until.IsZero() && e.now.After(until), "The OCSP response was valid until %s.",
+				until.UTC().Format(time.RFC3339))
+		},
+	},
+	{
+		Code: "tls.ocsp.status", Severity: diag.Warning, Weight: 1, Category: factorIssuance,
+		DependsOn:   []diag.Code{"tls.ocsp.invalid"},
+		Title:       "Authority does not know the certificate",
+		Requirement: "The authority knows the certificate",
+		Ref:         "RFC 6960 section 2.2",
+		Advice:      "Ask the authority: the certificate may be too new, or was never issued.",
+		When:        func(e *evidence) bool { return e.response != nil },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.response.Status == ocsp.Unknown, "The OCSP response has the status unknown.")
+		},
+	},
+}
+
+// caaAsked reports whether it is known what CAA records there are.
+func caaAsked(e *evidence) bool { return e.caa.asked && e.caa.err == nil }
+
+// limited reports whether there are CAA records for the name of a certificate.
+func limited(e *evidence) bool { return caaAsked(e) && len(e.caa.records) > 0 }
+
+// caaRules are about which authorities may issue the next certificate. The present one stays valid whatever they say.
+var caaRules = diag.Rules[*evidence]{
+	{
+		Code: "tls.caa.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "CAA records could not be looked up",
+		Requirement: "The name servers answer for CAA records",
+		Ref:         "RFC 8659 section 3",
+		Advice:      "Check that every name server answers CAA queries: authorities do not issue when the lookup fails.",
+		When:        func(e *evidence) bool { return e.caa.asked && e.connected() },
+		Fails: func(e *evidence) diag.Failures {
+			if e.caa.err == nil {
+				return nil
+			}
+			return diag.Failures{{Detail: upper(e.caa.err.Error()) + "."}}
+		},
+	},
+	{
+		Code: "tls.caa.syntax", Severity: diag.Warning, Weight: 1, Category: factorIssuance,
+		Title:       "CAA record has a syntax error",
+		Requirement: "The CAA records follow the syntax",
+		Ref:         "RFC 8659 section 4.2",
+		Advice:      "Write the domain of the authority, then parameters after a semicolon: a broken record authorizes nobody.",
+		When:        limited,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.caa.malformed(), func(record string) diag.Failures {
+				return diag.Fail("The CAA record %s of %s cannot be read.", record, e.caa.domain)
+			})
+		},
+	},
+	{
+		Code: "tls.caa.critical", Severity: diag.Warning, Weight: 1, Category: factorIssuance,
+		Title:       "Critical CAA property is unknown and forbids every certificate",
+		Requirement: "Authorities understand every critical CAA property",
+		Ref:         "RFC 8659 section 4.5",
+		Advice:      "Correct the tag of the record, or clear its critical flag.",
+		When:        limited,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.caa.strange(), func(record string) diag.Failures {
+				return diag.Fail("No authority understands the CAA record %s of %s, which is marked as critical.", record,
+					e.caa.domain)
+			})
+		},
+	},
+	{
+		Code: "tls.caa.issuer", Severity: diag.Warning, Weight: 2, Category: factorIssuance,
+		DependsOn:   []diag.Code{"tls.caa.critical"},
+		Title:       "CAA does not allow the issuer of the certificate",
+		Requirement: "CAA allows the issuer of the certificate",
+		Ref:         "RFC 8659 section 4.2",
+		Advice: "Add the authority to the CAA records before the next renewal, which will fail otherwise; if you did not order " +
+			"the certificate, find out who did.",
+		When: func(e *evidence) bool { _, known := e.allowed(); return limited(e) && known },
+		Fails: func(e *evidence) diag.Failures {
+			if yes, _ := e.allowed(); yes {
+				return nil
+			}
+			name, _ := e.organization()
+			domains, _ := e.caa.relevant(e.wildcard())
+			if len(domains) == 0 {
+				return diag.Fail("The CAA records of %s forbid every authority to issue, also %s, which issued this certificate; "+
+					"it stays valid, but renewal will fail.", e.caa.domain, diag.Quote(name))
+			}
+			return diag.Fail("The CAA records of %s allow %s to issue, and not %s, which issued this certificate; it stays valid, "+
+				"but renewal will fail.", e.caa.domain, diag.Quote(strings.Join(domains, ", ")), diag.Quote(name))
+		},
+	},
+	{
+		Code: "tls.caa.missing", Severity: diag.Info,
+		Title:       "No CAA record",
+		Requirement: "CAA records say which authorities may issue",
+		Ref:         "RFC 8659 section 3",
+		Advice:      "Consider a CAA record that names your authorities: any other must then refuse to issue for the name.",
+		When:        func(e *evidence) bool { return caaAsked(e) && e.connected() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.caa.records) == 0,
+				"Neither %s nor a domain above it has a CAA record, so any authority may issue "+
+					"certificates for it.", e.name)
+		},
+	},
+}
+
+// upper makes a sentence of the text of an error.
+func upper(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

@@ -1,0 +1,357 @@
+package tlscert
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
+)
+
+// scanned reports whether versions and cipher suites were found out.
+func scanned(e *evidence) bool { return e.scan != nil && e.scan.Any() }
+
+// speaks finds fault with versions that the server supports.
+func speaks(detail string, versions ...probe.Version) func(e *evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		return diag.FailEach(versions, func(v probe.Version) diag.Failures {
+			return diag.FailIf(e.scan.Supported(v) == probe.Yes, "The server accepts %s%s", v, detail).About(v.String())
+		})
+	}
+}
+
+// known reports whether one of the versions is supported, or it is known of all that they are not, so that none is
+// praised by ignorance.
+func known(versions ...probe.Version) func(e *evidence) bool {
+	return func(e *evidence) bool {
+		if !scanned(e) {
+			return false
+		}
+		is := func(want probe.Answer) func(probe.Version) bool {
+			return func(v probe.Version) bool { return e.scan.Supported(v) == want }
+		}
+		return slices.ContainsFunc(versions, is(probe.Yes)) || !slices.ContainsFunc(versions, is(probe.Unknown))
+	}
+}
+
+// versionRules are about the versions that the server speaks.
+var versionRules = diag.Rules[*evidence]{
+	{
+		Code: "tls.version.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Some versions and cipher suites could not be tried",
+		Requirement: "All versions and cipher suites could be tried",
+		Ref:         "RFC 9325 section 3.1",
+		Advice:      "Try again later: servers that limit the rate of connections stop to answer.",
+		When:        func(e *evidence) bool { return e.scan != nil && !e.scan.NotTLS },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.scan.Partial, "The server at %s did not answer all of %s.", e.addr,
+				diag.Count(e.scan.Connections, "connection"))
+		},
+	},
+	{
+		Code: "tls.version.ssl", Severity: diag.Error, Weight: 10, Category: factorProtocol,
+		Title:       "Server accepts SSLv2 or SSLv3",
+		Requirement: "The server refuses SSLv2 and SSLv3",
+		Ref:         "RFC 7568 section 3",
+		Advice:      "Disable SSLv2 and SSLv3: what is sent with them can be decrypted (DROWN, POODLE).",
+		When:        known(probe.SSL2, probe.SSL3),
+		Fails:       speaks(", with which connections can be decrypted.", probe.SSL2, probe.SSL3),
+	},
+	{
+		Code: "tls.version.obsolete", Severity: diag.Warning, Weight: 5, Category: factorProtocol,
+		Title:       "Server accepts TLS 1.0 or 1.1",
+		Requirement: "The server refuses TLS 1.0 and 1.1",
+		Ref:         "RFC 8996 section 2",
+		Advice:      "Disable TLS 1.0 and 1.1: browsers stopped using them in 2020.",
+		When:        known(probe.TLS10, probe.TLS11),
+		Fails:       speaks(", which must not be used any more.", probe.TLS10, probe.TLS11),
+	},
+	{
+		Code: "tls.version.modern", Severity: diag.Error, Weight: 10, Category: factorProtocol,
+		Title:       "Server supports neither TLS 1.2 nor TLS 1.3",
+		Requirement: "The server supports TLS 1.2 or TLS 1.3",
+		Ref:         "RFC 9325 section 3.1.1",
+		Advice:      "Enable TLS 1.2 and TLS 1.3: browsers refuse everything else.",
+		When:        known(probe.TLS12, probe.TLS13),
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.scan.Supported(probe.TLS12) == probe.No && e.scan.Supported(probe.TLS13) == probe.No,
+				"The newest version that the server accepts is %s.", e.newest())
+		},
+	},
+	{
+		Code: "tls.version.tls13", Severity: diag.Info, Weight: 2, Category: factorProtocol,
+		DependsOn:   []diag.Code{"tls.version.modern"},
+		Title:       "Server does not support TLS 1.3",
+		Requirement: "The server supports TLS 1.3",
+		Ref:         "RFC 9325 section 3.1.1",
+		Advice:      "Enable TLS 1.3: it is faster, and leaves out what is weak in TLS 1.2.",
+		When:        known(probe.TLS13),
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.scan.Supported(probe.TLS13) == probe.No, "The newest version that the server accepts is %s.",
+				e.newest())
+		},
+	},
+}
+
+// newest is the newest version that the server speaks.
+func (e *evidence) newest() probe.Version {
+	var newest probe.Version
+	for _, v := range e.scan.Versions {
+		if v.Supported == probe.Yes {
+			newest = max(newest, v.Version)
+		}
+	}
+	return newest
+}
+
+// offers reports whether cipher suites are known.
+func offers(e *evidence) bool { return e.scan != nil && len(e.scan.Suites) > 0 }
+
+// suites lists the names of the suites of a kind, each once.
+func (e *evidence) suites(is func(probe.Suite) bool) (names []string) {
+	for _, s := range e.scan.Suites {
+		if is(s.Suite) && !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// maxShownSuites bounds the suites in a sentence.
+const maxShownSuites = 3
+
+// accepts finds fault with the suites of a kind.
+func accepts(what string, is func(probe.Suite) bool) func(e *evidence) diag.Failures {
+	return func(e *evidence) diag.Failures {
+		names := e.suites(is)
+		if len(names) == 0 {
+			return nil
+		}
+		shown := strings.Join(names[:min(len(names), maxShownSuites)], ", ")
+		if more := len(names) - maxShownSuites; more > 0 {
+			shown += fmt.Sprintf(" and %d more", more)
+		}
+		return diag.Fail("The server accepts %s: %s.", what, shown)
+	}
+}
+
+// cipherRules are about the cipher suites that the server accepts.
+var cipherRules = diag.Rules[*evidence]{
+	{
+		Code: "tls.cipher.null", Severity: diag.Critical, Weight: 10, Category: factorCipher,
+		Title:       "Server accepts connections without encryption",
+		Requirement: "The server accepts encrypted connections only",
+		Ref:         "RFC 9325 section 4.1",
+		Advice:      "Disable the cipher suites with NULL: all data are sent in the clear.",
+		When:        offers,
+		Fails:       accepts("cipher suites that do not encrypt", probe.Suite.Unencrypted),
+	},
+	{
+		Code: "tls.cipher.anonymous", Severity: diag.Error, Weight: 10, Category: factorCipher,
+		Title:       "Server accepts anonymous cipher suites",
+		Requirement: "The server authenticates itself in every cipher suite",
+		Ref:         "RFC 9325 section 4.1",
+		Advice:      "Disable the anonymous cipher suites (aNULL in OpenSSL): anybody can pose as the server.",
+		When:        offers,
+		Fails:       accepts("cipher suites without a certificate", probe.Suite.Anonymous),
+	},
+	{
+		Code: "tls.cipher.export", Severity: diag.Error, Weight: 5, Category: factorCipher,
+		Title:       "Server accepts export cipher suites or single DES",
+		Requirement: "The server refuses ciphers with short keys",
+		Ref:         "RFC 9325 section 4.1",
+		Advice:      "Disable the cipher suites with EXPORT, DES and RC2: their keys can be found by trying (FREAK, Logjam).",
+		When:        offers,
+		Fails:       accepts("ciphers with short keys", probe.Suite.ShortKey),
+	},
+	{
+		Code: "tls.cipher.rc4", Severity: diag.Error, Weight: 5, Category: factorCipher,
+		Title:       "Server accepts RC4",
+		Requirement: "The server refuses RC4",
+		Ref:         "RFC 7465 section 2",
+		Advice:      "Disable the cipher suites with RC4: parts of what is sent can be found out.",
+		When:        offers,
+		Fails:       accepts("RC4", probe.Suite.RC4),
+	},
+	{
+		Code: "tls.cipher.small_block", Severity: diag.Warning, Weight: 3, Category: factorCipher,
+		Title:       "Server accepts 3DES or another cipher with 64-bit blocks",
+		Requirement: "The server refuses ciphers with 64-bit blocks",
+		Ref:         "RFC 9325 section 4.1",
+		Advice:      "Disable 3DES, IDEA and the like: long connections leak data (Sweet32).",
+		When:        offers,
+		Fails: accepts("ciphers with blocks of 64 bits", func(s probe.Suite) bool {
+			return s.SmallBlock() && !s.ShortKey()
+		}),
+	},
+	{
+		Code: "tls.cipher.forward_secrecy", Severity: diag.Warning, Weight: 5, Category: factorCipher,
+		Title:       "No cipher suite has forward secrecy",
+		Requirement: "The server supports forward secrecy",
+		Ref:         "RFC 9325 section 4.1",
+		Advice:      "Enable cipher suites with ECDHE: otherwise whoever steals the key can decrypt recorded connections.",
+		When:        offers,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.suites(probe.Suite.ForwardSecret)) == 0,
+				"None of the cipher suites that the server accepts "+
+					"agrees on keys by ECDHE or DHE; there %s.", are(len(e.suites(anySuite)), "cipher suite"))
+		},
+	},
+	{
+		Code: "tls.cipher.static", Severity: diag.Info, Weight: 1, Category: factorCipher,
+		DependsOn:   []diag.Code{"tls.cipher.forward_secrecy"},
+		Title:       "Server also accepts cipher suites without forward secrecy",
+		Requirement: "Every cipher suite has forward secrecy",
+		Ref:         "RFC 9325 section 4.1",
+		Advice:      "Disable the cipher suites that begin with TLS_RSA once no old clients need them.",
+		When:        offers,
+		Fails: accepts("cipher suites without forward secrecy", func(s probe.Suite) bool {
+			return !s.ForwardSecret() && !s.Anonymous()
+		}),
+	},
+	{
+		Code: "tls.cipher.aead", Severity: diag.Warning, Weight: 3, Category: factorCipher,
+		Title:       "No cipher suite has authenticated encryption",
+		Requirement: "The server supports AES-GCM or ChaCha20",
+		Ref:         "RFC 9325 section 4.2",
+		Advice:      "Enable cipher suites with AES-GCM or ChaCha20-Poly1305; CBC has been attacked again and again.",
+		When:        offers,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(len(e.suites(probe.Suite.AEAD)) == 0,
+				"Every cipher suite that the server accepts uses CBC or older "+
+					"modes; there %s.", are(len(e.suites(anySuite)), "cipher suite"))
+		},
+	},
+	{
+		Code: "tls.cipher.dh_broken", Severity: diag.Error, Weight: 5, Category: factorCipher,
+		Title:       "Diffie-Hellman prime of 1024 bits or fewer",
+		Requirement: "Diffie-Hellman primes have more than 1024 bits",
+		Ref:         "RFC 9325 section 4.3",
+		Advice:      "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919: such small ones can be broken (Logjam).",
+		When:        offers,
+		Fails: func(e *evidence) diag.Failures {
+			bits := e.smallestDH()
+			return diag.FailIf(bits > 0 && bits <= 1024, "The server agrees on keys modulo a prime of %d bits.", bits)
+		},
+	},
+	{
+		Code: "tls.cipher.dh_small", Severity: diag.Warning, Weight: 2, Category: factorCipher,
+		DependsOn:   []diag.Code{"tls.cipher.dh_broken"},
+		Title:       "Diffie-Hellman prime of fewer than 2048 bits",
+		Requirement: "Diffie-Hellman primes have 2048 bits or more",
+		Ref:         "RFC 9325 section 4.3",
+		Advice:      "Use ECDHE instead of DHE, or the prime ffdhe2048 of RFC 7919.",
+		When:        offers,
+		Fails: func(e *evidence) diag.Failures {
+			bits := e.smallestDH()
+			return diag.FailIf(bits > 0 && bits < 2048, "The server agrees on keys modulo a prime of %d bits.", bits)
+		},
+	},
+	{
+		Code: "tls.cipher.order", Severity: diag.Info,
+		Title:       "Server leaves the choice of the cipher suite to the client",
+		Requirement: "The server picks the cipher suite where it accepts weak ones",
+		Ref:         "RFC 9325 section 4.2.1",
+		Advice:      "Disable the weak cipher suites, or let the server prefer the strong ones.",
+		When: func(e *evidence) bool {
+			return offers(e) && e.scan.ServerOrder != probe.Unknown && len(e.suites(weak)) > 0
+		},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.scan.ServerOrder == probe.No,
+				"The server accepts weak cipher suites and uses the one that the "+
+					"client prefers.")
+		},
+	},
+}
+
+func anySuite(probe.Suite) bool { return true }
+
+// weak reports whether a suite is weak or worse.
+func weak(s probe.Suite) bool { return s.Strength() == probe.Weak || s.Strength() == probe.Insecure }
+
+// are says how many there are.
+func are(n int, thing string) string {
+	return map[bool]string{true: "is ", false: "are "}[n == 1] + diag.Count(n, thing)
+}
+
+// smallestDH is the size of the smallest prime of a key exchange; 0 if there is none.
+func (e *evidence) smallestDH() (bits int) {
+	for _, s := range e.scan.Suites {
+		if s.DHBits > 0 && (bits == 0 || s.DHBits < bits) {
+			bits = s.DHBits
+		}
+	}
+	return bits
+}
+
+// old reports whether the server speaks TLS 1.2 or earlier, where extensions and compression matter.
+func old(e *evidence) bool {
+	return e.scan != nil && e.scan.Old != nil && e.scan.Old.Version > probe.SSL3
+}
+
+// featureRules are about extensions.
+var featureRules = diag.Rules[*evidence]{
+	{
+		Code: "tls.feature.renegotiation", Severity: diag.Warning, Weight: 2, Category: factorProtocol,
+		Title:       "Server does not support secure renegotiation",
+		Requirement: "The server supports secure renegotiation",
+		Ref:         "RFC 5746 section 3.6",
+		Advice:      "Update the TLS library of the server: an attacker may be able to put data before those of a client.",
+		When:        old,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.scan.Old.SecureRenegotiation, "In %s the server does not answer the extension "+
+				"renegotiation_info.", e.scan.Old.Version)
+		},
+	},
+	{
+		Code: "tls.feature.master_secret", Severity: diag.Info,
+		Title:       "Server does not support the extended master secret",
+		Requirement: "The server supports the extended master secret",
+		Ref:         "RFC 7627 section 5.2",
+		Advice:      "Update the TLS library of the server, or leave TLS 1.2 and earlier.",
+		When:        old,
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(!e.scan.Old.MasterSecret,
+				"In %s the server does not answer the extension extended_master_secret.",
+				e.scan.Old.Version)
+		},
+	},
+	{
+		Code: "tls.feature.compression", Severity: diag.Error, Weight: 2, Category: factorProtocol,
+		Title:       "Server compresses TLS",
+		Requirement: "The server does not compress TLS",
+		Ref:         "RFC 9325 section 3.3",
+		Advice:      "Disable TLS compression: an attacker who controls part of a request can find out its cookies (CRIME).",
+		When:        func(e *evidence) bool { return e.scan != nil && e.scan.Compression != probe.Unknown },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.scan.Compression == probe.Yes, "The server accepts an offer to compress with DEFLATE.")
+		},
+	},
+	{
+		Code: "tls.feature.fallback", Severity: diag.Info,
+		Title:       "Server does not protect against version fallback",
+		Requirement: "The server refuses connections that were made to fall back",
+		Ref:         "RFC 7507 section 3",
+		Advice:      "Disable the older versions, or update the TLS library of the server.",
+		When: func(e *evidence) bool {
+			return e.scan != nil && e.scan.FallbackSCSV != probe.Unknown && len(e.obsolete()) > 0
+		},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.scan.FallbackSCSV == probe.No,
+				"The server accepts %s from a client that says that it had to fall "+
+					"back.", cmp.Or(strings.Join(e.obsolete(), ", "), "an older version"))
+		},
+	},
+}
+
+// obsolete lists the versions before TLS 1.2 that the server speaks.
+func (e *evidence) obsolete() (names []string) {
+	for _, v := range e.scan.Versions {
+		if v.Supported == probe.Yes && v.Version < probe.TLS12 {
+			names = append(names, v.Version.String())
+		}
+	}
+	return names
+}

@@ -1,0 +1,75 @@
+package tlscert
+
+import (
+	"encoding/base64"
+	"slices"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
+	"golang.org/x/crypto/ocsp"
+)
+
+// LogsFile is the list of logs of an operator, see [diag.List] and [pki.ParseLogs]: that of a browser. None are built
+// in, for logs come and go every few months.
+const LogsFile = "ct-logs.json"
+
+// logList is a type of its own, since mark certificates have other built-in logs beside the same file.
+type logList []pki.Log
+
+// Logs returns the logs of an environment. The error names the file that could not be read.
+func Logs(env *diag.Env) (logList, error) {
+	return diag.List(env, LogsFile, func() logList { return nil }, func(data []byte) (logList, error) {
+		return pki.ParseLogs(data)
+	})
+}
+
+// CheckLogs says what is wrong with a file of logs.
+func CheckLogs(data []byte) error {
+	_, err := pki.ParseLogs(data)
+	return err
+}
+
+// readSCTs reads the timestamps, and verifies those of known logs. Of those that came in the handshake it is only
+// known how many there are.
+func (e *evidence) readSCTs() {
+	e.scts = []SCT{}
+	list, err := pki.SCTs(e.leaf())
+	e.sctFault = err != nil
+	for _, s := range list {
+		one := SCT{Source: SCTEmbedded}
+		if s.Version == 0 {
+			one.LogID, one.Timestamp = base64.StdEncoding.EncodeToString(s.LogID[:]), new(s.Timestamp)
+		}
+		if i := slices.IndexFunc(e.logs, func(l pki.Log) bool { return l.ID == s.LogID }); i >= 0 {
+			one.Log, one.Operator = e.logs[i].Description, e.logs[i].Operator
+			if issuer := e.issuer(); issuer != nil {
+				one.Verified = new(s.Verify(e.leaf(), issuer, e.logs[i].Key) == nil)
+			}
+		}
+		e.scts = append(e.scts, one)
+	}
+	for range min(e.handshakeSCTs, pki.MaxSCTs) {
+		e.scts = append(e.scts, SCT{Source: SCTHandshake})
+	}
+	if e.response != nil && slices.ContainsFunc(e.response.Extensions, isSCTExtension) {
+		e.scts = append(e.scts, SCT{Source: SCTStapled})
+	}
+}
+
+// wantedSCTs is how many timestamps browsers ask for: two up to 180 days of validity, three above (Chrome Certificate
+// Transparency Policy; Apple asks for the same).
+func (e *evidence) wantedSCTs() int {
+	const long = 180 * day
+	if e.leaf().NotAfter.Sub(e.leaf().NotBefore) > long {
+		return 3
+	}
+	return 2
+}
+
+// readStaple reads the stapled response, and checks that it is for the certificate and signed by its issuer.
+func (e *evidence) readStaple() {
+	if len(e.staple) == 0 {
+		return
+	}
+	e.response, e.ocspErr = ocsp.ParseResponseForCert(e.staple, e.leaf(), e.issuer())
+}
