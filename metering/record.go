@@ -46,8 +46,7 @@ type Records interface {
 	// PutRecords creates (Version 0), replaces (same Version) and removes (same Version, no Body) records,
 	// all or none, in one durable transaction. It returns ErrVersion where another writer was first, which
 	// includes a record with Version 0 that exists already, and ErrNotFound where the account does not exist.
-	// A stored Version is one more than the one given, and never comes back after a removal within the
-	// life of an id that is created once.
+	// A stored Version is one more than the one given.
 	PutRecords(ctx context.Context, records ...Record) error
 }
 
