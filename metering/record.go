@@ -2,8 +2,10 @@ package metering
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -23,8 +25,8 @@ const (
 // it is; the store knows only what it needs to find a record, and to have one writer win.
 type Record struct {
 	Account AccountID
-	Kind    string // "invoice", "channel", …: 1 to MaxRecordID bytes
-	ID      string // unique within account and kind: 1 to MaxRecordID bytes
+	Kind    string // "invoice", "channel", …: 1 to MaxRecordID printable ASCII characters
+	ID      string // unique within account and kind: 1 to MaxRecordID printable ASCII characters
 	Version int64  // 0 for a record that was never stored
 
 	// Due is when a worker is to look at the record next; zero means never. Workers of several nodes share
@@ -32,7 +34,7 @@ type Record struct {
 	Due time.Time
 
 	At   time.Time // when it came to be, to the microsecond; lists are in this order
-	Body []byte    // at most MaxRecordBytes; nil asks PutRecords to remove the record
+	Body []byte    // any bytes, at most MaxRecordBytes; nil asks PutRecords to remove the record
 }
 
 // Records holds documents of all kinds.
@@ -40,13 +42,15 @@ type Records interface {
 	// Record returns a record, or ErrNotFound.
 	Record(ctx context.Context, account AccountID, kind, id string) (Record, error)
 
-	// Records yields the records that the filter selects.
+	// Records yields the records that the filter selects. The loop over them may call the store; records
+	// that change meanwhile may be left out or come twice.
 	Records(ctx context.Context, f RecordFilter) iter.Seq2[Record, error]
 
 	// PutRecords creates (Version 0), replaces (same Version) and removes (same Version, no Body) records,
 	// all or none, in one durable transaction. It returns ErrVersion where another writer was first, which
-	// includes a record with Version 0 that exists already, and ErrNotFound where the account does not exist.
-	// A stored Version is one more than the one given.
+	// includes a record with Version 0 that exists already and one that is named twice, and ErrNotFound where
+	// the account does not exist. A stored Version is one more than the one given; one that was removed
+	// begins anew.
 	PutRecords(ctx context.Context, records ...Record) error
 }
 
@@ -54,25 +58,45 @@ type Records interface {
 type RecordFilter struct {
 	Kind    string    // required
 	Account AccountID // "": of all accounts
-	DueBy   time.Time // only records with a Due not after this; these come by Due, all others by At, then ID
+	DueBy   time.Time // only records with a Due not after this; these come by Due, all others by At, then by ID
 	Before  time.Time // only records with an At before this
 	Limit   int       // at most so many; 0 means all
 }
 
-// Check reports what no store may keep.
-func (r Record) Check() error {
+// CheckRecords reports what no store may keep: too many records at once, names or bodies that are too long.
+func CheckRecords(records []Record) error {
+	if len(records) > MaxRecordsPut {
+		return fmt.Errorf("%d records are more than %d", len(records), MaxRecordsPut)
+	}
+	for i := range records {
+		if err := records[i].check(); err != nil {
+			return fmt.Errorf("record %q/%q: %w", records[i].Kind, records[i].ID, err)
+		}
+	}
+	return nil
+}
+
+func (r *Record) check() error {
 	switch {
 	case r.Account == "":
-		return fmt.Errorf("record %s/%s: it names no account", r.Kind, r.ID)
-	case r.Kind == "" || len(r.Kind) > MaxRecordID || r.ID == "" || len(r.ID) > MaxRecordID:
-		return fmt.Errorf("record %s/%s: kind and id must have 1 to %d bytes", r.Kind, r.ID, MaxRecordID)
+		return errors.New("it names no account")
+	case !plainName(r.Kind) || !plainName(r.ID):
+		return fmt.Errorf("kind and id must be 1 to %d printable ASCII characters", MaxRecordID)
+	case r.Version < 0:
+		return fmt.Errorf("version %d is negative", r.Version)
 	case len(r.Body) > MaxRecordBytes:
-		return fmt.Errorf("record %s/%s: %d bytes are more than %d", r.Kind, r.ID, len(r.Body), MaxRecordBytes)
+		return fmt.Errorf("%d bytes are more than %d", len(r.Body), MaxRecordBytes)
 	case r.Body == nil && r.Version == 0:
-		return fmt.Errorf("record %s/%s: what was never stored cannot be removed", r.Kind, r.ID)
+		return errors.New("what was never stored cannot be removed")
 	default:
 		return nil
 	}
+}
+
+// plainName reports whether every database keeps and sorts a name alike.
+func plainName(name string) bool {
+	return name != "" && len(name) <= MaxRecordID &&
+		!strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 // Retention says how much of the past a store keeps.

@@ -55,13 +55,14 @@ func (e *QuotaError) Error() string {
 		e.Plan, e.Current, e.Limit, e.Requested)
 }
 
-// Store is all that one metered server keeps: accounts, keys and the ledger. The parts are small
+// Store is all that one metered server keeps: accounts, keys, the ledger and records. The parts are small
 // interfaces of their own, so that a wrapper (a cache, a fault injector) can replace one of them.
 // Every store must pass meteringtest.TestStore.
 type Store interface {
 	Accounts
 	Keys
 	Ledger
+	Records
 
 	// Close finishes the work under way, makes it durable and releases the store.
 	Close() error

@@ -17,10 +17,11 @@ type Config struct {
 
 // A Store is a [metering.Store] in memory. Make one with [New].
 type Store struct {
-	book   *hold.Book
-	admin  registry
-	ledger ledger
-	closed atomic.Bool
+	book    *hold.Book
+	admin   registry
+	ledger  ledger
+	records records
+	closed  atomic.Bool
 }
 
 var _ metering.Store = (*Store)(nil)
@@ -33,6 +34,7 @@ func New(c Config) *Store {
 	s := &Store{}
 	s.admin.init()
 	s.ledger.init()
+	s.records.kinds = make(map[string]map[recordName]metering.Record)
 	s.book = hold.New(hold.Config{Source: source{s}, Plans: c.Plans, Clock: c.Clock})
 	return s
 }

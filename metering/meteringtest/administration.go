@@ -326,6 +326,7 @@ func testEndedContext(t *testing.T, f *fixture) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, f.store.PutKeys(ctx, f.newKey(customer.Account)), context.Canceled)
 	require.ErrorIs(t, f.store.PutAccount(ctx, metering.Account{ID: "acc_x", Plan: Tiny}), context.Canceled)
+	require.ErrorIs(t, f.store.PutRecords(ctx, f.record(customer.Account, "a")), context.Canceled)
 	f.uses(customer.Account, 0, 3)
 
 	// A client that has gone away is the usual reason for a Cancel.
@@ -349,6 +350,14 @@ func testClosed(t *testing.T, f *fixture) {
 		"KeyByHash":  func() error { _, err := f.store.KeyByHash(t.Context(), [32]byte{}); return err },
 		"PutKeys":    func() error { return f.store.PutKeys(t.Context(), f.newKey(customer.Account)) },
 		"Audit":      func() error { _, err := f.store.Audit(t.Context()); return err },
+		"Record":     func() error { _, err := f.store.Record(t.Context(), customer.Account, "note", "a"); return err },
+		"PutRecords": func() error { return f.store.PutRecords(t.Context(), f.record(customer.Account, "a")) },
+		"Records": func() error {
+			for _, err := range f.store.Records(t.Context(), metering.RecordFilter{Kind: "note"}) {
+				return err
+			}
+			return nil
+		},
 		"Balance": func() error {
 			_, err := f.store.Balance(t.Context(), customer.Account, metering.PeriodOf(f.clock.Now()))
 			return err

@@ -24,6 +24,9 @@ const (
 	KeyByHash  Call = "KeyByHash"
 	PutKeys    Call = "PutKeys"
 	Watch      Call = "Watch"
+	GetRecord  Call = "Record"
+	Records    Call = "Records"
+	PutRecords Call = "PutRecords"
 )
 
 // A Fault makes one call fail.
@@ -191,4 +194,36 @@ func (s *FaultyStore) Watch(ctx context.Context, since int64) iter.Seq2[metering
 		}
 		yield(metering.Change{}, fault.Err)
 	}
+}
+
+// Record implements [metering.Records].
+func (s *FaultyStore) Record(
+	ctx context.Context, account metering.AccountID, kind, id string,
+) (metering.Record, error) {
+	return fails(s, GetRecord, func() (metering.Record, error) { return s.Store.Record(ctx, account, kind, id) })
+}
+
+// Records implements [metering.Records]. A faulty one ends with the error, at once or, with After, behind
+// the last record.
+func (s *FaultyStore) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[metering.Record, error] {
+	fault, failing := s.next(Records)
+	list := s.Store.Records(ctx, f)
+	if !failing {
+		return list
+	}
+	return func(yield func(metering.Record, error) bool) {
+		if fault.After {
+			for r, err := range list {
+				if !yield(r, err) || err != nil {
+					return
+				}
+			}
+		}
+		yield(metering.Record{}, fault.Err)
+	}
+}
+
+// PutRecords implements [metering.Records].
+func (s *FaultyStore) PutRecords(ctx context.Context, records ...metering.Record) error {
+	return failsAlone(s, PutRecords, func() error { return s.Store.PutRecords(ctx, records...) })
 }

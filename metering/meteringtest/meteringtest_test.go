@@ -26,6 +26,7 @@ func TestFaultyIsAStore(t *testing.T) {
 func TestFaults(t *testing.T) {
 	account := metering.Account{ID: "acc_a", Plan: meteringtest.Tiny}
 	key := metering.Key{ID: "key_a", Account: "acc_a"}
+	record := metering.Record{Account: "acc_a", Kind: "note", ID: "a", Body: []byte("a")}
 	clock := meteringtest.NewClock()
 	op := metering.Op{Account: "acc_a", Key: "key_a", Credits: 1, Now: clock.Now(), Lease: clock.Now().Add(time.Minute)}
 	calls := map[meteringtest.Call]func(s metering.Store, t metering.Ticket) error{
@@ -60,6 +61,21 @@ func TestFaults(t *testing.T) {
 		meteringtest.PutKeys: func(s metering.Store, _ metering.Ticket) error {
 			return s.PutKeys(t.Context(), metering.Key{ID: "key_b", Account: "acc_a", Hash: [32]byte{1}})
 		},
+		meteringtest.PutRecords: func(s metering.Store, _ metering.Ticket) error {
+			return s.PutRecords(t.Context(), metering.Record{Account: "acc_a", Kind: "note", ID: "b", Body: []byte("b")})
+		},
+		meteringtest.GetRecord: func(s metering.Store, _ metering.Ticket) error {
+			_, err := s.Record(t.Context(), "acc_a", "note", "a")
+			return err
+		},
+		meteringtest.Records: func(s metering.Store, _ metering.Ticket) error {
+			for _, err := range s.Records(t.Context(), metering.RecordFilter{Kind: "note"}) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 		meteringtest.Watch: func(s metering.Store, _ metering.Ticket) error {
 			for _, err := range s.Watch(t.Context(), 1) {
 				if err != nil {
@@ -77,6 +93,7 @@ func TestFaults(t *testing.T) {
 				defer inner.Close()
 				require.NoError(t, inner.PutAccount(t.Context(), account))
 				require.NoError(t, inner.PutKeys(t.Context(), key))
+				require.NoError(t, inner.PutRecords(t.Context(), record))
 				begun, err := inner.Begin(t.Context(), op)
 				require.NoError(t, err)
 				s := meteringtest.Faulty(inner, meteringtest.Fault{Call: call, Times: 1, After: after, Err: errBroken})
@@ -91,7 +108,8 @@ func TestFaults(t *testing.T) {
 				switch {
 				case after && call == meteringtest.Settle:
 					require.ErrorIs(t, err, metering.ErrLapsed)
-				case after && (call == meteringtest.PutKeys || call == meteringtest.PutAccount):
+				case after && (call == meteringtest.PutKeys || call == meteringtest.PutAccount ||
+					call == meteringtest.PutRecords):
 					require.ErrorIs(t, err, metering.ErrVersion)
 				default:
 					require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 )
 
 // SchemaVersion is the layout that this package reads and writes.
-const SchemaVersion = 2
+const SchemaVersion = 3
 
 // migrations are the steps from each version to the next. A released step never changes.
 var migrations = [SchemaVersion]string{
@@ -129,6 +129,21 @@ var migrations = [SchemaVersion]string{
 	UPDATE replies SET bytes = length(body), tag = (tag >> 33) & 0x7fffffff;
 	CREATE INDEX replies_tag ON replies (tag);
 	CREATE INDEX replies_expires ON replies (expires, key, tag, bytes);`,
+
+	// Documents beside the ledger. The indexes have the orders in which they are listed.
+	`CREATE TABLE records (
+		account TEXT NOT NULL REFERENCES accounts (id),
+		kind    TEXT NOT NULL,
+		id      TEXT NOT NULL,
+		version INTEGER NOT NULL,
+		due     INTEGER,
+		at      INTEGER NOT NULL,
+		body    BLOB NOT NULL,
+		UNIQUE (account, kind, id)
+	) STRICT;
+	CREATE INDEX records_at ON records (kind, at, id, account);
+	CREATE INDEX records_account_at ON records (account, kind, at, id);
+	CREATE INDEX records_due ON records (kind, due, id, account) WHERE due IS NOT NULL;`,
 }
 
 // layout is what the package keeps in a file.

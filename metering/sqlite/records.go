@@ -1,0 +1,203 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
+)
+
+// pageRecords is how many records are read at once: 4 MB of bodies at most.
+const pageRecords = 64
+
+const recordColumns = "SELECT account, kind, id, version, due, at, body FROM records "
+
+func scanDocument(stmt *sqlite.Stmt) metering.Record {
+	r := metering.Record{
+		Account: metering.AccountID(stmt.ColumnText(0)),
+		Kind:    stmt.ColumnText(1),
+		ID:      stmt.ColumnText(2),
+		Version: stmt.ColumnInt64(3),
+		At:      instant(stmt.ColumnInt64(5)),
+		Body:    make([]byte, stmt.ColumnLen(6)),
+	}
+	if due := columnInstant(stmt, 4); due != nil {
+		r.Due = *due
+	}
+	stmt.ColumnBytes(6, r.Body)
+	return r
+}
+
+// Record implements [metering.Records].
+func (s *Store) Record(
+	ctx context.Context, account metering.AccountID, kind, id string,
+) (r metering.Record, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return sqlitedb.Rows(conn, recordColumns+"WHERE account = ?1 AND kind = ?2 AND id = ?3",
+			func(stmt *sqlite.Stmt) { bindName(stmt, string(account), kind, id) },
+			func(stmt *sqlite.Stmt) error { r = scanDocument(stmt); return nil })
+	})
+	if err == nil && r.Version == 0 {
+		err = metering.ErrNotFound
+	}
+	if err != nil {
+		return metering.Record{}, fmt.Errorf("%s %s of %s: %w", kind, id, account, err)
+	}
+	return r, nil
+}
+
+func bindName(stmt *sqlite.Stmt, account, kind, id string) {
+	stmt.BindText(1, account)
+	stmt.BindText(2, kind)
+	stmt.BindText(3, id)
+}
+
+// Records implements [metering.Records]. Between two pages no connection is held.
+func (s *Store) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[metering.Record, error] {
+	return func(yield func(metering.Record, error) bool) {
+		if f.Kind == "" {
+			yield(metering.Record{}, errors.New("listing records: the filter names no kind"))
+			return
+		}
+		var last *metering.Record
+		for rest := f.Limit; ; {
+			page := pageRecords
+			if f.Limit > 0 {
+				page = min(page, rest)
+			}
+			list, err := s.recordPage(ctx, f, last, page)
+			if err != nil {
+				yield(metering.Record{}, fmt.Errorf("listing records: %w", err))
+				return
+			}
+			for _, r := range list {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			rest -= len(list)
+			if len(list) < page || f.Limit > 0 && rest == 0 {
+				return
+			}
+			last = &list[len(list)-1]
+		}
+	}
+}
+
+// recordPage reads the records behind last.
+func (s *Store) recordPage(
+	ctx context.Context, f metering.RecordFilter, last *metering.Record, size int,
+) ([]metering.Record, error) {
+	order := "at"
+	where := []string{"kind = :kind"}
+	if f.Account != "" {
+		where = append(where, "account = :account")
+	}
+	if !f.DueBy.IsZero() {
+		order = "due"
+		where = append(where, "due IS NOT NULL AND due <= :due")
+	}
+	if !f.Before.IsZero() {
+		where = append(where, "at < :before")
+	}
+	if last != nil {
+		where = append(where, "("+order+", id, account) > (:time, :id, :of)")
+	}
+	sql := recordColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order + ", id, account LIMIT :size"
+	var list []metering.Record
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return sqlitedb.Rows(conn, sql, func(stmt *sqlite.Stmt) {
+			stmt.SetText(":kind", f.Kind)
+			stmt.SetInt64(":size", int64(size))
+			if f.Account != "" {
+				stmt.SetText(":account", string(f.Account))
+			}
+			if !f.DueBy.IsZero() {
+				stmt.SetInt64(":due", micros(f.DueBy))
+			}
+			if !f.Before.IsZero() {
+				stmt.SetInt64(":before", ceilMicros(f.Before))
+			}
+			if last != nil {
+				at := last.At
+				if order == "due" {
+					at = last.Due
+				}
+				stmt.SetInt64(":time", micros(at))
+				stmt.SetText(":id", last.ID)
+				stmt.SetText(":of", string(last.Account))
+			}
+		}, func(stmt *sqlite.Stmt) error { list = append(list, scanDocument(stmt)); return nil })
+	})
+	return list, err
+}
+
+// ceilMicros rounds up, so that what is stored to the microsecond compares as the instant does.
+func ceilMicros(t time.Time) int64 { return micros(t.Add(time.Microsecond - time.Nanosecond)) }
+
+// PutRecords implements [metering.Records].
+func (s *Store) PutRecords(ctx context.Context, records ...metering.Record) error {
+	if err := s.ready(ctx); err != nil || len(records) == 0 {
+		return err
+	}
+	if err := metering.CheckRecords(records); err != nil {
+		return err
+	}
+	return s.administer(ctx, func(w *writer) error {
+		seen := make(map[string]bool, len(records))
+		for i := range records {
+			r := &records[i]
+			name := string(r.Account) + " " + r.Kind + " " + r.ID
+			err := metering.ErrVersion
+			if !seen[name] {
+				err = w.putRecord(r)
+			}
+			if err != nil {
+				return fmt.Errorf("%s %s of %s: %w", r.Kind, r.ID, r.Account, err)
+			}
+			seen[name] = true
+		}
+		return nil
+	}, nil)
+}
+
+// putRecord writes or removes one record.
+func (w *writer) putRecord(r *metering.Record) error {
+	known, stored := false, int64(0)
+	err := sqlitedb.Rows(w.conn, `SELECT r.version FROM accounts a
+		LEFT JOIN records r ON r.account = a.id AND r.kind = ?2 AND r.id = ?3 WHERE a.id = ?1`,
+		func(stmt *sqlite.Stmt) { bindName(stmt, string(r.Account), r.Kind, r.ID) },
+		func(stmt *sqlite.Stmt) error { known, stored = true, stmt.ColumnInt64(0); return nil })
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return metering.ErrNotFound
+	case stored != r.Version:
+		return metering.ErrVersion
+	case r.Body == nil:
+		return sqlitedb.Exec(w.conn, "DELETE FROM records WHERE account = ?1 AND kind = ?2 AND id = ?3",
+			func(stmt *sqlite.Stmt) { bindName(stmt, string(r.Account), r.Kind, r.ID) })
+	}
+	return sqlitedb.Exec(w.conn, `INSERT INTO records (account, kind, id, version, due, at, body)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+		ON CONFLICT (account, kind, id) DO UPDATE SET version = ?4, due = ?5, at = ?6, body = ?7`,
+		func(stmt *sqlite.Stmt) {
+			bindName(stmt, string(r.Account), r.Kind, r.ID)
+			stmt.BindInt64(4, r.Version+1)
+			if r.Due.IsZero() {
+				stmt.BindNull(5)
+			} else {
+				stmt.BindInt64(5, micros(r.Due))
+			}
+			stmt.BindInt64(6, micros(r.At))
+			stmt.BindBytes(7, r.Body)
+		})
+}
