@@ -16,9 +16,9 @@ func PolicyField(p Policy, name string) string {
 	}
 	b := appendString(make([]byte, 0, 64), name)
 	b = append(b, ";q="...)
-	b = strconv.AppendInt(b, int64(max(0, p.Limit)), 10)
+	b = appendInteger(b, int64(p.Limit))
 	b = append(b, ";w="...)
-	b = strconv.AppendInt(b, wholeSeconds(max(window, time.Second)), 10)
+	b = appendInteger(b, wholeSeconds(max(window, time.Second)))
 	return string(b)
 }
 
@@ -34,9 +34,9 @@ func LimitField(d Decision, name string) string {
 	}
 	b := appendString(make([]byte, 0, 64), name)
 	b = append(b, ";r="...)
-	b = strconv.AppendInt(b, int64(max(0, d.Remaining)), 10)
+	b = appendInteger(b, int64(d.Remaining))
 	b = append(b, ";t="...)
-	b = strconv.AppendInt(b, wholeSeconds(until), 10)
+	b = appendInteger(b, wholeSeconds(until))
 	return string(b)
 }
 
@@ -52,6 +52,14 @@ func appendString(b []byte, s string) []byte {
 		}
 	}
 	return append(b, '"')
+}
+
+// maxInteger is the largest integer of a structured field (RFC 9651 section 3.3.1).
+const maxInteger = 999_999_999_999_999
+
+// appendInteger writes an integer that is not negative.
+func appendInteger(b []byte, n int64) []byte {
+	return strconv.AppendInt(b, min(max(0, n), maxInteger), 10)
 }
 
 // wholeSeconds rounds up, so that nobody comes back too early.
