@@ -140,7 +140,7 @@ func TestVersion(t *testing.T) {
 func TestJSONNames(t *testing.T) {
 	store, _ := newStore(t)
 	for _, args := range []string{
-		"account list", "key list", "spf list", "usage", "audit", "migrate", "data list", "version",
+		"account list", "key list", "spf list", "usage", "audit", "migrate", "data list", "config check", "version",
 		"key create --name a --scopes dns:read", "account create --name a",
 	} {
 		text := command(t, append(strings.Fields(args), "--json", store)...)

@@ -104,16 +104,17 @@ var lists = map[string]struct {
 
 // checkData reads every list of --data, so that a mistake in one is told at start and not to a customer.
 func (a *app) checkData() error {
+	var faults faultList
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
 		data, err := a.override(name)
 		if err == nil && data != nil {
 			err = lists[name].check(data)
 		}
 		if err != nil {
-			return fmt.Errorf("--data: %s: %w", filepath.Join(a.data, name), err)
+			faults = append(faults, fmt.Errorf("--data: %s: %w", filepath.Join(a.data, name), err))
 		}
 	}
-	return nil
+	return faults.err()
 }
 
 func formatJSON(v any) ([]byte, error) {

@@ -38,14 +38,19 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	exitFaults = 3 // an audit was carried out, and found faults
+	exitFaults = 3 // an audit or a check of the settings was carried out, and found faults
 )
 
-// errFaults is the result of an audit, not a failure of it.
-var errFaults = errors.New("the audit found faults")
+// The results of an audit and of a check of the settings, not failures of them.
+var (
+	errFaults = errors.New("the audit found faults")
+	errConfig = errors.New("the settings have faults")
+)
 
 // usageError is a fault of the command line.
 type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
@@ -66,6 +71,7 @@ type app struct {
 	json    bool
 	world   worldflags.Flags
 	serving serveFlags
+	origins map[string]string // where each setting comes from that is not the default
 }
 
 func (a *app) main(ctx context.Context, args []string) int {
@@ -84,7 +90,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if usage || field || input {
 		return exitUsage
 	}
-	if errors.Is(err, errFaults) {
+	if errors.Is(err, errFaults) || errors.Is(err, errConfig) {
 		return exitFaults
 	}
 	return exitFailed
@@ -116,7 +122,7 @@ func (a *app) command() *cobra.Command {
 	a.serving.add(serve.Flags())
 	a.world.Add(serve.Flags())
 	root.AddCommand(serve, a.accountCommand(), a.keyCommand(), a.spfCommand(), a.usageCommand(), a.auditCommand(),
-		a.backupCommand(), a.migrateCommand(), a.dataCommand(), a.openapiCommand(), a.versionCommand(), a.benchCommand(), a.healthCommand())
+		a.backupCommand(), a.migrateCommand(), a.configCommand(), a.dataCommand(), a.openapiCommand(), a.versionCommand(), a.benchCommand(), a.healthCommand())
 	return root
 }
 

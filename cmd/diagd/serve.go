@@ -78,31 +78,31 @@ type checkedFlags struct {
 	zone     *nameserver.Zone // nil without a name server
 }
 
-// checkFlags checks the flags of a server before anything is opened.
+// checkFlags checks the flags of a server before anything is opened. The error joins all faults.
 func (a *app) checkFlags() (s checkedFlags, err error) {
-	if s.log, err = a.logger(); err != nil {
-		return s, err
-	}
+	var faults faultList
+	fault := func(err error) { faults = append(faults, err) }
+	s.log, err = a.logger()
+	fault(err)
 	for _, text := range a.serving.trustedProxies {
 		network, err := worldflags.ParseNetwork(text)
 		if err != nil {
-			return s, usagef("--trusted-proxies: %w", err)
+			fault(usagef("--trusted-proxies: %w", err))
 		}
 		s.proxies = append(s.proxies, network)
 	}
 	switch s.ipRate = a.serving.ipRate; {
 	case s.ipRate < 0:
-		return s, usagef("--ip-rate: must be 0 or more")
+		fault(usagef("--ip-rate: must be 0 or more"))
 	case s.ipRate == 0:
 		s.ipRate = -1 // of httpapi: no limit
 	}
-	if s.zone, err = a.serving.hosted.serveZone(); err != nil {
-		return s, err
-	}
-	if s.security, err = a.serving.tlsConfig(s.log); err != nil {
-		return s, err
-	}
-	return s, a.checkData()
+	s.zone, err = a.serving.hosted.serveZone()
+	fault(err)
+	s.security, err = a.serving.tlsConfig(s.log)
+	fault(err)
+	fault(a.checkData())
+	return s, faults.err()
 }
 
 // serve runs the server until the context ends, and then drains it.

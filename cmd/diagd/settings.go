@@ -6,45 +6,72 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
+// settingError is a fault of a setting: where it is set, what is wrong and what to do.
+type settingError struct {
+	setting string // empty where there is none of that name
+	source  string // "diagd.conf:3" or "DIAG_LISTEN"
+	fault   string
+	remedy  string
+}
+
+func (e *settingError) Error() string {
+	text := e.source + ": " + e.fault
+	if e.remedy != "" {
+		text += "; " + e.remedy
+	}
+	return text
+}
+
 // readSettings fills the settings that the command line does not give: from the environment first, then
 // from the file named by --config. Only what the server takes is a setting; other flags, such as the
-// name of a new key, belong to one call alone.
+// name of a new key, belong to one call alone. The error joins all faults.
 func (a *app) readSettings(flags *pflag.FlagSet) error {
 	settings := settingFlags()
-	if err := checkEnvironment(os.Environ(), settings); err != nil {
-		return err
-	}
+	faults := checkEnvironment(os.Environ(), settings)
+	a.origins = map[string]string{"config": "--config"}
 	if path := os.Getenv(envName("config")); path != "" && !flags.Changed("config") {
-		a.config = path
+		a.config, a.origins["config"] = path, envName("config")
 	}
-	file := map[string]string{}
+	file := map[string]fileSetting{}
 	if a.config != "" {
-		var err error
-		if file, err = readConfig(a.config, settings); err != nil {
+		read, wrong, err := readConfig(a.config, settings)
+		if err != nil {
 			return err
 		}
+		file, faults = read, append(faults, wrong...)
 	}
-	var failure error
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || settings.Lookup(f.Name) == nil || failure != nil {
+		if settings.Lookup(f.Name) == nil {
 			return
 		}
-		value, from := file[f.Name], a.config
+		if f.Changed {
+			a.origins[f.Name] = "--" + f.Name
+			return
+		}
+		value, from := file[f.Name].value, file[f.Name].source
 		if v, ok := os.LookupEnv(envName(f.Name)); ok {
 			value, from = v, envName(f.Name)
 		}
 		if value == "" {
 			return
 		}
+		a.origins[f.Name] = from
 		if err := flags.Set(f.Name, value); err != nil {
-			failure = usagef("%s: %s: %w", from, f.Name, err)
+			faults = append(faults, &settingError{f.Name, from, f.Name + ": " + err.Error(), purpose(f)})
 		}
 	})
-	return failure
+	if len(faults) == 0 {
+		return nil
+	}
+	return usageError{faultList(faults)}
 }
+
+// purpose is what a setting is for, as advice.
+func purpose(f *pflag.Flag) string { return f.Name + " is: " + f.Usage }
 
 // envName is the environment variable of a flag: DIAG_STORE for --store.
 func envName(flag string) string {
@@ -54,7 +81,7 @@ func envName(flag string) string {
 // checkEnvironment refuses variables that look like settings and are none: a misspelt one must not be
 // ignored. DIAG_KEY is that of the program diag, and the others are those that Kubernetes sets for a
 // service with the name "diag".
-func checkEnvironment(environment []string, settings *pflag.FlagSet) error {
+func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []error) {
 	known := map[string]bool{envName("config"): true, envName("key"): true}
 	settings.VisitAll(func(f *pflag.Flag) { known[envName(f.Name)] = true })
 	for _, entry := range environment {
@@ -63,9 +90,29 @@ func checkEnvironment(environment []string, settings *pflag.FlagSet) error {
 			strings.HasPrefix(name, envName("service-")) || name == envName("port") || strings.HasPrefix(name, envName("port-")) {
 			continue
 		}
-		return usagef("there is no setting %s; diagd serve --help lists the flags that name them", name)
+		remedy := "diagd serve --help lists the flags that name them"
+		flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, envName(""))), "_", "-")
+		if near := similar(flag, settings); near != "" {
+			remedy = "did you mean " + envName(near) + "?"
+		}
+		faults = append(faults, &settingError{source: "the environment", fault: "there is no setting " + name, remedy: remedy})
 	}
-	return nil
+	return faults
+}
+
+// similar is the setting that a misspelt one resembles, or empty.
+func similar(name string, settings *pflag.FlagSet) string {
+	if name == "" {
+		return ""
+	}
+	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	settings.VisitAll(func(f *pflag.Flag) {
+		all.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	if near := all.SuggestionsFor(name); len(near) > 0 {
+		return near[0]
+	}
+	return ""
 }
 
 // settingFlags are the flags that are settings too. All commands accept the same file, whichever of
@@ -83,15 +130,18 @@ func settingFlags() *pflag.FlagSet {
 	return all
 }
 
+// fileSetting is what a line of the file of --config says.
+type fileSetting struct{ value, source string }
+
 // readConfig reads lines of the form "key = value". Blank lines and those that begin with # say
-// nothing. An unknown key is an error: a misspelt one must not be ignored.
-func readConfig(path string, settings *pflag.FlagSet) (map[string]string, error) {
+// nothing. An unknown key is a fault: a misspelt one must not be ignored.
+func readConfig(path string, settings *pflag.FlagSet) (values map[string]fileSetting, faults []error, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
+		return nil, nil, fmt.Errorf("--config: %w", err)
 	}
 	defer f.Close()
-	values := map[string]string{}
+	values = map[string]fileSetting{}
 	scanner := bufio.NewScanner(f)
 	for n := 1; scanner.Scan(); n++ {
 		line := strings.TrimSpace(scanner.Text())
@@ -100,26 +150,45 @@ func readConfig(path string, settings *pflag.FlagSet) (map[string]string, error)
 		}
 		key, value, ok := strings.Cut(line, "=")
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-		switch _, twice := values[key]; {
-		case !ok:
-			return nil, usagef("%s:%d: a line is 'key = value'", path, n)
-		case settings.Lookup(key) == nil:
-			return nil, usagef("%s:%d: there is no setting %q", path, n, key)
-		case twice:
-			return nil, usagef("%s:%d: %s is set twice", path, n, key)
+		source := fmt.Sprintf("%s:%d", path, n)
+		if fault := checkLine(key, value, ok, values[key], settings); fault != nil {
+			fault.source = source
+			faults = append(faults, fault)
+			continue
 		}
-		if q := len(value); q < 2 || value[0] != '"' || value[q-1] != '"' {
-			if strings.HasPrefix(value, "#") || strings.Contains(value, " #") || strings.Contains(value, "\t#") {
-				return nil, usagef("%s:%d: a comment stands on a line of its own; a value with # stands in double quotes", path, n)
-			}
-		}
-		if q := len(value); q >= 2 && value[0] == '"' && value[q-1] == '"' {
-			value = value[1 : q-1]
-		}
-		values[key] = value
+		values[key] = fileSetting{unquoted(value), source}
 	}
 	if err := scanner.Err(); err != nil {
-		return nil, fmt.Errorf("--config: reading %s: %w", path, err)
+		return nil, nil, fmt.Errorf("--config: reading %s: %w", path, err)
 	}
-	return values, nil
+	return values, faults, nil
+}
+
+// checkLine says what is wrong with a line, if anything is.
+func checkLine(key, value string, isPair bool, before fileSetting, settings *pflag.FlagSet) *settingError {
+	switch {
+	case !isPair:
+		return &settingError{fault: "a line is 'key = value'", remedy: "write a value, or # before a comment"}
+	case settings.Lookup(key) == nil:
+		remedy := "diagd serve --help lists the settings"
+		if near := similar(key, settings); near != "" {
+			remedy = "did you mean " + near + "?"
+		}
+		return &settingError{fault: fmt.Sprintf("there is no setting %q", key), remedy: remedy}
+	case before.source != "":
+		return &settingError{setting: key, fault: key + " is set twice", remedy: "remove this line or " + before.source}
+	case unquoted(value) == value &&
+		(strings.HasPrefix(value, "#") || strings.Contains(value, " #") || strings.Contains(value, "\t#")):
+		return &settingError{setting: key,
+			fault: "a comment stands on a line of its own", remedy: "put a value with # in double quotes"}
+	}
+	return nil
+}
+
+// unquoted takes double quotes around a value away.
+func unquoted(value string) string {
+	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
+		return value[1 : n-1]
+	}
+	return value
 }

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// secretSettings are settings that are never shown.
+var secretSettings = map[string]bool{"spf-dns-tsig": true}
+
+// configView is the result of diagd config check.
+type configView struct {
+	Settings []settingView      `json:"settings"`
+	Faults   []settingFaultView `json:"faults"`
+}
+
+type settingView struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
+
+type settingFaultView struct {
+	Setting string `json:"setting,omitempty"`
+	Source  string `json:"source"`
+	Fault   string `json:"fault"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+func (a *app) configCommand() *cobra.Command {
+	check := &cobra.Command{
+		Use: "check", Short: "Tell every fault of the settings, and which are in force", Args: noArgs,
+		Long: `Tell every fault of the settings, and which are in force and where each comes from.
+
+It takes the flags, the environment and the file of diagd serve, reads the files that they name, and writes nothing.
+Secrets are not shown. The exit code is 3 if there are faults.`,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // faults are what is asked for
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.checkConfig(cmd.Flags()) },
+	}
+	check.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	a.serving.add(check.Flags())
+	a.world.Add(check.Flags())
+	return group("config", "Check the settings", check)
+}
+
+func (a *app) checkConfig(flags *pflag.FlagSet) error {
+	faults := eachFault(a.readSettings(flags))
+	_, err := a.checkFlags()
+	faults = append(faults, eachFault(err)...)
+	if _, release, err := a.world.Env(); err != nil {
+		faults = append(faults, err)
+	} else {
+		release()
+	}
+	faults = append(faults, a.checkPlaces()...)
+	v := configView{[]settingView{}, []settingFaultView{}}
+	var secrets []string
+	settingFlags().VisitAll(func(s *pflag.Flag) {
+		f := flags.Lookup(s.Name)
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for i, value := range values {
+			values[i] = shown(s.Name, strings.TrimSpace(value), &secrets)
+		}
+		v.Settings = append(v.Settings, settingView{s.Name, strings.Join(values, ", "), cmp.Or(a.origins[s.Name], "default")})
+	})
+	for _, err := range faults {
+		fault := a.settingFault(flags, err)
+		for _, secret := range secrets {
+			fault.Fault = strings.ReplaceAll(fault.Fault, secret, hidden)
+		}
+		v.Faults = append(v.Faults, fault)
+	}
+	err = a.print(v, func(t *table) {
+		t.row("SETTING", "VALUE", "FROM")
+		for _, s := range v.Settings {
+			t.row(s.Name, s.Value, s.Source)
+		}
+		for _, f := range v.Faults {
+			t.row()
+			t.row("FAULT  " + f.Source + ": " + f.Fault)
+			t.row("       " + f.Remedy)
+		}
+	})
+	if err == nil && len(v.Faults) > 0 {
+		return fmt.Errorf("%w (%d)", errConfig, len(v.Faults))
+	}
+	return err
+}
+
+// checkPlaces checks what starting would otherwise be the first to find out: addresses, and the folder of
+// the store.
+func (a *app) checkPlaces() (faults []error) {
+	for flag, address := range map[string]string{
+		"listen": a.serving.listen, "metrics-listen": a.serving.metricsListen, "spf-dns-listen": a.serving.hosted.listen,
+	} {
+		if _, err := net.ResolveTCPAddr("tcp", address); address != "" && err != nil {
+			faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
+		}
+	}
+	kind, place, err := a.place()
+	if err != nil {
+		return append(faults, err)
+	}
+	if kind == "sqlite" {
+		info, err := os.Stat(filepath.Dir(place))
+		if err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is not a folder", filepath.Dir(place))
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("--store: %w", err))
+		}
+	}
+	return faults
+}
+
+// faultList is several faults that are told at once.
+type faultList []error
+
+func (l faultList) Error() string   { return errors.Join(l...).Error() }
+func (l faultList) Unwrap() []error { return l }
+
+// err is nil without a fault.
+func (l faultList) err() error {
+	if l = slices.DeleteFunc(l, func(err error) bool { return err == nil }); len(l) > 0 {
+		return l
+	}
+	return nil
+}
+
+// eachFault takes lists of faults apart.
+func eachFault(err error) (faults []error) {
+	if list, ok := errors.AsType[faultList](err); ok {
+		for _, err := range list {
+			faults = append(faults, eachFault(err)...)
+		}
+		return faults
+	}
+	if err != nil {
+		faults = append(faults, err)
+	}
+	return faults
+}
+
+// flagName finds the setting that a fault begins with.
+var flagName = regexp.MustCompile(`^--([a-z-]+)`)
+
+// settingFault says where the setting at fault is set, and what to do.
+func (a *app) settingFault(flags *pflag.FlagSet, err error) settingFaultView {
+	if e, ok := errors.AsType[*settingError](err); ok {
+		return settingFaultView{e.setting, e.source, e.fault, e.remedy}
+	}
+	v := settingFaultView{Source: "the settings", Fault: err.Error(), Remedy: "diagd serve --help explains the settings"}
+	if name := flagName.FindStringSubmatch(v.Fault); name != nil && flags.Lookup(name[1]) != nil {
+		v.Setting, v.Source = name[1], cmp.Or(a.origins[name[1]], "default of --"+name[1])
+		v.Remedy = purpose(flags.Lookup(name[1]))
+	}
+	return v
+}
+
+const hidden = "(not shown)"
+
+// secretParameter finds the parameters of URLs in which drivers take passwords.
+var secretParameter = regexp.MustCompile(`(?i)pass|secret|token|key`)
+
+// shown is a value without its secrets, which it collects.
+func shown(name, value string, secrets *[]string) string {
+	if secretSettings[name] && value != "" {
+		*secrets = append(*secrets, value)
+		return hidden
+	}
+	if !strings.Contains(value, "://") {
+		return value
+	}
+	u, err := url.Parse(value)
+	if err != nil {
+		*secrets = append(*secrets, value)
+		return hidden
+	}
+	hide := func(secret string) {
+		if secret != "" {
+			*secrets = append(*secrets, secret)
+			value = strings.ReplaceAll(value, secret, hidden)
+		}
+	}
+	_, after, _ := strings.Cut(value, "://")
+	user, _, is := strings.Cut(after, "@") // as it is written, for the URL holds it decoded
+	if _, password, ok := strings.Cut(user, ":"); is && ok && u.User != nil {
+		hide(password)
+	}
+	for parameter := range strings.SplitSeq(u.RawQuery, "&") {
+		if name, secret, _ := strings.Cut(parameter, "="); secretParameter.MatchString(name) {
+			hide(secret)
+		}
+	}
+	return value
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// checkConfig runs "diagd config check" and returns its exit code and what it found.
+func checkConfig(t testing.TB, args ...string) (code int, v configView, text string) {
+	t.Helper()
+	var human, out, err bytes.Buffer
+	run(t.Context(), append([]string{"config", "check"}, args...), &human, &human)
+	code = run(t.Context(), append([]string{"config", "check", "--json"}, args...), &out, &err)
+	require.NoError(t, json.Unmarshal(out.Bytes(), &v), "%s", &err)
+	return code, v, human.String() + out.String() + err.String()
+}
+
+// Every fault is told at once, with the place where it is set and what to do.
+func TestConfigCheck(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, plansFile), []byte("["), 0o600))
+	config := writeConfig(t, `# settings
+lisen = 127.0.0.1:80
+ip-rate = many
+trusted-proxies = here
+data = `+dir+`
+data = other
+nonsense
+log-level = loud # very
+metrics-listen = 127.0.0.1:http:1
+`)
+	t.Setenv("DIAG_LOG_FORMATS", "json")
+	t.Setenv("DIAG_STORE", "sqlite:"+filepath.Join(dir, "absent", "diag.db"))
+	code, v, text := checkConfig(t, "--config", config, "--resolver=gopher://192.0.2.1", "--tls-cert=a.pem")
+	assert.Equal(t, exitFaults, code)
+	assert.Contains(t, text, "the settings have faults (12)")
+	got := map[string]settingFaultView{}
+	for _, f := range v.Faults {
+		got[strings.Replace(f.Source, config, "conf", 1)+" "+f.Setting] = f
+		assert.NotEmpty(t, f.Remedy, f.Fault)
+	}
+	for place, want := range map[string][2]string{
+		"conf:2 ":                {"there is no setting", "did you mean listen?"},
+		"conf:3 ip-rate":         {"invalid argument", "requests a minute"},
+		"conf:4 trusted-proxies": {`"here" is no network`, "networks whose"},
+		"conf:5 data":            {plansFile + ": reading the plans", "folder with files"},
+		"conf:6 data":            {"data is set twice", "remove this line or " + config + ":5"},
+		"conf:7 ":                {"a line is 'key = value'", "write a value"},
+		"conf:8 log-level":       {"a comment stands on a line of its own", "double quotes"},
+		"conf:9 metrics-listen":  {"too many colons", "Prometheus"},
+		"the environment ":       {"there is no setting DIAG_LOG_FORMATS", "did you mean DIAG_LOG_FORMAT?"},
+		"DIAG_STORE store":       {"no such file or directory", "where accounts, keys and charges are kept"},
+		"--resolver resolver":    {"gopher", "name servers to ask"},
+		"--tls-cert tls-cert":    {"belong together", "PEM file"},
+	} {
+		assert.Contains(t, got[place].Fault, want[0], place)
+		assert.Contains(t, got[place].Remedy, want[1], place)
+		delete(got, place)
+	}
+	assert.Empty(t, got)
+
+	code = run(t.Context(), []string{"config", "check", "--nonsense"}, new(bytes.Buffer), new(bytes.Buffer))
+	assert.Equal(t, exitUsage, code)
+	code = run(t.Context(), []string{"config", "check", "--config", dir + "/none"}, new(bytes.Buffer), new(bytes.Buffer))
+	assert.Equal(t, exitFaults, code)
+}
+
+// What is in force is shown with its origin, and nothing is written: not even the store that a start would make.
+func TestConfigCheckWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	config := writeConfig(t, "listen = 0.0.0.0:8080\nip-rate = 7\n")
+	t.Setenv("DIAG_IP_RATE", "8")
+	code, v, _ := checkConfig(t, "--config", config, "--allow-networks", "10.0.0.0/8, 192.0.2.1", "--acme-domain=diag.example")
+	assert.Equal(t, exitOK, code)
+	assert.Empty(t, v.Faults)
+	for _, want := range []settingView{
+		{"listen", "0.0.0.0:8080", config + ":1"}, {"ip-rate", "8", "DIAG_IP_RATE"}, {"store", "sqlite:diag.db", "default"},
+		{"allow-networks", "10.0.0.0/8, 192.0.2.1", "--allow-networks"},
+	} {
+		assert.Contains(t, v.Settings, want)
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	count := 0
+	settingFlags().VisitAll(func(*pflag.Flag) { count++ })
+	assert.Len(t, v.Settings, count)
+}
+
+// No secret is shown, whether the setting is good or bad.
+func TestConfigCheckHidesSecrets(t *testing.T) {
+	for _, args := range [][]string{
+		{"--spf-dns-tsig=hmac-sha256:name:s3cretbase64"},
+		{"--spf-dns-listen=127.0.0.1:0", "--spf-dns-zone=a.example", "--spf-dns-ns=ns.b.example", "--spf-dns-tsig=s3cretbase64"},
+		{"--resolver=https://user:s3cretbase64@192.0.2.1:x/"},
+		{"--resolver=https://user:s3cretbase64@192.0.2.1/dns-query?token=s3cretbase64"},
+		{"--store=postgres://user:s3cretbase64@127.0.0.1:1/diag?password=s3cretbase64&sslmode=disable"},
+		{"--store=postgres://user:s3cretbase64%@127.0.0.1"},
+	} {
+		_, _, text := checkConfig(t, args...)
+		assert.NotContains(t, text, "s3cretbase64", args)
+		assert.Contains(t, text, hidden)
+	}
+	risky := regexp.MustCompile(`secret|password|token|tsig`)
+	settingFlags().VisitAll(func(f *pflag.Flag) {
+		assert.Equal(t, risky.MatchString(f.Name), secretSettings[f.Name], "%s may hold a secret", f.Name)
+	})
+}
