@@ -1,0 +1,124 @@
+package metering
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// EventKind is the kind of a [Record] that holds an [Event].
+const EventKind = "event"
+
+// EventType names what an event tells of (CONTRACT part 7).
+type EventType string
+
+// The event types.
+const (
+	EventKeyCreated      EventType = "api_key.created"
+	EventKeyRotated      EventType = "api_key.rotated"
+	EventKeyGraceEnded   EventType = "api_key.grace_ended"
+	EventKeyRevoked      EventType = "api_key.revoked"
+	EventKeyExpiresSoon  EventType = "api_key.expires_soon"
+	EventKeyExpired      EventType = "api_key.expired"
+	EventUsageThreshold  EventType = "usage.threshold_reached"
+	EventQuotaExceeded   EventType = "usage.quota_exceeded"
+	EventOverageStarted  EventType = "usage.overage_started"
+	EventBudgetThreshold EventType = "usage.budget_threshold_reached"
+	EventBudgetReached   EventType = "usage.budget_reached"
+	EventRateLimited     EventType = "usage.rate_limited"
+	EventPeriodClosed    EventType = "billing.period_closed"
+	EventOverageBilled   EventType = "billing.overage_billed"
+	EventPaymentFailed   EventType = "billing.payment_failed"
+	EventSPFCreated      EventType = "spf.profile_created"
+	EventSPFChanged      EventType = "spf.profile_changed"
+	EventSPFFailed       EventType = "spf.profile_failed"
+	EventSPFRecovered    EventType = "spf.profile_recovered"
+	EventSPFRemoved      EventType = "spf.profile_removed"
+	EventChannelTest     EventType = "channel.test"
+	EventChannelDisabled EventType = "channel.disabled"
+)
+
+// EventTypes returns all event types, in the order of CONTRACT part 7.
+func EventTypes() []EventType {
+	return []EventType{
+		EventKeyCreated, EventKeyRotated, EventKeyGraceEnded, EventKeyRevoked, EventKeyExpiresSoon, EventKeyExpired,
+		EventUsageThreshold, EventQuotaExceeded, EventOverageStarted, EventBudgetThreshold, EventBudgetReached, EventRateLimited,
+		EventPeriodClosed, EventOverageBilled, EventPaymentFailed,
+		EventSPFCreated, EventSPFChanged, EventSPFFailed, EventSPFRecovered, EventSPFRemoved,
+		EventChannelTest, EventChannelDisabled,
+	}
+}
+
+// Known reports whether it is one of [EventTypes].
+func (t EventType) Known() bool { return slices.Contains(EventTypes(), t) }
+
+// Category is what a channel subscribes to.
+func (t EventType) Category() EventCategory {
+	category, _, _ := strings.Cut(string(t), ".")
+	return EventCategory(category)
+}
+
+// EventCategory is a group of event types.
+type EventCategory string
+
+// The categories. Those of a channel's own events are sent to that channel, whatever it subscribes to.
+const (
+	KeyEvents     EventCategory = "api_key"
+	UsageEvents   EventCategory = "usage"
+	BillingEvents EventCategory = "billing"
+	SPFEvents     EventCategory = "spf"
+	ChannelEvents EventCategory = "channel"
+)
+
+// EventID names the event of a type about a subject, such as a key or an account and a month: "evt_" and
+// 26 characters of lower-case base32. It is the same whenever and on whatever node it is computed, so that
+// an event that is found twice is kept once.
+func EventID(t EventType, subject string) string {
+	hash := sha256.Sum256([]byte(string(t) + "\n" + subject))
+	text := []byte("evt_")
+	for _, b := range hash[:idLength] {
+		text = append(text, alphabet[b&31])
+	}
+	return string(text)
+}
+
+// An Event tells an account that something happened.
+type Event struct {
+	ID      string // see [EventID]
+	Type    EventType
+	Account AccountID
+	At      time.Time // when it happened
+	Data    any       // what is marshalled as JSON; a [json.RawMessage] where it was parsed
+}
+
+// eventBody is the JSON of an event's record.
+type eventBody struct {
+	Type EventType       `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+// Record is the event as it is to be stored, for the first time and in one PutRecords with what it tells
+// of. It is due at once: it falls to whoever sends notifications to write what is to be sent, and to take
+// the Due away in the same PutRecords.
+func (e Event) Record() (Record, error) {
+	data, err := json.Marshal(e.Data)
+	if err == nil {
+		data, err = json.Marshal(eventBody{e.Type, data})
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("event %s %s: %w", e.Type, e.ID, err)
+	}
+	return Record{Account: e.Account, Kind: EventKind, ID: e.ID, At: e.At, Due: e.At, Body: data}, nil
+}
+
+// ParseEvent is the event of a stored record.
+func ParseEvent(r Record) (Event, error) {
+	var body eventBody
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		return Event{}, fmt.Errorf("event %s: %w", r.ID, err)
+	}
+	return Event{ID: r.ID, Type: body.Type, Account: r.Account, At: r.At, Data: body.Data}, nil
+}
