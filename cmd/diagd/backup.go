@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/sqlite"
 	"github.com/diagkit/diagkit/metering/sqlitedb"
@@ -17,7 +19,7 @@ func (a *app) backupCommand() *cobra.Command {
 		Long: `Copy the store to a new file, while the server runs, and audit the copy.
 
 The copy is one state of the store: every charge that was acknowledged before the command began is in it. To restore
-it, stop the server, move the store and the files FILE-wal and FILE-shm beside it away, and put the copy in its place.
+it, stop the server and run diagd restore.
 
 The exit code is 3 if the copy has faults, which then the store has too.`,
 		Args: exactly(1, "the file to write"),
@@ -53,4 +55,78 @@ func auditFile(ctx context.Context, path string) (audit metering.Audit, err erro
 	}
 	audit, err = store.Audit(ctx)
 	return audit, errors.Join(err, store.Close())
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "restore FILE", Short: "Put a backup in the place of the store, whose server is stopped",
+		Long: `Put a backup in the place of the store, whose server is stopped.
+
+The backup is copied, examined, brought to this program's layout and audited before anything changes; the copy then takes
+the place of the store. The old store is kept beside it under another name: what was charged since the backup is only there.
+A store that a server has open is refused. The exit code is 3 if the backup has faults.`,
+		Args: exactly(1, "the file to restore"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0]) },
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return cmd
+}
+
+// restoreView is the result of diagd restore.
+type restoreView struct {
+	auditView
+	OldStore string `json:"old_store,omitempty"` // where the store is that was replaced
+}
+
+func (a *app) restore(ctx context.Context, from string) error {
+	kind, place, err := a.place()
+	if err != nil {
+		return err
+	}
+	if kind != "sqlite" {
+		return usagef("--store: only SQLite files are restored; use the database's own tools")
+	}
+	var audit metering.Audit
+	aside := place + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
+	moved, err := sqlitedb.Restore(ctx, from, place, aside, func(ctx context.Context, path string) error {
+		audit, err = verifyFile(ctx, path)
+		return err
+	})
+	if errors.Is(err, sqlitedb.ErrServing) {
+		return fmt.Errorf("the store %s is in use by a server; stop it before", a.store)
+	}
+	if errors.Is(err, errFaults) {
+		return errors.Join(a.showAudit(audit), errors.New("the store was left as it was"))
+	}
+	if err != nil {
+		return err
+	}
+	v := restoreView{auditView: newAuditView(audit)}
+	if moved {
+		v.OldStore = aside
+	}
+	return a.print(v, func(t *table) {
+		v.rows(t)
+		if moved {
+			t.row("The old store is now " + aside + ".")
+		}
+	})
+}
+
+// verifyFile brings a store that nobody has open to this program's layout, and audits it.
+func verifyFile(ctx context.Context, path string) (audit metering.Audit, err error) {
+	from, _, err := sqlite.Migrate(ctx, path)
+	if err == nil && from == 0 {
+		err = errors.New("the file is no store of diagd")
+	}
+	if err == nil {
+		_, _, err = hostedsqlite.Migrate(ctx, path)
+	}
+	if err == nil {
+		audit, err = auditFile(ctx, path)
+	}
+	if err == nil && len(audit.Faults) > 0 {
+		err = errFaults
+	}
+	return audit, err
 }

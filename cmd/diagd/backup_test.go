@@ -51,13 +51,11 @@ func TestBackup(t *testing.T) {
 	require.Len(t, names, copies, "a backup is one file")
 	assert.Equal(t, parsed[auditView](t, "audit", store).Entries, parsed[usageView](t, "usage", store).Charges)
 
-	// Restored as README.md says.
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		err := os.Rename(filepath.Join(dir, "diag.db"+suffix), filepath.Join(dir, "old.db"+suffix))
-		require.True(t, err == nil || os.IsNotExist(err), "%v", err)
-	}
-	require.NoError(t, os.Rename(last, filepath.Join(dir, "diag.db")))
+	charges := parsed[usageView](t, "usage", store).Charges
+	view := parsed[restoreView](t, "restore", last, store)
+	assert.Equal(t, charges, parsed[usageView](t, "usage", "--store=sqlite:"+view.OldStore).Charges, "the old one is whole")
 	before := parsed[usageView](t, "usage", store).Used
+	assert.Equal(t, view.Credits, before)
 	p = startProcess(t, store)
 	bought := &buyer{name: buyers[0].name}
 	load64(t, p.url, secret, []*buyer{bought}, &count, 1)() // the first thing it had bought
@@ -90,6 +88,79 @@ func TestBackupRefuses(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(file))
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "nothing is left behind")
+}
+
+// Nothing changes where a backup cannot be restored, or a server runs.
+func TestRestoreRefuses(t *testing.T) {
+	store, _ := newStore(t)
+	dir := t.TempDir()
+	good, foreign, torn, faulty := filepath.Join(dir, "good.db"), filepath.Join(dir, "foreign.db"),
+		filepath.Join(dir, "torn.db"), filepath.Join(dir, "faulty.db")
+	command(t, "backup", good, store)
+	bytesOf := func(path string) []byte {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return data
+	}
+	data := bytesOf(good)
+	conn, err := sqlite.OpenConn(foreign)
+	require.NoError(t, err)
+	require.NoError(t, sqlitedb.Exec(conn, "CREATE TABLE t (a)", nil))
+	require.NoError(t, conn.Close())
+	require.NoError(t, os.WriteFile(torn, data[:len(data)/2], 0o600))
+	require.NoError(t, os.WriteFile(faulty, data, 0o600))
+	conn, err = sqlite.OpenConn(faulty)
+	require.NoError(t, err)
+	require.NoError(t, sqlitedb.Exec(conn, "INSERT INTO balances VALUES (1, 1, 7, 1, 9)", nil))
+	require.NoError(t, conn.Close())
+	newer := filepath.Join(dir, "newer.db")
+	require.NoError(t, os.WriteFile(newer, data, 0o600))
+	conn, err = sqlite.OpenConn(newer)
+	require.NoError(t, err)
+	require.NoError(t, sqlitedb.Exec(conn, "PRAGMA user_version = 999", nil))
+	require.NoError(t, conn.Close())
+	inUse := filepath.Join(dir, "in-use.db")
+	require.NoError(t, os.WriteFile(inUse, data, 0o600))
+	require.NoError(t, os.WriteFile(inUse+"-wal", []byte("log"), 0o600))
+
+	path := store[len("--store=sqlite:"):]
+	before := bytesOf(path)
+	for _, test := range []struct {
+		file string
+		want int
+		err  string
+	}{
+		{filepath.Join(dir, "none.db"), exitFailed, "no such file"},
+		{foreign, exitFailed, "is no store of diagd"},
+		{torn, exitFailed, "malformed"},
+		{faulty, exitFaults, "the store was left as it was"},
+		{newer, exitFailed, "the file has layout 999"},
+		{inUse, exitFailed, "write-ahead log"},
+	} {
+		var out, err bytes.Buffer
+		assert.Equal(t, test.want, run(t.Context(), []string{"restore", test.file, store}, &out, &err), test.file)
+		assert.Contains(t, err.String(), test.err)
+		assert.Equal(t, before, bytesOf(path), test.file)
+		left, readErr := os.ReadDir(filepath.Dir(path))
+		require.NoError(t, readErr)
+		assert.Len(t, left, 1, test.file)
+	}
+	server := start(t, store)
+	var out, errs bytes.Buffer
+	assert.Equal(t, exitFailed, run(t.Context(), []string{"restore", good, store}, &out, &errs))
+	assert.Contains(t, errs.String(), "is in use by a server; stop it before")
+	require.Equal(t, exitOK, server.wait())
+	assert.Equal(t, exitUsage, run(t.Context(), []string{"restore", good, "--store=memory:"}, &out, &errs))
+	assert.Equal(t, exitUsage, run(t.Context(), []string{"restore", store}, &out, &errs))
+
+	// Where there is no store, and where it is damaged, the backup takes its place.
+	require.NoError(t, os.WriteFile(path, []byte("not a database"), 0o600))
+	old := parsed[restoreView](t, "restore", good, store).OldStore
+	assert.Equal(t, "not a database", string(bytesOf(old)))
+	absent := "--store=sqlite:" + filepath.Join(dir, "absent.db")
+	assert.Empty(t, parsed[restoreView](t, "restore", good, absent).OldStore)
+	assert.Len(t, parsed[[]keyView](t, "key", "list", absent), 1)
+	assert.Equal(t, data, bytesOf(good), "a backup is only read")
 }
 
 // An audit that cannot be carried out is told from one that finds something.

@@ -131,14 +131,20 @@ func (a *app) auditCommand() *cobra.Command {
 	return cmd
 }
 
+func newAuditView(audit metering.Audit) auditView {
+	return auditView{audit.Accounts, audit.Entries, audit.Credits, append([]metering.AuditFault{}, audit.Faults...)}
+}
+
+func (v auditView) rows(t *table) {
+	t.row(fmt.Sprintf("%d credits in %d charges of %d accounts", v.Credits, v.Entries, v.Accounts))
+	for _, f := range v.Faults {
+		t.row("FAULT", f.Account, f.Period, f.Detail)
+	}
+}
+
 func (a *app) showAudit(audit metering.Audit) error {
-	v := auditView{audit.Accounts, audit.Entries, audit.Credits, append([]metering.AuditFault{}, audit.Faults...)}
-	err := a.print(v, func(t *table) {
-		t.row(fmt.Sprintf("%d credits in %d charges of %d accounts", v.Credits, v.Entries, v.Accounts))
-		for _, f := range v.Faults {
-			t.row("FAULT", f.Account, f.Period, f.Detail)
-		}
-	})
+	v := newAuditView(audit)
+	err := a.print(v, v.rows)
 	if err == nil && len(v.Faults) > 0 {
 		return fmt.Errorf("%w (%d)", errFaults, len(v.Faults))
 	}
