@@ -1,4 +1,9 @@
+//go:build !race
+
 package httpapi
+
+// Thousands of requests, each in a world of its own, take minutes under the race detector, and more events than
+// it can count at times.
 
 import (
 	"context"
@@ -319,7 +324,7 @@ func TestConformanceSSRF(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &v))
 	require.NotEmpty(t, v.Deny)
 	require.NotEmpty(t, v.URLs)
-	if testing.Short() || !thorough {
+	if testing.Short() {
 		v.Deny, v.Allow, v.URLs = v.Deny[:3], v.Allow[:1], v.URLs[:3]
 	}
 	passed, all := 0, 0
