@@ -45,7 +45,8 @@ const (
 func EventTypes() []EventType {
 	return []EventType{
 		EventKeyCreated, EventKeyRotated, EventKeyGraceEnded, EventKeyRevoked, EventKeyExpiresSoon, EventKeyExpired,
-		EventUsageThreshold, EventQuotaExceeded, EventOverageStarted, EventBudgetThreshold, EventBudgetReached, EventRateLimited,
+		EventUsageThreshold, EventQuotaExceeded, EventOverageStarted,
+		EventBudgetThreshold, EventBudgetReached, EventRateLimited,
 		EventPeriodClosed, EventOverageBilled, EventPaymentFailed,
 		EventSPFCreated, EventSPFChanged, EventSPFFailed, EventSPFRecovered, EventSPFRemoved,
 		EventChannelTest, EventChannelDisabled,

@@ -23,6 +23,15 @@ func (p Period) Start() time.Time { return time.Date(p.Year, p.Month, 1, 0, 0, 0
 // End is the first instant after the month.
 func (p Period) End() time.Time { return time.Date(p.Year, p.Month+1, 1, 0, 0, 0, 0, time.UTC) }
 
+// Previous is the month before.
+func (p Period) Previous() Period { return PeriodOf(p.Start().AddDate(0, -1, 0)) }
+
+// Next is the month after.
+func (p Period) Next() Period { return PeriodOf(p.End()) }
+
+// Before reports whether the month is earlier than another.
+func (p Period) Before(other Period) bool { return p.Start().Before(other.Start()) }
+
 func (p Period) String() string { return fmt.Sprintf("%04d-%02d", p.Year, int(p.Month)) }
 
 // MarshalText implements [encoding.TextMarshaler].

@@ -98,24 +98,3 @@ func plainName(name string) bool {
 	return name != "" && len(name) <= MaxRecordID &&
 		!strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' })
 }
-
-// Retention says how much of the past a store keeps.
-type Retention struct {
-	// Ledger is the first month whose charges and balances are kept; those of earlier months go, together,
-	// so that an audit holds. The zero Period keeps all.
-	Ledger Period
-
-	// Changes is how many of the newest changes of keys and accounts are kept; 0 keeps all. A watcher that
-	// is further behind is told of the oldest that is left, and reads everything anew.
-	Changes int64
-}
-
-// Pruned is what a [Pruner] has removed, in rows.
-type Pruned struct{ Charges, Balances, Changes int64 }
-
-// Pruner is an optional ability of a [Store]: to forget the past. It works in small transactions, so that
-// nobody waits long for it, and ends with the context's error when that ends first; what was removed until
-// then stays removed, and a month is never left with charges and no balance that they add up to.
-type Pruner interface {
-	Prune(ctx context.Context, keep Retention) (Pruned, error)
-}

@@ -130,8 +130,9 @@ type Healthy interface {
 	Health() error
 }
 
-// A Change says that a key or an account is not what it was. Exactly one of the ids is set; what
-// it now is must be read.
+// A Change says that a key or an account is not what it was. One of the ids is set; what it now is must be
+// read. Where none is, changes up to Seq were forgotten before they were told (see [Pruner]), and everything
+// must be read anew.
 type Change struct {
 	Seq     int64
 	Key     KeyID

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -150,15 +152,24 @@ func (b *Book) Balance(ctx context.Context, id metering.AccountID, p metering.Pe
 // calling Sweep now and then frees the memory of accounts at rest.
 func (b *Book) Sweep() {
 	b.mu.RLock()
-	all := make([]*account, 0, len(b.accounts))
-	for _, a := range b.accounts {
-		all = append(all, a)
-	}
+	all := slices.Collect(maps.Values(b.accounts))
 	b.mu.RUnlock()
 	now := b.clock()
 	for _, a := range all {
 		a.mu.Lock()
 		a.lapse(now)
+		a.mu.Unlock()
+	}
+}
+
+// Forget drops what is known of the months before one, once they were pruned.
+func (b *Book) Forget(before metering.Period) {
+	b.mu.RLock()
+	all := slices.Collect(maps.Values(b.accounts))
+	b.mu.RUnlock()
+	for _, a := range all {
+		a.mu.Lock()
+		a.months = slices.DeleteFunc(a.months, func(m *month) bool { return m.open == 0 && m.period.Before(before) })
 		a.mu.Unlock()
 	}
 }

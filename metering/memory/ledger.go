@@ -23,6 +23,7 @@ type ledger struct {
 	mu       sync.Mutex
 	chunks   [][]metering.Entry
 	seq      int64
+	pruned   int64 // charges
 	months   map[accountMonth]*month
 	lastUsed map[metering.KeyID]time.Time
 	replies  map[hold.ClaimID]hold.Record
@@ -167,10 +168,15 @@ func (s *Store) Entries(ctx context.Context, f metering.EntryFilter) iter.Seq2[m
 func (l *ledger) after(seq int64) []metering.Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if seq >= l.seq {
-		return nil
+	for i := seq / chunkSize; i < int64(len(l.chunks)); i++ {
+		chunk := l.chunks[i]
+		first, _ := slices.BinarySearchFunc(chunk, seq+1,
+			func(e metering.Entry, seq int64) int { return cmp.Compare(e.Seq, seq) })
+		if first < len(chunk) {
+			return chunk[first:]
+		}
 	}
-	return l.chunks[seq/chunkSize][seq%chunkSize:]
+	return nil
 }
 
 func selects(f metering.EntryFilter, e metering.Entry) bool {
@@ -189,7 +195,7 @@ func (s *Store) Audit(ctx context.Context) (metering.Audit, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	audit := metering.Audit{Accounts: accounts, Entries: l.seq}
+	audit := metering.Audit{Accounts: accounts, Entries: l.seq - l.pruned}
 	sums := make(map[accountMonth]hold.Month)
 	fault := func(at accountMonth, format string, args ...any) {
 		audit.Faults = append(audit.Faults, metering.AuditFault{

@@ -19,8 +19,9 @@ type registry struct {
 	accounts   map[metering.AccountID]metering.Account
 	keys       map[metering.KeyID]metering.Key
 	hashes     map[[32]byte]metering.KeyID
-	changes    []metering.Change // Seq is the index plus one
-	changed    chan struct{}     // closed and replaced by each change
+	changes    []metering.Change // Seq is the index plus one and what was pruned
+	pruned     int64
+	changed    chan struct{} // closed and replaced by each change
 	ended      chan struct{}
 	generation atomic.Uint64
 }
@@ -38,12 +39,24 @@ func (r *registry) close() { close(r.ended) }
 // note records changes under the lock and wakes the watchers.
 func (r *registry) note(changes ...metering.Change) {
 	for _, c := range changes {
-		c.Seq = int64(len(r.changes)) + 1
+		c.Seq = r.last() + 1
 		r.changes = append(r.changes, c)
 	}
 	r.generation.Add(1)
 	close(r.changed)
 	r.changed = make(chan struct{})
+}
+
+// last is the sequence number of the newest change, under the lock.
+func (r *registry) last() int64 { return r.pruned + int64(len(r.changes)) }
+
+// after returns the changes behind a sequence number, under the lock. They begin with one without an id where
+// some of them were pruned.
+func (r *registry) after(seq int64) []metering.Change {
+	if seq < r.pruned {
+		return append([]metering.Change{{Seq: r.pruned}}, r.changes...)
+	}
+	return r.changes[min(seq-r.pruned, int64(len(r.changes))):]
 }
 
 func (r *registry) known() (keys map[metering.KeyID]bool, accounts int) {
@@ -221,7 +234,7 @@ func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Chang
 	r := &s.admin
 	if since <= 0 {
 		r.mu.RLock()
-		since = int64(len(r.changes))
+		since = r.last()
 		r.mu.RUnlock()
 	}
 	return func(yield func(metering.Change, error) bool) {
@@ -229,7 +242,7 @@ func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Chang
 		for {
 			r.mu.RLock()
 			changed := r.changed
-			news := r.changes[min(next, int64(len(r.changes))):]
+			news := r.after(next)
 			r.mu.RUnlock()
 			for _, c := range news {
 				if next = c.Seq; !yield(c, nil) {

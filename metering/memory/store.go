@@ -21,6 +21,7 @@ type Store struct {
 	admin   registry
 	ledger  ledger
 	records records
+	clock   func() time.Time
 	closed  atomic.Bool
 }
 
@@ -31,7 +32,10 @@ func New(c Config) *Store {
 	if c.Plans == nil {
 		c.Plans = metering.DefaultPlans()
 	}
-	s := &Store{}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	s := &Store{clock: c.Clock}
 	s.admin.init()
 	s.ledger.init()
 	s.records.kinds = make(map[string]map[recordName]metering.Record)

@@ -2,6 +2,7 @@ package meteringtest
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ const (
 	GetRecord  Call = "Record"
 	Records    Call = "Records"
 	PutRecords Call = "PutRecords"
+	Prune      Call = "Prune"
 )
 
 // A Fault makes one call fail.
@@ -226,4 +228,13 @@ func (s *FaultyStore) Records(ctx context.Context, f metering.RecordFilter) iter
 // PutRecords implements [metering.Records].
 func (s *FaultyStore) PutRecords(ctx context.Context, records ...metering.Record) error {
 	return failsAlone(s, PutRecords, func() error { return s.Store.PutRecords(ctx, records...) })
+}
+
+// Prune implements [metering.Pruner] where the wrapped store does.
+func (s *FaultyStore) Prune(ctx context.Context, keep metering.Retention) (metering.Pruned, error) {
+	p, ok := s.Store.(metering.Pruner)
+	if !ok {
+		return metering.Pruned{}, errors.ErrUnsupported
+	}
+	return fails(s, Prune, func() (metering.Pruned, error) { return p.Prune(ctx, keep) })
 }

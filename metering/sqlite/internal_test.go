@@ -241,6 +241,26 @@ func TestEntriesAreNotSorted(t *testing.T) {
 	}
 }
 
+// TestRecordsAreNotSorted asks the same of the lists of records.
+func TestRecordsAreNotSorted(t *testing.T) {
+	s, clock := opened(t)
+	for _, f := range []metering.RecordFilter{
+		{}, {Account: "acc_a"}, {Before: clock.Now()}, {DueBy: clock.Now()}, {DueBy: clock.Now(), Before: clock.Now()},
+	} {
+		for _, last := range []*metering.Record{nil, {}} {
+			f.Kind = "note"
+			sql, bind := recordQuery(f, last, pageRecords)
+			var plan []string
+			require.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
+				return sqlitedb.Rows(conn, "EXPLAIN QUERY PLAN "+sql, bind,
+					func(stmt *sqlite.Stmt) error { plan = append(plan, stmt.ColumnText(3)); return nil })
+			}))
+			require.NotContains(t, strings.Join(plan, "\n"), "TEMP B-TREE", "%+v", f)
+			require.Contains(t, strings.Join(plan, "\n"), "USING INDEX records_", "%+v", f)
+		}
+	}
+}
+
 func TestFileModes(t *testing.T) {
 	s, clock := opened(t)
 	require.NoError(t, charge(t, s, customer(t, s, clock), 1, nil))

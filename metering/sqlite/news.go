@@ -130,6 +130,11 @@ func (s *Store) look(ctx context.Context) (more bool, err error) {
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
+	if list[0].Seq > s.news.met()+1 { // some were pruned before they were met here
+		if err := s.reload(ctx); err != nil {
+			return false, err
+		}
+	}
 	foreign := slices.DeleteFunc(slices.Clone(list), s.news.isOwn)
 	for _, c := range foreign {
 		if c.Account == "" {
@@ -143,6 +148,19 @@ func (s *Store) look(ctx context.Context) (more bool, err error) {
 	}
 	s.news.meet(list, len(foreign) > 0)
 	return len(list) == pageChanges, nil
+}
+
+// reload lets all accounts take effect, and every key be read anew.
+func (s *Store) reload(ctx context.Context) error {
+	accounts, err := s.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		s.book.SetAccount(a)
+	}
+	s.news.rise()
+	return nil
 }
 
 // lookUntil lets all changes up to a sequence number take effect.
@@ -200,6 +218,9 @@ func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Chang
 			}
 			if err != nil {
 				yield(metering.Change{}, err)
+				return
+			}
+			if len(list) > 0 && list[0].Seq > next+1 && !yield(metering.Change{Seq: list[0].Seq - 1}, nil) {
 				return
 			}
 			for _, c := range list {

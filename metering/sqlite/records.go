@@ -91,10 +91,21 @@ func (s *Store) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[
 	}
 }
 
-// recordPage reads the records behind last.
 func (s *Store) recordPage(
 	ctx context.Context, f metering.RecordFilter, last *metering.Record, size int,
 ) ([]metering.Record, error) {
+	sql, bind := recordQuery(f, last, size)
+	var list []metering.Record
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
+		return sqlitedb.Rows(conn, sql, bind,
+			func(stmt *sqlite.Stmt) error { list = append(list, scanDocument(stmt)); return nil })
+	})
+	return list, err
+}
+
+// recordQuery selects the records behind last. It names only the conditions that a filter has, and the order
+// is that of an index.
+func recordQuery(f metering.RecordFilter, last *metering.Record, size int) (sql string, bind func(*sqlite.Stmt)) {
 	order := "at"
 	where := []string{"kind = :kind"}
 	if f.Account != "" {
@@ -110,33 +121,29 @@ func (s *Store) recordPage(
 	if last != nil {
 		where = append(where, "("+order+", id, account) > (:time, :id, :of)")
 	}
-	sql := recordColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order + ", id, account LIMIT :size"
-	var list []metering.Record
-	err := s.read(ctx, func(conn *sqlite.Conn) error {
-		return sqlitedb.Rows(conn, sql, func(stmt *sqlite.Stmt) {
-			stmt.SetText(":kind", f.Kind)
-			stmt.SetInt64(":size", int64(size))
-			if f.Account != "" {
-				stmt.SetText(":account", string(f.Account))
+	sql = recordColumns + "WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order + ", id, account LIMIT :size"
+	return sql, func(stmt *sqlite.Stmt) {
+		stmt.SetText(":kind", f.Kind)
+		stmt.SetInt64(":size", int64(size))
+		if f.Account != "" {
+			stmt.SetText(":account", string(f.Account))
+		}
+		if !f.DueBy.IsZero() {
+			stmt.SetInt64(":due", micros(f.DueBy))
+		}
+		if !f.Before.IsZero() {
+			stmt.SetInt64(":before", ceilMicros(f.Before))
+		}
+		if last != nil {
+			at := last.At
+			if order == "due" {
+				at = last.Due
 			}
-			if !f.DueBy.IsZero() {
-				stmt.SetInt64(":due", micros(f.DueBy))
-			}
-			if !f.Before.IsZero() {
-				stmt.SetInt64(":before", ceilMicros(f.Before))
-			}
-			if last != nil {
-				at := last.At
-				if order == "due" {
-					at = last.Due
-				}
-				stmt.SetInt64(":time", micros(at))
-				stmt.SetText(":id", last.ID)
-				stmt.SetText(":of", string(last.Account))
-			}
-		}, func(stmt *sqlite.Stmt) error { list = append(list, scanDocument(stmt)); return nil })
-	})
-	return list, err
+			stmt.SetInt64(":time", micros(at))
+			stmt.SetText(":id", last.ID)
+			stmt.SetText(":of", string(last.Account))
+		}
+	}
 }
 
 // ceilMicros rounds up, so that what is stored to the microsecond compares as the instant does.

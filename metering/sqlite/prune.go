@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/sqlitedb"
+)
+
+var _ metering.Pruner = (*Store)(nil)
+
+// pruneRows is how many rows one transaction looks at, so that charges need not wait for it long.
+const pruneRows = 1000
+
+// Prune implements [metering.Pruner].
+func (s *Store) Prune(ctx context.Context, keep metering.Retention) (pruned metering.Pruned, err error) {
+	if err := s.ready(ctx); err != nil {
+		return pruned, err
+	}
+	if err := keep.Check(s.config.Clock()); err != nil {
+		return pruned, err
+	}
+	if err := s.pruneChanges(ctx, keep.Changes, &pruned); err != nil {
+		return pruned, fmt.Errorf("pruning changes: %w", err)
+	}
+	if keep.Ledger != (metering.Period{}) {
+		defer s.book.Forget(keep.Ledger)
+		if err := s.pruneLedger(ctx, monthNumber(keep.Ledger), &pruned); err != nil {
+			return pruned, fmt.Errorf("pruning the ledger: %w", err)
+		}
+	}
+	return pruned, nil
+}
+
+// pruneChanges deletes from the front, and never the last, whose number would be given again.
+func (s *Store) pruneChanges(ctx context.Context, keep int64, pruned *metering.Pruned) error {
+	for more := keep > 0; more; {
+		var n int64
+		err := s.administer(ctx, func(w *writer) error {
+			err := sqlitedb.Exec(w.conn, `DELETE FROM changes WHERE seq IN
+				(SELECT seq FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - ?1 ORDER BY seq LIMIT ?2)`,
+				func(stmt *sqlite.Stmt) {
+					stmt.BindInt64(1, keep)
+					stmt.BindInt64(2, pruneRows)
+				})
+			n = int64(w.conn.Changes())
+			return err
+		}, nil)
+		if err != nil {
+			return err
+		}
+		pruned.Changes += n
+		more = n == pruneRows
+	}
+	return nil
+}
+
+// pruneLedger walks the ledger in its order, until no balance of an earlier month is left. Old charges lie at
+// the front, so that it seldom looks at many that stay.
+func (s *Store) pruneLedger(ctx context.Context, first int64, pruned *metering.Pruned) error {
+	var after int64
+	for more := true; more; {
+		var step metering.Pruned
+		next := after
+		err := s.administer(ctx, func(w *writer) (err error) {
+			step = metering.Pruned{}
+			next, more, err = w.pruneLedger(after, first, &step)
+			return err
+		}, nil)
+		if err != nil {
+			return err
+		}
+		after = next
+		pruned.Charges += step.Charges
+		pruned.Balances += step.Balances
+	}
+	return s.administer(ctx, func(w *writer) error {
+		return sqlitedb.Exec(w.conn, "DELETE FROM ledger_blocks WHERE block < (SELECT min(seq) FROM ledger) / ?1",
+			func(stmt *sqlite.Stmt) { stmt.BindInt64(1, blockSize) })
+	}, nil)
+}
+
+// pruneLedger looks at some rows behind after, and returns the last of them and whether there is more to do.
+func (w *writer) pruneLedger(after, first int64, pruned *metering.Pruned) (last int64, more bool, err error) {
+	old := false
+	err = sqlitedb.Rows(w.conn, `SELECT EXISTS (SELECT 1 FROM balances WHERE period < ?1),
+			(SELECT max(seq) FROM (SELECT seq FROM ledger WHERE seq > ?2 ORDER BY seq LIMIT ?3))`,
+		func(stmt *sqlite.Stmt) {
+			stmt.BindInt64(1, first)
+			stmt.BindInt64(2, after)
+			stmt.BindInt64(3, pruneRows)
+		},
+		func(stmt *sqlite.Stmt) error { old, last = stmt.ColumnBool(0), stmt.ColumnInt64(1); return nil })
+	if err != nil || !old || last == 0 {
+		return after, false, err
+	}
+	sums := make(map[sumKey]*sum)
+	err = sqlitedb.Rows(w.conn, `DELETE FROM ledger WHERE seq > ?1 AND seq <= ?2 AND period < ?3
+			AND seq < (SELECT max(seq) FROM ledger) RETURNING account, period, credits`,
+		func(stmt *sqlite.Stmt) {
+			stmt.BindInt64(1, after)
+			stmt.BindInt64(2, last)
+			stmt.BindInt64(3, first)
+		},
+		func(stmt *sqlite.Stmt) error {
+			k := sumKey{stmt.ColumnInt64(0), stmt.ColumnInt64(1)}
+			if sums[k] == nil {
+				sums[k] = new(sum)
+			}
+			sums[k].used += stmt.ColumnInt64(2)
+			sums[k].charges++
+			pruned.Charges++
+			return nil
+		})
+	if err != nil {
+		return after, false, err
+	}
+	for k, s := range sums {
+		if err := w.lessen(k, s); err != nil {
+			return after, false, err
+		}
+	}
+	err = sqlitedb.Exec(w.conn, "DELETE FROM balances WHERE period < ?1 AND charges = 0",
+		func(stmt *sqlite.Stmt) { stmt.BindInt64(1, first) })
+	pruned.Balances += int64(w.conn.Changes())
+	return last, true, err
+}
+
+// lessen takes charges that were deleted out of a balance.
+func (w *writer) lessen(k sumKey, s *sum) error {
+	return sqlitedb.Exec(w.conn, `UPDATE balances SET used = used - ?3, charges = charges - ?4
+		WHERE account = ?1 AND period = ?2`, func(stmt *sqlite.Stmt) {
+		stmt.BindInt64(1, k.account)
+		stmt.BindInt64(2, k.period)
+		stmt.BindInt64(3, s.used)
+		stmt.BindInt64(4, s.charges)
+	})
+}
