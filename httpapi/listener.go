@@ -37,6 +37,9 @@ type Listener struct {
 	shed   int // connections closed since then
 }
 
+// Connections is how many connections are open.
+func (l *Listener) Connections() int { return int(l.open.Load()) }
+
 // shedTime bounds the writing of a reply to a connection too many.
 const shedTime = time.Second
 

@@ -152,9 +152,12 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer health.close()
-	listener = &httpapi.Listener{
+	bounded := &httpapi.Listener{
 		Listener: listener, MaxConnections: maxConnections(), Secure: checked.security != nil, Log: log,
 	}
+	listener = bounded
+	counters.AskFlag(metrics.StoreUp, func() bool { return gate.Health() == nil })
+	counters.Ask(metrics.Connections, func() float64 { return float64(bounded.Connections()) })
 	url := a.url(listener, checked.security != nil)
 	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans}, url); err != nil {
 		listener.Close()

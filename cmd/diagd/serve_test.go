@@ -198,6 +198,8 @@ func TestMetrics(t *testing.T) {
 	assert.Contains(t, text, `diagkit_requests_total{code="OK",endpoint="POST /public/v1/text/upper",plan="self"} 1`)
 	assert.Contains(t, text,
 		`diagkit_requests_total{code="INVALID_API_KEY",endpoint="POST /public/v1/text/upper",plan=""} 1`)
+	assert.Contains(t, text, "diagkit_store_up 1\n")
+	assert.Contains(t, text, "diagkit_connections 1\n")
 	for _, path := range []string{"/healthz", "/readyz", "/debug/pprof/", "/debug/pprof/cmdline"} {
 		assert.Equal(t, http.StatusOK, get(t, metrics+path).status, path)
 	}

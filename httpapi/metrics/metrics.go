@@ -9,7 +9,9 @@
 package metrics
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/prometheus/client_golang/prometheus"
@@ -61,6 +63,44 @@ func New() *Metrics {
 	m.registry.MustRegister(m.requests, m.credits, m.replays, m.retiring, m.duration, m.resolutions, m.questions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// A Gauge names a value that is asked for when the metrics are read.
+type Gauge string
+
+// The gauges, each of which a server exposes if it has what the gauge measures.
+const (
+	StoreUp           Gauge = "diagkit_store_up"
+	LimiterAway       Gauge = "diagkit_limiter_away"
+	Connections       Gauge = "diagkit_connections"
+	DeliveriesWaiting Gauge = "diagkit_deliveries_waiting"
+	PaymentsWaiting   Gauge = "diagkit_payments_waiting"
+)
+
+var gaugeHelp = map[Gauge]string{
+	StoreUp:           "1 while the store can take charges, 0 otherwise.",
+	LimiterAway:       "1 while the shared limiter does not answer and this node counts alone, 0 otherwise.",
+	Connections:       "Connections of clients that are open.",
+	DeliveriesWaiting: "Deliveries of notifications that are due.",
+	PaymentsWaiting:   "Payments of invoices that are due.",
+}
+
+// Gauges lists the gauges.
+func Gauges() []Gauge { return slices.Sorted(maps.Keys(gaugeHelp)) }
+
+// Ask exposes a gauge. The function is called for each reading, and must be quick.
+func (m *Metrics) Ask(g Gauge, value func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: string(g), Help: gaugeHelp[g]}, value))
+}
+
+// AskFlag exposes a gauge that is 1 or 0.
+func (m *Metrics) AskFlag(g Gauge, is func() bool) {
+	m.Ask(g, func() float64 {
+		if is() {
+			return 1
+		}
+		return 0
+	})
 }
 
 // Observe counts one request. It is meant for [httpapi.Config].

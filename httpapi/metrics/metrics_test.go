@@ -17,6 +17,10 @@ func TestObserve(t *testing.T) {
 	m.ObserveResolution("changed")
 	m.ObserveQuestion("NXDOMAIN")
 	m.ObserveQuestion("NXDOMAIN")
+	m.Ask(Connections, func() float64 { return 7 })
+	up := true
+	m.AskFlag(StoreUp, func() bool { return up })
+	m.AskFlag(LimiterAway, func() bool { return !up })
 
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
@@ -28,8 +32,10 @@ func TestObserve(t *testing.T) {
 		`diagkit_replays_total{endpoint="POST /x"} 1`,
 		`diagkit_request_duration_seconds_count{endpoint="POST /x"} 2`,
 		`diagkit_spf_resolutions_total{status="changed"} 1`,
+		"diagkit_connections 7", "diagkit_store_up 1", "diagkit_limiter_away 0",
 		`diagkit_spf_dns_questions_total{outcome="NXDOMAIN"} 2`,
 	} {
 		require.Contains(t, w.Body.String(), line)
 	}
+	require.Equal(t, []Gauge{Connections, DeliveriesWaiting, LimiterAway, PaymentsWaiting, StoreUp}, Gauges())
 }
