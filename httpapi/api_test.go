@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/diagkit/diagkit/metering/meteringtest"
+	"github.com/diagkit/diagkit/metering/sqlite"
 	"github.com/stretchr/testify/require"
 )
 
@@ -39,8 +41,34 @@ type api struct {
 // newAPI serves a table of endpoints, by default the real one, on a plan.
 func newAPI(t testing.TB, plan metering.PlanID, change func(*Config), table ...Endpoint) *api {
 	t.Helper()
+	return newAPIOn(t, inMemory, plan, change, table...)
+}
+
+// An opener makes an empty store.
+type opener func(t testing.TB, clock func() time.Time) metering.Store
+
+func inMemory(_ testing.TB, clock func() time.Time) metering.Store {
+	return memory.New(memory.Config{Clock: clock})
+}
+
+// inFile keeps a store in a file of this folder.
+func inFile(dir string) opener {
+	return func(t testing.TB, clock func() time.Time) metering.Store {
+		store, err := sqlite.Open(context.Background(), filepath.Join(dir, "diag.db"), sqlite.Config{Clock: clock})
+		require.NoError(t, err)
+		return store
+	}
+}
+
+func inNewFile(t testing.TB, clock func() time.Time) metering.Store {
+	return inFile(t.TempDir())(t, clock)
+}
+
+// newAPIOn is newAPI on a store of any kind.
+func newAPIOn(t testing.TB, open opener, plan metering.PlanID, change func(*Config), table ...Endpoint) *api {
+	t.Helper()
 	a := &api{t: t, clock: meteringtest.NewClock(), log: &syncBuffer{}}
-	a.store = meteringtest.Faulty(memory.New(memory.Config{Clock: a.clock.Now}))
+	a.store = meteringtest.Faulty(open(t, a.clock.Now))
 	a.admin = metering.Admin{Store: a.store, Clock: a.clock.Now}
 	var err error
 	a.account, err = a.admin.CreateAccount(t.Context(), "test", plan)

@@ -54,14 +54,14 @@ type drawing struct{ data []byte }
 func (d drawing) MediaType() string { return "image/png" }
 func (d drawing) Bytes() []byte     { return d.data }
 
-func newScenario(t *testing.T) *scenario {
+func newScenario(t *testing.T, open opener) *scenario {
 	s := &scenario{}
 	answer := func(_ context.Context, _ *diag.Env, req anyRequest) (*testReport, error) {
 		n := s.runs.Add(1)
 		return &testReport{Text: req.Name + req.Type + time.Duration(n).String()}, nil
 	}
 	draw := func(req anyRequest) (drawing, error) { return drawing{[]byte("\x89PNG\x00" + req.Text)}, nil }
-	s.api = newAPI(t, "agency", func(c *Config) { c.Observe = nil },
+	s.api = newAPIOn(t, open, "agency", func(c *Config) { c.Observe = nil },
 		Endpoint{"POST", "/resolve", metering.DNSRead, 1, "", call(answer)},
 		Endpoint{"POST", "/resolve/propagation", metering.DNSRead, 3, "", call(answer)},
 		Endpoint{"POST", "/http/qr", metering.WebRead, 2, "", image(draw, "image/png")})
@@ -172,15 +172,17 @@ func TestConformanceIdempotency(t *testing.T) {
 	text, err := os.ReadFile(diagtest.Vectors(t, "platform", "idempotency", "scenarios.json"))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &scenarios))
-	passed := 0
-	for _, sc := range scenarios {
-		t.Run(sc.Name, func(t *testing.T) {
-			s := newScenario(t)
-			for _, st := range sc.Steps {
-				s.play(t, st)
-			}
-			passed++
-		})
+	for name, open := range map[string]opener{"memory": inMemory, "SQLite": inNewFile} {
+		passed := 0
+		for _, sc := range scenarios {
+			t.Run(name+"/"+sc.Name, func(t *testing.T) {
+				s := newScenario(t, open)
+				for _, st := range sc.Steps {
+					s.play(t, st)
+				}
+				passed++
+			})
+		}
+		t.Logf("idempotency in %s: %d/%d scenarios", name, passed, len(scenarios))
 	}
-	t.Logf("idempotency: %d/%d scenarios", passed, len(scenarios))
 }
