@@ -18,6 +18,19 @@ type GateConfig struct {
 	Limiter Limiter          // nil means LocalLimiter
 	Clock   func() time.Time // nil means time.Now; measures how old a cached record is
 	Log     *slog.Logger     // hears when the store's Watch ends and is taken up again; nil means silence
+
+	Observer Observer // hears of charges and of refusals for rate and quota; nil for nobody
+}
+
+// An Observer hears of what a [Gate] does with requests, for notifications. It is called on their way, by many
+// goroutines at once, and must neither block nor keep what it is given.
+type Observer interface {
+	// Settled is told of the balance behind each charge.
+	Settled(account AccountID, b Balance)
+
+	// Refused is told of a request that was refused by its token bucket (a [*RefusedError]) or for want of
+	// credits (a [*QuotaError]).
+	Refused(c *Caller, err error)
 }
 
 // A Gate decides who may enter, in the order of CONTRACT 1.1: syntax and checksum of the secret,
@@ -41,6 +54,7 @@ type Gate struct {
 	limiter    Limiter
 	clock      func() time.Time
 	log        *slog.Logger
+	observer   Observer
 	cache      directory
 	stop       context.CancelFunc
 	done       sync.WaitGroup
@@ -67,7 +81,7 @@ func NewGate(ctx context.Context, c GateConfig) (*Gate, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	g := &Gate{store: c.Store, plans: c.Plans, limiter: c.Limiter, clock: c.Clock, log: c.Log}
+	g := &Gate{store: c.Store, plans: c.Plans, limiter: c.Limiter, clock: c.Clock, log: c.Log, observer: c.Observer}
 	g.cache.init()
 	if s, ok := c.Store.(Generational); ok {
 		g.generation = s.Generation
@@ -145,7 +159,11 @@ func (g *Gate) Admit(ctx context.Context, bearer string, from netip.Addr, now ti
 	}
 	c := &Caller{Key: &r.key, Account: &r.account, Plan: &r.plan, Rate: rate}
 	if !rate.Allowed {
-		return nil, &RefusedError{Reason: RateLimited, Caller: c}
+		refused := &RefusedError{Reason: RateLimited, Caller: c}
+		if g.observer != nil {
+			g.observer.Refused(c, refused)
+		}
+		return nil, refused
 	}
 	return c, nil
 }
@@ -195,14 +213,22 @@ func (g *Gate) Begin(ctx context.Context, c *Caller, op Op) (Begun, error) {
 		}
 		op.KeptBytes = int64(c.Plan.PerMinute) * keptPerRate
 	}
-	return g.store.Begin(ctx, op)
+	begun, err := g.store.Begin(ctx, op)
+	if quota, ok := errors.AsType[*QuotaError](err); ok && g.observer != nil {
+		g.observer.Refused(c, quota)
+	}
+	return begun, err
 }
 
 // Settle is the store's [Ledger].Settle, which has [SettleTime] for it.
 func (g *Gate) Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error) {
 	ctx, cancel := context.WithTimeout(ctx, SettleTime)
 	defer cancel()
-	return g.store.Settle(ctx, t, out)
+	balance, err := g.store.Settle(ctx, t, out)
+	if err == nil && g.observer != nil {
+		g.observer.Settled(t.Account, balance)
+	}
+	return balance, err
 }
 
 // Cancel is the store's [Ledger].Cancel, which has [SettleTime] for it.
