@@ -27,14 +27,16 @@ var layers = map[string][]string{
 
 // heavy modules must not burden who imports a check: only these packages may import them.
 var heavy = map[string][]string{
-	"github.com/prometheus/":   {"httpapi/metrics"},
-	"zombiezen.com/":           {"metering/sqlitedb", "metering/sqlite", "mailauth/hostedspf/sqlite"},
-	module + sqliteFiles:       {"metering/sqlite", "mailauth/hostedspf/sqlite", "cmd/diagd"},
-	"github.com/spf13/":        {"cmd"},
-	"golang.org/x/crypto/acme": {"cmd/diagd"},
-	"golang.org/x/image":       {"webcheck/qr"},
-	"github.com/makiuchi-d/":   {"webcheck/qr"},
-	"go.yaml.in/":              {}, // the second reader of the tests of textutil/yaml
+	"github.com/prometheus/":        {"httpapi/metrics"},
+	"zombiezen.com/":                {"metering/sqlitedb", "metering/sqlite", "mailauth/hostedspf/sqlite"},
+	module + sqliteFiles:            {"metering/sqlite", "mailauth/hostedspf/sqlite", "cmd/diagd"},
+	"github.com/spf13/":             {"cmd"},
+	"golang.org/x/crypto/acme":      {"cmd/diagd"},
+	"golang.org/x/image":            {"webcheck/qr"},
+	"github.com/makiuchi-d/":        {"webcheck/qr"},
+	"github.com/emersion/go-smtp":   {"metering/notify"}, // its client; servers of tests beside
+	"github.com/standard-webhooks/": {},                  // the second verifier of the tests of metering/notify
+	"go.yaml.in/":                   {},                  // the second reader of the tests of textutil/yaml
 }
 
 // sqliteFiles is the room that all stores on SQLite share. It imports nothing of ours; that of hosted SPF

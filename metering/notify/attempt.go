@@ -1,0 +1,192 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// The faults of a delivery that no answer of a receiver has told.
+const (
+	nodeDied        = "the node that made this attempt stopped before it ended"
+	channelRemoved  = "the channel was removed"
+	channelDisabled = "the channel is disabled"
+	eventForgotten  = "the event is no longer kept"
+)
+
+// A result is what came of an attempt.
+type result struct {
+	verdict  verdict
+	status   int
+	after    time.Duration // for which the receiver asks to be left alone
+	err      string
+	response string
+}
+
+// deliver makes one attempt, or brings a delivery to its end. It reports false if the store failed.
+func (w *Worker) deliver(ctx context.Context, j job) bool {
+	err := w.tryOnce(ctx, j)
+	if err == nil || errors.Is(err, metering.ErrVersion) { // another worker has it
+		return true
+	}
+	w.log.Error("delivering a notification", "delivery", j.ID, "error", err)
+	return false
+}
+
+func (w *Worker) tryOnce(ctx context.Context, j job) error {
+	if ended := w.lastEnded(j.Delivery); ended {
+		return w.put(ctx, j)
+	}
+	channel, event, err := w.parts(ctx, j)
+	if err != nil {
+		return err
+	}
+	if channel == nil || event == nil { // the reason is set
+		j.State, j.Next = FailedPermanent, time.Time{}
+		return w.put(ctx, j)
+	}
+	at := now(w.Clock)
+	j.Attempts = append(j.Attempts, Attempt{At: at})
+	j.Next = at.Add(Lease)
+	if err := w.put(ctx, j); err != nil {
+		return err
+	}
+	j.version++
+	sending, cancel := context.WithTimeout(ctx, AttemptTime)
+	began := time.Now()
+	r := w.send(sending, &message{channel: channel, event: *event, delivery: j.Delivery, at: at})
+	cancel()
+	last := &j.Attempts[len(j.Attempts)-1]
+	last.Ended, last.Status, last.Millis = true, r.status, time.Since(began).Milliseconds()
+	last.Error, last.Response = channel.clean(r.err), channel.clean(r.response)
+	return w.conclude(ctx, j, channel, r)
+}
+
+// lastEnded looks at what was done before. It reports whether there is to be no further attempt, and has then set
+// what becomes of the delivery.
+func (w *Worker) lastEnded(d *Delivery) bool {
+	n := len(d.Attempts)
+	if n == 0 {
+		return false
+	}
+	last := &d.Attempts[n-1]
+	if last.Ended && n == MaxAttempts {
+		d.State, d.Next = FailedExhausted, time.Time{} // a day after the last attempt
+		return true
+	}
+	if !last.Ended {
+		last.Ended, last.Error = true, nodeDied
+		d.State = RetryScheduled
+		if n == MaxAttempts {
+			d.Next = now(w.Clock).Add(wait(n, 0))
+			return true
+		}
+	}
+	return false
+}
+
+// parts reads channel and event of a delivery. Where one is missing, it notes why.
+func (w *Worker) parts(ctx context.Context, j job) (*channelDoc, *metering.Event, error) {
+	fail := func(reason string) { // as an attempt that was not made: an operator looks there
+		j.Attempts = append(j.Attempts, Attempt{At: now(w.Clock), Ended: true, Error: reason})
+	}
+	r, err := w.Store.Record(ctx, j.Account, channelKind, j.Channel)
+	if errors.Is(err, metering.ErrNotFound) {
+		fail(channelRemoved)
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading channel %s: %w", j.Channel, err)
+	}
+	channel, err := readChannel(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if channel.State != ChannelActive {
+		fail(channelDisabled)
+		return nil, nil, nil
+	}
+	r, err = w.Store.Record(ctx, j.Account, metering.EventKind, j.Event)
+	if errors.Is(err, metering.ErrNotFound) {
+		fail(eventForgotten)
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading event %s: %w", j.Event, err)
+	}
+	event, err := metering.ParseEvent(r)
+	return channel, &event, err
+}
+
+// conclude stores what came of an attempt.
+func (w *Worker) conclude(ctx context.Context, j job, c *channelDoc, r result) error {
+	switch r.verdict {
+	case accepted:
+		j.State, j.Next = Delivered, time.Time{}
+	case refused, gone:
+		j.State, j.Next = FailedPermanent, time.Time{}
+	default:
+		j.State, j.Next = RetryScheduled, now(w.Clock).Add(wait(len(j.Attempts), r.after))
+	}
+	if w.Observe != nil {
+		w.Observe(c.Kind, j.State)
+	}
+	if r.verdict != gone {
+		return w.put(ctx, j)
+	}
+	return w.disable(ctx, j, c)
+}
+
+// put stores the delivery, with other records if there are any.
+func (w *Worker) put(ctx context.Context, j job, others ...metering.Record) error {
+	record, err := j.record(j.version)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	return w.Store.PutRecords(ctx, append([]metering.Record{record}, others...)...)
+}
+
+// disable ends a channel whose receiver is gone (410), and tells the other channels of the account, in one
+// transaction with the end of the delivery.
+func (w *Worker) disable(ctx context.Context, j job, c *channelDoc) error {
+	var err error
+	for range versionTries {
+		at := now(w.Clock)
+		c.State, c.Reason = ChannelDisabled, "the receiver answered 410 Gone"
+		event := metering.Event{
+			ID:   metering.EventID(metering.EventChannelDisabled, j.ID),
+			Type: metering.EventChannelDisabled, Account: j.Account, At: at,
+			Data: facts{ChannelID: j.Channel, ChannelName: c.Name, Kind: c.Kind, Reason: c.Reason},
+		}
+		var told, changed metering.Record
+		if told, err = event.Record(); err != nil {
+			return err
+		}
+		if changed, err = c.put(); err != nil {
+			return err
+		}
+		if err = w.put(ctx, j, changed, told); !errors.Is(err, metering.ErrVersion) {
+			break
+		}
+		// The channel was changed, or another worker has the delivery.
+		r, readErr := w.Store.Record(ctx, j.Account, channelKind, j.Channel)
+		if errors.Is(readErr, metering.ErrNotFound) {
+			return w.put(ctx, j)
+		}
+		if readErr != nil {
+			return readErr
+		}
+		if c, readErr = readChannel(r); readErr != nil {
+			return readErr
+		}
+		if c.State == ChannelDisabled { // by another delivery
+			return w.put(ctx, j)
+		}
+	}
+	return err
+}

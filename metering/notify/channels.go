@@ -1,0 +1,293 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+const (
+	// MaxChannels bounds the channels of an account. An event and its deliveries are one transaction, which holds
+	// no more than [metering.MaxRecordsPut] records.
+	MaxChannels = 20
+
+	// DefaultOverlap is how long both secrets sign after a rotation, and MaxOverlap the longest.
+	DefaultOverlap = 24 * time.Hour
+	MaxOverlap     = 30 * 24 * time.Hour
+
+	// versionTries is how often a change is made anew when another writer was first.
+	versionTries = 8
+)
+
+// Channels administers channels and their deliveries. It keeps nothing itself. Only Store is required. Errors are
+// *[metering.FieldError] for bad input, [metering.ErrNotFound], or the store's.
+type Channels struct {
+	Store  metering.Store
+	Plans  metering.Plans   // nil means metering.DefaultPlans
+	Clock  func() time.Time // nil means time.Now
+	Random io.Reader        // nil means crypto/rand
+
+	// AllowHTTP lets URLs begin with http://, for laboratories: whoever is on the way then reads and alters what
+	// is sent.
+	AllowHTTP bool
+
+	// Ports are those that a URL may name. Nil means 80, 443, 8080 and 8443, as for all of the web.
+	Ports []uint16
+}
+
+// A ChannelRequest asks for a new channel.
+type ChannelRequest struct {
+	Account metering.AccountID
+	Name    string // 1 to metering.MaxNameLength characters
+	Kind    Kind
+	Target  string // URL, chat or mail address
+
+	// Secret signs deliveries to a webhook. Zero means a new one, unless Unsigned says that there is to be none.
+	Secret   Secret
+	Unsigned bool
+
+	Token      string                   // of the bot; required for Telegram, and for nothing else
+	Categories []metering.EventCategory // empty for all
+}
+
+// now is in UTC and cut to the microsecond, as stores keep it.
+func now(clock func() time.Time) time.Time {
+	if clock == nil {
+		clock = time.Now
+	}
+	return clock().UTC().Truncate(time.Microsecond)
+}
+
+// Create creates a channel. The secret that signs its deliveries is returned too, and can never be shown again; it is
+// zero where nothing is signed.
+func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret, error) {
+	doc, err := c.newDoc(r)
+	if err != nil {
+		return Channel{}, Secret{}, err
+	}
+	account, err := c.Store.Account(ctx, r.Account)
+	if err != nil {
+		return Channel{}, Secret{}, fmt.Errorf("creating a channel: %w", err)
+	}
+	existing, err := c.List(ctx, r.Account)
+	switch {
+	case err != nil:
+		return Channel{}, Secret{}, err
+	case len(existing) >= MaxChannels:
+		return Channel{}, Secret{}, &metering.FieldError{
+			Field: "account", Reason: "has " + strconv.Itoa(len(existing)) + " channels, which is the most"}
+	case len(existing) == 0:
+		// Nobody was to be told of what is used so far, and nobody is.
+		if err := c.passOver(ctx, account); err != nil {
+			return Channel{}, Secret{}, err
+		}
+	}
+	doc.record = metering.Record{
+		Account: r.Account, Kind: channelKind, ID: newID(channelPrefix, c.Random), At: doc.CreatedAt,
+	}
+	record, err := doc.put()
+	if err == nil {
+		err = c.Store.PutRecords(ctx, record)
+	}
+	if err != nil {
+		return Channel{}, Secret{}, fmt.Errorf("creating a channel: %w", err)
+	}
+	secret, _ := ParseSecret(doc.Secret) // a bot's token is none
+	return doc.view(doc.CreatedAt), secret, nil
+}
+
+// newDoc checks a request.
+func (c Channels) newDoc(r ChannelRequest) (*channelDoc, error) {
+	if n := utf8.RuneCountInString(r.Name); !utf8.ValidString(r.Name) || n < 1 || n > metering.MaxNameLength ||
+		containsControl(r.Name) {
+		return nil, &metering.FieldError{Field: "name", Reason: "must have 1 to " +
+			strconv.Itoa(metering.MaxNameLength) + " characters, and none that cannot be printed"}
+	}
+	if err := c.checkTarget(r.Kind, r.Target); err != nil {
+		return nil, err
+	}
+	for _, category := range r.Categories {
+		if !slices.Contains(Categories(), category) {
+			return nil, &metering.FieldError{Field: "categories", Reason: "must be of usage, api_key, billing and spf"}
+		}
+	}
+	doc := &channelDoc{
+		Name: r.Name, Kind: r.Kind, Target: r.Target, State: ChannelActive, CreatedAt: now(c.Clock),
+		Categories: slices.Compact(slices.Sorted(slices.Values(r.Categories))),
+	}
+	switch {
+	case r.Kind == Telegram && !telegramToken.MatchString(r.Token):
+		return nil, &metering.FieldError{Field: "token", Reason: "must be that of a bot, as BotFather gives it"}
+	case r.Kind != Telegram && r.Token != "":
+		return nil, &metering.FieldError{Field: "token", Reason: "is for telegram only"}
+	case r.Kind != Webhook && (r.Unsigned || !r.Secret.IsZero()):
+		return nil, &metering.FieldError{Field: "secret", Reason: "is for webhooks only"}
+	case r.Unsigned && !r.Secret.IsZero():
+		return nil, &metering.FieldError{Field: "secret", Reason: "is given, and there is to be none"}
+	case r.Kind == Telegram:
+		doc.Secret = r.Token
+	case r.Kind == Webhook && !r.Unsigned:
+		if r.Secret.IsZero() {
+			var err error
+			if r.Secret, err = NewSecret(c.Random); err != nil {
+				return nil, err
+			}
+		}
+		doc.Secret = r.Secret.Reveal()
+	}
+	return doc, nil
+}
+
+func containsControl(text string) bool {
+	for _, r := range text {
+		if !unicode.IsPrint(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// Categories returns those that a channel can choose from.
+func Categories() []metering.EventCategory {
+	return []metering.EventCategory{
+		metering.UsageEvents, metering.KeyEvents, metering.BillingEvents, metering.SPFEvents,
+	}
+}
+
+// List lists the channels of an account by creation time and id.
+func (c Channels) List(ctx context.Context, account metering.AccountID) ([]Channel, error) {
+	docs, err := channelsOf(ctx, c.Store, account)
+	list := []Channel{}
+	for _, d := range docs {
+		list = append(list, d.view(now(c.Clock)))
+	}
+	return list, err
+}
+
+// channelsOf reads the channels of an account, or of all accounts.
+func channelsOf(ctx context.Context, store metering.Records, account metering.AccountID) ([]*channelDoc, error) {
+	var list []*channelDoc
+	for r, err := range store.Records(ctx, metering.RecordFilter{Kind: channelKind, Account: account}) {
+		if err != nil {
+			return nil, fmt.Errorf("listing channels: %w", err)
+		}
+		d, err := readChannel(r)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// Channel returns one channel.
+func (c Channels) Channel(ctx context.Context, account metering.AccountID, id string) (Channel, error) {
+	d, err := c.read(ctx, account, id)
+	if err != nil {
+		return Channel{}, err
+	}
+	return d.view(now(c.Clock)), nil
+}
+
+func (c Channels) read(ctx context.Context, account metering.AccountID, id string) (*channelDoc, error) {
+	r, err := c.Store.Record(ctx, account, channelKind, id)
+	if err != nil {
+		return nil, fmt.Errorf("channel %.40q: %w", id, err)
+	}
+	return readChannel(r)
+}
+
+// RotateSecret replaces the secret of a webhook by a new one, or by the one given. Both sign for the overlap, 0 to
+// MaxOverlap; a receiver that checks the old one goes on working until then.
+func (c Channels) RotateSecret(
+	ctx context.Context, account metering.AccountID, id string, secret Secret, overlap time.Duration,
+) (Channel, Secret, error) {
+	if overlap < 0 || overlap > MaxOverlap {
+		return Channel{}, Secret{}, &metering.FieldError{Field: "overlap", Reason: "must be 0 to 30 days"}
+	}
+	if secret.IsZero() {
+		var err error
+		if secret, err = NewSecret(c.Random); err != nil {
+			return Channel{}, Secret{}, err
+		}
+	}
+	channel, err := c.change(ctx, account, id, func(d *channelDoc) error {
+		if d.Kind != Webhook {
+			return &metering.FieldError{Field: "id", Reason: "is a channel of " + string(d.Kind) + ", which signs nothing"}
+		}
+		d.Previous, d.PreviousUntil = "", time.Time{}
+		if overlap > 0 && d.Secret != "" {
+			d.Previous, d.PreviousUntil = d.Secret, now(c.Clock).Add(overlap)
+		}
+		d.Secret = secret.Reveal()
+		return nil
+	})
+	return channel, secret, err
+}
+
+// Disable ends deliveries to a channel. Those that wait for an attempt fail.
+func (c Channels) Disable(ctx context.Context, account metering.AccountID, id, reason string) (Channel, error) {
+	return c.change(ctx, account, id, func(d *channelDoc) error {
+		d.State, d.Reason = ChannelDisabled, reason
+		return nil
+	})
+}
+
+// Enable lets a channel be told again of what occurs from then on.
+func (c Channels) Enable(ctx context.Context, account metering.AccountID, id string) (Channel, error) {
+	return c.change(ctx, account, id, func(d *channelDoc) error {
+		d.State, d.Reason = ChannelActive, ""
+		return nil
+	})
+}
+
+// change alters a channel, and does so anew where another writer was first.
+func (c Channels) change(
+	ctx context.Context, account metering.AccountID, id string, alter func(*channelDoc) error,
+) (Channel, error) {
+	var err error
+	for range versionTries {
+		var d *channelDoc
+		if d, err = c.read(ctx, account, id); err != nil {
+			return Channel{}, err
+		}
+		if err = alter(d); err != nil {
+			return Channel{}, err
+		}
+		record, err := d.put()
+		if err == nil {
+			err = c.Store.PutRecords(ctx, record)
+		}
+		if err == nil {
+			return d.view(now(c.Clock)), nil
+		}
+		if !errors.Is(err, metering.ErrVersion) {
+			return Channel{}, fmt.Errorf("changing channel %s: %w", id, err)
+		}
+	}
+	return Channel{}, fmt.Errorf("changing channel %s: %w", id, err)
+}
+
+// Remove removes a channel. Its deliveries stay until they are tidied away; those that wait for an attempt fail.
+func (c Channels) Remove(ctx context.Context, account metering.AccountID, id string) error {
+	for range versionTries {
+		d, err := c.read(ctx, account, id)
+		if err != nil {
+			return err
+		}
+		r := d.record
+		r.Body = nil
+		if err := c.Store.PutRecords(ctx, r); !errors.Is(err, metering.ErrVersion) {
+			return err
+		}
+	}
+	return fmt.Errorf("removing channel %s: %w", id, metering.ErrVersion)
+}

@@ -1,0 +1,254 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+const (
+	// Horizon is how far back a [Deriver] looks: what no server noticed for so long is no news. It is well below
+	// [KeepFor], so that no event is derived again after it was tidied away.
+	Horizon = 7 * 24 * time.Hour
+
+	// DefaultEvery is how often a [Deriver] looks at all accounts that have channels.
+	DefaultEvery = 30 * time.Second
+
+	// maxNudges bounds the accounts that wait to be looked at; what does not fit is found by the next look.
+	maxNudges = 1024
+)
+
+// A Deriver finds out what there is to tell. It derives events from what is stored anyway, under ids that derive from
+// the same: nothing is lost by a crash, since the next look finds it again, and nothing is told twice by several
+// nodes, since the event exists. It looks at accounts that have channels, every now and then and at once after a
+// change that it hears of.
+//
+// It is a [metering.Observer], which tells it of charges and refusals. Only Store is required.
+type Deriver struct {
+	Store metering.Store
+	Plans metering.Plans // nil means metering.DefaultPlans
+	SPF   SPF            // nil means that there are no hosted SPF profiles
+	Clock func() time.Time
+	Log   *slog.Logger
+	Every time.Duration // between looks at all; 0 means DefaultEvery
+	Wake  func()        // called after events were written; nil for nobody
+
+	once    sync.Once
+	log     *slog.Logger
+	nudges  chan metering.AccountID
+	seen    chan sighting
+	watched atomic.Pointer[map[metering.AccountID]*watch]
+	reports reports
+
+	// Of the goroutine that looks.
+	mu      sync.Mutex
+	written map[string]time.Time // ids of events that exist, and when they occurred
+	spfSeen map[string]time.Time // profiles, and how far their history was read
+}
+
+func (d *Deriver) init() {
+	d.once.Do(func() {
+		if d.log = d.Log; d.log == nil {
+			d.log = slog.New(slog.DiscardHandler)
+		}
+		if d.Plans == nil {
+			d.Plans = metering.DefaultPlans()
+		}
+		d.nudges, d.seen = make(chan metering.AccountID, maxNudges), make(chan sighting, maxNudges)
+		d.written, d.spfSeen = map[string]time.Time{}, map[string]time.Time{}
+		d.watched.Store(&map[metering.AccountID]*watch{})
+	})
+}
+
+// Run derives events until the context ends, and returns its error. That the store fails is logged, and it is asked
+// again.
+func (d *Deriver) Run(ctx context.Context) error {
+	d.init()
+	var beside sync.WaitGroup
+	beside.Go(func() { d.follow(ctx) })
+	defer beside.Wait()
+	ticker := time.NewTicker(cmp.Or(d.Every, DefaultEvery))
+	defer ticker.Stop()
+	d.report(ctx, d.Look(ctx))
+	for {
+		select {
+		case account := <-d.nudges:
+			d.report(ctx, d.LookAt(ctx, account))
+		case s := <-d.seen:
+			d.report(ctx, d.tell(ctx, s))
+		case <-ticker.C:
+			d.report(ctx, d.Look(ctx))
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (d *Deriver) report(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		d.log.Error("looking for events", "error", err)
+	}
+}
+
+// follow nudges about every change of a key or an account, until the context ends.
+func (d *Deriver) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		for change, err := range d.Store.Watch(ctx, 0) {
+			if err != nil {
+				break
+			}
+			if change.Account != "" {
+				d.Nudge(change.Account)
+			} else {
+				d.NudgeKey(ctx, change.Key)
+			}
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Nudge has an account looked at soon. It does not block.
+func (d *Deriver) Nudge(account metering.AccountID) {
+	d.init()
+	select {
+	case d.nudges <- account:
+	default:
+	}
+}
+
+// NudgeKey has the account of a key looked at soon.
+func (d *Deriver) NudgeKey(ctx context.Context, id metering.KeyID) {
+	if key, err := d.Store.Key(ctx, id); err == nil {
+		d.Nudge(key.Account)
+	}
+}
+
+// Look looks at all accounts that have channels.
+func (d *Deriver) Look(ctx context.Context) error {
+	d.init()
+	channels, err := channelsOf(ctx, d.Store, "")
+	if err != nil {
+		return err
+	}
+	active := map[metering.AccountID]bool{}
+	for _, c := range channels {
+		active[c.record.Account] = active[c.record.Account] || c.State == ChannelActive
+	}
+	d.watch(active)
+	d.forget()
+	var faults []error
+	for account, is := range active {
+		if is && ctx.Err() == nil {
+			faults = append(faults, d.look(ctx, account))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// LookAt looks at one account, if it has a channel.
+func (d *Deriver) LookAt(ctx context.Context, account metering.AccountID) error {
+	d.init()
+	has, err := d.hasChannel(ctx, account)
+	if err != nil || !has {
+		return err
+	}
+	return d.look(ctx, account)
+}
+
+func (d *Deriver) hasChannel(ctx context.Context, account metering.AccountID) (bool, error) {
+	channels, err := channelsOf(ctx, d.Store, account)
+	for _, c := range channels {
+		if c.State == ChannelActive {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// look derives all events of an account.
+func (d *Deriver) look(ctx context.Context, id metering.AccountID) error {
+	at := now(d.Clock)
+	account, err := d.Store.Account(ctx, id)
+	if err != nil {
+		return fmt.Errorf("looking at account %s: %w", id, err)
+	}
+	keys, err := d.Store.Keys(ctx, id)
+	if err != nil {
+		return fmt.Errorf("looking at the keys of account %s: %w", id, err)
+	}
+	var events []metering.Event
+	for _, key := range keys {
+		events = append(events, keyEvents(key, keys, at)...)
+	}
+	used, err := d.usage(ctx, account, at)
+	if err != nil {
+		return err
+	}
+	err = d.write(ctx, append(events, used...), at)
+	return errors.Join(err, d.lookAtSPF(ctx, id, keys, at))
+}
+
+// write stores the events that do not exist yet.
+func (d *Deriver) write(ctx context.Context, events []metering.Event, at time.Time) error {
+	wrote := false
+	defer func() {
+		if wrote && d.Wake != nil {
+			d.Wake()
+		}
+	}()
+	for _, e := range events {
+		if e.At.Before(at.Add(-Horizon)) || d.exists(e.ID) {
+			continue
+		}
+		_, err := d.Store.Record(ctx, e.Account, metering.EventKind, e.ID)
+		if errors.Is(err, metering.ErrNotFound) {
+			var record metering.Record
+			if record, err = e.Record(); err == nil {
+				err = d.Store.PutRecords(ctx, record)
+				wrote = wrote || err == nil
+			}
+		}
+		if err != nil && !errors.Is(err, metering.ErrVersion) { // another node was first
+			return fmt.Errorf("writing event %s: %w", e.Type, err)
+		}
+		d.mu.Lock()
+		d.written[e.ID] = e.At
+		d.mu.Unlock()
+	}
+	return nil
+}
+
+// exists reports whether an event is known to be stored.
+func (d *Deriver) exists(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, ok := d.written[id]
+	return ok
+}
+
+// forget drops what no longer matters from memory. Usage events count until their month is over.
+func (d *Deriver) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	limit := now(d.Clock).Add(-KeepFor)
+	for id, at := range d.written {
+		if at.Before(limit) {
+			delete(d.written, id)
+		}
+	}
+	for id, at := range d.spfSeen {
+		if at.Before(limit) {
+			delete(d.spfSeen, id)
+		}
+	}
+}

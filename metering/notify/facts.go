@@ -1,0 +1,64 @@
+package notify
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// facts is the data of an event: of all types in one, since most have few and share them. It is what receivers of
+// webhooks read as data, and what the texts are written from. Billing has data of its own, of which the last
+// group here are the names that the texts need.
+type facts struct {
+	KeyID       metering.KeyID         `json:"key_id,omitempty"`
+	KeyName     string                 `json:"key_name,omitempty"`
+	KeyPrefix   string                 `json:"key_prefix,omitempty"` // by which a person recognizes it
+	Environment metering.Environment   `json:"environment,omitempty"`
+	NewKeyID    metering.KeyID         `json:"new_key_id,omitempty"`
+	NewPrefix   string                 `json:"new_key_prefix,omitempty"`
+	GraceUntil  *time.Time             `json:"grace_until,omitempty"`
+	ExpiresAt   *time.Time             `json:"expires_at,omitempty"`
+	Revoked     metering.RevokedReason `json:"revoked_reason,omitempty"`
+	PerMinute   int                    `json:"requests_per_minute,omitempty"`
+
+	Period    *metering.Period `json:"period,omitempty"`
+	Plan      metering.PlanID  `json:"plan,omitempty"`
+	Percent   int              `json:"threshold_percent,omitempty"`
+	Used      int64            `json:"used_credits,omitempty"`
+	Limit     int64            `json:"limit_credits,omitempty"`
+	Requested int64            `json:"requested_credits,omitempty"`
+	Overage   int64            `json:"overage_credits,omitempty"`
+	Cost      int64            `json:"overage_cents,omitempty"` // rounded up
+	Budget    int64            `json:"budget_cents,omitempty"`
+	Currency  string           `json:"currency,omitempty"`
+
+	ProfileID   string `json:"profile_id,omitempty"`
+	ProfileName string `json:"profile_name,omitempty"`
+	Domain      string `json:"domain,omitempty"`
+	IncludeHost string `json:"include_host,omitempty"`
+	Resolution  string `json:"resolution_id,omitempty"`
+	Added       int    `json:"added_networks,omitempty"`
+	Removed     int    `json:"removed_networks,omitempty"`
+	Error       string `json:"error,omitempty"`
+
+	ChannelID   string `json:"channel_id,omitempty"`
+	ChannelName string `json:"channel_name,omitempty"`
+	Kind        Kind   `json:"channel_kind,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+}
+
+// factsOf reads the data of an event that was stored.
+func factsOf(e metering.Event) (f facts, err error) {
+	raw, ok := e.Data.(json.RawMessage)
+	if !ok {
+		if raw, err = json.Marshal(e.Data); err != nil {
+			return f, fmt.Errorf("event %s: %w", e.ID, err)
+		}
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return f, fmt.Errorf("event %s: %w", e.ID, err)
+	}
+	return f, nil
+}

@@ -1,0 +1,185 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+func isAbsent(err error) bool { return errors.Is(err, metering.ErrNotFound) }
+func isTaken(err error) bool  { return errors.Is(err, metering.ErrVersion) }
+
+var _ metering.Observer = (*Deriver)(nil)
+
+// watch makes accounts known to the path of charges.
+func (d *Deriver) watch(active map[metering.AccountID]bool) {
+	old := *d.watched.Load()
+	current := make(map[metering.AccountID]*watch, len(active))
+	for account, is := range active {
+		if !is {
+			continue
+		}
+		if current[account] = old[account]; current[account] == nil {
+			current[account] = &watch{}
+		}
+	}
+	if !maps.Equal(old, current) {
+		d.watched.Store(&current)
+	}
+}
+
+// Settled implements [metering.Observer]. It costs a lookup in a map, and never blocks: what it does not pass on is
+// found by the next look.
+func (d *Deriver) Settled(account metering.AccountID, b metering.Balance) {
+	all := d.watched.Load()
+	if all == nil {
+		return
+	}
+	w := (*all)[account]
+	if w == nil {
+		return
+	}
+	if m := w.next.Load(); m != nil && m.period == b.Period && b.Used < m.used {
+		return
+	}
+	if w.nudged.Swap(true) {
+		return
+	}
+	select {
+	case d.nudges <- account:
+	default:
+		w.nudged.Store(false)
+	}
+}
+
+// A sighting is a fact that no store keeps: a request was refused.
+type sighting struct {
+	id      string // of the event
+	until   time.Time
+	account metering.AccountID
+	event   metering.Event
+}
+
+// Refused implements [metering.Observer]: it tells once an account and month that a request was refused for want of
+// credits, and once a key and hour for its rate.
+func (d *Deriver) Refused(c *metering.Caller, err error) {
+	d.init()
+	at := now(d.Clock)
+	if quota, ok := errors.AsType[*metering.QuotaError](err); ok {
+		d.quotaExceeded(c, quota, at)
+		return
+	}
+	if refused, ok := errors.AsType[*metering.RefusedError](err); !ok || refused.Reason != metering.RateLimited {
+		return
+	}
+	hour := at.Truncate(time.Hour)
+	if !d.reports.due("rate/"+string(c.Key.ID), at) {
+		return
+	}
+	id := metering.EventID(metering.EventRateLimited, string(c.Key.ID)+"/"+hour.Format(time.RFC3339))
+	d.sight(sighting{"rate/" + string(c.Key.ID), hour.Add(time.Hour), c.Account.ID, metering.Event{
+		ID: id, Type: metering.EventRateLimited, Account: c.Account.ID, At: at, Data: facts{
+			KeyID: c.Key.ID, KeyName: c.Key.Name, KeyPrefix: c.Key.DisplayPrefix, Environment: c.Key.Environment,
+			Plan: c.Plan.ID, PerMinute: c.Plan.PerMinute,
+		},
+	}})
+}
+
+func (d *Deriver) quotaExceeded(c *metering.Caller, q *metering.QuotaError, at time.Time) {
+	period := metering.PeriodOf(at)
+	name := "quota/" + string(c.Account.ID)
+	if !d.reports.due(name, at) {
+		return
+	}
+	u := usage{*c.Account, *c.Plan, metering.Balance{Period: period, Limit: c.Plan.Credits, Used: q.Current}}
+	f := u.facts()
+	f.Requested = q.Requested
+	d.sight(sighting{name, period.End(), c.Account.ID, u.event(metering.EventQuotaExceeded, "", at, f)})
+}
+
+// sight passes a sighting on, if there is room.
+func (d *Deriver) sight(s sighting) {
+	select {
+	case d.seen <- s:
+	default:
+		d.reports.settle(s.id, time.Time{})
+	}
+}
+
+// tell writes the event of a sighting, if anybody is to hear of it.
+func (d *Deriver) tell(ctx context.Context, s sighting) error {
+	has, err := d.hasChannel(ctx, s.account)
+	if err != nil || !has {
+		return err
+	}
+	events := []metering.Event{s.event}
+	if s.event.Type == metering.EventQuotaExceeded {
+		more, err := d.spent(ctx, s)
+		if err != nil {
+			return err
+		}
+		events = append(events, more...)
+	}
+	if err := d.write(ctx, events, now(d.Clock)); err != nil {
+		return err
+	}
+	d.reports.settle(s.id, s.until)
+	return nil
+}
+
+// spent says that the budget is spent also where the last credits are too few for a request.
+func (d *Deriver) spent(ctx context.Context, s sighting) ([]metering.Event, error) {
+	account, err := d.Store.Account(ctx, s.account)
+	if err != nil {
+		return nil, err
+	}
+	u, err := d.balance(ctx, account, metering.PeriodOf(s.event.At))
+	if err != nil {
+		return nil, err
+	}
+	cents, ok := u.budget()
+	if !ok || u.balance.Used < u.budgetMark() { // what is held may still be given back
+		return nil, nil
+	}
+	part := "/" + strconv.FormatInt(cents, 10)
+	return []metering.Event{u.event(metering.EventBudgetReached, part, s.event.At, u.facts())}, nil
+}
+
+// reports remembers what was told, so that a flood of refusals costs a lookup each.
+type reports struct {
+	mu   sync.Mutex
+	next map[string]time.Time // when it may be told again
+}
+
+const (
+	// againAfter is how soon something is tried again that was not told.
+	againAfter = time.Minute
+
+	// maxReports bounds the memory: beyond it all is forgotten, and found to be stored.
+	maxReports = 100_000
+)
+
+// due reports whether something is to be told, and takes it up.
+func (r *reports) due(name string, at time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at.Before(r.next[name]) {
+		return false
+	}
+	if r.next == nil || len(r.next) >= maxReports {
+		r.next = map[string]time.Time{}
+	}
+	r.next[name] = at.Add(againAfter)
+	return true
+}
+
+func (r *reports) settle(name string, next time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.next[name] = next
+}

@@ -1,0 +1,183 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+const (
+	// UserAgent is that of deliveries to webhooks (CONTRACT 7).
+	UserAgent = "Service-Webhook/2.0"
+
+	schemaVersion = "2"
+
+	// maxAnswer is how much of an answer is read: enough for what Telegram has to say.
+	maxAnswer = 4 << 10
+
+	// maxShown is how much of a refusal is kept for the operator.
+	maxShown = 200
+)
+
+// A message is one attempt at a delivery.
+type message struct {
+	channel  *channelDoc
+	event    metering.Event
+	delivery *Delivery
+	at       time.Time
+}
+
+// send makes one attempt, within the context.
+func (w *Worker) send(ctx context.Context, m *message) result {
+	if m.channel.Kind == Email {
+		return w.Mail.send(ctx, m)
+	}
+	req, err := m.request(ctx)
+	if err != nil {
+		return result{verdict: refused, err: err.Error()}
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return result{verdict: retry, err: plain(ctx, err)}
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil && ctx.Err() != nil {
+		return result{verdict: retry, status: resp.StatusCode, err: plain(ctx, err)}
+	}
+	r := result{
+		verdict: verdictOf(resp.StatusCode), status: resp.StatusCode,
+		after: retryAfter(resp.Header.Get("Retry-After"), m.at),
+	}
+	switch m.channel.Kind {
+	case Slack:
+		r.judgeSlack(body)
+	case Teams:
+		r.judgeTeams(body)
+	case Telegram:
+		r.judgeTelegram(body)
+	}
+	if r.verdict != accepted {
+		r.response = printable(body)
+		if r.err == "" {
+			r.err = strings.TrimSpace(fmt.Sprintf("the receiver answered %d %s", r.status, http.StatusText(r.status)))
+		}
+	}
+	return r
+}
+
+// plain says what went wrong on the way. The URL of a request is left out, since it may hold a secret.
+func plain(ctx context.Context, err error) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return "no answer within " + strconv.Itoa(int(AttemptTime/time.Second)) + " s"
+	}
+	if inner, ok := errors.AsType[*url.Error](err); ok {
+		err = inner.Err
+	}
+	return err.Error()
+}
+
+// printable is the beginning of an answer, on one line.
+func printable(body []byte) string {
+	text := strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(string(body), " "))
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxShown {
+		return string(runes[:maxShown]) + "…"
+	}
+	return text
+}
+
+// request builds the request that a kind of channel wants.
+func (m *message) request(ctx context.Context) (*http.Request, error) {
+	target := m.channel.Target
+	var body []byte
+	var err error
+	switch m.channel.Kind {
+	case Webhook:
+		body, err = m.body()
+	case Slack:
+		body, err = m.slack()
+	case Teams:
+		body, err = m.teams()
+	case Telegram:
+		target = "https://api.telegram.org/bot" + m.channel.Secret + "/sendMessage"
+		body, err = m.telegram()
+	default:
+		err = fmt.Errorf("there is no channel of kind %q", m.channel.Kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("the URL of the channel cannot be used")
+	}
+	req.Header.Set("User-Agent", UserAgent)
+	req.Header.Set("Content-Type", "application/json")
+	if m.channel.Kind == Webhook {
+		m.sign(req.Header, body)
+	}
+	return req, nil
+}
+
+// A Body is what a webhook receives (CONTRACT 7).
+type Body struct {
+	SchemaVersion string                 `json:"schema_version"`
+	EventID       string                 `json:"event_id"` // the same for all attempts and replays
+	DeliveryID    string                 `json:"delivery_id"`
+	Attempt       int                    `json:"attempt"`
+	EventType     metering.EventType     `json:"event_type"`
+	Category      metering.EventCategory `json:"category"`
+	OccurredAt    time.Time              `json:"occurred_at"`
+	Data          json.RawMessage        `json:"data"`
+}
+
+func (m *message) body() ([]byte, error) {
+	data, err := json.Marshal(m.event.Data)
+	if err != nil {
+		return nil, fmt.Errorf("event %s: %w", m.event.ID, err)
+	}
+	if string(data) == "null" {
+		data = []byte("{}")
+	}
+	return json.Marshal(Body{
+		schemaVersion, m.event.ID, m.delivery.ID, len(m.delivery.Attempts), m.event.Type, m.event.Type.Category(),
+		m.event.At.UTC(), data,
+	})
+}
+
+// sign adds the headers of CONTRACT 7, under its own names and under those of Standard Webhooks.
+func (m *message) sign(h http.Header, body []byte) {
+	timestamp := strconv.FormatInt(m.at.Unix(), 10)
+	h.Set("X-Service-Event-ID", m.event.ID)
+	h.Set("X-Service-Delivery-ID", m.delivery.ID)
+	h.Set("X-Service-Attempt", fmt.Sprintf("%d/%d", len(m.delivery.Attempts), MaxAttempts))
+	h.Set("X-Service-Event-Type", string(m.event.Type))
+	h.Set("X-Service-Timestamp", timestamp)
+	h.Set(headerID, m.event.ID)
+	h.Set(headerTimestamp, timestamp)
+	var signatures []string
+	for _, s := range m.channel.secrets(m.at) {
+		signatures = append(signatures, Sign(s, m.event.ID, m.at, body))
+	}
+	if len(signatures) > 0 {
+		h.Set("X-Service-Signature", strings.Join(signatures, " "))
+		h.Set(headerSignature, strings.Join(signatures, " "))
+	}
+}

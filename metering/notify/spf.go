@@ -1,0 +1,166 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// SPF is the source of events about hosted SPF. Profiles belong to the first key of a line of rotations.
+type SPF interface {
+	// Profiles lists the profiles of a key.
+	Profiles(ctx context.Context, key metering.KeyID) ([]SPFProfile, error)
+
+	// Resolutions lists how the resolutions of a profile since a time went, the oldest first, and before them the
+	// last one of earlier, if there is any.
+	Resolutions(ctx context.Context, profile string, since time.Time) ([]SPFResolution, error)
+}
+
+// An SPFProfile is a hosted SPF profile.
+type SPFProfile struct {
+	ID          string    `json:"-"`
+	Domain      string    `json:"domain"`
+	Name        string    `json:"name,omitempty"`
+	IncludeHost string    `json:"include_host,omitempty"`
+	CreatedAt   time.Time `json:"-"`
+	UpdatedAt   time.Time `json:"-"`
+}
+
+// An SPFResolution is one of its resolutions.
+type SPFResolution struct {
+	ID      string
+	At      time.Time
+	Failed  bool
+	Changed bool // other records are published
+	Added   int  // networks
+	Removed int
+	Error   string
+}
+
+// spfKind is the kind of the records that note which profiles there are: a profile leaves no history behind, and
+// that it was removed is seen by its note.
+const spfKind = "spf_profile"
+
+// lookAtSPF derives events about the profiles of an account.
+func (d *Deriver) lookAtSPF(
+	ctx context.Context, account metering.AccountID, keys []metering.Key, at time.Time,
+) error {
+	if d.SPF == nil {
+		return nil
+	}
+	noted := map[string]metering.Record{}
+	for r, err := range d.Store.Records(ctx, metering.RecordFilter{Kind: spfKind, Account: account}) {
+		if err != nil {
+			return fmt.Errorf("looking at the SPF profiles of account %s: %w", account, err)
+		}
+		noted[r.ID] = r
+	}
+	for _, key := range keys {
+		if key.RotatedFrom != "" {
+			continue
+		}
+		profiles, err := d.SPF.Profiles(ctx, key.ID)
+		if err != nil {
+			return fmt.Errorf("looking at the SPF profiles of key %s: %w", key.ID, err)
+		}
+		for _, p := range profiles {
+			_, known := noted[p.ID]
+			delete(noted, p.ID)
+			if err := d.lookAtProfile(ctx, account, p, known, at); err != nil {
+				return err
+			}
+		}
+	}
+	for _, gone := range noted {
+		if err := d.profileRemoved(ctx, gone, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Deriver) lookAtProfile(
+	ctx context.Context, account metering.AccountID, p SPFProfile, known bool, at time.Time,
+) error {
+	event := func(t metering.EventType, part string, when time.Time, f facts) metering.Event {
+		f.ProfileID, f.ProfileName, f.Domain, f.IncludeHost = p.ID, p.Name, p.Domain, p.IncludeHost
+		return metering.Event{ID: metering.EventID(t, p.ID+part), Type: t, Account: account, At: when, Data: f}
+	}
+	events := []metering.Event{event(metering.EventSPFCreated, "", p.CreatedAt, facts{})}
+	if !known {
+		body, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		note := metering.Record{Account: account, Kind: spfKind, ID: p.ID, At: p.CreatedAt, Body: body}
+		if err := d.Store.PutRecords(ctx, note); err != nil && !isTaken(err) {
+			return fmt.Errorf("noting SPF profile %s: %w", p.ID, err)
+		}
+	}
+	since := at.Add(-Horizon)
+	d.mu.Lock()
+	seen := d.spfSeen[p.ID]
+	d.mu.Unlock()
+	if seen.After(since) {
+		since = seen
+	}
+	if p.UpdatedAt.Before(since) {
+		return d.write(ctx, events, at)
+	}
+	resolutions, err := d.SPF.Resolutions(ctx, p.ID, since)
+	if err != nil {
+		return fmt.Errorf("looking at SPF profile %s: %w", p.ID, err)
+	}
+	for i, r := range resolutions {
+		failing := i > 0 && resolutions[i-1].Failed
+		f := facts{Resolution: r.ID, Added: r.Added, Removed: r.Removed, Error: r.Error}
+		switch {
+		case r.Failed && !failing:
+			events = append(events, event(metering.EventSPFFailed, "/"+r.ID, r.At, f))
+		case !r.Failed && failing:
+			events = append(events, event(metering.EventSPFRecovered, "/"+r.ID, r.At, f))
+		}
+		if r.Changed && i > 0 { // the first records are no news beside the profile
+			events = append(events, event(metering.EventSPFChanged, "/"+r.ID, r.At, f))
+		}
+	}
+	if err := d.write(ctx, events, at); err != nil {
+		return err
+	}
+	if n := len(resolutions); n > 0 {
+		d.mu.Lock()
+		d.spfSeen[p.ID] = resolutions[n-1].At
+		d.mu.Unlock()
+	}
+	return nil
+}
+
+// profileRemoved takes the note of a profile away, in one transaction with the event.
+func (d *Deriver) profileRemoved(ctx context.Context, note metering.Record, at time.Time) error {
+	var p SPFProfile
+	if err := json.Unmarshal(note.Body, &p); err != nil {
+		return fmt.Errorf("reading the note of SPF profile %s: %w", note.ID, err)
+	}
+	event := metering.Event{
+		ID:   metering.EventID(metering.EventSPFRemoved, note.ID),
+		Type: metering.EventSPFRemoved, Account: note.Account, At: at,
+		Data: facts{ProfileID: note.ID, ProfileName: p.Name, Domain: p.Domain, IncludeHost: p.IncludeHost},
+	}
+	record, err := event.Record()
+	if err != nil {
+		return err
+	}
+	note.Body = nil
+	err = d.Store.PutRecords(ctx, note, record)
+	if errors.Is(err, metering.ErrVersion) { // another node was first
+		return nil
+	}
+	if err == nil && d.Wake != nil {
+		d.Wake()
+	}
+	return err
+}

@@ -1,0 +1,177 @@
+package notify
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// acts has for each event type what makes it happen.
+var acts = map[metering.EventType]func(*world){
+	metering.EventKeyCreated: func(w *world) { w.key(nil) },
+	metering.EventKeyRotated: func(w *world) {
+		key, _ := w.key(nil)
+		w.rotate(key.ID, time.Hour)
+	},
+	metering.EventKeyGraceEnded: func(w *world) {
+		key, _ := w.key(nil)
+		w.rotate(key.ID, time.Hour)
+		w.clock.Advance(time.Hour)
+	},
+	metering.EventKeyRevoked: func(w *world) {
+		key, _ := w.key(nil)
+		_, err := w.admin.RevokeKey(context.Background(), key.ID, metering.RevokedLeak)
+		require.NoError(w, err)
+	},
+	metering.EventKeyExpiresSoon: func(w *world) {
+		w.key(new(w.clock.Now().Add(10 * 24 * time.Hour)))
+		w.clock.Advance(3 * 24 * time.Hour)
+	},
+	metering.EventKeyExpired: func(w *world) {
+		w.key(new(w.clock.Now().Add(time.Hour)))
+		w.clock.Advance(time.Hour)
+	},
+	metering.EventUsageThreshold: func(w *world) {
+		_, secret := w.key(nil)
+		require.NoError(w, w.charge(secret, 40_000))
+	},
+	metering.EventQuotaExceeded: func(w *world) {
+		_, secret := w.key(nil)
+		require.NoError(w, w.charge(secret, 49_999))
+		_, ok := w.charge(secret, 2).(*metering.QuotaError)
+		require.True(w, ok)
+	},
+	metering.EventOverageStarted: func(w *world) {
+		w.set(func(a *metering.Account) { a.OverageEnabled = true })
+		_, secret := w.key(nil)
+		require.NoError(w, w.charge(secret, 50_001))
+	},
+	metering.EventBudgetThreshold: func(w *world) {
+		w.set(func(a *metering.Account) { a.OverageEnabled, a.OverageBudgetCents = true, new(int64(1000)) })
+		_, secret := w.key(nil)
+		require.NoError(w, w.charge(secret, 58_000))
+	},
+	metering.EventBudgetReached: func(w *world) {
+		w.set(func(a *metering.Account) { a.OverageEnabled, a.OverageBudgetCents = true, new(int64(1000)) })
+		_, secret := w.key(nil)
+		require.NoError(w, w.charge(secret, 60_000))
+	},
+	metering.EventRateLimited: func(w *world) {
+		_, secret := w.key(nil)
+		for range 61 {
+			_ = w.charge(secret, 1)
+		}
+	},
+	metering.EventPeriodClosed:  func(w *world) { w.closeMonth(metering.EventPeriodClosed) },
+	metering.EventOverageBilled: func(w *world) { w.closeMonth(metering.EventOverageBilled) },
+	metering.EventPaymentFailed: func(w *world) { w.closeMonth(metering.EventPaymentFailed) },
+	metering.EventSPFCreated:    func(w *world) { w.profile() },
+	metering.EventSPFChanged: func(w *world) {
+		w.profile()
+		w.clock.Advance(time.Hour)
+		w.spf.resolve(SPFResolution{ID: "res_2", At: w.clock.Now(), Changed: true, Added: 2, Removed: 1})
+	},
+	metering.EventSPFFailed: func(w *world) {
+		w.profile()
+		w.clock.Advance(time.Hour)
+		w.spf.resolve(SPFResolution{ID: "res_2", At: w.clock.Now(), Failed: true, Error: "no answer"})
+	},
+	metering.EventSPFRecovered: func(w *world) {
+		w.profile()
+		w.clock.Advance(time.Hour)
+		w.spf.resolve(SPFResolution{ID: "res_2", At: w.clock.Now(), Failed: true, Error: "no answer"})
+		w.clock.Advance(time.Minute)
+		w.spf.resolve(SPFResolution{ID: "res_3", At: w.clock.Now()})
+	},
+	metering.EventSPFRemoved: func(w *world) {
+		w.profile()
+		w.pump()
+		w.spf.mu.Lock()
+		w.spf.profiles = nil
+		w.spf.mu.Unlock()
+	},
+	metering.EventChannelTest: func(w *world) {
+		list, err := w.channels.List(context.Background(), w.account.ID)
+		require.NoError(w, err)
+		_, err = w.channels.Test(context.Background(), w.account.ID, list[0].ID)
+		require.NoError(w, err)
+	},
+	metering.EventChannelDisabled: func(w *world) {
+		other, _ := w.channel("other")
+		w.net.status(410)
+		_, err := w.channels.Test(context.Background(), w.account.ID, other.ID)
+		require.NoError(w, err)
+		require.NoError(w, w.worker.step1())
+		w.net.status(200)
+	},
+}
+
+func (w *world) rotate(id metering.KeyID, grace time.Duration) (metering.Key, metering.Secret) {
+	w.Helper()
+	_, key, secret, err := w.admin.RotateKey(context.Background(), id, grace)
+	require.NoError(w, err)
+	return key, secret
+}
+
+// profile gives the account a hosted SPF profile, as it is after its first resolution.
+func (w *world) profile() {
+	key, _ := w.key(nil)
+	w.spf.owner = key.ID
+	w.spf.profiles = []SPFProfile{{
+		ID: "spf_1", Domain: "example.com", IncludeHost: "k3v2.spf.example.net", CreatedAt: w.clock.Now(),
+	}}
+	w.spf.resolve(SPFResolution{ID: "res_1", At: w.clock.Now(), Changed: true, Added: 3})
+}
+
+// step1 makes one round, without the deliveries that follow from it.
+func (w *Worker) step1() error {
+	w.init()
+	_, err := w.step(context.Background())
+	w.under.Wait()
+	return err
+}
+
+// Each of the types is emitted by what it names, and arrives at a webhook, once.
+func TestEveryType(t *testing.T) {
+	for _, event := range metering.EventTypes() {
+		t.Run(string(event), func(t *testing.T) {
+			require.NotNil(t, acts[event], "nobody emits it")
+			w := newWorld(t)
+			w.channel("first")
+			acts[event](w)
+			var found []Body
+			for _, r := range w.pump() {
+				if b := r.body(t); b.EventType == event && r.URL.Host == "first.example.com" {
+					found = append(found, b)
+				}
+			}
+			require.Len(t, found, 1)
+			b := found[0]
+			assert.Equal(t, "2", b.SchemaVersion)
+			assert.Equal(t, event.Category(), b.Category)
+			assert.Equal(t, 1, b.Attempt)
+			assert.Regexp(t, `^evt_[a-z2-7]{26}$`, b.EventID)
+			assert.Regexp(t, `^dlv_[a-z2-7]{26}$`, b.DeliveryID)
+			assert.False(t, b.OccurredAt.After(w.clock.Now()))
+			assert.Regexp(t, `^\{.+\}$`, string(b.Data))
+
+			// A node that knows nothing finds nothing more to tell.
+			w.deriver = &Deriver{Store: w.store, SPF: w.spf, Clock: w.clock.Now}
+			w.clock.Advance(time.Minute)
+			assert.Empty(t, w.pump())
+		})
+	}
+}
+
+// closeMonth writes an event as billing does.
+func (w *world) closeMonth(t metering.EventType) {
+	record, err := metering.Event{
+		ID: metering.EventID(t, "x"), Type: t, Account: w.account.ID, At: w.clock.Now(), Data: map[string]string{"a": "b"},
+	}.Record()
+	require.NoError(w, err)
+	require.NoError(w, w.store.PutRecords(context.Background(), record))
+}

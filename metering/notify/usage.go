@@ -1,0 +1,202 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// usageThresholds are the parts of the allowance, in percent, of which an account is told, and budgetPercent the part
+// of the overage budget. Of several that are passed at once only the highest is told.
+var usageThresholds = []int{50, 80, 90, 100}
+
+const budgetPercent = 80
+
+// lateSettlement is how long after the end of a month its last charges may come (the lease of a claim), and be
+// looked for.
+const lateSettlement = 10 * time.Minute
+
+// A usage is a balance with what it is judged by.
+type usage struct {
+	account metering.Account
+	plan    metering.Plan
+	balance metering.Balance
+}
+
+// usage derives the events of this month, and shortly after its end of the last one.
+func (d *Deriver) usage(ctx context.Context, account metering.Account, at time.Time) ([]metering.Event, error) {
+	period := metering.PeriodOf(at)
+	var list []metering.Event
+	if before := metering.PeriodOf(at.Add(-lateSettlement)); before != period {
+		u, err := d.balance(ctx, account, before)
+		if err != nil {
+			return nil, err
+		}
+		list = u.events(at)
+	}
+	u, err := d.balance(ctx, account, period)
+	if err != nil {
+		return nil, err
+	}
+	if w := (*d.watched.Load())[account.ID]; w != nil {
+		w.next.Store(&mark{period, u.next()})
+		w.nudged.Store(false)
+	}
+	return append(list, u.events(at)...), nil
+}
+
+func (d *Deriver) balance(ctx context.Context, account metering.Account, p metering.Period) (usage, error) {
+	b, err := d.Store.Balance(ctx, account.ID, p)
+	if err != nil {
+		return usage{}, fmt.Errorf("looking at the balance of account %s: %w", account.ID, err)
+	}
+	return usage{account, d.Plans[account.Plan], b}, nil
+}
+
+// budget is the cap on overage in cents, if the account has any that overage can spend.
+func (u usage) budget() (cents int64, ok bool) {
+	if u.plan.HardCap() || !u.account.OverageEnabled || u.account.OverageBudgetCents == nil {
+		return 0, false
+	}
+	return *u.account.OverageBudgetCents, *u.account.OverageBudgetCents > 0
+}
+
+// events are what the balance has passed. An id holds the limit that was passed: a larger plan or budget has
+// thresholds of its own.
+func (u usage) events(at time.Time) (list []metering.Event) {
+	about := u.facts()
+	add := func(t metering.EventType, part string, f facts) {
+		list = append(list, u.event(t, part, at, f))
+	}
+	limit := strconv.FormatInt(u.balance.Limit, 10)
+	for i := len(usageThresholds) - 1; i >= 0; i-- {
+		if n := usageThresholds[i]; u.balance.Limit > 0 && u.balance.Used >= portion(u.balance.Limit, n) {
+			f := about
+			f.Percent = n
+			add(metering.EventUsageThreshold, "/"+limit+"/"+strconv.Itoa(n), f)
+			break
+		}
+	}
+	if u.account.OverageEnabled && !u.plan.HardCap() && u.balance.Used > u.balance.Limit {
+		add(metering.EventOverageStarted, "", about)
+	}
+	if cents, ok := u.budget(); ok {
+		part := "/" + strconv.FormatInt(cents, 10)
+		switch used := u.balance.Used; {
+		case used >= u.plan.Ceiling(u.account):
+			add(metering.EventBudgetReached, part, about)
+		case used >= u.budgetMark():
+			about.Percent = budgetPercent
+			add(metering.EventBudgetThreshold, part, about)
+		}
+	}
+	return list
+}
+
+// event is one about the account and the month.
+func (u usage) event(t metering.EventType, part string, at time.Time, f facts) metering.Event {
+	subject := string(u.account.ID) + "/" + u.balance.Period.String() + part
+	return metering.Event{ID: metering.EventID(t, subject), Type: t, Account: u.account.ID, At: at, Data: f}
+}
+
+func (u usage) facts() facts {
+	f := facts{
+		Period: &u.balance.Period, Plan: u.plan.ID, Used: u.balance.Used, Limit: u.balance.Limit,
+		Overage: u.balance.Overage(), Currency: u.plan.Currency,
+	}
+	if u.account.OverageEnabled {
+		f.Cost = cents(u.balance.Overage(), u.plan.OverageRate)
+	}
+	f.Budget, _ = u.budget()
+	return f
+}
+
+// cents is what so many credits cost at a rate in millionths of a cent, rounded up.
+func cents(credits, rate int64) int64 {
+	if rate <= 0 || credits <= 0 {
+		return 0
+	}
+	whole := credits / metering.MicrosPerCent * rate // of full millions, without overflow
+	rest := credits % metering.MicrosPerCent * rate
+	return whole + (rest+metering.MicrosPerCent-1)/metering.MicrosPerCent
+}
+
+// portion is the least whole number that is at least so many percent of n.
+func portion(n int64, percent int) int64 {
+	p := int64(percent)
+	return n/100*p + (n%100*p+99)/100
+}
+
+// budgetMark is the use at which the budget is spent to [budgetPercent].
+func (u usage) budgetMark() int64 {
+	return u.balance.Limit + portion(max(0, u.plan.Ceiling(u.account)-u.balance.Limit), budgetPercent)
+}
+
+// next is the use at which there is something to tell again.
+func (u usage) next() int64 {
+	next := int64(math.MaxInt64)
+	mark := func(n int64) {
+		if n > u.balance.Used {
+			next = min(next, n)
+		}
+	}
+	if u.balance.Limit > 0 {
+		for _, n := range usageThresholds {
+			mark(portion(u.balance.Limit, n))
+		}
+	}
+	if u.account.OverageEnabled && !u.plan.HardCap() {
+		mark(u.balance.Limit + 1)
+	}
+	if _, ok := u.budget(); ok {
+		mark(u.budgetMark())
+		mark(u.plan.Ceiling(u.account))
+	}
+	return next
+}
+
+// passOver stores the events that an account has passed already as told, so that a first channel hears of what
+// comes.
+func (c Channels) passOver(ctx context.Context, account metering.Account) error {
+	d := Deriver{Store: c.Store, Plans: c.Plans, Clock: c.Clock}
+	d.init()
+	at := now(c.Clock)
+	events, err := d.usage(ctx, account, at)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		record, err := e.Record()
+		if err != nil {
+			return err
+		}
+		record.Due = time.Time{}
+		if _, err = c.Store.Record(ctx, e.Account, metering.EventKind, e.ID); !isAbsent(err) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := c.Store.PutRecords(ctx, record); err != nil && !isTaken(err) {
+			return fmt.Errorf("noting what account %s has used: %w", account.ID, err)
+		}
+	}
+	return nil
+}
+
+// A watch is what the path of charges knows of an account that has channels.
+type watch struct {
+	next   atomic.Pointer[mark]
+	nudged atomic.Bool // the account waits to be looked at
+}
+
+// A mark is the use of a month at which there is something to tell.
+type mark struct {
+	period metering.Period
+	used   int64
+}

@@ -1,0 +1,245 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+const (
+	// AttemptTime bounds an attempt, from the first lookup to the last byte of the answer (CONTRACT 7).
+	AttemptTime = 10 * time.Second
+
+	// Lease is for how long a delivery is reserved for one worker: well above [AttemptTime] and what a store may
+	// take. A node that has not told of the result by then is taken for dead.
+	Lease = time.Minute
+
+	// What a [Worker] does unless it is told otherwise.
+	DefaultRunning    = 64
+	DefaultPerChannel = 4
+	DefaultPoll       = time.Second
+
+	// storeTime bounds the wait for a store to take the result of an attempt.
+	storeTime = 15 * time.Second
+
+	// maxEvents is how many events are read at a time.
+	maxEvents = 64
+)
+
+// A Worker turns events into deliveries, and delivers them. Any number of workers may share a store, on one node or
+// several: who changes a record first has it. Only Store and Client are required.
+type Worker struct {
+	Store metering.Store
+
+	// Client sends to webhooks, Slack, Teams and Telegram. It must dial through a guard: channels name any host. Its
+	// CheckRedirect, Jar and Timeout are not used.
+	Client *http.Client
+
+	// Mail is the operator's submission server. Without one, channels of mail are told of nothing.
+	Mail *MailServer
+
+	Clock      func() time.Time // nil means time.Now
+	Log        *slog.Logger     // nil means silence
+	Running    int              // attempts at once; 0 means DefaultRunning
+	PerChannel int              // attempts at once to one channel; 0 means DefaultPerChannel
+	Poll       time.Duration    // between looks at the store; 0 means DefaultPoll
+
+	// Observe, if set, is called after each attempt, for metrics. It must not block.
+	Observe func(Kind, DeliveryState)
+
+	once    sync.Once
+	wake    chan struct{} // something may be due
+	log     *slog.Logger
+	client  *http.Client
+	mu      sync.Mutex
+	running map[string]int  // attempts by channel
+	taken   map[string]bool // deliveries under way here
+	under   sync.WaitGroup
+}
+
+func (w *Worker) init() {
+	w.once.Do(func() {
+		w.wake, w.running, w.taken = make(chan struct{}, 1), map[string]int{}, map[string]bool{}
+		if w.log = w.Log; w.log == nil {
+			w.log = slog.New(slog.DiscardHandler)
+		}
+		w.client = &http.Client{
+			Transport:     w.Client.Transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	})
+}
+
+// Wake tells the worker that there may be something to deliver. It does not block.
+func (w *Worker) Wake() {
+	w.init()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run delivers until the context ends. It then begins nothing, waits for the attempts under way, which takes no
+// longer than [AttemptTime] and a moment for the store, and returns the context's error. That the store fails is
+// logged, and it is asked again.
+func (w *Worker) Run(ctx context.Context) error {
+	w.init()
+	poll := time.NewTicker(cmp.Or(w.Poll, DefaultPoll))
+	defer poll.Stop()
+	for ctx.Err() == nil {
+		if _, err := w.step(ctx); err != nil && ctx.Err() == nil {
+			w.log.Error("looking for notifications", "error", err)
+		}
+		select {
+		case <-poll.C:
+		case <-w.wake:
+		case <-ctx.Done():
+		}
+	}
+	w.under.Wait()
+	return ctx.Err()
+}
+
+// Flush delivers what is due, and returns when nothing is: for programs that run for a moment only.
+func (w *Worker) Flush(ctx context.Context) error {
+	w.init()
+	for {
+		began, err := w.step(ctx)
+		w.under.Wait()
+		if err != nil || began == 0 {
+			return err
+		}
+	}
+}
+
+// step writes deliveries of new events, and begins what is due as far as there is room. It returns how much it began.
+func (w *Worker) step(ctx context.Context) (began int, err error) {
+	began, err = w.fanOut(ctx)
+	if err != nil {
+		return began, err
+	}
+	due, err := w.due(ctx)
+	for _, d := range due {
+		w.under.Go(func() {
+			ok := false
+			defer func() { w.done(d, ok) }()
+			ok = w.deliver(context.WithoutCancel(ctx), d)
+		})
+	}
+	return began + len(due), err
+}
+
+// fanOut makes deliveries of the events that are due: in one transaction with the change that makes the event
+// due no more, so that each is fanned out once.
+func (w *Worker) fanOut(ctx context.Context) (count int, err error) {
+	var events []metering.Record
+	f := metering.RecordFilter{Kind: metering.EventKind, DueBy: now(w.Clock), Limit: maxEvents}
+	for r, err := range w.Store.Records(ctx, f) {
+		if err != nil {
+			return 0, fmt.Errorf("listing events: %w", err)
+		}
+		events = append(events, r)
+	}
+	for _, r := range events {
+		records, err := w.outgoing(ctx, r)
+		if err == nil {
+			err = w.Store.PutRecords(ctx, records...)
+		}
+		switch {
+		case errors.Is(err, metering.ErrVersion): // another worker was first
+		case err != nil:
+			return count, fmt.Errorf("sending event %s: %w", r.ID, err)
+		}
+		count++
+	}
+	return count, nil
+}
+
+// outgoing is an event that is due no more, and its deliveries.
+func (w *Worker) outgoing(ctx context.Context, r metering.Record) ([]metering.Record, error) {
+	r.Due = time.Time{}
+	list := []metering.Record{r}
+	event, err := metering.ParseEvent(r)
+	if err != nil || !event.Type.Known() {
+		w.log.Error("an event cannot be read, and is not sent", "event", r.ID, "type", event.Type, "error", err)
+		return list, nil
+	}
+	channels, err := channelsOf(ctx, w.Store, r.Account)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range channels {
+		if !c.wants(event) {
+			continue
+		}
+		record, err := newDelivery(event, c.record.ID, now(w.Clock)).record(0)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, record); len(list) == metering.MaxRecordsPut {
+			break
+		}
+	}
+	return list, nil
+}
+
+// A job is a delivery that this worker has made up its mind to try.
+type job struct {
+	*Delivery
+	version int64
+}
+
+// due picks the deliveries for which there is room. Those of a channel that is slow stay where they are: the others
+// are read past them.
+func (w *Worker) due(ctx context.Context) (list []job, err error) {
+	for r, err := range w.Store.Records(ctx, metering.RecordFilter{Kind: deliveryKind, DueBy: now(w.Clock)}) {
+		if err != nil {
+			return list, fmt.Errorf("listing deliveries: %w", err)
+		}
+		d, err := readDelivery(r)
+		if err != nil {
+			w.log.Error("a delivery cannot be read, and is not sent", "delivery", r.ID, "error", err)
+			continue
+		}
+		took, full := w.take(d)
+		if took {
+			list = append(list, job{d, r.Version})
+		}
+		if full {
+			break
+		}
+	}
+	return list, nil
+}
+
+// take makes room for an attempt, if there is any. It tells whether there is room for no other.
+func (w *Worker) take(d *Delivery) (took, full bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	running, perChannel := cmp.Or(w.Running, DefaultRunning), cmp.Or(w.PerChannel, DefaultPerChannel)
+	if len(w.taken) < running && !w.taken[d.ID] && w.running[d.Channel] < perChannel {
+		w.taken[d.ID], took = true, true
+		w.running[d.Channel]++
+	}
+	return took, len(w.taken) >= running
+}
+
+// done frees the room, and has the worker look for more. Where the store failed that waits for the next poll.
+func (w *Worker) done(d job, ok bool) {
+	w.mu.Lock()
+	delete(w.taken, d.ID)
+	if w.running[d.Channel]--; w.running[d.Channel] == 0 {
+		delete(w.running, d.Channel)
+	}
+	w.mu.Unlock()
+	if ok {
+		w.Wake()
+	}
+}
