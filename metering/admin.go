@@ -99,6 +99,11 @@ func (a Admin) SetAccount(ctx context.Context, id AccountID, change func(*Accoun
 		if err := a.checkAccount(account); err != nil {
 			return err
 		}
+		if account.Terms() != old.Terms() {
+			if err := noteTerms(ctx, a.Store, old, a.now()); err != nil {
+				return err
+			}
+		}
 		return a.Store.PutAccount(ctx, account)
 	})
 	if err != nil {
