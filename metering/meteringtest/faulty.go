@@ -20,6 +20,7 @@ const (
 	Cancel     Call = "Cancel"
 	Balance    Call = "Balance"
 	Account    Call = "Account"
+	Accounts   Call = "Accounts"
 	PutAccount Call = "PutAccount"
 	Key        Call = "Key"
 	KeyByHash  Call = "KeyByHash"
@@ -29,11 +30,15 @@ const (
 	Records    Call = "Records"
 	PutRecords Call = "PutRecords"
 	Prune      Call = "Prune"
+
+	// Any is each of them.
+	Any Call = "*"
 )
 
 // A Fault makes one call fail.
 type Fault struct {
 	Call  Call
+	Skip  int   // how many calls go well before
 	Times int   // how many calls fail; 0 means all from now on
 	After bool  // the store does its work, and only the answer is lost
 	Err   error // what the caller is told
@@ -69,6 +74,13 @@ func (s *FaultyStore) Heal() {
 	s.faults = nil
 }
 
+// Die makes the store fail as if the process had died after so many calls: the next one is lost on its way, or
+// done and its answer lost, and all after it are not made.
+func (s *FaultyStore) Die(calls int, done bool, err error) {
+	s.Inject(Fault{Call: Any, Skip: calls, Times: 1, After: done, Err: err})
+	s.Inject(Fault{Call: Any, Skip: calls, Err: err})
+}
+
 // Calls tells how often a method was called, with or without success.
 func (s *FaultyStore) Calls(c Call) int {
 	s.mu.Lock()
@@ -92,7 +104,11 @@ func (s *FaultyStore) next(c Call) (fault Fault, failing bool) {
 	s.calls[c]++
 	for i := range s.faults {
 		f := s.faults[i]
-		if f.Call != c {
+		if f.Call != c && f.Call != Any {
+			continue
+		}
+		if f.Skip > 0 {
+			s.faults[i].Skip--
 			continue
 		}
 		if f.Times == 1 {
@@ -153,6 +169,11 @@ func (s *FaultyStore) Balance(
 // Account implements [metering.Accounts].
 func (s *FaultyStore) Account(ctx context.Context, id metering.AccountID) (metering.Account, error) {
 	return fails(s, Account, func() (metering.Account, error) { return s.Store.Account(ctx, id) })
+}
+
+// Accounts implements [metering.Accounts].
+func (s *FaultyStore) Accounts(ctx context.Context) ([]metering.Account, error) {
+	return fails(s, Accounts, func() ([]metering.Account, error) { return s.Store.Accounts(ctx) })
 }
 
 // PutAccount implements [metering.Accounts].

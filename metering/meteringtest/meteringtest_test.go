@@ -134,6 +134,24 @@ func TestFaultsAreCounted(t *testing.T) {
 	}
 }
 
+// A store that dies does nothing more, whatever is asked of it.
+func TestDie(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		inner := memory.New(memory.Config{})
+		defer inner.Close()
+		s := meteringtest.Faulty(inner)
+		s.Die(1, done, errBroken)
+		require.NoError(t, s.PutAccount(t.Context(), metering.Account{ID: "acc_a"}))
+		require.ErrorIs(t, s.PutAccount(t.Context(), metering.Account{ID: "acc_b"}), errBroken)
+		require.ErrorIs(t, s.PutAccount(t.Context(), metering.Account{ID: "acc_c"}), errBroken)
+		_, err := s.Accounts(t.Context())
+		require.ErrorIs(t, err, errBroken)
+		left, err := inner.Accounts(t.Context())
+		require.NoError(t, err)
+		require.Len(t, left, map[bool]int{false: 1, true: 2}[done])
+	}
+}
+
 func TestWatchBreaks(t *testing.T) {
 	inner := memory.New(memory.Config{})
 	defer inner.Close()

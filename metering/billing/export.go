@@ -1,0 +1,123 @@
+package billing
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// A Usage is what a key of an account was charged in a month for one endpoint.
+type Usage struct {
+	Account  metering.AccountID `json:"account"`
+	Key      metering.KeyID     `json:"key"`
+	Endpoint string             `json:"endpoint"`
+	Credits  int64              `json:"credits"`
+	Charges  int64              `json:"charges_count"`
+}
+
+// Charges sums the charges of a month by account, key and endpoint, in this order; of one account where one
+// is named.
+func Charges(
+	ctx context.Context, ledger metering.Ledger, account metering.AccountID, p metering.Period,
+) ([]Usage, error) {
+	type name struct {
+		account  metering.AccountID
+		key      metering.KeyID
+		endpoint string
+	}
+	sums := map[name]Usage{}
+	for e, err := range ledger.Entries(ctx, metering.EntryFilter{Account: account, Period: &p}) {
+		if err != nil {
+			return nil, err
+		}
+		n := name{e.Account, e.Key, e.Endpoint}
+		u := sums[n]
+		sums[n] = Usage{e.Account, e.Key, e.Endpoint, u.Credits + e.Credits, u.Charges + 1}
+	}
+	return slices.SortedFunc(maps.Values(sums), func(a, b Usage) int {
+		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Endpoint, b.Endpoint))
+	}), nil
+}
+
+// WriteUsages writes what was charged as CSV (RFC 4180).
+func WriteUsages(w io.Writer, p metering.Period, list []Usage) error {
+	c := newCSV(w, "period", "account", "key", "endpoint", "credits", "charges_count")
+	for _, u := range list {
+		c.row(p.String(), string(u.Account), string(u.Key), u.Endpoint, decimal(u.Credits), decimal(u.Charges))
+	}
+	return c.end()
+}
+
+// WriteInvoices writes invoices as CSV (RFC 4180).
+func WriteInvoices(w io.Writer, list iter.Seq2[Invoice, error]) error {
+	c := newCSV(w, "number", "period", "account", "account_name", "plan", "currency", "price_cents", "used_credits",
+		"limit_credits", "overage_credits", "overage_cents_exact", "overage_cents", "total_cents", "state",
+		"attempts_count", "last_error", "payment", "created_at", "paid_at", "next_attempt_at")
+	for v, err := range list {
+		if err != nil {
+			return err
+		}
+		attempts, problem, planPrice := 0, "", ""
+		if n := len(v.Attempts); n > 0 {
+			attempts, problem = v.Attempts[n-1].Number, v.Attempts[n-1].Error
+		}
+		if v.PriceCents != nil {
+			planPrice = decimal(*v.PriceCents)
+		}
+		c.row(v.Number, v.Period.String(), string(v.Account), v.Name, string(v.Plan), v.Currency, planPrice,
+			decimal(v.UsedCredits), decimal(v.LimitCredits), decimal(v.OverageCredits), v.OverageExact,
+			decimal(v.OverageCents), decimal(v.TotalCents), string(v.State), strconv.Itoa(attempts), problem,
+			string(v.Payment), instant(&v.CreatedAt), instant(v.PaidAt), instant(v.NextAttempt))
+	}
+	return c.end()
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+func instant(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// csvFile is a table whose lines end as RFC 4180 has it.
+type csvFile struct{ *csv.Writer }
+
+func newCSV(w io.Writer, header ...string) csvFile {
+	c := csvFile{csv.NewWriter(w)}
+	c.UseCRLF = true
+	c.row(header...)
+	return c
+}
+
+// row writes cells. The writer remembers an error until end.
+func (c csvFile) row(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = harmless(cell)
+	}
+	_ = c.Write(cells)
+}
+
+func (c csvFile) end() error {
+	c.Flush()
+	return c.Error()
+}
+
+// harmless keeps a spreadsheet from taking a text for a formula: an apostrophe says that it is text. The names
+// of accounts are the customers' own.
+func harmless(cell string) string {
+	if strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r\n") {
+		return "'" + cell
+	}
+	return cell
+}

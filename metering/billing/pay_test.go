@@ -1,0 +1,248 @@
+package billing_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/diagkit/diagkit/metering/meteringtest"
+)
+
+// till is a biller that counts calls and payments. It fails while there is an error.
+type till struct {
+	mu    sync.Mutex
+	calls map[string]int
+	paid  map[string]int64
+	err   error
+}
+
+func newTill() *till { return &till{calls: map[string]int{}, paid: map[string]int64{}} }
+
+func (c *till) Charge(_ context.Context, v billing.Invoice) (billing.PaymentRef, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls[v.IdempotencyKey()]++
+	if c.err != nil {
+		return "", c.err
+	}
+	c.paid[v.IdempotencyKey()] = v.TotalCents
+	return "payment " + billing.PaymentRef(v.IdempotencyKey()), nil
+}
+
+// owing makes accounts with an open invoice each.
+func (b *bench) owing(n int) []metering.AccountID {
+	var ids []metering.AccountID
+	for range n {
+		ids = append(ids, b.account("pack"))
+	}
+	b.at("2026-11-01T00:15:00Z")
+	b.close()
+	return ids
+}
+
+func (b *bench) pay(want billing.Paying) {
+	b.t.Helper()
+	got, err := b.Pay(b.t.Context())
+	require.NoError(b.t, err)
+	require.Equal(b.t, want, got)
+}
+
+func TestPay(t *testing.T) {
+	onEachStore(t, func(t *testing.T, b *bench) {
+		id, free := b.owing(1)[0], b.account("free")
+		_, err := b.Pay(t.Context())
+		require.ErrorIs(t, err, billing.ErrNoBiller)
+		biller := newTill()
+		b.Biller = biller
+		b.pay(billing.Paying{Paid: 1})
+		b.pay(billing.Paying{})
+		v := b.invoice(id)
+		at := b.clock.Now().Truncate(time.Microsecond)
+		require.Equal(t, billing.Paid, v.State)
+		require.Equal(t, "payment "+billing.PaymentRef(id)+"-2026-10", v.Payment)
+		require.Equal(t, []billing.Attempt{{Number: 1, At: at}}, v.Attempts)
+		require.Equal(t, at, *v.PaidAt)
+		require.Nil(t, v.NextAttempt)
+		require.Equal(t, map[string]int64{string(id) + "-2026-10": 2900}, biller.paid)
+		require.Zero(t, biller.calls[string(free)+"-2026-10"])
+		_, err = b.Retry(t.Context(), id, october)
+		require.ErrorIs(t, err, billing.ErrSettled)
+		_, err = b.Retry(t.Context(), id, october.Next())
+		require.ErrorIs(t, err, metering.ErrNotFound)
+	})
+}
+
+// A payment that fails is tried again by the schedule, tells of each failure, and is given up at the end.
+func TestPaymentSchedule(t *testing.T) {
+	b := inMemory(t)
+	id := b.owing(1)[0]
+	biller := newTill()
+	biller.err = errors.New("declined " + strings.Repeat("é", 400))
+	b.Biller = biller
+	waits := []time.Duration{time.Hour, 6 * time.Hour, 24 * time.Hour, 72 * time.Hour, 0}
+	attempts := 0
+	round := func() {
+		for i, wait := range waits {
+			b.pay(billing.Paying{Failed: 1})
+			attempts++
+			v := b.invoice(id)
+			last := v.Attempts[len(v.Attempts)-1]
+			require.Equal(t, attempts, last.Number)
+			require.Equal(t, b.clock.Now().Truncate(time.Microsecond), last.At)
+			require.Contains(t, last.Error, "declined é")
+			require.Less(t, len(last.Error), 310)
+			require.Equal(t, attempts, b.events(id)[metering.EventPaymentFailed])
+			if i == len(waits)-1 {
+				require.Equal(t, billing.Failed, v.State)
+				require.Nil(t, v.NextAttempt)
+				break
+			}
+			require.Equal(t, billing.Open, v.State)
+			require.Equal(t, last.At.Add(wait), *v.NextAttempt)
+			b.clock.Advance(wait - time.Microsecond)
+			b.pay(billing.Paying{})
+			b.clock.Advance(time.Microsecond)
+		}
+		b.clock.Advance(1000 * time.Hour)
+		b.pay(billing.Paying{})
+	}
+	round()
+	v, err := b.Retry(t.Context(), id, october)
+	require.NoError(t, err)
+	require.Equal(t, billing.Open, v.State)
+	round()
+	for range 10 {
+		_, err = b.Retry(t.Context(), id, october)
+		require.NoError(t, err)
+		round()
+	}
+	require.Len(t, b.invoice(id).Attempts, 50, "it remembers the newest")
+	require.Equal(t, 60, attempts)
+
+	_, err = b.Retry(t.Context(), id, october)
+	require.NoError(t, err)
+	biller.err = nil
+	b.pay(billing.Paying{Paid: 1})
+	require.Equal(t, billing.Paid, b.invoice(id).State)
+	require.Empty(t, b.invoice(id).Attempts[49].Error)
+}
+
+// Of ten nodes that pay at once, one charges each invoice.
+func TestPayRace(t *testing.T) {
+	onEachStore(t, func(t *testing.T, b *bench) {
+		ids := b.owing(120) // more than are looked up at once
+		biller := newTill()
+		b.Biller = biller
+		var mu sync.Mutex
+		var sum billing.Paying
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				got, err := b.Pay(t.Context())
+				assert.NoError(t, err)
+				mu.Lock()
+				defer mu.Unlock()
+				sum.Paid += got.Paid
+				sum.Failed += got.Failed
+			})
+		}
+		wg.Wait()
+		require.Equal(t, billing.Paying{Paid: len(ids)}, sum)
+		for _, id := range ids {
+			require.Equal(t, 1, biller.calls[string(id)+"-2026-10"])
+			require.Equal(t, billing.Paid, b.invoice(id).State)
+		}
+	})
+}
+
+// TestPayDies breaks a payment off at every call of the store, before and after it has done its work. Money
+// is charged once, because the biller is asked for the same thing again.
+func TestPayDies(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		for _, declined := range []error{nil, errBroken} {
+			for calls, finished := 0, false; !finished; calls++ {
+				b := inMemory(t)
+				id := b.owing(1)[0]
+				biller := newTill()
+				biller.err = declined
+				b.Biller = biller
+				faulty := meteringtest.Faulty(b.store)
+				faulty.Die(calls, done, errBroken)
+				dying := b.Billing
+				dying.Store = faulty
+				_, err := dying.Pay(t.Context())
+				finished = err == nil
+				b.clock.Advance(5 * time.Minute) // the lease of the dead one
+				biller.err = nil
+				_, err = b.Pay(t.Context())
+				require.NoError(t, err)
+				b.clock.Advance(time.Hour)
+				_, err = b.Pay(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, billing.Paid, b.invoice(id).State)
+				require.Equal(t, map[string]int64{string(id) + "-2026-10": 2900}, biller.paid)
+				require.LessOrEqual(t, biller.calls[string(id)+"-2026-10"], 2)
+				require.Less(t, calls, 10)
+			}
+		}
+	}
+}
+
+// A node that is slower than its lease does not overwrite what another has done since.
+func TestPayLateAnswer(t *testing.T) {
+	b := inMemory(t)
+	id := b.owing(1)[0]
+	other := newTill()
+	slow := billerFunc(func(context.Context, billing.Invoice) (billing.PaymentRef, error) {
+		b.clock.Advance(6 * time.Minute)
+		second := b.Billing
+		second.Biller = other
+		_, err := second.Pay(t.Context())
+		require.NoError(t, err)
+		return "", errors.New("the connection broke")
+	})
+	first := b.Billing
+	first.Biller = slow
+	_, err := first.Pay(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, billing.Paid, b.invoice(id).State)
+	require.Len(t, b.invoice(id).Attempts, 1)
+	require.Zero(t, b.events(id)[metering.EventPaymentFailed])
+}
+
+type billerFunc func(context.Context, billing.Invoice) (billing.PaymentRef, error)
+
+func (f billerFunc) Charge(ctx context.Context, v billing.Invoice) (billing.PaymentRef, error) {
+	return f(ctx, v)
+}
+
+// A server that stops does not count against the customer what it has broken off itself, and notes a payment
+// that was made.
+func TestPayStopped(t *testing.T) {
+	for name, answer := range map[string]error{"broken off": context.Canceled, "paid": nil} {
+		b := inMemory(t)
+		id := b.owing(1)[0]
+		ctx, stop := context.WithCancel(t.Context())
+		b.Biller = billerFunc(func(context.Context, billing.Invoice) (billing.PaymentRef, error) {
+			stop()
+			return "payment", answer
+		})
+		_, err := b.Pay(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+		v := b.invoice(id)
+		if answer == nil {
+			require.Equal(t, billing.Paid, v.State, name)
+		} else {
+			require.Equal(t, billing.Open, v.State, name)
+			require.Empty(t, v.Attempts, name)
+		}
+	}
+}

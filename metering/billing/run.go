@@ -1,0 +1,101 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+const (
+	// runPause is the time between two looks for what is to be closed and paid.
+	runPause = time.Minute
+
+	// catchUp is how many months Run looks back for the last that was closed.
+	catchUp = 12
+)
+
+// Run closes months and has invoices paid until the context ends. It begins with the month before this one, or
+// with that after the last for which there are invoices, if a server was away for longer.
+func (b Billing) Run(ctx context.Context) {
+	if b.Log == nil {
+		b.Log = slog.New(slog.DiscardHandler)
+	}
+	var closed metering.Period // the last that this run has closed
+	pause := time.NewTimer(jitter(runPause))
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+		var err error
+		if closed, err = b.closeNext(ctx, closed); err != nil && ctx.Err() == nil {
+			b.Log.Error("closing months", "error", err)
+		}
+		paid, err := b.Pay(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil && !errors.Is(err, ErrNoBiller):
+			b.Log.Error("charging invoices", "error", err)
+		case paid != Paying{}:
+			b.Log.Info("charged invoices", "paid", paid.Paid, "failed_attempts", paid.Failed)
+		}
+		pause.Reset(jitter(runPause))
+	}
+}
+
+// jitter spreads nodes that were started together: half to one and a half of a pause.
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
+
+// closeNext closes what can be closed of the months after one, and returns the last before which all are.
+func (b Billing) closeNext(ctx context.Context, closed metering.Period) (metering.Period, error) {
+	last := metering.PeriodOf(b.now().Add(-Grace)).Previous()
+	if closed == last {
+		return closed, nil
+	}
+	if closed == (metering.Period{}) {
+		var err error
+		if closed, err = b.lastClosed(ctx, last); err != nil {
+			return metering.Period{}, err
+		}
+	}
+	var faults []error
+	for p := closed.Next(); !last.Before(p); p = p.Next() {
+		result, err := b.Close(ctx, p)
+		b.Log.Info("closed a month", "period", p, "created", result.Created, "existed", result.Existed)
+		if err != nil {
+			faults = append(faults, err)
+		} else if len(faults) == 0 {
+			closed = p // else the month at fault is tried again, and keeps no later one from its close
+		}
+	}
+	return closed, errors.Join(faults...)
+}
+
+// lastClosed is a month whose follower is the first to be closed: the one before the newest that has invoices,
+// since its close may have been broken off. Without any it is the one before last, so that whoever begins to
+// bill does not do so for the past.
+func (b Billing) lastClosed(ctx context.Context, last metering.Period) (metering.Period, error) {
+	accounts, err := b.Store.Accounts(ctx)
+	if err != nil {
+		return metering.Period{}, err
+	}
+	p := last
+	for range catchUp {
+		for _, a := range accounts {
+			_, err := b.Store.Record(ctx, a.ID, InvoiceKind, p.String())
+			if err == nil {
+				return p.Previous(), nil
+			}
+			if !errors.Is(err, metering.ErrNotFound) {
+				return metering.Period{}, err
+			}
+		}
+		p = p.Previous()
+	}
+	return last.Previous(), nil
+}

@@ -1,0 +1,107 @@
+package billing_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/diagkit/diagkit/metering/memory"
+)
+
+// TestRun lets two nodes bill by themselves over some months, of which they are away for two.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Config{})
+		defer store.Close()
+		biller := newTill()
+		b := billing.Billing{Store: store, Biller: biller}
+		account, err := metering.Admin{Store: store}.CreateAccount(t.Context(), "Example Ltd", "pack")
+		require.NoError(t, err)
+		first := metering.PeriodOf(time.Now()) // synctest begins on 2000-01-01
+		run := func(until time.Time) {
+			ctx, stop := context.WithCancel(t.Context())
+			go b.Run(ctx)
+			go b.Run(ctx)
+			time.Sleep(time.Until(until))
+			stop()
+			synctest.Wait()
+		}
+		paid := func() (list []string) {
+			for v, err := range b.Invoices(t.Context(), billing.Filter{State: billing.Paid}) {
+				require.NoError(t, err)
+				list = append(list, v.ID)
+			}
+			return list
+		}
+		run(billing.ClosesAt(first))
+		require.Empty(t, paid(), "the month before had no account")
+		run(billing.ClosesAt(first).Add(4 * time.Minute))
+		require.Equal(t, []string{"2000-01"}, paid())
+		time.Sleep(time.Until(billing.ClosesAt(first.Next().Next().Next()).Add(time.Hour)))
+		run(time.Now().Add(4 * time.Minute))
+		require.Equal(t, []string{"2000-01", "2000-02", "2000-03", "2000-04"}, paid())
+		run(billing.ClosesAt(metering.PeriodOf(time.Now())).Add(4 * time.Minute))
+		require.Equal(t, []string{"2000-01", "2000-02", "2000-03", "2000-04", "2000-05"}, paid())
+		for key, calls := range biller.calls {
+			require.Equal(t, 1, calls, key)
+		}
+		require.Len(t, biller.paid, 5)
+		require.NotEmpty(t, account.ID)
+	})
+}
+
+// Whoever begins to bill does not do so for the past.
+func TestRunBeginsWithLastMonth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Config{})
+		defer store.Close()
+		_, err := metering.Admin{Store: store}.CreateAccount(t.Context(), "Example Ltd", "pack")
+		require.NoError(t, err)
+		time.Sleep(100 * 24 * time.Hour)
+		b := billing.Billing{Store: store}
+		ctx, stop := context.WithCancel(t.Context())
+		go b.Run(ctx)
+		time.Sleep(4 * time.Minute)
+		stop()
+		synctest.Wait()
+		n := 0
+		for v, err := range b.Invoices(t.Context(), billing.Filter{}) {
+			require.NoError(t, err)
+			require.Equal(t, "2000-03", v.ID)
+			n++
+		}
+		require.Equal(t, 1, n)
+	})
+}
+
+// A ledger keeps what is still to be billed.
+func TestRetain(t *testing.T) {
+	onEachStore(t, func(t *testing.T, b *bench) {
+		retain := func(want string) {
+			t.Helper()
+			got, err := b.Retain(t.Context(), metering.Period{Year: 2027, Month: time.January})
+			require.NoError(t, err)
+			require.Equal(t, want, got.String())
+		}
+		retain("2027-01")
+		pack, self, free := b.account("pack"), b.account("self"), b.account("free")
+		b.spend(self, 1)
+		b.spend(free, 1)
+		retain("2027-01")
+		b.spend(pack, 1)
+		retain("2026-10")
+		b.at("2026-11-03T00:00:00Z")
+		b.spend(pack, 1)
+		b.close()
+		retain("2026-11")
+		b.at("2026-12-03T00:00:00Z")
+		_, err := b.Close(t.Context(), october.Next())
+		require.NoError(t, err)
+		retain("2027-01")
+	})
+}

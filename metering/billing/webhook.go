@@ -1,0 +1,92 @@
+package billing
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// maxAnswer is how much is read of what a receiver answers.
+const maxAnswer = 64 << 10
+
+// WebhookBiller hands invoices to a payment service: it posts each as JSON, with the header Idempotency-Key.
+// An answer of 2xx says that the invoice is paid; its body may be {"reference":"…"}. Any other answer, and a
+// redirect, is a failed attempt; {"error":"…"} in its body says why.
+type WebhookBiller struct {
+	URL    string
+	Client *http.Client // nil means http.DefaultClient; redirects are not followed in any case
+
+	// Sign returns the signature of a body, as receivers of Standard Webhooks verify it: it goes out as
+	// webhook-signature, with webhook-id and webhook-timestamp. Nil means unsigned.
+	Sign func(id string, at time.Time, body []byte) string
+
+	Clock func() time.Time // nil means time.Now
+}
+
+// answer is what a receiver may say.
+type answer struct {
+	Reference PaymentRef `json:"reference"`
+	Error     string     `json:"error"`
+}
+
+// Charge implements [Biller].
+func (w WebhookBiller) Charge(ctx context.Context, v Invoice) (PaymentRef, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
+	if err != nil {
+		return "", errors.New("the URL of the biller is not valid")
+	}
+	id := v.IdempotencyKey()
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "diagd")
+	req.Header.Set("Idempotency-Key", id)
+	if w.Sign != nil {
+		at := time.Now()
+		if w.Clock != nil {
+			at = w.Clock()
+		}
+		req.Header.Set("Webhook-Id", id)
+		req.Header.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
+		req.Header.Set("Webhook-Signature", w.Sign(id, at, body))
+	}
+	client := *http.DefaultClient
+	if w.Client != nil {
+		client = *w.Client
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(req)
+	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // without the URL, which may hold a secret
+		}
+		return "", err
+	}
+	defer resp.Body.Close()
+	return judge(resp)
+}
+
+func judge(resp *http.Response) (PaymentRef, error) {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return "", fmt.Errorf("reading the answer %d: %w", resp.StatusCode, err)
+	}
+	var said answer
+	_ = json.Unmarshal(text, &said) // anything else says nothing
+	if resp.StatusCode/100 == 2 {
+		return PaymentRef(short(string(said.Reference))), nil
+	}
+	if said.Error != "" {
+		return "", fmt.Errorf("the biller answered %d: %s", resp.StatusCode, said.Error)
+	}
+	return "", fmt.Errorf("the biller answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+}
