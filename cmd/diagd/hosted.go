@@ -159,6 +159,7 @@ type hosted struct {
 	dns      *nameserver.Server // nil if there is none
 	zone     diag.Name          // as in [hostedspf.Access]
 	log      *slog.Logger
+	notify   func(hostedspf.Event) // hears of what happened to profiles
 	stop     context.CancelFunc
 	resolved chan struct{} // closed when the scheduler has ended; nil before it begins
 	drained  sync.Once
@@ -220,7 +221,7 @@ func (a *app) startHosted(
 func (h *hosted) schedule(ctx context.Context, env *diag.Env) {
 	ctx, h.stop = context.WithCancel(ctx)
 	h.resolved = make(chan struct{})
-	scheduler := &hostedspf.Scheduler{Store: h.store, Env: env, Zone: h.zone, Log: h.log}
+	scheduler := &hostedspf.Scheduler{Store: h.store, Env: env, Zone: h.zone, Notify: h.notify, Log: h.log}
 	go func() {
 		defer close(h.resolved)
 		_ = scheduler.Run(ctx) // returns what told it to end

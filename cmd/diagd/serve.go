@@ -18,6 +18,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi/metrics"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/spf13/pflag"
 )
 
@@ -45,6 +46,7 @@ type serveFlags struct {
 	tlsCert, tlsKey, acmeDomain   string
 	logFormat, logLevel, acmeData string
 	hosted                        hostedFlags
+	mail                          mailFlags
 
 	pair *keyPair // of --tls-cert, once it is loaded
 }
@@ -56,6 +58,7 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.trustedProxies, "trusted-proxies", nil, "networks whose X-Forwarded-For is believed")
 	fs.StringVar(&f.acmeData, "acme-cache", "acme", "folder for certificates got by ACME")
 	f.hosted.add(fs)
+	f.mail.add(fs)
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug (every request), info, warn or error")
 }
@@ -75,7 +78,8 @@ type checkedFlags struct {
 	proxies  []netip.Prefix
 	ipRate   int // as httpapi has it
 	security *tls.Config
-	zone     *nameserver.Zone // nil without a name server
+	zone     *nameserver.Zone   // nil without a name server
+	mail     *notify.MailServer // nil without one
 }
 
 // checkFlags checks the flags of a server before anything is opened. The error joins all faults.
@@ -98,6 +102,8 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 		s.ipRate = -1 // of httpapi: no limit
 	}
 	s.zone, err = a.serving.hosted.serveZone()
+	fault(err)
+	s.mail, err = a.serving.mail.parse()
 	fault(err)
 	s.security, err = a.serving.tlsConfig(s.log)
 	fault(err)
@@ -126,7 +132,10 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
-	gate, err := metering.NewGate(context.WithoutCancel(ctx), metering.GateConfig{Store: store, Plans: plans, Log: log})
+	notes := newNotifications(store, plans, checked.mail, env, log)
+	gate, err := metering.NewGate(context.WithoutCancel(ctx), metering.GateConfig{
+		Store: store, Plans: plans, Log: log, Observer: notes.deriver,
+	})
 	if err != nil {
 		return err
 	}
@@ -137,9 +146,10 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer hosted.close()
+	hosted.notify = notes.profileEvent
 	server := newServer(checked, httpapi.Handler(httpapi.Config{
 		Gate: gate, Env: env, HostedSPF: hosted.store, SPFZone: hosted.zone, IPRate: checked.ipRate, TrustedProxies: checked.proxies,
-		Memory: workMemory(), Log: log, Observe: counters.Observe,
+		Memory: workMemory(), Log: log, Observe: counters.Observe, NotifySPF: notes.profileEvent,
 	}))
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", a.serving.listen)
@@ -165,9 +175,11 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	onHangup(ctx, func() { a.reload(env, log) })
 	hosted.schedule(ctx, env)
+	notes.begin(ctx, hosted, counters)
+	defer notes.close()
 	health.ready.Store(true) // before it is logged, so that who reads the log finds the server ready
 	log.Info("serving", "url", url, "store", a.store, "operations", len(httpapi.Endpoints()))
-	return a.run(ctx, server, listener, hosted, health, log)
+	return a.run(ctx, server, listener, hosted, notes, health, log)
 }
 
 // maxConnections leaves half of the files that may be open to the store and to the diagnostics, which
@@ -202,7 +214,8 @@ func (a *app) url(l net.Listener, secure bool) string {
 
 // run serves until the context ends. Then no new work is taken, and running calls may finish.
 func (a *app) run(
-	ctx context.Context, server *http.Server, l net.Listener, h *hosted, health *healthServer, log *slog.Logger,
+	ctx context.Context, server *http.Server, l net.Listener, h *hosted, notes *notifications, health *healthServer,
+	log *slog.Logger,
 ) error {
 	failed := make(chan error, 1)
 	go func() {
@@ -226,6 +239,7 @@ func (a *app) run(
 	defer cancel()
 	var beside sync.WaitGroup
 	beside.Go(func() { h.drain(drain) })
+	beside.Go(func() { notes.drain(drain) })
 	if err := server.Shutdown(drain); errors.Is(err, context.DeadlineExceeded) {
 		log.Warn("some calls did not finish and are cut off; they are not charged")
 		server.Close()

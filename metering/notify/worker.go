@@ -243,3 +243,15 @@ func (w *Worker) done(d job, ok bool) {
 		w.Wake()
 	}
 }
+
+// Waiting counts the deliveries that are due, up to a limit.
+func (w *Worker) Waiting(ctx context.Context, limit int) (count int) {
+	f := metering.RecordFilter{Kind: deliveryKind, DueBy: now(w.Clock), Limit: limit}
+	for _, err := range w.Store.Records(ctx, f) {
+		if err != nil {
+			return count
+		}
+		count++
+	}
+	return count
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi/metrics"
+	"github.com/diagkit/diagkit/mailauth/hostedspf"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/notify"
+	"github.com/spf13/pflag"
+)
+
+// mailFlags are the flags of notifications by mail.
+type mailFlags struct{ server, from string }
+
+func (f *mailFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.server, "mail-server", "",
+		"where notifications by mail are submitted: submissions://USER:PASSWORD@HOST (TLS) or submission://… (STARTTLS); "+
+			"better set by DIAG_MAIL_SERVER, which other users of the host cannot see (default: no mail)")
+	fs.StringVar(&f.from, "mail-from", "", "address that notifications by mail come from")
+}
+
+// parse returns nil without a server.
+func (f *mailFlags) parse() (*notify.MailServer, error) {
+	if f.server == "" {
+		return nil, nil
+	}
+	s, err := notify.ParseMailServer(f.server, f.from)
+	if err != nil {
+		return nil, usagef("--mail-server, --mail-from: %w", err)
+	}
+	return s, nil
+}
+
+// The bounds of connections to receivers of notifications.
+const (
+	receiverIdle      = 30 * time.Second
+	receiverIdleConns = 64
+	receiverHeaders   = 32 << 10
+
+	// tidyEvery is how often events and deliveries that are too old are removed.
+	tidyEvery = time.Hour
+
+	// mostCounted bounds what reading the metrics costs.
+	mostCounted = 10_000
+)
+
+// notifications is what a server does to tell accounts of events.
+type notifications struct {
+	deriver *notify.Deriver
+	worker  *notify.Worker
+	store   metering.Store
+	log     *slog.Logger
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// newNotifications prepares the parts, which hear of events from then on and do nothing before begin.
+func newNotifications(
+	store metering.Store, plans metering.Plans, mail *notify.MailServer, env *diag.Env, log *slog.Logger,
+) *notifications {
+	if mail != nil {
+		mail.TLS = env.TLSConfig("")
+		mail.Dial = guardedDial(env, diag.SMTPPorts)
+	}
+	worker := &notify.Worker{Store: store, Client: guardedClient(env), Mail: mail, Log: log}
+	return &notifications{
+		store: store, log: log, worker: worker,
+		deriver: &notify.Deriver{Store: store, Plans: plans, Log: log, Wake: worker.Wake},
+	}
+}
+
+// guardedDial connects where the guard allows it: it is asked about each address that a name has at that moment.
+func guardedDial(env *diag.Env, ports diag.Ports) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, _, address string) (net.Conn, error) {
+		host, text, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		port, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			return nil, err
+		}
+		return env.DialHost(ctx, host, uint16(port), ports)
+	}
+}
+
+// guardedClient sends to the receivers of notifications, whose URLs anybody may have chosen. It knows no proxy: that
+// would dial in the place of the guard.
+func guardedClient(env *diag.Env) *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DialContext: guardedDial(env, diag.WebPorts), TLSClientConfig: env.TLSConfig(""), ForceAttemptHTTP2: true,
+		MaxIdleConns: receiverIdleConns, IdleConnTimeout: receiverIdle, MaxResponseHeaderBytes: receiverHeaders,
+		DisableCompression: true,
+	}}
+}
+
+// begin derives and delivers until drain.
+func (n *notifications) begin(ctx context.Context, hosted *hosted, counters *metrics.Metrics) {
+	ctx, n.stop = context.WithCancel(context.WithoutCancel(ctx))
+	n.deriver.SPF = profiles{hosted.store}
+	counters.Ask(metrics.DeliveriesWaiting, func() float64 { return float64(n.worker.Waiting(ctx, mostCounted)) })
+	n.running.Go(func() { _ = n.deriver.Run(ctx) }) // these return what told them to end
+	n.running.Go(func() { _ = n.worker.Run(ctx) })
+	n.running.Go(func() { n.tidy(ctx) })
+}
+
+// tidy removes what is too old, every now and then.
+func (n *notifications) tidy(ctx context.Context) {
+	ticker := time.NewTicker(tidyEvery)
+	defer ticker.Stop()
+	for {
+		if _, err := notify.Tidy(ctx, n.store, time.Now()); err != nil && !errors.Is(err, context.Canceled) {
+			n.log.Warn("removing old notifications", "error", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// profileEvent has the account of a hosted SPF profile looked at: what is told is derived from what was stored.
+func (n *notifications) profileEvent(e hostedspf.Event) {
+	n.deriver.NudgeKey(context.Background(), metering.KeyID(e.Profile.Owner))
+}
+
+// drain begins no further delivery, and lets those under way finish until the context ends. One that does not is
+// made again at the end of its lease.
+func (n *notifications) drain(ctx context.Context) {
+	if n.stop == nil {
+		return
+	}
+	n.stop()
+	ended := make(chan struct{})
+	go func() { n.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		n.log.Warn("a notification did not finish and is cut off; it is sent again later")
+	}
+}
+
+// close ends what was not drained.
+func (n *notifications) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	n.drain(ctx)
+}
+
+// profiles is hosted SPF as notifications see it.
+type profiles struct{ store hostedspf.Store }
+
+// maxResolutions bounds how many resolutions are looked at at once: more than one profile has in the horizon.
+const maxResolutions = 4096
+
+// Profiles implements [notify.SPF].
+func (p profiles) Profiles(ctx context.Context, key metering.KeyID) ([]notify.SPFProfile, error) {
+	var list []notify.SPFProfile
+	q := hostedspf.ProfileQuery{Owner: hostedspf.Owner(key), Limit: pageSPF}
+	for {
+		page, err := p.store.Profiles(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range page.Profiles {
+			list = append(list, notify.SPFProfile{
+				ID: one.ID, Domain: one.Domain.String(), Name: one.Name, IncludeHost: one.IncludeHost.String(),
+				CreatedAt: one.CreatedAt, UpdatedAt: one.UpdatedAt,
+			})
+			q.After = hostedspf.Position{Time: one.CreatedAt, ID: one.ID}
+		}
+		if len(page.Profiles) < pageSPF {
+			return list, nil
+		}
+	}
+}
+
+// Resolutions implements [notify.SPF].
+func (p profiles) Resolutions(ctx context.Context, id string, since time.Time) ([]notify.SPFResolution, error) {
+	found, err := p.store.Resolutions(ctx, hostedspf.HistoryQuery{ProfileID: id, Since: since, Limit: maxResolutions})
+	if err != nil {
+		return nil, err
+	}
+	before, err := p.store.Resolutions(ctx, hostedspf.HistoryQuery{ProfileID: id, Until: since, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, before...)
+	list := make([]notify.SPFResolution, len(found))
+	for i, r := range found { // the newest first
+		list[len(found)-1-i] = notify.SPFResolution{
+			ID: r.ID, At: r.ResolvedAt, Failed: r.Status == hostedspf.ResolutionFailed,
+			Changed: r.Status == hostedspf.ResolutionChanged, Added: len(r.Added), Removed: len(r.Removed), Error: r.Error,
+		}
+	}
+	return list, nil
+}
