@@ -11,7 +11,7 @@ import (
 
 // Begin is the Begin of [metering.Ledger].
 func (b *Book) Begin(ctx context.Context, op metering.Op) (metering.Begun, error) {
-	if err := check(op); err != nil {
+	if err := Check(op); err != nil {
 		return metering.Begun{}, err
 	}
 	a, err := b.account(ctx, op.Account)
@@ -26,8 +26,8 @@ func (b *Book) Begin(ctx context.Context, op metering.Op) (metering.Begun, error
 	return b.claim(ctx, a, op)
 }
 
-// check refuses an operation that no caller should have made.
-func check(op metering.Op) error {
+// Check refuses an operation that no caller should have made.
+func Check(op metering.Op) error {
 	switch {
 	case op.Credits < 1:
 		return fmt.Errorf("holding %d credits: a price is at least 1", op.Credits)

@@ -12,5 +12,5 @@
 // that used and held together never pass the ceiling of the plan at any instant.
 //
 // Locks are one per account, held for some hundred nanoseconds. A store whose promises are shared by
-// several servers cannot use this package.
+// several servers keeps them itself, and uses only the words of this package.
 package hold

@@ -327,20 +327,3 @@ func TestMigrate(t *testing.T) {
 	_, err = Open(t.Context(), filepath.Join(t.TempDir(), "none", "diag.db"), Config{})
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
-
-func FuzzHeader(f *testing.F) {
-	f.Add([]byte{})
-	f.Add(appendHeader(nil, map[string]string{"Content-Type": "image/png", "X": ""}))
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
-	f.Add([]byte{3, 'a'})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		header, err := parseHeader(data)
-		if err != nil {
-			require.Nil(t, header)
-			return
-		}
-		again, err := parseHeader(appendHeader(nil, header))
-		require.NoError(t, err)
-		require.Equal(t, header, again)
-	})
-}

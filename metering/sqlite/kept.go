@@ -1,6 +1,9 @@
 package sqlite
 
-import "github.com/diagkit/diagkit/metering"
+import (
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
+)
 
 // keptBody is the body of a reply: its row, and the line of keys that it is kept for.
 type keptBody struct {
@@ -12,7 +15,7 @@ type keptBody struct {
 
 // keep writes the reply of a charge for a line of keys.
 func (w *writer) keep(j *job, line int64) error {
-	w.header = appendHeader(w.header[:0], j.reply.Header)
+	w.header = hold.AppendHeader(w.header[:0], j.reply.Header)
 	expires := j.at + metering.ReplayWindow.Microseconds()
 	w.reply.BindInt64(1, int64(j.tag))
 	w.reply.BindInt64(2, expires)

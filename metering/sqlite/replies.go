@@ -192,7 +192,7 @@ func scanRecord(stmt *sqlite.Stmt) (hold.Record, error) {
 		},
 	}
 	stmt.ColumnBytes(1, record.Fingerprint[:])
-	header, err := parseHeader(columnBytes(stmt, 5))
+	header, err := hold.ParseHeader(columnBytes(stmt, 5))
 	record.Reply.Header = header
 	return record, err
 }
