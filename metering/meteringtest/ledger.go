@@ -61,11 +61,13 @@ func testEntries(t *testing.T, f *fixture) {
 	require.Empty(t, f.entries(metering.EntryFilter{}))
 	const count = 9000 // more than any store reads at once
 	tickets := make([]metering.Ticket, 0, count)
-	for i := range int64(count) {
-		if i%1500 == 0 {
-			f.clock.Advance(1234567 * time.Nanosecond)
+	for len(tickets) < count {
+		f.clock.Advance(1234567 * time.Nanosecond)
+		ops := make([]metering.Op, 1500)
+		for i := range ops {
+			ops[i] = f.op(customer, int64(i%7+1))
 		}
-		tickets = append(tickets, f.begin(f.op(customer, i%7+1)))
+		tickets = append(tickets, f.beginAll(ops)...)
 	}
 	at := f.clock.Now().Truncate(time.Microsecond)
 	f.settleAll(tickets)

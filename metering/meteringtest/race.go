@@ -17,24 +17,41 @@ import (
 // racers is how many goroutines the races have: far more than cores, and more than most batches.
 const racers = 256
 
-// settleAll settles tickets by many goroutines, as a server does.
-func (f *fixture) settleAll(tickets []metering.Ticket) {
-	f.t.Helper()
+// each calls do for each number below n, by many goroutines, as a server does.
+func each(n int, do func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range racers {
+	for range min(racers, n) {
 		wg.Go(func() {
-			for {
-				i := next.Add(1) - 1
-				if i >= int64(len(tickets)) {
-					return
-				}
-				_, err := f.store.Settle(f.ctx(), tickets[i], f.outcome(""))
-				assert.NoError(f.t, err)
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// beginAll expects a ticket for each operation.
+func (f *fixture) beginAll(ops []metering.Op) []metering.Ticket {
+	f.t.Helper()
+	tickets := make([]metering.Ticket, len(ops))
+	each(len(ops), func(i int) {
+		begun, err := f.store.Begin(f.ctx(), ops[i])
+		if assert.NoError(f.t, err) {
+			tickets[i] = *begun.Ticket
+		}
+	})
+	require.False(f.t, f.t.Failed())
+	return tickets
+}
+
+// settleAll settles tickets.
+func (f *fixture) settleAll(tickets []metering.Ticket) {
+	f.t.Helper()
+	each(len(tickets), func(i int) {
+		_, err := f.store.Settle(f.ctx(), tickets[i], f.outcome(""))
+		assert.NoError(f.t, err)
+	})
 }
 
 // buy tries one operation to its end, and returns the credits that were acknowledged.
