@@ -37,6 +37,7 @@ var heavy = map[string][]string{
 	"github.com/emersion/go-smtp":   {"metering/notify"}, // its client; servers of tests beside
 	"github.com/standard-webhooks/": {},                  // the second verifier of the tests of metering/notify
 	"go.yaml.in/":                   {},                  // the second reader of the tests of textutil/yaml
+	"github.com/jackc/":             {"metering/postgres", "mailauth/hostedspf/postgres"},
 }
 
 // sqliteFiles is the room that all stores on SQLite share. It imports nothing of ours; that of hosted SPF

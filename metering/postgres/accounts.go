@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// administer runs an act alone among all servers, so that changes are numbered in the order of their commits,
+// and tells them of it.
+func (s *Store) administer(ctx context.Context, act func(pgx.Tx) error) error {
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "LOCK TABLE changes IN EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+		if err := act(tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, "SELECT pg_notify("+channel+", '')")
+		return err
+	})
+	refused := errors.Is(err, metering.ErrVersion) || errors.Is(err, metering.ErrNotFound)
+	if !refused {
+		s.changedHere()
+	}
+	if end := ctx.Err(); end != nil && err != nil && !refused {
+		return end
+	}
+	return s.failure(err)
+}
+
+// note records a change.
+func note(ctx context.Context, tx pgx.Tx, key metering.KeyID, account metering.AccountID) error {
+	_, err := tx.Exec(ctx, "INSERT INTO changes (key, account) VALUES ($1, $2)", key, account)
+	return err
+}
+
+const accountColumns = "SELECT account, version, name, plan, overage, budget, created FROM accounts "
+
+func scanAccount(row pgx.CollectableRow) (a metering.Account, err error) {
+	var created int64
+	err = row.Scan(&a.ID, &a.Version, &a.Name, &a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &created)
+	a.CreatedAt = instant(created)
+	return a, err
+}
+
+// collect reads all rows of a query.
+func collect[T any](
+	ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql string, args ...any,
+) ([]T, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, s.failure(err)
+	}
+	list, err := pgx.CollectRows(rows, scan)
+	if err != nil {
+		return nil, s.failure(err)
+	}
+	return list, nil
+}
+
+// only is the one row of a list, or metering.ErrNotFound.
+func only[T any](list []T, err error) (row T, _ error) {
+	if err != nil {
+		return row, err
+	}
+	if len(list) == 0 {
+		return row, metering.ErrNotFound
+	}
+	return list[0], nil
+}
+
+// Account implements [metering.Accounts].
+func (s *Store) Account(ctx context.Context, id metering.AccountID) (metering.Account, error) {
+	a, err := only(collect(ctx, s, scanAccount, accountColumns+"WHERE account = $1", id))
+	if err != nil {
+		return metering.Account{}, fmt.Errorf("account %s: %w", id, err)
+	}
+	return a, nil
+}
+
+// Accounts implements [metering.Accounts].
+func (s *Store) Accounts(ctx context.Context) ([]metering.Account, error) {
+	list, err := collect(ctx, s, scanAccount, accountColumns+"ORDER BY created, account")
+	if err != nil {
+		return nil, fmt.Errorf("listing accounts: %w", err)
+	}
+	return list, nil
+}
+
+// PutAccount implements [metering.Accounts].
+func (s *Store) PutAccount(ctx context.Context, a metering.Account) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	err := s.administer(ctx, func(tx pgx.Tx) error {
+		sql := `UPDATE accounts SET version = version + 1, name = $3, plan = $4, overage = $5, budget = $6, created = $7
+			WHERE account = $1 AND version = $2`
+		if a.Version == 0 {
+			sql = `INSERT INTO accounts (account, version, name, plan, overage, budget, created)
+				VALUES ($1, $2::bigint + 1, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`
+		}
+		tag, err := tx.Exec(ctx, sql,
+			a.ID, a.Version, a.Name, a.Plan, a.OverageEnabled, a.OverageBudgetCents, micros(a.CreatedAt))
+		switch {
+		case err != nil:
+			return err
+		case tag.RowsAffected() == 0:
+			return metering.ErrVersion
+		}
+		return note(ctx, tx, "", a.ID)
+	})
+	if err != nil {
+		return fmt.Errorf("account %s: %w", a.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package postgres
+
+import (
+	"github.com/jackc/pgx/v5"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
+)
+
+// queueClaims adds the statements that read the claims and kept replies of a group, if it has claims.
+func (t *taken) queueClaims(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) {
+	var lines []string
+	var hashes [][]byte
+	asked := make(map[hold.ClaimID]bool)
+	for _, j := range g.jobs {
+		if j.in.Idempotency == nil {
+			continue
+		}
+		if id := hold.ClaimOf(&j.in); !asked[id] {
+			asked[id] = true
+			lines, hashes = append(lines, string(id.Line)), append(hashes, id.Hash[:])
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	t.claims = make(map[hold.ClaimID][32]byte)
+	t.replies = make(map[hold.ClaimID]hold.Record)
+	batch.Queue(readClaims, g.account, lines, hashes).Query(func(rows pgx.Rows) error {
+		var line string
+		var hash, fingerprint []byte
+		_, err := pgx.ForEachRow(rows, []any{&line, &hash, &fingerprint}, func() error {
+			t.claims[claimID(line, hash)] = [32]byte(fingerprint)
+			return nil
+		})
+		return err
+	})
+	batch.Queue(readReplies, g.account, lines, hashes).Query(func(rows pgx.Rows) error {
+		var line string
+		var hash, fingerprint, header []byte
+		var expires int64
+		var r hold.Record
+		to := []any{&line, &hash, &r.RequestID, &fingerprint, &expires, &r.Reply.Status, &r.Reply.Form, &header, &r.Reply.Body}
+		_, err := pgx.ForEachRow(rows, to, func() (err error) {
+			r.Fingerprint, r.Expires = [32]byte(fingerprint), instant(expires)
+			r.Reply.Header, err = hold.ParseHeader(header)
+			t.replies[claimID(line, hash)] = r
+			return err
+		})
+		return err
+	})
+}
+
+func claimID(line string, hash []byte) hold.ClaimID {
+	return hold.ClaimID{Line: metering.KeyID(line), Hash: [32]byte(hash)}
+}
+
+// repeated is what an operation is told that was begun before: nothing if it was not.
+func (t *taken) repeated(op *metering.Op, balance metering.Balance) (metering.Begun, error) {
+	id := hold.ClaimOf(op)
+	if fingerprint, ok := t.claims[id]; ok {
+		if fingerprint != *op.Fingerprint {
+			return metering.Begun{}, metering.ErrMismatch
+		}
+		return metering.Begun{}, metering.ErrInFlight
+	}
+	r, ok := t.replies[id]
+	switch {
+	case !ok || !op.Now.Before(r.Expires):
+		return metering.Begun{}, nil
+	case r.Fingerprint != *op.Fingerprint:
+		return metering.Begun{}, metering.ErrMismatch
+	case r.Reply.Form == metering.GoneReply:
+		return metering.Begun{}, metering.ErrReplyGone
+	}
+	return metering.Begun{Replay: &metering.Replay{RequestID: r.RequestID, Reply: r.Reply, Balance: balance}}, nil
+}

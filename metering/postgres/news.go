@@ -1,0 +1,219 @@
+package postgres
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+const (
+	// followPause is how often changes are looked for that no notification has told of. They must be known
+	// within a second.
+	followPause = 500 * time.Millisecond
+
+	// listenPause is the time before a new connection for notifications is tried.
+	listenPause = time.Second
+
+	// pageChanges is how many changes are read at once.
+	pageChanges = 256
+)
+
+// news tells who watches that keys or accounts have changed, here or on another server.
+type news struct {
+	generation atomic.Uint64
+	notified   chan struct{} // by PostgreSQL
+
+	looking sync.Mutex // one looks at a time
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when changes are met
+	cursor  int64         // the last change that was met
+}
+
+func (n *news) init(ctx context.Context, s *Store) error {
+	n.notified = make(chan struct{}, 1)
+	n.changed = make(chan struct{})
+	var err error
+	n.cursor, err = s.lastChange(ctx)
+	return err
+}
+
+// waiting returns a channel that the next change closes.
+func (n *news) waiting() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.changed
+}
+
+func (n *news) met() int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cursor
+}
+
+// meet says that changes up to seq can be read.
+func (n *news) meet(seq int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cursor = max(n.cursor, seq)
+	n.generation.Add(1)
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// Generation implements [metering.Generational]: it rises with changes made through this value before the call
+// returns, and with those of others within a second.
+func (s *Store) Generation() uint64 { return s.news.generation.Load() }
+
+func (s *Store) lastChange(ctx context.Context) (seq int64, err error) {
+	err = s.pool.QueryRow(ctx, "SELECT coalesce(max(seq), 0) FROM changes").Scan(&seq)
+	return seq, s.failure(err)
+}
+
+func (s *Store) changesAfter(ctx context.Context, seq int64) ([]metering.Change, error) {
+	rows, err := s.pool.Query(ctx, "SELECT seq, key, account FROM changes WHERE seq > $1 ORDER BY seq LIMIT $2",
+		seq, pageChanges)
+	if err != nil {
+		return nil, s.failure(err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[metering.Change])
+	return list, s.failure(err)
+}
+
+// look meets the changes that there are.
+func (s *Store) look(ctx context.Context) error {
+	s.news.looking.Lock()
+	defer s.news.looking.Unlock()
+	for {
+		list, err := s.changesAfter(ctx, s.news.met())
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		s.news.meet(list[len(list)-1].Seq)
+		if len(list) < pageChanges {
+			return nil
+		}
+	}
+}
+
+// changedHere is called after a change through this value was committed, or may have been. The generation
+// rises whatever happens.
+func (s *Store) changedHere() {
+	ctx, cancel := working()
+	defer cancel()
+	if err := s.look(ctx); err != nil {
+		s.news.meet(0)
+	}
+}
+
+// follow looks for changes until the store closes. An error is met again by the next look.
+func (s *Store) follow() {
+	tick := time.NewTicker(followPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		case <-s.news.notified:
+		}
+		ctx, cancel := context.WithTimeout(s.ctx, examineTimeout)
+		_ = s.look(ctx)
+		cancel()
+	}
+}
+
+// channel is where the stores of one schema notify each other. Names have at most 63 bytes.
+const channel = "left('metering_' || current_schema(), 63)"
+
+// listen waits for notifications until the store closes. Without it changes are found by looking.
+func (s *Store) listen() {
+	for s.ctx.Err() == nil {
+		_ = s.listenOnce()
+		select {
+		case <-s.ctx.Done():
+		case <-time.After(listenPause):
+		}
+	}
+}
+
+// listenOnce listens on a connection of its own until that breaks.
+func (s *Store) listenOnce() error {
+	conn, err := pgx.ConnectConfig(s.ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := working()
+		defer cancel()
+		_ = conn.Close(ctx)
+	}()
+	var name string
+	if err := conn.QueryRow(s.ctx, "SELECT "+channel).Scan(&name); err != nil {
+		return err
+	}
+	if _, err := conn.Exec(s.ctx, "LISTEN "+pgx.Identifier{name}.Sanitize()); err != nil {
+		return err
+	}
+	for {
+		if _, err := conn.WaitForNotification(s.ctx); err != nil {
+			return err
+		}
+		select {
+		case s.news.notified <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Watch implements [metering.Keys].
+func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Change, error] {
+	err := s.ready(ctx)
+	if err == nil && since <= 0 {
+		since, err = s.lastChange(ctx)
+	}
+	return func(yield func(metering.Change, error) bool) {
+		if err != nil {
+			yield(metering.Change{}, err)
+			return
+		}
+		for next := since; ; {
+			changed := s.news.waiting() // before looking, so that nothing is missed
+			list, err := s.changesAfter(ctx, next)
+			if err == nil && len(list) > 0 && s.news.met() < list[len(list)-1].Seq {
+				err = s.look(ctx) // the generation rises before anybody is told
+			}
+			if err = s.ended(ctx, err); err != nil {
+				yield(metering.Change{}, err)
+				return
+			}
+			for _, c := range list {
+				if next = c.Seq; !yield(c, nil) {
+					return
+				}
+			}
+			if len(list) == pageChanges {
+				continue
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			case <-s.ctx.Done():
+			}
+		}
+	}
+}
+
+// ended is why a watch ends: that of the store or of the context before any other.
+func (s *Store) ended(ctx context.Context, err error) error {
+	if end := s.ready(ctx); end != nil {
+		return end
+	}
+	return err
+}

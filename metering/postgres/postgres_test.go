@@ -1,0 +1,74 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/meteringtest"
+	"github.com/diagkit/diagkit/metering/postgres"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newSchema creates a schema that ends with the test, and returns the URL of a database in which it comes first.
+func newSchema(t testing.TB) string {
+	t.Helper()
+	text := os.Getenv("DIAG_TEST_POSTGRES")
+	if text == "" {
+		t.Skip("DIAG_TEST_POSTGRES is not set")
+	}
+	schema := fmt.Sprintf("metering_%016x", rand.Uint64())
+	execute(t, text, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() { execute(t, text, "DROP SCHEMA "+schema+" CASCADE") })
+	u, err := url.Parse(text)
+	require.NoError(t, err)
+	query := u.Query()
+	query.Set("search_path", schema)
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// execute runs a statement on a connection of its own. The context of a test has ended when it cleans up.
+func execute(t testing.TB, url, sql string) {
+	t.Helper()
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, url)
+	require.NoError(t, err)
+	_, err = conn.Exec(ctx, sql)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(ctx))
+}
+
+// reopening is a store that can be closed and opened again.
+type reopening struct {
+	*postgres.Store
+	url    string
+	config postgres.Config
+}
+
+func openTest(t testing.TB, url string, c postgres.Config) reopening {
+	t.Helper()
+	store, err := postgres.Open(t.Context(), url, c)
+	require.NoError(t, err)
+	return reopening{store, url, c}
+}
+
+func (r reopening) Reopen(t *testing.T) metering.Store {
+	require.NoError(t, r.Close())
+	return openTest(t, r.url, r.config)
+}
+
+func TestStore(t *testing.T) {
+	meteringtest.TestStore(t, func(t *testing.T, clock *meteringtest.Clock) metering.Store {
+		return openTest(t, newSchema(t), postgres.Config{Plans: meteringtest.Plans(), Clock: clock.Now})
+	})
+}

@@ -1,0 +1,198 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// pageRecords is how many records are read at once: 4 MB of bodies at most.
+const pageRecords = 64
+
+const recordColumns = "SELECT account, kind, id, version, due, at, body FROM records "
+
+func scanRecord(row pgx.CollectableRow) (r metering.Record, err error) {
+	var due *int64
+	var at int64
+	err = row.Scan(&r.Account, &r.Kind, &r.ID, &r.Version, &due, &at, &r.Body)
+	r.At = instant(at)
+	if due != nil {
+		r.Due = instant(*due)
+	}
+	return r, err
+}
+
+// Record implements [metering.Records].
+func (s *Store) Record(
+	ctx context.Context, account metering.AccountID, kind, id string,
+) (metering.Record, error) {
+	r, err := only(collect(ctx, s, scanRecord, recordColumns+"WHERE account = $1 AND kind = $2 AND id = $3",
+		account, kind, id))
+	if err != nil {
+		return metering.Record{}, fmt.Errorf("%s %s of %s: %w", kind, id, account, err)
+	}
+	return r, nil
+}
+
+// Records implements [metering.Records]. Between two pages no connection is held.
+func (s *Store) Records(ctx context.Context, f metering.RecordFilter) iter.Seq2[metering.Record, error] {
+	return func(yield func(metering.Record, error) bool) {
+		if f.Kind == "" {
+			yield(metering.Record{}, errors.New("listing records: the filter names no kind"))
+			return
+		}
+		var last *metering.Record
+		for rest := f.Limit; ; {
+			page := pageRecords
+			if f.Limit > 0 {
+				page = min(page, rest)
+			}
+			list, err := s.recordPage(ctx, f, last, page)
+			if err != nil {
+				yield(metering.Record{}, fmt.Errorf("listing records: %w", err))
+				return
+			}
+			for _, r := range list {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			rest -= len(list)
+			if len(list) < page || f.Limit > 0 && rest == 0 {
+				return
+			}
+			last = &list[len(list)-1]
+		}
+	}
+}
+
+// recordPage reads the records behind last.
+func (s *Store) recordPage(
+	ctx context.Context, f metering.RecordFilter, last *metering.Record, size int,
+) ([]metering.Record, error) {
+	order, where, args := "at", []string{"kind = $1"}, []any{f.Kind, size}
+	add := func(condition string, values ...any) {
+		numbers := make([]any, len(values))
+		for i, value := range values {
+			args = append(args, value)
+			numbers[i] = len(args)
+		}
+		where = append(where, fmt.Sprintf(condition, numbers...))
+	}
+	if f.Account != "" {
+		add("account = $%d", f.Account)
+	}
+	if !f.DueBy.IsZero() {
+		order = "due"
+		add("due IS NOT NULL AND due <= $%d", micros(f.DueBy))
+	}
+	if !f.Before.IsZero() {
+		add("at < $%d", ceilMicros(f.Before))
+	}
+	if last != nil {
+		at := last.At
+		if order == "due" {
+			at = last.Due
+		}
+		add("("+order+", id, account) > ($%d, $%d, $%d)", micros(at), last.ID, last.Account)
+	}
+	return collect(ctx, s, scanRecord, recordColumns+"WHERE "+strings.Join(where, " AND ")+
+		" ORDER BY "+order+", id, account LIMIT $2", args...)
+}
+
+// The statements that write a record. One that changes no row has lost against another writer.
+const (
+	createRecord = `INSERT INTO records (account, kind, id, version, due, at, body)
+		VALUES ($1, $2, $3, $4::bigint + 1, $5, $6, $7) ON CONFLICT DO NOTHING`
+	replaceRecord = `UPDATE records SET version = version + 1, due = $5, at = $6, body = $7
+		WHERE account = $1 AND kind = $2 AND id = $3 AND version = $4`
+	removeRecord = "DELETE FROM records WHERE account = $1 AND kind = $2 AND id = $3 AND version = $4"
+)
+
+// PutRecords implements [metering.Records].
+func (s *Store) PutRecords(ctx context.Context, records ...metering.Record) error {
+	if err := s.ready(ctx); err != nil || len(records) == 0 {
+		return err
+	}
+	if err := metering.CheckRecords(records); err != nil {
+		return err
+	}
+	// In one order, so that no two writers wait for each other.
+	records = slices.Clone(records)
+	slices.SortFunc(records, compareRecords)
+	for i := range records[1:] {
+		if compareRecords(records[i], records[i+1]) == 0 {
+			return recordError(&records[i], metering.ErrVersion)
+		}
+	}
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return putRecords(ctx, tx, records) })
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.failure(err)
+}
+
+func compareRecords(a, b metering.Record) int {
+	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+}
+
+func recordError(r *metering.Record, err error) error {
+	return fmt.Errorf("%s %s of %s: %w", r.Kind, r.ID, r.Account, err)
+}
+
+// putRecords writes records in one round trip.
+func putRecords(ctx context.Context, tx pgx.Tx, records []metering.Record) error {
+	accounts := make([]string, len(records))
+	for i := range records {
+		accounts[i] = string(records[i].Account)
+	}
+	var unknown []string
+	err := tx.QueryRow(ctx, `SELECT coalesce(array_agg(a), '{}') FROM unnest($1::text[]) a
+		WHERE NOT EXISTS (SELECT FROM accounts WHERE account = a)`, accounts).Scan(&unknown)
+	if err == nil && len(unknown) > 0 {
+		err = fmt.Errorf("account %s: %w", unknown[0], metering.ErrNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	var batch pgx.Batch
+	for i := range records {
+		queueRecord(&batch, &records[i])
+	}
+	results := tx.SendBatch(ctx, &batch)
+	for i := range records {
+		tag, err := results.Exec()
+		if err == nil && tag.RowsAffected() == 0 {
+			err = metering.ErrVersion
+		}
+		if err != nil {
+			return errors.Join(recordError(&records[i], err), results.Close())
+		}
+	}
+	return results.Close()
+}
+
+func queueRecord(batch *pgx.Batch, r *metering.Record) {
+	args := []any{r.Account, r.Kind, r.ID, r.Version}
+	if r.Body == nil {
+		batch.Queue(removeRecord, args...)
+		return
+	}
+	var due *int64
+	if !r.Due.IsZero() {
+		due = optional(&r.Due)
+	}
+	sql := replaceRecord
+	if r.Version == 0 {
+		sql = createRecord
+	}
+	batch.Queue(sql, append(args, due, micros(r.At), r.Body)...)
+}

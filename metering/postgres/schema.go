@@ -1,0 +1,221 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// SchemaVersion is the layout that this package reads and writes.
+const SchemaVersion = 1
+
+// migrations are the steps from each version to the next. A released step never changes.
+//
+// Instants are microseconds since 1970, periods are months since the year 0. Every table that grows with the
+// customers leads with the account, so that it can be spread by it. Text sorts by its bytes.
+var migrations = [SchemaVersion]string{
+	`CREATE TABLE accounts (
+		account text COLLATE "C" PRIMARY KEY,
+		version bigint  NOT NULL,
+		name    text    NOT NULL,
+		plan    text    NOT NULL,
+		overage boolean NOT NULL,
+		budget  bigint, -- cents; NULL is no cap
+		created bigint  NOT NULL
+	);
+
+	CREATE TABLE keys (
+		account        text COLLATE "C" NOT NULL REFERENCES accounts (account),
+		id             text COLLATE "C" NOT NULL,
+		version        bigint NOT NULL,
+		name           text   NOT NULL,
+		environment    text   NOT NULL,
+		scopes         text[] NOT NULL,
+		hash           bytea  NOT NULL,
+		display_prefix text   NOT NULL,
+		ip_allowlist   text[] NOT NULL,
+		created        bigint NOT NULL,
+		expires        bigint,
+		revoked        bigint,
+		revoked_reason text   NOT NULL,
+		rotated_from   text   NOT NULL,
+		rotated_to     text   NOT NULL,
+		grace_until    bigint,
+		PRIMARY KEY (account, id)
+	);
+
+	-- Whose key has a hash or an id. It is the one table that is asked before the account is known, and apart
+	-- from keys because a distributed database can keep something unique only where the account is part of it:
+	-- there this table is copied to every node, being small and written by administration only.
+	CREATE TABLE key_directory (
+		id      text COLLATE "C" PRIMARY KEY,
+		hash    bytea NOT NULL CONSTRAINT key_directory_hash UNIQUE,
+		account text COLLATE "C" NOT NULL
+	);
+
+	CREATE TABLE key_uses (
+		account text COLLATE "C" NOT NULL,
+		key     text COLLATE "C" NOT NULL,
+		at      bigint NOT NULL, -- exact when written, and written again when a second has passed
+		PRIMARY KEY (account, key)
+	) WITH (fillfactor = 50);
+
+	CREATE TABLE changes (
+		seq     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in the order of commit
+		key     text NOT NULL,
+		account text NOT NULL
+	);
+
+	-- The lock under which promises of an account are made, on whatever node. Promises need not survive a
+	-- crash of PostgreSQL, as nothing was charged or answered; therefore neither this nor holds is logged.
+	CREATE UNLOGGED TABLE admissions (
+		account text COLLATE "C" PRIMARY KEY
+	);
+
+	CREATE UNLOGGED TABLE holds (
+		account     text COLLATE "C" NOT NULL,
+		token       bigint NOT NULL,
+		period      integer NOT NULL,
+		credits     bigint NOT NULL,
+		ceiling     bigint NOT NULL, -- under which it was granted
+		lease       bigint NOT NULL,
+		line        text COLLATE "C", -- these three: the claim, if any
+		hash        bytea,
+		fingerprint bytea,
+		PRIMARY KEY (account, token)
+	) WITH (autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0);
+	CREATE INDEX holds_claim ON holds (account, line, hash) WHERE hash IS NOT NULL;
+
+	CREATE SEQUENCE ledger_seq;
+	CREATE TABLE ledger (
+		account  text COLLATE "C" NOT NULL,
+		seq      bigint  NOT NULL DEFAULT nextval('ledger_seq'),
+		key      text COLLATE "C" NOT NULL,
+		endpoint text    NOT NULL,
+		credits  bigint  NOT NULL,
+		period   integer NOT NULL,
+		at       bigint  NOT NULL,
+		request  text    NOT NULL,
+		PRIMARY KEY (account, seq)
+	);
+	CREATE INDEX ledger_in_order ON ledger (seq);
+
+	CREATE TABLE balances (
+		account text COLLATE "C" NOT NULL,
+		period  integer NOT NULL,
+		used    bigint  NOT NULL,
+		charges bigint  NOT NULL,
+		peak    bigint  NOT NULL, -- the highest ceiling under which a charge was granted
+		PRIMARY KEY (account, period)
+	) WITH (fillfactor = 50);
+
+	-- Replies are appended. A later reply to the same claim has a higher id.
+	CREATE SEQUENCE replies_id;
+	CREATE TABLE replies (
+		account     text COLLATE "C" NOT NULL,
+		line        text COLLATE "C" NOT NULL,
+		hash        bytea   NOT NULL,
+		id          bigint  NOT NULL DEFAULT nextval('replies_id'),
+		expires     bigint  NOT NULL,
+		status      integer NOT NULL,
+		form        integer NOT NULL,
+		fingerprint bytea   NOT NULL,
+		request     text    NOT NULL,
+		header      bytea   NOT NULL,
+		body        bytea   NOT NULL,
+		bytes       bigint  NOT NULL, -- of the body; 0 where it was dropped
+		PRIMARY KEY (account, line, hash, id)
+	);
+	CREATE INDEX replies_bodies ON replies (account, line, id) WHERE bytes > 0;
+	CREATE INDEX replies_expires ON replies (expires);
+
+	-- How many bytes of bodies are kept for each line of keys.
+	CREATE TABLE lines (
+		account text COLLATE "C" NOT NULL,
+		line    text COLLATE "C" NOT NULL,
+		bytes   bigint NOT NULL,
+		PRIMARY KEY (account, line)
+	) WITH (fillfactor = 50);
+
+	-- Documents beside the ledger. The indexes have the orders in which they are listed.
+	CREATE TABLE records (
+		account text COLLATE "C" NOT NULL REFERENCES accounts (account),
+		kind    text COLLATE "C" NOT NULL,
+		id      text COLLATE "C" NOT NULL,
+		version bigint NOT NULL,
+		due     bigint,
+		at      bigint NOT NULL,
+		body    bytea  NOT NULL,
+		PRIMARY KEY (account, kind, id)
+	);
+	CREATE INDEX records_at ON records (kind, at, id, account);
+	CREATE INDEX records_account_at ON records (account, kind, at, id);
+	CREATE INDEX records_due ON records (kind, due, id, account) WHERE due IS NOT NULL;`,
+}
+
+// Migrate brings a database up to [SchemaVersion], creating the tables in the first schema of its search path
+// where there are none, and tells from which version to which; from is 0 for a new one. [Open] does it by
+// itself.
+func Migrate(ctx context.Context, url string) (from, to int, err error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return 0, 0, fmt.Errorf("migrating the store: %w", unavailable(err))
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	return migrate(ctx, conn)
+}
+
+// migrate works in one transaction under a lock, so that servers that start at once do it once.
+func migrate(ctx context.Context, conn *pgx.Conn) (from, to int, err error) {
+	to = SchemaVersion
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		var encoding string
+		err := tx.QueryRow(ctx, `SELECT current_setting('server_encoding')
+			FROM pg_advisory_xact_lock(hashtextextended('diagkit metering ' || current_schema(), 0))`).Scan(&encoding)
+		switch {
+		case err != nil:
+			return err
+		case encoding != "UTF8":
+			return fmt.Errorf("the encoding of the database is %s, it must be UTF8", encoding)
+		}
+		if from, err = version(ctx, tx); err != nil {
+			return err
+		}
+		return steps(ctx, tx, from)
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("migrating the store: %w", unavailable(err))
+	}
+	return from, to, nil
+}
+
+// version reads the layout of a database, 0 where it has none of the tables.
+func version(ctx context.Context, tx pgx.Tx) (v int, err error) {
+	_, err = tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS metering_layout (version integer PRIMARY KEY)")
+	if err == nil {
+		err = tx.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM metering_layout").Scan(&v)
+	}
+	return v, err
+}
+
+// steps takes the steps that a database lacks.
+func steps(ctx context.Context, tx pgx.Tx, from int) error {
+	if from > SchemaVersion {
+		return fmt.Errorf("the database has layout %d, this program knows up to %d", from, SchemaVersion)
+	}
+	for step := from; step < SchemaVersion; step++ {
+		// Without parameters a script of several statements goes to the server as it is.
+		if _, err := tx.Conn().PgConn().Exec(ctx, migrations[step]).ReadAll(); err != nil {
+			return fmt.Errorf("step %d: %w", step+1, err)
+		}
+		if _, err := tx.Exec(ctx, "DELETE FROM metering_layout"); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "INSERT INTO metering_layout VALUES ($1)", step+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}

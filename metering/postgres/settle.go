@@ -1,0 +1,223 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
+)
+
+// A Settle is one statement, of up to four parts: what is deleted from holds is what may be charged, so that
+// no two can charge one ticket, and nothing that lapsed is charged. The period, the credits and the claim are
+// those of the hold: what a ticket says of itself is not trusted with money.
+//
+// Every part sees the tables as they were before the statement, and used and held together stay what they are.
+// So what is held afterwards is that sum less what is used then.
+const (
+	settleHolds = `WITH done AS (
+		DELETE FROM holds h USING unnest($2::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[]`
+	settleHoldsAs = `) AS c (wanted, key, endpoint, at, request`
+	settleCharge  = `)
+		WHERE h.account = $1 AND h.token = c.wanted AND h.lease > $3
+		RETURNING h.token, h.period, h.credits, h.ceiling, h.line, h.hash, h.fingerprint, c.*
+	), charges AS (
+		INSERT INTO ledger (account, key, endpoint, credits, period, at, request)
+		SELECT $1, key, endpoint, credits, period, at, request FROM done
+	), sums AS (
+		INSERT INTO balances AS b (account, period, used, charges, peak)
+		SELECT $1, period, sum(credits), count(*), max(ceiling) FROM done GROUP BY period ORDER BY period
+		ON CONFLICT (account, period) DO UPDATE SET used = b.used + excluded.used,
+			charges = b.charges + excluded.charges, peak = greatest(b.peak, excluded.peak)
+		RETURNING period, used, charges
+	)`
+	settleUses = `, uses AS (
+		INSERT INTO key_uses AS u (account, key, at)
+		SELECT $1, key, max(at) FROM done WHERE key = ANY ($8::text[]) GROUP BY key ORDER BY key
+		ON CONFLICT (account, key) DO UPDATE SET at = greatest(u.at, excluded.at)
+	)`
+	settleReplies = `, kept AS (
+		INSERT INTO replies (account, line, hash, expires, status, form, fingerprint, request, header, body, bytes)
+		SELECT $1, line, hash, at + $9, status, form, fingerprint, request, header, body, length(body)
+		FROM done WHERE form >= 0 AND hash IS NOT NULL
+		RETURNING line, bytes
+	), room AS (
+		INSERT INTO lines AS l (account, line, bytes)
+		SELECT $1, line, sum(bytes) FROM kept WHERE bytes > 0 GROUP BY line ORDER BY line
+		ON CONFLICT (account, line) DO UPDATE SET bytes = l.bytes + excluded.bytes
+		RETURNING line, bytes
+	)`
+	settleResult = `
+		SELECT s.period, s.used, s.charges, a.plan,
+			coalesce((SELECT used FROM balances WHERE account = $1 AND period = s.period), 0) + (
+				SELECT coalesce(sum(credits), 0) FROM holds WHERE account = $1 AND period = s.period AND lease > $3
+			)::bigint - s.used,
+			(SELECT array_agg(token) FROM done WHERE period = s.period)`
+	settleFrom = `
+		FROM sums s, accounts a WHERE a.account = $1`
+)
+
+// settleSQL is the statement with or without its optional parts.
+func settleSQL(replies bool) string {
+	if !replies {
+		return settleHolds + settleHoldsAs + settleCharge + settleUses + settleResult + ", NULL::text[], NULL::bigint[]" + settleFrom
+	}
+	return settleHolds + ", $10::integer[], $11::integer[], $12::bytea[], $13::bytea[]" + settleHoldsAs +
+		", status, form, header, body" + settleCharge + settleUses + settleReplies + settleResult +
+		", (SELECT array_agg(line) FROM room), (SELECT array_agg(bytes) FROM room)" + settleFrom
+}
+
+var (
+	settlePlain   = settleSQL(false)
+	settleReplied = settleSQL(true)
+)
+
+// settleGroup charges a group in one transaction.
+func (s *Store) settleGroup(g *group[settlement, metering.Balance]) {
+	ctx, cancel := working()
+	defer cancel()
+	// In the order of the tokens, so that nobody waits for somebody who waits for him.
+	slices.SortFunc(g.jobs, func(a, b *settling) int { return cmp.Compare(a.in.ticket.Token, b.in.ticket.Token) })
+	c := s.charges(g)
+	if err := s.charge(ctx, g, c); err != nil {
+		g.fail(s.failure(err))
+		return
+	}
+	s.uses.written(c.uses, c.usedAt)
+	s.trim(ctx, g.account, c)
+}
+
+type settling = job[settlement, metering.Balance]
+
+// charges are the columns of a settle statement.
+type charges struct {
+	tokens          []int64
+	keys, endpoints []string
+	at              []int64
+	requests        []string
+	uses            []string // keys whose last use is to be written
+	usedAt          []int64
+	replies         bool
+	statuses, forms []int32 // a form of -1 is no reply
+	headers, bodies [][]byte
+	limits, kept    map[string]int64 // of lines, in bytes
+	jobs            map[int64]*settling
+}
+
+func (s *Store) charges(g *group[settlement, metering.Balance]) *charges {
+	n := len(g.jobs)
+	c := &charges{
+		tokens: make([]int64, 0, n), keys: make([]string, 0, n), endpoints: make([]string, 0, n),
+		at: make([]int64, 0, n), requests: make([]string, 0, n), jobs: make(map[int64]*settling, n),
+	}
+	for _, j := range g.jobs {
+		token := int64(j.in.ticket.Token)
+		if c.jobs[token] != nil {
+			j.err = metering.ErrLapsed // somebody else in the group settles it
+			continue
+		}
+		c.jobs[token] = j
+		c.replies = c.replies || j.in.reply != nil
+		t := &j.in.ticket
+		c.tokens, c.keys = append(c.tokens, token), append(c.keys, string(t.Key))
+		c.endpoints, c.requests = append(c.endpoints, t.Endpoint), append(c.requests, t.RequestID)
+		c.at = append(c.at, j.in.at)
+		if s.uses.due(string(t.Key), j.in.at) && !slices.Contains(c.uses, string(t.Key)) {
+			c.uses, c.usedAt = append(c.uses, string(t.Key)), append(c.usedAt, j.in.at)
+		}
+	}
+	if c.replies {
+		c.addReplies(g)
+	}
+	return c
+}
+
+func (c *charges) addReplies(g *group[settlement, metering.Balance]) {
+	c.limits, c.kept = make(map[string]int64), make(map[string]int64)
+	for _, j := range g.jobs {
+		if j.err != nil {
+			continue
+		}
+		status, form, header, body := int32(0), int32(-1), []byte(nil), []byte{}
+		if r := j.in.reply; r != nil {
+			status, form, header = int32(r.Status), int32(r.Form), hold.AppendHeader([]byte{}, r.Header)
+			body = append(body, r.Body...)
+			c.limits[string(j.in.ticket.Claimant())] = j.in.ticket.KeptBytes
+		}
+		c.statuses, c.forms = append(c.statuses, status), append(c.forms, form)
+		c.headers, c.bodies = append(c.headers, header), append(c.bodies, body)
+	}
+}
+
+// charge runs the statement and tells each job its balance. Who was not charged has lapsed.
+func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balance], c *charges) error {
+	sql := settlePlain
+	args := []any{g.account, c.tokens, micros(s.clock()), c.keys, c.endpoints, c.at, c.requests, c.uses}
+	if c.replies {
+		sql = settleReplied
+		args = append(args, metering.ReplayWindow.Microseconds(), c.statuses, c.forms, c.headers, c.bodies)
+	}
+	for _, j := range c.jobs {
+		j.err = metering.ErrLapsed
+	}
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	var b metering.Balance
+	var period int32
+	var tokens, bytes []int64
+	var lines []string
+	_, err = pgx.ForEachRow(rows, []any{&period, &b.Used, &b.Charges, &b.Plan, &b.Held, &tokens, &lines, &bytes}, func() error {
+		b.Period, b.Limit, b.Held = periodOf(period), s.plans[b.Plan].Credits, max(0, b.Held)
+		for _, token := range tokens {
+			if j := c.jobs[token]; j != nil {
+				j.out, j.err = b, nil
+			}
+		}
+		for i, line := range lines {
+			c.kept[line] = bytes[i]
+		}
+		return nil
+	})
+	return err
+}
+
+const (
+	// useResolution is how exact the last use of a key is: a busy key is not written for each charge.
+	useResolution = time.Second
+
+	// maxUses bounds what is remembered of keys.
+	maxUses = 1 << 18
+)
+
+// uses is the last use of each key that this store has written.
+type uses struct {
+	mu sync.Mutex
+	at map[string]int64
+}
+
+// due reports whether a use is to be written.
+func (u *uses) due(key string, at int64) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	last, ok := u.at[key]
+	return !ok || at >= last+useResolution.Microseconds()
+}
+
+func (u *uses) written(keys []string, at []int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.at == nil || len(u.at) >= maxUses {
+		u.at = make(map[string]int64)
+	}
+	for i, key := range keys {
+		u.at[strings.Clone(key)] = at[i]
+	}
+}

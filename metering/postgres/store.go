@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/hold"
+)
+
+// Config says how a store behaves. The zero value is a server's.
+type Config struct {
+	Plans metering.Plans   // nil means metering.DefaultPlans()
+	Clock func() time.Time // says when leases end and what is swept; nil means time.Now
+}
+
+// A Store is a [metering.Store] in a PostgreSQL database, which it may share with any number of others. Make
+// one with [Open].
+type Store struct {
+	plans   metering.Plans
+	clock   func() time.Time
+	pool    *pgxpool.Pool
+	begins  lanes[metering.Op, metering.Begun]
+	settles lanes[settlement, metering.Balance]
+	uses    uses
+	news    news
+	health  health
+
+	ctx    context.Context // ends with the store
+	cancel context.CancelFunc
+	close  sync.Once
+	tasks  sync.WaitGroup // what runs beside the lanes
+}
+
+var (
+	_ metering.Store        = (*Store)(nil)
+	_ metering.Generational = (*Store)(nil)
+	_ metering.Healthy      = (*Store)(nil)
+	_ metering.Pruner       = (*Store)(nil)
+)
+
+// Open connects to a database and creates or migrates the tables in the first schema of its search path. The
+// URL is that of libpq, such as postgres://user@host/database?pool_max_conns=32.
+func Open(ctx context.Context, url string, c Config) (*Store, error) {
+	s := &Store{plans: c.Plans, clock: c.Clock}
+	if s.plans == nil {
+		s.plans = metering.DefaultPlans()
+	}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	s.begins.run, s.begins.late, s.begins.fits = s.beginGroup, s.beganLate, fitsBegin
+	s.settles.run, s.settles.late, s.settles.fits = s.settleGroup, settledLate, fitsSettle
+	var err error
+	if s.pool, err = openPool(ctx, url); err != nil {
+		return nil, err
+	}
+	if err := s.news.init(ctx, s); err != nil {
+		s.pool.Close()
+		return nil, fmt.Errorf("opening the store: %w", unavailable(err))
+	}
+	s.health.init()
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.tasks.Go(s.listen)
+	s.tasks.Go(s.follow)
+	s.tasks.Go(s.sweep)
+	s.tasks.Go(s.examine)
+	return s, nil
+}
+
+// Close implements [metering.Store]: it refuses new calls and finishes what is under way. Further calls do
+// nothing.
+func (s *Store) Close() error {
+	s.close.Do(func() {
+		s.cancel()
+		s.tasks.Wait()
+		s.begins.close()
+		s.settles.close()
+		s.pool.Close()
+	})
+	return nil
+}
+
+// ready refuses a call whose context has ended or whose store is closed.
+func (s *Store) ready(ctx context.Context) error {
+	if s.ctx.Err() != nil {
+		return metering.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// groupTimeout is how long a group may take, so that a connection that has gone silent holds up its account no
+// longer. What the server still does of it afterwards is fenced like any other lost acknowledgement.
+const groupTimeout = 5 * time.Second
+
+// working is the context of what must go on when the store closes or a caller has left.
+func working() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), groupTimeout)
+}
+
+// Begin implements [metering.Ledger]. It waits for no disk.
+func (s *Store) Begin(ctx context.Context, op metering.Op) (metering.Begun, error) {
+	err := s.ready(ctx)
+	if err == nil {
+		err = s.Health()
+	}
+	if err == nil {
+		err = hold.Check(op)
+	}
+	if err != nil {
+		return metering.Begun{}, err
+	}
+	return s.begins.do(ctx, op.Account, op)
+}
+
+func fitsBegin(op metering.Op) (period metering.Period, bytes int) {
+	return metering.PeriodOf(op.Now), 0
+}
+
+// beganLate gives back what was granted to a caller who had left.
+func (s *Store) beganLate(j *job[metering.Op, metering.Begun]) {
+	if t := j.out.Ticket; t != nil {
+		_ = s.release(*t) // on an error the lease ends by itself
+	}
+}
+
+// settlement is a ticket and its outcome.
+type settlement struct {
+	ticket metering.Ticket
+	at     int64           // microseconds
+	reply  *metering.Reply // as it is kept, if it is
+}
+
+// Settle implements [metering.Ledger]. A charge that still waits when the context ends is taken back. One
+// that is being written, or whose connection breaks meanwhile, may have been made: the error is
+// [metering.ErrUnavailable], and hold and claim stay until they are settled or lapse.
+func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outcome) (metering.Balance, error) {
+	if err := s.ready(ctx); err != nil {
+		return metering.Balance{}, err
+	}
+	settling := settlement{ticket: t, at: micros(out.At)}
+	if t.Idempotency != nil && out.Reply != nil {
+		reply := out.Reply.Kept()
+		settling.reply = &reply
+	}
+	balance, err := s.settles.do(ctx, t.Account, settling)
+	if err != nil {
+		return metering.Balance{}, fmt.Errorf("settling %s: %w", t.RequestID, err)
+	}
+	return balance, nil
+}
+
+func fitsSettle(c settlement) (period metering.Period, bytes int) {
+	if c.reply != nil {
+		bytes = len(c.reply.Body)
+	}
+	return metering.Period{}, bytes // each is charged to the period of its hold
+}
+
+// settledLate does nothing: the charge and its reply are there for a repetition.
+func settledLate(*job[settlement, metering.Balance]) {}
+
+// Cancel implements [metering.Ledger].
+func (s *Store) Cancel(_ context.Context, t metering.Ticket) error {
+	// The context is not asked: that it has ended is why most requests are cancelled.
+	if err := s.ready(context.Background()); err != nil {
+		return err
+	}
+	if err := s.release(t); err != nil {
+		return fmt.Errorf("cancelling %s: %w", t.RequestID, err)
+	}
+	return nil
+}
+
+func (s *Store) release(t metering.Ticket) error {
+	ctx, cancel := working()
+	defer cancel()
+	_, err := s.pool.Exec(ctx, "DELETE FROM holds WHERE account = $1 AND token = $2", t.Account, int64(t.Token))
+	return s.failure(err)
+}

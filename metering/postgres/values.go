@@ -1,0 +1,39 @@
+package postgres
+
+import (
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+)
+
+// micros is how an instant is stored.
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+// ceilMicros rounds up, so that what is stored to the microsecond compares as the instant does.
+func ceilMicros(t time.Time) int64 { return micros(t.Add(time.Microsecond - time.Nanosecond)) }
+
+func instant(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// optional stores an instant that may be missing.
+func optional(t *time.Time) *int64 {
+	if t == nil {
+		return nil
+	}
+	us := micros(*t)
+	return &us
+}
+
+func optionalInstant(us *int64) *time.Time {
+	if us == nil {
+		return nil
+	}
+	t := instant(*us)
+	return &t
+}
+
+// monthNumber is how a period is stored: months since the year 0.
+func monthNumber(p metering.Period) int32 { return int32(p.Year)*12 + int32(p.Month) - 1 }
+
+func periodOf(number int32) metering.Period {
+	return metering.Period{Year: int(number / 12), Month: time.Month(number%12 + 1)}
+}
