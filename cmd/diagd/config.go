@@ -17,7 +17,7 @@ import (
 )
 
 // secretSettings are settings that are never shown.
-var secretSettings = map[string]bool{"spf-dns-tsig": true}
+var secretSettings = map[string]bool{"spf-dns-tsig": true, "biller-secret": true}
 
 // configView is the result of diagd config check.
 type configView struct {

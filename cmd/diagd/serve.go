@@ -47,6 +47,7 @@ type serveFlags struct {
 	logFormat, logLevel, acmeData string
 	hosted                        hostedFlags
 	mail                          mailFlags
+	chores                        choreFlags
 
 	pair *keyPair // of --tls-cert, once it is loaded
 }
@@ -59,6 +60,7 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.acmeData, "acme-cache", "acme", "folder for certificates got by ACME")
 	f.hosted.add(fs)
 	f.mail.add(fs)
+	f.chores.add(fs)
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug (every request), info, warn or error")
 }
@@ -80,6 +82,7 @@ type checkedFlags struct {
 	security *tls.Config
 	zone     *nameserver.Zone   // nil without a name server
 	mail     *notify.MailServer // nil without one
+	chores   checkedChores
 }
 
 // checkFlags checks the flags of a server before anything is opened. The error joins all faults.
@@ -104,6 +107,8 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 	s.zone, err = a.serving.hosted.serveZone()
 	fault(err)
 	s.mail, err = a.serving.mail.parse()
+	fault(err)
+	s.chores, err = a.serving.chores.parse()
 	fault(err)
 	s.security, err = a.serving.tlsConfig(s.log)
 	fault(err)
@@ -177,6 +182,7 @@ func (a *app) serve(ctx context.Context) error {
 	hosted.schedule(ctx, env)
 	notes.begin(ctx, hosted, counters)
 	defer notes.close()
+	defer startChores(ctx, checked.chores, store, plans, guardedClient(env), log).close()
 	health.ready.Store(true) // before it is logged, so that who reads the log finds the server ready
 	log.Info("serving", "url", url, "store", a.store, "operations", len(httpapi.Endpoints()))
 	return a.run(ctx, server, listener, hosted, notes, health, log)

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/csv"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/diagkit/diagkit/metering/sqlite"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// lastMonth is the month that can be closed.
+func lastMonth() metering.Period {
+	return metering.PeriodOf(time.Now().Add(-billing.Grace)).Previous()
+}
+
+// debtor adds an account to a store that was there in the last month, and used credits in it.
+func debtor(t *testing.T, store string) metering.AccountID {
+	t.Helper()
+	then := lastMonth().Start().Add(time.Hour)
+	s, err := sqlite.Open(t.Context(), strings.TrimPrefix(store, "--store=sqlite:"),
+		sqlite.Config{Clock: func() time.Time { return then }})
+	require.NoError(t, err)
+	defer s.Close()
+	admin := metering.Admin{Store: s, Clock: func() time.Time { return then }}
+	account, err := admin.CreateAccount(t.Context(), "=Debtor", "pack")
+	require.NoError(t, err)
+	key, _, err := admin.CreateKey(t.Context(), metering.KeyRequest{
+		Account: account.ID, Name: "k", Scopes: metering.Scopes(),
+	})
+	require.NoError(t, err)
+	begun, err := s.Begin(t.Context(), metering.Op{
+		RequestID: "req_a", Account: account.ID, Key: key.ID, Endpoint: "POST /x", Credits: 30,
+		Now: then, Lease: then.Add(time.Minute),
+	})
+	require.NoError(t, err)
+	_, err = s.Settle(t.Context(), *begun.Ticket, metering.Outcome{At: then})
+	require.NoError(t, err)
+	return account.ID
+}
+
+func TestBilling(t *testing.T) {
+	store, _ := newStore(t)
+	id := debtor(t, store)
+	month := lastMonth()
+	closed := parsed[billing.Closed](t, "billing", "close", store)
+	assert.Equal(t, billing.Closed{Period: month, Created: 1, Without: 1}, closed)
+	closed = parsed[billing.Closed](t, "billing", "close", "--month", month.String(), store)
+	assert.Equal(t, billing.Closed{Period: month, Existed: 1, Without: 1}, closed)
+	assert.Contains(t, command(t, "billing", "close", store), "made before")
+
+	list := parsed[[]billing.Invoice](t, "billing", "invoices", store)
+	require.Len(t, list, 1)
+	assert.Equal(t, id, list[0].Account)
+	assert.EqualValues(t, 2900, list[0].TotalCents)
+	assert.EqualValues(t, 30, list[0].UsedCredits)
+	assert.Empty(t, parsed[[]billing.Invoice](t, "billing", "invoices", "--state", "paid", store))
+	assert.Empty(t, parsed[[]billing.Invoice](t, "billing", "invoices", "--month", "2001-01", store))
+	assert.Regexp(t, `(?m)^`+month.String()+` +acc_\S+ +pack +30 +0 +2900 +EUR +open `, command(t, "billing", "invoices", store))
+	for _, args := range [][]string{
+		{"billing", "invoices", "--csv", store}, {"billing", "close", "--csv", store},
+		{"billing", "retry", string(id), month.String(), "--csv", store},
+	} {
+		rows, err := csv.NewReader(strings.NewReader(command(t, args...))).ReadAll()
+		require.NoError(t, err)
+		require.Len(t, rows, 2)
+		assert.Equal(t, "'=Debtor", rows[1][3])
+	}
+	charges := parsed[[]billing.Usage](t, "billing", "charges", store)
+	require.Len(t, charges, 1)
+	assert.Equal(t, "POST /x", charges[0].Endpoint)
+	assert.Contains(t, command(t, "billing", "charges", "--csv", store), ",POST /x,30,1\r\n")
+	assert.Contains(t, command(t, "billing", "charges", store), "POST /x")
+	assert.Equal(t, "[]\n", command(t, "billing", "retry", "--failed", "--json", store))
+
+	for want, args := range map[string][]string{
+		"can be closed from": {"billing", "close", "--month", metering.PeriodOf(time.Now()).String(), store},
+		"--month":            {"billing", "close", "--month", "october", store},
+		"not found":          {"billing", "retry", "acc_none", month.String(), store},
+		"takes the id":       {"billing", "retry", string(id), store},
+		"--state":            {"billing", "invoices", "--state", "late", store},
+	} {
+		log := newWatched()
+		assert.NotEqual(t, exitOK, run(t.Context(), args, log, log))
+		assert.Contains(t, log.String(), want)
+	}
+}
+
+func TestBillerFlags(t *testing.T) {
+	secret := "whsec_" + strings.Repeat("MfKQ", 10) + "MfI="
+	for _, f := range []choreFlags{
+		{}, {biller: "file:x"}, {biller: "https://billing.example"}, {biller: "https://billing.example", secret: secret},
+	} {
+		c, err := f.parse()
+		require.NoError(t, err, f)
+		assert.Equal(t, f.biller != "", c.biller != nil)
+	}
+	for _, f := range []choreFlags{
+		{biller: "file:"}, {biller: "http://billing.example"}, {biller: "x"}, {secret: "s3cret"},
+		{ledgerMonths: -1}, {changes: -1},
+	} {
+		_, err := f.parse()
+		require.Error(t, err, f)
+		assert.NotContains(t, err.Error(), "s3cret")
+	}
+}
+
+// What a server does by itself, without the waiting: it charges by the biller of its flags, through the guard,
+// and forgets what is too old but not what is still to be billed.
+func TestChores(t *testing.T) {
+	flag, _ := newStore(t)
+	id := debtor(t, flag)
+	store, err := sqlite.Open(t.Context(), strings.TrimPrefix(flag, "--store=sqlite:"), sqlite.Config{})
+	require.NoError(t, err)
+	defer store.Close()
+	dir := t.TempDir()
+	log := newWatched()
+	began := func(f choreFlags) *chores {
+		c, err := f.parse()
+		require.NoError(t, err)
+		n := startChores(t.Context(), c, store, metering.DefaultPlans(), guardedClient(&diag.Env{}),
+			slog.New(slog.NewTextHandler(log, nil)))
+		t.Cleanup(n.close)
+		return n
+	}
+	entries := func() int {
+		audit, err := store.Audit(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, audit.Faults)
+		return int(audit.Entries)
+	}
+	n := began(choreFlags{biller: "https://127.0.0.1/", ledgerMonths: 1, changes: 1})
+	require.NoError(t, n.forgetOnce(t.Context()))
+	require.Equal(t, 1, entries())
+	_, err = n.billing.Close(t.Context(), lastMonth())
+	require.NoError(t, err)
+	paid, err := n.billing.Pay(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, billing.Paying{Failed: 1}, paid, "the guard refuses the address")
+	_, err = n.billing.Retry(t.Context(), id, lastMonth())
+	require.NoError(t, err)
+
+	paid, err = began(choreFlags{biller: "file:" + dir}).billing.Pay(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, billing.Paying{Paid: 1}, paid)
+	text, err := os.ReadFile(filepath.Join(dir, lastMonth().String(), string(id)+".jsonl"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"total_cents":2900`)
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/diagkit/diagkit/metering/notify"
+	"github.com/spf13/pflag"
+)
+
+// choreFlags are the flags of what a server does by itself: billing, and forgetting the past.
+type choreFlags struct {
+	biller, secret string
+	ledgerMonths   int
+	changes        int64
+}
+
+const (
+	// defaultLedgerMonths keeps two years and the month that has just ended.
+	defaultLedgerMonths = 25
+
+	// defaultChanges is far more than any node can be behind.
+	defaultChanges = 100_000
+)
+
+func (f *choreFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.biller, "biller", "",
+		"who has invoices paid: file:DIR, which writes each into a file, or the https://… URL of a webhook; "+
+			"the server then closes months and charges invoices by itself (default: off)")
+	fs.StringVar(&f.secret, "biller-secret", "",
+		"whsec_… that signs what is sent to the webhook of --biller; better set by DIAG_BILLER_SECRET")
+	fs.IntVar(&f.ledgerMonths, "keep-ledger-months", defaultLedgerMonths,
+		"how many months before this one charges are kept for; 0 is for ever. Months that are still to be billed stay")
+	fs.Int64Var(&f.changes, "keep-changes", defaultChanges,
+		"how many changes of keys and accounts are kept for other processes to notice; 0 is all")
+}
+
+// checkedChores is what the flags say.
+type checkedChores struct {
+	biller func(*http.Client) billing.Biller // nil: nobody is billed
+	months int
+	keep   int64
+}
+
+func (f *choreFlags) parse() (c checkedChores, err error) {
+	c.months, c.keep = f.ledgerMonths, f.changes
+	switch {
+	case f.ledgerMonths < 0:
+		return c, usagef("--keep-ledger-months: must be 0 or more")
+	case f.changes < 0:
+		return c, usagef("--keep-changes: must be 0 or more")
+	}
+	var secret notify.Secret
+	if f.secret != "" {
+		if secret, err = notify.ParseSecret(f.secret); err != nil {
+			return c, usagef("--biller-secret: %w", err)
+		}
+	}
+	dir, isFile := strings.CutPrefix(f.biller, "file:")
+	switch {
+	case f.biller == "":
+	case isFile && dir != "":
+		c.biller = func(*http.Client) billing.Biller { return billing.FileBiller{Dir: dir} }
+	case strings.HasPrefix(f.biller, "https://"):
+		c.biller = func(client *http.Client) billing.Biller {
+			w := billing.WebhookBiller{URL: f.biller, Client: client}
+			if !secret.IsZero() {
+				w.Sign = func(id string, at time.Time, body []byte) string { return notify.Sign(secret, id, at, body) }
+			}
+			return w
+		}
+	default:
+		return c, usagef("--biller: %q is neither file:DIR nor https://…", f.biller)
+	}
+	return c, nil
+}
+
+// chores is what a server does beside serving.
+type chores struct {
+	checkedChores
+	store   metering.Store
+	billing billing.Billing
+	log     *slog.Logger
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// startChores begins them. They end with the context, or with close.
+func startChores(
+	ctx context.Context, c checkedChores, store metering.Store, plans metering.Plans, client *http.Client, log *slog.Logger,
+) *chores {
+	n := &chores{
+		checkedChores: c, store: store, log: log, billing: billing.Billing{Store: store, Plans: plans, Log: log},
+	}
+	ctx, n.stop = context.WithCancel(ctx)
+	if c.biller != nil {
+		n.billing.Biller = c.biller(client)
+		n.running.Go(func() { n.billing.Run(ctx) })
+	}
+	n.running.Go(func() { n.forget(ctx) })
+	return n
+}
+
+// close ends what is under way; it is taken up again by the next start.
+func (n *chores) close() {
+	n.stop()
+	n.running.Wait()
+}
+
+const (
+	// forgetEvery is the time between two rounds of forgetting. It begins some time after the start and is not
+	// the same on every node, so that nodes do not all do so at once; if they do, no harm is done.
+	forgetEvery  = 24 * time.Hour
+	forgetJitter = time.Hour
+	forgetFirst  = time.Minute
+)
+
+// forget removes what is older than the settings say, every day.
+func (n *chores) forget(ctx context.Context) {
+	pause := time.NewTimer(forgetFirst + rand.N(forgetJitter))
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+		if err := n.forgetOnce(ctx); err != nil && ctx.Err() == nil {
+			n.log.Error("removing old charges and changes", "error", err)
+		}
+		pause.Reset(forgetEvery - forgetJitter/2 + rand.N(forgetJitter))
+	}
+}
+
+func (n *chores) forgetOnce(ctx context.Context) error {
+	pruner, ok := n.store.(metering.Pruner)
+	if !ok {
+		return nil
+	}
+	keep := metering.Retention{Changes: n.keep}
+	if n.months > 0 {
+		want := metering.PeriodOf(metering.PeriodOf(time.Now()).Start().AddDate(0, -n.months, 0))
+		first, err := n.billing.Retain(ctx, want)
+		if err != nil {
+			return err
+		}
+		if first != want {
+			n.log.Warn("charges of a month without invoices are kept; diagd billing close makes them", "month", first)
+		}
+		keep.Ledger = first
+	}
+	pruned, err := pruner.Prune(ctx, keep)
+	if pruned != (metering.Pruned{}) {
+		n.log.Info("removed what was too old",
+			"charges", pruned.Charges, "balances", pruned.Balances, "changes", pruned.Changes)
+	}
+	return err
+}
