@@ -216,3 +216,27 @@ func Example() {
 	// plan free: 20 of 30 credits are taken, 11 more were asked for
 	// 20 used, 10 left
 }
+
+// A million promises that are cancelled, or that nobody finishes, leave nothing held.
+func TestCancelledPromisesLeaveNothing(t *testing.T) {
+	now := noon
+	s := &source{plan: "self"}
+	b := hold.New(hold.Config{Source: s, Plans: metering.DefaultPlans(), Clock: func() time.Time { return now }})
+	held := func() int64 {
+		balance, err := b.Balance(t.Context(), "acc_a", metering.PeriodOf(noon))
+		require.NoError(t, err)
+		return balance.Held
+	}
+	for i := range 1_000_000 {
+		begun, err := b.Begin(t.Context(), op(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%1000 != 0 {
+			b.Cancel(*begun.Ticket)
+		}
+	}
+	require.Equal(t, int64(3000), held(), "what nobody finished is held until its lease ends")
+	now = noon.Add(time.Minute)
+	require.Zero(t, held())
+}

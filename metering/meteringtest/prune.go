@@ -21,9 +21,19 @@ func (f *fixture) pruner() (metering.Pruner, bool) {
 	return p, ok
 }
 
-// month moves the clock to the same day of the next month.
+// nextMonth moves the clock to the same day of the next month.
 func (f *fixture) nextMonth() {
 	f.clock.Advance(metering.Anniversary(f.clock.Now(), 1).Sub(f.clock.Now()))
+}
+
+// spendMany charges so many operations of one, two and three credits.
+func (f *fixture) spendMany(customer metering.Op, n int) {
+	f.t.Helper()
+	ops := make([]metering.Op, n)
+	for i := range ops {
+		ops[i] = f.op(customer, int64(i%3+1))
+	}
+	f.settleAll(f.beginAll(ops))
 }
 
 func testPruneLedger(t *testing.T, f *fixture) {
@@ -34,9 +44,7 @@ func testPruneLedger(t *testing.T, f *fixture) {
 	var months []metering.Period
 	for range 4 {
 		months = append(months, metering.PeriodOf(f.clock.Now()))
-		for i := range 1500 { // more than any store removes at once
-			f.spend(one, int64(i%3+1))
-		}
+		f.spendMany(one, 1500) // more than any store removes at once
 		f.spend(two, 7)
 		f.nextMonth()
 	}
@@ -151,9 +159,7 @@ func testPruneRace(t *testing.T, f *fixture) {
 		return
 	}
 	customer := f.customer(Large)
-	for range 3000 {
-		f.spend(customer, 2)
-	}
+	f.spendMany(customer, 3000)
 	f.nextMonth()
 	f.nextMonth()
 	keep := metering.Retention{Ledger: metering.PeriodOf(f.clock.Now()).Previous(), Changes: 1}

@@ -76,8 +76,23 @@ func (f *fixture) buy(op metering.Op, dice *rand.Rand) (sold int64, err error) {
 // testRaceQuota lets many goroutines with random prices fight for a prime number of credits: what
 // was acknowledged, what the ledger holds and what the balance says must be one number, and in the
 // end exactly the cap, because selling too little is a fault too.
-func testRaceQuota(t *testing.T, f *fixture) {
-	customer := f.customer(Prime)
+func testRaceQuota(t *testing.T, f *fixture) { f.sellOut(f.customer(Prime)) }
+
+// testRaceBudget is the same for a cap that a budget for overage makes.
+func testRaceBudget(t *testing.T, f *fixture) {
+	customer := f.customer(Metered)
+	a, err := f.store.Account(t.Context(), customer.Account)
+	require.NoError(t, err)
+	budget := int64(297) // pays for 9900 credits
+	a.OverageEnabled, a.OverageBudgetCents = true, &budget
+	require.NoError(t, f.store.PutAccount(t.Context(), a))
+	f.sellOut(customer)
+	require.Equal(t, int64(9900), f.balance(customer.Account).Overage())
+}
+
+// sellOut sells 10007 credits, which is all that the customer may use.
+func (f *fixture) sellOut(customer metering.Op) {
+	t := f.t
 	other := f.customer(Large) // on the same store, and not disturbed by a neighbour without credits
 	var sold, neighbour atomic.Int64
 	var wg sync.WaitGroup

@@ -25,6 +25,8 @@ const (
 	Prime metering.PlanID = "prime" // 10007 credits, hard cap
 	Flex  metering.PlanID = "flex"  // 100 credits, then a tenth of a cent each
 	Large metering.PlanID = "large" // a milliard of credits, hard cap
+
+	Metered metering.PlanID = "metered" // 107 credits, then three hundredths of a cent each
 )
 
 // Plans is the price list that a store under test sells. The caller owns the map.
@@ -34,6 +36,8 @@ func Plans() metering.Plans {
 		Prime: {ID: Prime, Name: "Prime", Currency: "EUR", Credits: 10007, PerMinute: 10},
 		Flex: {ID: Flex, Name: "Flex", Currency: "EUR", Credits: 100, PerMinute: 10,
 			OverageRate: metering.MicrosPerCent / 10},
+		Metered: {ID: Metered, Name: "Metered", Currency: "EUR", Credits: 107, PerMinute: 10,
+			OverageRate: metering.MicrosPerCent * 3 / 100},
 		Large: {ID: Large, Name: "Large", Currency: "EUR", Credits: 1_000_000_000, PerMinute: 10},
 	}
 }
@@ -96,6 +100,7 @@ func TestStore(t *testing.T, newStore func(t *testing.T, clock *Clock) metering.
 		{"lost acknowledgement", testLostAcknowledgement},
 		{"survival", testSurvival},
 		{"race for the last credit", testRaceQuota},
+		{"race for the last credit of a budget", testRaceBudget},
 		{"race of duplicates", testRaceDuplicates},
 		{"race of plan changes", testRacePlans},
 		{"race of versions", testRaceVersions},
