@@ -147,6 +147,9 @@ func findingsPage(ep Endpoint) []byte {
 
 // A new row adds lines to the document, and changes none but for the comma before them.
 func TestNewRowChangesNoOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	lines := func(table []Endpoint) []string {
 		return strings.Split(strings.ReplaceAll(string(openAPI(table, embeddedExample)), ",\n", "\n"), "\n")
 	}

@@ -18,6 +18,9 @@ type plain struct{ metering.Store }
 // Requests run all the while as a key is revoked: none that began after RevokeKey returned may be
 // admitted, whatever was being read or cached at that moment.
 func TestRevocationRacesWithRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, hide := range map[string]func(metering.Store) metering.Store{
 		"generational": func(s metering.Store) metering.Store { return s },
 		"plain":        func(s metering.Store) metering.Store { return plain{s} },

@@ -226,6 +226,9 @@ var costlyRegexes = []struct {
 // TestRegexStaysInTime takes the best of three times, with a limit for slow and busy machines; the work
 // itself is measured by BenchmarkRegexAtItsBounds and counted in TestRegexBudget.
 func TestRegexStaysInTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	scale, limit := 1, 5*time.Second
 	if raceDetector {
 		scale = 200

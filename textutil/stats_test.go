@@ -145,6 +145,9 @@ func TestStatsRefuses(t *testing.T) {
 
 // TestStatsStaysInTime has texts whose boundaries depend on what is far behind them.
 func TestStatsStaysInTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	units := []string{"a", "a ", "a. ", ".)", "a'", "👩‍", "🇫", "\u0301", "สวัสดี", "ÀΣ", "日", "\r\n"}
 	texts := []string{"a." + strings.Repeat(")]", longText/2-1), "a." + strings.Repeat(" ", longText-2),
 		"a'" + strings.Repeat("\u0301", longText/2-1), "a." + strings.Repeat(")", longText/2) +

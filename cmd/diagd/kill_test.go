@@ -80,6 +80,9 @@ func (b *buyer) buy(
 // A server that is killed at random moments under load, and asked again about everything that was
 // left open, has charged each thing exactly once.
 func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	file := filepath.Join(t.TempDir(), "diag.db")
 	store := "--store=sqlite:" + file
 	p := startProcess(t, store)

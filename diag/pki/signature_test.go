@@ -40,6 +40,9 @@ func signOn(t *testing.T, c *Curve, d *big.Int, digest []byte) []byte {
 // On every curve the base point lies, its order takes it to infinity, and a signature by the private key 1, whose
 // public key is the base point, verifies.
 func TestCurves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	digest := sha256.Sum256([]byte("message"))
 	for _, c := range curves().list {
 		t.Run(c.Name, func(t *testing.T) {

@@ -47,6 +47,9 @@ func BenchmarkVerify(b *testing.B) {
 // TestHostile verifies what is made to be slow. Each case takes a fraction of a second; work that grew with the
 // square of the input would take minutes.
 func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	name := strings.Repeat("a:", 100_000)
 	tests := []struct {
 		name, text string

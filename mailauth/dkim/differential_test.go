@@ -105,6 +105,9 @@ func TestDifferentialCorpus(t *testing.T) {
 
 // TestDifferentialGenerated has go-msgauth sign messages of all shapes, damages some, and compares the verdicts.
 func TestDifferentialGenerated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dns := records{"rsa._domainkey.example.org.": keyRecord(keys().rsa), "ed._domainkey.example.org.": keyRecord(keys().ed25519)}
 	passed, failed := 0, 0
 	for seed := range uint64(500) {

@@ -183,6 +183,9 @@ func TestExplain(t *testing.T) {
 
 // A message cannot make the result long.
 func TestVerifyManyNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	names := "From"
 	for i := range 20_000 {
 		names += fmt.Sprintf(":x%d", i)

@@ -167,6 +167,9 @@ func checkGenerated(t *testing.T, req GenerateRequest) *GenerateReport {
 }
 
 func TestGenerateProperties(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	random := rand.New(rand.NewPCG(3, 4))
 	one := func(list ...string) string { return list[random.IntN(len(list))] }
 	addresses := []string{"a@example.com", "mailto:b@example.net", "c!d@example.org", "e%f&g=h@sub.example.com",

@@ -53,6 +53,9 @@ func generate(random *rand.Rand) string {
 }
 
 func TestMigrateProperties(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	random := rand.New(rand.NewPCG(1, 2))
 	changes := map[Behavior]int{}
 	for range 1500 {

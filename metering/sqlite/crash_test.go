@@ -52,6 +52,9 @@ func TestCrash(t *testing.T) {
 // TestCrashBesideTools is TestCrash while SQLite's own program comes and goes: what it takes for its business
 // must not cost the server its log.
 func TestCrashBesideTools(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	tool, err := exec.LookPath("sqlite3")
 	if err != nil {
 		t.Skip("needs the program sqlite3 (Debian: apt-get install sqlite3); .ci/run installs it")

@@ -34,6 +34,9 @@ func opened(t *testing.T) (*Store, *meteringtest.Clock) {
 
 // TestStoreBeyondKnown is the suite without the proof of absence that memory gives.
 func TestStoreBeyondKnown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	meteringtest.TestStore(t, func(t *testing.T, clock *meteringtest.Clock) metering.Store {
 		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "diag.db"),
 			Config{Plans: meteringtest.Plans(), Clock: clock.Now})

@@ -29,6 +29,9 @@ func decorate(r *rand.Rand, text string) string {
 
 // What encoding/xml reads of well-formed reports, Read does.
 func TestAgainstEncodingXML(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		text := string(newReport(r, r.IntN(30)).encode(pick(r, "", " ", "\t")))

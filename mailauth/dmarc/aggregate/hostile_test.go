@@ -137,6 +137,9 @@ func hostileFiles() []hostile {
 // Each of these files is read or refused; a test of its own shows in how much memory. One that took time
 // quadratic in its size would run into the time limit of the tests.
 func TestHostileFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {
 			data := h.make()
