@@ -1,14 +1,19 @@
 package billing_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +21,7 @@ import (
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/diagkit/diagkit/metering/meteringtest"
+	"github.com/diagkit/diagkit/metering/postgres"
 	"github.com/diagkit/diagkit/metering/sqlite"
 )
 
@@ -43,12 +49,42 @@ func onEachStore(t *testing.T, test func(t *testing.T, b *bench)) {
 			require.NoError(t, err)
 			return store
 		},
+		"postgres": func(t *testing.T, clock *meteringtest.Clock) metering.Store {
+			store, err := postgres.Open(t.Context(), newSchema(t), postgres.Config{Clock: clock.Now})
+			require.NoError(t, err)
+			return store
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := meteringtest.NewClock()
 			test(t, newBench(t, clock, open(t, clock)))
 		})
 	}
+}
+
+// newSchema makes a schema of the test database that ends with the test, and returns the URL that finds it.
+func newSchema(t *testing.T) string {
+	t.Helper()
+	text := os.Getenv("DIAG_TEST_POSTGRES")
+	if text == "" {
+		t.Skip("DIAG_TEST_POSTGRES is not set")
+	}
+	schema := fmt.Sprintf("billing_%016x", rand.Uint64())
+	execute := func(sql string) {
+		conn, err := pgx.Connect(context.Background(), text) // the context of a test has ended when it cleans up
+		require.NoError(t, err)
+		_, err = conn.Exec(context.Background(), sql)
+		require.NoError(t, err)
+		require.NoError(t, conn.Close(context.Background()))
+	}
+	execute("CREATE SCHEMA " + schema)
+	t.Cleanup(func() { execute("DROP SCHEMA " + schema + " CASCADE") })
+	u, err := url.Parse(text)
+	require.NoError(t, err)
+	query := u.Query()
+	query.Set("search_path", schema)
+	u.RawQuery = query.Encode()
+	return u.String()
 }
 
 func newBench(t *testing.T, clock *meteringtest.Clock, store metering.Store) *bench {
