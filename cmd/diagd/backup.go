@@ -93,7 +93,7 @@ func (a *app) restore(ctx context.Context, from string) error {
 		return err
 	})
 	if errors.Is(err, sqlitedb.ErrServing) {
-		return fmt.Errorf("the store %s is in use by a server; stop it before", a.store)
+		return fmt.Errorf("the store %s is in use by a server; stop it before", a.storeName())
 	}
 	if errors.Is(err, errFaults) {
 		return errors.Join(a.showAudit(audit), errors.New("the store was left as it was"))

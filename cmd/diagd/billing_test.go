@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/httpapi/metrics"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/sqlite"
@@ -126,7 +127,7 @@ func TestChores(t *testing.T) {
 	began := func(f choreFlags) *chores {
 		c, err := f.parse()
 		require.NoError(t, err)
-		n := startChores(t.Context(), c, store, metering.DefaultPlans(), guardedClient(&diag.Env{}),
+		n := startChores(t.Context(), c, store, metering.DefaultPlans(), guardedClient(&diag.Env{}), metrics.New(),
 			slog.New(slog.NewTextHandler(log, nil)))
 		t.Cleanup(n.close)
 		return n

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/diagkit/diagkit/httpapi/metrics"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/notify"
@@ -94,7 +95,8 @@ type chores struct {
 
 // startChores begins them. They end with the context, or with close.
 func startChores(
-	ctx context.Context, c checkedChores, store metering.Store, plans metering.Plans, client *http.Client, log *slog.Logger,
+	ctx context.Context, c checkedChores, store metering.Store, plans metering.Plans, client *http.Client,
+	counters *metrics.Metrics, log *slog.Logger,
 ) *chores {
 	n := &chores{
 		checkedChores: c, store: store, log: log, billing: billing.Billing{Store: store, Plans: plans, Log: log},
@@ -102,10 +104,23 @@ func startChores(
 	ctx, n.stop = context.WithCancel(ctx)
 	if c.biller != nil {
 		n.billing.Biller = c.biller(client)
+		counters.Ask(metrics.PaymentsWaiting, func() float64 { return float64(n.waiting(ctx)) })
 		n.running.Go(func() { n.billing.Run(ctx) })
 	}
 	n.running.Go(func() { n.forget(ctx) })
 	return n
+}
+
+// waiting counts the payments that are due, at a bounded cost.
+func (n *chores) waiting(ctx context.Context) (count int) {
+	f := metering.RecordFilter{Kind: billing.InvoiceKind, DueBy: time.Now(), Limit: mostCounted}
+	for _, err := range n.store.Records(ctx, f) {
+		if err != nil {
+			return count
+		}
+		count++
+	}
+	return count
 }
 
 // close ends what is under way; it is taken up again by the next start.

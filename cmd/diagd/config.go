@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// secretSettings are settings that are never shown.
-var secretSettings = map[string]bool{"spf-dns-tsig": true, "biller-secret": true}
+// secretSetting finds the names of settings that are never shown.
+var secretSetting = regexp.MustCompile(`secret|password|token|tsig`)
 
 // configView is the result of diagd config check.
 type configView struct {
@@ -176,9 +176,12 @@ const hidden = "(not shown)"
 // secretParameter finds the parameters of URLs in which drivers take passwords.
 var secretParameter = regexp.MustCompile(`(?i)pass|secret|token|key`)
 
+// storeName is what --store names, without its secrets.
+func (a *app) storeName() string { return shown("store", a.store, new([]string)) }
+
 // shown is a value without its secrets, which it collects.
 func shown(name, value string, secrets *[]string) string {
-	if secretSettings[name] && value != "" {
+	if secretSetting.MatchString(name) && value != "" {
 		*secrets = append(*secrets, value)
 		return hidden
 	}

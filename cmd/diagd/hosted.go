@@ -148,7 +148,7 @@ func (a *app) openHosted(ctx context.Context) (hostedspf.Store, error) {
 	}
 	store, err := sqlite.Open(ctx, place, sqlite.Config{})
 	if err != nil {
-		return nil, fmt.Errorf("opening the store %s: %w", a.store, err)
+		return nil, fmt.Errorf("opening the store %s: %w", a.storeName(), err)
 	}
 	return store, nil
 }

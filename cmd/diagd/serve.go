@@ -182,9 +182,9 @@ func (a *app) serve(ctx context.Context) error {
 	hosted.schedule(ctx, env)
 	notes.begin(ctx, hosted, counters)
 	defer notes.close()
-	defer startChores(ctx, checked.chores, store, plans, guardedClient(env), log).close()
+	defer startChores(ctx, checked.chores, store, plans, guardedClient(env), counters, log).close()
 	health.ready.Store(true) // before it is logged, so that who reads the log finds the server ready
-	log.Info("serving", "url", url, "store", a.store, "operations", len(httpapi.Endpoints()))
+	log.Info("serving", "url", url, "store", a.storeName(), "operations", len(httpapi.Endpoints()))
 	return a.run(ctx, server, listener, hosted, notes, health, log)
 }
 

@@ -190,7 +190,7 @@ func TestSecondSignal(t *testing.T) {
 
 // The second listener is for the operator alone, and off unless asked for.
 func TestMetrics(t *testing.T) {
-	s := start(t, "--store=memory:", "--metrics-listen=127.0.0.1:0")
+	s := start(t, "--store=memory:", "--metrics-listen=127.0.0.1:0", "--biller=file:"+t.TempDir())
 	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
 	s.post("/text/upper", upper)
 	s.post("/text/upper", upper, "Authorization", "Bearer nonsense")
@@ -200,6 +200,8 @@ func TestMetrics(t *testing.T) {
 		`diagkit_requests_total{code="INVALID_API_KEY",endpoint="POST /public/v1/text/upper",plan=""} 1`)
 	assert.Contains(t, text, "diagkit_store_up 1\n")
 	assert.Contains(t, text, "diagkit_connections 1\n")
+	assert.Contains(t, text, "diagkit_deliveries_waiting 0\n")
+	assert.Contains(t, text, "diagkit_payments_waiting 0\n")
 	for _, path := range []string{"/healthz", "/readyz", "/debug/pprof/", "/debug/pprof/cmdline"} {
 		assert.Equal(t, http.StatusOK, get(t, metrics+path).status, path)
 	}

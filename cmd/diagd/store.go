@@ -21,7 +21,7 @@ func (a *app) place() (kind, place string, err error) {
 	if ok && (kind == "sqlite" && place != "" || kind == "memory" && place == "") {
 		return kind, place, nil
 	}
-	return "", "", usagef("--store: %q is neither sqlite:FILE nor memory:", a.store)
+	return "", "", usagef("--store: %q is neither sqlite:FILE nor memory:", a.storeName())
 }
 
 // openStore opens the store that --store names, to serve or to administer.
@@ -45,10 +45,10 @@ func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, meteri
 	store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin})
 	if errors.Is(err, sqlite.ErrServing) {
 		return nil, nil, fmt.Errorf(
-			"the store %s is in use by another server; stop that one or name another --store", a.store)
+			"the store %s is in use by another server; stop that one or name another --store", a.storeName())
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("opening the store %s: %w", a.store, err)
+		return nil, nil, fmt.Errorf("opening the store %s: %w", a.storeName(), err)
 	}
 	return store, plans, nil
 }
@@ -93,7 +93,7 @@ func (a *app) migrateCommand() *cobra.Command {
 func (a *app) migrate(ctx context.Context) error {
 	place, ok := strings.CutPrefix(a.store, "sqlite:")
 	if !ok || place == "" {
-		return usagef("--store: %q has nothing to migrate", a.store)
+		return usagef("--store: %q has nothing to migrate", a.storeName())
 	}
 	if err := mustExist(place); err != nil {
 		return err
