@@ -92,7 +92,7 @@ func (l *IPLimiter) take(key uint64, r *rate, t int64) Decision {
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	slot := set.claim(key, t)
-	if slot.tat-t > r.span+int64(maxSkew) {
+	if slot.tat-t > r.span+int64(MaxSkew) {
 		slot.tat = t + r.span // the clock was set back
 	}
 	next, d := r.take(slot.tat, t, 1)

@@ -48,10 +48,10 @@ func (LocalLimiter) Take(_ context.Context, b *Bucket, p Policy, now time.Time) 
 	return b.Take(p, 1, now), nil
 }
 
-// maxSkew is how far the clocks that requests bring along may lie apart: a request that was held up
+// MaxSkew is how far the clocks that requests bring along may lie apart: a request that was held up
 // between reading the clock and taking its token must not set the bucket back by that time. Only a
 // debt that exceeds the capacity by more comes from a smaller plan or a clock that was set back.
-const maxSkew = 5 * time.Second
+const MaxSkew = 5 * time.Second
 
 // Take takes cost tokens, all or none, by the generic cell rate algorithm in integer nanoseconds: the
 // state is the one instant at which the bucket would be full. It is lock-free, and exact under any
@@ -69,7 +69,7 @@ func (b *Bucket) Take(p Policy, cost int, now time.Time) Decision {
 	}
 	for {
 		tat := b.tat.Load()
-		if tat-t > r.span+int64(maxSkew) {
+		if tat-t > r.span+int64(MaxSkew) {
 			b.tat.CompareAndSwap(tat, t+r.span)
 			continue
 		}
@@ -92,6 +92,30 @@ func (b *Bucket) adopt(r rate, now int64) {
 			return
 		}
 	}
+}
+
+// Cells is the policy in the terms of the algorithm, for a limiter that keeps its buckets elsewhere: the time
+// in which one token is refilled, which is 0 when nothing is ever allowed; the time in which as many as a
+// request costs are; and that of a full bucket.
+func (p Policy) Cells(cost int) (token, price, span time.Duration) {
+	r := p.rate()
+	return time.Duration(r.emission), time.Duration(r.price(int64(cost))), time.Duration(r.span)
+}
+
+// Decide is the decision about a request when the bucket will be full after a time of debt. The request is
+// allowed exactly if its price does not exceed what the debt leaves of the span.
+func (p Policy) Decide(debt time.Duration, cost int) Decision {
+	r := p.rate()
+	if r.emission == 0 {
+		return Decision{RetryAfter: r.window, Reset: r.window}
+	}
+	_, d := r.take(int64(debt), 0, int64(cost))
+	return d
+}
+
+// Convert turns a debt that was counted with another policy's token into one of this policy, cut to its span.
+func (p Policy) Convert(debt, token time.Duration) time.Duration {
+	return time.Duration(p.rate().convert(int64(debt), int64(token)))
 }
 
 // rate is a policy in integers: nanoseconds per token, and for a full bucket.
@@ -126,10 +150,7 @@ func (p Policy) rate() rate {
 func (r rate) take(tat, now, cost int64) (next int64, d Decision) {
 	debt := max(0, tat-now)
 	d = Decision{Limit: int(r.span / r.emission), Reset: time.Duration(debt)}
-	price := int64(maxSpan)
-	if cost <= maxSpan/r.emission {
-		price = max(0, cost) * r.emission
-	}
+	price := r.price(cost)
 	switch missing := debt + price - r.span; {
 	case missing <= 0:
 		d.Allowed = true
@@ -143,6 +164,14 @@ func (r rate) take(tat, now, cost int64) (next int64, d Decision) {
 	}
 	d.Remaining = int(max(0, r.span-debt) / r.emission)
 	return tat, d
+}
+
+// price is the time in which so many tokens are refilled.
+func (r rate) price(cost int64) int64 {
+	if r.emission > 0 && cost > maxSpan/r.emission {
+		return maxSpan
+	}
+	return max(0, cost) * r.emission
 }
 
 // convert turns a debt that was counted with another speed into one of this rate, cut to its span.

@@ -144,7 +144,7 @@ func TestBucketInstantsOutOfOrder(t *testing.T) {
 		isTrue(t, b.Take(p, 1, noon).Allowed)
 	}
 	for range 1000 {
-		isTrue(t, !b.Take(p, 1, noon.Add(-maxSkew)).Allowed)
+		isTrue(t, !b.Take(p, 1, noon.Add(-MaxSkew)).Allowed)
 		isTrue(t, !b.Take(p, 1, noon).Allowed)
 	}
 }
