@@ -33,7 +33,7 @@ func (a *app) backup(ctx context.Context, to string) error {
 	if err := a.administrable(); err != nil {
 		return err
 	}
-	_, place, err := a.place()
+	place, err := a.sqliteFile()
 	if err != nil {
 		return err
 	}
@@ -45,6 +45,15 @@ func (a *app) backup(ctx context.Context, to string) error {
 		return fmt.Errorf("the copy %s: %w", to, err)
 	}
 	return a.showAudit(audit)
+}
+
+// sqliteFile is the file of the store, which other kinds of stores have not.
+func (a *app) sqliteFile() (string, error) {
+	kind, place, err := a.place()
+	if err == nil && kind != "sqlite" {
+		err = usagef("--store: only a SQLite file can be copied; a database server has tools of its own, such as pg_dump")
+	}
+	return place, err
 }
 
 // auditFile audits a store that nobody has open.
@@ -79,12 +88,9 @@ type restoreView struct {
 }
 
 func (a *app) restore(ctx context.Context, from string) error {
-	kind, place, err := a.place()
+	place, err := a.sqliteFile()
 	if err != nil {
 		return err
-	}
-	if kind != "sqlite" {
-		return usagef("--store: only SQLite files are restored; use the database's own tools")
 	}
 	var audit metering.Audit
 	aside := place + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")

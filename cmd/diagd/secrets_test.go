@@ -75,6 +75,25 @@ func TestSecretsStaySecret(t *testing.T) {
 	assertAbsent(t, "the log", []byte(strings.ReplaceAll(announcement, first, "")), hidden)
 }
 
+// Neither log nor metrics nor pprof show what settings keep secret, where these come from the environment.
+func TestSecretsOfSettings(t *testing.T) {
+	const password, signing = "mailpassword-0123456789", "d2hhdCBhIHNlY3JldCBpdCB3b3VsZCBiZSB0byB0ZWxs"
+	t.Setenv("DIAG_MAIL_SERVER", "submissions://user:"+password+"@127.0.0.1:1")
+	t.Setenv("DIAG_MAIL_FROM", "diag@example.com")
+	t.Setenv("DIAG_BILLER", "https://127.0.0.1:1/pay")
+	t.Setenv("DIAG_BILLER_SECRET", "whsec_"+signing)
+	s := start(t, "--store=memory:", "--metrics-listen=127.0.0.1:0", "--log-level=debug")
+	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
+	s.post("/text/upper", upper)
+	var seen bytes.Buffer
+	for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2"} {
+		seen.WriteString(get(t, metrics+path).body)
+	}
+	require.Equal(t, exitOK, s.wait())
+	seen.WriteString(s.log.String())
+	assertAbsent(t, "log or metrics", seen.Bytes(), []string{password, signing})
+}
+
 // assertAbsent looks for secrets and for their ends.
 func assertAbsent(t testing.TB, where string, text []byte, secrets []string) {
 	t.Helper()
