@@ -10,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/spf13/cobra"
 )
 
@@ -115,14 +116,19 @@ type auditView struct {
 
 func (a *app) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "audit", Short: "Prove that balances and ledger agree", Args: noArgs,
-		Long: "Prove that balances and ledger agree.\n\nThe exit code is 3 if they do not, and 1 if they could not be compared.",
+		Use: "audit", Short: "Prove that ledger, balances and invoices agree", Args: noArgs,
+		Long: "Prove that ledger, balances and invoices agree.\n\nThe exit code is 3 if they do not, and 1 if they could not be compared.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.administer(cmd.Context(), func(admin metering.Admin) error {
 				audit, err := admin.Store.Audit(cmd.Context())
 				if err != nil {
 					return err
 				}
+				faults, err := billing.Billing{Store: admin.Store}.Audit(cmd.Context())
+				if err != nil {
+					return err
+				}
+				audit.Faults = append(audit.Faults, faults...)
 				return a.showAudit(audit)
 			})
 		},

@@ -2,6 +2,7 @@ package billing_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,5 +104,49 @@ func TestRetain(t *testing.T) {
 		_, err := b.Close(t.Context(), october.Next())
 		require.NoError(t, err)
 		retain("2027-01")
+	})
+}
+
+// An invoice that says something else than the ledger is a fault.
+func TestAudit(t *testing.T) {
+	onEachStore(t, func(t *testing.T, b *bench) {
+		audit := func() int {
+			t.Helper()
+			faults, err := b.Audit(t.Context())
+			require.NoError(t, err)
+			return len(faults)
+		}
+		b.at("2026-09-30T00:00:00Z")
+		id := b.account("pack")
+		b.spend(id, 1)
+		b.at("2026-10-30T00:00:00Z")
+		b.spend(id, 5)
+		b.at("2026-11-02T00:00:00Z")
+		require.Zero(t, audit())
+		b.close()
+		require.Zero(t, audit())
+
+		change := func(p metering.Period, used int64) {
+			r, err := b.store.Record(t.Context(), id, billing.InvoiceKind, p.String())
+			require.NoError(t, err)
+			var v billing.Invoice
+			require.NoError(t, json.Unmarshal(r.Body, &v))
+			v.UsedCredits = used
+			r.Body, err = json.Marshal(v)
+			require.NoError(t, err)
+			require.NoError(t, b.store.PutRecords(t.Context(), r))
+		}
+		change(october, 4)
+		require.Equal(t, 1, audit())
+		change(october, 6)
+		require.Equal(t, 1, audit())
+		change(october, 5)
+		require.Zero(t, audit())
+		_, err := b.Close(t.Context(), october.Previous())
+		require.NoError(t, err)
+		change(october.Previous(), 0)
+		require.Equal(t, 1, audit())
+		change(october.Previous(), 2)
+		require.Zero(t, audit(), "part of the oldest month may have been pruned")
 	})
 }
