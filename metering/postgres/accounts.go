@@ -33,9 +33,10 @@ func (s *Store) administer(ctx context.Context, act func(pgx.Tx) error) error {
 	return s.failure(err)
 }
 
-// note records a change.
+// note records a change. Numbers have no gaps: where one is seen, what was there has been forgotten.
 func note(ctx context.Context, tx pgx.Tx, key metering.KeyID, account metering.AccountID) error {
-	_, err := tx.Exec(ctx, "INSERT INTO changes (key, account) VALUES ($1, $2)", key, account)
+	_, err := tx.Exec(ctx, `INSERT INTO changes (seq, key, account)
+		SELECT coalesce(max(seq), 0) + 1, $1::text, $2::text FROM changes`, key, account)
 	return err
 }
 

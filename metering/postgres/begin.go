@@ -14,23 +14,39 @@ import (
 )
 
 // The statements of a Begin. Under READ COMMITTED each sees what was committed before it began, so that all
-// that follow lockAdmission see the holds of whoever had the lock before. Settle does not take the lock: it
-// turns what is held into what is used in one transaction, of which readTaken sees all or nothing. For the same
-// reason claims are read before replies: a claim that is gone has left its reply.
+// that follow lockAdmission see the promises of whoever had the lock before. Settle does not take the lock: it
+// turns what is held into what is used, and their sum stays. Claims are read before replies: a claim that is
+// gone has left its reply.
 const (
 	lockAdmission = "SELECT 1 FROM admissions WHERE account = $1 FOR UPDATE"
 
 	addAdmission = `INSERT INTO admissions (account) SELECT account FROM accounts WHERE account = $1
 		ON CONFLICT DO NOTHING`
 
-	readTaken = `SELECT a.plan, a.overage, a.budget, coalesce(b.used, 0), coalesce(b.charges, 0), h.held, h.lapsed
+	readTaken = `SELECT a.plan, a.overage, a.budget, coalesce(b.used, 0), coalesce(b.charges, 0), t.credits
 		FROM accounts a
 		LEFT JOIN balances b ON b.account = $1 AND b.period = $2
-		CROSS JOIN (SELECT coalesce(sum(credits) FILTER (WHERE period = $2), 0)::bigint AS held,
-			coalesce(bool_or(lease <= $3), false) AS lapsed FROM holds WHERE account = $1) h
+		LEFT JOIN taken t ON t.account = $1 AND t.period = $2
 		WHERE a.account = $1`
 
-	readClaims = `SELECT h.line, h.hash, h.fingerprint
+	// Where nothing is noted there are no holds either: the period is new, or PostgreSQL has crashed.
+	startTaken = `INSERT INTO taken (account, period, credits)
+		VALUES ($1, $2, coalesce((SELECT used FROM balances WHERE account = $1 AND period = $2), 0)) RETURNING credits`
+
+	addTaken = "UPDATE taken SET credits = credits + $3 WHERE account = $1 AND period = $2"
+
+	// A hold counts as long as it is there, whatever a clock says: only then nobody can settle it after its
+	// credits were sold again.
+	dropLapsed = `WITH gone AS (DELETE FROM holds WHERE account = $1 AND lease <= $2 RETURNING period, credits)
+		UPDATE taken t SET credits = t.credits - g.credits
+		FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period) g
+		WHERE t.account = $1 AND t.period = g.period`
+
+	countTaken = `UPDATE taken SET credits = coalesce((SELECT used FROM balances WHERE account = $1 AND period = $2), 0)
+			+ (SELECT coalesce(sum(credits), 0) FROM holds WHERE account = $1 AND period = $2)
+		WHERE account = $1 AND period = $2`
+
+	readClaims = `SELECT h.line, h.hash, h.fingerprint, h.lease <= $4
 		FROM unnest($2::text[], $3::bytea[]) AS c (line, hash),
 		LATERAL (SELECT * FROM holds WHERE account = $1 AND line = c.line AND hash = c.hash OFFSET 0) h`
 
@@ -38,8 +54,6 @@ const (
 		FROM unnest($2::text[], $3::bytea[]) AS c (line, hash),
 		LATERAL (SELECT * FROM replies WHERE account = $1 AND line = c.line AND hash = c.hash
 			ORDER BY id DESC LIMIT 1) r`
-
-	dropLapsed = "DELETE FROM holds WHERE account = $1 AND lease <= $2"
 
 	addHolds = `INSERT INTO holds (account, token, period, credits, ceiling, lease)
 		SELECT $1, token, $2, credits, $3, lease
@@ -56,12 +70,13 @@ type taken struct {
 	account   metering.Account
 	used      int64
 	charges   int64
-	held      int64 // also by those whose lease has ended and that nobody has removed
-	lapsed    bool  // there are such
-	admission bool  // the lock was there to be taken
-	known     bool  // so is the account
+	sum       *int64 // used and held; nil where that is not noted yet
+	admission bool   // the lock was there to be taken
+	known     bool   // so is the account
 	claims    map[hold.ClaimID][32]byte
 	replies   map[hold.ClaimID]hold.Record
+	exact     bool // lapsed holds were dropped and the rest counted
+	lapsed    bool // a claim has lapsed
 }
 
 // beginGroup makes the promises of a group in one transaction.
@@ -77,21 +92,21 @@ func (s *Store) beginGroup(g *group[metering.Op, metering.Begun]) {
 // promise locks the account, decides, and writes what was granted.
 func (s *Store) promise(ctx context.Context, conn *pgx.Conn, g *group[metering.Op, metering.Begun]) error {
 	t, err := s.admit(ctx, conn, g)
-	if err == nil && t.lapsed {
-		// A hold counts as long as it is there, whatever a clock says: only then nobody can settle it after
-		// its credits were sold again.
-		if _, err = conn.Exec(ctx, dropLapsed, g.account, micros(s.clock())); err == nil {
-			t, err = s.read(ctx, conn, g, false)
-		}
-	}
 	if err != nil {
 		return errors.Join(err, rollback(conn))
 	}
-	grants := s.decide(g, t)
-	var batch pgx.Batch
-	if grants.queue(&batch, g); batch.Len() == 0 {
+	grants, refused := s.decide(g, &t)
+	if refused || t.lapsed {
+		if t, err = s.read(ctx, conn, g, exactly); err != nil {
+			return errors.Join(err, rollback(conn))
+		}
+		grants, _ = s.decide(g, &t)
+	}
+	if len(grants.tickets) == 0 && !t.exact {
 		return rollback(conn)
 	}
+	var batch pgx.Batch
+	grants.queue(&batch, g)
 	batch.Queue("COMMIT")
 	if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
 		return errors.Join(err, rollback(conn))
@@ -113,32 +128,40 @@ func rollback(conn *pgx.Conn) error {
 // admit begins a transaction, locks the account and reads what is taken. Where there is nothing to be locked,
 // because the account is new or PostgreSQL has crashed, it begins anew.
 func (s *Store) admit(ctx context.Context, conn *pgx.Conn, g *group[metering.Op, metering.Begun]) (t taken, err error) {
-	t, err = s.read(ctx, conn, g, true)
-	if err != nil || t.admission || !t.known {
-		return t, err
-	}
-	for _, sql := range []string{"ROLLBACK", addAdmission} {
-		var args []any
-		if sql == addAdmission {
-			args = []any{g.account}
+	t, err = s.read(ctx, conn, g, firstly)
+	if err == nil && t.known && !t.admission {
+		if err = rollback(conn); err == nil {
+			_, err = conn.Exec(ctx, addAdmission, g.account)
 		}
-		if _, err := conn.Exec(ctx, sql, args...); err != nil {
-			return taken{}, err
+		if err == nil {
+			t, err = s.read(ctx, conn, g, firstly)
+		}
+		if err == nil && !t.admission {
+			err = fmt.Errorf("account %s: its admission was removed", g.account)
 		}
 	}
-	t, err = s.read(ctx, conn, g, true)
-	if err == nil && !t.admission {
-		err = fmt.Errorf("account %s: its admission was removed", g.account)
+	if err == nil && t.known && t.sum == nil {
+		err = conn.QueryRow(ctx, startTaken, g.account, monthNumber(g.period)).Scan(&t.sum)
 	}
 	return t, err
 }
 
-// read reads all that a decision needs in one round trip; with lock it begins the transaction.
+// reading says what else is done in the round trip of a read.
+type reading int
+
+const (
+	firstly reading = iota // the transaction begins with the lock
+	exactly                // under the lock, what lapsed is dropped and the rest counted
+)
+
+// read reads all that a decision needs in one round trip.
 func (s *Store) read(
-	ctx context.Context, conn *pgx.Conn, g *group[metering.Op, metering.Begun], lock bool,
+	ctx context.Context, conn *pgx.Conn, g *group[metering.Op, metering.Begun], how reading,
 ) (t taken, err error) {
 	var batch pgx.Batch
-	if lock {
+	now, period := micros(s.clock()), monthNumber(g.period)
+	switch how {
+	case firstly:
 		batch.Queue("BEGIN")
 		batch.Queue("SET LOCAL synchronous_commit = off")
 		batch.Queue(lockAdmission, g.account).Query(func(rows pgx.Rows) error {
@@ -146,70 +169,83 @@ func (s *Store) read(
 			rows.Close()
 			return rows.Err()
 		})
+	case exactly:
+		t.exact = true
+		batch.Queue(dropLapsed, g.account, now)
+		batch.Queue(countTaken, g.account, period)
 	}
-	batch.Queue(readTaken, g.account, monthNumber(g.period), micros(s.clock())).QueryRow(func(row pgx.Row) error {
+	batch.Queue(readTaken, g.account, period).QueryRow(func(row pgx.Row) error {
 		a := &t.account
-		err := row.Scan(&a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &t.used, &t.charges, &t.held, &t.lapsed)
+		err := row.Scan(&a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &t.used, &t.charges, &t.sum)
 		t.known = err == nil
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
 		return err
 	})
-	t.queueClaims(&batch, g)
-	return t, conn.SendBatch(ctx, &batch).Close()
+	t.queueClaims(&batch, g, now)
+	err = conn.SendBatch(ctx, &batch).Close()
+	return t, err
 }
 
-// decide tells each job what became of it, in the order in which they came, and returns what was granted.
-func (s *Store) decide(g *group[metering.Op, metering.Begun], t taken) (grants grants) {
+// decide tells each job what became of it, in the order in which they came, and returns what was granted, and
+// whether a job was refused for want of credits.
+func (s *Store) decide(g *group[metering.Op, metering.Begun], t *taken) (grants grants, refused bool) {
 	if !t.known {
 		g.fail(fmt.Errorf("account %s: %w", g.account, metering.ErrNotFound))
-		return grants
+		return grants, false
 	}
 	plan, priced := s.plans[t.account.Plan]
 	grants.ceiling = plan.Ceiling(t.account)
+	sum := *t.sum
+	claimed := make(map[hold.ClaimID][32]byte) // by this group
 	for _, j := range g.jobs {
 		op := &j.in
+		j.out, j.err = metering.Begun{}, nil
 		if op.Idempotency != nil {
-			if j.out, j.err = t.repeated(op, s.balance(g.period, t)); j.err != nil || j.out.Replay != nil {
+			balance := s.balance(g.period, t, sum)
+			if j.out, j.err = t.repeated(op, claimed, balance); j.err != nil || j.out.Replay != nil {
 				continue
 			}
 		}
-		left := grants.ceiling - t.used - t.held
+		left := grants.ceiling - sum
 		switch {
 		case !priced:
 			j.err = fmt.Errorf("account %s: plan %q is not in the price list", g.account, t.account.Plan)
 		case op.Credits > left:
+			refused = true
 			j.err = &metering.QuotaError{
-				Plan: plan.ID, Limit: plan.Credits, Current: t.used + t.held, Requested: op.Credits, Left: max(0, left),
+				Plan: plan.ID, Limit: plan.Credits, Current: sum, Requested: op.Credits, Left: max(0, left),
 			}
 		default:
-			t.held += op.Credits
+			sum += op.Credits
 			if op.Idempotency != nil {
-				t.claims[hold.ClaimOf(op)] = *op.Fingerprint
+				claimed[hold.ClaimOf(op)] = *op.Fingerprint
 			}
 			ticket := &metering.Ticket{Op: *op, Token: rand.Uint64() >> 1, Period: g.period}
 			grants.tickets = append(grants.tickets, ticket)
 			j.out.Ticket = ticket
 		}
 	}
-	return grants
+	grants.credits = sum - *t.sum
+	return grants, refused
 }
 
-func (s *Store) balance(p metering.Period, t taken) metering.Balance {
+func (s *Store) balance(p metering.Period, t *taken, sum int64) metering.Balance {
 	return metering.Balance{
 		Period: p, Plan: t.account.Plan, Limit: s.plans[t.account.Plan].Credits,
-		Used: t.used, Held: t.held, Charges: t.charges,
+		Used: t.used, Held: max(0, sum-t.used), Charges: t.charges,
 	}
 }
 
 // grants are tickets of one account and period, granted under one ceiling.
 type grants struct {
 	ceiling int64
+	credits int64 // of all
 	tickets []*metering.Ticket
 }
 
-// queue adds the statement that writes the grants, if there are any.
+// queue adds the statements that write the grants, if there are any.
 func (r *grants) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) {
 	n := len(r.tickets)
 	if n == 0 {
@@ -226,6 +262,7 @@ func (r *grants) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) 
 			lines[i], hashes[i], fingerprints[i] = &line, t.Idempotency[:], t.Fingerprint[:]
 		}
 	}
+	batch.Queue(addTaken, g.account, monthNumber(g.period), r.credits)
 	args := []any{g.account, monthNumber(g.period), r.ceiling, tokens, credits, leases}
 	if !claims {
 		batch.Queue(addHolds, args...)

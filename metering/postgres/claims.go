@@ -8,7 +8,7 @@ import (
 )
 
 // queueClaims adds the statements that read the claims and kept replies of a group, if it has claims.
-func (t *taken) queueClaims(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) {
+func (t *taken) queueClaims(batch *pgx.Batch, g *group[metering.Op, metering.Begun], now int64) {
 	var lines []string
 	var hashes [][]byte
 	asked := make(map[hold.ClaimID]bool)
@@ -26,11 +26,13 @@ func (t *taken) queueClaims(batch *pgx.Batch, g *group[metering.Op, metering.Beg
 	}
 	t.claims = make(map[hold.ClaimID][32]byte)
 	t.replies = make(map[hold.ClaimID]hold.Record)
-	batch.Queue(readClaims, g.account, lines, hashes).Query(func(rows pgx.Rows) error {
+	batch.Queue(readClaims, g.account, lines, hashes, now).Query(func(rows pgx.Rows) error {
 		var line string
 		var hash, fingerprint []byte
-		_, err := pgx.ForEachRow(rows, []any{&line, &hash, &fingerprint}, func() error {
+		var lapsed bool
+		_, err := pgx.ForEachRow(rows, []any{&line, &hash, &fingerprint, &lapsed}, func() error {
 			t.claims[claimID(line, hash)] = [32]byte(fingerprint)
+			t.lapsed = t.lapsed || lapsed
 			return nil
 		})
 		return err
@@ -56,13 +58,18 @@ func claimID(line string, hash []byte) hold.ClaimID {
 }
 
 // repeated is what an operation is told that was begun before: nothing if it was not.
-func (t *taken) repeated(op *metering.Op, balance metering.Balance) (metering.Begun, error) {
+func (t *taken) repeated(
+	op *metering.Op, claimed map[hold.ClaimID][32]byte, balance metering.Balance,
+) (metering.Begun, error) {
 	id := hold.ClaimOf(op)
-	if fingerprint, ok := t.claims[id]; ok {
-		if fingerprint != *op.Fingerprint {
+	for _, claims := range []map[hold.ClaimID][32]byte{t.claims, claimed} {
+		fingerprint, ok := claims[id]
+		switch {
+		case ok && fingerprint != *op.Fingerprint:
 			return metering.Begun{}, metering.ErrMismatch
+		case ok:
+			return metering.Begun{}, metering.ErrInFlight
 		}
-		return metering.Begun{}, metering.ErrInFlight
 	}
 	r, ok := t.replies[id]
 	switch {

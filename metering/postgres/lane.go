@@ -49,8 +49,11 @@ type group[In, Out any] struct {
 // lanes carry jobs to the database: one for each account, in which one group is under way and the next is
 // what comes meanwhile. Nobody lingers for more, and a busy account does not hold up another.
 type lanes[In, Out any] struct {
-	run  func(*group[In, Out]) // does the jobs, and sets out or err of each
-	late func(*job[In, Out])   // is told of a job that was done after its caller had left
+	run func(*group[In, Out]) // does the jobs, and sets out or err of each
+
+	// Both may be nil. late is told of a job that was done after its caller had left; fits says what a job
+	// needs: a group has one period, and a bound of bytes.
+	late func(*job[In, Out])
 	fits func(In) (period metering.Period, bytes int)
 
 	mu      sync.Mutex
@@ -94,7 +97,11 @@ func (l *lanes[In, Out]) do(ctx context.Context, account metering.AccountID, in 
 
 // add puts a job into the last group of the account if it fits there, and sees to it that the lane runs.
 func (l *lanes[In, Out]) add(account metering.AccountID, j *job[In, Out]) (*group[In, Out], error) {
-	period, bytes := l.fits(j.in)
+	var period metering.Period
+	var bytes int
+	if l.fits != nil {
+		period, bytes = l.fits(j.in)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -138,7 +145,9 @@ func (l *lanes[In, Out]) lane(account metering.AccountID) {
 			l.run(g)
 		}
 		for _, j := range l.end(g) {
-			l.late(j)
+			if l.late != nil {
+				l.late(j)
+			}
 		}
 	}
 }

@@ -147,8 +147,10 @@ func (s *Store) Audit(ctx context.Context) (audit metering.Audit, err error) {
 }
 
 func auditAll(ctx context.Context, tx pgx.Tx, audit *metering.Audit) error {
-	if _, err := tx.Exec(ctx, "SET LOCAL enable_seqscan = on"); err != nil {
-		return err
+	for _, setting := range []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin"} {
+		if _, err := tx.Exec(ctx, "SET LOCAL "+setting+" = on"); err != nil {
+			return err
+		}
 	}
 	err := tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM accounts), count(*), coalesce(sum(credits), 0)::bigint FROM ledger`).
 		Scan(&audit.Accounts, &audit.Entries, &audit.Credits)

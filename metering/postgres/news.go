@@ -193,6 +193,9 @@ func (s *Store) Watch(ctx context.Context, since int64) iter.Seq2[metering.Chang
 				yield(metering.Change{}, err)
 				return
 			}
+			if len(list) > 0 && list[0].Seq > next+1 && !yield(metering.Change{Seq: list[0].Seq - 1}, nil) {
+				return // some were forgotten
+			}
 			for _, c := range list {
 				if next = c.Seq; !yield(c, nil) {
 					return

@@ -26,11 +26,15 @@ var settings = map[string]string{
 	// Every condition of every decision was thought through under this level.
 	"default_transaction_isolation": "read committed",
 
-	// A plan for parameters of any value is made once. Statements of the hot path begin with an account, and
-	// must go on doing so when the statistics of a table say that it is empty.
-	"plan_cache_mode": "force_generic_plan",
-	"enable_seqscan":  "off",
-	"jit":             "off",
+	// A plan for parameters of any value is made once. Statements of the hot path go from the account to its
+	// rows by an index, and must go on doing so when the statistics of a table say that it is empty. A plain
+	// scan of an index also marks what is dead in it, a bitmap scan does not.
+	"plan_cache_mode":   "force_generic_plan",
+	"enable_seqscan":    "off",
+	"enable_bitmapscan": "off",
+	"enable_hashjoin":   "off",
+	"enable_mergejoin":  "off",
+	"jit":               "off",
 
 	// A server that was cut off in the middle of a Begin must not hold up the account on the others.
 	"idle_in_transaction_session_timeout": "5s",

@@ -33,6 +33,7 @@ func newSchema(t testing.TB) string {
 	require.NoError(t, err)
 	query := u.Query()
 	query.Set("search_path", schema)
+	query.Set("application_name", schema)
 	u.RawQuery = query.Encode()
 	return u.String()
 }

@@ -56,10 +56,8 @@ const (
 
 // The statements of a sweep. What somebody else is working on is left to him.
 const (
-	// Begin removes what lapsed where it needs the room; this is for accounts at rest.
-	sweepHolds = `DELETE FROM holds h USING (SELECT account, token FROM holds WHERE lease <= $1
-		ORDER BY account, token LIMIT $2 FOR UPDATE SKIP LOCKED) old
-		WHERE h.account = old.account AND h.token = old.token`
+	// Begin drops what lapsed where it needs the room; this is for accounts at rest.
+	findLapsed = "SELECT DISTINCT account FROM holds WHERE lease <= $1 LIMIT $2"
 
 	findExpired = `SELECT account, line, hash, id FROM replies WHERE expires <= $1 ORDER BY expires LIMIT $2`
 
@@ -100,10 +98,16 @@ func (s *Store) sweepAll() {
 	}
 }
 
-// sweepHolds deletes holds that lapsed some time ago, so that the clock of another server may be behind.
+// sweepHolds drops holds that lapsed some time ago, account by account.
 func (s *Store) sweepHolds(now time.Time) (int, error) {
-	tag, err := s.pool.Exec(s.ctx, sweepHolds, micros(now.Add(-metering.ClaimLease)), sweepRows)
-	return int(tag.RowsAffected()), err
+	before := micros(now.Add(-metering.ClaimLease))
+	accounts, err := collect(s.ctx, s, pgx.RowTo[string], findLapsed, before, sweepRows)
+	for _, account := range accounts {
+		if err == nil {
+			_, err = s.pool.Exec(s.ctx, dropLapsed, account, before)
+		}
+	}
+	return len(accounts), err
 }
 
 // sweepReplies deletes expired replies, account by account.

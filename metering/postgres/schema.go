@@ -63,16 +63,26 @@ var migrations = [SchemaVersion]string{
 	) WITH (fillfactor = 50);
 
 	CREATE TABLE changes (
-		seq     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- in the order of commit
+		seq     bigint PRIMARY KEY, -- in the order of commit and without gaps
 		key     text NOT NULL,
 		account text NOT NULL
 	);
 
-	-- The lock under which promises of an account are made, on whatever node. Promises need not survive a
-	-- crash of PostgreSQL, as nothing was charged or answered; therefore neither this nor holds is logged.
+	-- Promises need not survive a crash of PostgreSQL, as nothing was charged or answered; therefore the next
+	-- three tables are not logged, and are empty afterwards. This is the lock under which promises of an account
+	-- are made, on whatever server.
 	CREATE UNLOGGED TABLE admissions (
 		account text COLLATE "C" PRIMARY KEY
 	);
+
+	-- What is used and held, so that a grant need not count the holds. Never less than that; more only until the
+	-- next refusal, before which they are counted.
+	CREATE UNLOGGED TABLE taken (
+		account text COLLATE "C" NOT NULL,
+		period  integer NOT NULL,
+		credits bigint  NOT NULL,
+		PRIMARY KEY (account, period)
+	) WITH (fillfactor = 50);
 
 	CREATE UNLOGGED TABLE holds (
 		account     text COLLATE "C" NOT NULL,

@@ -17,9 +17,6 @@ import (
 // A Settle is one statement, of up to four parts: what is deleted from holds is what may be charged, so that
 // no two can charge one ticket, and nothing that lapsed is charged. The period, the credits and the claim are
 // those of the hold: what a ticket says of itself is not trusted with money.
-//
-// Every part sees the tables as they were before the statement, and used and held together stay what they are.
-// So what is held afterwards is that sum less what is used then.
 const (
 	settleHolds = `WITH done AS (
 		DELETE FROM holds h USING unnest($2::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[]`
@@ -55,9 +52,7 @@ const (
 	)`
 	settleResult = `
 		SELECT s.period, s.used, s.charges, a.plan,
-			coalesce((SELECT used FROM balances WHERE account = $1 AND period = s.period), 0) + (
-				SELECT coalesce(sum(credits), 0) FROM holds WHERE account = $1 AND period = s.period AND lease > $3
-			)::bigint - s.used,
+			coalesce((SELECT credits FROM taken WHERE account = $1 AND period = s.period), 0) - s.used,
 			(SELECT array_agg(token) FROM done WHERE period = s.period)`
 	settleFrom = `
 		FROM sums s, accounts a WHERE a.account = $1`

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type Store struct {
 	pool    *pgxpool.Pool
 	begins  lanes[metering.Op, metering.Begun]
 	settles lanes[settlement, metering.Balance]
+	cancels lanes[metering.Ticket, struct{}]
 	uses    uses
 	news    news
 	health  health
@@ -54,7 +56,8 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 		s.clock = time.Now
 	}
 	s.begins.run, s.begins.late, s.begins.fits = s.beginGroup, s.beganLate, fitsBegin
-	s.settles.run, s.settles.late, s.settles.fits = s.settleGroup, settledLate, fitsSettle
+	s.settles.run, s.settles.fits = s.settleGroup, fitsSettle
+	s.cancels.run = s.cancelGroup
 	var err error
 	if s.pool, err = openPool(ctx, url); err != nil {
 		return nil, err
@@ -80,6 +83,7 @@ func (s *Store) Close() error {
 		s.tasks.Wait()
 		s.begins.close()
 		s.settles.close()
+		s.cancels.close() // last, for what was begun too late
 		s.pool.Close()
 	})
 	return nil
@@ -124,7 +128,9 @@ func fitsBegin(op metering.Op) (period metering.Period, bytes int) {
 // beganLate gives back what was granted to a caller who had left.
 func (s *Store) beganLate(j *job[metering.Op, metering.Begun]) {
 	if t := j.out.Ticket; t != nil {
-		_ = s.release(*t) // on an error the lease ends by itself
+		ctx, cancel := working()
+		defer cancel()
+		_, _ = s.cancels.do(ctx, t.Account, *t) // on an error the lease ends by itself
 	}
 }
 
@@ -161,24 +167,38 @@ func fitsSettle(c settlement) (period metering.Period, bytes int) {
 	return metering.Period{}, bytes // each is charged to the period of its hold
 }
 
-// settledLate does nothing: the charge and its reply are there for a repetition.
-func settledLate(*job[settlement, metering.Balance]) {}
-
 // Cancel implements [metering.Ledger].
 func (s *Store) Cancel(_ context.Context, t metering.Ticket) error {
 	// The context is not asked: that it has ended is why most requests are cancelled.
 	if err := s.ready(context.Background()); err != nil {
 		return err
 	}
-	if err := s.release(t); err != nil {
+	ctx, cancel := working()
+	defer cancel()
+	if _, err := s.cancels.do(ctx, t.Account, t); err != nil {
 		return fmt.Errorf("cancelling %s: %w", t.RequestID, err)
 	}
 	return nil
 }
 
-func (s *Store) release(t metering.Ticket) error {
+const cancelHolds = `WITH gone AS (
+		DELETE FROM holds h USING unnest($2::bigint[]) AS c (token) WHERE h.account = $1 AND h.token = c.token
+		RETURNING h.period, h.credits
+	)
+	UPDATE taken t SET credits = t.credits - g.credits
+	FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period) g
+	WHERE t.account = $1 AND t.period = g.period`
+
+// cancelGroup releases holds in one transaction.
+func (s *Store) cancelGroup(g *group[metering.Ticket, struct{}]) {
 	ctx, cancel := working()
 	defer cancel()
-	_, err := s.pool.Exec(ctx, "DELETE FROM holds WHERE account = $1 AND token = $2", t.Account, int64(t.Token))
-	return s.failure(err)
+	tokens := make([]int64, len(g.jobs))
+	for i, j := range g.jobs {
+		tokens[i] = int64(j.in.Token)
+	}
+	slices.Sort(tokens)
+	if _, err := s.pool.Exec(ctx, cancelHolds, g.account, tokens); err != nil {
+		g.fail(s.failure(err))
+	}
 }
