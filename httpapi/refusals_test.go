@@ -39,7 +39,8 @@ func TestReplaysPassTheGate(t *testing.T) {
 				c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
 			}, row("/x", 1, echo))
 			key, secret, err := a.admin.CreateKey(t.Context(), metering.KeyRequest{
-				Account: a.account.ID, Name: "a", Scopes: []metering.Scope{metering.DNSRead}, ExpiresAt: new(a.clock.Now().Add(time.Hour)),
+				Account: a.account.ID, Name: "a", Scopes: []metering.Scope{metering.DNSRead},
+				ExpiresAt:   new(a.clock.Now().Add(time.Hour)),
 				IPAllowlist: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")},
 			})
 			require.NoError(t, err)
@@ -93,7 +94,8 @@ func TestInvalidKeysTakeAsLong(t *testing.T) {
 	text := unknown.Reveal()
 	mistyped := text[:20] + map[bool]string{true: "b", false: "a"}[text[20] == 'a'] + text[21:]
 	kinds := map[string]string{
-		"unknown": "Bearer " + text, "mistyped": "Bearer " + mistyped, "malformed": "Bearer x", "other scheme": "Basic " + text, "none": "",
+		"unknown": "Bearer " + text, "mistyped": "Bearer " + mistyped, "malformed": "Bearer x",
+		"other scheme": "Basic " + text, "none": "",
 	}
 	took := map[string][]time.Duration{}
 	for range 1500 { // in turn, so that whatever else the machine does hits all alike

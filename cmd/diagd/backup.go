@@ -71,9 +71,9 @@ func (a *app) restoreCommand() *cobra.Command {
 		Use: "restore FILE", Short: "Put a backup in the place of the store, whose server is stopped",
 		Long: `Put a backup in the place of the store, whose server is stopped.
 
-The backup is copied, examined, brought to this program's layout and audited before anything changes; the copy then takes
-the place of the store. The old store is kept beside it under another name: what was charged since the backup is only there.
-A store that a server has open is refused. The exit code is 3 if the backup has faults.`,
+The backup is copied, examined, brought to this program's layout and audited before anything changes; the copy
+then takes the place of the store. The old store is kept beside it under another name: what was charged since the
+backup is only there. A store that a server has open is refused. The exit code is 3 if the backup has faults.`,
 		Args: exactly(1, "the file to restore"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0]) },
 	}

@@ -79,7 +79,8 @@ func TestConfigCheckWritesNothing(t *testing.T) {
 	t.Chdir(dir)
 	config := writeConfig(t, "listen = 0.0.0.0:8080\nip-rate = 7\n")
 	t.Setenv("DIAG_IP_RATE", "8")
-	code, v, _ := checkConfig(t, "--config", config, "--allow-networks", "10.0.0.0/8, 192.0.2.1", "--acme-domain=diag.example")
+	code, v, _ := checkConfig(t, "--config", config, "--allow-networks", "10.0.0.0/8, 192.0.2.1",
+		"--acme-domain=diag.example")
 	assert.Equal(t, exitOK, code)
 	assert.Empty(t, v.Faults)
 	for _, want := range []settingView{
@@ -100,7 +101,8 @@ func TestConfigCheckWritesNothing(t *testing.T) {
 func TestConfigCheckHidesSecrets(t *testing.T) {
 	for _, args := range [][]string{
 		{"--spf-dns-tsig=hmac-sha256:name:s3cretbase64"},
-		{"--spf-dns-listen=127.0.0.1:0", "--spf-dns-zone=a.example", "--spf-dns-ns=ns.b.example", "--spf-dns-tsig=s3cretbase64"},
+		{"--spf-dns-listen=127.0.0.1:0", "--spf-dns-zone=a.example", "--spf-dns-ns=ns.b.example",
+			"--spf-dns-tsig=s3cretbase64"},
 		{"--resolver=https://user:s3cretbase64@192.0.2.1:x/"},
 		{"--resolver=https://user:s3cretbase64@192.0.2.1/dns-query?token=s3cretbase64"},
 		{"--store=postgres://user:s3cretbase64@127.0.0.1:1/diag?password=s3cretbase64&sslmode=disable"},

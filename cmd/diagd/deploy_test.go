@@ -45,7 +45,8 @@ func served(t *testing.T) (names, labels map[string]bool) {
 	t.Helper()
 	m := metrics.New()
 	m.Observe(httpapi.Observation{
-		Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "self", Credits: 1, Replay: true, Deprecated: "operation", Duration: time.Second,
+		Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "self", Credits: 1, Replay: true, Deprecated: "operation",
+		Duration: time.Second,
 	})
 	m.ObserveResolution("changed")
 	m.ObserveQuestion("NOERROR")
@@ -99,7 +100,8 @@ func inQuery(expr string) (names, labels []string) {
 }
 
 func TestInQuery(t *testing.T) {
-	names, labels := inQuery(`topk(3, sum by (le, code) (rate(a_total{instance=~"$x", b!="c"}[5m])) / 2 unless up{job="d"} == 0)`)
+	names, labels := inQuery(
+		`topk(3, sum by (le, code) (rate(a_total{instance=~"$x", b!="c"}[5m])) / 2 unless up{job="d"} == 0)`)
 	assert.Equal(t, []string{"a_total", "up"}, names)
 	assert.Equal(t, []string{"le", "code", "instance", "b", "job"}, labels)
 }

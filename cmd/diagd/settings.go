@@ -87,7 +87,8 @@ func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []e
 	for _, entry := range environment {
 		name, _, _ := strings.Cut(entry, "=")
 		if !strings.HasPrefix(name, envName("")) || known[name] ||
-			strings.HasPrefix(name, envName("service-")) || name == envName("port") || strings.HasPrefix(name, envName("port-")) {
+			strings.HasPrefix(name, envName("service-")) || name == envName("port") ||
+			strings.HasPrefix(name, envName("port-")) {
 			continue
 		}
 		remedy := "diagd serve --help lists the flags that name them"
@@ -95,7 +96,8 @@ func checkEnvironment(environment []string, settings *pflag.FlagSet) (faults []e
 		if near := similar(flag, settings); near != "" {
 			remedy = "did you mean " + envName(near) + "?"
 		}
-		faults = append(faults, &settingError{source: "the environment", fault: "there is no setting " + name, remedy: remedy})
+		faults = append(faults,
+			&settingError{source: "the environment", fault: "there is no setting " + name, remedy: remedy})
 	}
 	return faults
 }
