@@ -116,6 +116,9 @@ func (d *Deriver) lookAtProfile(
 		return fmt.Errorf("looking at SPF profile %s: %w", p.ID, err)
 	}
 	for i, r := range resolutions {
+		if r.At.Before(since) { // it says how things were
+			continue
+		}
 		failing := i > 0 && resolutions[i-1].Failed
 		f := facts{Resolution: r.ID, Added: r.Added, Removed: r.Removed, Error: r.Error}
 		switch {

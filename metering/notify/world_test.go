@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+var anywhere = netip.MustParseAddr("192.0.2.1")
+
 // A received is a request that a receiver got.
 type received struct {
 	*http.Request
@@ -171,7 +173,7 @@ func (w *world) key(expires *time.Time) (metering.Key, metering.Secret) {
 func (w *world) charge(secret metering.Secret, credits int64) error {
 	w.Helper()
 	ctx := context.Background()
-	c, err := w.gate.Admit(ctx, secret.Reveal(), netip.MustParseAddr("192.0.2.1"), w.clock.Now())
+	c, err := w.gate.Admit(ctx, secret.Reveal(), anywhere, w.clock.Now())
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,253 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/sqlite"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// newSQLiteWorld is a world on a file, which can be opened again.
+func newSQLiteWorld(t *testing.T) (w *world, reopen func()) {
+	t.Helper()
+	w = newWorld(t)
+	path := filepath.Join(t.TempDir(), "notify.db")
+	open := func() metering.Store {
+		store, err := sqlite.Open(context.Background(), path, sqlite.Config{Clock: w.clock.Now})
+		require.NoError(t, err)
+		return store
+	}
+	w.on(open())
+	t.Cleanup(func() { w.store.Close() })
+	return w, func() {
+		account := w.account
+		require.NoError(t, w.store.Close())
+		w.on(open())
+		w.account = account
+	}
+}
+
+// Eight workers that share a store send each of 500 deliveries once.
+func TestManyWorkers(t *testing.T) {
+	for _, kind := range []string{"memory", "sqlite"} {
+		t.Run(kind, func(t *testing.T) {
+			w := newWorld(t)
+			if kind == "sqlite" {
+				w, _ = newSQLiteWorld(t)
+			}
+			var channels []Channel
+			for i := range 10 {
+				c, _ := w.channel(fmt.Sprintf("c%d", i))
+				channels = append(channels, c)
+			}
+			want := map[string]bool{}
+			for i := range 500 {
+				want[w.test(channels[i%len(channels)]).ID] = true
+			}
+			var all sync.WaitGroup
+			for range 8 {
+				worker := &Worker{Store: w.store, Client: w.worker.Client, Clock: w.clock.Now}
+				all.Go(func() { assert.NoError(t, worker.Flush(context.Background())) })
+			}
+			all.Wait()
+			sent := map[string]int{}
+			for _, r := range w.net.take() {
+				sent[r.Header.Get("X-Service-Delivery-ID")]++
+			}
+			assert.Len(t, sent, 500)
+			for id, n := range sent {
+				assert.True(t, want[id])
+				assert.Equal(t, 1, n)
+				assert.Equal(t, Delivered, w.delivery(id).State)
+			}
+		})
+	}
+}
+
+// Several workers fan an event out once, and several derivers write it once.
+func TestManyDerivers(t *testing.T) {
+	w := newWorld(t)
+	for i := range 3 {
+		w.channel(fmt.Sprintf("c%d", i))
+	}
+	for range 20 {
+		w.key(nil)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		d := &Deriver{Store: w.store, Clock: w.clock.Now}
+		worker := &Worker{Store: w.store, Client: w.worker.Client, Clock: w.clock.Now}
+		all.Go(func() {
+			assert.NoError(t, d.Look(context.Background()))
+			assert.NoError(t, worker.Flush(context.Background()))
+		})
+	}
+	all.Wait()
+	assert.Len(t, w.net.take(), 60)
+}
+
+// A dyingStore is that of a node that dies once it has been told to.
+type dyingStore struct {
+	metering.Store
+	dead atomic.Bool
+}
+
+func (s *dyingStore) PutRecords(ctx context.Context, list ...metering.Record) error {
+	if s.dead.Load() {
+		return metering.ErrUnavailable
+	}
+	return s.Store.PutRecords(ctx, list...)
+}
+
+// What a node had claimed when it died is taken up at the end of its lease: the same event and delivery, with the
+// next attempt.
+func TestDeadWorker(t *testing.T) {
+	w := newWorld(t)
+	c, _ := w.channel("a")
+	d := w.test(c)
+	dying := &dyingStore{Store: w.store}
+	w.net.answers(func(*http.Request) (int, http.Header, string) {
+		dying.dead.Store(true) // it has sent, and never says so
+		return 200, nil, "ok"
+	})
+	first := &Worker{Store: dying, Client: w.worker.Client, Clock: w.clock.Now}
+	require.NoError(t, first.step1())
+	require.Len(t, w.net.take(), 1)
+	w.clock.Advance(Lease - time.Second)
+	require.Empty(t, w.pump(), "the lease holds")
+	w.clock.Advance(time.Second)
+	got := w.pump()
+	require.Len(t, got, 1)
+	b := got[0].body(t)
+	assert.Equal(t, d.ID, b.DeliveryID)
+	assert.Equal(t, d.Event, b.EventID)
+	assert.Equal(t, 2, b.Attempt)
+	d = w.delivery(d.ID)
+	assert.Equal(t, Delivered, d.State)
+	require.Len(t, d.Attempts, 2)
+	assert.Equal(t, nodeDied, d.Attempts[0].Error)
+}
+
+// Deaths count as attempts: a receiver that kills nodes is not tried for ever.
+func TestDeadWorkersCount(t *testing.T) {
+	w := newWorld(t)
+	c, _ := w.channel("a")
+	d := w.test(c)
+	for range MaxAttempts {
+		dying := &dyingStore{Store: w.store}
+		w.net.answers(func(*http.Request) (int, http.Header, string) { dying.dead.Store(true); return 200, nil, "" })
+		require.NoError(t, (&Worker{Store: dying, Client: w.worker.Client, Clock: w.clock.Now}).step1())
+		w.clock.Advance(Lease)
+	}
+	require.Len(t, w.net.take(), MaxAttempts)
+	require.Empty(t, w.pump())
+	assert.Equal(t, RetryScheduled, w.delivery(d.ID).State, "open to a replay")
+	w.clock.Advance(24 * time.Hour)
+	require.Empty(t, w.pump())
+	assert.Equal(t, FailedExhausted, w.delivery(d.ID).State)
+}
+
+// The queue outlives the process.
+func TestRestart(t *testing.T) {
+	w, reopen := newSQLiteWorld(t)
+	c, secret := w.channel("a")
+	d := w.test(c)
+	w.net.status(503)
+	require.Len(t, w.pump(), 1)
+	w.key(nil)
+	require.NoError(t, w.deriver.Look(t.Context()))
+	reopen()
+	w.net.status(200)
+	got := w.pump()
+	require.Len(t, got, 1, "the event that had been written")
+	assert.NoError(t, Verify(got[0].Header, []byte(got[0].text), w.clock.Now(), secret))
+	reopen()
+	w.clock.Advance(10 * time.Second)
+	got = w.pump()
+	require.Len(t, got, 1, "the delivery that is due again")
+	assert.Equal(t, d.ID, got[0].body(t).DeliveryID)
+	assert.Equal(t, 2, got[0].body(t).Attempt)
+}
+
+// hanging answers for a host when it is told to, or never.
+type hanging struct {
+	*internet
+	host string
+	let  chan struct{}
+}
+
+func (h hanging) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host == h.host {
+		select {
+		case <-h.let:
+		case <-req.Context().Done():
+			return nil, req.Context().Err()
+		}
+	}
+	return h.internet.RoundTrip(req)
+}
+
+// A channel that is slow holds nobody else up, whatever waits for it.
+func TestSlowChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		slow, _ := w.channel("slow")
+		fast, _ := w.channel("fast")
+		for range 3 * DefaultRunning {
+			w.test(slow)
+		}
+		quick := w.test(fast)
+		w.worker.Client = &http.Client{Transport: hanging{w.net, "slow.example.com", nil}}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- w.worker.Run(ctx) }()
+		synctest.Wait()
+		assert.Equal(t, Delivered, w.delivery(quick.ID).State)
+		stop()
+		assert.ErrorIs(t, <-done, context.Canceled)
+		tried := 0
+		for _, d := range w.deliveries() {
+			if d.Channel == slow.ID && len(d.Attempts) > 0 {
+				tried++
+				assert.Equal(t, "no answer within 10 s", d.Attempts[0].Error)
+				assert.EqualValues(t, 10_000, d.Attempts[0].Millis)
+			}
+		}
+		assert.Equal(t, DefaultPerChannel, tried)
+		w.gate.Close()
+	})
+}
+
+// A stop lets the attempt under way end, and begins no other.
+func TestStopInTheMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c, _ := w.channel("a")
+		d := w.test(c)
+		h := hanging{w.net, "a.example.com", make(chan struct{})}
+		w.worker.Client = &http.Client{Transport: h}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- w.worker.Run(ctx) }()
+		synctest.Wait()
+		stop()
+		synctest.Wait()
+		assert.Empty(t, done, "it waits for the attempt")
+		w.test(c)
+		close(h.let)
+		<-done
+		assert.Equal(t, Delivered, w.delivery(d.ID).State)
+		assert.Len(t, w.net.take(), 1)
+		w.gate.Close()
+	})
+}
