@@ -60,7 +60,7 @@ type Channel struct {
 // wants reports whether a channel is to be told of an event. Channels are told of what comes after them, and all
 // are told of channels.
 func (d *channelDoc) wants(e metering.Event) bool {
-	return d.State == ChannelActive && !e.At.Before(d.CreatedAt) &&
+	return d.State == ChannelActive && !e.At.Before(d.Since) &&
 		(len(d.Categories) == 0 || e.Type.Category() == metering.ChannelEvents ||
 			slices.Contains(d.Categories, e.Type.Category()))
 }
@@ -80,6 +80,7 @@ type channelDoc struct {
 	State         ChannelState             `json:"state"`
 	Reason        string                   `json:"reason,omitempty"`
 	CreatedAt     time.Time                `json:"created_at"`
+	Since         time.Time                `json:"since"` // when it was last enabled: what is older is not told
 
 	record metering.Record // from which it was read
 }

@@ -123,6 +123,7 @@ func (c Channels) newDoc(r ChannelRequest) (*channelDoc, error) {
 		Name: r.Name, Kind: r.Kind, Target: r.Target, State: ChannelActive, CreatedAt: now(c.Clock),
 		Categories: slices.Compact(slices.Sorted(slices.Values(r.Categories))),
 	}
+	doc.Since = doc.CreatedAt
 	switch {
 	case r.Kind == Telegram && !telegramToken.MatchString(r.Token):
 		return nil, &metering.FieldError{Field: "token", Reason: "must be that of a bot, as BotFather gives it"}
@@ -244,7 +245,9 @@ func (c Channels) Disable(ctx context.Context, account metering.AccountID, id, r
 // Enable lets a channel be told again of what occurs from then on.
 func (c Channels) Enable(ctx context.Context, account metering.AccountID, id string) (Channel, error) {
 	return c.change(ctx, account, id, func(d *channelDoc) error {
-		d.State, d.Reason = ChannelActive, ""
+		if d.State != ChannelActive {
+			d.State, d.Reason, d.Since = ChannelActive, "", now(c.Clock)
+		}
 		return nil
 	})
 }

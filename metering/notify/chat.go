@@ -10,9 +10,8 @@ import (
 
 // The bounds of the services, below which every text of ours lies; names that customers chose are cut well before.
 const (
-	maxSlackHeader = 150  // characters of a header block
-	maxSlackFields = 10   // fields of a section block
-	maxTelegram    = 4096 // characters of a message, entities not counted
+	maxSlackHeader = 150 // characters of a header block
+	maxSlackFields = 10  // fields of a section block
 )
 
 // slackEscaper is all that Slack's mrkdwn wants escaped.
@@ -62,42 +61,54 @@ func (m *message) footer() string {
 }
 
 // teams is an Adaptive Card in the envelope that the workflows "Post to a channel when a webhook request is received"
-// take.
+// take. Its texts are runs, in which nothing is Markdown: a name that a customer chose cannot become a link.
 func (m *message) teams() ([]byte, error) {
 	s, err := describe(m.event)
 	if err != nil {
 		return nil, err
 	}
-	type object = map[string]any
-	text := func(t string) object { return object{"type": "TextBlock", "text": markdown.Replace(t), "wrap": true} }
-	title := text(s.Title)
-	title["size"], title["weight"] = "Large", "Bolder"
-	body := []object{title, text(s.Text)}
-	if len(s.Facts) > 0 {
-		var facts []object
-		for _, f := range s.Facts {
-			facts = append(facts, object{"title": f.Name, "value": markdown.Replace(f.Value)})
-		}
-		body = append(body, object{"type": "FactSet", "facts": facts})
+	body := []teamsBlock{
+		newTeamsBlock(teamsRun{Text: s.Title, Size: "Large", Weight: "Bolder"}), newTeamsBlock(teamsRun{Text: s.Text}),
+	}
+	for _, f := range s.Facts {
+		line := newTeamsBlock(teamsRun{Text: f.Name + ": ", Weight: "Bolder"}, teamsRun{Text: f.Value})
+		line.Spacing = "Small"
+		body = append(body, line)
 	}
 	if s.Action != "" {
-		body = append(body, text(s.Action))
+		body = append(body, newTeamsBlock(teamsRun{Text: s.Action}))
 	}
-	footer := text(m.footer())
-	footer["size"], footer["isSubtle"] = "Small", true
+	body = append(body, newTeamsBlock(teamsRun{Text: m.footer(), Size: "Small", Subtle: true}))
+	type object = map[string]any
 	card := object{
 		"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4",
-		"msteams": object{"width": "Full"}, "body": append(body, footer),
+		"fallbackText": s.Title + ". " + s.Text, "msteams": object{"width": "Full"}, "body": body,
 	}
 	return marshal(object{"type": "message", "attachments": []object{
 		{"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": nil, "content": card},
 	}})
 }
 
-// markdown escapes what Adaptive Cards take for emphasis, links and lists: a name that a customer chose must not
-// become a link.
-var markdown = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "`", "\\`", "~", `\~`,
-	"#", `\#`, "<", "&lt;", ">", "&gt;")
+type teamsBlock struct {
+	Type    string     `json:"type"`
+	Spacing string     `json:"spacing,omitempty"`
+	Runs    []teamsRun `json:"inlines"`
+}
+
+type teamsRun struct {
+	Type   string `json:"type"`
+	Text   string `json:"text"`
+	Size   string `json:"size,omitempty"`
+	Weight string `json:"weight,omitempty"`
+	Subtle bool   `json:"isSubtle,omitempty"`
+}
+
+func newTeamsBlock(runs ...teamsRun) teamsBlock {
+	for i := range runs {
+		runs[i].Type = "TextRun"
+	}
+	return teamsBlock{Type: "RichTextBlock", Runs: runs}
+}
 
 // telegram is the JSON of the method sendMessage, in Telegram's HTML: of its three styles the one with the
 // fewest characters to escape.
@@ -130,6 +141,18 @@ func marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// judge reads an answer as its service means it.
+func (r *result) judge(k Kind, body []byte) {
+	switch k {
+	case Slack:
+		r.judgeSlack(body)
+	case Teams:
+		r.judgeTeams(body)
+	case Telegram:
+		r.judgeTelegram(body)
+	}
 }
 
 // judgeSlack reads what Slack, or something that takes its messages, answered: "ok" or an object that says so. A

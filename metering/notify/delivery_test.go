@@ -38,7 +38,8 @@ func TestSchedule(t *testing.T) {
 	c, secret := w.channel("a")
 	d := w.test(c)
 	began := w.clock.Now()
-	at := []time.Duration{0, 10 * time.Second, 70 * time.Second, 670 * time.Second, 4270 * time.Second, 25870 * time.Second}
+	at := []time.Duration{0, 10 * time.Second, 70 * time.Second, 670 * time.Second, 4270 * time.Second,
+		25870 * time.Second}
 	for i, when := range at {
 		w.clock.Set(began.Add(when - time.Second))
 		if i > 0 {
@@ -241,7 +242,8 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 		assert.NotContains(t, text, "AAHdq")
 	}
 	for _, bad := range []string{"http://topsecret.example.com/", "https://u:topsecret@x.example.com/", "://topsecret"} {
-		_, _, err := w.channels.Create(t.Context(), ChannelRequest{Account: w.account.ID, Name: "x", Kind: Webhook, Target: bad})
+		_, _, err := w.channels.Create(t.Context(),
+			ChannelRequest{Account: w.account.ID, Name: "x", Kind: Webhook, Target: bad})
 		require.Error(t, err)
 		assert.NotContains(t, err.Error(), "topsecret")
 	}

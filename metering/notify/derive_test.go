@@ -149,7 +149,8 @@ func TestLateSettlement(t *testing.T) {
 	w.clock.Set(time.Date(2026, 1, 31, 23, 59, 59, 0, time.UTC))
 	c, err := w.gate.Admit(t.Context(), secret.Reveal(), anywhere, w.clock.Now())
 	require.NoError(t, err)
-	begun, err := w.gate.Begin(t.Context(), c, metering.Op{RequestID: "r", Endpoint: "x", Credits: 40_000, Now: w.clock.Now()})
+	begun, err := w.gate.Begin(t.Context(), c,
+		metering.Op{RequestID: "r", Endpoint: "x", Credits: 40_000, Now: w.clock.Now()})
 	require.NoError(t, err)
 	w.clock.Advance(time.Minute)
 	assert.Empty(t, w.pump())

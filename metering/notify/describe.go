@@ -20,11 +20,15 @@ type summary struct {
 
 type fact struct{ Name, Value string }
 
-// The bounds of what others have written.
+// The bounds of what others have written, in characters. Titles stay short enough for all that show them.
 const (
-	maxName  = 64
-	maxError = 300
+	maxName   = 64
+	maxDomain = 100
+	maxError  = 300
 )
+
+// unknown stands for a name that the data lack.
+const unknown = "unknown"
 
 // describe puts an event into words.
 func describe(e metering.Event) (summary, error) {
@@ -77,16 +81,17 @@ func keyCreated(f facts) summary {
 }
 
 func keyRotated(f facts) summary {
-	text := "The API key was replaced by a new one and no longer works."
-	if f.GraceUntil != nil {
-		text = "The API key was replaced by a new one. The old key works until " + moment(f.GraceUntil) + "."
-	}
-	return summary{
+	s := summary{
 		Title:  "API key rotated: " + f.key(),
-		Text:   text,
+		Text:   "The API key was replaced by a new one and no longer works.",
 		Facts:  append(f.aboutKey(), fact{"New key", string(f.NewKeyID)}, fact{"New prefix", f.NewPrefix}),
-		Action: "Switch every client to the new key before then.",
+		Action: "Switch every client to the new key now.",
 	}
+	if f.GraceUntil != nil {
+		s.Text = "The API key was replaced by a new one. The old key works until " + moment(f.GraceUntil) + "."
+		s.Action = "Switch every client to the new key before then."
+	}
+	return s
 }
 
 func keyGraceEnded(f facts) summary {
@@ -143,7 +148,7 @@ func quotaExceeded(f facts) summary {
 	return summary{
 		Title: "Request refused: no credits left",
 		Text: fmt.Sprintf("A request for %s was refused because the remaining credits of %s do not cover it. "+
-			"Further requests are refused until the next month.", credits(f.Requested), f.month()),
+			"You are told of this once a month.", credits(f.Requested), f.month()),
 		Facts:  f.aboutUsage(),
 		Action: "To continue now, choose a larger plan, enable overage or raise its budget.",
 	}
@@ -209,7 +214,7 @@ func spfChanged(f facts) summary {
 func spfFailed(f facts) summary {
 	facts := f.aboutSPF()
 	if f.Error != "" {
-		facts = append(facts, fact{"Error", cut(f.Error, maxError)})
+		facts = append(facts, fact{"Error", line(f.Error, maxError)})
 	}
 	return summary{
 		Title: "Hosted SPF cannot be resolved: " + f.domain(),
@@ -240,25 +245,29 @@ func spfRemoved(f facts) summary {
 func channelTest(f facts) summary {
 	return summary{
 		Title: "Test notification",
-		Text:  "This is a test. The channel " + name(f.ChannelName) + " receives notifications.",
+		Text:  "This is a test. The channel " + f.channel() + " receives notifications.",
 		Facts: []fact{{"Channel", f.ChannelID}},
 	}
 }
 
 func channelEnded(f facts) summary {
 	return summary{
-		Title: "Notification channel disabled: " + name(f.ChannelName),
+		Title: "Notification channel disabled: " + f.channel(),
 		Text: fmt.Sprintf("Nothing is sent to the %s channel %s any more: %s.",
-			f.Kind, name(f.ChannelName), cut(f.Reason, maxError)),
+			f.Kind, f.channel(), line(f.Reason, maxError)),
 		Facts:  []fact{{"Channel", f.ChannelID}},
 		Action: "Check the receiver, then enable the channel again, or remove it.",
 	}
 }
 
 // key is how a person knows a key.
-func (f *facts) key() string { return name(cmp.Or(f.KeyName, string(f.KeyID))) }
+func (f *facts) key() string { return line(cmp.Or(f.KeyName, string(f.KeyID), unknown), maxName) }
 
-func (f *facts) domain() string { return cmp.Or(f.Domain, f.ProfileName, f.ProfileID) }
+func (f *facts) channel() string { return line(cmp.Or(f.ChannelName, f.ChannelID, unknown), maxName) }
+
+func (f *facts) domain() string {
+	return line(cmp.Or(f.Domain, f.ProfileName, f.ProfileID, unknown), maxDomain)
+}
 
 // month is the month of billing, such as "January 2026".
 func (f *facts) month() string {
@@ -306,8 +315,8 @@ func (f *facts) aboutSPF() []fact {
 	return list
 }
 
-// name is what a customer called something.
-func name(text string) string { return cut(strings.Join(strings.Fields(text), " "), maxName) }
+// line is what somebody else has written, on one line of so many characters.
+func line(text string, most int) string { return cut(strings.Join(strings.Fields(text), " "), most) }
 
 func moment(t *time.Time) string {
 	if t == nil {

@@ -3,26 +3,46 @@ package notify
 import "fmt"
 
 func periodClosed(f facts) summary {
-	return summary{
-		Title: "Invoice for " + f.month(),
-		Text:  fmt.Sprintf("The month %s is closed. Your account used %s.", f.month(), credits(f.Used)),
-		Facts: f.aboutUsage(),
+	text := fmt.Sprintf("Your account used %s in %s. ", credits(f.Used), f.month())
+	if f.Total == 0 {
+		text += "There is nothing to pay."
+	} else {
+		text += "The invoice total is " + f.money(f.Total) + "."
 	}
+	return summary{Title: "Invoice for " + f.month(), Text: text, Facts: f.aboutInvoice()}
 }
 
 func overageBilled(f facts) summary {
 	return summary{
 		Title: "Overage billed for " + f.month(),
-		Text:  fmt.Sprintf("%s beyond the allowance of %s cost %s.", credits(f.Overage), f.month(), f.money(f.Cost)),
-		Facts: f.aboutUsage(),
+		Text: fmt.Sprintf("Your account used %s beyond the allowance of %s, which cost %s.",
+			credits(f.Overage), f.month(), f.money(f.Cost)),
+		Facts:  f.aboutInvoice(),
+		Action: "If this happens every month, compare the price of the next larger plan.",
 	}
 }
 
 func paymentFailed(f facts) summary {
-	return summary{
+	s := summary{
 		Title:  "Payment failed for " + f.month(),
-		Text:   "The invoice for " + f.month() + " could not be paid.",
-		Facts:  f.aboutUsage(),
-		Action: "Check the payment method.",
+		Text:   fmt.Sprintf("The invoice of %s for %s could not be paid.", f.money(f.Total), f.month()),
+		Facts:  f.aboutInvoice(),
+		Action: "Check the payment method. No further attempt is made until the payment is retried by hand.",
 	}
+	if f.NextAttempt != nil {
+		s.Facts = append(s.Facts, fact{"Next attempt", moment(f.NextAttempt)})
+		s.Action = "Check the payment method before the next attempt."
+	}
+	if f.Error != "" {
+		s.Facts = append(s.Facts, fact{"Error", line(f.Error, maxError)})
+	}
+	return s
+}
+
+func (f *facts) aboutInvoice() []fact {
+	list := []fact{{"Invoice", f.Invoice}, {"Plan", string(f.Plan)}}
+	if f.Overage > 0 {
+		list = append(list, fact{"Overage", credits(f.Overage) + ", " + f.money(f.Cost)})
+	}
+	return append(list, fact{"Total", f.money(f.Total)})
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // facts is the data of an event: of all types in one, since most have few and share them. It is what receivers of
-// webhooks read as data, and what the texts are written from. Billing has data of its own, of which the last
-// group here are the names that the texts need.
+// webhooks read as data, and what the texts are written from. Events of billing have data of their own, with the
+// same names as far as the texts need them.
 type facts struct {
 	KeyID       metering.KeyID         `json:"key_id,omitempty"`
 	KeyName     string                 `json:"key_name,omitempty"`
@@ -30,9 +30,14 @@ type facts struct {
 	Limit     int64            `json:"limit_credits,omitempty"`
 	Requested int64            `json:"requested_credits,omitempty"`
 	Overage   int64            `json:"overage_credits,omitempty"`
-	Cost      int64            `json:"overage_cents,omitempty"` // rounded up
+	Cost      int64            `json:"overage_cents,omitempty"` // rounded half up, as on the invoice
 	Budget    int64            `json:"budget_cents,omitempty"`
 	Currency  string           `json:"currency,omitempty"`
+
+	Invoice     string     `json:"invoice_number,omitempty"`
+	Total       int64      `json:"total_cents,omitempty"`
+	Attempt     int        `json:"attempt,omitempty"` // to charge the invoice
+	NextAttempt *time.Time `json:"next_attempt_at,omitempty"`
 
 	ProfileID   string `json:"profile_id,omitempty"`
 	ProfileName string `json:"profile_name,omitempty"`

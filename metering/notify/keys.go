@@ -55,11 +55,11 @@ func keyEvents(k metering.Key, all []metering.Key, at time.Time) (list []meterin
 	if ended == metering.EventKeyExpired && k.RotatedTo == "" {
 		for i, n := range notices {
 			when := k.ExpiresAt.Add(-n.before)
-			next := *k.ExpiresAt // from then on the notice is no news
+			late := *k.ExpiresAt // from then on the notice is no news
 			if i+1 < len(notices) {
-				next = next.Add(-notices[i+1].before)
+				late = late.Add(-notices[i+1].before)
 			}
-			if when.After(k.CreatedAt) && at.Before(next) {
+			if when.After(k.CreatedAt) && at.Before(late) {
 				add(metering.EventKeyExpiresSoon, when, "/"+n.name, about)
 			}
 		}

@@ -75,10 +75,21 @@ func (s *MailServer) send(ctx context.Context, m *message) result {
 	if err != nil {
 		return result{verdict: refused, err: err.Error()}
 	}
-	err = s.submit(ctx, m.channel.Target, text)
+	client, err := s.connect(ctx)
+	if err != nil { // whatever the server says here, it says of us and not of the message
+		r := result{verdict: retry, err: plain(ctx, err)}
+		if answer, ok := errors.AsType[*smtp.SMTPError](err); ok {
+			r.status = answer.Code
+		}
+		return r
+	}
+	defer client.Close()
+	defer context.AfterFunc(ctx, func() { client.Close() })()
+	err = client.SendMail(s.From, []string{m.channel.Target}, bytes.NewReader(text))
 	answer, ok := errors.AsType[*smtp.SMTPError](err)
 	switch {
 	case err == nil:
+		_ = client.Quit() // the message is taken already
 		return result{verdict: accepted, status: 250}
 	case !ok:
 		return result{verdict: retry, err: plain(ctx, err)}
@@ -91,33 +102,28 @@ func (s *MailServer) send(ctx context.Context, m *message) result {
 	return r
 }
 
-// submit hands a message over.
-func (s *MailServer) submit(ctx context.Context, to string, text []byte) error {
+// connect opens a session in which messages may be submitted.
+func (s *MailServer) connect(ctx context.Context) (*smtp.Client, error) {
 	dial := s.Dial
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
 	conn, err := dial(ctx, "tcp", net.JoinHostPort(s.host, s.port))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	client, err := s.greet(ctx, conn)
-	if err != nil {
-		conn.Close()
-		return err
-	}
-	defer client.Close()
-	if s.password != nil {
-		if err := client.Auth(sasl.NewPlainClient("", s.user, *s.password)); err != nil {
-			return fmt.Errorf("authenticating: %w", err)
+	if err == nil && s.password != nil {
+		if err = client.Auth(sasl.NewPlainClient("", s.user, *s.password)); err != nil {
+			err = fmt.Errorf("the mail server did not take user and password: %w", err)
 		}
 	}
-	if err := client.SendMail(s.From, []string{to}, bytes.NewReader(text)); err != nil {
-		return err
+	if err != nil {
+		conn.Close()
+		return nil, err
 	}
-	_ = client.Quit() // the message is taken already
-	return nil
+	return client, nil
 }
 
 // greet makes the connection one over TLS.

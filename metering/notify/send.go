@@ -60,14 +60,7 @@ func (w *Worker) send(ctx context.Context, m *message) result {
 		verdict: verdictOf(resp.StatusCode), status: resp.StatusCode,
 		after: retryAfter(resp.Header.Get("Retry-After"), m.at),
 	}
-	switch m.channel.Kind {
-	case Slack:
-		r.judgeSlack(body)
-	case Teams:
-		r.judgeTeams(body)
-	case Telegram:
-		r.judgeTelegram(body)
-	}
+	r.judge(m.channel.Kind, body)
 	if r.verdict != accepted {
 		r.response = printable(body)
 		if r.err == "" {

@@ -116,14 +116,14 @@ func (u usage) facts() facts {
 	return f
 }
 
-// cents is what so many credits cost at a rate in millionths of a cent, rounded up.
+// cents is what so many credits cost at a rate in millionths of a cent, rounded half up.
 func cents(credits, rate int64) int64 {
 	if rate <= 0 || credits <= 0 {
 		return 0
 	}
 	whole := credits / metering.MicrosPerCent * rate // of full millions, without overflow
 	rest := credits % metering.MicrosPerCent * rate
-	return whole + (rest+metering.MicrosPerCent-1)/metering.MicrosPerCent
+	return whole + (rest+metering.MicrosPerCent/2)/metering.MicrosPerCent
 }
 
 // portion is the least whole number that is at least so many percent of n.

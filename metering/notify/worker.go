@@ -29,6 +29,10 @@ const (
 	// storeTime bounds the wait for a store to take the result of an attempt.
 	storeTime = 15 * time.Second
 
+	// After a look at the store a worker rests for so many times what the look took, and at most so long.
+	rests   = 3
+	maxRest = time.Second
+
 	// maxEvents is how many events are read at a time.
 	maxEvents = 64
 )
@@ -94,8 +98,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	poll := time.NewTicker(cmp.Or(w.Poll, DefaultPoll))
 	defer poll.Stop()
 	for ctx.Err() == nil {
+		began := time.Now()
 		if _, err := w.step(ctx); err != nil && ctx.Err() == nil {
 			w.log.Error("looking for notifications", "error", err)
+		}
+		select { // a long queue costs no more than a part of the time
+		case <-time.After(min(rests*time.Since(began), maxRest)):
+		case <-ctx.Done():
 		}
 		select {
 		case <-poll.C:

@@ -3,7 +3,10 @@ package notify
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -12,7 +15,10 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/meteringtest"
+	"github.com/diagkit/diagkit/metering/postgres"
 	"github.com/diagkit/diagkit/metering/sqlite"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -39,11 +45,17 @@ func newSQLiteWorld(t *testing.T) (w *world, reopen func()) {
 
 // Eight workers that share a store send each of 500 deliveries once.
 func TestManyWorkers(t *testing.T) {
-	for _, kind := range []string{"memory", "sqlite"} {
+	for _, kind := range []string{"memory", "sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			w := newWorld(t)
-			if kind == "sqlite" {
+			stores := []metering.Store{w.store} // one for each node
+			switch kind {
+			case "sqlite":
 				w, _ = newSQLiteWorld(t)
+				stores = []metering.Store{w.store}
+			case "postgres":
+				stores = newPostgres(t, w.clock, 2)
+				w.on(stores[0])
 			}
 			var channels []Channel
 			for i := range 10 {
@@ -55,8 +67,8 @@ func TestManyWorkers(t *testing.T) {
 				want[w.test(channels[i%len(channels)]).ID] = true
 			}
 			var all sync.WaitGroup
-			for range 8 {
-				worker := &Worker{Store: w.store, Client: w.worker.Client, Clock: w.clock.Now}
+			for i := range 8 {
+				worker := &Worker{Store: stores[i%len(stores)], Client: w.worker.Client, Clock: w.clock.Now}
 				all.Go(func() { assert.NoError(t, worker.Flush(context.Background())) })
 			}
 			all.Wait()
@@ -72,6 +84,37 @@ func TestManyWorkers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// newPostgres opens a schema of its own several times.
+func newPostgres(t *testing.T, clock *meteringtest.Clock, nodes int) (stores []metering.Store) {
+	t.Helper()
+	place := os.Getenv("DIAG_TEST_POSTGRES")
+	if place == "" {
+		t.Skip("DIAG_TEST_POSTGRES is not set")
+	}
+	u, err := url.Parse(place)
+	require.NoError(t, err)
+	schema := fmt.Sprintf("notify_%016x", rand.Uint64())
+	execute := func(statement string) {
+		conn, err := pgx.Connect(context.Background(), place)
+		require.NoError(t, err)
+		_, err = conn.Exec(context.Background(), statement)
+		require.NoError(t, err)
+		require.NoError(t, conn.Close(context.Background()))
+	}
+	execute("CREATE SCHEMA " + schema)
+	t.Cleanup(func() { execute("DROP SCHEMA " + schema + " CASCADE") })
+	query := u.Query()
+	query.Set("search_path", schema)
+	u.RawQuery = query.Encode()
+	for range nodes {
+		store, err := postgres.Open(context.Background(), u.String(), postgres.Config{Clock: clock.Now})
+		require.NoError(t, err)
+		t.Cleanup(func() { store.Close() })
+		stores = append(stores, store)
+	}
+	return stores
 }
 
 // Several workers fan an event out once, and several derivers write it once.
