@@ -39,12 +39,15 @@ var heavy = map[string][]string{
 	"github.com/emersion/go-smtp":   {"metering/notify"}, // its client; servers of tests beside
 	"github.com/standard-webhooks/": {},                  // the second verifier of the tests of metering/notify
 	"go.yaml.in/":                   {},                  // the second reader of the tests of textutil/yaml
-	"github.com/jackc/":             {"metering/postgres", "mailauth/hostedspf/postgres"},
+	"github.com/jackc/":             {"metering/postgresdb", "metering/postgres", "mailauth/hostedspf/postgres"},
 }
 
-// sqliteFiles is the room that all stores on SQLite share. It imports nothing of ours; that of hosted SPF
-// keeps its tables in the ledger's file.
-const sqliteFiles = "metering/sqlitedb"
+// sqliteFiles and postgresDatabases are the rooms that all stores on SQLite and on PostgreSQL share. They import
+// nothing of ours; hosted SPF keeps its tables beside the ledger's.
+const (
+	sqliteFiles       = "metering/sqlitedb"
+	postgresDatabases = "metering/postgresdb"
+)
 
 // misplaced returns what is wrong with an import, or nothing. Paths are relative to the module.
 func misplaced(pkg, imported string) string {
@@ -60,9 +63,10 @@ func misplaced(pkg, imported string) string {
 		return ""
 	case pkg == "diag":
 		return "diag must not import " + imported
-	case pkg == sqliteFiles:
+	case pkg == sqliteFiles || pkg == postgresDatabases:
 		return pkg + " lies below the stores and must not import " + imported
-	case imported == sqliteFiles && pkg == "mailauth/hostedspf/sqlite":
+	case imported == sqliteFiles && pkg == "mailauth/hostedspf/sqlite",
+		imported == postgresDatabases && pkg == "mailauth/hostedspf/postgres":
 		return ""
 	case from != to && !slices.Contains(layers[from], to):
 		return pkg + " must not import " + imported
@@ -110,6 +114,8 @@ func TestMisplaced(t *testing.T) {
 		{"mailauth/hostedspf/sqlite", "metering/sqlitedb", ""},
 		{"mailauth/hostedspf", "metering/sqlitedb", "mailauth/hostedspf must not import metering/sqlitedb"},
 		{"mailauth/hostedspf/sqlite", "metering", "mailauth/hostedspf/sqlite must not import metering"},
+		{"mailauth/hostedspf/postgres", "metering/postgresdb", ""},
+		{"mailauth/hostedspf/postgres", "metering/postgres", "mailauth/hostedspf/postgres must not import metering/postgres"},
 		{"metering/sqlite", "metering/sqlitedb", ""},
 		{"metering/sqlitedb", "metering", "metering/sqlitedb lies below the stores and must not import metering"},
 		{"metering/sqlite", "httpapi", "metering/sqlite must not import httpapi"},

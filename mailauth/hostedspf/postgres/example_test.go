@@ -1,0 +1,19 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/diagkit/diagkit/mailauth/hostedspf/postgres"
+)
+
+// A store is opened by the URL of its database. A mistyped one is told without what might be a password.
+func Example() {
+	store, err := postgres.Open(context.Background(), "postgres:/diag:secret@localhost/diag", postgres.Config{})
+	if err != nil {
+		fmt.Println("there is no store")
+		return
+	}
+	defer store.Close()
+	// Output: there is no store
+}

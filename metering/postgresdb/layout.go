@@ -1,0 +1,78 @@
+package postgresdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A Layout is the tables that one store has in a database, through all of its versions. They lie in the first
+// schema of the search path, which the URL may name (?search_path=diag).
+type Layout struct {
+	Name  string   // of what is stored, for errors and for the lock
+	Table string   // that notes the version
+	Steps []string // scripts from each version to the next; a released one never changes
+}
+
+// Migrate brings the tables in a database up to date, creating what is missing, and tells from which version to
+// which.
+func (l Layout) Migrate(ctx context.Context, url string) (from, to int, err error) {
+	config, err := parse(url)
+	if err != nil {
+		return 0, 0, err
+	}
+	return l.migrateBy(ctx, config.ConnConfig)
+}
+
+func (l Layout) migrateBy(ctx context.Context, config *pgx.ConnConfig) (from, to int, err error) {
+	conn, err := connect(ctx, config)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		from, err = l.migrate(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("migrating %s: %w", l.Name, err)
+	}
+	return from, len(l.Steps), nil
+}
+
+// migrate works under a lock, so that servers that start at once do it once.
+func (l Layout) migrate(ctx context.Context, tx pgx.Tx) (from int, err error) {
+	var encoding string
+	err = tx.QueryRow(ctx, `SELECT current_setting('server_encoding')
+		FROM pg_advisory_xact_lock(hashtextextended($1 || ' ' || current_schema(), 0))`, "diagkit "+l.Name).Scan(&encoding)
+	switch {
+	case err != nil:
+		return 0, err
+	case encoding != "UTF8":
+		return 0, fmt.Errorf("the encoding of the database is %s, it must be UTF8", encoding)
+	}
+	table := pgx.Identifier{l.Table}.Sanitize()
+	_, err = tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+table+" (version integer PRIMARY KEY)")
+	if err == nil {
+		err = tx.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM "+table).Scan(&from)
+	}
+	if err != nil || from == len(l.Steps) {
+		return from, err
+	}
+	if from > len(l.Steps) {
+		return 0, fmt.Errorf("the database has layout %d, this program knows up to %d", from, len(l.Steps))
+	}
+	for step := from; step < len(l.Steps); step++ {
+		// Without parameters a script of several statements goes to the server as it is.
+		if _, err := tx.Conn().PgConn().Exec(ctx, l.Steps[step]).ReadAll(); err != nil {
+			return 0, fmt.Errorf("step %d: %w", step+1, err)
+		}
+	}
+	if _, err := tx.Exec(ctx, "DELETE FROM "+table); err != nil {
+		return 0, err
+	}
+	_, err = tx.Exec(ctx, "INSERT INTO "+table+" VALUES ($1)", len(l.Steps))
+	return from, err
+}

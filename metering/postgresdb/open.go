@@ -1,0 +1,106 @@
+package postgresdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// connectTimeout is how long a connection may take to be made, unless the URL has connect_timeout.
+const connectTimeout = 5 * time.Second
+
+// Config says how a database is opened. Parameters of the URL come before it.
+type Config struct {
+	Layout      Layout
+	Connections int               // at most; the URL's pool_max_conns comes first
+	Settings    map[string]string // of each connection
+}
+
+// Open brings the layout up to date and opens connections.
+func Open(ctx context.Context, url string, c Config) (*pgxpool.Pool, error) {
+	config, err := parse(url)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(url, "pool_max_conns=") {
+		config.MaxConns = int32(c.Connections)
+	}
+	for name, value := range c.Settings {
+		if _, ok := config.ConnConfig.RuntimeParams[name]; !ok {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	if _, _, err := c.Layout.migrateBy(ctx, config.ConnConfig); err != nil {
+		return nil, err
+	}
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
+// errURL is all that is said of a URL: the parts of a mistyped one may be those of a password.
+var errURL = errors.New("the URL of PostgreSQL must be such as postgres://user:password@host:5432/database; " +
+	"in a password, characters other than letters and digits are to be percent-encoded")
+
+// parse reads the URL of a database, whose parameters are those of libpq and of pgxpool.
+func parse(text string) (*pgxpool.Config, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Fragment != "" ||
+		strings.Contains(u.Path+u.RawQuery, "@") || strings.Count(u.Path, "/") > 1 {
+		return nil, errURL
+	}
+	config, err := pgxpool.ParseConfig(text)
+	if err != nil {
+		return nil, errURL
+	}
+	if !u.Query().Has("connect_timeout") {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	if _, ok := config.ConnConfig.RuntimeParams["application_name"]; !ok {
+		config.ConnConfig.RuntimeParams["application_name"] = "diagd"
+	}
+	return config, nil
+}
+
+// connect makes a single connection.
+func connect(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to PostgreSQL: %w", err)
+	}
+	return conn, nil
+}
+
+// Unavailable reports whether an error is of the machine, the network or another transaction, and may go away by
+// itself, and not of a statement or its arguments.
+func Unavailable(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch pg.Code {
+		case "25006", // read only: a standby, or what was the primary
+			"25P03", // idle in a transaction for too long
+			"55P03": // a lock is not available
+			return true
+		}
+		switch pg.Code[:min(2, len(pg.Code))] {
+		case "08", // connection
+			"40", // serialization, deadlock
+			"53", // disk full, out of memory, too many connections
+			"57", // shut down, statement cancelled
+			"58": // input or output
+			return true
+		}
+		return false
+	}
+	var network net.Error
+	var connecting *pgconn.ConnectError
+	return errors.As(err, &connecting) || errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		pgconn.SafeToRetry(err) || err != nil && strings.Contains(err.Error(), "conn closed")
+}
