@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"strings"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/diagkit/diagkit/metering"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
 // connections is how many a store opens at most, unless the URL has pool_max_conns. An account needs two of
@@ -21,8 +17,6 @@ const connections = 16
 
 // settings are those of each connection. The ones of the URL come first.
 var settings = map[string]string{
-	"application_name": "diagd",
-
 	// Every condition of every decision was thought through under this level.
 	"default_transaction_isolation": "read committed",
 
@@ -42,30 +36,7 @@ var settings = map[string]string{
 
 // openPool migrates the database and opens the connections.
 func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, fmt.Errorf("opening the store: %w", err) // it hides the password
-	}
-	if !strings.Contains(url, "pool_max_conns") {
-		config.MaxConns = connections
-	}
-	if _, ok := config.ConnConfig.RuntimeParams["application_name"]; !ok {
-		config.ConnConfig.RuntimeParams["application_name"] = settings["application_name"]
-	}
-	for name, value := range settings {
-		if _, ok := config.ConnConfig.RuntimeParams[name]; !ok {
-			config.ConnConfig.RuntimeParams[name] = value
-		}
-	}
-	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
-	if err != nil {
-		return nil, fmt.Errorf("opening the store: %w", unavailable(err))
-	}
-	_, _, err = migrate(ctx, conn)
-	if err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))); err != nil {
-		return nil, err
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	pool, err := postgresdb.Open(ctx, url, postgresdb.Config{Layout: tables, Connections: connections, Settings: settings})
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", unavailable(err))
 	}
@@ -74,36 +45,10 @@ func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 
 // unavailable marks an error of the machine, the network or another transaction: what may pass.
 func unavailable(err error) error {
-	if err == nil || errors.Is(err, metering.ErrUnavailable) || errors.Is(err, context.Canceled) || !passing(err) {
+	if err == nil || errors.Is(err, metering.ErrUnavailable) || errors.Is(err, context.Canceled) || !postgresdb.Unavailable(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", metering.ErrUnavailable, err)
-}
-
-// passing tells the errors that may go away from those that a caller or a programmer has made.
-func passing(err error) bool {
-	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch {
-		case pg.Code == "25006", // read only: a standby, or what was the primary
-			pg.Code == "25P03", // idle in a transaction for too long
-			pg.Code == "55P03": // a lock is not available
-			return true
-		}
-		switch pg.Code[:min(2, len(pg.Code))] {
-		case "08", // connection
-			"40", // serialization, deadlock
-			"53", // disk full, out of memory, too many connections
-			"57", // shut down, statement cancelled
-			"58": // input or output
-			return true
-		}
-		return false
-	}
-	var network net.Error
-	var connect *pgconn.ConnectError
-	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed")
 }
 
 // failure is unavailable for an error that was met at work: it lets the store doubt its health.

@@ -2,10 +2,8 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
 // SchemaVersion is the layout that this package reads and writes.
@@ -165,67 +163,13 @@ var migrations = [SchemaVersion]string{
 	CREATE INDEX records_due ON records (kind, due, id, account) WHERE due IS NOT NULL;`,
 }
 
+// tables are what the package keeps in a database.
+var tables = postgresdb.Layout{Name: "metering", Table: "metering_layout", Steps: migrations[:]}
+
 // Migrate brings a database up to [SchemaVersion], creating the tables in the first schema of its search path
 // where there are none, and tells from which version to which; from is 0 for a new one. [Open] does it by
 // itself.
 func Migrate(ctx context.Context, url string) (from, to int, err error) {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return 0, 0, fmt.Errorf("migrating the store: %w", unavailable(err))
-	}
-	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	return migrate(ctx, conn)
-}
-
-// migrate works in one transaction under a lock, so that servers that start at once do it once.
-func migrate(ctx context.Context, conn *pgx.Conn) (from, to int, err error) {
-	to = SchemaVersion
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		var encoding string
-		err := tx.QueryRow(ctx, `SELECT current_setting('server_encoding')
-			FROM pg_advisory_xact_lock(hashtextextended('diagkit metering ' || current_schema(), 0))`).Scan(&encoding)
-		switch {
-		case err != nil:
-			return err
-		case encoding != "UTF8":
-			return fmt.Errorf("the encoding of the database is %s, it must be UTF8", encoding)
-		}
-		if from, err = version(ctx, tx); err != nil {
-			return err
-		}
-		return steps(ctx, tx, from)
-	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("migrating the store: %w", unavailable(err))
-	}
-	return from, to, nil
-}
-
-// version reads the layout of a database, 0 where it has none of the tables.
-func version(ctx context.Context, tx pgx.Tx) (v int, err error) {
-	_, err = tx.Exec(ctx, "CREATE TABLE IF NOT EXISTS metering_layout (version integer PRIMARY KEY)")
-	if err == nil {
-		err = tx.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM metering_layout").Scan(&v)
-	}
-	return v, err
-}
-
-// steps takes the steps that a database lacks.
-func steps(ctx context.Context, tx pgx.Tx, from int) error {
-	if from > SchemaVersion {
-		return fmt.Errorf("the database has layout %d, this program knows up to %d", from, SchemaVersion)
-	}
-	for step := from; step < SchemaVersion; step++ {
-		// Without parameters a script of several statements goes to the server as it is.
-		if _, err := tx.Conn().PgConn().Exec(ctx, migrations[step]).ReadAll(); err != nil {
-			return fmt.Errorf("step %d: %w", step+1, err)
-		}
-		if _, err := tx.Exec(ctx, "DELETE FROM metering_layout"); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, "INSERT INTO metering_layout VALUES ($1)", step+1); err != nil {
-			return err
-		}
-	}
-	return nil
+	from, to, err = tables.Migrate(ctx, url)
+	return from, to, unavailable(err)
 }
