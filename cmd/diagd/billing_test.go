@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/csv"
+	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/diagkit/diagkit/httpapi/metrics"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/diagkit/diagkit/metering/sqlite"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -156,3 +159,27 @@ func TestChores(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"total_cents":2900`)
 }
+
+// What goes out to a biller is signed as notifications are: the same library verifies both.
+func TestBillerIsSigned(t *testing.T) {
+	secret, err := notify.NewSecret(nil)
+	require.NoError(t, err)
+	f := choreFlags{biller: "https://billing.example", secret: secret.Reveal()}
+	c, err := f.parse()
+	require.NoError(t, err)
+	calls := 0
+	biller := c.biller(&http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+		calls++
+		body, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		require.NoError(t, notify.Verify(r.Header, body, time.Now(), secret))
+		return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+	})})
+	_, err = biller.Charge(t.Context(), billing.Invoice{ID: "2026-10", Account: "acc_a"})
+	require.NoError(t, err)
+	require.Equal(t, 1, calls)
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

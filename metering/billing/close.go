@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/metering"
@@ -58,7 +59,7 @@ func (b Billing) now() time.Time {
 
 // Close makes the invoices of a month that do not exist yet, each in one transaction with its events. It may
 // be run as often and by as many as wanted. An account for which that fails keeps no other from its invoice;
-// the error joins all of these, and the next Close makes up for them. It is a *TooEarlyError for a month that
+// the error tells of these, and the next Close makes up for them. It is a *TooEarlyError for a month that
 // is not over.
 func (b Billing) Close(ctx context.Context, p metering.Period) (Closed, error) {
 	closed := Closed{Period: p}
@@ -72,24 +73,45 @@ func (b Billing) Close(ctx context.Context, p metering.Period) (Closed, error) {
 	if err != nil {
 		return closed, fmt.Errorf("closing %v: %w", p, err)
 	}
+	var mu sync.Mutex
 	var faults []error
-	for _, a := range accounts {
-		count := &closed.Without
-		switch made, err := b.invoice(ctx, a, p); {
-		case ctx.Err() != nil:
-			return closed, ctx.Err()
-		case err != nil:
-			faults = append(faults, fmt.Errorf("closing %v for %s: %w", p, a.ID, err))
-			continue
-		case made == created:
-			count = &closed.Created
-		case made == existed:
-			count = &closed.Existed
+	failed := 0
+	each(closers, accounts, func(a metering.Account) {
+		made, err := without, ctx.Err()
+		if err == nil {
+			made, err = b.invoice(ctx, a, p)
 		}
-		*count++
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err != nil:
+			if failed++; len(faults) < maxFaults {
+				faults = append(faults, fmt.Errorf("closing %v for %s: %w", p, a.ID, err))
+			}
+		case made == created:
+			closed.Created++
+		case made == existed:
+			closed.Existed++
+		default:
+			closed.Without++
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return closed, err
+	}
+	if more := failed - len(faults); more > 0 {
+		faults = append(faults, fmt.Errorf("and %d accounts more", more))
 	}
 	return closed, errors.Join(faults...)
 }
+
+const (
+	// closers is how many accounts are closed at once: a store writes what comes together in one go.
+	closers = 16
+
+	// maxFaults is how many accounts are named of those that could not be closed.
+	maxFaults = 10
+)
 
 // outcome is what became of an account at the close.
 type outcome int

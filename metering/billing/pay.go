@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -17,7 +18,8 @@ type PaymentRef string
 type Biller interface {
 	// Charge has an invoice paid, or returns why it is not. It is called again with the same invoice after an
 	// error, and also where it succeeded and that could not be noted: it must charge once for all calls with
-	// the same [Invoice.IdempotencyKey], and return the same reference. It ends with the context.
+	// the same [Invoice.IdempotencyKey], and return the same reference. It ends with the context. Several
+	// invoices are charged at once.
 	Charge(ctx context.Context, v Invoice) (PaymentRef, error)
 }
 
@@ -38,6 +40,9 @@ const (
 
 	// maxErrorBytes is how much of an error it remembers.
 	maxErrorBytes = 300
+
+	// payers is how many invoices are charged at once, since each may wait for the biller.
+	payers = 8
 
 	// payPage is how many invoices are looked up at once. Other nodes take some of them meanwhile.
 	payPage = 100
@@ -71,30 +76,64 @@ func (b Billing) Pay(ctx context.Context) (Paying, error) {
 			}
 			page = append(page, r)
 		}
-		taken := 0
-		for _, r := range page {
-			state, err := b.pay(ctx, r)
-			switch {
-			case ctx.Err() != nil:
-				return sum, errors.Join(append(faults, ctx.Err())...)
-			case errors.Is(err, metering.ErrVersion): // another node has it
-				taken++
-				continue
-			case err != nil:
-				faults = append(faults, err)
-				continue
-			}
-			taken++
-			if state == Paid {
-				sum.Paid++
-			} else {
-				sum.Failed++
-			}
+		taken, err := b.payAll(ctx, page, &sum)
+		faults = append(faults, err)
+		if ctx.Err() != nil {
+			return sum, errors.Join(append(faults, ctx.Err())...)
 		}
 		if len(page) < payPage || taken == 0 { // the latter: the store is broken
 			return sum, errors.Join(faults...)
 		}
 	}
+}
+
+// payAll makes an attempt at each invoice of a page, and tells how many of them are due no more.
+func (b Billing) payAll(ctx context.Context, page []metering.Record, sum *Paying) (taken int, err error) {
+	var mu sync.Mutex
+	var faults []error
+	each(payers, page, func(r metering.Record) {
+		var state State
+		err := ctx.Err()
+		if err == nil {
+			state, err = b.pay(ctx, r)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case ctx.Err() != nil && err != nil:
+		case errors.Is(err, metering.ErrVersion): // another node has it
+			taken++
+		case err != nil:
+			if len(faults) < maxFaults {
+				faults = append(faults, err)
+			}
+		case state == Paid:
+			taken++
+			sum.Paid++
+		default:
+			taken++
+			sum.Failed++
+		}
+	})
+	return taken, errors.Join(faults...)
+}
+
+// each calls do for every item of a list, for n of them at once.
+func each[T any](n int, list []T, do func(T)) {
+	work := make(chan T)
+	var wg sync.WaitGroup
+	for range min(n, len(list)) {
+		wg.Go(func() {
+			for item := range work {
+				do(item)
+			}
+		})
+	}
+	for _, item := range list {
+		work <- item
+	}
+	close(work)
+	wg.Wait()
 }
 
 // pay makes one attempt: it takes the invoice, charges it, and notes what came of it.
