@@ -21,6 +21,9 @@ func startDemo(t *testing.T) *demo {
 
 // What the tour announces is what a visitor sees.
 func TestTour(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	var b bytes.Buffer
 	require.NoError(t, startDemo(t).walk(t.Context(), &b))
 	assert.Equal(t, len(tour), strings.Count(b.String(), "\n"))

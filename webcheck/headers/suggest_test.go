@@ -17,6 +17,9 @@ import (
 // TestSuggestions sends each suggested field in the place of what there is: the finding must be gone, except that a
 // policy in Report-Only has to be enforced yet, and nothing but hints may come up that was not there.
 func TestSuggestions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	suggested := 0
 	for _, tt := range changes {
 		r := check(t, newWorld(t, tt.lines, tt.body), Request{URL: diag.MustURL("example.com")})

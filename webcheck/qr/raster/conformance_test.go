@@ -15,6 +15,9 @@ import (
 )
 
 func TestConformancePNG(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "web", "qr"), "*", "*.png"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
