@@ -30,6 +30,7 @@ type Metrics struct {
 
 	resolutions *prometheus.CounterVec
 	questions   *prometheus.CounterVec
+	deliveries  *prometheus.CounterVec
 }
 
 // New returns counters in a registry of their own, with those of the Go runtime and the process.
@@ -59,8 +60,12 @@ func New() *Metrics {
 			Name: "diagkit_spf_dns_questions_total",
 			Help: "Questions to the name server of hosted SPF by outcome: the code of the answer, or dropped.",
 		}, []string{"outcome"}),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "diagkit_delivery_attempts_total",
+			Help: "Attempts to deliver notifications by kind of channel, and by the state of the delivery after them.",
+		}, []string{"kind", "state"}),
 	}
-	m.registry.MustRegister(m.requests, m.credits, m.replays, m.retiring, m.duration, m.resolutions, m.questions,
+	m.registry.MustRegister(m.requests, m.credits, m.replays, m.retiring, m.duration, m.resolutions, m.questions, m.deliveries,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -123,6 +128,11 @@ func (m *Metrics) ObserveResolution(status string) { m.resolutions.WithLabelValu
 
 // ObserveQuestion counts a question to the name server of hosted SPF. It is meant for its configuration.
 func (m *Metrics) ObserveQuestion(outcome string) { m.questions.WithLabelValues(outcome).Inc() }
+
+// ObserveDelivery counts an attempt to deliver a notification. It is meant for notify.Worker.
+func (m *Metrics) ObserveDelivery(kind, state string) {
+	m.deliveries.WithLabelValues(kind, state).Inc()
+}
 
 // Handler serves the counters in the text format of Prometheus.
 func (m *Metrics) Handler() http.Handler {

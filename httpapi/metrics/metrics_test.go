@@ -15,6 +15,7 @@ func TestObserve(t *testing.T) {
 	m.Observe(httpapi.Observation{Endpoint: "POST /x", Code: "OK", Status: 200, Plan: "free", Replay: true, Deprecated: "mail:read"})
 	m.Observe(httpapi.Observation{Endpoint: "unknown", Code: "INVALID_REQUEST", Status: 404})
 	m.ObserveResolution("changed")
+	m.ObserveDelivery("webhook", "delivered")
 	m.ObserveQuestion("NXDOMAIN")
 	m.ObserveQuestion("NXDOMAIN")
 	m.Ask(Connections, func() float64 { return 7 })
@@ -32,6 +33,7 @@ func TestObserve(t *testing.T) {
 		`diagkit_replays_total{endpoint="POST /x"} 1`,
 		`diagkit_request_duration_seconds_count{endpoint="POST /x"} 2`,
 		`diagkit_spf_resolutions_total{status="changed"} 1`,
+		`diagkit_delivery_attempts_total{kind="webhook",state="delivered"} 1`,
 		"diagkit_connections 7", "diagkit_store_up 1", "diagkit_limiter_away 0",
 		`diagkit_spf_dns_questions_total{outcome="NXDOMAIN"} 2`,
 	} {
