@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/httpapi/metrics"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
+	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/diagkit/diagkit/metering/notify"
 	"github.com/diagkit/diagkit/metering/sqlite"
 	"github.com/stretchr/testify/assert"
@@ -183,3 +185,38 @@ func TestBillerIsSigned(t *testing.T) {
 type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Two servers on one store forget what is too old, day by day, and nothing else.
+func TestForget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Config{})
+		defer store.Close()
+		account, err := metering.Admin{Store: store}.CreateAccount(t.Context(), "a", "self")
+		require.NoError(t, err)
+		var nodes []*chores
+		for range 2 {
+			c, err := (&choreFlags{ledgerMonths: 3}).parse()
+			require.NoError(t, err)
+			nodes = append(nodes, startChores(t.Context(), c, store, metering.DefaultPlans(), nil,
+				metrics.New(), slog.New(slog.DiscardHandler)))
+		}
+		kept := []int{}
+		for range 8 {
+			now := time.Now()
+			begun, err := store.Begin(t.Context(), metering.Op{
+				Account: account.ID, Key: "key_a", Credits: 1, Now: now, Lease: now.Add(time.Minute),
+			})
+			require.NoError(t, err)
+			_, err = store.Settle(t.Context(), *begun.Ticket, metering.Outcome{At: now})
+			require.NoError(t, err)
+			time.Sleep(time.Until(metering.PeriodOf(now).End().Add(26 * time.Hour)))
+			audit, err := store.Audit(t.Context())
+			require.NoError(t, err)
+			kept = append(kept, int(audit.Entries))
+		}
+		for _, n := range nodes {
+			n.close()
+		}
+		require.Equal(t, []int{1, 2, 3, 3, 3, 3, 3, 3}, kept)
+	})
+}
