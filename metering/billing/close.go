@@ -159,8 +159,10 @@ func (b Billing) invoice(ctx context.Context, a metering.Account, p metering.Per
 	if err := b.Store.PutRecords(ctx, records...); !errors.Is(err, metering.ErrVersion) {
 		return created, err
 	}
-	// Another closer was first, unless it was something else that stood in the way.
-	_, err = b.Store.Record(ctx, a.ID, InvoiceKind, p.String())
+	// Another closer was first.
+	if _, err = b.Store.Record(ctx, a.ID, InvoiceKind, p.String()); errors.Is(err, metering.ErrNotFound) {
+		err = errors.New("its events are there, and the invoice is not: somebody has removed it")
+	}
 	return existed, err
 }
 

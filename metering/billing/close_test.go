@@ -192,6 +192,20 @@ func TestCloseFaults(t *testing.T) {
 	require.Equal(t, 25, b.close().Created)
 }
 
+// An invoice that somebody has removed is not made a second time.
+func TestInvoiceRemoved(t *testing.T) {
+	b := inMemory(t)
+	id := b.account("pack")
+	b.at("2026-11-02T00:00:00Z")
+	b.close()
+	r, err := b.store.Record(t.Context(), id, billing.InvoiceKind, october.String())
+	require.NoError(t, err)
+	r.Body = nil
+	require.NoError(t, b.store.PutRecords(t.Context(), r))
+	_, err = b.Close(t.Context(), october)
+	require.ErrorContains(t, err, "somebody has removed it")
+}
+
 // TestCloseDies breaks a close off at every call of the store, before and after it has done its work.
 func TestCloseDies(t *testing.T) {
 	for _, done := range []bool{false, true} {
