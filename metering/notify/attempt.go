@@ -26,14 +26,14 @@ type result struct {
 	response string
 }
 
-// deliver makes one attempt, or brings a delivery to its end. It reports false if the store failed.
-func (w *Worker) deliver(ctx context.Context, j job) bool {
+// deliver makes one attempt, or brings a delivery to its end. The error is the store's.
+func (w *Worker) deliver(ctx context.Context, j job) error {
 	err := w.tryOnce(ctx, j)
 	if err == nil || errors.Is(err, metering.ErrVersion) { // another worker has it
-		return true
+		return nil
 	}
 	w.log.Error("delivering a notification", "delivery", j.ID, "error", err)
-	return false
+	return fmt.Errorf("delivering %s: %w", j.ID, err)
 }
 
 func (w *Worker) tryOnce(ctx context.Context, j job) error {
@@ -156,18 +156,12 @@ func (w *Worker) put(ctx context.Context, j job, others ...metering.Record) erro
 func (w *Worker) disable(ctx context.Context, j job, c *channelDoc) error {
 	var err error
 	for range versionTries {
-		at := now(w.Clock)
 		c.State, c.Reason = ChannelDisabled, "the receiver answered 410 Gone"
-		event := metering.Event{
-			ID:   metering.EventID(metering.EventChannelDisabled, j.ID),
-			Type: metering.EventChannelDisabled, Account: j.Account, At: at,
-			Data: facts{ChannelID: j.Channel, ChannelName: c.Name, Kind: c.Kind, Reason: c.Reason},
-		}
-		var told, changed metering.Record
-		if told, err = event.Record(); err != nil {
+		var changed, told metering.Record
+		if changed, err = c.put(); err != nil {
 			return err
 		}
-		if changed, err = c.put(); err != nil {
+		if told, err = c.disabledEvent(now(w.Clock)); err != nil {
 			return err
 		}
 		if err = w.put(ctx, j, changed, told); !errors.Is(err, metering.ErrVersion) {

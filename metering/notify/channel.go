@@ -104,6 +104,16 @@ func (d *channelDoc) put() (metering.Record, error) {
 	return r, nil
 }
 
+// disabledEvent tells the other channels of the account that this one ends.
+func (d *channelDoc) disabledEvent(at time.Time) (metering.Record, error) {
+	subject := fmt.Sprintf("%s/%d", d.record.ID, d.record.Version)
+	return metering.Event{
+		ID:   metering.EventID(metering.EventChannelDisabled, subject),
+		Type: metering.EventChannelDisabled, Account: d.record.Account, At: at,
+		Data: facts{ChannelID: d.record.ID, ChannelName: d.Name, Kind: d.Kind, Reason: d.Reason},
+	}.Record()
+}
+
 // view is what may be shown at an instant.
 func (d *channelDoc) view(now time.Time) Channel {
 	c := Channel{

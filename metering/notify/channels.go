@@ -234,7 +234,8 @@ func (c Channels) RotateSecret(
 	return channel, secret, err
 }
 
-// Disable ends deliveries to a channel. Those that wait for an attempt fail.
+// Disable ends deliveries to a channel, and tells the other channels of the account. Those that wait for an attempt
+// fail.
 func (c Channels) Disable(ctx context.Context, account metering.AccountID, id, reason string) (Channel, error) {
 	return c.change(ctx, account, id, func(d *channelDoc) error {
 		d.State, d.Reason = ChannelDisabled, reason
@@ -262,14 +263,11 @@ func (c Channels) change(
 		if d, err = c.read(ctx, account, id); err != nil {
 			return Channel{}, err
 		}
+		before := d.State
 		if err = alter(d); err != nil {
 			return Channel{}, err
 		}
-		record, err := d.put()
-		if err == nil {
-			err = c.Store.PutRecords(ctx, record)
-		}
-		if err == nil {
+		if err = c.store(ctx, d, before); err == nil {
 			return d.view(now(c.Clock)), nil
 		}
 		if !errors.Is(err, metering.ErrVersion) {
@@ -277,6 +275,23 @@ func (c Channels) change(
 		}
 	}
 	return Channel{}, fmt.Errorf("changing channel %s: %w", id, err)
+}
+
+// store writes a channel over what it was read from, with the event where it has been disabled.
+func (c Channels) store(ctx context.Context, d *channelDoc, before ChannelState) error {
+	record, err := d.put()
+	if err != nil {
+		return err
+	}
+	records := []metering.Record{record}
+	if before == ChannelActive && d.State == ChannelDisabled {
+		event, err := d.disabledEvent(now(c.Clock))
+		if err != nil {
+			return err
+		}
+		records = append(records, event)
+	}
+	return c.Store.PutRecords(ctx, records...)
 }
 
 // Remove removes a channel. Its deliveries stay until they are tidied away; those that wait for an attempt fail.

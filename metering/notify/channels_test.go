@@ -111,9 +111,16 @@ func TestWhatChannelsAreTold(t *testing.T) {
 		"keys.example.com": metering.EventKeyCreated, "usage.example.com": metering.EventUsageThreshold,
 	}, told)
 
-	_, err = w.channels.Disable(t.Context(), w.account.ID, keys.ID, "holidays")
-	require.NoError(t, err)
+	for range 2 {
+		_, err = w.channels.Disable(t.Context(), w.account.ID, keys.ID, "holidays")
+		require.NoError(t, err)
+	}
 	w.key(nil)
+	got := w.pump()
+	require.Len(t, got, 1, "the other channel is told, once")
+	assert.Equal(t, "usage.example.com", got[0].URL.Host)
+	assert.Equal(t, metering.EventChannelDisabled, got[0].body(t).EventType)
+	assert.Contains(t, got[0].text, "holidays")
 	w.clock.Advance(time.Second)
 	_, err = w.channels.Enable(t.Context(), w.account.ID, keys.ID)
 	require.NoError(t, err)

@@ -343,3 +343,38 @@ func BenchmarkRefused(b *testing.B) {
 		w.deriver.Refused(caller, err)
 	}
 }
+
+// BenchmarkLook is a look at a thousand accounts with a channel and three keys each, of which all was told before.
+func BenchmarkLook(b *testing.B) {
+	w := newWorld(b)
+	for range 1000 {
+		var err error
+		w.account, err = w.admin.CreateAccount(context.Background(), "x", "pack")
+		require.NoError(b, err)
+		w.channel("a")
+		for range 3 {
+			w.key(nil)
+		}
+	}
+	w.pump()
+	for b.Loop() {
+		require.NoError(b, w.deriver.Look(context.Background()))
+	}
+}
+
+// BenchmarkDelivery is one delivery to a receiver that answers at once, of a queue of some hundreds.
+func BenchmarkDelivery(b *testing.B) {
+	w := newWorld(b)
+	var channels []Channel
+	for i := range MaxChannels {
+		c, _ := w.channel(fmt.Sprintf("c%d", i))
+		channels = append(channels, c)
+	}
+	for i := 0; b.Loop(); i++ {
+		w.test(channels[i%len(channels)])
+		if i%400 == 399 {
+			require.NoError(b, w.worker.Flush(context.Background()))
+			w.net.take()
+		}
+	}
+}

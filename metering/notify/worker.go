@@ -65,6 +65,7 @@ type Worker struct {
 	mu      sync.Mutex
 	running map[string]int  // attempts by channel
 	taken   map[string]bool // deliveries under way here
+	fault   error           // of the store, for Flush
 	under   sync.WaitGroup
 }
 
@@ -116,12 +117,16 @@ func (w *Worker) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Flush delivers what is due, and returns when nothing is: for programs that run for a moment only.
+// Flush delivers what is due, and returns when nothing is: for programs that run for a moment only. The error is the
+// store's, or the context's.
 func (w *Worker) Flush(ctx context.Context) error {
 	w.init()
 	for {
 		began, err := w.step(ctx)
 		w.under.Wait()
+		w.mu.Lock()
+		err, w.fault = cmp.Or(err, w.fault, ctx.Err()), nil
+		w.mu.Unlock()
 		if err != nil || began == 0 {
 			return err
 		}
@@ -137,9 +142,9 @@ func (w *Worker) step(ctx context.Context) (began int, err error) {
 	due, err := w.due(ctx)
 	for _, d := range due {
 		w.under.Go(func() {
-			ok := false
-			defer func() { w.done(d, ok) }()
-			ok = w.deliver(context.WithoutCancel(ctx), d)
+			var err error
+			defer func() { w.done(d, err) }()
+			err = w.deliver(context.WithoutCancel(ctx), d)
 		})
 	}
 	return began + len(due), err
@@ -241,14 +246,17 @@ func (w *Worker) take(d *Delivery) (took, full bool) {
 }
 
 // done frees the room, and has the worker look for more. Where the store failed that waits for the next poll.
-func (w *Worker) done(d job, ok bool) {
+func (w *Worker) done(d job, err error) {
 	w.mu.Lock()
+	if err != nil {
+		w.fault = err
+	}
 	delete(w.taken, d.ID)
 	if w.running[d.Channel]--; w.running[d.Channel] == 0 {
 		delete(w.running, d.Channel)
 	}
 	w.mu.Unlock()
-	if ok {
+	if err == nil {
 		w.Wake()
 	}
 }

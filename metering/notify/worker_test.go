@@ -164,7 +164,7 @@ func TestDeadWorker(t *testing.T) {
 		return 200, nil, "ok"
 	})
 	first := &Worker{Store: dying, Client: w.worker.Client, Clock: w.clock.Now}
-	require.NoError(t, first.step1())
+	require.ErrorIs(t, first.Flush(t.Context()), metering.ErrUnavailable)
 	require.Len(t, w.net.take(), 1)
 	w.clock.Advance(Lease - time.Second)
 	require.Empty(t, w.pump(), "the lease holds")
