@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -12,8 +13,29 @@ import (
 
 var _ metering.Pruner = (*Store)(nil)
 
-// pruneRows is how many rows one transaction looks at, so that charges need not wait for it long.
-const pruneRows = 1000
+const (
+	// pruneRows is how many rows one transaction looks at, so that charges need not wait for it long.
+	pruneRows = 500
+
+	// pruneRest is how much longer than a transaction took the writer is left to others after it.
+	pruneRest = 3
+)
+
+// pruneStep writes one transaction, and lets others write.
+func (s *Store) pruneStep(ctx context.Context, act func(*writer) error) error {
+	begun := time.Now()
+	if err := s.administer(ctx, act, nil); err != nil {
+		return err
+	}
+	rest := time.NewTimer(pruneRest * time.Since(begun))
+	defer rest.Stop()
+	select {
+	case <-rest.C:
+	case <-ctx.Done(): // the next step says so
+	case <-s.closing:
+	}
+	return nil
+}
 
 // Prune implements [metering.Pruner].
 func (s *Store) Prune(ctx context.Context, keep metering.Retention) (pruned metering.Pruned, err error) {
@@ -39,7 +61,7 @@ func (s *Store) Prune(ctx context.Context, keep metering.Retention) (pruned mete
 func (s *Store) pruneChanges(ctx context.Context, keep int64, pruned *metering.Pruned) error {
 	for more := keep > 0; more; {
 		var n int64
-		err := s.administer(ctx, func(w *writer) error {
+		err := s.pruneStep(ctx, func(w *writer) error {
 			err := sqlitedb.Exec(w.conn, `DELETE FROM changes WHERE seq IN
 				(SELECT seq FROM changes WHERE seq <= (SELECT max(seq) FROM changes) - ?1 ORDER BY seq LIMIT ?2)`,
 				func(stmt *sqlite.Stmt) {
@@ -48,7 +70,7 @@ func (s *Store) pruneChanges(ctx context.Context, keep int64, pruned *metering.P
 				})
 			n = int64(w.conn.Changes())
 			return err
-		}, nil)
+		})
 		if err != nil {
 			return err
 		}
@@ -65,11 +87,11 @@ func (s *Store) pruneLedger(ctx context.Context, first int64, pruned *metering.P
 	for more := true; more; {
 		var step metering.Pruned
 		next := after
-		err := s.administer(ctx, func(w *writer) (err error) {
+		err := s.pruneStep(ctx, func(w *writer) (err error) {
 			step = metering.Pruned{}
 			next, more, err = w.pruneLedger(after, first, &step)
 			return err
-		}, nil)
+		})
 		if err != nil {
 			return err
 		}
