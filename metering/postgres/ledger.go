@@ -118,8 +118,9 @@ func (s *Store) page(
 	if f.Period != nil {
 		add("period = $%d", monthNumber(*f.Period))
 	}
-	return collect(ctx, s, scanEntry, "SELECT seq, request, account, key, endpoint, credits, period, at FROM ledger WHERE "+
-		strings.Join(where, " AND ")+" ORDER BY seq LIMIT $3", args...)
+	sql := "SELECT seq, request, account, key, endpoint, credits, period, at FROM ledger WHERE " +
+		strings.Join(where, " AND ") + " ORDER BY seq LIMIT $3"
+	return collect(ctx, s, scanEntry, sql, args...)
 }
 
 func scanEntry(row pgx.CollectableRow) (e metering.Entry, err error) {
@@ -152,7 +153,8 @@ func auditAll(ctx context.Context, tx pgx.Tx, audit *metering.Audit) error {
 			return err
 		}
 	}
-	err := tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM accounts), count(*), coalesce(sum(credits), 0)::bigint FROM ledger`).
+	err := tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM accounts), count(*), coalesce(sum(credits), 0)::bigint
+		FROM ledger`).
 		Scan(&audit.Accounts, &audit.Entries, &audit.Credits)
 	if err != nil {
 		return err

@@ -113,8 +113,8 @@ func (s *Store) changedHere() {
 }
 
 // follow looks for changes until the store closes. An error is met again by the next look.
-func (s *Store) follow() {
-	tick := time.NewTicker(followPause)
+func (s *Store) follow(pause time.Duration) {
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
 		select {

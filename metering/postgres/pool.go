@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/diagkit/diagkit/metering"
@@ -35,8 +36,10 @@ var settings = map[string]string{
 }
 
 // openPool migrates the database and opens the connections.
-func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	pool, err := postgresdb.Open(ctx, url, postgresdb.Config{Layout: tables, Connections: connections, Settings: settings})
+func openPool(ctx context.Context, url string, tracer pgx.QueryTracer) (*pgxpool.Pool, error) {
+	pool, err := postgresdb.Open(ctx, url, postgresdb.Config{
+		Layout: tables, Connections: connections, Settings: settings, Tracer: tracer,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the store: %w", unavailable(err))
 	}

@@ -73,3 +73,12 @@ func TestStore(t *testing.T) {
 		return openTest(t, newSchema(t), postgres.Config{Plans: meteringtest.Plans(), Clock: clock.Now})
 	})
 }
+
+func queryInt(t testing.TB, url, sql string) (n int64) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	require.NoError(t, conn.QueryRow(t.Context(), sql).Scan(&n))
+	require.NoError(t, conn.Close(t.Context()))
+	return n
+}

@@ -61,7 +61,8 @@ const (
 // settleSQL is the statement with or without its optional parts.
 func settleSQL(replies bool) string {
 	if !replies {
-		return settleHolds + settleHoldsAs + settleCharge + settleUses + settleResult + ", NULL::text[], NULL::bigint[]" + settleFrom
+		return settleHolds + settleHoldsAs + settleCharge + settleUses + settleResult +
+			", NULL::text[], NULL::bigint[]" + settleFrom
 	}
 	return settleHolds + ", $10::integer[], $11::integer[], $12::bytea[], $13::bytea[]" + settleHoldsAs +
 		", status, form, header, body" + settleCharge + settleUses + settleReplies + settleResult +
@@ -169,7 +170,8 @@ func (s *Store) charge(ctx context.Context, g *group[settlement, metering.Balanc
 	var period int32
 	var tokens, bytes []int64
 	var lines []string
-	_, err = pgx.ForEachRow(rows, []any{&period, &b.Used, &b.Charges, &b.Plan, &b.Held, &tokens, &lines, &bytes}, func() error {
+	to := []any{&period, &b.Used, &b.Charges, &b.Plan, &b.Held, &tokens, &lines, &bytes}
+	_, err = pgx.ForEachRow(rows, to, func() error {
 		b.Period, b.Limit, b.Held = periodOf(period), s.plans[b.Plan].Credits, max(0, b.Held)
 		for _, token := range tokens {
 			if j := c.jobs[token]; j != nil {

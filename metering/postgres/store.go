@@ -1,12 +1,14 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/diagkit/diagkit/metering"
@@ -17,6 +19,10 @@ import (
 type Config struct {
 	Plans metering.Plans   // nil means metering.DefaultPlans()
 	Clock func() time.Time // says when leases end and what is swept; nil means time.Now
+
+	// These are for tests.
+	tracer pgx.QueryTracer // is told of each statement
+	poll   time.Duration   // between two looks for changes that were not notified; 0 means followPause
 }
 
 // A Store is a [metering.Store] in a PostgreSQL database, which it may share with any number of others. Make
@@ -59,7 +65,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	s.settles.run, s.settles.fits = s.settleGroup, fitsSettle
 	s.cancels.run = s.cancelGroup
 	var err error
-	if s.pool, err = openPool(ctx, url); err != nil {
+	if s.pool, err = openPool(ctx, url, c.tracer); err != nil {
 		return nil, err
 	}
 	if err := s.news.init(ctx, s); err != nil {
@@ -69,7 +75,7 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	s.health.init()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.tasks.Go(s.listen)
-	s.tasks.Go(s.follow)
+	s.tasks.Go(func() { s.follow(cmp.Or(c.poll, followPause)) })
 	s.tasks.Go(s.sweep)
 	s.tasks.Go(s.examine)
 	return s, nil

@@ -23,6 +23,7 @@ type Config struct {
 	Layout      Layout
 	Connections int               // at most; the URL's pool_max_conns comes first
 	Settings    map[string]string // of each connection
+	Tracer      pgx.QueryTracer   // is told of each statement but those of the layout; nil for nobody
 }
 
 // Open brings the layout up to date and opens connections.
@@ -42,6 +43,7 @@ func Open(ctx context.Context, url string, c Config) (*pgxpool.Pool, error) {
 	if _, _, err := c.Layout.migrateBy(ctx, config.ConnConfig); err != nil {
 		return nil, err
 	}
+	config.ConnConfig.Tracer = c.Tracer
 	return pgxpool.NewWithConfig(ctx, config)
 }
 
