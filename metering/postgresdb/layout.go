@@ -45,8 +45,9 @@ func (l Layout) migrateBy(ctx context.Context, config *pgx.ConnConfig) (from, to
 // migrate works under a lock, so that servers that start at once do it once.
 func (l Layout) migrate(ctx context.Context, tx pgx.Tx) (from int, err error) {
 	var encoding string
-	err = tx.QueryRow(ctx, `SELECT current_setting('server_encoding')
-		FROM pg_advisory_xact_lock(hashtextextended($1 || ' ' || current_schema(), 0))`, "diagkit "+l.Name).Scan(&encoding)
+	if err = lock(ctx, tx, l.Name); err == nil {
+		err = tx.QueryRow(ctx, "SELECT current_setting('server_encoding')").Scan(&encoding)
+	}
 	switch {
 	case err != nil:
 		return 0, err
@@ -75,4 +76,29 @@ func (l Layout) migrate(ctx context.Context, tx pgx.Tx) (from int, err error) {
 	}
 	_, err = tx.Exec(ctx, "INSERT INTO "+table+" VALUES ($1)", len(l.Steps))
 	return from, err
+}
+
+// lock waits for a lock of the schema, which the end of the transaction releases.
+func lock(ctx context.Context, tx pgx.Tx, name string) error {
+	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1 || ' ' || current_schema(), 0))", "diagkit "+name)
+	return err
+}
+
+// Exclusively runs an act while no other server runs one of the same name on the database.
+func Exclusively(ctx context.Context, url, name string, act func() error) (err error) {
+	config, err := parse(url)
+	if err != nil {
+		return err
+	}
+	conn, err := connect(ctx, config.ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		if err := lock(ctx, tx, name); err != nil {
+			return err
+		}
+		return act()
+	})
 }

@@ -51,6 +51,12 @@ func Open(ctx context.Context, url string, c Config) (*pgxpool.Pool, error) {
 var errURL = errors.New("the URL of PostgreSQL must be such as postgres://user:password@host:5432/database; " +
 	"in a password, characters other than letters and digits are to be percent-encoded")
 
+// CheckURL tells what is wrong with the URL of a database, without asking that.
+func CheckURL(url string) error {
+	_, err := parse(url)
+	return err
+}
+
 // parse reads the URL of a database, whose parameters are those of libpq and of pgxpool.
 func parse(text string) (*pgxpool.Config, error) {
 	u, err := url.Parse(text)
@@ -75,10 +81,16 @@ func parse(text string) (*pgxpool.Config, error) {
 func connect(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to PostgreSQL: %w", err)
+		return nil, fmt.Errorf("connecting to PostgreSQL: %w", inLine{err})
 	}
 	return conn, nil
 }
+
+// inLine is an error on one line: that of a connection has a line for each address.
+type inLine struct{ error }
+
+func (e inLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
+func (e inLine) Unwrap() error { return e.error }
 
 // Unavailable reports whether an error is of the machine, the network or another transaction, and may go away by
 // itself, and not of a statement or its arguments.

@@ -13,6 +13,15 @@ import (
 var errURL = errors.New("the URL of Redis must be such as redis://user:password@host:6379/0, or rediss:// for TLS; " +
 	"in a password, characters other than letters and digits are to be percent-encoded")
 
+// CheckURL tells what is wrong with the URL of a Redis, without asking that.
+func CheckURL(url string) error {
+	client, err := connect(url, patience)
+	if err == nil {
+		err = client.Close()
+	}
+	return err
+}
+
 // connect makes the client, which connects when it is used first.
 func connect(text string, timeout time.Duration) (goredis.UniversalClient, error) {
 	u, err := url.Parse(text)
