@@ -200,8 +200,12 @@ func shown(name, value string, secrets *[]string) string {
 		}
 	}
 	_, after, _ := strings.Cut(value, "://")
-	user, _, is := strings.Cut(after, "@") // as it is written, for the URL holds it decoded
-	if _, password, ok := strings.Cut(user, ":"); is && ok && u.User != nil {
+	user, _, is := strings.Cut(after, "@")       // as it is written, for the URL holds it decoded
+	if is && u.User == nil || u.Fragment != "" { // parts of a mistyped URL may be those of a password
+		*secrets = append(*secrets, value)
+		return hidden
+	}
+	if _, password, ok := strings.Cut(user, ":"); is && ok {
 		hide(password)
 	}
 	for parameter := range strings.SplitSeq(u.RawQuery, "&") {

@@ -14,6 +14,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/memory"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
+	"github.com/diagkit/diagkit/mailauth/hostedspf/postgres"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
 	"github.com/spf13/pflag"
 )
@@ -143,8 +144,15 @@ func (a *app) openHosted(ctx context.Context) (hostedspf.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if kind == "memory" {
+	switch kind {
+	case "memory":
 		return memory.New(memory.Config{}), nil
+	case "postgres":
+		store, err := postgres.Open(ctx, place, postgres.Config{})
+		if err != nil {
+			return nil, fmt.Errorf("--store: %w", err)
+		}
+		return store, nil
 	}
 	store, err := sqlite.Open(ctx, place, sqlite.Config{})
 	if err != nil {

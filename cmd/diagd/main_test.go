@@ -20,6 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// settingsOfTests is what DIAG_TEST_POSTGRES and DIAG_TEST_REDIS name. Diagd refuses what begins with DIAG_ and is
+// none of its settings, so that they are kept here.
+var settingsOfTests = map[string]string{}
+
 // childEnv makes the test program be diagd itself, so that tests can kill a real process.
 const childEnv = "DIAGD_TEST_IS_DIAGD"
 
@@ -29,8 +33,9 @@ func TestMain(m *testing.M) {
 		return
 	}
 	for _, entry := range os.Environ() { // what the caller's shell sets for the program is not meant for its tests
-		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "DIAG_") && !strings.HasPrefix(name, "DIAG_TEST_") {
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "DIAG_") {
 			os.Unsetenv(name)
+			settingsOfTests[name] = value
 		}
 	}
 	os.Exit(m.Run())
@@ -235,7 +240,11 @@ func TestExitCodes(t *testing.T) {
 		{"absent store", "usage " + absent, exitFailed, "diagd serve makes it at its first start"},
 		{"nothing to migrate", "migrate " + absent, exitFailed, "diagd serve makes it at its first start"},
 		{"memory", "usage --store memory:", exitUsage, "cannot be administered from another process"},
-		{"no store", "usage --store floppy:a", exitUsage, `"floppy:a" is neither sqlite:FILE nor memory:`},
+		{"no store", "usage --store floppy:a", exitUsage, `"floppy:a" is none of sqlite:FILE, postgres://… and memory:`},
+		{"no database", "usage --store postgres://user:x/y@host", exitUsage, "--store: the URL of PostgreSQL must be such as"},
+		{"nobody there", "usage --store postgres://user@127.0.0.1:1/db", exitFailed, "--store: opening the store: "},
+		{"no Redis", "serve --store memory: --redis http://127.0.0.1", exitUsage, "--redis: the URL of Redis must be such as"},
+		{"copy of a database", "backup x --store postgres://user@127.0.0.1:1/db", exitUsage, "such as pg_dump"},
 		{"no list", "data show colours.json", exitUsage, `there is no list "colours.json"`},
 		{"negative rate", "serve --ip-rate -1", exitUsage, "--ip-rate: must be 0 or more"},
 		{"no proxy", "serve --trusted-proxies here", exitUsage, "--trusted-proxies: "},

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf/nameserver"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/notify"
+	"github.com/diagkit/diagkit/metering/redis"
 	"github.com/spf13/pflag"
 )
 
@@ -48,6 +50,7 @@ type serveFlags struct {
 	hosted                        hostedFlags
 	mail                          mailFlags
 	chores                        choreFlags
+	redis                         string
 
 	pair *keyPair // of --tls-cert, once it is loaded
 }
@@ -61,6 +64,9 @@ func (f *serveFlags) add(fs *pflag.FlagSet) {
 	f.hosted.add(fs)
 	f.mail.add(fs)
 	f.chores.add(fs)
+	fs.StringVar(&f.redis, "redis", "",
+		"redis://USER:PASSWORD@HOST:6379, or rediss:// for TLS: rate limits that several servers share "+
+			"(default: each server limits by itself); better set by DIAG_REDIS if there is a password")
 	fs.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug (every request), info, warn or error")
 }
@@ -112,6 +118,11 @@ func (a *app) checkFlags() (s checkedFlags, err error) {
 	fault(err)
 	s.security, err = a.serving.tlsConfig(s.log)
 	fault(err)
+	if a.serving.redis != "" {
+		if err := redis.CheckURL(a.serving.redis); err != nil {
+			fault(usagef("--redis: %w", err))
+		}
+	}
 	fault(a.checkData())
 	return s, faults.err()
 }
@@ -137,9 +148,14 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
+	limiter, err := a.openLimiter(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer limiter.close()
 	notes := newNotifications(store, plans, checked.mail, env, log)
 	gate, err := metering.NewGate(context.WithoutCancel(ctx), metering.GateConfig{
-		Store: store, Plans: plans, Log: log, Observer: notes.deriver,
+		Store: store, Plans: plans, Log: log, Observer: notes.deriver, Limiter: limiter.limiter(),
 	})
 	if err != nil {
 		return err
@@ -161,7 +177,7 @@ func (a *app) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	health, err := a.serveHealth(ctx, counters.Handler(), gate.Health, hosted.health, log)
+	health, err := a.serveHealth(ctx, counters.Handler(), gate.Health, func(w io.Writer) { hosted.health(w); limiter.health(w) }, log)
 	if err != nil {
 		listener.Close()
 		return err
@@ -172,6 +188,7 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	listener = bounded
 	counters.AskFlag(metrics.StoreUp, func() bool { return gate.Health() == nil })
+	limiter.count(counters)
 	counters.Ask(metrics.Connections, func() float64 { return float64(bounded.Connections()) })
 	url := a.url(listener, checked.security != nil)
 	if err := a.firstStart(ctx, metering.Admin{Store: store, Plans: plans}, url); err != nil {
@@ -253,35 +270,6 @@ func (a *app) run(
 	beside.Wait()
 	log.Info("stopped")
 	return nil
-}
-
-// firstStart makes an empty store usable: an account, a key with all scopes, and a line to try it.
-func (a *app) firstStart(ctx context.Context, admin metering.Admin, url string) error {
-	accounts, err := admin.Store.Accounts(ctx)
-	if err != nil || len(accounts) > 0 {
-		return err
-	}
-	account, err := admin.CreateAccount(ctx, "default", "self")
-	if err != nil {
-		return fmt.Errorf("creating the first account: %w", err)
-	}
-	_, secret, err := admin.CreateKey(ctx, metering.KeyRequest{
-		Account: account.ID, Name: "first", Environment: metering.Live, Scopes: metering.Scopes(),
-	})
-	if err != nil {
-		return fmt.Errorf("creating the first key: %w", err)
-	}
-	_, err = fmt.Fprintf(a.stderr, `
-First start: here is an API key with all scopes. It is shown only now.
-
-  %s
-
-Try it:
-
-  curl -i %s%s/text/upper -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"text":"Straße"}'
-
-`, secret.Reveal(), url, httpapi.Prefix, secret.Reveal())
-	return err
 }
 
 func (a *app) logger() (*slog.Logger, error) {

@@ -8,20 +8,29 @@ import (
 	"path/filepath"
 	"strings"
 
+	hostedpostgres "github.com/diagkit/diagkit/mailauth/hostedspf/postgres"
 	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/diagkit/diagkit/metering/postgres"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 	"github.com/diagkit/diagkit/metering/sqlite"
 	"github.com/spf13/cobra"
 )
 
-// place says what --store names: a kind of store, and where it lies.
+// place says what --store names: a kind of store, and where it lies, which for PostgreSQL is the whole URL.
 func (a *app) place() (kind, place string, err error) {
 	kind, place, ok := strings.Cut(a.store, ":")
-	if ok && (kind == "sqlite" && place != "" || kind == "memory" && place == "") {
+	switch {
+	case ok && (kind == "sqlite" && place != "" || kind == "memory" && place == ""):
 		return kind, place, nil
+	case kind == "postgres" || kind == "postgresql":
+		if err := postgresdb.CheckURL(a.store); err != nil {
+			return "", "", usagef("--store: %w", err)
+		}
+		return "postgres", a.store, nil
 	}
-	return "", "", usagef("--store: %q is neither sqlite:FILE nor memory:", a.storeName())
+	return "", "", usagef("--store: %q is none of sqlite:FILE, postgres://… and memory:", a.storeName())
 }
 
 // openStore opens the store that --store names, to serve or to administer.
@@ -41,6 +50,12 @@ func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, meteri
 		return nil, nil, err
 	case kind == "memory":
 		return memory.New(memory.Config{Plans: plans}), plans, nil
+	case kind == "postgres":
+		store, err := postgres.Open(ctx, place, postgres.Config{Plans: plans})
+		if err != nil {
+			return nil, nil, fmt.Errorf("--store: %w", err)
+		}
+		return store, plans, nil
 	}
 	store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin})
 	if errors.Is(err, sqlite.ErrServing) {
@@ -61,6 +76,8 @@ func (a *app) administrable() error {
 		return err
 	case kind == "memory":
 		return usagef("the memory of a server cannot be administered from another process")
+	case kind == "postgres":
+		return nil // the database exists, and an empty one has no accounts
 	}
 	return mustExist(place)
 }
@@ -91,19 +108,25 @@ func (a *app) migrateCommand() *cobra.Command {
 }
 
 func (a *app) migrate(ctx context.Context) error {
-	place, ok := strings.CutPrefix(a.store, "sqlite:")
-	if !ok || place == "" {
-		return usagef("--store: %q has nothing to migrate", a.storeName())
-	}
-	if err := mustExist(place); err != nil {
+	kind, place, err := a.place()
+	migrate, migrateHosted := sqlite.Migrate, hostedsqlite.Migrate
+	switch {
+	case err != nil:
 		return err
+	case kind == "memory":
+		return usagef("--store: %q has nothing to migrate", a.storeName())
+	case kind == "postgres":
+		migrate, migrateHosted = postgres.Migrate, hostedpostgres.Migrate
+	default:
+		if err := mustExist(place); err != nil {
+			return err
+		}
 	}
 	var v migrateView
-	var err error
-	if v.From, v.To, err = sqlite.Migrate(ctx, place); err != nil {
+	if v.From, v.To, err = migrate(ctx, place); err != nil {
 		return err
 	}
-	if v.HostedFrom, v.HostedTo, err = hostedsqlite.Migrate(ctx, place); err != nil {
+	if v.HostedFrom, v.HostedTo, err = migrateHosted(ctx, place); err != nil {
 		return err
 	}
 	return a.print(v, func(t *table) {

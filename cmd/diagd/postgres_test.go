@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// database is a schema that ends with the test.
+type database struct {
+	t   testing.TB
+	url string // of a database in which it comes first
+}
+
+func newDatabase(t testing.TB) database {
+	t.Helper()
+	text := settingsOfTests["DIAG_TEST_POSTGRES"]
+	if text == "" {
+		t.Skip("needs PostgreSQL; DIAG_TEST_POSTGRES names it, such as postgres://postgres@127.0.0.1:5432/test")
+	}
+	schema := fmt.Sprintf("diagd_%016x", rand.Uint64())
+	whole := database{t, text}
+	whole.execute("CREATE SCHEMA " + schema)
+	t.Cleanup(func() { whole.execute("DROP SCHEMA " + schema + " CASCADE") })
+	u, err := url.Parse(text)
+	require.NoError(t, err)
+	query := u.Query()
+	query.Set("search_path", schema)
+	u.RawQuery = query.Encode()
+	return database{t, u.String()}
+}
+
+// behind is the database at another address.
+func (d database) behind(addr string) string {
+	u, err := url.Parse(d.url)
+	require.NoError(d.t, err)
+	u.Host = addr
+	return u.String()
+}
+
+// execute runs a statement, and returns how many rows it touched. The context of a test has ended when it cleans up.
+func (d database) execute(sql string) int64 {
+	d.t.Helper()
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, d.url)
+	require.NoError(d.t, err)
+	defer func() { require.NoError(d.t, conn.Close(ctx)) }()
+	tag, err := conn.Exec(ctx, sql)
+	require.NoError(d.t, err)
+	return tag.RowsAffected()
+}
+
+// Servers that start at once on an empty database make one account and one key, which all of them know; every
+// command of the administration works on it while they serve.
+func TestPostgres(t *testing.T) {
+	store := "--store=" + newDatabase(t).url
+	servers := make([]*server, 3)
+	var wg sync.WaitGroup
+	for i := range servers {
+		wg.Go(func() { servers[i] = start(t, store) })
+	}
+	wg.Wait()
+	secret := ""
+	for _, s := range servers {
+		if s.secret != "" {
+			assert.Empty(t, secret, "one server made the key")
+			secret = s.secret
+		}
+	}
+	require.NotEmpty(t, secret)
+	require.Len(t, parsed[[]accountView](t, "account", "list", store), 1)
+	keys := parsed[[]keyView](t, "key", "list", store)
+	require.Len(t, keys, 1)
+	for _, s := range servers {
+		s.secret = secret
+		require.Equal(t, http.StatusOK, s.post("/text/upper", upper).status, "%s", s.log)
+	}
+	assert.EqualValues(t, 3, parsed[usageView](t, "usage", store).Used)
+	assert.Empty(t, parsed[auditView](t, "audit", store).Faults)
+	moved := parsed[migrateView](t, "migrate", store)
+	assert.Equal(t, moved.To, moved.From)
+	assert.Equal(t, moved.HostedTo, moved.HostedFrom)
+	assert.Positive(t, moved.HostedTo)
+	spf := parsed[spfView](t, "spf", "create", store, "--key="+string(keys[0].ID), "--domain=example.com",
+		"--record=v=spf1 ip4:192.0.2.1 -all", "--include-host=h.example.net")
+	for _, s := range servers {
+		r := get(t, s.url+"/public/v1/openapi.json")
+		require.Equal(t, http.StatusOK, r.status)
+		require.Contains(t, s.get("/spf/hosted/"+spf.ID).body, `"status":"active"`)
+	}
+	for _, s := range servers {
+		require.Equal(t, exitOK, s.wait())
+		assertNoTrouble(t, s.log.String())
+	}
+}
