@@ -108,7 +108,7 @@ func newBlock(label, body string, open bool) Block {
 		if trimmed != line || len(line) > 76 || i < len(lines)-1 && len(line) < 64 && len(line) > 0 {
 			b.Bent = true
 		}
-		data.WriteString(trimmed)
+		data.WriteString(line)
 		data.WriteByte('\n')
 	}
 	if b.Kind.secret() {
@@ -164,12 +164,14 @@ func decode(text string) (der []byte, fault string) {
 	if fault == "" && complete(der) || !strings.Contains(strings.TrimSpace(text), " ") {
 		return der, fault
 	}
-	var lines []string
-	for line := range strings.Lines(text) {
-		lines = append(lines, strings.ReplaceAll(strings.TrimSpace(line), " ", "+"))
-	}
-	if with, none := decodeWhole(strings.Join(lines, "")); none == "" && complete(with) {
-		return with, ""
+	for _, around := range []string{" \t\r\n", "\r\n"} { // indented lines, and plus signs at the ends of lines
+		var lines []string
+		for line := range strings.Lines(text) {
+			lines = append(lines, strings.ReplaceAll(strings.Trim(line, around), " ", "+"))
+		}
+		if with, none := decodeWhole(strings.Join(lines, "")); none == "" && complete(with) {
+			return with, ""
+		}
 	}
 	return der, fault
 }
