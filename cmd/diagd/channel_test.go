@@ -119,6 +119,35 @@ func TestChannels(t *testing.T) {
 	assert.NotContains(t, seen.String(), "geheim")
 }
 
+// What a customer does at the API is told while the server runs, and what was to be sent while none ran when one does.
+func TestUsageIsNotified(t *testing.T) {
+	address, got, flags := newReceiver(t)
+	store, _ := newStore(t)
+	account := parsed[accountView](t, "account", "create", "--name=small", "--plan=free", store)
+	of := "--account=" + string(account.ID)
+	key := parsed[keyView](t, "key", "create", "--name=ci", "--scopes=web:read", of, store)
+	made := parsed[channelView](t, "channel", "create", "--name=ops", "--target="+address, of, store,
+		"--categories=usage", allowPort(t, address))
+	waiting := parsed[deliveryView](t, "channel", "test", made.ID, "--wait=0", of, store)
+	assert.Equal(t, notify.Pending, waiting.State)
+
+	s := start(t, append(flags, store, allowPort(t, address))...)
+	assert.Equal(t, waiting.ID, receive(t, got).header.Get("X-Service-Delivery-ID"))
+	s.secret = key.Secret
+	for range 11 {
+		s.post("/http/qr", `{"data":"x"}`) // 2 credits of 30 each, 10 a minute
+	}
+	told := map[string]string{}
+	for range 2 {
+		h := receive(t, got)
+		told[h.header.Get("X-Service-Event-Type")] = string(h.body)
+	}
+	assert.Contains(t, told["usage.threshold_reached"], `"threshold_percent":50`)
+	assert.Contains(t, told["usage.rate_limited"], key.ID)
+	require.Equal(t, exitOK, s.wait())
+	assert.Empty(t, got)
+}
+
 // The guard stands before every receiver: nothing is sent to addresses that are not public, whoever names them.
 func TestChannelsAreGuarded(t *testing.T) {
 	address, got, flags := newReceiver(t)
@@ -165,7 +194,7 @@ func TestGuardedClientAfterDNSChange(t *testing.T) {
 		{"10.0.0.1", "is not public"}, {"5.9.0.80", "reached"},
 	} {
 		resolver.ip.Store(&tt.ip)
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://hooks.example.com/x", strings.NewReader("{}"))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://hooks.example.com/x", nil)
 		require.NoError(t, err)
 		resp, err := client.Do(req)
 		if err == nil {

@@ -267,6 +267,7 @@ func TestDeriverRuns(t *testing.T) {
 	woken := make(chan struct{}, 16)
 	w.deriver.Wake, w.deriver.Every = func() { woken <- struct{}{} }, time.Hour
 	done := make(chan error)
+	require.NoError(t, w.deriver.Look(ctx)) // so that it knows the account before it is charged
 	go func() { done <- w.deriver.Run(ctx) }()
 	await := func(want ...metering.EventType) {
 		t.Helper()

@@ -18,8 +18,11 @@ const (
 	// [KeepFor], so that no event is derived again after it was tidied away.
 	Horizon = 7 * 24 * time.Hour
 
-	// DefaultEvery is how often a [Deriver] looks at all accounts that have channels.
-	DefaultEvery = 30 * time.Second
+	// DefaultEvery is how often a [Deriver] looks at all accounts that have channels, where that takes little time.
+	DefaultEvery = 10 * time.Second
+
+	// lookRests bounds what looks at all cost: after one it waits for at least so many times what it took.
+	lookRests = 20
 
 	// maxNudges bounds the accounts that wait to be looked at; what does not fit is found by the next look.
 	maxNudges = 1024
@@ -37,7 +40,7 @@ type Deriver struct {
 	SPF   SPF            // nil means that there are no hosted SPF profiles
 	Clock func() time.Time
 	Log   *slog.Logger
-	Every time.Duration // between looks at all; 0 means DefaultEvery
+	Every time.Duration // at least, between looks at all; 0 means DefaultEvery
 	Wake  func()        // called after events were written; nil for nobody
 
 	once    sync.Once
@@ -74,17 +77,18 @@ func (d *Deriver) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { d.follow(ctx) })
 	defer beside.Wait()
-	ticker := time.NewTicker(cmp.Or(d.Every, DefaultEvery))
-	defer ticker.Stop()
-	d.report(ctx, d.Look(ctx))
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		select {
 		case account := <-d.nudges:
 			d.report(ctx, d.LookAt(ctx, account))
 		case s := <-d.seen:
 			d.report(ctx, d.tell(ctx, s))
-		case <-ticker.C:
+		case <-timer.C:
+			began := time.Now()
 			d.report(ctx, d.Look(ctx))
+			timer.Reset(max(cmp.Or(d.Every, DefaultEvery), lookRests*time.Since(began)))
 		case <-ctx.Done():
 			return ctx.Err()
 		}
