@@ -3,10 +3,12 @@ package billing_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/meteringtest"
+	"github.com/diagkit/diagkit/metering/postgres"
 	"github.com/diagkit/diagkit/metering/sqlite"
 )
 
@@ -29,40 +32,66 @@ func afterOctober() time.Time { return billing.ClosesAt(october) }
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(crashPath); path != "" {
-		fmt.Fprintln(os.Stderr, crashChild(path))
-		os.Exit(1)
+		if err := crashChild(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
-// crashChild closes October and charges its invoices, and says so when it has ended.
+// crashChild closes October and charges its invoices, once it is told to.
 func crashChild(path string) error {
 	ctx := context.Background()
-	store, err := sqlite.Open(ctx, path, sqlite.Config{Admin: true, Clock: afterOctober})
+	store, err := openPlace(ctx, path)
 	if err != nil {
 		return err
 	}
 	b := billing.Billing{Store: store, Clock: afterOctober, Biller: billing.FileBiller{Dir: os.Getenv(crashDir)}}
-	fmt.Println("begun")
+	fmt.Println("ready")
+	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
+		return err
+	}
 	if _, err := b.Close(ctx, october); err != nil {
 		return err
 	}
 	if _, err := b.Pay(ctx); err != nil {
 		return err
 	}
-	fmt.Println("ended")
 	return store.Close()
+}
+
+// openPlace opens a file beside its server, or a database.
+func openPlace(ctx context.Context, place string) (metering.Store, error) {
+	if strings.HasPrefix(place, "postgres:") {
+		return postgres.Open(ctx, place, postgres.Config{Clock: afterOctober})
+	}
+	return sqlite.Open(ctx, place, sqlite.Config{Admin: true, Clock: afterOctober})
 }
 
 // TestCrash kills processes that close a month and charge it, three at a time, at random moments. In the end
 // each account has one invoice with its events, that agrees with the ledger, and has paid once.
 func TestCrash(t *testing.T) {
-	const accounts = 150
-	clock := meteringtest.NewClock()
-	path, dir := filepath.Join(t.TempDir(), "diag.db"), t.TempDir()
-	store, err := sqlite.Open(t.Context(), path, sqlite.Config{Clock: clock.Now})
-	require.NoError(t, err)
-	b := newBench(t, clock, store)
+	t.Run("sqlite", func(t *testing.T) {
+		clock := meteringtest.NewClock()
+		path := filepath.Join(t.TempDir(), "diag.db")
+		store, err := sqlite.Open(t.Context(), path, sqlite.Config{Clock: clock.Now})
+		require.NoError(t, err)
+		killClosers(t, newBench(t, clock, store), path)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		clock := meteringtest.NewClock()
+		url := newSchema(t)
+		store, err := postgres.Open(t.Context(), url, postgres.Config{Clock: clock.Now})
+		require.NoError(t, err)
+		killClosers(t, newBench(t, clock, store), url)
+	})
+}
+
+func killClosers(t *testing.T, b *bench, place string) {
+	const accounts = 300
+	dir := t.TempDir()
 	var ids []metering.AccountID
 	for range accounts {
 		id := b.account("pack")
@@ -73,16 +102,17 @@ func TestCrash(t *testing.T) {
 	kills, between := 10, 0
 	for range kills {
 		before := made()
-		crashOnce(t, path, dir)
+		crashOnce(t, place, dir)
 		if n := made(); before < n && n < accounts {
 			between++
 		}
 	}
 	t.Logf("%d kills, %d of them in the middle of a close; %d of %d invoices made", 3*kills, between, made(), accounts)
+	require.Positive(t, between, "no kill met a close: the test proves too little")
 	b.clock.Advance(afterOctober().Add(5 * time.Minute).Sub(b.clock.Now())) // the leases of the dead
 	b.Biller = billing.FileBiller{Dir: dir}
 	b.close()
-	_, err = b.Pay(t.Context())
+	_, err := b.Pay(t.Context())
 	require.NoError(t, err)
 	b.soundInvoices(ids)
 	require.Len(t, b.invoices(billing.Filter{State: billing.Paid}), accounts)
@@ -91,25 +121,32 @@ func TestCrash(t *testing.T) {
 	require.Len(t, files, accounts)
 }
 
-// crashOnce starts three children, and kills them after a while.
-func crashOnce(t *testing.T, path, dir string) {
+// crashOnce starts three children at one moment, and kills them after a while.
+func crashOnce(t *testing.T, place, dir string) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	var children []*exec.Cmd
+	var starts []io.Writer
 	for range 3 {
 		child := exec.Command(self)
-		child.Env = append(os.Environ(), crashPath+"="+path, crashDir+"="+dir)
+		child.Env = append(os.Environ(), crashPath+"="+place, crashDir+"="+dir)
 		child.Stderr = os.Stderr
+		in, err := child.StdinPipe()
+		require.NoError(t, err)
 		out, err := child.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, child.Start())
-		_, err = out.Read(make([]byte, len("begun\n")))
+		_, err = out.Read(make([]byte, len("ready\n")))
 		require.NoError(t, err)
-		children = append(children, child)
+		children, starts = append(children, child), append(starts, in)
 	}
-	<-time.After(rand.N(40 * time.Millisecond))
+	for _, in := range starts {
+		_, err := in.Write([]byte{'\n'})
+		require.NoError(t, err)
+	}
+	<-time.After(rand.N(150 * time.Millisecond))
 	for _, child := range children {
-		require.NoError(t, child.Process.Kill())
-		_ = child.Wait() // it was killed
+		_ = child.Process.Kill() // unless it has ended
+		_ = child.Wait()
 	}
 }

@@ -37,6 +37,11 @@ type bench struct {
 
 // onEachStore runs a test on every store that there is.
 func onEachStore(t *testing.T, test func(t *testing.T, b *bench)) {
+	onEachKind(t, func(t *testing.T, open func() *bench) { test(t, open()) })
+}
+
+// onEachKind runs a test with a function that opens a new store, for every kind of store.
+func onEachKind(t *testing.T, test func(t *testing.T, open func() *bench)) {
 	for name, open := range map[string]func(t *testing.T, clock *meteringtest.Clock) metering.Store{
 		"memory": func(_ *testing.T, clock *meteringtest.Clock) metering.Store {
 			return memory.New(memory.Config{Clock: clock.Now})
@@ -53,8 +58,10 @@ func onEachStore(t *testing.T, test func(t *testing.T, b *bench)) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			clock := meteringtest.NewClock()
-			test(t, newBench(t, clock, open(t, clock)))
+			test(t, func() *bench {
+				clock := meteringtest.NewClock()
+				return newBench(t, clock, open(t, clock))
+			})
 		})
 	}
 }
