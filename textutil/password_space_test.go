@@ -237,6 +237,9 @@ func share(n *big.Int, space *passwordSpace) float64 {
 // TestGeneratePasswordIsFair draws many short passwords, and compares what they are made of with what they
 // should be made of. Samplers with well-known faults are seen to fail the same test.
 func TestGeneratePasswordIsFair(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const samples = 20_000
 	req := PasswordRequest{Length: 8, Count: 100, Exclude: "3456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|"}
 	space, err := req.space()

@@ -34,6 +34,9 @@ const (
 // must be in the history, and nothing else; each profile must be as its newest resolution has left it; and
 // what it had claimed must be free when the lease ends, and not before.
 func TestCrash(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	path, clock := filepath.Join(t.TempDir(), "diag.db"), hostedspftest.NewClock()
 	store := openFile(t, path, clock)
 	for n := range crashProfiles {
