@@ -86,7 +86,7 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 			Field: "account", Reason: "has " + strconv.Itoa(len(existing)) + " channels, which is the most"}
 	case len(existing) == 0:
 		// Nobody was to be told of what is used so far, and nobody is.
-		if err := c.passOver(ctx, account); err != nil {
+		if err := c.baseline(ctx, account); err != nil {
 			return Channel{}, Secret{}, err
 		}
 	}

@@ -43,12 +43,12 @@ type Deriver struct {
 	Every time.Duration // at least, between looks at all; 0 means DefaultEvery
 	Wake  func()        // called after events were written; nil for nobody
 
-	once    sync.Once
-	log     *slog.Logger
-	nudges  chan metering.AccountID
-	seen    chan sighting
-	watched atomic.Pointer[map[metering.AccountID]*watch]
-	reports reports
+	once     sync.Once
+	log      *slog.Logger
+	nudges   chan metering.AccountID
+	refusals chan refusal
+	watched  atomic.Pointer[map[metering.AccountID]*watch]
+	reports  reports
 
 	// Of the goroutine that looks.
 	mu      sync.Mutex
@@ -64,7 +64,7 @@ func (d *Deriver) init() {
 		if d.Plans == nil {
 			d.Plans = metering.DefaultPlans()
 		}
-		d.nudges, d.seen = make(chan metering.AccountID, maxNudges), make(chan sighting, maxNudges)
+		d.nudges, d.refusals = make(chan metering.AccountID, maxNudges), make(chan refusal, maxNudges)
 		d.written, d.spfSeen = map[string]time.Time{}, map[string]time.Time{}
 		d.watched.Store(&map[metering.AccountID]*watch{})
 	})
@@ -83,8 +83,8 @@ func (d *Deriver) Run(ctx context.Context) error {
 		select {
 		case account := <-d.nudges:
 			d.report(ctx, d.LookAt(ctx, account))
-		case s := <-d.seen:
-			d.report(ctx, d.tell(ctx, s))
+		case s := <-d.refusals:
+			d.report(ctx, d.record(ctx, s))
 		case <-timer.C:
 			began := time.Now()
 			d.report(ctx, d.Look(ctx))

@@ -57,8 +57,8 @@ func (d *Deriver) Settled(account metering.AccountID, b metering.Balance) {
 	}
 }
 
-// A sighting is a fact that no store keeps: a request was refused.
-type sighting struct {
+// A refusal is a fact that no store keeps, and the event that tells of it.
+type refusal struct {
 	id      string // of the event
 	until   time.Time
 	account metering.AccountID
@@ -82,7 +82,7 @@ func (d *Deriver) Refused(c *metering.Caller, err error) {
 		return
 	}
 	id := metering.EventID(metering.EventRateLimited, string(c.Key.ID)+"/"+hour.Format(time.RFC3339))
-	d.sight(sighting{"rate/" + string(c.Key.ID), hour.Add(time.Hour), c.Account.ID, metering.Event{
+	d.enqueue(refusal{"rate/" + string(c.Key.ID), hour.Add(time.Hour), c.Account.ID, metering.Event{
 		ID: id, Type: metering.EventRateLimited, Account: c.Account.ID, At: at, Data: facts{
 			KeyID: c.Key.ID, KeyName: c.Key.Name, KeyPrefix: c.Key.DisplayPrefix, Environment: c.Key.Environment,
 			Plan: c.Plan.ID, PerMinute: c.Plan.PerMinute,
@@ -99,20 +99,20 @@ func (d *Deriver) quotaExceeded(c *metering.Caller, q *metering.QuotaError, at t
 	u := usage{*c.Account, *c.Plan, metering.Balance{Period: period, Limit: c.Plan.Credits, Used: q.Current}}
 	f := u.facts()
 	f.Requested = q.Requested
-	d.sight(sighting{name, period.End(), c.Account.ID, u.event(metering.EventQuotaExceeded, "", at, f)})
+	d.enqueue(refusal{name, period.End(), c.Account.ID, u.event(metering.EventQuotaExceeded, "", at, f)})
 }
 
-// sight passes a sighting on, if there is room.
-func (d *Deriver) sight(s sighting) {
+// enqueue passes a refusal on, if there is room.
+func (d *Deriver) enqueue(s refusal) {
 	select {
-	case d.seen <- s:
+	case d.refusals <- s:
 	default:
 		d.reports.settle(s.id, time.Time{})
 	}
 }
 
-// tell writes the event of a sighting, if anybody is to hear of it.
-func (d *Deriver) tell(ctx context.Context, s sighting) error {
+// record writes the event of a refusal, if anybody is to hear of it.
+func (d *Deriver) record(ctx context.Context, s refusal) error {
 	has, err := d.hasChannel(ctx, s.account)
 	if err != nil || !has {
 		return err
@@ -133,7 +133,7 @@ func (d *Deriver) tell(ctx context.Context, s sighting) error {
 }
 
 // spent says that the budget is spent also where the last credits are too few for a request.
-func (d *Deriver) spent(ctx context.Context, s sighting) ([]metering.Event, error) {
+func (d *Deriver) spent(ctx context.Context, s refusal) ([]metering.Event, error) {
 	account, err := d.Store.Account(ctx, s.account)
 	if err != nil {
 		return nil, err

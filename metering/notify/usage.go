@@ -160,9 +160,9 @@ func (u usage) next() int64 {
 	return next
 }
 
-// passOver stores the events that an account has passed already as told, so that a first channel hears of what
+// baseline stores the events that an account has passed already as told, so that a first channel hears of what
 // comes.
-func (c Channels) passOver(ctx context.Context, account metering.Account) error {
+func (c Channels) baseline(ctx context.Context, account metering.Account) error {
 	d := Deriver{Store: c.Store, Plans: c.Plans, Clock: c.Clock}
 	d.init()
 	at := now(c.Clock)

@@ -141,8 +141,8 @@ func (w *world) pump() []received {
 	w.deriver.init()
 	for done := false; !done; {
 		select {
-		case s := <-w.deriver.seen:
-			require.NoError(w, w.deriver.tell(ctx, s))
+		case s := <-w.deriver.refusals:
+			require.NoError(w, w.deriver.record(ctx, s))
 		default:
 			done = true
 		}
