@@ -32,8 +32,8 @@ func TestEventID(t *testing.T) {
 }
 
 func TestEventRecord(t *testing.T) {
-	e := Event{ID: EventID(EventRateLimited, "key_a"), Type: EventRateLimited, Account: "acc_a", At: time.Unix(1e9, 0).UTC(),
-		Data: map[string]any{"key": "key_a"}}
+	e := Event{ID: EventID(EventRateLimited, "key_a"), Type: EventRateLimited, Account: "acc_a",
+		At: time.Unix(1e9, 0).UTC(), Data: map[string]any{"key": "key_a"}}
 	r, err := e.Record()
 	require.NoError(t, err)
 	require.Equal(t, Record{Account: "acc_a", Kind: EventKind, ID: e.ID, At: e.At, Due: e.At,

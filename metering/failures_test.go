@@ -36,7 +36,8 @@ var failures = []struct{ what, tests string }{
 	{"the memory of a limiter grows with every address, or it admits all when full",
 		"metering/iplimiter_test.go:TestIPLimiterMemoryIsBounded metering/iplimiter_test.go:TestIPLimiterNeverFailsOpen"},
 	{"a limiter fails under contention",
-		"metering/limiter_test.go:TestBucketIsExactUnderContention metering/iplimiter_test.go:TestIPLimiterIsExactUnderContention"},
+		"metering/limiter_test.go:TestBucketIsExactUnderContention " +
+			"metering/iplimiter_test.go:TestIPLimiterIsExactUnderContention"},
 	{"a higher limit does not hold before the old one has been waited for",
 		"metering/limiter_test.go:TestBucketPlanChange httpapi/refusals_test.go:TestPlanChangeHoldsAtOnce"},
 	{"a cache goes on accepting a revoked key",

@@ -52,8 +52,8 @@ func (c *billingCommands) closeCommand() *cobra.Command {
 		Use: "close", Short: "Make the invoices of a month that do not exist yet", Args: noArgs,
 		Long: `Make the invoices of a month that do not exist yet: one for each account, however often this is run.
 
-A month can be closed from 15 minutes after its end on. A server with --biller closes the last month by itself. The price list
-is that of --data.`,
+A month can be closed from 15 minutes after its end on. A server with --biller closes the last month by itself. The
+price list is that of --data.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := c.period()
 			if err != nil {
@@ -130,7 +130,8 @@ func (c *billingCommands) showInvoices(list []billing.Invoice) error {
 		})
 	}
 	return c.print(list, func(t *table) {
-		t.row("MONTH", "ACCOUNT", "PLAN", "CREDITS", "OVERAGE", "CENTS", "CURRENCY", "STATE", "ATTEMPTS", "NEXT", "PAYMENT OR ERROR")
+		t.row("MONTH", "ACCOUNT", "PLAN", "CREDITS", "OVERAGE", "CENTS", "CURRENCY", "STATE", "ATTEMPTS", "NEXT",
+			"PAYMENT OR ERROR")
 		for _, v := range list {
 			attempts, note := 0, string(v.Payment)
 			if n := len(v.Attempts); n > 0 {

@@ -70,7 +70,8 @@ func TestBilling(t *testing.T) {
 	assert.EqualValues(t, 30, list[0].UsedCredits)
 	assert.Empty(t, parsed[[]billing.Invoice](t, "billing", "invoices", "--state", "paid", store))
 	assert.Empty(t, parsed[[]billing.Invoice](t, "billing", "invoices", "--month", "2001-01", store))
-	assert.Regexp(t, `(?m)^`+month.String()+` +acc_\S+ +pack +30 +0 +2900 +EUR +open `, command(t, "billing", "invoices", store))
+	assert.Regexp(t, `(?m)^`+month.String()+` +acc_\S+ +pack +30 +0 +2900 +EUR +open `,
+		command(t, "billing", "invoices", store))
 	for _, args := range [][]string{
 		{"billing", "invoices", "--csv", store}, {"billing", "close", "--csv", store},
 		{"billing", "retry", string(id), month.String(), "--csv", store},

@@ -80,7 +80,8 @@ func TestWebhookBiller(t *testing.T) {
 		{name: "paid, other body", status: 202, answer: `OK`},
 		{name: "declined", status: 402, answer: `{"error":"card declined"}`, err: "the biller answered 402: card declined"},
 		{name: "broken", status: 500, answer: `<html>`, err: "the biller answered 500 Internal Server Error"},
-		{name: "redirect", status: 307, location: "https://elsewhere.example", err: "the biller answered 307 Temporary Redirect"},
+		{name: "redirect", status: 307, location: "https://elsewhere.example",
+			err: "the biller answered 307 Temporary Redirect"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			calls := 0

@@ -39,7 +39,8 @@ func (f FileBiller) Charge(ctx context.Context, v Invoice) (PaymentRef, error) {
 		return "", fmt.Errorf("writing invoice %s: %w", name, err)
 	}
 	defer os.Remove(temporary)
-	if err := os.Link(temporary, path); err != nil && !errors.Is(err, fs.ErrExist) { // unlike a renaming, it replaces nothing
+	// Unlike a renaming, a link replaces nothing.
+	if err := os.Link(temporary, path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
 	if err := errors.Join(syncDir(filepath.Dir(path)), syncDir(f.Dir)); err != nil {

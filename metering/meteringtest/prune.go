@@ -63,7 +63,8 @@ func testPruneLedger(t *testing.T, f *fixture) {
 	check := func() {
 		t.Helper()
 		require.Equal(t, before[3002:], f.entries(metering.EntryFilter{}))
-		require.Equal(t, before[len(before)-1:], f.entries(metering.EntryFilter{Account: two.Account, After: before[4503].Seq}))
+		require.Equal(t, before[len(before)-1:],
+			f.entries(metering.EntryFilter{Account: two.Account, After: before[4503].Seq}))
 		require.Len(t, f.entries(metering.EntryFilter{Account: one.Account}), 3000)
 		for i, p := range months {
 			b, err := f.store.Balance(t.Context(), two.Account, p)

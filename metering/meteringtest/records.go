@@ -73,7 +73,8 @@ func testRecords(t *testing.T, f *fixture) {
 	require.Zero(t, f.stored(account, "empty").Due)
 
 	for _, name := range [][3]string{
-		{string(other), "note", "a"}, {string(account), "other", "a"}, {string(account), "note", "b"}, {"acc_none", "note", "a"},
+		{string(other), "note", "a"}, {string(account), "other", "a"}, {string(account), "note", "b"},
+		{"acc_none", "note", "a"},
 	} {
 		_, err := f.store.Record(t.Context(), metering.AccountID(name[0]), name[1], name[2])
 		require.ErrorIs(t, err, metering.ErrNotFound, "%v", name)
