@@ -18,7 +18,8 @@ import (
 // turns what is held into what is used, and their sum stays. Claims are read before replies: a claim that is
 // gone has left its reply.
 const (
-	lockAdmission = "SELECT 1 FROM admissions WHERE account = $1 FOR UPDATE"
+	lockAdmission = `SELECT set_config('synchronous_commit', 'off', true) -- until the end of the transaction
+		FROM admissions WHERE account = $1 FOR UPDATE`
 
 	addAdmission = `INSERT INTO admissions (account) SELECT account FROM accounts WHERE account = $1
 		ON CONFLICT DO NOTHING`
@@ -32,8 +33,6 @@ const (
 	// Where nothing is noted there are no holds either: the period is new, or PostgreSQL has crashed.
 	startTaken = `INSERT INTO taken (account, period, credits)
 		VALUES ($1, $2, coalesce((SELECT used FROM balances WHERE account = $1 AND period = $2), 0)) RETURNING credits`
-
-	addTaken = "UPDATE taken SET credits = credits + $3 WHERE account = $1 AND period = $2"
 
 	// A hold counts as long as it is there, whatever a clock says: only then nobody can settle it after its
 	// credits were sold again.
@@ -55,13 +54,15 @@ const (
 		LATERAL (SELECT * FROM replies WHERE account = $1 AND line = c.line AND hash = c.hash
 			ORDER BY id DESC LIMIT 1) r`
 
-	addHolds = `INSERT INTO holds (account, token, period, credits, ceiling, lease)
+	addHolds = `WITH t AS (UPDATE taken SET credits = credits + $4 WHERE account = $1 AND period = $2)
+		INSERT INTO holds (account, token, period, credits, ceiling, lease)
 		SELECT $1, token, $2, credits, $3, lease
-		FROM unnest($4::bigint[], $5::bigint[], $6::bigint[]) AS h (token, credits, lease)`
+		FROM unnest($5::bigint[], $6::bigint[], $7::bigint[]) AS h (token, credits, lease)`
 
-	addClaims = `INSERT INTO holds (account, token, period, credits, ceiling, lease, line, hash, fingerprint)
+	addClaims = `WITH t AS (UPDATE taken SET credits = credits + $4 WHERE account = $1 AND period = $2)
+		INSERT INTO holds (account, token, period, credits, ceiling, lease, line, hash, fingerprint)
 		SELECT $1, token, $2, credits, $3, lease, line, hash, fingerprint
-		FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::bytea[], $9::bytea[])
+		FROM unnest($5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::bytea[], $10::bytea[])
 			AS h (token, credits, lease, line, hash, fingerprint)`
 )
 
@@ -163,7 +164,6 @@ func (s *Store) read(
 	switch how {
 	case firstly:
 		batch.Queue("BEGIN")
-		batch.Queue("SET LOCAL synchronous_commit = off")
 		batch.Queue(lockAdmission, g.account).Query(func(rows pgx.Rows) error {
 			t.admission = rows.Next()
 			rows.Close()
@@ -245,7 +245,7 @@ type grants struct {
 	tickets []*metering.Ticket
 }
 
-// queue adds the statements that write the grants, if there are any.
+// queue adds the statement that writes the grants, if there are any.
 func (r *grants) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) {
 	n := len(r.tickets)
 	if n == 0 {
@@ -262,8 +262,7 @@ func (r *grants) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) 
 			lines[i], hashes[i], fingerprints[i] = &line, t.Idempotency[:], t.Fingerprint[:]
 		}
 	}
-	batch.Queue(addTaken, g.account, monthNumber(g.period), r.credits)
-	args := []any{g.account, monthNumber(g.period), r.ceiling, tokens, credits, leases}
+	args := []any{g.account, monthNumber(g.period), r.ceiling, r.credits, tokens, credits, leases}
 	if !claims {
 		batch.Queue(addHolds, args...)
 		return

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -215,7 +216,7 @@ COMMIT;
 	cmd := exec.Command("pgbench", "-n", "-M", "prepared", "-c", strconv.Itoa(benchGoroutines), "-j", "2", "-T", "3",
 		"-f", script, strings.TrimPrefix(u.Path, "/"))
 	cmd.Env = append(os.Environ(), "PGHOST="+u.Hostname(), "PGPORT="+u.Port(), "PGUSER="+u.User.Username(),
-		"PGOPTIONS=-c search_path="+u.Query().Get("search_path"))
+		"PGSSLMODE="+cmp.Or(u.Query().Get("sslmode"), "prefer"), "PGOPTIONS=-c search_path="+u.Query().Get("search_path"))
 	out, err := cmd.CombinedOutput()
 	require.NoError(b, err, "%s", out)
 	tps := regexp.MustCompile(`tps = ([0-9.]+)`).FindSubmatch(out)

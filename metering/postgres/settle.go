@@ -14,16 +14,22 @@ import (
 	"github.com/diagkit/diagkit/metering/hold"
 )
 
-// A Settle is one statement, of up to four parts: what is deleted from holds is what may be charged, so that
+// A Settle is one statement of several parts: only what is locked in holds, and then deleted, is charged, so that
 // no two can charge one ticket, and nothing that lapsed is charged. The period, the credits and the claim are
 // those of the hold: what a ticket says of itself is not trusted with money.
+//
+// Holds are found one by one, and then removed by where they lie: however few rows PostgreSQL believes the table
+// to have, it cannot choose to go through all holds of the account instead. They are never updated, so they stay
+// where they are.
 const (
 	settleHolds = `WITH done AS (
-		DELETE FROM holds h USING unnest($2::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[]`
+		SELECT h.*, c.* FROM unnest($2::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[]`
 	settleHoldsAs = `) AS c (wanted, key, endpoint, at, request`
-	settleCharge  = `)
-		WHERE h.account = $1 AND h.token = c.wanted AND h.lease > $3
-		RETURNING h.token, h.period, h.credits, h.ceiling, h.line, h.hash, h.fingerprint, c.*
+	settleCharge  = `),
+		LATERAL (SELECT ctid AS place, token, period, credits, ceiling, line, hash, fingerprint FROM holds
+			WHERE account = $1 AND token = c.wanted AND lease > $3 FOR UPDATE) h
+	), released AS (
+		DELETE FROM holds WHERE account = $1 AND ctid = ANY (ARRAY(SELECT place FROM done))
 	), charges AS (
 		INSERT INTO ledger (account, key, endpoint, credits, period, at, request)
 		SELECT $1, key, endpoint, credits, period, at, request FROM done

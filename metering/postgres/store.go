@@ -188,8 +188,10 @@ func (s *Store) Cancel(_ context.Context, t metering.Ticket) error {
 }
 
 const cancelHolds = `WITH gone AS (
-		DELETE FROM holds h USING unnest($2::bigint[]) AS c (token) WHERE h.account = $1 AND h.token = c.token
-		RETURNING h.period, h.credits
+		SELECT h.* FROM unnest($2::bigint[]) AS c (wanted), LATERAL (SELECT ctid AS place, period, credits FROM holds
+			WHERE account = $1 AND token = c.wanted FOR UPDATE) h
+	), released AS (
+		DELETE FROM holds WHERE account = $1 AND ctid = ANY (ARRAY(SELECT place FROM gone))
 	)
 	UPDATE taken t SET credits = t.credits - g.credits
 	FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period) g
