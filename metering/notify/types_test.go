@@ -138,9 +138,8 @@ func (w *Worker) step1() error {
 // Each of the types is emitted by what it names, and arrives at a webhook, once.
 func TestEveryType(t *testing.T) {
 	for _, event := range metering.EventTypes() {
-		t.Run(string(event), func(t *testing.T) {
+		onEachStore(t, string(event), func(t *testing.T, w *world) {
 			require.NotNil(t, acts[event], "nobody emits it")
-			w := newWorld(t)
 			w.channel("first")
 			acts[event](w)
 			var found []Body

@@ -124,6 +124,22 @@ func (w *world) on(store metering.Store) *world {
 	return w
 }
 
+// onEachStore runs a test on each kind of store.
+func onEachStore(t *testing.T, name string, test func(*testing.T, *world)) {
+	t.Run(name+"/memory", func(t *testing.T) { test(t, newWorld(t)) })
+	t.Run(name+"/sqlite", func(t *testing.T) {
+		w, _ := newSQLiteWorld(t)
+		test(t, w)
+	})
+	t.Run(name+"/postgres", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("a schema for each test takes its time")
+		}
+		w := newWorld(t)
+		test(t, w.on(newPostgres(t, w.clock, 1)[0]))
+	})
+}
+
 // channel creates a webhook.
 func (w *world) channel(name string) (Channel, Secret) {
 	w.Helper()
