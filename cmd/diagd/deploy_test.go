@@ -169,7 +169,7 @@ func TestDeployedSettings(t *testing.T) {
 	} {
 		for _, name := range variable.FindAllString(deployed(t, path), -1) {
 			flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "DIAG_")), "_", "-")
-			if name != "DIAG_KEY" && name != "DIAG_REDIS" { // of the program diag
+			if name != "DIAG_KEY" { // of the program diag
 				known(path, flag)
 			}
 		}
@@ -253,6 +253,11 @@ func TestCompose(t *testing.T) {
 	assert.Contains(t, string(text), `"port":9090`)
 	env := services["diagd"].(map[string]any)["environment"].(map[string]any)
 	assert.Equal(t, "0.0.0.0:9090", env["DIAG_METRICS_LISTEN"])
+	for name, value := range env {
+		t.Setenv(name, regexp.MustCompile(`\$\{[^}]*\}`).ReplaceAllString(value.(string), "password"))
+	}
+	code, v, _ := checkConfig(t)
+	assert.Equal(t, exitOK, code, "%+v", v.Faults)
 }
 
 // The unit is sound and exposes little, by systemd's own measure.
