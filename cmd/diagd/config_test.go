@@ -107,6 +107,8 @@ func TestConfigCheckHidesSecrets(t *testing.T) {
 		{"--resolver=https://user:s3cretbase64@192.0.2.1/dns-query?token=s3cretbase64"},
 		{"--store=postgres://user:s3cretbase64@127.0.0.1:1/diag?password=s3cretbase64&sslmode=disable"},
 		{"--store=postgres://user:s3cretbase64%@127.0.0.1"},
+		{"--redis=redis://user:s3cretbase64@127.0.0.1:6379"},
+		{"--redis=redis://user:s3cretbase64@127.0.0.1:x"},
 		{"--store=postgres://user:1/s3cretbase64@127.0.0.1"},
 		{"--store=postgres://user:1#s3cretbase64@127.0.0.1/db"},
 		{"--store=memory:", "--redis=redis://user:s3cretbase64@127.0.0.1:1/0"},
