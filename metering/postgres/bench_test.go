@@ -47,17 +47,16 @@ func BenchmarkSettle(b *testing.B) {
 
 // customers creates accounts with a key each.
 func customers(b *testing.B, store metering.Store, n int) []metering.Op {
-	list := make([]metering.Op, n)
+	list, keys := make([]metering.Op, n), make([]metering.Key, n)
 	for i := range list {
 		id := fmt.Sprintf("%026d", i)
 		list[i] = metering.Op{
 			Account: metering.AccountID("acc_" + id), Key: metering.KeyID("key_" + id), Endpoint: "POST /public/v1/resolve",
 		}
 		require.NoError(b, store.PutAccount(b.Context(), metering.Account{ID: list[i].Account, Plan: meteringtest.Large}))
-		require.NoError(b, store.PutKeys(b.Context(), metering.Key{
-			ID: list[i].Key, Account: list[i].Account, Hash: sha256.Sum256([]byte(id)),
-		}))
+		keys[i] = metering.Key{ID: list[i].Key, Account: list[i].Account, Hash: sha256.Sum256([]byte(id))}
 	}
+	require.NoError(b, store.PutKeys(b.Context(), keys...))
 	return list
 }
 
