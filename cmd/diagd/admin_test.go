@@ -168,8 +168,10 @@ func eachName(v any, f func(string)) {
 // The measurement runs, with the load in a second process.
 func TestBench(t *testing.T) {
 	t.Setenv(childEnv, "1")
-	text := command(t, "bench", "--duration", "50ms", "--rounds", "1", "--connections", "4")
-	for _, w := range ways {
+	f := benchFlags{postgres: settingsOfTests["DIAG_TEST_POSTGRES"], redis: settingsOfTests["DIAG_TEST_REDIS"]}
+	text := command(t, "bench", "--duration", "50ms", "--rounds", "1", "--connections", "4",
+		"--postgres", f.postgres, "--redis", f.redis)
+	for _, w := range f.ways() {
 		assert.Regexp(t, `(?m)^`+regexp.QuoteMeta(w.name)+` +\d+ `, text)
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,14 +12,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/diagkit/diagkit/metering/postgres"
+	"github.com/diagkit/diagkit/metering/postgresdb"
+	"github.com/diagkit/diagkit/metering/redis"
 	"github.com/diagkit/diagkit/metering/sqlite"
 	"github.com/diagkit/diagkit/textutil"
 	"github.com/spf13/cobra"
@@ -29,10 +28,11 @@ import (
 
 // benchFlags say how the API is measured.
 type benchFlags struct {
-	conns    int
-	duration time.Duration
-	rounds   int
-	dir      string
+	conns           int
+	duration        time.Duration
+	rounds          int
+	dir             string
+	postgres, redis string
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -45,7 +45,10 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd.Flags().IntVar(&f.conns, "connections", 64, "connections kept busy")
 	cmd.Flags().DurationVar(&f.duration, "duration", 3*time.Second, "time for each way and round")
 	cmd.Flags().IntVar(&f.rounds, "rounds", 3, "rounds; the best of each way counts")
-	cmd.Flags().StringVar(&f.dir, "dir", "", "folder for the database files (default: a temporary one)")
+	cmd.PersistentFlags().StringVar(&f.dir, "dir", "", "folder for the database files (default: a temporary one)")
+	cmd.PersistentFlags().StringVar(&f.postgres, "postgres", "",
+		"postgres://… of a database to measure too, in a schema that is dropped afterwards (default: none)")
+	cmd.Flags().StringVar(&f.redis, "redis", "", "redis://… to measure PostgreSQL with too (default: none)")
 	client := &cobra.Command{
 		Use: "client ADDRESS SECRET MODE", Hidden: true, Args: exactly(3, "an address, a secret and a mode"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -54,7 +57,7 @@ func (a *app) benchCommand() *cobra.Command {
 	}
 	client.Flags().IntVar(&f.conns, "connections", 64, "")
 	client.Flags().DurationVar(&f.duration, "duration", 3*time.Second, "")
-	cmd.AddCommand(client)
+	cmd.AddCommand(client, a.crashCommand(&f))
 	return cmd
 }
 
@@ -62,18 +65,59 @@ func (a *app) benchCommand() *cobra.Command {
 type way struct {
 	name       string
 	idempotent bool
-	open       func(dir string) (metering.Store, error) // nil: no metering at all
+	shared     bool                                             // the limiter is in Redis
+	open       func(place scratchPlace) (metering.Store, error) // nil: no metering at all
 }
 
-var ways = []way{
-	{name: "bare net/http handler"},
-	{name: "metered, in memory", open: func(string) (metering.Store, error) { return memory.New(memory.Config{}), nil }},
-	{name: "metered, SQLite synchronous=FULL", open: openBenchStore},
-	{name: "the same, unique idempotency keys", open: openBenchStore, idempotent: true},
+// ways are what can be measured with the flags.
+func (f benchFlags) ways() []way {
+	list := []way{
+		{name: "bare net/http handler"},
+		{name: "metered, in memory", open: func(scratchPlace) (metering.Store, error) { return memory.New(memory.Config{}), nil }},
+		{name: "metered, SQLite synchronous=FULL", open: openBenchSQLite},
+		{name: "the same, unique idempotency keys", open: openBenchSQLite, idempotent: true},
+	}
+	if f.postgres != "" {
+		list = append(list,
+			way{name: "metered, PostgreSQL", open: openBenchPostgres},
+			way{name: "PostgreSQL, unique idempotency keys", open: openBenchPostgres, idempotent: true})
+		if f.redis != "" {
+			list = append(list, way{name: "metered, PostgreSQL and Redis", open: openBenchPostgres, shared: true})
+		}
+	}
+	return list
 }
 
-func openBenchStore(dir string) (metering.Store, error) {
-	return sqlite.Open(context.Background(), filepath.Join(dir, "bench.db"), sqlite.Config{})
+// scratchPlace is where a store lies that is thrown away.
+type scratchPlace struct {
+	file     string           // of SQLite
+	postgres string           // URL; empty where there is none
+	clock    func() time.Time // by which leases end; nil is the wall clock
+	drop     func() error
+}
+
+func (f benchFlags) scratch(ctx context.Context) (p scratchPlace, err error) {
+	dir, err := os.MkdirTemp(f.dir, "diagd-bench-")
+	if err != nil {
+		return p, err
+	}
+	p.file, p.drop = filepath.Join(dir, "bench.db"), func() error { return os.RemoveAll(dir) }
+	if f.postgres != "" {
+		var dropSchema func() error
+		if p.postgres, dropSchema, err = postgresdb.Scratch(ctx, f.postgres); err != nil {
+			return p, errors.Join(fmt.Errorf("--postgres: %w", err), p.drop())
+		}
+		p.drop = func() error { return errors.Join(dropSchema(), os.RemoveAll(dir)) }
+	}
+	return p, nil
+}
+
+func openBenchSQLite(p scratchPlace) (metering.Store, error) {
+	return sqlite.Open(context.Background(), p.file, sqlite.Config{})
+}
+
+func openBenchPostgres(p scratchPlace) (metering.Store, error) {
+	return postgres.Open(context.Background(), p.postgres, postgres.Config{Clock: p.clock})
 }
 
 // measured is what one client saw and what it cost the server.
@@ -92,6 +136,7 @@ func (m measured) rate() float64 { return float64(m.Requests) / m.Elapsed.Second
 func (a *app) bench(ctx context.Context, f benchFlags) error {
 	fmt.Fprintf(a.stdout, "%s, %d CPUs, %d connections, %d rounds of %s\n\n",
 		runtime.Version(), runtime.NumCPU(), f.conns, f.rounds, f.duration)
+	ways := f.ways()
 	best := make([]measured, len(ways))
 	for range f.rounds {
 		for i, w := range ways {
@@ -118,19 +163,28 @@ func (a *app) bench(ctx context.Context, f benchFlags) error {
 
 // measure serves in one way and loads it from a second process.
 func (f benchFlags) measure(ctx context.Context, w way) (m measured, err error) {
-	dir, err := os.MkdirTemp(f.dir, "diagd-bench-")
+	place, err := f.scratch(ctx)
 	if err != nil {
 		return m, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, place.drop()) }()
 	handler, secret := http.Handler(http.HandlerFunc(bareLower)), "none"
 	if w.open != nil {
-		store, err := w.open(dir)
+		store, err := w.open(place)
 		if err != nil {
 			return m, err
 		}
 		defer store.Close()
-		gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store, Plans: benchPlans()})
+		config := metering.GateConfig{Store: store, Plans: benchPlans()}
+		if w.shared {
+			limiter, err := redis.Open(ctx, f.redis, redis.Config{})
+			if err != nil {
+				return m, fmt.Errorf("--redis: %w", err)
+			}
+			defer limiter.Close()
+			config.Limiter = limiter
+		}
+		gate, err := metering.NewGate(ctx, config)
 		if err != nil {
 			return m, err
 		}
@@ -215,102 +269,4 @@ func bareLower(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(out)
-}
-
-const benchBody = `{"text":"The Quick Brown Fox Jumps Over The Lazy Dog"}`
-
-// load keeps connections busy for a time. It speaks just as much HTTP as it takes, so that the
-// machine works for the server.
-func load(addr, secret string, idempotent bool, conns int, d time.Duration) measured {
-	var mu sync.Mutex
-	var all []time.Duration
-	m := measured{}
-	begin := time.Now()
-	var wg sync.WaitGroup
-	for i := range conns {
-		wg.Go(func() {
-			times, failures := loadOne(addr, secret, idempotent, i, begin.Add(d))
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, times...)
-			m.Failures += failures
-		})
-	}
-	wg.Wait()
-	m.Elapsed = time.Since(begin)
-	m.Requests = len(all)
-	slices.Sort(all)
-	if len(all) > 0 {
-		m.P50, m.P99 = all[len(all)/2], all[len(all)*99/100]
-	}
-	return m
-}
-
-func loadOne(addr, secret string, idempotent bool, id int, until time.Time) (times []time.Duration, failures int) {
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		return nil, 1
-	}
-	defer conn.Close()
-	head := "POST /public/v1/text/lower HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer " + secret +
-		"\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(benchBody)) + "\r\n"
-	r := bufio.NewReader(conn)
-	var b bytes.Buffer
-	for n := 0; ; n++ {
-		sent := time.Now()
-		if sent.After(until) {
-			return times, failures
-		}
-		b.Reset()
-		b.WriteString(head)
-		if idempotent {
-			fmt.Fprintf(&b, "Idempotency-Key: bench-%06d-%012d\r\n", id, n)
-		}
-		b.WriteString("\r\n" + benchBody)
-		if _, err := conn.Write(b.Bytes()); err != nil {
-			return times, failures + 1
-		}
-		ok, err := readReply(r)
-		if err != nil {
-			return times, failures + 1
-		}
-		if !ok {
-			failures++
-		}
-		times = append(times, time.Since(sent))
-	}
-}
-
-// readReply reads one reply with a Content-Length, and reports whether its status is 200.
-func readReply(r *bufio.Reader) (ok bool, err error) {
-	for {
-		if _, err := r.Peek(r.Buffered() + 1); err != nil { // wait for more than there is
-			return false, err
-		}
-		seen, err := r.Peek(r.Buffered())
-		if err != nil {
-			return false, err
-		}
-		end := bytes.Index(seen, []byte("\r\n\r\n"))
-		if end < 0 {
-			continue
-		}
-		length, err := contentLength(seen[:end])
-		if err != nil {
-			return false, err
-		}
-		ok = bytes.HasPrefix(seen, []byte("HTTP/1.1 200"))
-		_, err = r.Discard(end + 4 + length)
-		return ok, err
-	}
-}
-
-// contentLength finds the length of the body in the head of a reply, as net/http spells it.
-func contentLength(head []byte) (int, error) {
-	_, rest, found := bytes.Cut(head, []byte("\r\nContent-Length: "))
-	if !found {
-		return 0, errors.New("the reply has no Content-Length")
-	}
-	digits, _, _ := bytes.Cut(rest, []byte("\r\n"))
-	return strconv.Atoi(string(digits))
 }

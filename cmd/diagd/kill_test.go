@@ -3,25 +3,20 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-const (
-	killRounds  = 5
-	killClients = 64
-)
+const killClients = 64
 
 // process is diagd serving as a process of its own.
 type process struct {
@@ -77,45 +72,46 @@ func (b *buyer) buy(
 	return nil
 }
 
-// A server that is killed at random moments under load, and asked again about everything that was
-// left open, has charged each thing exactly once.
-func TestKill(t *testing.T) {
+// Servers that are killed at random moments under load, and asked again about everything that was left open, have
+// charged each thing exactly once.
+func TestBenchCrash(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	file := filepath.Join(t.TempDir(), "diag.db")
-	store := "--store=sqlite:" + file
-	p := startProcess(t, store)
-	secret := secretPattern.FindString(p.log.String())
-	buyers := make([]*buyer, killClients)
-	for i := range buyers {
-		buyers[i] = &buyer{name: fmt.Sprintf("buyer-%02d", i)}
+	t.Setenv(childEnv, "1")
+	args := []string{"bench", "crash", "--rounds=10", "--dir=" + t.TempDir(), "--postgres=" + settingsOfTests["DIAG_TEST_POSTGRES"]}
+	for _, v := range parsed[[]crashView](t, args...) {
+		t.Logf("%+v", v)
+		assert.Positive(t, v.Open, "the kills came too late: the test proves too little")
+		assert.Greater(t, v.Replays, 500)
 	}
-	var count atomic.Int64
-	const endless = 1 << 30
-	for round := range killRounds {
-		deadline := count.Load() + 50 + rand.Int64N(500)
-		wait := load64(t, p.url, secret, buyers, &count, endless)
-		for count.Load() < deadline && !t.Failed() {
-			runtime.Gosched() // the server is another process: there is nothing but to look
-		}
-		p.kill(t)
-		wait()
-		t.Logf("round %d: killed after %d replies", round+1, count.Load())
-		p = startProcess(t, store)
-	}
-	most := 0
-	for _, b := range buyers {
-		most = max(most, b.bought+1) // the one that is open, and for some a few more
-	}
-	load64(t, p.url, secret, buyers, &count, most)()
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, p.cmd.Wait(), "%s", p.log)
+	assert.Contains(t, command(t, "bench", "crash", "--rounds=1"), "nothing lost, nothing doubled")
+}
 
-	assert.EqualValues(t, most*killClients, count.Load())
-	assert.EqualValues(t, count.Load(), parsed[usageView](t, "usage", store).Used, "each was charged exactly once")
-	assert.Empty(t, parsed[auditView](t, "audit", store).Faults)
-	assertNoTrouble(t, p.log.String())
+// Customers notice what must not be.
+func TestCrashVerdict(t *testing.T) {
+	good := crashView{Acknowledged: 3, Charges: 3, Replays: 3}
+	assert.True(t, good.good())
+	for _, spoil := range []func(*crashView){
+		func(v *crashView) { v.Charges++ }, func(v *crashView) { v.Charges-- }, func(v *crashView) { v.Different++ },
+		func(v *crashView) { v.AuditFaults++ },
+	} {
+		v := good
+		spoil(&v)
+		assert.False(t, v.good(), "%+v", v)
+	}
+	replies := make(chan string, 2)
+	replies <- `{"result":"PURCHASE-000000001","n":1}`
+	replies <- `{"result":"PURCHASE-000000001","n":2}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, <-replies)
+	}))
+	defer server.Close()
+	c := newCustomers(1)
+	for range 2 {
+		require.True(t, c.buy(t.Context(), server.URL, "purchase-000000001"))
+	}
+	assert.Equal(t, 1, c.different, "the second reply is another one")
 }
 
 // load64 lets all buyers buy at once. The function that it returns waits for them.

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/httpapi"
+	"github.com/diagkit/diagkit/metering"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) crashCommand(f *benchFlags) *cobra.Command {
+	var rounds int
+	cmd := &cobra.Command{
+		Use: "crash", Short: "Kill servers with -9 under load, again and again, and count what that has cost", Args: noArgs,
+		Long: `Kill servers with -9 under load, again and again, and count what that has cost.
+
+Clients buy with idempotency keys, and ask again after each kill until they know. At the end every charge that was
+acknowledged must be in the ledger, none twice, each reply must be given again to the byte, and the audit must be clean.
+The exit code is 3 if not. It is done on SQLite, and with --postgres on PostgreSQL too.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.crash(cmd.Context(), *f, rounds) },
+	}
+	cmd.Flags().IntVar(&rounds, "rounds", 100, "how many servers are killed on each store")
+	cmd.Flags().IntVar(&f.conns, "connections", 64, "clients")
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return cmd
+}
+
+// crashView is what became of one store.
+type crashView struct {
+	Store        string `json:"store"`
+	Kills        int    `json:"kills_count"`
+	Acknowledged int    `json:"acknowledged_count"` // purchases with a reply
+	Charges      int64  `json:"charges_count"`      // rows of the ledger
+	Open         int    `json:"open_count"`         // requests that a kill has left without a reply
+	Replays      int    `json:"replays_count"`      // replies that were asked for again at the end
+	Different    int    `json:"different_count"`    // of these, not the same to the byte
+	AuditFaults  int    `json:"audit_faults_count"`
+}
+
+func (v crashView) good() bool {
+	return v.Charges == int64(v.Acknowledged) && v.Different == 0 && v.AuditFaults == 0
+}
+
+func (a *app) crash(ctx context.Context, f benchFlags, rounds int) error {
+	kinds := []string{"SQLite"}
+	if f.postgres != "" {
+		kinds = append(kinds, "PostgreSQL")
+	}
+	var list []crashView
+	verdict := error(nil)
+	for _, kind := range kinds {
+		v, err := f.crashOne(ctx, kind, rounds)
+		if err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+		if list = append(list, v); !v.good() {
+			verdict = errFaults
+		}
+	}
+	err := a.print(list, func(t *table) {
+		t.row("STORE", "KILLS", "LEFT OPEN", "ACKNOWLEDGED", "CHARGES", "REPLAYS", "DIFFERENT", "AUDIT FAULTS", "VERDICT")
+		for _, v := range list {
+			word := "nothing lost, nothing doubled"
+			if !v.good() {
+				word = "FAULTY"
+			}
+			t.row(v.Store, v.Kills, v.Open, v.Acknowledged, v.Charges, v.Replays, v.Different, v.AuditFaults, word)
+		}
+	})
+	return errors.Join(err, verdict)
+}
+
+// crashOne kills servers on one store, and then looks at what is in it.
+func (f benchFlags) crashOne(ctx context.Context, kind string, rounds int) (v crashView, err error) {
+	place, err := f.scratch(ctx)
+	if err != nil {
+		return v, err
+	}
+	defer func() { err = errors.Join(err, place.drop()) }()
+	store, open := "sqlite:"+place.file, openBenchSQLite
+	if kind == "PostgreSQL" {
+		store, open = place.postgres, openBenchPostgres
+	}
+	v = crashView{Store: kind, Kills: rounds}
+	c := newCustomers(f.conns)
+	for range rounds {
+		s, err := startVictim(ctx, store)
+		if err != nil {
+			return v, err
+		}
+		if s.secret != "" {
+			c.secret = s.secret
+		}
+		// Somewhere in the middle: what is under way at that moment differs from round to round.
+		err = c.buyUntil(ctx, s.url, 50+rand.IntN(500), s.kill)
+		if err != nil {
+			return v, err
+		}
+	}
+	return v, f.examine(ctx, c, place, open, &v)
+}
+
+// examine serves the store in this process, by a clock that is ahead of all leases, asks for what was left open,
+// and asks again for what was bought.
+func (f benchFlags) examine(
+	ctx context.Context, c *customers, place scratchPlace, open func(scratchPlace) (metering.Store, error), v *crashView,
+) error {
+	later := func() time.Time { return time.Now().Add(metering.ClaimLease + time.Second) }
+	place.clock = later
+	store, err := open(place)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	gate, err := metering.NewGate(ctx, metering.GateConfig{Store: store, Clock: later})
+	if err != nil {
+		return err
+	}
+	defer gate.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler:           httpapi.Handler(httpapi.Config{Gate: gate, Clock: later, IPRate: -1}),
+		ReadHeaderTimeout: readHeaderTimeout,
+	}
+	go server.Serve(l)
+	defer server.Close()
+	if err := c.settle(ctx, "http://"+l.Addr().String()); err != nil {
+		return err
+	}
+	v.Acknowledged, v.Replays, v.Different = len(c.bought), c.replayed, c.different
+	v.Open = c.lost
+	audit, err := store.Audit(ctx)
+	v.Charges, v.AuditFaults = audit.Entries, len(audit.Faults)
+	return err
+}
+
+// A victim is diagd serving as a process of its own.
+type victim struct {
+	cmd         *exec.Cmd
+	url, secret string // the secret is that of a first start
+}
+
+var (
+	servingLine = regexp.MustCompile(`msg=serving url=(\S+)`)
+	secretText  = regexp.MustCompile(`svc_live_[a-z2-7]{36}`)
+)
+
+// startVictim starts a server and waits until it serves.
+func startVictim(ctx context.Context, store string) (v victim, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return v, err
+	}
+	v.cmd = exec.CommandContext(ctx, self, "serve", "--listen=127.0.0.1:0", "--ip-rate=0")
+	for _, entry := range os.Environ() { // but not what is set for another server
+		if !strings.HasPrefix(entry, "DIAG_") {
+			v.cmd.Env = append(v.cmd.Env, entry)
+		}
+	}
+	v.cmd.Env = append(v.cmd.Env, "DIAG_STORE="+store) // the command line is seen by others
+	stderr, err := v.cmd.StderrPipe()
+	if err != nil {
+		return v, err
+	}
+	if err := v.cmd.Start(); err != nil {
+		return v, err
+	}
+	lines := bufio.NewScanner(stderr)
+	var seen strings.Builder
+	for lines.Scan() {
+		fmt.Fprintln(&seen, lines.Text())
+		if secret := secretText.FindString(lines.Text()); secret != "" {
+			v.secret = secret
+		}
+		if url := servingLine.FindStringSubmatch(lines.Text()); url != nil {
+			v.url = url[1]
+			go func() {
+				for lines.Scan() { // so that it can go on writing
+				}
+			}()
+			return v, nil
+		}
+	}
+	return v, errors.Join(fmt.Errorf("a server did not start: %s", &seen), v.cmd.Wait())
+}
+
+// kill ends the server at once, with all that it has in memory.
+func (v victim) kill() {
+	_ = v.cmd.Process.Kill()
+	_ = v.cmd.Wait() // says that it was killed
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/diagkit/diagkit/httpapi"
+)
+
+// customers buy one thing after the other, each with an idempotency key of its own.
+type customers struct {
+	count  int
+	secret string
+	client *http.Client
+
+	mu     sync.Mutex
+	next   int
+	bought map[string][32]byte // hash of the reply, by key
+	open   map[string]bool     // keys whose reply did not come
+	fault  error               // the first reply that nobody expected
+
+	lost, replayed, different int
+}
+
+func newCustomers(count int) *customers {
+	return &customers{
+		count: count, bought: map[string][32]byte{}, open: map[string]bool{},
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: count}},
+	}
+}
+
+// buyUntil lets all of them buy, and calls end when so many replies have come. They go on until the server is lost.
+func (c *customers) buyUntil(ctx context.Context, url string, replies int, end func()) error {
+	defer c.client.CloseIdleConnections()
+	c.fault = nil
+	again := make(chan string, len(c.open)) // what the last kill has left open is asked for first
+	for key := range c.open {
+		again <- key
+	}
+	close(again)
+	enough := make(chan struct{})
+	var once sync.Once
+	var all sync.WaitGroup
+	came := 0
+	for range c.count {
+		all.Go(func() {
+			for {
+				key, left := <-again
+				if !left {
+					key = c.newKey()
+				}
+				if !c.buy(ctx, url, key) {
+					once.Do(func() { close(enough) }) // lost before its time: end makes sure of it
+					return
+				}
+				c.mu.Lock()
+				if came++; came == replies {
+					once.Do(func() { close(enough) })
+				}
+				c.mu.Unlock()
+			}
+		})
+	}
+	<-enough
+	end()
+	all.Wait()
+	return c.fault
+}
+
+func (c *customers) newKey() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next++
+	return fmt.Sprintf("purchase-%09d", c.next)
+}
+
+// buy asks for one thing, and reports whether the server answered.
+func (c *customers) buy(ctx context.Context, url, key string) bool {
+	status, body, err := c.ask(ctx, url, key)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.open[key] = true // nobody knows whether it was charged
+		c.lost++
+		return false
+	}
+	switch {
+	case status == http.StatusOK && strings.Contains(body, strings.ToUpper(key)):
+		delete(c.open, key)
+		hash := sha256.Sum256([]byte(body))
+		if old, again := c.bought[key]; again {
+			c.replayed++
+			if old != hash {
+				c.different++
+			}
+		}
+		c.bought[key] = hash
+	case status == http.StatusConflict && strings.Contains(body, `"in_flight"`):
+		c.open[key] = true // the claim of a dead server, as long as its lease
+	case c.fault == nil:
+		c.fault = fmt.Errorf("an unexpected reply to %s: %d %s", key, status, body)
+	}
+	return true
+}
+
+func (c *customers) ask(ctx context.Context, url, key string) (status int, body string, err error) {
+	text := fmt.Sprintf(`{"text":%q}`, key)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+httpapi.Prefix+"/text/upper", strings.NewReader(text))
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.secret)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", key)
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	reply, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(reply), err
+}
+
+// mostReplays bounds how much is asked for again at the end.
+const mostReplays = 20_000
+
+// settle asks for what was left open, and then again for what was bought.
+func (c *customers) settle(ctx context.Context, url string) error {
+	defer c.client.CloseIdleConnections()
+	keys := make(chan string, len(c.open)+mostReplays)
+	for key := range c.open {
+		keys <- key
+	}
+	for key := range c.bought {
+		if len(keys) == cap(keys) {
+			break
+		}
+		keys <- key
+	}
+	close(keys)
+	var all sync.WaitGroup
+	for range c.count {
+		all.Go(func() {
+			for key := range keys {
+				c.buy(ctx, url, key)
+			}
+		})
+	}
+	all.Wait()
+	if c.fault == nil && len(c.open) > 0 {
+		c.fault = fmt.Errorf("%d purchases stay open", len(c.open))
+	}
+	return c.fault
+}

@@ -1,0 +1,40 @@
+package postgresdb
+
+import (
+	"context"
+	"crypto/rand"
+	"net/url"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Scratch makes an empty schema in a database, for a test or a measurement. It returns the URL of the database with
+// that schema first, and what drops it with all that it then holds.
+func Scratch(ctx context.Context, text string) (scratch string, drop func() error, err error) {
+	config, err := parse(text)
+	if err != nil {
+		return "", nil, err
+	}
+	schema := pgx.Identifier{"diagkit_scratch_" + rand.Text()}.Sanitize()
+	execute := func(sql string) error {
+		ctx := context.WithoutCancel(ctx) // a schema must not stay because a test has ended
+		conn, err := connect(ctx, config.ConnConfig)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(ctx)
+		_, err = conn.Exec(ctx, sql)
+		return err
+	}
+	if err := execute("CREATE SCHEMA " + schema); err != nil {
+		return "", nil, err
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", nil, err
+	}
+	query := u.Query()
+	query.Set("search_path", schema)
+	u.RawQuery = query.Encode()
+	return u.String(), func() error { return execute("DROP SCHEMA " + schema + " CASCADE") }, nil
+}
