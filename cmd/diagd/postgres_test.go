@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"sync"
@@ -12,6 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
 // database is a schema that ends with the test.
@@ -26,16 +26,10 @@ func newDatabase(t testing.TB) database {
 	if text == "" {
 		t.Skip("needs PostgreSQL; DIAG_TEST_POSTGRES names it, such as postgres://postgres@127.0.0.1:5432/test")
 	}
-	schema := fmt.Sprintf("diagd_%016x", rand.Uint64())
-	whole := database{t, text}
-	whole.execute("CREATE SCHEMA " + schema)
-	t.Cleanup(func() { whole.execute("DROP SCHEMA " + schema + " CASCADE") })
-	u, err := url.Parse(text)
+	url, drop, err := postgresdb.Scratch(t.Context(), text)
 	require.NoError(t, err)
-	query := u.Query()
-	query.Set("search_path", schema)
-	u.RawQuery = query.Encode()
-	return database{t, u.String()}
+	t.Cleanup(func() { require.NoError(t, drop()) })
+	return database{t, url}
 }
 
 // behind is the database at another address.
@@ -46,16 +40,14 @@ func (d database) behind(addr string) string {
 	return u.String()
 }
 
-// execute runs a statement, and returns how many rows it touched. The context of a test has ended when it cleans up.
-func (d database) execute(sql string) int64 {
+// execute runs a statement.
+func (d database) execute(sql string) {
 	d.t.Helper()
-	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, d.url)
+	conn, err := pgx.Connect(d.t.Context(), d.url)
 	require.NoError(d.t, err)
-	defer func() { require.NoError(d.t, conn.Close(ctx)) }()
-	tag, err := conn.Exec(ctx, sql)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(d.t.Context(), sql)
 	require.NoError(d.t, err)
-	return tag.RowsAffected()
 }
 
 // Servers that start at once on an empty database make one account and one key, which all of them know; every

@@ -1,11 +1,8 @@
 package postgres_test
 
 import (
-	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
-	"net/url"
 	"os"
 	"sync"
 	"testing"
@@ -20,6 +17,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/hostedspftest"
 	"github.com/diagkit/diagkit/mailauth/hostedspf/postgres"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,26 +29,10 @@ func newSchema(t *testing.T) string {
 	if text == "" {
 		t.Skip("needs PostgreSQL; DIAG_TEST_POSTGRES names it, such as postgres://postgres@127.0.0.1:5432/test")
 	}
-	schema := fmt.Sprintf("hostedspf_%016x", rand.Uint64())
-	execute(t, text, "CREATE SCHEMA "+schema)
-	t.Cleanup(func() { execute(t, text, "DROP SCHEMA "+schema+" CASCADE") })
-	u, err := url.Parse(text)
+	url, drop, err := postgresdb.Scratch(t.Context(), text)
 	require.NoError(t, err)
-	query := u.Query()
-	query.Set("search_path", schema)
-	u.RawQuery = query.Encode()
-	return u.String()
-}
-
-// execute runs a statement on a connection of its own. The context of a test has ended when it cleans up.
-func execute(t *testing.T, url, sql string) {
-	t.Helper()
-	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, url)
-	require.NoError(t, err)
-	_, err = conn.Exec(ctx, sql)
-	require.NoError(t, err)
-	require.NoError(t, conn.Close(ctx))
+	t.Cleanup(func() { require.NoError(t, drop()) })
+	return url
 }
 
 // reopening is a store that can be opened again.
@@ -183,7 +165,11 @@ func TestStoredForm(t *testing.T) {
 	want := example(1)
 	want.Name = "Größe"
 	require.NoError(t, store.Create(t.Context(), want))
-	execute(t, url, "UPDATE spf_profiles SET body = '"+stored+"'")
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "UPDATE spf_profiles SET body = $1", stored)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
 	got, err := store.Profile(t.Context(), want.ID)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
