@@ -21,7 +21,7 @@ type customers struct {
 	mu     sync.Mutex
 	next   int
 	bought map[string][32]byte // hash of the reply, by key
-	open   map[string]bool     // keys whose reply did not come
+	open   map[string]bool     // keys whose reply did not come; false: a dead server has the claim, as long as its lease
 	fault  error               // the first reply that nobody expected
 
 	lost, replayed, different int
@@ -34,19 +34,21 @@ func newCustomers(count int) *customers {
 	}
 }
 
-// buyUntil lets all of them buy, and calls end when so many replies have come. They go on until the server is lost.
-func (c *customers) buyUntil(ctx context.Context, url string, replies int, end func()) error {
+// buyUntil lets all of them buy, and calls end when so many things are bought. They go on until the server is lost.
+func (c *customers) buyUntil(ctx context.Context, url string, count int, end func()) error {
 	defer c.client.CloseIdleConnections()
 	c.fault = nil
 	again := make(chan string, len(c.open)) // what the last kill has left open is asked for first
-	for key := range c.open {
-		again <- key
+	for key, free := range c.open {
+		if free {
+			again <- key
+		}
 	}
 	close(again)
 	enough := make(chan struct{})
 	var once sync.Once
 	var all sync.WaitGroup
-	came := 0
+	had := len(c.bought)
 	for range c.count {
 		all.Go(func() {
 			for {
@@ -59,7 +61,7 @@ func (c *customers) buyUntil(ctx context.Context, url string, replies int, end f
 					return
 				}
 				c.mu.Lock()
-				if came++; came == replies {
+				if len(c.bought)-had >= count || c.fault != nil {
 					once.Do(func() { close(enough) })
 				}
 				c.mu.Unlock()
@@ -101,7 +103,7 @@ func (c *customers) buy(ctx context.Context, url, key string) bool {
 		}
 		c.bought[key] = hash
 	case status == http.StatusConflict && strings.Contains(body, `"in_flight"`):
-		c.open[key] = true // the claim of a dead server, as long as its lease
+		c.open[key] = false
 	case c.fault == nil:
 		c.fault = fmt.Errorf("an unexpected reply to %s: %d %s", key, status, body)
 	}

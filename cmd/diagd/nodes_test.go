@@ -152,6 +152,16 @@ func (p *process) ready(t testing.TB) string {
 	return get(t, metrics+"/readyz").body + get(t, metrics+"/metrics").body
 }
 
+// everywhere reports whether every server says something of its health.
+func (c *cluster) everywhere(text string) bool {
+	for _, n := range c.nodes {
+		if n != nil && !strings.Contains(n.ready(c.t), text) {
+			return false
+		}
+	}
+	return true
+}
+
 // Three servers share one PostgreSQL and one Redis. They are driven at once, one is killed, and both of what they
 // share is cut off and comes back.
 func TestNodes(t *testing.T) {
