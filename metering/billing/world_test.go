@@ -3,15 +3,11 @@ package billing_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"net/url"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/diagkit/diagkit/metering"
@@ -19,6 +15,7 @@ import (
 	"github.com/diagkit/diagkit/metering/memory"
 	"github.com/diagkit/diagkit/metering/meteringtest"
 	"github.com/diagkit/diagkit/metering/postgres"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 	"github.com/diagkit/diagkit/metering/sqlite"
 )
 
@@ -73,22 +70,10 @@ func newSchema(t *testing.T) string {
 	if text == "" {
 		t.Skip("DIAG_TEST_POSTGRES is not set")
 	}
-	schema := fmt.Sprintf("billing_%016x", rand.Uint64())
-	execute := func(sql string) {
-		conn, err := pgx.Connect(context.Background(), text) // the context of a test has ended when it cleans up
-		require.NoError(t, err)
-		_, err = conn.Exec(context.Background(), sql)
-		require.NoError(t, err)
-		require.NoError(t, conn.Close(context.Background()))
-	}
-	execute("CREATE SCHEMA " + schema)
-	t.Cleanup(func() { execute("DROP SCHEMA " + schema + " CASCADE") })
-	u, err := url.Parse(text)
+	url, drop, err := postgresdb.Scratch(context.Background(), text)
 	require.NoError(t, err)
-	query := u.Query()
-	query.Set("search_path", schema)
-	u.RawQuery = query.Encode()
-	return u.String()
+	t.Cleanup(func() { require.NoError(t, drop()) })
+	return url
 }
 
 func newBench(t *testing.T, clock *meteringtest.Clock, store metering.Store) *bench {

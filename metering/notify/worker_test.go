@@ -3,9 +3,7 @@ package notify
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -17,8 +15,8 @@ import (
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/meteringtest"
 	"github.com/diagkit/diagkit/metering/postgres"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 	"github.com/diagkit/diagkit/metering/sqlite"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -93,23 +91,11 @@ func newPostgres(t *testing.T, clock *meteringtest.Clock, nodes int) (stores []m
 	if place == "" {
 		t.Skip("DIAG_TEST_POSTGRES is not set")
 	}
-	u, err := url.Parse(place)
+	url, drop, err := postgresdb.Scratch(context.Background(), place)
 	require.NoError(t, err)
-	schema := fmt.Sprintf("notify_%016x", rand.Uint64())
-	execute := func(statement string) {
-		conn, err := pgx.Connect(context.Background(), place)
-		require.NoError(t, err)
-		_, err = conn.Exec(context.Background(), statement)
-		require.NoError(t, err)
-		require.NoError(t, conn.Close(context.Background()))
-	}
-	execute("CREATE SCHEMA " + schema)
-	t.Cleanup(func() { execute("DROP SCHEMA " + schema + " CASCADE") })
-	query := u.Query()
-	query.Set("search_path", schema)
-	u.RawQuery = query.Encode()
+	t.Cleanup(func() { require.NoError(t, drop()) })
 	for range nodes {
-		store, err := postgres.Open(context.Background(), u.String(), postgres.Config{Clock: clock.Now})
+		store, err := postgres.Open(context.Background(), url, postgres.Config{Clock: clock.Now})
 		require.NoError(t, err)
 		t.Cleanup(func() { store.Close() })
 		stores = append(stores, store)

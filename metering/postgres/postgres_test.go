@@ -2,8 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"os"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/meteringtest"
 	"github.com/diagkit/diagkit/metering/postgres"
+	"github.com/diagkit/diagkit/metering/postgresdb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,14 +25,13 @@ func newSchema(t testing.TB) string {
 	if text == "" {
 		t.Skip("DIAG_TEST_POSTGRES is not set")
 	}
-	schema := fmt.Sprintf("metering_%016x", rand.Uint64())
-	execute(t, text, "CREATE SCHEMA "+schema)
-	t.Cleanup(func() { execute(t, text, "DROP SCHEMA "+schema+" CASCADE") })
-	u, err := url.Parse(text)
+	scratch, drop, err := postgresdb.Scratch(t.Context(), text)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, drop()) })
+	u, err := url.Parse(scratch)
 	require.NoError(t, err)
 	query := u.Query()
-	query.Set("search_path", schema)
-	query.Set("application_name", schema)
+	query.Set("application_name", query.Get("search_path"))
 	u.RawQuery = query.Encode()
 	return u.String()
 }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/url"
-
-	"github.com/jackc/pgx/v5"
+	"strings"
 )
 
 // Scratch makes an empty schema in a database, for a test or a measurement. It returns the URL of the database with
@@ -15,7 +14,7 @@ func Scratch(ctx context.Context, text string) (scratch string, drop func() erro
 	if err != nil {
 		return "", nil, err
 	}
-	schema := pgx.Identifier{"diagkit_scratch_" + rand.Text()}.Sanitize()
+	schema := "diagkit_scratch_" + strings.ToLower(rand.Text())
 	execute := func(sql string) error {
 		ctx := context.WithoutCancel(ctx) // a schema must not stay because a test has ended
 		conn, err := connect(ctx, config.ConnConfig)
