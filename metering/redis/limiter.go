@@ -104,8 +104,8 @@ func (l *Limiter) Health() error {
 // Away is how many decisions this server has made without Redis.
 func (l *Limiter) Away() uint64 { return l.alone.Load() }
 
-// Take implements [metering.Limiter]. It waits for Redis no longer than Config.Timeout, and not at all while that is away. The
-// only error is the context's.
+// Take implements [metering.Limiter]. It waits for Redis no longer than Config.Timeout, and not at all while that is
+// away. The only error is the context's.
 func (l *Limiter) Take(ctx context.Context, b *metering.Bucket, p metering.Policy, now time.Time) (
 	metering.Decision, error,
 ) {
@@ -132,11 +132,9 @@ var source string
 
 var script = goredis.NewScript(source)
 
-// errContended means that a bucket was never the same for the time between two round trips.
+// errContended means that a bucket was never the same for two round trips, though Redis answers: servers of which one
+// does not know of a new plan yet take tokens in turn.
 var errContended = errors.New("the bucket changes too fast to be converted to another plan")
-
-// maxConversions is how often it is tried: no key meets so many requests within that many round trips.
-const maxConversions = 64
 
 // take takes tokens from a bucket in Redis.
 func (l *Limiter) take(ctx context.Context, id string, p metering.Policy, cost int, now time.Time) (
@@ -154,8 +152,11 @@ func (l *Limiter) take(ctx context.Context, id string, p metering.Policy, cost i
 	for _, t := range []time.Duration{price, span, metering.MaxSkew} {
 		args = pair(args, t)
 	}
-	for range maxConversions {
+	for converting := false; ; converting = true {
 		r, err := answer(script.Run(ctx, l.client, keys, args...))
+		if converting && ctx.Err() != nil {
+			return d, errContended
+		}
 		if err != nil {
 			return d, err
 		}
@@ -166,7 +167,6 @@ func (l *Limiter) take(ctx context.Context, id string, p metering.Policy, cost i
 		args = append(args[:9], r.bucket)
 		args = pair(args, p.Convert(r.debt, r.token))
 	}
-	return d, errContended
 }
 
 // pair appends a time as the script wants it.
