@@ -73,7 +73,7 @@ type way struct {
 func (f benchFlags) ways() []way {
 	list := []way{
 		{name: "bare net/http handler"},
-		{name: "metered, in memory", open: func(scratchPlace) (metering.Store, error) { return memory.New(memory.Config{}), nil }},
+		{name: "metered, in memory", open: openBenchMemory},
 		{name: "metered, SQLite synchronous=FULL", open: openBenchSQLite},
 		{name: "the same, unique idempotency keys", open: openBenchSQLite, idempotent: true},
 	}
@@ -111,6 +111,8 @@ func (f benchFlags) scratch(ctx context.Context) (p scratchPlace, err error) {
 	}
 	return p, nil
 }
+
+func openBenchMemory(scratchPlace) (metering.Store, error) { return memory.New(memory.Config{}), nil }
 
 func openBenchSQLite(p scratchPlace) (metering.Store, error) {
 	return sqlite.Open(context.Background(), p.file, sqlite.Config{})

@@ -80,7 +80,8 @@ func (l Layout) migrate(ctx context.Context, tx pgx.Tx) (from int, err error) {
 
 // lock waits for a lock of the schema, which the end of the transaction releases.
 func lock(ctx context.Context, tx pgx.Tx, name string) error {
-	_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended($1 || ' ' || current_schema(), 0))", "diagkit "+name)
+	const sql = "SELECT pg_advisory_xact_lock(hashtextextended($1 || ' ' || current_schema(), 0))"
+	_, err := tx.Exec(ctx, sql, "diagkit "+name)
 	return err
 }
 

@@ -31,7 +31,9 @@ func scratch(t *testing.T) string {
 // Layouts go up step by step, never down, and a step that fails leaves things as they were.
 func TestMigrate(t *testing.T) {
 	url := scratch(t)
-	layout := postgresdb.Layout{Name: "tests", Table: "test_layout", Steps: []string{"CREATE TABLE a (n int); CREATE TABLE b (n int)"}}
+	layout := postgresdb.Layout{
+		Name: "tests", Table: "test_layout", Steps: []string{"CREATE TABLE a (n int); CREATE TABLE b (n int)"},
+	}
 	step := func(from, to int) {
 		t.Helper()
 		gotFrom, gotTo, err := layout.Migrate(t.Context(), url)

@@ -154,15 +154,18 @@ func TestEndedContext(t *testing.T) {
 
 func TestURLs(t *testing.T) {
 	for _, url := range []string{
-		"", "127.0.0.1:6379", "http://127.0.0.1", "redis://", "redis:///0", "redis://user:Secret#x@host", "redis://user:Sec/ret@host",
-		"redis://user:12/Secret@host", "redis://user:12?Secret=x@host", "redis://user:Sec%ret@host:6379", "redis://h:1?addr=h:2&Secret=1",
+		"", "127.0.0.1:6379", "http://127.0.0.1", "redis://", "redis:///0", "redis://user:Secret#x@host",
+		"redis://user:Sec/ret@host",
+		"redis://user:12/Secret@host", "redis://user:12?Secret=x@host", "redis://user:Sec%ret@host:6379",
+		"redis://h:1?addr=h:2&Secret=1",
 	} {
 		_, err := Open(t.Context(), url, Config{})
 		require.Error(t, err, url)
 		require.NotContains(t, err.Error(), "ecret", "a password may be part of it")
 	}
 	for _, url := range []string{
-		"redis://127.0.0.1:1", "redis://user:secret@[::1]:6379/2", "rediss://h", "redis://h:1?addr=h:2", "redis://h?pool_size=5",
+		"redis://127.0.0.1:1", "redis://user:secret@[::1]:6379/2", "rediss://h", "redis://h:1?addr=h:2",
+		"redis://h?pool_size=5",
 	} {
 		client, err := connect(url, patience)
 		require.NoError(t, err, url)

@@ -10,7 +10,8 @@ import (
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 )
 
-const resolutionColumns = `id, profile, at, "trigger", status, duration_ms, lookups, added, removed, ip4, ip6, hash, error`
+const resolutionColumns = `id, profile, at, "trigger", status, duration_ms, lookups, added, removed, ip4, ip6, hash,
+	error`
 
 // record appends a resolution to the history of a profile, and removes what is too old.
 func record(ctx context.Context, tx pgx.Tx, id string, r hostedspf.Resolution) error {

@@ -66,7 +66,8 @@ func example(n int) hostedspf.Profile {
 	at := time.Date(2026, 1, 15, 12, 0, n, 123456000, time.UTC)
 	host := fmt.Sprintf("h%d.spf.example.net", n)
 	return hostedspf.Profile{
-		ID: fmt.Sprintf("spf_%026d", n), Domain: diag.MustDomain("example.com"), Name: "Größe\x00", Status: hostedspf.Failed,
+		ID: fmt.Sprintf("spf_%026d", n), Domain: diag.MustDomain("example.com"), Name: "Größe\x00",
+		Status:       hostedspf.Failed,
 		SourceRecord: "v=spf1 mx -all", FlattenedRecord: "v=spf1 ip4:192.0.2.1 -all", IncludeHost: diag.MustName(host),
 		Records:       []hostedspf.Record{{Name: host, Value: "v=spf1 ip4:192.0.2.1 -all", LengthBytes: 25}},
 		LookupsBefore: 1, LookupsAfter: 2, IP4Count: 3, IP6Count: 4, RecordHash: "abc", IntervalSeconds: 3600,
@@ -176,7 +177,8 @@ func TestStoredForm(t *testing.T) {
 }
 
 const stored = `{"id":"spf_00000000000000000000000001","domain":"example.com","name":"Größe","status":"error",` +
-	`"source_record":"v=spf1 mx -all","flattened_record":"v=spf1 ip4:192.0.2.1 -all","include_host":"h1.spf.example.net",` +
+	`"source_record":"v=spf1 mx -all","flattened_record":"v=spf1 ip4:192.0.2.1 -all",` +
+	`"include_host":"h1.spf.example.net",` +
 	`"records":[{"name":"h1.spf.example.net","value":"v=spf1 ip4:192.0.2.1 -all","length_bytes":25}],` +
 	`"dns_lookups_before":1,"dns_lookups_after":2,"ip4_count":3,"ip6_count":4,"record_hash":"abc",` +
 	`"refresh_interval_seconds":3600,"last_resolved_at":"2026-01-15T12:00:02.123456Z",` +
