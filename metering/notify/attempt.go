@@ -45,6 +45,7 @@ func (w *Worker) tryOnce(ctx context.Context, j job) error {
 		return err
 	}
 	if channel == nil || event == nil { // the reason is set
+		w.note(j.Channel, true)
 		j.State, j.Next = FailedPermanent, time.Time{}
 		return w.put(ctx, j)
 	}
@@ -131,6 +132,7 @@ func (w *Worker) conclude(ctx context.Context, j job, c *channelDoc, r result) e
 	default:
 		j.State, j.Next = RetryScheduled, now(w.Clock).Add(wait(len(j.Attempts), r.after))
 	}
+	w.note(j.Channel, r.verdict != retry)
 	if w.Observe != nil {
 		w.Observe(c.Kind, j.State)
 	}

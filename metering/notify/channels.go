@@ -84,11 +84,9 @@ func (c Channels) Create(ctx context.Context, r ChannelRequest) (Channel, Secret
 	case len(existing) >= MaxChannels:
 		return Channel{}, Secret{}, &metering.FieldError{
 			Field: "account", Reason: "has " + strconv.Itoa(len(existing)) + " channels, which is the most"}
-	case len(existing) == 0:
-		// Nobody was to be told of what is used so far, and nobody is.
-		if err := c.baseline(ctx, account); err != nil {
-			return Channel{}, Secret{}, err
-		}
+	}
+	if err := c.baseline(ctx, account, existing); err != nil {
+		return Channel{}, Secret{}, err
 	}
 	doc.record = metering.Record{
 		Account: r.Account, Kind: channelKind, ID: newID(channelPrefix, c.Random), At: doc.CreatedAt,
@@ -245,6 +243,17 @@ func (c Channels) Disable(ctx context.Context, account metering.AccountID, id, r
 
 // Enable lets a channel be told again of what occurs from then on.
 func (c Channels) Enable(ctx context.Context, account metering.AccountID, id string) (Channel, error) {
+	owner, err := c.Store.Account(ctx, account)
+	if err != nil {
+		return Channel{}, fmt.Errorf("enabling a channel: %w", err)
+	}
+	existing, err := c.List(ctx, account)
+	if err == nil {
+		err = c.baseline(ctx, owner, existing)
+	}
+	if err != nil {
+		return Channel{}, err
+	}
 	return c.change(ctx, account, id, func(d *channelDoc) error {
 		if d.State != ChannelActive {
 			d.State, d.Reason, d.Since = ChannelActive, "", now(c.Clock)

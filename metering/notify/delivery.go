@@ -184,8 +184,9 @@ func (c Channels) Replay(ctx context.Context, account metering.AccountID, id str
 	return *next, nil
 }
 
-// KeepFor is how long events and deliveries are kept.
-const KeepFor = 30 * 24 * time.Hour
+// KeepFor is how long events and deliveries are kept: longer than a month, since what an account was told of use and
+// budgets in a month is not told again as long as the event exists.
+const KeepFor = 35 * 24 * time.Hour
 
 // tidied is how many records one transaction removes.
 const tidied = 100

@@ -26,6 +26,9 @@ const (
 
 	// maxNudges bounds the accounts that wait to be looked at; what does not fit is found by the next look.
 	maxNudges = 1024
+
+	// maxFaults is how many accounts are named of those that could not be looked at.
+	maxFaults = 5
 )
 
 // A Deriver finds out what there is to tell. It derives events from what is stored anyway, under ids that derive from
@@ -151,10 +154,19 @@ func (d *Deriver) Look(ctx context.Context) error {
 	d.watch(active)
 	d.forget()
 	var faults []error
+	failed := 0
 	for account, is := range active {
-		if is && ctx.Err() == nil {
-			faults = append(faults, d.look(ctx, account))
+		if !is || ctx.Err() != nil {
+			continue
 		}
+		if err := d.look(ctx, account); err != nil {
+			if failed++; failed <= maxFaults {
+				faults = append(faults, err)
+			}
+		}
+	}
+	if more := failed - len(faults); more > 0 {
+		faults = append(faults, fmt.Errorf("and %d accounts more", more))
 	}
 	return errors.Join(faults...)
 }

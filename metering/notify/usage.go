@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -160,9 +161,12 @@ func (u usage) next() int64 {
 	return next
 }
 
-// baseline stores the events that an account has passed already as told, so that a first channel hears of what
-// comes.
-func (c Channels) baseline(ctx context.Context, account metering.Account) error {
+// baseline stores the events that an account has passed already as told, so that its only active channel hears of what
+// comes. Where another is active, they were told.
+func (c Channels) baseline(ctx context.Context, account metering.Account, existing []Channel) error {
+	if slices.ContainsFunc(existing, func(c Channel) bool { return c.State == ChannelActive }) {
+		return nil
+	}
 	d := Deriver{Store: c.Store, Plans: c.Plans, Clock: c.Clock}
 	d.init()
 	at := now(c.Clock)

@@ -64,6 +64,7 @@ type Worker struct {
 	client  *http.Client
 	mu      sync.Mutex
 	running map[string]int  // attempts by channel
+	ailing  map[string]bool // channels whose last attempt failed
 	taken   map[string]bool // deliveries under way here
 	fault   error           // of the store, for Flush
 	under   sync.WaitGroup
@@ -71,7 +72,8 @@ type Worker struct {
 
 func (w *Worker) init() {
 	w.once.Do(func() {
-		w.wake, w.running, w.taken = make(chan struct{}, 1), map[string]int{}, map[string]bool{}
+		w.wake, w.running = make(chan struct{}, 1), map[string]int{}
+		w.taken, w.ailing = map[string]bool{}, map[string]bool{}
 		if w.log = w.Log; w.log == nil {
 			w.log = slog.New(slog.DiscardHandler)
 		}
@@ -173,6 +175,9 @@ func (w *Worker) fanOut(ctx context.Context) (count int, err error) {
 		}
 		count++
 	}
+	if count == maxEvents {
+		w.Wake() // there may be more
+	}
 	return count, nil
 }
 
@@ -233,11 +238,17 @@ func (w *Worker) due(ctx context.Context) (list []job, err error) {
 	return list, nil
 }
 
-// take makes room for an attempt, if there is any. It tells whether there is room for no other.
+// take makes room for an attempt, if there is any. It tells whether there is room for no other. The second half of the
+// room is for channels that have nothing under way and that work, so that those that do not answer leave room for others.
 func (w *Worker) take(d *Delivery) (took, full bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	running, perChannel := cmp.Or(w.Running, DefaultRunning), cmp.Or(w.PerChannel, DefaultPerChannel)
+	if len(w.taken) >= (running+1)/2 {
+		if perChannel = 1; w.ailing[d.Channel] {
+			perChannel = 0
+		}
+	}
 	if len(w.taken) < running && !w.taken[d.ID] && w.running[d.Channel] < perChannel {
 		w.taken[d.ID], took = true, true
 		w.running[d.Channel]++
@@ -258,6 +269,17 @@ func (w *Worker) done(d job, err error) {
 	w.mu.Unlock()
 	if err == nil {
 		w.Wake()
+	}
+}
+
+// note remembers whether a channel works.
+func (w *Worker) note(channel string, works bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if works {
+		delete(w.ailing, channel)
+	} else {
+		w.ailing[channel] = true
 	}
 }
 
