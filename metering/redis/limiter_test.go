@@ -47,7 +47,12 @@ func open(t testing.TB, url, prefix string) *Limiter {
 	t.Helper()
 	l, err := Open(context.Background(), url, Config{Prefix: prefix, Timeout: patient})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	t.Cleanup(func() {
+		for _, key := range l.client.Keys(context.Background(), l.prefix+"*").Val() { // some would stay for years
+			l.client.Del(context.Background(), key)
+		}
+		require.NoError(t, l.Close())
+	})
 	require.NoError(t, l.Health())
 	return l
 }
