@@ -78,7 +78,7 @@ func (f *choreFlags) parse() (c checkedChores, err error) {
 			return w
 		}
 	default:
-		return c, usagef("--biller: %q is neither file:DIR nor https://…", f.biller)
+		return c, usagef("--biller: must be file:DIR or an https://… URL")
 	}
 	return c, nil
 }

@@ -213,12 +213,14 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 	w := newWorld(t)
 	const token = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1"
 	kinds := []ChannelRequest{
-		{Kind: Webhook, Target: "https://a.example.com/p?token=topsecret"},
+		{Kind: Webhook, Target: "https://a.example.com/p?token=topsecret" + strings.Repeat("s", 60)}, // cut where it is shown
 		{Kind: Slack, Target: "https://hooks.slack.com/services/T0/B0/topsecret"},
 		{Kind: Teams, Target: "https://prod.example.com/workflows/topsecret?sig=topsecret"},
 		{Kind: Telegram, Target: "-100", Token: token},
 	}
-	w.net.answers(func(r *http.Request) (int, http.Header, string) { return 400, nil, "bad: " + r.URL.RequestURI() })
+	w.net.answers(func(r *http.Request) (int, http.Header, string) {
+		return 400, nil, strings.Repeat("x", 160) + "bad: " + r.URL.RequestURI()
+	})
 	var deliveries []Delivery
 	for i, r := range kinds {
 		r.Account, r.Name = w.account.ID, "x"

@@ -62,7 +62,7 @@ func (w *Worker) send(ctx context.Context, m *message) result {
 	}
 	r.judge(m.channel.Kind, body)
 	if r.verdict != accepted {
-		r.response = printable(body)
+		r.response = printable([]byte(m.channel.clean(string(body)))) // before it is cut in the middle of a secret
 		if r.err == "" {
 			r.err = strings.TrimSpace(fmt.Sprintf("the receiver answered %d %s", r.status, http.StatusText(r.status)))
 		}
