@@ -47,6 +47,18 @@ func parseMonth(text string) (p metering.Period, err error) {
 	return p, err
 }
 
+// known refuses the id of an account that does not exist. None stands for all.
+func (c *billingCommands) known(ctx context.Context, admin metering.Admin) error {
+	if c.account == "" {
+		return nil
+	}
+	_, err := admin.Store.Account(ctx, metering.AccountID(c.account))
+	if errors.Is(err, metering.ErrNotFound) {
+		return usagef("--account: %w; diagd account list shows the ids", err)
+	}
+	return err
+}
+
 func (c *billingCommands) closeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "close", Short: "Make the invoices of a month that do not exist yet", Args: noArgs,
@@ -101,6 +113,9 @@ func (c *billingCommands) invoicesCommand() *cobra.Command {
 				f.Period = &p
 			}
 			return c.administer(cmd.Context(), func(admin metering.Admin) error {
+				if err := c.known(cmd.Context(), admin); err != nil {
+					return err
+				}
 				list := []billing.Invoice{}
 				for v, err := range (billing.Billing{Store: admin.Store}).Invoices(cmd.Context(), f) {
 					if err != nil {
@@ -155,6 +170,9 @@ func (c *billingCommands) chargesCommand() *cobra.Command {
 				return err
 			}
 			return c.administer(cmd.Context(), func(admin metering.Admin) error {
+				if err := c.known(cmd.Context(), admin); err != nil {
+					return err
+				}
 				list, err := billing.Charges(cmd.Context(), admin.Store, metering.AccountID(c.account), p)
 				if err != nil {
 					return err
@@ -207,15 +225,21 @@ func (c *billingCommands) retry(ctx context.Context, b billing.Billing, args []s
 			list = append(list, v)
 		}
 	} else {
-		p, err := parseMonth(args[1])
-		if err != nil {
-			return err
+		var p metering.Period
+		if err := p.UnmarshalText([]byte(args[1])); err != nil {
+			return usagef("MONTH: %w", err)
 		}
 		list = append(list, billing.Invoice{Account: metering.AccountID(args[0]), Period: p})
 	}
 	for i, v := range list {
 		var err error
-		if list[i], err = b.Retry(ctx, v.Account, v.Period); err != nil {
+		list[i], err = b.Retry(ctx, v.Account, v.Period)
+		switch {
+		case errors.Is(err, metering.ErrNotFound):
+			return usagef("%w; diagd billing invoices lists them", err)
+		case errors.Is(err, billing.ErrSettled):
+			return usageError{err}
+		case err != nil:
 			return fmt.Errorf("invoice %v of %s: %w", v.Period, v.Account, err)
 		}
 	}

@@ -89,14 +89,21 @@ func TestBilling(t *testing.T) {
 	assert.Equal(t, "[]\n", command(t, "billing", "retry", "--failed", "--json", store))
 
 	for want, args := range map[string][]string{
-		"can be closed from": {"billing", "close", "--month", metering.PeriodOf(time.Now()).String(), store},
-		"--month":            {"billing", "close", "--month", "october", store},
-		"not found":          {"billing", "retry", "acc_none", month.String(), store},
-		"takes the id":       {"billing", "retry", string(id), store},
-		"--state":            {"billing", "invoices", "--state", "late", store},
+		"can be closed from":           {"billing", "close", "--month", metering.PeriodOf(time.Now()).String(), store},
+		"--month":                      {"billing", "close", "--month", "october", store},
+		"diagd billing invoices lists": {"billing", "retry", "acc_none", month.String(), store},
+		"MONTH: ":                      {"billing", "retry", string(id), "2026-13", store},
+		"--account: account acc_a":     {"billing", "invoices", "--account", "acc_a", store},
+		"--account: account acc_b":     {"billing", "charges", "--account", "acc_b", store},
+		"takes the id":                 {"billing", "retry", string(id), store},
+		"--state":                      {"billing", "invoices", "--state", "late", store},
 	} {
 		log := newWatched()
-		assert.NotEqual(t, exitOK, run(t.Context(), args, log, log))
+		code := exitUsage
+		if want == "can be closed from" {
+			code = exitFailed
+		}
+		assert.Equal(t, code, run(t.Context(), args, log, log), want)
 		assert.Contains(t, log.String(), want)
 	}
 }
@@ -111,7 +118,7 @@ func TestBillerFlags(t *testing.T) {
 		assert.Equal(t, f.biller != "", c.biller != nil)
 	}
 	for _, f := range []choreFlags{
-		{biller: "file:"}, {biller: "http://billing.example"}, {biller: "x"}, {secret: "s3cret"},
+		{biller: "file:"}, {biller: "http://billing.example"}, {biller: "http://:s3cret@a"}, {secret: "s3cret"},
 		{ledgerMonths: -1}, {changes: -1},
 	} {
 		_, err := f.parse()

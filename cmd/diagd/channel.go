@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -62,10 +63,17 @@ func (c channelCommands) run(
 ) error {
 	return c.administer(ctx, func(admin metering.Admin) error {
 		owner, err := onlyAccount(ctx, admin, *c.account)
+		if errors.Is(err, metering.ErrNotFound) {
+			return usagef("--account: %w; diagd account list shows the ids", err)
+		}
 		if err != nil {
 			return err
 		}
-		return f(notify.Channels{Store: admin.Store, Plans: admin.Plans}, owner.ID)
+		err = f(notify.Channels{Store: admin.Store, Plans: admin.Plans}, owner.ID)
+		if errors.Is(err, metering.ErrNotFound) {
+			return usagef("%w; diagd channel list and diagd channel deliveries show the ids", err)
+		}
+		return err
 	})
 }
 

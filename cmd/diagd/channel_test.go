@@ -209,3 +209,20 @@ func TestGuardedClientAfterDNSChange(t *testing.T) {
 	}
 	assert.ErrorContains(t, err, "is not public")
 }
+
+// What a command line names wrongly is a fault of it, and the error says which and what to do.
+func TestChannelIDs(t *testing.T) {
+	store, _ := newStore(t)
+	for want, args := range map[string][]string{
+		"--account: account acc_none: not found; diagd account list": {"list", "--account=acc_none"},
+		"channel chn_a of": {"test", "chn_a"}, "diagd channel list": {"deliveries", "chn_none"},
+		"delivery dlv_a of": {"replay", "dlv_a"}, "channel chn_b of": {"rotate", "chn_b"},
+		"--limit: must be 0 or more": {"deliveries", "--limit=-1"},
+		"--allow-ports":              {"create", "--name=a", "--target=https://a.example:9/"},
+	} {
+		var out, errs bytes.Buffer
+		assert.Equal(t, exitUsage, run(t.Context(), append([]string{"channel", store}, args...), &out, &errs), want)
+		assert.Contains(t, errs.String(), want)
+		assert.LessOrEqual(t, strings.Count(errs.String(), "not found"), 1)
+	}
+}

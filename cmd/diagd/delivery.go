@@ -73,9 +73,17 @@ func (c channelCommands) deliveries() *cobra.Command {
 				if len(args) > 0 {
 					channel = args[0]
 				}
+				if limit < 0 {
+					return usagef("--limit: must be 0 or more")
+				}
 				found, err := channels.Deliveries(cmd.Context(), account, channel, limit)
 				if err != nil {
 					return err
+				}
+				if len(found) == 0 && channel != "" { // of a channel that was removed there may be some
+					if _, err := channels.Channel(cmd.Context(), account, channel); err != nil {
+						return err
+					}
 				}
 				views := []deliveryView{}
 				for _, d := range found {

@@ -199,7 +199,7 @@ func (c Channels) Channel(ctx context.Context, account metering.AccountID, id st
 func (c Channels) read(ctx context.Context, account metering.AccountID, id string) (*channelDoc, error) {
 	r, err := c.Store.Record(ctx, account, channelKind, id)
 	if err != nil {
-		return nil, fmt.Errorf("channel %.40q: %w", id, err)
+		return nil, err
 	}
 	return readChannel(r)
 }

@@ -109,7 +109,7 @@ func (c Channels) Deliveries(
 func (c Channels) Delivery(ctx context.Context, account metering.AccountID, id string) (Delivery, error) {
 	r, err := c.Store.Record(ctx, account, deliveryKind, id)
 	if err != nil {
-		return Delivery{}, fmt.Errorf("delivery %.40q: %w", id, err)
+		return Delivery{}, err
 	}
 	d, err := readDelivery(r)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c Channels) Test(ctx context.Context, account metering.AccountID, id strin
 	event := metering.Event{
 		ID:   metering.EventID(metering.EventChannelTest, newID(id+"/", c.Random)),
 		Type: metering.EventChannelTest, Account: account, At: at,
-		Data: facts{ChannelID: id, ChannelName: d.Name, Kind: d.Kind},
+		Data: facts{Account: account, ChannelID: id, ChannelName: d.Name, Kind: d.Kind},
 	}
 	record, err := event.Record()
 	if err != nil {

@@ -71,7 +71,7 @@ func (c Channels) checkURL(target string) error {
 		ports = []uint16{80, 443, 8080, 8443}
 	}
 	if !slices.Contains(ports, port) {
-		return fault("must not have port " + strconv.Itoa(int(port)))
+		return fault("must not have port " + strconv.Itoa(int(port)) + ", which is not allowed (--allow-ports)")
 	}
 	return nil
 }
