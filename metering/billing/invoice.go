@@ -150,6 +150,7 @@ type eventData struct {
 	Overage     int64              `json:"overage_credits"`
 	Exact       string             `json:"overage_cents_exact"`
 	Cost        int64              `json:"overage_cents"`
+	Price       *int64             `json:"price_cents"` // of the plan; null where it is on request
 	Total       int64              `json:"total_cents"`
 	Currency    string             `json:"currency"`
 	State       State              `json:"state"`
@@ -163,7 +164,8 @@ func (v Invoice) event(t metering.EventType, part string, at time.Time) (meterin
 	data := eventData{
 		Invoice: v.ID, Number: v.Number, Account: v.Account, Period: v.Period, Plan: v.Plan,
 		Used: v.UsedCredits, Limit: v.LimitCredits, Overage: v.OverageCredits, Exact: v.OverageExact,
-		Cost: v.OverageCents, Total: v.TotalCents, Currency: v.Currency, State: v.State, NextAttempt: v.NextAttempt,
+		Cost: v.OverageCents, Price: v.PriceCents, Total: v.TotalCents,
+		Currency: v.Currency, State: v.State, NextAttempt: v.NextAttempt,
 	}
 	if n := len(v.Attempts); n > 0 {
 		data.Attempt, data.Error = v.Attempts[n-1].Number, v.Attempts[n-1].Error

@@ -110,7 +110,7 @@ func (d *channelDoc) disabledEvent(at time.Time) (metering.Record, error) {
 	return metering.Event{
 		ID:   metering.EventID(metering.EventChannelDisabled, subject),
 		Type: metering.EventChannelDisabled, Account: d.record.Account, At: at,
-		Data: facts{ChannelID: d.record.ID, ChannelName: d.Name, Kind: d.Kind, Reason: d.Reason},
+		Data: facts{Account: d.record.Account, ChannelID: d.record.ID, ChannelName: d.Name, Kind: d.Kind, Reason: d.Reason},
 	}.Record()
 }
 

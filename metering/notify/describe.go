@@ -140,7 +140,7 @@ func usageThreshold(f facts) summary {
 		Title:  fmt.Sprintf("%d%% of this month's credits used", f.Percent),
 		Text:   fmt.Sprintf("Your account has used %s of the %s credits of %s.", number(f.Used), number(f.Limit), f.month()),
 		Facts:  f.aboutUsage(),
-		Action: "To go beyond the allowance, choose a larger plan or enable overage.",
+		Action: "If you expect to need more, choose a larger plan or, where your plan has overage, enable it.",
 	}
 }
 
@@ -150,7 +150,7 @@ func quotaExceeded(f facts) summary {
 		Text: fmt.Sprintf("A request for %s was refused because the remaining credits of %s do not cover it. "+
 			"You are told of this once a month.", credits(f.Requested), f.month()),
 		Facts:  f.aboutUsage(),
-		Action: "To continue now, choose a larger plan, enable overage or raise its budget.",
+		Action: "To continue now, choose a larger plan or, where your plan has overage, enable it or raise its budget.",
 	}
 }
 

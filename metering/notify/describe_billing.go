@@ -4,10 +4,16 @@ import "fmt"
 
 func periodClosed(f facts) summary {
 	text := fmt.Sprintf("Your account used %s in %s. ", credits(f.Used), f.month())
-	if f.Total == 0 {
-		text += "There is nothing to pay."
-	} else {
+	switch {
+	case f.Total > 0:
 		text += "The invoice total is " + f.money(f.Total) + "."
+	case f.Price == nil:
+		text += "There is no overage to pay."
+	default:
+		text += "There is nothing to pay."
+	}
+	if f.Price == nil {
+		text += " A price agreed for the plan is billed separately."
 	}
 	return summary{Title: "Invoice for " + f.month(), Text: text, Facts: f.aboutInvoice()}
 }

@@ -12,6 +12,8 @@ import (
 // webhooks read as data, and what the texts are written from. Events of billing have data of their own, with the
 // same names as far as the texts need them.
 type facts struct {
+	Account metering.AccountID `json:"account"`
+
 	KeyID       metering.KeyID         `json:"key_id,omitempty"`
 	KeyName     string                 `json:"key_name,omitempty"`
 	KeyPrefix   string                 `json:"key_prefix,omitempty"` // by which a person recognizes it
@@ -35,6 +37,7 @@ type facts struct {
 	Currency  string           `json:"currency,omitempty"`
 
 	Invoice     string     `json:"invoice_number,omitempty"`
+	Price       *int64     `json:"price_cents,omitempty"` // of the plan; nil where it is on request
 	Total       int64      `json:"total_cents,omitempty"`
 	Attempt     int        `json:"attempt,omitempty"` // to charge the invoice
 	NextAttempt *time.Time `json:"next_attempt_at,omitempty"`
@@ -44,7 +47,7 @@ type facts struct {
 	Domain      string `json:"domain,omitempty"`
 	IncludeHost string `json:"include_host,omitempty"`
 	Resolution  string `json:"resolution_id,omitempty"`
-	Added       int    `json:"added_networks,omitempty"`
+	Added       int    `json:"added_networks,omitempty"` // of a change also where it is 0, see changeFacts
 	Removed     int    `json:"removed_networks,omitempty"`
 	Error       string `json:"error,omitempty"`
 
@@ -52,6 +55,28 @@ type facts struct {
 	ChannelName string `json:"channel_name,omitempty"`
 	Kind        Kind   `json:"channel_kind,omitempty"`
 	Reason      string `json:"reason,omitempty"`
+}
+
+// usageFacts is the data of events about use and budgets, of which 0 is told, too.
+type usageFacts struct {
+	Account   metering.AccountID `json:"account"`
+	Period    metering.Period    `json:"period"`
+	Plan      metering.PlanID    `json:"plan"`
+	Percent   int                `json:"threshold_percent,omitempty"`
+	Used      int64              `json:"used_credits"`
+	Limit     int64              `json:"limit_credits"`
+	Requested int64              `json:"requested_credits,omitempty"`
+	Overage   int64              `json:"overage_credits"`
+	Cost      int64              `json:"overage_cents"`
+	Budget    *int64             `json:"budget_cents,omitempty"`
+	Currency  string             `json:"currency"`
+}
+
+// changeFacts is the data of a change of published records.
+type changeFacts struct {
+	facts
+	Added   int `json:"added_networks"`
+	Removed int `json:"removed_networks"`
 }
 
 // factsOf reads the data of an event that was stored.

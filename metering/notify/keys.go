@@ -20,7 +20,8 @@ var notices = []struct {
 // not also the creation of the new key.
 func keyEvents(k metering.Key, all []metering.Key, at time.Time) (list []metering.Event) {
 	about := facts{
-		KeyID: k.ID, KeyName: k.Name, KeyPrefix: k.DisplayPrefix, Environment: k.Environment, ExpiresAt: k.ExpiresAt,
+		Account: k.Account, KeyID: k.ID, KeyName: k.Name, KeyPrefix: k.DisplayPrefix,
+		Environment: k.Environment, ExpiresAt: k.ExpiresAt,
 	}
 	add := func(t metering.EventType, when time.Time, part string, f facts) {
 		if !when.After(at) {

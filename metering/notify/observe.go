@@ -84,8 +84,8 @@ func (d *Deriver) Refused(c *metering.Caller, err error) {
 	id := metering.EventID(metering.EventRateLimited, string(c.Key.ID)+"/"+hour.Format(time.RFC3339))
 	d.enqueue(refusal{"rate/" + string(c.Key.ID), hour.Add(time.Hour), c.Account.ID, metering.Event{
 		ID: id, Type: metering.EventRateLimited, Account: c.Account.ID, At: at, Data: facts{
-			KeyID: c.Key.ID, KeyName: c.Key.Name, KeyPrefix: c.Key.DisplayPrefix, Environment: c.Key.Environment,
-			Plan: c.Plan.ID, PerMinute: c.Plan.PerMinute,
+			Account: c.Account.ID, KeyID: c.Key.ID, KeyName: c.Key.Name, KeyPrefix: c.Key.DisplayPrefix,
+			Environment: c.Key.Environment, Plan: c.Plan.ID, PerMinute: c.Plan.PerMinute,
 		},
 	}})
 }

@@ -24,8 +24,9 @@ var occurred = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 
 // samples are data of each type, as what emits them fills them in.
 func samples(t *testing.T) map[metering.EventType]any {
+	const account = "acc_4v2q6jz3w7x5y2n6m4k3h2g7fa"
 	key := facts{
-		KeyID: "key_4v2q6jz3w7x5y2n6m4k3h2g7fa", KeyName: "ci <prod> & *co*", KeyPrefix: "svc_live_abcdefgh",
+		Account: account, KeyID: "key_4v2q6jz3w7x5y2n6m4k3h2g7fa", KeyName: "ci <prod> & *co*", KeyPrefix: "svc_live_abcdefgh",
 		Environment: metering.Live,
 	}
 	rotated, revoked, limited, soon := key, key, key, key
@@ -35,21 +36,24 @@ func samples(t *testing.T) map[metering.EventType]any {
 	revoked.Revoked = metering.RevokedLeak
 	limited.Plan, limited.PerMinute = "pack", 60
 	soon.ExpiresAt = new(occurred.Add(7 * 24 * time.Hour))
-	usage := facts{
-		Period: &metering.Period{Year: 2026, Month: 1}, Plan: "pack", Used: 40_000, Limit: 50_000,
+	usage := usageFacts{
+		Account: account, Period: metering.Period{Year: 2026, Month: 1}, Plan: "pack", Used: 40_000, Limit: 50_000,
 		Currency: "EUR", Percent: 80,
 	}
 	refused, over := usage, usage
 	refused.Percent, refused.Used, refused.Requested = 0, 49_999, 2
-	over.Percent, over.Used, over.Overage, over.Cost, over.Budget = 0, 58_001, 8_001, 800, 1000
+	over.Percent, over.Used, over.Overage, over.Cost, over.Budget = 0, 58_001, 8_001, 800, new(int64(1000))
 	budget, spent := over, over
 	budget.Percent = 80
 	spent.Used, spent.Overage, spent.Cost = 60_000, 10_000, 1000
-	spf := facts{ProfileID: "spf_mn4zq2vtw6k7y3cx5hbd2jfgla", Domain: "example.com", IncludeHost: "k3v2.spf.example.net"}
-	changed, failed := spf, spf
-	changed.Resolution, changed.Added, changed.Removed = "res_1", 2, 1
+	spf := facts{
+		Account: account, ProfileID: "spf_mn4zq2vtw6k7y3cx5hbd2jfgla", Domain: "example.com",
+		IncludeHost: "k3v2.spf.example.net",
+	}
+	changed, failed := changeFacts{spf, 2, 0}, spf
+	changed.Resolution = "res_1"
 	failed.Resolution, failed.Error = "res_2", "the name servers of example.net did not answer"
-	channel := facts{ChannelID: "chn_4v2q6jz3w7x5y2n6m4k3h2g7fa", ChannelName: "ops", Kind: Webhook}
+	channel := facts{Account: account, ChannelID: "chn_4v2q6jz3w7x5y2n6m4k3h2g7fa", ChannelName: "ops", Kind: Webhook}
 	gone := channel
 	gone.Reason = "the receiver answered 410 Gone"
 	all := map[metering.EventType]any{
@@ -257,4 +261,35 @@ func FuzzJudge(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Where the price of a plan is agreed, an invoice has the overage only, and does not say that all is paid.
+func TestPriceOnRequest(t *testing.T) {
+	price := int64(0)
+	f := facts{Used: 5, Period: &metering.Period{Year: 2026, Month: 1}, Currency: "EUR"}
+	assert.Equal(t, "Your account used 5 credits in January 2026. There is no overage to pay. "+
+		"A price agreed for the plan is billed separately.", periodClosed(f).Text)
+	f.Total = 250
+	assert.Equal(t, "Your account used 5 credits in January 2026. The invoice total is EUR 2.50. "+
+		"A price agreed for the plan is billed separately.", periodClosed(f).Text)
+	f.Price, f.Total = &price, 0
+	assert.Equal(t, "Your account used 5 credits in January 2026. There is nothing to pay.", periodClosed(f).Text)
+}
+
+// Of use and budgets, webhooks are told of 0 as of any other number.
+func TestZeroIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.set(func(a *metering.Account) { a.OverageEnabled, a.OverageBudgetCents = true, new(int64) })
+	w.channel("a")
+	_, secret := w.key(nil)
+	require.Error(t, w.charge(secret, 60_000))
+	for _, r := range w.pump() {
+		if b := r.body(t); b.EventType == metering.EventQuotaExceeded {
+			assert.JSONEq(t, `{"account": "`+string(w.account.ID)+`", "period": "2026-01", "plan": "pack",
+				"used_credits": 0, "limit_credits": 50000, "requested_credits": 60000, "overage_credits": 0,
+				"overage_cents": 0, "budget_cents": 0, "currency": "EUR"}`, string(b.Data))
+			return
+		}
+	}
+	t.Error("nothing was told")
 }

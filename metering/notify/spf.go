@@ -87,7 +87,7 @@ func (d *Deriver) lookAtProfile(
 	ctx context.Context, account metering.AccountID, p SPFProfile, known bool, at time.Time,
 ) error {
 	event := func(t metering.EventType, part string, when time.Time, f facts) metering.Event {
-		f.ProfileID, f.ProfileName, f.Domain, f.IncludeHost = p.ID, p.Name, p.Domain, p.IncludeHost
+		f.Account, f.ProfileID, f.ProfileName, f.Domain, f.IncludeHost = account, p.ID, p.Name, p.Domain, p.IncludeHost
 		return metering.Event{ID: metering.EventID(t, p.ID+part), Type: t, Account: account, At: when, Data: f}
 	}
 	events := []metering.Event{event(metering.EventSPFCreated, "", p.CreatedAt, facts{})}
@@ -128,7 +128,9 @@ func (d *Deriver) lookAtProfile(
 			events = append(events, event(metering.EventSPFRecovered, "/"+r.ID, r.At, f))
 		}
 		if r.Changed && i > 0 { // the first records are no news beside the profile
-			events = append(events, event(metering.EventSPFChanged, "/"+r.ID, r.At, f))
+			changed := event(metering.EventSPFChanged, "/"+r.ID, r.At, f)
+			changed.Data = changeFacts{changed.Data.(facts), r.Added, r.Removed}
+			events = append(events, changed)
 		}
 	}
 	if err := d.write(ctx, events, at); err != nil {
@@ -151,7 +153,9 @@ func (d *Deriver) profileRemoved(ctx context.Context, note metering.Record, at t
 	event := metering.Event{
 		ID:   metering.EventID(metering.EventSPFRemoved, note.ID),
 		Type: metering.EventSPFRemoved, Account: note.Account, At: at,
-		Data: facts{ProfileID: note.ID, ProfileName: p.Name, Domain: p.Domain, IncludeHost: p.IncludeHost},
+		Data: facts{
+			Account: note.Account, ProfileID: note.ID, ProfileName: p.Name, Domain: p.Domain, IncludeHost: p.IncludeHost,
+		},
 	}
 	record, err := event.Record()
 	if err != nil {

@@ -71,7 +71,7 @@ func (u usage) budget() (cents int64, ok bool) {
 // thresholds of its own.
 func (u usage) events(at time.Time) (list []metering.Event) {
 	about := u.facts()
-	add := func(t metering.EventType, part string, f facts) {
+	add := func(t metering.EventType, part string, f usageFacts) {
 		list = append(list, u.event(t, part, at, f))
 	}
 	limit := strconv.FormatInt(u.balance.Limit, 10)
@@ -100,20 +100,22 @@ func (u usage) events(at time.Time) (list []metering.Event) {
 }
 
 // event is one about the account and the month.
-func (u usage) event(t metering.EventType, part string, at time.Time, f facts) metering.Event {
+func (u usage) event(t metering.EventType, part string, at time.Time, f usageFacts) metering.Event {
 	subject := string(u.account.ID) + "/" + u.balance.Period.String() + part
 	return metering.Event{ID: metering.EventID(t, subject), Type: t, Account: u.account.ID, At: at, Data: f}
 }
 
-func (u usage) facts() facts {
-	f := facts{
-		Period: &u.balance.Period, Plan: u.plan.ID, Used: u.balance.Used, Limit: u.balance.Limit,
+func (u usage) facts() usageFacts {
+	f := usageFacts{
+		Account: u.account.ID, Period: u.balance.Period, Plan: u.plan.ID, Used: u.balance.Used, Limit: u.balance.Limit,
 		Overage: u.balance.Overage(), Currency: u.plan.Currency,
 	}
 	if u.account.OverageEnabled {
 		f.Cost = cents(u.balance.Overage(), u.plan.OverageRate)
 	}
-	f.Budget, _ = u.budget()
+	if !u.plan.HardCap() && u.account.OverageEnabled {
+		f.Budget = u.account.OverageBudgetCents
+	}
 	return f
 }
 

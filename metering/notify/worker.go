@@ -239,7 +239,7 @@ func (w *Worker) due(ctx context.Context) (list []job, err error) {
 }
 
 // take makes room for an attempt, if there is any. It tells whether there is room for no other. The second half of the
-// room is for channels that have nothing under way and that work, so that those that do not answer leave room for others.
+// room is for channels that have nothing under way and that work, so that those that do not answer leave room.
 func (w *Worker) take(d *Delivery) (took, full bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
