@@ -183,7 +183,7 @@ func (v Invoice) records(now time.Time) ([]metering.Record, error) {
 		types = append(types, metering.EventOverageBilled)
 	}
 	for _, t := range types {
-		event, err := v.event(t, "", now)
+		event, err := v.event(t, "", "", now)
 		if err != nil {
 			return nil, err
 		}

@@ -159,16 +159,17 @@ type eventData struct {
 	NextAttempt *time.Time         `json:"next_attempt_at,omitempty"`
 }
 
-// event is the record of an event about the invoice; part tells apart several of one type.
-func (v Invoice) event(t metering.EventType, part string, at time.Time) (metering.Record, error) {
+// event is the record of an event about the invoice; part tells apart several of one type, and reason is why a
+// payment failed, as far as the account may know.
+func (v Invoice) event(t metering.EventType, part, reason string, at time.Time) (metering.Record, error) {
 	data := eventData{
 		Invoice: v.ID, Number: v.Number, Account: v.Account, Period: v.Period, Plan: v.Plan,
 		Used: v.UsedCredits, Limit: v.LimitCredits, Overage: v.OverageCredits, Exact: v.OverageExact,
 		Cost: v.OverageCents, Price: v.PriceCents, Total: v.TotalCents,
-		Currency: v.Currency, State: v.State, NextAttempt: v.NextAttempt,
+		Currency: v.Currency, State: v.State, NextAttempt: v.NextAttempt, Error: reason,
 	}
 	if n := len(v.Attempts); n > 0 {
-		data.Attempt, data.Error = v.Attempts[n-1].Number, v.Attempts[n-1].Error
+		data.Attempt = v.Attempts[n-1].Number
 	}
 	return metering.Event{
 		ID: metering.EventID(t, v.IdempotencyKey()+part), Type: t, Account: v.Account, At: at, Data: data,

@@ -16,12 +16,18 @@ type PaymentRef string
 
 // A Biller has an invoice paid.
 type Biller interface {
-	// Charge has an invoice paid, or returns why it is not. It is called again with the same invoice after an
+	// Charge has an invoice paid, or returns why it is not: a *[DeclinedError] where the account is to be told
+	// why; of all other errors only the invoice tells, which the operator sees. It is called again with the same invoice after an
 	// error, and also where it succeeded and that could not be noted: it must charge once for all calls with
 	// the same [Invoice.IdempotencyKey], and return the same reference. It ends with the context. Several
 	// invoices are charged at once.
 	Charge(ctx context.Context, v Invoice) (PaymentRef, error)
 }
+
+// A DeclinedError says in words for the account why a payment was not made.
+type DeclinedError struct{ Reason string }
+
+func (e *DeclinedError) Error() string { return e.Reason }
 
 // retryAfter is how long after each failed attempt the next one is made. After the last the invoice has failed,
 // and stays so until [Billing.Retry].
@@ -195,7 +201,11 @@ func (v *Invoice) attempted(version int64, at time.Time, ref PaymentRef, failure
 	if err != nil || failure == nil {
 		return []metering.Record{invoice}, err
 	}
-	event, err := v.event(metering.EventPaymentFailed, fmt.Sprintf("/%d", attempt.Number), at)
+	var reason string
+	if declined, ok := errors.AsType[*DeclinedError](failure); ok {
+		reason = short(declined.Reason)
+	}
+	event, err := v.event(metering.EventPaymentFailed, fmt.Sprintf("/%d", attempt.Number), reason, at)
 	return []metering.Record{invoice, event}, err
 }
 

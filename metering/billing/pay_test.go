@@ -3,6 +3,7 @@ package billing_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -248,5 +249,26 @@ func TestPayStopped(t *testing.T) {
 			require.Equal(t, billing.Open, v.State, name)
 			require.Empty(t, v.Attempts, name)
 		}
+	}
+}
+
+// An account is told why a biller declined, and nothing of files and addresses of the operator.
+func TestWhatPayersAreTold(t *testing.T) {
+	for want, failure := range map[string]error{
+		`"error":"the card has expired"`:                                fmt.Errorf("402: %w", &billing.DeclinedError{Reason: "the card has expired"}),
+		`"currency":"EUR","state":"open","attempt":1,"next_attempt_at"`: errors.New("open /srv/private: permission denied"),
+	} {
+		b := inMemory(t)
+		id := b.owing(1)[0]
+		biller := newTill()
+		biller.err = failure
+		b.Biller = biller
+		b.pay(billing.Paying{Failed: 1})
+		require.Equal(t, failure.Error(), b.invoice(id).Attempts[0].Error)
+		event, err := b.store.Record(t.Context(), id, metering.EventKind,
+			metering.EventID(metering.EventPaymentFailed, b.invoice(id).IdempotencyKey()+"/1"))
+		require.NoError(t, err)
+		require.Contains(t, string(event.Body), want)
+		require.NotContains(t, string(event.Body), "private")
 	}
 }

@@ -18,7 +18,7 @@ const maxAnswer = 64 << 10
 
 // WebhookBiller hands invoices to a payment service: it posts each as JSON, with the header Idempotency-Key.
 // An answer of 2xx says that the invoice is paid; its body may be {"reference":"…"}. Any other answer, and a
-// redirect, is a failed attempt; {"error":"…"} in its body says why.
+// redirect, is a failed attempt; {"error":"…"} in its body says why, and is passed on to the account.
 type WebhookBiller struct {
 	URL    string
 	Client *http.Client // nil means http.DefaultClient; redirects are not followed in any case
@@ -86,7 +86,7 @@ func judge(resp *http.Response) (PaymentRef, error) {
 		return PaymentRef(short(string(said.Reference))), nil
 	}
 	if said.Error != "" {
-		return "", fmt.Errorf("the biller answered %d: %s", resp.StatusCode, said.Error)
+		return "", fmt.Errorf("the biller answered %d: %w", resp.StatusCode, &DeclinedError{said.Error})
 	}
 	return "", fmt.Errorf("the biller answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 }

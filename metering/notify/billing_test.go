@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
@@ -14,7 +13,7 @@ import (
 type declined struct{}
 
 func (declined) Charge(context.Context, billing.Invoice) (billing.PaymentRef, error) {
-	return "", errors.New("the card was declined")
+	return "", &billing.DeclinedError{Reason: "the card was declined"}
 }
 
 // closeMonth uses credits, goes beyond the end of the month, and makes and charges the invoice.
