@@ -145,3 +145,22 @@ type brokenAccounts struct{ metering.Store }
 func (brokenAccounts) Account(context.Context, metering.AccountID) (metering.Account, error) {
 	return metering.Account{}, errBroken
 }
+
+// Nor is it told of SPF profiles that were removed meanwhile, while those that are left are followed on.
+func TestProfileRemovedWhileDisabled(t *testing.T) {
+	w := newWorld(t)
+	c, _ := w.channel("a")
+	w.profile()
+	w.spf.profiles = append(w.spf.profiles, SPFProfile{ID: "spf_2", Domain: "example.org", CreatedAt: w.clock.Now()})
+	w.pump()
+	_, err := w.channels.Disable(t.Context(), w.account.ID, c.ID, "")
+	require.NoError(t, err)
+	all := w.spf.profiles
+	w.spf.profiles = all[1:]
+	w.clock.Advance(90 * 24 * time.Hour)
+	_, err = w.channels.Enable(t.Context(), w.account.ID, c.ID)
+	require.NoError(t, err)
+	assert.Empty(t, w.pump())
+	w.spf.profiles = nil
+	assert.Equal(t, []metering.EventType{metering.EventSPFRemoved}, types(t, w.pump()))
+}

@@ -144,6 +144,20 @@ func (d *Deriver) lookAtProfile(
 	return nil
 }
 
+// forgetProfiles removes the notes of an account, so that it is not told of what was removed while nobody listened.
+func (c Channels) forgetProfiles(ctx context.Context, account metering.AccountID) error {
+	for note, err := range c.Store.Records(ctx, metering.RecordFilter{Kind: spfKind, Account: account}) {
+		if err == nil {
+			note.Body = nil
+			err = c.Store.PutRecords(ctx, note)
+		}
+		if err != nil && !isTaken(err) {
+			return fmt.Errorf("forgetting the SPF profiles of account %s: %w", account, err)
+		}
+	}
+	return nil
+}
+
 // profileRemoved takes the note of a profile away, in one transaction with the event.
 func (d *Deriver) profileRemoved(ctx context.Context, note metering.Record, at time.Time) error {
 	var p SPFProfile

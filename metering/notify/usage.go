@@ -164,7 +164,7 @@ func (u usage) next() int64 {
 }
 
 // baseline stores the events that an account has passed already as told, so that its only active channel hears of what
-// comes. Where another is active, they were told.
+// comes, and forgets which SPF profiles there were. Where another is active, they were told.
 func (c Channels) baseline(ctx context.Context, account metering.Account, existing []Channel) error {
 	if slices.ContainsFunc(existing, func(c Channel) bool { return c.State == ChannelActive }) {
 		return nil
@@ -192,7 +192,7 @@ func (c Channels) baseline(ctx context.Context, account metering.Account, existi
 			return fmt.Errorf("noting what account %s has used: %w", account.ID, err)
 		}
 	}
-	return nil
+	return c.forgetProfiles(ctx, account.ID)
 }
 
 // A watch is what the path of charges knows of an account that has channels.
