@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ func wait(n int, asked time.Duration) time.Duration {
 // retryAfter reads the header of that name (RFC 9110 section 10.2.3): seconds or a date. What is neither is 0.
 func retryAfter(text string, now time.Time) time.Duration {
 	text = strings.TrimSpace(text)
-	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil {
+	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 	}
 	at, err := http.ParseTime(text)

@@ -33,7 +33,7 @@ func TestRetryAfter(t *testing.T) {
 		want time.Duration
 	}{
 		{"120", 2 * time.Minute}, {" 7 ", 7 * time.Second}, {"0", 0}, {"-5", 0}, {"", 0}, {"soon", 0}, {"1.5", 0},
-		{"99999999999999999999999", 0}, {"18446744073709551615", 24 * time.Hour},
+		{"99999999999999999999999", 24 * time.Hour}, {"18446744073709551615", 24 * time.Hour},
 		{"Thu, 15 Jan 2026 12:03:00 GMT", 3 * time.Minute}, {"Thu, 15 Jan 2026 11:00:00 GMT", 0},
 		{"Fri, 15 Jan 2027 12:00:00 GMT", 24 * time.Hour},
 	}
