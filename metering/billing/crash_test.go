@@ -100,9 +100,9 @@ func killClosers(t *testing.T, b *bench, place string) {
 	}
 	made := func() int { return len(b.invoices(billing.Filter{})) }
 	kills, between := 10, 0
-	for range kills {
+	for kill := range kills {
 		before := made()
-		crashOnce(t, place, dir)
+		crashOnce(t, place, dir, func() bool { return kill%5 == 0 || made() > min(before, accounts-1) })
 		if n := made(); before < n && n < accounts {
 			between++
 		}
@@ -121,11 +121,12 @@ func killClosers(t *testing.T, b *bench, place string) {
 	require.Len(t, files, accounts)
 }
 
-// crashOnce starts three children at one moment, and kills them after a while.
-func crashOnce(t *testing.T, place, dir string) {
+// crashOnce starts three children at one moment, and kills them a while after they are under way.
+func crashOnce(t *testing.T, place, dir string, underWay func() bool) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	var children []*exec.Cmd
+	var outs []io.Reader
 	var starts []io.Writer
 	for range 3 {
 		child := exec.Command(self)
@@ -136,15 +137,19 @@ func crashOnce(t *testing.T, place, dir string) {
 		out, err := child.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, child.Start())
-		_, err = out.Read(make([]byte, len("ready\n")))
+		children, outs, starts = append(children, child), append(outs, out), append(starts, in)
+	}
+	for _, out := range outs {
+		_, err := out.Read(make([]byte, len("ready\n")))
 		require.NoError(t, err)
-		children, starts = append(children, child), append(starts, in)
 	}
 	for _, in := range starts {
 		_, err := in.Write([]byte{'\n'})
 		require.NoError(t, err)
 	}
-	<-time.After(rand.N(150 * time.Millisecond))
+	for deadline := time.Now().Add(time.Minute); !underWay() && time.Now().Before(deadline); {
+	}
+	<-time.After(rand.N(50 * time.Millisecond))
 	for _, child := range children {
 		_ = child.Process.Kill() // unless it has ended
 		_ = child.Wait()
