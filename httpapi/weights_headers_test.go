@@ -16,6 +16,9 @@ func TestWeightOfHeaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short")
 	}
+	if !diagtest.InOwnProcess(t) {
+		return
+	}
 	ep := rowOf(t, "/http/headers-check")
 	const size = 230 << 10 // of a header, so that the head stays within its limit
 	fill := func(piece string) string { return strings.Repeat(piece, headers.MaxPage/len(piece)) }

@@ -16,43 +16,23 @@ import (
 	pictures "image"
 	"image/jpeg"
 	"io"
-	"os"
-	"os/exec"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/bimi/markcert/markcerttest"
 	"github.com/diagkit/diagkit/webcheck/qr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// inOwnProcess reports whether this is the process in which a test measures memory. Elsewhere it runs the test there: what
-// other tests leave behind makes collections long, and what is allocated meanwhile would be counted as live. With
-// gcstoptheworld nothing is.
-func inOwnProcess(t *testing.T) bool {
-	const setting = "gcstoptheworld=1"
-	if strings.Contains(os.Getenv("GODEBUG"), setting) {
-		return true
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), "GODEBUG="+setting)
-	output, err := cmd.CombinedOutput()
-	t.Logf("%s", output)
-	require.NoError(t, err)
-	require.Contains(t, string(output), "--- PASS: "+t.Name())
-	return false
-}
-
 // What an operation allocates that is live at once stays within its weight.
 func TestWeights(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short")
 	}
-	if !inOwnProcess(t) {
+	if !diagtest.InOwnProcess(t) {
 		return
 	}
 	const size = 1 << 20
@@ -122,15 +102,12 @@ func TestWeights(t *testing.T) {
 			req, err := ep.op.decode([]byte(tt.body))
 			require.NoError(t, err)
 			weight := ep.op.memory(req, len(tt.body))
-			live := weight + 1
-			for n := 0; n < 10 && live > weight; n++ { // garbage that is not collected in time may be counted
-				live = min(live, liveBytes(n > 0, func() {
-					_, err = ep.op.execute(t.Context(), nil, req)
-				}))
-			}
+			live := diagtest.LiveBytes(weight, func() {
+				_, err = ep.op.execute(t.Context(), nil, req)
+			})
 			require.False(t, err != nil && tt.name == "aliases", "%v", err)
 			t.Logf("%d KiB of %d", live>>10, weight>>10)
-			assert.LessOrEqual(t, live, weight)
+			assert.LessOrEqual(t, live, weight+512<<10, "garbage that LiveBytes may count included")
 		})
 	}
 }
@@ -179,29 +156,4 @@ func report(t *testing.T, records int) string {
 	body, err := json.Marshal(map[string][]byte{"content_base64": b.Bytes()})
 	require.NoError(t, err)
 	return string(body)
-}
-
-// liveBytes returns how many bytes were live at most while f ran, as far as looking now and then tells. With collect it
-// removes the garbage before each look, which is slower.
-func liveBytes(collect bool, f func()) int64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(5))
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	before, most := stats.HeapAlloc, stats.HeapAlloc
-	done := make(chan bool)
-	go func() { f(); close(done) }()
-	for {
-		select {
-		case <-done:
-			return int64(most - before)
-		default:
-			if collect {
-				runtime.GC()
-			}
-			runtime.ReadMemStats(&stats)
-			most = max(most, stats.HeapAlloc)
-			runtime.Gosched()
-		}
-	}
 }

@@ -16,6 +16,9 @@ func TestWeightOfURL(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short")
 	}
+	if !diagtest.InOwnProcess(t) {
+		return
+	}
 	ep := rowOf(t, "/url/check")
 	fill := func(piece string) string { return strings.Repeat(piece, redirect.MaxBytes/len(piece)) }
 	for name, text := range map[string]string{

@@ -71,6 +71,9 @@ func TestWeightsOfWholes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short")
 	}
+	if !diagtest.InOwnProcess(t) {
+		return
+	}
 	for path, request := range map[string]string{
 		"/mail/domain-check":    `{"domain":"example.com","include_smtp":true}`,
 		"/deliverability/score": `{"domain":"example.com"}`,
@@ -86,7 +89,7 @@ func TestWeightsOfWholes(t *testing.T) {
 		require.NoError(t, err)
 		weight := ep.op.memory(req, len(request))
 		size := 0
-		live := liveBytes(true, func() {
+		live := diagtest.LiveBytes(weight, func() {
 			result, err := ep.op.execute(t.Context(), w.Env(), req)
 			if assert.NoError(t, err) {
 				size = len(result.Body)

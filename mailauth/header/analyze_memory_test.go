@@ -8,12 +8,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -61,6 +60,9 @@ func TestMemoryOfAnalyze(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short")
 	}
+	if !diagtest.InOwnProcess(t) {
+		return
+	}
 	env := mailWorld(t).Env()
 	for name, text := range hostileMessages(t) {
 		t.Run(name, func(t *testing.T) {
@@ -71,40 +73,17 @@ func TestMemoryOfAnalyze(t *testing.T) {
 			}
 			weight := req.Memory()
 			var r *AnalyzeReport
-			live, took := weight+1, time.Duration(0)
-			for n := 0; n < 5 && live > weight; n++ { // garbage that is not collected in time may be counted
-				live = min(live, liveBytes(func() {
-					begin := time.Now()
-					r, _ = Analyze(t.Context(), env, req)
-					took = time.Since(begin)
-				}))
-			}
+			var took time.Duration
+			live := diagtest.LiveBytes(weight, func() {
+				begin := time.Now()
+				r, _ = Analyze(t.Context(), env, req)
+				took = time.Since(begin)
+			})
 			reply, err := json.Marshal(r)
 			require.NoError(t, err)
 			t.Logf("%d KiB of %d, %d KiB of reply, %v", (live)>>10, weight>>10, len(reply)>>10, took)
 			require.LessOrEqual(t, live+2*int64(len(reply)), weight)
 		})
-	}
-}
-
-// liveBytes returns how many bytes were live at most while f ran, as far as looking now and then tells.
-func liveBytes(f func()) int64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(5))
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	before, most := stats.HeapAlloc, stats.HeapAlloc
-	done := make(chan bool)
-	go func() { f(); close(done) }()
-	for {
-		select {
-		case <-done:
-			return int64(most) - int64(before)
-		default:
-			runtime.ReadMemStats(&stats)
-			most = max(most, stats.HeapAlloc)
-			runtime.Gosched()
-		}
 	}
 }
 

@@ -4,12 +4,11 @@ package page_test
 
 import (
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/webcheck/page"
 	"github.com/stretchr/testify/require"
 )
@@ -74,34 +73,20 @@ func TestHostilePages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short")
 	}
+	if !diagtest.InOwnProcess(t) {
+		return
+	}
 	const length = 1 << 20
-	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	for _, tt := range hostile {
 		t.Run(tt.name, func(t *testing.T) {
 			body := []byte(tt.begin + strings.Repeat(tt.unit, max(0, length-len(tt.begin))/len(tt.unit)))
-			runtime.GC()
-			var before runtime.MemStats
-			runtime.ReadMemStats(&before)
-			stop, peak := make(chan bool), make(chan uint64)
-			go func() {
-				most := uint64(0)
-				for {
-					var now runtime.MemStats
-					runtime.ReadMemStats(&now)
-					most = max(most, now.HeapAlloc)
-					select {
-					case <-stop:
-						peak <- most
-						return
-					case <-time.After(5 * time.Millisecond):
-					}
-				}
-			}()
-			began := time.Now()
-			p := page.Read(body, page.Options{})
-			took := time.Since(began)
-			close(stop)
-			held := int64(<-peak) - int64(before.HeapAlloc)
+			var p *page.Page
+			var took time.Duration
+			held := diagtest.LiveBytes(int64(page.Memory(length)), func() {
+				began := time.Now()
+				p = page.Read(body, page.Options{})
+				took = time.Since(began)
+			})
 			t.Logf("%4d ms, %3d MiB, cut %v, tree %v", took.Milliseconds(), held>>20, p.Cut, !p.HeadOnly)
 			require.Less(t, held, int64(page.Memory(length)))
 		})

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
-	"runtime/debug"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +23,9 @@ const maxTime = 20 * time.Second
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs several seconds; runs without -short")
+	}
+	if !diagtest.InOwnProcess(t) {
+		return
 	}
 	for name, unit := range map[string]string{
 		"text": "x ", "elements": "<p>", "deep": "<b>", "links": "<a href=//a.b/>x</a>", "icons": "<link rel=icon href=//paypal.com/>",
@@ -45,7 +45,7 @@ func TestMemory(t *testing.T) {
 				io.WriteString(w, fill)
 			}))
 			began := time.Now()
-			held := held(func() {
+			held := diagtest.LiveBytes(Memory, func() {
 				_, r := examine(t, w, new(Checker), Request{URL: "https://shop.example/"})
 				hold(t, r)
 			})
@@ -54,32 +54,4 @@ func TestMemory(t *testing.T) {
 			require.Less(t, time.Since(began), maxTime)
 		})
 	}
-}
-
-// held is the most that the heap grows while a function runs, garbage being taken away quickly.
-func held(f func()) int64 {
-	defer debug.SetGCPercent(debug.SetGCPercent(5))
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	before := int64(m.HeapAlloc)
-	var most atomic.Int64
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			most.Store(max(most.Load(), int64(m.HeapAlloc)-before))
-			select {
-			case <-stop:
-				return
-			case <-time.After(2 * time.Millisecond):
-			}
-		}
-	}()
-	f()
-	close(stop)
-	<-done
-	return most.Load()
 }

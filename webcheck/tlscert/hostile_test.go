@@ -9,8 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +25,9 @@ const weight = 16 << 20
 
 // What servers can make a check hold stays within its weight: long certificates, all suites, endless issuers.
 func TestHostileMemory(t *testing.T) {
+	if !diagtest.InOwnProcess(t) {
+		return
+	}
 	a := newAuthorities(t)
 	w := diagtest.NewWorld(t)
 	w.SetTime(start)
@@ -54,28 +55,27 @@ func TestHostileMemory(t *testing.T) {
 			rw.Write(make([]byte, 1<<20))
 		}
 	}))
-	defer debug.SetGCPercent(debug.SetGCPercent(5))
-	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	began := time.Now()
-	r, err := Check(t.Context(), w.Env(), Request{Host: MustHost(host)})
+	var r *Report
+	var text []byte
+	held := diagtest.LiveBytes(weight, func() {
+		var err error
+		r, err = Check(t.Context(), w.Env(), Request{Host: MustHost(host)})
+		assert.NoError(t, err)
+		text, err = json.Marshal(r)
+		assert.NoError(t, err)
+	})
 	took := time.Since(began)
-	require.NoError(t, err)
-	text, err := json.Marshal(r)
-	require.NoError(t, err)
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	held := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 	require.LessOrEqual(t, held, int64(weight))
 	t.Logf("%d KiB, of them %d of JSON, %d suites, %v", held>>10, len(text)>>10, len(r.CipherSuites), took)
-	runtime.KeepAlive(r)
-	runtime.KeepAlive(text)
 }
 
 // What a check holds at any time stays within its weight, whatever handshakes bring: as many suites, versions
 // and certificates as there can be, all at once.
 func TestHostilePeak(t *testing.T) {
+	if !diagtest.InOwnProcess(t) {
+		return
+	}
 	a := newAuthorities(t)
 	cert, _ := a.public.issue(t, leaf(func(c *x509.Certificate) {
 		for i := range 900 {
@@ -97,29 +97,14 @@ func TestHostilePeak(t *testing.T) {
 	w.SetTime(start)
 	w.Zone(zone)
 	w.Serve("192.0.2.10:443", server.Serve)
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before, peak := heap(), int64(0)
-	done := make(chan *Report)
-	go func() {
-		r, err := Check(t.Context(), w.Env(), Request{Host: MustHost(host)})
+	var r *Report
+	peak := diagtest.LiveBytes(weight, func() {
+		var err error
+		r, err = Check(t.Context(), w.Env(), Request{Host: MustHost(host)})
 		assert.NoError(t, err)
-		done <- r
-	}()
-	for {
-		select {
-		case r := <-done:
-			t.Logf("%d KiB at most, %d suites", peak>>10, len(r.CipherSuites))
-			require.LessOrEqual(t, peak, int64(weight))
-			return
-		default:
-			peak = max(peak, heap()-before)
-		}
-	}
+	})
+	t.Logf("%d KiB at most, %d suites", peak>>10, len(r.CipherSuites))
+	require.LessOrEqual(t, peak, int64(weight))
 }
 
 // Servers that send rubbish without end, or drip, are left in time, and the reply says that nothing is known.
