@@ -35,7 +35,7 @@ const crashClients = 64
 // TestCrash kills a server at random moments, again and again. What it has acknowledged must be in the
 // ledger, what it was asked for twice must be charged once, and the balances must agree.
 func TestCrash(t *testing.T) {
-	kills := 20
+	kills := 8
 	if testing.Short() {
 		kills = 4
 	}
@@ -73,7 +73,7 @@ func TestCrashBesideTools(t *testing.T) {
 			w.visits.Add(1)
 		}
 	}
-	kills := 8
+	kills := 4
 	if testing.Short() {
 		kills = 2
 	}

@@ -32,20 +32,6 @@ func opened(t *testing.T) (*Store, *meteringtest.Clock) {
 	return s, clock
 }
 
-// TestStoreBeyondKnown is the suite without the proof of absence that memory gives.
-func TestStoreBeyondKnown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	meteringtest.TestStore(t, func(t *testing.T, clock *meteringtest.Clock) metering.Store {
-		s, err := Open(t.Context(), filepath.Join(t.TempDir(), "diag.db"),
-			Config{Plans: meteringtest.Plans(), Clock: clock.Now})
-		require.NoError(t, err)
-		s.known.giveUp()
-		return s
-	})
-}
-
 // customer creates an account with a key.
 func customer(t *testing.T, s *Store, clock *meteringtest.Clock) metering.Op {
 	op := metering.Op{Account: "acc_a", Key: "key_a", Endpoint: "POST /x", Credits: 1}
