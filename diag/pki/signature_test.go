@@ -37,28 +37,6 @@ func signOn(t *testing.T, c *Curve, d *big.Int, digest []byte) []byte {
 	}
 }
 
-// On every curve the base point lies, its order takes it to infinity, and a signature by the private key 1, whose
-// public key is the base point, verifies.
-func TestCurves(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	digest := sha256.Sum256([]byte("message"))
-	for _, c := range curves().list {
-		t.Run(c.Name, func(t *testing.T) {
-			require.True(t, c.On(c.X, c.Y))
-			require.Nil(t, c.sum(c.N, new(big.Int), c.X, c.Y))
-			k := &Key{Algorithm: ECDSA, Curve: c, X: c.X, Y: c.Y}
-			a := signatures["1.2.840.10045.4.3.2"]
-			signature := signOn(t, c, big.NewInt(1), digest[:])
-			require.Equal(t, GoodMatch, k.Check(a, []byte("message"), signature))
-			require.Equal(t, BadMatch, k.Check(a, []byte("another"), signature))
-			off := new(big.Int).Add(c.Y, big.NewInt(1))
-			require.False(t, c.On(c.X, off))
-		})
-	}
-}
-
 // Our arithmetic and that of crypto/ecdsa agree.
 func TestCurvesAgree(t *testing.T) {
 	for _, known := range []elliptic.Curve{elliptic.P224(), elliptic.P256(), elliptic.P384(), elliptic.P521()} {

@@ -2,7 +2,6 @@ package domaincheck
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -87,36 +86,6 @@ var variants = map[string][]string{
 
 var broken = []string{"_dmarc.example.com", "_mta-sts.example.com", "_smtp._tls.example.com", "*._domainkey.example.com",
 	"mx1.example.com", "*.example.com", "25.2.0.192.in-addr.arpa", "default._bimi.example.com"}
-
-// Whatever is combined, the reply is consistent, and what it suggests harms nobody.
-func TestAnyCombination(t *testing.T) {
-	keys := []string{"mx", "host", "ptr", "spf", "dkim", "dmarc", "sts", "tlsrpt", "policy", "more", "signed"}
-	n := 80
-	if testing.Short() {
-		n = 40
-	}
-	for seed := range n {
-		random := rand.New(rand.NewPCG(uint64(seed), 1))
-		e := edits{}
-		for _, key := range keys {
-			if random.IntN(3) == 0 {
-				e[key] = variants[key][random.IntN(len(variants[key]))]
-			}
-		}
-		w := e.world(t)
-		if random.IntN(4) == 0 {
-			servfail(broken[random.IntN(len(broken))])(w)
-		}
-		req := example
-		req.IncludeSMTP = random.IntN(4) == 0
-		r := run(t, w, req)
-		consistent(t, r)
-		harmless(t, e, r)
-		if t.Failed() {
-			t.Fatalf("seed %d: %v\n%s\n%v", seed, e, r.Headline, diagtest.Codes(r.Verdict))
-		}
-	}
-}
 
 // harmless checks what the reply suggests to publish.
 func harmless(t *testing.T, e edits, r *Report) {

@@ -3,7 +3,6 @@ package hsts
 import (
 	"encoding/base64"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -119,28 +118,6 @@ func large(n int) []byte {
 	}
 	b.WriteString(`{ "name": "example", "mode": "force-https", "policy": "custom" }]}`)
 	return []byte(b.String())
-}
-
-func TestListMemory(t *testing.T) {
-	entries := 150_000 // as many as Chromium's list has
-	if testing.Short() {
-		entries = 80_000
-	}
-	data := large(entries)
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	list, err := ParseList(data)
-	require.NoError(t, err)
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	require.Equal(t, entries+1, list.Len())
-	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(6<<20), "bytes kept")
-	e, ok := list.Lookup("www.site-77777.example")
-	require.True(t, ok && e.IncludeSubdomains)
-	_, ok = list.Lookup("www.site-x.example")
-	require.False(t, ok, "the entry above does not include subdomains")
-	runtime.KeepAlive(data)
 }
 
 func BenchmarkParseList(b *testing.B) {

@@ -5,43 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/makiuchi-d/gozxing"
-	"github.com/makiuchi-d/gozxing/qrcode/decoder"
-	"github.com/makiuchi-d/gozxing/qrcode/encoder"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
-
-// An independent encoder draws the same symbols, bit for bit and with the same masks.
-func TestSameAsAnotherEncoder(t *testing.T) {
-	const sentence = "Ünïcode ✓ https://example.com/ "
-	theirs := []decoder.ErrorCorrectionLevel{
-		decoder.ErrorCorrectionLevel_L, decoder.ErrorCorrectionLevel_M,
-		decoder.ErrorCorrectionLevel_Q, decoder.ErrorCorrectionLevel_H,
-	}
-	alphabets := map[mode]string{
-		numeric: "0123456789", alphanumeric: alphanumericSet, plainBytes: sentence[13:], utf8Bytes: sentence,
-	}
-	for m, alphabet := range alphabets {
-		for version := 1; version <= maxVersion; version += versionStep(3) {
-			level := levels()[version%4]
-			text := truncated(strings.Repeat(alphabet, 2000), m.capacity(version, level)-version%3)
-			if modeOf(text) != m {
-				continue // version 1 has no room for the character that tells the mode
-			}
-			drawn, err := newSymbol(text, m, version, level)
-			require.NoError(t, err)
-			hints := map[gozxing.EncodeHintType]any{gozxing.EncodeHintType_QR_VERSION: version}
-			if m == utf8Bytes {
-				hints[gozxing.EncodeHintType_CHARACTER_SET] = "UTF-8"
-			}
-			other, err := encoder.Encoder_encode(text, theirs[level.index()], hints)
-			require.NoError(t, err)
-			require.Equal(t, other.GetMaskPattern(), drawn.mask, "%v %d-%s", m, version, level)
-			require.Equal(t, rows(other.GetMatrix().GetArray()), drawn.rows(), "%v %d-%s", m, version, level)
-		}
-	}
-}
 
 // versionStep returns which versions a test takes: with -short one in thirteen, which still has the first and the last.
 func versionStep(step int) int {
@@ -79,18 +44,6 @@ func (m *matrix) rows() string {
 		}
 	}
 	return rows(array)
-}
-
-// The library and our own encoder write the same bytes of ASCII alike.
-func TestOwnEncoderAgreesWithLibrary(t *testing.T) {
-	for version := 1; version <= maxVersion; version += versionStep(1) {
-		for _, level := range levels()[version%2*2:][:2] {
-			text := strings.Repeat("the quick brown fox ", 150)[:plainBytes.capacity(version, level)-version%2]
-			theirs, err := libraryMatrix(text, version, level)
-			require.NoError(t, err)
-			require.Equal(t, theirs, ownMatrix(text, plainBytes, version, level), "%d-%s", version, level)
-		}
-	}
 }
 
 func TestLibraryFaultsAreErrors(t *testing.T) {

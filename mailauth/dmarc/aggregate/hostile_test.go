@@ -9,9 +9,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -131,38 +128,6 @@ func hostileFiles() []hostile {
 			}
 			return data
 		}, "nesting", "", 0},
-	}
-}
-
-// Each of these files is read or refused; a test of its own shows in how much memory. One that took time
-// quadratic in its size would run into the time limit of the tests.
-func TestHostileFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	for _, h := range hostileFiles() {
-		t.Run(h.name, func(t *testing.T) {
-			data := h.make()
-			require.LessOrEqual(t, len(data), MaxSent)
-			records := 0
-			r, err := Read(data, func(*Record) error { records++; return nil })
-			switch {
-			case h.limit != "":
-				var limit *LimitError
-				require.ErrorAs(t, err, &limit)
-				require.Equal(t, h.limit, limit.What)
-			case h.content != "":
-				var other *NotReportError
-				require.ErrorAs(t, err, &other)
-				require.Equal(t, h.content, other.Content)
-			default:
-				require.NoError(t, err)
-				require.LessOrEqual(t, len(r.Faults), maxFaults+30)
-				if h.read >= 0 {
-					require.Equal(t, h.read, records)
-				}
-			}
-		})
 	}
 }
 

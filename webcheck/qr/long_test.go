@@ -1,0 +1,112 @@
+//go:build !race
+
+package qr
+
+// The race detector makes these many times slower, and nothing in them runs at once.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/qrcode/decoder"
+	"github.com/makiuchi-d/gozxing/qrcode/encoder"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The library and our own encoder write the same bytes of ASCII alike.
+func TestOwnEncoderAgreesWithLibrary(t *testing.T) {
+	for version := 1; version <= maxVersion; version += versionStep(1) {
+		for _, level := range levels()[version%2*2:][:2] {
+			text := strings.Repeat("the quick brown fox ", 150)[:plainBytes.capacity(version, level)-version%2]
+			theirs, err := libraryMatrix(text, version, level)
+			require.NoError(t, err)
+			require.Equal(t, theirs, ownMatrix(text, plainBytes, version, level), "%d-%s", version, level)
+		}
+	}
+}
+
+// An independent encoder draws the same symbols, bit for bit and with the same masks.
+func TestSameAsAnotherEncoder(t *testing.T) {
+	const sentence = "Ünïcode ✓ https://example.com/ "
+	theirs := []decoder.ErrorCorrectionLevel{
+		decoder.ErrorCorrectionLevel_L, decoder.ErrorCorrectionLevel_M,
+		decoder.ErrorCorrectionLevel_Q, decoder.ErrorCorrectionLevel_H,
+	}
+	alphabets := map[mode]string{
+		numeric: "0123456789", alphanumeric: alphanumericSet, plainBytes: sentence[13:], utf8Bytes: sentence,
+	}
+	for m, alphabet := range alphabets {
+		for version := 1; version <= maxVersion; version += versionStep(3) {
+			level := levels()[version%4]
+			text := truncated(strings.Repeat(alphabet, 2000), m.capacity(version, level)-version%3)
+			if modeOf(text) != m {
+				continue // version 1 has no room for the character that tells the mode
+			}
+			drawn, err := newSymbol(text, m, version, level)
+			require.NoError(t, err)
+			hints := map[gozxing.EncodeHintType]any{gozxing.EncodeHintType_QR_VERSION: version}
+			if m == utf8Bytes {
+				hints[gozxing.EncodeHintType_CHARACTER_SET] = "UTF-8"
+			}
+			other, err := encoder.Encoder_encode(text, theirs[level.index()], hints)
+			require.NoError(t, err)
+			require.Equal(t, other.GetMaskPattern(), drawn.mask, "%v %d-%s", m, version, level)
+			require.Equal(t, rows(other.GetMatrix().GetArray()), drawn.rows(), "%v %d-%s", m, version, level)
+		}
+	}
+}
+
+// Whatever colours are not refused can be read, whether dark on light or light on dark.
+func TestColours(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	accepted := 0
+	for i := range 240 {
+		fg, bg := random.IntN(1<<24), random.IntN(1<<24)
+		r := Request{
+			Data: "https://example.com/colours", Format: formats()[i%3], Size: 74 + random.IntN(200),
+			Foreground: fmt.Sprintf("#%06x", fg), Background: fmt.Sprintf("#%06X", bg),
+		}
+		img, err := Encode(r)
+		if err != nil {
+			fault, ok := errors.AsType[*diag.InputError](err)
+			require.True(t, ok, err)
+			require.Equal(t, "foreground", fault.Field)
+			continue
+		}
+		accepted++
+		text, err := tryRead(darkOnLight(pixels(t, img), r))
+		require.NoError(t, err, "%+v", r)
+		require.Equal(t, r.Data, text, "%+v", r)
+	}
+	assert.Greater(t, accepted, 100)
+}
+
+func TestLargestImage(t *testing.T) {
+	for _, format := range formats() {
+		img, err := Encode(Request{Data: "https://example.com/", Format: format, Size: maxSize, Margin: new(maxMargin)})
+		require.NoError(t, err)
+		if format == SVG {
+			assert.Contains(t, string(img.Data), `width="4096" height="4096" viewBox="0 0 57 57"`)
+			continue
+		}
+		file, _, err := image.Decode(bytes.NewReader(img.Data))
+		require.NoError(t, err)
+		require.Equal(t, image.Rect(0, 0, maxSize, maxSize), file.Bounds())
+		const step = 16
+		small := image.NewGray(image.Rect(0, 0, maxSize/step, maxSize/step))
+		for y := range small.Rect.Dy() {
+			for x := range small.Rect.Dx() {
+				small.Set(x, y, file.At(x*step, y*step))
+			}
+		}
+		require.Equal(t, "https://example.com/", read(t, small))
+	}
+}
