@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,7 +15,7 @@ import (
 )
 
 // The statements of a Begin. Under READ COMMITTED each sees what was committed before it began, so that all
-// that follow lockAdmission see the promises of whoever had the lock before. Settle does not take the lock: it
+// that follow lockTaken see the promises of whoever had the lock before. Settle does not take the lock: it
 // turns what is held into what is used, and their sum stays. Claims are read before replies: a claim that is
 // gone has left its reply.
 const (
@@ -23,6 +24,9 @@ const (
 
 	addAdmission = `INSERT INTO admissions (account) SELECT account FROM accounts WHERE account = $1
 		ON CONFLICT DO NOTHING`
+
+	// Who has this lock waits for no hold, as whoever has a hold may be waiting for it.
+	lockTaken = `SELECT FROM taken WHERE account = $1 AND period = $2 FOR UPDATE`
 
 	readTaken = `SELECT a.plan, a.overage, a.budget, coalesce(b.used, 0), coalesce(b.charges, 0), t.credits
 		FROM accounts a
@@ -36,7 +40,11 @@ const (
 
 	// A hold counts as long as it is there, whatever a clock says: only then nobody can settle it after its
 	// credits were sold again.
-	dropLapsed = `WITH gone AS (DELETE FROM holds WHERE account = $1 AND lease <= $2 RETURNING period, credits)
+	dropLapsed = `WITH gone AS (
+			DELETE FROM holds WHERE account = $1 AND ctid = ANY (ARRAY(
+				SELECT ctid FROM holds WHERE account = $1 AND lease <= $2 FOR UPDATE SKIP LOCKED))
+			RETURNING period, credits
+		)
 		UPDATE taken t SET credits = t.credits - g.credits
 		FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period) g
 		WHERE t.account = $1 AND t.period = g.period`
@@ -64,6 +72,17 @@ const (
 		SELECT $1, token, $2, credits, $3, lease, line, hash, fingerprint
 		FROM unnest($5::bigint[], $6::bigint[], $7::bigint[], $8::text[], $9::bytea[], $10::bytea[])
 			AS h (token, credits, lease, line, hash, fingerprint)`
+
+	// addAtOnce grants all or nothing, if the account is on the terms that it had last.
+	addAtOnce = `WITH t AS (
+			UPDATE taken SET credits = credits + $4
+			WHERE account = $1 AND period = $2 AND credits <= $3::bigint - $4::bigint AND EXISTS (
+				SELECT FROM accounts WHERE account = $1 AND plan = $8 AND overage = $9 AND budget IS NOT DISTINCT FROM $10)
+			RETURNING period
+		)
+		INSERT INTO holds (account, token, period, credits, ceiling, lease)
+		SELECT $1, h.token, t.period, h.credits, $3::bigint, h.lease
+		FROM t, unnest($5::bigint[], $6::bigint[], $7::bigint[]) AS h (token, credits, lease)`
 )
 
 // taken is what an account may use and what is taken of it, in one period.
@@ -90,8 +109,11 @@ func (s *Store) beginGroup(g *group[metering.Op, metering.Begun]) {
 	}
 }
 
-// promise locks the account, decides, and writes what was granted.
+// promise locks the account, decides, and writes what was granted, unless that can be done at once.
 func (s *Store) promise(ctx context.Context, conn *pgx.Conn, g *group[metering.Op, metering.Begun]) error {
+	if done, err := s.promiseAtOnce(ctx, conn, g); done || err != nil {
+		return err
+	}
 	t, err := s.admit(ctx, conn, g)
 	if err != nil {
 		return errors.Join(err, rollback(conn))
@@ -112,7 +134,42 @@ func (s *Store) promise(ctx context.Context, conn *pgx.Conn, g *group[metering.O
 	if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
 		return errors.Join(err, rollback(conn))
 	}
+	if !refused {
+		s.terms.put(g.account, terms{t.account.Plan, t.account.OverageEnabled, t.account.OverageBudgetCents, grants.ceiling})
+	}
 	return nil
+}
+
+// promiseAtOnce grants a group without idempotency keys in one statement, where the credits suffice and nothing
+// is known to stand against it. Otherwise it has done nothing.
+func (s *Store) promiseAtOnce(
+	ctx context.Context, conn *pgx.Conn, g *group[metering.Op, metering.Begun],
+) (done bool, err error) {
+	terms, ok := s.terms.take(g.account)
+	if !ok {
+		return false, nil
+	}
+	grants := grants{ceiling: terms.ceiling}
+	for _, j := range g.jobs {
+		if j.in.Idempotency != nil {
+			s.terms.put(g.account, terms)
+			return false, nil
+		}
+		if j.in.Credits > grants.ceiling-grants.credits {
+			return false, nil
+		}
+		grants.add(&j.in, g.period)
+	}
+	args, _ := grants.args(g)
+	tag, err := conn.Exec(ctx, addAtOnce, append(args, terms.plan, terms.overage, terms.budget)...)
+	if err != nil || tag.RowsAffected() == 0 {
+		return false, err
+	}
+	for i, j := range g.jobs {
+		j.out = metering.Begun{Ticket: grants.tickets[i]}
+	}
+	s.terms.put(g.account, terms)
+	return true, nil
 }
 
 // rollback ends a transaction whatever has become of it.
@@ -169,6 +226,7 @@ func (s *Store) read(
 			rows.Close()
 			return rows.Err()
 		})
+		batch.Queue(lockTaken, g.account, period)
 	case exactly:
 		t.exact = true
 		batch.Queue(dropLapsed, g.account, now)
@@ -222,12 +280,9 @@ func (s *Store) decide(g *group[metering.Op, metering.Begun], t *taken) (grants 
 			if op.Idempotency != nil {
 				claimed[hold.ClaimOf(op)] = *op.Fingerprint
 			}
-			ticket := &metering.Ticket{Op: *op, Token: rand.Uint64() >> 1, Period: g.period}
-			grants.tickets = append(grants.tickets, ticket)
-			j.out.Ticket = ticket
+			j.out.Ticket = grants.add(op, g.period)
 		}
 	}
-	grants.credits = sum - *t.sum
 	return grants, refused
 }
 
@@ -245,15 +300,30 @@ type grants struct {
 	tickets []*metering.Ticket
 }
 
+// add grants an operation.
+func (r *grants) add(op *metering.Op, p metering.Period) *metering.Ticket {
+	t := &metering.Ticket{Op: *op, Token: rand.Uint64() >> 1, Period: p}
+	r.tickets = append(r.tickets, t)
+	r.credits += op.Credits
+	return t
+}
+
 // queue adds the statement that writes the grants, if there are any.
 func (r *grants) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) {
-	n := len(r.tickets)
-	if n == 0 {
-		return
+	switch args, claims := r.args(g); {
+	case len(r.tickets) == 0:
+	case claims:
+		batch.Queue(addClaims, args...)
+	default:
+		batch.Queue(addHolds, args...)
 	}
+}
+
+// args are the arguments of the statement, which are more where there are claims.
+func (r *grants) args(g *group[metering.Op, metering.Begun]) (args []any, claims bool) {
+	n := len(r.tickets)
 	tokens, credits, leases := make([]int64, n), make([]int64, n), make([]int64, n)
 	lines, hashes, fingerprints := make([]*string, n), make([][]byte, n), make([][]byte, n)
-	claims := false
 	for i, t := range r.tickets {
 		tokens[i], credits[i], leases[i] = int64(t.Token), t.Credits, micros(t.Lease)
 		if t.Idempotency != nil {
@@ -262,10 +332,45 @@ func (r *grants) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun]) 
 			lines[i], hashes[i], fingerprints[i] = &line, t.Idempotency[:], t.Fingerprint[:]
 		}
 	}
-	args := []any{g.account, monthNumber(g.period), r.ceiling, r.credits, tokens, credits, leases}
-	if !claims {
-		batch.Queue(addHolds, args...)
-		return
+	args = []any{g.account, monthNumber(g.period), r.ceiling, r.credits, tokens, credits, leases}
+	if claims {
+		args = append(args, lines, hashes, fingerprints)
 	}
-	batch.Queue(addClaims, append(args, lines, hashes, fingerprints)...)
+	return args, claims
+}
+
+// terms are what an account may use, and what that follows from.
+type terms struct {
+	plan    metering.PlanID
+	overage bool
+	budget  *int64
+	ceiling int64
+}
+
+// maxTerms bounds the accounts whose terms are remembered.
+const maxTerms = 1 << 16
+
+// knownTerms are those of accounts whose last group was granted. Nothing rests on their being right: the statement
+// that uses them asks whether they are.
+type knownTerms struct {
+	mu sync.Mutex
+	of map[metering.AccountID]terms
+}
+
+// take forgets the terms of an account and returns them.
+func (k *knownTerms) take(id metering.AccountID) (terms, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t, ok := k.of[id]
+	delete(k.of, id)
+	return t, ok
+}
+
+func (k *knownTerms) put(id metering.AccountID, t terms) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.of == nil || len(k.of) >= maxTerms {
+		k.of = make(map[metering.AccountID]terms)
+	}
+	k.of[id] = t
 }

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"sync"
@@ -67,6 +68,11 @@ func TestServersShareCap(t *testing.T) {
 			for refusals := 0; refusals < 3; {
 				op := op
 				op.Credits = 1 + dice.Int64N(30)
+				if dice.IntN(4) == 0 { // decided under the lock, beside those that are granted at once
+					var hash [32]byte
+					binary.LittleEndian.PutUint64(hash[:], dice.Uint64())
+					op.Idempotency, op.Fingerprint = &hash, &hash
+				}
 				begun, err := s.begin(op, 0)
 				switch {
 				case errors.As(err, new(*metering.QuotaError)):
@@ -98,6 +104,39 @@ func TestServersShareCap(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, audit.Faults)
 	require.Equal(t, int64(10007), audit.Credits)
+}
+
+// What one server remembers of an account's terms is worth nothing once another has changed them.
+func TestServersShareTerms(t *testing.T) {
+	list, op := servers(t, 2, meteringtest.Large)
+	limits := meteringtest.Plans()
+	busy := func(want int64) {
+		t.Helper()
+		for used := int64(0); ; used++ {
+			begun, err := list[0].begin(op, 0)
+			if want < 0 && used == 5 {
+				return
+			}
+			if quota := new(metering.QuotaError); errors.As(err, &quota) {
+				require.Equal(t, want, quota.Limit)
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, list[0].settle(*begun.Ticket))
+		}
+	}
+	put := func(plan metering.PlanID) {
+		t.Helper()
+		a, err := list[1].Account(t.Context(), op.Account)
+		require.NoError(t, err)
+		a.Plan = plan
+		require.NoError(t, list[1].PutAccount(t.Context(), a))
+	}
+	busy(-1)
+	put(meteringtest.Tiny)
+	busy(limits[meteringtest.Tiny].Credits)
+	put(meteringtest.Large)
+	busy(-1)
 }
 
 func TestServersShareClaims(t *testing.T) {

@@ -20,16 +20,17 @@ import (
 //
 // Holds are found one by one, and then removed by where they lie: however few rows PostgreSQL believes the table
 // to have, it cannot choose to go through all holds of the account instead. They are never updated, so they stay
-// where they are.
+// where they are; one that somebody else removes meanwhile is not returned.
 const (
-	settleHolds = `WITH done AS (
+	settleHolds = `WITH found AS (
 		SELECT h.*, c.* FROM unnest($2::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[]`
 	settleHoldsAs = `) AS c (wanted, key, endpoint, at, request`
 	settleCharge  = `),
-		LATERAL (SELECT ctid AS place, token, period, credits, ceiling, line, hash, fingerprint FROM holds
-			WHERE account = $1 AND token = c.wanted AND lease > $3 FOR UPDATE) h
-	), released AS (
-		DELETE FROM holds WHERE account = $1 AND ctid = ANY (ARRAY(SELECT place FROM done))
+		LATERAL (SELECT ctid AS place FROM holds
+			WHERE account = $1 AND token = c.wanted AND lease > $3 OFFSET 0) h
+	), done AS (
+		DELETE FROM holds h USING found f WHERE h.account = $1 AND h.ctid = f.place
+		RETURNING h.token, h.period, h.credits, h.ceiling, h.line, h.hash, h.fingerprint, f.*
 	), charges AS (
 		INSERT INTO ledger (account, key, endpoint, credits, period, at, request)
 		SELECT $1, key, endpoint, credits, period, at, request FROM done

@@ -34,6 +34,7 @@ type Store struct {
 	begins  lanes[metering.Op, metering.Begun]
 	settles lanes[settlement, metering.Balance]
 	cancels lanes[metering.Ticket, struct{}]
+	terms   knownTerms
 	uses    uses
 	news    news
 	health  health
