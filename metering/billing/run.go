@@ -14,12 +14,13 @@ const (
 	// runPause is the time between two looks for what is to be closed and paid.
 	runPause = time.Minute
 
-	// catchUp is how many months Run looks back for the last that was closed.
+	// catchUp is how many months Run looks back for invoices, from the oldest of which on it closes all.
 	catchUp = 12
 )
 
 // Run closes months and has invoices paid until the context ends. It begins with the month before this one, or
-// with that after the last for which there are invoices, if a server was away for longer.
+// with the oldest of the past year that has invoices: a server may have been away for longer, or a month may not have
+// been closed for every account.
 func (b Billing) Run(ctx context.Context) {
 	if b.Log == nil {
 		b.Log = slog.New(slog.DiscardHandler)
@@ -76,16 +77,19 @@ func (b Billing) closeNext(ctx context.Context, closed metering.Period) (meterin
 	return closed, errors.Join(faults...)
 }
 
-// lastClosed is a month whose follower is the first to be closed: the one before the newest that has invoices,
-// since its close may have been broken off. Without any it is the one before last, so that whoever begins to
-// bill does not do so for the past.
+// lastClosed is a month whose follower is the first to be closed: the one before the oldest that has invoices, since
+// a close of any after it may have been broken off, or have failed for an account. Without any it is the one before
+// last, so that whoever begins to bill does not do so for the past.
 func (b Billing) lastClosed(ctx context.Context, last metering.Period) (metering.Period, error) {
 	accounts, err := b.Store.Accounts(ctx)
 	if err != nil {
 		return metering.Period{}, err
 	}
 	p := last
-	for range catchUp {
+	for range catchUp - 1 {
+		p = p.Previous()
+	}
+	for ; !last.Before(p); p = p.Next() {
 		for _, a := range accounts {
 			_, err := b.Store.Record(ctx, a.ID, InvoiceKind, p.String())
 			if err == nil {
@@ -95,7 +99,6 @@ func (b Billing) lastClosed(ctx context.Context, last metering.Period) (metering
 				return metering.Period{}, err
 			}
 		}
-		p = p.Previous()
 	}
 	return last.Previous(), nil
 }

@@ -3,6 +3,7 @@ package billing_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/billing"
 	"github.com/diagkit/diagkit/metering/memory"
+	"github.com/diagkit/diagkit/metering/meteringtest"
 )
 
 // TestRun lets two nodes bill by themselves over some months, of which they are away for two.
@@ -77,6 +79,42 @@ func TestRunBeginsWithLastMonth(t *testing.T) {
 			n++
 		}
 		require.Equal(t, 1, n)
+	})
+}
+
+// A month that one server could not close for every account is closed by the next, also when later ones are.
+func TestRunMakesUpForFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Config{})
+		defer store.Close()
+		for range 2 {
+			_, err := metering.Admin{Store: store}.CreateAccount(t.Context(), "Example Ltd", "pack")
+			require.NoError(t, err)
+		}
+		first := metering.PeriodOf(time.Now())
+		invoices := func() (list []string) {
+			for v, err := range (billing.Billing{Store: store}).Invoices(t.Context(), billing.Filter{}) {
+				require.NoError(t, err)
+				list = append(list, v.ID)
+			}
+			slices.Sort(list)
+			return list
+		}
+		time.Sleep(time.Until(billing.ClosesAt(first)))
+		_, err := billing.Billing{Store: meteringtest.Faulty(store, meteringtest.Fault{
+			Call: meteringtest.PutRecords, Times: 1, Err: errBroken,
+		})}.Close(t.Context(), first)
+		require.ErrorIs(t, err, errBroken)
+		time.Sleep(time.Until(billing.ClosesAt(first.Next())))
+		_, err = billing.Billing{Store: store}.Close(t.Context(), first.Next())
+		require.NoError(t, err)
+		require.Equal(t, []string{"2000-01", "2000-02", "2000-02"}, invoices())
+		ctx, stop := context.WithCancel(t.Context())
+		go billing.Billing{Store: store}.Run(ctx)
+		time.Sleep(4 * time.Minute)
+		stop()
+		synctest.Wait()
+		require.Equal(t, []string{"2000-01", "2000-01", "2000-02", "2000-02"}, invoices())
 	})
 }
 
