@@ -32,6 +32,9 @@ const (
 // Whatever redirects, heads and bodies web sites answer with, every operation comes to an end within its
 // time and its memory, and reaches no place that is not public.
 func TestConformanceSSRFRedirects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	text, err := os.ReadFile(diagtest.Vectors(t, "web/ssrf/redirect_scenarios.json"))
 	require.NoError(t, err)
 	var scenarios []struct {

@@ -318,6 +318,9 @@ func guarded(t *testing.T, dialled map[string][]netip.AddrPort) {
 // No operation can be made to reach an address that is not public: not by an address or URL in the request,
 // nor by records, redirects, referrals, certificates and pages that lead there.
 func TestConformanceSSRF(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	text, err := os.ReadFile(diagtest.Vectors(t, "web/ssrf/vectors.json"))
 	require.NoError(t, err)
 	var v ssrfVectors

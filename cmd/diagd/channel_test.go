@@ -68,6 +68,9 @@ func receive(t *testing.T, got <-chan hook) hook {
 
 // From the act in one process to the signed request at a receiver, which a running server sends.
 func TestChannels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	address, got, flags := newReceiver(t)
 	store, _ := newStore(t)
 	s := start(t, append(flags, store, allowPort(t, address), "--log-level=debug")...)
@@ -150,6 +153,9 @@ func TestUsageIsNotified(t *testing.T) {
 
 // The guard stands before every receiver: nothing is sent to addresses that are not public, whoever names them.
 func TestChannelsAreGuarded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; runs without -short")
+	}
 	address, got, flags := newReceiver(t)
 	store, _ := newStore(t)
 	s := start(t, flags[1], store, allowPort(t, address)) // without --allow-networks
