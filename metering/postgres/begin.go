@@ -25,8 +25,9 @@ const (
 	addAdmission = `INSERT INTO admissions (account) SELECT account FROM accounts WHERE account = $1
 		ON CONFLICT DO NOTHING`
 
-	// Who has this lock waits for no hold, as whoever has a hold may be waiting for it.
-	lockTaken = `SELECT FROM taken WHERE account = $1 AND period = $2 FOR UPDATE`
+	// Who has this lock waits for no hold, as whoever has a hold may be waiting for it. At the turn of a month holds of
+	// the one before are there, too: whoever needs several periods takes the older first.
+	lockTaken = `SELECT FROM taken WHERE account = $1 AND period >= $2::integer - 1 ORDER BY period FOR UPDATE`
 
 	readTaken = `SELECT a.plan, a.overage, a.budget, coalesce(b.used, 0), coalesce(b.charges, 0), t.credits
 		FROM accounts a
@@ -46,7 +47,7 @@ const (
 			RETURNING period, credits
 		)
 		UPDATE taken t SET credits = t.credits - g.credits
-		FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period) g
+		FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period ORDER BY period) g
 		WHERE t.account = $1 AND t.period = g.period`
 
 	countTaken = `UPDATE taken SET credits = coalesce((SELECT used FROM balances WHERE account = $1 AND period = $2), 0)

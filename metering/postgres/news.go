@@ -162,12 +162,12 @@ func (s *Store) listenOnce() error {
 		return err
 	}
 	for {
+		select {
+		case s.news.notified <- struct{}{}: // at first for what came before this was listening
+		default:
+		}
 		if _, err := conn.WaitForNotification(s.ctx); err != nil {
 			return err
-		}
-		select {
-		case s.news.notified <- struct{}{}:
-		default:
 		}
 	}
 }

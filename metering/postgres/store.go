@@ -195,7 +195,7 @@ const cancelHolds = `WITH gone AS (
 		DELETE FROM holds WHERE account = $1 AND ctid = ANY (ARRAY(SELECT place FROM gone))
 	)
 	UPDATE taken t SET credits = t.credits - g.credits
-	FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period) g
+	FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period ORDER BY period) g
 	WHERE t.account = $1 AND t.period = g.period`
 
 // cancelGroup releases holds in one transaction.
