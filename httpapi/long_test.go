@@ -17,7 +17,7 @@ import (
 // A new row adds lines to the document, and changes none but for the comma before them.
 func TestNewRowChangesNoOther(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	lines := func(table []Endpoint) []string {
 		return strings.Split(strings.ReplaceAll(string(openAPI(table, embeddedExample)), ",\n", "\n"), "\n")

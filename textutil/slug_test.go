@@ -189,7 +189,7 @@ func TestSlugRefuses(t *testing.T) {
 
 func TestSlugOfLongestText(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	for _, unit := range []string{"a", "Щ", "\ufdfa", "'s", "日", "αυ", "é ", "\u0301"} {
 		text := strings.Repeat(unit, longText/len(unit))

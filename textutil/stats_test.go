@@ -146,7 +146,7 @@ func TestStatsRefuses(t *testing.T) {
 // TestStatsStaysInTime has texts whose boundaries depend on what is far behind them.
 func TestStatsStaysInTime(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	units := []string{"a", "a ", "a. ", ".)", "a'", "👩‍", "🇫", "\u0301", "สวัสดี", "ÀΣ", "日", "\r\n"}
 	texts := []string{"a." + strings.Repeat(")]", longText/2-1), "a." + strings.Repeat(" ", longText-2),

@@ -76,7 +76,7 @@ func (b *buyer) buy(
 // charged each thing exactly once.
 func TestBenchCrash(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	t.Setenv(childEnv, "1")
 	args := []string{"bench", "crash", "--rounds=10", "--dir=" + t.TempDir(), "--postgres=" + settingsOfTests["DIAG_TEST_POSTGRES"]}

@@ -22,7 +22,7 @@ func startDemo(t *testing.T) *demo {
 // What the tour announces is what a visitor sees.
 func TestTour(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	var b bytes.Buffer
 	require.NoError(t, startDemo(t).walk(t.Context(), &b))

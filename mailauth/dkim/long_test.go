@@ -20,7 +20,7 @@ import (
 // TestDifferentialGenerated has go-msgauth sign messages of all shapes, damages some, and compares the verdicts.
 func TestDifferentialGenerated(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	dns := records{"rsa._domainkey.example.org.": keyRecord(keys().rsa), "ed._domainkey.example.org.": keyRecord(keys().ed25519)}
 	passed, failed := 0, 0
@@ -60,7 +60,7 @@ func TestDifferentialGenerated(t *testing.T) {
 // square of the input would take minutes.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	name := strings.Repeat("a:", 100_000)
 	tests := []struct {

@@ -15,7 +15,7 @@ import (
 
 func TestMigrateProperties(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	changes := map[Behavior]int{}

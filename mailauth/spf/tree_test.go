@@ -274,7 +274,7 @@ func TestLookupUnavailable(t *testing.T) {
 // else.
 func TestAuthorizedAgreesAtRandom(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	random := rand.New(rand.NewPCG(7, 8))
 	name := func() string { return fmt.Sprintf("n%d.example", random.IntN(8)) }

@@ -53,7 +53,7 @@ func TestCrash(t *testing.T) {
 // must not cost the server its log.
 func TestCrashBesideTools(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	tool, err := exec.LookPath("sqlite3")
 	if err != nil {

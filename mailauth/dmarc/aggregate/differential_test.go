@@ -30,7 +30,7 @@ func decorate(r *rand.Rand, text string) string {
 // What encoding/xml reads of well-formed reports, Read does.
 func TestAgainstEncodingXML(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -47,7 +47,7 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 // quadratic in its size would run into the time limit of the tests.
 func TestHostileFiles(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	for _, h := range hostileFiles() {
 		t.Run(h.name, func(t *testing.T) {

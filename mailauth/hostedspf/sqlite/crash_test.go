@@ -35,7 +35,7 @@ const (
 // what it had claimed must be free when the lease ends, and not before.
 func TestCrash(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	path, clock := filepath.Join(t.TempDir(), "diag.db"), hostedspftest.NewClock()
 	store := openFile(t, path, clock)

@@ -68,7 +68,7 @@ func TestConformanceSheets(t *testing.T) {
 // Images without a code have none, and those with damaged or foreign codes do no harm.
 func TestConformanceNoCodes(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	for _, folder := range []string{"*falsepositives*", "*partial", "*unsupported"} {
 		files, none := images(t, folder), 0

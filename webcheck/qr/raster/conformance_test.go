@@ -16,7 +16,7 @@ import (
 
 func TestConformancePNG(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "web", "qr"), "*", "*.png"))
 	require.NoError(t, err)

@@ -63,7 +63,7 @@ const leastRead = 82
 // Photos and drawings of codes are read in all four rotations, and none is read wrongly.
 func TestConformanceRenderings(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("takes seconds; runs without -short")
 	}
 	files, err := filepath.Glob(filepath.Join(diagtest.Vectors(t, "web", "qr"), "*qrcode-*", "*.txt"))
 	require.NoError(t, err)
