@@ -70,7 +70,6 @@ func ExampleRules() {
 	}
 	texts := diag.Texts{
 		"valid":   {Headline: "The policy is fine", Sub: "Nothing needs to be done."},
-		"warning": {Headline: "The policy is forgotten too soon", Sub: "Raise max_age."},
 		"invalid": {Headline: "The policy is broken", Sub: "Add max_age."},
 	}
 	v := rules.Judge(evidence{maxAge: 600}, texts)
@@ -79,7 +78,7 @@ func ExampleRules() {
 		fmt.Println(f.Severity, f.Code, "-", f.Detail)
 	}
 	// Output:
-	// The policy is forgotten too soon 60 warning warning
+	// Short max_age 60 warning warning
 	// warning demo.max_age.long - it is 600 seconds
 }
 

@@ -25,8 +25,10 @@ type judgement struct {
 	state   State
 	noScore bool
 	passed  map[Code]bool
-	groups  []group
-	failed  []failedRule
+
+	ignorant map[Code]bool // rules about ignorance that failed
+	groups   []group
+	failed   []failedRule
 }
 
 // failedRule is a rule with its findings and what orders it among the others.
@@ -49,6 +51,13 @@ type group struct {
 // ready reports whether all these rules ran and were fulfilled.
 func (j *judgement) ready(codes []Code) bool {
 	return !slices.ContainsFunc(codes, func(c Code) bool { return !j.passed[c] })
+}
+
+// awaits reports whether one of these rules was left open or is ignorance that came true, and no other failed.
+func (j *judgement) awaits(codes []Code) bool {
+	waits := func(c Code) bool { return j.ignorant[c] || slices.Contains(j.v.open, c) }
+	return slices.ContainsFunc(codes, waits) &&
+		!slices.ContainsFunc(codes, func(c Code) bool { return !j.passed[c] && !waits(c) })
 }
 
 // group returns the factor that a rule belongs to.
@@ -77,6 +86,18 @@ func (j *judgement) score(r *RuleInfo, earned float64, applies bool) {
 
 func (j *judgement) skip(r *RuleInfo) { j.score(r, 0, false) }
 
+// unanswered leaves a rule open: nobody knows whether it is fulfilled.
+func (j *judgement) unanswered(r *RuleInfo) {
+	if r.State == Unknown {
+		return
+	}
+	j.v.open = append(j.v.open, r.Code)
+	if r.Severity > Info {
+		j.cap = min(j.cap, caps[Warning])
+	}
+	j.skip(r)
+}
+
 func (j *judgement) pass(r *RuleInfo) {
 	j.passed[r.Code] = true
 	j.v.fulfilled = append(j.v.fulfilled, r.Code)
@@ -89,9 +110,7 @@ func (j *judgement) pass(r *RuleInfo) {
 func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, noScore bool) {
 	f := failedRule{info: r}
 	for _, one := range failures[:min(len(failures), maxFailures)] {
-		f.findings = append(f.findings, Finding{
-			r.Code, r.Severity, r.Title, one.Detail, cmp.Or(one.Advice, r.Advice), r.Reference, one.Target, one.Location,
-		})
+		f.findings = append(f.findings, r.finding(&one))
 		f.suggest = cmp.Or(f.suggest, one.Suggested)
 		if f.due.IsZero() || !one.Due.IsZero() && one.Due.Before(f.due) {
 			f.due = one.Due
@@ -100,6 +119,7 @@ func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, noScore
 	j.failed = append(j.failed, f)
 	j.score(r, earned, true)
 	if r.State == Unknown {
+		j.ignorant[r.Code] = true
 		if r.Severity > Info && stateRank[Unknown] > stateRank[j.state] {
 			j.state = Unknown
 		}
@@ -116,6 +136,22 @@ func (j *judgement) fail(r *RuleInfo, failures Failures, earned float64, noScore
 	if g := j.group(r.Category); r.Severity > g.worst {
 		g.worst, g.detail = r.Severity, failures[0].Detail
 	}
+}
+
+// finding is one failure of the rule as the report has it.
+func (r *RuleInfo) finding(one *Failure) Finding {
+	f := Finding{
+		Code: r.Code, Severity: r.Severity, Title: r.Title, Detail: one.Detail, Advice: cmp.Or(one.Advice, r.Advice),
+		Reference: r.Reference, Target: one.Target, Location: one.Location,
+	}
+	switch n := len(one.Places); n {
+	case 0:
+	case 1:
+		f.Target, f.Location = one.Places[0].Target, one.Places[0].Location
+	default:
+		f.Target, f.Location, f.Places, f.PlaceCount = "", nil, one.Places[:min(n, MaxPlaces)], n
+	}
+	return f
 }
 
 // recommendations are one for each advice that the findings give, the first of them with the value to publish.
@@ -141,7 +177,7 @@ func (s Severity) Cap() int {
 }
 
 // caps are what [Severity.Cap] tells.
-var caps = map[Severity]int{Info: 100, Warning: 94, Error: 69, Critical: 39}
+var caps = map[Severity]int{Info: 100, Warning: 89, Error: 69, Critical: 39}
 
 // stateRank orders the states by what they say of the whole: that a record is missing says more than
 // that it is invalid, since nothing else can be wrong with it, and a known fault more than the
@@ -180,7 +216,7 @@ func (j *judgement) close(texts Texts) Verdict {
 	slices.SortStableFunc(j.failed, func(a, b failedRule) int {
 		return cmp.Or(cmp.Compare(stateRank[b.info.State], stateRank[a.info.State]), byGravity(a, b))
 	})
-	text := texts.pick(j.failed, v.State, v.Band)
+	text := texts.pick(j.failed, v.State, v.Band, len(v.open) > 0)
 	v.Headline, v.Sub = text.Headline, text.Sub
 	return *v
 }

@@ -17,6 +17,7 @@ type Failure struct {
 	Suggested string    // a value to publish as it is; may be empty
 	Advice    string    // what to do here, where more is known than the rule can say; empty: as the rule says
 	Due       time.Time // when it breaks by itself if nobody acts; zero if it stays as it is
+	Places    []Place   // where, if one cause shows in several places; then Target and Location are not used
 }
 
 // Failures are all places where one requirement was not fulfilled; nil means that it was.
@@ -43,6 +44,26 @@ func FailEach[T any](items []T, fails func(T) Failures) (all Failures) {
 	return all
 }
 
+// Together makes one failure of several that have one cause: their places, with a detail that speaks of all. A single
+// failure keeps its own detail. Suggestion and advice are those of the first that has one, Due is the earliest.
+func (f Failures) Together(format string, args ...any) Failures {
+	if len(f) < 2 {
+		return f
+	}
+	all := Failure{Detail: fmt.Sprintf(format, args...)}
+	for _, one := range f {
+		if len(one.Places) == 0 && (one.Target != "" || one.Location != nil) {
+			one.Places = []Place{{one.Target, one.Location}}
+		}
+		all.Places = append(all.Places, one.Places...)
+		all.Suggested, all.Advice = cmp.Or(all.Suggested, one.Suggested), cmp.Or(all.Advice, one.Advice)
+		if all.Due.IsZero() || !one.Due.IsZero() && one.Due.Before(all.Due) {
+			all.Due = one.Due
+		}
+	}
+	return Failures{all}
+}
+
 // About names the target of failures, and returns them.
 func (f Failures) About(target string) Failures {
 	for i := range f {
@@ -64,6 +85,22 @@ type Category struct {
 	Code  string // such as "policy"
 	Label string // in words, such as "Policy"
 }
+
+// A Source is something that the world was asked, by the name that the rules of a diagnostic have for it, such as
+// "record" or "addresses".
+type Source string
+
+// FromRequest is the source that always answers: what reads nothing but the request reads it.
+const FromRequest Source = "request"
+
+// Asked is evidence that knows which of its sources went unanswered: the servers did not say, or nobody asked. A rule
+// that reads one of them is unanswered itself (CONTRACT 1.7, Knowledge): it is neither praised nor blamed, its points
+// are out of the score, and what depends on it is unanswered too.
+type Asked interface{ Unanswered() []Source }
+
+// A Fact is what rules of several diagnostics state alike, such as that a name does not exist. Rules of one fact have
+// one severity and one suffix of their codes, unless they say why they differ.
+type Fact string
 
 // A Rule is one requirement on evidence of type E. All that is known about it stands in one literal:
 // what it asks, why, how it is tested, how to fix it.
@@ -89,6 +126,17 @@ type Rule[E any] struct {
 
 	// NoScore says that there is no score if the rule fails, as for a name that does not exist.
 	NoScore bool
+
+	// Reads names the sources on which the outcome depends. Empty: all that the evidence has, so that a rule which
+	// does not say what it reads is unanswered as soon as anything is. Rules about ignorance read what they like.
+	Reads []Source
+
+	// Stands says that a failure is a fact whatever else went unanswered, as one of several hosts that is known to be
+	// at fault. Then an unanswered source keeps the rule from being fulfilled, and from nothing else.
+	Stands bool
+
+	Fact    Fact   // the shared fact that the rule states; may be empty
+	Differs string // why severity or code are not those of the fact; empty if they are
 
 	When  func(E) bool     // if set and false, the rule does not apply
 	Fails func(E) Failures // what was seen instead, or nil if fulfilled
@@ -124,6 +172,8 @@ type RuleInfo struct {
 	Reference   string   `json:"reference,omitempty"`
 	Advice      string   `json:"advice,omitempty"`
 	State       State    `json:"state"`
+	Fact        Fact     `json:"fact,omitempty"`
+	Differs     string   `json:"differs,omitempty"`
 }
 
 // Describe lists what is known about each rule without evidence, in the order of the table.
@@ -138,8 +188,25 @@ func (rules Rules[E]) Describe() []RuleInfo {
 func (r *Rule[E]) info() RuleInfo {
 	return RuleInfo{
 		r.Code, r.Severity, r.Weight, cmp.Or(r.Category, general), r.Title, r.Requirement,
-		r.Ref, r.Advice, r.state(),
+		r.Ref, r.Advice, r.state(), r.Fact, r.Differs,
 	}
+}
+
+// Reading returns the rules with the sources that they read, for those that name none.
+func (rules Rules[E]) Reading(sources ...Source) Rules[E] {
+	list := slices.Clone(rules)
+	for i := range list {
+		if len(list[i].Reads) == 0 {
+			list[i].Reads = sources
+		}
+	}
+	return list
+}
+
+// reads reports whether the rule depends on one of the sources.
+func (r *Rule[E]) reads(open []Source) bool {
+	return len(open) > 0 && (len(r.Reads) == 0 ||
+		slices.ContainsFunc(r.Reads, func(s Source) bool { return slices.Contains(open, s) }))
 }
 
 // general is the category of rules without one.
@@ -209,7 +276,8 @@ func (c Code) wellFormed() bool {
 //
 // The score is the points earned of those that apply, in percent, so a rule that does not apply
 // earns and costs nothing; then a failed rule caps it by its severity: 39 for critical, 69 for error,
-// 94 for warning. Where the state is unknown, where nothing has a weight, and where a rule with
+// 89 for warning. A rule that reads a source which the evidence names as unanswered, see [Asked], is out of the
+// score as well, and caps it like a warning if it could be one: nothing is excellent that was not examined. Where the state is unknown, where nothing has a weight, and where a rule with
 // NoScore failed there is no score at all. The state is that of the gravest failed rule; ignorance of
 // severity info concerns a detail and leaves it alone. Texts speak for the outcome, see [Texts].
 func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
@@ -218,16 +286,30 @@ func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
 			Factors: []Factor{}, Recommendations: []Recommendation{}, Passed: []Check{}, Findings: []Finding{},
 			Breakdown: Breakdown{Categories: map[string]CategoryScore{}},
 		},
-		cap: 100, state: Valid, passed: map[Code]bool{},
+		cap: 100, state: Valid, passed: map[Code]bool{}, ignorant: map[Code]bool{},
+	}
+	var open []Source
+	if asked, ok := any(evidence).(Asked); ok {
+		open = asked.Unanswered()
 	}
 	for i := range rules {
 		r := &rules[i]
 		info := r.info()
-		if !j.ready(r.DependsOn) || r.When != nil && !r.When(evidence) {
+		unanswered := info.State != Unknown && r.reads(open)
+		ready := j.ready(r.DependsOn)
+		switch {
+		case !ready && j.awaits(r.DependsOn), ready && unanswered && !r.Stands:
+			j.unanswered(&info)
+			continue
+		case !ready, r.When != nil && !r.When(evidence):
 			j.skip(&info)
 			continue
 		}
 		failures := r.Fails(evidence)
+		if len(failures) == 0 && unanswered {
+			j.unanswered(&info)
+			continue
+		}
 		if len(failures) == 0 {
 			j.pass(&info)
 			continue

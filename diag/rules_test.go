@@ -55,7 +55,7 @@ func TestScoreAndCaps(t *testing.T) {
 		{"info costs its weight", []Code{"t.info"}, 50, 0, Fair, Valid},
 		{"info without weight", []Code{"t.free_info"}, 100, 0, Excellent, Valid},
 		{"warning costs its weight", []Code{"t.warning"}, 70, 0, Good, Warned},
-		{"warning is capped", []Code{"t.free_warning"}, 94, 6, Excellent, Warned},
+		{"warning is capped", []Code{"t.free_warning"}, 89, 11, Good, Warned},
 		{"error is capped", []Code{"t.error"}, 69, 21, Fair, Bad},
 		{"critical is capped", []Code{"t.critical"}, 39, 51, Poor, Bad},
 		{"the lower cap counts", []Code{"t.critical", "t.error"}, 39, 41, Poor, Bad},
@@ -221,7 +221,7 @@ func TestPartialCredit(t *testing.T) {
 		require.Equal(t, []Factor{
 			{"general", "General", tt.points, 10, tt.status, "t.part was seen"},
 		}, v.Factors, "share %v", tt.share)
-		require.Equal(t, min(tt.points*10, 94), *v.Score)
+		require.Equal(t, min(tt.points*10, 89), *v.Score)
 
 		v = judge(Rules[failing]{r})
 		require.Equal(t, 100, *v.Score, "a rule that passed earns all its points")
@@ -408,8 +408,8 @@ func TestDescribe(t *testing.T) {
 	missing.StateIfFailed = Missing
 	require.Equal(t, []RuleInfo{
 		{"t.code", Error, 7, Category{"policy", "Policy"}, "Fault of t.code", "Title of t.code",
-			"RFC 8461 section 3.1", "Fix it.", Bad},
-		{"t.missing", Critical, 0, general, "Fault of t.missing", "Title of t.missing", "", "", Missing},
+			"RFC 8461 section 3.1", "Fix it.", Bad, "", ""},
+		{"t.missing", Critical, 0, general, "Fault of t.missing", "Title of t.missing", "", "", Missing, "", ""},
 	}, Rules[failing]{r, missing}.Describe())
 }
 
@@ -425,7 +425,7 @@ func TestVerdictJSON(t *testing.T) {
 	skipped := rule("t.skipped", Warning, 10)
 	skipped.When = func(failing) bool { return false }
 	rules := Rules[failing]{rule("t.good", Critical, 30), skipped, policy, rule("t.note", Info, 0)}
-	texts := Texts{"invalid": {Headline: "The policy is not enforced", Sub: "Mail may travel in the clear. Enforce it."}}
+	texts := Texts{"t.policy.mode": {Headline: "The policy is not enforced", Sub: "Mail may travel in the clear. Enforce it."}}
 	verdicts := map[string]Verdict{
 		"bad":   rules.Judge(failing{"t.note": true}, texts),
 		"empty": Rules[failing]{}.Judge(nil, nil),
@@ -511,4 +511,97 @@ func BenchmarkJudge20(b *testing.B) {
 			b.Fatal("no score")
 		}
 	}
+}
+
+// A halfKnown is evidence of which some sources went unanswered.
+type halfKnown struct {
+	failing
+	open []Source
+}
+
+func (h halfKnown) Unanswered() []Source { return h.open }
+
+// TestUnanswered judges rules that read what nobody said.
+func TestUnanswered(t *testing.T) {
+	made := func(code Code, change func(*Rule[halfKnown])) Rule[halfKnown] {
+		r := Rule[halfKnown]{
+			Code: code, Severity: Warning, Weight: 10, Title: "Fault of " + string(code), Requirement: "r", Advice: "Fix it.",
+			Fails: func(h halfKnown) Failures { return FailIf(h.failing[code], "%s.", code).Suggesting("value") },
+		}
+		change(&r)
+		return r
+	}
+	rules := Rules[halfKnown]{
+		made("t.record", func(r *Rule[halfKnown]) { r.Reads = []Source{"record"} }),
+		made("t.host", func(r *Rule[halfKnown]) { r.Reads, r.Stands = []Source{"hosts"}, true }),
+		made("t.host.key", func(r *Rule[halfKnown]) { r.Reads, r.DependsOn = []Source{"record"}, []Code{"t.host"} }),
+		made("t.all", func(*Rule[halfKnown]) {}),
+		made("t.request", func(r *Rule[halfKnown]) { r.Reads = []Source{FromRequest} }),
+		made("t.silent", func(r *Rule[halfKnown]) { r.Weight, r.StateIfFailed, r.Severity = 0, Unknown, Info }),
+	}
+	tests := []struct {
+		name                 string
+		open                 []Source
+		fails                []Code
+		found, passed, wants []Code // wants: what is left open
+		score                string
+		headline             string
+	}{
+		{"all is known", nil, nil, []Code{}, []Code{"t.record", "t.host", "t.host.key", "t.all", "t.request"}, nil, "100", "good"},
+		{"a fault", nil, []Code{"t.record"}, []Code{"t.record"},
+			[]Code{"t.host", "t.host.key", "t.all", "t.request"}, nil, "80", "Fault of t.record"},
+		{"what is not known is neither praised nor blamed", []Source{"hosts"}, []Code{"t.all"}, []Code{},
+			[]Code{"t.record", "t.request"}, []Code{"t.host", "t.host.key", "t.all"}, "89", "good"},
+		{"a fault that stands", []Source{"hosts"}, []Code{"t.host"}, []Code{"t.host"},
+			[]Code{"t.record", "t.request"}, []Code{"t.all"}, "66", "Fault of t.host"},
+		{"ignorance speaks", []Source{"hosts"}, []Code{"t.silent"}, []Code{"t.silent"},
+			[]Code{"t.record", "t.request"}, []Code{"t.host", "t.host.key", "t.all"}, "89", "Fault of t.silent"},
+		{"other ignorance", []Source{"record", "hosts", "x"}, nil, []Code{},
+			[]Code{"t.request"}, []Code{"t.record", "t.host", "t.host.key", "t.all"}, "89", "good"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := halfKnown{failing{}, tt.open}
+			for _, c := range tt.fails {
+				h.failing[c] = true
+			}
+			v := rules.Judge(h, Texts{"valid": {"good", "All is well."}})
+			found, passed := []Code{}, []Code{}
+			for _, f := range v.Findings {
+				found = append(found, f.Code)
+			}
+			for _, c := range v.Passed {
+				passed = append(passed, c.Code)
+			}
+			require.Equal(t, tt.found, found)
+			require.Equal(t, tt.passed, passed)
+			require.Equal(t, tt.wants, v.Open())
+			require.Equal(t, tt.score, scoreText(v))
+			require.Equal(t, tt.headline, v.Headline)
+		})
+	}
+}
+
+// TestTogether makes one finding of several places that have one cause.
+func TestTogether(t *testing.T) {
+	var places []string
+	for i := range 25 {
+		places = append(places, fmt.Sprintf("ns%d.example.com", i))
+	}
+	r := rule("t.key", Error, 1)
+	r.Fails = func(failing) Failures {
+		return FailEach(places, func(p string) Failures { return Fail("%s is bad.", p).About(p) }).
+			Together("%d servers are bad.", len(places))
+	}
+	v := Rules[failing]{r}.Judge(failing{}, Texts{})
+	require.Len(t, v.Findings, 1)
+	require.Equal(t, "25 servers are bad.", v.Findings[0].Detail)
+	require.Len(t, v.Findings[0].Places, MaxPlaces)
+	require.Equal(t, 25, v.Findings[0].PlaceCount)
+	require.Equal(t, Place{Target: "ns0.example.com"}, v.Findings[0].Places[0])
+
+	places = places[:1]
+	require.Equal(t, []Finding{{
+		Code: "t.key", Severity: Error, Title: r.Title, Detail: "ns0.example.com is bad.", Target: "ns0.example.com",
+	}}, Rules[failing]{r}.Judge(failing{}, Texts{}).Findings)
 }

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,16 +20,25 @@ type Text struct {
 const MaxHeadline = 70
 
 // Texts holds the texts of one diagnostic by outcome. A key is the code of a rule, a state or a band.
-// The text of a verdict is that of the gravest failed rule that has one; else that of the state, if
-// it is not valid; else that of the band; else that of the state. Only failed rules that share the
-// verdict's state may speak for it, and of a valid state never the words "warning" and "unknown",
-// which are a state and a band alike.
+// The text of a verdict is that of the gravest failed rule of the verdict's state: the one that stands here under its
+// code, else its title and its advice. Of a valid state rules of severity info speak only if they have a text, and
+// ignorance speaks where rules were left open, so that a good verdict claims only what was examined. Else it is the
+// text of the band, or that of the state; of a valid state never the words "warning" and "unknown", which are a state
+// and a band alike.
 type Texts map[string]Text
 
-func (t Texts) pick(failed []failedRule, state State, band Band) Text {
-	for _, r := range failed {
-		if text, ok := t[string(r.info.Code)]; ok && r.info.State == state {
+func (t Texts) pick(failed []failedRule, state State, band Band, open bool) Text {
+	for i := range failed {
+		r := &failed[i]
+		ignorant := open && state == Valid && r.info.State == Unknown
+		if r.info.State != state && !ignorant {
+			continue
+		}
+		if text, ok := t[string(r.info.Code)]; ok {
 			return text
+		}
+		if state != Valid || ignorant {
+			return r.text()
 		}
 	}
 	keys := []string{string(state), string(band)}
@@ -43,6 +53,12 @@ func (t Texts) pick(failed []failedRule, state State, band Band) Text {
 		}
 	}
 	return Text{}
+}
+
+// text is what a rule that has no text of its own says of the whole.
+func (f *failedRule) text() Text {
+	first := f.findings[0]
+	return Text{first.Title, cmp.Or(first.Advice, first.Detail)}
 }
 
 // Check reports what is wrong with the texts themselves: a state without one, a headline that is too
@@ -72,14 +88,8 @@ func (t Texts) Check(rules []RuleInfo) error {
 			faults = append(faults, fmt.Sprintf("%s: the sub ends without a full stop", key))
 		}
 	}
-	reachable := map[State]bool{Valid: true}
-	for _, r := range rules {
-		reachable[r.State] = true
-	}
-	for s := range reachable {
-		if _, ok := t[string(s)]; !ok {
-			faults = append(faults, fmt.Sprintf("the state %s has no text", s))
-		}
+	if _, ok := t[string(Valid)]; !ok {
+		faults = append(faults, "the state valid has no text")
 	}
 	if len(faults) == 0 {
 		return nil

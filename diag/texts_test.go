@@ -24,16 +24,15 @@ func TestTextChoice(t *testing.T) {
 		{"band of a valid state", outcomes, nil, "excellent"},
 		{"valid without a text for the band", []string{"valid"}, nil, "valid"},
 		{"a weak but valid one is not called a warning", outcomes, []Code{"t.info"}, "valid"},
-		{"state before band", outcomes, []Code{"t.warning"}, "warning"},
-		{"invalid", outcomes, []Code{"t.error"}, "invalid"},
-		{"missing before invalid", outcomes, []Code{"t.error", "t.missing"}, "missing"},
-		{"unknown before warning", outcomes, []Code{"t.warning", "t.unknown"}, "unknown"},
-		{"band where the state has no text", []string{"critical"}, []Code{"t.critical"}, "critical"},
-		{"none", nil, []Code{"t.critical"}, ""},
+		{"the rule before state and band", outcomes, []Code{"t.warning"}, "Fault of t.warning"},
+		{"invalid", outcomes, []Code{"t.error"}, "Fault of t.error"},
+		{"missing before invalid", outcomes, []Code{"t.error", "t.missing"}, "Fault of t.missing"},
+		{"unknown before warning", outcomes, []Code{"t.warning", "t.unknown"}, "Fault of t.unknown"},
+		{"without any text", nil, []Code{"t.critical"}, "Fault of t.critical"},
 		{"code", append(outcomes, "t.error"), []Code{"t.error"}, "t.error"},
 		{"gravest code", append(outcomes, "t.error", "t.critical"), []Code{"t.error", "t.critical"}, "t.critical"},
-		{"gravest code that has a text", append(outcomes, "t.error"), []Code{"t.error", "t.critical"}, "t.error"},
-		{"code of a milder state is silent", append(outcomes, "t.warning"), []Code{"t.warning", "t.error"}, "invalid"},
+		{"gravest code without a text", append(outcomes, "t.error"), []Code{"t.error", "t.critical"}, "Fault of t.critical"},
+		{"code of a milder state is silent", append(outcomes, "t.warning"), []Code{"t.warning", "t.error"}, "Fault of t.error"},
 		{"code of information", append(outcomes, "t.rest"), []Code{"t.rest"}, "t.rest"},
 	}
 	for _, tt := range tests {
@@ -48,7 +47,9 @@ func TestTextChoice(t *testing.T) {
 			}
 			v := rules.Judge(evidence, texts)
 			require.Equal(t, tt.want, v.Headline)
-			if tt.want != "" {
+			if code, fell := strings.CutPrefix(tt.want, "Fault of "); fell {
+				require.Equal(t, code+" was seen", v.Sub, "there is no advice")
+			} else {
 				require.Equal(t, tt.want+".", v.Sub)
 			}
 		})
@@ -88,6 +89,6 @@ func TestTextsCheck(t *testing.T) {
 		})
 	}
 	texts := good()
-	delete(texts, "invalid")
-	require.ErrorContains(t, texts.Check(rules), "the state invalid has no text")
+	delete(texts, "valid")
+	require.ErrorContains(t, texts.Check(rules), "the state valid has no text")
 }

@@ -107,7 +107,16 @@ type Location struct {
 	Length int `json:"length" min:"0" doc:"number of bytes"`
 }
 
-// A Finding is a requirement that was not fulfilled.
+// A Place is one of several where a finding was made.
+type Place struct {
+	Target   string    `json:"target,omitempty" doc:"the tag, host or hop concerned"`
+	Location *Location `json:"location,omitempty" doc:"where in the text of the record"`
+}
+
+// MaxPlaces bounds the places that a finding lists: a reader has understood by then.
+const MaxPlaces = 20
+
+// A Finding is a requirement that was not fulfilled. One cause is one finding, in however many places it shows.
 type Finding struct {
 	Code      Code      `json:"code" doc:"permanent name of the rule" example:"mtasts.policy.mode.testing"`
 	Severity  Severity  `json:"severity" doc:"how much it matters"`
@@ -117,6 +126,9 @@ type Finding struct {
 	Reference string    `json:"reference,omitempty" doc:"where the requirement is written: RFC and section"`
 	Target    string    `json:"target,omitempty" doc:"the tag, host or hop concerned"`
 	Location  *Location `json:"location,omitempty" doc:"where in the text of the record"`
+
+	Places     []Place `json:"locations,omitempty" maxitems:"20" doc:"all places, if there are several; at most 20"`
+	PlaceCount int     `json:"location_count,omitempty" min:"2" doc:"how many places there are, if there are several"`
 }
 
 // A Check is a requirement that was fulfilled.
@@ -202,6 +214,7 @@ type Verdict struct {
 	Findings        []Finding        `json:"findings" doc:"requirements that were not fulfilled, the worst first"`
 
 	fulfilled []Code // passed, and what could have been ignorance
+	open      []Code // what a source that went unanswered decides
 }
 
 // Text is the headline of the verdict, for a report that has no more of it.
@@ -209,6 +222,10 @@ func (v Verdict) Text() Text { return Text{v.Headline, v.Sub} }
 
 // Judgement is the verdict itself: what reports that embed one have in common.
 func (v Verdict) Judgement() Verdict { return v }
+
+// Open lists the rules that were neither fulfilled nor violated because a source went unanswered, in the order of
+// the table. What depends on one of them is not tested.
+func (v Verdict) Open() []Code { return slices.Clone(v.open) }
 
 // Fulfilled lists the rules that were fulfilled in the order of the table: those of Passed, and those
 // about ignorance, which say nothing when all was learned.

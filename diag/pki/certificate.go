@@ -116,15 +116,8 @@ func serial(n *big.Int) string {
 	return digits
 }
 
-// days rounds down, so that a certificate that ended an hour ago has -1 days left.
-func days(d time.Duration) int {
-	const day = 24 * time.Hour
-	n := d / day
-	if d < 0 && d%day != 0 {
-		n--
-	}
-	return int(n)
-}
+// days are whole days, rounded towards zero (CONTRACT 1.7): a certificate that ended an hour ago ended 0 days ago.
+func days(d time.Duration) int { return int(d / (24 * time.Hour)) }
 
 func signatureAlgorithm(a x509.SignatureAlgorithm) string {
 	if a == x509.UnknownSignatureAlgorithm {

@@ -211,7 +211,7 @@ func (e *evidence) faulty(is func(error) bool, what string) diag.Failures {
 		}
 		f := diag.Failure{Target: nameText(h.Server), Detail: fmt.Sprintf("%s (%s) %s %s: %s.",
 			nameText(h.Server), h.Addr.Addr(), what, zoneText(h.Zone), diag.Reason(h.Err))}
-		if !slices.Contains(failures, f) {
+		if !slices.ContainsFunc(failures, func(o diag.Failure) bool { return o.Detail == f.Detail }) {
 			failures = append(failures, f)
 		}
 	}
@@ -227,7 +227,7 @@ func withoutGlue(e *evidence) diag.Failures {
 			})
 			f := diag.Fail("The referral of the servers of %s names %s without an address.", zoneText(h.Zone),
 				nameText(name)).About(nameText(name))
-			if missing && !slices.Contains(failures, f[0]) {
+			if missing && !slices.ContainsFunc(failures, func(o diag.Failure) bool { return o.Detail == f[0].Detail }) {
 				failures = append(failures, f...)
 			}
 		}
