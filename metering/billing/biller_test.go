@@ -66,7 +66,9 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+// Only an answer that is understood pays, or declines.
 func TestWebhookBiller(t *testing.T) {
+	const unclear = "which says neither paid nor declined"
 	now := time.Unix(1_800_000_000, 0)
 	for _, c := range []struct {
 		name, location string
@@ -74,14 +76,33 @@ func TestWebhookBiller(t *testing.T) {
 		answer         string
 		ref            billing.PaymentRef
 		err            string
+		declined       bool
 	}{
-		{name: "paid", status: 200, answer: `{"reference":"pi_1"}`, ref: "pi_1"},
-		{name: "paid, no body", status: 204},
-		{name: "paid, other body", status: 202, answer: `OK`},
-		{name: "declined", status: 402, answer: `{"error":"card declined"}`, err: "the biller answered 402: card declined"},
-		{name: "broken", status: 500, answer: `<html>`, err: "the biller answered 500 Internal Server Error"},
+		{name: "paid", status: 200, answer: `{"status":"paid","reference":"pi_1"}`, ref: "pi_1"},
+		{name: "paid, version", status: 201, answer: `{"schema_version":"1","status":"paid"}`},
+		{name: "declined", status: 402, answer: `{"status":"declined","error":"card declined"}`,
+			err: "the biller answered 402: card declined", declined: true},
+		{name: "declined, 2xx", status: 200, answer: `{"status":"declined"}`,
+			err: "the biller answered 200: declined", declined: true},
+		{name: "nothing", status: 200, err: "the biller answered 200 OK, " + unclear},
+		{name: "no content", status: 204, err: "the biller answered 204 No Content, " + unclear},
+		{name: "login page", status: 200, answer: `<html>log in</html>`, err: "the biller answered 200 OK, " + unclear},
+		{name: "reference only", status: 200, answer: `{"reference":"pi_1"}`, err: "the biller answered 200 OK, " + unclear},
+		{name: "processing", status: 202, answer: `{"status":"processing"}`,
+			err: "the biller answered 202 Accepted, " + unclear},
+		{name: "failed", status: 200, answer: `{"status":"failed","error":"x"}`, err: "the biller answered 200 OK, " + unclear},
+		{name: "null", status: 200, answer: `null`, err: "the biller answered 200 OK, " + unclear},
+		{name: "more than JSON", status: 200, answer: `{"status":"paid"} or not`, err: "the biller answered 200 OK, " + unclear},
+		{name: "other type", status: 200, answer: `{"status":"paid","reference":7}`,
+			err: "the biller answered 200 OK, " + unclear},
+		{name: "other version", status: 200, answer: `{"schema_version":"2","status":"paid"}`,
+			err: "the biller answered 200 OK, " + unclear},
+		{name: "paid, 500", status: 500, answer: `{"status":"paid"}`,
+			err: "the biller answered 500 Internal Server Error, " + unclear},
+		{name: "declined, 500", status: 500, answer: `{"status":"declined"}`,
+			err: "the biller answered 500 Internal Server Error, " + unclear},
 		{name: "redirect", status: 307, location: "https://elsewhere.example",
-			err: "the biller answered 307 Temporary Redirect"},
+			err: "the biller answered 307 Temporary Redirect, " + unclear},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			calls := 0
@@ -109,6 +130,8 @@ func TestWebhookBiller(t *testing.T) {
 			ref, err := biller.Charge(t.Context(), example())
 			require.Equal(t, 1, calls)
 			require.Equal(t, c.ref, ref)
+			_, declined := errors.AsType[*billing.DeclinedError](err)
+			require.Equal(t, c.declined, declined)
 			if c.err != "" {
 				require.EqualError(t, err, c.err)
 			} else {

@@ -21,7 +21,7 @@ func (f FileBiller) Charge(ctx context.Context, v Invoice) (PaymentRef, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	v.State, v.Attempts, v.Failures, v.NextAttempt = Paid, []Attempt{}, 0, nil // what a repetition would write too
+	v.State, v.Attempts, v.Failures, v.Declines, v.NextAttempt = Paid, []Attempt{}, 0, 0, nil // what a repetition would write too
 	line, err := json.Marshal(v)
 	if err != nil {
 		return "", err

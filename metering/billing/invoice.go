@@ -53,7 +53,8 @@ type Invoice struct {
 	State       State      `json:"state"`
 	Payment     PaymentRef `json:"payment,omitempty"`
 	Attempts    []Attempt  `json:"attempts"`
-	Failures    int        `json:"failures"` // of the schedule that is under way
+	Failures    int        `json:"failures"`           // of the schedule that is under way
+	Declines    int        `json:"declines,omitempty"` // of all attempts
 	CreatedAt   time.Time  `json:"created_at"`
 	PaidAt      *time.Time `json:"paid_at,omitempty"`
 	NextAttempt *time.Time `json:"next_attempt_at,omitempty"`
@@ -66,8 +67,17 @@ type Attempt struct {
 	Error  string    `json:"error,omitempty"` // empty for the one that succeeded
 }
 
-// IdempotencyKey is the same for all attempts at an invoice, and of no other invoice.
-func (v Invoice) IdempotencyKey() string { return string(v.Account) + "-" + v.ID }
+// IdempotencyKey belongs to one attempt at an invoice, and to its repetitions for as long as nobody knows what became
+// of it. It is another one after each decline: a biller that knows a key answers what it has answered before.
+func (v Invoice) IdempotencyKey() string {
+	if v.Declines == 0 {
+		return v.key()
+	}
+	return fmt.Sprintf("%s-%d", v.key(), v.Declines+1)
+}
+
+// key is of no other invoice.
+func (v Invoice) key() string { return string(v.Account) + "-" + v.ID }
 
 // newInvoice prices what was used in a month.
 func newInvoice(
@@ -172,6 +182,6 @@ func (v Invoice) event(t metering.EventType, part, reason string, at time.Time) 
 		data.Attempt = v.Attempts[n-1].Number
 	}
 	return metering.Event{
-		ID: metering.EventID(t, v.IdempotencyKey()+part), Type: t, Account: v.Account, At: at, Data: data,
+		ID: metering.EventID(t, v.key()+part), Type: t, Account: v.Account, At: at, Data: data,
 	}.Record()
 }

@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,18 +17,18 @@ type PaymentRef string
 
 // A Biller has an invoice paid.
 type Biller interface {
-	// Charge has an invoice paid, or returns why it is not: a *[DeclinedError] where the account is to be told
-	// why; of all other errors only the invoice tells, which the operator sees. It is called again with the same invoice after an
-	// error, and also where it succeeded and that could not be noted: it must charge once for all calls with
-	// the same [Invoice.IdempotencyKey], and return the same reference. It ends with the context. Several
-	// invoices are charged at once.
+	// Charge has an invoice paid, or returns why it is not: a *[DeclinedError] where the payment was refused for
+	// good, which the account is told; of all other errors only the invoice tells, which the operator sees. It is
+	// called again with the same invoice after an error, and also where it succeeded and that could not be noted: it
+	// must charge once for all calls with the same [Invoice.IdempotencyKey], and return the same reference. After
+	// a *DeclinedError the key is a new one. It ends with the context. Several invoices are charged at once.
 	Charge(ctx context.Context, v Invoice) (PaymentRef, error)
 }
 
-// A DeclinedError says in words for the account why a payment was not made.
+// A DeclinedError is the definite end of an attempt, and says in words for the account why no payment was made.
 type DeclinedError struct{ Reason string }
 
-func (e *DeclinedError) Error() string { return e.Reason }
+func (e *DeclinedError) Error() string { return cmp.Or(e.Reason, "declined") }
 
 // retryAfter is how long after each failed attempt the next one is made. After the last the invoice has failed,
 // and stays so until [Billing.Retry].
@@ -191,9 +192,13 @@ func (v *Invoice) attempted(version int64, at time.Time, ref PaymentRef, failure
 	default:
 		v.State = Failed
 	}
+	declined, isDecline := errors.AsType[*DeclinedError](failure)
 	if failure != nil {
 		attempt.Error = short(failure.Error())
 		v.Failures++
+	}
+	if isDecline {
+		v.Declines++
 	}
 	v.Attempts = append(v.Attempts, attempt)
 	v.Attempts = v.Attempts[max(0, len(v.Attempts)-maxAttempts):]
@@ -202,8 +207,8 @@ func (v *Invoice) attempted(version int64, at time.Time, ref PaymentRef, failure
 		return []metering.Record{invoice}, err
 	}
 	var reason string
-	if declined, ok := errors.AsType[*DeclinedError](failure); ok {
-		reason = short(declined.Reason)
+	if isDecline {
+		reason = short(declined.Error())
 	}
 	event, err := v.event(metering.EventPaymentFailed, fmt.Sprintf("/%d", attempt.Number), reason, at)
 	return []metering.Record{invoice, event}, err

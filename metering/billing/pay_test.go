@@ -266,9 +266,31 @@ func TestWhatPayersAreTold(t *testing.T) {
 		b.pay(billing.Paying{Failed: 1})
 		require.Equal(t, failure.Error(), b.invoice(id).Attempts[0].Error)
 		event, err := b.store.Record(t.Context(), id, metering.EventKind,
-			metering.EventID(metering.EventPaymentFailed, b.invoice(id).IdempotencyKey()+"/1"))
+			metering.EventID(metering.EventPaymentFailed, string(id)+"-2026-10/1"))
 		require.NoError(t, err)
 		require.Contains(t, string(event.Body), want)
 		require.NotContains(t, string(event.Body), "private")
 	}
+}
+
+// An attempt that nobody knows the end of is repeated under its key; after a decline the key is a new one.
+func TestKeyOfAttempt(t *testing.T) {
+	b := inMemory(t)
+	id := b.owing(1)[0]
+	biller := newTill()
+	b.Biller = biller
+	declined := &billing.DeclinedError{Reason: "no funds"}
+	first := string(id) + "-2026-10"
+	for i, want := range []map[string]int{
+		{first: 1}, {first: 2}, {first: 2, first + "-2": 1}, {first: 2, first + "-2": 1, first + "-3": 1},
+	} {
+		biller.err = []error{errBroken, declined, declined, errBroken}[i]
+		b.pay(billing.Paying{Failed: 1})
+		require.Equal(t, want, biller.calls)
+		b.clock.Advance(72 * time.Hour)
+	}
+	biller.err = nil
+	b.pay(billing.Paying{Paid: 1})
+	require.Equal(t, map[string]int64{first + "-3": 2900}, biller.paid)
+	require.Equal(t, 4, b.events(id)[metering.EventPaymentFailed])
 }

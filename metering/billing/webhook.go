@@ -17,8 +17,14 @@ import (
 const maxAnswer = 64 << 10
 
 // WebhookBiller hands invoices to a payment service: it posts each as JSON, with the header Idempotency-Key.
-// An answer of 2xx says that the invoice is paid; its body may be {"reference":"…"}. Any other answer, and a
-// redirect, is a failed attempt; {"error":"…"} in its body says why, and is passed on to the account.
+// The receiver answers in JSON what became of the payment:
+//
+//	{"schema_version": "1", "status": "paid", "reference": "pi_1"}
+//	{"schema_version": "1", "status": "declined", "error": "the card has expired"}
+//
+// Only a 2xx that says "paid" pays. A 2xx or 4xx that says "declined" is final for its Idempotency-Key: the error is
+// passed on to the account, and the next attempt has a new key. Whatever else comes, a redirect or an empty body
+// included, says nothing about the payment, and the next attempt has the same key. The schema_version may be left out.
 type WebhookBiller struct {
 	URL    string
 	Client *http.Client // nil means http.DefaultClient; redirects are not followed in any case
@@ -32,9 +38,14 @@ type WebhookBiller struct {
 
 // answer is what a receiver may say.
 type answer struct {
-	Reference PaymentRef `json:"reference"`
-	Error     string     `json:"error"`
+	SchemaVersion *string    `json:"schema_version"`
+	Status        string     `json:"status"`
+	Reference     PaymentRef `json:"reference"`
+	Error         string     `json:"error"`
 }
+
+// answerVersion is the only schema_version of answers.
+const answerVersion = "1"
 
 // Charge implements [Biller].
 func (w WebhookBiller) Charge(ctx context.Context, v Invoice) (PaymentRef, error) {
@@ -81,12 +92,16 @@ func judge(resp *http.Response) (PaymentRef, error) {
 		return "", fmt.Errorf("reading the answer %d: %w", resp.StatusCode, err)
 	}
 	var said answer
-	_ = json.Unmarshal(text, &said) // anything else says nothing
-	if resp.StatusCode/100 == 2 {
-		return PaymentRef(short(string(said.Reference))), nil
+	if err := json.Unmarshal(text, &said); err != nil || said.SchemaVersion != nil && *said.SchemaVersion != answerVersion {
+		said = answer{}
 	}
-	if said.Error != "" {
+	class := resp.StatusCode / 100
+	switch {
+	case said.Status == "paid" && class == 2:
+		return PaymentRef(short(string(said.Reference))), nil
+	case said.Status == "declined" && (class == 2 || class == 4):
 		return "", fmt.Errorf("the biller answered %d: %w", resp.StatusCode, &DeclinedError{said.Error})
 	}
-	return "", fmt.Errorf("the biller answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	return "", fmt.Errorf("the biller answered %d %s, which says neither paid nor declined",
+		resp.StatusCode, http.StatusText(resp.StatusCode))
 }
