@@ -98,8 +98,7 @@ func (s *scenarioWorld) build(t testing.TB) *diagtest.World {
 		s.SMTP[host].tlsCertificate = w.Certificate(diagtest.CertSpec{
 			Names: []string{host}, Cert: certificateKind(t, s.SMTP[host].Certificate)})
 	}
-	zone := s.fingerprints(t, w)
-	w.Zone(zone)
+	w.Zone(s.fingerprints(t, w))
 	w.ServeZones()
 	w.Sign(".", diagtest.Signing{})
 	for _, zone := range s.Signed {
@@ -108,7 +107,7 @@ func (s *scenarioWorld) build(t testing.TB) *diagtest.World {
 	for _, zone := range s.Bogus {
 		w.Sign(zone, diagtest.Signing{Broken: []diagtest.Broken{{Fault: diagtest.SigCorrupt}}})
 	}
-	s.trouble(t, w, zone)
+	s.trouble(w)
 	for _, host := range sortedKeys(s.HTTPS) {
 		site := s.HTTPS[host]
 		cert := w.Certificate(diagtest.CertSpec{
@@ -125,7 +124,7 @@ func (s *scenarioWorld) build(t testing.TB) *diagtest.World {
 }
 
 // trouble breaks and silences names, at resolvers and at the name servers of the zones alike.
-func (s *scenarioWorld) trouble(t testing.TB, w *diagtest.World, zone string) {
+func (s *scenarioWorld) trouble(w *diagtest.World) {
 	faults := map[string]diagtest.Fault{}
 	for _, name := range s.ServFail {
 		faults[name] = diagtest.Fault{Rcode: dns.RcodeServerFailure}
@@ -133,25 +132,8 @@ func (s *scenarioWorld) trouble(t testing.TB, w *diagtest.World, zone string) {
 	for _, name := range s.Silent {
 		faults[name] = diagtest.Fault{Silent: true}
 	}
-	if len(faults) == 0 {
-		return
-	}
-	hosts := map[string]bool{}
-	records := dns.NewZoneParser(strings.NewReader(zone), ".", "")
-	for rr, more := records.Next(); more; rr, more = records.Next() {
-		if ns, ok := rr.(*dns.NS); ok {
-			hosts[ns.Ns] = true
-		}
-	}
-	require.NoError(t, records.Err())
 	for name, fault := range faults {
-		w.Fault(name, 0, fault)
-	}
-	for _, host := range sortedKeys(hosts) {
-		server := w.Server(host, "")
-		for name, fault := range faults {
-			server.Fault(name, 0, fault)
-		}
+		w.FaultEverywhere(name, 0, fault)
 	}
 }
 

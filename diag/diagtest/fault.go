@@ -1,6 +1,7 @@
 package diagtest
 
 import (
+	"reflect"
 	"sync"
 	"time"
 
@@ -57,6 +58,10 @@ func (t *faultTable) set(name string, qtype uint16, f Fault) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if reflect.ValueOf(f).IsZero() {
+		delete(t.faults, faultKey{dns.CanonicalName(name), qtype})
+		return nil
+	}
 	if t.faults == nil {
 		t.faults = map[faultKey]*activeFault{}
 	}
@@ -117,6 +122,12 @@ func (f *Fault) add(g Fault) {
 // such as "*.example.com" all below example.com. Each replaces an earlier one of the same name and type,
 // and the zero Fault ends it.
 func (w *World) Fault(name string, qtype uint16, f Fault) { w.check(w.dns.faults.set(name, qtype, f)) }
+
+// FaultEverywhere makes something go wrong as [World.Fault] does, and at the name servers of the zones too: the question
+// has no answer in this world, whoever is asked.
+func (w *World) FaultEverywhere(name string, qtype uint16, f Fault) {
+	w.check(w.dns.everywhere.set(name, qtype, f))
+}
 
 // Break makes every question about a name fail with an rcode, such as [dns.RcodeServerFailure].
 func (w *World) Break(name string, rcode int) { w.Fault(name, 0, Fault{Rcode: rcode}) }

@@ -14,7 +14,8 @@ import (
 
 // names is the DNS of a world as its resolvers see it.
 type names struct {
-	faults faultTable
+	faults     faultTable // of resolvers
+	everywhere faultTable // of resolvers and name servers
 
 	mu      sync.Mutex
 	records []dns.RR
@@ -265,10 +266,11 @@ func (w *World) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 
 // recurse works on a question as a resolver with its own faults and contents does.
 func (w *World) recurse(q dns.Question, faults *faultTable, overlay map[string]*zone) *recursion {
-	r := &recursion{zones: w.dns.current(), now: w.Now(), overlay: overlay, faults: []*faultTable{&w.dns.faults}}
+	r := &recursion{zones: w.dns.current(), now: w.Now(), overlay: overlay}
 	if faults != nil {
-		r.faults = []*faultTable{faults, &w.dns.faults}
+		r.faults = []*faultTable{faults}
 	}
+	r.faults = append(r.faults, &w.dns.faults, &w.dns.everywhere)
 	r.walk(q.Name, q.Qtype)
 	return r
 }

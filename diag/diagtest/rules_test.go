@@ -82,8 +82,8 @@ func TestCheckTexts(t *testing.T) {
 		want  []string // parts of the failures
 	}{
 		{"good", texts, 11, nil},
-		{"no text for the state", diag.Texts{"valid": texts["valid"]}, 1,
-			[]string{"the state invalid has no text", "state invalid with findings [test.even] has no headline"}},
+		{"no text for the state", diag.Texts{}, 2,
+			[]string{"the state valid has no text", "state valid with findings [] has no headline"}},
 		{"headline too long", long, 2, []string{"the headline has 71 characters", "headline of 71 characters"}},
 		{"no sub", diag.Texts{"valid": {Headline: "All is well"}}, 2, []string{"without a full stop", "no sub"}},
 	}

@@ -42,6 +42,7 @@ const (
 	SigCorrupt     SigningFault = "corrupt"            // signatures do not fit the records
 	SigUnknownKey  SigningFault = "unknown key"        // signatures are by a key that is not in the zone
 	SigWrongSigner SigningFault = "wrong signer"       // signatures name another zone as the signer
+	SigZoneKey     SigningFault = "zone key"           // signatures over the keys are by the key that signs the rest
 	SigMissing     SigningFault = "missing signatures" // there are none
 	DenialMissing  SigningFault = "missing denial"     // NSEC and NSEC3 records are left out of replies
 	DSMismatch     SigningFault = "wrong ds"           // the DS record is that of another key
@@ -72,7 +73,7 @@ func (f SigningFault) explanation() uint16 {
 		return dns.ExtendedErrorCodeRRSIGsMissing
 	case DenialMissing:
 		return dns.ExtendedErrorCodeNSECMissing
-	case SigUnknownKey, DSMismatch:
+	case SigUnknownKey, SigZoneKey, DSMismatch:
 		return dns.ExtendedErrorCodeDNSKEYMissing
 	}
 	return dns.ExtendedErrorCodeDNSBogus

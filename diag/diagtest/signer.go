@@ -143,6 +143,9 @@ func (s *signer) sign(name string, rrtype uint16, rrset []dns.RR) []dns.RR {
 		if fault == SigUnknownKey {
 			k = newKey(s.zone.origin, "unknown", flagZone, s.how)
 		}
+		if fault == SigZoneKey {
+			k = s.zoneSigner
+		}
 		if sig := s.signature(rrset, k, fault); sig != nil {
 			sigs = append(sigs, sig)
 		}

@@ -1,0 +1,170 @@
+package httpapi
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/stretchr/testify/require"
+)
+
+// maxSilenced bounds the questions of one reply that are silenced; composed operations ask several hundred.
+const maxSilenced = 24
+
+// TestDrillSilence lets each question of a reply go unanswered alone, as SERVFAIL and as silence, and some pairs of
+// them: less knowledge never makes a verdict surer, better or graver (CONTRACT 1.7, Knowledge).
+func TestDrillSilence(t *testing.T) {
+	own, others := drillCases(t)
+	asked, faulty := 0, 0
+	drill := func(c drillCase, most int) {
+		t.Run(c.name, func(t *testing.T) {
+			c.play(t, func(r *drillRun) {
+				n, faults := r.silence(most)
+				asked, faulty = asked+n, faulty+len(faults)
+				for _, f := range faults {
+					t.Error(f)
+				}
+			})
+		})
+	}
+	for _, c := range own {
+		if !testing.Short() || sampled(c.name, 8) {
+			drill(c, maxSilenced)
+		}
+	}
+	for _, c := range others {
+		if sampled(c.name, drillShare(t, 12, 400)) {
+			drill(c, maxSilenced/2)
+		}
+	}
+	require.NotZero(t, asked, "no question was silenced")
+	t.Logf("silenced questions: %d, faults: %d", asked, faulty)
+}
+
+// drillShare is one of how many cases is played: more of them in a full run.
+func drillShare(t *testing.T, full, short uint64) uint64 {
+	if testing.Short() {
+		return short
+	}
+	return full
+}
+
+// silence compares the reply to what it is when at most so many of its questions go unanswered.
+func (r *drillRun) silence(most int) (asked int, faults []string) {
+	r.world.Forget()
+	full := r.ask()
+	if full.status != 200 {
+		return 0, nil
+	}
+	questions := r.questions()
+	seen := map[string]bool{}
+	try := func(how failing, list ...question) {
+		var undo []func()
+		for _, q := range list {
+			undo = append(undo, r.fail(q, how))
+		}
+		reply := r.ask()
+		for _, f := range undo {
+			f()
+		}
+		asked++
+		for _, fault := range full.lessKnown(reply) {
+			if !seen[fault] { // one fault is enough to be told once
+				seen[fault] = true
+				faults = append(faults, fmt.Sprintf("%s of %s: %s", how, list, fault))
+			}
+		}
+	}
+	for _, q := range someOf(questions, most, r.name) {
+		try(servfail, q)
+		try(silence, q)
+	}
+	if len(questions) > 2 {
+		pair := someOf(questions, 2, r.name+" in pairs")
+		try(silence, pair...)
+	}
+	return asked, faults
+}
+
+// notKnown reports whether a code tells of ignorance, or of a failed lookup whose failure is itself what matters.
+func notKnown(code diag.Code) bool {
+	r, known := rulesByCode()[code]
+	return known && r.State == diag.Unknown
+}
+
+var rulesByCode = onceValue(ruleBook)
+
+func onceValue[T any](f func() T) func() T {
+	var v T
+	done := false
+	return func() T {
+		if !done {
+			v, done = f(), true
+		}
+		return v
+	}
+}
+
+var stateOrder = map[string]int{"valid": 0, "warning": 1, "invalid": 2, "missing": 3}
+
+// lessKnown lists what a reply with less knowledge must not say beside the one with more.
+func (full *drillReply) lessKnown(less *drillReply) (faults []string) {
+	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	switch less.status {
+	case 200:
+	case 502, 504:
+		return nil
+	default:
+		return []string{fmt.Sprintf("status %d: %s", less.status, less.body)}
+	}
+	had := map[diag.Code]diag.Severity{}
+	for _, f := range full.Findings {
+		had[f.Code] = max(had[f.Code], f.Severity)
+	}
+	for _, f := range less.Findings { // (a)
+		if before, ok := had[f.Code]; f.Severity > diag.Info && (!ok || before < f.Severity) && !notKnown(f.Code) {
+			fail("(a) a new %v %s: %s", f.Severity, f.Code, f.Detail)
+		}
+	}
+	for _, c := range less.Passed { // (b)
+		if !slices.ContainsFunc(full.Passed, func(o diag.Check) bool { return o.Code == c.Code }) {
+			fail("(b) praised for %s", c.Code)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(less.Breakdown.Categories)) {
+		if c, before := less.Breakdown.Categories[name], full.Breakdown.Categories[name]; full.Score != nil && c.Earned > before.Earned {
+			fail("(b) %d points for %s, %d before", c.Earned, name, before.Earned)
+		}
+	}
+	before := full.suggested()
+	for _, v := range less.suggested() { // (c)
+		if !slices.Contains(before, v) {
+			fail("(c) suggests %q", v)
+		}
+	}
+	if full.verdict() && less.State != full.State && less.State != "unknown" { // (d)
+		if stateOrder[less.State] > stateOrder[full.State] || !less.Partial || full.State == "unknown" {
+			fail("(d) state %s, %s before, partial %t", less.State, full.State, less.Partial)
+		}
+	}
+	if less.Score != nil && !less.Partial && (full.Score == nil || *less.Score > *full.Score) {
+		fail("(d) score %d, %s before", *less.Score, scoreWord(full.Score))
+	}
+	yes := full.yes()
+	for _, path := range less.yes() {
+		if !slices.Contains(yes, path) && !strings.Contains(path, "results.") {
+			fail("(d) says %s", path)
+		}
+	}
+	return faults
+}
+
+func scoreWord(score *int) string {
+	if score == nil {
+		return "none"
+	}
+	return fmt.Sprint(*score)
+}

@@ -1,0 +1,287 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+)
+
+// A drill holds all operations over many worlds to what CONTRACT 1.7 and 1.8 ask of every verdict: in what silence may
+// do to it (TestDrillSilence), in the values that it suggests (TestDrillSuggestions), in what our own failures may say
+// (TestDrillOutage), and in how it fits the verdicts of others (TestDrillAgreement).
+
+// A drillCase is an operation that is asked something in a world.
+type drillCase struct {
+	name    string
+	build   func(testing.TB) *diagtest.World
+	ep      Endpoint
+	request []byte
+}
+
+// A drillRun is one case with its world, inside a bubble.
+type drillRun struct {
+	drillCase
+	t     *testing.T
+	world *diagtest.World
+	start time.Time
+}
+
+// A drillReply is what came of a request.
+type drillReply struct {
+	status    int
+	body      []byte
+	all       any
+	State     string                `json:"state"`
+	Score     *int                  `json:"score"`
+	Band      string                `json:"score_band"`
+	Headline  string                `json:"verdict_headline"`
+	Sub       string                `json:"verdict_sub"`
+	Partial   bool                  `json:"partial"`
+	Findings  []diag.Finding        `json:"findings"`
+	Passed    []diag.Check          `json:"passed_checks"`
+	Advice    []diag.Recommendation `json:"recommendations"`
+	Breakdown diag.Breakdown        `json:"score_breakdown"`
+}
+
+// play opens the bubble of a case.
+func (c drillCase) play(t *testing.T, f func(*drillRun)) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &drillRun{drillCase: c, t: t, world: c.build(t)}
+		r.start = r.world.Now()
+		f(r)
+	})
+}
+
+// ask runs the request in the world as it is now, at the time at which it began.
+func (r *drillRun) ask() *drillReply {
+	r.world.SetTime(r.start)
+	return r.askIn(r.world.NewEnv())
+}
+
+func (r *drillRun) askIn(env *diag.Env) *drillReply {
+	reply := &drillReply{status: http.StatusOK}
+	result, err := r.ep.Run(r.t.Context(), env, r.request)
+	if err == nil {
+		reply.body = result.Body
+	} else {
+		f := problemFor(err)
+		reply.status = f.status
+		reply.body, _ = encode(f.problem)
+	}
+	if err := json.Unmarshal(reply.body, &reply.all); err != nil {
+		r.t.Fatalf("%s: the reply is no JSON: %v", r.name, err)
+	}
+	json.Unmarshal(reply.body, reply) // an operation without verdict has fewer fields, and an image none
+	return reply
+}
+
+// suggested are the values that a reply suggests.
+func (d *drillReply) suggested() []string { return suggestions(d.all) }
+
+// verdict reports whether the reply has one.
+func (d *drillReply) verdict() bool { return d.State != "" }
+
+// yes lists the paths of what the reply affirms: booleans that a reader takes for a promise.
+func (d *drillReply) yes() []string { return affirmed(d.all, "") }
+
+var promises = map[string]bool{
+	"valid": true, "ready": true, "compliant": true, "eligible": true, "authorized": true, "covered": true, "complete": true,
+	"trusted": true, "hostname_match": true, "met": true, "protected": true, "consistent": true, "forward_confirmed": true,
+}
+
+func affirmed(v any, path string) (list []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range sortedKeys(v) {
+			if b, ok := v[name].(bool); ok && b && promises[name] {
+				list = append(list, path+name)
+			}
+			list = append(list, affirmed(v[name], path+name+".")...)
+		}
+	case []any:
+		for _, item := range v {
+			list = append(list, affirmed(item, path)...)
+		}
+	}
+	return list
+}
+
+// A question is one that a world was asked, or an exchange with a server.
+type question struct {
+	name   string
+	qtype  uint16
+	server netip.AddrPort // of an exchange over TCP
+}
+
+func (q question) String() string {
+	if q.server.IsValid() {
+		return "exchange with " + q.server.String()
+	}
+	return dns.TypeToString[q.qtype] + " " + q.name
+}
+
+// questions are those that the world was asked since it last forgot, each once, in an order that is always the same.
+func (r *drillRun) questions() []question {
+	seen := map[question]bool{}
+	for _, q := range r.world.Queries() {
+		seen[question{name: q.Name, qtype: q.Type}] = true
+	}
+	for _, c := range r.world.Connections() {
+		if c.Network == "tcp" && c.Addr.Port() != 53 && c.Addr.Port() != 853 && !strings.HasSuffix(c.Addr.Addr().String(), ".53") {
+			seen[question{server: c.Addr}] = true
+		}
+	}
+	list := make([]question, 0, len(seen))
+	for q := range seen {
+		list = append(list, q)
+	}
+	slices.SortFunc(list, func(a, b question) int { return strings.Compare(a.String(), b.String()) })
+	return list
+}
+
+// A failing is a way for a question to go unanswered.
+type failing string
+
+// The ways. Instead of SERVFAIL, a server that is asked over TCP is not to be reached at all.
+const (
+	servfail failing = "SERVFAIL"
+	silence  failing = "silence"
+)
+
+// fail lets a question go unanswered, and returns what undoes it.
+func (r *drillRun) fail(q question, how failing) (undo func()) {
+	if q.server.IsValid() {
+		r.world.Behave(q.server.String(), map[failing]diagtest.Behaviour{servfail: diagtest.Unreachable, silence: diagtest.Hangs}[how])
+		return func() { r.world.Behave(q.server.String(), diagtest.Serves) }
+	}
+	fault := diagtest.Fault{Rcode: dns.RcodeServerFailure}
+	if how == silence {
+		fault = diagtest.Fault{Silent: true}
+	}
+	r.world.FaultEverywhere(q.name, q.qtype, fault)
+	return func() { r.world.FaultEverywhere(q.name, q.qtype, diagtest.Fault{}) }
+}
+
+// sampled picks the cases whose name falls into one of every n, always the same.
+func sampled(name string, n uint64) bool {
+	if n <= 1 {
+		return true
+	}
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()%n == 0
+}
+
+// someOf returns at most n of a list, picked by chance from a seed that is the name.
+func someOf[T any](list []T, n int, name string) []T {
+	if len(list) <= n {
+		return list
+	}
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	rng := rand.New(rand.NewPCG(h.Sum64(), 0))
+	picked := slices.Clone(list)
+	rng.Shuffle(len(picked), func(i, j int) { picked[i], picked[j] = picked[j], picked[i] })
+	return picked[:n]
+}
+
+// drillCases are the scenarios with their own requests, and all operations that ask the network about each domain of
+// a scenario's world.
+func drillCases(t *testing.T) (own, others []drillCase) {
+	built := map[string]Endpoint{}
+	for _, ep := range endpoints {
+		built[ep.Method+" "+ep.Path] = ep
+	}
+	files := scenarioFiles(t)
+	asked := map[string]bool{}
+	for _, path := range sortedKeys(files) {
+		file := files[path]
+		ep, ok := built[file.Operation]
+		if !ok {
+			continue
+		}
+		name := strings.TrimSuffix(path, ".json")
+		c := drillCase{name, file.World.build, ep, privateKeys(t, file.Request)}
+		own = append(own, c)
+		subject := subjectOf(c.request)
+		world, err := json.Marshal(file.World)
+		if err != nil || file.World.Zone == "" || subject == "" || asked[subject+string(world)] {
+			continue
+		}
+		asked[subject+string(world)] = true
+		for _, other := range endpoints {
+			if body := requestAbout(other, subject); body != nil && other.Path != ep.Path {
+				others = append(others, drillCase{name + " by " + other.Name(), file.World.build, other, body})
+			}
+		}
+	}
+	return own, others
+}
+
+// subjectOf is the domain that a request is about; empty if there is none.
+func subjectOf(request []byte) string {
+	var body struct{ Domain, Host, URL, Email string }
+	if json.Unmarshal(request, &body) != nil {
+		return ""
+	}
+	subject := body.Domain + body.Host
+	if body.URL != "" {
+		subject = regexp.MustCompile(`^([a-z]+://)?([^/:?#]+).*`).ReplaceAllString(body.URL, "$2")
+	}
+	if _, domain, ok := strings.Cut(body.Email, "@"); ok {
+		subject = domain
+	}
+	if _, err := diag.ParseDomain(subject); err != nil {
+		return ""
+	}
+	return subject
+}
+
+// requestAbout is what an operation that asks the network is asked about a domain; nil if it asks of other things.
+func requestAbout(ep Endpoint, domain string) []byte {
+	more := map[string]string{
+		"resolve": `"qname":%q,"qtype":"A"`, "resolve/propagation": `"qname":%q`, "dkim/lookup": `"domain":%q,"selector":"s1"`,
+		"url/check": `"url":%q`, "page/crawl-check": `"url":%q`, "phishing/check": `"url":%q`, "http/headers-check": `"url":%q`,
+		"certificates/ssl/check": `"host":%q`,
+	}
+	if form, ok := more[ep.Name()]; ok {
+		return fmt.Appendf(nil, "{"+form+"}", domain)
+	}
+	if _, validates := strings.CutSuffix(ep.Name(), "/validate"); validates || ep.op.owned || ep.Method != http.MethodPost {
+		return nil
+	}
+	switch ep.Name() {
+	case "dmarc/generate", "dmarcbis/migrate", "dns/idn", "certificats/bimi/parse":
+		return nil
+	}
+	body := fmt.Appendf(nil, `{"domain":%q}`, domain)
+	if _, err := ep.op.decode(body); err != nil {
+		return nil
+	}
+	return bytes.Clone(body)
+}
+
+// ruleBook has the rules of all operations by code.
+func ruleBook() map[diag.Code]diag.RuleInfo {
+	book := map[diag.Code]diag.RuleInfo{}
+	for _, ep := range endpoints {
+		for _, r := range ep.Rules() {
+			book[r.Code] = r
+		}
+	}
+	return book
+}
