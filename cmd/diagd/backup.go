@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
@@ -40,9 +41,9 @@ func (a *app) backup(ctx context.Context, to string) error {
 	if err := sqlitedb.Backup(ctx, place, to); err != nil {
 		return err
 	}
-	audit, err := auditFile(ctx, to)
-	if err != nil {
-		return fmt.Errorf("the copy %s: %w", to, err)
+	audit, err := verifyFile(ctx, to)
+	if err != nil && !errors.Is(err, errFaults) {
+		return fmt.Errorf("the copy is of no use: %w", errors.Join(err, os.Remove(to)))
 	}
 	return a.showAudit(audit)
 }

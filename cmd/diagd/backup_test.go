@@ -65,7 +65,8 @@ func TestBackup(t *testing.T) {
 
 func TestBackupRefuses(t *testing.T) {
 	store, _ := newStore(t)
-	file := filepath.Join(t.TempDir(), "taken")
+	file, empty := filepath.Join(t.TempDir(), "taken"), filepath.Join(t.TempDir(), "empty.db")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	require.NoError(t, os.WriteFile(file, []byte("older"), 0o600))
 	for _, test := range []struct {
 		args []string
@@ -77,6 +78,8 @@ func TestBackupRefuses(t *testing.T) {
 		{[]string{"backup", file, "--store=sqlite:" + file + "-none"}, exitFailed, "diagd serve makes it"},
 		{[]string{"backup", file, store}, exitFailed, "taken: file already exists"},
 		{[]string{"backup", filepath.Join(file, "in", "no", "folder"), store}, exitFailed, "not a directory"},
+		{[]string{"backup", filepath.Join(filepath.Dir(file), "copy"), "--store=sqlite:" + empty}, exitFailed,
+			"the file is no store of diagd"},
 	} {
 		var out, err bytes.Buffer
 		assert.Equal(t, test.want, run(t.Context(), test.args, &out, &err), test.args)

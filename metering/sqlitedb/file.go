@@ -56,7 +56,7 @@ var inUse struct {
 // SQLite gives the files that it puts beside it the same mode. A file that others may read or write is
 // closed to them: it holds what customers did, and a copy brought back by hand often has the mode of
 // any other file. A file with several names (hard links) is refused, because each name would get a
-// write-ahead log of its own.
+// write-ahead log of its own; so is a file that is mounted itself, because its log would lie outside the mount.
 func Open(path string) (*File, error) {
 	if path == "" {
 		return nil, errors.New("opening the database: no path was given")
@@ -105,6 +105,10 @@ func (f *File) create(path string) (os.FileInfo, error) {
 	if n := links(info); n > 1 {
 		return nil, fmt.Errorf("%s has %d names (hard links), each of which would get a write-ahead log of its own; "+
 			"remove all but one", f.path, n)
+	}
+	if mountRoot(f.path) {
+		return nil, fmt.Errorf("%s is mounted as a single file: its write-ahead log would lie outside the mount and be lost "+
+			"with the container; mount the directory that holds it", f.path)
 	}
 	return info, f.protect()
 }

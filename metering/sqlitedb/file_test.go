@@ -19,6 +19,7 @@ import (
 const (
 	childPath  = "DIAGKIT_SQLITEDB_PATH"
 	childServe = "DIAGKIT_SQLITEDB_SERVE"
+	childMount = "DIAGKIT_SQLITEDB_MOUNT"
 )
 
 func TestMain(m *testing.M) {
@@ -26,6 +27,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case path == "":
 		os.Exit(m.Run())
+	case os.Getenv(childMount) != "":
+		fmt.Println(openMounted(path))
 	case os.Getenv(childServe) != "":
 		fmt.Println(serveChild(path))
 	default:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // links is how many names a file has.
@@ -13,6 +15,13 @@ func links(info os.FileInfo) uint64 {
 		return uint64(stat.Nlink) // narrower on some machines
 	}
 	return 1
+}
+
+// mountRoot reports whether a file is mounted itself, as docker -v mounts a single file. Kernels before 5.8 do not say.
+func mountRoot(path string) bool {
+	var stat unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, 0, 0, &stat)
+	return err == nil && stat.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
 }
 
 // serverLock is flock(2) on the database itself: it is kept by the inode, and Linux keeps it apart from the

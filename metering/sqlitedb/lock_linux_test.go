@@ -3,11 +3,13 @@ package sqlitedb
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -67,4 +69,36 @@ func closing[C interface{ Close() error }](c C, err error) error {
 		return err
 	}
 	return c.Close()
+}
+
+// A file that is mounted itself is refused: its write-ahead log would lie outside the mount.
+func TestMountedFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "diag.db")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.True(t, mountRoot("/"))
+	require.False(t, mountRoot(dir))
+	require.False(t, mountRoot(path))
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childPath+"="+path, childMount+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS, // so that it may mount, and nobody else sees it
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Logf("namespaces of users are not allowed here: %v %s", err, out)
+		return
+	}
+	require.Contains(t, string(out), "mounted as a single file")
+	require.NoFileExists(t, path+"-wal")
+}
+
+// openMounted opens a file that it has mounted on itself.
+func openMounted(path string) error {
+	if err := unix.Mount(path, path, "", unix.MS_BIND, ""); err != nil {
+		os.Exit(1)
+	}
+	return closing(Open(path))
 }

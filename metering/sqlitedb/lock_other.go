@@ -12,6 +12,9 @@ import (
 // links is how many names a file has, as far as this system tells.
 func links(os.FileInfo) uint64 { return 1 }
 
+// mountRoot reports whether a file is mounted itself, which only Linux can do.
+func mountRoot(string) bool { return false }
+
 // serverLock is an exclusive transaction on a file beside the database. It works wherever SQLite does; flock(2)
 // would not, because other systems do not keep it apart from the locks of SQLite.
 type serverLock struct{ conn *sqlite.Conn }
