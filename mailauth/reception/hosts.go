@@ -59,11 +59,11 @@ func LookupHosts(ctx context.Context, env *diag.Env, name diag.Name, limit int) 
 	var addresses diag.Addresses
 	g.Go(func() { addresses = diag.LookupAddresses(own, env, name.FQDN()) })
 	g.Wait()
-	if h.MX.Exists() || h.MX.Err() != nil {
+	if h.MX.Exists() {
 		return h
 	}
 	h.Addresses = addresses
-	if yes, known := h.Receives(); yes || !known {
+	if yes, known := h.Receives(); h.MX.Err() == nil && (yes || !known) {
 		h.Implicit = true
 		h.List = []Host{{Name: name.String(), Addresses: addresses}}
 	}

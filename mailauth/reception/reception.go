@@ -44,6 +44,8 @@ func (r *Reception) NullMX() bool {
 // Receives reports whether mail for the domain may go somewhere, and whether that is known.
 func (r *Reception) Receives() (yes, known bool) {
 	switch {
+	case r.denied():
+		return false, true
 	case r.MX.Err() != nil:
 		return false, false
 	case r.MX.Exists():
@@ -51,8 +53,24 @@ func (r *Reception) Receives() (yes, known bool) {
 	case r.Addresses.V4.Exists() || r.Addresses.V6.Exists():
 		return true, true
 	default:
-		return false, r.MX.NXDomain() || r.Addresses.Err() == nil
+		return false, r.Addresses.Err() == nil
 	}
+}
+
+// Exists reports whether the domain exists, and whether that is known. NXDOMAIN for one type holds for all (RFC 8020
+// section 2); at the end of an alias it speaks of the target.
+func (r *Reception) Exists() (yes, known bool) {
+	v4, v6 := &r.Addresses.V4, &r.Addresses.V6
+	if len(r.MX.Aliases)+len(v4.Aliases)+len(v6.Aliases) > 0 {
+		return true, true
+	}
+	answered := r.MX.Err() == nil || v4.Name != "" && v4.Err() == nil || v6.Name != "" && v6.Err() == nil
+	return answered && !r.denied(), answered
+}
+
+// denied reports whether the DNS says that there is no such name.
+func (r *Reception) denied() bool {
+	return r.MX.NXDomain() || r.MX.Err() != nil && (r.Addresses.V4.NXDomain() || r.Addresses.V6.NXDomain())
 }
 
 // Refusal says why the domain receives no mail, as a clause about it; empty if it receives some, or if that is not
@@ -63,7 +81,7 @@ func (r *Reception) Refusal() string {
 		return ""
 	case r.NullMX():
 		return "has a null MX"
-	case r.MX.NXDomain():
+	case r.denied():
 		return "does not exist"
 	default:
 		return "has neither an MX record nor an address"

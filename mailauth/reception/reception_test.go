@@ -39,6 +39,7 @@ func TestReceives(t *testing.T) {
 	w.Break("broken.example", dns.RcodeServerFailure)
 	w.Fault("half.example", dns.TypeA, diagtest.Fault{Rcode: dns.RcodeServerFailure})
 	w.Zone(`half.example. TXT "x"`)
+	w.Fault("lost.example", dns.TypeMX, diagtest.Fault{Rcode: dns.RcodeServerFailure})
 	tests := []struct {
 		name             string
 		receives, known  bool
@@ -50,6 +51,7 @@ func TestReceives(t *testing.T) {
 		{"none.example", false, true, "has a null MX", ""},
 		{"text.example", false, true, "has neither an MX record nor an address", ""},
 		{"gone.example", false, true, "does not exist", ""},
+		{"lost.example", false, true, "does not exist", ""}, // the addresses say so
 		{"broken.example", false, false, "", "the MX lookup of broken.example failed: the resolver answered SERVFAIL"},
 		{"half.example", false, false, "", "the address lookup of half.example failed: the resolver answered SERVFAIL"},
 	}
@@ -58,6 +60,9 @@ func TestReceives(t *testing.T) {
 		receives, known := r.Receives()
 		got := []any{receives, known, r.Refusal(), r.Unknown()}
 		require.Equal(t, []any{tt.receives, tt.known, tt.refusal, tt.unknown}, got, tt.name)
+		exists, known := r.Exists()
+		require.Equal(t, tt.refusal != "does not exist" && tt.name != "broken.example", exists, tt.name)
+		require.Equal(t, tt.name != "broken.example", known, tt.name)
 	}
 }
 
