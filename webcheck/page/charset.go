@@ -34,6 +34,7 @@ type Decoded struct {
 	Declared  string // by a meta element, as written; also if something else outweighed it
 	Late      bool   // that declaration ends beyond the first 1024 bytes
 	Unknown   string // label in the header or the page that no encoding has
+	Conflict  bool   // the page declares another encoding than the one that counts
 }
 
 // Decode makes text of the bytes of a page as browsers do (html.spec.whatwg.org section 13.2.3).
@@ -57,6 +58,9 @@ func Decode(body []byte, contentType string) Decoded {
 		}
 	}
 	d.Charset = name
+	if _, declared := charset.Lookup(label); declared != "" && !strings.HasPrefix(declared, "utf-16") {
+		d.Conflict = declared != name
+	}
 	d.convert(e, body[skip:])
 	return d
 }

@@ -114,6 +114,9 @@ func (r *reader) start(e *element) {
 	} else if r.hidden == 0 && !inline(e) {
 		r.breakLine()
 	}
+	if r.template > 0 && e.atom != atom.Meta && e.atom != atom.Template {
+		return // inert: neither shown nor run nor loaded
+	}
 	r.attributes(e)
 	if e.foreign {
 		r.startForeign(e)
@@ -179,7 +182,7 @@ func (r *reader) end(e *element) {
 		r.captures = slices.Delete(r.captures, i, i+1)
 		e.capture.done(e.capture)
 	}
-	if e.foreign {
+	if e.foreign || r.template > 0 {
 		return
 	}
 	switch e.atom {

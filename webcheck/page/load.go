@@ -8,7 +8,7 @@ import (
 
 // loads keeps something that the page loads by itself.
 func (r *reader) loads(name string, ref Ref, blockable bool, integrity string) {
-	if ref.Raw == "" || r.template > 0 {
+	if ref.Raw == "" {
 		return
 	}
 	if r.keep(len(r.Resources), MaxResources, ref.size()+64) {
@@ -150,6 +150,7 @@ const maxStyle = 256 << 10
 func (r *reader) styles(name, css string) {
 	const most = 200
 	rest := css
+	imported := false // by url() behind @import, which browsers block
 	for range most {
 		i := strings.IndexByte(rest, '(')
 		at := strings.Index(rest, "@import")
@@ -158,6 +159,7 @@ func (r *reader) styles(name, css string) {
 			return
 		case at >= 0 && (i < 0 || at < i):
 			rest = strings.TrimLeft(rest[at+len("@import"):], whitespace)
+			imported = len(rest) > 4 && strings.EqualFold(rest[:4], "url(")
 			if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
 				url, after, _ := strings.Cut(rest[1:], rest[:1])
 				rest = after
@@ -170,9 +172,10 @@ func (r *reader) styles(name, css string) {
 				url, _, _ := strings.Cut(rest, ")")
 				url = strings.Trim(url, whitespace+`"'`)
 				if !strings.HasPrefix(url, "#") && !hasScheme(url, "data") {
-					r.loads(name, r.ref(clip(url, MaxValue)), false, "")
+					r.loads(name, r.ref(clip(url, MaxValue)), imported, "")
 				}
 			}
+			imported = false
 		}
 	}
 }

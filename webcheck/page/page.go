@@ -38,6 +38,7 @@ type Page struct {
 	DeclaredCharset string // by a meta element, as written; also if something else outweighed it
 	LateCharset     bool   // that declaration ends beyond the first 1024 bytes
 	UnknownCharset  string // label in the header or the page that no encoding has
+	CharsetConflict bool   // the declaration names another encoding than the one that counts
 
 	HeadOnly bool // there is no tree: elements are nested too deep, and what is here comes from tokens
 	Cut      bool // the end of the page was left out, because a tree of the whole would have been too large

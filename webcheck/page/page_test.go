@@ -132,6 +132,8 @@ func TestDecode(t *testing.T) {
 			require.Equal(t, tt.by, d.By)
 		})
 	}
+	require.True(t, page.Decode([]byte("<meta charset=utf-8>"), "text/html; charset=latin1").Conflict)
+	require.False(t, page.Decode([]byte("<meta charset=utf8>"), "text/html; charset=UTF-8").Conflict)
 	require.Equal(t, "none", page.Decode(nil, "text/html;charset=none").Unknown)
 	require.True(t, page.Decode([]byte(tests[7].body), "").Late)
 	require.True(t, page.Decode([]byte("a\xe4a"), "text/html; charset=utf-8").Undecoded)
@@ -158,7 +160,7 @@ func TestReadText(t *testing.T) {
 func TestReadLoads(t *testing.T) {
 	p := read(t, `<link rel=stylesheet href=http://a.example/s.css><script src=http://a.example/s.js integrity=sha256-x crossorigin></script>
 		<script type=text/template src=http://a.example/t></script><img src=http://a.example/i srcset="http://a.example/1 1x, http://a.example/2,3 2x">
-		<style>@import "http://a.example/import"; a { background: URL( 'http://a.example/u' ) }</style>
+		<style>@import "http://a.example/import"; @import url(http://a.example/url); a { background: URL( 'http://a.example/u' ) }</style>
 		<p style="background:url(http://a.example/p)"><iframe src=http://a.example/f></iframe><video poster=http://a.example/v></video>
 		<svg><image href=http://a.example/svg /></svg><object data=http://a.example/o></object><template><img src=http://a.example/no></template>`)
 	var got []string
@@ -169,11 +171,25 @@ func TestReadLoads(t *testing.T) {
 		}
 		got = append(got, l.Element+" "+strings.TrimPrefix(l.URL, "http://a.example/")+mark)
 	}
-	require.Equal(t, []string{"link s.css!", "script s.js!", "img i", "img 1!", "img 2,3!", "style import!", "style u", "p p", "iframe f!",
+	require.Equal(t, []string{"link s.css!", "script s.js!", "img i", "img 1!", "img 2,3!", "style import!", "style url!", "style u", "p p", "iframe f!",
 		"video v", "image svg", "object o!"}, got)
 	require.Len(t, p.Scripts, 1)
 	require.True(t, p.Scripts[0].HasCrossOrigin)
 	require.Equal(t, 2, p.Counts.ExternalScripts)
+}
+
+// What stands in a template is neither shown nor loaded, whatever a script may make of it.
+func TestReadTemplate(t *testing.T) {
+	for _, nest := range []string{"", strings.Repeat("<div>", 600)} { // without a tree, too
+		p := read(t, `<form><template><h2>No</h2><a href=/x onclick=f()>no</a><img src=x><form action=/y><input type=password></form>`+
+			`<script src=/z></script><svg></svg></template><input name=in></form><h1>Yes</h1>`+nest)
+		require.Equal(t, []page.Heading{{Level: 1, Text: "Yes"}}, p.Headings)
+		require.Empty(t, p.Anchors)
+		require.Empty(t, p.Resources)
+		require.Zero(t, p.Counts.Images+p.Counts.Passwords+p.Counts.Scripts+p.Counts.InlineHandlers)
+		require.Len(t, p.Forms, 1)
+		require.Equal(t, []string{"in"}, p.Forms[0].Names)
+	}
 }
 
 func TestReadDeep(t *testing.T) {

@@ -17,7 +17,7 @@ func Read(body []byte, o Options) *Page {
 
 func read(d Decoded, o Options) *Page {
 	p := &Page{Charset: d.Charset, CharsetBy: d.By, Undecoded: d.Undecoded, DeclaredCharset: d.Declared,
-		LateCharset: d.Late, UnknownCharset: d.Unknown, Base: o.URL.String()}
+		LateCharset: d.Late, UnknownCharset: d.Unknown, CharsetConflict: d.Conflict, Base: o.URL.String()}
 	r := &reader{Page: p, host: hostOf(p.Base)}
 	text := d.Text
 	if n := safePrefix(text); n < len(text) {

@@ -74,7 +74,7 @@ type Fault struct {
 func Parse(body []byte) *File {
 	p := parser{File: &File{}}
 	if len(body) > MaxBytes {
-		body, p.Truncated = body[:MaxBytes], true
+		body, p.Truncated = body[:wholeLines(body, MaxBytes)], true
 	}
 	body = bytes.TrimPrefix(body, []byte("\xEF\xBB\xBF"))
 	for len(body) > 0 {
@@ -91,6 +91,15 @@ func Parse(body []byte) *File {
 		body = body[end+1:]
 	}
 	return p.File
+}
+
+// wholeLines is the length of the lines that end within a limit: what is left of a line that is cut would be another
+// rule.
+func wholeLines(body []byte, limit int) int {
+	if body[limit] == '\n' || body[limit] == '\r' {
+		return limit
+	}
+	return bytes.LastIndexAny(body[:limit], "\r\n") + 1
 }
 
 type parser struct {

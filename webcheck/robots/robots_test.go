@@ -86,6 +86,15 @@ func TestParseFaults(t *testing.T) {
 	require.True(t, long.Truncated)
 	require.False(t, long.Match("x", "/1").Allowed)
 	require.True(t, long.Match("x", "/2").Allowed)
+
+	head := "User-agent: *\nDisallow: /x\n#"
+	cut := head + strings.Repeat("-", robots.MaxBytes-len(head)-len("\nDisallow: /")) + "\nDisallow: /y/*/z$\n"
+	f = robots.Parse([]byte(cut))
+	require.True(t, f.Match("x", "/").Allowed, "a line that is cut at the limit is no rule")
+	require.False(t, f.Match("x", "/x").Allowed)
+	whole := strings.Replace(cut, "\nDisallow: /y", "\nDisallow: /\ny", 1)
+	require.False(t, robots.Parse([]byte(whole)).Match("x", "/").Allowed, "it ends at the limit")
+	require.Empty(t, robots.Parse([]byte(strings.Repeat("x", robots.MaxBytes+1))).Faults)
 }
 
 func TestDirectives(t *testing.T) {
