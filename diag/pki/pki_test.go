@@ -102,13 +102,14 @@ func TestDescribe(t *testing.T) {
 	require.True(t, Describe(ca.Certificate, now.AddDate(-6, 0, 0)).NotYetValid)
 }
 
-func TestDaysRoundDown(t *testing.T) {
+// Days are rounded towards zero (CONTRACT 1.7).
+func TestDays(t *testing.T) {
 	tests := []struct {
 		left time.Duration
 		want int
 	}{
 		{25 * time.Hour, 1}, {24 * time.Hour, 1}, {time.Hour, 0}, {0, 0},
-		{-time.Hour, -1}, {-24 * time.Hour, -1}, {-25 * time.Hour, -2},
+		{-time.Hour, 0}, {-24 * time.Hour, -1}, {-24*time.Hour - 7*time.Minute, -1}, {-103 * time.Hour, -4},
 	}
 	for _, tt := range tests {
 		require.Equal(t, tt.want, days(tt.left), "%v", tt.left)

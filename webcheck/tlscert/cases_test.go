@@ -23,26 +23,29 @@ var protocolCases = []testCase{
 				probe.SSL3: {0x0005}, probe.TLS10: {0x000A, 0x0033, 0x0003}, probe.TLS11: {0x002F},
 			}, DHBits: 1024, Compress: true, Bare: true, SSL2: true, ClientOrder: true,
 		})
-	}, codes: codes("tls.handshake.uncommon", "tls.version.ssl", "tls.version.ssl", "tls.version.modern",
+	}, codes: codes("tls.handshake.uncommon", "tls.version.ssl", "tls.version.modern",
 		"tls.cipher.export", "tls.cipher.rc4",
-		"tls.cipher.dh_broken", "tls.feature.compression", "tls.version.obsolete", "tls.version.obsolete",
+		"tls.cipher.dh_broken", "tls.feature.compression", "tls.version.obsolete",
 		"tls.cipher.small_block",
-		"tls.cipher.aead", "tls.feature.renegotiation", "tls.cipher.static", "tls.feature.master_secret",
-		"tls.feature.fallback"), state: diag.Bad},
+		"tls.cipher.aead", "tls.feature.renegotiation", "tls.cipher.static"), state: diag.Bad},
 	{name: "TLS 1.0 and 1.2 with protection against fallback", setup: func(s setup) {
 		s.fake(probetest.Server{
 			Suites: map[probe.Version][]uint16{probe.TLS10: {0xC013}, probe.TLS12: {0xC02F, 0xC013, 0x009C}},
 			Groups: []probe.Group{23}, Fallback: true,
 		})
 	}, codes: uncommon("tls.version.obsolete", "tls.version.tls13", "tls.cipher.static"), state: diag.Bad},
-	{name: "weak suites first", setup: func(s setup) {
-		server := suites12(0x009C, 0xC02F)
-		server.ClientOrder = true
-		s.fake(server)
-	}, codes: uncommon("tls.version.tls13", "tls.cipher.static", "tls.cipher.order"), state: diag.Bad},
 	{name: "client certificates", setup: func(s setup) {
 		s.serve(nil, func(c *tls.Config) { c.ClientAuth, c.MaxVersion = tls.RequireAnyClientCert, tls.VersionTLS12 })
 	}, codes: codes("tls.handshake.client_certificate", "tls.version.tls13"), state: diag.Valid},
+	{name: "client certificates in TLS 1.3", setup: func(s setup) {
+		s.serve(nil, func(c *tls.Config) { c.ClientAuth, c.MinVersion = tls.RequireAnyClientCert, tls.VersionTLS13 })
+	}, codes: codes("tls.handshake.client_certificate"), state: diag.Valid},
+	{name: "optional client certificates", setup: func(s setup) {
+		s.serve(nil, func(c *tls.Config) { c.ClientAuth = tls.RequestClientCert })
+	}, codes: codes("tls.handshake.client_certificate"), state: diag.Valid},
+	{name: "no group for older clients", setup: func(s setup) {
+		s.serve(nil, func(c *tls.Config) { c.CurvePreferences = []tls.CurveID{tls.X25519MLKEM768} })
+	}, codes: codes("tls.group.hybrid_only"), state: diag.Warned},
 	{name: "NULL", setup: func(s setup) { s.fake(suites12(0x003B, 0x003C)) },
 		codes: codes("tls.cipher.null", "tls.handshake.uncommon", "tls.cipher.forward_secrecy", "tls.cipher.aead",
 			"tls.version.tls13"), state: diag.Bad},
@@ -88,6 +91,26 @@ var issuanceCases = []testCase{
 	{name: "revoked", setup: func(s setup) {
 		s.stapled(func(r *ocsp.Response) { r.Status, r.RevokedAt = ocsp.Revoked, start.AddDate(0, 0, -1) }, nil)
 	}, codes: codes("tls.ocsp.revoked"), state: diag.Bad},
+	{name: "revoked, by the issuer with its certificate", setup: func(s setup) {
+		s.stapled(func(r *ocsp.Response) {
+			r.Status, r.RevokedAt, r.Certificate = ocsp.Revoked, start.AddDate(0, 0, -1), s.a.public.cert
+		}, nil)
+	}, codes: codes("tls.ocsp.revoked"), state: diag.Bad},
+	{name: "good, by the issuer with its certificate", setup: func(s setup) {
+		s.stapled(func(r *ocsp.Response) { r.Certificate = s.a.public.cert }, nil)
+	}, state: diag.Valid},
+	{name: "signed by a responder of the issuer", setup: func(s setup) {
+		s.delegated(s.a.public, x509.ExtKeyUsageOCSPSigning)
+	}, state: diag.Valid},
+	{name: "signed by another certificate of the issuer", setup: func(s setup) {
+		s.delegated(s.a.public, x509.ExtKeyUsageServerAuth)
+	}, codes: codes("tls.ocsp.invalid"), state: diag.Warned},
+	{name: "signed by a responder of another authority", setup: func(s setup) {
+		s.delegated(s.a.root, x509.ExtKeyUsageOCSPSigning)
+	}, codes: codes("tls.ocsp.invalid"), state: diag.Warned},
+	{name: "staple from the future", setup: func(s setup) {
+		s.stapled(func(r *ocsp.Response) { r.ThisUpdate, r.NextUpdate = start.AddDate(0, 0, 2), start.AddDate(0, 0, 9) }, nil)
+	}, codes: codes("tls.ocsp.outdated"), state: diag.Warned},
 	{name: "outdated staple", setup: func(s setup) {
 		s.stapled(func(r *ocsp.Response) { r.NextUpdate = start.Add(-time.Minute) }, nil)
 	}, codes: codes("tls.ocsp.outdated"), state: diag.Warned},
@@ -109,5 +132,5 @@ var issuanceCases = []testCase{
 		s.w.Fault("example.com.", dns.TypeCAA, diagtest.Fault{Rcode: dns.RcodeServerFailure})
 	}, codes: codes("tls.caa.unknown"), state: diag.Valid},
 	{name: "no CAA", zone: "example.com. A 192.0.2.10\n", setup: func(s setup) { s.serve(nil) },
-		codes: codes("tls.caa.missing"), state: diag.Valid},
+		codes: codes(), state: diag.Valid},
 }

@@ -14,11 +14,14 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/lint"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -54,8 +57,11 @@ var reachCases = []testCase{
 		setup: func(setup) {}, codes: codes("tls.host.nonexistent"), state: diag.Bad},
 	{name: "no address", zone: "example.com. TXT x\n", setup: func(setup) {}, codes: codes("tls.host.address"),
 		state: diag.Bad},
-	{name: "silent name servers", setup: func(s setup) { s.w.Silence("example.com.") }, codes: codes("tls.host.unknown"),
-		state: diag.Unknown},
+	{name: "failing name servers", setup: func(s setup) {
+		for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA} {
+			s.w.Fault("example.com.", kind, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+		}
+	}, codes: codes("tls.host.unknown"), state: diag.Unknown},
 	{name: "a private address", zone: "example.com. A 10.0.0.1\n", setup: func(setup) {},
 		codes: codes("tls.host.blocked"), state: diag.Unknown},
 	{name: "refused", setup: func(setup) {}, codes: codes("tls.connect.refused"), state: diag.Bad},
@@ -72,18 +78,52 @@ var reachCases = []testCase{
 			conn.Close()
 		})
 	}, codes: codes("tls.handshake.plain"), state: diag.Bad},
+	{name: "a message of 16 MB", setup: func(s setup) {
+		server := suites12(0xC02F)
+		server.ChainSize = 1<<24 - 1
+		s.fake(server)
+	}, codes: codes("tls.handshake.oversized", "tls.version.tls13"), state: diag.Bad},
+	{name: "a flood of records", setup: func(s setup) {
+		s.w.Serve("192.0.2.10:443", func(conn net.Conn) {
+			go io.Copy(io.Discard, conn)
+			for err := error(nil); err == nil; {
+				_, err = io.WriteString(conn, "\x16\x03\x03\x00\x00")
+			}
+		})
+	}, codes: codes("tls.handshake.failed"), state: diag.Bad},
+	{name: "one connection breaks off", setup: func(s setup) {
+		cert, key := s.a.public.issue(s.t, leaf(nil))
+		config := &tls.Config{Time: s.w.Now, Certificates: []tls.Certificate{{PrivateKey: key, Certificate: [][]byte{cert.Raw,
+			s.a.public.cert.Raw}}}}
+		first := make(chan struct{}, 1)
+		s.w.Serve("192.0.2.10:443", func(conn net.Conn) {
+			defer conn.Close()
+			select {
+			case first <- struct{}{}:
+			default:
+				tls.Server(conn, config).Handshake()
+				io.Copy(io.Discard, conn)
+			}
+		})
+	}, state: diag.Valid},
 	{name: "alert", setup: func(s setup) { s.fake(probetest.Server{}) }, codes: codes("tls.handshake.failed"),
 		state: diag.Bad},
 
 	{name: "expired", setup: func(s setup) {
 		s.serve(func(c *x509.Certificate) { c.NotBefore, c.NotAfter = start.AddDate(0, -3, 0), start.AddDate(0, 0, -2) })
 	}, codes: codes("tls.certificate.expired"), state: diag.Bad},
+	{name: "expired an hour ago", setup: func(s setup) {
+		s.serve(func(c *x509.Certificate) { c.NotBefore, c.NotAfter = start.AddDate(0, -3, 0), start.Add(-time.Hour) })
+	}, codes: codes("tls.certificate.expired"), state: diag.Bad},
 	{name: "not yet valid", setup: func(s setup) {
 		s.serve(func(c *x509.Certificate) { c.NotBefore = start.AddDate(0, 0, 2) })
 	}, codes: codes("tls.certificate.early"), state: diag.Bad},
 	{name: "expires soon", setup: func(s setup) {
-		s.serve(func(c *x509.Certificate) { c.NotBefore, c.NotAfter = start.AddDate(0, 0, -80), start.AddDate(0, 0, 5) })
+		s.serve(func(c *x509.Certificate) { c.NotBefore, c.NotAfter = start.AddDate(0, 0, -80), start.AddDate(0, 0, 9) })
 	}, codes: codes("tls.certificate.expiring"), state: diag.Warned},
+	{name: "is about to expire", setup: func(s setup) {
+		s.serve(func(c *x509.Certificate) { c.NotBefore, c.NotAfter = start.AddDate(0, 0, -80), start.AddDate(0, 0, 5) })
+	}, codes: codes("tls.certificate.expires_now"), state: diag.Bad},
 	{name: "short-lived", setup: func(s setup) {
 		s.serve(func(c *x509.Certificate) { c.NotBefore, c.NotAfter = start.AddDate(0, 0, -3), start.AddDate(0, 0, 3) })
 	}, state: diag.Valid},
@@ -92,7 +132,7 @@ var reachCases = []testCase{
 	}, codes: codes("tls.certificate.name"), state: diag.Bad},
 	{name: "no names", setup: func(s setup) {
 		s.serve(func(c *x509.Certificate) { c.DNSNames, c.Subject.CommonName = nil, host })
-	}, codes: codes("tls.certificate.name", "tls.form.san_missing", "tls.form.cn_foreign"), state: diag.Bad},
+	}, codes: codes("tls.certificate.name"), state: diag.Bad},
 	{name: "valid for too long", setup: func(s setup) {
 		s.serve(func(c *x509.Certificate) {
 			c.NotAfter, c.ExtraExtensions = start.AddDate(0, 0, 300), []pkix.Extension{embedded(3)}
@@ -105,7 +145,7 @@ var reachCases = []testCase{
 	{name: "unknown authority", setup: func(s setup) {
 		other := (*ca)(nil).authority(s.t, "Example Ltd", "Example CA", start.AddDate(-1, 0, 0), start.AddDate(1, 0, 0))
 		s.chain(other, nil, other.cert)
-	}, codes: codes("tls.chain.untrusted", "tls.chain.root"), state: diag.Bad},
+	}, codes: codes("tls.chain.untrusted"), state: diag.Bad},
 	{name: "incomplete", setup: func(s setup) { s.chain(s.a.public, nil) }, codes: codes("tls.chain.incomplete"),
 		state: diag.Bad},
 	{name: "repairable", setup: func(s setup) {
@@ -126,7 +166,7 @@ var reachCases = []testCase{
 	}, codes: codes("tls.chain.expiring"), state: diag.Warned},
 	{name: "for mail", setup: func(s setup) {
 		s.serve(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection} })
-	}, codes: codes("tls.chain.invalid", "tls.form.eku_server"), state: diag.Bad},
+	}, codes: codes("tls.chain.invalid"), state: diag.Bad},
 	{name: "wrong order and extra", setup: func(s setup) {
 		second := s.a.public.authority(s.t, "Let's Encrypt", "E96", start.AddDate(-1, 0, 0), start.AddDate(1, 0, 0))
 		s.chain(second, nil, s.a.public.cert, s.a.expired.cert, second.cert)
@@ -200,15 +240,16 @@ func TestCheck(t *testing.T) {
 	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
 }
 
-// formVerdicts are one for each rule of package lint.
+// formVerdicts are one for each rule of package lint, and one for timestamps that are valid.
 func formVerdicts() (list []diag.Verdict) {
-	good := &evidence{linted: true}
-	list = append(list, formRules.Judge(good, texts))
+	form := formRules.Reading(sourceServer)
+	list = append(list, form.Judge(&evidence{linted: true}, texts))
 	for _, id := range lintIDs {
-		list = append(list, formRules.Judge(&evidence{linted: true, faults: []lint.Fault{{ID: id, Detail: "It is broken"}}},
-			texts))
+		list = append(list, form.Judge(&evidence{linted: true, faults: []lint.Fault{{ID: id, Detail: "It is broken"}}}, texts))
 	}
-	return list
+	i := slices.IndexFunc(issuanceRules, func(r diag.Rule[*evidence]) bool { return r.Code == "tls.sct.invalid" })
+	signed := &evidence{tls: &pki.TLS{}, scts: []SCT{{Verified: new(true)}}}
+	return append(list, issuanceRules[i:i+1].Reading(sourceServer).Judge(signed, texts))
 }
 
 // lintIDs are the rules of package lint that are findings here.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/lint"
@@ -27,6 +28,7 @@ type evidence struct {
 	addr      netip.AddrPort // invalid if nothing was connected to
 	nxdomain  bool
 	unlearned error         // why no address is known
+	silent    bool          // no resolver said anything of its addresses
 	failure   *fetch.Error  // why crypto/tls made no connection
 	scan      *probe.Report // nil if it was not asked for
 	caa       caa
@@ -34,6 +36,8 @@ type evidence struct {
 	took           *int64 // milliseconds of the handshake
 	version, suite uint16 // of the connection, or as the scan found them
 	alpn           string
+	asksClient     bool     // the server asked for a certificate of the client
+	refusesLate    bool     // and ended the connection after the handshake, since there was none
 	served         [][]byte // certificates in DER form
 	staple         []byte
 	handshakeSCTs  int
@@ -70,6 +74,27 @@ func parseChain(served [][]byte) (chain []*x509.Certificate, err error) {
 		chain = append(chain, c)
 	}
 	return chain, nil
+}
+
+// The sources of what the rules look at.
+const (
+	sourceServer diag.Source = "server" // the handshake of crypto/tls
+	sourceScan   diag.Source = "scan"   // the connections that try versions and cipher suites
+	sourceCAA    diag.Source = "caa"
+)
+
+// Unanswered implements [diag.Asked].
+func (e *evidence) Unanswered() (list []diag.Source) {
+	if !e.connected() && (e.unlearned != nil || e.failure != nil && e.failure.Unanswered) || e.mute() {
+		list = append(list, sourceServer)
+	}
+	if e.scan == nil || e.scan.Partial {
+		list = append(list, sourceScan)
+	}
+	if e.caa.err != nil {
+		list = append(list, sourceCAA)
+	}
+	return list
 }
 
 // digest makes what the rules need of what was heard.

@@ -25,6 +25,7 @@ const (
 
 	connectTimeout   = 6 * time.Second // for the lookup and the connection
 	handshakeTimeout = 6 * time.Second // for the handshake of crypto/tls
+	refusalTimeout   = 1 * time.Second // for a refusal after a handshake in which the client had no certificate
 )
 
 // gather asks the DNS and speaks with the server.
@@ -54,6 +55,9 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if e.silent && !e.connected() {
+		return nil, fmt.Errorf("examining TLS of %s: %w", e.req.Host, diag.Unavailable(diag.DefaultResolver, e.unlearned))
+	}
 	e.digest()
 	return e, nil
 }
@@ -63,6 +67,7 @@ func (e *evidence) exists(ctx context.Context, env *diag.Env) {
 	if _, isIP := e.req.Host.IP(); !isIP {
 		found := diag.LookupAddresses(ctx, env, dns.Fqdn(e.req.Host.Name()))
 		e.nxdomain, e.unlearned = found.V4.NXDomain(), found.Err()
+		e.silent = found.V4.Silent() && found.V6.Silent()
 	}
 }
 
@@ -86,7 +91,7 @@ func (e *evidence) connect(ctx context.Context, env *diag.Env) bool {
 
 // handshake speaks TLS with all that crypto/tls has. Verification is done afterwards, so that a certificate that fails
 // it can be described; what was sent is kept even if the handshake fails later.
-func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) {
+func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) bool {
 	bounded, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	client := tls.Client(conn, &tls.Config{
@@ -96,6 +101,10 @@ func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) 
 		MinVersion:         tls.VersionTLS10, // to be able to say that it is old
 		CipherSuites:       allSuites(),
 		Time:               env.Now,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			e.asksClient = true
+			return &tls.Certificate{}, nil // there is none
+		},
 		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 			e.served = raw
 			return nil
@@ -105,12 +114,23 @@ func (e *evidence) handshake(ctx context.Context, env *diag.Env, conn net.Conn) 
 	err := client.HandshakeContext(bounded)
 	if err != nil {
 		e.failure = fetch.HandshakeError(bounded, err)
-		return
+		return false
 	}
 	e.took = new(time.Since(began).Milliseconds())
 	state := client.ConnectionState()
 	e.version, e.suite, e.alpn = state.Version, state.CipherSuite, state.NegotiatedProtocol
 	e.staple, e.handshakeSCTs = state.OCSPResponse, len(state.SignedCertificateTimestamps)
+	e.refusesLate = e.asksClient && state.Version == tls.VersionTLS13 && refusesLate(client)
+	return true
+}
+
+// refusesLate reports whether the server ends the connection after the handshake: in TLS 1.3 it learns only by the last
+// message of the client that there is no certificate (RFC 8446 section 4.4.2.4).
+func refusesLate(conn *tls.Conn) bool {
+	conn.SetReadDeadline(time.Now().Add(refusalTimeout))
+	_, err := conn.Read(make([]byte, 1))
+	netErr, ok := errors.AsType[net.Error](err)
+	return err != nil && !(ok && netErr.Timeout())
 }
 
 // allSuites are those of TLS 1.2 and earlier that crypto/tls has, the good ones first.
@@ -130,6 +150,7 @@ func (e *evidence) speak(ctx context.Context, env *diag.Env) {
 	switch {
 	case e.failure != nil: // the scan may find the chain
 		e.sound(ctx, env)
+		e.retry(ctx, env)
 		e.adopt()
 	case *e.req.CheckVersions:
 		g.Go(func() { e.sound(ctx, env) })
@@ -144,8 +165,28 @@ func (e *evidence) sound(ctx context.Context, env *diag.Env) {
 	}, probe.Config{ServerName: e.name, ALPN: protocols(e.req.Port)})
 }
 
+// retry repeats the handshake where the scan says that the server speaks TLS: that of one connection which broke off
+// is no fault of the server's settings.
+func (e *evidence) retry(ctx context.Context, env *diag.Env) {
+	if !e.scan.Any() || e.asksClient || e.oversized() {
+		return
+	}
+	conn, err := env.DialAddr(ctx, "tcp", e.addr, ports)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	first := e.failure
+	if e.failure = nil; !e.handshake(ctx, env, conn) {
+		e.failure = first
+	}
+}
+
 // adopt takes what the scan found for the connection that crypto/tls could not make.
 func (e *evidence) adopt() {
+	if e.failure == nil {
+		return
+	}
 	reply := e.scan.New
 	if e.scan.Old != nil && (reply == nil || len(e.scan.Old.Chain) > 0) {
 		reply = e.scan.Old

@@ -6,15 +6,19 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
+	"net"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
 
@@ -150,5 +154,80 @@ func TestLongestValidity(t *testing.T) {
 			}
 		}
 		require.Equal(t, want, got)
+	}
+}
+
+// What was not answered or not asked is neither praised nor blamed, and keeps the score below excellent.
+func TestUnanswered(t *testing.T) {
+	a := newAuthorities(t)
+	full := check(t, a, "", nil, func(s setup) { s.serve(nil) })
+	for name, tt := range map[string]struct {
+		req     func(*Request)
+		setup   func(setup)
+		source  string // prefix of the codes that are open
+		partial bool
+	}{
+		"versions not asked": {
+			req: func(r *Request) { r.CheckVersions = new(false) }, setup: func(s setup) { s.serve(nil) }, source: "tls.cipher.",
+		},
+		"CAA unanswered": {setup: func(s setup) {
+			s.serve(nil)
+			s.w.Fault("example.com.", dns.TypeCAA, diagtest.Fault{Rcode: dns.RcodeServerFailure})
+		}, source: "tls.caa.", partial: true},
+		"connections stop": {setup: func(s setup) {
+			cert, key := s.a.public.issue(s.t, leaf(nil))
+			config := &tls.Config{Time: s.w.Now, Certificates: []tls.Certificate{{
+				PrivateKey: key, Certificate: [][]byte{cert.Raw, s.a.public.cert.Raw},
+			}}}
+			served := make(chan struct{}, 8)
+			s.w.Serve("192.0.2.10:443", func(conn net.Conn) {
+				defer conn.Close()
+				select {
+				case served <- struct{}{}:
+					tls.Server(conn, config).Handshake()
+				default:
+				}
+			})
+		}, source: "tls.version.", partial: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := check(t, a, "", tt.req, tt.setup)
+			require.Equal(t, diag.Valid, r.State, "%+v", r.Findings)
+			require.Equal(t, tt.partial, r.Partial)
+			require.LessOrEqual(t, *r.Score, diag.Warning.Cap())
+			require.NotContains(t, r.Headline, "are in order")
+			for _, c := range r.Passed {
+				require.Contains(t, full.Passed, c)
+				require.NotContains(t, string(c.Code), tt.source)
+			}
+		})
+	}
+}
+
+// The resolver that says nothing is no fault of the domain.
+func TestResolverSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.Silence("example.com.")
+		_, err := Check(t.Context(), w.Env(), Request{Host: MustHost(host)})
+		require.ErrorIs(t, err, diag.ErrUnavailable)
+	})
+}
+
+// Days are whole days, rounded towards zero.
+func TestDays(t *testing.T) {
+	a := newAuthorities(t)
+	for ends, want := range map[time.Duration]string{
+		-103 * time.Hour:              "expired on 2026-10-28, 4 days ago.",
+		-24*time.Hour - 7*time.Minute: "expired on 2026-10-31, 1 day ago.",
+		-time.Minute:                  "expired on 2026-11-01, less than a day ago.",
+		time.Minute:                   "expires on 2026-11-01, in less than a day.",
+		47 * time.Hour:                "expires on 2026-11-03, in 1 day.",
+	} {
+		r := check(t, a, "", nil, func(s setup) {
+			s.serve(func(c *x509.Certificate) { c.NotBefore, c.NotAfter = start.AddDate(0, 0, -80), start.Add(ends) })
+		})
+		require.Contains(t, r.Findings[0].Detail, want)
+		require.Equal(t, int(ends/day), *r.DaysRemaining)
 	}
 }

@@ -2,15 +2,19 @@ package tlscert
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
 )
 
-// rules is the table of all that is examined, in the order in which a client would meet it.
+// rules is the table of all that is examined, in the order in which a client would meet it. Those about the connection
+// stand on each other, and the rules about ignorance among them keep the next from being judged.
 var rules = slices.Concat(
-	connectionRules, certificateRules, chainRules, keyRules, formRules, versionRules, cipherRules, featureRules,
-	issuanceRules, caaRules,
+	connectionRules.Reading(diag.FromRequest), certificateRules.Reading(sourceServer), chainRules.Reading(sourceServer),
+	keyRules.Reading(sourceServer), formRules.Reading(sourceServer), versionRules.Reading(sourceScan),
+	cipherRules.Reading(sourceScan), featureRules.Reading(sourceScan), issuanceRules.Reading(sourceServer),
+	caaRules.Reading(sourceCAA),
 )
 
 // failed reports whether nothing came about with the server, for one of the reasons.
@@ -32,9 +36,12 @@ func (e *evidence) mute() bool {
 	return e.scan.Partial && !e.scan.Any() && !e.scan.NotTLS
 }
 
-// asksClient reports whether the server wants a certificate of the client, and ends the handshake without one.
-func (e *evidence) asksClient() bool {
-	return e.failure != nil && e.scan != nil && e.scan.Old != nil && e.scan.Old.ClientCertificate
+// demandsClient reports whether the server ends connections of clients that have no certificate.
+func (e *evidence) demandsClient() bool { return e.asksClient && (e.failure != nil || e.refusesLate) }
+
+// oversized reports whether a handshake message is longer than crypto/tls reads, which is 256 KiB for certificates.
+func (e *evidence) oversized() bool {
+	return e.failed(fetch.TLS) && strings.Contains(e.failure.Message, "exceeds maximum")
 }
 
 // connectionRules are about reaching the server and coming to terms with it.
@@ -91,10 +98,10 @@ var connectionRules = diag.Rules[*evidence]{
 		Title:       "Server does not answer",
 		Requirement: "The server answers",
 		Ref:         "RFC 9293 section 3.10.1",
-		Advice:      "Check that the server runs and that no firewall drops packets to the port.",
+		Advice:      "Check that the server runs and that its firewall lets packets to the port pass.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.connected() && e.failure != nil && e.failure.Unanswered,
-				"No connection to %s on port %d came about: %s.", e.req.Host.Name(), e.req.Port, reasonOf(e.failure))
+				"%s does not answer on port %d.", e.req.Host.Name(), e.req.Port)
 		},
 	},
 	{
@@ -133,7 +140,20 @@ var connectionRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.handshake.failed", Severity: diag.Critical, NoScore: true, DependsOn: []diag.Code{"tls.handshake.plain"},
+		Code: "tls.handshake.oversized", Severity: diag.Critical, NoScore: true,
+		DependsOn:   []diag.Code{"tls.handshake.plain"},
+		Title:       "TLS handshake message is too long for clients",
+		Requirement: "The messages of the TLS handshake are of a usual size",
+		Ref:         "RFC 8446 section 4",
+		Advice:      "Configure a chain of the certificate and its intermediates only; these have a few kilobytes.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.oversized(), "The server at %s announces a message that no client reads: %s.", e.addr,
+				reasonOf(e.failure))
+		},
+	},
+	{
+		Code: "tls.handshake.failed", Severity: diag.Critical, NoScore: true,
+		DependsOn:   []diag.Code{"tls.handshake.oversized"},
 		Title:       "TLS handshake fails with every version and cipher suite",
 		Requirement: "The server completes a TLS handshake",
 		Ref:         "RFC 8446 section 4.1.1",
@@ -146,13 +166,16 @@ var connectionRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.handshake.client_certificate", Severity: diag.Info, DependsOn: []diag.Code{"tls.handshake.failed"},
-		Title:       "Server demands a certificate of the client",
-		Requirement: "The server completes handshakes without a certificate of the client",
-		Ref:         "RFC 5246 section 7.4.4",
-		Advice:      "Leave it if only known clients are to connect: all others fail.",
+		Title:       "Server asks clients for a certificate",
+		Requirement: "The server asks for no certificate of the client",
+		Ref:         "RFC 8446 section 4.3.2",
+		Advice:      "Leave it if only known clients are to connect; else disable client certificates.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.asksClient(), "The server at %s ends the handshake unless the client shows a certificate.",
-				e.addr)
+			if e.demandsClient() {
+				return diag.Fail("The server at %s ends the connection unless the client shows a certificate.", e.addr)
+			}
+			return diag.FailIf(e.asksClient, "The server at %s asks for a certificate of the client. The handshake was completed "+
+				"without one; whether the application refuses such clients was not tested.", e.addr)
 		},
 	},
 	{
@@ -163,11 +186,10 @@ var connectionRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9325 section 4.2",
 		Advice: "Enable cipher suites with ECDHE and AES-GCM or ChaCha20, the groups X25519 and P-256, and a certificate " +
 			"with an RSA or ECDSA key on P-256.",
-		When: func(e *evidence) bool { return !e.asksClient() },
+		When: func(e *evidence) bool { return !e.demandsClient() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.failure != nil,
-				"A client with the usual cipher suites, groups and signatures fails: %s. The "+
-					"server only answers offers that go beyond them.", reasonOf(e.failure))
+				"A client with the usual cipher suites, groups and signatures fails: %s.", reasonOf(e.failure))
 		},
 	},
 }

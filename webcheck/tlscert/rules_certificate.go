@@ -7,15 +7,38 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
 // certified reports whether the certificate of the server is known.
 func certified(e *evidence) bool { return e.tls != nil }
 
-// soonDays is how long before its end a certificate should have been replaced, unless its whole life is not much
-// longer: automation renews when a third is left.
-const soonDays = 14
+// current reports whether the certificate of the server is within its validity.
+func current(e *evidence) bool {
+	return certified(e) && !e.described().Expired && !e.described().NotYetValid
+}
+
+// ends finds fault with a certificate whose end is so near.
+func (e *evidence) ends(near diag.Severity) diag.Failures {
+	c := e.described()
+	if ground.Ends(c.NotBefore, c.NotAfter, e.now) != near {
+		return nil
+	}
+	return diag.Failures{{
+		Detail: fmt.Sprintf("The certificate expires on %s, in %s.", c.NotAfter.Format(time.DateOnly),
+			daysOf(c.DaysRemaining)),
+		Due: c.NotAfter,
+	}}
+}
+
+// daysOf is a number of days in a sentence.
+func daysOf(n int) string {
+	if n == 0 {
+		return "less than a day"
+	}
+	return diag.Count(n, "day")
+}
 
 // certificateRules are about the certificate of the server itself.
 var certificateRules = diag.Rules[*evidence]{
@@ -63,7 +86,7 @@ var certificateRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.certificate.expired", Severity: diag.Critical, Weight: 20, Category: factorCertificate,
+		Code: "tls.certificate.expired", Severity: diag.Critical, Fact: ground.Expired, Weight: 20, Category: factorCertificate,
 		Title:       "Certificate has expired",
 		Requirement: "The certificate has not expired",
 		Ref:         "RFC 5280 section 4.1.2.5",
@@ -72,11 +95,11 @@ var certificateRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			c := e.described()
 			return diag.FailIf(c.Expired, "The certificate for %s expired on %s, %s ago.", subject(e.leaf()),
-				c.NotAfter.Format(time.DateOnly), diag.Count(max(1, -c.DaysRemaining), "day"))
+				c.NotAfter.Format(time.DateOnly), daysOf(-c.DaysRemaining))
 		},
 	},
 	{
-		Code: "tls.certificate.early", Severity: diag.Critical, Weight: 20, Category: factorCertificate,
+		Code: "tls.certificate.early", Severity: diag.Critical, Fact: ground.NotYetValid, Weight: 20, Category: factorCertificate,
 		Title:       "Certificate is not yet valid",
 		Requirement: "The validity of the certificate has begun",
 		Ref:         "RFC 5280 section 4.1.2.5",
@@ -89,28 +112,28 @@ var certificateRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "tls.certificate.expires_now", Severity: diag.Error, Weight: 3, Category: factorCertificate,
+		Title:       "Certificate is about to expire",
+		Requirement: "The certificate is not about to expire",
+		Ref:         "RFC 5280 section 4.1.2.5",
+		Advice:      "Renew the certificate now, reload the server and automate both.",
+		Fact:        ground.ExpiresNow,
+		When:        current,
+		Fails:       func(e *evidence) diag.Failures { return e.ends(diag.Error) },
+	},
+	{
 		Code: "tls.certificate.expiring", Severity: diag.Warning, Weight: 3, Category: factorCertificate,
+		DependsOn:   []diag.Code{"tls.certificate.expires_now"},
 		Title:       "Certificate expires soon",
 		Requirement: "The certificate is valid for some time yet",
 		Ref:         "RFC 5280 section 4.1.2.5",
 		Advice:      "Renew the certificate, reload the server and automate both.",
-		When: func(e *evidence) bool {
-			return certified(e) && !e.described().Expired && !e.described().NotYetValid
-		},
-		Fails: func(e *evidence) diag.Failures {
-			c := e.described()
-			if c.DaysRemaining >= min(soonDays, int(life(e.leaf())/day)/4) {
-				return nil
-			}
-			return diag.Failures{{
-				Detail: fmt.Sprintf("The certificate expires on %s, in %s.", c.NotAfter.Format(time.DateOnly),
-					diag.Count(c.DaysRemaining, "day")),
-				Due: c.NotAfter,
-			}}
-		},
+		Fact:        ground.Expiring,
+		When:        current,
+		Fails:       func(e *evidence) diag.Failures { return e.ends(diag.Warning) },
 	},
 	{
-		Code: "tls.certificate.name", Severity: diag.Critical, Weight: 20, Category: factorCertificate,
+		Code: "tls.certificate.name", Severity: diag.Critical, Fact: ground.OtherName, Weight: 20, Category: factorCertificate,
 		Title:       "Certificate does not match the name",
 		Requirement: "The certificate covers the name",
 		Ref:         "RFC 9525 section 6.3",

@@ -154,19 +154,6 @@ var chainRules = diag.Rules[*evidence]{
 			})
 		},
 	},
-	{
-		Code: "tls.chain.root", Severity: diag.Info,
-		Title:       "Server sends the root certificate",
-		Requirement: "The server leaves out the root certificate",
-		Ref:         "RFC 8446 section 4.4.2",
-		Advice:      "Remove it from the file of the chain: clients trust their own copy only.",
-		When:        func(e *evidence) bool { return certified(e) && len(e.path) > 1 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(pki.SelfSigned(e.top()),
-				"The last certificate of the chain is the root %s, which clients have "+
-					"already or do not trust.", subject(e.top()))
-		},
-	},
 }
 
 // notSent says that the certificate of the last issuer is not among those served.

@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/lint"
 )
 
@@ -18,7 +19,8 @@ func (e *evidence) lint(chain []*x509.Certificate) {
 	e.linted = len(path) > 0
 	for _, f := range faults {
 		root := e.linted && len(path) > 1 && f.Cert == path[len(path)-1]
-		if e.linted && !root { // a root is trusted as it is, and is not the server's to change
+		nameless := len(chain[0].DNSNames)+len(chain[0].IPAddresses) == 0 && (f.ID == "san.missing" || f.ID == "cn.foreign")
+		if e.linted && !root && !nameless { // a root is trusted as it is; that no name matches is told already
 			e.faults = append(e.faults, f)
 		}
 	}
@@ -26,7 +28,9 @@ func (e *evidence) lint(chain []*x509.Certificate) {
 
 // linted makes a rule of one of package lint.
 func linted(id string, r diag.Rule[*evidence]) diag.Rule[*evidence] {
-	r.When = func(e *evidence) bool { return e.linted }
+	r.When = func(e *evidence) bool { // what breaks the whole chain is told as such
+		return e.linted && (r.Severity < diag.Error || e.reason() != pki.BadChain && e.reason() != pki.WrongUsage)
+	}
 	r.Advice = "Have the certificate issued again in the right form: clients differ in what they accept."
 	r.Fails = func(e *evidence) diag.Failures {
 		return diag.FailEach(e.faults, func(f lint.Fault) diag.Failures {

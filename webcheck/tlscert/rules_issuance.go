@@ -2,12 +2,16 @@ package tlscert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"golang.org/x/crypto/ocsp"
 )
+
+// clockSkew is by how much a response may be ahead of the time here; OpenSSL allows as much.
+const clockSkew = 5 * time.Minute
 
 // issuanceRules are about what logs and authorities say of the certificate.
 var issuanceRules = diag.Rules[*evidence]{
@@ -31,7 +35,7 @@ var issuanceRules = diag.Rules[*evidence]{
 		Requirement: "The timestamps can be read, and their signatures are valid",
 		Ref:         "RFC 6962 section 3.2",
 		Advice:      "Have the certificate issued again: browsers do not count the timestamp.",
-		When:        func(e *evidence) bool { return certified(e) && (len(e.scts) > 0 || e.sctFault) },
+		When:        func(e *evidence) bool { return certified(e) && (e.sctFault || slices.ContainsFunc(e.scts, judged)) },
 		Fails: func(e *evidence) (list diag.Failures) {
 			if e.sctFault {
 				list = diag.Fail("A timestamp in the certificate cannot be read.")
@@ -64,7 +68,7 @@ var issuanceRules = diag.Rules[*evidence]{
 		Requirement: "The stapled OCSP response is for the certificate, and signed by its issuer",
 		Ref:         "RFC 6960 section 3.2",
 		Advice:      "Let the server fetch the response again, and check that it knows the certificate of the issuer.",
-		When:        func(e *evidence) bool { return certified(e) && len(e.staple) > 0 },
+		When:        func(e *evidence) bool { return e.response != nil || e.ocspErr != nil },
 		Fails: func(e *evidence) diag.Failures {
 			if e.ocspErr == nil {
 				return nil
@@ -90,13 +94,16 @@ var issuanceRules = diag.Rules[*evidence]{
 	{
 		Code: "tls.ocsp.outdated", Severity: diag.Warning, Weight: 2, Category: factorIssuance,
 		DependsOn:   []diag.Code{"tls.ocsp.invalid"},
-		Title:       "Stapled OCSP response is outdated",
+		Title:       "Stapled OCSP response is not current",
 		Requirement: "The stapled OCSP response is current",
-		Ref:         "RFC 6960 section 4.2.2.1",
-		Advice:      "Let the server fetch the response again, and check that it can reach the OCSP server of the authority.",
+		Ref:         "RFC 6960 section 3.2",
+		Advice:      "Let the server fetch the response again, and check its clock and that it can reach the OCSP server.",
 		When:        func(e *evidence) bool { return e.response != nil },
 		Fails: func(e *evidence) diag.Failures {
-			until := e.response.NextUpdate
+			from, until := e.response.ThisUpdate, e.response.NextUpdate
+			if e.now.Before(from.Add(-clockSkew)) {
+				return diag.Fail("The OCSP response is valid only from %s.", from.UTC().Format(time.RFC3339))
+			}
 			return diag.FailIf(!until.IsZero() && e.now.After(until), "The OCSP response was valid until %s.",
 				until.UTC().Format(time.RFC3339))
 		},
@@ -114,6 +121,9 @@ var issuanceRules = diag.Rules[*evidence]{
 		},
 	},
 }
+
+// judged reports whether it is known if the signature of a timestamp is valid.
+func judged(s SCT) bool { return s.Verified != nil }
 
 // caaAsked reports whether it is known what CAA records there are.
 func caaAsked(e *evidence) bool { return e.caa.asked && e.caa.err == nil }
@@ -185,19 +195,6 @@ var caaRules = diag.Rules[*evidence]{
 			}
 			return diag.Fail("The CAA records of %s allow %s to issue, and not %s, which issued this certificate; it stays valid, "+
 				"but renewal will fail.", e.caa.domain, diag.Quote(strings.Join(domains, ", ")), diag.Quote(name))
-		},
-	},
-	{
-		Code: "tls.caa.missing", Severity: diag.Info,
-		Title:       "No CAA record",
-		Requirement: "CAA records say which authorities may issue",
-		Ref:         "RFC 8659 section 3",
-		Advice:      "Consider a CAA record that names your authorities: any other must then refuse to issue for the name.",
-		When:        func(e *evidence) bool { return caaAsked(e) && e.connected() },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.caa.records) == 0,
-				"Neither %s nor a domain above it has a CAA record, so any authority may issue "+
-					"certificates for it.", e.name)
 		},
 	},
 }

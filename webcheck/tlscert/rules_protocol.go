@@ -1,7 +1,6 @@
 package tlscert
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,23 +15,13 @@ func scanned(e *evidence) bool { return e.scan != nil && e.scan.Any() }
 // speaks finds fault with versions that the server supports.
 func speaks(detail string, versions ...probe.Version) func(e *evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
-		return diag.FailEach(versions, func(v probe.Version) diag.Failures {
-			return diag.FailIf(e.scan.Supported(v) == probe.Yes, "The server accepts %s%s", v, detail).About(v.String())
-		})
-	}
-}
-
-// known reports whether one of the versions is supported, or it is known of all that they are not, so that none is
-// praised by ignorance.
-func known(versions ...probe.Version) func(e *evidence) bool {
-	return func(e *evidence) bool {
-		if !scanned(e) {
-			return false
+		var names []string
+		for _, v := range versions {
+			if e.scan.Supported(v) == probe.Yes {
+				names = append(names, v.String())
+			}
 		}
-		is := func(want probe.Answer) func(probe.Version) bool {
-			return func(v probe.Version) bool { return e.scan.Supported(v) == want }
-		}
-		return slices.ContainsFunc(versions, is(probe.Yes)) || !slices.ContainsFunc(versions, is(probe.Unknown))
+		return diag.FailIf(len(names) > 0, "The server accepts %s%s", strings.Join(names, " and "), detail)
 	}
 }
 
@@ -51,43 +40,43 @@ var versionRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.version.ssl", Severity: diag.Error, Weight: 10, Category: factorProtocol,
+		Code: "tls.version.ssl", Severity: diag.Error, Stands: true, Weight: 10, Category: factorProtocol,
 		Title:       "Server accepts SSLv2 or SSLv3",
 		Requirement: "The server refuses SSLv2 and SSLv3",
 		Ref:         "RFC 7568 section 3",
 		Advice:      "Disable SSLv2 and SSLv3: what is sent with them can be decrypted (DROWN, POODLE).",
-		When:        known(probe.SSL2, probe.SSL3),
+		When:        scanned,
 		Fails:       speaks(", with which connections can be decrypted.", probe.SSL2, probe.SSL3),
 	},
 	{
-		Code: "tls.version.obsolete", Severity: diag.Warning, Weight: 5, Category: factorProtocol,
+		Code: "tls.version.obsolete", Severity: diag.Warning, Stands: true, Weight: 5, Category: factorProtocol,
 		Title:       "Server accepts TLS 1.0 or 1.1",
 		Requirement: "The server refuses TLS 1.0 and 1.1",
 		Ref:         "RFC 8996 section 2",
 		Advice:      "Disable TLS 1.0 and 1.1: browsers stopped using them in 2020.",
-		When:        known(probe.TLS10, probe.TLS11),
+		When:        scanned,
 		Fails:       speaks(", which must not be used any more.", probe.TLS10, probe.TLS11),
 	},
 	{
-		Code: "tls.version.modern", Severity: diag.Error, Weight: 10, Category: factorProtocol,
+		Code: "tls.version.modern", Severity: diag.Error, Stands: true, Weight: 10, Category: factorProtocol,
 		Title:       "Server supports neither TLS 1.2 nor TLS 1.3",
 		Requirement: "The server supports TLS 1.2 or TLS 1.3",
 		Ref:         "RFC 9325 section 3.1.1",
 		Advice:      "Enable TLS 1.2 and TLS 1.3: browsers refuse everything else.",
-		When:        known(probe.TLS12, probe.TLS13),
+		When:        scanned,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.scan.Supported(probe.TLS12) == probe.No && e.scan.Supported(probe.TLS13) == probe.No,
 				"The newest version that the server accepts is %s.", e.newest())
 		},
 	},
 	{
-		Code: "tls.version.tls13", Severity: diag.Info, Weight: 2, Category: factorProtocol,
+		Code: "tls.version.tls13", Severity: diag.Info, Stands: true, Weight: 2, Category: factorProtocol,
 		DependsOn:   []diag.Code{"tls.version.modern"},
 		Title:       "Server does not support TLS 1.3",
 		Requirement: "The server supports TLS 1.3",
 		Ref:         "RFC 9325 section 3.1.1",
 		Advice:      "Enable TLS 1.3: it is faster, and leaves out what is weak in TLS 1.2.",
-		When:        known(probe.TLS13),
+		When:        scanned,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.scan.Supported(probe.TLS13) == probe.No, "The newest version that the server accepts is %s.",
 				e.newest())
@@ -140,7 +129,7 @@ func accepts(what string, is func(probe.Suite) bool) func(e *evidence) diag.Fail
 // cipherRules are about the cipher suites that the server accepts.
 var cipherRules = diag.Rules[*evidence]{
 	{
-		Code: "tls.cipher.null", Severity: diag.Critical, Weight: 10, Category: factorCipher,
+		Code: "tls.cipher.null", Severity: diag.Critical, Stands: true, Weight: 10, Category: factorCipher,
 		Title:       "Server accepts connections without encryption",
 		Requirement: "The server accepts encrypted connections only",
 		Ref:         "RFC 9325 section 4.1",
@@ -149,7 +138,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Fails:       accepts("cipher suites that do not encrypt", probe.Suite.Unencrypted),
 	},
 	{
-		Code: "tls.cipher.anonymous", Severity: diag.Error, Weight: 10, Category: factorCipher,
+		Code: "tls.cipher.anonymous", Severity: diag.Error, Stands: true, Weight: 10, Category: factorCipher,
 		Title:       "Server accepts anonymous cipher suites",
 		Requirement: "The server authenticates itself in every cipher suite",
 		Ref:         "RFC 9325 section 4.1",
@@ -158,7 +147,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Fails:       accepts("cipher suites without a certificate", probe.Suite.Anonymous),
 	},
 	{
-		Code: "tls.cipher.export", Severity: diag.Error, Weight: 5, Category: factorCipher,
+		Code: "tls.cipher.export", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCipher,
 		Title:       "Server accepts export cipher suites or single DES",
 		Requirement: "The server refuses ciphers with short keys",
 		Ref:         "RFC 9325 section 4.1",
@@ -167,7 +156,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Fails:       accepts("ciphers with short keys", probe.Suite.ShortKey),
 	},
 	{
-		Code: "tls.cipher.rc4", Severity: diag.Error, Weight: 5, Category: factorCipher,
+		Code: "tls.cipher.rc4", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCipher,
 		Title:       "Server accepts RC4",
 		Requirement: "The server refuses RC4",
 		Ref:         "RFC 7465 section 2",
@@ -176,7 +165,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Fails:       accepts("RC4", probe.Suite.RC4),
 	},
 	{
-		Code: "tls.cipher.small_block", Severity: diag.Warning, Weight: 3, Category: factorCipher,
+		Code: "tls.cipher.small_block", Severity: diag.Warning, Stands: true, Weight: 3, Category: factorCipher,
 		Title:       "Server accepts 3DES or another cipher with 64-bit blocks",
 		Requirement: "The server refuses ciphers with 64-bit blocks",
 		Ref:         "RFC 9325 section 4.1",
@@ -200,7 +189,7 @@ var cipherRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.cipher.static", Severity: diag.Info, Weight: 1, Category: factorCipher,
+		Code: "tls.cipher.static", Severity: diag.Info, Stands: true, Weight: 1, Category: factorCipher,
 		DependsOn:   []diag.Code{"tls.cipher.forward_secrecy"},
 		Title:       "Server also accepts cipher suites without forward secrecy",
 		Requirement: "Every cipher suite has forward secrecy",
@@ -225,7 +214,7 @@ var cipherRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.cipher.dh_broken", Severity: diag.Error, Weight: 5, Category: factorCipher,
+		Code: "tls.cipher.dh_broken", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCipher,
 		Title:       "Diffie-Hellman prime of 1024 bits or fewer",
 		Requirement: "Diffie-Hellman primes have more than 1024 bits",
 		Ref:         "RFC 9325 section 4.3",
@@ -237,7 +226,7 @@ var cipherRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.cipher.dh_small", Severity: diag.Warning, Weight: 2, Category: factorCipher,
+		Code: "tls.cipher.dh_small", Severity: diag.Warning, Stands: true, Weight: 2, Category: factorCipher,
 		DependsOn:   []diag.Code{"tls.cipher.dh_broken"},
 		Title:       "Diffie-Hellman prime of fewer than 2048 bits",
 		Requirement: "Diffie-Hellman primes have 2048 bits or more",
@@ -249,27 +238,9 @@ var cipherRules = diag.Rules[*evidence]{
 			return diag.FailIf(bits > 0 && bits < 2048, "The server agrees on keys modulo a prime of %d bits.", bits)
 		},
 	},
-	{
-		Code: "tls.cipher.order", Severity: diag.Info,
-		Title:       "Server leaves the choice of the cipher suite to the client",
-		Requirement: "The server picks the cipher suite where it accepts weak ones",
-		Ref:         "RFC 9325 section 4.2.1",
-		Advice:      "Disable the weak cipher suites, or let the server prefer the strong ones.",
-		When: func(e *evidence) bool {
-			return offers(e) && e.scan.ServerOrder != probe.Unknown && len(e.suites(weak)) > 0
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.scan.ServerOrder == probe.No,
-				"The server accepts weak cipher suites and uses the one that the "+
-					"client prefers.")
-		},
-	},
 }
 
 func anySuite(probe.Suite) bool { return true }
-
-// weak reports whether a suite is weak or worse.
-func weak(s probe.Suite) bool { return s.Strength() == probe.Weak || s.Strength() == probe.Insecure }
 
 // are says how many there are.
 func are(n int, thing string) string {
@@ -291,10 +262,31 @@ func old(e *evidence) bool {
 	return e.scan != nil && e.scan.Old != nil && e.scan.Old.Version > probe.SSL3
 }
 
-// featureRules are about extensions.
+// hybridOnly reports whether TLS 1.3 agrees on keys by groups only that protect against quantum computers.
+func (e *evidence) hybridOnly() bool {
+	return !slices.ContainsFunc(e.scan.Groups, func(g probe.GroupResult) bool {
+		return g.Version == probe.TLS13 && !g.Group.PostQuantum()
+	})
+}
+
+// featureRules are about groups and extensions.
 var featureRules = diag.Rules[*evidence]{
 	{
-		Code: "tls.feature.renegotiation", Severity: diag.Warning, Weight: 2, Category: factorProtocol,
+		Code: "tls.group.hybrid_only", Severity: diag.Warning, Weight: 3, Category: factorProtocol,
+		Title:       "Older clients cannot connect: all groups are post-quantum",
+		Requirement: "TLS 1.3 also has a group that older clients know",
+		Ref:         "RFC 9325 section 4.2.1",
+		Advice:      "Enable X25519 and P-256 beside X25519MLKEM768: new clients still prefer the latter.",
+		When: func(e *evidence) bool {
+			return scanned(e) && e.scan.Supported(probe.TLS13) == probe.Yes && len(e.scan.Groups) > 0
+		},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.hybridOnly(), "In TLS 1.3 the server only accepts %s; clients without it, such as OpenSSL before "+
+				"3.5 and browsers before 2024, fail also where TLS 1.2 is enabled.", e.scan.Groups[0].Group)
+		},
+	},
+	{
+		Code: "tls.feature.renegotiation", Severity: diag.Warning, Stands: true, Weight: 2, Category: factorProtocol,
 		Title:       "Server does not support secure renegotiation",
 		Requirement: "The server supports secure renegotiation",
 		Ref:         "RFC 5746 section 3.6",
@@ -306,20 +298,7 @@ var featureRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.feature.master_secret", Severity: diag.Info,
-		Title:       "Server does not support the extended master secret",
-		Requirement: "The server supports the extended master secret",
-		Ref:         "RFC 7627 section 5.2",
-		Advice:      "Update the TLS library of the server, or leave TLS 1.2 and earlier.",
-		When:        old,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.scan.Old.MasterSecret,
-				"In %s the server does not answer the extension extended_master_secret.",
-				e.scan.Old.Version)
-		},
-	},
-	{
-		Code: "tls.feature.compression", Severity: diag.Error, Weight: 2, Category: factorProtocol,
+		Code: "tls.feature.compression", Severity: diag.Error, Stands: true, Weight: 2, Category: factorProtocol,
 		Title:       "Server compresses TLS",
 		Requirement: "The server does not compress TLS",
 		Ref:         "RFC 9325 section 3.3",
@@ -329,29 +308,4 @@ var featureRules = diag.Rules[*evidence]{
 			return diag.FailIf(e.scan.Compression == probe.Yes, "The server accepts an offer to compress with DEFLATE.")
 		},
 	},
-	{
-		Code: "tls.feature.fallback", Severity: diag.Info,
-		Title:       "Server does not protect against version fallback",
-		Requirement: "The server refuses connections that were made to fall back",
-		Ref:         "RFC 7507 section 3",
-		Advice:      "Disable the older versions, or update the TLS library of the server.",
-		When: func(e *evidence) bool {
-			return e.scan != nil && e.scan.FallbackSCSV != probe.Unknown && len(e.obsolete()) > 0
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.scan.FallbackSCSV == probe.No,
-				"The server accepts %s from a client that says that it had to fall "+
-					"back.", cmp.Or(strings.Join(e.obsolete(), ", "), "an older version"))
-		},
-	},
-}
-
-// obsolete lists the versions before TLS 1.2 that the server speaks.
-func (e *evidence) obsolete() (names []string) {
-	for _, v := range e.scan.Versions {
-		if v.Supported == probe.Yes && v.Version < probe.TLS12 {
-			names = append(names, v.Version.String())
-		}
-	}
-	return names
 }

@@ -1,7 +1,10 @@
 package tlscert
 
 import (
+	"bytes"
+	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
@@ -66,10 +69,36 @@ func (e *evidence) wantedSCTs() int {
 	return 2
 }
 
-// readStaple reads the stapled response, and checks that it is for the certificate and signed by its issuer.
+// readStaple reads the stapled response, and checks that it is for the certificate and signed in the name of its issuer.
 func (e *evidence) readStaple() {
 	if len(e.staple) == 0 {
 		return
 	}
-	e.response, e.ocspErr = ocsp.ParseResponseForCert(e.staple, e.leaf(), e.issuer())
+	r, err := ocsp.ParseResponseForCert(e.staple, e.leaf(), nil)
+	if err != nil || e.issuer() == nil {
+		e.ocspErr = err // without the certificate of the issuer nobody knows what it is worth
+		return
+	}
+	if e.ocspErr = authorized(r, e.issuer()); e.ocspErr == nil {
+		e.response = r
+	}
 }
+
+// authorized checks that a response is signed by the issuer itself, whether its certificate is embedded or not, or by
+// one to whom the issuer delegated that (RFC 6960 section 4.2.2.2).
+func authorized(r *ocsp.Response, issuer *x509.Certificate) error {
+	by := r.Certificate // by which it is known to be signed
+	switch {
+	case by == nil:
+		return r.CheckSignatureFrom(issuer)
+	case bytes.Equal(by.RawSubjectPublicKeyInfo, issuer.RawSubjectPublicKeyInfo):
+		return nil
+	case !slices.Contains(by.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning):
+		return errNotDelegated
+	default:
+		return issuer.CheckSignature(by.SignatureAlgorithm, by.RawTBSCertificate, by.Signature)
+	}
+}
+
+// errNotDelegated says that somebody else signed.
+var errNotDelegated = errors.New("it is not signed by the issuer, nor by a responder of the issuer")

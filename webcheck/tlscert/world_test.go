@@ -165,6 +165,21 @@ func (s setup) staple(cert *x509.Certificate, change func(*ocsp.Response)) []byt
 	return der
 }
 
+// delegated opens the host with a response that another certificate signs.
+func (s setup) delegated(from *ca, usage x509.ExtKeyUsage) {
+	by, key := from.issue(s.t, &x509.Certificate{
+		Subject: pkix.Name{CommonName: "Responder"}, NotBefore: start.AddDate(0, -1, 0), NotAfter: start.AddDate(0, 1, 0),
+		ExtKeyUsage: []x509.ExtKeyUsage{usage},
+	})
+	cert, own := s.a.public.issue(s.t, leaf(nil))
+	r := ocsp.Response{
+		SerialNumber: cert.SerialNumber, Status: ocsp.Good, ThisUpdate: start.Add(-time.Hour), Certificate: by,
+	}
+	der, err := ocsp.CreateResponse(s.a.public.cert, by, r, key)
+	require.NoError(s.t, err)
+	s.site(own, []*x509.Certificate{cert, s.a.public.cert}, func(c *tls.Config) { c.Certificates[0].OCSPStaple = der })
+}
+
 // stapled opens the host with a stapled response.
 func (s setup) stapled(change func(*ocsp.Response), corrupt func([]byte) []byte) {
 	cert, key := s.a.public.issue(s.t, leaf(nil))

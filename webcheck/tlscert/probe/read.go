@@ -67,6 +67,11 @@ var errTooMuch = errors.New("the server sent more than a handshake can hold")
 // errMalformed says that a message is not as the protocol defines it.
 var errMalformed = errors.New("the server sent a malformed handshake message")
 
+// faulty reports whether an error says that the server answered, and broke the protocol.
+func faulty(err error) bool {
+	return errors.Is(err, ErrNotTLS) || errors.Is(err, errTooMuch) || errors.Is(err, errMalformed)
+}
+
 // A reader takes handshake messages out of records.
 type reader struct {
 	in      io.Reader

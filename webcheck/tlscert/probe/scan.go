@@ -218,14 +218,14 @@ func (s *scanner) note(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.plain = s.plain || errors.Is(err, ErrNotTLS)
-	s.lost = s.lost || err != nil && !refused && !errors.Is(err, ErrNotTLS)
+	s.lost = s.lost || err != nil && !refused && !faulty(err)
 	return err
 }
 
-// refused reports whether an error is the server's no.
+// refused reports whether an error is the server's no, or an answer that no client can use.
 func refused(err error) bool {
 	_, yes := errors.AsType[*Refusal](err)
-	return yes || errors.Is(err, ErrNotTLS)
+	return yes || faulty(err)
 }
 
 // support is what is known of one version.

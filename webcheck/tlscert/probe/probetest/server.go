@@ -5,6 +5,7 @@
 package probetest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"io"
 	"net"
@@ -21,6 +22,7 @@ type Server struct {
 	Groups      []probe.Group              // for ECDHE, and in TLS 1.3
 	DHBits      int                        // size of the prime for DHE
 	Chain       [][]byte                   // certificates in DER form
+	ChainSize   int                        // what the message with them claims to hold; 0 means what it does
 	Staple      []byte                     // OCSP response
 	ALPN        []string                   // application protocols
 	Bare        bool                       // no extension is answered, as by a very old library
@@ -180,7 +182,7 @@ func (s Server) certificates() [][]byte {
 	for _, der := range s.Chain {
 		all += 3 + len(der)
 	}
-	pieces := [][]byte{append(append([]byte{11}, size(3+all)...), size(all)...)}
+	pieces := [][]byte{append(append([]byte{11}, size(cmp.Or(s.ChainSize, 3+all))...), size(all)...)}
 	for _, der := range s.Chain {
 		pieces = append(pieces, size(len(der)), der)
 	}
