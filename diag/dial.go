@@ -1,8 +1,8 @@
 package diag
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"runtime/debug"
@@ -28,11 +28,16 @@ const (
 
 // A NoAddressError says that a host could not be connected to because no address of it is known.
 type NoAddressError struct {
-	Host string
-	Err  error // why the name servers could not say; nil if there is none as a matter of fact
+	Host     string
+	Missing  bool  // the name does not exist at all (RFC 8020 section 2)
+	Resolver bool  // it is the resolver that failed: it was silent, or refused to answer
+	Err      error // why the name servers could not say; nil if there is none as a matter of fact
 }
 
 func (e *NoAddressError) Error() string {
+	if e.Missing {
+		return e.Host + " does not exist"
+	}
 	if e.Err == nil {
 		return e.Host + " has no address"
 	}
@@ -65,8 +70,9 @@ func (e *Env) dialer(ports Ports) *net.Dialer {
 // about each address that was found, and those that it refuses are not dialled.
 //
 // The error is that of the context if it has ended. It is a *[NoAddressError] if no address is known,
-// a *[BlockedError] if all were refused; else it tells of each address tried, and holds a
-// *BlockedError too if others were refused.
+// which wraps that of the context if it ended first, a *[BlockedError] if all were refused; else it tells of
+// each address tried, and holds a *BlockedError too if others were refused, and a *NoAddressError if there may
+// be others still.
 func (e *Env) DialHost(ctx context.Context, host string, port uint16, ports Ports) (net.Conn, error) {
 	e = e.orReal()
 	if err := ctx.Err(); err != nil {
@@ -111,6 +117,8 @@ type race struct {
 	v4, v6    []netip.AddrPort // not yet tried
 	last4     bool             // whether the last try was over IPv4
 	silence   error            // why addresses could not be learned
+	missing   bool             // whether the name does not exist
+	heard     bool             // whether the resolver answered anything
 	blocked   error            // the first refusal of the guard
 	failures  dialErrors
 	mayBegin  bool // whether the wait for IPv6 addresses is over
@@ -122,9 +130,16 @@ type race struct {
 
 // resolved is the event that the addresses of one family have been looked up.
 type resolved struct {
-	v6    bool
-	addrs []netip.Addr
-	err   error
+	v6      bool
+	addrs   []netip.Addr
+	err     error
+	missing bool
+	heard   bool
+}
+
+func resolvedBy[R dns.RR](a Answer[R], all Addresses) resolved {
+	heard := a.silence == nil && a.Rcode != dns.RcodeRefused || errors.Is(a.silence, errAliases)
+	return resolved{addrs: all.All(), err: a.Err(), missing: a.NXDomain(), heard: heard}
 }
 
 // dialled is the event that a try has ended.
@@ -157,11 +172,13 @@ func (r *race) lookUp(ctx context.Context) {
 	r.lookups = 2
 	r.start(ctx, func() any {
 		a := Lookup[*dns.AAAA](ctx, r.env, r.host)
-		return resolved{true, Addresses{V6: a}.All(), a.Err()}
+		found := resolvedBy(a, Addresses{V6: a})
+		found.v6 = true
+		return found
 	})
 	r.start(ctx, func() any {
 		a := Lookup[*dns.A](ctx, r.env, r.host)
-		return resolved{false, Addresses{V4: a}.All(), a.Err()}
+		return resolvedBy(a, Addresses{V4: a})
 	})
 }
 
@@ -186,7 +203,10 @@ func (r *race) run(ctx context.Context) (net.Conn, error) {
 	for {
 		r.tryNext(ctx)
 		if r.lookups == 0 && r.tries == 0 {
-			return nil, cmp.Or(ctx.Err(), r.failure())
+			if err := ctx.Err(); err != nil && (r.tried > 0 || r.silence == nil) {
+				return nil, err
+			}
+			return nil, r.failure()
 		}
 		select {
 		case <-r.begin:
@@ -196,6 +216,9 @@ func (r *race) run(ctx context.Context) (net.Conn, error) {
 		case event := <-r.events:
 			r.handle(event)
 		case <-ctx.Done():
+			if r.lookups > 0 && r.tried == 0 {
+				return nil, &NoAddressError{Host: r.host, Resolver: !r.heard, Err: ctx.Err()}
+			}
 			return nil, ctx.Err()
 		}
 		if r.connected != nil {
@@ -209,6 +232,7 @@ func (r *race) handle(event any) {
 	case resolved:
 		r.lookups--
 		r.add(event.addrs...)
+		r.missing, r.heard = r.missing || event.missing, r.heard || event.heard
 		if event.err != nil && r.silence == nil {
 			r.silence = event.err
 		}
@@ -252,19 +276,26 @@ func (r *race) tryNext(ctx context.Context) {
 	})
 }
 
+// failure says why there is no connection. Addresses that could not be learned might have been better ones.
 func (r *race) failure() error {
-	switch {
-	case len(r.failures) == 0 && r.blocked != nil:
-		return r.blocked
-	case len(r.failures) == 0:
-		return &NoAddressError{r.host, r.silence}
-	case r.blocked != nil:
-		return append(r.failures, r.blocked)
-	case len(r.failures) == 1:
-		return r.failures[0]
-	default:
-		return r.failures
+	none := &NoAddressError{r.host, r.missing, !r.heard, r.silence}
+	if r.missing {
+		none.Err = nil // of a name that does not exist no other type does
 	}
+	all := r.failures
+	switch {
+	case len(all) > 0 && none.Err != nil:
+		all = append(all, none)
+	case len(all) == 0 && (r.blocked == nil || none.Err != nil):
+		return none
+	}
+	if r.blocked != nil {
+		all = append(all, r.blocked)
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return all
 }
 
 // dialErrors tells on one line why none of several addresses could be connected to.

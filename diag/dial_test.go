@@ -156,6 +156,7 @@ func TestDialHost(t *testing.T) {
 func TestDialHostErrors(t *testing.T) {
 	nothing := fakeAnswer{}
 	servfail := fakeAnswer{rcode: dns.RcodeServerFailure}
+	nxdomain := fakeAnswer{rcode: dns.RcodeNameError}
 	tests := []struct {
 		name   string
 		v6, v4 fakeAnswer
@@ -174,6 +175,15 @@ func TestDialHostErrors(t *testing.T) {
 		{
 			"all refused by the guard", has("fd00::1"), has("10.0.0.1", "127.0.0.1"),
 			"connecting to [fd00::1]:443: the address is not public", []string{},
+		},
+		{
+			"one refused by the guard, and name servers failed about the other", servfail, has("10.0.0.1"),
+			"the resolver answered SERVFAIL", []string{},
+		},
+		{"does not exist, and name servers failed about IPv6", servfail, nxdomain, "www.example.com does not exist", []string{}},
+		{
+			"one down, and name servers failed about the other", servfail, has(v4a),
+			"dial tcp 192.0.2.1:443: permission denied; the resolver answered SERVFAIL", []string{v4a},
 		},
 		{
 			"one address down", nothing, has(v4a),
@@ -221,8 +231,12 @@ func TestDialHostErrorTypes(t *testing.T) {
 	var none *NoAddressError
 	require.ErrorAs(t, dialler(fakeAnswer{}), &none)
 	require.NoError(t, none.Err, "absence is a fact")
+	require.False(t, none.Missing || none.Resolver)
+	require.ErrorAs(t, dialler(fakeAnswer{rcode: dns.RcodeNameError}), &none)
+	require.True(t, none.Missing)
 	require.ErrorAs(t, dialler(fakeAnswer{rcode: dns.RcodeRefused}), &none)
 	require.Error(t, none.Err, "the name servers did not say")
+	require.False(t, none.Resolver, "it answered about IPv6")
 	require.ErrorIs(t, none, none.Err)
 
 	var blocked *BlockedError
@@ -320,7 +334,7 @@ func TestDialHostObeysContext(t *testing.T) {
 				defer cancel()
 				begun := time.Now()
 				_, err := env.DialHost(ctx, host, 443, WebPorts)
-				require.Equal(t, context.DeadlineExceeded, err)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.Equal(t, 3*time.Second, time.Since(begun))
 
 				_, err = env.DialHost(ctx, host, 443, WebPorts)

@@ -167,7 +167,7 @@ func (e *Env) lookUpServer(ctx context.Context, host string) ([]netip.Addr, erro
 	answers := LookupAddresses(ctx, e, host)
 	addrs := answers.All()
 	if len(addrs) == 0 {
-		return nil, &NoAddressError{host, answers.Err()}
+		return nil, &NoAddressError{Host: host, Err: answers.Err()}
 	}
 	return addrs, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"syscall"
@@ -48,6 +49,12 @@ func Reason(err error) string {
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "its certificate is not trusted"
+	}
+	if asked, ok := errors.AsType[*resolver.AskError](err); ok {
+		return Reason(asked.Err)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok { // its text has the addresses of both ends
+		return Reason(op.Err)
 	}
 	if _, text, ok := strings.Cut(err.Error(), resolver.ErrLame.Error()+": "); ok && errors.Is(err, resolver.ErrLame) {
 		return Quote(text)

@@ -105,7 +105,7 @@ func bodyError(ctx context.Context, err error) *Error {
 	message := "the body broke off"
 	switch {
 	case timedOut(ctx, err):
-		return &Error{Code: Timeout, Message: "the body did not come in time", Unanswered: true, Cause: err}
+		return &Error{Code: Timeout, Step: Reading, Message: "the body did not come in time", Unanswered: true, Cause: err}
 	case corrupt, errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, zlib.ErrHeader),
 		errors.Is(err, zlib.ErrChecksum):
 		message = "the body is not compressed in the way that it claims"
@@ -114,5 +114,5 @@ func bodyError(ctx context.Context, err error) *Error {
 	case strings.Contains(err.Error(), "content coding"):
 		message = err.Error()
 	}
-	return &Error{Code: Protocol, Message: message, Cause: err}
+	return &Error{Code: Protocol, Step: Reading, Message: message, Cause: err}
 }

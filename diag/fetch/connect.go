@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -70,7 +71,7 @@ func (l *link) handshake(ctx context.Context, env *diag.Env, host string) *Error
 	err := conn.HandshakeContext(ctx)
 	l.timing.TLS = env.Now().Sub(begin)
 	if err != nil {
-		return handshakeError(ctx, err)
+		return handshakeError(ctx, host, err)
 	}
 	verifier := pki.Verifier{ServerName: host, Now: env.Now()}
 	if env != nil {
@@ -112,54 +113,88 @@ func (w *witness) answered() time.Time {
 	return w.last
 }
 
-// dialError says why no connection came about. Of a blocked address it tells nothing, so that nobody
+// dialError says why there is no connection. Of a blocked address it tells nothing, so that nobody
 // can use the client to explore the network that it runs in.
 func dialError(ctx context.Context, host string, err error) *Error {
-	_, blocked := err.(*diag.BlockedError)
-	if blocked {
-		return &Error{Code: Blocked, Cause: err,
-			Message: "the host leads to an address or port that must not be reached"}
+	e := &Error{Code: Connect, Step: Connecting, Cause: err}
+	if _, blocked := err.(*diag.BlockedError); blocked {
+		e.Code, e.Message = Blocked, "the host leads to an address or port that must not be reached"
+		return e
 	}
-	if none, ok := errors.AsType[*diag.NoAddressError](err); ok && ctx.Err() == nil {
-		if none.Err != nil {
-			return &Error{Code: DNS, Message: "the address of " + host + " could not be learned: " +
-				none.Err.Error(), Unanswered: true, Cause: err}
-		}
-		return &Error{Code: DNS, Message: host + " has no address", Cause: err}
+	if none, ok := errors.AsType[*diag.NoAddressError](err); ok {
+		e.lookedUp(host, none)
+		return e
 	}
 	switch {
 	case timedOut(ctx, err):
-		return &Error{Code: Timeout, Message: "no connection to " + host + " came about in time",
-			Unanswered: true, Cause: err}
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return &Error{Code: Connect, Message: host + " refuses connections", Cause: err}
-	default:
-		// No route, or a reset: it may be the network in between.
-		return &Error{Code: Connect, Message: "no connection to " + host + " came about",
-			Unanswered: true, Cause: err}
+		e.Code, e.Message, e.Unanswered = Timeout, "no connection to "+host+" was made in time", true
+	case every(err, refused):
+		e.Message = host + " refuses connections"
+	default: // no route, or a reset: it may be the network in between
+		e.Message, e.Unanswered = "no connection to "+host+" was made", true
+		if every(err, local) {
+			e.failed = "the network"
+		}
 	}
+	return e
 }
 
-func handshakeError(ctx context.Context, err error) *Error {
-	failure := &Error{Code: TLS, Cause: err}
+// lookedUp fills in what was learned about the address of a host.
+func (e *Error) lookedUp(host string, none *diag.NoAddressError) {
+	e.Code, e.Step, e.Missing = DNS, LookingUp, none.Missing
+	switch {
+	case none.Err == nil:
+		e.Message = none.Error()
+		return
+	case none.Resolver:
+		e.failed = diag.DefaultResolver
+	}
+	e.Unanswered = true
+	e.Message = "the address of " + host + " could not be looked up: " + diag.Reason(none.Err)
+}
+
+// every reports whether all errors of a dial are of a kind.
+func every(err error, is func(error) bool) bool {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !is(err) })
+	}
+	return is(err)
+}
+
+func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+
+// local reports whether a connection failed before anything was sent.
+func local(err error) bool {
+	return slices.ContainsFunc([]syscall.Errno{
+		syscall.ENETUNREACH, syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.EPERM,
+	}, func(n syscall.Errno) bool { return errors.Is(err, n) })
+}
+
+// handshakeError says why the handshake with a server failed.
+func handshakeError(ctx context.Context, server string, err error) *Error {
+	failure := &Error{Code: TLS, Step: Handshaking, Cause: err}
 	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case timedOut(ctx, err):
-		return &Error{Code: Timeout, Message: "the TLS handshake did not end in time", Unanswered: true, Cause: err}
+		failure.Code, failure.Unanswered = Timeout, true
+		failure.Message = "the TLS handshake with " + server + " did not end in time"
 	case notTLS:
-		failure.Message = "the server does not speak TLS on this port"
+		failure.Message = server + " does not speak TLS on this port"
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
 		errors.Is(err, net.ErrClosed):
-		failure.Message = "the server broke off the TLS handshake"
+		failure.Message = server + " broke off the TLS handshake"
 	default:
-		failure.Message = fmt.Sprintf("the TLS handshake failed: %.200s", plain(err))
+		failure.Message = fmt.Sprintf("the TLS handshake with %s failed: %.200s", server, plain(err))
 	}
 	return failure
 }
 
 // plain strips the layers from an error of crypto/tls: "remote error: tls: handshake failure".
 func plain(err error) string {
-	s := err.Error()
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op != "remote error" {
+		return diag.Reason(op.Err)
+	}
+	s := strings.ReplaceAll(err.Error(), "x509: ", "")
 	if remote, ok := strings.CutPrefix(s, "remote error: tls: "); ok {
 		return "the server answered " + strings.ToValidUTF8(remote, "\uFFFD")
 	}

@@ -36,10 +36,10 @@ func (l *link) exchange(ctx context.Context, req *http.Request) (*http.Response,
 		err = errHeadTooLong // HTTP/2 calls it by other names, and compresses it besides
 	}
 	if err != nil {
-		return nil, nil, headError(ctx, err)
+		return nil, nil, headError(ctx, req.URL.Hostname(), err)
 	}
 	if resp.StatusCode < 200 {
-		return nil, nil, &Error{Code: Protocol, Message: "the server changed the protocol without being asked"}
+		return nil, nil, &Error{Code: Protocol, Step: Answering, Message: "the server changed the protocol without being asked"}
 	}
 	list := fields(rec.end())
 	if list == nil {
@@ -103,11 +103,11 @@ func (h *headLimit) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func headError(ctx context.Context, err error) *Error {
+func headError(ctx context.Context, host string, err error) *Error {
 	message := "the answer breaks the rules of HTTP"
 	switch {
 	case timedOut(ctx, err):
-		return &Error{Code: Timeout, Message: "the head of the answer did not come in time",
+		return &Error{Code: Timeout, Step: Answering, Message: "the answer of " + host + " did not come in time",
 			Unanswered: true, Cause: err}
 	case errors.Is(err, errHeadTooLong):
 		message = errHeadTooLong.Error()
@@ -117,5 +117,5 @@ func headError(ctx context.Context, err error) *Error {
 		errors.Is(err, syscall.ECONNRESET):
 		message = "the server closed the connection without a whole answer"
 	}
-	return &Error{Code: Protocol, Message: message, Cause: err}
+	return &Error{Code: Protocol, Step: Answering, Message: message, Cause: err}
 }

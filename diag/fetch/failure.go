@@ -7,4 +7,6 @@ import "context"
 func DialError(ctx context.Context, host string, err error) *Error { return dialError(ctx, host, err) }
 
 // HandshakeError says in the words of an [Error] why a TLS handshake failed.
-func HandshakeError(ctx context.Context, err error) *Error { return handshakeError(ctx, err) }
+func HandshakeError(ctx context.Context, err error) *Error {
+	return handshakeError(ctx, "the server", err)
+}

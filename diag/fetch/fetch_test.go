@@ -133,8 +133,8 @@ func TestDoRedirects(t *testing.T) {
 		{"file", "file:///etc/passwd", "", 1, fetch.Blocked, "scheme"},
 		{"script", "javascript:alert(1)", "", 1, fetch.Blocked, "scheme"},
 		{"user name", "https://user@www.example.com/", "", 1, fetch.Blocked, "user name"},
-		{"unknown host", "https://nowhere.example.com/", "", 1, fetch.DNS, "nowhere.example.com has no address"},
-		{"broken zone", "https://broken.example.com/", "", 1, fetch.DNS, "could not be learned"},
+		{"unknown host", "https://nowhere.example.com/", "", 1, fetch.DNS, "nowhere.example.com does not exist"},
+		{"broken zone", "https://broken.example.com/", "", 1, fetch.DNS, "could not be looked up: the resolver answered SERVFAIL"},
 		{"empty", "", "http://example.com/a/b", 1, "", ""},
 	}
 	for _, tt := range tests {
@@ -292,7 +292,7 @@ func TestDoFailures(t *testing.T) {
 		message    string
 		unanswered bool
 	}{
-		{"no such host", "http://none.example.com/", fetch.DNS, "none.example.com has no address", false},
+		{"no such host", "http://none.example.com/", fetch.DNS, "none.example.com does not exist", false},
 		{"broken zone", "http://broken.example.com/", fetch.DNS, "SERVFAIL", true},
 		{"refused", "http://refuses.example.com/", fetch.Connect, "refuses connections", false},
 		{"unreachable", "http://192.0.2.202/", fetch.Timeout, "in time", true},

@@ -122,10 +122,55 @@ type Error struct {
 	// might not be the next time. Otherwise the error is a fact about the site.
 	Unanswered bool `json:"-"`
 
+	Missing bool `json:"-"` // the host does not exist (NXDOMAIN); Code is DNS
+
+	// Step is how far the last hop came, where Code does not tell it.
+	Step Step `json:"-"`
+
 	Cause error `json:"-"` // may be nil
+
+	failed string // who of ours failed; empty if that was not the cause
 }
+
+// A Step is part of a hop.
+type Step int
+
+// The steps, in their order.
+const (
+	LookingUp   Step = iota // of the host
+	Connecting  Step = iota
+	Handshaking Step = iota // TLS
+	Verifying   Step = iota // the certificate
+	Answering   Step = iota // with the head of an answer
+	Reading     Step = iota // the body
+)
 
 func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
+
+// Unavailable returns an error that wraps [diag.ErrUnavailable] if nothing was learned by any of some fetches because
+// we failed ourselves: our resolver was silent or refused, or no packet left this machine. That says nothing about a
+// site, so a diagnostic that has nothing else returns it (CONTRACT 1.5). Fetches that are nil were not made.
+func Unavailable(results ...*Result) error {
+	var failure error
+	for _, r := range results {
+		if r == nil {
+			continue
+		}
+		if failure = r.Err.Unavailable(); failure == nil || len(r.Hops) > 0 {
+			return nil
+		}
+	}
+	return failure
+}
+
+// Unavailable returns an error that wraps [diag.ErrUnavailable] if we failed ourselves, see [Unavailable]. It may be
+// called where there is no error.
+func (e *Error) Unavailable() error {
+	if e == nil || e.failed == "" {
+		return nil
+	}
+	return diag.Unavailable(e.failed, e.Cause)
+}

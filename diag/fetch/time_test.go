@@ -2,6 +2,7 @@ package fetch_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/stretchr/testify/require"
@@ -30,7 +32,7 @@ func TestDoTimeouts(t *testing.T) {
 		message string
 	}{
 		{"silent server", hangs,
-			fetch.HeadTimeout, "the head of the answer did not come in time"},
+			fetch.HeadTimeout, "the answer of example.com did not come in time"},
 		{"head drop by drop", raw(func(c net.Conn) {
 			for _, b := range []byte("HTTP/1.1 200 OK\r\nX-Slow: very slow indeed\r\n\r\n") {
 				time.Sleep(time.Second) // of the bubble
@@ -38,7 +40,7 @@ func TestDoTimeouts(t *testing.T) {
 					return
 				}
 			}
-		}), fetch.HeadTimeout, "the head of the answer did not come in time"},
+		}), fetch.HeadTimeout, "the answer of example.com did not come in time"},
 		{"body drop by drop", func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				io.WriteString(w, ".")
@@ -68,14 +70,15 @@ func TestDoTimeoutsOfTheLowerLayers(t *testing.T) {
 	tests := []struct {
 		name    string
 		spoil   func(*diagtest.World)
+		code    fetch.Reason
 		message string
 	}{
-		{"name servers", func(w *diagtest.World) { w.Silence("example.com") },
-			"no connection to example.com came about"},
-		{"connection", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Unreachable) },
-			"no connection to example.com came about"},
-		{"handshake", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Hangs) },
-			"the TLS handshake did not end in time"},
+		{"resolver", func(w *diagtest.World) { w.Silence("example.com") }, fetch.DNS,
+			"the address of example.com could not be looked up: no response"},
+		{"connection", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Unreachable) }, fetch.Timeout,
+			"no connection to example.com was made in time"},
+		{"handshake", func(w *diagtest.World) { w.Behave("192.0.2.1:443", diagtest.Hangs) }, fetch.Timeout,
+			"the TLS handshake with example.com did not end in time"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -85,8 +88,9 @@ func TestDoTimeoutsOfTheLowerLayers(t *testing.T) {
 				tt.spoil(w)
 				begin := time.Now()
 				r := do(t, w, get("https://example.com/"))
-				require.Equal(t, fetch.Timeout, r.Err.Code)
+				require.Equal(t, tt.code, r.Err.Code)
 				require.True(t, r.Err.Unanswered)
+				require.Equal(t, tt.code == fetch.DNS, errors.Is(fetch.Unavailable(nil, r), diag.ErrUnavailable))
 				require.Contains(t, r.Err.Message, tt.message)
 				require.Equal(t, fetch.ConnectTimeout, time.Since(begin))
 			})

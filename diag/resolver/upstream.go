@@ -131,13 +131,13 @@ func (u *upstream) exchange(ctx context.Context, q *query, how manner) (*dns.Msg
 			u.silentUntil.Store(0)
 			return m, nil
 		}
-		return nil, fmt.Errorf("asking %s: %w", u.server, err)
+		return nil, &AskError{u.server, err}
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	u.silentUntil.Store(time.Now().Add(silence).UnixNano())
-	return nil, fmt.Errorf("asking %s: %w", u.server, err)
+	return nil, &AskError{u.server, err}
 }
 
 // attempt sends a query in its present form, and again over TCP if the reply does not fit into a
@@ -218,6 +218,17 @@ func rcodeOf(reply []byte) int {
 	}
 	return m.Rcode
 }
+
+// An AskError says what happened when a server was asked. Its text names the server, which may be nobody's business.
+type AskError struct {
+	Server Server
+	Err    error
+}
+
+func (e *AskError) Error() string { return fmt.Sprintf("asking %s: %v", e.Server, e.Err) }
+
+// Unwrap returns what happened.
+func (e *AskError) Unwrap() error { return e.Err }
 
 // ErrClosed says that the client was closed.
 var ErrClosed = errors.New("resolver client closed")
