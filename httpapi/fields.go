@@ -21,7 +21,7 @@ import (
 //	minlen maxlen    bounds of a string, in characters
 //	maxbytes         bound of a string, in bytes of UTF-8; of a []byte, in bytes (minlen too)
 //	minitems maxitems unique:"true"  bounds of a list
-//	enum     allowed values, separated by spaces; a type's Values method does the same
+//	enum     allowed strings or whole numbers, separated by spaces; a type's Values method does the same
 //	pattern  regular expression for a string
 //	oneof    name of a group of which exactly one member must be given
 //	in       path or query, for a field that is not in the body
@@ -122,13 +122,19 @@ func limitsOf(sf reflect.StructField) limits {
 	return l
 }
 
-// enumOf returns the allowed values of a string, or of the strings in a list.
+// enumOf returns the allowed values of a string or a whole number, or of those in a list.
 func enumOf(t reflect.Type, tag reflect.StructTag) []string {
-	if values, ok := tag.Lookup("enum"); ok {
-		return strings.Fields(values)
-	}
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
+	}
+	if text, ok := tag.Lookup("enum"); ok {
+		values := strings.Fields(text)
+		for _, v := range values {
+			if _, err := strconv.Atoi(v); err != nil && t.Kind() != reflect.String && !t.Implements(marshalText) {
+				panic(fmt.Sprintf("httpapi: tag enum:%q of a %s: %v", text, t, err))
+			}
+		}
+		return values
 	}
 	if t.Implements(valuesType) {
 		return reflect.Zero(t).Interface().(interface{ Values() []string }).Values()

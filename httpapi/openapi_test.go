@@ -253,3 +253,44 @@ func TestDecoderAgreesWithSchema(t *testing.T) {
 	})
 	require.NotZero(t, accepted, "the test never saw a good request")
 }
+
+// Members that a reply has got later are described, and optional.
+func TestLaterMembersAreOptional(t *testing.T) {
+	later := []string{"state", "score", "score_band", "verdict_headline", "verdict_sub", "score_factors", "score_breakdown",
+		"recommendations", "passed_checks", "parsed_tags"}
+	components := newDocument(t).root["components"].(map[string]any)["schemas"].(map[string]any)
+	analysis := components["DmarcAnalysis"].(map[string]any)
+	for _, name := range later {
+		require.Contains(t, analysis["properties"], name)
+		require.NotContains(t, analysis["required"], name)
+	}
+	require.Subset(t, analysis["required"], []any{"record", "valid", "findings"})
+	require.Contains(t, components["DmarcLookupReport"].(map[string]any)["required"], "state", "which had it from the start")
+}
+
+// Allowed numbers are numbers, in the document and in requests.
+func TestEnumOfNumbers(t *testing.T) {
+	type request struct {
+		Port uint16 `json:"port" enum:"25 587"`
+		Many []int  `json:"many,omitempty" enum:"1 2"`
+	}
+	s := schemas{components: map[string]schema{}, types: map[string]reflect.Type{}, request: true}
+	port := s.object(reflect.TypeFor[request]())["properties"].(schema)["port"].(schema)
+	require.Equal(t, []any{json.Number("25"), json.Number("587")}, port["enum"])
+	for body, want := range map[string]string{
+		`{"port":25,"many":[2]}`: "", `{"port":587.0}`: "", `{"port":26}`: "must be one of 25, 587",
+		`{"port":25,"many":[1,3]}`: "must be one of 1, 2",
+	} {
+		var req request
+		err := decode([]byte(body), &req)
+		if want == "" {
+			require.NoError(t, err, body)
+		} else {
+			require.ErrorContains(t, err, want, body)
+		}
+	}
+	type wrong struct {
+		Port uint16 `json:"port" enum:"25,587"`
+	}
+	require.Panics(t, func() { objectOf(reflect.TypeFor[wrong]()) })
+}

@@ -125,18 +125,21 @@ func genericName(name string) string {
 	return name + strings.ToUpper(pkg[:1]) + pkg[1:] + of
 }
 
+// object describes a struct. The tag later of an embedded one names members that replies have got since the first
+// version of the API: they are always there, and clients that validate need not know of them.
 func (s *schemas) object(t reflect.Type) schema {
-	properties, required := schema{}, []string{}
+	properties, required, later := schema{}, []string{}, []string{}
 	for _, sf := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		if sf.Anonymous && name == "" || !sf.IsExported() || name == "-" {
+			later = append(later, strings.Fields(sf.Tag.Get("later"))...)
 			continue
 		}
 		if s.request && placeOf(sf) != InBody {
 			continue // it is described as a parameter
 		}
 		properties[name] = s.property(sf)
-		if !optional(sf) && sf.Tag.Get("oneof") == "" {
+		if !optional(sf) && sf.Tag.Get("oneof") == "" && !slices.Contains(later, name) {
 			required = append(required, name)
 		}
 	}

@@ -165,6 +165,8 @@ func (p *parser) readInt(v reflect.Value, l *limits) {
 		return
 	}
 	switch {
+	case len(l.enum) > 0 && !slices.Contains(l.enum, strconv.FormatInt(n, 10)):
+		p.invalid("must be one of %s", strings.Join(l.enum, ", "))
 	case v.CanInt() && !v.OverflowInt(n):
 		v.SetInt(n)
 	case v.CanUint() && n >= 0 && !v.OverflowUint(uint64(n)):

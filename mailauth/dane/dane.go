@@ -13,7 +13,7 @@ import (
 // Request asks for the examination of one domain.
 type Request struct {
 	Domain diag.Domain `json:"domain" doc:"domain that receives mail" example:"example.com"`
-	Port   uint16      `json:"port,omitempty" default:"25" enum:"25,465,587" doc:"25: the mail servers of the MX records. 465 and 587, for submission: the hosts of the SRV records _submissions._tcp and _submission._tcp (RFC 6186, RFC 8314); without any the domain itself if it has TLSA records for the port, else the mail servers"`
+	Port   uint16      `json:"port,omitempty" default:"25" enum:"25 465 587" doc:"25: the mail servers of the MX records. 465 and 587, for submission: the hosts of the SRV records _submissions._tcp and _submission._tcp (RFC 6186, RFC 8314); without any the domain itself if it has TLSA records for the port, else the mail servers"`
 	Verify *bool       `json:"verify_certificate,omitempty" default:"true" doc:"connect to the servers and compare their certificates"`
 }
 

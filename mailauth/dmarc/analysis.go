@@ -12,7 +12,7 @@ import (
 // An Analysis is a record and what to think of it.
 type Analysis struct {
 	Record string `json:"record" doc:"the record, without quotes"`
-	Details
+	Details `later:"state score score_band verdict_headline verdict_sub score_factors score_breakdown recommendations passed_checks parsed_tags"`
 }
 
 // Details are what a record says, and what to think of it. What is not known for want of a record is absent.
