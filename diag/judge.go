@@ -24,6 +24,7 @@ type judgement struct {
 	cap     int
 	state   State
 	noScore bool
+	graded  *int // the score by the method of others
 	passed  map[Code]bool
 
 	ignorant map[Code]bool // rules about ignorance that failed
@@ -81,6 +82,15 @@ func (j *judgement) score(r *RuleInfo, earned float64, applies bool) {
 	if applies {
 		g.earned += int(earned*float64(r.Weight) + 0.5)
 		g.max += r.Weight
+	}
+}
+
+// grade takes the factors and the score of a method of others.
+func (j *judgement) grade(points []Points, score int) {
+	j.graded, j.noScore = &score, len(points) == 0
+	for _, p := range points {
+		g := j.group(p.Category)
+		g.weighted, g.earned, g.max = true, p.Earned, p.Max
 	}
 }
 
@@ -238,9 +248,13 @@ func (j *judgement) sum() {
 		v.Factors = []Factor{}
 		return
 	}
-	score := 100 * b.Earned / b.Max
+	share := 100 * b.Earned / b.Max
+	score := share
+	if j.graded != nil {
+		score = min(share, *j.graded)
+	}
 	v.Score = new(min(score, j.cap))
-	b.Penalty = score - *v.Score
+	b.Penalty = share - *v.Score
 	v.Band = BandOf(*v.Score)
 }
 

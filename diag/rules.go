@@ -98,6 +98,17 @@ const FromRequest Source = "request"
 // are out of the score, and what depends on it is unanswered too.
 type Asked interface{ Unanswered() []Source }
 
+// Points are what a factor earned of the most that it can.
+type Points struct {
+	Category    Category
+	Earned, Max int
+}
+
+// Graded is evidence that is scored by a method of others, such as the HTTP Observatory of MDN, and not by the weights
+// of the rules, which explain the score and cap it. It returns the factors, and the score from 0 to 100 that they come
+// to: at most their share in percent. Without factors there is no score.
+type Graded interface{ Graded() ([]Points, int) }
+
 // A Fact is what rules of several diagnostics state alike, such as that a name does not exist. Rules of one fact have
 // one severity and one suffix of their codes, unless they say why they differ.
 type Fact string
@@ -291,6 +302,9 @@ func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
 	var open []Source
 	if asked, ok := any(evidence).(Asked); ok {
 		open = asked.Unanswered()
+	}
+	if graded, ok := any(evidence).(Graded); ok {
+		j.grade(graded.Graded())
 	}
 	for i := range rules {
 		r := &rules[i]

@@ -513,6 +513,49 @@ func BenchmarkJudge20(b *testing.B) {
 	}
 }
 
+// A gradedBy is evidence that is scored by the method of somebody else.
+type gradedBy struct {
+	failing
+	points []Points
+	score  int
+}
+
+func (g gradedBy) Graded() ([]Points, int) { return g.points, g.score }
+
+func TestGraded(t *testing.T) {
+	first, second := Category{"first", "First"}, Category{"second", "Second"}
+	points := []Points{{second, 5, 25}, {first, 25, 25}}
+	for _, tt := range []struct {
+		name           string
+		severity       Severity
+		points         []Points
+		score          int
+		want           string
+		penalty        int
+		first, earning FactorStatus
+	}{
+		{"its score counts", Info, points, 55, "55", 5, FactorPartial, FactorPass},
+		{"a fault caps it", Error, []Points{{second, 20, 25}, {first, 20, 25}}, 70, "69", 11, FactorPartial, FactorPartial},
+		{"never more than the share", Info, points, 90, "60", 0, FactorPartial, FactorPass},
+		{"no factors", Info, nil, 0, "none", 0, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rules := Rules[gradedBy]{{Code: "t.fails", Severity: tt.severity, Category: first, Title: "Fails", Requirement: "Passes",
+				Fails: func(gradedBy) Failures { return Fail("It fails.") }}}
+			v := rules.Judge(gradedBy{nil, tt.points, tt.score}, nil)
+			require.Equal(t, tt.want, scoreText(v))
+			if v.Score == nil {
+				require.Empty(t, v.Factors)
+				return
+			}
+			require.Equal(t, Code("second"), v.Factors[0].Code, "in the order of the points")
+			require.Equal(t, []FactorStatus{tt.first, tt.earning}, []FactorStatus{v.Factors[0].Status, v.Factors[1].Status})
+			require.Equal(t, "It fails.", v.Factors[1].Detail)
+			require.Equal(t, tt.penalty, v.Breakdown.Penalty)
+		})
+	}
+}
+
 // A halfKnown is evidence of which some sources went unanswered.
 type halfKnown struct {
 	failing

@@ -169,12 +169,12 @@ type CategoryScore struct {
 	Max    int `json:"max" min:"0" doc:"points that could be earned"`
 }
 
-// Breakdown shows how a score came about: earned of max in percent, less the penalty by which the
-// gravest failed rule capped it. Without a score it is empty.
+// Breakdown shows how a score came about: earned of max in percent, less the penalty by which the gravest failed rule
+// capped it, or by which faults cost more than their points. Without a score it is empty.
 type Breakdown struct {
 	Earned     int                      `json:"earned" min:"0" doc:"points earned"`
 	Max        int                      `json:"max" min:"0" doc:"points of all rules that applied"`
-	Penalty    int                      `json:"penalty" min:"0" max:"100" doc:"by how much a fault capped the score"`
+	Penalty    int                      `json:"penalty" min:"0" max:"100" doc:"by how much the score is lower: a fault caps it, or costs more than its points"`
 	Categories map[string]CategoryScore `json:"categories" doc:"points by code of the factor"`
 }
 
