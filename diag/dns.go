@@ -180,6 +180,20 @@ func Lookup[R dns.RR](ctx context.Context, e *Env, name string) Answer[R] {
 	return a
 }
 
+// A ResolverError is a question that the resolver of the environment left unanswered. Its text is for reports, and
+// holds no address or socket of ours (CONTRACT 1.5); what the network said is behind it, for a log.
+type ResolverError struct{ Err error }
+
+func (e *ResolverError) Error() string {
+	if known := reason(e.Err); known != "" {
+		return known
+	}
+	return "no usable answer"
+}
+
+// Unwrap returns what happened.
+func (e *ResolverError) Unwrap() error { return e.Err }
+
 // exchange asks the resolver of the environment, unless the context has ended.
 func exchange(ctx context.Context, e *Env, q *dns.Msg) (*dns.Msg, error) {
 	if err := ctx.Err(); err != nil {
@@ -187,6 +201,8 @@ func exchange(ctx context.Context, e *Env, q *dns.Msg) (*dns.Msg, error) {
 	}
 	m, err := e.DNS().Exchange(ctx, q)
 	switch {
+	case err != nil && ctx.Err() == nil:
+		return nil, &ResolverError{err}
 	case err != nil:
 		return nil, err
 	case m == nil:

@@ -181,7 +181,7 @@ func TestAnswerErr(t *testing.T) {
 		{"unknown", scripted{msg: msg(3000)}, "the resolver answered RCODE3000", "RCODE3000", false, false},
 		{
 			"silence", scripted{err: errors.New("nobody there")},
-			"looking up A a.test.: nobody there", "", false, true,
+			"looking up A a.test.: no usable answer", "", false, true,
 		},
 		{"nothing at all", scripted{}, "looking up A a.test.: the resolver returned no message", "", false, true},
 		{"cut off", scripted{msg: cutOff}, "looking up A a.test.: the answer was cut off", "", false, true},

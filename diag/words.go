@@ -32,6 +32,17 @@ func TimeLeft(ctx context.Context, limit time.Duration) time.Duration {
 
 // Reason says in a few words why an exchange over the network failed, for a sentence of a finding.
 func Reason(err error) string {
+	if known := reason(err); known != "" {
+		return known
+	}
+	if _, text, ok := strings.Cut(err.Error(), resolver.ErrLame.Error()+": "); ok && errors.Is(err, resolver.ErrLame) {
+		return Quote(text)
+	}
+	return Quote(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// reason is what can be said of an error in words of ours; empty if nothing can.
+func reason(err error) string {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, resolver.ErrTimeout), errors.Is(err, context.DeadlineExceeded),
@@ -56,10 +67,7 @@ func Reason(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok { // its text has the addresses of both ends
 		return Reason(op.Err)
 	}
-	if _, text, ok := strings.Cut(err.Error(), resolver.ErrLame.Error()+": "); ok && errors.Is(err, resolver.ErrLame) {
-		return Quote(text)
-	}
-	return Quote(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return ""
 }
 
 // Timing says when a diagnostic ran. Reports embed it.
