@@ -3,7 +3,7 @@
 // as a [Spec] with its severity, the suffix of its code and its words, so that no two operations call one fact by two
 // names (CONTRACT 1.7, One fact, one severity).
 //
-// A rule that states such a fact names it in [diag.Rule.Fact]; where severity or suffix differ, it says why in
+// Rules about reaching a server are made by a [Server]; others state a fact themselves. A rule that states such a fact names it in [diag.Rule.Fact]; where severity or suffix differ, it says why in
 // [diag.Rule.Differs]. A test over all operations holds them to the table.
 package ground
 
@@ -15,6 +15,8 @@ import (
 
 // The facts. What is said of "the host" holds for whatever the operation was asked about.
 const (
+	NotLookedUp      diag.Fact = "address could not be looked up"  // the name servers did not say
+	Silent           diag.Fact = "server does not answer"          // at whatever step; also the name servers, without NotLookedUp
 	NoName           diag.Fact = "name does not exist"             // NXDOMAIN (RFC 8020 section 2)
 	NoAddress        diag.Fact = "host has no address"             // the name exists without A and AAAA
 	NotPublic        diag.Fact = "address is not public"           // an address of a special-purpose registry
@@ -42,6 +44,8 @@ type Spec struct {
 
 // Specs is the table of facts.
 var Specs = map[diag.Fact]Spec{
+	NotLookedUp:      {diag.Error, "unknown"},
+	Silent:           {diag.Error, "unknown"},
 	NoName:           {diag.Error, "nxdomain"},
 	NoAddress:        {diag.Error, "address"},
 	NotPublic:        {diag.Critical, "blocked"},

@@ -1,0 +1,84 @@
+package ground_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/ground"
+)
+
+// evidence is what a check of a web site has learned.
+type evidence struct {
+	page *fetch.Result
+	now  time.Time
+}
+
+func (e *evidence) seen() *ground.Seen { return ground.See(e.page, e.now) }
+
+// Unanswered makes rules unanswered that read what nobody said, those of the kit and the package's own.
+func (e *evidence) Unanswered() []diag.Source { return e.seen().Unanswered() }
+
+// site makes the rules about reaching the site; codes are those of the package.
+var site = ground.Server[*evidence]{Name: "site", Seen: (*evidence).seen}
+
+var (
+	factorReach = diag.Category{Code: "reach", Label: "Reachability"}
+	factorTrust = diag.Category{Code: "trust", Label: "Certificate"}
+	factorTLS   = diag.Category{Code: "tls", Label: "TLS"}
+)
+
+var rules = site.Rules(
+	diag.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "site.lookup.unknown"},
+	diag.Rule[*evidence]{Fact: ground.Silent, Code: "site.unknown"},
+	diag.Rule[*evidence]{Fact: ground.NoName, Code: "site.nxdomain"},
+	diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "site.address", NoScore: true},
+	diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "site.blocked", NoScore: true},
+	diag.Rule[*evidence]{Fact: ground.Refused, Code: "site.connection", Weight: 3, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.Handshake, Code: "site.handshake", Weight: 2, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.Expired, Code: "site.certificate.expired", Weight: 2, Category: factorTrust},
+	diag.Rule[*evidence]{Fact: ground.NotYetValid, Code: "site.certificate.early", Weight: 2, Category: factorTrust},
+	diag.Rule[*evidence]{Fact: ground.Untrusted, Code: "site.certificate.untrusted", Weight: 2, Category: factorTrust},
+	diag.Rule[*evidence]{Fact: ground.OtherName, Code: "site.certificate.name", Weight: 2, Category: factorTrust},
+	diag.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "site.certificate.expires_now", Weight: 1, Category: factorTrust},
+	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "site.certificate.expiring", Weight: 1, Category: factorTrust},
+	diag.Rule[*evidence]{Fact: ground.NotHTTP, Code: "site.protocol", Weight: 2, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.OldTLS, Code: "site.tls.version", Weight: 1, Category: factorTLS},
+)
+
+func ExampleServer() {
+	world, err := diagtest.New(diagtest.Config{}) // nil instead of world.Env() is the real Internet
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer world.Close()
+	world.Site(diagtest.Site{Host: "example.com", Cert: diagtest.CertSelfSigned})
+
+	page, err := fetch.Do(context.Background(), world.Env(), fetch.Request{
+		URL: diag.MustURL("https://example.com"), AllowUntrusted: true,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := fetch.Unavailable(page); err != nil { // our resolver is dead: nothing can be said about the site
+		fmt.Println(err)
+		return
+	}
+	v := rules.Judge(&evidence{page, world.Now()}, diag.Texts{})
+	for _, f := range v.Findings {
+		fmt.Println(f.Severity, f.Code+":", f.Title)
+		fmt.Println(f.Detail)
+		fmt.Println(f.Advice)
+	}
+	fmt.Println(*v.Score)
+	// Output:
+	// critical site.certificate.untrusted: Certificate of the site is not trusted
+	// Clients do not trust the certificate of example.com: the certificate is signed with its own key, not by a certificate authority.
+	// Install a certificate of a public authority, and send its intermediate certificates along.
+	// 39
+}

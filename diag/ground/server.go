@@ -1,0 +1,148 @@
+package ground
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/pki"
+)
+
+// The sources of a check that reaches a server, for [diag.Rule.Reads].
+const (
+	SourceAddress    diag.Source = "address"    // the addresses of the host
+	SourceConnection diag.Source = "connection" // whether it takes a connection
+	SourceTLS        diag.Source = "tls"        // the handshake and the certificate
+	SourceAnswer     diag.Source = "answer"     // what it answers
+)
+
+// Seen is how far a check came with a server, and with others on the way to it.
+type Seen struct {
+	Host string       // that was tried last
+	Way  string       // how it came to be that host, as a sentence with a space after it; may be empty
+	Err  *fetch.Error // why it came no further; nil if it did
+	TLS  []*pki.TLS   // connections over TLS that were made, in order
+	Now  time.Time
+}
+
+// See returns how far a fetch came.
+func See(r *fetch.Result, now time.Time) *Seen {
+	s := &Seen{Host: r.URL.Host().String(), Err: r.Err, Now: now}
+	add := func(t *pki.TLS) {
+		if t != nil && !slices.ContainsFunc(s.TLS, func(other *pki.TLS) bool { return other.ServerName == t.ServerName }) {
+			s.TLS = append(s.TLS, t)
+		}
+	}
+	for i := range r.Hops {
+		add(r.Hops[i].TLS)
+	}
+	add(r.TLS)
+	return s
+}
+
+// Unanswered lists the sources of which nothing is known, as [diag.Asked] wants them.
+func (s *Seen) Unanswered() []diag.Source {
+	if s == nil || s.Err == nil || !s.Err.Unanswered {
+		return nil
+	}
+	all := []diag.Source{SourceAddress, SourceConnection, SourceTLS, SourceTLS, SourceAnswer, SourceAnswer}
+	return slices.Compact(all[s.Err.Step:])
+}
+
+// is reports whether the check ended for a reason at a step, as a matter of fact.
+func (s *Seen) is(code fetch.Reason, steps ...fetch.Step) bool {
+	return s.Err != nil && !s.Err.Unanswered && s.Err.Code == code &&
+		(len(steps) == 0 || slices.Contains(steps, s.Err.Step))
+}
+
+// said fails with what the check says of its end, if it holds.
+func (s *Seen) said(holds bool) diag.Failures {
+	if !holds {
+		return nil
+	}
+	return diag.Fail("%s%s", s.Way, diag.Sentence(strings.TrimSuffix(s.Err.Message, "."))).About(s.Host)
+}
+
+// each fails with what the test says of the certificate of each server.
+func (s *Seen) each(test func(t *pki.TLS, leaf *pki.Certificate) string) diag.Failures {
+	return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {
+		if t.Leaf() == nil {
+			return nil
+		}
+		text := test(t, t.Leaf())
+		return diag.FailIf(text != "", "%s", text).About(t.ServerName)
+	})
+}
+
+// A Server makes the rules about reaching a server, of which evidence of type E says how far the check came: see the
+// example. A row names a fact and what the package knows of it, which is at least the code; severity, words and
+// test are those of the fact. What else a row says goes before that: its advice or reference, or a severity and why
+// it [diag.Rule.Differs]. Rows may stand in any order that has causes first.
+//
+// The rules read the sources of this package: evidence lists in Unanswered what [Seen.Unanswered] does.
+type Server[E any] struct {
+	Name string        // what titles call it after "the", such as "policy host"; empty: "host"
+	Seen func(E) *Seen // nil if the server was not asked: then no rule applies
+}
+
+// Rules completes rules about facts.
+func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
+	codes := map[diag.Fact]diag.Code{}
+	for i := range rows {
+		r, f := &rows[i], served[rows[i].Fact]
+		if r.Differs == "" {
+			r.Severity = Specs[r.Fact].Severity
+		}
+		r.Title, r.Requirement = cmp.Or(r.Title, k.named(f.title)), cmp.Or(r.Requirement, k.named(f.requirement))
+		r.Ref, r.Advice = cmp.Or(r.Ref, f.ref), cmp.Or(r.Advice, k.named(f.advice))
+		r.Reads, r.Stands = append(r.Reads, f.reads), f.reads == SourceTLS
+		r.When, r.Fails = k.when(f.applies, r.When), func(e E) diag.Failures { return f.fails(k.Seen(e)) }
+		if r.Fact == NotLookedUp || r.Fact == Silent {
+			r.StateIfFailed = diag.Unknown
+		}
+		r.NoScore = r.NoScore || r.Fact == NoName
+		for _, earlier := range f.after {
+			if code, ok := codes[earlier]; ok && !slices.Contains(r.DependsOn, code) {
+				r.DependsOn = append(r.DependsOn, code)
+			}
+		}
+		codes[r.Fact] = r.Code
+	}
+	return rows
+}
+
+// when is the condition of a rule: that of the fact, and that of the row.
+func (k Server[E]) when(applies func(*Seen) bool, row func(E) bool) func(E) bool {
+	return func(e E) bool {
+		s := k.Seen(e)
+		return s != nil && (applies == nil || applies(s)) && (row == nil || row(e))
+	}
+}
+
+// named writes the name of the server into a text.
+func (k Server[E]) named(text string) string {
+	name := cmp.Or(k.Name, "host")
+	return strings.NewReplacer("{host}", name, "{Host}", strings.ToUpper(name[:1])+name[1:]).Replace(text)
+}
+
+// ending fails with the certificates that end so soon.
+func ending(grade diag.Severity) func(*Seen) diag.Failures {
+	return func(s *Seen) diag.Failures {
+		return diag.FailEach(s.TLS, func(t *pki.TLS) diag.Failures {
+			leaf := t.Leaf()
+			if t.Err() != nil || Ends(leaf.NotBefore, leaf.NotAfter, s.Now) != grade {
+				return nil
+			}
+			in := "in " + diag.Count(leaf.DaysRemaining, "day")
+			if leaf.DaysRemaining < 1 {
+				in = "in less than a day"
+			}
+			return diag.Failures{{Due: leaf.NotAfter, Target: t.ServerName, Detail: fmt.Sprintf(
+				"The certificate of %s expires on %s, %s.", t.ServerName, leaf.NotAfter.Format(time.DateOnly), in)}}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package ground_test
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+const day = 24 * time.Hour
+
+var ok = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+
+// served opens the site with a certificate that ends after so long, and a version of TLS.
+func served(left time.Duration, version uint16, h http.Handler) func(*diagtest.World) {
+	return func(w *diagtest.World) {
+		cert := w.Certificate(diagtest.CertSpec{
+			Names: []string{"example.com"}, NotBefore: w.Now().Add(-80 * day), NotAfter: w.Now().Add(left),
+		})
+		w.Site(diagtest.Site{Host: "example.com", Handler: h, HTTP1: true, TLS: &tls.Config{
+			Certificates: []tls.Certificate{cert}, Time: w.Now, MinVersion: version, MaxVersion: version,
+		}})
+	}
+}
+
+// flawed opens the site with a certificate of a kind.
+func flawed(kind diagtest.Cert) func(*diagtest.World) {
+	return func(w *diagtest.World) { w.Site(diagtest.Site{Host: "example.com", Handler: ok, Cert: kind}) }
+}
+
+// spoiled opens a good site behind a port that behaves like this.
+func spoiled(b diagtest.Behaviour) func(*diagtest.World) {
+	return func(w *diagtest.World) {
+		w.HTTPS("example.com", ok)
+		w.Behave("192.0.2.1:443", b)
+	}
+}
+
+func zone(text string) func(*diagtest.World) { return func(w *diagtest.World) { w.Zone(text) } }
+
+var facts = []struct {
+	name  string
+	world func(*diagtest.World)
+	want  string // codes
+	says  string // the detail of the first finding
+	open  int    // rules that are left open
+}{
+	{"all is well", flawed(diagtest.CertGood), "", "", 0},
+	{"name servers fail", func(w *diagtest.World) { w.Break("example.com", dns.RcodeServerFailure) }, "lookup.unknown",
+		"The address of example.com could not be looked up: the resolver answered SERVFAIL.", 6},
+	{"silent", spoiled(diagtest.Unreachable), "unknown", "No connection to example.com was made in time.", 3},
+	{"silent in the handshake", spoiled(diagtest.Hangs), "unknown", "The TLS handshake with example.com did not end in time.", 2},
+	{"silent afterwards", served(-time.Hour, 0, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	})), "certificate.expired unknown", "The certificate of example.com expired on 2025-12-31, less than a day ago.", 1},
+	{"no such name", zone("example.org. A 192.0.2.1"), "nxdomain", "The DNS answers NXDOMAIN: example.com does not exist.", 0},
+	{"no address", zone("example.com. MX 10 mx.example.com."), "address", "example.com has neither an A nor an AAAA record.", 0},
+	{"private address", zone("example.com. A 10.0.0.1"), "blocked",
+		"example.com leads to an address or port that must not be reached, and was not contacted.", 0},
+	{"refused", zone("example.com. A 192.0.2.9"), "connection", "example.com refuses connections.", 0},
+	{"no handshake", spoiled(diagtest.Closes), "handshake", "example.com broke off the TLS handshake.", 0},
+	{"expired", served(-50*time.Hour, 0, ok), "certificate.expired", "The certificate of example.com expired on 2025-12-29, 2 days ago.", 0},
+	{"not yet valid", flawed(diagtest.CertNotYetValid), "certificate.early",
+		"The certificate of example.com is valid only from 2026-01-02T00:00:00Z.", 0},
+	{"untrusted", flawed(diagtest.CertSelfSigned), "certificate.untrusted",
+		"Clients do not trust the certificate of example.com: the certificate is signed with its own key, not by a certificate authority.", 0},
+	{"other name", flawed(diagtest.CertWrongName), "certificate.name", "The certificate is for wrong.example, not for example.com.", 0},
+	{"expires soon", served(10*day+time.Hour, 0, ok), "certificate.expiring", "The certificate of example.com expires on 2026-01-11, in 10 days.", 0},
+	{"expires now", served(time.Hour, 0, ok), "certificate.expires_now",
+		"The certificate of example.com expires on 2026-01-01, in less than a day.", 0},
+	{"not HTTP", served(60*day, 0, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			io.WriteString(conn, "220 ready\r\n")
+			conn.Close()
+		}
+	})), "protocol", "The answer is not HTTP.", 0},
+	{"old TLS", served(60*day, tls.VersionTLS11, ok), "tls.version", "example.com agreed on TLS 1.1.", 0},
+}
+
+func TestServer(t *testing.T) {
+	verdicts := []diag.Verdict{}
+	for _, tt := range facts {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := diagtest.NewWorld(t)
+				tt.world(w)
+				r, err := fetch.Do(t.Context(), w.Env(), fetch.Request{URL: diag.MustURL("https://example.com/"), AllowUntrusted: true})
+				require.NoError(t, err)
+				v := rules.Judge(&evidence{r, w.Now()}, diag.Texts{})
+				require.Equal(t, tt.want, strings.ReplaceAll(strings.Trim(fmt.Sprint(diagtest.Codes(v)), "[]"), "site.", ""))
+				require.Len(t, v.Open(), tt.open, "%v", v.Open())
+				if len(v.Findings) > 0 {
+					require.Equal(t, tt.says, v.Findings[0].Detail)
+				}
+				verdicts = append(verdicts, v)
+			})
+		})
+	}
+	diagtest.CoverRules(t, rules, verdicts)
+}
+
+// Rows may leave facts out; severity and suffix are those of the table unless the row says why not.
+func TestServerRows(t *testing.T) {
+	list := site.Rules(
+		diag.Rule[*evidence]{Fact: ground.Silent, Code: "a.unknown"},
+		diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "a.address", Severity: diag.Info, Differs: "mail only", Advice: "Leave it."},
+		diag.Rule[*evidence]{Fact: ground.Refused, Code: "a.connection", Severity: diag.Info, When: func(*evidence) bool { return false }},
+	)
+	require.Equal(t, diag.Info, list[1].Severity)
+	require.Equal(t, "Leave it.", list[1].Advice)
+	require.Equal(t, diag.Critical, list[2].Severity)
+	require.Equal(t, []diag.Code{"a.address"}, list[2].DependsOn)
+	require.Equal(t, diag.Unknown, list[0].StateIfFailed)
+	require.False(t, list[2].When(&evidence{page: new(fetch.Result)}))
+	for _, r := range slices.Concat(rules, list) {
+		require.True(t, strings.HasSuffix(string(r.Code), "."+ground.Specs[r.Fact].Suffix), r.Code)
+	}
+	unasked := ground.Server[*evidence]{Seen: func(*evidence) *ground.Seen { return nil }}
+	row := unasked.Rules(diag.Rule[*evidence]{Fact: ground.NoName, Code: "b.nxdomain"})[0]
+	require.False(t, row.When(nil))
+	require.Equal(t, "Host does not exist", row.Title)
+	require.Empty(t, (*ground.Seen)(nil).Unanswered())
+}
