@@ -78,12 +78,12 @@ func (r *drillRun) silence(most int) (asked int, faults []string) {
 			}
 		}
 	}
-	for _, q := range someOf(questions, most, r.name) {
+	for _, q := range someOf(questions, most, r.c.name) {
 		try(servfail, q)
 		try(silence, q)
 	}
 	if len(questions) > 2 {
-		pair := someOf(questions, 2, r.name+" in pairs")
+		pair := someOf(questions, 2, r.c.name+" in pairs")
 		try(silence, pair...)
 	}
 	return asked, faults

@@ -27,14 +27,14 @@ import (
 // A drillCase is an operation that is asked something in a world.
 type drillCase struct {
 	name    string
-	build   func(testing.TB) *diagtest.World
+	world   scenarioWorld
 	ep      Endpoint
 	request []byte
 }
 
 // A drillRun is one case with its world, inside a bubble.
 type drillRun struct {
-	drillCase
+	c     drillCase
 	t     *testing.T
 	world *diagtest.World
 	start time.Time
@@ -60,7 +60,7 @@ type drillReply struct {
 // play opens the bubble of a case.
 func (c drillCase) play(t *testing.T, f func(*drillRun)) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &drillRun{drillCase: c, t: t, world: c.build(t)}
+		r := &drillRun{c: c, t: t, world: c.world.build(t)}
 		r.start = r.world.Now()
 		f(r)
 	})
@@ -74,7 +74,7 @@ func (r *drillRun) ask() *drillReply {
 
 func (r *drillRun) askIn(env *diag.Env) *drillReply {
 	reply := &drillReply{status: http.StatusOK}
-	result, err := r.ep.Run(r.t.Context(), env, r.request)
+	result, err := r.c.ep.Run(r.t.Context(), env, r.c.request)
 	if err == nil {
 		reply.body = result.Body
 	} else {
@@ -83,7 +83,7 @@ func (r *drillRun) askIn(env *diag.Env) *drillReply {
 		reply.body, _ = encode(f.problem)
 	}
 	if err := json.Unmarshal(reply.body, &reply.all); err != nil {
-		r.t.Fatalf("%s: the reply is no JSON: %v", r.name, err)
+		r.t.Fatalf("%s: the reply is no JSON: %v", r.c.name, err)
 	}
 	json.Unmarshal(reply.body, reply) // an operation without verdict has fewer fields, and an image none
 	return reply
@@ -215,7 +215,7 @@ func drillCases(t *testing.T) (own, others []drillCase) {
 			continue
 		}
 		name := strings.TrimSuffix(path, ".json")
-		c := drillCase{name, file.World.build, ep, privateKeys(t, file.Request)}
+		c := drillCase{name, file.World, ep, privateKeys(t, file.Request)}
 		own = append(own, c)
 		subject := subjectOf(c.request)
 		world, err := json.Marshal(file.World)
@@ -225,7 +225,7 @@ func drillCases(t *testing.T) (own, others []drillCase) {
 		asked[subject+string(world)] = true
 		for _, other := range endpoints {
 			if body := requestAbout(other, subject); body != nil && other.Path != ep.Path {
-				others = append(others, drillCase{name + " by " + other.Name(), file.World.build, other, body})
+				others = append(others, drillCase{name + " by " + other.Name(), file.World, other, body})
 			}
 		}
 	}

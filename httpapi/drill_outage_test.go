@@ -1,0 +1,143 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// A brokenResolver is a resolver of ours that fails for all questions alike.
+type brokenResolver func(ctx context.Context, q *dns.Msg) (*dns.Msg, error)
+
+func (f brokenResolver) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) { return f(ctx, q) }
+
+// ourAddress is where the broken resolver of the drill listens: no text may hold it.
+const ourAddress = "10.66.66.66"
+
+func socketError(err error) error {
+	local := net.UDPAddrFromAddrPort(netip.MustParseAddrPort("10.0.0.2:41234"))
+	return fmt.Errorf("asking udp://%s:53: %w", ourAddress, &net.OpError{
+		Op: "read", Net: "udp", Source: local, Addr: net.UDPAddrFromAddrPort(netip.MustParseAddrPort(ourAddress + ":53")), Err: err,
+	})
+}
+
+// resolverOutages are the ways in which our own resolver fails. The reply is an error of ours, and free.
+var resolverOutages = map[string]brokenResolver{
+	"refused": func(context.Context, *dns.Msg) (*dns.Msg, error) {
+		return nil, socketError(os.NewSyscallError("read", syscall.ECONNREFUSED))
+	},
+	"silent": func(ctx context.Context, _ *dns.Msg) (*dns.Msg, error) {
+		return nil, socketError(wait(ctx))
+	},
+	"garbage": func(context.Context, *dns.Msg) (*dns.Msg, error) {
+		return nil, socketError(errors.New("dns: bad rdata"))
+	},
+}
+
+// TestDrillOutage breaks what the operations stand on: the resolver, and all servers that are asked over TCP. Where
+// nothing was learned the reply is 502 or 504, and free; no text holds an address, a socket or a Go error of ours
+// (CONTRACT 1.5).
+func TestDrillOutage(t *testing.T) {
+	own, others := drillCases(t)
+	asked := 0
+	done := map[string]int{}
+	for _, c := range append(own, others...) {
+		done[c.ep.Name()]++
+		if n := done[c.ep.Name()]; n > 3 && !sampled(c.name, drillShare(t, 20, 400)) {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			c.play(t, func(r *drillRun) {
+				r.world.Forget()
+				full := r.ask()
+				if full.status != 200 || len(r.world.Queries()) == 0 {
+					return // bad input, or nothing is asked
+				}
+				for _, way := range sortedKeys(resolverOutages) {
+					env := r.world.NewEnv()
+					env.Resolver = resolverOutages[way]
+					env.Dial = brokenDial(way)
+					r.world.SetTime(r.start)
+					reply := r.askIn(env)
+					asked++
+					if reply.status != 502 && reply.status != 504 && !mayAnswerAlone[c.ep.Name()] {
+						t.Errorf("resolver and network %s: status %d, state %s, %s", way, reply.status, reply.State, reply.Headline)
+					}
+					for _, leak := range leaks(reply.body) {
+						t.Errorf("resolver and network %s: the reply holds %s", way, leak)
+					}
+				}
+				for _, b := range []diagtest.Behaviour{diagtest.Refuses, diagtest.Hangs, diagtest.Closes, diagtest.Resets} {
+					for _, q := range r.questions() {
+						if q.server.IsValid() {
+							r.world.Behave(q.server.String(), b)
+						}
+					}
+					reply := r.ask()
+					asked++
+					for _, leak := range leaks(reply.body) {
+						t.Errorf("servers: %s: the reply holds %s", b, leak)
+					}
+				}
+			})
+		})
+	}
+	require.NotZero(t, asked)
+	t.Logf("outages: %d", asked)
+}
+
+// mayAnswerAlone are operations that have something to say about what was sent, whoever can be asked.
+var mayAnswerAlone = map[string]bool{
+	"mail/header-audit": true, "mail/header-analyze": true, "dmarc/report/analyze": true, "phishing/check": true,
+}
+
+// brokenDial is a network on which nothing can be reached.
+func brokenDial(way string) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		switch way {
+		case "refused":
+			return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}
+		case "garbage":
+			return nil, io.ErrUnexpectedEOF
+		}
+		return nil, wait(ctx)
+	}
+}
+
+// wait takes as long as a system that gives up by itself.
+func wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Minute):
+		return os.ErrDeadlineExceeded
+	}
+}
+
+// goWords are of Go's and the system's errors, not of ours.
+var goWords = regexp.MustCompile(`\b(dial|read|write) (tcp|udp)|i/o timeout|context (deadline|canceled)|unexpected EOF|` +
+	`use of closed|connect: |ECONN|syscall|net/http|\*net\.|goroutine |panic|crypto/|x509: |tls: |dns: |` +
+	regexp.QuoteMeta(ourAddress) + `|10\.0\.0\.2`)
+
+// leaks lists what of the inside of the program a reply shows.
+func leaks(body []byte) []string {
+	found := goWords.FindAllString(string(body), 3)
+	for i := range found {
+		at := strings.Index(string(body), found[i])
+		found[i] = fmt.Sprintf("%q", body[max(0, at-80):min(len(body), at+80)])
+	}
+	return found
+}
