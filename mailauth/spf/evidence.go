@@ -2,6 +2,7 @@ package spf
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type evidence struct {
 	type99    diag.Answer[*dns.SPF]
 	wildcard  string // the SPF record that a wildcard publishes for subdomains
 	elsewhere []place
+	unheard   bool     // a name at which records are published by mistake was not answered for
 	strings   []string // character-strings of the record, if there is exactly one
 	mail      reception.Reception
 
@@ -34,7 +36,7 @@ type evidence struct {
 
 	// What is computed of the rest, once.
 	nodes      []*Node
-	last       *Node // whose all decides: the root, or where it hands over to; nil if that is broken
+	last       *Node // whose all decides: the root, or where it hands over to
 	authorized Set
 	complete   bool   // nothing is unknown but what depends on the mail
 	suggested  string // the record as it should be; empty if that is not known
@@ -74,6 +76,7 @@ func (e *evidence) sort() {
 // locate sorts the records at other names. What a wildcard answers for every name stands at none of them.
 func (e *evidence) locate(elsewhere []diag.Answer[*dns.TXT]) {
 	for i := range elsewhere {
+		e.unheard = e.unheard || elsewhere[i].Err() != nil
 		for _, r := range elsewhere[i].Records {
 			switch text := diag.TXT(r); {
 			case !isRecord(text):
@@ -92,14 +95,45 @@ func (e *evidence) compute() {
 	e.authorized = e.tree.Authorized()
 	e.complete = e.tree.Complete()
 	e.last = e.tree.Root
-	for e.last != nil && e.last.State == NodeFound {
-		next := e.last.handsOver()
-		if next == nil {
-			return
-		}
+	for next := e.last.handsOver(); next != nil; next = next.handsOver() {
 		e.last = next
 	}
-	e.last = nil
+}
+
+// What a verdict depends on.
+const (
+	fromRecord diag.Source = "record"      // the TXT records of the domain
+	fromPlaces diag.Source = "places"      // other names at which the record may be, if it is not there
+	fromType99 diag.Source = "type99"      // the record of type SPF
+	fromMail   diag.Source = "mail"        // whether a domain without a record receives mail
+	fromTree   diag.Source = "tree"        // what the record leads to
+	fromEnd    diag.Source = "end"         // the records that it redirects to
+	fromOthers diag.Source = "other names" // what names without a record stand for
+)
+
+// Unanswered implements [diag.Asked]. A validation asks nothing.
+func (e *evidence) Unanswered() (open []diag.Source) {
+	if e.offline {
+		return nil
+	}
+	_, known := e.mail.Receives()
+	unsure := func(n *Node) bool {
+		return n.unsure || slices.ContainsFunc(n.Terms, func(t ResolvedTerm) bool { return t.unsure })
+	}
+	for source, is := range map[diag.Source]bool{
+		fromRecord: e.published.answer.Err() != nil,
+		fromPlaces: len(e.records) == 0 && e.unheard,
+		fromType99: e.type99.Err() != nil,
+		fromMail:   len(e.records)+len(e.strays) == 0 && !known && !e.helper(),
+		fromTree:   !e.complete,
+		fromEnd:    e.last.State == NodeUnknown || e.last.State == NodeCut,
+		fromOthers: slices.ContainsFunc(e.nodes, unsure),
+	} {
+		if is {
+			open = append(open, source)
+		}
+	}
+	return open
 }
 
 // handsOver returns the node to which a record redirects, or nil.

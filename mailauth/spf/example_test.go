@@ -46,7 +46,6 @@ func ExampleLookup() {
 	// SPF works, but uses the ptr mechanism
 	// warning: spf.ptr: "ptr" should no longer be used. (RFC 7208 section 5.5)
 	// warning: spf.mx.void: In the SPF record of _spf.example.net: old.example.net has no MX records, so that "mx:old.example.net" never matches. (RFC 7208 section 5.4)
-	// info: spf.tree.dynamic: "ptr" stands for something else with each message. (RFC 7208 section 7)
 	// 4 of 10 lookups, 1 void
 	// [192.0.2.25/32 198.51.100.0/24]
 	// pass ip4:198.51.100.0/24 _spf.example.net

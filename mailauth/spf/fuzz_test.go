@@ -45,7 +45,7 @@ func FuzzParse(f *testing.F) {
 		if len(faults) == 0 && (len(faultsAgain) > 0 || len(again.Terms) != len(r.Terms)) {
 			t.Errorf("%q is valid and printed as %q, which is not: %v", text, printed, faultsAgain)
 		}
-		if mended := mend(text); mended != "" {
+		if mended, _ := mend(text); mended != "" {
 			if _, left := Parse(mended); len(left) > 0 {
 				t.Errorf("%q is repaired to %q, which is not valid", text, mended)
 			}

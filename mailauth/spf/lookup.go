@@ -3,6 +3,7 @@ package spf
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -102,18 +103,17 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	e.sort()
 	e.locate(elsewhere)
 	e.compute()
-	e.suggested = e.suggest()
+	if open := e.Unanswered(); len(open) == 0 || slices.Equal(open, []diag.Source{fromType99}) {
+		e.suggested = e.suggest()
+	}
 	return e, nil
 }
 
-// silent reports whether no server said anything.
+// silent reports whether nothing at all was learned of the domain.
 func (e *evidence) silent(elsewhere []diag.Answer[*dns.TXT]) bool {
-	for i := range elsewhere {
-		if !elsewhere[i].Silent() {
-			return false
-		}
-	}
-	return e.published.answer.Silent() && e.type99.Silent() && e.mail.MX.Silent()
+	said := func(a diag.Answer[*dns.TXT]) bool { return a.Err() == nil }
+	return !slices.ContainsFunc(elsewhere, said) && e.published.answer.Err() != nil && e.type99.Err() != nil &&
+		e.mail.MX.Err() != nil && e.mail.Addresses.V4.Err() != nil && e.mail.Addresses.V6.Err() != nil
 }
 
 // evaluate finds out what a receiver decides.

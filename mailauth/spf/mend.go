@@ -9,24 +9,26 @@ import (
 )
 
 // mend returns the record that a text was probably meant to be: one without errors in its syntax that
-// names the same senders. It returns nothing where that is not known, such as for a length of prefix out
-// of bounds.
-func mend(text string) string {
+// names the same senders, and whether an include without its domain was left out, of which nobody knows whom it meant.
+// It returns nothing where the record is not known, such as for a length of prefix out of bounds.
+func mend(text string) (record string, lost bool) {
 	rest, ok := cutVersion(cleaned(text))
 	if !ok {
-		return ""
+		return "", false
 	}
-	record := version + " " + strings.Join(joinWords(splitWords(strings.Fields(rest))), " ")
+	words := slices.DeleteFunc(strings.Fields(rest), func(w string) bool { return strings.EqualFold(w, "and") || w == "&" })
+	record = version + " " + strings.Join(joinWords(splitWords(words)), " ")
 	for range 4 { // one error may hide another
-		next, changed := mendTerms(record)
+		next, changed, left := mendTerms(record)
+		lost = lost || left
 		if !changed {
-			return valid(record)
+			break
 		}
 		if record = next; record == "" {
-			return ""
+			return "", false
 		}
 	}
-	return valid(record)
+	return valid(record), lost
 }
 
 // dropped are quotation marks, and what word processors and forms put around a text.
@@ -36,8 +38,12 @@ const dropped = "\"'`\\\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\ufeff"
 var replaced = strings.NewReplacer("\u00a0", " ", "\uff1a", ":", "\uff1d", "=", "\uff1b", ";", "\uff0c", ",",
 	"\u2010", "-", "\u2011", "-", "\u2012", "-", "\u2013", "-", "\u2014", "-", "\u2212", "-", "\\;", ";", "\\ ", " ")
 
+// backslash is one that stands for the slash before a length of prefix.
+var backslash = regexp.MustCompile(`([0-9a-fA-F:.])\\([0-9]{1,3})\b`)
+
 // cleaned leaves out what cannot be seen, and quotation marks, and makes blanks of other white space.
 func cleaned(text string) string {
+	text = backslash.ReplaceAllString(text, "$1/$2")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -51,7 +57,8 @@ func cleaned(text string) string {
 }
 
 // versions are ways in which the beginning of a record is written by mistake.
-var versions = regexp.MustCompile(`(?i)^(v\s*[=:.]?\s*(?:spf|sfp|fsp|psf)[\s_.-]*v?1?|spf\s*=?\s*v?\s*1)(.*)$`)
+var versions = regexp.MustCompile(`(?i)^(v(?:ersion)?\s*[=:.-]*\s*(?:spf|sfp|fsp|psf|sp1)[\s_.-]*v?1?|` +
+	`spf\s*=?\s*v?\s*1)(.*)$`)
 
 // cutVersion cuts the version from the beginning of a text, also where it is misspelled or missing.
 func cutVersion(text string) (rest string, ok bool) {
@@ -160,6 +167,7 @@ func separator(n Name) string {
 var misspelled = map[string]Name{
 	"ipv4": IP4, "ip-4": IP4, "ip": IP4, "ip4address": IP4, "ipv6": IP6, "ip-6": IP6, "incl": Include, "inc": Include,
 	"exist": Exists, "mxs": MX, "al": All, "any": All, "aaaa": A, "redir": Redirect,
+	"lp4": IP4, "1p4": IP4, "lp6": IP6, "1p6": IP6, "a11": All, "a1l": All, "al1": All,
 }
 
 // spelled returns the mechanism or modifier that a name is, or is a slip of the pen away from.
@@ -200,9 +208,10 @@ func slipped(a, b string) bool {
 	}
 }
 
-// mendTerms replaces the terms of a record that are not valid, or whose names cannot exist. It returns
-// nothing if it is not known by what.
-func mendTerms(text string) (mended string, changed bool) {
+// mendTerms replaces the terms of a record that are not valid, or whose names cannot exist, and leaves out those that
+// say nothing: a second exp, and an include without its domain, which is lost. It returns nothing if it is not known by
+// what to replace them.
+func mendTerms(text string) (mended string, changed, lost bool) {
 	record, faults := Parse(text)
 	suggested := map[int]string{}
 	for i := range faults {
@@ -226,12 +235,22 @@ func mendTerms(text string) (mended string, changed bool) {
 		if s == "" {
 			s = mendTerm(t.Raw)
 		}
-		if s == "" || s == t.Raw {
-			return "", true
+		void := t.Name == Include && t.Value == ""
+		switch {
+		case void || t.Name == Exp && repeated(faults, t):
+			lost = lost || void
+		case s == "" || s == t.Raw:
+			return "", true, false
+		default:
+			list = append(list, s)
 		}
-		list = append(list, s)
 	}
-	return strings.Join(list, " "), changed
+	return strings.Join(list, " "), changed, lost
+}
+
+// repeated reports whether a term may stand only once, and stands before.
+func repeated(faults []SyntaxError, t *Term) bool {
+	return slices.ContainsFunc(faults, func(f SyntaxError) bool { return f.Kind == RepeatedTerm && f.term == t.Offset })
 }
 
 // targetFault says why the name of a term never exists, if that can be told without a mail.
@@ -252,12 +271,18 @@ func mendTerm(raw string) string {
 		sign = sign[len(sign)-1:]
 	}
 	rest := strings.TrimRight(strings.TrimLeft(raw, "+-~?"), ".,;")
+	if name := strings.TrimRight(rest, "+-~?"); name != rest && sign == "" && spelled(name) == All {
+		sign, rest = rest[len(name):][:1], name // it stands behind
+	}
 	end := strings.IndexAny(rest, ":=/")
 	if end < 0 {
 		end = len(rest)
 	}
 	name := spelled(rest[:end])
-	if name == "" {
+	switch {
+	case name == "" && familyOf(bare(rest)) != 0:
+		return mendNetwork(sign, rest)
+	case name == "":
 		return ""
 	}
 	value := strings.TrimLeft(rest[end:], ":=")
@@ -330,6 +355,7 @@ func mendNetwork(sign, value string) string {
 	if trimmed := strings.TrimLeft(strings.TrimRight(length, "."), "0"); trimmed != "" {
 		length = trimmed
 	}
+	slash = slash && length != ""
 	switch family := familyOf(address); {
 	case family == 4 && slash:
 		return term(sign + "ip4:" + address + "/" + length)

@@ -98,7 +98,12 @@ func (e *evaluation) explain(t *Term, domain string) {
 	if fault != "" {
 		return
 	}
-	text := m.expand(func(letter byte) string { return e.value(letter, domain) })
+	text := m.expand(func(letter byte) string {
+		if letter == 'i' { // in capitals, as explanations of IPv6 have it since RFC 4408; in names it is all the same
+			return strings.ToUpper(e.value(letter, domain))
+		}
+		return e.value(letter, domain)
+	})
 	if strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
 		return // section 6.2: US-ASCII; the values of macros come from strangers
 	}

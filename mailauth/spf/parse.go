@@ -106,7 +106,8 @@ func resembles(text string) bool {
 		}
 		return r
 	}, strings.ToValidUTF8(text[:min(len(text), 64)], "")))
-	for _, start := range []string{"v=spf", "v:spf", "spf1", "v=fsp", "vspf1", "v=sfp", "spf=v1", "spf=1", "v.spf"} {
+	for _, start := range []string{"v=spf", "v:spf", "spf1", "v=fsp", "vspf1", "v=sfp", "spf=v1", "spf=1", "v.spf",
+		"v==spf", "v-spf1", "v=psf", "v=sp1", "version=spf"} {
 		if strings.HasPrefix(squeezed, start) {
 			return !isRecord(text)
 		}

@@ -20,6 +20,24 @@ func providerOf(domain string) string {
 	return ""
 }
 
+// meantProvider returns the domain to include of the one service from which a name differs by a slip of the pen. It is
+// empty if there is no such service, or more than one, or if the name belongs to a service itself.
+func meantProvider(name string) string {
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	meant, owner := "", (*provider.Service)(nil)
+	for _, s := range provider.Services() {
+		for _, domain := range s.SPF {
+			switch {
+			case within(name, domain), owner != nil && owner != s && slipped(name, domain):
+				return ""
+			case owner == nil && slipped(name, domain):
+				meant, owner = domain, s
+			}
+		}
+	}
+	return meant
+}
+
 // providers names the services in a tree, each where the record of the domain first leads to it.
 func (t *Tree) providers() []Provider {
 	list := []Provider{}

@@ -14,7 +14,7 @@ import (
 type LookupReport struct {
 	diag.RecordLookup
 	diag.Verdict
-	Valid        bool         `json:"valid" doc:"whether receivers can evaluate the record"`
+	Valid        bool         `json:"valid" doc:"whether nothing is worse than a warning"`
 	RecordsCount int          `json:"spf_records_count" min:"0" doc:"number of SPF records; there must be one"`
 	Version      string       `json:"version" doc:"version of the record, empty without one" example:"spf1"`
 	Terms        []TermReport `json:"terms" doc:"terms of the record, in order"`
@@ -109,7 +109,6 @@ func (e *evidence) lookupReport(ended time.Time) *LookupReport {
 	r := &LookupReport{
 		RecordLookup: diag.NewRecordLookup(e.domain, e.published.answer, e.records, e.now, ended),
 		Verdict:      rules.Judge(e, texts),
-		Valid:        e.valid(),
 		RecordsCount: len(e.records),
 		Terms:        e.terms(),
 		DNSLookups:   e.lookupCount(),
@@ -120,6 +119,7 @@ func (e *evidence) lookupReport(ended time.Time) *LookupReport {
 		IPTest:       e.ipTest(),
 		Partial:      e.partial(),
 	}
+	r.Valid = e.valid(r.Verdict)
 	r.AllQualifier, r.Redirect, r.Exp = e.summary()
 	if len(e.records) > 0 {
 		r.Version = strings.TrimPrefix(version, "v=")
@@ -185,28 +185,16 @@ func (e *evidence) lookupCount() Count {
 	return Count{n, MaxLookups, n > MaxLookups, e.offline}
 }
 
-// valid reports whether receivers can evaluate the record, whatever the mail: it does not end in
-// permerror for certain.
-func (e *evidence) valid() bool {
-	if len(e.records) != 1 || e.tree.Root.CumulativeLookups > MaxLookups || e.tree.Voids() > MaxVoids {
-		return false
-	}
-	for _, n := range e.nodes {
-		if n.broken() {
-			return false
-		}
-		for i := range n.Terms {
-			if n.Terms[i].MXCount > MaxMX {
-				return false
-			}
-		}
-	}
-	return true
+// valid reports whether nothing is worse than a warning, in what was found and in what is not known.
+func (e *evidence) valid(v diag.Verdict) bool {
+	grave := func(f diag.Finding) bool { return f.Severity >= diag.Error }
+	return len(e.records) == 1 && !slices.ContainsFunc(v.Findings, grave) && !slices.Contains(e.Unanswered(), fromOthers)
 }
 
 // partial reports whether the servers left something open.
 func (e *evidence) partial() bool {
-	return e.published.answer.Err() != nil || e.type99.Silent() || !e.tree.Complete() ||
+	silent := func(t ResolvedTerm) bool { return t.Err != nil } // an explanation
+	return len(e.Unanswered()) > 0 || slices.ContainsFunc(e.nodes, func(n *Node) bool { return slices.ContainsFunc(n.Terms, silent) }) ||
 		e.result != nil && e.result.Outcome == Temperror
 }
 

@@ -101,7 +101,7 @@ func TestLocations(t *testing.T) {
 		{"v=spf1 a:a.example.com include:bare.example.net -all", "spf.include.missing", "include:bare.example.net"},
 		{"v=spf1 include:dup.example.net include:loop.example.net -all", "spf.include.loop", "include:loop.example.net"},
 		{"v=spf1 a:a.example.com ?all", "spf.all.neutral", "?all"},
-		{"v=spf1 ip4:192.0.2.26 a:a.example.com ~all", "spf.network.overlap", "a:a.example.com"},
+		{"v=spf1 a:a.example.com a:A.example.com ~all", "spf.term.repeated", "a:A.example.com"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.code, func(t *testing.T) {
@@ -118,7 +118,8 @@ func TestLocations(t *testing.T) {
 }
 
 // Every kind of fault that checkdmarc 5.17 (github.com/domainaware/checkdmarc) tells of has a rule. Its
-// messages for one kind, such as that lookups are counted in several places, share one.
+// messages for one kind, such as that lookups are counted in several places, share one. What changes nothing that a
+// reader does, such as a record of 460 bytes, is none of ours.
 func TestFindingsOfOthers(t *testing.T) {
 	tests := []struct{ message, record, zone, code string }{
 		{"SPF record does not exist", "", "example.com. A 192.0.2.1", "spf.record.missing"},
@@ -126,10 +127,8 @@ func TestFindingsOfOthers(t *testing.T) {
 		{"multiple SPF TXT records", "v=spf1 -all", `example.com. TXT "v=spf1 mx -all"`, "spf.record.multiple"},
 		{"should equal v=spf1 or begin with it and a space", "v=spf1mx -all", "", "spf.record.version"},
 		{"SPF type DNS records found", "v=spf1 -all", `example.com. SPF "v=spf1 -all"`, "spf.record.type99"},
-		{"undecodable characters", "v=spf1 -all", `example.com. TXT "\200"`, "spf.txt.encoding"},
 		{"deprecated Sender ID record", "v=spf1 -all", `example.com. TXT "spf2.0/mfrom -all"`, "spf.record.sender_id"},
 		{"record > 512 bytes", "v=spf1" + networks(30) + " -all", "", "spf.record.oversized"},
-		{"record > 450 bytes", "v=spf1" + networks(25) + " -all", "", "spf.record.long"},
 		{"parked domains should be", "v=spf1 ?mx -all", "", "spf.none.form"},
 		{"expected whitespace before all", "v=spf1 ip4:192.0.2.1~all", "", "spf.syntax.glued"},
 		{"expected ... at position", "v=spf1 foo -all", "", "spf.syntax.mechanism"},

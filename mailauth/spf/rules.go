@@ -11,7 +11,7 @@ import (
 var rules = slices.Concat(recordRules, publicationRules,
 	on("spf.record.version", formRules, syntaxRules, termRules, policyRules, treeRules, limitRules, hostRules,
 		networkRules, explanationRules),
-	testRules)
+	testRules.Reading(diag.FromRequest)).Reading(fromRecord)
 
 // on makes rules depend on another.
 func on(code diag.Code, tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
@@ -24,12 +24,13 @@ func on(code diag.Code, tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 
 func online(e *evidence) bool { return !e.offline }
 
-// thorough makes a rule about all records apply only if all of them are known, or if it fails with those
-// that are: what nobody has seen is not praised.
+// thorough makes a rule about all records: a fault in one is a fact whatever the others say. What a text alone
+// leaves open is not praised.
 func thorough(r diag.Rule[*evidence]) diag.Rule[*evidence] {
 	when, fails := r.When, r.Fails
+	r.Reads, r.Stands = append(r.Reads, fromTree, fromOthers), true
 	r.When = func(e *evidence) bool {
-		return (when == nil || when(e)) && (e.complete || len(fails(e)) > 0)
+		return (when == nil || when(e)) && (online(e) || e.complete || len(fails(e)) > 0)
 	}
 	return r
 }

@@ -72,22 +72,6 @@ var explanationRules = diag.Rules[*evidence]{
 			}
 			return fmt.Sprintf("The explanation at %s has an error at byte %d: %s.", diag.Quote(t.Target), offset, fault)
 		}),
-	{
-		Code: "spf.exp.unused", Severity: diag.Info,
-		Title:       "Explanation is never used",
-		Requirement: "The explanation can be used",
-		Ref:         "RFC 7208 section 6.2",
-		Advice:      "Remove exp, or end the record with -all: an explanation is for mail that fails.",
-		When:        func(e *evidence) bool { return e.tree.Root.Parsed.find(Exp) != nil },
-		Fails: func(e *evidence) diag.Failures {
-			root := e.tree.Root
-			fails := func(t ResolvedTerm) bool { return t.Reached && t.Kind == Mechanism && t.Qualifier == QualifierFail }
-			if slices.ContainsFunc(root.Terms, fails) {
-				return nil
-			}
-			return diag.Failures{blame(root, root.Parsed.find(Exp), "No mechanism of the record has the qualifier -, so that no mail fails.")}
-		},
-	},
 }
 
 // testRules are about the address that is tested. They say nothing of the record.

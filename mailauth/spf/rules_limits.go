@@ -33,26 +33,12 @@ var limitRules = diag.Rules[*evidence]{
 		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Remove includes that are no longer used, before a change of a provider takes the record over the limit.",
 		DependsOn:   []diag.Code{"spf.lookups.exceeded"},
+		Reads:       []diag.Source{fromTree},
 		When:        online,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.tree.Root.CumulativeLookups
 			return diag.FailIf(n >= nearLimit, "The record uses %d of %d DNS lookups: %s.", n, MaxLookups, costs(e.tree.Root))
 		},
-	},
-	{
-		Code: "spf.lookups.estimated", Severity: diag.Info,
-		Title:       "Included records were not counted",
-		Requirement: "The text alone tells the number of DNS lookups",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Look up the domain once the record is published: the DNS lookups of included records count, too.",
-		When:        func(e *evidence) bool { return e.offline },
-		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if t.Child == nil {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%q counts as one DNS lookup and those of the record of %s.", diag.Quote(t.Raw),
-				diag.Quote(t.Target))}
-		}),
 	},
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.voids.exceeded", Severity: diag.Error, Weight: 10, Category: factorLimits,
@@ -73,6 +59,7 @@ var limitRules = diag.Rules[*evidence]{
 		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Write the addresses as ip4 or ip6: receivers query only the client's family, and count names without such addresses.",
 		DependsOn:   []diag.Code{"spf.voids.exceeded"},
+		Reads:       []diag.Source{fromTree},
 		Fails: func(e *evidence) diag.Failures {
 			var list diag.Failures
 			if n := e.tree.Voids4(); n > MaxVoids && len(e.authorized.v4) > 0 {
@@ -175,24 +162,6 @@ var hostRules = diag.Rules[*evidence]{
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "The MX record of %s names no host.", diag.Quote(t.Target))}
-		}),
-	}),
-	thorough(diag.Rule[*evidence]{
-		Code: "spf.mx.address", Severity: diag.Info,
-		Title:       "MX host without an address",
-		Requirement: "Every MX host behind an mx has an address",
-		Ref:         "RFC 7208 section 5.4",
-		Advice:      "Give the host an address, or remove its MX record.",
-		When:        online,
-		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			var list diag.Failures
-			for _, h := range t.Hosts {
-				if t.Name == MX && len(h.Addresses) == 0 && h.Err == nil && !t.Cut {
-					list = append(list, blame(n, t.Term, "The MX host %s of %s has no address.", diag.Quote(h.Name),
-						diag.Quote(t.Target)))
-				}
-			}
-			return list
 		}),
 	}),
 	voidRule("spf.exists.void", Exists, 1, "exists never matches", "Every exists can match", "5.7",

@@ -1,35 +1,29 @@
 package spf
 
 import (
-	"cmp"
-	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
 
-// What is more than a sender of mail has: a network of 65536 IPv4 addresses, or what a provider of IPv6
-// gets; and a million IPv4 addresses, which no provider of mail has.
+// What is more than a sender of mail has: a network of 65536 IPv4 addresses, or what a provider of IPv6 gets.
 const (
-	wide4         = 16
-	wide6         = 32
-	manyAddresses = 1 << 20
+	wide4 = 16
+	wide6 = 32
 )
 
 // networkRules are about the networks that are authorized.
 var networkRules = diag.Rules[*evidence]{
-	{
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.everyone", Severity: diag.Critical, Weight: 5, Category: factorNetworks,
 		Title:       "Networks cover the whole Internet",
 		Requirement: "The networks do not cover the whole Internet",
 		Ref:         "RFC 7208 section 11.4",
 		Advice:      "Narrow the networks to the hosts that send: anyone can send mail as the domain.",
 		Fails:       wholeInternet,
-	},
-	{
+	}),
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.wide", Severity: diag.Warning, Weight: 3, Category: factorNetworks,
 		Title:       "Very large network authorized",
 		Requirement: "No authorized network is wider than a /16 of IPv4 or a /32 of IPv6",
@@ -46,8 +40,8 @@ var networkRules = diag.Rules[*evidence]{
 			}
 			return nil
 		}),
-	},
-	{
+	}),
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.special", Severity: diag.Warning, Weight: 2, Category: factorNetworks,
 		Title:       "Network that is not on the public Internet",
 		Requirement: "All networks are on the public Internet",
@@ -64,7 +58,7 @@ var networkRules = diag.Rules[*evidence]{
 			}
 			return nil
 		}),
-	},
+	}),
 	{
 		Code: "spf.network.mapped", Severity: diag.Warning, Weight: 1, Category: factorNetworks,
 		Title:       "IPv4-mapped address in ip6",
@@ -91,40 +85,6 @@ var networkRules = diag.Rules[*evidence]{
 			return diag.Failures{blame(n, t.Term, "%q stands for %s.", diag.Quote(t.Raw), t.Network.Masked())}
 		})),
 	},
-	{
-		Code: "spf.network.overlap", Severity: diag.Info,
-		Title:       "Network contained in another",
-		Requirement: "No network of the record is contained in another",
-		Ref:         "RFC 7208 section 5.6",
-		Advice:      "Remove the narrower network if it is there by mistake: it changes nothing.",
-		Fails:       overlaps,
-	},
-	{
-		Code: "spf.authorized.many", Severity: diag.Info,
-		Title:       "More than a million IPv4 addresses authorized",
-		Requirement: "At most a million IPv4 addresses are authorized",
-		Ref:         "RFC 7208 section 11.4",
-		Advice:      "Remove services that are no longer used: mail from any of these addresses passes.",
-		When:        func(e *evidence) bool { return online(e) && !e.covers() },
-		Fails: func(e *evidence) diag.Failures {
-			n := e.authorized.Count4()
-			return diag.FailIf(n > manyAddresses, "The record authorizes %s IPv4 addresses.", grouped(n))
-		},
-	},
-}
-
-// grouped writes a number with commas between its thousands.
-func grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// covers reports whether all addresses of a family pass, for whatever reason.
-func (e *evidence) covers() bool {
-	return slices.Equal(e.authorized.v4, everything.v4) || slices.Equal(e.authorized.v6, everything.v6)
 }
 
 // wholeInternet finds networks that are everything, alone or together.
@@ -190,70 +150,4 @@ func special(p netip.Prefix) string {
 		}
 	}
 	return ""
-}
-
-// An owned is a network with the term that stands for it.
-type owned struct {
-	netip.Prefix
-	node *Node
-	term *ResolvedTerm
-}
-
-// overlaps finds networks of the record that another covers, here or in a record that it leads to, and
-// the reverse. Networks are nested or apart, so in order each is covered by those before that are still open.
-func overlaps(e *evidence) diag.Failures {
-	var list []owned
-	for _, n := range e.nodes {
-		for i := range n.Terms {
-			t := &n.Terms[i]
-			if !t.Reached || t.Qualifier != QualifierPass {
-				continue
-			}
-			for _, p := range t.Networks {
-				list = append(list, owned{p.Masked(), n, t})
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(a, b owned) int {
-		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
-	})
-	var failures diag.Failures
-	var open []owned
-	said := map[[2]*ResolvedTerm]bool{}
-	for _, o := range list {
-		for len(open) > 0 && !open[len(open)-1].Contains(o.Addr()) {
-			open = open[:len(open)-1]
-		}
-		if len(open) > 0 {
-			outer := open[len(open)-1]
-			pair := [2]*ResolvedTerm{outer.term, o.term}
-			if concerns(outer, o) && !said[pair] {
-				said[pair] = true
-				failures = append(failures, overlap(outer, o))
-			}
-		}
-		open = append(open, o)
-	}
-	return failures
-}
-
-// concerns reports whether who runs the domain can mend an overlap, and is not told of it otherwise: as a
-// term that is repeated.
-func concerns(outer, inner owned) bool {
-	if outer.node.Depth == 0 && inner.node.Depth == 0 {
-		return !strings.EqualFold(outer.term.String(), inner.term.String())
-	}
-	return outer.node.Depth == 0 || inner.node.Depth == 0
-}
-
-func overlap(outer, inner owned) diag.Failure {
-	if inner.node.Depth > 0 { // point to what is in the record
-		return blame(outer.node, outer.term.Term, "%q contains %s of %s.", diag.Quote(outer.term.Raw), inner.Prefix,
-			diag.Quote(inner.node.Domain))
-	}
-	where := fmt.Sprintf("%q", diag.Quote(outer.term.Raw))
-	if outer.node.Depth > 0 {
-		where = fmt.Sprintf("%s of %s", outer.Prefix, diag.Quote(outer.node.Domain))
-	}
-	return blame(inner.node, inner.term.Term, "%q is contained in %s.", diag.Quote(inner.term.Raw), where)
 }

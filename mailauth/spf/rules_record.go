@@ -2,6 +2,7 @@ package spf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -11,16 +12,19 @@ import (
 const (
 	longRecord = 450 // with it, an answer keeps below 512 bytes
 	hugeRecord = 512 // no answer of plain DNS over UDP has room for it
-
-	// hugeAnswer is how much goes into a datagram without fragmentation (RFC 9715 section 3).
-	hugeAnswer = 1232
 )
 
-// needed reports whether the lack of a record leaves mail unprotected: the domain is known to receive mail,
-// or other records lead to the name.
+// needed reports whether the lack of a record leaves mail unprotected: the domain receives mail, or other records lead
+// to the name.
 func needed(e *evidence) bool {
 	receives, _ := e.mail.Receives()
 	return receives || e.helper()
+}
+
+// unneeded reports whether the domain is known to receive no mail.
+func unneeded(e *evidence) bool {
+	_, known := e.mail.Receives()
+	return known && !needed(e)
 }
 
 // absent finds that there is no record, nor anything that was meant as one.
@@ -32,8 +36,10 @@ func absent(e *evidence) diag.Failures {
 	if n := len(e.published.texts); n > 0 {
 		f.Detail = fmt.Sprintf("%s has %s, and none begins with v=spf1.", e.domain, diag.Count(n, "TXT record"))
 	}
-	if receives, known := e.mail.Receives(); known && !receives && !e.helper() && len(e.elsewhere) == 0 {
+	if unneeded(e) {
 		f.Detail += " It receives no mail."
+	}
+	if unneeded(e) && len(e.elsewhere) == 0 && !e.unheard {
 		f.Suggested = "v=spf1 -all"
 	}
 	return diag.Failures{f}
@@ -73,6 +79,7 @@ var recordRules = diag.Rules[*evidence]{
 		Requirement: "The SPF record is published at the domain itself",
 		Ref:         "RFC 7208 section 4.4",
 		Advice:      "Publish the record at the domain itself: receivers look nowhere else.",
+		Reads:       []diag.Source{fromPlaces},
 		When:        func(e *evidence) bool { return len(e.records) == 0 },
 		Fails: suggesting(func(e *evidence) diag.Failures {
 			return diag.FailEach(e.elsewhere, func(p place) diag.Failures {
@@ -81,12 +88,26 @@ var recordRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
+		Code: "spf.mail.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"spf.domain.missing"},
+		Title:       "No SPF record, and mail servers could not be looked up",
+		Requirement: "The name servers say whether a domain without a record receives mail",
+		Ref:         "RFC 7208 section 10.1.2",
+		Advice:      "Try again in a few minutes: what the lack of a record means depends on whether the domain has mail.",
+		When:        func(e *evidence) bool { return len(e.records)+len(e.strays) == 0 },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(slices.Contains(e.Unanswered(), fromMail),
+				"%s has no SPF record, and the MX lookup got no usable answer.", e.domain)
+		},
+	},
+	{
 		Code: "spf.record.missing", Severity: diag.Error, Weight: 20, Category: factorRecord, StateIfFailed: diag.Missing,
 		DependsOn:   []diag.Code{"spf.domain.missing"},
 		Title:       "No SPF record",
 		Requirement: "The domain has an SPF record",
 		Ref:         "RFC 7208 section 3",
 		Advice:      "Publish one TXT record at the domain itself that lists every host and service that sends its mail.",
+		Reads:       []diag.Source{fromRecord, fromMail},
 		When:        needed,
 		Fails:       absent,
 	},
@@ -97,7 +118,8 @@ var recordRules = diag.Rules[*evidence]{
 		Requirement: "The domain has an SPF record, although it receives no mail",
 		Ref:         "RFC 7208 section 10.1.2",
 		Advice:      "Publish v=spf1 -all if nobody sends mail for the domain, so that receivers can refuse forged mail.",
-		When:        func(e *evidence) bool { return !needed(e) },
+		Reads:       []diag.Source{fromRecord, fromMail},
+		When:        unneeded,
 		Fails:       absent,
 	},
 	{
@@ -173,22 +195,12 @@ func strays(e *evidence) diag.Failures {
 // publicationRules are about what is published beside the record. They look at the domain, if it exists.
 var publicationRules = on("spf.domain.missing", diag.Rules[*evidence]{
 	{
-		Code: "spf.record.wildcard", Severity: diag.Info,
-		Title:       "Wildcard publishes SPF for every subdomain",
-		Requirement: "No wildcard publishes SPF",
-		Ref:         "RFC 7208 section 3.5",
-		Advice:      "Check that the record is meant for every subdomain: it answers for names that were never set up, too.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.wildcard != "", "*.%s answers with the SPF record %q.", e.domain, diag.Quote(e.wildcard))
-		},
-	},
-	{
 		Code: "spf.record.type99", Severity: diag.Warning,
 		Title:       "Obsolete record of type SPF",
 		Requirement: "No record of the obsolete type SPF is published",
 		Ref:         "RFC 7208 section 3.1",
 		Advice:      "Remove the record of type SPF (99) and keep the TXT record: receivers do not query type 99 any more.",
-		When:        func(e *evidence) bool { return e.type99.Err() == nil },
+		Reads:       []diag.Source{fromType99},
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.type99.Exists(), "%s has a record of type SPF (99).", e.domain)
 		},
@@ -206,49 +218,10 @@ var publicationRules = on("spf.domain.missing", diag.Rules[*evidence]{
 			return diag.Fail("%s has the Sender ID record %q.", e.domain, diag.Quote(e.senderIDs[0]))
 		},
 	},
-	{
-		Code: "spf.txt.encoding", Severity: diag.Info,
-		Title:       "TXT record is not valid UTF-8",
-		Requirement: "The TXT records of the domain are valid UTF-8",
-		Ref:         "RFC 7208 section 3.1",
-		Advice:      "Write TXT records in ASCII. If one of these was meant as SPF, receivers do not see it.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.opaque > 0, "%s has %s in no readable encoding.", e.domain,
-				diag.Count(e.opaque, "TXT record"))
-		},
-	},
-	{
-		Code: "spf.txt.size", Severity: diag.Info, DependsOn: []diag.Code{"spf.record.version"},
-		Title:       "TXT records do not fit into one UDP answer",
-		Requirement: "The TXT records of the domain fit into one UDP answer",
-		Ref:         "RFC 7208 section 3.4",
-		Advice:      "Remove TXT records that are no longer needed, such as old verification tokens.",
-		Fails: func(e *evidence) diag.Failures {
-			n := 0
-			for _, text := range e.published.texts {
-				n += len(text)
-			}
-			return diag.FailIf(n > hugeAnswer, "The TXT records of %s have %d bytes; %d fit into one UDP answer.", e.domain, n,
-				hugeAnswer)
-		},
-	},
 })
 
 // formRules are about the form in which the record is published.
 var formRules = diag.Rules[*evidence]{
-	{
-		Code: "spf.record.long", Severity: diag.Info,
-		Title:       "SPF record is longer than 450 bytes",
-		Requirement: "The SPF record has at most 450 bytes",
-		Ref:         "RFC 7208 section 3.4",
-		Advice:      "Shorten the record, or move some of its terms into a record that it includes.",
-		When:        func(e *evidence) bool { return len(e.records[0]) <= hugeRecord },
-		Fails: func(e *evidence) diag.Failures {
-			n := len(e.records[0])
-			return diag.FailIf(n > longRecord, "The record has %d bytes; up to %d are sure to fit into an answer of 512 bytes.", n,
-				longRecord)
-		},
-	},
 	{
 		Code: "spf.record.oversized", Severity: diag.Warning, Weight: 3, Category: factorRecord,
 		Title:       "SPF record is longer than 512 bytes",

@@ -89,6 +89,7 @@ var termRules = diag.Rules[*evidence]{
 		Requirement: "No sender is excluded by an earlier term",
 		Ref:         "RFC 7208 section 4.6.2",
 		Advice:      "Move the term before the one that excludes it: the first match decides.",
+		Reads:       []diag.Source{fromTree},
 		Fails:       suggesting(shadowed),
 	},
 	{
@@ -103,20 +104,6 @@ var termRules = diag.Rules[*evidence]{
 			}
 			return diag.Failures{blame(n, t.Term, "Receivers ignore %q, since the record has an all.", diag.Quote(t.Raw))}
 		})),
-	},
-	{
-		Code: "spf.redirect.order", Severity: diag.Info,
-		Title:       "Mechanisms after redirect",
-		Requirement: "redirect is the last term that decides",
-		Ref:         "RFC 7208 section 6.1",
-		Advice:      "Move redirect to the end: receivers evaluate all mechanisms before it wherever it stands.",
-		Fails: inRecord(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			later := func(o ResolvedTerm) bool { return o.Kind == Mechanism && o.Offset > t.Offset }
-			if t.Name != Redirect || !t.Reached || !slices.ContainsFunc(n.Terms, later) {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "Receivers evaluate the mechanisms after %q before it.", diag.Quote(t.Raw))}
-		}),
 	},
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.ptr", Severity: diag.Warning, Weight: 5, Category: factorTerms,
@@ -216,7 +203,7 @@ func (e *evidence) mayPass(t *ResolvedTerm) bool {
 }
 
 // decided reports whether it is known how the record ends: with which all, or without.
-func decided(e *evidence) bool { return e.last != nil && len(e.last.Faults) == 0 }
+func decided(e *evidence) bool { return e.last.State == NodeFound && len(e.last.Faults) == 0 }
 
 // ending returns failures if the record ends with an all of the given sign.
 func ending(sign Qualifier, detail string) func(*evidence) diag.Failures {
@@ -235,7 +222,7 @@ func ending(sign Qualifier, detail string) func(*evidence) diag.Failures {
 	}
 }
 
-// policyRules are about what the record decides.
+// policyRules are about what the record decides. How it ends is known even if what it includes is not.
 var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.senders.none", Severity: diag.Error, Weight: 10, Category: factorPolicy,
@@ -243,6 +230,7 @@ var policyRules = diag.Rules[*evidence]{
 		Requirement: "The listed senders pass",
 		Ref:         "RFC 7208 section 4.6.2",
 		Advice:      "Move the senders before all and before terms that exclude them, or remove those that are not used any more.",
+		Reads:       []diag.Source{fromTree},
 		When: func(e *evidence) bool {
 			return slices.ContainsFunc(e.tree.Root.Terms, lists) && !slices.ContainsFunc(e.nodes, (*Node).broken)
 		},
@@ -289,22 +277,13 @@ var policyRules = diag.Rules[*evidence]{
 		Fails:       ending(QualifierPass, "The record ends with +all, so every host on the Internet passes."),
 	},
 	{
-		Code: "spf.all.neutral", Severity: diag.Error, Weight: 10, Category: factorPolicy,
+		Code: "spf.all.neutral", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
 		Title:       "?all says nothing about other hosts",
 		Requirement: "The record does not end with ?all",
 		Ref:         "RFC 7208 section 8.2",
-		Advice:      "Replace ?all with ~all, and with -all once the list of senders is complete: ?all is as good as no record.",
+		Advice:      "Replace ?all with ~all, and with -all once the list of senders is complete: ?all says no more than a record without all.",
 		When:        decided,
 		Fails:       ending(QualifierNeutral, "The record ends with ?all: the result for other hosts is neutral."),
-	},
-	{
-		Code: "spf.all.softfail", Severity: diag.Info,
-		Title:       "~all does not reject other hosts",
-		Requirement: "The record ends with -all",
-		Ref:         "RFC 7208 section 8.5",
-		Advice:      "Keep ~all with a DMARC policy, which treats both alike, or use -all once every sender is listed.",
-		When:        decided,
-		Fails:       ending(QualifierSoftfail, "The record ends with ~all: mail from other hosts is suspicious, not rejected."),
 	},
 	{
 		Code: "spf.none.form", Severity: diag.Info, DependsOn: []diag.Code{"spf.all.pass"},
@@ -312,6 +291,7 @@ var policyRules = diag.Rules[*evidence]{
 		Requirement: "A record without senders is v=spf1 -all",
 		Ref:         "RFC 7208 section 10.1.2",
 		Advice:      "Publish v=spf1 -all and nothing else if the domain sends no mail.",
+		Reads:       []diag.Source{fromTree},
 		When: func(e *evidence) bool {
 			return e.complete && !e.tree.Root.dynamic() && !slices.ContainsFunc(e.tree.Root.Terms, lists)
 		},
@@ -322,4 +302,4 @@ var policyRules = diag.Rules[*evidence]{
 			return diag.Fail("No host passes by the record %q.", diag.Quote(e.records[0]))
 		},
 	},
-}
+}.Reading(fromEnd)

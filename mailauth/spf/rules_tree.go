@@ -38,7 +38,7 @@ var treeRules = diag.Rules[*evidence]{
 		When:        online,
 		Fails:       unknownParts,
 	},
-	{
+	thorough(diag.Rule[*evidence]{
 		Code: "spf.tree.large", Severity: diag.Warning,
 		Title:       "Too many records to examine",
 		Requirement: "The tree of records is small enough to be examined",
@@ -52,39 +52,26 @@ var treeRules = diag.Rules[*evidence]{
 				"Only %d terms, %d DNS queries, %d levels and %d bytes of records were examined.", MaxTerms, MaxQuestions,
 				MaxDepth, MaxTreeLength)
 		},
-	},
-	thorough(diag.Rule[*evidence]{
-		Code: "spf.tree.dynamic", Severity: diag.Info,
-		Title:       "Result depends on the message",
-		Requirement: "The authorized hosts do not depend on the message",
-		Ref:         "RFC 7208 section 7",
-		Advice:      "Test the record with the address of a host: what a macro or ptr stands for is known only for a message.",
-		Fails: inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			if !t.Reached || !t.Dynamic || !t.Name.Counted() {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%q stands for something else with each message.", diag.Quote(t.Raw))}
-		}),
 	}),
 	treeRule("spf.include.loop", 3, "Include loop", "No record includes itself", "4.6.4",
 		"Remove the include that leads back: receivers follow it until they return permerror.",
-		inState(NodeLoop, ViaInclude, loopText)),
+		suggesting(inState(NodeLoop, ViaInclude, loopText))),
 	treeRule("spf.redirect.loop", 3, "Redirect loop", "No record redirects to itself", "4.6.4",
 		"Let redirect lead to a record that ends with all: receivers follow the loop until they return permerror.",
 		inState(NodeLoop, ViaRedirect, loopText)),
 	treeRule("spf.term.dangling", 5, "Term refers to an unregistered domain",
 		"Every domain that the record refers to is registered", "11.2",
 		"Remove the term at once: whoever registers the domain decides who may send mail as yours.",
-		inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
+		suggesting(inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if !t.Dangling || t.Qualifier != QualifierPass && t.Name != Redirect {
 				return nil
 			}
 			return diag.Failures{blame(n, t.Term, "%q refers to %s, below a domain that does not exist and that anyone can register.",
 				diag.Quote(t.Raw), diag.Quote(t.Target))}
-		})),
+		}))),
 	treeRule("spf.include.missing", 5, "Included domain has no SPF record", "Every included domain has an SPF record", "5.2",
 		"Remove the include or correct its domain: receivers that evaluate it return permerror.",
-		missing(ViaInclude, "includes")),
+		suggesting(missing(ViaInclude, "includes"))),
 	treeRule("spf.redirect.missing", 5, "Domain of redirect has no SPF record", "The domain of redirect has an SPF record", "6.1",
 		"Correct the domain, or list the hosts in this record: without a record there, receivers return permerror.",
 		missing(ViaRedirect, "redirects to")),
@@ -116,22 +103,6 @@ var treeRules = diag.Rules[*evidence]{
 		When:        online,
 		Fails:       suggesting(repeatedIncludes),
 	}),
-	thorough(diag.Rule[*evidence]{
-		Code: "spf.include.redundant", Severity: diag.Info,
-		Title:       "Include adds no address to another include",
-		Requirement: "Every include adds addresses",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove the include if both belong to the same service: it costs DNS lookups and changes nothing today.",
-		When:        online,
-		Fails: inRecord(func(e *evidence, n *Node, t *ResolvedTerm) diag.Failures {
-			other := e.redundant(t, false)
-			if other == nil {
-				return nil
-			}
-			return diag.Failures{blame(n, t.Term, "%q lets pass only what %q lets pass, and costs %s.", diag.Quote(t.Raw),
-				diag.Quote(other.Raw), diag.Count(t.Lookups(), "DNS lookup"))}
-		}),
-	}),
 	treeRule("spf.include.pass", 5, "Included record lets every host pass", "No included record lets every host pass", "5.2",
 		"Remove the include at once: it lets anyone send mail as the domain.",
 		inNodes(func(n *Node) string {
@@ -162,8 +133,12 @@ func missing(via Via, verb string) func(*evidence) diag.Failures {
 		if n.Via != via || n.State != NodeNone && n.State != NodeMalformed {
 			return ""
 		}
-		return fmt.Sprintf("The record of %s %s %s: %s.", diag.Quote(n.parent.Domain), verb, diag.Quote(n.Domain),
-			diag.Quote(n.Error))
+		meant := ""
+		if n.near != "" {
+			meant = fmt.Sprintf(" %s of %s has one.", n.near, providerOf(n.near))
+		}
+		return fmt.Sprintf("The record of %s %s %s: %s.%s", diag.Quote(n.parent.Domain), verb, diag.Quote(n.Domain),
+			diag.Quote(n.Error), meant)
 	})
 }
 

@@ -13,12 +13,12 @@ import (
 // corrected for certain, keeping every sender that passes today and adding those that are listed in
 // vain. It is empty if there is nothing to correct, or if the right record cannot be known (CONTRACT 1.8).
 func (e *evidence) suggest() string {
-	text := mend(e.intended())
+	text, lost := mend(e.intended())
 	if text == "" {
 		return ""
 	}
 	record, _ := Parse(text)
-	c := correction{evidence: e, pasted: len(e.records) > 1 || len(e.records) == 1 && len(e.fragments) == 1}
+	c := correction{evidence: e, lost: lost, pasted: len(e.records) > 1 || len(e.records) == 1 && len(e.fragments) == 1}
 	for i := range record.Terms {
 		if !c.add(&record.Terms[i]) {
 			return ""
@@ -52,6 +52,7 @@ func (e *evidence) intended() string {
 type correction struct {
 	*evidence
 	pasted    bool // it was several records
+	lost      bool // senders were meant that nobody knows
 	pass      []Term
 	late      []Term
 	all       []Qualifier
@@ -129,7 +130,7 @@ func (c *correction) record() string {
 	if len(c.open()) > 0 { // whom these would refuse passes today
 		c.late = slices.DeleteFunc(c.late, signed)
 	}
-	terms := c.withoutVoids(unique(slices.Concat(c.pass, c.late)))
+	terms := c.flattened(c.withoutVoids(unique(slices.Concat(c.pass, c.late))))
 	if c.pasted && slices.ContainsFunc(terms, signed) {
 		return "" // the order of several records is not known
 	}
@@ -141,8 +142,8 @@ func (c *correction) record() string {
 	if c.redirect != nil {
 		better.Terms = append(better.Terms, *c.redirect)
 	} else {
-		if len(c.open()) > 0 && len(terms) == 0 {
-			return "" // everybody passes, and nobody is listed
+		if !slices.ContainsFunc(terms, c.sends) && (len(c.open()) > 0 || c.ending() != QualifierFail) {
+			return "" // nobody is listed, and the senders are not known
 		}
 		better.Terms = append(better.Terms, Term{Kind: Mechanism, Name: All, Qualifier: c.ending(), Valid: true})
 	}
@@ -155,10 +156,16 @@ func (c *correction) open() []Qualifier {
 	return slices.DeleteFunc(slices.Clone(c.all), func(q Qualifier) bool { return q != QualifierPass })
 }
 
+// sends reports whether a term may let a host pass.
+func (c *correction) sends(t Term) bool {
+	r := c.resolved(&t)
+	return t.Qualifier == QualifierPass && (r == nil || c.mayPass(r) || !r.matches().IsEmpty())
+}
+
 // ending is the sign of all: - where the record says nothing else, and otherwise ~, which refuses nobody who
 // is not refused today (RFC 7208 section 8.5).
 func (c *correction) ending() Qualifier {
-	if len(c.all) == 0 || slices.ContainsFunc(c.all, func(q Qualifier) bool { return q != QualifierFail }) {
+	if c.lost || len(c.all) == 0 || slices.ContainsFunc(c.all, func(q Qualifier) bool { return q != QualifierFail }) {
 		return QualifierSoftfail
 	}
 	return QualifierFail
@@ -178,20 +185,65 @@ func unique(terms []Term) []Term {
 // unsigned is the canonical form of a mechanism without its sign, by which it is compared with others.
 func unsigned(t *Term) string { return strings.ToLower(strings.TrimLeft(t.String(), "+-~?")) }
 
-// withoutVoids leaves out terms that can match nobody, unless nothing would be left, and includes that
-// another one holds.
+// withoutVoids leaves out terms that can match nobody, unless nobody would be left, and includes that another one
+// holds, that lead back, or that have no record. Those were meant for somebody: a service, if its name is off by a slip.
 func (c *correction) withoutVoids(terms []Term) []Term {
 	if c.offline || len(c.records) != 1 {
 		return terms
 	}
+	var left []Term
+	lost := false
+	for _, t := range terms {
+		r := c.resolved(&t)
+		bare := r != nil && t.Name == Include && r.Child.State == NodeNone
+		switch {
+		case bare && r.Child.near != "":
+			left = append(left, including(r.Child.near))
+		case bare:
+			lost = true
+		case r == nil || !r.Void && c.redundant(r, true) == nil && (t.Name != Include || r.Child.State != NodeLoop):
+			left = append(left, t)
+		}
+	}
+	if !slices.ContainsFunc(left, c.sends) {
+		return terms
+	}
+	c.lost = c.lost || lost
+	return unique(left)
+}
+
+// flattened writes networks in the place of includes where receivers give up before the end of the record: of includes
+// that no service changes without notice, if there is room for them.
+func (c *correction) flattened(terms []Term) []Term {
+	if c.offline || len(c.records) != 1 || c.tree.Root.CumulativeLookups <= MaxLookups || !c.allPass() {
+		return terms
+	}
+	var passed Set
 	left := slices.DeleteFunc(slices.Clone(terms), func(t Term) bool {
 		r := c.resolved(&t)
-		return r != nil && (r.Void && t.Name != Include || c.redundant(r, true) != nil)
+		if r == nil || !plainInclude(r) || !r.Child.fixed() {
+			return false
+		}
+		passed = passed.Union(r.Child.passing())
+		return true
 	})
-	if len(left) == 0 {
+	text := version
+	for _, p := range slices.Concat(passed.Prefixes4(), passed.Prefixes6()) {
+		text += " " + networkTerm(p)
+	}
+	flat, _ := Parse(text)
+	left = append(flat.Terms, left...)
+	if len((&Record{Terms: left}).String()) > longRecord {
 		return terms
 	}
 	return left
+}
+
+// fixed reports whether the networks of a record are known, whatever the mail, and belong to no known service.
+func (n *Node) fixed() bool {
+	varies := func(c *Node) bool { return !c.fixed() }
+	return n.State == NodeFound && providerOf(n.Domain) == "" && !n.dynamic() && !n.breaks() &&
+		!slices.ContainsFunc(n.Children, varies)
 }
 
 // resolved returns what the DNS says of a mechanism of the record, or nil.
@@ -264,7 +316,7 @@ func (c *correction) safe(text string) bool {
 			r = c.redirected()
 		}
 		if r == nil {
-			lookups += t.cost()
+			lookups += t.cost() + c.beyond(t)
 			continue
 		}
 		if r.Everyone && r.Name != All || r.MXCount > MaxMX || r.Child != nil && r.Child.breaks() {
@@ -275,6 +327,16 @@ func (c *correction) safe(text string) bool {
 		}
 	}
 	return lookups <= MaxLookups && voids <= MaxVoids
+}
+
+// beyond counts the DNS lookups in the record of a service whose name takes the place of a slip.
+func (c *correction) beyond(t *Term) int {
+	for _, n := range c.tree.Root.Children {
+		if n.near != "" && n.near == t.Value {
+			return n.nearCost
+		}
+	}
+	return 0
 }
 
 // redirected returns the redirect of the record, if receivers follow it.

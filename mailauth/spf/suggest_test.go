@@ -1,11 +1,14 @@
 package spf
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -70,7 +73,23 @@ func TestMend(t *testing.T) {
 		{"v:spf1 mx -all", "v=spf1 mx -all"},
 		{"v=spf mx -all", "v=spf1 mx -all"},
 		{"ip4:192.0.2.1 include:x.example -all", "v=spf1 ip4:192.0.2.1 include:x.example -all"},
+		{"v==spf1 mx -all", "v=spf1 mx -all"},
+		{"v=sp1 mx -all", "v=spf1 mx -all"},
+		{"v-spf1 mx -all", "v=spf1 mx -all"},
+		{"version=spf1 mx -all", "v=spf1 mx -all"},
+		{`v=spf1 ip4:6.6.6.0\24 -all`, "v=spf1 ip4:6.6.6.0/24 -all"},
+		{`v=spf1 ip6:2001:db8::\32 -all`, "v=spf1 ip6:2001:db8::/32 -all"},
+		{"v=spf1 ip4:192.0.2.1/ -all", "v=spf1 ip4:192.0.2.1 -all"},
+		{"v=spf1 192.0.2.1/ -all", "v=spf1 ip4:192.0.2.1 -all"},
+		{"v=spf1 ip4:192.0.2.1 and ip4:192.0.2.2 -all", "v=spf1 ip4:192.0.2.1 ip4:192.0.2.2 -all"},
+		{"v=spf1 lp4:192.0.2.1 -all", "v=spf1 ip4:192.0.2.1 -all"},
+		{"v=spf1 mx all-", "v=spf1 mx -all"},
+		{"v=spf1 mx all~", "v=spf1 mx ~all"},
+		{"v=spf1 mx -a11", "v=spf1 mx -all"},
+		{"v=spf1 mx include: -all", "v=spf1 mx -all"},
+		{"v=spf1 mx -all exp=a.example exp=b.example", "v=spf1 mx -all exp=a.example"},
 
+		{"v=spf1 redirect=a.example redirect=b.example", ""},
 		{"v=spf1 ip4:192.0.2.0/33 mx -all", ""},
 		{"v=spf1 moo mx -all", ""},
 		{"v=spf1 ip4:192.0.2 -all", ""},
@@ -79,13 +98,21 @@ func TestMend(t *testing.T) {
 		{"hello", ""},
 	}
 	for _, tt := range tests {
-		t.Run(tt.text, func(t *testing.T) { require.Equal(t, tt.want, mend(tt.text)) })
+		t.Run(tt.text, func(t *testing.T) {
+			got, _ := mend(tt.text)
+			require.Equal(t, tt.want, got)
+		})
 	}
 }
 
 // What is suggested never takes a sender away, and nothing is suggested that is not known to be right.
 func TestSuggested(t *testing.T) {
 	const mail = "example.com. MX 10 mx.example.com.\n"
+	twelve, twelveRecords := "", ""
+	for i := range 12 {
+		twelve += fmt.Sprintf(" include:s%d.example.net", i)
+		twelveRecords += fmt.Sprintf("s%d.example.net. TXT \"v=spf1 ip4:198.51.100.%d -all\"\n", i, i)
+	}
 	tests := []struct{ name, record, zone, want string }{
 		{"all before include", "v=spf1 ~all include:good.example.net", "", "v=spf1 include:good.example.net ~all"},
 		{"redirect beside all", "v=spf1 redirect=good.example.net -all", "", "v=spf1 redirect=good.example.net"},
@@ -101,7 +128,24 @@ func TestSuggested(t *testing.T) {
 			"v=spf1 include:good.example.net -all"},
 		{"modifier that means nothing", "v=spf1 all=1 include:good.example.net -all", "",
 			"v=spf1 include:good.example.net -all"},
+		{"neutral, nobody listed", "v=spf1 ?all", mail, ""},
+		{"neutral for everybody", "v=spf1 ?mx ?all", mail, ""},
+		{"version alone", "v=spf1", mail, ""},
+		{"senders that do not exist", "v=spf1 a:gone.example.com ?all", mail, ""},
 		{"include of nothing", "v=spf1 include:bare.example.net -all", "", ""},
+		{"include of nothing beside a sender", "v=spf1 mx include:bare.example.net -all", mail, "v=spf1 mx ~all"},
+		{"include of nobody", "v=spf1 mx include: -all", mail, "v=spf1 mx ~all"},
+		{"include of nobody alone", "v=spf1 include: -all", mail, ""},
+		{"include of itself", "v=spf1 mx include:example.com -all", mail, "v=spf1 mx -all"},
+		{"include of itself alone", "v=spf1 include:example.com -all", mail, ""},
+		{"slip in the name of a provider", "v=spf1 include:_spf.gogle.com -all", `_spf.google.com. TXT "v=spf1 ip4:198.51.100.9 ~all"`,
+			"v=spf1 include:_spf.google.com -all"},
+		{"another provider", "v=spf1 mx include:spf.protecton.outlook.com -all", mail +
+			`spf.protection.outlook.com. TXT "v=spf1 ip4:198.51.100.9 -all"`, "v=spf1 mx include:spf.protection.outlook.com -all"},
+		{"a provider without a record", "v=spf1 include:_spf.gogle.com -all", mail, ""},
+		{"a name like that of a provider", "v=spf1 include:_spf.gogle.com -all", `_spf.gogle.com. TXT "v=spf1 ip4:198.51.100.9 ~all"` + "\n" + `_spf.google.com. TXT "v=spf1 ip4:198.51.100.8 ~all"`, ""},
+		{"twelve includes of one network", "v=spf1" + twelve + " mx -all", mail + twelveRecords,
+			"v=spf1 ip4:198.51.100.0/29 ip4:198.51.100.8/30 mx -all"},
 		{"redirect to nothing", "v=spf1 redirect=bare.example.net", "", ""},
 		{"nothing wrong", "v=spf1 mx -all", mail, ""},
 		{"held by another", "v=spf1 include:good.example.net include:dup.example.net -all", "",
@@ -134,35 +178,7 @@ func TestSuggested(t *testing.T) {
 func TestSuggestionsKeepSenders(t *testing.T) {
 	suggested := 0
 	rapid.Check(t, func(t *rapid.T) {
-		name := func() string { return fmt.Sprintf("n%d.example", rapid.IntRange(0, 5).Draw(t, "name")) }
-		sign := rapid.SampledFrom([]string{"", "", "", "", "-", "~", "?"})
-		term := func() string {
-			address := fmt.Sprintf("192.0.2.%d/%d", rapid.IntRange(0, 63).Draw(t, "host"), rapid.IntRange(26, 32).Draw(t, "bits"))
-			kind := rapid.SampledFrom([]string{"ip4:", "ip4:", "a:", "mx:", "include:", "exists:", "all", "redirect=", "v=spf1",
-				"include=", "all=", "a=", "mx=", "ip4=", "exists=", "ptr=", "ip4: ", "ipv4:", "include: "}).Draw(t, "kind")
-			switch {
-			case strings.Contains(kind, "="):
-				return kind + map[bool]string{true: address, false: name()}[kind == "ip4="]
-			case strings.HasPrefix(kind, "ip"):
-				return sign.Draw(t, "sign") + kind + address
-			case kind == "all":
-				return rapid.SampledFrom([]string{"-all", "~all", "?all", "+all"}).Draw(t, "all")
-			default:
-				return sign.Draw(t, "sign") + kind + name()
-			}
-		}
-		zone := records{}
-		for i := range 6 {
-			text := version
-			for range rapid.IntRange(0, 4).Draw(t, "terms") {
-				text += " " + term()
-			}
-			host := fmt.Sprintf("n%d.example", i)
-			zone[host] = [][2]any{{"TXT", []any{text}}, {"A", fmt.Sprintf("192.0.2.%d", rapid.IntRange(0, 63).Draw(t, "a"))}}
-			if rapid.Bool().Draw(t, "mx") {
-				zone[host] = append(zone[host], [2]any{"MX", []any{1.0, name()}})
-			}
-		}
+		zone := drawZone(t)
 		domain := diag.MustName("n0.example")
 		r, err := Lookup(t.Context(), &diag.Env{Resolver: zone}, LookupRequest{Domain: domain})
 		require.NoError(t, err)
@@ -205,4 +221,86 @@ func keepsSenders(t *rapid.T, zone records, suggested string) {
 		}
 		require.Equal(t, Pass, after.Outcome, "%s by %q instead of %v", req.IP, suggested, zone)
 	}
+}
+
+// drawZone makes some domains with records that lead to each other.
+func drawZone(t *rapid.T) records {
+	name := func() string { return fmt.Sprintf("n%d.example", rapid.IntRange(0, 5).Draw(t, "name")) }
+	sign := rapid.SampledFrom([]string{"", "", "", "", "-", "~", "?"})
+	term := func() string {
+		address := fmt.Sprintf("192.0.2.%d/%d", rapid.IntRange(0, 63).Draw(t, "host"), rapid.IntRange(26, 32).Draw(t, "bits"))
+		kind := rapid.SampledFrom([]string{"ip4:", "ip4:", "a:", "mx:", "include:", "exists:", "all", "redirect=", "v=spf1",
+			"include=", "all=", "a=", "mx=", "ip4=", "exists=", "ptr=", "ip4: ", "ipv4:", "include: "}).Draw(t, "kind")
+		switch {
+		case strings.Contains(kind, "="):
+			return kind + map[bool]string{true: address, false: name()}[kind == "ip4="]
+		case strings.HasPrefix(kind, "ip"):
+			return sign.Draw(t, "sign") + kind + address
+		case kind == "all":
+			return rapid.SampledFrom([]string{"-all", "~all", "?all", "+all"}).Draw(t, "all")
+		default:
+			return sign.Draw(t, "sign") + kind + name()
+		}
+	}
+	zone := records{}
+	for i := range 6 {
+		text := version
+		for range rapid.IntRange(0, 4).Draw(t, "terms") {
+			text += " " + term()
+		}
+		host := fmt.Sprintf("n%d.example", i)
+		zone[host] = [][2]any{{"TXT", []any{text}}, {"A", fmt.Sprintf("192.0.2.%d", rapid.IntRange(0, 63).Draw(t, "a"))}}
+		if rapid.Bool().Draw(t, "mx") {
+			zone[host] = append(zone[host], [2]any{"MX", []any{1.0, name()}})
+		}
+	}
+	return zone
+}
+
+// unanswered is a zone of which one question fails.
+type unanswered struct {
+	records
+	name  string
+	qtype uint16
+}
+
+func (u unanswered) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
+	if q.Question[0].Qtype == u.qtype && strings.EqualFold(q.Question[0].Name, u.name+".") {
+		return new(dns.Msg).SetRcode(q, dns.RcodeServerFailure), nil
+	}
+	return u.records.Exchange(ctx, q)
+}
+
+// Whatever is published, and whichever question goes unanswered: less knowledge makes no verdict surer, better or
+// graver (CONTRACT 1.7, Knowledge).
+func TestSilence(t *testing.T) {
+	grave := func(v diag.Verdict, c diag.Code) bool {
+		return slices.ContainsFunc(v.Findings, func(f diag.Finding) bool { return f.Code == c && f.Severity > diag.Info })
+	}
+	ignorance := []diag.Code{"spf.record.unknown", "spf.tree.unknown", "spf.mail.unknown"}
+	rapid.Check(t, func(t *rapid.T) {
+		zone := drawZone(t)
+		u := unanswered{zone, fmt.Sprintf("n%d.example", rapid.IntRange(0, 5).Draw(t, "silent")),
+			rapid.SampledFrom([]uint16{dns.TypeTXT, dns.TypeMX, dns.TypeA, dns.TypeAAAA, dns.TypeSPF, dns.TypeSOA}).Draw(t, "type")}
+		if rapid.IntRange(0, 3).Draw(t, "bare") == 0 {
+			zone["n0.example"] = zone["n0.example"][1:]
+		}
+		full, err := Lookup(t.Context(), &diag.Env{Resolver: zone}, LookupRequest{Domain: diag.MustName("n0.example")})
+		require.NoError(t, err)
+		less, err := Lookup(t.Context(), &diag.Env{Resolver: u}, LookupRequest{Domain: diag.MustName("n0.example")})
+		require.NoError(t, err)
+		for _, f := range less.Findings {
+			require.True(t, f.Severity == diag.Info || grave(full.Verdict, f.Code) || slices.Contains(ignorance, f.Code), "%+v of %v", f, u)
+		}
+		for _, c := range less.Passed {
+			require.Contains(t, full.Passed, c, "%v", u)
+		}
+		for _, r := range less.Recommendations {
+			require.True(t, r.SuggestedValue == "" || slices.ContainsFunc(full.Recommendations, func(o diag.Recommendation) bool {
+				return o.SuggestedValue == r.SuggestedValue
+			}), "%+v of %v", r, u)
+		}
+		require.False(t, less.Valid && !full.Valid, "%v", u)
+		require.True(t, less.State == full.State || less.State == diag.Unknown || less.Partial, "%s, not %s: %v", less.State, full.State, u)
+	})
 }

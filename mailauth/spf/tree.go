@@ -52,10 +52,13 @@ type Node struct {
 	Terms  []ResolvedTerm // those of Parsed
 
 	parent   *Node
-	lead     *Term // of the root, which leads here; nil at the root
-	void     bool  // the name has no TXT records at all
-	absent   bool  // the name does not exist
-	dangling bool  // nor does the domain above it that can be registered
+	lead     *Term  // of the root, which leads here; nil at the root
+	void     bool   // the name has no TXT records at all
+	absent   bool   // the name does not exist
+	dangling bool   // nor does the domain above it that can be registered
+	nearCost int    // DNS lookups of the terms of that record
+	near     string // the domain of a service that differs by one letter, and has a record; may be empty
+	unsure   bool   // the name servers did not say whether that domain exists, or what near has
 }
 
 // A ResolvedTerm is a term with what the DNS says of it, whatever the mail.
@@ -76,6 +79,7 @@ type ResolvedTerm struct {
 	Void     bool           // the DNS has nothing for it
 	Void4    bool           // likewise for clients with IPv4; implied by Void
 	Void6    bool           // likewise for clients with IPv6; implied by Void
+	unsure   bool           // the name servers did not say whether it is dangling
 	Err      error          // the name servers did not say
 	Cut      bool           // not looked at: the tree is too large
 	Child    *Node          // of include and redirect

@@ -17,7 +17,7 @@ type ValidateRequest struct {
 type ValidateReport struct {
 	Record string `json:"record" doc:"the record, without quotes"`
 	diag.Verdict
-	Valid        bool         `json:"valid" doc:"whether its syntax is valid, and limits are kept as far as known"`
+	Valid        bool         `json:"valid" doc:"whether nothing is worse than a warning, as far as the text tells"`
 	Terms        []TermReport `json:"terms" doc:"terms of the record, in order"`
 	AllQualifier Qualifier    `json:"all_qualifier,omitempty" doc:"sign of all: what is said of all other hosts"`
 	Redirect     string       `json:"redirect,omitempty" doc:"domain to whose record the record hands over"`
@@ -46,13 +46,13 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	r := &ValidateReport{
 		Record:       strings.ToValidUTF8(text, "\uFFFD"),
 		Verdict:      rules.Judge(e, texts),
-		Valid:        e.valid(),
 		Terms:        e.terms(),
 		DNSLookups:   e.lookupCount(),
 		LengthBytes:  len(text),
 		StringsCount: len(e.strings),
 		IPTest:       e.ipTest(),
 	}
+	r.Valid = e.valid(r.Verdict)
 	r.AllQualifier, r.Redirect, r.Exp = e.summary()
 	return r, nil
 }

@@ -105,8 +105,10 @@ func (w *walker) fetch(n *Node) {
 	case len(p.records) == 0:
 		n.State, n.Error, n.void = NodeNone, "there is no SPF record", len(p.answer.Records) == 0
 		if n.absent = p.answer.NXDomain(); n.absent {
-			n.Error, n.dangling = "the name does not exist", w.unregistered(n.Domain)
+			n.Error = "the name does not exist"
+			n.dangling, n.unsure = w.unregistered(n.Domain)
 		}
+		w.confirm(n)
 	case len(p.records) > 1:
 		n.State, n.Error = NodeMultiple, fmt.Sprintf("there are %d SPF records", len(p.records))
 	default:
@@ -266,6 +268,9 @@ func (w *walker) descend(n *Node, t *ResolvedTerm, fixed bool) {
 		c.State, c.Error, t.Cut = NodeCut, tooLarge, true
 	default:
 		c.State = NodeUnknown
+		if c.near = w.near(c.Domain); c.near != "" {
+			w.group.Go(func() { w.dns.published(c.near) }) // so that nobody waits for it later
+		}
 		w.group.Go(func() {
 			w.fetch(c)
 			t.Void, t.Void4, t.Void6 = c.void, c.void, c.void
@@ -287,21 +292,47 @@ func (n *Node) leadsBack() bool {
 	return false
 }
 
+// near returns the domain of a service that a name was probably meant to be, if it may be asked about.
+func (w *walker) near(name string) string {
+	if meant := meantProvider(name); w.thorough && meant != "" && w.dns.reserve(meant, dns.TypeTXT) {
+		return meant
+	}
+	return ""
+}
+
+// confirm keeps the domain of a service that a name without a record was probably meant to be only if that one has a
+// record.
+func (w *walker) confirm(n *Node) {
+	if n.near == "" {
+		return
+	}
+	p := w.dns.published(n.near)
+	n.unsure = n.unsure || p.answer.Err() != nil
+	if len(p.records) != 1 || len(p.faults) > 0 {
+		n.near = ""
+		return
+	}
+	for i := range p.parsed.Terms {
+		n.nearCost += p.parsed.Terms[i].cost()
+	}
+}
+
 // unregistered reports whether the domain above a name that can be registered does not exist, so that
-// anybody may register it. Evaluations do not ask.
-func (w *walker) unregistered(name string) bool {
+// anybody may register it, or whether that is not known. Evaluations do not ask.
+func (w *walker) unregistered(name string) (yes, unsure bool) {
 	if !w.thorough {
-		return false
+		return false, false
 	}
 	domain, err := publicsuffix.EffectiveTLDPlusOne(strings.ToLower(name))
 	if err != nil || targetFault(domain) != "" || within(w.examined, domain) {
-		return false
+		return false, false
 	}
 	suffix, icann := publicsuffix.PublicSuffix(domain)
 	if !icann && !strings.Contains(suffix, ".") || !w.dns.reserve(domain, dns.TypeSOA) {
-		return false
+		return false, false
 	}
-	return ask[*dns.SOA](w.dns, domain, dns.TypeSOA).NXDomain()
+	answer := ask[*dns.SOA](w.dns, domain, dns.TypeSOA)
+	return answer.NXDomain(), answer.Err() != nil
 }
 
 func (w *walker) resolveA(t *ResolvedTerm) {
@@ -311,7 +342,14 @@ func (w *walker) resolveA(t *ResolvedTerm) {
 	if a.err == nil {
 		t.Void4, t.Void6 = len(a.v4) == 0, len(a.v6) == 0
 		t.Void = t.Void4 && t.Void6
-		t.Dangling = t.Void && w.unregistered(t.Target)
+		w.dangle(t)
+	}
+}
+
+// dangle finds out whether anybody may register the domain of a term that finds nothing.
+func (w *walker) dangle(t *ResolvedTerm) {
+	if t.Void {
+		t.Dangling, t.unsure = w.unregistered(t.Target)
 	}
 }
 
@@ -333,7 +371,7 @@ func (w *walker) resolveMX(t *ResolvedTerm) {
 	}
 	t.Void = t.MXCount == 0
 	t.Void4, t.Void6 = t.Void, t.Void
-	t.Dangling = t.Void && w.unregistered(t.Target)
+	w.dangle(t)
 	names := mxHosts(answer)
 	names = names[:min(len(names), MaxMX)]
 	found := make([]addresses, len(names))
@@ -359,5 +397,5 @@ func (w *walker) resolveExists(t *ResolvedTerm) {
 	t.Everyone = len(a.v4) > 0
 	t.Void = a.err == nil && !t.Everyone
 	t.Void4, t.Void6 = t.Void, t.Void
-	t.Dangling = t.Void && w.unregistered(t.Target)
+	w.dangle(t)
 }
