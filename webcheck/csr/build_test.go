@@ -20,7 +20,6 @@ import (
 type plan struct {
 	version  int64
 	subject  [][2]string // object identifiers and values; nil means the common name example.com
-	tag      asn1tag.Tag // of the strings of the subject; 0 means UTF8String
 	spki     []byte      // nil means that of the key
 	names    []string    // of the subjectAltName as host names; nil means example.com, empty none
 	others   []value2    // further names
@@ -106,18 +105,15 @@ func inPEM(der []byte) string {
 }
 
 func (p plan) addSubject(b *builder) {
-	subject, tag := p.subject, p.tag
+	subject := p.subject
 	if subject == nil {
 		subject = [][2]string{{oidCommonName, "example.com"}}
-	}
-	if tag == 0 {
-		tag = asn1tag.UTF8String
 	}
 	for _, a := range subject {
 		b.AddASN1(asn1tag.SET, func(b *builder) {
 			sequence(b, func(b *builder) {
 				b.AddASN1ObjectIdentifier(oid(a[0]))
-				b.AddASN1(tag, func(b *builder) { b.AddBytes([]byte(a[1])) })
+				b.AddASN1(asn1tag.UTF8String, func(b *builder) { b.AddBytes([]byte(a[1])) })
 			})
 		})
 	}

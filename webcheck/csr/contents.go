@@ -44,7 +44,6 @@ type Contents struct {
 type SubjectAttribute struct {
 	OID   string
 	Value string
-	Tag   int // of the type of string
 }
 
 // An Extension that is asked for.
@@ -162,31 +161,17 @@ func (c *Contents) fault(format string, args ...any) {
 	}
 }
 
-// readSubject lists the parts of the subject with their types of strings.
+// readSubject lists the parts of the subject.
 func (c *Contents) readSubject(der cryptobyte.String) {
-	list := pki.Attributes(der)
-	var name, set, pair, value cryptobyte.String
-	var id asn1.ObjectIdentifier
-	var tags []int
+	for _, a := range pki.Attributes(der) {
+		c.Attributes = append(c.Attributes, SubjectAttribute{OID: a.Type, Value: a.Value})
+	}
+	var name, set cryptobyte.String
 	der.ReadASN1(&name, asn1tag.SEQUENCE)
 	for name.ReadASN1(&set, asn1tag.SET) {
-		for set.ReadASN1(&pair, asn1tag.SEQUENCE) {
-			var tag asn1tag.Tag
-			if !pair.ReadASN1ObjectIdentifier(&id) || !pair.ReadAnyASN1Element(&value, &tag) {
-				break
-			}
-			tags = append(tags, int(tag))
-		}
 	}
 	if !name.Empty() {
 		c.fault("The subject cannot be read to its end.")
-	}
-	for i, a := range list {
-		s := SubjectAttribute{OID: a.Type, Value: a.Value}
-		if i < len(tags) {
-			s.Tag = tags[i]
-		}
-		c.Attributes = append(c.Attributes, s)
 	}
 }
 

@@ -15,12 +15,15 @@ import (
 // good. It is empty where no name is left that can be certified, or a value would have to be guessed.
 func (e *evidence) correction() string {
 	if e.fixed == nil {
-		e.fixed = new(e.correct())
+		e.fixed = new(e.correct(e.keyAccepted()))
 	}
 	return *e.fixed
 }
 
-func (e *evidence) correct() string {
+// renewal is the command for a key that some authorities take, and others do not: with a new one.
+func (e *evidence) renewal() string { return e.correct(false) }
+
+func (e *evidence) correct(keep bool) string {
 	if e.csr == nil || e.csr.Unreadable {
 		return ""
 	}
@@ -31,7 +34,7 @@ func (e *evidence) correct() string {
 	}
 	file := fileName(names[0])
 	words := []string{"openssl req -new"}
-	if e.keyAccepted() {
+	if keep {
 		words = append(words, "-key "+file+".key")
 	} else {
 		words = append(words, e.newKey(), "-nodes -keyout "+file+"-new.key")

@@ -31,8 +31,6 @@ type Block struct {
 	Kind  Kind   // by its content, or else by its label
 	DER   []byte // nil if it cannot be decoded
 	Fault string // why not, as a sentence
-	Bent  bool   // white space or lines are not as they should be
-	Open  bool   // it has no line END
 }
 
 // boundary is the first or the last line of a block, as far as it can be recognised.
@@ -83,12 +81,11 @@ func (p *Paste) find(text string, again bool) {
 		if !strings.EqualFold(text[m[2]:m[3]], "BEGIN") || len(p.Blocks) >= MaxBlocks {
 			continue
 		}
-		end, open := len(text), true
+		end := len(text)
 		if i+1 < len(marks) {
 			end = marks[i+1][0]
-			open = !strings.EqualFold(text[marks[i+1][2]:marks[i+1][3]], "END")
 		}
-		p.Blocks = append(p.Blocks, newBlock(strings.ToUpper(text[m[4]:m[5]]), text[m[1]:end], open))
+		p.Blocks = append(p.Blocks, newBlock(strings.ToUpper(text[m[4]:m[5]]), text[m[1]:end]))
 	}
 	if len(p.Blocks) == 0 {
 		p.bare(boundary.ReplaceAllString(text, "\n"), again)
@@ -96,17 +93,12 @@ func (p *Paste) find(text string, again bool) {
 }
 
 // newBlock decodes what stands between the lines.
-func newBlock(label, body string, open bool) Block {
-	b := Block{Label: label, Kind: kindOfLabel(label), Open: open}
-	lines := strings.Split(strings.Trim(body, "\n"), "\n")
+func newBlock(label, body string) Block {
+	b := Block{Label: label, Kind: kindOfLabel(label)}
 	var data strings.Builder
-	for i, line := range lines {
-		trimmed := strings.TrimSpace(line)
-		if name, _, ok := strings.Cut(trimmed, ":"); ok && !strings.ContainsAny(name, "+/=") {
+	for line := range strings.SplitSeq(strings.Trim(body, "\n"), "\n") {
+		if name, _, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && !strings.ContainsAny(name, "+/=") {
 			continue // a header of RFC 1421
-		}
-		if trimmed != line || len(line) > 76 || i < len(lines)-1 && len(line) < 64 && len(line) > 0 {
-			b.Bent = true
 		}
 		data.WriteString(line)
 		data.WriteByte('\n')

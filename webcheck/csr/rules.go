@@ -109,24 +109,6 @@ var textRules = diag.Rules[*evidence]{
 				"The block is labeled %s, and its content is a signing request.", diag.Quote(e.block.Label))
 		},
 	},
-	{
-		Code: "csr.pem.bent", Severity: diag.Info,
-		Title:       "PEM form is damaged but legible",
-		Requirement: "The text is in PEM form as it should be",
-		Ref:         armor + "3",
-		Advice:      "Send the authority the file as openssl wrote it: strict software refuses other forms.",
-		When:        readable,
-		Fails: func(e *evidence) diag.Failures {
-			switch b := e.block; {
-			case b.Label == "":
-				return diag.Fail("The request came without the lines BEGIN and END.")
-			case b.Open:
-				return diag.Fail("The line END is missing; the request is complete nevertheless.")
-			default:
-				return diag.FailIf(b.Bent, "Lines are joined, indented or of another length than 64 characters.")
-			}
-		},
-	},
 }
 
 func requests(n int) string {
@@ -192,18 +174,19 @@ var structureRules = diag.Rules[*evidence]{
 		Advice:      regenerate,
 		When:        readable,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.csr.Faults, func(s string) diag.Failures { return diag.Fail("%s", s) })
+			return diag.FailIf(len(e.csr.Faults) > 0, "%s", strings.Join(e.csr.Faults, " "))
 		},
 	},
 	{
-		Code: "csr.attributes.missing", Severity: diag.Info,
-		Title:       "List of attributes missing",
+		Code: "csr.attributes.missing", Severity: diag.Warning,
+		Title:       "Request lacks its list of attributes",
 		Requirement: "The request has a list of attributes, if only an empty one",
 		Ref:         pkcs + "4.1",
-		Advice:      "Use current software for the next request: strict authorities refuse one without the list.",
+		Advice:      "Make a new request, as the suggested command does: Let's Encrypt and others cannot read one without the list.",
 		When:        readable,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.csr.NoList, "The request ends with the public key; the list of attributes must be there even if it is empty.")
+			return diag.FailIf(e.csr.NoList, "The request ends with the public key; the list of attributes must be there even if it is empty.").
+				Suggesting(e.correction())
 		},
 	},
 }
@@ -231,12 +214,14 @@ var signatureRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.signature.unchecked", Severity: diag.Info,
-		Title:       "Signature was not checked",
+		Code: "csr.signature.unchecked", Severity: diag.Warning,
+		Title:       "Signature of an unusual algorithm or key was not checked",
 		Requirement: "The signature can be checked",
 		Ref:         pkcs + "4.2",
-		Advice:      "Check it with the software that made the request, such as openssl req -verify.",
-		When:        readable,
+		Advice:      "Sign the request with SHA-256 and a usual key; check this one with openssl req -verify.",
+		When: func(e *evidence) bool { // a key at fault is told as such
+			return isRSA(e) || isCurve(e) && e.csr.Key.Fault == "" && e.csr.Key.Curve != nil && allowedCurves[e.csr.Key.Curve.Name]
+		},
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.validity == pki.Unchecked, "Signatures of the algorithm %s by such a key are not checked here.",
 				diag.Quote(e.csr.Algorithm.Name))

@@ -24,6 +24,9 @@ func isCurve(e *evidence) bool { return e.csr != nil && e.csr.Key.Algorithm == p
 // allowedCurves are those of the Baseline Requirements, section 6.1.5.
 var allowedCurves = map[string]bool{"P-256": true, "P-384": true, "P-521": true}
 
+// usualSize reports whether all authorities take an RSA modulus of so many bits (Let's Encrypt, "Supported Key Algorithms").
+func usualSize(bits int) bool { return bits == 2048 || bits == 3072 || bits == 4096 }
+
 // keyRules are about the public key.
 var keyRules = diag.Rules[*evidence]{
 	{
@@ -93,15 +96,15 @@ var keyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.key.rsa.unusual", Severity: diag.Info, DependsOn: []diag.Code{"csr.key.rsa.size", "csr.key.rsa.multiple"},
+		Code: "csr.key.rsa.unusual", Severity: diag.Warning, DependsOn: []diag.Code{"csr.key.rsa.size", "csr.key.rsa.multiple"},
 		Title:       "RSA key of an unusual size",
 		Requirement: "The RSA key has 2048, 3072 or 4096 bits",
 		Ref:         br + "6.1.5",
-		Advice:      "Use 2048, 3072 or 4096 bits: some authorities, Let's Encrypt among them, accept no other size.",
+		Advice:      "Generate a key of 2048, 3072 or 4096 bits, as the suggested command does: Let's Encrypt and others accept no other size.",
 		When:        isRSA,
 		Fails: func(e *evidence) diag.Failures {
 			n := e.csr.Key.Size()
-			return diag.FailIf(n != 2048 && n != 3072 && n != 4096, "The RSA modulus has %d bits.", n).Suggesting(e.correction())
+			return diag.FailIf(!usualSize(n), "The RSA modulus has %d bits.", n).Suggesting(e.renewal())
 		},
 	},
 	{
@@ -180,14 +183,14 @@ var keyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.key.curve.p521", Severity: diag.Info, DependsOn: []diag.Code{"csr.key.curve.forbidden"},
+		Code: "csr.key.curve.p521", Severity: diag.Warning, DependsOn: []diag.Code{"csr.key.curve.forbidden"},
 		Title:       "Curve P-521 is not accepted everywhere",
 		Requirement: "The curve is P-256 or P-384",
 		Ref:         "Mozilla Root Store Policy section 5.1",
-		Advice:      "Use P-256 or P-384 unless your authority offers P-521: Mozilla's policy, and with it most authorities, excludes it.",
+		Advice:      "Generate a key on P-256 or P-384, as the suggested command does, unless your authority offers P-521: Mozilla's policy, and with it most authorities, excludes it.",
 		When:        isCurve,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.csr.Key.Curve.Name == "P-521", "The key is on the curve P-521.")
+			return diag.FailIf(e.csr.Key.Curve.Name == "P-521", "The key is on the curve P-521.").Suggesting(e.renewal())
 		},
 	},
 	{

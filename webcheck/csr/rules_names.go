@@ -129,20 +129,6 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "csr.names.upper_case", Severity: diag.Info,
-		Title:       "Upper case in a name",
-		Requirement: "The names are in lower case",
-		Ref:         "RFC 5280 section 4.2.1.6",
-		Advice:      "Leave it: case does not matter in host names, and authorities write them in lower case.",
-		When:        named,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.names, func(n Name) diag.Failures {
-				return diag.FailIf(n.Type == DNSName && n.Valid && n.Value != strings.ToLower(n.Value), "The name %s has upper-case letters.",
-					shown(n.Value)).About(shown(n.Value))
-			})
-		},
-	},
-	{
 		Code: "csr.names.apex", Severity: diag.Info,
 		Title:       "Wildcard without the domain itself",
 		Requirement: "With a wildcard the domain itself is named too",
@@ -155,21 +141,6 @@ var nameRules = diag.Rules[*evidence]{
 				apex, err := publicsuffix.EffectiveTLDPlusOne(base)
 				return diag.FailIf(n.Wild && n.Valid && err == nil && apex == base && !e.has(base),
 					"The wildcard %s does not cover %s, which is not named.", shown(n.Value), shown(base)).About(shown(n.Value))
-			})
-		},
-	},
-	{
-		Code: "csr.names.covered", Severity: diag.Info,
-		Title:       "Name that a wildcard covers already",
-		Requirement: "No name is covered by a wildcard of the request",
-		Ref:         "RFC 9525 section 6.3",
-		Advice:      "Leave it, or leave the name out: the certificate would serve for it all the same.",
-		When:        named,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.names, func(n Name) diag.Failures {
-				_, parent, ok := strings.Cut(strings.ToLower(n.Value), ".")
-				return diag.FailIf(ok && n.Type == DNSName && n.Valid && !n.Wild && e.has("*."+parent), "The wildcard %s covers %s.",
-					shown("*."+parent), shown(n.Value)).About(shown(n.Value))
 			})
 		},
 	},
@@ -214,24 +185,28 @@ var nameRules = diag.Rules[*evidence]{
 	},
 }
 
-// ofType fails for each name of a type that certificates for servers do not have.
+// ofType fails for names of a type that certificates for servers do not have.
 func (e *evidence) ofType(t NameType) diag.Failures {
-	return diag.FailEach(e.names, func(n Name) diag.Failures {
-		if n.Type != t {
-			return nil
-		}
-		return e.refused(n)
-	})
+	return e.refuse(func(n Name) bool { return n.Type == t })
 }
 
-// faulty fails for each name with one of these faults.
+// faulty fails for names with one of these faults.
 func (e *evidence) faulty(faults ...NameFault) diag.Failures {
-	return diag.FailEach(e.names, func(n Name) diag.Failures {
-		if !slices.Contains(faults, n.Fault) {
+	return e.refuse(func(n Name) bool { return slices.Contains(faults, n.Fault) })
+}
+
+// refuse fails for names of a kind, of which one stands for all.
+func (e *evidence) refuse(is func(Name) bool) diag.Failures {
+	all := diag.FailEach(e.names, func(n Name) diag.Failures {
+		if !is(n) {
 			return nil
 		}
 		return e.refused(n)
 	})
+	if len(all) < 2 {
+		return all
+	}
+	return all.Together("%s Of another %s of the request the same is true.", all[0].Detail, diag.Count(len(all)-1, "name"))
 }
 
 func (e *evidence) refused(n Name) diag.Failures {

@@ -19,22 +19,12 @@ func subjectRule(code diag.Code, severity diag.Severity, title, requirement, ref
 				if !fails(a) {
 					return nil
 				}
-				f := diag.Fail(detail, attributeName(a.OID), diag.Quote(a.Value)).About(attributeName(a.OID))
-				if severity > diag.Info {
-					f.Suggesting(e.correction())
-				}
-				return f
+				return diag.Fail(detail, attributeName(a.OID), diag.Quote(a.Value)).About(attributeName(a.OID)).
+					Suggesting(e.correction())
 			})
 		},
 	}
 }
-
-// The types of strings that are not for subjects any more (Baseline Requirements section 7.1.4.2).
-const (
-	tagTeletex   = 20
-	tagUniversal = 28
-	tagBMP       = 30
-)
 
 // subjectRules are about the subject, of which authorities certify only what they have verified.
 var subjectRules = diag.Rules[*evidence]{
@@ -53,14 +43,6 @@ var subjectRules = diag.Rules[*evidence]{
 	subjectRule("csr.subject.unit", diag.Warning, "Organizational unit (OU) in the subject", "The subject has no organizational unit", subjectRef,
 		"Leave the organizational unit out, as the suggested command does: authorities may not certify it since September 2022.",
 		"The subject has the %s %q.", func(a SubjectAttribute) bool { return a.OID == oidUnit && !isDefault(a) && !isPlaceholder(a.Value) }),
-	subjectRule("csr.subject.email", diag.Info, "Email address in the subject", "The subject has no mail address", subjectRef,
-		"Leave the mail address out next time: authorities do not certify it.",
-		"The subject has the %s %s.", func(a SubjectAttribute) bool { return a.OID == oidEmail }),
-	subjectRule("csr.subject.encoding", diag.Info, "Outdated type of string in the subject", "The strings of the subject are of UTF8String or PrintableString", br+"7.1.4.2",
-		"Use current software for the next request: authorities write the value in another type.",
-		"The %s %q is of a type of string that is not in use any more.", func(a SubjectAttribute) bool {
-			return a.Tag == tagTeletex || a.Tag == tagUniversal || a.Tag == tagBMP
-		}),
 }
 
 // extensionRules are about the extensions that are asked for. Authorities make their own, and refuse a request that
@@ -172,18 +154,6 @@ var extensionRules = diag.Rules[*evidence]{
 		When:        readable,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.csr.MustStaple, "The request asks for the TLS feature status_request (must-staple).")
-		},
-	},
-	{
-		Code: "csr.extensions.ignored", Severity: diag.Info,
-		Title:       "Extensions without effect",
-		Requirement: "The request asks for nothing that authorities ignore",
-		Ref:         br + "7.1.2.7.6",
-		Advice:      "Leave it: authorities set these extensions themselves.",
-		When:        readable,
-		Fails: func(e *evidence) diag.Failures {
-			list := e.csr.others()
-			return diag.FailIf(len(list) > 0, "Authorities ignore these extensions of the request: %s.", sentence(list))
 		},
 	},
 	{
