@@ -114,6 +114,9 @@ func (x *exchange) route() *failure {
 		f := notFound()
 		f.problem.Message = "The API is under " + Prefix + "/, and " + openapiPath + " describes it."
 		return f
+	case path == "*": // of OPTIONS alone (RFC 9110 section 9.3.7)
+		return invalidRequest(http.StatusNotImplemented, reasonMethod,
+			"The server as a whole has no options; "+openapiPath+" describes the API.")
 	case methods == nil:
 		return notFound()
 	}

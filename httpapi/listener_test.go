@@ -50,7 +50,7 @@ func serving(a *api, change func(*Listener)) (*Listener, *pipeListener) {
 	if change != nil {
 		change(l)
 	}
-	s := &http.Server{Handler: a.handler, MaxHeaderBytes: 4 << 10}
+	s := &http.Server{Handler: a.handler, MaxHeaderBytes: 4 << 10, DisableGeneralOptionsHandler: true}
 	go s.Serve(l)
 	a.t.Cleanup(func() { s.Close() })
 	return l, pipes
@@ -105,6 +105,23 @@ func TestRepliesOfNetHTTP(t *testing.T) {
 			})
 		})
 	}
+}
+
+// OPTIONS * is answered as whatever else the API cannot do.
+func TestOptionsOfServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, pipes := serving(newAPI(t, "self", nil), nil)
+		c := pipes.dial()
+		defer c.Close()
+		resp, body := raw(t, c, "OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+		assert.Equal(t, 501, resp.StatusCode)
+		var p Problem
+		require.NoError(t, json.Unmarshal(body, &p), "%s", body)
+		assert.Equal(t, InvalidRequest, p.Code)
+		assert.Equal(t, "method_not_allowed", p.Details.Reason)
+		assert.Equal(t, p.RequestID, resp.Header.Get("X-Request-Id"))
+		assert.Regexp(t, `^req_[a-z2-7]{26}$`, p.RequestID)
+	})
 }
 
 // What the handler answers passes as it is, whatever it says.

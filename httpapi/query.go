@@ -23,8 +23,7 @@ import (
 const maxQuery = 4096
 
 // serveParameters goes on with a request that has fields outside its body. They pass the same checks
-// as those of a body, and all faults are told at once. The query of a row that has no field in it is
-// a fault on GET, and of no account on POST.
+// as those of a body, and all faults are told at once.
 func (x *exchange) serveParameters() *failure {
 	body, f := x.content()
 	if f != nil {
@@ -79,21 +78,27 @@ func (x *exchange) hasContent() (bool, *failure) {
 	return true, nil
 }
 
-// fingerprint is that of CONTRACT 5.2. The path of a row that reads its query goes on with the query,
-// as it was sent: another order of its parameters makes another request. So does another form of the
-// same file.
+// fingerprint is that of CONTRACT 5.2. The path goes on with the query, if there is one, as it was sent: another
+// order of its parameters makes another request. So does another form of the same file.
 func (x *exchange) fingerprint(body []byte) [32]byte {
 	path := x.r.URL.Path
-	media, boundary := x.uploaded()
-	if x.r.URL.RawQuery != "" && (x.ep.readsQuery() || media != "" && boundary == "") {
+	if x.r.URL.RawQuery != "" {
 		path += "?" + x.r.URL.RawQuery
 	}
+	media, _ := x.uploaded()
 	return metering.Fingerprint(x.ep.Method, path, cmp.Or(media, jsonMedia), body)
 }
 
-// readsQuery reports whether the query belongs to a request.
-func (ep *Endpoint) readsQuery() bool {
-	return ep.Method == http.MethodGet || ep.op.placed && len(placesOf(ep.op.request).query.fields) > 0
+// refuseQuery adds to what is wrong with a body the parameters of a query, where the row has none.
+func refuseQuery(raw string, err error) error {
+	r := &fieldReader{parser: &parser{}, o: &object{}, what: "parameter"}
+	if r.readQuery(raw); len(r.violations) == 0 {
+		return err
+	}
+	if body, ok := errors.AsType[*ViolationsError](err); ok {
+		return &ViolationsError{append(body.Violations, r.violations...)}
+	}
+	return r.err()
 }
 
 // decodeParameters reads a request from path, query and body. What the path cannot say names nothing:
@@ -116,11 +121,9 @@ func (ep *Endpoint) decodeParameters(u *url.URL, body []byte) (any, error) {
 	if len(p.violations) > 0 {
 		return nil, notFound()
 	}
-	if ep.readsQuery() {
-		r := &fieldReader{parser: p, v: v, o: places.query, kinds: places.kinds, what: "parameter"}
-		r.readQuery(u.RawQuery)
-		r.checkPresence(r.o, r.seen, 0)
-	}
+	r := &fieldReader{parser: p, v: v, o: places.query, kinds: places.kinds, what: "parameter"}
+	r.readQuery(u.RawQuery)
+	r.checkPresence(r.o, r.seen, 0)
 	if ep.HasBody() && len(body) > 0 {
 		p.data, p.pos, p.path = body, 0, p.path[:0]
 		p.readDocument(v, places.body)

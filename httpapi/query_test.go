@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"reflect"
 	"strings"
@@ -127,8 +128,29 @@ func TestQueryOfOtherRows(t *testing.T) {
 	require.Equal(t, reasonUnknown, a.get("/books/first?id=b1").problem().Details.Reason)
 	require.Equal(t, reasonUnknown, a.get("/books/b1?id=b2").problem().Details.Reason, "the path alone says which")
 	require.Equal(t, 404, a.get("/books/x1?limit=5").Code, "what names nothing has no parameters")
-	require.Equal(t, 200, a.post("/plain?limit=5", `{}`).Code)
-	require.Equal(t, 200, a.post("/books/b1/lend?limit=5", `{}`).Code)
+	require.Equal(t, reasonUnknown, a.post("/books/b1/lend?limit=5", `{}`).problem().Details.Reason)
+	require.Equal(t, 200, a.post("/plain?&", `{}`).Code)
+	require.Len(t, a.post("/plain?limit=5", `{"x":1}`).problem().Details.Fields, 2, "all faults at once")
+}
+
+// No operation ignores a parameter that it does not have.
+func TestUnknownParameters(t *testing.T) {
+	a := newAPI(t, "self", nil)
+	for _, ep := range endpoints {
+		path := ep.Path
+		for _, p := range ep.Params() {
+			path = strings.Replace(path, "{"+p.Name+"}", p.Example, 1)
+		}
+		header := http.Header{"Authorization": {"Bearer " + a.secret}}
+		r := a.do(attempt{ep.Method, Prefix + path + "?utm_source=x", "", header, ""})
+		require.Equal(t, 400, r.Code, ep.Path)
+		require.Contains(t, fmt.Sprint(r.problem().Details.Fields), "{utm_source unknown_field is not a parameter", ep.Path)
+	}
+	require.Zero(t, a.used())
+	header := http.Header{"Authorization": {"Bearer " + a.secret}, "Content-Type": {"multipart/form-data; boundary=b"}}
+	form := "--b\r\nContent-Disposition: form-data; name=file; filename=a\r\n\r\nx\r\n--b--\r\n"
+	r := a.do(attempt{"POST", Prefix + "/http/qr/decode?utm_source=x", form, header, ""})
+	require.Contains(t, r.problem().Message, "utm_source")
 }
 
 // What is required is required wherever it is, and a request may have rules of its own.

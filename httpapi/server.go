@@ -100,7 +100,7 @@ type server struct {
 }
 
 // Handler serves every endpoint and the OpenAPI document. It panics without a Gate: that is a fault
-// of the program, seen at start.
+// of the program, seen at start. An [http.Server] with DisableGeneralOptionsHandler leaves OPTIONS * to it too.
 func Handler(c Config) http.Handler { return newServer(c, endpoints) }
 
 func newServer(c Config, table []Endpoint) *server {

@@ -90,12 +90,22 @@ func encoded(h http.Header) bool {
 	return codings != nil && !strings.EqualFold(codings[0], "identity")
 }
 
-// decodeBody reads a request from a body of any type that the row takes.
-func (x *exchange) decodeBody(body []byte) (any, error) {
+// decodeBody reads a request from a body of any type that the row takes. Only beside a bare file the query has fields.
+func (x *exchange) decodeBody(body []byte) (req any, err error) {
 	media, boundary := x.uploaded()
 	if media == "" {
-		return x.ep.op.decode(body)
+		req, err = x.ep.op.decode(body)
+	} else {
+		req, err = x.decodeFile(body, boundary)
 	}
+	if x.r.URL.RawQuery != "" && (media == "" || boundary != "") {
+		err = refuseQuery(x.r.URL.RawQuery, err)
+	}
+	return req, err
+}
+
+// decodeFile reads a request from a form, or from a bare file where there is no boundary.
+func (x *exchange) decodeFile(body []byte, boundary string) (any, error) {
 	target, u := reflect.New(x.ep.op.request), x.ep.op.upload
 	r := &fieldReader{parser: &parser{}, v: target.Elem(), o: objectOf(x.ep.op.request), kinds: u.kinds, what: "field"}
 	var err error

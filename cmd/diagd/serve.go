@@ -219,7 +219,8 @@ func newServer(s checkedFlags, handler http.Handler) *http.Server {
 		Handler: handler, TLSConfig: s.security,
 		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: newErrorLog(s.log),
+		ErrorLog:                     newErrorLog(s.log),
+		DisableGeneralOptionsHandler: true, // the API answers OPTIONS * as it answers whatever it cannot do
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -271,4 +272,19 @@ func TestOtherProcess(t *testing.T) {
 	keys = parsed[[]keyView](t, "key", "list", store)
 	assert.Equal(t, metering.KeyRevoked, keys[1].State)
 	assert.Equal(t, metering.RevokedLeak, keys[1].RevokedReason)
+}
+
+// The API answers OPTIONS * itself, and not net/http in its place.
+func TestOptionsOfServer(t *testing.T) {
+	s := start(t, "--store=memory:")
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = io.WriteString(c, "OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	require.NoError(t, err)
+	reply, err := io.ReadAll(c)
+	require.NoError(t, err)
+	assert.Regexp(t, `^HTTP/1.1 501 `, string(reply))
+	assert.Contains(t, string(reply), `"code":"INVALID_REQUEST"`)
+	assert.Contains(t, string(reply), "X-Request-Id: req_")
 }
