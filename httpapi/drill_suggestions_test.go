@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
 
@@ -117,6 +119,9 @@ func (c drillCase) publish(value string) (changed drillCase, ok bool) {
 		return c.asking("record", value), true
 	}
 	domain := subjectOf(c.request)
+	if c.other != nil && !strings.HasPrefix(value, "v=") {
+		return c, false // of such a world only the DNS can be changed
+	}
 	kind, _, _ := strings.Cut(value, " ")
 	switch {
 	case strings.HasPrefix(value, "v=spf1"):
@@ -197,6 +202,14 @@ func withoutLines(zone string, remove func(fields []string) bool) string {
 // next to it, where people publish them by mistake.
 func (c drillCase) withTXT(name, value string, kind *regexp.Regexp) drillCase {
 	name += "."
+	if before := c.other; before != nil {
+		c.other = func(t testing.TB) *diagtest.World {
+			w := before(t)
+			w.FaultEverywhere(name, dns.TypeTXT, diagtest.Fault{Answers: []string{name + " 300 IN TXT " + quotedStrings(value)}})
+			return w
+		}
+		return c
+	}
 	_, parent, _ := strings.Cut(name, ".")
 	c.world.Zone = withoutLines(c.world.Zone, func(f []string) bool {
 		text := strings.Join(f[4:], " ")
@@ -212,13 +225,18 @@ func (c drillCase) withTXT(name, value string, kind *regexp.Regexp) drillCase {
 		}
 		return f[0] == name
 	})
-	var strs []string
+	c.world.Zone += name + " 300 IN TXT " + quotedStrings(value) + "\n"
+	return c
+}
+
+// quotedStrings is a text as a zone file has it.
+func quotedStrings(value string) string {
+	var list []string
 	for rest := value; rest != ""; {
 		n := min(len(rest), 255)
-		strs, rest = append(strs, `"`+strings.ReplaceAll(rest[:n], ";", `\;`)+`"`), rest[n:]
+		list, rest = append(list, `"`+strings.ReplaceAll(rest[:n], ";", `\;`)+`"`), rest[n:]
 	}
-	c.world.Zone += name + " 300 IN TXT " + strings.Join(strs, " ") + "\n"
-	return c
+	return strings.Join(list, " ")
 }
 
 // withPolicy serves a policy of MTA-STS, and announces it if nothing did.

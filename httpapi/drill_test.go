@@ -17,7 +17,9 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
 )
 
 // A drill holds all operations over many worlds to what CONTRACT 1.7 and 1.8 ask of every verdict: in what silence may
@@ -28,8 +30,17 @@ import (
 type drillCase struct {
 	name    string
 	world   scenarioWorld
+	other   func(testing.TB) *diagtest.World // makes a world that is no scenario's; else nil
 	ep      Endpoint
 	request []byte
+}
+
+// build makes the world of the case.
+func (c *drillCase) build(t testing.TB) *diagtest.World {
+	if c.other != nil {
+		return c.other(t)
+	}
+	return c.world.build(t)
 }
 
 // A drillRun is one case with its world, inside a bubble.
@@ -60,7 +71,7 @@ type drillReply struct {
 // play opens the bubble of a case.
 func (c drillCase) play(t *testing.T, f func(*drillRun)) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &drillRun{c: c, t: t, world: c.world.build(t)}
+		r := &drillRun{c: c, t: t, world: c.build(t)}
 		r.start = r.world.Now()
 		f(r)
 	})
@@ -69,7 +80,9 @@ func (c drillCase) play(t *testing.T, f func(*drillRun)) {
 // ask runs the request in the world as it is now, at the time at which it began.
 func (r *drillRun) ask() *drillReply {
 	r.world.SetTime(r.start)
-	return r.askIn(r.world.NewEnv())
+	env := r.world.NewEnv()
+	env.Data = r.world.Env().Data
+	return r.askIn(env)
 }
 
 func (r *drillRun) askIn(env *diag.Env) *drillReply {
@@ -215,7 +228,7 @@ func drillCases(t *testing.T) (own, others []drillCase) {
 			continue
 		}
 		name := strings.TrimSuffix(path, ".json")
-		c := drillCase{name, file.World, ep, privateKeys(t, file.Request)}
+		c := drillCase{name, file.World, nil, ep, privateKeys(t, file.Request)}
 		own = append(own, c)
 		subject := subjectOf(c.request)
 		world, err := json.Marshal(file.World)
@@ -225,11 +238,30 @@ func drillCases(t *testing.T) (own, others []drillCase) {
 		asked[subject+string(world)] = true
 		for _, other := range endpoints {
 			if body := requestAbout(other, subject); body != nil && other.Path != ep.Path {
-				others = append(others, drillCase{name + " by " + other.Name(), file.World, other, body})
+				others = append(others, drillCase{name + " by " + other.Name(), file.World, nil, other, body})
 			}
 		}
 	}
-	return own, others
+	return own, append(others, demoCases(t)...)
+}
+
+// demoCases are all operations about each domain of the demonstration.
+func demoCases(t *testing.T) (list []drillCase) {
+	at := time.Now() // outside of bubbles, whose time is that of their own
+	build := func(t testing.TB) *diagtest.World {
+		world, err := internet.New(at)
+		require.NoError(t, err)
+		t.Cleanup(world.Close)
+		return world
+	}
+	for _, domain := range internet.Domains() {
+		for _, ep := range endpoints {
+			if body := requestAbout(ep, domain); body != nil {
+				list = append(list, drillCase{"demo/" + domain + " by " + ep.Name(), scenarioWorld{}, build, ep, body})
+			}
+		}
+	}
+	return list
 }
 
 // subjectOf is the domain that a request is about; empty if there is none.

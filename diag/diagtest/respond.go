@@ -68,8 +68,11 @@ func (s *Server) answers(q *dns.Msg, transport string, config ServerConfig) ([]*
 		return s.recurse(q, config)
 	}
 	fault, instead := s.faults.hit(question.Name, question.Qtype)
-	everywhere, _ := s.world.dns.everywhere.hit(question.Name, question.Qtype)
+	everywhere, other := s.world.dns.everywhere.hit(question.Name, question.Qtype)
 	fault.add(everywhere)
+	if instead == nil {
+		instead = other
+	}
 	if instead != nil {
 		zones = map[string]*zone{instead.origin: instead}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 )
 
-// letterKey signs the mail of good.example; its other half stands in internet.zone. It is secret from nobody.
+// letterKey signs the mail of good.example; its other half stands in internet/internet.zone. It is secret from nobody.
 var letterKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 
 // A letter is a message as it lies in a mailbox at example.com.

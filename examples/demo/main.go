@@ -6,7 +6,7 @@
 //	go run ./examples/demo -listen 127.0.0.1:9000
 //	go run ./examples/demo -once                    takes the tour by itself, and ends
 //
-// The Internet is in internet.zone and world.go, what there is to see in tour.go.
+// The Internet is in the package internet, what there is to see in tour.go.
 package main
 
 import (
@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/examples/demo/internet"
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
 	"github.com/diagkit/diagkit/metering"
@@ -69,7 +70,7 @@ func (d *demo) close() {
 // start makes the world, a store with one key in it, and a server.
 func start(ctx context.Context, listen string) (*demo, error) {
 	d := &demo{}
-	world, err := newWorld()
+	world, err := internet.New(time.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package internet
 
 import "github.com/diagkit/diagkit/diag/diagtest"
 

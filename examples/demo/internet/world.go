@@ -1,4 +1,6 @@
-package main
+// Package internet is the small Internet of the demonstration, in memory: domains that are well, and domains that are
+// broken in one way each. [New] makes it.
+package internet
 
 import (
 	_ "embed"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/mailauth/dnsbl"
 	"github.com/miekg/dns"
@@ -17,12 +20,25 @@ import (
 //go:embed internet.zone
 var zone string
 
+// Domains lists the domains that the zone has records of, each once, in their order.
+func Domains() (list []string) {
+	for line := range strings.Lines(zone) {
+		owner, _, _ := strings.Cut(line, " ")
+		if d, err := diag.ParseDomain(owner); err == nil && owner != ";" && strings.Count(owner, ".") == 2 &&
+			!slices.Contains(list, d.String()) {
+			list = append(list, d.String())
+		}
+	}
+	return list
+}
+
 // latency is how long a lookup takes, so that the times in reports look like times.
 const latency = 15 * time.Millisecond
 
-// newWorld makes the Internet of internet.zone: its web and mail servers, its signatures and its faults.
-func newWorld() (*diagtest.World, error) {
-	world, err := diagtest.New(diagtest.Config{Zone: zone, Time: time.Now(), Running: true})
+// New makes the Internet of internet.zone as it is at a time: its web and mail servers, its signatures and its faults.
+// The caller closes it.
+func New(at time.Time) (*diagtest.World, error) {
+	world, err := diagtest.New(diagtest.Config{Zone: zone, Time: at, Running: true})
 	if err != nil {
 		return nil, err
 	}
