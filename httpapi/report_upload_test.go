@@ -34,6 +34,9 @@ func TestReportUploads(t *testing.T) {
 	}
 	b64 := base64.StdEncoding.EncodeToString([]byte(packed(xml)))
 	upload, media := form(t, "file", "a.xml.gz", packed(xml), "resolve_ptr", "", "false")
+	message := "From a Sat Oct 31 12:00:00 2026\nFrom: a@b.example\nContent-Type: text/xml\n\n" + xml + "\n\n"
+	box, boxMedia := form(t, "file", "rua.mbox", message+"From b Sat Oct 31 12:00:00 2026\nSubject: none\n\nHello.\n")
+	many, manyMedia := form(t, "file", "rua.mbox", strings.Repeat(message, 51))
 	bomb, bombMedia := form(t, "file", "a.gz", packed("<feedback>"+strings.Repeat(" ", 20<<20)))
 	for _, tt := range []struct {
 		name, media, body string
@@ -43,6 +46,8 @@ func TestReportUploads(t *testing.T) {
 		{"text", jsonMedia, inJSON(map[string]any{"xml": xml}), 200, ""},
 		{"base64", jsonMedia, inJSON(map[string]any{"content_base64": b64, "filename": "a.xml.gz"}), 200, ""},
 		{"form", media, upload, 200, ""},
+		{"a mail box", boxMedia, box, 200, ""},
+		{"an archive of more reports than are judged together", manyMedia, many, http.StatusRequestEntityTooLarge, reasonTooLarge},
 		{"both", jsonMedia, inJSON(map[string]any{"xml": xml, "content_base64": b64}), 400, reasonInvalid},
 		{"nothing", jsonMedia, `{}`, 400, reasonMissing},
 		{"a bomb", bombMedia, bomb, http.StatusRequestEntityTooLarge, reasonTooLarge},

@@ -6,18 +6,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
-// Request asks for the analysis of one report, given in exactly one of XML and Content.
+// Request asks for the analysis of one report, or of several in one file, given in exactly one of XML and Content.
 type Request struct {
 	XML     string `json:"xml,omitempty" oneof:"content" minlen:"1" maxbytes:"10485760" doc:"the report as XML" example:"<feedback><report_metadata><org_name>receiver.example</org_name><email>dmarc@receiver.example</email><report_id>1</report_id><date_range><begin>1767052800</begin><end>1767139199</end></date_range></report_metadata><policy_published><domain>example.com</domain><p>none</p></policy_published><record><row><source_ip>192.0.2.25</source_ip><count>10</count><policy_evaluated><disposition>none</disposition><dkim>pass</dkim><spf>pass</spf></policy_evaluated></row><identifiers><header_from>example.com</header_from></identifiers><auth_results><dkim><domain>example.com</domain><selector>s1</selector><result>pass</result></dkim><spf><domain>example.com</domain><result>pass</result></spf></auth_results></record></feedback>"`
-	Content []byte `json:"content_base64,omitempty" oneof:"content" minlen:"1" maxbytes:"10485760" doc:"the file as it came: XML, gzip, zip, or a message with one of them; its content decides which"`
+	Content []byte `json:"content_base64,omitempty" oneof:"content" minlen:"1" maxbytes:"10485760" doc:"the file as it came: XML, gzip, zip, tar, a message or a mail box with one of them, with up to 50 reports; its content decides which"`
 
 	Filename string `json:"filename,omitempty" maxlen:"255" doc:"name of the file; it decides nothing"`
 
@@ -54,12 +56,12 @@ func (r *Request) Memory() int64 {
 	return fixedMemory + sentFactor*sent + inner + min(MaxAnalyzed, tallyFactor*expanded)
 }
 
-// An Analysis says what a report means for the domain that it is about.
+// An Analysis says what one or more reports mean for the domain that they are about.
 type Analysis struct {
 	diag.Verdict
 	diag.Timing
-	Metadata  ReportMetadata  `json:"metadata" doc:"who reports, and about which time; what the report does not say is absent"`
-	Policy    PublishedPolicy `json:"policy_published" doc:"the DMARC record as the receiver found it"`
+	Metadata  ReportMetadata  `json:"metadata" doc:"who reports, and about which time, of several reports the newest; what the report does not say is absent"`
+	Policy    PublishedPolicy `json:"policy_published" doc:"the DMARC record as the receiver found it, by the newest report"`
 	Namespace string          `json:"namespace,omitempty" maxlen:"253" doc:"XML namespace of the report"`
 	Totals    Totals          `json:"totals" doc:"sums over all records that could be used"`
 
@@ -70,9 +72,11 @@ type Analysis struct {
 	Sources          []Source       `json:"sources" maxitems:"500" doc:"the largest sources, the largest first"`
 	SourcesTruncated bool           `json:"sources_truncated" doc:"whether there are more sources than listed; the totals cover all"`
 
-	RecordsCount     int  `json:"records_count" min:"0" doc:"records in the report, with those that could not be used"`
-	RecordsTruncated bool `json:"records_truncated" doc:"whether records are missing: the file is cut off, or has more than 200,000"`
-	Partial          bool `json:"partial" doc:"whether a name that was to be looked up could not be learned"`
+	RecordsCount     int           `json:"records_count" min:"0" doc:"records in the report, with those that could not be used"`
+	RecordsTruncated bool          `json:"records_truncated" doc:"whether records are missing: the file is cut off, or has more than 200,000"`
+	Reports          []ReportTotal `json:"reports" maxitems:"50" doc:"the reports that are judged together, the oldest first; each once, and those about one domain"`
+
+	Partial bool `json:"partial" doc:"whether a name that was to be looked up could not be learned"`
 }
 
 // ReportMetadata is who reports, and about which time.
@@ -124,10 +128,15 @@ type Dispositions struct {
 // Enforcement says whom p=quarantine or p=reject would concern: the messages that failed, by what their
 // sources are.
 type Enforcement struct {
-	Ready           bool    `json:"ready" doc:"whether, as far as this report shows, no mail of the domain's own would be lost"`
+	Ready *bool `json:"ready,omitempty" doc:"whether, as far as the reports show, hardly any mail but forged mail would be lost; absent where they show too little"`
+
+	BlockingSources    []string `json:"blocking_sources" maxitems:"50" doc:"sources of the messages at risk, the largest first"`
+	MessageCountAtRisk int64    `json:"message_count_at_risk" min:"0" doc:"messages that failed and are not proven to be forged: what enforcement might lose"`
+
 	AffectedCount   int64   `json:"affected_count" min:"0" doc:"messages in the name of the domain that failed"`
 	AffectedPercent float64 `json:"affected_percent" min:"0" max:"100" doc:"their share of all messages"`
 	LegitimateCount int64   `json:"legitimate_count" min:"0" doc:"of these, mail of legitimate sources"`
+	UnlistedCount   int64   `json:"unlisted_count" min:"0" doc:"of these, mail that is probably the domain's own, not authenticated"`
 	ForwardingCount int64   `json:"forwarding_count" min:"0" doc:"of these, forwarded mail"`
 	UnknownCount    int64   `json:"unknown_count" min:"0" doc:"of these, mail of unknown sources"`
 	SpoofingCount   int64   `json:"spoofing_count" min:"0" doc:"of these, spoofed mail: what enforcement is for"`
@@ -173,22 +182,30 @@ func (*Analysis) Rules() []diag.RuleInfo { return rules.Describe() }
 type evidence struct {
 	began time.Time
 
-	report *Report         // nil if the file is none
+	report *Report         // all that are judged as one; nil if the file is none
 	other  *NotReportError // what it is then
 	sums   *collector
 
+	numbered     []*Report // all of the file
+	given        map[int]alignment
+	reports      []*Report // that are judged, the oldest first
+	repeated     int
+	otherDomains counts[string] // left out, with the number of reports
+	unread       []string
+
 	top     []*source // of the largest sources, with details
 	unnamed int       // sources whose reverse name could not be learned
+	unsure  bool      // one of them might be told by its name
 
 	digest
 }
 
-// read collects the records. They are read a second time where what the alignment depends on stood behind
-// them or was guessed wrongly, and another time for the details of the largest sources where there are more
-// than can be kept of all: so memory does not grow with what is in the records.
+// read collects the records. They are read a second time where a report is left out, or where what the alignment depends
+// on stood behind them or was guessed wrongly, and another time for the details of the largest sources where there are
+// more than can be kept of all: so memory does not grow with what is in the records.
 func (e *evidence) read(ctx context.Context, file []byte) error {
-	c := newCollector(alignment{})
-	report, err := Read(file, until(ctx, c.add))
+	c := newCollector(nil)
+	found, err := Read(file, until(ctx, c.add))
 	if other, ok := errors.AsType[*NotReportError](err); ok {
 		e.other, e.sums = other, c
 		return nil
@@ -196,18 +213,21 @@ func (e *evidence) read(ctx context.Context, file []byte) error {
 	if err != nil {
 		return err
 	}
-	if want := alignmentOf(&report.Policy, c.align); want != c.align {
-		c = newCollector(want)
+	e.numbered, e.unread = found.Reports, found.Unread
+	e.given = e.choose(found.Reports, c.used)
+	if differ := func(i int) bool { return e.given[i] != c.used[i] }; slices.ContainsFunc(slices.Collect(maps.Keys(c.used)), differ) {
+		c = newCollector(e.given)
 		if _, err := Read(file, until(ctx, c.add)); err != nil {
 			return err
 		}
 	}
-	e.report, e.sums = report, c
+	c.given, e.sums = e.given, c
 	e.top = c.largest()
 	if c.details == nil {
 		c.detail(e.top)
 		_, err = Read(file, until(ctx, c.addDetails))
 	}
+	c.align = e.given[slices.IndexFunc(found.Reports, func(r *Report) bool { return r.Metadata.End.Equal(e.report.Metadata.End) })]
 	return err
 }
 
@@ -216,7 +236,7 @@ func (e *evidence) analysis(ended time.Time) *Analysis {
 	a := &Analysis{
 		Verdict: rules.Judge(e, texts), Timing: diag.NewTiming(e.began, ended), Partial: e.unnamed > 0,
 		Metadata: ReportMetadata{Errors: []string{}},
-		Services: e.services, Sources: []Source{},
+		Services: e.services, Sources: []Source{}, Reports: e.listed(),
 	}
 	if e.report == nil {
 		a.Services = []ServiceTotal{}
@@ -287,6 +307,7 @@ func (e *LimitError) Sentence() string {
 		"expanded size":     "The report is larger than %s bytes once it is unpacked.",
 		"compression ratio": "The file unpacks to more than %s times its size.",
 		"files":             "The archive or message holds more than %s files.",
+		"reports":           "The file holds more than %s reports: split it.",
 		"nesting":           "The report is packed into more than %s containers.",
 	}
 	return fmt.Sprintf(cmp.Or(texts[e.What], "The file has more than %s bytes."), thousands(e.Limit))

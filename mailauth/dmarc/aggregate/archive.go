@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bufio"
 	"bytes"
@@ -10,6 +11,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"iter"
 	"path"
 	"strings"
 
@@ -18,6 +20,9 @@ import (
 
 // maxNamed is how many parts or files the Detail of a NotReportError names.
 const maxNamed = 10
+
+// maxFieldName is the longest name of a field below a separator, with its colon: the longest in use have 40.
+const maxFieldName = 80
 
 func (o *opener) openGzip(f *file) error {
 	packed := bufio.NewReader(f.rest)
@@ -89,7 +94,7 @@ func (o *opener) openZip(f *file) error {
 	var names []string
 	for _, entry := range archive.File {
 		base := shortName(path.Base(entry.Name))
-		if strings.HasSuffix(entry.Name, "/") || strings.HasPrefix(entry.Name, "__MACOSX/") || base == ".DS_Store" {
+		if strings.HasSuffix(entry.Name, "/") || isClutter(entry.Name) {
 			continue
 		}
 		names = append(names, base)
@@ -97,13 +102,53 @@ func (o *opener) openZip(f *file) error {
 			return err
 		}
 	}
+	o.missedIn(f, names)
+	return nil
+}
+
+// isClutter reports whether macOS has put a file into the archive.
+func isClutter(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(name, "__MACOSX/") || strings.HasPrefix(base, "._") || base == ".DS_Store"
+}
+
+// missedIn notes what files an archive has.
+func (o *opener) missedIn(f *file, names []string) {
 	switch {
 	case len(names) == 0:
 		o.missed(f, ContentNoFiles, "")
 	case len(names) > 1:
 		o.missed(f, ContentArchive, named(names))
 	}
-	return nil
+}
+
+// openTar looks into the regular files of an archive (POSIX.1 pax and ustar). What is damaged ends it.
+func (o *opener) openTar(f *file) error {
+	archive := tar.NewReader(f.rest)
+	var names []string
+	for {
+		entry, err := archive.Next()
+		if limit, ok := errors.AsType[*LimitError](err); ok {
+			return limit
+		}
+		if err != nil {
+			if err != io.EOF {
+				o.missed(f, ContentBroken, "")
+			}
+			o.missedIn(f, names)
+			return nil
+		}
+		if entry.Typeflag != tar.TypeReg || isClutter(entry.Name) {
+			continue
+		}
+		base := shortName(path.Base(entry.Name))
+		if len(names) <= maxNamed {
+			names = append(names, base)
+		}
+		if err := o.openStream(archive, base, f, Tar); err != nil {
+			return err
+		}
+	}
 }
 
 func (o *opener) openEntry(f *file, entry *zip.File, name string) error {
@@ -175,14 +220,56 @@ func (o *opener) openMessage(f *file) error {
 		return err
 	}
 	var types []string
-	for _, part := range mime.Parts(data) {
-		types = append(types, part.Type)
-		if err := o.open(inMemory(part.Body(), part.Name, f.inside(Message))); err != nil {
-			return err
+	for message := range messages(data) {
+		for _, part := range mime.Parts(message) {
+			if len(types) <= maxNamed {
+				types = append(types, part.Type)
+			}
+			if err := o.open(inMemory(part.Body(), part.Name, f.inside(Message))); err != nil {
+				return err
+			}
 		}
 	}
 	o.missed(f, ContentMessage, named(types))
 	return nil
+}
+
+// messages cuts a mail box at its separators: lines that begin with "From " behind an empty line, with a field below
+// them (RFC 4155 appendix A; not every program quotes such lines of text, but hardly one has a field below it). What
+// has no separator is one message.
+func messages(box []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		start := 0
+		for at := range separators(box) {
+			if at > start && !yield(box[start:at]) {
+				return
+			}
+			start = max(start, at)
+		}
+		if start < len(box) {
+			yield(box[start:])
+		}
+	}
+}
+
+// separators yields where separator lines begin.
+func separators(box []byte) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for at := 0; ; {
+			i := bytes.Index(box[at:], []byte("\nFrom "))
+			if i < 0 {
+				return
+			}
+			at += i + 1
+			above := bytes.TrimSuffix(box[:at-1], []byte("\r"))
+			_, below, _ := bytes.Cut(box[at:], []byte("\n"))
+			name, _, found := bytes.Cut(below[:min(len(below), maxFieldName)], []byte(":"))
+			isField := found && len(name) > 0 && bytes.IndexFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+			if bytes.HasSuffix(above, []byte("\n")) && isField && !yield(at) {
+				return
+			}
+		}
+	}
 }
 
 func (o *opener) openBase64(f *file) error {

@@ -11,6 +11,8 @@ const maxDepth = 64
 // A builder makes a report of the tags and texts of a scanner.
 type builder struct {
 	report *Report
+	number int // of the report in the file, from 0
+	room   *int
 	each   func(*Record) error
 	err    error // why to stop
 	scan   scanner

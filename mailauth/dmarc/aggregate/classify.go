@@ -1,21 +1,26 @@
 package aggregate
 
-import "github.com/diagkit/diagkit/mailauth/provider"
+import (
+	"net/netip"
+
+	"github.com/diagkit/diagkit/mailauth/provider"
+)
 
 // A Class says what a source is.
 type Class string
 
 // The classes.
 const (
-	Legitimate Class = "legitimate" // it sends for the domain, though perhaps not as it should
+	Legitimate Class = "legitimate" // its mail is authenticated by the domain or its organization
+	Unlisted   Class = "unlisted"   // probably the domain's own, not authenticated
 	Forwarding Class = "forwarding" // it passes on what others sent
-	Spoofing   Class = "spoofing"   // it uses the domain without anything that speaks for it
+	Spoofing   Class = "spoofing"   // there is evidence that it forges
 	Unclear    Class = "unknown"    // the report does not tell
 )
 
 // Values lists the classes.
 func (Class) Values() []string {
-	return []string{string(Legitimate), string(Forwarding), string(Spoofing), string(Unclear)}
+	return []string{string(Legitimate), string(Unlisted), string(Forwarding), string(Spoofing), string(Unclear)}
 }
 
 // A Reason is the rule that classified a source.
@@ -41,7 +46,12 @@ const (
 	ReasonStranger        Reason = "unrelated_domain"
 	ReasonNotChecked      Reason = "not_checked"
 	ReasonNoResults       Reason = "no_results"
-	ReasonUncompared      Reason = "nothing_to_compare"
+	ReasonOwnName         Reason = "own_name"
+	ReasonNetwork         Reason = "shared_network"
+	ReasonFollowing       Reason = "same_days"
+	ReasonDenied          Reason = "spf_denied"
+	ReasonForgedPath      Reason = "forged_return_path"
+	ReasonScattered       Reason = "scattered"
 	ReasonNothing         Reason = "unauthenticated"
 	ReasonNoMessages      Reason = "no_messages"
 )
@@ -71,9 +81,18 @@ var explanations = map[Reason]string{
 		"that is not set up, a forwarder, or somebody else.",
 	ReasonNotChecked: "The receiver could not evaluate SPF or DKIM of the domain for its messages.",
 	ReasonNoResults:  "Its messages fail, and the report does not say in defined words what DKIM and SPF found.",
-	ReasonUncompared: "Nothing in its messages is authenticated, but nor is any other mail in the report, and the " +
-		"policy is not enforced: it may be your own mail that is not set up yet.",
-	ReasonNothing:    "Nothing in its messages is authenticated, and it is no known service.",
+	ReasonOwnName:    "Nothing in its messages is authenticated, but its name in reverse DNS is one of the domain.",
+	ReasonNetwork:    "Nothing in its messages is authenticated, but it is in the same network as a source that passes.",
+	ReasonFollowing: "Nothing in its messages is authenticated, but its volume rises and falls with that of the mail " +
+		"that passes.",
+	ReasonDenied: "The SPF record of the domain says that it may not send, and it does not sign as the domain's own " +
+		"mail does.",
+	ReasonForgedPath: "Its messages name a return path whose owner does not let it send, and are not signed as the " +
+		"domain's own mail is.",
+	ReasonScattered: "It is one of many sources in as many networks that send a few messages each, unlike the domain's " +
+		"own mail, which is signed.",
+	ReasonNothing: "Nothing in its messages is authenticated, and nothing shows whose they are: a server that nobody " +
+		"listed and a forger look alike.",
 	ReasonNoMessages: "The report counts no message of it.",
 }
 
@@ -81,52 +100,79 @@ var explanations = map[Reason]string{
 func (Reason) Values() []string {
 	return []string{
 		string(ReasonForeignDomain), string(ReasonSPF), string(ReasonForwarder), string(ReasonOverride),
-		string(ReasonGateway), string(ReasonUncompared), string(ReasonServiceSigned), string(ReasonDKIMSurvived),
+		string(ReasonGateway), string(ReasonServiceSigned), string(ReasonDKIMSurvived),
 		string(ReasonSharedSignature), string(ReasonDKIM), string(ReasonService), string(ReasonMailboxRelay),
 		string(ReasonHosting), string(ReasonRelated), string(ReasonContradiction),
 		string(ReasonBroken), string(ReasonStranger), string(ReasonNotChecked), string(ReasonNoResults),
-		string(ReasonNothing), string(ReasonNoMessages),
+		string(ReasonOwnName), string(ReasonNetwork), string(ReasonFollowing), string(ReasonDenied),
+		string(ReasonForgedPath), string(ReasonScattered), string(ReasonNothing), string(ReasonNoMessages),
 	}
 }
 
 // classify says what a source is. The first rule that applies decides.
 func (c *collector) classify(t *tally) (Class, Reason) {
+	if class, reason, known := c.known(t); known {
+		return class, reason
+	}
 	saw := func(s signs) bool { return t.seen&s != 0 }
+	switch network := networkOf(t.ip, 24, 48); {
+	case saw(sawOwnName):
+		return Unlisted, ReasonOwnName
+	case c.networks[network]:
+		return Unlisted, ReasonNetwork
+	case saw(sawFollowing):
+		return Unlisted, ReasonFollowing
+	case !c.signed(): // forwarded mail of the domain would look as forged mail does
+		return Unclear, ReasonNothing
+	case saw(sawDenied):
+		return Spoofing, ReasonDenied
+	case saw(sawForgedPath):
+		return Spoofing, ReasonForgedPath
+	case c.scatter && t.messages <= scatteredMessages:
+		return Spoofing, ReasonScattered
+	}
+	return Unclear, ReasonNothing
+}
+
+// known classifies a source by what its own messages show, if they show anything.
+func (c *collector) known(t *tally) (class Class, reason Reason, known bool) {
+	saw := func(s signs) bool { return t.seen&s != 0 }
+	class, known = Unclear, true
 	switch {
 	case t.messages == 0:
-		return Unclear, ReasonNoMessages
+		reason = ReasonNoMessages
 	case saw(sawForeignFrom) && !saw(sawCovered):
-		return Unclear, ReasonForeignDomain
+		reason = ReasonForeignDomain
 	case saw(sawSPF):
-		return Legitimate, ReasonSPF
+		class, reason = Legitimate, ReasonSPF
 	case 2*t.overridden > t.messages:
-		return Forwarding, ReasonOverride
+		class, reason = Forwarding, ReasonOverride
 	case t.service != nil && t.service.Category == provider.Gateway && !healthy(t.messages-t.pass, t.messages):
-		return Unclear, ReasonGateway // they stand on the way out as often as on the way in
+		reason = ReasonGateway // they stand on the way out as often as on the way in
 	case t.service != nil && t.service.Category.Relays():
-		return Forwarding, ReasonForwarder
+		class, reason = Forwarding, ReasonForwarder
 	case saw(sawDKIM | sawDKIMElse):
-		return c.classifySigned(t)
+		class, reason = c.classifySigned(t)
 	case t.service != nil:
-		return classifyService(t)
+		class, reason = classifyService(t)
 	case saw(sawRelated):
-		return Legitimate, ReasonRelated
+		class, reason = Legitimate, ReasonRelated
 	case saw(sawContradiction):
-		return Unclear, ReasonContradiction
+		reason = ReasonContradiction
 	case saw(sawBroken) && c.direct[t.selectors[1]] && saw(sawStranger):
-		return Forwarding, ReasonBroken
+		class, reason = Forwarding, ReasonBroken
 	case saw(sawStranger):
-		return Unclear, ReasonStranger
+		reason = ReasonStranger
 	case saw(sawBroken) && (c.direct[t.selectors[1]] || len(c.direct) == 0): // a forger would hardly know the selector
-		return Unclear, ReasonBroken
+		reason = ReasonBroken
 	case saw(sawError):
-		return Unclear, ReasonNotChecked
+		reason = ReasonNotChecked
 	case saw(sawNoResults):
-		return Unclear, ReasonNoResults
-	case c.totals.PassCount == 0 && !c.enforced && !saw(sawDenied):
-		return Unclear, ReasonUncompared
+		reason = ReasonNoResults
+	default:
+		return "", "", false
 	}
-	return Spoofing, ReasonNothing
+	return class, reason, known
 }
 
 // classifySigned classifies a source whose messages have signatures of the domain that pass, while SPF does not
@@ -156,5 +202,47 @@ func classifyService(t *tally) (Class, Reason) {
 	case t.service.Category.Hosts() && t.basis() == provider.BasisPTR:
 		return Forwarding, ReasonMailboxRelay
 	}
-	return Legitimate, ReasonService
+	return Unlisted, ReasonService
+}
+
+const (
+	// signedPercent is how much of the mail that passes is signed where all servers sign: some signatures break.
+	signedPercent = 95
+
+	// Forged mail that is sent by a botnet comes from many networks, a few messages from each. Servers of one owner
+	// are in a few networks; those of forwarders pass on signatures.
+	scatteredNetworks = 20
+	scatteredMessages = 10
+)
+
+// signed reports whether the domain's own mail is signed, so that mail without a signature of the domain is not mail
+// of it that was forwarded. Where nothing passes at all, nothing is forwarded.
+func (c *collector) signed() bool {
+	return c.totals.DKIMAlignedCount*100 >= c.totals.PassCount*signedPercent
+}
+
+// survey finds the networks of sources that pass, and whether the others are scattered.
+func (c *collector) survey() {
+	c.networks = map[netip.Prefix]bool{}
+	others := map[netip.Prefix]bool{}
+	for t := range c.tallies.all() {
+		switch class, _, known := c.known(t); {
+		case !t.ip.IsValid():
+		case class == Legitimate && t.pass > 0 && len(c.networks) < maxApart:
+			c.networks[networkOf(t.ip, 24, 48)] = true
+		case !known && t.messages <= scatteredMessages && len(others) < scatteredNetworks:
+			others[networkOf(t.ip, 16, 32)] = true
+		}
+	}
+	c.scatter = len(others) == scatteredNetworks
+}
+
+// networkOf returns the network of an address, of so many bits by family; of no address the zero Prefix.
+func networkOf(ip netip.Addr, v4, v6 int) netip.Prefix {
+	bits := v6
+	if ip.Is4() {
+		bits = v4
+	}
+	network, _ := ip.Prefix(bits)
+	return network
 }

@@ -2,6 +2,7 @@ package aggregate
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -28,11 +29,11 @@ func TestClassify(t *testing.T) {
 		{"an evaluation without results", pNone, []string{rowXML("192.0.2.1 1 none pass pass example.com")}, Legitimate, ReasonSPF, ""},
 		{"a service that signs", pNone, []string{rowXML("192.0.2.1 1 none pass fail example.com", "dkim example.com k2 pass", "spf mail7.mcsv.net pass")},
 			Legitimate, ReasonServiceSigned, "Mailchimp"},
-		{"a service that is not set up", pNone, []string{mailchimp}, Legitimate, ReasonService, "Mailchimp"},
-		{"a service in whose name SPF failed", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "spf mail7.mcsv.net fail"), direct},
-			Spoofing, ReasonNothing, ""},
+		{"a service that is not set up", pNone, []string{mailchimp}, Unlisted, ReasonService, "Mailchimp"},
+		{"a service in whose name SPF failed", pNone, []string{rowXML("203.0.113.7 1 none fail fail example.com", "spf mail7.mcsv.net fail"), direct},
+			Spoofing, ReasonForgedPath, ""},
 		{"the owner's account at Google without a key", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com",
-			"dkim example-com.20230601.gappssmtp.com x pass", "spf example.com fail")}, Legitimate, ReasonService, "Google Workspace"},
+			"dkim example-com.20230601.gappssmtp.com x pass", "spf example.com fail")}, Unlisted, ReasonService, "Google Workspace"},
 		{"a mailbox that forwards", pNone, []string{rowXML("192.0.2.1 1 none pass fail example.com", "dkim example.com s1 pass", "spf gmail.com pass"), direct},
 			Forwarding, ReasonSharedSignature, "Google Workspace"},
 		{"forwarding without rewriting", pNone, []string{forwarder, direct}, Forwarding, ReasonDKIMSurvived, ""},
@@ -46,13 +47,13 @@ func TestClassify(t *testing.T) {
 		{"trusted by ARC", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "reason local_policy arc=pass as.1.list.example=pass", "spf example.com fail")},
 			Forwarding, ReasonOverride, ""},
 		{"an override for few of many", pNone, []string{spoofer, rowXML("203.0.113.200 1 none fail fail example.com", "reason forwarded", "spf example.com fail")},
-			Spoofing, ReasonNothing, ""},
+			Spoofing, ReasonDenied, ""},
 		{"a list that breaks signatures", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "dkim example.com s1 fail", "spf list.example pass"), direct},
 			Forwarding, ReasonBroken, ""},
 		{"a broken signature and nothing else", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "dkim example.com s1 fail", "spf example.com fail"), direct},
 			Unclear, ReasonBroken, ""},
-		{"a made-up signature", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "dkim example.com nobody fail", "spf example.com fail"), direct},
-			Spoofing, ReasonNothing, ""},
+		{"a made-up signature", pNone, []string{rowXML("203.0.113.7 1 none fail fail example.com", "dkim example.com nobody fail", "spf example.com fail"), direct},
+			Spoofing, ReasonDenied, ""},
 		{"strict alignment", `<p>none</p><aspf>s</aspf>`, []string{rowXML("192.0.2.1 1 none fail fail example.com", "spf bounce.example.com pass")},
 			Legitimate, ReasonRelated, ""},
 		{"strict alignment that is met", `<p>none</p><adkim>s</adkim><aspf>s</aspf>`, []string{rowXML("192.0.2.1 1 none pass pass example.com",
@@ -63,16 +64,32 @@ func TestClassify(t *testing.T) {
 		{"another domain", pNone, []string{rowXML("192.0.2.1 1 none pass pass example.net", "spf example.net pass"), direct}, Unclear, ReasonForeignDomain, ""},
 		{"contradiction", pNone, []string{rowXML("192.0.2.1 1 none pass fail example.com", "dkim example.com s1 fail", "spf example.com fail")},
 			Unclear, ReasonContradiction, ""},
-		{"spoofing", pNone, []string{spoofer}, Spoofing, ReasonNothing, ""},
-		{"spoofing with a null sender", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "helo spammer.example none"), direct}, Spoofing, ReasonNothing, ""},
+		{"spoofing", pNone, []string{spoofer}, Spoofing, ReasonDenied, ""},
+		{"spoofing with a null sender", pNone, []string{rowXML("203.0.113.7 1 none fail fail example.com", "helo spammer.example none"), direct}, Unclear, ReasonNothing, ""},
+		{"softfail from elsewhere", pNone, []string{rowXML("203.0.113.9 400 none fail fail example.com", "spf example.com softfail"), direct},
+			Unclear, ReasonNothing, ""},
+		{"softfail in the network of a good server", pNone, []string{rowXML("192.0.2.77 400 none fail fail example.com", "spf example.com softfail"), direct},
+			Unlisted, ReasonNetwork, ""},
+		{"an unlisted server although SPF ends in -all", pNone, []string{rowXML("192.0.2.77 400 none fail fail example.com", "spf example.com fail"), direct},
+			Unlisted, ReasonNetwork, ""},
+		{"IPv6 in the network of a good server", pNone, []string{rowXML("2001:db8:1:2::7 4 none fail fail example.com", "spf example.com softfail"),
+			rowXML("2001:db8:1:f::1 9 none pass pass example.com", "dkim example.com s1 pass", "spf example.com pass")}, Unlisted, ReasonNetwork, ""},
+		{"a domain without signatures, whose forwarded mail looks as forged mail does", pNone, []string{
+			rowXML("203.0.113.9 4 none fail fail example.com", "spf example.com fail"), rowXML("192.0.2.1 90 none fail pass example.com", "spf example.com pass")},
+			Unclear, ReasonNothing, ""},
+		{"a botnet", pNone, append([]string{rowXML("198.18.0.1 2 none fail fail example.com", "spf example.com softfail"), direct}, scattered...),
+			Spoofing, ReasonScattered, ""},
+		{"much from one address beside a botnet", pNone, append([]string{rowXML("198.51.100.1 200 none fail fail example.com", "spf example.com softfail"), direct}, scattered...),
+			Unclear, ReasonNothing, ""},
 		{"a domain that is not set up yet", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "spf example.com none")},
-			Unclear, ReasonUncompared, ""},
+			Unclear, ReasonNothing, ""},
 		{"a gateway on the way out, or in", pNone, []string{rowXML("192.0.2.1 1 none fail fail example.com", "spf pphosted.com pass"), direct},
 			Unclear, ReasonGateway, "Proofpoint"},
 		{"a HELO name of the domain", pNone, []string{rowXML("192.0.2.1 1 none fail pass example.com", "helo mx.example.com pass")}, Legitimate, ReasonSPF, ""},
 		{"no messages", pNone, []string{rowXML("192.0.2.1 0 none fail fail example.com", "spf example.com fail")}, Unclear, ReasonNoMessages, ""},
 	}
-	seen := map[string]bool{string(ReasonMailboxRelay): true, string(ReasonHosting): true} // need reverse DNS, see TestResolvePTR
+	seen := map[string]bool{string(ReasonMailboxRelay): true, string(ReasonHosting): true, // need reverse DNS, see TestResolvePTR
+		string(ReasonOwnName): true, string(ReasonFollowing): true} // likewise, and several reports
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			file := feedbackXML(tt.policy, tt.records...)
@@ -95,6 +112,14 @@ func TestClassify(t *testing.T) {
 		require.NotEmpty(t, explanations[Reason(reason)])
 	}
 }
+
+// scattered is mail of a botnet.
+var scattered = func() (rows []string) {
+	for i := range scatteredNetworks {
+		rows = append(rows, rowXML(fmt.Sprintf("100.%d.7.1 2 none fail fail example.com", i), "spf example.com softfail"))
+	}
+	return rows
+}()
 
 func reversed(list []string) []string {
 	var r []string
@@ -119,9 +144,12 @@ func TestResolvePTR(t *testing.T) {
 		13.2.0.192.in-addr.arpa. PTR alias.example.
 		o1.sendgrid.net.         A   192.0.2.13
 		15.2.0.192.in-addr.arpa. PTR w1.kasserver.com.
+		16.2.0.192.in-addr.arpa. PTR printer.example.com.
+		printer.example.com.     A   192.0.2.16
+		17.2.0.192.in-addr.arpa. PTR www.example.com.
 		w1.kasserver.com.        A   192.0.2.15`)
 	var records []string
-	for _, ip := range []string{"192.0.2.10", "192.0.2.11", "192.0.2.12", "192.0.2.13", "192.0.2.14", "192.0.2.15", "2001:db8::1", "none"} {
+	for _, ip := range []string{"192.0.2.10", "192.0.2.11", "192.0.2.12", "192.0.2.13", "192.0.2.14", "192.0.2.15", "192.0.2.16", "192.0.2.17", "2001:db8::1", "none"} {
 		records = append(records, rowXML(ip+" 10 none fail fail example.com", "spf example.com fail"))
 	}
 	a, err := Analyze(t.Context(), w.Env(), Request{XML: feedbackXML(pNone, records...), ResolvePTR: true})
@@ -137,13 +165,15 @@ func TestResolvePTR(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"192.0.2.10":  "mail-sor-f41.google.com · Google Workspace · mailbox_relay",
-		"192.0.2.11":  "mail-sor-f42.google.com ·  · unauthenticated", // anybody may write such a name
+		"192.0.2.11":  "mail-sor-f42.google.com ·  · spf_denied", // anybody may write such a name
 		"192.0.2.12":  "a.pphosted.com · Proofpoint · mail_gateway",
 		"192.0.2.13":  "o1.sendgrid.net · Twilio SendGrid · known_service",
-		"192.0.2.14":  " ·  · unauthenticated",
+		"192.0.2.14":  " ·  · spf_denied",
 		"192.0.2.15":  "w1.kasserver.com · All-Inkl · hosting_provider",
-		"2001:db8::1": " ·  · unauthenticated",
-		"none":        " ·  · unauthenticated",
+		"192.0.2.16":  "printer.example.com ·  · own_name",
+		"192.0.2.17":  "www.example.com ·  · spf_denied", // the name does not lead back
+		"2001:db8::1": " ·  · spf_denied",
+		"none":        " ·  · spf_denied",
 	}, got)
 }
 

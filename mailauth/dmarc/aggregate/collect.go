@@ -62,13 +62,21 @@ const (
 	sawForeignFrom                     // the From field names a domain of somebody else
 	sawCovered                         // the From field names a domain that the report is about
 	sawDenied                          // the owner's SPF record says that it may not send
+	sawForgedPath                      // likewise the record of the domain of somebody else in the return path
+	sawOwnName                         // its confirmed name in reverse DNS is one of the domain
+	sawFollowing                       // its volume follows that of the mail that passes
 )
 
 // A collector sums up records.
 type collector struct {
-	align    alignment
-	enforced bool // the policy is more than none
+	given map[int]alignment // of the reports to sum up, by number; nil before anything is known of them
+	used  map[int]alignment // that their records were read by
+	align alignment         // of the report that is being read
+
 	totals   Totals
+	passed   map[int]int64 // messages that passed, by report
+	networks map[netip.Prefix]bool
+	scatter  bool // sources of which nothing passes are spread over many networks
 	tallies  tallies
 	byIP     map[netip.Addr]int32
 	byText   map[string]int32
@@ -105,9 +113,9 @@ type oddities struct {
 	passedLost int64          // messages that passed and were not delivered all the same
 }
 
-func newCollector(a alignment) *collector {
+func newCollector(given map[int]alignment) *collector {
 	return &collector{
-		align: a, byIP: map[netip.Addr]int32{}, byText: map[string]int32{}, details: map[int32]*source{},
+		given: given, used: map[int]alignment{}, passed: map[int]int64{}, byIP: map[netip.Addr]int32{}, byText: map[string]int32{}, details: map[int32]*source{},
 		selectors: map[string]int32{}, direct: map[int32]bool{}, orgs: map[string]string{}, strangers: map[string]*string{},
 	}
 }
@@ -125,11 +133,8 @@ func until(ctx context.Context, each func(*Record) error) func(*Record) error {
 
 // add sums up one record.
 func (c *collector) add(r *Record) error {
-	if c.align.organization == "" {
-		c.align.organization = c.org(r.HeaderFrom) // a guess, where the policy is not known yet
-		if r.Policy != nil {
-			c.align = alignmentOf(r.Policy, c.align)
-		}
+	if !c.enter(r) {
+		return nil
 	}
 	at := c.tally(r)
 	o := c.observe(r)
@@ -141,8 +146,28 @@ func (c *collector) add(r *Record) error {
 	return nil
 }
 
+// enter sets what the alignment of a record depends on. It reports whether its report is one of those to sum up.
+func (c *collector) enter(r *Record) (ok bool) {
+	if c.given != nil {
+		c.align, ok = c.given[r.Report]
+		return ok
+	}
+	c.align = c.used[r.Report]
+	if c.align.organization == "" {
+		c.align.organization = c.org(r.HeaderFrom) // a guess, where the policy is not known yet
+		if r.Policy != nil {
+			c.align = alignmentOf(r.Policy, c.align)
+		}
+		c.used[r.Report] = c.align
+	}
+	return true
+}
+
 // addDetails adds one record to the details of its source, if that is one of the largest.
 func (c *collector) addDetails(r *Record) error {
+	if !c.enter(r) {
+		return nil
+	}
 	if at, ok := c.find(r); ok && c.details[at] != nil {
 		c.details[at].add(r)
 	}
@@ -204,6 +229,7 @@ func (c *collector) sum(t *tally, r *Record, o *observation) {
 	if o.spf || o.dkim {
 		t.pass += n
 		c.totals.PassCount += n
+		c.passed[r.Report] += n
 	} else {
 		c.totals.FailCount += n
 	}
@@ -223,7 +249,7 @@ func (c *collector) sum(t *tally, r *Record, o *observation) {
 	t.seen |= o.signs
 	t.vote(o, n)
 	if t.stranger == nil && o.stranger != "" {
-		t.stranger = c.known(o.stranger)
+		t.stranger = c.shared(o.stranger)
 	}
 	for i, selector := range o.selectors {
 		t.selectors[i] = cmp.Or(t.selectors[i], selector)
@@ -273,8 +299,8 @@ func (c *collector) number(d *DKIMAuth) int32 {
 	return n
 }
 
-// known returns one copy of a name for all sources; if there are too many, a word for the others.
-func (c *collector) known(name string) *string {
+// shared returns one copy of a name for all sources; if there are too many, a word for the others.
+func (c *collector) shared(name string) *string {
 	kept, ok := c.strangers[name]
 	if !ok && (len(c.strangers) >= maxApart || len(name) > maxDomain) {
 		name = otherDomains

@@ -14,7 +14,7 @@ import (
 func read(t testing.TB, data []byte) (*Report, []Record, error) {
 	t.Helper()
 	var records []Record
-	r, err := Read(data, func(r *Record) error {
+	r, err := readOne(data, func(r *Record) error {
 		records = append(records, clone(r))
 		return nil
 	})
@@ -23,6 +23,15 @@ func read(t testing.TB, data []byte) (*Report, []Record, error) {
 		require.LessOrEqual(t, r.Read, r.Records)
 	}
 	return r, records, err
+}
+
+// readOne reads a file with one report.
+func readOne(data []byte, each func(*Record) error) (*Report, error) {
+	f, err := Read(data, each)
+	if err != nil {
+		return nil, err
+	}
+	return f.Reports[0], nil
 }
 
 func clone(r *Record) Record {

@@ -17,17 +17,17 @@ const (
 	maxName = 255
 )
 
-// An opener looks for a report in a file, and in the files in it.
+// An opener looks for reports in a file, and in the files in it.
 type opener struct {
 	each  func(*Record) error
 	left  int64      // bytes that may still be expanded
 	limit LimitError // what it means that there are none
 	files int        // that were looked at
-	held  int        // bytes that were expanded into memory
+	held  int        // bytes that were expanded into memory, and are still looked into
+	room  int        // records that may still be read
 
-	report *Report // the first that was found
-	others []string
-	miss   *NotReportError // the most telling of what was found instead
+	found File
+	miss  *NotReportError // the most telling of what was found instead
 }
 
 // A file is one that was sent, or is in another.
@@ -92,13 +92,8 @@ func (l *limited) Read(p []byte) (int, error) {
 
 // open reads a file if it is a report, and looks into it if it is a container.
 func (o *opener) open(f *file) error {
+	defer func(held int) { o.held = held }(o.held)
 	kind := sniff(f.head)
-	if o.report != nil {
-		if kind.opens() && len(o.others) < MaxOthers {
-			o.others = append(o.others, f.name)
-		}
-		return nil
-	}
 	if o.files++; o.files > MaxFiles {
 		return &LimitError{"files", MaxFiles}
 	}
@@ -112,6 +107,8 @@ func (o *opener) open(f *file) error {
 		return o.openGzip(f)
 	case formatZip:
 		return o.openZip(f)
+	case formatTar:
+		return o.openTar(f)
 	case formatMessage:
 		return o.openMessage(f)
 	case formatBase64:
@@ -122,13 +119,15 @@ func (o *opener) open(f *file) error {
 }
 
 func (o *opener) openXML(f *file) error {
-	b, err := readXML(f.utf8(), o.each)
+	b, err := o.readXML(f.utf8())
 	switch {
 	case err != nil:
 		return err
+	case b.isReport() && len(o.found.Reports) == MaxReports:
+		return &LimitError{"reports", MaxReports}
 	case b.isReport():
 		b.report.Container, b.report.Name = f.in, f.name
-		o.report = b.report
+		o.found.Reports = append(o.found.Reports, b.report)
 	case strings.EqualFold(b.root, "html"):
 		o.missed(f, ContentHTML, "")
 	case b.root != "":
@@ -150,6 +149,10 @@ var telling = []Content{
 
 // missed notes what is in a file that is no report. Of several the most telling counts.
 func (o *opener) missed(f *file, what Content, detail string) {
+	lost := what == ContentBroken || what == ContentEncrypted || what == ContentUnsupported
+	if lost && len(o.found.Unread) < MaxUnread {
+		o.found.Unread = append(o.found.Unread, f.name)
+	}
 	if o.miss == nil || slices.Index(telling, what) > slices.Index(telling, o.miss.Content) {
 		o.miss = &NotReportError{what, f.in, f.name, detail}
 	}

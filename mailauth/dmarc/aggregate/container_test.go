@@ -1,9 +1,11 @@
 package aggregate
 
 import (
+	"archive/tar"
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -94,20 +96,88 @@ func TestContainers(t *testing.T) {
 			require.Equal(t, tt.want, r.Container)
 			require.Equal(t, tt.inside, r.Name)
 			require.Equal(t, append([]string{}, tt.faults...), kinds(r))
-			require.Empty(t, r.Others)
 		})
 	}
 }
 
-// One report is read, and the names of others are told.
-func TestOthers(t *testing.T) {
-	data := zipped("1.xml", reportXML, "read.me", "Text.", "2.xml", "<feedback/>",
-		"3.xml.gz", string(gzipped(reportXML)))
-	r, records, err := read(t, data)
+// mailbox puts messages into one file, as mail programs export a folder.
+func mailbox(messages ...string) string {
+	var b strings.Builder
+	for _, m := range messages {
+		b.WriteString("From dmarc@receiver.example Sat Oct 31 12:00:00 2026\n" + m + "\n")
+	}
+	return b.String()
+}
+
+func tarred(files ...string) []byte {
+	var b bytes.Buffer
+	z := tar.NewWriter(&b)
+	for i := 0; i < len(files); i += 2 {
+		_ = z.WriteHeader(&tar.Header{Name: files[i], Mode: 0o600, Size: int64(len(files[i+1]))})
+		_, _ = z.Write([]byte(files[i+1]))
+	}
+	_ = z.Close()
+	return b.Bytes()
+}
+
+// All reports of a file are read, whatever it holds beside them, and files that cannot be opened are told.
+func TestReadSeveral(t *testing.T) {
+	gz := string(gzipped(reportXML))
+	packed := mail("application/gzip", "base64", lines64([]byte(gz)))
+	for _, tt := range []struct {
+		name, file, reports, unread string
+	}{
+		{"zip", string(zipped("1.xml", reportXML, "read.me", "Text.", "d/2.xml.gz", gz)), "1.xml 2.xml", ""},
+		{"tar", string(tarred("d/1.xml", reportXML, "._1.xml", "x", "d/2.zip", string(zipped("3.xml", reportXML)))), "1.xml 3.xml", ""},
+		{"tar in gzip", string(gzipped(string(tarred("1.xml", reportXML, "2.xml.gz", gz)))), "1.xml 2.xml", ""},
+		{"tar that ends too early", string(tarred("1.xml", reportXML, "2.xml", reportXML))[:2000], "1.xml", ""},
+		{"mail box", mailbox(packed, strings.ReplaceAll(packed, "see the file", "\r\nFrom now on\r\nsee the file"), packed), "r.xml r.xml r.xml", ""},
+		{"mail box in zip", string(zipped("rua.mbox", mailbox(packed, packed))), "r.xml r.xml", ""},
+		{"a file that is broken", string(zipped("1.xml", reportXML, "2.gz", "\x1f\x8bxxxxxxxxxxxxx", "3.xz", "\xfd7zXZ\x00x")), "1.xml", "2.gz 3.xz"},
+		{"messages in a message", mail("message/rfc822", "7bit", packed), "r.xml", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			records := map[int]int{}
+			f, err := Read([]byte(tt.file), func(r *Record) error { records[r.Report]++; return nil })
+			require.NoError(t, err)
+			var names []string
+			for i, r := range f.Reports {
+				names = append(names, r.Name)
+				require.Equal(t, r.Read, records[i])
+				require.EqualValues(t, 10*r.Read, r.Messages)
+			}
+			require.Equal(t, tt.reports, strings.Join(names, " "))
+			require.Equal(t, tt.unread, strings.Join(f.Unread, " "))
+		})
+	}
+}
+
+// The bounds hold for all reports together.
+func TestBoundsOfSeveral(t *testing.T) {
+	var files []string
+	for i := range MaxReports + 1 {
+		files = append(files, fmt.Sprintf("%d.xml", i), reportXML)
+	}
+	_, err := Read(tarred(files[:2*MaxReports]...), func(*Record) error { return nil })
+	require.NoError(t, err)
+	_, err = Read(tarred(files...), func(*Record) error { return nil })
+	require.Equal(t, &LimitError{"reports", MaxReports}, err)
+
+	many := begin + strings.Repeat("<record><count>1</count></record>", MaxRecords/2+1) + end
+	f, err := Read(tarred("1.xml", many, "2.xml", many), func(*Record) error { return nil })
+	require.NoError(t, err)
+	require.False(t, f.Reports[0].Excess)
+	require.True(t, f.Reports[1].Excess)
+	require.Equal(t, MaxRecords, f.Reports[0].Records+f.Reports[1].Records)
+}
+
+// A report is whole once its root is closed, whatever is open around it.
+func TestReadWithinUnclosedElement(t *testing.T) {
+	r, records, err := read(t, []byte(`<?xml version="1.0"?><xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">`+reportXML))
 	require.NoError(t, err)
 	require.Equal(t, good1, summary(records))
-	require.Equal(t, "1.xml", r.Name)
-	require.Equal(t, []string{"2.xml", "3.xml.gz"}, r.Others)
+	require.False(t, r.Truncated)
+	require.Contains(t, strings.Join(kinds(r), " "), "malformed")
 }
 
 // What is no report is recognized.
@@ -180,11 +250,11 @@ func TestNotReport(t *testing.T) {
 
 // Names in archives are shown, whatever they are.
 func TestNames(t *testing.T) {
-	r, _, err := read(t, zipped("\xe4\xff.xml", reportXML, strings.Repeat("ä", 300)+".xml", reportXML))
+	f, err := Read(zipped("\xe4\xff.xml", reportXML, strings.Repeat("ä", 300)+".xml", reportXML), func(*Record) error { return nil })
 	require.NoError(t, err)
-	require.Equal(t, "\ufffd.xml", r.Name)
-	require.Equal(t, []string{strings.Repeat("ä", 127) + "\ufffd"}, r.Others)
-	r, _, err = read(t, []byte("<feedback xmlns='"+strings.Repeat("x", 300)+"'><extensions><extension name='\xff'/></extensions></feedback>"))
+	require.Equal(t, "\ufffd.xml", f.Reports[0].Name)
+	require.Equal(t, strings.Repeat("ä", 127)+"\ufffd", f.Reports[1].Name)
+	r, _, err := read(t, []byte("<feedback xmlns='"+strings.Repeat("x", 300)+"'><extensions><extension name='\xff'/></extensions></feedback>"))
 	require.NoError(t, err)
 	require.Len(t, r.Namespace, maxName)
 	require.Equal(t, []Extension{{Name: "\ufffd"}}, r.Extensions)

@@ -10,6 +10,7 @@ const (
 	Message Container = "message"
 	Gzip    Container = "gzip"
 	Zip     Container = "zip"
+	Tar     Container = "tar"
 	Base64  Container = "base64"
 )
 
@@ -51,7 +52,7 @@ func (e *NotReportError) Error() string {
 
 // A LimitError says that data is larger than Read takes.
 type LimitError struct {
-	What  string // "expanded size", "compression ratio", "nesting"
+	What  string // "expanded size", "compression ratio", "nesting", "files", "reports"
 	Limit int64
 }
 

@@ -8,9 +8,22 @@ import (
 	"github.com/diagkit/diagkit/mailauth/provider"
 )
 
-// readyPercent is how much mail of unknown sources may fail in a report for a domain that is ready to enforce
-// its policy: some always does.
-const readyPercent = 1
+// A domain is ready to enforce its policy if the reports show enough of its own mail, and hardly anything would be lost.
+const (
+	// readyMessages is how much mail must pass: of fewer messages a sender that writes once a week is not seen.
+	readyMessages = 100
+
+	// lostPercent is how much of the mail that is not forged may be lost: forwarders and mailing lists break about as
+	// much of any domain's mail.
+	lostPercent = 1
+
+	// strangePerMille is how much of it may be of sources that are unlisted or unknown: more is what a printer or an
+	// invoicing system sends, of which each message matters.
+	strangePerMille = 1
+
+	// maxBlocking is how many sources are named. What more would lose is not named, and so not known.
+	maxBlocking = 50
+)
 
 // strayPercent is how much of the mail of a source that is set up may fail without being worth fixing.
 const strayPercent = 2
@@ -25,9 +38,12 @@ type digest struct {
 	stray       int64     // messages that fail of sources that are set up
 	named       int64     // messages in the name of the domain
 	strangers   counts[string]
+	unlisted    counts[string] // addresses that are no known service, which fail
+	unexplained counts[string] // addresses of which nothing is known
 	spoofers    counts[string] // addresses
 	forwarders  counts[string]
 	gateways    counts[string] // that fail
+	atRisk      []*tally       // sources with mail that fails and is not proven to be forged
 	enforcement *Enforcement
 }
 
@@ -55,12 +71,13 @@ type sender struct {
 
 // conclude classifies all sources and sums them up.
 func (e *evidence) conclude() {
-	e.classes = map[Class]*classSum{Legitimate: {}, Forwarding: {}, Spoofing: {}, Unclear: {}}
+	e.classes = map[Class]*classSum{Legitimate: {}, Unlisted: {}, Forwarding: {}, Spoofing: {}, Unclear: {}}
 	e.services = []ServiceTotal{}
 	if e.report == nil {
 		return
 	}
-	e.sums.enforced = enforced(e)
+	e.sums.survey()
+	e.follow()
 	for _, s := range e.top {
 		s.class, s.reason = e.sums.classify(s.tally)
 		one := &sender{name: s.tally.name(), strict: s.reason == ReasonRelated && e.sums.align.strict()}
@@ -77,8 +94,11 @@ func (e *evidence) conclude() {
 			e.named += t.messages
 			e.name(t, class, reason)
 		}
-		if class == Legitimate && t.pass < t.messages {
+		if t.pass < t.messages && (class == Legitimate || reason == ReasonService) {
 			e.fail(t, senders)
+		}
+		if class != Spoofing && reason != ReasonForeignDomain && t.pass < t.messages {
+			e.atRisk = append(e.atRisk, t)
 		}
 		if t.service != nil {
 			addService(services, t)
@@ -108,6 +128,10 @@ func (e *evidence) name(t *tally, class Class, reason Reason) {
 	switch {
 	case class == Spoofing:
 		e.spoofers.add(t.name(), failed)
+	case class == Unlisted && reason != ReasonService:
+		e.unlisted.add(t.name(), failed)
+	case reason == ReasonNothing:
+		e.unexplained.add(t.name(), failed)
 	case class == Forwarding && t.service != nil:
 		e.forwarders.add(t.service.Name, t.messages)
 	case class == Forwarding:
@@ -191,12 +215,47 @@ func (e *evidence) enforce() {
 	}
 	f := &Enforcement{
 		LegitimateCount: e.classes[Legitimate].failed(), ForwardingCount: e.classes[Forwarding].failed(),
-		UnknownCount: e.classes[Unclear].failed(), SpoofingCount: e.classes[Spoofing].failed(),
+		UnlistedCount: e.classes[Unlisted].failed(), UnknownCount: e.classes[Unclear].failed(),
+		SpoofingCount: e.classes[Spoofing].failed(), BlockingSources: []string{},
 	}
-	f.AffectedCount = f.LegitimateCount + f.ForwardingCount + f.UnknownCount + f.SpoofingCount
+	f.MessageCountAtRisk = f.LegitimateCount + f.UnlistedCount + f.ForwardingCount + f.UnknownCount
+	f.AffectedCount = f.MessageCountAtRisk + f.SpoofingCount
 	f.AffectedPercent = percent(f.AffectedCount, all.MessageCount)
-	others := e.classes[Legitimate].messages + e.classes[Forwarding].messages + e.classes[Unclear].messages
-	f.Ready = len(e.failing) == 0 && e.ownFailed == 0 && others > 0 && f.UnknownCount*100 <= others*readyPercent &&
-		!e.report.Truncated && !e.report.Excess
+	slices.SortStableFunc(e.atRisk, func(a, b *tally) int {
+		return cmp.Or(cmp.Compare(b.messages-b.pass, a.messages-a.pass), a.ip.Compare(b.ip))
+	})
+	for _, t := range e.atRisk[:min(len(e.atRisk), maxBlocking)] {
+		f.BlockingSources = append(f.BlockingSources, t.name())
+	}
 	e.enforcement = f
+	f.Ready = e.isReady(f)
 }
+
+// isReady says whether a domain is ready to enforce its policy; nil where the reports show too little.
+func (e *evidence) isReady(f *Enforcement) *bool {
+	others := int64(0)
+	for class, s := range e.classes {
+		if class != Spoofing {
+			others += s.messages
+		}
+	}
+	small := f.MessageCountAtRisk*100 <= others*lostPercent && len(e.atRisk) <= maxBlocking &&
+		(f.UnlistedCount+f.UnknownCount)*1000 <= others*strangePerMille
+	switch {
+	case !small || len(e.failing) > 0 || e.ownFailed > 0:
+		return new(false)
+	case e.classes[Legitimate].pass < readyMessages, e.unsure, e.incomplete():
+		return nil
+	}
+	return new(true)
+}
+
+// incomplete reports whether there may be mail that could not be read of.
+func (e *evidence) incomplete() bool {
+	r := e.report
+	damaged := slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.Kind == Damaged })
+	return r.Truncated || r.Excess || damaged || r.Read < r.Records || len(e.unread) > 0
+}
+
+// ready reports whether a domain is known to be ready.
+func (f *Enforcement) ready() bool { return f.Ready != nil && *f.Ready }

@@ -1,6 +1,6 @@
 // Package aggregate reads the aggregate reports of DMARC, by which receivers tell a domain what became of
-// the mail in its name (RFC 9990, before it RFC 7489 section 7.2 and appendix C): call [Analyze] with a file to learn
-// what it means, or [Read] for its records.
+// the mail in its name (RFC 9990, before it RFC 7489 section 7.2 and appendix C): call [Analyze] with a file of one or
+// more reports to learn what they mean, or [Read] for their records.
 //
 // # How aggregate reports work
 //
@@ -34,14 +34,21 @@
 //  4. Signatures of the domain passed. At a known service the owner set them up: legitimate. Where SPF passed for nobody,
 //     or the same selector signs at a source that SPF lists, the mail was passed on: forwarding. Else it is another
 //     service of the owner: legitimate.
-//  5. Nothing passed for the domain, but it is a service of package provider: legitimate, and to be set up. A mailbox
+//  5. Nothing passed for the domain, but it is a service of package provider: unlisted, and to be set up. A mailbox
 //     provider that is known by its address alone forwards.
 //  6. A domain of the same organization passed that is not aligned: legitimate.
 //  7. policy_evaluated says pass where no result does: unknown.
 //  8. Signatures of the domain that pass elsewhere are broken here: forwarding if the return path is another's.
 //  9. Another domain passed: unknown. It may be a service that the table does not know, or anybody.
 //  10. The receiver could not check, or does not say what it found: unknown.
-//  11. Nothing is authenticated: spoofing.
+//  11. Nothing is authenticated, but it is in the network of a source that passes, has a confirmed name below the domain,
+//     or sends when the domain's own servers do: unlisted.
+//  12. The domain's own mail is signed, so that this is not forwarded, and there is evidence: an SPF record says that the
+//     source may not send, or it is one of many networks with a few messages each: spoofing.
+//  13. Else unknown: a server that nobody listed and a forger look alike.
+//
+// A policy may be enforced when hardly any mail would be lost but that of sources with evidence of forgery. What might be
+// is named: [Enforcement].
 //
 // What passed is worked out anew from auth_results, because those cannot be a slip of the evaluation; organizational
 // domains are those of the public suffix list, since the tree walk of RFC 9989 would need the network. The totals follow

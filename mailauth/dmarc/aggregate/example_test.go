@@ -31,16 +31,18 @@ func ExampleRead() {
     <identifiers><header_from>example.com</header_from></identifiers>
   </record>
 </feedback>`)
-	report, err := aggregate.Read(file, func(r *aggregate.Record) error {
+	found, err := aggregate.Read(file, func(r *aggregate.Record) error {
 		fmt.Println(r.SourceIP, r.Count, r.DKIM, r.SPF)
 		return nil
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(report.Metadata.Organization, "on", report.Policy.Domain)
-	for _, fault := range report.Faults {
-		fmt.Println(fault.Kind, fault.Element, "in line", fault.Places[0].Line, "is", fault.Places[0].Value)
+	for _, report := range found.Reports {
+		fmt.Println(report.Metadata.Organization, "on", report.Policy.Domain)
+		for _, fault := range report.Faults {
+			fmt.Println(fault.Kind, fault.Element, "in line", fault.Places[0].Line, "is", fault.Places[0].Value)
+		}
 	}
 	// Output:
 	// 192.0.2.25 600 pass pass

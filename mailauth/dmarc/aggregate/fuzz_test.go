@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 	"unicode/utf8"
@@ -11,7 +12,7 @@ import (
 // check reads a file, and checks what holds of any.
 func check(t *testing.T, data []byte) {
 	records := 0
-	r, err := Read(data, func(r *Record) error {
+	f, err := Read(data, func(r *Record) error {
 		records++
 		require.Less(t, r.Number, MaxRecords+1)
 		require.GreaterOrEqual(t, r.Count, int64(0))
@@ -22,14 +23,22 @@ func check(t *testing.T, data []byte) {
 		require.True(t, !r.SourceIP.Is4In6() && r.SourceIP.Zone() == "")
 		return nil
 	})
-	require.Equal(t, r == nil, err != nil)
+	require.Equal(t, f == nil, err != nil)
 	if err != nil {
 		_, other := errors.AsType[*NotReportError](err)
 		_, limit := errors.AsType[*LimitError](err)
 		require.True(t, other || limit, "%v", err)
 		return
 	}
-	require.Equal(t, records, r.Read)
+	require.LessOrEqual(t, len(f.Reports), MaxReports)
+	for _, r := range f.Reports {
+		records -= r.Read
+		checkReport(t, r)
+	}
+	require.Zero(t, records)
+}
+
+func checkReport(t *testing.T, r *Report) {
 	require.LessOrEqual(t, r.Read, r.Records)
 	require.LessOrEqual(t, len(r.Faults), maxFaults+30)
 	for _, f := range r.Faults {
@@ -57,13 +66,28 @@ func FuzzRead(f *testing.F) {
 		check(t, append(text, recordXML+end...))
 		first := ""
 		_, err := Read(text, func(r *Record) error {
-			if r.Number == 1 {
+			if r.Report == 0 && r.Number == 1 {
 				first = summary([]Record{*r})
 			}
 			return nil
 		})
 		require.NoError(t, err)
 		require.Equal(t, good1, first, "what follows a record changes nothing about it")
+	})
+}
+
+// FuzzMailbox cuts texts into messages: nothing is lost, and each but the first begins with a separator.
+func FuzzMailbox(f *testing.F) {
+	f.Add([]byte(mailbox("From: a\r\n\r\nx\r\n", "To: b\n\ny\n")))
+	f.Add([]byte("From: a\n\nHello,\n\nFrom here on nothing.\n\nFrom x\nSubject: y\n"))
+	f.Fuzz(func(t *testing.T, box []byte) {
+		var whole []byte
+		for m := range messages(box) {
+			require.NotEmpty(t, m)
+			require.True(t, len(whole) == 0 || bytes.HasPrefix(m, []byte("From ")))
+			whole = append(whole, m...)
+		}
+		require.True(t, bytes.Equal(box, whole))
 	})
 }
 
@@ -77,13 +101,19 @@ func FuzzContainer(f *testing.F) {
 	f.Add([]byte(lines64(gzipped(reportXML))))
 	f.Add([]byte(utf16le(reportXML)))
 	f.Add(overlapping(3))
+	f.Add([]byte(mailbox(mail("application/gzip", "base64", lines64(gzipped(reportXML))), mail("text/xml", "7bit", reportXML))))
+	f.Add(tarred("a.xml", reportXML, "b.xml.gz", string(gzipped(reportXML))))
+	f.Add(gzipped(string(tarred("a.xml", reportXML))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		check(t, data)
 		r, err := Read(data, func(*Record) error { return nil })
 		packed, perr := Read(gzipped(string(data)), func(*Record) error { return nil })
 		if err == nil && perr == nil {
-			require.Equal(t, append([]Container{Gzip}, r.Container...), packed.Container)
-			require.Equal(t, r.Read, packed.Read)
+			require.Len(t, packed.Reports, len(r.Reports))
+			for i := range r.Reports {
+				require.Equal(t, append([]Container{Gzip}, r.Reports[i].Container...), packed.Reports[i].Container)
+				require.Equal(t, r.Reports[i].Read, packed.Reports[i].Read)
+			}
 		}
 	})
 }

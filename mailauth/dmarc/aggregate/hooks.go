@@ -9,14 +9,15 @@ func (b *builder) openPolicy() bool   { b.has.policy = true; return true }
 func (b *builder) closePolicy()       { b.policy = &b.report.Policy }
 
 func (b *builder) openRecord() bool {
-	if b.report.Records == MaxRecords {
+	if *b.room == 0 {
 		b.report.Excess = true
 		b.fault(TooMany, "record", nil)
 		return false
 	}
+	*b.room--
 	line, _ := b.scan.place()
 	b.rec = Record{
-		Number: b.report.Records + 1, Line: line, Policy: b.policy,
+		Report: b.number, Number: b.report.Records + 1, Line: line, Policy: b.policy,
 		Overrides: b.rec.Overrides[:0], DKIMAuth: b.rec.DKIMAuth[:0], SPFAuth: b.rec.SPFAuth[:0],
 		Extensions: b.rec.Extensions[:0],
 	}
@@ -40,6 +41,7 @@ func (b *builder) closeRecord() {
 	}
 	if b.counted && !b.uncountable {
 		b.report.Read++
+		b.report.Messages += r.Count
 		b.err = b.each(r)
 	}
 }

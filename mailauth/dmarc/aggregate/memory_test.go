@@ -19,7 +19,7 @@ func TestMemoryOfLargeReport(t *testing.T) {
 	}
 	data := large()
 	growth := diagtest.LiveBytes(2<<20, func() {
-		r, err := Read(data, func(*Record) error { return nil })
+		r, err := readOne(data, func(*Record) error { return nil })
 		assert.NoError(t, err)
 		assert.Equal(t, 14_200, r.Read)
 	})
@@ -54,7 +54,7 @@ func TestHostileFiles(t *testing.T) {
 			data := h.make()
 			require.LessOrEqual(t, len(data), MaxSent)
 			records := 0
-			r, err := Read(data, func(*Record) error { records++; return nil })
+			r, err := readOne(data, func(*Record) error { records++; return nil })
 			switch {
 			case h.limit != "":
 				var limit *LimitError

@@ -30,6 +30,7 @@ type results struct {
 	given         bool // there is one at all, and no identity of the owner has one that the format does not define
 	undefined     bool // an identity of the owner has such a result
 	denied        bool // the owner's SPF record says that the source may not send
+	forgedPath    bool // likewise the record of somebody else's domain in the return path
 	spf, dkim     bool // an aligned identity passed
 	spfPassed     bool // SPF passed for whomever
 	related       bool // an identity of the owner's organization passed that is not aligned
@@ -56,6 +57,9 @@ func (c *collector) observe(r *Record) observation {
 	o.signs |= o.path()
 	if o.denied {
 		o.signs |= sawDenied
+	}
+	if o.forgedPath {
+		o.signs |= sawForgedPath
 	}
 	if o.dkim && !o.results.dkim && o.given || o.spf && !o.results.spf && o.given {
 		o.signs |= sawContradiction
@@ -169,8 +173,8 @@ func (c *collector) readSPF(r *Record, from string, o *observation, traces *prov
 			o.ownPermError, o.notChecked = s.Domain, true
 		case own && s.Result == TempError:
 			o.notChecked = true
-		case own && s.Result == Fail:
-			o.denied = true
+		case s.Result == Fail && s.Scope != ScopeHELO:
+			o.denied, o.forgedPath = o.denied || own, o.forgedPath || !own
 		case own && s.Result != "" && !slices.Contains(spfResults.defined, string(s.Result)):
 			o.undefined = true
 		}

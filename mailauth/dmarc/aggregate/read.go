@@ -5,18 +5,20 @@ import (
 	"io"
 )
 
-// The limits of what Read takes. Data over the first four is a [LimitError]. Records over MaxRecords, texts over
+// The limits of what Read takes. Data over the first five is a [LimitError]. Records over MaxRecords, texts over
 // MaxText and results over MaxAuth are left out, and a Fault says so.
 const (
 	MaxSent     = 10 << 20  // bytes of a file
 	MaxExpanded = 100 << 20 // bytes of all that is in it, expanded
 	MaxRatio    = 200       // bytes expanded for each byte of the file, above minExpanded
-	MaxFiles    = 1000      // files in archives and parts of messages, up to the report
+	MaxFiles    = 1000      // files in archives and parts of messages
+	MaxReports  = 50
 
-	MaxRecords = 200_000
-	MaxText    = 4096 // bytes of one element: names have 253, comments a few hundred
-	MaxOthers  = 100  // names in Report.Others
-	MaxAuth    = 100  // results of DKIM or SPF, overrides, errors, extensions of one record or report
+	MaxRecords = 200_000 // of all reports together
+	MaxText    = 4096    // bytes of one element: names have 253, comments a few hundred
+	MaxUnread  = 20      // names in File.Unread
+	MaxAuth    = 100     // results of DKIM or SPF, overrides, extensions of one record or report
+	MaxErrors  = 20      // errors of one report
 )
 
 // MaxMemory is what Read holds at worst beside the file that it is given, in bytes: a body of a message without its
@@ -32,37 +34,46 @@ const (
 	maxNesting = 5
 )
 
-// Read finds the aggregate report in a file, and calls each for each record as it is read. The file may be XML,
-// or that in gzip or zip, or a message with such an attachment, also in one another; what it is decides its
-// content, not its name. It is a [NotReportError] if there is no report in it, and a [LimitError] if it is too
-// large; an error of each ends it and is returned.
+// A File is what Read found in a file.
+type File struct {
+	Reports []*Report // in the order of the file, at least one
+
+	// Unread names files beside the reports, at most MaxUnread, that cannot be opened: damaged, protected by a
+	// password, or compressed in another way. There may be reports in them.
+	Unread []string
+}
+
+// Read finds the aggregate reports in a file, and calls each for each record as it is read. The file may be XML,
+// or that in gzip, zip or tar, or a message with such attachments, or a mail box of messages (RFC 4155), also in one
+// another; what it is decides its content, not its name. It is a [NotReportError] if there is no report in it, and a
+// [LimitError] if it is too large; an error of each ends it and is returned.
 //
 // The Record is used again for the next one: what is kept of its lists must be copied, not so its strings.
 // Metadata and policy may stand behind the records, and are complete when Read returns; a Record holds the policy
 // where it stands before. If it returns an
 // error, the records so far count for nothing.
-func Read(file []byte, each func(*Record) error) (*Report, error) {
+func Read(file []byte, each func(*Record) error) (*File, error) {
 	if len(file) > MaxSent {
 		return nil, &LimitError{"size", MaxSent}
 	}
-	o := &opener{each: each, left: MaxExpanded, limit: LimitError{"expanded size", MaxExpanded}}
+	o := &opener{each: each, left: MaxExpanded, limit: LimitError{"expanded size", MaxExpanded},
+		room: MaxRecords}
 	if most := max(minExpanded, MaxRatio*int64(len(file))); most < MaxExpanded {
 		o.left, o.limit = most, LimitError{"compression ratio", MaxRatio}
 	}
 	if err := o.open(inMemory(file, "", nil)); err != nil {
 		return nil, err
 	}
-	if o.report == nil {
+	if len(o.found.Reports) == 0 {
 		return nil, o.miss
 	}
-	o.report.Others = o.others
-	return o.report, nil
+	return &o.found, nil
 }
 
 // readXML reads XML. What the source breaks off with is a Fault; the error is that of each, or a LimitError.
-func readXML(src io.Reader, each func(*Record) error) (*builder, error) {
-	b := &builder{report: &Report{}, each: each, faults: map[faultKey]int{}, names: map[string]string{},
-		idn: map[string]string{}}
+func (o *opener) readXML(src io.Reader) (*builder, error) {
+	b := &builder{report: &Report{}, number: len(o.found.Reports), each: o.each, room: &o.room,
+		faults: map[faultKey]int{}, names: map[string]string{}, idn: map[string]string{}}
 	b.scan = scanner{src: src, buf: make([]byte, window), to: b}
 	b.scan.run()
 	if b.err != nil {
@@ -85,13 +96,15 @@ func (b *builder) isReport() bool {
 // finish tells what is missing at the end.
 func (b *builder) finish() {
 	r := b.report
-	if len(b.stack) > 0 || b.cut && !b.ended {
+	if !b.ended && (len(b.stack) > 0 || b.cut) {
 		r.Truncated = true
 		b.fault(Truncated, b.path(), nil)
 		if b.inRecord {
 			r.Records++ // begun, not handed over
 			b.inRecord = false
 		}
+	} else if len(b.stack) > 0 {
+		b.fault(Malformed, b.path(), nil) // around the report, which is whole
 	}
 	if b.scan.err != nil {
 		b.fault(Damaged, "", nil)

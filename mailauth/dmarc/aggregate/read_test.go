@@ -282,7 +282,7 @@ func TestTimes(t *testing.T) {
 // More than MaxRecords records are not read, and counted where they are.
 func TestReadExcess(t *testing.T) {
 	text := begin + strings.Repeat("<record><count>1</count></record>", MaxRecords+7) + end
-	r, err := Read([]byte(text), func(*Record) error { return nil })
+	r, err := readOne([]byte(text), func(*Record) error { return nil })
 	require.NoError(t, err)
 	require.Equal(t, MaxRecords, r.Records)
 	require.Equal(t, MaxRecords, r.Read)

@@ -31,15 +31,14 @@ type Report struct {
 	// ends; a Fault tells each.
 	Records, Read int
 
+	// Messages is the sum of the counts of the records that Read hands over.
+	Messages int64
+
 	// Truncated says that the file ends before the report does: there may have been more records.
 	Truncated bool
 
-	// Excess says that there are more than MaxRecords records; Records stops counting there.
+	// Excess says that there are more than MaxRecords records in the file; Records stops counting there.
 	Excess bool
-
-	// Others names further files in the same archive or message that were not read, because a report
-	// had been found already.
-	Others []string
 
 	// Faults lists what was odd, in the order in which it was met, one for each Kind and Element.
 	Faults []Fault
@@ -81,6 +80,7 @@ type Extension struct{ Name, Definition string }
 // Domains are in lower case without a final dot, results and dispositions in lower case and in the words of
 // RFC 9990; a value outside of these words is kept, and a Fault tells it.
 type Record struct {
+	Report int // number of its report in the file, from 0
 	Number int // from 1, in the order of the file
 	Line   int // of its start tag
 

@@ -26,20 +26,24 @@ const (
 
 // resolve looks up the names of the largest sources, all at once, and whether they lead back.
 func (e *evidence) resolve(ctx context.Context, env *diag.Env) error {
-	within, cancel := diag.Within(ctx, resolveTimeout)
+	limited, cancel := diag.Within(ctx, resolveTimeout)
 	defer cancel()
 	list := e.top[:min(len(e.top), maxResolved)]
 	unknown := make([]bool, len(list))
 	var g diag.Group
 	for i, s := range list {
 		if s.ip.IsValid() {
-			g.Go(func() { unknown[i] = !s.resolve(within, env) })
+			g.Go(func() { unknown[i] = !s.resolve(limited, env) })
 		}
 	}
 	g.Wait()
 	for i, s := range list {
 		if unknown[i] {
 			e.unnamed++
+			e.unsure = e.unsure || s.seen&sawSPF == 0 // the name might have told what it is
+		}
+		if s.confirmed && within(e.sums.align.organization, s.names[0]) {
+			s.seen |= sawOwnName
 		}
 		if s.service == nil && s.confirmed {
 			s.serve(provider.Identify(provider.Traces{PTR: s.names[:1]}))
@@ -47,6 +51,9 @@ func (e *evidence) resolve(ctx context.Context, env *diag.Env) error {
 	}
 	return ctx.Err()
 }
+
+// within reports whether a name is a domain or below it.
+func within(domain, name string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
 
 // resolve looks up the names of a source. A name counts only if it leads back to the address, for the owner of
 // an address may give it any name (RFC 8601 section 2.7.3). It reports whether the servers answered.

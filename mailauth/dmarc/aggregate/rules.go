@@ -10,10 +10,22 @@ import (
 // rules is the table of all that is examined: what the file is, what it says, and how well it is made. Of findings of
 // one severity the first speaks for all: what the mail of the domain needs goes before the faults of a receiver.
 var rules = slices.Concat(
-	fileRules,
-	when(isNamed, mailRules, policyRules),
-	when(isReport, reporterRules, formatRules),
+	fileRules.Reading(diag.FromRequest),
+	when(isNamed, mailRules, policyRules).Reading(reverseNames),
+	when(isNamed, scopeRules).Reading(diag.FromRequest),
+	when(isReport, severalRules, reporterRules, formatRules).Reading(diag.FromRequest),
 )
+
+// reverseNames are those of sources that nothing in the reports tells of, where they were asked for.
+const reverseNames diag.Source = "names"
+
+// Unanswered says that a name went unanswered that might have told what a source is.
+func (e *evidence) Unanswered() []diag.Source {
+	if e.unsure {
+		return []diag.Source{reverseNames}
+	}
+	return nil
+}
 
 // isReport reports whether the file is a report.
 func isReport(e *evidence) bool { return e.report != nil }

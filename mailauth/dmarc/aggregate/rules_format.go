@@ -61,14 +61,6 @@ var formatRules = diag.Rules[*evidence]{
 		"All values are defined by the format", "RFC 9990 section 3.1.1",
 		"Tell the receiver. The values are shown as sent, and none of them counts as a pass.",
 		"The report has values that the format does not define", nil, BadValue, Repeated),
-	faultRule("dmarc.report.value.cut", diag.Info, "Values cut short or left out",
-		"Nothing had to be cut", "RFC 9990 section 3.1.3",
-		"Nothing to do: counts are not affected.",
-		"Some values are longer or more than are kept", nil, TooLong, TooMany),
-	faultRule("dmarc.report.format.odd", diag.Info, "Minor deviations from the format",
-		"The format is followed to the letter", "RFC 9990 section 3.1.1",
-		"Nothing to do: nothing is lost. Stricter tools may refuse the report.",
-		"The report deviates from the format in ways that lose nothing", nil, OddValue, Empty, Unknown, Misplaced, OldName),
 	{
 		Code: "dmarc.report.records.limit", Severity: diag.Warning,
 		Title:       "More records than are read",
@@ -79,18 +71,6 @@ var formatRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.report.Excess, "The report has more than %s records; those behind them were not "+
 				"read.", thousands(MaxRecords))
-		},
-	},
-	{
-		Code: "dmarc.report.files.unread", Severity: diag.Warning,
-		Title:       "Further files that were not read",
-		Requirement: "The file holds one report",
-		Ref:         "RFC 9990 section 3.5.2",
-		Advice:      "Upload the other files one by one.",
-		Fails: func(e *evidence) diag.Failures {
-			others := e.report.Others
-			return diag.FailIf(len(others) > 0, "The archive or message also holds %s, which may be another report.",
-				diag.Quote(strings.Join(others[:min(len(others), maxInSentence)], ", ")))
 		},
 	},
 }

@@ -61,17 +61,6 @@ var mailRules = diag.Rules[*evidence]{
 		Partly: legitimateShare,
 	},
 	{
-		Code: "dmarc.report.sender.stray", Severity: diag.Info,
-		Title:       "A few messages from properly set-up sources fail",
-		Requirement: "No message from a properly set-up source fails",
-		Ref:         "RFC 9989 section 5.1.5",
-		Advice:      "Nothing to do while they are few: some mail is always altered in transit.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.stray > 0, "%s failed at sources of which at least %d %% "+
-				"pass.", e.messages(e.stray), 100-strayPercent)
-		},
-	},
-	{
 		Code: "dmarc.report.alignment.strict", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
 		Title:       "Strict alignment fails mail that relaxed alignment would pass",
 		Requirement: "Strict alignment fails no authenticated mail",
@@ -125,12 +114,26 @@ var mailRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "dmarc.report.unlisted.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
+		Title:       "Mail that is probably your own fails DMARC",
+		Requirement: "No mail that is probably the domain's own fails",
+		Ref:         "RFC 9989 section 5.1.5",
+		Advice: "Look these addresses up in your networks and contracts: a printer, a monitoring system or a web server " +
+			"may send. Add what is yours to the SPF record and have it sign with DKIM.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.unlisted.total > 0, "%s failed from sources that share a network, a name or sending days with "+
+				"the domain's own mail: %s.",
+				e.messages(e.unlisted.total), listed(&e.unlisted))
+		},
+		Partly: func(e *evidence) float64 { return 1 - float64(e.unlisted.total)/float64(e.sums.totals.MessageCount) },
+	},
+	{
 		Code: "dmarc.report.unknown.failing", Severity: diag.Warning, Weight: 5, Category: factorAuthentication,
 		Title:       "Mail of unknown sources fails DMARC",
 		Requirement: "No mail of unknown sources fails",
 		Ref:         "RFC 9989 section 5.1.5",
-		Advice: "Find out whether any of them is a service of yours: ask marketing, sales, support and HR. If so, " +
-			"set up DKIM signing with your domain there.",
+		Advice: "Find out whether any of them is yours: look the addresses up, ask marketing, sales, support and HR, and " +
+			"compare reports of several days and receivers. Set up DKIM signing with your domain for what is.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.classes[Unclear].failed()
 			if n == 0 {
@@ -208,7 +211,10 @@ var mailRules = diag.Rules[*evidence]{
 }
 
 // hasOwn reports whether there is mail of legitimate sources.
-func hasOwn(e *evidence) bool { return e.classes[Legitimate].messages > 0 }
+func hasOwn(e *evidence) bool { return e.classes[Legitimate].messages+e.serviceTotal() > 0 }
+
+// serviceTotal is the mail of known services of which nothing passes.
+func (e *evidence) serviceTotal() int64 { return e.classes[Unlisted].messages - e.unlisted.total }
 
 // lenient reports whether a source fails for more than strict alignment, of which another finding tells.
 func lenient(s *sender) bool { return !s.strict }
@@ -219,13 +225,16 @@ func hasPassed(e *evidence) bool { return e.classes[Legitimate].pass > 0 }
 // legitimateShare is the share of legitimate mail that passes.
 func legitimateShare(e *evidence) float64 {
 	own := e.classes[Legitimate]
-	return float64(own.pass) / float64(max(1, own.messages))
+	return float64(own.pass) / float64(max(1, own.messages+e.serviceTotal()))
 }
 
 // unaligned finds that a service fails. What to do is the service's own way.
 func (e *evidence) unaligned(s *sender) diag.Failures {
 	detail := fmt.Sprintf("%s: %s from %s failed DMARC for "+
 		"%s.", s.name, e.messages(s.failed), diag.Count(int64(s.sources), "source"), e.domain())
+	if s.affected > 0 {
+		detail += fmt.Sprintf(" Of it, %s did not reach the inbox.", countMessages(s.affected))
+	}
 	if s.as.total > 0 {
 		detail += fmt.Sprintf(" Its mail is authenticated as %s.", as(&s.as))
 	}
@@ -289,6 +298,11 @@ func (e *evidence) unknownText(failed int64) string {
 	if e.strangers.total > 0 {
 		text += fmt.Sprintf(" Authentication passed, but not aligned with %s, for domains that tell who sent this mail: "+
 			"%s.", e.domain(), listed(&e.strangers))
+	}
+	if e.unexplained.total > 0 {
+		text += fmt.Sprintf(" Nothing shows whose these are: %s. A server of your own that nobody listed and a forger look "+
+			"alike in a report. Telling signs are who runs the network, its name in reverse DNS, and whether it sends on the "+
+			"days on which your servers do.", listed(&e.unexplained))
 	}
 	if e.gateways.total > 0 {
 		text += fmt.Sprintf(" Mail gateways among them: %s.", listed(&e.gateways))

@@ -8,7 +8,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// policyRules are about what the published policy does to the mail. None of them suggests a record: a report
+// policyRules are about what the published policy does to the mail. None suggests a record: a report
 // does not hold all of the one that is published.
 var policyRules = diag.Rules[*evidence]{
 	{
@@ -16,8 +16,8 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Spoofed mail is delivered: the policy is none",
 		Requirement: "No spoofed mail is delivered because the policy is none",
 		Ref:         "RFC 9989 section 4.7",
-		Advice: "Set up the legitimate services that fail first, if there are any; then publish p=quarantine, and " +
-			"p=reject once the reports stay clean.",
+		Advice: "Check that none of these addresses is one of your servers or services. Find out whose the other sources " +
+			"are that fail, and set up those of your own, before you enforce a policy.",
 		When: func(e *evidence) bool { return !enforced(e) },
 		Fails: func(e *evidence) diag.Failures {
 			s := e.classes[Spoofing]
@@ -41,26 +41,12 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.report.spoofing.stopped", Severity: diag.Info,
-		Title:       "Spoofed mail was quarantined or rejected",
-		Requirement: "No spoofed mail had to be stopped",
-		Ref:         "RFC 9989 section 4.7",
-		Advice: "Nothing to do: this is how such mail should be treated. It lowers the share of messages that pass, but " +
-			"none of them are yours.",
-		Fails: func(e *evidence) diag.Failures {
-			s := e.classes[Spoofing]
-			return diag.FailIf(s.affected > 0, "Of %s that used %s without being authenticated as it, %s did not reach the "+
-				"inbox. The sources: %s.",
-				countMessages(s.messages), e.domain(), thousands(s.affected), listed(&e.spoofers))
-		},
-	},
-	{
 		Code: "dmarc.report.policy.none", Severity: diag.Info, Weight: 25, Category: factorPolicy,
 		Title:       "Policy none: failing mail is only reported",
 		Requirement: "The policy is quarantine or reject",
 		Ref:         "RFC 9989 section 5.1.7",
-		Advice: "Set up what fails first. Enforce the policy when the reports of all receivers have been clean for " +
-			"some weeks.",
+		Advice: "Set up what fails and is yours, and find out whose the rest is. Enforce the policy only when the reports " +
+			"of all receivers have been clean for some weeks.",
 		When: func(e *evidence) bool { return slices.Contains(strengths, e.report.Policy.Policy) },
 		Fails: func(e *evidence) diag.Failures {
 			if e.report.Policy.Policy != "none" {
@@ -74,8 +60,8 @@ var policyRules = diag.Rules[*evidence]{
 		Title:       "Policy quarantine: failing mail goes to spam folders",
 		Requirement: "The policy is reject, where it is enforced",
 		Ref:         "RFC 9989 section 5.1.7",
-		Advice: "Set up what fails first. Publish p=reject when the reports of all receivers have been clean for " +
-			"some weeks.",
+		Advice: "Set up what fails and is yours, and find out whose the rest is. Publish p=reject only when the reports " +
+			"of all receivers have been clean for some weeks.",
 		When: enforced,
 		Fails: func(e *evidence) diag.Failures {
 			if e.report.Policy.Policy != "quarantine" {
@@ -85,6 +71,10 @@ var policyRules = diag.Rules[*evidence]{
 		},
 		Partly: func(*evidence) float64 { return 0.5 },
 	},
+}
+
+// scopeRules are about mail that the policy does not cover.
+var scopeRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.report.policy.subdomains", Severity: diag.Warning, Weight: 10, Category: factorScope,
 		Title:       "Weaker policy for subdomains (sp)",
@@ -140,24 +130,6 @@ var policyRules = diag.Rules[*evidence]{
 				"p=%s.", e.report.Policy.Policy)
 		},
 	},
-	{
-		Code: "dmarc.report.override.local", Severity: diag.Info,
-		Title:       "Receiver overrode the policy by local rules",
-		Requirement: "The receiver did not override the policy by local rules",
-		Ref:         "RFC 9989 section 5.4",
-		Advice:      "Nothing to do: receivers may do so, usually for forwarded mail that they trust.",
-		Fails: func(e *evidence) diag.Failures {
-			n := e.sums.oddities.sparedWhy.of(OverrideLocal)
-			if n == 0 {
-				return nil
-			}
-			detail := fmt.Sprintf("%s failed, and local policy of the receiver decided otherwise.", e.messages(n))
-			if local := &e.sums.oddities.local; local.total > 0 {
-				detail += " The receiver says: " + listed(local) + "."
-			}
-			return diag.Failures{{Detail: detail}}
-		},
-	},
 }
 
 // strengths are the policies, the weakest first.
@@ -180,8 +152,9 @@ func (e *evidence) readiness(stricter, next string) diag.Failures {
 		n    int64
 		what string
 	}{
-		{f.LegitimateCount, "of legitimate sources" + e.failingNames()}, {f.ForwardingCount, "forwarded"},
-		{f.UnknownCount, "of unknown sources"}, {f.SpoofingCount, "spoofed"},
+		{f.LegitimateCount, "of legitimate sources"},
+		{f.UnlistedCount, "of sources that are probably your own" + e.failingNames()},
+		{f.ForwardingCount, "forwarded"}, {f.UnknownCount, "of unknown sources"}, {f.SpoofingCount, "spoofed"},
 	} {
 		if part.n > 0 {
 			parts = append(parts, thousands(part.n)+" "+part.what)
@@ -191,18 +164,40 @@ func (e *evidence) readiness(stricter, next string) diag.Failures {
 	if len(parts) > 0 {
 		concerned = e.messages(f.AffectedCount) + ": " + strings.Join(parts, ", ")
 	}
-	if f.Ready {
+	concerned = fmt.Sprintf(" %s would have concerned %s.%s", stricter, concerned, f.lossText())
+	switch {
+	case f.ready():
 		return diag.Failures{{
-			Detail: fmt.Sprintf("By this report the domain is ready to enforce. %s would have concerned "+
-				"%s.", stricter, concerned),
+			Detail: "By " + e.reportsText() + " the domain is ready to enforce." + concerned,
 			Advice: "Compare the reports of all receivers over some weeks. If they look the same, publish " + next +
 				e.listCaution(),
 		}}
+	case f.Ready == nil:
+		return diag.Fail("%s too little to tell whether the domain is ready to enforce a stricter policy.%s",
+			strings.ToUpper(e.reportsText()[:1])+e.reportsText()[1:]+" shows", concerned)
 	}
-	return diag.Failures{{
-		Detail: fmt.Sprintf("By this report the domain is not ready to enforce a stricter policy. %s would have "+
-			"concerned %s.", stricter, concerned),
-	}}
+	return diag.Fail("By %s the domain is not ready to enforce a stricter policy.%s", e.reportsText(), concerned)
+}
+
+// reportsText says what the judgement stands on.
+func (e *evidence) reportsText() string {
+	if len(e.reports) == 1 {
+		return "this report"
+	}
+	return fmt.Sprintf("the sum of %d reports", len(e.reports))
+}
+
+// lossText names the sources whose mail might be lost.
+func (f *Enforcement) lossText() string {
+	if f.MessageCountAtRisk == 0 {
+		return ""
+	}
+	list := f.BlockingSources
+	text := strings.Join(list[:min(len(list), maxInSentence)], ", ")
+	if len(list) > maxInSentence {
+		text += " and others"
+	}
+	return fmt.Sprintf(" At risk, because not proven to be forged: %s from %s.", countMessages(f.MessageCountAtRisk), text)
 }
 
 // listCaution adds what to mind where forwarded mail fails, which enforcement would lose (RFC 9989 section 7.4).

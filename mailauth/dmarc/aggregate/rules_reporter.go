@@ -46,20 +46,6 @@ var reporterRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.report.time.span", Severity: diag.Info,
-		DependsOn:   []diag.Code{"dmarc.report.time.order"},
-		Title:       "Report covers more than one day",
-		Requirement: "The report covers one day at most",
-		Ref:         "RFC 9990 section 3.1.1.4",
-		Advice:      "Keep the span in mind when you compare these counts with the daily reports of other receivers.",
-		When:        hasSpan,
-		Fails: func(e *evidence) diag.Failures {
-			m := &e.report.Metadata
-			return diag.FailIf(m.End.Sub(m.Begin) > usualSpan, "The report covers %.1f days, from %s to %s.",
-				m.End.Sub(m.Begin).Hours()/24, instant(m.Begin), instant(m.End))
-		},
-	},
-	{
 		Code: "dmarc.report.time.future", Severity: diag.Warning,
 		Title:       "Report period lies in the future",
 		Requirement: "The report period lies in the past",
@@ -124,18 +110,6 @@ var reporterRules = diag.Rules[*evidence]{
 			k := &e.sums.contradictions
 			return diag.FailIf(k.passed+k.failed > 0, "For %s the two do not match: "+
 				"%s.", e.messages(k.passed+k.failed), k.example)
-		},
-	},
-	{
-		Code: "dmarc.report.results.missing", Severity: diag.Info,
-		Title:       "Records without authentication results",
-		Requirement: "The records have authentication results",
-		Ref:         "RFC 9990 section 3.1.1.11",
-		Advice:      "Nothing to do: the sources of these records are classified by the receiver's evaluation alone.",
-		When:        hasMail,
-		Fails: func(e *evidence) diag.Failures {
-			n := e.sums.oddities.noResults
-			return diag.FailIf(n > 0, "For %s the report does not say what DKIM and SPF found.", e.messages(n))
 		},
 	},
 	{

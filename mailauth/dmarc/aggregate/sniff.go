@@ -17,6 +17,7 @@ const (
 	formatXML     Content = "*xml"
 	formatGzip    Content = "*gzip"
 	formatZip     Content = "*zip"
+	formatTar     Content = "*tar"
 	formatMessage Content = "*message"
 	formatBase64  Content = "*base64"
 )
@@ -54,6 +55,10 @@ var signatures = []struct {
 
 // sniff tells what a file is by how it begins.
 func sniff(head []byte) format {
+	const mark = 257 // POSIX.1 ustar: of the field magic in the first header
+	if len(head) > mark && bytes.HasPrefix(head[mark:], []byte("ustar")) {
+		return format{formatTar, ""}
+	}
 	for _, s := range signatures {
 		if bytes.HasPrefix(head, []byte(s.magic)) {
 			return s.format

@@ -78,6 +78,7 @@ type source struct {
 	names     []string // in reverse DNS
 	confirmed bool     // one of the names leads back to the address, and stands first
 
+	byReport     map[int]int64 // messages
 	dispositions Dispositions
 	overrides    counts[Override]
 	headerFrom   counts[string]
@@ -89,6 +90,10 @@ type source struct {
 // add takes what a record says.
 func (s *source) add(r *Record) {
 	n := r.Count
+	if s.byReport == nil {
+		s.byReport = map[int]int64{}
+	}
+	s.byReport[r.Report] += n
 	s.dispositions.add(r.Disposition, n)
 	for _, o := range r.Overrides {
 		s.overrides.addUpTo(maxDetails, Override{o.Type, diag.Quote(o.Comment)}, n)

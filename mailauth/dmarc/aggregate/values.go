@@ -125,7 +125,7 @@ func (b *builder) readError(l *leaf, text []byte) {
 	errors := &b.report.Metadata.Errors
 	switch {
 	case len(text) == 0:
-	case len(*errors) == MaxAuth:
+	case len(*errors) == MaxErrors:
 		b.fault(TooMany, l.path, text)
 	default:
 		*errors = append(*errors, b.intern(text))

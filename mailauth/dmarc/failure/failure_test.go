@@ -98,7 +98,11 @@ func TestParseDeviations(t *testing.T) {
 			require.Contains(t, strings.Join(r.Deviations, "\n"), tt.want)
 		})
 	}
-	r, err := Parse([]byte(strings.Replace(complete, "message/feedback-report", "text/plain", 1)))
+	r, err := Parse([]byte(strings.Replace(complete, "Source-IP: 192.0.2.1", "Source-IP: 192.0.2.7 (mx.example.com)", 1)))
+	require.NoError(t, err)
+	require.Equal(t, "192.0.2.7", r.SourceIP.String(), "RFC 5965 section 3.2 allows a comment")
+	require.Empty(t, r.Deviations)
+	r, err = Parse([]byte(strings.Replace(complete, "message/feedback-report", "text/plain", 1)))
 	require.NoError(t, err)
 	require.Equal(t, DMARC, r.Failure)
 	require.False(t, r.TextOnly)

@@ -126,7 +126,8 @@ func (r *Report) address(value string) netip.Addr {
 	if value == "" {
 		return netip.Addr{}
 	}
-	text := strings.Trim(value, "[] ")
+	text, _, _ := strings.Cut(value, "(") // a comment, in which OpenDMARC names the host
+	text = strings.Trim(text, "[] \t")
 	if len(text) > 5 && strings.EqualFold(text[:5], "IPv6:") { // RFC 5321 section 4.1.3
 		text = text[5:]
 	}

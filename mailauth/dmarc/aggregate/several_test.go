@@ -1,0 +1,148 @@
+package aggregate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/miekg/dns"
+	"github.com/stretchr/testify/require"
+)
+
+// dayXML writes the report of one receiver about one day of 2026, from 0.
+func dayXML(receiver string, day int, published string, records ...string) string {
+	begin := 1767225600 + day*86400
+	return feedbackWith(fmt.Sprintf(`<org_name>%s</org_name><email>d@r.example</email><report_id>%[1]s-%[2]d</report_id>`+
+		`<date_range><begin>%d</begin><end>%d</end></date_range>`, receiver, day, begin, begin+86399), published, records...)
+}
+
+const published = `<domain>example.com</domain><p>none</p>`
+
+// Reports in one file are judged together, each of them once, and each by the alignment that it was made with.
+func TestSeveralReports(t *testing.T) {
+	strict := rowXML("192.0.2.26 50 none fail fail example.com", "dkim news.example.com n1 pass", "spf news.example.com pass")
+	aligned := strings.ReplaceAll(strict, "fail</", "pass</")
+	first := dayXML("a.example", 0, `<domain>example.com</domain><adkim>s</adkim><aspf>s</aspf><p>none</p>`, own, strict)
+	second := dayXML("b.example", 1, `<domain>example.com</domain><p>reject</p>`, own, aligned)
+	for name, file := range map[string]string{
+		"zip":      archive(t, "b.xml", second, "a.xml", first, "again.xml", first),
+		"tar":      string(tarred("b.xml", second, "a.xml", first, "again.xml.gz", pack(t, first))),
+		"mail box": mailbox(mail("application/gzip", "base64", lines64(gzipped(second))), mail("application/zip", "base64", lines64(zipped("a.xml", first, "b.xml", first)))),
+	} {
+		a := analyze(t, file)
+		require.Len(t, a.Reports, 2, name)
+		require.Equal(t, "a.example", a.Reports[0].Organization, "the oldest first")
+		require.EqualValues(t, 650, a.Reports[1].MessageCount)
+		require.Equal(t, "b.example", a.Metadata.Organization, "the newest speaks")
+		require.Equal(t, "reject", a.Policy.Policy)
+		require.Equal(t, 4, a.RecordsCount)
+		require.EqualValues(t, 1300, a.Totals.MessageCount)
+		require.EqualValues(t, 1250, a.Totals.PassCount)
+		require.Equal(t, 2, a.Totals.SourceCount)
+		require.NotContains(t, codesOf(a), diag.Code("dmarc.report.evaluation.contradiction"), "each by its own alignment")
+		checkSums(t, a)
+	}
+	require.Len(t, analyze(t, first).Reports, 1)
+}
+
+// Of reports about several domains those about one are judged, and it is said which.
+func TestMixedDomains(t *testing.T) {
+	other := strings.ReplaceAll(dayXML("a.example", 1, published, spoofer), "example.com", "example.net")
+	a := analyze(t, archive(t, "1.xml", other, "2.xml", dayXML("a.example", 0, published, own), "3.xml",
+		strings.ReplaceAll(dayXML("c.example", 0, published, own), "<domain>example.com</domain><p>", "<domain>news.example.com</domain><p>")))
+	require.Len(t, a.Reports, 2, "a subdomain is of the same organization")
+	require.EqualValues(t, 1200, a.Totals.MessageCount)
+	require.Equal(t, diag.Code("dmarc.report.domains.mixed"), a.Findings[0].Code)
+	require.Contains(t, a.Findings[0].Detail, "example.net (1)")
+}
+
+// A source that rests when the domain's own servers do is probably one of them.
+func TestVolumeThatFollows(t *testing.T) {
+	reason := func(volumes ...int) Reason {
+		var files []string
+		for day, n := range []int{900, 950, 1000, 930, 960, 40, 30} {
+			rows := []string{strings.Replace(own, "<count>600", fmt.Sprintf("<count>%d", n), 1)}
+			if day < len(volumes) {
+				rows = append(rows, rowXML(fmt.Sprintf("198.51.100.9 %d none fail fail example.com", volumes[day]), "spf example.com softfail"))
+			}
+			files = append(files, fmt.Sprintf("%d.xml", day), dayXML("a.example", day, published, rows...))
+		}
+		for _, s := range analyze(t, archive(t, files...)).Sources {
+			if s.SourceIP.String() == "198.51.100.9" {
+				return s.Reason
+			}
+		}
+		return ""
+	}
+	require.Equal(t, ReasonFollowing, reason(90, 96, 101, 92, 95, 3, 2))
+	require.Equal(t, ReasonNothing, reason(5, 3, 6, 4, 5, 90, 85), "it works on weekends")
+	require.Equal(t, ReasonNothing, reason(50, 50, 50, 50, 50, 50, 50))
+	require.Equal(t, ReasonNothing, reason(90))
+}
+
+// A domain is ready only if what would be lost is named and small (issue 19).
+func TestReady(t *testing.T) {
+	yes, no := new(true), new(false)
+	good := rowXML("192.0.2.25 1000000 none pass pass example.com", "dkim example.com s1 pass", "spf example.com pass")
+	printer := rowXML("192.0.2.77 400 none fail fail example.com", "spf example.com softfail")
+	elsewhere := strings.ReplaceAll(printer, "192.0.2.77", "198.51.100.77")
+	for _, tt := range []struct {
+		name    string
+		records []string
+		want    *bool
+		atRisk  int64
+		sources string
+	}{
+		{"all passes", []string{own}, yes, 0, ""},
+		{"forged mail with evidence", []string{own, spoofer}, yes, 0, ""},
+		{"a printer in the network of the server", []string{own, printer}, no, 400, "192.0.2.77"},
+		{"nobody knows whose", []string{own, elsewhere}, no, 400, "198.51.100.77"},
+		{"one message of a million", []string{good, strings.ReplaceAll(elsewhere, ">400<", ">1<")}, yes, 1, "198.51.100.77"},
+		{"a thousand of a million", []string{good, strings.ReplaceAll(elsewhere, ">400<", ">1100<")}, no, 1100, "198.51.100.77"},
+		{"one good message beside a million of forged ones", []string{strings.ReplaceAll(good, ">1000000<", ">1<"),
+			strings.ReplaceAll(spoofer, ">400<", ">1000000<")}, nil, 0, ""},
+		{"a service that is not set up", []string{good, mailchimp}, no, 100, "198.51.100.7"},
+		{"lists that break a few", []string{own, rowXML("198.51.100.30 5 none fail fail example.com", "reason mailing_list", "spf list.example pass")}, yes, 5, "198.51.100.30"},
+		{"a record without a count", []string{own, rowXML("192.0.2.26 many none pass pass example.com", "spf example.com pass")}, nil, 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := analyze(t, feedbackXML(pNone, tt.records...))
+			require.Equal(t, tt.want, a.Enforcement.Ready)
+			require.Equal(t, tt.atRisk, a.Enforcement.MessageCountAtRisk)
+			require.Equal(t, tt.sources, strings.Join(a.Enforcement.BlockingSources, " "))
+			for _, f := range a.Findings {
+				if f.Code == "dmarc.report.policy.none" {
+					require.Equal(t, tt.want != nil && *tt.want, strings.Contains(f.Advice, "publish p=quarantine"), f.Advice)
+					require.Equal(t, tt.atRisk > 0, strings.Contains(f.Detail, "At risk"), f.Detail)
+				}
+			}
+			require.NotContains(t, a.Headline+a.Sub, "p=quarantine")
+		})
+	}
+}
+
+// A name in reverse DNS that nobody answers for makes no verdict surer (CONTRACT 1.7, Knowledge).
+func TestSilentReverseName(t *testing.T) {
+	file := feedbackXML(pNone, own, strings.ReplaceAll(spoofer, "203.0.113.200", "203.0.113.9"))
+	judged := func(broken bool) *Analysis {
+		w := diagtest.NewWorld(t)
+		w.SetTime(testNow)
+		w.Zone("9.113.0.203.in-addr.arpa. PTR printer.example.com.\nprinter.example.com. A 203.0.113.9\n")
+		if broken {
+			w.Break("9.113.0.203.in-addr.arpa", dns.RcodeServerFailure)
+		}
+		a, err := Analyze(t.Context(), w.Env(), Request{XML: file, ResolvePTR: true})
+		require.NoError(t, err)
+		return a
+	}
+	known, silent := judged(false), judged(true)
+	require.Contains(t, codesOf(known), diag.Code("dmarc.report.unlisted.failing"))
+	require.Equal(t, []diag.Code{"dmarc.report.ptr.unknown"}, codesOf(silent))
+	require.True(t, silent.Partial)
+	require.Nil(t, silent.Enforcement.Ready)
+	for _, check := range silent.Passed {
+		require.Contains(t, known.Passed, check)
+	}
+}
