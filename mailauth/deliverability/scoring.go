@@ -37,7 +37,7 @@ type scoring struct {
 
 // conclude tells what the components mean for each other.
 func (s *scoring) conclude() {
-	s.gone = slices.ContainsFunc(s.spf.Findings, func(f diag.Finding) bool { return f.Code == "spf.domain.missing" })
+	s.gone = slices.ContainsFunc(s.spf.Findings, func(f diag.Finding) bool { return f.Code == "spf.domain.nxdomain" })
 	s.silent = compose.Silent(s.spf)
 	s.dkim = s.keys.Parts(s.silent || compose.Parked(s.spf), compose.Senders(s.spf))
 	s.quiet = s.IP.IsZero() && (s.silent || compose.Parked(s.spf) && !compose.Sends(s.spf, s.dkim))

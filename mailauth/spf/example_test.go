@@ -43,7 +43,7 @@ func ExampleLookup() {
 	fmt.Println(report.Authorized.IP4)
 	fmt.Println(report.IPTest.Result, report.IPTest.MatchedTerm, report.IPTest.MatchedDomain)
 	// Output:
-	// SPF works, but uses the ptr mechanism
+	// SPF record uses the ptr mechanism
 	// warning: spf.ptr: "ptr" should no longer be used. (RFC 7208 section 5.5)
 	// warning: spf.mx.void: In the SPF record of _spf.example.net: old.example.net has no MX records, so that "mx:old.example.net" never matches. (RFC 7208 section 5.4)
 	// 4 of 10 lookups, 1 void

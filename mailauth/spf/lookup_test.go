@@ -2,7 +2,6 @@ package spf
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -110,7 +109,7 @@ func TestLookup(t *testing.T) {
 		{"letter case and blanks", "V=SPF1  MX:Example.COM  -ALL ", "example.com. MX 10 mx.example.com.", "valid 100"},
 		{"no mail", "v=spf1 -all", "", "valid 100"},
 
-		{"no domain", "", "", "missing none spf.domain.missing"},
+		{"no domain", "", "", "missing none spf.domain.nxdomain"},
 		{"no record", "", "example.com. A 192.0.2.1", "missing 0 spf.record.missing"},
 		{"other TXT", "", `example.com. TXT "hello"`, "missing 0 spf.record.missing.no_mail"},
 		{"wrong place", "", "example.com. A 192.0.2.1\n" + `_spf.example.com. TXT "v=spf1 -all"`,
@@ -290,13 +289,6 @@ func TestLookup(t *testing.T) {
 	seen = append(seen, lookup(t, large).Verdict)
 	diagtest.CoverRules(t, rules, seen)
 	diagtest.CheckTexts(t, texts, (*LookupReport)(nil).Rules(), seen)
-	said := map[string]bool{}
-	for _, v := range seen {
-		said[v.Headline] = true
-	}
-	for key, text := range texts {
-		require.True(t, said[text.Headline] || slices.Contains([]string{"valid", "unknown", "warning", "invalid", "missing"}, key), "no test hears the text of %s", key)
-	}
 }
 
 // networks makes terms of 18 bytes or so.

@@ -123,7 +123,7 @@ func TestLocations(t *testing.T) {
 func TestFindingsOfOthers(t *testing.T) {
 	tests := []struct{ message, record, zone, code string }{
 		{"SPF record does not exist", "", "example.com. A 192.0.2.1", "spf.record.missing"},
-		{"domain does not exist", "", "", "spf.domain.missing"},
+		{"domain does not exist", "", "", "spf.domain.nxdomain"},
 		{"multiple SPF TXT records", "v=spf1 -all", `example.com. TXT "v=spf1 mx -all"`, "spf.record.multiple"},
 		{"should equal v=spf1 or begin with it and a space", "v=spf1mx -all", "", "spf.record.version"},
 		{"SPF type DNS records found", "v=spf1 -all", `example.com. SPF "v=spf1 -all"`, "spf.record.type99"},

@@ -34,7 +34,7 @@ func hasExplanation(e *evidence) bool {
 var explanationRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.exp.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Explanation could not be looked up",
+		Title:       "SPF explanation could not be looked up",
 		Requirement: "The name servers answer for the explanation",
 		Ref:         "RFC 7208 section 6.2",
 		Advice:      "Check the name servers: without the text, senders do not learn why their mail failed.",
@@ -47,21 +47,21 @@ var explanationRules = diag.Rules[*evidence]{
 				diag.Quote(t.Err.Error()))}
 		}),
 	},
-	explanationRule("spf.exp.missing", "Explanation does not exist", "The explanation exists",
+	explanationRule("spf.exp.missing", "SPF explanation does not exist", "The explanation exists",
 		"Publish the text as one TXT record at that name, or remove exp.", func(t *ResolvedTerm) string {
 			if len(t.Texts) > 0 {
 				return ""
 			}
 			return fmt.Sprintf("%s has no TXT record with the explanation.", diag.Quote(t.Target))
 		}),
-	explanationRule("spf.exp.multiple", "More than one explanation", "There is only one explanation",
+	explanationRule("spf.exp.multiple", "SPF has more than one explanation", "There is only one explanation",
 		"Keep one TXT record at that name: with more than one, receivers use none.", func(t *ResolvedTerm) string {
 			if len(t.Texts) < 2 {
 				return ""
 			}
 			return fmt.Sprintf("%s has %d TXT records.", diag.Quote(t.Target), len(t.Texts))
 		}),
-	explanationRule("spf.exp.syntax", "Explanation has a syntax error", "The explanation is ASCII text with valid macros",
+	explanationRule("spf.exp.syntax", "SPF explanation has a syntax error", "The explanation is ASCII text with valid macros",
 		"Correct the text: receivers do not use an explanation with an error.", func(t *ResolvedTerm) string {
 			if len(t.Texts) != 1 {
 				return ""

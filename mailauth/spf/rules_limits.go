@@ -14,7 +14,7 @@ const nearLimit = 9
 var limitRules = diag.Rules[*evidence]{
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.lookups.exceeded", Severity: diag.Critical, Weight: 15, Category: factorLimits,
-		Title:       "More than 10 DNS lookups",
+		Title:       "SPF needs more than 10 DNS lookups",
 		Requirement: "At most 10 DNS lookups",
 		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Remove includes that are no longer used, or flatten them: receivers return permerror at the eleventh lookup.",
@@ -28,7 +28,7 @@ var limitRules = diag.Rules[*evidence]{
 	}),
 	{
 		Code: "spf.lookups.near", Severity: diag.Warning, Weight: 2, Category: factorLimits,
-		Title:       "Close to the limit of 10 DNS lookups",
+		Title:       "SPF is close to the limit of 10 DNS lookups",
 		Requirement: "At most 8 of 10 DNS lookups are used",
 		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Remove includes that are no longer used, before a change of a provider takes the record over the limit.",
@@ -42,7 +42,7 @@ var limitRules = diag.Rules[*evidence]{
 	},
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.voids.exceeded", Severity: diag.Error, Weight: 10, Category: factorLimits,
-		Title:       "More than 2 void lookups",
+		Title:       "SPF has more than 2 void lookups",
 		Requirement: "At most 2 void lookups",
 		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Remove the terms whose names have no records: receivers return permerror at the third void lookup.",
@@ -54,7 +54,7 @@ var limitRules = diag.Rules[*evidence]{
 	}),
 	{
 		Code: "spf.voids.family", Severity: diag.Warning, Weight: 2, Category: factorLimits,
-		Title:       "More than 2 void lookups for one address family",
+		Title:       "SPF has more than 2 void lookups for one address family",
 		Requirement: "At most 2 void lookups for IPv4 and for IPv6 clients",
 		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Write the addresses as ip4 or ip6: receivers query only the client's family, and count names without such addresses.",
@@ -75,7 +75,7 @@ var limitRules = diag.Rules[*evidence]{
 	},
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.mx.exceeded", Severity: diag.Critical, Weight: 3, Category: factorLimits,
-		Title:       "More than 10 MX hosts behind one mx",
+		Title:       "SPF has an mx with more than 10 MX hosts",
 		Requirement: "No mx stands for more than 10 MX hosts",
 		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "List the addresses with ip4 and ip6: receivers return permerror for an mx with more than 10 hosts.",
@@ -145,14 +145,14 @@ func voidRule(code diag.Code, name Name, weight int, title, requirement, section
 
 // hostRules are about the hosts that terms stand for.
 var hostRules = diag.Rules[*evidence]{
-	voidRule("spf.a.void", A, 2, "a refers to a name without an address", "Every a refers to a host with an address", "5.3",
+	voidRule("spf.a.void", A, 2, "SPF has an a whose name has no address", "Every a refers to a host with an address", "5.3",
 		"Remove the term, or give the name an address.", "%s has neither an A nor an AAAA record, so that %q never matches."),
-	voidRule("spf.mx.void", MX, 2, "mx refers to a domain without MX records", "Every mx refers to a domain with MX records",
+	voidRule("spf.mx.void", MX, 2, "SPF has an mx whose domain has no MX records", "Every mx refers to a domain with MX records",
 		"5.4", "Remove the term, or use a: mx does not fall back to the address of the domain.",
 		"%s has no MX records, so that %q never matches."),
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.mx.null", Severity: diag.Warning,
-		Title:       "mx refers to a domain with a null MX",
+		Title:       "SPF has an mx whose domain has a null MX",
 		Requirement: "Every mx refers to a domain that receives mail",
 		Ref:         "RFC 7505 section 3",
 		Advice:      "Remove the term: a domain with a null MX has no MX hosts.",
@@ -164,7 +164,7 @@ var hostRules = diag.Rules[*evidence]{
 			return diag.Failures{blame(n, t.Term, "The MX record of %s names no host.", diag.Quote(t.Target))}
 		}),
 	}),
-	voidRule("spf.exists.void", Exists, 1, "exists never matches", "Every exists can match", "5.7",
+	voidRule("spf.exists.void", Exists, 1, "SPF has an exists that never matches", "Every exists can match", "5.7",
 		"Remove the term, or correct its name: it never matches, and counts as a void lookup.",
 		"%s has no A record, so that %q never matches."),
 }

@@ -17,7 +17,7 @@ const (
 var networkRules = diag.Rules[*evidence]{
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.everyone", Severity: diag.Critical, Weight: 5, Category: factorNetworks,
-		Title:       "Networks cover the whole Internet",
+		Title:       "SPF authorizes the whole Internet",
 		Requirement: "The networks do not cover the whole Internet",
 		Ref:         "RFC 7208 section 11.4",
 		Advice:      "Narrow the networks to the hosts that send: anyone can send mail as the domain.",
@@ -25,7 +25,7 @@ var networkRules = diag.Rules[*evidence]{
 	}),
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.wide", Severity: diag.Warning, Weight: 3, Category: factorNetworks,
-		Title:       "Very large network authorized",
+		Title:       "SPF authorizes a very large network",
 		Requirement: "No authorized network is wider than a /16 of IPv4 or a /32 of IPv6",
 		Ref:         "RFC 7208 section 11.4",
 		Advice:      "Narrow the network to the hosts that send: every other host in it passes, too.",
@@ -43,7 +43,7 @@ var networkRules = diag.Rules[*evidence]{
 	}),
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.network.special", Severity: diag.Warning, Weight: 2, Category: factorNetworks,
-		Title:       "Network that is not on the public Internet",
+		Title:       "SPF authorizes a network that is not public",
 		Requirement: "All networks are on the public Internet",
 		Ref:         "RFC 6890 section 2.2.2",
 		Advice:      "Remove the network: mail from the Internet never comes from such addresses.",
@@ -61,7 +61,7 @@ var networkRules = diag.Rules[*evidence]{
 	}),
 	{
 		Code: "spf.network.mapped", Severity: diag.Warning, Weight: 1, Category: factorNetworks,
-		Title:       "IPv4-mapped address in ip6",
+		Title:       "SPF has an IPv4-mapped address in ip6",
 		Requirement: "No ip6 has an IPv4-mapped address",
 		Ref:         "RFC 7208 section 5",
 		Advice:      "Write it with ip4: receivers treat clients with such an address as IPv4.",
@@ -74,7 +74,7 @@ var networkRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.network.host_bits", Severity: diag.Info,
-		Title:       "Network does not begin at its first address",
+		Title:       "SPF has a network that does not begin at its first address",
 		Requirement: "Every network begins at its first address",
 		Ref:         "RFC 7208 section 5.6",
 		Advice:      "Write the first address of the network, or remove the prefix length if one host was meant.",

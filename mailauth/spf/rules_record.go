@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // The lengths of records (RFC 7208 section 3.4).
@@ -61,7 +62,8 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "spf.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Code: "spf.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Fact:        ground.NoName,
 		DependsOn:   []diag.Code{"spf.record.unknown"},
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
@@ -74,7 +76,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.location", Severity: diag.Error, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"spf.domain.missing"},
+		DependsOn:   []diag.Code{"spf.domain.nxdomain"},
 		Title:       "SPF record is published at the wrong name",
 		Requirement: "The SPF record is published at the domain itself",
 		Ref:         "RFC 7208 section 4.4",
@@ -89,7 +91,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.mail.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"spf.domain.missing"},
+		DependsOn:   []diag.Code{"spf.domain.nxdomain"},
 		Title:       "No SPF record, and mail servers could not be looked up",
 		Requirement: "The name servers say whether a domain without a record receives mail",
 		Ref:         "RFC 7208 section 10.1.2",
@@ -102,7 +104,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.missing", Severity: diag.Error, Weight: 20, Category: factorRecord, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"spf.domain.missing"},
+		DependsOn:   []diag.Code{"spf.domain.nxdomain"},
 		Title:       "No SPF record",
 		Requirement: "The domain has an SPF record",
 		Ref:         "RFC 7208 section 3",
@@ -113,7 +115,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.missing.no_mail", Severity: diag.Warning, Weight: 20, Category: factorRecord,
-		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"spf.domain.missing"},
+		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"spf.domain.nxdomain"},
 		Title:       "No SPF record on a domain without mail",
 		Requirement: "The domain has an SPF record, although it receives no mail",
 		Ref:         "RFC 7208 section 10.1.2",
@@ -137,7 +139,7 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "spf.record.stray", Severity: diag.Warning, DependsOn: []diag.Code{"spf.domain.missing"},
+		Code: "spf.record.stray", Severity: diag.Warning, DependsOn: []diag.Code{"spf.domain.nxdomain"},
 		Title:       "Another TXT record looks like a broken SPF record",
 		Requirement: "No other TXT record looks like SPF",
 		Ref:         "RFC 7208 section 4.5",
@@ -147,7 +149,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.split", Severity: diag.Error, Weight: 3, Category: factorRecord,
-		DependsOn:   []diag.Code{"spf.domain.missing"},
+		DependsOn:   []diag.Code{"spf.domain.nxdomain"},
 		Title:       "Rest of the SPF record is in another TXT record",
 		Requirement: "The whole SPF record is in one TXT record",
 		Ref:         "RFC 7208 section 3.2",
@@ -161,7 +163,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.multiple", Severity: diag.Critical, Weight: 5, Category: factorRecord,
-		DependsOn:   []diag.Code{"spf.domain.missing"},
+		DependsOn:   []diag.Code{"spf.domain.nxdomain"},
 		Title:       "More than one SPF record",
 		Requirement: "The domain has only one SPF record",
 		Ref:         "RFC 7208 section 3.2",
@@ -193,7 +195,7 @@ func strays(e *evidence) diag.Failures {
 }
 
 // publicationRules are about what is published beside the record. They look at the domain, if it exists.
-var publicationRules = on("spf.domain.missing", diag.Rules[*evidence]{
+var publicationRules = on("spf.domain.nxdomain", diag.Rules[*evidence]{
 	{
 		Code: "spf.record.type99", Severity: diag.Warning,
 		Title:       "Obsolete record of type SPF",
@@ -235,7 +237,7 @@ var formRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.string", Severity: diag.Error,
-		Title:       "Character-string longer than 255 bytes",
+		Title:       "SPF record has a string longer than 255 bytes",
 		Requirement: "Every character-string of the record has at most 255 bytes",
 		Ref:         "RFC 7208 section 3.3",
 		Advice:      "Split the record into strings of at most 255 bytes, and keep the space between two terms in one of them.",
@@ -250,7 +252,7 @@ var formRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.record.joined", Severity: diag.Error,
-		Title:       "No space between two strings of the record",
+		Title:       "SPF record has no space between two of its strings",
 		Requirement: "The character-strings of the record join without breaking terms",
 		Ref:         "RFC 7208 section 3.3",
 		Advice:      "Add a space at the end of the first string or at the beginning of the second: strings are joined without one.",

@@ -11,7 +11,7 @@ import (
 var termRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.modifier.mechanism", Severity: diag.Error, Weight: 2, Category: factorTerms,
-		Title:       "Mechanism written with an equals sign",
+		Title:       "SPF record has a mechanism with an equals sign",
 		Requirement: "No mechanism is written with an equals sign",
 		Ref:         "RFC 7208 section 6",
 		Advice:      "Write mechanisms with a colon: with an equals sign they are unknown modifiers, which receivers ignore.",
@@ -24,7 +24,7 @@ var termRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.modifier.version", Severity: diag.Error, Weight: 2, Category: factorTerms,
-		Title:       "v=spf1 appears twice",
+		Title:       "SPF record has v=spf1 twice",
 		Requirement: "v=spf1 appears only at the beginning",
 		Ref:         "RFC 7208 section 4.5",
 		Advice:      "Merge the two records that were joined here into one, with one v=spf1 and one all.",
@@ -37,7 +37,7 @@ var termRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.modifier.unknown", Severity: diag.Info,
-		Title:       "Unknown modifier",
+		Title:       "SPF record has an unknown modifier",
 		Requirement: "Every modifier is one that SPF defines",
 		Ref:         "RFC 7208 section 6",
 		Advice:      "Check the spelling, or remove it: receivers ignore modifiers that they do not know.",
@@ -50,7 +50,7 @@ var termRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.term.repeated", Severity: diag.Warning, Weight: 1, Category: factorTerms,
-		Title:       "Mechanism appears twice",
+		Title:       "SPF record has a mechanism twice",
 		Requirement: "No mechanism appears twice",
 		Ref:         "RFC 7208 section 4.6.2",
 		Advice:      "Remove the second one: it never matches what the first did not, and may cost a DNS lookup.",
@@ -58,7 +58,7 @@ var termRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.term.target", Severity: diag.Error, Weight: 1, Category: factorTerms,
-		Title:       "Name that cannot exist",
+		Title:       "SPF record has a name that cannot exist",
 		Requirement: "Every name in the record can exist",
 		Ref:         "RFC 7208 section 4.8",
 		Advice:      "Correct the name: labels have 1 to 63 letters, digits, hyphens and underscores.",
@@ -72,7 +72,7 @@ var termRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.term.unreached", Severity: diag.Warning, Weight: 2, Category: factorTerms,
-		Title:       "Mechanism after all",
+		Title:       "SPF record has mechanisms after all",
 		Requirement: "No mechanism follows all",
 		Ref:         "RFC 7208 section 5.1",
 		Advice:      "Move all to the end of the record: it always matches, so receivers never evaluate what follows it.",
@@ -85,7 +85,7 @@ var termRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.term.shadowed", Severity: diag.Warning, Weight: 2, Category: factorTerms,
-		Title:       "Sender excluded by an earlier term",
+		Title:       "SPF record lists a sender that an earlier term excludes",
 		Requirement: "No sender is excluded by an earlier term",
 		Ref:         "RFC 7208 section 4.6.2",
 		Advice:      "Move the term before the one that excludes it: the first match decides.",
@@ -94,7 +94,7 @@ var termRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.redirect.ignored", Severity: diag.Warning, Weight: 1, Category: factorTerms,
-		Title:       "redirect ignored because of all",
+		Title:       "SPF redirect is ignored because of all",
 		Requirement: "redirect and all are not used together",
 		Ref:         "RFC 7208 section 6.1",
 		Advice:      "Remove all to use the redirect, or use include in place of redirect: beside all, redirect is ignored.",
@@ -107,7 +107,7 @@ var termRules = diag.Rules[*evidence]{
 	},
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.ptr", Severity: diag.Warning, Weight: 5, Category: factorTerms,
-		Title:       "ptr mechanism",
+		Title:       "SPF record uses the ptr mechanism",
 		Requirement: "No record uses ptr",
 		Ref:         "RFC 7208 section 5.5",
 		Advice:      "Replace ptr with ip4, ip6, a or mx: it is slow and unreliable, and some receivers do not evaluate it.",
@@ -120,7 +120,7 @@ var termRules = diag.Rules[*evidence]{
 	}),
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.macro.ptr", Severity: diag.Warning, Weight: 2, Category: factorTerms,
-		Title:       "Macro p",
+		Title:       "SPF record uses the macro p",
 		Requirement: "No record uses the macro p",
 		Ref:         "RFC 7208 section 7.2",
 		Advice:      "Use %{i} in place of %{p}: the host name of a client is slow to look up and often unknown.",
@@ -226,7 +226,7 @@ func ending(sign Qualifier, detail string) func(*evidence) diag.Failures {
 var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "spf.senders.none", Severity: diag.Error, Weight: 10, Category: factorPolicy,
-		Title:       "No host passes, although senders are listed",
+		Title:       "SPF lists senders, but nobody passes",
 		Requirement: "The listed senders pass",
 		Ref:         "RFC 7208 section 4.6.2",
 		Advice:      "Move the senders before all and before terms that exclude them, or remove those that are not used any more.",
@@ -246,7 +246,7 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.all.missing", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
-		Title:       "Record does not end with all or redirect",
+		Title:       "SPF record does not end with all or redirect",
 		Requirement: "The record ends with all or redirect",
 		Ref:         "RFC 7208 section 4.7",
 		Advice:      "End the record with ~all, and with -all once you are sure that it lists every sender.",
@@ -269,7 +269,7 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.all.pass", Severity: diag.Critical, Weight: 15, Category: factorPolicy,
-		Title:       "+all lets every host pass",
+		Title:       "SPF record lets every host pass (+all)",
 		Requirement: "The record does not let every host pass",
 		Ref:         "RFC 7208 section 5.1",
 		Advice:      "List the senders and replace +all with ~all: anyone can send mail as the domain.",
@@ -278,7 +278,7 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "spf.all.neutral", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
-		Title:       "?all says nothing about other hosts",
+		Title:       "SPF record says nothing about other hosts (?all)",
 		Requirement: "The record does not end with ?all",
 		Ref:         "RFC 7208 section 8.2",
 		Advice:      "Replace ?all with ~all, and with -all once the list of senders is complete: ?all says no more than a record without all.",

@@ -40,7 +40,7 @@ var treeRules = diag.Rules[*evidence]{
 	},
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.tree.large", Severity: diag.Warning,
-		Title:       "Too many records to examine",
+		Title:       "SPF leads to more records than can be examined",
 		Requirement: "The tree of records is small enough to be examined",
 		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Remove includes that are not needed: receivers give up long before.",
@@ -53,13 +53,13 @@ var treeRules = diag.Rules[*evidence]{
 				MaxDepth, MaxTreeLength)
 		},
 	}),
-	treeRule("spf.include.loop", 3, "Include loop", "No record includes itself", "4.6.4",
+	treeRule("spf.include.loop", 3, "SPF record includes itself", "No record includes itself", "4.6.4",
 		"Remove the include that leads back: receivers follow it until they return permerror.",
 		suggesting(inState(NodeLoop, ViaInclude, loopText))),
-	treeRule("spf.redirect.loop", 3, "Redirect loop", "No record redirects to itself", "4.6.4",
+	treeRule("spf.redirect.loop", 3, "SPF record redirects to itself", "No record redirects to itself", "4.6.4",
 		"Let redirect lead to a record that ends with all: receivers follow the loop until they return permerror.",
 		inState(NodeLoop, ViaRedirect, loopText)),
-	treeRule("spf.term.dangling", 5, "Term refers to an unregistered domain",
+	treeRule("spf.term.dangling", 5, "SPF refers to a domain that anyone can register",
 		"Every domain that the record refers to is registered", "11.2",
 		"Remove the term at once: whoever registers the domain decides who may send mail as yours.",
 		suggesting(inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
@@ -69,13 +69,13 @@ var treeRules = diag.Rules[*evidence]{
 			return diag.Failures{blame(n, t.Term, "%q refers to %s, below a domain that does not exist and that anyone can register.",
 				diag.Quote(t.Raw), diag.Quote(t.Target))}
 		}))),
-	treeRule("spf.include.missing", 5, "Included domain has no SPF record", "Every included domain has an SPF record", "5.2",
+	treeRule("spf.include.missing", 5, "SPF includes a domain without an SPF record", "Every included domain has an SPF record", "5.2",
 		"Remove the include or correct its domain: receivers that evaluate it return permerror.",
 		suggesting(missing(ViaInclude, "includes"))),
-	treeRule("spf.redirect.missing", 5, "Domain of redirect has no SPF record", "The domain of redirect has an SPF record", "6.1",
+	treeRule("spf.redirect.missing", 5, "SPF redirects to a domain without an SPF record", "The domain of redirect has an SPF record", "6.1",
 		"Correct the domain, or list the hosts in this record: without a record there, receivers return permerror.",
 		missing(ViaRedirect, "redirects to")),
-	treeRule("spf.include.multiple", 2, "Included domain has more than one SPF record",
+	treeRule("spf.include.multiple", 2, "SPF leads to a domain with several SPF records",
 		"Every domain that the record leads to has only one SPF record", "4.5",
 		"Ask the operator of that domain to merge its records, and remove the term until then.",
 		inNodes(func(n *Node) string {
@@ -84,7 +84,7 @@ var treeRules = diag.Rules[*evidence]{
 			}
 			return fmt.Sprintf("The record of %s leads to %s, where %s.", diag.Quote(n.parent.Domain), diag.Quote(n.Domain), n.Error)
 		})),
-	treeRule("spf.include.syntax", 5, "Included record has a syntax error",
+	treeRule("spf.include.syntax", 5, "SPF leads to a record with a syntax error",
 		"Every record that the record leads to has a valid syntax", "4.6",
 		"Tell the operator of that domain, and remove the term until then: receivers return permerror.",
 		inNodes(func(n *Node) string {
@@ -96,14 +96,14 @@ var treeRules = diag.Rules[*evidence]{
 		})),
 	thorough(diag.Rule[*evidence]{
 		Code: "spf.include.repeated", Severity: diag.Warning, Weight: 2, Category: factorTree,
-		Title:       "Record included twice",
+		Title:       "SPF includes a record twice",
 		Requirement: "No record is included twice",
 		Ref:         "RFC 7208 section 4.6.4",
 		Advice:      "Remove one of the includes: receivers look the record up, and count it, each time.",
 		When:        online,
 		Fails:       suggesting(repeatedIncludes),
 	}),
-	treeRule("spf.include.pass", 5, "Included record lets every host pass", "No included record lets every host pass", "5.2",
+	treeRule("spf.include.pass", 5, "An included SPF record lets every host pass", "No included record lets every host pass", "5.2",
 		"Remove the include at once: it lets anyone send mail as the domain.",
 		inNodes(func(n *Node) string {
 			open := func(t ResolvedTerm) bool { return t.Name == All && t.Reached && t.Qualifier == QualifierPass }
@@ -112,7 +112,7 @@ var treeRules = diag.Rules[*evidence]{
 			}
 			return fmt.Sprintf("The record of %s ends with +all.", diag.Quote(n.Domain))
 		})),
-	treeRule("spf.exists.everyone", 2, "exists matches every host", "No exists matches every host", "5.7",
+	treeRule("spf.exists.everyone", 2, "An exists in the SPF record matches every host", "No exists matches every host", "5.7",
 		"Put a macro such as %{i} into the name, or use a: an exists whose fixed name has an address always matches.",
 		inTree(func(_ *evidence, n *Node, t *ResolvedTerm) diag.Failures {
 			if t.Name != Exists || !t.Everyone || t.Qualifier != QualifierPass {

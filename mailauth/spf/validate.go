@@ -45,7 +45,7 @@ func Validate(req ValidateRequest) (*ValidateReport, error) {
 	text := e.tree.Root.Record
 	r := &ValidateReport{
 		Record:       strings.ToValidUTF8(text, "\uFFFD"),
-		Verdict:      rules.Judge(e, texts),
+		Verdict:      rules.Judge(e, textsAlone),
 		Terms:        e.terms(),
 		DNSLookups:   e.lookupCount(),
 		LengthBytes:  len(text),
