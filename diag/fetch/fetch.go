@@ -42,6 +42,9 @@ func (r *Result) follow(ctx context.Context, env *diag.Env, req Request) *Error 
 		}
 		if visited[resource(next)] {
 			r.Loop = true
+			if _, cookies := r.Looped(); len(cookies) > 0 {
+				return &Error{Code: Loop, Message: "the redirects form a loop for clients without cookies"}
+			}
 			return &Error{Code: Loop, Message: "the redirects form a loop"}
 		}
 		if len(r.Hops) > req.MaxRedirects {

@@ -3,6 +3,7 @@ package fetch
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -54,6 +55,40 @@ func Resolve(base diag.URL, location string) (diag.URL, *Error) {
 func resource(u diag.URL) string {
 	s, _, _ := strings.Cut(u.String(), "#")
 	return s
+}
+
+// Looped returns the hops of the loop that the redirects form, and the cookies that these set: a browser, which sends
+// them back, may get further. Without a loop there are none.
+func (r *Result) Looped() (hops []Hop, cookies []string) {
+	if !r.Loop || len(r.Hops) == 0 {
+		return nil, nil
+	}
+	hops = r.Hops
+	for to := resource(hops[len(hops)-1].Target); len(hops) > 1; hops = hops[1:] {
+		if u, err := diag.ParseURL(hops[0].URL); err == nil && resource(u) == to {
+			break
+		}
+	}
+	for i := range hops {
+		cookies = append(cookies, hops[i].Cookies()...)
+	}
+	return hops, cookies
+}
+
+// maxCookies bounds the cookies of an answer that are told.
+const maxCookies = 50
+
+// Cookies returns the names of the cookies that an answer sets, each once.
+func (h *Hop) Cookies() []string {
+	names := []string{}
+	for _, line := range h.Header.Values("Set-Cookie") {
+		name, _, ok := strings.Cut(line, "=")
+		name = strings.ToValidUTF8(strings.TrimSpace(name), "\uFFFD")
+		if ok && !slices.Contains(names, name) && len(names) < maxCookies {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // escape percent-encodes bytes beyond ASCII, spaces, and percent signs that encode nothing. The host

@@ -21,8 +21,7 @@ type evidence struct {
 	head  bool // the method is HEAD
 	now   time.Time
 
-	result   *fetch.Result
-	nxdomain bool // the host at which the chain ended does not exist
+	result *fetch.Result
 
 	steps    []step
 	domains  []string
@@ -32,11 +31,9 @@ type evidence struct {
 	pageHop          int         // index of the hop that it is of
 	script           string      // where its scripts seem to lead
 	later            *fetch.Lead // the refresh of the last document that was asked for one
+	ignored          string      // where a refresh of it leads that browsers ignore
 	title, canonical string
 }
-
-// maxNames bounds lists of names in a report.
-const maxNames = 50
 
 // A step is a hop with what it means for the way.
 type step struct {
@@ -76,17 +73,10 @@ func (e *evidence) examine() {
 
 func newStep(h *fetch.Hop) step {
 	u, _ := diag.ParseURL(h.URL) // it was made of a URL
-	s := step{hop: h, url: u, site: site(u.Host()), tracking: []string{}, cookies: []string{}}
+	s := step{hop: h, url: u, site: site(u.Host()), tracking: []string{}, cookies: h.Cookies()}
 	s.tracking = append(s.tracking, trackingParameters(u)...)
 	if d, ok := u.Host().Domain(); ok {
 		s.shortener = Shortener(d)
-	}
-	for _, line := range h.Header.Values("Set-Cookie") {
-		name, _, ok := strings.Cut(line, "=")
-		name = printable(strings.TrimSpace(name))
-		if ok && !slices.Contains(s.cookies, name) && len(s.cookies) < maxNames {
-			s.cookies = append(s.cookies, name)
-		}
 	}
 	s.forwards = forwarding(&s)
 	return s
@@ -233,6 +223,9 @@ func (e *evidence) truncated() bool {
 	return e.failed(fetch.TooManyRedirects) || e.limit == 0 && s != nil && s.redirects()
 }
 
+// stopped reports whether the caller wanted no more redirects to be followed.
+func (e *evidence) stopped() bool { return e.truncated() && e.limit < fetch.DefaultRedirects }
+
 // cutShort reports whether the end was reached, but not all of its document.
 func (e *evidence) cutShort() bool { return e.end() != nil && e.result.Err != nil }
 
@@ -267,6 +260,12 @@ func (e *evidence) readPage() {
 		return
 	}
 	end.script = e.script
+	for i := range e.page.Metas {
+		m := &e.page.Metas[i]
+		if _, to, ok := fetch.ParseRefresh(m.Content); ok && m.HTTPEquiv == "refresh" && classify(to, "https").kind == unsafe {
+			e.ignored = to
+		}
+	}
 	e.title, _ = e.page.Title()
 	if list := e.page.Canonicals(); len(list) > 0 {
 		e.canonical = list[0].URL

@@ -2,6 +2,7 @@ package redirect
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -28,29 +29,21 @@ const (
 	maxDelay = 30 * time.Second
 )
 
-// gather follows the chain, and asks once more about a host that has no address.
+// gather follows the chain.
 func gather(ctx context.Context, env *diag.Env, ask fetch.Request) (*evidence, error) {
 	e := &evidence{start: ask.URL, now: env.Now(), limit: ask.MaxRedirects, head: ask.Method == "HEAD"}
 	if ask.Next != nil {
 		ask.Next = e.next
 	}
-	cached := env.Cached()
 	ask.Timeout = diag.TimeLeft(ctx, Timeout)
 	var err error
-	if e.result, err = fetch.Do(ctx, cached, ask); err != nil {
+	if e.result, err = fetch.Do(ctx, env.Cached(), ask); err != nil {
 		return nil, err
 	}
-	failure := e.result.Err
-	if failure == nil || failure.Code != fetch.DNS || failure.Unanswered {
-		return e, nil
+	if err := fetch.Unavailable(e.result); err != nil {
+		return nil, fmt.Errorf("following %s: %w", ask.URL, err)
 	}
-	if d, ok := e.result.URL.Host().Domain(); ok { // the answers are kept
-		limited, cancel := diag.Within(ctx, Timeout)
-		defer cancel()
-		a := diag.LookupAddresses(limited, cached, d.String())
-		e.nxdomain = a.V4.NXDomain() && a.V6.NXDomain()
-	}
-	return e, ctx.Err()
+	return e, nil
 }
 
 // next says where a document leads. Browsers heed the Refresh field first, and then the first meta element.

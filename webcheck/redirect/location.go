@@ -114,11 +114,3 @@ func locations(h *fetch.Hop) []string {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
-
-// unencoded reports whether a Location has what must be percent-encoded in a reference (RFC 3986 section
-// 2): characters beyond ASCII, spaces, and some punctuation.
-func unencoded(location string) bool {
-	return strings.ContainsFunc(strings.Trim(location, " \t"), func(r rune) bool {
-		return r >= 0x80 || strings.ContainsRune(" \"<>^`{|}", r)
-	})
-}

@@ -8,6 +8,9 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
+// maxNames bounds lists of names in a report.
+const maxNames = 50
+
 // tracking names query parameters by which clicks, campaigns and visitors are followed; those that end in
 // an underscore stand for all that begin so. It was compiled from the documentation of the vendors, as
 // known in November 2026.

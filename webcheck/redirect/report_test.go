@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
 
@@ -112,6 +114,27 @@ func TestCheckContextEnds(t *testing.T) {
 		_, err = Check(short, w.Env(), Request{URL: "https://silent.example.com/"})
 		require.ErrorIs(t, err, context.Canceled)
 	})
+}
+
+// closed is a resolver whose port nobody listens on.
+type closed struct{}
+
+func (closed) Exchange(context.Context, *dns.Msg) (*dns.Msg, error) { return nil, syscall.ECONNREFUSED }
+
+// A resolver that is dead is our failure, not the site's, and one question that goes unanswered is no fault.
+func TestCheckSilence(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	serve(t, w, twoDomains)
+	_, err := Check(t.Context(), &diag.Env{Resolver: closed{}}, Request{URL: "http://example.com/?utm_source=a"})
+	require.ErrorIs(t, err, diag.ErrUnavailable)
+	w.Break("xn--bcher-kva.example", dns.RcodeServerFailure)
+	r := check(t, w, Request{URL: "http://example.com/?utm_source=a"})
+	require.Equal(t, "unknown", join(diagtest.Codes(r.Verdict)))
+	require.Equal(t, diag.Unknown, r.State)
+	require.True(t, r.Partial)
+	for _, c := range r.Passed {
+		require.NotContains(t, []diag.Code{"url.redirect.downgrade", "url.certificate.expired", "url.redirect.loop"}, c.Code)
+	}
 }
 
 // Documents of any size and shape are read within their bounds.

@@ -9,9 +9,8 @@ import (
 )
 
 // rules is the table of all that is examined, in the order in which a visitor would meet it.
-var rules = slices.Concat(
-	reachRules, redirectRules, locationRules, refreshRules, transportRules, destinationRules, wayRules,
-)
+var rules = slices.Concat(diag.Rules[*evidence]{portRule}, serverRules,
+	onTheWay(slices.Concat(bodyRules, redirectRules, locationRules, refreshRules, transportRules, destinationRules, wayRules)))
 
 func answered(e *evidence) bool { return len(e.steps) > 0 }
 
@@ -50,12 +49,6 @@ func (e *evidence) led() string {
 		return ""
 	}
 	return fmt.Sprintf("%s leads to %s. ", diag.Quote(e.last().hop.URL), text(e.result.URL))
-}
-
-// explained fails with what the client said.
-func (e *evidence) explained() diag.Failures {
-	said := e.result.Err.Message
-	return diag.Fail("%s%s", e.led(), diag.Sentence(strings.ToUpper(said[:1])+said[1:])).About(e.host())
 }
 
 // list writes at most five items with commas.

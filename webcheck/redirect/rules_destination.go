@@ -3,7 +3,6 @@ package redirect
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -84,34 +83,6 @@ var destinationRules = diag.Rules[*evidence]{
 				diag.Quote(h.URL), h.StatusCode, diag.Quote(h.StatusText)).About(hop(e.end()))
 		},
 	},
-	{
-		Code: "url.content_type", Severity: diag.Info,
-		DependsOn:   []diag.Code{"url.status", "url.status.refused"},
-		Title:       "Document has no Content-Type",
-		Requirement: "The document has a Content-Type",
-		Ref:         "RFC 9110 section 8.3",
-		Advice:      "Send Content-Type with every document: without it browsers guess.",
-		When:        func(e *evidence) bool { return arrived(e) && len(e.result.Body) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			none := e.end().hop.Header.Get("Content-Type") == ""
-			return diag.FailIf(none, "%s is served without a Content-Type.", e.end().at()).About(hop(e.end()))
-		},
-	},
-	{
-		Code: "url.canonical", Severity: diag.Info,
-		DependsOn:   []diag.Code{"url.status", "url.status.refused"},
-		Title:       "Page names another URL as canonical",
-		Requirement: "The page names its own URL as canonical",
-		Ref:         "RFC 6596 section 3",
-		Advice:      "Link to the canonical URL, or correct it if the page has an address of its own.",
-		When:        func(e *evidence) bool { return arrived(e) && e.canonical != "" },
-		Fails: func(e *evidence) diag.Failures {
-			own := resource(e.end().url)
-			named, err := diag.ParseURL(e.canonical)
-			return diag.FailIf(err != nil || resource(named) != own, "%s names %s as canonical.", e.end().at(),
-				diag.Quote(e.canonical)).About(hop(e.end()))
-		},
-	},
 }
 
 // wayRules are about whom a visitor meets on the way.
@@ -150,77 +121,6 @@ var wayRules = diag.Rules[*evidence]{
 			}
 			return fmt.Sprintf("The parameter %q of %s holds the host to which it redirects: it may be an open redirect.",
 				diag.Quote(s.forwards), s.at())
-		}),
-	},
-	{
-		Code: "url.cross_domain", Severity: diag.Info,
-		Title:       "URL leads to another domain",
-		Requirement: "The URL stays on its domain",
-		Ref:         refRedirect,
-		Advice:      "Check that you know the domain to which the URL leads.",
-		When:        answered,
-		Fails: each(func(e *evidence, s *step) string {
-			if !s.crosses() {
-				return ""
-			}
-			return fmt.Sprintf("%s leads from %s to %s.", s.at(), s.site, site(s.hop.Target.Host()))
-		}),
-	},
-	{
-		Code: "url.shortener", Severity: diag.Info,
-		Title:       "URL shortener on the way",
-		Requirement: "No URL shortener is on the way",
-		Ref:         "RFC 3986 section 7.6",
-		Advice:      "Link to the target itself where there is room: the service sees every click and may end.",
-		When:        answered,
-		Fails: each(func(e *evidence, s *step) string {
-			if s.shortener == "" {
-				return ""
-			}
-			return fmt.Sprintf("%s belongs to the URL shortener %s.", s.url.Host(), s.shortener)
-		}),
-	},
-	{
-		Code: "url.tracking.parameters", Severity: diag.Info,
-		Title:       "Tracking parameters in the URL",
-		Requirement: "No URL on the way has tracking parameters",
-		Ref:         "RFC 3986 section 3.4",
-		Advice:      "Remove the parameters before you pass the URL on, if the clicks are not to be followed.",
-		When:        answered,
-		Fails: each(func(e *evidence, s *step) string {
-			if len(s.tracking) == 0 {
-				return ""
-			}
-			return fmt.Sprintf("%s has parameters that serve tracking: %s.", s.at(), diag.Quote(list(s.tracking)))
-		}),
-	},
-	{
-		Code: "url.tracking.lost", Severity: diag.Info,
-		Title:       "Redirects drop the tracking parameters",
-		Requirement: "The redirects keep the tracking parameters",
-		Ref:         "RFC 3986 section 3.4",
-		Advice:      "Let the redirect pass the query on, if the campaign is to be measured.",
-		When:        func(e *evidence) bool { return arrived(e) && len(e.steps[0].tracking) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			lost := slices.Clone(e.steps[0].tracking)
-			lost = slices.DeleteFunc(lost, func(name string) bool { return slices.Contains(e.end().tracking, name) })
-			return diag.FailIf(len(lost) > 0, "%s is without the tracking parameters that %s has: %s.", e.end().at(),
-				e.steps[0].at(), diag.Quote(list(lost))).About(hop(e.end()))
-		},
-	},
-	{
-		Code: "url.tracking.cookies", Severity: diag.Info,
-		Title:       "Third party on the way sets cookies",
-		Requirement: "No third party on the way sets cookies",
-		Ref:         "Navigational-Tracking Mitigations, bounce tracking",
-		Advice:      "Redirect without the detour, if visitors are not to be recognized there.",
-		When:        answered,
-		Fails: each(func(e *evidence, s *step) string {
-			if len(s.cookies) == 0 || s == e.last() || s.site == e.steps[0].site || s.site == e.last().site {
-				return ""
-			}
-			return fmt.Sprintf("%s sets %s (%s) on the way.", s.url.Host(), diag.Count(len(s.cookies), "cookie"),
-				diag.Quote(list(s.cookies)))
 		}),
 	},
 }

@@ -92,18 +92,4 @@ var locationRules = diag.Rules[*evidence]{
 				diag.Quote(withoutSecret(s.hop.Location)))
 		}),
 	},
-	{
-		Code: "url.location.encoding", Severity: diag.Info,
-		Title:       "Location is not percent-encoded",
-		Requirement: "Locations are percent-encoded",
-		Ref:         "RFC 3986 section 2.1",
-		Advice:      "Percent-encode spaces and characters beyond ASCII as UTF-8.",
-		When:        answered,
-		Fails: each(func(e *evidence, s *step) string {
-			if s.hop.RedirectType != fetch.HTTPRedirect || s.hop.Target.IsZero() || !unencoded(s.hop.Location) {
-				return ""
-			}
-			return fmt.Sprintf("%s leads to %q, read as %s.", s.at(), diag.Quote(s.hop.Location), s.target())
-		}),
-	},
 }

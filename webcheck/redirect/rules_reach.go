@@ -1,23 +1,46 @@
 package redirect
 
 import (
-	"crypto/tls"
 	"errors"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
-// failedFor fails with what the client said if the chain ended for a reason, as a matter of fact.
-func failedFor(code fetch.Reason) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		if !e.failed(code) {
-			return nil
-		}
-		return e.explained()
+// seen is how far the chain came. What its own rules say is left out: a target that is not public, and a body.
+func (e *evidence) seen() *ground.Seen {
+	s := ground.See(e.result, e.now)
+	s.Way = e.led()
+	if arrived(e) || e.location != nil || e.refusedPort() || e.refusedAddress() && e.elsewhere() {
+		s.Err = nil
 	}
+	return s
+}
+
+// sourceBody is the document at the end.
+const sourceBody diag.Source = "body"
+
+// Unanswered lists what is not known: where the chain ends, if a server was silent or it was not to be followed, and
+// what the document says.
+func (e *evidence) Unanswered() []diag.Source {
+	open := e.seen().Unanswered()
+	if e.result.Err != nil && e.result.Err.Unanswered {
+		open = append(open, sourceBody)
+	}
+	if e.stopped() {
+		open = append(open, ground.SourceAnswer, sourceBody)
+	}
+	return open
+}
+
+// onTheWay are rules about what was met on the way: what is found stands, and nothing is praised unless the end is known.
+func onTheWay(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
+	rules = rules.Reading(ground.SourceAnswer)
+	for i := range rules {
+		rules[i].Stands = true
+	}
+	return rules
 }
 
 // refusedPort reports whether it was the port that must not be reached.
@@ -34,64 +57,38 @@ func (e *evidence) refusedAddress() bool {
 	return e.failed(fetch.Blocked) && e.location == nil && !e.refusedPort()
 }
 
-// reachRules are about reaching the hosts.
-var reachRules = diag.Rules[*evidence]{
-	{
-		Code: "url.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "Server did not answer",
-		Requirement: "The servers on the way answer",
-		Ref:         refRedirect,
-		Advice:      "Check that the name servers and web servers of the host answer in time from everywhere, then try again.",
-		Fails: func(e *evidence) diag.Failures {
-			if e.result.Err == nil || !e.result.Err.Unanswered || arrived(e) {
-				return nil
-			}
-			return e.explained()
-		},
+var portRule = diag.Rule[*evidence]{
+	Code: "url.port.blocked", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+	Title:       "Port is not one that is checked",
+	Requirement: "The ports on the way are ones that are checked",
+	Ref:         "RFC 9110 section 4.2",
+	Advice:      "Serve web pages on port 443. Other ports than 80, 443, 8080 and 8443 are not checked.",
+	Fails: func(e *evidence) diag.Failures {
+		return diag.FailIf(e.refusedPort(), "%sPort %d is not checked: only 80, 443, 8080 and 8443 are.", e.led(),
+			e.result.URL.Port()).About(e.host())
 	},
-	{
-		Code: "url.port.blocked", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title:       "Port is not one that is checked",
-		Requirement: "The ports on the way are ones that are checked",
-		Ref:         "RFC 9110 section 4.2",
-		Advice:      "Serve web pages on port 443. Other ports than 80, 443, 8080 and 8443 are not checked.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.refusedPort(), "%sPort %d is not checked: only 80, 443, 8080 and 8443 are.", e.led(),
-				e.result.URL.Port()).About(e.host())
-		},
-	},
-	{
-		Code: "url.host.nxdomain", Severity: diag.Critical, NoScore: true,
-		DependsOn:   []diag.Code{"url.unknown"},
-		Title:       "Host does not exist in the DNS",
-		Requirement: "The hosts on the way exist in the DNS",
-		Ref:         "RFC 8020 section 2",
-		Advice:      "Check the spelling of the host, the registration of its domain and its DNS records.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.nxdomain, "%sThe DNS answers NXDOMAIN: %s does not exist.", e.led(), e.host()).About(e.host())
-		},
-	},
-	{
-		Code: "url.host.address", Severity: diag.Critical, Weight: 3, Category: factorReach,
-		DependsOn:   []diag.Code{"url.host.nxdomain"},
-		Title:       "Host has no address",
-		Requirement: "The hosts on the way have addresses",
-		Ref:         "RFC 1035 section 3.4.1",
-		Advice:      "Give the host an A or AAAA record, or link to a host that has one.",
-		Fails:       failedFor(fetch.DNS),
-	},
-	{
-		Code: "url.host.blocked", Severity: diag.Critical, Weight: 2, Category: factorReach,
-		DependsOn:   []diag.Code{"url.host.address"},
-		Title:       "Address of the host is not public",
-		Requirement: "The host has a public address",
-		Ref:         "RFC 6890 section 2.2",
-		Advice:      "Give the host a public address, or check it from inside its own network.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.refusedAddress() && !e.elsewhere(),
-				"%s has an address that is not public, so it was not contacted.", e.host()).About(e.host())
-		},
-	},
+}
+
+// serverRules are about reaching the servers on the way.
+var serverRules = ground.Server[*evidence]{Seen: (*evidence).seen}.Rules(
+	diag.Rule[*evidence]{Fact: ground.Silent, Code: "url.unknown"},
+	diag.Rule[*evidence]{Fact: ground.NoName, Code: "url.host.nxdomain", DependsOn: []diag.Code{"url.port.blocked"}},
+	diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "url.host.address", Weight: 3, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "url.host.blocked", Weight: 2, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.Refused, Code: "url.connection", Weight: 3, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.Handshake, Code: "url.tls.handshake", Weight: 2, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.Expired, Code: "url.certificate.expired", Weight: 2, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.NotYetValid, Code: "url.certificate.early", Weight: 2, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.Untrusted, Code: "url.certificate.untrusted", Weight: 2, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.OtherName, Code: "url.certificate.name", Weight: 2, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.NotHTTP, Code: "url.protocol", Weight: 2, Category: factorReach},
+	diag.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "url.certificate.expires_now", Weight: 1, Category: factorTransport},
+	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "url.certificate.expiring", Weight: 1, Category: factorTransport},
+	diag.Rule[*evidence]{Fact: ground.OldTLS, Code: "url.tls.version", Weight: 1, Category: factorTransport},
+)
+
+// bodyRules are about what must not be reached behind a redirect, and about the document at the end.
+var bodyRules = diag.Rules[*evidence]{
 	{
 		Code: "url.redirect.blocked", Severity: diag.Error, Weight: 2, Category: factorReach,
 		Title:       "Redirect leads to an address that is not public",
@@ -106,72 +103,14 @@ var reachRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "url.connection", Severity: diag.Critical, Weight: 3, Category: factorReach,
-		DependsOn:   []diag.Code{"url.host.address"},
-		Title:       "Server refuses connections",
-		Requirement: "The servers on the way accept connections",
-		Ref:         "RFC 9110 section 4.2",
-		Advice:      "Start the web server, let it listen on this port, and open the firewall for it.",
-		Fails:       failedFor(fetch.Connect),
-	},
-	{
-		Code: "url.tls.handshake", Severity: diag.Critical, Weight: 2, Category: factorReach,
-		DependsOn:   []diag.Code{"url.connection"},
-		Title:       "TLS handshake failed",
-		Requirement: "The servers on the way complete TLS handshakes",
-		Ref:         "RFC 9110 section 4.2.2",
-		Advice:      "Configure the web server with a certificate for this host and TLS 1.2 or 1.3.",
+		Code: "url.body.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Title:       "Document did not arrive in time",
+		Requirement: "The document at the end arrives in time",
+		Ref:         "RFC 9112 section 8",
+		Advice:      "Check how long the web server takes for the document, then try again.",
+		When:        arrived,
 		Fails: func(e *evidence) diag.Failures {
-			if !e.failed(fetch.TLS) || e.result.TLS != nil {
-				return nil
-			}
-			return e.explained()
-		},
-	},
-	{
-		Code: "url.certificate.expired", Severity: diag.Critical, Weight: 2, Category: factorReach,
-		DependsOn:   []diag.Code{"url.tls.handshake"},
-		Title:       "Certificate has expired",
-		Requirement: "No certificate on the way has expired",
-		Ref:         refURI,
-		Advice:      "Renew the certificate and automate renewal.",
-		Fails:       untrusted(func(r pki.Reason) bool { return r == pki.Expired }),
-	},
-	{
-		Code: "url.certificate.untrusted", Severity: diag.Critical, Weight: 2, Category: factorReach,
-		DependsOn:   []diag.Code{"url.tls.handshake"},
-		Title:       "Certificate is not trusted",
-		Requirement: "The certificates on the way are trusted",
-		Ref:         refURI,
-		Advice:      "Use a certificate of a public authority, and send its intermediate certificates along.",
-		Fails:       untrusted(func(r pki.Reason) bool { return r != pki.Expired }),
-	},
-	{
-		Code: "url.certificate.name", Severity: diag.Critical, Weight: 2, Category: factorReach,
-		DependsOn:   []diag.Code{"url.tls.handshake"},
-		Title:       "Certificate does not cover the host",
-		Requirement: "The certificates on the way cover their hosts",
-		Ref:         refURI,
-		Advice:      "Get a certificate that lists the host as a subject alternative name.",
-		Fails: func(e *evidence) diag.Failures {
-			if !e.failed(fetch.TLS) || e.result.TLS == nil || e.result.TLS.Trust != nil || e.result.TLS.Name == nil {
-				return nil
-			}
-			return e.explained()
-		},
-	},
-	{
-		Code: "url.protocol", Severity: diag.Critical, Weight: 2, Category: factorReach,
-		DependsOn:   []diag.Code{"url.tls.handshake"},
-		Title:       "Server does not answer in valid HTTP",
-		Requirement: "The servers on the way answer in valid HTTP",
-		Ref:         "RFC 9112 section 2.1",
-		Advice:      "Check what listens on this port, and read the log of the web server.",
-		Fails: func(e *evidence) diag.Failures {
-			if !e.failed(fetch.Protocol) || e.location != nil || arrived(e) {
-				return nil
-			}
-			return e.explained()
+			return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "%s", e.said())
 		},
 	},
 	{
@@ -180,81 +119,20 @@ var reachRules = diag.Rules[*evidence]{
 		Requirement: "The document at the end arrives as a whole",
 		Ref:         "RFC 9112 section 8",
 		Advice:      "Read the log of the web server for why it did not send all of the document.",
+		Reads:       []diag.Source{sourceBody},
 		When:        arrived,
 		Fails: func(e *evidence) diag.Failures {
-			if e.result.Err == nil {
-				return nil
-			}
-			return e.explained()
-		},
-	},
-	{
-		Code: "url.certificate.expiring", Severity: diag.Warning, Weight: 1, Category: factorTransport,
-		Title:       "Certificate expires within two weeks",
-		Requirement: "The certificates on the way are valid for two weeks",
-		Ref:         refURI,
-		Advice:      "Renew the certificate and automate renewal: once it has expired, browsers warn visitors off.",
-		When:        answered,
-		Fails: func(e *evidence) (all diag.Failures) {
-			for _, t := range e.connections() {
-				if leaf := t.Leaf(); leaf != nil && leaf.DaysRemaining < expiringDays {
-					all = append(all, diag.Failure{Target: t.ServerName, Due: leaf.NotAfter, Detail: "The certificate of " +
-						t.ServerName + " expires on " + leaf.NotAfter.Format("2006-01-02") + ", in " +
-						diag.Count(leaf.DaysRemaining, "day") + "."})
-				}
-			}
-			return all
-		},
-	},
-	{
-		Code: "url.tls.version", Severity: diag.Warning, Weight: 1, Category: factorTransport,
-		Title:       "Server uses an obsolete TLS version",
-		Requirement: "The servers on the way use TLS 1.2 or later",
-		Ref:         "RFC 8996 section 1",
-		Advice:      "Enable TLS 1.2 and 1.3: browsers refuse older versions.",
-		When:        answered,
-		Fails: func(e *evidence) (all diag.Failures) {
-			for _, t := range e.connections() {
-				if t.Version == tls.VersionName(tls.VersionTLS10) || t.Version == tls.VersionName(tls.VersionTLS11) {
-					all = append(all, diag.Fail("%s agreed on %s.", t.ServerName, t.Version).About(t.ServerName)...)
-				}
-			}
-			return all
+			return diag.FailIf(e.result.Err != nil && !e.result.Err.Unanswered, "%s", e.said()).About(e.host())
 		},
 	},
 }
 
-// expiringDays is when a certificate should have been renewed: those of Let's Encrypt have 30 days left then.
-const expiringDays = 14
-
-// connections are the TLS connections that were used, one for each host.
-func (e *evidence) connections() (list []*pki.TLS) {
-	seen := map[string]bool{}
-	for i := range e.steps {
-		if t := e.steps[i].hop.TLS; t != nil && !seen[t.ServerName] {
-			seen[t.ServerName] = true
-			list = append(list, t)
-		}
+// said is what the client says of the end, if it did not reach it.
+func (e *evidence) said() string {
+	if e.result.Err == nil {
+		return ""
 	}
-	return list
-}
-
-// untrusted fails with why the certificate is not trusted, for the reasons that are picked.
-func untrusted(pick func(pki.Reason) bool) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		if !e.failed(fetch.TLS) || e.result.TLS == nil {
-			return nil
-		}
-		trust, ok := errors.AsType[*pki.TrustError](e.result.TLS.Trust)
-		if !ok || !pick(trust.Reason) {
-			return nil
-		}
-		said := trust.Text
-		if rest, ok := strings.CutPrefix(said, "the certificate "); ok {
-			said = "the certificate of " + e.host() + " " + rest
-		}
-		return diag.Fail("%s%s", e.led(), diag.Sentence(said)).About(e.host())
-	}
+	return diag.Sentence(e.result.Err.Message)
 }
 
 // lastURL writes the URL of the last answer, for rules that apply only if there is one.

@@ -5,38 +5,16 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // longChain is how many redirects are borne: https, the canonical host and one more.
 const longChain = 3
 
-// looped returns the hops of the loop.
-func (e *evidence) looped() []step {
-	if !e.result.Loop {
-		return nil
-	}
-	to := resource(e.last().hop.Target)
-	for i := range e.steps {
-		if resource(e.steps[i].url) == to {
-			return e.steps[i:]
-		}
-	}
-	return e.steps
-}
-
-// resource is a URL without its fragment.
-func resource(u diag.URL) string {
-	h := u.HTTP()
-	h.Fragment, h.RawFragment = "", ""
-	return h.String()
-}
-
-// cookies counts the cookies that a loop sets.
-func cookies(loop []step) (names []string) {
-	for i := range loop {
-		names = append(names, loop[i].cookies...)
-	}
-	return names
+// looped returns the hops of the loop, and the cookies that they set.
+func (e *evidence) looped() ([]step, []string) {
+	hops, cookies := e.result.Looped()
+	return e.steps[len(e.steps)-len(hops):], cookies
 }
 
 // flexible reports whether a loop is between http and https of one host.
@@ -70,8 +48,8 @@ var redirectRules = diag.Rules[*evidence]{
 		Advice:      "Remove one of the redirects of the loop.",
 		When:        answered,
 		Fails: func(e *evidence) diag.Failures {
-			loop := e.looped()
-			if len(loop) == 0 || len(cookies(loop)) > 0 {
+			loop, cookies := e.looped()
+			if len(loop) == 0 || len(cookies) > 0 {
 				return nil
 			}
 			f := diag.Fail("%s", describeLoop(loop)).About(hop(&loop[0]))
@@ -90,8 +68,7 @@ var redirectRules = diag.Rules[*evidence]{
 		Advice:      "Serve the page without waiting for a cookie: crawlers, link previews and some visitors send none back.",
 		When:        answered,
 		Fails: func(e *evidence) diag.Failures {
-			loop := e.looped()
-			names := cookies(loop)
+			loop, names := e.looped()
 			if len(names) == 0 {
 				return nil
 			}
@@ -119,7 +96,7 @@ var redirectRules = diag.Rules[*evidence]{
 		Advice:      "Ask with a greater max_redirects to see where the URL leads in the end.",
 		When:        answered,
 		Fails: func(e *evidence) diag.Failures {
-			if !e.truncated() || e.limit >= fetch.DefaultRedirects {
+			if !e.stopped() {
 				return nil
 			}
 			return diag.Fail("%s leads to %s, which was not requested: at most %s was to be followed.", e.lastURL(),
@@ -157,7 +134,7 @@ var redirectRules = diag.Rules[*evidence]{
 // refreshRules are about redirects that stand in documents.
 var refreshRules = diag.Rules[*evidence]{
 	{
-		Code: "url.refresh", Severity: diag.Info,
+		Code: "url.refresh", Severity: diag.Info, Reads: []diag.Source{ground.SourceAnswer, sourceBody},
 		Title:       "Document redirects instead of the server",
 		Requirement: "The server redirects, and no document",
 		Ref:         refRefresh,
@@ -172,6 +149,7 @@ var refreshRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "url.refresh.delay", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
+		Reads:       []diag.Source{ground.SourceAnswer, sourceBody},
 		Title:       "Redirect after a delay",
 		Requirement: "No redirect waits",
 		Ref:         "WCAG 2.2 success criterion 2.2.1, failure F40",
@@ -185,7 +163,7 @@ var refreshRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "url.refresh.later", Severity: diag.Info,
+		Code: "url.refresh.later", Severity: diag.Info, Reads: []diag.Source{ground.SourceAnswer, sourceBody},
 		Title:       "Page refreshes by itself",
 		Requirement: "The page stays as it is",
 		Ref:         "WCAG 2.2 success criterion 2.2.1, failure F41",
@@ -205,7 +183,20 @@ var refreshRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "url.script", Severity: diag.Info,
+		Code: "url.refresh.unsafe", Severity: diag.Warning, Weight: 1, Category: factorRedirects,
+		Reads:       []diag.Source{ground.SourceAnswer, sourceBody},
+		Title:       "Page refresh that browsers ignore",
+		Requirement: "No page refresh leads where browsers refuse to go",
+		Ref:         refRefresh,
+		Advice:      "Remove the refresh, or let it lead to an https URL.",
+		When:        func(e *evidence) bool { return arrived(e) && !e.head },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.ignored != "", "%s is to lead to %s by a meta refresh, which browsers ignore.", e.end().at(),
+				diag.Quote(e.ignored)).About(hop(e.end()))
+		},
+	},
+	{
+		Code: "url.script", Severity: diag.Info, Reads: []diag.Source{ground.SourceAnswer, sourceBody},
 		Title:       "Page may redirect by a script",
 		Requirement: "No script of the page seems to redirect",
 		Ref:         "HTML Standard, the Location interface",

@@ -35,19 +35,4 @@ var transportRules = diag.Rules[*evidence]{
 			return diag.FailIf(end.url.Scheme() == "http", "%s is served without encryption.", end.at()).About(hop(end))
 		},
 	},
-	{
-		Code: "url.hsts.upgraded", Severity: diag.Info,
-		Title:       "Browsers skip an http hop because of HSTS",
-		Requirement: "No hop is upgraded by HSTS",
-		Ref:         "RFC 6797 section 8.3",
-		Advice:      "Redirect to the https URL of that host at once.",
-		When:        answered,
-		Fails: each(func(e *evidence, s *step) string {
-			if !s.upgraded {
-				return ""
-			}
-			return fmt.Sprintf("An earlier hop sent Strict-Transport-Security for %s, so browsers request https instead of %s.",
-				s.url.Host(), s.at())
-		}),
-	},
 }
