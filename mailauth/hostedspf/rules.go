@@ -2,6 +2,7 @@ package hostedspf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -16,6 +17,23 @@ func (*FlattenReport) Rules() []diag.RuleInfo { return rules.Describe() }
 
 // near is from how many lookups on a set is called nearly full.
 const near = maxLookups - 1
+
+// What the rules read.
+const (
+	fromTree diag.Source = "tree" // what the source record leads to
+	fromOwn  diag.Source = "own"  // what the domain publishes
+)
+
+// Unanswered implements [diag.Asked].
+func (e *evidence) Unanswered() (open []diag.Source) {
+	if slices.ContainsFunc(e.faults, func(f fault) bool { return f.kind == silent }) {
+		open = append(open, fromTree)
+	}
+	if e.own.Err() != nil {
+		open = append(open, fromOwn)
+	}
+	return open
+}
 
 var rules = diag.Rules[*evidence]{
 	{
@@ -32,6 +50,7 @@ var rules = diag.Rules[*evidence]{
 		Requirement: "Receivers can evaluate the source record",
 		Ref:         "RFC 7208 section 4.6",
 		Advice:      "Remove the term that leads there from the source record, or have that record fixed.",
+		Stands:      true,
 		Fails:       faulty(broken),
 	},
 	{
@@ -40,6 +59,7 @@ var rules = diag.Rules[*evidence]{
 		Requirement: "The source record does not include its own flattened records",
 		Ref:         "RFC 7208 section 5.2",
 		Advice:      "Create the profile again from the record that the domain had before it included the hosted one.",
+		Stands:      true,
 		Fails:       faulty(own),
 	},
 	{
@@ -48,6 +68,7 @@ var rules = diag.Rules[*evidence]{
 		Requirement: "The source record can be resolved completely",
 		Ref:         "RFC 7208 section 11.1",
 		Advice:      "Remove includes that are not needed.",
+		Stands:      true,
 		Fails:       faulty(large),
 	},
 	{
@@ -134,7 +155,8 @@ var rules = diag.Rules[*evidence]{
 		Requirement: "The domain does not use an include host without records",
 		Ref:         "RFC 7208 section 5.2",
 		Advice:      "Publish the domain's former record until a resolution of the profile has succeeded.",
-		When:        func(e *evidence) bool { return e.own.Err() == nil && !e.served() },
+		Reads:       []diag.Source{fromOwn},
+		When:        func(e *evidence) bool { return !e.served() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.handsOver(), "The record of %s leads to %s, which has no records: receivers end in permerror.",
 				e.domain, e.host)
@@ -146,7 +168,8 @@ var rules = diag.Rules[*evidence]{
 		Requirement: "The domain's own record leads to the include host",
 		Ref:         "RFC 7208 section 6.1",
 		Advice:      "Let the domain's record lead to the include host, with redirect or include.",
-		When:        func(e *evidence) bool { return e.own.Err() == nil && e.served() },
+		Reads:       []diag.Source{fromOwn},
+		When:        (*evidence).served,
 		Fails: func(e *evidence) diag.Failures {
 			if e.handsOver() {
 				return nil
@@ -158,20 +181,6 @@ var rules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "spf.hosted.source.limits", Severity: diag.Info,
-		Title:       "The source record exceeds the limits of receivers",
-		Requirement: "The source record keeps to the limits of receivers",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Leave it: the flattened records keep to the limits in its place.",
-		When:        complete,
-		Fails: func(e *evidence) diag.Failures {
-			lookups, voids := e.tree.Root.CumulativeLookups, e.tree.Voids()
-			return diag.FailIf(lookups > spf.MaxLookups || voids > spf.MaxVoids,
-				"The source record needs %d DNS lookups, %d of them void, and would end in permerror if it were published.",
-				lookups, voids)
-		},
-	},
-	{
 		Code: "spf.hosted.stays.macro", Severity: diag.Info,
 		Title:       "A term with macros cannot be flattened",
 		Requirement: "No term depends on the message by macros",
@@ -179,15 +188,6 @@ var rules = diag.Rules[*evidence]{
 		Advice:      "Leave it if the term is needed: its lookups count as before.",
 		When:        movable,
 		Fails:       keptBy(byMacro),
-	},
-	{
-		Code: "spf.hosted.stays.exists", Severity: diag.Info,
-		Title:       "exists cannot be flattened",
-		Requirement: "There is no exists",
-		Ref:         "RFC 7208 section 5.7",
-		Advice:      "Leave it if the term is needed: its lookup counts as before.",
-		When:        movable,
-		Fails:       keptBy(byExists),
 	},
 	{
 		Code: "spf.hosted.stays.ptr", Severity: diag.Warning, Weight: 5, Category: factorSource,
@@ -207,7 +207,7 @@ var rules = diag.Rules[*evidence]{
 		When:        movable,
 		Fails:       keptBy(byContent),
 	},
-}
+}.Reading(fromTree)
 
 func complete(e *evidence) bool { return len(e.faults) == 0 }
 

@@ -31,15 +31,7 @@ var texts = diag.Texts{
 		Headline: "The SPF record is flat and published",
 		Sub:      "The published records authorize the same hosts with fewer DNS lookups. Nothing needs to be done.",
 	},
-	"warning": {
-		Headline: "The SPF record is flat, and could be better",
-		Sub:      "The records are up to date. The findings say what may need attention.",
-	},
-	"invalid": {
-		Headline: "The SPF record needs attention",
-		Sub:      "Fix the first finding first.",
-	},
-	"unknown": {
+	"spf.hosted.source.unknown": {
 		Headline: "The SPF record could not be resolved completely",
 		Sub:      "Name servers did not answer. " + lastGood + " It is resolved again soon.",
 	},
