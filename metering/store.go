@@ -156,7 +156,8 @@ type Ledger interface {
 	Settle(ctx context.Context, t Ticket, out Outcome) (Balance, error)
 
 	// Cancel releases the hold and the claim and leaves no trace. Cancelling a settled, cancelled or
-	// lapsed ticket does nothing.
+	// lapsed ticket does nothing. Where a Settle is not decided, or the store cannot do it now, it is done
+	// as soon as it can be.
 	Cancel(ctx context.Context, t Ticket) error
 
 	// Balance tells what an account has used in a period. It is ErrNotFound for an unknown account.

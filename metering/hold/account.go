@@ -42,6 +42,7 @@ type promise struct {
 	ceiling  int64 // under which it was granted
 	lease    time.Time
 	settling bool // on its way to the disk: it can neither lapse nor be cancelled
+	unwanted bool // cancelled meanwhile: it goes if nothing is charged
 	claimed  bool
 	claim    ClaimID
 }

@@ -110,15 +110,35 @@ func TestUndo(t *testing.T) {
 	require.Equal(t, int64(30), settling.Credits)
 	_, err = b.Settle(ticket)
 	require.ErrorIs(t, err, metering.ErrLapsed, "it is being settled already")
-	b.Cancel(ticket)
-	_, err = b.Begin(t.Context(), op(1))
-	require.ErrorAs(t, err, new(*metering.QuotaError), "what is being settled cannot be cancelled")
 
 	settling.Undo()
 	settling, err = b.Settle(ticket)
 	require.NoError(t, err)
 	balance := settling.Done()
 	require.Equal(t, [2]int64{30, 0}, [2]int64{balance.Used, balance.Held})
+}
+
+// What is cancelled while it is being settled goes if nothing was charged, and only then.
+func TestCancelWhileSettling(t *testing.T) {
+	for _, charged := range []bool{false, true} {
+		b := newBook(&source{})
+		ticket := begin(t, b, keyed())
+		settling, err := b.Settle(ticket)
+		require.NoError(t, err)
+		b.Cancel(ticket)
+		_, err = b.Begin(t.Context(), keyed())
+		require.ErrorIs(t, err, metering.ErrInFlight, "what is being settled may be charged yet")
+		if charged {
+			require.Equal(t, int64(1), settling.Done().Used)
+			continue
+		}
+		settling.Undo()
+		begun, err := b.Begin(t.Context(), keyed())
+		require.NoError(t, err)
+		require.NotNil(t, begun.Ticket)
+		_, err = b.Settle(ticket)
+		require.ErrorIs(t, err, metering.ErrLapsed)
+	}
 }
 
 // TestSettlingDoesNotLapse sweeps long after the lease while the disk is slow.

@@ -105,17 +105,21 @@ func (b *Book) finish(a *account, token uint64, p promise) metering.Balance {
 }
 
 // Undo says that nothing was charged. The promise is what it was before; it may be settled again
-// until its lease ends.
+// until its lease ends. One that was cancelled meanwhile goes.
 func (s Settling) Undo() {
 	s.account.mu.Lock()
 	defer s.account.mu.Unlock()
 	p := s.account.holds[s.token]
+	if p.unwanted {
+		s.account.remove(s.token, p)
+		return
+	}
 	p.settling = false
 	s.account.holds[s.token] = p
 	s.account.earliest = time.Time{} // a sweep may have passed it over
 }
 
-// Cancel is the Cancel of [metering.Ledger].
+// Cancel is the Cancel of [metering.Ledger]. It waits for no settling.
 func (b *Book) Cancel(t metering.Ticket) {
 	a := b.loaded(t.Account)
 	if a == nil {
@@ -123,7 +127,12 @@ func (b *Book) Cancel(t metering.Ticket) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if p, ok := a.holds[t.Token]; ok && !p.settling {
+	switch p, ok := a.holds[t.Token]; {
+	case !ok:
+	case p.settling: // whose outcome is not known yet
+		p.unwanted = true
+		a.holds[t.Token] = p
+	default:
 		a.remove(t.Token, p)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -133,6 +134,7 @@ func (s *Store) promise(ctx context.Context, conn *pgx.Conn, g *group[metering.O
 	grants.queue(&batch, g)
 	batch.Queue("COMMIT")
 	if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
+		s.releases.add(time.Now().Add(lostTime), grants.tickets...)
 		return errors.Join(err, rollback(conn))
 	}
 	if !refused {
@@ -163,6 +165,9 @@ func (s *Store) promiseAtOnce(
 	}
 	args, _ := grants.args(g)
 	tag, err := conn.Exec(ctx, addAtOnce, append(args, terms.plan, terms.overage, terms.budget)...)
+	if err != nil {
+		s.releases.add(time.Now().Add(lostTime), grants.tickets...)
+	}
 	if err != nil || tag.RowsAffected() == 0 {
 		return false, err
 	}
@@ -172,6 +177,9 @@ func (s *Store) promiseAtOnce(
 	s.terms.put(g.account, terms)
 	return true, nil
 }
+
+// lostTime is how long a server may go on with what was cut off: until it has waited for a lock in vain.
+const lostTime = 2 * groupTimeout
 
 // rollback ends a transaction whatever has become of it.
 func rollback(conn *pgx.Conn) error {

@@ -155,6 +155,65 @@ func TestCutCable(t *testing.T) {
 	}
 }
 
+// TestCutCableReleases cuts the connection while requests are charged that give up what failed, as a server does.
+// No claim and no hold stays behind, though no lease ends.
+func TestCutCableReleases(t *testing.T) {
+	text := newSchema(t)
+	line, near := newCable(t, text)
+	clock := meteringtest.NewClock()
+	store := openTest(t, near, postgres.Config{Plans: meteringtest.Plans(), Clock: clock.Now})
+	defer func() { require.NoError(t, store.Close()) }()
+	require.NoError(t, store.PutAccount(t.Context(), metering.Account{ID: "acc_example", Plan: meteringtest.Large}))
+	require.NoError(t, store.PutKeys(t.Context(), metering.Key{ID: "key_example", Account: "acc_example"}))
+	var broken, asked atomic.Int64
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for client := range 64 {
+		wg.Go(func() {
+			for i := 0; !stop.Load() && !t.Failed(); i++ {
+				askOnce(t, store, clock, fmt.Sprint(client, "-", i), &broken)
+				asked.Add(1)
+			}
+		})
+	}
+	for range 5 {
+		before := asked.Load()
+		require.Eventually(t, func() bool { return asked.Load() > before+200 }, time.Minute, time.Millisecond)
+		line.cut()
+		failed := broken.Load()
+		require.Eventually(t, func() bool { return broken.Load() > failed+200 }, time.Minute, time.Millisecond)
+		line.mend()
+	}
+	stop.Store(true)
+	wg.Wait()
+	require.Eventually(t, func() bool { return queryInt(t, text, "SELECT count(*) FROM holds") == 0 }, 20*time.Second, 10*time.Millisecond)
+	for client := range 64 { // each of them can be asked again
+		require.Eventually(t, func() bool { return askOnce(t, store, clock, fmt.Sprint(client, "-0"), &broken) },
+			20*time.Second, 10*time.Millisecond)
+	}
+	audit, err := store.Audit(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, audit.Faults)
+}
+
+// askOnce is ask, which gives back what it could not settle.
+func askOnce(t *testing.T, store metering.Store, clock *meteringtest.Clock, name string, broken *atomic.Int64) bool {
+	begun, err := store.Begin(context.Background(), example(clock, name))
+	if err == nil && begun.Ticket != nil {
+		reply := &metering.Reply{Status: 200, Body: []byte(name)}
+		_, err = store.Settle(context.Background(), *begun.Ticket, metering.Outcome{At: clock.Now(), Reply: reply})
+		if err != nil {
+			_ = store.Cancel(context.Background(), *begun.Ticket)
+		}
+	}
+	if errors.Is(err, metering.ErrUnavailable) {
+		broken.Add(1)
+	} else if !errors.Is(err, metering.ErrInFlight) {
+		assert.NoError(t, err)
+	}
+	return err == nil
+}
+
 func example(clock *meteringtest.Clock, name string) metering.Op {
 	hash := sha256.Sum256([]byte(name))
 	now := clock.Now()

@@ -55,6 +55,7 @@ func (s *Store) examine() {
 		}
 		if err := s.probe(doubt); err == nil {
 			s.health.trouble.Store(nil)
+			s.releaseAll()
 		} else if s.ctx.Err() == nil {
 			s.health.trouble.Store(&err)
 		}

@@ -39,6 +39,8 @@ type Store struct {
 	news    news
 	health  health
 
+	releases releases
+
 	ctx    context.Context // ends with the store
 	cancel context.CancelFunc
 	close  sync.Once
@@ -91,6 +93,7 @@ func (s *Store) Close() error {
 		s.begins.close()
 		s.settles.close()
 		s.cancels.close() // last, for what was begun too late
+		s.releaseAll()
 		s.pool.Close()
 	})
 	return nil
@@ -137,7 +140,7 @@ func (s *Store) beganLate(j *job[metering.Op, metering.Begun]) {
 	if t := j.out.Ticket; t != nil {
 		ctx, cancel := working()
 		defer cancel()
-		_, _ = s.cancels.do(ctx, t.Account, *t) // on an error the lease ends by itself
+		_, _ = s.cancels.do(ctx, t.Account, *t) // what fails is tried again later
 	}
 }
 
@@ -198,16 +201,25 @@ const cancelHolds = `WITH gone AS (
 	FROM (SELECT period, sum(credits) AS credits FROM gone GROUP BY period ORDER BY period) g
 	WHERE t.account = $1 AND t.period = g.period`
 
-// cancelGroup releases holds in one transaction.
+// cancelGroup releases holds in one transaction. What fails is tried again later.
 func (s *Store) cancelGroup(g *group[metering.Ticket, struct{}]) {
-	ctx, cancel := working()
-	defer cancel()
 	tokens := make([]int64, len(g.jobs))
 	for i, j := range g.jobs {
 		tokens[i] = int64(j.in.Token)
 	}
-	slices.Sort(tokens)
-	if _, err := s.pool.Exec(ctx, cancelHolds, g.account, tokens); err != nil {
+	if err := s.release(g.account, tokens); err != nil {
+		for _, j := range g.jobs {
+			s.releases.add(time.Time{}, &j.in)
+		}
 		g.fail(s.failure(err))
 	}
+}
+
+// release deletes holds of one account, as far as they are there.
+func (s *Store) release(account metering.AccountID, tokens []int64) error {
+	ctx, cancel := working()
+	defer cancel()
+	slices.Sort(tokens)
+	_, err := s.pool.Exec(ctx, cancelHolds, account, tokens)
+	return err
 }
