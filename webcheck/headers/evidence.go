@@ -4,12 +4,12 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
+	"github.com/diagkit/diagkit/webcheck/headers/observatory"
 	"github.com/diagkit/diagkit/webcheck/hsts"
 )
 
@@ -23,7 +23,6 @@ type evidence struct {
 	overHTTP  *fetch.Result // what http:// leads to; page if that was asked for
 	overHTTPS *fetch.Result
 	probes    probes
-	nxdomain  bool // the host at which the chain ended does not exist
 
 	final    *fetch.Hop  // that is judged; nil if the chain ended before
 	self     *url.URL    // its URL
@@ -36,11 +35,16 @@ type evidence struct {
 	cookies    []cookie
 	features   features
 
+	grade  *observatory.Result // nil if there is none
+	tests  []observatory.Test  // those whose answers are known
+	quirks []observatory.Test  // those that took points and are not explained by other rules
+
 	preload *hsts.List // that browsers come with; without a version if it is not known
 }
 
 // digest reads what was fetched. It touches nothing.
 func (e *evidence) digest() {
+	e.readCookies()
 	e.final = e.page.Final()
 	if e.final == nil || e.page.Err != nil {
 		e.final = nil
@@ -67,8 +71,8 @@ func (e *evidence) digest() {
 		}
 		e.enforced = e.enforced[:min(len(e.enforced), csp.MaxPolicies)]
 	}
-	e.readCookies()
 	e.features = readFeatures(e.values("Permissions-Policy"))
+	e.gradePage()
 }
 
 // values returns the fields of a name.
@@ -137,10 +141,4 @@ func (e *evidence) goodHTTPS() bool {
 // sameOrigin reports whether two URLs are of one origin.
 func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
-}
-
-// unanswered reports whether somebody did not answer, so that something was not learned.
-func (e *evidence) unanswered() bool {
-	return slices.ContainsFunc([]*fetch.Result{e.page, e.overHTTP, e.overHTTPS, e.probes.preflight, e.probes.foreign, e.probes.null},
-		func(r *fetch.Result) bool { return r != nil && r.Err != nil && r.Err.Unanswered })
 }

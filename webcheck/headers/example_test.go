@@ -30,9 +30,9 @@ func ExampleCheck() {
 	}
 	fmt.Println(report.Headline)
 	fmt.Println(report.Recommendations[0].SuggestedValue)
-	fmt.Println("Observatory:", report.Observatory.Grade)
+	fmt.Println(*report.Score, "Observatory:", report.Observatory.Grade)
 	// Output:
-	// The Strict-Transport-Security (HSTS) header is missing
+	// No Strict-Transport-Security
 	// Strict-Transport-Security: max-age=31536000
-	// Observatory: B+
+	// 80 Observatory: B+
 }

@@ -10,6 +10,7 @@ var (
 	factorTypes     = diag.Category{Code: "content_types", Label: "Media types"}
 	factorPrivacy   = diag.Category{Code: "privacy", Label: "Referrer and permissions"}
 	factorCookies   = diag.Category{Code: "cookies", Label: "Cookies"}
+	factorScripts   = diag.Category{Code: "scripts", Label: "Scripts of other sites"}
 	factorSharing   = diag.Category{Code: "sharing", Label: "Cross-origin access"}
-	factorHygiene   = diag.Category{Code: "hygiene", Label: "Caching, disclosure, obsolete fields"}
+	factorIsolation = diag.Category{Code: "isolation", Label: "Isolation from other sites"}
 )

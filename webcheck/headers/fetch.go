@@ -78,14 +78,10 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	if e.overHTTPS == nil {
 		e.overHTTPS = e.page
 	}
-	switch err := e.page.Err; {
-	case err == nil:
+	if e.page.Err == nil {
 		return e, e.probe(ctx, env)
-	case err.Code == fetch.DNS && !err.Unanswered:
-		a := diag.LookupAddresses(ctx, env, e.page.URL.Host().Name())
-		e.nxdomain = a.V4.NXDomain() && a.V6.NXDomain()
 	}
-	return e, ctx.Err()
+	return e, fetch.Unavailable(e.page, e.overHTTP, e.overHTTPS)
 }
 
 // doURL fetches another URL in the same way.

@@ -40,25 +40,24 @@ func (e *evidence) bases() bool {
 
 // frameOption returns what X-Frame-Options asks for: deny, sameorigin, or nothing that browsers know. Several values
 // that are not the same make browsers deny, if one of them is known (HTML Standard, The X-Frame-Options header).
-func (e *evidence) frameOption() (option string, conflict bool) {
+func (e *evidence) frameOption() string {
 	list := words(e.value("X-Frame-Options"))
 	slices.Sort(list)
 	list = slices.Compact(list)
 	isKnown := func(v string) bool { return v == "deny" || v == "sameorigin" || v == "allowall" }
 	switch {
 	case len(list) > 1 && slices.ContainsFunc(list, isKnown):
-		return "deny", true
+		return "deny"
 	case len(list) == 1 && (list[0] == "deny" || list[0] == "sameorigin"):
-		return list[0], false
+		return list[0]
 	default:
-		return "", false
+		return ""
 	}
 }
 
 // framed reports whether the page keeps others from embedding it.
 func (e *evidence) framed() bool {
-	option, _ := e.frameOption()
-	return option != "" || len(e.frameAncestors()) > 0
+	return e.frameOption() != "" || len(e.frameAncestors()) > 0
 }
 
 // nosniff reports whether browsers obey X-Content-Type-Options: the first value counts (Fetch Standard section 3.5).
@@ -74,10 +73,18 @@ var (
 	privateReferrers  = []string{"no-referrer", "same-origin", "strict-origin", "strict-origin-when-cross-origin"}
 )
 
+// referrers returns the policies of the header and, behind them, that of a meta element.
+func (e *evidence) referrers() string {
+	if e.document == nil || e.document.referrer == "" {
+		return e.value("Referrer-Policy")
+	}
+	return strings.TrimPrefix(e.value("Referrer-Policy")+", "+text(e.document.referrer), ", ")
+}
+
 // referrer returns the policy that browsers follow: the last that they know (Referrer Policy section 8.1).
 func (e *evidence) referrer() string {
 	last := ""
-	for _, w := range words(e.value("Referrer-Policy")) {
+	for _, w := range words(e.referrers()) {
 		if slices.Contains(leaking, w) || slices.Contains(insecureReferrers, w) || slices.Contains(privateReferrers, w) {
 			last = w
 		}

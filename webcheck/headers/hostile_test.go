@@ -58,7 +58,7 @@ func TestHostileHeaders(t *testing.T) {
 			header := http.Header{"Content-Type": {"text/html"}, tt.field: {tt.value}}
 			hop := fetch.Hop{URL: "https://example.com/", StatusCode: 200, Header: header}
 			page := &fetch.Result{Hops: []fetch.Hop{hop}, URL: diag.MustURL("https://example.com/"), Body: []byte(tt.body)}
-			e := &evidence{req: Request{URL: page.URL, Method: "GET"}, follow: true, page: page, overHTTP: page, overHTTPS: page}
+			e := &evidence{req: Request{URL: page.URL, Method: "GET"}, follow: true, page: page, overHTTP: page, overHTTPS: page, probes: probes{page, page, page}}
 			began := processorTime(t)
 			e.digest()
 			require.NotNil(t, e.report(time.Now()).Observatory)

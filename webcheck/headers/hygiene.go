@@ -1,17 +1,21 @@
 package headers
 
 import (
+	"cmp"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/diagkit/diagkit/diag"
+	"github.com/dunglas/httpsfv"
 	"golang.org/x/net/publicsuffix"
 )
 
 // singles are fields with one value, of which browsers use the first, the last or none if there are several.
 var singles = []string{
-	"Content-Type", "X-Frame-Options", "X-Content-Type-Options", "Referrer-Policy", "Access-Control-Allow-Origin",
-	"Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy", "X-XSS-Protection", "Location", "ETag", "Last-Modified",
+	"Content-Type", "X-Content-Type-Options", "Referrer-Policy", "Access-Control-Allow-Origin",
+	"Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy", "Cross-Origin-Resource-Policy", "Location", "ETag", "Last-Modified",
 }
 
 // obsolete are fields that browsers no longer know, and why.
@@ -22,6 +26,7 @@ var obsolete = [][2]string{
 	{"Feature-Policy", "was replaced by Permissions-Policy"},
 	{"X-Content-Security-Policy", "was replaced by Content-Security-Policy in 2012"},
 	{"X-WebKit-CSP", "was replaced by Content-Security-Policy in 2012"},
+	{"X-XSS-Protection", "switched a filter that browsers have taken out, since it could be used to break pages"},
 	{"P3P", "was read by Internet Explorer only"},
 	{"X-UA-Compatible", "was read by Internet Explorer only"},
 }
@@ -109,6 +114,32 @@ func near(a, b string) bool {
 		return true
 	}
 	return x[1:] == y || x == y[1:] || x[1:] == y[1:]
+}
+
+// reportingFaults are the fields about reports that cannot be read.
+func (e *evidence) reportingFaults() (all diag.Failures) {
+	for _, name := range []string{"Report-To", "NEL"} {
+		if e.has(name) && !json.Valid([]byte("["+e.value(name)+"]")) {
+			all = append(all, diag.Fail("%s is no JSON: %s.", name, diag.Quote(e.value(name))).About(name)...)
+		}
+	}
+	if _, err := httpsfv.UnmarshalDictionary(e.values("Reporting-Endpoints")); e.has("Reporting-Endpoints") && err != nil {
+		all = append(all, diag.Fail("Reporting-Endpoints is no structured dictionary: %s.", diag.Quote(e.value("Reporting-Endpoints"))).About("Reporting-Endpoints")...)
+	}
+	return all
+}
+
+// endpoints are where reports can be sent: the groups of Report-To, and the names in Reporting-Endpoints.
+func (e *evidence) endpoints() (groups, names []string) {
+	var list []struct{ Group string }
+	_ = json.Unmarshal([]byte("["+e.value("Report-To")+"]"), &list) // what is no JSON defines nothing
+	for _, g := range list {
+		groups = append(groups, cmp.Or(g.Group, "default"))
+	}
+	if dict, err := httpsfv.UnmarshalDictionary(e.values("Reporting-Endpoints")); err == nil {
+		names = dict.Names()
+	}
+	return groups, names
 }
 
 // loadsCode calls a function with each script and style sheet that the page loads, and reports whether there is one.

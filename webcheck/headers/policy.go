@@ -232,6 +232,21 @@ func nonces(policies []csp.Policy) []string {
 	return all
 }
 
+// deadlocked reports whether sources allow no script at all.
+func deadlocked(l csp.List) bool { return l.StrictDynamic() && !l.Vouches() }
+
+// shortestNonce is the length of 128 bits in base64 (CSP Level 3 section 7.1).
+const shortestNonce = 22
+
+func (e *evidence) shortNonce() string {
+	return first(slices.DeleteFunc(nonces(e.enforced), func(n string) bool { return len(strings.TrimRight(n, "=")) >= shortestNonce }))
+}
+
+// knownNonce reports whether an attacker can know a nonce of the page, or nobody could see that it changes.
+func (e *evidence) knownNonce() bool {
+	return e.reusedNonce() != "" || e.shortNonce() != "" || len(nonces(e.enforced)) > 0 && silent(e.probes.foreign)
+}
+
 // reusedNonce returns a nonce that the server sent twice: in the page and in answer to another request for it.
 func (e *evidence) reusedNonce() string {
 	if e.probes.foreign == nil || e.probes.foreign.Final() == nil {

@@ -18,10 +18,14 @@ const (
 // report judges the evidence and writes it down.
 func (e *evidence) report(ended time.Time) *Report {
 	timing := diag.NewTiming(e.now, ended)
+	verdict := rules.Judge(e, texts)
+	if e.quirks = e.unexplained(verdict.Findings); len(e.quirks) > 0 {
+		verdict = rules.Judge(e, texts)
+	}
 	r := &Report{
-		Verdict: rules.Judge(e, texts),
+		Verdict: verdict,
 		URL:     e.req.URL.String(), FinalURL: e.page.URL.String(), Hops: e.page.Hops, Headers: []fetch.Field{},
-		Cookies: []Cookie{}, Disclosure: []Disclosure{}, TLS: e.page.TLS, Partial: e.unanswered(), Error: e.failure(),
+		Cookies: []Cookie{}, Disclosure: []Disclosure{}, TLS: e.page.TLS, Partial: silent(e.page) || e.final != nil && len(e.Unanswered()) > 0, Error: e.failure(),
 		CheckedAt: timing.CheckedAt, DurationMS: timing.DurationMS,
 	}
 	if e.final == nil {
@@ -34,7 +38,7 @@ func (e *evidence) report(ended time.Time) *Report {
 	r.Caching = e.caching()
 	r.Disclosure = append(r.Disclosure, e.disclosures()...)
 	r.Compression = text(e.page.Encoding)
-	r.Observatory = e.observatory()
+	r.Observatory = e.grade
 	r.SecurityHeaders = e.securityHeaders()
 	for i, h := range r.SecurityHeaders.list() {
 		for _, f := range r.Findings {
@@ -143,7 +147,7 @@ func (e *evidence) ratePolicy() (bool, Strength) {
 	all := e.scripts()
 	valid := slices.ContainsFunc(e.enforced, func(p policy) bool { return !p.Meta && known(p) })
 	switch {
-	case !valid || len(all) == 0 || e.inlineScripts() || e.broadScripts() != nil:
+	case !valid || len(all) == 0 || e.inlineScripts() || e.broadScripts() != nil || e.knownNonce() || slices.ContainsFunc(all, deadlocked):
 		return rated(valid, Weak)
 	case e.bypasses() != nil || e.evals() || e.objects() || e.bases():
 		return true, Good
@@ -153,7 +157,7 @@ func (e *evidence) ratePolicy() (bool, Strength) {
 }
 
 func (e *evidence) rateFraming() (bool, Strength) {
-	switch option, _ := e.frameOption(); option {
+	switch e.frameOption() {
 	case "deny":
 		return true, Strong
 	case "sameorigin":

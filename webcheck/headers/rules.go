@@ -5,104 +5,56 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // rules are all that is examined.
 var rules = slices.Concat(fetchRules, transportRules, hstsRules, policyRules, policyDetailRules, framingRules, fieldRules,
-	isolationRules, cookieRules, cookieDetailRules, sharingRules, hygieneRules)
+	isolationRules, cookieRules, cookieDetailRules, sharingRules, hygieneRules, observatoryRules).Reading(fromPage)
 
 // fetched are the rules without which there is nothing to judge.
 var fetched = []diag.Code{
-	"headers.host.missing", "headers.host.address", "headers.fetch.unanswered", "headers.fetch.blocked", "headers.fetch.refused",
-	"headers.fetch.tls", "headers.fetch.redirects", "headers.fetch.protocol",
+	"headers.site.unknown", "headers.site.nxdomain", "headers.site.address", "headers.site.blocked", "headers.site.connection",
+	"headers.site.handshake", "headers.site.protocol", "headers.redirect.endless",
 }
 
-// only makes the condition of a rule about how the chain ended: nothing is praised where it ended otherwise.
-func only(is func(*fetch.Error) bool) func(*evidence) bool {
-	return func(e *evidence) bool { return e.page.Err == nil || is(e.page.Err) }
-}
+// site makes the rules about reaching the site.
+var site = ground.Server[*evidence]{Name: "site", Seen: func(e *evidence) *ground.Seen { return ground.See(e.page, e.now) }}
 
-// ended makes the test of such a rule.
-func ended(is func(*fetch.Error) bool) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		err := e.page.Err
-		return diag.FailIf(err != nil && is(err), "%s", sentence(err)).About(e.page.URL.Host().Name())
-	}
-}
+type rule = diag.Rule[*evidence]
 
-func sentence(err *fetch.Error) string {
-	if err == nil {
-		return ""
-	}
-	return diag.Sentence(err.Message)
-}
+// fetchRules are about whether there is an answer at all, and about the certificates on the way to it.
+var fetchRules = slices.Concat(site.Rules(
+	rule{Fact: ground.Silent, Code: "headers.site.unknown"},
+	rule{Fact: ground.NoName, Code: "headers.site.nxdomain"},
+	rule{Fact: ground.NoAddress, Code: "headers.site.address", NoScore: true},
+	rule{Fact: ground.NotPublic, Code: "headers.site.blocked", NoScore: true},
+	rule{Fact: ground.Refused, Code: "headers.site.connection", NoScore: true},
+	rule{Fact: ground.Handshake, Code: "headers.site.handshake", NoScore: true},
+	rule{Fact: ground.NotHTTP, Code: "headers.site.protocol", NoScore: true},
+	rule{Fact: ground.Expired, Code: "headers.site.certificate.expired", Category: factorTransport},
+	rule{Fact: ground.NotYetValid, Code: "headers.site.certificate.early", Category: factorTransport},
+	rule{Fact: ground.Untrusted, Code: "headers.site.certificate.untrusted", Category: factorTransport},
+	rule{Fact: ground.OtherName, Code: "headers.site.certificate.name", Category: factorTransport},
+), answerRules)
 
-func unanswered(err *fetch.Error) bool { return err.Unanswered }
-
-func endless(err *fetch.Error) bool {
-	return code(fetch.Loop)(err) || code(fetch.TooManyRedirects)(err)
-}
-
-func code(code fetch.Reason) func(*fetch.Error) bool {
-	return func(err *fetch.Error) bool { return !err.Unanswered && err.Code == code }
-}
-
-// fetchRules are about whether there is an answer at all.
-var fetchRules = diag.Rules[*evidence]{
+// answerRules are about what came.
+var answerRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.host.missing", Severity: diag.Error, NoScore: true,
-		Title: "Host does not exist", Requirement: "The host exists", Ref: "RFC 8020",
-		Advice: "Check the spelling of the host, its DNS records and the registration of the domain.",
-		When:   only(code(fetch.DNS)),
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.nxdomain, "%s does not exist in the DNS (NXDOMAIN).", e.page.URL.Host().Name()).
-				About(e.page.URL.Host().Name())
-		},
-	},
-	{
-		Code: "headers.host.address", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"headers.host.missing"},
-		Title: "Host has no address", Requirement: "The host has an address", Ref: "RFC 9110 section 4.3.3",
-		Advice: "Publish an A or AAAA record for the host.",
-		When:   only(code(fetch.DNS)), Fails: ended(code(fetch.DNS)),
-	},
-	{
-		Code: "headers.fetch.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		Title: "Site did not answer", Requirement: "The site answers", Ref: "RFC 9110 section 3.4",
-		Advice: "Check that the server runs and that its firewall lets the request through, then try again.",
-		When:   only(unanswered),
-		Fails:  ended(unanswered),
-	},
-	{
-		Code: "headers.fetch.blocked", Severity: diag.Error, NoScore: true,
-		Title:       "URL leads to an address that is not public",
-		Requirement: "The URL leads to public addresses only", Ref: "RFC 6890",
-		Advice: "Give the host public addresses, and let redirects lead to http and https URLs of public hosts only.",
-		When:   only(code(fetch.Blocked)), Fails: ended(code(fetch.Blocked)),
-	},
-	{
-		Code: "headers.fetch.refused", Severity: diag.Error, NoScore: true,
-		Title: "Site refuses connections", Requirement: "The site accepts connections", Ref: "RFC 9110 section 4.3.3",
-		Advice: "Start the web server, and let the firewall accept connections to its port.",
-		When:   only(code(fetch.Connect)), Fails: ended(code(fetch.Connect)),
-	},
-	{
-		Code: "headers.fetch.tls", Severity: diag.Error, NoScore: true,
-		Title: "TLS handshake fails", Requirement: "The TLS handshake succeeds", Ref: "RFC 8446 section 4",
-		Advice: "Check the server's certificate and its TLS versions and cipher suites.",
-		When:   only(code(fetch.TLS)), Fails: ended(code(fetch.TLS)),
-	},
-	{
-		Code: "headers.fetch.redirects", Severity: diag.Error, NoScore: true,
+		Code: "headers.redirect.endless", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"headers.site.unknown"},
 		Title: "Redirects do not end", Requirement: "The redirects come to an end", Ref: "RFC 9110 section 15.4",
 		Advice: "Redirect straight to the final URL, at most a few times, and never back.",
-		When:   only(endless),
-		Fails:  ended(endless),
-	},
-	{
-		Code: "headers.fetch.protocol", Severity: diag.Error, NoScore: true,
-		Title: "Answer is not valid HTTP", Requirement: "The answer is valid HTTP", Ref: "RFC 9112 section 2",
-		Advice: "Check what runs on the port, and what the server writes into its header.",
-		When:   only(code(fetch.Protocol)), Fails: ended(code(fetch.Protocol)),
+		When:   func(e *evidence) bool { return e.page.Err == nil || e.endless() },
+		Fails: func(e *evidence) diag.Failures {
+			if !e.endless() {
+				return nil
+			}
+			cookies := ""
+			if len(e.cookies) > 0 {
+				cookies = " They set cookies, so a browser that sends them back may get further."
+			}
+			return diag.Fail("%s%s", sentence(e.page.Err), cookies).About(e.page.URL.Host().Name())
+		},
 	},
 	{
 		Code: "headers.status.error", Severity: diag.Info, DependsOn: fetched,
@@ -118,22 +70,7 @@ var fetchRules = diag.Rules[*evidence]{
 // transportRules are about https.
 var transportRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.tls.untrusted", Severity: diag.Error, Weight: 20, Category: factorTransport, DependsOn: fetched,
-		Title: "Certificate is not trusted", Requirement: "Browsers trust the certificates", Ref: "RFC 9110 section 4.3.4",
-		Advice: "Install a certificate of a public authority for this host, with its whole chain, and automate renewal.",
-		When: func(e *evidence) bool {
-			return slices.ContainsFunc(e.page.Hops, func(h fetch.Hop) bool { return h.TLS != nil })
-		},
-		Fails: func(e *evidence) diag.Failures {
-			hop := untrusted(e.page.Hops)
-			if hop == nil {
-				return nil
-			}
-			return diag.Fail("%s", diag.Sentence(hop.TLS.Err().Error())).About(hop.URL)
-		},
-	},
-	{
-		Code: "headers.https.missing", Severity: diag.Error, Weight: 30, Category: factorTransport, DependsOn: fetched,
+		Code: "headers.https.missing", Severity: diag.Error, Category: factorTransport, DependsOn: fetched,
 		Title: "Page is served over plain HTTP", Requirement: "The page is served over HTTPS", Ref: "RFC 9110 section 4.2.2",
 		Advice: "Serve the page over HTTPS, and redirect every HTTP request to the same URL with https.",
 		When:   func(e *evidence) bool { return !e.redirects() },
@@ -141,20 +78,21 @@ var transportRules = diag.Rules[*evidence]{
 			if e.secure() {
 				return nil
 			}
-			state := "and the host does not answer over HTTPS with a valid certificate"
+			also := ""
 			if e.goodHTTPS() {
-				state = "although the host answers over HTTPS too"
+				also = ", although the host answers over HTTPS too"
 			}
-			return diag.Fail("%s is not encrypted, %s: anybody on the way can read and change it, its headers included.",
-				e.final.URL, state).About(e.final.URL)
+			return diag.Fail("%s is not encrypted%s: anybody on the way can read and change it, its headers included.",
+				e.final.URL, also).About(e.final.URL)
 		},
 	},
 	{
-		Code: "headers.redirect.missing", Severity: diag.Warning, Weight: 10, Category: factorTransport, DependsOn: fetched,
+		Code: "headers.redirect.missing", Severity: diag.Warning, Category: factorTransport, DependsOn: fetched,
+		Reads: []diag.Source{fromHTTP},
 		Title: "HTTP is not redirected to HTTPS", Requirement: "HTTP leads to HTTPS, or is closed",
 		Ref:    "RFC 6797 section 7.2",
 		Advice: "Answer every HTTP request with 301 and the same URL with https in Location.",
-		When:   func(e *evidence) bool { return e.secure() && e.overHTTP != nil && !silent(e.overHTTP) },
+		When:   func(e *evidence) bool { return e.secure() && e.overHTTP != nil },
 		Fails: func(e *evidence) diag.Failures {
 			end := e.overHTTP.Final()
 			if end == nil || e.overHTTP.Err != nil || e.overHTTP.URL.Scheme() == "https" {
@@ -173,7 +111,8 @@ var transportRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.redirect.insecure", Severity: diag.Warning, Weight: 5, Category: factorTransport, DependsOn: fetched,
+		Code: "headers.redirect.insecure", Severity: diag.Warning, Category: factorTransport, DependsOn: fetched,
+		Reads: []diag.Source{fromHTTP}, Stands: true,
 		Title: "A redirect leads to plain HTTP", Requirement: "No redirect leads to plain HTTP", Ref: "RFC 9110 section 15.4",
 		Advice: "Redirect from HTTP straight to HTTPS on the same host, and from there on to HTTPS only.",
 		When:   func(e *evidence) bool { return len(e.redirectHops()) > 1 },
@@ -188,7 +127,8 @@ var transportRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.redirect.host", Severity: diag.Info, DependsOn: fetched,
+		Code: "headers.redirect.host", Severity: diag.Info, Category: factorTransport, DependsOn: fetched,
+		Reads: []diag.Source{fromHTTP}, Stands: true,
 		Title: "HTTP leads to another host first", Requirement: "HTTP leads to HTTPS on the same host first",
 		Ref: "RFC 6797 section 7.2",
 		Advice: "Redirect to HTTPS on the same host first, so that browsers see the Strict-Transport-Security of that " +
@@ -203,6 +143,19 @@ var transportRules = diag.Rules[*evidence]{
 	},
 }
 
+// endless reports whether redirects were followed and led nowhere.
+func (e *evidence) endless() bool {
+	err := e.page.Err
+	return err != nil && (err.Code == fetch.Loop || err.Code == fetch.TooManyRedirects)
+}
+
+func sentence(err *fetch.Error) string {
+	if err == nil {
+		return ""
+	}
+	return diag.Sentence(err.Message)
+}
+
 // redirectHops are those of the page, or those of http:// if that was not what was asked for.
 func (e *evidence) redirectHops() []fetch.Hop {
 	if e.overHTTP != nil && e.req.URL.Scheme() == "https" && len(e.page.Hops) < 2 {
@@ -211,4 +164,4 @@ func (e *evidence) redirectHops() []fetch.Hop {
 	return e.page.Hops
 }
 
-func silent(r *fetch.Result) bool { return r.Err != nil && r.Err.Unanswered }
+func silent(r *fetch.Result) bool { return r == nil || r.Err != nil && r.Err.Unanswered }

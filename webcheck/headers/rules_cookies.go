@@ -29,7 +29,7 @@ func (e *evidence) protected() bool {
 // cookieRules are about whether browsers take the cookies, and about those of logins.
 var cookieRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.cookies.prefix", Severity: diag.Error, Weight: 10, Category: factorCookies, DependsOn: fetched,
+		Code: "headers.cookies.prefix", Severity: diag.Error, Category: factorCookies, DependsOn: fetched,
 		Title:       "Cookie breaks the promise of its prefix and is rejected",
 		Requirement: "Cookies keep what the prefixes of their names promise",
 		Ref:         "RFC 6265bis section 4.1.3",
@@ -49,7 +49,7 @@ var cookieRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "headers.cookies.samesite.none", Severity: diag.Error, Weight: 10, Category: factorCookies, DependsOn: fetched,
+		Code: "headers.cookies.samesite.none", Severity: diag.Error, Category: factorCookies, DependsOn: fetched,
 		Title:       "Cookie with SameSite=None lacks Secure and is rejected",
 		Requirement: "Cookies with SameSite=None have Secure",
 		Ref:         "RFC 6265bis section 5.7",
@@ -61,7 +61,7 @@ var cookieRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "headers.cookies.rejected", Severity: diag.Error, Weight: 5, Category: factorCookies, DependsOn: fetched,
+		Code: "headers.cookies.rejected", Severity: diag.Error, Category: factorCookies, DependsOn: fetched,
 		Title: "Browsers reject a cookie", Requirement: "Browsers accept the cookies", Ref: "RFC 6265bis section 5.7",
 		Advice: "Correct the attribute that is named, or stop setting the cookie.",
 		When:   setsCookies,
@@ -71,7 +71,7 @@ var cookieRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "headers.cookies.session.secure", Severity: diag.Error, Weight: 20, Category: factorCookies, DependsOn: fetched,
+		Code: "headers.cookies.session.secure", Severity: diag.Error, Category: factorCookies, DependsOn: fetched,
 		Title:       "Session cookie without Secure",
 		Requirement: "Session cookies have Secure, or HSTS protects them", Ref: "RFC 6265bis section 8.3",
 		Advice: "Add Secure to the cookie, so that browsers send it over HTTPS only.",
@@ -83,7 +83,7 @@ var cookieRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "headers.cookies.session.httponly", Severity: diag.Warning, Weight: 10, Category: factorCookies,
+		Code: "headers.cookies.session.httponly", Severity: diag.Warning, Category: factorCookies,
 		DependsOn: fetched,
 		Title:     "Session cookie without HttpOnly", Requirement: "Session cookies have HttpOnly",
 		Ref:    "RFC 6265bis section 4.1.2.6",
@@ -94,7 +94,7 @@ var cookieRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "headers.cookies.secure", Severity: diag.Warning, Weight: 5, Category: factorCookies, DependsOn: fetched,
+		Code: "headers.cookies.secure", Severity: diag.Warning, Category: factorCookies, DependsOn: fetched,
 		Title: "Cookie without Secure", Requirement: "Cookies have Secure", Ref: "RFC 6265bis section 4.1.2.5",
 		Advice: "Add Secure to every cookie that an HTTPS page sets.",
 		When:   func(e *evidence) bool { return setsCookies(e) && e.secure() },
@@ -117,7 +117,7 @@ func (e *evidence) securely(c *cookie) string {
 // cookieDetailRules are about attributes that do not do what was meant.
 var cookieDetailRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.cookies.samesite.invalid", Severity: diag.Warning, Weight: 3, Category: factorCookies,
+		Code: "headers.cookies.samesite.invalid", Severity: diag.Warning, Category: factorCookies,
 		DependsOn:   fetched,
 		Title:       "SameSite has a value that browsers do not know",
 		Requirement: "SameSite has a value that browsers know", Ref: "RFC 6265bis section 5.6.7",
@@ -128,8 +128,8 @@ var cookieDetailRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "headers.cookies.samesite.missing", Severity: diag.Info, DependsOn: fetched,
-		Title: "Session cookie without SameSite", Requirement: "Session cookies have SameSite",
+		Code: "headers.cookies.samesite.missing", Severity: diag.Warning, Category: factorCookies, DependsOn: fetched,
+		Title: "Session or CSRF cookie without SameSite", Requirement: "Session and CSRF cookies have SameSite",
 		Ref: "RFC 6265bis section 5.6.7",
 		Advice: "Set SameSite=Lax, which Chromium assumes and other browsers do not: else other sites can cause " +
 			"requests with the cookie.",
@@ -137,34 +137,6 @@ var cookieDetailRules = diag.Rules[*evidence]{
 		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
 			return diag.FailIf((c.session() || strings.Contains(strings.ToLower(c.Name), "csrf")) && c.SameSite == "" && c.RawSameSite == "",
 				"The cookie %s has no SameSite; some browsers send it with cross-site requests.", c.title())
-		}),
-	},
-	{
-		Code: "headers.cookies.domain", Severity: diag.Info, DependsOn: fetched,
-		Title: "Session cookie is shared with all sub-domains", Requirement: "Session cookies are for one host",
-		Ref:    "RFC 6265bis section 8.6",
-		Advice: "Leave Domain out, and name the cookie with __Host-, unless several hosts need the login.",
-		When:   setsSessions,
-		Fails: eachCookie(func(_ *evidence, c *cookie) diag.Failures {
-			return diag.FailIf(c.session() && c.Domain != "" && c.BrokenPromises() == nil, "The cookie %s goes to every host below %s.", c.title(), diag.Quote(c.Domain))
-		}),
-	},
-	{
-		Code: "headers.cookies.expires", Severity: diag.Info, DependsOn: fetched,
-		Title:       "Cookie has an end that browsers do not follow",
-		Requirement: "Browsers follow the ends of cookies", Ref: "RFC 6265bis sections 5.5 and 5.6.1",
-		Advice: "Write Expires as a date such as Wed, 21 Oct 2026 07:28:00 GMT, or use Max-Age, for at most 400 days.",
-		When:   setsCookies,
-		Fails: eachCookie(func(e *evidence, c *cookie) diag.Failures {
-			limit := e.now.Add(setcookie.MaxAge)
-			late := c.MaxAge != nil && *c.MaxAge > int64(setcookie.MaxAge.Seconds()) || c.MaxAge == nil && c.Expires != nil && c.Expires.After(limit)
-			switch {
-			case c.BadExpires != "":
-				return diag.Fail("The Expires of the cookie %s is no date: %s.", c.title(), diag.Quote(c.BadExpires))
-			case late:
-				return diag.Fail("The cookie %s is to last for more than 400 days, to which browsers shorten it.", c.title())
-			}
-			return nil
 		}),
 	},
 }

@@ -1,13 +1,21 @@
 package headers
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/webcheck/headers/csp"
 )
 
 const fieldCSP = "Content-Security-Policy"
+
+// first returns the first of a list, or nothing.
+func first[T any](list []T) (one T) {
+	if len(list) > 0 {
+		one = list[0]
+	}
+	return one
+}
 
 // htmlPage is the condition of rules that concern pages of HTML only.
 func htmlPage(e *evidence) bool { return e.isPage() }
@@ -16,6 +24,7 @@ func htmlPage(e *evidence) bool { return e.isPage() }
 var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.csp.report_only", Severity: diag.Warning, DependsOn: fetched,
+		Category:    factorPolicy,
 		Title:       "Content-Security-Policy is only reported on",
 		Requirement: "A reported Content-Security-Policy is enforced too",
 		Ref:         "CSP Level 3 section 3.2",
@@ -27,19 +36,16 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.csp.missing", Severity: diag.Warning, Weight: 25, Category: factorPolicy, DependsOn: fetched,
-		Title: "No Content-Security-Policy", Requirement: "A Content-Security-Policy is enforced",
+		Code: "headers.csp.missing", Severity: diag.Warning, Category: factorPolicy,
+		DependsOn: slices.Concat(fetched, []diag.Code{"headers.csp.report_only"}),
+		Title:     "No Content-Security-Policy", Requirement: "A Content-Security-Policy is enforced",
 		Ref: "CSP Level 3 section 3.1",
 		Advice: "Send a Content-Security-Policy. Begin with Content-Security-Policy-Report-Only and what the page is seen to load, " +
 			"give inline scripts nonces or hashes, and enforce the policy once the reports are clean.",
 		When: htmlPage,
 		Fails: func(e *evidence) diag.Failures {
-			f := diag.FailIf(len(e.enforced) == 0, "No Content-Security-Policy is enforced: a script that is injected into the page runs.").
-				About(fieldCSP)
-			if len(e.reportOnly) > 0 {
-				return f
-			}
-			return f.Suggesting(e.newPolicy())
+			return diag.FailIf(len(e.enforced) == 0, "No Content-Security-Policy is enforced: a script that is injected into the page runs.").
+				About(fieldCSP).Suggesting(e.newPolicy())
 		},
 	},
 	{
@@ -54,7 +60,7 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.csp.scripts.unrestricted", Severity: diag.Warning, Weight: 20, Category: factorPolicy,
+		Code: "headers.csp.scripts.unrestricted", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn:   []diag.Code{"headers.csp.missing"},
 		Title:       "Content-Security-Policy does not restrict scripts",
 		Requirement: "The Content-Security-Policy restricts scripts",
@@ -66,7 +72,7 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.csp.scripts.inline", Severity: diag.Warning, Weight: 20, Category: factorPolicy,
+		Code: "headers.csp.scripts.inline", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn:   []diag.Code{"headers.csp.scripts.unrestricted"},
 		Title:       "'unsafe-inline' lets injected scripts run",
 		Requirement: "Inline scripts need a nonce or a hash", Ref: "CSP Level 3 section 6.7.3.2",
@@ -78,7 +84,7 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.csp.scripts.broad", Severity: diag.Warning, Weight: 15, Category: factorPolicy,
+		Code: "headers.csp.scripts.broad", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"},
 		Title:     "Scripts may come from anywhere", Requirement: "Scripts come from named places only",
 		Ref:    "CSP Level 3 section 6.7.2.7",
@@ -90,7 +96,7 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.csp.scripts.bypass", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		Code: "headers.csp.scripts.bypass", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn:   []diag.Code{"headers.csp.scripts.broad"},
 		Title:       "Allowed host serves scripts of anybody's choice",
 		Requirement: "No allowed host serves scripts of anybody's choice",
@@ -98,13 +104,14 @@ var policyRules = diag.Rules[*evidence]{
 		Advice: "Replace the host by the full path of the file, or by a nonce with 'strict-dynamic'; or serve the file " +
 			"yourself.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.bypasses(), func(w weakness) diag.Failures {
+			found := e.bypasses()
+			return diag.FailEach(found, func(w weakness) diag.Failures {
 				return diag.Fail("script-src allows %s: %s %s.", w.source, strings.TrimPrefix(w.bypass.Host, "."), w.bypass.Reason).About(w.source)
-			})
+			}).Together("script-src allows %d hosts that serve scripts of anybody's choice, the first of them %s.", len(found), first(found).source)
 		},
 	},
 	{
-		Code: "headers.csp.scripts.eval", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		Code: "headers.csp.scripts.eval", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn: []diag.Code{"headers.csp.scripts.unrestricted"},
 		Title:     "'unsafe-eval' lets text run as code", Requirement: "Text does not run as code",
 		Ref:    "CSP Level 3 section 4.4.1",
@@ -114,7 +121,20 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.csp.insecure", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		Code: "headers.csp.scripts.dynamic", Severity: diag.Warning, Category: factorPolicy,
+		DependsOn:   []diag.Code{"headers.csp.scripts.unrestricted"},
+		Title:       "'strict-dynamic' without a nonce or hash blocks all scripts",
+		Requirement: "'strict-dynamic' stands beside a nonce or a hash",
+		Ref:         "CSP Level 3 section 8.2",
+		Advice: "Give the page's scripts a nonce that is new for each answer and list it in script-src, or remove " +
+			"'strict-dynamic': beside it hosts and 'self' do not count.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(slices.ContainsFunc(e.scripts(), deadlocked), "script-src has 'strict-dynamic' and neither a nonce nor a hash: no script of the page runs.").
+				About("script-src")
+		},
+	},
+	{
+		Code: "headers.csp.insecure", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn:   []diag.Code{"headers.csp.missing"},
 		Title:       "Policy allows resources over plain HTTP",
 		Requirement: "The policy allows resources over HTTPS only", Ref: "CSP Level 3 section 6.7.2.9",
@@ -126,21 +146,24 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.csp.blocks", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
-		DependsOn: []diag.Code{"headers.csp.missing"},
+		Code: "headers.csp.blocks", Severity: diag.Warning, Category: factorPolicy,
+		DependsOn: []diag.Code{"headers.csp.missing", "headers.csp.scripts.dynamic"},
 		Title:     "Policy blocks what the page itself loads", Requirement: "The policy allows what the page loads",
 		Ref:    "CSP Level 3 section 4.1.2",
 		Advice: "Add the source to the directive, or remove the element: browsers do not load it.",
 		When:   func(e *evidence) bool { return e.document != nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.blocked(), func(b block) diag.Failures {
+			found := e.blocked()
+			return diag.FailEach(found, func(b block) diag.Failures {
 				return diag.Fail("The page has %s, which %s of its policy blocks.", diag.Quote(b.what), b.directive).About(b.directive)
-			})
+			}).Together("The policy blocks %d parts of the page, the first of them %s by %s.", len(found), diag.Quote(first(found).what),
+				first(found).directive)
 		},
 	},
 	{
-		Code: "headers.csp.objects", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
-		Title: "object-src is not restricted", Requirement: "object-src is restricted", Ref: "CSP Level 3 section 6.1.9",
+		Code: "headers.csp.objects", Severity: diag.Warning, Category: factorPolicy,
+		DependsOn: []diag.Code{"headers.csp.missing"},
+		Title:     "object-src is not restricted", Requirement: "object-src is restricted", Ref: "CSP Level 3 section 6.1.9",
 		Advice: "Add object-src 'none' unless the page embeds plug-ins.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.objects(), "The policy lets object and embed elements load from anywhere.").About("object-src")
@@ -155,31 +178,26 @@ var policyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.csp.forms", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
-		Title: "form-action is not restricted", Requirement: "form-action is restricted", Ref: "CSP Level 3 section 6.4.1",
-		Advice: "Add form-action with the hosts to which the site's forms send: default-src does not cover it.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(lists(e.enforced, "form-action")) == 0, "An injected form can send what visitors enter to another site.").About("form-action")
-		},
-	},
-	{
-		Code: "headers.csp.styles", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
-		Title: "Inline styles are allowed", Requirement: "Inline styles need a nonce or a hash",
-		Ref:    "CSP Level 3 section 6.7.3.2",
-		Advice: "Move styles into files, or give style elements a nonce or a hash.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(every(lists(e.enforced, governing["style-src"]...), func(l csp.List) bool { return l.AllInline(false) }),
-				"style-src allows 'unsafe-inline': injected styles can hide, imitate and read parts of the page.").About("style-src")
-		},
-	},
-	{
-		Code: "headers.csp.nonce", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
+		Code: "headers.csp.nonce", Severity: diag.Warning, Category: factorPolicy,
+		DependsOn: []diag.Code{"headers.csp.missing"}, Reads: []diag.Source{fromForeign},
 		Title: "Nonce is the same in two answers", Requirement: "No nonce was seen twice", Ref: "CSP Level 3 section 8.1",
 		Advice: "Make a new random nonce for each answer, and let no cache keep the page; a nonce that is known " +
 			"vouches for injected scripts.",
 		Fails: func(e *evidence) diag.Failures {
 			n := e.reusedNonce()
 			return diag.FailIf(n != "", "The server sent the nonce %s twice, for two requests.", diag.Quote(n)).About(fieldCSP)
+		},
+	},
+	{
+		Code: "headers.csp.nonce.short", Severity: diag.Warning, Category: factorPolicy,
+		DependsOn: []diag.Code{"headers.csp.nonce"},
+		Title:     "Nonce is shorter than 128 bits", Requirement: "Nonces have at least 128 bits",
+		Ref:    "CSP Level 3 section 7.1",
+		Advice: "Make each nonce of at least 16 random bytes, in base64.",
+		Fails: func(e *evidence) diag.Failures {
+			n := e.shortNonce()
+			return diag.FailIf(n != "", "The nonce %s has %d characters, and 128 bits take 22: an attacker can guess it.", diag.Quote(n), len(n)).
+				About(fieldCSP)
 		},
 	},
 }

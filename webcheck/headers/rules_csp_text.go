@@ -2,17 +2,15 @@ package headers
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
-	"github.com/dunglas/httpsfv"
 )
 
 // policyDetailRules are about how the policies are written.
 var policyDetailRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.csp.syntax", Severity: diag.Warning, Weight: 10, Category: factorPolicy,
+		Code: "headers.csp.syntax", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn: []diag.Code{"headers.csp.missing"},
 		Title:     "Browsers ignore a part of the policy", Requirement: "Browsers know every part of the policy",
 		Ref:    "CSP Level 3 section 2.3",
@@ -23,13 +21,12 @@ var policyDetailRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.csp.long", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
 		Title: "Policy is longer than is examined", Requirement: "The whole policy is examined",
-		Ref: "CSP Level 3 section 2.2.2",
-		Advice: "Merge what is alike, and use nonces or hashes in the place of long lists of hosts: all of it is sent " +
-			"with each answer.",
-		Fails: inPolicies(csp.TooLong),
+		Ref:    "CSP Level 3 section 2.2.2",
+		Advice: "Merge what is alike, and use nonces or hashes in the place of long lists of hosts.",
+		Fails:  inPolicies(csp.TooLong),
 	},
 	{
-		Code: "headers.csp.repeated", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		Code: "headers.csp.repeated", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn: []diag.Code{"headers.csp.missing"},
 		Title:     "Directive stands twice in a policy", Requirement: "No directive stands twice in a policy",
 		Ref:    "CSP Level 3 section 2.2.1",
@@ -37,41 +34,11 @@ var policyDetailRules = diag.Rules[*evidence]{
 		Fails:  inPolicies(csp.DuplicateDirective),
 	},
 	{
-		Code: "headers.csp.deprecated", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
-		Title: "Directive was taken out of CSP", Requirement: "Every directive is one of CSP Level 3",
-		Ref:    "CSP Level 3 section 6",
-		Advice: "Remove the directive: browsers ignore it or will.",
-		Fails:  inPolicies(csp.DeprecatedDirective),
-	},
-	{
 		Code: "headers.csp.meta.directive", Severity: diag.Warning, DependsOn: []diag.Code{"headers.csp.missing"},
 		Title:       "Directive has no effect in a meta element",
 		Requirement: "Directives stand where they have an effect", Ref: "CSP Level 3 section 3.3",
 		Advice: "Send the directive in the Content-Security-Policy header field.",
 		Fails:  inPolicies(csp.MetaDirective),
-	},
-	{
-		Code: "headers.csp.reporting", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
-		Title:       "report-to names an endpoint that is not defined",
-		Requirement: "report-to names a defined endpoint", Ref: "CSP Level 3 section 6.5.2",
-		Advice: "Define the endpoint in Reporting-Endpoints, with the URL that takes reports.",
-		Fails: func(e *evidence) diag.Failures {
-			defined := e.value("Report-To")
-			endpoints, _ := httpsfv.UnmarshalDictionary(e.values("Reporting-Endpoints"))
-			for i := range e.enforced {
-				d := e.enforced[i].Get("report-to")
-				if d == nil || len(d.Values) == 0 || strings.Contains(defined, `"`+d.Values[0]+`"`) {
-					continue
-				}
-				if endpoints != nil {
-					if _, ok := endpoints.Get(d.Values[0]); ok {
-						continue
-					}
-				}
-				return diag.Fail("report-to names %s, which neither Reporting-Endpoints nor Report-To defines.", diag.Quote(d.Values[0])).About("report-to")
-			}
-			return nil
-		},
 	},
 }
 

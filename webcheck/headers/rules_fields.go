@@ -11,7 +11,7 @@ import (
 // framingRules are about who may embed the page.
 var framingRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.frame_options.missing", Severity: diag.Warning, Weight: 15, Category: factorFraming,
+		Code: "headers.frame_options.missing", Severity: diag.Warning, Category: factorFraming,
 		DependsOn: fetched,
 		Title:     "Any site may embed the page", Requirement: "Other sites cannot embed the page",
 		Ref: "CSP Level 3 section 6.4.2",
@@ -25,7 +25,7 @@ var framingRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.frame_options.invalid", Severity: diag.Warning, Weight: 15, Category: factorFraming,
+		Code: "headers.frame_options.invalid", Severity: diag.Warning, Category: factorFraming,
 		DependsOn:   []diag.Code{"headers.frame_options.missing"},
 		Title:       "X-Frame-Options has a value that browsers ignore",
 		Requirement: "X-Frame-Options has a value that browsers know",
@@ -34,24 +34,23 @@ var framingRules = diag.Rules[*evidence]{
 			"ALLOW-FROM.",
 		When: func(e *evidence) bool { return e.has("X-Frame-Options") && len(e.frameAncestors()) == 0 },
 		Fails: func(e *evidence) diag.Failures {
-			option, _ := e.frameOption()
-			return diag.FailIf(option == "", "X-Frame-Options is %s, which browsers ignore: any site may embed the page.",
+			return diag.FailIf(e.frameOption() == "", "X-Frame-Options is %s, which browsers ignore: any site may embed the page.",
 				diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options").Suggesting(e.newFraming())
 		},
 	},
 	{
-		Code: "headers.frame_options.conflict", Severity: diag.Info, DependsOn: fetched,
-		Title: "X-Frame-Options has values that differ", Requirement: "X-Frame-Options has one value",
-		Ref:    "HTML Standard, The X-Frame-Options header",
-		Advice: "Send one of the values: browsers that meet several refuse to embed the page at all.",
-		When:   htmlPage,
+		Code: "headers.frame_options.conflict", Severity: diag.Warning, Category: factorFraming, DependsOn: fetched,
+		Title: "X-Frame-Options has more than one value", Requirement: "X-Frame-Options has one value",
+		Ref: "HTML Standard, The X-Frame-Options header",
+		Advice: "Send one value, once: let only one of web server, proxy and application send the header. Where values " +
+			"differ, browsers refuse to embed the page at all.",
+		When: htmlPage,
 		Fails: func(e *evidence) diag.Failures {
-			_, conflict := e.frameOption()
-			return diag.FailIf(conflict, "X-Frame-Options is %s.", diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options")
+			return diag.FailIf(len(words(e.value("X-Frame-Options"))) > 1, "X-Frame-Options is %s.", diag.Quote(e.value("X-Frame-Options"))).About("X-Frame-Options")
 		},
 	},
 	{
-		Code: "headers.csp.ancestors", Severity: diag.Warning, Weight: 10, Category: factorFraming,
+		Code: "headers.csp.ancestors", Severity: diag.Warning, Category: factorFraming,
 		DependsOn:   []diag.Code{"headers.frame_options.missing"},
 		Title:       "frame-ancestors lets any site embed the page",
 		Requirement: "frame-ancestors names the sites that may embed the page",
@@ -90,7 +89,7 @@ func (e *evidence) newFraming() string {
 // fieldRules are about fields with a value or two.
 var fieldRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.content_type_options.missing", Severity: diag.Warning, Weight: 10, Category: factorTypes,
+		Code: "headers.content_type_options.missing", Severity: diag.Warning, Category: factorTypes,
 		DependsOn: fetched,
 		Title:     "No X-Content-Type-Options: nosniff", Requirement: "X-Content-Type-Options is sent",
 		Ref:    "Fetch Standard section 3.5",
@@ -102,7 +101,7 @@ var fieldRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.content_type_options.invalid", Severity: diag.Warning, Weight: 10, Category: factorTypes,
+		Code: "headers.content_type_options.invalid", Severity: diag.Warning, Category: factorTypes,
 		DependsOn:   []diag.Code{"headers.content_type_options.missing"},
 		Title:       "X-Content-Type-Options is not nosniff and is ignored",
 		Requirement: "X-Content-Type-Options is nosniff", Ref: "Fetch Standard section 3.5",
@@ -113,7 +112,7 @@ var fieldRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.content_type.missing", Severity: diag.Warning, Weight: 5, Category: factorTypes, DependsOn: fetched,
+		Code: "headers.content_type.missing", Severity: diag.Warning, Category: factorTypes, DependsOn: fetched,
 		Title: "No Content-Type", Requirement: "The answer says what it is", Ref: "RFC 9110 section 8.3",
 		Advice: "Send Content-Type, such as text/html; charset=utf-8.",
 		When:   func(e *evidence) bool { return e.document != nil && len(e.page.Body) > 0 },
@@ -122,65 +121,38 @@ var fieldRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.referrer.missing", Severity: diag.Info, DependsOn: fetched,
-		Title: "No Referrer-Policy", Requirement: "Referrer-Policy is sent", Ref: "Referrer Policy section 4.1",
-		Advice: "Send Referrer-Policy: strict-origin-when-cross-origin, which is what current browsers do without it.",
-		When:   htmlPage,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.has("Referrer-Policy") && (e.document == nil || e.document.referrer == ""),
-				"The page leaves it to the browser what other sites learn of the address that a visitor comes from.").
-				About("Referrer-Policy").Suggesting("Referrer-Policy: strict-origin-when-cross-origin")
-		},
-	},
-	{
-		Code: "headers.referrer.invalid", Severity: diag.Warning, Weight: 5, Category: factorPrivacy, DependsOn: fetched,
+		Code: "headers.referrer.invalid", Severity: diag.Warning, Category: factorPrivacy, DependsOn: fetched,
 		Title:       "Referrer-Policy has no value that browsers know",
 		Requirement: "Referrer-Policy has a value that browsers know",
 		Ref:         "Referrer Policy section 8.1", Advice: "Send one of the policies, such as strict-origin-when-cross-origin.",
-		When: func(e *evidence) bool { return e.has("Referrer-Policy") },
+		When: func(e *evidence) bool { return e.referrers() != "" || e.has("Referrer-Policy") },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.referrer() == "", "Referrer-Policy is %s, which browsers ignore.", diag.Quote(e.value("Referrer-Policy"))).
-				About("Referrer-Policy").Suggesting("Referrer-Policy: strict-origin-when-cross-origin")
+			return diag.FailIf(e.referrer() == "", "Referrer-Policy is %s, which browsers ignore.", diag.Quote(e.referrers())).
+				About("Referrer-Policy").Suggesting(e.newReferrer())
 		},
 	},
 	{
-		Code: "headers.referrer.leaks", Severity: diag.Warning, Weight: 5, Category: factorPrivacy,
+		Code: "headers.referrer.leaks", Severity: diag.Warning, Category: factorPrivacy,
 		DependsOn:   []diag.Code{"headers.referrer.invalid"},
 		Title:       "Referrer-Policy tells other sites whole URLs",
 		Requirement: "Other sites do not learn whole URLs", Ref: "Referrer Policy section 3.8",
 		Advice: "Send strict-origin-when-cross-origin: other sites then learn the origin only.",
-		When:   func(e *evidence) bool { return e.has("Referrer-Policy") },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(slices.Contains(leaking, e.referrer()), "With %s other sites learn the whole URL of the page, with what stands in its query.", e.referrer()).
-				About("Referrer-Policy").Suggesting("Referrer-Policy: strict-origin-when-cross-origin")
+				About("Referrer-Policy").Suggesting(e.newReferrer())
 		},
 	},
 	{
-		Code: "headers.referrer.insecure", Severity: diag.Info, DependsOn: []diag.Code{"headers.referrer.invalid"},
+		Code: "headers.referrer.insecure", Severity: diag.Info, Category: factorPrivacy, DependsOn: []diag.Code{"headers.referrer.invalid"},
 		Title:       "Referrer-Policy tells the origin over plain HTTP too",
 		Requirement: "The origin is told over HTTPS only", Ref: "Referrer Policy section 3.5",
 		Advice: "Send strict-origin or strict-origin-when-cross-origin instead.",
-		When:   func(e *evidence) bool { return e.has("Referrer-Policy") },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(slices.Contains(insecureReferrers, e.referrer()), "With %s the origin is sent to sites of plain HTTP too.", e.referrer()).About("Referrer-Policy")
 		},
 	},
 	{
-		Code: "headers.permissions.missing", Severity: diag.Info, DependsOn: fetched,
-		Title: "No Permissions-Policy", Requirement: "Permissions-Policy is sent", Ref: "Permissions Policy section 6.2",
-		Advice: "List the features that neither the page nor its frames use with an empty list, such as camera=(), " +
-			"microphone=(), geolocation=().",
-		When: htmlPage,
-		Fails: func(e *evidence) diag.Failures {
-			f := diag.FailIf(!e.features.sent, "The page does not say which features of the browser its scripts and frames may use.").About("Permissions-Policy")
-			if old := translated(e.value("Feature-Policy")); old != "" && e.has("Feature-Policy") {
-				return f.Suggesting("Permissions-Policy: " + old)
-			}
-			return f
-		},
-	},
-	{
-		Code: "headers.permissions.invalid", Severity: diag.Warning, Weight: 5, Category: factorPrivacy, DependsOn: fetched,
+		Code: "headers.permissions.invalid", Severity: diag.Warning, Category: factorPrivacy, DependsOn: fetched,
 		Title:       "Permissions-Policy has a syntax error and is ignored",
 		Requirement: "Permissions-Policy is a valid dictionary",
 		Ref:         "RFC 9651 section 4.2",
@@ -194,18 +166,6 @@ var fieldRules = diag.Rules[*evidence]{
 				return f.Suggesting("Permissions-Policy: " + t)
 			}
 			return f
-		},
-	},
-	{
-		Code: "headers.permissions.broad", Severity: diag.Info, DependsOn: []diag.Code{"headers.permissions.invalid"},
-		Title: "Any frame may use a sensitive feature", Requirement: "Sensitive features are limited",
-		Ref:    "Permissions Policy section 5.2",
-		Advice: "List the origins that use the feature, or none.",
-		When:   func(e *evidence) bool { return e.features.sent },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach([]string{"camera", "microphone", "geolocation", "payment", "usb", "serial", "bluetooth", "hid"}, func(name string) diag.Failures {
-				return diag.FailIf(slices.Contains(e.features.lists[name], "*"), "%s=* lets any frame ask for the feature.", name).About(name)
-			})
 		},
 	},
 }

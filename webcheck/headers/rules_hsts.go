@@ -34,7 +34,7 @@ var hstsRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.hsts.missing", Severity: diag.Warning, Weight: 20, Category: factorTransport, DependsOn: fetched,
+		Code: "headers.hsts.missing", Severity: diag.Warning, Category: factorTransport, DependsOn: fetched,
 		Title: "No Strict-Transport-Security", Requirement: "Strict-Transport-Security is sent", Ref: "RFC 6797 section 7.1",
 		Advice: "Send Strict-Transport-Security with a max-age of at least half a year, so that browsers never try HTTP first. " +
 			"Add includeSubDomains only once every host below this one answers over HTTPS.",
@@ -46,7 +46,7 @@ var hstsRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.hsts.invalid", Severity: diag.Error, Weight: 20, Category: factorTransport,
+		Code: "headers.hsts.invalid", Severity: diag.Error, Category: factorTransport,
 		DependsOn: []diag.Code{"headers.hsts.missing"},
 		Title:     "Strict-Transport-Security is invalid and ignored", Requirement: "Strict-Transport-Security is valid",
 		Ref:    "RFC 6797 section 6.1",
@@ -63,7 +63,7 @@ var hstsRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.hsts.zero", Severity: diag.Warning, Weight: 10, Category: factorTransport,
+		Code: "headers.hsts.zero", Severity: diag.Warning, Category: factorTransport,
 		DependsOn: []diag.Code{"headers.hsts.invalid"},
 		Title:     "max-age=0 switches Strict-Transport-Security off", Requirement: "max-age is more than 0",
 		Ref:    "RFC 6797 section 6.1.1",
@@ -74,7 +74,7 @@ var hstsRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.hsts.short", Severity: diag.Warning, Weight: 5, Category: factorTransport,
+		Code: "headers.hsts.short", Severity: diag.Warning, Category: factorTransport,
 		DependsOn: []diag.Code{"headers.hsts.zero"},
 		Title:     "max-age of HSTS is shorter than half a year", Requirement: "max-age is at least half a year",
 		Ref:    "RFC 6797 section 11.2",
@@ -84,22 +84,9 @@ var hstsRules = diag.Rules[*evidence]{
 			return diag.FailIf(age < halfYear, "max-age is %d seconds, which is %s.", age/time.Second, diag.Count(int(age/(24*time.Hour)), "day")).
 				About("max-age").Suggesting(e.newHSTS())
 		},
-		Partly: func(e *evidence) float64 { return float64(e.hsts[0].Age()) / float64(halfYear) },
 	},
 	{
-		Code: "headers.hsts.preload", Severity: diag.Info, DependsOn: []diag.Code{"headers.hsts.invalid"},
-		Title: "preload without what preload lists require", Requirement: "preload comes with what preload lists require",
-		Ref: "hstspreload.org, submission requirements",
-		Advice: "Remove preload, or add includeSubDomains and raise max-age to a year once every host below answers " +
-			"over HTTPS.",
-		Fails: func(e *evidence) diag.Failures {
-			h := e.hsts[0]
-			return diag.FailIf(h.Preload && (!h.IncludeSubdomains || h.Age() < wholeYear),
-				"The header asks for preloading, which needs includeSubDomains and a max-age of at least 31536000.").About("preload")
-		},
-	},
-	{
-		Code: "headers.hsts.duplicate", Severity: diag.Info, DependsOn: []diag.Code{"headers.hsts.missing"},
+		Code: "headers.hsts.duplicate", Severity: diag.Warning, Category: factorTransport, DependsOn: []diag.Code{"headers.hsts.missing"},
 		Title: "Strict-Transport-Security is sent more than once", Requirement: "Strict-Transport-Security is sent once",
 		Ref: "RFC 6797 section 8.1",
 		Advice: "Let only one of web server, proxy and application send the header: browsers use the first, and " +

@@ -2,18 +2,16 @@ package headers
 
 import (
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/dunglas/httpsfv"
 )
 
 // hygieneRules are about caching, disclosure, spelling, and fields that are obsolete.
 var hygieneRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.misspelled", Severity: diag.Warning, Weight: 5, Category: factorHygiene, DependsOn: fetched,
+		Code: "headers.misspelled", Severity: diag.Warning, DependsOn: fetched,
 		Title:       "Field name is misspelled, so that browsers ignore it",
 		Requirement: "Names of security fields are spelled right",
 		Ref:         "RFC 9110 section 5.1", Advice: "Send the field under its right name, and remove the misspelled one.",
@@ -37,7 +35,7 @@ var hygieneRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.cache.cookies", Severity: diag.Warning, Weight: 5, Category: factorHygiene, DependsOn: fetched,
+		Code: "headers.cache.cookies", Severity: diag.Warning, DependsOn: fetched,
 		Title:       "Shared caches may keep an answer that sets cookies",
 		Requirement: "Shared caches keep no answer that sets cookies", Ref: "RFC 9111 section 7.3",
 		Advice: "Send Cache-Control: private or no-store with answers that set cookies; else one visitor may get " +
@@ -49,7 +47,7 @@ var hygieneRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.disclosure", Severity: diag.Info, Weight: 2, Category: factorHygiene, DependsOn: fetched,
+		Code: "headers.disclosure", Severity: diag.Info, DependsOn: fetched,
 		Title:       "Header discloses software and its version",
 		Requirement: "The header discloses no versions of software", Ref: "RFC 9110 section 10.2.4",
 		Advice: "Remove the field, or leave the version out; and keep the software up to date, which matters more.",
@@ -64,18 +62,6 @@ var hygieneRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.xss_protection", Severity: diag.Info, DependsOn: fetched,
-		Title:       "X-XSS-Protection switches on a filter that did harm",
-		Requirement: "X-XSS-Protection is absent or 0", Ref: "MDN, X-XSS-Protection",
-		Advice: "Remove the field, or send 0: browsers have taken the filter out, since it could be used to break " +
-			"pages. Use Content-Security-Policy.",
-		Fails: func(e *evidence) diag.Failures {
-			value := e.value("X-XSS-Protection")
-			return diag.FailIf(value != "" && !strings.HasPrefix(value, "0"), "X-XSS-Protection is %s.", diag.Quote(value)).
-				About("X-XSS-Protection").Suggesting("X-XSS-Protection: 0")
-		},
-	},
-	{
 		Code: "headers.obsolete", Severity: diag.Info, DependsOn: fetched,
 		Title: "Obsolete field", Requirement: "No field is obsolete", Ref: "RFC 9110 section 16.3.1",
 		Advice: "Remove the field.",
@@ -86,42 +72,38 @@ var hygieneRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.reporting.syntax", Severity: diag.Warning, Weight: 2, Category: factorHygiene, DependsOn: fetched,
+		Code: "headers.reporting.syntax", Severity: diag.Warning, DependsOn: fetched,
 		Title: "Reporting field has a syntax error and is ignored", Requirement: "Reporting fields are valid",
 		Ref:    "Reporting API section 3.2, Network Error Logging section 4",
 		Advice: "Write Reporting-Endpoints as name=\"https://…\", and Report-To and NEL as JSON objects.",
 		When:   func(e *evidence) bool { return e.has("Report-To") || e.has("NEL") || e.has("Reporting-Endpoints") },
-		Fails: func(e *evidence) (all diag.Failures) {
-			for _, name := range []string{"Report-To", "NEL"} {
-				if e.has(name) && !json.Valid([]byte("["+e.value(name)+"]")) {
-					all = append(all, diag.Fail("%s is no JSON: %s.", name, diag.Quote(e.value(name))).About(name)...)
-				}
-			}
-			if _, err := httpsfv.UnmarshalDictionary(e.values("Reporting-Endpoints")); e.has("Reporting-Endpoints") && err != nil {
-				all = append(all, diag.Fail("Reporting-Endpoints is no structured dictionary: %s.", diag.Quote(e.value("Reporting-Endpoints"))).About("Reporting-Endpoints")...)
-			}
-			return all
-		},
+		Fails:  (*evidence).reportingFaults,
 	},
 	{
-		Code: "headers.reporting.group", Severity: diag.Info, DependsOn: []diag.Code{"headers.reporting.syntax"},
-		Title:       "NEL names a group that Report-To does not define",
-		Requirement: "NEL names a group that Report-To defines", Ref: "Network Error Logging section 4.1",
-		Advice: "Define the group in Report-To, or name one that it defines.",
-		When:   func(e *evidence) bool { return e.has("NEL") },
-		Fails: func(e *evidence) diag.Failures {
+		Code: "headers.reporting.group", Severity: diag.Info, DependsOn: fetched,
+		Title:       "Reports go to an endpoint that is not defined",
+		Requirement: "Reports go to endpoints that are defined", Ref: "Network Error Logging section 4.1, CSP Level 3 section 6.5.2",
+		Advice: "Define the endpoint in Reporting-Endpoints, or the group in Report-To, with the URL that takes reports.",
+		Fails: func(e *evidence) (all diag.Failures) {
+			if e.reportingFaults() != nil {
+				return nil
+			}
+			groups, endpoints := e.endpoints()
 			var nel struct {
 				ReportTo string `json:"report_to"`
 			}
-			_ = json.Unmarshal([]byte(e.values("NEL")[0]), &nel) // without a group there is none to be defined
-			var groups []struct{ Group string }
-			_ = json.Unmarshal([]byte("["+e.value("Report-To")+"]"), &groups)
-			for _, g := range groups {
-				if g.Group == nel.ReportTo || g.Group == "" && nel.ReportTo == "default" {
-					return nil
+			if e.has("NEL") {
+				_ = json.Unmarshal([]byte(e.values("NEL")[0]), &nel) // without a group there is none to be defined
+				all = diag.FailIf(nel.ReportTo != "" && !slices.Contains(groups, nel.ReportTo),
+					"NEL sends reports to the group %s, which Report-To does not define.", diag.Quote(nel.ReportTo)).About("NEL")
+			}
+			for i := range e.enforced {
+				if d := e.enforced[i].Get("report-to"); d != nil && len(d.Values) > 0 && !slices.Contains(slices.Concat(groups, endpoints), d.Values[0]) {
+					all = append(all, diag.Fail("report-to of the Content-Security-Policy names %s, which neither Reporting-Endpoints nor Report-To defines.",
+						diag.Quote(d.Values[0])).About("report-to")...)
 				}
 			}
-			return diag.FailIf(nel.ReportTo != "", "NEL sends reports to the group %s, which Report-To does not define.", diag.Quote(nel.ReportTo)).About("NEL")
+			return all
 		},
 	},
 	{
@@ -137,17 +119,7 @@ var hygieneRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.clear_site_data.page", Severity: diag.Info, DependsOn: fetched,
-		Title: "Page clears the browser's data at each visit", Requirement: "Only logging out clears data",
-		Ref:    "Clear Site Data section 3.1",
-		Advice: "Send Clear-Site-Data in answer to logging out only.",
-		When:   func(e *evidence) bool { return e.has("Clear-Site-Data") && e.final.StatusCode == http.StatusOK },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(strings.Contains(e.value("Clear-Site-Data"), `"`), "The page sends Clear-Site-Data: %s.", diag.Quote(e.value("Clear-Site-Data"))).About("Clear-Site-Data")
-		},
-	},
-	{
-		Code: "headers.scripts.insecure", Severity: diag.Error, Weight: 10, Category: factorTypes, DependsOn: fetched,
+		Code: "headers.scripts.insecure", Severity: diag.Error, Category: factorScripts, DependsOn: fetched,
 		Title:       "HTTPS page loads a script or style over plain HTTP",
 		Requirement: "Scripts and styles come over HTTPS", Ref: "W3C Mixed Content section 4.2",
 		Advice: "Write https in the place of http: browsers block the file.",
@@ -155,14 +127,30 @@ var hygieneRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) (all diag.Failures) {
 			e.loadsCode(func(l load) {
 				if l.url.Scheme == "http" && !e.upgrades() {
-					all = append(all, diag.Fail("The page loads %s.", diag.Quote(l.raw)).About(diag.Quote(l.raw))...)
+					all = append(all, diag.Fail("The page loads %s, which browsers block.", diag.Quote(l.raw)).About(diag.Quote(l.raw))...)
 				}
 			})
-			return all
+			return all.Together("The page loads %d scripts and styles over plain HTTP, which browsers block.", len(all))
 		},
 	},
 	{
-		Code: "headers.scripts.integrity", Severity: diag.Info, DependsOn: fetched,
+		Code: "headers.scripts.scheme", Severity: diag.Warning, Category: factorScripts, DependsOn: fetched,
+		Title: "Script of another site is not asked for by https", Requirement: "Scripts of other sites are asked for by https",
+		Ref:    "HTTP Observatory, subresource integrity",
+		Advice: "Begin the URL of the script with https, so that it is safe however the page is served.",
+		When:   func(e *evidence) bool { return e.document != nil && e.loadsCode(nil) },
+		Fails: func(e *evidence) (all diag.Failures) {
+			e.loadsCode(func(l load) {
+				told := l.url.Scheme == "http" && e.secure() && !e.upgrades()
+				if l.directive == "script-src" && !e.sameSite(l.url) && !told && !strings.HasPrefix(strings.ToLower(l.raw), "https:") {
+					all = append(all, diag.Fail("The page names the script %s without https.", diag.Quote(l.raw)).About(diag.Quote(l.raw))...)
+				}
+			})
+			return all.Together("The page names %d scripts of other sites without https.", len(all))
+		},
+	},
+	{
+		Code: "headers.scripts.integrity", Severity: diag.Info, Category: factorScripts, DependsOn: fetched,
 		Title: "Script of another site without integrity", Requirement: "Scripts of other sites have integrity",
 		Ref: "Subresource Integrity section 3.5",
 		Advice: "Add integrity with the hash of the file, and crossorigin, where the file does not change; or serve it " +
@@ -174,35 +162,7 @@ var hygieneRules = diag.Rules[*evidence]{
 					all = append(all, diag.Fail("The page runs %s, whatever that host serves.", diag.Quote(l.raw)).About(l.url.Host)...)
 				}
 			})
-			return all
-		},
-	},
-	{
-		Code: "headers.compression", Severity: diag.Info, DependsOn: fetched,
-		Title: "Page is not compressed", Requirement: "The page is compressed", Ref: "RFC 9110 section 8.4",
-		Advice: "Switch on compression with gzip, Brotli or zstd for text.",
-		When:   func(e *evidence) bool { return e.document != nil && len(e.page.Body) > worthCompressing },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.page.Encoding == "" || e.page.Encoding == "identity", "The page of %d bytes came without compression, though gzip was offered.", e.page.TransferBytes).
-				About("Content-Encoding")
-		},
-	},
-	{
-		Code: "headers.http_version", Severity: diag.Info, DependsOn: fetched,
-		Title: "HTTP/2 is not offered", Requirement: "HTTP/2 is offered", Ref: "RFC 9113 section 3.2",
-		Advice: "Switch on HTTP/2 in the server or the proxy in front of it, which loads pages of many files faster.",
-		When:   (*evidence).secure,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(strings.HasPrefix(e.final.HTTPVersion, "HTTP/1"), "The server chose %s over TLS, though HTTP/2 was offered.", e.final.HTTPVersion)
-		},
-	},
-	{
-		Code: "headers.alt_svc", Severity: diag.Info, DependsOn: fetched,
-		Title: "Alt-Svc has a syntax error and is ignored", Requirement: "Alt-Svc is valid", Ref: "RFC 7838 section 3",
-		Advice: "Write each alternative as protocol=\"host:port\", such as h3=\":443\"; ma=86400.",
-		When:   func(e *evidence) bool { return e.has("Alt-Svc") },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!validAltSvc(e.value("Alt-Svc")), "Alt-Svc is %s.", diag.Quote(e.value("Alt-Svc"))).About("Alt-Svc")
+			return all.Together("The page runs %d scripts of other sites, whatever those hosts serve.", len(all))
 		},
 	},
 }

@@ -12,7 +12,7 @@ import (
 // embeds or is embedded can break by them.
 var isolationRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.opener.invalid", Severity: diag.Warning, Weight: 3, Category: factorSharing, DependsOn: fetched,
+		Code: "headers.opener.invalid", Severity: diag.Warning, Category: factorIsolation, DependsOn: fetched,
 		Title:       "Cross-Origin-Opener-Policy is invalid and ignored",
 		Requirement: "Cross-Origin-Opener-Policy has a value that browsers know",
 		Ref:         "HTML Standard, Cross-origin opener policies",
@@ -21,7 +21,7 @@ var isolationRules = diag.Rules[*evidence]{
 		Fails:       badToken("Cross-Origin-Opener-Policy", openerPolicies),
 	},
 	{
-		Code: "headers.embedder.invalid", Severity: diag.Warning, Weight: 3, Category: factorSharing, DependsOn: fetched,
+		Code: "headers.embedder.invalid", Severity: diag.Warning, Category: factorIsolation, DependsOn: fetched,
 		Title:       "Cross-Origin-Embedder-Policy is invalid and ignored",
 		Requirement: "Cross-Origin-Embedder-Policy has a value that browsers know",
 		Ref:         "HTML Standard, Cross-origin embedder policies",
@@ -30,7 +30,7 @@ var isolationRules = diag.Rules[*evidence]{
 		Fails:       badToken("Cross-Origin-Embedder-Policy", embedderPolicies),
 	},
 	{
-		Code: "headers.resource.invalid", Severity: diag.Warning, Weight: 3, Category: factorSharing, DependsOn: fetched,
+		Code: "headers.resource.invalid", Severity: diag.Warning, Category: factorIsolation, DependsOn: fetched,
 		Title:       "Cross-Origin-Resource-Policy is invalid and ignored",
 		Requirement: "Cross-Origin-Resource-Policy has a value that browsers know",
 		Ref:         "Fetch Standard, Cross-Origin-Resource-Policy header",
@@ -110,10 +110,14 @@ func sharing(e *evidence) bool {
 
 const fieldCORS = "Access-Control-Allow-Origin"
 
+// fromOthers are the answers to requests of other sites.
+var fromOthers = []diag.Source{fromPreflight, fromForeign, fromNull}
+
 // sharingRules are about what scripts of other sites may read (Fetch Standard, CORS protocol).
 var sharingRules = diag.Rules[*evidence]{
 	{
-		Code: "headers.cors.reflected", Severity: diag.Error, Weight: 20, Category: factorSharing, DependsOn: fetched,
+		Code: "headers.cors.reflected", Severity: diag.Error, Category: factorSharing, DependsOn: fetched,
+		Reads: fromOthers, Stands: true,
 		Title:       "CORS lets any site read with the visitor's credentials",
 		Requirement: "CORS gives credentials to no foreign site",
 		Ref:         "Fetch Standard, CORS protocol and credentials",
@@ -126,7 +130,8 @@ var sharingRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.cors.star_credentials", Severity: diag.Warning, Weight: 5, Category: factorSharing, DependsOn: fetched,
+		Code: "headers.cors.star_credentials", Severity: diag.Warning, Category: factorSharing, DependsOn: fetched,
+		Reads: fromOthers, Stands: true,
 		Title:       "Access-Control-Allow-Origin: * does not work with credentials",
 		Requirement: "Access-Control-Allow-Origin: * comes without credentials",
 		Ref:         "Fetch Standard, CORS protocol and credentials",
@@ -139,7 +144,8 @@ var sharingRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.cors.null", Severity: diag.Warning, Weight: 5, Category: factorSharing, DependsOn: fetched,
+		Code: "headers.cors.null", Severity: diag.Warning, Category: factorSharing, DependsOn: fetched,
+		Reads: fromOthers, Stands: true,
 		Title: "CORS allows the origin null", Requirement: "CORS does not allow the origin null",
 		Ref:    "Fetch Standard, CORS protocol",
 		Advice: "Take null out of the origins that are allowed: any site can make a request with it from a sandboxed frame.",
@@ -150,18 +156,8 @@ var sharingRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.cors.open", Severity: diag.Info, DependsOn: []diag.Code{"headers.cors.reflected"},
-		Title: "CORS allows whatever origin asks", Requirement: "CORS does not return whatever origin asks",
-		Ref:    "Fetch Standard, CORS protocol",
-		Advice: "Send Access-Control-Allow-Origin: * if the content is public, which says the same and can be cached.",
-		When:   sharing,
-		Fails: func(e *evidence) diag.Failures {
-			a, ok := e.find(reflects)
-			return diag.FailIf(ok, "The site answers the origin %s with that origin in Access-Control-Allow-Origin.", a.origin).About(fieldCORS)
-		},
-	},
-	{
-		Code: "headers.cors.invalid", Severity: diag.Warning, Weight: 5, Category: factorSharing, DependsOn: fetched,
+		Code: "headers.cors.invalid", Severity: diag.Warning, Category: factorSharing, DependsOn: fetched,
+		Reads: fromOthers, Stands: true,
 		Title:       "Access-Control-Allow-Origin has a value that browsers refuse",
 		Requirement: "Access-Control-Allow-Origin is one origin or *",
 		Ref:         "Fetch Standard, CORS check",
@@ -173,7 +169,8 @@ var sharingRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "headers.cors.vary", Severity: diag.Info, DependsOn: fetched,
+		Code: "headers.cors.vary", Severity: diag.Info, Category: factorSharing, DependsOn: fetched,
+		Reads: fromOthers, Stands: true,
 		Title:       "Answer depends on Origin without Vary: Origin",
 		Requirement: "An answer that depends on Origin has Vary: Origin",
 		Ref:         "Fetch Standard, CORS protocol and HTTP caches",

@@ -34,6 +34,14 @@ func (e *evidence) newHSTS() string {
 	return value
 }
 
+// newReferrer is the Referrer-Policy to send, which counts unless the page has one of its own.
+func (e *evidence) newReferrer() string {
+	if e.document != nil && e.document.referrer != "" {
+		return ""
+	}
+	return "Referrer-Policy: strict-origin-when-cross-origin"
+}
+
 // newPolicy returns a policy that allows all that the page is seen to load, to be reported on before it is enforced:
 // what scripts load later cannot be seen. It is empty if the page was not read.
 func (e *evidence) newPolicy() string {

@@ -99,7 +99,6 @@ func Grade(s Scan) Result {
 	w := &scan{Scan: s, page: readMarkup(s.Page)}
 	w.policies = w.readPolicies()
 	r := Result{AlgorithmVersion: AlgorithmVersion, Tests: []Test{}}
-	without, with := 100, 100
 	for _, t := range tests {
 		result := t.run(w)
 		o := outcomes[result]
@@ -107,15 +106,23 @@ func Grade(s Scan) Result {
 		if o.pass {
 			r.TestsPassed++
 		}
-		with += o.modifier
-		without += min(0, o.modifier)
 	}
-	r.Score = max(0, without)
-	if without >= bonusFrom {
-		r.Score = max(0, with)
-	}
+	r.Score = Score(r.Tests)
 	r.Grade = gradeOf(r.Score)
 	return r
+}
+
+// Score is what tests come to: their points taken from 100 or, from 90 on, added too.
+func Score(tests []Test) int {
+	without, with := 100, 100
+	for _, t := range tests {
+		with += t.Modifier
+		without += min(0, t.Modifier)
+	}
+	if without >= bonusFrom {
+		return max(0, with)
+	}
+	return max(0, without)
 }
 
 // Gradable reports whether the Observatory grades pages with this status: it takes others for a sign that it
