@@ -35,6 +35,12 @@ func Reason(err error) string {
 	if known := reason(err); known != "" {
 		return known
 	}
+	if asked, ok := errors.AsType[*resolver.AskError](err); ok {
+		return Reason(asked.Err)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok { // its text has the addresses of both ends
+		return Reason(op.Err)
+	}
 	if _, text, ok := strings.Cut(err.Error(), resolver.ErrLame.Error()+": "); ok && errors.Is(err, resolver.ErrLame) {
 		return Quote(text)
 	}
@@ -60,12 +66,6 @@ func reason(err error) string {
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "its certificate is not trusted"
-	}
-	if asked, ok := errors.AsType[*resolver.AskError](err); ok {
-		return Reason(asked.Err)
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok { // its text has the addresses of both ends
-		return Reason(op.Err)
 	}
 	return ""
 }

@@ -80,6 +80,7 @@ func TestDrillOutage(t *testing.T) {
 						t.Errorf("resolver and network %s: the reply holds %s", way, leak)
 					}
 				}
+				time.Sleep(2 * time.Minute) // of the bubble: until who dials in the background has given up
 				for _, b := range []diagtest.Behaviour{diagtest.Refuses, diagtest.Hangs, diagtest.Closes, diagtest.Resets} {
 					for _, q := range r.questions() {
 						if q.server.IsValid() {
