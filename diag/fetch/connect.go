@@ -161,7 +161,11 @@ func every(err error, is func(error) bool) bool {
 	return is(err)
 }
 
-func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
+// refused reports whether an address refuses connections; one that must not be reached leaves the others to say so.
+func refused(err error) bool {
+	_, blocked := err.(*diag.BlockedError)
+	return blocked || errors.Is(err, syscall.ECONNREFUSED)
+}
 
 // local reports whether a connection failed before anything was sent.
 func local(err error) bool {

@@ -38,6 +38,6 @@ func ExampleCheck() {
 	fmt.Println(r.Grade, "-", r.Headline)
 	fmt.Println(r.Recommendations[0].SuggestedValue)
 	// Output:
-	// weak - HSTS is in force, but its max-age is short
+	// weak - max-age is shorter than 180 days
 	// max-age=604800
 }

@@ -34,7 +34,6 @@ type evidence struct {
 	domain diag.Domain
 	now    time.Time
 
-	addrs   diag.Addresses
 	https   *fetch.Result // of https://domain and up to three redirects
 	http    *fetch.Result // of http://domain likewise
 	www     *fetch.Result // of https://www.domain; nil if it does not matter
@@ -53,8 +52,6 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	e := &evidence{domain: d, now: env.Now()}
 	env = env.Cached()
 	wait := diag.TimeLeft(ctx, Timeout)
-	lookups, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
 	var failures [4]error
 	var g diag.Group
 	ask := func(i int, into **fetch.Result, from string, redirects int, untrusted bool) {
@@ -68,7 +65,6 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 			})
 		})
 	}
-	g.Go(func() { e.addrs = diag.LookupAddresses(lookups, env, d.FQDN()) })
 	ask(0, &e.https, "https://"+d.String()+"/", MaxRedirects, true)
 	ask(1, &e.http, "http://"+d.String()+"/", MaxRedirects, true)
 	if hasWWW(d) {
@@ -84,8 +80,8 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 			return nil, err
 		}
 	}
-	if e.addrs.V4.Silent() && e.addrs.V6.Silent() && silent(e.https) {
-		return nil, fmt.Errorf("examining HSTS of %s: %w", d, diag.Unavailable(diag.DefaultResolver, e.addrs.Err()))
+	if err := fetch.Unavailable(e.https, e.http); err != nil {
+		return nil, fmt.Errorf("examining HSTS of %s: %w", d, err)
 	}
 	return e, nil
 }

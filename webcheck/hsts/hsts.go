@@ -124,7 +124,7 @@ func (e *evidence) report() *Report {
 		Verdict:        rules.Judge(e, e.texts()),
 		Errors:         append([]Issue{}, e.issues.Errors...),
 		Warnings:       append([]Issue{}, e.issues.Warnings...),
-		Partial:        e.partial(),
+		Partial:        len(e.Unanswered()) > 0,
 	}
 	if head := first(e.https); head != nil {
 		r.TLS = head.TLS
@@ -175,9 +175,4 @@ func (e *evidence) redirect() Redirect {
 		r.ToHTTPS, r.SameHost = path[0].Scheme == "https", hostOf(path[0]) == e.domain.String()
 	}
 	return r
-}
-
-// partial reports whether servers left something open.
-func (e *evidence) partial() bool {
-	return silent(e.https) || silent(e.http) || e.www != nil && silent(e.www) || e.addrs.Err() != nil
 }

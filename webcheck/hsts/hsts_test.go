@@ -123,6 +123,14 @@ func oldSuites(w *diagtest.World) {
 	}})
 }
 
+// oldTLS makes a server of TLS 1.1.
+func oldTLS(w *diagtest.World) {
+	cert := w.Certificate(diagtest.CertSpec{Names: []string{"example.com"}})
+	w.Site(diagtest.Site{Host: "example.com", Handler: sts(strong), HTTP1: true, TLS: &tls.Config{
+		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11, Time: w.Now,
+	}})
+}
+
 func aged(days int) func(*diagtest.World) {
 	return func(w *diagtest.World) { w.Advance(time.Duration(days) * 24 * time.Hour) }
 }
@@ -139,27 +147,27 @@ var worlds = []struct {
 	{"one host", site{https: sts("max-age=31536000"), http: to(home)}, "valid 96 strong hsts.include_subdomains.missing"},
 	{"quoted", site{https: sts(`max-age="31536000"; includeSubDomains`), http: to(home)}, "valid 100 strong hsts.header.quoted"},
 	{"half a year", site{https: sts("max-age=15768000; includeSubDomains"), http: to(home)}, "valid 98 fair hsts.max_age.below_year"},
-	{"eleven years", site{https: sts("max-age=346896000; includeSubDomains"), http: to(home)}, "valid 100 strong hsts.max_age.long"},
-	{"no plain HTTP", site{https: sts(strong)}, "valid 100 strong hsts.http.unavailable"},
-	{"temporary redirect", site{https: sts(strong), http: answer(302, "Location: "+home)}, "valid 100 strong hsts.redirect.temporary"},
+	{"eleven years", site{https: sts("max-age=346896000; includeSubDomains"), http: to(home)}, "valid 100 strong"},
+	{"no plain HTTP", site{https: sts(strong)}, "valid 100 strong"},
+	{"temporary redirect", site{https: sts(strong), http: answer(302, "Location: "+home)}, "valid 100 strong"},
 	{"redirect to a port", site{https: sts(strong), http: to("https://example.com:8443/"),
-		spoil: func(w *diagtest.World) { w.HTTPS("example.com:8443", sts(strong)) }}, "valid 100 strong hsts.redirect.port"},
+		spoil: func(w *diagtest.World) { w.HTTPS("example.com:8443", sts(strong)) }}, "valid 100 strong"},
 	{"cookies", site{https: page(FieldName+": "+strong, "Set-Cookie: a=1; Secure", "Set-Cookie: b=1; HttpOnly"), http: to(home, "Set-Cookie: c=1")},
-		"valid 100 strong hsts.cookies.insecure"},
-	{"unknown directive", site{https: sts(strong + "; report-uri=\"/x\""), http: to(home)}, "valid 100 strong hsts.header.unknown_directive"},
+		"valid 100 strong"},
+	{"unknown directive", site{https: sts(strong + "; report-uri=\"/x\""), http: to(home)}, "valid 100 strong"},
 	{"preload on a subdomain", site{domain: "app.example.com", https: sts(ready), http: to("https://app.example.com/")},
-		"valid 100 strong hsts.preload.subdomain"},
+		"valid 100 strong"},
 
 	{"missing", site{https: page(), http: to(home)}, "missing 0 missing hsts.header.missing"},
-	{"over HTTP only", site{https: page(), http: to(home, FieldName+": "+strong)}, "missing 0 missing hsts.header.http_only"},
-	{"over HTTP too", site{https: sts(strong), http: to(home, FieldName+": "+strong)}, "warning 94 strong hsts.http.header"},
+	{"over HTTP only", site{https: page(), http: to(home, FieldName+": "+strong)}, "missing 0 missing hsts.header.missing"},
+	{"over HTTP too", site{https: sts(strong), http: to(home, FieldName+": "+strong)}, "warning 89 strong hsts.http.header"},
 	{"five minutes", site{https: sts("max-age=300; includeSubDomains"), http: to(home)}, "warning 86 weak hsts.max_age.short"},
-	{"withdrawn", site{https: sts("max-age=0"), http: to(home)}, "warning 78 weak hsts.max_age.zero"},
+	{"withdrawn", site{https: sts("max-age=0"), http: to(home)}, "warning 79 weak hsts.max_age.zero"},
 	{"misspelled", site{https: sts("max-age=31536000; includeSubDomain"), http: to(home)},
-		"warning 94 strong hsts.header.misspelled hsts.include_subdomains.missing"},
-	{"two headers", site{https: sts(strong, "max-age=0"), http: to(home)}, "warning 94 strong hsts.header.multiple"},
+		"warning 89 strong hsts.header.misspelled hsts.include_subdomains.missing"},
+	{"two headers", site{https: sts(strong, "max-age=0"), http: to(home)}, "warning 89 strong hsts.header.multiple"},
 	{"preload too early", site{https: sts("max-age=31536000; preload"), http: to(home)},
-		"warning 94 strong hsts.preload.premature hsts.include_subdomains.missing"},
+		"warning 89 strong hsts.preload.premature hsts.include_subdomains.missing"},
 
 	{"rubbish", site{https: sts("max-age=31536000, includeSubDomains"), http: to(home)}, "invalid 69 invalid hsts.header.syntax"},
 	{"max-age twice", site{https: sts("max-age=1; max-age=1"), http: to(home)}, "invalid 69 invalid hsts.header.repeated"},
@@ -167,25 +175,25 @@ var worlds = []struct {
 	{"unit", site{https: sts("max-age=1y"), http: to(home)}, "invalid 69 invalid hsts.max_age.invalid"},
 	{"value", site{https: sts("max-age=31536000; includeSubDomains=1"), http: to(home)}, "invalid 69 invalid hsts.include_subdomains.value"},
 
-	{"no redirect", site{https: sts(strong), http: page()}, "warning 87 strong hsts.redirect.missing"},
-	{"not found", site{https: sts(strong), http: answer(404)}, "warning 87 strong hsts.redirect.missing"},
+	{"no redirect", site{https: sts(strong), http: page()}, "warning 88 strong hsts.redirect.missing"},
+	{"not found", site{https: sts(strong), http: answer(404)}, "warning 88 strong hsts.redirect.missing"},
 	{"redirect to a path", site{https: sts(strong), http: paths(map[string]http.HandlerFunc{"/": to("/home"), "/home": to(home)})},
-		"warning 94 strong hsts.redirect.insecure"},
-	{"www first", site{https: sts(strong), http: to("https://www.example.com/"), spoil: secure}, "warning 94 strong hsts.redirect.host"},
+		"warning 89 strong hsts.redirect.insecure"},
+	{"www first", site{https: sts(strong), http: to("https://www.example.com/"), spoil: secure}, "warning 89 strong hsts.redirect.host"},
 	{"header lost", site{https: paths(map[string]http.HandlerFunc{"/": sts(strong), "/app": page()}), http: to(home + "app")},
-		"warning 94 strong hsts.redirect.header"},
+		"warning 89 strong hsts.redirect.header"},
 	{"downgrade", site{https: to("http://example.com/a", FieldName+": "+strong),
 		http: paths(map[string]http.HandlerFunc{"/": to(home), "/a": page()})}, "invalid 69 strong hsts.redirect.downgrade"},
-	{"circle", site{https: to(home, FieldName+": "+strong), http: to(home)}, "warning 94 strong hsts.redirect.many"},
+	{"circle", site{https: to(home, FieldName+": "+strong), http: to(home)}, "warning 89 strong hsts.redirect.many"},
 	{"four redirects", site{https: paths(map[string]http.HandlerFunc{"/": to("/1", FieldName+": "+strong), "/1": to("/2"), "/2": to("/3"), "/3": to("/4"), "/4": page()}),
-		http: to(home)}, "warning 94 strong hsts.redirect.many"},
+		http: to(home)}, "warning 89 strong hsts.redirect.many"},
 	{"dead end", site{https: sts(strong), http: to("https://gone.example.com/")},
-		"warning 94 strong hsts.redirect.host hsts.redirect.broken"},
+		"warning 89 strong hsts.redirect.host hsts.redirect.broken"},
 	{"untrusted end", site{https: to("https://b.example.com/", FieldName+": "+strong), http: to(home),
 		spoil: func(w *diagtest.World) {
 			w.Site(diagtest.Site{Host: "b.example.com", Handler: page(), Cert: diagtest.CertExpired})
-		}}, "warning 94 strong hsts.redirect.broken"},
-	{"to a private address", site{https: sts(strong), http: to("https://10.0.0.1/")}, "warning 94 strong hsts.redirect.host hsts.redirect.broken"},
+		}}, "warning 89 strong hsts.redirect.broken"},
+	{"to a private address", site{https: sts(strong), http: to("https://10.0.0.1/")}, "warning 89 strong hsts.redirect.host hsts.redirect.broken"},
 
 	{"www without TLS", site{https: sts(strong), http: to(home), spoil: func(w *diagtest.World) {
 		w.Site(diagtest.Site{Host: "www.example.com", Handler: page(), Cert: diagtest.CertSelfSigned})
@@ -196,38 +204,50 @@ var worlds = []struct {
 		"valid 100 strong"},
 	{"www not covered", site{https: sts("max-age=31536000"), http: to(home), spoil: func(w *diagtest.World) {
 		w.Site(diagtest.Site{Host: "www.example.com", Handler: page(), Cert: diagtest.CertWrongName})
-	}}, "warning 93 strong hsts.www.https hsts.include_subdomains.missing"},
+	}}, "warning 89 strong hsts.www.https hsts.include_subdomains.missing"},
 
-	{"expired", site{https: sts(strong), http: to(home), cert: diagtest.CertExpired}, "invalid 39 invalid hsts.certificate.untrusted"},
+	{"expired", site{https: sts(strong), http: to(home), cert: diagtest.CertExpired}, "invalid 39 invalid hsts.certificate.expired"},
 	{"self-signed without a header", site{https: page(), http: to(home), cert: diagtest.CertSelfSigned},
-		"missing 0 missing hsts.certificate.untrusted hsts.header.missing"},
-	{"expiring", site{https: sts(strong), http: to(home), spoil: aged(50)}, "warning 94 strong hsts.certificate.expiring"},
-	{"old cipher suite", site{http: to(home), spoil: oldSuites}, "warning 94 strong hsts.tls.obsolete"},
-	{"no HTTPS", site{http: page()}, "invalid none unknown hsts.https.unreachable"},
-	{"no HTTP and no HTTPS", site{}, "invalid none unknown hsts.https.unreachable"},
+		"invalid 39 missing hsts.certificate.untrusted"},
+	{"not yet valid", site{https: sts(strong), http: to(home), cert: diagtest.CertNotYetValid}, "invalid 39 invalid hsts.certificate.early"},
+	{"other name", site{https: sts(strong), http: to(home), cert: diagtest.CertWrongName}, "invalid 39 invalid hsts.certificate.name"},
+	{"expiring", site{https: sts(strong), http: to(home), spoil: aged(50)}, "warning 89 strong hsts.certificate.expiring"},
+	{"about to expire", site{https: sts(strong), http: to(home), spoil: aged(57)}, "invalid 69 strong hsts.certificate.expires_now"},
+	{"huge max-age", site{https: sts("max-age=99999999999999999999; includeSubDomains"), http: to(home)}, "valid 100 strong hsts.header.quoted"},
+	{"TLS 1.1", site{http: to(home), spoil: oldTLS}, "warning 89 strong hsts.tls.version"},
+	{"no TLS", site{http: to(home), spoil: func(w *diagtest.World) { w.Behave("example.com:443", diagtest.Closes) }},
+		"invalid none unknown hsts.https.handshake"},
+	{"no HTTP over TLS", site{https: func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, http: to(home)},
+		"invalid none unknown hsts.https.protocol"},
+	{"old cipher suite", site{http: to(home), spoil: oldSuites}, "warning 89 strong hsts.tls.obsolete"},
+	{"no HTTPS", site{http: page()}, "invalid none unknown hsts.https.connection"},
+	{"no HTTP and no HTTPS", site{}, "invalid none unknown hsts.https.connection"},
 	{"private address", site{spoil: func(w *diagtest.World) { w.Zone("priv.example. A 10.0.0.1\n") }, domain: "priv.example"},
-		"invalid none unknown hsts.https.unreachable"},
+		"invalid none unknown hsts.https.connection"},
+	{"private address alone", site{domain: "10-0-0-1.example", spoil: func(w *diagtest.World) {
+		w.Flap("10-0-0-1.example", "10-0-0-1.example. A 10.0.0.1\n")
+	}}, "invalid none unknown hsts.domain.blocked"},
 	{"no address", site{domain: "mail.example", spoil: func(w *diagtest.World) {
 		w.Flap("mail.example", "mail.example. MX 10 mx.example.\n")
-	}}, "invalid none unknown hsts.domain.address"},
+	}}, "missing none unknown hsts.domain.address"},
 	{"no domain", site{domain: "gone.example", spoil: func(w *diagtest.World) { w.Break("gone.example", dns.RcodeNameError) }},
-		"invalid none unknown hsts.domain.missing"},
+		"invalid none unknown hsts.domain.nxdomain"},
 
 	{"listed", site{https: sts(ready), http: to(home), list: ownList}, "valid 100 preloaded"},
 	{"listed, weak", site{https: sts("max-age=86400; includeSubDomains; preload"), http: to(home), list: ownList},
-		"warning 82 weak hsts.max_age.short hsts.preload.at_risk"},
-	{"listed, leaving", site{https: sts(strong), http: to(home), list: ownList}, "warning 94 strong hsts.preload.at_risk"},
+		"warning 83 weak hsts.max_age.short hsts.preload.at_risk"},
+	{"listed, leaving", site{https: sts(strong), http: to(home), list: ownList}, "warning 89 strong hsts.preload.at_risk"},
 	{"listed, no header", site{https: page(), http: to(home), list: ownList},
-		"warning 79 missing hsts.header.missing_listed hsts.preload.at_risk"},
+		"warning 77 missing hsts.header.missing_listed hsts.preload.at_risk"},
 	{"listed, expired", site{https: sts(ready), http: to(home), cert: diagtest.CertExpired, list: ownList},
-		"invalid none invalid hsts.https.locked_out hsts.certificate.untrusted"},
-	{"listed, without HTTPS", site{http: page(), list: ownList}, "invalid none unknown hsts.https.locked_out hsts.https.unreachable"},
+		"invalid none invalid hsts.certificate.expired hsts.https.locked_out"},
+	{"listed, without HTTPS", site{http: page(), list: ownList}, "invalid none unknown hsts.https.connection hsts.https.locked_out"},
 	{"listed for 18 weeks", site{domain: "old.example", https: sts("max-age=10886400; includeSubDomains; preload"),
-		http: to("https://old.example/"), list: ownList}, "warning 94 preloaded hsts.max_age.short"},
+		http: to("https://old.example/"), list: ownList}, "warning 89 preloaded hsts.max_age.short"},
 	{"pending", site{domain: "new.example", https: sts(ready), http: to("https://new.example/"), list: ownList}, "valid 100 preload_ready"},
 	{"below a listed suffix", site{domain: "site.dev", https: sts(strong), http: to("https://site.dev/"), list: ownList}, "valid 100 preloaded"},
 	{"below a listed suffix, no header", site{domain: "site.dev", https: page(), http: to("https://site.dev/"), list: ownList},
-		"warning 87 missing hsts.header.missing_listed"},
+		"warning 86 missing hsts.header.missing_listed"},
 	{"not listed", site{domain: "other.example", https: sts(ready), http: to("https://other.example/"), list: ownList}, "valid 100 preload_ready"},
 }
 
@@ -267,7 +287,7 @@ func consistent(t *testing.T, r *Report) {
 		require.NotEmpty(t, q.Detail)
 		require.NotContains(t, q.Detail, "%!")
 	}
-	require.Equal(t, r.Preload.Eligible, len(r.Errors) == 0)
+	require.Equal(t, r.Preload.Eligible, len(r.Errors) == 0 && !r.Partial)
 	require.Equal(t, r.Preload.Eligible, met, "%+v", r.Preload.Requirements)
 	require.Equal(t, r.Grade == GradeUnknown, !r.HTTPSReachable)
 	require.Equal(t, r.Preload.Status == UnknownStatus, r.Preload.ListVersion == "")
@@ -313,9 +333,9 @@ func silentVerdicts(t *testing.T) []diag.Verdict {
 		{"port 443 hangs", func(w *diagtest.World) { w.Behave("example.com:443", diagtest.Hangs) },
 			"unknown none unknown hsts.https.unknown"},
 		{"port 80 is silent", func(w *diagtest.World) { w.Behave("example.com:80", diagtest.Unreachable) },
-			"valid 100 strong hsts.http.unknown"},
+			"valid 89 strong hsts.http.unknown"},
 		{"www is silent", func(w *diagtest.World) { w.Behave("www.example.com:443", diagtest.Unreachable) },
-			"valid 100 strong hsts.www.unknown"},
+			"valid 89 strong hsts.www.unknown"},
 		{"SERVFAIL", func(w *diagtest.World) { w.Break("example.com", dns.RcodeServerFailure) },
 			"unknown none unknown hsts.domain.unknown"},
 	}
@@ -336,6 +356,38 @@ func silentVerdicts(t *testing.T) []diag.Verdict {
 		})
 	}
 	return seen
+}
+
+// What nobody said makes nothing better: no requirement is met, and no value suggested that would cut www off.
+func TestCheckPartial(t *testing.T) {
+	tests := []struct {
+		name, list, header, port string
+		grade                    Grade
+	}{
+		{"ready but for port 80", "", ready, "example.com:80", GradeStrong},
+		{"ready but for www", "", ready, "www.example.com:443", GradeStrong},
+		{"listed", ownList, ready, "www.example.com:443", GradeStrong},
+		{"short", "", "max-age=86400; includeSubDomains", "www.example.com:443", GradeWeak},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := site{https: sts(tt.header), http: to(home), list: tt.list, spoil: func(w *diagtest.World) {
+					secure(w)
+					w.Behave(tt.port, diagtest.Unreachable)
+				}}.check(t)
+				require.Equal(t, tt.grade, r.Grade)
+				require.True(t, r.Partial)
+				require.False(t, r.Preload.Eligible)
+				require.Nil(t, r.Preload.AtRisk)
+				require.NotContains(t, diagtest.Codes(r.Verdict), diag.Code("hsts.preload.at_risk"))
+				for _, rec := range r.Recommendations {
+					require.Empty(t, rec.SuggestedValue)
+				}
+				consistent(t, r)
+			})
+		})
+	}
 }
 
 func TestCheckUnavailable(t *testing.T) {

@@ -19,6 +19,8 @@ func (e *evidence) judgeAs(policy Policy) Issues {
 	found.add(CheckLevel(e.domain.String()))
 	head := first(e.https)
 	switch {
+	case silent(e.https):
+		return found // nobody knows
 	case head == nil:
 		found.fail(CannotConnect)
 		return found
@@ -138,7 +140,7 @@ func followIssues(r *fetch.Result, from int) (found Issues) {
 	switch {
 	case tooMany(r):
 		found.fail(TooManyRedirects)
-	case brokenOff(r) != nil || untrustedHop(r, from) != nil:
+	case brokenOff(r) != nil && !brokenOff(r).Unanswered || untrustedHop(r, from) != nil:
 		found.fail(RedirectFollowError)
 	}
 	return found

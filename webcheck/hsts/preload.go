@@ -69,6 +69,9 @@ func (e *evidence) ownEntry() bool {
 // atRisk reports whether the domain was submitted and no longer meets the requirements of then.
 func (e *evidence) atRisk() bool { return e.ownEntry() && !silent(e.https) && !e.kept.OK() }
 
+// eligible reports whether the site is known to meet all requirements.
+func (e *evidence) eligible() bool { return e.issues.OK() && len(e.Unanswered()) == 0 }
+
 func (e *evidence) grade() Grade {
 	switch {
 	case first(e.https) == nil:
@@ -77,9 +80,9 @@ func (e *evidence) grade() Grade {
 		return GradeMissing
 	case !e.inForce():
 		return GradeInvalid
-	case e.listed() && (e.ownEntry() && !e.atRisk() || !e.ownEntry() && e.age() >= oneYear):
+	case e.listed() && (e.ownEntry() && !e.atRisk() && len(e.Unanswered()) == 0 || !e.ownEntry() && e.age() >= oneYear):
 		return GradePreloaded
-	case e.issues.OK():
+	case e.eligible():
 		return GradePreloadReady
 	case e.age() < weakBelow:
 		return GradeWeak
@@ -92,14 +95,16 @@ func (e *evidence) grade() Grade {
 
 func (e *evidence) preload() Preload {
 	p := Preload{
-		Status: e.status(), ListVersion: e.list.Version, Eligible: e.issues.OK(), Requirements: e.requirements(),
+		Status: e.status(), ListVersion: e.list.Version, Eligible: e.eligible(), Requirements: e.requirements(),
 	}
 	if e.entry == nil {
 		return p
 	}
 	p.Entry, p.Policy, p.IncludeSubdomains = e.entry.Name, e.entry.Policy, new(e.entry.IncludeSubdomains)
 	if e.ownEntry() && !silent(e.https) {
-		p.AtRisk = new(e.atRisk())
+		if e.atRisk() || len(e.Unanswered()) == 0 {
+			p.AtRisk = new(e.atRisk())
+		}
 		removal := e.removal()
 		p.Removal = &Removal{removal.OK(), append([]Issue{}, removal.Errors...)}
 	}
@@ -227,7 +232,12 @@ func (e *evidence) redirectRequirement() Requirement {
 	found.add(after)
 	found.add(followIssues(e.https, 1))
 	found.add(insecureIssues(e.https))
+	open := e.Unanswered()
 	switch {
+	case slices.Contains(open, sourceHTTP):
+		r.Detail = fmt.Sprintf("http://%s/ did not answer in time, so where it leads is not known.", e.domain)
+	case slices.Contains(open, sourceChain):
+		r.Detail = "A page behind a redirect did not answer in time."
 	case len(found.Errors) > 0:
 		r.Detail = strings.ReplaceAll(redirectIssue[found.Errors[0]], "DOMAIN", e.domain.String())
 	case first(e.http) == nil:
@@ -262,8 +272,8 @@ func (e *evidence) wwwRequirement() Requirement {
 		r.Detail = "The list does not ask for a www below this domain."
 	case first(e.www) != nil:
 		r.Detail = host + " speaks HTTPS with a valid certificate."
-	case silent(e.www):
-		r.Detail = host + " did not answer."
+	case slices.Contains(e.Unanswered(), sourceWWW):
+		r.Met, r.Detail = false, host+" did not answer."
 	case e.www.Err.Code == fetch.DNS:
 		r.Detail = host + " does not exist, so it need not speak HTTPS."
 	case e.www.Err.Code == fetch.TLS:

@@ -1,90 +1,94 @@
 package hsts
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/pki"
 )
 
 // rules is the table of all that is examined, in the order in which a browser would meet it.
-var rules = slices.Concat(reachRules, headerRules, durationRules, redirectRules, wwwRules, preloadRules)
+var rules = slices.Concat(serverRules, siteRules.Reading(ground.SourceTLS),
+	slices.Concat(headerRules, durationRules).Reading(ground.SourceAnswer),
+	redirectRules.Reading(ground.SourceAnswer, sourceHTTP, sourceChain), wwwRules.Reading(ground.SourceAnswer, sourceWWW),
+	preloadRules)
 
-// expiringDays is when a certificate should have been renewed: those of Let's Encrypt have 30 days left then.
-const expiringDays = 14
+// What is asked beside the site over HTTPS.
+const (
+	sourceHTTP  diag.Source = "http"  // the site over plain HTTP
+	sourceChain diag.Source = "chain" // the pages behind redirects
+	sourceWWW   diag.Source = "www"
+)
 
 // answered reports whether the site answered over HTTPS.
 func answered(e *evidence) bool { return first(e.https) != nil }
 
-// reachRules are about reaching the site over HTTPS.
-var reachRules = diag.Rules[*evidence]{
-	{
-		Code: "hsts.domain.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "Addresses of the domain could not be looked up",
-		Requirement: "The name servers answer for the addresses of the domain",
-		Ref:         "RFC 1034 section 3.7",
-		Advice:      "Check the name servers of the domain.",
-		Fails: func(e *evidence) diag.Failures {
-			err := cmp.Or(e.addrs.V4.Err(), e.addrs.V6.Err())
-			if err == nil || answered(e) || len(e.addrs.All()) > 0 {
-				return nil
-			}
-			return diag.Fail("The lookup of the addresses of %s failed: %s.", e.domain, diag.Reason(err))
-		},
+// seen is how far the check came with the site over HTTPS. What redirects lead to is left out.
+func (e *evidence) seen() *ground.Seen {
+	s := &ground.Seen{Host: e.domain.String(), Err: e.https.Err, Now: e.now}
+	if head := first(e.https); head != nil {
+		s.Err, s.TLS = nil, []*pki.TLS{head.TLS}
+	} else if e.https.TLS != nil {
+		s.TLS = []*pki.TLS{e.https.TLS}
+	}
+	return s
+}
+
+// Unanswered lists what is not known.
+func (e *evidence) Unanswered() []diag.Source {
+	open := e.seen().Unanswered()
+	broken := func(r *fetch.Result) bool { err := brokenOff(r); return err != nil && err.Unanswered }
+	if silent(e.http) {
+		open = append(open, sourceHTTP, sourceChain)
+	} else if broken(e.http) || broken(e.https) {
+		open = append(open, sourceChain)
+	}
+	if e.www != nil && (silent(e.www) || first(e.www) == nil && e.wwwHTTP != nil && silent(e.wwwHTTP)) {
+		open = append(open, sourceWWW)
+	}
+	return open
+}
+
+// needsHTTPS is the last of the rules about reaching the site, which hold before there can be HSTS; needsTrust are
+// those about its certificate.
+const needsHTTPS diag.Code = "hsts.https.protocol"
+
+var needsTrust = []diag.Code{
+	needsHTTPS, "hsts.certificate.expired", "hsts.certificate.early", "hsts.certificate.untrusted", "hsts.certificate.name",
+}
+
+// serverRules are about reaching the site over HTTPS.
+var serverRules = ground.Server[*evidence]{Name: "HTTPS site", Seen: (*evidence).seen}.Rules(
+	diag.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "hsts.domain.unknown"},
+	diag.Rule[*evidence]{Fact: ground.Silent, Code: "hsts.https.unknown"},
+	diag.Rule[*evidence]{Fact: ground.NoName, Code: "hsts.domain.nxdomain", Title: "Domain does not exist", Requirement: "The domain exists"},
+	diag.Rule[*evidence]{
+		Fact: ground.NoAddress, Code: "hsts.domain.address", Severity: diag.Info, StateIfFailed: diag.Missing,
+		Differs: "a domain that only receives mail has no web site, and needs none",
+		Title:   "Domain has no address, and so no web site", Requirement: "The domain has a web site",
+		Advice: "Check the host that serves the web site, such as www, if there is one.",
 	},
-	{
-		Code: "hsts.domain.missing", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"hsts.domain.unknown"},
-		Title:       "Domain does not exist",
-		Requirement: "The domain exists",
-		Ref:         "RFC 8020 section 2",
-		Advice:      "Check the spelling of the domain, its registration and its delegation.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.addrs.V4.NXDomain() || e.addrs.V6.NXDomain(), "The DNS answers NXDOMAIN for %s.",
-				e.domain)
-		},
-	},
-	{
-		Code: "hsts.domain.address", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"hsts.domain.missing"},
-		Title:       "Domain has no address, and so no web site",
-		Requirement: "The domain has an address",
-		Ref:         "RFC 1035 section 3.4.1",
-		Advice:      "Give the domain an A or AAAA record, or check another host, such as www.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!answered(e) && len(e.addrs.All()) == 0, "%s exists and has neither A nor AAAA records.",
-				e.domain)
-		},
-	},
-	{
-		Code: "hsts.https.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"hsts.domain.address"},
-		Title:       "Site did not answer over HTTPS in time",
-		Requirement: "The site answers over HTTPS in time",
-		Ref:         "RFC 6797 section 8.4",
-		Advice:      "Check that port 443 is open to everybody, and run the check again.",
-		Fails: func(e *evidence) diag.Failures {
-			if !silent(e.https) {
-				return nil
-			}
-			return explained(e.https.Err)
-		},
-	},
-	{
-		Code: "hsts.https.unreachable", Severity: diag.Error, NoScore: true,
-		Weight: 6, Category: factorHTTPS, DependsOn: []diag.Code{"hsts.https.unknown"},
-		Title:       "Site cannot be reached over HTTPS",
-		Requirement: "The site can be reached over HTTPS",
-		Ref:         "RFC 6797 section 8.4",
-		Advice: "Serve the site over HTTPS on port 443 with a valid certificate; only then can HSTS be " +
-			"introduced.",
-		Fails: func(e *evidence) diag.Failures {
-			if answered(e) {
-				return nil
-			}
-			return explained(e.https.Err)
-		},
-	},
+	diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "hsts.domain.blocked", NoScore: true},
+	diag.Rule[*evidence]{Fact: ground.Refused, Code: "hsts.https.connection", NoScore: true,
+		Advice: "Serve the site over HTTPS on port 443 with a valid certificate; only then can HSTS be introduced."},
+	diag.Rule[*evidence]{Fact: ground.Handshake, Code: "hsts.https.handshake", NoScore: true},
+	diag.Rule[*evidence]{Fact: ground.NotHTTP, Code: needsHTTPS, NoScore: true, Weight: 6, Category: factorHTTPS},
+	diag.Rule[*evidence]{Fact: ground.Expired, Code: "hsts.certificate.expired", Weight: 3, Category: factorHTTPS},
+	diag.Rule[*evidence]{Fact: ground.NotYetValid, Code: "hsts.certificate.early", Weight: 1, Category: factorHTTPS},
+	diag.Rule[*evidence]{Fact: ground.Untrusted, Code: "hsts.certificate.untrusted", Weight: 3, Category: factorHTTPS,
+		Advice: "Install a certificate of a public authority, with its intermediate certificates: browsers ignore HSTS over a " +
+			"connection that they do not trust."},
+	diag.Rule[*evidence]{Fact: ground.OtherName, Code: "hsts.certificate.name", Weight: 3, Category: factorHTTPS},
+	diag.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "hsts.certificate.expires_now", Weight: 2, Category: factorHTTPS},
+	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "hsts.certificate.expiring", Weight: 1, Category: factorHTTPS,
+		Advice: "Renew the certificate: with HSTS, visitors cannot click through the warning once it has expired."},
+	diag.Rule[*evidence]{Fact: ground.OldTLS, Code: "hsts.tls.version", Weight: 2, Category: factorHTTPS},
+)
+
+// siteRules are about what else HTTPS needs.
+var siteRules = diag.Rules[*evidence]{
 	{
 		Code: "hsts.https.locked_out", Severity: diag.Critical, NoScore: true, DependsOn: []diag.Code{"hsts.domain.address"},
 		Title:       "Preloaded domain cannot be opened in browsers",
@@ -92,7 +96,7 @@ var reachRules = diag.Rules[*evidence]{
 		Ref:         "RFC 6797 section 12.1",
 		Advice: "Restore HTTPS with a valid certificate: browsers of today use nothing else, and a removal " +
 			"from the list takes months to reach them.",
-		When: func(e *evidence) bool { return e.listed() && !silent(e.https) },
+		When: func(e *evidence) bool { return e.listed() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.trusted(), "%s is on the preload list (as %s), and does not serve HTTPS "+
 				"with a valid certificate.",
@@ -100,39 +104,7 @@ var reachRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.certificate.untrusted", Severity: diag.Critical,
-		Weight: 10, Category: factorHTTPS, DependsOn: []diag.Code{"hsts.https.unreachable"},
-		Title:       "Certificate of the site is not trusted",
-		Requirement: "The certificate of the site is trusted",
-		Ref:         "RFC 6797 section 8.1",
-		Advice: "Install a certificate of a public authority for this host, with its intermediate " +
-			"certificates: browsers ignore HSTS over a connection that they do not trust.",
-		Fails: func(e *evidence) diag.Failures {
-			if e.trusted() {
-				return nil
-			}
-			return diag.Fail("Browsers do not trust the connection to %s: %s.", e.domain, first(e.https).TLS.Err())
-		},
-	},
-	{
-		Code: "hsts.certificate.expiring", Severity: diag.Warning,
-		Weight: 3, Category: factorHTTPS, DependsOn: []diag.Code{"hsts.certificate.untrusted"},
-		Title:       "Certificate of the site expires within two weeks",
-		Requirement: "The certificate of the site is valid for at least two weeks",
-		Ref:         "RFC 6797 section 12.1",
-		Advice: "Renew the certificate: with HSTS, visitors cannot click through the warning once it has " +
-			"expired.",
-		Fails: func(e *evidence) diag.Failures {
-			leaf := first(e.https).TLS.Leaf()
-			if leaf.DaysRemaining >= expiringDays {
-				return nil
-			}
-			return diag.Failures{{Due: leaf.NotAfter, Detail: fmt.Sprintf("The certificate of %s expires on %s, in %s.",
-				e.domain, leaf.NotAfter.Format("2006-01-02"), diag.Count(int64(leaf.DaysRemaining), "day"))}}
-		},
-	},
-	{
-		Code: "hsts.certificate.sha1", Severity: diag.Warning, DependsOn: []diag.Code{"hsts.https.unreachable"},
+		Code: "hsts.certificate.sha1", Severity: diag.Warning, DependsOn: []diag.Code{needsHTTPS},
 		Title:       "Certificate chain has a SHA-1 signature",
 		Requirement: "No certificate of the chain is signed with SHA-1",
 		Ref:         "RFC 9155 section 2",
@@ -148,8 +120,8 @@ var reachRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "hsts.tls.obsolete", Severity: diag.Warning,
-		Weight: 3, Category: factorHTTPS, DependsOn: []diag.Code{"hsts.https.unreachable"},
-		Title:       "Site uses obsolete TLS settings",
+		Weight: 3, Category: factorHTTPS, DependsOn: []diag.Code{needsHTTPS, "hsts.tls.version"},
+		Title:       "Site uses an obsolete cipher suite",
 		Requirement: "The site uses TLS 1.3, or a modern cipher suite of TLS 1.2",
 		Ref:         "RFC 9325 section 4.2",
 		Advice:      "Enable TLS 1.3, and TLS 1.2 with ECDHE and AES-GCM or ChaCha20-Poly1305.",
@@ -162,37 +134,32 @@ var reachRules = diag.Rules[*evidence]{
 	},
 }
 
-// explained fails with what a fetch said.
-func explained(err *fetch.Error) diag.Failures {
-	return diag.Failures{{Detail: diag.Sentence("the request over HTTPS failed: " + err.Message)}}
-}
-
 // wwwRules are about the host www, which many people type by habit.
 var wwwRules = diag.Rules[*evidence]{
 	{
 		Code: "hsts.www.cut_off", Severity: diag.Error,
-		Weight: 8, Category: factorScope, DependsOn: []diag.Code{"hsts.https.unreachable"},
+		Weight: 8, Category: factorScope, DependsOn: []diag.Code{needsHTTPS},
 		Title:       "includeSubDomains cuts off www, which lacks valid HTTPS",
 		Requirement: "The host www speaks HTTPS where the header holds for subdomains",
 		Ref:         "RFC 6797 section 14.4",
 		Advice: "Serve www over HTTPS with a valid certificate: with includeSubDomains, browsers use " +
 			"nothing else for it.",
-		When:  func(e *evidence) bool { return e.includesSubdomains() && e.www != nil && !silent(e.www) },
+		Stands: true, When: func(e *evidence) bool { return e.includesSubdomains() && e.www != nil },
 		Fails: brokenWWW,
 	},
 	{
 		Code: "hsts.www.https", Severity: diag.Warning,
-		Weight: 8, Category: factorScope, DependsOn: []diag.Code{"hsts.https.unreachable"},
+		Weight: 8, Category: factorScope, DependsOn: []diag.Code{needsHTTPS},
 		Title:       "www does not speak valid HTTPS",
 		Requirement: "The host www speaks HTTPS, if there is one",
 		Ref:         "RFC 6797 section 14.4",
 		Advice:      "Serve www over HTTPS with a valid certificate before you add includeSubDomains.",
-		When:        func(e *evidence) bool { return !e.includesSubdomains() && e.www != nil && !silent(e.www) },
-		Fails:       brokenWWW,
+		Stands:      true, When: func(e *evidence) bool { return !e.includesSubdomains() && e.www != nil },
+		Fails: brokenWWW,
 	},
 	{
 		Code: "hsts.www.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"hsts.https.unreachable"},
+		DependsOn:   []diag.Code{needsHTTPS},
 		Title:       "www did not answer over HTTPS in time",
 		Requirement: "The host www answers in time",
 		Ref:         "RFC 6797 section 14.4",
@@ -206,8 +173,10 @@ var wwwRules = diag.Rules[*evidence]{
 	},
 }
 
-// wwwBroken reports whether there is a web site at www that browsers cannot open over HTTPS.
-func (e *evidence) wwwBroken() bool { return len(brokenWWW(e)) > 0 }
+// wwwDoubtful reports whether there may be a web site at www that browsers cannot open over HTTPS.
+func (e *evidence) wwwDoubtful() bool {
+	return len(brokenWWW(e)) > 0 || slices.Contains(e.Unanswered(), sourceWWW)
+}
 
 func brokenWWW(e *evidence) diag.Failures {
 	if e.www == nil || first(e.www) != nil || silent(e.www) || e.www.Err.Code == fetch.DNS {

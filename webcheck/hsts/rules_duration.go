@@ -1,12 +1,6 @@
 package hsts
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/fetch"
-)
+import "github.com/diagkit/diagkit/diag"
 
 // inForce reports whether browsers obey the header.
 func inForce(e *evidence) bool { return e.inForce() }
@@ -68,16 +62,6 @@ var durationRules = diag.Rules[*evidence]{
 		Partly: func(e *evidence) float64 { return float64(e.age()) / oneYear },
 	},
 	{
-		Code: "hsts.max_age.long", Severity: diag.Info, DependsOn: []diag.Code{"hsts.max_age.zero"},
-		Title:       "max-age is longer than 10 years",
-		Requirement: "The max-age is at most 10 years",
-		Ref:         "RFC 6797 section 11.2",
-		Advice:      "Check the number for a typing error. Two years (63072000) are enough: each visit renews them.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.age() > tenYears, "The max-age is %s.", seconds(e.age()))
-		},
-	},
-	{
 		Code: "hsts.include_subdomains.missing", Severity: diag.Info, Weight: 8, Category: factorScope,
 		DependsOn:   []diag.Code{"hsts.max_age.zero"},
 		Title:       "Subdomains are not covered",
@@ -91,19 +75,6 @@ var durationRules = diag.Rules[*evidence]{
 				"The header holds for %s alone. Attackers can set cookies for it from any subdomain that is visited over HTTP.", e.domain)
 		},
 	},
-	{
-		Code: "hsts.cookies.insecure", Severity: diag.Info, DependsOn: []diag.Code{needsHTTPS},
-		Title:       "Cookies without the attribute Secure",
-		Requirement: "All cookies have the attribute Secure",
-		Ref:         "RFC 6797 section 14.4",
-		Advice: "Set cookies over HTTPS only, with the attribute Secure: the first visit of a browser is " +
-			"not protected by HSTS.",
-		Fails: func(e *evidence) diag.Failures {
-			names := e.insecureCookies()
-			return diag.FailIf(len(names) > 0, "Browsers also send over plain HTTP what the site sets as "+
-				"%s.", strings.Join(names, ", "))
-		},
-	},
 }
 
 // longer is the next stage of a header in force.
@@ -112,38 +83,4 @@ func (e *evidence) longer() string {
 		return e.listedValue()
 	}
 	return e.nextStage()
-}
-
-// maxCookies bounds the cookies that are named.
-const maxCookies = 5
-
-// insecureCookies lists the names of cookies that the first answers set without Secure.
-func (e *evidence) insecureCookies() (names []string) {
-	for _, head := range []*fetch.Hop{first(e.https), first(e.http)} {
-		if head == nil {
-			continue
-		}
-		for _, line := range head.Header["Set-Cookie"] {
-			name, secure := readCookie(line)
-			name = diag.Quote(name)
-			if !secure && name != "" && len(names) < maxCookies && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
-// readCookie returns the name of a cookie, and whether it has the attribute Secure (RFC 6265 section 5.2).
-func readCookie(line string) (name string, secure bool) {
-	pair, attributes, _ := strings.Cut(line, ";")
-	name, _, ok := strings.Cut(pair, "=")
-	if !ok {
-		return "", false
-	}
-	for a := range strings.SplitSeq(attributes, ";") {
-		key, _, _ := strings.Cut(a, "=")
-		secure = secure || strings.EqualFold(strings.TrimSpace(key), "secure")
-	}
-	return strings.TrimSpace(name), secure
 }

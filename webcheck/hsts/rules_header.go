@@ -2,12 +2,11 @@ package hsts
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
-
-const needsHTTPS diag.Code = "hsts.https.unreachable"
 
 // present reports whether there is a header over HTTPS.
 func present(e *evidence) bool { return e.header != nil }
@@ -46,37 +45,25 @@ const stageAdvice = "raise it in stages while nothing breaks: 300, 604800 (a wee
 // headerRules are about the header and its form.
 var headerRules = diag.Rules[*evidence]{
 	{
-		Code: "hsts.header.http_only", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Weight: 10, Category: factorHeader, DependsOn: []diag.Code{needsHTTPS},
-		Title:       "HSTS header is sent over plain HTTP only",
-		Requirement: "The HSTS header is sent over HTTPS",
-		Ref:         "RFC 6797 section 8.1",
-		Advice: "Send Strict-Transport-Security from the HTTPS site instead: browsers ignore it over HTTP. " +
-			"Begin with a short max-age and " + stageAdvice,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!present(e) && len(fieldsOf(first(e.http))) > 0,
-				"http://%[1]s/ sends Strict-Transport-Security, which browsers ignore over HTTP, and https://%[1]s/ does not send it.",
-				e.domain).Suggesting(e.beginning())
-		},
-	},
-	{
 		Code: "hsts.header.missing", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Weight: 10, Category: factorHeader, DependsOn: []diag.Code{"hsts.header.http_only"},
-		Title:       "No HSTS header",
+		Weight: 20, Category: factorHeader, DependsOn: needsTrust,
+		Title:       "No HSTS header over HTTPS",
 		Requirement: "The site sends an HSTS header over HTTPS",
 		Ref:         "RFC 6797 section 7.1",
-		Advice: "Send Strict-Transport-Security with a short max-age from every HTTPS answer, then " +
-			"" + stageAdvice,
-		When: func(e *evidence) bool { return !e.listed() || present(e) },
+		Advice:      "Send Strict-Transport-Security with a short max-age from every HTTPS answer, then " + stageAdvice,
+		When:        func(e *evidence) bool { return !e.listed() || present(e) },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!present(e), "The answer of https://%s/ (status %d) has no "+
-				"Strict-Transport-Security header.",
-				e.domain, first(e.https).StatusCode).Suggesting(e.beginning())
+			only := ""
+			if len(fieldsOf(first(e.http))) > 0 {
+				only = ", and browsers ignore the one that plain HTTP sends"
+			}
+			return diag.FailIf(!present(e), "The answer of https://%s/ (status %d) has no Strict-Transport-Security header%s.",
+				e.domain, first(e.https).StatusCode, only).Suggesting(e.beginning())
 		},
 	},
 	{
 		Code: "hsts.header.missing_listed", Severity: diag.Warning,
-		Weight: 15, Category: factorHeader, DependsOn: []diag.Code{"hsts.header.http_only"},
+		Weight: 15, Category: factorHeader, DependsOn: needsTrust,
 		Title:       "Preloaded domain sends no HSTS header",
 		Requirement: "A preloaded domain sends an HSTS header",
 		Ref:         "hstspreload.org, \"Continued Requirements\"",
@@ -154,16 +141,7 @@ var headerRules = diag.Rules[*evidence]{
 		Advice: "Correct the spelling, or remove the directive. Before includeSubDomains takes effect, make " +
 			"sure that every subdomain speaks HTTPS.",
 		When:  present,
-		Fails: unknownDirectives(true),
-	},
-	{
-		Code: "hsts.header.unknown_directive", Severity: diag.Info,
-		Title:       "HSTS header has an unknown directive",
-		Requirement: "All directives are known",
-		Ref:         "RFC 6797 section 6.1",
-		Advice:      "Remove the directive: browsers skip it.",
-		When:        present,
-		Fails:       unknownDirectives(false),
+		Fails: misspelled,
 	},
 	{
 		Code: "hsts.header.quoted", Severity: diag.Info,
@@ -174,29 +152,27 @@ var headerRules = diag.Rules[*evidence]{
 		Title:       "Browsers read the header, hstspreload.org does not",
 		Requirement: "The header is written as hstspreload.org reads it",
 		Ref:         "RFC 6797 section 6.2",
-		Advice:      "Write max-age=31536000 without quotes and without spaces around the equals sign.",
+		Advice:      "Write max-age as plain digits, such as max-age=31536000.",
 		Fails: func(e *evidence) diag.Failures {
 			_, found := ParseStrict(e.header.Text)
-			return diag.FailIf(!found.OK(), "The header is valid, but hstspreload.org accepts neither quoted values nor spaces around =.")
+			cannot := "quoted values and spaces around the equals sign"
+			if slices.Contains(found.Errors, ParseBadNumber) {
+				cannot = "a max-age of so many digits"
+			}
+			return diag.FailIf(!found.OK(), "The header is valid, but hstspreload.org does not accept %s.", cannot)
 		},
 	},
 }
 
-// unknownDirectives fails with the directives that browsers skip, either those that were probably meant as another
-// or the rest.
-func unknownDirectives(misspelled bool) func(*evidence) diag.Failures {
-	return func(e *evidence) (all diag.Failures) {
-		for _, name := range e.header.Unknown {
-			known := meant(name)
-			if misspelled != (known != "") {
-				continue
-			}
-			detail := fmt.Sprintf("Browsers skip the unknown directive %q.", diag.Quote(name))
-			if known != "" {
-				detail = fmt.Sprintf("Browsers skip the unknown directive %q, which was probably meant as %s.", diag.Quote(name), known)
-			}
-			all = append(all, diag.Failure{Detail: detail, Target: shorten(name, maxWord), Location: e.header.Location(name)})
+// misspelled fails with the directives that browsers skip, and that were probably meant as others.
+func misspelled(e *evidence) (all diag.Failures) {
+	for _, name := range e.header.Unknown {
+		if known := meant(name); known != "" {
+			all = append(all, diag.Failure{
+				Detail: fmt.Sprintf("Browsers skip the unknown directive %q, which was probably meant as %s.", diag.Quote(name), known),
+				Target: shorten(name, maxWord), Location: e.header.Location(name),
+			})
 		}
-		return all
 	}
+	return all
 }

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // preloadRules are about the preload list. Not to be on it is no fault.
 var preloadRules = diag.Rules[*evidence]{
 	{
-		Code: "hsts.preload.premature", Severity: diag.Warning, Weight: 5, Category: factorPreload,
+		Code: "hsts.preload.premature", Severity: diag.Warning, Reads: []diag.Source{ground.SourceAnswer}, Weight: 5, Category: factorPreload,
 		DependsOn:   []diag.Code{"hsts.max_age.zero"},
 		Title:       "preload is set, but the header does not meet the requirements",
 		Requirement: "The directive preload stands only in a header that meets the requirements",
@@ -38,21 +39,8 @@ var preloadRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.preload.subdomain", Severity: diag.Info, DependsOn: []diag.Code{"hsts.max_age.zero"},
-		Title:       "preload has no effect on a subdomain",
-		Requirement: "The directive preload stands in the header of the registered domain",
-		Ref:         "hstspreload.org, \"Submission Requirements\"",
-		Advice:      "Remove preload here, and preload the registered domain if all of its subdomains speak HTTPS.",
-		When:        func(e *evidence) bool { return e.header.Preload && !e.ownEntry() && e.registrable() != "" },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!CheckLevel(e.domain.String()).OK(), "The preload list takes registered "+
-				"domains only, such as %s, and not %s.",
-				e.registrable(), e.domain)
-		},
-	},
-	{
 		Code: "hsts.preload.at_risk", Severity: diag.Warning, Weight: 12, Category: factorPreload,
-		DependsOn:   []diag.Code{"hsts.certificate.untrusted"},
+		DependsOn:   needsTrust,
 		Title:       "Preloaded domain no longer meets the requirements",
 		Requirement: "A preloaded domain goes on meeting the requirements",
 		Ref:         "hstspreload.org, \"Continued Requirements\"",

@@ -2,7 +2,6 @@ package hsts
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -41,18 +40,7 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.http.unavailable", Severity: diag.Info, DependsOn: []diag.Code{"hsts.http.unknown"},
-		Title:       "Site is not available over plain HTTP",
-		Requirement: "The site is available over plain HTTP, to redirect from there",
-		Ref:         "RFC 6797 section 7.2",
-		Advice:      "Redirect from port 80 to HTTPS, unless visitors with http:// links may be turned away.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!served(e), "http://%s/ cannot be reached, which is safe, but old links lead nowhere.",
-				e.domain)
-		},
-	},
-	{
-		Code: "hsts.redirect.missing", Severity: diag.Warning, Weight: 25, Category: factorRedirect,
+		Code: "hsts.redirect.missing", Severity: diag.Warning, Stands: true, Weight: 25, Category: factorRedirect,
 		DependsOn:   []diag.Code{needsHTTPS},
 		Title:       "Plain HTTP does not redirect to HTTPS",
 		Requirement: "Plain HTTP redirects",
@@ -66,7 +54,7 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.redirect.insecure", Severity: diag.Warning, Weight: 12, Category: factorRedirect,
+		Code: "hsts.redirect.insecure", Severity: diag.Warning, Stands: true, Weight: 12, Category: factorRedirect,
 		DependsOn:   []diag.Code{"hsts.redirect.missing"},
 		Title:       "First redirect stays on plain HTTP",
 		Requirement: "The first redirect from plain HTTP leads to HTTPS",
@@ -79,7 +67,7 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.redirect.host", Severity: diag.Warning, Weight: 8, Category: factorRedirect,
+		Code: "hsts.redirect.host", Severity: diag.Warning, Stands: true, Weight: 8, Category: factorRedirect,
 		DependsOn:   []diag.Code{"hsts.redirect.insecure"},
 		Title:       "First redirect leads to another host",
 		Requirement: "The first redirect from plain HTTP stays on the host",
@@ -98,32 +86,7 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.redirect.port", Severity: diag.Info, DependsOn: []diag.Code{"hsts.redirect.host"},
-		Title:       "First redirect leads to an unusual port",
-		Requirement: "The first redirect leads to port 443",
-		Ref:         "RFC 6797 section 8.3",
-		Advice: "Serve HTTPS on port 443: browsers that know HSTS replace http:// by https:// on port 443 " +
-			"themselves.",
-		Fails: func(e *evidence) diag.Failures {
-			port := leads(e.http)[0].Port()
-			return diag.FailIf(port != "" && port != "443", "http://%s/ redirects to port %s.",
-				e.domain, diag.Quote(port))
-		},
-	},
-	{
-		Code: "hsts.redirect.temporary", Severity: diag.Info, DependsOn: []diag.Code{"hsts.redirect.missing"},
-		Title:       "Redirect to HTTPS is temporary",
-		Requirement: "The redirect from plain HTTP is permanent",
-		Ref:         "RFC 6797 section 7.2",
-		Advice:      "Answer with 301 or 308: browsers and search engines remember those.",
-		Fails: func(e *evidence) diag.Failures {
-			status := first(e.http).StatusCode
-			return diag.FailIf(status != http.StatusMovedPermanently && status != http.StatusPermanentRedirect,
-				"http://%s/ redirects with status %d.", e.domain, status)
-		},
-	},
-	{
-		Code: "hsts.redirect.header", Severity: diag.Warning, Weight: 6, Category: factorRedirect,
+		Code: "hsts.redirect.header", Severity: diag.Warning, Stands: true, Weight: 6, Category: factorRedirect,
 		DependsOn:   []diag.Code{"hsts.redirect.host"},
 		Title:       "Page behind the redirect sends no valid HSTS header",
 		Requirement: "The page behind the redirect sends a valid HSTS header",
@@ -138,7 +101,7 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.redirect.downgrade", Severity: diag.Error, Weight: 8, Category: factorRedirect,
+		Code: "hsts.redirect.downgrade", Severity: diag.Error, Stands: true, Weight: 8, Category: factorRedirect,
 		DependsOn:   []diag.Code{needsHTTPS},
 		Title:       "HTTPS redirects back to plain HTTP",
 		Requirement: "No redirect leads from HTTPS to plain HTTP",
@@ -149,7 +112,7 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.redirect.many", Severity: diag.Warning, Weight: 4, Category: factorRedirect,
+		Code: "hsts.redirect.many", Severity: diag.Warning, Stands: true, Weight: 4, Category: factorRedirect,
 		DependsOn:   []diag.Code{"hsts.redirect.downgrade"},
 		Title:       "Too many redirects",
 		Requirement: "There are at most 3 redirects",
@@ -158,8 +121,8 @@ var redirectRules = diag.Rules[*evidence]{
 		Fails:       func(e *evidence) diag.Failures { return either(e, long) },
 	},
 	{
-		Code: "hsts.redirect.broken", Severity: diag.Warning, Weight: 5, Category: factorRedirect,
-		DependsOn:   []diag.Code{"hsts.certificate.untrusted"},
+		Code: "hsts.redirect.broken", Severity: diag.Warning, Stands: true, Weight: 5, Category: factorRedirect,
+		DependsOn:   needsTrust,
 		Title:       "Redirect leads to a page that cannot be fetched",
 		Requirement: "All redirects lead to pages that can be fetched",
 		Ref:         "hstspreload.org, \"Submission Requirements\"",
@@ -169,12 +132,12 @@ var redirectRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "hsts.http.header", Severity: diag.Warning, DependsOn: []diag.Code{"hsts.header.http_only"},
+		Code: "hsts.http.header", Severity: diag.Warning, Stands: true, DependsOn: []diag.Code{needsHTTPS},
 		Title:       "HSTS header over plain HTTP has no effect",
 		Requirement: "Plain HTTP does not send the HSTS header",
 		Ref:         "RFC 6797 section 7.2",
 		Advice:      "Send the header over HTTPS only: over plain HTTP browsers ignore it, and it must not be sent.",
-		When:        served,
+		When:        func(e *evidence) bool { return served(e) && present(e) },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(fieldsOf(first(e.http))) > 0, "http://%s/ sends a Strict-Transport-Security header.",
 				e.domain)

@@ -41,7 +41,7 @@ func (e *evidence) nextStage() string {
 // would go on to cut off www.
 func (e *evidence) sameHosts(age uint64) string {
 	subdomains := e.inForce() && e.header.IncludeSubdomains
-	if subdomains && e.wwwBroken() {
+	if subdomains && e.wwwDoubtful() {
 		return ""
 	}
 	return value(age, subdomains, subdomains && e.header.Preload && e.listed())
@@ -50,7 +50,7 @@ func (e *evidence) sameHosts(age uint64) string {
 // listedValue is the header that a listed domain has to send. It cuts off nobody: browsers have all of that on
 // their list.
 func (e *evidence) listedValue() string {
-	if !e.trusted() || !e.listed() || !e.entry.IncludeSubdomains || e.wwwBroken() {
+	if !e.trusted() || !e.listed() || !e.entry.IncludeSubdomains || e.wwwDoubtful() {
 		return ""
 	}
 	age := uint64(0)
