@@ -1,6 +1,7 @@
 package dnssec
 
 import (
+	"cmp"
 	"crypto"
 	_ "crypto/sha1" // algorithms 5 and 7, digest 1
 	_ "crypto/sha256"
@@ -104,7 +105,13 @@ const (
 // A Policy is what validators may decide for themselves.
 type Policy struct {
 	SHA1 SHA1Policy
+
+	// Iterations are the most additional iterations of NSEC3 with which a proof counts: a zone with more is treated as
+	// unsigned (RFC 9276 section 3.2). 0 means [MaxIterations].
+	Iterations int
 }
+
+func (p Policy) iterations() int { return cmp.Or(p.Iterations, MaxIterations) }
 
 // Supports reports whether signatures of an algorithm can be validated.
 func (p Policy) Supports(algorithm uint8) bool {

@@ -109,7 +109,7 @@ func (v *validation) question(c *conclusion, n name, rrtype uint16) (*message, s
 	var f *ChainFault
 	switch {
 	case err != nil:
-		f = fault(root, codeAnswerUnavailable, "There was no answer to the query for %s: %s", what, errText(err))
+		f = fault(root, codeAnswerUnavailable, "There was no answer to the query for %s", what)
 	case msg.rcode != dns.RcodeSuccess && msg.rcode != dns.RcodeNameError && msg.rcode != dns.RcodeYXDomain:
 		c.heard, c.rcode = true, msg.rcode
 		f = fault(root, codeAnswerUnavailable, "The query for %s was answered with %s", what, msg.rcodeText())

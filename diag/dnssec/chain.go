@@ -1,7 +1,6 @@
 package dnssec
 
 import (
-	"context"
 	"errors"
 	"slices"
 
@@ -148,20 +147,11 @@ func (v *validation) ask(z *zone, n name, rrtype uint16, code diag.Code) (*messa
 		return nil, new(indeterminate(fault(z.name, codeWork, "The query for %s would be one more than the %d allowed",
 			what, maxQueries)))
 	case err != nil:
-		return nil, new(indeterminate(fault(z.name, code, "There was no answer to the query for %s: %s",
-			what, errText(err))))
+		return nil, new(indeterminate(fault(z.name, code, "There was no answer to the query for %s", what)))
 	case msg.rcode != dns.RcodeSuccess && msg.rcode != dns.RcodeNameError:
 		return msg, new(indeterminate(fault(z.name, code, "The query for %s was answered with %s", what, msg.rcodeText())))
 	}
 	return msg, nil
-}
-
-// errText words an error of an exchange.
-func errText(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
-		return "time ran out"
-	}
-	return err.Error()
 }
 
 // alias handles an alias in place of a DS record: the name is no delegation then, for an alias stands
@@ -244,11 +234,10 @@ func (v *validation) delegation(z *zone, n name, set *rrset) node {
 func (v *validation) establish(z *zone, fits func(*key) bool, explain func([]*key) *ChainFault) statusCause {
 	msg, f := v.ask(z, z.name, dns.TypeDNSKEY, codeKeysUnavailable)
 	if f != nil {
-		// The parent zone says that there are keys. A server that answers without them withholds what must
-		// be there, which is bogus; silence says nothing about the zone. Whether there is a DS record is
-		// not known before its servers say so: if they do not, whether the zone should be signed cannot be
-		// determined, which is indeterminate. RFC 4035 section 4.3 draws that line.
-		if msg != nil {
+		// The parent zone says that there are keys. A server that answers without them withholds what must be there, which
+		// is bogus; if nobody answers, it cannot be determined (RFC 4035 section 4.3). A report does not blame the zone for
+		// SERVFAIL either.
+		if msg != nil && !v.thorough {
 			f.status = diag.Bogus
 		}
 		return *f

@@ -110,8 +110,9 @@ func TestUrgency(t *testing.T) {
 		{30 * 24 * time.Hour, 2 * 24 * time.Hour, Overdue},
 		{30 * 24 * time.Hour, 23 * time.Hour, Urgent},
 		{2 * 24 * time.Hour, 23 * time.Hour, InTime}, // made with the answer
-		{2 * 24 * time.Hour, 9 * time.Hour, Urgent},
-		{365 * 24 * time.Hour, 20 * 24 * time.Hour, InTime},
+		{2 * 24 * time.Hour, 5 * time.Hour, Urgent},
+		{365 * 24 * time.Hour, 46 * 24 * time.Hour, InTime},
+		{365 * 24 * time.Hour, 45 * 24 * time.Hour, Overdue},
 	} {
 		s := Signature{Inception: now, Expiration: now.Add(c.life), ExpiresInSeconds: int64(c.left / time.Second)}
 		assert.Equal(t, c.want, s.Urgency(), "%v of %v", c.left, c.life)

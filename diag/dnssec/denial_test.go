@@ -253,12 +253,12 @@ func TestHashedAdd(t *testing.T) {
 		strings.ToUpper(hash) + ".zone. NSEC3 1 0 5 aabb " + hash + " A": 1,
 	}
 	for line, want := range lines {
-		h := hashed{zone: must("zone.")}
+		h := hashed{v: new(engine), zone: must("zone.")}
 		record := rrs([]string{line})[0].(*dns.NSEC3)
 		h.add(must(record.Hdr.Name), record)
 		assert.Len(t, h.records, want, line)
 	}
-	h := hashed{zone: must("zone.")}
+	h := hashed{v: new(engine), zone: must("zone.")}
 	for _, parameters := range []string{"0 -", "1 -", "0 aa", "0 -"} {
 		record := rrs([]string{fmt.Sprintf("%s.zone. NSEC3 1 0 %s %s A", hash, parameters, hash)})[0].(*dns.NSEC3)
 		h.add(must(record.Hdr.Name), record)

@@ -54,7 +54,7 @@
 // An attacker can make a zone that takes hours to validate honestly (KeyTrap, CVE-2023-50387 and
 // CVE-2023-50868). Here one answer gets at most 16 checks of signatures, all answers together at most 8
 // that fail, and a report as many again for signatures that decide nothing; 256 digests for the keys of a
-// zone; as many hashes as 8 with 150 iterations, beyond which NSEC3 counts for nothing (RFC 9276); 11
+// zone; as many hashes as 8 with 50 iterations, beyond which NSEC3 counts for nothing (RFC 9276); 11
 // aliases and 64 questions for a validation. Times are compared with the clock of the environment, to the
 // second.
 package dnssec

@@ -113,15 +113,20 @@ func (v *validation) selfSigned(z *zone, msg *message, keys []*key) {
 	for _, k := range signers {
 		rrs = append(rrs, k.rr)
 	}
-	z.info.publish = ProposeDS(rrs)
+	all := make([]*dns.DNSKEY, 0, len(keys))
+	for _, k := range keys {
+		all = append(all, k.rr)
+	}
+	z.info.publish = ProposeDS(all, rrs)
 }
 
 // ProposeDS returns the DS records with which the parent zone would vouch for keys that sign the DNSKEY
-// records of their zone, one a line as in a zone file: of those with the flag of a secure entry point if
-// there are any (RFC 4034 section 2.1.1). Of no keys that is nothing.
-func ProposeDS(signers []*dns.DNSKEY) string {
-	entry := func(k *dns.DNSKEY) bool { return k.Flags&dns.SEP != 0 }
-	some := slices.ContainsFunc(signers, entry)
+// records of their zone, one a line as in a zone file: of those with the flag of a secure entry point if the zone
+// has such keys (RFC 4034 section 2.1.1), for the others are replaced without a word to the parent zone. Of no keys
+// that is nothing.
+func ProposeDS(keys, signers []*dns.DNSKEY) string {
+	entry := func(k *dns.DNSKEY) bool { return k.Flags&dns.SEP != 0 && ForZone(k) }
+	some := slices.ContainsFunc(keys, entry)
 	var lines []string
 	for _, k := range signers {
 		if ds := NewDS(k); ds != nil && (entry(k) || !some) && len(lines) < maxDS {

@@ -37,6 +37,7 @@ const (
 
 	codeKeysMissing     diag.Code = "dnssec.dnskey.missing"
 	codeKeysUnavailable diag.Code = "dnssec.dnskey.unavailable"
+	codeKeysSigner      diag.Code = "dnssec.dnskey.signer"
 	codeKeyUnusable     diag.Code = "dnssec.dnskey.unusable"
 
 	codeSigMissing     diag.Code = "dnssec.signature.missing"

@@ -3,14 +3,12 @@ package dnssec
 import "time"
 
 const (
-	// soonAtMost and soonShare say when the renewal of a signature is overdue: less than three days are
-	// left, and less than a fifth of its life. Signers renew long before, and those that sign with
-	// every answer give a life of few days in the first place.
-	soonAtMost = 3 * 24 * time.Hour
-	soonShare  = 5
+	// renewalShare is when the renewal of a signature is overdue: less than an eighth of its life is left. Signers renew
+	// long before, also those that sign with every answer and give a life of few days (CONTRACT 1.7).
+	renewalShare = 8
 
-	// urgentAtMost leaves a night and a working day.
-	urgentAtMost = 36 * time.Hour
+	// urgentAtMost is what is left of one that is overdue when it is about to expire.
+	urgentAtMost = 24 * time.Hour
 
 	// longValidity is when a stolen key or an old record can be replayed for too long (RFC 6781 section
 	// 4.4.2.2 weighs weeks against months; Zonemaster DNSSEC04).
@@ -24,16 +22,16 @@ type Urgency int
 const (
 	InTime  Urgency = 0 // it need not have been renewed yet
 	Overdue Urgency = 1 // it should have been renewed by now
-	Urgent  Urgency = 2 // the same, and it expires within a day or so
+	Urgent  Urgency = 2 // the same, and it expires within a day
 )
 
 // Urgency rates the time that is left to a signature that is valid.
 func (s Signature) Urgency() Urgency {
 	left := time.Duration(s.ExpiresInSeconds) * time.Second
 	switch {
-	case left >= soonAtMost || left >= s.Validity()/soonShare:
+	case left >= s.Validity()/renewalShare:
 		return InTime
-	case left >= urgentAtMost:
+	case left > urgentAtMost:
 		return Overdue
 	default:
 		return Urgent

@@ -81,7 +81,7 @@ func (d *denials) delegationTypes(n name, t types) (delegationKind, *ChainFault)
 			"The proof that there is no DS record for %s is from below the delegation", n)
 	case t.has(dns.TypeNS):
 		return insecureDelegation, fault(n, codeDSMissing,
-			"The zone %s proves that it has no DS record for the zone", d.zone)
+			"There is no DS record for %s in %s, and that is proven", n, parentName(d.zone))
 	default:
 		return noDelegation, nil
 	}
@@ -151,4 +151,12 @@ func (d *denials) wildcardNSEC(n name, labels int) outcome {
 		return proof
 	}
 	return nothing
+}
+
+// parentName names a zone that delegates others.
+func parentName(z name) string {
+	if z == root {
+		return "the root zone"
+	}
+	return "the parent zone " + z.String()
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/miekg/dns"
 )
 
-// maxRounds bounds the rounds of SHA-1 that are spent on the proofs of one answer (CVE-2023-50868): as
-// much as eight hashes with the most iterations that count, which is what unbound allows. With no
-// iterations, as RFC 9276 section 3.1 demands, that is enough for any name there can be.
-const maxRounds = 8 * (MaxIterations + 1)
+// maxHashes bounds what is spent on the proofs of one answer (CVE-2023-50868): as many rounds of SHA-1 as so many hashes
+// with the most iterations that count take, which is what Unbound allows. With no iterations, as RFC 9276 section 3.1
+// demands, that is enough for any name there can be.
+const maxHashes = 8
 
 // An nsec3 says that between two hashes there is none of a name, and which types the owner of the
 // first has (RFC 5155 section 3).
@@ -49,7 +49,7 @@ func (h *hashed) add(owner name, r *dns.NSEC3) {
 	if errHash != nil || errNext != nil || errSalt != nil || len(hash) != sha1.Size || len(next) != sha1.Size {
 		return
 	}
-	if r.Iterations > MaxIterations {
+	if int(r.Iterations) > h.v.policy.iterations() {
 		h.excessive = int(r.Iterations)
 		return
 	}
@@ -66,7 +66,7 @@ func (h *hashed) of(n name) string {
 	if hash, ok := h.hashes[n]; ok {
 		return hash
 	}
-	if h.v.rounds+h.iterations+1 > maxRounds {
+	if h.v.rounds+h.iterations+1 > maxHashes*(h.v.policy.iterations()+1) {
 		h.exhausted = true
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // rules is the table of all that is examined: first what breaks the chain, of which at most one fails,
@@ -58,7 +59,7 @@ var resolverRules = diag.Rules[*Result]{
 		Fails: failed(codeAnchorMismatch),
 	},
 	{
-		Code: codeStripped, Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: codeStripped, Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "The resolver strips DNSSEC records",
 		Requirement: "The resolver returns DNSSEC records",
 		Ref:         "RFC 4035 section 3.2.1",
@@ -86,10 +87,14 @@ var resolverRules = diag.Rules[*Result]{
 	},
 }
 
+// SignKeys is what to do where the DS record is that of a published key, and other keys alone sign the DNSKEY set. A DS
+// record of those would fail with the next rollover of the zone signing key.
+const SignKeys = "Sign the DNSKEY set with the key signing key that the DS record is for, and leave the DS record as it is."
+
 // delegationRules are about what the parent zone says of a zone, and about the keys of the zone.
 var delegationRules = diag.Rules[*Result]{
 	{
-		Code: codeDSUnavailable, Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: codeDSUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "The DS records could not be looked up",
 		Requirement: "The DS records can be looked up",
 		Ref:         "RFC 4035 section 3.1.4.1",
@@ -130,12 +135,20 @@ var delegationRules = diag.Rules[*Result]{
 		Fails:       failed(codeKeysMissing),
 	},
 	{
-		Code: codeKeysUnavailable, Severity: diag.Critical,
+		Code: codeKeysUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "The DNSKEY records could not be looked up",
 		Requirement: "The DNSKEY records can be looked up",
 		Ref:         "RFC 4035 section 3.1",
 		Advice:      "Check that all name servers of the zone answer queries for DNSKEY records, over TCP too.",
 		Fails:       failed(codeKeysUnavailable),
+	},
+	{
+		Code: codeKeysSigner, Severity: diag.Critical,
+		Title:       "DNSKEY set not signed with the key in the DS record",
+		Requirement: "The DNSKEY set is signed with the key in the DS record",
+		Ref:         "RFC 4035 section 5.2",
+		Advice:      SignKeys,
+		Fails:       failed(codeKeysSigner),
 	},
 	{
 		Code: codeKeyUnusable, Severity: diag.Critical,
@@ -282,7 +295,7 @@ var denialRules = diag.Rules[*Result]{
 // answerRules are about the answer as such.
 var answerRules = diag.Rules[*Result]{
 	{
-		Code: codeAnswerUnavailable, Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: codeAnswerUnavailable, Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "The name could not be looked up",
 		Requirement: "The name can be looked up",
 		Ref:         "RFC 4035 section 4.3",
@@ -346,11 +359,12 @@ var answerRules = diag.Rules[*Result]{
 					})
 				}
 			}
-			return list
+			return list.Together("The addresses of the domain and of its www host are bogus.")
 		},
 	},
 	{
-		Code: "dnssec.answer.nxdomain", Severity: diag.Info,
+		Code: "dnssec.answer.nxdomain", Severity: diag.Info, Fact: ground.NoName,
+		Differs:     "the proof is what is judged, and that of absence is as good as any",
 		Title:       "The name does not exist",
 		Requirement: "The name exists",
 		Ref:         "RFC 8020 section 2",
@@ -362,21 +376,6 @@ var answerRules = diag.Rules[*Result]{
 				how = "which is not proven, because the zone is not signed"
 			}
 			return diag.FailIf(!r.exists(), "The answer for %s is NXDOMAIN, %s.", r.question(), how)
-		},
-	},
-	{
-		Code: "dnssec.answer.nodata", Severity: diag.Info,
-		Title:       "The name has no records of this type",
-		Requirement: "The name has records of this type",
-		Ref:         "RFC 2308 section 2.2",
-		Advice:      "Check the record type, or add the record.",
-		When:        func(r *Result) bool { return answered(r) && r.exists() },
-		Fails: func(r *Result) diag.Failures {
-			how := "which is proven"
-			if r.Status != diag.Secure {
-				how = "which is not proven, because the zone is not signed"
-			}
-			return diag.FailIf(r.empty(), "There is no record set %s, %s.", r.question(), how)
 		},
 	},
 }

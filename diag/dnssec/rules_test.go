@@ -27,8 +27,8 @@ var remarks = []struct {
 }{
 	{"in order", func(*farm) {}, []diag.Code{}},
 	{"signatures about to expire", func(f *farm) {
-		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", period(-30*24*time.Hour, 2*24*time.Hour))
-	}, []diag.Code{"dnssec.signature.expires_soon"}},
+		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", period(-30*24*time.Hour, 3*24*time.Hour))
+	}, []diag.Code{"dnssec.signature.expiring"}},
 	{"signatures that expire tonight", func(f *farm) {
 		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", period(-30*24*time.Hour, 23*time.Hour))
 	}, []diag.Code{"dnssec.signature.urgent"}},
@@ -46,9 +46,6 @@ var remarks = []struct {
 			m.Answer[0].Header().Ttl = 86400
 		})
 	}, []diag.Code{"dnssec.ttl.exceeded"}},
-	{"signatures of a year", func(f *farm) {
-		resigned(f, "www.zone.test.", dns.TypeA, "zone.test.", period(-time.Hour, 365*24*time.Hour))
-	}, []diag.Code{"dnssec.signature.long"}},
 	{"one signature has expired", func(f *farm) {
 		f.edit("www.zone.test.", dns.TypeA, func(m *dns.Msg) {
 			m.Answer = append(m.Answer, f.sign("zone.test.", m.Answer[:1], period(-time.Hour, -time.Minute)))
@@ -64,16 +61,10 @@ var remarks = []struct {
 		f.remove("zone.test.", dns.TypeDS)
 		f.put(f.keys["zone.test."][0].ToDS(dns.SHA1))
 	}, []diag.Code{"dnssec.digest.sha1"}},
-	{"DS without key", func(f *farm) {
-		f.add("zone.test. 300 DS 4711 13 2 " + wrongDigest)
-	}, []diag.Code{"dnssec.ds.orphan"}},
 	{"DS of an algorithm that does not sign", func(f *farm) {
 		other := f.key("zone.test.", dns.ED25519, 256, 257)
 		f.put(other.DNSKEY, other.ToDS(dns.SHA256))
 	}, []diag.Code{"dnssec.algorithm.incomplete"}},
-	{"revoked key", func(f *farm) {
-		f.put(f.key("zone.test.", dns.ECDSAP256SHA256, 256, 257|dns.REVOKE).DNSKEY)
-	}, []diag.Code{"dnssec.key.revoked"}},
 	{"two keys of one tag", func(f *farm) { collide(f, 2) }, []diag.Code{"dnssec.key.collision"}},
 	{"island", func(f *farm) { f.remove("zone.test.", dns.TypeDS) }, []diag.Code{"dnssec.ds.island"}},
 	{"salt and iterations", func(f *farm) {
@@ -84,16 +75,12 @@ var remarks = []struct {
 			nsec3[0].(*dns.NSEC3).Salt, nsec3[0].(*dns.NSEC3).SaltLength = "AABB", 2
 			m.Answer, m.Ns = nil, append(nsec3, f.sign("zone.test.", nsec3))
 		})
-	}, []diag.Code{"dnssec.nsec3.iterations", "dnssec.nsec3.salt", "dnssec.answer.nodata"}},
-	{"new key of the root", func(f *farm) {
-		f.put(f.key(".", dns.ECDSAP256SHA256, 256, 257, 1).DNSKEY)
-	}, []diag.Code{"dnssec.anchor.pending"}},
+	}, []diag.Code{"dnssec.nsec3.iterations"}},
 	{"revoked trust anchor", func(f *farm) {
 		old := *f.key(".", dns.ECDSAP256SHA256, 256, 257, 2).DNSKEY
 		old.Flags |= dns.REVOKE
 		f.put(&old)
 	}, []diag.Code{"dnssec.anchor.revoked"}},
-	{"trust anchor that is gone", func(f *farm) {}, []diag.Code{"dnssec.anchor.missing"}},
 }
 
 // judged returns the verdicts on all of them.
@@ -104,7 +91,7 @@ func judged(t *testing.T) []diag.Verdict {
 			f := newFarm(t)
 			env := f.env()
 			c.do(f)
-			if c.name == "revoked trust anchor" || c.name == "trust anchor that is gone" {
+			if c.name == "revoked trust anchor" {
 				env.TrustAnchors = append(env.TrustAnchors, f.key(".", dns.ECDSAP256SHA256, 256, 257, 2).ToDS(dns.SHA256))
 			}
 			v := Validator{Env: env, memo: new(memo), thorough: true}

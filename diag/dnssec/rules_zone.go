@@ -20,7 +20,7 @@ const codeIsland = "dnssec.ds.island"
 var insecureRules = diag.Rules[*Result]{
 	{
 		Code: codeDSMissing, Severity: diag.Info,
-		Title:       "The zone is not signed",
+		Title:       "Insecure: no DS record in the parent zone",
 		Requirement: "The zone is signed, and the parent zone has its DS record",
 		Ref:         "RFC 4035 section 2.4",
 		Advice:      "Sign the zone, then have the DS record of its key signing key published in the parent zone.",
@@ -80,14 +80,6 @@ var insecureRules = diag.Rules[*Result]{
 		Ref:         "RFC 5155 section 9.2",
 		Advice:      "Sign the zone without opt-out, unless most of its names are delegations to unsigned zones.",
 		Fails:       failed(codeOptOut),
-	},
-	{
-		Code: codeExempted, Severity: diag.Info,
-		Title:       "Validation is switched off for the zone",
-		Requirement: "Validation is not switched off for the zone",
-		Ref:         "RFC 7646 section 2",
-		Advice:      "Remove the zone from the negative trust anchors once its owner has fixed it.",
-		Fails:       failed(codeExempted),
 	},
 }
 
@@ -224,6 +216,7 @@ var signingRules = diag.Rules[*Result]{
 		Title:       "NSEC3 with additional iterations",
 		Requirement: "NSEC3 has no additional iterations",
 		Ref:         "RFC 9276 section 3.1",
+		DependsOn:   []diag.Code{codeDenialIterations},
 		Advice:      "Set the additional iterations of NSEC3 to 0: they protect nothing, and resolvers cease to accept them.",
 		When:        hasNSEC3,
 		Fails: zones(true, func(z Zone) string {
@@ -231,20 +224,6 @@ var signingRules = diag.Rules[*Result]{
 				return ""
 			}
 			return fmt.Sprintf("The NSEC3 records of %s have %d additional iterations.", z.Zone, z.Denial.Iterations)
-		}),
-	},
-	{
-		Code: "dnssec.nsec3.salt", Severity: diag.Info,
-		Title:       "NSEC3 with a salt",
-		Requirement: "NSEC3 has no salt",
-		Ref:         "RFC 9276 section 3.1",
-		Advice:      "Remove the salt: it has no effect, since the name of the zone is part of what is hashed.",
-		When:        hasNSEC3,
-		Fails: zones(true, func(z Zone) string {
-			if z.Denial == nil || z.Denial.SaltLength == 0 {
-				return ""
-			}
-			return fmt.Sprintf("The NSEC3 records of %s have a salt of length %d.", z.Zone, z.Denial.SaltLength)
 		}),
 	},
 }

@@ -60,10 +60,9 @@ func (v *engine) verify(set *rrset, z name, keys, others []*key, log *[]Signatur
 			reason = telling(reason, f)
 		}
 	}
-	for _, sig := range unfit {
-		f := fault(z, codeSigKey,
-			"The signature over %s was made with the key %d, which no DS record or trust anchor covers", set, sig.KeyTag)
-		reason = telling(reason, f)
+	if len(unfit) > 0 {
+		reason = telling(reason, fault(z, codeKeysSigner, "%s is signed with the key %d and not with the key %d, which the "+
+			"DS record or trust anchor is for", set, unfit[0].KeyTag, keys[0].tag))
 	}
 	v.verifyMore(set, z, all, append(fit, unfit...), log)
 	switch {
@@ -110,7 +109,7 @@ func (v *engine) verifyMore(set *rrset, z name, keys []*key, sigs []*dns.RRSIG, 
 
 // explanation orders the reasons why no signature of a set is right by how much they explain.
 var explanation = map[diag.Code]int{
-	codeSigUnsupported: 1, codeSigSigner: 2, codeSigLabels: 3, codeSigKey: 4, codeSigPeriod: 5,
+	codeSigUnsupported: 1, codeSigSigner: 2, codeSigLabels: 3, codeSigKey: 4, codeKeysSigner: 4, codeSigPeriod: 5,
 	codeSigEarly: 6, codeSigExpired: 7, codeKeyUnusable: 8, codeSigInvalid: 9, codeWork: 10,
 }
 

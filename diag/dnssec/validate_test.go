@@ -117,7 +117,7 @@ var chainFates = []fate{
 	{"no keys", func(f *farm) { f.remove("zone.test.", dns.TypeDNSKEY) }, "", diag.Bogus, codeKeysMissing, "zone.test"},
 	{"question for keys fails", func(f *farm) {
 		f.edit("zone.test.", dns.TypeDNSKEY, rcode(dns.RcodeServerFailure))
-	}, "", diag.Bogus, codeKeysUnavailable, "zone.test"},
+	}, "", diag.Indeterminate, codeKeysUnavailable, "zone.test"},
 	{"silence about keys", func(f *farm) {
 		f.errors[at("zone.test.", dns.TypeDNSKEY)] = errors.New("nobody there")
 	}, "", diag.Indeterminate, codeKeysUnavailable, "zone.test"},
@@ -131,7 +131,7 @@ var chainFates = []fate{
 			drop(dns.TypeRRSIG)(m)
 			m.Answer = append(m.Answer, f.signWith(other, "zone.test.", m.Answer))
 		})
-	}, "", diag.Bogus, codeSigKey, "zone.test"},
+	}, "", diag.Bogus, codeKeysSigner, "zone.test"},
 	{"no proof that there is no DS", func(f *farm) {
 		f.remove("zone.test.", dns.TypeDS)
 		f.edit("zone.test.", dns.TypeDS, drop(dns.TypeNSEC))
@@ -253,7 +253,6 @@ func TestFates(t *testing.T) {
 	require.NoError(t, rules.Check())
 	for _, r := range slices.Concat(resolverRules, delegationRules, signatureRules, denialRules, answerRules, insecureRules) {
 		assert.NotEmpty(t, r.Title, r.Code)
-		assert.Contains(t, texts, string(r.Code), "what ends a chain has a headline of its own")
 	}
 	diagtest.CoverRules(t, rules, seen)
 	diagtest.CheckTexts(t, texts, rules.Describe(), seen)

@@ -112,8 +112,8 @@ func (v *Validator) validate(ctx context.Context, from diag.Resolver, limit time
 	return r, nil
 }
 
-// tryOut withdraws the DS records that are proposed for a signed zone without any if answers of the zone,
-// which resolve today, would be bogus with them.
+// tryOut withdraws the DS records that are proposed for a signed zone without any, unless all answers of
+// the zone that were asked for are known to resolve with them.
 func (v *Validator) tryOut(fetch *fetcher, r *Result) {
 	for i, z := range r.Chain {
 		if !z.island() || z.publish == "" {
@@ -126,7 +126,7 @@ func (v *Validator) tryOut(fetch *fetcher, r *Result) {
 		with := Validator{Env: v.Env, Anchors: anchors, Policy: v.Policy, Exempt: v.Exempt, memo: v.memo}
 		w := with.begin(fetch)
 		for _, one := range append([]*Result{r}, r.besides...) {
-			if n, ok := parseName(one.Name); ok && w.run(n, one.Type).status == diag.Bogus {
+			if n, ok := parseName(one.Name); ok && gravity[w.run(n, one.Type).status] > gravity[diag.Insecure] {
 				r.Chain[i].publish = ""
 			}
 		}

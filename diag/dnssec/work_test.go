@@ -41,8 +41,8 @@ var workFates = []fate{
 	{"deep name in a zone with many iterations", func(f *farm) {
 		f.edit(deepName, dns.TypeA, func(m *dns.Msg) {
 			m.Rcode = dns.RcodeNameError
-			m.Ns = append(f.hashed("zone.test.", "zzz.zone.test.", 150, 0, dns.TypeA), f.covering("zone.test.",
-				"y.zone.test.", 150, 0)...)
+			m.Ns = append(f.hashed("zone.test.", "zzz.zone.test.", 50, 0, dns.TypeA), f.covering("zone.test.",
+				"y.zone.test.", 50, 0)...)
 		})
 	}, deepName + " A", diag.Bogus, codeWork, "zone.test"},
 }

@@ -15,6 +15,7 @@ type security struct {
 	signed  bool              // a server has keys
 	bare    []*survey.Address // servers that have no keys, or no signatures
 	differ  bool              // servers have different keys
+	signers []uint16          // tags of the signatures over the keys
 	ds      dsView
 	cds     []*dns.DS
 	cdnskey []*dns.DNSKEY
@@ -30,6 +31,7 @@ type security struct {
 type dsView struct {
 	usable  int       // records with an algorithm and a digest that are known
 	matched []*dns.DS // those that stand for a key which signs the keys
+	idle    []*dns.DS // those that stand for a key of the zone which does not
 	standby []*dns.DS // the other usable ones
 	propose string    // records that stand for keys with which all servers sign the keys, as in a zone file
 }
@@ -73,9 +75,10 @@ func (e *evidence) secure() security {
 		proven = s.signing(proven, signatures)
 		s.checkNames(e, ad)
 	}
+	s.signers = signers
 	s.compareDS(e.cut.ds, signers)
 	if len(s.bare) == 0 {
-		s.ds.propose = dnssec.ProposeDS(proven)
+		s.ds.propose = dnssec.ProposeDS(keys, proven)
 	}
 	s.checkContent(e)
 	return s
@@ -117,7 +120,7 @@ func (s *security) compareKeys(e *evidence) {
 	first := ""
 	var bare []*survey.Address
 	for _, ad := range e.serving {
-		if !ad.Replies[survey.ProbeKeys].OK() {
+		if !settled(ad.Replies[survey.ProbeKeys]) {
 			continue
 		}
 		var lines []string
@@ -145,7 +148,7 @@ func (s *security) compareKeys(e *evidence) {
 // unsignedReply reports whether a reply has no signature at all.
 func unsignedReply(r survey.Reply) bool {
 	signature := func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG }
-	return !r.OK() || !slices.ContainsFunc(r.Msg.Answer, signature)
+	return settled(r) && !slices.ContainsFunc(r.Msg.Answer, signature)
 }
 
 // checkApex judges the signatures at the apex, and returns those over the keys, valid or not.
@@ -210,10 +213,14 @@ func (s *security) compareDS(list []*dns.DS, signers []uint16) {
 			continue
 		}
 		s.ds.usable++
-		stands := func(k *dns.DNSKEY) bool { return dnssec.StandsFor(ds, k) && slices.Contains(signers, k.KeyTag()) }
-		if slices.ContainsFunc(s.keys, stands) {
+		stands := func(k *dns.DNSKEY) bool { return dnssec.StandsFor(ds, k) }
+		signs := func(k *dns.DNSKEY) bool { return stands(k) && slices.Contains(signers, k.KeyTag()) }
+		switch {
+		case slices.ContainsFunc(s.keys, signs):
 			s.ds.matched = append(s.ds.matched, ds)
-		} else {
+		case slices.ContainsFunc(s.keys, stands):
+			s.ds.idle = append(s.ds.idle, ds)
+		default:
 			s.ds.standby = append(s.ds.standby, ds)
 		}
 	}

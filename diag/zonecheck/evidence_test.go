@@ -37,25 +37,23 @@ func (r *record) note(who string, m *dns.Msg) {
 // grounds are what at least one must have been answered for before a rule may be fulfilled, by the
 // beginning of its code; the first that fits counts.
 var grounds = []struct{ code, answers string }{
-	{"zone.parent.", "parent NS"}, {"zone.name.hyphens", ""},
-	{"zone.delegation.ttl", "server NS"}, {"zone.delegation.lame", "server SOA"},
-	{"zone.delegation.unreachable", "server SOA"}, {"zone.delegation.functional", "resolver A"},
+	{"zone.parent.", "parent NS"},
+	{"zone.delegation.lame", "server SOA"},
+	{"zone.delegation.unreachable", "server SOA"},
 	{"zone.delegation.cyclic", "parent NS,resolver A,resolver AAAA"}, {"zone.delegation.", "parent NS"},
 	{"zone.glue.", "parent NS"},
 	{"zone.ns.literal", "parent NS,resolver NS"}, {"zone.ns.name", "parent NS,resolver NS"},
-	{"zone.ns.surplus", "parent NS,resolver NS"}, {"zone.ns.alias", "resolver A,resolver AAAA"},
-	{"zone.ns.address.missing", "resolver A,resolver AAAA"},
-	{"zone.ns.address.", "parent NS,resolver A,resolver AAAA"}, {"zone.ns.reverse.", "resolver PTR"},
+	{"zone.ns.alias", "resolver A,resolver AAAA"},
+	{"zone.ns.address.", "parent NS,resolver A,resolver AAAA"}, {"zone.ns.address", "resolver A,resolver AAAA"},
 	{"zone.diversity.asn", "resolver TXT"}, {"zone.diversity.", "parent NS,resolver A,resolver AAAA"},
-	{"zone.ns.aaaa.", "server AAAA,server A"}, {"zone.ns.unrelated", "server SOA"}, {"zone.ns.differ", "server NS"},
+	{"zone.ns.aaaa.", "server AAAA,server A"}, {"zone.ns.differ", "server NS"},
 	{"zone.ns.lame", "server"}, {"zone.ns.unauthoritative", "server"}, {"zone.ns.upward", "server"},
 	{"zone.ns.malformed", "server"}, {"zone.ns.source", "server"}, {"zone.ns.forged", "server"},
 	{"zone.ns.closed", "server"}, {"zone.ns.unreachable", "server"}, {"zone.ns.slow", "server"},
-	{"zone.ns.recursion", "server"}, {"zone.ns.version", "server"}, {"zone.ns.subnet", "server A"},
+	{"zone.ns.recursion", "server"},
 	{"zone.ns.", "server SOA"}, {"zone.names.within", "server A"}, {"zone.wildcard", "server A"},
 	{"zone.transport.", "server"}, {"zone.edns.truncated", "server"}, {"zone.edns.", "server SOA"},
 	{"zone.axfr", "server SOA"}, {"zone.soa.mname.alias", "resolver A,resolver AAAA"},
-	{"zone.soa.mname.unresolved", "resolver A,resolver AAAA"}, {"zone.soa.mname.unlisted", "server NS"},
 	{"zone.soa.", "server SOA"}, {"zone.apex.alias", "server SOA"}, {"zone.records.txt", "server TXT"},
 	{"zone.records.", "server A,server AAAA"}, {"zone.caa", "server CAA"}, {"zone.https", "server HTTPS"},
 	{"zone.zonemd", "server ZONEMD"}, {"zone.alias.", "resolver A,resolver CNAME"},
@@ -188,7 +186,7 @@ func TestOutcome(t *testing.T) {
 		soa      bool
 	}{
 		{"healthy", zoned(goodZone), diag.Valid, 100, texts["valid"].Headline, true},
-		{"resolver fails", failing, diag.Unknown, -1, texts["zone.parent.unknown"].Headline, false},
+		{"resolver fails", failing, diag.Unknown, -1, "Parent zone could not be asked", false},
 		{"refused", dead(diagtest.ServerConfig{NoUDP: true, NoTCP: true}), diag.Bad, 39,
 			texts["zone.delegation.unreachable"].Headline, false},
 		{"over TCP alone", dead(diagtest.ServerConfig{NoUDP: true}), diag.Bad, 39,
@@ -198,19 +196,19 @@ func TestOutcome(t *testing.T) {
 		{"silent", dead(diagtest.ServerConfig{Silent: true}), diag.Bad, 39,
 			texts["zone.delegation.unreachable"].Headline, false},
 		{"one silent", configured(func(c *diagtest.ServerConfig) { c.Silent = true }), diag.Bad, 69,
-			texts["zone.ns.unreachable"].Headline, true},
+			"Name server does not answer", true},
 		{"open transfer", configured(func(c *diagtest.ServerConfig) { c.Transfer = true }), diag.Warned, 94,
 			"Zone transfer open to anyone", true},
 		{"MX unknown", meddledAll(dns.TypeMX, func(_, m *dns.Msg) { m.Truncated, m.Answer = true, nil }), diag.Unknown, -1,
 			"Records could not be retrieved", true},
 		{"not registered", func(s *stage) { s.Zone(parentZone + around); s.ServeZones() }, diag.Missing, -1,
-			"The domain does not exist", false},
+			"Domain does not exist", false},
 		{"not a zone", func(s *stage) {
 			s.Zone(parentZone + around + "example.com. A 192.0.2.80")
 			s.ServeZones()
 			s.Server("ns1.nic.com", "", parentZone+"example.com. A 192.0.2.80")
 			s.Server("ns2.nic.com", "", parentZone+"example.com. A 192.0.2.80")
-		}, diag.Missing, -1, texts["zone.parent.undelegated"].Headline, false},
+		}, diag.Missing, -1, "Name is not a zone of its own", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -240,7 +238,7 @@ func TestOrder(t *testing.T) {
 		s.serve(drop("2001:"))
 		s.Sign("example.com", diagtest.Signing{Inception: now.AddDate(0, 0, -28), Expiration: now.AddDate(0, 0, 2)})
 	})
-	require.Equal(t, "diversity.ipv6 dnssec.signature.expiring", codes(r), "in the order of the table")
+	require.Equal(t, "dnssec.signature.expiring diversity.ipv6", codes(r), "in the order of the table")
 	require.Equal(t, diag.Code("zone.dnssec.signature.expiring"), r.Findings[0].Code)
 	require.Equal(t, "Signature not renewed in time", r.Headline)
 }
@@ -290,7 +288,7 @@ func TestDetails(t *testing.T) {
 			s.Zone("example.com. 3600 NS ns4.example.net.")
 			s.Silence("ns4.example.net")
 		},
-		second(strings.Replace(goodZone, "14400 3600 1209600 3600", "28800 7200 1209600 60", 1)),
+		second(strings.Replace(goodZone, "2026010101", "2026010102", 1)),
 		both(diagtest.ServerConfig{NoUDP: true, NoTCP: true}),
 	} {
 		r := play(t, setup)

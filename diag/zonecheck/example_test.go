@@ -43,7 +43,7 @@ func ExampleCheck() {
 		}
 	}
 	// Output:
-	// A name server of the domain is an open resolver
+	// Open recursion on a name server
 	// error: Open recursion on a name server
 	//   ns2.example.net (198.51.100.53) resolved com, which it does not serve, for any client.
 	//   Zonemaster NAMESERVER01, RFC 5358 section 4

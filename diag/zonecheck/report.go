@@ -23,7 +23,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		Nameservers:   []Nameserver{},
 		SOA:           e.soaReport(),
 		Diversity:     e.diversity(),
-		Partial:       e.partial(),
+		Partial:       len(e.Unanswered()) > 0,
 		Timing:        diag.NewTiming(e.Began, ended),
 	}
 	for _, s := range e.Servers {
@@ -35,7 +35,8 @@ func (e *evidence) report(ended time.Time) *Report {
 		}
 		r.Nameservers = append(r.Nameservers, n)
 	}
-	r.Checks, r.Summary = results(r.Verdict)
+	r.Checks = append(results(r.Verdict), e.facts()...)
+	r.Summary = summarize(r.Checks)
 	return r
 }
 
@@ -144,15 +145,4 @@ func (e *evidence) diversity() Diversity {
 		d.ASNsCount = new(len(asns))
 	}
 	return d
-}
-
-// partial reports whether something could not be learned. That a server refuses connections, or has an
-// address that is not public, is knowledge.
-func (e *evidence) partial() bool {
-	open := e.Exhausted || e.Surplus > 0 || !e.cut.known || slices.ContainsFunc(e.Servers, e.addressUnknown)
-	for _, ad := range e.Addresses {
-		r := ad.SOA()
-		open = open || !r.OK() && r.Result != survey.Refused && r.Result != survey.Blocked || ad.Hurried
-	}
-	return open || len(e.unknownRecords()) > 0
 }

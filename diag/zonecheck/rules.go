@@ -8,16 +8,34 @@ import (
 
 // rules is the table, in the order in which a zone is looked up. Zonemaster's cases SYNTAX01 and
 // SYNTAX02 have no rule: a [diag.Domain] has neither other characters nor a hyphen at its ends.
-var rules = slices.Concat(existenceRules, ofZone(parentRules, delegationRules, glueRules, nameRules, serverRules,
-	behaviourRules, diversityRules, transportRules, ednsRules, securityRules, keyRules, signatureRules, childRules,
-	soaRules, timerRules, recordRules, aliasRules, mailRules))
+var rules = slices.Concat(existenceRules.Reading(diag.FromRequest), ofZone(
+	standing(parentRules, parents), delegationRules.Reading(parents, recordsNS), glueRules.Reading(parents, hosts),
+	standing(nameRules, hosts), standing(serverRules, servers), standing(behaviourRules, recordsA, recordsAAAA),
+	standing(transportRules, servers), standing(ednsRules, identity), standing(securityRules, identity),
+	keyRules.Reading(parentDS, recordsKeys, identity),
+	standing(signatureRules, recordsKeys, identity, recordsNS, recordsA, recordsAAAA, recordsMX, recordsTXT, www, absent,
+		content),
+	childRules.Reading(content, parentDS, recordsKeys), diversityRules.Reading(parents, recordsNS, hosts, servers),
+	standing(soaRules, servers), standing(timerRules, servers), standing(recordRules, recordsA, recordsAAAA, www, content),
+	standing(aliasRules, aliases), standing(mailRules, recordsMX, mailHosts)))
+
+// standing returns rules that read sources, and that state facts: what one server is seen to do wrong is wrong,
+// whatever others did not say.
+func standing(rules diag.Rules[*evidence], sources ...diag.Source) diag.Rules[*evidence] {
+	list := rules.Reading(sources...)
+	for i := range list {
+		list[i].Stands = true
+	}
+	return list
+}
 
 // ofZone returns rules that apply unless the name is known not to be a zone: of a name that does not
-// exist, or that belongs to its parent zone, nothing else is judged.
+// exist, or that belongs to its parent zone, nothing else is judged. What a rule finds is one finding.
 func ofZone(tables ...diag.Rules[*evidence]) diag.Rules[*evidence] {
 	list := slices.Concat(tables...)
 	for i := range list {
-		when := list[i].When
+		when, fails := list[i].When, list[i].Fails
+		list[i].Fails = func(e *evidence) diag.Failures { return together(fails(e)) }
 		list[i].When = func(e *evidence) bool { return !e.cut.nxdomain && !e.cut.undelegated && (when == nil || when(e)) }
 	}
 	return list

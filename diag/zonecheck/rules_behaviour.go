@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -14,6 +13,12 @@ import (
 // aaaaKnown reports whether it is known how the servers take AAAA queries: one was answered, or A was.
 func aaaaKnown(e *evidence) bool {
 	return determined(survey.ProbeAAAA)(e) || determined(survey.ProbeA)(e) && asked(survey.ProbeAAAA)(e)
+}
+
+// typeFails reports whether a failing AAAA query is the fault of the server that was asked: others answered it, or the
+// one for another name failed too. Else nobody knows the records of this one name.
+func (e *evidence) typeFails() bool {
+	return determined(survey.ProbeAAAA)(e) || !settled(e.at("www."+e.Zone, dns.TypeAAAA))
 }
 
 // behaviourRules are about how the servers of the zone answer.
@@ -43,7 +48,8 @@ var behaviourRules = diag.Rules[*evidence]{
 		When:        aaaaKnown,
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
-				if ad.Replies[survey.ProbeAAAA].Result == survey.TimedOut && ad.Replies[survey.ProbeA].OK() {
+				dropped := ad.Replies[survey.ProbeAAAA].Result == survey.TimedOut
+				if dropped && ad.Replies[survey.ProbeA].OK() && e.typeFails() {
 					return "answers A queries and drops AAAA queries"
 				}
 				return ""
@@ -60,7 +66,8 @@ var behaviourRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(e.serving, func(ad *survey.Address) string {
 				rcode := ad.Replies[survey.ProbeAAAA].Rcode()
-				if rcode > 0 && rcode != dns.RcodeNameError && ad.Replies[survey.ProbeA].Rcode() == dns.RcodeSuccess {
+				if rcode > 0 && rcode != dns.RcodeNameError && ad.Replies[survey.ProbeA].Rcode() == dns.RcodeSuccess &&
+					e.typeFails() {
 					return "answers " + diag.RcodeName(rcode) + " for AAAA queries and NOERROR for A queries"
 				}
 				return ""
@@ -68,23 +75,8 @@ var behaviourRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.ns.case.changed", Severity: diag.Info, Category: categoryNameserver,
-		Title:       "Letter case of the query name not preserved",
-		Requirement: "The name servers preserve the letter case of the query name",
-		Ref:         "Zonemaster NAMESERVER08, RFC 4343 section 3",
-		Advice:      "Replace the server software: resolvers that use 0x20 encoding against forgery have to ask twice.",
-		When:        answered(survey.ProbeCase),
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				if ad.Replies[survey.ProbeCase].CaseChanged {
-					return "changes the letter case of the query name in its reply"
-				}
-				return ""
-			})
-		},
-	},
-	{
 		Code: "zone.ns.case.sensitive", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
+		Reads:       []diag.Source{servers},
 		Title:       "Names are matched by letter case",
 		Requirement: "The letter case of the query name does not matter",
 		Ref:         "Zonemaster NAMESERVER09, RFC 4343 section 3",
@@ -103,41 +95,8 @@ var behaviourRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.ns.subnet", Severity: diag.Info, Category: categoryNameserver,
-		Title:       "Answers depend on the network of the client",
-		Requirement: "The answers do not depend on the network of the client",
-		Ref:         "RFC 7871 section 7.2.1",
-		Advice:      "Expect other answers in other places: the name servers direct clients to machines nearby.",
-		When:        told(1, survey.ProbeSubnet),
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				if bits := scopeOf(ad.Replies[survey.ProbeSubnet]); bits > 0 {
-					return fmt.Sprintf("answered for clients of one /%d network (EDNS Client Subnet)", bits)
-				}
-				return ""
-			})
-		},
-	},
-	{
-		Code: "zone.ns.unrelated", Severity: diag.Info, Category: categoryNameserver,
-		Title:       "Out-of-bailiwick records in replies",
-		Requirement: "Replies have no records of other domains",
-		Ref:         "RFC 5452 section 6, RFC 2181 section 5.4.1",
-		Advice:      "Remove records of other domains from the name server: resolvers discard them.",
-		When:        served,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				for _, r := range ad.Replies[:survey.ProbeRecursion] {
-					if name := e.unrelated(r); name != "" {
-						return "adds records of " + diag.Quote(survey.BareName(name)) + " to its replies"
-					}
-				}
-				return ""
-			})
-		},
-	},
-	{
 		Code: "zone.names.within", Severity: diag.Error, Weight: 3, Category: categoryNameserver,
+		Reads:       []diag.Source{within},
 		Title:       "NXDOMAIN for a name that has names below it",
 		Requirement: "Empty non-terminals are answered with NOERROR",
 		Ref:         "RFC 8020 section 2, RFC 4592 section 2.2.2",
@@ -171,31 +130,4 @@ func scopeOf(r survey.Reply) uint8 {
 		}
 	}
 	return 0
-}
-
-// unrelated returns the owner of a record that is not of the zone and that nothing in the answer calls
-// for. Addresses of servers and mail servers in other zones are called for, unless they are wrong.
-func (e *evidence) unrelated(r survey.Reply) string {
-	if !r.OK() {
-		return ""
-	}
-	aliased := map[string]bool{}
-	for _, rr := range r.Msg.Answer {
-		if alias, ok := rr.(*dns.CNAME); ok {
-			aliased[dns.CanonicalName(alias.Target)] = true
-		}
-	}
-	for _, rr := range slices.Concat(r.Msg.Answer, r.Msg.Ns, r.Msg.Extra) {
-		owner := dns.CanonicalName(rr.Header().Name)
-		if rr.Header().Rrtype == dns.TypeOPT || dns.IsSubDomain(e.Zone, owner) || aliased[owner] || len(aliased) > 0 &&
-			rr.Header().Rrtype == dns.TypeSOA {
-			continue
-		}
-		ip := resolver.AddressIn(rr)
-		if a, known := e.Hosts[owner]; known && ip.IsValid() && (len(a.All()) == 0 || slices.Contains(a.All(), ip)) {
-			continue
-		}
-		return owner
-	}
-	return ""
 }

@@ -23,18 +23,6 @@ func (e *evidence) deletesDS() bool {
 // childRules are about CDS and CDNSKEY, with which the zone asks for other DS records.
 var childRules = diag.Rules[*evidence]{
 	{
-		Code: "zone.dnssec.cds.present", Severity: diag.Info, Category: categorySecurity,
-		Title:       "Zone publishes CDS or CDNSKEY records",
-		Requirement: "The zone publishes no CDS or CDNSKEY records",
-		Ref:         "Zonemaster DNSSEC15, RFC 7344 section 4",
-		Advice:      "Check that the parent zone processes CDS records, or remove them if DS records are set by hand.",
-		When:        func(e *evidence) bool { return e.contentKnown(dns.TypeCDS) || e.contentKnown(dns.TypeCDNSKEY) },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(hasChildDS(e), "%s has %s and %s.", e.Domain, diag.Count(len(e.sec.cds), "CDS record"),
-				diag.Count(len(e.sec.cdnskey), "CDNSKEY record"))
-		},
-	},
-	{
 		Code: "zone.dnssec.cds.unsigned", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
 		Title:       "CDS or CDNSKEY records in an unsigned zone",
 		Requirement: "CDS and CDNSKEY records are in a signed zone",

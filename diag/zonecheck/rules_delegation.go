@@ -1,12 +1,10 @@
 package zonecheck
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
 
@@ -24,6 +22,8 @@ func compared(e *evidence) bool { return delegated(e) && len(e.own) > 0 }
 var delegationRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.delegation.cyclic", Severity: diag.Critical, Weight: 10, Category: categoryDelegation,
+		Reads:       []diag.Source{hosts},
+		Stands:      true,
 		Title:       "Delegation depends on itself",
 		Requirement: "The name servers can be resolved without the domain itself",
 		Ref:         "Zonemaster BASIC02, RFC 4697 section 2.3",
@@ -37,6 +37,7 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.delegation.lame", Severity: diag.Critical, Weight: 10, Category: categoryDelegation,
+		Reads:       []diag.Source{diag.FromRequest}, // one is enough
 		Title:       "No name server serves the zone",
 		Requirement: "At least one name server serves the zone",
 		Ref:         "Zonemaster BASIC02, RFC 1912 section 2.8",
@@ -48,6 +49,7 @@ var delegationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.delegation.unreachable", Severity: diag.Critical, Weight: 10, Category: categoryDelegation,
+		Reads:       []diag.Source{diag.FromRequest}, // one is enough
 		Title:       "No name server can be reached",
 		Requirement: "At least one name server can be reached",
 		Ref:         "Zonemaster BASIC02, RFC 2182 section 5",
@@ -77,34 +79,16 @@ var delegationRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.delegation.functional", Severity: diag.Info, Category: categoryDelegation,
-		Title:       "Resolver still answers although no name server does",
-		Requirement: "No resolver answers for a zone that nobody serves",
-		Ref:         "Zonemaster BASIC03, RFC 1912 section 2.8",
-		Advice:      "Fix the name servers before the caches of resolvers expire and the domain disappears.",
-		When:        func(e *evidence) bool { return named(e) && !served(e) && chainKnown(e) },
-		Fails: func(e *evidence) diag.Failures {
-			return eachChain(func(c survey.Chain) string {
-				if len(c.Addrs) == 0 {
-					return ""
-				}
-				return "still has an address in the resolver"
-			})(e)
-		},
-	},
-	{
 		Code: "zone.delegation.few", Severity: diag.Error, Weight: 5, Category: categoryDelegation,
 		Title:       "Fewer than two name servers",
 		Requirement: "There are at least two name servers",
 		Ref:         "Zonemaster DELEGATION01, RFC 1034 section 4.1",
 		Advice:      "Add a second name server in another network: with one, every outage takes the domain down.",
+		Reads:       []diag.Source{parents},
 		When:        delegated,
 		Fails: func(e *evidence) diag.Failures {
-			if n := len(e.cut.hosts); n < fewest {
-				return diag.Fail("The delegation in %s has %s.", e.parentName(), diag.Count(n, "name server"))
-			}
-			return diag.FailIf(len(e.own) > 0 && len(e.own) < fewest, "The zone itself has %s.",
-				diag.Count(len(e.own), "NS record"))
+			n := len(e.cut.hosts)
+			return diag.FailIf(n < fewest, "The delegation in %s has %s.", e.parentName(), diag.Count(n, "name server"))
 		},
 	},
 	{
@@ -135,22 +119,12 @@ var delegationRules = diag.Rules[*evidence]{
 		Requirement: "A referral with its glue fits into 512 bytes",
 		Ref:         "Zonemaster DELEGATION03, RFC 1034 section 3.7",
 		Advice:      "Use fewer name servers, or shorter names that share a domain.",
+		Reads:       []diag.Source{parents},
 		When:        delegated,
 		Fails: func(e *evidence) diag.Failures {
 			size := e.referralSize()
 			return diag.FailIf(size > dns.MinMsgSize, "For the longest possible name the referral of %s takes %d bytes.",
 				e.parentName(), size)
-		},
-	},
-	{
-		Code: "zone.delegation.ttl.short", Severity: diag.Info, Category: categoryDelegation,
-		Title:       "TTL of the NS records below one hour",
-		Requirement: "The NS records have a TTL of at least one hour",
-		Ref:         "RFC 1912 section 2.2",
-		Advice:      "Raise the TTL of the NS records to a day: resolvers keep coming back for them.",
-		When:        func(e *evidence) bool { return e.ownTTL != nil },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(*e.ownTTL < shortTTL, "The NS records of %s have a TTL of %s.", e.Domain, seconds(*e.ownTTL))
 		},
 	},
 }
@@ -193,27 +167,5 @@ var glueRules = diag.Rules[*evidence]{
 		Advice:      "Update the addresses of the name server at the registrar, or correct them in the zone.",
 		When:        func(e *evidence) bool { return slices.ContainsFunc(e.inBailiwick(), e.glueComparable) },
 		Fails:       (*evidence).glueMismatch,
-	},
-	{
-		Code: "zone.glue.ttl", Severity: diag.Info, Category: categoryGlue,
-		Title:       "Glue expires before the delegation",
-		Requirement: "Glue has the TTL of the delegation",
-		Ref:         "RFC 2181 section 5.4.1",
-		Advice:      "Ask the operator of the parent zone for the same TTL on NS records and glue.",
-		When: func(e *evidence) bool {
-			return slices.ContainsFunc(e.inBailiwick(), func(host string) bool { return len(e.cut.glue[host]) > 0 })
-		},
-		Fails: func(e *evidence) diag.Failures {
-			var list diag.Failures
-			for _, host := range e.inBailiwick() {
-				for _, g := range e.cut.glue[host] {
-					if g.TTL < e.cut.ttl {
-						list = append(list, about(host, fmt.Sprintf("has glue (%s) with a TTL of %s, the delegation one of %s",
-							g.IP, seconds(g.TTL), seconds(e.cut.ttl)))...)
-					}
-				}
-			}
-			return list
-		},
 	},
 }

@@ -33,22 +33,6 @@ var diversityRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.diversity.ipv6_only", Severity: diag.Info, Category: categoryNameserver,
-		Title:       "Name server without an IPv4 address",
-		Requirement: "Every name server has an IPv4 address",
-		Ref:         "RFC 3901 section 3",
-		Advice:      "Keep an IPv4 address on at least two other name servers.",
-		When:        familyKnown(false),
-		Fails: func(e *evidence) diag.Failures {
-			return e.eachHost(func(s *survey.Server) string {
-				if len(s.IPs) > 0 && !slices.ContainsFunc(s.IPs, netip.Addr.Is4) {
-					return "has IPv6 addresses only"
-				}
-				return ""
-			})
-		},
-	},
-	{
 		Code: "zone.diversity.prefix", Severity: diag.Warning, Weight: 2, Category: categoryNameserver,
 		Title:       "All name servers in one IPv4 network",
 		Requirement: "The IPv4 addresses of the name servers are in different networks",
@@ -58,16 +42,8 @@ var diversityRules = diag.Rules[*evidence]{
 		Fails:       func(e *evidence) diag.Failures { return onePrefix(e.family(false)) },
 	},
 	{
-		Code: "zone.diversity.prefix_ipv6", Severity: diag.Info, Category: categoryNameserver,
-		Title:       "All name servers in one IPv6 network",
-		Requirement: "The IPv6 addresses of the name servers are in different networks",
-		Ref:         "Zonemaster CONNECTIVITY04, RFC 2182 section 3.1",
-		Advice:      "Move a name server to another network if the IPv4 addresses share one, too.",
-		When:        func(e *evidence) bool { return len(e.Servers) > 1 && len(e.family(true)) > 1 },
-		Fails:       func(e *evidence) diag.Failures { return onePrefix(e.family(true)) },
-	},
-	{
 		Code: "zone.diversity.asn", Severity: diag.Warning, Weight: 2, Category: categoryNameserver,
+		Reads:       []diag.Source{parents, recordsNS, hosts, servers, origins},
 		Title:       "All name servers in one autonomous system",
 		Requirement: "The name servers are in different autonomous systems",
 		Ref:         "Zonemaster CONNECTIVITY03, RFC 2182 section 3.1",

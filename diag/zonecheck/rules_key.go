@@ -36,17 +36,35 @@ var keyRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.dnssec.ds.mismatch", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
 		Title:       "No DS record matches a key of the zone",
-		Requirement: "A DS record matches a key that signs the DNSKEY records",
+		Requirement: "A DS record matches a key of the zone",
 		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
-		Advice:      "Replace the DS records at the registrar with those of the present keys now.",
-		When:        dsComparable,
+		Advice: "Replace the DS records at the registrar with those of the present keys now: validating resolvers reject " +
+			"the domain.",
+		When: dsComparable,
+		Fails: func(e *evidence) diag.Failures {
+			if len(e.sec.ds.matched)+len(e.sec.ds.idle) > 0 {
+				return nil
+			}
+			return e.dsFailures(e.sec.ds.standby, "matches no key of the zone").Suggesting(e.sec.ds.propose)
+		},
+	},
+	{
+		Code: "zone.dnssec.dnskey.signer", Severity: diag.Critical, Weight: 10, Category: categorySecurity,
+		Title:       "DNSKEY set not signed with the key in the DS record",
+		Requirement: "The DNSKEY set is signed with the key in the DS record",
+		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
+		Advice:      dnssec.SignKeys,
+		DependsOn:   []diag.Code{"zone.dnssec.ds.mismatch"},
+		When: func(e *evidence) bool {
+			signs := func(k *dns.DNSKEY) bool { return slices.Contains(e.sec.signers, k.KeyTag()) }
+			return slices.ContainsFunc(e.sec.keys, signs)
+		},
 		Fails: func(e *evidence) diag.Failures {
 			if len(e.sec.ds.matched) > 0 {
 				return nil
 			}
-			failures := e.dsFailures(e.sec.ds.standby, "matches no key that signs the DNSKEY records")
-			failures[0].Suggested = e.sec.ds.propose
-			return failures
+			return diag.Fail("The DNSKEY set of %s is signed with key %d and not with key %d, which the DS record is for.",
+				e.Domain, e.sec.signers[0], e.sec.ds.idle[0].KeyTag)
 		},
 	},
 	{
@@ -62,6 +80,7 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.ds.digest", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Reads:       []diag.Source{parentDS},
 		Title:       "DS record with a digest that is not recommended",
 		Requirement: "The DS records have recommended digests",
 		Ref:         "Zonemaster DNSSEC01, RFC 9904 section 3, RFC 9905 section 2",
@@ -78,7 +97,8 @@ var keyRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.dnssec.ds.algorithm", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Code: "zone.dnssec.ds.algorithm", Severity: diag.Error, Weight: 2, Category: categorySecurity,
+		Reads:       []diag.Source{parentDS},
 		Title:       "No DS record that resolvers can use",
 		Requirement: "Resolvers can use a DS record",
 		Ref:         "Zonemaster DNSSEC02, RFC 4035 section 5.2",
@@ -98,8 +118,9 @@ var keyRules = diag.Rules[*evidence]{
 		Advice:      "Enter the DS records at the registrar: without them nobody checks the signatures.",
 		When:        func(e *evidence) bool { return e.cut.dsKnown && signed(e) },
 		Fails: func(e *evidence) diag.Failures {
-			failures := diag.FailIf(len(e.cut.ds) == 0, "%s is signed, and %s has no DS record for it.", e.Domain, e.parentName())
-			if len(failures) > 0 && !e.sec.refused() {
+			failures := diag.FailIf(len(e.cut.ds) == 0, "%s is signed, and %s has no DS record for it.", e.Domain,
+				e.parentName())
+			if len(failures) > 0 && !e.sec.refused() && len(e.Unanswered()) == 0 {
 				failures[0].Suggested = e.sec.ds.propose
 			}
 			return failures
@@ -107,6 +128,8 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.algorithm.weak", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Reads:       []diag.Source{recordsKeys, identity},
+		Stands:      true,
 		Title:       "Key with an algorithm that is not recommended",
 		Requirement: "The keys have recommended algorithms",
 		Ref:         "Zonemaster DNSSEC05, RFC 9904 section 3, RFC 9905 section 2",
@@ -124,6 +147,8 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.key.size", Severity: diag.Warning, Weight: 2, Category: categorySecurity,
+		Reads:       []diag.Source{recordsKeys, identity},
+		Stands:      true,
 		Title:       "RSA key of an unsuitable size",
 		Requirement: "RSA keys have 2048 to 4096 bits",
 		Ref:         "Zonemaster DNSSEC14, RFC 6781 section 3.4.2, RFC 3110 section 3",
@@ -160,6 +185,8 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.servers.unsigned", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Reads:       []diag.Source{recordsKeys, identity},
+		Stands:      true,
 		Title:       "Name server with an unsigned copy of the zone",
 		Requirement: "All name servers have the signed zone",
 		Ref:         "Zonemaster DNSSEC06, RFC 4035 section 3.1",
@@ -173,6 +200,8 @@ var keyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.servers.differ", Severity: diag.Error, Weight: 3, Category: categorySecurity,
+		Reads:       []diag.Source{recordsKeys, identity},
+		Stands:      true,
 		Title:       "Name servers have different DNSKEY records",
 		Requirement: "All name servers have the same DNSKEY records",
 		Ref:         "Zonemaster DNSSEC08, RFC 4035 section 2.1, RFC 8901 section 2.1",

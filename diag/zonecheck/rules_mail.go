@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 	"github.com/miekg/dns"
 )
@@ -55,30 +56,8 @@ func (e *evidence) eachMailServer(detail func(host string) string) diag.Failures
 // mailRules are about the mail servers and SPF. What an SPF record says is for package spf to judge.
 var mailRules = diag.Rules[*evidence]{
 	{
-		Code: "zone.mx.missing", Severity: diag.Info, Category: categoryMail,
-		Title:       "No MX record",
-		Requirement: "The domain has MX records",
-		Ref:         "Zonemaster ZONE09, RFC 5321 section 5.1",
-		Advice:      "Add MX records, or a null MX (RFC 7505) if the domain receives no mail.",
-		When:        told(1, survey.ProbeMX),
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!hasMX(e), "%s has no MX record.", e.Domain)
-		},
-	},
-	{
-		Code: "zone.mx.null", Severity: diag.Info, Category: categoryMail,
-		Title:       "Null MX: the domain receives no mail",
-		Requirement: "The domain receives mail",
-		Ref:         "Zonemaster ZONE09, RFC 7505 section 3",
-		Advice:      "Replace the null MX with MX records if the domain is to receive mail.",
-		When:        hasMX,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.mx()) == 1 && nullMX(e.mx()[0]), "The null MX of %s says that it receives no mail.",
-				e.Domain)
-		},
-	},
-	{
-		Code: "zone.mx.null_mixed", Severity: diag.Error, Weight: 3, Category: categoryMail,
+		Code: "zone.mx.null_beside", Severity: diag.Error, Weight: 3, Category: categoryMail,
+		Fact:        ground.NullMXBeside,
 		Title:       "Null MX beside other MX records",
 		Requirement: "A null MX is the only MX record",
 		Ref:         "Zonemaster ZONE09, RFC 7505 section 3",
@@ -91,6 +70,7 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.mx.literal", Severity: diag.Error, Weight: 3, Category: categoryMail,
+		Fact:        ground.MXLiteral,
 		Title:       "MX record with an IP address instead of a name",
 		Requirement: "MX records have names and not IP addresses",
 		Ref:         "Zonemaster SYNTAX08, RFC 5321 section 5.1",
@@ -133,7 +113,8 @@ var mailRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.mx.address.missing", Severity: diag.Error, Weight: 3, Category: categoryMail,
+		Code: "zone.mx.address", Severity: diag.Error, Weight: 3, Category: categoryMail,
+		Fact:        ground.NoAddress,
 		Title:       "Mail server without an address",
 		Requirement: "Every mail server has an address",
 		Ref:         "Zonemaster ZONE09, RFC 5321 section 5.1",
@@ -151,6 +132,7 @@ var mailRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.mx.differ", Severity: diag.Warning, Weight: 2, Category: categoryMail,
+		Reads:       []diag.Source{recordsMX},
 		Title:       "Name servers have different MX records",
 		Requirement: "All name servers have the same MX records",
 		Ref:         "Zonemaster ZONE09, RFC 1034 section 4.3.5",
@@ -159,23 +141,13 @@ var mailRules = diag.Rules[*evidence]{
 		Fails:       func(e *evidence) diag.Failures { return e.differing(survey.ProbeMX, dns.TypeMX) },
 	},
 	{
-		Code: "zone.spf.missing", Severity: diag.Info, Category: categoryMail,
-		Title:       "No SPF record",
-		Requirement: "The domain has an SPF record",
-		Ref:         "Zonemaster ZONE11, RFC 7208 section 3.1",
-		Advice:      "Publish an SPF record, or v=spf1 -all if the domain sends no mail.",
-		When:        told(1, survey.ProbeTXT),
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.spfRecords() == 0, "%s has no SPF record.", e.Domain)
-		},
-	},
-	{
 		Code: "zone.spf.multiple", Severity: diag.Error, Weight: 2, Category: categoryMail,
+		Reads:       []diag.Source{recordsTXT},
 		Title:       "More than one SPF record",
 		Requirement: "There is at most one SPF record",
 		Ref:         "Zonemaster ZONE11, RFC 7208 section 3.2",
 		Advice:      "Merge the SPF records into one: with several, receivers use none.",
-		DependsOn:   []diag.Code{"zone.spf.missing"},
+		When:        told(1, survey.ProbeTXT),
 		Fails: func(e *evidence) diag.Failures {
 			n := e.spfRecords()
 			return diag.FailIf(n > 1, "%s has %d SPF records.", e.Domain, n)

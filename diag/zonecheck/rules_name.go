@@ -2,9 +2,9 @@ package zonecheck
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 )
 
@@ -14,11 +14,6 @@ func resolved(e *evidence) bool {
 		a, ok := e.Hosts[s.Name]
 		return ok && (a.Err() == nil || len(a.V4.Aliases)+len(a.V6.Aliases) > 0)
 	})
-}
-
-// reversed reports whether the PTR records of an address are known.
-func reversed(ad *survey.Address) bool {
-	return ad.Deep && ad.Origin.PTR.Name != "" && ad.Origin.PTR.Err() == nil
 }
 
 // nameRules are about the names and addresses of the servers.
@@ -67,7 +62,8 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.ns.address.missing", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Code: "zone.ns.address", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Fact:        ground.NoAddress,
 		Title:       "Name server without an address",
 		Requirement: "Every name server has an address",
 		Ref:         "Zonemaster NAMESERVER06, RFC 1912 section 2.8",
@@ -105,6 +101,8 @@ var nameRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.address.special", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Fact:        ground.NotPublic,
+		Differs:     "resolvers turn to the other addresses of the name servers",
 		Title:       "Name server with an address that is not public",
 		Requirement: "The addresses of the name servers are public",
 		Ref:         "Zonemaster ADDRESS01, RFC 6890",
@@ -131,44 +129,6 @@ var nameRules = diag.Rules[*evidence]{
 				hosts := e.hostsOn(ad.IP)
 				return diag.FailIf(len(hosts) > 1, "%s have the same address, %s.", joined(hosts), ad.IP).
 					About(e.target(ad))
-			})
-		},
-	},
-	{
-		Code: "zone.ns.reverse.missing", Severity: diag.Info, Category: categoryNameserver,
-		Title:       "Name server address without a PTR record",
-		Requirement: "The addresses of the name servers have PTR records",
-		Ref:         "Zonemaster ADDRESS02, RFC 1912 section 2.1",
-		Advice:      "Ask the network provider for PTR records; nothing depends on them.",
-		When:        func(e *evidence) bool { return slices.ContainsFunc(e.Addresses, reversed) },
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				if !reversed(ad) || ad.Origin.PTR.Exists() {
-					return ""
-				}
-				return "has no PTR record"
-			})
-		},
-	},
-	{
-		Code: "zone.ns.reverse.mismatch", Severity: diag.Info, Category: categoryNameserver,
-		Title:       "PTR record names another host",
-		Requirement: "The PTR records name the name servers",
-		Ref:         "Zonemaster ADDRESS03, RFC 1912 section 2.1",
-		Advice:      "Point the PTR record to the name of the name server; nothing depends on it.",
-		When: func(e *evidence) bool {
-			return slices.ContainsFunc(e.Addresses, func(ad *survey.Address) bool { return ad.Origin.PTR.Exists() })
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				var names []string
-				for _, ptr := range ad.Origin.PTR.Records {
-					names = append(names, survey.BareName(ptr.Ptr))
-				}
-				if len(names) == 0 || len(minus(names, e.hostsOn(ad.IP))) < len(names) {
-					return ""
-				}
-				return "has a PTR record to " + diag.Quote(strings.Join(names, ", "))
 			})
 		},
 	},

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
-	"github.com/miekg/dns"
 )
 
 // parentKnown reports whether the parent zone said anything about the domain.
@@ -34,8 +33,8 @@ var existenceRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.parent.missing", Severity: diag.Critical, StateIfFailed: diag.Missing, NoScore: true,
-		Category:    categoryParent,
+		Code: "zone.parent.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Category: categoryParent, Fact: ground.NoName,
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         "Zonemaster BASIC01, RFC 8020 section 2",
@@ -81,36 +80,6 @@ var parentRules = diag.Rules[*evidence]{
 					text = "answers NXDOMAIN for " + e.Domain.String()
 				}
 				return about(e.cut.views[view], text)
-			})
-		},
-	},
-	{
-		Code: "zone.parent.silent", Severity: diag.Info, Category: categoryParent,
-		Title:       "A server of the parent zone does not answer",
-		Requirement: "All servers of the parent zone answer",
-		Ref:         "Zonemaster BASIC01",
-		Advice:      "Ignore this unless it lasts: resolvers ask the other servers of the parent zone.",
-		When:        parentKnown,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.Parent.Views, func(v survey.View) diag.Failures {
-				host, rcode := survey.BareName(v.Host), v.NS.Rcode()
-				silent := rcode != dns.RcodeSuccess && rcode != dns.RcodeNameError && e.responds[v.IP.Is6()]
-				return diag.FailIf(silent, "%s (%s) did not return the delegation of %s.", host, v.IP, e.Domain).
-					About(host + " " + v.IP.String())
-			})
-		},
-	},
-	{
-		Code: "zone.name.hyphens", Severity: diag.Info, Category: categoryParent,
-		Title:       "Hyphens in the third and fourth position of a label",
-		Requirement: "No label has hyphens in the third and fourth position",
-		Ref:         "Zonemaster SYNTAX03, RFC 5891 section 4.2.3.1",
-		Advice:      "Choose another name if possible: such labels are reserved, and some software rejects them.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(strings.Split(e.Domain.String(), "."), func(label string) diag.Failures {
-				reserved := len(label) > 3 && label[2:4] == "--" && !strings.HasPrefix(label, "xn--")
-				return diag.FailIf(reserved, "The label %s is reserved by its hyphens, but is not an internationalized label.",
-					label).About(label)
 			})
 		},
 	},

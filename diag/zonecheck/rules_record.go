@@ -26,6 +26,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.apex.alias", Severity: diag.Error, Weight: 5, Category: categoryRecords,
+		Reads:       []diag.Source{servers, recordsNS, recordsA, recordsAAAA, recordsMX, recordsTXT},
 		Title:       "CNAME at the zone apex",
 		Requirement: "The zone apex has no CNAME",
 		Ref:         "RFC 1034 section 3.6.2, RFC 2181 section 10.1",
@@ -47,6 +48,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.differ", Severity: diag.Warning, Weight: 3, Category: categoryRecords,
+		Reads:       []diag.Source{recordsNS},
 		Title:       "Name servers have different NS records",
 		Requirement: "All name servers have the same NS records",
 		Ref:         "Zonemaster CONSISTENCY04, RFC 1034 section 4.3.5",
@@ -56,6 +58,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.records.txt.differ", Severity: diag.Warning, Weight: 2, Category: categoryRecords,
+		Reads:       []diag.Source{recordsTXT},
 		Title:       "Name servers have different TXT records",
 		Requirement: "All name servers have the same TXT records",
 		Ref:         "RFC 1034 section 4.3.5",
@@ -96,6 +99,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.wildcard", Severity: diag.Info, Category: categoryRecords,
+		Reads:       []diag.Source{absent},
 		Title:       "Wildcard answers for any name",
 		Requirement: "Names without records do not exist",
 		Ref:         "RFC 4592 section 2.1",
@@ -112,6 +116,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.caa", Severity: diag.Warning, Weight: 1, Category: categoryRecords,
+		Reads:       []diag.Source{content},
 		Title:       "Faulty CAA record",
 		Requirement: "The CAA records are valid",
 		Ref:         "RFC 8659 section 4.1",
@@ -123,6 +128,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.https", Severity: diag.Warning, Weight: 1, Category: categoryRecords,
+		Reads:       []diag.Source{content},
 		Title:       "Faulty HTTPS record",
 		Requirement: "The HTTPS records are valid",
 		Ref:         "RFC 9460 section 2.4",
@@ -134,6 +140,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.zonemd", Severity: diag.Warning, Weight: 1, Category: categoryRecords,
+		Reads:       []diag.Source{content},
 		Title:       "ZONEMD record of an older zone version",
 		Requirement: "The ZONEMD record belongs to the present zone version",
 		Ref:         "RFC 8976 section 4",

@@ -2,7 +2,6 @@ package zonecheck
 
 import (
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 var securityRules = diag.Rules[*evidence]{
 	{
 		Code: "zone.ns.recursion", Severity: diag.Error, Weight: 5, Category: categorySecurity,
+		Reads:       []diag.Source{recursion},
 		Title:       "Open recursion on a name server",
 		Requirement: "No name server offers open recursion",
 		Ref:         "Zonemaster NAMESERVER01, RFC 5358 section 4",
@@ -31,23 +31,8 @@ var securityRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.ns.recursion.claimed", Severity: diag.Info, Category: categorySecurity,
-		Title:       "Name server claims to offer recursion",
-		Requirement: "No name server claims to offer recursion",
-		Ref:         "Zonemaster NAMESERVER01, RFC 1035 section 4.1.1",
-		Advice:      "Disable recursion: the RA flag promises what the name server does not do.",
-		When:        answered(survey.ProbeRecursion),
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				if r := ad.Replies[survey.ProbeRecursion]; r.OK() && r.Msg.RecursionAvailable && !recurses(ad) {
-					return "sets the RA flag, and does not resolve other names"
-				}
-				return ""
-			})
-		},
-	},
-	{
 		Code: "zone.axfr.open", Severity: diag.Warning, Weight: 3, Category: categorySecurity,
+		Reads:       []diag.Source{transfer},
 		Title:       "Zone transfer open to anyone",
 		Requirement: "Zone transfers are restricted",
 		Ref:         "Zonemaster NAMESERVER03, RFC 5936 section 5",
@@ -59,54 +44,6 @@ var securityRules = diag.Rules[*evidence]{
 					return "transfers the whole zone to anyone (AXFR)"
 				}
 				return ""
-			})
-		},
-	},
-	{
-		Code: "zone.ns.version", Severity: diag.Info, Category: categorySecurity,
-		Title:       "Software version disclosed",
-		Requirement: "No name server discloses its software version",
-		Ref:         "Zonemaster NAMESERVER15, RFC 4892 section 3",
-		Advice:      "Disable the answer to version.bind: it saves attackers some guessing.",
-		When:        answered(survey.ProbeChaos),
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.Addresses, func(ad *survey.Address) string {
-				if v := versionOf(ad.Replies[survey.ProbeChaos]); v != "" {
-					return fmt.Sprintf("answers version.bind with %.100q", v)
-				}
-				return ""
-			})
-		},
-	},
-	{
-		Code: "zone.ns.nsid", Severity: diag.Info, Category: categorySecurity,
-		Title:       "Server identifier (NSID) disclosed",
-		Requirement: "No name server discloses an identifier",
-		Ref:         "RFC 5001 section 3.1",
-		Advice:      "Check that the identifier is meant to be public: it tells which of many machines answered.",
-		When:        ednsKnown,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				if id := nsidOf(ad.Replies[survey.ProbeIdentity]); id != "" {
-					return fmt.Sprintf("has the NSID %.100q", id)
-				}
-				return ""
-			})
-		},
-	},
-	{
-		Code: "zone.ns.cookies", Severity: diag.Info, Category: categorySecurity,
-		Title:       "No DNS cookies",
-		Requirement: "The name servers support DNS cookies",
-		Ref:         "RFC 7873 section 5.2",
-		Advice:      "Enable DNS cookies: they keep out forged queries and replies at little cost.",
-		When:        ednsKnown,
-		Fails: func(e *evidence) diag.Failures {
-			return e.each(e.serving, func(ad *survey.Address) string {
-				if opt := ad.Replies[survey.ProbeIdentity].EDNS(); opt == nil || hasCookie(opt) {
-					return ""
-				}
-				return "does not answer with a cookie"
 			})
 		},
 	},

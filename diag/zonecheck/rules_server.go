@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/zonecheck/survey"
 )
 
@@ -36,6 +37,8 @@ var serverRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.ns.closed", Severity: diag.Error, Weight: 5, Category: categoryNameserver,
+		Fact:        ground.Refused,
+		Differs:     "resolvers turn to the other name servers",
 		Title:       "Name server refuses connections to port 53",
 		Requirement: "Every name server accepts queries at port 53",
 		Ref:         "Zonemaster CONNECTIVITY01, RFC 1912 section 2.8",
@@ -149,18 +152,6 @@ var serverRules = diag.Rules[*evidence]{
 				}
 				return "was queried, and " + diag.Count(forged, "datagram") + " with another ID or question came back"
 			})
-		},
-	},
-	{
-		Code: "zone.ns.surplus", Severity: diag.Info, Category: categoryNameserver,
-		Title:       "More name servers than were examined",
-		Requirement: "All name servers and addresses were examined",
-		Ref:         "RFC 1912 section 2.8",
-		Advice:      "Use fewer name servers: resolvers try only a few.",
-		When:        named,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.Surplus > 0, "%d name servers or addresses of %s were not examined.",
-				e.Surplus, e.Domain)
 		},
 	},
 }

@@ -3,6 +3,7 @@ package zonecheck
 import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // judged reports whether any set of records, or proof, was examined for its signatures.
@@ -89,6 +90,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.signature.expiring", Severity: diag.Warning, Weight: 3, Category: categorySecurity,
+		Fact:        ground.SignatureEnds,
 		Title:       "Signature not renewed in time",
 		Requirement: "Signatures are renewed well before they expire",
 		Ref:         "Zonemaster DNSSEC04, RFC 6781 section 4.4.2",
@@ -122,11 +124,12 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.nsec3.iterations", Severity: diag.Warning, Weight: 1, Category: categorySecurity,
+		Reads:       []diag.Source{content},
 		Title:       "NSEC3 with additional iterations",
 		Requirement: "NSEC3 has no additional iterations",
 		Ref:         "Zonemaster DNSSEC03, RFC 9276 section 3.1",
 		Advice:      "Set the NSEC3 iterations to 0: more only keep servers and resolvers busy.",
-		When:        hashed,
+		When:        func(e *evidence) bool { return hashed(e) && e.sec.param.Iterations <= dnssec.MaxIterations },
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sec.param.Iterations
 			return diag.FailIf(n > 0, "The NSEC3PARAM record of %s asks for %s.", e.Domain,
@@ -135,6 +138,7 @@ var signatureRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.dnssec.nsec3.excessive", Severity: diag.Error, Weight: 3, Category: categorySecurity,
+		Reads:       []diag.Source{content},
 		Title:       "More NSEC3 iterations than resolvers accept",
 		Requirement: "NSEC3 has no more iterations than resolvers accept",
 		Ref:         "Zonemaster DNSSEC03, RFC 9276 section 3.2",
@@ -143,30 +147,8 @@ var signatureRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			n := e.sec.param.Iterations
 			return diag.FailIf(n > dnssec.MaxIterations,
-				"The NSEC3PARAM record of %s asks for %d iterations; resolvers accept %d.", e.Domain, n, dnssec.MaxIterations)
-		},
-	},
-	{
-		Code: "zone.dnssec.nsec3.salt", Severity: diag.Info, Category: categorySecurity,
-		Title:       "NSEC3 with a salt",
-		Requirement: "NSEC3 has no salt",
-		Ref:         "Zonemaster DNSSEC03, RFC 9276 section 3.1",
-		Advice:      "Remove the salt with the next change of NSEC3 parameters: it has no use.",
-		When:        hashed,
-		Fails: func(e *evidence) diag.Failures {
-			n := e.sec.param.SaltLength
-			return diag.FailIf(n > 0, "The NSEC3PARAM record of %s has a salt of %s.", e.Domain, diag.Count(int(n), "byte"))
-		},
-	},
-	{
-		Code: "zone.dnssec.nsec3.optout", Severity: diag.Info, Category: categorySecurity,
-		Title:       "NSEC3 with opt-out",
-		Requirement: "NSEC3 covers all delegations",
-		Ref:         "Zonemaster DNSSEC03, RFC 9276 section 3.1",
-		Advice:      "Disable opt-out unless the zone has very many delegations.",
-		When:        hashed,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.sec.optOut, "NSEC3 records of %s have the opt-out flag.", e.Domain)
+				"The NSEC3PARAM record of %s asks for %d iterations; many resolvers accept %d at most.",
+				e.Domain, n, dnssec.MaxIterations)
 		},
 	},
 }

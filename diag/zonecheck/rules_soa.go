@@ -69,41 +69,6 @@ var soaRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.soa.mname.differs", Severity: diag.Info, Category: categorySOA,
-		Title:       "Name servers have different MNAME values",
-		Requirement: "All name servers have the same MNAME",
-		Ref:         "Zonemaster CONSISTENCY06, RFC 1035 section 3.3.13",
-		Advice:      "Check that all name servers transfer the zone from the same primary.",
-		When:        hasSOAs,
-		Fails: func(e *evidence) diag.Failures {
-			return e.soaDiffers("The MNAME", func(s *dns.SOA) string { return survey.BareName(s.Ns) })
-		},
-	},
-	{
-		Code: "zone.soa.rname.differs", Severity: diag.Info, Category: categorySOA,
-		Title:       "Name servers have different RNAME values",
-		Requirement: "All name servers have the same RNAME",
-		Ref:         "Zonemaster CONSISTENCY02, RFC 1035 section 3.3.13",
-		Advice:      "Check that all name servers transfer the zone from the same primary.",
-		When:        hasSOAs,
-		Fails: func(e *evidence) diag.Failures {
-			return e.soaDiffers("The RNAME", func(s *dns.SOA) string { return survey.BareName(s.Mbox) })
-		},
-	},
-	{
-		Code: "zone.soa.timers.differ", Severity: diag.Info, Category: categorySOA,
-		Title:       "Name servers have different SOA timers",
-		Requirement: "All name servers have the same SOA timers",
-		Ref:         "Zonemaster CONSISTENCY03, RFC 1035 section 3.3.13",
-		Advice:      "Check that all name servers transfer the zone from the same primary.",
-		When:        hasSOAs,
-		Fails: func(e *evidence) diag.Failures {
-			return e.soaDiffers("The timer set", func(s *dns.SOA) string {
-				return fmt.Sprintf("refresh %d, retry %d, expire %d, minimum %d", s.Refresh, s.Retry, s.Expire, s.Minttl)
-			})
-		},
-	},
-	{
 		Code: "zone.soa.mname.invalid", Severity: diag.Warning, Weight: 1, Category: categorySOA,
 		Title:       "MNAME is not a fully qualified host name",
 		Requirement: "The MNAME is a fully qualified host name",
@@ -118,6 +83,7 @@ var soaRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "zone.soa.mname.alias", Severity: diag.Warning, Weight: 1, Category: categorySOA,
+		Reads:       []diag.Source{servers, primary},
 		Title:       "MNAME is an alias",
 		Requirement: "The MNAME is not an alias",
 		Ref:         "Zonemaster ZONE07, RFC 1912 section 2.2",
@@ -126,31 +92,6 @@ var soaRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			text := aliasText(e.Hosts[dns.CanonicalName(e.soa().Ns)])
 			return diag.FailIf(text != "", "The primary server %s %s.", survey.BareName(e.soa().Ns), text)
-		},
-	},
-	{
-		Code: "zone.soa.mname.unresolved", Severity: diag.Info, Category: categorySOA,
-		Title:       "MNAME has no address",
-		Requirement: "The MNAME has an address",
-		Ref:         "Zonemaster ZONE01, RFC 2136 section 4",
-		Advice:      "Add an address if the zone takes dynamic updates; a hidden primary needs none.",
-		When:        mnameKnown,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.Hosts[dns.CanonicalName(e.soa().Ns)].All()) == 0,
-				"The primary server %s has no address.", survey.BareName(e.soa().Ns))
-		},
-	},
-	{
-		Code: "zone.soa.mname.unlisted", Severity: diag.Info, Category: categorySOA,
-		Title:       "MNAME is not among the name servers",
-		Requirement: "The MNAME is among the name servers",
-		Ref:         "Zonemaster ZONE01, RFC 1996 section 2.1",
-		Advice:      "Check that the primary is hidden on purpose, or add an NS record for it.",
-		When:        func(e *evidence) bool { return hasSOA(e) && len(e.own) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			mname := dns.CanonicalName(e.soa().Ns)
-			return diag.FailIf(!slices.Contains(e.own, mname), "The primary server %s has no NS record in the zone.",
-				survey.BareName(mname))
 		},
 	},
 	{

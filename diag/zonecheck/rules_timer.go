@@ -18,32 +18,12 @@ const (
 // timerRules are about the numbers in the SOA record.
 var timerRules = diag.Rules[*evidence]{
 	{
-		Code: "zone.soa.serial.zero", Severity: diag.Info, Category: categorySOA,
-		Title:       "Serial number is zero",
-		Requirement: "The serial number is not zero",
-		Ref:         "RFC 1982 section 7, RFC 2136 section 7.11",
-		Advice:      "Use a number that grows with each change, such as the date with a counter.",
-		When:        hasSOA,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.soa().Serial == 0, "The serial number of %s is 0.", e.Domain)
-		},
-	},
-	{
 		Code: "zone.soa.refresh.short", Severity: diag.Warning, Weight: 1, Category: categorySOA,
 		Title:       "Refresh time below 20 minutes",
 		Requirement: "The refresh time is at least 20 minutes",
 		Ref:         "Zonemaster ZONE02, RFC 1912 section 2.2",
 		Advice:      "Raise the refresh time: NOTIFY tells secondaries about changes at once.",
 		When:        hasSOA, Fails: below(refresh, leastRefresh),
-	},
-	{
-		Code: "zone.soa.refresh.low", Severity: diag.Info, Category: categorySOA,
-		Title:       "Refresh time below 4 hours",
-		Requirement: "The refresh time is at least 4 hours",
-		Ref:         "Zonemaster ZONE02, RFC 1996 section 4.3",
-		Advice:      "Raise the refresh time if the secondaries are notified of changes.",
-		When:        func(e *evidence) bool { return hasSOA(e) && e.soa().Refresh >= leastRefresh },
-		Fails:       below(refresh, usualRefresh),
 	},
 	{
 		Code: "zone.soa.retry.long", Severity: diag.Warning, Weight: 1, Category: categorySOA,
@@ -57,15 +37,6 @@ var timerRules = diag.Rules[*evidence]{
 			return diag.FailIf(s.Retry > s.Refresh, "The retry time is %s, the refresh time %s.", seconds(s.Retry),
 				seconds(s.Refresh))
 		},
-	},
-	{
-		Code: "zone.soa.retry.low", Severity: diag.Info, Category: categorySOA,
-		Title:       "Retry time below one hour",
-		Requirement: "The retry time is at least one hour",
-		Ref:         "Zonemaster ZONE04, RFC 1912 section 2.2",
-		Advice:      "Raise the retry time if secondaries overload the primary.",
-		When:        hasSOA,
-		Fails:       below(func(s *dns.SOA) (string, uint32) { return "retry time", s.Retry }, usualRetry),
 	},
 	{
 		Code: "zone.soa.expire.short", Severity: diag.Warning, Weight: 2, Category: categorySOA,
@@ -100,15 +71,6 @@ var timerRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.soa().Minttl > mostMinimum, "The SOA minimum is %s.", seconds(e.soa().Minttl))
 		},
-	},
-	{
-		Code: "zone.soa.minimum.low", Severity: diag.Info, Category: categorySOA,
-		Title:       "Negative answers are cached for less than a minute",
-		Requirement: "Negative answers are cached for at least a minute",
-		Ref:         "Zonemaster ZONE06, RFC 2308 section 5",
-		Advice:      "Raise the SOA minimum: resolvers repeat queries for names that do not exist.",
-		When:        hasSOA,
-		Fails:       below(func(s *dns.SOA) (string, uint32) { return "SOA minimum", s.Minttl }, leastMinimum),
 	},
 }
 

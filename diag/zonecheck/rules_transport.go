@@ -108,19 +108,6 @@ var transportRules = diag.Rules[*evidence]{
 			})
 		},
 	},
-	{
-		Code: "zone.transport.tls", Severity: diag.Info, Category: categoryTransport,
-		Title:       "No name server offers TLS",
-		Requirement: "A name server offers TLS",
-		Ref:         "RFC 9539 section 4.6.1",
-		Advice:      "Enable DNS over TLS on port 853 if the server software offers it; few resolvers use it yet.",
-		When:        asked(survey.ProbeTLS),
-		Fails: func(e *evidence) diag.Failures {
-			offers := func(ad *survey.Address) bool { return ad.Replies[survey.ProbeTLS].OK() }
-			return diag.FailIf(!slices.ContainsFunc(e.serving, offers),
-				"None of the name servers of %s accepts TLS connections on port 853.", e.Domain)
-		},
-	},
 }
 
 // ednsRules are about EDNS (RFC 6891).

@@ -37,9 +37,8 @@ const (
 	ProbeChaos     Probe = 18
 	ProbeStray     Probe = 19
 	ProbeSubnet    Probe = 20
-	ProbeTLS       Probe = 21 // port 853
-	ProbeWWW       Probe = 22
-	probeCount           = 23
+	ProbeWWW       Probe = 21
+	probeCount           = 22
 )
 
 // An Address is one address of the name servers, and what it answered.
@@ -192,7 +191,7 @@ func (a *audit) rest(ad *Address) []Probe {
 	if ad.EDNS {
 		list = append(list, ProbeVersion, ProbeOption, ProbeFlags, ProbeSmall)
 	}
-	return append(list, ProbeChaos, ProbeTLS)
+	return append(list, ProbeChaos)
 }
 
 // pool asks a list of questions, as many at once as the address may be asked, and then what has to be
@@ -229,8 +228,6 @@ func (a *audit) run(ctx context.Context, ad *Address, p Probe) {
 	q := a.query(ctx, p)
 	var r Reply
 	switch {
-	case p == ProbeTLS:
-		r = a.wire.tls(ctx, ad.IP, ad.briefly())
 	case q == nil:
 		return
 	case p == ProbeA:

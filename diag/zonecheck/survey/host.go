@@ -77,7 +77,7 @@ func (a *audit) prefetch(ctx context.Context, name string) {
 // An Origin is what is known of the network that announces an address.
 type Origin struct {
 	ASN string // empty if it is not known
-	PTR diag.Answer[*dns.PTR]
+	Err error  // why not, if nobody answered
 }
 
 // The zones in which Team Cymru tells who announces an address (www.team-cymru.com, "IP to ASN
@@ -87,24 +87,18 @@ const (
 	originIPv6 = ".origin6.asn.cymru.com."
 )
 
-// originOf looks up who announces an address, and its host name.
+// originOf looks up who announces an address.
 func (a *audit) originOf(ctx context.Context, ip netip.Addr) Origin {
-	var o Origin
-	var g diag.Group
 	reverse := diag.IP{Addr: ip}.Reverse()
 	if reverse == "" {
-		return o
+		return Origin{}
 	}
-	g.Go(func() { o.PTR = lookup[*dns.PTR](ctx, a, reverse) })
-	g.Go(func() {
-		question := strings.TrimSuffix(reverse, ".in-addr.arpa.") + originIPv4
-		if ip.Is6() {
-			question = strings.TrimSuffix(reverse, ".ip6.arpa.") + originIPv6
-		}
-		o.ASN = asnIn(lookup[*dns.TXT](ctx, a, question))
-	})
-	g.Wait()
-	return o
+	question := strings.TrimSuffix(reverse, ".in-addr.arpa.") + originIPv4
+	if ip.Is6() {
+		question = strings.TrimSuffix(reverse, ".ip6.arpa.") + originIPv6
+	}
+	answer := lookup[*dns.TXT](ctx, a, question)
+	return Origin{asnIn(answer), answer.Err()}
 }
 
 // asnIn reads an answer such as "64496 | 192.0.2.0/24 | US | arin | 2026-01-01". The first field may

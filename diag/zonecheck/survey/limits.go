@@ -40,7 +40,7 @@ const (
 	tcpTimeout = 2500 * time.Millisecond
 
 	// infoTimeout is how long an address is given at least for what only an info finding depends on: the
-	// version of its software, a connection over TLS. Firewalls drop such queries; nothing is lost by not
+	// version of its software. Firewalls drop such queries; nothing is lost by not
 	// waiting for them, and they are not sent again.
 	infoTimeout = 100 * time.Millisecond
 

@@ -2,7 +2,6 @@ package survey
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"io"
 	"net"
@@ -83,31 +82,4 @@ func overStream(ctx context.Context, conn net.Conn, q *dns.Msg) Reply {
 		r.Forged++
 	}
 	return r
-}
-
-// tls finds out whether a server speaks TLS on the port for it (RFC 9539 section 4.6.1). The
-// certificate does not matter, for nobody can know the name in it.
-func (w *wire) tls(ctx context.Context, ip netip.Addr, wait time.Duration) Reply {
-	leave, ok := w.enter(ctx, ip)
-	if !ok {
-		return Reply{}
-	}
-	defer leave()
-	if !w.spend() {
-		return Reply{}
-	}
-	limited, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	conn, err := w.env.DialAddr(limited, "tcp", netip.AddrPortFrom(ip, 853), diag.DNSPorts)
-	if err != nil {
-		return Reply{Result: resultOf(ctx, err)}
-	}
-	secure := tls.Client(conn, &tls.Config{
-		InsecureSkipVerify: true, MinVersion: tls.VersionTLS12, NextProtos: []string{"dot"},
-	})
-	defer secure.Close()
-	if err := secure.HandshakeContext(limited); err != nil {
-		return Reply{Result: resultOf(ctx, err)}
-	}
-	return Reply{Result: Answered, Msg: new(dns.Msg), TCP: true}
 }
