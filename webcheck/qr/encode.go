@@ -52,8 +52,8 @@ type Request struct {
 	Size            int    `json:"size,omitempty" default:"512" min:"64" max:"4096" doc:"width and height in pixels"`
 	ErrorCorrection Level  `json:"error_correction,omitempty" default:"M" doc:"how much of the code may be unreadable: L 7 %, M 15 %, Q 25 %, H 30 %"`
 	Margin          *int   `json:"margin,omitempty" default:"4" min:"0" max:"16" doc:"width of the quiet zone in modules; readers expect 4"`
-	Foreground      string `json:"foreground,omitempty" default:"#000000" pattern:"^#[0-9A-Fa-f]{6}$" doc:"colour of the dark modules"`
-	Background      string `json:"background,omitempty" default:"#ffffff" pattern:"^(#[0-9A-Fa-f]{6}|transparent)$" doc:"colour of the light modules and the margin; transparent for png and svg only"`
+	Foreground      string `json:"foreground,omitempty" default:"#000000" pattern:"^#[0-9A-Fa-f]{6}$" doc:"colour of the modules; must be darker than the background by a fifth of the way from black to white"`
+	Background      string `json:"background,omitempty" default:"#ffffff" pattern:"^(#[0-9A-Fa-f]{6}|transparent)$" doc:"colour of the light modules and the margin; transparent for png and svg only, to be laid on white"`
 }
 
 // What drawing takes at most, in bytes.
@@ -93,8 +93,8 @@ func (i *Image) Bytes() []byte { return i.Data }
 // Digits alone, and digits with capital letters and the punctuation " $%*+-./:", take less room than
 // other ASCII text. Text beyond ASCII is written as UTF-8 and says so, which takes one byte more.
 //
-// Encode refuses colours that a reader, which sees brightness only, cannot tell apart. Light modules
-// on a dark ground are drawn as asked, though not every reader knows them.
+// Encode refuses colours that a reader, which sees brightness only, cannot tell apart, and modules lighter than their
+// ground, which ZXing and ZBar do not find. A transparent background counts as white paper.
 //
 // All errors that are the caller's fault are of type *[diag.InputError].
 func Encode(r Request) (*Image, error) {
@@ -174,10 +174,9 @@ func oneOf[T interface {
 	return nil
 }
 
-// minContrast is by how much the brightness of the two colours must differ, of 255. Readers turn the
-// image grey before anything else; a common one takes a part of the image in which the brightness
-// varies by 24 or less for empty, and the rounding of a JPEG needs some room.
-const minContrast = 32
+// minContrast is by how much darker than the background the modules must be, of 255: below a fifth a print fails
+// (ISO/IEC 15415 section 7.8.3, symbol contrast), and readers such as ZBar see nothing.
+const minContrast = 51
 
 // colours checks the colours and gives them to the picture.
 func (r *Request) colours(p *picture) error {
@@ -191,14 +190,12 @@ func (r *Request) colours(p *picture) error {
 		if r.Format == JPEG {
 			return diag.Invalid("background", "cannot be transparent in a JPEG image")
 		}
-		return nil
-	}
-	if p.background, ok = parseColour(cmp.Or(r.Background, "#ffffff")); !ok {
+	} else if p.background, ok = parseColour(cmp.Or(r.Background, "#ffffff")); !ok {
 		return diag.Invalid("background", "must be a colour like #1a2b3c, or %s", transparent)
 	}
 	if c := contrast(p.foreground, p.background); c < minContrast {
-		return diag.Invalid("foreground", "is too close in brightness to the background for a reader: "+
-			"they differ by %d of 255, and must by %d", c, minContrast)
+		return diag.Invalid("foreground", "must be darker than the background by %d of 255 for readers, not by %d; "+
+			"a transparent one counts as white", minContrast, c)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func TestSameAsAnotherEncoder(t *testing.T) {
 	}
 }
 
-// Whatever colours are not refused can be read, whether dark on light or light on dark.
+// Whatever colours are not refused can be read.
 func TestColours(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	accepted := 0
@@ -82,11 +82,11 @@ func TestColours(t *testing.T) {
 			continue
 		}
 		accepted++
-		text, err := tryRead(darkOnLight(pixels(t, img), r))
+		text, err := tryRead(pixels(t, img))
 		require.NoError(t, err, "%+v", r)
 		require.Equal(t, r.Data, text, "%+v", r)
 	}
-	assert.Greater(t, accepted, 100)
+	assert.Greater(t, accepted, 40)
 }
 
 func TestLargestImage(t *testing.T) {

@@ -72,18 +72,6 @@ func pixels(t testing.TB, img *Image) draw.Image {
 	return page
 }
 
-// inverted returns the negative of an image.
-func inverted(img draw.Image) image.Image {
-	out := image.NewNRGBA(img.Bounds())
-	for y := range out.Rect.Dy() {
-		for x := range out.Rect.Dx() {
-			r, g, b, _ := img.At(x, y).RGBA()
-			out.SetNRGBA(x, y, color.NRGBA{R: ^uint8(r >> 8), G: ^uint8(g >> 8), B: ^uint8(b >> 8), A: 255})
-		}
-	}
-	return out
-}
-
 // svgFile is what the tests understand of SVG, which is all that svg writes.
 type svgFile struct {
 	XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`

@@ -34,13 +34,12 @@ func (c colour) brightness() (weighted, quarters int) {
 	return int(y), (int(c[0]) + 2*int(c[1]) + int(c[2])) / 4
 }
 
-// contrast returns by how much two colours differ for the reader that sees the least of it: 0 if
-// readers disagree about which is the lighter.
-func contrast(a, b colour) int {
-	aWeighted, aQuarters := a.brightness()
-	bWeighted, bQuarters := b.brightness()
-	weighted, quarters := aWeighted-bWeighted, aQuarters-bQuarters
-	return max(0, min(weighted, quarters), min(-weighted, -quarters))
+// contrast returns by how much one colour is darker than another for the reader that sees the least of it; below 0 if
+// one sees it as the lighter.
+func contrast(dark, light colour) int {
+	darkWeighted, darkQuarters := dark.brightness()
+	lightWeighted, lightQuarters := light.brightness()
+	return min(lightWeighted-darkWeighted, lightQuarters-darkQuarters)
 }
 
 // A picture is a symbol and how to draw it.

@@ -46,6 +46,7 @@ type Report struct {
 	CodesCount int    `json:"codes_count" min:"0" max:"50" doc:"number of codes in the reply"`
 	Codes      []Code `json:"codes" maxitems:"50" doc:"the codes in reading order: by rows, and in a row from left to right"`
 	Image      Image  `json:"image" doc:"what is known of the image"`
+	Partial    bool   `json:"partial,omitempty" doc:"whether a limit or further frames kept a part of the image from being searched"`
 	diag.Text
 	Findings []diag.Finding `json:"findings" doc:"requirements that were not fulfilled, the worst first"`
 }
@@ -130,12 +131,16 @@ type evidence struct {
 	most   int                     // codes in the reply
 	all    int                     // codes in the image
 	codes  []*Code
+
+	animated bool // the image has further frames, which were not looked at
+	cut      bool // a limit ended the search
 }
 
 // read reads the image and its codes.
 func (e *evidence) read(ctx context.Context, data []byte) error {
 	header, err := raster.Probe(data)
 	e.image = Image{header.Format, header.Width, header.Height, len(data)}
+	e.animated = header.Animated
 	if errors.As(err, &e.broken) {
 		return nil
 	}
@@ -151,10 +156,11 @@ func (e *evidence) read(ctx context.Context, data []byte) error {
 		if err != nil {
 			return err
 		}
-		symbols, err := scan.Scan(ctx, img, maxCodes)
+		symbols, whole, err := scan.Scan(ctx, img, maxCodes+1) // one more than fits, to know of it
 		if err != nil {
 			return err
 		}
+		e.cut = !whole
 		if e.take(img, symbols); len(symbols) > 0 || !img.Transparent {
 			break
 		}
@@ -225,6 +231,7 @@ func (e *evidence) report() *Report {
 	v := rules.Judge(e, texts)
 	r := &Report{
 		Found: len(e.codes) > 0, CodesCount: len(e.codes), Codes: []Code{}, Image: e.image, Text: v.Text(), Findings: v.Findings,
+		Partial: e.animated || e.cut,
 	}
 	for _, c := range e.codes {
 		r.Codes = append(r.Codes, *c)

@@ -45,10 +45,33 @@ var imageRules = diag.Rules[*evidence]{
 		Code: "qr.code.more", Severity: diag.Info,
 		Title:       "More codes than asked for",
 		Requirement: "All codes that were found are in the reply",
-		Advice:      "Raise max_codes to have all of them.",
+		Advice:      "Raise max_codes, or cut the image into parts where 50 are not enough.",
 		DependsOn:   []diag.Code{"qr.code.missing"},
 		Fails: func(e *evidence) diag.Failures {
+			if e.all > maxCodes {
+				return diag.Fail("The image holds more than %d codes, of which the reply has %d.", maxCodes, len(e.codes))
+			}
 			return diag.FailIf(e.all > len(e.codes), "The image holds %d codes, of which the reply has the first %d.", e.all, len(e.codes))
+		},
+	},
+	{
+		Code: "qr.search.limit", Severity: diag.Warning,
+		Title:       "Search ended at its limit; codes may be missing",
+		Requirement: "All of the image was searched",
+		Advice:      "Cut the image into parts, and send them one by one.",
+		DependsOn:   []diag.Code{"qr.image.unreadable"},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.cut, "The image has more patterns that may belong to codes than are tried.")
+		},
+	},
+	{
+		Code: "qr.image.animated", Severity: diag.Warning,
+		Title:       "Only the first frame of the animation was read",
+		Requirement: "The image has one frame",
+		Advice:      "Send the other frames as images of their own if they show codes.",
+		DependsOn:   []diag.Code{"qr.image.unreadable"},
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.animated, "The image is an animation; the codes of its further frames are not in the reply.")
 		},
 	},
 	each("qr.code.damaged", diag.Warning, func(c *Code) string {
@@ -89,14 +112,6 @@ var imageRules = diag.Rules[*evidence]{
 		Ref:         iso + "section 6.2",
 		Advice:      "Turn the image over: some readers do not know mirrored codes.",
 	}),
-	each("qr.code.correction", diag.Info, func(c *Code) string {
-		return iff(c.ErrorCorrection == "L", "has error correction level L, which restores 7 % of it")
-	}, diag.Rule[*evidence]{
-		Title:       "Lowest error correction level",
-		Requirement: "Error correction is at level M or higher",
-		Ref:         iso + "section 7.5.1",
-		Advice:      "Use level M or Q for codes on paper, packages and outdoors, where dirt and wear come.",
-	}),
 	{
 		Code: "qr.append.incomplete", Severity: diag.Warning,
 		Title:       "Part of a text that is spread over several codes",
@@ -118,7 +133,10 @@ func each(code diag.Code, severity diag.Severity, fails func(*Code) string, r di
 				all = append(all, diag.Fail("%s %s.", e.name(i), text).About(target(i))...)
 			}
 		}
-		return all
+		if len(all) < 2 {
+			return all
+		}
+		return all.Together("%s The same holds for %s.", all[0].Detail, diag.Count(len(all)-1, "more code"))
 	}
 	return r
 }

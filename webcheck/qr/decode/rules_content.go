@@ -44,14 +44,6 @@ var contentRules = diag.Rules[*evidence]{
 		Requirement: "Texts have no characters that hide or reorder others",
 		Advice:      "Do not trust how the text looks: examine it character by character.",
 	}),
-	each("qr.content.gs1", diag.Info, func(c *Code) string {
-		return iff(c.GS1, "holds data elements of GS1; the separator between them is the character U+001D")
-	}, diag.Rule[*evidence]{
-		Title:       "Code for trade and logistics",
-		Requirement: "No code is one of GS1 that phones do not understand",
-		Ref:         iso + "section 7.4.8",
-		Advice:      "Use a GS1 Digital Link (a URL) where phones are to read the code.",
-	}),
 	each("qr.url.scheme", diag.Error, func(c *Code) string {
 		return iff(c.is(URL) && isRisky(c.Parsed.Scheme), "holds a URL with the scheme "+c.scheme()+", which runs a program or opens a file")
 	}, diag.Rule[*evidence]{

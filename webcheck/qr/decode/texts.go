@@ -2,27 +2,11 @@ package decode
 
 import "github.com/diagkit/diagkit/diag"
 
-// texts are what the verdict says in words.
+// texts are what the verdict says in words, where title and advice of the gravest finding do not say it better.
 var texts = diag.Texts{
 	"valid": {
 		Headline: "QR code read",
-		Sub:      "Every code in the image was read without a warning.",
-	},
-	"warning": {
-		Headline: "QR code read, with a weakness",
-		Sub:      "The code can be read. The findings say what to improve, or to beware of.",
-	},
-	"invalid": {
-		Headline: "QR code read, and it is not to be trusted",
-		Sub:      "Do not open what the code holds. The findings say why.",
-	},
-	"missing": {
-		Headline: "No QR code found in the image",
-		Sub:      "Crop the image to the code, with a light margin around it, and make sure that it is sharp.",
-	},
-	"qr.image.unreadable": {
-		Headline: "Image cannot be read",
-		Sub:      "The file is broken or of an unknown kind. Send a PNG, JPEG, GIF, WebP or BMP file.",
+		Sub:      "No fault was found in what was read of the image.",
 	},
 	"qr.code.damaged": {
 		Headline: "QR code read, but hardly",
@@ -39,9 +23,5 @@ var texts = diag.Texts{
 	"qr.url.lookalike": {
 		Headline: "QR code leads to a host that can be taken for another",
 		Sub:      "Examine the URL with phishing/check before you open it.",
-	},
-	"qr.otp.secret": {
-		Headline: "QR code holds the secret of a second factor",
-		Sub:      "Whoever sees the image can copy it. Treat the image as a password.",
 	},
 }

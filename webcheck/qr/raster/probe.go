@@ -46,6 +46,7 @@ type Header struct {
 	Format        Format
 	Width, Height int
 	Memory        int64 // bytes that reading takes at most, beside the file
+	Animated      bool  // there are further frames, which are not read
 }
 
 // A TooLargeError says that an image is beyond the limits.
@@ -111,6 +112,7 @@ func (h *Header) measure(data []byte) (perPixel float64, err error) {
 	case GIF:
 		c, err := gif.DecodeConfig(bytes.NewReader(data))
 		h.Width, h.Height = c.Width, c.Height
+		h.Animated = gifFrames(data) > 1
 		return 1, err
 	case WebP:
 		c, err := webp.DecodeConfig(bytes.NewReader(data))
@@ -134,10 +136,40 @@ func (h *Header) measurePNG(data []byte) (perPixel float64, err error) {
 		return 0, errPNG
 	}
 	h.Width, h.Height = int(width), int(height)
+	h.Animated = bytes.Contains(data[33:min(len(data), 512)], []byte("acTL\x00")) // PNG section 11.3.6.1: before the data
 	if data[28] != 0 {
 		return 1, nil // interlaced
 	}
 	return 0, nil
+}
+
+// gifFrames counts the frames of a GIF (89a, sections 18 to 26), up to the second.
+func gifFrames(data []byte) (frames int) {
+	const screen, image = 13, 9 // bytes of the descriptors before a colour table
+	table := func(packed byte) int { return int(packed>>7) * 3 << (packed&7 + 1) }
+	at := screen
+	if len(data) >= screen {
+		at += table(data[10])
+	}
+	for at+1 < len(data) && frames < 2 {
+		switch data[at] {
+		case ',':
+			if at+1+image >= len(data) {
+				return frames
+			}
+			frames++
+			at += 1 + image + table(data[at+image]) + 1 // and the size of codes
+		case '!':
+			at += 2
+		default:
+			return frames
+		}
+		for at < len(data) && data[at] != 0 {
+			at += 1 + int(data[at])
+		}
+		at++
+	}
+	return frames
 }
 
 // webpNeeds is what the decoder of x/image takes: planes of lossy images, four bytes a pixel of lossless ones, twice

@@ -41,8 +41,9 @@ type frame struct {
 func (s *scanner) frame(t triple) frame {
 	f := frame{topLeft: place(t.corner), topRight: place(t.one), bottomLeft: place(t.other)}
 	across, down := f.topLeft.towards(f.topRight), f.topLeft.towards(f.bottomLeft)
-	alongTop := (s.moduleAlong(f.topLeft, across, t.module) + s.moduleAlong(f.topRight, across, t.module)) / 2
-	alongSide := (s.moduleAlong(f.topLeft, down, t.module) + s.moduleAlong(f.bottomLeft, down, t.module)) / 2
+	// Between two places of a line seen at an angle the mean size of a module is the geometric one.
+	alongTop := math.Sqrt(s.moduleAlong(f.topLeft, across, t.module) * s.moduleAlong(f.topRight, across, t.module))
+	alongSide := math.Sqrt(s.moduleAlong(f.topLeft, down, t.module) * s.moduleAlong(f.bottomLeft, down, t.module))
 	f.module = (alongTop + alongSide) / 2
 	f.modules = (f.topLeft.distance(f.topRight)/alongTop + f.topLeft.distance(f.bottomLeft)/alongSide) / 2
 	a, b, ok := s.side(f.topRight, across, down, f.module)

@@ -16,6 +16,7 @@ type scanner struct {
 	bits   *gozxing.BitMatrix // of the view: dark pixels are set
 	budget int                // work that is left
 	rest   int                // likely triples of finder patterns in the view that gave no symbol
+	cut    bool               // a limit ended the search of the view while there was something left to try
 }
 
 // A view is the image, changed so that something may be seen in it.
@@ -27,21 +28,23 @@ type view struct {
 // Once a symbol is found, few more tries are made, and only while there are likely candidates.
 const triesWithSymbol = 5
 
-// Scan returns the symbols in an image, at most max of them, in no particular order. The error is that of the context.
-func Scan(ctx context.Context, img *raster.Gray, max int) ([]Symbol, error) {
+// Scan returns the symbols in an image, at most max of them, in no particular order, and whether all of the image was
+// searched: false if a limit ended that while there was something left that may be a symbol. The error is that of the
+// context.
+func Scan(ctx context.Context, img *raster.Gray, max int) (found []Symbol, whole bool, err error) {
 	s := &scanner{img: img, max: max, budget: min(mostWork, leastWork+workPerPixel*len(img.Pix))}
 	for i, p := range plan {
-		if len(s.found) >= max || s.budget <= 0 || len(s.found) > 0 && (i >= triesWithSymbol || s.rest == 0) {
+		if len(s.found) >= max || s.budget <= 0 || len(s.found) > 0 && (i >= triesWithSymbol || s.rest == 0 && !s.cut) {
 			break
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if v, ok := p.view(s); ok {
 			s.try(v, p)
 		}
 	}
-	return s.found, nil
+	return s.found, !s.cut, nil
 }
 
 // try looks for symbols in one view.

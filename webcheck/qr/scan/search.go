@@ -10,45 +10,96 @@ import (
 )
 
 const (
-	// maxCentres bounds the finder patterns that are combined: triples grow with its cube.
-	maxCentres = 60
+	// maxCentres bounds the finder patterns that are combined: sheets of 60 codes have 180, beside which noise looks alike.
+	maxCentres = 512
 	// maxCandidates ends the collecting of centres: noise and tiles are full of them.
-	maxCandidates = 400
-	// maxTriples bounds how many triples of a view are sampled.
-	maxTriples = 60
+	maxCandidates = 4096
+	// allNear is up to how many centres each is combined with all others; of more only with its nearest.
+	allNear = 60
+	nearest = 16
+	// triesPerCentre and leastTries bound how many triples of a view are sampled.
+	triesPerCentre = 2
+	leastTries     = 60
+	// likelyBadness is below what a triple should have been a symbol.
+	likelyBadness = .5
 )
+
+// Centres are what may be the centres of finder patterns, by cells of the view, so that those near a place are found
+// without a look at all.
+type centres struct {
+	bits  *gozxing.BitMatrix
+	list  []*detector.FinderPattern
+	cells [][]int32
+	width int // of the view, in cells
+}
+
+const cellSize = 16 // pixels
+
+func newCentres(bits *gozxing.BitMatrix) *centres {
+	width := bits.GetWidth()/cellSize + 1
+	return &centres{bits: bits, width: width, cells: make([][]int32, width*(bits.GetHeight()/cellSize+1))}
+}
+
+// add takes a cross-section that may be one of a finder pattern, and reports whether it is from all sides.
+func (c *centres) add(counts []int, y, x int) bool {
+	one := detector.NewFinderPatternFinder(c.bits, nil) // one that remembers others compares with each of them
+	if !one.HandlePossibleCenter(counts, y, x) {
+		return false
+	}
+	p := one.GetPossibleCenters()[0]
+	size := p.GetEstimatedModuleSize()
+	left, right := c.cell(p.GetX()-size, c.width), c.cell(p.GetX()+size, c.width)
+	height := len(c.cells) / c.width
+	for row := c.cell(p.GetY()-size, height); row <= c.cell(p.GetY()+size, height); row++ {
+		for column := left; column <= right; column++ {
+			for _, i := range c.cells[row*c.width+column] {
+				if c.list[i].AboutEquals(size, p.GetY(), p.GetX()) {
+					c.list[i] = c.list[i].CombineEstimate(p.GetY(), p.GetX(), size)
+					return true
+				}
+			}
+		}
+	}
+	at := c.cell(p.GetY(), height)*c.width + c.cell(p.GetX(), c.width)
+	c.cells[at] = append(c.cells[at], int32(len(c.list)))
+	c.list = append(c.list, p)
+	return true
+}
+
+func (c *centres) cell(at float64, n int) int { return min(max(int(at)/cellSize, 0), n-1) }
 
 // centres returns what may be the centres of finder patterns, those seen most often first.
 func (s *scanner) centres(v view) []*detector.FinderPattern {
-	finder := detector.NewFinderPatternFinder(s.bits, nil)
+	found := newCentres(s.bits)
 	w, h := s.bits.GetWidth(), s.bits.GetHeight()
 	skip := 2
 	if h > 1500 {
 		skip = 3
 	}
 	for y := skip - 1; y < h; y += skip {
-		scanRow(finder, s.bits, y, w)
-		if len(finder.GetPossibleCenters()) > maxCandidates {
+		found.scanRow(y, w)
+		if len(found.list) > maxCandidates {
+			s.cut = true
 			break
 		}
 	}
-	all := finder.GetPossibleCenters()
-	all = slices.DeleteFunc(slices.Clone(all), func(c *detector.FinderPattern) bool {
+	all := slices.DeleteFunc(found.list, func(c *detector.FinderPattern) bool {
 		p := Point{c.GetX() / v.scale, c.GetY() / v.scale}
 		return slices.ContainsFunc(s.found, func(f Symbol) bool { return f.owns(p) })
 	})
 	slices.SortStableFunc(all, func(a, b *detector.FinderPattern) int {
 		return cmp.Compare(b.GetCount(), a.GetCount())
 	})
+	s.cut = s.cut || len(all) > maxCentres && all[maxCentres].GetCount() > 1
 	return all[:min(len(all), maxCentres)]
 }
 
 // scanRow follows one row through the states of a finder pattern: dark, light, dark, light, dark.
-func scanRow(finder *detector.FinderPatternFinder, bits *gozxing.BitMatrix, y, w int) {
+func (c *centres) scanRow(y, w int) {
 	var counts [5]int
 	state := 0
 	for x := range w {
-		isDark := bits.Get(x, y)
+		isDark := c.bits.Get(x, y)
 		if isDark == (state&1 == 0) {
 			counts[state]++
 			continue
@@ -61,7 +112,7 @@ func scanRow(finder *detector.FinderPatternFinder, bits *gozxing.BitMatrix, y, w
 			counts[state]++
 			continue
 		}
-		if detector.FinderPatternFinder_foundPatternCross(counts[:]) && finder.HandlePossibleCenter(counts[:], y, x) {
+		if detector.FinderPatternFinder_foundPatternCross(counts[:]) && c.add(counts[:], y, x) {
 			counts, state = [5]int{}, 0
 			continue
 		}
@@ -69,7 +120,7 @@ func scanRow(finder *detector.FinderPatternFinder, bits *gozxing.BitMatrix, y, w
 		state = 3
 	}
 	if state == 4 && detector.FinderPatternFinder_foundPatternCross(counts[:]) {
-		finder.HandlePossibleCenter(counts[:], y, w)
+		c.add(counts[:], y, w)
 	}
 }
 
@@ -80,28 +131,46 @@ type triple struct {
 	badness            float64
 }
 
-// triples returns likely triples, the best first.
+// triples returns likely triples, the best first. Seen at an angle, the longest side need not be the one opposite to
+// the corner, so each pattern is tried as one.
 func triples(centres []*detector.FinderPattern) []triple {
 	var list []triple
-	for i, a := range centres {
-		for j, b := range centres[:i] {
-			if unlike(a, b) {
-				continue
-			}
-			for _, c := range centres[:j] {
-				if unlike(a, c) || unlike(b, c) {
-					continue
-				}
-				// Seen at an angle, the longest side need not be the one opposite to the corner.
-				for _, t := range []triple{{corner: a, one: b, other: c}, {corner: b, one: c, other: a}, {corner: c, one: a, other: b}} {
-					if t.likely() {
-						list = append(list, t)
-					}
+	for _, corner := range centres {
+		others := neighbours(corner, centres)
+		for i, a := range others {
+			for _, b := range others[:i] {
+				if t := (triple{corner: corner, one: a, other: b}); !unlike(a, b) && t.likely() {
+					list = append(list, t)
 				}
 			}
 		}
 	}
 	slices.SortStableFunc(list, func(a, b triple) int { return cmp.Compare(a.badness, b.badness) })
+	return list
+}
+
+// neighbours lists the patterns that may belong to the same symbol as one: of many the nearest.
+func neighbours(of *detector.FinderPattern, centres []*detector.FinderPattern) []*detector.FinderPattern {
+	type neighbour struct {
+		*detector.FinderPattern
+		distance float64
+	}
+	var near []neighbour
+	for _, c := range centres {
+		if c != of && !unlike(of, c) {
+			near = append(near, neighbour{c, place(of).distance(place(c))})
+		}
+	}
+	if len(centres) > allNear {
+		least := 6 * of.GetEstimatedModuleSize() // nearer ones are seen as two what is one
+		near = slices.DeleteFunc(near, func(n neighbour) bool { return n.distance < least })
+		slices.SortFunc(near, func(a, b neighbour) int { return cmp.Compare(a.distance, b.distance) })
+		near = near[:min(len(near), nearest)]
+	}
+	list := make([]*detector.FinderPattern, len(near))
+	for i, n := range near {
+		list[i] = n.FinderPattern
+	}
 	return list
 }
 
@@ -144,30 +213,31 @@ const maxCosine = .56
 
 // search reads the symbols of a view.
 func (s *scanner) search(v view, p try) {
-	list := triples(s.centres(v))
+	all := s.centres(v)
 	used := map[*detector.FinderPattern]bool{}
 	tries, good := 0, 0
-	for _, t := range list {
+	for _, t := range triples(all) {
 		if used[t.corner] || used[t.one] || used[t.other] {
 			continue
 		}
-		if t.badness < .5 {
-			good++
+		isLikely := t.badness < likelyBadness
+		if len(s.found) >= s.max {
+			break
 		}
-		if tries++; tries > maxTriples || len(s.found) >= s.max {
+		if tries++; tries > max(leastTries, triesPerCentre*len(all)) || s.budget <= 0 {
+			s.cut = s.cut || isLikely
 			break
 		}
 		symbol, ok := s.read(t)
-		if !ok {
-			continue
+		switch {
+		case ok:
+			used[t.corner], used[t.one], used[t.other] = true, true, true
+			symbol.Inverted = p.inverted
+			symbol.scale(1 / v.scale)
+			s.found = append(s.found, symbol)
+		case isLikely:
+			good++
 		}
-		if t.badness < .5 {
-			good--
-		}
-		used[t.corner], used[t.one], used[t.other] = true, true, true
-		symbol.Inverted = p.inverted
-		symbol.scale(1 / v.scale)
-		s.found = append(s.found, symbol)
 	}
 	s.rest = good
 }
