@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A Host is what stands in a URL for the machine: a Domain or an IP address. Its zero value is no
-// host. Hosts are comparable, and decode from JSON.
+// A Host is what stands in a URL for the machine: a Domain, whose labels may have underscores, or an IP
+// address. Its zero value is no host. Hosts are comparable, and decode from JSON.
 type Host struct {
 	domain Domain
 	ip     IP
@@ -29,7 +29,8 @@ var (
 // in brackets, escapes are decoded, Unicode is mapped by IDNA, and what ends in a number is an IPv4
 // address, in whatever spelling: 127.1, 0x7f.0.0.1 and 2130706433 are all 127.0.0.1. So what the
 // guard judges is what a browser, or the system's resolver, would make of it. It is stricter in that
-// a name must be a [Domain] and not localhost, and that an IPv6 address has no zone.
+// a name must be a [Domain] but for underscores, which some hosts have, and not localhost, and that an IPv6
+// address has no zone.
 func ParseHost(s string) (Host, error) {
 	h, err := parseHost(s)
 	if err != nil {
@@ -60,10 +61,12 @@ func parseHost(s string) (Host, error) {
 		}
 		s = decoded
 	}
-	name, err := canonicalName(s, false)
+	name, err := canonicalName(s, true)
 	switch {
 	case err != nil:
 		return Host{}, err
+	case name[0] == '*':
+		return Host{}, badByte('*')
 	case endsInNumber(name):
 		ip, err := parseIPv4(name)
 		return Host{ip: ip}, err

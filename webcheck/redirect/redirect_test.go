@@ -102,6 +102,7 @@ var chains = []struct {
 	final  string // where it ends, with the status in front; 0 if it does not end
 }{
 	{"one page", "example.com", "https://example.com/ 200" + home, "", "200 https://example.com/"},
+	{"underscore", "https://my_shop.example.com/", "https://my_shop.example.com/ 200" + home, "", "200 https://my_shop.example.com/"},
 	{"to https", "http://example.com/", `
 		http://example.com/ 301 | Location: https://example.com/
 		https://example.com/ 200` + home, "", "200 https://example.com/"},
