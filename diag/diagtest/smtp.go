@@ -110,6 +110,7 @@ type smtpSession struct {
 	reader    *bufio.Reader
 	encrypted bool
 	mail      Mail
+	begun     bool // by a MAIL that was accepted
 }
 
 func (s *smtpSession) run() {
@@ -172,7 +173,7 @@ func (s *smtpSession) command(line string) bool {
 		code, ok := s.reply(line, "354 go ahead")
 		return ok && (code != "354" || s.data())
 	case "RSET":
-		s.mail = Mail{}
+		s.mail, s.begun = Mail{}, false
 		return s.say(line, "250 ok")
 	case "NOOP":
 		return s.say(line, "250 ok")
@@ -213,21 +214,26 @@ func (s *smtpSession) startTLS(line string) bool {
 	if !ok || code != "220" {
 		return ok
 	}
-	s.conn, s.encrypted, s.mail = tls.Server(s.conn, s.server.TLS), true, Mail{}
+	s.conn, s.encrypted, s.mail, s.begun = tls.Server(s.conn, s.server.TLS), true, Mail{}, false
 	s.reader = bufio.NewReader(s.conn)
 	return true
 }
 
-// envelope notes sender and recipients.
+// envelope notes sender and recipients, whose order is enforced (RFC 5321 section 3.3).
 func (s *smtpSession) envelope(line string) bool {
+	recipient := strings.EqualFold(line[:4], "RCPT")
+	if recipient && !s.begun {
+		_, err := io.WriteString(s.conn, "503 5.5.1 MAIL first\r\n")
+		return err == nil
+	}
 	code, ok := s.reply(line, "250 ok")
 	if !ok || !strings.HasPrefix(code, "2") {
 		return ok
 	}
 	_, rest, _ := strings.Cut(line, "<")
 	address, _, _ := strings.Cut(rest, ">")
-	if strings.EqualFold(line[:4], "MAIL") {
-		s.mail = Mail{From: address}
+	if !recipient {
+		s.mail, s.begun = Mail{From: address}, true
 	} else {
 		s.mail.To = append(s.mail.To, address)
 	}
@@ -255,6 +261,6 @@ func (s *smtpSession) data() bool {
 		s.server.mails = push(s.server.mails, mail)
 		s.server.mu.Unlock()
 	}
-	s.mail = Mail{}
+	s.mail, s.begun = Mail{}, false
 	return ok
 }

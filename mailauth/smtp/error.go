@@ -37,6 +37,7 @@ const (
 	TimedOut    Kind = "timed_out"    // no answer came in time
 	Closed      Kind = "closed"       // the server closed the connection instead of answering
 	NotSMTP     Kind = "not_smtp"     // the answer is no reply of SMTP
+	OutOfStep   Kind = "out_of_step"  // a reply came that no command had asked for, so that none can be told from another
 	TooLong     Kind = "too_long"     // the answer exceeds a limit of this package
 	Deferred    Kind = "deferred"     // the reply has a code of 4xx: try again later
 	Rejected    Kind = "rejected"     // the reply has a code of 5xx, or another that is no success
@@ -78,6 +79,8 @@ func (e *Error) Error() string {
 		return "the server closed the connection without a response to " + at
 	case NotSMTP:
 		return "the response to " + at + " is not SMTP"
+	case OutOfStep:
+		return "the server sends replies that no command asked for"
 	case TooLong:
 		return "the response to " + at + " is longer than any mail server needs"
 	case Deferred, Rejected:

@@ -264,6 +264,10 @@ func (s *Session) exchange(step Step, line string) (Reply, error) {
 	if strings.ContainsAny(line, "\r\n") {
 		return Reply{}, &Error{Step: step, Kind: Rejected, Err: fmt.Errorf("a command of more than one line")}
 	}
+	if s.text.Buffered() > 0 {
+		// The server has sent what no command asked for: from here on its replies would be taken for those to other commands.
+		return Reply{}, s.fail(&Error{Step: step, Kind: OutOfStep})
+	}
 	unsent := s.write(line, stepTimeout)
 	r, err := s.read(step, stepTimeout) // also if the server has gone, for it may have said why
 	if err != nil && unsent != nil {

@@ -36,6 +36,25 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
+// What looks like an open relay and is none: replies that belong to no command, that come late, and that promise nothing.
+func TestRelayInDoubt(t *testing.T) {
+	for name, replies := range map[string]map[string]string{
+		"two replies behind the banner": {"CONNECT": "220 mx1.example.com ESMTP\n250 mx1\n250 ok"},
+		"one behind the sender":         {"MAIL": "250 ok\n250 ok", "RCPT": "550 5.7.1 relaying denied"},
+		"252 is no acceptance":          {"RCPT": "252 cannot verify"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := diagtest.NewWorld(t)
+			w.Zone(one)
+			w.SMTP(diagtest.SMTP{Host: "mx1.example.com", Replies: replies})
+			r, err := Check(t.Context(), w.Env(), ofDomain)
+			require.NoError(t, err)
+			require.NotEqual(t, RelayOpen, r.Servers[0].Relay.Status)
+			require.NotContains(t, diagtest.Codes(r.Verdict), diag.Code("smtp.relay.open"))
+		})
+	}
+}
+
 // No message is ever sent, and the session is ended politely.
 func TestCommands(t *testing.T) {
 	w := diagtest.NewWorld(t)
@@ -46,7 +65,7 @@ func TestCommands(t *testing.T) {
 	require.Equal(t, RelayOpen, r.Servers[0].Relay.Status)
 	require.Equal(t, []string{
 		"EHLO client.example.net", "STARTTLS", "EHLO client.example.net", "MAIL FROM:<smtp-check@example.org>",
-		"RCPT TO:<smtp-check@example.net>", "RSET", "QUIT"}, server.Commands())
+		"RCPT TO:<smtp-check@example.net>", "RSET", "RCPT TO:<smtp-check-control@example.org>", "QUIT"}, server.Commands())
 	require.Empty(t, server.Mails())
 }
 

@@ -50,7 +50,7 @@ func (e *evidence) testRelay(session *smtp.Session, s *server) relay {
 		}
 	}
 	if r.status == RelayClosed && s.addr.Port() == mailPort {
-		e.testPercent(session, s, &r, to)
+		e.testDisguised(session, s, &r, to)
 	}
 	return r
 }
@@ -74,8 +74,10 @@ func (r *relay) ask(session *smtp.Session, s *server) (again bool) {
 	}
 	r.reply, r.deferred = reply.String(), reply.Temporary()
 	switch {
-	case reply.OK():
-		r.status = RelayOpen
+	case accepts(reply):
+		r.status = confirmed(session)
+		return false
+	case reply.OK(): // 252 and its like promise nothing (RFC 5321 section 3.5.3)
 	case relayDenied.MatchString(words(reply)), wantsAuth(reply):
 		r.status, r.deferred = RelayClosed, false // Postfix has 454 for it
 	case aboutSender(reply):
@@ -88,6 +90,21 @@ func (r *relay) ask(session *smtp.Session, s *server) (again bool) {
 	return again && err == nil
 }
 
+// accepts reports whether a recipient was taken (RFC 5321 section 4.2.3).
+func accepts(r smtp.Reply) bool { return r.Code == 250 || r.Code == 251 }
+
+// confirmed looks at a server that seems to relay once more: a recipient without a sender is to be refused (RFC 5321
+// section 3.3). One that takes it says yes to everything, or its replies belong to other commands.
+func confirmed(session *smtp.Session) RelayStatus {
+	if _, err := session.Command("RSET"); err != nil {
+		return RelayInconclusive
+	}
+	if reply, err := session.Command("RCPT TO:<smtp-check-control@example.org>"); err != nil || reply.OK() {
+		return RelayInconclusive
+	}
+	return RelayOpen
+}
+
 // broken notes why a reply did not come. Nothing more can be asked.
 func (r *relay) broken(err error) (again bool) {
 	kind := asError(err).Kind
@@ -95,9 +112,10 @@ func (r *relay) broken(err error) (again bool) {
 	return false
 }
 
-// testPercent asks a server that refuses foreign recipients for one in disguise, user%example.org@its.own.domain, for
-// which old servers send mail on. One that takes any name in its own domain gives no answer.
-func (e *evidence) testPercent(session *smtp.Session, s *server, r *relay, to string) {
+// testDisguised asks a server that refuses foreign recipients for one in disguise, for which old servers send mail on:
+// user%example.org@its.own.domain, and the source route @its.own.domain:user@example.org (RFC 5321 appendix C). One that
+// takes any name in its own domain gives no answer.
+func (e *evidence) testDisguised(session *smtp.Session, s *server, r *relay, to string) {
 	local := s.host
 	if e.byDomain() {
 		local = e.req.Domain.String()
@@ -107,12 +125,15 @@ func (e *evidence) testPercent(session *smtp.Session, s *server, r *relay, to st
 	if reply, err := session.Command("MAIL FROM:<" + r.sender + ">"); err != nil || !reply.OK() {
 		return
 	}
-	disguised := "smtp-check%" + to + "@" + local
-	reply, err := session.Command("RCPT TO:<" + disguised + ">")
-	if err == nil && reply.OK() {
+	for _, disguised := range []string{"smtp-check%" + to + "@" + local, "@" + local + ":smtp-check@" + to} {
+		reply, err := session.Command("RCPT TO:<" + disguised + ">")
+		if err != nil || !accepts(reply) {
+			continue
+		}
 		control, err := session.Command("RCPT TO:<smtp-check-control@" + local + ">")
 		if err == nil && !control.OK() && !control.Temporary() {
 			r.status, r.reply, r.recipient = RelayOpen, reply.String(), disguised
+			break
 		}
 	}
 	session.Command("RSET") // the session ends next, so that nothing depends on the reply

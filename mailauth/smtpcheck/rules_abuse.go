@@ -62,7 +62,7 @@ var relayRules = []serverRule{
 			if s.relay.status != RelayOpen {
 				return ""
 			}
-			return fmt.Sprintf("is an open relay: it accepted a message from <%s> to <%s> with %s; no message was sent",
+			return fmt.Sprintf("is an open relay: for mail from <%s> it accepted the recipient <%s> with %s; no message was sent",
 				s.relay.sender, s.relay.recipient, s.relay.reply)
 		},
 	},
