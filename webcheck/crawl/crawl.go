@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -66,7 +67,7 @@ type Report struct {
 // Timings say how long the parts of a request took.
 type Timings struct {
 	DNSMS     int64 `json:"dns_ms" min:"0" doc:"until the addresses of the host were known"`
-	ConnectMS int64 `json:"connect_ms" min:"0" doc:"until the connection came about"`
+	ConnectMS int64 `json:"connect_ms" min:"0" doc:"until the connection was made"`
 	TLSMS     int64 `json:"tls_ms" min:"0" doc:"for the TLS handshake"`
 	TTFBMS    int64 `json:"ttfb_ms" min:"0" doc:"from the request to the first byte of the answer"`
 	TotalMS   int64 `json:"total_ms" min:"0" doc:"of all that, and of the body"`
@@ -221,7 +222,7 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{URL: e.request.URL, FinalURL: e.url, Hops: e.hops, Robots: e.robotsReport(), Structured: []Item{},
 		Headings: []Heading{}, Security: SecurityReport{HTTPS: e.url.Scheme() == "https", Mixed: []Mixed{}},
-		Verdict: rules.Judge(e, texts), Partial: e.partial(), Timing: diag.NewTiming(e.now, ended)}
+		Verdict: rules.Judge(e, texts), Partial: len(e.Unanswered()) > 0, Timing: diag.NewTiming(e.now, ended)}
 	if h := e.final(); h != nil {
 		r.StatusCode, r.ContentType = h.StatusCode, e.mediaType
 		t := e.result.Timing
@@ -233,6 +234,8 @@ func (e *evidence) report(ended time.Time) *Report {
 	}
 	if e.page != nil {
 		e.describe(r)
+	} else if h := e.final(); h != nil && e.result.Err == nil && len(e.result.Body) == 0 && slices.Contains(htmlTypes, e.mediaType) {
+		r.Text = &TextReport{}
 	}
 	return r
 }

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bytes"
 	"net/http"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/webcheck/headers/csp"
 	"github.com/diagkit/diagkit/webcheck/page"
 	"github.com/diagkit/diagkit/webcheck/robots"
 )
@@ -49,6 +51,9 @@ type robotsTxt struct {
 // 2.3.1.4).
 func (f *robotsTxt) unreachable() bool { return f.file.All == robots.AllDisallowed }
 
+// silent reports whether nobody knows what stands in it.
+func (f *robotsTxt) silent() bool { return f.result.Err != nil && f.result.Err.Unanswered }
+
 // final returns the last answer for the page, or nil.
 func (e *evidence) final() *fetch.Hop {
 	if e.result == nil {
@@ -66,7 +71,7 @@ func (e *evidence) succeeded() bool {
 // dead reports whether no web server answered for the host: then robots.txt says nothing either.
 func (e *evidence) dead() bool { return e.connection() != nil }
 
-// connection returns why no connection to the host of the page came about, or nil.
+// connection returns why the host of the page could not be reached, or nil.
 func (e *evidence) connection() *fetch.Error {
 	failed := e.failed
 	if f := e.robotsTxt; failed == nil && e.result == nil && f != nil && len(f.result.Hops) == 0 && f.result.TLS == nil {
@@ -78,26 +83,17 @@ func (e *evidence) connection() *fetch.Error {
 	return failed
 }
 
-// silent reports whether nothing is known because servers did not answer.
-func (e *evidence) silent() bool {
-	failed := e.connection()
-	return failed != nil && failed.Unanswered
-}
-
 // judged reports whether there is a page to be judged: HTML that came with success, not a wall's.
 func (e *evidence) judged() bool { return e.page != nil && e.succeeded() && e.wall == "" }
 
 // whole reports whether the whole page was read, so that what is not there is missing.
-func (e *evidence) whole() bool { return e.judged() && !e.result.Truncated && !e.page.Cut }
+func (e *evidence) whole() bool {
+	return e.judged() && e.result.Err == nil && !e.result.Truncated && !e.page.Cut
+}
 
 // overLimit reports whether the page is longer than what the crawler reads.
 func (e *evidence) overLimit() bool {
 	return int64(len(e.result.Body)) > e.agent.limit || e.result.Truncated && int64(len(e.result.Body)) >= e.agent.limit
-}
-
-func (e *evidence) partial() bool {
-	return e.silent() || e.wall != "" || e.result != nil && e.result.Err != nil && e.result.Err.Unanswered ||
-		e.robotsTxt != nil && e.robotsTxt.result.Err != nil && e.robotsTxt.result.Err.Unanswered
 }
 
 // respects reports whether the request keeps to robots.txt.
@@ -131,10 +127,41 @@ const maxDirectives = 200
 
 // isHTML reports whether the answer is HTML: it says so, or says nothing and looks like it.
 func (e *evidence) isHTML() bool {
+	if e.zipped() {
+		return false
+	}
 	if e.mediaType == "" {
 		return strings.HasPrefix(http.DetectContentType(e.result.Body), "text/html")
 	}
 	return slices.Contains(htmlTypes, e.mediaType)
+}
+
+// zipped reports whether the body is compressed without a Content-Encoding that says so.
+func (e *evidence) zipped() bool {
+	return e.result.Encoding == "" && (e.mediaType == "" || slices.Contains(htmlTypes, e.mediaType)) &&
+		bytes.HasPrefix(e.result.Body, []byte("\x1f\x8b"))
+}
+
+// title is that of the first title element, which browsers show.
+func (e *evidence) title() string {
+	if len(e.page.Titles) == 0 {
+		return ""
+	}
+	return e.page.Titles[0]
+}
+
+// upgrades reports whether a policy makes browsers ask for everything over https before they look for mixed content
+// (Upgrade Insecure Requests section 3).
+func (e *evidence) upgrades() bool {
+	policies := e.final().Header.Values("Content-Security-Policy")
+	for _, m := range e.page.Metas {
+		if m.HTTPEquiv == "content-security-policy" && m.InHead && !m.Inert {
+			policies = append(policies, m.Content)
+		}
+	}
+	return slices.ContainsFunc(csp.ParseList(strings.Join(policies, ",")), func(p csp.Policy) bool {
+		return p.Get("upgrade-insecure-requests") != nil
+	})
 }
 
 func (e *evidence) readPage() {
@@ -171,7 +198,7 @@ const maxMixed = 100
 
 // findMixed looks for what a page of HTTPS loads over HTTP (W3C Mixed Content section 4).
 func (e *evidence) findMixed() {
-	if e.url.Scheme() != "https" {
+	if e.url.Scheme() != "https" || e.upgrades() {
 		return
 	}
 	seen := map[Mixed]bool{}

@@ -65,8 +65,8 @@ func gather(ctx context.Context, env *diag.Env, req Request, agent crawler) (*ev
 		return nil, err
 	}
 	e.robotsTxt, e.decision = file, g.decide(file, e.url)
-	if e.silent() && len(e.hops) == 0 {
-		return nil, diag.Unavailable(e.url.Host().String(), e.connection())
+	if err := e.connection().Unavailable(); err != nil && len(e.hops) == 0 {
+		return nil, err
 	}
 	return e, nil
 }
@@ -113,7 +113,7 @@ func (g *gatherer) follow(ctx context.Context) error {
 			return nil
 		}
 		if visited[withoutFragment(next)] {
-			g.failed = &fetch.Error{Code: fetch.TooManyRedirects, Message: "the redirects go round in a circle"}
+			g.failed = &fetch.Error{Code: fetch.TooManyRedirects, Message: "the redirects form a loop"}
 			return nil
 		}
 		if len(g.hops) > MaxRedirects {
@@ -154,23 +154,24 @@ func (g *gatherer) robots(ctx context.Context, u diag.URL) (*robotsTxt, error) {
 	if err != nil {
 		return nil, err
 	}
-	file.read()
+	file.read(g.agent.token)
 	g.mu.Lock()
 	g.files[u.Origin()] = file
 	g.mu.Unlock()
 	return file, nil
 }
 
-// read says what the answer comes to (RFC 9309 section 2.3.1).
-func (f *robotsTxt) read() {
+// read says what the answer comes to for a crawler (RFC 9309 section 2.3.1). Google takes 429 for a server error
+// (developers.google.com/crawling/docs/robots-txt/robots-txt-spec).
+func (f *robotsTxt) read(token string) {
 	h, failed := f.result.Final(), f.result.Err
 	if h != nil {
 		f.status = h.StatusCode
 	}
 	switch {
-	case failed != nil && (failed.Code == fetch.TooManyRedirects || failed.Code == fetch.Blocked && len(f.result.Hops) > 0):
+	case failed != nil && (failed.Code == fetch.TooManyRedirects || failed.Code == fetch.Loop || failed.Code == fetch.Blocked && len(f.result.Hops) > 0):
 		f.file = robots.AllowAll() // section 2.3.1.2: as if there were none
-	case h == nil, f.status >= 500, failed != nil && len(f.result.Body) == 0:
+	case h == nil, f.status >= 500, f.status == http.StatusTooManyRequests && strings.HasPrefix(token, "google"), failed != nil && len(f.result.Body) == 0:
 		f.file = robots.DisallowAll()
 	case f.status >= 200 && f.status < 300:
 		f.file = robots.Parse(f.result.Body)

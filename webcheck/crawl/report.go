@@ -23,6 +23,9 @@ func (e *evidence) robotsReport() RobotsReport {
 		return r
 	}
 	r.RobotsTxtURL = e.robotsTxt.url
+	if e.robotsTxt.silent() {
+		return r
+	}
 	if !e.robotsTxt.unreachable() {
 		r.RobotsTxtFound = new(e.robotsTxt.file.All == robots.ByRules)
 	}
@@ -77,7 +80,7 @@ func (e *evidence) describe(r *Report) {
 func (e *evidence) metadata() *Metadata {
 	p := e.page
 	m := &Metadata{Hreflang: []Hreflang{}, OpenGraph: p.OpenGraph(), Twitter: p.Twitter(), Feeds: []string{}}
-	m.Title, _ = p.Title()
+	m.Title = e.title()
 	m.Description = e.meta1("description")
 	m.TitleLength, m.DescriptionLength = utf8.RuneCountInString(m.Title), utf8.RuneCountInString(m.Description)
 	if m.Title == "" {

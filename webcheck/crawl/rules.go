@@ -8,7 +8,7 @@ import (
 
 // rules is the table of all that is examined, in the order in which a crawler would meet it.
 var rules = slices.Concat(hostRules, robotsRules, answerRules, indexRules, canonicalRules, titleRules, headRules,
-	contentRules, dataRules, securityRules)
+	contentRules, dataRules, securityRules).Reading(fromPage)
 
 // The factors of the score, in the order of a reader.
 var (

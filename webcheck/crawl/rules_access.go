@@ -7,82 +7,84 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/webcheck/robots"
 )
 
-// unconnected fails if no connection to the host came about for this reason, as a matter of fact.
-func unconnected(code fetch.Reason) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		failed := e.connection()
-		if failed == nil || failed.Unanswered || failed.Code != code {
-			return nil
+// The sources of a check.
+const (
+	fromAnswer diag.Source = ground.SourceAnswer // the status and the header
+	fromPage   diag.Source = "page"
+	fromRobots diag.Source = "robots.txt"
+)
+
+// Unanswered implements [diag.Asked]. A page that was not asked for because robots.txt did not come is unknown, and so
+// is one in whose place a wall against bots answered.
+func (e *evidence) Unanswered() []diag.Source {
+	open := e.seen().Unanswered()
+	unread := e.wall != "" || len(open) > 0 || e.result != nil && e.result.Err != nil && e.result.Err.Unanswered
+	if e.robotsTxt.silent() {
+		open = append(open, fromRobots)
+		if e.result == nil {
+			open, unread = append(open, fromAnswer), true
 		}
-		return diag.Failures{{Detail: diag.Sentence(strings.TrimSuffix(failed.Message, ".")), Target: e.url.Host().String()}}
 	}
+	if unread {
+		open = append(open, fromPage)
+	}
+	return open
 }
 
-// hostRules are about the host of the page.
-var hostRules = diag.Rules[*evidence]{
-	{
-		Code: "crawl.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "Host does not answer",
-		Requirement: "The host answers",
-		Ref:         "RFC 9110 section 9.2",
-		Advice:      "Check the name servers and the web server, and try again.",
-		Fails: func(e *evidence) diag.Failures {
-			if !e.silent() {
-				return nil
-			}
-			return diag.Failures{{Detail: diag.Sentence(strings.TrimSuffix(e.connection().Message, ".")), Target: e.url.Host().String()}}
-		},
-	},
-	{
-		Code: "crawl.host.missing", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"crawl.host.unknown"},
-		Title:       "Host does not exist in the DNS",
-		Requirement: "The host has an address in the DNS",
-		Ref:         "RFC 9110 section 4.3",
-		Advice:      "Check the spelling, or publish an A or AAAA record for the host.",
-		Fails:       unconnected(fetch.DNS),
-	},
-	{
-		Code: "crawl.host.unreachable", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"crawl.host.missing"},
-		Title:       "No connection to the web server",
-		Requirement: "The web server accepts connections",
-		Ref:         "RFC 9110 section 4.3",
-		Advice:      "Let the web server listen on this port, and check the firewall in front of it.",
-		Fails:       unconnected(fetch.Connect),
-	},
-	{
-		Code: "crawl.host.tls", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"crawl.host.unreachable"},
-		Title:       "TLS handshake fails",
-		Requirement: "The web server completes a TLS handshake",
-		Ref:         "RFC 9110 section 4.3.3",
-		Advice:      "Configure TLS 1.2 or 1.3 and a certificate for this host.",
-		Fails:       unconnected(fetch.TLS),
-	},
-	{
-		Code: "crawl.host.blocked", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"crawl.host.tls"},
-		Title:       "URL leads to an address that must not be fetched",
-		Requirement: "The URL leads to a public address and a usual port",
-		Ref:         "RFC 6890",
-		Advice:      "Use a public address and port 80 or 443.",
-		Fails:       unconnected(fetch.Blocked),
-	},
-	{
-		Code: "crawl.host.protocol", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"crawl.host.blocked"},
-		Title:       "Server does not speak HTTP",
-		Requirement: "The server answers with HTTP",
-		Ref:         "RFC 9112 section 2.2",
-		Advice:      "Check what listens on this port.",
-		Fails:       unconnected(fetch.Protocol),
-	},
+// seen says how far the check came with the host of the page.
+func (e *evidence) seen() *ground.Seen {
+	r := e.result
+	if r == nil {
+		r = e.robotsTxt.result
+	}
+	s := ground.See(r, e.now)
+	s.Host, s.Err = e.url.Host().String(), e.connection()
+	return s
 }
+
+// host makes the rules about reaching the host of the page.
+var host = ground.Server[*evidence]{Seen: (*evidence).seen}
+
+type rule = diag.Rule[*evidence]
+
+// hostRules are about the host of the page.
+var hostRules = host.Rules(
+	rule{Fact: ground.Silent, Code: "crawl.host.unknown"},
+	rule{Fact: ground.NoName, Code: "crawl.host.nxdomain"},
+	rule{Fact: ground.NoAddress, Code: "crawl.host.address", NoScore: true},
+	rule{Fact: ground.NotPublic, Code: "crawl.host.blocked", NoScore: true},
+	rule{Fact: ground.Refused, Code: "crawl.host.connection", NoScore: true},
+	rule{Fact: ground.Handshake, Code: "crawl.host.handshake", NoScore: true},
+	rule{Fact: ground.NotHTTP, Code: "crawl.host.protocol", NoScore: true},
+	rule{Fact: ground.Expired, Code: "crawl.host.certificate.expired", Weight: 2, Category: factorSecurity},
+	rule{Fact: ground.NotYetValid, Code: "crawl.host.certificate.early", Weight: 2, Category: factorSecurity},
+	rule{Fact: ground.Untrusted, Code: "crawl.host.certificate.untrusted", Weight: 2, Category: factorSecurity},
+	rule{Fact: ground.OtherName, Code: "crawl.host.certificate.name", Weight: 2, Category: factorSecurity},
+)
 
 // alive reports whether a web server answered for the host.
 func alive(e *evidence) bool { return !e.dead() }
 
 // robotsRules are about robots.txt.
 var robotsRules = diag.Rules[*evidence]{
+	{
+		Code: "crawl.robots.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Title:       "robots.txt did not come in time",
+		Requirement: "robots.txt comes in time",
+		Ref:         "RFC 9309 section 2.3.1.4",
+		Advice:      "Try again, and check how long the server takes for robots.txt: crawlers stay away while they cannot read it.",
+		When:        alive,
+		Fails: func(e *evidence) diag.Failures {
+			if !e.robotsTxt.silent() {
+				return nil
+			}
+			return diag.Fail("Whether crawlers may fetch the page is not known: %s.", reason(e.robotsTxt.result.Err)).About("robots.txt")
+		},
+	},
 	{
 		Code: "crawl.robots.unreachable", Severity: diag.Error, Weight: 10, Category: factorAccess,
 		Title:       "robots.txt is unavailable, so crawlers stay away",
@@ -94,6 +96,9 @@ var robotsRules = diag.Rules[*evidence]{
 			switch f := e.robotsTxt; {
 			case !f.unreachable():
 				return nil
+			case f.status == http.StatusTooManyRequests:
+				return diag.Fail("%s answers with status 429, which Google takes for a server error: it assumes that everything is forbidden.", f.url).
+					About("robots.txt")
 			case f.status >= 500:
 				return diag.Fail("%s answers with the server error %d: crawlers must assume that everything is forbidden.", f.url, f.status).
 					About("robots.txt")
@@ -140,9 +145,10 @@ var robotsRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9309 section 2.2",
 		Advice:      "Correct or remove these lines.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.robotsTxt.file.Faults, func(f robots.Fault) diag.Failures {
-				return diag.Fail("Line %d of robots.txt %s.", f.Line, f.Text)
-			})
+			faults := e.robotsTxt.file.Faults
+			return diag.FailEach(faults, func(f robots.Fault) diag.Failures {
+				return diag.Fail("Line %d of robots.txt %s.", f.Line, f.Text).About(fmt.Sprintf("line %d", f.Line))
+			}).Together("robots.txt has %d lines or more that crawlers ignore.", len(faults))
 		},
 	},
 	{
@@ -156,7 +162,7 @@ var robotsRules = diag.Rules[*evidence]{
 			return diag.FailIf(e.robotsTxt.file.Truncated, "%s is longer than %d bytes.", e.robotsTxt.url, robots.MaxBytes)
 		},
 	},
-}
+}.Reading(fromRobots)
 
 // isHTML reports whether what was served as robots.txt is a web page.
 func (f *robotsTxt) isHTML() bool {
@@ -175,7 +181,7 @@ func (e *evidence) allowRule() string {
 // answerRules are about the answer for the page.
 var answerRules = diag.Rules[*evidence]{
 	{
-		Code: "crawl.redirect.broken", Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true,
+		Code: "crawl.redirect.broken", Reads: []diag.Source{fromAnswer}, Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true,
 		Title:       "Redirects lead nowhere",
 		Requirement: "Redirects lead to a page",
 		Ref:         "RFC 9110 section 15.4",
@@ -186,16 +192,6 @@ var answerRules = diag.Rules[*evidence]{
 				return nil
 			}
 			return diag.Failures{{Detail: diag.Sentence(strings.TrimSuffix(e.failed.Message, ".")), Target: e.hops[len(e.hops)-1].URL}}
-		},
-	},
-	{
-		Code: "crawl.redirect.many", Severity: diag.Info, DependsOn: []diag.Code{"crawl.redirect.broken"},
-		Title:       "More than 3 redirects before the page",
-		Requirement: "At most 3 redirects lead to the page",
-		Ref:         googleDoc + "Redirects and Google Search",
-		Advice:      "Redirect to the final URL at once.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.hops) > 4, "%d redirects lead from %s to %s.", len(e.hops)-1, e.request.URL, e.url)
 		},
 	},
 	{
@@ -227,14 +223,28 @@ var answerRules = diag.Rules[*evidence]{
 			return code != http.StatusOK && code != http.StatusNonAuthoritativeInfo && code != http.StatusPartialContent
 		}),
 	{
-		Code: "crawl.body.encoding", Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true,
+		Code: "crawl.body.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		DependsOn:   []diag.Code{"crawl.status.other"},
-		Title:       "Body cannot be decompressed",
-		Requirement: "The body is encoded as Content-Encoding says",
+		Title:       "Body did not come in time",
+		Requirement: "The body comes in time",
+		Ref:         "RFC 9110 section 15.6.5",
+		Advice:      "Try again, and check how long the server takes for the page.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.result.Err != nil && e.result.Err.Unanswered, "After %d bytes nothing more came in time.", len(e.result.Body))
+		},
+	},
+	{
+		Code: "crawl.body.encoding", Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true,
+		DependsOn:   []diag.Code{"crawl.body.unknown"},
+		Title:       "Compression of the body is not what Content-Encoding says",
+		Requirement: "The body is compressed as Content-Encoding says",
 		Ref:         "RFC 9110 section 8.4",
-		Advice:      "Remove Content-Encoding, or compress the body in that way: browsers show an error instead of the page.",
+		Advice:      "Send Content-Encoding for what is compressed in that way and only for that: visitors see garbage or an error.",
 		Fails: func(e *evidence) diag.Failures {
 			failed := e.result.Err
+			if e.zipped() {
+				return diag.Fail("The body is compressed with gzip, and no Content-Encoding says so.")
+			}
 			return diag.FailIf(failed != nil && failed.Code == fetch.Protocol && e.result.Encoding != "",
 				"The answer has Content-Encoding: %s, but %s.", diag.Quote(e.result.Encoding), reason(failed))
 		},
@@ -248,22 +258,11 @@ var answerRules = diag.Rules[*evidence]{
 		Advice:      "Check the server and the proxies in front of it: the connection ends before the page does.",
 		Fails: func(e *evidence) diag.Failures {
 			failed := e.result.Err
-			return diag.FailIf(failed != nil && !failed.Unanswered, "After %d bytes %s.", len(e.result.Body), reason(failed))
+			return diag.FailIf(failed != nil, "After %d bytes %s.", len(e.result.Body), reason(failed))
 		},
 	},
 	{
-		Code: "crawl.body.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"crawl.body.broken"},
-		Title:       "Body did not come in time",
-		Requirement: "The body comes in time",
-		Ref:         "RFC 9110 section 15.6.5",
-		Advice:      "Try again, and check how long the server takes for the page.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.result.Err != nil, "After %d bytes nothing more came in time.", len(e.result.Body))
-		},
-	},
-	{
-		Code: "crawl.type", Severity: diag.Info, NoScore: true, DependsOn: []diag.Code{"crawl.body.unknown"},
+		Code: "crawl.type", Severity: diag.Info, NoScore: true, DependsOn: []diag.Code{"crawl.body.broken"},
 		Title:       "Content is not HTML",
 		Requirement: "The content is HTML",
 		Ref:         "RFC 9110 section 8.3",
@@ -295,11 +294,14 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "crawl.size.truncated", Severity: diag.Info, DependsOn: []diag.Code{"crawl.body.empty"},
-		Title:       "Page is longer than what was read",
-		Requirement: "The page was read to its end",
+		Title:       "Page is longer than what was examined",
+		Requirement: "The page was examined to its end",
 		Ref:         "RFC 9110 section 8.6",
-		Advice:      "Raise max_bytes to have all of it examined.",
+		Advice:      "Raise max_bytes to have all of it examined, or reduce its elements.",
 		Fails: func(e *evidence) diag.Failures {
+			if e.page != nil && e.page.Cut {
+				return diag.Fail("The page has more elements than are examined: what stands beyond was not examined, and is not called missing.")
+			}
 			return diag.FailIf(e.result.Truncated, "The page is longer than the limit of %d bytes: what stands beyond was not examined, and is not called missing.",
 				e.request.MaxBytes)
 		},
@@ -334,7 +336,7 @@ func reason(failed *fetch.Error) string {
 // status makes a rule about the status of the answer.
 func status(code diag.Code, title, requirement, ref, advice string, fails func(int) bool) diag.Rule[*evidence] {
 	return diag.Rule[*evidence]{
-		Code: code, Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true, Title: title,
+		Code: code, Reads: []diag.Source{fromAnswer}, Severity: diag.Error, Weight: 10, Category: factorAccess, NoScore: true, Title: title,
 		Requirement: requirement, Ref: ref, Advice: advice, DependsOn: statusBefore[code],
 		Fails: func(e *evidence) diag.Failures {
 			h := e.final()

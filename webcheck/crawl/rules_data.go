@@ -85,20 +85,6 @@ var dataRules = diag.Rules[*evidence]{
 // securityRules are about how the page and what it loads are transported.
 var securityRules = diag.Rules[*evidence]{
 	{
-		Code: "crawl.certificate", Severity: diag.Error, Weight: 5, Category: factorSecurity,
-		Title:       "Certificate is not trusted",
-		Requirement: "The certificate of the host is trusted",
-		Ref:         "RFC 9110 section 4.3.4",
-		Advice:      "Install a certificate of a public authority for this host, with its whole chain.",
-		When:        func(e *evidence) bool { return e.result != nil && e.result.TLS != nil },
-		Fails: func(e *evidence) diag.Failures {
-			if err := e.result.TLS.Err(); err != nil {
-				return diag.Failures{{Detail: diag.Sentence(strings.TrimSuffix(err.Error(), ".")), Target: e.url.Host().String()}}
-			}
-			return nil
-		},
-	},
-	{
 		Code: "crawl.https", Severity: diag.Warning, Weight: 5, Category: factorSecurity,
 		Title:       "Page is served without HTTPS",
 		Requirement: "The page is served over HTTPS",
@@ -115,7 +101,7 @@ var securityRules = diag.Rules[*evidence]{
 		Title:       "Browsers block what the page loads over HTTP",
 		Requirement: "The page loads no script, style or frame over HTTP",
 		Ref:         "W3C Mixed Content section 4.2",
-		Advice:      "Load it over HTTPS, or serve it from the own host.",
+		Advice:      "Load it over HTTPS, from your own host if the other has none.",
 		When:        judged,
 		Fails:       mixed(true),
 	},
@@ -135,16 +121,18 @@ var securityRules = diag.Rules[*evidence]{
 		Requirement: "Forms are sent over HTTPS",
 		Ref:         "W3C Mixed Content section 7.2",
 		Advice:      "Let the action of the form be a URL with https.",
-		When:        func(e *evidence) bool { return judged(e) && len(e.page.Forms) > 0 && e.url.Scheme() == "https" },
+		When: func(e *evidence) bool {
+			return judged(e) && len(e.page.Forms) > 0 && e.url.Scheme() == "https" && !e.upgrades()
+		},
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.page.Forms, func(f page.Form) diag.Failures {
 				for _, ref := range append([]page.Ref{f.Action}, f.Actions...) {
 					if strings.HasPrefix(ref.URL, "http://") && !loopback(ref.URL) {
-						return diag.Fail("A form of the page is sent to %s.", diag.Quote(ref.URL))
+						return diag.Fail("A form of the page is sent to %s.", diag.Quote(ref.URL)).About(diag.Quote(ref.URL))
 					}
 				}
 				return nil
-			})
+			}).Together("Several forms of the page are sent over HTTP.")
 		},
 	},
 	{
@@ -163,8 +151,9 @@ var securityRules = diag.Rules[*evidence]{
 // mixed fails for what is loaded over HTTP, and blocked or not.
 func mixed(blocked bool) func(*evidence) diag.Failures {
 	return func(e *evidence) diag.Failures {
-		return diag.FailEach(e.mixed, func(m Mixed) diag.Failures {
-			return diag.FailIf(m.Blocked == blocked, "A %s element loads %s.", m.Element, diag.Quote(m.URL)).About(m.Element)
+		all := diag.FailEach(e.mixed, func(m Mixed) diag.Failures {
+			return diag.FailIf(m.Blocked == blocked, "The page loads %s over HTTP (%s element).", diag.Quote(m.URL), m.Element).About(diag.Quote(m.URL))
 		})
+		return all.Together("The page loads %d files over HTTP.", len(all))
 	}
 }

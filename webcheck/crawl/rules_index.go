@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/webcheck/page"
 	"github.com/diagkit/diagkit/webcheck/robots"
+	"golang.org/x/net/publicsuffix"
 	"golang.org/x/text/language"
 )
 
@@ -46,6 +47,7 @@ var indexRules = diag.Rules[*evidence]{
 		Requirement: "Crawlers may fetch the page that says noindex",
 		Ref:         googleDoc + "Block indexing with noindex",
 		Advice:      "Allow the page in robots.txt, so that crawlers see the noindex; else it can stay in the index by its links.",
+		Reads:       []diag.Source{fromPage, fromRobots},
 		When:        func(e *evidence) bool { return served(e) && e.effect.NoIndex },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.decision.Allowed, "Indexing is forbidden by %s, but robots.txt keeps crawlers from fetching the page.",
@@ -75,15 +77,6 @@ var indexRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "crawl.index.conflict", Severity: diag.Info,
-		Title:       "Directives for crawlers contradict each other",
-		Requirement: "Directives for crawlers agree",
-		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
-		Advice:      "Say it once: where directives contradict each other, the one that forbids more counts.",
-		When:        served,
-		Fails:       contradictions,
-	},
-	{
 		Code: "crawl.index.unknown", Severity: diag.Warning, Weight: 1, Category: factorIndexing,
 		Title:       "Directive that no crawler knows",
 		Requirement: "Crawlers know all directives",
@@ -91,29 +84,12 @@ var indexRules = diag.Rules[*evidence]{
 		Advice:      "Correct the spelling: crawlers ignore what they do not know.",
 		When:        served,
 		Fails: func(e *evidence) diag.Failures {
+			if e.effect.BadDate {
+				return diag.Fail("The date of unavailable_after is in no form that crawlers read, such as 2026-12-31T23:59:59Z.")
+			}
 			return diag.FailEach(slices.Concat(e.header, e.meta), func(d robots.Directive) diag.Failures {
 				return diag.FailIf(!d.Known(), "%q is none of the directives that crawlers know.", diag.Quote(d.Name))
 			})
-		},
-	},
-	{
-		Code: "crawl.index.date", Severity: diag.Info,
-		Title:       "Page leaves the index at a date",
-		Requirement: "The page stays in the index",
-		Ref:         googleDoc + "Robots meta tag, data-nosnippet, and X-Robots-Tag",
-		Advice:      "Remove unavailable_after if the page is to stay.",
-		When:        served,
-		Fails: func(e *evidence) diag.Failures {
-			t := e.effect.UnavailableAfter
-			switch {
-			case e.effect.BadDate:
-				return diag.Fail("The date of unavailable_after is in no form that crawlers read, such as 2026-12-31T23:59:59Z.")
-			case t.IsZero():
-				return nil
-			case !e.now.Before(t):
-				return diag.Fail("unavailable_after has passed at %s, which counts as noindex.", t.UTC().Format("2006-01-02 15:04 MST"))
-			}
-			return diag.Fail("unavailable_after says that the page is gone at %s.", t.UTC().Format("2006-01-02 15:04 MST"))
 		},
 	},
 	{
@@ -139,8 +115,7 @@ var indexRules = diag.Rules[*evidence]{
 		Advice:      "Answer with status 404 or 410 if the page does not exist.",
 		When:        judged,
 		Fails: func(e *evidence) diag.Failures {
-			title, _ := e.page.Title()
-			for _, text := range append([]string{title}, e.firstHeadings()...) {
+			for _, text := range append([]string{e.title()}, e.firstHeadings()...) {
 				if e.words < maxErrorWords && errorText.MatchString(text) {
 					return diag.Fail("The page has status %d and says %q.", e.final().StatusCode, diag.Quote(text))
 				}
@@ -148,18 +123,6 @@ var indexRules = diag.Rules[*evidence]{
 			return nil
 		},
 	},
-}
-
-// contradictions are pairs of directives of which one forbids what another allows.
-func contradictions(e *evidence) (all diag.Failures) {
-	list := slices.Concat(e.header, e.meta)
-	has := func(names ...string) bool {
-		return slices.ContainsFunc(list, func(d robots.Directive) bool {
-			return (d.Agent == "" || d.Agent == e.agent.token) && slices.Contains(names, d.Name)
-		})
-	}
-	all = append(all, diag.FailIf(has("index", "all") && has("noindex", "none"), "The page says both index and noindex.")...)
-	return append(all, diag.FailIf(has("follow", "all") && has("nofollow", "none"), "The page says both follow and nofollow.")...)
 }
 
 // canonicalRules are about the URL that a page says is its own, and its versions in other languages.
@@ -220,11 +183,16 @@ var canonicalRules = diag.Rules[*evidence]{
 		Requirement: "The canonical URL is that of the page",
 		Ref:         "RFC 6596 section 3",
 		Advice:      "Leave it if the other page is to be indexed instead; else name the URL of this page.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.canonicals) == 1 && e.canonicals[0] != withoutFragment(e.url),
-				"The page at %s names %s as its canonical URL, so that that page is indexed instead.", e.url,
-				diag.Quote(strings.Join(e.canonicals, "")))
-		},
+		Fails:       func(e *evidence) diag.Failures { return e.indexedAs(true) },
+	},
+	{
+		Code: "crawl.canonical.foreign", Severity: diag.Warning, Weight: 5, Category: factorIndexing,
+		DependsOn:   []diag.Code{"crawl.canonical.multiple"},
+		Title:       "Canonical URL is on another site",
+		Requirement: "The canonical URL is on the same site",
+		Ref:         "RFC 6596 section 3",
+		Advice:      "Name the URL of this page, unless the other site is meant to be indexed in its place.",
+		Fails:       func(e *evidence) diag.Failures { return e.indexedAs(false) },
 	},
 	{
 		Code: "crawl.hreflang.invalid", Severity: diag.Warning, Weight: 1, Category: factorIndexing,
@@ -260,6 +228,26 @@ var canonicalRules = diag.Rules[*evidence]{
 	},
 }
 
+// indexedAs fails if the canonical URL is another page, of the same site or not.
+func (e *evidence) indexedAs(same bool) diag.Failures {
+	if len(e.canonicals) != 1 || e.canonicals[0] == withoutFragment(e.url) {
+		return nil
+	}
+	return diag.FailIf(same == sameSite(e.canonicals[0], e.url), "The page at %s names %s as its canonical URL, so that page is indexed instead.",
+		e.url, diag.Quote(e.canonicals[0]))
+}
+
+// sameSite reports whether a URL is of the registrable domain of another.
+func sameSite(text string, other diag.URL) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	a, b := strings.ToLower(u.Hostname()), other.Host().Name()
+	site, err := publicsuffix.EffectiveTLDPlusOne(b)
+	return a == b || err == nil && (a == site || strings.HasSuffix(a, "."+site))
+}
+
 // canonicalLine is the link element that names the page itself.
 func (e *evidence) canonicalLine() string {
 	return `<link rel="canonical" href="` + html.EscapeString(withoutFragment(e.url)) + `">`
@@ -270,11 +258,16 @@ func isWeb(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// isLanguage reports whether a code is one that search engines know for hreflang.
+// isLanguage reports whether a code is one that search engines know for hreflang: reserved regions such as UK and EU are
+// none.
 func isLanguage(code string) bool {
 	if strings.EqualFold(code, "x-default") {
 		return true
 	}
-	_, err := language.Parse(code)
-	return err == nil && !strings.Contains(code, "_")
+	tag, err := language.Raw.Parse(code)
+	if err != nil || strings.Contains(code, "_") {
+		return false
+	}
+	region, confidence := tag.Region()
+	return confidence != language.Exact || len(region.String()) == 3 || region.IsCountry() && region.Canonicalize() == region
 }

@@ -4,22 +4,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/webcheck/page"
 )
 
-// The lengths within which search engines show titles and descriptions, in characters, and those of text, in
-// words.
+// The lengths of text, in words.
 const (
-	minTitle       = 5
-	maxTitle       = 70 // Google cuts off at about 600 pixels
-	minDescription = 25
-	maxDescription = 320
-	thinWords      = 50  // below, there is little to find
-	maxErrorWords  = 200 // an error page has fewer
-	scriptedWords  = 20  // what is there before scripts run
+	thinWords     = 50  // below, there is little to find
+	maxErrorWords = 200 // an error page has fewer
+	scriptedWords = 20  // what is there before scripts run
 )
 
 // errorText is what error pages say in their title or heading.
@@ -40,11 +34,7 @@ func (e *evidence) firstHeadings() []string {
 
 // titled reports whether there is a page, and a title.
 func titled(e *evidence) bool {
-	if !e.judged() {
-		return false
-	}
-	_, ok := e.page.Title()
-	return ok
+	return e.judged() && e.title() != ""
 }
 
 // titleRules are about title and description.
@@ -57,29 +47,10 @@ var titleRules = diag.Rules[*evidence]{
 		Advice:      "Add a title element to the head: it is the headline of the page in search results and tabs.",
 		When:        func(e *evidence) bool { return whole(e) || titled(e) },
 		Fails: func(e *evidence) diag.Failures {
+			if len(e.page.Titles) > 1 {
+				return diag.FailIf(!titled(e), "The first of the %d title elements of %s is empty, and browsers show that one.", len(e.page.Titles), e.url)
+			}
 			return diag.FailIf(!titled(e), "%s has no title element, or an empty one.", e.url)
-		},
-	},
-	{
-		Code: "crawl.title.multiple", Severity: diag.Info, DependsOn: []diag.Code{"crawl.title.missing"},
-		Title:       "More than one title",
-		Requirement: "The page has one title",
-		Ref:         htmlStandard + "4.2.2",
-		Advice:      "Keep one title element: browsers show the first.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.page.Titles) > 1, "The page has %d title elements.", len(e.page.Titles))
-		},
-	},
-	{
-		Code: "crawl.title.length", Severity: diag.Info, DependsOn: []diag.Code{"crawl.title.missing"},
-		Title:       "Title is cut off or says too little",
-		Requirement: "The title has a length that search results show",
-		Ref:         googleDoc + "Influencing title links",
-		Advice:      "Write a title of about 15 to 60 characters, with what matters first.",
-		Fails: func(e *evidence) diag.Failures {
-			title, _ := e.page.Title()
-			n := utf8.RuneCountInString(title)
-			return diag.FailIf(n < minTitle || n > maxTitle, "The title has %s.", diag.Count(n, "character"))
 		},
 	},
 	{
@@ -91,17 +62,6 @@ var titleRules = diag.Rules[*evidence]{
 		When:        func(e *evidence) bool { return whole(e) || judged(e) && e.meta1("description") != "" },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.meta1("description") == "", "%s has no meta element with name=description, or an empty one.", e.url)
-		},
-	},
-	{
-		Code: "crawl.description.length", Severity: diag.Info, DependsOn: []diag.Code{"crawl.description.missing"},
-		Title:       "Meta description is cut off or says too little",
-		Requirement: "The meta description has a length that search results show",
-		Ref:         googleDoc + "Control your snippets in search results",
-		Advice:      "Write about 50 to 160 characters.",
-		Fails: func(e *evidence) diag.Failures {
-			n := utf8.RuneCountInString(e.meta1("description"))
-			return diag.FailIf(n < minDescription || n > maxDescription, "The description has %s.", diag.Count(n, "character"))
 		},
 	},
 	{
@@ -141,6 +101,22 @@ var headRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "crawl.charset.conflict", Severity: diag.Warning, Weight: 3, Category: factorMetadata,
+		DependsOn:   []diag.Code{"crawl.charset.invalid"},
+		Title:       "Header and page state different encodings",
+		Requirement: "Header and page state the same encoding",
+		Ref:         htmlStandard + "13.2.3.2",
+		Advice:      "State the encoding in which the page is saved, best utf-8, in Content-Type and in the page.",
+		Fails: func(e *evidence) diag.Failures {
+			by := "Content-Type says"
+			if e.page.CharsetBy == page.ByBOM {
+				by = "its byte order mark says"
+			}
+			return diag.FailIf(e.page.CharsetConflict, "The page says %q, but browsers read it as %s because %s so.",
+				diag.Quote(e.page.DeclaredCharset), e.page.Charset, by)
+		},
+	},
+	{
 		Code: "crawl.charset.undeclared", Severity: diag.Warning, Weight: 1, Category: factorMetadata,
 		DependsOn:   []diag.Code{"crawl.charset.invalid"},
 		Title:       "No encoding is stated",
@@ -156,17 +132,6 @@ var headRules = diag.Rules[*evidence]{
 				return f.Suggesting(`<meta charset="utf-8">`)
 			}
 			return f
-		},
-	},
-	{
-		Code: "crawl.charset.late", Severity: diag.Info, DependsOn: []diag.Code{"crawl.charset.invalid"},
-		Title:       "Encoding is stated beyond the first 1024 bytes",
-		Requirement: "The encoding is stated within the first 1024 bytes",
-		Ref:         htmlStandard + "4.2.5.4",
-		Advice:      "Move the meta element with the charset to the beginning of the head.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.page.LateCharset, "The declaration of %q ends beyond the first 1024 bytes of the page.",
-				diag.Quote(e.page.DeclaredCharset))
 		},
 	},
 	{
@@ -192,27 +157,6 @@ var headRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "crawl.lang.invalid", Severity: diag.Info, DependsOn: []diag.Code{"crawl.lang.missing"},
-		Title:       "Language code is not valid",
-		Requirement: "The language code is valid",
-		Ref:         "RFC 5646 section 2",
-		Advice:      "Use a code such as en or en-GB.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!isLanguage(e.page.Lang), "%q is no valid code of a language.", diag.Quote(e.page.Lang))
-		},
-	},
-	{
-		Code: "crawl.doctype", Severity: diag.Info,
-		Title:       "No doctype",
-		Requirement: "The page begins with a doctype",
-		Ref:         htmlStandard + "13.1.1",
-		Advice:      "Begin the page with <!doctype html>: without it browsers lay it out as in 1998.",
-		When:        judged,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.page.Doctype, "The page has no doctype.")
-		},
-	},
-	{
 		Code: "crawl.depth", Severity: diag.Warning, Weight: 2, Category: factorContent,
 		Title:       "Elements are nested more than 512 deep",
 		Requirement: "Elements are nested at most 512 deep",
@@ -221,17 +165,6 @@ var headRules = diag.Rules[*evidence]{
 		When:        judged,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.page.HeadOnly, "The elements of the page are nested more than 512 deep; it was read tag by tag instead.")
-		},
-	},
-	{
-		Code: "crawl.tree", Severity: diag.Info,
-		Title:       "Page has too many elements to examine",
-		Requirement: "The page was examined to its end",
-		Ref:         htmlStandard + "13.2.6",
-		Advice:      "Reduce the number of elements: browsers and crawlers need much memory for them.",
-		When:        judged,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.page.Cut, "The tree of the page would be too large; only its beginning was examined.")
 		},
 	},
 }
@@ -266,17 +199,6 @@ var contentRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "crawl.text.thin", Severity: diag.Info, DependsOn: []diag.Code{"crawl.script"},
-		Title:       "Page has little text",
-		Requirement: "The page has text to be found by",
-		Ref:         googleDoc + "Creating helpful, reliable, people-first content",
-		Advice:      "Say in words what the page is about.",
-		When:        whole,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.words < thinWords, "The page has %s.", diag.Count(e.words, "word"))
-		},
-	},
-	{
 		Code: "crawl.heading.missing", Severity: diag.Info, Weight: 1, Category: factorContent,
 		DependsOn:   []diag.Code{"crawl.script"},
 		Title:       "No main heading (h1)",
@@ -286,24 +208,6 @@ var contentRules = diag.Rules[*evidence]{
 		When:        whole,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.page.Levels[0] == 0, "The page has no h1 element.")
-		},
-	},
-	{
-		Code: "crawl.heading.order", Severity: diag.Info,
-		Title:       "Heading level is skipped",
-		Requirement: "No heading level is skipped",
-		Ref:         htmlStandard + "4.3.11",
-		Advice:      "Let a heading be at most one level below the one before it.",
-		When:        func(e *evidence) bool { return judged(e) && len(e.page.Headings) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			last := e.page.Headings[0].Level
-			for _, h := range e.page.Headings {
-				if h.Level > last+1 {
-					return diag.Fail("The h%d %q follows a heading of level %d.", h.Level, diag.Quote(h.Text), last)
-				}
-				last = h.Level
-			}
-			return nil
 		},
 	},
 	{
