@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/diagkit/diagkit/metering"
 )
 
 const (
-	// examinePause is the time between two looks at the server, and examineTimeout how long one may take.
-	examinePause   = time.Second
+	// examinePause is the time between two tries to write, and examineTimeout how long one may take: together less than
+	// the five seconds after which a server must say that it is not ready.
+	examinePause   = 2 * time.Second
 	examineTimeout = 2 * time.Second
 )
 
@@ -32,7 +36,7 @@ func (h *health) doubt() {
 	}
 }
 
-// Health implements [metering.Healthy]: the server is looked at every second, and at once after an error.
+// Health implements [metering.Healthy]: what a charge writes is written every two seconds, and at once after an error.
 func (s *Store) Health() error {
 	if err := s.health.trouble.Load(); err != nil {
 		return *err
@@ -45,15 +49,13 @@ func (s *Store) examine() {
 	tick := time.NewTicker(examinePause)
 	defer tick.Stop()
 	for {
-		doubt := s.Health() != nil
 		select {
 		case <-s.ctx.Done():
 			return
 		case <-tick.C:
 		case <-s.health.doubts:
-			doubt = true
 		}
-		if err := s.probe(doubt); err == nil {
+		if err := s.probe(); err == nil {
 			s.health.trouble.Store(nil)
 			s.releaseAll()
 		} else if s.ctx.Err() == nil {
@@ -62,18 +64,44 @@ func (s *Store) examine() {
 	}
 }
 
-// probe asks whether the server takes writes, and where there is doubt it writes.
-func (s *Store) probe(doubt bool) error {
+// What the probe writes is of nobody, and is removed in the same transaction, which is durable as that of a charge. A lock
+// that somebody has on a table is not waited for longer than one second, and the server gives up by itself.
+const (
+	probeSettings = "SELECT set_config('lock_timeout', '1s', true)"
+
+	probeWrites = `WITH
+		a AS (INSERT INTO ledger (account, seq, key, endpoint, credits, period, at, request) VALUES ('', $1, '', '', 0, 0, 0, '')),
+		b AS (INSERT INTO balances (account, period, used, charges, peak) VALUES ('', $2, 0, 0, 0)),
+		c AS (INSERT INTO key_uses (account, key, at) VALUES ('', $3, 0)),
+		d AS (INSERT INTO replies (account, line, hash, id, expires, status, form, fingerprint, request, header, body, bytes)
+			VALUES ('', $3, '', $1, 0, 0, 0, '', '', '', '', 0)),
+		e AS (INSERT INTO lines (account, line, bytes) VALUES ('', $3, 0)),
+		f AS (INSERT INTO admissions (account) VALUES ($3)),
+		g AS (INSERT INTO taken (account, period, credits) VALUES ('', $2, 0))
+		INSERT INTO holds (account, token, period, credits, ceiling, lease) VALUES ('', $1, 0, 0, 0, 0)`
+
+	probeRemoves = `WITH
+		a AS (DELETE FROM ledger WHERE account = '' AND seq = $1),
+		b AS (DELETE FROM balances WHERE account = '' AND period = $2),
+		c AS (DELETE FROM key_uses WHERE account = '' AND key = $3),
+		d AS (DELETE FROM replies WHERE account = '' AND line = $3 AND hash = '' AND id = $1),
+		e AS (DELETE FROM lines WHERE account = '' AND line = $3),
+		f AS (DELETE FROM admissions WHERE account = $3),
+		g AS (DELETE FROM taken WHERE account = '' AND period = $2)
+		DELETE FROM holds WHERE account = '' AND token = $1`
+)
+
+// probe writes what a charge writes. Servers that probe at once have rows of their own.
+func (s *Store) probe() error {
 	ctx, cancel := context.WithTimeout(s.ctx, examineTimeout)
 	defer cancel()
-	var readOnly bool
-	err := s.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::boolean").Scan(&readOnly)
-	switch {
-	case err == nil && readOnly:
-		err = errors.New("PostgreSQL is read-only")
-	case err == nil && doubt: // the same version again, but it is written
-		_, err = s.pool.Exec(ctx, "UPDATE metering_layout SET version = version")
-	}
+	number := rand.Int64()
+	args := []any{number, int32(number), fmt.Sprintf("probe %d", number)}
+	var batch pgx.Batch // one transaction
+	batch.Queue(probeSettings)
+	batch.Queue(probeWrites, args...)
+	batch.Queue(probeRemoves, args...)
+	err := s.pool.SendBatch(ctx, &batch).Close()
 	if err != nil && !errors.Is(err, metering.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", metering.ErrUnavailable, err)
 	}

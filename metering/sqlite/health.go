@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,11 @@ import (
 	"github.com/diagkit/diagkit/metering/sqlitedb"
 )
 
-// examinePause is the time between two looks at the file, and between two tries to write to it after one failed.
-const examinePause = time.Second
+const (
+	// examinePause is the time between two tries to write, and examineTimeout how long one may take.
+	examinePause   = time.Second
+	examineTimeout = 3 * time.Second
+)
 
 // health is why the store cannot write, as far as that is known.
 type health struct{ trouble atomic.Pointer[error] }
@@ -21,8 +25,9 @@ func (h *health) set(err error) { h.trouble.Store(&err) }
 
 func (h *health) clear() { h.trouble.Store(nil) }
 
-// Health implements [metering.Healthy]. It is an error from the first write that failed for want of the
-// machine until one succeeds, which is tried every second, and once the file was removed.
+// Health implements [metering.Healthy]. Every second the store writes what a charge writes and takes it back, without
+// a flush of the disk unless there is doubt. It is an error from the first write that failed for want of the machine until
+// one succeeds, and once the file was removed.
 func (s *Store) Health() error {
 	if err := s.health.trouble.Load(); err != nil {
 		return *err
@@ -42,7 +47,7 @@ func unavailable(err error) error {
 func (s *Store) examine() {
 	ctx, cancel := s.untilClose()
 	defer cancel()
-	tick := time.NewTicker(examinePause)
+	tick := time.NewTicker(cmp.Or(s.config.pause, examinePause))
 	defer tick.Stop()
 	for {
 		select {
@@ -54,18 +59,51 @@ func (s *Store) examine() {
 	}
 }
 
-// probe finds out whether the store can write, if there is a reason to doubt it.
+// charged are the tables that a charge writes, in rows of nobody.
+var charged = []string{
+	"INSERT INTO ledger (account, key, endpoint, credits, period, at, request) VALUES (0, 0, 0, 0, 0, 0, '')",
+	"INSERT OR REPLACE INTO ledger_blocks VALUES (0, 0)",
+	"INSERT OR REPLACE INTO balances VALUES (0, 0, 0, 0, 0)",
+	"INSERT OR REPLACE INTO key_uses VALUES (0, 0)",
+	`INSERT INTO replies (tag, expires, key, status, form, hash, fingerprint, request, header, body)
+		VALUES (0, 0, 0, 0, 0, x'', x'', '', x'', x'')`,
+}
+
+// errTakenBack ends a try.
+var errTakenBack = errors.New("only tried")
+
+// probe finds out whether the store can write a charge. It has a connection of its own, since the writer's transactions are
+// those of customers.
 func (s *Store) probe(ctx context.Context) {
-	if err := s.file.Check(); err != nil {
-		s.health.set(unavailable(err))
-	}
-	if s.Health() == nil {
-		return
-	}
-	err := s.administer(ctx, func(w *writer) error { // the same version again, but it is written
-		return sqlitedb.Pragmas(w.conn, fmt.Sprintf("user_version = %d", SchemaVersion))
-	}, nil)
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	doubt := s.Health() != nil
+	err := s.file.Check()
 	if err == nil {
+		err = sqlitedb.Transact(ctx, s.trial, func() error {
+			for _, sql := range charged {
+				if err := sqlitedb.Exec(s.trial, sql, nil); err != nil {
+					return err
+				}
+			}
+			return errTakenBack
+		})
+	}
+	if errors.Is(err, errTakenBack) {
+		err = nil
+	}
+	if err == nil && doubt { // the same version again, but it is written
+		err = s.administer(ctx, func(w *writer) error {
+			return sqlitedb.Pragmas(w.conn, fmt.Sprintf("user_version = %d", SchemaVersion))
+		}, nil)
+	}
+	switch {
+	case err == nil && doubt:
 		s.health.clear()
+	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, metering.ErrClosed):
+		if !errors.Is(err, metering.ErrUnavailable) {
+			err = fmt.Errorf("%w: %w", metering.ErrUnavailable, err)
+		}
+		s.health.set(err)
 	}
 }

@@ -26,7 +26,7 @@ import (
 func opened(t *testing.T) (*Store, *meteringtest.Clock) {
 	clock := meteringtest.NewClock()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "diag.db"),
-		Config{Plans: meteringtest.Plans(), Clock: clock.Now})
+		Config{Plans: meteringtest.Plans(), Clock: clock.Now, pause: time.Hour}) // nothing is written by itself
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s, clock

@@ -23,6 +23,8 @@ type Config struct {
 	// entries and audits, but no charges; Begin, Settle and Cancel return [ErrAdmin]. What a server
 	// holds is not seen.
 	Admin bool
+
+	pause time.Duration // between two tries to write, for tests; 0 means examinePause
 }
 
 // ErrServing means that another server has the file open. Holds live in its memory, so a second one
@@ -39,6 +41,7 @@ type Store struct {
 	file    *sqlitedb.File
 	pool    *sqlitedb.Pool
 	writer  *writer
+	trial   *sqlite.Conn // of the probe
 	queue   queue
 	known   known
 	health  health
@@ -104,6 +107,9 @@ func (s *Store) connect(ctx context.Context) error {
 	if err = s.news.init(ctx, s); err == nil {
 		err = s.lastReply(ctx)
 	}
+	if err == nil {
+		s.trial, err = s.file.Connect()
+	}
 	if err != nil {
 		return errors.Join(err, s.pool.Close(), conn.Close())
 	}
@@ -128,7 +134,7 @@ func (s *Store) Close() error {
 		s.upkeep.Wait()
 		s.queue.close()
 		s.tasks.Wait()
-		s.closed = errors.Join(s.pool.Close(), s.writer.close(), s.file.Close())
+		s.closed = errors.Join(s.pool.Close(), s.trial.Close(), s.writer.close(), s.file.Close())
 	})
 	return s.closed
 }
