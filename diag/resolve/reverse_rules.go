@@ -14,7 +14,7 @@ func verified(e *reverseEvidence) bool { return named(e) && e.verify }
 
 var reverseRules = diag.Rules[*reverseEvidence]{
 	{
-		Code: "reverse.ptr.unanswered", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: "reverse.ptr.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "Reverse zone did not answer",
 		Requirement: "The name servers answer for the address",
 		Ref:         "RFC 1912 section 2.8",
@@ -53,21 +53,6 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		},
 	},
 	{
-		Code: "reverse.ptr.alias", Severity: diag.Info,
-		Title:       "PTR name is an alias",
-		Requirement: "The PTR name is not an alias",
-		Ref:         "RFC 2317 section 4",
-		Advice:      "Leave it: the provider delegates reverse DNS of small networks this way.",
-		When:        named,
-		Fails: func(e *reverseEvidence) diag.Failures {
-			if len(e.ptr.Aliases) == 0 {
-				return nil
-			}
-			last := nameText(e.ptr.Aliases[len(e.ptr.Aliases)-1])
-			return diag.Fail("The PTR name is an alias of %s, as is usual in networks smaller than a /24.", last).About(last)
-		},
-	},
-	{
 		Code: "reverse.hostname.invalid", Severity: diag.Warning,
 		Title:       "PTR record holds an invalid host name",
 		Requirement: "The PTR records hold valid host names",
@@ -100,10 +85,10 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Advice:      "Fix the zone of the host name: until it answers, the name confirms nothing.",
 		When:        verified,
 		Fails: func(e *reverseEvidence) diag.Failures {
-			return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
+			return together(diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
 				host := nameText(f.host)
 				return diag.FailIf(f.err != nil, "The lookup of the addresses of %s failed: %v.", host, f.err).About(host)
-			})
+			}))
 		},
 	},
 	{
@@ -125,22 +110,10 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Advice:      "Remove the PTR records of the names that do not resolve to the address.",
 		When:        func(e *reverseEvidence) bool { return verified(e) && e.confirmed() },
 		Fails: func(e *reverseEvidence) diag.Failures {
-			return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
+			return together(diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
 				unmatched, host := !f.matches && !f.invalid && f.err == nil, nameText(f.host)
 				return diag.FailIf(unmatched, "%s does not resolve to the address.", host).About(host)
-			})
-		},
-	},
-	{
-		Code: "reverse.forward.unchecked", Severity: diag.Info,
-		Title:       "Not all host names were looked up",
-		Requirement: "Every host name was looked up",
-		Ref:         "RFC 7208 section 4.6.4",
-		Advice:      "Remove PTR records that are not needed, so that all can be checked.",
-		When:        verified,
-		Fails: func(e *reverseEvidence) diag.Failures {
-			return diag.FailIf(len(e.hosts) > len(e.forwards), "Of %d host names, the first %d were looked up.",
-				len(e.hosts), len(e.forwards))
+			}))
 		},
 	},
 	{
@@ -148,7 +121,6 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Title:       "Address is not public",
 		Requirement: "The address is public",
 		Ref:         "RFC 6303 section 4, RFC 6890 section 2.2",
-		Advice:      "Ask the resolver of the network in question.",
 		Fails: func(e *reverseEvidence) diag.Failures {
 			purpose := purposeOf(e.ip.Addr)
 			return diag.FailIf(purpose != "",
@@ -159,8 +131,8 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 
 // each returns a failure for each of the host names of which a test is true.
 func (e *reverseEvidence) each(test func(host string) (what string, is bool)) diag.Failures {
-	return diag.FailEach(e.hosts, func(host string) diag.Failures {
+	return together(diag.FailEach(e.hosts, func(host string) diag.Failures {
 		what, is := test(host)
 		return diag.FailIf(is, "%s %s.", nameText(host), what).About(nameText(host))
-	})
+	}))
 }

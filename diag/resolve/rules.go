@@ -5,15 +5,12 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/resolver"
 	"github.com/miekg/dns"
 )
 
-const (
-	longChain = 8          // aliases; some resolvers give up after as many
-	lowTTL    = 60         // seconds; below, resolvers ask again all the time
-	highTTL   = 7 * 86_400 // seconds; what RFC 8767 section 4 advises resolvers to cap the time at
-)
+const longChain = 8 // aliases; some resolvers give up after as many
 
 func succeeded(e *evidence) bool { return e.reply.Rcode == dns.RcodeSuccess }
 func known(e *evidence) bool     { return succeeded(e) || e.reply.Rcode == dns.RcodeNameError }
@@ -73,7 +70,7 @@ var rules = slices.Concat(answerRules, walkRules)
 
 var answerRules = diag.Rules[*evidence]{
 	{
-		Code: "resolve.rcode.servfail", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: "resolve.rcode.servfail", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "Resolver answered SERVFAIL",
 		Requirement: "The resolver can resolve the name",
 		Ref:         "RFC 1035 section 4.1.1",
@@ -88,7 +85,7 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "resolve.rcode.refused", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: "resolve.rcode.refused", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "Query refused",
 		Requirement: "The server accepts the query",
 		Ref:         "RFC 1035 section 4.1.1, RFC 8914 section 4.19",
@@ -98,7 +95,7 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "resolve.rcode.other", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: "resolve.rcode.other", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "Server could not process the query",
 		Requirement: "The server can process the query",
 		Ref:         "RFC 6895 section 2.3",
@@ -123,18 +120,8 @@ var answerRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "resolve.dnssec.unproven", Severity: diag.Info,
-		Title:       "Answer not authenticated by DNSSEC",
-		Requirement: "The resolver authenticated the answer with DNSSEC",
-		Ref:         "RFC 4035 section 3.2.3",
-		Advice:      "Run dnssec/check on the name: the zone is not signed, or this resolver does not validate.",
-		When:        func(e *evidence) bool { return e.request.DNSSEC && known(e) && e.request.Resolver != Authoritative },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.reply.AuthenticatedData, "The reply does not have the AD flag.")
-		},
-	},
-	{
-		Code: "resolve.rcode.nxdomain", Severity: diag.Warning,
+		Code: "resolve.rcode.nxdomain", Severity: diag.Warning, Fact: ground.NoName,
+		Differs:     "the answer to a question may be that there is nothing",
 		Title:       "Name does not exist",
 		Requirement: "The name exists",
 		Ref:         "RFC 8020 section 2",
@@ -218,57 +205,6 @@ var answerRules = diag.Rules[*evidence]{
 		Fails:       privateAddresses,
 	},
 	{
-		Code: "resolve.ttl.low", Severity: diag.Info,
-		Title:       "TTL below a minute",
-		Requirement: "The TTL is at least a minute",
-		Ref:         "RFC 1034 section 3.6",
-		Advice:      "Raise the TTL once no change is near, unless the answer came from a cache and is counting down.",
-		When:        found,
-		Fails: func(e *evidence) diag.Failures {
-			ttl := shortest(e)
-			return diag.FailIf(ttl < lowTTL, "The records of %s have a TTL of %d seconds.", e.request.Name, ttl)
-		},
-	},
-	{
-		Code: "resolve.ttl.high", Severity: diag.Info,
-		Title:       "TTL above a week",
-		Requirement: "The TTL is at most a week",
-		Ref:         "RFC 8767 section 4",
-		Advice:      "Lower the TTL: after a change, resolvers keep serving the old records until it has passed.",
-		When:        found,
-		Fails: func(e *evidence) diag.Failures {
-			ttl := shortest(e)
-			return diag.FailIf(ttl > highTTL, "The records of %s have a TTL of %d seconds.", e.request.Name, ttl)
-		},
-	},
-	{
-		Code: "resolve.ttl.differs", Severity: diag.Info,
-		Title:       "Records of one set have different TTLs",
-		Requirement: "All records of the set have the same TTL",
-		Ref:         "RFC 2181 section 5.2",
-		Advice:      "Give all records of this name and type the same TTL: resolvers use the lowest.",
-		When:        found,
-		Fails: func(e *evidence) diag.Failures {
-			lowest, highest := e.records[0].Header().Ttl, uint32(0)
-			for _, rr := range e.records {
-				lowest, highest = min(lowest, rr.Header().Ttl), max(highest, rr.Header().Ttl)
-			}
-			return diag.FailIf(lowest != highest, "The TTLs range from %d to %d seconds.", lowest, highest)
-		},
-	},
-	{
-		Code: "resolve.reply.unrelated", Severity: diag.Info,
-		Title:       "Answer holds unrelated records",
-		Requirement: "The answer holds only what was asked for",
-		Ref:         "RFC 2181 section 5.4.1",
-		Advice:      "Check the server: careful clients ignore records that they did not ask for.",
-		When:        func(e *evidence) bool { return known(e) && len(e.chain) < diag.MaxAliases },
-		Fails: func(e *evidence) diag.Failures {
-			n := unrelated(e)
-			return diag.FailIf(n > 0, "The answer holds %s of other names or types.", diag.Count(n, "record"))
-		},
-	},
-	{
 		Code: "resolve.reply.truncated", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "Reply truncated",
 		Requirement: "The reply is complete",
@@ -299,28 +235,6 @@ var answerRules = diag.Rules[*evidence]{
 		When:        denied,
 		Fails:       explanations,
 	},
-	{
-		Code: "resolve.records.cut", Severity: diag.Info,
-		Title:       "Not all records listed",
-		Requirement: "All records are listed",
-		Ref:         "RFC 1035 section 4.1",
-		Advice:      "Query the server directly if you need all of them.",
-		Fails: func(e *evidence) diag.Failures {
-			var failures diag.Failures
-			for name, section := range sections(e.reply) {
-				failures = append(failures, diag.FailIf(len(section) > maxRecords,
-					"The %s section has %d records, of which %d are listed.", name, len(section), maxRecords).About(name)...)
-			}
-			return failures
-		},
-	},
-}
-
-// sections yields the sections of a message that reports list.
-func sections(m *dns.Msg) func(yield func(string, []dns.RR) bool) {
-	return func(yield func(string, []dns.RR) bool) {
-		_ = yield("answers", m.Answer) && yield("authority", m.Ns) && yield("additional", m.Extra)
-	}
 }
 
 // loopOf returns the name to which the aliases come back, or nothing.
@@ -351,54 +265,25 @@ func hasAddresses(e *evidence) bool {
 }
 
 func privateAddresses(e *evidence) diag.Failures {
-	return diag.FailEach(e.records, func(rr dns.RR) diag.Failures {
+	return together(diag.FailEach(e.records, func(rr dns.RR) diag.Failures {
 		ip := resolver.AddressIn(rr)
 		purpose := purposeOf(ip)
 		return diag.FailIf(purpose != "" && purpose != forDocumentation, "%s is %s.", ip, purpose).About(ip.String())
-	})
+	}))
 }
 
-// shortest is the lowest TTL of the records and of the aliases that led to them: so long the answer
-// as a whole may be kept.
-func shortest(e *evidence) uint32 {
-	ttl := e.records[0].Header().Ttl
-	for _, rr := range e.records {
-		ttl = min(ttl, rr.Header().Ttl)
+// together makes one failure of those of a rule: they have one cause, and show in several places.
+func together(list diag.Failures) diag.Failures {
+	if len(list) < 2 {
+		return list
 	}
-	for _, alias := range e.chain {
-		ttl = min(ttl, alias.Hdr.Ttl)
-	}
-	return ttl
-}
-
-// unrelated counts the records in the answer that neither are what was asked for nor lead or belong
-// to it: signatures and DNAME records (RFC 6672 section 3) do.
-func unrelated(e *evidence) int {
-	owners := map[string]bool{dns.CanonicalName(e.request.Name.FQDN()): true}
-	for _, alias := range e.chain {
-		owners[dns.CanonicalName(alias.Target)] = true
-	}
-	wanted := []uint16{uint16(e.request.Type), dns.TypeCNAME, dns.TypeRRSIG}
-	n := 0
-	for _, rr := range e.reply.Answer {
-		h := rr.Header()
-		related := owners[dns.CanonicalName(h.Name)] && slices.Contains(wanted, h.Rrtype)
-		if !related && h.Rrtype != dns.TypeDNAME && !signsDNAME(rr) {
-			n++
-		}
-	}
-	return n
-}
-
-func signsDNAME(rr dns.RR) bool {
-	sig, ok := rr.(*dns.RRSIG)
-	return ok && sig.TypeCovered == dns.TypeDNAME
+	return list.Together("%s And %d more.", list[0].Detail, len(list)-1)
 }
 
 // explanations lists the extended errors of a reply that is no failure, such as that it is stale or
 // was filtered (RFC 8914 section 4).
 func explanations(e *evidence) diag.Failures {
-	return diag.FailEach(diag.ExtendedErrors(e.reply), func(x dns.EDNS0_EDE) diag.Failures {
+	return together(diag.FailEach(diag.ExtendedErrors(e.reply), func(x dns.EDNS0_EDE) diag.Failures {
 		return diag.Fail("The resolver added: %s.", diag.ExtendedText(x))
-	})
+	}))
 }

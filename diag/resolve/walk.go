@@ -104,7 +104,7 @@ func steps(walk *resolver.Walk, now time.Time) []Step {
 			s.ReferralNS = append(s.ReferralNS, nameText(name))
 		}
 		if h.Err != nil {
-			s.Error = fmt.Sprintf("%.300s", h.Err)
+			s.Error = diag.Reason(h.Err)
 		}
 		list = append(list, s)
 	}
@@ -126,7 +126,7 @@ func compared(e *evidence) bool {
 
 var walkRules = diag.Rules[*evidence]{
 	{
-		Code: "resolve.walk.unreachable", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: "resolve.walk.unreachable", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "No authoritative server answered",
 		Requirement: "An authoritative server answered",
 		Ref:         "RFC 1034 section 5.3.3, RFC 8914 section 4.23",
@@ -144,7 +144,7 @@ var walkRules = diag.Rules[*evidence]{
 		Advice:      "Load the zone on the server, or remove its NS record from the zone and from the parent zone.",
 		When:        walked,
 		Fails: func(e *evidence) diag.Failures {
-			return e.faulty(func(err error) bool { return errors.Is(err, resolver.ErrLame) }, "is not authoritative for")
+			return e.faulty(lame, "is not authoritative for")
 		},
 	},
 	{
@@ -155,8 +155,7 @@ var walkRules = diag.Rules[*evidence]{
 		Advice:      "Check that the server runs and that firewalls allow DNS over UDP and TCP.",
 		When:        walked,
 		Fails: func(e *evidence) diag.Failures {
-			return e.faulty(func(err error) bool { return !errors.Is(err, resolver.ErrLame) && !blocked(err) },
-				"did not respond for")
+			return e.faulty(func(h resolver.Hop) bool { return !lame(h) && !blocked(h) }, "did not respond for")
 		},
 	},
 	{
@@ -197,16 +196,21 @@ var walkRules = diag.Rules[*evidence]{
 	},
 }
 
-func blocked(err error) bool {
-	_, is := errors.AsType[*diag.BlockedError](err)
+func blocked(h resolver.Hop) bool {
+	_, is := errors.AsType[*diag.BlockedError](h.Err)
 	return is
 }
 
+// lame reports whether a server does not serve its zone. Of SERVFAIL nobody knows what is behind it.
+func lame(h resolver.Hop) bool {
+	return errors.Is(h.Err, resolver.ErrLame) && (h.Reply == nil || h.Reply.Rcode != dns.RcodeServerFailure)
+}
+
 // faulty lists the servers that were of no use for a reason, each once for each zone.
-func (e *evidence) faulty(is func(error) bool, what string) diag.Failures {
+func (e *evidence) faulty(is func(resolver.Hop) bool, what string) diag.Failures {
 	var failures diag.Failures
 	for _, h := range e.walk.Hops {
-		if h.Err == nil || !is(h.Err) {
+		if h.Err == nil || !is(h) {
 			continue
 		}
 		f := diag.Failure{Target: nameText(h.Server), Detail: fmt.Sprintf("%s (%s) %s %s: %s.",
@@ -215,7 +219,7 @@ func (e *evidence) faulty(is func(error) bool, what string) diag.Failures {
 			failures = append(failures, f)
 		}
 	}
-	return failures
+	return together(failures)
 }
 
 func withoutGlue(e *evidence) diag.Failures {
@@ -232,7 +236,7 @@ func withoutGlue(e *evidence) diag.Failures {
 			}
 		}
 	}
-	return failures
+	return together(failures)
 }
 
 // dataSet is the data of records, in an order that does not depend on theirs.

@@ -67,7 +67,7 @@ var delegationRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.delegation.silent", Severity: diag.Critical, StateIfFailed: diag.Unknown, Category: categoryDelegation,
+		Code: "zone.delegation.silent", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: categoryDelegation,
 		Title:       "No name server answered",
 		Requirement: "The name servers can be asked",
 		Ref:         "Zonemaster BASIC02, RFC 2182 section 5",

@@ -84,7 +84,7 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "zone.ns.address.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Category: categoryNameserver,
+		Code: "zone.ns.address.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: categoryNameserver,
 		Title:       "Address of a name server could not be looked up",
 		Requirement: "The addresses of all name servers can be looked up",
 		Ref:         "Zonemaster NAMESERVER06",

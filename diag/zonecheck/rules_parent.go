@@ -16,7 +16,7 @@ func parentKnown(e *evidence) bool { return e.cut.known }
 // existenceRules tell whether there is a zone at all.
 var existenceRules = diag.Rules[*evidence]{
 	{
-		Code: "zone.parent.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown, Category: categoryParent,
+		Code: "zone.parent.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown, Category: categoryParent,
 		Title:       "Parent zone could not be asked",
 		Requirement: "The parent zone can be asked for the delegation",
 		Ref:         "Zonemaster BASIC01, RFC 1034 section 4.2.2",

@@ -76,3 +76,12 @@ func compare(t *testing.T, question string, before, after *Report) {
 		assert.LessOrEqual(t, *after.Score, max(89, *before.Score), question)
 	}
 }
+
+// What nobody said is no fault of the domain.
+func TestIgnoranceIsNoError(t *testing.T) {
+	for _, r := range rules.Describe() {
+		if r.State == diag.Unknown && r.Severity > diag.Warning {
+			t.Errorf("%s is of severity %s", r.Code, r.Severity)
+		}
+	}
+}
