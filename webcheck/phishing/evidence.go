@@ -1,6 +1,8 @@
 package phishing
 
 import (
+	"net/http"
+	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -34,6 +36,30 @@ type age struct {
 	report *registry.DomainReport // nil if nothing could be learned
 }
 
+// What is asked beside the URL itself.
+const (
+	sourcePage         diag.Source = "page"
+	sourceRegistration diag.Source = "registration"
+	sourceReputation   diag.Source = "reputation"
+)
+
+// Unanswered lists what was asked and not answered.
+func (e *evidence) Unanswered() (open []diag.Source) {
+	if !e.asked {
+		return nil
+	}
+	if e.site == nil || e.site.Err != nil && e.site.Err.Unanswered {
+		open = append(open, sourcePage)
+	}
+	if slices.ContainsFunc(e.ages, func(a age) bool { return a.report == nil }) {
+		open = append(open, sourceRegistration)
+	}
+	if slices.ContainsFunc(e.sources, SourceResult.silent) {
+		open = append(open, sourceReputation)
+	}
+	return open
+}
+
 // last is the anatomy of the site whose page was read.
 func (e *evidence) last() *anatomy {
 	if e.end != nil {
@@ -53,4 +79,9 @@ func (e *evidence) places() []*anatomy {
 // answered reports whether the end of the redirects was reached, and answered with whatever status.
 func (e *evidence) answered() bool {
 	return e.site != nil && e.site.Final() != nil && (e.site.Err == nil || e.site.Final().RedirectType == "")
+}
+
+// served reports whether the server served the page, all of it, as opposed to an error.
+func (e *evidence) served() bool {
+	return e.answered() && e.site.Err == nil && e.site.Final().StatusCode < http.StatusBadRequest
 }

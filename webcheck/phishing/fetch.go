@@ -3,6 +3,7 @@ package phishing
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -24,8 +25,9 @@ const (
 const Memory = 48 << 20
 
 // gather asks all there is to ask: the site, the registry and the sources at once, and the registry once more if
-// the site leads to another.
-func (e *evidence) gather(ctx context.Context, env *diag.Env, sources []Source) {
+// the site leads to another. The error is that of the context, or wraps [diag.ErrUnavailable] if nothing was learned
+// because our resolver is dead.
+func (e *evidence) gather(ctx context.Context, env *diag.Env, sources []Source) error {
 	e.sources = make([]SourceResult, len(sources))
 	var first, second *age
 	var g diag.Group
@@ -45,6 +47,13 @@ func (e *evidence) gather(ctx context.Context, env *diag.Env, sources []Source) 
 			e.ages = append(e.ages, *a)
 		}
 	}
+	if err := ctx.Err(); err != nil || e.heard() > 0 || known(e, false) {
+		return err
+	}
+	if err := fetch.Unavailable(e.site); err != nil {
+		return fmt.Errorf("examining %s: %w", e.url, err)
+	}
+	return nil
 }
 
 // disable lists the sources that nobody was to ask.

@@ -24,7 +24,7 @@ type Report struct {
 	NormalizedURL string      `json:"normalized_url" doc:"the URL as browsers read it, without user name and password"`
 	Host          string      `json:"host" doc:"domain or IP address, in lower case"`
 	Registered    diag.Domain `json:"registered_domain,omitzero" doc:"the part of the host that somebody registers"`
-	Verdict       Verdict     `json:"verdict" doc:"the outcome in a word; clean: no signal that weighs; inconclusive: the page could not be examined"`
+	Verdict       Verdict     `json:"verdict" doc:"the outcome in a word; clean: no signal that weighs; inconclusive: what was not examined could have changed it"`
 	diag.Text
 	RiskScore int            `json:"risk_score" min:"0" max:"100" doc:"the weights of all signals together"`
 	Signals   []Signal       `json:"signals" doc:"signals that were triggered, the heaviest first"`
@@ -143,9 +143,8 @@ func (c *Checker) examine(ctx context.Context, env *diag.Env, req Request) (*evi
 	}
 	e := &evidence{anatomy: start, targets: targets, now: env.Now(), sources: []SourceResult{}}
 	if e.asked = req.Fetch == nil || *req.Fetch; e.asked {
-		e.gather(ctx, env, sources)
-	} else {
-		e.disable(sources)
+		return e, e.gather(ctx, env, sources)
 	}
+	e.disable(sources)
 	return e, ctx.Err()
 }

@@ -37,7 +37,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		Signals: signals(judged.Findings), Sources: e.sources,
 		Coverage:  Coverage{SourcesAnswered: e.heard(), HeuristicsRun: heuristics(judged)},
 		Redirects: e.redirects(), TLS: e.certificate(), Forms: e.forms(),
-		Lookalike: e.lookalike(), Partial: e.partial(),
+		Lookalike: e.lookalike(), Partial: len(e.Unanswered()) > 0,
 		Timing: diag.NewTiming(e.now, ended), Findings: judged.Findings,
 	}
 	if d, err := diag.ParseDomain(e.registered); err == nil {
@@ -96,30 +96,25 @@ func heuristics(judged diag.Verdict) int {
 	return n
 }
 
-// verdict is what the risk says, or that the page could not be examined.
+// verdict is what the risk says. It is inconclusive where an answer that did not come could have raised the risk so far
+// that the verdict would be another one.
 func (e *evidence) verdict(r *Report) Verdict {
 	listed := slices.ContainsFunc(r.Sources, func(s SourceResult) bool { return s.Status == SourceMatch })
+	open := e.Unanswered()
+	worst := r.RiskScore
+	if slices.Contains(open, sourceRegistration) {
+		worst = risk(append(slices.Clone(r.Signals), Signal{Weight: describe()["phishing.registration.new"].Weight}))
+	}
 	switch {
 	case listed, r.RiskScore >= malicious:
 		return Malicious
 	case r.RiskScore >= suspicious:
 		return Suspicious
-	case e.asked && !e.served():
+	case e.asked && !e.served(), slices.Contains(open, sourceReputation), worst >= suspicious:
 		return Inconclusive
 	default:
 		return Clean
 	}
-}
-
-// served reports whether the server served the page, as opposed to an error.
-func (e *evidence) served() bool { return e.answered() && e.site.Final().StatusCode < 400 }
-
-// partial reports whether something could not be examined that was asked for.
-func (e *evidence) partial() bool {
-	silent := func(s SourceResult) bool { return s.Status == SourceTimeout || s.Status == SourceError }
-	unknown := func(a age) bool { return a.report == nil || a.report.Registered == nil }
-	return e.asked && (e.site == nil || e.site.Err != nil && e.site.Err.Unanswered ||
-		slices.ContainsFunc(e.sources, silent) || slices.ContainsFunc(e.ages, unknown))
 }
 
 // redirects lists the answers that led on.

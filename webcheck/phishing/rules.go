@@ -7,10 +7,19 @@ import (
 )
 
 // rules is the table of signals. A rule that fails is a signal that was triggered; its weight is how much
-// it raises the risk, see [risk]. Rules without a weight say what could not be examined.
-var rules = slices.Concat(
-	lift(brandRules), lift(hostRules), lift(urlRules), tlsRules, contentRules, registrationRules, reputationRules,
-)
+// it raises the risk, see [risk]. A rule without a weight says what could not be examined.
+// What was found stands, whatever else was not answered.
+var rules = standing(slices.Concat(
+	slices.Concat(lift(brandRules), lift(hostRules), lift(urlRules), tlsRules, contentRules).Reading(sourcePage),
+	registrationRules.Reading(sourceRegistration), reputationRules.Reading(sourceReputation),
+))
+
+func standing(list diag.Rules[*evidence]) diag.Rules[*evidence] {
+	for i := range list {
+		list[i].Stands = true
+	}
+	return list
+}
 
 // lift makes rules on a URL rules on the URL that was given and the one that it leads to, if that is another
 // site.

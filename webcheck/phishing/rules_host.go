@@ -53,7 +53,7 @@ var hostRules = diag.Rules[*anatomy]{
 		Fails: func(a *anatomy) diag.Failures {
 			list := a.hostWords()
 			return diag.FailIf(len(list) > 0,
-				"The host has %s in its name, to be believed; banks call their hosts after themselves.", quoted(list))
+				"The host has %s in its name, to seem trustworthy; banks name their hosts after themselves.", quoted(list))
 		},
 	},
 	{

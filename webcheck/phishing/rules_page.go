@@ -26,30 +26,18 @@ func (e *evidence) passwordForms() (list []Form) {
 var contentRules = diag.Rules[*evidence]{
 	{
 		Code: "phishing.page.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: ofContent,
-		Title:       "Page could not be fetched",
-		Requirement: "The page could be fetched",
+		Title:       "Page could not be examined",
+		Requirement: "The page could be examined",
 		When:        func(e *evidence) bool { return e.asked },
 		Fails: func(e *evidence) diag.Failures {
-			if e.answered() {
+			switch {
+			case e.served():
 				return nil
+			case e.site.Err != nil:
+				return diag.Fail("The page at %s could not be fetched: %s.", e.reached(), strings.TrimSuffix(e.site.Err.Message, "."))
 			}
-			reason := "it was not tried"
-			if e.site != nil && e.site.Err != nil {
-				reason = e.site.Err.Message
-			}
-			return diag.Fail("The page at %s could not be fetched: %s.", e.reached(), strings.TrimSuffix(reason, "."))
-		},
-	},
-	{
-		Code: "phishing.page.status", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: ofContent,
-		DependsOn:   []diag.Code{"phishing.page.unknown"},
-		Title:       "Server did not serve the page",
-		Requirement: "The server served the page",
-		When:        func(e *evidence) bool { return e.answered() },
-		Fails: func(e *evidence) diag.Failures {
 			h := e.site.Final()
-			return diag.FailIf(h.StatusCode >= 400,
-				"The server answered %d %s for %s, so that the page that visitors see was not examined.",
+			return diag.Fail("The server answered %d %s for %s, so that the page that visitors see was not examined.",
 				h.StatusCode, diag.Quote(h.StatusText), e.reached())
 		},
 	},

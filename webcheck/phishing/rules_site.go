@@ -46,23 +46,6 @@ var tlsRules = diag.Rules[*evidence]{
 
 var registrationRules = diag.Rules[*evidence]{
 	{
-		Code: "phishing.registration.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: ofRegistration,
-		Title:       "Age of the domain could not be learned",
-		Requirement: "The age of the domain could be learned",
-		When:        func(e *evidence) bool { return len(e.ages) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.ages, func(a age) diag.Failures {
-				switch {
-				case a.report == nil || a.report.Registered == nil:
-					return about(a.domain.String(), "No registry said since when %s is registered.", a.domain)
-				case *a.report.Registered && a.report.AgeDays == nil:
-					return about(a.domain.String(), "The registry of %s does not publish since when it is registered.", a.domain)
-				}
-				return nil
-			})
-		},
-	},
-	{
 		Code: "phishing.registration.missing", Severity: diag.Info, Weight: 10, Category: ofRegistration,
 		Title:       "Domain is not registered",
 		Requirement: "The domain is registered",
@@ -138,20 +121,6 @@ var reputationRules = diag.Rules[*evidence]{
 					return nil
 				}
 				return about(s.ID, "%s lists the URL or its host for %s.", s.Name, quoted(s.ThreatTypes))
-			})
-		},
-	},
-	{
-		Code: "phishing.source.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, Category: ofReputation,
-		Title:       "Reputation source did not answer",
-		Requirement: "All reputation sources answered",
-		When:        func(e *evidence) bool { return e.asked && len(e.sources) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.sources, func(s SourceResult) diag.Failures {
-				if s.Status != SourceTimeout && s.Status != SourceError {
-					return nil
-				}
-				return about(s.ID, "%s did not answer, or not in time, so that nothing is known of what it lists.", s.Name)
 			})
 		},
 	},

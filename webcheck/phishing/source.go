@@ -49,6 +49,9 @@ type SourceResult struct {
 	LatencyMS   int64        `json:"latency_ms" min:"0" doc:"how long the answer took"`
 }
 
+// silent reports whether the source did not say.
+func (r SourceResult) silent() bool { return r.Status == SourceTimeout || r.Status == SourceError }
+
 // The bounds of asking sources.
 const (
 	maxSources    = 20

@@ -1,6 +1,9 @@
 package phishing
 
 import (
+	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -28,7 +31,7 @@ var texts = map[string]diag.Text{
 	},
 	"clean.url": {
 		Headline: "No phishing signal in the URL itself",
-		Sub:      "That proves nothing, for nobody was asked about the site.",
+		Sub:      "Nothing is known about the site itself: neither it nor any source was asked.",
 	},
 	"clean.url.weak": {
 		Headline: "Only weak phishing signals in the URL itself",
@@ -50,13 +53,25 @@ var texts = map[string]diag.Text{
 		Headline: "Page could not be examined: its address must not be reached",
 		Sub:      "It leads to a port or an address that is not public; the URL alone gives no reason for an alarm.",
 	},
+	"inconclusive.sources": {
+		Headline: "No verdict: not every reputation source answered",
+		Sub:      "The URL and its page give no reason for an alarm; try again later.",
+	},
+	"inconclusive.registration": {
+		Headline: "No verdict: the age of the domain could not be learned",
+		Sub:      "If it is new, what was found is suspicious; try again later.",
+	},
 	"inconclusive.status": {
-		Headline: "Page could not be examined: the server did not serve it",
+		Headline: "Page could not be examined: the server answered {status}",
 		Sub:      "It was removed, or is hidden from programs; the URL alone gives no reason for an alarm.",
 	},
 	"inconclusive.redirects": {
 		Headline: "Page could not be examined: its redirects do not end",
 		Sub:      "Browsers give up as well; the URL alone gives no reason for an alarm.",
+	},
+	"inconclusive.redirects.cookie": {
+		Headline: "Page could not be examined: its redirects wait for a cookie",
+		Sub:      "Browsers may get further; the URL alone gives no reason for an alarm.",
 	},
 	"phishing.lookalike.homoglyph": {
 		Headline: "Host looks like {brand} but is not",
@@ -145,14 +160,18 @@ func (e *evidence) text(r *Report) diag.Text {
 		key += e.cleanness(r)
 	}
 	brand, domain := e.brandIn(r, key)
-	fill := strings.NewReplacer("{brand}", brand, "{domain}", domain)
+	fill := strings.NewReplacer("{brand}", brand, "{domain}", domain, "{status}", e.status())
 	return diag.Text{Headline: fill.Replace(texts[key].Headline), Sub: fill.Replace(texts[key].Sub) + " " + e.examined()}
 }
 
 // obstacle says why the page could not be examined.
 func (e *evidence) obstacle() string {
 	switch {
-	case e.answered():
+	case e.served() && slices.Contains(e.Unanswered(), sourceReputation):
+		return ".sources"
+	case e.served():
+		return ".registration"
+	case e.answered() && e.site.Final().StatusCode >= http.StatusBadRequest:
 		return ".status"
 	case e.site == nil || e.site.Err == nil || e.site.Err.Unanswered:
 		return ""
@@ -161,6 +180,9 @@ func (e *evidence) obstacle() string {
 	case e.site.Err.Code == fetch.Blocked:
 		return ".blocked"
 	case e.site.Err.Code == fetch.TooManyRedirects || e.site.Err.Code == fetch.Loop:
+		if _, cookies := e.site.Looped(); len(cookies) > 0 {
+			return ".redirects.cookie"
+		}
 		return ".redirects"
 	}
 	return ""
@@ -179,6 +201,14 @@ func (e *evidence) cleanness(r *Report) string {
 		return ".owner"
 	}
 	return key
+}
+
+// status is that of the last answer, in digits.
+func (e *evidence) status() string {
+	if !e.answered() {
+		return ""
+	}
+	return strconv.Itoa(e.site.Final().StatusCode)
 }
 
 // maxBrand bounds a brand's name in a headline, in characters.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,7 +75,7 @@ var worlds = []struct {
 	{"a brand's own", "https://www.paypal.com/signin?returnUri=https%3A%2F%2Fwww.paypal.com%2Fmyaccount",
 		func(w *diagtest.World) {
 			w.HTTPS("www.paypal.com", login("Log in to PayPal", "https://www.paypal.com/signin"))
-		}, nil, Clean, "phishing.registration.unknown -phishing.url.keyword", "Host belongs to PayPal"},
+		}, nil, Clean, "-phishing.url.keyword", "Host belongs to PayPal"},
 	{"copy on another domain", "https://shop.example/", func(w *diagtest.World) {
 		w.HTTPS("shop.example", login("PayPal: log in", "https://collect.example/post.php"))
 	}, nil, Malicious, "phishing.page.brand_login phishing.page.password.foreign", "in the name of PayPal"},
@@ -156,7 +157,7 @@ var worlds = []struct {
 	},
 		nil, Inconclusive, "phishing.page.unknown", "Page could not be examined"},
 	{"refused", "https://shop.example/", func(w *diagtest.World) { w.HTTPS("shop.example", nil) },
-		nil, Inconclusive, "phishing.page.status", "did not serve"},
+		nil, Inconclusive, "phishing.page.unknown", "the server answered 404"},
 	{"redirect to a lookalike", "https://short.example/x", func(w *diagtest.World) {
 		w.HTTPS("short.example", http.RedirectHandler("https://paypal-secure-login.com/", http.StatusFound))
 		w.HTTPS("paypal-secure-login.com", login("PayPal: log in", "/session"))
@@ -170,12 +171,18 @@ var worlds = []struct {
 		w.HTTPS("a.example", http.RedirectHandler("https://b.example/", http.StatusFound))
 		w.HTTPS("b.example", http.RedirectHandler("https://a.example/", http.StatusFound))
 	}, nil, Inconclusive, "phishing.page.unknown", "redirects do not end"},
+	{"loop with a cookie", "https://a.example/", func(w *diagtest.World) {
+		w.HTTPS("a.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Set-Cookie", "seen=1")
+			http.Redirect(w, r, "/", http.StatusFound)
+		}))
+	}, nil, Inconclusive, "phishing.page.unknown", "wait for a cookie"},
 	{"listed", "https://shop.example/", func(w *diagtest.World) { w.HTTPS("shop.example", markup("<p>x")) },
 		[]Source{source{id: "a", threats: []string{"phishing"}}, source{id: "b"}}, Malicious, "phishing.source.match",
 		"listed"},
 	{"source silent", "https://shop.example/", func(w *diagtest.World) { w.HTTPS("shop.example", markup("<p>x")) },
 		[]Source{source{id: "a", err: errors.New("refused")}, source{id: "b",
-			err: context.DeadlineExceeded}}, Clean, "phishing.source.unknown", ""},
+			err: context.DeadlineExceeded}}, Inconclusive, "", "not every reputation source"},
 	{"no page", "https://shop.example/x.pdf", func(w *diagtest.World) {
 		w.HTTPS("shop.example", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/pdf")
@@ -198,6 +205,7 @@ func TestCheck(t *testing.T) {
 	for _, tt := range worlds {
 		t.Run(tt.name, func(t *testing.T) {
 			w := diagtest.NewWorld(t)
+			w.Whois("whois.iana.org", map[string]string{"": "domain: EXAMPLE\n"}) // which has no registry to ask
 			if tt.build != nil {
 				tt.build(w)
 			}
@@ -269,6 +277,29 @@ func TestPartial(t *testing.T) {
 	require.True(t, r.Partial, "no registry answered")
 	require.Nil(t, r.AgeDays)
 }
+
+// A resolver that is dead is our failure; a domain whose age nobody says is clean only if its age does not matter.
+func TestSilence(t *testing.T) {
+	dead := &diag.Env{Resolver: closed{}}
+	_, err := Check(t.Context(), dead, Request{URL: "https://example.com/"})
+	require.ErrorIs(t, err, diag.ErrUnavailable)
+	r, err := (&Checker{Sources: []Source{source{id: "a"}}}).Check(t.Context(), dead, Request{URL: "https://example.com/"})
+	require.NoError(t, err, "a source of ours answered")
+	require.Equal(t, Inconclusive, r.Verdict)
+
+	w := diagtest.NewWorld(t)
+	for host, want := range map[string]Verdict{"example.com": Clean, "example-login.com": Inconclusive} {
+		w.HTTPS(host, markup("<p>x"))
+		_, r := examine(t, w, &Checker{}, Request{URL: host})
+		require.Equal(t, want, r.Verdict, host)
+		require.True(t, r.Partial)
+	}
+}
+
+// closed is a resolver whose port nobody listens on.
+type closed struct{}
+
+func (closed) Exchange(context.Context, *dns.Msg) (*dns.Msg, error) { return nil, syscall.ECONNREFUSED }
 
 func TestForms(t *testing.T) {
 	w := diagtest.NewWorld(t)
