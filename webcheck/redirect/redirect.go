@@ -129,7 +129,7 @@ func (e *evidence) report(req Request, env *diag.Env) *Report {
 		LoopDetected: e.result.Loop, Truncated: e.truncated(),
 		Domains: e.domains, PermanentOnly: e.permanentOnly(), Error: e.result.Err,
 		Partial: e.result.Err != nil && e.result.Err.Unanswered || e.cutShort(),
-		Verdict: rules.Judge(e, texts),
+		Verdict: rules.Judge(e, e.texts()),
 	}
 	for i := range e.steps {
 		s := &e.steps[i]

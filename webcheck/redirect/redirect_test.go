@@ -306,6 +306,7 @@ func TestCheck(t *testing.T) {
 				require.Equal(t, tt.codes, join(seen.Add(r.Verdict)), "%+v", r.Findings)
 				require.Equal(t, tt.final, strconv.Itoa(r.FinalStatusCode)+" "+r.FinalURL)
 				consistent(t, r)
+				require.Equal(t, tt.name == "not found", strings.Contains(r.Headline, "404"))
 			})
 		})
 	}
