@@ -7,21 +7,17 @@ import (
 	"strings"
 )
 
-// Explain says why a check failed: the cause, and the same in a sentence.
-func (c *Checker) Explain(s *Signature, check Check, self int) (Cause, string) {
-	var cause Cause
-	var text string
+// Explain says why a check failed: the causes, that of the body first, and the same in sentences.
+func (c *Checker) Explain(s *Signature, check Check, self int) (causes []Cause, text string) {
 	if check.BodyHashOK != nil && !*check.BodyHashOK {
-		cause, text = c.explainBody(s)
+		cause, why := c.explainBody(s)
+		causes, text = append(causes, cause), why
 	}
-	if check.SignatureOK == nil || *check.SignatureOK || check.Key.Key == nil {
-		return cause, text
+	if check.SignatureOK != nil && !*check.SignatureOK && check.Key.Key != nil {
+		cause, why := c.explainHeader(s, check, self)
+		causes, text = append(causes, cause), strings.TrimPrefix(text+" "+why, " ")
 	}
-	also, more := c.explainHeader(s, check, self)
-	if cause == "" {
-		return also, more
-	}
-	return cause, text + " " + more
+	return causes, text
 }
 
 // A target recognizes the digest that a signature was made of.

@@ -76,6 +76,7 @@ type Result struct {
 
 	Key       *Key       `json:"-"` // as it was read; nil if there is none
 	Signature *Signature `json:"-"` // the tags with their positions
+	Causes    []Cause    `json:"-"` // why body and header do not match, where that is told; Cause is the first
 	Index     int        `json:"-"` // of the field in the message
 }
 

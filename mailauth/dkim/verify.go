@@ -134,8 +134,11 @@ func (r *Result) conclude(c *Checker, check Check) (Word, Cause, string) {
 		}
 	}
 	if check.Failed() {
-		cause, text := c.Explain(s, check, r.Index)
-		return Fail, cause, text
+		var text string
+		if r.Causes, text = c.Explain(s, check, r.Index); len(r.Causes) == 0 {
+			return Fail, "", text
+		}
+		return Fail, r.Causes[0], text
 	}
 	for _, issue := range r.Issues {
 		if issue.Refused {

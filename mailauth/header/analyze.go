@@ -84,7 +84,7 @@ func Analyze(ctx context.Context, env *diag.Env, req AnalyzeRequest) (*AnalyzeRe
 	}
 	v := analyzeRules.Judge(a, words)
 	r := &AnalyzeReport{
-		Facts: a.facts(), Verdict: v, Anomalies: deceptions(v.Findings), Live: a.report(), Conclusion: a.conclude(),
+		Facts: a.facts(), Verdict: v, Anomalies: deceptions(v.Findings), Live: a.report(), Conclusion: a.conclude(v.Findings),
 	}
 	a.align(&r.Alignment)
 	return r, nil

@@ -38,11 +38,11 @@ func (c *Conclusion) say(format string, args ...any) {
 }
 
 // conclude weighs what was found.
-func (a *analysis) conclude() Conclusion {
+func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 	c := Conclusion{Authentic: NotDecided, Reasons: []string{}}
 	if a.live == nil {
 		a.concludeOffline(&c)
-		a.sayDeception(&c)
+		a.sayDeception(&c, findings)
 		return c
 	}
 	if a.live.hop != nil {
@@ -63,13 +63,13 @@ func (a *analysis) conclude() Conclusion {
 	}
 	a.sayRecorded(&c)
 	a.sayARC(&c)
-	a.sayDeception(&c)
+	a.sayDeception(&c, findings)
 	return c
 }
 
-// author is the domain of the From field.
+// author is the domain of the From field; empty if there is none, or several.
 func (a *analysis) author() string {
-	if len(a.input.from) == 0 {
+	if len(a.input.from) != 1 {
 		return ""
 	}
 	return a.input.from[0].String()
@@ -77,7 +77,11 @@ func (a *analysis) author() string {
 
 func (a *analysis) concludePass(c *Conclusion) {
 	c.Authentic = Likely
-	if a.live.open() && !slices.Contains(a.live.dmarc.by, policy.DKIM) {
+	if n := a.count("From"); n > 1 {
+		c.Authentic = NotDecided
+		c.say("DMARC passes for %s, but there are %d From fields: a mail program may show one that is not authenticated.",
+			a.author(), n)
+	} else if a.live.open() && !slices.Contains(a.live.dmarc.by, policy.DKIM) {
 		c.Authentic = NotDecided
 		c.say("DMARC passes for %s, but only because its SPF record authorizes every server on the Internet, which "+
 			"proves nothing.",
@@ -107,8 +111,14 @@ func (a *analysis) concludeFail(c *Conclusion) {
 		c.say("An Authentication-Results field of %s says that DMARC passed, but the sender could have added it: make sure "+
 			"that the receiver removes such fields.", diag.Quote(a.recordedTrusted("dmarc").authServID))
 	case changedBody:
-		c.say("The header is as %s signed it, but the body is not: the message comes from that domain and was changed "+
-			"on the way, as mailing lists and filters do.", l.headerIntact().Domain)
+		s := l.changedOnTheWay()
+		if s.SignatureOK != nil && *s.SignatureOK {
+			c.say("The header is as %s signed it, but the body is not: the message comes from that domain and was changed "+
+				"on the way, as mailing lists and filters do.", s.Domain)
+		} else {
+			c.say("The header is as %s signed it once the changes that mailing lists make are undone: the message comes "+
+				"from that domain and was changed on the way.", s.Domain)
+		}
 	case vouched:
 		c.say("The ARC chain is valid, and %s states in it that DMARC passed before: the message is as trustworthy as "+
 			"that server.",
@@ -180,7 +190,9 @@ func (a *analysis) concludeOffline(c *Conclusion) {
 	case r == nil:
 		c.say("Nothing was checked live, and no server in trusted_authserv_ids recorded a DMARC result.")
 	case r.result == "pass":
-		c.Authentic = Likely
+		if c.Authentic = Likely; a.count("From") > 1 {
+			c.Authentic = NotDecided
+		}
 		c.say("%s recorded at delivery that DMARC passed for %s.", diag.Quote(r.authServID), diag.Quote(r.domain))
 	case r.result == "fail":
 		c.Authentic = Unlikely

@@ -36,7 +36,7 @@ const (
 	noExcuse    excuse = iota
 	notedPass          // a server that the caller trusts noted that it passed
 	claimedPass        // the same, where the sender could have written it
-	changedBody        // the header is as the author's domain signed it
+	changedBody        // the author's domain signed it, and what was changed since is known
 	vouched            // a valid ARC chain says that it passed before
 	longAgo            // the message is older than what the DNS says about it
 	filtered           // the server before may be a filter of the receiver
@@ -55,7 +55,7 @@ func (a *analysis) excuse() excuse {
 		return notedPass
 	case l.misaligned() != "":
 		return sameSide
-	case l.headerIntact() != nil:
+	case l.changedOnTheWay() != nil:
 		return changedBody
 	case l.arcVouches():
 		return vouched
@@ -70,12 +70,15 @@ func (a *analysis) excuse() excuse {
 	}
 }
 
-// headerIntact returns an aligned signature whose header is as it was signed although the body is not.
-func (l *liveEvidence) headerIntact() *dkim.Result {
+// changedOnTheWay returns an aligned signature that does not verify although the author's domain made it: the header is
+// as it was signed, or is so without what mailing lists change, such as a tag before the subject.
+func (l *liveEvidence) changedOnTheWay() *dkim.Result {
 	for i := range l.dkim.Signatures {
 		s := &l.dkim.Signatures[i]
-		header := s.SignatureOK != nil && *s.SignatureOK
-		if l.aligned(policy.DKIM, s.Domain) && header && s.BodyHashOK != nil && !*s.BodyHashOK {
+		header := s.SignatureOK != nil && *s.SignatureOK || slices.ContainsFunc(s.Causes, func(c dkim.Cause) bool {
+			return c == dkim.SubjectTagged || c == dkim.FieldAdded
+		})
+		if l.aligned(policy.DKIM, s.Domain) && header && s.Result == dkim.Fail {
 			return s
 		}
 	}

@@ -31,6 +31,12 @@ var anomalyCodes = []diag.Code{
 	"header.spam.malicious",
 }
 
+// frauds are the rules whose failure names a deception that authentication does not exclude.
+var frauds = []diag.Code{
+	"header.from.duplicate", "header.from.display_address", "header.from.display_domain", "header.from.brand",
+	"header.from.lookalike", "header.text.direction", "header.reply_to.freemail",
+}
+
 // anomaliesOf picks the findings that suggest deception or damage.
 func anomaliesOf(findings []diag.Finding) []diag.Finding {
 	list := []diag.Finding{}

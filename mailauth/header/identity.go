@@ -3,6 +3,7 @@ package header
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/diagkit/diagkit/diag/idn"
 	"github.com/diagkit/diagkit/mailauth/message"
@@ -116,8 +117,9 @@ func knownSuffix(domain string) bool {
 	}, last)
 }
 
-// lookalike says why a domain can be taken for another one; empty if it cannot.
-func lookalike(domain string) string {
+// lookalike says why a domain can be taken for another one: for that of a brand, of those who receive the message or
+// answers to it, or for what the display name says; empty if it cannot.
+func (e *evidence) lookalike(domain string) string {
 	r, err := idn.Convert(idn.Request{Domain: domain})
 	if err != nil {
 		return ""
@@ -136,6 +138,22 @@ func lookalike(domain string) string {
 		name := strings.ReplaceAll(b.name, " ", "")
 		if label != name && imitation.Replace(label) == name && !slices.Contains(b.domains, org) {
 			return quoted(label) + " looks like " + quoted(name)
+		}
+	}
+	for _, a := range slices.Concat(e.to, e.replyTo) {
+		other := organizational(a.Domain)
+		known, _, _ := strings.Cut(other, ".")
+		if known != "" && known != label && imitation.Replace(known) == imitation.Replace(label) {
+			return quoted(label) + " looks like " + quoted(known) + " in " + other
+		}
+	}
+	if a := e.author(); a != nil {
+		solid := strings.ReplaceAll(label, "-", "")
+		name := strings.ToLower(strings.Join(strings.FieldsFunc(a.Name, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}), ""))
+		if name != "" && name != solid && imitation.Replace(name) == imitation.Replace(solid) {
+			return quoted(label) + " looks like the name " + quoted(a.Name)
 		}
 	}
 	return ""

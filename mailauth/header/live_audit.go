@@ -17,12 +17,12 @@ var analyzeRules = slices.Concat(liveRules, lift(auditRules))
 const unnoted diag.Code = "header.authres.missing"
 
 // superseded are the rules about what others noted that is now checked live; where the two differ says
-// header.live.recorded.
+// [Live.Recorded].
 var superseded = []diag.Code{
 	unnoted,
 	"header.dmarc.fail", "header.dmarc.forwarded", "header.dmarc.error", "header.dmarc.none", "header.spf.fail",
 	"header.spf.outweighed", "header.spf.weak", "header.spf.error", "header.dkim.fail", "header.dkim.expired",
-	"header.alignment.none", "header.arc.fail",
+	"header.alignment.none",
 }
 
 // liveAnomalies are the rules of what was found live whose failure suggests deception or damage.

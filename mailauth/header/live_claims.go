@@ -19,8 +19,7 @@ type claims struct {
 	// forwarded says that a field tells of forwarding without naming a server: Resent-From, X-Forwarded-To and such.
 	forwarded bool
 
-	list         bool   // it came through a mailing list
-	shownAddress string // an address of another organization in the display name of From
+	list bool // it came through a mailing list
 }
 
 // forwards reports whether the servers of an organization may have passed the message on.
@@ -52,27 +51,11 @@ func (e *evidence) claims(in *liveInput) claims {
 	if v := in.envelope; v != nil && (hasPrefixFold(v.address, "SRS0") || hasPrefixFold(v.address, "SRS1")) {
 		c.forwarders = append(c.forwarders, organizational(v.address[strings.LastIndexByte(v.address, '@')+1:]))
 	}
-	for _, a := range e.from {
-		if c.shownAddress == "" {
-			c.shownAddress = shownAddress(a)
-		}
-	}
 	return c
 }
 
 func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
-}
-
-// shownAddress returns an address in the display name that is of another organization than the real one.
-func shownAddress(a message.Address) string {
-	for _, word := range strings.FieldsFunc(a.Name, func(r rune) bool { return strings.ContainsRune(" <>()[]\"',;", r) }) {
-		at := strings.LastIndexByte(word, '@')
-		if org := organizational(word[at+1:]); at > 0 && org != "" && org != organizational(a.Domain) {
-			return word
-		}
-	}
-	return ""
 }
 
 // recorded is a result that a server noted.

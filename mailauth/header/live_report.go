@@ -96,14 +96,6 @@ type Comparison struct {
 	Reason     string `json:"reason,omitempty" doc:"why they may differ"`
 }
 
-// about names the domain of the comparison in a sentence.
-func (c *Comparison) about() string {
-	if c.Domain == "" {
-		return ""
-	}
-	return " for " + diag.Quote(c.Domain)
-}
-
 // report is the live part of the report.
 func (a *analysis) report() Live {
 	r := Live{DKIM: []DKIMResult{}, PTR: []PTR{}, Recorded: []Comparison{}}

@@ -1,6 +1,10 @@
 package header
 
 import (
+	"net/textproto"
+	"slices"
+	"strings"
+
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dkim"
@@ -27,7 +31,11 @@ func (a *analysis) saySigned(c *Conclusion) {
 		return
 	}
 	if s == nil {
-		if other := a.live.anySigned(); other != nil {
+		switch other := a.live.anySigned(); {
+		case other == nil:
+		case a.author() == "":
+			c.say("The message was signed by %s.", other.Domain)
+		default:
 			c.say("The message was signed by %s, which is not aligned with %s.", other.Domain, a.author())
 		}
 		return
@@ -36,12 +44,30 @@ func (a *analysis) saySigned(c *Conclusion) {
 		c.say("The message was signed by %s, except for the last %s of its body, which anyone may have added.", s.Domain,
 			diag.Count(s.UnsignedBytes, "byte"))
 	} else {
-		c.say("The message was signed by %s and has not been changed since.", s.Domain)
+		c.say("The message was signed by %s; its body and the signed fields have not been changed since.", s.Domain)
+	}
+	if open := unsigned(s); open != "" {
+		c.say("The signature does not cover %s, which anyone may have changed or added.", open)
 	}
 	if s.ExpiresAt != nil && s.ExpiresAt.Before(a.live.now) {
 		c.say("Its signature expired on %s; when the message was received, on %s, it was "+
 			"valid.", day(*s.ExpiresAt), day(a.live.at))
 	}
+}
+
+// shownFields are what people read of a header, as signatures name them.
+var shownFields = []string{"subject", "date", "to", "cc", "reply-to", "sender"}
+
+// unsigned lists the fields that people read and a signature does not cover.
+func unsigned(s *dkim.Result) string {
+	var list []string
+	for _, name := range shownFields {
+		added := slices.ContainsFunc(s.Fields, func(f dkim.SignedField) bool { return f.Name == name && f.Unsigned() > 0 })
+		if added || slices.Contains(s.Unsigned, name) {
+			list = append(list, textproto.CanonicalMIMEHeaderKey(name))
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // saySPF says what SPF shows about the server that delivered the message.
@@ -54,6 +80,8 @@ func (a *analysis) saySPF(c *Conclusion) {
 	switch aligned := l.aligned(policy.SPF, l.spfDomain()); {
 	case l.spf.Outcome == spf.Pass && aligned:
 		c.say("The server %s is authorized to send for %s (SPF).", l.hop.ip, domain)
+	case l.spf.Outcome == spf.Pass && a.author() == "":
+		c.say("The server %s is authorized to send for %s (SPF), the domain of the envelope sender.", l.hop.ip, domain)
 	case l.spf.Outcome == spf.Pass:
 		c.say("The server %s is authorized to send for %s (SPF), the domain of the envelope sender, which is not the "+
 			"author's.", l.hop.ip, domain)
@@ -125,9 +153,11 @@ func (a *analysis) sayARC(c *Conclusion) {
 	}
 }
 
-// sayDeception warns of what authentication does not cover.
-func (a *analysis) sayDeception(c *Conclusion) {
-	if shown := a.input.claims.shownAddress; shown != "" {
-		c.say("The display name shows the address %s, but the message comes from %s.", diag.Quote(shown), a.author())
+// sayDeception warns of what authentication does not cover: who is authentic may still deceive.
+func (a *analysis) sayDeception(c *Conclusion, findings []diag.Finding) {
+	for _, f := range findings {
+		if slices.Contains(frauds, f.Code) {
+			c.Reasons = append(c.Reasons, f.Detail)
+		}
 	}
 }

@@ -26,7 +26,6 @@ type received struct {
 	tlsCipher  string
 
 	time     time.Time // zero if there is none that can be read
-	noTime   bool      // there is a text where the time should be, which cannot be read
 	dateFlaw message.Date
 	comments []string // all, in order
 }
@@ -157,8 +156,8 @@ func (p *receivedParser) time(semicolon int) {
 		}
 		return
 	}
-	if text == "" || !p.setTime(text) {
-		p.r.noTime = text != ""
+	if text != "" {
+		p.setTime(text)
 	}
 }
 

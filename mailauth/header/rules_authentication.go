@@ -24,24 +24,6 @@ var authenticationRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "header.authres.syntax", Severity: diag.Info, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.missing"},
-		Title:       "Authentication-Results field has a syntax error",
-		Requirement: "Authentication-Results fields are well-formed",
-		Ref:         "RFC 8601 section 2.2",
-		Advice: "No action is needed to read this message: the results were understood. Strict parsers " +
-			"ignore such fields, so whoever runs that server should fix the syntax.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.authFields, func(a authField) diag.Failures {
-				if a.header == nil || len(a.header.Faults) == 0 {
-					return nil
-				}
-				return diag.Fail("%s in line %d: %s.", shortName(a.field), a.field.Line,
-					strings.Join(a.header.Faults, "; ")).About(a.id)
-			})
-		},
-	},
-	{
 		Code: "header.authres.forged", Severity: diag.Warning, Weight: 3, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.fields.none"},
 		Title:       "Forged Authentication-Results in the receiver's name",
@@ -72,22 +54,6 @@ var authenticationRules = diag.Rules[*evidence]{
 				claims := e.contradicted(&a)
 				return diag.FailIf(len(claims) > 0, "%s claims %s; the receiving server found otherwise.", named(a.id),
 					strings.Join(claims, " and ")).About(a.id)
-			})
-		},
-	},
-	{
-		Code: "header.authres.foreign", Severity: diag.Info, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.authres.forged"},
-		Title:       "Authentication-Results from servers outside the receiving side",
-		Requirement: "All Authentication-Results come from the receiving side",
-		Ref:         "RFC 8601 section 5",
-		Advice:      "Do not rely on these results: anyone can add such a field.",
-		When:        (*evidence).noted,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.foreignFields(), func(a authField) diag.Failures {
-				return diag.FailIf(len(e.contradicted(&a)) == 0,
-					"%s is named in line %d as the author of results, which prove nothing here.", named(a.id),
-					a.field.Line).About(a.id)
 			})
 		},
 	},
@@ -252,20 +218,6 @@ var authenticationRules = diag.Rules[*evidence]{
 			return diag.FailEach(e.chain.Faults, func(f arc.Fault) diag.Failures {
 				return diag.Fail("ARC: %s",
 					f.Text).About("arc")
-			})
-		},
-	},
-	{
-		Code: "header.arc.fail", Severity: diag.Info, Category: factorAuthentication,
-		DependsOn:   []diag.Code{"header.arc.order"},
-		Title:       "ARC chain is marked as failed",
-		Requirement: "No ARC seal reports a failed chain",
-		Ref:         "RFC 8617 section 4.4",
-		Advice:      "Ignore the chain. A failed ARC chain is no reason to reject a message.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.chain.Sets, func(s arc.Set) diag.Failures {
-				return diag.FailIf(s.State == arc.Fail,
-					"Seal %d by %s has cv=fail: the chain was not valid when the message arrived there.", s.Instance, orDomain(s.Domain)).About("arc")
 			})
 		},
 	},

@@ -35,26 +35,6 @@ var filterRules = diag.Rules[*evidence]{
 		When:  func(e *evidence) bool { return len(e.spam) > 0 },
 		Fails: eachVerdict(func(v *SpamVerdict) bool { return v.Verdict == Spam }),
 	},
-	{
-		Code: "header.spam.suspicious", Severity: diag.Info, Category: factorFilters,
-		DependsOn:   []diag.Code{"header.spam.malicious", "header.spam.spam"},
-		Title:       "Filter classified the message as suspicious",
-		Requirement: "No filter classified the message as suspicious",
-		Ref:         "RFC 5322 section 3.6.8; documentation of the filter",
-		Advice:      "Check in the details of the verdict which tests added to the score.",
-		When:        func(e *evidence) bool { return len(e.spam) > 0 },
-		Fails:       eachVerdict(func(v *SpamVerdict) bool { return v.Verdict == Suspicious }),
-	},
-	{
-		Code: "header.spam.bypassed", Severity: diag.Info, Category: factorFilters,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Message bypassed the spam filter",
-		Requirement: "The message did not bypass the spam filter",
-		Ref:         "RFC 5322 section 3.6.8; documentation of the filter",
-		Advice:      "Review the allow list or rule that let the message through: spam can use the same path.",
-		When:        func(e *evidence) bool { return len(e.spam) > 0 },
-		Fails:       eachVerdict(func(v *SpamVerdict) bool { return v.Verdict == Allowed }),
-	},
 }
 
 // eachVerdict makes a rule about the verdicts that fulfil a condition.

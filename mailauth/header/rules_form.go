@@ -72,20 +72,6 @@ var formRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "header.message_id.invalid", Severity: diag.Info, Category: factorForm,
-		DependsOn:   []diag.Code{"header.message_id.missing"},
-		Title:       "Message-ID does not have the form <left@right>",
-		Requirement: "The Message-ID is well-formed",
-		Ref:         "RFC 5322 section 3.6.4",
-		Advice:      "Have the sending program write a unique identifier such as <unique@its.domain>.",
-		Fails: func(e *evidence) diag.Failures {
-			value := strings.TrimSpace(e.msg.Value("Message-ID"))
-			left, right, ok := strings.Cut(strings.Trim(value, "<>"), "@")
-			good := ok && left != "" && right != "" && strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">")
-			return diag.FailIf(!good, "The Message-ID is %s.", quoted(value)).About("Message-ID")
-		},
-	},
-	{
 		Code: "header.fields.duplicate", Severity: diag.Warning, Weight: 3, Category: factorForm,
 		DependsOn:   []diag.Code{"header.fields.none"},
 		Title:       "Field that may appear only once is repeated",
@@ -169,56 +155,6 @@ var formRules = diag.Rules[*evidence]{
 			return diag.FailIf(len(bad) > 0, "There are bytes of an undeclared character set in %s.", names(bad))
 		},
 	},
-	{
-		Code: "header.characters.utf8", Severity: diag.Info, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Unencoded UTF-8 in a field",
-		Requirement: "No field contains unencoded UTF-8",
-		Ref:         "RFC 6532 section 3",
-		Advice:      "Encode the text as in RFC 2047 unless every server on the path supports SMTPUTF8.",
-		Fails: func(e *evidence) diag.Failures {
-			bad := e.fieldsWhere(func(f *message.Field) bool { _, utf := isRaw(f); return utf })
-			return diag.FailIf(len(bad) > 0,
-				"There is unencoded UTF-8 in %s, which only servers with SMTPUTF8 have to accept.", names(bad))
-		},
-	},
-	{
-		Code: "header.fields.blank", Severity: diag.Info, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "White space before the colon of a field",
-		Requirement: "No field has white space before the colon",
-		Ref:         "RFC 5322 section 4.5",
-		Advice: "Write the colon directly after the field name: some servers do not recognize the field " +
-			"otherwise.",
-		Fails: func(e *evidence) diag.Failures {
-			bad := e.fieldsWhere((*message.Field).SpaceBeforeColon)
-			return diag.FailIf(len(bad) > 0, "There is white space before the colon of %s.", names(bad))
-		},
-	},
-	{
-		Code: "header.line_ends.doubled", Severity: diag.Info, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Lines end with two carriage returns",
-		Requirement: "Lines end with CRLF or LF",
-		Ref:         "RFC 5322 section 2.1",
-		Advice: "Convert line endings only once: the extra carriage return becomes part of the line and " +
-			"breaks signatures.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.msg.Ends.CRCRLF > 0, "%s with CR CR LF instead of CR LF.", endings(e.msg.Ends.CRCRLF))
-		},
-	},
-	{
-		Code: "header.recipients.missing", Severity: diag.Info, Category: factorForm,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "No recipient in To or Cc",
-		Requirement: "A recipient is named in To or Cc",
-		Ref:         "RFC 5322 section 3.6.3",
-		Advice:      "Add the recipient to To: some filters count its absence against a message.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.count("To")+e.count("Cc")+e.count("Bcc") == 0,
-				"The header has neither To nor Cc: the recipients were named only in the SMTP envelope.")
-		},
-	},
 }
 
 // damageTexts say what was done about each kind of damage.
@@ -231,13 +167,6 @@ var damageTexts = map[Damage]string{
 	message.HTML:            "The text was copied from the source of a web page, with &lt; for <; it was decoded before reading.",
 	message.Escaped:         "Line ends were written as \\n; they were restored before reading.",
 	message.Unindented:      "Folded lines had lost the white space before them; it was restored before reading.",
-}
-
-func endings(n int) string {
-	if n == 1 {
-		return "1 line ends"
-	}
-	return diag.Count(n, "line") + " end"
 }
 
 // shortName is the name of a field for a sentence.

@@ -114,7 +114,7 @@ var identityRules = diag.Rules[*evidence]{
 			"Lookalike domains can pass SPF, DKIM and DMARC.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(domainsOf(e.authors()), func(domain string) diag.Failures {
-				why := lookalike(domain)
+				why := e.lookalike(domain)
 				return diag.FailIf(why != "", "In the domain %s, the label %s.", diag.Quote(domain), why).About(domain)
 			})
 		},
@@ -150,74 +150,6 @@ var identityRules = diag.Rules[*evidence]{
 				return diag.FailIf(bad, "The message is from %s, but replies go to %s.", e.fromDomain,
 					diag.Quote(a.Addr())).About("Reply-To")
 			})
-		},
-	},
-	{
-		Code: "header.reply_to.other", Severity: diag.Info, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.reply_to.freemail"},
-		Title:       "Replies go to another domain",
-		Requirement: "Replies go to the domain in From",
-		Ref:         "RFC 5322 section 3.6.2",
-		Advice: "Check that the sender intends this. It is common for mailing lists and sending services, " +
-			"but also for fraud.",
-		When: (*evidence).answersElsewhere,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(domainsOf(e.replyTo), func(domain string) diag.Failures {
-				return diag.FailIf(!sameOrganization(domain, e.fromDomain),
-					"The message is from %s, but replies go to %s.", e.fromDomain, diag.Quote(domain)).About("Reply-To")
-			})
-		},
-	},
-	{
-		Code: "header.return_path.other", Severity: diag.Info, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.from.invalid"},
-		Title:       "Envelope sender and From use different domains",
-		Requirement: "Envelope sender and From use the same domain",
-		Ref:         "RFC 9989 section 4.4",
-		Advice: "Set up a custom return path under your own domain at the sending service, so that SPF " +
-			"counts for DMARC too.",
-		When: func(e *evidence) bool {
-			return e.fromDomain != "" && e.returnPath != nil && e.returnPath.Domain != ""
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!sameOrganization(e.returnPath.Domain, e.fromDomain),
-				"The envelope sender uses %s and From uses %s, so SPF does not count for DMARC.",
-				diag.Quote(e.returnPath.Domain), e.fromDomain).About("Return-Path")
-		},
-	},
-	{
-		Code: "header.sender.other", Severity: diag.Info, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.from.invalid"},
-		Title:       "Sent by another domain on behalf of the author",
-		Requirement: "Sender and From use the same domain",
-		Ref:         "RFC 5322 section 3.6.2",
-		Advice: "No action is needed if the author uses that service. Some mail programs show such " +
-			"messages as sent on behalf of the author.",
-		When: func(e *evidence) bool { return e.fromDomain != "" && len(e.sender) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(domainsOf(e.sender), func(domain string) diag.Failures {
-				return diag.FailIf(!sameOrganization(domain, e.fromDomain), "Sender uses %s, and From uses %s.",
-					diag.Quote(domain), e.fromDomain).About("Sender")
-			})
-		},
-	},
-	{
-		Code: "header.originating_ip.shown", Severity: diag.Info, Category: factorIdentity,
-		DependsOn:   []diag.Code{"header.fields.none"},
-		Title:       "Header reveals the IP address of the sender's device",
-		Requirement: "The header does not reveal the IP address of the sender's device",
-		Ref:         "RFC 5321 section 7.6",
-		Advice: "Configure the mail server to omit the field if the address should stay private. " +
-			"Recipients can use it to trace abuse.",
-		Fails: func(e *evidence) diag.Failures {
-			var all diag.Failures
-			for _, name := range []string{"X-Originating-IP", "X-Sender-IP", "X-Source-IP", "X-Client-IP",
-				"X-Remote-IP"} {
-				if value := e.msg.Value(name); value != "" {
-					all = append(all, diag.Fail("%s is %s.", name, strings.Trim(quoted(value), `"`)).About(name)...)
-				}
-			}
-			return all
 		},
 	},
 }

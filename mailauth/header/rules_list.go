@@ -106,17 +106,4 @@ var listRules = diag.Rules[*evidence]{
 				"The message is marked as bulk mail but has no List-Unsubscribe field.").About("List-Unsubscribe")
 		},
 	},
-	{
-		Code: "header.list.unsubscribe.http", Severity: diag.Info, Category: factorList,
-		DependsOn:   []diag.Code{"header.list.unsubscribe.syntax"},
-		Title:       "Unsubscribe link uses unencrypted http",
-		Requirement: "The unsubscribe link uses https",
-		Ref:         "RFC 8058 section 3.1",
-		Advice:      "Use an https URI in List-Unsubscribe.",
-		When:        func(e *evidence) bool { return e.list.Unsubscribe != "" },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.hasURI("http") && !e.hasHTTPSUnsubscribe(),
-				"List-Unsubscribe has an http URI and no https URI.").About("List-Unsubscribe")
-		},
-	},
 }

@@ -176,21 +176,6 @@ var liveDMARCRules = diag.Rules[*analysis]{
 				"still verifies.", by, a.live.spfOutcome(), a.author())
 		},
 	},
-	{
-		Code: "header.live.recorded", Severity: diag.Info, Category: liveDMARC,
-		Title:       "Result recorded by the receiver differs from the current one",
-		Requirement: "The results recorded by the receiver match the current ones",
-		Ref:         "RFC 8601 section 4.1",
-		Advice: "Use the recorded result for the time of delivery, if the field is the receiver's own, " +
-			"and the current one for today. Keys are rotated and records change.",
-		When: func(a *analysis) bool { return checked(a) && len(a.comparisons()) > 0 },
-		Fails: func(a *analysis) diag.Failures {
-			return diag.FailEach(a.comparisons(), func(c Comparison) diag.Failures {
-				return diag.FailIf(!c.Agrees, "%s recorded %s=%s%s, but the result is now %s. %s", diag.Quote(c.AuthServID), c.Method,
-					diag.Quote(c.Recorded), c.about(), c.Now, c.Reason)
-			})
-		},
-	},
 }
 
 // enforced reports whether the policy asks receivers to act.

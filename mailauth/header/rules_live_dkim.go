@@ -89,36 +89,6 @@ var liveDKIMRules = diag.Rules[*analysis]{
 			return a.live.issues(dkim.IssueFromAdded, dkim.IssuePublicSuffix)
 		},
 	},
-	{
-		Code: "header.live.dkim.note", Severity: diag.Info, Category: liveAuth,
-		Title:       "DKIM signature or key could be improved",
-		Requirement: "DKIM signatures and keys follow current recommendations",
-		Ref:         "RFC 8301 section 3.2",
-		Advice: "Have the signer use a 2048-bit key, remove l= from the signature, and remove t=y from " +
-			"the key when testing is complete.",
-		When: anySignature(func(s *dkim.Result) bool { return s.PublicKey != nil }),
-		Fails: func(a *analysis) diag.Failures {
-			short := diag.FailEach(a.live.signatures(shortKey), func(s *dkim.Result) diag.Failures {
-				return diag.Fail("The RSA key of %s at %s has %d bits; 2048 bits are recommended.", s.Domain, s.KeyName,
-					s.PublicKey.SizeBits).About(s.Domain)
-			})
-			return append(short, a.live.issues(dkim.IssueTesting, dkim.IssueLength)...)
-		},
-	},
-	{
-		Code: "header.live.dkim.expired", Severity: diag.Info, Category: liveAuth,
-		Title:       "DKIM signature has expired since delivery",
-		Requirement: "No DKIM signature has expired since delivery",
-		Ref:         "RFC 6376 section 3.5",
-		Advice:      "No action is needed: the signature was valid when the message was received.",
-		When:        anySignature(func(s *dkim.Result) bool { return s.ExpiresAt != nil }),
-		Fails: func(a *analysis) diag.Failures {
-			return diag.FailEach(a.live.signatures(a.live.expiredSince), func(s *dkim.Result) diag.Failures {
-				return diag.Fail("The DKIM signature of %s expired on %s, after the message was received on %s.", s.Domain,
-					day(*s.ExpiresAt), day(a.live.at)).About(s.Domain)
-			})
-		},
-	},
 }
 
 // anySignature is the condition that there is such a signature.
@@ -129,12 +99,6 @@ func anySignature(is func(*dkim.Result) bool) func(*analysis) bool {
 // usableKey reports whether the header was compared with a key that may be used for the signature.
 func usableKey(s *dkim.Result) bool {
 	return s.SignatureOK != nil && s.Result != dkim.PermError && s.Result != dkim.Neutral
-}
-
-// shortKey reports whether a signature was made with an RSA key that is accepted, but shorter than recommended.
-func shortKey(s *dkim.Result) bool {
-	return s.Key != nil && s.Key.Type == dkim.RSA && s.PublicKey != nil && s.PublicKey.SizeBits >= dkim.MinRSABits &&
-		s.PublicKey.SizeBits < dkim.RecommendedRSABits
 }
 
 // issues returns a failure for each such issue of a signature.
@@ -169,9 +133,4 @@ func (l *liveEvidence) each(holds func(*dkim.Result) bool, format string) diag.F
 		}
 		return diag.Fail(format, domain, s.Reason).About(s.Domain)
 	})
-}
-
-// expiredSince reports whether a signature was in its time when the message was received, and no longer is.
-func (l *liveEvidence) expiredSince(s *dkim.Result) bool {
-	return s.ExpiresAt != nil && s.ExpiresAt.Before(l.now) && !s.ExpiresAt.Before(l.at)
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/arc"
 )
 
 // ptrKnown reports whether the names of the sending server are known, or known to be missing.
@@ -75,21 +74,6 @@ var liveServerRules = diag.Rules[*analysis]{
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(a.gateway() != "", "The server that delivered the message, %s, is a mail filter, which may "+
 				"belong to the sender or to the receiver.", a.gateway())
-		},
-	},
-	{
-		Code: "header.live.arc.failed", Severity: diag.Info, Category: liveHost,
-		Title:       "ARC chain is not valid",
-		Requirement: "The ARC chain is valid",
-		Ref:         "RFC 8617 section 5.2",
-		Advice: "Ignore the earlier results that the chain reports. Whoever changed the message after the " +
-			"last seal, or sealed it incorrectly, has to fix that.",
-		When: func(a *analysis) bool {
-			return checked(a) && (a.live.arc.Result == arc.Pass || a.live.arc.Result == arc.Fail)
-		},
-		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.live.arc.Result == arc.Fail, "The ARC chain of %s is not valid. %s",
-				diag.Count(len(a.live.arc.Sets), "set"), a.live.arc.Reason)
 		},
 	},
 }

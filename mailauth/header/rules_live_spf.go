@@ -2,25 +2,10 @@ package header
 
 import (
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
 var liveSPFRules = diag.Rules[*analysis]{
-	{
-		Code: "header.live.spf.forwarded", Severity: diag.Info, Category: liveAuth,
-		Title:       "SPF fails because the message was forwarded",
-		Requirement: "SPF does not fail because of forwarding",
-		Ref:         "RFC 7208 appendix D",
-		Advice: "Do not add the forwarder to the SPF record: that would authorize all of its customers. " +
-			"DKIM authenticates forwarded mail.",
-		When: func(a *analysis) bool { return judged(a) && passes(a) && a.forwarder() != "" },
-		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(refused(a.live.spf),
-				"SPF gives %s: %s does not authorize %s, the server of the forwarder %s.", a.live.spf.Outcome,
-				diag.Quote(a.live.spf.Domain), a.live.hop.ip, a.forwarder())
-		},
-	},
 	{
 		Code: "header.live.spf.fail", Severity: diag.Warning, Weight: 15, Category: liveAuth,
 		Title:       "SPF fails: the server is not authorized to send for the domain",
@@ -68,18 +53,6 @@ var liveSPFRules = diag.Rules[*analysis]{
 		},
 	},
 	{
-		Code: "header.live.spf.none", Severity: diag.Info, Category: liveAuth,
-		Title:       "Envelope sender has no SPF record",
-		Requirement: "The envelope sender has an SPF record",
-		Ref:         "RFC 7208 section 2.6.1",
-		Advice:      "Have the owner of the domain publish an SPF record that lists all servers that send for it.",
-		When:        judged,
-		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(a.live.spf.Outcome == spf.None, "SPF gives none: %s has no SPF record.",
-				diag.Quote(a.live.spf.Domain)).About(a.live.spf.Domain)
-		},
-	},
-	{
 		Code: "header.live.spf.helo", Severity: diag.Warning, Weight: 5, Category: liveAuth,
 		Title:       "SPF fails for the HELO name of the server",
 		Requirement: "SPF does not fail for the HELO name of the server",
@@ -92,21 +65,6 @@ var liveSPFRules = diag.Rules[*analysis]{
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(refused(a.live.helo), "SPF for the HELO name %s gives %s for %s: that name does not "+
 				"authorize the server.", diag.Quote(a.live.helo.Domain), a.live.helo.Outcome, a.live.hop.ip)
-		},
-	},
-	{
-		Code: "header.live.spf.unaligned", Severity: diag.Info, Category: liveAuth,
-		Title:       "SPF passes for a domain other than the author's",
-		Requirement: "SPF passes for the author's domain",
-		Ref:         "RFC 9989 section 4.4.2",
-		Advice: "If a sending service sends for the domain, set up a custom return path under the domain " +
-			"there, so that SPF counts for DMARC too.",
-		When: func(a *analysis) bool {
-			return judged(a) && a.live.spf.Outcome == spf.Pass && len(a.input.from) == 1 && a.forwarder() == ""
-		},
-		Fails: func(a *analysis) diag.Failures {
-			return diag.FailIf(!a.live.aligned(policy.SPF, a.live.spfDomain()),
-				"SPF passes for %s, which is not aligned with %s.", diag.Quote(a.live.spf.Domain), a.author())
 		},
 	},
 }

@@ -13,11 +13,11 @@ import (
 const (
 	// maxAhead is how far Date may lie after the time of arrival: clocks of devices are wrong by minutes.
 	maxAhead = 15 * time.Minute
-	// maxBehind is how far Date may lie before it: queues try for five days (RFC 5321 section 4.5.4.1).
-	maxBehind = 5 * 24 * time.Hour
-	// shortDelay and longDelay are what is worth telling, and what people complain about.
-	shortDelay = 10 * time.Minute
-	longDelay  = time.Hour
+	// maxBehind is how far Date may lie before it: the first server takes a message minutes after it was written, and a
+	// clock or a time zone that is wrong is wrong by an hour or more.
+	maxBehind = 90 * time.Minute
+	// longDelay is what people complain about.
+	longDelay = time.Hour
 	// maxLoop is the number of hops beyond which servers take a message for one in a loop (RFC 5321 section 6.3).
 	maxLoop = 100
 )
@@ -51,21 +51,6 @@ var routeRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "header.received.time", Severity: diag.Info, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.received.missing"},
-		Title:       "Received field without a readable time",
-		Requirement: "Every Received field has a readable time",
-		Ref:         "RFC 5321 section 4.4",
-		Advice:      "No action is needed. The delay at that hop is unknown.",
-		Fails: eachHop(func(e *evidence, h *hop) string {
-			if !h.noTime {
-				return ""
-			}
-			return fmt.Sprintf("The Received field of %s in line %d has no readable time.",
-				diag.Quote(h.server()), h.field.Line)
-		}),
-	},
-	{
 		Code: "header.date.invalid", Severity: diag.Warning, Weight: 3, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.date.missing"},
 		Title:       "Date field cannot be parsed",
@@ -75,33 +60,6 @@ var routeRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.dateErr != nil, "Date is %s: %v.", quoted(e.msg.Value("Date")),
 				e.dateErr).About("Date")
-		},
-	},
-	{
-		Code: "header.date.form", Severity: diag.Info, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.date.invalid"},
-		Title:       "Date field does not follow the standard format",
-		Requirement: "The Date field follows the standard format",
-		Ref:         "RFC 5322 section 3.3",
-		Advice: "Have the sending program write the date like this: Sun, 1 Nov 2026 09:00:04 +0000. " +
-			"Filters count deviations against a message.",
-		Fails: func(e *evidence) diag.Failures {
-			var odd []string
-			for _, o := range []struct {
-				is   bool
-				text string
-			}{
-				{e.date.WrongWeekday, "the day of the week is not that of the date"}, {e.date.NoZone,
-					"the time zone is missing"},
-				{e.date.ObsoleteZone && !e.date.NoZone,
-					"the time zone is a name instead of an offset"}, {e.date.Unusual, "the form is unusual"},
-			} {
-				if o.is {
-					odd = append(odd, o.text)
-				}
-			}
-			return diag.FailIf(len(odd) > 0, "In the date %s %s.", quoted(e.msg.Value("Date")),
-				strings.Join(odd, ", and ")).About("Date")
 		},
 	},
 	{
@@ -118,7 +76,7 @@ var routeRules = diag.Rules[*evidence]{
 			case !arrived.IsZero() && t.After(arrived.Add(maxAhead)):
 				return diag.Fail("Date is %s, which is %s after the first server received the message at %s.", clock(t),
 					span(t.Sub(arrived)), clock(arrived)).About("Date")
-			case arrived.IsZero() && t.After(e.now.Add(maxAhead)):
+			case t.After(e.now.Add(maxAhead)):
 				return diag.Fail("Date is %s, which is %s ahead of the clock.", clock(t),
 					span(t.Sub(e.now))).About("Date")
 			}
@@ -128,11 +86,12 @@ var routeRules = diag.Rules[*evidence]{
 	{
 		Code: "header.date.past", Severity: diag.Warning, Weight: 2, Category: factorRoute,
 		DependsOn:   []diag.Code{"header.date.future"},
-		Title:       "Date is days before the message was sent",
+		Title:       "Date is hours or days before the message was sent",
 		Requirement: "The Date is close to the time of sending",
 		Ref:         "RFC 5322 section 3.6.1",
-		Advice:      "Check whether an old message was sent again, or correct the clock of the sending device.",
-		When:        func(e *evidence) bool { return !e.earliest().IsZero() },
+		Advice: "Correct the clock or the time zone of the sending device, unless an old message was sent again or waited " +
+			"in the outbox.",
+		When: func(e *evidence) bool { return !e.earliest().IsZero() },
 		Fails: func(e *evidence) diag.Failures {
 			t, arrived := e.date.Time, e.earliest()
 			return diag.FailIf(!arrived.IsZero() && t.Before(arrived.Add(-maxBehind)),
@@ -168,21 +127,6 @@ var routeRules = diag.Rules[*evidence]{
 		When: (*evidence).timed,
 		Fails: eachHop(func(e *evidence, h *hop) string {
 			if !h.timed || h.delay < longDelay {
-				return ""
-			}
-			return e.delayText(h)
-		}),
-	},
-	{
-		Code: "header.hop.delay.short", Severity: diag.Info, Category: factorRoute,
-		DependsOn:   []diag.Code{"header.hop.delay.long"},
-		Title:       "Delivery was delayed for several minutes",
-		Requirement: "No hop took more than 10 minutes",
-		Ref:         "RFC 5321 section 4.5.4.1",
-		Advice:      "No action is needed if this happened once. Greylisting and busy filters can take minutes.",
-		When:        (*evidence).timed,
-		Fails: eachHop(func(e *evidence, h *hop) string {
-			if !h.timed || h.delay < shortDelay {
 				return ""
 			}
 			return e.delayText(h)

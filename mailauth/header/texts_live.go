@@ -22,8 +22,8 @@ var analyzeTexts = func() diag.Texts {
 var liveTexts = diag.Texts{
 	string(diag.Valid): {
 		Headline: "The message is authentic: DMARC passes for its author",
-		Sub: "SPF or DKIM confirms that it was sent for the domain in From. Nothing in its header speaks " +
-			"against that.",
+		Sub: "SPF or DKIM confirms that it was sent for the domain in From. Whether that is the domain that you know, only " +
+			"you can tell: compare it letter by letter.",
 	},
 	string(diag.Warned): {
 		Headline: "The message has faults that receivers may hold against it",
