@@ -179,7 +179,7 @@ var tour = []stop{
 	{"Where a URL leads: to https, and no further", "url/check", "http://good.example/",
 		`{"url":"http://good.example/"}`, 200, `"score_band":"excellent"`},
 	{"A short one, and whither it leads", "url/check", "https://sho.example/x",
-		`{"url":"https://sho.example/x"}`, 200, `"url.cross_domain"`},
+		`{"url":"https://sho.example/x"}`, 200, `"cross_domain":true`},
 	{"One that leads back to http", "url/check", "https://careless.example/",
 		`{"url":"https://careless.example/"}`, 200, `"url.redirect.downgrade"`},
 	{"One that goes round in circles between http and https", "url/check", "https://circle.example/",
