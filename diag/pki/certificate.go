@@ -19,7 +19,7 @@ type Certificate struct {
 	SerialNumber       string    `json:"serial_number" doc:"serial number in hex"`
 	NotBefore          time.Time `json:"not_before" doc:"first moment of validity"`
 	NotAfter           time.Time `json:"not_after" doc:"last moment of validity"`
-	DaysRemaining      int       `json:"days_remaining" doc:"whole days until the end of validity; negative when past"`
+	DaysRemaining      int       `json:"days_remaining" doc:"whole days until the end of validity; negative a day after it"`
 	Expired            bool      `json:"expired" doc:"whether the validity has ended"`
 	NotYetValid        bool      `json:"not_yet_valid" doc:"whether the validity has not begun"`
 	SAN                SAN       `json:"san" doc:"names that the certificate covers"`

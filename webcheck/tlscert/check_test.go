@@ -18,6 +18,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/diagtest"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/lint"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe/probetest"
@@ -54,7 +55,7 @@ var reachCases = []testCase{
 		setup: func(s setup) { s.serve(nil) }, state: diag.Valid},
 	{name: "no such name", zone: "other.example. A 192.0.2.1\nexample.com. SOA ns. h. 1 1 1 1 1\n",
 		req:   func(r *Request) { r.Host = MustHost("nothing.example.com") },
-		setup: func(setup) {}, codes: codes("tls.host.nonexistent"), state: diag.Bad},
+		setup: func(setup) {}, codes: codes("tls.host.nxdomain"), state: diag.Bad},
 	{name: "no address", zone: "example.com. TXT x\n", setup: func(setup) {}, codes: codes("tls.host.address"),
 		state: diag.Bad},
 	{name: "failing name servers", setup: func(s setup) {
@@ -63,14 +64,14 @@ var reachCases = []testCase{
 		}
 	}, codes: codes("tls.host.unknown"), state: diag.Unknown},
 	{name: "a private address", zone: "example.com. A 10.0.0.1\n", setup: func(setup) {},
-		codes: codes("tls.host.blocked"), state: diag.Unknown},
-	{name: "refused", setup: func(setup) {}, codes: codes("tls.connect.refused"), state: diag.Bad},
+		codes: codes("tls.host.blocked"), state: diag.Bad},
+	{name: "refused", setup: func(setup) {}, codes: codes("tls.host.connection"), state: diag.Bad},
 	{name: "silent", setup: func(s setup) { s.w.Behave("192.0.2.10:443", diagtest.Unreachable) },
-		codes: codes("tls.connect.unanswered"), state: diag.Unknown},
+		codes: codes("tls.server.unknown"), state: diag.Unknown},
 	{name: "hangs", setup: func(s setup) { s.w.Behave("192.0.2.10:443", diagtest.Hangs) },
-		codes: codes("tls.handshake.unanswered"), state: diag.Unknown},
+		codes: codes("tls.server.unknown"), state: diag.Unknown},
 	{name: "closes", setup: func(s setup) { s.w.Behave("192.0.2.10:443", diagtest.Closes) },
-		codes: codes("tls.handshake.failed"), state: diag.Bad},
+		codes: codes("tls.host.handshake"), state: diag.Bad},
 	{name: "no TLS", setup: func(s setup) {
 		s.w.Serve("192.0.2.10:443", func(conn net.Conn) {
 			io.WriteString(conn,
@@ -90,7 +91,7 @@ var reachCases = []testCase{
 				_, err = io.WriteString(conn, "\x16\x03\x03\x00\x00")
 			}
 		})
-	}, codes: codes("tls.handshake.failed"), state: diag.Bad},
+	}, codes: codes("tls.host.handshake"), state: diag.Bad},
 	{name: "one connection breaks off", setup: func(s setup) {
 		cert, key := s.a.public.issue(s.t, leaf(nil))
 		config := &tls.Config{Time: s.w.Now, Certificates: []tls.Certificate{{PrivateKey: key, Certificate: [][]byte{cert.Raw,
@@ -106,7 +107,7 @@ var reachCases = []testCase{
 			}
 		})
 	}, state: diag.Valid},
-	{name: "alert", setup: func(s setup) { s.fake(probetest.Server{}) }, codes: codes("tls.handshake.failed"),
+	{name: "alert", setup: func(s setup) { s.fake(probetest.Server{}) }, codes: codes("tls.host.handshake"),
 		state: diag.Bad},
 
 	{name: "expired", setup: func(s setup) {
@@ -242,14 +243,14 @@ func TestCheck(t *testing.T) {
 
 // formVerdicts are one for each rule of package lint, and one for timestamps that are valid.
 func formVerdicts() (list []diag.Verdict) {
-	form := formRules.Reading(sourceServer)
+	form := formRules.Reading(ground.SourceTLS)
 	list = append(list, form.Judge(&evidence{linted: true}, texts))
 	for _, id := range lintIDs {
 		list = append(list, form.Judge(&evidence{linted: true, faults: []lint.Fault{{ID: id, Detail: "It is broken"}}}, texts))
 	}
 	i := slices.IndexFunc(issuanceRules, func(r diag.Rule[*evidence]) bool { return r.Code == "tls.sct.invalid" })
 	signed := &evidence{tls: &pki.TLS{}, scts: []SCT{{Verified: new(true)}}}
-	return append(list, issuanceRules[i:i+1].Reading(sourceServer).Judge(signed, texts))
+	return append(list, issuanceRules[i:i+1].Reading(ground.SourceTLS).Judge(signed, texts))
 }
 
 // lintIDs are the rules of package lint that are findings here.

@@ -25,13 +25,10 @@ type evidence struct {
 	roots *x509.CertPool
 	logs  logList
 
-	addr      netip.AddrPort // invalid if nothing was connected to
-	nxdomain  bool
-	unlearned error         // why no address is known
-	silent    bool          // no resolver said anything of its addresses
-	failure   *fetch.Error  // why crypto/tls made no connection
-	scan      *probe.Report // nil if it was not asked for
-	caa       caa
+	addr    netip.AddrPort // invalid if nothing was connected to
+	failure *fetch.Error   // why crypto/tls made no connection
+	scan    *probe.Report  // nil if it was not asked for
+	caa     caa
 
 	took           *int64 // milliseconds of the handshake
 	version, suite uint16 // of the connection, or as the scan found them
@@ -76,18 +73,15 @@ func parseChain(served [][]byte) (chain []*x509.Certificate, err error) {
 	return chain, nil
 }
 
-// The sources of what the rules look at.
+// What is asked beside the way to the server.
 const (
-	sourceServer diag.Source = "server" // the handshake of crypto/tls
-	sourceScan   diag.Source = "scan"   // the connections that try versions and cipher suites
-	sourceCAA    diag.Source = "caa"
+	sourceScan diag.Source = "scan" // the connections that try versions and cipher suites
+	sourceCAA  diag.Source = "caa"
 )
 
 // Unanswered implements [diag.Asked].
-func (e *evidence) Unanswered() (list []diag.Source) {
-	if !e.connected() && (e.unlearned != nil || e.failure != nil && e.failure.Unanswered) || e.mute() {
-		list = append(list, sourceServer)
-	}
+func (e *evidence) Unanswered() []diag.Source {
+	list := e.seen().Unanswered()
 	if e.scan == nil || e.scan.Partial {
 		list = append(list, sourceScan)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/diagkit/diagkit/diag/fetch"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
-	"github.com/miekg/dns"
 )
 
 // The bounds of a check.
@@ -45,7 +44,6 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	defer cancel()
 	var g diag.Group
 	g.Go(func() { e.caa = lookupCAA(bounded, env, e.name) })
-	g.Go(func() { e.exists(bounded, env) })
 	g.Go(func() {
 		if e.connect(bounded, env) {
 			e.speak(bounded, env)
@@ -55,20 +53,11 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if e.silent && !e.connected() {
-		return nil, fmt.Errorf("examining TLS of %s: %w", e.req.Host, diag.Unavailable(diag.DefaultResolver, e.unlearned))
+	if err := e.failure.Unavailable(); err != nil {
+		return nil, fmt.Errorf("examining TLS of %s: %w", e.req.Host, err)
 	}
 	e.digest()
 	return e, nil
-}
-
-// exists learns whether a name without addresses exists at all, and whether name servers or the server were silent.
-func (e *evidence) exists(ctx context.Context, env *diag.Env) {
-	if _, isIP := e.req.Host.IP(); !isIP {
-		found := diag.LookupAddresses(ctx, env, dns.Fqdn(e.req.Host.Name()))
-		e.nxdomain, e.unlearned = found.V4.NXDomain(), found.Err()
-		e.silent = found.V4.Silent() && found.V6.Silent()
-	}
 }
 
 // connect makes the connection over which crypto/tls speaks. Its address is that of all others.

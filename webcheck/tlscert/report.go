@@ -22,8 +22,8 @@ type Report struct {
 	HostnameMatch *bool            `json:"hostname_match,omitempty" doc:"whether it covers the name"`
 	Trusted       *bool            `json:"trusted,omitempty" doc:"whether its chain leads to a trusted authority, the name apart"`
 	ExpiresAt     *time.Time       `json:"expires_at,omitempty" doc:"when the certificate of the server expires"`
-	DaysRemaining *int             `json:"days_remaining,omitempty" doc:"whole days until the certificate of the server expires; negative when past"`
-	Error         *fetch.Error     `json:"error,omitempty" doc:"why no handshake with a certificate came about"`
+	DaysRemaining *int             `json:"days_remaining,omitempty" doc:"whole days until the certificate of the server expires; negative a day after it"`
+	Error         *fetch.Error     `json:"error,omitempty" doc:"why there was no handshake with a certificate"`
 	VerifiedChain []ChainLink      `json:"verified_chain" doc:"the path to a trusted authority, leaf first, root included; empty if there is none"`
 	ChainIssues   []ChainIssue     `json:"chain_issues" doc:"what is wrong with the chain as served"`
 	Repairable    *bool            `json:"chain_repairable,omitempty" doc:"of an incomplete chain: whether fetching what the certificates point to completes it"`

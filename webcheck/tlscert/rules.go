@@ -6,34 +6,44 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
+	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/diag/pki"
 )
 
-// rules is the table of all that is examined, in the order in which a client would meet it. Those about the connection
-// stand on each other, and the rules about ignorance among them keep the next from being judged.
+// rules is the table of all that is examined, in the order in which a client would meet it.
 var rules = slices.Concat(
-	connectionRules.Reading(diag.FromRequest), certificateRules.Reading(sourceServer), chainRules.Reading(sourceServer),
-	keyRules.Reading(sourceServer), formRules.Reading(sourceServer), versionRules.Reading(sourceScan),
-	cipherRules.Reading(sourceScan), featureRules.Reading(sourceScan), issuanceRules.Reading(sourceServer),
-	caaRules.Reading(sourceCAA),
+	reachRules, connectionRules.Reading(ground.SourceTLS), handshakeRules, clientRules.Reading(ground.SourceTLS),
+	validityRules, slices.Concat(certificateRules, chainRules, keyRules, formRules).Reading(ground.SourceTLS),
+	versionRules.Reading(sourceScan), cipherRules.Reading(sourceScan),
+	featureRules.Reading(sourceScan), issuanceRules.Reading(ground.SourceTLS), caaRules.Reading(sourceCAA),
 )
 
-// failed reports whether nothing came about with the server, for one of the reasons.
-func (e *evidence) failed(codes ...fetch.Reason) bool {
-	return e.failure != nil && slices.Contains(codes, e.failure.Code)
+// server makes the rules about facts that other checks of servers meet as well.
+var server = ground.Server[*evidence]{Seen: (*evidence).seen}
+
+// seen is how far the check came with the server. What only the scan could speak with counts as reached.
+func (e *evidence) seen() *ground.Seen {
+	s := &ground.Seen{Host: e.req.Host.Name(), Now: e.now}
+	if e.tls != nil {
+		s.TLS = []*pki.TLS{e.tls}
+	}
+	if e.failure != nil && !scanned(e) {
+		failure := *e.failure
+		failure.Unanswered = failure.Unanswered || e.mute()
+		s.Err = &failure
+	}
+	return s
 }
 
-// noAddress reports whether the host is known to have no address.
-func (e *evidence) noAddress() bool { return e.failed(fetch.DNS) && !e.failure.Unanswered }
+// failed reports whether the handshake or the way to it failed for a reason.
+func (e *evidence) failed(code fetch.Reason) bool { return e.failure != nil && e.failure.Code == code }
 
 // connected reports whether the server took a connection.
 func (e *evidence) connected() bool { return e.addr.IsValid() }
 
-// mute reports whether the server took a connection and said nothing.
+// mute reports whether the server took connections and said nothing.
 func (e *evidence) mute() bool {
-	if e.failure == nil || e.scan == nil {
-		return e.failed(fetch.Timeout)
-	}
-	return e.scan.Partial && !e.scan.Any() && !e.scan.NotTLS
+	return e.connected() && e.scan != nil && e.scan.Partial && !e.scan.Any() && !e.scan.NotTLS
 }
 
 // demandsClient reports whether the server ends connections of clients that have no certificate.
@@ -44,92 +54,21 @@ func (e *evidence) oversized() bool {
 	return e.failed(fetch.TLS) && strings.Contains(e.failure.Message, "exceeds maximum")
 }
 
-// connectionRules are about reaching the server and coming to terms with it.
+// reachRules are about reaching the server.
+var reachRules = server.Rules(
+	diag.Rule[*evidence]{Fact: ground.NotLookedUp, Code: "tls.host.unknown"},
+	diag.Rule[*evidence]{Fact: ground.Silent, Code: "tls.server.unknown"},
+	diag.Rule[*evidence]{Fact: ground.NoName, Code: "tls.host.nxdomain"},
+	diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "tls.host.address", NoScore: true},
+	diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "tls.host.blocked", NoScore: true},
+	diag.Rule[*evidence]{Fact: ground.Refused, Code: "tls.host.connection", NoScore: true},
+)
+
+// connectionRules are about what answers.
 var connectionRules = diag.Rules[*evidence]{
 	{
-		Code: "tls.host.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "Address of the host could not be looked up",
-		Requirement: "The name servers answer for the host",
-		Ref:         "RFC 1034 section 4.3.1",
-		Advice:      "Check that every name server of the domain answers, then try again.",
-		Fails: func(e *evidence) diag.Failures {
-			if e.connected() || e.unlearned == nil {
-				return nil
-			}
-			return diag.Fail("The address lookup of %s failed: %s.", e.req.Host.Name(), diag.Reason(e.unlearned))
-		},
-	},
-	{
-		Code: "tls.host.nonexistent", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"tls.host.unknown"},
-		Title:       "Host does not exist",
-		Requirement: "The host exists in the DNS",
-		Ref:         "RFC 8020 section 2",
-		Advice:      "Check the spelling of the name, its registration and its delegation.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.noAddress() && e.nxdomain, "The DNS answers NXDOMAIN for %s.", e.req.Host.Name())
-		},
-	},
-	{
-		Code: "tls.host.address", Severity: diag.Error, NoScore: true, DependsOn: []diag.Code{"tls.host.nonexistent"},
-		Title:       "Host has no address",
-		Requirement: "The host has an address",
-		Ref:         "RFC 1035 section 3.4.1",
-		Advice:      "Publish an A or AAAA record for the host, or check the name that you asked for.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.noAddress(), "%s exists, but has neither an A nor an AAAA record.", e.req.Host.Name())
-		},
-	},
-	{
-		Code: "tls.host.blocked", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"tls.host.address"},
-		Title:       "Host leads to an address that is not public",
-		Requirement: "The host has a public address",
-		Ref:         "RFC 6890 section 2",
-		Advice:      "Publish a public address, or run the check from within the network of the host.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.failed(fetch.Blocked),
-				"%s leads to an address that must not be reached from here, so it was not "+
-					"connected to.", e.req.Host.Name())
-		},
-	},
-	{
-		Code: "tls.connect.unanswered", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"tls.host.blocked"},
-		Title:       "Server does not answer",
-		Requirement: "The server answers",
-		Ref:         "RFC 9293 section 3.10.1",
-		Advice:      "Check that the server runs and that its firewall lets packets to the port pass.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.connected() && e.failure != nil && e.failure.Unanswered,
-				"%s does not answer on port %d.", e.req.Host.Name(), e.req.Port)
-		},
-	},
-	{
-		Code: "tls.connect.refused", Severity: diag.Critical, NoScore: true,
-		DependsOn:   []diag.Code{"tls.connect.unanswered"},
-		Title:       "Connection refused: nothing listens on the port",
-		Requirement: "The server accepts connections on the port",
-		Ref:         "RFC 9293 section 3.5.2",
-		Advice:      "Start the server, let it listen on the port, and check the port and the addresses in the DNS.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.connected(), "%s refuses connections on port %d.", e.req.Host.Name(), e.req.Port)
-		},
-	},
-	{
-		Code: "tls.handshake.unanswered", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"tls.connect.refused"},
-		Title:       "Server does not answer the TLS handshake",
-		Requirement: "The server answers the TLS handshake",
-		Ref:         "RFC 8446 section 4.1.3",
-		Advice:      "Check that the server speaks TLS on the port from the first byte, and is not overloaded.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mute(), "The server at %s took the connection, but the TLS handshake did not end in time.",
-				e.addr)
-		},
-	},
-	{
 		Code: "tls.handshake.plain", Severity: diag.Critical, NoScore: true,
-		DependsOn:   []diag.Code{"tls.handshake.unanswered"},
+		DependsOn:   []diag.Code{"tls.host.connection"},
 		Title:       "Server does not speak TLS on the port",
 		Requirement: "The server speaks TLS",
 		Ref:         "RFC 8446 section 5.1",
@@ -151,21 +90,20 @@ var connectionRules = diag.Rules[*evidence]{
 				reasonOf(e.failure))
 		},
 	},
+}
+
+// handshakeRules are about coming to terms with the server.
+var handshakeRules = server.Rules(diag.Rule[*evidence]{
+	Fact: ground.Handshake, Code: "tls.host.handshake", NoScore: true,
+	DependsOn: []diag.Code{"tls.host.connection", "tls.handshake.plain", "tls.handshake.oversized"},
+	Advice: "Look for the reason in the log of the server: often no certificate is configured for the name, or none of its " +
+		"files can be read.",
+})
+
+// clientRules are about who can connect.
+var clientRules = diag.Rules[*evidence]{
 	{
-		Code: "tls.handshake.failed", Severity: diag.Critical, NoScore: true,
-		DependsOn:   []diag.Code{"tls.handshake.oversized"},
-		Title:       "TLS handshake fails with every version and cipher suite",
-		Requirement: "The server completes a TLS handshake",
-		Ref:         "RFC 8446 section 4.1.1",
-		Advice: "Look for the reason in the log of the server: often no certificate is configured for the name, or none " +
-			"of its files can be read.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.failure != nil && (e.scan == nil || !e.scan.Any()),
-				"The server at %s completes no handshake for %s: %s.", e.addr, e.name, reasonOf(e.failure))
-		},
-	},
-	{
-		Code: "tls.handshake.client_certificate", Severity: diag.Info, DependsOn: []diag.Code{"tls.handshake.failed"},
+		Code: "tls.handshake.client_certificate", Severity: diag.Info, DependsOn: []diag.Code{"tls.host.handshake"},
 		Title:       "Server asks clients for a certificate",
 		Requirement: "The server asks for no certificate of the client",
 		Ref:         "RFC 8446 section 4.3.2",
@@ -180,7 +118,7 @@ var connectionRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.handshake.uncommon", Severity: diag.Error, Weight: 10, Category: factorConnection,
-		DependsOn:   []diag.Code{"tls.handshake.failed"},
+		DependsOn:   []diag.Code{"tls.host.handshake"},
 		Title:       "Common clients cannot connect",
 		Requirement: "Common clients can connect",
 		Ref:         "RFC 9325 section 4.2",

@@ -14,37 +14,11 @@ import (
 // certified reports whether the certificate of the server is known.
 func certified(e *evidence) bool { return e.tls != nil }
 
-// current reports whether the certificate of the server is within its validity.
-func current(e *evidence) bool {
-	return certified(e) && !e.described().Expired && !e.described().NotYetValid
-}
-
-// ends finds fault with a certificate whose end is so near.
-func (e *evidence) ends(near diag.Severity) diag.Failures {
-	c := e.described()
-	if ground.Ends(c.NotBefore, c.NotAfter, e.now) != near {
-		return nil
-	}
-	return diag.Failures{{
-		Detail: fmt.Sprintf("The certificate expires on %s, in %s.", c.NotAfter.Format(time.DateOnly),
-			daysOf(c.DaysRemaining)),
-		Due: c.NotAfter,
-	}}
-}
-
-// daysOf is a number of days in a sentence.
-func daysOf(n int) string {
-	if n == 0 {
-		return "less than a day"
-	}
-	return diag.Count(n, "day")
-}
-
-// certificateRules are about the certificate of the server itself.
+// certificateRules are about the certificate of the server itself, its validity apart.
 var certificateRules = diag.Rules[*evidence]{
 	{
 		Code: "tls.certificate.missing", Severity: diag.Critical, Weight: 10, Category: factorCertificate,
-		DependsOn:   []diag.Code{"tls.handshake.failed"},
+		DependsOn:   []diag.Code{"tls.host.handshake"},
 		Title:       "Server shows no certificate",
 		Requirement: "The server shows a certificate",
 		Ref:         "RFC 9325 section 4.1",
@@ -57,7 +31,7 @@ var certificateRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.certificate.unread", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"tls.handshake.failed"},
+		DependsOn:   []diag.Code{"tls.host.handshake"},
 		Title:       "Certificate could not be read",
 		Requirement: "The certificate can be read",
 		Ref:         "RFC 8446 section 4.4.2",
@@ -71,7 +45,7 @@ var certificateRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "tls.certificate.malformed", Severity: diag.Error, Weight: 5, Category: factorCertificate,
-		DependsOn:   []diag.Code{"tls.handshake.failed"},
+		DependsOn:   []diag.Code{"tls.host.handshake"},
 		Title:       "Certificate is malformed or of an unknown kind",
 		Requirement: "The certificates follow the X.509 format",
 		Ref:         "RFC 5280 section 4.1",
@@ -84,53 +58,6 @@ var certificateRules = diag.Rules[*evidence]{
 			return diag.Fail("A certificate of the chain cannot be read: %s.",
 				diag.Quote(strings.TrimPrefix(e.broken.Error(), "x509: ")))
 		},
-	},
-	{
-		Code: "tls.certificate.expired", Severity: diag.Critical, Fact: ground.Expired, Weight: 20, Category: factorCertificate,
-		Title:       "Certificate has expired",
-		Requirement: "The certificate has not expired",
-		Ref:         "RFC 5280 section 4.1.2.5",
-		Advice:      "Renew the certificate, reload the server and automate both: clients refuse to connect.",
-		When:        certified,
-		Fails: func(e *evidence) diag.Failures {
-			c := e.described()
-			return diag.FailIf(c.Expired, "The certificate for %s expired on %s, %s ago.", subject(e.leaf()),
-				c.NotAfter.Format(time.DateOnly), daysOf(-c.DaysRemaining))
-		},
-	},
-	{
-		Code: "tls.certificate.early", Severity: diag.Critical, Fact: ground.NotYetValid, Weight: 20, Category: factorCertificate,
-		Title:       "Certificate is not yet valid",
-		Requirement: "The validity of the certificate has begun",
-		Ref:         "RFC 5280 section 4.1.2.5",
-		Advice:      "Install a certificate that is valid now, and check the clock of the machine that issued it.",
-		When:        certified,
-		Fails: func(e *evidence) diag.Failures {
-			c := e.described()
-			return diag.FailIf(c.NotYetValid, "The certificate for %s is valid only from %s.", subject(e.leaf()),
-				c.NotBefore.Format(time.RFC3339))
-		},
-	},
-	{
-		Code: "tls.certificate.expires_now", Severity: diag.Error, Weight: 3, Category: factorCertificate,
-		Title:       "Certificate is about to expire",
-		Requirement: "The certificate is not about to expire",
-		Ref:         "RFC 5280 section 4.1.2.5",
-		Advice:      "Renew the certificate now, reload the server and automate both.",
-		Fact:        ground.ExpiresNow,
-		When:        current,
-		Fails:       func(e *evidence) diag.Failures { return e.ends(diag.Error) },
-	},
-	{
-		Code: "tls.certificate.expiring", Severity: diag.Warning, Weight: 3, Category: factorCertificate,
-		DependsOn:   []diag.Code{"tls.certificate.expires_now"},
-		Title:       "Certificate expires soon",
-		Requirement: "The certificate is valid for some time yet",
-		Ref:         "RFC 5280 section 4.1.2.5",
-		Advice:      "Renew the certificate, reload the server and automate both.",
-		Fact:        ground.Expiring,
-		When:        current,
-		Fails:       func(e *evidence) diag.Failures { return e.ends(diag.Warning) },
 	},
 	{
 		Code: "tls.certificate.name", Severity: diag.Critical, Fact: ground.OtherName, Weight: 20, Category: factorCertificate,
@@ -156,6 +83,14 @@ var certificateRules = diag.Rules[*evidence]{
 		},
 	},
 }
+
+// validityRules are about the time.
+var validityRules = server.Rules(
+	diag.Rule[*evidence]{Fact: ground.Expired, Code: "tls.certificate.expired", Weight: 20, Category: factorCertificate},
+	diag.Rule[*evidence]{Fact: ground.NotYetValid, Code: "tls.certificate.early", Weight: 20, Category: factorCertificate},
+	diag.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "tls.certificate.expires_now", Weight: 3, Category: factorCertificate},
+	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "tls.certificate.expiring", Weight: 3, Category: factorCertificate},
+)
 
 // anonymous reports whether the server accepts suites without a certificate only.
 func (e *evidence) anonymous() bool {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -18,10 +19,17 @@ func (e *evidence) missesKnown() bool {
 	return e.incomplete() && (e.repaired || e.public() || len(e.top().IssuingCertificateURL) > 0)
 }
 
+// whyUntrusted is why no rule here has severity and code of the fact that a certificate is not trusted.
+const (
+	whyUntrusted  = "this check examines the chain, and has a code for each reason why clients do not trust it"
+	whyIncomplete = "browsers fetch the missing certificate or know it already, so that only other clients fail"
+)
+
 // chainRules are about the way from the certificate to a trusted authority.
 var chainRules = diag.Rules[*evidence]{
 	{
-		Code: "tls.chain.self_signed", Severity: diag.Critical, Weight: 20, Category: factorChain,
+		Code: "tls.chain.self_signed", Severity: diag.Critical, Fact: ground.Untrusted, Differs: whyUntrusted,
+		Weight: 20, Category: factorChain,
 		Title:       "Certificate is self-signed",
 		Requirement: "The certificate is issued by an authority",
 		Ref:         "RFC 5280 section 6.1",
@@ -34,7 +42,8 @@ var chainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.chain.incomplete", Severity: diag.Error, Weight: 15, Category: factorChain,
+		Code: "tls.chain.incomplete", Severity: diag.Error, Fact: ground.Untrusted, Differs: whyIncomplete,
+		Weight: 15, Category: factorChain,
 		DependsOn:   []diag.Code{"tls.chain.self_signed"},
 		Title:       "Certificate chain is incomplete",
 		Requirement: "The server sends the intermediate certificates",
@@ -60,7 +69,8 @@ var chainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.chain.untrusted", Severity: diag.Critical, Weight: 20, Category: factorChain,
+		Code: "tls.chain.untrusted", Severity: diag.Critical, Fact: ground.Untrusted, Differs: whyUntrusted,
+		Weight: 20, Category: factorChain,
 		DependsOn:   []diag.Code{"tls.chain.self_signed"},
 		Title:       "Certificate is issued by an authority that is not trusted",
 		Requirement: "The certificate is issued by a trusted authority",
@@ -77,7 +87,8 @@ var chainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.chain.expired", Severity: diag.Critical, Weight: 15, Category: factorChain,
+		Code: "tls.chain.expired", Severity: diag.Critical, Fact: ground.Untrusted, Differs: whyUntrusted,
+		Weight: 15, Category: factorChain,
 		Title:       "Intermediate certificate has expired",
 		Requirement: "The intermediate certificates have not expired",
 		Ref:         "RFC 5280 section 6.1.3",
@@ -91,7 +102,8 @@ var chainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "tls.chain.invalid", Severity: diag.Critical, Weight: 10, Category: factorChain,
+		Code: "tls.chain.invalid", Severity: diag.Critical, Fact: ground.Untrusted, Differs: whyUntrusted,
+		Weight: 10, Category: factorChain,
 		DependsOn:   []diag.Code{"tls.chain.expired"},
 		Title:       "Certificate chain breaks a rule of its issuers",
 		Requirement: "The chain keeps the rules that its issuers set",
