@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,6 +62,21 @@ func TestDrainUnderLoad(t *testing.T) {
 			assert.NotContains(t, s.log.String(), "cut off")
 		})
 	}
+}
+
+// A server that is stopped says at once that it is not ready, and serves until its balancer may have heard of it.
+func TestNotReadyBeforeDraining(t *testing.T) {
+	over := make(chan time.Time)
+	s := startApp(t, &app{drain: drainTime, lame: func() <-chan time.Time { return over }}, "--store=memory:", "--metrics-listen=127.0.0.1:0")
+	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
+	require.Equal(t, http.StatusOK, get(t, metrics+"/readyz").status)
+	s.stop()
+	s.log.wait(t, "not ready any more")
+	assert.Equal(t, http.StatusServiceUnavailable, get(t, metrics+"/readyz").status)
+	assert.Equal(t, http.StatusOK, s.post("/text/upper", upper).status)
+	assert.NotContains(t, s.log.String(), "draining")
+	close(over)
+	require.Equal(t, exitOK, s.wait())
 }
 
 type versionedReply struct {

@@ -56,7 +56,8 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // run is main without the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{stdout: stdout, stderr: stderr, drain: drainTime}
+	lame := func() <-chan time.Time { return time.After(lameTime) }
+	a := &app{stdout: stdout, stderr: stderr, drain: drainTime, lame: lame}
 	return a.main(ctx, args)
 }
 
@@ -64,6 +65,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type app struct {
 	stdout, stderr io.Writer
 	drain          time.Duration // how long running calls may go on after a signal
+
+	// lame says when, after a signal, the listener is closed; nil: at once.
+	lame func() <-chan time.Time
 
 	config  string
 	store   string

@@ -37,7 +37,11 @@ const (
 
 	// drainTime is how long running calls may go on after a signal. Together with closing the store
 	// it stays below the 20 seconds that a supervisor is promised (CONTRACT 8.1).
-	drainTime = 17 * time.Second
+	drainTime = 15 * time.Second
+
+	// lameTime is how long the server goes on taking connections after a signal, while it says that it is not ready: balancers
+	// look every second or so.
+	lameTime = 2 * time.Second
 )
 
 // serveFlags are the flags of "diagd serve".
@@ -236,7 +240,8 @@ func (a *app) url(l net.Listener, secure bool) string {
 	return scheme + l.Addr().String()
 }
 
-// run serves until the context ends. Then no new work is taken, and running calls may finish.
+// run serves until the context ends. Then the server says that it is not ready, takes no new work a moment later, and
+// lets running calls finish.
 func (a *app) run(
 	ctx context.Context, server *http.Server, l net.Listener, h *hosted, notes *notifications, health *healthServer,
 	log *slog.Logger,
@@ -258,6 +263,14 @@ func (a *app) run(
 	case <-ctx.Done():
 	}
 	health.ready.Store(false)
+	if a.lame != nil {
+		log.Info("not ready any more; the listener closes in a moment")
+		select {
+		case err := <-failed:
+			return fmt.Errorf("serving: %w", err)
+		case <-a.lame():
+		}
+	}
 	log.Info("draining")
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.drain)
 	defer cancel()
