@@ -9,6 +9,7 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
+	"github.com/miekg/dns"
 )
 
 // evidence is all that the rules look at.
@@ -27,6 +28,7 @@ type evidence struct {
 	failing   *record.Place // the place without an answer, for which it is not known whether there is a record; else nil
 	split     bool          // receivers of RFC 7489 and those of RFC 9989 find other records
 	dmarc     *policy.Discovery
+	apex      diag.Answer[*dns.TXT] // at the domain itself
 	standing  standing
 	beside    beside
 
@@ -63,13 +65,42 @@ func (e *evidence) domain() diag.Domain { return e.discovery.Domain }
 // name is where the record of the domain is, for a sentence.
 func (e *evidence) name() string { return e.discovery.Own().Name }
 
+// exists reports whether the domain exists, and whether that is known: NXDOMAIN for one type holds for all.
+func (e *evidence) exists() (yes, known bool) {
+	if exists, err := e.dmarc.Exists(); err == nil {
+		return exists, true
+	}
+	return !e.apex.NXDomain() || len(e.apex.Aliases) > 0, e.apex.Err() == nil
+}
+
 // nonexistent reports whether the domain is known not to exist.
 func (e *evidence) nonexistent() bool {
 	if e.offline || !e.discovery.Own().Answer.NXDomain() || len(e.discovery.Own().Answer.Aliases) > 0 {
 		return false
 	}
-	exists, err := e.dmarc.Exists()
-	return err == nil && !exists
+	exists, known := e.exists()
+	return known && !exists
+}
+
+// The sources that rules read.
+const (
+	fromRecord diag.Source = "record" // the TXT records at the names where receivers look
+	fromDMARC  diag.Source = "dmarc"
+	fromBeside diag.Source = "beside" // the domain itself and wrong names
+)
+
+// Unanswered implements [diag.Asked].
+func (e *evidence) Unanswered() (open []diag.Source) {
+	if e.failing != nil {
+		open = append(open, fromRecord)
+	}
+	if e.standing.unknown != nil {
+		open = append(open, fromDMARC)
+	}
+	if e.beside.Unknown != "" {
+		open = append(open, fromBeside)
+	}
+	return open
 }
 
 // present reports whether there is a record.

@@ -35,7 +35,7 @@ func ExampleLookup() {
 		fmt.Printf("%s: %s: %s\n", f.Severity, f.Code, f.Detail)
 	}
 	// Output:
-	// BIMI has no effect: the DMARC policy is none
+	// DMARC policy is none, so receivers show no logo
 	// https://brand.example.com/logo.svg false
 	// error: bimi.dmarc.none: The DMARC record at _dmarc.example.com has p=none.
 }
@@ -49,6 +49,6 @@ func ExampleValidate() {
 	fmt.Println(report.Headline)
 	fmt.Println(report.Recommendations[0].SuggestedValue)
 	// Output:
-	// The BIMI record is ignored: it must begin with v=BIMI1;
+	// BIMI record does not begin with v=BIMI1;
 	// v=BIMI1; l=https://example.com/logo.svg; a=;
 }

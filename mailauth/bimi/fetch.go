@@ -57,7 +57,7 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 		return nil, fmt.Errorf("examining BIMI of %s: %w", req.Domain,
 			diag.Unavailable(diag.DefaultResolver, e.discovery.Own().Answer.Err()))
 	}
-	e.standing = assess(e.dmarc)
+	e.apex, e.standing = elsewhere[0], assess(e.dmarc)
 	if e.nonexistent() { // nothing else is judged (CONTRACT 1.7)
 		e.standing.obstacles, e.standing.unknown = []obstacle{{text: "The domain does not exist."}}, nil
 		return e, ctx.Err()

@@ -67,7 +67,7 @@ func (e *evidence) report(env *diag.Env) *LookupReport {
 		Selector:     e.discovery.Selector,
 		Fields:       e.fields(),
 		DMARC:        e.standing.report(),
-		Partial:      e.failing != nil || e.standing.unknown != nil || !e.beside.Searched && !e.nonexistent(),
+		Partial:      len(e.Unanswered()) > 0,
 
 		LogoMatchesCertificate: e.matches,
 	}

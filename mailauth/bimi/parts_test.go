@@ -70,7 +70,7 @@ var shelves = []struct {
 	{"exemplary", full, shelf{logo: drawn, mark: issued(markcerttest.Mark{})},
 		"valid 100", "true", ""},
 	{"no certificate", alone, shelf{logo: drawn},
-		"warning 94 certificate.missing", "unknown", ""},
+		"warning 89 certificate.missing", "unknown", ""},
 	{"another logo", full, shelf{logo: other, mark: issued(markcerttest.Mark{})},
 		"invalid 69 logo_file.mismatch", "false", "not the same file"},
 	{"line ends", full, shelf{logo: strings.ReplaceAll(lines, "\n", "\r\n"), mark: issued(markcerttest.Mark{SVG: lines})},
@@ -86,11 +86,11 @@ var shelves = []struct {
 	{"certificate of another domain", full, shelf{logo: drawn, mark: issued(markcerttest.Mark{Domains: []string{"example.net"}})},
 		"invalid 69 certificate.invalid", "true", "example.com"},
 	{"certificate that expires soon", full, shelf{logo: drawn, mark: issued(markcerttest.Mark{NotAfter: time.Date(2026, 11, 8, 0, 0, 0, 0, time.UTC)})},
-		"warning 94 certificate.flawed", "true", "2026-11-08"},
+		"warning 89 certificate.flawed", "true", "2026-11-08"},
 	{"silence", full, shelf{logo: drawn, mark: issued(markcerttest.Mark{}), spoil: func(w *diagtest.World) { w.Behave(host+":443", diagtest.Unreachable) }},
 		"unknown none logo_file.unknown certificate.unknown", "unknown", ""},
 	{"media type", full, shelf{logo: drawn, media: "text/plain", mark: issued(markcerttest.Mark{})},
-		"warning 94 logo_file.flawed", "true", "text/plain"},
+		"warning 89 logo_file.flawed", "true", "text/plain"},
 }
 
 // visit looks up the domain with a record and a web server.

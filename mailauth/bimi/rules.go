@@ -5,13 +5,16 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
 )
 
 // rules is the table of all that is examined, in the order in which a receiver would meet it.
-var rules = slices.Concat(lookupRules, absenceRules, recordRules, tagRules, dmarcRules, partsRules, besideRules)
+var rules = slices.Concat(slices.Concat(lookupRules, absenceRules, recordRules, tagRules).Reading(fromRecord),
+	slices.Concat(dmarcRules, partsRules).Reading(diag.FromRequest), // each says itself what is known
+	besideRules.Reading(fromRecord))
 
 // Where it is written.
 const (
@@ -60,14 +63,15 @@ var lookupRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "bimi.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Code: "bimi.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
 		DependsOn:   []diag.Code{"bimi.record.unknown"},
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         "RFC 8020 section 2",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
 		When: func(e *evidence) bool { // what has a name below it exists (RFC 8020 section 2)
-			return e.dmarc.MX.Err() == nil || !e.discovery.Own().Answer.NXDomain()
+			_, known := e.exists()
+			return known || !e.discovery.Own().Answer.NXDomain()
 		},
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain())
@@ -76,7 +80,9 @@ var lookupRules = diag.Rules[*evidence]{
 }
 
 // attempted reports whether somebody tried to publish a record.
-func attempted(e *evidence) bool { return len(e.beside.Places) > 0 || aliased(e) }
+func attempted(e *evidence) bool {
+	return e.beside.Unknown == "" && len(e.beside.Places) > 0 || aliased(e)
+}
 
 // aliased reports whether there is an alias at the name.
 func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 0 }
@@ -86,7 +92,8 @@ func aliased(e *evidence) bool { return len(e.discovery.Own().Answer.Aliases) > 
 var absenceRules = diag.Rules[*evidence]{
 	kit.Location(diag.Rule[*evidence]{
 		Code: "bimi.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true, Ref: refDiscovery,
-		When: func(e *evidence) bool { return online(e) && (e.present() || e.none()) },
+		Reads: []diag.Source{fromRecord, fromBeside},
+		When:  func(e *evidence) bool { return online(e) && (e.present() || e.none()) },
 	}),
 	kit.Alias(diag.Rule[*evidence]{
 		Code: "bimi.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
@@ -201,18 +208,6 @@ var recordRules = diag.Rules[*evidence]{
 		When:  kit.One,
 		Fails: kit.Faults(record.BadCase),
 	},
-	kit.Unknown(diag.Rule[*evidence]{
-		Code: "bimi.record.unknown_tag", Severity: diag.Info,
-		Fails: func(e *evidence) diag.Failures {
-			list := kit.Faults(taglist.Unknown)(e)
-			for i := range list {
-				if list[i].Suggested != "" {
-					list[i].Advice = "Correct the name of the tag: receivers ignore a tag that they do not know."
-				}
-			}
-			return list
-		},
-	}),
 }
 
 // head is a record up to its first semicolon.

@@ -13,6 +13,7 @@ var besideRules = diag.Rules[*evidence]{
 		Requirement: "All receivers find the same BIMI record",
 		Ref:         refDiscovery,
 		Advice:      "Publish the record at the name of the domain itself, too, where all receivers look first.",
+		Reads:       []diag.Source{fromRecord, fromDMARC},
 		When:        func(e *evidence) bool { return online(e) && e.present() && e.dmarc.Tree.OrganizationalErr == nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.split, "Receivers that use the list of public suffixes (RFC 7489) look at %s, and those that "+
@@ -42,32 +43,10 @@ var besideRules = diag.Rules[*evidence]{
 		Ref:         "RFC 7208 section 5.1",
 		Advice: "List the hosts that send for the domain in the SPF record, and end it with -all or ~all: with +all anybody's " +
 			"mail passes DMARC, and receivers that check this show no logo for it.",
-		When: func(e *evidence) bool { return wanted(e) && (e.beside.Searched || e.beside.open != "") },
+		Reads: []diag.Source{fromRecord, fromBeside}, Stands: true,
+		When: wanted,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.beside.open != "", "The SPF record %q of %s lets every host send.", diag.Quote(e.beside.open), e.domain())
 		},
 	},
-	kit.Wildcard(diag.Rule[*evidence]{
-		Code: "bimi.record.wildcard", Severity: diag.Info,
-		Advice: "Leave it, or publish a BIMI record, which takes the place of the wildcard there: receivers ignore texts of other " +
-			"kinds.",
-		When: func(e *evidence) bool {
-			return online(e) && e.failing == nil && !e.nonexistent() && (e.beside.Searched || e.beside.Wildcard != "")
-		},
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.beside.Wildcard != "", "The wildcard *.%s answers at %s with %q, which is no BIMI record.",
-				e.domain(), e.name(), diag.Quote(e.beside.Wildcard))
-		},
-	}),
-	kit.Unrelated(diag.Rule[*evidence]{
-		Code: "bimi.record.unrelated", Severity: diag.Info, Ref: refDiscovery,
-		Advice: "Move the record to where it belongs, or remove it: some receivers do not expect it there.",
-		When:   func(e *evidence) bool { return online(e) && e.failing == nil && !e.nonexistent() },
-	}),
-	kit.Another(diag.Rule[*evidence]{
-		Code: "bimi.record.elsewhere", Severity: diag.Info, Ref: refDiscovery,
-		When: func(e *evidence) bool {
-			return online(e) && kit.One(e) && (e.beside.Searched || len(e.beside.Places) > 0)
-		},
-	}),
 }

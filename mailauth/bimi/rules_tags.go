@@ -111,23 +111,6 @@ var tagRules = diag.Rules[*evidence]{
 		When:  func(e *evidence) bool { return hasRecord(e) && e.record.LocalPartSelectors },
 		Fails: kit.Faults(record.BadPrefix),
 	},
-	{
-		Code: "bimi.lps.used", Severity: diag.Info,
-		Title:       "Logo depends on the sender's address (lps)",
-		Requirement: "The logo does not depend on the sender's address",
-		Ref:         refLocalPart,
-		Advice: "Check the records of these selectors one by one, and make sure that the record without them is right as " +
-			"well: few receivers know lps.",
-		When: hasRecord,
-		Fails: func(e *evidence) diag.Failures {
-			which := ""
-			if list := e.record.Prefixes; len(list) > 0 {
-				which = " if it begins with " + diag.Quote(strings.Join(list, ", "))
-			}
-			return diag.FailIf(e.record.LocalPartSelectors, "Receivers that know lps take the local part of the sender's address "+
-				"for the selector%s. Records of such selectors were not examined.", which)
-		},
-	},
 }
 
 func location(e *evidence) record.URI  { return e.record.Location }

@@ -36,7 +36,7 @@ func ExampleLookup() {
 	}
 	fmt.Print(report.Recommendations[0].SuggestedValue)
 	// Output:
-	// MTA-STS policy is not served (no status 200)
+	// Policy is not served with status 200
 	// critical: mtasts.policy.status: The policy host answered 404 Not Found. (RFC 8461 section 3.3)
 	// warning: mtasts.tls_rpt.missing: There is no TLSRPT record at _smtp._tls.example.com. (RFC 8460 section 3)
 	// version: STSv1

@@ -56,20 +56,50 @@ type evidence struct {
 	hosts []host // those of mail
 }
 
+// The sources that rules read.
+const (
+	fromRecord    diag.Source = "record"    // the TXT records at the name
+	fromElsewhere diag.Source = "elsewhere" // wrong names, which only matter where the right one has no record
+	fromReports   diag.Source = "reports"   // the TLSRPT record
+	fromPolicy    diag.Source = "policy"    // the policy host
+	fromMail      diag.Source = "mail"      // whether the domain receives mail, and by which servers
+	fromAddresses diag.Source = "addresses" // of all mail servers
+)
+
+// Unanswered implements [diag.Asked].
+func (e *evidence) Unanswered() (open []diag.Source) {
+	failing := func(h host) bool { return h.Err() != nil }
+	for source, known := range map[diag.Source]bool{
+		fromRecord: answered(e), fromReports: e.tlsrpt.Err() == nil, fromPolicy: !unanswered(e),
+		fromElsewhere: present(e) || e.elsewhere.Unknown == "",
+		fromMail:      mailKnown(e) && e.mail.Surplus == 0,
+		fromAddresses: !slices.ContainsFunc(e.hosts, failing),
+	} {
+		if !known {
+			open = append(open, source)
+		}
+	}
+	return open
+}
+
 // A host is a mail server, and what the policy says about it.
 type host struct {
 	reception.Host
 	pattern string
 	covered bool
+	met     delivery
 }
 
 // gather asks all there is to ask at once. The policy does not wait for the record, for most domains
-// that are asked about have both; only the addresses of the mail servers wait for their names.
+// that are asked about have both; only the addresses of the mail servers wait for their names, and connections to them
+// for a policy that is enforced.
 func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error) {
 	e := &evidence{domain: d, now: env.Now()}
 	wait := diag.TimeLeft(ctx, Timeout)
 	lookups, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	delivering, hangUp := diag.Within(ctx, deliverTimeout)
+	defer hangUp()
 	fetching, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	var failure error
@@ -77,18 +107,26 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	elsewhere := make([]diag.Answer[*dns.TXT], len(names))
 	var g diag.Group
 	g.Go(func() {
-		e.lookupRecord(lookups, env)
-		if answered(e) && len(e.found.Records)+len(e.found.Strays) == 0 {
-			time.AfterFunc(Grace, giveUp)
+		var first diag.Group
+		first.Go(func() {
+			e.lookupRecord(lookups, env)
+			if answered(e) && len(e.found.Records)+len(e.found.Strays) == 0 {
+				time.AfterFunc(Grace, giveUp)
+			}
+		})
+		first.Go(func() { e.page, failure = fetchPolicy(fetching, env, d, wait) })
+		first.Go(func() { e.lookupMX(lookups, env) })
+		first.Wait()
+		if e.digest(); failure == nil {
+			e.deliver(delivering, env)
 		}
 	})
 	g.Go(func() { e.tlsrpt = diag.Lookup[*dns.TXT](lookups, env, d.Sub("_smtp._tls")) })
-	g.Go(func() { e.page, failure = fetchPolicy(fetching, env, d, wait) })
-	g.Go(func() { e.lookupMX(lookups, env) })
 	for i, name := range names {
 		g.Go(func() { elsewhere[i] = diag.Lookup[*dns.TXT](lookups, env, name) })
 	}
 	g.Wait()
+	_, e.unreported = tlsrpt.Find(e.tlsrpt.Records)
 	e.elsewhere = format.Look(&e.found, e.txt, elsewhere[0], elsewhere[1:])
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -151,12 +189,14 @@ func (e *evidence) lookupMX(ctx context.Context, env *diag.Env) {
 	}
 }
 
-// digest reads the texts that were fetched. It touches nothing.
+// digest reads record and policy. It touches nothing.
 func (e *evidence) digest() {
+	if e.page == nil { // given up, or the domain is too long to have one
+		return
+	}
 	if kit.One(e) {
 		e.record = readRecord(&e.found.List)
 	}
-	_, e.unreported = tlsrpt.Find(e.tlsrpt.Records)
 	// A text of which a part is missing would be blamed for what was lost.
 	if head := e.page.Final(); e.page.Err == nil && head.StatusCode == http.StatusOK {
 		e.policy = scanPolicy(string(e.page.Body))

@@ -3,6 +3,7 @@ package mtasts
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +79,6 @@ func Lookup(ctx context.Context, env *diag.Env, req Request) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.digest()
 	return e.report(env.Now()), nil
 }
 
@@ -89,7 +89,7 @@ func (*Report) Rules() []diag.RuleInfo { return rules.Describe() }
 func (e *evidence) report(ended time.Time) *Report {
 	r := &Report{
 		RecordLookup: diag.NewRecordLookup(e.domain.Name(), e.txt, e.found.Records, e.now, ended),
-		Verdict:      rules.Judge(e, texts),
+		Verdict:      rules.Judge(e, e.words()),
 		Valid:        e.validRecord() && e.validPolicy(),
 		ID:           e.record.ID,
 		Policy:       e.policyFile(),
@@ -128,11 +128,8 @@ func (e *evidence) validPolicy() bool {
 // partial reports whether the servers left something open.
 func (e *evidence) partial() bool {
 	// Without a record nobody asks for a policy, so its host need not answer.
-	unanswered := unanswered(e) && announced(e)
-	for _, h := range e.hosts {
-		unanswered = unanswered || h.Err() != nil
-	}
-	return unanswered || e.txt.Err() != nil || e.mail.MX.Err() != nil || e.tlsrpt.Err() != nil
+	idle := func(s diag.Source) bool { return s == fromPolicy && !announced(e) || s == fromMail && mailKnown(e) }
+	return len(slices.DeleteFunc(e.Unanswered(), idle)) > 0 || len(e.untested()) > 0
 }
 
 func (e *evidence) policyFile() PolicyFile {

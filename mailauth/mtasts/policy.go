@@ -88,10 +88,9 @@ func ParsePolicy(text string) (Policy, error) {
 
 // A fault is a departure of a line of the policy from the syntax.
 type fault struct {
-	kind      kind
-	line      int // from 1; 0 for what is missing
-	text      string
-	suggested string // what could stand there instead; may be empty
+	kind kind
+	line int // from 1; 0 for what is missing
+	text string
 }
 
 // kind says what a fault concerns; there is a rule for each.
@@ -153,10 +152,10 @@ func (d *document) of(k kind) diag.Failures {
 
 func (f fault) failure() diag.Failure {
 	if f.line == 0 {
-		return diag.Failure{Detail: f.text, Suggested: f.suggested}
+		return diag.Failure{Detail: f.text}
 	}
 	line := fmt.Sprintf("line %d", f.line)
-	return diag.Failure{Detail: "L" + line[1:] + " of the policy: " + f.text, Target: line, Suggested: f.suggested}
+	return diag.Failure{Detail: "L" + line[1:] + " of the policy: " + f.text, Target: line}
 }
 
 // scanPolicy reads a policy and collects all faults.
@@ -167,9 +166,7 @@ func (f fault) failure() diag.Failure {
 func scanPolicy(text string) *document {
 	d := &document{seen: map[string]bool{}, line: 1}
 	if s := strings.TrimSpace(text); strings.HasPrefix(s, "<") {
-		d.alien = true
-		d.fault(badSyntax, "this is a page, not a policy")
-		return d
+		return foreign("a page in HTML or XML")
 	}
 	if rest, ok := strings.CutPrefix(text, byteOrderMark); ok {
 		text = rest
@@ -180,7 +177,11 @@ func scanPolicy(text string) *document {
 		d.scanLine(line)
 		d.line++
 	}
-	d.line = 0
+	if d.line = 0; len(d.seen) == 0 && strings.TrimSpace(text) == "" {
+		return foreign("an empty text")
+	} else if !slices.ContainsFunc(fields, func(name string) bool { return d.seen[name] }) {
+		return foreign("a text without any field of a policy")
+	}
 	d.require("version", noVersion)
 	d.require("mode", noMode)
 	d.require("max_age", noMaxAge)
@@ -188,6 +189,14 @@ func scanPolicy(text string) *document {
 		d.fault(noMX, "no line begins with mx:")
 	}
 	return d
+}
+
+// fields are those that a policy has.
+var fields = []string{"version", "mode", "mx", "max_age"}
+
+// foreign is what is no policy at all.
+func foreign(what string) *document {
+	return &document{alien: true, seen: map[string]bool{}, faults: []fault{{kind: badSyntax, text: "this is " + what + ", not a policy"}}}
 }
 
 func (d *document) require(key string, k kind) {
@@ -282,14 +291,6 @@ func (d *document) mx(value string) {
 		return
 	}
 	d.fault(badMX, "mx is %.100q: %s", value, reason)
-	if d.faults[len(d.faults)-1].kind != badMX {
-		return
-	}
-	host, _ := strings.CutPrefix(value, "*.")
-	prefix := value[:len(value)-len(host)]
-	if domain, err := diag.ParseDomain(host); err == nil && badHost(prefix+domain.String()) == "" {
-		d.faults[len(d.faults)-1].suggested = "mx: " + prefix + domain.String()
-	}
 }
 
 // isAddress reports whether a text is an IP address, which no certificate for a host name covers.
@@ -340,7 +341,7 @@ func validText(s string) bool {
 // hint points out a field that was probably meant.
 func hint(name string) string {
 	squeezed := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
-	for _, known := range []string{"version", "mode", "mx", "max_age"} {
+	for _, known := range fields {
 		if squeezed == strings.ReplaceAll(known, "_", "") {
 			return fmt.Sprintf(", but one named %s", known)
 		}

@@ -4,16 +4,21 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/diagkit/diagkit/mailauth/tlsrpt"
 	"github.com/miekg/dns"
 )
 
 // rules is the table of all that is examined, in the order in which a sender would meet it.
-var rules = slices.Concat(recordRules, serverRules, certificateRules, answerRules, textRules, policyRules, mxRules)
+var rules = slices.Concat(
+	absenceRules.Reading(fromRecord, fromMail, fromElsewhere), recordRules.Reading(fromRecord),
+	slices.Concat(serverRules, certificateRules, answerRules).Reading(diag.FromRequest), // each says itself what is known
+	slices.Concat(textRules, policyRules).Reading(fromRecord, fromPolicy),
+	mxRules.Reading(fromRecord, fromPolicy, fromMail), deliverRules, reportRules.Reading(fromRecord, fromPolicy, fromMail, fromReports),
+)
 
 // idLayout is the form of the ids in RFC 8461: the time of the last change.
 const idLayout = "20060102T150405"
@@ -41,7 +46,7 @@ func present(e *evidence) bool { return len(e.found.Records) > 0 }
 func attempted(e *evidence) bool { return len(e.found.Records)+len(e.found.Strays) > 0 }
 
 // announced reports whether the domain means to take part.
-func announced(e *evidence) bool { return attempted(e) || unannounced(e) }
+func announced(e *evidence) bool { return attempted(e) || unannounced(e) && receives(e) }
 
 // unannounced reports whether there is a policy that no record speaks of. Web servers that answer for
 // all names are no policy hosts.
@@ -52,8 +57,8 @@ func unannounced(e *evidence) bool {
 // newRecord is a record for the domain with an id of the present.
 func (e *evidence) newRecord() string { return Record{ID: e.now.UTC().Format(idLayout)}.String() }
 
-// recordRules are about the TXT record.
-var recordRules = diag.Rules[*evidence]{
+// absenceRules are about a record that is not there, or not where senders look.
+var absenceRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
 		Title:       "MTA-STS record could not be looked up",
@@ -61,37 +66,42 @@ var recordRules = diag.Rules[*evidence]{
 		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Check the name servers of the domain: until they answer, senders without a cached policy deliver without it.",
 		Fails: func(e *evidence) diag.Failures {
-			if answered(e) {
+			switch why := e.elsewhere.Unknown; {
+			case !answered(e):
+				return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err()))
+			case why != "" && !attempted(e) && !nonexistent(e):
+				return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.name(), why)
+			default:
 				return nil
 			}
-			return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err()))
 		},
 	},
 	{
-		Code: "mtasts.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		DependsOn:   []diag.Code{"mtasts.record.unknown"},
+		Code: "mtasts.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Reads: []diag.Source{fromRecord}, Fact: ground.NoName,
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         "RFC 8461 section 3.1",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
+		When:        func(e *evidence) bool { _, known := e.mail.Exists(); return known || !e.txt.NXDomain() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(nonexistent(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 		},
 	},
 	kit.Location(diag.Rule[*evidence]{
 		Code: "mtasts.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Weight: 1, Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.missing"},
+		Weight: 1, Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
 		When:  func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Placed(e)) },
 		Fails: misplacedRecord,
 	}),
 	kit.Alias(diag.Rule[*evidence]{
 		Code: "mtasts.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Weight: 1, Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.missing"},
+		Weight: 1, Category: factorRecord, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
 		When: func(e *evidence) bool { return receives(e) && (present(e) || !attempted(e) && kit.Aliased(e)) },
 	}),
 	{
 		Code: "mtasts.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 10, Category: factorRecord,
-		DependsOn:   []diag.Code{"mtasts.domain.missing"},
+		DependsOn:   []diag.Code{"mtasts.domain.nxdomain"},
 		Title:       "No MTA-STS record",
 		Requirement: "The domain has an MTA-STS record",
 		Ref:         "RFC 8461 section 3.1",
@@ -103,7 +113,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mtasts.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"mtasts.domain.missing"},
+		DependsOn:   []diag.Code{"mtasts.domain.nxdomain"},
 		Title:       "No MTA-STS record, and none is needed",
 		Requirement: "The domain has an MTA-STS record, although it receives no mail",
 		Ref:         "RFC 8461 section 3.1",
@@ -112,11 +122,13 @@ var recordRules = diag.Rules[*evidence]{
 		Fails:       absent,
 	},
 	kit.Wildcard(diag.Rule[*evidence]{
-		Code: "mtasts.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"mtasts.domain.missing"},
-		When: func(e *evidence) bool {
-			return receives(e) && (e.elsewhere.Searched || e.elsewhere.Wildcard != "")
-		},
+		Code: "mtasts.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"mtasts.domain.nxdomain"},
+		When: func(e *evidence) bool { return receives(e) && e.elsewhere.Unknown == "" },
 	}),
+}
+
+// recordRules are about the TXT record.
+var recordRules = diag.Rules[*evidence]{
 	kit.Version(diag.Rule[*evidence]{
 		Code: "mtasts.record.version", Severity: diag.Critical, Weight: 1, Category: factorRecord,
 	}),
@@ -160,31 +172,20 @@ var recordRules = diag.Rules[*evidence]{
 		Advice:      "Use letters and digits only, such as the time of the last change of the policy.",
 		Fails:       kit.Faults(badID),
 	},
-	{
-		Code: "mtasts.record.id.undated", Severity: diag.Info,
-		DependsOn:   []diag.Code{"mtasts.record.id.invalid"},
-		Title:       "id does not show when the policy changed",
-		Requirement: "The id shows when the policy changed",
-		Ref:         "RFC 8461 section 3.1",
-		Advice:      "Use the time of the change as the id: a new one is needed with each change, and never an old one.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!dated(e.record.ID), "The id %s is neither a date nor a time.", e.record.ID)
-		},
-	},
 	kit.Repeated(diag.Rule[*evidence]{Code: "mtasts.record.repeated", Severity: diag.Warning}),
-	kit.Unknown(diag.Rule[*evidence]{Code: "mtasts.record.unknown_field", Severity: diag.Info}),
-	kit.Unrelated(diag.Rule[*evidence]{
-		Code: "mtasts.record.unrelated", Severity: diag.Info, DependsOn: []diag.Code{"mtasts.domain.missing"},
-		When: answered,
-	}),
-	kit.Another(diag.Rule[*evidence]{Code: "mtasts.record.elsewhere", Severity: diag.Info}),
+}
+
+// reportRules are about whether anybody learns what the policy stops.
+var reportRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.tls_rpt.missing", Severity: diag.Warning, Weight: 5, Category: factorReporting,
-		Title:       "No TLS reports requested",
+		Title:       "No TLS reports are requested",
 		Requirement: "A TLSRPT record requests TLS reports",
 		Ref:         "RFC 8460 section 3",
 		Advice:      "Publish a TLSRPT record at _smtp._tls: only reports show which senders the policy stops.",
-		When:        func(e *evidence) bool { return announced(e) && e.tlsrpt.Err() == nil },
+		When: func(e *evidence) bool {
+			return announced(e) && receives(e) && (e.policy == nil || e.policy.policy.Mode != None)
+		},
 		Fails: func(e *evidence) diag.Failures {
 			switch where := "_smtp._tls." + e.domain.String(); {
 			case e.unreported == nil:
@@ -200,11 +201,17 @@ var recordRules = diag.Rules[*evidence]{
 }
 
 // nonexistent reports whether the domain does not exist.
-func nonexistent(e *evidence) bool { return e.mail.MX.NXDomain() && e.txt.NXDomain() }
+func nonexistent(e *evidence) bool {
+	exists, known := e.mail.Exists()
+	return known && !exists && e.txt.NXDomain()
+}
 
 // receives reports whether mail for the domain may go somewhere: there is no null MX, and an MX record or an
-// address (RFC 5321 section 5.1). If that is not known, it may.
-func receives(e *evidence) bool { return e.mail.MX.Err() != nil || len(e.hosts) > 0 }
+// address (RFC 5321 section 5.1).
+func receives(e *evidence) bool { yes, _ := e.mail.Receives(); return yes }
+
+// mailKnown reports whether that is known.
+func mailKnown(e *evidence) bool { _, known := e.mail.Receives(); return known }
 
 // absent finds that there is no record.
 func absent(e *evidence) diag.Failures {
@@ -233,22 +240,13 @@ func misplacedRecord(e *evidence) diag.Failures {
 func missing(e *evidence, detail string) diag.Failures {
 	failures := diag.Fail("%s", detail)
 	switch {
-	case unannounced(e) && e.validPolicy():
-		return failures.Suggesting(e.newRecord())
-	case e.policy == nil && receives(e):
-		return failures.Suggesting(e.newPolicy())
+	case unannounced(e) && receives(e):
+		failures[0].Detail += " A policy is served at " + policyURL(e.domain) + ", for which no sender looks."
+		if failures[0].Advice = "Publish the TXT record at _mta-sts that announces the policy."; e.validPolicy() {
+			failures[0].Suggested = e.newRecord()
+		}
+	case e.policy == nil && !unanswered(e):
+		failures[0].Suggested = e.newPolicy()
 	}
 	return failures
-}
-
-// dated reports whether an id begins with a date of the time since MTA-STS exists, or is a number of
-// seconds of that time.
-func dated(id string) bool {
-	if len(id) >= 8 {
-		if t, err := time.Parse("20060102", id[:8]); err == nil && t.Year() >= 2016 && t.Year() < 2100 {
-			return true
-		}
-	}
-	letter := func(r rune) bool { return r > '9' }
-	return len(id) >= 10 && strings.HasPrefix(id, "1") && !strings.ContainsFunc(id, letter)
 }

@@ -4,10 +4,12 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
+	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // mxHosts reports whether the MX hosts are known and there are any.
-func mxHosts(e *evidence) bool { return announced(e) && e.mail.MX.Err() == nil && len(e.hosts) > 0 }
+func mxHosts(e *evidence) bool { return announced(e) && receives(e) }
 
 // enforced reports whether senders hold the mail servers against the policy.
 func (e *evidence) enforced() bool {
@@ -15,7 +17,7 @@ func (e *evidence) enforced() bool {
 }
 
 func uncovered(e *evidence) []host {
-	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.covered })
+	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.covered || isAddress(h.Name) })
 }
 
 // mxRules are about the mail servers.
@@ -26,23 +28,25 @@ var mxRules = diag.Rules[*evidence]{
 		Requirement: "The name servers answer for the mail servers",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Check the name servers: senders defer mail while MX or address records cannot be looked up.",
-		When:        announced,
+		When:        func(e *evidence) bool { return answered(e) && !nonexistent(e) },
 		Fails: func(e *evidence) diag.Failures {
-			if e.mail.MX.Err() != nil {
-				return diag.Fail("The MX lookup of %s failed: %s.", e.domain, diag.Reason(e.mail.MX.Err()))
+			if why := e.mail.Unknown(); why != "" {
+				return diag.Fail("Whether %s receives mail is not known: %s.", e.domain, why)
+			} else if !announced(e) {
+				return nil
 			}
-			return diag.FailEach(e.hosts, func(h host) diag.Failures {
+			return taglist.Gather(diag.FailEach(e.hosts, func(h host) diag.Failures {
 				if h.Err() == nil {
 					return nil
 				}
 				return diag.Fail("The address lookup of %s failed: %s.", h.Name, diag.Reason(h.Err())).About(h.Name)
-			})
+			}))
 		},
 	},
 	{
-		Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: factorMX,
-		DependsOn:   []diag.Code{"mtasts.policy.mode.none"},
-		Title:       "Mail server not covered by the policy",
+		Code: "mtasts.mx.uncovered", Severity: diag.Error, Weight: 15, Category: factorMX, Stands: true,
+		DependsOn:   []diag.Code{"mtasts.policy.mode.none", "mtasts.policy.mx.missing"},
+		Title:       "Mail server not covered by the MTA-STS policy",
 		Requirement: "The policy covers every mail server",
 		Ref:         "RFC 8461 section 4.1",
 		Advice:      "Add the missing hosts to the policy, then change the id of the record.",
@@ -52,9 +56,9 @@ var mxRules = diag.Rules[*evidence]{
 			if e.enforced() {
 				consequence = "senders do not deliver to it"
 			}
-			return diag.FailEach(uncovered(e), func(h host) diag.Failures {
+			return taglist.Gather(diag.FailEach(uncovered(e), func(h host) diag.Failures {
 				return diag.Fail("The policy does not list the mail server %s: %s.", h.Name, consequence).About(h.Name)
-			}).Suggesting(e.newPolicy())
+			})).Suggesting(e.newPolicy())
 		},
 		Partly: func(e *evidence) float64 {
 			return 0.5 * float64(len(e.hosts)-len(uncovered(e))) / float64(len(e.hosts))
@@ -63,7 +67,7 @@ var mxRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.mx.undeliverable", Severity: diag.Critical, Weight: 5, Category: factorMX,
 		DependsOn:   []diag.Code{"mtasts.policy.mode.none"},
-		Title:       "Enforced policy covers no mail server",
+		Title:       "Enforced MTA-STS policy covers no mail server",
 		Requirement: "The enforced policy covers a mail server",
 		Ref:         "RFC 8461 section 5",
 		Advice:      "List the mail servers in the policy now, and change the id of the record: senders refuse to deliver.",
@@ -75,31 +79,14 @@ var mxRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.mx.unused", Severity: diag.Info,
-		DependsOn:   []diag.Code{"mtasts.policy.mode.none"},
-		Title:       "mx pattern matches no mail server",
-		Requirement: "Every mx pattern matches a mail server",
-		Ref:         "RFC 8461 section 4.1",
-		Advice:      "Remove the pattern, unless you are about to change mail servers.",
-		When:        mxHosts,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.policy.policy.MX, func(pattern string) diag.Failures {
-				used := func(h host) bool { return matches(pattern, h.Name) }
-				return diag.FailIf(!slices.ContainsFunc(e.hosts, used), "The pattern %s matches no mail server of the domain.",
-					pattern).About(pattern)
-			})
-		},
-	},
-	{
 		Code: "mtasts.mx.null", Severity: diag.Warning,
 		Title:       "Null MX beside an MTA-STS policy",
 		Requirement: "The domain has no null MX",
 		Ref:         "RFC 7505 section 3",
 		Advice:      "Take record and policy down, or remove the null MX: a domain without mail needs no policy.",
-		When:        func(e *evidence) bool { return announced(e) && e.mail.MX.Err() == nil },
+		When:        attempted,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mail.NullMX() || e.mail.NullBeside(),
-				"The null MX of %s says that it receives no mail.", e.domain)
+			return diag.FailIf(e.mail.NullMX(), "The null MX of %s says that it receives no mail.", e.domain)
 		},
 	},
 	{
@@ -108,7 +95,7 @@ var mxRules = diag.Rules[*evidence]{
 		Requirement: "The domain has MX records",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Publish MX records: without one senders turn to the address of the domain itself, if it has one.",
-		When:        func(e *evidence) bool { return announced(e) && e.mail.MX.Err() == nil },
+		When:        announced,
 		Fails: func(e *evidence) diag.Failures {
 			switch {
 			case e.mail.MX.Exists():
@@ -121,20 +108,35 @@ var mxRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mtasts.mx.address.missing", Severity: diag.Warning,
+		Code: "mtasts.mx.address", Severity: diag.Error, Fact: ground.NoAddress, Stands: true,
+		Reads:       []diag.Source{fromRecord, fromPolicy, fromMail, fromAddresses},
 		Title:       "Mail server without an address",
 		Requirement: "Every mail server has an address",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Give the host an address, or remove its MX record.",
 		When:        mxHosts,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.hosts, func(h host) diag.Failures {
-				return diag.FailIf(len(h.Addresses.All()) == 0 && h.Err() == nil, "%s has no address.", h.Name).About(h.Name)
-			})
+			return taglist.Gather(diag.FailEach(e.hosts, func(h host) diag.Failures {
+				nowhere := len(h.Addresses.All()) == 0 && h.Err() == nil && !isAddress(h.Name)
+				return diag.FailIf(nowhere, "%s has no address.", h.Name).About(h.Name)
+			}))
 		},
 	},
 	{
-		Code: "mtasts.mx.many", Severity: diag.Info,
+		Code: "mtasts.mx.literal", Severity: diag.Error, Fact: ground.MXLiteral,
+		Title:       "MX record names an IP address",
+		Requirement: "Every MX record names a host",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Name the host in the MX record instead: senders look up the name and find nothing, and no policy can list it.",
+		When:        mxHosts,
+		Fails: func(e *evidence) diag.Failures {
+			return taglist.Gather(diag.FailEach(e.hosts, func(h host) diag.Failures {
+				return diag.FailIf(isAddress(h.Name), "The MX record names %s, which is an IP address.", h.Name).About(h.Name)
+			}))
+		},
+	},
+	{
+		Code: "mtasts.mx.many", Severity: diag.Info, StateIfFailed: diag.Unknown,
 		Title:       "Too many mail servers to examine",
 		Requirement: "All mail servers were examined",
 		Ref:         "RFC 5321 section 5.1",

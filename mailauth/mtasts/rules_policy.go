@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -18,11 +19,11 @@ func inPolicy(k kind) func(*evidence) diag.Failures {
 		list := e.policy.of(k)
 		for i := range list {
 			list[i].Detail = diag.Sentence(list[i].Detail)
-			if list[i].Suggested == "" && !k.harmless() {
+			if !k.harmless() {
 				list[i].Suggested = e.newPolicy()
 			}
 		}
-		return list
+		return taglist.Gather(list)
 	}
 }
 
@@ -30,16 +31,16 @@ func inPolicy(k kind) func(*evidence) diag.Failures {
 func (d *document) has(key string, bad kind) bool { return d.seen[key] && d.of(bad) == nil }
 
 // newPolicy is a policy that lists the present mail servers and keeps what is good of the present
-// policy; empty if the mail servers are not known.
+// policy; empty if the mail servers are not known. It enforces nothing that is not enforced today.
 func (e *evidence) newPolicy() string {
-	if len(e.hosts) == 0 || e.mail.Surplus > 0 {
+	if len(e.hosts) == 0 || e.mail.Surplus > 0 || !receives(e) {
 		return ""
 	}
 	p := Policy{Mode: Testing, MaxAge: week}
+	if e.enforced() {
+		p.Mode = Enforce
+	}
 	if e.policy != nil {
-		if old := e.policy.policy; old.Mode == Enforce {
-			p.Mode = Enforce
-		}
 		p.MaxAge = max(week, e.policy.policy.MaxAge)
 		for _, pattern := range e.policy.policy.MX {
 			used := func(h host) bool { return matches(pattern, h.Name) }
@@ -62,35 +63,24 @@ func (e *evidence) newPolicy() string {
 // textRules are about the text of the policy.
 var textRules = diag.Rules[*evidence]{
 	{
-		Code: "mtasts.policy.unannounced", Severity: diag.Error, StateIfFailed: diag.Missing,
-		Title:       "Policy without a TXT record",
-		Requirement: "A TXT record announces the policy",
-		Ref:         "RFC 8461 section 3.1",
-		Advice:      "Publish the TXT record: without it no sender looks for the policy.",
-		When:        readable,
-		Fails: func(e *evidence) diag.Failures {
-			if !unannounced(e) || attempted(e) {
-				return nil
-			}
-			return missing(e, "A policy is served, but there is no record at "+e.name()+".")
-		},
-	},
-	{
 		Code: "mtasts.policy.page", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.status"},
-		Title:       "Web page served in place of the policy",
+		Title:       "Policy host serves something else than a policy",
 		Requirement: "The policy host serves a policy",
 		Ref:         "RFC 8461 section 3.2",
-		Advice:      "Serve the text of the policy, not a page: the web server seems to answer for any path.",
+		Advice:      "Serve the text of the policy at this address: for senders there is none.",
 		When:        func(e *evidence) bool { return e.policy != nil },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.policy.alien, "The policy host serves a page in HTML or XML.").Suggesting(e.newPolicy())
+			if !e.policy.alien {
+				return nil
+			}
+			return diag.Fail("The policy host serves %s.", strings.TrimPrefix(e.policy.faults[0].text, "this is ")).Suggesting(e.newPolicy())
 		},
 	},
 	{
 		Code: "mtasts.policy.encoding", Severity: diag.Error, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.page"},
-		Title:       "Policy is not valid UTF-8",
+		Title:       "MTA-STS policy is not valid UTF-8",
 		Requirement: "The policy is valid UTF-8",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Save the policy as UTF-8; a policy needs no characters beyond ASCII.",
@@ -99,7 +89,7 @@ var textRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.syntax", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.page"},
-		Title:       "Syntax error in the policy",
+		Title:       "Syntax error in the MTA-STS policy",
 		Requirement: "Every line of the policy has a valid syntax",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write each line as name: value, without anything in front of the name.",
@@ -108,7 +98,7 @@ var textRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.blank_line", Severity: diag.Error, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.page"},
-		Title:       "Blank line in the policy",
+		Title:       "Blank line in the MTA-STS policy",
 		Requirement: "The policy has no blank lines",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Remove blank lines: the syntax knows none, and strict senders refuse the policy.",
@@ -117,25 +107,16 @@ var textRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.repeated", Severity: diag.Warning,
 		DependsOn:   []diag.Code{"mtasts.policy.page"},
-		Title:       "Field of the policy appears twice",
+		Title:       "Field of the MTA-STS policy appears twice",
 		Requirement: "No field of the policy but mx appears twice",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Remove the second line: senders use the first.",
 		Fails:       inPolicy(repeated),
 	},
 	{
-		Code: "mtasts.policy.unknown_field", Severity: diag.Info,
-		DependsOn:   []diag.Code{"mtasts.policy.page"},
-		Title:       "Unknown field in the policy",
-		Requirement: "Every field of the policy is one that MTA-STS defines",
-		Ref:         "RFC 8461 section 3.2",
-		Advice:      "Check spelling and letter case: senders ignore fields that they do not know.",
-		Fails:       inPolicy(unknownKey),
-	},
-	{
 		Code: "mtasts.policy.version.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.page"},
-		Title:       "Policy has no version",
+		Title:       "MTA-STS policy has no version",
 		Requirement: "The policy has a version",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Begin the policy with the line version: STSv1.",
@@ -144,7 +125,7 @@ var textRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.version.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.version.missing"},
-		Title:       "Version of the policy is not STSv1",
+		Title:       "Version of the MTA-STS policy is not STSv1",
 		Requirement: "The version of the policy is STSv1",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write version: STSv1 in this letter case.",
@@ -153,7 +134,7 @@ var textRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.mode.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.page"},
-		Title:       "Policy has no mode",
+		Title:       "MTA-STS policy has no mode",
 		Requirement: "The policy has a mode",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Add the line mode: testing, and later mode: enforce.",
@@ -162,7 +143,7 @@ var textRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.mode.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.mode.missing"},
-		Title:       "Invalid mode",
+		Title:       "Invalid mode in the MTA-STS policy",
 		Requirement: "The mode is enforce, testing or none",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write one of the three modes in lower case.",
@@ -171,7 +152,7 @@ var textRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.max_age.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.page"},
-		Title:       "Policy has no max_age",
+		Title:       "MTA-STS policy has no max_age",
 		Requirement: "The policy has a max_age",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Add the line max_age: 604800, or more, in seconds.",
@@ -180,7 +161,7 @@ var textRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.max_age.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.max_age.missing"},
-		Title:       "Invalid max_age",
+		Title:       "Invalid max_age in the MTA-STS policy",
 		Requirement: "max_age is a number from 0 to 31557600",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write the number of seconds in digits only; a year is the most.",
@@ -189,7 +170,7 @@ var textRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.mx.missing", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.page"},
-		Title:       "Policy lists no mail servers",
+		Title:       "MTA-STS policy lists no mail servers",
 		Requirement: "The policy lists mail servers",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Add an mx line for each mail server.",
@@ -198,7 +179,7 @@ var textRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.mx.invalid", Severity: diag.Critical, Weight: 1, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.page"},
-		Title:       "Invalid host name in mx",
+		Title:       "Invalid host name in the MTA-STS policy",
 		Requirement: "Every mx is a valid host name",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Write host names as in the MX records, without a final dot; only the first label may be a wildcard.",
@@ -222,7 +203,7 @@ var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.mode.testing", Severity: diag.Warning, Weight: 20, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.mode.none"},
-		Title:       "Policy is in testing mode, not enforced",
+		Title:       "MTA-STS policy is in testing mode, not enforced",
 		Requirement: "The policy is enforced",
 		Ref:         "RFC 8461 section 5",
 		Advice:      "Once the TLS reports show no failures, set the mode to enforce, and change the id of the record.",
@@ -235,7 +216,7 @@ var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.max_age.zero", Severity: diag.Error, Weight: 2, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.mode.none", "mtasts.policy.max_age.invalid"},
-		Title:       "max_age is 0",
+		Title:       "max_age of the MTA-STS policy is 0",
 		Requirement: "max_age is more than 0",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Set max_age to 604800 or more: senders must keep the policy for it to protect anything.",
@@ -247,7 +228,7 @@ var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.max_age.short", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
 		DependsOn:   []diag.Code{"mtasts.policy.max_age.zero"},
-		Title:       "max_age is shorter than a week",
+		Title:       "max_age of the MTA-STS policy is shorter than a week",
 		Requirement: "max_age is at least a week",
 		Ref:         "RFC 8461 section 3.2",
 		Advice:      "Raise max_age to 604800 or more: a short one lets an attacker wait until it is over.",
@@ -261,7 +242,7 @@ var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "mtasts.policy.mx.broad", Severity: diag.Warning,
 		DependsOn:   []diag.Code{"mtasts.policy.mx.missing"},
-		Title:       "mx pattern covers a public suffix",
+		Title:       "mx pattern of the MTA-STS policy covers a public suffix",
 		Requirement: "No mx pattern covers a public suffix",
 		Ref:         "RFC 8461 section 4.1",
 		Advice:      "List the hosts themselves: anybody can get a name, and a certificate, below a public suffix.",

@@ -1,6 +1,7 @@
 package taglist
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,10 +12,9 @@ import (
 // Elsewhere is what TXT records tell about the mistakes that people make with the name of a record: they publish it at
 // another one, put another record there, or have a wildcard that answers in its place.
 type Elsewhere struct {
-	Unrelated []string // texts at the name that are for something else
-	Wildcard  string   // a text at the name that comes from a wildcard; empty if none does
-	Places    []Place  // records at names where no reader looks
-	Searched  bool     // whether the servers answered for all names
+	Wildcard string  // a text at the name that comes from a wildcard; empty if none does
+	Places   []Place // records at names where no reader looks
+	Unknown  string  // why not all names are known, for a sentence; empty if the servers answered for all of them
 }
 
 // A Place is a name at which a record was found, and at which no reader looks.
@@ -29,7 +29,12 @@ const maxPlaces = 5
 // Look sorts the texts at the name of the record, those of the wildcard of the domain, and those at names where
 // records are published by mistake. What a wildcard answers for every name stands at none of them.
 func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []diag.Answer[*dns.TXT]) Elsewhere {
-	e := Elsewhere{Searched: wildcard.Err() == nil}
+	var e Elsewhere
+	for _, a := range append([]diag.Answer[*dns.TXT]{wildcard}, others...) {
+		if err := a.Err(); err != nil && e.Unknown == "" {
+			e.Unknown = fmt.Sprintf("the TXT lookup of %s failed: %s", strings.TrimSuffix(a.Name, "."), diag.Reason(err))
+		}
+	}
 	everywhere := map[string]bool{}
 	for _, r := range wildcard.Records {
 		everywhere[diag.TXT(r)] = true
@@ -37,16 +42,11 @@ func (f Format) Look(found *Found, at, wildcard diag.Answer[*dns.TXT], others []
 	for _, r := range at.Records {
 		text := diag.TXT(r)
 		stray := slices.ContainsFunc(found.Strays, func(s Stray) bool { return s.Text == text })
-		switch {
-		case f.Is(text), stray:
-		case everywhere[text]:
+		if !f.Is(text) && !stray && everywhere[text] {
 			e.Wildcard = text
-		default:
-			e.Unrelated = append(e.Unrelated, text)
 		}
 	}
 	for _, a := range others {
-		e.Searched = e.Searched && a.Err() == nil
 		for _, r := range a.Records {
 			text := diag.TXT(r)
 			if f.Is(text) && !everywhere[text] && len(e.Places) < maxPlaces {
@@ -133,36 +133,6 @@ func (k Finder[E]) Wildcard(r diag.Rule[E]) diag.Rule[E] {
 			domain := strings.TrimPrefix(k.Name(e), k.Label+".")
 			return diag.FailIf(text != "", "The wildcard *.%s answers at %s with %q, which is no %s record.",
 				domain, k.Name(e), diag.Quote(text), protocol)
-		},
-	})
-}
-
-// Unrelated finds texts of other kinds at the name.
-func (k Finder[E]) Unrelated(r diag.Rule[E]) diag.Rule[E] {
-	return k.fill(r, diag.Rule[E]{
-		Title:       "TXT record of another kind at " + k.Label,
-		Requirement: "No TXT record of another kind stands at " + k.Label,
-		Advice:      "Move the record to where it belongs, or remove it: at this name nobody looks for it.",
-		Fails: func(e E) diag.Failures {
-			return diag.FailEach(k.Elsewhere(e).Unrelated, func(text string) diag.Failures {
-				return diag.Fail("The TXT record %q at %s does not belong to %s.", diag.Quote(text), k.Name(e), k.Format.Protocol)
-			})
-		},
-	})
-}
-
-// Another finds records at wrong names beside the one at the right name.
-func (k Finder[E]) Another(r diag.Rule[E]) diag.Rule[E] {
-	protocol := k.Format.Protocol
-	return k.fill(r, diag.Rule[E]{
-		Title:       "Another " + protocol + " record is published where nobody looks",
-		Requirement: "No " + protocol + " record is published where nobody looks",
-		Advice:      "Remove the record at the other name, so that nobody takes it for the one that applies.",
-		When:        func(e E) bool { return k.One(e) && (k.Elsewhere(e).Searched || len(k.Elsewhere(e).Places) > 0) },
-		Fails: func(e E) diag.Failures {
-			return diag.FailEach(k.Elsewhere(e).Places, func(p Place) diag.Failures {
-				return diag.Fail("The record %q at %s has no effect.", diag.Quote(p.Record), p.Name).About(p.Name)
-			})
 		},
 	})
 }

@@ -44,6 +44,32 @@ type destination struct {
 	consent        diag.Answer[*dns.TXT]
 }
 
+// The sources that rules read.
+const (
+	fromRecord    diag.Source = "record"    // the TXT records at the name
+	fromMail      diag.Source = "mail"      // whether the domain receives mail
+	fromElsewhere diag.Source = "elsewhere" // wrong names, which only matter where the right one has no record
+	fromReports   diag.Source = "reports"   // whether reports arrive at every destination
+	fromPolicies  diag.Source = "policies"  // MTA-STS and DANE
+)
+
+// Unanswered implements [diag.Asked].
+func (e *evidence) Unanswered() (open []diag.Source) {
+	_, receives := e.mail.Receives()
+	for source, known := range map[diag.Source]bool{
+		fromRecord: e.txt.Err() == nil, fromMail: receives, fromPolicies: e.policiesKnown(),
+		fromElsewhere: present(e) || e.elsewhere.Unknown == "",
+		fromReports: e.unchecked == 0 && !slices.ContainsFunc(e.destinations, func(d destination) bool {
+			return d.unknown() != ""
+		}),
+	} {
+		if !known {
+			open = append(open, source)
+		}
+	}
+	return open
+}
+
 // printable makes a text of strangers fit for a report.
 func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
@@ -73,13 +99,16 @@ func (e *evidence) locate(wildcard diag.Answer[*dns.TXT], others []diag.Answer[*
 // name is where the record is, for a sentence.
 func (e *evidence) name() string { return prefix + "." + e.domain.String() }
 
-// nonexistent reports whether the domain is known not to exist.
-func (e *evidence) nonexistent() bool { return e.mail.MX.NXDomain() && e.txt.NXDomain() }
+// nonexistent reports whether the domain is known not to exist: what has a name below it exists (RFC 8020 section 2).
+func (e *evidence) nonexistent() bool {
+	exists, known := e.mail.Exists()
+	return known && !exists && e.txt.NXDomain()
+}
 
-// receives reports whether mail for the domain may go somewhere. If that is not known, it may.
+// receives reports whether mail for the domain may go somewhere.
 func (e *evidence) receives() bool {
-	yes, known := e.mail.Receives()
-	return yes || !known
+	yes, _ := e.mail.Receives()
+	return yes
 }
 
 // valid reports whether senders can use the record.
@@ -143,10 +172,8 @@ func (d *destination) unknown() string {
 
 // partial reports whether the servers left something open.
 func (e *evidence) partial() bool {
-	_, known := e.mail.Receives()
-	return e.txt.Err() != nil || !known || !e.policiesKnown() ||
-		slices.ContainsFunc(e.destinations, func(d destination) bool {
-			_, consent := d.authorized()
-			return d.unknown() != "" || d.external && !consent
-		})
+	return len(e.Unanswered()) > 0 || slices.ContainsFunc(e.destinations, func(d destination) bool {
+		_, known := d.authorized()
+		return d.external && !known
+	})
 }

@@ -35,7 +35,7 @@ func ExampleLookup() {
 	}
 	fmt.Println(report.Recommendations[0].SuggestedValue)
 	// Output:
-	// TLSRPT record has a report address that senders cannot use
+	// Report address in rua is not a valid mailto or https URI
 	// error: tlsrpt.rua.invalid: "tls@example.com" in rua has no mailto: in front of the address. (RFC 8460 section 3)
 	// v=TLSRPTv1; rua=mailto:tls@example.com
 }

@@ -4,12 +4,15 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 	"github.com/miekg/dns"
 )
 
 // rules is the table of all that is examined, in the order in which a sender would meet it.
-var rules = slices.Concat(lookupRules, absenceRules, recordRules, addressRules, destinationRules, policyRules)
+var rules = slices.Concat(lookupRules, absenceRules.Reading(fromRecord, fromMail, fromElsewhere),
+	recordRules.Reading(fromRecord), addressRules.Reading(fromRecord), destinationRules.Reading(fromRecord, fromReports),
+	policyRules)
 
 // kit makes the rules that all records share.
 var kit = taglist.Finder[*evidence]{
@@ -32,27 +35,46 @@ var lookupRules = diag.Rules[*evidence]{
 		Ref:         "RFC 8460 section 3",
 		Advice:      "Check that every name server of the domain answers TXT queries: until then senders send no reports.",
 		Fails: func(e *evidence) diag.Failures {
-			if e.txt.Err() == nil {
+			switch why := e.elsewhere.Unknown; {
+			case e.txt.Err() != nil:
+				return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err()))
+			case why != "" && none(e):
+				return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.name(), why)
+			default:
 				return nil
 			}
-			return diag.Fail("The TXT lookup of %s failed: %s.", e.name(), diag.Reason(e.txt.Err()))
 		},
 	},
 	{
-		Code: "tlsrpt.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		DependsOn:   []diag.Code{"tlsrpt.record.unknown"},
+		Code: "tlsrpt.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Title:       "Whether the domain receives mail could not be looked up",
+		Requirement: "The name servers say whether the domain receives mail",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Check the name servers of the domain: a TLSRPT record is needed only where mail is received.",
+		When:        none,
+		Fails: func(e *evidence) diag.Failures {
+			why := e.mail.Unknown()
+			return diag.FailIf(why != "", "There is no TLSRPT record, and whether one is needed is not known: %s.", why)
+		},
+	},
+	{
+		Code: "tlsrpt.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Reads: []diag.Source{fromRecord}, Fact: ground.NoName,
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         "RFC 8460 section 3",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
-		When: func(e *evidence) bool { // what has a name below it exists (RFC 8020 section 2)
-			return e.mail.MX.Err() == nil || !e.txt.NXDomain()
+		When: func(e *evidence) bool {
+			_, known := e.mail.Exists()
+			return known || !e.txt.NXDomain()
 		},
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.nonexistent(), "The DNS answers NXDOMAIN for %s.", e.domain)
 		},
 	},
 }
+
+var existing = []diag.Code{"tlsrpt.domain.nxdomain"}
 
 // none reports whether there is nothing at the name that could be a record.
 func none(e *evidence) bool {
@@ -67,16 +89,17 @@ func present(e *evidence) bool { return len(e.found.Records) > 0 }
 var absenceRules = diag.Rules[*evidence]{
 	kit.Location(diag.Rule[*evidence]{
 		Code: "tlsrpt.record.location", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Weight: 1, Category: factorRecord,
+		Weight: 1, Category: factorRecord, DependsOn: existing,
 		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Placed(e)) },
 	}),
 	kit.Alias(diag.Rule[*evidence]{
 		Code: "tlsrpt.record.alias", Severity: diag.Warning, StateIfFailed: diag.Missing,
-		Weight: 1, Category: factorRecord,
+		Weight: 1, Category: factorRecord, DependsOn: existing,
 		When: func(e *evidence) bool { return e.receives() && (present(e) || none(e) && kit.Aliased(e)) },
 	}),
 	{
 		Code: "tlsrpt.record.missing", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 8, Category: factorRecord,
+		DependsOn:   existing,
 		Title:       "No TLSRPT record",
 		Requirement: "The domain has a TLSRPT record",
 		Ref:         "RFC 8460 section 3",
@@ -88,7 +111,7 @@ var absenceRules = diag.Rules[*evidence]{
 		Fails: absent,
 	},
 	{
-		Code: "tlsrpt.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing,
+		Code: "tlsrpt.record.missing.no_mail", Severity: diag.Info, StateIfFailed: diag.Missing, DependsOn: existing,
 		Title:       "No TLSRPT record, and none is needed",
 		Requirement: "The domain has a TLSRPT record, although it receives no mail",
 		Ref:         "RFC 8460 section 3",
@@ -99,10 +122,8 @@ var absenceRules = diag.Rules[*evidence]{
 		},
 	},
 	kit.Wildcard(diag.Rule[*evidence]{
-		Code: "tlsrpt.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"tlsrpt.record.unknown"},
-		When: func(e *evidence) bool {
-			return e.receives() && !e.nonexistent() && (e.elsewhere.Searched || e.elsewhere.Wildcard != "")
-		},
+		Code: "tlsrpt.record.wildcard", Severity: diag.Warning, DependsOn: existing,
+		When: func(e *evidence) bool { return e.receives() && e.elsewhere.Unknown == "" },
 	}),
 }
 
@@ -118,7 +139,7 @@ func absent(e *evidence) diag.Failures {
 	if e.protectedBySTS() {
 		f[0].Detail += " The domain has MTA-STS, and nobody learns when a sender cannot follow it."
 	}
-	switch yes, known := e.mail.Receives(); {
+	switch {
 	case e.parent.Name != "":
 		f[0].Detail += " The record at " + e.parent.Name + " does not apply to subdomains."
 		f[0].Advice = "Publish the record of the organizational domain at _smtp._tls of the subdomain, too: it is not " +
@@ -126,7 +147,7 @@ func absent(e *evidence) diag.Failures {
 		if _, err := ParseRecord(e.parent.Record); err == nil {
 			f[0].Suggested = e.parent.Record
 		}
-	case yes && known:
+	default:
 		f[0].Suggested = "v=TLSRPTv1; rua=mailto:tls-reports@" + e.domain.String()
 	}
 	return f
@@ -170,10 +191,4 @@ var recordRules = diag.Rules[*evidence]{
 		Code: "tlsrpt.record.repeated", Severity: diag.Warning,
 		Advice: "Put all addresses into one rua, separated by commas: senders use the first field of a name.",
 	}),
-	kit.Unknown(diag.Rule[*evidence]{Code: "tlsrpt.record.unknown_field", Severity: diag.Info}),
-	kit.Unrelated(diag.Rule[*evidence]{
-		Code: "tlsrpt.record.unrelated", Severity: diag.Info,
-		When: func(e *evidence) bool { return e.txt.Err() == nil && !e.nonexistent() },
-	}),
-	kit.Another(diag.Rule[*evidence]{Code: "tlsrpt.record.elsewhere", Severity: diag.Info}),
 }

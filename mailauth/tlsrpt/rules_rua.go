@@ -2,9 +2,9 @@ package tlsrpt
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // addressRules are about where reports go, as far as the record tells.
@@ -27,23 +27,6 @@ var addressRules = diag.Rules[*evidence]{
 		Advice: "Write each address as mailto:local-part@domain or as an https URI, and one comma between two of them: " +
 			"senders send nothing to what they cannot read.",
 		Fails: kit.Faults(badRUA),
-	},
-	{
-		Code: "tlsrpt.rua.duplicate", Severity: diag.Info,
-		DependsOn:   []diag.Code{"tlsrpt.rua.invalid"},
-		Title:       "Report address appears twice",
-		Requirement: "No report address appears twice",
-		Ref:         "RFC 8460 section 3",
-		Advice:      "Remove one of them: senders may report twice.",
-		Fails: func(e *evidence) diag.Failures {
-			var all diag.Failures
-			for i, a := range e.addresses {
-				same := func(b address) bool { return strings.EqualFold(a.Text, b.Text) }
-				all = append(all, diag.FailIf(slices.ContainsFunc(e.addresses[:i], same), "%q appears again in rua.",
-					diag.Quote(a.Text)).About(a.Text)...)
-			}
-			return all.Suggesting(e.suggested)
-		},
 	},
 }
 
@@ -73,40 +56,25 @@ func undeliverable(_ *evidence, d *destination) diag.Failures {
 	return diag.FailIf(why != "", "Reports to %s cannot be delivered: %s %s.", diag.Quote(d.uris[0].Text), d.domain, why)
 }
 
-// only makes of the test of a rule one about the destinations of a scheme.
-func only(scheme string, fails func(*evidence, *destination) diag.Failures) func(*evidence) diag.Failures {
-	return eachDestination(func(e *evidence, d *destination) diag.Failures {
+// only tells of the destinations of a scheme at which no report arrives.
+func only(scheme string) func(*evidence) diag.Failures {
+	each := eachDestination(func(e *evidence, d *destination) diag.Failures {
 		if d.scheme != scheme {
 			return nil
 		}
-		return fails(e, d)
+		return undeliverable(e, d)
 	})
+	return func(e *evidence) diag.Failures { return taglist.Gather(each(e)) }
 }
 
-// settled reports whether the destinations of a scheme can be judged: there are some, at least one gets reports, and
-// the servers left open none that would have to be praised.
+// settled reports whether there are destinations of a scheme, and one of any is known to get reports.
 func settled(scheme string) func(*evidence) bool {
 	return func(e *evidence) bool {
+		arrives := func(d destination) bool { return d.refusal() == "" && d.unknown() == "" }
 		of := func(d destination) bool { return d.scheme == scheme }
-		open := func(d destination) bool { return of(d) && d.unknown() != "" }
-		refused := only(scheme, undeliverable)(e) != nil
-		return followed(e) && !lost(e) && slices.ContainsFunc(e.destinations, of) &&
-			(refused || !slices.ContainsFunc(e.destinations, open))
+		return followed(e) && slices.ContainsFunc(e.destinations, arrives) && slices.ContainsFunc(e.destinations, of)
 	}
 }
-
-// reachable reports whether it is known if any destination gets reports.
-func reachable(e *evidence) bool {
-	arrives := func(d destination) bool { return d.unknown() == "" && d.refusal() == "" }
-	return lost(e) || followed(e) && slices.ContainsFunc(e.destinations, arrives)
-}
-
-// unauthorized tells of destinations of other organizations that say nothing about the reports.
-var unauthorized = eachDestination(func(e *evidence, d *destination) diag.Failures {
-	yes, known := d.authorized()
-	return diag.FailIf(d.external && known && !yes, "Reports about %s go to %s, which publishes nothing about them at %s.",
-		e.domain, d.domain, d.consentName)
-})
 
 // destinationRules are about whether reports can arrive.
 var destinationRules = diag.Rules[*evidence]{
@@ -128,59 +96,31 @@ var destinationRules = diag.Rules[*evidence]{
 		Requirement: "At least one report address can receive reports",
 		Ref:         "RFC 8460 section 3",
 		Advice:      "Correct the address, or set up its destination: until then every report is lost.",
-		When:        reachable,
+		When:        followed,
 		Fails: func(e *evidence) diag.Failures {
 			if !lost(e) {
 				return nil
 			}
-			return eachDestination(undeliverable)(e)
+			return taglist.Gather(eachDestination(undeliverable)(e))
 		},
 	},
 	{
-		Code: "tlsrpt.destination.undeliverable", Severity: diag.Warning, Weight: 2, Category: factorDelivery,
+		Code: "tlsrpt.destination.undeliverable", Severity: diag.Warning, Weight: 2, Category: factorDelivery, Stands: true,
 		Title:       "Domain of a report address receives no mail",
 		Requirement: "The domain of every mailto address receives mail",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Correct the address, or publish an MX record for its domain: reports to it are lost.",
 		When:        settled("mailto"),
-		Fails:       only("mailto", undeliverable),
+		Fails:       only("mailto"),
 	},
 	{
-		Code: "tlsrpt.destination.host", Severity: diag.Warning, Weight: 2, Category: factorDelivery,
+		Code: "tlsrpt.destination.host", Severity: diag.Warning, Weight: 2, Category: factorDelivery, Stands: true,
 		Title:       "Host of an https report address has no address in the DNS",
 		Requirement: "The host of every https address has an address in the DNS",
 		Ref:         "RFC 8460 section 5.4",
 		Advice:      "Correct the URI, or publish an A or AAAA record for its host: reports to it are lost.",
 		When:        settled("https"),
-		Fails:       only("https", undeliverable),
-	},
-	{
-		Code: "tlsrpt.destination.external", Severity: diag.Info,
-		Title:       "Reports go to another organization",
-		Requirement: "Reports stay in the organization, or the destination says that it takes them",
-		Ref:         "RFC 8460 section 3",
-		Advice: "Make sure that the operator of the destination expects the reports. TLSRPT asks for no authorization, " +
-			"so that nothing needs to be published.",
-		When: func(e *evidence) bool {
-			open := func(d destination) bool {
-				_, known := d.authorized()
-				return d.external && !known
-			}
-			return followed(e) && (unauthorized(e) != nil || !slices.ContainsFunc(e.destinations, open))
-		},
-		Fails: unauthorized,
-	},
-	{
-		Code: "tlsrpt.destination.many", Severity: diag.Info,
-		Title:       "Too many report destinations to check",
-		Requirement: "All report destinations were checked",
-		Ref:         "RFC 8460 section 3",
-		Advice:      "Remove addresses: distribute the reports behind one.",
-		When:        followed,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.unchecked > 0, "Only %d destinations were checked, which leaves out %s.", MaxDestinations,
-				diag.Count(e.unchecked, "URI"))
-		},
+		Fails:       only("https"),
 	},
 }
 
@@ -193,26 +133,12 @@ var policyRules = diag.Rules[*evidence]{
 		Ref:         "RFC 8460 section 1",
 		Advice: "Set up MTA-STS in testing mode: reports then name the senders that could not deliver, before a policy " +
 			"is enforced.",
-		When: func(e *evidence) bool { return kit.One(e) && e.receives() && e.policiesKnown() },
+		Reads: []diag.Source{fromRecord, fromMail, fromPolicies},
+		When:  func(e *evidence) bool { return kit.One(e) && e.receives() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!e.protectedBySTS() && !e.protectedByDANE(),
 				"There is no MTA-STS record at _mta-sts.%s and no TLSA record of a mail server, so that reports tell little "+
 					"more than whether STARTTLS worked.", e.domain)
-		},
-	},
-	{
-		Code: "tlsrpt.record.unneeded", Severity: diag.Info,
-		Title:       "Domain with a TLSRPT record receives no mail",
-		Requirement: "The domain receives mail, which reports are about",
-		Ref:         "RFC 8460 section 3",
-		Advice:      "Remove the record, or leave it: without incoming mail nobody sends reports.",
-		When: func(e *evidence) bool {
-			_, known := e.mail.Receives()
-			return kit.One(e) && known
-		},
-		Fails: func(e *evidence) diag.Failures {
-			why := e.mail.Refusal()
-			return diag.FailIf(why != "", "%s %s, so that no sender has anything to report.", e.domain, why)
 		},
 	},
 }
