@@ -64,6 +64,18 @@ func (f Failures) Together(format string, args ...any) Failures {
 	return Failures{all}
 }
 
+// Joined is [Failures.Together] with the details of the first two, and how many more there are.
+func (f Failures) Joined() Failures {
+	switch n := len(f); {
+	case n < 2:
+		return f
+	case n == 2:
+		return f.Together("%s %s", f[0].Detail, f[1].Detail)
+	default:
+		return f.Together("%s %s And %d more.", f[0].Detail, f[1].Detail, n-2)
+	}
+}
+
 // About names the target of failures, and returns them.
 func (f Failures) About(target string) Failures {
 	for i := range f {
