@@ -81,7 +81,7 @@ func (e *evidence) sortOut(s *authServer) {
 	case errors.Is(s.err, resolver.ErrNoIPv6):
 	case errors.Is(s.err, errNotFollowed):
 		e.notFollowed = true
-	case s.hop.Reply != nil:
+	case s.hop.Reply != nil && s.hop.Reply.Rcode != dns.RcodeServerFailure:
 		e.notServing = append(e.notServing, s)
 	default:
 		e.silent = append(e.silent, s)

@@ -6,23 +6,46 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/miekg/dns"
 )
 
-const (
-	// longTTL is from where on a change takes so long that people take it for broken: a day.
-	longTTL = 86_400
-
-	maxValueText = 200 // bytes of data that a sentence quotes
-)
+const maxValueText = 200 // bytes of data that a sentence quotes
 
 func truthTold(e *evidence) bool { return e.truth.told }
 
-var rules = slices.Concat(authorityRules, resolverRules)
+// What the rules read that may go unanswered.
+const (
+	reference diag.Source = "reference" // what resolvers are held against
+	servers   diag.Source = "servers"   // what each authoritative server says
+)
+
+// Unanswered implements [diag.Asked]. A server that is silent may have the newest version of the zone.
+func (e *evidence) Unanswered() (open []diag.Source) {
+	quiet := len(e.silent) > 0 || e.notFollowed
+	if quiet {
+		open = append(open, servers)
+	}
+	if !e.known || quiet && len(e.expected) == 0 {
+		open = append(open, reference)
+	}
+	return open
+}
+
+var rules = slices.Concat(standing(authorityRules), resolverRules.Reading(diag.FromRequest))
+
+// standing returns rules about what authoritative servers are known to say.
+func standing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
+	list := rules.Reading(servers)
+	for i := range list {
+		list[i].Stands = true
+	}
+	return list
+}
 
 var authorityRules = diag.Rules[*evidence]{
 	{
-		Code: "propagation.authority.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: "propagation.authority.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "No authoritative server answered",
 		Requirement: "An authoritative server answered",
 		Ref:         "RFC 1034 section 4.2.1",
@@ -87,7 +110,8 @@ var authorityRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "propagation.name.nxdomain", Severity: diag.Info,
+		Code: "propagation.name.nxdomain", Severity: diag.Info, Fact: ground.NoName,
+		Differs:     "that all resolvers agree on it is what was asked",
 		Title:       "Name does not exist",
 		Requirement: "The name exists",
 		Ref:         "RFC 8020 section 2",
@@ -110,22 +134,11 @@ var authorityRules = diag.Rules[*evidence]{
 			return diag.FailIf(len(e.truth.values) == 0, "The authoritative servers answer that %s has no %s record.", e.name, e.qtype)
 		},
 	},
-	{
-		Code: "propagation.ttl.long", Severity: diag.Info,
-		Title:       "TTL above a day",
-		Requirement: "The TTL is at most a day",
-		Ref:         "RFC 1034 section 3.6",
-		Advice:      "Lower the TTL at least one old TTL before the next change.",
-		When:        truthTold,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.truth.ttl > longTTL, "Resolvers may cache the answer for %s.", duration(e.truth.ttl))
-		},
-	},
 }
 
 var resolverRules = diag.Rules[*evidence]{
 	{
-		Code: "propagation.resolver.none", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		Code: "propagation.resolver.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "No resolver answered",
 		Requirement: "A resolver answered",
 		Ref:         "RFC 1034 section 5",
@@ -148,8 +161,8 @@ var resolverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "propagation.resolver.stale", Severity: diag.Warning,
-		Title:       "Resolver has other records",
+		Code: "propagation.resolver.stale", Severity: diag.Warning, Reads: []diag.Source{reference},
+		Title:       "Resolvers have other records",
 		Requirement: "No resolver has other records",
 		Ref:         "RFC 1034 section 3.6",
 		Advice:      "Wait until the cached answer has expired, or use the operator's cache-flush page if there is one.",
@@ -163,8 +176,8 @@ var resolverRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "propagation.resolver.missing", Severity: diag.Warning,
-		Title:       "Resolver has no records",
+		Code: "propagation.resolver.missing", Severity: diag.Warning, Reads: []diag.Source{reference},
+		Title:       "Resolvers have no records",
 		Requirement: "No resolver lacks the records",
 		Ref:         "RFC 2308 section 5",
 		Advice:      "Wait until the cached answer has expired: resolvers also cache that a record does not exist.",
@@ -222,36 +235,6 @@ var resolverRules = diag.Rules[*evidence]{
 			})
 		},
 	},
-	{
-		Code: "propagation.resolver.refused", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Resolver refused the query",
-		Requirement: "No resolver refused the query",
-		Ref:         "RFC 8914 section 4.19",
-		Advice:      "Leave it unless many resolvers refuse: some public resolvers do not serve every network.",
-		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *probe) string {
-				if s.status != Refused || s.filtered != "" {
-					return ""
-				}
-				return strings.TrimSuffix("refused the query: "+s.remark(), ": ")
-			})
-		},
-	},
-	{
-		Code: "propagation.resolver.silent", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Resolver did not respond",
-		Requirement: "Every resolver responded",
-		Ref:         "RFC 1034 section 5",
-		Advice:      "Leave it unless many resolvers do not respond: a public resolver may be out of reach from here.",
-		Fails: func(e *evidence) diag.Failures {
-			return e.resolversThat(func(s *probe) string {
-				if s.status != TimedOut && s.status != Failed {
-					return ""
-				}
-				return "did not answer: " + s.remark()
-			})
-		},
-	},
 }
 
 // resolversThat lists the resolvers of which there is something to tell.
@@ -259,7 +242,7 @@ func (e *evidence) resolversThat(tell func(*probe) string) diag.Failures {
 	return diag.FailEach(e.probes, func(s *probe) diag.Failures {
 		what := tell(s)
 		return diag.FailIf(what != "", "%s %s.", s.vantage.Name, what).About(s.vantage.ID)
-	})
+	}).Joined()
 }
 
 // holds tells what a resolver holds, and for how long.
@@ -289,7 +272,7 @@ func serversThat(servers []*authServer, what string) diag.Failures {
 			where += " (" + text(s.addr) + ")"
 		}
 		return diag.Fail("%s %s: %s.", where, what, diag.Reason(s.err)).About(name)
-	})
+	}).Joined()
 }
 
 // disagreements lists the servers that say something else than counts.
@@ -301,7 +284,7 @@ func disagreements(e *evidence) diag.Failures {
 		name := strings.TrimSuffix(s.name, ".")
 		return diag.Fail("%s (%s)%s answers %s; others answer %s.", name, text(s.addr), serialText(s.serial),
 			s.observation.words(), e.truth.words()).About(name)
-	})
+	}).Joined()
 }
 
 func serialText(serial *uint32) string {

@@ -85,10 +85,10 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Advice:      "Fix the zone of the host name: until it answers, the name confirms nothing.",
 		When:        verified,
 		Fails: func(e *reverseEvidence) diag.Failures {
-			return together(diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
+			return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
 				host := nameText(f.host)
 				return diag.FailIf(f.err != nil, "The lookup of the addresses of %s failed: %v.", host, f.err).About(host)
-			}))
+			}).Joined()
 		},
 	},
 	{
@@ -110,10 +110,10 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 		Advice:      "Remove the PTR records of the names that do not resolve to the address.",
 		When:        func(e *reverseEvidence) bool { return verified(e) && e.confirmed() },
 		Fails: func(e *reverseEvidence) diag.Failures {
-			return together(diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
+			return diag.FailEach(e.forwards, func(f forwardAnswer) diag.Failures {
 				unmatched, host := !f.matches && !f.invalid && f.err == nil, nameText(f.host)
 				return diag.FailIf(unmatched, "%s does not resolve to the address.", host).About(host)
-			}))
+			}).Joined()
 		},
 	},
 	{
@@ -131,8 +131,8 @@ var reverseRules = diag.Rules[*reverseEvidence]{
 
 // each returns a failure for each of the host names of which a test is true.
 func (e *reverseEvidence) each(test func(host string) (what string, is bool)) diag.Failures {
-	return together(diag.FailEach(e.hosts, func(host string) diag.Failures {
+	return diag.FailEach(e.hosts, func(host string) diag.Failures {
 		what, is := test(host)
 		return diag.FailIf(is, "%s %s.", nameText(host), what).About(nameText(host))
-	}))
+	}).Joined()
 }

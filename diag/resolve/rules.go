@@ -265,25 +265,17 @@ func hasAddresses(e *evidence) bool {
 }
 
 func privateAddresses(e *evidence) diag.Failures {
-	return together(diag.FailEach(e.records, func(rr dns.RR) diag.Failures {
+	return diag.FailEach(e.records, func(rr dns.RR) diag.Failures {
 		ip := resolver.AddressIn(rr)
 		purpose := purposeOf(ip)
 		return diag.FailIf(purpose != "" && purpose != forDocumentation, "%s is %s.", ip, purpose).About(ip.String())
-	}))
-}
-
-// together makes one failure of those of a rule: they have one cause, and show in several places.
-func together(list diag.Failures) diag.Failures {
-	if len(list) < 2 {
-		return list
-	}
-	return list.Together("%s And %d more.", list[0].Detail, len(list)-1)
+	}).Joined()
 }
 
 // explanations lists the extended errors of a reply that is no failure, such as that it is stale or
 // was filtered (RFC 8914 section 4).
 func explanations(e *evidence) diag.Failures {
-	return together(diag.FailEach(diag.ExtendedErrors(e.reply), func(x dns.EDNS0_EDE) diag.Failures {
+	return diag.FailEach(diag.ExtendedErrors(e.reply), func(x dns.EDNS0_EDE) diag.Failures {
 		return diag.Fail("The resolver added: %s.", diag.ExtendedText(x))
-	}))
+	}).Joined()
 }

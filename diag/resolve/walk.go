@@ -219,7 +219,7 @@ func (e *evidence) faulty(is func(resolver.Hop) bool, what string) diag.Failures
 			failures = append(failures, f)
 		}
 	}
-	return together(failures)
+	return failures.Joined()
 }
 
 func withoutGlue(e *evidence) diag.Failures {
@@ -236,7 +236,7 @@ func withoutGlue(e *evidence) diag.Failures {
 			}
 		}
 	}
-	return together(failures)
+	return failures.Joined()
 }
 
 // dataSet is the data of records, in an order that does not depend on theirs.

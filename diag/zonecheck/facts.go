@@ -104,7 +104,7 @@ func stated(format, text string) string {
 // facts lists what is worth knowing of the zone.
 func (e *evidence) facts() (list []RuleResult) {
 	for _, f := range zoneFacts {
-		for _, one := range together(f.tell(e)) {
+		for _, one := range f.tell(e).Joined() {
 			list = append(list, RuleResult{Code: f.code, Category: f.category, Status: Informed, Message: one.Detail})
 		}
 	}

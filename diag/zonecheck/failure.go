@@ -10,18 +10,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// together makes one failure of those of a rule: they have one cause, and show in several places.
-func together(list diag.Failures) diag.Failures {
-	if len(list) < 2 {
-		return list
-	}
-	text := list[0].Detail + " " + list[1].Detail
-	if more := len(list) - 2; more > 0 {
-		text += fmt.Sprintf(" And %d more.", more)
-	}
-	return list.Together("%s", text)
-}
-
 // each calls a function for each address and collects what it says of it. The text continues a sentence
 // that begins with the address.
 func (e *evidence) each(list []*survey.Address, detail func(*survey.Address) string) diag.Failures {
