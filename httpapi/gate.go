@@ -28,7 +28,7 @@ type exchange struct {
 	began  time.Time
 	ip     netip.Addr
 
-	counted bool // a token of the address was taken
+	counted *metering.IPLimiter // which a token of the address was taken from; nil: none was
 
 	ep     *Endpoint
 	caller *metering.Caller
@@ -81,18 +81,28 @@ func (x *exchange) serve() *failure {
 	return x.charge(req, body)
 }
 
-// admitAddress takes a token of the address. Where it has none left, only a key that is known to be
-// good passes: whoever guesses from behind the same proxy must not lock it out. No store is asked.
+// admitAddress takes a token of the address. Where it has none left, a key that is known to be good passes without asking a
+// store: whoever guesses from behind the same proxy must not lock it out. Nor must he lock out one that was not seen
+// since the start: what may be a key has a smaller bucket of its own.
 func (x *exchange) admitAddress() *failure {
 	x.ip = x.clientIP(x.r)
 	if x.limiter == nil {
 		return nil
 	}
 	d := x.limiter.Take(x.ip, x.began)
-	if x.counted = d.Allowed; !x.counted && !x.Gate.Recognizes(bearer(x.r.Header["Authorization"]), x.ip, x.began) {
-		return rateProblem("ip", wholeSeconds(d.RetryAfter.Seconds()))
+	if d.Allowed {
+		x.counted = x.limiter
+		return nil
 	}
-	return nil
+	secret := bearer(x.r.Header["Authorization"])
+	if x.Gate.Recognizes(secret, x.ip, x.began) {
+		return nil
+	}
+	if metering.MayBeSecret(secret) && x.unseen.Take(x.ip, x.began).Allowed {
+		x.counted = x.unseen
+		return nil
+	}
+	return rateProblem("ip", wholeSeconds(d.RetryAfter.Seconds()))
 }
 
 // route finds the row of the table. It answers for the OpenAPI document by itself.
@@ -151,8 +161,8 @@ func (x *exchange) admitKey() *failure {
 		x.caller = caller
 		x.seen.Plan = string(caller.Plan.ID)
 		x.rateHeaders(caller)
-		if x.counted {
-			x.limiter.GiveBack(x.ip, x.began)
+		if x.counted != nil {
+			x.counted.GiveBack(x.ip, x.began)
 		}
 	}
 	if err != nil {

@@ -18,6 +18,9 @@ const (
 	// DefaultIPRate is how many requests a minute an address may send before it has shown a good key.
 	DefaultIPRate = 120
 
+	// unseenShare is the part of an address's requests that may still show a key with the right checksum.
+	unseenShare = 4
+
 	// DefaultMaxRunning bounds the diagnostics that run at once; each may hold some sockets.
 	DefaultMaxRunning = 2048
 )
@@ -89,6 +92,7 @@ type server struct {
 	clock     func() time.Time
 	log       *slog.Logger
 	limiter   *metering.IPLimiter
+	unseen    *metering.IPLimiter             // of what may be a good key, once an address has no token left
 	memory    *budget                         // of diagnostics
 	bodies    *budget                         // of what is read before they run
 	proxySeen sync.Once                       // that a proxy is in front which nobody named
@@ -126,6 +130,7 @@ func newServer(c Config, table []Endpoint) *server {
 	}
 	if s.IPRate > 0 {
 		s.limiter = &metering.IPLimiter{Limit: s.IPRate, Window: time.Minute}
+		s.unseen = &metering.IPLimiter{Limit: max(1, s.IPRate/unseenShare), Window: time.Minute}
 	}
 	if s.HostedSPF == nil {
 		s.HostedSPF = hostedmemory.New(hostedmemory.Config{Clock: s.clock})

@@ -245,18 +245,37 @@ func TestGuessesDoNotLockOut(t *testing.T) {
 		a.post("/one", `{}`, "Authorization", "Bearer x")
 	}
 	require.Equal(t, 200, a.post("/one", `{}`).Code)
-	require.Equal(t, 429, a.post("/one", `{}`, "Authorization", "Bearer "+fresh).Code, "no store is asked")
+	require.Equal(t, 200, a.post("/one", `{}`, "Authorization", "Bearer "+fresh).Code, "which was never seen")
 	_, err := a.admin.RevokeKey(t.Context(), revoked.ID, "")
 	require.NoError(t, err)
 	codes := map[ErrorCode]int{}
 	for range 100 {
 		codes[a.post("/one", `{}`, "Authorization", "Bearer "+secret).problem().Code]++
 	}
-	require.Equal(t, map[ErrorCode]int{RevokedAPIKey: 1, RateLimited: 99}, codes)
+	require.Equal(t, map[ErrorCode]int{RevokedAPIKey: 2, RateLimited: 98}, codes, "one more than before it was known")
 	for range 8 {
 		require.Equal(t, 200, a.post("/one", `{}`).Code)
 	}
 	require.Equal(t, "key", a.post("/one", `{}`).problem().Details.Scope)
+}
+
+// What may be a key and is none is looked up a quarter as often again, and no more.
+func TestGuessesWithChecksum(t *testing.T) {
+	a := newAPI(t, "self", func(c *Config) { c.IPRate = 40 }, row("/one", 1, echo))
+	for range 20 { // after a start
+		_, secret := a.newKey(metering.DNSRead)
+		for range 40 {
+			a.post("/one", `{}`, "Authorization", "Bearer x")
+		}
+		require.Equal(t, 200, a.post("/one", `{}`, "Authorization", "Bearer "+secret).Code)
+	}
+	codes := map[int]int{}
+	for range 200 {
+		secret, err := metering.NewSecret(metering.Live, nil)
+		require.NoError(t, err)
+		codes[a.post("/one", `{}`, "Authorization", "Bearer "+secret.Reveal()).Code]++
+	}
+	require.Equal(t, map[int]int{401: 10, 429: 190}, codes)
 }
 
 func TestRevocationHoldsAtOnce(t *testing.T) {

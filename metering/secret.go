@@ -84,6 +84,12 @@ func hashSecret(text string) (hash [32]byte, ok bool) {
 	return sha256.Sum256(buf[:]), ok
 }
 
+// MayBeSecret reports whether a text has the form of a secret and the right checksum: a typing error has not.
+func MayBeSecret(text string) bool {
+	_, ok := hashSecret(text)
+	return ok
+}
+
 // wellFormed reports whether the text has the form of a secret and the right checksum. It tells
 // nothing that a client could not compute.
 func wellFormed(text *[secretLength]byte) bool {
