@@ -81,7 +81,8 @@ func (s *Seen) each(test func(t *pki.TLS, leaf *pki.Certificate) string) diag.Fa
 // A Server makes the rules about reaching a server, of which evidence of type E says how far the check came: see the
 // example. A row names a fact and what the package knows of it, which is at least the code; severity, words and
 // test are those of the fact. What else a row says goes before that: its advice or reference, or a severity and why
-// it [diag.Rule.Differs]. Rows may stand in any order that has causes first.
+// it [diag.Rule.Differs]. Rows may stand in any order that has causes first. That a name does not exist leaves no score,
+// unless the row has a weight, as where the server is a part of what is judged.
 //
 // The rules read the sources of this package: evidence lists in Unanswered what [Seen.Unanswered] does.
 type Server[E any] struct {
@@ -100,11 +101,11 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 		r.Title, r.Requirement = cmp.Or(r.Title, k.named(f.title)), cmp.Or(r.Requirement, k.named(f.requirement))
 		r.Ref, r.Advice = cmp.Or(r.Ref, f.ref), cmp.Or(r.Advice, k.named(f.advice))
 		r.Reads, r.Stands = append(r.Reads, f.reads), f.reads == SourceTLS
-		r.When, r.Fails = k.when(f.applies, r.When), func(e E) diag.Failures { return f.fails(k.Seen(e)) }
+		r.When, r.Fails = k.when(f, r.When), func(e E) diag.Failures { return f.fails(k.Seen(e)) }
 		if r.Fact == NotLookedUp || r.Fact == Silent {
 			r.StateIfFailed = diag.Unknown
 		}
-		r.NoScore = r.NoScore || r.Fact == NoName
+		r.NoScore = r.NoScore || r.Fact == NoName && r.Weight == 0
 		for _, earlier := range f.after {
 			if code, ok := codes[earlier]; ok && !slices.Contains(r.DependsOn, code) {
 				r.DependsOn = append(r.DependsOn, code)
@@ -115,11 +116,18 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 	return rows
 }
 
-// when is the condition of a rule: that of the fact, and that of the row.
-func (k Server[E]) when(applies func(*Seen) bool, row func(E) bool) func(E) bool {
+// when is the condition of a rule: that of the fact, and that of the row. What is not known does not apply, whatever
+// the evidence says in Unanswered.
+func (k Server[E]) when(f serverFact, row func(E) bool) func(E) bool {
 	return func(e E) bool {
 		s := k.Seen(e)
-		return s != nil && (applies == nil || applies(s)) && (row == nil || row(e))
+		if s == nil || row != nil && !row(e) {
+			return false
+		}
+		if f.applies != nil {
+			return f.applies(s)
+		}
+		return !slices.Contains(s.Unanswered(), f.reads)
 	}
 }
 

@@ -98,6 +98,7 @@ func (e *evidence) report(ended time.Time) *Report {
 		TLSRPTFound:  e.unreported == nil,
 		Partial:      e.partial(),
 	}
+	r.Valid = r.Valid && (r.State == diag.Valid || r.State == diag.Warned) // CONTRACT 1.7
 	if kit.One(e) {
 		r.Version = version
 	}

@@ -15,7 +15,7 @@ import (
 // rules is the table of all that is examined, in the order in which a sender would meet it.
 var rules = slices.Concat(
 	absenceRules.Reading(fromRecord, fromMail, fromElsewhere), recordRules.Reading(fromRecord),
-	slices.Concat(serverRules, certificateRules, answerRules).Reading(diag.FromRequest), // each says itself what is known
+	slices.Concat(serverRules, answerRules).Reading(diag.FromRequest), // each says itself what is known
 	slices.Concat(textRules, policyRules).Reading(fromRecord, fromPolicy),
 	mxRules.Reading(fromRecord, fromPolicy, fromMail), deliverRules, reportRules.Reading(fromRecord, fromPolicy, fromMail, fromReports),
 )

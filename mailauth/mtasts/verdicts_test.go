@@ -26,12 +26,13 @@ func tlsVerdicts(t *testing.T) []diag.Verdict {
 	}{
 		{diagtest.CertGood, 0, nil, ""},
 		{diagtest.CertExpired, 0, nil, "mtasts.policy.certificate.expired"},
-		{diagtest.CertNotYetValid, 0, nil, "mtasts.policy.certificate.untrusted"},
+		{diagtest.CertNotYetValid, 0, nil, "mtasts.policy.certificate.early"},
 		{diagtest.CertSelfSigned, 0, nil, "mtasts.policy.certificate.untrusted"},
 		{diagtest.CertUnknownAuthority, 0, nil, "mtasts.policy.certificate.untrusted"},
 		{diagtest.CertMissingIntermediate, 0, nil, "mtasts.policy.certificate.untrusted"},
 		{diagtest.CertWrongName, 0, nil, "mtasts.policy.certificate.name"},
 		{diagtest.CertGood, 50, nil, "mtasts.policy.certificate.expiring mtasts.mx.certificate.expiring"},
+		{diagtest.CertGood, 57, nil, "mtasts.policy.certificate.expires_now mtasts.mx.certificate.expires_now"},
 		{diagtest.CertGood, 0, old, "mtasts.policy.tls.version"},
 		{diagtest.CertGood, 0, &tls.Config{}, "mtasts.policy.tls.handshake"},
 	}
