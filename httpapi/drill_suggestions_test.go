@@ -55,13 +55,14 @@ func TestDrillSuggestions(t *testing.T) {
 var nextSteps = map[diag.Code]bool{
 	"dmarc.policy.none": true, "dmarcbis.policy.none": true, "mtasts.policy.mode.testing": true, "spf.all.softfail": true,
 	"hsts.max_age.short": true, "headers.hsts.short": true, "dmarc.rua.missing": true, "mtasts.tls_rpt.missing": true,
+	"headers.csp.report_only": true,
+	"headers.cookies.secure":  true, // of a session cookie, once HSTS protects it
 }
 
 // firstSteps are findings that stay until more than one value was published in turn, because the last of them, at
 // once, could lock out visitors.
 var firstSteps = map[diag.Code]string{
-	"headers.csp.missing": "a policy is reported on before it is enforced",
-	"hsts.max_age.short":  "the time is raised in steps, each once the one before did no harm",
+	"hsts.max_age.short": "the time is raised in steps, each once the one before did no harm",
 }
 
 // worse lists what got worse in the world in which the value was published.

@@ -52,9 +52,10 @@ var hygieneRules = diag.Rules[*evidence]{
 		Requirement: "The header discloses no versions of software", Ref: "RFC 9110 section 10.2.4",
 		Advice: "Remove the field, or leave the version out; and keep the software up to date, which matters more.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.disclosures(), func(d Disclosure) diag.Failures {
-				f := diag.FailIf(d.detailed(), "%s discloses %s.", d.Header, diag.Quote(d.Value)).About(d.Header)
-				if name := withoutVersions(d.Value); strings.EqualFold(d.Header, "Server") && name != "" {
+			list := slices.DeleteFunc(e.disclosures(), func(d Disclosure) bool { return !d.detailed() })
+			return diag.FailEach(list, func(d Disclosure) diag.Failures {
+				f := diag.Fail("%s discloses %s.", d.Header, diag.Quote(d.Value)).About(d.Header)
+				if name := withoutVersions(d.Value); strings.EqualFold(d.Header, "Server") && name != "" && len(list) == 1 {
 					return f.Suggesting("Server: " + name)
 				}
 				return f
