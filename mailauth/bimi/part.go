@@ -11,7 +11,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/bimi/logo"
 	"github.com/diagkit/diagkit/mailauth/bimi/markcert"
 	"github.com/diagkit/diagkit/mailauth/bimi/record"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // fetched is what the addresses of a record served; each is nil if it was not asked for, or if there is no address that
@@ -131,7 +130,7 @@ func partRules(of func(*evidence) *part, unknown, broken, flawed diag.Rule[*evid
 
 // failures takes the findings of a part over as one: each stands in the report of the part itself.
 func failures(findings []diag.Finding) diag.Failures {
-	return taglist.Gather(diag.FailEach(findings, func(f diag.Finding) diag.Failures {
+	return diag.FailEach(findings, func(f diag.Finding) diag.Failures {
 		return diag.Failures{{Detail: f.Title + ". " + f.Detail, Target: f.Target, Location: f.Location, Advice: f.Advice}}
-	}))
+	}).Joined()
 }

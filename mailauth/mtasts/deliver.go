@@ -12,7 +12,6 @@ import (
 	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/mailauth/smtp"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // The bounds of what is connected to.
@@ -97,7 +96,7 @@ var deliverRules = diag.Rules[*evidence]{
 		Ref:         "RFC 8461 section 4.2",
 		Advice:      "Test STARTTLS on port 25 from another network: many networks let no connections to mail servers out.",
 		When:        (*evidence).enforced,
-		Fails:       func(e *evidence) diag.Failures { return taglist.Gather(e.untested()) },
+		Fails:       func(e *evidence) diag.Failures { return e.untested().Joined() },
 	},
 	strict(diag.Rule[*evidence]{
 		Code: "mtasts.mx.starttls", Weight: 3,
@@ -181,7 +180,7 @@ func strict(r diag.Rule[*evidence], why func(*evidence, *host) string) diag.Rule
 		met := func(h host) bool { return h.met.tls != nil || h.met.refusal != nil }
 		return e.enforced() && (len(list(e)) > 0 || len(e.untested()) == 0 && slices.ContainsFunc(e.hosts, met))
 	}
-	r.Fails = func(e *evidence) diag.Failures { return taglist.Gather(list(e)) }
+	r.Fails = func(e *evidence) diag.Failures { return list(e).Joined() }
 	return r
 }
 

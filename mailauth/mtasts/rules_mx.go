@@ -5,7 +5,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/ground"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // mxHosts reports whether the MX hosts are known and there are any.
@@ -35,12 +34,12 @@ var mxRules = diag.Rules[*evidence]{
 			} else if !announced(e) {
 				return nil
 			}
-			return taglist.Gather(diag.FailEach(e.hosts, func(h host) diag.Failures {
+			return diag.FailEach(e.hosts, func(h host) diag.Failures {
 				if h.Err() == nil {
 					return nil
 				}
 				return diag.Fail("The address lookup of %s failed: %s.", h.Name, diag.Reason(h.Err())).About(h.Name)
-			}))
+			}).Joined()
 		},
 	},
 	{
@@ -56,9 +55,9 @@ var mxRules = diag.Rules[*evidence]{
 			if e.enforced() {
 				consequence = "senders do not deliver to it"
 			}
-			return taglist.Gather(diag.FailEach(uncovered(e), func(h host) diag.Failures {
+			return diag.FailEach(uncovered(e), func(h host) diag.Failures {
 				return diag.Fail("The policy does not list the mail server %s: %s.", h.Name, consequence).About(h.Name)
-			})).Suggesting(e.newPolicy())
+			}).Joined().Suggesting(e.newPolicy())
 		},
 		Partly: func(e *evidence) float64 {
 			return 0.5 * float64(len(e.hosts)-len(uncovered(e))) / float64(len(e.hosts))
@@ -116,10 +115,10 @@ var mxRules = diag.Rules[*evidence]{
 		Advice:      "Give the host an address, or remove its MX record.",
 		When:        mxHosts,
 		Fails: func(e *evidence) diag.Failures {
-			return taglist.Gather(diag.FailEach(e.hosts, func(h host) diag.Failures {
+			return diag.FailEach(e.hosts, func(h host) diag.Failures {
 				nowhere := len(h.Addresses.All()) == 0 && h.Err() == nil && !isAddress(h.Name)
 				return diag.FailIf(nowhere, "%s has no address.", h.Name).About(h.Name)
-			}))
+			}).Joined()
 		},
 	},
 	{
@@ -130,9 +129,9 @@ var mxRules = diag.Rules[*evidence]{
 		Advice:      "Name the host in the MX record instead: senders look up the name and find nothing, and no policy can list it.",
 		When:        mxHosts,
 		Fails: func(e *evidence) diag.Failures {
-			return taglist.Gather(diag.FailEach(e.hosts, func(h host) diag.Failures {
+			return diag.FailEach(e.hosts, func(h host) diag.Failures {
 				return diag.FailIf(isAddress(h.Name), "The MX record names %s, which is an IP address.", h.Name).About(h.Name)
-			}))
+			}).Joined()
 		},
 	},
 	{

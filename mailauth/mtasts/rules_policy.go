@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -23,7 +22,7 @@ func inPolicy(k kind) func(*evidence) diag.Failures {
 				list[i].Suggested = e.newPolicy()
 			}
 		}
-		return taglist.Gather(list)
+		return list.Joined()
 	}
 }
 

@@ -2,7 +2,6 @@ package taglist
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -157,23 +156,6 @@ func (k Kit[E]) Faults(kinds ...Kind) func(E) diag.Failures {
 		}
 		return k.suggesting(e, list)
 	}
-}
-
-// maxTold is how many details of one cause a reader is told.
-const maxTold = 3
-
-// Gather makes one failure of several that have one cause, with their places and the first details.
-func Gather(list diag.Failures) diag.Failures {
-	var details []string
-	for _, f := range list {
-		if len(details) < maxTold && !slices.Contains(details, f.Detail) {
-			details = append(details, f.Detail)
-		}
-	}
-	if n := len(list) - maxTold; n > 0 && len(details) == maxTold {
-		details = append(details, fmt.Sprintf("There are %d more.", n))
-	}
-	return list.Together("%s", strings.Join(details, " "))
 }
 
 // One reports whether there is exactly one record.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // addressRules are about where reports go, as far as the record tells.
@@ -64,7 +63,7 @@ func only(scheme string) func(*evidence) diag.Failures {
 		}
 		return undeliverable(e, d)
 	})
-	return func(e *evidence) diag.Failures { return taglist.Gather(each(e)) }
+	return func(e *evidence) diag.Failures { return each(e).Joined() }
 }
 
 // settled reports whether there are destinations of a scheme, and one of any is known to get reports.
@@ -101,7 +100,7 @@ var destinationRules = diag.Rules[*evidence]{
 			if !lost(e) {
 				return nil
 			}
-			return taglist.Gather(eachDestination(undeliverable)(e))
+			return eachDestination(undeliverable)(e).Joined()
 		},
 	},
 	{
