@@ -100,7 +100,7 @@ func (k Server[E]) Rules(rows ...diag.Rule[E]) diag.Rules[E] {
 		}
 		r.Title, r.Requirement = cmp.Or(r.Title, k.named(f.title)), cmp.Or(r.Requirement, k.named(f.requirement))
 		r.Ref, r.Advice = cmp.Or(r.Ref, f.ref), cmp.Or(r.Advice, k.named(f.advice))
-		r.Reads, r.Stands = append(r.Reads, f.reads), f.reads == SourceTLS
+		r.Reads, r.Stands = append(r.Reads, f.reads), f.applies != nil
 		r.When, r.Fails = k.when(f, r.When), func(e E) diag.Failures { return f.fails(k.Seen(e)) }
 		if r.Fact == NotLookedUp || r.Fact == Silent {
 			r.StateIfFailed = diag.Unknown
