@@ -282,7 +282,7 @@ func (e *evidence) misplaced() []*dns.TLSA {
 
 // partial reports whether something could not be learned.
 func (e *evidence) partial() bool {
-	unknown := e.having(addressUnknown, statusUnknown, tlsaUnknown, unreachable)
+	unknown := e.having(addressUnknown, statusUnknown, tlsaUnknown, unasked, unreachable)
 	_, known := e.mail.Receives()
 	return len(unknown) > 0 || e.naming == diag.Indeterminate || e.port == portMail && !known ||
 		e.port != portMail && e.srv.Err() != nil || len(e.unreached()) > 0

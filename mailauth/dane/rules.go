@@ -6,11 +6,37 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // rules is the table of all that is examined, in the order in which a sender would meet it.
-var rules = slices.Concat(hostRules, dnssecRules, absenceRules, recordRules, connectionRules, certificateRules,
-	upkeepRules)
+var rules = slices.Concat(hostRules.Reading(fromNames), dnssecRules.Reading(fromNames, fromHosts),
+	absenceRules.Reading(fromNames, fromHosts), recordRules.Reading(fromNames, fromHosts),
+	slices.Concat(connectionRules, certificateRules, upkeepRules).Reading(fromNames, fromHosts, fromServers))
+
+// What the rules read.
+const (
+	fromNames   diag.Source = "names"   // which hosts there are
+	fromHosts   diag.Source = "hosts"   // their addresses and TLSA records, and whether these are signed
+	fromServers diag.Source = "servers" // the certificates that they show
+	fromApex    diag.Source = "domain"  // TLSA records at the domain itself
+)
+
+// Unanswered lists what the DNS and the servers did not say.
+func (e *evidence) Unanswered() (list []diag.Source) {
+	add := func(open bool, s diag.Source) {
+		if open {
+			list = append(list, s)
+		}
+	}
+	_, known := e.mail.Receives()
+	mute := func(h host) bool { return h.Err() != nil || h.tlsa.Err() != nil || h.fault == statusUnknown }
+	add(e.port == portMail && !known || e.port != portMail && e.srv.Err() != nil, fromNames)
+	add(e.naming == diag.Indeterminate || slices.ContainsFunc(e.hosts, mute), fromHosts)
+	add(len(e.having(unreachable, unverified)) > 0 || len(e.unreached()) > 0, fromServers)
+	add(e.own.Err() != nil, fromApex)
+	return list
+}
 
 // each fails for every host with one of the faults.
 func each(e *evidence, fails func(h *host) diag.Failures, faults ...fault) diag.Failures {
@@ -40,7 +66,7 @@ func hasHosts(e *evidence) bool { return len(e.hosts) > 0 }
 // hostRules are about how the servers are found.
 var hostRules = diag.Rules[*evidence]{
 	{
-		Code: "dane.mx.bogus", Severity: diag.Critical, Weight: 5, Category: factorDNSSEC,
+		Code: "dane.mx.bogus", Severity: diag.Critical, Stands: true, Weight: 5, Category: factorDNSSEC,
 		Title:       "DNSSEC validation of the MX records fails",
 		Requirement: "The MX records do not fail DNSSEC validation",
 		Ref:         "RFC 7672 section 2.1.2",
@@ -70,19 +96,21 @@ var hostRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Code: "dane.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
 		DependsOn:   []diag.Code{"dane.mx.unknown"},
+		Fact:        ground.NoName,
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mail.MX.NXDomain() && !hasHosts(e), "The DNS answers NXDOMAIN for %s.", e.domain)
+			exists, known := e.mail.Exists()
+			return diag.FailIf(known && !exists && !hasHosts(e), "The DNS answers NXDOMAIN for %s.", e.domain)
 		},
 	},
 	{
 		Code: "dane.mail.none", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"dane.mx.bogus", "dane.mx.unknown", "dane.domain.missing"},
+		DependsOn:   []diag.Code{"dane.mx.bogus", "dane.mx.unknown", "dane.domain.nxdomain"},
 		Title:       "Domain without servers, which needs no DANE",
 		Requirement: "The domain has servers that DANE can protect",
 		Ref:         "RFC 7672 section 2.2",
@@ -108,7 +136,8 @@ var hostRules = diag.Rules[*evidence]{
 		Fails:       func(e *evidence) diag.Failures { return because(e, "", addressUnknown) },
 	},
 	{
-		Code: "dane.host.address", Severity: diag.Warning, Weight: 10, Category: factorCoverage,
+		Code: "dane.host.address", Severity: diag.Warning, Stands: true, Weight: 10, Category: factorCoverage,
+		Fact: ground.NoAddress, Differs: "senders turn to the other mail servers",
 		Title:       "Mail server without an address",
 		Requirement: "Every mail server has an address",
 		Ref:         "RFC 5321 section 5.1",

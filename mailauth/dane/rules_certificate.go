@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
 )
 
@@ -47,7 +48,7 @@ func matched(e *evidence) bool { return len(e.having(none)) > 0 }
 // connectionRules are about the way to the certificate.
 var connectionRules = diag.Rules[*evidence]{
 	{
-		Code: "dane.certificate.unverified", Severity: diag.Info, NoScore: true,
+		Code: "dane.certificate.unverified", Severity: diag.Info, NoScore: true, Reads: []diag.Source{fromNames, fromHosts},
 		Title:       "TLSA records not compared with certificates",
 		Requirement: "The TLSA records were compared with the certificates",
 		Ref:         "RFC 7672 section 3",
@@ -86,7 +87,7 @@ var connectionRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.starttls.missing", Severity: diag.Error, Weight: 5, Category: factorCertificate,
+		Code: "dane.starttls.missing", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCertificate,
 		Title:       "STARTTLS not offered although TLSA records exist",
 		Requirement: "All mail servers with TLSA records offer STARTTLS",
 		Ref:         "RFC 7672 section 2.2",
@@ -100,7 +101,7 @@ var connectionRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.starttls.failed", Severity: diag.Error, Weight: 5, Category: factorCertificate,
+		Code: "dane.starttls.failed", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCertificate,
 		Title:       "TLS with a mail server fails although TLSA records exist",
 		Requirement: "TLS works with all mail servers that have TLSA records",
 		Ref:         "RFC 7672 section 2.2",
@@ -118,7 +119,7 @@ var connectionRules = diag.Rules[*evidence]{
 // certificateRules are about what the servers present.
 var certificateRules = diag.Rules[*evidence]{
 	{
-		Code: "dane.certificate.mismatch", Severity: diag.Error, Weight: 10, Category: factorCertificate,
+		Code: "dane.certificate.mismatch", Severity: diag.Error, Stands: true, Weight: 10, Category: factorCertificate,
 		Title:       "Certificate matches no TLSA record",
 		Requirement: "Every certificate matches a TLSA record",
 		Ref:         "RFC 7672 section 2.2",
@@ -129,7 +130,7 @@ var certificateRules = diag.Rules[*evidence]{
 		Fails: mismatches,
 	},
 	{
-		Code: "dane.certificate.name", Severity: diag.Error, Weight: 5, Category: factorCertificate,
+		Code: "dane.certificate.name", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCertificate,
 		Title:       "Certificate does not match the name of the mail server",
 		Requirement: "Certificates that DANE-TA authenticates are for the names of their hosts",
 		Ref:         "RFC 7672 section 3.2.3",
@@ -141,7 +142,7 @@ var certificateRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.certificate.dates", Severity: diag.Error, Weight: 5, Category: factorCertificate,
+		Code: "dane.certificate.dates", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCertificate,
 		Title:       "Certificate has expired or is not yet valid",
 		Requirement: "Certificates that DANE-TA authenticates are within their validity",
 		Ref:         "RFC 7671 section 5.2",
@@ -152,7 +153,7 @@ var certificateRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.certificate.chain", Severity: diag.Error, Weight: 5, Category: factorCertificate,
+		Code: "dane.certificate.chain", Severity: diag.Error, Stands: true, Weight: 5, Category: factorCertificate,
 		Title:       "Certificate chain does not lead to the TLSA trust anchor",
 		Requirement: "Certificates lead to the trust anchor of their TLSA record",
 		Ref:         "RFC 7672 section 3.1.2",
@@ -163,44 +164,35 @@ var certificateRules = diag.Rules[*evidence]{
 			return because(e, e.refused(), badChain)
 		},
 	},
-	{
-		Code: "dane.certificate.expiring", Severity: diag.Warning,
-		Title:       "Certificate expires within two weeks",
-		Requirement: "Certificates that DANE-TA authenticates are valid for at least two weeks",
-		Ref:         "RFC 7671 section 5.2",
-		Advice:      "Renew the certificate: once it has expired, senders that use DANE do not deliver.",
-		When:        matched,
-		Fails: func(e *evidence) diag.Failures {
-			return eachLeaf(e, func(h *host, leaf *pki.Certificate) diag.Failures {
-				if h.byKey() || leaf.NotAfter.Sub(e.now) > expiring {
-					return nil
-				}
-				f := diag.Fail("The certificate of %s expires on %s, and usage 2 (DANE-TA) demands a valid one.", h.Name,
-					leaf.NotAfter.Format(time.DateOnly))
-				f[0].Due = leaf.NotAfter
-				return f
-			})
-		},
-	},
-	{
-		Code: "dane.certificate.expired.ignored", Severity: diag.Info,
-		Title:       "Certificate has expired, which DANE-EE ignores",
-		Requirement: "Certificates have not expired, although DANE-EE ignores that",
-		Ref:         "RFC 7671 section 5.1",
-		Advice: "Renew the certificate with the same key: senders that use DANE do not mind, but those that use MTA-STS, " +
-			"and mail clients, do.",
-		When: matched,
-		Fails: func(e *evidence) diag.Failures {
-			return eachLeaf(e, func(h *host, leaf *pki.Certificate) diag.Failures {
-				return diag.FailIf(leaf.Expired && h.byKey(), "The certificate of %s expired on %s.", h.Name,
-					leaf.NotAfter.Format(time.DateOnly))
-			})
-		},
-	},
+	endingRule(diag.Rule[*evidence]{
+		Code: "dane.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring,
+		Title:       "Certificate that DANE-TA authenticates expires soon",
+		Requirement: "Certificates that DANE-TA authenticates do not expire soon",
+	}),
+	endingRule(diag.Rule[*evidence]{
+		Code: "dane.certificate.expires_now", Severity: diag.Error, Fact: ground.ExpiresNow,
+		Title:       "Certificate that DANE-TA authenticates is about to expire",
+		Requirement: "No certificate that DANE-TA authenticates is about to expire",
+	}),
 }
 
-// expiring is how long before its end a certificate should have been renewed.
-const expiring = 14 * 24 * time.Hour
+// endingRule makes a rule about certificates of usage 2 whose end is as near as the severity of the rule says.
+func endingRule(r diag.Rule[*evidence]) diag.Rule[*evidence] {
+	r.Ref, r.When, r.Stands = "RFC 7671 section 5.2", matched, true
+	r.Advice = "Renew the certificate: once it has expired, senders that use DANE do not deliver."
+	r.Fails = func(e *evidence) diag.Failures {
+		return eachLeaf(e, func(h *host, leaf *pki.Certificate) diag.Failures {
+			if h.byKey() || ground.Ends(leaf.NotBefore, leaf.NotAfter, e.now) != r.Severity {
+				return nil
+			}
+			f := diag.Fail("The certificate of %s expires on %s, and usage 2 (DANE-TA) demands a valid one.", h.Name,
+				leaf.NotAfter.Format(time.DateOnly))
+			f[0].Due = leaf.NotAfter
+			return f
+		})
+	}
+	return r
+}
 
 // eachLeaf fails for the hosts that are authenticated.
 func eachLeaf(e *evidence, fails func(*host, *pki.Certificate) diag.Failures) diag.Failures {

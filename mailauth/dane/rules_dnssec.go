@@ -35,7 +35,7 @@ var dnssecRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.host.bogus", Severity: diag.Error, Weight: 20, Category: factorDNSSEC,
+		Code: "dane.host.bogus", Severity: diag.Error, Stands: true, Weight: 20, Category: factorDNSSEC,
 		Title:       "DNSSEC validation fails for a mail server",
 		Requirement: "No records of the mail servers fail DNSSEC validation",
 		Ref:         "RFC 7672 section 2.1.2",
@@ -59,7 +59,7 @@ var dnssecRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.mx.insecure", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 5, Category: factorDNSSEC,
+		Code: "dane.mx.insecure", Severity: diag.Warning, Stands: true, Weight: 5, Category: factorDNSSEC,
 		Title:       "Records that name the mail servers are not signed",
 		Requirement: "The records that name the mail servers are signed",
 		Ref:         "RFC 7672 section 2.2.1",
@@ -72,7 +72,7 @@ var dnssecRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.tlsa.insecure", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 5, Category: factorDNSSEC,
+		Code: "dane.tlsa.insecure", Severity: diag.Warning, Stands: true, Weight: 5, Category: factorDNSSEC,
 		Title:       "TLSA records are not signed and have no effect",
 		Requirement: "The TLSA records are signed",
 		Ref:         "RFC 7672 section 2.2",
@@ -86,7 +86,7 @@ var dnssecRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.host.insecure", Severity: diag.Warning, Weight: 20, Category: factorCoverage,
+		Code: "dane.host.insecure", Severity: diag.Warning, Stands: true, Weight: 20, Category: factorCoverage,
 		Title:       "Mail server that is not signed beside others that are",
 		Requirement: "No mail server is unsigned beside others that are signed",
 		Ref:         "RFC 7672 section 2.2",
@@ -95,18 +95,6 @@ var dnssecRules = diag.Rules[*evidence]{
 		When: func(e *evidence) bool { return e.grounded() },
 		Fails: func(e *evidence) diag.Failures {
 			return because(e, " Senders deliver to this host as if there were no DANE.", unsigned, unasked)
-		},
-	},
-	{
-		Code: "dane.zone.unsigned", Severity: diag.Info,
-		Title:       "Domain is not signed with DNSSEC",
-		Requirement: "The domain is signed with DNSSEC",
-		Ref:         "RFC 7672 section 1.3.2",
-		Advice:      "Sign the zone with DNSSEC if the domain is to have DANE: nothing else in mail needs it.",
-		When:        func(e *evidence) bool { return hasHosts(e) && (!e.published() || e.broken()) && known(e.naming) },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.naming == diag.Insecure, "The %s of %s are not signed with DNSSEC, so that DANE cannot protect it.",
-				e.source, e.domain)
 		},
 	},
 }
@@ -161,7 +149,7 @@ func (e *evidence) unpublished() diag.Failures {
 // absenceRules are about TLSA records that are not there, or not where senders look.
 var absenceRules = diag.Rules[*evidence]{
 	{
-		Code: "dane.tlsa.location", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 5, Category: factorCoverage,
+		Code: "dane.tlsa.location", Severity: diag.Warning, Reads: []diag.Source{fromNames, fromHosts, fromApex}, StateIfFailed: diag.Missing, Weight: 5, Category: factorCoverage,
 		Title:       "TLSA records at the domain instead of its mail servers",
 		Requirement: "TLSA records are not published at the domain instead of its mail servers",
 		Ref:         "RFC 7672 section 2.2.3",
@@ -196,15 +184,13 @@ var absenceRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.tlsa.unasked", Severity: diag.Warning, StateIfFailed: diag.Missing, Weight: 5, Category: factorDNSSEC,
+		Code: "dane.tlsa.unasked", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "Mail servers not signed, so that DANE is not possible",
 		Requirement: "Senders ask for the TLSA records of the mail servers",
 		Ref:         "RFC 7672 section 2.2.2",
 		Advice: "Let the name servers of the host answer TLSA queries, and sign the zone that it is in with DNSSEC: once " +
 			"it is signed, a failed TLSA lookup keeps senders from delivering.",
-		When: func(e *evidence) bool {
-			return hasHosts(e) && len(e.having(absent, addressUnknown, tlsaUnknown, bogus, noAddress)) == 0
-		},
+		When: hasHosts,
 		Fails: func(e *evidence) diag.Failures {
 			if e.published() {
 				return nil
@@ -227,7 +213,7 @@ var absenceRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.host.missing", Severity: diag.Warning, Weight: 20, Category: factorCoverage,
+		Code: "dane.host.missing", Severity: diag.Warning, Stands: true, Weight: 20, Category: factorCoverage,
 		Title:       "Mail server without TLSA records beside others with some",
 		Requirement: "No mail server lacks TLSA records beside others with some",
 		Ref:         "RFC 7672 section 2.2.1",
@@ -242,18 +228,6 @@ var absenceRules = diag.Rules[*evidence]{
 				}
 				return f
 			}, absent)
-		},
-	},
-	{
-		Code: "dane.tlsa.elsewhere", Severity: diag.Info,
-		Title:       "TLSA records at the domain, where no sender looks",
-		Requirement: "No TLSA records are published at the domain itself, where no sender looks",
-		Ref:         "RFC 7672 section 2.2.3",
-		Advice:      "Remove the records at the domain, so that nobody takes them for those that apply.",
-		When:        func(e *evidence) bool { return e.published() && e.own.Err() == nil },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.misplaced()) > 0, "The TLSA records at %s have no effect, since mail goes to other hosts.",
-				e.recordName(e.domain.String()))
 		},
 	},
 }

@@ -36,7 +36,7 @@ func faulty(kind func(Record) bool) func(*evidence) diag.Failures {
 // recordRules are about the records themselves.
 var recordRules = diag.Rules[*evidence]{
 	{
-		Code: "dane.tlsa.unusable", Severity: diag.Error, Weight: 10, Category: factorRecords,
+		Code: "dane.tlsa.unusable", Severity: diag.Error, Stands: true, Weight: 10, Category: factorRecords,
 		Title:       "No TLSA record that senders can use",
 		Requirement: "Senders can use a TLSA record of each mail server that has some",
 		Ref:         "RFC 7672 section 2.2",
@@ -50,7 +50,7 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.tlsa.usage.pkix", Severity: diag.Warning, Weight: 2, Category: factorRecords,
+		Code: "dane.tlsa.usage.pkix", Severity: diag.Warning, Stands: true, Weight: 2, Category: factorRecords,
 		Title:       "TLSA usage 0 or 1, which has no effect for SMTP",
 		Requirement: "No TLSA record has the usage PKIX-TA(0) or PKIX-EE(1)",
 		Ref:         "RFC 7672 section 3.1.3",
@@ -67,7 +67,7 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dane.tlsa.usage.unknown", Severity: diag.Warning, Weight: 1, Category: factorRecords,
+		Code: "dane.tlsa.usage.unknown", Severity: diag.Warning, Stands: true, Weight: 1, Category: factorRecords,
 		Title:       "TLSA record with an unknown usage",
 		Requirement: "All TLSA records have a defined usage",
 		Ref:         "RFC 6698 section 2.1.1",
@@ -76,7 +76,7 @@ var recordRules = diag.Rules[*evidence]{
 		Fails:       faulty(func(r Record) bool { return r.Usage > DANEEE }),
 	},
 	{
-		Code: "dane.tlsa.selector.unknown", Severity: diag.Warning, Weight: 1, Category: factorRecords,
+		Code: "dane.tlsa.selector.unknown", Severity: diag.Warning, Stands: true, Weight: 1, Category: factorRecords,
 		Title:       "TLSA record with an unknown selector",
 		Requirement: "All TLSA records have a defined selector",
 		Ref:         "RFC 6698 section 2.1.2",
@@ -85,7 +85,7 @@ var recordRules = diag.Rules[*evidence]{
 		Fails:       faulty(func(r Record) bool { return r.Usage <= DANEEE && r.Selector > SPKI }),
 	},
 	{
-		Code: "dane.tlsa.matching.unknown", Severity: diag.Warning, Weight: 1, Category: factorRecords,
+		Code: "dane.tlsa.matching.unknown", Severity: diag.Warning, Stands: true, Weight: 1, Category: factorRecords,
 		Title:       "TLSA record with an unknown matching type",
 		Requirement: "All TLSA records have a defined matching type",
 		Ref:         "RFC 6698 section 2.1.3",
@@ -94,7 +94,7 @@ var recordRules = diag.Rules[*evidence]{
 		Fails:       faulty(func(r Record) bool { return r.Usage <= DANEEE && r.Selector <= SPKI && r.Matching > SHA512 }),
 	},
 	{
-		Code: "dane.tlsa.data", Severity: diag.Warning, Weight: 2, Category: factorRecords,
+		Code: "dane.tlsa.data", Severity: diag.Warning, Stands: true, Weight: 2, Category: factorRecords,
 		Title:       "TLSA record with data of the wrong length or form",
 		Requirement: "The data of all TLSA records have the form that the matching type demands",
 		Ref:         "RFC 6698 section 2.1.4",

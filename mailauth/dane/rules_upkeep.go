@@ -54,28 +54,4 @@ var upkeepRules = diag.Rules[*evidence]{
 			})
 		},
 	},
-	{
-		Code: "dane.tlsa.full", Severity: diag.Info,
-		Title:       "TLSA record with full data instead of a digest",
-		Requirement: "TLSA records have digests instead of full data",
-		Ref:         "RFC 7671 section 10.1.2",
-		Advice: "Publish a digest (matching type 1) instead: full data make answers so large that some senders never get " +
-			"them. Keep it only where a trust anchor is not sent by the server.",
-		When: applied,
-		Fails: func(e *evidence) diag.Failures {
-			return usableEach(e, func(h *host, records []Record) diag.Failures {
-				return diag.FailEach(records, func(r Record) diag.Failures {
-					return diag.FailIf(r.Matching == Full, "The TLSA record %s at %s has all %d bytes of its %s.",
-						r.brief(), e.recordName(h.base), len(r.Data), r.Selector.thing())
-				})
-			})
-		},
-	},
-}
-
-func (s Selector) thing() string {
-	if s == SPKI {
-		return "public key"
-	}
-	return "certificate"
 }
