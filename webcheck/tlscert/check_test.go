@@ -241,6 +241,25 @@ func TestCheck(t *testing.T) {
 	diagtest.CheckTexts(t, texts, rules.Describe(), seen)
 }
 
+// Of certificates of an authority of one's own what clients enforce is told, and nothing of the Baseline Requirements.
+func TestPrivateAuthority(t *testing.T) {
+	a := authorities{root: (*ca)(nil).authority(t, "Example Ltd", "Example Root", start.AddDate(-5, 0, 0), start.AddDate(9, 0, 0))}
+	a.public = a.root.authority(t, "Example Ltd", "Example CA", start.AddDate(-1, 0, 0), start.AddDate(2, 0, 0))
+	for want, change := range map[diag.Code]func(*x509.Certificate){
+		"":                     func(c *x509.Certificate) { c.ExtraExtensions, c.Subject.CommonName = nil, "other" },
+		"tls.form.eku_missing": func(c *x509.Certificate) { c.ExtKeyUsage = nil },
+		"tls.form.leaf_ca":     func(c *x509.Certificate) { c.IsCA = true },
+	} {
+		r := check(t, a, "", nil, func(s setup) { s.serve(change) })
+		if want == "" {
+			require.Empty(t, slices.DeleteFunc(r.Findings, func(f diag.Finding) bool { return strings.HasPrefix(string(f.Code), "tls.caa.") }))
+			continue
+		}
+		require.Contains(t, diagtest.Codes(r.Verdict), want)
+		require.LessOrEqual(t, *r.Score, diag.Warning.Cap())
+	}
+}
+
 // formVerdicts are one for each rule of package lint, and one for timestamps that are valid.
 func formVerdicts() (list []diag.Verdict) {
 	form := formRules.Reading(ground.SourceTLS)

@@ -56,6 +56,9 @@ func gather(ctx context.Context, env *diag.Env, req Request) (*evidence, error) 
 	if err := e.failure.Unavailable(); err != nil {
 		return nil, fmt.Errorf("examining TLS of %s: %w", e.req.Host, err)
 	}
+	if e.failure != nil && e.failure.Unanswered && !e.connected() && !e.caa.asked { // an address, of which the DNS says nothing either
+		return nil, diag.Unavailable(e.req.Host.Name(), e.failure.Cause)
+	}
 	e.digest()
 	return e, nil
 }

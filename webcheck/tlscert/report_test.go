@@ -204,12 +204,16 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
-// The resolver that says nothing is no fault of the domain.
-func TestResolverSilent(t *testing.T) {
+// A resolver that says nothing is no fault of the domain, and of an address that is silent nothing is known.
+func TestUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := diagtest.NewWorld(t)
 		w.Silence("example.com.")
 		_, err := Check(t.Context(), w.Env(), Request{Host: MustHost(host)})
+		require.ErrorIs(t, err, diag.ErrUnavailable)
+
+		w.Behave("192.0.2.99:443", diagtest.Unreachable)
+		_, err = Check(t.Context(), w.Env(), Request{Host: MustHost("192.0.2.99")})
 		require.ErrorIs(t, err, diag.ErrUnavailable)
 	})
 }

@@ -2,25 +2,30 @@ package tlscert
 
 import (
 	"crypto/x509"
+	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/lint"
 )
 
+// everywhere are the rules of the Baseline Requirements that clients enforce whoever issued the certificate: Apple wants
+// a purpose (support.apple.com/103769), and Firefox refuses the certificate of an authority.
+var everywhere = []string{"eku.missing", "leaf.ca"}
+
 // lint holds the chain to the rules of certificates: to the Baseline Requirements where a public authority issued it,
-// else to RFC 5280 alone. Without a path to a trusted root there is nothing to hold.
+// else to RFC 5280 and what clients enforce. Without a path to a trusted root there is nothing to hold.
 func (e *evidence) lint(chain []*x509.Certificate) {
-	profile := lint.RFC5280
-	if e.public() {
-		profile = lint.WebPKI
-	}
-	path, faults := lint.Server(chain, e.verifier(), profile, nil)
+	path, faults := lint.Server(chain, e.verifier(), lint.WebPKI, nil)
 	e.linted = len(path) > 0
+	nameless := len(chain[0].DNSNames)+len(chain[0].IPAddresses) == 0
 	for _, f := range faults {
-		root := e.linted && len(path) > 1 && f.Cert == path[len(path)-1]
-		nameless := len(chain[0].DNSNames)+len(chain[0].IPAddresses) == 0 && (f.ID == "san.missing" || f.ID == "cn.foreign")
-		if e.linted && !root && !nameless { // a root is trusted as it is; that no name matches is told already
+		switch {
+		case !e.linted, len(path) > 1 && f.Cert == path[len(path)-1]: // a root is trusted as it is
+		case nameless && (f.ID == "san.missing" || f.ID == "cn.foreign"): // that no name matches is told already
+		case !e.public() && strings.HasPrefix(f.Reference, "BR ") && !slices.Contains(everywhere, f.ID):
+		default:
 			e.faults = append(e.faults, f)
 		}
 	}
