@@ -16,8 +16,12 @@
 //
 // [Check] fetches the page as a visitor would, and at once what http:// and https:// lead to; then it asks for the
 // page as a script of a foreign site would (CORS). The page's own HTML is read for what it loads, so that nothing is
-// suggested that would block it. Beside the package's own verdict stands the grade that the HTTP Observatory of MDN
-// gives to the same answers; see package [github.com/diagkit/diagkit/webcheck/headers/observatory].
+// suggested that would block it.
+//
+// The score is that of the HTTP Observatory of MDN for the same answers, at most 100, under the caps of the gravest
+// finding; see package [github.com/diagkit/diagkit/webcheck/headers/observatory]. The findings explain it: each test
+// that takes points has one. Where the Observatory gives no grade (error pages, answers that are no page, HEAD) there
+// is no score; where a question went unanswered, its points are left out and so is the grade.
 //
 // Every suggested value is a whole header field, name and value.
 package headers

@@ -17,6 +17,7 @@ import (
 	"github.com/diagkit/diagkit/diag/diagtest"
 	"github.com/diagkit/diagkit/webcheck/headers/csp"
 	"github.com/diagkit/diagkit/webcheck/hsts"
+	"github.com/miekg/dns"
 	"github.com/stretchr/testify/require"
 )
 
@@ -345,6 +346,60 @@ func TestRules(t *testing.T) {
 		diagtest.CoverRules(t, rules, seen)
 		diagtest.CheckTexts(t, texts, rules.Describe(), seen)
 	}
+}
+
+// TestSilence lets single questions go unanswered: what they decide is left open, and nothing else changes.
+func TestSilence(t *testing.T) {
+	const nonce = "Content-Security-Policy: script-src 'nonce-0123456789abcdef012345'; object-src 'none'; base-uri 'none'"
+	for _, tt := range []struct {
+		name    string
+		silent  func(*http.Request) bool
+		open    diag.Code
+		factor  diag.Code
+		lacking int // of the points of that factor
+	}{
+		{"preflight", func(r *http.Request) bool { return r.Method == http.MethodOptions }, "headers.cors.reflected", "sharing", 50},
+		{"as another site asks", func(r *http.Request) bool { return r.Header.Get("Origin") == foreignOrigin && r.Method == "GET" },
+			"headers.csp.nonce", "content_policy", 0},
+		{"http", func(r *http.Request) bool { return r.TLS == nil }, "headers.redirect.missing", "transport", 20},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := diagtest.NewWorld(t)
+				good := serve(nonce, `<script nonce="0123456789abcdef012345">1</script>`)
+				answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if tt.silent(r) {
+						<-r.Context().Done()
+					}
+					good.ServeHTTP(w, r)
+				})
+				w.HTTPS("example.com", answer)
+				w.HTTP("example.com", answer)
+				r := check(t, w, Request{URL: diag.MustURL("example.com")})
+				require.True(t, r.Partial)
+				require.Contains(t, r.Open(), tt.open)
+				require.NotContains(t, diagtest.Codes(r.Verdict), tt.open)
+				require.LessOrEqual(t, *r.Score, 89)
+				require.NotEqual(t, Strong, r.SecurityHeaders.ContentSecurityPolicy.Strength)
+				i := slices.IndexFunc(r.Factors, func(f diag.Factor) bool { return f.Code == tt.factor })
+				most := map[diag.Code]int{"transport": 40, "sharing": 50, "content_policy": 25}[tt.factor]
+				if most == tt.lacking {
+					require.Negative(t, i)
+				} else {
+					require.Equal(t, most-tt.lacking, r.Factors[i].MaxPoints)
+				}
+				require.Equal(t, tt.lacking == 0, r.Observatory != nil, "the grade needs all answers")
+			})
+		})
+	}
+}
+
+// A resolver that is dead says nothing about a site.
+func TestUnavailable(t *testing.T) {
+	w := diagtest.NewWorld(t)
+	w.Break("example.com", dns.RcodeRefused)
+	_, err := Check(t.Context(), w.Env(), Request{URL: diag.MustURL("example.com")})
+	require.ErrorIs(t, err, diag.ErrUnavailable)
 }
 
 func TestNoRedirects(t *testing.T) {

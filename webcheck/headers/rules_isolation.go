@@ -103,9 +103,10 @@ func (e *evidence) find(holds func(access) bool) (access, bool) {
 
 func reflects(a access) bool { return a.origin == foreignOrigin && a.allowed == a.origin }
 
+// sharing reports whether other sites may read anything, as far as that is known.
 func sharing(e *evidence) bool {
 	_, ok := e.find(func(a access) bool { return a.allowed != "" })
-	return ok
+	return ok || silent(e.probes.preflight) || silent(e.probes.foreign) || silent(e.probes.null)
 }
 
 const fieldCORS = "Access-Control-Allow-Origin"

@@ -53,11 +53,11 @@ type CORS struct {
 
 // A Result is a grade and how it came about.
 type Result struct {
-	AlgorithmVersion int    `json:"algorithm_version" doc:"version of the algorithm of the HTTP Observatory"`
-	Score            int    `json:"score" min:"0" max:"200" doc:"points, above 100 with bonuses"`
-	Grade            string `json:"grade" doc:"grade that follows from the points" example:"B+"`
-	TestsPassed      int    `json:"tests_passed" min:"0" max:"12" doc:"how many tests were passed"`
-	Tests            []Test `json:"tests" maxitems:"12" doc:"the tests, in the order of the Observatory"`
+	Version     int    `json:"version" doc:"version of the algorithm of the HTTP Observatory"`
+	Score       int    `json:"score" min:"0" max:"200" doc:"points, above 100 with bonuses"`
+	Grade       string `json:"grade" doc:"grade that follows from the points" example:"B+"`
+	TestsPassed int    `json:"tests_passed" min:"0" max:"12" doc:"how many tests were passed"`
+	Tests       []Test `json:"tests" maxitems:"12" doc:"the tests, in the order of the Observatory"`
 }
 
 // A Test is the outcome of one test.
@@ -98,7 +98,7 @@ type scan struct {
 func Grade(s Scan) Result {
 	w := &scan{Scan: s, page: readMarkup(s.Page)}
 	w.policies = w.readPolicies()
-	r := Result{AlgorithmVersion: AlgorithmVersion, Tests: []Test{}}
+	r := Result{Version: AlgorithmVersion, Tests: []Test{}}
 	for _, t := range tests {
 		result := t.run(w)
 		o := outcomes[result]
