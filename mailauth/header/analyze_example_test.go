@@ -39,7 +39,7 @@ Message-ID: <1@vps.example.net>
 		fmt.Println("-", reason)
 	}
 	// Output:
-	// DMARC fails: the message is probably not from its author
+	// DMARC fails: the author is not authenticated
 	// unlikely
 	// - DMARC fails: neither SPF nor DKIM authenticates bank.example, the domain in From.
 	// - The server 203.0.113.77 is not authorized to send for bank.example (SPF: fail).

@@ -102,6 +102,10 @@ func (a *analysis) concludeFail(c *Conclusion) {
 	c.Authentic = NotDecided
 	switch a.excuse() {
 	case noExcuse:
+		if l.excuseSilent() {
+			c.say("DNS lookups failed that could explain it, so nothing more can be concluded now.")
+			return
+		}
 		c.Authentic = Unlikely
 	case notedPass:
 		c.Authentic = Likely

@@ -1,6 +1,7 @@
 package header
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
@@ -9,8 +10,22 @@ import (
 	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
-// analyzeRules are those of what was found live, and those of the header.
-var analyzeRules = slices.Concat(liveRules, lift(auditRules))
+// analyzeRules are those of what was found live, and those of the header. Of findings of one severity, the first speaks
+// for all: whom the message comes from goes before how it came.
+var analyzeRules = func() diag.Rules[*analysis] {
+	all := slices.Concat(liveRules, lift(auditRules))
+	rank := func(r diag.Rule[*analysis]) int {
+		switch {
+		case r.Category == liveDMARC:
+			return 0
+		case r.Category == factorIdentity, r.Code == "header.fields.none", r.Code == "header.from.missing":
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(all, func(a, b diag.Rule[*analysis]) int { return cmp.Compare(rank(a), rank(b)) })
+	return all
+}()
 
 // unnoted is the rule that nobody noted any results. It matters less where they are found live, so that there it is
 // no finding, only what other rules suppose.
@@ -52,7 +67,7 @@ func lift(rules diag.Rules[*evidence]) diag.Rules[*analysis] {
 			Code: r.Code, Severity: r.Severity, Weight: r.Weight, Category: r.Category, Title: r.Title,
 			Requirement: r.Requirement, Ref: r.Ref, Advice: r.Advice,
 			DependsOn:     slices.DeleteFunc(slices.Clone(r.DependsOn), func(c diag.Code) bool { return c == unnoted }),
-			StateIfFailed: r.StateIfFailed, NoScore: r.NoScore,
+			StateIfFailed: r.StateIfFailed, NoScore: r.NoScore, Reads: []diag.Source{diag.FromRequest},
 			Fails: func(a *analysis) diag.Failures { return r.Fails(a.evidence) },
 			When: func(a *analysis) bool {
 				live := a.live != nil && slices.Contains(superseded, r.Code)

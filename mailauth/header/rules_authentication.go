@@ -60,7 +60,7 @@ var authenticationRules = diag.Rules[*evidence]{
 	{
 		Code: "header.dmarc.fail", Severity: diag.Error, Weight: 20, Category: factorAuthentication,
 		DependsOn:   []diag.Code{"header.authres.missing"},
-		Title:       "DMARC failed",
+		Title:       "DMARC failed: the sender is not authenticated",
 		Requirement: "DMARC did not fail",
 		Ref:         "RFC 9989 section 4.4",
 		Advice: "Do not trust the sender unless the message came through a mailing list that you know. If " +

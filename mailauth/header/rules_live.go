@@ -3,8 +3,10 @@ package header
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/spf"
@@ -39,7 +41,21 @@ func current(a *analysis) bool {
 func passes(a *analysis) bool { return checked(a) && a.live.dmarc.result == policy.ResultPass }
 
 // liveRules judge what the DNS says about a message.
-var liveRules = slices.Concat(liveDMARCRules, liveSPFRules, liveDKIMRules, liveServerRules, liveListed)
+var liveRules = slices.Concat(
+	liveDMARCRules.Reading(asksPolicy, asksExcuse), liveSPFRules.Reading(asksSPF, asksPath),
+	standing(liveDKIMRules.Reading(asksKeys)), liveServerRules.Reading(asksNames), liveListed.Reading(diag.FromRequest),
+)
+
+// standing lets failures of rules about one of several stand, whatever is not known of the others.
+func standing(rules diag.Rules[*analysis]) diag.Rules[*analysis] {
+	for i := range rules {
+		rules[i].Stands = true
+	}
+	return rules
+}
+
+// maxSilences bounds the lookups that a sentence tells of.
+const maxSilences = 5
 
 var liveDMARCRules = diag.Rules[*analysis]{
 	{
@@ -51,7 +67,8 @@ var liveDMARCRules = diag.Rules[*analysis]{
 			"fix them: receivers may defer or reject its mail meanwhile.",
 		When: func(a *analysis) bool { return checked(a) && !passes(a) },
 		Fails: func(a *analysis) diag.Failures {
-			return diag.FailEach(a.live.silences(), func(text string) diag.Failures { return diag.Fail("%s", text) })
+			list := a.live.silences()
+			return diag.FailIf(len(list) > 0, "%s", strings.Join(list[:min(len(list), maxSilences)], " "))
 		},
 	},
 	{
@@ -106,6 +123,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.author.nonexistent", Severity: diag.Error, Weight: 20, Category: liveDMARC,
+		Reads:       []diag.Source{asksAuthor},
 		Title:       "Sender's domain does not exist",
 		Requirement: "The sender's domain exists",
 		Ref:         "RFC 9989 section 3.2.13",
@@ -120,6 +138,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.dmarc.missing", Severity: diag.Warning, Weight: 10, Category: liveDMARC,
+		Reads:       []diag.Source{asksPolicy, asksAuthor},
 		Title:       "Sender's domain has no DMARC policy",
 		Requirement: "The sender's domain publishes a DMARC policy",
 		Ref:         "RFC 9989 section 4.10",
@@ -140,6 +159,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.undecided", Severity: diag.Info, Category: liveDMARC, NoScore: true,
+		Reads:       []diag.Source{diag.FromRequest},
 		Title:       "DMARC cannot be evaluated from what was submitted",
 		Requirement: "Everything that DMARC needs was submitted",
 		Ref:         "RFC 9989 section 5.3",
@@ -164,6 +184,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.forwarded", Severity: diag.Info, Category: liveDMARC,
+		Reads:       []diag.Source{diag.FromRequest},
 		Title:       "Message was forwarded; DKIM authenticates the author",
 		Requirement: "No forwarder is evident",
 		Ref:         "RFC 7960 section 3",
@@ -230,7 +251,7 @@ func (l *liveEvidence) silences() (list []string) {
 			diag.Quote(l.spf.Reason)))
 	}
 	for i := range l.dkim.Signatures {
-		if s := &l.dkim.Signatures[i]; s.Result == dkim.TempError {
+		if s := &l.dkim.Signatures[i]; unknownKey(s) {
 			list = append(list, fmt.Sprintf("The DKIM key of %s could not be looked up: %s", s.Domain, s.Reason))
 		}
 	}
@@ -238,8 +259,17 @@ func (l *liveEvidence) silences() (list []string) {
 		list = append(list, fmt.Sprintf("The DMARC policy of %s could not be looked up: %s.", l.input.from[0],
 			diag.Reason(l.could.Err)))
 	}
-	if l.hop == nil && slices.ContainsFunc(l.hops, func(h hopEvidence) bool { return h.ptr.err != nil }) {
+	if l.authorSilent() {
+		list = append(list, fmt.Sprintf("Whether %s exists could not be looked up.", l.input.from[0]))
+	}
+	if l.hopSilent() {
 		list = append(list, l.why)
+	}
+	if l.excuseSilent() && l.ptr != nil && l.ptr.err != nil {
+		list = append(list, fmt.Sprintf("The PTR record of %s could not be looked up: %s.", l.ptr.IP, l.ptr.Error))
+	}
+	if l.excuseSilent() && l.arc.Result == arc.Unknown {
+		list = append(list, "The ARC chain could not be verified. "+l.arc.Reason)
 	}
 	return list
 }

@@ -70,7 +70,7 @@ var liveServerRules = diag.Rules[*analysis]{
 		Ref:         "RFC 7208 section 2.5",
 		Advice: "If the filter is the receiver's, add its domain to trusted_authserv_ids: SPF has to be " +
 			"checked for the server that delivered to the filter.",
-		When: func(a *analysis) bool { return ptrKnown(a) && !passes(a) },
+		When: func(a *analysis) bool { return ptrKnown(a) && decisive(a) && !passes(a) },
 		Fails: func(a *analysis) diag.Failures {
 			return diag.FailIf(a.gateway() != "", "The server that delivered the message, %s, is a mail filter, which may "+
 				"belong to the sender or to the receiver.", a.gateway())

@@ -54,6 +54,7 @@ var liveSPFRules = diag.Rules[*analysis]{
 	},
 	{
 		Code: "header.live.spf.helo", Severity: diag.Warning, Weight: 5, Category: liveAuth,
+		Reads:       []diag.Source{asksHELO},
 		Title:       "SPF fails for the HELO name of the server",
 		Requirement: "SPF does not fail for the HELO name of the server",
 		Ref:         "RFC 7208 section 2.3",
