@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -34,18 +33,12 @@ var gates = map[diag.Code][]Kind{
 // nothing begins the advice about what may stay as it is.
 const nothing = "Leave it"
 
-// actions are what to do about the findings, in the order of effect: first what is broken, then what is weak, then the
-// rest; within each by what the fault does to mail. No advice stands twice.
+// actions are what to do about the findings, in their order. No advice stands twice, and none where nothing is to be done.
 func (w *Whole) actions(list []told) []diag.Recommendation {
-	list = slices.Clone(list)
-	rank := func(t told) int { return min(int(t.Severity), int(diag.Error)) } // what is broken is broken
-	slices.SortStableFunc(list, func(a, b told) int {
-		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(a.effect(), b.effect()), cmp.Compare(b.Severity, a.Severity))
-	})
 	recommendations := []diag.Recommendation{}
 	advised, valued := map[string]bool{"": true}, map[string]bool{}
 	for _, t := range list {
-		if advised[t.Advice] || t.Severity == diag.Info && strings.HasPrefix(t.Advice, nothing) {
+		if advised[t.Advice] || t.Severity == diag.Info && (w.done(list) || strings.HasPrefix(t.Advice, nothing)) {
 			continue
 		}
 		advised[t.Advice] = true

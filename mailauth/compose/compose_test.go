@@ -65,36 +65,36 @@ func whole(parts ...*Summary) *Whole {
 	return w
 }
 
-// What is done first is what does most to mail, whatever the letter of the protocol.
+// What is done first mends the gravest fault. Of equally grave ones it is the one that does most to mail.
 func TestOrder(t *testing.T) {
 	v := whole(
 		part(BIMI, 0, fault{code: "bimi.record.syntax", severity: diag.Critical}),
 		part(DMARC, 50, fault{code: "dmarc.policy.none", severity: diag.Warning}),
 		part(SPF, 30, fault{code: "spf.all.pass", severity: diag.Critical}),
 		part(MX, 30, fault{code: "mx.host.address", severity: diag.Error}),
+		part(SMTP, 60, fault{code: "smtp.relay.open", severity: diag.Error}),
 		part(TLSRPT, 0, fault{code: "tlsrpt.record.missing", severity: diag.Warning}),
 		part(DNSSEC, 90, fault{code: "dnssec.ds.missing", severity: diag.Info}),
 	).Sum()
 	require.Equal(t, []diag.Code{
-		"spf.all.pass", "bimi.record.syntax", "mx.host.address", "dmarc.policy.none", "tlsrpt.record.missing", "dnssec.ds.missing",
+		"spf.all.pass", "bimi.record.syntax", "mx.host.address", "smtp.relay.open", "dmarc.policy.none", "tlsrpt.record.missing",
+		"dnssec.ds.missing",
 	}, diagtest.Codes(v), "the worst first")
 	var actions []diag.Code
 	for _, r := range v.Recommendations {
 		actions = append(actions, r.Code)
 	}
-	require.Equal(t, []diag.Code{
-		"mx.host.address", "spf.all.pass", "bimi.record.syntax", "dmarc.policy.none", "tlsrpt.record.missing", "dnssec.ds.missing",
-	}, actions)
-	require.Equal(t, "Fix first: title of mx.host.address", v.Headline)
-	require.Equal(t, "Mend mx.host.address. After that, 2 errors and 2 warnings remain.", v.Sub)
+	require.Equal(t, diagtest.Codes(v), actions)
+	require.Equal(t, "Fix first: title of spf.all.pass", v.Headline)
+	require.Equal(t, "Mend spf.all.pass. After that, 3 errors and 2 warnings remain.", v.Sub)
 	require.Equal(t, diag.Bad, v.State)
-	require.Equal(t, "33", diagtest.Score(v))
+	require.Equal(t, "37", diagtest.Score(v))
 	require.Equal(t, "spf", v.Findings[0].Target)
 }
 
 func TestCaps(t *testing.T) {
 	for severity, want := range map[diag.Severity]string{
-		diag.Critical: "39", diag.Error: "69", diag.Warning: "94", diag.Info: "98",
+		diag.Critical: "39", diag.Error: "69", diag.Warning: "89", diag.Info: "98",
 	} {
 		v := whole(part(SPF, 100), part(DMARC, 94, fault{code: "dmarc.x.y", severity: severity}), part(MX, 100)).Sum()
 		require.Equal(t, want, diagtest.Score(v), severity)
@@ -114,16 +114,21 @@ func TestNothingTwice(t *testing.T) {
 		{"kept where only another part tells it", []*Summary{part(MTASTS, 90, told), part(TLSRPT, 100)},
 			[]diag.Code{"mtasts.tls_rpt.missing"}},
 		{"the same host", []*Summary{
-			part(MTASTS, 90, fault{code: "mtasts.mx.address.missing", severity: diag.Warning, target: "a"}),
+			part(MTASTS, 90, fault{code: "mtasts.mx.address", severity: diag.Warning, target: "a"}),
 			part(MX, 0, fault{code: "mx.host.address", severity: diag.Error, target: "a"}),
 		}, []diag.Code{"mx.host.address"}},
 		{"another host", []*Summary{
-			part(MTASTS, 90, fault{code: "mtasts.mx.address.missing", severity: diag.Warning, target: "b"}),
+			part(MTASTS, 90, fault{code: "mtasts.mx.address", severity: diag.Warning, target: "b"}),
 			part(MX, 0, fault{code: "mx.host.address", severity: diag.Error, target: "a"}),
-		}, []diag.Code{"mx.host.address", "mtasts.mx.address.missing"}},
+		}, []diag.Code{"mx.host.address", "mtasts.mx.address"}},
 		{"a consequence that is graver than its cause", []*Summary{
 			part(MTASTS, 90, fault{code: "mtasts.tls_rpt.missing", severity: diag.Error}), part(TLSRPT, 0, missing),
-		}, []diag.Code{"tlsrpt.record.missing"}},
+		}, []diag.Code{"mtasts.tls_rpt.missing", "tlsrpt.record.missing"}},
+		{"two hosts, the cause is told of one", []*Summary{
+			part(MTASTS, 90, fault{code: "mtasts.mx.address", severity: diag.Warning, target: "a"},
+				fault{code: "mtasts.mx.address", severity: diag.Warning, target: "b"}),
+			part(MX, 0, fault{code: "mx.host.address", severity: diag.Error, target: "a"}),
+		}, []diag.Code{"mx.host.address", "mtasts.mx.address"}},
 		{"failed lookups of several parts", []*Summary{
 			part(SPF, 0, fault{code: "spf.record.unknown", severity: diag.Error, unknown: true}),
 			part(DMARC, 0, fault{code: "dmarc.record.unknown", severity: diag.Error, unknown: true}), part(MX, 100),
@@ -137,17 +142,53 @@ func TestNothingTwice(t *testing.T) {
 	}
 }
 
-// What follows from a fault makes it as grave as that.
+// A fault is as grave in the whole as in its part.
 func TestConsequence(t *testing.T) {
 	v := whole(
 		part(DMARC, 60, fault{code: "dmarc.policy.none", severity: diag.Warning}),
 		part(BIMI, 50, fault{code: "bimi.dmarc.none", severity: diag.Error}),
 	).Sum()
-	require.Equal(t, []diag.Code{"dmarc.policy.none"}, diagtest.Codes(v))
-	require.Equal(t, diag.Error, v.Findings[0].Severity)
-	require.Equal(t, "dmarc.policy.none at  Title of bimi.dmarc.none.", v.Findings[0].Detail)
-	require.Equal(t, diag.High, v.Recommendations[0].Priority)
+	require.Equal(t, []diag.Code{"bimi.dmarc.none", "dmarc.policy.none"}, diagtest.Codes(v))
+	require.Equal(t, []diag.Severity{diag.Error, diag.Warning}, []diag.Severity{v.Findings[0].Severity, v.Findings[1].Severity})
 }
+
+// Whether mail works is told only if all that it depends on was examined.
+func TestReady(t *testing.T) {
+	yes, no := new(true), new(false)
+	unknown := part(MX, 0, fault{code: "mx.lookup.unknown", severity: diag.Error, unknown: true})
+	open := part(DANE, 100)
+	open.verdict = diag.Rules[silentEvidence]{{
+		Code: "dane.x.y", Severity: diag.Error, Requirement: "r", Fails: func(silentEvidence) diag.Failures { return nil },
+	}}.Judge(silentEvidence{}, nil)
+	open.rules["dane.x.y"] = diag.RuleInfo{Severity: diag.Error}
+	untested := whole(part(SPF, 100), part(MX, 100))
+	untested.Untested = true
+	for _, tt := range []struct {
+		name    string
+		w       *Whole
+		ready   *bool
+		partial bool
+		score   string
+	}{
+		{"all well", whole(part(SPF, 100), part(MX, 100)), yes, false, "100"},
+		{"a warning", whole(part(SPF, 100, fault{code: "spf.x.y", severity: diag.Warning}), part(MX, 100)), yes, false, "89"},
+		{"an error", whole(part(SPF, 60, fault{code: "spf.x.y", severity: diag.Error}), part(MX, 100)), no, false, "69"},
+		{"an unknown part", whole(part(SPF, 100), part(DMARC, 100), unknown), nil, true, "none"},
+		{"an error beside it", whole(part(SPF, 60, fault{code: "spf.x.y", severity: diag.Error}), unknown), no, true, "none"},
+		{"an extra is unknown", whole(part(SPF, 100), part(MX, 100),
+			part(BIMI, 0, fault{code: "bimi.record.unknown", severity: diag.Error, unknown: true})), yes, true, "89"},
+		{"a question is open", whole(part(SPF, 100), open), nil, false, "100"},
+		{"servers were not tested", untested, nil, false, "89"},
+	} {
+		v := tt.w.Sum()
+		require.Equal(t, []any{tt.ready, tt.partial, tt.score}, []any{tt.w.Ready(), tt.w.Partial(), diagtest.Score(v)}, tt.name)
+	}
+}
+
+// silentEvidence had no answer to its question.
+type silentEvidence struct{}
+
+func (silentEvidence) Unanswered() []diag.Source { return []diag.Source{"x"} }
 
 func TestSuggestions(t *testing.T) {
 	none := fault{code: "dmarc.policy.none", severity: diag.Warning, suggest: "v=DMARC1; p=quarantine"}
@@ -186,7 +227,10 @@ func TestIgnorance(t *testing.T) {
 	spf := part(SPF, 0, fault{code: "spf.record.unknown", severity: diag.Error, unknown: true})
 	w := whole(spf, part(DMARC, 100), part(MX, 100))
 	v := w.Sum()
-	require.Equal(t, []any{diag.Warned, "89", true, false}, []any{v.State, diagtest.Score(v), w.Partial(), w.Ready()})
+	require.Equal(t, []any{diag.Unknown, "none", true}, []any{v.State, diagtest.Score(v), w.Partial()}, "an essential part")
+	w = whole(part(DANE, 0, fault{code: "dane.mx.unknown", severity: diag.Error, unknown: true}), part(DMARC, 100), part(MX, 100))
+	v = w.Sum()
+	require.Equal(t, []any{diag.Warned, "89", true}, []any{v.State, diagtest.Score(v), w.Partial()})
 	w = whole(spf, part(DMARC, 0, fault{code: "dmarc.record.unknown", severity: diag.Error, unknown: true}), part(MX, 100))
 	v = w.Sum()
 	require.Equal(t, []any{diag.Unknown, "none", diag.Undetermined}, []any{v.State, diagtest.Score(v), v.Band}, "too little")
@@ -197,7 +241,7 @@ func TestIgnorance(t *testing.T) {
 	detail := part(DKIM, 0, fault{code: "dkim.keys.unknown", severity: diag.Info, unknown: true})
 	w = whole(detail, part(SPF, 100), part(DMARC, 100))
 	v = w.Sum()
-	require.Equal(t, []any{diag.Valid, "94", "In order as far as known"}, []any{v.State, diagtest.Score(v), v.Headline})
+	require.Equal(t, []any{diag.Valid, "89", "In order as far as known"}, []any{v.State, diagtest.Score(v), v.Headline})
 	w.Parts[0].NoMatter = true
 	require.Equal(t, "All in order", w.Sum().Headline)
 	require.Equal(t, "All in order", whole(part(SPF, 100)).Sum().Headline)
@@ -256,9 +300,9 @@ func TestEffectOf(t *testing.T) {
 		severity diag.Severity
 		want     Effect
 	}{
-		{"spf.syntax.value.missing", diag.Critical, Loss}, {"spf.record.long", diag.Info, Acceptance},
+		{"spf.syntax.value.missing", diag.Critical, Loss}, {"spf.record.oversized", diag.Warning, Acceptance},
 		{"spf.all.pass", diag.Critical, Forgery}, {"dnssec.signature.expired", diag.Critical, Loss},
-		{"dnssec.ds.missing", diag.Info, Protection}, {"other.thing", diag.Error, Protection},
+		{"dnssec.ds.missing", diag.Info, Protection}, {"dnsbl.listed.decisive", diag.Warning, Loss}, {"other.thing", diag.Error, Protection},
 	} {
 		require.Equal(t, tt.want, EffectOf(tt.code, tt.severity), tt.code)
 	}

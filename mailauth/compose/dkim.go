@@ -10,6 +10,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/provider"
+	"github.com/diagkit/diagkit/mailauth/spf"
 )
 
 // A DKIMPart is the key at one selector, or what came of the search for one.
@@ -68,42 +69,73 @@ func (k *Keys) examine(r *Run, selectors []diag.Selector) {
 	}
 }
 
-// Parts are the keys that count, at least one entry: the keys, or that none is known. Silent says that the domain
-// sends no mail, which needs no key; the services are those that send for it.
+// Parts are the keys that count, at least one entry: the keys, or that none is known. A domain that sends no mail, by its
+// SPF record, needs none.
 //
-// Where selectors are guessed, a revoked key or an alias that leads nowhere beside a usable key is what a rotation
-// leaves behind, and is left out; so are revoked keys of a domain that sends no mail.
-func (k *Keys) Parts(silent bool, services []*provider.Service) []*DKIMPart {
+// Where selectors are guessed, a revoked key or an alias that leads nowhere beside a usable key is what a rotation leaves
+// behind, and is left out; so are revoked keys of a domain that sends no mail, and those beside which a key may be usable.
+func (k *Keys) Parts(sender *Part[spf.LookupReport]) []*DKIMPart {
+	return k.parts(&keyEvidence{silent: Silent(sender) || Parked(sender), unsure: !sender.Known(), services: Senders(sender)})
+}
+
+func (k *Keys) parts(e *keyEvidence) []*DKIMPart {
 	if k.err != nil {
 		return []*DKIMPart{{Part: Part[dkim.LookupReport]{Summary: failed(DKIM, k.err)}}}
 	}
-	works := slices.ContainsFunc(k.keys, func(one *key) bool { return one.part.Works() })
+	e.domain, e.tried = k.domain.String(), len(k.tried)
+	if k.search != nil {
+		e.search = *k.search
+	}
+	current := func(one *key) bool { return one.part.Works() || !one.part.Known() }
+	rotated := e.silent || e.unsure || len(e.search.Failed) > 0 || slices.ContainsFunc(k.keys, current)
 	var list []*DKIMPart
 	for _, one := range k.keys {
-		if !k.asked && (works || silent) && retired(one.part) {
+		if !k.asked && rotated && retired(one.part) {
 			continue
 		}
 		p := &DKIMPart{Selector: one.selector.String(), Part: *one.part}
 		p.Named(DKIM.Code + ":" + p.Selector)
 		list = append(list, p)
 	}
-	if len(list) > 0 {
-		return list
+	if len(list) == 0 {
+		return []*DKIMPart{{Part: Part[dkim.LookupReport]{Summary: e.summary()}}}
 	}
-	e := &keyEvidence{domain: k.domain.String(), tried: len(k.tried), silent: silent, services: services}
-	if k.search != nil {
-		e.search = *k.search
-	}
-	return []*DKIMPart{{Part: Part[dkim.LookupReport]{Summary: Summarize(DKIM, e.report())}}}
+	beside(list)
+	list[0].partial = len(e.search.Failed) > 0
+	return list
 }
 
-// report judges what is known. The whole part is unknown even where the finding is but an info, since nothing is left
-// of it.
-func (e *keyEvidence) report() *keyReport {
+// beside takes from Ed25519 keys that they stand alone, where an RSA key works at another selector.
+func beside(list []*DKIMPart) {
+	const alone = "dkim.key.ed25519.alone"
+	rsa := func(p *DKIMPart) bool { return p.Works() && p.Result != nil && p.Result.KeyType == dkim.RSA }
+	if !slices.ContainsFunc(list, rsa) {
+		return
+	}
+	for _, p := range list {
+		p.Findings = slices.DeleteFunc(slices.Clone(p.Findings), func(f diag.Finding) bool { return f.Code == alone })
+		p.verdict.Recommendations = slices.DeleteFunc(slices.Clone(p.verdict.Recommendations),
+			func(r diag.Recommendation) bool { return r.Code == alone })
+		if p.Result != nil {
+			p.Result.Findings, p.Result.Recommendations = p.Findings, p.verdict.Recommendations
+		}
+	}
+}
+
+// summary judges what is known. The part is unknown even where the finding is but an info, since nothing is left of it;
+// it is missing if no selector can have a key.
+func (e *keyEvidence) summary() Summary {
 	v := keyRules.Judge(e, keyTexts)
 	text := keyTexts[string(v.Findings[0].Code)]
-	v.State, v.Headline, v.Sub = diag.Unknown, text.Headline, text.Sub
-	return &keyReport{v}
+	v.Headline, v.Sub = text.Headline, text.Sub
+	if v.State == diag.Missing {
+		v.Score, v.Band = new(0), diag.Poor
+	} else {
+		v.State = diag.Unknown
+	}
+	s := Summarize(DKIM, &keyReport{v})
+	s.answered = len(e.search.Failed) == 0
+	return s
 }
 
 // retired reports whether a selector is out of use: its key is revoked, or its alias leads to none.
@@ -116,8 +148,14 @@ func retired(p *Part[dkim.LookupReport]) bool {
 func KeyShares(keys []*DKIMPart, weight int, silent bool) []Share {
 	list := make([]Share, 0, len(keys))
 	sum, known, worst, limit := 0, 0, 0, 100
+	for _, k := range keys {
+		list = append(list, Share{Summary: &k.Summary, NoMatter: silent && (k.Known() || k.answered)})
+	}
+	if open := slices.IndexFunc(keys, func(k *DKIMPart) bool { return !k.Known() }); open >= 0 {
+		list[open].Weight = weight // what it would take away is not known
+		return list
+	}
 	for i, k := range keys {
-		list = append(list, Share{Summary: &k.Summary, NoMatter: silent})
 		if k.Score == nil {
 			continue
 		}
@@ -138,8 +176,20 @@ type keyEvidence struct {
 	domain   string
 	tried    int
 	search   dkim.Search
-	silent   bool
+	silent   bool // the domain sends no mail
+	unsure   bool // whether it sends any is not known
 	services []*provider.Service
+}
+
+// fromSender is what the domain says of its sending mail.
+const fromSender diag.Source = "sender"
+
+// Unanswered implements [diag.Asked].
+func (e *keyEvidence) Unanswered() []diag.Source {
+	if e.unsure {
+		return []diag.Source{fromSender}
+	}
+	return nil
 }
 
 // keyReport stands for the report of a key that was not found.
@@ -174,7 +224,7 @@ func (e *keyEvidence) none() diag.Failures {
 	}
 	detail := fmt.Sprintf("There is no key at %s.", diag.Count(e.tried, "common selector"))
 	if e.search.None {
-		detail += fmt.Sprintf(" The name _domainkey.%s does not exist, so that there is probably no key at any other.", e.domain)
+		detail += fmt.Sprintf(" The name _domainkey.%s does not exist, so that there is no key at any other.", e.domain)
 	}
 	if e.search.Wildcard {
 		detail += fmt.Sprintf(" A wildcard below _domainkey.%s answers for all of them.", e.domain)
@@ -186,7 +236,7 @@ func (e *keyEvidence) none() diag.Failures {
 	return diag.Failures{{Detail: detail, Advice: e.advice()}}
 }
 
-// keyRules are about a search that found no key. All of them are ignorance: a selector cannot be guessed.
+// keyRules are about a search that found no key. Most of them are ignorance: a selector cannot be guessed.
 var keyRules = diag.Rules[*keyEvidence]{
 	{
 		Code: "check.dkim.record.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
@@ -214,9 +264,9 @@ var keyRules = diag.Rules[*keyEvidence]{
 		},
 	},
 	{
-		Code: "check.dkim.none", Severity: diag.Warning, StateIfFailed: diag.Unknown,
+		Code: "check.dkim.none", Severity: diag.Error, StateIfFailed: diag.Missing,
 		DependsOn:   []diag.Code{"check.dkim.record.unknown", "check.dkim.unneeded"},
-		Title:       "Probably no DKIM key at all",
+		Title:       "No DKIM key",
 		Requirement: "The name _domainkey exists, below which keys are published",
 		Ref:         "RFC 8020 section 2",
 		Advice: "Set up DKIM signing at every service that sends for the domain, and publish the keys. If there are keys, " +
@@ -230,7 +280,8 @@ var keyRules = diag.Rules[*keyEvidence]{
 	},
 	{
 		Code: "check.dkim.selector", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"check.dkim.none"},
+		DependsOn:   []diag.Code{"check.dkim.record.unknown", "check.dkim.unneeded"},
+		When:        func(e *keyEvidence) bool { return !e.search.None || e.unsure },
 		Title:       "No DKIM key found at the common selectors",
 		Requirement: "There is a key at one of the common selectors",
 		Ref:         "RFC 6376 section 3.1",
@@ -245,7 +296,7 @@ var keyTexts = diag.Texts{
 	"unknown": {Headline: "No DKIM key found", Sub: "Check again with the selectors that your mail is signed with."},
 	"check.dkim.record.unknown": {Headline: "DKIM selectors could not be looked up",
 		Sub: "The name servers did not answer. Check them and try again."},
-	"check.dkim.none": {Headline: "Probably no DKIM key at all",
+	"check.dkim.none": {Headline: "DKIM is not set up",
 		Sub: "Large receivers ask senders to sign their mail. Set up signing, or name the selectors if there are keys."},
 	"check.dkim.selector": {Headline: "No DKIM key at the common selectors",
 		Sub: "Whether mail is signed is not known. Check again with the selectors that your mail is signed with."},

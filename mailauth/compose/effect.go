@@ -6,7 +6,7 @@ import (
 	"github.com/diagkit/diagkit/diag"
 )
 
-// An Effect is what a fault does to mail.
+// An Effect is what a fault does to mail. It decides what comes first of faults that are equally grave.
 type Effect int
 
 // The effects, the gravest first.
@@ -19,68 +19,66 @@ const (
 	Extra                    // nice to have
 )
 
-// effects tells the effect of a fault by the longest beginning of its code. A fault of severity error or worse may do
-// more than a lesser one of the same part: a syntax error ends SPF for all mail, a long record ends nothing.
-var effects = map[string]struct{ broken, weak Effect }{
-	"spf.":                  {Acceptance, Acceptance},
-	"spf.syntax.":           {Loss, Acceptance}, // permerror (RFC 7208 section 4.6)
-	"spf.record.version":    {Acceptance, Acceptance},
-	"spf.record.missing":    {Forgery, Forgery}, // before DMARC, which builds on it
-	"spf.record.multiple":   {Loss, Acceptance}, // RFC 7208 section 4.5
-	"spf.record.split":      {Loss, Acceptance},
-	"spf.include.":          {Loss, Acceptance},
-	"spf.redirect.":         {Loss, Acceptance},
-	"spf.lookups.exceeded":  {Loss, Acceptance}, // RFC 7208 section 4.6.4
-	"spf.voids.exceeded":    {Loss, Acceptance},
-	"spf.mx.exceeded":       {Loss, Acceptance},
-	"spf.senders.none":      {Loss, Acceptance},
-	"spf.include.pass":      {Forgery, Forgery},
-	"spf.exists.everyone":   {Forgery, Forgery},
-	"spf.all.":              {Forgery, Forgery},
-	"spf.network.":          {Forgery, Forgery},
-	"spf.term.dangling":     {Forgery, Forgery},
-	"spf.record.unknown":    {Loss, Loss}, // temperror: mail is deferred
-	"dkim.":                 {Acceptance, Acceptance},
-	"dkim.key.factor":       {Forgery, Forgery},
-	"dkim.key.private":      {Forgery, Forgery},
-	"dkim.key.size.refused": {Forgery, Forgery},
-	"dmarc.":                {Forgery, Forgery},
-	"dmarc.destination.":    {Protection, Extra},
-	"dmarc.rua.":            {Forgery, Protection},
-	"dmarc.uri.":            {Protection, Extra},
-	"bimi.":                 {Extra, Extra},
-	"mx.":                   {Loss, Loss},
-	"mtasts.":               {Protection, Protection},
-	"mtasts.mx.":            {Loss, Protection}, // senders that enforce the policy do not deliver
-	"mtasts.tls_rpt.":       {Extra, Extra},
-	"dane.":                 {Loss, Protection}, // senders that validate do not deliver (RFC 7672 section 2.2)
-	"tlsrpt.":               {Extra, Extra},
-	"smtp.":                 {Loss, Protection},
-	"smtp.relay.":           {Acceptance, Extra}, // blocklists list an open relay
-	"smtp.ptr.":             {Acceptance, Extra},
-	"dnssec.":               {Loss, Protection}, // validating resolvers answer SERVFAIL
-	"dnsbl.":                {Refusal, Protection},
-	"dnsbl.listed.":         {Refusal, Loss},
-	"dnsbl.listed.obscure":  {Acceptance, Acceptance},
-	"dnsbl.listed.network":  {Acceptance, Acceptance},
-	"score.spf.":            {Loss, Loss},
-	"check.tls.":            {Loss, Loss},
-	"check.ptr.":            {Acceptance, Acceptance},
-	"check.dkim.":           {Acceptance, Acceptance},
-	"check.dkim.none":       {Forgery, Forgery}, // before DMARC, which builds on it
-	"check.":                {Loss, Protection},
+// effects tells the effect of a fault by the longest beginning of its code.
+var effects = map[string]Effect{
+	"spf.":                  Acceptance,
+	"spf.syntax.":           Loss,    // permerror (RFC 7208 section 4.6)
+	"spf.record.missing":    Forgery, // before DMARC, which builds on it
+	"spf.record.multiple":   Loss,    // RFC 7208 section 4.5
+	"spf.record.split":      Loss,
+	"spf.record.unknown":    Loss, // temperror: mail is deferred
+	"spf.include.":          Loss,
+	"spf.include.pass":      Forgery,
+	"spf.redirect.":         Loss,
+	"spf.lookups.":          Loss, // RFC 7208 section 4.6.4
+	"spf.voids.":            Loss,
+	"spf.mx.exceeded":       Loss,
+	"spf.senders.none":      Loss,
+	"spf.exists.everyone":   Forgery,
+	"spf.all.":              Forgery,
+	"spf.network.":          Forgery,
+	"spf.term.dangling":     Forgery,
+	"dkim.":                 Acceptance,
+	"dkim.key.factor":       Forgery,
+	"dkim.key.private":      Forgery,
+	"dkim.key.size.refused": Forgery,
+	"dmarc.":                Forgery,
+	"dmarc.destination.":    Protection,
+	"dmarc.rua.":            Protection,
+	"dmarc.uri.":            Protection,
+	"bimi.":                 Extra,
+	"mx.":                   Loss,
+	"mtasts.":               Protection,
+	"mtasts.mx.":            Loss, // senders that enforce the policy do not deliver
+	"mtasts.tls_rpt.":       Extra,
+	"dane.":                 Loss, // senders that validate do not deliver (RFC 7672 section 2.2)
+	"tlsrpt.":               Extra,
+	"smtp.":                 Loss,
+	"smtp.relay.":           Acceptance, // blocklists list an open relay
+	"smtp.ptr.":             Acceptance,
+	"dnssec.":               Loss, // validating resolvers answer SERVFAIL
+	"dnsbl.":                Protection,
+	"dnsbl.listed.":         Refusal,
+	"dnsbl.listed.obscure":  Acceptance,
+	"dnsbl.listed.network":  Acceptance,
+	"score.spf.":            Loss,
+	"check.":                Loss,
+	"check.ptr.":            Acceptance,
+	"check.dkim.":           Acceptance,
+	"check.dkim.none":       Forgery, // before DMARC, which builds on it
 }
 
-// EffectOf returns the effect of a fault.
+// EffectOf returns the effect of a fault. What loses mail once it is broken only endangers it before.
 func EffectOf(code diag.Code, severity diag.Severity) Effect {
-	for name := string(code); name != ""; {
-		if e, ok := effects[name]; ok {
-			if severity >= diag.Error {
-				return e.broken
-			}
-			return e.weak
+	for name := string(code); name != ""; name = name[:strings.LastIndexByte(name[:len(name)-1], '.')+1] {
+		switch e, ok := effects[name]; {
+		case ok && severity < diag.Error && e == Refusal:
+			return Loss
+		case ok && severity < diag.Error && e == Loss:
+			return Protection
+		case ok:
+			return e
 		}
-		name = name[:strings.LastIndexByte(name[:len(name)-1], '.')+1]
 	}
 	return Protection
 }

@@ -43,7 +43,7 @@ func Example() {
 		fmt.Println(f.Severity, f.Target, f.Title)
 	}
 	// Output:
-	// Fix SPF first: +all lets every host pass
-	// critical spf +all lets every host pass
+	// Fix first: SPF record lets every host pass (+all)
+	// critical spf SPF record lets every host pass (+all)
 	// warning dmarc Policy is none: forged mail is delivered
 }

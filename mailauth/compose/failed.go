@@ -22,7 +22,7 @@ func (*failure) Rules() []diag.RuleInfo { return partRules.Describe() }
 
 // Rules describes what a whole may say beside what its parts say.
 func Rules() []diag.RuleInfo {
-	return slices.Concat(partRules.Describe(), wholeRules.Describe(), keyRules.Describe())
+	return slices.Concat(partRules.Describe(), wholeRules.Describe(), keyRules.Describe(), senderRules.Describe())
 }
 
 // isTimeout reports whether a part ended with its time.

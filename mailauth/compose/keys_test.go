@@ -20,7 +20,7 @@ func keysOf(t *testing.T, w *diagtest.World, silent bool, services []*provider.S
 	run := Start(t.Context(), w.Env())
 	keys := FindKeys(run, domain, selectors)
 	run.Wait()
-	return keys.Parts(silent, services)
+	return keys.parts(&keyEvidence{silent: silent, services: services})
 }
 
 // What is said where no key was found. A key is never called missing that nobody asked for.
@@ -56,8 +56,11 @@ func TestNoKey(t *testing.T) {
 		list := keysOf(t, w, tt.silent, tt.services)
 		require.Len(t, list, 1, tt.name)
 		require.Equal(t, []diag.Code{tt.want}, seen.Add(list[0].verdict), tt.name)
-		require.Equal(t, diag.Unknown, list[0].State, tt.name)
-		require.Nil(t, list[0].Score, tt.name)
+		if tt.want == "check.dkim.none" {
+			require.Equal(t, []any{diag.Missing, "0"}, []any{list[0].State, diagtest.Score(list[0].verdict)}, tt.name)
+		} else {
+			require.Equal(t, []any{diag.Unknown, "none"}, []any{list[0].State, diagtest.Score(list[0].verdict)}, tt.name)
+		}
 		require.Contains(t, list[0].Findings[0].Advice, tt.advice, tt.name)
 		require.Empty(t, list[0].Selector)
 	}
@@ -111,7 +114,11 @@ func TestKeyShares(t *testing.T) {
 	unknown.State, unknown.Score = diag.Unknown, nil
 	shares = KeyShares([]*DKIMPart{unknown}, 15, true)
 	require.Nil(t, shares[0].Rating)
-	require.True(t, shares[0].NoMatter)
+	require.False(t, shares[0].NoMatter, "it may be one to sign with")
+	unknown.answered = true
+	require.True(t, KeyShares([]*DKIMPart{unknown}, 15, true)[0].NoMatter)
+	shares = KeyShares([]*DKIMPart{key(100), unknown}, 15, false)
+	require.Equal(t, []any{15, (*int)(nil)}, []any{shares[1].Weight, shares[1].Rating}, "nobody knows what the mean would be")
 }
 
 func TestReverseRules(t *testing.T) {

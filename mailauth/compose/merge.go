@@ -24,6 +24,7 @@ func (t *told) cause(list []told) *told {
 		return nil
 	}
 	var found *told
+	open := t.hosts() // those of which no cause is told
 	for i := range list {
 		other := &list[i]
 		begins := func(c string) bool { return strings.HasPrefix(string(other.Code), c) }
@@ -31,29 +32,38 @@ func (t *told) cause(list []told) *told {
 		if r.grave {
 			weighs = other.Severity == diag.Critical
 		}
-		if other.Code != t.Code && weighs && (!r.host || other.Target == t.Target) && slices.ContainsFunc(r.causes, begins) &&
-			(found == nil || other.Severity > found.Severity) {
+		about := func(host string) bool { return slices.Contains(other.hosts(), host) }
+		if other.Code == t.Code || !weighs || r.host && !slices.ContainsFunc(t.hosts(), about) || !slices.ContainsFunc(r.causes, begins) {
+			continue
+		}
+		open = slices.DeleteFunc(open, about)
+		if found == nil || other.Severity > found.Severity {
 			found = other
 		}
+	}
+	if r.host && len(open) > 0 {
+		return nil
 	}
 	return found
 }
 
-// attribute leaves out the findings whose cause is told, and has the cause say what is graver about them.
-func attribute(list []told) []told {
-	var kept []bool
-	for i := range list {
-		cause := list[i].cause(list)
-		kept = append(kept, cause == nil)
-		if cause != nil && cause.Severity < list[i].Severity && !cause.ours() {
-			cause.Severity = list[i].Severity
-			cause.Detail += " " + list[i].Title + "."
-		}
+// hosts are those that the finding is about.
+func (t *told) hosts() []string {
+	list := []string{t.Target}
+	if len(t.Places) > 0 {
+		list = nil
 	}
-	var rest []told
-	for i, t := range list {
-		if kept[i] {
-			rest = append(rest, t)
+	for _, p := range t.Places {
+		list = append(list, p.Target)
+	}
+	return list
+}
+
+// attribute leaves out the findings whose cause is told. What is graver than its cause is a fault of its own.
+func attribute(list []told) (rest []told) {
+	for i := range list {
+		if cause := list[i].cause(list); cause == nil || cause.Severity < list[i].Severity && !cause.ours() {
+			rest = append(rest, list[i])
 		}
 	}
 	return rest
@@ -85,9 +95,6 @@ func (w *Whole) merge() []told {
 	for _, p := range w.parts() {
 		for _, f := range p.Findings {
 			t := told{f, p}
-			if w.Gentle && t.effect() == Extra {
-				t.Severity = min(t.Severity, diag.Warning)
-			}
 			switch {
 			case slices.Contains(aside, string(t.Code)):
 			case t.ours():

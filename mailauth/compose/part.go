@@ -5,10 +5,12 @@ import (
 	"errors"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // A Kind is what a part examines.
@@ -48,8 +50,11 @@ type Summary struct {
 	kind    Kind
 	target  string // how findings of the whole name the part; empty: by the code of the kind
 	foreign bool   // the record belongs to another domain
-	verdict diag.Verdict
-	rules   map[diag.Code]diag.RuleInfo
+	partial bool   // the report itself says that something could not be learned
+
+	answered bool // what was asked was answered, although the part is not known
+	verdict  diag.Verdict
+	rules    map[diag.Code]diag.RuleInfo
 }
 
 // A Part is a diagnostic within a whole, with its report of type R.
@@ -167,6 +172,14 @@ func Summarize(kind Kind, report Report) Summary {
 	return s
 }
 
+// Partially asks the report of the part whether something could not be learned.
+func (p *Part[R]) Partially(partial func(*R) bool) {
+	p.partial = p.partial || p.Result != nil && partial(p.Result)
+}
+
+// Answered says that the part is not known although nobody left a question open: nothing was to be asked.
+func (s *Summary) Answered() { s.answered = true }
+
 // Add joins to the part what the operation finds out about it beside the part's own report, which stays as it is.
 func (s *Summary) Add(report Report) {
 	v := report.Judgement()
@@ -190,6 +203,13 @@ func (s *Summary) Add(report Report) {
 	if s.State == diag.Valid || s.State == diag.Warned && v.State == diag.Bad {
 		s.State, s.Headline, s.Sub = v.State, v.Headline, v.Sub
 	}
+}
+
+// Gone reports whether the part has found that the domain does not exist.
+func (s *Summary) Gone() bool {
+	return slices.ContainsFunc(s.Findings, func(f diag.Finding) bool {
+		return s.rules[f.Code].Fact == ground.NoName || strings.HasSuffix(string(f.Code), ".domain.missing")
+	})
 }
 
 // Named sets how findings of the whole name the part, where there are several of a kind: "dkim:s1".
@@ -219,11 +239,11 @@ func (s *Summary) Works() bool { return s.Known() && s.State != diag.Missing && 
 // Fails reports whether the part is known to have an error: ignorance is none.
 func (s *Summary) Fails() bool { return s.worst() >= diag.Error }
 
-// worst is the severity of the gravest finding that is not ignorance.
+// worst is the severity of the gravest finding about the domain that is not ignorance.
 func (s *Summary) worst() diag.Severity {
 	worst := diag.Info
 	for _, f := range s.Findings {
-		if !s.ignorance(f.Code) {
+		if !s.ignorance(f.Code) && !slices.Contains(ours, string(f.Code)) {
 			worst = max(worst, f.Severity)
 		}
 	}

@@ -10,24 +10,21 @@ type root struct {
 }
 
 // roots name the faults that are told of another: the code of the consequence, and how the codes of its causes begin. A
-// consequence is left out where a cause is in the list, which then is as grave as what follows from it. An info causes
-// nothing but infos.
+// consequence is left out where a cause is in the list that is as grave. An info causes nothing but infos.
 var roots = map[diag.Code]root{
 	"mtasts.tls_rpt.missing":        {causes: []string{"tlsrpt.record.", "tlsrpt.rua."}},
-	"mtasts.mx.address.missing":     {causes: []string{"mx.host."}, host: true},
+	"mtasts.mx.address":             {causes: []string{"mx.host."}, host: true},
+	"mtasts.mx.literal":             {causes: []string{"mx.host.literal"}, host: true},
 	"mtasts.mx.missing":             {causes: []string{"mx.record."}},
 	"mtasts.mx.uncovered":           {causes: []string{"mtasts.mx.undeliverable"}},
 	"mtasts.mx.undeliverable":       {causes: []string{"mx.hosts.unreachable"}}, // first comes which hosts there are
-	"mtasts.mx.unused":              {causes: []string{"mx.hosts.unreachable"}},
 	"mtasts.mx.unknown":             {causes: []string{"mx.host.unknown"}, host: true},
 	"mtasts.record.missing.no_mail": {causes: noMail},
 
 	"tlsrpt.policy.missing":         {causes: []string{"mtasts.record.", "mtasts.policy."}},
 	"tlsrpt.record.missing.no_mail": {causes: noMail},
 
-	"spf.all.softfail": {causes: []string{"spf.none.form"}},
-	"spf.mx.address":   {causes: []string{"mx.host."}, host: true},
-	"spf.ip.result":    {causes: []string{"score.spf.", "spf.record.missing"}},
+	"spf.ip.result": {causes: []string{"score.spf.", "spf.record.missing"}},
 
 	"score.address.unknown": {causes: []string{"spf.tree.unknown"}},
 
@@ -43,7 +40,6 @@ var roots = map[diag.Code]root{
 
 	"dmarc.policy.reject": {causes: []string{"dmarc.policy.none"}},
 
-	"dane.zone.unsigned":        {causes: []string{"dnssec.ds.missing"}},
 	"dane.dnssec.unknown":       {causes: ours},
 	"dane.mx.bogus":             {causes: broken, grave: true},
 	"dane.host.address":         {causes: []string{"mx.host."}, host: true},
@@ -93,7 +89,7 @@ var roots = map[diag.Code]root{
 
 // Causes of several consequences.
 var (
-	enforced = []string{"check.tls.enforced"}
+	enforced = []string{"mtasts.mx.certificate.", "mtasts.mx.starttls", "mtasts.mx.handshake"}
 
 	noMail = []string{"mx.null.present", "mx.record.missing"}
 	broken = []string{"dnssec.signature.", "dnssec.ds.", "dnssec.dnskey.", "dnssec.delegation.", "dnssec.denial."}

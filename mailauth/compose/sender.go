@@ -30,12 +30,41 @@ func Parked(p *Part[spf.LookupReport]) bool {
 // Sends reports whether the domain seems to send mail, whether it receives any or not: its SPF record is there and does
 // not say otherwise, or it has a key to sign with.
 func Sends(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
-	if Silent(p) {
-		return false
-	}
-	works := func(k *DKIMPart) bool { return k.Works() }
-	return p.Result != nil && p.Result.Found || slices.ContainsFunc(keys, works)
+	return p.Result != nil && p.Result.Found && !Silent(p) || signs(keys)
 }
+
+// signs reports whether there is a key to sign with.
+func signs(keys []*DKIMPart) bool {
+	return slices.ContainsFunc(keys, func(k *DKIMPart) bool { return k.Works() })
+}
+
+// Doubtful reports whether SPF lets nobody send although there is a key to sign with, and tells it with the SPF part. Nobody
+// knows then whether the domain sends mail.
+func Doubtful(p *Part[spf.LookupReport], keys []*DKIMPart) bool {
+	doubt := Silent(p) && signs(keys)
+	p.Add(&senderReport{senderRules.Judge(doubt, senderTexts)})
+	return doubt
+}
+
+// senderReport stands for the report of what SPF and DKIM say of each other.
+type senderReport struct{ diag.Verdict }
+
+func (*senderReport) Rules() []diag.RuleInfo { return senderRules.Describe() }
+
+// senderRules are about whether SPF and DKIM contradict each other.
+var senderRules = diag.Rules[bool]{{
+	Code: "check.spf.mute", Severity: diag.Warning,
+	Title:       "SPF lets nobody send, but there is a DKIM key",
+	Requirement: "SPF lets somebody send where there is a DKIM key",
+	Ref:         "RFC 7208 section 10.1.2",
+	Advice: "List every host and service that sends mail of the domain in its SPF record. If nobody sends any, revoke the " +
+		"DKIM key: an empty p= tells verifiers that it is out of use.",
+	Fails: func(doubt bool) diag.Failures {
+		return diag.FailIf(doubt, "The SPF record says that no host sends mail of the domain, and a DKIM key is there to sign it with.")
+	},
+}}
+
+var senderTexts = diag.Texts{"valid": {Headline: "SPF and DKIM agree", Sub: "Nothing speaks against the SPF record."}}
 
 // Senders are the services that an SPF record lets send and that can sign with the domain of a customer.
 func Senders(p *Part[spf.LookupReport]) (list []*provider.Service) {

@@ -28,14 +28,14 @@ type Whole struct {
 	// Own is what the operation has found beside its parts.
 	Own []*Summary
 
-	// Good and Open are the texts where no finding is above info: all is known, or something could not be learned.
+	// Good and Open are the texts where no finding is above info: all is known, or something was not learned or examined.
 	Good, Open diag.Text
 
 	// Sends says that the domain seems to send mail, see [Sends].
 	Sends bool
 
-	// Gentle says that faults of effect [Extra] are warnings at most: they change nothing about what the whole is about.
-	Gentle bool
+	// Untested says that something on which mail depends was not examined, beside parts that are not known.
+	Untested bool
 
 	// Withhold reports whether a value must not be suggested, for a reason that only the operation knows; may be nil.
 	Withhold func(value string) bool
@@ -60,26 +60,34 @@ func (w *Whole) known() bool {
 	return false
 }
 
-// Partial reports whether a part that matters is not known.
+// Partial reports whether something was asked and not answered. That nothing was found at names that were guessed is an
+// answer.
 func (w *Whole) Partial() bool {
-	for _, p := range w.Parts {
-		if !p.Known() && !p.NoMatter {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.parts(), func(p *Summary) bool { return p.partial }) ||
+		slices.ContainsFunc(w.Parts, func(p Share) bool { return !p.Known() && !p.NoMatter && !p.answered })
 }
 
-// Ready reports whether no part has an error, whether it is one of the domain or of those who could not say.
-func (w *Whole) Ready() bool {
-	for _, p := range w.parts() {
-		for _, f := range p.Findings {
-			if f.Severity >= diag.Error && !slices.Contains(ours, string(f.Code)) {
-				return false
-			}
-		}
+// open reports whether something that matters is not known, for whatever reason.
+func (w *Whole) open() bool {
+	return w.Untested || w.Partial() || slices.ContainsFunc(w.Parts, func(p Share) bool { return !p.Known() && !p.NoMatter })
+}
+
+// extras are the parts on which no mail depends.
+var extras = []Kind{BIMI, TLSRPT, Reputation}
+
+// Ready tells whether mail works: not if a part has an error. Nil: what was not answered or not examined decides.
+func (w *Whole) Ready() *bool {
+	if slices.ContainsFunc(w.parts(), (*Summary).Fails) {
+		return new(false)
 	}
-	return true
+	unsure := func(p Share) bool {
+		decides := func(c diag.Code) bool { return p.rules[c].Severity >= diag.Error }
+		return !slices.Contains(extras, p.kind) && !p.NoMatter && (!p.Known() || slices.ContainsFunc(p.verdict.Open(), decides))
+	}
+	if w.Untested || slices.ContainsFunc(w.Parts, unsure) {
+		return nil
+	}
+	return new(true)
 }
 
 // Sum is the verdict of the whole.
@@ -101,25 +109,27 @@ func (w *Whole) Sum() diag.Verdict {
 	return v
 }
 
-// state is that of the gravest finding. Ignorance counts as a warning where something else is known.
+// state is that of the gravest finding. Ignorance counts as a warning where enough else is known.
 func (w *Whole) state(list []told) diag.State {
-	state := diag.Valid
+	worst := diag.Info
 	for _, t := range list {
 		switch {
 		case t.part.ignorance(t.Code):
-			if t.Severity > diag.Info && state == diag.Valid {
-				state = diag.Warned
-			}
+			worst = max(worst, min(t.Severity, diag.Warning))
 		case t.Severity >= diag.Error:
 			return diag.Bad
-		case t.Severity == diag.Warning:
-			state = diag.Warned
+		default:
+			worst = max(worst, t.Severity)
 		}
 	}
-	if !w.enough() {
+	switch {
+	case !w.enough():
 		return diag.Unknown
+	case worst == diag.Warning:
+		return diag.Warned
+	default:
+		return diag.Valid
 	}
-	return state
 }
 
 // rating is the score by which the part counts; nil if it does not.
@@ -130,12 +140,19 @@ func (p *Share) counts() bool {
 	return p.Weight > 0 && (p.rating() != nil || !p.Known() && !p.NoMatter)
 }
 
-// enough reports whether at least half of what counts is known: a score of the rest would be a guess.
+// essential are the parts without which nothing can be said of mail.
+var essential = []Kind{SPF, DMARC, MX}
+
+// enough reports whether the essential parts and at least half of what counts are known: a score of the rest would be a
+// guess.
 func (w *Whole) enough() bool {
 	known, all := 0, 0
 	for _, p := range w.Parts {
 		if !p.counts() {
 			continue
+		}
+		if !p.Known() && slices.Contains(essential, p.kind) {
+			return false
 		}
 		all += p.Weight
 		if p.rating() != nil {
@@ -145,21 +162,14 @@ func (w *Whole) enough() bool {
 	return 2*known >= all && known > 0
 }
 
-// The highest scores without full knowledge: nothing is known to be without a fault, and where failed lookups are an
-// error of their own the whole is good at best.
-const (
-	partialCap = 94
-	unknownCap = 89
-)
-
 // score fills in the score of the whole, and what each part contributed.
 func (w *Whole) score(v *diag.Verdict) {
 	if v.State == diag.Unknown || !w.enough() {
 		return
 	}
 	limit := 100
-	if w.Partial() {
-		limit = partialCap
+	if w.open() {
+		limit = diag.Warning.Cap() // nothing is excellent that was not examined
 	}
 	for _, p := range w.Parts {
 		if p.Weight == 0 {
@@ -172,12 +182,8 @@ func (w *Whole) score(v *diag.Verdict) {
 		}
 		v.Breakdown.Earned, v.Breakdown.Max = v.Breakdown.Earned+f.Points, v.Breakdown.Max+f.MaxPoints
 	}
-	for _, f := range v.Findings {
-		if f.Severity >= diag.Error && v.State != diag.Bad { // which is ignorance
-			limit = min(limit, unknownCap)
-			continue
-		}
-		limit = min(limit, f.Severity.Cap())
+	for _, p := range w.parts() {
+		limit = min(limit, p.worst().Cap())
 	}
 	score := 100 * v.Breakdown.Earned / v.Breakdown.Max
 	v.Score = new(min(score, limit))
@@ -217,9 +223,9 @@ func (p *Share) factor() diag.Factor {
 	return f
 }
 
-// essential is the weight from which a fulfilled rule of a part is worth telling of the whole: the reports of the
-// parts list the others.
-const essential = 10
+// telling is the weight from which a fulfilled rule of a part is worth telling of the whole: the reports of the parts list
+// the others.
+const telling = 10
 
 // passed lists what the parts fulfil, as far as it weighs.
 func (w *Whole) passed() []diag.Check {
@@ -227,7 +233,7 @@ func (w *Whole) passed() []diag.Check {
 	seen := map[diag.Code]bool{}
 	for _, p := range w.Parts {
 		for _, c := range p.verdict.Passed {
-			if p.rules[c.Code].Weight >= essential && !seen[c.Code] {
+			if p.rules[c.Code].Weight >= telling && !seen[c.Code] {
 				seen[c.Code] = true
 				list = append(list, c)
 			}
@@ -238,18 +244,23 @@ func (w *Whole) passed() []diag.Check {
 
 // text is the headline: what to do first, or that there is nothing to do.
 func (w *Whole) text(list []told, v *diag.Verdict) diag.Text {
-	if len(v.Recommendations) == 0 || v.State == diag.Valid {
-		if w.Partial() {
-			return w.Open
-		}
+	switch {
+	case w.done(list):
 		return w.Good
+	case len(v.Recommendations) == 0 || v.State == diag.Valid:
+		return w.Open
 	}
-	first := v.Recommendations[0]
-	i := 0
-	for list[i].Code != first.Code {
-		i++
+	first := &list[0]
+	sub := first.Detail
+	if v.Recommendations[0].Code == first.Code {
+		sub = v.Recommendations[0].Detail
 	}
-	return diag.Text{Headline: headline(&list[i]), Sub: first.Detail + remainder(list, &list[i])}
+	return diag.Text{Headline: headline(first), Sub: sub + remainder(list, first)}
+}
+
+// done reports whether nothing is to be done, and nothing is open.
+func (w *Whole) done(list []told) bool {
+	return !w.open() && (len(list) == 0 || list[0].Severity == diag.Info)
 }
 
 // headline names what to do first, in at most [diag.MaxHeadline] characters.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dkim"
@@ -25,7 +26,8 @@ func (*Report) Rules() []diag.RuleInfo {
 // rules are about the domain itself.
 var rules = diag.Rules[*scoring]{
 	{
-		Code: "score.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Code: "score.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Fact:        ground.NoName,
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         "RFC 8020 section 2",
@@ -38,10 +40,7 @@ var rules = diag.Rules[*scoring]{
 }
 
 var texts = diag.Texts{
-	"valid":   {Headline: "Domain exists", Sub: "The components say how likely its mail is to be accepted."},
-	"missing": {Headline: "Domain does not exist", Sub: "Receivers refuse mail from it."},
-	"score.domain.missing": {Headline: "Domain does not exist",
-		Sub: "Receivers refuse mail from it. Check the spelling, registration and delegation."},
+	"valid": {Headline: "Domain exists", Sub: "The components say how likely its mail is to be accepted."},
 }
 
 // addressReport stands for the report of what SPF says of the address that sends.

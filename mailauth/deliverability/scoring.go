@@ -37,11 +37,19 @@ type scoring struct {
 
 // conclude tells what the components mean for each other.
 func (s *scoring) conclude() {
-	s.gone = slices.ContainsFunc(s.spf.Findings, func(f diag.Finding) bool { return f.Code == "spf.domain.nxdomain" })
-	s.silent = compose.Silent(s.spf)
-	s.dkim = s.keys.Parts(s.silent || compose.Parked(s.spf), compose.Senders(s.spf))
+	s.gone = s.spf.Gone() || !s.spf.Known() && s.tlsrpt.Gone()
+	s.dkim = s.keys.Parts(s.spf)
+	doubt := compose.Doubtful(s.spf, s.dkim)
+	s.silent = compose.Silent(s.spf) && !doubt
 	s.quiet = s.IP.IsZero() && (s.silent || compose.Parked(s.spf) && !compose.Sends(s.spf, s.dkim))
 	s.spf.Add(&addressReport{addressRules.Judge(s, addressTexts)})
+	s.spf.Partially(func(r *spf.LookupReport) bool { return r.Partial })
+	s.dmarc.Partially(func(r *dmarc.LookupReport) bool { return r.Partial })
+	s.bimi.Partially(func(r *bimi.LookupReport) bool { return r.Partial })
+	s.tlsrpt.Partially(func(r *tlsrpt.LookupReport) bool { return r.Partial })
+	if r := s.reputation.Result; r != nil && len(r.Addresses) == 0 && r.open == nil {
+		s.reputation.Answered()
+	}
 	if s.quiet {
 		r := &ReputationReport{Assumed: true, Addresses: []Address{}, Reverse: []compose.ReverseName{}, quiet: true}
 		r.judge()
@@ -80,7 +88,7 @@ func (s *scoring) report(ended time.Time) *Report {
 			r.Findings[i].Target = "domain"
 		}
 	} else {
-		w := compose.Whole{Parts: s.shares(), Good: goodText(s.silent), Open: openText(s), Gentle: true,
+		w := compose.Whole{Parts: s.shares(), Good: goodText(s.silent), Open: openText(s),
 			Sends: compose.Sends(s.spf, s.dkim)}
 		r.Verdict, r.Partial = w.Sum(), w.Partial()
 	}

@@ -40,16 +40,25 @@ type check struct {
 
 	gone   bool                // the domain does not exist
 	silent bool                // the domain says that it sends no mail
+	doubt  bool                // it says so, and has a key to sign mail with
 	dkim   []*compose.DKIMPart // what the keys come to
 }
 
 // conclude tells what the parts mean for each other.
 func (c *check) conclude() {
-	c.gone = slices.ContainsFunc(c.mx.Findings, func(f diag.Finding) bool { return f.Code == "mx.domain.missing" })
-	c.silent = compose.Silent(c.spf)
-	c.dkim = c.keys.Parts(c.silent || compose.Parked(c.spf), compose.Senders(c.spf))
+	c.gone = c.mx.Gone() || !c.mx.Known() && c.spf.Gone()
+	c.dkim = c.keys.Parts(c.spf)
+	c.doubt = compose.Doubtful(c.spf, c.dkim)
+	c.silent = compose.Silent(c.spf) && !c.doubt
+	c.spf.Partially(func(r *spf.LookupReport) bool { return r.Partial })
+	c.dmarc.Partially(func(r *dmarc.LookupReport) bool { return r.Partial })
+	c.bimi.Partially(func(r *bimi.LookupReport) bool { return r.Partial })
+	c.mx.Partially(func(r *mx.Report) bool { return r.Partial })
+	c.mtasts.Partially(func(r *mtasts.Report) bool { return r.Partial })
+	c.dane.Partially(func(r *dane.Report) bool { return r.Partial })
+	c.tlsrpt.Partially(func(r *tlsrpt.LookupReport) bool { return r.Partial })
 	if c.smtp != nil {
-		c.smtp.Add(&tlsReport{tlsRules.Judge(c, tlsTexts)})
+		c.smtp.Partially(func(r *smtpcheck.Report) bool { return r.Partial })
 	}
 	if c.dmarc.Result != nil && c.dmarc.Result.Inherited {
 		c.dmarc.Foreign()
@@ -72,6 +81,20 @@ const (
 	weightSMTP   = 10
 	weightDNSSEC = 3
 )
+
+// untested reports whether mail servers are there, and one of them was not seen at work.
+func (c *check) untested() bool {
+	if !c.receives() {
+		return false
+	}
+	unseen := func(s smtpcheck.Server) bool { return !s.Reachable || !s.EHLOOK }
+	return c.smtp == nil || c.smtp.Result == nil || slices.ContainsFunc(c.smtp.Result.Servers, unseen)
+}
+
+// receives reports whether the domain receives mail, as far as is known.
+func (c *check) receives() bool {
+	return c.mx.Result != nil && c.mx.State != diag.Missing && !c.mx.Result.NullMX
+}
 
 // shares are the parts in the order of a reader, and what they count for.
 func (c *check) shares() []compose.Share {
@@ -114,18 +137,18 @@ func (c *check) report(ended time.Time) *Report {
 	own := rules.Judge(c, texts)
 	if c.gone {
 		c.forget()
-		r.Verdict = own
+		r.Verdict, r.Ready = own, new(false)
 		for i := range r.Findings {
 			r.Findings[i].Target = "domain"
 		}
 	} else {
 		s := compose.Summarize(kindReverse, &ownReport{own})
 		w := compose.Whole{Parts: c.shares(), Own: []*compose.Summary{&s}, Good: c.good(), Open: c.open(), Withhold: c.withhold,
-			Sends: compose.Sends(c.spf, c.dkim),
+			Sends: compose.Sends(c.spf, c.dkim), Untested: c.doubt || c.untested(),
 		}
 		r.Verdict, r.Ready, r.Partial = w.Sum(), w.Ready(), w.Partial()
 	}
-	if sends := compose.Sends(c.spf, c.dkim); !c.gone && (sends || c.silent) {
+	if sends := compose.Sends(c.spf, c.dkim); !c.gone && !c.doubt && (sends || c.silent) {
 		r.SendsMail = &sends
 	}
 	r.Pillars = c.pillars()

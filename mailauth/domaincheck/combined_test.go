@@ -33,11 +33,11 @@ func TestMailServers(t *testing.T) {
 	}{
 		{"good", nil, diagtest.SMTP{}, "Next step for DANE: no TLSA records for the mail servers", diag.Warned, []diag.Code{"dane.tlsa.missing"}},
 		{"untrusted certificate under an enforced policy", nil, diagtest.SMTP{Cert: diagtest.CertUnknownAuthority},
-			"Fix SMTP first: mail server has no valid TLS, which MTA-STS enforces", diag.Bad, []diag.Code{"check.tls.enforced", "dane.tlsa.missing"}},
+			"Fix MTA-STS first: certificate of a mail server is not trusted", diag.Bad, []diag.Code{"mtasts.mx.certificate.untrusted", "dane.tlsa.missing"}},
 		{"wrong name under an enforced policy", nil, diagtest.SMTP{Cert: diagtest.CertWrongName},
-			"Fix SMTP first: mail server has no valid TLS, which MTA-STS enforces", diag.Bad, []diag.Code{"check.tls.enforced", "dane.tlsa.missing"}},
+			"MTA-STS: certificate does not cover the name of a mail server", diag.Bad, []diag.Code{"mtasts.mx.certificate.name", "dane.tlsa.missing"}},
 		{"no STARTTLS under an enforced policy", nil, diagtest.SMTP{NoStartTLS: true},
-			"Fix SMTP first: mail server has no valid TLS, which MTA-STS enforces", diag.Bad, []diag.Code{"check.tls.enforced", "dane.tlsa.missing"}},
+			"MTA-STS: mail server does not start TLS, which the policy enforces", diag.Bad, []diag.Code{"mtasts.mx.starttls", "dane.tlsa.missing"}},
 		{"untrusted certificate under a policy that is tested", edits{"policy": testing}, diagtest.SMTP{Cert: diagtest.CertUnknownAuthority},
 			"", diag.Warned, []diag.Code{"mtasts.policy.mode.testing", "dane.tlsa.missing", "smtp.certificate.incomplete"}},
 	} {

@@ -31,7 +31,7 @@ type Report struct {
 	Domain        diag.Domain `json:"domain" doc:"the domain, as A-labels"`
 	DomainUnicode string      `json:"domain_unicode,omitempty" doc:"the domain in Unicode, if that differs"`
 	diag.Verdict
-	Ready        bool          `json:"ready" doc:"whether no part has an error"`
+	Ready        *bool         `json:"ready,omitempty" doc:"whether mail works: no part has an error, and all that mail depends on was examined; absent where what was not examined decides"`
 	SendsMail    *bool         `json:"sends_mail,omitempty" doc:"whether the domain sends mail, as far as its SPF record and keys tell; absent if they do not"`
 	Pillars      Pillars       `json:"pillars" doc:"the parts"`
 	Requirements []Requirement `json:"requirements" doc:"what large receivers ask of bulk senders: Google, Yahoo, Microsoft"`

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/mailauth/compose"
 )
 
 // The receivers whose requirements are compared. All three address domains that send 5,000 messages a day or more.
@@ -100,7 +101,7 @@ func (c *check) spfMet() answer {
 	if !c.spf.Known() {
 		return open
 	}
-	return answerIf(c.spf.Result.Valid && !c.spf.Fails() && !c.silent)
+	return answerIf(c.spf.Result.Valid && !c.spf.Fails() && !compose.Silent(c.spf))
 }
 
 // dkimMet reports whether mail can be signed: one key that works is enough.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/dnssec"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/bimi"
 	"github.com/diagkit/diagkit/mailauth/compose"
 	"github.com/diagkit/diagkit/mailauth/dane"
@@ -23,17 +24,12 @@ var kindReverse = compose.Kind{Code: "ptr", Label: "Reverse DNS"}
 // Rules describes what is examined: by this package, and by those of the parts.
 func (*Report) Rules() []diag.RuleInfo {
 	return slices.Concat(
-		rules.Describe(), tlsRules.Describe(), compose.Rules(), (*spf.LookupReport)(nil).Rules(), (*dkim.LookupReport)(nil).Rules(),
+		rules.Describe(), compose.Rules(), (*spf.LookupReport)(nil).Rules(), (*dkim.LookupReport)(nil).Rules(),
 		(*dmarc.LookupReport)(nil).Rules(), (*bimi.LookupReport)(nil).Rules(), (*mx.Report)(nil).Rules(), (*mtasts.Report)(nil).Rules(),
 		(*dane.Report)(nil).Rules(), (*tlsrpt.LookupReport)(nil).Rules(), (*smtpcheck.Report)(nil).Rules(),
 		(*dnssec.Report)(nil).Rules(),
 	)
 }
-
-// tlsReport stands for the report of what MTA-STS and the mail servers mean for each other.
-type tlsReport struct{ diag.Verdict }
-
-func (*tlsReport) Rules() []diag.RuleInfo { return tlsRules.Describe() }
 
 // ownReport stands for the report of what this package finds itself.
 type ownReport struct{ diag.Verdict }
@@ -43,7 +39,8 @@ func (*ownReport) Rules() []diag.RuleInfo { return rules.Describe() }
 // rules are what no part tells.
 var rules = append(diag.Rules[*check]{
 	{
-		Code: "check.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Code: "check.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Fact:        ground.NoName,
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         "RFC 8020 section 2",
@@ -56,17 +53,12 @@ var rules = append(diag.Rules[*check]{
 }, compose.ReverseRules(func(c *check) []compose.ReverseName { return c.reverse })...)
 
 var texts = diag.Texts{
-	"valid":   {Headline: "Domain exists", Sub: "The parts say how it is set up for mail."},
-	"warning": {Headline: "Reverse DNS of a sending address is incomplete", Sub: "Large receivers refuse mail from it."},
-	"missing": {Headline: "Domain does not exist", Sub: "It can neither send nor receive mail."},
-	"unknown": {Headline: "Reverse DNS could not be looked up", Sub: "Check its name servers and try again."},
-	"check.domain.missing": {Headline: "Domain does not exist",
-		Sub: "It can neither send nor receive mail. Check the spelling, registration and delegation."},
+	"valid": {Headline: "Domain exists", Sub: "The parts say how it is set up for mail."},
 }
 
 // good is the text where nothing needs to be done.
 func (c *check) good() diag.Text {
-	receives := c.mx.Result != nil && c.mx.State != diag.Missing && !c.mx.Result.NullMX
+	receives := c.receives()
 	switch {
 	case c.silent && !receives:
 		return diag.Text{Headline: "Domain is set up well for having no mail",
@@ -84,10 +76,19 @@ func (c *check) good() diag.Text {
 
 // open is the text where nothing that is known needs to be done.
 func (c *check) open() diag.Text {
+	if c.smtp == nil && c.receives() && c.learned() {
+		return diag.Text{Headline: "Records are in order; mail servers were not tested",
+			Sub: "No record has a fault. Check again with include_smtp to see whether the mail servers work."}
+	}
 	if !c.silent && len(c.dkim) == 1 && c.dkim[0].Selector == "" && !c.dkim[0].Known() {
 		return diag.Text{Headline: "Set up well as far as seen; DKIM selector is not known",
 			Sub: "Everything else is in order. Check again with the selectors that your mail is signed with."}
 	}
 	return diag.Text{Headline: "Set up well as far as seen; some parts are not known",
 		Sub: "What could be examined is in order. Check again later for the rest."}
+}
+
+// learned reports whether all parts that matter are known.
+func (c *check) learned() bool {
+	return !slices.ContainsFunc(c.shares(), func(p compose.Share) bool { return !p.Known() && !p.NoMatter })
 }
