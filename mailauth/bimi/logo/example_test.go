@@ -38,6 +38,6 @@ func ExampleLookup() {
 		fmt.Printf("%s: %s: %s\n", f.Severity, f.Title, f.Detail)
 	}
 	// Output:
-	// The BIMI logo does not follow SVG Tiny PS
+	// Logo uses CSS
 	// error: Logo uses CSS: The attribute style is not allowed on rect (line 3, column 31).
 }

@@ -29,6 +29,7 @@ type Fetched struct {
 	// Document is what was learned about the image; nil without one.
 	Document *svg.Document
 
+	at     time.Time
 	nested bool  // the server compressed what was compressed
 	broken error // why the file could not be decompressed
 }
@@ -48,7 +49,7 @@ func Fetch(ctx context.Context, env *diag.Env, u diag.URL) (*Fetched, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fetched{URL: u, Result: r}
+	f := &Fetched{URL: u, Result: r, at: env.Now()}
 	f.read()
 	return f, nil
 }

@@ -84,10 +84,10 @@ func TestVerdicts(t *testing.T) {
 		{"page", "<!DOCTYPE html><html></html>", "invalid 39 format"},
 		{"truncated", good[:150], "invalid 39 xml"},
 		{"Latin-1 without saying so", edited("Example", "Soci\xe9t\xe9"), "invalid 39 encoding"},
-		{"Latin-1", "<?xml version='1.0' encoding='ISO-8859-1'?>" + edited("Example", "Soci\xe9t\xe9"), "warning 94 charset"},
+		{"Latin-1", "<?xml version='1.0' encoding='ISO-8859-1'?>" + edited("Example", "Soci\xe9t\xe9"), "warning 89 charset"},
 		{"deep", with(strings.Repeat("<g>", 300)), "invalid 69 complexity"},
 		{"undeclared prefix", with(`<use xlink:href="#a"/>`), "invalid 69 namespace"},
-		{"prefixed", with(`<s:g xmlns:s="http://www.w3.org/2000/svg"/>`), "warning 94 prefix"},
+		{"prefixed", with(`<s:g xmlns:s="http://www.w3.org/2000/svg"/>`), "warning 89 prefix"},
 
 		{"script", with("<script>x()</script>"), "invalid 39 script"},
 		{"event handler", with(`<g onclick="x()"/>`), "invalid 39 event_handler"},
@@ -115,21 +115,21 @@ func TestVerdicts(t *testing.T) {
 		{"value", with(`<g fill-rule="odd"/>`), "invalid 69 value"},
 		{"position", edited("viewBox", `x="0px" viewBox`), "invalid 69 attribute"},
 		{"text between", with("hello"), "invalid 69 placement"},
-		{"malformed", with(`<path d="x"/>`), "warning 94 value.malformed background"},
-		{"dangling", with(`<g fill="url(#a)"/>`), "warning 94 reference"},
-		{"base", with(`<g xml:base="http://example.net/"/>`), "warning 94 base"},
+		{"malformed", with(`<path d="x"/>`), "warning 89 value.malformed background"},
+		{"dangling", with(`<g fill="url(#a)"/>`), "warning 89 reference"},
+		{"base", with(`<g xml:base="http://example.net/"/>`), "warning 89 base"},
 
 		{"no title", edited("<title>Example</title>", ""), "invalid 69 title.missing"},
 		{"empty title", edited("Example", ""), "invalid 69 title.missing"},
-		{"long title", edited("Example", strings.Repeat("a", 65)), "warning 94 title.long"},
-		{"placeholder", edited("Example", "bimi-svg-tiny-12-ps"), "warning 94 title.placeholder"},
+		{"long title", edited("Example", strings.Repeat("a", 65)), "warning 89 title.long"},
+		{"placeholder", edited("Example", "bimi-svg-tiny-12-ps"), "warning 89 title.placeholder"},
 
 		{"larger than 32 KiB", good + "<!--" + strings.Repeat(" ", svg.MaxLogo) + "-->", "invalid 69 size"},
-		{"no view box", edited(` viewBox="0 0 64 64"`, ""), "warning 94 view_box.missing"},
-		{"bad view box", edited("0 0 64 64", "0 0 64"), "warning 94 view_box.invalid"},
-		{"not square", edited("0 0 64 64", "0 0 64 32"), "warning 94 square"},
-		{"relative", edited("viewBox", `width="100%" viewBox`), "warning 94 dimension"},
-		{"blank", edited(`<rect width="64" height="64" fill="#0b5fff"/>`, ""), "warning 94 blank"},
+		{"no view box", edited(` viewBox="0 0 64 64"`, ""), "warning 89 view_box.missing"},
+		{"bad view box", edited("0 0 64 64", "0 0 64"), "warning 89 view_box.invalid"},
+		{"not square", edited("0 0 64 64", "0 0 64 32"), "warning 89 square"},
+		{"relative", edited("viewBox", `width="100%" viewBox`), "warning 89 dimension"},
+		{"blank", edited(`<rect width="64" height="64" fill="#0b5fff"/>`, ""), "warning 89 blank"},
 		{"text", strings.Replace(good, "</svg>", "<text>a</text></svg>", 1), "valid 100 lettering"},
 		{"transparent", edited("width=\"64\"", "width=\"32\""), "valid 100 background"},
 
@@ -212,7 +212,7 @@ func TestReport(t *testing.T) {
 	}))
 	r, err := Lookup(t.Context(), w.Env(), Request{Domain: diag.MustDomain("example.com"), IncludeSVG: true})
 	require.NoError(t, err)
-	require.Equal(t, "warning 94 redirect", fmt.Sprintf("%s %s %s", r.State, diagtest.Score(r.Verdict), join(diagtest.Codes(r.Verdict))))
+	require.Equal(t, "warning 89 redirect", fmt.Sprintf("%s %s %s", r.State, diagtest.Score(r.Verdict), join(diagtest.Codes(r.Verdict))))
 	require.Equal(t, "example.com", r.Domain)
 	require.Equal(t, address, r.URL)
 	require.Equal(t, "https://brand.example.com/new.svg", r.FinalURL)

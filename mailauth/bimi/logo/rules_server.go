@@ -1,7 +1,6 @@
 package logo
 
 import (
-	"crypto/tls"
 	"errors"
 	"net/http"
 	"slices"
@@ -10,86 +9,60 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/pki"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/bimi/svg"
 )
-
-// expiringDays is when a certificate should have been renewed: those of Let's Encrypt have 30 days left then.
-const expiringDays = 14
 
 func asked(e *evidence) bool { return e.fetched != nil }
 
 // host names the host of the last address that was tried.
 func (e *evidence) host() string { return e.fetched.Result.URL.Host().String() }
 
-// failedFor fails with what the fetch said if it failed for one of the reasons, as a matter of fact.
-func failedFor(reasons ...fetch.Reason) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		err := e.fetched.Result.Err
-		if err == nil || err.Unanswered || !slices.Contains(reasons, err.Code) {
-			return nil
-		}
-		return e.explained()
-	}
-}
-
-// explained fails with what the fetch said.
-func (e *evidence) explained() diag.Failures {
-	text := diag.Sentence(strings.TrimSuffix(e.fetched.Result.Err.Message, "."))
-	return diag.Failures{{Detail: text, Target: e.host()}}
-}
-
-// learned reports whether it is known if the host can be reached.
-func learned(e *evidence) bool {
-	return asked(e) && (!e.fetched.Unanswered() || e.fetched.Result.TLS != nil)
-}
-
-// secured reports whether there was a TLS handshake with the last host.
-func secured(e *evidence) bool { return e.fetched.Result.TLS != nil }
-
 func served(e *evidence) bool { return asked(e) && e.fetched.Result.Final() != nil }
 
-// serverRules are about reaching the web server.
-var serverRules = diag.Rules[*evidence]{
-	{
-		Code: "bimi.logo.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		Title:       "Web server of the logo did not answer",
-		Requirement: "The web server of the logo answers",
-		Ref:         refFetch,
-		Advice:      "Check that the web server of the logo answers in time from everywhere, then try again.",
-		When:        asked,
-		Fails: func(e *evidence) diag.Failures {
-			if !e.fetched.Unanswered() {
-				return nil
-			}
-			return e.explained()
-		},
-	},
+// server makes the rules about reaching the web server.
+var server = ground.Server[*evidence]{Name: "logo's web server", Seen: func(e *evidence) *ground.Seen {
+	if !asked(e) {
+		return nil
+	}
+	return ground.See(e.fetched.Result, e.fetched.at)
+}}
+
+// reachRules are about reaching the web server.
+var reachRules = server.Rules(
+	diag.Rule[*evidence]{Fact: ground.Silent, Code: "bimi.logo.unknown"},
+	diag.Rule[*evidence]{Fact: ground.NoName, Code: "bimi.logo.host.nxdomain", Weight: 1, Category: factorServer},
+	diag.Rule[*evidence]{Fact: ground.NoAddress, Code: "bimi.logo.host.address", Weight: 1, Category: factorServer},
+	diag.Rule[*evidence]{Fact: ground.NotPublic, Code: "bimi.logo.host.blocked"},
+	diag.Rule[*evidence]{Fact: ground.Refused, Code: "bimi.logo.connection", Weight: 1, Category: factorServer},
+	diag.Rule[*evidence]{Fact: ground.Handshake, Code: "bimi.logo.tls.handshake", Weight: 1, Category: factorServer},
+	diag.Rule[*evidence]{Fact: ground.Expired, Code: "bimi.logo.certificate.expired", Weight: 2, Category: factorServer},
+	diag.Rule[*evidence]{Fact: ground.NotYetValid, Code: "bimi.logo.certificate.early"},
+	diag.Rule[*evidence]{Fact: ground.Untrusted, Code: "bimi.logo.certificate.untrusted", Weight: 2, Category: factorServer},
+	diag.Rule[*evidence]{Fact: ground.OtherName, Code: "bimi.logo.certificate.name", Weight: 2, Category: factorServer},
+	diag.Rule[*evidence]{Fact: ground.ExpiresNow, Code: "bimi.logo.certificate.expires_now"},
+	diag.Rule[*evidence]{Fact: ground.Expiring, Code: "bimi.logo.certificate.expiring"},
+	diag.Rule[*evidence]{Fact: ground.OldTLS, Code: "bimi.logo.tls.version"},
+	diag.Rule[*evidence]{Fact: ground.NotHTTP, Code: "bimi.logo.protocol", Weight: 1, Category: factorServer},
+)
+
+// serverRules are about the web server and the way to it.
+var serverRules = slices.Concat(reachRules, diag.Rules[*evidence]{
 	{
 		Code: "bimi.logo.redirect.loop", Severity: diag.Critical, Weight: 1, Category: factorServer,
 		Title:       "Logo address redirects without an end",
 		Requirement: "The redirects of the logo come to an end",
 		Ref:         "RFC 9110 section 15.4",
 		Advice:      "Serve the logo at the address itself, without redirects.",
-		When:        learned, Fails: failedFor(fetch.Loop, fetch.TooManyRedirects),
-	},
-	{
-		Code: "bimi.logo.host.missing", Severity: diag.Critical, Weight: 2, Category: factorServer,
-		DependsOn:   []diag.Code{"bimi.logo.redirect.loop"},
-		Title:       "Host of the logo has no address",
-		Requirement: "The host of the logo has an address",
-		Ref:         refFetch,
-		Advice:      "Give the host an A or AAAA record, or correct the host in the address of the logo.",
-		Fails:       failedFor(fetch.DNS),
-	},
-	{
-		Code: "bimi.logo.connection", Severity: diag.Critical, Weight: 1, Category: factorServer,
-		DependsOn:   []diag.Code{"bimi.logo.host.missing"},
-		Title:       "Web server of the logo cannot be reached",
-		Requirement: "The web server of the logo accepts connections",
-		Ref:         refFetch,
-		Advice:      "Let the web server listen on port 443 of a public address, and open the firewall for it.",
-		Fails:       failedFor(fetch.Connect, fetch.Blocked),
+		When:        func(e *evidence) bool { return asked(e) && !e.fetched.Unanswered() },
+		Fails: func(e *evidence) diag.Failures {
+			err := e.fetched.Result.Err
+			endless := err != nil && (err.Code == fetch.Loop || err.Code == fetch.TooManyRedirects)
+			if !endless {
+				return nil
+			}
+			return diag.Fail("%s", diag.Sentence(err.Message)).About(e.host())
+		},
 	},
 	{
 		Code: "bimi.logo.redirect.http", Severity: diag.Error, Weight: 2, Category: factorServer,
@@ -107,109 +80,10 @@ var serverRules = diag.Rules[*evidence]{
 			return nil
 		},
 	},
-	{
-		Code: "bimi.logo.tls.handshake", Severity: diag.Critical, Weight: 1, Category: factorServer,
-		DependsOn:   []diag.Code{"bimi.logo.connection"},
-		Title:       "TLS handshake with the web server of the logo failed",
-		Requirement: "The web server of the logo completes a TLS handshake",
-		Ref:         refFetch,
-		Advice:      "Configure the web server with a certificate for this host and TLS 1.2 or 1.3.",
-		Fails:       failedFor(fetch.TLS),
-	},
-	{
-		Code: "bimi.logo.certificate.expired", Severity: diag.Critical, Weight: 2, Category: factorServer,
-		DependsOn:   []diag.Code{"bimi.logo.tls.handshake"},
-		Title:       "Certificate of the logo's web server has expired",
-		Requirement: "The certificate of the logo's web server has not expired",
-		Ref:         "RFC 9110 section 4.3.4",
-		Advice:      "Renew the certificate and automate renewal.",
-		When:        secured, Fails: untrusted(func(r pki.Reason) bool { return r == pki.Expired }),
-	},
-	{
-		Code: "bimi.logo.certificate.untrusted", Severity: diag.Critical, Weight: 2, Category: factorServer,
-		DependsOn:   []diag.Code{"bimi.logo.tls.handshake"},
-		Title:       "Certificate of the logo's web server is not trusted",
-		Requirement: "The certificate of the logo's web server is trusted",
-		Ref:         "RFC 9110 section 4.3.4",
-		Advice:      "Use a certificate of a public authority, and send its intermediate certificates along.",
-		When:        secured, Fails: untrusted(func(r pki.Reason) bool { return r != pki.Expired }),
-	},
-	{
-		Code: "bimi.logo.certificate.name", Severity: diag.Critical, Weight: 2, Category: factorServer,
-		DependsOn:   []diag.Code{"bimi.logo.tls.handshake"},
-		Title:       "Certificate does not cover the host of the logo",
-		Requirement: "The certificate covers the host of the logo",
-		Ref:         "RFC 9110 section 4.3.4",
-		Advice:      "Get a certificate that lists the host of the logo as a subject alternative name.",
-		When:        func(e *evidence) bool { return secured(e) && len(e.fetched.Result.TLS.Chain) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			err := e.fetched.Result.TLS.Name
-			if err == nil {
-				return nil
-			}
-			return diag.Fail("%s", diag.Sentence(err.Error())).About(e.host())
-		},
-	},
-	{
-		Code: "bimi.logo.certificate.expiring", Severity: diag.Warning,
-		DependsOn:   []diag.Code{"bimi.logo.certificate.expired", "bimi.logo.certificate.untrusted"},
-		Title:       "Certificate of the logo's web server expires within two weeks",
-		Requirement: "The certificate of the logo's web server is valid for two weeks",
-		Ref:         "RFC 9110 section 4.3.4",
-		Advice:      "Renew the certificate and automate renewal: once it has expired, receivers fetch no logo.",
-		When:        secured,
-		Fails: func(e *evidence) diag.Failures {
-			leaf := e.fetched.Result.TLS.Leaf()
-			if leaf == nil || leaf.DaysRemaining >= expiringDays {
-				return nil
-			}
-			return diag.Failures{{Due: leaf.NotAfter, Target: e.host(), Detail: "The certificate of " + e.host() + " expires on " +
-				leaf.NotAfter.Format("2006-01-02") + ", in " + diag.Count(leaf.DaysRemaining, "day") + "."}}
-		},
-	},
-	{
-		Code: "bimi.logo.tls.version", Severity: diag.Warning,
-		DependsOn:   []diag.Code{"bimi.logo.tls.handshake"},
-		Title:       "Web server of the logo uses an obsolete TLS version",
-		Requirement: "The web server of the logo uses TLS 1.2 or later",
-		Ref:         "RFC 8996 section 1",
-		Advice:      "Enable TLS 1.2 and 1.3: receivers refuse older versions.",
-		When:        secured,
-		Fails: func(e *evidence) diag.Failures {
-			v := e.fetched.Result.TLS.Version
-			old := v == tls.VersionName(tls.VersionTLS10) || v == tls.VersionName(tls.VersionTLS11)
-			return diag.FailIf(old, "%s agreed on %s.", e.host(), v).About(e.host())
-		},
-	},
-}
-
-// untrusted fails with why the certificate is not trusted, for the reasons that are picked.
-func untrusted(pick func(pki.Reason) bool) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
-		trust, ok := errors.AsType[*pki.TrustError](e.fetched.Result.TLS.Trust)
-		if !ok || !pick(trust.Reason) {
-			return nil
-		}
-		text := trust.Text
-		if rest, ok := strings.CutPrefix(text, "the certificate "); ok {
-			text = "the certificate of " + e.host() + " " + rest
-		}
-		return diag.Fail("%s", diag.Sentence(text)).About(e.host())
-	}
-}
+})
 
 // answerRules are about what the web server answers.
 var answerRules = diag.Rules[*evidence]{
-	{
-		Code: "bimi.logo.http", Severity: diag.Critical, Weight: 1, Category: factorServer,
-		DependsOn:   []diag.Code{"bimi.logo.tls.handshake"},
-		Title:       "Web server of the logo does not answer in valid HTTP",
-		Requirement: "The web server of the logo answers in valid HTTP",
-		Ref:         refFetch,
-		Advice:      "Check the web server: its answer is not valid HTTP.",
-		When:        func(e *evidence) bool { return !e.fetched.Unanswered() },
-		Fails:       failedFor(fetch.Protocol),
-	},
 	{
 		Code: "bimi.logo.status", Severity: diag.Critical, Weight: 5, Category: factorServer,
 		DependsOn:   []diag.Code{"bimi.logo.redirect.loop"},
@@ -270,7 +144,7 @@ var answerRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "bimi.logo.length", Severity: diag.Error, Weight: 1, Category: factorServer,
-		DependsOn:   []diag.Code{"bimi.logo.status", "bimi.logo.http"},
+		DependsOn:   []diag.Code{"bimi.logo.status", "bimi.logo.protocol"},
 		Title:       "Logo is far too large",
 		Requirement: "The logo has at most 1 MiB",
 		Ref:         refFormats,

@@ -54,12 +54,13 @@ func serverVerdicts(t *testing.T) []diag.Verdict {
 			}
 		}()}, "warning compression.nested"},
 		{"expired", diagtest.Site{Cert: diagtest.CertExpired}, "invalid certificate.expired"},
+		{"not yet valid", diagtest.Site{Cert: diagtest.CertNotYetValid}, "invalid certificate.early"},
 		{"self-signed", diagtest.Site{Cert: diagtest.CertSelfSigned}, "invalid certificate.untrusted"},
 		{"incomplete", diagtest.Site{Cert: diagtest.CertMissingIntermediate}, "invalid certificate.untrusted"},
 		{"wrong name", diagtest.Site{Cert: diagtest.CertWrongName}, "invalid certificate.name"},
 		{"no certificate", diagtest.Site{TLS: &tls.Config{}}, "invalid tls.handshake"},
 		{"old TLS", diagtest.Site{TLS: old, HTTP1: true}, "warning tls.version"},
-		{"no HTTP", diagtest.Site{Handler: broken{}, HTTP1: true}, "invalid http"},
+		{"no HTTP", diagtest.Site{Handler: broken{}, HTTP1: true}, "invalid protocol"},
 	}
 	var seen diagtest.Seen
 	for _, tt := range tests {
@@ -86,8 +87,21 @@ func serverVerdicts(t *testing.T) []diag.Verdict {
 		judge(t, w, byURL(address), "warning certificate.expiring", &seen)
 	})
 	t.Run("no address", func(t *testing.T) {
-		judge(t, diagtest.NewWorld(t), byURL(address), "invalid host.missing", &seen)
+		judge(t, diagtest.NewWorld(t), byURL(address), "invalid host.nxdomain", &seen)
 	})
+	t.Run("about to expire", func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.HTTPS("brand.example.com", serve(good))
+		w.Advance(57 * 24 * time.Hour)
+		judge(t, w, byURL(address), "invalid certificate.expires_now", &seen)
+	})
+	for zone, want := range map[string]string{"TXT x": "host.address", "A 10.0.0.1": "host.blocked"} {
+		t.Run(want, func(t *testing.T) {
+			w := diagtest.NewWorld(t)
+			w.Zone("brand.example.com. " + zone)
+			judge(t, w, byURL(address), "invalid "+want, &seen)
+		})
+	}
 	t.Run("no web server", func(t *testing.T) {
 		w := diagtest.NewWorld(t)
 		w.Zone("brand.example.com. A 192.0.2.77")

@@ -7,37 +7,13 @@ const notShown = "Receivers do not show it. "
 
 // texts are what the verdict says in words.
 var texts = diag.Texts{
-	"excellent": {
-		Headline: "The BIMI logo can be fetched and follows SVG Tiny PS",
-		Sub:      "Receivers can show it, if the domain's DMARC policy is enforced; many also ask for a certificate.",
-	},
 	"valid": {
 		Headline: "The BIMI logo can be fetched and follows SVG Tiny PS",
 		Sub:      "Receivers can show it, if the domain's DMARC policy is enforced; many also ask for a certificate.",
 	},
-	"warning": {
-		Headline: "The BIMI logo has a weakness",
-		Sub:      "Some receivers do not show it, or not as it was meant. The findings say what to change.",
-	},
-	"invalid": {
-		Headline: "The BIMI logo does not follow SVG Tiny PS",
-		Sub:      notShown + "The findings say what to change in the drawing and its export.",
-	},
-	"missing": {
-		Headline: "The domain publishes no BIMI logo",
-		Sub:      "Mailboxes show initials or nothing beside its messages. Nothing is broken.",
-	},
-	"unknown": {
-		Headline: "The BIMI logo could not be examined",
-		Sub:      "Servers did not answer, so that there is no verdict. Try again in a few minutes.",
-	},
 	"bimi.logo.record.unknown": {
 		Headline: "The BIMI record could not be looked up",
 		Sub:      "The name servers did not answer, so the logo is not known. Check them and try again.",
-	},
-	"bimi.logo.unknown": {
-		Headline: "The BIMI logo could not be fetched: no answer",
-		Sub:      "The web server was silent or too slow. Check it and try again in a few minutes.",
 	},
 	"bimi.logo.domain.missing": {
 		Headline: "Domain does not exist",
@@ -66,34 +42,6 @@ var texts = diag.Texts{
 	"bimi.logo.redirect.http": {
 		Headline: "The BIMI logo redirects to http, which receivers do not fetch",
 		Sub:      "Receivers show no logo. Serve it by https at the address in the record.",
-	},
-	"bimi.logo.host.missing": {
-		Headline: "The host of the BIMI logo has no address",
-		Sub:      "Receivers cannot fetch the logo. Correct the host in the address, or give it an address record.",
-	},
-	"bimi.logo.connection": {
-		Headline: "The web server of the BIMI logo cannot be reached",
-		Sub:      "Receivers cannot fetch the logo. Let a web server answer at this address.",
-	},
-	"bimi.logo.tls.handshake": {
-		Headline: "The TLS handshake with the web server of the BIMI logo failed",
-		Sub:      "Receivers cannot fetch the logo. Configure TLS on the web server.",
-	},
-	"bimi.logo.certificate.expired": {
-		Headline: "The certificate of the BIMI logo's web server has expired",
-		Sub:      "Receivers do not fetch the logo. Renew the certificate and automate renewal.",
-	},
-	"bimi.logo.certificate.untrusted": {
-		Headline: "The certificate of the BIMI logo's web server is not trusted",
-		Sub:      "Receivers do not fetch the logo. Install a certificate of a public authority with its whole chain.",
-	},
-	"bimi.logo.certificate.name": {
-		Headline: "The certificate does not cover the host of the BIMI logo",
-		Sub:      "Receivers do not fetch the logo. Get a certificate that lists the host.",
-	},
-	"bimi.logo.http": {
-		Headline: "The web server of the BIMI logo does not answer in valid HTTP",
-		Sub:      "Receivers cannot fetch the logo. Check the web server.",
 	},
 	"bimi.logo.status": {
 		Headline: "The web server does not serve the BIMI logo",
