@@ -217,7 +217,7 @@ var answerRules = diag.Rules[*evidence]{
 	status("crawl.status.server", "Server error instead of the page", "The server answers without an error",
 		"RFC 9110 section 15.6", "Look into the log of the server: pages that keep failing are dropped from the index.",
 		func(code int) bool { return code >= 500 }),
-	status("crawl.status.other", "Answer is no page", "The page is served with status 200", "RFC 9110 section 15",
+	status("crawl.status.other", "Answer is not a page", "The page is served with status 200", "RFC 9110 section 15",
 		"Serve the page with status 200.",
 		func(code int) bool {
 			return code != http.StatusOK && code != http.StatusNonAuthoritativeInfo && code != http.StatusPartialContent
@@ -300,9 +300,9 @@ var answerRules = diag.Rules[*evidence]{
 		Advice:      "Raise max_bytes to have all of it examined, or reduce its elements.",
 		Fails: func(e *evidence) diag.Failures {
 			if e.page != nil && e.page.Cut {
-				return diag.Fail("The page has more elements than are examined: what stands beyond was not examined, and is not called missing.")
+				return diag.Fail("The page has more elements than are examined: the rest was not examined and is not reported as missing.")
 			}
-			return diag.FailIf(e.result.Truncated, "The page is longer than the limit of %d bytes: what stands beyond was not examined, and is not called missing.",
+			return diag.FailIf(e.result.Truncated, "The page is longer than the limit of %d bytes: the rest was not examined and is not reported as missing.",
 				e.request.MaxBytes)
 		},
 	},
@@ -340,7 +340,7 @@ func status(code diag.Code, title, requirement, ref, advice string, fails func(i
 		Requirement: requirement, Ref: ref, Advice: advice, DependsOn: statusBefore[code],
 		Fails: func(e *evidence) diag.Failures {
 			h := e.final()
-			return diag.FailIf(fails(h.StatusCode), "The server answered with status %d %s, so that the page is not indexed.",
+			return diag.FailIf(fails(h.StatusCode), "The server answered with status %d %s, so the page is not indexed.",
 				h.StatusCode, diag.Quote(h.StatusText)).About(e.url.String())
 		},
 	}

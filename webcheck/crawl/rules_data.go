@@ -92,7 +92,7 @@ var securityRules = diag.Rules[*evidence]{
 		Advice:      "Serve the page over HTTPS, and redirect from HTTP.",
 		When:        served,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.url.Scheme() != "https", "%s came over HTTP, where anybody on the way can read and change it.", e.url)
+			return diag.FailIf(e.url.Scheme() != "https", "%s came over HTTP, where anyone on the network path can read and change it.", e.url)
 		},
 	},
 	{

@@ -43,8 +43,8 @@ func noFollow(e robots.Effect) bool { return e.NoFollow }
 var indexRules = diag.Rules[*evidence]{
 	{
 		Code: "crawl.index.hidden", Severity: diag.Warning, Weight: 5, Category: factorIndexing,
-		Title:       "noindex stands where robots.txt keeps crawlers from seeing it",
-		Requirement: "Crawlers may fetch the page that says noindex",
+		Title:       "robots.txt keeps crawlers from seeing the noindex",
+		Requirement: "Crawlers may fetch the page to see its noindex",
 		Ref:         googleDoc + "Block indexing with noindex",
 		Advice:      "Allow the page in robots.txt, so that crawlers see the noindex; else it can stay in the index by its links.",
 		Reads:       []diag.Source{fromPage, fromRobots},
@@ -85,10 +85,10 @@ var indexRules = diag.Rules[*evidence]{
 		When:        served,
 		Fails: func(e *evidence) diag.Failures {
 			if e.effect.BadDate {
-				return diag.Fail("The date of unavailable_after is in no form that crawlers read, such as 2026-12-31T23:59:59Z.")
+				return diag.Fail("The date of unavailable_after is not in a form that crawlers read, such as 2026-12-31T23:59:59Z.")
 			}
 			return diag.FailEach(slices.Concat(e.header, e.meta), func(d robots.Directive) diag.Failures {
-				return diag.FailIf(!d.Known(), "%q is none of the directives that crawlers know.", diag.Quote(d.Name))
+				return diag.FailIf(!d.Known(), "%q is not a directive that crawlers know.", diag.Quote(d.Name))
 			})
 		},
 	},
@@ -144,7 +144,7 @@ var canonicalRules = diag.Rules[*evidence]{
 		Title:       "Canonical URL is not valid",
 		Requirement: "The canonical URL is a valid URL of a web page",
 		Ref:         "RFC 6596 section 3",
-		Advice:      "Name the whole URL of the page, with https.",
+		Advice:      "Name the full URL of the page, with https.",
 		When:        func(e *evidence) bool { return judged(e) && len(e.canonicalTags()) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.canonicalTags(), func(l page.LinkTag) diag.Failures {
@@ -169,12 +169,12 @@ var canonicalRules = diag.Rules[*evidence]{
 		Code: "crawl.canonical.body", Severity: diag.Warning, Weight: 1, Category: factorIndexing,
 		DependsOn:   []diag.Code{"crawl.canonical.invalid"},
 		Title:       "Canonical link outside the head is ignored",
-		Requirement: "The canonical link stands in the head",
+		Requirement: "The canonical link is in the head",
 		Ref:         googleDoc + "Specify a canonical URL",
 		Advice:      "Move the link element into the head; an element in the head that belongs into the body ends it early.",
 		Fails: func(e *evidence) diag.Failures {
 			outside := slices.ContainsFunc(e.canonicalTags(), func(l page.LinkTag) bool { return !l.InHead })
-			return diag.FailIf(outside && !e.page.HeadOnly, "A link element with rel=canonical stands in the body of the page.")
+			return diag.FailIf(outside && !e.page.HeadOnly, "A link element with rel=canonical is in the body of the page.")
 		},
 	},
 	{
@@ -199,15 +199,15 @@ var canonicalRules = diag.Rules[*evidence]{
 		Title:       "Alternate language has an invalid code or URL",
 		Requirement: "Alternate languages have valid codes and URLs",
 		Ref:         "RFC 5646 section 2",
-		Advice:      "Use a language of ISO 639-1, perhaps with a region of ISO 3166-1, or x-default, and a whole URL.",
+		Advice:      "Use an ISO 639-1 language, optionally with an ISO 3166-1 region (GB, not UK), or x-default, and a full URL.",
 		When:        func(e *evidence) bool { return judged(e) && len(e.page.Hreflangs()) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.page.Hreflangs(), func(l page.LinkTag) diag.Failures {
 				switch {
 				case !isWeb(l.URL):
-					return diag.Fail("The alternate for %q leads to %q, which is no web page.", diag.Quote(l.Hreflang), diag.Quote(l.Raw))
+					return diag.Fail("The alternate for %q leads to %q, which is not a web page.", diag.Quote(l.Hreflang), diag.Quote(l.Raw))
 				case !isLanguage(l.Hreflang):
-					return diag.Fail("%q is no code of a language, perhaps with a region, and not x-default.", diag.Quote(l.Hreflang))
+					return diag.Fail("%q is not a language code, optionally with a region, and not x-default.", diag.Quote(l.Hreflang))
 				}
 				return nil
 			})

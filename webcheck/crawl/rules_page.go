@@ -97,14 +97,14 @@ var headRules = diag.Rules[*evidence]{
 			if p.UnknownCharset != "" {
 				return diag.Fail("%q is no encoding that browsers know.", diag.Quote(p.UnknownCharset))
 			}
-			return diag.FailIf(p.Undecoded, "The encoding is %s, but the page has bytes that are none of it.", p.Charset)
+			return diag.FailIf(p.Undecoded, "The encoding is %s, but the page has bytes that are invalid in it.", p.Charset)
 		},
 	},
 	{
 		Code: "crawl.charset.conflict", Severity: diag.Warning, Weight: 3, Category: factorMetadata,
 		DependsOn:   []diag.Code{"crawl.charset.invalid"},
-		Title:       "Header and page state different encodings",
-		Requirement: "Header and page state the same encoding",
+		Title:       "Contradictory character encodings",
+		Requirement: "All declarations state the same encoding",
 		Ref:         htmlStandard + "13.2.3.2",
 		Advice:      "State the encoding in which the page is saved, best utf-8, in Content-Type and in the page.",
 		Fails: func(e *evidence) diag.Failures {
@@ -142,7 +142,7 @@ var headRules = diag.Rules[*evidence]{
 		Advice:      "Add a meta element with name=viewport and content=\"width=device-width, initial-scale=1\", once the layout fits.",
 		When:        func(e *evidence) bool { return whole(e) || judged(e) && e.meta1("viewport") != "" },
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.meta1("viewport") == "", "%s has no meta element with name=viewport, so that phones show it as on a desk.", e.url)
+			return diag.FailIf(e.meta1("viewport") == "", "%s has no meta element with name=viewport, so phones show it scaled down.", e.url)
 		},
 	},
 	{
@@ -187,7 +187,7 @@ var contentRules = diag.Rules[*evidence]{
 		Code: "crawl.script", Severity: diag.Warning, Weight: 5, Category: factorContent,
 		DependsOn:   []diag.Code{"crawl.frames"},
 		Title:       "Content appears only when scripts run",
-		Requirement: "The content stands in the HTML",
+		Requirement: "The content is in the HTML",
 		Ref:         googleDoc + "JavaScript SEO basics",
 		Advice:      "Render the content on the server: not every crawler runs scripts, and those that do come back later for it.",
 		When:        whole,

@@ -82,7 +82,7 @@ var transportRules = diag.Rules[*evidence]{
 			if e.goodHTTPS() {
 				also = ", although the host answers over HTTPS too"
 			}
-			return diag.Fail("%s is not encrypted%s: anybody on the way can read and change it, its headers included.",
+			return diag.Fail("%s is not encrypted%s: anyone on the network path can read and change it, including its headers.",
 				e.final.URL, also).About(e.final.URL)
 		},
 	},

@@ -30,8 +30,8 @@ func (e *evidence) protected() bool {
 var cookieRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.cookies.prefix", Severity: diag.Error, Category: factorCookies, DependsOn: fetched,
-		Title:       "Cookie breaks the promise of its prefix and is rejected",
-		Requirement: "Cookies keep what the prefixes of their names promise",
+		Title:       "Cookie violates its name prefix and is rejected",
+		Requirement: "Cookies meet the requirements of their name prefixes",
 		Ref:         "RFC 6265bis section 4.1.3",
 		Advice: "Set a __Host- cookie with Secure, Path=/ and without Domain, a __Secure- cookie with Secure; or " +
 			"rename the cookie.",
@@ -78,7 +78,7 @@ var cookieRules = diag.Rules[*evidence]{
 		When:   setsSessions,
 		Fails: eachCookie(func(e *evidence, c *cookie) diag.Failures {
 			return diag.FailIf(c.session() && !c.Secure && !e.protected(),
-				"The cookie %s looks like that of a login and lacks Secure: one request over HTTP shows it to anybody on the way.", c.title()).
+				"The cookie %s looks like that of a login and lacks Secure: one request over HTTP exposes it to anyone on the network path.", c.title()).
 				Suggesting(e.securely(c))
 		}),
 	},
@@ -100,7 +100,7 @@ var cookieRules = diag.Rules[*evidence]{
 		When:   func(e *evidence) bool { return setsCookies(e) && e.secure() },
 		Fails: eachCookie(func(e *evidence, c *cookie) diag.Failures {
 			told := c.session() && !e.protected() || c.SameSite == "None" || c.Prefix() != setcookie.NoPrefix
-			return diag.FailIf(!c.Secure && !told, "The cookie %s lacks Secure, so that browsers send it over HTTP too.", c.title()).
+			return diag.FailIf(!c.Secure && !told, "The cookie %s lacks Secure, so browsers also send it over HTTP.", c.title()).
 				Suggesting(e.securely(c))
 		}),
 	},

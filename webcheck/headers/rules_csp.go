@@ -50,7 +50,7 @@ var policyRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.csp.meta", Severity: diag.Info, DependsOn: []diag.Code{"headers.csp.missing"},
-		Title:       "Content-Security-Policy stands in the page only",
+		Title:       "Content-Security-Policy is set in a meta element only",
 		Requirement: "The Content-Security-Policy is sent as a header",
 		Ref:         "CSP Level 3 section 3.3",
 		Advice: "Send the policy as a header: a meta element cannot restrict frame-ancestors or report, and what " +
@@ -68,7 +68,7 @@ var policyRules = diag.Rules[*evidence]{
 		Advice: "Add script-src, or default-src for all kinds of resources; try it in " +
 			"Content-Security-Policy-Report-Only first.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(len(e.scripts()) == 0, "The policy has neither script-src nor default-src, so that any injected script runs.").About("script-src")
+			return diag.FailIf(len(e.scripts()) == 0, "The policy has neither script-src nor default-src, so any injected script runs.").About("script-src")
 		},
 	},
 	{
@@ -91,15 +91,15 @@ var policyRules = diag.Rules[*evidence]{
 		Advice: "List the hosts that serve scripts, or use nonces with 'strict-dynamic'.",
 		Fails: func(e *evidence) diag.Failures {
 			found := e.broadScripts()
-			return diag.FailIf(found != nil, "script-src allows %s, from which anybody can have a script served.", diag.Quote(strings.Join(found, " "))).
+			return diag.FailIf(found != nil, "script-src allows %s, from which anyone can serve a script.", diag.Quote(strings.Join(found, " "))).
 				About("script-src")
 		},
 	},
 	{
 		Code: "headers.csp.scripts.bypass", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn:   []diag.Code{"headers.csp.scripts.broad"},
-		Title:       "Allowed host serves scripts of anybody's choice",
-		Requirement: "No allowed host serves scripts of anybody's choice",
+		Title:       "Allowed host serves arbitrary scripts",
+		Requirement: "No allowed host serves arbitrary scripts",
 		Ref:         "CSP Level 3 section 8.4",
 		Advice: "Replace the host by the full path of the file, or by a nonce with 'strict-dynamic'; or serve the file " +
 			"yourself.",
@@ -107,7 +107,7 @@ var policyRules = diag.Rules[*evidence]{
 			found := e.bypasses()
 			return diag.FailEach(found, func(w weakness) diag.Failures {
 				return diag.Fail("script-src allows %s: %s %s.", w.source, strings.TrimPrefix(w.bypass.Host, "."), w.bypass.Reason).About(w.source)
-			}).Together("script-src allows %d hosts that serve scripts of anybody's choice, the first of them %s.", len(found), first(found).source)
+			}).Together("script-src allows %d hosts that serve arbitrary scripts, the first of them %s.", len(found), first(found).source)
 		},
 	},
 	{
@@ -124,7 +124,7 @@ var policyRules = diag.Rules[*evidence]{
 		Code: "headers.csp.scripts.dynamic", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn:   []diag.Code{"headers.csp.scripts.unrestricted"},
 		Title:       "'strict-dynamic' without a nonce or hash blocks all scripts",
-		Requirement: "'strict-dynamic' stands beside a nonce or a hash",
+		Requirement: "'strict-dynamic' is used with a nonce or a hash",
 		Ref:         "CSP Level 3 section 8.2",
 		Advice: "Give the page's scripts a nonce that is new for each answer and list it in script-src, or remove " +
 			"'strict-dynamic': beside it hosts and 'self' do not count.",

@@ -28,7 +28,7 @@ var policyDetailRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.csp.repeated", Severity: diag.Warning, Category: factorPolicy,
 		DependsOn: []diag.Code{"headers.csp.missing"},
-		Title:     "Directive stands twice in a policy", Requirement: "No directive stands twice in a policy",
+		Title:     "Directive appears twice in a policy", Requirement: "No directive appears twice in a policy",
 		Ref:    "CSP Level 3 section 2.2.1",
 		Advice: "Merge the sources into one directive: browsers use the first and skip the others.",
 		Fails:  inPolicies(csp.DuplicateDirective),
@@ -36,7 +36,7 @@ var policyDetailRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.csp.meta.directive", Severity: diag.Warning, DependsOn: []diag.Code{"headers.csp.missing"},
 		Title:       "Directive has no effect in a meta element",
-		Requirement: "Directives stand where they have an effect", Ref: "CSP Level 3 section 3.3",
+		Requirement: "Directives are set where they have an effect", Ref: "CSP Level 3 section 3.3",
 		Advice: "Send the directive in the Content-Security-Policy header field.",
 		Fails:  inPolicies(csp.MetaDirective),
 	},
@@ -77,15 +77,15 @@ func describe(f csp.Fault) string {
 	name, value := diag.Quote(f.Directive), diag.Quote(f.Value)
 	switch f.Kind {
 	case csp.DuplicateDirective:
-		return fmt.Sprintf("The directive %s stands twice; browsers use the first.", name)
+		return fmt.Sprintf("The directive %s appears twice; browsers use the first.", name)
 	case csp.UnknownDirective:
 		return fmt.Sprintf("Browsers do not know the directive %s%s.", name, correct)
 	case csp.DeprecatedDirective:
 		return fmt.Sprintf("The directive %s is no longer part of CSP.", name)
 	case csp.MetaDirective:
-		return fmt.Sprintf("The directive %s stands in a meta element, where browsers ignore it.", name)
+		return fmt.Sprintf("The directive %s is in a meta element, where browsers ignore it.", name)
 	case csp.MissingSemicolon:
-		return fmt.Sprintf("%s stands among the sources of %s; a semicolon is missing before it.", value, name)
+		return fmt.Sprintf("%s is listed among the sources of %s; a semicolon is missing before it.", value, name)
 	case csp.MissingQuotes:
 		return fmt.Sprintf("%s in %s is read as a host: it must be written %s.", value, name, diag.Quote(f.Correct))
 	case csp.NoneWithOthers:
@@ -96,6 +96,6 @@ func describe(f csp.Fault) string {
 		return fmt.Sprintf("There are more than %d policies, %d directives in one or %d sources in a directive; the rest was not examined.",
 			csp.MaxPolicies, csp.MaxDirectives, csp.MaxSources)
 	default:
-		return fmt.Sprintf("%s in %s is no source that browsers know.", value, name)
+		return fmt.Sprintf("%s in %s is not a source that browsers know.", value, name)
 	}
 }

@@ -55,7 +55,7 @@ var framingRules = diag.Rules[*evidence]{
 		Title:       "frame-ancestors lets any site embed the page",
 		Requirement: "frame-ancestors names the sites that may embed the page",
 		Ref:         "CSP Level 3 section 6.4.2.2",
-		Advice:      "List the sites that embed the page; where frame-ancestors stands, browsers ignore X-Frame-Options.",
+		Advice:      "List the sites that embed the page; if frame-ancestors is present, browsers ignore X-Frame-Options.",
 		When:        func(e *evidence) bool { return len(e.frameAncestors()) > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			for _, d := range e.frameAncestors() {
@@ -134,18 +134,18 @@ var fieldRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.referrer.leaks", Severity: diag.Warning, Category: factorPrivacy,
 		DependsOn:   []diag.Code{"headers.referrer.invalid"},
-		Title:       "Referrer-Policy tells other sites whole URLs",
-		Requirement: "Other sites do not learn whole URLs", Ref: "Referrer Policy section 3.8",
+		Title:       "Referrer-Policy sends full URLs to other sites",
+		Requirement: "Other sites do not learn full URLs", Ref: "Referrer Policy section 3.8",
 		Advice: "Send strict-origin-when-cross-origin: other sites then learn the origin only.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(slices.Contains(leaking, e.referrer()), "With %s other sites learn the whole URL of the page, with what stands in its query.", e.referrer()).
+			return diag.FailIf(slices.Contains(leaking, e.referrer()), "With %s other sites learn the full URL of the page, including its query.", e.referrer()).
 				About("Referrer-Policy").Suggesting(e.newReferrer())
 		},
 	},
 	{
 		Code: "headers.referrer.insecure", Severity: diag.Info, Category: factorPrivacy, DependsOn: []diag.Code{"headers.referrer.invalid"},
-		Title:       "Referrer-Policy tells the origin over plain HTTP too",
-		Requirement: "The origin is told over HTTPS only", Ref: "Referrer Policy section 3.5",
+		Title:       "Referrer-Policy sends the origin over plain HTTP too",
+		Requirement: "The origin is sent over HTTPS only", Ref: "Referrer Policy section 3.5",
 		Advice: "Send strict-origin or strict-origin-when-cross-origin instead.",
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(slices.Contains(insecureReferrers, e.referrer()), "With %s the origin is sent to sites of plain HTTP too.", e.referrer()).About("Referrer-Policy")
@@ -160,7 +160,7 @@ var fieldRules = diag.Rules[*evidence]{
 			"of Feature-Policy does not work here.",
 		When: func(e *evidence) bool { return e.features.sent },
 		Fails: func(e *evidence) diag.Failures {
-			f := diag.FailIf(e.features.err != nil || len(e.features.order) == 0, "Permissions-Policy is %s, which is no structured dictionary: browsers ignore all of it.",
+			f := diag.FailIf(e.features.err != nil || len(e.features.order) == 0, "Permissions-Policy is %s, which is not a structured dictionary: browsers ignore all of it.",
 				diag.Quote(e.value("Permissions-Policy"))).About("Permissions-Policy")
 			if t := translated(e.value("Permissions-Policy")); t != "" {
 				return f.Suggesting("Permissions-Policy: " + t)

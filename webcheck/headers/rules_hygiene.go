@@ -12,7 +12,7 @@ import (
 var hygieneRules = diag.Rules[*evidence]{
 	{
 		Code: "headers.misspelled", Severity: diag.Warning, DependsOn: fetched,
-		Title:       "Field name is misspelled, so that browsers ignore it",
+		Title:       "Header name is misspelled and ignored by browsers",
 		Requirement: "Names of security fields are spelled right",
 		Ref:         "RFC 9110 section 5.1", Advice: "Send the field under its right name, and remove the misspelled one.",
 		Fails: func(e *evidence) diag.Failures {
@@ -24,7 +24,7 @@ var hygieneRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "headers.duplicate", Severity: diag.Info, DependsOn: fetched,
-		Title:       "Field that should stand once is sent several times",
+		Title:       "Header that must be sent once is sent several times",
 		Requirement: "Fields with one value are sent once", Ref: "RFC 9110 section 5.3",
 		Advice: "Let only one of web server, proxy and application send the field.",
 		Fails: func(e *evidence) diag.Failures {
