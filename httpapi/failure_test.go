@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/hostedspf"
@@ -161,6 +163,31 @@ func TestStoreUnavailable(t *testing.T) {
 	}
 	f := problemFor(fmt.Errorf("creating: %w", hostedspf.ErrUnavailable))
 	require.Equal(t, 503, f.status)
+}
+
+// An outage of the store is told when it begins and when it ends, with how many requests it cost, and not for each.
+func TestOutageIsToldOnce(t *testing.T) {
+	var log syncBuffer
+	a := newAPI(t, "self", func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }, row("/x", 1, echo))
+	lines := func() int { return strings.Count(log.String(), "\n") }
+	for round := range 2 {
+		a.store.Inject(meteringtest.Fault{Call: meteringtest.Begin, Times: 100, Err: metering.ErrUnavailable})
+		for range 100 {
+			require.Equal(t, 503, a.post("/x", `{}`).Code)
+			a.clock.Advance(time.Second)
+		}
+		require.Equal(t, 2*round+1, lines(), log.String())
+		a.store.Heal()
+		require.Equal(t, 200, a.post("/x", `{}`).Code)
+		require.Equal(t, 2*round+1, lines(), "it may come back")
+		a.clock.Advance(outageQuiet)
+		for range 10 {
+			require.Equal(t, 200, a.post("/x", `{}`).Code)
+		}
+		require.Equal(t, 2*round+2, lines(), log.String())
+	}
+	require.Equal(t, 2, strings.Count(log.String(), "level=ERROR"))
+	require.Equal(t, 2, strings.Count(log.String(), "refused=100"))
 }
 
 // rotate gives the caller the successor of its key.

@@ -288,7 +288,8 @@ func (x *exchange) charge(req any, body []byte) *failure {
 
 // release gives hold and claim back. The request may have ended, so its context does not count.
 func (x *exchange) release(t metering.Ticket) {
-	if err := x.Gate.Cancel(context.WithoutCancel(x.r.Context()), t); err != nil {
+	err := x.Gate.Cancel(context.WithoutCancel(x.r.Context()), t)
+	if err != nil && !errors.Is(err, metering.ErrUnavailable) { // which the store makes up for
 		x.log.Error("releasing a hold", "request_id", x.id, "error", err)
 	}
 }
@@ -337,6 +338,12 @@ func (x *exchange) finish() {
 		if x.seen.Status == 0 {
 			x.refuse(internal(http.StatusInternalServerError, reasonInternal, "internal error", nil))
 		}
+	}
+	switch {
+	case errors.Is(x.fault, metering.ErrUnavailable):
+		x.outage.failed(x.log, x.began, x.fault)
+	case x.seen.Credits > 0:
+		x.outage.worked(x.log, x.began)
 	}
 	level := x.level()
 	logged := x.log.Enabled(x.r.Context(), level)

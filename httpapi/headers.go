@@ -68,11 +68,11 @@ func decimals(a, b int64) (string, string) {
 const maxLoggedID = 100
 
 // level is that at which what happened is worth a line. Neither a client that left nor servers of the
-// world that do not answer are a fault of ours.
+// world that do not answer are a fault of ours. That the store is unavailable is told once, by its outage.
 func (x *exchange) level() slog.Level {
 	switch {
 	case x.seen.Status < 500, x.seen.Status == http.StatusBadGateway, x.seen.Status == http.StatusGatewayTimeout,
-		errors.Is(x.fault, context.Canceled):
+		errors.Is(x.fault, context.Canceled), errors.Is(x.fault, metering.ErrUnavailable):
 		return slog.LevelDebug
 	}
 	return slog.LevelError

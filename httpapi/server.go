@@ -98,7 +98,8 @@ type server struct {
 	proxySeen sync.Once                       // that a proxy is in front which nobody named
 	routes    map[string]map[string]*Endpoint // path to method to row
 
-	rates atomic.Pointer[rateTexts] // of the plan that asked last
+	rates  atomic.Pointer[rateTexts] // of the plan that asked last
+	outage outage
 
 	patterns []pattern // the rows whose path has parameters
 }

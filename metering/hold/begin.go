@@ -26,6 +26,26 @@ func (b *Book) Begin(ctx context.Context, op metering.Op) (metering.Begun, error
 	return b.claim(ctx, a, op)
 }
 
+// Repeat is Begin where nothing can be written: what an operation is told that was carried out before. It is told nothing
+// if it was not.
+func (b *Book) Repeat(ctx context.Context, op metering.Op) (metering.Begun, error) {
+	if op.Idempotency == nil || Check(op) != nil {
+		return metering.Begun{}, nil
+	}
+	id := ClaimOf(&op)
+	if b.source.Absent(id) {
+		return metering.Begun{}, nil
+	}
+	record, err := b.source.Reply(ctx, id)
+	switch {
+	case errors.Is(err, metering.ErrNotFound), err == nil && !op.Now.Before(record.Expires):
+		return metering.Begun{}, nil
+	case err != nil:
+		return metering.Begun{}, err
+	}
+	return b.replay(ctx, op, record)
+}
+
 // Check refuses an operation that no caller should have made.
 func Check(op metering.Op) error {
 	switch {

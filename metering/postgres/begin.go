@@ -241,7 +241,14 @@ func (s *Store) read(
 		batch.Queue(dropLapsed, g.account, now)
 		batch.Queue(countTaken, g.account, period)
 	}
-	batch.Queue(readTaken, g.account, period).QueryRow(func(row pgx.Row) error {
+	t.queue(&batch, g, now)
+	err = conn.SendBatch(ctx, &batch).Close()
+	return t, err
+}
+
+// queue adds the statements that read.
+func (t *taken) queue(batch *pgx.Batch, g *group[metering.Op, metering.Begun], now int64) {
+	batch.Queue(readTaken, g.account, monthNumber(g.period)).QueryRow(func(row pgx.Row) error {
 		a := &t.account
 		err := row.Scan(&a.Plan, &a.OverageEnabled, &a.OverageBudgetCents, &t.used, &t.charges, &t.sum)
 		t.known = err == nil
@@ -250,9 +257,7 @@ func (s *Store) read(
 		}
 		return err
 	})
-	t.queueClaims(&batch, g, now)
-	err = conn.SendBatch(ctx, &batch).Close()
-	return t, err
+	t.queueClaims(batch, g, now)
 }
 
 // decide tells each job what became of it, in the order in which they came, and returns what was granted, and

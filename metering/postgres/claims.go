@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"context"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/diagkit/diagkit/metering"
@@ -57,6 +59,34 @@ func (t *taken) queueClaims(batch *pgx.Batch, g *group[metering.Op, metering.Beg
 
 func claimID(line string, hash []byte) hold.ClaimID {
 	return hold.ClaimID{Line: metering.KeyID(line), Hash: [32]byte(hash)}
+}
+
+// repeat is Begin where nothing can be written: what an operation is told that was carried out before. It is told
+// nothing if it was not.
+func (s *Store) repeat(ctx context.Context, op metering.Op) (metering.Begun, error) {
+	if op.Idempotency == nil {
+		return metering.Begun{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	g := &group[metering.Op, metering.Begun]{account: op.Account, period: metering.PeriodOf(op.Now)}
+	g.jobs = []*job[metering.Op, metering.Begun]{{in: op}}
+	var t taken
+	var batch pgx.Batch
+	t.queue(&batch, g, micros(s.clock()))
+	err := s.pool.SendBatch(ctx, &batch).Close()
+	switch {
+	case err != nil:
+		return metering.Begun{}, s.failure(err)
+	case !t.known:
+		return metering.Begun{}, nil
+	}
+	t.claims = nil // of what is not finished
+	sum := t.used
+	if t.sum != nil {
+		sum = *t.sum
+	}
+	return t.repeated(&op, nil, s.balance(g.period, &t, sum))
 }
 
 // repeated is what an operation is told that was begun before: nothing if it was not.

@@ -36,3 +36,28 @@ func TestLockedTables(t *testing.T) {
 		require.Zero(t, queryInt(t, text, "SELECT count(*) FROM "+table), table)
 	}
 }
+
+// A store that cannot write refuses what is new, and goes on replaying.
+func TestReplayWithoutWrites(t *testing.T) {
+	text := newSchema(t)
+	clock := meteringtest.NewClock()
+	store := openTest(t, text, postgres.Config{Plans: meteringtest.Plans(), Clock: clock.Now})
+	defer func() { require.NoError(t, store.Close()) }()
+	require.NoError(t, store.PutAccount(t.Context(), metering.Account{ID: "acc_example", Plan: meteringtest.Large}))
+	require.NoError(t, store.PutKeys(t.Context(), metering.Key{ID: "key_example", Account: "acc_example"}))
+	begun, err := store.Begin(t.Context(), example(clock, "kept"))
+	require.NoError(t, err)
+	reply := &metering.Reply{Status: 200, Body: []byte("kept")}
+	_, err = store.Settle(t.Context(), *begun.Ticket, metering.Outcome{At: clock.Now(), Reply: reply})
+	require.NoError(t, err)
+
+	execute(t, text, "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE disk_full; END$$")
+	execute(t, text, "CREATE TRIGGER full_disk BEFORE INSERT ON ledger EXECUTE FUNCTION full_disk()")
+	require.Eventually(t, func() bool { return store.Health() != nil }, 5*time.Second, 10*time.Millisecond)
+	begun, err = store.Begin(t.Context(), example(clock, "kept"))
+	require.NoError(t, err)
+	require.Equal(t, "kept", string(begun.Replay.Reply.Body))
+	require.Equal(t, int64(1), begun.Replay.Balance.Used)
+	_, err = store.Begin(t.Context(), example(clock, "new"))
+	require.ErrorIs(t, err, metering.ErrUnavailable)
+}

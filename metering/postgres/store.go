@@ -120,13 +120,17 @@ func working() (context.Context, context.CancelFunc) {
 func (s *Store) Begin(ctx context.Context, op metering.Op) (metering.Begun, error) {
 	err := s.ready(ctx)
 	if err == nil {
-		err = s.Health()
-	}
-	if err == nil {
 		err = hold.Check(op)
 	}
 	if err != nil {
 		return metering.Begun{}, err
+	}
+	if trouble := s.Health(); trouble != nil {
+		begun, err := s.repeat(ctx, op) // a replay needs no write
+		if err == nil && begun.Replay == nil {
+			err = trouble
+		}
+		return begun, err
 	}
 	return s.begins.do(ctx, op.Account, op)
 }

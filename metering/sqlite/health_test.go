@@ -193,6 +193,22 @@ func TestProbe(t *testing.T) {
 	require.Equal(t, before, rows())
 }
 
+// A store that cannot write refuses what is new, and goes on replaying.
+func TestReplayWithoutWrites(t *testing.T) {
+	s, clock := opened(t)
+	op := customer(t, s, clock)
+	require.NoError(t, charge(t, s, op, 1, []byte("paid")))
+	s.health.set(metering.ErrUnavailable)
+	require.ErrorContains(t, charge(t, s, op, 1, nil), "replay")
+	require.ErrorIs(t, charge(t, s, op, 2, nil), metering.ErrUnavailable)
+	other := at(op, clock)
+	other.Idempotency, other.Fingerprint = &[32]byte{1}, &[32]byte{9}
+	_, err := s.Begin(t.Context(), other)
+	require.ErrorIs(t, err, metering.ErrMismatch)
+	clock.Advance(metering.ReplayWindow)
+	require.ErrorIs(t, charge(t, s, at(op, clock), 1, nil), metering.ErrUnavailable, "it is no longer kept")
+}
+
 func administer(t *testing.T, s *Store, sql string) {
 	require.NoError(t, s.administer(t.Context(), func(w *writer) error { return sqlitedb.Exec(w.conn, sql, nil) }, nil))
 }

@@ -167,8 +167,12 @@ func (s *Store) Begin(ctx context.Context, op metering.Op) (metering.Begun, erro
 	if err := s.charging(ctx); err != nil {
 		return metering.Begun{}, err
 	}
-	if err := s.Health(); err != nil {
-		return metering.Begun{}, err
+	if trouble := s.Health(); trouble != nil {
+		begun, err := s.book.Repeat(ctx, op) // a replay needs no write
+		if err == nil && begun.Replay == nil {
+			err = trouble
+		}
+		return begun, err
 	}
 	return s.book.Begin(ctx, op)
 }
