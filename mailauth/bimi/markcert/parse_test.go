@@ -107,6 +107,7 @@ var parseCases = []struct {
 	{name: "end is lost", text: func(l, i string) string { return l[:len(l)/2] }, codes: codes("cert_invalid")},
 	{name: "only the end", text: func(l, i string) string { return l[len(l)/2:] }, codes: codes("cert_pem_missing")},
 	{name: "no certificate inside", text: blocks(block("CERTIFICATE", "not ASN.1")), codes: codes("cert_invalid")},
+	{name: "many broken ones are one cause", text: blocks(strings.Repeat(block("CERTIFICATE", "not ASN.1"), 20)), codes: codes("cert_invalid")},
 	{name: "empty block", text: blocks(block("CERTIFICATE", "")), codes: codes("cert_invalid")},
 	{name: "changed", text: func(l, i string) string { return block("CERTIFICATE", "\x30\x03\x02\x01\x05") + i },
 		codes: codes("cert_invalid")},

@@ -54,7 +54,7 @@ var textRules = diag.Rules[*evidence]{
 		Advice:      "Copy the file from the authority again, byte by byte: a character of it was lost or changed.",
 		When:        read,
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.bundle.Broken, func(b Broken) diag.Failures {
+			all := diag.FailEach(e.bundle.Broken, func(b Broken) diag.Failures {
 				if b.Index == 0 {
 					return diag.Fail("A block of a certificate cannot be read: %s.", b.Text)
 				}
@@ -64,6 +64,7 @@ var textRules = diag.Rules[*evidence]{
 				}
 				return f.About(fmt.Sprintf("certificate %d", b.Index))
 			})
+			return all.Together("%d certificates of the text cannot be read.", len(all))
 		},
 	},
 	{
