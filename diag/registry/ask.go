@@ -24,6 +24,7 @@ type rdapAnswer struct {
 	object  *object  // if found
 	raw     string   // the body
 	reason  string   // why it is not conclusive
+	ours    error    // if we failed and not the service: wraps [diag.ErrUnavailable]
 	doubt   bool     // it is absent by a status that a web server gives for any page
 }
 
@@ -65,7 +66,7 @@ func askURL(ctx context.Context, env *diag.Env, url, class string) (rdapAnswer, 
 	case errors.Is(err, context.DeadlineExceeded):
 		return rdapAnswer{outcome: unanswered, url: u.String(), reason: "it did not answer in time"}, nil
 	case err != nil:
-		return rdapAnswer{outcome: unanswered, url: u.String(), reason: err.Error()}, nil
+		return rdapAnswer{outcome: unanswered, url: u.String(), reason: diag.Reason(err)}, nil
 	}
 	return readRDAP(r, class), nil
 }
@@ -81,7 +82,7 @@ func readRDAP(r *fetch.Result, class string) rdapAnswer {
 	if r.Err != nil || head == nil {
 		a.outcome, a.reason, a.raw = unanswered, "no answer came", ""
 		if r.Err != nil {
-			a.reason = r.Err.Message
+			a.reason, a.ours = r.Err.Message, r.Err.Unavailable()
 		}
 		return a
 	}

@@ -42,7 +42,7 @@ type DomainReport struct {
 	Registrar        Registrar    `json:"registrar" doc:"who sold the domain"`
 	Dates            Dates        `json:"dates" doc:"when the registration began, and when it ends"`
 	AgeDays          *int         `json:"age_days,omitempty" min:"0" doc:"whole days since the registration began"`
-	DaysUntilExpiry  *int         `json:"days_until_expiry,omitempty" doc:"whole days until it ends; negative if it has"`
+	DaysUntilExpiry  *int         `json:"days_until_expiry,omitempty" doc:"whole days until it ends; 0 on the last day and the first after it, then negative"`
 	Statuses         []Status     `json:"statuses" doc:"states of the registration"`
 	Nameservers      []Nameserver `json:"nameservers" doc:"name servers as the registry has them"`
 	DNSSEC           DNSSEC       `json:"dnssec" doc:"DNSSEC as the registry has it"`

@@ -38,7 +38,7 @@ func ExampleLookupDomain() {
 	// Output:
 	// example.com true 2026-01-13
 	// clientTransferProhibited protective
-	// rdap.expiry.soon
+	// rdap.expiry.expiring
 }
 
 func ExampleLookupIP() {

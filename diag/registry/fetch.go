@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
 )
 
 // domainEvidence is all that the rules and the report look at.
@@ -144,7 +145,21 @@ func (e *domainEvidence) parse() error {
 		return nil
 	}
 	return fmt.Errorf("looking up the registration of %s: %w", e.name,
-		diag.Unavailable(serversOf(e.rdap, e.whois), errors.New(e.excuse())))
+		failureOf(e.rdap, e.whois))
+}
+
+// failureOf is why nothing was learned. Where we could not look up a server, or not reach the network, it is not the
+// server that failed.
+func failureOf(rdap rdapAnswer, whois []whoisAnswer) error {
+	ours := rdap.ours
+	for _, a := range whois {
+		failed, _ := errors.AsType[*fetch.Error](a.err)
+		ours = failed.Unavailable()
+	}
+	if ours != nil {
+		return ours
+	}
+	return diag.Unavailable(serversOf(rdap, whois), errors.New(excuse(rdap, whois)))
 }
 
 // serversOf names the servers that were asked.

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -141,7 +140,7 @@ func (e *ipEvidence) parse() error {
 		return nil
 	}
 	return fmt.Errorf("looking up the holder of %s: %w", e.ip,
-		diag.Unavailable(serversOf(e.rdap, e.whois), errors.New(e.excuse())))
+		failureOf(e.rdap, e.whois))
 }
 
 // weigh takes an answer of WHOIS into account. Where one server refers to another, the later one knows

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -20,7 +19,7 @@ var ipRules = diag.Rules[*ipEvidence]{
 		Advice:      "Look the address up on the registry's web site.",
 		When:        asked,
 		Fails: func(e *ipEvidence) diag.Failures {
-			return diag.FailIf(e.outcome == unreadable, "Nothing is known about the address: %s.", e.excuse())
+			return diag.FailIf(e.outcome == unreadable, "Nothing is known about the address: %s.", excuse(e.rdap, e.whois))
 		},
 	},
 	{
@@ -59,42 +58,4 @@ var ipRules = diag.Rules[*ipEvidence]{
 			return diag.FailIf(len(a.Emails)+len(a.Phones) == 0, "The registry lists no address or phone number for abuse reports.")
 		},
 	},
-	{
-		Code: "ipwhois.protocol.whois", Severity: diag.Info,
-		Title:       "Answer from WHOIS instead of RDAP",
-		Requirement: "The registry answered over RDAP",
-		Ref:         "RFC 9224 section 5",
-		Advice:      "Check important details on the registry's web site: WHOIS answers have no fixed format.",
-		When:        answered,
-		Fails: func(e *ipEvidence) diag.Failures {
-			switch {
-			case e.source == FromRDAP:
-				return nil
-			case len(e.services) == 0:
-				return diag.Fail("No RDAP service is known for the address, so WHOIS was queried.")
-			default:
-				return diag.Fail("The RDAP service failed, so WHOIS was queried: %s.", e.rdap.complaint())
-			}
-		},
-	},
-	{
-		Code: "ipwhois.answer.malformed", Severity: diag.Info,
-		Title:       "RDAP answer violates the standard",
-		Requirement: "The RDAP answer conforms to the standard",
-		Ref:         "RFC 9083 section 4, RFC 7095 section 3",
-		Advice:      "Check missing details on the registry's web site.",
-		When:        func(e *ipEvidence) bool { return held(e) && e.source == FromRDAP },
-		Fails: func(e *ipEvidence) diag.Failures {
-			return diag.FailIf(e.facts.faults > 0, "Some of the answer could not be read and was left out (in %d places).", e.facts.faults)
-		},
-	},
-}
-
-// excuse says why nothing is known.
-func (e *ipEvidence) excuse() string {
-	var list []string
-	if e.rdap.url != "" {
-		list = append(list, e.rdap.complaint())
-	}
-	return strings.Join(append(list, excuses(e.whois)...), "; ")
 }

@@ -116,9 +116,13 @@ func (f field) namesServer() bool {
 func (r *record) read(f field, name string) {
 	switch {
 	case domainKeys[f.key], f.key == "name" && f.section == "domain":
-		if host := hostName(strings.Fields(f.value)[0]); host != "" {
+		said := strings.Fields(f.value)
+		if host := hostName(said[0]); host != "" {
 			r.domain = cmp.Or(r.domain, host)
 			r.mine = r.mine || host == name
+		}
+		if len(said) == 3 && said[1] == "is" { // "EXAMPLE.TK is Active"
+			r.readStatus(said[2])
 		}
 	case handleKeys[f.key]:
 		r.handle = cmp.Or(r.handle, f.value)

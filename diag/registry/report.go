@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"math"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -45,8 +44,8 @@ func (e *domainEvidence) report(raw bool, ended time.Time) *DomainReport {
 	return r
 }
 
-// days returns the whole days of a duration, rounded down.
-func days(d time.Duration) int { return int(math.Floor(float64(d) / float64(day))) }
+// days returns the whole days of a duration, rounded towards zero.
+func days(d time.Duration) int { return int(d / day) }
 
 // servers lists who answered.
 func (e *domainEvidence) servers() []string {

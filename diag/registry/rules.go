@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
-// The days that the rules count. Registrars remind of expiry about a month and a week before (ICANN
-// Expired Registration Recovery Policy, section 2.1); what is younger than a month is what most frauds
-// use.
+// What the rules count. Registrars remind of expiry about a month and a week before (ICANN Expired Registration
+// Recovery Policy, section 2.1); what is younger than a month is what most frauds use.
 const (
-	expirySoon = 30
-	young      = 30
+	expirySoon = 30 * day
+	expiryNow  = 7 * day
+	young      = 30 // days
 )
 
 func isKnown(e *domainEvidence) bool      { return e.outcome.conclusive() }
@@ -28,7 +29,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		Ref:         "RFC 3912 section 2, RFC 9083 section 5.3",
 		Advice:      "Look the domain up on the registry's web site.",
 		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.outcome == unreadable, "Nothing is known about the registration: %s.", e.excuse())
+			return diag.FailIf(e.outcome == unreadable, "Nothing is known about the registration: %s.", excuse(e.rdap, e.whois))
 		},
 	},
 	{
@@ -64,35 +65,6 @@ var domainRules = diag.Rules[*domainEvidence]{
 		},
 	},
 	{
-		Code: "rdap.protocol.whois", Severity: diag.Info,
-		Title:       "Answer from WHOIS instead of RDAP",
-		Requirement: "The registry answered over RDAP",
-		Ref:         "RFC 9224 section 4",
-		Advice:      "Check important details on the registry's web site: WHOIS answers have no fixed format.",
-		When:        isKnown,
-		Fails: func(e *domainEvidence) diag.Failures {
-			switch {
-			case e.protocol == RDAP:
-				return nil
-			case len(e.services) == 0:
-				return diag.Fail("No RDAP service is known for %s, so WHOIS was queried, whose answers have no fixed format.", e.name)
-			default:
-				return diag.Fail("The RDAP service failed, so WHOIS was queried: %s.", e.rdap.complaint())
-			}
-		},
-	},
-	{
-		Code: "rdap.answer.malformed", Severity: diag.Info,
-		Title:       "RDAP answer violates the standard",
-		Requirement: "The RDAP answer conforms to the standard",
-		Ref:         "RFC 9083 section 4, RFC 7095 section 3",
-		Advice:      "Check missing details on the registry's web site.",
-		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.protocol == RDAP },
-		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.facts.faults > 0, "Some of the answer could not be read and was left out (in %d places).", e.facts.faults)
-		},
-	},
-	{
 		Code: "rdap.registrar.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
 		Title:       "Registrar did not answer",
 		Requirement: "The registrar answered",
@@ -104,19 +76,7 @@ var domainRules = diag.Rules[*domainEvidence]{
 		},
 	},
 	{
-		Code: "rdap.registrar.abuse.missing", Severity: diag.Info,
-		Title:       "Registrar without an abuse contact",
-		Requirement: "The registrar has an abuse contact",
-		Ref:         "ICANN Registrar Accreditation Agreement section 3.18",
-		Advice:      "Report abuse through the registrar's web site.",
-		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.facts.registrar.IANAID != "" },
-		Fails: func(e *domainEvidence) diag.Failures {
-			r := e.facts.registrar
-			return diag.FailIf(r.AbuseEmail == "" && r.AbusePhone == "", "The registry lists no abuse contact of the registrar %s.", r.Name)
-		},
-	},
-	{
-		Code: "rdap.expiry.passed", Severity: diag.Error,
+		Code: "rdap.expiry.passed", Severity: diag.Critical,
 		Title:       "Registration expired",
 		Requirement: "The registration has not expired",
 		Ref:         "RFC 9083 section 4.5",
@@ -128,28 +88,22 @@ var domainRules = diag.Rules[*domainEvidence]{
 		},
 	},
 	{
-		Code: "rdap.expiry.soon", Severity: diag.Warning,
-		Title:       "Registration expires soon",
+		Code: "rdap.expiry.expires_now", Severity: diag.Error,
+		Title:       "Registration expires within 7 days",
+		Requirement: "The registration does not expire within 7 days",
+		Ref:         "RFC 9083 section 4.5",
+		Advice:      "Renew the domain at the registrar now: when it expires, web and mail stop working.",
+		When:        hasExpiry,
+		Fails:       expiring(0, expiryNow),
+	},
+	{
+		Code: "rdap.expiry.expiring", Severity: diag.Warning, Fact: ground.RegistrationEnds,
+		Title:       "Registration expires within 30 days",
 		Requirement: "The registration does not expire within 30 days",
 		Ref:         "RFC 9083 section 4.5",
 		Advice:      "Renew the domain at the registrar, or turn on automatic renewal there.",
-		When:        func(e *domainEvidence) bool { return hasExpiry(e) && e.facts.dates.ExpiresAt.After(e.now) },
-		Fails: func(e *domainEvidence) diag.Failures {
-			left := days(e.facts.dates.ExpiresAt.Sub(e.now))
-			return diag.FailIf(left < expirySoon, "The registration expires on %s, in %s.",
-				e.facts.dates.ExpiresAt.Format(time.DateOnly), diag.Count(left, "day"))
-		},
-	},
-	{
-		Code: "rdap.expiry.unpublished", Severity: diag.Info,
-		Title:       "Expiry date not published",
-		Requirement: "The registry publishes the expiry date",
-		Ref:         "RFC 9083 section 4.5",
-		Advice:      "Check the expiry date in the account at the registrar.",
-		When:        isRegistered,
-		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(e.facts.dates.ExpiresAt == nil, "The registry gives no expiry date. Some registries publish none.")
-		},
+		When:        hasExpiry,
+		Fails:       expiring(expiryNow, expirySoon),
 	},
 	{
 		Code: "rdap.age.young", Severity: diag.Info,
@@ -231,17 +185,15 @@ var domainRules = diag.Rules[*domainEvidence]{
 			return diag.FailIf(len(e.facts.nameservers) == 1, "The registry has only one name server for the domain: %s.", e.facts.nameservers[0].Name)
 		},
 	},
-	{
-		Code: "rdap.dnssec.unsigned", Severity: diag.Info,
-		Title:       "Delegation not signed",
-		Requirement: "The delegation is signed",
-		Ref:         "RFC 9364 section 1",
-		Advice:      "Sign the zone, then give the DS record to the registrar.",
-		When:        func(e *domainEvidence) bool { return isRegistered(e) && e.facts.signedKnown },
-		Fails: func(e *domainEvidence) diag.Failures {
-			return diag.FailIf(!e.facts.signed, "The registry has no DS record for the domain.")
-		},
-	},
+}
+
+// expiring returns a test that fails if the registration ends in more than one time from now, and in another at most.
+func expiring(after, atMost time.Duration) func(*domainEvidence) diag.Failures {
+	return func(e *domainEvidence) diag.Failures {
+		left := e.facts.dates.ExpiresAt.Sub(e.now)
+		return diag.FailIf(after < left && left <= atMost, "The registration expires on %s, in %s.",
+			e.facts.dates.ExpiresAt.Format(time.DateOnly), diag.Count(days(left), "day"))
+	}
 }
 
 func hasExpiry(e *domainEvidence) bool   { return isRegistered(e) && e.facts.dates.ExpiresAt != nil }
@@ -263,7 +215,7 @@ func withStatus(codes ...string) func(*domainEvidence) diag.Failures {
 	return func(e *domainEvidence) diag.Failures {
 		return diag.FailEach(explainAll(e.facts.statuses), func(s Status) diag.Failures {
 			return diag.FailIf(slices.Contains(codes, s.Code), "%s: %s", s.Code, s.Meaning).About(s.Code)
-		})
+		}).Joined()
 	}
 }
 
@@ -276,12 +228,12 @@ func (a rdapAnswer) complaint() string {
 }
 
 // excuse says why nothing is known.
-func (e *domainEvidence) excuse() string {
+func excuse(rdap rdapAnswer, whois []whoisAnswer) string {
 	var list []string
-	if e.rdap.url != "" {
-		list = append(list, e.rdap.complaint())
+	if rdap.url != "" {
+		list = append(list, rdap.complaint())
 	}
-	return strings.Join(append(list, excuses(e.whois)...), "; ")
+	return strings.Join(append(list, excuses(whois)...), "; ")
 }
 
 // excuses lists what WHOIS servers said in place of an answer.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/fetch"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/japanese"
 )
@@ -43,19 +44,19 @@ func exchange(ctx context.Context, env *diag.Env, server, query string) (string,
 	host, port := endpoint(server)
 	conn, err := env.DialHost(ctx, host, port, diag.WhoisPorts)
 	if err != nil {
-		return "", fmt.Errorf("asking %s: %w", host, err)
+		return "", fetch.DialError(ctx, host, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })() // reading knows no context
 	if _, err := io.WriteString(conn, query+"\r\n"); err != nil {
-		return "", fmt.Errorf("asking %s: %w", host, err)
+		return "", fmt.Errorf("asking %s: %s", host, diag.Reason(err))
 	}
 	data, err := io.ReadAll(io.LimitReader(conn, maxWhois))
 	if len(data) > 0 && ctx.Err() == nil {
 		err = nil // some servers break the connection instead of closing it
 	}
 	if err != nil {
-		return decode(data), fmt.Errorf("reading the answer of %s: %w", host, err)
+		return decode(data), fmt.Errorf("reading the answer of %s: %s", host, diag.Reason(err))
 	}
 	return decode(data), nil
 }

@@ -28,6 +28,7 @@ func TestSamplesOfRegistries(t *testing.T) {
 		{"im", "example.im", "|-|2027-01-02|-|ns1.example.net,ns2.example.net||-"},
 		{"md", "example.md", "|2020-01-02|2027-01-02|-|ns1.example.net,ns2.example.net|OK|-"},
 		{"tn", "example.tn", "Example|2020-01-02|-|-|ns1.example.net,ns2.example.net|Active|unsigned"},
+		{"tk", "example.tk", "|2020-01-02|2027-01-02|-|ns1.example.net,ns2.example.net|Active|-"},
 		{"ve", "example.ve", "|2020-01-02|2027-01-02|2026-01-01|ns1.example.net|ACTIVO|-"},
 		{"kg", "example.kg", "|2020-01-02|2027-01-02|2026-01-01|ns1.example.net,ns.example.kg 192.0.2.1||-"},
 	}

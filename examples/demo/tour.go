@@ -83,7 +83,7 @@ var tour = []stop{
 	{"A registration in good standing", "rdap/lookup", "good.example",
 		`{"domain":"good.example"}`, 200, `"registered":true`},
 	{"One that expires in five days", "rdap/lookup", "lapsing.example",
-		`{"domain":"lapsing.example"}`, 200, `"rdap.expiry.soon"`},
+		`{"domain":"lapsing.example"}`, 200, `"rdap.expiry.expiring"`},
 	{"One that is free", "rdap/lookup", "free.example",
 		`{"domain":"free.example"}`, 200, `"registered":false`},
 	{"An address that no registry gives out", "ip/whois", "192.0.2.12",
