@@ -188,8 +188,7 @@ type evidence struct {
 
 	numbered     []*Report // all of the file
 	given        map[int]alignment
-	reports      []*Report // that are judged, the oldest first
-	repeated     int
+	reports      []*Report      // that are judged, the oldest first
 	otherDomains counts[string] // left out, with the number of reports
 	unread       []string
 

@@ -61,6 +61,21 @@ func hostileFiles() []hostile {
 		{"more than the most", func() []byte {
 			return append(gzipped("<feedback>"), times(110, gzipped(noise(10_000)+spaces(1<<20)))...)
 		}, "expanded size", "", 0},
+		{"many reports of faults", func() []byte {
+			var faults strings.Builder
+			for i := range 200 {
+				for range MaxPlaces {
+					fmt.Fprintf(&faults, "<x%d>%s</x%[1]d>", i, noise(60))
+				}
+			}
+			report := strings.Replace(begin, "</report_metadata>", strings.Repeat("<error>"+noise(MaxText)+"</error>", 30)+"</report_metadata>", 1) +
+				faults.String() + recordXML + end
+			var files []string
+			for i := range MaxReports {
+				files = append(files, fmt.Sprintf("%d.xml", i), report)
+			}
+			return gzipped(string(tarred(files...)))
+		}, "", "", -1},
 		{"nested gzip", func() []byte {
 			data := []byte(reportXML)
 			for range maxNesting + 1 {

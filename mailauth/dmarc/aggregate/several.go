@@ -26,17 +26,23 @@ func (e *evidence) choose(all []*Report, used map[int]alignment) map[int]alignme
 	given := map[int]alignment{}
 	var messages counts[string]
 	type identity struct{ organization, id, domain string }
-	seen := map[identity]bool{}
+	seen := map[identity]int{}
 	for i, r := range all {
 		is := identity{strings.ToLower(r.Metadata.Organization), r.Metadata.ReportID, r.Policy.Domain}
-		if is.id != "" && seen[is] {
-			continue
+		if before, again := seen[is]; again && is.id != "" {
+			if r.Truncated || !all[before].Truncated {
+				continue
+			}
+			delete(given, before)
 		}
-		seen[is] = true
+		seen[is] = i
 		given[i] = alignmentOf(&r.Policy, used[i])
-		messages.addUpTo(MaxReports, cmp.Or(given[i].organization, otherDomains), max(1, r.Messages))
 	}
-	e.repeated = len(all) - len(given)
+	for i, r := range all {
+		if a, ok := given[i]; ok {
+			messages.addUpTo(MaxReports, cmp.Or(a.organization, otherDomains), max(1, r.Messages))
+		}
+	}
 	domain := messages.sorted()[0].what
 	for i, a := range given {
 		if a.organization != "" && a.organization != domain {
