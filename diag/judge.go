@@ -49,9 +49,12 @@ type group struct {
 	detail      string
 }
 
-// ready reports whether all these rules ran and were fulfilled.
-func (j *judgement) ready(codes []Code) bool {
-	return !slices.ContainsFunc(codes, func(c Code) bool { return !j.passed[c] })
+// ready reports whether all rules that a rule depends on ran and were fulfilled. One about ignorance also runs after
+// rules that were left open: it says why.
+func (j *judgement) ready(r *RuleInfo, codes []Code) bool {
+	return !slices.ContainsFunc(codes, func(c Code) bool {
+		return !j.passed[c] && !(r.State == Unknown && slices.Contains(j.v.open, c))
+	})
 }
 
 // awaits reports whether one of these rules was left open or is ignorance that came true, and no other failed.

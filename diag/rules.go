@@ -322,7 +322,7 @@ func (rules Rules[E]) Judge(evidence E, texts Texts) Verdict {
 		r := &rules[i]
 		info := r.info()
 		unanswered := info.State != Unknown && r.reads(open)
-		ready := j.ready(r.DependsOn)
+		ready := j.ready(&info, r.DependsOn)
 		switch {
 		case !ready && j.awaits(r.DependsOn), ready && unanswered && !r.Stands:
 			j.unanswered(&info)

@@ -580,7 +580,9 @@ func TestUnanswered(t *testing.T) {
 		made("t.host.key", func(r *Rule[halfKnown]) { r.Reads, r.DependsOn = []Source{"record"}, []Code{"t.host"} }),
 		made("t.all", func(*Rule[halfKnown]) {}),
 		made("t.request", func(r *Rule[halfKnown]) { r.Reads = []Source{FromRequest} }),
-		made("t.silent", func(r *Rule[halfKnown]) { r.Weight, r.StateIfFailed, r.Severity = 0, Unknown, Info }),
+		made("t.silent", func(r *Rule[halfKnown]) {
+			r.Weight, r.StateIfFailed, r.Severity, r.DependsOn = 0, Unknown, Info, []Code{"t.host"}
+		}),
 	}
 	tests := []struct {
 		name                 string

@@ -34,9 +34,9 @@ var roots = map[diag.Code]root{
 	"dnssec.ds.missing":       {causes: []string{"dane.mx.insecure"}},
 	"dnssec.resolver.differs": {causes: []string{"check.domain.unavailable", "check.lookups.failed"}},
 
-	"mx.host.nonexistent":     {causes: []string{"mx.hosts.unreachable"}},
-	"mx.host.address.missing": {causes: []string{"mx.hosts.unreachable"}},
-	"mx.host.address.private": {causes: []string{"mx.hosts.unreachable"}},
+	"mx.host.nxdomain":     {causes: []string{"mx.hosts.unreachable"}},
+	"mx.host.address": {causes: []string{"mx.hosts.unreachable"}},
+	"mx.host.blocked": {causes: []string{"mx.hosts.unreachable"}},
 
 	"dmarc.policy.reject": {causes: []string{"dmarc.policy.none"}},
 
@@ -52,7 +52,7 @@ var roots = map[diag.Code]root{
 	"dane.certificate.dates":    {causes: []string{"smtp.certificate.expired", "smtp.certificate.early"}, host: true},
 	"dane.certificate.expiring": {causes: []string{"smtp.certificate.expiring"}, host: true},
 
-	"smtp.domain.missing":          {causes: []string{"mx.domain.missing"}},
+	"smtp.domain.missing":          {causes: []string{"mx.domain.nxdomain"}},
 	"smtp.mx.missing":              {causes: noMail},
 	"smtp.mx.null":                 {causes: noMail},
 	"smtp.mx.implicit":             {causes: []string{"mx.record.implicit"}},

@@ -38,7 +38,7 @@ func TestWorlds(t *testing.T) {
 			"spf": "", "dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`,
 		}, headline: "Fix first: no SPF record", state: diag.Bad, grave: []diag.Code{"spf.record.missing", "dmarc.policy.none"}},
 		{name: "an MX host is gone, the other works", edits: edits{"host": "mx1.example.com. A 192.0.2.25"},
-			headline: "Fix first: MX host does not exist", state: diag.Bad, grave: []diag.Code{"mx.host.nonexistent"}},
+			headline: "Fix first: MX host does not exist", state: diag.Bad, grave: []diag.Code{"mx.host.nxdomain"}},
 		{name: "all MX hosts are gone, and everybody may send", edits: edits{
 			"host": "", "spf": `example.com. TXT "v=spf1 +all"`,
 		}, headline: "Fix first: no MX host has a public address", state: diag.Bad,

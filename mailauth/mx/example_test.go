@@ -34,10 +34,10 @@ func ExampleLookup() {
 		fmt.Printf("%s: %s: %s\n", f.Severity, f.Code, f.Detail)
 	}
 	// Output:
-	// An MX host does not exist
+	// MX host does not exist
 	// 10 mx1.example.com [192.0.2.25]
 	// 20 mx2.example.com []
-	// error: mx.host.nonexistent: The MX host mx2.example.com does not exist (NXDOMAIN).
+	// error: mx.host.nxdomain: The MX host mx2.example.com does not exist (NXDOMAIN).
 	// info: mx.redundancy.host: All mail to example.com goes to mx1.example.com: while it is down, mail waits at the senders.
 	// info: mx.ipv6.missing: None of the MX hosts of example.com has a public IPv6 address.
 }

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
-	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/miekg/dns"
 )
@@ -18,9 +16,6 @@ import (
 const (
 	// Timeout is how long anything is waited for.
 	Timeout = 10 * time.Second
-
-	// maxAncestors bounds the parents of the domain that are asked for a wildcard. Few names have more.
-	maxAncestors = 5
 
 	// maxName is the length of a name with a dot at its end (RFC 1035 section 2.3.4).
 	maxName = 254
@@ -38,7 +33,6 @@ type evidence struct {
 
 	hosts []host                    // those of mail
 	wild  diag.Answer[*dns.MX]      // of the wildcard of the domain; zero if the domain is too long to have one
-	above []diag.Answer[*dns.MX]    // of the wildcards that the domain may match, from its parent upward
 	meant map[string]reception.Host // by the name of the host: what it was meant to be, if it repeats the domain
 }
 
@@ -48,8 +42,6 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	e := &evidence{domain: d, now: env.Now(), public: env.Public, meant: map[string]reception.Host{}}
 	bounded, cancel := diag.Within(ctx, Timeout)
 	defer cancel()
-	ancestors := ancestors(d)
-	e.above = make([]diag.Answer[*dns.MX], len(ancestors))
 	var g diag.Group
 	g.Go(func() {
 		e.mail = reception.LookupHosts(bounded, env, d.Name(), reception.MaxHosts)
@@ -57,9 +49,6 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 	})
 	if wildcard := d.Sub("*"); len(wildcard) <= maxName {
 		g.Go(func() { e.wild = diag.Lookup[*dns.MX](bounded, env, wildcard) })
-	}
-	for i, name := range ancestors {
-		g.Go(func() { e.above[i] = diag.Lookup[*dns.MX](bounded, env, "*."+name) })
 	}
 	g.Wait()
 	if err := ctx.Err(); err != nil {
@@ -70,20 +59,6 @@ func gather(ctx context.Context, env *diag.Env, d diag.Domain) (*evidence, error
 			diag.Unavailable(diag.DefaultResolver, e.mail.MX.Err()))
 	}
 	return e, nil
-}
-
-// ancestors lists the names above the domain, up to the organizational domain.
-func ancestors(d diag.Domain) (list []string) {
-	org := policy.PublicSuffixOrganizational(d.String())
-	for name := d.String(); name != org && len(list) < maxAncestors; {
-		_, parent, ok := strings.Cut(name, ".")
-		if !ok {
-			break
-		}
-		list = append(list, parent)
-		name = parent
-	}
-	return list
 }
 
 // lookupMeant looks up the names without the domain that a zone file appended to them.
@@ -128,8 +103,5 @@ func (e *evidence) digest() {
 
 // partial reports whether the servers left something open.
 func (e *evidence) partial() bool {
-	failed := func(a diag.Answer[*dns.MX]) bool { return a.Err() != nil }
-	_, known := e.mail.Receives()
-	return !known || failed(e.wild) || slices.ContainsFunc(e.above, failed) ||
-		slices.ContainsFunc(e.hosts, func(h host) bool { return h.Err() != nil })
+	return slices.ContainsFunc(e.Unanswered(), func(s diag.Source) bool { return s != fromList })
 }

@@ -61,10 +61,10 @@ func TestLookup(t *testing.T) {
 		detail             string // of the first finding
 	}{
 		{"exemplary", good, "", "valid 100", ""},
-		{"domain does not exist", "example.net. A 192.0.2.1", "", "missing none domain.missing",
+		{"domain does not exist", "example.net. A 192.0.2.1", "", "missing none domain.nxdomain",
 			"The DNS answers NXDOMAIN for example.com."},
 		{"alias of nothing", "example.com. CNAME gone.example.net.\nexample.net. A 192.0.2.1", "",
-			"missing none domain.missing", "example.com is an alias of gone.example.net, which does not exist."},
+			"missing none domain.nxdomain", "example.com is an alias of gone.example.net, which does not exist."},
 		{"no mail", "example.com. TXT x", "", "missing none record.missing",
 			"example.com has neither an MX record nor an address."},
 		{"implicit", "example.com. A 192.0.2.80\nexample.com. AAAA 2001:db8::80", "", "warning 60 record.implicit",
@@ -72,9 +72,9 @@ func TestLookup(t *testing.T) {
 		{"implicit, not public", "example.com. A 10.0.0.80", "", "warning 0 record.implicit", ""},
 		{"null", "example.com. MX 0 .", "", "valid 100 null.present",
 			"The null MX of example.com says that it receives no mail."},
-		{"null with a preference", "example.com. MX 10 .", "", "warning 90 null.preference null.present",
+		{"null with a preference", "example.com. MX 10 .", "", "warning 89 null.preference null.present",
 			"The null MX of example.com has the preference 10."},
-		{"null beside a host", good + "example.com. MX 0 .", "", "invalid 69 null.mixed",
+		{"null beside a host", good + "example.com. MX 0 .", "", "invalid 69 null.beside",
 			"example.com has a null MX beside the MX host mx1.example.com and mx2.example.com: some senders take it for a " +
 				"domain that receives no mail."},
 
@@ -97,45 +97,45 @@ func TestLookup(t *testing.T) {
 				"host name has."},
 		{"hyphen", plus("mx3-.example.com."), "", "invalid 69 host.invalid",
 			"The MX host mx3-.example.com is not a valid host name: its label mx3- begins or ends with a hyphen."},
-		{"underscore", plus("mx_3.example.com.", "mx_3.example.com. A 192.0.2.3"), "", "warning 94 host.underscore", ""},
+		{"underscore", plus("mx_3.example.com.", "mx_3.example.com. A 192.0.2.3"), "", "warning 89 host.underscore", ""},
 		{"alias", plus("mx3.example.com.", "mx3.example.com. CNAME a.example.net.", "a.example.net. A 192.0.2.3"), "",
-			"warning 94 host.alias",
+			"warning 89 host.alias",
 			"The MX host mx3.example.com is an alias (CNAME) of a.example.net; some senders refuse to follow it."},
 		{"alias of nothing", plus("mx3.example.com.", "mx3.example.com. CNAME a.example.net.", "example.net. TXT x"), "",
-			"invalid 69 host.nonexistent host.alias",
+			"invalid 69 host.nxdomain host.alias",
 			"The MX host mx3.example.com is an alias (CNAME) of a.example.net, which does not exist (NXDOMAIN)."},
 
-		{"gone", plus("mx3.example.com."), "", "invalid 69 host.nonexistent",
+		{"gone", plus("mx3.example.com."), "", "invalid 69 host.nxdomain",
 			"The MX host mx3.example.com does not exist (NXDOMAIN)."},
 		{"gone, of another domain without its dot", plus("mx.mail.example.org.example.com."), "",
-			"invalid 69 host.nonexistent", "The MX host mx.mail.example.org.example.com does not exist (NXDOMAIN); " +
+			"invalid 69 host.nxdomain", "The MX host mx.mail.example.org.example.com does not exist (NXDOMAIN); " +
 				"if mx.mail.example.org was meant, its final dot is missing."},
-		{"verification of Microsoft 365", plus("ms12345678.msv1.invalid."), "", "invalid 69 host.nonexistent",
+		{"verification of Microsoft 365", plus("ms12345678.msv1.invalid."), "", "invalid 69 host.nxdomain",
 			"The MX host ms12345678.msv1.invalid does not exist (NXDOMAIN); Microsoft 365 had it published to verify the " +
 				"domain."},
-		{"internal name", plus("exchange.corp.local."), "", "invalid 69 host.nonexistent",
+		{"internal name", plus("exchange.corp.local."), "", "invalid 69 host.nxdomain",
 			"The MX host exchange.corp.local does not exist (NXDOMAIN); names under local exist within a network only."},
-		{"single label", plus("mail."), "", "invalid 69 host.nonexistent",
+		{"single label", plus("mail."), "", "invalid 69 host.nxdomain",
 			"The MX host mail does not exist (NXDOMAIN); its domain is missing."},
-		{"no address", plus("mx3.example.com.", "mx3.example.com. TXT x"), "", "invalid 69 host.address.missing", ""},
+		{"no address", plus("mx3.example.com.", "mx3.example.com. TXT x"), "", "invalid 69 host.address", ""},
 		{"private address", plus("mx3.example.com.", "mx3.example.com. A 10.0.0.3"), "",
-			"invalid 69 host.address.private",
+			"invalid 69 host.blocked",
 			"No sender on the Internet reaches the MX host mx3.example.com: it has only 10.0.0.3 (Private-Use, RFC 1918)."},
-		{"loopback", plus("mx3.example.com.", "mx3.example.com. A 127.0.0.1"), "", "invalid 69 host.address.private", ""},
-		{"multicast", plus("mx3.example.com.", "mx3.example.com. A 224.0.0.1"), "", "invalid 69 host.address.private",
+		{"loopback", plus("mx3.example.com.", "mx3.example.com. A 127.0.0.1"), "", "invalid 69 host.blocked", ""},
+		{"multicast", plus("mx3.example.com.", "mx3.example.com. A 224.0.0.1"), "", "invalid 69 host.blocked",
 			"No sender on the Internet reaches the MX host mx3.example.com: it has only 224.0.0.1 (Multicast, RFC 5771)."},
 		{"private beside public",
 			plus("mx3.example.com.", "mx3.example.com. A 192.0.2.3", "mx3.example.com. AAAA fe80::3"), "",
-			"warning 94 host.address.special",
+			"warning 89 host.address.special",
 			"The MX host mx3.example.com has, beside public addresses, fe80::3 (Link-Local Unicast, RFC 4291)."},
-		{"only host gone", "example.com. MX 10 gone.example.com.", "", "invalid 39 hosts.unreachable host.nonexistent",
+		{"only host gone", "example.com. MX 10 gone.example.com.", "", "invalid 39 hosts.unreachable host.nxdomain",
 			"Mail to example.com cannot be delivered: of its MX hosts, gone.example.com, none has a public address."},
 		{"only host is an address", "example.com. MX 10 192.0.2.3.", "", "invalid 39 hosts.unreachable host.literal", ""},
 
 		{"host twice", good + "example.com. MX 50 mx1.example.com.", "", "valid 98 record.duplicate",
 			"mx1.example.com is listed with the preferences 10 and 50."},
 		{"many hosts", many, "", "valid 100 record.many", "example.com has 12 MX hosts."},
-		{"too many hosts", tooMany, "", "valid 100 record.many",
+		{"too many hosts", tooMany, "", "valid 89 record.many",
 			"example.com has 62 MX hosts; those after the first 50 were not examined."},
 		{"one host", "example.com. MX 10 mx1.example.com.\n" + hosts, "", "valid 98 redundancy.host",
 			"All mail to example.com goes to mx1.example.com: while it is down, mail waits at the senders."},
@@ -145,13 +145,10 @@ func TestLookup(t *testing.T) {
 			"a.example.com. A 192.0.2.1\nb.example.com. A 192.0.2.1", "", "valid 96 redundancy.address ipv6.missing",
 			"2 MX hosts lead to 192.0.2.1 alone."},
 		{"IPv6 only", "example.com. MX 10 mx1.example.com.\nexample.com. MX 10 mx2.example.com.\n" +
-			"mx1.example.com. AAAA 2001:db8::1\nmx2.example.com. AAAA 2001:db8::2", "", "warning 94 ipv4.missing",
+			"mx1.example.com. AAAA 2001:db8::1\nmx2.example.com. AAAA 2001:db8::2", "", "warning 89 ipv4.missing",
 			"None of the MX hosts of example.com has a public IPv4 address."},
 		{"wildcard below", good + "*.example.com. MX 10 mx1.example.com.", "", "valid 100 wildcard.subdomains", ""},
 		{"null wildcard below", good + "*.example.com. MX 0 .", "", "valid 100", ""},
-		{"from a wildcard", "*.example.com. MX 20 mx2.example.com.\n*.example.com. MX 10 mx1.example.com.\n" + hosts,
-			"a.b.example.com", "valid 100 wildcard.source",
-			"The MX records of a.b.example.com are those of the wildcard *.example.com, from which they probably come."},
 		{"subdomain of its own", "*.example.com. MX 9 mx2.example.com.\n" + strings.ReplaceAll(good, "\nexample.com.",
 			"\nsub.example.com.") + "sub.example.com. MX 10 mx1.example.com.", "sub.example.com", "valid 100", ""},
 	}
@@ -237,15 +234,15 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 			func(w *diagtest.World) { w.Break("mx.example.com", dns.RcodeServerFailure) }, "unknown none host.unknown"},
 		{"AAAA silent", good,
 			func(w *diagtest.World) { w.Fault("mx2.example.com", dns.TypeAAAA, diagtest.Fault{Silent: true}) },
-			"valid 100 host.address.unknown"},
+			"valid 89 host.address.unknown"},
 		{"A SERVFAIL", good, func(w *diagtest.World) { w.Fault("mx2.example.com", dns.TypeA, fail) },
-			"valid 100 host.address.unknown"},
+			"valid 89 host.address.unknown"},
 		{"wildcard SERVFAIL", good, func(w *diagtest.World) { w.Fault("*.example.com", dns.TypeMX, fail) }, "valid 100"},
 		{"A NXDOMAIN, AAAA SERVFAIL", good + "example.com. MX 30 gone.example.com.",
-			func(w *diagtest.World) { w.Fault("gone.example.com", dns.TypeAAAA, fail) }, "invalid 69 host.nonexistent"},
+			func(w *diagtest.World) { w.Fault("gone.example.com", dns.TypeAAAA, fail) }, "invalid 69 host.nxdomain"},
 		{"one host gone, one unknown", good + "example.com. MX 30 gone.example.com.",
 			func(w *diagtest.World) { w.Break("mx2.example.com", dns.RcodeServerFailure) },
-			"invalid 69 host.unknown host.nonexistent"},
+			"invalid 69 host.unknown host.nxdomain"},
 	}
 	var seen diagtest.Seen
 	for _, tt := range tests {
@@ -260,7 +257,7 @@ func unknownVerdicts(t *testing.T) []diag.Verdict {
 				require.True(t, r.Partial)
 				require.False(t, r.ImplicitMX)
 				for _, passed := range r.Passed { // what was not examined is not praised
-					require.False(t, strings.Contains(tt.want, "host.") && passed.Code == "mx.host.address.missing")
+					require.False(t, strings.Contains(tt.want, "host.") && passed.Code == "mx.host.address")
 				}
 			})
 		})

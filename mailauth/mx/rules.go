@@ -5,33 +5,51 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/reception"
 	"github.com/miekg/dns"
 )
 
 // rules is the table of all that is examined, in the order in which a sender would meet it.
 var rules = slices.Concat(
-	recordRules, nullRules, onceComplete(nameRules, complete), onceComplete(addressRules, settled), deliveryRules,
-	redundancyRules, wildcardRules,
+	recordRules.Reading(fromRecords), nullRules.Reading(fromRecords), standing(nameRules).Reading(fromRecords, fromList),
+	standing(addressRules).Reading(fromRecords, fromList, fromHosts), deliveryRules.Reading(fromRecords, fromList, fromHosts),
+	redundancyRules.Reading(fromRecords, fromList, fromHosts), wildcardRules.Reading(fromRecords, fromWildcards),
 )
 
-// onceComplete makes rules about every host: none is fulfilled before every host was examined. A fault of one host is
-// a fault all the same.
-func onceComplete(rules diag.Rules[*evidence], complete func(*evidence) bool) diag.Rules[*evidence] {
-	rules = slices.Clone(rules)
-	for i := range rules {
-		fails := rules[i].Fails
-		rules[i].When = func(e *evidence) bool { return named(e) && (complete(e) || len(fails(e)) > 0) }
+// What the rules read.
+const (
+	fromRecords   diag.Source = "records"   // the MX records, and the addresses of a domain without
+	fromList      diag.Source = "list"      // all names of hosts
+	fromHosts     diag.Source = "hosts"     // the addresses of the hosts
+	fromWildcards diag.Source = "wildcards" // records below the domain
+)
+
+// Unanswered lists what the DNS did not say, and what was not asked for.
+func (e *evidence) Unanswered() (list []diag.Source) {
+	if _, known := e.mail.Receives(); !known {
+		list = append(list, fromRecords)
 	}
-	return rules
+	if e.mail.Surplus > 0 {
+		list = append(list, fromList)
+	}
+	if slices.ContainsFunc(e.hosts, func(h host) bool { return h.Err() != nil }) {
+		list = append(list, fromHosts)
+	}
+	if e.wild.Err() != nil {
+		list = append(list, fromWildcards)
+	}
+	return list
 }
 
-// complete reports whether all hosts were examined.
-func complete(e *evidence) bool { return e.mail.Surplus == 0 }
-
-// settled reports whether all addresses of the hosts are known.
-func settled(e *evidence) bool {
-	return complete(e) && !slices.ContainsFunc(e.hosts, func(h host) bool { return h.Err() != nil })
+// standing makes rules about every host: none is fulfilled before every host was examined, and a fault of one is a fault
+// all the same.
+func standing(rules diag.Rules[*evidence]) diag.Rules[*evidence] {
+	rules = slices.Clone(rules)
+	for i := range rules {
+		rules[i].When, rules[i].Stands = named, true
+	}
+	return rules
 }
 
 // hasRecords reports whether there are MX records.
@@ -59,7 +77,7 @@ var recordRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mx.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Code: "mx.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
 		DependsOn:   []diag.Code{"mx.lookup.unknown"},
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
@@ -78,7 +96,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mx.domain.address.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"mx.domain.missing"},
+		DependsOn:   []diag.Code{"mx.domain.nxdomain"},
 		Title:       "No MX record, and the address of the domain is unknown",
 		Requirement: "The name servers answer for the address of a domain without MX records",
 		Ref:         "RFC 5321 section 5.1",
@@ -94,7 +112,7 @@ var recordRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "mx.record.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"mx.domain.missing"},
+		DependsOn:   []diag.Code{"mx.domain.nxdomain"},
 		Title:       "No MX record and no address: the domain receives no mail",
 		Requirement: "The domain has an MX record or an address",
 		Ref:         "RFC 5321 section 5.1",
@@ -158,7 +176,7 @@ var nullRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mx.null.mixed", Severity: diag.Error, Weight: 5, Category: factorRecords,
+		Code: "mx.null.beside", Severity: diag.Error, Weight: 5, Category: factorRecords, Fact: ground.NullMXBeside,
 		Title:       "Null MX beside other MX records",
 		Requirement: "A null MX is the only MX record",
 		Ref:         "RFC 7505 section 3",

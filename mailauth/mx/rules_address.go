@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/miekg/dns"
 )
 
@@ -44,7 +45,7 @@ var addressRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mx.host.nonexistent", Severity: diag.Error, Weight: 5, Category: factorAddresses,
+		Code: "mx.host.nxdomain", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NoName,
 		Title:       "MX host does not exist",
 		Requirement: "Every MX host exists",
 		Ref:         "RFC 5321 section 5.1",
@@ -52,7 +53,7 @@ var addressRules = diag.Rules[*evidence]{
 		Fails:       func(e *evidence) diag.Failures { return e.each(nonexistent, e.nonexistence) },
 	},
 	{
-		Code: "mx.host.address.missing", Severity: diag.Error, Weight: 5, Category: factorAddresses,
+		Code: "mx.host.address", Severity: diag.Error, Weight: 5, Category: factorAddresses, Fact: ground.NoAddress,
 		Title:       "MX host without an address",
 		Requirement: "Every MX host has an address",
 		Ref:         "RFC 5321 section 5.1",
@@ -64,7 +65,8 @@ var addressRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mx.host.address.private", Severity: diag.Error, Weight: 5, Category: factorAddresses,
+		Code: "mx.host.blocked", Severity: diag.Error, Weight: 5, Category: factorAddresses,
+		Fact: ground.NotPublic, Differs: "senders turn to the other mail servers",
 		Title:       "MX host has no public address",
 		Requirement: "Every MX host has a public address",
 		Ref:         "RFC 6890 section 2.2",
@@ -148,7 +150,7 @@ func (e *evidence) addresses() (v4, v6 []netip.Addr) {
 }
 
 // compared reports whether the hosts can be compared with each other.
-func compared(e *evidence) bool { return named(e) && settled(e) && len(e.reachable()) > 0 }
+func compared(e *evidence) bool { return named(e) && len(e.reachable()) > 0 }
 
 // single reports whether all hosts lead to the same machine, as far as addresses tell.
 func (e *evidence) single() bool {
@@ -213,49 +215,17 @@ var redundancyRules = diag.Rules[*evidence]{
 // wildcardRules are about MX records that answer for names that nobody published.
 var wildcardRules = diag.Rules[*evidence]{
 	{
-		Code: "mx.wildcard.source", Severity: diag.Info,
-		Title:       "MX records are those of a wildcard",
-		Requirement: "The MX records are not those of a wildcard",
-		Ref:         "RFC 4592 section 2.2.1",
-		Advice: "Publish the MX records at the name itself if it is to receive mail: any other record that is added there " +
-			"ends the effect of the wildcard.",
-		When: func(e *evidence) bool { return named(e) && aboveKnown(e) },
-		Fails: func(e *evidence) diag.Failures {
-			// A wildcard answers for the wildcards below it, too: the topmost is where the records are.
-			for _, a := range slices.Backward(e.above) {
-				if a.Exists() && sameRecords(a, e.mail.MX) {
-					return diag.Fail("The MX records of %s are those of the wildcard %s, from which they probably come.",
-						e.domain, bare(a.Name))
-				}
-			}
-			return nil
-		},
-	},
-	{
-		Code: "mx.wildcard.subdomains", Severity: diag.Info, DependsOn: []diag.Code{"mx.wildcard.source"},
+		Code: "mx.wildcard.subdomains", Severity: diag.Info,
 		Title:       "Wildcard MX: every subdomain receives mail",
 		Requirement: "No wildcard MX makes every subdomain receive mail",
 		Ref:         "RFC 1912 section 2.7",
 		Advice: "Keep the wildcard only if the mail servers accept mail for any subdomain; else publish MX records for " +
 			"those that receive mail.",
-		When: func(e *evidence) bool { return named(e) && e.wild.Err() == nil },
+		When: named,
 		Fails: func(e *evidence) diag.Failures {
 			hosts := slices.ContainsFunc(e.wild.Records, func(mx *dns.MX) bool { return mx.Mx != "." })
 			return diag.FailIf(hosts, "*.%s has an MX record, so that senders deliver mail for subdomains that were never "+
 				"set up.", e.domain)
 		},
 	},
-}
-
-// aboveKnown reports whether the servers answered for the wildcards that the domain may match.
-func aboveKnown(e *evidence) bool {
-	return !slices.ContainsFunc(e.above, func(a diag.Answer[*dns.MX]) bool { return a.Err() != nil })
-}
-
-// sameRecords reports whether two answers have the same MX records, in any order.
-func sameRecords(a, b diag.Answer[*dns.MX]) bool {
-	x, y := presentation(a), presentation(b)
-	slices.Sort(x)
-	slices.Sort(y)
-	return slices.Equal(x, y)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // each returns what is said of every host that has a fault.
@@ -29,7 +30,7 @@ var nameRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "mx.host.literal", Severity: diag.Error, Weight: 5, Category: factorNames,
+		Code: "mx.host.literal", Severity: diag.Error, Weight: 5, Category: factorNames, Fact: ground.MXLiteral,
 		Title:       "MX record with an IP address instead of a host name",
 		Requirement: "MX records name hosts and not IP addresses",
 		Ref:         "RFC 5321 section 5.1",
