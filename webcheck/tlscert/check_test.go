@@ -190,7 +190,11 @@ var reachCases = []testCase{
 		server := suites12(0xC02F)
 		server.Chain = [][]byte{{0x30, 1, 0}}
 		s.fake(server)
-	}, codes: uncommon("tls.certificate.malformed", "tls.version.tls13"), state: diag.Bad},
+	}, codes: codes("tls.certificate.malformed", "tls.version.tls13"), state: diag.Bad},
+	{name: "broken certificate in TLS 1.3", setup: func(s setup) {
+		_, key := s.a.public.issue(s.t, leaf(nil))
+		s.site(key, []*x509.Certificate{{Raw: []byte{0x30, 1, 0}}}, func(c *tls.Config) { c.MinVersion = tls.VersionTLS13 })
+	}, codes: codes("tls.certificate.malformed"), state: diag.Bad},
 }
 
 // check runs a case.

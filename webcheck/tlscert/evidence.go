@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -99,6 +100,9 @@ func (e *evidence) Unanswered() []diag.Source {
 func (e *evidence) digest() {
 	chain, err := parseChain(e.served)
 	e.broken = err
+	if e.broken == nil && e.failed(fetch.TLS) && strings.Contains(e.failure.Message, "failed to parse certificate") {
+		e.broken = e.failure // crypto/tls hands it to nobody then
+	}
 	if len(chain) == 0 {
 		return
 	}

@@ -86,8 +86,8 @@ var connectionRules = diag.Rules[*evidence]{
 		Ref:         "RFC 8446 section 4",
 		Advice:      "Configure a chain of the certificate and its intermediates only; these have a few kilobytes.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.oversized(), "The server at %s announces a message that no client reads: %s.", e.addr,
-				reasonOf(e.failure))
+			return diag.FailIf(e.oversized(), "The server at %s announces a handshake message beyond the 256 KiB that clients "+
+				"read at most.", e.addr)
 		},
 	},
 }
@@ -124,7 +124,7 @@ var clientRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9325 section 4.2",
 		Advice: "Enable cipher suites with ECDHE and AES-GCM or ChaCha20, the groups X25519 and P-256, and a certificate " +
 			"with an RSA or ECDSA key on P-256.",
-		When: func(e *evidence) bool { return !e.demandsClient() },
+		When: func(e *evidence) bool { return !e.demandsClient() && !e.anonymous() && e.broken == nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.failure != nil,
 				"A client with the usual cipher suites, groups and signatures fails: %s.", reasonOf(e.failure))
@@ -137,5 +137,9 @@ func reasonOf(f *fetch.Error) string {
 	if f == nil {
 		return ""
 	}
-	return diag.Quote(f.Message)
+	_, reason, ok := strings.Cut(f.Message, "failed: ")
+	if !ok {
+		reason = f.Message
+	}
+	return diag.Quote(reason)
 }

@@ -36,7 +36,7 @@ var certificateRules = diag.Rules[*evidence]{
 		Requirement: "The certificate can be read",
 		Ref:         "RFC 8446 section 4.4.2",
 		Advice:      "Enable a common cipher suite and group: the certificate is sent encrypted with what this client does not have.",
-		When:        func(e *evidence) bool { return !e.anonymous() && (e.broken == nil || certified(e)) },
+		When:        func(e *evidence) bool { return certified(e) || scanned(e) && !e.anonymous() && e.broken == nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(!certified(e),
 				"The server at %s sends its certificate encrypted by a key exchange or cipher that "+
@@ -50,13 +50,9 @@ var certificateRules = diag.Rules[*evidence]{
 		Requirement: "The certificates follow the X.509 format",
 		Ref:         "RFC 5280 section 4.1",
 		Advice:      "Have the certificate issued again by a public authority, with an RSA key or an ECDSA key on P-256.",
-		When:        func(e *evidence) bool { return len(e.served) > 0 },
+		When:        func(e *evidence) bool { return len(e.served) > 0 || e.broken != nil },
 		Fails: func(e *evidence) diag.Failures {
-			if e.broken == nil {
-				return nil
-			}
-			return diag.Fail("A certificate of the chain cannot be read: %s.",
-				diag.Quote(strings.TrimPrefix(e.broken.Error(), "x509: ")))
+			return diag.FailIf(e.broken != nil, "A certificate of the chain that the server at %s sends cannot be read.", e.addr)
 		},
 	},
 	{

@@ -73,8 +73,7 @@ var issuanceRules = diag.Rules[*evidence]{
 			if e.ocspErr == nil {
 				return nil
 			}
-			return diag.Fail("The stapled OCSP response is of no use: %s.", diag.Quote(strings.TrimPrefix(e.ocspErr.Error(),
-				"ocsp: ")))
+			return diag.Fail("The stapled OCSP response is of no use: %s.", e.ocspErr)
 		},
 	},
 	{
@@ -190,7 +189,7 @@ var caaRules = diag.Rules[*evidence]{
 			name, _ := e.organization()
 			domains, _ := e.caa.relevant(e.wildcard())
 			if len(domains) == 0 {
-				return diag.Fail("The CAA records of %s forbid every authority to issue, also %s, which issued this certificate; "+
+				return diag.Fail("The CAA records of %s forbid every authority to issue, including %s, which issued this certificate; "+
 					"it stays valid, but renewal will fail.", e.caa.domain, diag.Quote(name))
 			}
 			return diag.Fail("The CAA records of %s allow %s to issue, and not %s, which issued this certificate; it stays valid, "+

@@ -181,7 +181,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Requirement: "The server supports forward secrecy",
 		Ref:         "RFC 9325 section 4.1",
 		Advice:      "Enable cipher suites with ECDHE: otherwise whoever steals the key can decrypt recorded connections.",
-		When:        offers,
+		When:        func(e *evidence) bool { return offers(e) && !e.anonymous() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.suites(probe.Suite.ForwardSecret)) == 0,
 				"None of the cipher suites that the server accepts "+
@@ -206,7 +206,7 @@ var cipherRules = diag.Rules[*evidence]{
 		Requirement: "The server supports AES-GCM or ChaCha20",
 		Ref:         "RFC 9325 section 4.2",
 		Advice:      "Enable cipher suites with AES-GCM or ChaCha20-Poly1305; CBC has been attacked again and again.",
-		When:        offers,
+		When:        func(e *evidence) bool { return offers(e) && !e.anonymous() },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(len(e.suites(probe.Suite.AEAD)) == 0,
 				"Every cipher suite that the server accepts uses CBC or older "+

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
@@ -75,30 +76,31 @@ func (e *evidence) readStaple() {
 		return
 	}
 	r, err := ocsp.ParseResponseForCert(e.staple, e.leaf(), nil)
-	if err != nil || e.issuer() == nil {
-		e.ocspErr = err // without the certificate of the issuer nobody knows what it is worth
-		return
-	}
-	if e.ocspErr = authorized(r, e.issuer()); e.ocspErr == nil {
+	refusal, refused := errors.AsType[ocsp.ResponseError](err)
+	switch issuer := e.issuer(); {
+	case refused:
+		e.ocspErr = fmt.Errorf("the responder answered %q", refusal.Status)
+	case err != nil:
+		e.ocspErr = errors.New("it cannot be read, or is not for this certificate")
+	case issuer == nil: // nobody knows what it is worth
+	case !authorized(r, issuer):
+		e.ocspErr = errors.New("neither the issuer nor a responder of the issuer signed it")
+	default:
 		e.response = r
 	}
 }
 
-// authorized checks that a response is signed by the issuer itself, whether its certificate is embedded or not, or by
-// one to whom the issuer delegated that (RFC 6960 section 4.2.2.2).
-func authorized(r *ocsp.Response, issuer *x509.Certificate) error {
+// authorized reports whether a response is signed by the issuer itself, whether its certificate is embedded or not, or
+// by one to whom the issuer delegated that (RFC 6960 section 4.2.2.2).
+func authorized(r *ocsp.Response, issuer *x509.Certificate) bool {
 	by := r.Certificate // by which it is known to be signed
 	switch {
 	case by == nil:
-		return r.CheckSignatureFrom(issuer)
+		return r.CheckSignatureFrom(issuer) == nil
 	case bytes.Equal(by.RawSubjectPublicKeyInfo, issuer.RawSubjectPublicKeyInfo):
-		return nil
-	case !slices.Contains(by.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning):
-		return errNotDelegated
+		return true
 	default:
-		return issuer.CheckSignature(by.SignatureAlgorithm, by.RawTBSCertificate, by.Signature)
+		return slices.Contains(by.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning) &&
+			issuer.CheckSignature(by.SignatureAlgorithm, by.RawTBSCertificate, by.Signature) == nil
 	}
 }
-
-// errNotDelegated says that somebody else signed.
-var errNotDelegated = errors.New("it is not signed by the issuer, nor by a responder of the issuer")
