@@ -196,7 +196,7 @@ func handshakeError(ctx context.Context, server string, err error) *Error {
 // plain strips the layers from an error of crypto/tls: "remote error: tls: handshake failure".
 func plain(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op != "remote error" {
-		return diag.Reason(op.Err)
+		return strings.TrimPrefix(diag.Reason(op.Err), "tls: ")
 	}
 	s := strings.ReplaceAll(err.Error(), "x509: ", "")
 	if remote, ok := strings.CutPrefix(s, "remote error: tls: "); ok {
