@@ -101,7 +101,7 @@ func (k *Keys) parts(e *keyEvidence) []*DKIMPart {
 		return []*DKIMPart{{Part: Part[dkim.LookupReport]{Summary: e.summary()}}}
 	}
 	beside(list)
-	list[0].partial = len(e.search.Failed) > 0
+	list[0].partial = len(e.search.Failed) > 0 || e.search.Open
 	return list
 }
 
@@ -134,7 +134,7 @@ func (e *keyEvidence) summary() Summary {
 		v.State = diag.Unknown
 	}
 	s := Summarize(DKIM, &keyReport{v})
-	s.answered = len(e.search.Failed) == 0
+	s.answered = len(e.search.Failed) == 0 && !e.search.Open
 	return s
 }
 

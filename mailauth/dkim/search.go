@@ -60,6 +60,9 @@ type Search struct {
 	// Wildcard says that a wildcard answers for every selector. It is not among those found.
 	Wildcard bool
 
+	// Open says that the servers did not say whether the name _domainkey exists, or whether a wildcard is below it.
+	Open bool
+
 	Err error // why the servers did not say, for the first of Failed
 }
 
@@ -88,6 +91,7 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 	r := &Search{
 		None:     above.NXDomain() && len(above.Aliases) == 0,
 		Wildcard: wildcard.Exists() || len(wildcard.Aliases) > 0,
+		Open:     above.Err() != nil || wildcard.Err() != nil,
 	}
 	everywhere := slices.Sorted(slices.Values(textsOf(wildcard)))
 	for i, a := range answers {
@@ -107,6 +111,9 @@ func Find(ctx context.Context, env *diag.Env, domain diag.Domain, selectors []di
 		}
 	}
 	r.None = r.None && len(r.Found) == 0
+	if wildcard.Err() != nil && len(selectors) > 1 && len(r.Found) == len(selectors) {
+		r.Found, r.Usable = nil, nil // nobody has a key at each selector: that is a wildcard
+	}
 	return r, nil
 }
 
