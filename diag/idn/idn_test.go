@@ -50,7 +50,7 @@ func TestRules(t *testing.T) {
 		{"joiner behind a virama", "क्\u200Dष.example", []diag.Code{"idn.label.deviation"}},
 		{"non-joiner between joining letters", "نامه\u200Cای.example", []diag.Code{"idn.label.deviation"}},
 		{"digit before Hebrew", "1אבג.example", []diag.Code{"idn.label.bidi"}},
-		{"Latin in Hebrew", "אaב.example", []diag.Code{"idn.label.bidi", "idn.script.unusual"}},
+		{"Latin in Hebrew", "אaב.example", []diag.Code{"idn.label.bidi"}},
 		{"both digits", "ב1\u0660ب.example", []diag.Code{"idn.label.bidi", "idn.script.mixed"}},
 		{"Hebrew ends with a hyphen", "א-.example", []diag.Code{"idn.label.hyphen.edge", "idn.label.bidi"}},
 		{"digit in a name with Hebrew", "1.אבג", []diag.Code{"idn.label.bidi"}},
@@ -65,7 +65,7 @@ func TestRules(t *testing.T) {
 		{"Katakana middle dot in Latin", "a・b.example", []diag.Code{"idn.label.context"}},
 		{"two kinds of Arabic digits", "ب\u0660\u06F0ب.example", []diag.Code{"idn.label.bidi", "idn.label.context"}},
 		{"Cyrillic in Latin", "bаnк.example", []diag.Code{"idn.script.mixed"}},
-		{"Thai and Latin", "abcไทย.example", []diag.Code{"idn.script.unusual"}},
+		{"Thai and Latin", "abcไทย.example", nil},
 		{"looks like Latin, in part", "pаypal.example", []diag.Code{"idn.script.mixed", "idn.label.confusable"}},
 		{"looks like Latin, all", "аррӏе.example", []diag.Code{"idn.label.confusable"}},
 		{"deviation", "straße.example", []diag.Code{"idn.label.deviation"}},
@@ -390,5 +390,16 @@ func TestOfLabel(t *testing.T) {
 	}
 	if got := ofLabel("", "The name has an empty label."); got != "The name has an empty label." {
 		t.Errorf("got %s", got)
+	}
+}
+
+// UTS #46 allows symbols, and IDNA 2008, which the report names as its profile, does not.
+func TestSymbolIsNotValid(t *testing.T) {
+	r, err := Convert(Request{Domain: "☃.net"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Valid || r.ASCII != "xn--n3h.net" || len(r.Findings) != 1 || r.Findings[0].Code != "idn.label.symbol" {
+		t.Errorf("got %+v", r)
 	}
 }

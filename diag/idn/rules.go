@@ -36,7 +36,7 @@ func faults(k kind) func(*evidence) diag.Failures {
 				}
 			}
 		}
-		return failures
+		return failures.Joined()
 	}
 }
 
@@ -49,7 +49,7 @@ func each(test func(e *evidence, i int) string) func(*evidence) diag.Failures {
 				failures = append(failures, diag.Failure{Detail: ofLabel(l.source, detail), Target: l.source, Location: &l.at})
 			}
 		}
-		return failures
+		return failures.Joined()
 	}
 }
 
@@ -168,11 +168,11 @@ var rules = diag.Rules[*evidence]{
 		Fails:       faults(badDirection),
 	},
 	{
-		Code: "idn.label.symbol", Severity: diag.Warning,
-		Title:       "Symbol in the name",
+		Code: "idn.label.symbol", Severity: diag.Error,
+		Title:       "Symbol that IDNA 2008 does not allow",
 		Requirement: "All characters are letters, digits or marks",
 		Ref:         "RFC 5892 section 2.6, UTS #46 section 6",
-		Advice:      "Remove the symbol: most registries refuse it, and some programs reject the name.",
+		Advice:      "Remove the symbol: registries refuse it, and programs that keep to IDNA 2008 reject the name.",
 		When:        international,
 		Fails: each(func(e *evidence, i int) string {
 			list := characters(e.name.labels[i].unicode, func(r rune) bool {
@@ -181,7 +181,7 @@ var rules = diag.Rules[*evidence]{
 			if list == "" {
 				return ""
 			}
-			return fmt.Sprintf("IDNA 2008 does not allow %s; UTS #46 does.", list)
+			return fmt.Sprintf("IDNA 2008 does not allow %s. Software that keeps to UTS #46 alone does.", list)
 		}),
 	},
 	{
@@ -202,20 +202,6 @@ var rules = diag.Rules[*evidence]{
 		When:        international,
 		Fails: each(func(e *evidence, i int) string {
 			if e.mixes[i] != mixed {
-				return ""
-			}
-			return fmt.Sprintf("The label has letters of %s.", strings.Join(e.labels[i].Scripts, " and "))
-		}),
-	},
-	{
-		Code: "idn.script.unusual", Severity: diag.Info,
-		Title:       "Latin mixed with another script",
-		Requirement: "No label mixes Latin with another script",
-		Ref:         "UTS #39 section 5.2",
-		Advice:      "Check that both scripts are intended.",
-		When:        international,
-		Fails: each(func(e *evidence, i int) string {
-			if e.mixes[i] != unusual {
 				return ""
 			}
 			return fmt.Sprintf("The label has letters of %s.", strings.Join(e.labels[i].Scripts, " and "))

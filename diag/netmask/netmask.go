@@ -136,6 +136,9 @@ func Compute(req Request) (*Report, error) {
 
 func (req Request) parse() (ip uint32, prefix int, err error) {
 	text, mask, found := strings.Cut(req.IP, "/")
+	if ip, err = parseIPv4("ip", text); err != nil {
+		return 0, 0, err
+	}
 	field := "ip"
 	switch {
 	case found && req.Netmask != "":
@@ -144,10 +147,6 @@ func (req Request) parse() (ip uint32, prefix int, err error) {
 		return 0, 0, diag.Invalid("netmask", "is required: give it here, or in ip as 192.0.2.1/24")
 	case !found:
 		field, mask = "netmask", string(req.Netmask)
-	}
-	ip, err = parseIPv4("ip", text)
-	if err != nil {
-		return 0, 0, err
 	}
 	prefix, err = parseMask(field, mask)
 	return ip, prefix, err

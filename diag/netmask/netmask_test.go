@@ -89,7 +89,8 @@ func TestComputeRefuses(t *testing.T) {
 		field  string
 		reason string
 	}{
-		{"nothing", "", "", "netmask", "required"},
+		{"nothing", "", "", "ip", "not an IPv4 address"},
+		{"no address and no mask", "192.0.2.300", "", "ip", "not an IPv4 address"},
 		{"no mask", "192.0.2.1", "", "netmask", "required"},
 		{"two masks", "192.0.2.1/24", "24", "netmask", "must not be given"},
 		{"empty mask in ip", "192.0.2.1/", "", "ip", "prefix length"},
