@@ -21,23 +21,23 @@ const MaxHeadline = 70
 
 // Texts holds the texts of one diagnostic by outcome. A key is the code of a rule, a state or a band.
 // The text of a verdict is that of the gravest failed rule of the verdict's state: the one that stands here under its
-// code, else its title and its advice. Of a valid state rules of severity info speak only if they have a text, and
-// ignorance speaks where rules were left open, so that a good verdict claims only what was examined. Else it is the
-// text of the band, or that of the state; of a valid state never the words "warning" and "unknown", which are a state
-// and a band alike.
+// code, else its title and its advice. Of a valid state rules of severity info and ignorance speak only if they have a
+// text; but where rules were left open ignorance always speaks, so that a good verdict claims only what was examined.
+// Else it is the text of the band, or that of the state; of a valid state never the words "warning" and "unknown",
+// which are a state and a band alike.
 type Texts map[string]Text
 
 func (t Texts) pick(failed []failedRule, state State, band Band, open bool) Text {
 	for i := range failed {
 		r := &failed[i]
-		ignorant := open && state == Valid && r.info.State == Unknown
+		ignorant := state == Valid && r.info.State == Unknown
 		if r.info.State != state && !ignorant {
 			continue
 		}
 		if text, ok := t[string(r.info.Code)]; ok {
 			return text
 		}
-		if state != Valid || ignorant {
+		if state != Valid || ignorant && open {
 			return r.text()
 		}
 	}

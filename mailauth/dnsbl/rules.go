@@ -9,7 +9,7 @@ import (
 )
 
 // rules is the table of all that is examined: what could be learned, and what the lists say.
-var rules = slices.Concat(knowledgeRules, listingRules, coverageRules)
+var rules = slices.Concat(knowledgeRules.Reading(diag.FromRequest), listingRules, coverageRules.Reading(diag.FromRequest))
 
 // The factors of the score, in the order of a reader.
 var (
@@ -35,6 +35,25 @@ const (
 
 // classes are all of them, the weightiest first.
 var classes = []class{decisive, major, minor, obscure, policy, minorPolicy, network}
+
+// source is what rules about the class read: the lists that could have said it.
+func (c class) source() diag.Source { return diag.Source(fmt.Sprintf("lists %d", c)) }
+
+// Unanswered lists the classes of which a list in operation said nothing.
+func (e *evidence) Unanswered() (list []diag.Source) {
+	for _, c := range classes {
+		mute := func(p *probe) bool { return could(p, c) && !p.outcome.measured() && !p.outcome.dead() }
+		if len(e.blocks(mute)) > 0 {
+			list = append(list, c.source())
+		}
+	}
+	return list
+}
+
+// could reports whether a list could say what a class is about.
+func could(p *probe, c class) bool {
+	return classOf(p) == c || c == policy && p.list.Severity != Low && p.list.hasPolicies()
+}
 
 // classOf is the class of a listing, or without one of what the list might say.
 func classOf(p *probe) class {
@@ -82,7 +101,7 @@ func public(e *evidence) bool { return !e.purpose.hidden }
 func measured(c class) func(*evidence) bool {
 	return func(e *evidence) bool {
 		return public(e) && len(e.blocks(func(p *probe) bool {
-			return p.outcome.measured() && (classOf(p) == c || c == policy && p.list.Severity != Low && p.list.hasPolicies())
+			return p.outcome.measured() && could(p, c)
 		})) > 0
 	}
 }
@@ -193,6 +212,7 @@ func (e *evidence) told(p *probe) bool {
 var listingRules = diag.Rules[*evidence]{
 	{
 		Code: "dnsbl.listed.several", Severity: diag.Critical, Weight: 5, Category: factorMajor,
+		Reads: []diag.Source{decisive.source(), major.source()}, Stands: true,
 		Title:       "Listed on several widely used blocklists",
 		Requirement: "At most one widely used blocklist that answered has the address",
 		Ref:         "RFC 5782 section 2.1",
@@ -205,6 +225,7 @@ var listingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.listed.decisive", Severity: diag.Critical, Weight: 40, Category: factorMajor,
+		Reads: []diag.Source{decisive.source()}, Stands: true,
 		Title:       "Listed on the most widely used blocklist",
 		Requirement: "The most widely used blocklist does not have the address",
 		Ref:         "RFC 5782 section 2.1",
@@ -214,6 +235,7 @@ var listingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.listed.major", Severity: diag.Error, Weight: 80, Category: factorMajor,
+		Reads: []diag.Source{major.source()}, Stands: true,
 		Title:       "Listed on a widely used blocklist",
 		Requirement: "No other widely used blocklist that answered has the address",
 		Ref:         "RFC 5782 section 2.1",
@@ -223,6 +245,7 @@ var listingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.listed.many", Severity: diag.Error, Weight: 5, Category: factorOther,
+		Reads: []diag.Source{minor.source(), obscure.source()}, Stands: true,
 		Title:       "Listed on several independent blocklists",
 		Requirement: "At most two smaller blocklists that answered have the address",
 		Ref:         "RFC 5782 section 2.1",
@@ -235,6 +258,7 @@ var listingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.listed.minor", Severity: diag.Warning, Weight: 30, Category: factorOther,
+		Reads: []diag.Source{minor.source()}, Stands: true,
 		Title:       "Listed on a blocklist that some receivers use",
 		Requirement: "No blocklist that some receivers use and that answered has the address",
 		Ref:         "RFC 5782 section 2.1",
@@ -244,6 +268,7 @@ var listingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.listed.obscure", Severity: diag.Warning, Weight: 5, Category: factorOther,
+		Reads: []diag.Source{obscure.source()}, Stands: true,
 		Title:       "Listed on a blocklist that few receivers use",
 		Requirement: "No blocklist that few receivers use and that answered has the address",
 		Ref:         "RFC 5782 section 2.1",
@@ -253,6 +278,7 @@ var listingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.listed.policy", Severity: diag.Warning, Weight: 60, Category: factorPolicy,
+		Reads: []diag.Source{policy.source()}, Stands: true,
 		Title:       "On a policy list: the address should not send mail directly",
 		Requirement: "No policy list says that the address should not send mail directly",
 		Ref:         "RFC 5782 section 1",
@@ -262,6 +288,7 @@ var listingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.listed.policy.minor", Severity: diag.Warning, Weight: 5, Category: factorPolicy,
+		Reads: []diag.Source{minorPolicy.source()}, Stands: true,
 		Title:       "On a policy list that few receivers use",
 		Requirement: "No policy list that few receivers use has the address",
 		Ref:         "RFC 5782 section 1",
@@ -271,6 +298,7 @@ var listingRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dnsbl.listed.network", Severity: diag.Warning, Weight: 5, Category: factorNetwork,
+		Reads: []diag.Source{network.source()}, Stands: true,
 		Title:       "Listed with its whole network, for what others did",
 		Requirement: "No list of networks has the network of the address",
 		Ref:         "RFC 6471 section 2.1.3",

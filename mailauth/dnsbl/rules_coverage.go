@@ -2,6 +2,7 @@ package dnsbl
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
@@ -13,18 +14,27 @@ func (e *evidence) with(is func(*outcome) bool) []*probe {
 
 func (e *evidence) answered() []*probe { return e.with((*outcome).measured) }
 
-// unanswered makes a test: how many blocklists have a status other than those that say something, and which. The
-// widely used ones have rules of their own.
-func unanswered(s Status, what string) func(*evidence) diag.Failures {
-	return func(e *evidence) diag.Failures {
+// unanswered names the blocklists that said nothing, by why. The widely used ones have a rule of their own.
+func unanswered(e *evidence) diag.Failures {
+	var said []string
+	for _, kind := range []struct {
+		is   func(*outcome) bool
+		what string
+	}{
+		{func(o *outcome) bool { return o.dead() }, "out of operation"},
+		{func(o *outcome) bool { return o.status == Refused }, "refused"},
+		{func(o *outcome) bool { return o.status == TimedOut }, "silent"},
+		{func(o *outcome) bool { return o.status == Failed }, "failed"},
+	} {
 		on := e.blocks(func(p *probe) bool {
-			return p.outcome.status == s && !p.outcome.dead() && p.list.Severity != High
+			return kind.is(&p.outcome) && p.outcome.dead() == (kind.what == "out of operation") && p.list.Severity != High &&
+				!p.outcome.measured()
 		})
-		if len(on) == 0 {
-			return nil
+		if len(on) > 0 {
+			said = append(said, fmt.Sprintf("%s (%s)", kind.what, names(on)))
 		}
-		return diag.Fail("%s %s: %s. The first: %s.", diag.Count(len(on), "blocklist"), what, names(on), on[0].outcome.why)
 	}
+	return diag.FailIf(len(said) > 0, "Nothing was learned from some blocklists: %s.", strings.Join(said, ", "))
 }
 
 // rewritten reports whether it is the resolver that answers in place of the lists. A few domains of lists are
@@ -71,18 +81,6 @@ var knowledgeRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.purpose.hidden, "%s is a special-purpose address, %s. Receivers on the Internet never see mail "+
 				"come from it, so that no list can say anything about it.", e.ip, e.purpose.text)
-		},
-	},
-	{
-		Code: "dnsbl.address.special.listed", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Lists have an entry for the special-purpose address",
-		Requirement: "No list has an entry for the special-purpose address",
-		Ref:         "RFC 5782 section 5, RFC 6471 section 3.5",
-		Advice:      "Ignore the entries: they are for tests, or cover all space that is not in public use.",
-		When:        func(e *evidence) bool { return !public(e) },
-		Fails: func(e *evidence) diag.Failures {
-			on := e.listings()
-			return diag.FailIf(len(on) > 0, "%s is on %s: %s.", e.ip, diag.Count(len(on), "blocklist"), names(on))
 		},
 	},
 	{
@@ -159,7 +157,7 @@ var knowledgeRules = diag.Rules[*evidence]{
 // coverageRules are about lists that said nothing, which is worth knowing, and no fault of the address.
 var coverageRules = diag.Rules[*evidence]{
 	{
-		Code: "dnsbl.major.unanswered", Severity: diag.Info,
+		Code: "dnsbl.major.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
 		DependsOn:   []diag.Code{"dnsbl.answers.few"},
 		Title:       "A widely used blocklist did not answer",
 		Requirement: "All widely used blocklists answered",
@@ -177,70 +175,14 @@ var coverageRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dnsbl.lists.refused", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dnsbl.answers.refused"},
-		Title:       "Some blocklists refused to answer",
-		Requirement: "No blocklist refused to answer",
+		Code: "dnsbl.lists.unanswered", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"dnsbl.answers.refused", "dnsbl.resolver.rewrites"},
+		Title:       "Some blocklists gave no usable answer",
+		Requirement: "All blocklists gave a usable answer",
 		Ref:         "RFC 6471 section 3.3",
-		Advice:      "Check the address at the websites of these lists if it matters: they do not answer this service.",
-		Fails:       unanswered(Refused, "refused to answer"),
-	},
-	{
-		Code: "dnsbl.lists.silent", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Some blocklists did not respond in time",
-		Requirement: "All blocklists responded in time",
-		Ref:         "RFC 6471 section 3.2",
-		Advice:      "Try again later if these lists matter.",
+		Advice:      "Check the address at the websites of these lists if they matter to your recipients.",
 		When:        public,
-		Fails:       unanswered(TimedOut, "did not respond"),
-	},
-	{
-		Code: "dnsbl.lists.failed", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		DependsOn:   []diag.Code{"dnsbl.resolver.rewrites"},
-		Title:       "Some blocklists could not be asked",
-		Requirement: "All blocklists could be asked",
-		Ref:         "RFC 6471 section 3.2",
-		Advice:      "Try again later if these lists matter.",
-		Fails:       unanswered(Failed, "could not be asked"),
-	},
-	{
-		Code: "dnsbl.lists.wildcard", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Blocklists that list every address were ignored",
-		Requirement: "No blocklist lists every address",
-		Ref:         "RFC 5782 section 5, RFC 6471 section 3.4",
-		Advice:      "Remove these lists from mail servers that use them: they make them reject all mail.",
-		When:        public,
-		Fails: func(e *evidence) diag.Failures {
-			on := e.with(func(o *outcome) bool { return o.test == Wildcard })
-			return diag.FailIf(len(on) > 0, "%s, even 127.0.0.1: %s.", listEvery(len(on)), names(on))
-		},
-	},
-	{
-		Code: "dnsbl.lists.empty", Severity: diag.Info, StateIfFailed: diag.Unknown,
-		Title:       "Blocklists that are out of operation were ignored",
-		Requirement: "All blocklists are in operation",
-		Ref:         "RFC 5782 section 5",
-		Advice:      "Ignore these lists, and remove them from mail servers that ask them: they have no entries.",
-		When:        public,
-		Fails: func(e *evidence) diag.Failures {
-			on := e.with(func(o *outcome) bool { return o.test == Empty && o.status != Listed })
-			return diag.FailIf(len(on) > 0, "%s not even list the test address 127.0.0.2: %s.", do(len(on)), names(on))
-		},
-	},
-	{
-		Code: "dnsbl.allowlist.none", Severity: diag.Info,
-		Title:       "On no allow list",
-		Requirement: "An allow list vouches for the address",
-		Ref:         "RFC 5782 section 2.2",
-		Advice:      "Register a mail server of good standing with dnswl.org if you like: it is free, and mail does not depend on it.",
-		When: func(e *evidence) bool {
-			_, answered := e.allowed()
-			return public(e) && answered > 0
-		},
-		Fails: func(e *evidence) diag.Failures {
-			on, _ := e.allowed()
-			return diag.FailIf(len(on) == 0, "No allow list that answered has %s.", e.ip)
-		},
+		Fails:       unanswered,
 	},
 	{
 		Code: "dnsbl.allowlist.unanswered", Severity: diag.Warning, StateIfFailed: diag.Unknown,
@@ -269,20 +211,6 @@ var coverageRules = diag.Rules[*evidence]{
 				"The request names allow lists only, so that no blocklist was asked about %s.", e.ip)
 		},
 	},
-}
-
-func listEvery(n int) string {
-	if n == 1 {
-		return "1 blocklist lists every address"
-	}
-	return diag.Count(n, "blocklist") + " list every address"
-}
-
-func do(n int) string {
-	if n == 1 {
-		return "1 blocklist does"
-	}
-	return diag.Count(n, "blocklist") + " do"
 }
 
 func were(n int) string {

@@ -71,6 +71,10 @@ var texts = diag.Texts{
 		Headline: "Not listed on {clean}",
 		Sub:      "No blocklist stands in the way of mail from {ip}. Check again when mail is rejected or the address changes.",
 	},
+	"dnsbl.lists.unanswered": {
+		Headline: "Not listed on {clean}",
+		Sub:      "Not listed as far as lists answered; some did not. The findings name those that said nothing about {ip}.",
+	},
 	"dnsbl.major.unanswered": {
 		Headline: "Not listed on {answered}; no answer from {unasked}",
 		Sub:      "Not listed as far as lists answered; a widely used one did not. Check {ip} at its website.",
