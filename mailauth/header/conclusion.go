@@ -42,6 +42,7 @@ func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 	c := Conclusion{Authentic: NotDecided, Reasons: []string{}}
 	if a.live == nil {
 		a.concludeOffline(&c)
+		a.doubt(&c)
 		a.sayDeception(&c, findings)
 		return c
 	}
@@ -63,8 +64,17 @@ func (a *analysis) conclude(findings []diag.Finding) Conclusion {
 	}
 	a.sayRecorded(&c)
 	a.sayARC(&c)
+	a.doubt(&c)
 	a.sayDeception(&c, findings)
 	return c
+}
+
+// doubt takes back that a message is authentic where mail programs may show another author than the one that is.
+func (a *analysis) doubt(c *Conclusion) {
+	if n := a.count("From"); n > 1 && c.Authentic == Likely {
+		c.Authentic = NotDecided
+		c.say("There are %d From fields: a mail program may show one that is not authenticated.", n)
+	}
 }
 
 // author is the domain of the From field; empty if there is none, or several.
@@ -77,11 +87,7 @@ func (a *analysis) author() string {
 
 func (a *analysis) concludePass(c *Conclusion) {
 	c.Authentic = Likely
-	if n := a.count("From"); n > 1 {
-		c.Authentic = NotDecided
-		c.say("DMARC passes for %s, but there are %d From fields: a mail program may show one that is not authenticated.",
-			a.author(), n)
-	} else if a.live.open() && !slices.Contains(a.live.dmarc.by, policy.DKIM) {
+	if a.live.open() && !slices.Contains(a.live.dmarc.by, policy.DKIM) {
 		c.Authentic = NotDecided
 		c.say("DMARC passes for %s, but only because its SPF record authorizes every server on the Internet, which "+
 			"proves nothing.",
@@ -194,9 +200,7 @@ func (a *analysis) concludeOffline(c *Conclusion) {
 	case r == nil:
 		c.say("Nothing was checked live, and no server in trusted_authserv_ids recorded a DMARC result.")
 	case r.result == "pass":
-		if c.Authentic = Likely; a.count("From") > 1 {
-			c.Authentic = NotDecided
-		}
+		c.Authentic = Likely
 		c.say("%s recorded at delivery that DMARC passed for %s.", diag.Quote(r.authServID), diag.Quote(r.domain))
 	case r.result == "fail":
 		c.Authentic = Unlikely
