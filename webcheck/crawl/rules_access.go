@@ -200,6 +200,7 @@ var answerRules = diag.Rules[*evidence]{
 		Requirement: "The page itself is served, not a check for bots",
 		Ref:         "RFC 9110 section 15.5.4",
 		Advice:      "Let crawlers that you want pass the bot protection, and verify them by their addresses.",
+		When:        func(e *evidence) bool { return e.final() != nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.wall != "", "%s answered with status %d and a check for bots; what the page itself holds is not known.",
 				strings.ToUpper(e.wall[:min(1, len(e.wall))])+e.wall[min(1, len(e.wall)):], e.final().StatusCode)
