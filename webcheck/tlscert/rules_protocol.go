@@ -33,7 +33,7 @@ var versionRules = diag.Rules[*evidence]{
 		Requirement: "All versions and cipher suites could be tried",
 		Ref:         "RFC 9325 section 3.1",
 		Advice:      "Try again later: servers that limit the rate of connections stop to answer.",
-		When:        func(e *evidence) bool { return e.scan != nil && !e.scan.NotTLS },
+		When:        scanned, // of a server that says nothing at all another rule tells
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.scan.Partial, "The server at %s did not answer all of %s.", e.addr,
 				diag.Count(e.scan.Connections, "connection"))
