@@ -342,15 +342,15 @@ func testWorlds(t *testing.T) {
 
 // TestRules plays both tables, and then holds what they have shown against the rules.
 func TestRules(t *testing.T) {
-	if t.Run("changes", testChanges) && t.Run("worlds", testWorlds) {
+	if t.Run("changes", testChanges) && t.Run("worlds", testWorlds) && t.Run("silence", testSilence) {
 		diagtest.CoverRules(t, rules, seen)
 		diagtest.CheckTexts(t, texts, rules.Describe(), seen)
 	}
 }
 
-// TestSilence lets single questions go unanswered: what they decide is left open, and nothing else changes.
-func TestSilence(t *testing.T) {
-	const nonce = "Content-Security-Policy: script-src 'nonce-0123456789abcdef012345'; object-src 'none'; base-uri 'none'"
+// testSilence lets single questions go unanswered: what they decide is left open, and nothing else changes.
+func testSilence(t *testing.T) {
+	const nonce = "Content-Security-Policy: script-src 'nonce-0123456789abcdef{random}'; object-src 'none'; base-uri 'none'"
 	for _, tt := range []struct {
 		name    string
 		silent  func(*http.Request) bool
@@ -366,10 +366,14 @@ func TestSilence(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := diagtest.NewWorld(t)
-				good := serve(nonce, `<script nonce="0123456789abcdef012345">1</script>`)
+				good := serve(nonce, `<script nonce="0123456789abcdef{random}">1</script>`)
 				answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if tt.silent(r) {
 						<-r.Context().Done()
+					}
+					if r.TLS == nil {
+						http.Redirect(w, r, "https://example.com/", http.StatusFound)
+						return
 					}
 					good.ServeHTTP(w, r)
 				})
@@ -380,7 +384,9 @@ func TestSilence(t *testing.T) {
 				require.Contains(t, r.Open(), tt.open)
 				require.NotContains(t, diagtest.Codes(r.Verdict), tt.open)
 				require.LessOrEqual(t, *r.Score, 89)
-				require.NotEqual(t, Strong, r.SecurityHeaders.ContentSecurityPolicy.Strength)
+				require.Contains(t, r.Headline, ", but ", "a part was not examined")
+				seen.Add(r.Verdict)
+				require.Equal(t, tt.open != "headers.csp.nonce", r.SecurityHeaders.ContentSecurityPolicy.Strength == Strong)
 				i := slices.IndexFunc(r.Factors, func(f diag.Factor) bool { return f.Code == tt.factor })
 				most := map[diag.Code]int{"transport": 40, "sharing": 50, "content_policy": 25}[tt.factor]
 				if most == tt.lacking {
@@ -400,6 +406,23 @@ func TestUnavailable(t *testing.T) {
 	w.Break("example.com", dns.RcodeRefused)
 	_, err := Check(t.Context(), w.Env(), Request{URL: diag.MustURL("example.com")})
 	require.ErrorIs(t, err, diag.ErrUnavailable)
+}
+
+// A policy that an attacker gets past, or that stops the page itself, protects nothing.
+func TestDeadPolicies(t *testing.T) {
+	for policy, strength := range map[string]Strength{
+		"script-src 'nonce-1'":                                         Weak,
+		"script-src 'nonce-0123456789abcdef012345'":                    Weak, // the same each time
+		"script-src 'nonce-{random}'":                                  Weak,
+		"script-src 'strict-dynamic'":                                  Weak,
+		"script-src 'nonce-0123456789abcdef{random}'":                  Strong,
+		"script-src 'strict-dynamic' 'nonce-0123456789abcdef{random}'": Strong,
+	} {
+		policy += "; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+		r := check(t, newWorld(t, "Content-Security-Policy: "+policy, "<p>"), Request{URL: diag.MustURL("example.com")})
+		require.Equal(t, strength, r.SecurityHeaders.ContentSecurityPolicy.Strength, policy)
+		require.Equal(t, strength == Strong, *r.Score == 100, policy)
+	}
 }
 
 func TestNoRedirects(t *testing.T) {

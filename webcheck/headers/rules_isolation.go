@@ -117,6 +117,16 @@ var fromOthers = []diag.Source{fromPreflight, fromForeign, fromNull}
 // sharingRules are about what scripts of other sites may read (Fetch Standard, CORS protocol).
 var sharingRules = diag.Rules[*evidence]{
 	{
+		Code: "headers.cors.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown, DependsOn: fetched,
+		Title: "Requests from other sites were not answered", Requirement: "Requests from other sites are answered",
+		Ref:    "Fetch Standard, CORS protocol",
+		Advice: "Answer requests with an Origin field, and OPTIONS, at once: a refusal is an answer too.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(silent(e.probes.preflight) || silent(e.probes.foreign) || silent(e.probes.null),
+				"Which other sites may read the page is not known: a request with an Origin field was not answered in time.").About("Origin")
+		},
+	},
+	{
 		Code: "headers.cors.reflected", Severity: diag.Error, Category: factorSharing, DependsOn: fetched,
 		Reads: fromOthers, Stands: true,
 		Title:       "CORS lets any site read with the visitor's credentials",
