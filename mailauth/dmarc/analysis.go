@@ -1,7 +1,6 @@
 package dmarc
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
@@ -11,7 +10,7 @@ import (
 
 // An Analysis is a record and what to think of it.
 type Analysis struct {
-	Record string `json:"record" doc:"the record, without quotes"`
+	Record  string `json:"record" doc:"the record that was examined"`
 	Details `later:"state score score_band verdict_headline verdict_sub score_factors score_breakdown recommendations passed_checks parsed_tags"`
 }
 
@@ -76,12 +75,14 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 	if len(req.Record) > MaxRecordLength {
 		return nil, diag.Invalid("record", "is longer than %d bytes", MaxRecordLength)
 	}
-	parts, _ := diag.PastedTXT(req.Record)
+	parts, _ := taglist.Pasted(req.Record)
 	text := strings.Join(parts, "")
 	e := &evidence{domain: req.Domain.Name(), location: req.Domain.String(), offline: true}
 	e.found = policy.Format.Read(req.Record)
 	for i := range e.found.Strays {
-		e.found.Strays[i].Why = cmp.Or(otherKind(text), e.found.Strays[i].Why)
+		if zoneFileLine.MatchString(text) {
+			e.found.Strays[i].Why = "it is a line of a zone file, of which only the text in quotes is the record"
+		}
 	}
 	record := policy.Parse(text)
 	if kit.One(e) {
@@ -90,21 +91,6 @@ func Validate(req ValidateRequest) (*Analysis, error) {
 	}
 	e.judged(&record)
 	return &Analysis{strings.ToValidUTF8(text, "\uFFFD"), e.details()}, nil
-}
-
-// otherKind says what a text is that is a record of another kind, as a clause; empty if it is none.
-func otherKind(text string) string {
-	if zoneFileLine.MatchString(text) {
-		return "it is a line of a zone file, of which only the text in quotes is the record"
-	}
-	for version, kind := range map[string]string{
-		"v=spf1": "an SPF", "v=dkim1": "a DKIM", "v=bimi1": "a BIMI", "v=stsv1": "an MTA-STS", "v=tlsrptv1": "a TLSRPT",
-	} {
-		if strings.HasPrefix(strings.ToLower(text), version) {
-			return "it is " + kind + " record"
-		}
-	}
-	return ""
 }
 
 // Rules describes what is examined.

@@ -30,6 +30,8 @@ type evidence struct {
 	mail         reception.Reception
 	beside       beside
 	places       []place // where records are published by mistake
+	unsearched   string  // why not all these places are known, for a sentence; empty if they are
+	wildcard     error   // why it is not known what a wildcard answers
 	destinations []destination
 	unchecked    int // destinations beyond [MaxDestinations]
 }
@@ -88,8 +90,47 @@ func (e *evidence) nonexistent() bool {
 	if e.offline || e.own.Answer.Exists() {
 		return false
 	}
-	exists, err := e.discovery.Exists()
-	return err == nil && !exists
+	exists, known := e.mail.Exists()
+	return known && !exists
+}
+
+// The sources that rules read.
+const (
+	fromRecord    diag.Source = "record"    // which record applies
+	fromList      diag.Source = "list"      // which applies for receivers of RFC 7489
+	fromExistence diag.Source = "existence" // whether the domain exists
+	fromMail      diag.Source = "mail"      // whether it receives mail
+	fromElsewhere diag.Source = "elsewhere" // wrong names, which only matter where no record applies
+	fromWildcard  diag.Source = "wildcard"  // where other texts at the name come from
+	fromConsent   diag.Source = "consent"   // of all external destinations of reports
+	fromReports   diag.Source = "reports"   // whether all destinations receive mail
+)
+
+// Unanswered implements [diag.Asked].
+func (e *evidence) Unanswered() (open []diag.Source) {
+	if e.offline {
+		return nil
+	}
+	_, exists := e.mail.Exists()
+	_, receives := e.mail.Receives()
+	consent, reports := e.unchecked == 0, e.unchecked == 0
+	for i := range e.destinations {
+		d := &e.destinations[i]
+		_, given := d.consent.Given()
+		consent, reports = consent && (given || !d.external), reports && d.mail.Unknown() == ""
+	}
+	for source, known := range map[diag.Source]bool{
+		fromRecord: e.own.Err() == nil && e.discovery.Tree.PolicyErr == nil, fromList: e.discovery.List.PolicyErr == nil,
+		fromExistence: exists || !e.own.Answer.NXDomain(), fromMail: receives,
+		fromElsewhere: e.record != nil || e.unsearched == "",
+		fromWildcard:  e.wildcard == nil || len(e.own.Answer.Records) == len(e.own.Found.Records),
+		fromConsent:   consent, fromReports: reports,
+	} {
+		if !known {
+			open = append(open, source)
+		}
+	}
+	return open
 }
 
 // serious are the faults for which a record is not valid: what the tag says has no effect.

@@ -26,10 +26,10 @@ func ExampleLookup() {
 		return
 	}
 	fmt.Println(report.Headline)
-	fmt.Println(report.Recommendations[0].SuggestedValue)
+	fmt.Println(report.Recommendations[0].Detail)
 	// Output:
-	// DMARC policy is none: monitored, not enforced
-	// v=DMARC1; p=quarantine; rua=mailto:dmarc@example.com
+	// DMARC policy is none: forged mail is delivered
+	// Read the aggregate reports for some weeks, and set up SPF and DKIM for every service of yours that fails, subdomains included. When all of them pass, publish p=quarantine; then watch the reports again.
 }
 
 func ExampleValidate() {

@@ -47,6 +47,12 @@ func gather(ctx context.Context, env *diag.Env, req LookupRequest) (*evidence, e
 	for _, r := range elsewhere[0].Records {
 		everywhere[diag.TXT(r)] = true
 	}
+	e.wildcard = elsewhere[0].Err()
+	for _, a := range elsewhere {
+		if err := a.Err(); err != nil && e.unsearched == "" {
+			e.unsearched = fmt.Sprintf("the TXT lookup of %s failed: %s", strings.TrimSuffix(a.Name, "."), diag.Reason(err))
+		}
+	}
 	e.sort(everywhere)
 	e.locate(names[1:], elsewhere[1:], everywhere)
 	e.find()

@@ -2,7 +2,6 @@ package dmarc
 
 import (
 	"context"
-	"slices"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -148,11 +147,4 @@ func (e *evidence) view(s policy.Standard) View {
 }
 
 // partial reports whether the servers left something open.
-func (e *evidence) partial() bool {
-	_, known := e.mail.Receives()
-	return !known || e.discovery.Walk.Err() != nil || slices.ContainsFunc(e.destinations, func(d destination) bool {
-		_, mail := d.mail.Receives()
-		_, consent := d.consent.Given()
-		return !mail || d.external && !consent
-	})
-}
+func (e *evidence) partial() bool { return len(e.Unanswered()) > 0 || e.discovery.Walk.Err() != nil }

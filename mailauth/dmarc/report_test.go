@@ -204,7 +204,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// The weights of the factors: policy 40 (reject 40, quarantine 28, none 8), subdomains 15, aggregate reports 15, full
+// The weights of the factors: policy 40 (reject 40, quarantine 28, none 0 of 28), subdomains 15, aggregate reports 15, full
 // application 10, alignment 5, syntax and uniqueness 15.
 func TestFactors(t *testing.T) {
 	r := lookup(t, ext+consented, "", nil)
@@ -216,9 +216,11 @@ func TestFactors(t *testing.T) {
 		"policy": 40, "subdomains": 15, "reporting": 15, "application": 10, "alignment": 5, "syntax": 15,
 	}, most)
 	require.Equal(t, diag.Code("policy"), r.Factors[0].Code)
-	for p, points := range map[policy.Policy]int{policy.None: 8, policy.Quarantine: 28, policy.Reject: 40} {
+	for p, want := range map[policy.Policy]diag.CategoryScore{
+		policy.None: {Earned: 0, Max: 28}, policy.Quarantine: {Earned: 28, Max: 40}, policy.Reject: {Earned: 40, Max: 40},
+	} {
 		a, err := Validate(ValidateRequest{Record: "v=DMARC1; p=" + string(p)})
 		require.NoError(t, err)
-		require.Equal(t, diag.CategoryScore{Earned: points, Max: 40}, a.Breakdown.Categories["policy"], "%s", p)
+		require.Equal(t, want, a.Breakdown.Categories["policy"], "%s", p)
 	}
 }

@@ -4,14 +4,18 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
 // rules is the table of all that is examined.
-var rules = slices.Concat(lookupRules, existing(slices.Concat(policyRules, absenceRules, recordRules, syntaxRules,
-	valueRules, subdomainRules, reportRules, destinationRules, applicationRules, alignmentRules, discoveryRules,
-	mailRules)))
+var rules = slices.Concat(lookupRules, existing(slices.Concat(
+	policyRules.Reading(fromRecord, fromExistence), absenceRules.Reading(fromRecord, fromExistence, fromMail, fromElsewhere),
+	slices.Concat(recordRules, syntaxRules, valueRules, subdomainRules).Reading(fromRecord, fromExistence),
+	reportRules.Reading(fromRecord, fromExistence, fromMail), destinationRules,
+	slices.Concat(applicationRules, alignmentRules).Reading(fromRecord, fromExistence),
+	discoveryRules.Reading(fromRecord, fromExistence, fromList), mailRules)))
 
 // existing limits rules to domains that are not known not to exist: of such a domain nothing else is judged
 // (CONTRACT 1.7).
@@ -51,24 +55,24 @@ var lookupRules = diag.Rules[*evidence]{
 			"mail or apply no policy.",
 		When: online,
 		Fails: func(e *evidence) diag.Failures {
-			err := e.own.Err()
-			if err == nil {
+			switch err := e.own.Err(); {
+			case err != nil:
+				return diag.Fail("The TXT lookup of %s failed: %s.", e.own.Name, diag.Reason(err))
+			case e.unsearched != "" && fresh(e) && e.discovery.Tree.PolicyErr == nil && !e.nonexistent():
+				return diag.Fail("There is no record at %s, and whether there is one at a wrong name is not known: %s.", e.own.Name,
+					e.unsearched)
+			default:
 				return nil
 			}
-			return diag.Fail("The TXT lookup of %s failed: %s.", e.own.Name, diag.Reason(err))
 		},
 	},
 	{
-		Code: "dmarc.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
-		DependsOn:   []diag.Code{"dmarc.record.unknown"},
+		Code: "dmarc.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
+		DependsOn: []diag.Code{"dmarc.record.unknown"}, Reads: []diag.Source{fromRecord, fromExistence},
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         "RFC 9989 section 3.2.13",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
-		When: func(e *evidence) bool {
-			_, err := e.discovery.Exists()
-			return err == nil || !e.own.Answer.NXDomain() // what has a name below it exists (RFC 8020 section 2)
-		},
 		Fails: func(e *evidence) diag.Failures {
 			if !e.nonexistent() {
 				return nil
@@ -127,9 +131,6 @@ func fresh(e *evidence) bool {
 	return e.record == nil && len(e.found.Records)+len(e.found.Strays) == 0 && len(e.places) == 0 &&
 		len(e.own.Answer.Aliases) == 0
 }
-
-// mailUnknown reports whether it is not known if the domain receives mail.
-func mailUnknown(e *evidence) bool { return !e.offline && e.mail.Unknown() != "" }
 
 // parked reports whether the domain is known to receive no mail.
 func parked(e *evidence) bool {
@@ -191,20 +192,25 @@ var absenceRules = diag.Rules[*evidence]{
 		Advice: "Publish a TXT record at _dmarc with p=none and a mailbox for reports, such as the suggested one. " +
 			"Create the mailbox first, and raise p once the reports show that all your senders pass.",
 		When: func(e *evidence) bool {
-			return !parked(e) && !mailUnknown(e) && !suffix(e) && (e.record != nil || fresh(e))
+			return !parked(e) && !suffix(e) && (e.record != nil || fresh(e))
 		},
 		Fails: absent,
 	},
 	{
-		Code: "dmarc.record.missing.mail.unknown", Severity: diag.Warning, Weight: 1, Category: factorSyntax,
-		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Code: "dmarc.record.missing.mail.unknown", Severity: diag.Error, StateIfFailed: diag.Unknown,
+		DependsOn:   []diag.Code{"dmarc.record.unknown", "dmarc.record.inherited.unknown"},
 		Title:       "No DMARC record, and whether the domain has mail is unknown",
 		Requirement: "A DMARC record applies to the domain, whether or not it has mail",
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Publish a TXT record at _dmarc: with p=none and a mailbox for reports if the domain has mail, and with " +
 			"p=reject only if nobody sends mail from it.",
-		When:  func(e *evidence) bool { return mailUnknown(e) && !suffix(e) && (e.record != nil || fresh(e)) },
-		Fails: absent,
+		When: func(e *evidence) bool { return online(e) && fresh(e) },
+		Fails: func(e *evidence) diag.Failures {
+			if e.mail.Unknown() == "" {
+				return nil
+			}
+			return absent(e).Suggesting("")
+		},
 	},
 	{
 		Code: "dmarc.record.missing.no_mail", Severity: diag.Warning, Weight: 1, Category: factorSyntax,
@@ -217,14 +223,14 @@ var absenceRules = diag.Rules[*evidence]{
 		Fails:       absent,
 	},
 	{
-		Code: "dmarc.record.missing.suffix", Severity: diag.Warning, Weight: 1, Category: factorSyntax,
-		StateIfFailed: diag.Missing, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Code: "dmarc.record.missing.suffix", Severity: diag.Warning, StateIfFailed: diag.Missing, NoScore: true,
+		DependsOn:   []diag.Code{"dmarc.record.inherited.unknown"},
 		Title:       "No DMARC record on a public suffix",
 		Requirement: "A DMARC record applies to the public suffix",
 		Ref:         "RFC 9989 section 5.2",
 		Advice:      leaveSuffix,
 		When: func(e *evidence) bool {
-			return (parked(e) || mailUnknown(e)) && suffix(e) && (e.record != nil || fresh(e))
+			return parked(e) && suffix(e) && (e.record != nil || fresh(e))
 		},
 		Fails: absent,
 	},
@@ -236,12 +242,13 @@ var absenceRules = diag.Rules[*evidence]{
 		Ref:         "RFC 9989 section 5.2",
 		Advice:      leaveSuffix,
 		When: func(e *evidence) bool {
-			return !e.offline && !parked(e) && !mailUnknown(e) && suffix(e) && (e.record != nil || fresh(e))
+			return !e.offline && !parked(e) && suffix(e) && (e.record != nil || fresh(e))
 		},
 		Fails: absent,
 	},
 	{
 		Code: "dmarc.record.wildcard", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Reads:       []diag.Source{fromRecord, fromExistence, fromWildcard},
 		Title:       "Wildcard TXT record answers at _dmarc",
 		Requirement: "No wildcard TXT record answers at _dmarc",
 		Ref:         "RFC 9989 section 4.10",
@@ -253,6 +260,7 @@ var absenceRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.record.spf", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
+		Reads:       []diag.Source{fromRecord, fromExistence, fromWildcard},
 		Title:       "SPF record at _dmarc",
 		Requirement: "No SPF record is published at _dmarc",
 		Ref:         "RFC 7208 section 3",
@@ -260,19 +268,6 @@ var absenceRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.beside.spf, func(text string) diag.Failures {
 				return diag.Fail("%s has the SPF record %q, which is no DMARC record.", e.own.Name, diag.Quote(text))
-			})
-		},
-	},
-	{
-		Code: "dmarc.record.unrelated", Severity: diag.Info, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
-		Title:       "Unrelated TXT record at _dmarc",
-		Requirement: "All TXT records at _dmarc are DMARC records",
-		Ref:         "RFC 9989 section 4.10",
-		Advice: "Remove the other TXT record if nothing needs it there: receivers ignore it, and it makes answers " +
-			"longer.",
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.beside.unrelated, func(text string) diag.Failures {
-				return diag.Fail("%s also has the TXT record %q, which receivers ignore.", e.own.Name, diag.Quote(text))
 			})
 		},
 	},

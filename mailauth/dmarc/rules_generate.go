@@ -122,31 +122,6 @@ var generateRules = diag.Rules[*generation]{
 		},
 	},
 	{
-		Code: "dmarc.generate.destinations.many", Severity: diag.Info,
-		Title:       "More report addresses than receivers need to serve",
-		Requirement: "There are at most two addresses for each kind of report",
-		Ref:         "RFC 7489 section 6.2",
-		Advice:      "Put the two most important addresses first: receivers may ignore the others.",
-		Fails: func(g *generation) diag.Failures {
-			const served = 2
-			return append(
-				diag.FailIf(len(g.rua) > served, "There are %d addresses for aggregate reports.", len(g.rua)).About("rua"),
-				diag.FailIf(len(g.ruf) > served, "There are %d addresses for failure reports.", len(g.ruf)).About("ruf")...)
-		},
-	},
-	{
-		Code: "dmarc.generate.failure_reports", Severity: diag.Info,
-		Title:       "Failure reports hold parts of mail, and few receivers send them",
-		Requirement: "No failure reports are requested",
-		Ref:         "RFC 9989 section 10.2",
-		Advice: "Make sure that the address may receive personal data, and rely on aggregate reports: most receivers send " +
-			"no failure reports.",
-		Fails: func(g *generation) diag.Failures {
-			return diag.FailIf(len(g.ruf) > 0, "%s asks for reports on single messages.", diag.Count(len(g.ruf),
-				"address")).About("ruf")
-		},
-	},
-	{
 		Code: "dmarc.generate.testing.idle", Severity: diag.Warning,
 		Title:       "Nothing to test: the policy is none",
 		Requirement: "There is a policy to test, or nothing is tested",
@@ -218,32 +193,6 @@ var generateRules = diag.Rules[*generation]{
 		Fails: func(g *generation) diag.Failures {
 			return diag.FailIf(policy.IsPublicSuffix(g.req.Domain.String()) && g.req.PSD != policy.IsPSD, "%s is a public "+
 				"suffix, and its record applies to every domain below it that has none of its own.", g.req.Domain).About("psd")
-		},
-	},
-	{
-		Code: "dmarc.generate.alignment.strict", Severity: diag.Info,
-		Title:       "Strict alignment fails mail that subdomains authenticate",
-		Requirement: "Alignment is relaxed",
-		Ref:         "RFC 9989 section 4.4",
-		Advice: "Check in the reports that each service signs with exactly the domain of the From field, or uses exactly " +
-			"that domain as the return path.",
-		Fails: func(g *generation) diag.Failures {
-			return append(
-				diag.FailIf(g.req.DKIMAlignment == policy.Strict, "Signatures of subdomains do not count for the "+
-					"domain.").About("adkim"),
-				diag.FailIf(g.req.SPFAlignment == policy.Strict, "Return paths at subdomains do not count for the "+
-					"domain.").About("aspf")...)
-		},
-	},
-	{
-		Code: "dmarc.generate.size", Severity: diag.Info,
-		Title:       "The record does not fit into a small DNS message",
-		Requirement: "The record fits into a DNS message of 512 bytes",
-		Ref:         "RFC 1035 section 4.2.1",
-		Advice:      "Use fewer or shorter report addresses: some networks still lose larger answers.",
-		Fails: func(g *generation) diag.Failures {
-			n := len(g.record(g.target))
-			return diag.FailIf(n > comfortable, "The record has %d bytes, and about %d fit.", n, comfortable)
 		},
 	},
 }

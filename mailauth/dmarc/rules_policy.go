@@ -1,18 +1,17 @@
 package dmarc
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
 )
 
-// policyRules are about what receivers are asked to do. The weights give reject 40 points, quarantine 28, none 8.
+// policyRules are about what receivers are asked to do. The weights give reject 40 points, quarantine 28.
 var policyRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.policy.none", Severity: diag.Warning, Weight: 28, Category: factorPolicy,
-		Title:       "Policy is none: forged mail is delivered",
+		Title:       "DMARC policy is none: forged mail is delivered",
 		Requirement: "The policy is enforced (quarantine or reject)",
 		Ref:         "RFC 9989 section 5.1.7",
 		Advice: "Read the aggregate reports for some weeks, and set up SPF and DKIM for every service of yours that " +
@@ -27,26 +26,17 @@ var policyRules = diag.Rules[*evidence]{
 			if parked(e) && !e.inherited() {
 				f[0].Advice = "Check that nothing sends mail from the domain, which receives none; then publish p=reject."
 			}
-			// Whoever gets no reports cannot know what a stricter policy would break.
-			if e.valid() && !e.reading.Assumed && e.record.Reported() && e.record.Policy == policy.None {
-				if f[0].Advice != "" {
-					f[0].Advice = "Check in the reports that nothing sends mail from the domain, which receives none; then publish " +
-						"p=quarantine, and p=reject if nobody misses mail."
-				}
-				return f.Suggesting(e.with("p", string(policy.Quarantine)))
-			}
 			return f
 		},
-		Partly: func(*evidence) float64 { return 8.0 / 28 },
 	},
 	{
 		Code: "dmarc.policy.reject", Severity: diag.Info, Weight: 12, Category: factorPolicy,
-		Title:       "Policy is not reject",
+		Title:       "DMARC policy is not reject",
 		Requirement: "The policy is reject",
 		Ref:         "RFC 9989 section 5.1.7",
 		Advice: "Go on to p=reject once p=quarantine has been in force for a while and the reports show no mail of " +
 			"yours that fails. Stay with quarantine if people of the domain write to mailing lists.",
-		When: usable,
+		When: func(e *evidence) bool { return usable(e) && e.requested().Level() > 0 },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(e.requested() != policy.Reject, "The policy for mail from %s is %s; reject is the strictest.",
 				e.subject(), e.requested())
@@ -58,7 +48,7 @@ var policyRules = diag.Rules[*evidence]{
 var applicationRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.policy.testing", Severity: diag.Warning, Weight: 5, Category: factorApplication,
-		Title:       "Testing mode (t=y): the policy is not fully applied",
+		Title:       "DMARC policy is only tested (t=y)",
 		Requirement: "The policy is applied, not tested (no t=y)",
 		Ref:         "RFC 9989 section 4.7",
 		Advice: "Remove t=y once the reports show that all your senders pass: until then receivers apply the policy " +
@@ -81,7 +71,7 @@ var applicationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.policy.sampled", Severity: diag.Warning, Weight: 5, Category: factorApplication,
-		Title:       "pct below 100, which RFC 9989 removed",
+		Title:       "DMARC policy is limited by pct, which RFC 9989 removed",
 		Requirement: "The policy applies to all mail (no pct below 100)",
 		Ref:         "RFC 9989 appendix A.6",
 		Advice: "Remove pct once the reports show that all your senders pass, as receivers of RFC 9989 ignore it " +
@@ -150,7 +140,7 @@ func enforced(e *evidence) bool {
 var subdomainRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.subdomain.weaker", Severity: diag.Warning, Weight: 10, Category: factorSubdomains,
-		Title:       "Subdomain policy (sp) is weaker than p",
+		Title:       "DMARC policy for subdomains (sp) is weaker than p",
 		Requirement: "Subdomains are protected as the domain is",
 		Ref:         "RFC 9989 section 4.7",
 		Advice: "Check in the reports that mail from subdomains passes; then raise or remove sp, so that subdomains " +
@@ -168,7 +158,7 @@ var subdomainRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.subdomain.nonexistent.weaker", Severity: diag.Warning, Weight: 5, Category: factorSubdomains,
-		Title:       "Policy for nonexistent subdomains (np) is weaker than sp",
+		Title:       "DMARC policy for nonexistent subdomains (np) is weaker than sp",
 		Requirement: "Nonexistent subdomains are protected as existing ones are",
 		Ref:         "RFC 9989 section 4.7",
 		Advice: "Raise np, after checking in the reports that nothing of yours sends from names that are not in the " +
@@ -203,7 +193,7 @@ var subdomainRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.psd.suffix", Severity: diag.Warning,
-		Title:       "psd=y at a domain that is not a public suffix",
+		Title:       "DMARC record has psd=y, and the domain is no public suffix",
 		Requirement: "psd=y stands only at a public suffix",
 		Ref:         "RFC 9989 section 4.7",
 		Advice: "Remove psd=y unless others register names below the domain: it makes every subdomain an " +
@@ -224,28 +214,12 @@ var subdomainRules = diag.Rules[*evidence]{
 var alignmentRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.alignment.value", Severity: diag.Error, Weight: 5, Category: factorAlignment,
-		Title:       "Invalid value of adkim or aspf",
+		Title:       "Invalid DMARC alignment (adkim or aspf)",
 		Requirement: "adkim and aspf are r or s",
 		Ref:         "RFC 9989 section 4.7",
 		Advice: "Write r or s, or remove the tag: until then receivers use relaxed alignment. Before you choose s, " +
 			"check in the reports that no sender relies on a subdomain.",
 		When:  usable,
 		Fails: kit.Faults(policy.BadAlignment),
-	},
-	{
-		Code: "dmarc.alignment.strict", Severity: diag.Info,
-		Title:       "Strict alignment",
-		Requirement: "Alignment is relaxed",
-		Ref:         "RFC 9989 section 4.4",
-		Advice: "Keep strict alignment only if no service of yours signs or bounces with a subdomain; the reports " +
-			"show it.",
-		When: usable,
-		Fails: func(e *evidence) diag.Failures {
-			return slices.Concat(
-				diag.FailIf(e.record.DKIMAlignment == policy.Strict,
-					"With adkim=s DKIM counts only if d= of the signature is exactly the domain in the From field.").About("adkim"),
-				diag.FailIf(e.record.SPFAlignment == policy.Strict,
-					"With aspf=s SPF counts only if the envelope sender has exactly the domain in the From field.").About("aspf"))
-		},
 	},
 }

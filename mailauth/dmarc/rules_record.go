@@ -41,7 +41,7 @@ var recordRules = diag.Rules[*evidence]{
 	}),
 	{
 		Code: "dmarc.record.own.ignored", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
-		Title:       "Domain has a broken record, so that of a parent applies",
+		Title:       "Broken DMARC record: that of a parent applies",
 		Requirement: "The domain has no broken record beside the one that it inherits",
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice: "Begin the record of the domain with exactly v=DMARC1; or remove it, so that nobody takes it for the " +
@@ -66,19 +66,6 @@ var recordRules = diag.Rules[*evidence]{
 				return diag.Fail("Receivers ignore the other TXT record %q, which does not begin with v=DMARC1.", diag.Quote(text))
 			})
 		}),
-	},
-	{
-		Code: "dmarc.record.elsewhere", Severity: diag.Info, DependsOn: []diag.Code{"dmarc.record.inherited.unknown"},
-		Title:       "Another DMARC record is published where nobody looks",
-		Requirement: "No DMARC record is published where nobody looks",
-		Ref:         "RFC 9989 section 4.5",
-		Advice:      "Remove the record at the other name, so that nobody takes it for the one that applies.",
-		When:        kit.One,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach(e.places, func(p place) diag.Failures {
-				return diag.Fail("The record %q at %s has no effect.", diag.Quote(p.record), p.name).About(p.name)
-			})
-		},
 	},
 }
 
@@ -111,7 +98,7 @@ var syntaxRules = diag.Rules[*evidence]{
 	}, taglist.NoEquals, taglist.BadName, taglist.BadValue, taglist.Unparted),
 	kit.Syntax(diag.Rule[*evidence]{
 		Code: "dmarc.record.semicolon", Severity: diag.Warning,
-		Title:       "Two semicolons with nothing between them",
+		Title:       "DMARC record has two semicolons in a row",
 		Requirement: "A tag stands between any two semicolons",
 		Advice:      "Remove the second semicolon: some receivers refuse the record.",
 	}, taglist.Empty),
@@ -126,24 +113,6 @@ var syntaxRules = diag.Rules[*evidence]{
 	kit.Long(diag.Rule[*evidence]{Code: "dmarc.record.string", Severity: diag.Error, Ref: "RFC 1035 section 3.3"}),
 	kit.Line(diag.Rule[*evidence]{Code: "dmarc.record.line", Severity: diag.Info}),
 	kit.Unknown(diag.Rule[*evidence]{Code: "dmarc.tag.unknown", Severity: diag.Warning, Ref: "RFC 9989 section 4.7"}),
-	{
-		Code: "dmarc.tag.removed", Severity: diag.Info,
-		Title:       "Tag that RFC 9989 removed",
-		Requirement: "The record has no tag that RFC 9989 removed",
-		Ref:         "RFC 9989 appendix C.5.2",
-		Advice: "Remove the tag: receivers of RFC 9989 ignore it, and for others it says what holds anyway or is " +
-			"hardly honored.",
-		When: kit.One,
-		Fails: suggesting(func(e *evidence) diag.Failures {
-			return diag.FailEach(policy.Removed, func(name string) diag.Failures {
-				t, ok := e.record.List.Tag(name)
-				if !ok || name == "pct" && e.record.Percentage < policy.DefaultPercentage {
-					return nil
-				}
-				return at(diag.Fail("The tag %s=%s is not part of RFC 9989.", name, diag.Quote(t.Value)).About(name), t)
-			})
-		}),
-	},
 }
 
 // at points failures to the value of a tag.
@@ -158,7 +127,7 @@ func at(f diag.Failures, t taglist.Tag) diag.Failures {
 var valueRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.record.void", Severity: diag.Critical,
-		Title:       "Record has no effect: neither a policy nor a report address",
+		Title:       "DMARC record has no effect: no policy, no report address",
 		Requirement: "The record has a policy that receivers can read, or a report address",
 		Ref:         "RFC 9989 section 4.10.1",
 		Advice:      "Add a valid p and a rua: without either, receivers behave as if there were no record." + startsToday,
@@ -169,7 +138,7 @@ var valueRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.policy.missing", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.record.void"},
-		Title:       "No policy (p) in the record",
+		Title:       "DMARC record has no policy (p)",
 		Requirement: "The record has a policy (p)",
 		Ref:         "RFC 9989 section 4.7",
 		Advice:      "Add p=none behind the version, which is what receivers assume; some demand that it is there.",
@@ -179,7 +148,7 @@ var valueRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.policy.value", Severity: diag.Error, Weight: 2, Category: factorSyntax,
-		Title:       "Invalid value of a policy tag (p, sp or np)",
+		Title:       "Invalid DMARC policy (p, sp or np)",
 		Requirement: "Every policy is none, quarantine or reject",
 		Ref:         "RFC 9989 section 4.7",
 		Advice: "Write none, quarantine or reject: until then receivers assume p=none for all mail. Check in the " +
@@ -189,7 +158,7 @@ var valueRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.policy.position", Severity: diag.Warning, DependsOn: []diag.Code{"dmarc.policy.missing"},
-		Title:       "p does not follow the version",
+		Title:       "p does not follow the version of the DMARC record",
 		Requirement: "p follows the version",
 		Ref:         "RFC 7489 section 6.4",
 		Advice:      "Put p directly behind v=DMARC1: receivers that hold to RFC 7489 look for it there only.",
@@ -200,7 +169,7 @@ var valueRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.flag.value", Severity: diag.Error,
-		Title:       "Invalid value of t or psd",
+		Title:       "Invalid value of t or psd in the DMARC record",
 		Requirement: "t is y or n, and psd is y, n or u",
 		Ref:         "RFC 9989 section 4.7",
 		Advice:      "Correct the value or remove the tag: until then receivers act as if the tag were absent.",
@@ -209,7 +178,7 @@ var valueRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.fo.value", Severity: diag.Warning,
-		Title:       "Invalid option in fo",
+		Title:       "Invalid option in fo of the DMARC record",
 		Requirement: "fo holds options from 0, 1, d and s",
 		Ref:         "RFC 9989 section 4.7",
 		Advice:      "Write options from 0, 1, d and s with colons between them: until then receivers use fo=0.",
@@ -226,22 +195,8 @@ var valueRules = diag.Rules[*evidence]{
 		Fails:       kit.Faults(policy.Contradicted),
 	},
 	{
-		Code: "dmarc.fo.unused", Severity: diag.Info,
-		Title:       "fo without ruf has no effect",
-		Requirement: "fo stands beside ruf",
-		Ref:         "RFC 9989 section 4.7",
-		Advice: "Remove fo, or add a ruf if you want failure reports: few receivers send any, as they hold personal " +
-			"data.",
-		When: func(e *evidence) bool { return kit.One(e) && e.record.Has("fo") },
-		Fails: func(e *evidence) diag.Failures {
-			t, _ := e.record.List.Tag("fo")
-			return at(diag.FailIf(!e.record.Has("ruf"), "The record asks for failure reports with fo=%s, and has no ruf.",
-				diag.Quote(t.Value)), t)
-		},
-	},
-	{
 		Code: "dmarc.tag.removed.value", Severity: diag.Warning,
-		Title:       "Invalid value of pct, rf or ri",
+		Title:       "Invalid value of pct, rf or ri in the DMARC record",
 		Requirement: "pct, rf and ri have valid values",
 		Ref:         "RFC 7489 section 6.3",
 		Advice:      "Remove the tag: RFC 9989 has dropped it, and receivers of RFC 7489 may refuse the record.",

@@ -9,9 +9,6 @@ import (
 	"github.com/diagkit/diagkit/mailauth/taglist"
 )
 
-// servedURIs is how many addresses a receiver needs to serve (RFC 7489 section 6.2).
-const servedURIs = 2
-
 // receives reports whether the domain of the record is known to receive mail.
 func (e *evidence) receives() bool {
 	yes, _ := e.mail.Receives()
@@ -25,7 +22,7 @@ func quiet(e *evidence) bool { return parked(e) && e.requested() == policy.Rejec
 var reportRules = diag.Rules[*evidence]{
 	{
 		Code: "dmarc.rua.missing", Severity: diag.Warning, Weight: 10, Category: factorReporting,
-		Title:       "No aggregate reports requested (no rua)",
+		Title:       "No DMARC reports are requested (no rua)",
 		Requirement: "The record asks for aggregate reports (rua)",
 		Ref:         "RFC 9989 section 5.1.3",
 		Advice: "Set up a mailbox and add it as rua=mailto:…: only aggregate reports show which of your services " +
@@ -46,20 +43,8 @@ var reportRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "dmarc.rua.missing.no_mail", Severity: diag.Info,
-		Title:       "No aggregate reports on a domain without mail",
-		Requirement: "The record asks for aggregate reports, although the domain has no mail",
-		Ref:         "RFC 9989 section 5.1.3",
-		Advice:      "Leave it, or add rua to learn who forges the domain.",
-		When:        func(e *evidence) bool { return usable(e) && quiet(e) },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(!e.record.Has("rua"), "The record has no rua. %s receives no mail, and p=reject protects it.",
-				e.domain)
-		},
-	},
-	{
 		Code: "dmarc.uri.invalid", Severity: diag.Error, Weight: 2, Category: factorReporting,
-		Title:       "Invalid report address in rua or ruf",
+		Title:       "Invalid DMARC report address (rua or ruf)",
 		Requirement: "Every destination of reports is a valid URI",
 		Ref:         "RFC 9989 section 4.6",
 		Advice: "Write each address as mailto:local-part@domain, and a comma between two of them: receivers send " +
@@ -78,7 +63,7 @@ var reportRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.uri.scheme", Severity: diag.Warning,
-		Title:       "Report address that is not mailto",
+		Title:       "DMARC report address that is not mailto",
 		Requirement: "Every report address is of mailto",
 		Ref:         "RFC 9989 section 4.7",
 		Advice:      "Add a mailto address: receivers need not support anything else.",
@@ -102,33 +87,6 @@ var reportRules = diag.Rules[*evidence]{
 			return eachURI(e, func(u policy.URI) diag.Failures {
 				return diag.FailIf(u.Valid() && e.external(u), "%s must accept the reports of %s at %s.", u.Domain, e.location,
 					policy.ConsentName("_dmarc", e.location, u.Domain))
-			})
-		},
-	},
-	{
-		Code: "dmarc.uri.size", Severity: diag.Info,
-		Title:       "Obsolete size limit at a report address",
-		Requirement: "No report address has a size limit",
-		Ref:         "RFC 9989 section 4.8",
-		Advice:      "Remove the exclamation mark and the size: receivers of RFC 9989 ignore the limit.",
-		When:        kit.One,
-		Fails:       kit.Faults(policy.SizeLimit),
-	},
-	{
-		Code: "dmarc.uri.many", Severity: diag.Info,
-		Title:       "More than two report addresses",
-		Requirement: "rua and ruf have at most two addresses each",
-		Ref:         "RFC 7489 section 6.2",
-		Advice: "Put the most important addresses first: receivers need to serve only two. Distribute the reports " +
-			"behind one address.",
-		When: kit.One,
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailEach([]string{"rua", "ruf"}, func(tag string) diag.Failures {
-				n := len(e.record.AggregateURIs)
-				if tag == "ruf" {
-					n = len(e.record.FailureURIs)
-				}
-				return diag.FailIf(n > servedURIs, "%s has %d addresses.", tag, n).About(tag)
 			})
 		},
 	},
@@ -157,7 +115,7 @@ func foreign(e *evidence) bool {
 // destinationRules are about whether reports arrive.
 var destinationRules = diag.Rules[*evidence]{
 	{
-		Code: "dmarc.destination.consent.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
+		Code: "dmarc.destination.consent.unknown", Severity: diag.Warning, StateIfFailed: diag.Unknown,
 		Title:       "Authorization by a report destination could not be looked up",
 		Requirement: "The name servers of every report destination answer for its authorization record",
 		Ref:         "RFC 9990 section 4",
@@ -174,7 +132,8 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.destination.unauthorized", Severity: diag.Warning, Weight: 2, Category: factorReporting,
-		Title:       "External report destination has not authorized the reports",
+		Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true,
+		Title:       "Report destination has not authorized DMARC reports",
 		Requirement: "Every external report destination has authorized the reports",
 		Ref:         "RFC 9990 section 4",
 		Advice: "Ask the operator of the destination to publish v=DMARC1 as a TXT record at the name in the detail, " +
@@ -198,23 +157,15 @@ var destinationRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "dmarc.destination.override", Severity: diag.Info,
-		Title:       "Report destination replaces the address",
-		Requirement: "No report destination replaces the address of the record",
-		Ref:         "RFC 9990 section 4",
-		Advice:      "Ask the operator of the destination whether the other address is meant: it takes the place of yours.",
-		When:        foreign,
-		Fails:       eachDestination(func(_ *evidence, d *destination) diag.Failures { return d.overridden(true) }),
-	},
-	{
 		Code: "dmarc.destination.override.elsewhere", Severity: diag.Warning,
+		Reads: []diag.Source{fromRecord, fromExistence, fromConsent}, Stands: true,
 		Title:       "Report destination sends reports to another host",
 		Requirement: "No report destination sends reports to another host",
 		Ref:         "RFC 9990 section 4",
 		Advice: "Ask the operator of the destination to remove rua from its authorization record, or use another " +
 			"address: receivers send no reports at all.",
 		When:  foreign,
-		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures { return d.overridden(false) }),
+		Fails: eachDestination(func(_ *evidence, d *destination) diag.Failures { return d.overridden() }),
 	},
 	{
 		Code: "dmarc.destination.mail.unknown", Severity: diag.Info, StateIfFailed: diag.Unknown,
@@ -230,7 +181,8 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 	{
 		Code: "dmarc.destination.undeliverable", Severity: diag.Warning, Weight: 1, Category: factorReporting,
-		Title:       "Domain of a report address receives no mail",
+		Reads: []diag.Source{fromRecord, fromExistence, fromReports}, Stands: true,
+		Title:       "Domain of a DMARC report address receives no mail",
 		Requirement: "The domain of every report address receives mail",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Correct the address, or publish an MX record for its domain: reports to it are lost.",
@@ -242,7 +194,7 @@ var destinationRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "dmarc.destination.many", Severity: diag.Info,
+		Code: "dmarc.destination.many", Severity: diag.Info, StateIfFailed: diag.Unknown,
 		Title:       "Too many report destinations to check",
 		Requirement: "All report destinations were checked",
 		Ref:         "RFC 7489 section 6.2",
@@ -255,10 +207,10 @@ var destinationRules = diag.Rules[*evidence]{
 	},
 }
 
-// overridden tells of addresses that replace that of the record, at the same host or at another.
-func (d *destination) overridden(here bool) diag.Failures {
+// overridden tells of addresses at another host that replace that of the record.
+func (d *destination) overridden() diag.Failures {
 	list, allowed := d.consent.Overrides()
-	return diag.FailIf(len(list) > 0 && allowed == here, "The record at %s replaces the address of the domain by %s.",
+	return diag.FailIf(len(list) > 0 && !allowed, "The record at %s replaces the address of the domain by %s.",
 		d.consent.Name, diag.Quote(strings.Join(list, ", ")))
 }
 
@@ -269,24 +221,12 @@ func eachDestination(fails func(*evidence, *destination) diag.Failures) func(*ev
 			d := &e.destinations[i]
 			all = append(all, fails(e, d).About(d.domain)...)
 		}
-		return all
+		return all.Joined()
 	}
 }
 
 // discoveryRules are about how receivers come to the record.
 var discoveryRules = diag.Rules[*evidence]{
-	{
-		Code: "dmarc.record.inherited", Severity: diag.Info,
-		Title:       "Record is inherited",
-		Requirement: "The domain has a record of its own",
-		Ref:         "RFC 9989 section 4.10.1",
-		Advice:      "Leave it if the policy suits the domain; a record at the domain itself would take its place.",
-		When:        func(e *evidence) bool { return usable(e) && online(e) },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.inherited(), "%s has no record of its own, so the record of %s applies to it, with the policy "+
-				"%s.", e.domain, e.location, e.requested())
-		},
-	},
 	{
 		Code: "dmarc.record.nearest", Severity: diag.Info,
 		Title:       "Record of a nearer parent does not apply",

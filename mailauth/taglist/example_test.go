@@ -11,7 +11,7 @@ func ExampleFormat_Read() {
 		Protocol: "DMARC", Version: "DMARC1", Readers: "Receivers", FoldNames: true,
 		Tags: []taglist.Definition{{Name: "v"}, {Name: "p"}, {Name: "rua"}, {Name: "adkim", Default: "r"}},
 	}
-	found := format.Read(`"v=DMARC1; p=reject rua=mailto:dmarc@example.com; p=none"`)
+	found := format.Read(`v=DMARC1; p=reject rua=mailto:dmarc@example.com; p=none`)
 	for _, tag := range found.List.Tags {
 		fmt.Printf("%3d %s = %s\n", tag.Offset, tag.Name, tag.Value)
 	}

@@ -36,13 +36,44 @@ func (f Format) Find(answer []*dns.TXT) Found {
 
 // Read takes one text, as it is or as in a zone file, for what is to be published.
 func (f Format) Read(text string) Found {
-	parts, line := diag.PastedTXT(text)
+	parts, line := Pasted(text)
 	found := Found{Line: line}
 	f.add(&found, parts)
 	if len(found.Records)+len(found.Strays) == 0 {
-		found.Strays = []Stray{{strings.Join(parts, ""), "it does not begin with v=" + f.Version}}
+		why := "it does not begin with v=" + f.Version
+		if kind := OtherKind(strings.Join(parts, "")); kind != "" {
+			why = "it is " + kind
+		}
+		found.Strays = []Stray{{strings.Join(parts, ""), why}}
 	}
 	return found
+}
+
+// Pasted returns the character-strings of a text that is to be published, as it is or as in a zone file; line says that
+// it is a line of one with a name. A single string in quotes is taken as it is: published by a form it has them.
+func Pasted(text string) (parts []string, line bool) {
+	parts, line = diag.PastedTXT(text)
+	if bare := strings.TrimSpace(text); !line && len(parts) == 1 && strings.HasPrefix(bare, `"`) {
+		return []string{bare}, false
+	}
+	return parts, line
+}
+
+// OtherKind says what a text is that is a record of mail authentication, for a sentence; empty if it is none. A line of a
+// zone file that cannot be read is none.
+func OtherKind(text string) string {
+	begins := strings.ToLower(strings.TrimLeft(text, "\" \t"))
+	for _, k := range otherKinds {
+		if strings.HasPrefix(begins, k.version) {
+			return k.name
+		}
+	}
+	return ""
+}
+
+var otherKinds = []struct{ version, name string }{
+	{"v=spf1", "an SPF record"}, {"v=dmarc1", "a DMARC record"}, {"v=dkim1", "a DKIM record"}, {"v=bimi1", "a BIMI record"},
+	{"v=stsv1", "an MTA-STS record"}, {"v=tlsrptv1", "a TLSRPT record"},
 }
 
 func (f Format) add(found *Found, parts []string) {

@@ -163,7 +163,11 @@ func (k Kit[E]) One(e E) bool { return len(k.Found(e).Records) == 1 }
 
 func (k Kit[E]) strays(e E) diag.Failures {
 	return k.suggesting(e, diag.FailEach(k.Found(e).Strays, func(s Stray) diag.Failures {
-		return diag.Fail("%s ignore the TXT record %q: %s.", k.Format.Readers, diag.Quote(s.Text), s.Why)
+		f := diag.Fail("%s ignore the TXT record %q: %s.", k.Format.Readers, diag.Quote(s.Text), s.Why)
+		if kind := OtherKind(s.Text); kind != "" && s.Why == "it is "+kind {
+			f[0].Advice = "Enter the " + k.Format.Protocol + " record instead: this is " + kind + "."
+		}
+		return f
 	}))
 }
 
