@@ -45,6 +45,8 @@ func TestSlug(t *testing.T) {
 		{"digits", "1234-x2", textutil.SlugRequest{Text: "1٢٣4 x²"}},
 		{"fraction", "1-2-3-4", textutil.SlugRequest{Text: "½ ¾"}},
 		{"ligature", "office", textutil.SlugRequest{Text: "o\ufb03ce"}},
+		{"symbols that stand for letters", "no-5-kg-brand", textutil.SlugRequest{Text: "№ 5 ㎏ Brand™"}},
+		{"the same in Unicode", "no-5", textutil.SlugRequest{Text: "№ 5", AllowUnicode: true}},
 		{"fullwidth", "abc", textutil.SlugRequest{Text: "ＡＢＣ"}},
 		{"soft hyphen", "wordbreak", textutil.SlugRequest{Text: "word\u00adbreak"}},
 		{"no-break space", "a-b", textutil.SlugRequest{Text: "a\u00a0b"}},

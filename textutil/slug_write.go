@@ -46,6 +46,9 @@ func (w *slugWriter) writeAt(text []rune, i int) int {
 		return 1
 	case unicode.Is(unicode.Cf, c) && c != '\u200b': // soft hyphens, joiners and the like are not seen
 		return 1
+	case isLetterlike(c):
+		w.writeDecomposed(c)
+		return 1
 	case !unicode.IsLetter(c) && !unicode.IsNumber(c) && !unicode.IsMark(c):
 		w.out.WriteByte(' ')
 		return 1
@@ -156,6 +159,11 @@ func digitValue(c rune) byte {
 		value++
 	}
 	return value
+}
+
+// isLetterlike reports whether a symbol stands for letters, as № does for No. Marks of trade are no part of a name.
+func isLetterlike(c rune) bool {
+	return unicode.Is(unicode.So, c) && c != '™' && c != '℠' && strings.ContainsFunc(decomposed(c), isSlugASCII)
 }
 
 func isSlugASCII(c rune) bool {

@@ -2,6 +2,7 @@ package textutil
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,6 +31,10 @@ type YAMLToJSONRequest struct {
 
 	// AllDocuments asks for a list of all documents. Otherwise the result is the first.
 	AllDocuments bool `json:"all_documents,omitempty" default:"false" doc:"whether the result is a list of all documents"`
+
+	// Merge asks for the merge key of YAML 1.1, "<<", which files of Docker Compose and of continuous integration use:
+	// the pairs of the mapping behind it are merged into the mapping around.
+	Merge bool `json:"merge,omitempty" default:"false" doc:"whether << merges the mapping behind it into the one around, as in YAML 1.1"`
 }
 
 // A YAMLReport is a YAML text in another form.
@@ -71,8 +76,8 @@ func FormatYAML(req YAMLFormatRequest) (*YAMLReport, error) {
 
 // YAMLToJSON returns a YAML 1.2 text as JSON. The order of keys and the digits of numbers survive; what
 // aliases stand for is written out; keys that are no strings become their text. Scalars have the types
-// of the core schema (YAML 1.2.2 section 10.3), in which "yes" and "<<" are strings. A text that is no
-// YAML is a report that says so. The error is an [InputError]: so is a text that is nested more than 256
+// of the core schema (YAML 1.2.2 section 10.3), in which "yes" and "<<" are strings, unless merging is asked for. A
+// text that is no YAML is a report that says so. The error is an [InputError]: so is a text that is nested more than 256
 // deep, has more than 600,000 values, or would become more than 8 MiB. A text with aliases may become 64 KiB,
 // or eight times as long as it is.
 func YAMLToJSON(req YAMLToJSONRequest) (*YAMLReport, error) {
@@ -84,6 +89,9 @@ func YAMLToJSON(req YAMLToJSONRequest) (*YAMLReport, error) {
 		return nil, err
 	}
 	reading := readYAML(req.Text)
+	if reading.merge = req.Merge; req.Merge {
+		reading.list = slices.DeleteFunc(reading.list, func(f Finding) bool { return f.Code == codeYAMLMerge })
+	}
 	return reading.report(reading.toJSON(indent, req.AllDocuments, maxResult))
 }
 
@@ -98,13 +106,17 @@ func indentOr2(indent *int, least int) (int, error) {
 	return *indent, nil
 }
 
-const codeYAMLMark = "text.yaml.byte_order_mark"
+const (
+	codeYAMLMark  = "text.yaml.byte_order_mark"
+	codeYAMLMerge = "text.yaml.v1_1.merge"
+)
 
 // A yamlReading is a YAML text that was read, as far as it can be.
 type yamlReading struct {
 	original string
 	text     string // without a byte-order mark, and with line feeds for all line breaks
 	stream   *yaml.Stream
+	merge    bool  // whether "<<" merges
 	err      error // why the text cannot be used: a [yaml.SyntaxError] or an [InputError]
 	findings
 }

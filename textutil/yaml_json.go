@@ -31,6 +31,9 @@ type yamlWriter struct {
 	indent int // spaces for each level; -1 for no white space at all
 	limit  int // of bytes
 	depth  int
+
+	merged      map[*yaml.Node][]pair // of mappings with merged pairs; nil if nothing is merged
+	mergedCount int
 }
 
 // toJSON returns the JSON of the text, of at most limit bytes.
@@ -43,6 +46,9 @@ func (r *yamlReading) toJSON(indent int, all bool, limit int) (string, error) {
 		limit = min(limit, aliased)
 	}
 	w := &yamlWriter{yamlReading: r, indent: indent, limit: limit}
+	if r.merge {
+		w.merged = map[*yaml.Node][]pair{}
+	}
 	w.out = make([]byte, 0, min(len(r.text)+len(r.text)/2, limit)+64)
 	err := w.documents(all)
 	switch {
@@ -123,6 +129,19 @@ func (w *yamlWriter) node(n *yaml.Node) error {
 	case yaml.Sequence:
 		return w.list('[', ']', n.Len(), next)
 	case yaml.Mapping:
+		if w.merged != nil && w.merges(n) {
+			pairs, err := w.pairs(n)
+			if err != nil {
+				return err
+			}
+			names := map[string]bool{}
+			return w.list('{', '}', len(pairs), func(i int) error {
+				if err := w.key(pairs[i].key, names); err != nil {
+					return err
+				}
+				return w.node(pairs[i].value)
+			})
+		}
 		names := w.sameNames(n)
 		return w.list('{', '}', n.Len(), func(int) error {
 			key := child

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -126,4 +127,51 @@ func TestYAMLVersions(t *testing.T) {
 			assert.NotContains(t, finding.Code, prefix, text)
 		}
 	}
+}
+
+// What the merge key of YAML 1.1 does where it is asked for.
+func TestYAMLMerge(t *testing.T) {
+	for _, c := range []struct{ name, yaml, json, codes string }{
+		{"alias", "a: &a {x: 1, y: 2}\nb:\n  <<: *a\n  y: 3\n  z: 4", `{"a":{"x":1,"y":2},"b":{"x":1,"y":3,"z":4}}`, ""},
+		{"own pairs win wherever they stand", "a: &a {x: 1}\nb: {x: 2, <<: *a}", `{"a":{"x":1},"b":{"x":2}}`, ""},
+		{"the first of a list wins", "- &a {x: 1}\n- &b {x: 2, y: 3}\n- <<: [*a, *b]", `[{"x":1},{"x":2,"y":3},{"x":1,"y":3}]`, ""},
+		{"merged again", "a: &a {x: 1}\nb: &b {<<: *a, y: 2}\nc: {<<: *b}",
+			`{"a":{"x":1},"b":{"x":1,"y":2},"c":{"x":1,"y":2}}`, ""},
+		{"written out", "a: {<<: {x: 1}}", `{"a":{"x":1}}`, ""},
+		{"quoted", `a: {"<<": {x: 1}}`, `{"a":{"<<":{"x":1}}}`, ""},
+		{"no mapping", "a: {<<: 1}", `{"a":{"<<":1}}`, "text.yaml.merge.value"},
+		{"1 and its text", "a: &a {1: x}\nb: {<<: *a, '1': y}", `{"a":{"1":"x"},"b":{"1":"x","1":"y"}}`, "text.yaml.key.same_text"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			report, err := textutil.YAMLToJSON(textutil.YAMLToJSONRequest{Text: c.yaml, Indent: new(0), Merge: true})
+			require.NoError(t, err)
+			require.NotNil(t, report.Result)
+			require.Equal(t, c.json, strings.ReplaceAll(strings.ReplaceAll(*report.Result, "\n", ""), ": ", ":"))
+			codes := ""
+			for _, f := range report.Findings {
+				codes += string(f.Code)
+			}
+			require.Equal(t, c.codes, codes)
+		})
+	}
+	report, err := textutil.YAMLToJSON(textutil.YAMLToJSONRequest{Text: "a: &a {x: 1}\nb: {<<: *a}"})
+	require.NoError(t, err)
+	require.Contains(t, report.Findings[0].Advice, "Ask for merging")
+}
+
+// Merging takes no more than the text could hold.
+func TestYAMLMergeIsBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("- &a0 {")
+	for i := range 2000 {
+		fmt.Fprintf(&b, "k%d: 1, ", i)
+	}
+	b.WriteString("}\n")
+	for i := range 2000 {
+		fmt.Fprintf(&b, "- &a%d {<<: [*a%d, *a%d, *a%d]}\n", i+1, i, i, i)
+	}
+	began := time.Now()
+	_, err := textutil.YAMLToJSON(textutil.YAMLToJSONRequest{Text: b.String(), Merge: true})
+	require.Error(t, err)
+	require.Less(t, time.Since(began), 5*time.Second)
 }

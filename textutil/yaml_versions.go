@@ -20,9 +20,9 @@ var versionTraps = map[yaml.Legacy]struct{ code, title, detail, advice string }{
 	yaml.LegacyNoNumber: {"text.yaml.v1_1.exponent", "String in YAML 1.1, number in YAML 1.2",
 		"%s as a number, and YAML 1.1 as a string: it wants a point and a sign of the exponent.",
 		"Put it in quotes, or write it with a point and a sign, such as 1.0e+3."},
-	yaml.LegacyMerge: {"text.yaml.v1_1.merge", "Merge key in YAML 1.1, string in YAML 1.2",
+	yaml.LegacyMerge: {codeYAMLMerge, "Merge key in YAML 1.1, string in YAML 1.2",
 		"%s as a key like others; many readers merge the mapping behind it into the one around.",
-		"Write the merged pairs out."},
+		"Ask for merging, or write the merged pairs out."},
 }
 
 // compareVersions adds findings about scalars in a node that YAML 1.1, which many readers follow, takes for
