@@ -244,10 +244,20 @@ func (e *evidence) isReady(f *Enforcement) *bool {
 	switch {
 	case !small || len(e.failing) > 0 || e.ownFailed > 0:
 		return new(false)
-	case e.classes[Legitimate].pass < readyMessages, e.unsure, e.incomplete():
+	case e.classes[Legitimate].pass < readyMessages, e.unsure, e.incomplete(), e.lone() != "":
 		return nil
 	}
 	return new(true)
+}
+
+// lone is the only source that looks forged, where one report alone tells of it: a server that the owner forgot, and
+// that the SPF record therefore denies, looks the same.
+func (e *evidence) lone() string {
+	s := e.classes[Spoofing]
+	if s.sources != 1 || len(e.spoofers.list) != 1 || len(e.reports) > 1 || s.messages*1000 <= e.named*strangePerMille {
+		return ""
+	}
+	return e.spoofers.list[0].what
 }
 
 // incomplete reports whether there may be mail that could not be read of.

@@ -164,6 +164,10 @@ func (e *evidence) readiness(stricter, next string) diag.Failures {
 	if len(parts) > 0 {
 		concerned = e.messages(f.AffectedCount) + ": " + strings.Join(parts, ", ")
 	}
+	if lone := e.lone(); lone != "" {
+		concerned += fmt.Sprintf(". All that looks forged is from %s, which may as well be a server that nobody listed: see "+
+			"other reports first", lone)
+	}
 	concerned = fmt.Sprintf(" %s would have concerned %s.%s", stricter, concerned, f.lossText())
 	switch {
 	case f.ready():

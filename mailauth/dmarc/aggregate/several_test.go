@@ -96,7 +96,8 @@ func TestReady(t *testing.T) {
 		sources string
 	}{
 		{"all passes", []string{own}, yes, 0, ""},
-		{"forged mail with evidence", []string{own, spoofer}, yes, 0, ""},
+		{"forged mail with evidence", []string{own, spoofer, strings.ReplaceAll(spoofer, "203.0.113.200", "198.51.100.200")}, yes, 0, ""},
+		{"a single source that SPF denies", []string{own, spoofer}, nil, 0, ""},
 		{"a printer in the network of the server", []string{own, printer}, no, 400, "192.0.2.77"},
 		{"nobody knows whose", []string{own, elsewhere}, no, 400, "198.51.100.77"},
 		{"one message of a million", []string{good, strings.ReplaceAll(elsewhere, ">400<", ">1<")}, yes, 1, "198.51.100.77"},
