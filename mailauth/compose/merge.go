@@ -59,14 +59,27 @@ func (t *told) hosts() []string {
 	return list
 }
 
-// attribute leaves out the findings whose cause is told. What is graver than its cause is a fault of its own.
-func attribute(list []told) (rest []told) {
+// attribute leaves out the findings whose cause is told, or may be there. What is graver than its cause is a fault of its
+// own.
+func (w *Whole) attribute(list []told) (rest []told) {
 	for i := range list {
-		if cause := list[i].cause(list); cause == nil || cause.Severity < list[i].Severity && !cause.ours() {
+		cause := list[i].cause(list)
+		if cause == nil && !w.mayFollow(list[i].Code) || cause != nil && cause.Severity < list[i].Severity && !cause.ours() {
 			rest = append(rest, list[i])
 		}
 	}
 	return rest
+}
+
+// mayFollow reports whether a cause of the fault, which would be told instead, was left open.
+func (w *Whole) mayFollow(code diag.Code) bool {
+	r := roots[code]
+	causes := func(open diag.Code) bool {
+		return slices.ContainsFunc(r.causes, func(c string) bool { return strings.HasPrefix(string(open), c) })
+	}
+	return !r.host && !r.grave && slices.ContainsFunc(w.parts(), func(p *Summary) bool {
+		return slices.ContainsFunc(p.verdict.Open(), causes)
+	})
 }
 
 // lookups are the codes, beside those that end in "record.unknown", of lookups about the domain that failed. They
@@ -108,7 +121,7 @@ func (w *Whole) merge() []told {
 		}
 	}
 	all = append(all, w.lookups(failed)...)
-	list := attribute(all)
+	list := w.attribute(all)
 	type fact struct {
 		code   diag.Code
 		detail string

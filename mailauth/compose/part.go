@@ -208,7 +208,7 @@ func (s *Summary) Add(report Report) {
 // Gone reports whether the part has found that the domain does not exist.
 func (s *Summary) Gone() bool {
 	return slices.ContainsFunc(s.Findings, func(f diag.Finding) bool {
-		return s.rules[f.Code].Fact == ground.NoName || strings.HasSuffix(string(f.Code), ".domain.missing")
+		return strings.HasSuffix(string(f.Code), ".domain."+ground.Specs[ground.NoName].Suffix) || strings.HasSuffix(string(f.Code), ".domain.missing")
 	})
 }
 

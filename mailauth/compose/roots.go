@@ -34,9 +34,9 @@ var roots = map[diag.Code]root{
 	"dnssec.ds.missing":       {causes: []string{"dane.mx.insecure"}},
 	"dnssec.resolver.differs": {causes: []string{"check.domain.unavailable", "check.lookups.failed"}},
 
-	"mx.host.nxdomain":     {causes: []string{"mx.hosts.unreachable"}},
-	"mx.host.address": {causes: []string{"mx.hosts.unreachable"}},
-	"mx.host.blocked": {causes: []string{"mx.hosts.unreachable"}},
+	"mx.host.nxdomain": {causes: []string{"mx.hosts.unreachable"}},
+	"mx.host.address":  {causes: []string{"mx.hosts.unreachable"}},
+	"mx.host.blocked":  {causes: []string{"mx.hosts.unreachable"}},
 
 	"dmarc.policy.reject": {causes: []string{"dmarc.policy.none"}},
 
@@ -52,12 +52,12 @@ var roots = map[diag.Code]root{
 	"dane.certificate.dates":    {causes: []string{"smtp.certificate.expired", "smtp.certificate.early"}, host: true},
 	"dane.certificate.expiring": {causes: []string{"smtp.certificate.expiring"}, host: true},
 
-	"smtp.domain.missing":          {causes: []string{"mx.domain.nxdomain"}},
+	"smtp.domain.nxdomain":         {causes: []string{"mx.domain.nxdomain"}},
 	"smtp.mx.missing":              {causes: noMail},
 	"smtp.mx.null":                 {causes: noMail},
 	"smtp.mx.implicit":             {causes: []string{"mx.record.implicit"}},
 	"smtp.mx.alias":                {causes: []string{"mx.host.alias"}, host: true},
-	"smtp.host.missing":            {causes: []string{"mx.host."}, host: true},
+	"smtp.host.address":            {causes: []string{"mx.host."}, host: true},
 	"smtp.host.unknown":            {causes: []string{"mx.host."}, host: true},
 	"smtp.address.private":         {causes: []string{"mx.host."}, host: true},
 	"smtp.ipv4.missing":            {causes: []string{"mx.ipv4.missing"}},

@@ -54,19 +54,19 @@ func TestWorlds(t *testing.T) {
 		{name: "good", headline: "Mail of the domain is set up to be accepted", score: "100", state: diag.Valid},
 		{name: "good, with its address", req: sending("203.0.113.25"), score: "100", state: diag.Valid,
 			headline: "Mail of the domain is set up to be accepted"},
-		{name: "p=none", edits: edits{"dmarc": none}, headline: "Next step for DMARC: policy is none", score: "89",
+		{name: "p=none", edits: edits{"dmarc": none}, headline: "Next step: DMARC policy is none", score: "89",
 			state: diag.Warned, advice: "dmarc", grave: []diag.Code{"dmarc.policy.none"}},
 		{name: "listed: before any record", edits: edits{"more": listed("25.113.0.203", "zen.spamhaus.org"), "spf": "", "dmarc": ""},
 			headline: "Fix reputation first: listed on the most widely used blocklist", score: "39", state: diag.Bad, advice: "reputation",
 			grave: []diag.Code{"dnsbl.listed.decisive", "spf.record.missing", "dmarc.record.missing"}},
 		{name: "listed on an obscure list: after the records", edits: edits{
 			"more": listed("25.113.0.203", "rbl.schulte.org"), "dmarc": none,
-		}, headline: "Next step for DMARC: policy is none", score: "89", state: diag.Warned, advice: "dmarc",
+		}, headline: "Next step: DMARC policy is none", score: "89", state: diag.Warned, advice: "dmarc",
 			grave: []diag.Code{"dmarc.policy.none", "dnsbl.listed.obscure"}},
 		{name: "lists refuse this service", edits: edits{"refuse": "127.255.255.254"}, score: "89", state: diag.Valid, partial: true,
 			headline: "Set up well as far as measured; reputation is not known"},
 		{name: "lists refuse, and p=none", edits: edits{"refuse": "127.255.255.254", "dmarc": none}, score: "89", state: diag.Warned,
-			partial: true, headline: "Next step for DMARC: policy is none", advice: "dmarc", grave: []diag.Code{"dmarc.policy.none"}},
+			partial: true, headline: "Next step: DMARC policy is none", advice: "dmarc", grave: []diag.Code{"dmarc.policy.none"}},
 		{name: "no SPF", edits: edits{"spf": ""}, headline: "Fix first: no SPF record", score: "69", state: diag.Bad, advice: "spf",
 			grave: []diag.Code{"spf.record.missing"}},
 		{name: "everybody may send, DMARC none", edits: edits{"spf": `example.com. TXT "v=spf1 +all"`, "dmarc": none},
@@ -268,6 +268,27 @@ func ExampleScore() {
 	// Output:
 	// 39 Fix reputation first: listed on the most widely used blocklist
 	// reputation dnsbl.listed.decisive
+}
+
+// The reception of reports was not examined, and nobody is told that it was.
+func TestReception(t *testing.T) {
+	r := score(t, nil, nil, example).Components.TLSRPT
+	require.Equal(t, diag.Excellent, r.Band)
+	require.Contains(t, r.Sub, "the reception of reports was not")
+}
+
+// What SPF and DKIM say of each other, and what nobody knows, is not praised.
+func TestContradictions(t *testing.T) {
+	mute := edits{"spf": `example.com. TXT "v=spf1 -all"`}
+	r := score(t, mute, nil, example)
+	require.Equal(t, []any{diag.Warned, "Next step: SPF lets nobody send, but there is a DKIM key", "spf"},
+		[]any{r.State, r.Headline, r.Advice.Cause.Component})
+	require.NotContains(t, r.Components.SPF.Headline, "correctly")
+	r = score(t, edits{"dkim": ""}, nil, example)
+	require.Equal(t, []any{diag.Missing, 0, true}, []any{r.Components.DKIM.State, *r.Components.DKIM.Score, r.Components.DKIM.Measured})
+	require.Equal(t, diag.Bad, r.State)
+	r = score(t, edits{"dmarc": ""}, servfail("example.com"), example)
+	require.Nil(t, r.Score, "no score without knowledge")
 }
 
 // What addresses are taken for those that send.

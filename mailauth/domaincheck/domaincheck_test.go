@@ -25,7 +25,7 @@ func TestWorlds(t *testing.T) {
 	}{
 		{name: "good", headline: "Records are in order; mail servers were not tested", state: diag.Valid},
 		{name: "p=none", edits: edits{"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`},
-			headline: "Next step for DMARC: policy is none", state: diag.Warned,
+			headline: "Next step: DMARC policy is none", state: diag.Warned,
 			grave: []diag.Code{"dmarc.policy.none"}},
 		{name: "BIMI with p=none", edits: edits{
 			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.com"`,

@@ -3,6 +3,7 @@ package domaincheck
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,45 @@ func TestRequirements(t *testing.T) {
 			[]*bool{r.Requirements[0].Met, r.Requirements[1].Met, r.Requirements[2].Met}, tt.name)
 		require.Len(t, r.Requirements[0].Missing, tt.missing, tt.name)
 	}
+}
+
+// A domain that lets nobody send, and has a key to sign with, is neither set up correctly nor ready.
+func TestContradictions(t *testing.T) {
+	r := run(t, edits{"spf": `example.com. TXT "v=spf1 -all"`}.world(t), example)
+	require.Equal(t, []diag.Code{"check.spf.mute"}, grave(r))
+	require.Equal(t, "SPF lets nobody send, but there is a DKIM key", r.Pillars.Sending.SPF.Headline)
+	require.Equal(t, []any{diag.Warned, diag.Warned, ""}, []any{r.State, r.Pillars.Sending.SPF.State, readiness(r)})
+	require.Nil(t, r.SendsMail)
+	require.Equal(t, new(false), r.Requirements[0].Met)
+}
+
+// A key that few verifiers know is no matter beside one that all know.
+func TestTwoKinds(t *testing.T) {
+	alone := `default._domainkey.example.com. TXT "v=DKIM1; k=ed25519; p=iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w="`
+	for records, told := range map[string]bool{alone: true, alone + "\n" + `s1._domainkey.example.com. TXT ` + key2048: false} {
+		r := run(t, edits{"dkim": records}.world(t), example)
+		require.Equal(t, told, slices.Contains(diagtest.Codes(r.Verdict), "dkim.key.ed25519.alone"))
+		for _, p := range r.Pillars.Sending.DKIM {
+			require.True(t, told || !slices.Contains(diagtest.Codes(p.Result.Verdict), "dkim.key.ed25519.alone"))
+		}
+	}
+}
+
+// With its mail servers seen at work, a domain without a fault is ready; with one of them out of reach nobody knows.
+func TestReady(t *testing.T) {
+	req := example
+	req.IncludeSMTP = true
+	closed := map[string]string{"RCPT": "550 5.7.1 relay denied"}
+	serve := func(w *diagtest.World) {
+		for _, host := range []string{"mx1.example.com", "mx2.example.com"} {
+			w.SMTP(diagtest.SMTP{Host: host, Replies: closed})
+		}
+	}
+	r := run(t, edits{"tlsa": ""}.world(t, serve), req)
+	require.Equal(t, "true", readiness(r), "%+v", r.Findings)
+	r = run(t, edits{"tlsa": ""}.world(t, serve, func(w *diagtest.World) { w.Behave("198.51.100.25:25", diagtest.Unreachable) }), req)
+	require.NotEqual(t, "true", readiness(r))
+	require.NotContains(t, r.Headline, "ready")
 }
 
 // Where nobody answers at all there is no result, and the caller is not charged.
