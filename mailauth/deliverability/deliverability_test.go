@@ -228,7 +228,7 @@ func TestActions(t *testing.T) {
 		{"sends no mail, and p=none", edits{"mx": mute["mx"], "host": "", "ptr": "", "tlsrpt": "", "dkim": "", "spf": mute["spf"],
 			"dmarc": `_dmarc.example.com. TXT "v=DMARC1; p=none; rua=mailto:a@example.net"`, "more": "example.net. MX 1 mx.example.net.\n" +
 				`example.com._report._dmarc.example.net. TXT "v=DMARC1"` + "\nmx.example.net. A 203.0.113.1"},
-			[]diag.Code{"dmarc.policy.none"}, "v=DMARC1; p=quarantine; rua=mailto:a@example.net", "then publish p=quarantine, and p=reject if nobody misses mail."},
+			[]diag.Code{"dmarc.policy.none"}, "", "then publish p=reject."},
 		{"one fault of two keys", weak, []diag.Code{"dkim.key.size.short"}, "", "a week after the last use."},
 	} {
 		r := score(t, tt.edits, nil, example)
