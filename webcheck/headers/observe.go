@@ -159,16 +159,18 @@ func (e *evidence) Graded() (points []diag.Points, score int) {
 func (e *evidence) unexplained(findings []diag.Finding) []observatory.Test {
 	return slices.DeleteFunc(slices.Clone(e.tests), func(t observatory.Test) bool {
 		i := slices.IndexFunc(parts, func(p part) bool { return p.test == t.Name })
-		return t.Modifier >= 0 || slices.ContainsFunc(findings, func(f diag.Finding) bool { return slices.Contains(parts[i].rules, f.Code) })
+		explains := func(f diag.Finding) bool { return slices.Contains(parts[i].rules, f.Code) }
+		return t.Modifier >= 0 || slices.ContainsFunc(findings, explains)
 	})
 }
 
 // observatoryRules are about what only the Observatory minds.
 var observatoryRules = diag.Rules[*evidence]{{
 	Code: "headers.observatory", Severity: diag.Info, DependsOn: fetched,
-	Title: "HTTP Observatory takes points for how a field is written", Requirement: "The HTTP Observatory reads fields as browsers do",
-	Ref:    "HTTP Observatory, scoring methodology",
-	Advice: "Write the field in its plainest form: sent once, in one place, without empty, repeated or obsolete parts.",
+	Title:       "HTTP Observatory takes points for how a field is written",
+	Requirement: "The HTTP Observatory reads fields as browsers do",
+	Ref:         "HTTP Observatory, scoring methodology",
+	Advice:      "Write the field in its plainest form: sent once, in one place, without empty, repeated or obsolete parts.",
 	Fails: func(e *evidence) diag.Failures {
 		return diag.FailEach(e.quirks, func(t observatory.Test) diag.Failures {
 			return diag.Fail("The test %s of the HTTP Observatory ends in %s, which takes %d points; browsers see no such fault.",
