@@ -41,15 +41,20 @@ func See(r *fetch.Result, now time.Time) *Seen {
 		add(r.Hops[i].TLS)
 	}
 	add(r.TLS)
+	if r.Err != nil && r.Err.Unanswered && r.TLS == nil && r.Err.Step == fetch.Answering {
+		mute := *r.Err
+		mute.Step, s.Err = fetch.Connecting, &mute
+	}
 	return s
 }
 
-// Unanswered lists the sources of which nothing is known, as [diag.Asked] wants them.
+// Unanswered lists the sources of which nothing is known, as [diag.Asked] wants them. A connection over which nothing
+// came is not known to be one: a firewall may have taken it.
 func (s *Seen) Unanswered() []diag.Source {
 	if s == nil || s.Err == nil || !s.Err.Unanswered {
 		return nil
 	}
-	all := []diag.Source{SourceAddress, SourceConnection, SourceTLS, SourceTLS, SourceAnswer, SourceAnswer}
+	all := []diag.Source{SourceAddress, SourceConnection, SourceConnection, SourceTLS, SourceAnswer, SourceAnswer}
 	return slices.Compact(all[s.Err.Step:])
 }
 

@@ -61,7 +61,7 @@ var facts = []struct {
 	{"name servers fail", func(w *diagtest.World) { w.Break("example.com", dns.RcodeServerFailure) }, "lookup.unknown",
 		"The address of example.com could not be looked up: the resolver answered SERVFAIL.", 6},
 	{"silent", spoiled(diagtest.Unreachable), "unknown", "No connection to example.com was made in time.", 3},
-	{"silent in the handshake", spoiled(diagtest.Hangs), "unknown", "The TLS handshake with example.com did not end in time.", 2},
+	{"silent in the handshake", spoiled(diagtest.Hangs), "unknown", "The TLS handshake with example.com did not end in time.", 3},
 	{"silent afterwards", served(-time.Hour, 0, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
@@ -110,6 +110,20 @@ func TestServer(t *testing.T) {
 		})
 	}
 	diagtest.CoverRules(t, rules, verdicts)
+}
+
+// Over plain HTTP a connection that says nothing is not praised.
+func TestSeeMute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := diagtest.NewWorld(t)
+		w.HTTP("example.com", ok)
+		w.Behave("192.0.2.1:80", diagtest.Hangs)
+		r, err := fetch.Do(t.Context(), w.Env(), fetch.Request{URL: diag.MustURL("http://example.com/")})
+		require.NoError(t, err)
+		require.Equal(t, fetch.Answering, r.Err.Step)
+		want := []diag.Source{ground.SourceConnection, ground.SourceTLS, ground.SourceAnswer}
+		require.Equal(t, want, ground.See(r, w.Now()).Unanswered())
+	})
 }
 
 // Rows may leave facts out; severity and suffix are those of the table unless the row says why not.

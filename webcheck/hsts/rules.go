@@ -164,7 +164,7 @@ var wwwRules = diag.Rules[*evidence]{
 		Requirement: "The host www answers in time",
 		Ref:         "RFC 6797 section 14.4",
 		Advice:      "Check that port 443 of www is open to everybody.",
-		When:        func(e *evidence) bool { return e.www != nil },
+		When:        func(e *evidence) bool { return answered(e) && e.www != nil },
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(silent(e.www), "www.%s did not answer over HTTPS, so that it is not known "+
 				"whether it could be covered.",

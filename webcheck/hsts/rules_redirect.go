@@ -34,6 +34,7 @@ var redirectRules = diag.Rules[*evidence]{
 		Requirement: "The site answers over plain HTTP in time, or refuses connections",
 		Ref:         "RFC 6797 section 7.2",
 		Advice:      "Check that port 80 answers or refuses connections: a silent one makes old links hang.",
+		When:        answered,
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailIf(silent(e.http), "http://%s/ did not answer, so that it is not known where it leads.",
 				e.domain)
