@@ -37,7 +37,7 @@ const (
 
 func (e *evidence) faultOf(h *host) fault {
 	switch a := h.Addresses; {
-	case address(h.Name, e.domain.String()).IsValid():
+	case h.Literal(e.domain.String()).IsValid():
 		return literal
 	case isLocalhost(h.Name):
 		return loopback
@@ -61,16 +61,6 @@ func (e *evidence) faultOf(h *host) fault {
 // with lists the hosts that have a fault.
 func (e *evidence) with(f fault) []host {
 	return slices.DeleteFunc(slices.Clone(e.hosts), func(h host) bool { return h.fault != f })
-}
-
-// address returns the IP address that stands in place of a name, also if the zone file appended the domain to it.
-func address(name, domain string) netip.Addr {
-	text := strings.TrimSuffix(name, "."+domain)
-	ip, err := netip.ParseAddr(strings.Trim(text, "[]"))
-	if err != nil {
-		return netip.Addr{}
-	}
-	return ip
 }
 
 // isLocalhost reports whether a name stands for the machine that looks it up (RFC 6761 section 6.3), or is one under

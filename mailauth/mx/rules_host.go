@@ -37,7 +37,7 @@ var nameRules = diag.Rules[*evidence]{
 		Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
 		Fails: func(e *evidence) diag.Failures {
 			return e.each(literal, func(h host) diag.Failures {
-				ip := address(h.Name, e.domain.String())
+				ip := h.Literal(e.domain.String())
 				if strings.HasSuffix(h.Name, "."+e.domain.String()) {
 					return diag.Fail("The MX host %s is the IP address %s, to which the domain was appended.", h.Name, ip)
 				}

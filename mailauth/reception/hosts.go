@@ -117,6 +117,16 @@ func (h *Host) Aliases() []string {
 	return list
 }
 
+// Literal returns the IP address that stands in place of the name, also if a zone file appended the domain to it: senders
+// look it up as if it were a name (RFC 5321 section 5.1). It is invalid if the name is none.
+func (h *Host) Literal(domain string) netip.Addr {
+	ip, err := netip.ParseAddr(strings.Trim(strings.TrimSuffix(h.Name, "."+domain), "[]"))
+	if err != nil {
+		return netip.Addr{}
+	}
+	return ip
+}
+
 // Err returns why not all is known about the addresses of the host: the lookup of at least one kind failed. It may
 // have some of the other kind.
 func (h *Host) Err() error { return cmp.Or(h.Addresses.V4.Err(), h.Addresses.V6.Err()) }

@@ -38,7 +38,7 @@ func ExampleCheck() {
 		fmt.Println(line.Direction, line.Line)
 	}
 	// Output:
-	// Certificate of a mail server has expired
+	// Certificate of the mail server has expired
 	// warning: smtp.certificate.expired: mx1.example.com (192.0.2.25) shows a certificate that is not trusted: the certificate expired on 2025-12-31.
 	// info: smtp.ptr.missing: mx1.example.com (192.0.2.25) has no reverse DNS: 192.0.2.25 has no PTR record.
 	// server 220 mx1.example.com ESMTP

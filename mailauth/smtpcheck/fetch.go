@@ -110,6 +110,7 @@ func (e *evidence) list() {
 					continue
 				}
 				e.servers = append(e.servers, &server{
+					now:  e.now,
 					host: host.Name, preference: preference, addr: addr, public: e.public(ip),
 					relay: relay{status: RelayInconclusive}, ptr: ptr{hosts: []string{}},
 				})

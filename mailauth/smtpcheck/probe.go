@@ -20,6 +20,7 @@ type server struct {
 	public     bool // senders all over the Internet reach the address
 
 	started   time.Time
+	now       time.Time     // in the world, for what a certificate has left
 	session   *smtp.Session // nil if its turn did not come
 	err       *smtp.Error   // why there was no session with a hello; nil if there was
 	plain     smtp.Hello    // before TLS; on port 465 there is none

@@ -9,7 +9,35 @@ import (
 )
 
 // rules is the table of all that is tested, in the order in which a sender meets it.
-var rules = slices.Concat(domainRules, hostRules, reachRules, overServers(serverRules))
+var rules = slices.Concat(domainRules.Reading(fromNames), hostRules.Reading(fromNames, fromAddresses), reachRules,
+	overServers(serverRules))
+
+// What the rules read.
+const (
+	fromNames     diag.Source = "names"     // which mail servers there are
+	fromAddresses diag.Source = "addresses" // of the mail servers
+	fromSessions  diag.Source = "sessions"  // with each of them
+	fromPTR       diag.Source = "ptr"       // the names of their addresses
+)
+
+// Unanswered lists what the DNS and the servers did not say, and servers that were left out.
+func (e *evidence) Unanswered() (list []diag.Source) {
+	any := func(is func(*server) bool) bool { return slices.ContainsFunc(e.servers, is) }
+	for _, one := range []struct {
+		source diag.Source
+		open   bool
+	}{
+		{fromNames, e.byDomain() && e.mail.Unknown() != ""},
+		{fromAddresses, hasHosts(e) && slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Err() != nil && !missing(h) })},
+		{fromSessions, e.mail.Surplus > 0 || any(func(s *server) bool { return s.fate.ignorance() || s.cutShort() })},
+		{fromPTR, any(func(s *server) bool { return s.ptr.err != nil || s.ptr.unsure })},
+	} {
+		if one.open {
+			list = append(list, one.source)
+		}
+	}
+	return list
+}
 
 // serverRules are about single servers.
 var serverRules = slices.Concat(
@@ -31,6 +59,10 @@ func overServers(list []serverRule) diag.Rules[*evidence] {
 	rules := make(diag.Rules[*evidence], 0, len(list))
 	for _, r := range list {
 		one := r.Rule
+		one.Stands = true
+		if len(one.Reads) == 0 {
+			one.Reads = []diag.Source{fromNames, fromAddresses, fromSessions}
+		}
 		one.When = func(e *evidence) bool { return slices.ContainsFunc(e.servers, r.on) }
 		one.Fails = func(e *evidence) diag.Failures { return r.failures(e) }
 		rules = append(rules, one)

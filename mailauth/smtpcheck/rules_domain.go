@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // domainRules are about where the mail of a domain goes. Package mx examines that in depth.
@@ -23,19 +24,20 @@ var domainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "smtp.domain.missing", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true,
+		Code: "smtp.domain.nxdomain", Severity: diag.Error, StateIfFailed: diag.Missing, NoScore: true, Fact: ground.NoName,
 		DependsOn:   []diag.Code{"smtp.mx.unknown"},
 		Title:       "Domain does not exist",
 		Requirement: "The domain exists",
 		Ref:         "RFC 5321 section 5.1",
 		Advice:      "Check the spelling of the domain, its registration and its delegation.",
 		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.mail.MX.NXDomain(), "The DNS answers NXDOMAIN for %s.", e.req.Domain)
+			exists, known := e.mail.Exists()
+			return diag.FailIf(known && !exists, "The DNS answers NXDOMAIN for %s.", e.req.Domain)
 		},
 	},
 	{
 		Code: "smtp.mx.missing", Severity: diag.Info, StateIfFailed: diag.Missing,
-		DependsOn:   []diag.Code{"smtp.domain.missing"},
+		DependsOn:   []diag.Code{"smtp.domain.nxdomain"},
 		Title:       "No MX record and no address: the domain receives no mail",
 		Requirement: "The domain has an MX record or an address",
 		Ref:         "RFC 5321 section 5.1",
@@ -71,6 +73,33 @@ var domainRules = diag.Rules[*evidence]{
 		},
 	},
 	{
+		Code: "smtp.mx.beside", Severity: diag.Error, Weight: 2, Category: factorReach, Fact: ground.NullMXBeside,
+		DependsOn:   []diag.Code{"smtp.mx.null"},
+		Title:       "Null MX beside other MX records",
+		Requirement: "A null MX is the only MX record",
+		Ref:         "RFC 7505 section 3",
+		Advice:      "Remove the null MX if the domain receives mail, or else all other MX records.",
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailIf(e.mail.NullBeside(), "%s has a null MX beside other MX records: some senders take it for a domain "+
+				"that receives no mail.", e.req.Domain)
+		},
+	},
+	{
+		Code: "smtp.mx.literal", Severity: diag.Error, Weight: 5, Category: factorReach, Fact: ground.MXLiteral, Stands: true,
+		DependsOn:   []diag.Code{"smtp.mx.null"},
+		Title:       "MX record with an IP address instead of a host name",
+		Requirement: "MX records name hosts and not IP addresses",
+		Ref:         "RFC 5321 section 5.1",
+		Advice:      "Give the mail server a host name with an address record, and use that name in the MX record.",
+		When:        func(e *evidence) bool { return e.mail.MX.Exists() },
+		Fails: func(e *evidence) diag.Failures {
+			return diag.FailEach(e.mail.List, func(h host) diag.Failures {
+				return diag.FailIf(e.literal(h), "The MX host %s is an IP address, which senders look up as if it were a name.",
+					h.Name).About(h.Name)
+			})
+		},
+	},
+	{
 		Code: "smtp.mx.untested", Severity: diag.Info,
 		DependsOn:   []diag.Code{"smtp.mx.null"},
 		Title:       "Not every mail server was tested",
@@ -87,7 +116,7 @@ var domainRules = diag.Rules[*evidence]{
 // hostRules are about the addresses of the hosts.
 var hostRules = diag.Rules[*evidence]{
 	{
-		Code: "smtp.host.nonexistent", Severity: diag.Error, NoScore: true,
+		Code: "smtp.host.nxdomain", Severity: diag.Error, NoScore: true, Fact: ground.NoName,
 		Title:       "Host does not exist",
 		Requirement: "The host exists",
 		Ref:         "RFC 5321 section 5.1",
@@ -118,7 +147,7 @@ var hostRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "smtp.host.missing", Severity: diag.Error, Weight: 5, Category: factorReach,
+		Code: "smtp.host.address", Severity: diag.Error, Weight: 5, Category: factorReach, Stands: true, Fact: ground.NoAddress,
 		Title:       "Mail server without an address",
 		Requirement: "Every mail server has an address",
 		Ref:         "RFC 5321 section 5.1",
@@ -127,7 +156,7 @@ var hostRules = diag.Rules[*evidence]{
 		Fails: func(e *evidence) diag.Failures {
 			return diag.FailEach(e.mail.List, func(h host) diag.Failures {
 				switch {
-				case !e.missing(h):
+				case !e.missing(h) || e.literal(h):
 					return nil
 				case nonexistent(h):
 					return diag.Fail("The mail server %s does not exist (NXDOMAIN).", h.Name).About(h.Name)
@@ -138,7 +167,7 @@ var hostRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "smtp.mx.alias", Severity: diag.Warning, Weight: 1, Category: factorNames,
+		Code: "smtp.mx.alias", Severity: diag.Warning, Weight: 1, Category: factorNames, Stands: true,
 		Title:       "MX record points to a CNAME",
 		Requirement: "No MX record points to a CNAME",
 		Ref:         "RFC 2181 section 10.3",
@@ -155,18 +184,6 @@ var hostRules = diag.Rules[*evidence]{
 		},
 	},
 	{
-		Code: "smtp.host.untested", Severity: diag.Info,
-		Title:       "Not every address of the mail servers was tested",
-		Requirement: "Every address of the mail servers was tested",
-		Ref:         "RFC 5321 section 5.1",
-		Advice:      "Test the other addresses one by one if they lead to machines of their own.",
-		When:        func(e *evidence) bool { return len(e.servers) > 0 },
-		Fails: func(e *evidence) diag.Failures {
-			return diag.FailIf(e.skipped > 0, "At most %d IPv4 and %d IPv6 addresses of each host are tested; %s left out.",
-				maxAddresses, maxAddresses, plural(e.skipped, "was", "were"))
-		},
-	},
-	{
 		Code: "smtp.ipv4.missing", Severity: diag.Warning, Weight: 2, Category: factorReach,
 		Title:       "Mail servers have IPv6 addresses only",
 		Requirement: "A mail server has an IPv4 address",
@@ -178,10 +195,14 @@ var hostRules = diag.Rules[*evidence]{
 		},
 		Fails: func(e *evidence) diag.Failures {
 			v4 := slices.ContainsFunc(e.servers, func(s *server) bool { return s.addr.Addr().Is4() })
-			open := slices.ContainsFunc(e.mail.List, func(h host) bool { return h.Addresses.V4.Err() != nil })
-			return diag.FailIf(!v4 && !open, "%s an IPv6 address and no IPv4 address.", e.subject())
+			return diag.FailIf(!v4, "%s an IPv6 address and no IPv4 address.", e.subject())
 		},
 	},
+}
+
+// literal reports whether the name in an MX record is an IP address.
+func (e *evidence) literal(h host) bool {
+	return e.byDomain() && h.Literal(e.req.Domain.String()).IsValid()
 }
 
 // gone reports whether the host that was asked about does not exist, upon which nothing else is judged.
@@ -211,12 +232,4 @@ func (e *evidence) subject() string {
 		return "The mail server " + e.mail.List[0].Name + " has"
 	}
 	return "The mail servers of " + e.req.Domain.String() + " have"
-}
-
-// plural counts addresses with the form of the verb that fits.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 other " + one
-	}
-	return diag.Count(n, "other") + " " + many
 }

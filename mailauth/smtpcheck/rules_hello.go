@@ -2,14 +2,9 @@ package smtpcheck
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/diagkit/diagkit/diag"
 )
-
-// smallSize is the size of messages, in bytes, below which mail with ordinary attachments does not arrive: the large
-// providers take 20 MB and more.
-const smallSize = 10_000_000
 
 // helloRules are about how servers introduce themselves.
 var helloRules = []serverRule{
@@ -118,22 +113,6 @@ var helloRules = []serverRule{
 			return ""
 		},
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.size.small", Severity: diag.Info,
-			Title:       "Mail server accepts small messages only",
-			Requirement: "The mail servers accept messages of 10 MB",
-			Ref:         "RFC 1870 section 4",
-			Advice:      "Raise the limit if mail with attachments is to arrive: large providers accept 20 MB and more.",
-		},
-		applies: func(s *server) bool { _, ok := s.size(); return s.usable() && ok },
-		fault: func(s *server) string {
-			if n, _ := s.size(); n < smallSize {
-				return fmt.Sprintf("accepts messages of at most %d bytes", n)
-			}
-			return ""
-		},
-	},
 }
 
 // ptrRules are about the names of the addresses.
@@ -160,7 +139,7 @@ var ptrRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.ptr.missing", Severity: diag.Info, Weight: 1, Category: factorNames,
+			Code: "smtp.ptr.missing", Reads: []diag.Source{fromPTR, fromSessions}, Severity: diag.Info, Weight: 1, Category: factorNames,
 			Title:       "Mail server without reverse DNS (PTR)",
 			Requirement: "The addresses of the mail servers have reverse DNS (PTR)",
 			Ref:         "RFC 1912 section 2.1",
@@ -177,7 +156,7 @@ var ptrRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.ptr.unconfirmed", Severity: diag.Info, Weight: 1, Category: factorNames,
+			Code: "smtp.ptr.unconfirmed", Reads: []diag.Source{fromPTR, fromSessions}, Severity: diag.Info, Weight: 1, Category: factorNames,
 			Title:       "Reverse DNS does not lead back to the address",
 			Requirement: "The reverse DNS of the mail servers leads back to their addresses",
 			Ref:         "RFC 1912 section 2.1",
@@ -191,26 +170,6 @@ var ptrRules = []serverRule{
 			}
 			return fmt.Sprintf("has the PTR record %s, which does not lead back to %s",
 				quoted(joined(s.ptr.hosts)), s.addr.Addr())
-		},
-	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.ptr.banner", Severity: diag.Info,
-			Title:       "Banner and reverse DNS name different hosts",
-			Requirement: "The banners and the reverse DNS name the same hosts",
-			Ref:         "RFC 5321 section 4.2",
-			Advice: "Nothing to do if the server only receives mail. If it also sends, use the same name in banner, EHLO and " +
-				"PTR record: some receivers compare them.",
-		},
-		applies: func(s *server) bool { return s.usable() && s.ptr.confirmed && fullName(s.bannerName()) },
-		fault: func(s *server) string {
-			for _, h := range s.ptr.hosts {
-				if strings.EqualFold(h, s.bannerName()) {
-					return ""
-				}
-			}
-			return fmt.Sprintf("calls itself %s in its banner, and %s in reverse DNS", s.bannerName(),
-				quoted(joined(s.ptr.hosts)))
 		},
 	},
 }

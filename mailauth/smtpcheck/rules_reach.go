@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
 
@@ -156,6 +157,7 @@ var sessionRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.connection.refused", Severity: diag.Error, Weight: 5, Category: factorReach,
+			Fact: ground.Refused, Differs: "senders turn to the other mail servers, and wait if there is none",
 			Title:       "Mail server refuses connections",
 			Requirement: "Every mail server that could be tested accepts connections",
 			Ref:         "RFC 5321 section 3.1",

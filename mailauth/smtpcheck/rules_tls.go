@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/mailauth/smtp"
 )
@@ -52,7 +53,7 @@ var encryptionRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.tls.handshake", Severity: diag.Error, Weight: 10, Category: factorTLS,
+			Code: "smtp.tls.handshake", Severity: diag.Error, Fact: ground.Handshake, Differs: "many senders fall back to plain text", Weight: 10, Category: factorTLS,
 			Title:       "TLS handshake fails",
 			Requirement: "The mail servers complete the TLS handshake",
 			Ref:         "RFC 3207 section 4",
@@ -109,7 +110,7 @@ var encryptionRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.tls.version", Severity: diag.Warning, Weight: 3, Category: factorTLS,
+			Code: "smtp.tls.version", Severity: diag.Warning, Fact: ground.OldTLS, Weight: 3, Category: factorTLS,
 			Title:       "Mail server uses an obsolete TLS version",
 			Requirement: "The mail servers use TLS 1.2 or later",
 			Ref:         "RFC 8996 section 2",
@@ -151,26 +152,48 @@ func encrypted(s *server) bool { return s.tls != nil }
 // certified reports whether the server showed a certificate.
 func certified(s *server) bool { return s.tls != nil && s.leaf() != nil }
 
-// soonDays is how long before its end a certificate should have been replaced, unless its whole life is not much
-// longer: automation renews when a third is left.
-const soonDays = 14
+// toleratesAll is why a certificate weighs less here than on the web.
+const toleratesAll = "STARTTLS is opportunistic: senders deliver whatever the certificate, unless DANE or MTA-STS demand a good one"
+
+// endingRule makes a rule about certificates whose end is as near as [ground.Ends] says.
+func endingRule(r diag.Rule[*evidence], near diag.Severity) serverRule {
+	r.Ref, r.Advice = "RFC 8461 section 4.2", "Renew the certificate, reload the mail server and automate both."
+	return serverRule{
+		Rule:    r,
+		applies: func(s *server) bool { return certified(s) && !s.leaf().Expired },
+		fault: func(s *server) string {
+			leaf := s.leaf()
+			if ground.Ends(leaf.NotBefore, leaf.NotAfter, s.now) != near {
+				return ""
+			}
+			return "shows a certificate that expires on " + leaf.NotAfter.Format(time.DateOnly) + ", in " +
+				diag.Count(leaf.DaysRemaining, "day")
+		},
+		failure: func(s *server, f *diag.Failure) { f.Due = s.leaf().NotAfter },
+	}
+}
 
 // certificateRules are about the certificate that servers show.
 var certificateRules = []serverRule{
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.certificate.expired", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Code: "smtp.certificate.expired", Severity: diag.Warning, Fact: ground.Expired, Differs: toleratesAll, Weight: 5, Category: factorCertificate,
 			Title:       "Certificate of the mail server has expired",
 			Requirement: "The certificates of the mail servers have not expired",
 			Ref:         "RFC 8461 section 4.2",
 			Advice:      "Renew the certificate, reload the mail server and automate both. " + opportunistic,
 		},
 		applies: encrypted,
-		fault:   distrusted(pki.Expired),
+		fault: func(s *server) string {
+			if s.leaf() == nil || !s.leaf().Expired {
+				return "" // another certificate of the chain: smtp.certificate.untrusted tells
+			}
+			return distrusted(pki.Expired)(s)
+		},
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.certificate.early", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Code: "smtp.certificate.early", Severity: diag.Warning, Fact: ground.NotYetValid, Differs: toleratesAll, Weight: 5, Category: factorCertificate,
 			Title:       "Certificate of the mail server is not valid yet",
 			Requirement: "The certificates of the mail servers are valid already",
 			Ref:         "RFC 8461 section 4.2",
@@ -214,24 +237,27 @@ var certificateRules = []serverRule{
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.certificate.untrusted", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Code: "smtp.certificate.untrusted", Severity: diag.Warning, Fact: ground.Untrusted, Differs: toleratesAll, Weight: 5, Category: factorCertificate,
 			Title:       "Certificate of the mail server is not trusted",
 			Requirement: "The certificates of the mail servers are issued by trusted authorities",
 			Ref:         "RFC 8461 section 4.2",
-			Advice: "Use a certificate of a public authority, unless DANE (TLSA records in a signed zone) pins this one. " +
-				opportunistic,
+			Advice: "Use a certificate of a public authority with its present intermediate certificates, unless DANE (TLSA records " +
+				"in a signed zone) pins this one. " + opportunistic,
 		},
 		applies: encrypted,
 		fault: func(s *server) string {
 			if s.missesIssuer() {
 				return ""
 			}
+			if leaf := s.leaf(); leaf != nil && !leaf.Expired && distrusted(pki.Expired)(s) != "" {
+				return distrusted(pki.Expired)(s) + ". That is the certificate of an authority; the server's own is valid"
+			}
 			return distrusted(pki.NoCertificate, pki.UnknownAuthority, pki.WrongUsage, pki.BadChain)(s)
 		},
 	},
 	{
 		Rule: diag.Rule[*evidence]{
-			Code: "smtp.certificate.name", Severity: diag.Warning, Weight: 5, Category: factorCertificate,
+			Code: "smtp.certificate.name", Severity: diag.Warning, Fact: ground.OtherName, Differs: toleratesAll, Weight: 5, Category: factorCertificate,
 			Title:       "Certificate does not match the name of the mail server",
 			Requirement: "The certificates match the names of the mail servers",
 			Ref:         "RFC 8461 section 4.1",
@@ -245,26 +271,16 @@ var certificateRules = []serverRule{
 			return "shows a certificate for another host name: " + s.tls.Name.Error()
 		},
 	},
-	{
-		Rule: diag.Rule[*evidence]{
-			Code: "smtp.certificate.expiring", Severity: diag.Warning, Weight: 1, Category: factorCertificate,
-			Title:       "Certificate of the mail server expires within two weeks",
-			Requirement: "The certificates of the mail servers are valid for at least two weeks",
-			Ref:         "RFC 8461 section 4.2",
-			Advice:      "Renew the certificate, reload the mail server and automate both.",
-		},
-		applies: func(s *server) bool { return certified(s) && !s.leaf().Expired },
-		fault: func(s *server) string {
-			leaf := s.leaf()
-			life := leaf.NotAfter.Sub(leaf.NotBefore) / (24 * time.Hour)
-			if leaf.DaysRemaining >= min(soonDays, int(life)/4) {
-				return ""
-			}
-			return "shows a certificate that expires on " + leaf.NotAfter.Format(time.DateOnly) + ", in " +
-				diag.Count(leaf.DaysRemaining, "day")
-		},
-		failure: func(s *server, f *diag.Failure) { f.Due = s.leaf().NotAfter },
-	},
+	endingRule(diag.Rule[*evidence]{
+		Code: "smtp.certificate.expiring", Severity: diag.Warning, Fact: ground.Expiring, Weight: 1, Category: factorCertificate,
+		Title:       "Certificate of the mail server expires soon",
+		Requirement: "The certificates of the mail servers do not expire soon",
+	}, diag.Warning),
+	endingRule(diag.Rule[*evidence]{
+		Code: "smtp.certificate.expires_now", Severity: diag.Warning, Fact: ground.ExpiresNow, Differs: toleratesAll,
+		Title:       "Certificate of the mail server is about to expire",
+		Requirement: "No certificate of the mail servers is about to expire",
+	}, diag.Error),
 	{
 		Rule: diag.Rule[*evidence]{
 			Code: "smtp.certificate.key", Severity: diag.Warning, Weight: 3, Category: factorCertificate,

@@ -31,6 +31,8 @@ var siblings = []sibling{
 		setup: setup{good()}},
 	{name: "host without address", zone: one + "example.com. MX 20 bare.example.com.\nbare.example.com. TXT \"x\"",
 		setup: setup{good()}},
+	{name: "null MX beside another", zone: one + "example.com. MX 0 .", setup: setup{good()}},
+	{name: "MX with an address", zone: one + "example.com. MX 20 192.0.2.1.", setup: setup{good()}},
 	{name: "alias",
 		zone: "example.com. MX 10 mail.example.com.\nmail.example.com. CNAME mx1.example.com.\n" +
 			"mx1.example.com. A 192.0.2.1\n1.2.0.192.in-addr.arpa. PTR mx1.example.com.",
@@ -113,6 +115,9 @@ var siblings = []sibling{
 	{name: "incomplete", zone: one, setup: setup{good(certificate(diagtest.CertMissingIntermediate))}},
 	{name: "expires soon", zone: one, setup: setup{leaf(func(w *diagtest.World) diagtest.CertSpec {
 		return diagtest.CertSpec{NotAfter: w.Now().Add(100 * time.Hour)}
+	})}},
+	{name: "expires in ten days", zone: one, setup: setup{leaf(func(w *diagtest.World) diagtest.CertSpec {
+		return diagtest.CertSpec{NotAfter: w.Now().Add(10 * 24 * time.Hour)}
 	})}},
 	{name: "short-lived", zone: one, setup: setup{leaf(func(w *diagtest.World) diagtest.CertSpec {
 		return diagtest.CertSpec{NotBefore: w.Now().Add(-48 * time.Hour), NotAfter: w.Now().Add(96 * time.Hour)}
