@@ -251,7 +251,7 @@ func analyzeCases(t testing.TB) []analyzeCase {
 		{"open SPF without a policy", spoofed + letter, strings.Replace(without("v=spf1 ip4:192.0.2.25 -all", "v=spf1 +all"),
 			"_dmarc.example.org.", "x.example.org.", 1), "", "none", NotDecided, []string{"dmarc.missing", "spf.all"}, ""},
 		{"domain that does not exist", strings.ReplaceAll(spoofed+letter, "alice@example.org", "alice@nowhere.test"), "", "", "none",
-			Unlikely, []string{"author.nonexistent"}, "does not exist"},
+			Unlikely, []string{"author.nxdomain"}, "does not exist"},
 		{"two policies", direct + good, mailZone + "_dmarc.example.org. TXT \"v=DMARC1; p=none\"\n", "", "none", Likely,
 			[]string{"dmarc.missing"}, "publishes no DMARC policy"},
 		{"second From above the signed one", direct + "From: Mallory <alice@example.org>\n" + good, "", "", "pass", NotDecided,

@@ -173,7 +173,7 @@ func TestAudit(t *testing.T) {
 		{"greylisting", replaced(t, "09:00:04 +0000", "15:02:10 +0000"), "header.hop.delay.long"},
 		{"busy", replaced(t, "09:00:04 +0000", "09:20:10 +0000"), ""},
 		{"no TLS", replaced(t, "\n\t(using TLSv1.3 with cipher TLS_AES_256_GCM_SHA384 (256/256 bits))", "", "ESMTPS id 4XcQ1Z", "ESMTP id 4XcQ1Z"), "header.hop.tls.missing"},
-		{"old TLS", replaced(t, "TLSv1.3", "TLSv1"), "header.hop.tls.weak"},
+		{"old TLS", replaced(t, "TLSv1.3", "TLSv1"), "header.hop.tls.version"},
 		{"HELO of the receiver", replaced(t, "from mail.example.org (mail.example.org [192", "from mx.example.com (unknown [192"), "header.hop.helo.receiver"},
 		{"impossible address", replaced(t, "[10.1.1.7])", "[10.1.1.777])"), "header.hop.address.impossible"},
 

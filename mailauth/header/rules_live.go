@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/mailauth/arc"
 	"github.com/diagkit/diagkit/mailauth/dkim"
 	"github.com/diagkit/diagkit/mailauth/dmarc/policy"
@@ -122,7 +123,7 @@ var liveDMARCRules = diag.Rules[*analysis]{
 		},
 	},
 	{
-		Code: "header.live.author.nonexistent", Severity: diag.Error, Weight: 20, Category: liveDMARC,
+		Code: "header.live.author.nxdomain", Severity: diag.Error, Weight: 20, Category: liveDMARC, Fact: ground.NoName,
 		Reads:       []diag.Source{asksAuthor},
 		Title:       "Sender's domain does not exist",
 		Requirement: "The sender's domain exists",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
+	"github.com/diagkit/diagkit/diag/ground"
 )
 
 // The limits of times.
@@ -149,7 +150,7 @@ var routeRules = diag.Rules[*evidence]{
 		}),
 	},
 	{
-		Code: "header.hop.tls.weak", Severity: diag.Warning, Weight: 2, Category: factorRoute,
+		Code: "header.hop.tls.version", Severity: diag.Warning, Weight: 2, Category: factorRoute, Fact: ground.OldTLS,
 		DependsOn:   []diag.Code{"header.received.missing"},
 		Title:       "Hop used an outdated TLS version",
 		Requirement: "No hop used an outdated TLS version",

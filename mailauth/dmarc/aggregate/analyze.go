@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math/bits"
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/diagkit/diagkit/diag"
@@ -188,6 +187,7 @@ type evidence struct {
 
 	numbered     []*Report // all of the file
 	given        map[int]alignment
+	newest       int            // its number
 	reports      []*Report      // that are judged, the oldest first
 	otherDomains counts[string] // left out, with the number of reports
 	unread       []string
@@ -199,9 +199,9 @@ type evidence struct {
 	digest
 }
 
-// read collects the records. They are read a second time where a report is left out, or where what the alignment depends
-// on stood behind them or was guessed wrongly, and another time for the details of the largest sources where there are
-// more than can be kept of all: so memory does not grow with what is in the records.
+// read collects the records. They are read a second time where a report is left out, or where what the alignment
+// depends on stood behind them or was guessed wrongly, and another time for the details of the largest sources where
+// there are more than can be kept of all: so memory does not grow with what is in the records.
 func (e *evidence) read(ctx context.Context, file []byte) error {
 	c := newCollector(nil)
 	found, err := Read(file, until(ctx, c.add))
@@ -214,7 +214,9 @@ func (e *evidence) read(ctx context.Context, file []byte) error {
 	}
 	e.numbered, e.unread = found.Reports, found.Unread
 	e.given = e.choose(found.Reports, c.used)
-	if differ := func(i int) bool { return e.given[i] != c.used[i] }; slices.ContainsFunc(slices.Collect(maps.Keys(c.used)), differ) {
+	guessed := maps.Clone(e.given) // of reports without records there was nothing to guess
+	maps.DeleteFunc(guessed, func(i int, _ alignment) bool { return found.Reports[i].Read == 0 })
+	if !maps.Equal(guessed, c.used) {
 		c = newCollector(e.given)
 		if _, err := Read(file, until(ctx, c.add)); err != nil {
 			return err
@@ -226,7 +228,7 @@ func (e *evidence) read(ctx context.Context, file []byte) error {
 		c.detail(e.top)
 		_, err = Read(file, until(ctx, c.addDetails))
 	}
-	c.align = e.given[slices.IndexFunc(found.Reports, func(r *Report) bool { return r.Metadata.End.Equal(e.report.Metadata.End) })]
+	c.align = e.given[e.newest]
 	return err
 }
 

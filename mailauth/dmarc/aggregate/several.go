@@ -57,13 +57,14 @@ func (e *evidence) choose(all []*Report, used map[int]alignment) map[int]alignme
 // merge makes one report of those that are judged, so that they are judged as one: who reports and the policy are
 // those of the newest, all else is that of all.
 func (e *evidence) merge(all []*Report, judged []int) {
-	newest := all[judged[0]]
+	e.newest = judged[0]
 	for _, i := range judged {
 		e.reports = append(e.reports, all[i])
-		if all[i].Metadata.End.After(newest.Metadata.End) {
-			newest = all[i]
+		if all[i].Metadata.End.After(all[e.newest].Metadata.End) {
+			e.newest = i
 		}
 	}
+	newest := all[e.newest]
 	slices.SortStableFunc(e.reports, func(a, b *Report) int {
 		return cmp.Or(a.Metadata.Begin.Compare(b.Metadata.Begin), strings.Compare(a.Metadata.Organization, b.Metadata.Organization))
 	})

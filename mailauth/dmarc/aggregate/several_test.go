@@ -56,6 +56,13 @@ func TestMixedDomains(t *testing.T) {
 	require.EqualValues(t, 1200, a.Totals.MessageCount)
 	require.Equal(t, diag.Code("dmarc.report.domains.mixed"), a.Findings[0].Code)
 	require.Contains(t, a.Findings[0].Detail, "example.net (1)")
+
+	strict := strings.Replace(published, "<p>", "<aspf>s</aspf><p>", 1)
+	a = analyze(t, archive(t, "1.xml", strings.ReplaceAll(dayXML("a.example", 0, published, spoofer), "example.com", "example.net"),
+		"2.xml", dayXML("a.example", 0, strict, own)))
+	require.Contains(t, a.Headline, "several domains")
+	require.Equal(t, "strict", a.Policy.SPFAlignment)
+	require.Contains(t, a.Passed, diag.Check{Code: "dmarc.report.alignment.strict", Label: "Strict alignment fails no authenticated mail"})
 }
 
 // A source that rests when the domain's own servers do is probably one of them.
