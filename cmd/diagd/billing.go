@@ -72,7 +72,7 @@ price list is that of --data.`,
 				return err
 			}
 			return c.administer(cmd.Context(), func(admin metering.Admin) error {
-				b := billing.Billing{Store: admin.Store, Plans: admin.Plans}
+				b := billing.Billing{Store: admin.Store, Plans: admin.Plans, Clock: clockOf(admin.Store)}
 				closed, err := b.Close(cmd.Context(), p)
 				if _, early := errors.AsType[*billing.TooEarlyError](err); early {
 					return err
@@ -207,7 +207,7 @@ attempts anew if that fails. With --failed, all invoices that have failed.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.administer(cmd.Context(), func(admin metering.Admin) error {
-				return c.retry(cmd.Context(), billing.Billing{Store: admin.Store}, args)
+				return c.retry(cmd.Context(), billing.Billing{Store: admin.Store, Clock: clockOf(admin.Store)}, args)
 			})
 		},
 	}

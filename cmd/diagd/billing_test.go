@@ -140,7 +140,7 @@ func TestChores(t *testing.T) {
 	began := func(f choreFlags) *chores {
 		c, err := f.parse()
 		require.NoError(t, err)
-		n := startChores(t.Context(), c, store, metering.DefaultPlans(), guardedClient(&diag.Env{}), metrics.New(),
+		n := startChores(t.Context(), c, store, metering.DefaultPlans(), guardedClient(&diag.Env{}), metrics.New(), new(metering.Timekeeper),
 			slog.New(slog.NewTextHandler(log, nil)))
 		t.Cleanup(n.close)
 		return n
@@ -206,7 +206,7 @@ func TestForget(t *testing.T) {
 			c, err := (&choreFlags{ledgerMonths: 3}).parse()
 			require.NoError(t, err)
 			nodes = append(nodes, startChores(t.Context(), c, store, metering.DefaultPlans(), nil,
-				metrics.New(), slog.New(slog.DiscardHandler)))
+				metrics.New(), new(metering.Timekeeper), slog.New(slog.DiscardHandler)))
 		}
 		kept := []int{}
 		for range 8 {

@@ -96,11 +96,11 @@ type chores struct {
 // startChores begins them. They end with the context, or with close.
 func startChores(
 	ctx context.Context, c checkedChores, store metering.Store, plans metering.Plans, client *http.Client,
-	counters *metrics.Metrics, log *slog.Logger,
+	counters *metrics.Metrics, keeper *metering.Timekeeper, log *slog.Logger,
 ) *chores {
-	n := &chores{
-		checkedChores: c, store: store, log: log, billing: billing.Billing{Store: store, Plans: plans, Log: log},
-	}
+	n := &chores{checkedChores: c, store: store, log: log, billing: billing.Billing{
+		Store: store, Plans: plans, Clock: clockOf(store), Doubt: keeper.Doubt, Log: log,
+	}}
 	ctx, n.stop = context.WithCancel(ctx)
 	if c.biller != nil {
 		n.billing.Biller = c.biller(client)
@@ -108,6 +108,8 @@ func startChores(
 		n.running.Go(func() { n.billing.Run(ctx) })
 	}
 	n.running.Go(func() { n.forget(ctx) })
+	counters.AskFlag(metrics.ClockTrusted, func() bool { return keeper.Doubt() == nil })
+	n.running.Go(func() { n.watch(ctx) })
 	return n
 }
 
@@ -121,6 +123,19 @@ func (n *chores) waiting(ctx context.Context) (count int) {
 		count++
 	}
 	return count
+}
+
+// watch lets the log hear of a clock that jumps, whoever asks for the time.
+func (n *chores) watch(ctx context.Context) {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		_ = n.billing.Doubt()
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
 }
 
 // close ends what is under way; it is taken up again by the next start.
@@ -146,6 +161,10 @@ func (n *chores) forget(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-pause.C:
+		}
+		if n.billing.Doubt() != nil {
+			pause.Reset(forgetJitter)
+			continue
 		}
 		if err := n.forgetOnce(ctx); err != nil && ctx.Err() == nil {
 			n.log.Error("removing old charges and changes", "error", err)

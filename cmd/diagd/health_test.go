@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/diagkit/diagkit/httpapi"
 	"github.com/stretchr/testify/assert"
@@ -102,6 +104,35 @@ func TestReadyWhenServing(t *testing.T) {
 	assert.Equal(t, http.StatusOK, <-readiness)
 	stop()
 	assert.Equal(t, exitOK, <-ended)
+}
+
+// A clock that jumps is told of, on every way, and no longer than it is wrong; the server sells on.
+func TestClockInDoubt(t *testing.T) {
+	var jump atomic.Int64
+	wall := func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }
+	s := startApp(t, &app{drain: drainTime, wall: wall}, "--store=memory:", "--metrics-listen=127.0.0.1:0")
+	metrics := s.log.wait(t, `"?serving metrics"? url=(\S+)/metrics`)[1]
+	told := func() (readyz, gauges string) {
+		ready := get(t, metrics+"/readyz")
+		assert.Equal(t, http.StatusOK, ready.status)
+		return ready.body, get(t, metrics+"/metrics").body
+	}
+	readyz, gauges := told()
+	assert.NotContains(t, readyz, "clock")
+	assert.Contains(t, gauges, "diagkit_clock_trusted 1\n")
+	jump.Store(int64(10 * 24 * time.Hour))
+	for range 3 {
+		readyz, gauges = told()
+		assert.Contains(t, readyz, "clock: the clock jumped by 240h0m0s")
+		assert.Contains(t, gauges, "diagkit_clock_trusted 0\n")
+		assert.Equal(t, http.StatusOK, s.post("/text/upper", upper).status)
+	}
+	jump.Store(0)
+	readyz, gauges = told()
+	assert.NotContains(t, readyz, "clock")
+	assert.Contains(t, gauges, "diagkit_clock_trusted 1\n")
+	assert.Equal(t, 1, strings.Count(s.log.String(), "the clock is in doubt"))
+	assert.Equal(t, 1, strings.Count(s.log.String(), "believed again"))
 }
 
 // onServing does something while the server waits for its line to be written.

@@ -69,6 +69,9 @@ type app struct {
 	// lame says when, after a signal, the listener is closed; nil: at once.
 	lame func() <-chan time.Time
 
+	wall  func() time.Time // the clock of this machine; nil means time.Now
+	doubt func() error     // whether it may be believed, while serving
+
 	config  string
 	store   string
 	data    string

@@ -147,11 +147,14 @@ func (a *app) serve(ctx context.Context) error {
 	if a.data != "" {
 		env.Data = os.DirFS(a.data)
 	}
+	keeper := &metering.Timekeeper{Clock: a.wall, Log: log}
+	a.doubt = keeper.Doubt
 	store, plans, err := a.openStore(ctx, false)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
+	keeper.Follow(store)
 	limiter, err := a.openLimiter(ctx, log)
 	if err != nil {
 		return err
@@ -181,7 +184,13 @@ func (a *app) serve(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}
-	health, err := a.serveHealth(ctx, counters.Handler(), gate.Health, func(w io.Writer) { hosted.health(w); limiter.health(w) }, log)
+	health, err := a.serveHealth(ctx, counters.Handler(), gate.Health, func(w io.Writer) {
+		hosted.health(w)
+		limiter.health(w)
+		if err := keeper.Doubt(); err != nil {
+			fmt.Fprintf(w, "clock: %v; no month is closed and nothing is forgotten until it is believed again\n", err)
+		}
+	}, log)
 	if err != nil {
 		listener.Close()
 		return err
@@ -203,7 +212,7 @@ func (a *app) serve(ctx context.Context) error {
 	hosted.schedule(ctx, env)
 	notes.begin(ctx, hosted, counters)
 	defer notes.close()
-	defer startChores(ctx, checked.chores, store, plans, guardedClient(env), counters, log).close()
+	defer startChores(ctx, checked.chores, store, plans, guardedClient(env), counters, keeper, log).close()
 	health.ready.Store(true) // before it is logged, so that who reads the log finds the server ready
 	log.Info("serving", "url", url, "store", a.storeName(), "operations", len(httpapi.Endpoints()))
 	return a.run(ctx, server, listener, hosted, notes, health, log)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	hostedpostgres "github.com/diagkit/diagkit/mailauth/hostedspf/postgres"
 	hostedsqlite "github.com/diagkit/diagkit/mailauth/hostedspf/sqlite"
@@ -49,15 +50,15 @@ func (a *app) openStore(ctx context.Context, admin bool) (metering.Store, meteri
 	case err != nil:
 		return nil, nil, err
 	case kind == "memory":
-		return memory.New(memory.Config{Plans: plans}), plans, nil
+		return memory.New(memory.Config{Plans: plans, Doubt: a.doubt}), plans, nil
 	case kind == "postgres":
-		store, err := postgres.Open(ctx, place, postgres.Config{Plans: plans})
+		store, err := postgres.Open(ctx, place, postgres.Config{Plans: plans, Doubt: a.doubt})
 		if err != nil {
 			return nil, nil, fmt.Errorf("--store: %w", err)
 		}
 		return store, plans, nil
 	}
-	store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin})
+	store, err := sqlite.Open(ctx, place, sqlite.Config{Plans: plans, Admin: admin, Doubt: a.doubt})
 	if errors.Is(err, sqlite.ErrServing) {
 		return nil, nil, fmt.Errorf(
 			"the store %s is in use by another server; stop that one or name another --store", a.storeName())
@@ -155,6 +156,14 @@ func (a *app) administer(ctx context.Context, f func(metering.Admin) error) (err
 		}
 	}()
 	return f(metering.Admin{Store: store, Plans: plans})
+}
+
+// clockOf is the clock of a store that several nodes share; nil for that of this machine.
+func clockOf(s metering.Store) func() time.Time {
+	if c, ok := s.(metering.Clocked); ok {
+		return c.Now
+	}
+	return nil
 }
 
 const plansFile = "plans.json"

@@ -80,6 +80,7 @@ const (
 	Connections       Gauge = "diagkit_connections"
 	DeliveriesWaiting Gauge = "diagkit_deliveries_waiting"
 	PaymentsWaiting   Gauge = "diagkit_payments_waiting"
+	ClockTrusted      Gauge = "diagkit_clock_trusted"
 )
 
 var gaugeHelp = map[Gauge]string{
@@ -88,6 +89,7 @@ var gaugeHelp = map[Gauge]string{
 	Connections:       "Connections of clients that are open.",
 	DeliveriesWaiting: "Deliveries of notifications that are due.",
 	PaymentsWaiting:   "Payments of invoices that are due.",
+	ClockTrusted:      "1 while the clock is believed, 0 while it is in doubt and nothing is closed or forgotten.",
 }
 
 // Gauges lists the gauges.

@@ -39,5 +39,5 @@ func TestObserve(t *testing.T) {
 	} {
 		require.Contains(t, w.Body.String(), line)
 	}
-	require.Equal(t, []Gauge{Connections, DeliveriesWaiting, LimiterAway, PaymentsWaiting, StoreUp}, Gauges())
+	require.Equal(t, []Gauge{ClockTrusted, Connections, DeliveriesWaiting, LimiterAway, PaymentsWaiting, StoreUp}, Gauges())
 }

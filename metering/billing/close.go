@@ -24,6 +24,7 @@ type Billing struct {
 	Plans  metering.Plans   // nil means metering.DefaultPlans(); retired plans must stay in it
 	Biller Biller           // nil: invoices are made, and nobody is charged
 	Clock  func() time.Time // nil means time.Now
+	Doubt  func() error     // while it is an error, Run closes and charges nothing; nil: the clock is always believed
 	Log    *slog.Logger     // of Run; nil means none
 }
 

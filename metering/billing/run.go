@@ -34,19 +34,27 @@ func (b Billing) Run(ctx context.Context) {
 			return
 		case <-pause.C:
 		}
-		var err error
-		if closed, err = b.closeNext(ctx, closed); err != nil && ctx.Err() == nil {
-			b.Log.Error("closing months", "error", err)
-		}
-		paid, err := b.Pay(ctx)
-		switch {
-		case err != nil && ctx.Err() == nil && !errors.Is(err, ErrNoBiller):
-			b.Log.Error("charging invoices", "error", err)
-		case paid != Paying{}:
-			b.Log.Info("charged invoices", "paid", paid.Paid, "failed_attempts", paid.Failed)
+		if b.Doubt == nil || b.Doubt() == nil {
+			closed = b.round(ctx, closed)
 		}
 		pause.Reset(jitter(runPause))
 	}
+}
+
+// round closes what can be closed and has paid what is due.
+func (b Billing) round(ctx context.Context, closed metering.Period) metering.Period {
+	closed, err := b.closeNext(ctx, closed)
+	if err != nil && ctx.Err() == nil {
+		b.Log.Error("closing months", "error", err)
+	}
+	paid, err := b.Pay(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil && !errors.Is(err, ErrNoBiller):
+		b.Log.Error("charging invoices", "error", err)
+	case paid != Paying{}:
+		b.Log.Info("charged invoices", "paid", paid.Paid, "failed_attempts", paid.Failed)
+	}
+	return closed
 }
 
 // jitter spreads nodes that were started together: half to one and a half of a pause.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,6 +56,42 @@ func TestRun(t *testing.T) {
 		}
 		require.Len(t, biller.paid, 5)
 		require.NotEmpty(t, account.ID)
+	})
+}
+
+// A clock that is ahead for a while closes no month and charges nobody, and the month is closed when it is over.
+func TestRunWithAClockThatJumps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Config{})
+		defer store.Close()
+		var jump atomic.Int64
+		began := time.Now()
+		wall := func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }
+		keeper := &metering.Timekeeper{Clock: wall, Steady: func() time.Duration { return time.Since(began) }}
+		require.NoError(t, keeper.Doubt())
+		b := billing.Billing{Store: store, Biller: newTill(), Clock: wall, Doubt: keeper.Doubt}
+		_, err := metering.Admin{Store: store}.CreateAccount(t.Context(), "Example Ltd", "pack")
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		go b.Run(ctx)
+		invoices := func() (n int) {
+			for _, err := range b.Invoices(t.Context(), billing.Filter{}) {
+				require.NoError(t, err)
+				n++
+			}
+			return n
+		}
+		time.Sleep(time.Hour)
+		jump.Store(int64(40 * 24 * time.Hour))
+		time.Sleep(time.Hour)
+		require.Zero(t, invoices())
+		jump.Store(0)
+		time.Sleep(time.Hour)
+		require.Zero(t, invoices())
+		time.Sleep(time.Until(billing.ClosesAt(metering.PeriodOf(began)).Add(4 * time.Minute)))
+		require.Equal(t, 1, invoices())
+		stop()
+		synctest.Wait()
 	})
 }
 

@@ -38,7 +38,7 @@ func (b *Book) Repeat(ctx context.Context, op metering.Op) (metering.Begun, erro
 	}
 	record, err := b.source.Reply(ctx, id)
 	switch {
-	case errors.Is(err, metering.ErrNotFound), err == nil && !op.Now.Before(record.Expires):
+	case errors.Is(err, metering.ErrNotFound), err == nil && !b.kept(&record, op.Now):
 		return metering.Begun{}, nil
 	case err != nil:
 		return metering.Begun{}, err
@@ -83,7 +83,7 @@ func (b *Book) claim(ctx context.Context, a *account, op metering.Op) (metering.
 		if err != nil && !errors.Is(err, metering.ErrNotFound) {
 			return metering.Begun{}, err
 		}
-		if err == nil && op.Now.Before(record.Expires) {
+		if err == nil && b.kept(&record, op.Now) {
 			return b.replay(ctx, op, record)
 		}
 

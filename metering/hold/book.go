@@ -57,6 +57,7 @@ type Config struct {
 	Source Source
 	Plans  metering.Plans
 	Clock  func() time.Time // says when leases end; nil means time.Now
+	Doubt  func() error     // while it is an error, no lease ends and no reply expires; nil: the clock is believed
 }
 
 // A Book holds all promises of a store. Make one with [New].
@@ -64,6 +65,7 @@ type Book struct {
 	source Source
 	plans  metering.Plans
 	clock  func() time.Time
+	doubt  func() error
 	token  atomic.Uint64
 
 	mu       sync.RWMutex
@@ -74,12 +76,24 @@ type Book struct {
 	settled [1024]atomic.Uint64
 }
 
+// kept reports whether a record has not expired, as far as the clock can be believed.
+func (b *Book) kept(r *Record, now time.Time) bool { return now.Before(r.Expires) || b.doubt() != nil }
+
 // New returns an empty book.
 func New(c Config) *Book {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	b := &Book{source: c.Source, plans: c.Plans, clock: c.Clock, accounts: make(map[metering.AccountID]*account)}
+	if c.Doubt == nil {
+		c.Doubt = func() error { return nil }
+	}
+	b := &Book{source: c.Source, plans: c.Plans, doubt: c.Doubt, accounts: make(map[metering.AccountID]*account)}
+	b.clock = func() time.Time {
+		if b.doubt() != nil {
+			return time.Time{} // before the end of every lease
+		}
+		return c.Clock()
+	}
 	// A ticket from before a restart must not be taken for one of today.
 	var seed [8]byte
 	rand.Read(seed[:])

@@ -260,3 +260,30 @@ func TestCancelledPromisesLeaveNothing(t *testing.T) {
 	now = noon.Add(time.Minute)
 	require.Zero(t, held())
 }
+
+// While the clock is in doubt no lease ends and no reply expires, whatever it says.
+func TestDoubt(t *testing.T) {
+	now, doubt := noon, error(nil)
+	s := &source{plan: "free"}
+	b := hold.New(hold.Config{
+		Source: s, Plans: metering.DefaultPlans(), Clock: func() time.Time { return now }, Doubt: func() error { return doubt },
+	})
+	ticket := begin(t, b, op(10))
+	kept := hold.Record{RequestID: "req_first", Fingerprint: *keyed().Fingerprint, Expires: noon.Add(time.Hour)}
+	s.reply = func() (hold.Record, error) { return kept, nil }
+	repeated := func() metering.Begun {
+		o := keyed()
+		o.Now, o.Lease = now, now.Add(time.Minute)
+		begun, err := b.Begin(t.Context(), o)
+		require.NoError(t, err)
+		return begun
+	}
+	now, doubt = noon.Add(10*24*time.Hour), errors.New("it jumped")
+	require.NotNil(t, repeated().Replay)
+	b.Sweep()
+	settling, err := b.Settle(ticket)
+	require.NoError(t, err)
+	settling.Done()
+	doubt = nil
+	require.NotNil(t, repeated().Ticket, "it has expired")
+}

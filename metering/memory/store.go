@@ -13,6 +13,7 @@ import (
 type Config struct {
 	Plans metering.Plans   // nil means metering.DefaultPlans()
 	Clock func() time.Time // says when leases end; nil means time.Now
+	Doubt func() error     // while it is an error, the clock is not believed and nothing is forgotten; nil: it always is
 }
 
 // A Store is a [metering.Store] in memory. Make one with [New].
@@ -38,8 +39,9 @@ func New(c Config) *Store {
 	s := &Store{clock: c.Clock}
 	s.admin.init()
 	s.ledger.init()
+	s.ledger.doubt = c.Doubt
 	s.records.kinds = make(map[string]map[recordName]metering.Record)
-	s.book = hold.New(hold.Config{Source: source{s}, Plans: c.Plans, Clock: c.Clock})
+	s.book = hold.New(hold.Config{Source: source{s}, Plans: c.Plans, Clock: c.Clock, Doubt: c.Doubt})
 	return s
 }
 

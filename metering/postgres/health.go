@@ -102,6 +102,9 @@ func (s *Store) probe() error {
 	batch.Queue(probeWrites, args...)
 	batch.Queue(probeRemoves, args...)
 	err := s.pool.SendBatch(ctx, &batch).Close()
+	if err == nil {
+		err = s.readClock(ctx)
+	}
 	if err != nil && !errors.Is(err, metering.ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", metering.ErrUnavailable, err)
 	}

@@ -90,6 +90,9 @@ func (s *Store) sweep() {
 }
 
 func (s *Store) sweepAll() {
+	if s.doubt != nil && s.doubt() != nil {
+		return
+	}
 	now := s.clock()
 	for _, sweep := range []func(time.Time) (int, error){s.sweepHolds, s.sweepReplies} {
 		for n, err := sweepRows, error(nil); err == nil && n >= sweepRows && s.ctx.Err() == nil; {

@@ -18,7 +18,8 @@ import (
 // Config says how a store behaves. The zero value is a server's.
 type Config struct {
 	Plans metering.Plans   // nil means metering.DefaultPlans()
-	Clock func() time.Time // says when leases end and what is swept; nil means time.Now
+	Clock func() time.Time // says when leases end and what is swept; nil means that of the server
+	Doubt func() error     // while it is an error, the clock is not believed and nothing is swept; nil: it always is
 
 	// These are for tests.
 	tracer pgx.QueryTracer // is told of each statement
@@ -30,6 +31,9 @@ type Config struct {
 type Store struct {
 	plans   metering.Plans
 	clock   func() time.Time
+	server  clock
+	shared  bool // clock is that of the server
+	doubt   func() error
 	pool    *pgxpool.Pool
 	begins  lanes[metering.Op, metering.Begun]
 	settles lanes[settlement, metering.Balance]
@@ -52,17 +56,18 @@ var (
 	_ metering.Generational = (*Store)(nil)
 	_ metering.Healthy      = (*Store)(nil)
 	_ metering.Pruner       = (*Store)(nil)
+	_ metering.Clocked      = (*Store)(nil)
 )
 
 // Open connects to a database and creates or migrates the tables in the first schema of its search path. The
 // URL is that of libpq, such as postgres://user@host/database?pool_max_conns=32.
 func Open(ctx context.Context, url string, c Config) (*Store, error) {
-	s := &Store{plans: c.Plans, clock: c.Clock}
+	s := &Store{plans: c.Plans, clock: c.Clock, doubt: c.Doubt}
 	if s.plans == nil {
 		s.plans = metering.DefaultPlans()
 	}
 	if s.clock == nil {
-		s.clock = time.Now
+		s.clock, s.shared = s.server.now, true
 	}
 	s.begins.run, s.begins.late, s.begins.fits = s.beginGroup, s.beganLate, fitsBegin
 	s.settles.run, s.settles.fits = s.settleGroup, fitsSettle
@@ -71,7 +76,11 @@ func Open(ctx context.Context, url string, c Config) (*Store, error) {
 	if s.pool, err = openPool(ctx, url, c.tracer); err != nil {
 		return nil, err
 	}
-	if err := s.news.init(ctx, s); err != nil {
+	err = s.readClock(ctx)
+	if err == nil {
+		err = s.news.init(ctx, s)
+	}
+	if err != nil {
 		s.pool.Close()
 		return nil, fmt.Errorf("opening the store: %w", unavailable(err))
 	}
@@ -125,6 +134,10 @@ func (s *Store) Begin(ctx context.Context, op metering.Op) (metering.Begun, erro
 	if err != nil {
 		return metering.Begun{}, err
 	}
+	if s.shared { // what the node says counts from its own now
+		now := s.clock()
+		op.Now, op.Lease = now, now.Add(op.Lease.Sub(op.Now))
+	}
 	if trouble := s.Health(); trouble != nil {
 		begun, err := s.repeat(ctx, op) // a replay needs no write
 		if err == nil && begun.Replay == nil {
@@ -163,6 +176,9 @@ func (s *Store) Settle(ctx context.Context, t metering.Ticket, out metering.Outc
 		return metering.Balance{}, err
 	}
 	settling := settlement{ticket: t, at: micros(out.At)}
+	if s.shared {
+		settling.at = micros(s.clock())
+	}
 	if t.Idempotency != nil && out.Reply != nil {
 		reply := out.Reply.Kept()
 		settling.reply = &reply

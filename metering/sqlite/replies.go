@@ -233,6 +233,9 @@ func (s *Store) sweep() {
 
 // sweepReplies deletes replies that have expired, and tells how many.
 func (s *Store) sweepReplies() (int, error) {
+	if s.config.Doubt != nil && s.config.Doubt() != nil {
+		return 0, nil
+	}
 	now := s.config.Clock()
 	var tags []uint32
 	err := s.administer(context.Background(), func(w *writer) error {

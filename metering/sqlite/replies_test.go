@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/diagkit/diagkit/metering"
 	"github.com/diagkit/diagkit/metering/hold"
+	"github.com/diagkit/diagkit/metering/meteringtest"
 )
 
 // TestTagCollision keeps replies whose claims share a tag: a chance of one in 2^31 for each pair, or a client
@@ -132,4 +134,30 @@ func TestKnown(t *testing.T) {
 	k.remove(2)
 	k.add(5)
 	require.False(t, k.absent(5))
+}
+
+// Nothing is swept, and what was kept is replayed, while the clock is in doubt. What a store knows of the time outlives it.
+func TestNothingIsForgottenInDoubt(t *testing.T) {
+	s, clock := opened(t)
+	op := customer(t, s, clock)
+	var doubt error
+	path := s.file.Path()
+	require.NoError(t, charge(t, s, op, 1, []byte("paid")))
+	require.NoError(t, s.Close())
+	s, err := Open(t.Context(), path, Config{
+		Plans: meteringtest.Plans(), Clock: clock.Now, Doubt: func() error { return doubt }, pause: time.Hour,
+	})
+	require.NoError(t, err)
+	defer s.Close()
+	require.Equal(t, op.Now.UTC(), s.Newest())
+	clock.Advance(10 * 24 * time.Hour)
+	doubt = errors.New("it jumped")
+	swept, err := s.sweepReplies()
+	require.NoError(t, err)
+	require.Zero(t, swept)
+	require.ErrorContains(t, charge(t, s, at(op, clock), 1, nil), "replay")
+	doubt = nil
+	swept, err = s.sweepReplies()
+	require.NoError(t, err)
+	require.Equal(t, 1, swept)
 }

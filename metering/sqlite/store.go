@@ -18,6 +18,7 @@ import (
 type Config struct {
 	Plans metering.Plans   // nil means metering.DefaultPlans()
 	Clock func() time.Time // says when leases end and what is swept; nil means time.Now
+	Doubt func() error     // while it is an error, the clock is not believed and nothing is forgotten; nil: it always is
 
 	// Admin opens the file beside a running server, or without one: accounts, keys, balances,
 	// entries and audits, but no charges; Begin, Settle and Cancel return [ErrAdmin]. What a server
@@ -46,6 +47,7 @@ type Store struct {
 	known   known
 	health  health
 	learnt  int64 // the last reply of earlier runs
+	newest  time.Time
 	news    news
 	closing chan struct{}
 	close   sync.Once
@@ -66,7 +68,7 @@ func Open(ctx context.Context, path string, c Config) (*Store, error) {
 		c.Clock = time.Now
 	}
 	s := &Store{config: c, closing: make(chan struct{})}
-	s.book = hold.New(hold.Config{Source: source{s}, Plans: c.Plans, Clock: c.Clock})
+	s.book = hold.New(hold.Config{Source: source{s}, Plans: c.Plans, Clock: c.Clock, Doubt: c.Doubt})
 	var err error
 	if s.file, err = sqlitedb.Open(path); err != nil {
 		return nil, err
@@ -108,6 +110,10 @@ func (s *Store) connect(ctx context.Context) error {
 		err = s.lastReply(ctx)
 	}
 	if err == nil {
+		err = sqlitedb.Rows(conn, "SELECT at FROM ledger ORDER BY seq DESC LIMIT 1", nil,
+			func(stmt *sqlite.Stmt) error { s.newest = instant(stmt.ColumnInt64(0)); return nil })
+	}
+	if err == nil {
 		s.trial, err = s.file.Connect()
 	}
 	if err != nil {
@@ -125,6 +131,9 @@ func (s *Store) start() {
 		s.upkeep.Go(s.examine)
 	}
 }
+
+// Newest implements [metering.Dated]: it is the instant of the last charge of earlier runs.
+func (s *Store) Newest() time.Time { return s.newest }
 
 // Close implements [metering.Store]: it refuses new calls, makes what is under way durable, empties
 // the log into the database and releases the lock. Further calls do nothing.

@@ -1,0 +1,127 @@
+package metering
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// MaxJump is by how much a clock may be wrong before it is in doubt (CONTRACT 4.8).
+	MaxJump = 5 * time.Second
+
+	// jumpTrust is for how long a clock must have kept step after a jump to be believed again: long enough for somebody
+	// to mend it, and no harm where the jump has mended it.
+	jumpTrust = 24 * time.Hour
+)
+
+// A Timekeeper finds out whether the clock of this node may be believed. It is in doubt when it jumps, compared with a
+// clock that nobody can set; while it is behind the newest instant that the store has seen; or while it is apart from
+// the clock of a store that several nodes share. Meanwhile requests are served, but nothing is closed, swept or
+// forgotten. The zero value is ready for use.
+type Timekeeper struct {
+	Clock  func() time.Time     // of the wall; nil means time.Now
+	Steady func() time.Duration // that nobody can set; nil means the monotonic clock
+	Log    *slog.Logger         // hears when doubt begins and ends; nil means silence
+
+	mu        sync.Mutex
+	reference func() time.Time
+	newest    time.Time
+	origin    time.Time // of the monotonic clock
+
+	begun     bool
+	offset    time.Duration // of the wall to the steady clock, as it is believed
+	candidate time.Duration // as it has been since the last jump
+	since     time.Duration // the last jump, or since when the clock is behind; by the steady clock
+	behind    bool
+	doubt     error
+}
+
+// Clocked is an optional ability of a [Store] that several nodes share: its own clock.
+type Clocked interface{ Now() time.Time }
+
+// Dated is an optional ability of a [Store]: the newest instant of what it held when it was opened.
+type Dated interface{ Newest() time.Time }
+
+// Follow compares the clock with what a store knows of the time.
+func (k *Timekeeper) Follow(s Store) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c, ok := s.(Clocked); ok {
+		k.reference = c.Now
+	}
+	if d, ok := s.(Dated); ok {
+		k.newest = d.Newest()
+	}
+}
+
+// Doubt says why the clock may not be believed now; nil if it may.
+func (k *Timekeeper) Doubt() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	wall, steady := k.read()
+	was := k.doubt
+	if k.reference != nil {
+		k.doubt = apart(wall.Sub(k.reference()), "the clock is %v apart from that of the store")
+	} else {
+		k.doubt = k.judge(wall, steady)
+	}
+	switch {
+	case k.Log == nil:
+	case was == nil && k.doubt != nil:
+		k.Log.Error("the clock is in doubt; until it is not, no month is closed and nothing is forgotten", "reason", k.doubt)
+	case was != nil && k.doubt == nil:
+		k.Log.Warn("the clock is believed again")
+	}
+	return k.doubt
+}
+
+func (k *Timekeeper) read() (wall time.Time, steady time.Duration) {
+	if k.origin.IsZero() {
+		k.origin = time.Now()
+	}
+	wall, steady = time.Now().Round(0), time.Since(k.origin)
+	if k.Clock != nil {
+		wall = k.Clock()
+	}
+	if k.Steady != nil {
+		steady = k.Steady()
+	}
+	return wall, steady
+}
+
+func apart(d time.Duration, format string) error {
+	if d.Abs() <= MaxJump {
+		return nil
+	}
+	return fmt.Errorf(format, d.Round(time.Second))
+}
+
+// judge compares the clock of a single node with itself.
+func (k *Timekeeper) judge(wall time.Time, steady time.Duration) error {
+	if late := k.newest.Sub(wall); !k.newest.IsZero() && late > MaxJump {
+		if !k.behind {
+			k.behind, k.since = true, steady
+		}
+		if steady-k.since < jumpTrust {
+			k.begun = false
+			return apart(late, "the clock is %v behind what the store has seen")
+		}
+		k.newest = time.Time{} // which was of a clock that was ahead
+	}
+	k.behind = false
+	offset := time.Duration(wall.UnixNano()) - steady
+	if !k.begun {
+		k.begun, k.offset, k.candidate = true, offset, offset
+	}
+	if (offset - k.candidate).Abs() > MaxJump {
+		k.since = steady
+	}
+	k.candidate = offset
+	err := apart(offset-k.offset, "the clock jumped by %v")
+	if err == nil || steady-k.since >= jumpTrust {
+		k.offset, err = offset, nil // small corrections add up
+	}
+	return err
+}
