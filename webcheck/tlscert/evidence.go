@@ -11,7 +11,6 @@ import (
 
 	"github.com/diagkit/diagkit/diag"
 	"github.com/diagkit/diagkit/diag/fetch"
-	"github.com/diagkit/diagkit/diag/ground"
 	"github.com/diagkit/diagkit/diag/pki"
 	"github.com/diagkit/diagkit/diag/pki/lint"
 	"github.com/diagkit/diagkit/webcheck/tlscert/probe"
@@ -84,9 +83,6 @@ const (
 // Unanswered implements [diag.Asked].
 func (e *evidence) Unanswered() []diag.Source {
 	list := e.seen().Unanswered()
-	if len(list) > 0 {
-		list = append(list, ground.SourceConnection) // taking one and saying nothing is no merit
-	}
 	if e.scan == nil || e.scan.Partial {
 		list = append(list, sourceScan)
 	}
